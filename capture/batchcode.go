@@ -7,16 +7,18 @@ import (
 	"time"
 )
 
-// batchVersion begins an encoded batch. It grows when the form changes; those of
-// before must stay readable, for a stream may hold them.
+// batchVersion is the first byte of an encoded batch. It is incremented when the encoding
+// changes. Older versions must stay readable, because a stream may still contain such
+// batches.
 const batchVersion = 1
 
-// errBatch is what ParseBatch says of a text that is cut short or changed.
+// errBatch is the error that ParseBatch returns for a string that is truncated or corrupt.
 var errBatch = errors.New("capture: this is no encoded batch")
 
-// AppendBatch appends a batch in the form in which a Stream keeps it: a version,
-// then the fields in their order; numbers as variable-length integers, times in
-// microseconds, a text or a list behind its length.
+// AppendBatch appends the encoding of a batch, as a Stream stores it, to dst and returns the
+// extended slice. The encoding is a version byte, followed by the fields in their order:
+// numbers are variable-length integers, times are microseconds, strings and lists are
+// preceded by their length. A nil batch is encoded like an empty one.
 func AppendBatch(dst []byte, b *Batch) []byte {
 	if b == nil {
 		b = &Batch{}
@@ -30,7 +32,9 @@ func AppendBatch(dst []byte, b *Batch) []byte {
 	return w
 }
 
-// ParseBatch reads what AppendBatch wrote. The batch's texts are cut from text.
+// ParseBatch decodes a batch that AppendBatch encoded. The strings of the batch are
+// substrings of text and keep it alive. It returns an error if text is malformed or has an
+// unsupported version.
 func ParseBatch(text string) (*Batch, error) {
 	if text == "" {
 		return nil, errBatch
@@ -50,6 +54,8 @@ func ParseBatch(text string) (*Batch, error) {
 	return b, nil
 }
 
+// batchWriter is the buffer that an encoded batch is appended to. It has one method for each
+// type of value.
 type batchWriter []byte
 
 func (w *batchWriter) int(n int64)       { *w = binary.AppendVarint(*w, n) }
@@ -87,7 +93,8 @@ func (w *batchWriter) usage(x *Usage) {
 	w.int(x.N)
 }
 
-// put appends a list; nil stays different from empty.
+// put appends a list. Nil is encoded as 0 and a list of n elements as n+1, so that nil and
+// empty lists stay different.
 func put[T any](w *batchWriter, list []T, write func(*batchWriter, *T)) {
 	n := uint64(0)
 	if list != nil {
@@ -99,7 +106,7 @@ func put[T any](w *batchWriter, list []T, write func(*batchWriter, *T)) {
 	}
 }
 
-// The bits of an encoded event.
+// These bits of an encoded event record its boolean fields and which pointers are not nil.
 const (
 	bitHistorical = 1 << iota
 	bitPersonless
@@ -109,6 +116,7 @@ const (
 	eventBits = bitHistorical | bitPersonless | bitOther | bitGroup | bitFlag
 )
 
+// event appends an event. The fields and their order must match batchReader.event.
 func (w *batchWriter) event(e *Event) {
 	var bits byte
 	for _, x := range [...]struct {
@@ -144,12 +152,14 @@ func (w *batchWriter) event(e *Event) {
 	}
 }
 
-// batchReader reads until something is wrong; from then on all is zero.
+// batchReader decodes the values of a batch in the order in which batchWriter wrote them.
+// After the first error, bad is true and all methods return zero values.
 type batchReader struct {
 	rest string
 	bad  bool
 }
 
+// cut returns the next n bytes, or sets bad if fewer are left.
 func (r *batchReader) cut(n uint64) string {
 	if r.bad || n > uint64(len(r.rest)) {
 		r.bad, r.rest = true, ""
@@ -160,6 +170,8 @@ func (r *batchReader) cut(n uint64) string {
 	return s
 }
 
+// uint reads an unsigned variable-length integer. Unlike binary.Uvarint it reads from a
+// string.
 func (r *batchReader) uint() (n uint64) {
 	for shift := 0; shift < 64; shift += 7 {
 		b := r.byte()
@@ -208,8 +220,8 @@ func (r *batchReader) usage() Usage {
 	return Usage{r.text(), r.int(), Resource(r.text()), r.time(), r.int()}
 }
 
-// get reads a list. What is not there takes no memory: an element takes at least
-// a byte.
+// get reads a list. The length is checked against the remaining bytes first, so that a
+// corrupt length does not allocate memory: each element has at least one byte.
 func get[T any](r *batchReader, read func(*batchReader) T) []T {
 	n := r.uint()
 	if n == 0 {
@@ -228,6 +240,7 @@ func get[T any](r *batchReader, read func(*batchReader) T) []T {
 	return list
 }
 
+// event reads an event. Unknown bits and kinds are errors.
 func (r *batchReader) event() (e Event) {
 	bits := r.byte()
 	r.bad = r.bad || bits&^eventBits != 0

@@ -9,8 +9,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// fill gives every field of a value another content than zero. What it does not
-// know fails, so that a new field is not forgotten by the code.
+// fill sets every field of a value to something other than zero. It fails for unknown types,
+// so that the encoding cannot miss a new field.
 func fill(t testing.TB, v reflect.Value, n *int) {
 	*n++
 	switch v.Interface().(type) {
@@ -69,8 +69,8 @@ func TestBatchCode_EveryField(t *testing.T) {
 	}
 }
 
-// A text that is cut short anywhere, has something behind it, or is of another
-// version is an error.
+// A string that is truncated anywhere, has trailing bytes, or has another version is an
+// error.
 func TestBatchCode_Damaged(t *testing.T) {
 	text := string(AppendBatch(nil, filledBatch(t)))
 	for n := range len(text) {
@@ -85,8 +85,8 @@ func TestBatchCode_Damaged(t *testing.T) {
 	}
 }
 
-// What can be read is written as it was, or shorter where a number was written
-// long, and reads the same again.
+// A string that can be decoded is equal to its encoding, or longer where it encodes a number
+// inefficiently, and the encoding decodes to the same batch.
 func FuzzParseBatch(f *testing.F) {
 	f.Add(string(AppendBatch(nil, filledBatch(f))))
 	f.Add(string(AppendBatch(nil, &Batch{ProjectID: 1, Events: make([]Event, 2)})))

@@ -5,10 +5,9 @@ import (
 	"slices"
 )
 
-// commit is what one transaction does: the batches of a group, project by
-// project.
+// commit is the work of one transaction: the batches of a group of callers, by project.
 type commit struct {
-	cache  *personCache // nil: nothing is remembered
+	cache  *personCache // nil if people are not cached
 	groups []projectGroup
 	moves  []Move
 
@@ -18,12 +17,13 @@ type commit struct {
 	recorded, duplicates, persons, merges int
 }
 
-// projectGroup is a project's batches in the order in which they came.
+// projectGroup has the batches of one project in their order of arrival.
 type projectGroup struct {
 	id      int64
 	batches []*Batch
 }
 
+// newCommit groups the batches of all pending calls by project. Projects are sorted by ID.
 func newCommit(cache *personCache, group []*pending) *commit {
 	c := &commit{cache: cache}
 	for _, p := range group {
@@ -38,7 +38,7 @@ func newCommit(cache *personCache, group []*pending) *commit {
 			c.moves = append(c.moves, *p.move)
 		}
 	}
-	// In one order for all, so that two servers never wait for one another.
+	// All processes use the same order of partitions, so that two servers cannot deadlock.
 	slices.SortStableFunc(c.moves, func(a, b Move) int { return cmp.Compare(a.From.Partition, b.From.Partition) })
 	return c
 }
@@ -51,7 +51,8 @@ func (c *commit) projects() []int64 {
 	return ids
 }
 
-// work runs inside the transaction. It may run again after a failure.
+// work runs inside the transaction. The Ledger may call it more than once if the transaction
+// fails, so it resets all results first.
 func (c *commit) work(tx Tx) error {
 	c.changes, c.plans = Changes{Moves: c.moves}, nil
 	c.recorded, c.duplicates = 0, 0
@@ -86,7 +87,7 @@ func (c *commit) work(tx Tx) error {
 	return tx.Save(&c.changes)
 }
 
-// mergesRejected counts the merges that were asked for and not done.
+// countRejectedMerges counts the merges that events requested and that were rejected.
 func (c *commit) countRejectedMerges() (n uint64) {
 	for i := range c.changes.Warnings {
 		switch w := &c.changes.Warnings[i]; w.Type {
@@ -97,6 +98,8 @@ func (c *commit) countRejectedMerges() (n uint64) {
 	return n
 }
 
+// keys returns the keys of all events, in the order in which work reads the result of
+// Tx.Claim.
 func (c *commit) keys() []EventKey {
 	n := 0
 	for _, g := range c.groups {
@@ -116,7 +119,7 @@ func (c *commit) keys() []EventKey {
 	return keys
 }
 
-// filterEvents returns the fresh ones of the events.
+// filterEvents returns the events that are not duplicates.
 func filterEvents(events []Event, isNew []bool) []Event {
 	if !slices.Contains(isNew, false) {
 		return events
@@ -130,8 +133,9 @@ func filterEvents(events []Event, isNew []bool) []Event {
 	return out
 }
 
-// planProject works out what a project's events change: first everything that they ask
-// for is looked up at once, then they are applied one by one.
+// planProject computes the changes that a project's events cause. It first loads all persons
+// and groups that the events need with one query each, then applies the events one after
+// another.
 func (c *commit) planProject(tx Tx, project int64, batches [][]Event) error {
 	types, err := c.loadGroupTypes(tx, project, batches)
 	if err != nil {
@@ -166,6 +170,8 @@ func (c *commit) planProject(tx Tx, project int64, batches [][]Event) error {
 	return nil
 }
 
+// loadPeople loads the persons of distinct ids into the plan: from the cache where possible,
+// and the rest from the transaction.
 func (c *commit) loadPeople(tx Tx, project int64, p *plan, ids []string) error {
 	missing := ids
 	if c.cache != nil {
@@ -192,7 +198,7 @@ func (c *commit) loadPeople(tx Tx, project int64, p *plan, ids []string) error {
 	return nil
 }
 
-// loadGroupTypes asks for them only where an event names groups.
+// loadGroupTypes loads the project's group types, but only if an event has groups.
 func (c *commit) loadGroupTypes(tx Tx, project int64, batches [][]Event) ([]string, error) {
 	for _, events := range batches {
 		for i := range events {
@@ -204,7 +210,8 @@ func (c *commit) loadGroupTypes(tx Tx, project int64, batches [][]Event) ([]stri
 	return nil, nil
 }
 
-// updateCache keeps what is known now, once it is durable.
+// updateCache stores the result of a successful commit in the cache. It must only be called
+// after the commit is durable.
 func (c *commit) updateCache() {
 	if c.cache == nil {
 		return

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// Of several batches that the store refuses, those that were not tried alone say so:
-// their turn may yet come, and the fault is another's.
+// If the store rejects several batches, the error of those that were not retried individually
+// says so: a later attempt may succeed, because another batch caused the failure.
 func TestRecorder_NotTried(t *testing.T) {
 	rejection := errors.New("refused")
 	ledger := newBlockingLedger()
@@ -32,8 +32,8 @@ func TestRecorder_NotTried(t *testing.T) {
 	}
 }
 
-// A partition that another server has gone on with is no failure of the store: the
-// others beside it are recorded.
+// A partition that another server has advanced is not a failure of the store, and the other
+// batches of the commit are recorded.
 func TestRecorder_MovedIsNoFailure(t *testing.T) {
 	ledger := newBlockingLedger()
 	ledger.fail = func(c *Changes) error {

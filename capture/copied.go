@@ -6,10 +6,10 @@ import (
 	"strings"
 )
 
-// copiedKeys are the properties of an event that describe its person (§9.5).
-// $os_name is not among them: it has become $os before (§8.2).
+// copiedKeys are the properties of an event that are copied to its person (§9.5). $os_name is
+// not in the list, because normalise has replaced it by $os (§8.2).
 var copiedKeys = [...]string{
-	"$os", "$os_version", // first: slotOS, slotOSVersion
+	"$os", "$os_version", // must be first: slotOS, slotOSVersion
 	// mobile
 	"$app_build", "$app_name", "$app_namespace", "$app_version",
 	// web
@@ -23,7 +23,7 @@ var copiedKeys = [...]string{
 	"epik", "qclid", "sccid",
 }
 
-// geoKeys are the properties of a place (§12.1).
+// geoKeys are the properties that a Locator may return for an address (§12.1).
 var geoKeys = [...]string{
 	"$geoip_city_name", "$geoip_city_confidence",
 	"$geoip_subdivision_1_code", "$geoip_subdivision_1_name",
@@ -34,19 +34,23 @@ var geoKeys = [...]string{
 	"$geoip_accuracy_radius", "$geoip_time_zone",
 }
 
-// personKey is a person's property and the event's property that it comes from.
+// personKey is a property of a person together with the slot of the event's property that it
+// is copied from.
 type personKey struct {
 	key  string
 	from slot
 }
 
-// setKeys and setOnceKeys are all that an event's properties and its place do to
-// the person by $set and by $set_once, sorted by key.
+// setKeys and setOnceKeys are the properties that an event's own properties and its location
+// set on the person, by $set and by $set_once. They are sorted by key, because merge relies
+// on the order.
 var (
 	setKeys     = personKeys(func(key string) string { return key })
 	setOnceKeys = personKeys(func(key string) string { return "$initial_" + strings.TrimPrefix(key, "$") })
 )
 
+// personKeys returns one personKey for each copied slot, sorted by key. name returns the name
+// of the person's property for the event's property.
 func personKeys(name func(string) string) []personKey {
 	var keys []personKey
 	for s := slotCopied; s < slotCount; s++ {
@@ -56,17 +60,17 @@ func personKeys(name func(string) string) []personKey {
 	return keys
 }
 
-// copiedProperties are the values that the person gets from the event by slot, counted
-// from slotCopied; empty for none.
+// copiedProperties has the values that are copied from the event to the person, indexed by
+// slot minus slotCopied. The empty string means that there is no value.
 type copiedProperties struct {
 	values [slotCount - slotCopied]string
-	n      int // how many there are
+	n      int // number of values that are not empty
 }
 
-// gather collects what §9.5 copies, and the place, where it was found.
+// gather collects the properties to copy (§9.5), and the location if geo is not nil.
 //
-// Null is not copied, as §9.5 allows: browsers send it for every campaign key
-// that the address does not have.
+// Values that are null are not copied, as §9.5 allows: browsers send null for every campaign
+// key that the page's URL does not have.
 func (f *copiedProperties) gather(p *properties, geo *[len(geoKeys)]string) {
 	*f = copiedProperties{}
 	server := p.isTrue(slotIsServer)
@@ -83,15 +87,15 @@ func (f *copiedProperties) gather(p *properties, geo *[len(geoKeys)]string) {
 	}
 	for i, v := range geo {
 		if v == "" {
-			v = "null" // a person who has moved is not left in the old city
+			v = "null" // so that a person who has moved does not stay in the old city
 		}
 		f.values[int(slotGeo-slotCopied)+i] = v
 	}
 	f.n += len(geo)
 }
 
-// merge appends what comes from the event and what the client says, sorted; the
-// client wins.
+// merge appends the values copied from the event and the members that the client sent, sorted
+// by key. If both have a key, the client's value wins. keys and client must be sorted.
 func (f *copiedProperties) merge(dst []Member, keys []personKey, client Object) []Member {
 	if f.n > 0 {
 		for _, k := range keys {

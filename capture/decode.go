@@ -10,42 +10,42 @@ import (
 )
 
 const (
-	// maxID is how many characters of a distinct id count (§3.4).
+	// maxID is the number of characters of a distinct id that are stored (§3.4).
 	maxID = 200
-	// maxDecoded bounds what the items of one body take in memory beside the body,
-	// in bytes: a body of many empty events would else grow a hundredfold.
+	// maxDecoded bounds the memory of the items of one body, in bytes, not counting the body.
+	// Without it, a body of many empty events would grow a hundredfold.
 	maxDecoded = 64 << 20
-	// maxNameless is how many items of one list may be without a name. They are
-	// dropped one by one; a list of more holds something else than events.
+	// maxNameless is the number of items without a name that a list may have. They are
+	// dropped individually; a list with more of them does not contain events.
 	maxNameless = 1000
-	// itemSize and memberSize are about what an Item and a Member take, in bytes.
+	// itemSize and memberSize are the approximate sizes of an Item and a Member, in bytes.
 	itemSize, memberSize = 256, 32
-	// minReserve is how much of it is reserved at the beginning, maxReserve how
-	// much at a time later.
+	// minReserve is the number of bytes that are reserved first, maxReserve the most that are
+	// reserved at a time later.
 	minReserve, maxReserve = 16 << 10, 4 << 20
 )
 
-// DecodeOptions are what a request says beside its body.
+// DecodeOptions is the information about a request that is not in its body.
 type DecodeOptions struct {
-	// Engage: the path was /engage, where an object without a name is an $identify
-	// (§3.5).
+	// Engage reports whether the path is /engage, where an object without a name is an
+	// $identify (§3.5).
 	Engage bool
-	// SentAt is the query's send time, see [QuerySentAt]; zero when there is none.
-	// That of a batch wins over it.
+	// SentAt is the send time in the URL's query, see [QuerySentAt]; zero if there is none. A
+	// send time in the body takes precedence.
 	SentAt time.Time
-	// Reserve is asked before the items of the body take n more bytes of memory. Its
-	// error ends the decoding and is returned. Nil: nobody is asked.
+	// Reserve is called before the items of the body use n more bytes of memory. If it
+	// returns an error, Decode stops and returns that error. It may be nil.
 	Reserve func(n int64) error
 }
 
-// Decode reads the JSON text of a request: a list of events, a batch, or one
-// event (§3). What is wrong with single items stands in their Fault (§4.4): it
-// is for [Intake.Accept] to drop them, as well as those without a name or a
-// distinct id. The Submission keeps the body alive.
+// Decode decodes the JSON text of a request: a list of events, a batch, or one event (§3).
+// Errors of single items are reported in Item.Fault (§4.4); [Intake.Accept] drops these
+// items, and items without a name or a distinct id. The Submission keeps the body alive.
 //
-// The error is a *Refusal: bodies that are no JSON, with the place in bytes, or
-// of no known shape; that hold no event; whose list has an element that is no
-// object, at the first of them, or more than 1,000 without a name; or whose items take more than 64 MiB in memory.
+// The error is a *Refusal or the error of Reserve. A body is refused if it is not JSON, in
+// which case the error has the byte offset; if it is of an unknown form or has no events; if
+// an element of its list is not an object, or more than 1,000 have no name; or if the items
+// need more than 64 MiB of memory.
 func Decode(body string, o DecodeOptions) (*Submission, error) {
 	d := decoder{sub: &Submission{SentAt: o.SentAt}, reserve: o.Reserve}
 	if err := d.open(body); err != nil {
@@ -66,7 +66,7 @@ func Decode(body string, o DecodeOptions) (*Submission, error) {
 	return d.sub, nil
 }
 
-// rejectBody refuses a body that is neither a list nor an object.
+// rejectBody returns the error for a body that is neither a list nor an object.
 func (d *decoder) rejectBody() error {
 	if _, ok := d.Raw(); !ok || !d.End() {
 		return d.parseProblem()
@@ -74,7 +74,7 @@ func (d *decoder) rejectBody() error {
 	return parseError("the body is neither a list nor an object", "")
 }
 
-// checkEnd is the outcome of a body that was read, and should end there.
+// checkEnd returns an error unless ok is true and the body has been read to its end.
 func (d *decoder) checkEnd(ok bool) error {
 	if !ok || !d.End() {
 		return d.parseProblem()
@@ -82,29 +82,29 @@ func (d *decoder) checkEnd(ok bool) error {
 	return nil
 }
 
-// decoder reads the items of one body.
+// decoder decodes the items of one body.
 type decoder struct {
 	scanner
 	sub *Submission
-	// skipped is how many bytes of the body were cut off before scanning.
+	// skipped is the number of bytes of the body that were cut off before scanning.
 	skipped int
-	// spare is room for members that no item has yet.
+	// spare is a buffer whose unused capacity is for the members of further items.
 	spare []Member
-	// used is what the items take so far, see maxDecoded.
+	// used is the approximate size of the items so far, see maxDecoded.
 	used int
-	// reserved of it has been asked for.
+	// reserve may be nil. reserved is the number of bytes it has been called for.
 	reserve  func(n int64) error
 	reserved int
 	// nameless counts the items without a name.
 	nameless int
-	// outer: the batch's own token has been read, so that those of its items do not
-	// matter.
+	// outer reports whether the batch's own token has been read. The tokens of its items are
+	// then ignored.
 	outer bool
-	// refusal is the fault that is none of syntax.
+	// refusal is an error that is not a syntax error. It may be nil.
 	refusal error
 }
 
-// open checks the body's bytes and goes to its first one that is not blank.
+// open validates the encoding of the body and skips the space at its beginning.
 func (d *decoder) open(body string) error {
 	if text, ok := strings.CutPrefix(body, "\ufeff"); ok {
 		body, d.skipped = text, len("\ufeff")
@@ -120,7 +120,7 @@ func (d *decoder) open(body string) error {
 	return nil
 }
 
-// parseProblem is why reading stopped.
+// parseProblem returns the error for which decoding stopped.
 func (d *decoder) parseProblem() error {
 	if d.refusal != nil {
 		return d.refusal
@@ -136,19 +136,19 @@ func noEventError() error {
 	return &Refusal{Kind: Invalid, Code: "no_data", Detail: "request holds no event"}
 }
 
-// fields are the members of an object that mean something, as JSON text: empty
-// when there is none, and null is the same. Of equal ones the last counts.
+// fields are the members of an object that are used, as JSON text. Absent members are empty,
+// and null is treated the same. If a key occurs several times, the last one counts.
 type fields struct {
 	event, uuid, timestamp, offset string
 	distinctID, dollarDistinctID   string
 	apiKey, token, dollarToken     string
 	properties, set, setOnce       []Member
-	malformed                      bool // properties are neither object nor null
-	batch, noBatch                 bool // batch is a list, or something else
+	malformed                      bool // properties are neither an object nor null
+	batch, noBatch                 bool // whether batch is a list, or another value
 	historical, sentAt             string
 }
 
-// readList reads the first shape of §3.1, a list of events.
+// readList reads a list of events, the first form of §3.1.
 func (d *decoder) readList() error {
 	if err := d.checkEnd(d.List(d.readElement)); err != nil {
 		return err
@@ -156,7 +156,7 @@ func (d *decoder) readList() error {
 	return d.checkItems()
 }
 
-// checkItems wants one item at least.
+// checkItems returns an error if there are no items.
 func (d *decoder) checkItems() error {
 	if len(d.sub.Items) == 0 {
 		return noEventError()
@@ -164,14 +164,14 @@ func (d *decoder) checkItems() error {
 	return nil
 }
 
-// notObjectError refuses a list for its element number n. There is no event in such a
-// list that its sender meant, and the list may be long.
+// notObjectError returns the error for element number n of a list that is not an object. The
+// whole list is refused, because it is unlikely to contain events, and may be long.
 func notObjectError(n int) error {
 	return parseError(fmt.Sprintf("item %d is not an object", n), "")
 }
 
-// readObject reads the other shapes of §3.1: a batch, which has a list of that
-// name, or one event.
+// readObject reads the other forms of §3.1: a batch, which is an object with a list named
+// batch, or one event.
 func (d *decoder) readObject(o DecodeOptions) error {
 	var f fields
 	start := d.Pos
@@ -192,8 +192,7 @@ func (d *decoder) readObject(o DecodeOptions) error {
 	return nil
 }
 
-// readEnvelopeMember reads a member of the outermost object: that of a batch, or of an
-// event.
+// readEnvelopeMember reads a member of the outermost object, which is a batch or an event.
 func (d *decoder) readEnvelopeMember(f *fields, key string) (ok bool) {
 	if key != "batch" {
 		return d.readMember(f, key)
@@ -222,7 +221,7 @@ func (d *decoder) finishBatch(f *fields) error {
 	return d.checkItems()
 }
 
-// setHistorical reads historical_migration; false for what is no truth.
+// setHistorical sets Historical. It returns false if value is not a boolean.
 func (s *Submission) setHistorical(value string) bool {
 	s.Historical = value == "true"
 	return s.Historical || isAbsent(value) || value == "false"
@@ -254,11 +253,11 @@ func (d *decoder) readElement() bool {
 	return d.account(len(it.Properties) + len(it.Set) + len(it.SetOnce))
 }
 
-// limitSize lets members be kept only of the first maxAIEvent bytes of an item, and only
-// maxMembers of each of its objects: a larger one is dropped for its size.
+// limitSize sets the limits of an item: members are stored only from its first maxAIEvent
+// bytes, and at most maxMembers of an object. Larger items are dropped for their size.
 func (d *decoder) limitSize(start int) { d.limit, d.truncated = start+maxAIEvent, false }
 
-// newItem adds an item. The first one's size tells how many may follow.
+// newItem appends an item. The size of the first one is used to estimate their number.
 func (d *decoder) newItem(start int) *Item {
 	if d.sub.Items == nil {
 		rest := (len(d.Src) - d.Pos) / (d.Pos - start + 1)
@@ -268,7 +267,7 @@ func (d *decoder) newItem(start int) *Item {
 	return &d.sub.Items[len(d.sub.Items)-1]
 }
 
-// account adds an item with its members to what is taken.
+// account adds the size of an item with its members to used.
 func (d *decoder) account(members int) bool {
 	if d.used += itemSize + members*memberSize; d.used <= maxDecoded {
 		return d.used <= d.reserved || d.reserveMore()
@@ -278,7 +277,7 @@ func (d *decoder) account(members int) bool {
 	return false
 }
 
-// reserveMore reserves memory for what has been taken, and some for what comes.
+// reserveMore reserves the memory that is used, and some in advance.
 func (d *decoder) reserveMore() bool {
 	n := max(d.used-d.reserved+min(d.used, maxReserve), minReserve)
 	if d.reserve != nil {
@@ -310,7 +309,7 @@ func (d *decoder) readMember(f *fields, key string) (ok bool) {
 	return ok
 }
 
-// assign keeps a member of which the text counts.
+// assign stores the JSON text of a member that fields has a field for.
 func (f *fields) assign(key, value string) {
 	switch key {
 	case "event":
@@ -338,11 +337,11 @@ func (f *fields) assign(key, value string) {
 	}
 }
 
-// tokenValue is the token that stands beside an event or a list, empty for none.
+// tokenValue returns the token of an event or a batch, or the empty string.
 func (f *fields) tokenValue() string { return firstPresent(f.apiKey, f.token, f.dollarToken) }
 
-// collect reads an object's members. Of another value it returns the text, and
-// there are no members.
+// collect reads the members of an object. If the value is not an object, there are no
+// members, and other is its JSON text.
 func (d *decoder) collect(to *[]Member) (other string, ok bool) {
 	*to = nil
 	if d.Peek() != '{' {
@@ -355,22 +354,22 @@ func (d *decoder) collect(to *[]Member) (other string, ok bool) {
 	return "", ok
 }
 
-// growSpare makes room for some members in spare: at once for about as many as the
-// rest of the body may hold, one for each 24 bytes.
+// growSpare allocates a new spare buffer if less than 16 members fit. Its size is estimated
+// from the rest of the body, with one member for each 24 bytes.
 func (d *decoder) growSpare() {
 	if cap(d.spare) < 16 {
 		d.spare = make([]Member, 0, min(max((len(d.Src)-d.Pos)/24, 16), 4096))
 	}
 }
 
-// finish makes an item of what was read of it.
+// finish sets the fields of an item from the members that were read.
 func (d *decoder) finish(it *Item, f *fields, size int) {
 	it.Size = size
 	it.Properties, it.Set, it.SetOnce = f.properties, f.set, f.setOnce
 	id := firstPresent(f.distinctID, f.dollarDistinctID)
 	token := f.tokenValue()
 	if id == "" || token == "" && !d.outer {
-		// Most events of browsers have both here (§15.3).
+		// Browsers send most events with both in the properties (§15.3).
 		for _, m := range f.properties {
 			switch {
 			case m.Key == "distinct_id" && id == "" && m.Value != "null":

@@ -23,7 +23,7 @@ type bodyCase struct {
 	QuerySentAt string `json:"query_sent_at"`
 	Want        *wantSubmission
 	Refusal     *wantRefusal
-	// Of protocol v1.
+	// The headers of protocol v1.
 	Headers wantHeaders
 	Error   *V1Error
 }
@@ -50,7 +50,7 @@ type wantItem struct {
 
 type wantRefusal struct{ Kind, Code, Detail, Attr string }
 
-// readData reads a file of testdata/capture; {{c*n}} in it becomes n times c.
+// readData reads a file of testdata/capture. It replaces {{c*n}} by n times c.
 func readData(t testing.TB, name string, into any) {
 	t.Helper()
 	data, err := os.ReadFile("../testdata/capture/" + name)
@@ -68,7 +68,7 @@ func readData(t testing.TB, name string, into any) {
 	}
 }
 
-// body is the case's body: that in Body is sent just as it stands in the file.
+// body returns the body of the case. A value of Body is sent exactly as it is in the file.
 func (c *bodyCase) body() string {
 	if c.Body != nil {
 		return string(c.Body)
@@ -76,7 +76,7 @@ func (c *bodyCase) body() string {
 	return c.Text
 }
 
-// submissionOf writes a submission as the data does.
+// submissionOf converts a submission to the form of the test data.
 func submissionOf(t *testing.T, s *Submission, token string) *wantSubmission {
 	t.Helper()
 	out := &wantSubmission{Token: token, Historical: s.Historical}
@@ -153,8 +153,8 @@ func refusalOf(t *testing.T, err error) *wantRefusal {
 	return &wantRefusal{kind, r.Code, r.Detail, r.Attr}
 }
 
-// TestCapture_3_Fields reads an item whose fields are checked against worked
-// sums: its size, and what is shared in memory.
+// TestCapture_3_Fields decodes an item and checks values that the test data does not have:
+// its size, and which memory its fields share.
 func TestCapture_3_Fields(t *testing.T) {
 	const first, second = `{"event":"a","$set":{"s":1},"properties":{"p":1,"q":2}}`, ` {"event":"b","properties":{"r":3}, "$set_once":{"o":1}}`
 	s, err := Decode("["+first+","+second+"]", DecodeOptions{})
@@ -164,7 +164,7 @@ func TestCapture_3_Fields(t *testing.T) {
 	if got := []int{s.Items[0].Size, s.Items[1].Size}; got[0] != len(first) || got[1] != len(second)-1 {
 		t.Errorf("sizes %v, want %d and %d", got, len(first), len(second)-1)
 	}
-	// What is appended to one list must not run into the next.
+	// Appending to one list must not overwrite the next.
 	_ = append(s.Items[0].Set, Member{"x", "9"})
 	_ = append(s.Items[0].Properties, Member{"x", "9"})
 	_ = append(s.Items[1].Properties, Member{"x", "9"})
@@ -188,7 +188,7 @@ func TestCapture_2_4_NotUTF8(t *testing.T) {
 	}
 }
 
-// TestCapture_3_ManyMembers outgrows the room that was made for members.
+// TestCapture_3_ManyMembers decodes more members than the spare buffer has space for.
 func TestCapture_3_ManyMembers(t *testing.T) {
 	var b strings.Builder
 	b.WriteString(`{"api_key":"phc_x","batch":[`)
@@ -223,8 +223,8 @@ func TestCapture_3_ManyMembers(t *testing.T) {
 	}
 }
 
-// TestCapture_4_6_Bounds: what a body makes grow in memory stays below the
-// stated bound, and whose an event is is known of events that are too large.
+// TestCapture_4_6_Bounds proves that the memory for a body is within the bound, and that the
+// token and distinct id of events that are too large are decoded.
 func TestCapture_4_6_Bounds(t *testing.T) {
 	const one = `{"event":"e"}`
 	many := "[" + strings.Repeat(one+",", maxDecoded/itemSize) + one + "]"
@@ -256,8 +256,8 @@ func TestCapture_4_6_Bounds(t *testing.T) {
 	}
 }
 
-// TestCapture_DecodeAllocations: one each for the submission, its items, their
-// members and the token.
+// TestCapture_DecodeAllocations proves that there is one allocation each for the submission,
+// its items, their members and the token.
 func TestCapture_DecodeAllocations(t *testing.T) {
 	body := browserBatch(100)
 	got := testing.AllocsPerRun(10, func() {
@@ -270,7 +270,7 @@ func TestCapture_DecodeAllocations(t *testing.T) {
 	}
 }
 
-// browserBatch is a batch of n events of about 680 bytes each, in the form of
+// browserBatch returns a batch of n events of about 680 bytes each, in the format of
 // posthog-js.
 func browserBatch(n int) string {
 	var b strings.Builder

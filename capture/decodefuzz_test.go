@@ -63,7 +63,8 @@ func FuzzDecode(f *testing.F) {
 	})
 }
 
-// checkLikeList: the items of a batch are those of the same list alone (§3.1).
+// checkLikeList checks that the items of a batch are the same as those of its list as a body
+// (§3.1).
 func checkLikeList(t *testing.T, body string, s *Submission) {
 	o, err := ParseObject(wire.ReplaceHalfPairs(strings.TrimPrefix(body, "\ufeff")))
 	if err != nil {
@@ -162,7 +163,7 @@ func FuzzDecodeRecording(f *testing.F) {
 		if again, err := CheckToken(token); err != nil || again != token || items < 1 {
 			t.Errorf("token %q, again %q (%v), %d items", token, again, err, items)
 		}
-		// What is a recording is a body of §3 too.
+		// A body of recordings is also a valid body of §3.
 		if _, err := Decode(body, DecodeOptions{}); err != nil {
 			t.Errorf("Decode: %v", err)
 		}

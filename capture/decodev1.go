@@ -12,38 +12,41 @@ import (
 )
 
 const (
-	// maxSDKInfo is the longest PostHog-Sdk-Info that is copied, in bytes (§6.1).
+	// maxSDKInfo is the greatest length, in bytes, of a PostHog-Sdk-Info header that is
+	// copied into events (§6.1).
 	maxSDKInfo = 200
-	// maxName is the longest name of protocol v1, in characters (§3.7).
+	// maxName is the greatest length of an event name in protocol v1, in characters (§3.7).
 	maxName = 200
 )
 
-// V1Error is a request of protocol v1 that is refused as a whole (§6.2).
+// V1Error is the error for a request of protocol v1 that is rejected as a whole (§6.2).
 type V1Error struct {
-	// Status is that of HTTP.
+	// Status is the HTTP status of the response.
 	Status int
-	// Tag is a word for programs, Description a sentence for people.
+	// Tag is an identifier for programs, Description a sentence for people.
 	Tag, Description string
 }
 
 func (e *V1Error) Error() string { return e.Description }
 
+// newV1Error returns a *V1Error with status 400.
 func newV1Error(tag, format string, args ...any) error {
 	return &V1Error{Status: 400, Tag: tag, Description: fmt.Sprintf(format, args...)}
 }
 
+// parseErrorV1 returns the error for a body whose syntax or structure is invalid.
 func parseErrorV1(format string, args ...any) error {
 	return newV1Error("request_parsing_error", "failed to parse request: "+format, args...)
 }
 
-// V1Headers are the headers of the same names (§6.1); all are required, and an
-// empty one is missing.
+// V1Headers has the values of the request headers of the same names (§6.1). All of them are
+// required, and an empty one counts as missing.
 type V1Headers struct {
 	SdkInfo, Attempt, RequestID, RequestTimestamp, UserAgent string
 }
 
-// Check checks the headers and returns the request's time. The error is a
-// *V1Error.
+// Check validates the headers and returns the time of PostHog-Request-Timestamp. The error is
+// a *V1Error.
 func (h V1Headers) Check() (sentAt time.Time, err error) {
 	var missing []string
 	for _, header := range [...]struct{ name, value string }{
@@ -70,8 +73,8 @@ func (h V1Headers) Check() (sentAt time.Time, err error) {
 	return sentAt, nil
 }
 
-// lib is what the headers say about the SDK: $lib and $lib_version, or nothing
-// when the value cannot be told apart or is too long.
+// lib returns the properties $lib and $lib_version from the PostHog-Sdk-Info header. It
+// returns nil if the header is too long or is not of the form name/version.
 func (h V1Headers) lib() []Member {
 	i := strings.LastIndexByte(h.SdkInfo, '/')
 	if i < 0 || len(h.SdkInfo) > maxSDKInfo || !utf8.ValidString(h.SdkInfo) {
@@ -84,11 +87,12 @@ func (h V1Headers) lib() []Member {
 	return []Member{{"$lib", wire.Quote(name)}, {"$lib_version", wire.Quote(version)}}
 }
 
-// DecodeV1 reads the JSON text of a request of protocol v1 (§6). The token is in
-// its header, so that it is for the caller to set Submission.Tokens. Faults of
-// single events stand in their Fault; every item has a UUID, each a different
-// one. The error is a *V1Error, or that of reserve, for which see DecodeOptions;
-// it may be nil.
+// DecodeV1 decodes the JSON text of a request of protocol v1 (§6). The token of such a
+// request is in a header, so the caller must set Submission.Tokens. Errors of single events
+// are reported in Item.Fault. Every item has a UUID, and no two are equal.
+//
+// reserve is called before memory is used, see DecodeOptions.Reserve; it may be nil. The
+// error is a *V1Error or the error of reserve.
 func DecodeV1(body string, h V1Headers, reserve func(n int64) error) (*Submission, error) {
 	sentAt, err := h.Check()
 	if err != nil {
@@ -101,7 +105,8 @@ func DecodeV1(body string, h V1Headers, reserve func(n int64) error) (*Submissio
 	return d.sub, nil
 }
 
-// toV1Error words the refusals that both protocols share in the way of v1.
+// toV1Error converts the errors that both protocols share to a *V1Error. It returns other
+// errors unchanged.
 func toV1Error(err error) error {
 	var r *Refusal
 	if !errors.As(err, &r) {
@@ -116,15 +121,18 @@ func toV1Error(err error) error {
 	return newV1Error("request_parsing_error", "%s", r.Detail)
 }
 
-// v1Decoder reads the items of one body of protocol v1.
+// v1Decoder decodes the items of one body of protocol v1.
 type v1Decoder struct {
 	decoder
-	lib   []Member
+	lib []Member
+	// uuids are the UUIDs of the items so far, to find duplicates.
 	uuids map[UUID]struct{}
-	// batch: there was a list of that name.
+	// batch reports whether the body has a member batch that is a list.
 	batch bool
 }
 
+// read decodes the whole body. Members other than batch, created_at and historical_migration
+// are skipped.
 func (d *v1Decoder) read(body string) error {
 	if err := d.open(body); err != nil {
 		return err
@@ -167,6 +175,8 @@ func (d *v1Decoder) read(body string) error {
 	return nil
 }
 
+// readBatch reads the list of events. If the body has several members named batch, the last
+// one counts.
 func (d *v1Decoder) readBatch() bool {
 	if d.Peek() != '[' {
 		_, ok := d.Raw()
@@ -176,21 +186,22 @@ func (d *v1Decoder) readBatch() bool {
 	return d.List(d.readEvent)
 }
 
+// reject stops decoding with an error that is not a syntax error.
 func (d *v1Decoder) reject(err error) bool {
 	d.refusal = err
 	return false
 }
 
-// v1Fields are the members of an event that mean something, as fields are in
-// the other protocol.
+// v1Fields are the members of an event that protocol v1 uses, like fields for v0.
 type v1Fields struct {
 	event, uuid, distinctID, timestamp, sessionID, windowID string
 	options, properties                                     []Member
-	// otherOptions and otherProperties are what stands there and is no object.
+	// otherOptions and otherProperties are the JSON texts of options and properties if these
+	// are not objects.
 	otherOptions, otherProperties string
 }
 
-// readEvent reads one element of the batch.
+// readEvent reads one element of the batch and appends its Item.
 func (d *v1Decoder) readEvent() bool {
 	n := len(d.sub.Items)
 	if d.Peek() != '{' {
@@ -229,6 +240,7 @@ func (d *v1Decoder) readEvent() bool {
 	return d.account(len(it.Properties) + len(it.Overrides))
 }
 
+// readField reads the value of one member of an event. Unknown members are skipped.
 func (d *v1Decoder) readField(f *v1Fields, key string) (ok bool) {
 	switch key {
 	case "event":
@@ -253,8 +265,9 @@ func (d *v1Decoder) readField(f *v1Fields, key string) (ok bool) {
 	return ok
 }
 
-// check finds what refuses the whole request in event number n: members of the
-// wrong type, and no proper uuid. The nil UUID is none, because it names nothing.
+// check returns the errors for which the whole request is rejected because of event number n:
+// a member that must be a string but is not, and a missing or invalid uuid. The nil UUID is
+// invalid, because it does not identify an event.
 func (f *v1Fields) check(n int) (UUID, error) {
 	for _, m := range [...]Member{
 		{"event", f.event}, {"uuid", f.uuid}, {"distinct_id", f.distinctID}, {"timestamp", f.timestamp},
@@ -275,8 +288,9 @@ func (f *v1Fields) check(n int) (UUID, error) {
 	return id, nil
 }
 
-// v1Fault is what drops one event (§6.3), the first one in the order of the
-// members. Options come last: theirs is known already.
+// v1Fault returns the reason to drop one event (§6.3). If there are several, the order of the
+// members decides. Faults of the options have lower priority than these; the caller checks
+// them before.
 func (it *Item) v1Fault(malformed bool) DropReason {
 	_, understood := parseRFC3339(it.Timestamp)
 	switch {
@@ -296,7 +310,8 @@ func (it *Item) v1Fault(malformed bool) DropReason {
 	return NotDropped
 }
 
-// v1Options are the options that become properties (§6.3), and how each is read.
+// v1Options are the options that become properties (§6.3), each with the function that parses
+// its value.
 var v1Options = [...]struct {
 	option, property string
 	read             func(value string) (string, bool)
@@ -307,8 +322,9 @@ var v1Options = [...]struct {
 	{"process_person_profile", "$process_person_profile", optionBool},
 }
 
-// overrides are the properties that stand outside of the properties. ok is false
-// when an option cannot be read.
+// overrides returns the properties that an event of protocol v1 has outside of its
+// properties: session_id, window_id, the options, and those of the SDK header. ok is false if
+// an option cannot be parsed.
 func (d *v1Decoder) overrides(f *v1Fields) (out []Member, ok bool) {
 	ok = isAbsent(f.otherOptions)
 	d.growSpare()
@@ -338,8 +354,8 @@ func (d *v1Decoder) overrides(f *v1Fields) (out []Member, ok bool) {
 	return out[:len(out):len(out)], ok
 }
 
-// optionBool reads a boolean in any of the ways that clients write it: true and
-// "true", "1", numbers, of which 0 is false.
+// optionBool parses a boolean in any of the forms that clients send: a boolean, a string such
+// as "true" or "1", or a number, where 0 is false.
 func optionBool(value string) (string, bool) {
 	if value[0] == '-' || value[0] >= '0' && value[0] <= '9' {
 		f, err := strconv.ParseFloat(value, 64)
@@ -357,7 +373,7 @@ func optionBool(value string) (string, bool) {
 	return "", false
 }
 
-// optionText reads a string, or an integer as one.
+// optionText parses a string, or converts an integer to one.
 func optionText(value string) (string, bool) {
 	if value[0] == '"' {
 		return value, true

@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// wantHeaders are headers by the names that the data has for them.
+// wantHeaders are headers by the names in the test data.
 type wantHeaders map[string]string
 
 func (h wantHeaders) headers() V1Headers {
@@ -63,7 +63,8 @@ func v1ErrorOf(t *testing.T, err error) *V1Error {
 	return e
 }
 
-// TestCapture_6_2_TooMany: the bound of v0 holds for v1 too, with its status.
+// TestCapture_6_2_TooMany proves that the limit of v0 also applies to v1, with the status of
+// v1.
 func TestCapture_6_2_TooMany(t *testing.T) {
 	c := v1Cases(t)[0]
 	members := strings.Repeat(`"":1,`, 10)

@@ -8,37 +8,40 @@ import (
 	"time"
 )
 
-// definitionNamespace is the namespace of the ids of names that were seen.
+// definitionNamespace is the namespace of the UUIDs that DefinitionID returns.
 var definitionNamespace = UUID{0x5b, 0x6c, 0x1d, 0x0e, 0x0f, 0x2a, 0x4d, 0x8e, 0x9c, 0x31, 0x7a, 0x52, 0xe4, 0x90, 0x3b, 0xd6}
 
-// DefinitionID is the id of a name: a UUID of version 5 of its project, kind, group
-// type and text, so that it is the same for ever and on every server.
+// DefinitionID returns the ID of the name: a UUID of version 5 of its project, kind, group
+// type and name. It is therefore the same on every server and never changes.
 func (s *SeenName) DefinitionID() UUID {
 	return nameID(definitionNamespace, s.ProjectID, strconv.Itoa(int(s.Kind))+":"+strconv.Itoa(s.Group)+":"+s.Name)
 }
 
-// staleAfter is for how long a name that nobody uses counts as one in use.
+// staleAfter is the time after which a name without new events is stale.
 const staleAfter = 30 * 24 * time.Hour
 
-// NameQuery chooses names of events; zero members choose all (spec/clients.md §2.2).
+// NameQuery selects names of events. The zero value selects all (spec/clients.md §2.2).
 type NameQuery struct {
-	// Search are words, each of which is in the name, in any case.
+	// Search is a list of words separated by spaces. A name matches if it contains all of
+	// them, ignoring case.
 	Search string
-	// Custom: only those whose name does not begin with $; Own: only those whose name
-	// does.
+	// Custom selects names that do not begin with $, System those that do.
 	Custom, System bool
-	Names          []string
-	// Since: only those that were seen then or later.
+	// Names selects the names in the list; if empty, all.
+	Names []string
+	// Since selects names that were seen at that time or later. If zero, all.
 	Since time.Time
-	// Order is name or last_seen_at, with - in front for descending; empty: by name.
+	// Order is name or last_seen_at, with a leading - for descending order. If empty, the
+	// order of the list stays, which is by name.
 	Order string
 }
 
-// StaleCutoff is a NameQuery.Since that leaves names out which nobody has used for 30
-// days.
+// StaleCutoff returns the value of NameQuery.Since that excludes stale names: those without
+// an event in the 30 days before now.
 func StaleCutoff(now time.Time) time.Time { return now.Add(-staleAfter) }
 
-// Filter returns those of a list of names that the query asks for.
+// Filter returns the names of list that match the query, in its order. It does not modify
+// list.
 func (q *NameQuery) Filter(list []SeenName) []SeenName {
 	words := strings.Fields(strings.ToLower(q.Search))
 	out := slices.DeleteFunc(slices.Clone(list), func(s SeenName) bool {
@@ -57,29 +60,34 @@ func (q *NameQuery) Filter(list []SeenName) []SeenName {
 	return out
 }
 
+// hasWords reports whether a name contains all words, ignoring case. The words must be in
+// lower case.
 func hasWords(name string, words []string) bool {
 	name = strings.ToLower(name)
 	return !slices.ContainsFunc(words, func(word string) bool { return !strings.Contains(name, word) })
 }
 
-// PropertyQuery chooses names of properties; zero members choose all
-// (spec/clients.md §2.2).
+// PropertyQuery selects names of properties. The zero value selects all (spec/clients.md
+// §2.2).
 type PropertyQuery struct {
-	// Search are words, each of which is in the name, in any case.
+	// Search is a list of words separated by spaces. A name matches if it contains all of
+	// them, ignoring case.
 	Search string
-	// Group is the number of a group type, nil: of all.
+	// Group is the number of a group type. If nil, properties of all group types match.
 	Group *int
 	Names []string
-	// Numerical: whether the values are numbers; Flag: whether it is the answer of a
-	// flag, whose name begins with $feature/.
+	// Numerical selects by whether the type is Numeric, Flag by whether the name begins with
+	// $feature/, as that of the value of a feature flag. If nil, both match.
 	Numerical, Flag *bool
-	Excluded        []string
-	// ExcludeCore leaves out what SDKs set by themselves: names that begin with $, but for
-	// answers of flags, and those of campaigns.
+	// Excluded names do not match.
+	Excluded []string
+	// ExcludeCore excludes the properties that SDKs set by themselves: campaign properties,
+	// and names that begin with $, except those of feature flags.
 	ExcludeCore bool
 }
 
-// Filter returns those of a list of names that the query asks for.
+// Filter returns the names of list that match the query, in the same order. It does not
+// modify list.
 func (q *PropertyQuery) Filter(list []SeenName) []SeenName {
 	words := strings.Fields(strings.ToLower(q.Search))
 	return slices.DeleteFunc(slices.Clone(list), func(s SeenName) bool {
@@ -95,5 +103,5 @@ func isCore(name string) bool {
 	return strings.HasPrefix(name, "$") || name == "distinct_id" || name == "token" || slices.Contains(copiedKeys[:], name)
 }
 
-// flagAnswer begins the names of properties that hold what a flag has answered.
+// flagAnswer is the prefix of the properties that contain the value of a feature flag.
 const flagAnswer = "$feature/"

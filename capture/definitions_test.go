@@ -2,8 +2,8 @@ package capture
 
 import "testing"
 
-// The id of a definition is a UUID of version 5 that never changes (spec/clients.md
-// §10). The expected ones are what Python's uuid.uuid5 makes of the namespace and
+// The ID of a definition is a UUID of version 5 that never changes (spec/clients.md §10). The
+// expected values are the results of Python's uuid.uuid5 for the namespace and
 // "project:kind:group:name".
 func TestDefinitionID(t *testing.T) {
 	for want, s := range map[string]SeenName{

@@ -1,25 +1,25 @@
-// Package capture takes in events and keeps people and groups current.
+// Package capture receives events and keeps persons and groups up to date.
 //
-// A body becomes a [Submission] ([Decode], [DecodeV1]); [Intake.Accept] finds
-// its project, makes an [Event] of every item or says why there is none, and
-// hands them to the [Recorder]. The Recorder joins all that wait, works out what
-// they change of people and groups, and has the [Ledger] keep events and changes
-// in one transaction. When Accept returns, they are durable.
+// A request body is decoded into a [Submission] ([Decode], [DecodeV1]). [Intake.Accept] finds
+// its project, converts every item to an [Event] or reports the reason why it is dropped, and
+// passes the events to the [Recorder]. The Recorder combines all waiting batches, computes
+// how their events change persons and groups, and has the [Ledger] store events and changes
+// in one transaction. When Accept returns, the events are durable.
 //
 //	body -> decode.go -> Submission -> intake.go, prepare.go -> Batch
 //	     -> recorder.go -> plan.go -> Changes -> Ledger
 //
-// What an event does to people is in plan.go and the files beside it; what it
-// looks like when it is stored, in prepare.go. JSON is never taken apart more
-// than needed: an object's members are found (object.go), and their values stay
-// the text that was sent.
+// The file plan.go and the files whose names begin with plan compute what an event changes of
+// a person; prepare.go computes the form in which an event is stored. JSON is not parsed more
+// than needed: object.go finds the members of an object, and their values remain the text
+// that the client sent.
 //
-// The room does no I/O: what it needs of the world stands in ports.go. Section
-// numbers in comments are those of the specification of capture, and words such
-// as person, distinct id and group are PostHog's.
+// The package does no I/O: the interfaces to stores and streams are declared in ports.go and
+// stream.go. Section numbers in comments refer to the specification of capture, and terms
+// such as person, distinct id and group are PostHog's.
 //
-// Bounds: an event's size ([wire.MaxEventOf]), the depth of JSON, names and ids, a
-// person's properties, the batches that wait and what is remembered of people
-// ([RecorderConfig]), projects and keys that are remembered. The bytes of bodies
-// under way are bounded by who reads them.
+// These are bounded: the size of an event ([wire.MaxEventOf]), the depth of JSON, the length
+// of names and ids, the properties of a person, the number of waiting batches and the cache
+// of persons ([RecorderConfig]), and the cache of projects and keys. The caller must bound
+// the bytes of bodies that are being read.
 package capture

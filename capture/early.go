@@ -5,10 +5,12 @@ import (
 	"strings"
 )
 
-// PeekToken reads the beginning of a body, as [Decode] does the whole, for what it tells
-// so soon: the token that the body is sent with, empty when that is not certain yet.
-// The error is a *Refusal, for a list of events that begins with something else.
-// What is wrong beside that is for Decode to find.
+// PeekToken decodes the beginning of a body, as [Decode] decodes the whole, to find the token
+// before all of the body has arrived. text is the beginning of the body and may end anywhere.
+// token is empty if it is not certain yet.
+//
+// The error is a *Refusal if the body is a list whose first element is not an object. All
+// other errors are left for Decode to find.
 func PeekToken(text string) (token string, err error) {
 	d := decoder{scanner: newScanner(strings.TrimPrefix(text, "\ufeff")), sub: &Submission{}}
 	d.Space()
@@ -35,7 +37,8 @@ func PeekToken(text string) (token string, err error) {
 			}
 			return ok
 		})
-		// Only this name wins over those that may follow.
+		// A later api_key would be a duplicate, and the other names have a lower priority, so
+		// that only this one is certain.
 		if firstPresent(f.apiKey) != "" {
 			return tokenText(f.apiKey), err
 		}
@@ -43,9 +46,9 @@ func PeekToken(text string) (token string, err error) {
 	return "", err
 }
 
-// peekList reads the first element of a list.
+// peekList reads the first element of a list, as far as it is there.
 func (d *decoder) peekList(f *fields) error {
-	d.Pos++ // the bracket
+	d.Pos++ // skip the bracket
 	d.Space()
 	switch d.Peek() {
 	case 0, ']':
@@ -61,8 +64,8 @@ func (d *decoder) peekList(f *fields) error {
 	return nil
 }
 
-// CheckKey looks for the project of a token before its events are there. The errors are
-// those of [Intake.Accept].
+// CheckKey checks that a token belongs to a project, before the events have been read. The
+// errors are those of [Intake.Accept].
 func (i *Intake) CheckKey(ctx context.Context, token string) error {
 	token, err := CheckToken(token)
 	switch {

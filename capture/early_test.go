@@ -2,7 +2,7 @@ package capture
 
 import "testing"
 
-// What the beginning of a body tells is what the whole body says (§3.6, §4.4).
+// The token at the beginning of a body is the token of the whole body (§3.6, §4.4).
 func TestCapture_4_4_PeekToken(t *testing.T) {
 	for name, c := range map[string]struct {
 		text, token string

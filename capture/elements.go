@@ -6,15 +6,16 @@ import (
 	"strings"
 )
 
-// How much of an element is kept, in characters.
+// These limits bound the text and the link of an element that are stored, in characters.
 const (
 	maxElementText = 400
 	maxElementHref = 2048
 )
 
-// appendElementsChain appends the text of a $elements list, from the element
-// that was used to its outermost parent (§8.2): for each its tag, its classes and
-// its attributes by name. Elements that are no objects are left out.
+// appendElementsChain appends the elements chain of an $elements list, which begins with the
+// element that was clicked and ends with its outermost parent (§8.2). Each element is written
+// as its tag, its classes, and its attributes sorted by name. List elements that are not
+// objects are skipped.
 //
 //	a.small.text:attr__href="/a"href="/a"nth-child="1"nth-of-type="2"text="go";div:nth-child="1"nth-of-type="1"
 func appendElementsChain(dst []byte, list string) []byte {
@@ -33,7 +34,8 @@ func appendElementsChain(dst []byte, list string) []byte {
 	return dst
 }
 
-// appendElement appends one element. attributes is memory to use.
+// appendElement appends one element. attributes is a buffer that it uses and returns, so that
+// the next call can reuse it.
 func appendElement(dst []byte, element, attributes []Member) ([]byte, []Member) {
 	tag, classes := "", []string(nil)
 	child, ofType := "0", "0"
@@ -80,8 +82,8 @@ func appendElement(dst []byte, element, attributes []Member) ([]byte, []Member) 
 	return dst, attributes
 }
 
-// elementClasses are the names in a class attribute, which is a text or a list
-// of them, sorted.
+// elementClasses returns the sorted class names of a class attribute, which is a string or a
+// list of strings.
 func elementClasses(value string) []string {
 	var classes []string
 	if s, ok := text(value); ok {
@@ -97,8 +99,8 @@ func elementClasses(value string) []string {
 	return classes
 }
 
-// appendReplacing appends s with something else for quotes. The chain knows no
-// other escapes.
+// appendReplacing appends s with every double quote replaced by quote. The chain has no other
+// escapes.
 func appendReplacing(dst []byte, s, quote string) []byte {
 	for {
 		i := strings.IndexByte(s, '"')

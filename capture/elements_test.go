@@ -2,8 +2,8 @@ package capture
 
 import "testing"
 
-// The form is PostHog's: tag, classes sorted and without quotes, a colon, then
-// attributes by name with only quotes escaped; ; between elements.
+// The format is PostHog's: the tag, the sorted classes without quotes, a colon, then the
+// attributes by name, in which only quotes are escaped. Elements are separated by semicolons.
 func TestCapture_8_2_ElementsChain(t *testing.T) {
 	for _, c := range []struct{ name, list, want string }{
 		{"none", `[]`, ``},

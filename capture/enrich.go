@@ -7,8 +7,8 @@ import (
 	"github.com/bunting-flags/bunting/flags/wire"
 )
 
-// normalise brings an event's properties into the form in which they are stored
-// (§8.2, §3.6, §12.7), but for what depends on the person.
+// normalise converts an event's properties to the form in which they are stored (§8.2, §3.6,
+// §12.7), except for the properties that depend on the person.
 func (p *preparer) normalise() {
 	props := &p.props
 	for _, s := range bloat {
@@ -35,8 +35,8 @@ func (p *preparer) normalise() {
 	}
 }
 
-// sessionID is the normal form of a $session_id: lower case for a uuid, as it is
-// for anything else.
+// sessionID returns the normal form of a $session_id: a UUID is converted to lower case; any
+// other value is returned unchanged.
 func sessionID(value string) string {
 	id, ok := text(value)
 	if !ok || len(id) == 36 && strings.ToLower(id) == id {
@@ -48,7 +48,8 @@ func sessionID(value string) string {
 	return value
 }
 
-// takeElementsChain takes the clicked elements out of the properties (§8.2).
+// takeElementsChain returns the elements chain of the event (§8.2) and removes it from the
+// properties. A $elements_chain takes precedence over a list in $elements.
 func (p *preparer) takeElementsChain() string {
 	props := &p.props
 	chain := ""
@@ -67,17 +68,18 @@ func (p *preparer) takeElementsChain() string {
 	return chain
 }
 
-// loopback is looked up as an address that has a place, for development (§12.1).
+// loopback is replaced by loopbackSubstitute, an address that has a location, so that
+// location works during development (§12.1).
 var (
 	loopback           = netip.AddrFrom4([4]byte{127, 0, 0, 1})
 	loopbackSubstitute = netip.AddrFrom4([4]byte{13, 106, 122, 3})
 )
 
-// locate finds out where an event comes from and writes it into the properties
-// (§12.1). It answers nil when that is not known.
+// locate finds the location of the event's address, sets its properties on the event and
+// returns them (§12.1). It returns nil if the location is unknown or location is disabled.
 //
-// A $ip of the event's own counts even when it is no address: then the client
-// does not want to be found.
+// The event's own $ip takes precedence over the client's address even if it is not a valid
+// address: in that case the client does not wish to be located.
 func (p *preparer) locate() *[len(geoKeys)]string {
 	if p.locator == nil || isTruthy(p.props.value(slotGeoIPDisable)) {
 		return nil
@@ -110,7 +112,7 @@ func (p *preparer) locate() *[len(geoKeys)]string {
 	return &p.geo
 }
 
-// ipText is the client's address as JSON text.
+// ipText returns the client's address as a JSON string.
 func (p *preparer) ipText() string {
 	if p.ipQuoted == "" {
 		p.ipQuoted = wire.Quote(p.ip.Unmap().WithZone("").String())
@@ -118,9 +120,11 @@ func (p *preparer) ipText() string {
 	return p.ipQuoted
 }
 
-// timeForm is how times are written into properties.
+// timeForm is the layout of times in properties, with the quotes of JSON.
 const timeForm = `"2006-01-02T15:04:05.000Z"`
 
+// sentAtText returns the send time as a JSON string. It is the same for all events of a
+// submission.
 func (p *preparer) sentAtText() string {
 	if p.sentAtQuoted == "" {
 		p.sentAtQuoted = p.sentAt.UTC().Format(timeForm)
@@ -128,12 +132,12 @@ func (p *preparer) sentAtText() string {
 	return p.sentAtQuoted
 }
 
-// maxGroupName is how long a group's key may be (§4.6) and its type's name, in
+// maxGroupName is the greatest length of a group's key (§4.6) and of the name of its type, in
 // characters.
 const maxGroupName = 400
 
-// groups are the groups of an event (§11.2). Keys are texts and numbers; others,
-// and empty ones, belong to no group.
+// groups returns the groups of an event (§11.2). Keys must be strings that are not empty or
+// numbers; other members are ignored.
 func (p *preparer) groups() []GroupKey {
 	value := p.props.value(slotGroups)
 	if !isObject(value) {
@@ -152,12 +156,13 @@ func (p *preparer) groups() []GroupKey {
 	}
 	if groups != nil {
 		for s := slotGroup0; s <= slotGroup4; s++ {
-			p.props.remove(s) // the recorder adds the right ones
+			p.props.remove(s) // the recorder adds the current ones
 		}
 	}
 	return groups
 }
 
+// isGroupKey reports whether a JSON value can be the key of a group.
 func isGroupKey(value string) bool {
 	switch c := value[0]; {
 	case c == '"':
@@ -168,8 +173,8 @@ func isGroupKey(value string) bool {
 	return false
 }
 
-// groupText is $group_type or $group_key as a string, empty when it is falsy
-// (§11.3).
+// groupText returns the value of slot s, $group_type or $group_key, as a string. It is empty
+// if the value is falsy (§11.3).
 func (p *preparer) groupText(s slot) string {
 	value := p.props.value(s)
 	if !isTruthy(value) {
@@ -178,7 +183,8 @@ func (p *preparer) groupText(s slot) string {
 	return replaceNUL(asText(value))
 }
 
-// groupUpdate is what a $groupidentify does to its group, nil for nothing.
+// groupUpdate returns the change that a $groupidentify event requests, or nil if it has no
+// valid group.
 func (p *preparer) groupUpdate() *GroupUpdate {
 	g := GroupUpdate{Type: p.groupText(slotGroupType), Key: p.groupText(slotGroupKey)}
 	if g.Type == "" || g.Key == "" || isLonger(g.Type, maxGroupName) {
@@ -190,13 +196,15 @@ func (p *preparer) groupUpdate() *GroupUpdate {
 	return &g
 }
 
-// What is kept of the name of a flag and of its value, in characters.
+// These limits bound the key of a flag and its value in a FlagCall, in characters. Longer
+// ones are truncated.
 const (
 	maxFlagKey   = 400
 	maxFlagValue = 200
 )
 
-// flagCall is what an exposure says (§12.3), nil without a flag.
+// flagCall returns the flag call of an exposure event (§12.3), or nil if the event has no
+// flag.
 func (p *preparer) flagCall() *FlagCall {
 	flag, _ := text(p.props.value(slotFlag))
 	if flag == "" {

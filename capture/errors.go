@@ -7,49 +7,54 @@ import (
 )
 
 var (
-	// ErrUnknownKey is for tokens that belong to no project. It is that of flags.
+	// ErrUnknownKey is returned for tokens that belong to no project. It is the same error as
+	// in package flags.
 	ErrUnknownKey = wire.ErrUnknownKey
-	// ErrIndexing says that stored events could not be indexed yet, so that reading
-	// them back takes longer.
+	// ErrIndexing is reported if stored events could not be indexed yet. They can be read,
+	// but more slowly.
 	ErrIndexing = errors.New("capture: events are stored but not indexed")
-	// ErrUnavailable says that events cannot be stored now; nothing was accepted.
+	// ErrUnavailable is returned if events cannot be stored at the moment. The caller should
+	// send all of them again.
 	ErrUnavailable = errors.New("capture: events cannot be stored at the moment")
-	// ErrStore says that the store fails, whatever is to be recorded: another time may
-	// be better. A Ledger's error without it may be about what was to be recorded.
+	// ErrStore is returned if the store itself fails, so that a later attempt may succeed. An
+	// error of a Ledger that is not an ErrStore may be caused by the data to be stored.
 	ErrStore = errors.New("capture: the store fails")
-	// ErrMoved says that another reader has gone on with a stream's partition.
+	// ErrMoved is returned if another reader has advanced the position of a stream's
+	// partition.
 	ErrMoved = errors.New("capture: another reader has gone on from this place")
 )
 
-// Refusal is a request of which nothing is accepted, and what its sender is told.
+// Refusal is the error for a request that is rejected as a whole, with the content of the
+// response.
 type Refusal struct {
+	// Kind is the class of the error; callers map it to a status.
 	Kind RefusalKind
-	// Code is a word for programs, Detail a sentence for people (§4.2).
+	// Code is an identifier for programs, Detail a sentence for people (§4.2).
 	Code, Detail string
-	// Attr is the part of the body that is wrong, empty for none.
+	// Attr is the member of the body that is wrong. It may be empty.
 	Attr string
 }
 
 func (e *Refusal) Error() string { return e.Detail }
 
-// RefusalKind is whose fault a refusal is.
+// RefusalKind is the class of a Refusal.
 type RefusalKind uint8
 
-// The kinds of refusals.
+// These are the kinds of refusals.
 const (
-	// Invalid bodies cannot be read, or hold nothing.
+	// Invalid is for bodies that cannot be decoded or contain no events.
 	Invalid RefusalKind = iota
-	// Unauthorized bodies have no key, or a bad one.
+	// Unauthorized is for requests without a key or with an invalid one.
 	Unauthorized
-	// TooLarge bodies or events are over a limit.
+	// TooLarge is for bodies or events over a limit.
 	TooLarge
 )
 
-// DropReason says why an event of an accepted request is not stored. Every one
-// is counted (decision 15).
+// DropReason is the reason why an event of an accepted request is not stored. All drops are
+// counted by reason (decision 15).
 type DropReason string
 
-// The reasons. Those of protocol v1 (§6.3) have its names.
+// These are the reasons. The reasons of protocol v1 (§6.3) have the names that it defines.
 const (
 	NotDropped             DropReason = ""
 	MissingEventName       DropReason = "missing_event_name"
@@ -78,7 +83,7 @@ const (
 	Duplicate              DropReason = "duplicate"
 )
 
-// IsOverQuota reports whether a limit was the reason (§13.4).
+// IsOverQuota reports whether the reason is an exceeded quota (§13.4).
 func (r DropReason) IsOverQuota() bool {
 	switch r {
 	case EventsOverQuota, exceptionsOverQuota, surveysOverQuota, llmEventsOverQuota:
@@ -87,11 +92,11 @@ func (r DropReason) IsOverQuota() bool {
 	return false
 }
 
-// WarningType names a kind of ingestion warning (§4.5). Most of the
-// reasons to drop an event are warnings too.
+// WarningType is the type of an ingestion warning (§4.5). Most drop reasons are also types of
+// warnings.
 type WarningType string
 
-// The warnings about events that are stored all the same.
+// These types of warnings are about events that are stored nevertheless.
 const (
 	warnProcessPersonProfile WarningType = "invalid_process_person_profile"
 	warnIllegalDistinctID    WarningType = "cannot_merge_with_illegal_distinct_id"
@@ -103,9 +108,9 @@ const (
 	warnHistoricalTooYoung   WarningType = "historical_event_too_young"
 	WarnTimestamp            WarningType = "invalid_timestamp"
 	warnUUIDTime             WarningType = "event_uuid_time_differs"
-	// warnExceptionList is about exceptions whose list cannot be read: one of it has
-	// no type (spec/clients.md §17).
+	// warnExceptionList is for exceptions whose list is invalid because an element has no
+	// type (spec/clients.md §17).
 	warnExceptionList WarningType = "invalid_exception_list"
-	// WarnDeadLetter is about events that were accepted and that the store refuses.
+	// WarnDeadLetter is for events that were accepted, but that the store rejects.
 	WarnDeadLetter WarningType = "kept_as_dead_letter"
 )

@@ -6,48 +6,47 @@ import (
 	"time"
 )
 
-// Submission is the body of one request, decoded: the events that it holds, as
-// they were sent.
+// Submission is the decoded body of one request: its events as the client sent them.
 type Submission struct {
-	// Tokens are the project keys that stand in the body: that of the batch alone,
-	// or those of the items where the batch has none. Empty: none stands anywhere.
+	// Tokens are the project keys in the body: only that of the batch if it has one, and
+	// otherwise those of the items. It is empty if the body has no token.
 	Tokens []string
-	// Historical: the batch belongs to a migration (§13.1).
+	// Historical reports whether the batch belongs to a migration (§13.1).
 	Historical bool
-	// SentAt is the client's clock when it sent the body, zero when it does not say.
+	// SentAt is the time on the client's clock when it sent the body. It is zero if unknown.
 	SentAt time.Time
-	// Items are in the order of the body.
+	// Items are the events in the order of the body.
 	Items []Item
-	// V1: the body came over protocol v1 (§6), which trims and refuses where v0
-	// cuts.
+	// V1 reports whether the request uses protocol v1 (§6). That protocol trims or rejects
+	// values that v0 truncates.
 	V1 bool
 }
 
-// Item is one event of a body as it was sent. All strings may be cut from the
-// body and keep it alive.
+// Item is one event of a body as the client sent it. Its strings may be substrings of the
+// body and then keep it alive.
 type Item struct {
-	// Fault says why the item can be no event, None for no reason.
+	// Fault is the reason why the item cannot become an event, or NotDropped.
 	Fault DropReason
-	// Name is the event's name, empty when there is none.
+	// Name is the event's name. It is empty if the item has none.
 	Name string
-	// DistinctID is normalised (§3.4), empty when there is none.
+	// DistinctID is normalized (§3.4). It is empty if the item has none.
 	DistinctID string
-	// UUID is zero when the item has none.
+	// UUID is zero if the item has none.
 	UUID UUID
-	// Timestamp is the time that the item gives, as text (a number is written
-	// out); empty when it gives none.
+	// Timestamp is the time in the item as a string; a number is written in decimal. It is
+	// empty if the item has none.
 	Timestamp string
-	// Offset is the age of the event at sending, in milliseconds. It counts when
-	// HasOffset is set, and then wins over Timestamp.
+	// Offset is the age of the event when it was sent, in milliseconds. It is only valid if
+	// HasOffset is true, and then takes precedence over Timestamp.
 	Offset    int64
 	HasOffset bool
-	// Set and SetOnce are the top-level objects of these names, nil when they are
-	// absent or no objects.
+	// Set and SetOnce are the members of these names at the top level of the item. They are
+	// nil if absent or not objects.
 	Set, SetOnce []Member
-	// Properties are in the order of the body, each key once. The names of
-	// Overrides win over them: what protocol v1 says outside of the properties.
+	// Properties are in the order of the body, each key at most one time. Overrides, from
+	// members of protocol v1 outside of the properties, take precedence over Properties.
 	Properties, Overrides []Member
-	// Size is the length of the item's JSON text in bytes.
+	// Size is the length of the item's JSON text, in bytes.
 	Size int
 }
 
@@ -56,64 +55,68 @@ type Event struct {
 	UUID       UUID
 	Name       string
 	DistinctID string
-	// Properties is the JSON object to be stored (§8.2). Only the $group_<n> of
-	// Groups are missing: the recorder knows their numbers.
+	// Properties is the JSON object to be stored (§8.2), without the $group_<n> properties of
+	// Groups: the recorder adds these, because the numbers are in the store.
 	Properties string
-	// ElementsChain is the clicked element and its parents, empty for none.
+	// ElementsChain describes the clicked element and its parents. It may be empty.
 	ElementsChain string
-	// Timestamp is the event's time, ReceivedAt ours; both UTC, in microseconds.
+	// Timestamp is the event's time and ReceivedAt the server's time when it arrived. Both
+	// are in UTC, with a precision of microseconds.
 	Timestamp, ReceivedAt time.Time
-	// Historical: the event belongs to a migration and is old enough for one.
+	// Historical reports whether the event belongs to a migration and is old enough for one.
 	Historical bool
 
-	// Kind says what the event does beside being stored.
+	// Kind determines how the event changes persons and groups.
 	Kind Kind
-	// Personless: $process_person_profile is false (§9.1). Then no person is made
-	// or changed, and Set, SetOnce, Unset and Groups are empty.
+	// Personless reports whether the event must not create or change a person, for example
+	// because $process_person_profile is false (§9.1). In that case Set, SetOnce, Unset and
+	// Groups are empty.
 	Personless bool
-	// Set, SetOnce and Unset change the person, in the order SetOnce, Set, Unset
-	// (§9.4). What is copied from the event (§9.5) and located (§12.1) is in them.
+	// Set, SetOnce and Unset change the person, in the order SetOnce, Set, Unset (§9.4). They
+	// include the properties copied from the event (§9.5) and its location (§12.1).
 	Set, SetOnce Object
 	Unset        []string
-	// Other is the second distinct id of a merge, $anon_distinct_id or alias, as it
-	// was sent. It counts when HasOther is set.
+	// Other is the second distinct id of a merge, $anon_distinct_id or alias, as the client
+	// sent it. It is only valid if HasOther is true.
 	Other    string
 	HasOther bool
-	// Groups are the groups of $groups in the order of the event.
+	// Groups are the groups in $groups, in the order of the event.
 	Groups []GroupKey
-	// Group is what a $groupidentify says, nil for none.
+	// Group is the change that a $groupidentify event requests. It may be nil.
 	Group *GroupUpdate
-	// Flag is what an exposure ([Exposures]) says, nil for none.
+	// Flag is the flag call of an exposure event ([Exposures]). It may be nil.
 	Flag *FlagCall
 }
 
-// Kind is what an event does to people, beside being stored.
+// Kind is the class of an event by how it changes persons and groups.
 type Kind uint8
 
-// The kinds of events.
+// These are the kinds of events.
 const (
-	// ordinaryEvent: it changes the person's properties, unless only noisy ones differ
+	// ordinaryEvent changes the person's properties, unless only noisy properties differ
 	// (§9.3).
 	ordinaryEvent Kind = iota
-	// identifyEvent is $identify: it merges Other into the event's person.
+	// identifyEvent is $identify: it merges the person of Other into the event's person.
 	identifyEvent
-	// aliasEvent is $create_alias: as identifyEvent.
+	// aliasEvent is $create_alias. It merges like identifyEvent.
 	aliasEvent
-	// mergeDangerouslyEvent merges even a person that is identified.
+	// mergeDangerouslyEvent is $merge_dangerously. It merges even a person that is
+	// identified.
 	mergeDangerouslyEvent
-	// setPropertiesEvent is $set: its changes are always applied.
+	// setPropertiesEvent is $set. It always changes the person's properties.
 	setPropertiesEvent
 	// groupIdentifyEvent is $groupidentify, and $group_identify (decision 16).
 	groupIdentifyEvent
-	// untouchingEvent: it finds or makes its person but changes nothing of it:
-	// $exception, $$heatmap.
+	// untouchingEvent creates its person if needed, but does not change it. Examples are
+	// $exception and $$heatmap.
 	untouchingEvent
 )
 
-// GroupKey is a group that an event belongs to.
+// GroupKey identifies a group that an event belongs to.
 type GroupKey struct {
+	// Type is the name of the group type.
 	Type string
-	// Key is the group's key as JSON text, as it was sent.
+	// Key is the group's key as the JSON text that the client sent.
 	Key string
 }
 
@@ -123,57 +126,59 @@ type GroupUpdate struct {
 	Set       Object
 }
 
-// The events by which SDKs tell that somebody was shown a flag's value. They have the
-// same properties: $feature_flag and $feature_flag_response.
+// These are the events that SDKs send when a user has seen a flag's value. Both have the
+// properties $feature_flag and $feature_flag_response.
 const (
 	flagCalled         = "$feature_flag_called"
 	experimentExposure = "$experiment_exposure"
 )
 
-// exposures are both.
+// exposures is the list of both names. Exposures returns a copy.
 var exposures = []string{flagCalled, experimentExposure}
 
-// Exposures returns the names of the events by which SDKs tell that somebody was shown a
-// flag's value: $feature_flag_called and $experiment_exposure.
+// Exposures returns the names of the events that SDKs send when a user has seen a flag's
+// value: $feature_flag_called and $experiment_exposure.
 func Exposures() []string { return slices.Clone(exposures) }
 
-// FlagCall is that a flag's value was read (§12.3).
+// FlagCall is one read of a flag's value (§12.3).
 type FlagCall struct {
-	// Flag is its key, Value the response as text: a variant, true, false, or null.
+	// Flag is the flag's key. Value is the response as text: a variant, true, false, or null.
 	Flag, Value string
 }
 
-// Origin is what is known of a request beside its body.
+// Origin is the information about a request that is not in its body.
 type Origin struct {
-	// IP is the client's address, zero when it is not known.
+	// IP is the client's address. It is zero if unknown.
 	IP netip.Addr
-	// ReceivedAt is when the request came in, UTC. Zero: now.
+	// ReceivedAt is the time when the request arrived, in UTC. If zero, the current time is
+	// used.
 	ReceivedAt time.Time
 }
 
-// Project is what capture has to know of a project.
+// Project is the part of a project's settings that capture needs.
 type Project struct {
 	ID int64
 	// APIKey is the project's public key.
 	APIKey string
-	// OrganizationID is who pays: limits are counted for it.
+	// OrganizationID is the organization that the project's events are charged to. Limits
+	// apply to all its projects together.
 	OrganizationID string
-	// Secret: the token was one of the project's secret keys, so that its events
-	// are $verified (§3.6).
+	// Secret reports whether the token was one of the project's secret keys. Its events are
+	// then marked as $verified (§3.6).
 	Secret bool
-	// Limits are the events in a UTC calendar month by resource; one that is absent
-	// has no limit.
+	// Limits are the greatest numbers of events in a calendar month of UTC, by resource. A
+	// resource that is not in the map has no limit.
 	Limits map[Resource]int64
-	// Paused resources are dropped at once.
+	// Paused is the list of resources whose events are dropped.
 	Paused []Resource
-	// AnonymizeIPs: $ip is taken out of events once they are located.
+	// AnonymizeIPs reports whether $ip is removed from events after they are located.
 	AnonymizeIPs bool
 }
 
-// Resource is what events are counted as (§13.4).
+// Resource is the category that an event is counted in for limits (§13.4).
 type Resource string
 
-// The resources of events.
+// These are the resources of events.
 const (
 	ResourceEvents     Resource = "events"
 	ResourceExceptions Resource = "exceptions"

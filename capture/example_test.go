@@ -7,7 +7,7 @@ import (
 	"github.com/bunting-flags/bunting/capture"
 )
 
-// A body of /batch/, as SDKs send it.
+// This example decodes a body of /batch/ in the form that SDKs send.
 func ExampleDecode() {
 	submission, err := capture.Decode(`{"api_key": "phc_example", "batch": [
 		{"event": "order placed", "distinct_id": "ana", "properties": {"amount": 49}},
@@ -20,7 +20,7 @@ func ExampleDecode() {
 	// Output: 2 phc_example <nil>
 }
 
-// Members are sorted, and values stay as they were written.
+// Members are sorted, and values are not changed.
 func ExampleParseObject() {
 	object, err := capture.ParseObject(`{"b": 1.50, "a": [1, 2]}`)
 	if err != nil {

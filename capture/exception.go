@@ -10,19 +10,20 @@ import (
 	"github.com/bunting-flags/bunting/flags/wire"
 )
 
-// Bounds of what is derived from an exception. What is over them is left out.
+// These bounds limit the properties that are derived from an exception. Values beyond them
+// are ignored.
 const (
-	// maxDerived is how many values a derived property has, maxDerivedBytes how long
-	// they are together.
+	// maxDerived is the greatest number of values of a derived property, and maxDerivedBytes
+	// their greatest total length.
 	maxDerived      = 1000
 	maxDerivedBytes = 64 << 10
-	// maxFrames is how many frames of all stacks are looked at.
+	// maxFrames is the number of stack frames of an event that are read.
 	maxFrames = 5000
-	// maxFingerprint is how long a client's fingerprint may be, in characters, before
-	// its hash takes its place.
+	// maxFingerprint is the greatest length of a client's fingerprint, in characters. A
+	// longer one is replaced by its hash.
 	maxFingerprint = 64
-	// maxColumn is the last column of a script that people have written: in longer
-	// lines names mean nothing.
+	// maxColumn is the last column that code written by people reaches. A frame with a
+	// greater column is in a minified script, where names have no meaning.
 	maxColumn = 300
 )
 
@@ -31,22 +32,25 @@ const (
 	exceptionFingerprint = "$exception_fingerprint"
 )
 
-// derivedValues are the properties of an exception that come from its list, for rules
-// and queries (spec/clients.md §17). A client's own of these names are replaced.
+// derivedValues are the properties of an exception that are derived from its list, for rules
+// and queries (spec/clients.md §17). They replace properties of the same names that the
+// client sent.
 type derivedValues struct {
 	types, values, sources, functions distinctStrings
 	handled                           bool
 	frames                            int
-	members                           []Member // used again for each frame
+	members                           []Member // buffer that is reused for each frame
 }
 
-// distinctStrings is a list of texts, each once, in the order of their first appearance.
+// distinctStrings is a list of distinct strings in the order of their first occurrence. The
+// zero value is ready to use.
 type distinctStrings struct {
 	list  []string
 	seen  map[string]bool
 	bytes int
 }
 
+// add appends s unless it is in the list, or the list has reached its bounds.
 func (d *distinctStrings) add(s string) {
 	if d.seen[s] || len(d.list) >= maxDerived || d.bytes+len(s) > maxDerivedBytes {
 		return
@@ -70,11 +74,12 @@ func (d *distinctStrings) appendJSON(b []byte) []byte {
 	return append(b, ']')
 }
 
-// derivedNames are the properties that come from the list.
+// derivedNames are the names of the derived properties, in the order in which exception sets
+// them.
 var derivedNames = [...]string{"$exception_types", "$exception_values", "$exception_sources", "$exception_functions", "$exception_handled"}
 
-// exception derives the properties of an exception. A list that cannot be read
-// gives none, and a warning; without a list nothing is touched.
+// exception sets the derived properties of an exception. If the list is invalid, they are
+// removed and a warning is added. Without a list the properties stay unchanged.
 func (p *preparer) exception(e *Event, out *Batch) {
 	if fingerprint, ok := text(p.props.getByName(exceptionFingerprint)); ok && isLonger(fingerprint, maxFingerprint) {
 		sum := sha512.Sum512([]byte(fingerprint))
@@ -102,7 +107,7 @@ func (p *preparer) exception(e *Event, out *Batch) {
 	p.props.setByName(derivedNames[len(derivedNames)-1], handled)
 }
 
-// read takes the list of exceptions. It reports whether every one has a type.
+// read reads the list of exceptions. It reports whether every one has a type.
 func (d *derivedValues) read(list string) (ok bool) {
 	ok, first := true, true
 	eachElement(list, func(value string) {
@@ -122,7 +127,8 @@ func (d *derivedValues) read(list string) (ok bool) {
 	return ok
 }
 
-// addTrace takes the frames of a stack that are of the application itself.
+// addTrace adds the source and function of each frame of a stack that belongs to the
+// application.
 func (d *derivedValues) addTrace(trace string) {
 	resolved := memberOf(trace, "type") == `"resolved"`
 	eachElement(memberOf(trace, "frames"), func(value string) {
@@ -154,14 +160,15 @@ func (d *derivedValues) addTrace(trace string) {
 	})
 }
 
-// frame is a frame of a stack; empty texts are for absent ones.
+// frame is a frame of a stack. Absent members are empty.
 type frame struct {
 	platform, filename, absPath, function, module string
 	source, resolvedName                          string
-	column                                        string // a JSON number
-	notInApp                                      bool   // in_app is false; absent is true
+	column                                        string // JSON number
+	notInApp                                      bool   // whether in_app is false; if absent, it counts as true
 }
 
+// readFrame returns the frame with the given members.
 func readFrame(members []Member) frame {
 	str := func(key string) string {
 		s, _ := text(valueOf(members, key))
@@ -174,18 +181,19 @@ func readFrame(members []Member) frame {
 	}
 }
 
-// platforms are the rules of the languages whose frames tell more than in_app:
-// where a frame is from, its function, and whether it is the application's own
-// (spec/clients.md §17). The others keep filename and function.
+// platforms has the languages whose frames contain more information than in_app. Each
+// function returns the source of a frame, its function, and whether it belongs to the
+// application (spec/clients.md §17). Frames of other platforms use filename and function.
 var platforms = map[string]func(f *frame) (source, function string, own bool){
 	"python":          pythonFrame,
 	"node:javascript": nodeFrame,
 	"web:javascript":  webFrame,
 }
 
-// pythonPackages finds the folders of installed packages and of Python itself.
+// pythonPackages matches the directories of installed packages and of Python itself.
 var pythonPackages = regexp.MustCompile(`(?:^|/)(?:site-packages|dist-packages|lib/python[0-9]+\.[0-9]+)/`)
 
+// pythonFrame excludes frames in installed packages and in the standard library.
 func pythonFrame(f *frame) (source, function string, inApp bool) {
 	path := f.absPath
 	if path == "" {
@@ -197,10 +205,12 @@ func pythonFrame(f *frame) (source, function string, inApp bool) {
 	return f.filename, f.function, !pythonPackages.MatchString(strings.ReplaceAll(path, `\`, "/"))
 }
 
+// nodeFrame excludes frames in node_modules and in Node.js itself.
 func nodeFrame(f *frame) (source, function string, inApp bool) {
 	return f.filename, f.function, !strings.Contains(f.filename, "node_modules") && !strings.HasPrefix(f.filename, "node:")
 }
 
+// webFrame shortens the URL to its path, and drops function names of minified scripts.
 func webFrame(f *frame) (source, function string, inApp bool) {
 	if source, function = webPath(f.filename), f.function; isMinified(f.column) {
 		function = ""
@@ -208,17 +218,17 @@ func webFrame(f *frame) (source, function string, inApp bool) {
 	return source, function, source != "<anonymous>"
 }
 
-// isMinified reports whether a column is behind maxColumn.
+// isMinified reports whether a column is greater than maxColumn.
 func isMinified(column string) bool {
 	n, ok := parseOffset(column)
 	return ok && n > maxColumn
 }
 
-// lineEnd is a place behind the name of a script.
+// lineEnd matches the line and column after the name of a script.
 var lineEnd = regexp.MustCompile(`(?::[0-9]+){1,2}$`)
 
-// webPath is the path of an absolute http(s) URL, without line and column; another
-// name stays as it is.
+// webPath returns the path of an absolute http or https URL, without line and column. Other
+// names are returned unchanged.
 func webPath(name string) string {
 	scheme, rest, ok := strings.Cut(name, "://")
 	if !ok || !slices.Contains([]string{"http", "https"}, strings.ToLower(scheme)) {
@@ -238,5 +248,5 @@ func webPath(name string) string {
 	return rest
 }
 
-// memberOf is the JSON text of a member of an object, empty for none.
+// memberOf returns the JSON text of a member of an object, or the empty string.
 func memberOf(object, key string) string { return valueOf(appendMembers(nil, object), key) }

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// prepareException is the stored properties of an exception with a list.
+// prepareException returns the stored properties of an exception with a list.
 func prepareException(t *testing.T, list string) map[string]json.RawMessage {
 	t.Helper()
 	var out Batch
@@ -23,8 +23,8 @@ func prepareException(t *testing.T, list string) map[string]json.RawMessage {
 	return stored
 }
 
-// The lists are bounded: by number, by length, and by the frames that are looked
-// at (clients.md §17).
+// The derived lists are bounded by number, by length, and by the number of frames that are
+// read (clients.md §17).
 func TestCapture_ExceptionBounds(t *testing.T) {
 	var many, frames []string
 	for i := range 3000 {

@@ -9,12 +9,12 @@ import (
 	"github.com/bunting-flags/bunting/flags/wire"
 )
 
-// This file reads single values of a body. They come as JSON text that has been
-// stepped over before; empty is for absent.
+// This file has functions that read single values of a body. A value is JSON text that the
+// scanner has already validated; the empty string represents an absent value.
 
 func isAbsent(value string) bool { return value == "" || value == "null" }
 
-// firstPresent is the first value that is there and not null, empty for none.
+// firstPresent returns the first value that is neither absent nor null, or the empty string.
 func firstPresent(values ...string) string {
 	for _, v := range values {
 		if !isAbsent(v) {
@@ -24,8 +24,8 @@ func firstPresent(values ...string) string {
 	return ""
 }
 
-// scalar is the text of a string, and that of another value as it was sent;
-// empty for null.
+// scalar returns the content of a JSON string, and the JSON text of any other value. It
+// returns the empty string for null and absent values.
 func scalar(value string) string {
 	if isAbsent(value) {
 		return ""
@@ -36,13 +36,15 @@ func scalar(value string) string {
 	return value
 }
 
-// eventName is a name as it was sent: empty when it is no string or blank.
+// eventName returns an event's name as the client sent it. It is empty if value is not a
+// string or is blank.
 func eventName(value string) string {
 	s, _ := text(value)
 	return replaceNUL(unlessBlank(s))
 }
 
-// idText writes any value as a distinct id (§3.4), empty for a blank one.
+// idText converts any value to a distinct id (§3.4). It returns the empty string if the id
+// would be blank.
 func idText(value string) string {
 	if isAbsent(value) {
 		return ""
@@ -57,6 +59,7 @@ func idText(value string) string {
 	return unlessBlank(replaceNUL(s))
 }
 
+// replaceNUL replaces each U+0000 by U+FFFD.
 func replaceNUL(s string) string {
 	if strings.IndexByte(s, 0) < 0 {
 		return s
@@ -64,6 +67,7 @@ func replaceNUL(s string) string {
 	return strings.ReplaceAll(s, "\x00", "\ufffd")
 }
 
+// unlessBlank returns s, or the empty string if s has only white space.
 func unlessBlank(s string) string {
 	if strings.TrimSpace(s) == "" {
 		return ""
@@ -71,8 +75,8 @@ func unlessBlank(s string) string {
 	return s
 }
 
-// compact is a JSON text without the blanks between its parts, strings written
-// the same way whichever escapes they were sent with.
+// compact returns JSON text without white space, and with strings in a uniform encoding,
+// independent of the escapes that the client used.
 func compact(value string) string {
 	s := newScanner(value)
 	out := make([]byte, 0, len(value))
@@ -88,11 +92,11 @@ func compact(value string) string {
 	return string(out)
 }
 
-// StoredDistinctID is a distinct id as it is stored (§3.4): without U+0000, and
-// its first 200 characters.
+// StoredDistinctID returns a distinct id in the form in which it is stored (§3.4): its first
+// 200 characters, with U+0000 replaced by U+FFFD.
 func StoredDistinctID(id string) string { return cut(replaceNUL(id), maxID) }
 
-// parseOffset reads an age in milliseconds; a fraction is rounded (§18.3, 65).
+// parseOffset parses an age in milliseconds. A fraction is rounded (§18.3, 65).
 func parseOffset(value string) (ms int64, ok bool) {
 	if value == "" || value[0] != '-' && (value[0] < '0' || value[0] > '9') {
 		return 0, false
@@ -100,11 +104,12 @@ func parseOffset(value string) (ms int64, ok bool) {
 	if ms, err := strconv.ParseInt(value, 10, 64); err == nil {
 		return clampMillis(ms), true
 	}
-	f, _ := strconv.ParseFloat(value, 64) // stepped over before, so a number
+	f, _ := strconv.ParseFloat(value, 64) // the scanner has validated it, so it is a number
 	return int64(math.Round(min(max(f, -maxMillis), maxMillis))), true
 }
 
-// optionalUUID reads a uuid, zero for none: absent, null or "" (§3.2).
+// optionalUUID parses a uuid. It returns the zero UUID and true if the value is absent, null
+// or "" (§3.2).
 func optionalUUID(value string) (UUID, bool) {
 	if isAbsent(value) || value == `""` {
 		return UUID{}, true
@@ -113,7 +118,7 @@ func optionalUUID(value string) (UUID, bool) {
 	return wire.ParseUUID(s)
 }
 
-// invalidByte is where s stops being UTF-8.
+// invalidByte returns the offset of the first byte of s that is not valid UTF-8.
 func invalidByte(s string) int {
 	for i, r := range s {
 		if r == utf8.RuneError {

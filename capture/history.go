@@ -5,112 +5,114 @@ import (
 	"time"
 )
 
-// History reads back what was recorded. Pages are newest first and stable:
-// After names the last one of the page before, and what comes in meanwhile does
-// not move the rest.
+// History reads what was recorded. Pages are sorted from newest to oldest and are stable:
+// After identifies the last item of the previous page, so that items recorded later do not
+// shift the following pages.
 type History interface {
 	// Events returns at most q.Limit events.
 	Events(ctx context.Context, projectID int64, q EventQuery) ([]Record, error)
-	// Event returns the newest event with a uuid, nil for none.
+	// Event returns the newest event with a uuid. It returns nil if there is no such event.
 	Event(ctx context.Context, projectID int64, id UUID) (*Record, error)
-	// Ledger returns at most limit events with an ID above after, in the order in
-	// which they were recorded: for followers and exports.
+	// Ledger returns at most limit events with an ID greater than after, in the order in
+	// which they were recorded. It is for followers and exports.
 	Ledger(ctx context.Context, projectID, after int64, limit int) ([]Record, error)
-	// Recent returns the newest of the events recorded after a place, for who watches
-	// them: at most limit, and no more than RecentBytes of them beside one. Below zero is
-	// the end: nothing comes, but the place of it.
+	// Recent returns the newest events recorded after a position, for live views: at most
+	// limit, and at most RecentBytes of properties unless a single event is larger. If after
+	// is negative, it returns no events, only the current position.
 	Recent(ctx context.Context, projectID, after int64, limit int) (Recent, error)
 
-	// People returns at most q.Limit persons, fewer where they are large, and where the next
-	// page goes on: 0 at the end.
+	// People returns at most q.Limit persons, or fewer if they are large. next is the value
+	// of After for the next page, or 0 at the end.
 	People(ctx context.Context, projectID int64, q PersonQuery) (page []StoredPerson, next int64, err error)
-	// PersonForDistinctID returns the person of a distinct id, PersonByUUID and PersonByID that
-	// of an id; nil for none.
+	// PersonForDistinctID, PersonByUUID and PersonByID return one person. They return nil if
+	// there is no such person.
 	PersonForDistinctID(ctx context.Context, projectID int64, distinctID string) (*StoredPerson, error)
 	PersonByUUID(ctx context.Context, projectID int64, id UUID) (*StoredPerson, error)
 	PersonByID(ctx context.Context, projectID, id int64) (*StoredPerson, error)
-	// CountPeople is the number of persons of a project, from a kept counter.
+	// CountPeople returns the number of persons of a project, from a stored counter.
 	CountPeople(ctx context.Context, projectID int64) (int64, error)
 
-	// GroupTypes are a project's group types by their number.
+	// GroupTypes returns the names of a project's group types, by their number.
 	GroupTypes(ctx context.Context, projectID int64) ([]string, error)
-	// Groups returns at most limit groups of a type by key, fewer where they are large, those
-	// whose key follows after. Only keys or properties that contain search, in any case of ASCII
-	// letters, unless it is empty; at most SearchScan groups are looked at, and next
-	// is where to go on, empty at the end.
+	// Groups returns at most limit groups of a type, sorted by key and beginning after the
+	// key after, or fewer if they are large. If search is not empty, it returns only groups
+	// whose key or properties contain it, ignoring the case of ASCII letters; it then
+	// examines at most SearchScan groups. next is the value of after for the next page. It is
+	// empty at the end.
 	Groups(ctx context.Context, projectID int64, groupType int, after, search string, limit int) (page []Group, next string, err error)
-	// Group returns one group, nil for none.
+	// Group returns one group. It returns nil if there is no such group.
 	Group(ctx context.Context, projectID int64, id GroupID) (*Group, error)
 
-	// Warnings returns at most limit warnings, newest first.
+	// Warnings returns at most limit warnings, beginning with the newest.
 	Warnings(ctx context.Context, projectID int64, limit, offset int) ([]StoredWarning, error)
-	// SeenNames are the names of one kind that events have used, by name.
+	// SeenNames returns names of one kind that events have used, sorted by name.
 	SeenNames(ctx context.Context, projectID int64, kind SeenKind, limit, offset int) ([]SeenName, error)
-	// FlagCalls are the counts of a flag's values, of all flags when key is empty.
+	// FlagCalls returns the counts of the values of a flag, or of all flags if key is empty.
 	FlagCalls(ctx context.Context, projectID int64, key string, limit int) ([]FlagCalls, error)
 }
 
-// RecentBytes bounds what History.Recent returns, as the bytes of properties.
+// RecentBytes bounds the total length of the properties that History.Recent returns.
 const RecentBytes = 4 << 20
 
-// Recent is what was recorded since somebody looked.
+// Recent is the result of History.Recent.
 type Recent struct {
-	// Events are the newest, in the order in which they were recorded.
+	// Events are the newest events, in the order in which they were recorded.
 	Events []Record
-	// Remaining is how many more there were.
+	// Remaining is the number of events after the position that are not in Events.
 	Remaining int64
-	// Position is where to go on.
+	// Position is the argument for the next call.
 	Position int64
 }
 
-// SearchScan is how many persons or groups one page of a search looks at.
+// SearchScan is the number of persons or groups that one page of a search examines.
 const SearchScan = 10000
 
-// EventQuery chooses events; zero members choose all. Newest first by time,
-// then by place in the ledger.
+// EventQuery selects events. The zero value selects all. The result is sorted from newest to
+// oldest by time, then by ID.
 type EventQuery struct {
-	// From and To bound the event's time: From <= time < To.
+	// From and To bound the event's time: From <= time < To. If zero, there is no bound.
 	From, To time.Time
-	// Name is the event's name.
+	// Name is the event's name. If empty, all names match.
 	Name string
-	// DistinctIDs are the ids of one person, or one id. An empty, not nil list
-	// chooses nothing.
+	// DistinctIDs are the distinct ids to match, usually all those of one person. If nil, all
+	// ids match. An empty list that is not nil matches no event.
 	DistinctIDs []string
-	// After is the last event of the page before.
+	// After is the last event of the previous page. It is nil for the first page.
 	After *EventCursor
 	Limit int
 }
 
-// EventCursor is an event's place in the order of a page.
+// EventCursor is an event's position in the order of a page.
 type EventCursor struct {
 	Timestamp time.Time
 	ID        int64
 }
 
-// PersonQuery chooses persons, newest first by StoredPerson.ID.
+// PersonQuery selects persons, sorted from newest to oldest by StoredPerson.ID.
 type PersonQuery struct {
-	// Search finds persons one of whose distinct ids, or whose email or name, contains
-	// it, in any case. Match, when there is one, is asked about every person.
+	// Search selects persons that contain it in a distinct id, the email or the name,
+	// ignoring case. Match, if not nil, is called for every person and selects those for
+	// which it returns true.
 	Search string
 	Match  func(*StoredPerson) bool
-	// After is where the page before ended, 0 for the first.
+	// After is the next result of the previous page. It is 0 for the first page.
 	After int64
 	Limit int
 }
 
-// StoredPerson is a person with all that is stored.
+// StoredPerson is a person with everything that is stored.
 type StoredPerson struct {
-	// ID is a number for paths; it says nothing else.
+	// ID is a number that identifies the person in URLs. It has no other meaning.
 	ID int64
 	Person
-	// DistinctIDs are in the order of the alphabet, at most MaxReturnedIDs of them.
+	// DistinctIDs are sorted alphabetically. There are at most MaxReturnedIDs.
 	DistinctIDs []string
 }
 
 // MaxReturnedIDs bounds StoredPerson.DistinctIDs.
 const MaxReturnedIDs = 1000
 
-// StoredWarning is a warning with the time of the first one.
+// StoredWarning is a warning with the time of its first occurrence.
 type StoredWarning struct {
 	Warning
 	First time.Time

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestCapture_10_4_IllegalIDs has every value of the table of §10.4, and values
-// beside it.
+// TestCapture_10_4_IllegalIDs has every value of the table of §10.4, and similar values that
+// are legal.
 func TestCapture_10_4_IllegalIDs(t *testing.T) {
 	anyCase := []string{"anonymous", "guest", "distinctid", "distinct_id", "id", "not_authenticated", "email", "undefined", "true", "false", "$posthog_cookieless"}
 	exact := []string{"[object Object]", "NaN", "None", "none", "null", "0", "undefined"}

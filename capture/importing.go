@@ -7,7 +7,7 @@ import (
 	"github.com/bunting-flags/bunting/flags/wire"
 )
 
-// importPerson is People.Import within a transaction.
+// importPerson is the part of People.Import that runs inside the transaction.
 func importPerson(tx Tx, projectID int64, p StoredPerson) error {
 	switch {
 	case p.UUID.IsZero():
@@ -45,7 +45,7 @@ func importPerson(tx Tx, projectID int64, p StoredPerson) error {
 	return tx.Save(&Changes{Persons: []ProjectPerson{{projectID, &person, isNew}}, IDs: missing})
 }
 
-// importGroup is People.ImportGroup within a transaction.
+// importGroup is the part of People.ImportGroup that runs inside the transaction.
 func importGroup(tx Tx, projectID int64, typeName string, g Group) error {
 	switch {
 	case typeName == "" || isLonger(typeName, maxGroupName):
@@ -68,6 +68,7 @@ func importGroup(tx Tx, projectID int64, typeName string, g Group) error {
 	return tx.Save(c)
 }
 
+// invalidInput returns the error for an argument that is invalid.
 func invalidInput(attr, detail string) error {
 	return &Refusal{Kind: Invalid, Code: "invalid_input", Detail: detail, Attr: attr}
 }

@@ -7,11 +7,11 @@ import (
 	"github.com/bunting-flags/bunting/flags/wire"
 )
 
-// Capture takes an event of the own process in, as a request to /capture that says the
-// same is: by the same rules, and durable when it returns. Properties are what
-// encoding/json makes of them; $set, $set_once and $groups stand among them. There is no
-// address to locate. Errors are those of Accept, and *[Dropped] for an event that is not
-// stored.
+// Capture records an event of this process, by the same rules as a request to /capture with
+// the same content. It returns when the event is durable. Properties are encoded by
+// encoding/json; they may include $set, $set_once and $groups. The event is not located,
+// because there is no client address. The error is a *[DropError] if the event is dropped,
+// and otherwise one that Accept returns.
 func (i *Intake) Capture(ctx context.Context, apiKey, distinctID, event string, properties map[string]any) error {
 	body, err := wire.Encode(map[string]any{"api_key": apiKey, "distinct_id": distinctID, "event": event, "properties": properties})
 	if err != nil {
@@ -33,13 +33,13 @@ func (i *Intake) Capture(ctx context.Context, apiKey, distinctID, event string, 
 	return nil
 }
 
-// DropError says why an event of Capture is not stored.
+// DropError is returned by Capture if the event is not stored.
 type DropError struct{ Reason DropReason }
 
 func (d *DropError) Error() string { return "capture: the event is not stored: " + string(d.Reason) }
 
-// StaticKeys knows these projects by their APIKey: for services with projects of their
-// own, examples and tests.
+// StaticKeys returns Keys for a fixed set of projects, identified by their APIKey. It is for
+// services that manage projects themselves, for examples and for tests.
 func StaticKeys(projects ...Project) Keys {
 	keys := make(staticKeys, len(projects))
 	for _, p := range projects {
@@ -57,10 +57,11 @@ func (k staticKeys) Project(_ context.Context, token string) (Project, error) {
 	return Project{}, ErrUnknownKey
 }
 
-// AppenderFunc is a function as an Appender: a sink of one's own.
+// AppenderFunc is an adapter that allows the use of a function as an Appender, for example to
+// send batches to another destination.
 type AppenderFunc func(ctx context.Context, b *Batch) error
 
-// Append implements Appender. A nil function is ErrUnavailable.
+// Append calls f. It returns ErrUnavailable if f is nil.
 func (f AppenderFunc) Append(ctx context.Context, b *Batch) error {
 	if f == nil {
 		return ErrUnavailable

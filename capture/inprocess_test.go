@@ -11,8 +11,8 @@ import (
 	"github.com/bunting-flags/bunting/flags/wire"
 )
 
-// An event of the own process is judged as one that was sent (§3, §4.4): what is stored
-// of it, and why it is not.
+// An event of this process is stored or dropped by the same rules as one that a client sent
+// (§3, §4.4).
 func TestIntake_Capture(t *testing.T) {
 	var stored []*capture.Batch
 	full := errors.New("the sink is full")

@@ -12,7 +12,8 @@ import (
 	"github.com/bunting-flags/bunting/flags/wire"
 )
 
-// sizeFault says how far an item is over its limit; empty: it is not.
+// sizeFault returns a description of how an item exceeds its size limit, or the empty string
+// if it does not.
 func sizeFault(it *Item) string {
 	limit := wire.MaxEventOf(it.Name)
 	switch {
@@ -24,21 +25,20 @@ func sizeFault(it *Item) string {
 	return ""
 }
 
-// sizeOf is how many bytes of an item are stored at most.
+// sizeOf returns the greatest number of bytes of an item that are stored.
 func sizeOf(it *Item) int { return min(it.Size, wire.MaxEventOf(it.Name)) }
 
-// pieceEvents is how many events of a submission are recorded at a time, pieceBytes
-// how long the text of them is about, in bytes: a piece ends with the event that
-// reaches it. A larger submission is recorded piece by piece, in order; when one of
-// them fails its sender is told to send all again, and those with a uuid are not
-// stored twice.
+// A submission that is large is recorded in pieces, one after another. A piece ends after
+// pieceEvents events, or with the event whose text makes it reach pieceBytes bytes. If one
+// piece fails, the client is asked to send the whole submission again; events with a uuid are
+// not stored twice.
 const (
 	pieceEvents = 2000
 	pieceBytes  = 4 << 20
 )
 
-// PieceSize returns how long the text of the events that are recorded at a time may be,
-// and how many they are, for a body of so many bytes and items.
+// PieceSize returns the greatest number of bytes and events that are recorded at a time for a
+// body with the given number of bytes and items. Callers use it to estimate memory.
 func PieceSize(text, items int) (bytes, events int) {
 	bytes, events = min(text, pieceBytes+maxAIEvent), min(items, pieceEvents)
 	if items > pieceEvents {
@@ -47,21 +47,21 @@ func PieceSize(text, items int) (bytes, events int) {
 	return bytes, events
 }
 
-// IntakeConfig says what an Intake stands on. Keys and Into are required.
+// IntakeConfig is the configuration of an Intake. Keys and Appender are required.
 type IntakeConfig struct {
 	Keys     Keys
 	Appender Appender
-	// Locator: nil means that addresses are not located.
+	// Locator locates client addresses. If nil, they are not located.
 	Locator Locator
-	// Usage: nil means that counts begin with zero at the start.
+	// Usage reads the counts of previous events. If nil, counts begin at zero.
 	Usage UsageReader
-	// Now is the clock, time.Now when nil.
+	// Now is the clock. If nil, time.Now is used.
 	Now func() time.Time
 }
 
-// Intake judges what comes in: it finds the project, makes events of items,
-// counts what is dropped, and has the rest recorded. It is safe for any number
-// of goroutines.
+// Intake processes submissions: it finds the project, converts items to events, counts
+// dropped items, and records the events. It is safe for concurrent use. Use NewIntake to
+// create one.
 type Intake struct {
 	config            IntakeConfig
 	projects          *projects
@@ -71,7 +71,7 @@ type Intake struct {
 	stats             intakeCounters
 }
 
-// NewIntake makes an Intake. It fails without Keys or Into.
+// NewIntake returns an Intake. It returns an error if Keys or Appender is nil.
 func NewIntake(c IntakeConfig) (*Intake, error) {
 	if c.Keys == nil || c.Appender == nil {
 		return nil, errors.New("capture: an Intake needs Keys and somewhere to record into")
@@ -86,19 +86,24 @@ func NewIntake(c IntakeConfig) (*Intake, error) {
 
 func (i *Intake) isReady() bool { return i != nil && i.projects != nil }
 
-// Receipt is the answer to an accepted submission.
+// Receipt is the result of an accepted submission.
 type Receipt struct {
-	// Accepted events are durable.
+	// Accepted is the number of events that are durable now.
 	Accepted int
-	// Results are those of the items, in their order: None for what is stored.
+	// Results has one element for each item, in their order: the reason why it was dropped,
+	// or NotDropped.
 	Results []DropReason
-	// QuotaLimited are the resources that dropped events.
+	// QuotaLimited are the resources for which events were dropped.
 	QuotaLimited []Resource
 }
 
-// Accept takes a submission in. It returns when its events are durable, or with
-// a *Refusal, ErrUnknownKey, or ErrUnavailable, when none of them was accepted. An
-// Intake that NewIntake has not made is ErrUnavailable.
+// Accept records the events of a submission and returns when they are durable. Events over a
+// limit, and items with errors, are dropped and reported in the Receipt.
+//
+// The error is a *Refusal or ErrUnknownKey if the request is rejected, or ErrUnavailable. In
+// these cases the client should assume that nothing was stored, although the first pieces of
+// a large submission may have been. If i was not created by NewIntake, Accept returns
+// ErrUnavailable.
 func (i *Intake) Accept(ctx context.Context, s *Submission, from Origin) (Receipt, error) {
 	if !i.isReady() {
 		return Receipt{}, ErrUnavailable
@@ -128,7 +133,7 @@ func (i *Intake) Accept(ctx context.Context, s *Submission, from Origin) (Receip
 	return receipt, nil
 }
 
-// pieceEnd is where the piece ends that begins with an item.
+// pieceEnd returns the end of the piece that begins with item number first.
 func pieceEnd(items []Item, first int) int {
 	end, size := first, 0
 	for end < len(items) && end-first < pieceEvents && size < pieceBytes {
@@ -138,7 +143,8 @@ func pieceEnd(items []Item, first int) int {
 	return end
 }
 
-// record has one piece of a submission recorded.
+// record prepares one piece of a submission and records it. If that fails, it undoes the
+// counting of the events.
 func (i *Intake) record(ctx context.Context, s *Submission, first, last int, receipt *Receipt, project *Project, from Origin, now time.Time) error {
 	batch, charges := i.prepare(ctx, s, first, last, receipt, project, from, now)
 	if len(batch.Events)+len(batch.Warnings) == 0 {
@@ -154,7 +160,7 @@ func (i *Intake) record(ctx context.Context, s *Submission, first, last int, rec
 	return nil
 }
 
-// now is when a request came in, in the precision that is stored.
+// now returns the time of a request, in the precision that is stored.
 func (i *Intake) now(from Origin) time.Time {
 	now := from.ReceivedAt
 	if now.IsZero() {
@@ -163,7 +169,7 @@ func (i *Intake) now(from Origin) time.Time {
 	return now.UTC().Truncate(time.Microsecond)
 }
 
-// checkItems finds what refuses a whole submission.
+// checkItems returns the error if an item makes the whole submission invalid.
 func checkItems(s *Submission) error {
 	for n := range s.Items {
 		it := &s.Items[n]
@@ -180,7 +186,8 @@ func checkItems(s *Submission) error {
 	return nil
 }
 
-// prepare makes events of a piece of the items of a submission.
+// prepare converts items first to last-1 of a submission to a batch. It sets their results in
+// the receipt.
 func (i *Intake) prepare(ctx context.Context, s *Submission, first, last int, receipt *Receipt, project *Project, from Origin, now time.Time) (*Batch, *charges) {
 	batch := &Batch{ProjectID: project.ID, Events: make([]Event, 0, last-first)}
 	charges := &charges{meters: i.meters, project: project, at: now}
@@ -192,7 +199,7 @@ func (i *Intake) prepare(ctx context.Context, s *Submission, first, last int, re
 	for n := first; n < last; n++ {
 		size += sizeOf(&s.Items[n])
 	}
-	p.buf = make([]byte, 0, size+size/8+64*(last-first)) // about what will be stored
+	p.buf = make([]byte, 0, size+size/8+64*(last-first)) // an estimate of the size that is stored
 	for n := first; n < last; n++ {
 		it := &s.Items[n]
 		reason, detail := it.Fault, sizeFault(it)
@@ -203,7 +210,7 @@ func (i *Intake) prepare(ctx context.Context, s *Submission, first, last int, re
 			reason = p.prepare(it, batch)
 		}
 		if reason == NotDropped && !batch.Events[len(batch.Events)-1].Historical {
-			// What belongs to a migration is not charged (§13.1).
+			// Events of a migration are not charged (§13.1).
 			if resource := resourceOf(it); !charges.consume(ctx, resource) {
 				batch.Events = batch.Events[:len(batch.Events)-1]
 				reason = overQuotaReason(resource)
@@ -217,7 +224,7 @@ func (i *Intake) prepare(ctx context.Context, s *Submission, first, last int, re
 		case reason == NotDropped:
 			receipt.Accepted++
 		case reason.IsOverQuota():
-			batch.warn(Warning{Type: WarningType(reason), At: now}) // it is about nobody in particular
+			batch.warn(Warning{Type: WarningType(reason), At: now}) // the warning is not about a single distinct id
 		case !slices.Contains(silentReasons, reason):
 			if reason != eventTooLarge {
 				detail = ""
@@ -229,19 +236,20 @@ func (i *Intake) prepare(ctx context.Context, s *Submission, first, last int, re
 	return batch, charges
 }
 
-// silentReasons reasons are counted and keep no warning: what §3.7 discards silently, and
-// what has left a warning of its own.
+// silentReasons are counted but add no warning: either §3.7 requires that the event is
+// discarded silently, or the event adds a warning of its own.
 var silentReasons = []DropReason{Duplicate, performanceEvent, clientIngestionWarning}
 
 const (
-	// batchWarnings is how many distinct ids one batch may leave warnings for; more
-	// are added up without an id.
+	// batchWarnings is the number of distinct ids that one batch may add warnings for.
+	// Further warnings are counted together, without an id.
 	batchWarnings = 100
-	// warningID is how much of a distinct id a warning keeps, in bytes.
+	// warningID is the length, in bytes, to which the distinct id of a warning is truncated.
 	warningID = 64
 )
 
-// warn adds a warning, or adds it to one like it.
+// warn adds a warning to the batch, or adds its count to a warning with the same type and
+// distinct id.
 func (b *Batch) warn(w Warning) {
 	w.ProjectID, w.Count = b.ProjectID, max(w.Count, 1)
 	w.DistinctID = WarningID(w.DistinctID)
@@ -258,10 +266,10 @@ func (b *Batch) warn(w Warning) {
 	b.Warnings = append(b.Warnings, w)
 }
 
-// WarningID is what a warning keeps of a distinct id.
+// WarningID returns the part of a distinct id that warnings store.
 func WarningID(distinctID string) string { return cutBytes(distinctID, warningID) }
 
-// cutBytes is the beginning of s, whole characters of at most n bytes.
+// cutBytes returns the longest prefix of s that has at most n bytes and ends at a character.
 func cutBytes(s string, n int) string {
 	if len(s) <= n {
 		return s
@@ -272,9 +280,9 @@ func cutBytes(s string, n int) string {
 	return s[:n]
 }
 
-// AcceptRecording answers for a body of session recordings, of which nothing is kept
-// (§7): it is counted, and a warning says so. limited is true when the project's
-// recordings are paused or its quota is spent. The errors are those of Accept.
+// AcceptRecording handles a body of session recordings. Recordings are not stored (§7): their
+// items are counted as dropped, and a warning is recorded. limited is true if the project's
+// recordings are paused or their limit is zero. The errors are the same as those of Accept.
 func (i *Intake) AcceptRecording(ctx context.Context, token string, items int) (limited bool, err error) {
 	if !i.isReady() {
 		return false, ErrUnavailable
@@ -299,6 +307,7 @@ func (i *Intake) AcceptRecording(ctx context.Context, token string, items int) (
 	return false, nil
 }
 
+// wrapUnavailable wraps err so that it is an ErrUnavailable.
 func wrapUnavailable(err error) error {
 	if errors.Is(err, ErrUnavailable) {
 		return err

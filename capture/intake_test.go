@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// §3.4: what is stored of a distinct id.
+// §3.4: the stored form of a distinct id.
 func TestCapture_3_4_StoredDistinctID(t *testing.T) {
 	for in, want := range map[string]string{
 		"": "", " a ": " a ", "a\x00b": "a\uFFFDb",
@@ -30,8 +30,8 @@ func TestCutBytes(t *testing.T) {
 	}
 }
 
-// Decision 15: warnings of a batch are bounded, whoever adds them, and none holds
-// more than the beginning of a distinct id; the counts are exact all the same.
+// Decision 15: the warnings of a batch are bounded, and contain only the beginning of a
+// distinct id; the counts are exact nevertheless.
 func TestCapture_4_5_WarningsAreBounded(t *testing.T) {
 	p := preparer{project: &Project{ID: 1}, now: time.Unix(1767225600, 0).UTC(), random: random}
 	out := &Batch{ProjectID: 1}

@@ -9,14 +9,14 @@ import (
 	"time"
 )
 
-// planStep is one step of a history: an event, the end of a commit, or an override
-// that a flag's evaluation leaves with the person of an id.
+// planStep is a step of a history: an event, the end of a commit, or an override that the
+// evaluation of a flag stores for the person of an id.
 type planStep struct {
 	event    *Event
 	override [3]string // distinct id, flag, hash
 }
 
-// The alphabets of histories are small, so that steps meet.
+// The alphabets of histories are small, so that steps affect the same objects.
 var (
 	lawIDs    = []string{"a", "b", "c", "d", "e", "f", "u", "anonymous", `"null"`}
 	lawKeys   = []string{"x", "y", "n", "$browser", "$geoip_latitude", "$geoip_city_name"}
@@ -25,7 +25,7 @@ var (
 	lawNames  = []string{"e", "e", "e", "$identify", "$identify", "$create_alias", "$merge_dangerously", "$set", "$exception", "$groupidentify"}
 )
 
-// planHistory decodes any bytes to a history of at most 200 steps.
+// planHistory decodes arbitrary bytes to a history of at most 200 steps.
 func planHistory(data []byte) (steps []planStep) {
 	next := func(n int) int {
 		if len(data) == 0 {
@@ -51,7 +51,7 @@ func planHistory(data []byte) (steps []planStep) {
 		case 2:
 			steps = append(steps, planStep{override: [3]string{lawIDs[next(len(lawIDs))], lawTypes[next(2)], fmt.Sprint(n)}})
 			continue
-		case 3: // the same event again
+		case 3: // the same event a second time
 			if len(steps) > 0 {
 				steps = append(steps, planStep{event: steps[next(len(steps))].event})
 			}
@@ -83,8 +83,8 @@ func planHistory(data []byte) (steps []planStep) {
 	return steps
 }
 
-// play commits a history: at its own ends, or every so many events where size is
-// not 0. Overrides end a commit, as they are written between commits.
+// play commits a history: at its own ends of commits or, if size is not 0, after every size
+// events. An override ends a commit, because overrides are written between commits.
 func play(s *planStore, steps []planStep, size int) {
 	var waiting []Event
 	flush := func() { s.commit(waiting); waiting = nil }
@@ -107,7 +107,7 @@ func play(s *planStore, steps []planStep, size int) {
 	flush()
 }
 
-// checkHistory holds every law against one history.
+// checkHistory checks all laws against one history.
 func checkHistory(t testing.TB, data []byte) {
 	steps := planHistory(data)
 	m := &modelLedger{byID: map[string]*modelPerson{}, personless: map[string]bool{}, groups: map[GroupID]*modelGroup{}}
@@ -120,12 +120,12 @@ func checkHistory(t testing.TB, data []byte) {
 			same(t, fmt.Sprintf("commits of %d: records", size), m.records, modelRecords(s.saved.Events))
 			warnings := map[WarningType]int64{}
 			for _, w := range s.saved.Warnings {
-				if w.Type != warnGroupTypes { // once a commit
+				if w.Type != warnGroupTypes { // one for each commit
 					warnings[w.Type] += w.Count
 				}
 			}
 			same(t, fmt.Sprintf("commits of %d: warnings", size), m.warnings, warnings)
-			// The same events once more are all duplicates and change nothing.
+			// The same events are all duplicates when they are repeated, and change no state.
 			again := slices.DeleteFunc(slices.Clone(steps), func(s planStep) bool { return s.event == nil })
 			events := len(s.saved.Events)
 			play(s, again, size)
@@ -151,7 +151,8 @@ func TestPlan_Laws(t *testing.T) {
 	}
 }
 
-// TestPlan_LawsSeeMerges proves that the histories reach what they are for.
+// TestPlan_LawsSeeMerges proves that the random histories contain the cases that they are
+// meant to test.
 func TestPlan_LawsSeeMerges(t *testing.T) {
 	reached := map[string]int{}
 	for seed := range uint64(200) {
@@ -175,8 +176,8 @@ func TestPlan_LawsSeeMerges(t *testing.T) {
 	}
 }
 
-// TestPlan_RejectedMerges holds the law that a refused merge changes neither person: not
-// the properties, not the ids.
+// TestPlan_RejectedMerges proves that a rejected merge changes neither the properties nor the
+// ids of the two persons.
 func TestPlan_RejectedMerges(t *testing.T) {
 	rejected, tried := 0, 1000
 	for seed := range uint64(200) {

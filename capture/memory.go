@@ -6,13 +6,12 @@ import (
 	lru "github.com/hashicorp/golang-lru/v2"
 )
 
-// defaultCacheBytes is RecorderConfig.Remembered where that is zero: 24 MiB.
+// defaultCacheBytes is the default of RecorderConfig.CacheBytes, 24 MiB.
 const defaultCacheBytes = 24 << 20
 
-// personCache remembers whom distinct ids belong to, and their persons, so that
-// events of known people read nothing. The least recently used are forgotten
-// when it holds too many bytes. It belongs to the one goroutine that commits;
-// only bytes may be read by others.
+// personCache maps distinct ids to persons, so that events of known persons need no reads
+// from the store. If it has too many bytes, the least recently used entries are removed. It
+// must only be used by the goroutine that commits; only bytes may be read concurrently.
 type personCache struct {
 	limit   int64
 	bytes   atomic.Int64
@@ -20,18 +19,20 @@ type personCache struct {
 	persons *lru.Cache[cachedPersonKey, cachedProfile]
 }
 
+// cachedID is the key of a cached distinct id.
 type cachedID struct {
 	project int64
 	id      string
 }
 
+// cachedOwner is the person of a distinct id.
 type cachedOwner struct {
-	person     UUID // zero: nobody
+	person     UUID // zero if the id has no person
 	personless bool
 }
 
-// cachedProfile is a person and the JSON text of the properties, which is their
-// memory too; it may not be known.
+// cachedProfile is a person and the JSON text of its properties, which the strings of the
+// properties are substrings of. The text may be empty.
 type cachedProfile struct {
 	*Person
 	text string
@@ -42,12 +43,12 @@ type cachedPersonKey struct {
 	id      UUID
 }
 
-// Sizes are what an entry costs beside its texts, measured roughly.
+// These constants are rough measurements of the size of a cache entry without its strings.
 const (
 	cachedIDSize     = 160
 	cachedPersonSize = 240
 	cachedMemberSize = 32
-	// maxCachedPerson is the largest person that is remembered, in bytes.
+	// maxCachedPerson is the greatest size of a person that is cached, in bytes.
 	maxCachedPerson = 32 << 10
 )
 
@@ -56,21 +57,23 @@ func newPersonCache(limit int) *personCache {
 		limit = defaultCacheBytes
 	}
 	m := &personCache{limit: int64(limit)}
-	// The caches bound themselves only as a net: bytes are what counts.
+	// The caches' own limits are only a safety net: the limit in bytes is reached first.
 	entries := limit/cachedIDSize + 1
 	m.ids, _ = lru.NewWithEvict(entries, func(k cachedID, _ cachedOwner) { m.bytes.Add(-idSize(k)) })
 	m.persons, _ = lru.NewWithEvict(entries, func(_ cachedPersonKey, p cachedProfile) { m.bytes.Add(-personSize(p.Person)) })
 	return m
 }
 
+// idSize returns the approximate size of a cached distinct id.
 func idSize(k cachedID) int64 { return int64(cachedIDSize + len(k.id)) }
 
+// personSize returns the approximate size of a cached person.
 func personSize(p *Person) int64 {
 	return int64(cachedPersonSize + p.Properties.size() + cachedMemberSize*len(p.Properties))
 }
 
-// get returns what is known of a distinct id, and the JSON text of the person's
-// properties if that is known; false when the id has to be looked up.
+// get returns the cached identity of a distinct id, and the JSON text of the person's
+// properties or the empty string. ok is false if the id must be read from the store.
 func (m *personCache) get(project int64, id string) (k Identity, text string, ok bool) {
 	owner, ok := m.ids.Get(cachedID{project, id})
 	if !ok {
@@ -79,13 +82,14 @@ func (m *personCache) get(project int64, id string) (k Identity, text string, ok
 	if owner.person.IsZero() {
 		return Identity{Personless: owner.personless}, "", true
 	}
-	// A person that was merged away is not there any more: its ids are looked up
-	// again.
+	// A person that was merged into another is not in the cache any more. Its distinct ids
+	// are then read again.
 	p, ok := m.persons.Get(cachedPersonKey{project, owner.person})
 	return Identity{Person: p.Person, Personless: owner.personless}, p.text, ok
 }
 
-// put remembers; the id has to be memory of its own, no part of a request.
+// put stores the identity of a distinct id. id must not be a substring of a request, since
+// the cache would keep the request alive.
 func (m *personCache) put(project int64, id string, k Identity, text string) {
 	owner := cachedOwner{personless: k.Personless}
 	if k.Person != nil {
@@ -115,10 +119,14 @@ func (m *personCache) put(project int64, id string, k Identity, text string) {
 	}
 }
 
+// removePerson removes a person that was merged into another. Its distinct ids may stay,
+// because get does not find their person then.
 func (m *personCache) removePerson(project int64, id UUID) {
 	m.persons.Remove(cachedPersonKey{project, id})
 }
 
+// clear removes all entries. It is called if the stored persons may have changed outside of a
+// commit.
 func (m *personCache) clear() {
 	m.ids.Purge()
 	m.persons.Purge()

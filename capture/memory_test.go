@@ -14,8 +14,8 @@ func personOf(distinctID, properties string) *Person {
 	return &Person{UUID: PersonID(1, distinctID), Properties: o}
 }
 
-// Ids of one person see its newest state, whichever of them it came by; a person
-// that was merged away is looked up again under its other ids.
+// All ids of a person have its newest state, whichever id changed it. After a merge, the ids
+// of the merged person are read from the store.
 func TestPersonCache_SharedPerson(t *testing.T) {
 	m := newPersonCache(0)
 	old := personOf("a", `{"v":1}`)
@@ -44,7 +44,7 @@ func TestPersonCache_SharedPerson(t *testing.T) {
 	}
 }
 
-// What is remembered stays within its limit, and the newest stay.
+// The cache stays within its limit and retains the newest entries.
 func TestPersonCache_Bounded(t *testing.T) {
 	const limit = 1 << 20
 	m := newPersonCache(limit)

@@ -11,13 +11,13 @@ import (
 // Member is a member of a JSON object: its name, and its value as JSON text.
 type Member struct{ Key, Value string }
 
-// Object is a JSON object: sorted by key, each key once. Values are JSON text
-// as it was sent, so that nothing is lost on the way through. An Object is
-// never changed; what changes it makes a new one.
+// Object is a JSON object: a list of members sorted by key, without duplicate keys. Values
+// are the JSON text that the client sent, so that they are stored unchanged. An Object is
+// immutable.
 type Object []Member
 
-// ParseObject reads a JSON object. Of equal keys the last one stays. The error is a
-// *wire.Fault.
+// ParseObject parses a JSON object. If a key occurs several times, the last member counts.
+// The error is a *wire.Fault.
 func ParseObject(src string) (Object, error) {
 	s := newScanner(src)
 	s.Space()
@@ -32,12 +32,13 @@ func ParseObject(src string) (Object, error) {
 	return NewObject(members), nil
 }
 
-// readMembers appends the members of the object at the present position, in order,
-// each key once: the last one's value, in the first one's place. Those beyond
-// the limit are left out, but for what says whose the event is.
+// readMembers appends the members of the object at the current position, in their order. If a
+// key occurs several times, the last value replaces the first one in its place. Members
+// beyond the limit are omitted, except those that identify the project and the person of the
+// event.
 func (s *scanner) readMembers(to []Member) ([]Member, bool) {
 	first := len(to)
-	var seen uint64 // a small filter: most objects hold no key twice
+	var seen uint64 // a small filter, because most objects have no duplicate keys
 	var index map[string]int
 	ok := s.Object(func(key string) bool {
 		value, ok := s.Raw()
@@ -71,6 +72,8 @@ func (s *scanner) readMembers(to []Member) ([]Member, bool) {
 	return to, ok
 }
 
+// find returns the position of a key in members, from first on, or -1. index is used if not
+// nil.
 func find(members []Member, first int, index map[string]int, key string) int {
 	if index != nil {
 		if i, ok := index[key]; ok {
@@ -86,6 +89,7 @@ func find(members []Member, first int, index map[string]int, key string) int {
 	return -1
 }
 
+// keyHash returns a fast hash of a key, for the filter of readMembers.
 func keyHash(key string) uint32 {
 	h := uint32(len(key))
 	for i := 0; i < len(key); i++ {
@@ -94,8 +98,8 @@ func keyHash(key string) uint32 {
 	return h ^ h>>7
 }
 
-// NewObject makes an object of members in any order; of equal keys the last
-// one stays. It takes the slice over.
+// NewObject returns the object with the given members, in any order. If a key occurs several
+// times, the last member counts. NewObject modifies and retains the slice.
 func NewObject(members []Member) Object {
 	slices.SortStableFunc(members, func(a, b Member) int { return cmp.Compare(a.Key, b.Key) })
 	out := members[:0]
@@ -116,17 +120,19 @@ func (o Object) Get(key string) (value string, ok bool) {
 	return "", false
 }
 
+// search returns the position of a key, or the position where it would be inserted.
 func (o Object) search(key string) (int, bool) {
 	return slices.BinarySearchFunc(o, key, func(m Member, key string) int { return cmp.Compare(m.Key, key) })
 }
 
-// Text returns the value of a key that is a string.
+// Text returns the value of a key if it is a string.
 func (o Object) Text(key string) (string, bool) {
 	value, _ := o.Get(key)
 	return text(value)
 }
 
-// AppendJSON appends the object as JSON text. Members without a value are left out.
+// AppendJSON appends the object as JSON text. Members whose value is the empty string are
+// omitted.
 func (o Object) AppendJSON(dst []byte) []byte {
 	dst = append(dst, '{')
 	start := len(dst)
@@ -144,10 +150,10 @@ func (o Object) AppendJSON(dst []byte) []byte {
 	return append(dst, '}')
 }
 
-// String is the object as JSON text.
+// String returns the object as JSON text.
 func (o Object) String() string { return string(o.AppendJSON(make([]byte, 0, o.size()))) }
 
-// size is about how long the JSON text is.
+// size returns the approximate length of the JSON text.
 func (o Object) size() int {
 	n := 2
 	for _, m := range o {
@@ -159,8 +165,9 @@ func (o Object) size() int {
 // MarshalJSON implements json.Marshaler.
 func (o Object) MarshalJSON() ([]byte, error) { return o.AppendJSON(nil), nil }
 
-// rooted is the object as JSON text, and the object cut from that text, so that
-// it does not keep the request alive from which its parts came.
+// rooted returns the object as JSON text, and a copy of the object whose strings are
+// substrings of that text. The copy does not keep the request alive that the original strings
+// are part of.
 func (o Object) rooted() (Object, string) {
 	all := make([]byte, 0, o.size())
 	out := make(Object, len(o))
@@ -180,7 +187,7 @@ func (o Object) rooted() (Object, string) {
 	text := string(append(all, '}'))
 	for i, m := range o {
 		out[i] = Member{text[spans[i].key+1 : spans[i].value-2], text[spans[i].value:spans[i].end]}
-		if out[i].Key != m.Key { // it has escapes
+		if out[i].Key != m.Key { // it has escapes, so the text differs
 			out[i].Key = strings.Clone(m.Key)
 		}
 	}

@@ -18,7 +18,7 @@ func TestParseObject(t *testing.T) {
 	var many strings.Builder
 	many.WriteByte('{')
 	want := Object{}
-	for i := range 100 { // more than the list that is searched in order
+	for i := range 100 { // more than are searched linearly
 		fmt.Fprintf(&many, `"k%03d":0,`, i)
 		want = append(want, Member{fmt.Sprintf("k%03d", i), fmt.Sprint(i % 50)})
 	}
@@ -85,9 +85,9 @@ func TestObject(t *testing.T) {
 	}
 }
 
-// FuzzObject has encoding/json as its judge. The differences that are meant:
-// depth (128 here), numbers that no float64 holds (refused here), bytes that are
-// no UTF-8 (not to be given to ParseObject).
+// FuzzObject compares ParseObject with encoding/json. The intended differences are the depth
+// (128 here), numbers outside of float64 (rejected here), and bytes that are not UTF-8 (which
+// must not be passed to ParseObject).
 func FuzzObject(f *testing.F) {
 	for _, seed := range []string{
 		`{}`, `{"a":1,"a":{"b":[true,null,"\ud83d\ude00\ud800"]}}`, `{"\u0061":1e5,"a":-0.5E-3}`, `{"a":1e400}`, `{"a":01}`,
@@ -134,7 +134,7 @@ func FuzzObject(f *testing.F) {
 	})
 }
 
-// depth is at least how deep a text is nested.
+// depth returns a lower bound of the nesting depth of a text.
 func depth(src string) (deepest int) {
 	n := 0
 	for _, c := range []byte(src) {
@@ -149,7 +149,7 @@ func depth(src string) (deepest int) {
 	return deepest
 }
 
-// outOfRange reports whether a value holds a number that is none of float64.
+// outOfRange reports whether a value contains a number outside of float64.
 func outOfRange(v any) bool {
 	switch v := v.(type) {
 	case json.Number:
@@ -171,8 +171,8 @@ func outOfRange(v any) bool {
 	return false
 }
 
-// duplicateOutOfRange: the judge forgets a number that a later member of the
-// same name replaces, ours has refused it.
+// duplicateOutOfRange reports whether ParseObject rejected a number that encoding/json
+// ignores, because a later member has the same name.
 func duplicateOutOfRange(src string, err error) bool {
 	return err != nil && strings.HasPrefix(err.Error(), "number out of range") && json.Valid([]byte(src))
 }

@@ -11,31 +11,35 @@ import (
 )
 
 var (
-	// ErrReadOnly is for changes of people where there is nothing that makes them.
+	// ErrReadOnly is returned for changes of persons and groups if the field of People that
+	// makes them is nil.
 	ErrReadOnly = errors.New("capture: people cannot be changed here")
-	// ErrOverQuota is for changes of people that are events, over a limit (§13.4).
+	// ErrOverQuota is returned for changes that are recorded as events, if the events are
+	// over a limit (§13.4).
 	ErrOverQuota = errors.New("capture: the change is an event over the quota")
 )
 
-// People changes persons and groups where no client sends an event. Errors are a
-// *Refusal for what the caller has to mend, ErrOverQuota, ErrReadOnly, or
-// ErrUnavailable when the store does not take it now. What a nil or zero People would
-// need is ErrReadOnly.
+// People changes persons and groups on behalf of users of the API, without an event from a
+// client. Its methods return a *Refusal if the arguments are invalid, ErrOverQuota,
+// ErrReadOnly, or ErrUnavailable if the store cannot make the change at the moment. On a nil
+// or zero People they return ErrReadOnly.
 type People struct {
-	// History reads back, Between makes the changes that are no events.
+	// History reads persons and groups. Transactor makes the changes that are not recorded as
+	// events.
 	History    History
 	Transactor Transactor
-	// Intake takes the events in that changes of properties amount to, so that these
-	// follow the rules of all events. Nil: properties cannot be set.
+	// Intake records the events for changes of properties, so that these changes follow the
+	// rules of all events. If nil, properties cannot be set.
 	Intake *Intake
 }
 
-// Transactor runs work in a transaction of its own between the commits of events: a
-// Recorder.
+// Transactor runs work in a separate transaction between the commits of events. It is
+// implemented by Recorder.
 type Transactor interface {
 	Transact(ctx context.Context, projectID int64, work func(Tx) error) error
 }
 
+// transact runs work with p.Transactor, or returns ErrReadOnly if there is none.
 func (p *People) transact(ctx context.Context, projectID int64, work func(Tx) error) error {
 	if p == nil || p.Transactor == nil {
 		return ErrReadOnly
@@ -43,8 +47,9 @@ func (p *People) transact(ctx context.Context, projectID int64, work func(Tx) er
 	return p.Transactor.Transact(ctx, projectID, work)
 }
 
-// Erase takes a person away, with the events of that person if asked (decision
-// 17), and says whether there was one and how many events. Nobody of that id is no error.
+// Erase deletes a person, and also the person's events if withEvents is true (decision 17).
+// It reports whether the person existed, and the number of deleted events. It is not an error
+// if there is no such person.
 func (p *People) Erase(ctx context.Context, projectID int64, person UUID, withEvents bool) (found bool, events int64, err error) {
 	err = p.transact(ctx, projectID, func(tx Tx) (err error) {
 		found, events, err = tx.ErasePerson(projectID, person, withEvents)
@@ -56,7 +61,8 @@ func (p *People) Erase(ctx context.Context, projectID int64, person UUID, withEv
 	return found, events, nil
 }
 
-// EraseEvents takes the events of a person away, and says how many; the person stays.
+// EraseEvents deletes the events of a person and returns their number. The person is not
+// deleted.
 func (p *People) EraseEvents(ctx context.Context, projectID int64, person UUID) (events int64, err error) {
 	err = p.transact(ctx, projectID, func(tx Tx) (err error) {
 		events, err = tx.EraseEvents(projectID, person)
@@ -68,13 +74,13 @@ func (p *People) EraseEvents(ctx context.Context, projectID int64, person UUID) 
 	return events, nil
 }
 
-// Split gives the distinct ids of a person, at most MaxReturnedIDs at a time, persons
-// of their own; main keeps the person, or when it is empty the id that is shown
-// first: see SplitPerson.
+// Split assigns the distinct ids of a person, at most MaxReturnedIDs at a time, to new
+// persons. The distinct id main stays with the person; if it is empty, the first of BestIDs
+// does. See SplitPerson.
 func (p *People) Split(ctx context.Context, projectID int64, person *StoredPerson, main string) error {
 	ids := person.BestIDs()
 	if main != "" && !slices.Contains(ids, main) {
-		ids = append(ids, main) // of more than can be shown
+		ids = append(ids, main) // the person has more than MaxReturnedIDs
 	}
 	return p.transact(ctx, projectID, func(tx Tx) error {
 		if person == nil {
@@ -88,18 +94,18 @@ func (p *People) Split(ctx context.Context, projectID int64, person *StoredPerso
 	})
 }
 
-// SetPerson merges a JSON object into the properties of a person, as a $set event
-// does; it takes none away.
+// SetPerson merges a JSON object into the properties of a person, like a $set event. It does
+// not remove properties.
 func (p *People) SetPerson(ctx context.Context, project Project, person *StoredPerson, properties string) error {
 	return p.sendPerson(ctx, project, person, "$set", Member{"$set", properties})
 }
 
-// UnsetPerson takes a property of a person away.
+// UnsetPerson removes a property of a person.
 func (p *People) UnsetPerson(ctx context.Context, project Project, person *StoredPerson, name string) error {
 	return p.sendPerson(ctx, project, person, "$delete_person_property", Member{"$unset", "[" + wire.Quote(name) + "]"})
 }
 
-// sendPerson sends an event of a person, under the id that is shown first.
+// sendPerson records an event for a person, with the first of BestIDs as its distinct id.
 func (p *People) sendPerson(ctx context.Context, project Project, person *StoredPerson, event string, property Member) error {
 	ids := person.BestIDs()
 	if len(ids) == 0 {
@@ -108,8 +114,8 @@ func (p *People) sendPerson(ctx context.Context, project Project, person *Stored
 	return p.send(ctx, project, event, ids[0], property)
 }
 
-// NewGroup makes a group of a type that there is, with the properties of a JSON
-// object (spec/management.md §5.4).
+// NewGroup creates a group of an existing type, with a JSON object as its properties
+// (spec/management.md §5.4). It returns a *Refusal if the group exists.
 func (p *People) NewGroup(ctx context.Context, project Project, id GroupID, typeName, properties string) (*Group, error) {
 	switch existing, err := p.group(ctx, project.ID, id); {
 	case err != nil:
@@ -120,8 +126,8 @@ func (p *People) NewGroup(ctx context.Context, project Project, id GroupID, type
 	return p.SetGroup(ctx, project, id, typeName, properties)
 }
 
-// SetGroup merges a JSON object into the properties of a group, as a $groupidentify
-// event does, and returns the group.
+// SetGroup merges a JSON object into the properties of a group, like a $groupidentify event,
+// and returns the group.
 func (p *People) SetGroup(ctx context.Context, project Project, id GroupID, typeName, properties string) (*Group, error) {
 	err := p.send(ctx, project, "$groupidentify", "$"+typeName+"_"+id.Key,
 		Member{"$group_set", properties}, Member{"$group_type", wire.Quote(typeName)}, Member{"$group_key", wire.Quote(id.Key)},
@@ -132,6 +138,7 @@ func (p *People) SetGroup(ctx context.Context, project Project, id GroupID, type
 	return p.group(ctx, project.ID, id)
 }
 
+// group returns a stored group, or nil if there is no such group.
 func (p *People) group(ctx context.Context, projectID int64, id GroupID) (*Group, error) {
 	if p == nil || p.History == nil {
 		return nil, ErrReadOnly
@@ -139,7 +146,7 @@ func (p *People) group(ctx context.Context, projectID int64, id GroupID) (*Group
 	return p.History.Group(ctx, projectID, id)
 }
 
-// UnsetGroup takes a property of a group away, and returns the group.
+// UnsetGroup removes a property of a group and returns the group.
 func (p *People) UnsetGroup(ctx context.Context, projectID int64, id GroupID, name string) (*Group, error) {
 	err := p.transact(ctx, projectID, func(tx Tx) error {
 		found, err := unsetGroupProperty(tx, projectID, id, name)
@@ -154,22 +161,22 @@ func (p *People) UnsetGroup(ctx context.Context, projectID int64, id GroupID, na
 	return p.group(ctx, projectID, id)
 }
 
-// Import makes a person with all of its distinct ids and its own uuid (decision 26), or
-// replaces the person of that uuid. It fails with a *Refusal when the person cannot be
-// one, or an id belongs to somebody else: an import merges nobody. ID and Version are
-// not looked at.
+// Import creates a person with all its distinct ids and a given UUID, or replaces the person
+// with that UUID (decision 26). It returns a *Refusal if the person is invalid or a distinct
+// id belongs to another person, because an import does not merge persons. ID and Version are
+// ignored.
 func (p *People) Import(ctx context.Context, projectID int64, person StoredPerson) error {
 	return p.transact(ctx, projectID, func(tx Tx) error { return importPerson(tx, projectID, person) })
 }
 
-// ImportGroup makes a group, or replaces it. A new type takes the next free number;
-// without one it fails with a *Refusal, as for a group that cannot be one.
+// ImportGroup creates or replaces a group. A new group type is assigned the lowest free
+// number. It returns a *Refusal if no number is free or the group is invalid.
 func (p *People) ImportGroup(ctx context.Context, projectID int64, typeName string, g Group) error {
 	return p.transact(ctx, projectID, func(tx Tx) error { return importGroup(tx, projectID, typeName, g) })
 }
 
-// send has the Intake take an event in. It is not located: the caller is not whom it
-// is about.
+// send records an event with the Intake. The event is not located, because the caller's
+// address is not that of the person.
 func (p *People) send(ctx context.Context, project Project, event, distinctID string, properties ...Member) error {
 	if p == nil || p.Intake == nil {
 		return ErrReadOnly
@@ -197,8 +204,8 @@ func (p *People) send(ctx context.Context, project Project, event, distinctID st
 	return nil
 }
 
-// BestIDs are the distinct ids, those that people have chosen before those that
-// SDKs made up.
+// BestIDs returns the distinct ids, those that were assigned by people before those that SDKs
+// generated. p may be nil.
 func (p *StoredPerson) BestIDs() []string {
 	if p == nil {
 		return nil
@@ -208,6 +215,7 @@ func (p *StoredPerson) BestIDs() []string {
 	return out
 }
 
+// anonymityRank is the sort key of BestIDs.
 func anonymityRank(id string) int {
 	if isAnonymous(id) {
 		return 1
@@ -215,8 +223,8 @@ func anonymityRank(id string) int {
 	return 0
 }
 
-// isAnonymous reports whether an id looks like one of an SDK: five words of digits
-// and small letters, with hyphens between them.
+// isAnonymous reports whether an id has the form of those that SDKs generate: five groups of
+// digits and lower-case letters, separated by hyphens.
 func isAnonymous(id string) bool {
 	words, length := 1, 0
 	for i := range len(id) {
@@ -232,11 +240,13 @@ func isAnonymous(id string) bool {
 	return words == 5 && length > 0
 }
 
-// nameProperties may hold a person's name; the first that does counts.
+// nameProperties are the properties that may contain a person's name. The first one that is
+// not empty is used.
 var nameProperties = []string{"email", "Email", "$email", "name", "Name", "username", "Username", "UserName"}
 
-// Name is how a person is called: by a property that is a text or a number, else by
-// the best of the distinct ids.
+// Name returns the display name of the person: the first of several properties that is a
+// string or a number, or otherwise the first of BestIDs. It is empty if the person has
+// neither.
 func (p *StoredPerson) Name() string {
 	for _, property := range nameProperties {
 		value, _ := p.Properties.Get(property)

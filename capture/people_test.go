@@ -27,8 +27,8 @@ type planCase struct {
 	Seen     []planSeen
 }
 
-// planState is what is stored. Big adds a property "big" so that the JSON text of
-// its value is that long.
+// planState is the stored state. Big adds a property "big" whose value has that length as
+// JSON text.
 type planState struct {
 	People     []planPerson
 	Personless []string
@@ -89,7 +89,7 @@ var planKinds = map[string]Kind{
 	"$groupidentify": groupIdentifyEvent, "$exception": untouchingEvent,
 }
 
-// planTime reads an hour and minute of 2026-01-01, or a whole time.
+// planTime parses an hour and minute of 2026-01-01, or a complete time.
 func planTime(t testing.TB, s string) time.Time {
 	t.Helper()
 	if len(s) == len("10:00") {
@@ -159,7 +159,7 @@ func (e *planEvent) event(t testing.TB, n int) Event {
 	return out
 }
 
-// fill puts a state into a store, and is read back as its snapshot.
+// fill writes a state to a store; the store's snapshot is compared with it.
 func (s *planState) fill(t testing.TB, into *planStore) {
 	t.Helper()
 	for _, w := range s.People {
@@ -225,7 +225,7 @@ func (c *planCase) check(t *testing.T, s *planStore) {
 	}
 }
 
-// checkCounts checks what only one commit adds up.
+// checkCounts checks counts that are only exact if all events are in one commit.
 func (c *planCase) checkCounts(t *testing.T, s *planStore) {
 	t.Helper()
 	calls := s.saved.Calls
@@ -252,8 +252,8 @@ func (c *planCase) checkCounts(t *testing.T, s *planStore) {
 	}
 }
 
-// TestCapture_People runs the cases of people.json: all events in one commit, and
-// every event in a commit of its own.
+// TestCapture_People runs the cases of people.json, with all events in one commit and with
+// every event in a separate commit.
 func TestCapture_People(t *testing.T) {
 	raw, err := os.ReadFile("../testdata/capture/people.json")
 	if err != nil {

@@ -10,8 +10,8 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 )
 
-// peopleBackend is what a People stands on in memory: events that were sent, one person ann
-// and one group acme of the type company.
+// peopleBackend implements the dependencies of People in memory. It records sent events, and
+// has the person ann and the group acme of the type company.
 type peopleBackend struct {
 	History
 	groups map[GroupID]*Group
@@ -41,7 +41,7 @@ func (o *peopleBackend) Transact(_ context.Context, _ int64, work func(Tx) error
 	return work(peopleBackendTx{backend: o})
 }
 
-// peopleBackendTx is an office between commits.
+// peopleBackendTx is a transaction of a peopleBackend.
 type peopleBackendTx struct {
 	Tx
 	backend *peopleBackend
@@ -93,8 +93,8 @@ var (
 	ann   = &StoredPerson{Person: Person{UUID: UUID{1}}, DistinctIDs: []string{"0191-a-b-c-d", "ann", "ann@example.com"}}
 )
 
-// spec/management.md §5.3: changes of properties are the events that SDKs send for
-// them, of the id that a person has chosen, and nobody is located by them.
+// spec/management.md §5.3: changes of properties are recorded as the events that SDKs send
+// for them, with the id that people have assigned, and the events are not located.
 func TestManagement_5_3_ChangesAreEvents(t *testing.T) {
 	for name, tt := range map[string]struct {
 		change func(*People) error
@@ -135,7 +135,7 @@ func TestManagement_5_3_ChangesAreEvents(t *testing.T) {
 	}
 }
 
-// What cannot be changed says why, and nothing is sent or saved.
+// An invalid change returns an error, and no event is sent or saved.
 func TestPeople_InvalidInput(t *testing.T) {
 	set := func(of *StoredPerson, key string) func(*People) error {
 		return func(p *People) error { return p.SetPerson(t.Context(), Project{ID: 1, APIKey: key}, of, `{}`) }
@@ -204,8 +204,7 @@ func TestPeople_NotConfigured(t *testing.T) {
 	}
 }
 
-// Decision 17: the events go only where that is asked for; nobody of the id is no
-// error.
+// Decision 17: events are only deleted if requested, and an unknown person is not an error.
 func TestDecision_17_Erase(t *testing.T) {
 	o := newPeopleBackend()
 	p := o.people(t)
@@ -217,8 +216,7 @@ func TestDecision_17_Erase(t *testing.T) {
 	}
 }
 
-// spec/management.md §5.3: without a main id the one that is shown first keeps the
-// person.
+// spec/management.md §5.3: without a main id, the first of BestIDs stays with the person.
 func TestManagement_5_3_SplitKeepsTheBestID(t *testing.T) {
 	o := newPeopleBackend()
 	if err := o.people(t).Split(t.Context(), 1, ann, ""); err != nil {
@@ -234,7 +232,7 @@ func TestManagement_5_3_SplitKeepsTheBestID(t *testing.T) {
 	}
 }
 
-// spec/management.md §5.3.
+// spec/management.md §5.3: the display names of persons.
 func TestManagement_5_3_Names(t *testing.T) {
 	for properties, want := range map[string]string{
 		`{"name":"N","email":"e"}`:         "e",

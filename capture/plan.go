@@ -6,23 +6,27 @@ import (
 	"time"
 )
 
-// plan works out what one commit changes in one project: events in order, one
-// after the other, over what is known before. First ids and groups tell what has
-// to be looked up, then loadPerson and loadGroup are told, then every event is
-// applied, then finish and each tell the result. It does no I/O, and never
-// changes a person or group that it was told.
+// plan computes what the events of one commit change in one project. It applies the events in
+// order to the stored state.
+//
+// The steps are: ids and groups return what must be read from the store; loadPerson and
+// loadGroup add the result; apply is called for every event; finish and each return the
+// changes. A plan does no I/O, and never modifies the persons and groups that were loaded.
 type plan struct {
 	project int64
 
-	// byID are the distinct ids of the events; order has them as they came.
+	// byID has the distinct ids of the events, and order the same in their order of
+	// occurrence.
 	byID  map[string]*distinctID
 	order []*distinctID
-	// byUUID are the stored persons, profiles these and the new ones.
+	// byUUID has the stored persons by UUID; profiles has these and the new persons.
 	byUUID   map[UUID]*profile
 	profiles []*profile
 	merges   []Merge
 
-	types         []string // by number, empty for a free one
+	types []string // indexed by number, empty for a free number
+	// newTypes are the group types that this plan adds; rejectedTypes those for which no
+	// number was free.
 	newTypes      []ProjectGroupType
 	rejectedTypes map[string]bool
 	groupStates   map[GroupID]*groupState
@@ -31,40 +35,40 @@ type plan struct {
 	seenBefore    map[seenGroup]bool
 
 	events      []Record
-	copiedBytes int // copies of persons' properties in events
+	copiedBytes int // total length of the copies of person properties in events
 	calls       []FlagCalls
 	callAt      map[callKey]int
 	warnings    []Warning
 	warnedAt    map[warningKey]int
 }
 
-// distinctID is a distinct id and what is known of it.
+// distinctID is the state of a distinct id in a plan.
 type distinctID struct {
 	id string
-	// owner is whom the id was given to, nil for nobody; profile tells whose it is
-	// now.
+	// owner is the person that the id was assigned to, or nil. That person may have been
+	// merged since; the method profile returns the current person.
 	owner      *profile
 	personless bool
-	// stored is what the ledger knows: that somebody owns the id, and that it has
-	// been used without a person.
+	// stored is the state in the store: whether the id has a person, and whether events
+	// without a person have used it.
 	stored struct{ owned, personless bool }
-	// own is the id of the person that this id makes, zero until it is needed.
+	// own is the UUID of the person that this id would create. It is zero until it is needed.
 	own UUID
-	// cached: what was told came from the recorder's memory.
+	// cached reports whether the loaded state is from the recorder's cache.
 	cached bool
 }
 
-// warningKey is what makes two warnings one.
+// warningKey identifies warnings that are counted together.
 type warningKey struct {
 	kind WarningType
 	id   string
 }
 
-// commitWarnings is how many warnings one plan keeps apart by distinct id; more
-// are added up without one.
+// commitWarnings is the number of warnings of one plan that are distinguished by distinct id.
+// Further warnings are counted together, without an id.
 const commitWarnings = 1000
 
-// newPlan begins a plan. loadGroupTypes are the names of the project's group types by
+// newPlan returns an empty plan. groupTypes are the names of the project's group types, by
 // number.
 func newPlan(projectID int64, groupTypes []string) *plan {
 	return &plan{
@@ -75,8 +79,8 @@ func newPlan(projectID int64, groupTypes []string) *plan {
 	}
 }
 
-// ids appends the distinct ids that events ask for and that the plan does not
-// know yet, each once. loadPerson has to be called for all of them.
+// ids appends the distinct ids of the events that are not in the plan yet. loadPerson must be
+// called for each of them. An invalid merge does not need its second id.
 func (p *plan) ids(events []Event, to []string) []string {
 	p.events = slices.Grow(p.events, len(events))
 	for i := range events {
@@ -96,7 +100,7 @@ func (p *plan) ids(events []Event, to []string) []string {
 	return to
 }
 
-// distinctID returns what is known of a distinct id: nothing, when it is new.
+// distinctID returns the state of a distinct id, and adds an empty one if the id is new.
 func (p *plan) distinctID(id string) *distinctID {
 	i := p.byID[id]
 	if i == nil {
@@ -107,8 +111,9 @@ func (p *plan) distinctID(id string) *distinctID {
 	return i
 }
 
-// loadPerson tells what is stored of a distinct id, before an event with it is
-// applied. Persons with one UUID are one person, whatever the pointer.
+// loadPerson sets the stored state of a distinct id. It must be called before an event with
+// the id is applied. Persons with the same UUID are treated as the same person, even if the
+// pointers differ.
 func (p *plan) loadPerson(id string, k Identity) {
 	i := p.distinctID(id)
 	i.personless = k.Personless
@@ -125,7 +130,7 @@ func (p *plan) loadPerson(id string, k Identity) {
 	}
 }
 
-// apply works out what one event changes. The event is no duplicate.
+// apply computes the changes of one event, which must not be a duplicate.
 func (p *plan) apply(e *Event) {
 	p.events = append(p.events, Record{
 		ProjectID:     p.project,
@@ -155,7 +160,7 @@ func (p *plan) apply(e *Event) {
 	}
 }
 
-// mapPut puts a value into a map that is made when it is first needed.
+// mapPut sets a value in a map that is allocated when it is first needed.
 func mapPut[K comparable, V any](m *map[K]V, key K, value V) {
 	if *m == nil {
 		*m = map[K]V{}
@@ -163,13 +168,14 @@ func mapPut[K comparable, V any](m *map[K]V, key K, value V) {
 	(*m)[key] = value
 }
 
-// callKey is a read of a flag's value and its hour since 1970.
+// callKey identifies the reads that are counted together: a flag's value and an hour, as Unix
+// time.
 type callKey struct {
 	FlagCall
 	hour int64
 }
 
-// countCall counts the read of a flag's value (§12.3), those of each hour by themselves.
+// countCall counts the read of a flag's value, separately for each hour (§12.3).
 func (p *plan) countCall(e *Event) {
 	k := callKey{*e.Flag, e.Timestamp.Truncate(time.Hour).Unix()}
 	i, again := p.callAt[k]
@@ -188,7 +194,7 @@ func (p *plan) countCall(e *Event) {
 	}
 }
 
-// warn adds a warning about an event, or adds it to one like it.
+// warn adds a warning about an event, or adds to the count of a warning with the same key.
 func (p *plan) warn(kind WarningType, e *Event, detail string) {
 	w := Warning{
 		ProjectID: p.project, Type: kind, DistinctID: WarningID(e.DistinctID), EventUUID: e.UUID,
@@ -210,9 +216,9 @@ func (p *plan) warn(kind WarningType, e *Event, detail string) {
 	p.warnings[i] = w
 }
 
-// finish appends all changes, netted: a person that ten events change is saved
-// once, one that is made and merged away is never saved. It is called once, after
-// the last event.
+// finish appends the net changes to out: a person that several events change is saved one
+// time, and a person that is created and merged into another is not saved. finish must be
+// called one time, after the last event.
 func (p *plan) finish(out *Changes) {
 	out.GroupTypes = append(out.GroupTypes, p.newTypes...)
 	for _, g := range p.groupOrder {
@@ -245,9 +251,9 @@ func (p *plan) finish(out *Changes) {
 	out.Warnings = append(out.Warnings, p.warnings...)
 }
 
-// each tells what is known of ids after finish, and the JSON text of their
-// persons' properties where it is known, but leaves out what the recorder's memory
-// has as it is. Ids, persons and texts are memory of their own and may be kept.
+// each calls yield with the state of each distinct id after finish, and with the JSON text of
+// its person's properties if available. It skips states that the recorder's cache already
+// contains. The arguments do not share memory with requests and may be retained.
 func (p *plan) each(yield func(id string, k Identity, text string)) {
 	for _, i := range p.order {
 		w := i.profile()
@@ -262,8 +268,8 @@ func (p *plan) each(yield func(id string, k Identity, text string)) {
 	}
 }
 
-// markCached tells that what loadPerson was told came from the recorder's memory, with
-// the JSON text of the person's properties, empty when that is not known.
+// markCached records that the state of an id was loaded from the recorder's cache. text is
+// the JSON text of the person's properties, or empty if it is not available.
 func (p *plan) markCached(id, text string) {
 	i := p.byID[id]
 	i.cached = true
@@ -272,5 +278,5 @@ func (p *plan) markCached(id, text string) {
 	}
 }
 
-// personlessSince is the creation time of the person of personless events (§9.1).
+// personlessSince is the creation time in events without a person (§9.1).
 var personlessSince = time.Unix(5, 0).UTC()

@@ -9,8 +9,8 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 )
 
-// TestPlan_Netted proves that a commit saves a person once, and one that comes and
-// goes inside it never.
+// TestPlan_Netted proves that a commit saves a person one time, and does not save a person
+// that is both created and merged in it.
 func TestPlan_Netted(t *testing.T) {
 	at := planTime(t, "10:00")
 	s := newPlanStore(t)
@@ -38,8 +38,7 @@ func TestPlan_Netted(t *testing.T) {
 	}
 }
 
-// TestPlan_TextOnce proves that events which change nothing share the person's
-// text.
+// TestPlan_TextOnce proves that events without changes share the JSON text of the person.
 func TestPlan_TextOnce(t *testing.T) {
 	p := newPlan(1, nil)
 	p.loadPerson("u", Identity{Person: &Person{UUID: planUUID(1), Properties: Object{{"a", "1"}}}})
@@ -52,7 +51,7 @@ func TestPlan_TextOnce(t *testing.T) {
 	}
 }
 
-// TestPlan_OwnMemory proves that nothing which outlives a commit is part of a
+// TestPlan_OwnMemory proves that data that outlives a commit does not share memory with a
 // request's body.
 func TestPlan_OwnMemory(t *testing.T) {
 	body := strings.Clone("user|anon|key|\"value\"|once|2|company|acme")
@@ -88,8 +87,8 @@ func TestPlan_OwnMemory(t *testing.T) {
 	check(c.GroupTypes[0].Name)
 }
 
-// TestPlan_Asks proves that the plan asks once for every id that it needs, and for
-// none that it does not.
+// TestPlan_Asks proves that the plan loads every id that it needs exactly one time, and no
+// other ids.
 func TestPlan_Asks(t *testing.T) {
 	id := func(kind Kind, id, other string) Event {
 		return Event{Kind: kind, DistinctID: id, Other: other, HasOther: other != ""}
@@ -117,7 +116,7 @@ func TestPlan_Asks(t *testing.T) {
 	}
 }
 
-// TestPlan_Warnings proves that warnings of one kind and id add up, and are
+// TestPlan_Warnings proves that warnings of the same kind and id are added up, and are
 // bounded (decision 15).
 func TestPlan_Warnings(t *testing.T) {
 	p := newPlan(1, nil)

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// FuzzPlan holds the laws against any history.
+// FuzzPlan checks the laws against arbitrary histories.
 func FuzzPlan(f *testing.F) {
 	for seed := range uint64(20) {
 		f.Add(lawHistory(seed, 120))
@@ -22,8 +22,8 @@ func FuzzPlan(f *testing.F) {
 	})
 }
 
-// The model below says the same as the plan in another way: every event at once,
-// on maps, with no commit and no copy. It is read beside §9 to §11.
+// The following model implements the same rules as the plan in a different way: it applies
+// every event immediately, on maps, without commits and copies. Compare it with §9 to §11.
 
 type modelPerson struct {
 	uuid       UUID
@@ -117,7 +117,7 @@ func (m *modelLedger) event(t testing.TB, e *Event) {
 	m.records = append(m.records, r)
 }
 
-// ids are pairs of ids that one person has.
+// ids returns pairs of ids that must have the same person.
 func (m *modelLedger) ids(*Event) (pairs [][2]string) {
 	for a, w := range m.byID {
 		for b, v := range m.byID {
@@ -137,7 +137,7 @@ func (m *modelLedger) neverSplit(t testing.TB, pairs [][2]string) {
 	}
 }
 
-// person is §10 for events that merge, §9 for all.
+// person implements §10 for events that merge, and §9 for all events.
 func (m *modelLedger) person(e *Event) *modelPerson {
 	into, other := e.DistinctID, e.Other
 	mergeEvent := e.Name == "$identify" || e.Name == "$create_alias" || e.Name == "$merge_dangerously"
@@ -198,7 +198,7 @@ func (m *modelLedger) person(e *Event) *modelPerson {
 			w.created = v.created
 		}
 		w.version = max(w.version, v.version)
-		was = "" // a merge is a change
+		was = "" // a merge always counts as a change
 	}
 	w.identified = true
 	m.update(e, w, was)
@@ -222,8 +222,8 @@ func (m *modelLedger) create(e *Event, from string) *modelPerson {
 	return w
 }
 
-// update applies §9.4 and throws the result away where §9.3 says so. was is the
-// person before the event.
+// update implements §9.4, and discards the result where §9.3 requires it. was is the person
+// before the event.
 func (m *modelLedger) update(e *Event, w *modelPerson, was string) {
 	if e.Name != "$exception" {
 		after := maps.Clone(w.properties)

@@ -8,26 +8,26 @@ import (
 	"github.com/bunting-flags/bunting/flags/wire"
 )
 
-// maxGroupTypes is how many group types a project may have (§11.1).
+// maxGroupTypes is the greatest number of group types of a project (§11.1).
 const maxGroupTypes = 5
 
-// groupState is a group in a plan.
+// groupState is the state of a group in a plan.
 type groupState struct {
-	// Group is as it is now, nil while there is none: what was told until the first
-	// change, from then on a copy.
+	// Group is the current state, nil if the group does not exist. It is the loaded group
+	// until the first change, and then a copy.
 	*Group
 	changed bool
 }
 
-// seenGroup is a name of a group property that was noted.
+// seenGroup is a name of a group property that the plan has recorded as seen.
 type seenGroup struct {
 	groupType int
 	name      string
 }
 
-// groups appends the groups that events change and that the plan does not know
-// yet, each once. loadGroup has to be called for all of them. A group whose type
-// is new cannot be stored.
+// groups appends the groups that events change and that are not in the plan yet. loadGroup
+// must be called for each of them. Groups of a new type are omitted, because they cannot be
+// stored yet.
 func (p *plan) groups(events []Event, to []GroupID) []GroupID {
 	for i := range events {
 		g := events[i].Group
@@ -47,6 +47,7 @@ func (p *plan) groups(events []Event, to []GroupID) []GroupID {
 	return to
 }
 
+// groupState returns the state of a group, and adds an empty one if the group is new.
 func (p *plan) groupState(id GroupID) *groupState {
 	g := p.groupStates[id]
 	if g == nil {
@@ -57,11 +58,11 @@ func (p *plan) groupState(id GroupID) *groupState {
 	return g
 }
 
-// loadGroup tells what is stored of a group, nil for nothing.
+// loadGroup sets the stored state of a group, nil if it is not stored.
 func (p *plan) loadGroup(id GroupID, g *Group) { p.groupState(id).Group = g }
 
-// groupType is the number of a group type. A new one gets the lowest that is free
-// (§11.1); -1 when there is none, with a warning once for each type.
+// groupType returns the number of a group type. A new type is assigned the lowest free number
+// (§11.1). If there is none, groupType returns -1 and adds one warning for each type.
 func (p *plan) groupType(name string, e *Event) int {
 	if name == "" {
 		return -1
@@ -87,8 +88,8 @@ func (p *plan) groupType(name string, e *Event) int {
 	return i
 }
 
-// addGroupColumns adds $group_<number> to the stored properties for every group of
-// the event (§11.2). The groups themselves are not made (D9).
+// addGroupColumns adds a property $group_<number> to the stored event for each of its groups
+// (§11.2). It does not create the groups (D9).
 func (p *plan) addGroupColumns(e *Event, r *Record) {
 	var keys [maxGroupTypes]string
 	n := 0
@@ -102,6 +103,7 @@ func (p *plan) addGroupColumns(e *Event, r *Record) {
 		return
 	}
 	var b strings.Builder
+	// The properties are JSON text, so the new members are inserted before the closing brace.
 	b.Grow(len(r.Properties) + n)
 	b.WriteString(strings.TrimSuffix(cmp.Or(r.Properties, "{}"), "}"))
 	for i, key := range keys {
@@ -120,9 +122,9 @@ func (p *plan) addGroupColumns(e *Event, r *Record) {
 	r.Properties = b.String()
 }
 
-// updateGroup makes the group of a $groupidentify, or merges its properties, new
-// over old (§11.3). Properties that are too large are refused; the group is made
-// all the same.
+// updateGroup creates the group of a $groupidentify event, or merges its properties into
+// those of the group (§11.3). Properties that are too large are rejected, but the group is
+// created nevertheless.
 func (p *plan) updateGroup(e *Event) {
 	number := p.groupType(e.Group.Type, e)
 	if number < 0 {
@@ -152,7 +154,7 @@ func (p *plan) updateGroup(e *Event) {
 	p.addSeenGroup(number, old, e)
 }
 
-// addSeenGroup notes the names that are new to a group.
+// addSeenGroup records the names of the properties that are new to a group.
 func (p *plan) addSeenGroup(number int, old Object, e *Event) {
 	for _, m := range e.Group.Set {
 		if _, exists := old.search(m.Key); exists || m.Key == "" || len(m.Key) > maxSeenName {

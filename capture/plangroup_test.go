@@ -13,7 +13,7 @@ func groupEvent(n int, groupType, key string, set Object) Event {
 	}
 }
 
-// TestCapture_11_1_LowestFree: a new type gets the lowest number that is free.
+// TestCapture_11_1_LowestFree proves that a new type is assigned the lowest free number.
 func TestCapture_11_1_LowestFree(t *testing.T) {
 	s := newPlanStore(t)
 	s.types = []string{"a", "", "c"}
@@ -23,8 +23,8 @@ func TestCapture_11_1_LowestFree(t *testing.T) {
 	}
 }
 
-// TestCapture_11_1_WarnsOncePerType: the sixth and later types are told once a
-// commit each.
+// TestCapture_11_1_WarnsOncePerType proves that the sixth and later types add one warning
+// each for a commit.
 func TestCapture_11_1_WarnsOncePerType(t *testing.T) {
 	s := newPlanStore(t)
 	s.types = []string{"a", "b", "c", "d", "e"}
@@ -41,8 +41,8 @@ func TestCapture_11_1_WarnsOncePerType(t *testing.T) {
 	}
 }
 
-// TestCapture_11_3_Seen: names are noted that are new to the stored group, once a
-// commit, with their type (management.md, property definitions).
+// TestCapture_11_3_Seen proves that names that are new to the stored group are recorded one
+// time for a commit, with their type (management.md, property definitions).
 func TestCapture_11_3_Seen(t *testing.T) {
 	s := newPlanStore(t)
 	s.types = []string{"company"}
@@ -61,7 +61,7 @@ func TestCapture_11_3_Seen(t *testing.T) {
 	}
 }
 
-// TestCapture_11_2_Columns: columns are added to any object's text.
+// TestCapture_11_2_Columns proves that columns are added to the text of any object.
 func TestCapture_11_2_Columns(t *testing.T) {
 	for properties, want := range map[string]string{
 		"":                   `{"$group_0":7}`,

@@ -1,18 +1,19 @@
 package capture
 
-// mergeCheck is what an event asks for besides its own person.
+// mergeCheck is the result of checkMerge.
 type mergeCheck uint8
 
+// These are the results of checkMerge.
 const (
 	noMerge mergeCheck = iota
-	// validMerge: Other is to be merged into the event's person.
+	// validMerge means that the person of Other is to be merged into the event's person.
 	validMerge
-	// illegalOwn and illegalOther: one of the ids must not be merged (§10.4).
+	// illegalOwn and illegalOther mean that one of the ids must not be merged (§10.4).
 	illegalOwn
 	illegalOther
 )
 
-// detail says in a warning which id it is, without showing it.
+// detail returns the detail of a warning. It identifies the illegal id without its value.
 func (a mergeCheck) detail() string {
 	if a == illegalOwn {
 		return "distinct_id cannot be merged"
@@ -20,14 +21,15 @@ func (a mergeCheck) detail() string {
 	return "$anon_distinct_id or alias cannot be merged"
 }
 
-// checkMerge judges by the ids alone (§10.1, §10.2).
+// checkMerge reports whether an event requests a merge and whether its ids permit one. It
+// only depends on the ids, not on persons (§10.1, §10.2).
 func checkMerge(e *Event) mergeCheck {
 	switch {
 	case !e.HasOther, e.Other == e.DistinctID:
 		return noMerge
 	case e.Kind != identifyEvent && e.Kind != aliasEvent && e.Kind != mergeDangerouslyEvent:
 		return noMerge
-	case e.Other == "" && e.Kind != identifyEvent: // an alias that says nothing
+	case e.Other == "" && e.Kind != identifyEvent: // an alias event without an alias
 		return noMerge
 	case !isLegalID(e.DistinctID):
 		return illegalOwn
@@ -37,9 +39,9 @@ func checkMerge(e *Event) mergeCheck {
 	return validMerge
 }
 
-// merge makes one person of two ids (§10.3), applies what else the event says, and
-// returns the person. Whatever the case, that person is identified then; where a
-// merge is refused, it is the person of into.
+// merge combines the persons of two ids into one (§10.3), applies the other changes of the
+// event, and returns the person. The person is identified afterwards in all cases. If the
+// merge is rejected, it is the person of into.
 func (p *plan) merge(e *Event, into, other *distinctID) *profile {
 	w, from := into.profile(), other.profile()
 	changed := false
@@ -47,7 +49,7 @@ func (p *plan) merge(e *Event, into, other *distinctID) *profile {
 	case w == nil && from == nil:
 		first := into
 		if other.personless && !into.personless {
-			first = other // the events that it has are this person's already
+			first = other // the events that it already has are attributed to the person that it creates
 		}
 		w = p.create(e, first)
 		into.owner, other.owner = w, w
@@ -72,9 +74,9 @@ func (p *plan) merge(e *Event, into, other *distinctID) *profile {
 	return w
 }
 
-// absorb merges one person into another (§10.5): where both have a property the
-// one of into stays. Properties that would be too large together are those of
-// into alone. update makes the version grow.
+// absorb merges the person from into another person (§10.5). If both have a property, that of
+// into is used. If the result would be too large, the properties of into stay unchanged.
+// absorb does not increment the version; update does.
 func (p *plan) absorb(e *Event, into, from *profile) {
 	into.edit()
 	o, _ := applyUpdate(from.Properties, nil, into.Properties, nil, true)
@@ -87,8 +89,9 @@ func (p *plan) absorb(e *Event, into, from *profile) {
 	into.Version = max(into.Version, from.Version)
 	from.into = into
 
-	// The ledger carries merges out between persons that it has, in the order in
-	// which they came about. What a new person has inherited goes on with it.
+	// The ledger executes merges of stored persons, in the order of the plan. A person that
+	// is new has no stored data yet, so the stored persons that it inherits from are merged
+	// into the next one instead.
 	moved := from.inherits
 	if !from.isNew {
 		moved = append(moved, from.UUID)

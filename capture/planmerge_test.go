@@ -12,7 +12,7 @@ func mergeEvent(n int, into, other string) Event {
 	return Event{UUID: planUUID(n), Name: "$identify", Kind: identifyEvent, DistinctID: into, Other: other, HasOther: true, Properties: "{}", Timestamp: benchTime}
 }
 
-// storedPeople puts persons with one id each into a store.
+// storedPeople returns a store with persons that have one id each.
 func storedPeople(t testing.TB, properties string, ids ...string) *planStore {
 	s := newPlanStore(t)
 	for _, id := range ids {
@@ -23,8 +23,8 @@ func storedPeople(t testing.TB, properties string, ids ...string) *planStore {
 	return s
 }
 
-// TestCapture_18_4_ManyIDs: all ids of a person with hundreds of them move, those
-// that the commit does not see too.
+// TestCapture_18_4_ManyIDs proves that a merge moves all of a person's hundreds of ids,
+// including those that are not in the commit.
 func TestCapture_18_4_ManyIDs(t *testing.T) {
 	s := storedPeople(t, `{}`, "a", "u")
 	for i := range 500 {
@@ -41,9 +41,9 @@ func TestCapture_18_4_ManyIDs(t *testing.T) {
 	}
 }
 
-// TestPlan_MergeChains: persons that are stored merge in the order in which it
-// came about; new ones between them are never saved, and hand on what they have
-// inherited. The order decides whose override stays (§10.5).
+// TestPlan_MergeChains proves that stored persons are merged in the order of the events; new
+// persons between them are not saved, and pass on the persons that they inherit. The order
+// determines which override remains (§10.5).
 func TestPlan_MergeChains(t *testing.T) {
 	merge := func(from, into string) Merge { return Merge{1, PersonID(1, from), PersonID(1, into)} }
 	made := func(n int, id string) Event {
@@ -78,7 +78,7 @@ func TestPlan_MergeChains(t *testing.T) {
 	}
 }
 
-// TestPlan_OnePersonManyPointers: persons are told apart by UUID alone.
+// TestPlan_OnePersonManyPointers proves that persons are only distinguished by UUID.
 func TestPlan_OnePersonManyPointers(t *testing.T) {
 	p := newPlan(1, nil)
 	for _, id := range []string{"a", "b"} {
@@ -94,8 +94,8 @@ func TestPlan_OnePersonManyPointers(t *testing.T) {
 	}
 }
 
-// TestCapture_4_6_MergeTooLarge: persons that are too large together become one all
-// the same; the properties of into stay alone.
+// TestCapture_4_6_MergeTooLarge proves that persons whose properties are too large together
+// are merged nevertheless, with the properties of into only.
 func TestCapture_4_6_MergeTooLarge(t *testing.T) {
 	s := newPlanStore(t)
 	for i, id := range []string{"a", "u"} {

@@ -8,36 +8,37 @@ import (
 	"github.com/bunting-flags/bunting/flags/wire"
 )
 
-// maxPersonProperties is how long the JSON text of a person's or a group's
-// properties may be, in bytes (§4.6).
+// maxPersonProperties is the greatest length of the JSON text of a person's or a group's
+// properties, in bytes (§4.6).
 const maxPersonProperties = 655_360
 
-// creatorKey is the property that names the event that made a person (§9.2).
+// creatorKey is the property with the UUID of the event that created the person (§9.2).
 const creatorKey = "$creator_event_uuid"
 
-// upgradeAfter is how much later than its person a personless event has to be,
-// to be attributed to the person (§9.1).
+// upgradeAfter is the minimum time between the creation of a person and a personless event
+// that is attributed to the person (§9.1).
 const upgradeAfter = time.Minute
 
-// profile is a person in a plan.
+// profile is the state of a person in a plan.
 type profile struct {
-	// Person is as it is now: what was told until the first change, from then on a
+	// Person is the current state. It is the loaded person until the first change, and then a
 	// copy.
 	*Person
 	isNew, changed bool
-	// into is whom the person was merged into, nil for nobody.
+	// into is the person that this one was merged into, or nil.
 	into *profile
-	// inherits are the stored persons that were merged into a new one, in order.
+	// inherits are the stored persons that were merged into a person that is new, in order.
 	inherits []UUID
-	// text is the properties' JSON text, empty until it is needed; kept: the
-	// recorder's memory has it.
+	// text is the JSON text of the properties. It is empty until it is needed. cached reports
+	// whether the recorder's cache contains it.
 	text   string
 	cached bool
-	// large: events hold no copy of the properties.
+	// large reports whether events contain {} instead of a copy of the properties.
 	large bool
 }
 
-// profile is whom the id belongs to, nil for nobody.
+// profile returns the person that the id belongs to, after merges. It returns nil if the id
+// has no person.
 func (i *distinctID) profile() *profile {
 	if i.owner == nil || i.owner.into == nil {
 		return i.owner
@@ -48,7 +49,7 @@ func (i *distinctID) profile() *profile {
 	return i.owner
 }
 
-// personID is the id of the person that the id makes.
+// personID returns the UUID of the person that the id creates.
 func (i *distinctID) personID(project int64) UUID {
 	if i.own.IsZero() {
 		i.own = PersonID(project, i.id)
@@ -56,16 +57,16 @@ func (i *distinctID) personID(project int64) UUID {
 	return i.own
 }
 
-// An event holds a copy of its person's properties. Lest one body grow to many
-// times its size, there is none of properties that are longer than maxPersonCopy, and
-// none any more once the copies of a commit have maxPersonCopies bytes: {} stands for
-// them.
+// Each event contains a copy of its person's properties. To prevent that one body grows to
+// many times its size, properties longer than maxPersonCopy bytes are not copied, and nothing
+// is copied after the copies of a commit exceed maxPersonCopies bytes. The copy is {} in
+// these cases.
 const (
 	maxPersonCopy   = 64 << 10
 	maxPersonCopies = 32 << 20
 )
 
-// copyProperties is the copy of a person's properties that an event holds.
+// copyProperties returns the copy of a person's properties for an event.
 func (p *plan) copyProperties(w *profile) string {
 	if w.text == "" && !w.large {
 		size := w.Properties.size()
@@ -80,7 +81,7 @@ func (p *plan) copyProperties(w *profile) string {
 	return w.text
 }
 
-// edit makes the person one that may be changed.
+// edit replaces Person by a copy that may be modified, unless it is one already.
 func (w *profile) edit() {
 	if !w.changed {
 		copied := *w.Person
@@ -88,8 +89,8 @@ func (w *profile) edit() {
 	}
 }
 
-// setProperties replaces the properties; it reports false, and changes nothing,
-// when they are too large.
+// setProperties replaces the properties. If they are too large, it changes nothing and
+// returns false.
 func (w *profile) setProperties(o Object) bool {
 	if !fits(o) {
 		return false
@@ -101,13 +102,12 @@ func (w *profile) setProperties(o Object) bool {
 
 // fits reports whether properties are within the limit.
 func fits(o Object) bool {
-	// A byte of a name takes at most six when it is quoted.
+	// Quoting makes a name at most six times as long.
 	return o.size() <= maxPersonProperties/6 || len(o.AppendJSON(nil)) <= maxPersonProperties
 }
 
-// attributePersonless attributes an event without person processing (§9.1). A
-// person who is there is not changed, and the event carries none of its
-// properties.
+// attributePersonless attributes an event without person processing (§9.1). It does not
+// change an existing person, and does not copy the person's properties to the event.
 func (p *plan) attributePersonless(e *Event, r *Record) {
 	id := p.distinctID(e.DistinctID)
 	w := id.profile()
@@ -117,11 +117,11 @@ func (p *plan) attributePersonless(e *Event, r *Record) {
 		return
 	}
 	r.PersonMode, r.PersonID, r.PersonCreatedAt = Propertyless, id.personID(p.project), personlessSince
-	id.personless = true // which says nothing where there is a person
+	id.personless = true // has no effect if the id has a person
 }
 
-// attribute finds or makes the event's person, merges and updates it, and
-// attributes the event to it.
+// attribute finds or creates the event's person, merges and updates the person, and sets the
+// person of the record.
 func (p *plan) attribute(e *Event, r *Record) {
 	id := p.distinctID(e.DistinctID)
 	var w *profile
@@ -137,7 +137,7 @@ func (p *plan) attribute(e *Event, r *Record) {
 	r.PersonMode, r.PersonID, r.PersonCreatedAt, r.PersonProperties = Full, w.UUID, w.CreatedAt, p.copyProperties(w)
 }
 
-// attributeOrdinary is for events that merge nothing.
+// attributeOrdinary handles events that do not merge persons.
 func (p *plan) attributeOrdinary(e *Event, id *distinctID) *profile {
 	w := id.profile()
 	if w == nil {
@@ -147,7 +147,7 @@ func (p *plan) attributeOrdinary(e *Event, id *distinctID) *profile {
 	return w
 }
 
-// create makes the person of an event (§9.2); its UUID is made from by.
+// create creates the person of an event (§9.2). Its UUID is derived from the distinct id.
 func (p *plan) create(e *Event, id *distinctID) *profile {
 	w := &profile{
 		Person: &Person{UUID: id.personID(p.project), CreatedAt: e.Timestamp},
@@ -166,8 +166,8 @@ func (p *plan) create(e *Event, id *distinctID) *profile {
 	return w
 }
 
-// newProperties are the properties of a new person (§9.4): $set_once, $set over
-// it, $unset, then the creator.
+// newProperties returns the properties of a new person (§9.4). $set_once, $set and $unset are
+// applied in this order, then the creator is set.
 func newProperties(e *Event, creator Member) Object {
 	o := mergeObjects(make(Object, 0, len(e.SetOnce)+len(e.Set)+1), nil, e.SetOnce, e.Set)
 	o = removeKeys(o, e.Unset)
@@ -179,9 +179,9 @@ func newProperties(e *Event, creator Member) Object {
 	return slices.Insert(o, i, creator)
 }
 
-// update applies what an event changes of a person who is there (§9.3, §9.4). The
-// version grows once an event; changed says that the event has changed the person
-// already.
+// update applies the changes of an event to an existing person (§9.3, §9.4). changed reports
+// whether the event has already changed the person. The version is incremented at most one
+// time for each event.
 func (p *plan) update(e *Event, w *profile, changed bool) {
 	if e.Kind != untouchingEvent {
 		includeNoisy := e.Kind != ordinaryEvent && e.Kind != groupIdentifyEvent
@@ -200,9 +200,9 @@ func (p *plan) update(e *Event, w *profile, changed bool) {
 	}
 }
 
-// noisyKeys properties change with nearly every page: an ordinary event that changes
-// only their values is not worth a write (§9.3). Browser and operating system are
-// noisy with their versions.
+// noisyKeys are properties that change with nearly every page view. An ordinary event that
+// only changes their values does not update the person (§9.3). Browser and operating system
+// are in the list together with their versions.
 var noisyKeys = nameSetOf(
 	"$current_url", "$pathname", "$referrer", "$referring_domain",
 	"$screen_height", "$screen_width", "$viewport_height", "$viewport_width",
@@ -212,6 +212,8 @@ var noisyKeys = nameSetOf(
 // steadyGeoKeys are the $geoip_ properties that are not noisy.
 var steadyGeoKeys = nameSetOf("$geoip_country_name", "$geoip_country_code", "$geoip_city_name")
 
+// isNoisy reports whether an ordinary event may leave a changed value of the property
+// unsaved.
 func isNoisy(key string) bool {
 	if len(key) == 0 || key[0] != '$' {
 		return false
@@ -219,11 +221,10 @@ func isNoisy(key string) bool {
 	return noisyKeys[key] || strings.HasPrefix(key, "$geoip_") && !steadyGeoKeys[key]
 }
 
-// applyUpdate lays an update over stored properties, in the order setOnce, set,
-// unset (§9.4). A stored null counts as absent for setOnce (D14). It returns
-// stored itself and false, and allocates nothing, when nothing changes, or, unless
-// noisyToo, when only values of noisy properties do. A property that is new or
-// goes away always counts.
+// applyUpdate applies setOnce, set and unset, in this order, to stored properties (§9.4). A
+// stored null counts as absent for setOnce (D14). If nothing changes, it returns stored and
+// false without an allocation. Unless includeNoisy is true, the same applies if only the
+// values of noisy properties differ. Adding or removing a property always counts as a change.
 func applyUpdate(stored, setOnce, set Object, unset []string, includeNoisy bool) (o Object, changed bool) {
 	if !differs(stored, setOnce, set, unset, includeNoisy) {
 		return stored, false
@@ -232,6 +233,8 @@ func applyUpdate(stored, setOnce, set Object, unset []string, includeNoisy bool)
 	return removeKeys(o, unset), true
 }
 
+// differs reports whether applyUpdate would change the properties. It exists so that the
+// common case, in which nothing changes, needs no allocation.
 func differs(stored, setOnce, set Object, unset []string, includeNoisy bool) bool {
 	for _, key := range unset {
 		if _, ok := stored.search(key); ok {
@@ -264,8 +267,9 @@ func differs(stored, setOnce, set Object, unset []string, includeNoisy bool) boo
 	return false
 }
 
-// seek finds a key, from *at on, and moves *at behind it: keys asked for in their
-// order are found in one walk, which jumps where the object is long.
+// seek searches for a key at positions from *pos on, and moves *pos behind it. If the keys
+// are searched for in ascending order, all are found in one pass; the steps grow
+// exponentially, so that a long object is not scanned linearly.
 func (o Object) seek(pos *int, key string) (int, bool) {
 	low, step := *pos, 1
 	if low < len(o) && o[low].Key == key {
@@ -285,8 +289,9 @@ func (o Object) seek(pos *int, key string) (int, bool) {
 	return i, ok
 }
 
-// mergeObjects appends stored, with once where it has no value but null, and over over
-// both.
+// mergeObjects appends the merged members of three sorted objects to out. Members of over
+// replace those of stored; members of once only do so if the stored value is null. over takes
+// precedence over once.
 func mergeObjects(out, stored, once, over Object) Object {
 	for len(once) > 0 || len(over) > 0 {
 		var m Member
@@ -315,7 +320,7 @@ func mergeObjects(out, stored, once, over Object) Object {
 	return append(out, stored...)
 }
 
-// removeKeys takes names out of an object, which it changes.
+// removeKeys removes names from o. It modifies o.
 func removeKeys(o Object, names []string) Object {
 	if len(names) == 0 {
 		return o
@@ -328,12 +333,13 @@ func removeKeys(o Object, names []string) Object {
 	return slices.DeleteFunc(o, func(m Member) bool { return m.Value == "" })
 }
 
-// names are few, or sorted.
+// names is a list of names. It is sorted if it is longer than fewNames.
 type names []string
 
+// fewNames is the length up to which a linear search is used.
 const fewNames = 8
 
-// sortedNames sorts a copy where there are too many to compare with each.
+// sortedNames returns s, or a sorted copy if s is longer than fewNames.
 func sortedNames(s []string) names {
 	if len(s) > fewNames {
 		s = slices.Clone(s)

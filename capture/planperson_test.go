@@ -22,14 +22,14 @@ func object(t testing.TB, text string) Object {
 	return o
 }
 
-// TestCapture_9_4_Update has the rules of §9.4 and §9.3 one by one. noisyToo is
-// said where it matters.
+// TestCapture_9_4_Update checks the rules of §9.4 and §9.3 individually. includeNoisy is only
+// set where it matters.
 func TestCapture_9_4_Update(t *testing.T) {
 	for _, c := range []struct {
 		name, stored, once, set string
 		unset                   []string
 		noisyToo                bool
-		want                    string // empty: no change
+		want                    string // empty if there is no change
 	}{
 		{name: "nothing", stored: `{"a":1}`},
 		{name: "set_once fills a gap", stored: `{"b":1}`, once: `{"a":1,"b":2,"c":3}`, want: `{"a":1,"b":1,"c":3}`},
@@ -75,7 +75,7 @@ func TestCapture_9_4_Update(t *testing.T) {
 	}
 }
 
-// TestCapture_9_3_Noisy has the sentence of §9.3.
+// TestCapture_9_3_Noisy checks the list of noisy properties in §9.3.
 func TestCapture_9_3_Noisy(t *testing.T) {
 	for key, want := range map[string]bool{
 		"$current_url": true, "$pathname": true, "$referrer": true, "$referring_domain": true, "$screen_width": true,
@@ -90,8 +90,8 @@ func TestCapture_9_3_Noisy(t *testing.T) {
 	}
 }
 
-// TestPlan_UpdateAsMaps compares applyUpdate with the same on maps, on objects long
-// enough for every jump.
+// TestPlan_UpdateAsMaps compares applyUpdate with an implementation on maps, for objects that
+// are long enough for all steps of seek.
 func TestPlan_UpdateAsMaps(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	some := func(n int) Object {
@@ -129,7 +129,7 @@ func TestPlan_UpdateAsMaps(t *testing.T) {
 	}
 }
 
-// TestCapture_4_6_Fits proves that the limit is that of the JSON text, to the byte.
+// TestCapture_4_6_Fits proves that the limit applies to the JSON text, to the byte.
 func TestCapture_4_6_Fits(t *testing.T) {
 	for _, c := range []struct {
 		key  string
@@ -142,7 +142,8 @@ func TestCapture_4_6_Fits(t *testing.T) {
 	}
 }
 
-// TestPlan_UnchangedAllocatesNothing holds the promise of applyUpdate.
+// TestPlan_UnchangedAllocatesNothing proves that applyUpdate does not allocate if there is no
+// change.
 func TestPlan_UnchangedAllocatesNothing(t *testing.T) {
 	stored, update := browserProperties("1"), browserProperties("2")
 	if n := testing.AllocsPerRun(100, func() { applyUpdate(stored, stored, update, nil, false) }); n != 0 {
@@ -150,7 +151,7 @@ func TestPlan_UnchangedAllocatesNothing(t *testing.T) {
 	}
 }
 
-// browserProperties are what a browser's event sets; their noisy values end in v.
+// browserProperties returns the properties of a browser's event. Its noisy values end in v.
 func browserProperties(v string) Object {
 	var o []Member
 	for key := range noisyKeys {
@@ -164,7 +165,7 @@ func browserProperties(v string) Object {
 
 var benchTime = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// benchPlan applies e to a person who is there, 800 times a plan, as a commit does.
+// benchPlan applies events to an existing person, 800 for each plan, like a commit.
 func benchPlan(b *testing.B, stored Object, next func(i int) Event) {
 	b.ReportAllocs()
 	person := &Person{UUID: planUUID(1), CreatedAt: benchTime, Properties: stored}
@@ -217,8 +218,8 @@ func BenchmarkPlan_New(b *testing.B) {
 	})
 }
 
-// BenchmarkPlan_Commit is a whole commit of 800 events of 200 known people; ns is
-// for all of it.
+// BenchmarkPlan_Commit measures a commit of 800 events of 200 existing persons. The result is
+// the time of the whole commit.
 func BenchmarkPlan_Commit(b *testing.B) {
 	b.ReportAllocs()
 	events := make([]Event, 800)
@@ -243,8 +244,8 @@ func BenchmarkPlan_Commit(b *testing.B) {
 	}
 }
 
-// TestCapture_9_2_SamePersonID: an id's own person is the same whether a
-// personless event or a person makes it (§9.2).
+// TestCapture_9_2_SamePersonID proves that the UUID of an id's person is the same for a
+// personless event and for a person (§9.2).
 func TestCapture_9_2_SamePersonID(t *testing.T) {
 	s := newPlanStore(t)
 	s.commit([]Event{{UUID: planUUID(1), Name: "e", DistinctID: "test", Properties: "{}", Personless: true, Timestamp: benchTime}})
@@ -256,8 +257,8 @@ func TestCapture_9_2_SamePersonID(t *testing.T) {
 	}
 }
 
-// §8.3 within bounds (decision 14): a body of many small changes of a large person
-// does not grow to the number of events times the size of the person.
+// §8.3 with bounds (decision 14): the size of a body with many small changes of a large
+// person does not grow to the number of events times the size of the person.
 func TestCapture_8_3_CopiesAreBounded(t *testing.T) {
 	text := func(n int) string { return wire.Quote(strings.Repeat("x", n)) }
 	run := func(size, events int) (bytes int, p *plan) {

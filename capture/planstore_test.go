@@ -10,26 +10,25 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 )
 
-// planStore is a store in maps that takes nothing but what Changes promise: it
-// fails the test when a change contradicts what is stored.
+// planStore is a store in maps. It fails the test if a change contradicts the stored state,
+// and thereby checks the promises of Changes.
 type planStore struct {
 	t       testing.TB
 	claimed map[EventKey]bool
 	persons map[UUID]Person
-	// ids are distinct ids and their persons, zero where only personless events
-	// have used them.
+	// ids are distinct ids and their persons, zero if only personless events have used them.
 	ids    map[string]UUID
 	types  []string
 	groups map[GroupID]Group
-	// overrides stand for what else a person owns and a merge moves (§10.5).
+	// overrides represent the other data of a person that a merge moves (§10.5).
 	overrides map[UUID]map[string]string
-	// cache is what each tells, used in place of the store where it is not nil.
+	// cache has the results of each. If not nil, it is used in place of the store.
 	cache *planCache
 	// saved are all changes so far.
 	saved Changes
 }
 
-// planCache remembers ids and persons as a recorder does.
+// planCache caches ids and persons like a recorder.
 type planCache struct {
 	ids     map[string]UUID
 	persons map[UUID]*Person
@@ -47,7 +46,7 @@ func (s *planStore) withCache() *planStore {
 	return s
 }
 
-// claim leaves duplicates out (§13.3).
+// claim removes duplicates (§13.3).
 func (s *planStore) claim(events []Event) (fresh []Event) {
 	for _, e := range events {
 		key := EventKey{1, e.UUID, e.Name, e.DistinctID}
@@ -75,12 +74,12 @@ func (s *planStore) identity(id string) Identity {
 		return Identity{Personless: ok}
 	}
 	w := s.persons[owner]
-	return Identity{Person: &w} // another pointer for every id
+	return Identity{Person: &w} // a different pointer for every id
 }
 
 func (s *planStore) has(id string) bool { _, ok := s.ids[id]; return ok }
 
-// commit plans the events that are fresh and saves what the plan says.
+// commit plans the events that are not duplicates and saves the changes.
 func (s *planStore) commit(events []Event) {
 	events = s.claim(events)
 	p := newPlan(1, s.types)
@@ -204,7 +203,7 @@ func (s *planStore) save(c *Changes) {
 	s.saved.Warnings = append(s.saved.Warnings, c.Warnings...)
 }
 
-// override is kept unless the person has one for the flag.
+// override stores an override unless the person has one for the flag.
 func (s *planStore) override(w UUID, flag, hash string) {
 	if s.overrides[w] == nil {
 		s.overrides[w] = map[string]string{}
@@ -214,16 +213,16 @@ func (s *planStore) override(w UUID, flag, hash string) {
 	}
 }
 
-// same fails the test when two values differ.
+// same fails the test if two values differ.
 func same(t testing.TB, what string, want, got any) {
 	t.Helper()
-	if !reflect.DeepEqual(want, got) { // quicker than to look for the difference
+	if !reflect.DeepEqual(want, got) { // faster than computing the difference
 		t.Fatalf("%s (-want +got):\n%s", what, gocmp.Diff(want, got))
 	}
 }
 
-// check holds the law that an id belongs to at most one person, who is there, and
-// that no person is without one.
+// check checks that an id belongs to at most one person, that the person exists, and that
+// every person has an id.
 func (s *planStore) check() {
 	owned := map[UUID]bool{}
 	for id, owner := range s.ids {
@@ -239,7 +238,7 @@ func (s *planStore) check() {
 	}
 }
 
-// planSnapshot is all that is stored, in a form to compare.
+// planSnapshot is the stored state in a form that can be compared.
 type planSnapshot struct {
 	People     map[string]string
 	Personless []string

@@ -6,59 +6,61 @@ import (
 	"time"
 )
 
-// This file is all that capture asks of the world, but for a stream (stream.go).
+// This file declares the interfaces that capture requires of its environment, except those of
+// streams (stream.go).
 
-// Keys finds projects by what clients send as a token.
+// Keys finds projects by the token that clients send.
 type Keys interface {
-	// Project returns the project of a public or secret key: ErrUnknownKey if there
-	// is none, another error if that could not be found out.
+	// Project returns the project of a public or secret key. It returns ErrUnknownKey if
+	// there is no such key, and another error if the lookup failed.
 	Project(ctx context.Context, token string) (Project, error)
 }
 
-// Locator tells where an address is: the $geoip_ properties that are known,
-// each with its value as JSON text (§12.1), nil for none. The result is shared
-// and must not be changed.
+// Locator returns the location of an address as a list of $geoip_ properties, each with its
+// value as JSON text (§12.1). The list is nil if the location is unknown. It may be shared,
+// so the caller must not modify it.
 type Locator interface {
 	Details(ip netip.Addr) [][2]string
 }
 
-// Ledger keeps events and what they change, durably.
+// Ledger stores events and the changes that they cause.
 type Ledger interface {
-	// Commit runs work in one transaction, alone among all that write to these
-	// projects, and returns once what was saved is durable. When it or work fails
-	// nothing has changed. projects are sorted, each once.
+	// Commit runs work in one transaction and returns after its changes are durable. No other
+	// transaction writes to the given projects at the same time. If Commit or work fails,
+	// nothing is changed. projects is sorted and has no duplicates.
 	Commit(ctx context.Context, projects []int64, work func(Tx) error) error
-	// HasSingleWriter reports whether this process is the only one that writes, so that what
-	// was read once may be remembered.
+	// HasSingleWriter reports whether this process is the only one that writes, so that the
+	// Recorder may cache persons.
 	HasSingleWriter() bool
 }
 
-// Tx is one transaction. Nothing else changes these projects while it lasts.
+// Tx is one transaction. No other transaction changes its projects until it ends.
 type Tx interface {
-	// Claim keeps the keys of events and tells which of them are new. Of two equal
-	// ones in the same call the first is.
+	// Claim stores the keys of events and reports for each one whether it is new. If a key
+	// occurs several times in one call, only the first is new.
 	Claim(keys []EventKey) (fresh []bool, err error)
-	// People returns what is known of distinct ids, in their order. Persons that
-	// several ids share are the same pointer.
+	// People returns the identities of distinct ids, in the same order. The identities of ids
+	// with the same person have the same pointer.
 	People(projectID int64, ids []string) ([]Identity, error)
-	// GroupTypes returns the names of a project's group types by their number.
+	// GroupTypes returns the names of a project's group types, by number.
 	GroupTypes(projectID int64) ([]string, error)
-	// Groups returns stored groups in the order asked for, nil for unknown ones.
+	// Groups returns stored groups in the order of keys. The element for a group that is not
+	// stored is nil.
 	Groups(projectID int64, keys []GroupID) ([]*Group, error)
 	// Save writes all changes.
 	Save(c *Changes) error
-	// ErasePerson takes a person away with all distinct ids, what flags keep of it, its
-	// memberships of static cohorts and its warnings, and withEvents with all events of
-	// those ids. Only the version is kept, for a person who comes back (decision 17).
-	// found is false where there is no such person; events were erased.
+	// ErasePerson deletes a person with all distinct ids, the data that flags store about the
+	// person, memberships in static cohorts and warnings. If withEvents is true, it also
+	// deletes all events of these distinct ids. Only the version is preserved, in case the
+	// person is created again (decision 17). If the person does not exist, found is false;
+	// events may have been deleted nevertheless.
 	ErasePerson(projectID int64, person UUID, withEvents bool) (found bool, events int64, err error)
-	// EraseEvents takes all events of a person's distinct ids away, and says how many;
-	// the person stays.
+	// EraseEvents deletes all events of a person's distinct ids and returns their number. The
+	// person is not deleted.
 	EraseEvents(projectID int64, person UUID) (int64, error)
 }
 
-// EventKey is what makes two events the same one (§13.3): the project, the
-// uuid, the name and the distinct id.
+// EventKey identifies an event. Events with equal keys are duplicates (§13.3).
 type EventKey struct {
 	ProjectID  int64
 	UUID       UUID
@@ -66,11 +68,11 @@ type EventKey struct {
 	DistinctID string
 }
 
-// Identity is what is known of a distinct id.
+// Identity is the stored state of a distinct id.
 type Identity struct {
-	// Person is whom the id belongs to, nil for nobody.
+	// Person is the person that the id belongs to, or nil.
 	Person *Person
-	// Personless: events without a person have used the id.
+	// Personless reports whether events without a person have used the id.
 	Personless bool
 }
 
@@ -79,12 +81,14 @@ type Person struct {
 	UUID       UUID
 	CreatedAt  time.Time
 	Properties Object
+	// Identified reports whether the person was identified, for example by $identify. Such a
+	// person is only merged into another by $merge_dangerously.
 	Identified bool
-	// Version grows with every change.
+	// Version is incremented with every change.
 	Version int64
 }
 
-// GroupID is a group: the number of its type and its key.
+// GroupID identifies a group by the number of its type and its key.
 type GroupID struct {
 	Type int
 	Key  string
@@ -97,33 +101,32 @@ type Group struct {
 	Properties Object
 }
 
-// Changes are what a transaction saves. They are carried out in the order of
-// the fields.
+// Changes are the changes that a transaction saves. They are executed in the order of the
+// fields.
 type Changes struct {
-	// GroupTypes are new.
+	// GroupTypes are new group types.
 	GroupTypes []ProjectGroupType
-	// Groups are new, or replace what is stored.
+	// Groups are inserted, or replace the stored groups.
 	Groups []ProjectGroup
-	// Persons are new, or replace what is stored. A new one whose UUID was erased
-	// before is stored with a version of 100 more than it had, and Version is set
-	// to it.
+	// Persons are inserted, or replace the stored persons. If a person that is new has the
+	// UUID of one that was erased, it is stored with the version of the erased person plus
+	// 100, and Save sets Version to that value.
 	Persons []ProjectPerson
-	// Merges move all that belongs to From over to Into, then take From away, in
-	// this order.
+	// Merges move all data of From to Into and then delete From, in this order.
 	Merges []Merge
-	// IDs are new distinct ids, or belong to another person from now on.
+	// IDs are distinct ids that are new or are assigned to another person.
 	IDs []ProjectID
-	// Personless ids were used without a person.
+	// Personless are distinct ids that were used without a person.
 	Personless []ProjectID
 	// Events are stored in this order.
 	Events []Record
-	// Calls, Seen, Warnings and Usage are added to what is stored.
+	// Calls, Seen, Warnings and Usage are added to the stored counts and names.
 	Calls    []FlagCalls
 	Seen     []SeenName
 	Warnings []Warning
 	Usage    []Usage
-	// Moves say how far streams are done with. Save fails with ErrMoved when one of
-	// them does not begin where its partition stands.
+	// Moves are the new positions of streams. Save returns ErrMoved if the stored position of
+	// a partition is not the From of its move.
 	Moves []Move
 }
 
@@ -144,43 +147,43 @@ type ProjectGroup struct {
 type ProjectPerson struct {
 	ProjectID int64
 	*Person
-	// IsNew: there is no such person yet.
+	// IsNew reports whether the person is not stored yet.
 	IsNew bool
 }
 
-// Merge takes one person over into another.
+// Merge merges one person into another.
 type Merge struct {
 	ProjectID  int64
 	From, Into UUID
 }
 
-// ProjectID is a distinct id and the person whom it belongs to (zero where there
-// is none).
+// ProjectID is a distinct id and its person. Person is zero if the id has no person.
 type ProjectID struct {
 	ProjectID  int64
 	DistinctID string
 	Person     UUID
 }
 
-// PersonMode says how an event was attributed (§8.3).
+// PersonMode is the way in which an event was attributed to a person (§8.3).
 type PersonMode uint8
 
-// The modes.
+// Full is for events with a person, Propertyless for events without one, and ForceUpgrade for
+// personless events whose distinct id has a person.
 const (
 	Full PersonMode = iota
 	Propertyless
 	ForceUpgrade
 )
 
-// String is the mode's name in PostHog's tables.
+// String returns the name of the mode in PostHog's tables.
 func (m PersonMode) String() string {
 	return [...]string{"full", "propertyless", "force_upgrade"}[m]
 }
 
 // Record is a stored event (§8.3).
 type Record struct {
-	// ID is the event's place in the ledger; the store gives it. It grows with
-	// every event of a project.
+	// ID is the event's position in the ledger. The store assigns it. It increases with every
+	// event of a project.
 	ID        int64
 	ProjectID int64
 	UUID      UUID
@@ -191,9 +194,9 @@ type Record struct {
 	ElementsChain string
 	Timestamp     time.Time
 	CreatedAt     time.Time
-	// PersonID, PersonCreatedAt and PersonProperties, a JSON object, are the person
-	// as it was after this event; where there is no copy, because they are longer
-	// than 64 KiB or the commit is very large, {} stands for it.
+	// PersonID, PersonCreatedAt and PersonProperties, a JSON object, describe the person as
+	// it was after this event. PersonProperties is {} if the properties are longer than 64
+	// KiB or the commit is very large.
 	PersonID         UUID
 	PersonCreatedAt  time.Time
 	PersonProperties string
@@ -201,21 +204,21 @@ type Record struct {
 	Historical       bool
 }
 
-// FlagCalls count the reads of a flag's value, for telling stale flags. Stores keep
-// them by the hour of Last too.
+// FlagCalls counts the reads of a flag's value, which helps to find flags that are not used
+// any more. Stores also count them by the hour of Last.
 type FlagCalls struct {
 	ProjectID int64
 	FlagCall
 	Calls int64
-	// First and Last are the times of the earliest and latest of them.
+	// First and Last are the times of the earliest and latest read.
 	First, Last time.Time
 }
 
-// SeenKind is what a name names.
+// SeenKind is the kind of a SeenName.
 type SeenKind uint8
 
-// What is remembered to have been seen: names of events, and properties of
-// events, persons and groups with their types.
+// These are the kinds of names that are recorded: events, and properties of events, persons
+// and groups.
 const (
 	SeenEvent SeenKind = iota
 	SeenEventProperty
@@ -227,31 +230,31 @@ const (
 type SeenName struct {
 	ProjectID int64
 	Kind      SeenKind
-	// Group is the number of the group type of a SeenGroupProperty.
+	// Group is the number of the group type if Kind is SeenGroupProperty.
 	Group int
 	Name  string
-	// Type is the property's: String, Numeric, Boolean, DateTime; empty for other
-	// values and for events.
+	// Type is the type of the property: String, Numeric, Boolean or DateTime. It is empty for
+	// other values and for events.
 	Type string
 	At   time.Time
 }
 
-// Warning is an ingestion warning (§4.5), several of one kind and distinct id
-// added up.
+// Warning is an ingestion warning (§4.5). Warnings of the same type and distinct id are
+// counted together.
 type Warning struct {
 	ProjectID int64
 	Type      WarningType
-	// DistinctID and EventUUID are of the last event that it is about; of long ids
-	// only the beginning is kept.
+	// DistinctID and EventUUID are those of the last event that the warning is about. A long
+	// distinct id is truncated.
 	DistinctID string
 	EventUUID  UUID
-	// Detail says more, without values of properties. Empty: nothing more.
+	// Detail has more information, without values of properties. It may be empty.
 	Detail string
 	Count  int64
 	At     time.Time
 }
 
-// Usage counts an organization's events by resource in the month of At.
+// Usage counts an organization's events of one resource in the month of At.
 type Usage struct {
 	OrganizationID string
 	ProjectID      int64
@@ -260,8 +263,8 @@ type Usage struct {
 	N              int64
 }
 
-// UsageReader tells what has been counted.
+// UsageReader reads the stored counts.
 type UsageReader interface {
-	// Used is the organization's count of a resource in the UTC month of at.
+	// Used returns the organization's count of a resource in the UTC month of at.
 	Used(ctx context.Context, organizationID string, r Resource, at time.Time) (int64, error)
 }

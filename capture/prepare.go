@@ -11,32 +11,33 @@ import (
 )
 
 const (
-	// maxEventName is how much of a name is kept, in characters (§3.7).
+	// maxEventName is the length to which event names are truncated, in characters (§3.7).
 	maxEventName = 200
-	// maxWarningText is how much is kept of a warning that a client sends.
+	// maxWarningText is the length to which the text of a client's warning is truncated, in
+	// characters.
 	maxWarningText = 200
-	// minHistoricalAge is how old an event of a migration has to be (§13.1, decision 16).
+	// minHistoricalAge is the minimum age of an event of a migration (§13.1, decision 16).
 	minHistoricalAge = 48 * time.Hour
-	// maxUUIDDrift is how far the time in an event's uuid may be from the event's
-	// (§4.5).
+	// maxUUIDDrift is the greatest difference between the time in an event's uuid and the
+	// event's time without a warning (§4.5).
 	maxUUIDDrift = 72 * time.Hour
 )
 
-// preparer makes events of one submission's items. It is used by one goroutine.
+// preparer converts the items of one submission to events. It must not be used concurrently.
 type preparer struct {
 	project        *Project
-	ip             netip.Addr // the client's address, zero for unknown
-	now            time.Time  // when the request came in; UTC, microseconds
-	sentAt         time.Time  // zero for unknown
+	ip             netip.Addr // the client's address, zero if unknown
+	now            time.Time  // when the request arrived; UTC, microseconds
+	sentAt         time.Time  // zero if unknown
 	historical, v1 bool
-	locator        Locator         // nil: addresses are not located
+	locator        Locator         // nil if addresses are not located
 	random         func() [10]byte // for the uuids of events that have none
-	seen           *seenNames      // nil: names are not noted
-	// buf holds the stored properties of the events. Events are cut out of it, so
-	// that it is only ever appended to.
+	seen           *seenNames      // nil if names are not recorded
+	// buf contains the stored properties of the events. Events are substrings of it, so it
+	// must only be appended to.
 	buf []byte
 
-	// What follows is made when it is needed, and used again.
+	// The following fields are set when they are needed, and reused.
 	ipQuoted, sentAtQuoted string
 	props                  properties
 	geo                    [len(geoKeys)]string
@@ -45,16 +46,16 @@ type preparer struct {
 	reported               map[seenKey]bool
 }
 
-// eventRule is what an event's name says.
+// eventRule is the special handling of events with a certain name.
 type eventRule struct {
 	kind Kind
-	// drop: such events are never stored.
+	// drop is the reason if such events are never stored.
 	drop DropReason
-	// merges: it is about two ids, which have to be texts (§10.2).
+	// merges reports whether the event has two ids to merge, which must be strings (§10.2).
 	merges bool
 }
 
-// eventRules are those of the names that mean something (§9.3, §12.7).
+// eventRules are the names of events with special handling (§9.3, §12.7).
 var eventRules = map[string]eventRule{
 	"$identify":                  {kind: identifyEvent, merges: true},
 	"$create_alias":              {kind: aliasEvent, merges: true},
@@ -69,8 +70,8 @@ var eventRules = map[string]eventRule{
 	"$$client_ingestion_warning": {drop: clientIngestionWarning},
 }
 
-// hasCookielessFault reports whether an item has a $cookieless_mode that is no
-// boolean: then its whole request is refused (§13.7, §18.3).
+// hasCookielessFault reports whether an item has a $cookieless_mode that is not a boolean.
+// The whole request is then rejected (§13.7, §18.3).
 func hasCookielessFault(it *Item) bool {
 	switch itemProperty(it, slotNames[slotCookieless]) {
 	case "", "true", "false":
@@ -79,12 +80,11 @@ func hasCookielessFault(it *Item) bool {
 	return true
 }
 
-// prepare appends the event of an item to out.Events, or says why there is
-// none. Warnings about events that are kept, and names that are new, go to out
-// as well.
+// prepare appends the event of an item to out.Events, or returns the reason to drop it.
+// Warnings about events that are stored, and names that are new, are also added to out.
 //
-// The caller warns of every reason that prepare returns, except of
-// clientIngestionWarning: that warning, with the client's own text, is in out already.
+// The caller must add a warning for each reason that prepare returns, except
+// clientIngestionWarning: prepare adds that warning itself, with the client's text.
 func (p *preparer) prepare(it *Item, out *Batch) DropReason {
 	rule := eventRules[it.Name]
 	name, reason := p.name(it, rule)
@@ -130,7 +130,7 @@ func (p *preparer) prepare(it *Item, out *Batch) DropReason {
 	return NotDropped
 }
 
-// name is an item's name, cut to what is stored.
+// name returns an item's name, truncated to the length that is stored.
 func (p *preparer) name(it *Item, rule eventRule) (string, DropReason) {
 	switch {
 	case rule.kind != ordinaryEvent || rule.drop != NotDropped:
@@ -143,7 +143,8 @@ func (p *preparer) name(it *Item, rule eventRule) (string, DropReason) {
 	return cut(it.Name, maxEventName), NotDropped
 }
 
-// check refuses events that cannot mean what they say (§9.1, §10.2, §11.3).
+// check returns the reason to drop an event whose properties contradict its name (§9.1,
+// §10.2, §11.3).
 func (p *preparer) check(rule eventRule) DropReason {
 	switch {
 	case rule.merges && !isTextOrNull(p.props.value(slotAnonDistinctID)):
@@ -162,7 +163,7 @@ func isTextOrNull(value string) bool {
 	return value == "" || value[0] == '"' || value == "null"
 }
 
-// warn tells of what is wrong with an event that is kept.
+// warn adds warnings about properties of an event that is stored nevertheless.
 func (p *preparer) warn(e *Event, it *Item, understood bool, out *Batch) {
 	if !understood {
 		p.addWarning(e, WarnTimestamp, out)
@@ -170,7 +171,7 @@ func (p *preparer) warn(e *Event, it *Item, understood bool, out *Batch) {
 	if p.historical && !e.Historical {
 		p.addWarning(e, warnHistoricalTooYoung, out)
 	}
-	// Imports give old events new uuids.
+	// Imports assign new uuids to old events.
 	if !p.historical && it.UUID[6]>>4 == 7 {
 		if drift := it.UUID.Time().Sub(e.Timestamp); drift > maxUUIDDrift || drift < -maxUUIDDrift {
 			p.addWarning(e, warnUUIDTime, out)
@@ -188,13 +189,12 @@ func (p *preparer) warn(e *Event, it *Item, understood bool, out *Batch) {
 	}
 }
 
-// addWarning adds a warning about an event that is kept.
+// addWarning adds a warning about an event that is stored.
 func (p *preparer) addWarning(e *Event, kind WarningType, out *Batch) {
 	out.warn(Warning{Type: kind, DistinctID: e.DistinctID, EventUUID: e.UUID, At: p.now})
 }
 
-// clientWarning keeps the text of a warning that the client itself sends
-// (§4.5).
+// clientWarning adds a warning with the text that the client sent (§4.5).
 func (p *preparer) clientWarning(it *Item, out *Batch) {
 	detail, _ := text(p.props.value(slotWarningText))
 	out.warn(Warning{
@@ -203,7 +203,7 @@ func (p *preparer) clientWarning(it *Item, out *Batch) {
 	})
 }
 
-// fill does the rest of an event that is kept, in the order of §8.1.
+// fill sets the remaining fields of an event that is stored, in the order of §8.1.
 func (p *preparer) fill(e *Event, it *Item) {
 	props := &p.props
 	p.reserve(it)
@@ -232,7 +232,7 @@ func (p *preparer) fill(e *Event, it *Item) {
 			if s, ok := text(v); ok {
 				e.Other = s
 			} else {
-				e.Other = v // null, which is no id to merge with (§10.2)
+				e.Other = v // null, with which no id can be merged (§10.2)
 			}
 		}
 	case aliasEvent, mergeDangerouslyEvent:
@@ -251,8 +251,9 @@ func (p *preparer) fill(e *Event, it *Item) {
 	e.Properties = p.cut(start)
 }
 
-// fillPerson fills what an event does to its person (§9.4, §9.5, §12.1, §12.4).
-// keepsSet: what the client says counts, beside what the event shows.
+// fillPerson sets the changes that an event makes to its person (§9.4, §9.5, §12.1, §12.4).
+// If keepsSet is false, the $set and $set_once of the client are ignored, and only the copied
+// properties are used.
 func (p *preparer) fillPerson(e *Event, it *Item, geo *[len(geoKeys)]string, keepsSet bool) {
 	p.copied.gather(&p.props, geo)
 	var set, once []Member
@@ -267,7 +268,7 @@ func (p *preparer) fillPerson(e *Event, it *Item, geo *[len(geoKeys)]string, kee
 		set, once = NewObject(p.scratch[:n]), NewObject(p.scratch[n:])
 		e.Unset = unsetKeys(p.props.value(slotUnset))
 	}
-	// One piece of memory for both; the first ends where the second begins.
+	// Both lists use one allocation. The capacity of the first ends where the second begins.
 	size := len(set) + len(once) + 2*p.copied.n
 	if size == 0 {
 		return
@@ -278,9 +279,9 @@ func (p *preparer) fillPerson(e *Event, it *Item, geo *[len(geoKeys)]string, kee
 	e.Set, e.SetOnce = Object(both[:n:n]), Object(both[n:])
 }
 
-// mergeClient appends what the client says of the person, the top level of the event
-// last so that it wins (§8.2), and makes that the stored property. added is
-// wanted where the client does not say it.
+// mergeClient appends the members that the client sent for the person. Those at the top level
+// of the event are last, so that they take precedence (§8.2). The result also becomes the
+// stored property. added are members with the lowest precedence.
 func (p *preparer) mergeClient(dst []Member, s slot, added, top []Member) []Member {
 	nested := p.props.value(s)
 	n := len(dst)
@@ -297,7 +298,7 @@ func (p *preparer) mergeClient(dst []Member, s slot, added, top []Member) []Memb
 	return dst
 }
 
-// unsetKeys are the keys of an $unset: a list of them, or an object's (§9.4).
+// unsetKeys returns the keys of an $unset, which is a list of keys or an object (§9.4).
 func unsetKeys(value string) (keys []string) {
 	eachElement(value, func(key string) {
 		if s, ok := text(key); ok {
@@ -310,15 +311,15 @@ func unsetKeys(value string) (keys []string) {
 	return keys
 }
 
-// The memory for stored properties: what an event needs beside its own text, in
-// bytes, and how much is asked for at once.
+// These are the sizes of the buffer for stored properties, in bytes: the space that an event
+// needs in addition to its own text, and the greatest chunk that is allocated in advance.
 const (
 	slack    = 256
 	maxChunk = 256 << 10
 )
 
-// reserve makes room for an event. A lone event gets what it needs; in a batch
-// each piece of memory is twice as large as the one before.
+// reserve makes room for one event. A single event is allocated what it needs; in a batch
+// each chunk is twice as large as the previous one.
 func (p *preparer) reserve(it *Item) {
 	need := it.Size + slack
 	if cap(p.buf)-len(p.buf) < need {
@@ -326,8 +327,8 @@ func (p *preparer) reserve(it *Item) {
 	}
 }
 
-// cut is the text from start to the end of buf. It is not copied: what has been
-// cut is never written to again.
+// cut returns the bytes of buf from start on as a string, without a copy. This is safe
+// because these bytes are never modified again.
 func (p *preparer) cut(start int) string {
 	piece := p.buf[start:]
 	return unsafe.String(unsafe.SliceData(piece), len(piece))

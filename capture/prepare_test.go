@@ -14,13 +14,13 @@ import (
 	"github.com/bunting-flags/bunting/flags/wire"
 )
 
-// prepareCase is a row of testdata/capture/prepare.json. Of want only the
-// members that stand there are compared; want.stored is the whole object.
+// prepareCase is a row of testdata/capture/prepare.json. Only the members in want are
+// compared, but want.stored is the complete object.
 type prepareCase struct {
 	Clause, Name string
 	Item         struct {
 		Event      string
-		DistinctID *string `json:"distinct_id"` // "u" when absent
+		DistinctID *string `json:"distinct_id"` // "u" if absent
 		UUID       string
 		Timestamp  string
 		Properties json.RawMessage
@@ -40,7 +40,7 @@ type prepareCase struct {
 	Want map[string]json.RawMessage
 }
 
-// places is a Locator of few addresses.
+// places is a Locator with a few addresses.
 type places map[string][][2]string
 
 func (p places) Details(ip netip.Addr) [][2]string { return p[ip.String()] }
@@ -56,7 +56,7 @@ func testPreparer() *preparer {
 	}
 }
 
-// item is the case's item as the decoder gives it.
+// item returns the item of the case in the form of the decoder.
 func (c *prepareCase) item() *Item {
 	it := &Item{
 		Name: c.Item.Event, DistinctID: "u", Timestamp: c.Item.Timestamp,
@@ -86,7 +86,7 @@ func (c *prepareCase) preparer() *preparer {
 	return p
 }
 
-// outcome is what prepare made, by the names that want has.
+// outcome returns the result of prepare, with the names in want.
 func outcome(reason DropReason, out *Batch) map[string]any {
 	warnings, details := []string{}, []string{}
 	for _, w := range out.Warnings {
@@ -127,7 +127,7 @@ func outcome(reason DropReason, out *Batch) map[string]any {
 	return got
 }
 
-// The expected values are those of the clauses named in the data.
+// The expected values are from the clauses that the test data names.
 func TestCapture_Prepare(t *testing.T) {
 	data, err := os.ReadFile("../testdata/capture/prepare.json")
 	if err != nil {
@@ -164,7 +164,7 @@ func TestCapture_Prepare(t *testing.T) {
 	}
 }
 
-// generic is a value as encoding/json reads it back.
+// generic returns a value as encoding/json decodes it.
 func generic(t testing.TB, v any) (out any) {
 	t.Helper()
 	text, err := json.Marshal(v)
@@ -177,8 +177,8 @@ func generic(t testing.TB, v any) (out any) {
 	return out
 }
 
-// Names of 200 characters are kept, longer ones are cut in v0 and refused in v1
-// (§3.7); characters are not bytes.
+// Names of 200 characters are stored, longer names are truncated in v0 and rejected in v1
+// (§3.7). Characters are not bytes.
 func TestCapture_3_7_LongNames(t *testing.T) {
 	for _, c := range []struct {
 		n      int
@@ -202,7 +202,7 @@ func TestCapture_3_7_LongNames(t *testing.T) {
 	}
 }
 
-// A group key of 400 characters is kept, one of 401 is not (§11.3).
+// A group key of 400 characters is accepted, one of 401 is not (§11.3).
 func TestCapture_11_3_LongGroupKeys(t *testing.T) {
 	for n, want := range map[int]DropReason{400: NotDropped, 401: groupKeyTooLong} {
 		var out Batch
@@ -215,8 +215,8 @@ func TestCapture_11_3_LongGroupKeys(t *testing.T) {
 	}
 }
 
-// Events of one batch share memory; what is made later must not change what was
-// made before.
+// The events of a batch share a buffer, and preparing an event must not change earlier
+// events.
 func TestCapture_PrepareSharedMemory(t *testing.T) {
 	p := testPreparer()
 	p.sentAt = prepareTime
@@ -236,7 +236,7 @@ func TestCapture_PrepareSharedMemory(t *testing.T) {
 	}
 }
 
-// §13.7: only booleans are allowed, wherever the mode stands.
+// §13.7: only booleans are allowed, wherever in the item the mode is.
 func TestCapture_13_7_CookielessFault(t *testing.T) {
 	for value, want := range map[string]bool{"true": false, "false": false, `"true"`: true, "null": true, "1": true, "{}": true} {
 		m := []Member{{"$cookieless_mode", value}}
@@ -252,7 +252,7 @@ func TestCapture_13_7_CookielessFault(t *testing.T) {
 	}
 }
 
-// Equal warnings of one user are one with a count (§4.5).
+// Warnings of the same type and user are counted together (§4.5).
 func TestCapture_4_5_WarningsAddUp(t *testing.T) {
 	p := testPreparer()
 	var out Batch

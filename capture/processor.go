@@ -9,44 +9,46 @@ import (
 	"time"
 )
 
-// Defaults of ProcessorConfig.
+// These are the defaults of ProcessorConfig.
 const (
 	defaultTries = 8
 	defaultPause = 250 * time.Millisecond
 )
 
-// maxPause is the longest pause between two tries.
+// maxPause is the longest pause between two attempts.
 const maxPause = 10 * time.Second
 
-// ProcessorConfig says what a Processor carries from where to where. Stream, Into
-// and Places are required.
+// ProcessorConfig is the configuration of a Processor. Stream, Recorder and Positions are
+// required.
 type ProcessorConfig struct {
 	Stream   Stream
 	Recorder *Recorder
-	// Positions are those that Into's ledger keeps.
+	// Positions reads the stored positions of the stream. It must be backed by the ledger of
+	// Recorder.
 	Positions PositionReader
-	// Tries is how often a message is tried alone that the store refuses while it takes
-	// others, until it is a dead letter. 8 when zero. What fails with
-	// ErrStore is tried for as long as it takes.
+	// Tries is the number of times that a message is tried individually, while the store
+	// accepts other writes, before it becomes a dead letter. If zero, it is 8. Attempts that
+	// fail with ErrStore do not count, and are repeated without limit.
 	Tries int
-	// Pause is the one before the second try, 250 ms when zero. Each further
-	// one is twice as long, up to ten seconds.
+	// Pause is the pause before the second attempt. If zero, it is 250 ms. Each following
+	// pause is twice as long, up to ten seconds.
 	Pause time.Duration
-	// OnFailure is told what goes wrong, from several goroutines. Nil: nobody is.
+	// OnFailure is called with errors, from several goroutines. If nil, errors are only
+	// counted.
 	OnFailure func(error)
-	// Now is the clock, time.Now when nil.
+	// Now is the clock. If nil, time.Now is used.
 	Now func() time.Time
 }
 
-// Processor records what a Stream holds: each partition in order, and each
-// message once. How far it has come is written in the transaction that records
-// (Recorder.Advance), so a message that comes again, after a crash or because two
-// processes read a partition for a moment, changes nothing: not events and
-// people, and not what is counted.
+// Processor records the messages of a Stream, each partition in order and each message
+// exactly one time. The position of the stream is written in the same transaction as the
+// messages (Recorder.Advance). Therefore a message that is delivered twice, because of a
+// crash or because two processes read a partition for a moment, has no effect: neither on
+// events and people nor on counts.
 //
-// A message that cannot be read, or that the store refuses while it takes others,
-// is kept as a dead letter and the next ones go on. While the store takes nothing
-// at all, or fails for reasons of its own (ErrStore), the stream waits.
+// A message that cannot be decoded, or that the store rejects while it accepts other writes,
+// is stored as a dead letter, and the Processor continues with the next message. While the
+// store accepts no writes, or fails with ErrStore, the stream waits.
 type Processor struct {
 	config      ProcessorConfig
 	messages    atomic.Uint64
@@ -54,9 +56,11 @@ type Processor struct {
 	failures    atomic.Uint64
 }
 
+// errProcessor is returned if a required field of ProcessorConfig is missing.
 var errProcessor = errors.New("capture: a Processor needs Stream, Recorder and Positions")
 
-// NewProcessor makes a Processor. It fails without Stream, Recorder or Positions.
+// NewProcessor returns a Processor. It returns an error if Stream, Recorder or Positions is
+// nil.
 func NewProcessor(c ProcessorConfig) (*Processor, error) {
 	if c.Stream == nil || c.Recorder == nil || c.Positions == nil {
 		return nil, errProcessor
@@ -72,8 +76,8 @@ func NewProcessor(c ProcessorConfig) (*Processor, error) {
 	return &Processor{config: c}, nil
 }
 
-// Run processes until the context ends; what is being recorded then is recorded
-// to its end.
+// Run processes messages until ctx is canceled. A transaction that is in progress then is
+// completed.
 func (p *Processor) Run(ctx context.Context) error {
 	if p == nil || p.config.Stream == nil {
 		return errProcessor
@@ -81,8 +85,8 @@ func (p *Processor) Run(ctx context.Context) error {
 	return p.config.Stream.RunPartitions(ctx, p.runPartition)
 }
 
-// runPartition reads one partition until the context ends, from the kept place again
-// whenever something fails.
+// runPartition reads one partition until ctx is canceled. After an error it pauses, then
+// starts again at the stored position.
 func (p *Processor) runPartition(ctx context.Context, number int) {
 	wait := p.backoff()
 	for ctx.Err() == nil {
@@ -101,12 +105,14 @@ func (p *Processor) runPartition(ctx context.Context, number int) {
 	}
 }
 
+// reportFailure counts an error and calls OnFailure.
 func (p *Processor) reportFailure(err error) {
 	p.failures.Add(1)
 	p.config.OnFailure(err)
 }
 
-// backoff returns a function that waits, longer each time.
+// backoff returns a function that waits. Each call waits twice as long as the previous one,
+// up to maxPause, or until its context is canceled.
 func (p *Processor) backoff() func(ctx context.Context) {
 	pause := p.config.Pause
 	return func(ctx context.Context) {
@@ -120,6 +126,7 @@ func (p *Processor) backoff() func(ctx context.Context) {
 	}
 }
 
+// follow reads a partition from the stored position until an error occurs.
 func (p *Processor) follow(ctx context.Context, number int) error {
 	position, err := p.config.Positions.StreamPosition(ctx, p.config.Stream.ID(), number)
 	if err != nil {
@@ -139,12 +146,14 @@ func (p *Processor) follow(ctx context.Context, number int) error {
 			return err
 		}
 		if err := r.Acknowledge(ctx, position); err != nil && ctx.Err() == nil {
-			p.reportFailure(err) // the next one says the same again
+			p.reportFailure(err) // the next acknowledgment includes this one
 		}
 	}
 }
 
-// recordMessages records messages, all in one transaction where that succeeds.
+// recordMessages records messages and returns the new position. It tries one transaction for
+// all of them. If that fails, or if one cannot be decoded, it records them individually, so
+// that one bad message does not block the rest.
 func (p *Processor) recordMessages(ctx context.Context, r StreamReader, position StreamPosition, list []Message) (StreamPosition, error) {
 	var batches []*Batch
 	allReadable := true
@@ -172,7 +181,8 @@ func (p *Processor) recordMessages(ctx context.Context, r StreamReader, position
 	return position, nil
 }
 
-// recordMessage records a message alone, or buries it.
+// recordMessage records a single message, or stores it as a dead letter. It returns only if
+// that succeeded, ctx is canceled or another reader has moved the position.
 func (p *Processor) recordMessage(ctx context.Context, r StreamReader, position StreamPosition, m *Message) error {
 	move, wait := Move{position, m.StreamPosition}, p.backoff()
 	for rejections := 0; ; {
@@ -190,7 +200,8 @@ func (p *Processor) recordMessage(ctx context.Context, r StreamReader, position 
 			p.reportFailure(err)
 			wait(ctx)
 		}
-		// Whose fault it is shows in whether the store takes a place and nothing else.
+		// To find out whether the message or the store causes the error, write only the
+		// position: if that succeeds, the message is the cause.
 		probe := p.config.Recorder.Advance(ctx, Move{position, position}, nil)
 		if ctx.Err() != nil || errors.Is(probe, ErrMoved) {
 			return errors.Join(ctx.Err(), probe)
@@ -210,7 +221,8 @@ func (p *Processor) recordMessage(ctx context.Context, r StreamReader, position 
 	}
 }
 
-// storeDeadLetter keeps a message as a dead letter, then records a warning in its place.
+// storeDeadLetter stores a message as a dead letter, then records a warning in place of its
+// events.
 func (p *Processor) storeDeadLetter(ctx context.Context, r StreamReader, move Move, m *Message, cause error) error {
 	p.config.OnFailure(fmt.Errorf("a message of the stream becomes a dead letter: %w", cause))
 	if err := r.StoreDeadLetter(ctx, m, cause.Error()); err != nil {
@@ -225,7 +237,7 @@ func (p *Processor) storeDeadLetter(ctx context.Context, r StreamReader, move Mo
 	}
 	err := p.config.Recorder.Advance(ctx, move, warnings)
 	if err != nil && ctx.Err() == nil && !errors.Is(err, ErrMoved) && !errors.Is(err, ErrStore) {
-		err = p.config.Recorder.Advance(ctx, move, nil) // of a project that is gone there is nothing to tell
+		err = p.config.Recorder.Advance(ctx, move, nil) // a deleted project cannot have warnings
 	}
 	if err == nil {
 		p.deadLetters.Add(1)
@@ -235,13 +247,14 @@ func (p *Processor) storeDeadLetter(ctx context.Context, r StreamReader, move Mo
 
 // ProcessorStats are totals since the start.
 type ProcessorStats struct {
-	// Messages were recorded, Buried ones are dead letters.
+	// Messages is the number of recorded messages, DeadLetters that of messages stored as
+	// dead letters.
 	Messages, DeadLetters uint64
-	// Failures are attempts to read or record that failed.
+	// Failures is the number of failed attempts to read or record.
 	Failures uint64
 }
 
-// Stats returns totals.
+// Stats returns the totals since the start. p may be nil.
 func (p *Processor) Stats() ProcessorStats {
 	if p == nil {
 		return ProcessorStats{}

@@ -11,26 +11,27 @@ import (
 )
 
 const (
-	// projectAge is how long a project is served before it is looked up again.
+	// projectAge is the time for which a cached project is used before it is read again.
 	projectAge = time.Second
-	// projectKeys bounds the projects that are remembered, and the unknown keys
-	// beside them.
+	// projectKeys is the size of the cache of projects, and of the separate cache of unknown
+	// keys.
 	projectKeys = 4096
 )
 
-// projects remembers projects by token, and for as long that there is none. A
-// flood of unknown keys drives no project out.
+// projects is a cache of projects by token. Unknown tokens are cached separately and for the
+// same time, so that a flood of unknown keys does not displace projects.
 type projects struct {
 	keys    Keys
 	cached  *lru.Cache[string, *cachedProject]
 	unknown *lru.Cache[string, time.Time]
 }
 
+// cachedProject is an entry of the cache. mu protects the other fields.
 type cachedProject struct {
 	mu        sync.Mutex
 	project   Project
 	checkedAt time.Time
-	renewing  bool // somebody looks it up again
+	renewing  bool // a goroutine is reading the project again
 }
 
 func newProjects(keys Keys) *projects {
@@ -40,8 +41,8 @@ func newProjects(keys Keys) *projects {
 	return p
 }
 
-// get finds a project. While the store cannot be asked, what was known last
-// stands.
+// get returns the project of a token. If a project cannot be read again because of an error,
+// its cached value remains in use.
 func (p *projects) get(ctx context.Context, token string, now time.Time) (Project, error) {
 	if k, ok := p.cached.Get(token); ok {
 		return p.refresh(ctx, token, k, now)
@@ -52,17 +53,21 @@ func (p *projects) get(ctx context.Context, token string, now time.Time) (Projec
 	return p.find(ctx, token, now)
 }
 
+// isRecent reports whether an entry is younger than projectAge. It is false if the clock was
+// set back by more than that.
 func isRecent(checkedAt, now time.Time) bool {
 	age := now.Sub(checkedAt)
 	return -projectAge < age && age < projectAge
 }
 
+// refresh returns the cached project, and reads it again first if it is too old. Only one
+// goroutine does so at a time; concurrent callers get the old value.
 func (p *projects) refresh(ctx context.Context, token string, k *cachedProject, now time.Time) (Project, error) {
 	k.mu.Lock()
 	old, current := k.project, isRecent(k.checkedAt, now) || k.renewing
 	k.renewing = k.renewing || !current
 	k.mu.Unlock()
-	if current { // or somebody is looking it up: what was known does for the others
+	if current { // or another goroutine is reading it: use the old value
 		return old, nil
 	}
 	project, err := p.keys.Project(ctx, token)
@@ -82,6 +87,8 @@ func (p *projects) refresh(ctx context.Context, token string, k *cachedProject, 
 	return project, nil
 }
 
+// find reads a project that is not cached. Tokens are cloned, because they may be substrings
+// of a request.
 func (p *projects) find(ctx context.Context, token string, now time.Time) (Project, error) {
 	project, err := p.keys.Project(ctx, token)
 	switch {
@@ -95,8 +102,7 @@ func (p *projects) find(ctx context.Context, token string, now time.Time) (Proje
 	return project, nil
 }
 
-// warningLimiter tells whether something may be said again for a project: at most once a
-// minute.
+// warningLimiter limits a warning to one per minute and project.
 type warningLimiter struct{ last *lru.Cache[int64, time.Time] }
 
 func newWarningLimiter() *warningLimiter {
@@ -104,6 +110,7 @@ func newWarningLimiter() *warningLimiter {
 	return &warningLimiter{last}
 }
 
+// allow reports whether the warning may be recorded now, and if so records the time.
 func (o *warningLimiter) allow(project int64, now time.Time) bool {
 	if at, ok := o.last.Get(project); ok && now.Sub(at) < time.Minute {
 		return false

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// slot numbers the properties that mean something to us, 0 for all others, so
-// that one pass over an event finds them all.
+// slot numbers the properties with a special meaning, so that one pass over an event finds
+// all of them. It is 0 for all other properties.
 type slot uint8
 
 const (
@@ -45,16 +45,17 @@ const (
 	slotFlagResponse
 	slotWarningText
 
-	slotCopied // the first of copiedKeys
+	slotCopied // the first element of copiedKeys
 	slotGeo    = slotCopied + slot(len(copiedKeys))
 	slotCount  = slotGeo + slot(len(geoKeys))
 
-	// copiedKeys begins with these two, which servers send about themselves.
+	// The first two elements of copiedKeys are also sent by servers about themselves, and are
+	// then not copied to the person.
 	slotOS        = slotCopied
 	slotOSVersion = slotCopied + 1
 )
 
-// slotNames are the properties' names by slot.
+// slotNames are the names of the properties, indexed by slot.
 var slotNames = func() (names [slotCount]string) {
 	for s, name := range map[slot]string{
 		slotSet:            "$set",
@@ -98,7 +99,7 @@ var slotNames = func() (names [slotCount]string) {
 	return names
 }()
 
-// slots are the slots by name.
+// slots is the inverse of slotNames.
 var slots = func() map[string]slot {
 	m := make(map[string]slot, slotCount)
 	for s := noSlot + 1; s < slotCount; s++ {
@@ -107,19 +108,20 @@ var slots = func() map[string]slot {
 	return m
 }()
 
-// bloat are properties that nobody reads from a stored event (§8.2, §12.7).
+// bloat are properties that are removed because they have no use in stored events (§8.2,
+// §12.7).
 var bloat = [...]slot{slotProductTours, slotToursActivated, slotOverrideFlags, slotHeatmapData}
 
-// properties are those of one event while it is made. The zero value is ready;
-// it is used again for the next event.
+// properties has the properties of one event while it is prepared. The zero value is ready to
+// use, and load resets it for the next event.
 type properties struct {
-	// members are in the order of the body. An empty value is a property that has
-	// been dropped: no JSON text is empty.
+	// members are in the order of the body. A removed property has an empty value; this is
+	// unambiguous because JSON text is never empty.
 	members []Member
-	at      [slotCount]int32 // 1 + the place in members, 0 for absent
+	at      [slotCount]int32 // 1 + index in members, 0 if absent
 }
 
-// load takes an item's properties, the overrides winning.
+// load sets the properties of an item. Overrides take precedence.
 func (p *properties) load(it *Item) {
 	p.at = [slotCount]int32{}
 	p.members = append(p.members[:0], it.Properties...)
@@ -139,7 +141,7 @@ func (p *properties) load(it *Item) {
 	}
 }
 
-// value is a property's JSON text, empty when it is absent.
+// value returns a property's JSON text, or the empty string if it is absent.
 func (p *properties) value(s slot) string {
 	if i := p.at[s]; i != 0 {
 		return p.members[i-1].Value
@@ -149,6 +151,7 @@ func (p *properties) value(s slot) string {
 
 func (p *properties) isTrue(s slot) bool { return p.value(s) == "true" }
 
+// put sets a property, in its place if it exists.
 func (p *properties) put(s slot, value string) {
 	if i := p.at[s]; i != 0 {
 		p.members[i-1].Value = value
@@ -158,16 +161,18 @@ func (p *properties) put(s slot, value string) {
 	p.at[s] = int32(len(p.members))
 }
 
+// remove removes a property by making its value empty.
 func (p *properties) remove(s slot) {
 	if i := p.at[s]; i != 0 {
 		p.members[i-1].Value = ""
 	}
 }
 
-// getByName is the JSON text of a property that has no slot, empty when it is absent.
+// getByName returns the JSON text of a property without a slot, or the empty string if it is
+// absent.
 func (p *properties) getByName(name string) string { return valueOf(p.members, name) }
 
-// valueOf is the JSON text of a member, empty for none.
+// valueOf returns the JSON text of a member, or the empty string if it is absent.
 func valueOf(members []Member, key string) string {
 	if i := find(members, 0, nil, key); i >= 0 {
 		return members[i].Value
@@ -175,7 +180,7 @@ func valueOf(members []Member, key string) string {
 	return ""
 }
 
-// setByName sets a property that has no slot.
+// setByName sets a property without a slot.
 func (p *properties) setByName(name, value string) {
 	if i := find(p.members, 0, nil, name); i >= 0 {
 		p.members[i].Value = value
@@ -184,20 +189,20 @@ func (p *properties) setByName(name, value string) {
 	p.members = append(p.members, Member{name, value})
 }
 
-// removeByName drops a property that has no slot.
+// removeByName removes a property without a slot.
 func (p *properties) removeByName(name string) {
 	if i := find(p.members, 0, nil, name); i >= 0 {
 		p.members[i].Value = ""
 	}
 }
 
-// itemProperty is the value of an item's property, empty for absent.
+// itemProperty returns the value of an item's property, or the empty string if it is absent.
 func itemProperty(it *Item, key string) string {
-	return cmp.Or(valueOf(it.Overrides, key), valueOf(it.Properties, key)) // no JSON text is empty
+	return cmp.Or(valueOf(it.Overrides, key), valueOf(it.Properties, key)) // JSON text is never empty
 }
 
-// isTruthy reports whether JavaScript takes a JSON text for true; an absent one
-// is false.
+// isTruthy reports whether JavaScript converts a JSON value to true. An absent value is
+// false.
 func isTruthy(value string) bool {
 	if value == "" {
 		return false
@@ -217,12 +222,12 @@ func isTruthy(value string) bool {
 	return true
 }
 
-// isObject and isList say what a JSON text holds.
+// isObject and isList report the type of a JSON value by its first character.
 func isObject(value string) bool { return value != "" && value[0] == '{' }
 func isList(value string) bool   { return value != "" && value[0] == '[' }
 
-// asText is a value as a string: strings without their quotes, null and absent
-// values empty, others as JSON text.
+// asText returns the content of a JSON string, the empty string for null and absent values,
+// and the JSON text of all other values.
 func asText(value string) string {
 	if s, ok := text(value); ok {
 		return s
@@ -250,8 +255,8 @@ func cut(s string, n int) string {
 // isLonger reports whether s has more than n characters.
 func isLonger(s string, n int) bool { return len(s) > n && len(cut(s, n)) < len(s) }
 
-// appendMembers appends the members of a JSON object's text. Text that is none
-// adds nothing.
+// appendMembers appends the members of a JSON object. It appends no members if object is not
+// valid.
 func appendMembers(dst []Member, object string) []Member {
 	if !isObject(object) {
 		return dst
@@ -264,7 +269,8 @@ func appendMembers(dst []Member, object string) []Member {
 	return out
 }
 
-// eachElement calls each with the JSON texts of a list's elements.
+// eachElement calls each with the JSON text of each element of a list. Values that are not
+// lists have no elements.
 func eachElement(list string, each func(value string)) {
 	if !isList(list) {
 		return

@@ -35,7 +35,7 @@ func TestCut(t *testing.T) {
 	}
 }
 
-// Every slot has a name of its own.
+// Every slot has a unique name.
 func TestSlotNames(t *testing.T) {
 	for s := noSlot + 1; s < slotCount; s++ {
 		if name := slotNames[s]; name == "" || slots[name] != s {
@@ -47,8 +47,8 @@ func TestSlotNames(t *testing.T) {
 	}
 }
 
-// FuzzPrepare proves that what is stored is one valid JSON object without equal
-// names, and that changes of the person are sorted objects, whatever comes in.
+// FuzzPrepare proves that for any input the stored properties are a valid JSON object without
+// duplicate names, and the changes of the person are sorted objects.
 func FuzzPrepare(f *testing.F) {
 	f.Add("e", `{"a":1,"$ip":"::1","$os_name":"x","$os":null}`, `{"x":1}`, `null`, `{"$session_id":"S"}`, uint8(0))
 	f.Add("$identify", `{"$anon_distinct_id":null,"$set":{"a":1},"$unset":["b",2]}`, `{"a":2}`, `{"a":3}`, `{}`, uint8(0xff))
@@ -75,7 +75,7 @@ func FuzzPrepare(f *testing.F) {
 		hasCookielessFault(it)
 		resourceOf(it)
 		var out Batch
-		for range 2 { // the second time with used memory
+		for range 2 { // the second time with reused buffers
 			reason := p.prepare(it, &out)
 			if reason != NotDropped {
 				continue
@@ -98,7 +98,7 @@ func FuzzPrepare(f *testing.F) {
 	})
 }
 
-// onceEach fails unless text is a JSON object that has every name once.
+// onceEach fails unless text is a JSON object without duplicate names.
 func onceEach(t *testing.T, text string) {
 	t.Helper()
 	if !json.Valid([]byte(text)) || !strings.HasPrefix(text, "{") {

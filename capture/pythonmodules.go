@@ -2,9 +2,9 @@ package capture
 
 import "strings"
 
-// pythonModules are the modules of Python's standard library, by the first part of
-// their names: what sys.stdlib_module_names of Python 3.11 lists, without those that
-// begin with an underscore.
+// pythonModules are the modules of Python's standard library, by the first component of their
+// names. The list is sys.stdlib_module_names of Python 3.11, without names that begin with an
+// underscore.
 var pythonModules = nameSetOf(strings.Fields(pythonModuleNames)...)
 
 const pythonModuleNames = "" +

@@ -10,40 +10,43 @@ import (
 )
 
 const (
-	// meterKeys bounds the organizations and resources with a limit that are
-	// counted at a time.
+	// meterKeys is the greatest number of pairs of organization and resource that are counted
+	// at a time.
 	meterKeys = 16384
-	// meterAge is after how long a count is read again, so that what other servers
-	// have counted is seen.
+	// meterAge is the time after which a count is read again, so that it includes the events
+	// that other servers have recorded.
 	meterAge = 10 * time.Second
 )
 
-// meters count events against an organization's monthly limits. What is counted
-// is stored with the events, in their transaction.
+// meters counts events against the monthly limits of organizations. The counts are also
+// stored, in the transaction that records the events.
 //
-// The bound over several servers: each sees what the others have counted after
-// meterAge at most, so the limit is overrun by no more than what the other servers
-// have taken in that time. One server alone overruns nothing.
+// With several servers a limit may be exceeded: each server reads the counts of the other
+// servers again after meterAge, so the excess is at most the number of events that the other
+// servers record in that time. With a single server limits are exact.
 type meters struct {
 	usage UsageReader
 	all   *lru.Cache[meterKey, *meter]
 }
 
+// meterKey identifies a count.
 type meterKey struct {
 	organization string
 	resource     Resource
 }
 
-// meter is one count: that of the store when it was read, and what has been
-// taken since. A commit between two readings is in both, for a moment: a limit
-// may be reached a little early, never late by more than what is under way.
+// meter is one count: the stored count when it was last read, plus the events since. For a
+// short time a commit that is completed between two reads may be included in both, so that a
+// limit may be reached slightly early, but not late by more than the events in progress.
 type meter struct {
-	mu       sync.Mutex
+	mu sync.Mutex
+	// month is the beginning of the month that is counted, read the time of the last read,
+	// stored the result of that read, and unstored the number of events since.
 	month    time.Time
 	read     time.Time
 	stored   int64
 	unstored int64
-	loaded   bool // the store has been asked in this month
+	loaded   bool // whether the stored count of this month has been read
 }
 
 func newMeters(usage UsageReader) *meters {
@@ -52,6 +55,7 @@ func newMeters(usage UsageReader) *meters {
 	return m
 }
 
+// get returns the meter of a key, and creates it if needed.
 func (m *meters) get(key meterKey) *meter {
 	if x, ok := m.all.Get(key); ok {
 		return x
@@ -63,12 +67,14 @@ func (m *meters) get(key meterKey) *meter {
 	return x
 }
 
-// consume counts one event; false when the limit is reached. The store is asked
-// without the lock, by one caller at a time: the others count on what is known.
+// consume counts one event. It returns false if the limit has been reached. The stored count
+// is read without the lock and by one caller at a time; concurrent callers use the previous
+// count.
 func (m *meters) consume(ctx context.Context, key meterKey, limit int64, now time.Time) bool {
 	x := m.get(key)
 	if m.usage != nil && x.startRead(now) {
-		// A count that cannot be read stands still: events are not lost for it.
+		// If the read fails, the previous count stays in use: an error must not cause events
+		// to be dropped.
 		if n, err := m.usage.Used(ctx, key.organization, key.resource, now); err == nil {
 			x.set(n, now)
 		}
@@ -83,7 +89,7 @@ func (m *meters) consume(ctx context.Context, key meterKey, limit int64, now tim
 	return true
 }
 
-// startRead reports whether the caller is to read the count again.
+// startRead reports whether the caller must read the stored count again.
 func (x *meter) startRead(now time.Time) bool {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -95,7 +101,8 @@ func (x *meter) startRead(now time.Time) bool {
 	return true
 }
 
-// set takes over what the store has counted.
+// set updates the meter with the stored count. Events that are not in the stored count yet
+// remain counted.
 func (x *meter) set(stored int64, now time.Time) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -106,23 +113,23 @@ func (x *meter) set(stored int64, now time.Time) {
 	x.stored, x.loaded = stored, true
 }
 
-// startMonth begins a new month.
+// startMonth resets the meter at the beginning of a month.
 func (x *meter) startMonth(now time.Time) {
 	if month := time.Date(now.Year(), now.Month(), 1, 0, 0, 0, 0, time.UTC); !x.month.Equal(month) {
 		x.month, x.read, x.stored, x.unstored, x.loaded = month, time.Time{}, 0, 0, false
 	}
 }
 
-// charges are what one submission counts.
+// charges are the events of one submission by resource, which can be undone.
 type charges struct {
 	meters  *meters
 	project *Project
 	at      time.Time
 	counts  []Usage
-	limited []Resource // of these, nothing more is left
+	limited []Resource // resources that are paused or whose limit is reached
 }
 
-// consume counts an event of a resource; false when it has to be dropped.
+// consume counts an event of a resource. It returns false if the event must be dropped.
 func (c *charges) consume(ctx context.Context, r Resource) bool {
 	if slices.Contains(c.limited, r) {
 		return false
@@ -142,7 +149,7 @@ func (c *charges) consume(ctx context.Context, r Resource) bool {
 	return true
 }
 
-// refund takes back what was not stored.
+// refund undoes the counting of events that were not stored.
 func (c *charges) refund() {
 	for _, u := range c.counts {
 		if _, has := c.project.Limits[u.Resource]; has {

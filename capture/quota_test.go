@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// slowUsage answers when it is told to.
+// slowUsage blocks until the test releases it.
 type slowUsage struct {
 	requests chan struct{}
 	answer   chan int64
@@ -21,9 +21,8 @@ func (u *slowUsage) Used(context.Context, string, Resource, time.Time) (int64, e
 	return 0, errors.New("the database does not answer")
 }
 
-// Decision 11: a limit of a month counts what is stored and what is under way. A
-// store that is slow to answer keeps only the one who asks waiting, and one that
-// fails loses no event.
+// Decision 11: a monthly limit counts stored events and events in progress. A slow store only
+// delays the caller that reads the count, and an error of the store does not drop events.
 func TestMeters(t *testing.T) {
 	usage := &slowUsage{make(chan struct{}), make(chan int64)}
 	m := newMeters(usage)
@@ -41,7 +40,7 @@ func TestMeters(t *testing.T) {
 		usage.answer <- stored
 		return <-done
 	}
-	if !reading(at, 3) { // 3 are stored, 2 are under way
+	if !reading(at, 3) { // 3 are stored, 2 are in progress
 		t.Error("5 of 10 are refused")
 	}
 	for i := range 5 {

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// Batch is what one request asks to be recorded, all of one project.
+// Batch is the data of one request that is to be recorded. All of it belongs to one project.
 type Batch struct {
 	ProjectID int64
 	Events    []Event
@@ -19,48 +19,48 @@ type Batch struct {
 	Usage     []Usage
 }
 
-// Appender takes batches and returns when they are durable, with ErrUnavailable
-// when they are not.
+// Appender records batches. Append returns nil when the batch is durable, and ErrUnavailable
+// if it could not be recorded. It must be safe for concurrent use.
 type Appender interface {
 	Append(ctx context.Context, b *Batch) error
 }
 
-// Defaults of RecorderConfig.
+// These are the defaults of RecorderConfig.
 const (
 	defaultCommitEvents = 2000
 	defaultMaxWaiting   = 4096
 	defaultTimeout      = 20 * time.Second
 )
 
-// RecorderConfig says where a Recorder writes. Only Ledger is required.
+// RecorderConfig is the configuration of a Recorder. Ledger is required.
 type RecorderConfig struct {
 	Ledger Ledger
-	// CommitEvents is at about how many events a commit is full,
-	// 2,000 when zero. A larger batch is a commit of its own.
+	// CommitEvents is the approximate greatest number of events in a commit. If zero, it is
+	// 2,000. A batch with more events is committed separately.
 	CommitEvents int
-	// MaxWaiting is how many batches may wait, 4,096 when zero. One more is
-	// ErrUnavailable at once.
+	// MaxWaiting is the greatest number of waiting batches. If zero, it is 4,096. Further
+	// batches are rejected immediately with ErrUnavailable.
 	MaxWaiting int
-	// Timeout is how long a batch may take until it is durable, 20 seconds
-	// when zero. After that its sender is told ErrUnavailable; if its commit was
-	// under way by then it may still succeed.
+	// Timeout is the time within which a batch must be durable. If zero, it is 20 seconds.
+	// After it the caller receives ErrUnavailable; if the commit was in progress, it may
+	// still succeed.
 	Timeout time.Duration
-	// CacheBytes bounds what is remembered of people, in bytes, if the ledger
-	// has a HasSingleWriter. 24 MiB when zero.
+	// CacheBytes bounds the cache of persons, in bytes. If zero, it is 24 MiB. The cache is
+	// only used if the ledger has a single writer (Ledger.HasSingleWriter).
 	CacheBytes int
-	// OnFailure is told about failed commits, from the goroutine that writes. Nil:
-	// nobody is told.
+	// OnFailure is called with the errors of commits, from the goroutine that writes. If nil,
+	// errors are only counted.
 	OnFailure func(error)
 }
 
-// Recorder records batches. All that wait share one commit, which holds the
-// events and every change that they make to people and groups (decision 13);
-// while it is written the next ones gather.
+// Recorder records batches. All waiting batches share one commit, which contains the events
+// and all changes that they cause to persons and groups (decision 13). While it is written,
+// further batches accumulate for the next commit. Its methods are safe for concurrent use.
 type Recorder struct {
 	config RecorderConfig
 	queue  chan *pending
 	jobs   chan *job
-	cache  *personCache // nil where others write too
+	cache  *personCache // nil if the ledger has other writers
 	stats  recorderCounters
 
 	closing chan struct{}
@@ -68,37 +68,39 @@ type Recorder struct {
 	once    sync.Once
 }
 
-// pending are batches that wait, and the place in a stream that they lead to.
+// pending is a call that waits for a commit: its batches, and the stream position that they
+// lead to.
 type pending struct {
 	batches []*Batch
-	move    *Move      // nil where they come from no stream
-	done    chan error // of room for one, so that nobody waits to answer
+	move    *Move      // nil if the batches are not from a stream
+	done    chan error // has a capacity of one, so that sending the result never blocks
 	state   atomic.Int32
 }
 
-// The states of a pending batch: it can be taken for a commit or given up, once.
+// These are the states of a pending call. It leaves stateWaiting exactly one time: either the
+// writer selects it for a commit, or its caller abandons it.
 const (
 	stateWaiting = iota
 	stateCommitting
 	stateAbandoned
 )
 
-// job is work for a transaction of its own.
+// job is work for a separate transaction.
 type job struct {
 	project int64
 	work    func(Tx) error
 	done    chan error
 }
 
-// Indexer is a Ledger that builds indexes behind its commits.
+// Indexer is implemented by a Ledger that builds indexes after its commits.
 type Indexer interface {
-	// Index does a bounded piece of that work. idle says that nothing waits, so that
-	// a small piece is worth while. It reports whether there is more to do.
+	// Index performs a bounded part of that work and reports whether there is more. idle
+	// reports that no batches are waiting, so that even a small part is worth a transaction.
 	Index(ctx context.Context, idle bool) (more bool, err error)
 }
 
-// NewRecorder starts a Recorder, which runs until Close. Without a Ledger it is nil, and
-// one that is nil or zero answers ErrUnavailable.
+// NewRecorder starts a Recorder. It runs until Close is called. If c.Ledger is nil,
+// NewRecorder returns nil. The methods of a nil or zero Recorder return ErrUnavailable.
 func NewRecorder(c RecorderConfig) *Recorder {
 	if c.Ledger == nil {
 		return nil
@@ -125,15 +127,17 @@ func (r *Recorder) Append(ctx context.Context, b *Batch) error {
 	return r.record(ctx, &pending{batches: []*Batch{b}, done: make(chan error, 1)})
 }
 
-// Advance records what a stream holds between two places, and the second place
-// with it: what is recorded once is not recorded again. It fails with ErrMoved
-// when the stream's partition does not stand at m.From.
+// Advance records the batches that a stream contains between two positions, together with the
+// new position, so that they are not recorded a second time. It returns ErrMoved if the
+// stored position of the partition is not m.From.
 func (r *Recorder) Advance(ctx context.Context, m Move, batches []*Batch) error {
 	return r.record(ctx, &pending{batches: batches, move: &m, done: make(chan error, 1)})
 }
 
 func (r *Recorder) isReady() bool { return r != nil && r.queue != nil }
 
+// record queues a call and waits until its commit is completed, it times out, ctx is canceled
+// or the Recorder is closed.
 func (r *Recorder) record(ctx context.Context, p *pending) error {
 	if !r.isReady() {
 		return ErrUnavailable
@@ -160,7 +164,7 @@ func (r *Recorder) record(ctx context.Context, p *pending) error {
 			if p.state.CompareAndSwap(stateWaiting, stateAbandoned) {
 				return errors.Join(ErrUnavailable, ctx.Err())
 			}
-			canceled = nil // its commit is under way: the outcome is near
+			canceled = nil // the commit is in progress, so wait for its result
 		case <-timeout.C:
 			p.state.CompareAndSwap(stateWaiting, stateAbandoned)
 			r.stats.timedOut.Add(1)
@@ -176,9 +180,9 @@ func (r *Recorder) record(ctx context.Context, p *pending) error {
 	}
 }
 
-// Transact runs work in a transaction of its own between the commits, for what is
-// no event, such as erasing a person. What was remembered of people is
-// forgotten. A store that fails is ErrUnavailable.
+// Transact runs work in a separate transaction between the commits, for changes that are not
+// events, such as deleting a person. It clears the cache of persons. If the store fails, the
+// error is ErrUnavailable.
 func (r *Recorder) Transact(ctx context.Context, projectID int64, work func(Tx) error) error {
 	if !r.isReady() || work == nil {
 		return ErrUnavailable
@@ -202,7 +206,7 @@ func (r *Recorder) Transact(ctx context.Context, projectID int64, work func(Tx) 
 	}
 }
 
-// Close records what waits, then stops.
+// Close records the waiting batches, then stops the Recorder. It waits until that is done.
 func (r *Recorder) Close() {
 	if !r.isReady() {
 		return
@@ -211,22 +215,24 @@ func (r *Recorder) Close() {
 	<-r.closed
 }
 
-// indexAfter is how long nothing may come in before the last events are indexed:
-// many at a time are far cheaper than few, and a transaction of their own delays
-// what comes next.
+// indexAfter is the time without batches after which the last events are indexed. Indexing
+// many events at a time is much cheaper than indexing few, and a separate transaction delays
+// the next batches.
 const indexAfter = 50 * time.Millisecond
 
+// run is the goroutine that writes. It executes commits, jobs and indexing until the Recorder
+// is closed.
 func (r *Recorder) run() {
 	defer close(r.closed)
 	indexer, _ := r.config.Ledger.(Indexer)
-	idle := time.NewTimer(0) // at the start there may be events that are not indexed
+	idle := time.NewTimer(0) // after a start some events may not be indexed
 	defer idle.Stop()
 	for {
 		select {
 		case p := <-r.queue:
 			r.commit(r.gather(p))
 			more := true
-			for range 2 { // a commit may hold almost two pieces
+			for range 2 { // a commit may have almost twice as many events as one call of Index handles
 				more = more && r.index(indexer, false)
 			}
 			if more {
@@ -240,7 +246,7 @@ func (r *Recorder) run() {
 			}
 		case <-r.closing:
 			r.drain()
-			for range finalPieces { // what is not indexed slows down the next start
+			for range finalPieces { // events that are not indexed delay the next start
 				if !r.index(indexer, true) {
 					break
 				}
@@ -250,10 +256,10 @@ func (r *Recorder) run() {
 	}
 }
 
-// finalPieces bounds the indexing at the end.
+// finalPieces is the greatest number of calls of Index when the Recorder is closed.
 const finalPieces = 4
 
-// index has a piece of indexing done, where there is an indexer.
+// index performs a part of the indexing if the ledger is an Indexer.
 func (r *Recorder) index(i Indexer, idle bool) (more bool) {
 	if i == nil {
 		return false
@@ -261,12 +267,13 @@ func (r *Recorder) index(i Indexer, idle bool) (more bool) {
 	more, err := i.Index(context.Background(), idle)
 	if err != nil {
 		r.config.OnFailure(fmt.Errorf("%w: %w", ErrIndexing, err))
-		return false // the next commit tries again
+		return false // retried after the next commit
 	}
 	return more
 }
 
-// gather takes everything that waits, up to a full commit.
+// gather returns first and further waiting calls, up to the size of a commit. Abandoned calls
+// are omitted.
 func (r *Recorder) gather(first *pending) (group []*pending) {
 	events := 0
 	add := func(p *pending) {
@@ -289,7 +296,7 @@ func (r *Recorder) gather(first *pending) (group []*pending) {
 	return group
 }
 
-// drain records what waits at the end.
+// drain records the waiting batches when the Recorder is closed.
 func (r *Recorder) drain() {
 	for {
 		select {
@@ -301,9 +308,9 @@ func (r *Recorder) drain() {
 	}
 }
 
-// commit records a group and answers everybody in it. When that fails it tries
-// them one by one, so that a batch that the store cannot take does not fail
-// those beside it; some failures in a row mean that the store itself fails.
+// commit records a group of calls and sends each its result. If the transaction fails, commit
+// retries the calls individually, so that a batch that the store rejects does not fail the
+// rest. After a few consecutive failures it assumes that the store itself fails, and stops.
 func (r *Recorder) commit(group []*pending) {
 	if len(group) == 0 {
 		return
@@ -325,32 +332,34 @@ func (r *Recorder) commit(group []*pending) {
 		switch {
 		case tryErr == nil:
 			failures = 0
-		case !errors.Is(tryErr, ErrMoved): // else nothing has failed
+		case !errors.Is(tryErr, ErrMoved): // ErrMoved is not a failure
 			failures++
 		}
 	}
 }
 
-// errNotTried is for batches that were not tried alone. It always has a cause.
+// errNotTried is for calls that were not retried individually. It is always returned together
+// with the cause.
 var errNotTried = fmt.Errorf("%w: not tried", ErrUnavailable)
 
+// answer sends the result to all calls of a group.
 func answer(group []*pending, err error) {
 	for _, p := range group {
 		p.done <- err
 	}
 }
 
-// try is one transaction.
+// try commits a group of calls in one transaction.
 func (r *Recorder) try(group []*pending) error {
 	c := newCommit(r.cache, group)
 	ctx, cancel := context.WithTimeout(context.Background(), r.config.Timeout)
 	defer cancel()
 	start := time.Now()
 	if err := r.config.Ledger.Commit(ctx, c.projects(), c.work); err != nil {
-		if !errors.Is(err, ErrMoved) { // else nothing has failed
+		if !errors.Is(err, ErrMoved) { // ErrMoved is not a failure
 			r.stats.failures.Add(1)
 			r.config.OnFailure(err)
-			if r.cache != nil { // it may have been committed all the same
+			if r.cache != nil { // the transaction may have been committed despite the error
 				r.cache.clear()
 			}
 		}
@@ -367,6 +376,7 @@ func (r *Recorder) try(group []*pending) error {
 	return nil
 }
 
+// runJob runs a job in a transaction. The job may change persons, so the cache is cleared.
 func (r *Recorder) runJob(j *job) error {
 	ctx, cancel := context.WithTimeout(context.Background(), r.config.Timeout)
 	defer cancel()

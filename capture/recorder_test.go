@@ -16,19 +16,19 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// blockingLedger keeps what is saved in maps, and fails and waits as it is told.
+// blockingLedger stores changes in maps. A test can make it fail and block.
 type blockingLedger struct {
 	mu        sync.Mutex
 	keys      map[EventKey]bool
 	people    map[string]*Person
 	saved     []Changes
 	commits   int
-	requested []string // distinct ids that People was asked for
+	requested []string // distinct ids passed to People
 
-	gate  chan struct{}          // each commit takes one, when there is a gate
-	begun chan struct{}          // told at each commit, when there is one
-	fail  func(c *Changes) error // nil: nothing fails
-	down  error                  // every commit fails
+	gate  chan struct{}          // if not nil, each commit receives from it
+	begun chan struct{}          // if not nil, each commit sends to it
+	fail  func(c *Changes) error // may be nil
+	down  error                  // if not nil, every commit fails
 }
 
 func (l *blockingLedger) HasSingleWriter() bool { return true }
@@ -85,7 +85,7 @@ func (l *blockingLedger) Commit(ctx context.Context, projects []int64, work func
 }
 
 type blockingTx struct {
-	Tx      // what nobody asks for here
+	Tx      // for methods that are not used here
 	ledger  *blockingLedger
 	claimed []EventKey
 	changes *Changes
@@ -132,7 +132,7 @@ func newBlockingLedger() *blockingLedger {
 
 var eventCount atomic.Uint32
 
-// someEvent is an event with a uuid of its own.
+// someEvent returns an event with a unique uuid.
 func someEvent(name, distinctID string) Event {
 	n := eventCount.Add(1)
 	return Event{UUID: UUID{1, byte(n >> 8), byte(n)}, Name: name, DistinctID: distinctID, Properties: "{}", Timestamp: time.Unix(1767225600, 0).UTC()}
@@ -147,7 +147,7 @@ func startRecorder(t *testing.T, c RecorderConfig) *Recorder {
 	return r
 }
 
-// Decision 13: all requests that wait share one transaction.
+// Decision 13: all waiting requests share one transaction.
 func TestRecorder_GroupCommit(t *testing.T) {
 	ledger := newBlockingLedger()
 	ledger.gate, ledger.begun = make(chan struct{}), make(chan struct{}, 10)
@@ -162,7 +162,7 @@ func TestRecorder_GroupCommit(t *testing.T) {
 		})
 	}
 	send("first")
-	<-ledger.begun // it is being written; the next nine gather
+	<-ledger.begun // it is being written; the next nine accumulate
 	for i := range 9 {
 		send(fmt.Sprint("u", i))
 	}
@@ -180,7 +180,7 @@ func TestRecorder_GroupCommit(t *testing.T) {
 	}
 }
 
-// §13.3: a second delivery changes nothing, within one commit and between two.
+// §13.3: a second delivery changes no state, within one commit and in another one.
 func TestRecorder_Duplicates(t *testing.T) {
 	ledger := newBlockingLedger()
 	r := startRecorder(t, RecorderConfig{Ledger: ledger})
@@ -199,7 +199,7 @@ func TestRecorder_Duplicates(t *testing.T) {
 	}
 }
 
-// A batch that the store cannot take fails alone.
+// A batch that the store rejects does not fail other batches.
 func TestRecorder_OneBadBatch(t *testing.T) {
 	ledger := newBlockingLedger()
 	ledger.gate, ledger.begun = make(chan struct{}, 100), make(chan struct{}, 100)
@@ -243,8 +243,8 @@ func TestRecorder_OneBadBatch(t *testing.T) {
 	}
 }
 
-// §13.6: a store that fails is ErrUnavailable for all, and is not tried for each
-// of many; afterwards it works again.
+// §13.6: if the store fails, all batches are ErrUnavailable, and not every one of many is
+// retried. After the failure the recorder works normally.
 func TestRecorder_StoreDown(t *testing.T) {
 	ledger := newBlockingLedger()
 	ledger.gate, ledger.begun = make(chan struct{}, 1000), make(chan struct{}, 1000)
@@ -282,8 +282,8 @@ func TestRecorder_StoreDown(t *testing.T) {
 	}
 }
 
-// Backpressure is bounded: one batch too many is refused at once, and a slow
-// store does not keep its callers for ever.
+// Backpressure is bounded: one batch too many is rejected immediately, and a slow store does
+// not block its callers forever.
 func TestRecorder_Bounds(t *testing.T) {
 	ledger := newBlockingLedger()
 	ledger.gate, ledger.begun = make(chan struct{}), make(chan struct{}, 10)
@@ -313,7 +313,7 @@ func TestRecorder_Bounds(t *testing.T) {
 	}
 }
 
-// A caller who goes away before its commit begins leaves nothing behind.
+// If a caller's context is canceled before its commit begins, its events are not recorded.
 func TestRecorder_CallerCanceled(t *testing.T) {
 	ledger := newBlockingLedger()
 	ledger.gate, ledger.begun = make(chan struct{}, 10), make(chan struct{}, 10)
@@ -350,7 +350,7 @@ func TestRecorder_CallerCanceled(t *testing.T) {
 	}
 }
 
-// Close records what waits.
+// Close records the waiting batches.
 func TestRecorder_CloseDrains(t *testing.T) {
 	ledger := newBlockingLedger()
 	ledger.gate, ledger.begun = make(chan struct{}, 10), make(chan struct{}, 10)
@@ -372,7 +372,7 @@ func TestRecorder_CloseDrains(t *testing.T) {
 	}
 }
 
-// Known people are looked up once; after Transact, again.
+// Known persons are read one time, and a second time after Transact.
 func TestRecorder_CachesPeople(t *testing.T) {
 	ledger := newBlockingLedger()
 	r := startRecorder(t, RecorderConfig{Ledger: ledger})

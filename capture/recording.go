@@ -5,13 +5,13 @@ import (
 	"strings"
 )
 
-// maxSessionID is the longest session id of a recording (§4.6), in characters.
+// maxSessionID is the greatest length of the session id of a recording, in characters (§4.6).
 const maxSessionID = 70
 
-// DecodeRecording checks the JSON text of a body of session recordings (§7): a
-// list of them, one, or a batch. Nothing of it is kept: it returns the token,
-// checked by [CheckToken], and the number of items. Token, distinct id and
-// session are those of the first item; a batch's own token wins.
+// DecodeRecording validates the JSON text of a body of session recordings: a list, a single
+// recording, or a batch (§7). Recordings are not stored, so it only returns the token,
+// checked by [CheckToken], and the number of items. The token, distinct id and session are
+// those of the first item, except that a token of the batch takes precedence.
 //
 // The error is a *Refusal.
 func DecodeRecording(body string) (token string, items int, err error) {
@@ -34,7 +34,7 @@ func DecodeRecording(body string) (token string, items int, err error) {
 	return token, d.items, d.check()
 }
 
-// recordingDecoder reads one body of recordings.
+// recordingDecoder decodes one body of recordings.
 type recordingDecoder struct {
 	decoder
 	// outer are the fields of the outermost object, first those of the first item.
@@ -42,13 +42,15 @@ type recordingDecoder struct {
 	// inner are the fields of the first item's properties.
 	inner recordingFields
 	items int
-	// noData is the number of an item without snapshot data, counted from 1.
+	// noData is the number of the first item without snapshot data, counted from 1. It is 0
+	// if there is no such item.
 	noData int
 }
 
-// recordingFields are the properties that mean something, as JSON text.
+// recordingFields are the properties of a recording that are used, as JSON text.
 type recordingFields struct{ token, distinctID, sessionID, data string }
 
+// read decodes the whole body.
 func (d *recordingDecoder) read() error {
 	switch d.Peek() {
 	case '[':
@@ -59,7 +61,7 @@ func (d *recordingDecoder) read() error {
 	return d.rejectBody()
 }
 
-// readOne reads one item, or a batch.
+// readOne reads an object, which is a recording or a batch.
 func (d *recordingDecoder) readOne() error {
 	batch := false
 	var inner recordingFields
@@ -77,7 +79,7 @@ func (d *recordingDecoder) readOne() error {
 	return d.checkEnd(ok)
 }
 
-// readItem reads one element of the list.
+// readItem reads one element of a list.
 func (d *recordingDecoder) readItem() bool {
 	if d.Peek() != '{' {
 		if _, ok := d.Raw(); !ok {
@@ -98,6 +100,7 @@ func (d *recordingDecoder) readItem() bool {
 	return true
 }
 
+// add counts an item.
 func (d *recordingDecoder) add(inner *recordingFields) {
 	if d.items++; d.items == 1 {
 		d.inner = *inner
@@ -107,6 +110,7 @@ func (d *recordingDecoder) add(inner *recordingFields) {
 	}
 }
 
+// readField reads the value of one member of a recording.
 func (d *recordingDecoder) readField(f *fields, inner *recordingFields, key string) (ok bool) {
 	if key != "properties" || d.Peek() != '{' {
 		v, ok := d.Raw()
@@ -130,7 +134,7 @@ func (d *recordingDecoder) readField(f *fields, inner *recordingFields, key stri
 	})
 }
 
-// check finds what is wrong with the items beside the token.
+// check validates the first item, except for its token, and the snapshot data of all items.
 func (d *recordingDecoder) check() error {
 	invalid := func(attr, detail string) error {
 		return &Refusal{Kind: Invalid, Code: "invalid_payload", Detail: detail, Attr: attr}
@@ -149,6 +153,7 @@ func (d *recordingDecoder) check() error {
 	return nil
 }
 
+// isInvalidSessionRune reports whether a character is not a letter, digit or hyphen of ASCII.
 func isInvalidSessionRune(r rune) bool {
 	return r != '-' && (r < '0' || r > '9') && (r < 'A' || r > 'Z') && (r < 'a' || r > 'z')
 }

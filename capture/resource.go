@@ -2,8 +2,8 @@ package capture
 
 import "strings"
 
-// resourcesByName are the events that are counted apart; those that begin with
-// aiPrefix come to them (§13.4).
+// resourcesByName are the events with a limit of their own, in addition to those that begin
+// with aiPrefix (§13.4).
 var resourcesByName = map[string]Resource{
 	"$exception":       ResourceExceptions,
 	"survey sent":      ResourceSurveys,
@@ -13,8 +13,8 @@ var resourcesByName = map[string]Resource{
 
 const aiPrefix = "$ai_"
 
-// resourceOf is what an event is counted as (§13.4). The surveys of product
-// tours are ordinary events.
+// resourceOf returns the resource that an event is counted as (§13.4). Survey events of
+// product tours are counted as ordinary events.
 func resourceOf(it *Item) Resource {
 	if strings.HasPrefix(it.Name, aiPrefix) {
 		return ResourceLLMEvents
@@ -31,8 +31,8 @@ func resourceOf(it *Item) Resource {
 	return r
 }
 
-// overQuotaReason says why an event is dropped when its resource is over its limit or
-// paused.
+// overQuotaReason returns the reason for dropping events of a resource that is over its limit
+// or paused.
 func overQuotaReason(r Resource) DropReason {
 	switch r {
 	case ResourceExceptions:

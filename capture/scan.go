@@ -2,21 +2,21 @@ package capture
 
 import "github.com/bunting-flags/bunting/flags/wire"
 
-// maxMembers is how many members an object of an event may have, about as many as fit
-// into a million bytes: an event with more is dropped for its size.
+// maxMembers is the greatest number of members of an object of an event, about as many as fit
+// into a million bytes. An event with more is dropped for its size.
 const maxMembers = 200_000
 
-// maxAIEvent is the longest JSON text of any event, in bytes.
+// maxAIEvent is the greatest length of the JSON text of any event, in bytes.
 var maxAIEvent = wire.MaxEventOf("$ai_span")
 
-// scanner walks over one JSON text. It makes no values: it finds where they begin
-// and end, so that what is stored is what was sent. The text has to be UTF-8.
+// scanner reads JSON text without creating values: it finds the beginning and end of each
+// value, so that values can be stored unchanged. The text must be valid UTF-8.
 type scanner struct {
 	wire.Reader
-	// limit is the position after which members keeps no more; 0: none. Where there is
-	// one, members keeps at most maxMembers of an object.
+	// limit is the position after which readMembers omits members; if it is 0, there is no
+	// limit. If it is set, readMembers also returns at most maxMembers of an object.
 	limit int
-	// truncated: members has left some out.
+	// truncated reports whether readMembers has omitted members.
 	truncated bool
 }
 
@@ -24,7 +24,7 @@ func newScanner(src string) scanner {
 	return scanner{Reader: wire.Reader{Src: src, Spans: true}}
 }
 
-// text is the string that a JSON text holds; false for any other value.
+// text returns the content of a JSON string. It returns false for any other value.
 func text(value string) (string, bool) {
 	if value == "" || value[0] != '"' {
 		return "", false

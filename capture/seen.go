@@ -6,69 +6,71 @@ import (
 	"time"
 )
 
-// maxSeenName is the length, in bytes, above which names are not remembered.
+// maxSeenName is the greatest length of a recorded name, in bytes. Longer names are ignored.
 const maxSeenName = 200
 
+// The table of seenNames has seenSets sets of seenWays entries.
 const (
 	seenSets = 1 << 14
 	seenWays = 4
 )
 
-// seenSpan is how often a name that keeps coming is written again, so that the
-// store knows which names have not come for the longest time.
+// seenSpan is the interval in which a name that is in use is written again, so that the store
+// can find the names that have been unused for the longest time.
 const seenSpan = 10 * time.Minute
 
-// seenTurn is how many new names of a kind end a span early: a store keeps 10,000 and
-// lets those go that have not come for the longest time, so it must hear of a name that
-// keeps coming before so many others are new.
+// seenTurn is the number of new names of a kind that end a span early. A store has 10,000
+// names and removes those that were unused for the longest time, so a name in use must be
+// written again before that many new names arrive.
 const seenTurn = 2500
 
-// seenNames remembers names that have been written in the present span, so that
-// they are not written with every event. It has a fixed size and may forget: then a
-// name is written once more. All methods may be used at the same time from many
-// goroutines.
+// seenNames is a set of the names that have been written in the current span, so that they
+// are not written with every event. It has a fixed size and may lose names, which are then
+// written a second time. Its methods are safe for concurrent use.
 type seenNames struct {
 	seed maphash.Seed
-	// hashes are in sets of seenWays: a name may stand in any place of its set.
+	// hashes has sets of seenWays entries. A name may be in any entry of its set.
 	hashes [seenSets * seenWays]atomic.Uint64
-	// newCounts counts new names by project and kind. Several may share a counter: then
-	// spans end earlier.
+	// newCounts counts new names by project and kind. If several share a counter, their spans
+	// end earlier.
 	newCounts [256]atomic.Uint64
 }
 
 func newSeenNames() *seenNames { return &seenNames{seed: maphash.MakeSeed()} }
 
-// newCounter is the counter of a project's new names of a kind.
+// newCounter returns the counter of a project's new names of a kind.
 func (s *seenNames) newCounter(project int64, kind SeenKind) *atomic.Uint64 {
 	return &s.newCounts[(uint64(project)*0x9e3779b97f4a7c15>>32+uint64(kind))%uint64(len(s.newCounts))]
 }
 
-// moment is the span of a time, and how many times new names have ended one early.
+// moment identifies a span: the number of the interval, and the number of times that new
+// names have ended a span early.
 type moment struct{ span, turn uint64 }
 
+// moment returns the current span of a project's names of a kind.
 func (s *seenNames) moment(now time.Time, project int64, kind SeenKind) moment {
 	return moment{uint64(now.Unix() / int64(seenSpan/time.Second)), s.newCounter(project, kind).Load() / seenTurn}
 }
 
-// hash is never 0, which marks free places.
+// hash returns the hash of a name in a span. It is never 0, which marks unused entries.
 func (s *seenNames) hash(m moment, project int64, kind SeenKind, group int, name, typ string) uint64 {
 	h := maphash.String(s.seed, name)
 	h += m.span*0x9e3779b97f4a7c55 + m.turn*0xd6e8feb86659fd93
 	h ^= uint64(project)*0x9e3779b97f4a7c15 + uint64(kind)<<56 + uint64(group)<<48
 	if typ != "" {
-		h ^= uint64(typ[0]) * 0xc2b2ae3d27d4eb4f // the types begin with different letters
+		h ^= uint64(typ[0]) * 0xc2b2ae3d27d4eb4f // each type has a different first letter
 	}
 	h *= 0xff51afd7ed558ccd
 	return h ^ h>>32 | 1
 }
 
+// set returns the entries in which a hash may be.
 func (s *seenNames) set(hash uint64) []atomic.Uint64 {
 	first := hash >> 1 % seenSets * seenWays
 	return s.hashes[first : first+seenWays]
 }
 
-// isNew reports whether a name that comes now has to be written. typ is one of
-// Seen.Type.
+// isNew reports whether a name must be written now. typ is a value of SeenName.Type.
 func (s *seenNames) isNew(now time.Time, project int64, kind SeenKind, group int, name, typ string) (isNew bool) {
 	if name == "" || len(name) > maxSeenName {
 		return false
@@ -76,6 +78,7 @@ func (s *seenNames) isNew(now time.Time, project int64, kind SeenKind, group int
 	return !s.has(s.hash(s.moment(now, project, kind), project, kind, group, name, typ))
 }
 
+// has reports whether a hash is in its set.
 func (s *seenNames) has(hash uint64) bool {
 	set := s.set(hash)
 	for i := range set {
@@ -86,7 +89,7 @@ func (s *seenNames) has(hash uint64) bool {
 	return false
 }
 
-// mark remembers a name, once it is durable.
+// mark adds a name. It must only be called after the name is durable.
 func (s *seenNames) mark(n SeenName) {
 	hashAt := func(m moment) uint64 { return s.hash(m, n.ProjectID, n.Kind, n.Group, n.Name, n.Type) }
 	now := s.moment(n.At, n.ProjectID, n.Kind)
@@ -94,6 +97,7 @@ func (s *seenNames) mark(n SeenName) {
 	if s.has(hash) {
 		return
 	}
+	// A name that was in the previous span is in use already and does not count as new.
 	if !s.has(hashAt(moment{now.span, now.turn - 1})) && !s.has(hashAt(moment{now.span - 1, now.turn})) {
 		s.newCounter(n.ProjectID, n.Kind).Add(1)
 	}
@@ -106,7 +110,7 @@ func (s *seenNames) mark(n SeenName) {
 	set[hash>>40%seenWays].Store(hash)
 }
 
-// The types of properties, as PostHog names them.
+// These are the types of properties, with the names that PostHog uses.
 const (
 	typeString   = "String"
 	typeNumeric  = "Numeric"
@@ -114,7 +118,7 @@ const (
 	typeDateTime = "DateTime"
 )
 
-// typeOf is the type of a property's value, empty for null, lists and objects.
+// typeOf returns the type of a property's value. It is empty for null, lists and objects.
 func typeOf(value string) string {
 	switch c := value[0]; {
 	case c == '"' && hasDateTimePrefix(value[1:]):
@@ -129,8 +133,8 @@ func typeOf(value string) string {
 	return ""
 }
 
-// hasDateTimePrefix reports whether s begins as 2026-01-02T03:04 does, with a blank
-// or T in the middle.
+// hasDateTimePrefix reports whether s begins with a time of the form 2026-01-02T03:04, with a
+// space or a T in the middle.
 func hasDateTimePrefix(s string) bool {
 	const form = "0000-00-00T00:00"
 	if len(s) < len(form) {
@@ -155,13 +159,14 @@ func hasDateTimePrefix(s string) bool {
 	return true
 }
 
-// seenKey is what a batch has noted.
+// seenKey is a name that has been added to the batch.
 type seenKey struct {
 	kind      SeenKind
 	name, typ string
 }
 
-// addSeen notes a name with the batch, once.
+// addSeen adds a name to the batch, unless the batch has it or it was written before in this
+// span.
 func (p *preparer) addSeen(out *Batch, kind SeenKind, name, typ string) {
 	if !p.seen.isNew(p.now, p.project.ID, kind, 0, name, typ) {
 		return
@@ -174,11 +179,11 @@ func (p *preparer) addSeen(out *Batch, kind SeenKind, name, typ string) {
 	out.Seen = append(out.Seen, SeenName{ProjectID: p.project.ID, Kind: kind, Name: name, Type: typ, At: p.now})
 }
 
-// unlistedSlots are properties that describe people and groups, not the event.
+// unlistedSlots are properties that describe persons and groups, not the event.
 var unlistedSlots = [...]slot{slotSet, slotSetOnce, slotUnset, slotGroups, slotGroupSet}
 
-// addSeenNames notes the names of an event that is kept. It comes last: it drops
-// properties that the event has stored by then.
+// addSeenNames adds the names that an event uses. It must be called last, because it removes
+// properties that have been stored by then.
 func (p *preparer) addSeenNames(e *Event, out *Batch) {
 	if p.seen == nil {
 		return

@@ -46,7 +46,7 @@ func TestSeenNames_MarkedOnly(t *testing.T) {
 	}
 }
 
-// A thousand names fit in; more than there is room for must not break it.
+// A thousand names fit, and more names than there is space for do no harm.
 func TestSeenNames_Room(t *testing.T) {
 	s := newSeenNames()
 	add := func(from, to int) {
@@ -70,8 +70,8 @@ func TestSeenNames_Room(t *testing.T) {
 	}
 }
 
-// A name that keeps coming is written again before a store that keeps 10,000 has let it
-// go for names that are invented meanwhile; a name that comes again is no new one.
+// A name in use is written again before a store with 10,000 names removes it in favor of
+// invented names, and does not count as a new name.
 func TestSeenNames_InventedNames(t *testing.T) {
 	s := newSeenNames()
 	at := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
@@ -92,7 +92,7 @@ func TestSeenNames_InventedNames(t *testing.T) {
 	if most = max(most, since); most > 5000 {
 		t.Errorf("a name that came all the time was written only after %d new ones", most)
 	}
-	// Without new names nothing is written again in a span.
+	// Without new names, a name is written only one time in a span.
 	names := 4000 // more than a turn
 	for range 2 {
 		for i := range names {
@@ -125,7 +125,7 @@ func TestSeenTypes(t *testing.T) {
 	}
 }
 
-// A batch notes each name once, and nothing of what has been written.
+// A batch contains each name one time, and no names that were written before.
 func TestPrepare_Seen(t *testing.T) {
 	p := testPreparer()
 	p.seen.mark(SeenName{ProjectID: 1, Kind: SeenEventProperty, Name: "known", Type: typeNumeric, At: prepareTime})

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// reasons are all there are, for counting.
+// reasons are all drop reasons, in order to count them.
 var reasons = []DropReason{
 	MissingEventName, eventNameTooLong, missingDistinctID, distinctIDTooLarge, invalidUUID, invalidTimestamp,
 	malformedProperties, invalidOptions, eventTooLarge, performanceEvent, cookielessOff, snapshotWrongEndpoint, clientIngestionWarning,
@@ -15,9 +15,10 @@ var reasons = []DropReason{
 
 type intakeCounters struct {
 	accepted atomic.Uint64
-	drops    map[DropReason]*atomic.Uint64 // not changed once made
+	drops    map[DropReason]*atomic.Uint64 // read-only after init
 }
 
+// init creates one counter for each reason, so that the map needs no lock.
 func (c *intakeCounters) init() {
 	c.drops = make(map[DropReason]*atomic.Uint64, len(reasons))
 	for _, r := range reasons {
@@ -25,12 +26,14 @@ func (c *intakeCounters) init() {
 	}
 }
 
+// countDrops counts n events that were dropped for the reason r.
 func (c *intakeCounters) countDrops(r DropReason, n int) {
 	if counter := c.drops[r]; counter != nil {
 		counter.Add(uint64(n))
 	}
 }
 
+// count counts the results of an accepted submission.
 func (c *intakeCounters) count(receipt *Receipt) {
 	c.accepted.Add(uint64(receipt.Accepted))
 	if receipt.Accepted == len(receipt.Results) {
@@ -45,15 +48,15 @@ func (c *intakeCounters) count(receipt *Receipt) {
 
 // IntakeStats are totals since the start.
 type IntakeStats struct {
-	// Accepted events were durable when their sender was answered; among them are
-	// duplicates, which are stored once.
+	// Accepted is the number of accepted events, all of which are durable. It includes
+	// duplicates, which are stored only one time.
 	Accepted uint64
-	// Dropped events are those of accepted requests that were not stored, by reason;
-	// every reason is there.
+	// Dropped is the number of events of accepted requests that were dropped, by reason. It
+	// has an entry for every reason.
 	Dropped map[DropReason]uint64
 }
 
-// Stats returns totals.
+// Stats returns the totals since the start. i may be nil.
 func (i *Intake) Stats() IntakeStats {
 	if !i.isReady() {
 		return IntakeStats{}
@@ -71,26 +74,29 @@ type recorderCounters struct {
 	commitTime atomic.Int64 // nanoseconds
 }
 
-// RecorderStats are totals since the start.
+// RecorderStats are totals since the start, and the current state.
 type RecorderStats struct {
-	// Commits succeeded, Failures did not.
+	// Commits is the number of successful commits, Failures that of failed ones.
 	Commits, Failures uint64
-	// CommitTime is how long those that succeeded took together.
+	// CommitTime is the total duration of successful commits.
 	CommitTime time.Duration
-	// Events were recorded; Duplicates were there already.
+	// Events is the number of recorded events, Duplicates that of events that were already
+	// stored.
 	Events, Duplicates uint64
-	// Persons were made, Merges joined two of them. MergesRejected were asked for and
-	// not done; ingestion warnings name them.
+	// Persons is the number of created persons, Merges that of merged pairs of persons.
+	// MergesRejected is the number of merges that were requested but rejected; ingestion
+	// warnings have the details.
 	Persons, Merges, MergesRejected uint64
-	// Rejected batches found too many waiting, Late ones took too long.
+	// Rejected is the number of batches that were rejected because too many were waiting,
+	// TimedOut that of batches that exceeded the timeout.
 	Rejected, TimedOut uint64
-	// Waiting batches are in the queue now.
+	// Waiting is the current number of batches in the queue.
 	Waiting int
-	// CacheBytes is how many bytes of people are remembered now.
+	// CacheBytes is the current size of the cache of persons, in bytes.
 	CacheBytes int
 }
 
-// Stats returns totals.
+// Stats returns the totals since the start. r may be nil.
 func (r *Recorder) Stats() RecorderStats {
 	if !r.isReady() {
 		return RecorderStats{}

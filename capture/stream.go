@@ -5,78 +5,83 @@ import (
 	"time"
 )
 
-// Stream keeps batches durably in front of a Ledger, for a Processor. It is split
-// into partitions; a project's batches are all in the same one, in the order in
-// which Append returned.
+// Stream stores batches durably in front of a Ledger, for a Processor. It is divided into
+// partitions. All batches of a project are in the same partition, in the order in which
+// Append returned.
 type Stream interface {
 	Appender
-	// ID names the stream. One that was made anew has another.
+	// ID identifies the stream. If a stream is deleted and created again, its ID is
+	// different.
 	ID() string
-	// RunPartitions runs read for every partition that is this process's to read, until ctx
-	// ends, and returns when all have returned. The context of read ends when another
-	// process is to go on with the partition; for a moment both may read it.
+	// RunPartitions calls read, in a goroutine of its own, for every partition that this
+	// process must read, until ctx is canceled. It returns after all calls have returned. The
+	// context of a call is canceled when another process takes over the partition; for a
+	// moment both may read it.
 	RunPartitions(ctx context.Context, read func(ctx context.Context, partition int)) error
-	// Open begins to read behind a place. Where the stream does not hold what the
-	// place names, all that the partition holds comes.
+	// Open returns a reader of the messages after a position. If the stream does not contain
+	// the message of that position, the reader returns all messages of the partition.
 	Open(ctx context.Context, after StreamPosition) (StreamReader, error)
 }
 
-// StreamReader reads a partition, from one goroutine.
+// StreamReader reads a partition. It must not be used concurrently.
 type StreamReader interface {
-	// Next waits until there is something, and returns it in order: at least one
-	// message, and as many more as there are, up to a bound. After an error the
-	// reader is of no use any more.
+	// Next waits for messages and returns them in order: at least one, and as many as are
+	// available, up to a bound. After an error the reader must not be used any more.
 	Next(ctx context.Context) ([]Message, error)
-	// StoreDeadLetter keeps a message durably as a dead letter, once however often it is asked.
+	// StoreDeadLetter stores a message durably as a dead letter. It is idempotent.
 	StoreDeadLetter(ctx context.Context, m *Message, reason string) error
-	// Acknowledge says that everything up to a place is recorded: the stream may forget it.
+	// Acknowledge reports that all messages up to a position are recorded, so that the stream
+	// may delete them.
 	Acknowledge(ctx context.Context, at StreamPosition) error
 	Close()
 }
 
-// StreamPosition is a message in a stream. The zero Seq is the beginning.
+// StreamPosition identifies a message in a stream. If Seq is zero, it is the beginning of the
+// partition.
 type StreamPosition struct {
 	Stream    string
 	Partition int
 	Seq       uint64
-	// ID is the message's own: a stream that has lost its end may give a number
-	// again.
+	// ID is the ID of the message. It is needed because a stream that has lost its last
+	// messages may assign their numbers again.
 	ID UUID
 }
 
-// Move leads from one place of a partition to a later one.
+// Move is the step from one position of a partition to a later one.
 type Move struct{ From, To StreamPosition }
 
-// PositionReader tells how far a stream is done with: what the last Move of a partition
-// led to, the beginning when there was none.
+// PositionReader reads the stored position of a stream: the To of the last Move of a
+// partition, or its beginning if there was no move.
 type PositionReader interface {
 	StreamPosition(ctx context.Context, stream string, partition int) (StreamPosition, error)
 }
 
-// Message is what a stream holds at a place.
+// Message is a message of a stream.
 type Message struct {
 	StreamPosition
-	// At is when the stream took it in.
+	// At is the time when the stream stored the message.
 	At      time.Time
 	Batches []*Batch
-	// Fault says why the message cannot be read, nil for no reason.
+	// Fault is the error if the message cannot be decoded, or nil.
 	Fault error
-	// Body is the message as it is kept.
+	// Body is the stored form of the message.
 	Body []byte
 }
 
-// StreamStats are what a stream tells of itself, and totals since the start.
+// StreamStats are totals of a stream since the start, and its current state.
 type StreamStats struct {
-	// Appended messages are durable in the stream; Refused batches are not, and
-	// their senders know.
+	// Appended is the number of messages that are durable in the stream. Rejected is the
+	// number of batches that are not, and whose senders have received an error.
 	Appended, Rejected uint64
-	// Partitions are read by this process now. Of them, Waiting messages are not yet
-	// recorded, and Oldest is the age of the first of these.
+	// Partitions is the number of partitions that this process reads now. Waiting is the
+	// number of their messages that are not recorded yet, and Oldest the age of the oldest of
+	// these.
 	Partitions int
 	Waiting    uint64
 	Oldest     time.Duration
-	// Redelivered messages were read a second time, after a failure.
+	// Redelivered is the number of messages that were read a second time, after a failure.
 	Redelivered uint64
-	// DeadLetters are kept now, by all.
+	// DeadLetters is the number of dead letters that are stored now, including those of other
+	// processes.
 	DeadLetters uint64
 }

@@ -8,21 +8,22 @@ import (
 )
 
 const (
-	// futureLimit is how far ahead of now an event's time may lie (§5).
+	// futureLimit is the greatest difference by which an event's time may be later than now
+	// (§5).
 	futureLimit = 23 * time.Hour
-	// secondsBelow parts numbers that are seconds from those that are milliseconds:
-	// as seconds it is the year 5138, as milliseconds March 1973.
+	// secondsBelow separates numbers of seconds from numbers of milliseconds: as seconds it
+	// is in the year 5138, as milliseconds in March 1973.
 	secondsBelow = 100_000_000_000
-	// maxMillis bounds milliseconds, so that sums of microseconds cannot overflow.
-	// It is some 285,000 years.
+	// maxMillis bounds milliseconds, so that sums of microseconds cannot overflow. It is
+	// about 285,000 years.
 	maxMillis = 1 << 53
-	// ignoredSentAtYear is the last year that a query's send time may not lie in.
+	// ignoredSentAtYear is the last year for which a query's send time is ignored.
 	ignoredSentAtYear = 2020
 )
 
-// eventTime is the time of an item (§5), in UTC and microseconds. understood is
-// false when the item gave a timestamp that counts and cannot be read; its time
-// then is now. sentAt is zero when it is not known.
+// eventTime returns the time of an item (§5), in UTC and microseconds. If the item has a
+// timestamp that is needed but cannot be parsed, understood is false and the time is now.
+// sentAt is zero if it is unknown.
 func eventTime(it *Item, now, sentAt time.Time, ignoreSentAt bool) (t time.Time, understood bool) {
 	now = now.UTC().Truncate(time.Microsecond)
 	t, understood = now, true
@@ -36,7 +37,7 @@ func eventTime(it *Item, now, sentAt time.Time, ignoreSentAt bool) (t time.Time,
 		}
 		t = at
 		if !sentAt.IsZero() && !ignoreSentAt {
-			// Not Sub: a Duration ends after 292 years.
+			// Sub is not used, because a Duration is limited to 292 years.
 			t = time.Unix(at.Unix()-(sentAt.Unix()-now.Unix()), int64(at.Nanosecond()-sentAt.Nanosecond()+now.Nanosecond()))
 		}
 	}
@@ -50,11 +51,12 @@ func eventTime(it *Item, now, sentAt time.Time, ignoreSentAt bool) (t time.Time,
 	return t, understood
 }
 
+// clampMillis limits ms to maxMillis in both directions.
 func clampMillis(ms int64) int64 { return min(max(ms, -maxMillis), maxMillis) }
 
-// QuerySentAt reads the send time of a query (§1.5), integer milliseconds since
-// 1970. It is zero for what is ignored: no number, and years up to 2020, which
-// catches seconds, or beyond 9999.
+// QuerySentAt parses the send time in a URL's query (§1.5), which is an integer number of
+// milliseconds since 1970. It returns the zero time for values that are ignored: other
+// strings, years up to 2020, which result from seconds, and years after 9999.
 func QuerySentAt(ms string) time.Time {
 	n, err := strconv.ParseInt(ms, 10, 64)
 	if err != nil {
@@ -67,7 +69,7 @@ func QuerySentAt(ms string) time.Time {
 	return t
 }
 
-// parseTime reads a time in any of the forms of §5. The result is in UTC.
+// parseTime parses a time in any of the formats of §5. The result is in UTC.
 func parseTime(text string) (time.Time, bool) {
 	if w, ok := parseISOTime(text); ok {
 		return w.time, true
@@ -82,30 +84,32 @@ func parseTime(text string) (time.Time, bool) {
 	return parseMail(text)
 }
 
-// parseRFC3339 reads nothing but RFC 3339, as protocol v1 wants it (§6.3).
+// parseRFC3339 parses only RFC 3339, as protocol v1 requires (§6.3).
 func parseRFC3339(text string) (time.Time, bool) {
 	w, ok := parseISOTime(text)
 	return w.time, ok && w.separator == '-' && w.zone == fullZone
 }
 
-// parsedTime is a time that is written year first.
+// parsedTime is a time that was written with the year first.
 type parsedTime struct {
 	time      time.Time
 	separator byte // between year, month and day
 	zone      zoneForm
 }
 
+// zoneForm is the format of a time zone.
 type zoneForm uint8
 
 const (
 	noZone zoneForm = iota
-	// shortZone is +02 or +0200, fullZone Z or +02:00.
+	// shortZone is the format +02 or +0200, fullZone Z or +02:00.
 	shortZone
 	fullZone
 )
 
-// parseISOTime reads RFC 3339 and what resembles it: slashes between year, month
-// and day, a space for T, no time, no zone (UTC), a short zone.
+// parseISOTime parses RFC 3339 and similar formats: with slashes between year, month and day,
+// with a space instead of the T, without a time of day, without a zone (UTC), or with a short
+// zone.
 func parseISOTime(s string) (w parsedTime, ok bool) {
 	if len(s) < 10 || s[4] != '-' && s[4] != '/' || s[7] != s[4] {
 		return w, false
@@ -127,7 +131,7 @@ func parseISOTime(s string) (w parsedTime, ok bool) {
 	hour, ok1 := digits(s[11:13])
 	minute, ok2 := digits(s[14:16])
 	second, ok3 := digits(s[17:19])
-	// 60 is a leap second, and the next minute here.
+	// A second of 60 is a leap second. It is treated as the first second of the next minute.
 	if !ok1 || !ok2 || !ok3 || hour > 23 || minute > 59 || second > 60 {
 		return w, false
 	}
@@ -144,7 +148,7 @@ func parseISOTime(s string) (w parsedTime, ok bool) {
 	return w, true
 }
 
-// digits reads a number of at most 9 digits.
+// digits parses a number of at most 9 digits.
 func digits(s string) (n int, ok bool) {
 	for i := 0; i < len(s); i++ {
 		c := s[i] - '0'
@@ -156,8 +160,8 @@ func digits(s string) (n int, ok bool) {
 	return n, true
 }
 
-// fraction reads the fraction of a second at the beginning of s, if there is
-// one. Digits after the ninth are ignored.
+// fraction parses the fraction of a second at the beginning of s, if there is one. Digits
+// after the ninth are ignored.
 func fraction(s string) (nanos int, rest string, ok bool) {
 	if s == "" || s[0] != '.' {
 		return 0, s, true
@@ -170,7 +174,7 @@ func fraction(s string) (nanos int, rest string, ok bool) {
 	return nanos, s[i:], i > 1
 }
 
-// parseZone reads a zone, in seconds east of UTC.
+// parseZone parses a zone, in seconds east of UTC.
 func parseZone(s string) (seconds int, form zoneForm, ok bool) {
 	if s == "" {
 		return 0, noZone, true
@@ -201,7 +205,8 @@ func parseZone(s string) (seconds int, form zoneForm, ok bool) {
 	return seconds, form, ok1 && ok2 && h < 24 && m < 60
 }
 
-// parseNumber reads seconds or milliseconds since 1970, whichever fits its size.
+// parseNumber parses seconds or milliseconds since 1970. The size of the number determines
+// the unit.
 func parseNumber(text string) (time.Time, bool) {
 	if text == "" || strings.Trim(text, "0123456789+-.eE") != "" {
 		return time.Time{}, false
@@ -223,16 +228,15 @@ func parseNumber(text string) (time.Time, bool) {
 	return time.UnixMicro(int64(math.Round(f * 1e3))).UTC(), true
 }
 
-// mailZones are the names of zones in RFC 2822, section 4.3. time.Parse would
-// ask the machine's own zone about them.
+// mailZones are the names of zones in RFC 2822, section 4.3. They are replaced because
+// time.Parse would look up other names in the local time zone.
 var mailZones = map[string]string{
 	"GMT": "+0000", "UT": "+0000", "UTC": "+0000", "Z": "+0000",
 	"EST": "-0500", "EDT": "-0400", "CST": "-0600", "CDT": "-0500",
 	"MST": "-0700", "MDT": "-0600", "PST": "-0800", "PDT": "-0700",
 }
 
-// parseMail reads the form of RFC 2822: the day of the week and the seconds may
-// be missing.
+// parseMail parses the format of RFC 2822. The day of the week and the seconds are optional.
 func parseMail(text string) (time.Time, bool) {
 	if len(text) < len("2 Jan 2006 15:04 Z") || len(text) > 64 {
 		return time.Time{}, false

@@ -12,7 +12,7 @@ type timeCase struct {
 	IgnoreSentAt          bool `json:"ignore_sent_at"`
 	NotUnderstood         bool `json:"not_understood"`
 	RFC3339               bool
-	// Result is empty for none.
+	// Result is empty if the time is invalid.
 	Result string
 }
 
@@ -24,7 +24,8 @@ func timeCases(t testing.TB) (file struct {
 	return file
 }
 
-// written back by the standard library, so that our reader is not its own judge
+// timeText formats a time with the standard library, so that the parser is not compared with
+// itself.
 func timeText(t time.Time) string {
 	if t.IsZero() {
 		return ""
@@ -47,7 +48,7 @@ func TestCapture_17_3_Times(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			// A clock with another zone and nanoseconds must make no difference.
+			// A clock with a different zone and nanoseconds must not make a difference.
 			now := file.Now.Add(789).In(time.FixedZone("", 3600))
 			got, understood := eventTime(&it, now, sentAt, c.IgnoreSentAt)
 			if timeText(got) != c.Result || understood == c.NotUnderstood || got.Location() != time.UTC {
@@ -92,8 +93,8 @@ func TestCapture_5_NoAllocation(t *testing.T) {
 	}
 }
 
-// FuzzParseTime compares with the standard library, which reads RFC 3339 as
-// well, and keeps the rules of §5 for any text.
+// FuzzParseTime compares the result with the standard library for RFC 3339, and checks the
+// rules of §5 for any text.
 func FuzzParseTime(f *testing.F) {
 	file := timeCases(f)
 	for _, c := range append(append(file.Forms, file.V1...), file.Events...) {
@@ -121,8 +122,8 @@ func FuzzParseTime(f *testing.F) {
 	})
 }
 
-// strictly tells RFC 3339 from what the library takes as well: hours of one
-// digit, zones of 24 hours or 60 minutes.
+// strictly reports whether a text is RFC 3339 without the deviations that the library
+// accepts: hours of one digit, and zones of 24 hours or 60 minutes.
 func strictly(text string) bool {
 	n := len(text)
 	return text[13] == ':' && (text[n-1] == 'Z' || text[n-5:n-3] < "24" && text[n-2:] < "60")

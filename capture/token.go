@@ -7,15 +7,15 @@ import (
 )
 
 const (
-	// maxToken is the longest token, in bytes (§3.6).
+	// maxToken is the greatest length of a token, in bytes (§3.6).
 	maxToken = 64
-	// notText stands in Submission.Tokens for a token that is no string. No body
-	// holds it, because it is no UTF-8.
+	// notText represents, in Submission.Tokens, a token that is not a string. It is not valid
+	// UTF-8, so no body can contain it.
 	notText = "\xff"
 )
 
-// CheckToken trims a token and checks its form (§3.6); a token need not begin
-// with phc_. The error is a *Refusal.
+// CheckToken trims a token and validates its form (§3.6). A token need not begin with phc_.
+// The error is a *Refusal.
 func CheckToken(token string) (string, error) {
 	if token == notText {
 		return "", tokenError("not_a_string")
@@ -40,8 +40,8 @@ func tokenError(reason string) error {
 	return &Refusal{Kind: Unauthorized, Code: "invalid_api_key", Detail: "API key is not valid: " + reason}
 }
 
-// Token is the submission's token, checked by [CheckToken]. There has to be one,
-// and no two that differ (§3.6). The error is a *Refusal.
+// Token returns the submission's token, validated by [CheckToken]. It is an error if there is
+// no token, or if there are different tokens (§3.6). The error is a *Refusal.
 func (s *Submission) Token() (string, error) {
 	switch {
 	case s == nil || len(s.Tokens) == 0:
@@ -52,7 +52,8 @@ func (s *Submission) Token() (string, error) {
 	return "", &Refusal{Kind: Unauthorized, Code: "invalid_api_key", Detail: "batch submitted with inconsistent api_key values"}
 }
 
-// tokenText is a token of a body, from its JSON text: trimmed, or notText.
+// tokenText returns a token from its JSON text, trimmed. It returns notText if the token is
+// not a string.
 func tokenText(value string) string {
 	s, ok := text(value)
 	if !ok {
@@ -61,8 +62,8 @@ func tokenText(value string) string {
 	return strings.TrimSpace(s)
 }
 
-// addToken keeps a token of an item unless it is known. Two that differ are
-// enough to refuse the body, so no more are kept.
+// addToken adds the token of an item unless it is in the list. Two different tokens are
+// sufficient to reject the body, so further tokens are not added.
 func (s *Submission) addToken(token string) {
 	if len(s.Tokens) < 2 && !slices.Contains(s.Tokens, token) {
 		s.Tokens = append(s.Tokens, token)

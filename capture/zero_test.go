@@ -18,7 +18,7 @@ import (
 	"github.com/bunting-flags/bunting/capture"
 )
 
-// Nothing panics for zero values and nil.
+// Zero values and nil must not panic.
 func TestZero(t *testing.T) {
 	surface{functions: map[string]any{
 		"AppendBatch": capture.AppendBatch, "CheckToken": capture.CheckToken, "Decode": capture.Decode, "DecodeRecording": capture.DecodeRecording,
@@ -27,7 +27,7 @@ func TestZero(t *testing.T) {
 		"NewProcessor": capture.NewProcessor, "NewRecorder": capture.NewRecorder, "ParseBatch": capture.ParseBatch, "ParseObject": capture.ParseObject,
 		"PersonID": capture.PersonID, "PieceSize": capture.PieceSize, "QuerySentAt": capture.QuerySentAt, "StaticKeys": capture.StaticKeys,
 		"StoredDistinctID": capture.StoredDistinctID, "WarningID": capture.WarningID,
-	}, skipped: "SplitPerson", // it gets a transaction from who has begun it
+	}, skipped: "SplitPerson", // its transaction must exist
 		handles: []any{
 			(*capture.Intake)(nil), (*capture.Recorder)(nil), (*capture.Processor)(nil), (*capture.People)(nil), (*capture.AppenderFunc)(nil),
 		}, data: []any{
@@ -37,16 +37,16 @@ func TestZero(t *testing.T) {
 		}}.check(t)
 }
 
-// surface is what a package exports: all functions, and the types that have methods.
+// surface is the exported API of a package: all functions, and the types with methods.
 type surface struct {
 	functions map[string]any // by name
-	handles   []any          // nil pointers to types that a program makes once and holds
-	data      []any          // nil pointers to the other types: nobody calls methods of a nil one
-	skipped   string         // names that are not called, between spaces
+	handles   []any          // nil pointers to types that a program creates one time and retains
+	data      []any          // nil pointers to the other types, whose methods are not called on nil
+	skipped   string         // names that are not called, separated by spaces
 }
 
-// check calls the functions of the package in this folder with zero values, and so each
-// method of zero values of its types, and of nil handles. None may panic.
+// check calls the functions of the package in this folder with zero values, and every method
+// of its types on zero values and, for handles, on nil. No call may panic.
 func (s surface) check(t *testing.T) {
 	t.Helper()
 	covered := slices.AppendSeq(strings.Fields(s.skipped), maps.Keys(s.functions))
@@ -72,7 +72,7 @@ func (s surface) check(t *testing.T) {
 	}
 }
 
-// call calls a function with zero values, and a context that soon ends.
+// call calls a function with zero values, and a context that ends soon.
 func call(t *testing.T, name string, f reflect.Value) {
 	t.Helper()
 	defer func() {
@@ -94,7 +94,8 @@ func call(t *testing.T, name string, f reflect.Value) {
 	_ = fmt.Sprint(f.Call(args))
 }
 
-// exportedNames are the functions of the package in this folder, and its types with methods.
+// exportedNames returns the functions of the package in this folder, and its types with
+// methods.
 func exportedNames(t *testing.T) (names []string) {
 	t.Helper()
 	files, err := fs.Glob(os.DirFS("."), "*.go")

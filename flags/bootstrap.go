@@ -5,25 +5,28 @@ import (
 	"encoding/json"
 )
 
-// This file is what a page gets along with its HTML, so that its flags are there at once.
+// This file builds the flags that a server embeds in an HTML page, so that the page has them
+// before its first request.
 
-// Bootstrap is what posthog-js takes as its option of that name, as JSON. In a script of
-// html/template it can be written as it is.
+// Bootstrap is the value of posthog-js's option of the same name, encoded as JSON. A template
+// of html/template may write it into a script without further escaping.
 type Bootstrap struct {
 	DistinctID string `json:"distinctID,omitempty"`
-	// IsIdentifiedID says that DistinctID is that of a known person, not of a browser: the
-	// subject has a DeviceID that is another. Set it where it is known better.
+	// IsIdentifiedID reports whether DistinctID identifies a person rather than a browser.
+	// [Snapshot.Bootstrap] sets it if the subject has a DeviceID that differs from its
+	// DistinctID; callers that have better information may overwrite it.
 	IsIdentifiedID bool `json:"isIdentifiedID,omitempty"`
-	// FeatureFlags are true, false or the variant by key, FeatureFlagPayloads those of the
-	// flags that are on.
+	// FeatureFlags maps the key of a flag to true, false or its variant. FeatureFlagPayloads
+	// maps the keys of enabled flags to their payloads.
 	FeatureFlags        map[string]any             `json:"featureFlags,omitempty"`
 	FeatureFlagPayloads map[string]json.RawMessage `json:"featureFlagPayloads,omitempty"`
 }
 
-// Bootstrap gives the flags that a browser may see: what it would be answered itself, for
-// this subject at this instant; a flag for servers is never among them. Flags that failed
-// or cannot be decided here are left out, and so are all where there are no definitions:
-// then the browser asks for them. It is no read: nothing is exposed.
+// Bootstrap returns the flags that a browser may see, evaluated for the snapshot's subject at
+// the snapshot's time: the same values that the browser would receive from the server itself.
+// Flags for servers are never included. Flags that failed or are undecided are left out, and
+// without definitions the result is empty, so that the browser requests the flags itself.
+// Bootstrap does not count as a read: it reports no exposures.
 func (s *Snapshot) Bootstrap() Bootstrap {
 	var b Bootstrap
 	if sub := s.Subject(); sub != nil {
@@ -50,8 +53,9 @@ func (s *Snapshot) Bootstrap() Bootstrap {
 	return b
 }
 
-// OFREP gives the same flags as the answer of OFREP for all flags, {"flags": […]}, which
-// OpenFeature's web provider can be given as its first. It may stand in a script.
+// OFREP returns the same flags as an OFREP response for all flags, {"flags": […]}, which
+// OpenFeature's web provider accepts as its initial value. The result is HTML-safe and may be
+// written into a script.
 func (s *Snapshot) OFREP() json.RawMessage {
 	d := s.client()
 	b := []byte(`{"flags":[`)
@@ -70,13 +74,14 @@ func (s *Snapshot) OFREP() json.RawMessage {
 	return safe.Bytes()
 }
 
-// client decides what a browser may see.
+// client evaluates the flags that a browser may see. The result is empty without a subject or
+// its distinct id.
 func (s *Snapshot) client() (d Decisions) {
 	if s == nil || s.config.Client == nil || s.subject == nil || s.subject.DistinctID == "" {
 		return d
 	}
 	if s.config.Client(s.ctx, &d) != nil {
-		d.Errors = true // what is there is not all
+		d.Errors = true // the list is incomplete
 	}
 	return d
 }

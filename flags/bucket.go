@@ -15,6 +15,8 @@ func hashSHA1(input []byte) float64 {
 	return bucketOf(binary.BigEndian.Uint64(sum[:8]))
 }
 
+// bucketOf divides the top 60 bits of a 64-bit hash by 2^60. The division is exact, since
+// 2^60 is a power of two.
 func bucketOf(top uint64) float64 { return float64(top>>4) * (1.0 / (1 << 60)) }
 
 // hashMurmur3 maps bytes to [0, 1): the top 53 bits of murmur3's first 64 bits
@@ -23,15 +25,16 @@ func hashMurmur3(input []byte) float64 {
 	return float64(murmur3.Sum64(input)>>11) * (1.0 / (1 << 53))
 }
 
-// variantSalt ends the hash input of a variant choice.
+// variantSalt is appended to the hash input that selects a variant (§2.2), so that the
+// variant is independent of the rollout.
 const variantSalt = "variant"
 
-// holdoutPrefix begins the hash input of every holdout: neither the holdout's
-// id nor a dot enters it, so that all holdouts share one order of people.
+// holdoutPrefix starts the hash input of every holdout. The input contains neither the
+// holdout's id nor a dot, so that all holdouts order people in the same way.
 const holdoutPrefix = "holdout-"
 
-// maxID is how long a distinct id may be: bytes that are never cut, and scalars that
-// are left of more.
+// maxID limits distinct ids: an id of at most maxID bytes is used unchanged, a longer one is
+// cut to its first maxID Unicode scalars (§2.4).
 const maxID = 200
 
 // truncate cuts a distinct id of more than 200 bytes to its first 200 Unicode

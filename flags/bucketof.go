@@ -1,16 +1,19 @@
 package flags
 
-// Rollout is where an identifier falls in [0, 1] for the shares of a flag's conditions: at
-// or below a share it is in (spec/flags.md §2.1). The zero Hash is PostHog's. Identifiers
-// are hashed as they are: longer ones than 200 bytes are not cut.
+// Rollout returns the bucket of an identifier for the rollouts of a flag's conditions, from 0
+// to 1. The identifier is in a rollout if its bucket is at most the rollout's share
+// (spec/flags.md §2.1). The zero Hash is SHA-1, as in PostHog. The identifier is hashed as it
+// is: unlike in an evaluation, ids longer than 200 bytes are not cut.
 func (h Hash) Rollout(flagKey, identifier string) float64 { return h.bucket(flagKey, identifier, "") }
 
-// Variant is where an identifier falls in [0, 1] among a flag's variants, whose shares lie
-// one after the other: it has the first one whose end is above (spec/flags.md §2.2).
+// Variant returns the bucket of an identifier for the variants of a flag, from 0 to 1. The
+// variants' shares are added up in their order, and the identifier has the first variant with
+// a sum greater than the bucket (spec/flags.md §2.2).
 func (h Hash) Variant(flagKey, identifier string) float64 {
 	return h.bucket(flagKey, identifier, variantSalt)
 }
 
+// bucket hashes "<flag key>.<identifier><salt>" (§2.1, §2.2).
 func (h Hash) bucket(flagKey, identifier, salt string) float64 {
 	input := []byte(flagKey + "." + identifier + salt)
 	if h == Murmur3 {

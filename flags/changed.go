@@ -6,10 +6,11 @@ import (
 	"strconv"
 )
 
-// ChangedKeys are the keys, in order, of the flags that may be answered otherwise than by the
-// definitions before: flags that are others, new or gone; those that ask a cohort, when any
-// has changed; those that depend on such a flag; all, when something about all has. For
-// whom an answer is another, if for anybody, it does not say. Either may be nil: no flags.
+// ChangedKeys returns the sorted keys of the flags that may evaluate to another value than
+// under the definitions before. These are the flags that were changed, added or removed; if
+// any cohort changed, all flags that refer to a cohort; the flags that depend on such a flag;
+// and all flags if a setting of the whole project changed. It does not report for which
+// subjects the value differs, if for any. Both d and before may be nil, which means no flags.
 func (d *Definitions) ChangedKeys(before *Definitions) []string {
 	beforeSums, afterSums := before.contents(), d.contents()
 	changed := map[string]bool{}
@@ -28,7 +29,7 @@ func (d *Definitions) ChangedKeys(before *Definitions) []string {
 			changed[key] = true
 		}
 	}
-	maps.Copy(afterSums.keys, beforeSums.keys) // of flags that are gone
+	maps.Copy(afterSums.keys, beforeSums.keys) // includes the ids of removed flags
 	work := slices.Collect(maps.Keys(changed))
 	dependents := map[string][]string{}
 	for _, dep := range afterSums.dependencies {
@@ -51,19 +52,22 @@ func (d *Definitions) ChangedKeys(before *Definitions) []string {
 	return slices.Sorted(maps.Keys(changed))
 }
 
-// contents are hashes of what definitions say, good within this process, and which flags
-// ask for what.
+// contents contains hashes of the parts of definitions and the dependencies between them. The
+// hashes are only comparable within this process.
 type contents struct {
-	flags           map[string]uint64 // by key
+	flags           map[string]uint64 // hashes by flag key
 	cohorts, common uint64
 	usesCohorts     map[string]bool
-	keys            map[string]string // by id
+	keys            map[string]string // flag keys by id
 	dependencies    []dependencyName
 }
 
-// dependencyName is that the flag key depends on another, which is named by id or key.
+// dependencyName records that the flag key depends on another flag, which on names by its id
+// or its key.
 type dependencyName struct{ key, on string }
 
+// contents hashes the flags, the cohorts and the settings that all flags share. The revision
+// and MinimalFlagCalledEvents are excluded, since they do not affect values.
 func (d *Definitions) contents() *contents {
 	c := &contents{flags: map[string]uint64{}, usesCohorts: map[string]bool{}, keys: map[string]string{}}
 	if d == nil {
@@ -73,7 +77,7 @@ func (d *Definitions) contents() *contents {
 	for i := range d.Flags {
 		f := &d.Flags[i]
 		sum := s.flag(f)
-		if sum == 0 { // not all of it can be summed
+		if sum == 0 { // some part of it has no cheap sum
 			sum = contentOfAny(f)
 		}
 		c.flags[f.Key] += sum

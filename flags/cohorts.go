@@ -2,8 +2,9 @@ package flags
 
 import "slices"
 
-// cohorts checks the cohort filters that end a condition, up to the first that does
-// not hold. One that cannot be used fails the flag, whatever the others say (§5.3).
+// cohorts checks the cohort filters at the end of a condition, up to the first that does not
+// hold. A cohort that cannot be evaluated fails the flag, whatever the other filters return
+// (§5.3).
 func (e *evaluation) cohorts(filters []filter) verdict {
 	result := e.checkCohorts(filters)
 	if e.failure != NoReason {
@@ -26,8 +27,8 @@ func (e *evaluation) cohorts(filters []filter) verdict {
 	return result
 }
 
-// checkCohorts looks for cohorts that fail the flag. It is unknown of one that may exist
-// where a partial subject's server is.
+// checkCohorts finds cohorts that fail the flag, before any membership is checked. It returns
+// unknown if the subject is partial and a cohort that is absent here may exist on the server.
 func (e *evaluation) checkCohorts(filters []filter) verdict {
 	result := yes
 	for i := range filters {
@@ -48,7 +49,8 @@ func (e *evaluation) checkCohorts(filters []filter) verdict {
 	return result
 }
 
-// membership checks whether the subject is in a cohort, or is not, as a filter wants.
+// membership reports whether the subject satisfies a cohort filter: is a member, or is not if
+// the filter is negated.
 func (e *evaluation) membership(f *filter) verdict {
 	v := e.member(f.target)
 	if f.negated {
@@ -58,7 +60,9 @@ func (e *evaluation) membership(f *filter) verdict {
 	return v
 }
 
-// member decides membership of a cohort, once in an evaluation.
+// member reports whether the subject is in the cohort at index i. The result is computed at
+// most one time per evaluation; missing facts are stored with it, so that later uses report
+// the same fact.
 func (e *evaluation) member(i int32) verdict {
 	m := &e.members[i]
 	co := &e.set.cohorts[i]
@@ -85,8 +89,8 @@ func (e *evaluation) member(i int32) verdict {
 	return m.in
 }
 
-// staticMember looks a person up in a list: the one the definitions carry, or
-// what the store says (§5.4).
+// staticMember checks whether the person is in a static cohort: in the list that the
+// definitions carry, or else among the cohorts that the store returned (§5.4).
 func (e *evaluation) staticMember(co *compiledCohort) verdict {
 	stored := e.subject.Stored
 	switch {
@@ -101,10 +105,11 @@ func (e *evaluation) staticMember(co *compiledCohort) verdict {
 	return no
 }
 
-// node evaluates a cohort's tree: all of an AND, any of an OR (§5.2).
+// node evaluates a cohort's tree: an AND needs all children to match, an OR any of them
+// (§5.2).
 func (e *evaluation) node(n *compiledNode) verdict {
 	if n.unsupported {
-		v := verdictOf(n.leaf.leaf) // no match, and that turned round when negated
+		v := verdictOf(n.leaf.leaf) // no match, or a match if the leaf is negated
 		e.trace.filter(n.leaf, nil, v)
 		return v
 	}
@@ -125,15 +130,15 @@ func (e *evaluation) node(n *compiledNode) verdict {
 			result = unknown
 		}
 	}
-	if result != unknown { // then no answer hangs on what was unknown below
+	if result != unknown { // then the result does not depend on the unknown facts below
 		e.missing = before
 	}
 	e.trace.endNode(result)
 	return result
 }
 
-// leaf evaluates one requirement of a cohort. What cannot be compared does not
-// match, and its negation does (§4.9).
+// leaf evaluates one requirement of a cohort. Values that cannot be compared do not match,
+// and the negated requirement does match (§4.9).
 func (e *evaluation) leaf(f *filter) verdict {
 	v := e.requirement(f)
 	if v == invalid {

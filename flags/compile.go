@@ -7,12 +7,11 @@ import (
 	"strings"
 )
 
-// Compile prepares definitions for evaluation. It never refuses the whole for
-// the sake of a part: what cannot work fails alone and is listed by
-// [Set.Faults].
+// Compile prepares definitions for evaluation. It never fails: a flag or cohort that cannot
+// be evaluated fails by itself, the rest is compiled, and [Set.Faults] lists the problems.
 func Compile(d Definitions) *Set { return compile(d, nil) }
 
-// compile uses what old has of the same flags, if it is not nil.
+// compile is Compile that reuses the unchanged flags and cohorts of old, unless old is nil.
 func compile(d Definitions, old *Set) *Set {
 	fp := d.fingerprint()
 	if set := compileWith(&d, fp, old, true); set != nil {
@@ -21,8 +20,9 @@ func compile(d Definitions, old *Set) *Set {
 	return compileWith(&d, fp, old, false)
 }
 
-// compileWith uses the cohorts of old as well, with cohorts. It is nil when one of them
-// turns out to be no longer asked for.
+// compileWith also reuses the cohorts of old if cohorts is true. It returns nil if one of
+// these cohorts is no longer referred to; the caller then repeats the compilation without
+// reuse of cohorts.
 func compileWith(d *Definitions, fp fingerprint, old *Set, cohorts bool) *Set {
 	c := &compiler{
 		d:             d,
@@ -53,20 +53,22 @@ func compileWith(d *Definitions, fp fingerprint, old *Set, cohorts bool) *Set {
 	return c.set
 }
 
+// compiler is the state of one compilation. The embedded preparation prepares operands, the
+// embedded reuse refers to the set that the definitions had before.
 type compiler struct {
 	d   *Definitions
 	set *Set
 	preparation
 	slotIndex     map[slotKey]int32
-	texts         map[string]string          // see keep
-	matchers      map[uint64]preparedMatcher // see match
+	texts         map[string]string          // interned strings, see intern
+	matchers      map[uint64]preparedMatcher // prepared operands by hash, see match
 	cohortIndex   map[int64]int32
-	staticCohorts map[int64]bool // of the definitions: they exist, the store has the members
+	staticCohorts map[int64]bool // static cohorts of the definitions, with members in the store
 	reuse
 
-	flag    int              // being compiled
-	variant map[string]int32 // its variants by key, the first of each
-	nesting int              // how many cohorts deep the compiler is
+	flag    int              // index of the flag that is being compiled
+	variant map[string]int32 // indexes of that flag's variants by key, of duplicates the first
+	nesting int              // current depth of nested cohorts
 }
 
 type slotKey struct {
@@ -74,8 +76,9 @@ type slotKey struct {
 	group, key string
 }
 
-// intern returns a text for the set: equal ones are one, and none is a piece of the
-// document that the definitions were read from, which would stay in memory with it.
+// intern returns a copy of text that belongs to the set. Equal strings share one copy, and no
+// copy refers to the document that the definitions were read from, which would otherwise stay
+// in memory as long as the set.
 func (c *compiler) intern(text string) string {
 	interned, ok := c.texts[text]
 	if !ok {
@@ -94,8 +97,9 @@ func (c *compiler) report(code ReasonCode, path, problem string) {
 	})
 }
 
-// names finds flags by key and by id; a second flag with the same key or id is
-// a fault and is not evaluated.
+// names fills the indexes of flags by key and by id. A second flag with the same key is a
+// fault and is not evaluated; one with the same id is reported. Flags that are unchanged
+// since the old set are reused.
 func (c *compiler) names() {
 	n := len(c.d.Flags)
 	if c.same = c.hasSameNames(); c.same {
@@ -136,8 +140,8 @@ func (c *compiler) names() {
 	}
 }
 
-// isAscending reports whether the flags stand in the order of their ids, each of which is
-// there once.
+// isAscending reports whether the flags are sorted by id and no id occurs twice. Then findID
+// uses a binary search and the set has no map of ids.
 func (d *Definitions) isAscending() bool {
 	for i := range d.Flags[min(1, len(d.Flags)):] {
 		if d.Flags[i].ID >= d.Flags[i+1].ID {
@@ -147,7 +151,8 @@ func (d *Definitions) isAscending() bool {
 	return true
 }
 
-// begin compiles what a flag is.
+// begin compiles a flag's identity and state: key, id, version, and whether it is active.
+// Settings and conditions follow later.
 func (c *compiler) begin(f *Flag, out *compiledFlag, prefix string) {
 	*out = compiledFlag{prefix: prefix, id: f.ID, version: f.Version, enrollment: -1}
 	if f.Active && !f.Deleted {
@@ -163,7 +168,9 @@ func (c *compiler) begin(f *Flag, out *compiledFlag, prefix string) {
 	}
 }
 
-// claim makes the flag that is being compiled the one of its key and id.
+// claim registers the flag that is being compiled under its key and id. A flag with a
+// duplicate key is not evaluated. A flag with such a fault is never reused by the next
+// compilation.
 func (c *compiler) claim(f *Flag, out *compiledFlag) {
 	faults := len(c.set.faults)
 	if c.claimKey(f) {
@@ -180,7 +187,8 @@ func (c *compiler) claim(f *Flag, out *compiledFlag) {
 	}
 }
 
-// prefixes are the keys of all flags, each with a dot, in one piece of memory.
+// prefixes returns the keys of all flags, each followed by a dot, in one string. The flags'
+// hash prefixes are substrings of it, which saves an allocation for each flag.
 func (c *compiler) prefixes() string {
 	var b strings.Builder
 	size := 0
@@ -195,11 +203,11 @@ func (c *compiler) prefixes() string {
 	return b.String()
 }
 
-// claimKey makes the flag that is being compiled the one of its key; false when
-// another one is, or nothing could be answered with the key.
+// claimKey registers the flag that is being compiled under its key. It returns false if the
+// key is empty or another flag that is not deleted has it.
 func (c *compiler) claimKey(f *Flag) bool {
 	if f.Key == "" {
-		if f.fault == nil { // else reported on reading
+		if f.fault == nil { // otherwise parsing has reported it
 			c.report(FlagDataParsingError, ".key", "must not be empty")
 		}
 		return false
@@ -216,7 +224,7 @@ func (c *compiler) claimKey(f *Flag) bool {
 	return true
 }
 
-// claimID makes it the one of its id, unless a good one is that already.
+// claimID registers the flag under its id, unless a valid flag has the id already.
 func (c *compiler) claimID(f *Flag) {
 	if c.set.byID == nil {
 		return
@@ -229,6 +237,7 @@ func (c *compiler) claimID(f *Flag) {
 	}
 }
 
+// flags compiles the flags that could not be reused from the old set.
 func (c *compiler) flags() {
 	conditions, filters := 0, 0
 	for i := range c.d.Flags {
@@ -240,7 +249,8 @@ func (c *compiler) flags() {
 			filters += len(c.d.Flags[i].Conditions[j].Properties)
 		}
 	}
-	// One piece of memory for all: less to allocate, and neighbours in memory.
+	// All conditions and all filters share one slice each: fewer allocations, and flags that
+	// are evaluated one after the other are close in memory.
 	room := compiledRoom{make([]compiledCondition, 0, conditions), make([]filter, 0, filters)}
 	for i := range c.d.Flags {
 		f, out := &c.d.Flags[i], &c.set.flags[i]
@@ -262,12 +272,15 @@ func (c *compiler) flags() {
 	}
 }
 
-// compiledRoom is memory for the parts of flags.
+// compiledRoom is the memory that the conditions and filters of all flags are appended to.
+// Its capacity is computed before, so that appending never moves earlier parts.
 type compiledRoom struct {
 	conditions []compiledCondition
 	filters    []filter
 }
 
+// conditions compiles the conditions of a flag. Filters on cohorts are moved to the end of
+// each condition (§3.6).
 func (c *compiler) conditions(f *Flag, out *compiledFlag, room *compiledRoom) {
 	from := len(room.conditions)
 	for j := range f.Conditions {
@@ -286,6 +299,7 @@ func (c *compiler) conditions(f *Flag, out *compiledFlag, room *compiledRoom) {
 	out.conditions = room.conditions[from:len(room.conditions):len(room.conditions)]
 }
 
+// cohortsLast orders filters so that filters on cohorts are at the end. The sort is stable.
 func cohortsLast(a, b filter) int {
 	last := func(f *filter) int {
 		if f.kind == filterCohort {

@@ -5,33 +5,33 @@ import (
 	"strings"
 )
 
-// cohortFilter compiles membership of a cohort.
+// cohortFilter compiles a filter on membership of a cohort.
 func (c *compiler) cohortFilter(id int64, op *operator, out *filter) {
 	*out = filter{kind: filterCohort, target: c.cohort(id), operator: op}
 	switch op.name {
 	case In:
 	case NotIn:
 		out.negated = true
-	default: // exact included (§5.1)
+	default: // including exact (§5.1)
 		out.kind = filterNever
 	}
 }
 
-// badCohort is a cohort that fails the flags that reach it.
+// badCohort adds a cohort that fails every flag that refers to it and returns its index.
 func (c *compiler) badCohort() int32 {
 	c.set.cohorts = append(c.set.cohorts, compiledCohort{failure: CohortFiltersParsingError})
 	return int32(len(c.set.cohorts) - 1)
 }
 
-// maxCohortNesting is how deep cohorts may refer to one another. Beyond it they
-// cannot be read: the stack of an evaluation grows with the depth.
+// maxCohortNesting limits how deep cohorts may refer to one another. Deeper ones are treated
+// as unreadable, since the stack of an evaluation grows with the depth.
 const maxCohortNesting = 10_000
 
-// compiling marks a cohort that is being compiled: meeting it again is a cycle.
+// compiling marks a cohort that is being compiled. Reaching such a cohort is a cycle.
 const compiling ReasonCode = 255
 
-// cohort compiles a cohort and all it refers to. What is wrong with a cohort
-// is wrong with every cohort that contains it (§5.3).
+// cohort compiles a cohort and all cohorts that it refers to, and returns its index. A fault
+// of a cohort is a fault of every cohort that contains it (§5.3).
 func (c *compiler) cohort(id int64) int32 {
 	if i, ok := c.cohortIndex[id]; ok {
 		if c.set.cohorts[i].failure == compiling {
@@ -82,7 +82,8 @@ func (c *compiler) cohort(id int64) int32 {
 	return i
 }
 
-// blame makes a cohort fail as one that it contains does.
+// blame makes a cohort fail for the same reason as inner, a cohort that it refers to. Indexes
+// are stored plus one, so that zero means that there is no culprit.
 func (co *compiledCohort) blame(inner *compiledCohort, index int32) {
 	co.failure, co.absent, co.inner, co.culprit = inner.failure, inner.absent, index+1, index+1
 	if inner.culprit != 0 {
@@ -93,11 +94,12 @@ func (co *compiledCohort) blame(inner *compiledCohort, index int32) {
 	}
 }
 
-// maxNamedCohorts bounds how many cohorts a problem names on the way to the one at fault.
+// maxNamedCohorts limits the number of cohorts that a problem lists on the way to the faulty
+// one.
 const maxNamedCohorts = 5
 
-// cohortProblem says which cohort is at fault where the cohort at i cannot be used, what is
-// wrong with it, and by which cohorts it is reached.
+// cohortProblem describes why the cohort at index i cannot be evaluated: the cohort that has
+// the fault, the fault, and the cohorts by which it is reached.
 func (s *Set) cohortProblem(i int32) string {
 	co := &s.cohorts[i]
 	at := i
@@ -119,7 +121,8 @@ func (s *Set) cohortProblem(i int32) string {
 	return text + "cohort " + strconv.FormatInt(s.cohorts[at].id, 10) + ")"
 }
 
-// unknownCohort says that nobody knows who is in a cohort, or for whom a value is pinned.
+// unknownCohort returns the undecided fact of a cohort with unknown members. A negative id is
+// that of a pinned value with unknown subjects.
 func unknownCohort(id int64) *Undecided {
 	if id < 0 {
 		return &Undecided{Fact: "pinned value", Name: strconv.FormatInt(-id, 10)}
@@ -127,7 +130,7 @@ func unknownCohort(id int64) *Undecided {
 	return &Undecided{Fact: "cohort", Name: strconv.FormatInt(id, 10)}
 }
 
-// cycle marks every cohort between the first and the second meeting.
+// cycle marks all cohorts on a cycle: from index from on, all that are still being compiled.
 func (c *compiler) cycle(from int32) {
 	for j := from; int(j) < len(c.set.cohorts); j++ {
 		if c.set.cohorts[j].failure == compiling {
@@ -136,7 +139,8 @@ func (c *compiler) cycle(from int32) {
 	}
 }
 
-// node compiles a tree and gathers in owner what its leaves bring along.
+// node compiles a cohort's tree and collects in owner what the leaves contribute: behavioural
+// cohorts, failures and the depth of nested cohorts.
 func (c *compiler) node(in *CohortNode, owner *compiledCohort) compiledNode {
 	if in.Unsupported {
 		owner.behavioural = true
@@ -154,12 +158,14 @@ func (c *compiler) node(in *CohortNode, owner *compiledCohort) compiledNode {
 	return out
 }
 
+// leaf compiles one requirement of a cohort. Leaves are about persons, or about another
+// cohort.
 func (c *compiler) leaf(p *Property, owner *compiledCohort) filter {
 	var out filter
 	op := operators[p.Operator.orDefault(p.Type)]
 	id, isID := p.cohortID()
 	switch {
-	case op == nil, p.Type == CohortProperty && (!isID || op.only != CohortProperty): // cohorts built by hand
+	case op == nil, p.Type == CohortProperty && (!isID || op.only != CohortProperty): // only cohorts built by hand
 		owner.failure = CohortFiltersParsingError
 		out = filter{kind: filterNever}
 	case p.Type == CohortProperty:
@@ -175,12 +181,12 @@ func (c *compiler) leaf(p *Property, owner *compiledCohort) filter {
 			owner.blame(inner, out.target)
 		}
 	default:
-		kind := PersonProperty // cohorts are about persons whatever the leaf says (§4.1)
+		kind := PersonProperty // cohorts are about persons, whatever the leaf's type is (§4.1)
 		if p.Type == PersonMetadata {
 			kind = PersonMetadata
 		}
 		if c.property(p, kind, "", op, true, &out) != "" {
-			if _, never := p.neverMatches(); never != "" { // as on reading, whatever the project's zone
+			if _, never := p.neverMatches(); never != "" { // the same check as in parsing, independent of the project's zone
 				owner.failure = CohortFiltersParsingError
 			}
 		}

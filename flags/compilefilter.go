@@ -5,8 +5,11 @@ import (
 	"strconv"
 )
 
-// This file compiles the requirements of conditions.
+// This file compiles the filters of conditions: one requirement each, about a property, a
+// cohort or another flag.
 
+// conditionPath returns the path of a condition in the flag's record, or of one of its
+// properties unless property is negative.
 func (c *compiler) conditionPath(condition, property int) string {
 	s := ".filters.groups[" + strconv.Itoa(condition) + "]"
 	if property >= 0 {
@@ -15,12 +18,12 @@ func (c *compiler) conditionPath(condition, property int) string {
 	return s
 }
 
-// filter compiles one requirement of a flag's condition. False means that the
-// flag has become a failure.
+// filter compiles one requirement of a flag's condition into out. It returns false if the
+// whole flag becomes a failure because of it.
 func (c *compiler) filter(f *Flag, j, k int, cond *compiledCondition, out *filter) bool {
 	p := &f.Conditions[j].Properties[k]
 	kind := p.Type
-	if kind == "" { // older records do not say
+	if kind == "" { // absent in older records
 		kind = PersonProperty
 		if cond.grouped {
 			kind = GroupProperty
@@ -67,15 +70,16 @@ func (c *compiler) filter(f *Flag, j, k int, cond *compiledCondition, out *filte
 	return true
 }
 
+// cohortProblems describe faults of cohorts.
 var cohortProblems = map[ReasonCode]string{
 	CohortNotFound:            "does not exist",
 	CohortCycle:               "depends on itself",
 	CohortFiltersParsingError: "cannot be read",
 }
 
-// property compiles a comparison of a person's or group's property; lists says that they
-// mean what they do outside of flags. The result tells why it can never match, empty when
-// it can.
+// property compiles the comparison of a person's or group's property. lists selects the
+// meaning that lists have outside of flags, see [Filter]. The result describes why the
+// comparison can never match, and is empty if it can.
 func (c *compiler) property(p *Property, kind PropertyType, group string, op *operator, lists bool, out *filter) (problem string) {
 	*out = filter{kind: filterNever, operator: op, name: c.intern(p.Key)}
 	if _, problem := p.unfitReason(op); problem != "" {
@@ -85,14 +89,14 @@ func (c *compiler) property(p *Property, kind PropertyType, group string, op *op
 	missing := op.missing
 	if matcher == nil {
 		matcher, missing = constMatcher(invalid), op.missing && !op.missingNeedsValue
-		if !missing { // neither what is there nor what is missing can match
+		if !missing { // neither a present nor a missing property can match
 			return problem
 		}
 	}
 	switch kind {
 	case GroupProperty:
 		if p.GroupType != nil {
-			group = c.d.GroupTypes[*p.GroupType] // which slot keeps
+			group = c.d.GroupTypes[*p.GroupType] // slot keeps the name
 		}
 		out.target = c.slot(slotGroup, group, p.Key)
 	case PersonMetadata:
@@ -105,16 +109,18 @@ func (c *compiler) property(p *Property, kind PropertyType, group string, op *op
 	return problem
 }
 
-// preparedMatcher is what the value of a filter was made into.
+// preparedMatcher is the prepared operand of a filter.
 type preparedMatcher struct {
 	matcher matcher
 	problem string
 }
 
-// maxPrepared bounds how many are remembered, and maxOperand how long their lists are.
+// maxPrepared limits the number of prepared operands that a compilation reuses, maxOperand
+// the length of the lists among them.
 const maxPrepared, maxOperand = 4096, 16
 
-// match prepares the value of a filter. Many filters have the same.
+// match prepares the operand of a filter. Equal operands are prepared only one time, since
+// many filters of a project have the same.
 func (c *compiler) match(op *operator, value any, lists bool) (matcher, string) {
 	if list, _ := value.([]any); len(list) > maxOperand {
 		return c.prepare(op, value, lists)
@@ -134,7 +140,7 @@ func (c *compiler) match(op *operator, value any, lists bool) (matcher, string) 
 	return entry.matcher, entry.problem
 }
 
-// slot finds or makes the slot of a fact.
+// slot returns the index of the slot of a fact and adds the slot if it does not exist.
 func (c *compiler) slot(kind slotKind, group, key string) int32 {
 	k := slotKey{kind, group, key}
 	if i, ok := c.slotIndex[k]; ok {
@@ -158,15 +164,16 @@ func (c *compiler) slot(kind slotKind, group, key string) int32 {
 	return i
 }
 
-// flagFilter compiles a dependency on another flag (§6, decision 3).
+// flagFilter compiles a dependency on another flag (§6, decision 3). The result is a problem
+// to report, or empty.
 func (c *compiler) flagFilter(p *Property, op *operator, out *filter) (problem string) {
 	*out = filter{kind: filterNever, operator: op, name: c.intern(p.Key)}
 	target, found := c.set.findFlag(p)
 	if _, err := strconv.ParseInt(p.Key, 10, 64); err == nil && found && c.set.flags[target].key() == p.Key {
-		c.set.fingerprint.sums[c.flag] = 0 // a flag may come whose id this is
+		c.set.fingerprint.sums[c.flag] = 0 // recompiled next time: a new flag may have this id
 	}
 	own := &c.set.flags[c.flag]
-	own.deps = append(own.deps, target) // -1 for one that is not there
+	own.deps = append(own.deps, target) // -1 if the flag does not exist
 	if !found {
 		if !c.d.canExist(p.Key) {
 			own.bits |= bitSurelyMissing
@@ -194,8 +201,8 @@ func (c *compiler) flagFilter(p *Property, op *operator, out *filter) (problem s
 	return ""
 }
 
-// findFlag resolves the flag that a dependency names: by key where a
-// dependency chain stands beside it, else by id and then by key.
+// findFlag resolves the name of a dependency: by key if the property has a dependency chain,
+// otherwise by id and then by key.
 func (s *Set) findFlag(p *Property) (int32, bool) {
 	if p.Chain == nil {
 		if id, err := strconv.ParseInt(p.Key, 10, 64); err == nil {
@@ -211,7 +218,8 @@ func (s *Set) findFlag(p *Property) (int32, bool) {
 	return i, true
 }
 
-// findID finds the flag that has an id, and a key that is no other's.
+// findID returns the index of the flag that has an id. Without a map of ids it searches the
+// flags, which are sorted by id then, and ignores a flag if its key belongs to another flag.
 func (s *Set) findID(id int64) (int32, bool) {
 	if s.byID != nil {
 		i, ok := s.byID[id]

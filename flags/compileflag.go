@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// This file compiles a flag without its requirements.
+// This file compiles everything of a flag but its requirements.
 
-// settings compiles everything of a flag but its conditions.
+// settings compiles a flag's settings, variants, pins and holdout, but not its conditions.
 func (c *compiler) settings(f *Flag, out *compiledFlag) {
 	set := func(on bool, bit flagBits) {
 		if on {
@@ -45,7 +45,7 @@ func (c *compiler) settings(f *Flag, out *compiledFlag) {
 	}
 }
 
-// audience compiles for which requests the flag is (§9.9).
+// audience compiles the runtimes and contexts that the flag is restricted to (§9.9).
 func (c *compiler) audience(f *Flag, out *compiledFlag) {
 	switch f.Runtime {
 	case "server":
@@ -61,7 +61,9 @@ func (c *compiler) audience(f *Flag, out *compiledFlag) {
 	}
 }
 
-// variants adds up the shares one after another, as float64 (§2.2).
+// variants computes each variant's upper bound: the sum of the shares up to it, as float64
+// (§2.2). If the first variant with a share covers everything, no hash is needed and
+// out.fixed names it.
 func (c *compiler) variants(f *Flag, out *compiledFlag) {
 	clear(c.variant)
 	out.fixed = noVariant
@@ -87,8 +89,8 @@ func (c *compiler) variants(f *Flag, out *compiledFlag) {
 	}
 }
 
-// checkVariants notes the variants by key, and reports what the management API
-// would refuse (§1.5): it works, but hardly as it was meant.
+// checkVariants indexes the variants by key and reports variants that the management API
+// would reject (§1.5): they are evaluated, but probably not as intended.
 func (c *compiler) checkVariants(f *Flag) {
 	const place = ".filters.multivariate.variants"
 	total := 0.0
@@ -105,6 +107,8 @@ func (c *compiler) checkVariants(f *Flag) {
 	}
 }
 
+// condition compiles the settings of the condition at index j: rollout, variant and
+// aggregation. The caller adds the filters. Values that are ignored are reported.
 func (c *compiler) condition(f *Flag, j int) compiledCondition {
 	in := &f.Conditions[j]
 	cond := compiledCondition{share: 1, all: true, variant: noVariant}

@@ -2,14 +2,16 @@ package flags
 
 import "github.com/bunting-flags/bunting/flags/wire"
 
-// This file is the search for the condition that decides (§3.6), a step a function.
+// This file searches for the condition that decides a flag (§3.6), with one function for each
+// step.
 
-// conditions tries the conditions in their order. Of each: its group, its
-// requirements, the device, the rollout, the variant.
+// conditions tries the conditions in order. For each it checks the group, the requirements,
+// the device and the rollout, and then selects the variant. The first condition that passes
+// decides the flag.
 func (e *evaluation) conditions(f *compiledFlag, d *Decision) {
 	var s search
 	s.e, s.f = e, f
-	s.person.id, s.person.readable = e.distinct, true // nearly always
+	s.person.id, s.person.readable = e.distinct, true // the usual case
 	if f.bits&(bitDevice|bitContinuity) != 0 || e.subject.Stored != nil {
 		s.person = e.personIdentifier(f)
 	}
@@ -57,22 +59,22 @@ func (e *evaluation) conditions(f *compiledFlag, d *Decision) {
 	s.finishUnmatched(d)
 }
 
-// search is where the search stands: whom the flag is about, and what the conditions
-// up to here have found.
+// search is the state of the search in one flag: the identifier that is hashed, and the
+// outcome of the conditions tried so far.
 type search struct {
 	bucketing
 	outcome
 }
 
-// considerNoGroup is a condition about a group that the request does not name.
+// considerNoGroup handles a condition about a group that the request does not name.
 func (s *search) considerNoGroup(i int) {
 	s.skipped = true
 	s.e.trace.noGroup()
 	s.consider(NoGroupType, i, noteNone)
 }
 
-// fail is a condition that cannot be evaluated, unless an uncertain one before it
-// has decided.
+// fail handles a condition that cannot be evaluated. The flag fails, unless an earlier
+// condition may match for unknown facts: then the flag is undecided.
 func (s *search) fail(d *Decision) {
 	if s.candidate {
 		s.finishUndecided(d)
@@ -81,8 +83,8 @@ func (s *search) fail(d *Decision) {
 	d.Reason.Code = s.e.failure
 }
 
-// addUncertain notes what the requirements leave open. A failure is like no answer that
-// a later condition gives.
+// addUncertain records the unknown facts that the requirements depend on. A possible failure
+// clashes with every answer of a later condition.
 func (s *search) addUncertain(met verdict) {
 	if s.e.mayFail {
 		s.addCandidate(false, noVariant, s.e.missing)
@@ -93,7 +95,7 @@ func (s *search) addUncertain(met verdict) {
 	}
 }
 
-// considerUnmet is a condition whose requirements do not hold.
+// considerUnmet handles a condition with requirements that the subject does not meet.
 func (s *search) considerUnmet(i int) {
 	note := noteNone
 	if s.e.behavioural {
@@ -102,15 +104,15 @@ func (s *search) considerUnmet(i int) {
 	s.consider(NoConditionMatch, i, note)
 }
 
-// considerNoDevice is a condition that matches but for a bucket, which nobody has who
-// names no device (§2.5).
+// considerNoDevice handles a condition that matches but needs a bucket, while the flag is
+// bucketed by device and the request has no device id (§2.5).
 func (s *search) considerNoDevice(i int) {
 	s.e.trace.noBucket(OutOfRolloutBound, "bucketed by device, and the request names no device")
 	s.consider(OutOfRolloutBound, i, noteNone)
 }
 
-// isBucketCookieless reports whether a condition asks for the bucket of a visitor without
-// cookies, who has no id: the one that is sent is that of all of them.
+// isBucketCookieless reports whether a condition needs the bucket of a visitor without
+// cookies. Such a visitor has no id: all of them send the same placeholder.
 func (s *search) isBucketCookieless(cond *compiledCondition) bool {
 	if s.id != wire.CookielessID || cond.grouped {
 		return false
@@ -119,8 +121,9 @@ func (s *search) isBucketCookieless(cond *compiledCondition) bool {
 	return !inRollout && cond.share > 0 || inRollout && s.f.hasHashedVariant(cond)
 }
 
-// considerNoIdentity is a condition that such a visitor matches but for the bucket: the flag
-// fails there. It reports whether the condition is reached for certain.
+// considerNoIdentity handles a condition that such a visitor would match but for the bucket:
+// it fails the flag. It returns true if the condition is reached with certainty, which ends
+// the search.
 func (s *search) considerNoIdentity(met verdict, d *Decision) bool {
 	s.e.trace.noBucket(CookielessIdentity, "bucketed by an id, and a visitor without cookies has none")
 	if met != yes {
@@ -133,8 +136,8 @@ func (s *search) considerNoIdentity(met verdict, d *Decision) bool {
 	return true
 }
 
-// considerOutside is a condition with a rollout that the subject is not in. It reports whether
-// it is the last one that is tried (early exit).
+// considerOutside handles a condition if its rollout does not include the subject. It returns
+// true if no further condition is tried (early exit).
 func (s *search) considerOutside(i int, met verdict) bool {
 	s.consider(OutOfRolloutBound, i, noteNone)
 	if !s.f.has(bitEarlyExit) || met == yes {
@@ -144,8 +147,8 @@ func (s *search) considerOutside(i int, met verdict) bool {
 	return false
 }
 
-// considerMatch is a condition that matches, or does so for all that is known. It reports
-// whether the flag is decided.
+// considerMatch handles a condition that matches, or may match for unknown facts. It returns
+// true if the search is over, with d decided or undecided.
 func (s *search) considerMatch(i int, cond *compiledCondition, met, in verdict, d *Decision) bool {
 	variant, hasBucket := s.f.matchVariant(cond), true
 	if variant == hashedVariant {
@@ -173,7 +176,8 @@ func (s *search) considerMatch(i int, cond *compiledCondition, met, in verdict, 
 	return true
 }
 
-// enable answers with a variant and its payload, or with those of true.
+// enable turns the flag on in d, with a variant and its payload, or with the payload of
+// "true" if variant is negative.
 func (f *compiledFlag) enable(d *Decision, variant int32) {
 	d.Enabled, d.Payload = true, f.payload
 	if variant >= 0 {
@@ -195,22 +199,22 @@ func (s *search) finishUnmatched(d *Decision) {
 	s.openReason(d)
 }
 
-// finishUndecided is an answer that hangs on the first unknown fact.
+// finishUndecided marks the flag as undecided because of the first unknown fact.
 func (s *search) finishUndecided(d *Decision) {
 	s.e.missing = s.missing
 	s.e.setUndecided(d)
 }
 
-// openReason takes back a reason that hangs on an unknown fact. Where a store has
-// failed, the one that was found stays.
+// openReason removes a reason that depends on an unknown fact and names the fact instead. If
+// the fact is unknown because a store failed, the reason remains.
 func (s *search) openReason(d *Decision) {
 	if s.open != nil && s.e.subject.Partial {
 		d.Reason, d.ReasonOpen = Reason{Condition: NoCondition}, s.open
 	}
 }
 
-// matchNote says how a condition came to its answer: by a bucket, the same for
-// everybody, or (no note) by its requirements.
+// matchNote classifies a match: decided by a bucket, the same for everybody, or (no note)
+// decided by requirements.
 func (f *compiledFlag) matchNote(cond *compiledCondition, i int) reasonNote {
 	switch {
 	case !cond.all || f.hasHashedVariant(cond):
@@ -221,34 +225,39 @@ func (f *compiledFlag) matchNote(cond *compiledCondition, i int) reasonNote {
 	return noteNone
 }
 
-// outcome gathers what the conditions say. The best reason wins, of equals the
-// later (§3.8); candidates are answers of conditions that may or may not match.
+// outcome collects the results of the conditions. The reason with the highest score wins, of
+// equal ones the later (§3.8). A candidate is the answer of a condition that matches only for
+// some values of the unknown facts.
 type outcome struct {
-	reason    Reason
-	score     int8
-	skipped   bool // a group condition had no group
+	reason  Reason
+	score   int8
+	skipped bool // a group condition had no group
+	// candidate is set if there is a candidate; its answer is on and choice. clash is set if
+	// candidates differ: then no answer is certain.
 	candidate bool
 	clash     bool
 	on        bool
 	choice    int32
 	missing   *Undecided
-	open      *Undecided // what the reason hangs on, whatever the answer
+	open      *Undecided // the unknown fact that the reason depends on, whatever the answer
 }
 
-// addOpen notes an unknown fact that decides which condition it was.
+// addOpen records an unknown fact that the deciding condition depends on. The first one
+// counts.
 func (o *outcome) addOpen(missing *Undecided) {
 	if o.open == nil {
 		o.open = missing
 	}
 }
 
+// consider replaces the reason if code has at least the same score.
 func (o *outcome) consider(code ReasonCode, condition int, note reasonNote) {
 	if score := reasonText[code].score; score >= o.score {
 		o.reason, o.score = Reason{condition, code, note}, score
 	}
 }
 
-// addCandidate notes an answer that holds only if unknown facts are as they must be.
+// addCandidate records an answer that is right only for some values of the unknown facts.
 func (o *outcome) addCandidate(on bool, variant int32, missing *Undecided) {
 	if !o.candidate {
 		o.candidate, o.on, o.choice, o.missing = true, on, variant, missing
@@ -257,7 +266,7 @@ func (o *outcome) addCandidate(on bool, variant int32, missing *Undecided) {
 	}
 }
 
-// isSettled reports whether an answer holds whatever the unknown facts are.
+// isSettled reports whether an answer is right whatever the unknown facts are.
 func (o *outcome) isSettled(on bool, variant int32) bool {
 	return !o.candidate || !o.clash && o.on == on && o.choice == variant
 }

@@ -7,18 +7,19 @@ import (
 	"reflect"
 )
 
-// contentDepth bounds how deep contentOf looks: a value that leads back to itself
-// can stand in definitions built by hand.
+// contentDepth limits the depth of contentOf: definitions built by hand may contain a value
+// that refers to itself.
 const contentDepth = 1000
 
+// contentSeed seeds all content hashes of this process.
 var contentSeed = maphash.MakeSeed()
 
-// contentOf hashes all that definitions say, so that those of a source without
-// revisions can be compared with what they were, even where the source changes
-// what it handed out before. It is good within this process.
+// contentOf hashes definitions completely. It detects changes of a source without revisions,
+// even if the source modifies definitions that it has already returned. Hashes are only
+// comparable within this process.
 func contentOf(d *Definitions) uint64 { return contentOfAny(d) }
 
-// contentOfAny hashes what v points to.
+// contentOfAny hashes the value that v points to, by reflection.
 func contentOfAny(v any) uint64 {
 	h := contentHash{}
 	h.SetSeed(contentSeed)
@@ -39,6 +40,7 @@ func (h *contentHash) text(s string) {
 	_, _ = h.WriteString(s) // never fails
 }
 
+// value adds a value with its kind. Beyond contentDepth only the kind is added.
 func (h *contentHash) value(v reflect.Value, depth int) {
 	h.number(uint64(v.Kind()))
 	switch {
@@ -54,6 +56,8 @@ func (h *contentHash) value(v reflect.Value, depth int) {
 	}
 }
 
+// compound adds a value that consists of several parts. Lengths precede elements, so that
+// parts with other boundaries have another hash.
 func (h *contentHash) compound(v reflect.Value, depth int) {
 	switch v.Kind() {
 	case reflect.Bool:
@@ -76,7 +80,7 @@ func (h *contentHash) compound(v reflect.Value, depth int) {
 		for i := range v.Len() {
 			h.value(v.Index(i), depth)
 		}
-	case reflect.Map: // in no order
+	case reflect.Map: // the sum does not depend on the order of the entries
 		h.number(uint64(v.Len()))
 		sum := uint64(0)
 		for entries := v.MapRange(); entries.Next(); {

@@ -2,9 +2,10 @@ package flags
 
 import "github.com/bunting-flags/bunting/flags/wire"
 
-// This file is the order of decisions inside one flag (§3.3), top to bottom.
+// This file implements the order of decisions inside one flag (§3.3).
 
-// flag decides one flag.
+// flag evaluates the flag at index i and writes the result to d, which must be zero. It
+// records the result for the flags that depend on this one.
 func (e *evaluation) flag(i int32, d *Decision) {
 	f := &e.set.flags[i]
 	d.Key, d.ID, d.Version, d.HasExperiment, d.Kind = f.key(), f.id, f.version, f.has(bitExperiment), f.kind
@@ -20,7 +21,7 @@ func (e *evaluation) flag(i int32, d *Decision) {
 	e.trace.endFlag(d)
 }
 
-// remember keeps what flags that depend on this one see.
+// remember stores the result of a flag for the flags that depend on it.
 func (e *evaluation) remember(f *compiledFlag, s *flagState, d *Decision) {
 	s.epoch, s.variant, s.value = e.epoch, d.Variant, valueOff
 	switch {
@@ -33,6 +34,9 @@ func (e *evaluation) remember(f *compiledFlag, s *flagState, d *Decision) {
 	}
 }
 
+// decide evaluates f, in the order of §3.3: faults, missing dependencies, pins, continuity,
+// early access, the holdout, and then the conditions. Plain flags take a shortcut with the
+// same result.
 func (e *evaluation) decide(f *compiledFlag, d *Decision) {
 	d.Reason.Condition = NoCondition
 	switch {
@@ -47,7 +51,7 @@ func (e *evaluation) decide(f *compiledFlag, d *Decision) {
 		d.Reason.Code = MissingDependency
 	case f.has(bitPinned) && e.decidePin(f, d):
 	case f.has(bitContinuity) && e.subject.Stored != nil && e.subject.Stored.OverridesFailure != NoReason:
-		d.Reason.Code = HashKeyOverrideError // each of them, whatever its rollout (§8.6)
+		d.Reason.Code = HashKeyOverrideError // for every such flag, whatever its rollout (§8.6)
 	case f.has(bitPlain) && e.plain && e.trace == nil:
 		if a, ok := f.decidePlain(e.subject, &e.sha1, e); ok {
 			a.write(f, e.subject, &e.sha1, d)
@@ -63,7 +67,8 @@ func (e *evaluation) decide(f *compiledFlag, d *Decision) {
 	}
 }
 
-// decideEnrollment is early access (§3.4): the property decides when it is there.
+// decideEnrollment evaluates early access (§3.4). It returns false if the enrollment property
+// is missing; otherwise the property decides the flag.
 func (e *evaluation) decideEnrollment(f *compiledFlag, d *Decision) bool {
 	if f.enrollment < 0 {
 		return false
@@ -80,17 +85,19 @@ func (e *evaluation) decideEnrollment(f *compiledFlag, d *Decision) bool {
 	}
 	d.Enabled = fact.value == true || fact.value == "true"
 	d.Reason = Reason{Code: SuperConditionValue, Condition: 0}
-	d.Payload = f.payload // also when not enabled
+	d.Payload = f.payload // even if not enabled
 	return true
 }
 
-// isHoldoutCookieless reports whether the holdout asks for the bucket of a visitor without an id.
+// isHoldoutCookieless reports whether the holdout needs the bucket of a visitor without
+// cookies, who has no id of their own.
 func (e *evaluation) isHoldoutCookieless(f *compiledFlag) bool {
 	h := f.holdout
 	return h != nil && !h.everyone && h.share > 0 && !f.has(bitGrouped) && e.holdoutIdentifier(f) == wire.CookielessID
 }
 
-// decideHoldout is the holdout (§3.5).
+// decideHoldout evaluates the holdout (§3.5). It returns true if the subject is in the
+// holdout, which decides the flag.
 func (e *evaluation) decideHoldout(f *compiledFlag, d *Decision) bool {
 	h := f.holdout
 	if h == nil || !h.everyone && h.share <= 0 {
@@ -106,7 +113,8 @@ func (e *evaluation) decideHoldout(f *compiledFlag, d *Decision) bool {
 	return true
 }
 
-// bucketForHoldout is the bucket of the flag's subject for holdouts, which all share.
+// bucketForHoldout returns the bucket of the flag's subject for holdouts. All holdouts share
+// it, so it is cached for the last identifier.
 func (e *evaluation) bucketForHoldout(f *compiledFlag) float64 {
 	id := e.holdoutIdentifier(f)
 	if !e.holdoutKnown || e.holdoutID != id {
@@ -115,9 +123,8 @@ func (e *evaluation) bucketForHoldout(f *compiledFlag) float64 {
 	return e.holdoutBucket
 }
 
-// setUndecided answers a flag that hangs on an unknown fact: as not decided for a
-// partial subject or a value without a form in JSON, as failed when a store could
-// not be read.
+// setUndecided writes a result that depends on an unknown fact to d: undecided if the subject
+// is partial or a value has no form in JSON, failed if a store could not be read.
 func (e *evaluation) setUndecided(d *Decision) {
 	*d = Decision{Key: d.Key, ID: d.ID, Version: d.Version, HasExperiment: d.HasExperiment, Kind: d.Kind, Reason: Reason{Condition: NoCondition}}
 	if stored := e.subject.Stored; !e.subject.Partial && stored != nil && stored.Failure != NoReason && (e.missing == nil || e.missing.Problem == "") {

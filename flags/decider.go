@@ -10,41 +10,43 @@ import (
 	"github.com/bunting-flags/bunting/flags/wire"
 )
 
-// DeciderConfig says what a Decider stands on. Only Source is required.
+// DeciderConfig configures a [Decider]. Only Source is required.
 type DeciderConfig struct {
 	Source Source
-	// LastGood is asked for projects of which nothing is known while Source cannot
-	// be asked; as soon as that can be, what it says counts. Nil: nobody is asked.
+	// LastGood provides the definitions of a project if Source fails and there are no earlier
+	// definitions in memory. As soon as Source recovers, its definitions replace them. If
+	// nil, such a project is unavailable.
 	LastGood Source
-	// People: nil means that nothing is stored.
+	// People returns stored properties and cohorts. If nil, there are no stored properties.
 	People People
-	// Continuity: nil means that identifiers are not kept over identify.
+	// Continuity stores identifiers across identify. If nil, they are not stored.
 	Continuity Continuity
-	// Locator: nil means that addresses are not located.
+	// Locator locates IP addresses. If nil, addresses are not located.
 	Locator Locator
-	// Members: nil means that payloads do not carry the members of static cohorts.
+	// Members returns the members of static cohorts. If nil, payloads do not include them.
 	Members Members
-	// Usage: nil counts in memory, from zero at every start.
+	// Usage counts requests. If nil, they are counted in memory and the count starts at zero.
 	Usage Usage
-	// Lot is how many requests are claimed from Usage at a time, 100 when
-	// zero or negative.
+	// Lot is the number of requests that are claimed from Usage at a time. The default, for
+	// zero and negative values, is 100.
 	Lot int64
-	// Now is the clock, time.Now when nil.
+	// Now returns the current time. The default is time.Now.
 	Now func() time.Time
 }
 
-// Decider answers requests: it finds the project, asks the ports for what the
-// flags need, and evaluates. It is safe for any number of goroutines. Nil, and one that
-// [NewDecider] has not made, answer ErrNotReady, which is ErrUnavailable too.
+// Decider answers flag requests: it finds the project, reads the facts that its flags need
+// from the ports, and evaluates the flags. It is safe for concurrent use. The methods of a
+// nil Decider, and of one that [NewDecider] did not make, return ErrNotReady, which also is
+// ErrUnavailable.
 type Decider struct {
 	config   DeciderConfig
 	registry *registry
 	quota    *quota
-	members  *memberRegistry // nil without Members
+	members  *memberRegistry // nil if the configuration has no Members
 	stats    counters
 }
 
-// NewDecider makes a Decider. It fails without a Source.
+// NewDecider returns a Decider. It returns an error if c has no Source.
 func NewDecider(c DeciderConfig) (*Decider, error) {
 	if c.Source == nil {
 		return nil, errors.New("flags: a Decider needs a Source")
@@ -60,49 +62,52 @@ func NewDecider(c DeciderConfig) (*Decider, error) {
 	return d, nil
 }
 
-// Request is one question. It is only read.
+// Request is a request for flags. The Decider does not modify it.
 type Request struct {
-	// APIKey is the project's public key.
+	// APIKey is the public key of the project.
 	APIKey string
-	// Subject is whom it is about, as the request says; Stored and Located are
-	// filled in by the Decider.
+	// Subject is the subject as the request describes it. The Decider fills in Stored and
+	// Located in a copy.
 	Subject Subject
-	// NoDistinctID: the request names nobody, which is ErrNoDistinctID unless
+	// NoDistinctID means that the request has no distinct id, which is ErrNoDistinctID unless
 	// DisableFlags is set. (An empty distinct id is a distinct id.)
 	NoDistinctID bool
-	// IP is the address to locate, the zero value for none. IPFromHeader says
-	// that a header names it, so that it wins over stored properties.
+	// IP is the address to locate; the zero value means none. IPFromHeader means that a
+	// header contained the address, so that its location has precedence over stored
+	// properties.
 	IP           netip.Addr
 	IPFromHeader bool
-	// GeoIPDisable: the address is not located.
+	// GeoIPDisable turns off the location of the address.
 	GeoIPDisable bool
-	// DisableFlags asks for no flags: nothing is evaluated and nothing counted.
+	// DisableFlags turns off evaluation: no flag is evaluated and no request is counted.
 	DisableFlags bool
-	// Selection says which flags are to be answered. Without its Runtime, flags
-	// that are for servers or for clients only are left out.
+	// Selection selects the flags to evaluate. If its Runtime is empty, flags restricted to
+	// servers or to clients are left out.
 	Selection Selection
-	// At is a time that Explain decides for, with what is stored now; zero: now.
+	// At is the time that Explain evaluates for, with the properties stored now. If zero, it
+	// is the current time.
 	At time.Time
-	// Set is what Explain decides with; nil: the project's flags.
+	// Set replaces the project's flags in Explain. If nil, the project's flags are used.
 	Set *Set
 }
 
-// Answer is what a request gets. The zero value is ready; using one again saves
-// allocations, but not for two requests at once.
+// Answer is the response to a [Request]. The zero value is ready to use. Reusing an Answer
+// saves allocations; it must not be used by two requests at the same time.
 type Answer struct {
 	Decisions Decisions
 	Project   Project
-	// Set is the project's flags, nil after an error of the look-up.
+	// Set contains the project's flags. It is nil if the project could not be looked up.
 	Set *Set
-	// QuotaLimited: nothing was evaluated, the organization's month is spent or
-	// the resource is paused.
+	// QuotaLimited means that no flag was evaluated, because the organization's monthly quota
+	// is used up or the resource is paused.
 	QuotaLimited bool
 	// At is the time of the evaluation.
 	At time.Time
 }
 
-// Decide answers a request. Its errors are ErrUnknownKey, ErrNoDistinctID and
-// ErrUnavailable; everything else that goes wrong fails single flags.
+// Decide evaluates the flags of a request and writes the response to out. Its errors are
+// ErrUnknownKey, ErrNoDistinctID and ErrUnavailable; all other problems fail single flags
+// only.
 func (d *Decider) Decide(ctx context.Context, r *Request, out *Answer) error {
 	ctx = wire.Context(ctx)
 	r, out = orEmptyRequest(r, out)
@@ -122,7 +127,7 @@ func (d *Decider) Decide(ctx context.Context, r *Request, out *Answer) error {
 	return nil
 }
 
-// orEmptyRequest stands in for what a caller left out: a request for nothing, memory of its own.
+// orEmptyRequest replaces a nil request by an empty one and a nil answer by a new one.
 func orEmptyRequest(r *Request, out *Answer) (*Request, *Answer) {
 	if r == nil {
 		r = new(Request)
@@ -133,13 +138,13 @@ func orEmptyRequest(r *Request, out *Answer) (*Request, *Answer) {
 	return r, out
 }
 
-// get finds a project and its flags. They may be the last ones while others read the
-// new ones.
+// get looks up a project and its flags. The flags may be the previous ones while another
+// goroutine reads new ones.
 func (d *Decider) get(ctx context.Context, apiKey string, now time.Time) (*liveProject, error) {
 	return d.find(ctx, apiKey, now, false)
 }
 
-// find is get that waits, with newest, for changes that were announced before.
+// find is get that, if newest is true, waits for changes that were announced before the call.
 func (d *Decider) find(ctx context.Context, apiKey string, now time.Time, newest bool) (*liveProject, error) {
 	if d == nil || d.registry == nil {
 		return nil, fmt.Errorf("%w: %w", ErrUnavailable, ErrNotReady)
@@ -147,8 +152,8 @@ func (d *Decider) find(ctx context.Context, apiKey string, now time.Time, newest
 	return d.registry.get(ctx, apiKey, now, newest)
 }
 
-// Preview is Decide for those who look after flags: it counts nothing, and neither
-// quota nor DisableFlags stops it. Its errors are ErrUnknownKey and ErrUnavailable.
+// Preview is like Decide, for administration: it does not count requests and ignores quota,
+// NoDistinctID and DisableFlags. Its errors are ErrUnknownKey and ErrUnavailable.
 func (d *Decider) Preview(ctx context.Context, r *Request, out *Answer) error {
 	ctx = wire.Context(ctx)
 	r, out = orEmptyRequest(r, out)
@@ -160,13 +165,13 @@ func (d *Decider) Preview(ctx context.Context, r *Request, out *Answer) error {
 	out.Project, out.Set, out.At, out.QuotaLimited = l.project, l.set, now, false
 	sub := r.Subject
 	var stored Stored
-	_ = d.facts(ctx, l, r, &sub, &stored) // a failure shows in the decisions
+	_ = d.facts(ctx, l, r, &sub, &stored) // failures are visible in the decisions
 	l.set.Select(&sub, now, &r.Selection, &out.Decisions)
 	return nil
 }
 
-// Explain answers for one flag and tells why. It counts nothing, and neither
-// quota nor DisableFlags stops it. Its errors are ErrUnknownKey and
+// Explain evaluates one flag and returns a trace of the reasons. It does not count requests
+// and ignores quota, NoDistinctID and DisableFlags. Its errors are ErrUnknownKey and
 // ErrUnavailable.
 func (d *Decider) Explain(ctx context.Context, r *Request, key string) (*Trace, error) {
 	ctx = wire.Context(ctx)
@@ -181,7 +186,7 @@ func (d *Decider) Explain(ctx context.Context, r *Request, key string) (*Trace, 
 	}
 	sub := r.Subject
 	var stored Stored
-	_ = d.facts(ctx, l, r, &sub, &stored) // a failure shows in the trace
+	_ = d.facts(ctx, l, r, &sub, &stored) // failures are visible in the trace
 	at := r.At
 	if at.IsZero() {
 		at = now
@@ -189,18 +194,18 @@ func (d *Decider) Explain(ctx context.Context, r *Request, key string) (*Trace, 
 	return l.set.Explain(key, &sub, at, r.Selection), nil
 }
 
-// Renew makes the next request read a project's definitions again if they have
-// changed, without waiting until it is looked at anyway, a second after the last
-// time. While it does, decisions stand on what was known; payloads wait for what is
-// new. 0 is all projects.
+// Renew makes the next request check a project's definitions for changes at once. Otherwise
+// they are checked one second after the last check. During the check, decisions use the
+// previous definitions, while payloads wait for the new ones. The project id 0 means all
+// projects.
 func (d *Decider) Renew(projectID int64) {
 	if d != nil && d.registry != nil {
 		d.registry.expire(projectID)
 	}
 }
 
-// prepare finds the project and checks everything that comes before an
-// evaluation, in the order of §9.10.
+// prepare looks up the project and does all checks that precede an evaluation, in the order
+// of §9.10.
 func (d *Decider) prepare(ctx context.Context, r *Request, out *Answer, now time.Time) (*liveProject, error) {
 	out.Decisions.List, out.Decisions.Errors = out.Decisions.List[:0], false
 	out.QuotaLimited, out.At, out.Set = false, now, nil
@@ -217,7 +222,7 @@ func (d *Decider) prepare(ctx context.Context, r *Request, out *Answer, now time
 	}
 	limited := l.project.paused("feature_flags")
 	if limit := l.project.FlagLimit; limit != nil && !limited {
-		cost := int64(0) // free where no billable flag is asked for (§10.1)
+		cost := int64(0) // free if no billable flag is selected (§10.1)
 		if l.set.hasBillable(&r.Selection) {
 			cost = 1
 		}
@@ -230,8 +235,9 @@ func (d *Decider) prepare(ctx context.Context, r *Request, out *Answer, now time
 	return l, nil
 }
 
-// facts asks the ports for what the flags need and the request does not say. An
-// error is also noted in stored, where it fails the flags that it concerns.
+// facts reads the facts that the flags need and the request does not contain from the ports,
+// into sub and stored. It returns the errors of the ports, and also records them in stored,
+// where they fail the flags concerned.
 func (d *Decider) facts(ctx context.Context, l *liveProject, r *Request, sub *Subject, stored *Stored) error {
 	needs := l.set.Needs()
 	if needs.Located && !r.GeoIPDisable && d.config.Locator != nil && r.IP.IsValid() {
@@ -264,6 +270,7 @@ func (d *Decider) facts(ctx context.Context, l *liveProject, r *Request, sub *Su
 	return failed
 }
 
+// failureOf returns the reason code for an error of a store.
 func failureOf(err error) ReasonCode {
 	if errors.Is(err, context.DeadlineExceeded) {
 		return StatementTimeout
@@ -271,7 +278,8 @@ func failureOf(err error) ReasonCode {
 	return DatabaseError
 }
 
-// neededGroups are the request's groups whose stored properties matter.
+// neededGroups returns the groups of the request, by type, for which the flags need stored
+// properties.
 func neededGroups(needs *Needs, sub *Subject) map[string]string {
 	var groups map[string]string
 	for _, groupType := range needs.GroupTypes {
@@ -285,7 +293,7 @@ func neededGroups(needs *Needs, sub *Subject) map[string]string {
 	return groups
 }
 
-// Now is the Decider's clock.
+// Now returns the current time by the Decider's clock.
 func (d *Decider) Now() time.Time {
 	if d == nil || d.config.Now == nil {
 		return time.Now()
@@ -293,8 +301,8 @@ func (d *Decider) Now() time.Time {
 	return d.config.Now()
 }
 
-// Project finds a project and its compiled flags without deciding anything. Its
-// errors are ErrUnknownKey and ErrUnavailable.
+// Project returns a project and its compiled flags without an evaluation. Its errors are
+// ErrUnknownKey and ErrUnavailable.
 func (d *Decider) Project(ctx context.Context, apiKey string) (Project, *Set, error) {
 	l, err := d.get(wire.Context(ctx), apiKey, d.Now())
 	if err != nil {
@@ -303,10 +311,10 @@ func (d *Decider) Project(ctx context.Context, apiKey string) (Project, *Set, er
 	return l.project, l.set, nil
 }
 
-// Payload returns the definitions of a project as SDKs that evaluate locally
-// read them (§1.8), and a version that changes when they do. It is made once a
-// revision, is shared and must not be changed. Errors are ErrUnknownKey,
-// ErrUnavailable and those of [Definitions.Payload].
+// Payload returns the definitions of a project in the format for SDKs that evaluate locally
+// (§1.8), and a version that changes with them. The payload is cached for each revision, is
+// shared and must not be modified. Its errors are ErrUnknownKey, ErrUnavailable and the
+// errors of [Definitions.Payload].
 func (d *Decider) Payload(ctx context.Context, apiKey string) (payload []byte, version string, err error) {
 	l, err := d.find(wire.Context(ctx), apiKey, d.Now(), true)
 	if err != nil {
@@ -319,10 +327,10 @@ func (d *Decider) Payload(ctx context.Context, apiKey string) (payload []byte, v
 	return served.body, served.version, nil
 }
 
-// MembersPayload is Payload with the members of static cohorts, as
-// static_cohort_members: the distinct ids by cohort, of every cohort that fits
-// (decision 5). They are read at most once a second and project, and again when
-// the definitions have changed. Without Members it is Payload.
+// MembersPayload is like Payload, with the members of static cohorts added as
+// static_cohort_members: the distinct ids by cohort, for every cohort that fits (decision 5).
+// The members are read at most every second for each project, and when the definitions have
+// changed. Without [DeciderConfig].Members it is Payload.
 func (d *Decider) MembersPayload(ctx context.Context, apiKey string) (payload []byte, version string, err error) {
 	ctx, now := wire.Context(ctx), d.Now()
 	l, err := d.find(ctx, apiKey, now, true)
@@ -339,8 +347,8 @@ func (d *Decider) MembersPayload(ctx context.Context, apiKey string) (payload []
 	return served.body, served.version, nil
 }
 
-// CountPayload counts a download of definitions as ten requests; false when the
-// quota does not allow it (§10.1).
+// CountPayload counts a download of definitions as ten requests. It returns false if the
+// quota does not allow the download (§10.1).
 func (d *Decider) CountPayload(ctx context.Context, p *Project) bool {
 	if d == nil || p == nil || p.paused("feature_flags") {
 		return false
@@ -348,16 +356,16 @@ func (d *Decider) CountPayload(ctx context.Context, p *Project) bool {
 	return p.FlagLimit == nil || d.quota.consume(wire.Context(ctx), p.OrganizationID, *p.FlagLimit, d.config.Now(), DefinitionsCost)
 }
 
-// ReservePayloads claims what n downloads will count in one go, so that
-// CountPayload does not ask Usage for each few of them.
+// ReservePayloads claims the cost of n downloads from Usage in one call, so that CountPayload
+// does not call Usage for each few of them.
 func (d *Decider) ReservePayloads(ctx context.Context, p *Project, n int) {
 	if d != nil && p != nil && p.FlagLimit != nil && !p.paused("feature_flags") {
 		d.quota.reserve(wire.Context(ctx), p.OrganizationID, *p.FlagLimit, d.config.Now(), int64(n)*DefinitionsCost)
 	}
 }
 
-// RemoteConfig returns a remote configuration flag's value, by key or id. False
-// when there is no such flag or it is not one (§1.8). Errors are ErrUnknownKey and
+// RemoteConfig returns the value of a remote configuration flag, by key or id. ok is false if
+// there is no such flag or it is of another kind (§1.8). Its errors are ErrUnknownKey and
 // ErrUnavailable.
 func (d *Decider) RemoteConfig(ctx context.Context, apiKey, flag string) (value []byte, ok bool, err error) {
 	l, err := d.get(wire.Context(ctx), apiKey, d.Now())

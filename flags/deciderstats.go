@@ -6,25 +6,26 @@ import (
 	"github.com/bunting-flags/bunting/flags/internal/rustregexp"
 )
 
-// Stats are totals since the start.
+// Stats are counts since the start of the [Decider].
 type Stats struct {
-	// Requests were evaluated, Decisions is the number of their flags.
+	// Requests is the number of evaluated requests, Decisions the number of flags in them.
 	Requests, Decisions uint64
-	// QuotaLimited requests were answered without evaluation.
+	// QuotaLimited is the number of requests that were not evaluated because of the quota.
 	QuotaLimited uint64
-	// Compilations counts compiled sets.
+	// Compilations is the number of compiled sets.
 	Compilations uint64
-	// SourceErrors and StoreErrors count ports that could not answer.
+	// SourceErrors and StoreErrors are the numbers of failed calls of the ports.
 	SourceErrors, StoreErrors uint64
-	// PatternTimeouts counts searches for regular expressions that ran into their
-	// limits of time or text, in this process.
+	// PatternTimeouts is the number of searches for regular expressions, in the whole
+	// process, that exceeded their limit of time or text.
 	PatternTimeouts uint64
-	// Confirmed is when the source last answered what the definitions are, by the clock of
-	// the Decider. It is asked when flags are, at most once a second for each project.
+	// Confirmed is when the source last confirmed or provided definitions, by the clock of
+	// the Decider. The source is called on requests for flags, at most every second for each
+	// project.
 	Confirmed time.Time
 }
 
-// Stats returns the totals.
+// Stats returns the current counts. For a nil Decider they are zero.
 func (d *Decider) Stats() Stats {
 	if d == nil {
 		return Stats{}

@@ -8,37 +8,39 @@ import (
 	"github.com/bunting-flags/bunting/flags/wire"
 )
 
-// Decision is the answer for one flag. Methods of a nil Decision, as of a flag that was
-// not answered, are those of one that is off.
+// Decision is the result of one flag. The methods of a nil Decision, such as that of a flag
+// that was not evaluated, return the values of a flag that is off.
 type Decision struct {
 	Key     string
 	Enabled bool
 	// HasExperiment is passed on to clients (§10.3).
 	HasExperiment bool
-	// Kind says what kind of value the flag is made for.
+	// Kind is the kind of value that the flag has.
 	Kind Kind
-	// Variant is empty for a boolean answer. A variant implies Enabled.
+	// Variant is the key of the variant, empty for a boolean result. If it is set, Enabled is
+	// true.
 	Variant string
-	// Payload is the JSON value stored for the answer, nil if there is none. It
-	// is shared: callers must not change it.
+	// Payload is the JSON value that the definitions have for this result, nil if there is
+	// none. It is shared: callers must not modify it.
 	Payload json.RawMessage
 	Reason  Reason
 	ID      int64
 	Version int64
-	// Undecided is not nil when the answer could change with a fact that is not known
-	// of a partial subject, or that has a value without a form in JSON. Enabled and
-	// Variant mean nothing then.
+	// Undecided is not nil if the result could change with a fact that is unknown for a
+	// partial subject, or with a value that has no form in JSON. Enabled and Variant are then
+	// meaningless.
 	Undecided *Undecided
-	// ReasonOpen is not nil when the subject is partial and the answer is certain, but
-	// not its reason: which condition it comes from could change with this fact. Reason
-	// is empty then.
+	// ReasonOpen is not nil if the subject is partial and the result is certain, but its
+	// reason is not: the deciding condition could change with this fact. Reason is then
+	// empty.
 	ReasonOpen *Undecided
 }
 
-// Failed reports an answer that could not be computed. Failed flags are off.
+// Failed reports whether the flag could not be evaluated. Failed flags are off.
 func (d *Decision) Failed() bool { return d != nil && d.Reason.Code >= firstFailure }
 
-// Value is the answer as PostHog's SDKs show it: false, true or the variant.
+// Value returns the result as PostHog's SDKs represent it: false, true or the key of the
+// variant.
 func (d *Decision) Value() any {
 	if d == nil {
 		return false
@@ -49,26 +51,27 @@ func (d *Decision) Value() any {
 	return d.Enabled
 }
 
-// Undecided names the first unknown fact that an answer could change with. It is
-// shared and must not be changed.
+// Undecided names the first unknown fact that a result depends on. It is shared and must not
+// be modified.
 type Undecided struct {
-	// Fact is what kind of fact it is: "person property", "group property",
-	// "person metadata", "cohort", "flag", "experience continuity", "pinned value".
+	// Fact is the kind of fact: "person property", "group property", "person metadata",
+	// "cohort", "flag", "experience continuity" or "pinned value".
 	Fact string `json:"fact"`
-	// Name is the property's key, the id of the cohort or of the pinned
-	// value, or the flag's key.
+	// Name is the property's key, the id of the cohort or of the pinned value, or the flag's
+	// key.
 	Name string `json:"name"`
-	// Problem says of a property that was given why its value has no form in JSON; then
-	// the Undecided is [ErrNoJSONForm]. Empty: nobody gave the fact.
+	// Problem describes why the value of a property has no form in JSON; the Undecided is
+	// then [ErrNoJSONForm]. It is empty if the fact was not supplied.
 	Problem string `json:"problem,omitempty"`
 }
 
-// Error makes an Undecided usable as an error.
+// Error describes the unknown fact, so that an Undecided can be used as an error.
 func (u *Undecided) Error() string { return "not decided: " + u.describe() }
 
-// Is makes errors.Is find ErrNoJSONForm.
+// Is reports whether target is [ErrNoJSONForm] and the value has no form in JSON.
 func (u *Undecided) Is(target error) bool { return target == ErrNoJSONForm && u.Problem != "" }
 
+// describe returns the fact and its name, with the problem if there is one.
 func (u *Undecided) describe() string {
 	if u.Problem != "" {
 		return u.Fact + " " + quote(u.Name) + " has a value without a form in JSON: " + wire.Shorten(u.Problem, 200)
@@ -76,17 +79,18 @@ func (u *Undecided) describe() string {
 	return "unknown " + u.Fact + " " + quote(u.Name)
 }
 
-// Reason is why a flag was answered as it was (§3.8, §3.9).
+// Reason describes why a flag has its result (§3.8, §3.9).
 type Reason struct {
-	// Condition is the index of the condition that decided, -1 for none.
+	// Condition is the index of the condition that decided, or [NoCondition].
 	Condition int
 	Code      ReasonCode
 	note      reasonNote
 }
 
-// NoCondition is the Condition of a reason that no condition gave.
+// NoCondition is the Condition of a reason that is not about a condition.
 const NoCondition = -1
 
+// reasonNote refines a reason: another description, or how a condition matched.
 type reasonNote uint8
 
 const (
@@ -94,13 +98,13 @@ const (
 	noteGroupsNotEvaluated
 	noteBehavioural
 	noteSplit  // of a match: a bucket decided, about the rollout or the variant
-	noteStatic // of a match: the answer is the same for everybody
+	noteStatic // of a match: the result is the same for everybody
 )
 
 // ReasonCode is the machine-readable part of a Reason.
 type ReasonCode uint8
 
-// The reason codes of §3.9. Codes from FlagDataParsingError on are failures.
+// The reason codes of §3.9. FlagDataParsingError and all codes after it are failures.
 const (
 	NoReason ReasonCode = iota
 	ConditionMatch
@@ -127,9 +131,9 @@ const (
 
 const firstFailure = FlagDataParsingError
 
-// reasonText gives each code its name on the wire, its description and its
-// score: of several conditions that did not match, the highest score is
-// reported, on a tie the later condition (§3.8).
+// reasonText maps each code to its name on the wire, its description and its score. Of
+// several conditions that did not match, the one with the highest score is reported, of equal
+// ones the later (§3.8).
 var reasonText = [...]struct {
 	code, description string
 	score             int8
@@ -156,12 +160,13 @@ var reasonText = [...]struct {
 	CookielessIdentity:        {"cookieless_identity", "The flag needs an id, and a visitor without cookies has none", 0},
 }
 
+// reasonNotes are the descriptions that replace that of NoConditionMatch.
 var reasonNotes = [...]string{
 	noteGroupsNotEvaluated: "No matching condition set (group conditions were not evaluated because no group type was provided)",
 	noteBehavioural:        "This condition targets a behavioral or realtime cohort. Its membership is not fully evaluated here, so this result can differ from the cohort's member list.",
 }
 
-// String is the code on the wire.
+// String returns the code on the wire, and "" for an unknown value.
 func (c ReasonCode) String() string {
 	if int(c) < len(reasonText) {
 		return reasonText[c].code
@@ -169,10 +174,10 @@ func (c ReasonCode) String() string {
 	return ""
 }
 
-// MarshalText writes the code on the wire.
+// MarshalText returns the code on the wire.
 func (c ReasonCode) MarshalText() ([]byte, error) { return []byte(c.String()), nil }
 
-// UnmarshalText reads a code; an unknown one becomes NoReason.
+// UnmarshalText reads a code on the wire. An unknown one becomes NoReason.
 func (c *ReasonCode) UnmarshalText(text []byte) error {
 	*c = NoReason
 	for i := range reasonText {
@@ -183,11 +188,11 @@ func (c *ReasonCode) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// Description is the text that goes with the code (§3.9).
+// Description returns the description of the reason (§3.9).
 func (r Reason) Description() string { return string(r.AppendDescription(nil)) }
 
-// AppendDescription appends the description to dst, without allocation when it
-// fits.
+// AppendDescription appends the description to dst. It does not allocate if dst has the
+// capacity.
 func (r Reason) AppendDescription(dst []byte) []byte {
 	if r.note != noteNone && r.Code == NoConditionMatch {
 		return append(dst, reasonNotes[r.note]...)
@@ -201,26 +206,27 @@ func (r Reason) AppendDescription(dst []byte) []byte {
 	return dst
 }
 
-// Kind is the kind of value that a flag is made for. OFREP asks without saying what
-// type it wants, so the flag has to say.
+// Kind is the kind of value that a flag has. OFREP requests do not name the type that they
+// expect, so that the type is a property of the flag.
 type Kind uint8
 
 const (
 	// BooleanKind flags are on or off.
 	BooleanKind Kind = iota
-	// VariantKind flags have variants: their value is the key of one, and none while
-	// they are off or matched without a variant.
+	// VariantKind flags have variants. Their value is the key of one, and they have no value
+	// while they are off or matched without a variant.
 	VariantKind
-	// ConfigKind flags are remote configuration (is_remote_configuration, §1.1): their
-	// value is their payload, and none while they are off or have no payload.
+	// ConfigKind flags are remote configuration (is_remote_configuration, §1.1). Their value
+	// is their payload, and they have no value while they are off or have no payload.
 	ConfigKind
 )
 
-// survey flags are not billed and can be asked for apart (§9.2, §10.1).
+// surveyPrefix starts the keys of flags that belong to surveys. They are not billed and can
+// be selected separately (§9.2, §10.1).
 const surveyPrefix = "survey-targeting-"
 
-// isBillable reports whether a flag is counted: those that surveys and product tours
-// create are free (§10.1).
+// isBillable reports whether requests for a flag are counted. Flags that surveys and product
+// tours create are free (§10.1).
 func isBillable(key string) bool {
 	return !strings.HasPrefix(key, surveyPrefix) && !strings.HasPrefix(key, "product-tour-targeting-")
 }

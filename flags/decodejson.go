@@ -9,11 +9,12 @@ import (
 	"strings"
 )
 
-// bom is what some editors write first.
+// bom is the byte order mark that some editors write at the start of a file.
 var bom = []byte("\ufeff")
 
-// DecodeJSON reads one JSON document as definitions are read: numbers stay
-// json.Number, and an error is a *[DefinitionError] whose Path is line and column.
+// DecodeJSON decodes one JSON document in the way that definitions are read: numbers become
+// json.Number, and text after the document is an error. Syntax errors are a
+// *[DefinitionError] whose Path is the line and column.
 func DecodeJSON(data []byte) (any, error) {
 	data = bytes.TrimPrefix(data, bom)
 	dec := json.NewDecoder(bytes.NewReader(data))
@@ -39,6 +40,7 @@ func DecodeJSON(data []byte) (any, error) {
 	return nil, err
 }
 
+// position returns the line and column of a byte offset, both counted from 1.
 func position(data []byte, offset int64) string {
 	offset = min(offset, int64(len(data)))
 	before := data[:offset]

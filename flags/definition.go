@@ -9,41 +9,41 @@ import (
 	"time"
 )
 
-// Definitions is everything that decides the flags of one project: what
-// [ParseDefinitions] reads and [Compile] takes. It is plain data and may be
-// built by hand.
+// Definitions are the flags of one project with everything that their values depend on. They
+// are the result of [ParseDefinitions] and the input of [Compile]. They are plain data and
+// may also be built by hand.
 type Definitions struct {
 	Flags   []Flag
 	Cohorts map[int64]Cohort
-	// GroupTypes names the group types by index ("company", "project"): 0 to 4 in
+	// GroupTypes maps the index of a group type to its name ("company", "project"): 0 to 4 in
 	// PostHog, up to 255 here.
 	GroupTypes map[int]string
-	// Timezone is the IANA name of the zone in which dates without an offset
-	// and relative dates are read (§4.7). Empty means UTC.
+	// Timezone is the IANA name of the zone of dates without an offset and of relative dates
+	// (§4.7). If empty, it is UTC.
 	Timezone string
-	// BucketingHash is the default of flags that name none. Empty, or any other
-	// word than the two, means SHA-1.
+	// BucketingHash is the hash of flags that do not name one. If it is neither of the two
+	// hashes, it is SHA-1.
 	BucketingHash Hash
 	// PropertyMatchingVersion is 1 (the default, also 0) or 2 (§4.6).
 	PropertyMatchingVersion int
 	// MinimalFlagCalledEvents is passed on to clients (§10.3).
 	MinimalFlagCalledEvents bool
-	// StaticCohorts lists the ids of static cohorts that exist but whose members
-	// are not part of these definitions. Nil means that nothing is known of them.
+	// StaticCohorts lists the ids of static cohorts that exist but have their members in a
+	// store. If nil, it is unknown which exist.
 	StaticCohorts []int64
-	// Withheld lists flags that exist but are not among these definitions: the server
-	// decides them (§1.8). Nil: not known, so that any other flag may exist for a
-	// partial subject.
+	// Withheld lists flags that exist but are not part of these definitions, because the
+	// server evaluates them (§1.8). If nil, it is unknown which exist, so that for a partial
+	// subject any other flag may exist.
 	Withheld []FlagName
-	// Revision grows with every change where a store keeps it. Zero: unknown.
+	// Revision is increased by a store with every change. Zero means unknown.
 	Revision int64
 
 	// faults are the flags and cohorts that could not be read at all.
 	faults []*DefinitionError
 }
 
-// Hash names a bucketing hash (§2; design decision: SHA-1 is what PostHog's
-// SDKs compute, murmur3 is the faster choice for those who own both ends).
+// Hash names a bucketing hash (§2). Design decision: SHA-1 is the hash of PostHog's SDKs;
+// murmur3 is faster and suits projects whose clients and server are both under their control.
 type Hash string
 
 // The two bucketing hashes.
@@ -58,39 +58,38 @@ type Flag struct {
 	Key     string
 	Name    string
 	Version int64
-	// Active is false for a flag whose record does not say so.
+	// Active is false if the flag's record does not contain it.
 	Active  bool
 	Deleted bool
-	// Group is the flag-level aggregation: nil for persons, else the index of a
-	// group type.
+	// Group is the flag-level aggregation: nil for persons, otherwise the index of a group
+	// type.
 	Group *int
 	// Conditions are tried in order; the first that matches decides.
 	Conditions []Condition
 	Variants   []Variant
-	// Payloads are JSON values by variant key, "true" for a match without a
-	// variant, "holdout-<id>" for a holdout. They are returned as they stand.
+	// Payloads are JSON values by the key of a variant, by "true" for a match without a
+	// variant, or by "holdout-<id>" for a holdout. They are returned unchanged.
 	Payloads map[string]json.RawMessage
-	// Pins are values for single persons and groups, which go before all that follows;
-	// the first that holds decides.
+	// Pins are values for single persons and groups. They have precedence over everything
+	// that follows; the first pin that applies decides.
 	Pins []Pin
-	// Enrollment is early access: the person property $feature_enrollment/<key>
-	// decides before everything else (§3.4).
+	// Enrollment enables early access: the person property $feature_enrollment/<key> decides
+	// before holdout and conditions (§3.4).
 	Enrollment bool
 	Holdout    *Holdout
-	// EarlyExit ends the search at the first condition that matches the person
-	// but not the rollout.
+	// EarlyExit ends the search at the first condition for which the subject meets the
+	// requirements but is not in the rollout.
 	EarlyExit bool
-	// Continuity keeps the bucket of the anonymous id across identify (§8.6).
+	// Continuity preserves the bucket of the anonymous id across identify (§8.6).
 	Continuity bool
 	// DeviceBucketing hashes the device id instead of the distinct id (§2.5).
 	DeviceBucketing bool
-	// Hash overrides the project's bucketing hash. Empty: the project's.
+	// Hash overrides the project's bucketing hash. If empty, the project's is used.
 	Hash Hash
-	// Runtime restricts the flag to "server" or "client" requests. Empty and
-	// "all": both.
+	// Runtime restricts the flag to "server" or "client" requests. Empty and "all" mean both.
 	Runtime string
-	// Contexts restricts the flag to requests that name one of them, or all of
-	// them with ContextsAll (§9.9). Empty: no restriction.
+	// Contexts restricts the flag to requests that name one of them, or all of them if
+	// ContextsAll is set (§9.9). If empty, there is no restriction.
 	Contexts    []string
 	ContextsAll bool
 
@@ -99,84 +98,90 @@ type Flag struct {
 	HasEncryptedPayloads bool
 
 	source   string             // the record's JSON as read, empty for a flag built by hand
-	lists    []readList         // of its values, in order
-	fault    *DefinitionError   // why the record cannot be evaluated
-	unknown  bool               // fault: the filters are of a format that is not read (§1.10)
-	warnings []*DefinitionError // what was ignored on reading
+	lists    []readList         // lists in the values of the record, in order
+	fault    *DefinitionError   // why the flag cannot be evaluated
+	unknown  bool               // fault is about filters in an unsupported format (§1.10)
+	warnings []*DefinitionError // members and values that parsing ignored
 }
 
-// Condition is one set of requirements: all properties must match and the
-// subject must fall into the rollout (§1.3).
+// Condition is a set of requirements with a rollout. It matches if all properties match and
+// the subject is in the rollout (§1.3).
 type Condition struct {
 	Properties []Property
-	// Rollout is a percentage, fractions allowed. Nil means 100.
+	// Rollout is a percentage and may have a fraction. If nil, it is 100.
 	Rollout *float64
-	// Variant is forced on a match when it names a declared variant.
+	// Variant is the variant of a match if the flag has a variant of this key, instead of the
+	// variant by hash.
 	Variant string
-	// Aggregation says whose condition it is. The zero value takes the flag's.
+	// Aggregation selects whether the condition is about persons or groups. The zero value
+	// means the flag's aggregation.
 	Aggregation Aggregation
 }
 
-// Aggregation is the three-state aggregation_group_type_index of a condition.
+// Aggregation is the aggregation_group_type_index of a condition, which has three states:
+// absent, null and an index.
 type Aggregation struct {
-	// Set is false when the condition takes the flag's aggregation.
+	// Set is false if the condition uses the flag's aggregation.
 	Set bool
-	// Group is nil for persons, else the index of a group type.
+	// Group is nil for persons, otherwise the index of a group type.
 	Group *int
 }
 
-// Variant is one value of a multivariate flag with its share in per cent.
+// Variant is one value of a flag with several, and its share in per cent.
 type Variant struct {
 	Key     string
 	Rollout float64
 }
 
-// Holdout excludes a share of everybody from a flag, the same people for every
-// flag (§3.5).
+// Holdout excludes a share of all subjects from a flag, the same subjects for every flag
+// (§3.5).
 type Holdout struct {
 	ID        int64
 	Exclusion float64 // per cent, clamped to 0..100
 }
 
-// PropertyType says where the left side of a [Property] comes from.
+// PropertyType is the kind of fact that a [Property] is about.
 type PropertyType string
 
-// The kinds of property a flag's condition may ask for (§1.4).
+// The property types of a flag's conditions (§1.4).
 const (
 	PersonProperty PropertyType = "person"
 	GroupProperty  PropertyType = "group"
 	CohortProperty PropertyType = "cohort"
 	FlagProperty   PropertyType = "flag"
-	// PersonMetadata reads the person's record; its only key is "created_at".
+	// PersonMetadata is a field of the person's record; its only key is "created_at".
 	PersonMetadata PropertyType = "person_metadata"
 )
 
-// Operator is how a property is compared with a value (§4).
+// Operator is the way in which a property is compared with a value (§4).
 type Operator string
 
 // Property is one requirement of a condition, or one leaf of a cohort (§1.4).
 type Property struct {
 	Key  string
 	Type PropertyType
-	// Operator is exact when empty; for cohorts "in".
+	// Operator is the comparison. If empty, it is "exact", and "in" for cohorts.
 	Operator Operator
-	// Value is any JSON value, in the Go types of [Properties]. A list that was read is
-	// not to be changed, but replaced by another. HasValue tells a null from no value.
+	// Value is any JSON value, in the Go types of [Properties]. A list from
+	// [ParseDefinitions] must not be modified in place, only replaced. HasValue distinguishes
+	// null from an absent value.
 	Value    any
 	HasValue bool
-	// GroupType is the group type whose property is meant. Nil: the condition's.
+	// GroupType is the index of the group type that has the property. If nil, it is the
+	// condition's.
 	GroupType *int
-	// Negated turns the result round, in cohorts only (§4.9).
+	// Negated inverts the result, in cohorts only (§4.9).
 	Negated bool
-	// Chain is the dependency_chain of a served payload. When it is not nil, Key
-	// is a flag's key, otherwise first an id and then a key.
+	// Chain is the dependency_chain of a payload. If it is not nil, Key is a flag's key;
+	// otherwise Key is resolved as an id first and then as a key.
 	Chain []string
 }
 
+// hasValue reports whether the property has a value, null included.
 func (p *Property) hasValue() bool { return p.HasValue || p.Value != nil }
 
-// cohortID is the id of the cohort that a property is about, false when it is
-// about something else or names none.
+// cohortID returns the id of the cohort that the property is about. It returns false for a
+// property of another type and for a value that is not an integer.
 func (p *Property) cohortID() (int64, bool) {
 	if p.Type != CohortProperty {
 		return 0, false
@@ -190,52 +195,51 @@ func (p *Property) cohortID() (int64, bool) {
 	return 0, false
 }
 
-// Cohort is a set of persons: a tree of conditions or a list (§1.6).
+// Cohort is a set of persons: a tree of requirements, or a list (§1.6).
 type Cohort struct {
 	Name    string
 	Deleted bool
 	Static  bool
-	// Members are the distinct ids of a static cohort that these definitions
-	// carry. Nil: not carried, membership comes from the store.
+	// Members are the distinct ids of a static cohort. If nil, the definitions do not include
+	// them and the store decides membership.
 	Members []string
-	// Tree is nil for a static cohort and for one that nothing describes, which
-	// nobody is in.
+	// Tree is nil for a static cohort, and for a cohort without a definition, which is empty.
 	Tree *CohortNode
-	// Unsupported marks cohorts whose members are computed elsewhere (realtime,
-	// behavioral): they count as not matching and the reason says so (§5.5).
+	// Unsupported marks cohorts with members that are computed elsewhere (realtime,
+	// behavioral). They do not match, and the reason mentions them (§5.5).
 	Unsupported bool
 
 	fault *DefinitionError
 }
 
-// CohortNode is an inner node (Any or all of Children) or, when Leaf is set, a
-// requirement.
+// CohortNode is an inner node of a cohort's tree (all of Children, or any of them if Any is
+// set) or, if Leaf is not nil, a requirement.
 type CohortNode struct {
 	Any      bool
 	Children []CohortNode
 	Leaf     *Property
-	// Unsupported is a leaf about events, which never matches (§5.5).
+	// Unsupported marks a leaf about events, which never matches (§5.5).
 	Unsupported bool
 }
 
-// cohortDepth is how deep a cohort's tree may be (§5.2).
+// cohortDepth is the maximum depth of a cohort's tree (§5.2).
 const cohortDepth = 64
 
-// FlagName names a flag.
+// FlagName is the id and key of a flag.
 type FlagName struct {
 	ID  int64  `json:"id"`
 	Key string `json:"key"`
 }
 
-// canExist reports whether the flag that a dependency names may exist though these
-// definitions do not have it.
+// canExist reports whether a flag that these definitions do not contain may exist on the
+// server. name is its id or key, as in a dependency.
 func (d *Definitions) canExist(name string) bool {
 	return d.Withheld == nil || slices.ContainsFunc(d.Withheld, func(f FlagName) bool {
 		return f.Key == name || strconv.FormatInt(f.ID, 10) == name
 	})
 }
 
-// staticCohorts is StaticCohorts as a set.
+// staticCohorts returns StaticCohorts as a set.
 func (d *Definitions) staticCohorts() map[int64]bool {
 	ids := make(map[int64]bool, len(d.StaticCohorts))
 	for _, id := range d.StaticCohorts {
@@ -244,12 +248,12 @@ func (d *Definitions) staticCohorts() map[int64]bool {
 	return ids
 }
 
-// zone loads the project's time zone; UTC with a fault if it has no such name.
+// zone returns the project's time zone. For an unknown name it returns UTC and a fault.
 func (d *Definitions) zone() (*time.Location, *DefinitionError) {
 	if d.Timezone == "" || d.Timezone == "UTC" {
 		return time.UTC, nil
 	}
-	loc, err := time.LoadLocation(strings.Clone(d.Timezone)) // which keeps the name
+	loc, err := time.LoadLocation(strings.Clone(d.Timezone)) // the Location keeps the name
 	if err != nil || d.Timezone == "Local" {
 		return time.UTC, &DefinitionError{Path: "timezone", Problem: "unknown time zone " + quote(d.Timezone) + ", UTC is used"}
 	}

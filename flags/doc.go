@@ -1,91 +1,93 @@
-// Package flags decides feature flags: which flags are on for a subject, with
-// which variant and payload, and why. (It has nothing to do with command-line
-// flags, which are package flag of the standard library.)
+// Package flags evaluates feature flags: which flags are on for a subject, with which variant
+// and payload, and why. (It is not about command-line flags, which are package flag of the
+// standard library.)
 //
-// It answers as PostHog's flags service does, so that existing SDKs cannot tell
-// the two apart. It does no input or output, but for [Open], which reads a file: what it
-// needs from the world it asks for through the interfaces of ports.go.
+// It returns the same results as PostHog's flags service, so that existing SDKs work with
+// either. The package does no input or output, except for [Open], which reads a file. It
+// reads all other data through the interfaces in ports.go.
 //
-// # Words
+// # Terms
 //
-//   - A flag has conditions, tried in order; the first that matches decides.
+//   - A flag has conditions, which are tried in order; the first that matches decides.
 //   - A condition is a list of requirements, all of which must hold, and a
-//     rollout: the share of subjects, in per cent, that it is for.
-//   - A subject is whom a request is about: a person, known by a distinct id,
-//     and the groups (a company, a project) that the request names.
+//     rollout: the share of subjects, in per cent, that the condition is for.
+//   - A subject is the entity that a request is about: a person, identified by a
+//     distinct id, and the groups (a company, a project) that the request names.
 //   - A property is a JSON value about a person or a group. An operator compares
-//     it with the value in a requirement.
-//   - A bucket is the place, from 0 to 1, of an identifier under a flag's key. It
-//     comes from a hash, so it is the same on every machine.
-//   - A variant is one of several values of a flag; a payload is a JSON value that
-//     comes with an answer.
+//     it with the value of a requirement.
+//   - A bucket is a number from 0 to 1 that a hash computes from a flag's key and
+//     an identifier. It is the same on every machine.
+//   - A variant is one of several values of a flag. A payload is a JSON value that
+//     is returned with a value.
 //   - A cohort is a set of persons: a tree of requirements, or a list.
-//   - A holdout keeps a share of everybody out of a flag, the same people for
-//     every flag. Early access lets a person's own choice decide.
-//   - A [Decision] is the answer for one flag, a [Reason] why, a [Trace] everything
-//     that was looked at.
-//   - A fault is something wrong in a definition. The flag that has it fails
-//     alone.
+//   - A holdout excludes a share of all subjects from flags, the same subjects for
+//     every flag. With early access, persons opt in or out of a flag themselves.
+//   - A [Decision] is the result of one flag, a [Reason] the cause of the result, and
+//     a [Trace] a record of everything that the evaluation used.
+//   - A fault is an error in a definition. It affects only the flag that has it.
 //
 // # Use
 //
-// To read flags as values: [Reader]; of a file that is followed, [Open]. With flags in
-// memory: [ParseDefinitions], [Compile], [Set.Evaluate], [Set.Reader]. With stores and many projects: [NewDecider],
-// [Decider.Decide], [Decider.Reader]. To see why:
-// [Set.Explain]; [Set.Replay] decides again from nothing but a trace.
+// To read flags as typed values, use a [Reader]. [Open] returns one for a file and follows
+// the file's changes. For definitions in memory, use [ParseDefinitions], [Compile] and
+// [Set.Evaluate] or [Set.Reader]. For stores and many projects, use [NewDecider] and
+// [Decider.Decide] or [Decider.Reader]. To find out why a flag has a value, use
+// [Set.Explain]; [Set.Replay] repeats an evaluation from a trace only.
 //
 // # Order of decisions
 //
-// Inside one flag, top to bottom; the first that applies ends the search.
+// The following steps evaluate one flag. The first step that applies decides.
 //
-//  1. The definition cannot be read: a failed answer. A flag that it depends on
+//  1. The definition cannot be read: the flag fails. A flag that it depends on
 //     does not exist: off, missing_dependency.
-//  2. A value is pinned for the person, or for one of the groups that are named: it is
-//     the answer.
-//  3. Early access: the person property $feature_enrollment/<key> is there. It
-//     decides, for on or off.
-//  4. The holdout holds the subject: on, with the variant holdout-<id>.
-//  5. The conditions in their order. For each: a group condition without group is
-//     skipped; then requirements on flags and properties in their order; then
-//     those on cohorts; then, for device bucketing without a device, whether the
-//     bucket would matter; then the rollout. The first that passes all decides
-//     the variant: its own, or the one of the variant bucket.
-//  6. Nothing matched: off, with the reason that came closest; of equal ones the
-//     later.
+//  2. A value is pinned for the person, or for one of the groups of the request: it is
+//     the result.
+//  3. Early access: the person property $feature_enrollment/<key> is present. It
+//     turns the flag on or off.
+//  4. The holdout includes the subject: on, with the variant holdout-<id>.
+//  5. The conditions in their order. Each condition is checked as follows: a group
+//     condition is skipped if the request lacks the group; then the requirements on
+//     flags and properties in their order; then requirements on cohorts; then, for
+//     a flag bucketed by device and a request without one, whether the bucket would
+//     matter; then the rollout. The first condition that passes all checks decides
+//     the variant: its own, or the one that the variant bucket selects.
+//  6. No condition matched: off, with the reason of the highest score; of equal
+//     scores, the later.
 //
-// Flags are decided after those they depend on. An inactive or filtered-out flag
-// is false for them; flags on a cycle, and all behind them, are not answered.
+// Flags are evaluated after the flags that they depend on. A dependency on an inactive or
+// filtered-out flag sees false. Flags on a cycle of dependencies, and all flags that depend
+// on them, are not evaluated.
 //
 // # Precedence of properties
 //
-// A person's property is taken from the first layer that has it:
+// The value of a person's property is that of the first layer that has it:
 //
-//	1  the request                     null included; a located property goes over a null
+//	1  the request                     null included; a located property has precedence over a null
 //	2  the request's distinct id       for the name distinct_id only
 //	3  located from a header           the seven $geoip_ names only
 //	4  stored
 //	5  located from the connection     the seven $geoip_ names only
-//	6  layers 1 to 5 of $x             for the name $initial_x; of utm_source and its like, without the $
-//	7  missing                         or unknown, when the subject is partial or a store has failed
+//	6  layers 1 to 5 of $x             for the name $initial_x; of utm_source and the like, without the $
+//	7  missing                         or unknown, if the subject is partial or a store has failed
 //
-// A group's property:
+// The layers of a group's property are:
 //
 //	1  the group key of the request    for the name $group_key only
 //	2  the request
 //	3  stored
 //	4  missing, or unknown
 //
-// Missing and null are two things: a missing property has an answer of its own
-// for each operator ([OperatorInfo]), null is a value with the text "null".
+// Missing and null are different: each operator defines its result for a missing property
+// ([OperatorInfo]), while null is a value with the text "null".
 //
 // # Sources of the rules
 //
-// Numbers are sections of the specification (spec/flags.md), which restates
-// PostHog's public sources; "decision n" is the project's page of decisions,
-// which outranks it.
+// Numbers are sections of the specification (spec/flags.md), which restates PostHog's public
+// sources. "decision n" refers to the project's page of decisions, which has precedence over
+// the specification.
 //
 //	bucket.go, shorthash.go            hashes                              §2, decision 1
-//	identifier.go                      who is hashed                       §2.3, §2.5
+//	identifier.go                      the hashed identifier               §2.3, §2.5
 //	evaluate.go                        selection                           §3.1, §9.2, §9.9
 //	decide.go, conditions.go           order of decisions                  §3.3 to §3.7
 //	decision.go                        reasons                             §3.8, §3.9
@@ -100,74 +102,75 @@
 //	subject.go, slots.go               groups, layers of properties        §7, §8.1 to §8.4, decision 7
 //	ports.go                           experience continuity               §8.6
 //	parse*.go, node*.go, compile*.go   definitions and their faults        §1, decisions 3 and 4
-//	needs.go                           what has to be looked up            §8.1, §8.6, §10.1
+//	needs.go                           facts that must be read             §8.1, §8.6, §10.1
 //	file.go                            the definitions file                decisions, "Definitions file"
 //	payload*.go, record.go             definitions for other evaluators    §1.8, decision 5
-//	local*.go                          what SDKs cannot decide from them   §11
+//	local*.go                          flags that SDKs cannot evaluate     §11
 //	reader.go, read*.go, open.go       typed reads                         decision 31
 //	quota.go                           counting                            §9.12, §10.1, decision 11
-//	explain*.go, trace*.go             explanations                        none: they listen and change nothing
+//	explain*.go, trace*.go             explanations                        no rules: they only observe
 //
-// Expected values of the tests come from that specification, from PostHog's own
-// tests and from worked sums; testdata/README.md says which.
+// Expected values of the tests come from that specification, from PostHog's own tests and
+// from worked examples; testdata/README.md lists which.
 //
 // # Partial subjects
 //
-// With [Subject].Partial a property that nobody supplied is unknown instead of
-// missing. Evaluation is then three-valued: a flag whose answer could change with
-// an unknown fact is not decided, and [Decision].Undecided names the fact. What
-// is decided holds whatever the unknown facts are (decision 2).
+// If [Subject].Partial is set, a property that was not supplied is unknown instead of
+// missing. Evaluation is then three-valued: a flag whose result could change with an unknown
+// fact is undecided, and [Decision].Undecided names the fact. A decided result is right
+// whatever the unknown facts are (decision 2).
 //
 // # Performance
 //
-// Compile does the work that does not depend on a subject: operands are parsed,
-// lowered and compiled, flags sorted, variants added up. An evaluation looks each
-// property up at most once, makes its text or number at most once, decides each
-// cohort at most once and never hashes where the answer cannot depend on a bucket.
+// Compile does the work that does not depend on a subject: it parses, lowers and compiles
+// operands, sorts flags and adds up the shares of variants. An evaluation caches each
+// property with its text or number and the result of each cohort, and never computes a hash
+// if the result does not depend on a bucket.
 //
-// [Decisions] and [Answer] carry the memory that an evaluation works in. Use them
-// again: once they have grown nothing is allocated, but for property values that
-// are not in the form of decoded JSON (an int instead of an int64), dates in rare
-// forms, backtracking patterns, and the names of undecided flags. What they hold
-// is overwritten by the next evaluation. A trace costs only those who ask for one.
+// [Decisions] and [Answer] contain the memory that an evaluation uses. Reuse them: after they
+// have grown, an evaluation allocates only for property values that are not in the form of
+// decoded JSON (an int instead of an int64), dates in rare forms, backtracking patterns, and
+// the names of undecided flags. The next evaluation overwrites their contents. Evaluations
+// without a trace do not pay for tracing.
 //
 // # Concurrency
 //
-// A [Set] and [Definitions] never change after they are made; any number of
-// goroutines may use one Set, each with its own Decisions. A [Decider] and a
-// [Memory] are safe for any number of goroutines. Subjects, and the maps in them,
-// are only read. What a Set hands out (payloads, [Needs], [Undecided]) is shared
-// and must not be changed.
+// A [Set] and [Definitions] are immutable; any number of goroutines may use one Set, each
+// with its own Decisions. A [Decider] and a [Memory] are safe for concurrent use. Subjects,
+// and the maps in them, are only read. Values that a Set returns (payloads, [Needs],
+// [Undecided]) are shared and must not be modified.
 //
 // # Bounds
 //
-//	distinct ids                 cut to 200 Unicode scalars when longer than 200 bytes (§2.4)
+//	distinct ids                 cut to 200 Unicode scalars if longer than 200 bytes (§2.4)
 //	property values              nested 128 deep; deeper ones have no text
-//	cohorts                      trees 64 deep (§5.2), 10,000 one inside the other
-//	dependency chains            1,000 flags in the payload; behind longer ones SDKs ask the server
-//	dates                        1,024 bytes, but for RFC 3339, RFC 2822 and those read in the project's zone
+//	cohorts                      trees 64 deep (§5.2), 10,000 nested in one another
+//	dependency chains            1,000 flags in the payload; for longer chains SDKs call the server
+//	dates                        1,024 bytes, except RFC 3339, RFC 2822 and dates in the project's zone
 //	relative dates               numbers below 10,000 (§4.7)
 //	patterns                     16 KiB of source, 63 nested groups, about 10 MiB compiled
 //	backtracking                 10 ms, a stack of 2 MiB and 1 MiB of text a search
-//	projects kept by a Decider   16 times 1,024 keys, the least recently used go first
-//	revision of a project        read again after one second
+//	projects cached by a Decider 16 times 1,024 keys, the least recently used are evicted first
+//	revision of a project        read every second
 //
-// Bodies and files are bounded by whoever reads them.
+// The caller must limit the size of request bodies and files.
 //
 // # Time
 //
-// The time of an evaluation is an argument; a Decider takes its clock from
-// [DeciderConfig].Now. [Open] has a goroutine that looks at its file, and a Reader of
-// a Set or a file asks time.Now where a flag compares dates. Besides there is one
-// exception to "no clock, no goroutine": patterns with look-around or back-references
-// run on a backtracking engine, whose time limit needs a clock. The engine
-// (github.com/dlclark/regexp2/v2) starts one goroutine with the first such search,
-// which ends a second after the last. A search over the limit is no match for regex
-// and not_regex alike; it is counted in [Stats].PatternTimeouts, and a trace shows it
-// as an outcome of its own. Tests that look for leaked goroutines end that goroutine
-// at once with
-// regexp2.StopTimeoutClock. All other patterns take time in proportion to program and
-// text, which are bounded: a pattern of more than 10,000 instructions is a fault, and
-// a text of more than 1 MiB, or of 2^25 bytes divided by the instructions, is no
-// match and counted likewise.
+// The time of an evaluation is an argument, and a Decider has its clock in
+// [DeciderConfig].Now. [Open] starts a goroutine that checks its file for changes, and a
+// Reader of a Set or a file calls time.Now for flags that compare dates.
+//
+// There is one more exception to "no clock, no goroutine": patterns with look-around or
+// back-references run on a backtracking engine, which has a time limit and so needs a clock.
+// The engine (github.com/dlclark/regexp2/v2) starts one goroutine with the first such search,
+// which ends a second after the last search. Tests that check for leaked goroutines can end
+// it at once with regexp2.StopTimeoutClock. A search that exceeds the limit is no match, for
+// regex and not_regex alike. It is counted in [Stats].PatternTimeouts, and a trace has a
+// separate outcome for it.
+//
+// All other patterns take time in proportion to the size of the program and the text, which
+// are limited: a pattern of more than 10,000 instructions is a fault, and a text of more than
+// 1 MiB, or of more than 2^25 bytes divided by the number of instructions, is no match and
+// counted likewise.
 package flags

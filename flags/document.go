@@ -8,19 +8,21 @@ import (
 	"github.com/bunting-flags/bunting/flags/wire"
 )
 
-// A document of flags as code has flags and cohorts without ids: they refer to each
-// other by keys and names. It is read as definitions by numbering both in their
-// order, which holds for this reading only. A document has a list of cohorts, be it
-// an empty one.
+// A document of flags as code has flags and cohorts without ids, which refer to each other by
+// key and name. It is read as definitions by numbering the flags and cohorts in their order.
+// These numbers are only valid for one reading. A document has a list of cohorts, which may
+// be empty.
 
-// IsDocument reports whether a JSON text is a document of flags as code, such as
-// bunting flags export writes, rather than a definitions file or payload. What is no
-// JSON is none.
+// IsDocument reports whether data is a document of flags as code, such as the output of
+// bunting flags export, rather than a definitions file or a payload. It returns false for
+// text that is not JSON.
 func IsDocument(data []byte) bool {
 	root, err := open(data)
 	return err == nil && isDocument(root)
 }
 
+// isDocument checks the structure: lists of flags and cohorts, no projects, no ids, at least
+// one item.
 func isDocument(root node) bool {
 	flags, cohorts := root.at(nFlags), root.at(nCohorts)
 	if flags.kind() != tape.List || cohorts.kind() != tape.List || !root.at(nProjects).null() {
@@ -36,7 +38,8 @@ func isDocument(root node) bool {
 	return flags.count()+cohorts.count() > 0
 }
 
-// openNumbered opens a document with ids in it, and in the places of names.
+// openNumbered opens a document of flags as code. It adds ids and replaces the names in
+// references by them.
 func openNumbered(data []byte) (node, error) {
 	v, err := DecodeJSON(data)
 	if err != nil {
@@ -50,7 +53,7 @@ func openNumbered(data []byte) (node, error) {
 	return open(text)
 }
 
-// numberDocument puts ids into a document, and in the places of names.
+// numberDocument adds ids to a document and replaces the names in references by them.
 func numberDocument(root map[string]any) {
 	flags, _ := root["flags"].([]any)
 	cohorts, _ := root["cohorts"].([]any)
@@ -73,8 +76,8 @@ func numberDocument(root map[string]any) {
 	}
 }
 
-// resolveNames goes through filters. A name that nothing has stays, and is a fault
-// there.
+// resolveNames replaces names by ids in filters. A name that does not exist remains, and is
+// reported as a fault when the filters are parsed.
 func resolveNames(v any, keys, names map[string]int, depth int) {
 	switch v := v.(type) {
 	case []any:
@@ -82,7 +85,7 @@ func resolveNames(v any, keys, names map[string]int, depth int) {
 			resolveNames(v[i], keys, names, depth)
 		}
 	case map[string]any:
-		if depth == 0 { // deeper ones cannot be read
+		if depth == 0 { // deeper filters cannot be read
 			return
 		}
 		switch v["type"] {
@@ -97,7 +100,7 @@ func resolveNames(v any, keys, names map[string]int, depth int) {
 			}
 		}
 		for name, inner := range v {
-			if name != "value" { // data of a property
+			if name != "value" { // the value of a property is data, not a filter
 				resolveNames(inner, keys, names, depth-1)
 			}
 		}

@@ -5,19 +5,20 @@ import (
 	"reflect"
 )
 
-// This file writes a flag that was read and then changed in Go: what its fields
-// say goes before the record that it was read from, and what no field stands for
-// stays as it was read.
+// This file writes a flag that was parsed and then modified in Go. Modified fields have
+// precedence over the record that the flag was parsed from; members of the record without a
+// field remain unchanged.
 
-// memberField is a member of a record and the field that it stands for; nil is a
-// member that is left out.
+// memberField is a member of a record and the field that it represents. If value returns nil,
+// the member is left out.
 type memberField struct {
 	name  string
 	value func(*Flag) any
-	// older says the same in an older way, and would contradict.
+	// older is an older name of the member, which is removed since it would contradict.
 	older string
 }
 
+// textOrNil returns nil instead of the empty string.
 func textOrNil(text string) any {
 	if text == "" {
 		return nil
@@ -25,6 +26,7 @@ func textOrNil(text string) any {
 	return text
 }
 
+// wordIf returns word if on is set, otherwise nil.
 func wordIf(on bool, word string) any {
 	if !on {
 		return nil
@@ -32,10 +34,10 @@ func wordIf(on bool, word string) any {
 	return word
 }
 
-// THE TABLES of members that have a field of their own. Continuity and experiments
-// are always written from theirs.
+// The tables of members that are represented by a field. Continuity and experiments are not
+// listed: they are always written from their fields.
 var (
-	namingMembers = []memberField{ // of records that cannot be read, too
+	namingMembers = []memberField{ // also applied to records that cannot be evaluated
 		{name: "id", value: func(f *Flag) any { return f.ID }},
 		{name: "key", value: func(f *Flag) any { return f.Key }},
 		{name: "version", value: func(f *Flag) any { return f.Version }},
@@ -82,7 +84,7 @@ var (
 	}
 )
 
-// apply writes the members whose fields are not what they were.
+// apply writes the members to out that have different fields in before and after.
 func apply(table []memberField, out map[string]any, before, after *Flag) {
 	for i := range table {
 		m := &table[i]
@@ -97,10 +99,10 @@ func apply(table []memberField, out map[string]any, before, after *Flag) {
 	}
 }
 
-// merged is the record that a flag was read from, with the changes of its fields.
-// The result may be changed at its top level and at that of its filters.
+// merged returns the record that the flag was parsed from, with the changes of its fields.
+// The caller may modify the top level of the result and of its filters.
 func (f *Flag) merged() map[string]any {
-	n, _ := open([]byte(f.source)) // it was read before
+	n, _ := open([]byte(f.source)) // cannot fail, since it was parsed before
 	out, _ := n.t.Tree(n.i).(map[string]any)
 	filters, _ := out["filters"].(map[string]any)
 	var before Flag
@@ -124,8 +126,8 @@ func (f *Flag) merged() map[string]any {
 	return out
 }
 
-// mergeList writes a list that was changed: elements that were there keep what they
-// were read from, others are made from it where the list is as long as before.
+// mergeList writes a modified list. Unchanged elements keep their source records. If the list
+// has its former length, other elements are merged into the source record at the same index.
 func mergeList[T any](before, after []T, source any, merge func(before, after *T, old map[string]any) any) []any {
 	read, _ := source.([]any)
 	out := make([]any, len(after))
@@ -149,6 +151,7 @@ func mergeList[T any](before, after []T, source any, merge func(before, after *T
 	return out
 }
 
+// mergeCondition writes a modified condition over its source record.
 func mergeCondition(before, after *Condition, old map[string]any) any {
 	out := overlay(old, after.record())
 	if !after.Aggregation.Set {
@@ -160,6 +163,7 @@ func mergeCondition(before, after *Condition, old map[string]any) any {
 	return out
 }
 
+// overlay returns a copy of old with the members of changes.
 func overlay(old, changes map[string]any) map[string]any {
 	out := cloneMap(old)
 	maps.Copy(out, changes)

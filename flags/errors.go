@@ -6,69 +6,70 @@ import (
 	"github.com/bunting-flags/bunting/flags/wire"
 )
 
-// Why a typed read (see [Reader]) gives the fallback, besides [ErrNoDistinctID], a
-// *[Undecided], and of a [Decider] [ErrUnknownKey] and [ErrUnavailable].
+// These errors describe why a typed read (see [Reader]) returned the fallback. Other reasons
+// are [ErrNoDistinctID], an *[Undecided] and, for a [Decider], [ErrUnknownKey] and
+// [ErrUnavailable].
 var (
-	// ErrUnknownFlag says that the project has no such flag, or it is not active; then
-	// the reason is FlagDisabled.
+	// ErrUnknownFlag means that the project has no such flag, or that the flag is not active;
+	// in that case the reason is FlagDisabled.
 	ErrUnknownFlag = errors.New("flags: the project has no active flag of this key")
-	// ErrFailed says that the flag's definition cannot be evaluated, or a store not be
-	// read; the reason says which.
+	// ErrFailed means that the flag's definition cannot be evaluated or that a store could
+	// not be read. The reason distinguishes them.
 	ErrFailed = errors.New("flags: the flag could not be computed")
-	// ErrWrongKind says that the flag is on, and its answer has no value of the type
-	// asked for. With JSON it comes with the error of encoding/json, which has the place.
+	// ErrWrongKind means that the flag is on, but has no value of the requested type. For
+	// JSON it wraps the error of encoding/json, which contains the position.
 	ErrWrongKind = errors.New("flags: the flag's answer has no value of this type")
-	// ErrQuotaLimited says that no flags are answered, since the organization's quota is
+	// ErrQuotaLimited means that no flags were evaluated, because the organization's quota is
 	// used up or the resource is paused (decision 11).
 	ErrQuotaLimited = errors.New("flags: the quota of flag requests is used up")
-	// ErrNotReady says that there are no definitions yet.
+	// ErrNotReady means that there are no definitions yet.
 	ErrNotReady = errors.New("flags: there are no definitions yet")
-	// ErrClosed says that what the flags were read from is closed.
+	// ErrClosed means that the source of the flags is closed.
 	ErrClosed = errors.New("flags: what the flags are read from is closed")
 )
 
-// ErrUnknownKey says that nobody has the given key: no project, and of secret and
-// personal keys no one. It is the same error in every package.
+// ErrUnknownKey means that a key does not exist: no project has it, and for secret and
+// personal keys, no project and no user. It is the same error in every package.
 var ErrUnknownKey = wire.ErrUnknownKey
 
-// ErrUnavailable says that a project could not be looked up: its source cannot be
-// asked, and nothing is known from before. Other ports that cannot be asked fail
-// single flags only.
+// ErrUnavailable means that a project could not be looked up: its source failed and there are
+// no earlier definitions. Failures of the other ports fail single flags only.
 var ErrUnavailable = errors.New("flags: source unavailable")
 
-// ErrNoDistinctID says that a request or a subject has no distinct id. Over HTTP and in a [Set]
-// the empty id is decided as PostHog does, in every rollout, of 0 per cent too
-// (§2.4); a service that forgot it gets an error: typed reads ([Reader], the OpenFeature
-// provider) give the fallback and this error. So they do without a subject.
+// ErrNoDistinctID means that a request or a subject has no distinct id. Over HTTP and in a
+// [Set] the empty id is evaluated as in PostHog: it is in every rollout, even in one of 0 per
+// cent (§2.4). Typed reads ([Reader], the OpenFeature provider) return the fallback and this
+// error instead, since an empty id is most likely a mistake of the caller. They also do so
+// without a subject.
 var ErrNoDistinctID = errors.New("flags: there is no distinct id")
 
-// ErrNoJSONForm says that a property has a value that encoding/json has no form
-// for: a function, a channel, NaN, an infinity, a time beyond the year 9999, what
-// leads back to itself, or what fails to marshal. Flags that it could change are
-// not decided: their [Undecided] is this error and names the property.
+// ErrNoJSONForm means that the value of a property cannot be represented in JSON: a function,
+// a channel, NaN, an infinity, a time beyond the year 9999, a value that refers to itself, or
+// one that fails to marshal. Flags that depend on it are undecided: their [Undecided] is this
+// error and names the property.
 var ErrNoJSONForm = errors.New("flags: the value has no form in JSON")
 
-// DefinitionError is a fault in a definition and its place. A faulty flag
-// fails alone; everything else is still decided (§1.9).
+// DefinitionError is a fault in a definition and its position. Only the faulty flag fails
+// (§1.9).
 type DefinitionError struct {
-	// FlagID and Flag name the flag, zero and empty when unreadable or when the
-	// fault is not about a flag.
+	// FlagID and Flag are the id and key of the flag. They are zero and empty if they could
+	// not be read or the fault is not about a flag.
 	FlagID int64
 	Flag   string
-	// Path is the place, such as "flags[3].filters.groups[0].properties[1].value", or
-	// "line 2 column 13" of a text that is no JSON.
+	// Path is the position, such as "flags[3].filters.groups[0].properties[1].value", or
+	// "line 2 column 13" in text that is not JSON.
 	Path string
-	// Code is the reason code that the flag is answered with, NoReason when the
-	// fault only deserves a report.
+	// Code is the reason code of the flag's result. It is NoReason if the fault does not
+	// affect the result.
 	Code ReasonCode
-	// Problem is what is wrong and, where that is known, what is allowed.
+	// Problem describes the fault and, if possible, the valid values.
 	Problem string
-	// Suggestion is the known member that a misspelt one is most likely meant to be;
-	// empty for every other fault.
+	// Suggestion is the valid member name that is most similar to a misspelt one. It is empty
+	// for all other faults.
 	Suggestion string
 }
 
-// Error gives place, flag and problem in one line.
+// Error returns the position, the flag and the problem in one line.
 func (e *DefinitionError) Error() string {
 	s := e.Path
 	if s == "" {

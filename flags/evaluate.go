@@ -5,12 +5,11 @@ import (
 	"time"
 )
 
-// Decisions is a set of answers with the memory that an evaluation works in.
-// The zero value is ready; using one again saves every allocation. It must not
-// be used by two evaluations at once, and what it holds is overwritten by the
-// next.
+// Decisions are the results of an evaluation, with the memory that the evaluation uses. The
+// zero value is ready to use. Reusing it saves all allocations. Two evaluations must not use
+// it at the same time, and the next evaluation overwrites its contents.
 type Decisions struct {
-	// List holds one Decision for each flag that is answered, dependencies first.
+	// List has one Decision for each evaluated flag, dependencies first.
 	List []Decision
 	// Errors is the errorsWhileComputingFlags of the wire (§3.1).
 	Errors bool
@@ -18,7 +17,7 @@ type Decisions struct {
 	work evaluation
 }
 
-// Find returns the decision for a key, nil if the flag is not answered.
+// Find returns the decision for a key, or nil if the flag was not evaluated.
 func (d *Decisions) Find(key string) *Decision {
 	if d == nil {
 		return nil
@@ -31,11 +30,12 @@ func (d *Decisions) Find(key string) *Decision {
 	return nil
 }
 
-// Evaluate decides all flags of the set for a subject at an instant, into out,
-// whatever runtime and contexts they are for: that is for [Set.Select] to choose.
-// It changes neither set nor subject and may run on any number of goroutines,
-// each with its own out. Once out has grown it allocates nothing, but for dates in unusual formats
-// and for property values of Go types that a JSON decoder does not make.
+// Evaluate evaluates all flags of the set for a subject at the time now and writes the
+// results to out. It ignores the runtimes and contexts that flags are restricted to; use
+// [Set.Select] to apply them. It modifies neither the set nor the subject and may be called
+// concurrently, with a different out for each goroutine. After out has grown, it does not
+// allocate, except for dates in unusual formats and for property values of Go types that a
+// JSON decoder does not produce.
 func (s *Set) Evaluate(sub *Subject, now time.Time, out *Decisions) {
 	s, sub, out = orEmptyInput(s, sub, out)
 	e := out.begin(s, sub, now)
@@ -46,12 +46,13 @@ func (s *Set) Evaluate(sub *Subject, now time.Time, out *Decisions) {
 	out.end()
 }
 
-// Select decides the flags that sel asks for, and those they depend on (§3.1).
+// Select evaluates the flags that sel selects and the flags that they depend on (§3.1).
 // Otherwise it is like [Set.Evaluate].
 func (s *Set) Select(sub *Subject, now time.Time, sel *Selection, out *Decisions) {
 	s.selectTraced(sub, now, sel, out, nil)
 }
 
+// selectTraced is Select with an optional tracer that observes the evaluation.
 func (s *Set) selectTraced(sub *Subject, now time.Time, sel *Selection, out *Decisions, t *tracer) {
 	s, sub, out = orEmptyInput(s, sub, out)
 	if sel == nil {
@@ -76,9 +77,9 @@ func (s *Set) selectTraced(sub *Subject, now time.Time, sel *Selection, out *Dec
 	out.end()
 }
 
-// EvaluateFlag decides one flag and what it depends on, whatever runtime and
-// contexts they are for, into out; the flag is the last of out.List. It is false
-// for an unknown or inactive flag and for one on or behind a dependency cycle.
+// EvaluateFlag evaluates one flag and the flags that it depends on, whatever their runtimes
+// and contexts. The flag is the last one in out.List. The result is false for a flag that is
+// unknown, inactive, or on or behind a dependency cycle.
 func (s *Set) EvaluateFlag(key string, sub *Subject, now time.Time, out *Decisions) (Decision, bool) {
 	s, sub, out = orEmptyInput(s, sub, out)
 	i, ok := s.byKey[key]
@@ -95,7 +96,8 @@ func (s *Set) EvaluateFlag(key string, sub *Subject, now time.Time, out *Decisio
 	return out.List[len(out.List)-1], true
 }
 
-// orEmptyInput stands in for what a caller left out: no flags, nobody, memory of its own.
+// orEmptyInput replaces nil arguments: by a set without flags, an empty subject, and new
+// memory.
 func orEmptyInput(s *Set, sub *Subject, out *Decisions) (*Set, *Subject, *Decisions) {
 	if sub == nil {
 		sub = &noSubject
@@ -118,7 +120,8 @@ var (
 	noFlags   Set
 )
 
-// decide decides a flag after all that it depends on, each once.
+// decide evaluates a flag after the flags that it depends on. It skips flags evaluated
+// before.
 func (d *Decisions) decide(i int32) {
 	e := &d.work
 	for _, dep := range e.set.flags[i].deps {
@@ -131,8 +134,8 @@ func (d *Decisions) decide(i int32) {
 	e.flag(i, &d.List[len(d.List)-1])
 }
 
-// isSelected applies the survey, runtime and context filters (§9.2, §9.9). A flag
-// that fails one is not answered, and is false for those that depend on it.
+// isSelected applies the survey, runtime and context filters (§9.2, §9.9). A flag that fails
+// one of them is not in the result, and is false for flags that depend on it.
 func (f *compiledFlag) isSelected(sel *Selection) bool {
 	if sel.SurveysOnly && !f.has(bitSurvey) {
 		return false
@@ -158,15 +161,15 @@ func (f *compiledFlag) isSelected(sel *Selection) bool {
 	return f.has(bitContextsAll)
 }
 
-// narrow takes out of a long list of contexts those that no flag names, since
-// every flag goes through the list.
+// narrow removes contexts that no flag names from a long list, since every flag searches the
+// list.
 func (s *Set) narrow(sel *Selection) *Selection {
 	const short = 16
 	if len(sel.Contexts) <= short {
 		return sel
 	}
 	narrowed := *sel
-	narrowed.Contexts = sel.Contexts[:1:1] // even when no flag names it: an empty list would mean no filtering
+	narrowed.Contexts = sel.Contexts[:1:1] // at least one remains: an empty list would disable the filter
 	seen := make(map[string]bool, len(s.contexts))
 	for _, context := range sel.Contexts[1:] {
 		if s.contexts[context] > 0 && !seen[context] {
@@ -177,14 +180,16 @@ func (s *Set) narrow(sel *Selection) *Selection {
 	return &narrowed
 }
 
-// evaluation is the memory of one evaluation, used again by the next.
+// evaluation is the state and memory of one evaluation. Its slices are reused by the next
+// one; the entries of facts, states and members are valid only if their epoch is that of the
+// evaluation, so that they need no clearing.
 type evaluation struct {
 	reader
 	set     *Set
 	subject *Subject
 	epoch   uint32
-	trace   *tracer // nil unless somebody asks why
-	plain   bool    // decidePlain is right for the subject
+	trace   *tracer // nil if there is no tracer
+	plain   bool    // the subject allows decidePlain
 	failed  bool    // some flag has failed
 
 	distinct string // the truncated distinct id
@@ -194,25 +199,25 @@ type evaluation struct {
 	members  []memberState
 	sha1     shortHash
 
-	anonymous string // only where a flag has continuity
+	anonymous string // set only if a flag has continuity
 
-	// what is known and gathered within one flag
+	// state of the current flag
 	missing     *Undecided // the first unknown fact
-	behavioural bool       // a cohort that missed is computed from events
+	behavioural bool       // the cohort that did not match is computed from events
 	failure     ReasonCode
-	mayFail     bool // a failure that is reached only if unknown facts allow
+	mayFail     bool // a failure that occurs only for some values of unknown facts
 
-	holdoutID     string // whom the cached holdout bucket is for
+	holdoutID     string // the identifier of the cached holdout bucket
 	holdoutBucket float64
 	holdoutKnown  bool
 }
 
-// flagState is what other flags see of a flag (§6).
+// flagState is the result of a flag for the flags that depend on it (§6).
 type flagState struct {
 	epoch, requested uint32
 	value            flagValue
 	variant          string
-	missing          *Undecided // why the value is unknown
+	missing          *Undecided // the fact because of which the value is unknown
 }
 
 type flagValue uint8
@@ -220,22 +225,24 @@ type flagValue uint8
 const (
 	valueOff flagValue = iota
 	valueOn
-	valueNone    // failed: there is no value
-	valueUnknown // not decided
+	valueNone    // failed, without a value
+	valueUnknown // undecided
 )
 
+// memberState is the cached result of a cohort.
 type memberState struct {
 	epoch   uint32
 	in      verdict
-	missing *Undecided // why in is unknown
+	missing *Undecided // the fact because of which in is unknown
 }
 
+// begin prepares the memory in d for an evaluation.
 func (d *Decisions) begin(s *Set, sub *Subject, now time.Time) *evaluation {
 	d.List, d.Errors = d.List[:0], s.cyclic
 	e := &d.work
 	e.set, e.subject, e.trace = s, sub, nil
 	e.at, e.zone, e.timedOut = now, s.zone, false
-	if e.epoch++; e.epoch == 0 { // after four thousand million evaluations
+	if e.epoch++; e.epoch == 0 { // overflow, after 2^32 evaluations
 		clear(e.facts)
 		clear(e.states)
 		clear(e.members)
@@ -256,8 +263,8 @@ func (d *Decisions) begin(s *Set, sub *Subject, now time.Time) *evaluation {
 	return e
 }
 
-// end lets go of the subject. What was found in it stays until the next
-// evaluation, which forgets every fact first.
+// end releases the subject. Facts found in it remain in memory until the next evaluation,
+// which invalidates them first.
 func (d *Decisions) end() {
 	d.Errors = d.Errors || d.work.failed
 	d.work.subject, d.work.trace = nil, nil
@@ -270,8 +277,8 @@ func grow[T any](s []T, n int) []T {
 	return append(s, make([]T, n-len(s))...)
 }
 
-// markRequested marks the flags asked for and all they depend on, also those that a
-// flag depends on which is itself filtered out (§3.1).
+// markRequested marks the selected flags and all flags that they depend on, including
+// dependencies of flags that are themselves filtered out (§3.1).
 func (e *evaluation) markRequested(sel *Selection) {
 	for _, key := range sel.Keys {
 		if i, ok := e.set.byKey[key]; ok {
@@ -290,7 +297,7 @@ func (e *evaluation) markFlag(i int32) {
 	}
 }
 
-// fact looks a slot up, once in an evaluation.
+// fact returns the fact of the slot at index i. It is cached for the evaluation.
 func (e *evaluation) fact(i int32) *fact {
 	f := &e.facts[i]
 	if f.epoch == e.epoch {
@@ -298,7 +305,7 @@ func (e *evaluation) fact(i int32) *fact {
 	}
 	f.epoch, f.numeric, f.textual = e.epoch, 0, 0
 	s := &e.set.slots[i]
-	// What a request says of a person is the common case and needs no layers.
+	// Properties in the request are the usual case and need no search through the layers.
 	if value, ok := e.subject.Person[s.key]; ok && value != nil && s.kind == slotPerson {
 		f.value, f.state, f.source = value, factPresent, SourceRequest
 	} else {
@@ -324,8 +331,8 @@ func (e *evaluation) fact(i int32) *fact {
 	return f
 }
 
-// unknownOf says why a fact is unknown: nobody supplied it, or it has a value
-// that has no form in JSON.
+// unknownOf returns the undecided fact for a slot: the fact was not supplied, or its value
+// has no form in JSON.
 func (e *evaluation) unknownOf(slot int32, f *fact) *Undecided {
 	u := e.set.slots[slot].undecided
 	if bad, ok := f.value.(noForm); ok {
@@ -334,7 +341,8 @@ func (e *evaluation) unknownOf(slot int32, f *fact) *Undecided {
 	return u
 }
 
-// unknownFact remembers the first fact that a flag's answer may hang on.
+// unknownFact records the first unknown fact that the flag's result may depend on. It returns
+// unknown.
 func (e *evaluation) unknownFact(u *Undecided) verdict {
 	if e.missing == nil {
 		e.missing = u

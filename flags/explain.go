@@ -6,10 +6,10 @@ import (
 	"time"
 )
 
-// Explain decides one flag like [Set.Select] and tells why; the Keys of sel do not
-// matter. It runs the same code as every other evaluation, with a listener;
-// evaluations without one pay nothing for it. Lists and objects among the
-// properties are shared between the subject and the trace.
+// Explain evaluates one flag like [Set.Select] and records how it got the result; the Keys of
+// sel are ignored. It runs the same code as every other evaluation, with a tracer, so that
+// evaluations without one have no overhead. Lists and objects among the properties are shared
+// between the subject and the trace.
 func (s *Set) Explain(key string, sub *Subject, now time.Time, sel Selection) *Trace {
 	s, sub, _ = orEmptyInput(s, sub, nil)
 	sel.Keys, sel.Contexts = []string{key}, slices.Clone(sel.Contexts)
@@ -28,9 +28,9 @@ func (s *Set) Explain(key string, sub *Subject, now time.Time, sel Selection) *T
 	return t
 }
 
-// Replay decides the flag of a trace again, from nothing but the facts in the
-// trace. With the set that made the trace, the answer is the same. False when
-// the flag is not answered.
+// Replay repeats the evaluation of a trace, with the facts in the trace only. With the set
+// that the trace is from, the result is the same. It returns false if the flag is not
+// evaluated.
 func (s *Set) Replay(t *Trace) (Decision, bool) {
 	if t == nil {
 		return Decision{}, false
@@ -43,7 +43,7 @@ func (s *Set) Replay(t *Trace) (Decision, bool) {
 	return Decision{}, false
 }
 
-// absence says why there is no answer for a flag.
+// absence describes why a flag has no result.
 func (s *Set) absence(key string, sel *Selection) string {
 	switch s.Status(key) {
 	case Absent:
@@ -59,6 +59,7 @@ func (s *Set) absence(key string, sel *Selection) string {
 	return "the flag is not answered"
 }
 
+// traceDecision converts a decision to its form in a trace.
 func traceDecision(d *Decision) TraceDecision {
 	return TraceDecision{
 		Enabled: d.Enabled, Variant: d.Variant, Payload: d.Payload, Code: d.Reason.Code.String(),
@@ -66,13 +67,13 @@ func traceDecision(d *Decision) TraceDecision {
 	}
 }
 
-// subject copies the facts that were looked at, each into its layer.
+// subject copies the facts that the evaluation used, each to its layer, and the identifiers.
 func (t *tracer) subject(in *Subject) TraceSubject {
 	out := Subject{
 		DistinctID: in.DistinctID, AnonymousID: in.anonymousID(), DeviceID: in.deviceID(), Groups: maps.Clone(in.Groups),
 		LocatedByPeer: in.LocatedByPeer, Partial: in.Partial,
 	}
-	from, to := &Stored{}, &Stored{} // of whom nothing is stored
+	from, to := &Stored{}, &Stored{} // used for a subject without stored facts
 	if st := in.Stored; st != nil {
 		from, to = st, &Stored{
 			Failure: st.Failure, OverridesFailure: st.OverridesFailure,
@@ -98,6 +99,7 @@ func (t *tracer) subject(in *Subject) TraceSubject {
 	return TraceSubject{out}
 }
 
+// copyFact copies a property if it is present.
 func copyFact(to *Properties, from Properties, key string) {
 	v, ok := from[key]
 	if !ok {
@@ -109,6 +111,7 @@ func copyFact(to *Properties, from Properties, key string) {
 	(*to)[key] = v
 }
 
+// copyGroupFact copies the property of a group slot if it is present.
 func copyGroupFact(to *map[string]Properties, from map[string]Properties, s *slot) {
 	group := (*to)[s.groupType]
 	if copyFact(&group, from[s.groupType], s.key); group == nil {

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// decided says in one line what decided a flag.
+// decided describes in one line how a flag was decided.
 func (t *tracer) decided(d *Decision) string {
 	f := t.flag
 	switch {
@@ -59,11 +59,13 @@ func (t *tracer) decided(d *Decision) string {
 	return line + d.Reason.Description()
 }
 
+// decimal formats a number with the fewest digits that identify it.
 func decimal(f float64) string { return strconv.FormatFloat(f, 'g', -1, 64) }
 
+// percent formats a share from 0 to 1 as a percentage.
 func percent(share float64) string { return strconv.FormatFloat(share*100, 'g', 10, 64) + " %" }
 
-// String is the bucket and its comparison in words.
+// String returns the bucket and its comparison with the share as text.
 func (b *BucketTrace) String() string {
 	if !b.Hashed {
 		return percent(b.Share) + " of everybody, no hash needed: " + b.Result
@@ -75,7 +77,7 @@ func (b *BucketTrace) String() string {
 	return fmt.Sprintf("%s of %q is %s %s %s", b.Hash, b.Input, decimal(b.Bucket), sign, decimal(b.Share))
 }
 
-// Requirement is what is asked for, in words.
+// Requirement returns the requirement as text, without its result.
 func (f *FilterTrace) Requirement() string {
 	text := f.Kind
 	if f.Key != "" {
@@ -90,7 +92,7 @@ func (f *FilterTrace) Requirement() string {
 	return text
 }
 
-// String is a requirement and what it saw, in words.
+// String returns the requirement, the value that was compared and the result as text.
 func (f *FilterTrace) String() string {
 	var b strings.Builder
 	switch f.Kind {
@@ -128,7 +130,7 @@ func (f *FilterTrace) String() string {
 	return b.String()
 }
 
-// String is the whole trace as an indented text.
+// String returns the whole trace as indented text, for people. Its format may change.
 func (t *Trace) String() string {
 	var b strings.Builder
 	w := &traceWriter{b: &b}
@@ -150,7 +152,7 @@ func (t *Trace) String() string {
 	return b.String()
 }
 
-// String is the value and its reason, or why there is none.
+// String returns the value and its reason, or why there is no value.
 func (d *TraceDecision) String() string {
 	value := strconv.FormatBool(d.Enabled)
 	if d.Variant != "" {
@@ -167,9 +169,10 @@ func (d *TraceDecision) String() string {
 	return value + " (" + d.Code + ": " + d.Description + ")"
 }
 
+// traceWriter writes the lines of a trace's text.
 type traceWriter struct{ b *strings.Builder }
 
-// maxIndent keeps deeply nested cohorts from being mostly white space.
+// maxIndent limits the indentation, so that deeply nested cohorts are not mostly white space.
 const maxIndent = 100
 
 func (w *traceWriter) line(depth int, format string, args ...any) {
@@ -178,6 +181,7 @@ func (w *traceWriter) line(depth int, format string, args ...any) {
 	w.b.WriteByte('\n')
 }
 
+// flag writes the steps of one flag's evaluation, in their order.
 func (w *traceWriter) flag(depth int, f *FlagTrace) {
 	if f.Pin != nil {
 		w.line(depth, "pinned value: %s", f.Pin)
@@ -206,6 +210,7 @@ func (w *traceWriter) flag(depth int, f *FlagTrace) {
 	}
 }
 
+// filter writes a requirement, then the cohort or the items in it.
 func (w *traceWriter) filter(depth int, f *FilterTrace) {
 	w.line(depth, "%s", f)
 	if co := f.Cohort; co != nil {

@@ -19,6 +19,8 @@ func compileRegex(p *preparation, v any) (matcher, string) {
 	return regexMatcher{pattern, string(text)}, ""
 }
 
+// regexMatcher matches a text in which the pattern is found. A search that exceeds its limits
+// is invalid.
 type regexMatcher struct {
 	*rustregexp.Pattern
 	source string
@@ -41,9 +43,11 @@ func (m regexMatcher) match(f *fact, r *reader) verdict {
 
 func (m regexMatcher) operand(*reader) any { return m.source }
 
-// anyRegexMatcher is a list of regular expressions, of which one has to be found.
+// anyRegexMatcher matches if any of several regular expressions is found.
 type anyRegexMatcher []regexMatcher
 
+// compileAnyRegex compiles a list of regular expressions. One faulty pattern is a problem of
+// the list.
 func compileAnyRegex(p *preparation, list []any) (matcher, string) {
 	all := make(anyRegexMatcher, len(list))
 	for i, item := range list {

@@ -6,18 +6,20 @@ import (
 	"unsafe"
 )
 
-// fact is the value found for a slot, valid for one evaluation.
+// fact is the value of a slot, valid for the evaluation with its epoch.
 type fact struct {
 	epoch   uint32
 	state   factState
 	source  ValueSource
-	numeric uint8 // 0 not tried, 1 a number, 2 none
+	numeric uint8 // 0 not tried, 1 number is valid, 2 the value is no number
 	textual uint8 // likewise for text
 	value   any
 	text    string
 	number  float64
 }
 
+// factState distinguishes present, missing and unknown facts. Facts are unknown if the
+// subject is partial or a store failed.
 type factState uint8
 
 const (
@@ -26,30 +28,32 @@ const (
 	factUnknown
 )
 
-// reader reads facts as texts and numbers, each once, in memory that it keeps.
+// reader converts facts to strings and numbers. It caches the results and owns their memory.
 type reader struct {
-	at       time.Time      // of the evaluation
-	zone     *time.Location // the project's
-	arena    []byte         // texts of facts that are not text
-	input    []byte         // hash input and lower-cased text, used and forgotten
-	timedOut bool           // a search ran into its limits, as a trace tells
+	at       time.Time      // time of the evaluation
+	zone     *time.Location // the project's zone
+	arena    []byte         // text forms of facts that are not strings
+	input    []byte         // scratch memory for hash input and lower-cased text
+	timedOut bool           // a search exceeded its limits, for the trace
 }
 
-// text is the text form of a fact (§4.2), false for what has none.
+// text returns the text form of a fact (§4.2), and false for a value without one.
 func (r *reader) text(f *fact) (string, bool) {
 	if f.textual == 0 {
 		f.textual = 2
 		from := len(r.arena)
 		if arena, ok := appendText(r.arena, f.value); ok {
 			r.arena = arena
-			// The bytes stay as they are until the next evaluation, which forgets
-			// every fact first.
+			// These bytes are not modified before the next evaluation, which invalidates all
+			// facts first.
 			f.text, f.textual = unsafe.String(unsafe.SliceData(arena[from:]), len(arena)-from), 1
 		}
 	}
 	return f.text, f.textual == 1
 }
 
+// number returns the number that a fact is or contains as text (§4.3), and false for other
+// values.
 func (r *reader) number(f *fact) (float64, bool) {
 	if f.numeric == 0 {
 		f.numeric = 2
@@ -60,7 +64,7 @@ func (r *reader) number(f *fact) (float64, bool) {
 	return f.number, f.numeric == 1
 }
 
-// validText is utf8.ValidString, in place for the short texts that most are.
+// validText is utf8.ValidString with a fast path for short ASCII strings, which most are.
 func validText(s string) bool {
 	const high = 0x8080808080808080
 	n := len(s)
@@ -81,7 +85,8 @@ func validText(s string) bool {
 	return all < utf8.RuneSelf || utf8.ValidString(s)
 }
 
-// word are the first eight bytes of a text, which the compiler reads at once.
+// word returns the first eight bytes of s as an integer. The compiler turns this into one
+// load.
 func word(s string) uint64 {
 	_ = s[7]
 	return uint64(s[0]) | uint64(s[1])<<8 | uint64(s[2])<<16 | uint64(s[3])<<24 |

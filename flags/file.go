@@ -6,11 +6,10 @@ import (
 	"strings"
 )
 
-// File is a definitions file: an organization and its projects (see
-// [ParseFile]).
+// File is a definitions file: an organization and its projects, see [ParseFile].
 type File struct {
 	Organization Organization
-	// PersonalKeys stand beside the organization and open it with all its projects.
+	// PersonalKeys are keys with access to the organization and all its projects.
 	PersonalKeys []PersonalKey
 	Projects     []FileProject
 }
@@ -18,8 +17,8 @@ type File struct {
 // Organization owns projects and their quotas.
 type Organization struct {
 	ID, Name string
-	// Quotas are limits by resource ("feature_flags", "events") in a UTC calendar
-	// month. A resource that is absent has no limit.
+	// Quotas are the limits by resource ("feature_flags", "events") for a calendar month in
+	// UTC. A resource without an entry has no limit.
 	Quotas map[string]int64
 }
 
@@ -31,16 +30,16 @@ type FileProject struct {
 	SecretKeys   []string
 }
 
-// PersonalKey is a key of a person and what it opens: scopes such as
-// "feature_flag:read", or "*" for everything.
+// PersonalKey is a key of a person and its scopes, such as "feature_flag:read", or "*" for
+// all.
 type PersonalKey struct {
 	Key    string
 	Scopes []string
 }
 
-// ParseFile reads a definitions file: {"organization": …, "projects": [ … ]}.
-// It fails on what is no such JSON, with the place, and on what would make the
-// file ambiguous; a bad flag fails alone.
+// ParseFile parses a definitions file: {"organization": …, "projects": [ … ]}. It returns an
+// error with the position for text that is not such JSON, and for an ambiguous file, such as
+// one with two projects of the same key. A faulty flag fails by itself.
 func ParseFile(data []byte) (File, error) {
 	root, err := open(data)
 	if err != nil {
@@ -53,9 +52,9 @@ func ParseFile(data []byte) (File, error) {
 	return file, nil
 }
 
-// ParsePayload reads a bare definitions payload, as PostHog serves it, as a
-// file of one project, number 1, with the given key and no organization. It fails
-// as [ParseDefinitions] does.
+// ParsePayload parses a definitions payload, as PostHog serves it, as a file of one project
+// with the id 1, the given key and no organization. Its errors are those of
+// [ParseDefinitions].
 func ParsePayload(data []byte, apiKey string) (File, error) {
 	d, err := ParseDefinitions(data)
 	if err != nil {
@@ -67,13 +66,15 @@ func ParsePayload(data []byte, apiKey string) (File, error) {
 	}}}, nil
 }
 
-// IsFile reports whether a document is a definitions file rather than a bare
-// payload. What is no JSON is neither.
+// IsFile reports whether data is a definitions file rather than a payload. It returns false
+// for text that is not JSON.
 func IsFile(data []byte) bool {
 	root, err := open(data)
 	return err == nil && root.has(nProjects)
 }
 
+// parseFile parses the organization, the keys and the projects. Two projects must not have
+// the same key or id.
 func parseFile(root node) (file File, err error) {
 	fault := read(func() {
 		root.mustBeObject().failUnknownHere(fileShape)
@@ -128,7 +129,7 @@ func parseOrganization(n node) Organization {
 	return org
 }
 
-// parsePersonalKeys reads the personal_api_keys of a project, or of the file.
+// parsePersonalKeys parses the personal_api_keys of a project or of the file.
 func parsePersonalKeys(n node) (out []PersonalKey) {
 	for list := n.at(nPersonalKeys).list(); list.next(); {
 		list.mustBeObject().failUnknownHere(keyShape)
@@ -137,6 +138,8 @@ func parsePersonalKeys(n node) (out []PersonalKey) {
 	return out
 }
 
+// parseProject parses a project and its definitions. An unknown member is a fault of the
+// definitions, unless it resembles a valid member: misspelt members are reported elsewhere.
 func parseProject(n node) FileProject {
 	n.mustBeObject()
 	p := FileProject{}

@@ -8,43 +8,44 @@ import (
 	"github.com/bunting-flags/bunting/flags/wire"
 )
 
-// Filter is a comparison of one property, made ready, for whoever asks about something else
-// than a flag: events, exports, rules. It compares as flags do, with these additions: a list
-// with an operator that compares texts, such as icontains, means any of its elements, and
-// none of them with the operator's opposite; where an operator takes one value, a list of
-// one element is that element. So do filters of cohorts.
+// Filter is a prepared comparison of one property, for purposes other than flags: events,
+// exports, rules. It compares like the requirements of flags, with two additions, which
+// filters of cohorts share. A list with an operator on text, such as icontains, matches if
+// any of its elements does, and with the negated operator if no element does. For operators
+// that compare with a single value, a list of one element means that element.
 //
-// A Filter keeps memory for a comparison and is for one goroutine at a time. The zero Filter
-// holds of nothing.
+// A Filter contains memory for its comparisons and must not be used concurrently. The zero
+// Filter never matches.
 type Filter struct {
 	op       *operator
 	matcher  matcher
-	direct   directMatcher // the matcher when it is one
-	dated    bool          // the matcher looks at the value as it is
+	direct   directMatcher // the matcher, if it implements directMatcher
+	dated    bool          // the matcher needs the value itself, not its text
 	elements bool
 	reader   reader
 	fact     fact
 }
 
-// FilterSettings are what a [Filter] is made with beside its property.
+// FilterSettings are the settings of a [Filter] besides its property.
 type FilterSettings struct {
-	// Zone is the project's time zone; nil: UTC.
+	// Zone is the project's time zone. If nil, it is UTC.
 	Zone *time.Location
 	// PropertyMatchingVersion is the project's, see [Definitions].
 	PropertyMatchingVersion int
-	// Elements: of a property that is a list each element is compared, the first 1,000 of
-	// them. It is enough that one matches; negative operators have to hold of all.
+	// Elements compares each element of a property that is a list, the first 1,000 of them.
+	// The filter holds if one element matches; with a negative operator, all elements must
+	// match.
 	Elements bool
-	// Verbatim: exact and is_not heed case. Texts are equal as they are, and numbers by
-	// their value where one of the two is a JSON number.
+	// With Verbatim, exact and is_not are case-sensitive. Strings are equal if they are
+	// identical, and numbers are compared by value if one side is a JSON number.
 	Verbatim bool
 }
 
-// maxElements is how many elements of a list a [Filter] compares.
+// maxElements is the number of elements of a list that a [Filter] compares.
 const maxElements = 1000
 
-// ComparesElements reports whether an event's property is a list whose elements stand for
-// themselves in filters: what was thrown, of which there may be several at once.
+// ComparesElements reports whether an event's property is a list and filters compare each of
+// its elements: the properties of exceptions, of which an event may have several.
 func ComparesElements(key string) bool {
 	switch key {
 	case "$exception_types", "$exception_values", "$exception_sources", "$exception_functions":
@@ -53,9 +54,9 @@ func ComparesElements(key string) bool {
 	return false
 }
 
-// NewFilter makes a Filter of a property's operator and value; its type and key are not
-// looked at. What can never match is a *[DefinitionError] whose Path is the member at fault:
-// operator or value.
+// NewFilter returns a Filter with the operator and value of p; its type and key are ignored.
+// A comparison that can never match is a *[DefinitionError] with the faulty member, operator
+// or value, as Path.
 func NewFilter(p Property, s FilterSettings) (*Filter, error) {
 	op := operators[p.Operator.orDefault(PersonProperty)]
 	if op == nil {
@@ -81,8 +82,8 @@ func NewFilter(p Property, s FilterSettings) (*Filter, error) {
 	return f, nil
 }
 
-// Holds reports whether the filter holds of a value, any that encoding/json gives; there is
-// false for a property that is missing.
+// Holds reports whether the filter matches a value, which may be any that encoding/json
+// decodes. exists is false if the property is missing. Relative dates are relative to now.
 func (f *Filter) Holds(value any, exists bool, now time.Time) bool {
 	f.reader.timedOut = false
 	switch {
@@ -104,8 +105,8 @@ func (f *Filter) Holds(value any, exists bool, now time.Time) bool {
 	return f.op.isNegative()
 }
 
-// HoldsOfPerson is Holds of a property of a person. Where one such as $initial_browser is
-// missing, the present one stands in for it, as in flags (§8.2).
+// HoldsOfPerson is Holds for a property of a person. If an initial property such as
+// $initial_browser is missing, the current one replaces it, as in flags (§8.2).
 func (f *Filter) HoldsOfPerson(properties Properties, key string, at time.Time) bool {
 	value, there := properties[key]
 	if !there {
@@ -116,8 +117,9 @@ func (f *Filter) HoldsOfPerson(properties Properties, key string, at time.Time) 
 	return f.Holds(value, there, at)
 }
 
-// HoldsJSON is Holds of a value that is well-formed JSON without blanks around it; the empty
-// text is a property that is missing.
+// HoldsJSON is Holds for a value encoded as JSON without surrounding white space. The empty
+// string means that the property is missing. Most strings and numbers are compared without
+// decoding.
 func (f *Filter) HoldsJSON(raw string, now time.Time) bool {
 	f.reader.timedOut = false
 	switch {
@@ -142,6 +144,7 @@ func (f *Filter) HoldsJSON(raw string, now time.Time) bool {
 	return f.Holds(wire.Value([]byte(raw)), true, now)
 }
 
+// holds compares one value that is not a list to be split.
 func (f *Filter) holds(input fact, now time.Time) bool {
 	f.reader.at, f.reader.arena, f.fact = now, f.reader.arena[:0], input
 	if text, ok := input.value.(string); ok {
@@ -150,6 +153,7 @@ func (f *Filter) holds(input fact, now time.Time) bool {
 	return f.verdict(f.matcher.match(&f.fact, &f.reader))
 }
 
+// verdict applies the operator's negation and reports whether the filter matches.
 func (f *Filter) verdict(v verdict) bool {
 	if f.op.negated {
 		v = v.not()
@@ -157,12 +161,12 @@ func (f *Filter) verdict(v verdict) bool {
 	return v == yes
 }
 
-// TimedOut reports whether the last comparison was given up, since the search for a regular
-// expression ran into its limits: it does not hold then.
+// TimedOut reports whether the last comparison was aborted because the search for a regular
+// expression exceeded its limits. Such a comparison does not match.
 func (f *Filter) TimedOut() bool { return f.reader.timedOut }
 
-// unfitReason says why an operator can never match this property, whatever is compared, and which
-// member is at fault; empty where it can.
+// unfitReason describes why the operator can never match this property, whatever the compared
+// value is, and returns the faulty member. The problem is empty if it can match.
 func (p *Property) unfitReason(op *operator) (member name, problem string) {
 	switch {
 	case op.only != "":
@@ -173,9 +177,9 @@ func (p *Property) unfitReason(op *operator) (member name, problem string) {
 	return nValue, ""
 }
 
-// neverMatches says why a requirement of a cohort can match nobody, whatever is known of
-// them, and which member is at fault. It is empty where somebody may match, and of a
-// requirement about a flag, which cohorts do not support (§5.5).
+// neverMatches describes why a requirement of a cohort can never match any person, and
+// returns the faulty member. The problem is empty if a person may match, and for requirements
+// about flags, which cohorts do not support (§5.5).
 func (p *Property) neverMatches() (member name, problem string) {
 	op := operators[p.Operator.orDefault(p.Type)]
 	switch inCohort := op.name == In || op.name == NotIn; {
@@ -190,12 +194,12 @@ func (p *Property) neverMatches() (member name, problem string) {
 	return member, problem
 }
 
-// verbatimMatcher compares texts as they are, and numbers by their value where one side is a JSON
+// verbatimMatcher compares strings exactly, and numbers by value if one side is a JSON
 // number.
 type verbatimMatcher struct {
 	texts   map[string]bool
 	numbers map[float64]bool // JSON numbers
-	written map[float64]bool // texts that are numbers
+	written map[float64]bool // strings that contain a number
 }
 
 func newVerbatimMatcher(v any) *verbatimMatcher {

@@ -10,13 +10,14 @@ import (
 	"github.com/bunting-flags/bunting/flags/wire"
 )
 
-// This file reads values of Go types that no JSON decoder makes (decision 32).
+// This file converts property values of Go types that a JSON decoder does not produce
+// (decision 32).
 
-// noForm stands for a value that has no form in JSON.
+// noForm represents a value that has no form in JSON.
 type noForm struct{ problem string }
 
-// convert reads a value that is not canonical: plain numbers and texts by
-// themselves, everything else by what encoding/json writes.
+// convert converts a value to the types of decoded JSON: integers and strings directly, other
+// types by encoding them with encoding/json.
 func convert(v any) any {
 	switch x := v.(type) {
 	case int:
@@ -38,7 +39,7 @@ func convert(v any) any {
 	case uint64:
 		return fromUint(x)
 	case string:
-		return string([]rune(x)) // each byte that is no UTF-8 becomes U+FFFD
+		return string([]rune(x)) // each byte of invalid UTF-8 becomes U+FFFD
 	case json.Number:
 		if n, ok := literal(string(x)); ok {
 			return n
@@ -49,13 +50,13 @@ func convert(v any) any {
 		return noForm{strings.TrimPrefix(err.Error(), "json: ")}
 	}
 	tree, err := DecodeJSON(text)
-	if err != nil { // what is nested deeper than decoders go
+	if err != nil { // nested deeper than decoders allow
 		return unsupported{}
 	}
 	return native(tree, maxDepth)
 }
 
-// marshal is json.Marshal, with the panics of methods as errors.
+// marshal is json.Marshal that returns panics of MarshalJSON methods as errors.
 func marshal(v any) (text []byte, err error) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -65,7 +66,7 @@ func marshal(v any) (text []byte, err error) {
 	return json.Marshal(v)
 }
 
-// native turns the numbers of decoded JSON into Go numbers.
+// native converts the json.Numbers in decoded JSON to Go numbers, in place.
 func native(v any, depth int) any {
 	switch x := v.(type) {
 	case json.Number:
@@ -91,6 +92,7 @@ func native(v any, depth int) any {
 	return v
 }
 
+// fromUint returns an int64 if u fits.
 func fromUint(u uint64) any {
 	if u <= math.MaxInt64 {
 		return int64(u)
@@ -98,8 +100,8 @@ func fromUint(u uint64) any {
 	return u
 }
 
-// literal reads a JSON number literal. It fails when the text is not one, or names a number too big
-// for a float.
+// literal converts a JSON number. It returns false if s is not one, or is too large for a
+// float64.
 func literal(s string) (any, bool) {
 	if !isJSONNumber(s) {
 		return nil, false
@@ -121,7 +123,7 @@ func literal(s string) (any, bool) {
 	return f, true
 }
 
-// Decimal is the property value of a number that JSON writes with a point or an
-// exponent, for those who decode requests: f itself, and of a whole number a
-// json.Number, whose text is 5.0 where that of the float64 5 is 5 (§4.2).
+// Decimal returns the property value for a number that JSON writes with a point or an
+// exponent, for callers that decode requests. It is f itself, or for a whole number a
+// json.Number with the text 5.0, where the float64 5 would have the text 5 (§4.2).
 func Decimal(f float64) any { return wire.Decimal(f) }

@@ -8,32 +8,34 @@ import (
 	"github.com/bunting-flags/bunting/flags/wire"
 )
 
-// Hook is called around each read of a flag, see [WithHooks]. Either function may be nil.
+// Hook is called around each read of a flag, see [WithHooks]. Either function may be nil. The
+// functions may be called concurrently.
 type Hook struct {
-	// Before is called before the flag is decided. What it returns is the context of the
-	// decision and of all After, and so what one Before has to say to its After; nil leaves
-	// the context as it is.
+	// Before is called before the flag is evaluated. Its result is the context of the
+	// evaluation and of all After calls, and so may carry values from Before to After. If
+	// nil, the context remains unchanged.
 	Before func(ctx context.Context, r *Read) context.Context
-	// After is called with the answer, that of the last Hook first.
+	// After is called with the result. The hooks are called in reverse order.
 	After func(ctx context.Context, r *Read)
 }
 
-// Read is one read of a flag. Hooks must not change or keep it.
+// Read describes one read of a flag. Hooks must not modify or retain it.
 type Read struct {
 	Key     string
-	Subject *Subject // nil: nobody
-	// Fallback is a bool, string, float64 or json.RawMessage; that of [JSON] and [Payload]
-	// is an empty RawMessage, as they decode later, and that of Snapshot.Detail is nil.
+	Subject *Subject // nil without a subject
+	// Fallback is a bool, string, float64 or json.RawMessage. For [JSON] and [Payload] it is
+	// an empty RawMessage, since they decode later, and for Snapshot.Detail it is nil.
 	Fallback any
-	// Value is what the read gives, of the type of Fallback, and Detail how it was come by.
-	// Before has neither.
+	// Value is the result, of the type of Fallback, and Detail describes it. Both are zero in
+	// Before.
 	Value  any
 	Detail Detail
 }
 
-// WithHooks is r with hooks around each read, and around the first read of each flag of a
-// snapshot. Where r has hooks, those are the inner ones. It costs reads that have no
-// hooks nothing.
+// WithHooks returns a Reader that calls hooks around each read of r, and around the first
+// read of each flag of a snapshot. If r has hooks already, the new hooks are called around
+// them. Reads without hooks have no overhead. A nil r is not ready: its reads return the
+// fallback.
 func WithHooks(r Reader, hooks ...Hook) Reader {
 	if r == nil {
 		r = notReady
@@ -44,8 +46,9 @@ func WithHooks(r Reader, hooks ...Hook) Reader {
 	return &hookReader{r, slices.Clone(hooks)}
 }
 
-// WithTrack is r whose snapshots send events by send: see [Snapshot].Track. The properties
-// are send's. With nil r stays as it is.
+// WithTrack returns a Reader like r with snapshots that send events with send, see
+// [Snapshot].Track. send owns the properties and may modify them. If send is nil, the result
+// is r.
 func WithTrack(r Reader, send func(ctx context.Context, sub *Subject, event string, properties map[string]any) error) Reader {
 	if r == nil {
 		r = notReady
@@ -56,6 +59,7 @@ func WithTrack(r Reader, send func(ctx context.Context, sub *Subject, event stri
 	return &trackReader{r, send}
 }
 
+// trackReader is the Reader that [WithTrack] returns.
 type trackReader struct {
 	Reader
 	send func(ctx context.Context, sub *Subject, event string, properties map[string]any) error
@@ -71,12 +75,14 @@ func (r *trackReader) For(ctx context.Context, sub *Subject) *Snapshot {
 	return s
 }
 
+// hookReader is the Reader that [WithHooks] returns.
 type hookReader struct {
 	inner Reader
 	hooks []Hook
 }
 
-// callHooks reads between hooks.
+// callHooks calls read between the hooks. Every read goes through it, so that hooks cannot be
+// skipped.
 func callHooks[T any](ctx context.Context, hooks []Hook, key string, sub *Subject, fallback T, read func(context.Context) (T, Detail)) (T, Detail) {
 	if len(hooks) == 0 {
 		return read(ctx)
@@ -100,7 +106,7 @@ func callHooks[T any](ctx context.Context, hooks []Hook, key string, sub *Subjec
 	return v, d
 }
 
-// readWithHooks calls one of the inner Reader's methods between the hooks.
+// readWithHooks calls a method of the inner Reader between the hooks.
 func readWithHooks[T any](ctx context.Context, h *hookReader, key string, sub *Subject, fallback T, read func(Reader, context.Context, string, *Subject, T) (T, Detail)) (T, Detail) {
 	return callHooks(ctx, h.hooks, key, sub, fallback, func(ctx context.Context) (T, Detail) { return read(h.inner, ctx, key, sub, fallback) })
 }

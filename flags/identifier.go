@@ -2,33 +2,33 @@ package flags
 
 import "github.com/bunting-flags/bunting/flags/wire"
 
-// undecidedContinuity is the missing fact of a continuity flag whose stored
-// identifier could not be read.
+// undecidedContinuity is the missing fact of a flag with continuity if the stored identifier
+// could not be read.
 var undecidedContinuity = &Undecided{Fact: "experience continuity", Name: "stored identifier"}
 
-// bucketing finds the buckets of one flag: who is hashed (§2.3), and where the
-// hash falls (§2.2). The bucket is kept from one condition to the next.
+// bucketing computes the buckets of one flag: the hashed identifier (§2.3) and its hash
+// (§2.2). The rollout bucket is cached from one condition to the next.
 type bucketing struct {
 	e *evaluation
 	f *compiledFlag
 
-	person    hashInput // by conditions about persons
-	hashInput           // by the condition that is tried
+	person    hashInput // input of conditions about persons
+	hashInput           // input of the current condition
 
-	bucketFor     string // whom rolloutBucket is for
+	bucketFor     string // the identifier that rolloutBucket belongs to
 	bucketKnown   bool
 	rolloutBucket float64
 }
 
-// hashInput is who falls into a bucket.
+// hashInput is the identifier that is hashed for a condition.
 type hashInput struct {
 	id         string
-	readable   bool // false: the stored identifier could not be read
+	readable   bool // false if the stored identifier could not be read
 	deviceless bool // device bucketing without a device id
 }
 
-// resolve finds out who is hashed for a condition; false when it is about a group
-// that the request does not name.
+// resolve selects the identifier for a condition. It returns false if the condition is about
+// a group that the request does not name.
 func (b *bucketing) resolve(cond *compiledCondition) bool {
 	if cond.grouped {
 		return b.resolveGroup(cond.group)
@@ -45,7 +45,8 @@ func (b *bucketing) resolveGroup(group string) bool {
 	return b.id != ""
 }
 
-// personIdentifier is the identifier of person conditions (§2.3).
+// personIdentifier returns the identifier for conditions about persons (§2.3): the device id,
+// a stored override, the anonymous id or the distinct id.
 func (e *evaluation) personIdentifier(f *compiledFlag) hashInput {
 	sub := e.subject
 	h := hashInput{id: e.distinct, readable: true, deviceless: f.has(bitDevice) && e.device == ""}
@@ -70,8 +71,8 @@ func (e *evaluation) personIdentifier(f *compiledFlag) hashInput {
 	return h
 }
 
-// holdoutIdentifier is that of the flag as a whole: stored identifiers do not
-// enter it, the request's anonymous id does.
+// holdoutIdentifier returns the identifier of the flag's subject for holdouts. It does not
+// use stored overrides, but does use the request's anonymous id.
 func (e *evaluation) holdoutIdentifier(f *compiledFlag) string {
 	switch {
 	case f.has(bitGrouped):
@@ -87,8 +88,8 @@ func (e *evaluation) holdoutIdentifier(f *compiledFlag) string {
 	return e.distinct
 }
 
-// inRollout compares the bucket with the condition's share, hashing only when
-// the answer can depend on it.
+// inRollout compares the bucket with the condition's share. It computes a hash only if the
+// result can depend on it.
 func (b *bucketing) inRollout(cond *compiledCondition) verdict {
 	switch {
 	case cond.all || cond.share >= 1:
@@ -102,7 +103,7 @@ func (b *bucketing) inRollout(cond *compiledCondition) verdict {
 	case b.id == "":
 		b.bucketFor, b.bucketKnown, b.rolloutBucket = "", true, 0
 	case cond.share == 0:
-		// Only a bucket of exactly 0 would do: one in 2^60.
+		// Only a bucket of exactly 0 would be in: one in 2^60.
 		b.e.trace.rollout(b, cond, false, no)
 		return no
 	case !b.bucketKnown || b.bucketFor != b.id:
@@ -113,7 +114,7 @@ func (b *bucketing) inRollout(cond *compiledCondition) verdict {
 	return in
 }
 
-// matchVariant is the variant of a match where no hash decides, else hashedVariant.
+// matchVariant returns the variant of a match, or hashedVariant if a hash selects it.
 func (f *compiledFlag) matchVariant(cond *compiledCondition) int32 {
 	if cond.variant != noVariant {
 		return cond.variant
@@ -121,7 +122,8 @@ func (f *compiledFlag) matchVariant(cond *compiledCondition) int32 {
 	return f.fixed
 }
 
-// hashVariant chooses the variant of a match; false when it cannot be known.
+// hashVariant selects the variant of a match by hash. It returns false if the identifier is
+// unknown.
 func (b *bucketing) hashVariant() (variant int32, ok bool) {
 	f := b.f
 	if !b.readable {
@@ -137,6 +139,7 @@ func (b *bucketing) hashVariant() (variant int32, ok bool) {
 	return variant, true
 }
 
+// hash returns the bucket of the current identifier.
 func (b *bucketing) hash(salt string) float64 {
 	e := b.e
 	if b.f.has(bitMurmur3) {

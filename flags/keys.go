@@ -9,35 +9,38 @@ import (
 	"github.com/bunting-flags/bunting/flags/internal/tape"
 )
 
-// This file knows the members that definitions may have: a misspelt one would
-// be ignored, and a condition without its rollout is for everybody.
+// This file lists the members that definitions may have. Without a check a misspelt member
+// would be ignored, and a condition without its rollout applies to everybody.
 
-// shape is the kind of an object in a definition.
+// shape describes one kind of object in a definition.
 type shape struct {
-	what    string // "a condition"
+	what    string // for messages: "a condition"
 	members map[string]member
-	// byName are the members by the numbers of their names, nil for no member.
+	// byName maps the number of a name to the member, nil if there is no such member.
 	byName *[math.MaxUint8 + 1]*member
-	// unknown, also by number, are names of no members, and of members that do nothing.
+	// unknown, also indexed by number, is set for names that are not members and for obsolete
+	// members.
 	unknown [math.MaxUint8 + 1]bool
 }
 
-// member is one that an object may have.
+// member is a member that an object may have.
 type member struct {
-	// shape is the shape of the object there, nil for what is not looked into. With
-	// list it is that of each element, with each that of every member.
+	// shape returns the shape of the member's object. If nil, the value is not checked. With
+	// list it is the shape of each element, with each that of every member's value.
 	shape      func(node) *shape
 	list, each bool
-	// inert members decide nothing here, and nothing is taken for a misspelling of
-	// them.
+	// inert members do not affect evaluation, and are no candidates for corrections of
+	// misspelt names.
 	inert bool
-	// obsolete members were read once: null says nothing, anything else does nothing.
+	// obsolete members had a meaning in the past. Null is accepted, other values are reported
+	// as having no effect.
 	obsolete bool
 }
 
+// shapeOf returns a function for members that always have the shape s.
 func shapeOf(s *shape) func(node) *shape { return func(node) *shape { return s } }
 
-// members makes a table of members that are not looked into.
+// members returns a table of members without a shape, from two lists of names.
 func members(live, inert string) map[string]member {
 	out := map[string]member{}
 	for _, name := range strings.Fields(live) {
@@ -49,7 +52,7 @@ func members(live, inert string) map[string]member {
 	return out
 }
 
-// addMembers adds members that are looked into.
+// addMembers adds members, usually with a shape, and returns s.
 func (s *shape) addMembers(more map[string]member) *shape {
 	for name, m := range more {
 		s.members[name] = m
@@ -57,9 +60,9 @@ func (s *shape) addMembers(more map[string]member) *shape {
 	return s
 }
 
-// THE TABLES: flag records (§1.1, §1.11), filters (§1.2), conditions and
-// variants (§1.3), properties (§1.4), cohorts (§1.6, §5.6), the definitions
-// payload (§1.8, decision 5) and the definitions file.
+// The tables: flag records (§1.1, §1.11), filters (§1.2), conditions and variants (§1.3),
+// properties (§1.4), cohorts (§1.6, §5.6), the definitions payload (§1.8, decision 5) and the
+// definitions file.
 var (
 	propertyShape = &shape{what: "a property", members: members(
 		"key type operator value group_type_index negation dependency_chain", "label cohort_name group_key_names")}
@@ -88,11 +91,11 @@ var (
 		map[string]member{
 			"filters":            {shape: shapeOf(filtersShape)},
 			"pins":               {shape: shapeOf(pinShape), list: true},
-			"rollout_percentage": {inert: true, obsolete: true}, // of a flag itself: posthog-go still has it
+			"rollout_percentage": {inert: true, obsolete: true}, // of the flag itself: posthog-go still has it
 		})
 )
 
-// The shapes of cohorts refer to one another.
+// The shapes of cohorts refer to one another; init sets their members.
 var (
 	treeShape        = &shape{what: "a group of a cohort"}
 	legacyGroupShape = &shape{what: "an older group of a cohort", members: members(
@@ -116,7 +119,7 @@ func init() {
 	numberNames()
 }
 
-// Documents: files and payloads.
+// Shapes of documents: files and payloads.
 var (
 	keyShape          = &shape{what: "a personal key", members: members("key scopes", "")}
 	organizationShape = &shape{what: "the organization", members: members("id name quotas", "")}
@@ -136,13 +139,14 @@ var (
 	})
 )
 
-// setMembers makes these the members.
+// setMembers replaces the table of members and returns s.
 func (s *shape) setMembers(all map[string]member) *shape {
 	s.members = all
 	return s
 }
 
-// numberNames finds the members of all shapes by number.
+// numberNames assigns a number to every name of a member and fills the indexes of the shapes
+// by number.
 func numberNames() {
 	all := []*shape{
 		propertyShape, conditionShape, variantShape, multivariateShape, holdoutShape, filtersShape, pinShape, flagShape, treeShape,
@@ -164,7 +168,8 @@ func numberNames() {
 	}
 }
 
-// cohortOrTree: a cohort is a record or a bare tree.
+// cohortOrTree returns the shape of a cohort in a payload, which is either a record or a bare
+// tree.
 func cohortOrTree(n node) *shape {
 	if isTree(n) {
 		return treeShape
@@ -172,7 +177,8 @@ func cohortOrTree(n node) *shape {
 	return cohortShape
 }
 
-// treeOrLeaf: leaves about events have other members, which are not known here.
+// treeOrLeaf returns the shape of a node of a cohort's tree. It is nil for leaves about
+// events, which are not checked.
 func treeOrLeaf(n node) *shape {
 	if isTree(n) {
 		return treeShape
@@ -188,7 +194,8 @@ func treeOrLeaf(n node) *shape {
 	return nil
 }
 
-// legacyProperties: a list of leaves, a tree, or a map of values by property.
+// legacyProperties returns the shape of the properties of an older cohort: a list of leaves
+// or a tree. It is nil for a map of values by property.
 func legacyProperties(n node) *shape {
 	if n.kind() == tape.Object && n.at(nType).null() && n.at(nValues).null() && n.at(nKey).null() {
 		return nil
@@ -196,8 +203,8 @@ func legacyProperties(n node) *shape {
 	return treeOrLeaf(n)
 }
 
-// isTree reports whether an object is a node of a cohort's tree: it has values,
-// or is one that has lost them.
+// isTree reports whether an object is an inner node of a cohort's tree: it has values, or its
+// type is AND or OR although the values are absent.
 func isTree(n node) bool {
 	kind := n.at(nType)
 	return n.has(nValues) || kind.isText() && (kind.text() == "AND" || kind.text() == "OR")

@@ -6,27 +6,28 @@ import (
 	"strings"
 )
 
-// LocalProblem is a flag that an SDK which decides locally, from the
-// definitions payload, leaves to the server for some subjects, or (Differs)
-// decides for some by other rules than the server (§11).
+// LocalProblem describes a flag that an SDK with local evaluation, which has the definitions
+// payload only, cannot evaluate for some subjects and requests from the server, or (Differs)
+// evaluates for some subjects by other rules than the server (§11).
 type LocalProblem struct {
 	Key string
-	// SDK is "go", "python" or "node"; "all" for the three of them.
-	SDK     string
+	// SDK is "go", "python" or "node", or "all" for the three of them.
+	SDK string
+	// Differs means that the SDK returns its own result. If false, it calls the server.
 	Differs bool
-	Why     string
+	// Why describes the cause in the definition, as text for people.
+	Why string
 }
 
-// LocalProblems lists, flag by flag, what keeps SDKs from deciding it locally as
-// the server does: posthog-go 1.27.0, posthog-node 5.70.0 and posthog-python
-// 7.42.0, of the last only what §11 says.
+// LocalProblems returns for each flag the reasons why SDKs do not evaluate it locally with
+// the server's result. It covers posthog-go 1.27.0, posthog-node 5.70.0 and, to the extent of
+// §11, posthog-python 7.42.0.
 //
-// A flag is listed when there may be subjects for whom the problem shows; from
-// others a condition that decides before it may hide it. Only what can be seen
-// in the definitions is reported: not that a property or a group was not given, nor
-// what depends on the value of a property or the length of an id. An inactive
-// flag is listed for experience continuity alone. A flag has, of the problems of
-// those it depends on, one for each SDK and kind.
+// A flag is listed if the problem may affect some subjects; for other subjects, an earlier
+// condition may decide. Only problems visible in the definitions are reported: not that a
+// property or a group is missing from a call, and no problems that depend on the value of a
+// property or the length of an id. An inactive flag is listed for experience continuity only.
+// Of the problems of its dependencies, a flag has one for each SDK and kind.
 func LocalProblems(d Definitions) []LocalProblem {
 	l := newLocalCheck(&d)
 	var out []LocalProblem
@@ -36,18 +37,19 @@ func LocalProblems(d Definitions) []LocalProblem {
 	return out
 }
 
-// localCheck looks at each flag and each cohort once.
+// localCheck checks definitions. The results of flags and cohorts are cached.
 type localCheck struct {
 	d        *Definitions
 	p        *payloadBuilder
-	served   map[string]any // cohorts of the payload by id
+	served   map[string]any // cohorts in the payload by id
 	verdicts map[int][]LocalProblem
 	cohorts  map[int64]ruleSet
 }
 
-// ruleSet says which of localRules apply.
+// ruleSet marks the elements of localRules that apply.
 type ruleSet []bool
 
+// newLocalCheck builds the cohorts of the payload, to find out which of them SDKs receive.
 func newLocalCheck(d *Definitions) *localCheck {
 	l := &localCheck{
 		d: d, p: newPayload(d, Compile(*d)),
@@ -62,36 +64,37 @@ func newLocalCheck(d *Definitions) *localCheck {
 	return l
 }
 
-// isInPayload: the flag is there for SDKs that depend on it.
+// isInPayload reports whether the flag is in the payload, so that SDKs can evaluate
+// dependencies on it.
 func (l *localCheck) isInPayload(i int32) bool {
 	return l.p.isServed(i) && !l.d.Flags[i].isWithheld()
 }
 
-// compiled is a flag of the payload as the server has it.
+// compiled returns the compiled form of a flag in the payload.
 func (l *localCheck) compiled(f *Flag) *compiledFlag { return &l.p.set.flags[l.p.set.byKey[f.Key]] }
 
-// localFilter is a property of a condition or of a cohort.
+// localFilter is a requirement of a condition or of a cohort, with its context.
 type localFilter struct {
 	*Property
-	op Operator // with its default
-	// flag is whose condition it is in, nil in a cohort.
+	op Operator // with its default applied
+	// flag is the flag of the condition, nil for a requirement of a cohort.
 	flag *Flag
-	// group is the group type that the condition is about, nil for persons.
+	// group is the index of the group type that the condition is about, nil for persons.
 	group *int
 }
 
-// flag checks one flag, and passes on what is wrong with flags it depends on.
+// flag returns the problems of one flag and of the flags that it depends on.
 func (l *localCheck) flag(i int) []LocalProblem {
 	if problems, ok := l.verdicts[i]; ok {
 		return problems
 	}
-	l.verdicts[i] = nil // ends a cycle
+	l.verdicts[i] = nil // ends the recursion on a cycle
 	f := &l.d.Flags[i]
 	used, found := l.p.set.byKey[f.Key]
 	listed := l.p.isServed(int32(i))
 	var out []LocalProblem
 	switch {
-	case f.Key == "" || f.Deleted || found && int(used) != i: // not there, or a second one of that key
+	case f.Key == "" || f.Deleted || found && int(used) != i: // not available, or a duplicate key
 	case !f.Active:
 		if listed && f.Continuity && !f.isWithheld() {
 			const why = "experience continuity, which these SDKs look at before they see that the flag is not active"
@@ -109,8 +112,8 @@ func (l *localCheck) flag(i int) []LocalProblem {
 	return out
 }
 
-// ownProblems applies the rules to a flag without what it depends on; all means that
-// nothing more is to be reported.
+// ownProblems applies the rules to a flag, without its dependencies. all is true if the flag
+// always needs the server, so that no other problem matters.
 func (l *localCheck) ownProblems(f *Flag) (out []LocalProblem, all bool) {
 	hits := make(ruleSet, len(localRules))
 	for r, rule := range localRules {
@@ -140,9 +143,8 @@ func (l *localCheck) ownProblems(f *Flag) (out []LocalProblem, all bool) {
 	return out, false
 }
 
-// dependencies adds the problems of the flags that a flag depends on: one for
-// each SDK and kind is enough, else long chains would say the same thing over
-// and over.
+// dependencies adds the problems of the flags that f depends on. It adds one for each SDK and
+// kind only, since long chains would otherwise repeat the same problem many times.
 func (l *localCheck) dependencies(f *Flag, out []LocalProblem) []LocalProblem {
 	for i := range f.Conditions {
 		for j := range f.Conditions[i].Properties {
@@ -167,8 +169,8 @@ func (l *localCheck) dependencies(f *Flag, out []LocalProblem) []LocalProblem {
 	return out
 }
 
-// filter applies the rules to a property, and to the cohort that it names if
-// the payload has it.
+// filter applies the rules to a requirement, and to the cohort that it refers to if that is
+// in the payload.
 func (l *localCheck) filter(p localFilter, hits ruleSet) {
 	plain := *p.Property
 	plain.Value = normalize(plain.Value)
@@ -183,7 +185,7 @@ func (l *localCheck) filter(p localFilter, hits ruleSet) {
 	}
 }
 
-// cohort applies the rules to a cohort's tree. What is served is on no cycle.
+// cohort applies the rules to a cohort's tree. Cohorts in the payload are never on a cycle.
 func (l *localCheck) cohort(id int64) ruleSet {
 	hits, ok := l.cohorts[id]
 	if !ok {
@@ -194,6 +196,7 @@ func (l *localCheck) cohort(id int64) ruleSet {
 	return hits
 }
 
+// tree applies the rules to a node of a cohort's tree and to the nodes below it.
 func (l *localCheck) tree(n *CohortNode, hits ruleSet) {
 	for r, rule := range localRules {
 		hits[r] = hits[r] || rule.node != nil && rule.node(n)
@@ -209,7 +212,8 @@ func (l *localCheck) tree(n *CohortNode, hits ruleSet) {
 	}
 }
 
-// cohort is the id that SDKs see: they take text for a number.
+// cohort returns the id of the cohort as SDKs read it: unlike the server they accept a number
+// as text.
 func (p *localFilter) cohort() (int64, bool) {
 	if p.Type != CohortProperty {
 		return 0, false
@@ -226,7 +230,7 @@ func (p *localFilter) cohort() (int64, bool) {
 	return 0, false
 }
 
-// isServed: the payload has the cohort that a filter names.
+// isServed reports whether the cohort that the requirement refers to is in the payload.
 func (l *localCheck) isServed(p *localFilter) bool {
 	id, ok := p.cohort()
 	return ok && l.served[strconv.FormatInt(id, 10)] != nil

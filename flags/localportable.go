@@ -6,10 +6,10 @@ import (
 	"strings"
 )
 
-// posthog-node 5.70.0 matches regular expressions itself only in the syntax
-// that JavaScript and Rust have in common, and asks the server otherwise.
+// posthog-node 5.70.0 evaluates a regular expression only if its syntax is common to
+// JavaScript and Rust; otherwise it calls the server. This file repeats its check.
 
-// Tokens of a pattern that are no single character.
+// Tokens of a pattern that are not single characters.
 const (
 	startToken = -1 - iota
 	atomToken
@@ -18,8 +18,8 @@ const (
 
 var portableRepeat = regexp.MustCompile(`^\{(\d+)(?:,(\d*))?\}`)
 
-// portableExpression reports whether posthog-node takes a pattern for portable.
-// Patterns that both languages refuse are.
+// portableExpression reports whether posthog-node considers a pattern portable. This includes
+// patterns that are invalid in both languages.
 func portableExpression(p string) bool {
 	before := startToken
 	for i := 0; i < len(p); i++ {
@@ -41,8 +41,8 @@ func portableExpression(p string) bool {
 	return true
 }
 
-// portableToken reads the token that p begins with: its length beyond one byte, and
-// what it is for the next one.
+// portableToken reads the first token of p. n is its length minus one, and token its kind,
+// which limits the next token.
 func portableToken(p string, before int) (n, token int, ok bool) {
 	switch rest := p[1:]; p[0] {
 	case '\\':
@@ -65,7 +65,8 @@ func portableToken(p string, before int) (n, token int, ok bool) {
 	return 0, int(p[0]), true
 }
 
-// repeats: a repetition whose counts Rust can hold.
+// repeats reports whether p starts with a repetition and the counts fit into 32 bits, as Rust
+// requires.
 func repeats(p string) bool {
 	counts := portableRepeat.FindStringSubmatch(p)
 	if counts == nil {
@@ -79,10 +80,11 @@ func repeats(p string) bool {
 	return true
 }
 
-// portableEscape measures what follows a backslash.
+// portableEscape returns the length of an escape without its backslash. rest is the text
+// after the backslash.
 func portableEscape(rest string) (n int, ok bool) {
 	switch {
-	case rest == "": // refused everywhere
+	case rest == "": // invalid in both languages
 		return 0, true
 	case rest[0] == 'x':
 		if len(rest) < 3 {
@@ -94,16 +96,16 @@ func portableEscape(rest string) (n int, ok bool) {
 	return 1, strings.IndexByte("dDsSwWbBfnrtv", rest[0]) >= 0 || strings.IndexByte(" !\"#$%&'()*+,-./:;=?@[\\]^_`{|}~", rest[0]) >= 0
 }
 
-// portableClass measures what follows an opening bracket, the closing one
-// included. One that is not closed is refused everywhere.
+// portableClass returns the length of a character class after its opening bracket, including
+// the closing one. A class without a closing bracket is invalid in both languages.
 func portableClass(rest string) (n int, ok bool) {
 	i := 0
 	if strings.HasPrefix(rest, "^") {
 		i = 1
 	}
 	first := i
-	set := false // what stands before is a set such as \d
-	dash := -1   // where a dash follows something
+	set := false // the previous item is a set such as \d
+	dash := -1   // index of a dash after an item
 	for ; i < len(rest); i++ {
 		isSet := false
 		switch c := rest[i]; {
@@ -112,7 +114,7 @@ func portableClass(rest string) (n int, ok bool) {
 		case c >= 0x80 || c == '[' || strings.HasPrefix(rest[i:], "&&") || strings.HasPrefix(rest[i:], "--") || strings.HasPrefix(rest[i:], "~~"):
 			return 0, false
 		case c == '-' && i > first && dash != i-1 && !strings.HasPrefix(rest[i+1:], "]"):
-			if set { // no end of a range
+			if set { // a set cannot start a range
 				return 0, false
 			}
 			dash = i

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// localRule is one disagreement that can be seen in a definition.
+// localRule is one difference between an SDK and the server that is visible in a definition.
 type localRule struct {
 	sdks string // "all", or some of "go", "python" and "node"
 	kind localKind
@@ -14,31 +14,32 @@ type localRule struct {
 	localTest
 }
 
-// localTest is one of three tests.
+// localTest is the test of a rule. Exactly one of its functions is set.
 type localTest struct {
 	flag   func(l *localCheck, f *Flag) bool
-	filter filterTest               // of a property of a condition or a cohort
-	node   func(n *CohortNode) bool // of a node of a cohort's tree
+	filter filterTest               // tests a requirement of a condition or a cohort
+	node   func(n *CohortNode) bool // tests a node of a cohort's tree
 }
 
+// filterTest reports whether a rule applies to a requirement.
 type filterTest func(l *localCheck, p *localFilter) bool
 
 func testFlag(test func(*localCheck, *Flag) bool) localTest { return localTest{flag: test} }
 func testFilter(test filterTest) localTest                  { return localTest{filter: test} }
 func testNode(test func(*CohortNode) bool) localTest        { return localTest{node: test} }
 
-// localKind is what an SDK does, to some subjects unless stated otherwise.
+// localKind is the effect of a rule. It affects some subjects unless stated otherwise.
 type localKind uint8
 
 const (
-	needsServer       localKind = iota // leaves the flag to the server
-	alwaysNeedsServer                  // likewise, to all: then no other rule matters
-	differs                            // decides it by other rules
+	needsServer       localKind = iota // the SDK calls the server for the flag
+	alwaysNeedsServer                  // the same for all subjects: no other rule matters
+	differs                            // the SDK evaluates the flag by other rules
 )
 
-// localRules was read off the sources of posthog-go 1.27.0 and posthog-node
-// 5.70.0, and for posthog-python 7.42.0 off §11; adapters/httpapi/sdktest runs
-// the first two against it.
+// localRules are based on the sources of posthog-go 1.27.0 and posthog-node 5.70.0, and for
+// posthog-python 7.42.0 from §11. adapters/httpapi/sdktest verifies the rules of the first
+// two with the SDKs themselves.
 var localRules = []localRule{
 	{"all", alwaysNeedsServer, "experience continuity: only the server keeps identifiers", testFlag(func(_ *localCheck, f *Flag) bool { return f.Continuity })},
 	{"all", alwaysNeedsServer, "its bucket is a murmur3 hash, which SDKs do not compute", testFlag(func(l *localCheck, f *Flag) bool {
@@ -125,7 +126,7 @@ var localRules = []localRule{
 	{"node", differs, "the operator of a dependency on a flag is not looked at", dependency(func(_ *localCheck, p *localFilter, _ int32) bool { return p.op != FlagEvaluatesTo })},
 	{"go node", needsServer, "a dependency on a flag in a cohort", testFilter(func(_ *localCheck, p *localFilter) bool { return p.flag == nil && p.Type == FlagProperty })},
 
-	// whose property it is
+	// the entity that the property belongs to
 	{"all", needsServer, "the person's creation time is on the server", testFilter(func(_ *localCheck, p *localFilter) bool { return p.Type == PersonMetadata })},
 	{"go node", needsServer, "a group's property in a condition about persons is looked for among the person's", testFilter(func(_ *localCheck, p *localFilter) bool {
 		return p.flag != nil && p.group == nil && p.Type == GroupProperty
@@ -180,13 +181,13 @@ var localRules = []localRule{
 	{"node", differs, "a version with more or less than the SDK looks at: pre-release, build, V, a fourth part, no *", testReading(versions, nodeVersion, readsOther)},
 }
 
-// cohortOperator is a test of the operator of a cohort that the payload has.
+// cohortOperator returns a test of the operator of a cohort in the payload.
 func cohortOperator(match func(Operator) bool) localTest {
 	return testFilter(func(l *localCheck, p *localFilter) bool { return l.isServed(p) && match(p.op) })
 }
 
-// dependency is a test of a flag's dependency and its target, -1 when there is
-// none in the payload.
+// dependency returns a test of a dependency on another flag. target is the flag's index, or
+// -1 if the flag does not exist.
 func dependency(match func(l *localCheck, p *localFilter, target int32) bool) localTest {
 	return testFilter(func(l *localCheck, p *localFilter) bool {
 		if p.flag == nil || p.Type != FlagProperty {
@@ -200,13 +201,13 @@ func dependency(match func(l *localCheck, p *localFilter, target int32) bool) lo
 	})
 }
 
-// personOfGroup: a filter on a person where SDKs have a group. A condition of a
-// group flag is one about the group for them, whatever it says.
+// personOfGroup reports whether a requirement is about a person where SDKs evaluate a group.
+// They treat every condition of a group flag as one about the group.
 func personOfGroup(l *localCheck, p *localFilter) bool {
 	return p.flag != nil && (p.group != nil || p.flag.Group != nil) && (p.Type == PersonProperty || l.isServed(p))
 }
 
-// isAbout reports whether all of a flag is decided for a group type, nil for
+// isAbout reports whether all conditions of a flag are about the same group type, nil for
 // persons.
 func (f *Flag) isAbout(group *int) bool {
 	same := func(g *int) bool { return g == nil && group == nil || g != nil && group != nil && *g == *group }
@@ -215,8 +216,8 @@ func (f *Flag) isAbout(group *int) bool {
 	})
 }
 
-// falseInJavaScript: posthog-node reads the content of a text as JSON where it
-// is JSON.
+// falseInJavaScript reports whether a payload is falsy in JavaScript. posthog-node parses a
+// string that contains JSON.
 func falseInJavaScript(raw json.RawMessage) bool {
 	var text string
 	if json.Unmarshal(raw, &text) == nil && json.Valid([]byte(text)) {

@@ -13,30 +13,32 @@ import (
 	"github.com/bunting-flags/bunting/flags/internal/rustregexp"
 )
 
-// How SDKs read operators and the values of filters, beside the server (§11).
+// This file describes how SDKs read operators and values, compared with the server (§11).
 
-// family is 0 for cohorts and flags.
+// family returns the operator's family, 0 for requirements on cohorts and flags, and
+// unknownFamily for an operator that SDKs do not support.
 func (p *localFilter) family() operatorFamily {
 	if p.Type == CohortProperty || p.Type == FlagProperty {
 		return 0
 	}
-	if op := operators[p.op]; op != nil && op.name == p.op && op.sdks != 0 { // no SDK knows an alias
+	if op := operators[p.op]; op != nil && op.name == p.op && op.sdks != 0 { // SDKs do not support aliases
 		return op.sdks
 	}
 	return unknownFamily
 }
 
+// family returns a test for operators of one family.
 func family(f operatorFamily) localTest {
 	return testFilter(func(_ *localCheck, p *localFilter) bool { return p.family() == f })
 }
 
-// reading is what an SDK makes of a filter's value.
+// reading is the result of an SDK that reads a filter's value.
 type reading uint8
 
 const (
-	readsSame    reading = iota // what the server makes of it
-	readsOther                  // something else
-	readsNothing                // nothing
+	readsSame    reading = iota // the same as the server's
+	readsOther                  // a different value
+	readsNothing                // the SDK cannot read the value
 )
 
 func nothingIf(b bool) reading {
@@ -53,11 +55,13 @@ func otherIf(b bool) reading {
 	return readsSame
 }
 
-// testReading is a test of what an SDK makes of the values of operators.
+// testReading returns a test for operators of some families. It succeeds if read returns
+// want.
 func testReading(families operatorFamily, read func(*localFilter) reading, want reading) localTest {
 	return testFilter(func(_ *localCheck, p *localFilter) bool { return p.family()&families != 0 && read(p) == want })
 }
 
+// text returns the text form of the value, empty if it has none.
 func (p *localFilter) text() string {
 	text, _ := appendText(nil, p.Value)
 	return string(text)
@@ -67,7 +71,8 @@ func isPlainASCII(s string) bool {
 	return strings.IndexFunc(s, func(r rune) bool { return r >= utf8.RuneSelf }) < 0
 }
 
-// goUndecided: posthog-go says so, and does not end the flag there and then.
+// goUndecided reports whether posthog-go reports the requirement as undecidable, in which
+// case it continues with the next requirement of a cohort.
 func goUndecided(p *localFilter) bool {
 	switch p.family() {
 	case unknownFamily:
@@ -82,7 +87,8 @@ func goUndecided(p *localFilter) bool {
 	return false
 }
 
-// hasInteger: for an SDK that has decoded it, 5 and 5.0 are the same.
+// hasInteger reports whether a value is or contains a whole number. After decoding, SDKs
+// cannot distinguish 5 from 5.0.
 func hasInteger(v any) bool {
 	switch v := v.(type) {
 	case int64, uint64, decimalFloat:
@@ -105,26 +111,28 @@ func hasInteger(v any) bool {
 	return false
 }
 
-// Texts of values: JSON on the server (§4.2), the language's own in an SDK.
+// The functions below compare text forms of values: JSON on the server (§4.2), and in an SDK
+// the form of its programming language.
 
 func goText(p *localFilter) reading   { return decodedText(p.Value, p.Value == nil) }
 func nodeText(p *localFilter) reading { return decodedText(p.Value, !p.hasValue()) }
 
-// decodedText is for languages that decode every JSON number alike.
+// decodedText is for languages that decode all JSON numbers to one type.
 func decodedText(v any, null bool) reading {
 	other := null
 	switch v := v.(type) {
-	case []any, map[string]any, uint64, decimalFloat: // 5.0 is 5 there
+	case []any, map[string]any, uint64, decimalFloat: // 5.0 becomes 5
 		other = true
 	case int64:
 		other = v > 1<<53 || v < -1<<53
-	case float64: // exponents are written otherwise
+	case float64: // exponents are formatted differently
 		other = math.Abs(v) >= exactInt || math.Abs(v) < 1e-5 && v != 0 || v == 0 && math.Signbit(v)
 	}
 	return otherIf(other)
 }
 
-// pythonText: a list of exact and is_not is a list of texts.
+// pythonText compares text forms in Python. A list for exact and is_not is compared element
+// by element.
 func pythonText(p *localFilter) reading {
 	if list, ok := p.Value.([]any); ok && p.family() == equality {
 		return otherIf(slices.ContainsFunc(list, otherInPython))
@@ -132,6 +140,7 @@ func pythonText(p *localFilter) reading {
 	return otherIf(otherInPython(p.Value))
 }
 
+// otherInPython reports whether the text form of a value in Python differs from the server's.
 func otherInPython(v any) bool {
 	switch v := v.(type) {
 	case nil, []any, map[string]any:
@@ -142,8 +151,11 @@ func otherInPython(v any) bool {
 	return false
 }
 
+// plainNumber matches the numbers that all SDKs and the server read alike.
 var plainNumber = regexp.MustCompile(`^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$`)
 
+// goNumber compares strconv.ParseFloat with the server's parser: it also reads hexadecimal
+// numbers, for example.
 func goNumber(p *localFilter) reading {
 	text, isText := p.Value.(string)
 	if !isText {
@@ -160,6 +172,8 @@ func goNumber(p *localFilter) reading {
 	return readsSame
 }
 
+// nodeNumber compares JavaScript's parsing of numbers, which falls back to text, with the
+// server's.
 func nodeNumber(p *localFilter) reading {
 	text, isText := p.Value.(string)
 	_, isNumber := number(p.Value)
@@ -169,6 +183,8 @@ func nodeNumber(p *localFilter) reading {
 	return readsOther
 }
 
+// Escapes and constructs that other languages' regular expressions read differently from
+// Rust's.
 var (
 	escaped     = regexp.MustCompile(`(?s)\\.`)
 	asciiInRE2  = regexp.MustCompile(`^\\[dDwWsSbBQ0-7<>]$`)
@@ -177,8 +193,8 @@ var (
 	rustOnly    = regexp.MustCompile(`\\[pPux]\{|\\[pP]\w|\(\?<[^=!]|\(\?[a-z]*-?[a-z]*[RU]|.\(\?[a-z]+\)|\[\[:|&&`)
 )
 
-// goExpression: posthog-go matches with RE2, in Go's syntax. What both refuse
-// matches nowhere.
+// goExpression compares RE2 in Go's syntax, which posthog-go uses, with the server. Patterns
+// that are invalid in both never match in both.
 func goExpression(p *localFilter) reading {
 	pattern := p.text()
 	_, goErr := regexp.Compile(pattern)
@@ -192,6 +208,7 @@ func goExpression(p *localFilter) reading {
 	return readsSame
 }
 
+// pythonExpression finds patterns that Python rejects or reads differently from Rust.
 func pythonExpression(p *localFilter) reading {
 	pattern := p.text()
 	if _, err := rustregexp.Compile(pattern); err == nil && (hasEscape(pattern, notInPython) || rustOnly.MatchString(pattern)) {
@@ -202,6 +219,7 @@ func pythonExpression(p *localFilter) reading {
 
 func nodeExpression(p *localFilter) reading { return nothingIf(!portableExpression(p.text())) }
 
+// hasEscape reports whether some escape of the pattern matches a regular expression.
 func hasEscape(pattern string, want *regexp.Regexp) bool {
 	for _, e := range escaped.FindAllString(pattern, -1) {
 		if want.MatchString(e) {
@@ -213,7 +231,8 @@ func hasEscape(pattern string, want *regexp.Regexp) bool {
 
 func withoutEscapes(pattern string) string { return escaped.ReplaceAllString(pattern, "x") }
 
-// goDate: posthog-go reads texts in five layouts, and relative ones.
+// goDate checks whether posthog-go reads a date: a text in one of a few layouts, or a
+// relative date.
 func goDate(p *localFilter) reading {
 	text, _ := p.Value.(string)
 	if _, ok := dates.ParseStepBack(text); ok {
@@ -227,11 +246,12 @@ func goDate(p *localFilter) reading {
 	return readsNothing
 }
 
-// notInDate is a number beyond all years, or one with a letter.
+// notInDate matches a number beyond all years, or a number with a letter.
 var notInDate = regexp.MustCompile(`^[+-]?(\d{7,}|\d+[a-z])$`)
 
-// nodeDate: posthog-node reads relative texts, and what JavaScript's Date
-// takes, which is more than the server does and partly something else.
+// nodeDate checks whether posthog-node reads a date: a relative date, or a text that
+// JavaScript's Date accepts. Date accepts more than the server, and reads some texts
+// differently.
 func nodeDate(p *localFilter) reading {
 	text, isText := p.Value.(string)
 	if _, isNumber := number(p.Value); isNumber && !isText {
@@ -251,8 +271,8 @@ func nodeDate(p *localFilter) reading {
 	return readsOther
 }
 
-// monthsBack: a relative date of so many months or more. Above 1, years do not
-// count.
+// monthsBack returns a test for relative dates of at least that many months. Years count only
+// if atLeast is 1.
 func monthsBack(atLeast int) localTest {
 	return testFilter(func(_ *localCheck, p *localFilter) bool {
 		text, _ := p.Value.(string)
@@ -261,7 +281,7 @@ func monthsBack(atLeast int) localTest {
 	})
 }
 
-// Versions (§4.8). The plain ones mean the same everywhere.
+// Forms of versions (§4.8). All SDKs read plain forms like the server.
 var (
 	plainVersion  = regexp.MustCompile(`^v?` + versionPart + `(\.` + versionPart + `){0,2}$`)
 	plainWildcard = regexp.MustCompile(`^v?` + versionPart + `(\.` + versionPart + `)?\.\*$`)
@@ -276,6 +296,7 @@ const (
 	jsPart      = `(0|[1-9]\d*)`
 )
 
+// goVersion is pythonVersion, except that posthog-go reads strings only.
 func goVersion(p *localFilter) reading {
 	if _, isText := p.Value.(string); !isText {
 		return readsNothing
@@ -283,7 +304,7 @@ func goVersion(p *localFilter) reading {
 	return pythonVersion(p)
 }
 
-// pythonVersion: §11 has posthog-go's rules for posthog-python.
+// pythonVersion uses posthog-go's rules, as §11 describes posthog-python.
 func pythonVersion(p *localFilter) reading {
 	if p.op == SemverWildcard {
 		return readVersion(p, goWildcard, func(s string) string { return strings.ReplaceAll(s, "*", "") })
@@ -291,6 +312,7 @@ func pythonVersion(p *localFilter) reading {
 	return readVersion(p, sdkVersion, nil)
 }
 
+// nodeVersion checks whether posthog-node reads a version.
 func nodeVersion(p *localFilter) reading {
 	if p.op == SemverWildcard {
 		return readVersion(p, jsWildcard, func(s string) string { return strings.TrimSuffix(strings.TrimSuffix(s, ".*"), "*") })
@@ -298,8 +320,8 @@ func nodeVersion(p *localFilter) reading {
 	return readVersion(p, jsVersion, nil)
 }
 
-// readVersion reads a version as an SDK does that takes what matches form, for a
-// wildcard after change.
+// readVersion compares an SDK that accepts versions of the given form with the server. For
+// wildcards, change is applied before the form is checked.
 func readVersion(p *localFilter, form *regexp.Regexp, change func(string) string) reading {
 	text, plain := p.text(), plainVersion
 	read := strings.TrimSpace(text)

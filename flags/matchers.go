@@ -10,26 +10,28 @@ import (
 	"github.com/bunting-flags/bunting/flags/internal/rustregexp"
 )
 
-// matcher compares a property that is there with a prepared value.
+// matcher compares a present property with a prepared operand.
 type matcher interface {
 	match(f *fact, r *reader) verdict
-	// operand is the value as traces show it.
+	// operand returns the operand as it appears in traces.
 	operand(r *reader) any
 }
 
-// preparation is what values are prepared with, once for all flags.
+// preparation is the context in which operands are prepared, shared by all flags of a set.
 type preparation struct {
 	matchingVersion int
-	zone            *time.Location // the project's
+	zone            *time.Location // the project's zone
 	patterns        map[string]*compiledPattern
-	buf             []byte // for texts on their way
+	buf             []byte // scratch memory
 }
 
+// compiledPattern is a cached regular expression or its error.
 type compiledPattern struct {
 	p   *rustregexp.Pattern
 	err error
 }
 
+// pattern compiles a regular expression and caches the result.
 func (p *preparation) pattern(text string) (*rustregexp.Pattern, error) {
 	if compiled, ok := p.patterns[text]; ok {
 		return compiled.p, compiled.err
@@ -39,6 +41,8 @@ func (p *preparation) pattern(text string) (*rustregexp.Pattern, error) {
 	return pattern, err
 }
 
+// newPreparation returns a preparation for a zone and a version of property matching. A nil
+// zone is UTC, a version below 1 is 1.
 func newPreparation(zone *time.Location, matchingVersion int) *preparation {
 	if zone == nil {
 		zone = time.UTC
@@ -46,8 +50,9 @@ func newPreparation(zone *time.Location, matchingVersion int) *preparation {
 	return &preparation{matchingVersion: max(matchingVersion, 1), zone: zone, patterns: map[string]*compiledPattern{}}
 }
 
-// prepare makes an operator and a value into a matcher; lists says that they mean what they
-// do outside of flags. Without a matcher, problem says why nothing can match.
+// prepare returns the matcher for an operator and its operand. lists selects the meaning that
+// lists have outside of flags, see [Filter]. If m is nil, problem describes why the operator
+// can never match.
 func (p *preparation) prepare(op *operator, value any, lists bool) (m matcher, problem string) {
 	value = normalize(value)
 	if list, ok := value.([]any); ok && lists {
@@ -65,6 +70,7 @@ func (p *preparation) prepare(op *operator, value any, lists bool) (m matcher, p
 
 const tooDeep = "the value is nested too deeply"
 
+// constMatcher has the same verdict for every present property.
 type constMatcher verdict
 
 func (m constMatcher) match(*fact, *reader) verdict { return verdict(m) }
@@ -74,6 +80,7 @@ func (m constMatcher) matchNumber(float64) verdict { return verdict(m) }
 
 func (constMatcher) operand(*reader) any { return nil }
 
+// present compiles operators that only check whether the property is present.
 func present(v verdict) func(*preparation, any) (matcher, string) {
 	return func(*preparation, any) (matcher, string) { return constMatcher(v), "" }
 }
@@ -97,6 +104,7 @@ func compileExact(p *preparation, v any) (matcher, string) {
 	return textListMatcher(set), ""
 }
 
+// equalText compiles equality with one value, without regard to case.
 func (p *preparation) equalText(v any) (matcher, string) {
 	var ok bool
 	if p.buf, ok = appendLowerText(p.buf[:0], v); !ok {
@@ -105,8 +113,8 @@ func (p *preparation) equalText(v any) (matcher, string) {
 	return textMatcher(p.buf), ""
 }
 
-// lowerAll are the texts of values in lower case, in one piece of memory. Those that have
-// none are left out.
+// lowerAll returns the lower-case forms of values, as substrings of one string. Values
+// without a text are left out.
 func (p *preparation) lowerAll(list []any) []string {
 	var room [64]int
 	ends, ok := room[:0], false
@@ -136,8 +144,8 @@ func appendLowerText(dst []byte, v any) ([]byte, bool) {
 	return appendLower(dst, string(text)), true
 }
 
-// isBooleanLike is rule 1 of §4.6: a boolean, "true" or "false" in any case, or
-// an array of nothing else, the empty one included.
+// isBooleanLike reports whether a value satisfies rule 1 of §4.6: it is a boolean, "true" or
+// "false" in any case, or an array of such values only, which may be empty.
 func isBooleanLike(v any) bool {
 	switch v := v.(type) {
 	case bool:
@@ -150,6 +158,8 @@ func isBooleanLike(v any) bool {
 	return false
 }
 
+// isTruthyValue reports whether a value is true, "true" in any case, or an array of such
+// values only (§4.6).
 func isTruthyValue(v any) bool {
 	switch v := v.(type) {
 	case bool:
@@ -162,6 +172,7 @@ func isTruthyValue(v any) bool {
 	return false
 }
 
+// truthyMatcher compares the truth of two values (§4.6).
 type truthyMatcher bool
 
 func (m truthyMatcher) match(f *fact, _ *reader) verdict {
@@ -175,6 +186,7 @@ func (m truthyMatcher) matchNumber(float64) verdict { return verdictOf(!bool(m))
 
 func (m truthyMatcher) operand(*reader) any { return bool(m) }
 
+// textMatcher matches one text, without regard to case.
 type textMatcher string
 
 func (m textMatcher) match(f *fact, r *reader) verdict {
@@ -187,6 +199,7 @@ func (textMatcher) matchNumber(float64) verdict  { return unknown }
 
 func (m textMatcher) operand(*reader) any { return string(m) }
 
+// textListMatcher matches any text of a short list, without regard to case.
 type textListMatcher []string
 
 func (m textListMatcher) match(f *fact, r *reader) verdict {
@@ -210,13 +223,13 @@ func (textListMatcher) matchNumber(float64) verdict { return unknown }
 
 func (m textListMatcher) operand(*reader) any { return anyList(m) }
 
-// textSetMatcher is a long list of texts in lower case. Most texts that are not in it are
-// known by their first byte.
+// textSetMatcher matches any text of a long list, without regard to case. Most texts that are
+// not in the list are rejected by their first byte.
 type textSetMatcher struct {
 	texts  []string
 	starts [utf8.RuneSelf + 1]bool
-	// slots are a hash table of places in texts, from 1 on; 0 is a free one. They are a
-	// power of two, and at least half of them are free.
+	// slots is a hash table with open addressing. Its values are indexes of strings plus 1; 0
+	// is a free slot. Its length is a power of two, and at least half of the slots are free.
 	slots []uint32
 }
 
@@ -244,8 +257,8 @@ func (m *textSetMatcher) has(lowered []byte) bool {
 	}
 }
 
-// startOf is the first byte of a lowered text when that is ASCII; all other
-// texts, the empty one included, share a place.
+// startOf returns the first byte of a lowered text if it is ASCII. All other strings,
+// including the empty string, share one value.
 func startOf(lowered string) byte {
 	if lowered == "" || lowered[0] >= utf8.RuneSelf {
 		return utf8.RuneSelf
@@ -272,7 +285,7 @@ func (m *textSetMatcher) matchText(text string) verdict {
 	return verdictOf(m.has(appendLower(room[:0], text)))
 }
 
-// longestLower is how many bytes a byte of text becomes at most when it is lowered.
+// longestLower is the maximum number of bytes that one byte of text becomes in lower case.
 const longestLower = 3
 
 func (*textSetMatcher) matchNumber(float64) verdict { return unknown }
@@ -284,6 +297,7 @@ func (m *textSetMatcher) operand(*reader) any {
 // foldTest is one of containsFold, hasPrefixFold and hasSuffixFold.
 type foldTest func(text, lowered string) bool
 
+// text compiles a test on text with one operand.
 func text(test foldTest) func(*preparation, any) (matcher, string) {
 	return func(p *preparation, v any) (matcher, string) {
 		var ok bool
@@ -294,6 +308,7 @@ func text(test foldTest) func(*preparation, any) (matcher, string) {
 	}
 }
 
+// anyText compiles a test on text. The operand may be a list: then any element may match.
 func anyText(test foldTest) func(*preparation, any) (matcher, string) {
 	return func(p *preparation, v any) (matcher, string) {
 		if list, ok := v.([]any); ok {

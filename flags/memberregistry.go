@@ -10,15 +10,15 @@ import (
 	lru "github.com/hashicorp/golang-lru/v2"
 )
 
-// memberProjects is for how many projects the last payload with members is kept:
-// of more, the least recently asked for is read anew.
+// memberProjects is the number of projects for which the last payload with members is cached.
+// Beyond it, the least recently used one is evicted.
 const memberProjects = 64
 
-// memberShare bounds what reading members may cost: of a reader's time, one part
-// in so many.
+// memberShare limits the cost of reading members: at most one part in memberShare of the time
+// is spent on it.
 const memberShare = 10
 
-// memberRegistry keeps payloads with members and renews them.
+// memberRegistry caches payloads with members and renews them.
 type memberRegistry struct {
 	source   Members
 	now      func() time.Time
@@ -26,26 +26,27 @@ type memberRegistry struct {
 	stats    *counters
 }
 
-// memberEntry is one project. What it holds is replaced, never changed.
+// memberEntry is the entry of one project. Its payload is replaced, never modified.
 type memberEntry struct {
 	renewal[memberPayload]
-	good atomic.Int64 // how long what was read is good for, in nanoseconds
+	good atomic.Int64 // how long the last payload remains valid, in nanoseconds
 }
 
-// memberPayload is a payload with members, and what it was made of.
+// memberPayload is a payload with members, and the inputs that it was built from.
 type memberPayload struct {
 	served servedPayload
-	base   string            // the version of the payload without members
-	sum    [sha256.Size]byte // of the members
+	base   string            // version of the payload without members
+	sum    [sha256.Size]byte // checksum of the members
 }
 
 func newMemberRegistry(source Members, now func() time.Time, stats *counters) *memberRegistry {
-	projects, _ := lru.New[int64, *memberEntry](memberProjects) // fails only for sizes below 1
+	projects, _ := lru.New[int64, *memberEntry](memberProjects) // returns an error only for sizes below 1
 	return &memberRegistry{source: source, now: now, projects: projects, stats: stats}
 }
 
-// serve returns base with its members. One caller reads them, the others get the
-// last ones; who comes first, and who comes with a newer base, waits.
+// serve returns base with its members. One caller at a time reads members, while other
+// callers receive the last payload. Callers wait if there is no payload yet or their base is
+// newer.
 func (r *memberRegistry) serve(ctx context.Context, projectID int64, base servedPayload, now time.Time) (servedPayload, error) {
 	e, ok := r.projects.Get(projectID)
 	if !ok {
@@ -67,7 +68,7 @@ func (r *memberRegistry) serve(ctx context.Context, projectID int64, base served
 	return p.served, nil
 }
 
-// renew reads the members again. When that fails the last payload stays.
+// renew reads the members from the store. If that fails, the last payload remains.
 func (r *memberRegistry) renew(ctx context.Context, projectID int64, e *memberEntry, base servedPayload, now time.Time) (*memberPayload, error) {
 	last := e.last.Load()
 	began := r.now()

@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// trim keeps the smallest cohorts that a limit has room for, and sorts their ids.
+// trim removes all but the smallest cohorts that fit into the limit, and sorts their ids.
 func (l MembersLimit) trim(members map[int64][]string) map[int64][]string {
 	bySize := slices.SortedFunc(maps.Keys(members), func(a, b int64) int {
 		return cmp.Or(cmp.Compare(len(members[a]), len(members[b])), cmp.Compare(a, b))

@@ -2,10 +2,12 @@ package flags
 
 import "github.com/bunting-flags/bunting/flags/internal/tape"
 
-// name is the name of a member that definitions are read from, by number.
+// name is the number of a member's name. Members are compared by number while definitions are
+// parsed.
 type name uint8
 
-// Names of flags, their filters and conditions come first: see object.
+// The names in flags, their filters and conditions are at the start, so that an object can
+// index their members by number, see object.
 const (
 	_ name = iota
 	nActive
@@ -50,6 +52,7 @@ const (
 	hotNames
 )
 
+// All other names that are parsed.
 const (
 	nActionID = hotNames + iota
 	nAPIKey
@@ -89,6 +92,7 @@ const (
 	readNames
 )
 
+// nameTexts maps the numbers to the names.
 var nameTexts = [readNames]string{
 	nActionID: "action_id", nActive: "active", nAggregation: "aggregation_group_type_index", nAPIKey: "api_key",
 	nBehavioralCohorts: "behavioral_cohorts", nBucketingHash: "bucketing_hash", nBucketingIdentifier: "bucketing_identifier",
@@ -111,6 +115,6 @@ var nameTexts = [readNames]string{
 
 func (n name) String() string { return recordNames.Text(uint8(n)) }
 
-// recordNames are those that are read, and behind them all others of the shapes; see
-// the tables of keys.go.
+// recordNames numbers the names above, followed by all other names in the shapes of keys.go.
+// init sets it.
 var recordNames *tape.Names

@@ -2,9 +2,9 @@ package flags
 
 import "strings"
 
-// Nearest is the one of some names that a misspelt one most likely stands for:
-// within two edits, and not more than half of it. Empty: none is so near. Case
-// does not count; names of more than 63 bytes are near to none.
+// Nearest returns the element of names that a misspelt name most likely means: the one with
+// the fewest edits, at most two and at most half of its length. It returns "" if no element
+// is that similar. Case is ignored. For a name of more than 63 bytes it returns "".
 func Nearest(name string, names []string) (best string) {
 	lower, least := strings.ToLower(name), maxEdits+1
 	for _, k := range names {

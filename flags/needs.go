@@ -5,32 +5,33 @@ import (
 	"sort"
 )
 
-// This file is what an evaluation needs beyond the request, and what it costs.
+// This file determines the facts that an evaluation needs beyond the request, and whether it
+// is counted.
 
-// Needs says which facts beyond the request could change an answer: what is
-// not needed does not have to be looked up.
+// Needs lists the facts beyond the request that may affect the results of a set. Other facts
+// need not be read.
 type Needs struct {
-	// Person are the person properties that conditions ask for, and those that
-	// stand in for a missing $initial_ one (§8.2), sorted.
+	// Person lists the person properties that conditions use, and those that replace a
+	// missing $initial_ one (§8.2), sorted.
 	Person []string
-	// CreatedAt: some condition asks when the person was first seen.
+	// CreatedAt means that a condition uses the time when the person was first seen.
 	CreatedAt bool
-	// Located: some condition asks for a $geoip_ property.
+	// Located means that a condition uses a $geoip_ property.
 	Located bool
-	// GroupTypes are the group types whose stored properties matter, sorted.
+	// GroupTypes lists the group types with stored properties that are used, sorted.
 	GroupTypes []string
-	// Cohorts are the static cohorts that the definitions do not carry.
+	// Cohorts lists the static cohorts without members in the definitions, sorted.
 	Cohorts []int64
-	// Continuity are the keys of active flags with experience continuity;
-	// ContinuityMatters says that the bucket of one of them decides (§8.6).
+	// Continuity lists the keys of active flags with experience continuity. ContinuityMatters
+	// means that the result of at least one of them depends on a bucket (§8.6).
 	Continuity        []string
 	ContinuityMatters bool
 
-	requested []string // Person without the stand-ins
+	requested []string // Person without the replacements
 }
 
-// IsPersonCovered reports whether the request's properties alone answer all that
-// is asked of the person, so that no stored person has to be read (§8.1).
+// IsPersonCovered reports whether the request has all properties of the person that are used,
+// so that no stored person must be read (§8.1).
 func (n *Needs) IsPersonCovered(request Properties) bool {
 	if n.CreatedAt || len(n.Cohorts) > 0 || n.ContinuityMatters {
 		return false
@@ -43,7 +44,7 @@ func (n *Needs) IsPersonCovered(request Properties) bool {
 	return true
 }
 
-// finishNeeds gathers what evaluations ask for beyond the request.
+// finishNeeds fills in the needs of the set.
 func (c *compiler) finishNeeds() {
 	needs := &c.set.needs
 	groups := map[string]bool{}
@@ -89,8 +90,8 @@ func (c *compiler) finishNeeds() {
 	needs.GroupTypes = sortedKeys(groups)
 }
 
-// hasPersonBucket reports whether some condition about a person can depend on a
-// bucket. At 0 per cent it can: an empty identifier is in.
+// hasPersonBucket reports whether some condition about persons can depend on a bucket. This
+// includes a rollout of 0 per cent, since an empty identifier is in it.
 func (f *compiledFlag) hasPersonBucket() bool {
 	for i := range f.conditions {
 		cond := &f.conditions[i]
@@ -101,8 +102,8 @@ func (f *compiledFlag) hasPersonBucket() bool {
 	return false
 }
 
-// needsBucket reports whether an SDK, whose identifiers are not empty, has to
-// hash for some answer of the flag.
+// needsBucket reports whether an SDK must compute a hash for some result of the flag. SDKs do
+// not have empty identifiers.
 func (f *compiledFlag) needsBucket() bool {
 	for i := range f.conditions {
 		cond := &f.conditions[i]
@@ -113,8 +114,8 @@ func (f *compiledFlag) needsBucket() bool {
 	return false
 }
 
-// continuityMatters reports whether the bucket of a continuity flag decides
-// something that is asked for. Only then are identifiers read and kept (§8.6).
+// continuityMatters reports whether a selected flag with continuity depends on a bucket. Only
+// then are identifiers read and stored (§8.6).
 func (s *Set) continuityMatters(sel *Selection) bool {
 	if !s.needs.ContinuityMatters {
 		return false
@@ -135,8 +136,8 @@ func (s *Set) hasBillable(sel *Selection) bool {
 	})
 }
 
-// anySelected looks among the flags that a selection names, and those they depend
-// on, each once.
+// anySelected reports whether match returns true for a selected flag or for one of its
+// dependencies. match is not called twice for a flag.
 func (s *Set) anySelected(sel *Selection, match func(i int32) bool) bool {
 	if sel.Keys == nil {
 		return slices.ContainsFunc(s.order, match)
@@ -156,8 +157,7 @@ func (s *Set) anySelected(sel *Selection, match func(i int32) bool) bool {
 	})
 }
 
-// hasHashedVariant reports whether a match of the condition needs a hash to
-// choose its variant.
+// hasHashedVariant reports whether a hash selects the variant of a match of the condition.
 func (f *compiledFlag) hasHashedVariant(cond *compiledCondition) bool {
 	return f.matchVariant(cond) == hashedVariant
 }

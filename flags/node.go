@@ -11,37 +11,37 @@ import (
 	"github.com/bunting-flags/bunting/flags/internal/tape"
 )
 
-// jsonText is a JSON text taken apart, from which definitions are read.
+// jsonText is a scanned JSON text that definitions are parsed from.
 type jsonText struct {
 	tape.Tape
-	root string // what places begin with
-	// boxed are short texts and numbers as values of properties, by their JSON: few
-	// different ones stand in many conditions.
+	root string // prefix of all paths
+	// boxed caches short strings and numbers as property values, by their JSON. Many
+	// conditions have the same values.
 	boxed map[string]any
-	texts *strings.Builder // see beside; nil: none yet
-	// anchor is the member or element that is being read, so that its place need not
-	// be looked for among all of its list.
+	texts *strings.Builder // see pool; nil before the first use
+	// anchor is the member or element that is being parsed. Paths below it are built from it,
+	// without a search through the whole list that it is part of.
 	anchor anchor
 }
 
+// anchor is the position of a member or element, recorded while its list is iterated.
 type anchor struct {
 	cell   int32
-	parent string // the place of the list or object
+	parent string // path of the list or object
 	index  int
-	name   string // of a member
+	name   string // name of a member, empty for an element
 }
 
-// node is a place in a JSON text. It is cheap: a fault finds the name of its place
-// when there is one.
+// node is a value in a JSON text. It is cheap to copy: its path is only computed for a fault.
 type node struct {
 	t *jsonText
-	i int32 // the value's cell, -1 for a member that is absent
-	// up is the object that such a member is absent from, and name its name.
+	i int32 // index of the value's cell, -1 for an absent member
+	// up is the object that an absent member is missing from, and name the member's name.
 	up   int32
 	name name
 }
 
-// open takes a JSON text apart. Its error gives line and column.
+// open scans a JSON text and returns its root. Errors contain the line and column.
 func open(data []byte) (node, error) {
 	data = bytes.TrimPrefix(data, bom)
 	cells, ok := tape.Scan(string(data), recordNames)
@@ -54,6 +54,7 @@ func open(data []byte) (node, error) {
 	return node{t: &jsonText{Tape: cells}}, nil
 }
 
+// kind returns the kind of the value, Null for an absent member.
 func (n node) kind() tape.Kind {
 	if n.i < 0 {
 		return tape.Null
@@ -61,11 +62,10 @@ func (n node) kind() tape.Kind {
 	return n.t.Cells[n.i].Kind
 }
 
-// null says that it is null or absent.
+// null reports whether the value is null or absent.
 func (n node) null() bool { return n.kind() == tape.Null }
 
-// end is the cell behind the last one within it; of what is no object or list there
-// are none.
+// end returns the index after the last cell within the value. It is 0 for an absent member.
 func (n node) end() int32 {
 	if n.i < 0 {
 		return 0
@@ -73,9 +73,10 @@ func (n node) end() int32 {
 	return n.t.Cells[n.i].Next
 }
 
+// cell returns the node of another cell of the text.
 func (n node) cell(i int32) node { return node{t: n.t, i: i} }
 
-// at is a member, of the last with the name where there are several.
+// at returns a member of an object. If several have the name, it returns the last one.
 func (n node) at(name name) node {
 	found := node{n.t, -1, n.i, name}
 	if n.kind() == tape.Object {
@@ -91,13 +92,14 @@ func (n node) at(name name) node {
 
 func (n node) has(name name) bool { return n.at(name).i >= 0 }
 
-// object is an object whose members that flags have can be looked up at once.
+// object is an object with an index of its members with hot names, since these are looked up
+// for every flag.
 type object struct {
 	node
-	cells [hotNames]int32 // by name, 0 for absent
+	cells [hotNames]int32 // cells by name, 0 for absent members
 }
 
-// at is as that of node, of names below hotNames.
+// at is like [node.at] for names below hotNames.
 func (o *object) at(name name) node {
 	if i := o.cells[name]; i != 0 {
 		return node{o.t, i, 0, name}
@@ -107,6 +109,7 @@ func (o *object) at(name name) node {
 
 func (o *object) has(name name) bool { return o.cells[name] != 0 }
 
+// mustBeObject fails unless the value is an object.
 func (n node) mustBeObject() node {
 	if n.kind() != tape.Object {
 		n.failExpected("an object")
@@ -114,14 +117,14 @@ func (n node) mustBeObject() node {
 	return n
 }
 
-// namedNode is a member of an object with names of all sorts.
+// namedNode is a member of an object with arbitrary names.
 type namedNode struct {
 	name string
 	node
 }
 
-// entries are the members of an object, sorted by name; of those with the same name
-// the last.
+// entries returns the members of an object, sorted by name. Of members with the same name it
+// returns the last.
 func (n node) entries() []namedNode {
 	n.mustBeObject()
 	members := n.t.Members(n.i)
@@ -132,7 +135,7 @@ func (n node) entries() []namedNode {
 	return out
 }
 
-// path writes the place as "projects[0].flags[3].key".
+// path returns the path of the node, such as "projects[0].flags[3].key".
 func (n node) path() string {
 	path := n.t.root
 	member := func(name string) {
@@ -174,22 +177,23 @@ func (n node) path() string {
 	if n.i < 0 {
 		member(n.name.String())
 	}
-	return strings.Clone(path) // it may be a piece of the document
+	return strings.Clone(path) // it may be a substring of the document
 }
 
-// fault is a problem at a place. Reading helpers panic with it and read
-// recovers, which keeps the readers straight lines.
+// fault is a problem at a node. Parsing functions panic with a fault, and read recovers it,
+// which avoids error checks after every value.
 type fault struct {
 	node    node
 	problem string
-	err     *DefinitionError // complete, instead of the two
+	err     *DefinitionError // the complete error, used instead of node and problem
 }
 
+// fail stops parsing with a fault at the node.
 func (n node) fail(format string, args ...any) {
 	panic(fault{node: n, problem: fmt.Sprintf(format, args...)})
 }
 
-// read runs f and returns the fault that it stopped at, nil for none.
+// read calls f and returns the fault that stopped it, or nil.
 func read(f func()) (err *DefinitionError) {
 	defer func() {
 		switch r := recover().(type) {
@@ -209,6 +213,8 @@ func read(f func()) (err *DefinitionError) {
 
 func (n node) failExpected(expected string) { n.fail("must be %s, not %s", expected, n.describe()) }
 
+// describe returns the kind of the value, and its text if it is a number or a string, for
+// messages.
 func (n node) describe() string {
 	switch n.kind() {
 	case tape.Null:

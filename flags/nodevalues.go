@@ -9,16 +9,18 @@ import (
 	"github.com/bunting-flags/bunting/flags/internal/tape"
 )
 
-// This file reads values.
+// This file reads values from nodes. Functions that expect another kind of value stop with a
+// fault.
 
-// elements goes through an array.
+// elements iterates over the elements of an array.
 type elements struct {
-	node      // the present one
-	index int // of it
+	node      // the current element
+	index int // index of the current element
 	in    node
 }
 
-// list stands before the first element of an array; null and absent are empty.
+// list returns an iterator before the first element of an array. Null and absent are empty
+// arrays.
 func (n node) list() elements {
 	if !n.null() && n.kind() != tape.List {
 		n.failExpected("an array")
@@ -26,7 +28,7 @@ func (n node) list() elements {
 	return elements{node: node{t: n.t, i: -1}, index: -1, in: n}
 }
 
-// next goes to the next element and reports whether there is one.
+// next advances to the next element and reports whether there is one.
 func (e *elements) next() bool {
 	if e.i < 0 {
 		e.i = e.in.i + 1
@@ -37,7 +39,7 @@ func (e *elements) next() bool {
 	return e.in.i >= 0 && e.i < e.in.end()
 }
 
-// count is the number of elements of an array; anything else has none.
+// count returns the number of elements of an array, and 0 for other values.
 func (n node) count() int {
 	if n.kind() != tape.List {
 		return 0
@@ -45,21 +47,22 @@ func (n node) count() int {
 	return int(n.t.Cells[n.i].Count)
 }
 
-// empty reports whether an array has no elements, or is null or absent.
+// empty reports whether the value is an array without elements, null or absent.
 func (n node) empty() bool {
 	list := n.list()
 	return !list.next()
 }
 
-// first is the first element of an array that is not empty.
+// first returns the first element of a non-empty array.
 func (n node) first() node { return n.cell(n.i + 1) }
 
-// isText reports whether it is a text.
+// isText reports whether the value is a string.
 func (n node) isText() bool {
 	kind := n.kind()
 	return kind == tape.Text || kind == tape.Escaped
 }
 
+// text returns a string.
 func (n node) text() string {
 	if !n.isText() {
 		n.failExpected("text")
@@ -67,12 +70,13 @@ func (n node) text() string {
 	return n.t.pool(n.t.Text(n.i))
 }
 
-// maxPooled is how long a text may be to be put beside others, poolBytes how many bytes
-// of such texts are put in one piece of memory.
+// maxPooled is the maximum length of a string that is pooled, and poolBytes the size of one
+// block of the pool.
 const maxPooled, poolBytes = 64, 1 << 14
 
-// pool puts a text of a long document beside those that were read before it. Whoever goes
-// through all flags again then finds their keys together, not one a page.
+// pool copies a short string of a long document to a block with the strings read before. A
+// later pass over all flags then finds their keys next to each other instead of spread over
+// the document's memory pages.
 func (t *jsonText) pool(text string) string {
 	if len(t.Src) < poolBytes || len(text) > maxPooled {
 		return text
@@ -86,7 +90,7 @@ func (t *jsonText) pool(text string) string {
 	return t.texts.String()[from:]
 }
 
-// textOrEmpty is text where null and absent are allowed and empty.
+// textOrEmpty returns a string, empty for null and absent.
 func (n node) textOrEmpty() string {
 	if n.null() {
 		return ""
@@ -94,8 +98,8 @@ func (n node) textOrEmpty() string {
 	return n.text()
 }
 
-// word is textOrEmpty for a text that is mostly an operator or a type of properties, of which
-// there is no copy then.
+// word is textOrEmpty for strings that mostly are operators or property types. For these it
+// returns a shared string instead of a copy.
 func (n node) word() string {
 	if n.kind() == tape.Text {
 		if number := schemaWords.Number(n.t.Text(n.i)); number != 0 {
@@ -105,6 +109,7 @@ func (n node) word() string {
 	return n.textOrEmpty()
 }
 
+// schemaWords numbers the property types and operators.
 var schemaWords = func() *tape.Names {
 	words := []string{string(PersonProperty), string(GroupProperty), string(CohortProperty), string(FlagProperty), string(PersonMetadata)}
 	for operator := range operators {
@@ -113,7 +118,7 @@ var schemaWords = func() *tape.Names {
 	return tape.NewNames(words...)
 }()
 
-// texts reads a list of texts; nil for null and absent.
+// texts returns a list of strings, nil for null and absent.
 func (n node) texts() []string {
 	list := n.list()
 	if n.null() {
@@ -126,7 +131,7 @@ func (n node) texts() []string {
 	return out
 }
 
-// bool reads a boolean; null and absent are false.
+// bool returns a boolean, false for null and absent.
 func (n node) bool() bool {
 	switch n.kind() {
 	case tape.True:
@@ -138,6 +143,7 @@ func (n node) bool() bool {
 	return false
 }
 
+// int returns an integer.
 func (n node) int() int64 {
 	if n.kind() == tape.Number {
 		if i, ok := parseInteger(n.t.Raw(n.i)); ok {
@@ -148,7 +154,7 @@ func (n node) int() int64 {
 	return 0
 }
 
-// parseInteger accepts 3 and 3.0.
+// parseInteger parses an integer. It accepts 3 and 3.0.
 func parseInteger(num string) (int64, bool) {
 	if i, err := strconv.ParseInt(num, 10, 64); err == nil {
 		return i, true
@@ -160,6 +166,7 @@ func parseInteger(num string) (int64, bool) {
 	return int64(f), true
 }
 
+// ints returns a list of integers, empty for null and absent.
 func (n node) ints() []int64 {
 	list := n.list()
 	out := make([]int64, 0, n.count())
@@ -176,7 +183,7 @@ func (n node) intOrZero() int64 {
 	return n.int()
 }
 
-// groupIndex reads an optional group type index.
+// groupIndex returns an optional index of a group type, nil for null and absent.
 func (n node) groupIndex() *int {
 	if n.null() {
 		return nil
@@ -189,6 +196,7 @@ func (n node) groupIndex() *int {
 	return &g
 }
 
+// percentage returns a number, which is not limited to 0 to 100.
 func (n node) percentage() float64 {
 	if n.kind() != tape.Number {
 		n.failExpected("a percentage")
@@ -200,11 +208,12 @@ func (n node) percentage() float64 {
 	return f
 }
 
-// maxBoxed bounds what a document remembers of values, and how long they are.
+// maxBoxed limits the number of cached property values of a document, maxBoxedBytes the
+// length of their JSON.
 const maxBoxed, maxBoxedBytes = 1024, 16
 
-// value reads any value as one of a property, with Go's numbers. Numbers that JSON
-// writes otherwise than Go does (5.0) stay as they are written.
+// value returns any value as a property value, with Go's numbers. Numbers that JSON writes
+// differently from Go (5.0) remain json.Number.
 func (n node) value() any {
 	switch n.kind() {
 	case tape.Null:

@@ -6,21 +6,21 @@ import (
 	"github.com/bunting-flags/bunting/flags/wire"
 )
 
-// What a flag's value is: on or off for a flag without variants; the key of the
-// variant, also given as variant, for one with variants; for remote configuration
-// its payload, as the JSON that it stands for. Where such a flag has no variant or
-// no payload to give, and for a flag that is disabled, there is no value: the
-// caller's default holds (ADR 6 of the protocol). Whether a value has the type that was asked for is the client's to say.
+// The value of a flag in OFREP is on or off for a flag without variants; the key of the
+// variant, also returned as variant, for one with variants; and the payload, decoded from its
+// text form, for remote configuration. A flag that is disabled, or has no variant or payload
+// of that kind, has no value: the client uses the caller's default (ADR 6 of the protocol).
+// The client checks the type of the value.
 //
-// metadata, whose members the protocol wants flat: id, version, reason_code and
-// condition_index as in /flags, and payload: as a text, a number or a boolean, and
-// objects and lists as their JSON text.
+// The members of metadata, which the protocol requires to be flat, are id, version,
+// reason_code and condition_index as in /flags, and payload: a string, a number or a boolean,
+// or the JSON text of an object or a list.
 //
-// Reasons and error codes are those of Decision.OpenFeature. DEFAULT, which
-// the list of reasons in the protocol's OpenAPI lacks, is the word of its ADR 6.
+// Decision.OpenFeature determines reasons and error codes. DEFAULT is missing from the list
+// of reasons in the protocol's OpenAPI document, but is defined in its ADR 6.
 
-// AppendOFREP appends the decision as the answer of OFREP for one flag. One that failed or
-// is not decided has an error code. A nil Decision is that of a flag that is off.
+// AppendOFREP appends the decision as an OFREP response for one flag to b. A decision that
+// failed or is undecided has an error code. A nil Decision is that of a flag that is off.
 func (d *Decision) AppendOFREP(b []byte) []byte {
 	if d == nil {
 		d = &Decision{Reason: Reason{Condition: NoCondition}}
@@ -32,7 +32,7 @@ func (d *Decision) AppendOFREP(b []byte) []byte {
 		b = append(b, `,"errorCode":"`...)
 		b = append(b, errorCode...)
 		b = append(b, `","errorDetails":"`...)
-		b = d.Reason.AppendDescription(b) // plain text
+		b = d.Reason.AppendDescription(b) // plain text, needs no escaping
 	} else {
 		b = appendOFREPValue(b, d)
 		b = append(b, `,"reason":"`...)
@@ -57,7 +57,7 @@ func (d *Decision) AppendOFREP(b []byte) []byte {
 	return append(b, "}}"...)
 }
 
-// appendOFREPValue writes the members value and variant, as far as there are any.
+// appendOFREPValue appends the members value and variant if the decision has them.
 func appendOFREPValue(b []byte, d *Decision) []byte {
 	from := len(b)
 	if d.Variant != "" {
@@ -83,7 +83,7 @@ func appendOFREPValue(b []byte, d *Decision) []byte {
 	return b
 }
 
-// appendFlatPayload writes a payload as a member of metadata.
+// appendFlatPayload appends the payload as a member of metadata.
 func appendFlatPayload(b, payload []byte) []byte {
 	if len(payload) == 0 || string(payload) == "null" {
 		return b

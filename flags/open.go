@@ -13,23 +13,24 @@ import (
 	"github.com/bunting-flags/bunting/flags/wire"
 )
 
-// This file alone of the package reads files, and has a goroutine.
+// This is the only file of the package that reads files and starts a goroutine.
 
 const (
-	// openPoll is how often an open file is looked at.
+	// openPoll is the interval at which an open file is checked.
 	openPoll = time.Second
-	// openSettled is how old a file must be before unchanged size and times say
-	// that its content is unchanged: file systems count time in steps of up to two seconds.
+	// openSettled is the minimum age of a file at which an unchanged size and unchanged times
+	// prove that its content is unchanged: file systems record times in steps of up to two
+	// seconds.
 	openSettled = 3 * time.Second
-	// openReread is how often a file is read whose size and times are unchanged: some file
-	// systems do not tell when a file was changed.
+	// openReread is the interval at which even a file with unchanged size and times is read:
+	// some file systems do not update the times of a changed file.
 	openReread = 30 * time.Second
-	// openMax bounds a file, in bytes.
+	// openMax is the maximum size of a file, in bytes.
 	openMax = 256 << 20
 )
 
-// Static is a Reader of definitions that do not change, such as embedded ones, in any
-// form that [ParseDefinitions] takes. A bad flag fails alone.
+// Static returns a Reader for definitions that do not change, such as embedded ones, in any
+// form that [ParseDefinitions] accepts. A faulty flag fails by itself.
 func Static(definitions []byte) (Reader, error) {
 	d, err := ParseDefinitions(definitions)
 	if err != nil {
@@ -38,37 +39,38 @@ func Static(definitions []byte) (Reader, error) {
 	return Compile(d).Reader(), nil
 }
 
-// FileReader is a Reader of a definitions file. The file is looked at once a second, and read
-// when its size, its times or the file itself are others, else every 30 seconds; a change
-// replaces all flags at once. A file that is gone, half written or no
-// definitions leaves the last good ones in use. Nil and the zero value are not ready.
+// FileReader is a [Reader] for a definitions file that follows changes of the file; see
+// [Open]. The file is checked every second. It is read if its size, its times or its identity
+// have changed, and otherwise every 30 seconds. A change replaces all flags at once. If the
+// file is missing, incomplete or invalid, the last valid definitions remain in use. A
+// FileReader is safe for concurrent use. A nil and a zero FileReader are not ready.
 type FileReader struct {
 	reader   *valueReader
 	path     string
 	onChange []func(error)
 	set      atomic.Pointer[Set]
-	defs     atomic.Pointer[Definitions] // that it was made of
+	defs     atomic.Pointer[Definitions] // that set was compiled from
 	closed   atomic.Bool
 	fault    atomic.Pointer[error]
 
 	mu       sync.Mutex
 	watchers []*func()
 
-	info   os.FileInfo // of what was read last, nil: read it again
+	info   os.FileInfo // info of the last read; if nil, the file is read at the next check
 	readAt time.Time
 	sum    [sha256.Size]byte
-	read   bool // sum is that of what was judged last
+	read   bool // sum is that of the last content that was parsed
 
 	stop chan struct{}
 	once sync.Once
 	done sync.WaitGroup
 }
 
-// Open reads a definitions file of at most 256 MiB, in any form that
-// [ParseDefinitions] takes, and follows its changes until Close. It fails when the file
-// cannot be used now; later, changed are called from one goroutine: with nil after a change
-// that is in use, and with the error of one that is not. They must not call Close. A bad
-// flag fails alone: see [Set.Faults].
+// Open reads a definitions file of at most 256 MiB, in any form that [ParseDefinitions]
+// accepts, and follows its changes until Close. It returns an error if the file cannot be
+// used now. Later, the onChange functions are called from one goroutine: with nil after a
+// change that is in use, and with an error after a change that cannot be used. They must not
+// call Close. A faulty flag fails by itself, see [Set.Faults].
 func Open(path string, onChange ...func(error)) (*FileReader, error) {
 	f := &FileReader{path: path, onChange: onChange, stop: make(chan struct{})}
 	f.reader = newReader(followFile(f))
@@ -80,7 +82,7 @@ func Open(path string, onChange ...func(error)) (*FileReader, error) {
 	return f, nil
 }
 
-// Set is what is in use now.
+// Set returns the set that is currently in use.
 func (f *FileReader) Set() *Set {
 	if f == nil {
 		return nil
@@ -88,7 +90,7 @@ func (f *FileReader) Set() *Set {
 	return f.set.Load()
 }
 
-// Err says why what stands in the file now is not in use; nil when it is.
+// Err returns the reason why the current content of the file is not in use, or nil if it is.
 func (f *FileReader) Err() error {
 	if f == nil {
 		return nil
@@ -99,8 +101,8 @@ func (f *FileReader) Err() error {
 	return nil
 }
 
-// Close ends the watching. Reads give the fallback and [ErrClosed] then. It may be
-// called again.
+// Close stops following the file. Later reads return the fallback and [ErrClosed]. It may be
+// called repeatedly, and always returns nil.
 func (f *FileReader) Close() error {
 	if f == nil {
 		return nil
@@ -113,6 +115,7 @@ func (f *FileReader) Close() error {
 	return nil
 }
 
+// follow checks the file until Close.
 func (f *FileReader) follow() {
 	poll := time.NewTicker(openPoll)
 	defer poll.Stop()
@@ -129,8 +132,8 @@ func (f *FileReader) follow() {
 	}
 }
 
-// check takes the file into use if it has changed. news: it was, or cannot be for another
-// reason than before.
+// check loads the file if it has changed. news is true if the file was loaded, or failed with
+// another error than before.
 func (f *FileReader) check() (news bool, err error) {
 	before := f.Err()
 	changed, err := f.load(time.Now())
@@ -148,6 +151,8 @@ func (f *FileReader) check() (news bool, err error) {
 	return changed, f.Err()
 }
 
+// load reads and compiles the file if it may have changed. It reports false if the content is
+// the same as before, whether that was valid or not.
 func (f *FileReader) load(now time.Time) (changed bool, err error) {
 	info, err := os.Stat(f.path)
 	if err == nil && !info.Mode().IsRegular() {
@@ -182,11 +187,12 @@ func (f *FileReader) load(now time.Time) (changed bool, err error) {
 	return true, nil
 }
 
-// sameFile reports whether two looks at a path saw the same file, unchanged.
+// sameFile reports whether two results of os.Stat describe the same, unchanged file.
 func sameFile(a, b os.FileInfo) bool {
 	return a != nil && os.SameFile(a, b) && a.Size() == b.Size() && a.ModTime().Equal(b.ModTime()) && wire.ChangeTime(a).Equal(wire.ChangeTime(b))
 }
 
+// readFile reads a file of at most openMax bytes.
 func readFile(path string) ([]byte, error) {
 	file, err := os.Open(path)
 	if err != nil {

@@ -6,11 +6,10 @@ import (
 	"errors"
 )
 
-// This file says what a Decision is in OpenFeature's words. Both roads to it stand
-// on it, the server's OFREP and the provider of adapters/ofprovider, so that they
-// answer alike.
+// This file converts decisions to the terms of OpenFeature. Both the server's OFREP endpoints
+// and the provider of adapters/ofprovider use it, so that their results are the same.
 
-// OpenFeature's words for a reason.
+// OpenFeature's reasons.
 const (
 	reasonTargetingMatch = "TARGETING_MATCH"
 	reasonSplit          = "SPLIT"
@@ -21,7 +20,7 @@ const (
 	reasonError          = "ERROR"
 )
 
-// OpenFeature's error codes that a decision can have.
+// OpenFeature's error codes of decisions.
 const (
 	errorParse          = "PARSE_ERROR"
 	errorInvalidContext = "INVALID_CONTEXT"
@@ -29,11 +28,11 @@ const (
 	errorNoTargetingKey = "TARGETING_KEY_MISSING"
 )
 
-// openFeatureText is the table of OpenFeature's words for the reason codes of §3.9.
-// Of condition_match it has the word for a match by requirements alone: where a
-// bucket decided about rollout or variant it is SPLIT, and STATIC where the first
-// condition takes everybody, with nothing before it. A decision without a reason has
-// a value all the same: its reason is open, or a server named one that is not known here.
+// openFeatureText maps the reason codes of §3.9 to OpenFeature's terms. For condition_match
+// the entry is that of a match by requirements. If a bucket decided about the rollout or the
+// variant it is SPLIT, and STATIC if the first condition matches all subjects and no step
+// precedes it. A decision without a reason still has a value: its reason is open, or a server
+// sent a reason that is unknown here.
 var openFeatureText = [...]struct{ reason, err string }{
 	NoReason:                  {reasonUnknown, ""},
 	ConditionMatch:            {reasonTargetingMatch, ""},
@@ -57,10 +56,10 @@ var openFeatureText = [...]struct{ reason, err string }{
 	CookielessIdentity:        {reasonError, errorNoTargetingKey},
 }
 
-// OpenFeature is the decision's reason in OpenFeature's words (types, "Resolution
-// Reason"), and the error code (types, "Error Code") of one that failed or is not
-// decided, empty for every other. A fact that the caller could have given and did
-// not is INVALID_CONTEXT, one that only a store knows GENERAL.
+// OpenFeature returns the decision's reason in OpenFeature's terms (types, "Resolution
+// Reason"). errorCode is the error code (types, "Error Code") of a decision that failed or is
+// undecided, and empty otherwise. A missing fact that the caller could have supplied is
+// INVALID_CONTEXT, one that only a store has is GENERAL.
 func (d *Decision) OpenFeature() (reason, errorCode string) {
 	if d == nil {
 		return reasonUnknown, ""
@@ -86,8 +85,8 @@ func (d *Decision) OpenFeature() (reason, errorCode string) {
 	return reasonError, errorGeneral
 }
 
-// openFeatureErrors are the error codes of what a read can fail with, besides those of the
-// decision.
+// openFeatureErrors maps the errors of reads to error codes. Errors of decisions are not
+// listed.
 var openFeatureErrors = [...]struct {
 	err  error
 	code string
@@ -96,8 +95,8 @@ var openFeatureErrors = [...]struct {
 	{ErrUnknownKey, "PROVIDER_FATAL"}, {ErrNotReady, "PROVIDER_NOT_READY"},
 }
 
-// OpenFeature is as [Decision.OpenFeature], of a read: where Err is set the reason is
-// ERROR, but for a flag that is not active, which is DISABLED without an error code.
+// OpenFeature is like [Decision.OpenFeature] for a read. If Err is set the reason is ERROR,
+// except for a flag that is not active, which is DISABLED without an error code.
 func (d *Detail) OpenFeature() (reason, errorCode string) {
 	if d == nil {
 		return reasonUnknown, ""
@@ -114,9 +113,9 @@ func (d *Detail) OpenFeature() (reason, errorCode string) {
 	return reasonError, errorGeneral
 }
 
-// PayloadJSON is the payload as the JSON that it stands for: payloads are mostly
-// stored as texts that contain JSON (§3.7), and then it is that JSON. A text that
-// contains none is itself. Nil: there is no payload.
+// PayloadJSON returns the payload as JSON. Most payloads are stored as strings that contain
+// JSON (§3.7); for these, the result is the contained JSON. A string that does not contain
+// JSON is returned as it is. The result is nil if there is no payload.
 func (d *Decision) PayloadJSON() json.RawMessage {
 	if d == nil {
 		return nil
@@ -135,17 +134,16 @@ func (d *Decision) PayloadJSON() json.RawMessage {
 	return raw
 }
 
-// IsDisabled reports whether a key names a flag that is inactive, and would be
-// answered for sel if it were active.
+// IsDisabled reports whether the flag exists and is inactive, and sel would select it if it
+// were active.
 func (s *Set) IsDisabled(key string, sel *Selection) bool {
 	s = s.orEmpty()
 	i, ok := s.byKey[key]
 	return ok && s.flags[i].has(bitDisabled) && s.flags[i].isSelected(s.narrow(sel))
 }
 
-// IsUnanswered reports whether a key names an active flag that cannot be answered,
-// since it is on a dependency cycle or behind one, and that would be answered for
-// sel otherwise.
+// IsUnanswered reports whether the flag is active and sel would select it, but it is not
+// evaluated because it is on a dependency cycle or depends on one.
 func (s *Set) IsUnanswered(key string, sel *Selection) bool {
 	s = s.orEmpty()
 	i, ok := s.byKey[key]

@@ -5,12 +5,13 @@ import (
 	"slices"
 )
 
-// The functions of this file call others from the goroutine that follows the file, one
-// after the other. They must not call Close. Each returns what ends the calls; one that
-// has begun may still go on.
+// The functions of this file register callbacks, which the goroutine that follows the file
+// calls one after the other. Callbacks must not call Close. Each function returns a function
+// that ends the calls; a call that has started may still be running when it returns.
 
-// OnChange calls tell after a change of the file that is in use, with the keys of the flags
-// that may be answered otherwise than before: see [Definitions.Changed].
+// OnChange registers notify, which is called after a change of the file that is in use, with
+// the keys of the flags that may evaluate differently, see [Definitions.ChangedKeys]. It is
+// not called if there are no such flags.
 func (f *FileReader) OnChange(notify func(keys []string)) (stop func()) {
 	if f == nil || notify == nil {
 		return func() {}
@@ -25,9 +26,10 @@ func (f *FileReader) OnChange(notify func(keys []string)) (stop func()) {
 	})
 }
 
-// OnValue calls tell when a flag's answer for a subject has changed: its value, its
-// payload, or whether there is one, as Err says. It is decided once for each change of the
-// file. Of values that change with time alone nothing is told.
+// OnValue registers notify, which is called if a flag's result for a subject has changed: its
+// value, its payload, or whether it has a value, as Err reports. The flag is evaluated on
+// each change of the file only, so that changes caused by time only are not reported. The
+// subject is copied, but not its maps.
 func (f *FileReader) OnValue(key string, sub *Subject, notify func(before, after Detail)) (stop func()) {
 	if f == nil || notify == nil {
 		return func() {}
@@ -46,7 +48,8 @@ func (f *FileReader) OnValue(key string, sub *Subject, notify func(before, after
 	})
 }
 
-// differ: an error is as good as another, as both give the fallback.
+// differ reports whether two results differ. All errors are equal, since reads return the
+// fallback for each.
 func differ(a, b *Detail) bool {
 	if a.Err != nil || b.Err != nil {
 		return (a.Err == nil) != (b.Err == nil)
@@ -54,7 +57,7 @@ func differ(a, b *Detail) bool {
 	return a.Value() != b.Value() || string(a.Payload) != string(b.Payload)
 }
 
-// watch has look called after each change that is in use.
+// watch registers a function to be called after each change that is in use.
 func (f *FileReader) watch(notify func()) (stop func()) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -66,7 +69,7 @@ func (f *FileReader) watch(notify func()) (stop func()) {
 	}
 }
 
-// notify calls those that are to hear of a change, or of an error that takes its place.
+// notify calls the callbacks of Open with err and, after a successful change, the watchers.
 func (f *FileReader) notify(err error) {
 	for _, callback := range f.onChange {
 		callback(err)

@@ -2,7 +2,7 @@ package flags
 
 import "github.com/bunting-flags/bunting/flags/internal/semver"
 
-// The operators of §4.5 and the two that only cohorts and flags know.
+// The operators of §4.5, and the three that are only valid for cohorts and flags.
 const (
 	Exact              Operator = "exact"
 	IsNot              Operator = "is_not"
@@ -41,75 +41,78 @@ const (
 	FlagEvaluatesTo    Operator = "flag_evaluates_to"
 )
 
-// operator is a row of the table below: everything that is known of it.
+// operator is a row of the table of operators.
 type operator struct {
 	name Operator
-	// alias is an older name of it.
+	// alias is an older name.
 	alias Operator
-	// help is one line for people.
+	// help is a description in one line.
 	help string
-	// operand is the form of the values that the management API takes.
+	// operand is the form of the values that the management API accepts.
 	operand Operand
-	// opposite matches exactly when this one does not, missing properties included.
+	// opposite is the operator that matches if and only if this one does not, including for
+	// missing properties.
 	opposite Operator
-	// missing is the answer for a property that is not there.
+	// missing is the result for a missing property.
 	missing bool
-	// missingNeedsValue: a bad filter value is no match even then.
+	// missingNeedsValue means that with an invalid operand, missing properties do not match.
 	missingNeedsValue bool
-	// only restricts the operator to one type of property; elsewhere it never
-	// matches.
+	// only restricts the operator to one type of property. For other types it never matches.
 	only PropertyType
-	// compile prepares the filter's value. Without a matcher the filter never
-	// matches, and problem says why.
+	// compile prepares the operand. If m is nil, the filter never matches a present property
+	// and problem describes why.
 	compile func(p *preparation, v any) (m matcher, problem string)
-	// any is compile of a list outside of flags, where any of its elements is meant; nil:
-	// there a list of one element is that element, unless lists are the operator's own.
+	// any compiles a list outside of flags, where any of its elements may match. If nil, a
+	// list of one element means that element there, unless the operator compares with lists
+	// itself.
 	any func(p *preparation, list []any) (m matcher, problem string)
-	// negated turns a match round. What is invalid stays no match (§4.4).
+	// negated inverts the result. Invalid comparisons still do not match (§4.4).
 	negated bool
-	// valueless operators do not look at the filter's value.
+	// valueless operators ignore the operand.
 	valueless bool
-	// strict operators can never match with some values: they have to be looked at
-	// before anything depends on them.
+	// strict operators can never match for some operands, which must be checked before a
+	// cohort depends on them.
 	strict bool
-	// sdks is how SDKs that decide locally read it; zero: they do not know it (§11).
+	// sdks is the family of the operator in SDKs with local evaluation. Zero means that they
+	// do not support it (§11).
 	sdks operatorFamily
 }
 
-// OperatorInfo describes an operator to people and programs.
+// OperatorInfo describes an operator, for people and programs.
 type OperatorInfo struct {
 	Name Operator
-	// Alias is an older name of it, empty for most.
+	// Alias is an older name of the operator, empty for most.
 	Alias Operator
-	Help  string
-	// Operand is the form of the value to compare with.
+	// Help describes the operator in one line.
+	Help string
+	// Operand is the form of the operand.
 	Operand Operand
-	// Opposite matches exactly when this one does not, also where the property is
-	// missing. Empty: no operator does.
+	// Opposite is the operator that matches if and only if this one does not, including for
+	// missing properties. It is empty if there is no such operator.
 	Opposite Operator
-	// Missing is the answer for a property that is not there.
+	// Missing is the result for a missing property.
 	Missing bool
-	// Negative: outside of flags, where each element of a list is compared, it has to hold
-	// of all of them. The others hold when one does.
+	// Negative means that outside of flags, where each element of a list is compared, all
+	// elements must match. For other operators one element is enough.
 	Negative bool
-	// Only is the one property type that has the operator, empty for all.
+	// Only is the only property type that the operator supports, empty for all.
 	Only PropertyType
 }
 
-// Operand is the form in which the management API takes a value to compare with.
-// Evaluation is less strict: a number does for a text, one value for a list.
+// Operand is the form of operands that the management API accepts. Evaluation is less strict:
+// it accepts a number instead of a string, or a single value instead of a list.
 type Operand uint8
 
-// The forms of a value.
+// The forms of operands.
 const (
-	AnyOperand    Operand = iota // any JSON value, or none
-	TextOperand                  // a text, even of a number that is compared by size
-	ScalarOperand                // a text, a number or a boolean
+	AnyOperand    Operand = iota // any JSON value, or no value
+	TextOperand                  // a string, even for numbers that are compared by size
+	ScalarOperand                // a string, a number or a boolean
 	ListOperand                  // an array
-	DateOperand                  // a date as a text, absolute or relative
+	DateOperand                  // a date as a string, absolute or relative
 )
 
-// operatorFamily groups the operators that SDKs know.
+// operatorFamily groups operators by how SDKs implement them.
 type operatorFamily uint8
 
 const (
@@ -123,8 +126,8 @@ const (
 	unknownFamily
 )
 
-// operatorTable is every operator there is. Add one here: a row, and a file of
-// cases in testdata/operators.
+// operatorTable lists all operators. To add one, add a row here and a file of cases in
+// testdata/operators.
 var operatorTable = []operator{
 	{name: Exact, help: "equals the text, ignoring case, or one of a list", opposite: IsNot, compile: compileExact, sdks: equality},
 	{name: IsNot, help: "is none of them", opposite: Exact, missing: true, compile: compileExact, negated: true, sdks: equality},
@@ -163,6 +166,7 @@ var operatorTable = []operator{
 	{name: FlagEvaluatesTo, help: "the other flag has this value", only: FlagProperty},
 }
 
+// operators indexes the table by name and alias.
 var operators = func() map[Operator]*operator {
 	m := make(map[Operator]*operator, len(operatorTable)+2)
 	for i := range operatorTable {
@@ -175,7 +179,7 @@ var operators = func() map[Operator]*operator {
 	return m
 }()
 
-// Operators lists every operator in the order of the table.
+// Operators returns all operators in the order of the table.
 func Operators() []OperatorInfo {
 	all := make([]OperatorInfo, len(operatorTable))
 	for i := range operatorTable {
@@ -184,14 +188,16 @@ func Operators() []OperatorInfo {
 	return all
 }
 
+// info returns the exported description.
 func (o *operator) info() OperatorInfo {
 	return OperatorInfo{o.name, o.alias, o.help, o.operand, o.opposite, o.missing, o.isNegative(), o.only}
 }
 
-// isNegative reports whether it says of a value what it is not.
+// isNegative reports whether the operator excludes values.
 func (o *operator) isNegative() bool { return o.missing || o.name == SemverNotEqual }
 
-// Info describes the operator with this name or alias, false when there is none.
+// Info returns the description of the operator with this name or alias. It returns false if
+// there is no such operator.
 func (o Operator) Info() (OperatorInfo, bool) {
 	op := operators[o]
 	if op == nil {
@@ -200,6 +206,7 @@ func (o Operator) Info() (OperatorInfo, bool) {
 	return op.info(), true
 }
 
+// orDefault returns the operator, or the default of the property type if it is empty (§1.4).
 func (o Operator) orDefault(t PropertyType) Operator {
 	if o != "" {
 		return o

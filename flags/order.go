@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// order sorts the flags so that each comes after those it depends on (§6). An
-// inactive flag is false whatever it depends on, so nothing is followed beyond
-// it. Flags on a cycle and all behind them are left out.
+// order sorts the flags so that each follows the flags that it depends on (§6). The
+// dependencies of an inactive flag are ignored, since it is false in any case. Flags on a
+// cycle, and all flags that depend on them, are left out.
 func (c *compiler) order() {
 	if c.keepOrder() {
 		c.set.order = c.old.order
@@ -17,8 +17,8 @@ func (c *compiler) order() {
 	c.markPlain()
 }
 
-// keepOrder reports whether what decides the order of the flags is as it was; those that
-// were compiled again then have their places.
+// keepOrder reports whether the dependencies are the same as in the old set, so that its
+// order is still valid. If so, the recompiled flags take over their positions.
 func (c *compiler) keepOrder() bool {
 	if !c.same || c.old.cyclic {
 		return false
@@ -37,7 +37,8 @@ func (c *compiler) keepOrder() bool {
 	return true
 }
 
-// resolve leaves of what an active flag asks for the active flags, each once.
+// resolve reduces the dependencies of an active flag to active flags without duplicates, and
+// notes whether a flag is missing.
 func (c *compiler) resolve(f *compiledFlag) {
 	if !f.has(bitActive) {
 		return
@@ -55,8 +56,8 @@ func (c *compiler) resolve(f *compiledFlag) {
 	}
 }
 
-// dependencies resolves those of all flags: of the flags that are reused, which lack none,
-// they stand in their requirements.
+// dependencies resolves the dependencies of all flags. For reused flags, which have no
+// missing dependencies, they are collected from the filters.
 func (c *compiler) dependencies() {
 	var room []int32
 	for i := range c.set.flags {
@@ -75,7 +76,7 @@ func (c *compiler) dependencies() {
 	}
 }
 
-// appendFlagTargets appends the flags that the requirements ask for.
+// appendFlagTargets appends the indexes of the flags that the filters refer to.
 func (f *compiledFlag) appendFlagTargets(to []int32) []int32 {
 	for i := range f.conditions {
 		filters := f.conditions[i].filters
@@ -88,6 +89,8 @@ func (f *compiledFlag) appendFlagTargets(to []int32) []int32 {
 	return to
 }
 
+// computeOrder sorts the active flags topologically (Kahn's algorithm). A missing dependency
+// is passed on to all dependants.
 func (c *compiler) computeOrder() {
 	c.dependencies()
 	waiting, dependants := c.dependants()
@@ -123,11 +126,12 @@ func (c *compiler) computeOrder() {
 	}
 }
 
-// dependants is how many flags each active flag depends on, and which depend on it.
+// dependants returns the number of dependencies of each active flag, and a function that
+// returns the flags that depend on a flag.
 func (c *compiler) dependants() (waiting []int32, dependantsOf func(i int32) []int32) {
 	n := len(c.set.flags)
 	waiting = make([]int32, n)
-	ends := make([]int32, n+2) // at i+1 where those of i end, then where they begin, in all
+	ends := make([]int32, n+2) // first end offsets at i+1, then start offsets, in all
 	for i := range c.set.flags {
 		f := &c.set.flags[i]
 		if !f.has(bitActive) {
@@ -154,7 +158,7 @@ func (c *compiler) dependants() (waiting []int32, dependantsOf func(i int32) []i
 	return waiting, func(i int32) []int32 { return all[ends[i+1]:ends[i+2]] }
 }
 
-// cycles reports the flags that could not be placed.
+// cycles reports the flags that could not be sorted.
 func (c *compiler) cycles(waiting []int32) {
 	c.set.cyclic = true
 	for i := range c.set.flags {

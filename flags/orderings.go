@@ -10,11 +10,12 @@ import (
 	"github.com/bunting-flags/bunting/flags/internal/semver"
 )
 
-// The operators that compare by an order: numbers, dates and versions.
+// This file implements the operators that compare by an order: numbers, dates and versions.
 
-// signs is the set of outcomes of a comparison (-1, 0, 1) that match.
+// signs is the set of comparison results (-1, 0, 1) that match.
 type signs uint8
 
+// signsOf returns the set of the given comparison results.
 func signsOf(list []int) signs {
 	var s signs
 	for _, sign := range list {
@@ -23,10 +24,13 @@ func signsOf(list []int) signs {
 	return s
 }
 
+// has returns yes if the set contains the comparison result.
 func (s signs) has(sign int) verdict { return verdictOf(s&(1<<(sign+1)) != 0) }
 
 const notNumber = "the value must be a number"
 
+// compareNumber compiles operators that compare with one number (§4.5). The arguments are the
+// results that match.
 func compareNumber(want ...int) func(*preparation, any) (matcher, string) {
 	return func(_ *preparation, v any) (matcher, string) {
 		n, ok := number(v)
@@ -37,6 +41,7 @@ func compareNumber(want ...int) func(*preparation, any) (matcher, string) {
 	}
 }
 
+// numberMatcher compares numbers. A property that is not a number is invalid.
 type numberMatcher struct {
 	than float64
 	want signs
@@ -67,13 +72,13 @@ func (m numberMatcher) matchNumber(x float64) verdict {
 	case x == m.than:
 		return m.want.has(0)
 	}
-	return no // NaN has no order
+	return no // NaN is not ordered
 }
 
 func (m numberMatcher) operand(*reader) any { return m.than }
 
-// between compiles between and not_between. What is no number is outside every
-// range, so not_between matches it; NaN matches neither (§4.5).
+// between compiles between and not_between. A value that is not a number is outside every
+// range, so that not_between matches it. NaN matches neither (§4.5).
 func between(outside bool) func(*preparation, any) (matcher, string) {
 	return func(_ *preparation, v any) (matcher, string) {
 		const want = "the value must be [low, high], two numbers in this order"
@@ -90,6 +95,8 @@ func between(outside bool) func(*preparation, any) (matcher, string) {
 	}
 }
 
+// numberRangeMatcher checks whether a number is inside, or outside, a range with both bounds
+// included.
 type numberRangeMatcher struct {
 	low, high float64
 	outside   bool
@@ -120,6 +127,8 @@ func (m numberRangeMatcher) matchNumber(x float64) verdict {
 
 func (m numberRangeMatcher) operand(*reader) any { return []any{m.low, m.high} }
 
+// compareDate compiles operators that compare with a date (§4.7). Relative dates are resolved
+// at each evaluation, since they depend on its time.
 func compareDate(want int) func(*preparation, any) (matcher, string) {
 	return func(p *preparation, v any) (matcher, string) {
 		const problem = "the value must be a date such as 2024-05-31, 2024-05-31T10:00:00Z or -7d"
@@ -127,7 +136,7 @@ func compareDate(want int) func(*preparation, any) (matcher, string) {
 		if !ok {
 			return nil, problem
 		}
-		operand, ok := dates.Compile(strings.Clone(text), p.zone) // the text stays with it
+		operand, ok := dates.Compile(strings.Clone(text), p.zone) // the operand retains the string
 		if !ok {
 			return nil, problem
 		}
@@ -135,6 +144,7 @@ func compareDate(want int) func(*preparation, any) (matcher, string) {
 	}
 }
 
+// dateMatcher compares two points in time. A property that is not a date is invalid.
 type dateMatcher struct {
 	than dates.Operand
 	want int
@@ -159,9 +169,9 @@ func (m *dateMatcher) operand(r *reader) any {
 	return nil
 }
 
-// dateOf is the instant that a property means: a number, or a string that is one, is
-// seconds since 1970 with fractions; any other string is read as a filter value is.
-// Other values are no dates (§4.7).
+// dateOf returns the time that a property represents. A number, or a string that contains
+// one, is the number of seconds since 1970 and may have a fraction; other strings are parsed
+// like operands. Other values are not dates (§4.7).
 func dateOf(r *reader, v any) (time.Time, bool) {
 	if f, ok := number(v); ok {
 		return dates.Epoch(f)
@@ -175,6 +185,7 @@ func dateOf(r *reader, v any) (time.Time, bool) {
 
 const notVersion = "the value must be a version such as 1.2.3"
 
+// compareSemver compiles operators that compare with one version (§4.8).
 func compareSemver(want ...int) func(*preparation, any) (matcher, string) {
 	return func(_ *preparation, v any) (matcher, string) {
 		text, _ := appendText(nil, v)
@@ -186,6 +197,7 @@ func compareSemver(want ...int) func(*preparation, any) (matcher, string) {
 	}
 }
 
+// versionMatcher compares versions. A property that is not a version is invalid.
 type versionMatcher struct {
 	than semver.Version
 	want signs
@@ -202,6 +214,7 @@ func (m *versionMatcher) match(f *fact, r *reader) verdict {
 
 func (m *versionMatcher) operand(*reader) any { return m.text }
 
+// semverRange compiles operators with a range of versions as operand (§4.8).
 func semverRange(parse func(string) (semver.Range, bool)) func(*preparation, any) (matcher, string) {
 	return func(_ *preparation, v any) (matcher, string) {
 		text, _ := appendText(nil, v)
@@ -213,6 +226,7 @@ func semverRange(parse func(string) (semver.Range, bool)) func(*preparation, any
 	}
 }
 
+// versionRangeMatcher checks whether a version is in a range.
 type versionRangeMatcher struct {
 	semver.Range
 	text string
@@ -228,6 +242,7 @@ func (m *versionRangeMatcher) match(f *fact, r *reader) verdict {
 
 func (m *versionRangeMatcher) operand(*reader) any { return m.text }
 
+// version parses the text form of a fact as a version.
 func (r *reader) version(f *fact) (semver.Version, bool) {
 	text, ok := r.text(f)
 	if !ok {

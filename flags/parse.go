@@ -9,11 +9,10 @@ import (
 	"github.com/bunting-flags/bunting/flags/internal/tape"
 )
 
-// ParseDefinitions reads the definitions of one project: PostHog's definitions
-// payload as served (§1.8), a definitions file that holds one project, or a
-// document of flags as code (see [IsDocument]). Only what cannot be read at all is
-// an error; a bad flag or cohort becomes a fault (see [Set.Faults]) and the
-// others are good.
+// ParseDefinitions parses the definitions of one project: PostHog's definitions payload
+// (§1.8), a definitions file with one project, or a document of flags as code (see
+// [IsDocument]). It returns an error only if data cannot be parsed at all. A faulty flag or
+// cohort becomes a fault (see [Set.Faults]); the others are used.
 func ParseDefinitions(data []byte) (Definitions, error) {
 	root, err := open(data)
 	if err == nil && isDocument(root) {
@@ -46,6 +45,7 @@ func ParseDefinitions(data []byte) (Definitions, error) {
 	return d, nil
 }
 
+// parseDefinitions parses the members of a payload or of a file's project.
 func parseDefinitions(n node) Definitions {
 	d := Definitions{
 		Timezone:                n.mustBeObject().at(nTimezone).textOrEmpty(),
@@ -107,6 +107,7 @@ func parseDefinitions(n node) Definitions {
 	return d
 }
 
+// parseGroupTypes parses an object of group type names by index.
 func parseGroupTypes(n node) map[int]string {
 	if n.null() {
 		return nil
@@ -122,6 +123,7 @@ func parseGroupTypes(n node) map[int]string {
 	return types
 }
 
+// parseHash parses an optional bucketing hash.
 func parseHash(n node) Hash {
 	switch h := Hash(n.textOrEmpty()); h {
 	case "", SHA1, Murmur3:
@@ -132,9 +134,10 @@ func parseHash(n node) Hash {
 	}
 }
 
-// enrollmentPrefix and a flag's key name the person property of §3.4.
+// enrollmentPrefix followed by a flag's key is the name of the person property of §3.4.
 const enrollmentPrefix = "$feature_enrollment/"
 
+// addCohort adds a cohort, or replaces the one with the same id.
 func (d *Definitions) addCohort(id int64, c Cohort) {
 	if d.Cohorts == nil {
 		d.Cohorts = map[int64]Cohort{}
@@ -142,7 +145,8 @@ func (d *Definitions) addCohort(id int64, c Cohort) {
 	d.Cohorts[id] = c
 }
 
-// parseCohorts reads cohorts by id, or as a list of records with ids.
+// parseCohorts parses cohorts in an object by id, or in a list of records with ids. Objects
+// are read in the numeric order of ids, for a stable order of faults.
 func (d *Definitions) parseCohorts(n node) {
 	add := func(id int64, record node) {
 		c := parseCohort(record)

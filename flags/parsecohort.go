@@ -6,8 +6,8 @@ import (
 	"github.com/bunting-flags/bunting/flags/internal/tape"
 )
 
-// parseCohort reads a bare tree or a record (§1.6). A cohort that cannot be
-// read fails the flags that need it.
+// parseCohort parses a cohort, which is a bare tree or a record (§1.6). A cohort with a fault
+// fails the flags that depend on it.
 func parseCohort(n node) Cohort {
 	var c Cohort
 	if err := read(func() { c.parse(n) }); err != nil {
@@ -17,6 +17,7 @@ func parseCohort(n node) Cohort {
 	return c
 }
 
+// parse parses a cohort into c and stops at the first fault.
 func (c *Cohort) parse(n node) {
 	n.mustBeObject().failUnknown(cohortOrTree(n))
 	if n.has(nValues) { // a bare tree
@@ -47,9 +48,9 @@ func (c *Cohort) parse(n node) {
 	c.Tree = parseLegacyGroups(n.at(nGroups))
 }
 
-// parseMembers reads the distinct ids of the static cohorts that a payload carries,
-// by cohort. A list that cannot be read is a fault, and its cohort is left to the
-// store, as one without a list is (decision 5).
+// parseMembers parses the distinct ids of static cohorts in a payload, by cohort. A list that
+// cannot be read is a fault; its cohort is then treated like one without a list, with its
+// members in the store (decision 5).
 func (d *Definitions) parseMembers(n node) {
 	if n.null() {
 		return
@@ -72,8 +73,8 @@ func (d *Definitions) parseMembers(n node) {
 	}
 }
 
-// parseFailedCohort reads of a payload that a cohort fails where it is kept: it has
-// to fail in the same way here.
+// parseFailedCohort parses an entry of the cohorts that fail on the server. The cohort must
+// fail here in the same way.
 func (d *Definitions) parseFailedCohort(n node) {
 	id := n.at(nID).int()
 	if n.at(nCode).text() == CohortCycle.String() {
@@ -86,6 +87,7 @@ func (d *Definitions) parseFailedCohort(n node) {
 	}})
 }
 
+// parseTree parses an inner node and the nodes below it.
 func parseTree(n node, depth int) *CohortNode {
 	n.mustBeObject()
 	if depth > cohortDepth {
@@ -113,9 +115,9 @@ func parseTree(n node, depth int) *CohortNode {
 	return t
 }
 
-// parseLeaf reads a requirement. Leaves about events have other fields than
-// properties and are only known to be there. In the oldest format leaves without a
-// type, and those that say event, are about persons.
+// parseLeaf parses a requirement. Leaves about events have other members than properties and
+// are only recorded as present. In the oldest format, leaves without a type and leaves of
+// type event are about persons.
 func parseLeaf(n node, legacy bool) CohortNode {
 	kind := PropertyType(n.mustBeObject().at(nType).textOrEmpty())
 	if legacy && (kind == "" || kind == "event") {
@@ -147,9 +149,8 @@ func parseLeaf(n node, legacy bool) CohortNode {
 	return CohortNode{Unsupported: true, Leaf: &Property{Type: kind, Negated: n.at(nNegation).bool()}}
 }
 
-// parseLegacyGroups reads the oldest cohort format: a list whose entries are
-// alternatives, each with properties that must all match (§5.6). Nil: nothing
-// is described.
+// parseLegacyGroups parses the oldest cohort format: a list of alternatives, each with
+// properties that must all match (§5.6). It returns nil for an empty list.
 func parseLegacyGroups(n node) *CohortNode {
 	if n.count() == 0 {
 		return nil
@@ -161,12 +162,12 @@ func parseLegacyGroups(n node) *CohortNode {
 	return tree
 }
 
-// never is a node that matches nobody.
+// never is a node that never matches.
 var never = CohortNode{Any: true}
 
-// parseLegacyGroup reads one entry. Properties go before the event or action
-// that it may name as well. An object with type and values is a tree; with only
-// one of the two, and with no properties at all, it matches nobody.
+// parseLegacyGroup parses one alternative. Its properties have precedence over an event or
+// action in it. An object with type and values is a tree. An object with only one of the two,
+// and an alternative without properties, never match.
 func parseLegacyGroup(n node) CohortNode {
 	all, found := CohortNode{}, false
 	err := read(func() {
@@ -193,7 +194,7 @@ func parseLegacyGroup(n node) CohortNode {
 		}
 	})
 	switch {
-	case err != nil && err.Code == CohortFiltersParsingError: // it says what nobody can match
+	case err != nil && err.Code == CohortFiltersParsingError: // a requirement that can never match is a fault
 		panic(fault{err: err})
 	case err != nil:
 		return never

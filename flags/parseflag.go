@@ -9,25 +9,26 @@ import (
 	"github.com/bunting-flags/bunting/flags/internal/tape"
 )
 
-// This file reads the record of a flag.
+// This file parses the record of a flag.
 
-// slabs is memory for the parts of many flags, of which each gets a piece: that is
-// faster than as many small pieces.
+// slabs allocates the parts of many flags in blocks, which is faster than many small
+// allocations.
 type slabs struct {
 	conditions []Condition
 	properties []Property
 	variants   []Variant
 	rollouts   []float64
 	lists      []readList
-	payload    []byte     // the one that is being read
-	read       []readList // of the flag that is being read
-	hasUnknown bool       // it may have misspelt members
+	payload    []byte     // scratch memory for one payload
+	read       []readList // lists of the flag that is being parsed
+	hasUnknown bool       // the flag may have misspelt members
 }
 
-// slabSize is how many parts are made at a time.
+// slabSize is the number of parts in a block.
 const slabSize = 256
 
-// cut takes n elements off a slab. Whoever appends to them gets memory of their own.
+// cut returns n elements of a block and removes them from it. The capacity is limited, so
+// that appending to them allocates instead of overwriting the next part.
 func cut[T any](slab *[]T, n int) []T {
 	if n == 0 {
 		return nil
@@ -43,12 +44,12 @@ func cut[T any](slab *[]T, n int) []T {
 	return out
 }
 
-// parseFlag never fails: a record that cannot be read becomes a flag with a
-// fault, and with key and id where those could be read (decision 4).
+// parseFlag parses a flag and never fails: a record that cannot be parsed becomes a flag with
+// a fault, and with key and id if these could be parsed (decision 4).
 func (s *slabs) parseFlag(n node, f *Flag) {
 	s.hasUnknown = false
 	err := read(func() { s.flag(n, f) })
-	if err != nil || s.hasUnknown { // a misspelt member goes before all other faults
+	if err != nil || s.hasUnknown { // misspelt members have precedence over other faults
 		if misspelt := read(func() { n.failUnknown(flagShape) }); misspelt != nil {
 			err, f.unknown = misspelt, false
 		}
@@ -65,8 +66,8 @@ func (s *slabs) parseFlag(n node, f *Flag) {
 	f.fault = err
 }
 
-// object finds the members of an object, and notes whether there are some that the shape does
-// not have.
+// object indexes the members of an object, and records whether there are members that the
+// shape does not have.
 func (s *slabs) object(n node, layout *shape, o *object) {
 	*o = object{node: n.mustBeObject()}
 	cells := n.t.Cells
@@ -79,6 +80,7 @@ func (s *slabs) object(n node, layout *shape, o *object) {
 	}
 }
 
+// flag parses the members of a flag's record and stops at the first fault.
 func (s *slabs) flag(n node, f *Flag) {
 	var o object
 	s.object(n, flagShape, &o)
@@ -93,7 +95,7 @@ func (s *slabs) flag(n node, f *Flag) {
 	f.Active = o.at(nActive).bool()
 	f.Deleted = o.at(nDeleted).bool()
 	f.Continuity = o.at(nContinuity).bool()
-	if o.has(nXContinuity) { // what a murmur3 flag really says (decision 1)
+	if o.has(nXContinuity) { // the actual value of a murmur3 flag in a payload (decision 1)
 		f.Continuity = o.at(nXContinuity).bool()
 	}
 	f.DeviceBucketing = o.at(nBucketingIdentifier).textOrEmpty() == "device_id"
@@ -119,6 +121,7 @@ func (s *slabs) flag(n node, f *Flag) {
 	copy(f.lists, s.read)
 }
 
+// filters parses a flag's filters, in format 1 only.
 func (s *slabs) filters(n node, f *Flag) {
 	var o object
 	s.object(n, filtersShape, &o)
@@ -163,7 +166,7 @@ func (s *slabs) filters(n node, f *Flag) {
 	f.upgrade(&o)
 }
 
-// payloads reads payloads, each on one line.
+// payloads parses payloads, each as JSON on one line.
 func (s *slabs) payloads(n node, f *Flag) {
 	if n.null() {
 		return
@@ -178,7 +181,7 @@ func (s *slabs) payloads(n node, f *Flag) {
 	}
 }
 
-// parseHoldout reads a holdout; without id or percentage there is none (§3.5).
+// parseHoldout parses a holdout. It returns nil if the id or the percentage is absent (§3.5).
 func parseHoldout(n node) *Holdout {
 	n.mustBeObject()
 	id, exclusion := n.at(nID), n.at(nExclusion)
@@ -188,6 +191,7 @@ func parseHoldout(n node) *Holdout {
 	return &Holdout{ID: id.int(), Exclusion: exclusion.percentage()}
 }
 
+// condition parses a condition with its properties.
 func (s *slabs) condition(n node, c *Condition) {
 	var o object
 	s.object(n, conditionShape, &o)
@@ -210,6 +214,7 @@ func (s *slabs) condition(n node, c *Condition) {
 	}
 }
 
+// property parses a requirement. A key may be a number, which is the id of a flag.
 func (s *slabs) property(n node, p *Property) {
 	var o object
 	s.object(n, propertyShape, &o)
@@ -233,8 +238,8 @@ func (s *slabs) property(n node, p *Property) {
 	}
 }
 
-// upgrade reads the two older ways of saying things (decision 3). What cannot
-// be upgraded is ignored; Compile reports it.
+// upgrade converts the two older formats of early access and holdouts (decision 3). Values
+// that cannot be converted are ignored and reported by Compile.
 func (f *Flag) upgrade(filters *object) {
 	if !filters.has(nSuperGroups) && !filters.has(nHoldoutGroups) {
 		return
@@ -266,7 +271,7 @@ func (f *Flag) upgrade(filters *object) {
 	}
 }
 
-// ignored notes something that is only reported.
+// ignored adds a warning about an ignored value.
 func (f *Flag) ignored(n node, problem string) {
 	f.warnings = append(f.warnings, &DefinitionError{FlagID: f.ID, Flag: strings.Clone(f.Key), Path: n.path(), Problem: problem})
 }

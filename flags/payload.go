@@ -14,15 +14,14 @@ import (
 	"github.com/bunting-flags/bunting/flags/wire"
 )
 
-// servedPayload is a definitions payload, on one line, with the hash that names
-// its version.
+// servedPayload is an encoded definitions payload, on one line, with its version.
 type servedPayload struct {
 	body    []byte
 	version string
-	statics []int64 // the static cohorts that it names, sorted
+	statics []int64 // ids of the static cohorts in it, sorted
 }
 
-// lazyPayload makes the payload of definitions when it is first asked for.
+// lazyPayload returns a function that encodes the payload on its first call and caches it.
 func lazyPayload(d *Definitions, set *Set) func() (servedPayload, error) {
 	return sync.OnceValues(func() (servedPayload, error) {
 		body, statics, err := d.payload(set)
@@ -33,28 +32,29 @@ func lazyPayload(d *Definitions, set *Set) func() (servedPayload, error) {
 	})
 }
 
-// versionOf names a payload by its content.
+// versionOf returns the version of a payload, a hash of its content.
 func versionOf(body []byte) string {
 	sum := sha256.Sum256(body)
 	return hex.EncodeToString(sum[:8])
 }
 
-// Payload is the definitions as SDKs that evaluate locally read them (§1.8).
-// Beyond that section it carries members that PostHog's SDKs ignore: timezone,
-// bucketing_hash, revision, static_cohorts and faults (decision 5), the names of
-// flags that the server has beside these (withheld_flags), and the ids of cohorts
-// that fail (failed_cohorts) or that nobody is in, which SDKs would misread (empty_cohorts) or
-// compute otherwise (behavioral_cohorts). It fails on what JSON has no form for,
-// which only definitions built by hand can hold: a payload that is no JSON, a
-// share that is no number.
+// Payload returns the definitions in the format for SDKs that evaluate locally (§1.8). Beyond
+// that section it has members that PostHog's SDKs ignore: timezone, bucketing_hash, revision,
+// static_cohorts and faults (decision 5), the names of flags that only the server evaluates
+// (withheld_flags), the ids of cohorts that fail (failed_cohorts), of cohorts without a
+// definition, which are empty (empty_cohorts), and of cohorts that are computed elsewhere
+// (behavioral_cohorts); SDKs would misread the latter two. It returns an error for values
+// without a form in JSON, which only definitions built by hand can have: a payload that is
+// not JSON, or a share that is not a number.
 func (d *Definitions) Payload() ([]byte, error) {
 	body, _, err := d.payload(Compile(*d))
 	return body, err
 }
 
+// payload encodes the payload and returns the static cohorts in it.
 func (d *Definitions) payload(set *Set) (body []byte, statics []int64, err error) {
 	p := newPayload(d, set)
-	list := p.flags() // before what it gathers on its way
+	list := p.flags() // first, since it collects data for the members below
 	out := map[string]any{
 		"flags":                      list,
 		"group_type_mapping":         d.groupTypeMapping(),
@@ -77,6 +77,7 @@ func (d *Definitions) payload(set *Set) (body []byte, statics []int64, err error
 	return body, p.statics, nil
 }
 
+// hash returns the project's bucketing hash with the default applied.
 func (d *Definitions) hash() Hash {
 	if d.BucketingHash == "" {
 		return SHA1
@@ -84,6 +85,7 @@ func (d *Definitions) hash() Hash {
 	return d.BucketingHash
 }
 
+// groupTypeMapping returns the group types by index as text.
 func (d *Definitions) groupTypeMapping() map[string]string {
 	m := map[string]string{}
 	for i, name := range d.GroupTypes {
@@ -92,19 +94,19 @@ func (d *Definitions) groupTypeMapping() map[string]string {
 	return m
 }
 
-// payloadBuilder walks the definitions once for the payload.
+// payloadBuilder collects the flags and cohorts of a payload.
 type payloadBuilder struct {
 	d             *Definitions
 	set           *Set
-	server        []bool             // by flag: SDKs must leave it to the server
-	chainCache    map[int32][]string // dependency chains by the flag that they end in
-	staticCohorts map[int64]bool     // StaticCohorts
-	reached       map[int64]bool     // cohorts
+	server        []bool             // by flag index: SDKs must not evaluate the flag
+	chainCache    map[int32][]string // dependency chains by the flag at their end
+	staticCohorts map[int64]bool     // StaticCohorts as a set
+	reached       map[int64]bool     // cohorts that flags refer to, directly or not
 	statics       []int64
-	// withheld exist and are not in the payload.
+	// withheld lists existing flags that are not in the payload.
 	withheld []FlagName
 	ends     map[int64]recursion
-	nesting  int // how many cohorts deep the builder is
+	nesting  int // current depth of nested cohorts
 }
 
 func newPayload(d *Definitions, set *Set) *payloadBuilder {
@@ -116,16 +118,16 @@ func newPayload(d *Definitions, set *Set) *payloadBuilder {
 	return p
 }
 
-// isServed reports whether the payload may tell of a flag: it is the one of its
-// key, and what the server fails, an SDK must not decide.
+// isServed reports whether the payload may contain the flag. It must be the flag that its key
+// resolves to, and must not fail on the server, since SDKs would evaluate it.
 func (p *payloadBuilder) isServed(i int32) bool {
 	f := &p.d.Flags[i]
 	used, ok := p.set.byKey[f.Key]
 	return ok && used == i && !f.Deleted && p.set.flags[i].failure == NoReason
 }
 
-// flags are the records, ordered by key. Flags that cannot be read, whose
-// payloads are encrypted, or that surveys created are left out.
+// flags returns the records of the payload's flags, sorted by key. Flags that cannot be read,
+// that have encrypted payloads, or that surveys created are left out.
 func (p *payloadBuilder) flags() []any {
 	out := []any{}
 	for _, key := range sortedKeys(p.set.byKey) {
@@ -149,14 +151,15 @@ func (p *payloadBuilder) flags() []any {
 	return out
 }
 
-// isWithheld: not in the payload, though the server decides it.
+// isWithheld reports whether a flag is left out of the payload although the server evaluates
+// it.
 func (f *Flag) isWithheld() bool {
 	return f.HasEncryptedPayloads || strings.HasPrefix(f.Key, surveyPrefix)
 }
 
-// forServer marks the flags that PostHog's SDKs must not decide because they, or flags
-// they depend on, have pins or a bucket that is a murmur3 hash (decision 1). SDKs
-// leave flags with experience continuity to the server.
+// forServer marks the flags that PostHog's SDKs must not evaluate because they, or flags that
+// they depend on, have pins or a bucket by murmur3 (decision 1). Their records claim
+// experience continuity, since SDKs leave such flags to the server.
 func (p *payloadBuilder) forServer() []bool {
 	marked := make([]bool, len(p.set.flags))
 	dependants := make([][]int32, len(p.set.flags))
@@ -185,14 +188,15 @@ func (p *payloadBuilder) forServer() []bool {
 	return marked
 }
 
-// target is the flag that a dependency means, false when an SDK cannot know it.
+// target returns the flag that a dependency refers to. It returns false if the flag is not
+// available to SDKs.
 func (p *payloadBuilder) target(prop *Property) (int32, bool) {
 	i, ok := p.set.findFlag(prop)
 	return i, ok && p.isServed(i)
 }
 
-// chains names the flags that each dependency of a record depends on, and turns
-// ids into keys.
+// chains adds the dependency chain to each dependency in a record, and replaces ids by keys.
+// It copies the parts that it modifies.
 func (p *payloadBuilder) chains(record map[string]any) {
 	filters, _ := record["filters"].(map[string]any)
 	groups, _ := filters["groups"].([]any)
@@ -209,6 +213,7 @@ func (p *payloadBuilder) chains(record map[string]any) {
 	record["filters"] = newFilters
 }
 
+// chainGroup returns the record of a condition with dependency chains.
 func (p *payloadBuilder) chainGroup(group map[string]any) any {
 	props, _ := group["properties"].([]any)
 	var out []any
@@ -220,7 +225,7 @@ func (p *payloadBuilder) chainGroup(group map[string]any) any {
 		if out == nil {
 			out = slices.Clone(props)
 		}
-		// Of a record only this much is sure, whether it was read or made.
+		// Only these members have the same form in parsed and in generated records.
 		var dependency Property
 		dependency.Key, _ = prop["key"].(string)
 		if _, chained := prop["dependency_chain"]; chained {
@@ -243,20 +248,19 @@ func (p *payloadBuilder) chainGroup(group map[string]any) any {
 	return changed
 }
 
-// maxChain is how many flags a dependency chain may name. Beyond it the chain is
-// left empty, so that SDKs ask the server: chains repeat what they have in
-// common, so without a limit flags in a row would cost the square of their
-// number.
+// maxChain is the maximum length of a dependency chain. A longer chain is left empty, so that
+// SDKs call the server. Chains repeat their common parts, so that without a limit the chains
+// of n flags in a row would have n²/2 elements.
 const maxChain = 1000
 
-// chain lists what has to be decided before and with a flag, dependencies
-// first; empty when it leads back to itself, to a flag that is not there, or
-// through more than maxChain flags.
+// chain returns the flags that must be evaluated for a dependency on the flag at index i,
+// dependencies first and the flag itself last. It is empty if the flag is on a cycle, depends
+// on a missing flag, or needs more than maxChain flags.
 func (p *payloadBuilder) chain(i int32) []string {
 	if chain, ok := p.chainCache[i]; ok {
 		return chain
 	}
-	p.chainCache[i] = []string{} // what whoever leads back here finds
+	p.chainCache[i] = []string{} // the result on a cycle
 	f := &p.d.Flags[i]
 	targets, ok := p.targets(f)
 	if !ok {
@@ -282,7 +286,8 @@ func (p *payloadBuilder) chain(i int32) []string {
 	return p.chainCache[i]
 }
 
-// targets are the flags that a flag depends on directly, false when one is not there.
+// targets returns the flags that a flag directly depends on. It returns false if one of them
+// is not available.
 func (p *payloadBuilder) targets(f *Flag) (targets []int32, ok bool) {
 	for i := range f.Conditions {
 		for j := range f.Conditions[i].Properties {
@@ -300,12 +305,14 @@ func (p *payloadBuilder) targets(f *Flag) (targets []int32, ok bool) {
 	return targets, true
 }
 
+// payloadFault is a fault in the payload.
 type payloadFault struct {
 	ID   int64  `json:"id"`
 	Key  string `json:"key"`
 	Code string `json:"code"`
 }
 
+// faults returns the faults that make flags fail, sorted by key, without duplicates.
 func (p *payloadBuilder) faults() []payloadFault {
 	out := []payloadFault{}
 	for _, f := range p.set.faults {
@@ -317,7 +324,7 @@ func (p *payloadBuilder) faults() []payloadFault {
 	return slices.Compact(out)
 }
 
-// remoteConfig finds the value of a remote configuration flag.
+// remoteConfig returns the value of a remote configuration flag, by key or id.
 func (d *Definitions) remoteConfig(name string) (json.RawMessage, bool) {
 	find := func(match func(*Flag) bool) *Flag {
 		i := slices.IndexFunc(d.Flags, func(f Flag) bool { return !f.Deleted && f.fault == nil && match(&f) })

@@ -6,19 +6,19 @@ import (
 	"strconv"
 )
 
-// This file chooses the cohorts of the payload.
+// This file selects the cohorts of the payload.
 
-// recursion is what is known of a cohort's references.
+// recursion is the result of the search for cycles from a cohort.
 type recursion uint8
 
 const (
 	recursionUnknown  recursion = iota
-	recursionVisiting           // being looked at
+	recursionVisiting           // search in progress
 	recursionFinite
 	recursionEndless
 )
 
-// reachFlag notes the cohorts that a flag needs, and those they need.
+// reachFlag records the cohorts that a flag refers to, directly or through other cohorts.
 func (p *payloadBuilder) reachFlag(f *Flag) {
 	for i := range f.Pins {
 		p.reachPin(f.Pins[i].Cohort)
@@ -32,6 +32,7 @@ func (p *payloadBuilder) reachFlag(f *Flag) {
 	}
 }
 
+// reachCohort records a cohort and the cohorts that it refers to.
 func (p *payloadBuilder) reachCohort(id int64) {
 	if p.reached[id] || p.nesting == maxCohortNesting {
 		return
@@ -48,8 +49,8 @@ func (p *payloadBuilder) reachCohort(id int64) {
 	}
 }
 
-// reachPin is reachCohort of a pin: the store has its members whether or not the
-// definitions name it.
+// reachPin is reachCohort for the cohort of a pin: the store has its members even if the
+// definitions do not contain it.
 func (p *payloadBuilder) reachPin(id int64) {
 	if _, ok := p.d.Cohorts[id]; !ok && id != 0 && !p.staticCohorts[id] && !p.reached[id] {
 		p.reached[id], p.statics = true, append(p.statics, id)
@@ -58,6 +59,7 @@ func (p *payloadBuilder) reachPin(id int64) {
 	}
 }
 
+// reachTree records the cohorts in a tree.
 func (p *payloadBuilder) reachTree(n *CohortNode) {
 	if n.Leaf != nil {
 		if id, ok := n.Leaf.cohortID(); ok {
@@ -69,9 +71,9 @@ func (p *payloadBuilder) reachTree(n *CohortNode) {
 	}
 }
 
-// cohorts are the trees that are reachable, by id. Those that SDKs could only
-// misread are left out, so that they ask the server: cohorts on a cycle (which
-// would never end), computed elsewhere, or described by nothing.
+// cohorts returns the trees of the recorded cohorts by id. Cohorts that SDKs would misread
+// are left out, so that SDKs call the server: cohorts on a cycle, on which an SDK would not
+// terminate, and cohorts that are computed elsewhere or have no definition.
 func (p *payloadBuilder) cohorts() map[string]any {
 	slices.Sort(p.statics)
 	out := map[string]any{}
@@ -85,8 +87,8 @@ func (p *payloadBuilder) cohorts() map[string]any {
 	return out
 }
 
-// unservedCohorts are the reachable cohorts without a tree that can be served, of one
-// kind, sorted.
+// unservedCohorts returns the ids of recorded cohorts of one kind that have no tree to serve,
+// sorted.
 func (p *payloadBuilder) unservedCohorts(kind func(*Cohort) bool) []int64 {
 	ids := []int64{}
 	for id := range p.reached {
@@ -99,19 +101,19 @@ func (p *payloadBuilder) unservedCohorts(kind func(*Cohort) bool) []int64 {
 	return ids
 }
 
-// failedCohort is a cohort that fails every flag that needs it.
+// failedCohort is a cohort that fails all flags that depend on it.
 type failedCohort struct {
 	ID   int64  `json:"id"`
 	Code string `json:"code"`
 }
 
-// failedCohorts are the reachable cohorts that the server cannot evaluate, sorted.
+// failedCohorts returns the recorded cohorts that the server cannot evaluate, sorted by id.
 func (p *payloadBuilder) failedCohorts() []failedCohort {
 	out := []failedCohort{}
 	for i := range p.set.cohorts {
 		c := &p.set.cohorts[i]
 		in, ok := p.d.Cohorts[c.id]
-		served := in.fault == nil && !p.isEndless(c.id) // with a tree, which fails by itself
+		served := in.fault == nil && !p.isEndless(c.id) // is served with its tree, which fails in SDKs too
 		if ok && !in.Deleted && !in.Static && p.reached[c.id] && c.failure != NoReason && !served {
 			out = append(out, failedCohort{c.id, c.failure.String()})
 		}
@@ -120,13 +122,13 @@ func (p *payloadBuilder) failedCohorts() []failedCohort {
 	return out
 }
 
-// isEndless reports whether a cohort leads back to itself, into a cycle, or deeper
-// than the server follows.
+// isEndless reports whether a cohort is on a cycle, refers to one, or is nested deeper than
+// the server follows.
 func (p *payloadBuilder) isEndless(id int64) bool {
 	switch p.ends[id] {
 	case recursionFinite:
 		return false
-	case recursionEndless, recursionVisiting: // known, or met again on the way down
+	case recursionEndless, recursionVisiting: // the latter is a cycle
 		return true
 	}
 	if p.nesting == maxCohortNesting {
@@ -146,6 +148,7 @@ func (p *payloadBuilder) isEndless(id int64) bool {
 	return false
 }
 
+// isEndlessTree reports whether a cohort in the tree is endless.
 func (p *payloadBuilder) isEndlessTree(n *CohortNode) bool {
 	if n.Leaf != nil {
 		id, ok := n.Leaf.cohortID()

@@ -12,18 +12,18 @@ import (
 	"github.com/bunting-flags/bunting/flags/wire"
 )
 
-// This file adds the members of static cohorts to the payload; memberRegistry
-// keeps them.
+// This file adds the members of static cohorts to the payload; memberRegistry caches the
+// result.
 
-// The members of the static cohorts of one payload are at most so many, the
-// smallest cohorts first; SDKs leave flags on the others to the server.
+// Limits of the static cohorts' members in one payload, where the smallest cohorts have
+// precedence. SDKs leave flags with other cohorts to the server.
 const (
 	maxMemberIDs     = 100_000
 	maxMemberBytes   = 4 << 20
-	maxMemberCohorts = 10_000 // of more, those with the lowest ids
+	maxMemberCohorts = 10_000 // if there are more, the lowest ids are used
 )
 
-// sumMembers hashes members, so that they need not be kept to be compared.
+// sumMembers returns a hash of the members, which detects changes without a copy of them.
 func sumMembers(members map[int64][]string) (sum [sha256.Size]byte) {
 	h := sha256.New()
 	for _, id := range slices.Sorted(maps.Keys(members)) {
@@ -37,6 +37,7 @@ func sumMembers(members map[int64][]string) (sum [sha256.Size]byte) {
 	return sum
 }
 
+// sumNumbers adds numbers to a hash.
 func sumNumbers(h hash.Hash, numbers ...int64) {
 	var b [8]byte
 	for _, n := range numbers {
@@ -45,8 +46,8 @@ func sumNumbers(h hash.Hash, numbers ...int64) {
 	}
 }
 
-// withMembers adds static_cohort_members as the last member of a payload, which
-// is an object and not an empty one.
+// withMembers adds static_cohort_members as the last member of a payload. The payload must be
+// an object that is not empty.
 func withMembers(body []byte, members map[int64][]string) ([]byte, error) {
 	named := make(map[string][]string, len(members))
 	for id, ids := range members {

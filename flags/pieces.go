@@ -2,14 +2,13 @@ package flags
 
 import "runtime"
 
-// This file keeps the work on many flags from holding up those who decide
-// meanwhile: where goroutines have to share a core, one that works without a stop
-// may keep the others waiting for ten milliseconds.
+// This file prevents work on many flags from delaying evaluations: if goroutines share a
+// core, one that does not yield may delay another for ten milliseconds.
 
-// yieldEvery is how many flags are worked on in one go: some 100 µs.
+// yieldEvery is the number of flags between two yields: about 100 µs of work.
 const yieldEvery = 64
 
-// yield lets others have the core, now and then.
+// yield yields the processor to other goroutines after every yieldEvery calls.
 func yield(done int) {
 	if done%yieldEvery == yieldEvery-1 {
 		runtime.Gosched()

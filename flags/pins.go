@@ -6,37 +6,37 @@ import (
 	"github.com/bunting-flags/bunting/flags/internal/tape"
 )
 
-// This file is pinned values: a person or group gets a fixed one, whatever early access,
-// the holdout and the conditions say.
+// This file implements pinned values: a person or group has a fixed value, which has
+// precedence over early access, the holdout and the conditions.
 
 // Pin is a value for one person or one group.
 type Pin struct {
-	// Cohort is the static cohort of the person, whose members all get the value. The
-	// store keeps those of pins under ids below zero, which no other cohort has.
-	// 0: the pin is of a group.
+	// Cohort is the id of a static cohort. All of its members have the value; normally it is
+	// one person. The store uses ids below zero for the cohorts of pins, which no other
+	// cohort has. Zero means that the pin is for a group.
 	Cohort int64
-	// GroupType and GroupKey name the group.
+	// GroupType and GroupKey identify the group if Cohort is zero.
 	GroupType, GroupKey string
-	// Enabled and Variant are the value. A variant implies Enabled; one that the flag
-	// does not have is reported, and the pin ignored.
+	// Enabled and Variant are the value. If Variant is set, the flag is on. A pin with a
+	// variant that the flag does not have is reported and ignored.
 	Enabled bool
 	Variant string
-	// Until is when it ends. Zero: never.
+	// Until is when the pin ends. If zero, it does not end.
 	Until time.Time
 }
 
-// PinTrace is the pinned values of a flag.
+// PinTrace describes the pinned value that decides a flag, or that no pin applies.
 type PinTrace struct {
-	// Result is "yes", "no" (they are pinned for others) or "unknown".
+	// Result is "yes", "no" (the pins are for other subjects) or "unknown".
 	Result string `json:"result"`
-	// For is whom the value is pinned for: "the person", or "the group" with type and key;
-	// empty with no.
+	// For describes the subject of the pin: "the person", or "the group" with its type and
+	// key. It is empty if Result is "no".
 	For string `json:"for,omitempty"`
-	// Until is when it ends, zero for never.
+	// Until is when the pin ends, zero if it does not end.
 	Until time.Time `json:"until,omitzero"`
 }
 
-// String is the outcome in words.
+// String returns the result as text.
 func (t *PinTrace) String() string {
 	text := t.Result
 	if t.For != "" {
@@ -48,7 +48,7 @@ func (t *PinTrace) String() string {
 	return text
 }
 
-// parsePins reads the pins of a flag's record.
+// parsePins parses the pins of a flag's record.
 func parsePins(n node) (out []Pin) {
 	for list := n.list(); list.next(); {
 		p := Pin{Cohort: list.at(nCohort).intOrZero(), GroupType: list.at(nGroupType).textOrEmpty(), GroupKey: list.at(nGroupKey).textOrEmpty()}
@@ -74,7 +74,7 @@ func parsePins(n node) (out []Pin) {
 	return out
 }
 
-// pinRecords are pins as records have them.
+// pinRecords returns pins in the form of records.
 func pinRecords(pins []Pin) []any {
 	out := make([]any, len(pins))
 	for i := range pins {
@@ -96,6 +96,7 @@ func pinRecords(pins []Pin) []any {
 	return out
 }
 
+// pins adds pins to the sum of a flag.
 func (s *sums) pins(pins []Pin) {
 	s.number(uint64(len(pins)))
 	for i := range pins {
@@ -109,7 +110,7 @@ func (s *sums) pins(pins []Pin) {
 	}
 }
 
-// compiledPin is a pin: of a cohort, or of a group.
+// compiledPin is a pin for the members of a cohort or for a group.
 type compiledPin struct {
 	member          filter
 	ofGroup         bool
@@ -119,6 +120,7 @@ type compiledPin struct {
 	until           time.Time
 }
 
+// pins compiles the pins of a flag. A pin that cannot be used is reported and ignored.
 func (c *compiler) pins(f *Flag, out *compiledFlag) {
 	for i := range f.Pins {
 		in := &f.Pins[i]
@@ -144,8 +146,8 @@ func (c *compiler) pins(f *Flag, out *compiledFlag) {
 	}
 }
 
-// compilePinCohort compiles membership of a pin's cohort, false if it cannot be evaluated. The
-// store has the members also where the definitions do not name it.
+// compilePinCohort compiles the cohort of a pin. It returns false if the cohort cannot be
+// evaluated. A cohort that the definitions do not contain is in the store.
 func (c *compiler) compilePinCohort(id int64, out *filter) bool {
 	if _, exists := c.d.Cohorts[id]; !exists {
 		c.staticCohorts[id] = true
@@ -154,7 +156,7 @@ func (c *compiler) compilePinCohort(id int64, out *filter) bool {
 	return c.set.cohorts[out.target].failure == NoReason
 }
 
-// countUses is compiler.ask of a pin.
+// countUses counts the slots and cohorts that a pin uses, see [compiler.countUses].
 func (p *compiledPin) countUses(c *compiler, delta int32) {
 	c.countFilterUses(&p.member, delta)
 	if !p.until.IsZero() {
@@ -162,7 +164,8 @@ func (p *compiledPin) countUses(c *compiler, delta int32) {
 	}
 }
 
-// decidePin answers with the value that is pinned for the subject, if there is one.
+// decidePin evaluates the flag's pins. It returns true if a pin applies to the subject, which
+// decides the flag.
 func (e *evaluation) decidePin(f *compiledFlag, d *Decision) bool {
 	result := no
 	for i := range f.pins {
@@ -191,6 +194,7 @@ func (e *evaluation) decidePin(f *compiledFlag, d *Decision) bool {
 	return false
 }
 
+// pin records the last pin that was checked.
 func (t *tracer) pin(p *compiledPin, in verdict) {
 	if t == nil {
 		return

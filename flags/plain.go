@@ -6,22 +6,22 @@ import (
 	"github.com/bunting-flags/bunting/flags/wire"
 )
 
-// This file is the short way. Most flags ask for a few properties of a person and a
-// bucket: nothing of [evaluation.conditions] but the order of the conditions is left.
-// And most subjects bring the properties along: then a single flag is decided from
-// them directly, without any memory. Whatever is unusual takes the whole way.
+// This file is a fast path. Most flags only compare a few properties of a person and use one
+// bucket, so that most steps of [evaluation.conditions] do not apply. In addition, most
+// subjects contain these properties, so that a single flag can be evaluated from them without
+// memory for facts. All other cases take the general path, which has the same results.
 
-// directMatcher is a matcher that needs no memory for texts and numbers. It says
-// unknown of what it leaves to match.
+// directMatcher is a matcher that does not need a fact for texts and numbers. It returns
+// unknown for values that need match.
 type directMatcher interface {
 	matchText(s string) verdict
 	matchNumber(n float64) verdict
 }
 
-// markPlain marks the flags that can be decided the short way.
+// markPlain marks the flags that the fast path can evaluate.
 func (c *compiler) markPlain() {
 	for _, i := range c.set.order {
-		if c.reused[i] { // it is marked
+		if c.reused[i] { // already marked
 			continue
 		}
 		f := &c.set.flags[i]
@@ -35,6 +35,8 @@ func (c *compiler) markPlain() {
 	}
 }
 
+// isPlain reports whether decidePlain can evaluate a flag: only conditions about the person
+// decide it, with filters on properties only.
 func (c *compiler) isPlain(f *compiledFlag) bool {
 	const unusual = bitContinuity | bitDevice | bitMurmur3 | bitMissingDependency | bitPinned
 	heldOut := f.holdout != nil && (f.holdout.everyone || f.holdout.share > 0)
@@ -46,6 +48,8 @@ func (c *compiler) isPlain(f *compiledFlag) bool {
 	})
 }
 
+// isDirect reports whether all filters of a plain flag can be compared directly with
+// properties of the request.
 func (c *compiler) isDirect(f *compiledFlag) bool {
 	for i := range f.conditions {
 		for _, p := range f.conditions[i].filters {
@@ -57,32 +61,33 @@ func (c *compiler) isDirect(f *compiledFlag) bool {
 	return true
 }
 
-// isDirect subjects bring along all that is known of them.
+// isDirect reports whether the subject consists of the request's properties only.
 func (sub *Subject) isDirect() bool {
 	return sub.Stored == nil && sub.Located == nil && sub.hasShortID()
 }
 
-// hasShortID: the distinct id is hashed as it is.
+// hasShortID reports whether the distinct id is hashed unchanged.
 func (sub *Subject) hasShortID() bool {
 	return sub.DistinctID != "" && len(sub.DistinctID) <= maxID && sub.DistinctID != wire.CookielessID
 }
 
-// plainAnswer is what a plain flag is for a subject.
+// plainAnswer is the result of a plain flag.
 type plainAnswer struct {
 	condition int32
 	code      ReasonCode
 	on        bool
 }
 
-// setUnmet is a condition whose requirements do not hold: no reason beside a rollout (§3.8).
+// setUnmet records a condition with requirements that the subject does not meet. A rollout is
+// a better reason (§3.8).
 func (a *plainAnswer) setUnmet(i int) {
 	if a.code != OutOfRolloutBound {
 		a.condition, a.code = int32(i), NoConditionMatch
 	}
 }
 
-// decidePlain decides a plain flag; false when it meets something unusual. Without an
-// evaluation, flag and subject are to be direct.
+// decidePlain evaluates a plain flag. It returns false if the general path is needed. If e is
+// nil, the flag and the subject must be direct.
 func (f *compiledFlag) decidePlain(sub *Subject, h *shortHash, e *evaluation) (a plainAnswer, ok bool) {
 	a = plainAnswer{NoCondition, NoGroupType, false}
 	bucket := -1.0
@@ -105,7 +110,7 @@ func (f *compiledFlag) decidePlain(sub *Subject, h *shortHash, e *evaluation) (a
 			if bucket < 0 && cond.share > 0 {
 				bucket = h.bucket(f.prefix, sub.DistinctID, "")
 			}
-			// Without a bucket, only one of exactly 0 would do: one in 2^60.
+			// Only a bucket of exactly 0 would be in at a share of 0: one in 2^60.
 			if cond.share <= 0 || bucket > cond.share {
 				a.condition, a.code = int32(i), OutOfRolloutBound
 				if f.has(bitEarlyExit) {
@@ -119,8 +124,8 @@ func (f *compiledFlag) decidePlain(sub *Subject, h *shortHash, e *evaluation) (a
 	return a, true
 }
 
-// matchDirect checks the requirements of a condition of a direct flag; unknown where they
-// have to be checked the whole way.
+// matchDirect checks the requirements of a condition of a direct flag. It returns unknown if
+// the general path is needed.
 func (c *compiledCondition) matchDirect(sub *Subject) verdict {
 	for i := range c.filters {
 		f := &c.filters[i]
@@ -168,7 +173,7 @@ func boolText(b bool) string {
 	return "false"
 }
 
-// variantAt is the variant that holds a bucket, or noVariant.
+// variantAt returns the index of the variant that a bucket falls into, or noVariant.
 func (f *compiledFlag) variantAt(bucket float64) int32 {
 	for i := range f.variants {
 		if bucket < f.variants[i].below {
@@ -178,7 +183,7 @@ func (f *compiledFlag) variantAt(bucket float64) int32 {
 	return noVariant
 }
 
-// write fills in what was decided.
+// write writes the result to d, and selects the variant.
 func (a *plainAnswer) write(f *compiledFlag, sub *Subject, h *shortHash, d *Decision) {
 	i := int(a.condition)
 	d.Reason = Reason{Condition: i, Code: a.code}
@@ -194,7 +199,8 @@ func (a *plainAnswer) write(f *compiledFlag, sub *Subject, h *shortHash, d *Deci
 	f.enable(d, variant)
 }
 
-// decideDirect decides one flag of a set directly; false when it has to be evaluated.
+// decideDirect evaluates one flag of a set directly into d. It returns false if the general
+// path is needed.
 func (d *Decisions) decideDirect(s *Set, i int32, sub *Subject) bool {
 	f := &s.flags[i]
 	if !f.has(bitDirect) || !sub.isDirect() {
@@ -209,8 +215,8 @@ func (d *Decisions) decideDirect(s *Set, i int32, sub *Subject) bool {
 	return true
 }
 
-// isOn reports whether a flag is on, where that is known directly; ok is false when
-// the flag has to be evaluated, or is no flag that is answered.
+// isOn reports whether a flag is on if that can be evaluated directly. ok is false if the
+// general path is needed or the flag is not evaluated.
 func (s *Set) isOn(key string, sub *Subject) (on, ok bool) {
 	if sub == nil || !sub.isDirect() {
 		return false, false

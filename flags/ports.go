@@ -12,99 +12,102 @@ import (
 	"time"
 )
 
-// This file is all that flags asks of the world.
+// This file declares the interfaces through which the package uses stores and other services,
+// and simple implementations.
 
-// Project is what is known of a project besides its flags.
+// Project is a project without its flags.
 type Project struct {
 	ID             int64
 	Name           string
-	APIKey         string // public: it names the project in every request
+	APIKey         string // public, identifies the project in requests
 	OrganizationID string
-	// Revision grows by one with every change of a flag or cohort; a registry
-	// that sees another one compiles again. Zero: unknown; then the definitions are
-	// read each second and compared with what they were.
+	// Revision is increased with every change of a flag or cohort; the registry compiles the
+	// definitions if the revision has changed. Zero means unknown: the definitions are then
+	// read every second and compared with the previous ones.
 	Revision int64
-	// FlagLimit is the organization's quota of flag requests in a UTC calendar
-	// month. Nil: no limit.
+	// FlagLimit is the organization's quota of flag requests in a calendar month in UTC. If
+	// nil, there is no limit.
 	FlagLimit *int64
-	// QuotaLimited pauses resources of this project at once.
+	// QuotaLimited lists resources of this project that are paused.
 	QuotaLimited []string
-	// Browser is what the project's settings tell browsers, a JSON object: what
-	// they may capture, and whether a survey is shown. Nothing here reads it. Empty:
-	// nothing is chosen.
+	// Browser contains the project's settings for browsers as a JSON object: which data they
+	// may capture, and whether they display surveys. This package does not use it. Empty
+	// means the defaults.
 	Browser string
 }
 
-// paused reports whether an operator has paused a resource of the project.
+// paused reports whether a resource of the project is paused by an operator.
 func (p *Project) paused(resource string) bool { return slices.Contains(p.QuotaLimited, resource) }
 
-// Source stores definitions.
+// Source provides definitions. Its methods may be called concurrently.
 type Source interface {
-	// ProjectByKey finds a project by its public key: ErrUnknownKey if there is
-	// none, another error if that could not be found out.
+	// ProjectByKey returns the project with a public key. It returns ErrUnknownKey if there
+	// is no such project, and another error if the lookup failed.
 	ProjectByKey(ctx context.Context, apiKey string) (Project, error)
-	// Definitions are those of p.Revision or later.
+	// Definitions returns the definitions of p at p.Revision or a later revision.
 	Definitions(ctx context.Context, p Project) (Definitions, error)
 }
 
-// Query asks for what is stored about a subject. Needs says what of it matters.
+// Query is a query for the stored facts about a subject. Needs lists the facts that are used.
 type Query struct {
 	ProjectID int64
-	// DistinctID is empty where the request is about nobody who could be stored.
+	// DistinctID is empty if the subject cannot be stored, such as a visitor without cookies.
 	DistinctID string
-	// Groups are the groups of the request whose properties matter.
+	// Groups are the groups of the request with properties that are used, by type.
 	Groups map[string]string
 	Needs  *Needs
 }
 
-// People knows stored persons, groups and static cohorts.
+// People provides stored persons, groups and static cohorts. Its methods may be called
+// concurrently.
 type People interface {
-	// Stored returns what is known, nil for nothing. With an error the flags that
-	// could depend on it are answered as failed.
+	// Stored returns the stored facts, or nil without any. If it returns an error, flags that
+	// could depend on the facts fail.
 	Stored(ctx context.Context, q Query) (*Stored, error)
 }
 
-// Continuity stores the identifier under which a person was first bucketed.
+// Continuity stores the identifier with which a person was first bucketed.
 type Continuity interface {
-	// Overrides returns the identifiers stored for a person by flag key. With an
-	// anonymous id it first stores that id for both persons, for every flag of
-	// flagKeys that they have none for; where both have one, that of distinctID
-	// wins. Nothing is stored for ids that belong to no person (§8.6), such as an empty
-	// one.
+	// Overrides returns the identifiers stored for a person by flag key. With an anonymous
+	// id, it first stores that id for both persons, for every flag in flagKeys without an
+	// identifier. If both persons have one, that of distinctID has precedence. It does not
+	// store anything for an id that belongs to no person (§8.6), such as an empty one.
 	Overrides(ctx context.Context, projectID int64, distinctID, anonymousID string, flagKeys []string) (map[string]string, error)
 }
 
-// Members knows who is in static cohorts.
+// Members provides the members of static cohorts.
 type Members interface {
-	// StaticMembers returns, by cohort, every distinct id of every member, sorted,
-	// all as of one moment. Nobody in a cohort is an empty list. Cohorts that do not
-	// fit the limit any more, the largest ones, are left out.
+	// StaticMembers returns, by cohort, the distinct ids of all members, sorted and from one
+	// point in time. An empty cohort has an empty list. The largest cohorts are left out if
+	// they exceed the limit.
 	StaticMembers(ctx context.Context, projectID int64, cohorts []int64, limit MembersLimit) (map[int64][]string, error)
 }
 
-// MembersLimit bounds the members of all cohorts together: the number of distinct
-// ids, and their length in bytes.
+// MembersLimit limits the members of all cohorts together: the number of distinct ids, and
+// their total length in bytes.
 type MembersLimit struct{ IDs, Bytes int }
 
-// Locator tells where an address is: the $geoip_ properties that are known, nil
-// for none. The result is shared and must not be changed.
+// Locator returns the $geoip_ properties of an address, or nil if its location is unknown.
+// The result is shared and must not be modified.
 type Locator interface {
 	Locate(ip netip.Addr) Properties
 }
 
-// Usage counts requests by organization and UTC calendar month.
+// Usage counts requests by organization and calendar month in UTC. Its methods may be called
+// concurrently.
 type Usage interface {
-	// Spend adds n, which may be negative, and returns the month's new total.
+	// Spend adds n, which may be negative, and returns the new total of the month.
 	Spend(ctx context.Context, organizationID string, at time.Time, n int64) (int64, error)
 }
 
-// StaticSource is a Source of one project whose definitions do not change: for
-// tests, examples and services with a flag file.
+// StaticSource returns a Source for one project with constant definitions. It is intended for
+// tests, examples and services with a file of flags.
 func StaticSource(apiKey string, p Project, d Definitions) Source {
-	p.APIKey, p.Revision = apiKey, cmp.Or(p.Revision, 1) // known: it does not change
+	p.APIKey, p.Revision = apiKey, cmp.Or(p.Revision, 1) // not zero, so that the definitions are only read at the start
 	return staticSource{p, d}
 }
 
+// staticSource is the Source that StaticSource returns.
 type staticSource struct {
 	p Project
 	d Definitions
@@ -119,19 +122,22 @@ func (s staticSource) ProjectByKey(_ context.Context, apiKey string) (Project, e
 
 func (s staticSource) Definitions(context.Context, Project) (Definitions, error) { return s.d, nil }
 
-// Memory is People and Continuity in memory: for tests, examples, and servers
-// without a database. The zero value knows nobody.
+// Memory implements People, Continuity and Members in memory, for tests, examples and servers
+// without a database. The zero value is empty and ready to use. It is safe for concurrent
+// use.
 type Memory struct {
 	mu      sync.RWMutex
 	persons map[memoryKey]*memoryPerson
 	groups  map[memoryKey]Properties
 }
 
+// memoryKey identifies a person or a group.
 type memoryKey struct {
 	project  int64
-	kind, id string // kind is "" for persons, else a group type
+	kind, id string // kind is "" for persons, otherwise a group type
 }
 
+// memoryPerson is a person, who may have several distinct ids.
 type memoryPerson struct {
 	properties Properties
 	createdAt  time.Time
@@ -139,9 +145,9 @@ type memoryPerson struct {
 	overrides  map[string]string
 }
 
-// AddPerson makes a person known under all of the ids, or adds ids and
-// properties to the person who has the first. CreatedAt is that of the first
-// call. The maps are copied, the values in them are not.
+// AddPerson adds a person with all of the ids, or adds ids, properties and cohorts to the
+// person with the first id. createdAt is only used for a new person. The maps are copied, but
+// not the values in them.
 func (m *Memory) AddPerson(project int64, createdAt time.Time, properties Properties, cohorts []int64, ids ...string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -155,7 +161,7 @@ func (m *Memory) AddPerson(project int64, createdAt time.Time, properties Proper
 	if p == nil {
 		p = &memoryPerson{createdAt: createdAt, properties: Properties{}, overrides: map[string]string{}}
 	}
-	merged := maps.Clone(p.properties) // readers keep the old map
+	merged := maps.Clone(p.properties) // copied, since readers may still use the old map
 	maps.Copy(merged, properties)
 	p.properties = merged
 	p.cohorts = append(slices.Clip(p.cohorts), cohorts...)
@@ -164,8 +170,8 @@ func (m *Memory) AddPerson(project int64, createdAt time.Time, properties Proper
 	}
 }
 
-// AddGroup makes a group known, with these properties alone. The map is copied,
-// the values in it are not.
+// AddGroup adds a group, or replaces its properties. The map is copied, but not the values in
+// it.
 func (m *Memory) AddGroup(project int64, groupType, key string, properties Properties) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -175,7 +181,7 @@ func (m *Memory) AddGroup(project int64, groupType, key string, properties Prope
 	m.groups[memoryKey{project, groupType, key}] = maps.Clone(properties)
 }
 
-// Stored implements People.
+// Stored implements [People].
 func (m *Memory) Stored(_ context.Context, q Query) (*Stored, error) {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
@@ -197,12 +203,12 @@ func (m *Memory) Stored(_ context.Context, q Query) (*Stored, error) {
 	return out, nil
 }
 
-// Overrides implements Continuity.
+// Overrides implements [Continuity].
 func (m *Memory) Overrides(_ context.Context, project int64, distinctID, anonymousID string, flagKeys []string) (map[string]string, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	out := map[string]string{}
-	// The person of the distinct id comes last: its rows win.
+	// The person of the distinct id is last, since its identifiers have precedence.
 	for _, id := range []string{anonymousID, distinctID} {
 		p := m.persons[memoryKey{project, "", truncate(id)}]
 		if id == "" || p == nil {
@@ -220,7 +226,7 @@ func (m *Memory) Overrides(_ context.Context, project int64, distinctID, anonymo
 	return out, nil
 }
 
-// StaticMembers implements Members.
+// StaticMembers implements [Members].
 func (m *Memory) StaticMembers(_ context.Context, project int64, cohorts []int64, limit MembersLimit) (map[int64][]string, error) {
 	m.mu.RLock()
 	defer m.mu.RUnlock()

@@ -9,43 +9,44 @@ import (
 	lru "github.com/hashicorp/golang-lru/v2"
 )
 
-// defaultLot is how many requests a server claims from Usage at a time.
+// defaultLot is the number of requests that a server claims from Usage at a time.
 const defaultLot = 100
 
-// DefinitionsCost is what one download of definitions counts, in requests (§10.1).
+// DefinitionsCost is the cost of one download of definitions, in requests (§10.1).
 const DefinitionsCost = 10
 
-// quota spends an organization's monthly requests. It claims them in lots, so
-// that the count is asked once a lot.
+// quota spends the monthly requests of organizations. It claims them in lots, so that Usage
+// is called for each lot only.
 //
-// The bound over all servers that share a Usage: the part of a lot that lies
-// beyond the limit is given back and never spent, so together they answer exactly
-// as many requests as the limit says. What is left of a lot when a server stops is
-// lost to the month: at most one lot an organization and stop. When a limit is
-// lowered, a server may still spend what it has claimed, at most one lot, until it
-// sees that, within a second. While Usage cannot count, requests are answered and
-// not counted.
+// For all servers that share a Usage: the part of a lot beyond the limit is returned and
+// never spent, so that the servers together answer exactly as many requests as the limit
+// allows. The rest of a lot is lost when a server stops, which is at most one lot for each
+// organization and stop. After the limit is lowered, a server may still spend the requests
+// that it has claimed, at most one lot, until it reads the new limit within a second. While
+// Usage fails, requests are answered and not counted.
 type quota struct {
 	usage Usage
 	lot   int64
 
-	// meters holds one an organization. Of more than quotaOrganizations the least
-	// recently used is forgotten, and what is left of its lot is lost.
+	// meters has an entry for each organization. Beyond quotaOrganizations, the least
+	// recently used one is evicted and the rest of its lot is lost.
 	meters *lru.Cache[string, *meter]
 }
 
 const quotaOrganizations = 16384
 
+// meter is the state of one organization's quota in the current month.
 type meter struct {
 	mu        sync.Mutex
 	month     month
-	remaining int64 // of the lot, below the limit
+	remaining int64 // rest of the lot that is within the limit
 	exhausted bool  // the limit is reached
 	limit     int64
-	// failures counts the times that Usage could not count.
+	// failures counts the failed calls of Usage.
 	failures atomic.Uint64
 }
 
+// month is a calendar month in UTC.
 type month struct {
 	year  int
 	month time.Month
@@ -56,6 +57,7 @@ func monthOf(t time.Time) month {
 	return month{t.Year(), t.Month()}
 }
 
+// newQuota applies the defaults of [DeciderConfig] to usage and lot.
 func newQuota(usage Usage, lot int64) *quota {
 	if usage == nil {
 		usage = &memoryUsage{}
@@ -63,27 +65,26 @@ func newQuota(usage Usage, lot int64) *quota {
 	if lot <= 0 {
 		lot = defaultLot
 	}
-	meters, _ := lru.New[string, *meter](quotaOrganizations) // fails only for sizes below 1
+	meters, _ := lru.New[string, *meter](quotaOrganizations) // returns an error only for sizes below 1
 	return &quota{usage: usage, lot: lot, meters: meters}
 }
 
-// consume spends n requests of an organization with a limit; false when there are
-// not so many left. With n = 0 it only tells whether the limit is reached.
-// Without a count the request is answered: flags must not fail because a
-// counter does. Those who waited for a count that failed do not try again, so that
-// requests do not queue up behind a store that is gone.
+// consume spends n requests of an organization with a limit. It returns false if fewer are
+// left; for n = 0, if the limit is reached. If Usage fails it returns true, since flags must
+// not fail because of a counter. Callers that waited for a call of Usage that failed do not
+// retry it, so that requests do not queue up for a failed store.
 func (q *quota) consume(ctx context.Context, organization string, limit int64, t time.Time, n int64) bool {
 	return q.claim(ctx, organization, limit, t, n, n)
 }
 
-// reserve claims as much as is missing of n requests in one go, so that they are
-// taken without asking Usage.
+// reserve claims the missing part of n requests in one call of Usage, so that they can be
+// spent without further calls.
 func (q *quota) reserve(ctx context.Context, organization string, limit int64, t time.Time, n int64) {
 	q.claim(ctx, organization, limit, t, n, 0)
 }
 
-// claim claims what is missing of n requests, and spends spend of them if all n
-// are there.
+// claim claims the missing part of n requests, and spends consumed of them if n are
+// available.
 func (q *quota) claim(ctx context.Context, organization string, limit int64, t time.Time, n, consumed int64) bool {
 	m := q.meter(organization)
 	failures := m.failures.Load()
@@ -91,7 +92,7 @@ func (q *quota) claim(ctx context.Context, organization string, limit int64, t t
 	defer m.mu.Unlock()
 	now := monthOf(t)
 	if m.month == now && m.limit != limit && m.remaining > 0 {
-		_, _ = q.usage.Spend(ctx, organization, t, -m.remaining) // claimed under the old limit
+		_, _ = q.usage.Spend(ctx, organization, t, -m.remaining) // return the requests claimed under the old limit
 	}
 	if m.month != now || m.limit != limit {
 		m.month, m.limit, m.remaining, m.exhausted = now, limit, 0, false
@@ -108,7 +109,7 @@ func (q *quota) claim(ctx context.Context, organization string, limit int64, t t
 			}
 			return true
 		}
-		if over := min(total-limit, lot); over > 0 { // what lies beyond the limit is not ours
+		if over := min(total-limit, lot); over > 0 { // return the part beyond the limit
 			m.exhausted = true
 			lot -= over
 			_, _ = q.usage.Spend(ctx, organization, t, -over)
@@ -122,6 +123,7 @@ func (q *quota) claim(ctx context.Context, organization string, limit int64, t t
 	return true
 }
 
+// meter returns the meter of an organization and adds it if it does not exist.
 func (q *quota) meter(organization string) *meter {
 	if m, ok := q.meters.Get(organization); ok {
 		return m
@@ -143,7 +145,7 @@ type memoryUsage struct {
 func (u *memoryUsage) Spend(_ context.Context, organization string, t time.Time, n int64) (int64, error) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	if now := monthOf(t); u.counts == nil || u.month != now { // past months count no more
+	if now := monthOf(t); u.counts == nil || u.month != now { // past months are dropped
 		u.counts, u.month = map[string]int64{}, now
 	}
 	u.counts[organization] += n

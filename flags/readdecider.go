@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// Reader reads the flags of the project with an API key, as Decide does: stored facts
-// are looked up and requests counted. Without a Runtime in sel it is "server"; its
-// Keys are not looked at. Over the quota the error is [ErrQuotaLimited].
+// Reader returns a Reader for the flags of the project with an API key. Like Decide, it reads
+// stored facts and counts requests. If sel.Runtime is empty, it is "server"; sel.Keys is
+// ignored. If the quota is used up, reads return the fallback and [ErrQuotaLimited].
 func (d *Decider) Reader(apiKey string, sel Selection) Reader {
 	if d == nil {
 		return notReady
@@ -26,7 +26,7 @@ func (d *Decider) Reader(apiKey string, sel Selection) Reader {
 		m.keys[0] = key
 		m.request = Request{APIKey: apiKey, Subject: *sub, GeoIPDisable: true, Selection: sel}
 		m.request.Selection.Keys = m.keys[:]
-		defer func() { m.request, m.keys[0] = Request{}, "" }() // nothing of the caller's is kept
+		defer func() { m.request, m.keys[0] = Request{}, "" }() // retain no data of the caller
 		if err := d.Decide(ctx, &m.request, m.answer); err != nil {
 			return nil, err
 		}
@@ -42,7 +42,7 @@ func (d *Decider) Reader(apiKey string, sel Selection) Reader {
 	return r
 }
 
-// lookup is what a Decider has found for one snapshot.
+// lookup is the result of a Decider's lookup for one snapshot.
 type lookup struct {
 	set    *Set
 	sub    Subject
@@ -51,7 +51,8 @@ type lookup struct {
 	err    error
 }
 
-// lookUp finds project and stored facts, for flags of all runtimes, and counts one request.
+// lookUp reads the project and the stored facts, for flags of all runtimes, and counts one
+// request.
 func (d *Decider) lookUp(ctx context.Context, apiKey string, sub *Subject) *lookup {
 	if sub == nil || sub.DistinctID == "" {
 		return &lookup{err: ErrNoDistinctID}
@@ -72,7 +73,8 @@ func (d *Decider) lookUp(ctx context.Context, apiKey string, sub *Subject) *look
 	return f
 }
 
-// pinDecider decides what is read of a snapshot with what is found at its first read.
+// pinDecider returns the configuration of a snapshot. The lookup is done by the first read,
+// and all reads use its result.
 func (t *valueReader) pinDecider(d *Decider, apiKey string, sel Selection, sub *Subject) SnapshotConfig {
 	var once sync.Once
 	found := &lookup{err: ErrNotReady}

@@ -9,58 +9,62 @@ import (
 	"github.com/bunting-flags/bunting/flags/wire"
 )
 
-// Reader reads flags as values of Go types. A read never fails: where there is no
-// decision, or the flag is off or has no value of the type, the fallback is
-// returned. Each has a twin that says how the value was come by, and why it is the
-// fallback.
+// Reader reads flags as values of Go types. A read never fails: if there is no decision, or
+// the flag is off or has no value of the type, it returns the fallback. Each method has a
+// variant that also returns a [Detail], which describes how the value was determined and why
+// it is the fallback.
 //
-// A [Set], a [Decider], a watched file ([Open]) and package remote have one, and
-// package flagstest one for tests. Readers are safe for any number of goroutines. The
-// subject is only read.
+// A [Set], a [Decider], a file ([Open]) and package remote provide Readers, and package
+// flagstest does for tests. Readers are safe for concurrent use. They do not modify the
+// subject.
 type Reader interface {
-	// Bool is whether a flag is on. A variant is on. Of remote configuration it is the
-	// payload, true or false.
+	// Bool reports whether a flag is on; a flag with a variant is on. For remote
+	// configuration it returns the payload, which must be true or false.
 	Bool(ctx context.Context, key string, sub *Subject, fallback bool) bool
 	BoolDetail(ctx context.Context, key string, sub *Subject, fallback bool) (bool, Detail)
-	// String is the key of a flag's variant; of remote configuration the payload, a text.
+	// String returns the key of a flag's variant. For remote configuration it returns the
+	// payload, which must be a string.
 	String(ctx context.Context, key string, sub *Subject, fallback string) string
 	StringDetail(ctx context.Context, key string, sub *Subject, fallback string) (string, Detail)
-	// Number is a flag's payload when that is a number, and where there is no payload its
-	// variant when its key is a number. The JSON text "5" is no number: [ErrWrongKind].
+	// Number returns a flag's payload if it is a number. Without a payload it returns the
+	// variant if its key is a number. A payload that is the string "5", after decoding as in
+	// JSON, is not a number and results in [ErrWrongKind].
 	Number(ctx context.Context, key string, sub *Subject, fallback float64) float64
 	NumberDetail(ctx context.Context, key string, sub *Subject, fallback float64) (float64, Detail)
-	// JSON is a flag's payload as JSON; [JSON] decodes it. Payloads are mostly stored as
-	// texts that contain JSON (§3.7): then it is that JSON. It is shared and must not be
-	// changed.
+	// JSON returns a flag's payload as JSON; the function [JSON] decodes it. Most payloads
+	// are stored as strings that contain JSON (§3.7); for these, the result is the contained
+	// JSON. It is shared and must not be modified.
 	JSON(ctx context.Context, key string, sub *Subject, fallback json.RawMessage) json.RawMessage
 	JSONDetail(ctx context.Context, key string, sub *Subject, fallback json.RawMessage) (json.RawMessage, Detail)
-	// For is the flags of one subject for the length of a request, whose context it keeps.
-	// The subject is read before For returns.
+	// For returns the flags of one subject for the duration of a request, and retains the
+	// request's context. The subject is copied before For returns, but not its maps.
 	For(ctx context.Context, sub *Subject) *Snapshot
 }
 
-// Detail says how a value was come by. It is the caller's: no later read changes it.
+// Detail describes how a value was determined. It belongs to the caller: later reads do not
+// modify it.
 type Detail struct {
-	// Decision is the flag's; its Payload is JSON, as of [Reader].JSON. Of a flag that is
-	// unknown it has the key alone.
+	// Decision is the decision of the flag. Its Payload is JSON as in [Reader].JSON. For an
+	// unknown flag, only the key is set.
 	Decision
-	// FromServer says that a server has decided.
+	// FromServer means that a server evaluated the flag.
 	FromServer bool
-	// Err is why there is no decision or no value of the type: see [ErrUnknownFlag] and
-	// those beside it. Nil: the value is the flag's, or the flag is off and has none.
+	// Err is the reason why there is no decision or no value of the type, see
+	// [ErrUnknownFlag] and the errors declared with it. If nil, the value is that of the
+	// flag, or the flag is off and has no value.
 	Err error
 
-	stored json.RawMessage // the payload as it is stored
+	stored json.RawMessage // the payload as stored, before it was decoded from a string
 }
 
-// JSON is a flag's payload, decoded into a type of the caller's as encoding/json does.
-// Where T does not take the JSON of a text, the text itself is meant.
+// JSON reads a flag's payload and decodes it to a T with encoding/json. If the payload is a
+// string that contains JSON that T does not accept, the string itself is decoded.
 func JSON[T any](ctx context.Context, r Reader, key string, sub *Subject, fallback T) T {
 	v, _ := JSONDetail(ctx, r, key, sub, fallback)
 	return v
 }
 
-// JSONDetail is JSON and how it was come by.
+// JSONDetail is like JSON and also returns the Detail of the read.
 func JSONDetail[T any](ctx context.Context, r Reader, key string, sub *Subject, fallback T) (T, Detail) {
 	if r == nil {
 		r = notReady
@@ -69,13 +73,13 @@ func JSONDetail[T any](ctx context.Context, r Reader, key string, sub *Subject, 
 	return decodePayload(raw, detail, fallback)
 }
 
-// NewReader makes a Reader of a function that decides one flag into out, which is
-// empty and used again afterwards: it fills in Decision and Asked, and Err when there
-// is no decision. Err is completed from a Decision that failed or is undecided. A nil
-// function decides nothing, with [ErrNotReady].
+// NewReader returns a Reader that evaluates flags with a function. decide evaluates one flag
+// into out, which is empty and is reused after the call: it sets Decision and FromServer, and
+// Err if there is no decision. If the decision failed or is undecided, Err is set
+// automatically. If decide is nil, reads return the fallback and [ErrNotReady].
 //
-// snapshot says how Snapshots decide; with nil they call decide, each with its own
-// subject, and have no flags for browsers.
+// snapshot returns the configuration of a Snapshot. If nil, snapshots call decide, each with
+// its own subject, and have no flags for browsers.
 func NewReader(decide func(ctx context.Context, key string, sub *Subject, out *Detail), snapshot func(ctx context.Context, sub *Subject) SnapshotConfig) Reader {
 	if decide == nil {
 		return notReady
@@ -96,32 +100,35 @@ func NewReader(decide func(ctx context.Context, key string, sub *Subject, out *D
 	return r
 }
 
+// notReady is used in place of a nil Reader.
 var notReady = newReader(nil)
 
-// decideOne decides one flag with the memory of m, where the decision stands until m is
-// used again; it may be nil with an error.
+// decideOne evaluates one flag with the memory of m. The decision is valid until m is reused.
+// It may be nil if there is an error.
 type decideOne func(ctx context.Context, key string, sub *Subject, m *readMemory) (*Decision, error)
 
-// valueReader is every Reader there is.
+// valueReader implements all Readers of this package.
 type valueReader struct {
 	decide decideOne
-	set    *Set      // whose flags are decided, where it stays the same; may be nil
+	set    *Set      // the set that is read if it never changes, may be nil
 	pool   sync.Pool // of *readMemory
-	// pin is what a snapshot for a subject decides with; nil: nothing.
+	// pin returns the configuration of a snapshot for a subject. If nil, the snapshot is not
+	// ready.
 	pin func(ctx context.Context, sub *Subject) SnapshotConfig
 }
 
-// readMemory is the memory of one read, used again by another.
+// readMemory is the memory of one read. Later reads reuse it.
 type readMemory struct {
 	decisions Decisions
-	detail    Detail // of NewReader
+	detail    Detail // used by NewReader
 	request   Request
-	answer    *Answer // of a Decider
+	answer    *Answer // used by a Decider
 	keys      [1]string
 }
 
 func newReader(decide decideOne) *valueReader { return &valueReader{decide: decide} }
 
+// takeMemory returns memory of the pool, or new memory.
 func (t *valueReader) takeMemory() *readMemory {
 	if m, ok := t.pool.Get().(*readMemory); ok {
 		return m
@@ -129,6 +136,7 @@ func (t *valueReader) takeMemory() *readMemory {
 	return new(readMemory)
 }
 
+// decideKey evaluates a flag, or fails if the Reader is not ready.
 func (t *valueReader) decideKey(ctx context.Context, key string, sub *Subject, m *readMemory) (*Decision, error) {
 	if t.decide == nil {
 		return nil, ErrNotReady
@@ -136,7 +144,7 @@ func (t *valueReader) decideKey(ctx context.Context, key string, sub *Subject, m
 	return t.decide(wire.Context(ctx), key, sub, m)
 }
 
-// readValue decides and picks the value.
+// readValue evaluates a flag and returns the value that pick selects.
 func readValue[T any](ctx context.Context, t *valueReader, key string, sub *Subject, fallback T, pick func(*Decision) (T, error)) T {
 	m := t.takeMemory()
 	d, err := t.decideKey(ctx, key, sub, m)
@@ -149,7 +157,7 @@ func readValue[T any](ctx context.Context, t *valueReader, key string, sub *Subj
 	return fallback
 }
 
-// readDetail is readValue, and how the value was come by.
+// readDetail is readValue with a Detail.
 func readDetail[T any](ctx context.Context, t *valueReader, key string, sub *Subject, fallback T, pick func(*Decision) (T, error)) (T, Detail) {
 	m := t.takeMemory()
 	defer t.pool.Put(m)
@@ -157,7 +165,7 @@ func readDetail[T any](ctx context.Context, t *valueReader, key string, sub *Sub
 	return pickDetail(key, d, m.detail.FromServer, err, fallback, pick)
 }
 
-// pickDetail is the value of a decision and how it was come by; d may be nil with an error.
+// pickDetail returns the value of a decision, with its Detail. d may be nil if err is not.
 func pickDetail[T any](key string, d *Decision, fromServer bool, err error, fallback T, pick func(*Decision) (T, error)) (T, Detail) {
 	detail := Detail{FromServer: fromServer, Err: err}
 	if d != nil {
@@ -186,6 +194,7 @@ func (t *valueReader) For(ctx context.Context, sub *Subject) *Snapshot {
 	return s
 }
 
+// Bool has a fast path of its own for sets, since it is the most frequent read.
 func (t *valueReader) Bool(ctx context.Context, key string, sub *Subject, fallback bool) bool {
 	if t.set != nil {
 		if on, ok := t.set.isOn(key, sub); ok {

@@ -6,11 +6,12 @@ import (
 	"time"
 )
 
-// Reader reads the Set's flags, of any runtime, with the time of time.Now where a flag
-// compares dates; otherwise no clock is read. It allocates nothing for Bool, and keeps
-// the memory that it works in. A nil Set is [ErrNotReady].
+// Reader returns a Reader for the set's flags, of any runtime. It calls time.Now only for
+// flags that compare dates. Bool does not allocate, and the memory of reads is reused. Reads
+// of a nil Set return the fallback and [ErrNotReady].
 func (s *Set) Reader() Reader { return newSetReader(s, time.Now) }
 
+// newSetReader is [Set.Reader] with a clock, for tests.
 func newSetReader(s *Set, now func() time.Time) *valueReader {
 	r := newReader(func(_ context.Context, key string, sub *Subject, m *readMemory) (*Decision, error) {
 		return m.decide(s, key, sub, now)
@@ -20,7 +21,8 @@ func newSetReader(s *Set, now func() time.Time) *valueReader {
 	return r
 }
 
-// pinSet is what snapshots of a Set decide with, at one instant.
+// pinSet returns the configuration of snapshots of a set. All reads of a snapshot use the
+// time of the first.
 func (t *valueReader) pinSet(s *Set, sub *Subject, now func() time.Time) SnapshotConfig {
 	now = sync.OnceValue(now)
 	return SnapshotConfig{
@@ -39,7 +41,7 @@ func (t *valueReader) pinSet(s *Set, sub *Subject, now func() time.Time) Snapsho
 	}
 }
 
-// set copies what was decided.
+// set copies a decision and its error.
 func (d *Detail) set(decision *Decision, err error) {
 	if decision != nil {
 		d.Decision = *decision
@@ -47,7 +49,7 @@ func (d *Detail) set(decision *Decision, err error) {
 	d.Err = err
 }
 
-// followFile decides with what is in use of a file.
+// followFile returns a function that evaluates flags with the current set of a file.
 func followFile(f *FileReader) decideOne {
 	return func(_ context.Context, key string, sub *Subject, m *readMemory) (*Decision, error) {
 		if f.closed.Load() {
@@ -57,7 +59,7 @@ func followFile(f *FileReader) decideOne {
 	}
 }
 
-// pinFile keeps what is in use of a file now.
+// pinFile returns a function that configures snapshots with the current set of a file.
 func pinFile(f *FileReader) func(context.Context, *Subject) SnapshotConfig {
 	return func(_ context.Context, sub *Subject) SnapshotConfig {
 		if f.closed.Load() {
@@ -67,7 +69,7 @@ func pinFile(f *FileReader) func(context.Context, *Subject) SnapshotConfig {
 	}
 }
 
-// decide decides one flag of a Set.
+// decide evaluates one flag of a set.
 func (m *readMemory) decide(s *Set, key string, sub *Subject, now func() time.Time) (*Decision, error) {
 	if s == nil {
 		return nil, ErrNotReady
@@ -97,9 +99,11 @@ func (m *readMemory) decide(s *Set, key string, sub *Subject, now func() time.Ti
 	return d, nil
 }
 
+// allRuntimes selects all flags.
 var allRuntimes = Selection{Runtime: "all"}
 
-// absentDecision is the answer for a flag that has none for a Selection.
+// absentDecision returns the decision and the error for a flag that sel does not select or
+// that does not exist.
 func (m *readMemory) absentDecision(s *Set, key string, sel *Selection) (*Decision, error) {
 	m.detail.Decision = Decision{Key: key, Reason: Reason{Condition: NoCondition}}
 	d, err := &m.detail.Decision, ErrUnknownFlag

@@ -6,11 +6,12 @@ import (
 	"strconv"
 )
 
-// errNoValue: the flag is decided and has no value to give, and the fallback holds.
+// errNoValue means that the flag has a decision but no value, so that the fallback is
+// returned without an error.
 var errNoValue = errors.New("no value")
 
-// Problem is why there is no answer: a *[Undecided] or [ErrFailed], nil when there is
-// one.
+// Problem returns the reason why the flag has no result: a *[Undecided], [ErrFailed], or nil
+// if it has one.
 func (d *Decision) Problem() error {
 	switch {
 	case d == nil:
@@ -22,6 +23,7 @@ func (d *Decision) Problem() error {
 	return nil
 }
 
+// asBool returns the value of [Reader].Bool.
 func asBool(d *Decision) (bool, error) {
 	if d.Kind == ConfigKind {
 		return payloadAs[bool](d)
@@ -29,6 +31,7 @@ func asBool(d *Decision) (bool, error) {
 	return d.Enabled, nil
 }
 
+// asString returns the value of [Reader].String.
 func asString(d *Decision) (string, error) {
 	switch {
 	case d.Kind == ConfigKind:
@@ -41,7 +44,7 @@ func asString(d *Decision) (string, error) {
 	return "", errNoValue
 }
 
-// payloadAs decodes a payload: the JSON of a text, or the text itself.
+// payloadAs decodes a payload: JSON contained in a string, or the payload itself.
 func payloadAs[T any](d *Decision) (T, error) {
 	var v, zero T
 	raw, err := asJSON(d)
@@ -54,6 +57,7 @@ func payloadAs[T any](d *Decision) (T, error) {
 	return v, nil
 }
 
+// asNumber returns the value of [Reader].Number. It accepts numbers in JSON syntax only.
 func asNumber(d *Decision) (float64, error) {
 	if !d.Enabled {
 		return 0, errNoValue
@@ -73,6 +77,7 @@ func asNumber(d *Decision) (float64, error) {
 	return n, nil
 }
 
+// asJSON returns the value of [Reader].JSON.
 func asJSON(d *Decision) (json.RawMessage, error) {
 	switch {
 	case d.Enabled && d.hasPayload():
@@ -83,4 +88,5 @@ func asJSON(d *Decision) (json.RawMessage, error) {
 	return nil, errNoValue
 }
 
+// hasPayload reports whether there is a payload other than null.
 func (d *Decision) hasPayload() bool { return len(d.Payload) > 0 && string(d.Payload) != "null" }

@@ -6,41 +6,44 @@ import (
 	"slices"
 )
 
-// This file compiles definitions of which most are as they were.
+// This file compiles definitions that differ little from the previous definitions. Per flag
+// it compares a sum of everything that compilation depends on, and reuses the compiled flag
+// if the sum is the same.
 
-// Recompile is [Compile] for definitions that are mostly those of s, such as the
-// next revision of a project: what was prepared for a flag that has not changed is
-// used again. Both give the same answers. s may be nil.
+// Recompile is [Compile] for definitions that share most flags with s, such as the next
+// revision of a project. It reuses the compiled form of unchanged flags, with the same
+// results as Compile. s may be nil.
 func (s *Set) Recompile(d Definitions) *Set { return compile(d, s) }
 
-// maxAge is after how many recompilations all is compiled: till then a set may hold
-// facts that no flag asks for any more, and the memory of flags that are gone.
+// maxAge is the number of recompilations before a full compilation. Until then a set may
+// contain slots that no flag uses, and the memory of removed flags.
 const maxAge = 64
 
-// fingerprint is what the next compilation needs to know of one.
+// fingerprint is the data of a compilation that the next one compares.
 type fingerprint struct {
-	context string   // what flags depend on besides themselves
-	sums    []uint64 // of the flags; 0: has to be compiled again
-	cohorts uint64   // the sum of all; 0: have to be compiled again
-	age     int      // since all was compiled
+	context string   // settings that all flags depend on
+	sums    []uint64 // sums of the flags; 0 means that the flag cannot be reused
+	cohorts uint64   // sum of all cohorts; 0 means that they cannot be reused
+	age     int      // recompilations since everything was compiled
 }
 
-// reuse is a compiler's use of the set before.
+// reuse is the part of a compiler that reuses the previous set.
 type reuse struct {
-	old           *Set    // nil: nothing is used again
-	oldUsed       []bool  // by flag of old
-	newIndex      []int32 // by flag of old, where the one of its key and id is now; -1: nowhere
-	shift         int     // how far the flag before this one has moved
-	reused        []bool  // by flag
-	same          bool    // the flags have the keys and ids of those before
-	cohortsReused bool    // the cohorts of old are the first of the set
+	old           *Set    // nil for a full compilation
+	oldUsed       []bool  // by flag of old: it was reused
+	newIndex      []int32 // by flag of old: index of the flag with its key and id now, or -1
+	shift         int     // difference of index of the previous flag
+	reused        []bool  // by flag: it is reused
+	same          bool    // the flags have the same keys and ids as in old
+	cohortsReused bool    // the set starts with the cohorts of old
 }
 
+// compileContext returns the settings that all flags depend on.
 func (d *Definitions) compileContext() string {
 	return fmt.Sprintf("%d %q %q %q", max(d.PropertyMatchingVersion, 1), d.BucketingHash, d.Timezone, d.GroupTypes)
 }
 
-// fingerprint is what the next compilation will need to know of these definitions.
+// fingerprint computes the sums of the definitions.
 func (d *Definitions) fingerprint() fingerprint {
 	k := fingerprint{context: d.compileContext(), sums: make([]uint64, len(d.Flags))}
 	var s sums
@@ -52,8 +55,9 @@ func (d *Definitions) fingerprint() fingerprint {
 	return k
 }
 
-// reuseFrom takes the slots of a set, and its cohorts if that is wanted and they are the
-// same, unless it is of no use. Its flags may be taken then.
+// reuseFrom copies the slots of the old set, and its cohorts if cohorts is true and they are
+// unchanged, so that its flags can be reused. It does nothing if the old set cannot be
+// reused.
 func (c *compiler) reuseFrom(old *Set, cohorts bool) {
 	is := &c.set.fingerprint
 	if old == nil || old.fingerprint.age == maxAge || old.fingerprint.context != is.context {
@@ -80,7 +84,8 @@ func (c *compiler) reuseFrom(old *Set, cohorts bool) {
 	}
 }
 
-// countUses counts what a flag asks for; by is -1 for one that is gone.
+// countUses adds delta to the use counts of everything that a flag uses. delta is -1 for a
+// removed flag.
 func (c *compiler) countUses(f *compiledFlag, delta int32) {
 	for _, context := range f.contexts {
 		c.set.contexts[context] += delta
@@ -102,6 +107,7 @@ func (c *compiler) countUses(f *compiledFlag, delta int32) {
 	}
 }
 
+// countNodeUses is countUses for the requirements in a cohort's tree.
 func (c *compiler) countNodeUses(n *compiledNode, delta int32) {
 	if n.leaf != nil {
 		c.countFilterUses(n.leaf, delta)
@@ -111,6 +117,7 @@ func (c *compiler) countNodeUses(n *compiledNode, delta int32) {
 	}
 }
 
+// countFilterUses is countUses for one requirement.
 func (c *compiler) countFilterUses(f *filter, delta int32) {
 	switch f.kind {
 	case filterProperty:
@@ -119,20 +126,20 @@ func (c *compiler) countFilterUses(f *filter, delta int32) {
 			c.set.dated += delta
 		}
 	case filterCohort:
-		if delta > 0 || c.cohortsReused { // else those before have no place here
+		if delta > 0 || c.cohortsReused { // otherwise an index of the old set
 			c.set.cohorts[f.target].uses += delta
 		}
 	}
 }
 
-// isUnchanged reports whether flag i is the one that was there before.
+// isUnchanged reports whether flag i is the same as the one at oldIndex in the old set.
 func (c *compiler) isUnchanged(i, oldIndex int) bool {
 	sum := c.set.fingerprint.sums[i]
 	return sum != 0 && oldIndex < len(c.old.flags) && c.old.fingerprint.sums[oldIndex] == sum
 }
 
-// hasSameNames reports whether the flags have the keys and ids of those before, each its
-// own, in the same order.
+// hasSameNames reports whether the flags have the same keys and ids as before, all unique and
+// in the same order.
 func (c *compiler) hasSameNames() bool {
 	n := len(c.d.Flags)
 	if c.old == nil || len(c.old.flags) != n || !c.old.hasUniqueNames() {
@@ -149,8 +156,9 @@ func (c *compiler) hasSameNames() bool {
 	return true
 }
 
-// oldIndex finds the flag that is being compiled among those before, -1 for a new one. Most
-// have moved as far as their neighbours.
+// oldIndex returns the index in the old set of the flag that is being compiled, or -1 if it
+// is new. It first tries the index that results from the previous flag's shift, which is
+// mostly right.
 func (c *compiler) oldIndex(f *Flag) int {
 	if c.same {
 		return c.flag
@@ -166,12 +174,13 @@ func (c *compiler) oldIndex(f *Flag) int {
 	return int(was)
 }
 
-// hasUniqueNames reports whether every flag has a key and an id of its own.
+// hasUniqueNames reports whether all keys and all ids are unique.
 func (s *Set) hasUniqueNames() bool {
 	return len(s.byKey) == len(s.flags) && (s.byID == nil || len(s.byID) == len(s.flags))
 }
 
-// reuseFlag uses what was prepared for the flag that is being compiled, if there is that.
+// reuseFlag reuses the compiled form of the flag that is being compiled, and returns false if
+// that is not possible.
 func (c *compiler) reuseFlag(f *Flag, out *compiledFlag) bool {
 	if c.old == nil {
 		return false
@@ -194,16 +203,16 @@ func (c *compiler) reuseFlag(f *Flag, out *compiledFlag) bool {
 	return true
 }
 
-// discardReused has a flag that was taken compiled after all.
+// discardReused undoes the reuse of a flag, so that it is compiled.
 func (c *compiler) discardReused(f *Flag, out *compiledFlag) {
 	c.reused[c.flag] = false
 	c.countUses(out, -1)
 	c.begin(f, out, out.prefix)
 }
 
-// relink leads the flags that were taken to the places of those that they ask for. One is
-// dropped if it asks for a flag that is gone; all are if a key or an id is there twice,
-// which may mean another flag than before.
+// relink updates the indexes of dependencies in reused flags. A flag is not reused if one of
+// its dependencies was removed. If a key or id is duplicate, no flag with dependencies is
+// reused, since a name may then refer to another flag.
 func (c *compiler) relink() {
 	unique, room := c.set.hasUniqueNames(), compiledRoom{}
 	for i := range c.set.flags {
@@ -220,8 +229,8 @@ func (c *compiler) relink() {
 	}
 }
 
-// findMoved reports whether a flag that f asks for is at another place, and whether all are
-// anywhere.
+// findMoved reports whether a dependency of f has another index than before, and whether all
+// dependencies exist.
 func (c *compiler) findMoved(f *compiledFlag) (moved, found bool) {
 	for i := range f.conditions {
 		filters := f.conditions[i].filters
@@ -237,7 +246,8 @@ func (c *compiler) findMoved(f *compiledFlag) (moved, found bool) {
 	return moved, true
 }
 
-// copyMoved gives f conditions of its own, that ask for the flags where they are now.
+// copyMoved copies the conditions of f and updates the indexes of its dependencies. The old
+// set retains its conditions.
 func (c *compiler) copyMoved(f *compiledFlag, room *compiledRoom) {
 	f.conditions = copyInto(&room.conditions, f.conditions)
 	for i := range f.conditions {
@@ -251,7 +261,8 @@ func (c *compiler) copyMoved(f *compiledFlag, room *compiledRoom) {
 	}
 }
 
-// copyInto copies a list to the end of a piece of memory that many share.
+// copyInto appends a copy of a list to a block of memory that many lists share, and returns
+// the copy.
 func copyInto[T any](room *[]T, list []T) []T {
 	if len(list) > cap(*room)-len(*room) {
 		*room = make([]T, 0, max(256, len(list)))
@@ -261,9 +272,9 @@ func copyInto[T any](room *[]T, list []T) []T {
 	return (*room)[from:len(*room):len(*room)]
 }
 
-// finishFlag notes what a flag asks for, and whether it may be taken next time: not one about
-// which there is something to report. One that asks for other flags or cohorts may if
-// those are the same.
+// finishFlag counts the uses of a compiled flag and records whether it may be reused: not if
+// a fault was reported for it. A flag that depends on other flags or cohorts may be reused if
+// these are unchanged.
 func (c *compiler) finishFlag(f *compiledFlag, faults int) {
 	if len(c.set.faults) > faults {
 		c.set.fingerprint.sums[c.flag] = 0

@@ -6,9 +6,10 @@ import (
 	"github.com/bunting-flags/bunting/flags/wire"
 )
 
-// record is a flag as the payload shows it: what was read, with what has been
-// changed in its fields since, or for a flag built by hand the same members. What SDKs cannot read, but the server can, is
-// written as they read it. The result may be changed at its top level.
+// record returns a flag in the form of the payload: the record that it was parsed from with
+// later changes of its fields, or for a flag built by hand the same members. Values that the
+// server accepts but SDKs do not are written in the form that SDKs accept. The caller may
+// modify the top level of the result.
 func (f *Flag) record() map[string]any {
 	if f.source != "" {
 		return f.sourceRecord()
@@ -41,6 +42,7 @@ func (f *Flag) record() map[string]any {
 	return out
 }
 
+// sourceRecord is record for a flag that was parsed.
 func (f *Flag) sourceRecord() map[string]any {
 	out := f.merged()
 	out["has_experiment"] = f.HasExperiment // without it SDKs send full events (§10.3)
@@ -51,12 +53,12 @@ func (f *Flag) sourceRecord() map[string]any {
 	if out["ensure_experience_continuity"] != nil || f.Continuity {
 		out["ensure_experience_continuity"] = f.Continuity
 	}
-	keepIf[json.Number](out, "rollout_percentage") // a relic that posthog-go still decodes
+	keepIf[json.Number](out, "rollout_percentage") // obsolete, but posthog-go still decodes it
 	filters, ok := out["filters"].(map[string]any)
 	if !ok {
 		return out
 	}
-	// Older ways of saying things stay, with what they mean beside them.
+	// Members in older formats remain, and their equivalents are added.
 	if f.Enrollment && filters["feature_enrollment"] == nil {
 		filters["feature_enrollment"] = true
 	}
@@ -81,14 +83,14 @@ func (f *Flag) sourceRecord() map[string]any {
 	return out
 }
 
-// keepIf removes a member that is not of type T.
+// keepIf removes a member unless it has the type T.
 func keepIf[T any](m map[string]any, name string) {
 	if _, ok := m[name].(T); !ok && m[name] != nil {
 		delete(m, name)
 	}
 }
 
-// setInteger writes 3.0 as 3.
+// setInteger replaces a number such as 3.0 by 3.
 func setInteger(m map[string]any, name string) {
 	if num, ok := m[name].(json.Number); ok {
 		if i, ok := parseInteger(string(num)); ok {
@@ -97,7 +99,7 @@ func setInteger(m map[string]any, name string) {
 	}
 }
 
-// mapObjects returns a copy of a list of objects in which each was changed.
+// mapObjects returns a copy of a list, with change applied to a copy of each object in it.
 func mapObjects(v any, change func(map[string]any)) any {
 	list, ok := v.([]any)
 	if !ok {
@@ -118,6 +120,7 @@ func mapObjects(v any, change func(map[string]any)) any {
 	return out
 }
 
+// filters returns the filters of a flag built by hand.
 func (f *Flag) filters() map[string]any {
 	groups := make([]any, len(f.Conditions))
 	for i, c := range f.Conditions {
@@ -208,10 +211,11 @@ func (n *CohortNode) record() any {
 	return map[string]any{"type": kind, "values": values}
 }
 
-// MarshalJSON writes a node of a cohort's tree as PostHog's definitions payload shows it.
+// MarshalJSON returns the node in the form of PostHog's definitions payload.
 func (n CohortNode) MarshalJSON() ([]byte, error) { return wire.Encode(n.record()) }
 
-// MarshalJSON writes a flag as PostHog's definitions payload shows it. Of a flag
-// that was read and then changed the fields hold; what they do not stand for is
-// written as it was read. It fails on what JSON has no form for (see [Definitions.Payload]).
+// MarshalJSON returns the flag in the form of PostHog's definitions payload. For a flag that
+// was parsed and then modified, the fields have precedence, and members without a field are
+// written as they were read. It returns an error for values without a form in JSON (see
+// [Definitions.Payload]).
 func (f Flag) MarshalJSON() ([]byte, error) { return wire.Encode(f.record()) }

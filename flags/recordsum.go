@@ -9,27 +9,28 @@ import (
 	"slices"
 )
 
-// sums names flags by all that compiling them depends on, so that a set need not
-// keep its definitions to tell which of them are others now. Nobody can make two that
-// have the same: every sum begins with the secret of this process.
+// sums computes a sum of everything that the compilation of a flag depends on, so that a set
+// can detect changes without a copy of its definitions. Every sum starts with a secret of
+// this process, so that collisions cannot be constructed.
 type sums struct {
 	sum uint64
-	// opaque: two different values would have the same sum.
+	// opaque is set if the value cannot be summed: different values could have the same sum.
 	opaque bool
-	read   []readList // of the flag, which are still to come
+	read   []readList // lists of the flag that are still ahead
 }
 
-// readList is a long list among the values of a flag that was read. It is summed while its
-// texts are at hand: later they are far apart in the memory of the document.
+// readList is the sum of a long list in a flag that was parsed. It is computed during
+// parsing, while the list's strings have just been read: later they are spread over the
+// memory of the document.
 type readList struct {
 	first *any
 	sum   uint64
 }
 
-// longList is how many elements a list has at least for that.
+// longList is the minimum number of elements of such a list.
 const longList = 8
 
-// sumList sums the value of a property that has just been read, if it is a long list.
+// sumList computes the sum of a property's value during parsing, if it is a long list.
 func (s *slabs) sumList(p *Property) {
 	list, _ := p.Value.([]any)
 	if len(list) < longList {
@@ -44,11 +45,12 @@ func (s *slabs) sumList(p *Property) {
 	}
 }
 
+// sumSeed is the start of all sums.
 var sumSeed = maphash.String(contentSeed, "sums")
 
 func (s *sums) begin() { *s = sums{sum: sumSeed} }
 
-// flag is 0 for a flag that has to be compiled whenever it is met.
+// flag returns the sum of a flag, or 0 if the flag must always be compiled.
 func (s *sums) flag(f *Flag) uint64 {
 	s.begin()
 	s.opaque, s.read = f.fault != nil || len(f.warnings) > 0, f.lists
@@ -86,7 +88,7 @@ func (s *sums) flag(f *Flag) uint64 {
 
 func (s *sums) payloads(all map[string]json.RawMessage) {
 	sum := uint64(len(all))
-	for key, payload := range all { // in no order
+	for key, payload := range all { // the sum does not depend on the order of the entries
 		one := sums{sum: sumSeed}
 		one.text(key)
 		one.number(maphash.Bytes(contentSeed, payload))
@@ -95,6 +97,7 @@ func (s *sums) payloads(all map[string]json.RawMessage) {
 	s.number(sum)
 }
 
+// condition adds a condition.
 func (s *sums) condition(c *Condition) {
 	s.text(c.Variant)
 	if s.bools(c.Rollout != nil, c.Aggregation.Set); c.Rollout != nil {
@@ -107,6 +110,7 @@ func (s *sums) condition(c *Condition) {
 	}
 }
 
+// property adds a requirement.
 func (s *sums) property(p *Property) {
 	s.text(p.Key)
 	s.text(string(p.Type))
@@ -116,8 +120,8 @@ func (s *sums) property(p *Property) {
 	s.value(p.Value, 0)
 }
 
-// cohorts is a sum of all cohorts, 0 where there are none or one has to be compiled
-// whenever it is met.
+// cohorts returns the sum of all cohorts. It is 0 without cohorts, and if a cohort must
+// always be compiled.
 func (s *sums) cohorts(d *Definitions) uint64 {
 	if len(d.Cohorts) == 0 && len(d.StaticCohorts) == 0 {
 		return 0
@@ -128,7 +132,7 @@ func (s *sums) cohorts(d *Definitions) uint64 {
 	for _, id := range d.StaticCohorts {
 		s.number(uint64(id))
 	}
-	for _, id := range slices.Sorted(maps.Keys(d.Cohorts)) { // as they stand in memory, mostly
+	for _, id := range slices.Sorted(maps.Keys(d.Cohorts)) { // mostly their order in memory too
 		c := d.Cohorts[id]
 		s.number(uint64(id))
 		s.cohort(&c)
@@ -152,7 +156,7 @@ func (s *sums) cohort(c *Cohort) {
 }
 
 func (s *sums) node(n *CohortNode, depth int) {
-	if depth == maxDepth { // or it leads back to itself
+	if depth == maxDepth { // too deep, or it refers to itself
 		s.opaque = true
 		return
 	}
@@ -165,7 +169,7 @@ func (s *sums) node(n *CohortNode, depth int) {
 	}
 }
 
-// number mixes a number in: the two halves of a product depend on all its bits.
+// number adds a number: the combined halves of the product depend on all of its bits.
 func (s *sums) number(n uint64) {
 	high, low := bits.Mul64(s.sum^n, 0x9e3779b97f4a7c15) // odd, from the golden ratio
 	s.sum = high ^ low
@@ -173,7 +177,7 @@ func (s *sums) number(n uint64) {
 
 func (s *sums) text(text string) { s.number(maphash.String(contentSeed, text)) }
 
-// bools takes up to 64.
+// bools adds up to 64 booleans.
 func (s *sums) bools(all ...bool) {
 	n := uint64(0)
 	for _, b := range all {
@@ -191,8 +195,8 @@ func (s *sums) index(i *int) {
 	}
 }
 
-// value takes what a document can hold. Values of other types may be changed behind
-// its back.
+// value adds a value of the types in a parsed document. Values of other types are opaque,
+// since they may change unnoticed.
 func (s *sums) value(v any, depth int) {
 	switch v := v.(type) {
 	case nil:
@@ -200,7 +204,7 @@ func (s *sums) value(v any, depth int) {
 	case bool:
 		s.number('b')
 		s.bools(v)
-	case string: // whose sum is like no letter's
+	case string: // needs no tag: no sum of a text is a letter
 		s.text(v)
 	case json.Number:
 		s.number('n')
@@ -227,6 +231,7 @@ func (s *sums) value(v any, depth int) {
 	}
 }
 
+// list adds a list by its own sum, which may have been computed during parsing.
 func (s *sums) list(v []any, depth int) {
 	if len(s.read) > 0 && len(v) > 0 && s.read[0].first == &v[0] {
 		s.number(s.read[0].sum)

@@ -14,53 +14,54 @@ import (
 )
 
 const (
-	// revisionAge is how long a project is served before its revision is read
-	// again: the price of freshness is one small read a key and second.
+	// revisionAge is how long a project is served without reading its revision. The cost is
+	// one small read for each key and second.
 	revisionAge = time.Second
-	// registryShards and registryKeys bound the registry: the least recently used
-	// of 16 times 1,024 projects are forgotten first, and so of unknown keys.
+	// registryShards and registryKeys limit the registry to 16 times 1,024 projects, and the
+	// same number of unknown keys. The least recently used are evicted first.
 	registryShards = 16
 	registryKeys   = 1024
-	// maxKey is the longest API key there can be, in bytes.
+	// maxKey is the maximum length of an API key, in bytes.
 	maxKey = 256
 )
 
-// registry keeps compiled sets by API key and renews them when a project's
-// revision grows, or, of one without revisions, when its definitions are others. Keys
-// are spread over shards, so that cores seldom wait for one another.
+// registry caches compiled sets by API key. It renews them if a project's revision changes
+// or, for projects without revisions, if the definitions change. Keys are distributed over
+// shards to reduce contention for locks.
 type registry struct {
 	source   Source
-	lastGood Source // nil: nothing is kept
+	lastGood Source // nil if there is no fallback
 	shards   [registryShards]registryShard
 	stats    *counters
 }
 
-// registryShard keeps unknown keys apart, with the time when they were asked
-// for, so that a flood of them drives no project out.
+// registryShard caches unknown keys separately, with the time of their lookup, so that many
+// requests with unknown keys do not evict projects.
 type registryShard struct {
 	entries *lru.Cache[string, *entry]
 	unknown *lru.Cache[string, int64]
 }
 
-// freshness is how good a value is that is kept.
+// freshness is the state of a cached value.
 type freshness uint8
 
 const (
 	current  freshness = iota
-	aging              // one caller renews it, the others take it meanwhile
-	outdated           // there is none, or one that was replaced: all wait for the new one
+	aging              // one caller renews it, while other callers use it
+	outdated           // missing or replaced: all callers wait for the new one
 )
 
-// renewal keeps a value that one caller at a time renews.
+// renewal caches a value that one caller at a time renews.
 type renewal[T any] struct {
-	token   chan struct{} // holds a token while somebody renews
+	token   chan struct{} // contains a token while a caller renews the value
 	last    atomic.Pointer[T]
-	checked atomic.Int64          // when it was renewed, or said to be as it was
-	failure atomic.Pointer[error] // of the last time that there was one
+	checked atomic.Int64          // when the value was last renewed or confirmed, in nanoseconds
+	failure atomic.Pointer[error] // the most recent error
 }
 
-// get returns the last value while known says that it is current, else what renew
-// keeps as the last, which may come with the error that kept it.
+// get returns the cached value if cached reports that it is current. Otherwise it calls
+// renew, or returns the last value while another caller does. The value may be returned with
+// the error that prevented a newer one.
 func (r *renewal[T]) get(ctx context.Context, cached func() (*T, freshness), renew func() (*T, error)) (*T, error) {
 	last, state := cached()
 	if state == current {
@@ -78,7 +79,7 @@ func (r *renewal[T]) get(ctx context.Context, cached func() (*T, freshness), ren
 		case <-ctx.Done():
 			return last, errors.Join(ErrUnavailable, ctx.Err())
 		}
-		// Those who waited for a read that failed do not each try it again.
+		// Callers that waited for a renewal that failed do not repeat it.
 		if failure := r.failure.Load(); failure != before {
 			defer func() { <-r.token }()
 			return r.last.Load(), *failure
@@ -89,21 +90,21 @@ func (r *renewal[T]) get(ctx context.Context, cached func() (*T, freshness), ren
 		return last, nil
 	}
 	renewed, err := renew()
-	if err != nil && ctx.Err() == nil { // not for the sake of one who has gone away
+	if err != nil && ctx.Err() == nil { // an error of a cancelled request is not shared
 		r.failure.Store(&err)
 	}
 	return renewed, err
 }
 
-// isRecent reports whether a time in nanoseconds is less than an age away. It may lie
-// ahead by up to revisionAge: of a request that began later, or of a clock that was
-// set back, which must not keep what is old for as long.
+// isRecent reports whether a time in nanoseconds is less than age ago. It may be in the
+// future by up to revisionAge, for a request that started later. A greater difference means
+// that the clock was set back, in which case old values must not remain in use for as long.
 func isRecent(nanos int64, now time.Time, age time.Duration) bool {
 	since := now.UnixNano() - nanos
 	return -int64(revisionAge) < since && since < int64(age)
 }
 
-// getOrAdd finds an entry, or makes one that others find from then on.
+// getOrAdd returns the entry of a key, and adds the given entry if the key has no entry.
 func getOrAdd[K comparable, V any](c *lru.Cache[K, *V], key K, added *V) *V {
 	if old, had, _ := c.PeekOrAdd(key, added); had {
 		return old
@@ -111,65 +112,69 @@ func getOrAdd[K comparable, V any](c *lru.Cache[K, *V], key K, added *V) *V {
 	return added
 }
 
-// entry is one key. Its set is replaced, never changed.
+// entry is the entry of one key. Its set is replaced, never modified.
 type entry struct {
 	renewal[liveProject]
-	changes     atomic.Uint64 // how many changes were announced
-	changesRead atomic.Uint64 // what expired was when what is known was read
+	changes     atomic.Uint64 // number of changes announced by expire
+	changesRead atomic.Uint64 // value of changes when the last value was read
 }
 
-// cached is the last value. After a change that it may lack it is aging, and outdated
-// for those who must not miss it.
+// cached returns the last value and its state. After an announced change it is aging, or
+// outdated if newest is true.
 func (e *entry) cached(now time.Time, newest bool) (*liveProject, freshness) {
 	heard := e.changesRead.Load() == e.changes.Load()
 	state := aging
 	if heard && isRecent(e.checked.Load(), now, revisionAge) {
 		state = current
 	}
-	last := e.last.Load() // after all that was asked of it: what is stored meanwhile is newer
+	last := e.last.Load() // loaded last: a value stored meanwhile is newer than its state
 	if last == nil || newest && !heard {
 		state = outdated
 	}
 	return last, state
 }
 
-// markChecked notes when the source was asked, and how many changes were announced before.
+// markChecked records the time of a check of the source, and the number of changes announced
+// before it.
 func (e *entry) markChecked(now time.Time, changes uint64) {
 	e.checked.Store(now.UnixNano())
 	e.changesRead.Store(changes)
 }
 
-// liveProject is a project with its compiled flags, or the news that there is none.
+// liveProject is a project with its compiled flags, or the result that there is no such
+// project.
 type liveProject struct {
 	project Project
 	set     *Set
 	defs    Definitions
 	err     error
 	served  func() (servedPayload, error)
-	// content is that of defs when the revision is zero, which says nothing.
+	// content is a hash of defs if the revision is zero, which means unknown.
 	content uint64
-	// copied: it comes from lastGood, not from the source, whose revisions may count
-	// something else.
+	// copied is set if the definitions are from lastGood. Their revision must not be compared
+	// with revisions of the source.
 	copied bool
 }
 
+// newRegistry returns an empty registry.
 func newRegistry(source, lastGood Source, stats *counters) *registry {
 	r := &registry{source: source, lastGood: lastGood, stats: stats}
 	for i := range r.shards {
-		r.shards[i].entries, _ = lru.New[string, *entry](registryKeys) // fails only for sizes below 1
+		r.shards[i].entries, _ = lru.New[string, *entry](registryKeys) // returns an error only for sizes below 1
 		r.shards[i].unknown, _ = lru.New[string, int64](registryKeys)
 	}
 	return r
 }
 
-// get returns a project and its flags: ErrUnknownKey, or ErrUnavailable when
-// the source cannot be asked, nothing is known from before, and nothing is kept. With
-// newest it has every change that was announced before: it waits where others read it.
+// get returns a project and its flags. It returns ErrUnknownKey, or ErrUnavailable if the
+// source fails and there are no earlier definitions, including in lastGood. If newest is
+// true, the result includes every change announced before the call.
 func (r *registry) get(ctx context.Context, key string, now time.Time, newest bool) (*liveProject, error) {
 	if len(key) > maxKey {
 		return nil, ErrUnknownKey
 	}
-	// The key is only read: a copy would be an allocation in every request.
+	// A slice of the string's own bytes, which are only read: a copy would allocate in every
+	// request.
 	shard := &r.shards[murmur3.Sum64(unsafe.Slice(unsafe.StringData(key), len(key)))%registryShards]
 	e, ok := shard.entries.Get(key)
 	if !ok {
@@ -188,12 +193,12 @@ func (r *registry) get(ctx context.Context, key string, now time.Time, newest bo
 	return l, err
 }
 
-// expire makes the next request read a project again, whatever its age; with 0
-// every project.
+// expire makes the next request for a project check the source, whatever the age of its
+// definitions. The project id 0 means all projects.
 func (r *registry) expire(projectID int64) {
 	for i := range r.shards {
 		for _, e := range r.shards[i].entries.Values() {
-			// Of what is read for the first time nobody knows whose it is.
+			// The project of an entry that is read for the first time is still unknown.
 			if l := e.last.Load(); l == nil || projectID == 0 || l.project.ID == projectID {
 				e.changes.Add(1)
 			}
@@ -201,14 +206,14 @@ func (r *registry) expire(projectID int64) {
 	}
 }
 
-// renew reads the project again. When that fails, the last good flags stay, or
-// those that are kept are taken.
+// renew reads the project from the source. If that fails, the last valid flags remain in use,
+// or the flags of lastGood if this is the first read.
 func (r *registry) renew(ctx context.Context, shard *registryShard, key string, e *entry, now time.Time) (*liveProject, error) {
 	old, changes := e.last.Load(), e.changes.Load()
 	keep := func(err error) (*liveProject, error) {
 		r.stats.sourceErrors.Add(1)
 		if old != nil && old.set != nil {
-			if ctx.Err() != nil { // the caller has gone away, which must not cost others the change
+			if ctx.Err() != nil { // a cancelled request must not hide the change from other requests
 				changes = e.changesRead.Load()
 			}
 			e.markChecked(now, changes)
@@ -218,12 +223,12 @@ func (r *registry) renew(ctx context.Context, shard *registryShard, key string, 
 			r.store(shard, key, e, l, now, changes)
 			return l, nil
 		}
-		shard.entries.Remove(key) // nothing is known: made-up keys must not drive projects out
+		shard.entries.Remove(key) // so that invalid keys do not evict projects
 		return nil, errors.Join(ErrUnavailable, err)
 	}
 	p, err := r.source.ProjectByKey(ctx, key)
 	if errors.Is(err, ErrUnknownKey) {
-		e.last.Store(&liveProject{err: err}) // for those who wait for this entry
+		e.last.Store(&liveProject{err: err}) // for callers that wait for this entry
 		e.markChecked(now, changes)
 		shard.entries.Remove(key)
 		shard.unknown.Add(strings.Clone(key), now.UnixNano())
@@ -253,7 +258,7 @@ func (r *registry) renew(ctx context.Context, shard *registryShard, key string, 
 	return l, nil
 }
 
-// unchanged keeps the flags, and takes what else is known of the project.
+// unchanged retains the flags and updates the other data of the project.
 func (e *entry) unchanged(l *liveProject, p Project, now time.Time, changes uint64) *liveProject {
 	if !sameProject(&l.project, &p) {
 		l = l.withProject(p)
@@ -263,11 +268,11 @@ func (e *entry) unchanged(l *liveProject, p Project, now time.Time, changes uint
 	return l
 }
 
-// compile uses what is compiled already, if anything is.
+// compile compiles definitions and reuses the flags of old if possible.
 func (r *registry) compile(p Project, d Definitions, old *liveProject) *liveProject {
 	d.Revision = p.Revision
 	var before *Set
-	if old != nil && p.Revision != 0 { // else what the source handed out may be changed in place
+	if old != nil && p.Revision != 0 { // without revisions, a source may modify its definitions in place
 		before = old.set
 	}
 	l := &liveProject{project: p, set: before.Recompile(d), defs: d}
@@ -276,16 +281,18 @@ func (r *registry) compile(p Project, d Definitions, old *liveProject) *liveProj
 	return l
 }
 
+// store replaces the value of an entry.
 func (r *registry) store(shard *registryShard, key string, e *entry, l *liveProject, now time.Time, changes uint64) {
 	e.last.Store(l)
 	e.markChecked(now, changes)
-	// It may have gone after an error, or for others: then nothing could be announced to it.
+	// The entry may have been evicted. Changes in the meantime could not be announced to it,
+	// so assume one.
 	if stayed, _ := shard.entries.ContainsOrAdd(strings.Clone(key), e); !stayed {
 		e.changes.Add(1)
 	}
 }
 
-// loadLastGood is what lastGood has of a project, nil for nothing.
+// loadLastGood returns a project from lastGood, or nil if it is not available there.
 func (r *registry) loadLastGood(ctx context.Context, key string) *liveProject {
 	if r.lastGood == nil {
 		return nil
@@ -303,18 +310,19 @@ func (r *registry) loadLastGood(ctx context.Context, key string) *liveProject {
 	return l
 }
 
+// withProject returns a copy with the same flags and other data of the project.
 func (l *liveProject) withProject(p Project) *liveProject {
 	return &liveProject{project: p, set: l.set, defs: l.defs, served: l.served, content: l.content}
 }
 
-// sameProject compares what can change without the revision.
+// sameProject compares the data that may change without a new revision.
 func sameProject(a, b *Project) bool {
 	sameLimit := a.FlagLimit == b.FlagLimit || a.FlagLimit != nil && b.FlagLimit != nil && *a.FlagLimit == *b.FlagLimit
 	return sameLimit && slices.Equal(a.QuotaLimited, b.QuotaLimited) &&
 		a.ID == b.ID && a.Name == b.Name && a.OrganizationID == b.OrganizationID && a.Browser == b.Browser
 }
 
-// counters are the totals of a Decider.
+// counters are the counts of a Decider's [Stats].
 type counters struct {
 	requests, decisions, quotaLimited, compilations, sourceErrors, storeErrors atomic.Uint64
 	confirmed                                                                  atomic.Int64 // nanoseconds since 1970, 0 for never

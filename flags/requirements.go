@@ -1,9 +1,9 @@
 package flags
 
-// This file checks what conditions and cohorts require of a subject.
+// This file checks the requirements of conditions and cohorts.
 
-// requirements checks those of a condition: flags and properties in their order,
-// cohorts last, up to the first that fails.
+// requirements checks the requirements of a condition up to the first that fails: flags and
+// properties in their order, then cohorts.
 func (e *evaluation) requirements(cond *compiledCondition) verdict {
 	result := yes
 	for i := range cond.filters {
@@ -12,7 +12,7 @@ func (e *evaluation) requirements(cond *compiledCondition) verdict {
 			return e.lastCohorts(result, cond.filters[i:])
 		}
 		v := invalid
-		if f.kind == filterProperty { // nearly always
+		if f.kind == filterProperty { // the usual case
 			v = e.property(f)
 		} else {
 			v = e.requirement(f)
@@ -29,7 +29,7 @@ func (e *evaluation) requirements(cond *compiledCondition) verdict {
 	return result
 }
 
-// requirement checks one.
+// requirement checks one requirement of any kind.
 func (e *evaluation) requirement(f *filter) verdict {
 	switch f.kind {
 	case filterProperty:
@@ -43,7 +43,7 @@ func (e *evaluation) requirement(f *filter) verdict {
 	return invalid
 }
 
-// property compares one property.
+// property checks a requirement on a property.
 func (e *evaluation) property(f *filter) verdict {
 	fact := e.fact(f.target)
 	v := no
@@ -62,8 +62,8 @@ func (e *evaluation) property(f *filter) verdict {
 	return v
 }
 
-// dependency compares the value of another flag (§6). A flag that is not
-// evaluated, because it is inactive or filtered out, is false.
+// dependency checks a requirement on another flag (§6). A flag that is not evaluated, because
+// it is inactive or filtered out, is false.
 func (e *evaluation) dependency(f *filter) verdict {
 	v := no
 	if f.target >= 0 {
@@ -88,8 +88,8 @@ func (e *evaluation) dependency(f *filter) verdict {
 	return v
 }
 
-// why is what a flag hangs on that depends on an unknown one: the value that has no
-// form in JSON, wherever that is, or the flag.
+// why returns the unknown fact for a flag that depends on an undecided one: the value without
+// a form in JSON if that is the cause, at any depth, otherwise the flag.
 func (s *flagState) why(key string) *Undecided {
 	if s.missing.Problem != "" {
 		return s.missing
@@ -97,8 +97,9 @@ func (s *flagState) why(key string) *Undecided {
 	return &Undecided{Fact: "flag", Name: key}
 }
 
-// lastCohorts checks the cohorts that end a condition, behind requirements with a
-// result of their own. A failure that those may keep from being reached only may be.
+// lastCohorts checks the requirements on cohorts at the end of a condition. before is the
+// result of the other requirements. If it is unknown, a failure is only possible, since the
+// cohorts may not be reached.
 func (e *evaluation) lastCohorts(before verdict, filters []filter) verdict {
 	v := e.cohorts(filters)
 	if before == unknown && e.failure != NoReason {

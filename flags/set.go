@@ -9,54 +9,57 @@ import (
 	"time"
 )
 
-// Set is a project's flags, compiled: checked, ordered and prepared. It never
-// changes and may be used by any number of goroutines. Nil has no flags.
+// Set contains the compiled flags of a project: checked, sorted and prepared for evaluation.
+// It is immutable and safe for concurrent use. A nil Set has no flags.
 type Set struct {
 	flags []compiledFlag
-	// order holds the flags to evaluate, dependencies first. Inactive flags and
-	// those on or behind a dependency cycle are not in it.
-	order   []int32
+	// order lists the flags to evaluate, dependencies first. It does not contain inactive
+	// flags or flags on or behind a dependency cycle.
+	order []int32
+	// byKey maps keys to indexes of flags.
 	byKey   map[string]int32
-	byID    map[int64]int32 // nil: the flags stand in the order of their ids, each once
+	byID    map[int64]int32 // nil if the flags are sorted by unique ids
 	slots   []slot
 	cohorts []compiledCohort
 	zone    *time.Location
 	zoneTag string
 	faults  []*DefinitionError
 	needs   Needs
-	// cyclic: some flags are on a dependency cycle, so every answer of the
-	// project says errorsWhileComputingFlags (§6).
+	// cyclic means that some flags are on a dependency cycle, so that every response of the
+	// project has errorsWhileComputingFlags (§6).
 	cyclic   bool
 	minimal  bool
 	revision int64
-	// How many flags are bucketed by device, compare dates and name a context.
+	// Numbers of flags that are bucketed by device, that compare dates, and that name a
+	// context.
 	devices, dated int32
 	contexts       map[string]int32
 	fingerprint    fingerprint
 }
 
-// Faults are the flags, cohorts and operands that cannot work, with their
-// places, in the order of the definitions.
+// Faults returns the problems of flags, cohorts and operands, with their paths, in the order
+// of the definitions.
 func (s *Set) Faults() []*DefinitionError { return slices.Clone(s.orEmpty().faults) }
 
-// Needs says which stored facts could change an answer. The result is shared and
-// must not be changed.
+// Needs returns the stored facts that results may depend on. The result is shared and must
+// not be modified.
 func (s *Set) Needs() *Needs { return &s.orEmpty().needs }
 
-// Len is the number of flags, inactive ones included.
+// Len returns the number of flags, including inactive ones.
 func (s *Set) Len() int { return len(s.orEmpty().flags) }
 
-// Revision is that of the definitions.
+// Revision returns the revision of the definitions, zero if it is unknown.
 func (s *Set) Revision() int64 { return s.orEmpty().revision }
 
-// HasDates reports whether an answer could depend on the instant of its evaluation: some
-// flag or cohort compares dates. Otherwise the clock need not be read.
+// HasDates reports whether results may depend on the time of the evaluation, because a flag
+// or cohort compares dates. Otherwise callers may pass any time.
 func (s *Set) HasDates() bool { return s.orEmpty().dated > 0 }
 
-// MinimalFlagCalledEvents is passed on to clients (§10.3).
+// MinimalFlagCalledEvents returns the setting of the project that is passed on to clients
+// (§10.3).
 func (s *Set) MinimalFlagCalledEvents() bool { return s.orEmpty().minimal }
 
-// Keys lists the flags that can be answered, dependencies first.
+// Keys returns the keys of the flags that can be evaluated, dependencies first.
 func (s *Set) Keys() []string {
 	s = s.orEmpty()
 	keys := make([]string, len(s.order))
@@ -66,18 +69,18 @@ func (s *Set) Keys() []string {
 	return keys
 }
 
-// FlagStatus is how a flag stands in a set, whoever asks.
+// FlagStatus is the status of a flag in a set, independent of any request.
 type FlagStatus uint8
 
-// The standings of a flag.
+// The statuses of a flag.
 const (
-	Absent     FlagStatus = iota // the set has no such flag
-	Inactive                     // it is not active, or deleted
-	Unanswered                   // it is active, and on a cycle of dependencies or behind one
+	Absent     FlagStatus = iota // there is no such flag
+	Inactive                     // the flag is not active, or deleted
+	Unanswered                   // the flag is active, but on a cycle of dependencies or behind one
 	Answered
 )
 
-// Status says how the flag with this key stands.
+// Status returns the status of the flag with a key.
 func (s *Set) Status(key string) FlagStatus {
 	s = s.orEmpty()
 	i, ok := s.byKey[key]
@@ -92,34 +95,36 @@ func (s *Set) Status(key string) FlagStatus {
 	return Answered
 }
 
-// All are the keys of all flags, inactive ones included, in no order.
+// All returns an iterator over the keys of all flags, including inactive ones, in no
+// particular order.
 func (s *Set) All() iter.Seq[string] { return maps.Keys(s.orEmpty().byKey) }
 
+// compiledFlag is a flag prepared for evaluation.
 type compiledFlag struct {
-	prefix  string // the key and a dot: the start of every hash input
+	prefix  string // the key and a dot, which start every hash input
 	id      int64
 	version int64
 
 	conditions []compiledCondition
 	variants   []compiledVariant
-	payload    json.RawMessage // of the value true
+	payload    json.RawMessage // payload of the value true
 	holdout    *compiledHoldout
-	deps       []int32 // the active flags that this one depends on directly
+	deps       []int32 // indexes of the active flags that this one directly depends on
 	contexts   []string
 	pins       []compiledPin
 
-	// fixed is the variant that everybody gets without a hash: an index, or
-	// noVariant, or hashedVariant.
+	// fixed is the index of the variant that needs no hash, or noVariant, or hashedVariant.
 	fixed      int32
-	enrollment int32  // slot of the enrollment property, -1 for none
+	enrollment int32  // slot of the enrollment property, -1 without early access
 	group      string // flag-level group type, for holdouts
 	failure    ReasonCode
 	runtime    runtimeMask
 	kind       Kind
-	absent     *Undecided // the dependency that is missing, if it may exist where a partial subject's server is
+	absent     *Undecided // a missing dependency that may exist on the server of a partial subject
 	bits       flagBits
 }
 
+// flagBits is the set of a flag's properties that need one bit.
 type flagBits uint32
 
 const (
@@ -130,24 +135,25 @@ const (
 	bitMurmur3
 	bitExperiment
 	bitMissingDependency
-	bitSurelyMissing // no server has the dependency either
+	bitSurelyMissing // the dependency does not exist on any server
 	bitDependedOn
 	bitContextsAll
-	bitGrouped // flag-level aggregation is a group type
+	bitGrouped // the flag-level aggregation is a group type
 	bitSurvey
-	bitOrdered  // it is in the order of evaluation
+	bitOrdered  // part of the order of evaluation
 	bitDisabled // neither active nor deleted
-	bitUnknown  // it fails for its format, and is false for those that depend on it (§1.10)
-	bitPlain    // properties and a bucket of the person decide it, as decidePlain does
-	bitDirect   // the same, and it needs no memory for it
-	bitDepends  // it asks for other flags
-	bitCohorts  // it asks for cohorts
-	bitPinned   // it has pins
+	bitUnknown  // fails because of its format, but is false for flags that depend on it (§1.10)
+	bitPlain    // decided by properties and a bucket of the person, see decidePlain
+	bitDirect   // plain, and needs no memory for facts
+	bitDepends  // depends on other flags
+	bitCohorts  // depends on cohorts
+	bitPinned   // has pins
 )
 
 func (f *compiledFlag) key() string           { return f.prefix[:len(f.prefix)-1] }
 func (f *compiledFlag) has(bit flagBits) bool { return f.bits&bit != 0 }
 
+// runtimeMask is the runtime that a flag is restricted to (§9.9).
 type runtimeMask uint8
 
 const (
@@ -156,33 +162,38 @@ const (
 	runtimeClient
 )
 
+// Special values for the index of a variant: no variant, and a variant that a hash selects.
 const (
 	noVariant     = -1
 	hashedVariant = -2
 )
 
+// compiledVariant is a variant with the upper bound of its buckets (§2.2).
 type compiledVariant struct {
 	key     string
-	below   float64 // the variant holds buckets below this
+	below   float64 // the variant has the buckets below this value and not below that of the previous one
 	payload json.RawMessage
 }
 
+// compiledHoldout is a flag's holdout (§3.5).
 type compiledHoldout struct {
 	variant  string
-	share    float64 // 0..1; at 1 everybody is in
+	share    float64 // from 0 to 1
 	everyone bool
 	payload  json.RawMessage
 }
 
+// compiledCondition is a condition prepared for evaluation.
 type compiledCondition struct {
 	filters []filter // flags and properties first, cohorts last (§3.6)
 	share   float64  // rollout_percentage / 100
-	variant int32    // forced, or noVariant
+	variant int32    // the condition's own variant, or noVariant
 	grouped bool
-	all     bool   // rollout is exactly 100: no hash
-	group   string // group type when grouped, "" when the index has no type
+	all     bool   // the rollout is exactly 100, no hash needed
+	group   string // group type if grouped, "" if the index has no type
 }
 
+// filterKind is the kind of a filter, which selects the meaning of its fields.
 type filterKind uint8
 
 const (
@@ -192,52 +203,54 @@ const (
 	filterFlag
 )
 
-// filter is one compiled requirement.
+// filter is a compiled requirement.
 type filter struct {
 	matcher matcher
-	direct  directMatcher // the matcher when it is one
-	name    string        // the property's key; filterFlag: the variant wanted
-	target  int32         // slot, cohort or flag; -1 for a flag that does not exist
+	direct  directMatcher // the matcher, if it implements directMatcher
+	name    string        // key of the property, or the required variant for filterFlag
+	target  int32         // index of the slot, cohort or flag; -1 for a missing flag
 	kind    filterKind
-	negated bool // of the operator
-	leaf    bool // negation of a cohort's leaf
-	missing bool // the answer when the property is missing
-	// filterFlag: any value that is on, or exactly false.
+	negated bool // negation by the operator
+	leaf    bool // negation by a cohort's leaf
+	missing bool // result for a missing property
+	// For filterFlag: the required value is on, with or without a variant, or exactly false.
 	wantOn, wantOff bool
 	operator        *operator
 }
 
+// compiledCohort is a cohort prepared for evaluation.
 type compiledCohort struct {
 	id      int64
-	tree    *compiledNode // nil: nobody
+	tree    *compiledNode // nil if the cohort is empty
 	members map[string]struct{}
-	// static: membership comes from members or from the store.
+	// static means that members or the store decide membership.
 	static bool
-	// carried: members is complete.
+	// carried means that members is complete.
 	carried bool
-	// failure is why no flag can use it: not found, on a cycle, unreadable. Where that is
-	// said of a cohort that it contains, culprit is the place of that one in the set and
-	// inner that of the first on the way to it, both from 1.
+	// failure is the reason why the cohort cannot be evaluated: not found, on a cycle, or
+	// unreadable. If the reason is a cohort that it refers to, culprit is the index of that
+	// cohort plus 1, and inner the index plus 1 of the first cohort on the way to it.
 	failure        ReasonCode
 	inner, culprit int32
-	// absent cohorts may exist where a partial subject's server is.
+	// absent means that the cohort may exist on the server of a partial subject.
 	absent bool
-	// behavioural: it contains something that is computed from events.
+	// behavioural means that part of the cohort is computed from events.
 	behavioural bool
-	height      int32 // how deep the cohorts below it are nested
-	uses        int32 // how many requirements of flags and cohorts ask for it
+	height      int32 // depth of the nested cohorts below
+	uses        int32 // number of requirements of flags and cohorts that refer to it
 	undecided   *Undecided
 }
 
+// compiledNode is a node of a cohort's tree.
 type compiledNode struct {
 	any      bool
 	children []compiledNode
 	leaf     *filter // nil for inner nodes
-	// unsupported leaves never match; negated turns that round.
+	// unsupported leaves do not match, or match if they are negated.
 	unsupported bool
 }
 
-// share turns a percentage into the fraction that buckets are compared with.
+// share converts a percentage to the fraction that buckets are compared with.
 func share(percentage float64) float64 {
 	if math.IsNaN(percentage) {
 		return 0
@@ -245,7 +258,7 @@ func share(percentage float64) float64 {
 	return percentage / 100
 }
 
-// isAnswered reports whether a flag is in the order of evaluation.
+// isAnswered reports whether a flag is part of the order of evaluation.
 func (s *Set) isAnswered(i int32) bool {
 	return s.flags[i].has(bitOrdered)
 }

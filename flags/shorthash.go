@@ -8,14 +8,13 @@ import (
 	"sync"
 )
 
-// shortHash is hashSHA1 for inputs that fit one block of SHA-1, which nearly all
-// do: 55 bytes of key, identifier and salt. sha1.Sum spends a third of its time
-// on moving state and padding about; writing a block that is padded already and
-// reading the state back costs less (about 58 ns instead of 93). The layout of
-// the state is not promised, so a probe at the start compares the two, and
-// without agreement sha1.Sum is used.
+// shortHash computes hashSHA1 for inputs that fit into one block of SHA-1, as nearly all do:
+// 55 bytes of key, identifier and salt. sha1.Sum spends a third of its time on copying state
+// and padding. Writing a padded block and reading the state costs less (about 58 ns instead
+// of 93). The layout of the state is not guaranteed, so a test at the start compares the
+// results, and if they differ, sha1.Sum is used.
 //
-// The zero value is ready. It is for one goroutine.
+// The zero value is ready to use. It must not be used concurrently.
 type shortHash struct {
 	hash  hash.Hash
 	state encoding.BinaryAppender
@@ -23,11 +22,11 @@ type shortHash struct {
 	out   []byte
 }
 
-// maxShort is the longest input that fits one block with its padding: a bit and
-// the length in eight bytes.
+// maxShort is the maximum length of an input that fits into one block with its padding: one
+// byte and the length in eight bytes.
 const maxShort = sha1.BlockSize - 1 - 8
 
-// sum is the bucket of the three parts of an input, in order.
+// sum returns the bucket of an input that consists of three parts.
 func (s *shortHash) sum(prefix, id, salt string) float64 {
 	if len(prefix)+len(id)+len(salt) > maxShort || !shortHashWorks {
 		s.out = append(append(append(s.out[:0], prefix...), id...), salt...)
@@ -36,10 +35,10 @@ func (s *shortHash) sum(prefix, id, salt string) float64 {
 	return bucketOf(s.top(prefix, id, salt))
 }
 
-// hashes are for those who have none.
+// hashes is a pool for callers without a shortHash.
 var hashes = sync.Pool{New: func() any { return new(shortHash) }}
 
-// bucket is sum; nil takes one of hashes.
+// bucket is sum. If s is nil, it uses a shortHash of the pool.
 func (s *shortHash) bucket(prefix, id, salt string) float64 {
 	if s != nil {
 		return s.sum(prefix, id, salt)
@@ -50,7 +49,7 @@ func (s *shortHash) bucket(prefix, id, salt string) float64 {
 	return bucket
 }
 
-// top is the first eight bytes of the digest of an input that fits.
+// top returns the first eight bytes of the digest of an input that fits into one block.
 func (s *shortHash) top(prefix, id, salt string) uint64 {
 	if s.hash == nil {
 		s.hash = sha1.New()
@@ -68,10 +67,10 @@ func (s *shortHash) top(prefix, id, salt string) uint64 {
 	return binary.BigEndian.Uint64(s.out[stateMagic:])
 }
 
-// stateMagic is what stands before the words of the state, in bytes.
+// stateMagic is the number of bytes before the hash values in the encoded state.
 const stateMagic = 4
 
-// shortHashWorks: the state is laid out as shortHash reads it.
+// shortHashWorks reports whether the state has the layout that shortHash reads.
 var shortHashWorks = func() bool {
 	var s shortHash
 	if _, ok := sha1.New().(encoding.BinaryAppender); !ok {

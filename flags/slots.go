@@ -2,15 +2,15 @@ package flags
 
 import "time"
 
-// The seven properties that an address gives (§8.3).
+// locatedKeys are the seven properties that the location of an address sets (§8.3).
 var locatedKeys = map[string]bool{
 	"$geoip_city_name": true, "$geoip_country_name": true, "$geoip_country_code": true,
 	"$geoip_continent_name": true, "$geoip_continent_code": true,
 	"$geoip_postal_code": true, "$geoip_time_zone": true,
 }
 
-// initialOf maps each $initial_ property to the current one that fills it
-// when it is absent (§8.2).
+// initialOf maps each $initial_ property to the current property that replaces it if it is
+// missing (§8.2).
 var initialOf = func() map[string]string {
 	m := map[string]string{}
 	for _, name := range []string{
@@ -30,7 +30,7 @@ var initialOf = func() map[string]string {
 	return m
 }()
 
-// slotKind says which facts a slot of the evaluation holds.
+// slotKind is the kind of fact in a slot.
 type slotKind uint8
 
 const (
@@ -39,26 +39,26 @@ const (
 	slotCreatedAt
 )
 
-// slot is a fact that some condition of a Set asks for. Each is looked up at
-// most once in an evaluation.
+// slot describes a fact that some requirement of a set uses. An evaluation caches its value.
 type slot struct {
 	kind      slotKind
 	located   bool   // one of the seven $geoip_ names
 	distinct  bool   // the key distinct_id
-	initial   string // the key that fills it when absent, "" for none
+	initial   string // key of the replacement if the property is missing, or ""
 	key       string
-	groupType string // slotGroup: the group type's name, "" when the index has none
+	groupType string // name of the group type of slotGroup, "" if the index has no type
 	undecided *Undecided
-	uses      int32 // how many requirements of flags and cohorts ask for it
+	uses      int32 // number of requirements of flags and cohorts that use it
 }
 
-// find lays the properties over one another for one slot (§8.1, §7).
+// find returns the value of a slot for a subject: that of the first layer which has it (§8.1,
+// §7).
 func (s *slot) find(sub *Subject, distinct string) (value any, state factState, source ValueSource) {
 	switch s.kind {
 	case slotGroup:
 		return s.findGroup(sub)
 	case slotCreatedAt:
-		if s.key != "created_at" { // the only one there is (§1.4)
+		if s.key != "created_at" { // the only supported key (§1.4)
 			return nil, factMissing, SourceNone
 		}
 		if st := sub.Stored; st != nil && st.Failure == NoReason && !st.CreatedAt.IsZero() {
@@ -75,6 +75,7 @@ func (s *slot) find(sub *Subject, distinct string) (value any, state factState, 
 	return value, state, source
 }
 
+// findPerson looks up a property of the person, without replacements.
 func (s *slot) findPerson(sub *Subject, distinct, key string) (any, factState, ValueSource) {
 	value, inRequest := sub.Person[key]
 	if inRequest && (value != nil || !s.located) {
@@ -98,7 +99,7 @@ func (s *slot) findPerson(sub *Subject, distinct, key string) (any, factState, V
 			}
 			return nil, factUnknown, SourceNone
 		}
-		if inRequest { // null, and no place to put over it
+		if inRequest { // null, without a location to replace it
 			return nil, factPresent, SourceRequest
 		}
 	}
@@ -108,6 +109,7 @@ func (s *slot) findPerson(sub *Subject, distinct, key string) (any, factState, V
 	return nil, sub.absentState(), SourceNone
 }
 
+// findGroup looks up a property of a group.
 func (s *slot) findGroup(sub *Subject) (any, factState, ValueSource) {
 	group := sub.Groups[s.groupType]
 	if s.groupType == "" || group == "" {
@@ -133,8 +135,8 @@ func (s *slot) findGroup(sub *Subject) (any, factState, ValueSource) {
 	return nil, factMissing, SourceNone
 }
 
-// absentState is the state of a property that nobody supplied: missing when all is
-// known, else unknown.
+// absentState is the state of a property that was not supplied: missing if all stored
+// properties are known, otherwise unknown.
 func (sub *Subject) absentState() factState {
 	if sub.Partial || sub.Stored != nil && sub.Stored.Failure != NoReason {
 		return factUnknown

@@ -12,43 +12,45 @@ import (
 	"github.com/bunting-flags/bunting/flags/wire"
 )
 
-// Snapshot is the flags of one subject for the length of a request. [Reader].For makes
-// it. Each flag is decided once, when it is read first, and stays as it is for the
-// request, whatever changes meanwhile: over definitions, all flags are decided by those
-// of the beginning, at one instant. A read gives the fallback where one of a Reader does.
+// Snapshot contains the flags of one subject for the duration of a request; [Reader].For
+// returns it. Each flag is evaluated on its first read and then has the same value for the
+// rest of the request, even if definitions change. If the Reader has definitions, all flags
+// are evaluated with the definitions at the beginning and for the same time. A read returns
+// the fallback in the same cases as a read of a Reader.
 //
-// It is safe for any number of goroutines, and remembers as many keys as are read. A nil
-// Snapshot is not ready.
+// A Snapshot is safe for concurrent use. It caches all keys that are read. A nil Snapshot is
+// not ready.
 type Snapshot struct {
 	ctx     context.Context
-	subject *Subject // nil: nobody
+	subject *Subject // nil without a subject
 	config  SnapshotConfig
 	hooks   []Hook
 
 	mu   sync.Mutex
 	read map[string]*firstRead
-	seen map[string]bool // keys that the hooks were called for
+	seen map[string]bool // keys for which the hooks were called
 }
 
-// firstRead is what was decided when a flag was read first; its payload is as stored.
+// firstRead is the result of the first read of a flag. Its payload is in its stored form.
 type firstRead struct {
-	ready  chan struct{} // closed when detail is there
+	ready  chan struct{} // closed when detail is valid
 	detail Detail
 }
 
-// SnapshotConfig is what the snapshots of one's own Reader do, see [NewReader]. All but
-// Decide may be nil.
+// SnapshotConfig configures the snapshots of a custom Reader, see [NewReader]. All fields
+// except Decide may be nil.
 type SnapshotConfig struct {
-	// Decide decides one flag into out, which is empty, as of NewReader: once for each flag
-	// that is read.
+	// Decide evaluates one flag into out, which is empty, as in [NewReader]. It is called on
+	// the first read of each flag.
 	Decide func(ctx context.Context, key string, out *Detail)
-	// Client decides all flags that a browser may see, and no others, into out. Nil: there
-	// are none.
+	// Client evaluates exactly the flags that a browser may see into out. If nil, the result
+	// is empty.
 	Client func(ctx context.Context, out *Decisions) error
-	// Track sends an event. Nil: it is errors.ErrUnsupported.
+	// Track sends an event. If nil, [Snapshot.Track] returns errors.ErrUnsupported.
 	Track func(ctx context.Context, event string, properties map[string]any) error
 }
 
+// newSnapshot returns a snapshot that is not ready, with a copy of the subject.
 func newSnapshot(ctx context.Context, sub *Subject) *Snapshot {
 	s := &Snapshot{ctx: wire.Context(ctx), read: map[string]*firstRead{}}
 	if sub != nil {
@@ -58,7 +60,7 @@ func newSnapshot(ctx context.Context, sub *Subject) *Snapshot {
 	return s
 }
 
-// Subject is whom the flags are for, nil for nobody. It must not be changed.
+// Subject returns the subject of the snapshot, which may be nil. It must not be modified.
 func (s *Snapshot) Subject() *Subject {
 	if s == nil {
 		return nil
@@ -66,35 +68,35 @@ func (s *Snapshot) Subject() *Subject {
 	return s.subject
 }
 
-// Bool is as [Reader].Bool.
+// Bool is like [Reader].Bool.
 func (s *Snapshot) Bool(key string, fallback bool) bool {
 	return snapshotValue(s, key, fallback, asBool)
 }
 
-// String is as [Reader].String.
+// String is like [Reader].String.
 func (s *Snapshot) String(key, fallback string) string {
 	return snapshotValue(s, key, fallback, asString)
 }
 
-// Number is as [Reader].Number.
+// Number is like [Reader].Number.
 func (s *Snapshot) Number(key string, fallback float64) float64 {
 	return snapshotValue(s, key, fallback, asNumber)
 }
 
-// Payload is as [JSON], of a Snapshot.
+// Payload is like [JSON] for a Snapshot.
 func Payload[T any](s *Snapshot, key string, fallback T) T {
 	raw, detail := snapshotRead(s, key, nil, asJSON)
 	v, _ := decodePayload(raw, detail, fallback)
 	return v
 }
 
-// Detail says how a flag was decided. It is a read too.
+// Detail returns the Detail of a flag. It counts as a read.
 func (s *Snapshot) Detail(key string) Detail {
 	_, d := snapshotRead(s, key, nil, func(d *Decision) (any, error) { return d.Value(), nil })
 	return d
 }
 
-// snapshotValue reads one flag without its Detail, which costs more, where nobody wants it.
+// snapshotValue reads one flag without creating its Detail, which is more expensive.
 func snapshotValue[T any](s *Snapshot, key string, fallback T, pick func(*Decision) (T, error)) T {
 	if s == nil || s.config.Decide == nil || len(s.hooks) > 0 {
 		v, _ := snapshotRead(s, key, fallback, pick)
@@ -108,7 +110,7 @@ func snapshotValue[T any](s *Snapshot, key string, fallback T, pick func(*Decisi
 	return fallback
 }
 
-// snapshotRead reads one flag, between hooks when it is the first to.
+// snapshotRead reads one flag, and calls the hooks if it is the first read.
 func snapshotRead[T any](s *Snapshot, key string, fallback T, pick func(*Decision) (T, error)) (T, Detail) {
 	if s == nil || s.config.Decide == nil {
 		return fallback, Detail{Decision: Decision{Key: key, Reason: Reason{Condition: NoCondition}}, Err: ErrNotReady}
@@ -123,8 +125,7 @@ func snapshotRead[T any](s *Snapshot, key string, fallback T, pick func(*Decisio
 	return callHooks(s.ctx, s.hooks, key, s.subject, fallback, read)
 }
 
-// isSeen reports whether the hooks have been called for a flag, and notes that they
-// have.
+// isSeen reports whether the hooks were called for a flag, and records that they are.
 func (s *Snapshot) isSeen(key string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -136,7 +137,8 @@ func (s *Snapshot) isSeen(key string) bool {
 	return before
 }
 
-// decideOnce is what was decided when the flag was read first, perhaps now.
+// decideOnce returns the result of the first read of a flag, which may be this one.
+// Concurrent first reads wait for each other.
 func (s *Snapshot) decideOnce(ctx context.Context, key string) *firstRead {
 	s.mu.Lock()
 	r, found := s.read[key]
@@ -149,14 +151,14 @@ func (s *Snapshot) decideOnce(ctx context.Context, key string) *firstRead {
 		<-r.ready
 		return r
 	}
-	defer r.end(ErrFailed) // where Decide has panicked
+	defer r.end(ErrFailed) // in case Decide panics
 	s.config.Decide(ctx, key, &r.detail)
 	r.end(r.detail.Problem())
 	return r
 }
 
-// end lets others have what was decided, once; err is why there is nothing if no other
-// error is known.
+// end makes the result available to other reads. Only the first call has an effect. err is
+// used if the result has no error.
 func (r *firstRead) end(err error) {
 	if r.isReady() {
 		return
@@ -167,6 +169,7 @@ func (r *firstRead) end(err error) {
 	close(r.ready)
 }
 
+// isReady reports whether the result is available.
 func (r *firstRead) isReady() bool {
 	select {
 	case <-r.ready:
@@ -176,12 +179,12 @@ func (r *firstRead) isReady() bool {
 	}
 }
 
-// Track sends an event of the subject's, with the values of the flags that were read so
-// far: as $feature/<key>, and the keys of those that are on in $active_feature_flags.
-// What properties has goes before that. It needs a Reader that can send, such as a
-// remote.Client or that of a server in the same process. Flags of a Set, a Decider, a file
-// ([Open]) or definitions ([Static]) have no server to send to: then it is
-// errors.ErrUnsupported, but where [WithTrack] gives them a way.
+// Track sends an event of the snapshot's subject with the values of the flags read so far, as
+// $feature/<key>, and with the keys of the enabled flags in $active_feature_flags. Members of
+// properties have precedence over both. Track requires a Reader that sends events, such as a
+// remote.Client or the Reader of a server in the same process. For a Set, a Decider, a file
+// ([Open]) and definitions ([Static]) it returns errors.ErrUnsupported, unless [WithTrack]
+// adds a way to send.
 func (s *Snapshot) Track(event string, properties map[string]any) error {
 	switch {
 	case s == nil:
@@ -208,21 +211,22 @@ func (s *Snapshot) Track(event string, properties map[string]any) error {
 	return s.config.Track(s.ctx, event, p)
 }
 
+// snapshotKey is the key of a Snapshot in a context.
 type snapshotKey struct{}
 
-// NewContext is a context that has the Snapshot.
+// NewContext returns a context that contains the Snapshot.
 func NewContext(ctx context.Context, s *Snapshot) context.Context {
 	return context.WithValue(wire.Context(ctx), snapshotKey{}, s)
 }
 
-// FromContext is the Snapshot of NewContext. Where there is none it is nil, whose reads
-// give the fallback.
+// FromContext returns the Snapshot that [NewContext] added to a context. Without a Snapshot
+// the result is nil, and its reads return the fallback.
 func FromContext(ctx context.Context) *Snapshot {
 	s, _ := wire.Context(ctx).Value(snapshotKey{}).(*Snapshot)
 	return s
 }
 
-// decodePayload is the payload of a read as a T.
+// decodePayload decodes the payload of a read to a T, and falls back to its stored form.
 func decodePayload[T any](raw json.RawMessage, detail Detail, fallback T) (T, Detail) {
 	if detail.Err != nil || raw == nil {
 		return fallback, detail
@@ -232,7 +236,7 @@ func decodePayload[T any](raw json.RawMessage, detail Detail, fallback T) (T, De
 	if err == nil {
 		return v, detail
 	}
-	var stored T // of the attempt above nothing is kept
+	var stored T // a new variable, since the failed attempt may have set fields of v
 	if len(detail.stored) > 0 && json.Unmarshal(detail.stored, &stored) == nil {
 		return stored, detail
 	}

@@ -9,15 +9,16 @@ import (
 	"github.com/bunting-flags/bunting/flags/wire"
 )
 
-// maxDepth bounds the nesting of lists and objects that are read as property values.
+// maxDepth limits the nesting of lists and objects in property values.
 const maxDepth = 128
 
-// normalize turns any Go value into the form that JSON decoders give: nil, bool, string, int64,
-// uint64 (only above the int64 range), finite float64, pointed, []any, map[string]any. A value that
-// already has that form is returned as it is, without allocation; any other means what encoding/json
-// makes of it (decision 32). What has no such meaning becomes a noForm. A json.Number is read as the
-// flags service reads that literal: integers that fit stay integers, "-0" and everything else is a
-// float. Of a value that is nested beyond maxDepth, what is too deep becomes unsupported.
+// normalize converts any Go value to the types of decoded JSON: nil, bool, string, int64,
+// uint64 (only above the range of int64), finite float64, decimalFloat, []any and
+// map[string]any. A value of these types is returned unchanged, without allocation; values of
+// other types are converted in the way of encoding/json (decision 32). A value that has no
+// form in JSON becomes a noForm. A json.Number is read as the flags service reads that
+// literal: integers that fit remain integers; "-0" and all other numbers are floats. Parts of
+// a value that are nested deeper than maxDepth become unsupported.
 func normalize(v any) any {
 	if isCanonical(v, maxDepth) {
 		return v
@@ -25,6 +26,7 @@ func normalize(v any) any {
 	return convert(v)
 }
 
+// isCanonical reports whether a value has the form that normalize returns.
 func isCanonical(v any, depth int) bool {
 	switch x := v.(type) {
 	case nil, bool, int64, decimalFloat:
@@ -59,19 +61,20 @@ func isCanonical(v any, depth int) bool {
 	return false
 }
 
-// unsupported stands for a JSON value that is nested too deeply, or a number out of range. It has no
-// text and equals nothing.
+// unsupported represents a JSON value that is nested too deeply, or a number out of range. It
+// has no text and does not equal any value.
 type unsupported struct{}
 
-// decimalFloat is a whole number that JSON wrote with a point or an exponent: its text is "5.0", where
-// that of a float64, which encoding/json writes as 5, is "5".
+// decimalFloat is a whole number that was written in JSON with a point or an exponent. Its
+// text is "5.0", while the text of a float64, which encoding/json writes as 5, is "5".
 type decimalFloat float64
 
+// isFinite reports whether f is neither NaN nor an infinity.
 func isFinite(f float64) bool { return !math.IsNaN(f) && !math.IsInf(f, 0) }
 
-// appendText appends the text form of v (§4.2): a string as it is, everything else as compact JSON
-// with sorted keys. It reports false, and leaves dst as it was, for a type that normalize does not
-// accept and for nesting beyond maxDepth.
+// appendText appends the text form of v (§4.2): a string as it is, all other values as
+// compact JSON with sorted keys. It returns dst unchanged and false for a type that normalize
+// does not accept and for nesting beyond maxDepth.
 func appendText(dst []byte, v any) ([]byte, bool) {
 	if s, ok := v.(string); ok {
 		return append(dst, s...), true
@@ -83,6 +86,7 @@ func appendText(dst []byte, v any) ([]byte, bool) {
 	return out, true
 }
 
+// appendJSON appends a value as JSON, nested at most depth levels.
 func appendJSON(dst []byte, v any, depth int) ([]byte, bool) {
 	switch x := v.(type) {
 	case nil:
@@ -115,6 +119,7 @@ func appendJSON(dst []byte, v any, depth int) ([]byte, bool) {
 	return dst, false
 }
 
+// appendList appends a list as JSON.
 func appendList(dst []byte, list []any, depth int) ([]byte, bool) {
 	if depth == 0 {
 		return dst, false
@@ -132,6 +137,7 @@ func appendList(dst []byte, list []any, depth int) ([]byte, bool) {
 	return append(dst, ']'), true
 }
 
+// appendObject appends an object as JSON, with its keys sorted.
 func appendObject(dst []byte, object map[string]any, depth int) ([]byte, bool) {
 	if depth == 0 {
 		return dst, false
@@ -156,7 +162,7 @@ func appendObject(dst []byte, object map[string]any, depth int) ([]byte, bool) {
 	return append(dst, '}'), true
 }
 
-// appendGoFloat writes the text of what encoding/json makes of f, which is finite.
+// appendGoFloat appends the text form of a finite f that encoding/json has written.
 func appendGoFloat(dst []byte, f float64) []byte {
 	if out, ok := wire.AppendInteger(dst, f); ok {
 		return out
@@ -164,7 +170,8 @@ func appendGoFloat(dst []byte, f float64) []byte {
 	return wire.AppendFloat(dst, f)
 }
 
-// exactInt is where float64 stops to hold every integer.
+// exactInt is the limit below which float64 represents every integer exactly.
 const exactInt = 1 << 53
 
+// quote returns a string in quotes for messages, shortened if it is long.
 func quote(s string) string { return strconv.Quote(wire.Shorten(s, 100)) }

@@ -6,9 +6,10 @@ import (
 	"unicode/utf8"
 )
 
-// appendLower appends the full Unicode lower-case form of s: one rune may become two (İ), and a
-// capital sigma at the end of a word becomes the final one. Lower-case, not case folding: ß stays ß
-// (§4.3). Whether a sigma ends its word goes by the marks that package unicode knows.
+// appendLower appends the full Unicode lower-case form of s: one rune may become two (İ), and
+// a capital sigma at the end of a word becomes a final sigma. It converts to lower case and
+// does not fold: ß remains ß (§4.3). The end of a word is determined by the categories of
+// package unicode.
 func appendLower(dst []byte, s string) []byte {
 	for i := 0; i < len(s); {
 		if c := s[i]; c < utf8.RuneSelf {
@@ -21,7 +22,7 @@ func appendLower(dst []byte, s string) []byte {
 	return dst
 }
 
-// equalLower says whether the lower-case form of s is lowered. It does not allocate.
+// equalLower reports whether the lower-case form of s is lowered. It does not allocate.
 func equalLower(s, lowered string) bool {
 	var room [8]byte // the longest form of one rune has three bytes
 	j := 0
@@ -47,11 +48,12 @@ func equalLower(s, lowered string) bool {
 	return j == len(lowered)
 }
 
-// appendLowerRune appends the lower-case form of the rune at s[i:] and returns the place after it.
+// appendLowerRune appends the lower-case form of the rune at s[i:] and returns the index
+// after it.
 func appendLowerRune(dst []byte, s string, i int) ([]byte, int) {
 	r, n := utf8.DecodeRuneInString(s[i:])
 	switch {
-	case r == utf8.RuneError && n == 1: // a byte that is no UTF-8 stays
+	case r == utf8.RuneError && n == 1: // a byte of invalid UTF-8 remains
 		return append(dst, s[i]), i + 1
 	case r == 'İ':
 		return append(dst, "i̇"...), i + n
@@ -61,6 +63,7 @@ func appendLowerRune(dst []byte, s string, i int) ([]byte, int) {
 	return utf8.AppendRune(dst, lowerRune(r)), i + n
 }
 
+// lowerRune returns the lower-case form of a rune, with the additions of laterPairs.
 func lowerRune(r rune) rune {
 	if r >= laterPairs[0].from {
 		for _, p := range laterPairs {
@@ -72,8 +75,8 @@ func lowerRune(r rune) rune {
 	return unicode.ToLower(r)
 }
 
-// laterPairs are the capitals that Unicode 16 and 17 added, which the tables of package unicode may
-// not have yet and the service has.
+// laterPairs are the capital letters that Unicode 16 and 17 added. The tables of package
+// unicode may lack them, while the service has them.
 var laterPairs = []struct{ from, to, add rune }{
 	{0x1C89, 0x1C89, 1},
 	{0xA7CB, 0xA7CB, 0x0264 - 0xA7CB},
@@ -87,8 +90,7 @@ var laterPairs = []struct{ from, to, add rune }{
 	{0x16EA0, 0x16EB8, 0x1B},
 }
 
-// hasCasedBefore says whether the last rune that counts for case is a cased letter; hasCasedAfter looks at
-// the first.
+// hasCasedBefore reports whether the last rune that is relevant for case is a cased letter.
 func hasCasedBefore(s string) bool {
 	for s != "" {
 		r, n := utf8.DecodeLastRuneInString(s)
@@ -100,6 +102,7 @@ func hasCasedBefore(s string) bool {
 	return false
 }
 
+// hasCasedAfter reports whether the first rune that is relevant for case is a cased letter.
 func hasCasedAfter(s string) bool {
 	for _, r := range s {
 		if !isCaseIgnorable(r) {
@@ -109,11 +112,13 @@ func hasCasedAfter(s string) bool {
 	return false
 }
 
+// isCased reports whether a rune has the Unicode property Cased.
 func isCased(r rune) bool {
 	return unicode.IsUpper(r) || unicode.IsLower(r) || unicode.IsTitle(r) ||
 		unicode.In(r, unicode.Other_Lowercase, unicode.Other_Uppercase)
 }
 
+// isCaseIgnorable reports whether a rune has the Unicode property Case_Ignorable.
 func isCaseIgnorable(r rune) bool {
 	switch r {
 	case '\'', '.', ':', '·', '\u0387', '՟', '״', '‘', '’', '․', '‧', '︓', '﹒', '﹕', '＇', '．', '：':
@@ -133,7 +138,8 @@ var asciiFold = func() (t [256]byte) {
 	return t
 }()
 
-// asciiLower lowers A-Z only (§4.3). It allocates only when there is something to lower.
+// asciiLower converts A-Z to lower case only (§4.3). It allocates only if s contains such
+// letters.
 func asciiLower(s string) string {
 	for i := 0; i < len(s); i++ {
 		if s[i] != asciiFold[s[i]] {
@@ -147,15 +153,15 @@ func asciiLower(s string) string {
 	return s
 }
 
-// containsFold says whether s contains lowered when A-Z in s counts as a-z; lowered comes from
-// asciiLower.
+// containsFold reports whether s contains lowered, where A-Z in s equals a-z. lowered must be
+// a result of asciiLower.
 func containsFold(s, lowered string) bool {
 	if lowered == "" {
 		return true
 	}
 	first, rest := lowered[0], lowered[1:]
 	i, last := 0, len(s)-len(lowered)
-	if first < 'a' || first > 'z' { // it has one form: most texts are left at once
+	if first < 'a' || first > 'z' { // not a letter: a byte search rejects most strings quickly
 		if last < 0 {
 			return false
 		}
@@ -171,15 +177,17 @@ func containsFold(s, lowered string) bool {
 	return false
 }
 
+// hasPrefixFold reports whether s starts with lowered, see containsFold.
 func hasPrefixFold(s, lowered string) bool {
 	return len(s) >= len(lowered) && equalFold(s[:len(lowered)], lowered)
 }
 
+// hasSuffixFold reports whether s ends with lowered, see containsFold.
 func hasSuffixFold(s, lowered string) bool {
 	return len(s) >= len(lowered) && equalFold(s[len(s)-len(lowered):], lowered)
 }
 
-// equalFold compares texts of the same length.
+// equalFold compares two strings of the same length, where A-Z in s equals a-z.
 func equalFold(s, lowered string) bool {
 	for i := 0; i < len(s) && i < len(lowered); i++ {
 		if asciiFold[s[i]] != lowered[i] {

@@ -5,8 +5,8 @@ import (
 	"strconv"
 )
 
-// number is num() of §4.5: a JSON number, or a string that is one completely. Everything else is
-// not numeric.
+// number is num() of §4.5: a JSON number, or a string that is a number as a whole. It returns
+// false for all other values.
 func number(v any) (float64, bool) {
 	switch x := v.(type) {
 	case float64:
@@ -22,12 +22,12 @@ func number(v any) (float64, bool) {
 	case nil, bool, []any, map[string]any, unsupported, noForm:
 		return 0, false
 	}
-	return number(normalize(v)) // of a Go type that is not canonical
+	return number(normalize(v)) // a Go type that is not canonical
 }
 
-// parseNumber reads a decimal float: sign, digits with an optional point, exponent, or inf,
-// infinity, nan in any case. No blanks, hexadecimal digits or underscores. A number out of range
-// becomes infinite or zero (§4.5).
+// parseNumber parses a decimal float: a sign, digits with an optional point, and an exponent;
+// or inf, infinity or nan in any case. White space, hexadecimal digits and underscores are
+// not allowed. A number out of range becomes infinite or zero (§4.5).
 func parseNumber(s string) (float64, bool) {
 	rest := s
 	if rest != "" && (rest[0] == '+' || rest[0] == '-') {
@@ -58,11 +58,11 @@ func parseNumber(s string) (float64, bool) {
 	if intDigits+part == 0 || rest != "" && !isExponent(rest) {
 		return 0, false
 	}
-	f, _ := strconv.ParseFloat(s, 64) // the syntax is right; out of range gives the infinity or zero that is wanted
+	f, _ := strconv.ParseFloat(s, 64) // the syntax is valid; out of range, the result is infinity or zero as required
 	return f, true
 }
 
-// isJSONNumber says whether s is a number by the grammar of RFC 8259.
+// isJSONNumber reports whether s is a number in the grammar of RFC 8259.
 func isJSONNumber(s string) bool {
 	if s != "" && s[0] == '-' {
 		s = s[1:]
@@ -81,7 +81,7 @@ func isJSONNumber(s string) bool {
 	return s == "" || isExponent(s)
 }
 
-// digits counts the ASCII digits that s begins with.
+// digits returns the number of ASCII digits at the start of s.
 func digits(s string) int {
 	n := 0
 	for n < len(s) && s[n]-'0' <= 9 {
@@ -90,7 +90,7 @@ func digits(s string) int {
 	return n
 }
 
-// isExponent says whether s is e or E, an optional sign and at least one digit.
+// isExponent reports whether s is e or E, an optional sign and at least one digit.
 func isExponent(s string) bool {
 	if s == "" || s[0]|0x20 != 'e' {
 		return false

@@ -8,27 +8,27 @@ import (
 	"github.com/bunting-flags/bunting/flags/wire"
 )
 
-// Trace is why a flag was answered as it was: everything that was looked at,
-// in the order in which it was looked at. It holds what is needed to decide the
-// flag again (see [Set.Replay]) and can be kept as JSON.
+// Trace describes why a flag has its result: everything that the evaluation used, in the
+// order of its use. It contains the data that is needed to repeat the evaluation (see
+// [Set.Replay]) and may be stored as JSON.
 type Trace struct {
 	Flag string    `json:"flag"`
 	At   time.Time `json:"at"`
-	// Found is false when the set has no such active flag.
+	// Found is false if the set has no such active flag.
 	Found bool `json:"found"`
-	// Decision is the answer.
+	// Decision is the result.
 	Decision TraceDecision `json:"decision"`
-	// Decided is the line that decided, in words.
+	// Decided describes in one line how the flag was decided.
 	Decided string `json:"decided"`
-	// Subject holds the facts that were looked at, each in the layer it came
-	// from, and Selection what was asked for.
+	// Subject contains the facts that were used, each in its layer, and Selection the
+	// selection of the request.
 	Subject   TraceSubject `json:"subject"`
 	Selection Selection    `json:"selection"`
-	// Flags are the flag and what it depends on, dependencies first.
+	// Flags are the flag and its dependencies, dependencies first.
 	Flags []*FlagTrace `json:"flags"`
 }
 
-// TraceDecision is a Decision as data.
+// TraceDecision is a [Decision] in the form of a trace.
 type TraceDecision struct {
 	Enabled     bool            `json:"enabled"`
 	Variant     string          `json:"variant,omitempty"`
@@ -38,12 +38,12 @@ type TraceDecision struct {
 	Description string          `json:"description"`
 	Failed      bool            `json:"failed,omitempty"`
 	Undecided   *Undecided      `json:"undecided,omitempty"`
-	// ReasonOpen is the fact that the reason alone hangs on: then Code and Description
-	// are empty.
+	// ReasonOpen is the fact that only the reason depends on. Code and Description are then
+	// empty.
 	ReasonOpen *Undecided `json:"reason_open,omitempty"`
 }
 
-// ValueText is the value as JSON: true, false or the variant.
+// ValueText returns the value as JSON: true, false or the variant.
 func (d *TraceDecision) ValueText() string {
 	if d.Variant != "" {
 		return show(d.Variant)
@@ -51,50 +51,50 @@ func (d *TraceDecision) ValueText() string {
 	return show(d.Enabled)
 }
 
-// FlagTrace is the decision of one flag.
+// FlagTrace describes the evaluation of one flag.
 type FlagTrace struct {
 	Key      string        `json:"key"`
 	Decision TraceDecision `json:"decision"`
 	Decided  string        `json:"decided"`
-	// Pin is the pinned value that decides, or that none does; nil: the flag has none in
-	// force.
+	// Pin describes the pinned value that decides, or that no pin applies. It is nil if the
+	// flag has no pin in force.
 	Pin *PinTrace `json:"pin,omitempty"`
-	// Enrollment is early access, Holdout the holdout; nil when the flag has none
-	// or was decided before.
+	// Enrollment describes early access and Holdout the holdout. They are nil if the flag
+	// does not use them or was decided before.
 	Enrollment *FilterTrace      `json:"enrollment,omitempty"`
 	Holdout    *BucketTrace      `json:"holdout,omitempty"`
 	Conditions []*ConditionTrace `json:"conditions,omitempty"`
 }
 
-// ConditionTrace is one condition.
+// ConditionTrace describes the check of one condition.
 type ConditionTrace struct {
 	Index int `json:"index"`
-	// For is whom the condition is about: "person" or a group type.
+	// For is the entity that the condition is about: "person" or a group type.
 	For string `json:"for"`
-	// Reached is false for conditions behind the one that decided.
+	// Reached is false for conditions after the deciding one.
 	Reached bool           `json:"reached"`
 	Filters []*FilterTrace `json:"filters,omitempty"`
 	Rollout *BucketTrace   `json:"rollout,omitempty"`
 	Variant *BucketTrace   `json:"variant,omitempty"`
-	// Outcome is the reason code that the condition alone gives.
+	// Outcome is the reason code of the condition by itself.
 	Outcome string `json:"outcome"`
 	Note    string `json:"note,omitempty"`
 }
 
-// FilterTrace is one requirement, of a condition or of a cohort.
+// FilterTrace describes the check of one requirement, of a condition or of a cohort.
 type FilterTrace struct {
-	Kind     string   `json:"kind"` // property type, or "all" and "any" for a cohort's nodes
+	Kind     string   `json:"kind"` // property type, or "all" and "any" for inner nodes of a cohort
 	Key      string   `json:"key,omitempty"`
 	Operator Operator `json:"operator,omitempty"`
-	// Operand is the value compared with, as it was prepared.
+	// Operand is the prepared value that the property was compared with.
 	Operand jsonValue `json:"operand"`
-	// Seen is the value found, Type its type and Source its layer. Source "none"
-	// is a property that is missing, or unknown for a partial subject.
+	// Seen is the property's value, Type its type and Source its layer. The source "none"
+	// means that the property is missing, or unknown for a partial subject.
 	Seen   jsonValue   `json:"seen"`
 	Type   string      `json:"type,omitempty"`
 	Source ValueSource `json:"source"`
-	// Result is "yes", "no", "unknown", "invalid" (cannot be compared) or
-	// "not reached". Negated says that a cohort's leaf turns it round.
+	// Result is "yes", "no", "unknown", "invalid" (not comparable) or "not reached". Negated
+	// means that a cohort's leaf inverts it.
 	Result  string         `json:"result"`
 	Negated bool           `json:"negated,omitempty"`
 	Note    string         `json:"note,omitempty"`
@@ -102,35 +102,37 @@ type FilterTrace struct {
 	Items   []*FilterTrace `json:"items,omitempty"`
 }
 
-// CohortTrace is membership of a cohort.
+// CohortTrace describes the check of membership in a cohort.
 type CohortTrace struct {
 	ID     int64  `json:"id"`
 	Static bool   `json:"static,omitempty"`
 	Result string `json:"result"`
-	// Repeated: decided further up, where its tree is shown.
+	// Repeated means that the cohort was evaluated before; the earlier trace contains its
+	// tree.
 	Repeated bool         `json:"repeated,omitempty"`
 	Tree     *FilterTrace `json:"tree,omitempty"`
 }
 
-// BucketTrace is a hash and what it was compared with.
+// BucketTrace describes a hash and its comparison.
 type BucketTrace struct {
-	// Hashed is false when the answer did not depend on a bucket.
+	// Hashed is false if the result did not depend on a bucket.
 	Hashed bool `json:"hashed"`
-	// Input is what was hashed, Hash how, Bucket where it fell.
+	// Input is the hash input, Hash the hash function, and Bucket the result.
 	Input  string  `json:"input,omitempty"`
 	Hash   Hash    `json:"hash,omitempty"`
 	Bucket float64 `json:"bucket"`
-	// Share is what a rollout or holdout was compared with, from 0 to 1.
+	// Share is the share of the rollout or holdout that the bucket was compared with, from 0
+	// to 1.
 	Share float64 `json:"share"`
-	// Result is "yes" and "no", or the variant chosen.
+	// Result is "yes" or "no", or the selected variant.
 	Result string `json:"result"`
 }
 
-// TraceSubject is a Subject that survives JSON: whole numbers and numbers with
-// a point stay different.
+// TraceSubject is a Subject that can be encoded as JSON without loss: whole numbers with and
+// without a point remain different.
 type TraceSubject struct{ Subject }
 
-// MarshalJSON writes the subject.
+// MarshalJSON encodes the subject.
 func (s TraceSubject) MarshalJSON() ([]byte, error) {
 	type plain struct {
 		DistinctID      string                          `json:"distinct_id"`
@@ -157,6 +159,7 @@ func (s TraceSubject) MarshalJSON() ([]byte, error) {
 	return json.Marshal(p)
 }
 
+// storedJSON is the JSON form of [Stored].
 type storedJSON struct {
 	Person           map[string]jsonValue            `json:"person"`
 	CreatedAt        *time.Time                      `json:"created_at,omitempty"`
@@ -167,7 +170,7 @@ type storedJSON struct {
 	OverridesFailure ReasonCode                      `json:"overrides_failure"`
 }
 
-// UnmarshalJSON reads what MarshalJSON wrote.
+// UnmarshalJSON decodes the result of MarshalJSON.
 func (s *TraceSubject) UnmarshalJSON(data []byte) error {
 	var p struct {
 		DistinctID      string                          `json:"distinct_id"`
@@ -201,10 +204,10 @@ func (s *TraceSubject) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// jsonValue is a JSON value whose numbers keep their form.
+// jsonValue is a JSON value that preserves the form of numbers.
 type jsonValue struct{ Value any }
 
-// MarshalJSON writes the value as §4.2 writes it inside an array.
+// MarshalJSON encodes the value in the form that §4.2 defines for elements of an array.
 func (v jsonValue) MarshalJSON() ([]byte, error) {
 	value := normalize(v.Value)
 	if bad, ok := value.(noForm); ok {
@@ -217,7 +220,7 @@ func (v jsonValue) MarshalJSON() ([]byte, error) {
 	return text[1 : len(text)-1], nil
 }
 
-// UnmarshalJSON reads any JSON value.
+// UnmarshalJSON decodes any JSON value.
 func (v *jsonValue) UnmarshalJSON(data []byte) error {
 	root, err := open(data)
 	if err != nil {
@@ -237,6 +240,7 @@ func (v *jsonValue) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
+// jsonValues converts properties for encoding.
 func jsonValues(m Properties) map[string]jsonValue {
 	if m == nil {
 		return nil
@@ -248,6 +252,7 @@ func jsonValues(m Properties) map[string]jsonValue {
 	return out
 }
 
+// plainValues is the inverse of jsonValues.
 func plainValues(m map[string]jsonValue) Properties {
 	if m == nil {
 		return nil
@@ -259,6 +264,7 @@ func plainValues(m map[string]jsonValue) Properties {
 	return out
 }
 
+// jsonGroups converts the properties of groups for encoding.
 func jsonGroups(m map[string]Properties) map[string]map[string]jsonValue {
 	if m == nil {
 		return nil
@@ -270,6 +276,7 @@ func jsonGroups(m map[string]Properties) map[string]map[string]jsonValue {
 	return out
 }
 
+// plainGroups is the inverse of jsonGroups.
 func plainGroups(m map[string]map[string]jsonValue) map[string]Properties {
 	if m == nil {
 		return nil
@@ -281,10 +288,10 @@ func plainGroups(m map[string]map[string]jsonValue) map[string]Properties {
 	return out
 }
 
-// String is the value as JSON, shortened.
+// String returns the value as JSON, shortened if it is long.
 func (v jsonValue) String() string { return show(v.Value) }
 
-// show is a value as JSON, shortened.
+// show returns a value as JSON, shortened if it is long.
 func show(v any) string {
 	text, ok := appendText(nil, []any{normalize(v)})
 	if !ok {

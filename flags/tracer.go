@@ -2,24 +2,25 @@ package flags
 
 import "strings"
 
-// tracer listens to an evaluation and builds its trace. A nil one hears nothing: that is
-// what evaluations have of which nobody asks why.
+// tracer observes an evaluation and builds its trace. Evaluations without a trace have a nil
+// tracer; its methods return at once.
 type tracer struct {
 	set        *Set
 	evaluation *evaluation
 	trace      *Trace
-	slots      map[int32]bool // facts that were looked at
+	slots      map[int32]bool // slots of the facts that were used
 
 	flag      *FlagTrace
 	compiled  *compiledFlag
 	condition *ConditionTrace
-	// open are the nodes and cohorts that the next filter belongs to.
+	// open is the stack of nodes and cohorts that are being evaluated; new filters belong to
+	// the last.
 	open    []*FilterTrace
 	cohorts []*CohortTrace
 }
 
-// What happens for every flag, condition and property is noted in two steps, so that no
-// call is made where nobody listens, and callers stay small.
+// Methods that are called for every flag, condition and property are split in two, so that
+// the nil check is inlined into the callers and evaluations without a trace make no calls.
 
 func (t *tracer) beginFlag(f *compiledFlag) {
 	if t != nil {
@@ -82,7 +83,7 @@ func (t *tracer) showDecision(d *Decision) {
 	t.condition = nil
 }
 
-// showMet gives a condition its outcome as far as its requirements go.
+// showMet sets the outcome of a condition according to its requirements.
 func (t *tracer) showMet(v verdict) {
 	switch e := t.evaluation; {
 	case e.failure != NoReason:
@@ -121,15 +122,14 @@ func (t *tracer) noGroup() {
 	t.condition.Note = "the request names no such group"
 }
 
-// noBucket is a condition that wants a bucket of somebody who has no id for it.
+// noBucket records that a condition needs a bucket and the subject has no identifier for it.
 func (t *tracer) noBucket(outcome ReasonCode, note string) {
 	if t != nil {
 		t.condition.Outcome, t.condition.Note = outcome.String(), note
 	}
 }
 
-// add puts a filter where it belongs: into the innermost open node, or under
-// the condition.
+// add adds a filter to the innermost open node, or to the condition.
 func (t *tracer) add(f *FilterTrace) {
 	if n := len(t.open); n > 0 {
 		t.open[n-1].Items = append(t.open[n-1].Items, f)
@@ -140,7 +140,7 @@ func (t *tracer) add(f *FilterTrace) {
 	}
 }
 
-// showFilter shows a requirement and what it saw.
+// showFilter records a requirement with the compared value and the result.
 func (t *tracer) showFilter(f *filter, seen *fact, v verdict) {
 	out := t.describe(f)
 	out.Result = v.String()
@@ -224,7 +224,7 @@ func (t *tracer) setSeenFlag(f *filter, out *FilterTrace) {
 	}
 }
 
-// describe shows what a filter asks, without what it saw.
+// describe returns the trace of a requirement without a value and result.
 func (t *tracer) describe(f *filter) *FilterTrace {
 	out := &FilterTrace{Negated: f.leaf, Result: "not reached"}
 	if f.operator != nil {
@@ -259,7 +259,7 @@ func (t *tracer) describe(f *filter) *FilterTrace {
 	return out
 }
 
-// showSkipped shows requirements behind the one that failed.
+// showSkipped records the requirements after the one that failed.
 func (t *tracer) showSkipped(filters []filter) {
 	for i := range filters {
 		t.add(t.describe(&filters[i]))
@@ -314,7 +314,7 @@ func (t *tracer) variant(b *bucketing, bucket float64, variant int32) {
 	t.condition.Variant = out
 }
 
-// input is what is hashed; nothing is for an empty identifier, whose bucket is 0.
+// input returns the hash input. An empty identifier is not hashed: its bucket is 0.
 func (b *bucketing) input(salt string) string {
 	if b.id == "" {
 		return ""
@@ -358,7 +358,7 @@ func (t *tracer) repeatCohort(co *compiledCohort, in verdict) {
 	t.cohorts = append(t.cohorts, &CohortTrace{ID: co.id, Static: co.static, Result: in.String(), Repeated: true})
 }
 
-// cohortFilter shows a membership that was just decided.
+// cohortFilter records a membership that was just evaluated.
 func (t *tracer) cohortFilter(f *filter, v verdict) {
 	if t == nil {
 		return

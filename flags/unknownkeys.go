@@ -11,32 +11,31 @@ import (
 	"github.com/bunting-flags/bunting/flags/wire"
 )
 
-// maxUnknownKeys is how many misspelt members, and how many others, [UnknownKeys]
-// names at most.
+// maxUnknownKeys limits the misspelt members, and likewise the other unknown members, that
+// [UnknownKeys] returns.
 const maxUnknownKeys = 100
 
-// Part is a piece of definitions that [UnknownKeys] can look at.
+// Part is a kind of document that [UnknownKeys] checks.
 type Part uint8
 
-// The parts.
+// The kinds of documents.
 const (
-	// FilePart is a definitions file, a definitions payload, or a document of flags
-	// as code.
+	// FilePart is a definitions file, a definitions payload, or a document of flags as code.
 	FilePart Part = iota
-	// FlagPart is the whole record of a flag, or the body that changes one.
+	// FlagPart is the record of a flag, or the request body that changes one.
 	FlagPart
-	// FiltersPart are the filters of a flag; places begin with "filters".
+	// FiltersPart is the filters of a flag; paths start with "filters".
 	FiltersPart
 	// CohortPart is the record of a cohort, or its bare tree.
 	CohortPart
 )
 
-// UnknownKeys names the members of a JSON document that nothing reads, sorted by
-// place, misspelt ones first. A misspelt one is within two edits of a known one
-// that is itself absent (of a known one with two or three letters: one edit): it
-// has a Suggestion and a Code, and makes its flag or cohort fail (decision 30).
-// The others are kept and do nothing. Of each sort there are at most
-// 100. What is no JSON has none.
+// UnknownKeys returns the members of a JSON document that are not used, sorted by path,
+// misspelt ones first. A misspelt member is within two edits of a valid member that is itself
+// absent (of one with two or three letters: one edit). It has a Suggestion and a Code, and
+// makes its flag or cohort fail (decision 30). All other unknown members are preserved and
+// have no effect. At most 100 of each kind are returned. The result is nil if document is not
+// JSON.
 func UnknownKeys(part Part, document []byte) []*DefinitionError {
 	root, err := open(document)
 	if err != nil {
@@ -62,14 +61,15 @@ func UnknownKeys(part Part, document []byte) []*DefinitionError {
 	return append(w.misspelt, w.unknown...)
 }
 
-// failUnknown fails at a misspelt member of an object or of what it contains.
+// failUnknown fails if an object, or an object within it, has a misspelt member.
 func (n node) failUnknown(s *shape) { (&keyWalk{limit: maxUnknownKeys, faultsOnly: true}).fail(n, s) }
 
-// failUnknownHere fails at a misspelt member of an object itself.
+// failUnknownHere fails if the object itself has a misspelt member.
 func (n node) failUnknownHere(s *shape) {
 	(&keyWalk{limit: maxUnknownKeys, faultsOnly: true, shallow: true}).fail(n, s)
 }
 
+// fail fails with the first misspelt member by path.
 func (w *keyWalk) fail(n node, s *shape) {
 	if w.object(n, s, 0); w.misspelt != nil {
 		panic(fault{err: slices.MinFunc(w.misspelt, byPlace)})
@@ -78,17 +78,18 @@ func (w *keyWalk) fail(n node, s *shape) {
 
 func byPlace(a, b *DefinitionError) int { return cmp.Compare(a.Path, b.Path) }
 
-// keyWalk goes through definitions and gathers the members that nothing reads.
+// keyWalk searches definitions for members that are not used.
 type keyWalk struct {
+	// limit is the maximum number of members of each kind.
 	limit             int
-	faultsOnly        bool // unknown members that are not misspelt are not gathered
-	shallow           bool // only the object itself
+	faultsOnly        bool // ignore unknown members that are not misspelt
+	shallow           bool // do not check nested objects
 	misspelt, unknown []*DefinitionError
-	flag              node // the record that it is in, if any
+	flag              node // the record that contains the current object, if any
 	code              ReasonCode
 }
 
-// object looks at one object; what is none is a matter of the parser.
+// object checks one object. Values that are not objects are faults for the parser.
 func (w *keyWalk) object(n node, s *shape, depth int) {
 	if n.kind() != tape.Object || s == nil || depth > cohortDepth || len(w.misspelt) >= w.limit {
 		return
@@ -123,12 +124,15 @@ func (w *keyWalk) object(n node, s *shape, depth int) {
 	}
 }
 
-// fewCells may be looked through for a member again and again.
+// fewCells is the size of an object up to which a linear search for each member is fast
+// enough.
 const fewCells = 512
 
-// lastCells are the last members of an object by the numbers of their names, 0 for none.
+// lastCells are the cells of an object's last members by the numbers of their names, 0 for
+// absent members.
 type lastCells [math.MaxUint8 + 1]int32
 
+// lastOfNames finds the last member of each name.
 func lastOfNames(n node) *lastCells {
 	var last lastCells
 	for i, end := n.i+1, n.end(); i < end; i = n.t.Cells[i].Next {
@@ -137,8 +141,8 @@ func lastOfNames(n node) *lastCells {
 	return &last
 }
 
-// isLast reports whether no later member has the known name of the one at i: it would
-// go before it. last may be nil.
+// isLast reports whether no later member has the same name as the one at i and would replace
+// it. last may be nil.
 func (n node) isLast(i int32, last *lastCells) bool {
 	cells := n.t.Cells
 	if last != nil {
@@ -152,6 +156,7 @@ func (n node) isLast(i int32, last *lastCells) bool {
 	return true
 }
 
+// member checks the value of a member.
 func (w *keyWalk) member(n node, m *member, depth int) {
 	switch {
 	case n.kind() == tape.List && m.list:
@@ -167,7 +172,7 @@ func (w *keyWalk) member(n node, m *member, depth int) {
 	}
 }
 
-// addUnknown notes a member that is not known.
+// addUnknown records an unknown member.
 func (w *keyWalk) addUnknown(n node, s *shape, last *lastCells, i int32) {
 	if len(w.misspelt) >= w.limit || n.t.Cells[i].Name != 0 && !n.isLast(i, last) {
 		return
@@ -200,7 +205,7 @@ func (w *keyWalk) addUnknown(n node, s *shape, last *lastCells, i int32) {
 	}
 }
 
-// plainName is a member's name for a place: short, ASCII, and on one line.
+// plainName returns a member's name for a path: short, in ASCII, and on one line.
 func plainName(name string) string {
 	if len(name) <= 64 && name != "" && strings.Trim(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_$-") == "" {
 		return strings.Clone(name)
@@ -208,7 +213,7 @@ func plainName(name string) string {
 	return strconv.QuoteToASCII(wire.Shorten(name, 64))
 }
 
-// nearestMember is the member that a misspelt name stands for, empty for none.
+// nearestMember returns the member that a misspelt name most likely means, or "".
 func (s *shape) nearestMember(last *lastCells, misspelt string) (best string) {
 	lower, least := strings.ToLower(misspelt), maxEdits+1
 	for name, m := range s.members {
@@ -223,11 +228,11 @@ func (s *shape) nearestMember(last *lastCells, misspelt string) (best string) {
 	return best
 }
 
-// maxEdits is how far a misspelt name may be from what it stands for: letters
-// that are left out, added or wrong, and neighbours that changed places.
+// maxEdits is the maximum number of edits of a misspelt name: letters left out, added or
+// replaced, and adjacent letters swapped.
 const maxEdits = 2
 
-// edits counts the edits between two names, maxEdits+1 for more.
+// edits returns the number of edits between two names, or maxEdits+1 if there are more.
 func edits(a, b string) int {
 	if len(a) > len(b) {
 		a, b = b, a
@@ -235,7 +240,7 @@ func edits(a, b string) int {
 	if len(b)-len(a) > maxEdits {
 		return maxEdits + 1
 	}
-	// Rows of the table of distances between beginnings: the last two and this one.
+	// Rows of the table of distances between prefixes: the previous two and the current one.
 	var space [3][64]int
 	if len(b) >= len(space[0]) {
 		return maxEdits + 1

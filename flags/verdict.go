@@ -1,15 +1,16 @@
 package flags
 
-// verdict is what a comparison says.
+// verdict is the result of a check.
 type verdict uint8
 
 const (
 	no verdict = iota
 	yes
-	unknown // a fact is not known (partial subjects)
-	invalid // cannot be compared: no match, also when negated
+	unknown // depends on an unknown fact (partial subjects)
+	invalid // not comparable: does not match, even if negated
 )
 
+// verdictOf converts a boolean.
 func verdictOf(b bool) verdict {
 	if b {
 		return yes
@@ -17,6 +18,7 @@ func verdictOf(b bool) verdict {
 	return no
 }
 
+// not inverts yes and no. Unknown and invalid remain.
 func (v verdict) not() verdict {
 	switch v {
 	case yes:
@@ -31,7 +33,7 @@ var verdicts = [...]string{"no", "yes", "unknown", "invalid"}
 
 func (v verdict) String() string { return verdicts[v] }
 
-// minVerdict is the and of verdicts: no before unknown before yes.
+// minVerdict returns the conjunction of two verdicts: no before unknown before yes.
 func minVerdict(a, b verdict) verdict {
 	if a == no || b == no {
 		return no

@@ -10,20 +10,20 @@ import (
 	"time"
 )
 
-// Caller is who sends a request: a user, with one of the user's keys, or with one
-// without ID and for this request alone where a service has let the user in (Admit).
+// Caller is the sender of a request: a user with one of the user's keys. If Service.Admit has let
+// the user in, the key has no ID and is valid for this request only.
 type Caller struct {
 	User        *User
 	Key         *KeyRecord
 	Memberships []Membership
-	// Session is the browser's session that the request came with, nil without one. Key
-	// then has the rights of the session, and no ID where it was not made from a key.
+	// Session is the browser session of the request, or nil. Key then has the rights of the
+	// session, and no ID unless the session was created from a key.
 	Session *Session
 
-	roles []string // all of the user's, of whatever organization
+	roles []string // all roles of the user, of any organization
 }
 
-// CallerFor is a user with what belongs to one, and without a key.
+// CallerFor returns a user with memberships and roles, but without a key.
 func CallerFor(tx Tx, u *User) (c *Caller, err error) {
 	c = &Caller{User: u}
 	if c.Memberships, err = MembershipsOf(tx, u.UUID); err == nil {
@@ -32,7 +32,7 @@ func CallerFor(tx Tx, u *User) (c *Caller, err error) {
 	return c, err
 }
 
-// Level is the caller's level in an organization, 0 for no member.
+// Level returns the caller's level in an organization, or 0 if the caller is no member.
 func (c *Caller) Level(organization string) Level {
 	for i := range c.Memberships {
 		if c.Memberships[i].Organization == organization {
@@ -42,26 +42,26 @@ func (c *Caller) Level(organization string) Level {
 	return 0
 }
 
-// Scope is a caller in a place. Project is nil outside of projects.
+// Scope is a caller in an organization and a project. Project is nil outside of projects.
 type Scope struct {
 	*Caller
 	Organization *OrganizationRecord
 	Project      *ProjectRecord
 	Level        Level // in the organization
 
-	rules accessRules // of the project, about the caller; nil: none
+	rules accessRules // the project's rules for the caller; nil if there are no rules
 }
 
 // IsAdmin reports whether the caller has at least the level of an administrator.
 func (scope *Scope) IsAdmin() bool { return scope.Level >= Admin }
 
-// HashKey is how a key is kept: §1.3.
+// HashKey returns the form in which a key is stored: §1.3.
 func HashKey(key string) string {
 	sum := sha256.Sum256([]byte(key))
 	return "sha256$" + hex.EncodeToString(sum[:])
 }
 
-// MaskKey is what may be shown of a key.
+// MaskKey returns the part of a key that may be displayed.
 func MaskKey(key string) string {
 	if len(key) < 16 {
 		return "********"
@@ -69,18 +69,20 @@ func MaskKey(key string) string {
 	return strings.ToValidUTF8(key[:4]+"..."+key[len(key)-4:], "?")
 }
 
-// Service lets callers in: it knows whose a key is, and where its user may be.
+// Service authenticates callers and finds the projects and organizations that they may use. It may
+// be used concurrently.
 type Service struct {
 	Env Env[Tx]
-	// Finders find the things of paths that access rules may be about, by kind.
+	// Finders find the objects that paths name and access rules may be about, by kind.
 	Finders map[string]Finder
 }
 
-// lastUsedPrecision is how exactly the time of a key's last use is kept (§1.2).
+// lastUsedPrecision is the precision of a key's stored time of last use (§1.2).
 const lastUsedPrecision = time.Hour
 
-// Authenticate finds out whose key it is. place is where the key stood, for the
-// error: Authorization header, body or query string.
+// Authenticate returns the caller of a personal key, and saves the time of its use. location is the
+// part of the request that had the key, for the message of the error: Authorization header, body or
+// query string. The error is Unauthenticated for unknown and secret keys and for inactive users.
 func (s *Service) Authenticate(ctx context.Context, key, location string) (*Caller, error) {
 	c := &Caller{}
 	hash := HashKey(key)
@@ -117,8 +119,8 @@ func (s *Service) Authenticate(ctx context.Context, key, location string) (*Call
 	return c, err
 }
 
-// KeyHint says of a key that is no personal one what it is, empty where it
-// may be one.
+// KeyHint explains which type of key was sent in place of a personal one. It is empty if the key
+// may be a personal one.
 func KeyHint(key string) string {
 	switch {
 	case strings.HasPrefix(key, "phc_"):
@@ -129,11 +131,11 @@ func KeyHint(key string) string {
 	return ""
 }
 
-// InternalScope is the scope that no key can be given, but a key of all scopes has.
+// InternalScope is a scope that no key can list; keys with all scopes have it.
 const InternalScope = "INTERNAL"
 
-// Require looks whether the key has a scope: write holds read (§1.4). An empty
-// scope is one that every key has.
+// Require returns an error unless the key has a scope; a write scope includes read (§1.4). Every
+// key has the empty scope.
 func (c *Caller) Require(keyScope string) error {
 	if keyScope == "" || c.Key.Scopes == nil {
 		return nil
@@ -148,11 +150,11 @@ func (c *Caller) Require(keyScope string) error {
 	return nil
 }
 
-// HasAllScopes reports whether a key skips the lists of §1.6: one of old, without
-// scopes.
+// HasAllScopes reports whether the lists of §1.6 do not apply to the key, since it is an old one
+// without scopes.
 func (c *Caller) HasAllScopes() bool { return c.Key.Scopes == nil }
 
-// DenyProjectKeys refuses keys of single projects where there is no project.
+// DenyProjectKeys refuses keys that are limited to projects; for paths outside of projects.
 func (c *Caller) DenyProjectKeys() error {
 	if len(c.Key.Projects) > 0 && !c.HasAllScopes() {
 		return Denied("API keys with scoped projects are only supported on project-based endpoints.")
@@ -160,10 +162,10 @@ func (c *Caller) DenyProjectKeys() error {
 	return nil
 }
 
-// CurrentRef is how paths name what the caller works in now.
+// CurrentRef stands in paths for the caller's current project or organization.
 const CurrentRef = "@current"
 
-// Project finds the project of a path: its number or @current.
+// Project finds the project of a path, by its number or @current, and checks access (§1.5).
 func (s *Service) Project(ctx context.Context, c *Caller, ref string) (*Scope, error) {
 	scope, err := s.findProject(ctx, c, ref)
 	if err != nil {
@@ -172,8 +174,8 @@ func (s *Service) Project(ctx context.Context, c *Caller, ref string) (*Scope, e
 	return scope, c.checkEntry(scope)
 }
 
-// VisibleProject is Project for paths that are a project's own: one that the
-// caller may not be in is not there (§5.8).
+// VisibleProject is like Project for the endpoints of projects themselves: it returns ErrNoProject
+// for a project that the caller may not access (§5.8).
 func (s *Service) VisibleProject(ctx context.Context, c *Caller, ref string) (*Scope, error) {
 	scope, err := s.findProject(ctx, c, ref)
 	if err != nil {
@@ -200,7 +202,8 @@ func (s *Service) findProject(ctx context.Context, c *Caller, ref string) (*Scop
 	return scope, err
 }
 
-// NewScope is a caller in a project, let in or not, as it is now.
+// NewScope returns the caller's scope in a project from the current state. It does not check
+// access.
 func NewScope(tx Tx, c *Caller, p *ProjectRecord) (scope *Scope, err error) {
 	scope = &Scope{Caller: c, Project: p, Level: c.Level(p.Organization)}
 	if scope.Organization, err = tx.Organization(p.Organization); err == nil {
@@ -209,8 +212,8 @@ func NewScope(tx Tx, c *Caller, p *ProjectRecord) (scope *Scope, err error) {
 	return scope, err
 }
 
-// NewUserScope is a user in a project without a key, as jobs stand there for whoever has asked
-// for them: nil for one who may not be in it, or is gone.
+// NewUserScope returns the scope of a user without a key, for jobs that run in the user's name. It
+// is nil if the user does not exist, is inactive or may not access the project.
 func NewUserScope(tx Tx, user int64, p *ProjectRecord) (*Scope, error) {
 	u, err := UserByNumber(tx, user)
 	if err != nil || u == nil || u.Inactive {
@@ -224,7 +227,7 @@ func NewUserScope(tx Tx, user int64, p *ProjectRecord) (*Scope, error) {
 	return NewScope(tx, c, p)
 }
 
-// checkKey looks whether the lists of the key have a project (§1.6).
+// checkKey checks that the lists of the key allow the project (§1.6).
 func (c *Caller) checkKey(scope *Scope) error {
 	if len(c.Key.Projects) > 0 && !c.HasAllScopes() && !slices.Contains(c.Key.Projects, scope.Project.ID) {
 		return Denied("API key does not have access to the requested project: ID %d.", scope.Project.ID)
@@ -235,7 +238,7 @@ func (c *Caller) checkKey(scope *Scope) error {
 	return nil
 }
 
-// checkEntry looks whether the caller may be in a project (§1.5).
+// checkEntry checks that the caller and the key may access the project (§1.5).
 func (c *Caller) checkEntry(scope *Scope) error {
 	if err := c.checkKey(scope); err != nil {
 		return err
@@ -246,8 +249,7 @@ func (c *Caller) checkEntry(scope *Scope) error {
 	return CheckMemberKeys(scope)
 }
 
-// CheckMemberKeys refuses the keys of members where the organization does not want
-// them (§1.5).
+// CheckMemberKeys refuses personal keys of members if the organization forbids them (§1.5).
 func CheckMemberKeys(scope *Scope) error {
 	if scope.Key.ID == "" { // no personal key
 		return nil
@@ -259,7 +261,7 @@ func CheckMemberKeys(scope *Scope) error {
 	return Denied("Organization '%s' does not allow using personal API keys. Contact an admin to enable personal API keys for this organization.", scope.Organization.Name)
 }
 
-// ErrNoProject is the answer where there is no such project, or none that may be seen.
+// ErrNoProject is the error for projects that do not exist or are not visible to the caller.
 func ErrNoProject() error { return Missing("Project not found.") }
 
 func (s *Service) resolveProject(tx Tx, c *Caller, ref string) (*ProjectRecord, error) {
@@ -277,8 +279,7 @@ func (s *Service) resolveProject(tx Tx, c *Caller, ref string) (*ProjectRecord, 
 	return p, err
 }
 
-// ProjectByKey finds the project of a public key that stands in a request beside
-// the path (§1.7).
+// ProjectByKey finds the project of a public key that a request has in addition to its path (§1.7).
 func (s *Service) ProjectByKey(ctx context.Context, c *Caller, apiKey string) (*Scope, error) {
 	var scope *Scope
 	err := s.Env.Store.Read(ctx, func(tx Tx) error {
@@ -297,8 +298,8 @@ func (s *Service) ProjectByKey(ctx context.Context, c *Caller, apiKey string) (*
 	return scope, c.checkEntry(scope)
 }
 
-// currentProject is the one that the user has chosen, or the first that the user
-// and the key reach.
+// currentProject returns the project that the user has selected, or the first that both the user
+// and the key can access.
 func (s *Service) currentProject(tx Tx, c *Caller) (*ProjectRecord, error) {
 	isUsable := func(p *ProjectRecord) bool {
 		return p != nil && c.CanReach(p) && c.checkKey(&Scope{Project: p}) == nil
@@ -322,8 +323,8 @@ func (s *Service) currentProject(tx Tx, c *Caller) (*ProjectRecord, error) {
 	return nil, ErrNoProject()
 }
 
-// Organization finds the organization of a path: its id or @current. Only
-// members get in, whose level st.Level is.
+// Organization finds the organization of a path, by its id or @current. It is Forbidden for users
+// that are not members.
 func (s *Service) Organization(ctx context.Context, c *Caller, ref string) (*Scope, error) {
 	if err := c.DenyProjectKeys(); err != nil {
 		return nil, err
@@ -355,8 +356,8 @@ func (s *Service) Organization(ctx context.Context, c *Caller, ref string) (*Sco
 	return scope, CheckMemberKeys(scope)
 }
 
-// VisibleOrganization is Organization for paths that are an organization's own:
-// one that the caller or the key does not reach is not there (§1.5, §1.6).
+// VisibleOrganization is like Organization for the endpoints of organizations themselves: it is
+// NotFound if the user or the key cannot access the organization (§1.5, §1.6).
 func (s *Service) VisibleOrganization(ctx context.Context, c *Caller, ref string) (*Scope, error) {
 	if err := c.DenyProjectKeys(); err != nil {
 		return nil, err
@@ -375,14 +376,13 @@ func (s *Service) VisibleOrganization(ctx context.Context, c *Caller, ref string
 	return s.Organization(ctx, c, id)
 }
 
-// CanOpenOrganization reports whether the list of the key has an organization
-// (§1.6).
+// CanOpenOrganization reports whether the lists of the key allow an organization (§1.6).
 func (c *Caller) CanOpenOrganization(id string) bool {
 	return len(c.Key.Organizations) == 0 || c.HasAllScopes() || slices.Contains(c.Key.Organizations, id)
 }
 
-// CurrentOrganization is the one that the user has chosen, or the first that the
-// key opens.
+// CurrentOrganization returns the id of the organization that the user has selected, or of the
+// first that the key allows, or "".
 func (c *Caller) CurrentOrganization() string {
 	if c.Level(c.User.Organization) > 0 {
 		return c.User.Organization
@@ -395,5 +395,5 @@ func (c *Caller) CurrentOrganization() string {
 	return ""
 }
 
-// GlobalScope is a place without project and organization.
+// GlobalScope returns a scope without project and organization.
 func (c *Caller) GlobalScope() *Scope { return &Scope{Caller: c} }

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// AccessFields are what a body says of a rule.
+// AccessFields are the fields of the request body that sets an access rule.
 var AccessFields = Fields{
 	{Name: "access_level", Type: Text, Required: true, Null: true, MaxLength: 20, Help: "null takes the rule away"},
 	{Name: "resource", Type: Text, Null: true, MaxLength: 100, Help: "of rules about all things of a kind: which"},
@@ -15,7 +15,7 @@ var AccessFields = Fields{
 	{Name: "role", Type: UUID, Null: true, Help: "the role that it is about"},
 }
 
-// accessControls are the rules about one place (clients.md §11.1).
+// accessControls is the response with the rules about one target (clients.md §11.1).
 type accessControls struct {
 	Rules     []accessRule  `json:"access_controls"`
 	Available []AccessLevel `json:"available_access_levels"`
@@ -26,8 +26,8 @@ type accessControls struct {
 	CanEdit   bool          `json:"user_can_edit_access_levels"`
 }
 
-// levelsOf are the levels that rules about a kind may give, the one that everybody has
-// without a rule, and the bounds.
+// levelsOf returns the levels that rules about a kind may have, the level of users without a rule,
+// and the bounds.
 func levelsOf(kind string) (all []AccessLevel, fallback, lowest, highest AccessLevel) {
 	if kind == KindProject {
 		return projectLevels, AdminAccess, NoAccess, AdminAccess
@@ -46,13 +46,14 @@ func levelsOf(kind string) (all []AccessLevel, fallback, lowest, highest AccessL
 	return objectLevels, fallback, lowest, highest
 }
 
-// findTarget is where rules are read and written: a project itself, all its kinds of
-// things (no kind), or a thing.
+// accessTarget is the subject of rules: a project itself, all kinds of objects of a project (empty
+// kind), or one object.
 type accessTarget struct {
 	kind   string
 	object *AccessObject
 }
 
+// findTarget returns the target that a path names. It is ErrNotFound if the object does not exist.
 func (s *Service) findTarget(ctx context.Context, scope *Scope, kind, id string) (p accessTarget, err error) {
 	p.kind = kind
 	if s.Finders[kind] == nil {
@@ -76,8 +77,8 @@ func (p accessTarget) refusal() error {
 	return Denied("Must be an Organization admin to modify project-wide permissions.")
 }
 
-// Controls are the rules about a thing of a kind; with the kind project about the
-// standing's project, without one about the kinds of things in it.
+// Controls returns the rules about an object of a kind. If kind is KindProject they are about the
+// scope's project, and if it is empty about the kinds of objects in that project.
 func (s *Service) Controls(ctx context.Context, scope *Scope, kind, id string) (*accessControls, error) {
 	target, err := s.findTarget(ctx, scope, kind, id)
 	if err != nil {
@@ -100,8 +101,8 @@ func (s *Service) Controls(ctx context.Context, scope *Scope, kind, id string) (
 	return out, err
 }
 
-// SetControl makes, changes or, with null as the level, takes away a rule, for which it
-// returns nil. See Controls.
+// SetControl creates or changes a rule, or deletes it if the level is null and then returns nil.
+// kind and id are as for Controls.
 func (s *Service) SetControl(ctx context.Context, scope *Scope, kind, id string, b Body) (*accessRule, error) {
 	target, err := s.findTarget(ctx, scope, kind, id)
 	if err != nil {
@@ -115,7 +116,7 @@ func (s *Service) SetControl(ctx context.Context, scope *Scope, kind, id string,
 		return nil, err
 	}
 	return Write(ctx, &s.Env, func(tx Tx) (*accessRule, error) {
-		rule := r // a copy for each run
+		rule := r // a copy: work may run more than once
 		user, err := checkSubject(tx, scope.Project.Organization, &rule)
 		if err != nil {
 			return nil, err
@@ -142,7 +143,7 @@ func (s *Service) SetControl(ctx context.Context, scope *Scope, kind, id string,
 	})
 }
 
-// item is what the log calls a rule: what it is about.
+// item is the rule's item id in the log: its kind, or kind/id.
 func (r *accessRule) item() string {
 	if r.ResourceID == nil {
 		return r.Resource
@@ -150,7 +151,7 @@ func (r *accessRule) item() string {
 	return r.Resource + "/" + *r.ResourceID
 }
 
-// read reads a rule out of a body, without times.
+// read returns the rule of a body, without its times.
 func (p accessTarget) read(scope *Scope, b Body) (r accessRule, err error) {
 	v, err := AccessFields.Create(b)
 	if err != nil {
@@ -180,7 +181,7 @@ func (p accessTarget) read(scope *Scope, b Body) (r accessRule, err error) {
 	return r, checkLevel(r.Resource, r.Level)
 }
 
-// checkLevel refuses a level that rules about a kind cannot give; none is fine.
+// checkLevel refuses a level that rules about a kind cannot have; an empty level is valid.
 func checkLevel(kind string, level AccessLevel) error {
 	all, _, lowest, highest := levelsOf(kind)
 	switch {
@@ -200,8 +201,8 @@ func checkLevel(kind string, level AccessLevel) error {
 	return nil
 }
 
-// checkSubject refuses members and roles of other organizations, and returns the uuid of
-// the member's user.
+// checkSubject refuses members and roles of other organizations, and returns the uuid of the
+// member's user, empty for roles and defaults.
 func checkSubject(tx Tx, organization string, r *accessRule) (user string, err error) {
 	switch {
 	case r.Member != nil:
@@ -226,8 +227,8 @@ func checkSubject(tx Tx, organization string, r *accessRule) (user string, err e
 	return "", nil
 }
 
-// setRule stores a rule, or takes away the one that has no level, and returns what was
-// there and what is, nil for none.
+// setRule stores a rule, or deletes it if it has no level. It returns the rule before and after,
+// nil if there is no rule.
 func (s *Service) setRule(tx Tx, scope *Scope, r accessRule, _ string) (before, after *accessRule, err error) {
 	now, project := NewStamp(s.Env.Now()), scope.Project.ID
 	r.Created, r.Updated = now, now
@@ -250,8 +251,7 @@ func (s *Service) setRule(tx Tx, scope *Scope, r accessRule, _ string) (before, 
 	return before, &r, tx.Put(r.record(project))
 }
 
-// makeRoomForRule looks whether a project may have one more rule, and says of it that it
-// has some.
+// makeRoomForRule checks that the project may have one more rule, and sets its HasRules.
 func (s *Service) makeRoomForRule(tx Tx, project int64) error {
 	_, count, err := tx.List(Query{Kind: kindAccessRule, Parent: ProjectParent(project), Limit: 1})
 	if err == nil && count >= maxAccessRules {
@@ -281,8 +281,8 @@ func projectNow(tx Tx, id int64) (*ProjectRecord, ProjectMeta, error) {
 	return p, meta, err
 }
 
-// setProjectRule is setRule for a rule about the project itself. user is the uuid of the
-// member's user.
+// setProjectRule is setRule for a rule about the project itself, which is stored in ProjectMeta.
+// user is the uuid of the member's user.
 func (s *Service) setProjectRule(tx Tx, scope *Scope, r accessRule, user string) (before, after *accessRule, err error) {
 	p, meta, err := projectNow(tx, scope.Project.ID)
 	if err != nil {
@@ -316,6 +316,7 @@ func (s *Service) setProjectRule(tx Tx, scope *Scope, r accessRule, user string)
 	return before, after, tx.PutProject(p)
 }
 
+// setRule sets or deletes the project's rule for a user or role, or its default.
 func (m *ProjectMeta) setRule(r *accessRule, subjectID string, times ruleTimes) {
 	levels := &m.Members
 	if r.Role != nil {
@@ -342,7 +343,7 @@ func (m *ProjectMeta) setRule(r *accessRule, subjectID string, times ruleTimes) 
 	m.RuleTimes[subjectID] = times
 }
 
-// userAccess is somebody who may look at a thing (clients.md §11.3).
+// userAccess is a user who can see an object (clients.md §11.3).
 type userAccess struct {
 	User       int64       `json:"user_id"`
 	Level      AccessLevel `json:"access_level"`
@@ -351,14 +352,14 @@ type userAccess struct {
 	OrgLevel   Level       `json:"organization_membership_level"`
 }
 
-// usersWithAccess are all who may look at a thing.
+// usersWithAccess is the response with all users who can see an object.
 type usersWithAccess struct {
 	Users []userAccess `json:"users"`
 	Total int          `json:"total_count"`
 }
 
-// Users are the active members of the organization who may look at a thing of the
-// standing's project, in the order in which they have joined.
+// Users returns the active members of the organization who can see an object of the scope's
+// project, in the order in which they joined.
 func (s *Service) Users(ctx context.Context, scope *Scope, kind, id string) (*usersWithAccess, error) {
 	target, err := s.findTarget(ctx, scope, kind, id)
 	if err != nil {

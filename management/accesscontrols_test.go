@@ -12,18 +12,18 @@ import (
 	"github.com/bunting-flags/bunting/management/rooms"
 )
 
-// testRule is a rule about dashboard 1, or without one about dashboards: of whom ("",
-// bob, cyd, or a role: builders has bob, testers has bob and cyd).
+// testRule is a rule about dashboard 1 or, without object, about all dashboards. Its subject is ""
+// (everybody), bob, cyd or a role: builders has the member bob, testers has bob and cyd.
 type testRule struct {
 	onObject bool
 	subject  string
 	level    management.AccessLevel
 }
 
-// accessWorld is a project with dashboard 1, which cyd has made, and the roles of rules.
+// accessWorld is a project with dashboard 1, created by cyd, and with the roles of the rules.
 type accessWorld struct {
 	*ruletest.World
-	subjects map[string]string // members of bodies that say whom a rule is about
+	subjects map[string]string // members of bodies that name the subject of a rule
 }
 
 func newAccessWorld(t *testing.T) *accessWorld {
@@ -51,7 +51,7 @@ func newAccessWorld(t *testing.T) *accessWorld {
 	return w
 }
 
-// set makes a rule, or takes it away where it has no level.
+// set sets a rule, or deletes it if it has no level.
 func (w *accessWorld) set(t *testing.T, r testRule) {
 	t.Helper()
 	kind, resource, level := "", `,"resource":"dashboard"`, "null"
@@ -67,7 +67,7 @@ func (w *accessWorld) set(t *testing.T, r testRule) {
 	}
 }
 
-// level is what dashboard 1 says that somebody may do with it; none where it refuses.
+// level returns the level of a user that dashboard 1 shows, or NoAccess if it refuses the user.
 func (w *accessWorld) level(t *testing.T, name string) management.AccessLevel {
 	t.Helper()
 	d, err := w.Dashboards.Get(t.Context(), w.Scope(t, name), "1")
@@ -80,7 +80,7 @@ func (w *accessWorld) level(t *testing.T, name string) management.AccessLevel {
 	return d.UserAccessLevel
 }
 
-// clients.md §11.2, a row a line of it and what lies between two lines.
+// Proves clients.md §11.2: a row for each of its lines and for each pair of lines that compete.
 func TestAccessControls_Level(t *testing.T) {
 	const none, viewer, editor, manager = management.NoAccess, management.Viewer, management.Editor, management.Manager
 	for _, c := range []struct {
@@ -119,7 +119,7 @@ func TestAccessControls_Level(t *testing.T) {
 	}
 }
 
-// expectedLevel reads §11.2 line by line, over all rules there are.
+// expectedLevel applies the lines of §11.2 in their order to all rules.
 func expectedLevel(user string, rules map[testRule]management.AccessLevel) management.AccessLevel {
 	order := []management.AccessLevel{"none", "viewer", "editor", "manager"}
 	highest := func(onObject bool, subjects ...string) (found management.AccessLevel) {
@@ -148,8 +148,8 @@ func expectedLevel(user string, rules map[testRule]management.AccessLevel) manag
 	return "editor" // 5
 }
 
-// Whatever rules are made and taken away one after the other, levels are those of a plain
-// reading of clients.md §11.2.
+// After any sequence of set and deleted rules, levels are those of a literal reading of clients.md
+// §11.2.
 func TestAccessControls_Reference(t *testing.T) {
 	random := rand.New(rand.NewPCG(11, 2))
 	w, rules := newAccessWorld(t), map[testRule]management.AccessLevel{}
@@ -169,7 +169,7 @@ func TestAccessControls_Reference(t *testing.T) {
 	}
 }
 
-// A project has a bounded number of rules.
+// A project has at most maxAccessRules rules.
 func TestAccessControls_Bound(t *testing.T) {
 	w := newAccessWorld(t)
 	ann := w.Scope(t, "ann")

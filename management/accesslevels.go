@@ -1,7 +1,7 @@
 package management
 
-// AccessLevel is what somebody may do: with a project none, member or admin, with
-// everything else none, viewer, editor or manager (clients.md §11.1).
+// AccessLevel is a degree of access: to a project none, member or admin, to all other objects none,
+// viewer, editor or manager (clients.md §11.1).
 type AccessLevel string
 
 // The levels of access.
@@ -19,19 +19,19 @@ var (
 	objectLevels  = []AccessLevel{NoAccess, Viewer, Editor, Manager}
 )
 
-// ranks order levels; that of no level at all is 0.
+// ranks order the levels; the empty level has the rank 0, below NoAccess.
 var ranks = map[AccessLevel]int{NoAccess: 1, MemberAccess: 2, AdminAccess: 3, Viewer: 2, Editor: 3, Manager: 4}
 
-// Allows reports whether a level is another one or above it.
+// Allows reports whether the level is at least another one.
 func (l AccessLevel) Allows(need AccessLevel) bool { return ranks[l] >= ranks[need] }
 
-// levelBounds is a kind of things that rules may be about: their levels are least to most,
-// empty for no bound.
+// levelBounds are the lowest and the highest level that rules about a kind may set; empty means no
+// bound.
 type levelBounds struct{ lowest, highest AccessLevel }
 
-// levelsByKind are the kinds of things that rules may be about. Some there are not here,
-// such as notebooks: rules about them are stored, so that whoever manages them by
-// Terraform need not leave them out.
+// levelsByKind lists the kinds of objects that rules may be about. Some kinds, such as notebooks,
+// do not exist on this server: rules about them are stored all the same, so that a Terraform
+// configuration with such rules can be applied unchanged.
 var levelsByKind = map[string]levelBounds{
 	"action": {lowest: Viewer}, "activity_log": {highest: Viewer}, "alert": {}, "annotation": {}, "cohort": {}, "dashboard": {},
 	"early_access_feature": {}, "error_tracking": {}, "experiment": {}, "external_data_source": {}, "feature_flag": {},
@@ -39,19 +39,21 @@ var levelsByKind = map[string]levelBounds{
 	"session_recording": {}, "survey": {}, "web_analytics": {},
 }
 
-// KindProject is what access rules call a project itself.
+// KindProject is the kind of a project itself in access rules.
 const KindProject = "project"
 
-// ruleTarget is what a rule is about: a kind of things, or with an ID one of them.
+// ruleTarget is the target of a rule: all objects of a kind, or if ID is set one of them.
 type ruleTarget struct{ kind, id string }
 
-// userLevels are the levels that the rules about one place give to one user: those for
-// everybody, those that name the user and those that name a role of the user. Empty
-// ones are not given.
+// userLevels are the levels that the rules about one target set for one user: by the rule for
+// everybody, by the rule for the member, and the highest of the rules for the user's roles. An
+// empty level means that there is no such rule.
 type userLevels struct{ everybody, member, role AccessLevel }
 
+// explicit is the level of the rules that name the user or one of the user's roles.
 func (l userLevels) explicit() AccessLevel { return higher(l.member, l.role) }
 
+// higher returns the higher of two levels.
 func higher(a, b AccessLevel) AccessLevel {
 	if b.Allows(a) {
 		return b
@@ -59,10 +61,10 @@ func higher(a, b AccessLevel) AccessLevel {
 	return a
 }
 
-// accessRules are the rules of a project that are about one user.
+// accessRules are the rules of a project that apply to one user, by target.
 type accessRules map[ruleTarget]userLevels
 
-// add counts a rule in, which has to be about the user.
+// add adds a rule, which must apply to the user.
 func (rules accessRules) add(r *accessRule) {
 	target := ruleTarget{kind: r.Resource}
 	if r.ResourceID != nil {
@@ -80,7 +82,7 @@ func (rules accessRules) add(r *accessRule) {
 	rules[target] = levels
 }
 
-// Where a level comes from.
+// The sources of a level.
 const (
 	fromCreator   = "creator"
 	fromOwnLevel  = "organization_admin"
@@ -89,9 +91,10 @@ const (
 	fromEverybody = "default"
 )
 
-// level is what the rules let the user do with a thing, or without an id with a kind of
-// things, where the user is neither its creator nor an administrator (clients.md §11.2, 2
-// to 5), and where that comes from.
+// level returns the user's access to an object, or with an empty id to a kind, and its source. It
+// applies steps 2 to 5 of clients.md §11.2: rules on the object that name the user, rules on the
+// kind, the object's default, and Editor. Callers must have checked step 1, creators and
+// administrators.
 func (rules accessRules) level(kind, id string) (AccessLevel, string) {
 	object, all := rules[ruleTarget{kind, id}], rules[ruleTarget{kind: kind}]
 	switch {
@@ -106,6 +109,7 @@ func (rules accessRules) level(kind, id string) (AccessLevel, string) {
 	return Editor, fromEverybody
 }
 
+// source returns which of the rules has set the level.
 func (l userLevels) source(level AccessLevel) string {
 	switch level {
 	case l.member:
@@ -116,20 +120,21 @@ func (l userLevels) source(level AccessLevel) string {
 	return fromEverybody
 }
 
-// AccessObject is what rules may be about, and the number of who made it; without an ID it is all
-// things of the kind.
+// AccessObject is an object that rules may be about, with the number of the user who created it. If
+// ID is empty it stands for all objects of the kind.
 type AccessObject struct {
 	Kind, ID string
 	Author   int64
 }
 
-// AccessTo is what the caller may do with a thing, without an ID with a kind of things:
-// clients.md §11.2. Who is not let in only looks.
+// AccessTo returns the caller's access to an object, or if o.ID is empty to a kind: clients.md
+// §11.2. A scope without a user may only view.
 func (scope *Scope) AccessTo(o AccessObject) AccessLevel {
 	level, _ := scope.accessTo(o)
 	return level
 }
 
+// accessTo also returns the source of the level.
 func (scope *Scope) accessTo(o AccessObject) (AccessLevel, string) {
 	switch {
 	case scope == nil || scope.Caller == nil || scope.User == nil:
@@ -142,10 +147,11 @@ func (scope *Scope) accessTo(o AccessObject) (AccessLevel, string) {
 	return scope.rules.level(o.Kind, o.ID)
 }
 
-// CanSee reports whether the caller may look at a thing.
+// CanSee reports whether the caller may view an object.
 func (scope *Scope) CanSee(o AccessObject) bool { return scope.AccessTo(o) != NoAccess }
 
-// RequireAccess refuses a caller who may do less with a thing.
+// RequireAccess returns an error of kind Forbidden if the caller's access to an object is below
+// level.
 func (scope *Scope) RequireAccess(level AccessLevel, o AccessObject) error {
 	if scope.AccessTo(o).Allows(level) {
 		return nil
@@ -153,19 +159,19 @@ func (scope *Scope) RequireAccess(level AccessLevel, o AccessObject) error {
 	return Denied("You do not have %s access to this resource.", level)
 }
 
-// IsRestricted reports whether rules of the project may hide something from the caller.
+// IsRestricted reports whether rules of the project may hide objects from the caller.
 func (scope *Scope) IsRestricted() bool { return len(scope.rules) > 0 && !scope.IsAdmin() }
 
-// Access is what the caller may do in a project: administrators of the organization
-// everything, others what a rule says that names them or a role of theirs, the highest of
-// them, or else the project's default.
+// Access returns the caller's access to a project. Administrators of the organization have
+// AdminAccess. For other members it is the highest level of the rules that name the member or one
+// of the member's roles; without such rules it is the project's default.
 func (c *Caller) Access(p *ProjectRecord) AccessLevel {
 	level, _ := c.projectAccess(p)
 	return level
 }
 
-// projectAccess tells besides whether the level is the caller's own, and not one that
-// everybody has.
+// projectAccess also reports whether the level is the caller's own instead of the default of all
+// members.
 func (c *Caller) projectAccess(p *ProjectRecord) (level AccessLevel, own bool) {
 	switch orgLevel := c.Level(p.Organization); {
 	case orgLevel == 0:
@@ -190,9 +196,9 @@ func (c *Caller) projectAccess(p *ProjectRecord) (level AccessLevel, own bool) {
 	return AdminAccess, false
 }
 
-// CanAdminister reports whether the caller is an administrator of the organization, or of
-// the project by a rule that names the caller or a role, and not by the default, which
-// everybody has.
+// CanAdminister reports whether the caller is an administrator of the organization, or of the
+// project by a rule that names the caller or one of the caller's roles. The project's default does
+// not count, since all members have it.
 func (scope *Scope) CanAdminister() bool {
 	if scope.Project == nil {
 		return scope.IsAdmin()

@@ -9,40 +9,43 @@ import (
 	"strconv"
 )
 
-// kindAccessRule is a rule about a kind of things of a project, its Parent, or about one
-// of them: Other is whom it is about (everybody, memberSubject, roleSubject), Sort where it is
-// listed. What is said of projects themselves stands in ProjectMeta.
+// kindAccessRule is the kind of records of rules about a kind of objects or about one object;
+// Parent is the project. Other is the subject (everybodySubject, memberSubject, roleSubject) and
+// Sort the position in lists. Rules about projects themselves are stored in ProjectMeta.
 const kindAccessRule = "access_rule"
 
-// KindRoleMember is a member's place in a role, its Parent; Other is the user's uuid.
+// KindRoleMember is the kind of records of the members of a role: Parent is the role, Other the
+// uuid of the user.
 const KindRoleMember = "role_member"
 
-// maxAccessRules is how many rules a project may have. More are refused.
+// maxAccessRules is the greatest number of rules of a project; setting more is an error.
 const maxAccessRules = 10_000
 
-// accessRule is a rule as it is shown (clients.md §11.1), and as it is stored.
+// accessRule is a rule in responses (clients.md §11.1) and in its record.
 type accessRule struct {
 	Level      AccessLevel `json:"access_level"`
 	Resource   string      `json:"resource"`
 	ResourceID *string     `json:"resource_id"`
-	Member     *string     `json:"organization_member"` // the membership
+	Member     *string     `json:"organization_member"` // the id of the membership
 	Role       *string     `json:"role"`
 	CreatedBy  *string     `json:"created_by"` // always null
 	Created    Stamp       `json:"created_at"`
 	Updated    Stamp       `json:"updated_at"`
 }
 
-// ruleTimes is when something was made and last changed.
+// ruleTimes are the times when a rule was created and last changed.
 type ruleTimes struct {
 	Created Stamp `json:"made"`
 	Updated Stamp `json:"changed"`
 }
 
-// Whom rules are about, as Record.Other.
+// everybodySubject, memberSubject and roleSubject return the Record.Other of rules: the users that
+// a rule is about, so that all rules for a user can be found with few queries.
 func everybodySubject(project int64) string  { return ProjectParent(project) + "/everybody" }
 func memberSubject(membership string) string { return "member:" + membership }
 func roleSubject(role string) string         { return "role:" + role }
 
+// subject returns the Record.Other of the rule.
 func (r *accessRule) subject(project int64) string {
 	switch {
 	case r.Member != nil:
@@ -53,7 +56,8 @@ func (r *accessRule) subject(project int64) string {
 	return everybodySubject(project)
 }
 
-// targetSort is where the rules about a place are listed: those about kinds first.
+// targetSort returns the prefix of the Record.Sort of rules about a target: rules about kinds come
+// before rules about single objects.
 func targetSort(p ruleTarget) string {
 	if p.id == "" {
 		return "0/" + p.kind + "/"
@@ -61,6 +65,8 @@ func targetSort(p ruleTarget) string {
 	return "1/" + p.kind + "/" + p.id + "/"
 }
 
+// record returns the record of the rule. Its ID is the target and the subject, so that a subject
+// has at most one rule for a target.
 func (r *accessRule) record(project int64) *Record {
 	target := ruleTarget{kind: r.Resource}
 	if r.ResourceID != nil {
@@ -73,7 +79,7 @@ func (r *accessRule) record(project int64) *Record {
 	}
 }
 
-// rolesOf are the roles of a user.
+// rolesOf returns the ids of a user's roles.
 func rolesOf(tx Tx, user string) ([]string, error) {
 	list, _, err := tx.List(Query{Kind: KindRoleMember, Other: user})
 	out := make([]string, len(list))
@@ -83,8 +89,9 @@ func rolesOf(tx Tx, user string) ([]string, error) {
 	return out, err
 }
 
-// rulesForCaller are the rules of a project that are about a user: one lookup for everybody,
-// one for the membership and one for each role, and none where there are no rules.
+// rulesForCaller returns the rules of a project that apply to a user. It runs one query for
+// everybody, one for the membership and one for each role, and no query if the project has no
+// rules.
 func rulesForCaller(tx Tx, c *Caller, p *ProjectRecord) (accessRules, error) {
 	meta, err := MetaOfProject(p)
 	if err != nil || !meta.HasRules || c.Level(p.Organization) == 0 {
@@ -112,8 +119,8 @@ func rulesForCaller(tx Tx, c *Caller, p *ProjectRecord) (accessRules, error) {
 	return out, nil
 }
 
-// rulesForTarget are the rules of a project about one place, or about kinds of things where that
-// is the zero one, as they are listed.
+// rulesForTarget returns the rules of a project about one target in their order in lists. For the
+// zero target it returns all rules about kinds.
 func rulesForTarget(tx Tx, project int64, target ruleTarget) ([]accessRule, error) {
 	from, to := targetSort(target), targetSort(target)+"\x7f"
 	if target.kind == "" {
@@ -123,7 +130,7 @@ func rulesForTarget(tx Tx, project int64, target ruleTarget) ([]accessRule, erro
 	return list.Results, err
 }
 
-// projectRules are the rules about a project itself.
+// projectRules returns the rules about a project itself.
 func projectRules(tx Tx, p *ProjectRecord) ([]accessRule, error) {
 	meta, err := MetaOfProject(p)
 	if err != nil {
@@ -132,7 +139,7 @@ func projectRules(tx Tx, p *ProjectRecord) ([]accessRule, error) {
 	id, out := strconv.FormatInt(p.ID, 10), []accessRule{}
 	rule := func(subjectID string, level AccessLevel) *accessRule {
 		times, ok := meta.RuleTimes[subjectID]
-		if !ok { // an invitation has brought it, or a switch
+		if !ok { // the rule was set by an invitation or by a switch, without times
 			times = ruleTimes{NewStamp(p.CreatedAt), NewStamp(p.CreatedAt)}
 		}
 		out = append(out, accessRule{Level: level, Resource: KindProject, ResourceID: &id, Created: times.Created, Updated: times.Updated})
@@ -156,16 +163,19 @@ func projectRules(tx Tx, p *ProjectRecord) ([]accessRule, error) {
 	return out, nil
 }
 
-// DeleteMemberRules takes away the rules that name a membership that ends.
+// DeleteMemberRules deletes the rules that name a membership. It must be called when the membership
+// ends.
 func DeleteMemberRules(tx Tx, m *Membership) error {
 	return deleteRules(tx, m.Organization, memberSubject(m.ID), func(meta *ProjectMeta) bool { return meta.removeRule(meta.Members, m.User) })
 }
 
-// DeleteRoleRules takes away the rules that name a role that goes.
+// DeleteRoleRules deletes the rules that name a role. It must be called when the role is deleted.
 func DeleteRoleRules(tx Tx, organization, role string) error {
 	return deleteRules(tx, organization, roleSubject(role), func(meta *ProjectMeta) bool { return meta.removeRule(meta.Roles, role) })
 }
 
+// removeRule deletes the rule about the project for a user or a role, and reports whether there was
+// one.
 func (m *ProjectMeta) removeRule(levels map[string]AccessLevel, subjectID string) (existed bool) {
 	_, existed = levels[subjectID]
 	delete(levels, subjectID)
@@ -173,6 +183,8 @@ func (m *ProjectMeta) removeRule(levels map[string]AccessLevel, subjectID string
 	return existed
 }
 
+// deleteRules deletes the records of rules of a subject, and calls remove for the Meta of each
+// project of the organization; remove reports whether it changed the Meta.
 func deleteRules(tx Tx, organization, subject string, remove func(*ProjectMeta) bool) error {
 	list, _, err := tx.List(Query{Kind: kindAccessRule, Other: subject})
 	if err != nil {
@@ -203,11 +215,13 @@ func deleteRules(tx Tx, organization, subject string, remove func(*ProjectMeta) 
 	return nil
 }
 
-// Finder finds the thing of a path in the caller's project, deleted or not: nil for none.
+// Finder finds the object that a path names in the caller's project, deleted objects too. It
+// returns nil if there is no such object.
 type Finder func(ctx context.Context, scope *Scope, id string) (*AccessObject, error)
 
 func (r *resource[T, Stored, Out]) Finder() Finder {
-	includeDeleted := &Body{Members: map[string]json.RawMessage{"deleted": json.RawMessage("false")}} // which finds those too
+	// Spec.Load finds deleted objects too if the body restores them.
+	includeDeleted := &Body{Members: map[string]json.RawMessage{"deleted": json.RawMessage("false")}}
 	return func(ctx context.Context, scope *Scope, id string) (*AccessObject, error) {
 		return Read(ctx, r.env, func(tx T) (*AccessObject, error) {
 			x, err := r.load(&View[T]{Tx: tx, Scope: scope}, id, includeDeleted)
@@ -224,11 +238,11 @@ func (r *resource[T, Stored, Out]) Finder() Finder {
 	}
 }
 
-// Permit refuses a caller who may do less than is needed with the thing that a path
-// names. What is not there is left to who looks for it.
+// Permit returns an error if the caller's access to the object that a path names is below need. It
+// returns nil for objects that do not exist: the handler reports them.
 func (s *Service) Permit(ctx context.Context, scope *Scope, kind, id string, need AccessLevel) error {
 	if len(scope.rules) == 0 || scope.IsAdmin() {
-		return nil // whoever is let in edits
+		return nil // without rules everybody with access to the project may edit
 	}
 	if id == "" {
 		return scope.RequireAccess(need, AccessObject{Kind: kind})

@@ -10,8 +10,8 @@ import (
 	"strconv"
 )
 
-// KindActivity is a change that somebody made: Parent is the project or the
-// organization, Other the thing in it, Sort a number that grows.
+// KindActivity is the kind of records of the activity log. Parent is the project or the
+// organization, Other the changed object (activityKey), Sort an increasing number.
 const KindActivity = "activity"
 
 // Activity is one line of the log of changes (§5.11).
@@ -19,41 +19,41 @@ type Activity struct {
 	ID       string         `json:"id"`
 	User     ActivityUser   `json:"user"`
 	Activity string         `json:"activity"` // created, updated, deleted, ...
-	Scope    string         `json:"scope"`    // such as FeatureFlag
+	Scope    string         `json:"scope"`    // kind of object, such as FeatureFlag
 	ItemID   string         `json:"item_id"`
 	Detail   ActivityDetail `json:"detail"`
 	Created  Stamp          `json:"created_at"`
 }
 
-// ActivityUser is who made a change.
+// ActivityUser is the author of a change, or the server itself.
 type ActivityUser struct {
 	FirstName string  `json:"first_name"`
 	Email     *string `json:"email"`
 	System    bool    `json:"is_system,omitempty"`
 }
 
-// ActivityDetail is what was changed.
+// ActivityDetail describes a change.
 type ActivityDetail struct {
 	ID      string   `json:"id,omitempty"`
 	Changes []Change `json:"changes"`
-	// Trigger says which job made the change, null for people.
+	// Trigger names the job that changed the object; it is null for changes by people.
 	Trigger json.RawMessage `json:"trigger"`
 	Name    string          `json:"name"`
 	ShortID *string         `json:"short_id"`
 	Type    *string         `json:"type"`
-	// Note is why it was changed, as its author has put it; empty for none.
+	// Note is the author's reason for the change; empty if there is no reason.
 	Note string `json:"change_note,omitempty"`
-	// ApprovedBy are the addresses of who has approved the change of a flag, ChangeRequest
-	// is the request that they approved, 0 for none (spec/console.md N12).
+	// ApprovedBy are the e-mail addresses of the users who approved the change of a flag, and
+	// ChangeRequest is the number of the approved request, or 0 (spec/console.md N12).
 	ApprovedBy    []string `json:"approved_by,omitempty"`
 	ChangeRequest int64    `json:"change_request,omitempty"`
-	// Version is that of the thing after the change, 0 where it has none.
+	// Version is the object's version after the change, 0 for objects without versions.
 	Version int64 `json:"-"`
-	// System: the server made the change, in the name of somebody.
+	// System reports whether the server changed the object in the name of the user.
 	System bool `json:"-"`
 }
 
-// Change is a field that has another value now.
+// Change is the change of one field. Before is nil for new values, After for deleted ones.
 type Change struct {
 	Type   string          `json:"type"`
 	Action string          `json:"action"` // created, changed, deleted
@@ -62,14 +62,15 @@ type Change struct {
 	After  json.RawMessage `json:"after"`
 }
 
-// unlogged are fields that change with every change, behind a dot those of one kind of
-// thing: the status of a flag follows from its other fields.
+// unlogged are fields that the log does not compare, since they change with every change or follow
+// from other fields. A name with a dot applies to one kind of object.
 var unlogged = map[string]bool{
 	"version": true, "updated_at": true, "last_modified_by": true, "last_called_at": true, "FeatureFlag.status": true,
 	"created_at": true, "created_by": true, "id": true, "user_access_level": true,
 }
 
-// Changes compares two things as they are shown; nil is one that is not there.
+// Changes compares two objects in their JSON form and returns the changed fields, sorted by name.
+// nil stands for an object that does not exist.
 func Changes(activityScope string, before, after any) ([]Change, error) {
 	oldMembers, err := JSONMembers(before)
 	if err != nil {
@@ -101,7 +102,7 @@ func Changes(activityScope string, before, after any) ([]Change, error) {
 	return out, nil
 }
 
-// EmptyJSON reports whether a JSON text says nothing: null, "", [], {} or no text.
+// EmptyJSON reports whether a JSON document is null, "", [], {} or has no bytes.
 func EmptyJSON(raw json.RawMessage) bool {
 	switch string(raw) {
 	case "", "null", `""`, "[]", "{}":
@@ -110,7 +111,7 @@ func EmptyJSON(raw json.RawMessage) bool {
 	return false
 }
 
-// JSONMembers are the members of a value as JSON, nil for nil.
+// JSONMembers returns the members of the JSON form of a value, or nil if v is nil.
 func JSONMembers(v any) (map[string]json.RawMessage, error) {
 	if v == nil {
 		return nil, nil
@@ -123,9 +124,9 @@ func JSONMembers(v any) (map[string]json.RawMessage, error) {
 	return out, json.Unmarshal(text, &out)
 }
 
-// LogActivity writes a line of the log in the transaction of the change. by is nil for
-// the server itself; before is nil for what was made, after for what is gone. A
-// change that changes nothing is not noted.
+// LogActivity writes a line to the log in the transaction of the change. caller is nil for changes
+// by the server itself, before is nil for created objects, and after for deleted ones. If no field
+// differs no line is written.
 func (d *Env[T]) LogActivity(tx Tx, caller *Caller, parent, activityScope, item, name string, before, after any) error {
 	list, err := Changes(activityScope, before, after)
 	if err != nil {
@@ -143,7 +144,8 @@ func (d *Env[T]) LogActivity(tx Tx, caller *Caller, parent, activityScope, item,
 	return d.LogActivityAs(tx, caller, parent, activity, activityScope, item, ActivityDetail{Name: name, Changes: list})
 }
 
-// LogActivityAs is note for what has a word of its own.
+// LogActivityAs is like LogActivity for activities other than created, updated and deleted, and for
+// changes that the caller has compared itself: it writes detail as it is.
 func (d *Env[T]) LogActivityAs(tx Tx, caller *Caller, parent, activity, activityScope, item string, detail ActivityDetail) error {
 	n, err := tx.Next(KindActivity)
 	if err != nil {
@@ -162,37 +164,38 @@ func (d *Env[T]) LogActivityAs(tx Tx, caller *Caller, parent, activity, activity
 	})
 }
 
+// activityKey returns the Record.Other of the lines about one object.
 func activityKey(parent, activityScope, item string) string {
 	return parent + "/" + activityScope + "/" + item
 }
 
-// activityPage is a page of the log, newest first. Pages are numbered from 1.
+// activityPage is a page of the log, newest lines first. Total counts the lines of all pages.
 type activityPage struct {
 	Results []Activity
 	Total   int
 }
 
-// ActivityQuery narrows the log down. Empty members do not. Limit and Page are at
-// least 1.
+// ActivityQuery selects lines of the log and a page of them. Empty fields select all lines. Limit
+// and Page must be at least 1; pages are numbered from 1.
 type ActivityQuery struct {
-	Scopes []string // kinds of things
+	Scopes []string // kinds of objects, such as FeatureFlag
 	Item   string
-	User   string // number or uuid of who made the change
-	// AccessChecked: whether the reader may see the Item has been looked at.
+	User   string // number or uuid of the author
+	// AccessChecked reports whether the reader's access to Item has already been checked.
 	AccessChecked bool
 	Limit, Page   int
 }
 
-// storedActivity is a line of the log as it is kept. By is the number of who made
-// the change, 0 for the server itself and in lines of before it was kept.
+// storedActivity is a line of the log as it is stored. UserID is the author's number, 0 for the
+// server itself and in old lines without one.
 type storedActivity struct {
 	Activity
 	UserID  int64 `json:"by,omitempty"`
-	Version int64 `json:"version,omitempty"` // as in the detail
+	Version int64 `json:"version,omitempty"` // ActivityDetail.Version
 }
 
-// isBy reports whether somebody made a change; lines that name nobody by number do so
-// by address.
+// isBy reports whether a user is the author of the line. Lines without a number are compared by
+// e-mail address.
 func (a *storedActivity) isBy(u *User) bool {
 	if a.UserID == 0 {
 		return a.Activity.User.Email != nil && *a.Activity.User.Email == u.Email
@@ -200,7 +203,7 @@ func (a *storedActivity) isBy(u *User) bool {
 	return a.UserID == u.ID
 }
 
-// findUser finds a user by number or uuid, nil for none.
+// findUser returns a user by number or uuid, or nil.
 func findUser(tx Tx, ref string) (*User, error) {
 	if uuid, ok := NormalizeUUID(ref); ok {
 		return UserByUUID(tx, uuid)
@@ -212,15 +215,15 @@ func findUser(tx Tx, ref string) (*User, error) {
 	return UserByNumber(tx, id)
 }
 
-// ActivityLog reads the log of the standing's project, or outside of projects that
-// of its organization.
+// ActivityLog returns a page of the log of the scope's project, or outside of projects of its
+// organization. It leaves out lines and fields about objects that rules hide from the caller.
 func (s *Service) ActivityLog(ctx context.Context, scope *Scope, q ActivityQuery) (*activityPage, error) {
 	return Read(ctx, &s.Env, func(tx Tx) (*activityPage, error) {
 		out := &activityPage{Results: []Activity{}}
 		var user *User
 		if q.User != "" {
 			var err error
-			if user, err = findUser(tx, q.User); err != nil || user == nil { // nobody has changed nothing
+			if user, err = findUser(tx, q.User); err != nil || user == nil { // an unknown user has no lines
 				return out, err
 			}
 		}
@@ -245,8 +248,8 @@ func (s *Service) ActivityLog(ctx context.Context, scope *Scope, q ActivityQuery
 	})
 }
 
-// query asks the store for a page of the log; user is nil for everybody, seen for all
-// lines.
+// query returns the store's query for a page. If user or isVisible is nil, it selects lines of all
+// users or all lines. Filters that no index covers run as Match.
 func (q *ActivityQuery) query(parent string, user *User, isVisible func(*storedActivity) bool) Query {
 	out := Query{Kind: KindActivity, Parent: parent, Descending: true, Offset: (q.Page - 1) * q.Limit, Limit: q.Limit}
 	scopes := q.Scopes

@@ -2,13 +2,13 @@ package management
 
 import "slices"
 
-// kindsByScope are what the log calls the kinds of things that access rules may hide.
+// kindsByScope maps Activity.Scope to the kind in access rules, for kinds that rules can hide.
 var kindsByScope = map[string]string{
 	"Action": "action", "Cohort": "cohort", "Dashboard": "dashboard", "Experiment": "experiment", "ExperimentHoldout": "experiment", "ExperimentSavedMetric": "experiment", "FeatureFlag": "feature_flag",
 	"Insight": "insight", "Survey": "survey",
 }
 
-// referenceKinds are the fields of things that show other things, and of which kind those are.
+// referenceKinds maps fields that display other objects to the kind of those objects.
 var referenceKinds = map[string]string{
 	"feature_flag": "feature_flag", "feature_flag_key": "feature_flag", "feature_flag_keys": "feature_flag",
 	"linked_flag": "feature_flag", "targeting_flag": "feature_flag", "internal_targeting_flag": "feature_flag",
@@ -16,8 +16,8 @@ var referenceKinds = map[string]string{
 	"dashboard_name": "dashboard", "surveys": "survey", "links": "survey",
 }
 
-// hasHidden reports whether rules hide something of a kind from the caller, unless it is the
-// caller's own.
+// hasHidden reports whether rules hide any objects of a kind from the caller. It does not consider
+// that the caller may have created them.
 func (scope *Scope) hasHidden(kind string) bool {
 	if !scope.IsRestricted() {
 		return false
@@ -30,8 +30,9 @@ func (scope *Scope) hasHidden(kind string) bool {
 	return false
 }
 
-// lineFilter says which lines of the log the reader may see, nil for all: not those of things
-// that rules hide. Whose a thing is the log tells itself, by the line of its making.
+// lineFilter returns a function that reports whether the reader may see a line, or nil if all lines
+// are visible. Lines about objects that rules hide are not visible, except those of objects that
+// the reader created, which the log itself shows by their lines "created".
 func (q *ActivityQuery) lineFilter(tx Tx, scope *Scope) (func(*storedActivity) bool, error) {
 	if q.AccessChecked || scope.Project == nil || !scope.IsRestricted() {
 		return nil, nil
@@ -53,7 +54,7 @@ func (q *ActivityQuery) lineFilter(tx Tx, scope *Scope) (func(*storedActivity) b
 	}, err
 }
 
-// trim leaves out of a line what it tells of other things of which some are hidden.
+// trim removes changes of fields that display objects of a kind of which some are hidden.
 func (scope *Scope) trim(a *Activity) {
 	a.Detail.Changes = slices.DeleteFunc(a.Detail.Changes, func(c Change) bool { return scope.hasHidden(referenceKinds[c.Field]) })
 }

@@ -6,16 +6,14 @@ import (
 	"strings"
 )
 
-// Admit completes a caller for whom a service vouches that has a sign-in of its own.
+// Admit completes a caller that an embedding program has authenticated by its own sign-in.
 //
-// User says who it is, by UUID, ID or Email, the first of them that is there. It is a
-// user of this server: nobody else is let in. Key bounds the caller as a personal key
-// would, by its Scopes, Projects and Organizations; without one, or where its Scopes are
-// nil, the caller may what the user may. Memberships are the user's: a caller that
-// brings some is refused, because they would not count.
+// claim.User names an active user of this server by UUID, ID or Email; the first that is set
+// counts. claim.Key limits the caller like a personal key, by its Scopes, Projects and
+// Organizations; if Key or its Scopes are nil, the caller has all rights of the user. Memberships
+// are read from the store and must be empty in claim.
 //
-// An error that is an *Error of the kind Unauthenticated refuses the caller, others are
-// faults of the store.
+// An *Error of kind Unauthenticated refuses the caller; all other errors are faults of the store.
 func (s *Service) Admit(ctx context.Context, claim *Caller) (*Caller, error) {
 	if claim.User == nil || len(claim.Memberships) > 0 {
 		return nil, unauthenticated("a caller is named by its User alone, and bounded by its Key: there is no User, or there are Memberships")
@@ -41,10 +39,11 @@ func (s *Service) Admit(ctx context.Context, claim *Caller) (*Caller, error) {
 	if c == nil || c.User.Inactive {
 		return nil, unauthenticated("there is no user " + strings.ToValidUTF8(cmp.Or(claim.User.UUID, claim.User.Email, "of this number")+", or it is not active: invite it first", "?"))
 	}
-	c.Key, key.User, key.Hash = key, c.User.ID, "user "+c.User.UUID // one of its own for limits
+	c.Key, key.User, key.Hash = key, c.User.ID, "user "+c.User.UUID // an own Hash, since limits count by it
 	return c, nil
 }
 
+// findClaimedUser returns the user with the UUID, the ID or the Email of u, or nil.
 func findClaimedUser(tx Tx, u *User) (*User, error) {
 	switch {
 	case u.UUID != "":
@@ -57,6 +56,7 @@ func findClaimedUser(tx Tx, u *User) (*User, error) {
 	return nil, nil
 }
 
+// unauthenticated returns an error of kind Unauthenticated.
 func unauthenticated(message string) error {
 	return &Error{Kind: Unauthenticated, Code: "authentication_failed", Message: message}
 }

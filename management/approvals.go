@@ -7,26 +7,30 @@ import (
 	"slices"
 )
 
-// FlagApprovals says which changes of a project's flags somebody else has to approve
-// before they are made (spec/console.md N12).
+// FlagApprovals is the setting of a project that says which changes of its flags other users must
+// approve first (spec/console.md N12).
 type FlagApprovals struct {
-	// Needed is how many have to approve a change, 0 to 5; 0: nobody has to.
+	// Needed is the number of approvals that a change needs, 0 to 5. If it is 0, changes need no
+	// approval.
 	Needed int64 `json:"needed"`
-	// Tags: only flags that have one of them are protected; none: all are.
+	// Tags limits the protection to flags with at least one of them. If empty, all flags are
+	// protected.
 	Tags []string `json:"tags"`
-	// SwitchOffFree: a flag may be switched off without an approval, true by default.
+	// SwitchOffFree allows switching a flag off without an approval. It is true by default.
 	SwitchOffFree bool `json:"switch_off_free"`
 }
 
-// FlagApprovalsField is the setting of a project.
+// FlagApprovalsField is the project's field for FlagApprovals.
 var FlagApprovalsField = Field{Name: "flag_approvals", Type: Object, Help: "needed (0 to 5; 0: off), tags (only flags with one of them; none: all), switch_off_free (true: a flag may be switched off without one); what is left out is as by default"}
 
+// approvalFields are the members of FlagApprovalsField in a request.
 var approvalFields = Fields{{Name: "needed", Type: Int, MaxValue: 5}, {Name: "tags", Type: TextList, MaxLength: 255}, {Name: "switch_off_free", Type: Bool}}
 
-// maxApprovalTags bounds FlagApprovals.Tags.
+// maxApprovalTags is the greatest length of FlagApprovals.Tags.
 const maxApprovalTags = 100
 
-// ReadFlagApprovals reads the setting as somebody sends it.
+// ReadFlagApprovals reads the setting from a request. Absent members have their defaults, and
+// unknown members are errors.
 func ReadFlagApprovals(raw json.RawMessage) (out FlagApprovals, err error) {
 	var b Body
 	if err := json.Unmarshal(raw, &b.Members); err != nil {
@@ -48,7 +52,7 @@ func ReadFlagApprovals(raw json.RawMessage) (out FlagApprovals, err error) {
 	return out, nil
 }
 
-// Approvals are those of the project.
+// Approvals returns the setting of the project, or the default.
 func (m *ProjectMeta) Approvals() (FlagApprovals, error) {
 	out := FlagApprovals{Tags: []string{}, SwitchOffFree: true}
 	if raw := m.Settings[FlagApprovalsField.Name]; raw != nil {
@@ -57,7 +61,8 @@ func (m *ProjectMeta) Approvals() (FlagApprovals, error) {
 	return out, nil
 }
 
-// PrefixField puts a fault of something into the field that it stands in.
+// PrefixField puts field in front of the Field of an error of kind Invalid, for faults inside the
+// value of that field. It returns all other errors unchanged.
 func PrefixField(field string, err error) error {
 	var fault *Error
 	if errors.As(err, &fault) && fault.Kind == Invalid {

@@ -5,26 +5,26 @@ import (
 	"strconv"
 )
 
-// maxChanges is how many lines one call of ChangesAfter returns.
+// maxChanges is the greatest number of lines that one call of ChangesAfter reads.
 const maxChanges = 200
 
-// LoggedChange is a line of the log of changes for who watches it (console.md N14).
+// LoggedChange is a line of the log for clients that watch it (console.md N14).
 type LoggedChange struct {
 	Scope    string `json:"scope"`
 	ItemID   string `json:"item_id"`
 	Activity string `json:"activity"`
-	// Version is that of the thing after the change, null where it has none.
+	// Version is the object's version after the change, null for objects without versions.
 	Version *int64  `json:"version"`
-	User    *string `json:"user"` // e-mail; null for the server itself
+	User    *string `json:"user"` // e-mail address; null for the server itself
 	Time    Stamp   `json:"at"`
-	// Position is that in the log.
+	// Position is the position of the line in the log.
 	Position int64 `json:"-"`
 }
 
-// ChangesAfter returns the lines of the log of the standing's project behind a place
-// which the caller may see, oldest first, and the place to go on from: where there are
-// more than maxChanges the newest. Below zero is the end of the log: no lines, but its
-// place.
+// ChangesAfter returns the lines of the log of the scope's project after a position that the caller
+// may see, oldest first, and the position from which to continue. If there are more than maxChanges
+// it returns only the newest. A negative position stands for the end of the log: there are no
+// lines, and next is the position of the last line.
 func (s *Service) ChangesAfter(ctx context.Context, scope *Scope, position int64) (out []LoggedChange, next int64, err error) {
 	next = max(position, 0)
 	q := Query{Kind: KindActivity, Parent: scope.Parent(), Descending: true, Limit: maxChanges}

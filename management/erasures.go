@@ -2,18 +2,18 @@ package management
 
 import "context"
 
-// Erasure is what somebody has taken away of a person.
+// Erasure is the deletion of a person, or of a person's events.
 type Erasure struct {
-	// Person is the uuid: the log keeps nothing else of who is gone.
+	// Person is the person's uuid; the log stores no other data about deleted persons.
 	Person string
-	// Events were erased.
+	// Events is the number of deleted events.
 	Events int64
-	// EventsOnly: only events were erased.
+	// EventsOnly reports whether the person was kept and only events were deleted.
 	EventsOnly bool
 }
 
-// LogErasures writes a line for each erasure into the project's log of changes: who
-// erased whom, and how many events.
+// LogErasures writes a line for each erasure to the project's log of changes, with the caller, the
+// person and the number of events, all in one transaction.
 func (s *Service) LogErasures(ctx context.Context, scope *Scope, list []Erasure) error {
 	if len(list) == 0 {
 		return nil

@@ -5,22 +5,23 @@ import (
 	"fmt"
 )
 
-// Kind is what became of a request that is refused.
+// Kind classifies errors; adapters map it to a status of their protocol.
 type Kind int
 
 // The kinds of errors, each a row of §2.2.
 const (
-	Invalid         Kind = iota // what was sent cannot be used
+	Invalid         Kind = iota // the request has an invalid value
 	Unauthenticated             // there is no valid key
-	Forbidden                   // the key or its user may not
-	NotFound                    // there is no such thing, or none that may be seen
-	Conflict                    // it has been changed meanwhile, or is kept elsewhere
-	Unavailable                 // not now
-	TooMany                     // not until some of what runs is done
+	Forbidden                   // the key or its user lacks a permission
+	NotFound                    // the object does not exist or is not visible to the caller
+	Conflict                    // the object has changed since, or is managed elsewhere
+	Unavailable                 // not possible at present
+	TooMany                     // not possible until other work of the caller has finished
 )
 
-// Error is what a caller is told. Code is a word for programs, Field the place in
-// what was sent, with two underscores between levels, empty for none.
+// Error is an error that the caller receives. Code is for programs. Field is the path of the
+// invalid value in the request with two underscores between levels; it is empty for errors that
+// concern no field.
 type Error struct {
 	Kind    Kind
 	Code    string
@@ -35,10 +36,10 @@ func (e *Error) Error() string {
 	return e.Message
 }
 
-// ErrDuplicate is returned by Tx.Put when another record has the same Unique text.
+// ErrDuplicate is returned by Tx.Put if another record of the kind has the same Unique string.
 var ErrDuplicate = errors.New("management: the unique text of the record is another one's")
 
-// The codes of §2.2 that say more than the kind does.
+// The codes of §2.2 that are more specific than the kind of the error.
 const (
 	CodeInvalid       = "invalid_input"
 	CodeRequired      = "required"
@@ -54,42 +55,42 @@ const (
 	codeMaxValue      = "max_value"
 )
 
-// Fault is an invalid field. Field may be empty.
+// Fault returns an error for an invalid field. field may be empty.
 func Fault(field, format string, args ...any) *Error {
 	return CodedFault(CodeInvalid, field, format, args...)
 }
 
-// CodedFault is an invalid field with a code of its own.
+// CodedFault is like Fault with a code other than CodeInvalid.
 func CodedFault(code, field, format string, args ...any) *Error {
 	return &Error{Kind: Invalid, Code: code, Field: field, Message: fmt.Sprintf(format, args...)}
 }
 
-// Denied is a refusal of something that the caller may not do.
+// Denied returns an error for an action that the caller may not perform.
 func Denied(format string, args ...any) *Error {
 	return &Error{Kind: Forbidden, Code: "permission_denied", Message: fmt.Sprintf(format, args...)}
 }
 
-// Missing is a thing that is not there.
+// Missing returns an error for an object that does not exist.
 func Missing(format string, args ...any) *Error {
 	return &Error{Kind: NotFound, Code: "not_found", Message: fmt.Sprintf(format, args...)}
 }
 
-// Clash is a change that does not fit what has become of the thing.
+// Clash returns an error for a change that conflicts with the object's current state.
 func Clash(format string, args ...any) *Error {
 	return &Error{Kind: Conflict, Code: "conflict", Message: fmt.Sprintf(format, args...)}
 }
 
-// Messages that stand in several places.
+// Messages that several functions use.
 const (
 	msgNotFound     = "Not found."
 	MsgNoPermission = "You do not have permission to perform this action."
 	MsgLevel        = "Your organization access level is insufficient."
 )
 
-// ErrNotFound is an unknown record below a known place.
+// ErrNotFound returns the error for an object that a path names and that does not exist.
 func ErrNotFound() *Error { return Missing(msgNotFound) }
 
-// ErrNoObject is a number in a body that names nothing.
+// ErrNoObject returns the error for an id in a field that refers to no object.
 func ErrNoObject(field string, id any) error {
 	return CodedFault(CodeDoesNotExist, field, "Invalid pk %q - object does not exist.", fmt.Sprint(id))
 }

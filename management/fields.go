@@ -7,73 +7,74 @@ import (
 	"strings"
 )
 
-// Type is what the value of a field has to be.
+// Type is the type of a field's value.
 type Type int
 
 // The types of fields.
 const (
-	Text       Type = iota // numbers are taken as their text; spaces around it are cut off
+	Text       Type = iota // a string, or a number as its digits; surrounding spaces are removed
 	Email                  // an e-mail address
 	URL                    // http or https
-	UUID                   // in any of its forms; kept with dashes, in lower case
+	UUID                   // in any of its forms; stored with dashes, in lower case
 	Choice                 // one of Field.Choices
-	Int                    // also as text
+	Int                    // an integer, also in a string
 	IntChoice              // one of Field.Numbers
-	Bool                   // also as the usual words and as 0 and 1
-	Time                   // ISO 8601; without a zone it is UTC
-	Object                 // a JSON object, kept as it stands
-	Array                  // a JSON array, kept as it stands
-	TextList               // an array of texts
-	IntList                // an array of whole numbers
-	ObjectList             // an array of JSON objects, kept as they stand
-	Any                    // any JSON value, kept as it stands
+	Bool                   // also the usual words, 0 and 1
+	Time                   // ISO 8601; UTC if there is no zone
+	Object                 // a JSON object, stored unchanged
+	Array                  // a JSON array, stored unchanged
+	TextList               // an array of strings
+	IntList                // an array of integers
+	ObjectList             // an array of JSON objects, stored unchanged
+	Any                    // any JSON value, stored unchanged
 )
 
 // Field is one writable field of a resource.
 type Field struct {
 	Name      string
 	Type      Type
-	Required  bool // it has to be there when the thing is made
-	Null      bool // it may be null
-	Blank     bool // of texts: it may be empty
-	MaxLength int  // of texts: the most characters, 0 for no limit
+	Required  bool // must be present when the object is created
+	Null      bool // may be null
+	Blank     bool // strings: may be empty
+	MaxLength int  // strings: greatest number of characters, 0 for no limit
 	MinValue  int64
-	MaxValue  int64 // of Int, when it is not 0: Least <= value <= Most
-	Choices   []string
-	Numbers   []int64
-	Help      string // for the documentation of the API
-	// Custom fields are put where they belong by the rules of the resource, or have no
-	// effect; all others go into the member of their name (Fields.Lay).
+	MaxValue  int64    // Int: if not 0, MinValue <= value <= MaxValue
+	Choices   []string // the values of Choice
+	Numbers   []int64  // the values of IntChoice
+	Help      string   // for the documentation of the API
+	// Custom fields are not set by Fields.Apply: the resource's rules use their values, or they
+	// have no effect.
 	Custom bool
 }
 
-// Fields are the writable fields of a resource, in the order in which their
-// errors are looked for: only the first one is told (§2.1).
+// Fields are the writable fields of a resource. Errors are looked for in their order, and only the
+// first is reported (§2.1).
 type Fields []Field
 
-// Body is what a request brings: an object, or an array.
+// Body is the JSON document of a request: an object, or an array.
 type Body struct {
 	Members map[string]json.RawMessage
 	Array   []json.RawMessage
 	IsArray bool
-	// Other is what the JSON value is when it is neither, such as str.
+	// Other is the JSON type if the document is neither, in the words of JSONKind, such as str.
 	Other string
-	// Warn is told of members that have no effect, a line each. Nil: nobody is.
+	// Warn is called with a line for each member that has no effect. If nil, warnings are dropped.
 	Warn func(text string)
 }
 
-// MaxItems bounds the arrays of texts and numbers of a body.
+// MaxItems is the greatest length of arrays in fields such as TextList and IntList.
 const MaxItems = 10_000
 
-// Create reads the body that makes a thing: required fields have to be there.
+// Create reads the body that creates an object: required fields must be present.
 func (f Fields) Create(b Body) (Values, error) { return f.read(b, true) }
 
-// Change reads the body that changes a thing: what is not there stays.
+// Change reads the body that changes an object: all fields may be absent.
 func (f Fields) Change(b Body) (Values, error) { return f.read(b, false) }
 
-// Update is Change for PATCH and Create for PUT (§2.5).
+// Update is Create for PUT and Change for PATCH (§2.5).
 func (f Fields) Update(b Body, put bool) (Values, error) { return f.read(b, put) }
 
+// read is ReadAll that returns only the first error.
 func (f Fields) read(b Body, create bool) (Values, error) {
 	values, faults := f.ReadAll(b, create)
 	if len(faults) > 0 {
@@ -82,8 +83,8 @@ func (f Fields) read(b Body, create bool) (Values, error) {
 	return values, nil
 }
 
-// ReadAll reads what can be read of a body, and returns what is wrong with the others, in
-// the order of the fields. create: required fields have to be there.
+// ReadAll reads all valid fields of a body and returns the errors of the invalid ones, in the order
+// of the fields. If create is true, required fields must be present.
 func (f Fields) ReadAll(b Body, create bool) (values Values, faults []error) {
 	if b.IsArray {
 		return nil, []error{Fault("", "Invalid data. Expected a dictionary, but got list.")}
@@ -111,7 +112,8 @@ func (f Fields) ReadAll(b Body, create bool) (values Values, faults []error) {
 	return values, faults
 }
 
-// Read reads the value of a field.
+// Read reads the value of a field. The Go type of the result is that of memberTypes, with time.Time
+// for Time; null is nil.
 func (f *Field) Read(raw json.RawMessage) (any, error) {
 	kind := JSONKind(raw)
 	if kind == "NoneType" {
@@ -123,7 +125,8 @@ func (f *Field) Read(raw json.RawMessage) (any, error) {
 	return readers[f.Type](f, raw, kind)
 }
 
-// JSONKind is the type of a JSON value in Python's words, which errors use.
+// JSONKind returns the type of a JSON value in Python's words, as in PostHog's messages of errors:
+// dict, list, str, bool, int, float or NoneType. An empty raw is NoneType.
 func JSONKind(raw json.RawMessage) string {
 	text := strings.TrimLeft(string(raw), " \t\r\n")
 	if text == "" {
@@ -147,7 +150,8 @@ func JSONKind(raw json.RawMessage) string {
 	return "int"
 }
 
-// THE TABLE: how the value of each type is read.
+// readers are the functions that read the values of each Type. They are set by init, because
+// readers of lists call Field.Read, which uses readers.
 var readers [Any + 1]func(f *Field, raw json.RawMessage, kind string) (any, error)
 
 func init() {
@@ -173,12 +177,12 @@ func readArray(f *Field, raw json.RawMessage, kind string) (any, error) {
 	return slices.Clone(raw), nil
 }
 
-// NotAList is the fault of a field that is no array but of another kind.
+// NotAList returns the error for a field that must be an array and has another kind (JSONKind).
 func NotAList(field, kind string) error {
 	return CodedFault(codeNotAList, field, "Expected a list of items but got type %q.", kind)
 }
 
-// Items takes an array apart.
+// Items returns the items of an array, at most MaxItems.
 func Items(f *Field, raw json.RawMessage, kind string) ([]json.RawMessage, error) {
 	if kind != "list" {
 		return nil, NotAList(f.Name, kind)
@@ -193,7 +197,7 @@ func Items(f *Field, raw json.RawMessage, kind string) ([]json.RawMessage, error
 	return list, nil
 }
 
-// listOf reads each item with a field that stands for it.
+// listOf reads each item of an array like the value of itemField, which must yield a T.
 func listOf[T any](f *Field, raw json.RawMessage, kind string, itemField Field) (any, error) {
 	list, err := Items(f, raw, kind)
 	if err != nil {
@@ -211,7 +215,7 @@ func listOf[T any](f *Field, raw json.RawMessage, kind string, itemField Field) 
 	return out, nil
 }
 
-// ReadTextList reads the value of a field of type TextList, as []string.
+// ReadTextList reads the value of a field of type TextList; the result is a []string.
 func ReadTextList(f *Field, raw json.RawMessage, kind string) (any, error) {
 	return listOf[string](f, raw, kind, Field{Type: Text, Blank: f.Blank, MaxLength: f.MaxLength})
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/bunting-flags/bunting/flags/wire"
 )
 
+// readText reads a string or a number, trims spaces, and checks the length.
 func readText(f *Field, raw json.RawMessage, kind string) (any, error) {
 	var text string
 	switch kind {
@@ -40,10 +41,10 @@ func readText(f *Field, raw json.RawMessage, kind string) (any, error) {
 	return text, nil
 }
 
-// MaxEmail is how long an address may be, in characters (§4.5).
+// MaxEmail is the greatest length of an e-mail address, in characters (§4.5).
 const MaxEmail = 254
 
-// readEmail keeps the local part and lowers the domain (§4.5).
+// readEmail preserves the case of the local part and lowers that of the domain (§4.5).
 func readEmail(f *Field, raw json.RawMessage, kind string) (any, error) {
 	v, err := readText(f, raw, kind)
 	if err != nil || v == "" {
@@ -60,8 +61,9 @@ func readEmail(f *Field, raw json.RawMessage, kind string) (any, error) {
 	return out, nil
 }
 
-// NormalizeEmail is an address with its domain in lower case. Characters that cannot be
-// seen, and those of full width, are refused: with them two addresses look the same.
+// NormalizeEmail returns an address with its domain in lower case, or false if it is invalid. It
+// refuses invisible characters and full-width forms, with which two different addresses could look
+// the same.
 func NormalizeEmail(text string) (string, bool) {
 	if strings.ContainsFunc(text, isMisleading) {
 		return "", false
@@ -80,9 +82,9 @@ func NormalizeEmail(text string) (string, bool) {
 	return text[:at+1] + domain, true
 }
 
-// isMisleading are runes that nobody sees, or takes for others: what is not printed,
-// fillers and joiners that are, marks that change the one before, and full and half
-// width forms of letters and signs.
+// isMisleading reports whether a character is invisible or easily mistaken for another: unprintable
+// characters, printable fillers and joiners, unusual spaces, marks that change the character before
+// them, and full-width and half-width forms of letters and signs.
 func isMisleading(r rune) bool {
 	switch {
 	case r == 0x115f, r == 0x1160, r == 0x3164, r == 0xffa0, r == 0x2800, r == 0x034f: // letters and signs without an image
@@ -93,6 +95,7 @@ func isMisleading(r rune) bool {
 	return !unicode.IsPrint(r) || r > unicode.MaxLatin1 && unicode.IsSpace(r)
 }
 
+// readURL accepts absolute http and https URLs.
 func readURL(f *Field, raw json.RawMessage, kind string) (any, error) {
 	v, err := readText(f, raw, kind)
 	if err != nil || v == "" {
@@ -117,8 +120,8 @@ func readUUID(f *Field, raw json.RawMessage, kind string) (any, error) {
 	return id, nil
 }
 
-// NormalizeUUID is a UUID with dashes and in lower case. Forms without dashes, in
-// braces, and with urn:uuid: in front are read too.
+// NormalizeUUID returns a UUID with dashes and in lower case, or false if text is no UUID. It
+// accepts the forms without dashes, in braces, and with the prefix urn:uuid:.
 func NormalizeUUID(text string) (string, bool) {
 	text = strings.ToLower(strings.Trim(strings.TrimPrefix(strings.ToLower(text), "urn:uuid:"), "{}"))
 	id, ok := wire.ParseUUID(text)
@@ -128,10 +131,11 @@ func NormalizeUUID(text string) (string, bool) {
 	return id.String(), true
 }
 
+// readChoice also accepts a number or boolean whose JSON is one of the choices.
 func readChoice(f *Field, raw json.RawMessage, kind string) (any, error) {
 	var text string
 	if kind == "str" {
-		_ = json.Unmarshal(raw, &text) // what cannot be read is no choice
+		_ = json.Unmarshal(raw, &text) // on failure text is empty, which is not a choice
 	} else {
 		text = string(raw)
 	}
@@ -141,13 +145,13 @@ func readChoice(f *Field, raw json.RawMessage, kind string) (any, error) {
 	return nil, NotAChoice(f.Name, text, f.Choices)
 }
 
-// NotAChoice is a value that is none of the choices, which it names. The first
-// sentence is §2.2's.
+// NotAChoice returns the error for a value that is not one of the choices, which it lists. The
+// first sentence of the message is that of §2.2.
 func NotAChoice(field, got string, choices []string) *Error {
 	return CodedFault(codeInvalidChoice, field, "%q is not a valid choice. There are: %s.", ShortText(got), strings.Join(choices, ", "))
 }
 
-// Integer reads a whole number, also one that stands in a text.
+// Integer reads an integer from a JSON number or string. Floats must be integral and below 2^53.
 func Integer(raw json.RawMessage, kind string) (int64, bool) {
 	text := string(raw)
 	switch kind {
@@ -182,6 +186,7 @@ func readInt(f *Field, raw json.RawMessage, kind string) (any, error) {
 	return n, nil
 }
 
+// readIntChoice reads an integer that must be one of the field's Numbers.
 func readIntChoice(f *Field, raw json.RawMessage, kind string) (any, error) {
 	if n, ok := Integer(raw, kind); ok && slices.Contains(f.Numbers, n) {
 		return n, nil
@@ -193,6 +198,7 @@ func readIntChoice(f *Field, raw json.RawMessage, kind string) (any, error) {
 	return nil, NotAChoice(f.Name, strings.Trim(string(raw), `"`), choices)
 }
 
+// booleans are the words of ReadBool, in lower case.
 var booleans = map[string]bool{
 	"true": true, "t": true, "yes": true, "y": true, "on": true, "1": true,
 	"false": false, "f": false, "no": false, "n": false, "off": false, "0": false,
@@ -202,7 +208,7 @@ var booleans = map[string]bool{
 func ReadBool(f *Field, raw json.RawMessage, kind string) (any, error) {
 	text := string(raw)
 	if kind == "str" {
-		_ = json.Unmarshal(raw, &text) // what cannot be read is no word either
+		_ = json.Unmarshal(raw, &text) // on failure text is empty, which is not a boolean
 	}
 	if b, ok := booleans[strings.ToLower(text)]; ok && kind != "dict" && kind != "list" {
 		return b, nil
@@ -210,15 +216,16 @@ func ReadBool(f *Field, raw json.RawMessage, kind string) (any, error) {
 	return nil, Fault(f.Name, "Must be a valid boolean.")
 }
 
+// timeForms are the layouts of ParseTime, in the order in which it tries them.
 var timeForms = []string{time.RFC3339, "2006-01-02T15:04:05", "2006-01-02 15:04:05Z07:00", "2006-01-02 15:04:05", "2006-01-02T15:04Z07:00", "2006-01-02T15:04", "2006-01-02 15:04"}
 
-// BadTime is the message of a text that is no time.
+// BadTime is the message for a value that is not a valid time.
 const BadTime = "Datetime has wrong format. Use one of these formats instead: YYYY-MM-DDThh:mm[:ss[.uuuuuu]][+HH:MM|-HH:MM|Z]."
 
 func readTime(f *Field, raw json.RawMessage, kind string) (any, error) {
 	var text string
 	if kind == "str" {
-		_ = json.Unmarshal(raw, &text) // what cannot be read is no time either
+		_ = json.Unmarshal(raw, &text) // on failure text is empty, which is not a time
 	}
 	if at, ok := ParseTime(text); ok {
 		return at, nil
@@ -226,7 +233,8 @@ func readTime(f *Field, raw json.RawMessage, kind string) (any, error) {
 	return nil, Fault(f.Name, BadTime)
 }
 
-// ParseTime reads a time of ISO 8601, in UTC where it names no zone; false: it is none.
+// ParseTime reads an ISO 8601 time, in UTC if it has no zone, cut to microseconds. It returns false
+// if text is not such a time.
 func ParseTime(text string) (time.Time, bool) {
 	for _, form := range timeForms {
 		if at, err := time.Parse(form, text); err == nil && at.Year() > 0 {
@@ -236,10 +244,10 @@ func ParseTime(text string) (time.Time, bool) {
 	return time.Time{}, false
 }
 
-// maxQuoted is how much of a text errors repeat, in bytes.
+// maxQuoted is the greatest length of request text in messages of errors, in bytes.
 const maxQuoted = 200
 
-// ShortText is a text as errors repeat it.
+// ShortText cuts text to the length that messages of errors may quote.
 func ShortText(text string) string {
 	if len(text) <= maxQuoted {
 		return text
@@ -247,7 +255,7 @@ func ShortText(text string) string {
 	return strings.ToValidUTF8(text[:maxQuoted], "") + "…"
 }
 
-// NotATimezone is the fault of a timezone that nobody knows.
+// NotATimezone returns the error for an unknown time zone.
 func NotATimezone(name string) *Error {
 	return CodedFault(codeInvalidChoice, "timezone", "%q is not a valid choice. Give a name of the IANA time zone database, such as Europe/Oslo.", ShortText(name))
 }

@@ -2,7 +2,7 @@ package management
 
 import "testing"
 
-// Addresses that look like another one, or have parts that nobody sees, are none.
+// Addresses that look like another one or have invisible parts are invalid.
 func TestNormalizeEmail(t *testing.T) {
 	for text, want := range map[string]string{
 		"Ann@Example.com": "Ann@example.com", "owner@localhost": "owner@localhost", "jos\u00e9@example.com": "jos\u00e9@example.com",

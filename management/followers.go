@@ -1,13 +1,15 @@
 package management
 
-// kindFollowerPosition is how far a follower of the log has come: ID is its name.
+// kindFollowerPosition is the kind of records of the position up to which a follower of the log has
+// read it; ID is the follower's name.
 const kindFollowerPosition = "place"
 
+// followerPosition is the data of such a record: the position of the last line that was read.
 type followerPosition struct {
 	After int64 `json:"after"`
 }
 
-// FollowerPosition is the place of a follower, 0 for one that has not begun.
+// FollowerPosition returns the position of a follower, or 0 if it has no position yet.
 func FollowerPosition(tx Tx, follower string) (int64, error) {
 	r, err := tx.Get(kindFollowerPosition, "", follower)
 	if err != nil || r == nil {
@@ -20,7 +22,7 @@ func FollowerPosition(tx Tx, follower string) (int64, error) {
 	return p.After, nil
 }
 
-// PutFollowerPosition saves how far a follower has come.
+// PutFollowerPosition saves the position of a follower.
 func PutFollowerPosition(tx Tx, follower string, after int64) error {
 	return tx.Put(&Record{Kind: kindFollowerPosition, ID: follower, Data: Encode(followerPosition{after})})
 }

@@ -1,34 +1,34 @@
 package management
 
-// The jobs that nobody waits for.
+// The kinds of background jobs.
 const (
 	JobScheduledChange = "scheduled_change"
 	JobBatchExport     = "batch_export"
-	JobMail            = "mail"   // one that will not be sent; those that are: DeliverMail
-	JobSurvey          = "survey" // a survey that is repeated begins again
+	JobMail            = "mail"   // only mails that will not be sent; DeliverMail reports the sent mails
+	JobSurvey          = "survey" // a recurring survey starts its next iteration
 )
 
-// JobDone tells what became of one piece of a job, once that is durable.
+// JobDone reports the result of one piece of a job, after the result is durable.
 type JobDone struct {
 	// Job is one of the constants above.
 	Job string
-	// Project is whose it was, ID the scheduled change, the run, the survey, or the
-	// invitation that was accepted.
+	// Project is the project of the piece of work. ID is the id of the scheduled change, of the
+	// run, of the survey, or of the accepted invitation.
 	Project int64
 	ID      string
 	// Export and ExportName are the id and the name of the batch export of a run.
 	Export, ExportName string
-	// Status is that of the run, such as Completed; empty for a change.
+	// Status is the status of the run, such as Completed; empty for other jobs.
 	Status string
-	// Rows were exported.
+	// Rows is the number of exported rows.
 	Rows int64
-	// Failure is why it failed, empty where it did not. It has no secrets.
+	// Failure is the reason of a failure, empty on success. It contains no secrets.
 	Failure string
-	// Again: it will be tried again.
+	// Again reports whether the work will be retried.
 	Again bool
 }
 
-// ReportTo tells somebody, who may be nil; of nothing when d is nil.
+// ReportTo calls report with d. It does nothing if d or report is nil.
 func (d *JobDone) ReportTo(report func(JobDone)) {
 	if d != nil && report != nil {
 		report(*d)

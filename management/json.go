@@ -2,7 +2,7 @@ package management
 
 import "encoding/json"
 
-// JSONObject are the members of a JSON object, nil when it is none.
+// JSONObject returns the members of a JSON object, or nil if raw is not an object.
 func JSONObject(raw json.RawMessage) map[string]json.RawMessage {
 	var out map[string]json.RawMessage
 	if json.Unmarshal(raw, &out) != nil {
@@ -11,9 +11,9 @@ func JSONObject(raw json.RawMessage) map[string]json.RawMessage {
 	return out
 }
 
-// JSONText is the text of a JSON value, "" for what is none.
+// JSONText returns the value of a JSON string, or "" if raw is not a string.
 func JSONText(raw json.RawMessage) string {
 	var text string
-	_ = json.Unmarshal(raw, &text) // what is no text is an empty one
+	_ = json.Unmarshal(raw, &text) // on failure text stays empty
 	return text
 }

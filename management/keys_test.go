@@ -6,7 +6,7 @@ import (
 	"github.com/bunting-flags/bunting/management"
 )
 
-// The vector and the masks are spec/management.md §1.3's.
+// The hash and the masks are those of spec/management.md §1.3.
 func TestManagement_1_3_Hash(t *testing.T) {
 	if got, want := management.HashKey("test_key_12345"), "sha256$45af89b510a3279a817f851de5d3f95b73485d58ec2672a39e52d8aeeb014059"; got != want {
 		t.Errorf("%s, want %s", got, want)

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// memberTypes is what a member has to be into which a field of a type goes, or a pointer to
-// it. Null makes it zero.
+// memberTypes are the Go types of the struct members that store fields, by the field's Type. A
+// member may also be a pointer to that type. A null sets it to its zero value.
 var memberTypes = [...]reflect.Type{
 	Text: reflect.TypeFor[string](), Email: reflect.TypeFor[string](), URL: reflect.TypeFor[string](), UUID: reflect.TypeFor[string](), Choice: reflect.TypeFor[string](),
 	Int: reflect.TypeFor[int64](), IntChoice: reflect.TypeFor[int64](), Bool: reflect.TypeFor[bool](), Time: reflect.TypeFor[Stamp](),
@@ -18,9 +18,11 @@ var memberTypes = [...]reflect.Type{
 	TextList: reflect.TypeFor[[]string](), IntList: reflect.TypeFor[[]int64](), ObjectList: reflect.TypeFor[[]json.RawMessage](),
 }
 
-// memberCache are the members of structs by their JSON names, by type: map[string][]int.
+// memberCache caches the result of membersOf by reflect.Type, as map[string][]int.
 var memberCache sync.Map
 
+// membersOf returns the indexes of a struct's members by their JSON names. Of members with the same
+// name the least nested counts, as in encoding/json.
 func membersOf(t reflect.Type) map[string][]int {
 	if cached, ok := memberCache.Load(t); ok {
 		return cached.(map[string][]int)
@@ -36,9 +38,9 @@ func membersOf(t reflect.Type) map[string][]int {
 	return out
 }
 
-// Apply puts the values of a body into the members of a struct that have the fields'
-// names in JSON. What is not there stays, null is the zero value; Ruled fields are
-// passed over. The table has to fit the struct: see fit.
+// Apply sets the members of the struct that target points to from the values of a body. Members are
+// found by their JSON names, which are the names of the fields. Fields that are absent and Custom
+// fields are skipped, and null sets the zero value. The struct must fit the table: see checkFit.
 func (f Fields) Apply(v Values, target any) {
 	dest := reflect.ValueOf(target).Elem()
 	members := membersOf(dest.Type())
@@ -63,7 +65,8 @@ func (f Fields) Apply(v Values, target any) {
 	}
 }
 
-// checkFit reports a row that is not Ruled and has no member where it could be put.
+// checkFit returns an error if a field that is not Custom has no member in the struct type t, or
+// one of another type than memberTypes.
 func (f Fields) checkFit(t reflect.Type) error {
 	members := membersOf(t)
 	for i := range f {

@@ -7,19 +7,19 @@ import (
 	"unicode/utf8"
 )
 
-// DefaultPage is how many items a page has when nobody says (§3).
+// DefaultPage is the length of a page if the request has no limit (§3).
 const DefaultPage = 100
 
-// Page is a stretch of a list.
+// Page is a part of a list: at most Limit items after the first Offset.
 type Page struct{ Limit, Offset int }
 
-// List is a page and the length of the whole list.
+// List is a page of a list. Count is the length of the whole list.
 type List[T any] struct {
 	Count   int
 	Results []T
 }
 
-// Counted returns the list without its type.
+// Counted returns Count and Results as an untyped value, which is never a nil slice.
 func (l List[T]) Counted() (count int, results any) {
 	if l.Results == nil {
 		return l.Count, []T{}
@@ -27,11 +27,11 @@ func (l List[T]) Counted() (count int, results any) {
 	return l.Count, l.Results
 }
 
-// Stamp is a time as the API writes it (§2.4): UTC, with microseconds unless they
-// are 0. The zero value is null.
+// Stamp is a time in the API's format (§2.4): UTC, with microseconds unless they are 0. The zero
+// value is null.
 type Stamp struct{ time.Time }
 
-// NewStamp is a Stamp in UTC, cut to microseconds as times are stored.
+// NewStamp returns t as a Stamp in UTC, cut to microseconds like stored times.
 func NewStamp(t time.Time) Stamp {
 	if t.IsZero() {
 		return Stamp{}
@@ -50,7 +50,7 @@ func (s Stamp) MarshalJSON() ([]byte, error) {
 	return []byte(s.UTC().Format(`"2006-01-02T15:04:05.000000Z"`)), nil
 }
 
-// UnmarshalJSON implements json.Unmarshaler: null is the zero value.
+// UnmarshalJSON implements json.Unmarshaler; null sets the zero value.
 func (s *Stamp) UnmarshalJSON(text []byte) error {
 	if string(text) == "null" {
 		*s = Stamp{}
@@ -59,10 +59,10 @@ func (s *Stamp) UnmarshalJSON(text []byte) error {
 	return s.Time.UnmarshalJSON(text)
 }
 
-// MaxSearch is how long a text that is searched for may be, in characters.
+// MaxSearch is the greatest length of a search string, in characters.
 const MaxSearch = 200
 
-// CheckSearch refuses a text to search for that is too long.
+// CheckSearch returns an error if a search string is longer than MaxSearch.
 func CheckSearch(text string) error {
 	if utf8.RuneCountInString(text) > MaxSearch {
 		return CodedFault(CodeMaxLength, "search", "Ensure this field has no more than %d characters.", MaxSearch)
@@ -70,28 +70,26 @@ func CheckSearch(text string) error {
 	return nil
 }
 
-// MatchesValue reports whether a value is one of those that are asked for; none asks for
-// all.
+// MatchesValue reports whether value is one of requested. It is true if requested is empty.
 func MatchesValue[T comparable](requested []T, value T) bool {
 	return len(requested) == 0 || slices.Contains(requested, value)
 }
 
-// MatchesAny reports whether one of the values that are asked for is there; none asks
-// for all.
+// MatchesAny reports whether values has one of requested. It is true if requested is empty.
 func MatchesAny[T comparable](requested, values []T) bool {
 	return len(requested) == 0 || slices.ContainsFunc(requested, func(v T) bool { return slices.Contains(values, v) })
 }
 
-// MatchesBool reports whether a truth is the one that is asked for; nil asks for both.
+// MatchesBool reports whether value is the requested one. It is true if requested is nil.
 func MatchesBool(requested *bool, value bool) bool { return requested == nil || *requested == value }
 
-// IsBetween reports whether from < at < to; zero bounds are none.
+// IsBetween reports whether from < when < to. A zero from or to is no bound.
 func IsBetween(when Stamp, from, to time.Time) bool {
 	return (from.IsZero() || when.After(from)) && (to.IsZero() || when.Before(to))
 }
 
-// SortBy puts a list in the order of a field, with - in front the other way round. A
-// field that is not there leaves it as it is.
+// SortBy sorts a list in place by a field, in descending order if by starts with "-". It leaves the
+// list unchanged if fields does not have the field.
 func SortBy[T any](list []T, fields map[string]func(a, b T) int, by string) {
 	field := fields[strings.TrimPrefix(by, "-")]
 	if field == nil {
@@ -103,14 +101,14 @@ func SortBy[T any](list []T, fields map[string]func(a, b T) int, by string) {
 	}
 }
 
-// PageOf is a page of a whole list.
+// PageOf returns a page of a complete list, and the length of the list.
 func PageOf[T any](all []T, p Page) (page []T, count int) {
 	from := min(p.Offset, len(all))
 	return all[from:min(from+p.Limit, len(all))], len(all)
 }
 
-// EveryRecord are all records that a query chooses, at most MaxScan, of which keep
-// says yes.
+// EveryRecord returns all records of a query for which keep returns true. The query's page is
+// ignored, and at most MaxScan records are read.
 func EveryRecord[T any](tx Tx, q Query, keep func(*T) bool) ([]T, error) {
 	q.Offset, q.Limit = 0, 0
 	list, err := ListRecords[T](tx, q)
@@ -120,7 +118,7 @@ func EveryRecord[T any](tx Tx, q Query, keep func(*T) bool) ([]T, error) {
 	return slices.DeleteFunc(list.Results, func(v T) bool { return !keep(&v) }), nil
 }
 
-// ListRecords is a page of records that are stored as they are shown.
+// ListRecords returns a page of records whose stored form is also that of responses.
 func ListRecords[T any](tx Tx, q Query) (List[T], error) {
 	records, count, err := tx.List(q)
 	if err != nil {
@@ -137,12 +135,13 @@ func ListRecords[T any](tx Tx, q Query) (List[T], error) {
 	return out, nil
 }
 
-// ContainsFold reports whether a text holds another one, in whatever case.
+// ContainsFold reports whether text contains part, regardless of case.
 func ContainsFold(text, part string) bool {
 	return strings.Contains(strings.ToLower(text), strings.ToLower(part))
 }
 
-// NormalizeTags are tags trimmed, in lower case and without duplicates (§4.1.1).
+// NormalizeTags returns tags trimmed, in lower case, and without duplicates and empty ones
+// (§4.1.1).
 func NormalizeTags(list []string) []string {
 	out, seen := []string{}, map[string]bool{"": true}
 	for _, tag := range list {
@@ -154,7 +153,7 @@ func NormalizeTags(list []string) []string {
 	return out
 }
 
-// NonNilStrings is a list that is never null.
+// NonNilStrings returns list, or an empty list if it is nil, so that its JSON is never null.
 func NonNilStrings(list []string) []string {
 	if list == nil {
 		return []string{}

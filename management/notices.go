@@ -1,7 +1,7 @@
 package management
 
-// Notice is a mail to users about something of a project. What it says may come from
-// anybody: whoever writes the mail escapes it.
+// Notice is a mail to users about an object of a project. Its texts may contain input of any user,
+// so the package that formats the mail must escape them.
 type Notice struct {
 	Project int64
 	Users   []int64 // numbers
@@ -10,7 +10,7 @@ type Notice struct {
 	Links   []Link
 }
 
-// Link is one to a page of the server: Path begins with a slash.
+// Link is a link to a page of the server. Path begins with a slash.
 type Link struct {
 	Label string `json:"label"`
 	Path  string `json:"path"`

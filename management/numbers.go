@@ -2,12 +2,13 @@ package management
 
 import "strconv"
 
-// formerKind is the kind of the records that say which number a thing of a kind has
-// that had a UUID before: ID is the UUID, Sort the number.
+// formerKind returns the kind of records that map former UUIDs of objects of a kind to their
+// numbers: ID is the UUID, Sort the number.
 func formerKind(kind string) string { return "former_" + kind }
 
-// ResolveNumber finds the id of the record that a path names by its number, or by the
-// UUID that it had before there were numbers (decision 26); empty for none.
+// ResolveNumber returns the id of the record that a path names, either by its number or by the UUID
+// that it had before objects had numbers (decision 26). It returns "" if there is no such id; for a
+// number it does not check that the record exists.
 func ResolveNumber(tx Tx, kind, parent, ref string) (string, error) {
 	if n, err := strconv.ParseInt(ref, 10, 64); err == nil && n > 0 && strconv.FormatInt(n, 10) == ref {
 		return ref, nil

@@ -5,8 +5,8 @@ import (
 	"fmt"
 )
 
-// OrganizationMeta is what this room keeps of an organization: OrganizationRecord.Meta.
-// Switches are named so that false is the default.
+// OrganizationMeta is this package's part of an organization's record: OrganizationRecord.Meta.
+// Switches are named so that false is their default.
 type OrganizationMeta struct {
 	Slug              string          `json:"slug,omitempty"`
 	Updated           Stamp           `json:"updated_at,omitzero"`
@@ -23,7 +23,7 @@ type OrganizationMeta struct {
 	SuspendedQuotas   json.RawMessage `json:"suspended_quotas,omitempty"`
 }
 
-// MetaOfOrganization reads an organization's Meta; that of nil is the zero one.
+// MetaOfOrganization returns the Meta of an organization, which is zero if o is nil.
 func MetaOfOrganization(o *OrganizationRecord) (m OrganizationMeta, err error) {
 	if o == nil || len(o.Meta) == 0 {
 		return m, nil
@@ -34,24 +34,26 @@ func MetaOfOrganization(o *OrganizationRecord) (m OrganizationMeta, err error) {
 	return m, nil
 }
 
-// ProjectMeta is what this room keeps of a project: ProjectRecord.Meta.
+// ProjectMeta is this package's part of a project's record: ProjectRecord.Meta.
 type ProjectMeta struct {
 	UUID    string `json:"uuid,omitempty"`
 	Updated Stamp  `json:"updated_at,omitzero"`
-	// Default is what members may do who have no rule of their own, empty for
-	// AdminAccess; Members are those who have, by user uuid, and Roles, by role.
+	// Default is the access of members without a rule of their own; empty means AdminAccess.
+	// Members are the levels of rules for members, by the uuid of the user, and Roles those of
+	// rules for roles, by the id of the role.
 	Default AccessLevel            `json:"default_access,omitempty"`
 	Members map[string]AccessLevel `json:"members,omitempty"`
 	Roles   map[string]AccessLevel `json:"roles,omitempty"`
-	// RuleTimes is when a rule was made and last changed, by user or role, empty for Default.
+	// RuleTimes are the times of these rules, by user or role; the key of Default is empty.
 	RuleTimes map[string]ruleTimes `json:"rules_made,omitempty"`
-	// HasRules: there may be access rules about things in the project.
+	// HasRules reports whether the project may have access rules about objects. If it is false, no
+	// query for them is necessary.
 	HasRules bool `json:"ruled,omitempty"`
-	// Settings are those that SDKs and pages read, by name.
+	// Settings are the settings that SDKs and pages read, by name.
 	Settings map[string]json.RawMessage `json:"settings,omitempty"`
 }
 
-// MetaOfProject reads a project's Meta.
+// MetaOfProject returns the Meta of a project.
 func MetaOfProject(p *ProjectRecord) (m ProjectMeta, err error) {
 	if len(p.Meta) == 0 {
 		return m, nil
@@ -62,7 +64,7 @@ func MetaOfProject(p *ProjectRecord) (m ProjectMeta, err error) {
 	return m, nil
 }
 
-// Access is what the caller may do in the project.
+// Access returns the caller's access to the scope's project, NoAccess outside of projects.
 func (scope *Scope) Access() AccessLevel {
 	if scope.Project == nil {
 		return NoAccess
@@ -70,8 +72,8 @@ func (scope *Scope) Access() AccessLevel {
 	return scope.Caller.Access(scope.Project)
 }
 
-// Parent is the Parent of records that belong where the caller is: in the project, or
-// outside of projects in the organization. Outside of both it is empty.
+// Parent returns the Record.Parent of records in the scope: that of the project, outside of
+// projects the organization's id, and outside of both "".
 func (scope *Scope) Parent() string {
 	switch {
 	case scope.Project != nil:
@@ -82,10 +84,10 @@ func (scope *Scope) Parent() string {
 	return ""
 }
 
-// CanReach reports whether the caller may be in a project at all.
+// CanReach reports whether the caller has any access to a project.
 func (c *Caller) CanReach(p *ProjectRecord) bool {
 	return c.Access(p) != NoAccess
 }
 
-// ProjectParent is the Parent of records that belong to a project.
+// ProjectParent returns the Record.Parent of records that belong to a project.
 func ProjectParent(id int64) string { return fmt.Sprintf("project:%d", id) }

@@ -7,54 +7,53 @@ import (
 	"reflect"
 )
 
-// Resource finds, lists, shows, makes, changes and removes things, and notes it in
-// the log, as a Spec says. NewResource makes one.
+// Resource is the implementation that all resources share: it finds, lists, creates, changes and
+// deletes objects, and logs the changes, by the rules of a Spec. It may be used concurrently.
 //
-// It is an interface so that the compiler makes the methods for a Stored and a Out only
-// where NewResource is called. Those of a generic struct would be compiled again in each
-// package that uses a type with such a field.
+// It is an interface so that the methods are compiled for a Stored and an Out only where
+// NewResource is called. Those of a generic struct would be compiled in each package that uses the
+// type.
 type Resource[T Tx, Stored, Out any] interface {
-	// List returns a page of things.
+	// List returns a page of objects.
 	List(ctx context.Context, scope *Scope, p Page) (List[Out], error)
-	// Query returns the page that a query asks for; its Kind, its order and, without an
-	// Other, its Parent are those of the resource and of the standing.
+	// Query returns the page of q. Its Kind and Descending are set, and an absent Parent or Other.
 	Query(ctx context.Context, scope *Scope, q Query) (List[Out], error)
-	// Rows are things as lists show them.
+	// Rows returns objects in the form of lists.
 	Rows(v *View[T], list List[Stored]) (List[Out], error)
-	// Get returns one thing.
+	// Get returns one object.
 	Get(ctx context.Context, scope *Scope, id string) (*Out, error)
-	// Load finds what a path names.
+	// Load returns the object that a path names, or ErrNotFound.
 	Load(v *View[T], id string) (*Stored, error)
-	// LoadWritable is Load for who may change the thing.
+	// LoadWritable is Load with the check that the caller may change the object.
 	LoadWritable(v *View[T], id string) (*Stored, error)
-	// Create makes a thing.
+	// Create creates an object from a request body.
 	Create(ctx context.Context, scope *Scope, b Body) (*Out, error)
-	// CreateFrom is Create for a body that has been read.
+	// CreateFrom is Create with values that have been read.
 	CreateFrom(v *View[T], values Values) (*Out, error)
-	// Add makes a thing that rules have made up: it stores, shows and notes it.
+	// Add stores and logs a new object that other rules have built, and returns its form in
+	// responses.
 	Add(v *View[T], x *Stored) (*Out, error)
-	// Update changes a thing. put: all required fields have to be there.
+	// Update changes an object. If put is true, all required fields must be present.
 	Update(ctx context.Context, scope *Scope, id string, b Body, put bool) (*Out, error)
-	// Put stores a thing, and notes nothing.
+	// Put stores an object without logging it.
 	Put(v *View[T], x *Stored) error
-	// Modify stores and notes what change makes of a thing, in the course of another call.
+	// Modify applies change to an object inside another operation, and stores and logs it.
 	Modify(v *View[T], x *Stored, change func()) error
-	// LogChanges notes what work makes of a thing, which work stores.
+	// LogChanges logs the changes that work applies to an object; work stores the object.
 	LogChanges(v *View[T], x *Stored, work func() error) error
-	// Delete removes a thing.
+	// Delete deletes an object.
 	Delete(ctx context.Context, scope *Scope, id string) error
-	// Finder finds things whose Spec says what rules are about. Things that are kept
-	// under another kind of path are found by that.
+	// Finder returns the Finder, for ids of the resource's paths. The Spec must have an Object.
 	Finder() Finder
 }
 
-// resource is the only Resource.
+// resource is the only implementation of Resource.
 type resource[T Tx, Stored, Out any] struct {
 	env  *Env[T]
 	spec Spec[T, Stored, Out]
 }
 
-// NewResource panics when a table does not fit Stored.
+// NewResource returns a Resource. It panics if a table of fields does not fit Stored.
 func NewResource[T Tx, Stored, Out any](env *Env[T], spec Spec[T, Stored, Out]) Resource[T, Stored, Out] {
 	if spec.Changes == nil {
 		spec.Changes = spec.Fields
@@ -95,7 +94,7 @@ func (r *resource[T, Stored, Out]) Query(ctx context.Context, scope *Scope, q Qu
 	})
 }
 
-// filterVisible leaves out of a match what rules hide from the caller.
+// filterVisible extends match so that objects that rules hide from the caller do not match.
 func (r *resource[T, Stored, Out]) filterVisible(scope *Scope, match func(*Record) bool) func(*Record) bool {
 	return func(record *Record) bool {
 		x, err := Decode[Stored](record)
@@ -119,7 +118,7 @@ func (r *resource[T, Stored, Out]) Get(ctx context.Context, scope *Scope, id str
 	return ReadOne(ctx, r, scope, id, r.spec.Show)
 }
 
-// ReadOne reads something of one thing.
+// ReadOne finds one object, checks that the caller may view it, and returns the result of read.
 func ReadOne[Result any, T Tx, Stored, Out any](ctx context.Context, res Resource[T, Stored, Out], scope *Scope, id string, read func(v *View[T], x *Stored) (Result, error)) (Result, error) {
 	r := res.(*resource[T, Stored, Out])
 	return Read(ctx, r.env, func(tx T) (out Result, err error) {
@@ -135,7 +134,7 @@ func ReadOne[Result any, T Tx, Stored, Out any](ctx context.Context, res Resourc
 	})
 }
 
-// requireAccess refuses a caller who may do less with a thing.
+// requireAccess returns an error if the caller's access to an object is below level.
 func (r *resource[T, Stored, Out]) requireAccess(v *View[T], level AccessLevel, x *Stored) error {
 	if r.spec.Object == nil {
 		return nil
@@ -159,7 +158,7 @@ func (r *resource[T, Stored, Out]) load(v *View[T], id string, change *Body) (x 
 	return x, err
 }
 
-// LoadRecord returns what a record says that is not hidden, nil when there is none.
+// LoadRecord returns the value of a record, or nil if it is hidden or does not exist.
 func LoadRecord[Stored any](tx Tx, kind, parent, id string) (*Stored, error) {
 	record, err := tx.Get(kind, parent, id)
 	if err != nil || record == nil || record.Hidden {
@@ -183,7 +182,7 @@ func (r *resource[T, Stored, Out]) loadWritable(v *View[T], id string, change *B
 	return x, err
 }
 
-// loadForChange is writable, which also tells how the thing is noted.
+// loadForChange is loadWritable that also returns the object's form for the log.
 func (r *resource[T, Stored, Out]) loadForChange(v *View[T], id string, change *Body) (x *Stored, before any, err error) {
 	if x, err = r.loadWritable(v, id, change); err == nil {
 		before, err = r.auditView(v, x)
@@ -191,7 +190,7 @@ func (r *resource[T, Stored, Out]) loadForChange(v *View[T], id string, change *
 	return x, before, err
 }
 
-// write runs work in a transaction, in the name of who may write.
+// write runs work in a write transaction after the check of AdminsOnly.
 func write[Result any, T Tx, Stored, Out any](ctx context.Context, r *resource[T, Stored, Out], scope *Scope, work func(v *View[T]) (Result, error)) (out Result, err error) {
 	if r.spec.AdminsOnly && !scope.IsAdmin() {
 		return out, Denied(MsgLevel)
@@ -244,8 +243,8 @@ func (r *resource[T, Stored, Out]) Update(ctx context.Context, scope *Scope, id 
 	})
 }
 
-// RunAction does something else with one thing than Update: it stores, shows and notes what
-// work makes of it.
+// RunAction changes one object by other means than Update: it stores and logs what work changes,
+// and returns the object's form in responses.
 func RunAction[T Tx, Stored, Out any](ctx context.Context, res Resource[T, Stored, Out], scope *Scope, id string, work func(e *Edit[T, Stored]) error) (*Out, error) {
 	return res.(*resource[T, Stored, Out]).runAction(ctx, scope, id, nil, work)
 }
@@ -264,8 +263,8 @@ func (r *resource[T, Stored, Out]) runAction(ctx context.Context, scope *Scope, 
 	})
 }
 
-// finish stores, shows and notes a thing. before is what the log knows of it, nil for a
-// new one.
+// finish stores and logs an object, and returns its form in responses. before is the object's
+// former state for the log, nil for a new object.
 func (r *resource[T, Stored, Out]) finish(e *Edit[T, Stored], before any) (*Out, error) {
 	if e.IsNew && r.spec.Object != nil {
 		if err := e.RequireAccess(Editor, AccessObject{Kind: r.spec.Object(e.After).Kind}); err != nil {
@@ -321,7 +320,8 @@ func (r *resource[T, Stored, Out]) header(v *View[T], x *Stored) RecordHeader {
 	return p
 }
 
-// auditView is a thing as the log compares it, as JSON: what it is made of may change.
+// auditView returns the form of an object that the log compares, encoded, so that later changes of
+// the object do not affect it.
 func (r *resource[T, Stored, Out]) auditView(v *View[T], x *Stored) (any, error) {
 	if r.spec.ActivityScope == "" {
 		return nil, nil

@@ -20,7 +20,7 @@ type applied struct {
 type inner struct {
 	Deep bool     `json:"deep"`
 	List []string `json:"list,omitempty"`
-	Text string   `json:"text"` // the outer one's
+	Text string   `json:"text"` // the outer member counts
 }
 
 var appliedFields = Fields{
@@ -29,7 +29,7 @@ var appliedFields = Fields{
 	{Name: "deep", Type: Bool}, {Name: "list", Type: TextList},
 }
 
-// What is not sent stays (§2.5), null empties, and Ruled fields are for the rules.
+// Absent fields stay (§2.5), null sets the zero value, and Custom fields are skipped.
 func TestFields_Apply(t *testing.T) {
 	b := "b"
 	one := int64(1)

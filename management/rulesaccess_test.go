@@ -12,8 +12,8 @@ import (
 	"github.com/bunting-flags/bunting/management/rooms"
 )
 
-// testKeys are the personal keys of accessRows by their texts. ann, bob and eve are of
-// Organization, dan is of TheirOrganization; a third organization has nobody.
+// testKeys are the personal keys of accessRows by their text. ann, bob and eve are members of
+// Organization, dan is a member of TheirOrganization, and a third organization has no members.
 var testKeys = map[string]management.KeyRecord{
 	"phx_ann_0000000000000000": {User: 1, Scopes: []string{"*"}},
 	"phx_bob_0000000000000000": {User: 2, Scopes: []string{"*"}},
@@ -29,13 +29,14 @@ var testKeys = map[string]management.KeyRecord{
 	"phs_secret_0000000000000": {Secret: true, Projects: []int64{ruletest.Project}},
 }
 
-// emptyOrganization is one without members, deletedProject one that is deleted.
+// emptyOrganization has no members, and deletedProject was deleted.
 const (
 	emptyOrganization       = "0191f0a2-5b1c-7d3e-8f40-00000000000c"
 	deletedProject    int64 = 9
 )
 
-// accessCalls: a path begins with the key, by the word in its middle.
+// accessCalls returns the calls of the tables. A path begins with a key, named by the word in its
+// middle.
 func accessCalls(t *testing.T, w *ruletest.World) ruletest.Calls {
 	ctx := t.Context()
 	err := w.Store.Write(ctx, func(tx rooms.Tx) error {
@@ -135,7 +136,7 @@ var keyRows = rows(
 		[2]string{``, `401 authentication_failed - Personal API key found in request Authorization header is invalid.`},
 		[2]string{`PHX_BOB_0000000000000000`, `401 authentication_failed - Personal API key found in request Authorization header is invalid.`},
 		[2]string{`phx_fay_0000000000000000`, `401 authentication_failed - Personal API key found in request Authorization header is invalid.`}, // of an inactive user
-		[2]string{`phx_nobody_0000000000000`, `401 authentication_failed - Personal API key found in request Authorization header is invalid.`}, // of nobody
+		[2]string{`phx_nobody_0000000000000`, `401 authentication_failed - Personal API key found in request Authorization header is invalid.`}, // unknown key
 		[2]string{`phs_secret_0000000000000`, `401 authentication_failed - Personal API key found in request Authorization header is invalid.`}, // §1.11
 		[2]string{`phc_ours`, `401 authentication_failed - Personal API key found in request Authorization header is invalid. A key that begins with phc_ is`},
 	),
@@ -165,7 +166,7 @@ var projectRows = rows(
 	eachPath("decision 26 positive integers in decimal", "project bob ", `404 not_found - Project not found.`, "abc", "0", "-1", "01", "1.0", "+1", " 1", "1e0", "9223372036854775808", "١"),
 )
 
-// eachPath asks for each of some names.
+// eachPath returns a row for each of some names.
 func eachPath(clause, call, want string, names ...string) (out []ruletest.Row) {
 	for _, name := range names {
 		out = append(out, ruletest.Row{clause, "bob", call + name, ``, want})
@@ -267,7 +268,7 @@ var scopeRows = rows(
 	),
 )
 
-// §1.4: write holds read of the same object; a list without scopes holds none.
+// §1.4: a write scope includes read of the same object, and a list without scopes allows no scope.
 func TestCaller_Require(t *testing.T) {
 	for _, c := range []struct {
 		scopes   []string
@@ -293,7 +294,7 @@ func TestCaller_Require(t *testing.T) {
 	}
 }
 
-// §1.2: last_used_at is changed when it is null or older than an hour.
+// §1.2: last_used_at changes if it is null or older than an hour.
 func TestAuthenticate_LastUsed(t *testing.T) {
 	w := ruletest.New(t, memstore.New(memstore.ExternalData{}))
 	accessCalls(t, w)
@@ -324,8 +325,8 @@ func TestAuthenticate_LastUsed(t *testing.T) {
 	}
 }
 
-// §1.8: administrators of the organization always; else the member's own rule, else the
-// project's default, else everything.
+// §1.8: administrators of the organization always have access; then the member's own rule counts,
+// then the project's default, and without both everybody has access.
 func TestCaller_Access(t *testing.T) {
 	rules := management.ProjectMeta{Default: management.MemberAccess, Members: map[string]management.AccessLevel{"out": management.NoAccess, "in": management.AdminAccess}}
 	for _, c := range []struct {
@@ -356,7 +357,7 @@ func TestCaller_Access(t *testing.T) {
 	}
 }
 
-// Admit: a service that has a sign-in of its own names a user of this server.
+// Admit accepts only active users of this server and limits them by the key of the claim.
 func TestService_Admit(t *testing.T) {
 	w := ruletest.New(t, memstore.New(memstore.ExternalData{}))
 	bob := ruletest.UUID("bob")

@@ -11,12 +11,12 @@ import (
 	"github.com/bunting-flags/bunting/management/internal/ruletest"
 )
 
-// each and rows keep tables short.
+// each and rows are short names for the tables below.
 var each, rows = ruletest.Each, slices.Concat[[]ruletest.Row]
 
 type callScope = *management.Scope
 
-// runTables asks the rows of each table in a World of its own.
+// runTables runs the rows of each table in a World of its own.
 func runTables(t *testing.T, calls func(*testing.T, *ruletest.World) ruletest.Calls, tables map[string][]ruletest.Row) {
 	t.Helper()
 	for name, rows := range tables {
@@ -27,7 +27,7 @@ func runTables(t *testing.T, calls func(*testing.T, *ruletest.World) ruletest.Ca
 	}
 }
 
-// text is a JSON text of n characters.
+// text returns a JSON string of n characters.
 func text(n int) string { return `"` + strings.Repeat("x", n) + `"` }
 
 // fieldOf are the fields that the tables read, by the names of their calls.
@@ -41,7 +41,7 @@ var fieldOf = map[string]management.Field{
 	"objects": {Type: management.ObjectList}, "any": {Type: management.Any},
 }
 
-// fieldCalls read a body that has a value for one field, which is called f.
+// fieldCalls returns calls that read a body with a value for one field, which is named f.
 func fieldCalls(_ *testing.T, _ *ruletest.World) ruletest.Calls {
 	out := ruletest.Calls{}
 	for name, field := range fieldOf {
@@ -335,7 +335,7 @@ var listRows = rows(
 	),
 )
 
-// manyFields are those of bodyRows, in their order.
+// manyFields are the fields of bodyRows, in their order.
 var manyFields = management.Fields{
 	{Name: "name", Type: management.Text, Required: true}, {Name: "count", Type: management.Int, Required: true}, {Name: "about", Type: management.Text, Null: true, Blank: true}, {Name: "on", Type: management.Bool},
 }

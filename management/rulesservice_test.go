@@ -17,7 +17,7 @@ import (
 	"github.com/bunting-flags/bunting/management/rooms"
 )
 
-// §2.4: ISO 8601 in UTC with Z, microseconds when they are not zero.
+// §2.4: times are ISO 8601 in UTC with Z, and have microseconds unless they are zero.
 func TestStamp(t *testing.T) {
 	oslo := time.FixedZone("", 3600)
 	for _, c := range []struct {
@@ -73,7 +73,7 @@ func TestPageOf(t *testing.T) {
 	}
 }
 
-// What lists are narrowed down with: nothing asked for is everything.
+// Filters of lists match everything if they have no value.
 func TestFilters(t *testing.T) {
 	yes, no := true, false
 	day := func(d int) time.Time { return time.Date(2026, 1, d, 0, 0, 0, 0, time.UTC) }
@@ -107,7 +107,7 @@ func TestFilters(t *testing.T) {
 	}
 }
 
-// clients.md §3.3: trimmed, lower case, unique, none empty.
+// clients.md §3.3: tags are trimmed, in lower case, unique and not empty.
 func TestNormalizeTags(t *testing.T) {
 	for _, c := range [][2][]string{
 		{{" B ", "a", "b", "A"}, {"b", "a"}},
@@ -125,7 +125,7 @@ func TestNormalizeTags(t *testing.T) {
 	}
 }
 
-// §5.11: each field that is another one now, by name; what is empty is not there.
+// §5.11: each changed field is listed by name, and an empty value counts as absent.
 func TestChanges(t *testing.T) {
 	type object = map[string]any
 	for _, c := range []struct {
@@ -162,11 +162,11 @@ func TestChanges(t *testing.T) {
 	}
 }
 
-// logCalls note changes and read the log.
+// logCalls returns calls that log changes and read the log.
 func logCalls(t *testing.T, w *ruletest.World) ruletest.Calls {
 	ctx := t.Context()
 	logChange := func(caller func(callScope) *management.Caller, parent func(callScope) string) func(callScope, string, string) (any, error) {
-		return func(scope callScope, path, body string) (any, error) { // the scope, the item and its name; what it was and is
+		return func(scope callScope, path, body string) (any, error) { // path: the scope, the item and its name; body: before and after
 			var change struct{ Before, After map[string]any }
 			ruletest.Read(t, body, &change)
 			parts := strings.Fields(path)
@@ -252,7 +252,7 @@ var activityRows = rows(
 	},
 )
 
-// Lines of before users were kept by number name them by address.
+// Lines from before users were stored by number name their author by e-mail address.
 func TestActivityLog_OldLines(t *testing.T) {
 	w := ruletest.New(t, memstore.New(memstore.ExternalData{}))
 	address := "bob@example.com"
@@ -269,7 +269,7 @@ func TestActivityLog_OldLines(t *testing.T) {
 	})
 }
 
-// Values say of each field whether it was there, whether it was null, and what it was.
+// Values distinguish absent fields, null and values.
 func TestValues(t *testing.T) {
 	at := time.Date(2026, 1, 2, 0, 0, 0, 0, time.UTC)
 	v := management.Values{
@@ -287,7 +287,7 @@ func TestValues(t *testing.T) {
 	if diff := cmp.Diff([]any{"x", int64(7), true, at, json.RawMessage(`{}`), []string{"a"}, []int64{1}, []json.RawMessage{[]byte(`{}`)}}, values); diff != "" {
 		t.Errorf("what is there (-want +got):\n%s", diff)
 	}
-	for _, name := range []string{"null", "nothing", "objects"} { // of another type is none, too
+	for _, name := range []string{"null", "nothing", "objects"} { // a value of another type counts as absent
 		zero := []any{v.Text(name), v.Int(name), v.Bool(name), v.Time(name), v.Raw(name), v.Texts(name), v.Ints(name)}
 		if diff := cmp.Diff([]any{"", int64(0), false, time.Time{}, json.RawMessage(nil), []string(nil), []int64(nil)}, zero); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
@@ -295,7 +295,7 @@ func TestValues(t *testing.T) {
 	}
 }
 
-// The kinds of errors, with the words of §2.2.
+// The kinds of errors have the messages of §2.2.
 func TestErrors(t *testing.T) {
 	for _, c := range []struct {
 		err     *management.Error
@@ -328,7 +328,8 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// Users are found by uuid, number and address, whatever its case; nobody is nil.
+// Users are found by uuid, number and e-mail address in any case; the result is nil for unknown
+// users.
 func TestUsers(t *testing.T) {
 	w := ruletest.New(t, memstore.New(memstore.ExternalData{}))
 	bob := ruletest.UUID("bob")
@@ -366,7 +367,7 @@ func TestUsers(t *testing.T) {
 		if err != nil || missing != nil {
 			t.Errorf("no membership: %+v, %v", missing, err)
 		}
-		// Oldest first, wherever they are.
+		// Memberships are sorted by time, regardless of the organization.
 		older := management.Membership{Organization: ruletest.TheirOrganization, User: bob, Level: management.Admin, Joined: management.NewStamp(ruletest.Start.Add(-time.Hour))}
 		if err := management.PutMembership(tx, &older); err != nil {
 			return err
@@ -382,7 +383,7 @@ func TestUsers(t *testing.T) {
 	}
 }
 
-// interface.md §2.3: nine fields; those that are not set are null.
+// interface.md §2.3: there are nine fields, and those without a value are null.
 func TestUser_View(t *testing.T) {
 	yes, role := true, "founder"
 	for _, c := range []struct {
@@ -407,7 +408,7 @@ func TestUser_View(t *testing.T) {
 	}
 }
 
-// The order of texts is that of numbers and times.
+// The order of the strings is that of the numbers and times.
 func TestSort(t *testing.T) {
 	numbers := []int64{0, 1, 9, 10, 11, 99, 100, 1 << 40, 1<<63 - 1}
 	for i := 1; i < len(numbers); i++ {
@@ -423,7 +424,7 @@ func TestSort(t *testing.T) {
 	}
 }
 
-// §1.1: the keys' random part, of which all have the same length.
+// §1.1: the random parts of keys all have the same length.
 func TestRandomText(t *testing.T) {
 	seen := map[string]bool{}
 	for n, want := range map[int][2]int{35: {47, 48}, 32: {43, 43}, 16: {22, 22}} {
@@ -437,7 +438,7 @@ func TestRandomText(t *testing.T) {
 	}
 }
 
-// The kinds of JSON values in the words of errors, and their parts.
+// JSON values have the kinds that errors name, and members of objects are found.
 func TestJSON(t *testing.T) {
 	for raw, want := range map[string]string{
 		`{}`: "dict", ` [1]`: "list", `"x"`: "str", "\n true": "bool", `false`: "bool", `null`: "NoneType", ``: "NoneType", ` `: "NoneType",
@@ -464,7 +465,7 @@ func TestJSON(t *testing.T) {
 	}
 }
 
-// What is stored in another form is a fault of the store, and names the thing.
+// A record with other data is a fault of the store whose message names the record.
 func TestDecode(t *testing.T) {
 	if got, err := management.Decode[management.User](nil); got != nil || err != nil {
 		t.Errorf("of nothing: %v, %v", got, err)
@@ -488,7 +489,7 @@ func TestDecode(t *testing.T) {
 
 func metaOf[T any](_ T, err error) error { return err }
 
-// A follower goes on where it was.
+// A follower continues at its stored position.
 func TestFollowerPosition(t *testing.T) {
 	store := memstore.New(memstore.ExternalData{})
 	err := store.Write(context.Background(), func(tx rooms.Tx) error {
@@ -511,7 +512,7 @@ func TestFollowerPosition(t *testing.T) {
 	}
 }
 
-// Lists of records: what keep leaves, and a page.
+// EveryRecord returns the records that match, and ListRecords a page.
 func TestRecords(t *testing.T) {
 	type thing struct{ N int }
 	store := memstore.New(memstore.ExternalData{})
@@ -542,7 +543,7 @@ func TestRecords(t *testing.T) {
 	}
 }
 
-// A desk without a clock and ids has those of the world.
+// An Env without Clock and IDs uses time.Now and random UUIDs.
 func TestEnv(t *testing.T) {
 	var d management.Env[management.Tx]
 	if now := d.Now(); time.Since(now) > time.Minute || now.Location() != time.UTC || now.Nanosecond()%1000 != 0 {

@@ -11,24 +11,25 @@ import (
 	"github.com/bunting-flags/bunting/flags"
 )
 
-// Shape is what is known of the members of a JSON object that stands in a body, to find
-// those that are misspelt (decision 30).
+// Shape describes the members of a JSON object inside a request body, in order to find misspelt
+// members (decision 30).
 type Shape struct {
-	// Name is what such an object is called, such as "a question". Empty: its own members
-	// are looked at elsewhere, or their names are free.
+	// Name is the noun for such an object in messages, such as "a question". If empty, the names of
+	// its own members are not checked.
 	Name string
-	// Members are names of members, with blanks between them; ReadOnly are those that are
-	// only shown, and Idle those that have no effect.
+	// Members are the names of the members, separated by spaces. ReadOnly are members that only
+	// responses have, and Idle are members that are accepted and have no effect.
 	Members, ReadOnly, Idle string
-	// Inside are the shapes of members that are objects, or lists of objects.
+	// Inside are the shapes of members that are objects or lists of objects.
 	Inside map[string]*Shape
-	// Each is the shape of the members that are not in Inside.
+	// Each is the shape of all members that are not in Inside.
 	Each *Shape
 }
 
-// Check refuses a misspelt member of an object, of the objects of a list, and of what is
-// inside of them, and tells warn of others that nobody knows or that have no effect. place
-// is where it stands, such as tiles[0].layouts. Values of other kinds have no members.
+// Check returns an error if an object, an object of a list, or an object inside of them has a
+// misspelt member. It calls warn, unless that is nil, for other unknown members and for members
+// without effect. place is the path of the value for messages, such as tiles[0].layouts. Values
+// that are not objects or lists pass. A nil Shape accepts everything.
 func (s *Shape) Check(place string, raw json.RawMessage, warn func(string)) error {
 	if s == nil {
 		return nil
@@ -37,7 +38,7 @@ func (s *Shape) Check(place string, raw json.RawMessage, warn func(string)) erro
 		return s.object(place, JSONObject(raw), warn)
 	}
 	var list []json.RawMessage
-	_ = json.Unmarshal(raw, &list) // a list, or what its field refuses
+	_ = json.Unmarshal(raw, &list) // if this fails, the field's reader reports it
 	for i := range list {
 		if err := s.object(fmt.Sprintf("%s[%d]", place, i), JSONObject(list[i]), warn); err != nil {
 			return err
@@ -46,9 +47,10 @@ func (s *Shape) Check(place string, raw json.RawMessage, warn func(string)) erro
 	return nil
 }
 
-// Body is Check for the members of a body.
+// Body is like Check for the members of a body.
 func (s *Shape) Body(b *Body) error { return s.object("", b.Members, b.Warn) }
 
+// object checks the members of one object, and then their values.
 func (s *Shape) object(place string, members map[string]json.RawMessage, warn func(string)) error {
 	if place != "" {
 		place += "."
@@ -67,6 +69,7 @@ func (s *Shape) object(place string, members map[string]json.RawMessage, warn fu
 	return nil
 }
 
+// names checks the names of the members of one object.
 func (s *Shape) names(names []string, place string, warn func(string)) error {
 	known, shown, idle := strings.Fields(s.Members), strings.Fields(s.ReadOnly), strings.Fields(s.Idle)
 	absent := slices.DeleteFunc(slices.Clone(known), func(name string) bool { return slices.Contains(names, name) })
@@ -84,8 +87,9 @@ func (s *Shape) names(names []string, place string, warn func(string)) error {
 	return nil
 }
 
-// stranger refuses a member that nobody knows if it is most likely meant to be one of
-// those that are absent, else tells of it; what is such an object.
+// stranger handles an unknown member: it returns an error if the name is within the distance of
+// flags.Nearest of one of the absent members, which is then most likely meant; otherwise it calls
+// warn. what is the noun for the object.
 func stranger(place, name string, absent []string, what string, warn func(string)) error {
 	at := place + ShortText(name)
 	if meant := flags.Nearest(name, absent); meant != "" {
@@ -97,5 +101,5 @@ func stranger(place, name string, absent []string, what string, warn func(string
 	return nil
 }
 
-// fieldPlace turns a place such as tiles[0]. into that of an error's field, tiles__0__.
+// fieldPlace converts a path such as tiles[0]. to the form of Error.Field, tiles__0__.
 var fieldPlace = strings.NewReplacer(".", "__", "[", "__", "]", "")

@@ -1,74 +1,80 @@
 package management
 
-// Spec says what a resource is: its table of fields, where its things stand, and the
-// rules that are its own. Show is required, Kind and Place where things are records or
-// noted, Fields where they are made or changed. T is the transaction of the
-// room, Stored a thing as it is kept, Out as it is answered.
+// Spec describes a resource: its table of fields, the records of its objects, and its own rules.
+// Show is always required, Kind and Header if objects are stored as records or logged, Fields if
+// they are created or changed. T is the transaction of the resource's package, Stored the stored
+// form of an object, Out its form in responses. Functions may be nil if their comment names a
+// default or if there is no such rule.
 type Spec[T Tx, Stored, Out any] struct {
-	// Kind is Record.Kind. Scope is what the log calls a thing: empty, changes are not
-	// noted.
+	// Kind is the Record.Kind. ActivityScope is the Activity.Scope in the log; if it is empty,
+	// changes are not logged.
 	Kind, ActivityScope string
-	// Fields are what a new thing is made of, Changes what can be changed of it: Fields
-	// when nil.
+	// Fields are those of the body that creates an object, Changes those of the body that changes
+	// one. If Changes is nil, it is Fields.
 	Fields, Changes Fields
-	// AdminsOnly: only administrators of the organization may write.
+	// AdminsOnly restricts writing to administrators of the organization.
 	AdminsOnly bool
-	// ObjectName is what a thing is called, such as "an insight", where members of bodies that
-	// nobody knows are named: a misspelt one is refused. Empty: they are ignored.
+	// ObjectName is the noun for an object in messages about unknown members of bodies, such as "an
+	// insight"; misspelt members are then errors. If it is empty, unknown members are ignored.
 	ObjectName string
-	// Body looks at a body before it is read, nil: nothing does.
+	// Body checks a body before its fields are read.
 	Body func(b *Body) error
-	// NewestFirst: lists begin with the highest Sort.
+	// NewestFirst sorts lists by descending Sort.
 	NewestFirst bool
 
-	// Parent is where things belong whose Place does not say, nil: Standing.Parent.
+	// Parent returns the Record.Parent of objects whose Header has none. If nil, it is
+	// Scope.Parent.
 	Parent func(scope *Scope) string
-	// Header is where a thing stands, and what the log calls it.
+	// Header returns the header of the object's record, and its title in the log.
 	Header func(scope *Scope, x *Stored) RecordHeader
-	// Load finds what a path names, nil for none. change is the body, nil for who only
-	// reads or removes. Nil: it finds the record of a uuid that is not hidden.
+	// Load returns the object that a path names, or nil if there is none. change is the body that
+	// changes the object, nil when the object is read or deleted. If Load is nil, id must be the
+	// UUID of a record that is not hidden.
 	Load func(v *View[T], id string, change *Body) (*Stored, error)
-	// AuthorizeChange refuses who may not change or remove a thing, nil: everybody may.
+	// AuthorizeChange returns an error if the caller may not change or delete an object.
 	AuthorizeChange func(v *View[T], x *Stored) error
-	// New is a thing before a body is laid over it. Nil: the zero value.
+	// New returns a new object before the body's values are applied. If nil, it is the zero value.
 	New func(v *View[T]) (*Stored, error)
-	// Rules look at a thing that the body was laid over, and do what goes with it.
+	// Rules check an object after the body's values were applied, set what depends on them, and
+	// write related objects.
 	Rules func(e *Edit[T, Stored]) error
-	// BeforeDelete does what goes with a thing that is to be removed, before it is. A thing
-	// that is hidden then is kept.
+	// BeforeDelete checks the deletion of an object and deletes what belongs to it. If it marks the
+	// object as hidden, the record is stored instead of deleted.
 	BeforeDelete func(e *Edit[T, Stored]) error
-	// Put stores a thing, nil: as a record. Drop takes it away.
+	// Put stores an object and Delete deletes it. If nil, the object is a record.
 	Put, Delete func(v *View[T], x *Stored) error
-	// OnDuplicate is the error where the Unique text is another one's.
+	// OnDuplicate returns the error for an object with the Unique string of another one.
 	OnDuplicate func(isNew bool) error
-	// AfterSave does what follows once a thing is stored or gone.
+	// AfterSave runs after an object was stored or deleted, in the same transaction.
 	AfterSave func(e *Edit[T, Stored]) error
-	// Show is a thing as it is answered, Row as it is in lists: as Show when nil.
+	// Show returns the form of an object in responses, and Row that in lists. If Row is nil, it is
+	// Show.
 	Show, Row func(v *View[T], x *Stored) (*Out, error)
-	// Object is what access rules are about, nil: there are none about such things. Who
-	// makes one needs to edit the kind, lists leave out what the caller may not see.
+	// Object returns the object for access rules. If nil, there are no rules about such objects.
+	// Creating one requires Editor access to the kind, and lists omit objects that the caller may
+	// not view.
 	Object func(x *Stored) AccessObject
-	// Audit is what the log compares, nil: the Out.
+	// Audit returns the form of an object that the log compares. If nil, it is that of Show.
 	Audit func(x *Stored) any
 }
 
-// RecordHeader is where a thing stands. Parent is that of the Spec when empty, and without one
-// nothing is noted; the members from Other on are those of Record.
+// RecordHeader has the fields of an object's Record. If Parent is empty, it is that of the Spec; if
+// that is empty too, changes are not logged. Title is the object's name in the log.
 type RecordHeader struct {
 	Parent, ID, Title   string
 	Other, Sort, Unique string
 	Hidden              bool
 }
 
-// View is a transaction and in whose name it runs; that is nil for who is not let in.
+// View is a transaction with the scope of the caller. Scope is nil for requests without a user.
 type View[T Tx] struct {
 	Tx T
 	*Scope
 	users map[int64]*UserView
 }
 
-// Author is the user of a number inside of an answer, nil for nobody. Who is not let in
-// is told of nobody.
+// Author returns the user with a number for a response, or nil if there is none. It returns nil for
+// requests without a user, so that they do not disclose names. Users are cached for the View.
 func (v *View[T]) Author(id int64) (*UserView, error) {
 	if v.Scope == nil {
 		return nil, nil
@@ -85,15 +91,16 @@ func (v *View[T]) Author(id int64) (*UserView, error) {
 	return u, err
 }
 
-// Edit is one call that makes, changes or removes a thing.
+// Edit is one operation that creates, changes or deletes an object.
 type Edit[T Tx, Stored any] struct {
 	*View[T]
-	// IsNew: Now is being made. Was is Now before the body was laid over it.
+	// IsNew reports that After is being created. Before is the object before the body's values were
+	// applied.
 	IsNew  bool
 	Before Stored
 	After  *Stored
-	// Values are what Fields have read of the Body, the Ruled ones too.
+	// Values are the values of the body's fields, including Custom fields.
 	Values Values
-	// Body is nil of what no body makes or changes.
+	// Body is the request body, nil for operations without one.
 	Body *Body
 }

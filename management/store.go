@@ -8,106 +8,106 @@ import (
 	"github.com/bunting-flags/bunting/flags"
 )
 
-// Store keeps everything; a T is what is asked of a transaction. Its errors are faults
-// of the store, but for what work returns, which passes unchanged.
+// Store runs transactions. T is the interface of its transactions. Its errors are faults of the
+// store, except for errors of work, which are returned unchanged. It may be used concurrently.
 type Store[T Tx] interface {
-	// Read runs work on one state of the store; what it writes fails.
+	// Read runs work on a consistent state of the store. Writes in it fail.
 	Read(ctx context.Context, work func(T) error) error
-	// Write runs work in a transaction: an error leaves everything as it was. It may
-	// run more than once, so it has to begin anew each time. Where flags, cohorts or
-	// projects have changed /flags sees it at once.
+	// Write runs work in a transaction that is rolled back if work returns an error. The store may
+	// run work more than once, so work must not depend on the results of earlier runs. After a
+	// commit, /flags uses changed flags, cohorts and projects immediately.
 	Write(ctx context.Context, work func(T) error) error
 }
 
-// Record is one thing that is kept. Kind, Parent and ID name it.
+// Record is a stored object. Kind, Parent and ID identify it.
 type Record struct {
-	// Kind is what it is, such as dashboard; Parent where it belongs: a project
-	// (ProjectParent), an organization's id, another record's id, or nothing.
+	// Kind is the type of the object, such as dashboard. Parent is its owner: a project
+	// (ProjectParent), an organization's id, another record's id, or empty.
 	Kind, Parent, ID string
-	// Other is a second place under which it is listed, empty for none.
+	// Other is a second key by which records can be listed; it may be empty.
 	Other string
-	// Sort orders a list, byte by byte; the ID decides between equal ones.
+	// Sort determines the order of lists, by bytes; records with equal Sort are in the order of ID.
 	Sort string
-	// Unique may be had by one record of the kind at a time, empty by any.
+	// Unique is a string that at most one record of the kind may have; empty for no restriction.
 	Unique string
-	// Hidden records are left out of lists, such as those that are deleted softly.
+	// Hidden records, such as softly deleted ones, are not in lists.
 	Hidden bool
 	// Data is a JSON object.
 	Data json.RawMessage
 }
 
-// Query asks for a page of records, of one Parent, or of one Other when that is
-// not empty.
+// Query selects a page of the records of a Kind with a Parent, or with an Other if that is not
+// empty.
 type Query struct {
 	Kind, Parent, Other string
-	// Hidden asks for the hidden records instead.
+	// Hidden selects hidden records instead of visible ones.
 	Hidden bool
-	// From <= Sort < To; empty is no bound.
+	// From and To select records with From <= Sort < To; an empty string is no bound.
 	From, To string
-	// Descending turns the order round.
+	// Descending reverses the order.
 	Descending bool
-	// Match narrows the list down; the store reads the records one by one for it, at
-	// most MaxScan of them.
+	// Match filters the records. The store calls it for each record, at most for MaxScan records.
+	// It may be nil.
 	Match func(*Record) bool
-	// Limit of 0 is no limit but MaxScan.
+	// Offset and Limit select the page. A Limit of 0 means all records, at most MaxScan.
 	Offset, Limit int
 }
 
-// MaxScan is how many records one query may look at (decision 25).
+// MaxScan is the greatest number of records that one query reads (decision 25).
 const MaxScan = 100_000
 
-// Tx is a transaction: what the desk asks of it, and rooms that keep only records.
-// Other rooms embed it in a Tx of their own. Texts hold no U+0000 and are valid
-// UTF-8; what is not is replaced.
+// Tx is a transaction with the methods that this package and packages with only records need. Other
+// packages embed it in a Tx of their own. Stored strings contain no U+0000 and are valid UTF-8; the
+// store replaces invalid bytes. A Tx must not be used concurrently or after work has returned.
 type Tx interface {
-	// Get returns a record, hidden or not, nil when there is none.
+	// Get returns a record, hidden or not, or nil if it does not exist.
 	Get(kind, parent, id string) (*Record, error)
-	// Find returns the record of a kind with a Unique text, nil when there is none.
+	// Find returns the record of a kind with a Unique string, or nil if there is none.
 	Find(kind, unique string) (*Record, error)
-	// List returns a page, and how many records there are on all pages.
+	// List returns a page, and the number of records on all pages.
 	List(q Query) (page []Record, count int, err error)
-	// Put makes a record or replaces it: ErrDuplicate when its Unique is another one's.
+	// Put creates or replaces a record. It returns ErrDuplicate if another record has its Unique.
 	Put(r *Record) error
-	// Delete takes a record away, if it is there.
+	// Delete deletes a record. It does nothing if the record does not exist.
 	Delete(kind, parent, id string) error
-	// DeleteUnder takes all records of a kind away that belong to a parent.
+	// DeleteUnder deletes all records of a kind with a parent.
 	DeleteUnder(kind, parent string) error
-	// Next returns the next number of a name, from 1 on. Numbers are not given twice,
-	// but some may be left out.
+	// Next returns the next number of a sequence, which begins at 1. No number is returned twice,
+	// but some may be skipped.
 	Next(name string) (int64, error)
 
-	Organization(id string) (*OrganizationRecord, error) // nil: none
+	Organization(id string) (*OrganizationRecord, error) // nil if it does not exist
 
-	Project(id int64) (*ProjectRecord, error)                // nil: none, or deleted
-	ProjectByKey(apiKey string) (*ProjectRecord, error)      // nil: none
-	Projects(organizationID string) ([]ProjectRecord, error) // by id; of all organizations when empty
-	PutProject(p *ProjectRecord) error                       // an ID of 0 is given one; ErrDuplicate: the API key is another's
+	Project(id int64) (*ProjectRecord, error)                // nil if it does not exist or is deleted
+	ProjectByKey(apiKey string) (*ProjectRecord, error)      // nil if it does not exist
+	Projects(organizationID string) ([]ProjectRecord, error) // by id; of all organizations if organizationID is empty
+	PutProject(p *ProjectRecord) error                       // sets p.ID if it is 0; ErrDuplicate if another project has the API key
 
-	// Key returns a key by its hash, nil when there is none.
+	// Key returns a key by its hash, or nil if it does not exist.
 	Key(hash string) (*KeyRecord, error)
-	// PutKey makes a key, or replaces the one of the same ID, whose hash may differ.
+	// PutKey creates a key, or replaces the key with the same ID, whose hash may change.
 	PutKey(k *KeyRecord) error
 }
 
-// OrganizationRecord is an organization as it is stored. Meta is a JSON object of
-// this room.
+// OrganizationRecord is the stored form of an organization. Meta is the JSON of an
+// OrganizationMeta.
 type OrganizationRecord struct {
 	ID, Name  string
-	Quotas    map[string]*int64 // limits a month by resource, nil is none
-	Origin    string            // the file that it stands in, empty for none
+	Quotas    map[string]*int64 // monthly limits by resource; nil means no limit
+	Origin    string            // the definitions file that declares it, or empty
 	CreatedAt time.Time
 	Meta      json.RawMessage
 }
 
-// ProjectRecord is a project as it is stored. Settings go into its definitions,
-// Meta is a JSON object of this room.
+// ProjectRecord is the stored form of a project. Settings are part of its flag definitions, and
+// Meta is the JSON of a ProjectMeta.
 type ProjectRecord struct {
 	ID                 int64
 	Organization, Name string
 	APIKey             string
 	Settings           map[string]json.RawMessage // timezone, bucketing_hash, property_matching_version
 	AnonymizeIPs       bool
-	Paused             []string // resources
+	Paused             []string // resources whose intake is paused
 	Origin             string
 	Deleted            bool
 	CreatedAt          time.Time
@@ -116,7 +116,7 @@ type ProjectRecord struct {
 	Browser json.RawMessage
 }
 
-// Zone is the time zone of a project, UTC where it has none that is known.
+// Zone returns the time zone of the project, or UTC if its setting is absent or unknown.
 func (p *ProjectRecord) Zone() *time.Location {
 	var name string
 	if json.Unmarshal(p.Settings["timezone"], &name) == nil && name != "Local" {
@@ -127,20 +127,21 @@ func (p *ProjectRecord) Zone() *time.Location {
 	return time.UTC
 }
 
-// FilterSettings are the project's settings by which filters compare, as its flags do.
+// FilterSettings returns the settings with which filters compare values, as the project's flags do.
 func (p *ProjectRecord) FilterSettings() flags.FilterSettings {
 	s := flags.FilterSettings{Zone: p.Zone()}
 	_ = json.Unmarshal(p.Settings["property_matching_version"], &s.PropertyMatchingVersion) // 0 is the default
 	return s
 }
 
-// KeyRecord is a personal or secret key as it is stored: its hash, never itself.
+// KeyRecord is the stored form of a personal or secret key. The key itself is not stored, only its
+// hash.
 type KeyRecord struct {
 	ID, Hash, Mask, Label string
 	Secret                bool
-	User                  int64 // 0: nobody's yet
-	// Scopes of nil are all of them. Projects and Organizations of none are all
-	// that the user reaches; a secret key has one project.
+	User                  int64 // 0 if no user owns it yet
+	// Scopes are the scopes of the key; nil means all. Projects and Organizations limit the key; if
+	// empty, it opens all that the user can access. A secret key has exactly one project.
 	Scopes        []string
 	Projects      []int64
 	Organizations []string

@@ -2,9 +2,9 @@ package management
 
 import "time"
 
-// AddMonths is the time n months after t, n may be negative, at the same time of day by the
-// clock of t's zone. A day that the month lacks is its last day: a month after 31 October is
-// 30 November.
+// AddMonths returns the time n months after t at the same time of day in t's location; n may be
+// negative. If the month is too short, it is the last day of that month: one month after 31 October
+// is 30 November.
 func AddMonths(t time.Time, n int) time.Time {
 	year, month, day := t.Date()
 	last := time.Date(year, month+time.Month(n)+1, 0, 0, 0, 0, 0, time.UTC)

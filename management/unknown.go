@@ -7,10 +7,11 @@ import (
 	"strings"
 )
 
-// callerKeyField may stand in any body: a caller's key.
+// callerKeyField is the member with the caller's key, which any body may have.
 const callerKeyField = "personal_api_key"
 
-// bodyCheck is the Spec's Body, and before it what Named asks for.
+// bodyCheck returns the check of request bodies: first that for unknown members, if the Spec has an
+// ObjectName, and then Spec.Body.
 func (s Spec[T, Stored, Out]) bodyCheck() func(b *Body) error {
 	check := s.Body
 	if s.ObjectName == "" {
@@ -25,14 +26,13 @@ func (s Spec[T, Stored, Out]) bodyCheck() func(b *Body) error {
 	}
 }
 
-// NameUnknown refuses a misspelt member of a body that these are the fields of (decision
-// 30), and tells its Warn of others that nobody knows or that have no effect; what says
-// what the body is, such as "a request for a query".
+// NameUnknown returns an error if a body has a misspelt member (decision 30), and calls b.Warn for
+// other unknown members and for fields without effect. what is the noun for the body in messages,
+// such as "a request for a query".
 func (f Fields) NameUnknown(b *Body, what string) error { return f.checkUnknown(b, nil, what) }
 
-// checkUnknown refuses a misspelt member of a body (decision 30), and names in warnings
-// those that nobody knows and those that have no effect. shown are the members of what is
-// answered, which may come back as they are; what is "an insight" or the like.
+// checkUnknown is NameUnknown that also accepts the members of responses, viewMembers, since
+// clients send back objects that they have read. object is the noun for the body.
 func (f Fields) checkUnknown(b *Body, viewMembers map[string][]int, object string) error {
 	var absent []string
 	for i := range f {
@@ -56,5 +56,5 @@ func (f Fields) checkUnknown(b *Body, viewMembers map[string][]int, object strin
 	return nil
 }
 
-// noEffect begins the help of fields that are taken and do nothing.
+// noEffect is the prefix of the Help of fields that are accepted and have no effect.
 const noEffect = "has no effect"

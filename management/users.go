@@ -9,12 +9,12 @@ import (
 
 // The kinds of records of this file.
 const (
-	KindUser   = "user"   // ID is the uuid, Sort the number, Unique the e-mail
-	KindMember = "member" // Parent is the organization, ID and Other the user's uuid
+	KindUser   = "user"   // ID is the uuid, Sort the number, Unique the e-mail address (EmailKey)
+	KindMember = "member" // Parent is the organization, ID and Other are the user's uuid
 	KindRole   = "role"   // Parent is the organization
 )
 
-// Level is a member's standing in an organization (§1.8).
+// Level is the rank of a member in an organization (§1.8). Higher levels include lower ones.
 type Level int64
 
 // The levels of members.
@@ -24,10 +24,10 @@ const (
 	Owner  Level = 15
 )
 
-// Levels are the numbers that a level may be.
+// Levels are the valid levels of members.
 var Levels = []int64{int64(Member), int64(Admin), int64(Owner)}
 
-// User is a person who manages. It is stored as JSON under these names.
+// User is a person with an account. It is stored as JSON with these names.
 type User struct {
 	ID         int64  `json:"id"`
 	UUID       string `json:"uuid"`
@@ -35,23 +35,24 @@ type User struct {
 	FirstName  string `json:"first_name"`
 	LastName   string `json:"last_name"`
 	Email      string `json:"email"`
-	// EmailVerified is nil while nobody knows.
+	// EmailVerified is nil if it was never checked.
 	EmailVerified *bool   `json:"is_email_verified"`
 	Role          *string `json:"role_at_organization"`
 	Joined        Stamp   `json:"date_joined"`
 	Inactive      bool    `json:"inactive,omitempty"`
-	// Pending is an address that waits to be confirmed, nil for none.
+	// Pending is a new address that is not confirmed yet, or nil.
 	Pending *PendingEmail `json:"pending,omitempty"`
-	// Organization and Project are the current ones, "" and 0 for none chosen.
+	// Organization and Project are those that the user selected last, "" and 0 if there are none.
 	Organization string `json:"current_organization,omitempty"`
 	Project      int64  `json:"current_project,omitempty"`
-	// SignedIn is when the user first signed in with a browser, zero for never.
+	// SignedIn is the time of the user's first sign-in with a browser, zero if there was no
+	// sign-in.
 	SignedIn Stamp `json:"signed_in_at,omitzero"`
-	// Settings are what the user's own page keeps, by name.
+	// Settings are those of the user's own page, by name.
 	Settings map[string]json.RawMessage `json:"settings,omitempty"`
 }
 
-// UserView is a user inside of another answer (§2.3 of the interface).
+// UserView is the form of a user inside the responses about other objects (§2.3 of the interface).
 type UserView struct {
 	ID            int64           `json:"id"`
 	UUID          string          `json:"uuid"`
@@ -64,7 +65,7 @@ type UserView struct {
 	Role          *string         `json:"role_at_organization"`
 }
 
-// View is the user inside of another answer, nil for nobody.
+// View returns the UserView of a user, or nil if u is nil.
 func (u *User) View() *UserView {
 	if u == nil {
 		return nil
@@ -76,7 +77,7 @@ func (u *User) View() *UserView {
 	return &UserView{u.ID, u.UUID, u.DistinctID, u.FirstName, u.LastName, u.Email, u.EmailVerified, hedgehog, u.Role}
 }
 
-// Membership is a user's place in an organization.
+// Membership is the membership of a user in an organization.
 type Membership struct {
 	ID           string `json:"id"`
 	Organization string `json:"organization"`
@@ -86,7 +87,7 @@ type Membership struct {
 	Updated      Stamp  `json:"updated_at"`
 }
 
-// Decode reads what a record says.
+// Decode returns the value that is stored in a record, or nil if r is nil.
 func Decode[T any](r *Record) (*T, error) {
 	if r == nil {
 		return nil, nil
@@ -98,7 +99,7 @@ func Decode[T any](r *Record) (*T, error) {
 	return out, nil
 }
 
-// Encode is a value as it is stored. It is for values that JSON has a form for.
+// Encode returns the JSON form of a value for a record. It panics if v has no JSON form.
 func Encode(v any) json.RawMessage {
 	text, err := json.Marshal(v)
 	if err != nil {
@@ -107,17 +108,17 @@ func Encode(v any) json.RawMessage {
 	return text
 }
 
-// SortNumber and SortTime are numbers and times as Record.Sort has them: the
-// order of the texts is theirs.
+// SortNumber returns a number, which must not be negative, for Record.Sort: the byte order of the
+// strings is that of the numbers.
 func SortNumber(n int64) string { return fmt.Sprintf("%020d", n) }
 
-// SortTime is a time as Record.Sort has it: the order of the texts is theirs.
+// SortTime returns a time for Record.Sort: the byte order of the strings is that of the times.
 func SortTime(when time.Time) string { return SortNumber(when.UnixMicro()) }
 
-// EmailKey is an e-mail address as two of the same are compared.
+// EmailKey returns the form of an e-mail address that is the same for equal addresses.
 func EmailKey(email string) string { return strings.ToLower(email) }
 
-// UserByUUID returns nil for nobody.
+// UserByUUID returns a user, or nil if there is no such user.
 func UserByUUID(tx Tx, uuid string) (*User, error) {
 	r, err := tx.Get(KindUser, "", uuid)
 	if err != nil {
@@ -126,7 +127,7 @@ func UserByUUID(tx Tx, uuid string) (*User, error) {
 	return Decode[User](r)
 }
 
-// UserByEmail returns nil for nobody.
+// UserByEmail returns the user with an e-mail address in any case, or nil if there is no such user.
 func UserByEmail(tx Tx, email string) (*User, error) {
 	r, err := tx.Find(KindUser, EmailKey(email))
 	if err != nil {
@@ -135,7 +136,7 @@ func UserByEmail(tx Tx, email string) (*User, error) {
 	return Decode[User](r)
 }
 
-// UserByNumber returns nil for nobody.
+// UserByNumber returns the user with a number, or nil if there is no such user.
 func UserByNumber(tx Tx, id int64) (*User, error) {
 	if id <= 0 {
 		return nil, nil
@@ -147,13 +148,13 @@ func UserByNumber(tx Tx, id int64) (*User, error) {
 	return Decode[User](&list[0])
 }
 
-// viewOfUser is the user of a number inside of an answer, nil for nobody.
+// viewOfUser returns the UserView of the user with a number, or nil if there is no such user.
 func viewOfUser(tx Tx, id int64) (*UserView, error) {
 	u, err := UserByNumber(tx, id)
 	return u.View(), err
 }
 
-// PutUser saves a user; ErrDuplicate: another one has the e-mail address.
+// PutUser saves a user. It returns ErrDuplicate if another user has the e-mail address.
 func PutUser(tx Tx, u *User) error {
 	return tx.Put(&Record{Kind: KindUser, ID: u.UUID, Sort: SortNumber(u.ID), Unique: EmailKey(u.Email), Data: Encode(u)})
 }
@@ -163,7 +164,7 @@ func PutMembership(tx Tx, m *Membership) error {
 	return tx.Put(&Record{Kind: KindMember, Parent: m.Organization, ID: m.User, Other: m.User, Sort: SortTime(m.Joined.Time), Data: Encode(m)})
 }
 
-// MembershipOf returns nil for somebody who is no member.
+// MembershipOf returns the membership of a user, by uuid, or nil if the user is no member.
 func MembershipOf(tx Tx, organization, user string) (*Membership, error) {
 	r, err := tx.Get(KindMember, organization, user)
 	if err != nil {
@@ -172,7 +173,7 @@ func MembershipOf(tx Tx, organization, user string) (*Membership, error) {
 	return Decode[Membership](r)
 }
 
-// MembershipsOf are the places of a user, oldest first.
+// MembershipsOf returns the memberships of a user, by uuid, oldest first.
 func MembershipsOf(tx Tx, user string) ([]Membership, error) {
 	list, _, err := tx.List(Query{Kind: KindMember, Other: user})
 	if err != nil {
@@ -189,11 +190,11 @@ func MembershipsOf(tx Tx, user string) ([]Membership, error) {
 	return out, nil
 }
 
-// IsVerified reports whether the address is known to be the user's.
+// IsVerified reports whether the e-mail address was proven to be the user's.
 func (u *User) IsVerified() bool { return u.EmailVerified != nil && *u.EmailVerified }
 
-// PendingEmail is an address that its user says is the user's own, until the secret
-// that is mailed there comes back, for InviteLife at most.
+// PendingEmail is a new address of a user that counts only after the secret that is mailed to it is
+// returned, within InviteLife.
 type PendingEmail struct {
 	Email   string   `json:"email"`
 	Since   Stamp    `json:"since"`

@@ -5,29 +5,29 @@ import (
 	"time"
 )
 
-// Values are the fields of a body that were there, read by their types. A field
-// that was null has the value nil.
+// Values are the values of the fields that a body has, by name. Their Go types are those that
+// Field.Read returns; the value of null is nil.
 type Values map[string]any
 
-// Has reports whether the field was there, null or not.
+// Has reports whether the body has the field, null or not.
 func (v Values) Has(name string) bool { _, ok := v[name]; return ok }
 
-// IsNull reports whether the field was there and null.
+// IsNull reports whether the field is null; it is false for an absent field.
 func (v Values) IsNull(name string) bool { value, ok := v[name]; return ok && value == nil }
 
-// Value returns a value of a type; false when the field was absent or null.
+// Value returns the value of a field. It returns false if the field is absent, null or not a T.
 func Value[T any](v Values, name string) (T, bool) { value, ok := v[name].(T); return value, ok }
 
-// Text returns a text, "" for none.
+// Text returns a string, "" if the field is absent or null.
 func (v Values) Text(name string) string { text, _ := Value[string](v, name); return text }
 
-// Int returns a number, 0 for none.
+// Int returns an integer, 0 if the field is absent or null.
 func (v Values) Int(name string) int64 { n, _ := Value[int64](v, name); return n }
 
-// Bool returns a truth, false for none.
+// Bool returns a boolean, false if the field is absent or null.
 func (v Values) Bool(name string) bool { b, _ := Value[bool](v, name); return b }
 
-// OptionalBool returns a truth, nil for none.
+// OptionalBool returns a boolean, nil if the field is absent or null.
 func (v Values) OptionalBool(name string) *bool {
 	if b, ok := Value[bool](v, name); ok {
 		return &b
@@ -35,35 +35,35 @@ func (v Values) OptionalBool(name string) *bool {
 	return nil
 }
 
-// Time returns a time, the zero one for none.
+// Time returns a time, zero if the field is absent or null.
 func (v Values) Time(name string) time.Time { at, _ := Value[time.Time](v, name); return at }
 
-// Raw returns a value as it stood, nil for none.
+// Raw returns the unchanged JSON of an Object, Array or Any, nil if the field is absent or null.
 func (v Values) Raw(name string) json.RawMessage {
 	raw, _ := Value[json.RawMessage](v, name)
 	return raw
 }
 
-// Texts returns a list of texts, nil for none.
+// Texts returns a list of strings, nil if the field is absent or null.
 func (v Values) Texts(name string) []string { list, _ := Value[[]string](v, name); return list }
 
-// Ints returns a list of numbers, nil for none.
+// Ints returns a list of integers, nil if the field is absent or null.
 func (v Values) Ints(name string) []int64 { list, _ := Value[[]int64](v, name); return list }
 
-// Objects returns a list of objects, nil for none.
+// Objects returns a list of JSON objects, nil if the field is absent or null.
 func (v Values) Objects(name string) []json.RawMessage {
 	list, _ := Value[[]json.RawMessage](v, name)
 	return list
 }
 
-// Set puts the field where to points, if it was there and not null.
+// Set sets *dst to the value of a field, unless the field is absent or null.
 func Set[T any](v Values, name string, dst *T) {
 	if value, ok := Value[T](v, name); ok {
 		*dst = value
 	}
 }
 
-// SetNull is Set for what may be null: null sets nil.
+// SetNull is like Set for fields that may be null: null sets *dst to nil.
 func SetNull[T any](v Values, name string, dst **T) {
 	if v.IsNull(name) {
 		*dst = nil

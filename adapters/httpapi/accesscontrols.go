@@ -9,15 +9,16 @@ import (
 	"github.com/bunting-flags/bunting/management"
 )
 
-// accessPaths are what paths below a project begin with whose things access rules may be
-// about, by kind (clients.md §11.1).
+// accessPaths maps the first segment of a path below a project to the kind of object that access
+// rules name (clients.md §11.1).
 var accessPaths = map[string]string{
 	"actions": "action", "activity_log": "activity_log", "changes": "activity_log", "cohorts": "cohort", "dashboards": "dashboard", "experiments": "experiment",
 	"feature_flags": "feature_flag", "insights": "insight", "surveys": "survey",
 }
 
-// accessPathParts is the kind of things that a path is about, empty for none that rules are
-// about, and the parameter that names one of them, empty for none.
+// accessPathParts returns the kind of object that path addresses, and the name of the path
+// parameter that identifies one object. kind is empty if access rules do not apply to the path, and
+// parameter is empty if the path does not identify one object.
 func accessPathParts(path string) (kind, parameter string) {
 	parts := strings.Split(strings.Trim(path, "/"), "/")
 	kind = accessPaths[parts[0]]
@@ -27,10 +28,11 @@ func accessPathParts(path string) (kind, parameter string) {
 	return kind, parameter
 }
 
-// checkAccessRules refuses a caller who may do less with the thing that a path names than an
-// endpoint wants: to look at it where its scope is one to read, else to edit it. Where no
-// thing is named, as in what makes one, the kind has to be the caller's to edit; what
-// lists show is the rooms' to say.
+// checkAccessRules returns an error if the access rules do not allow the caller to use endpoint e
+// on the object that the path identifies: Viewer is required for endpoints with a read scope, and
+// Editor for all others. If the path identifies no object, for example when it creates one, Editor
+// is required for the kind as a whole. Lists are not checked here if the kind has a finder, since
+// the packages of management filter them.
 func (s *server) checkAccessRules(c *call, e *endpoint) error {
 	kind, parameter := accessPathParts(e.path)
 	if c.scope.Project == nil || kind == "" {
@@ -43,7 +45,7 @@ func (s *server) checkAccessRules(c *call, e *endpoint) error {
 	}
 	need := management.Editor
 	if strings.HasSuffix(e.keyScope, ":read") || strings.HasPrefix(e.keyScope, accessObject) {
-		need = management.Viewer // rules have a refusal of their own
+		need = management.Viewer // access rules are protected by a check of their own
 	}
 	id := ""
 	if parameter != "" {
@@ -56,8 +58,9 @@ func (s *server) checkAccessRules(c *call, e *endpoint) error {
 
 const accessObject = "access_control"
 
-// accessEndpoints are the access rules of a project and of its kinds of things (clients.md
-// §11), flagAccessEndpoints and dashboardAccessEndpoints those of single things.
+// accessEndpoints are the endpoints for the access rules of a project and of its kinds of objects
+// (clients.md §11). flagAccessEndpoints and dashboardAccessEndpoints are the endpoints for the
+// access rules of single objects.
 var (
 	accessEndpoints = slices.Concat(
 		accessControlsAt("/access_controls", "the project"),
@@ -68,12 +71,13 @@ var (
 	dashboardAccessEndpoints = accessOf("dashboards", "insights", "actions")
 )
 
-// accessService are the methods of the desk about access rules: kind and id name what they
-// are about.
+// accessService is the service with the methods for access rules. Their parameters kind and id name
+// the object of a rule.
 type accessService = *management.Service
 
 func accessServiceOf(s *server) accessService { return s.Management.Service }
 
+// accessOf returns the endpoints for the access rules of single objects below each path segment.
 func accessOf(segments ...string) (out []endpoint) {
 	for _, segment := range segments {
 		out = append(out, accessControlsAt("/"+segment+"/{id}/access_controls", "one of "+segment)...)
@@ -84,6 +88,8 @@ func accessOf(segments ...string) (out []endpoint) {
 	return out
 }
 
+// accessControlsAt returns the endpoints that read and change access rules at path. what describes
+// the object of the rules in the summaries.
 func accessControlsAt(path, what string) []endpoint {
 	put := handle(http.MethodPut, path, "Make, change or remove an access rule of "+what, func(svc accessService, c *call) (any, error) {
 		kind, id := pathObject(path, c)
@@ -100,12 +106,13 @@ func accessControlsAt(path, what string) []endpoint {
 	})
 }
 
-// resultType is a value of the type that a method returns.
+// resultType returns a zero value of the type that the method returns, as an example for the
+// OpenAPI document.
 func resultType[T any](func(accessService, context.Context, *management.Scope, string, string, body) (T, error)) any {
 	return example[T]()
 }
 
-// objectRow is a row that asks something about what its path names.
+// objectRow returns a row that passes the kind and id of the object in its path to do.
 func objectRow[T any](method, path, summary string, do func(accessService, context.Context, *management.Scope, string, string) (T, error)) row[accessService] {
 	return handle(method, path, summary, func(svc accessService, c *call) (T, error) {
 		kind, id := pathObject(path, c)
@@ -113,7 +120,8 @@ func objectRow[T any](method, path, summary string, do func(accessService, conte
 	})
 }
 
-// pathObject is what a path of access rules is about.
+// pathObject returns the kind and id of the object in a path of access rules. id is empty if the
+// path names a whole kind, and both are empty if the path names no kind.
 func pathObject(path string, c *call) (kind, id string) {
 	kind, parameter := accessPathParts(path)
 	switch {

@@ -8,8 +8,7 @@ import (
 	"github.com/bunting-flags/bunting/management/organizations"
 )
 
-// accountEndpoints are those of what a user sees of itself (§1.9) and of personal
-// keys (§1.10).
+// accountEndpoints are the endpoints for the calling user (§1.9) and its personal API keys (§1.10).
 var accountEndpoints = resource(atRoot, "user", accountOf, asMe([]row[organizations.Account]{
 	read("/users/{user}", "Read the calling user, @me", organizations.Account.Me),
 	patch("/users/{user}", "Change the calling user, @me", "Change the calling user, @me", organizations.AccountFields, updateMe),
@@ -30,7 +29,7 @@ func deleteMe(svc organizations.Account, ctx context.Context, scope *management.
 	return svc.Delete(ctx, scope)
 }
 
-// asMe serves only the calling user below /users: nobody sees another one (§1.7).
+// asMe restricts the endpoints below /users to @me: users cannot read or change each other (§1.7).
 func asMe(rows []row[organizations.Account]) []row[organizations.Account] {
 	for i := range rows {
 		do := rows[i].do

@@ -6,7 +6,7 @@ import (
 	"github.com/bunting-flags/bunting/management/dashboards"
 )
 
-// actionEndpoints are those of actions (clients.md §5).
+// actionEndpoints are the endpoints for actions (clients.md §5).
 var actionEndpoints = resource(inProject, "action", func(s *server) dashboards.Actions { return s.Management.Dashboards.Actions }, []row[dashboards.Actions]{
 	paged("/actions", "List actions", dashboards.Actions.List),
 	create("/actions", "Make an action", dashboards.ActionFields, dashboards.Actions.Create),

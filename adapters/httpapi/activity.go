@@ -9,20 +9,20 @@ import (
 	"github.com/bunting-flags/bunting/management/rooms"
 )
 
-// defaultActivityPage is how many lines a page of a log of changes has when nobody
-// says (§5.11).
+// defaultActivityPage is the number of entries on a page of the activity log if the request has no
+// limit (§5.11).
 const defaultActivityPage = 10
 
-// maxActivityPage bounds the number of a page: beyond it there is nothing.
+// maxActivityPage is the largest page number; all pages beyond it are empty.
 const maxActivityPage = management.MaxScan
 
-// activityQuery are the parameters of a log of changes.
+// activityQuery documents the query parameters of activity logs.
 var activityQuery = []parameterDoc{
 	{"limit", "integer", "lines a page, 10 by default, at most 1000"},
 	{"page", "integer", "number of the page, 1 by default"},
 }
 
-// activityBody is the form of a log of changes (§5.11).
+// activityBody is the response with a page of the activity log (§5.11).
 type activityBody struct {
 	Results  []management.Activity `json:"results"`
 	Next     *string               `json:"next"`
@@ -30,12 +30,12 @@ type activityBody struct {
 	Total    int                   `json:"total_count"`
 }
 
-// activityEndpoints are the log of changes of a project.
+// activityEndpoints are the endpoints for the activity log of a project.
 var activityEndpoints = resource(inProject, "activity_log", managementOf, []row[*rooms.Rooms]{
 	handle(http.MethodGet, "/activity_log", "Read who changed what in a project", activityLog).withQuery(activityQuery...),
 })
 
-// flagActivityEndpoints are the logs of a project's flags and cohorts.
+// flagActivityEndpoints are the endpoints for the activity logs of flags and cohorts of a project.
 var flagActivityEndpoints = resource(inProject, "activity_log", managementOf, []row[*rooms.Rooms]{
 	handle(http.MethodGet, "/feature_flags/activity", "List changes of feature flags", activityOf("FeatureFlag")).withQuery(activityQuery...),
 	handle(http.MethodGet, "/feature_flags/{id}/activity", "List changes of a feature flag", flagActivity).withQuery(activityQuery...),
@@ -43,20 +43,20 @@ var flagActivityEndpoints = resource(inProject, "activity_log", managementOf, []
 	handle(http.MethodGet, "/cohorts/{id}/activity", "List changes of a cohort", cohortActivity).withQuery(activityQuery...),
 })
 
-// insightActivityEndpoints are the logs of a project's insights.
+// insightActivityEndpoints are the endpoints for the activity logs of insights of a project.
 var insightActivityEndpoints = resource(inProject, "activity_log", managementOf, []row[*rooms.Rooms]{
 	handle(http.MethodGet, "/insights/activity", "List changes of insights", activityOf("Insight")).withQuery(activityQuery...),
 	handle(http.MethodGet, "/insights/{id}/activity", "List changes of an insight", insightActivity).withQuery(activityQuery...),
 })
 
-// organizationActivityEndpoints are the log of an organization.
+// organizationActivityEndpoints are the endpoints for the activity log of an organization.
 var organizationActivityEndpoints = resource(inOrganization, "activity_log", managementOf, []row[*rooms.Rooms]{
 	handle(http.MethodGet, "/activity_log", "Read who changed what in an organization", activityLog).withQuery(activityQuery...),
 })
 
 func managementOf(s *server) *rooms.Rooms { return s.Management }
 
-// activityOf is the log of all things of a kind.
+// activityOf returns a handler for the activity log of all objects of a kind.
 func activityOf(kind string) func(*rooms.Rooms, *call) (activityBody, error) {
 	return func(svc *rooms.Rooms, c *call) (activityBody, error) {
 		return activityPage(svc, c, management.ActivityQuery{Scopes: []string{kind}})
@@ -86,8 +86,8 @@ func insightActivity(svc *rooms.Rooms, c *call) (activityBody, error) {
 	return activityPage(svc, c, management.ActivityQuery{Scopes: []string{"Insight"}, Item: strconv.FormatInt(i.ID, 10)})
 }
 
-// activityPage is a page of the log of what the call is in: the project or the
-// organization.
+// activityPage returns the requested page of the activity log of the project or organization in
+// c.scope.
 func activityPage(svc *rooms.Rooms, c *call, q management.ActivityQuery) (out activityBody, err error) {
 	if q.Limit, err = c.countParameter("limit", defaultActivityPage, maxPage); err != nil {
 		return out, err
@@ -114,8 +114,9 @@ func activityPage(svc *rooms.Rooms, c *call, q management.ActivityQuery) (out ac
 	return out, nil
 }
 
-// countParameter reads a parameter that counts from 1: one that is absent is the
-// default, one that is too large the largest, and all others are errors.
+// countParameter reads the query parameter name as an integer that counts from 1. It returns
+// fallback if the parameter is absent or empty, largest if the value is larger than that, and an
+// error for all other values.
 func (c *call) countParameter(name string, fallback, largest int) (int, error) {
 	text := c.query().Get(name)
 	if text == "" {
@@ -131,7 +132,8 @@ func (c *call) countParameter(name string, fallback, largest int) (int, error) {
 	return min(n, largest), nil
 }
 
-// activityLog is the log of a project or an organization.
+// activityLog returns the activity log of the project or organization in c.scope, filtered by the
+// query parameters scope, scopes and item_id.
 func activityLog(svc *rooms.Rooms, c *call) (activityBody, error) {
 	q := management.ActivityQuery{Scopes: c.listValues.Texts("scopes"), Item: c.listValues.Text("item_id")}
 	if scope := c.listValues.Text("scope"); scope != "" {

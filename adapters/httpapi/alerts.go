@@ -11,7 +11,7 @@ import (
 	"github.com/bunting-flags/bunting/management/dashboards"
 )
 
-// alertEndpoints are those of alerts (clients.md §9).
+// alertEndpoints are the endpoints for alerts (clients.md §9).
 var alertEndpoints = resource(inProject, "alert", func(s *server) dashboards.Alerts { return s.Management.Dashboards.Alerts }, []row[dashboards.Alerts]{
 	handle(http.MethodGet, "/alerts", "List alerts", listAlerts),
 	create("/alerts", "Make an alert", dashboards.AlertFields, dashboards.Alerts.Create),
@@ -34,6 +34,7 @@ func listAlerts(svc dashboards.Alerts, c *call) (management.List[dashboards.Aler
 	return svc.List(c.ctx, c.scope, insight, c.page())
 }
 
+// getAlert returns an alert with its newest checks, as limited by the query parameters.
 func getAlert(svc dashboards.Alerts, c *call) (*dashboards.Alert, error) {
 	params := c.query()
 	q := dashboards.CheckQuery{Limit: int64(positive(params.Get("checks_limit")))}
@@ -50,8 +51,8 @@ func getAlert(svc dashboards.Alerts, c *call) (*dashboards.Alert, error) {
 	return svc.Get(c.ctx, c.scope, c.part("id"), q)
 }
 
-// RunQuery runs the query of an alert, as for somebody who waits for it, and returns the
-// rows of its answer. Its errors are those that dashboards.Config.Ask may have.
+// RunQuery runs the query of an alert, waits for the result and returns its rows. It may return the
+// errors that are documented at dashboards.Config.Ask.
 func (h *Handler) RunQuery(ctx context.Context, p *management.ProjectRecord, query json.RawMessage) (json.RawMessage, error) {
 	found, err := h.runAndWait(ctx, p, query, queries.Blocking, "alert")
 	rows, _ := found["results"].(json.RawMessage)

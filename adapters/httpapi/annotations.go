@@ -7,7 +7,7 @@ import (
 	"github.com/bunting-flags/bunting/management/dashboards"
 )
 
-// annotationEndpoints are those of annotations (clients.md §6).
+// annotationEndpoints are the endpoints for annotations (clients.md §6).
 var annotationEndpoints = resource(inProject, "annotation", func(s *server) dashboards.Annotations { return s.Management.Dashboards.Annotations }, []row[dashboards.Annotations]{
 	handle(http.MethodGet, "/annotations", "List annotations of the project and of its organization", listAnnotations).withPageSize(1000),
 	create("/annotations", "Make an annotation", dashboards.AnnotationFields, dashboards.Annotations.Create),

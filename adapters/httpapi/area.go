@@ -12,23 +12,25 @@ import (
 var (
 	projectPrefixes = []string{"/api/projects/{project}", "/api/environments/{project}"}
 	noPrefix        = []string{""}
-	// sdkMethodOrder is the order in which PostHog's flags and capture name methods.
+	// sdkMethodOrder is the order of methods in the Allow headers of PostHog's flags and capture
+	// services.
 	sdkMethodOrder = []string{http.MethodGet, http.MethodPost, http.MethodOptions, http.MethodHead}
 )
 
-// Areas of what people manage and read back.
+// Areas of the endpoints that manage objects or read captured data.
 var (
 	inProject = &area{prefixes: projectPrefixes, missing: answerMissingMethod, findScope: scopeInProject}
-	// inCurrent is the caller's current project, by old paths without one.
+	// inCurrent is for older paths without a project: they use the current project of the caller.
 	inCurrent = &area{prefixes: []string{"/api"}, missing: answerMissingMethod, findScope: scopeInCurrentProject}
-	// inHistory is inProject for what was taken in.
+	// inHistory is inProject for events, persons and queries. It has no handler for missing
+	// methods.
 	inHistory      = &area{prefixes: projectPrefixes, findScope: scopeInProject}
 	inOrganization = &area{prefixes: []string{"/api/organizations/{organization}"}, missing: answerMissingMethod, findScope: scopeInOrganization}
 	atRoot         = &area{prefixes: []string{"/api"}, missing: answerMissingMethod}
 	atTop          = &area{prefixes: noPrefix, missing: answerMissingMethod}
 )
 
-// Areas of what SDKs and monitors ask.
+// Areas of the endpoints for SDKs and monitoring.
 var (
 	forSDKs     = &area{prefixes: noPrefix, pages: true, allow: sdkMethodOrder}
 	forIntake   = &area{prefixes: noPrefix, pages: true, allow: sdkMethodOrder, options: acceptBlindly}
@@ -37,6 +39,7 @@ var (
 	forMonitors = &area{prefixes: noPrefix}
 )
 
+// scopeInProject returns the scope of the project that the query parameters or the path identify.
 func scopeInProject(m *management.Service, c *call, caller *management.Caller) (*management.Scope, error) {
 	if token := queryToken(c.r); token != "" {
 		return m.ProjectByKey(c.ctx, caller, token)
@@ -48,7 +51,8 @@ func scopeInCurrentProject(m *management.Service, c *call, caller *management.Ca
 	return m.Project(c.ctx, caller, "@current")
 }
 
-// queryToken is the project key that stands beside the path of a GET or HEAD (§1.7).
+// queryToken returns the project key in the query parameters of a GET or HEAD request (§1.7), or an
+// empty string.
 func queryToken(r *http.Request) string {
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
 		return ""
@@ -64,8 +68,9 @@ func scopeInOrganization(m *management.Service, c *call, caller *management.Call
 	return m.Organization(c.ctx, caller, c.part("organization"))
 }
 
-// answerMissingMethod answers a method that a path of the management API lacks: whoever
-// has no key, or may not be in the place, is not told (§1.5).
+// answerMissingMethod handles methods that a path of the management API does not have. It
+// authenticates and authorizes the caller first, so that only callers with access learn which
+// methods exist (§1.5).
 func answerMissingMethod(s *server, a *area, w http.ResponseWriter, r *http.Request) error {
 	c := s.call(w, r)
 	if err := s.signIn(c); err != nil {
@@ -77,18 +82,18 @@ func answerMissingMethod(s *server, a *area, w http.ResponseWriter, r *http.Requ
 	return problemMethod.with("", "").setDetail("Method %q not allowed.", r.Method)
 }
 
-// route is a path and what answers its methods: made of endpoints.
+// route is a path with the handlers of its methods. It is built from the endpoints with this path.
 type route struct {
 	path    string
 	area    *area
 	methods methods
-	// uncompressed are the methods whose answers are never compressed.
+	// uncompressed contains the methods whose responses are never compressed.
 	uncompressed map[string]bool
-	// allow is the Allow header of OPTIONS and of methods that are missing.
+	// allow is the Allow header of responses to OPTIONS and to unsupported methods.
 	allow string
 }
 
-// routesOf are the routes of a table of endpoints, in its order.
+// routesOf returns the routes for a table of endpoints, in the order of the table.
 func (s *server) routesOf(table []endpoint) (out []*route) {
 	byPath := map[string]*route{}
 	for i := range table {
@@ -111,9 +116,9 @@ func (s *server) routesOf(table []endpoint) (out []*route) {
 	return out
 }
 
-// complete adds the methods that an area has for all of its paths. HEAD is answered as
-// GET is, by the same handler with the same checks, and net/http leaves the body away;
-// a path whose GET changes something has a HEAD of its own.
+// complete adds the methods that all paths of an area support. HEAD has the handler of GET with the
+// same checks, and net/http omits the body; a path whose GET changes data has a HEAD handler of its
+// own.
 func (row *route) complete() {
 	if get := row.methods[http.MethodGet]; get != nil && row.methods[http.MethodHead] == nil {
 		row.methods[http.MethodHead] = get
@@ -132,7 +137,7 @@ func (row *route) complete() {
 	row.allow = strings.Join(allow, ", ")
 }
 
-// headJSON answers HEAD where GET takes events in, which HEAD must not.
+// headJSON handles HEAD for paths whose GET captures events, since HEAD must not change data.
 func headJSON(_ *server, w http.ResponseWriter, _ *http.Request) error {
 	w.Header()["Content-Type"] = contentTypeJSON
 	w.WriteHeader(http.StatusOK)

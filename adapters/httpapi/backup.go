@@ -12,20 +12,20 @@ import (
 	"github.com/bunting-flags/bunting/management"
 )
 
-// Backup is all that the server stores, as it was at one moment.
+// Backup is a consistent copy of everything that the server stores.
 type Backup struct {
-	// Name is that of the file to keep it in, Size how many bytes it has.
+	// Name is the suggested file name. Size is the length of the copy in bytes.
 	Name string
 	Size int64
-	// Copy writes it; Close has to be called when it is not needed any more.
+	// Copy writes the copy to w. Close releases its resources and must be called after use.
 	Copy  func(ctx context.Context, w io.Writer) error
 	Close func() error
 }
 
-// instanceService is what is done with the whole server.
+// instanceService handles requests about the whole server.
 type instanceService struct {
 	authorizeCopy func(context.Context, *management.Caller) error
-	backup        func(context.Context) (*Backup, error) // nil: there is none to be had
+	backup        func(context.Context) (*Backup, error) // nil if backups are not available
 	copying       *atomic.Bool
 	log           *slog.Logger
 }
@@ -34,18 +34,18 @@ func instanceOf(s *server) instanceService {
 	return instanceService{s.Management.Organizations.CheckBackupAccess, s.Backup, &s.copying, s.Logger}
 }
 
-// THE TABLE: the endpoints that are about the whole server.
+// instanceEndpoints are the endpoints for the whole server.
 var instanceEndpoints = resource(atRoot, "instance", instanceOf, []row[instanceService]{{do: copyAll, endpoint: endpoint{
 	method: http.MethodPost, path: "/instance/backup", keyScope: management.InternalScope, noTimeout: true, kind: "application/vnd.sqlite3",
 	uncompressed: true, summary: "Copy everything that is stored, as a SQLite file that bunting restore reads; for owners of every organization",
 }}})
 
-// backupPieceTimeout is how long a client may take for a piece of a backup (1 MiB): a
-// database's log grows until the end of it.
+// backupPieceTimeout is the time a client has to read one piece of a backup (1 MiB). It limits how
+// long a slow client can prevent the log of the database from being truncated.
 const backupPieceTimeout = 30 * time.Second
 
-// copyAll streams a copy of the database, one at a time. A copy that ends early lacks
-// bytes of its Content-Length.
+// copyAll streams a copy of the database. It allows one copy at a time. A client can recognize an
+// incomplete copy because it has fewer bytes than its Content-Length.
 func copyAll(svc instanceService, c *call) (any, error) {
 	if err := svc.authorizeCopy(c.ctx, c.scope.Caller); err != nil {
 		return nil, err
@@ -64,7 +64,7 @@ func copyAll(svc instanceService, c *call) (any, error) {
 	}
 	defer func() { _ = b.Close() }()
 	control := http.NewResponseController(c.w)
-	_ = control.SetReadDeadline(time.Time{}) // that of the server would end the request
+	_ = control.SetReadDeadline(time.Time{}) // the server's read deadline would end the request
 	h := c.w.Header()
 	h.Set("Content-Type", "application/vnd.sqlite3")
 	h.Set("Content-Length", strconv.FormatInt(b.Size, 10))
@@ -73,18 +73,20 @@ func copyAll(svc instanceService, c *call) (any, error) {
 	svc.log.InfoContext(c.ctx, "a backup is sent", "user", c.scope.User.Email, "bytes", b.Size)
 	if err := b.Copy(c.ctx, &timedWriter{c.w, control}); err != nil {
 		svc.log.ErrorContext(c.ctx, "the backup was cut off", "error", err)
-		panic(http.ErrAbortHandler) // what was sent looks like no whole file
+		// Close the connection, so that the client does not mistake the part for a complete file.
+		panic(http.ErrAbortHandler)
 	}
 	return answer{sent: true}, nil
 }
 
-// timedWriter gives each piece a time of its own.
+// timedWriter sets a new write deadline before each Write.
 type timedWriter struct {
 	http.ResponseWriter
 	control *http.ResponseController
 }
 
 func (w *timedWriter) Write(p []byte) (int, error) {
-	_ = w.control.SetWriteDeadline(time.Now().Add(backupPieceTimeout)) // where a wrapper hides it that of the server holds
+	// If a wrapper hides SetWriteDeadline, the deadline of the server applies.
+	_ = w.control.SetWriteDeadline(time.Now().Add(backupPieceTimeout))
 	return w.ResponseWriter.Write(p)
 }

@@ -37,7 +37,7 @@ func batchExportLog(svc batchexports.Service, c *call) (management.List[batchexp
 	return svc.RunLog(c.ctx, c.scope, c.part("id"), c.part("run"), c.page())
 }
 
-// cursorPage is a page with its links (§3).
+// cursorPage returns a page of a list with links to the next and previous page (§3).
 func cursorPage[T any](c *call, page batchexports.CursorPage[T]) uncounted[T] {
 	out := uncounted[T]{Results: page.Results}
 	if page.Next != "" {

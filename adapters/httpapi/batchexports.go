@@ -8,8 +8,8 @@ import (
 	"github.com/bunting-flags/bunting/management/batchexports"
 )
 
-// batchExportEndpoints are those of batch exports, their runs and backfills, both
-// of a project and of an organization with all its projects (§4.3).
+// batchExportEndpoints are the endpoints for batch exports, their runs and backfills, below a
+// project and below an organization with all its projects (§4.3).
 var batchExportEndpoints = slices.Concat(batchExportsIn(inProject), batchExportsIn(inOrganization))
 
 func batchExportsIn(a *area) []endpoint {
@@ -37,8 +37,8 @@ func testNewExport(svc batchexports.Service, c *call) (*batchexports.ExportTest,
 	return svc.TestNew(c.ctx, c.body)
 }
 
-// batchExportTests answers a type that there is not with 404 and no body, and no
-// type with none at all (§4.3.7).
+// batchExportTests lists the steps of the test of a destination. It returns 404 without a body for
+// an unknown type, and 200 without a body if the parameter destination is absent (§4.3.7).
 func batchExportTests(svc batchexports.Service, c *call) (any, error) {
 	if !c.query().Has("destination") {
 		return answer{status: http.StatusOK}, nil

@@ -4,12 +4,12 @@ import (
 	"strings"
 )
 
-// unpack undoes the encodings of §9.3, and lz64. raw is the body as read, the
-// next three are the two headers and the query parameter, empty where absent.
-// No more than limit bytes are produced (0: DefaultMaxBody); beyond is 413, where the
-// count is what had been produced when unpacking stopped. The answer may lie
-// in raw or in buf, whose content is overwritten; it may be no JSON at all. What it
-// takes beside these two is reserved with l, unless that is nil.
+// unpack decodes the encodings of §9.3, and lz64. raw is the body as received; contentType,
+// contentEncoding and compression are the two headers and the query parameter, empty if absent. The
+// result has at most limit bytes (DefaultMaxBody if limit is 0); a longer one is a 413 error whose
+// count is the number of bytes that were produced until unpacking stopped. The result may share
+// memory with raw or buf, and the content of buf is overwritten. The result is not checked to be
+// JSON. All other memory is reserved with l, unless l is nil.
 func unpack(raw []byte, contentType, contentEncoding, compression string, limit int64, buf []byte, l *memoryLease) (json []byte, err *bodyError) {
 	if limit <= 0 {
 		limit = DefaultMaxBody
@@ -45,8 +45,8 @@ func unpack(raw []byte, contentType, contentEncoding, compression string, limit 
 	return nil, unsupportedCompression(compression)
 }
 
-// isFormContent reports whether the body is a form, and refuses types that are
-// neither form nor JSON nor plain text.
+// isFormContent reports whether contentType is that of a form. It returns an error for types other
+// than forms, JSON and plain text.
 func isFormContent(contentType string) (bool, *bodyError) {
 	base, _, _ := strings.Cut(contentType, ";")
 	switch strings.ToLower(strings.TrimSpace(base)) {
@@ -60,12 +60,12 @@ func isFormContent(contentType string) (bool, *bodyError) {
 	return false, err
 }
 
-// encodingOf says how the body as a whole is compressed. The query parameter
-// speaks first, then the header, then the first bytes.
+// encodingOf returns the encoding of the whole body: gzip, deflate or none (empty). The query
+// parameter takes precedence over the header, and the header over the first bytes of the body.
 func encodingOf(header, compression string, form bool, raw []byte) string {
 	switch strings.ToLower(compression) {
 	case "gzip", "gzip-js":
-		if !form { // a form refuses it, with a text of its own
+		if !form { // forms with this parameter are rejected later, with a message of their own
 			return "gzip"
 		}
 	}

@@ -8,9 +8,10 @@ import (
 	"github.com/bunting-flags/bunting/flags/wire"
 )
 
-// form takes the JSON out of a form body (§9.3): the member data, or the whole
-// body where there is none. Two relaxations: other members are passed over,
-// and the value may be plain JSON (curl -d sends that under this type).
+// form extracts the JSON from a form body (§9.3): the value of the form field data, or the whole
+// body if it has no such field. It is more lenient than the specification in two ways: it ignores
+// other fields, and the value may be plain JSON, since curl -d sends plain JSON with this content
+// type.
 func (u *unpacker) form(body []byte, compression string) ([]byte, *bodyError) {
 	data, inForm := formMember(body, "data=")
 	if !inForm {
@@ -40,7 +41,7 @@ func (u *unpacker) form(body []byte, compression string) ([]byte, *bodyError) {
 	return nil, unsupportedCompression(compression)
 }
 
-// formMember finds a member of a form by its name and equals sign.
+// formMember returns the value of a form field. name must include the equals sign.
 func formMember(body []byte, name string) (value []byte, found bool) {
 	for len(body) > 0 {
 		var member []byte
@@ -52,7 +53,7 @@ func formMember(body []byte, name string) (value []byte, found bool) {
 	return nil, false
 }
 
-// reserve reserves n bytes for what is made of a text.
+// reserve reserves n bytes for decoded text. Small amounts are not counted.
 func (u *unpacker) reserve(n int) *bodyError {
 	if n <= firstRead {
 		return nil
@@ -63,7 +64,7 @@ func (u *unpacker) reserve(n int) *bodyError {
 	return nil
 }
 
-// lz64 unpacks LZ-string text. Memory for the work is reserved before.
+// lz64 unpacks LZ-string text. It reserves the memory for the work first.
 func (u *unpacker) lz64(packed []byte) ([]byte, *bodyError) {
 	limit := u.limit
 	if u.lease != nil {
@@ -76,8 +77,8 @@ func (u *unpacker) lz64(packed []byte) ([]byte, *bodyError) {
 	return unpackLZ64(packed, limit)
 }
 
-// base64 undoes base64, and gzip inside it. Text that is no base64 is an error
-// in a form; elsewhere it is left to the JSON reader as it is.
+// base64 decodes base64, and gzip inside it. Invalid base64 is an error in a form; in other bodies
+// it is returned unchanged, for the JSON decoder to reject or accept.
 func (u *unpacker) base64(text []byte, form bool) ([]byte, *bodyError) {
 	if err := u.reserve(len(text)); err != nil {
 		return nil, err
@@ -96,8 +97,8 @@ func (u *unpacker) base64(text []byte, form bool) ([]byte, *bodyError) {
 	return decoded, nil
 }
 
-// base64Value is the value of each base64 digit: the standard alphabet and the
-// one for URLs. -1: no digit; -2: white space, which is passed over.
+// base64Value maps each byte to its value as a base64 digit, in the standard alphabet and the one
+// for URLs. It is -1 for bytes that are not digits, and -2 for white space, which is skipped.
 var base64Value = func() (t [256]int8) {
 	for i := range t {
 		t[i] = -1
@@ -110,10 +111,10 @@ var base64Value = func() (t [256]int8) {
 	return t
 }()
 
-// decodeBase64 appends what text stands for to dst[:0]. Percent escapes are
-// undone first; padding may be missing. A blank may be a plus sign that a form
-// decoder took away, or noise: whichever reading gives a JSON object, else the
-// first that is base64.
+// decodeBase64 appends the decoded text to dst[:0] and reports whether the text is valid base64.
+// Percent escapes are decoded first; padding may be missing. A blank may be a plus sign that a form
+// decoder has replaced, or noise: decodeBase64 prefers the reading that results in a JSON object,
+// and otherwise the first that is valid base64.
 func decodeBase64(dst, text []byte) ([]byte, bool) {
 	out, ok := decodeBase64As(dst, text, 62)
 	if !bytes.ContainsAny(text, " ") && !bytes.Contains(text, []byte("%20")) || ok && utf8.Valid(out) && startsObject(out) {
@@ -126,11 +127,11 @@ func decodeBase64(dst, text []byte) ([]byte, bool) {
 	return out, ok
 }
 
-// decodeBase64As is decodeBase64 with one reading of blanks: a digit's value,
-// or -2 to pass over them.
+// decodeBase64As is decodeBase64 with a fixed reading of blanks: blank is the value of a digit, or
+// -2 to skip blanks.
 func decodeBase64As(dst, text []byte, blank int8) ([]byte, bool) {
 	dst = dst[:0]
-	bits, pending := uint32(0), 0 // the digits of an unfinished group of four
+	bits, pending := uint32(0), 0 // the digits of an incomplete group of four
 	padded := false
 	for i := 0; i < len(text); i++ {
 		c := text[i]

@@ -10,52 +10,58 @@ import (
 )
 
 const (
-	// defaultBudget is Config.Budget where that is zero: 96 MiB, in bytes
-	// (decision 14).
+	// defaultBudget is the default of Config.Budget: 96 MiB, in bytes (decision 14).
 	defaultBudget = 96 << 20
-	// defaultFlagsBudget is Config.FlagsBudget where that is zero: 48 MiB, in bytes.
+	// defaultFlagsBudget is the default of Config.FlagsBudget: 48 MiB, in bytes.
 	defaultFlagsBudget = 48 << 20
 )
 
-// budgetWaitTimeout is how long a body waits for memory before its sender is told
-// to come again.
+// budgetWaitTimeout is how long a body waits for memory before the request is rejected with a
+// request to retry.
 const budgetWaitTimeout = 2 * time.Second
 
-// budget is the memory that bodies share, in bytes. It has four quarters:
+// budget is the memory that request bodies share, in bytes. It has four quarters:
 //
-//   - three are common. Large bodies, those that hold more than small bytes, get at
-//     most two of them, so that small ones always have a lane of their own;
-//   - the last one is for the eldest of the large bodies that have arrived, so that
-//     one of them always gets to its end, whatever the others hold.
+//   - Three quarters are common. Large bodies, which hold more than small bytes, get at most two of
+//     them, so that one is always available to small bodies.
+//   - The last quarter is reserved for the oldest of the large bodies that have arrived completely,
+//     so that at least one of them can always finish, regardless of what the others hold.
 //
-// Who asks for more than is left waits in line, but nobody who would hold more than a
-// quarter waits: such a body gets what is free, or is told to come again. So those
-// who wait cannot wait for one another.
+// A claim for more memory than is free waits in a queue. A body that already holds memory and would
+// hold more than a quarter does not wait: its claim is granted at once or rejected. This prevents
+// deadlocks between waiting bodies.
 //
-// Of the large bodies that have arrived only the eldest few are unpacked and decoded
-// at a time, so that they do not take all processors either.
+// Of the large bodies that have arrived, only the oldest maxServed are unpacked and decoded at the
+// same time, so that they do not occupy all processors.
 //
-// Bodies that are arriving hold at most a quarter for each client address; one body
-// of an address may go beyond.
+// Bodies that are still arriving hold at most a quarter for each client address; one body of an
+// address may exceed that.
+//
+// mu guards the fields below it. The methods acquire, await, release, markArrived and inUse lock
+// it; all others must be called with it locked.
 type budget struct {
+	// total is the size of the budget, share a quarter of it; bodies above small are large.
 	total, share, small int64
-	maxServed           int // elders that are served
+	maxServed           int // oldest large bodies that may be decoded at the same time
 	rejections          atomic.Uint64
 
-	mu            sync.Mutex
-	common, large int64                        // what is taken of three quarters, and of that by large bodies
-	largeBodies   list.List                    // of *lease: large bodies that have arrived, the eldest in front
-	lines         [budgetLines]list.List       // of *claim, the oldest in front
-	addresses     map[netip.Addr]*addressShare // of bodies with more than their first chunk
+	mu sync.Mutex
+	// common is the number of bytes used of the three common quarters; large is the part of them
+	// that large bodies use.
+	common, large int64
+	largeBodies   list.List                    // of *memoryLease: large bodies that have arrived, the oldest first
+	lines         [budgetLines]list.List       // of *claim, the oldest first
+	addresses     map[netip.Addr]*addressShare // for bodies that hold more than their first chunk
 }
 
-// addressShare are the bodies of one address that are arriving.
+// addressShare counts the bodies that are arriving from one address.
 type addressShare struct {
 	bytes   int64
-	first   *memoryLease // may go beyond the share
-	waiting int          // claims in addressLimitLine
+	first   *memoryLease // may exceed the share; nil if there is no such body
+	waiting int          // number of claims in addressLimitLine
 }
 
+// newBudget returns a budget of total bytes, or of fallback bytes if total is not positive.
 func newBudget(total, fallback int64) *budget {
 	if total <= 0 {
 		total = fallback
@@ -66,7 +72,7 @@ func newBudget(total, fallback int64) *budget {
 	}
 }
 
-// verdict is whether a claim can be granted.
+// verdict is the result of an attempt to grant a claim.
 type verdict int
 
 const (
@@ -75,8 +81,8 @@ const (
 	addressFull
 )
 
-// acquire reserves n bytes for a lease. It waits its turn for budgetWaitTimeout at most;
-// false means that nothing was reserved.
+// acquire reserves n bytes for a lease and waits for them at most budgetWaitTimeout. If it returns
+// false, no memory was reserved.
 func (b *budget) acquire(l *memoryLease, n int64) bool {
 	b.mu.Lock()
 	b.trackLarge(l, n)
@@ -104,7 +110,7 @@ func (b *budget) acquire(l *memoryLease, n int64) bool {
 	return b.await(l.ctx, c)
 }
 
-// trackLarge puts a body that has arrived among the elders as soon as it is large.
+// trackLarge adds a body that has arrived to largeBodies if it would be large with n more bytes.
 func (b *budget) trackLarge(l *memoryLease, n int64) {
 	if !l.arrived || l.element != nil || l.held+n <= b.small {
 		return
@@ -112,9 +118,10 @@ func (b *budget) trackLarge(l *memoryLease, n int64) {
 	b.markLarge(l)
 	l.element = b.largeBodies.PushBack(l)
 	b.promoteOldest()
-	b.grantWaiting() // that may have made room
+	b.grantWaiting() // the promotion may have freed common memory
 }
 
+// markLarge counts the bytes of l as those of a large body.
 func (b *budget) markLarge(l *memoryLease) {
 	if !l.large {
 		l.large = true
@@ -126,7 +133,8 @@ func (b *budget) isOldest(l *memoryLease) bool {
 	return l.element != nil && l.element == b.largeBodies.Front()
 }
 
-// isServed reports whether it is the turn of a body that has arrived.
+// isServed reports whether a body may be decoded now: it is small, or among the oldest maxServed of
+// the large bodies that have arrived.
 func (b *budget) isServed(l *memoryLease) bool {
 	e := b.largeBodies.Front()
 	for range b.maxServed {
@@ -138,7 +146,7 @@ func (b *budget) isServed(l *memoryLease) bool {
 	return l.element == nil
 }
 
-// promoteOldest gives the eldest its quarter.
+// promoteOldest moves bytes of the oldest large body from the common quarters to the reserved one.
 func (b *budget) promoteOldest() {
 	if first := b.largeBodies.Front(); first != nil {
 		l := first.Value.(*memoryLease)
@@ -149,7 +157,7 @@ func (b *budget) promoteOldest() {
 	}
 }
 
-// try reserves n bytes if they are there and the lease may have them.
+// try reserves n bytes for the lease if they are available and the limits allow it.
 func (b *budget) try(l *memoryLease, n int64) verdict {
 	if !b.canAddressHold(l, n) {
 		return addressFull
@@ -184,7 +192,7 @@ func (b *budget) try(l *memoryLease, n int64) verdict {
 	return granted
 }
 
-// count counts a body that is arriving for its address.
+// count adds the bytes of a body that is arriving to those of its address.
 func (b *budget) count(l *memoryLease) {
 	a := b.addresses[l.address]
 	if a == nil {
@@ -198,8 +206,8 @@ func (b *budget) count(l *memoryLease) {
 	l.counted = l.held
 }
 
-// canAddressHold reports whether a body that is arriving may hold n bytes more for the
-// sake of its address.
+// canAddressHold reports whether a body may hold n more bytes within the share of its client
+// address. It is always true for bodies that have arrived.
 func (b *budget) canAddressHold(l *memoryLease, n int64) bool {
 	if l.arrived || l.held+n <= firstChunk {
 		return true
@@ -208,7 +216,7 @@ func (b *budget) canAddressHold(l *memoryLease, n int64) bool {
 	return a == nil || a.first == nil || a.first == l || a.bytes+l.held-l.counted+n <= b.share
 }
 
-// release gives n bytes of a lease back.
+// release returns n bytes of a lease to the budget.
 func (b *budget) release(l *memoryLease, n int64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -234,7 +242,7 @@ func (b *budget) release(l *memoryLease, n int64) {
 	b.grantWaiting()
 }
 
-// markArrived is for bodies that have arrived: they count no more for their address.
+// markArrived records that a body has arrived completely, and no longer counts it for its address.
 func (b *budget) markArrived(l *memoryLease) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -246,7 +254,7 @@ func (b *budget) markArrived(l *memoryLease) {
 	b.grantWaiting()
 }
 
-// uncount ends what a body counts for its address.
+// uncount subtracts a body from the count of its address.
 func (b *budget) uncount(l *memoryLease) {
 	a := b.addresses[l.address]
 	if a == nil || l.counted == 0 && a.first != l {
@@ -263,7 +271,7 @@ func (b *budget) uncount(l *memoryLease) {
 	b.forgetAddress(l.address)
 }
 
-// wakeAddress lets those of an address who wait for its share ask again.
+// wakeAddress retries the claims of an address that wait for its share.
 func (b *budget) wakeAddress(address netip.Addr) {
 	for e := b.lines[addressLimitLine].Front(); e != nil; {
 		c := e.Value.(*claim)
@@ -283,13 +291,14 @@ func (b *budget) wakeAddress(address netip.Addr) {
 	}
 }
 
+// forgetAddress deletes the entry of an address that no longer counts any bytes or claims.
 func (b *budget) forgetAddress(address netip.Addr) {
 	if a := b.addresses[address]; a != nil && a.bytes == 0 && a.first == nil && a.waiting == 0 {
 		delete(b.addresses, address)
 	}
 }
 
-// grantWaiting serves those who wait, in their order, as far as the memory goes.
+// grantWaiting grants the waiting claims in the order of the queues until the memory is exhausted.
 func (b *budget) grantWaiting() {
 	for line := range addressLimitLine {
 		for e := b.lines[line].Front(); e != nil; e = b.lines[line].Front() {
@@ -309,7 +318,7 @@ func (b *budget) grantWaiting() {
 	}
 }
 
-// grantOldest serves the eldest, who waits for nobody.
+// grantOldest grants the claim of the oldest large body, which does not have to wait for its turn.
 func (b *budget) grantOldest() {
 	for e := b.lines[arrivedLine].Front(); e != nil; e = e.Next() {
 		c := e.Value.(*claim)
@@ -322,7 +331,7 @@ func (b *budget) grantOldest() {
 	}
 }
 
-// inUse is what is taken, in bytes.
+// inUse returns the number of bytes that are reserved.
 func (b *budget) inUse() uint64 {
 	b.mu.Lock()
 	defer b.mu.Unlock()

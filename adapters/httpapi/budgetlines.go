@@ -6,16 +6,16 @@ import (
 	"time"
 )
 
-// The lines of a budget, in the order in which they are served.
+// The queues of a budget, in the order in which their claims are granted.
 const (
 	smallLine        = iota
-	arrivedLine      // large ones
-	arriveLine       // large ones that are still arriving
-	addressLimitLine // those whose address has its share: they keep nobody waiting
+	arrivedLine      // large bodies that have arrived
+	arriveLine       // large bodies that are still arriving
+	addressLimitLine // claims above the share of their address; they do not block other claims
 	budgetLines
 )
 
-// claim is what a lease waits for in a line.
+// claim is a request of a lease for n bytes that waits in a queue.
 type claim struct {
 	lease   *memoryLease
 	n       int64
@@ -24,7 +24,8 @@ type claim struct {
 	element *list.Element
 }
 
-// await waits for a claim.
+// await waits until a claim is granted, budgetWaitTimeout has passed or ctx is done. It reports
+// whether the claim was granted.
 func (b *budget) await(ctx context.Context, c *claim) bool {
 	timer := time.NewTimer(budgetWaitTimeout)
 	defer timer.Stop()
@@ -37,17 +38,17 @@ func (b *budget) await(ctx context.Context, c *claim) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	select {
-	case <-c.granted: // in the last moment
+	case <-c.granted: // granted after the timeout, but before the lock
 		return true
 	default:
 	}
 	b.dequeue(c)
-	b.grantWaiting() // a smaller claim may have stood behind this one
+	b.grantWaiting() // a smaller claim may have been waiting behind this one
 	b.rejections.Add(1)
 	return false
 }
 
-// isTurn reports whether nobody waits who goes before a line.
+// isTurn reports whether no claims wait in the given queue and in those before it.
 func (b *budget) isTurn(line int) bool {
 	for i := range line + 1 {
 		if b.lines[i].Len() > 0 {
@@ -61,13 +62,13 @@ func (b *budget) enqueue(c *claim, line int) {
 	c.line, c.element = line, b.lines[line].PushBack(c)
 }
 
-// confirm tells who waits for a claim that it has it.
+// confirm removes a granted claim from its queue and wakes the goroutine that waits for it.
 func (b *budget) confirm(c *claim) {
 	b.dequeue(c)
 	close(c.granted)
 }
 
-// dequeue takes a claim out of its line.
+// dequeue removes a claim from its queue.
 func (b *budget) dequeue(c *claim) {
 	b.lines[c.line].Remove(c.element)
 	if c.line == addressLimitLine {
@@ -76,6 +77,7 @@ func (b *budget) dequeue(c *claim) {
 	}
 }
 
+// lineOf returns the queue for a claim of n bytes.
 func (b *budget) lineOf(l *memoryLease, n int64) int {
 	switch {
 	case !l.large && l.held+n <= b.small:

@@ -7,9 +7,9 @@ import (
 	"github.com/bunting-flags/bunting/capture"
 )
 
-// THE TABLE: every route that is served with an Intake (§1.1, §1.2, §16.3). A
-// path serves with and without a trailing slash; the shape of a body decides
-// what it is, never the path, but for /engage (§3.5).
+// captureEndpoints are the endpoints that are served if the server has an Intake (§1.1, §1.2,
+// §16.3). Each path is served with and without a trailing slash. Except for /engage, the shape of
+// the body determines its meaning, not the path (§3.5).
 var captureEndpoints = slices.Concat(
 	serving(forIntake, "/i/v0/e", takesEvents),
 	serving(forIntake, "/e", takesEvents),
@@ -24,27 +24,30 @@ var captureEndpoints = slices.Concat(
 	serving(forIntake, "/test/black_hole", methods{"POST": acceptBlindly}),
 )
 
-// pageEndpoints are asked by pages that send events too, and answered by flags.
+// pageEndpoints are requested by web pages that also send events. The responses are computed from
+// the definitions of the project.
 var pageEndpoints = slices.Concat(
 	serving(forIntake, "/api/surveys", methods{"POST": surveys, "GET": surveys}),
 	serving(forIntake, "/surveys", methods{"POST": surveys, "GET": surveys}),
 	serving(forIntake, "/api/early_access_features", methods{"GET": getEarlyAccess}),
 )
 
+// takesEvents are the methods of all paths that capture v0 events.
 var takesEvents = methods{"POST": intake(events), "GET": intake(events), "HEAD": headJSON}
 
-// accepted is the body of every success (decision 16). It is an object because
-// SDKs look for members in it.
+// accepted is the body of all successful responses (decision 16). It is an object because SDKs read
+// members of it.
 var accepted = []byte(`{"status":1}`)
 
-// acceptBlindly answers without a look at anything (§1.4 item 2), and for load tests (§1.2).
+// acceptBlindly responds with success without reading the request, for OPTIONS (§1.4 item 2) and
+// for load tests (§1.2).
 func acceptBlindly(s *server, w http.ResponseWriter, _ *http.Request) error {
 	s.write(w, http.StatusOK, accepted)
 	return nil
 }
 
-// intake counts requests and those that are refused, and puts the errors of a
-// handler into the words of §4.2.
+// intake returns a handler that calls h with a new lease of the memory budget. It counts requests
+// and rejected requests, and converts the errors of h to those of §4.2.
 func intake(h func(*server, http.ResponseWriter, *http.Request, *memoryLease) error) handler {
 	return func(s *server, w http.ResponseWriter, r *http.Request) error {
 		s.stats.captureRequests.Add(1)
@@ -68,7 +71,7 @@ func engage(s *server, w http.ResponseWriter, r *http.Request, l *memoryLease) e
 	return s.ingest(w, r, l, capture.DecodeOptions{Engage: true})
 }
 
-// ingest answers a v0 request: 200 when its events are durable (decision 13).
+// ingest handles a v0 request. It responds with 200 when the events are durable (decision 13).
 func (s *server) ingest(w http.ResponseWriter, r *http.Request, l *memoryLease, o capture.DecodeOptions) error {
 	from := s.origin(r)
 	q := parseCaptureQuery(r.URL.RawQuery)
@@ -100,16 +103,15 @@ func (s *server) ingest(w http.ResponseWriter, r *http.Request, l *memoryLease, 
 	return nil
 }
 
-// recordUsage notes who has sent events.
+// recordUsage adds the accepted events to the usage of the project by SDK.
 func (s *server) recordUsage(r *http.Request, submission *capture.Submission, receipt *capture.Receipt) {
 	if token, err := submission.Token(); err == nil {
 		s.usage.add(token, usageEvents, usageKey(token), sdkOf(r), receipt.Accepted)
 	}
 }
 
-// origin is where and when a request came from. The address is by the strict
-// reading, because it is stored: only a trusted proxy may speak for another
-// (§1.6).
+// origin returns the time of a request and the address of its client. The address is stored, so
+// X-Forwarded-For is used only if a trusted proxy has set it (§1.6).
 func (s *server) origin(r *http.Request) capture.Origin {
 	from := capture.Origin{IP: s.clientIP(r)}
 	if s.Decider != nil {

@@ -14,34 +14,37 @@ import (
 	"github.com/bunting-flags/bunting/capture"
 )
 
-// Bounds of bodies, in bytes (§4.6).
+// Limits of bodies, in bytes (§4.6).
 const (
-	// defaultMaxCaptureBody is Config.MaxCaptureBody where that is zero: 20 MiB.
+	// defaultMaxCaptureBody is the default of Config.MaxCaptureBody: 20 MiB.
 	defaultMaxCaptureBody = 20 << 20
-	// maxRecording is the wire limit of session recordings.
+	// maxRecording is the limit of session recordings, before unpacking.
 	maxRecording = 25 << 20
-	// unpackedTimes is how many times the wire limit a v0 body may have unpacked.
+	// unpackedTimes is the limit of unpacked v0 bodies, as a multiple of their limit before
+	// unpacking.
 	unpackedTimes = 5
 )
 
 const (
-	// firstChunk is what a body gets of the budget before its first byte is there;
-	// the rest it gets as it arrives.
+	// firstChunk is the number of bytes reserved for a body before its first byte arrives. The rest
+	// is reserved as it arrives.
 	firstChunk = 16 << 10
-	// unpackedGuess is how many times as long a body is expected to be unpacked.
+	// unpackedGuess is the expected ratio of the length of an unpacked body to its packed length.
 	unpackedGuess = 6
-	// lz64Times bounds how many times as long an lz64 body may be unpacked, and
-	// lz64Memory is what unpacking takes, in bytes for each byte that comes out.
+	// lz64Times is the largest allowed ratio of the length of an unpacked lz64 body to its packed
+	// length. lz64Memory is the number of bytes of memory that unpacking needs for each byte of the
+	// result.
 	lz64Times, lz64Memory = 64, 8
 
-	// A body that is refused before its end is read and thrown away, so that its
-	// sender sees the status and no broken connection (§4.6): this many bytes, for
-	// this long.
+	// A body that is rejected before its end is read and discarded, so that the client receives the
+	// status instead of a broken connection (§4.6). drainBytes and drainTime limit how much is read
+	// and for how long.
 	drainBytes = 64 << 20
 	drainTime  = 5 * time.Second
 )
 
-// readRaw reads the bytes of a body as they come, at most limit.
+// readRaw reads the body of the request, at most limit bytes, and reserves memory as the bytes
+// arrive.
 func (l *memoryLease) readRaw(limit int64) ([]byte, error) {
 	w, r := l.body.w, l.body.r
 	if r.ContentLength > limit {
@@ -63,8 +66,8 @@ func (l *memoryLease) readRaw(limit int64) ([]byte, error) {
 	return raw, nil
 }
 
-// enableEarlyCheck lets a long body be refused for what its first bytes say: no events, or
-// the key of nobody. Packed texts are shown when they are unpacked.
+// enableEarlyCheck rejects a long body as soon as its first chunk shows that it has no events or an
+// unknown project key. Packed bodies are checked when their first bytes are unpacked.
 func (s *server) enableEarlyCheck(l *memoryLease) {
 	l.onFirstChunk = func(text []byte) error {
 		if !startsJSON(text) {
@@ -84,18 +87,18 @@ func (s *server) enableEarlyCheck(l *memoryLease) {
 	}
 }
 
-// drain throws the rest of a body away, if wanted.
+// drain reads and discards the rest of a body, if enabled is true.
 func drain(w http.ResponseWriter, r *http.Request, enabled bool) {
 	if !enabled {
 		return
 	}
-	// A writer that has no deadlines has no network either.
+	// Writers without deadlines are not network connections, so the error can be ignored.
 	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(drainTime))
 	_, _ = io.CopyN(io.Discard, r.Body, drainBytes)
 }
 
-// readCapture is the text of a v0 request: its data parameter or its body,
-// rid of all encodings in the order of §2.1 to §2.5. The text is part of the
+// readCapture returns the decoded text of a v0 request, from the query parameter data or the body.
+// It removes all encodings in the order of §2.1 to §2.5. The memory of the text belongs to the
 // lease.
 func (s *server) readCapture(r *http.Request, q *captureQuery, l *memoryLease, limit int64) (string, error) {
 	s.enableEarlyCheck(l)
@@ -134,7 +137,7 @@ func (s *server) readCapture(r *http.Request, q *captureQuery, l *memoryLease, l
 	return asText(text), err
 }
 
-// unpackV0 undoes base64, compression and base64 again (§2.2, §2.4, §2.5).
+// unpackV0 decodes base64, then decompresses, then decodes base64 within (§2.2, §2.4, §2.5).
 func (l *memoryLease) unpackV0(payload []byte, declared codec, limit int64) ([]byte, error) {
 	if declared == codecLZ64 && !isGzip(payload) {
 		text, err := l.unpackLZ64(payload, limit)
@@ -144,7 +147,8 @@ func (l *memoryLease) unpackV0(payload []byte, declared codec, limit int64) ([]b
 		return undoBase64(text), nil
 	}
 	payload = undoBase64(payload)
-	// A proxy may have unpacked the body and left the header: JSON is JSON (§2.4).
+	// A proxy may have unpacked the body without removing the header, so JSON is not unpacked
+	// (§2.4).
 	if isGzip(payload) || declared == codecGzip && !startsJSON(payload) {
 		text, err := l.gunzip(payload, limit)
 		if err != nil {
@@ -155,13 +159,13 @@ func (l *memoryLease) unpackV0(payload []byte, declared codec, limit int64) ([]b
 	return payload, nil
 }
 
-// asText takes bytes for the text of a body. Nobody writes to them afterwards.
+// asText converts b to a string without copying. The caller must not modify b afterwards.
 func asText(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) }
 
 var byteOrderMark = []byte("\xef\xbb\xbf")
 
-// startsJSON reports whether the first character that is no blank begins an
-// object or a list.
+// startsJSON reports whether the first character other than white space begins an object or an
+// array.
 func startsJSON(text []byte) bool {
 	for _, c := range bytes.TrimPrefix(text, byteOrderMark) {
 		if c > ' ' {
@@ -171,12 +175,12 @@ func startsJSON(text []byte) bool {
 	return false
 }
 
-// gzipMagic begins every gzip stream.
+// gzipMagic is the prefix of every gzip stream.
 var gzipMagic = []byte("\x1f\x8b\x08")
 
 func isGzip(b []byte) bool { return bytes.HasPrefix(b, gzipMagic) }
 
-// inflater is a pooled gzip reader and the bytes that it reads.
+// inflater is a pooled gzip reader with its source.
 type inflater struct {
 	src bytes.Reader
 	gz  gzip.Reader
@@ -184,8 +188,9 @@ type inflater struct {
 
 var inflaters = sync.Pool{New: func() any { return new(inflater) }}
 
-// eachMember calls take with what every member of a gzip stream holds. What follows the
-// last one and begins no other is ignored. at is how far the stream was read.
+// eachMember calls take with the content of each member of a gzip stream. Bytes after the last
+// member that do not begin another one are ignored. offset is the number of bytes of the stream
+// that were read.
 func eachMember(packed []byte, take func(src io.Reader) error) (offset int, err error) {
 	z := inflaters.Get().(*inflater)
 	defer func() {
@@ -205,6 +210,7 @@ func eachMember(packed []byte, take func(src io.Reader) error) (offset int, err 
 	}
 }
 
+// gunzip unpacks all members of a gzip stream, to at most limit bytes.
 func (l *memoryLease) gunzip(packed []byte, limit int64) (out []byte, err error) {
 	expected := unpackedLength(packed)
 	_, err = eachMember(packed, func(src io.Reader) (err error) {
@@ -217,8 +223,8 @@ func (l *memoryLease) gunzip(packed []byte, limit int64) (out []byte, err error)
 	return out, nil
 }
 
-// unpackedLength is what a gzip stream says of its own length where that is likely,
-// else a guess.
+// unpackedLength returns the length that a gzip stream declares if it is plausible, and an estimate
+// otherwise.
 func unpackedLength(packed []byte) int64 {
 	guess := unpackedGuess * int64(len(packed))
 	if len(packed) >= 4 {
@@ -230,13 +236,15 @@ func unpackedLength(packed []byte) int64 {
 	return guess
 }
 
-// lz64Bounds are how long LZ-string text may be unpacked, and the memory that takes.
+// lz64Bounds returns the largest allowed length of unpacked LZ-string text, and the bytes of memory
+// that unpacking needs.
 func (l *memoryLease) lz64Bounds(packed []byte, limit int64) (maxLength, work int64) {
 	maxLength = min(limit, l.budget.total/(2*lz64Memory), lz64Times*int64(len(packed))+4096)
 	return maxLength, lz64Memory * (maxLength + int64(len(packed)))
 }
 
-// unpackLZ64 unpacks LZ-string text. Memory for the work is reserved before.
+// unpackLZ64 unpacks LZ-string text. It reserves the memory for the work first, and frees the part
+// that the result does not need.
 func (l *memoryLease) unpackLZ64(packed []byte, limit int64) ([]byte, error) {
 	limit, work := l.lz64Bounds(packed, limit)
 	if err := l.acquire(work); err != nil {

@@ -12,9 +12,8 @@ import (
 	"github.com/bunting-flags/bunting/capture"
 )
 
-// THE TABLE: every error of the capture surface that is found here (§4.2,
-// §6.2).
-// Those of the events themselves come from capture.
+// The errors of the capture endpoints (§4.2, §6.2). Errors in the events themselves are defined in
+// package capture.
 var (
 	problemNoData      = problem{Status: 400, Type: "validation_error", Code: "no_data", Detail: "request missing data payload"}
 	problemBadGzip     = problem{Status: 400, Type: "validation_error", Code: "invalid_payload", Detail: "failed to decode request: invalid GZIP data"}
@@ -34,7 +33,7 @@ var (
 	problemNotStored   = problem{Status: 503, Type: "server_error", Code: "server_error", Detail: "transient error, please retry", RetryAfter: 1}
 )
 
-// refusals are the answers to the kinds of capture.Refusal.
+// refusals maps the kinds of capture.Refusal to their responses.
 var refusals = map[capture.RefusalKind]problem{
 	capture.Invalid:      {Status: 400, Type: "validation_error"},
 	capture.Unauthorized: {Status: 401, Type: "authentication_error"},
@@ -47,8 +46,8 @@ func payloadTooLarge(limit int64) *problem {
 	return &p
 }
 
-// captureProblem turns an error of the capture surface into what the caller is
-// told. The cause stays for the log.
+// captureProblem converts an error of a capture endpoint to the problem in the response. Errors of
+// the server keep their cause for the log.
 func captureProblem(err error) error {
 	var target *problem
 	var refusal *capture.Refusal
@@ -67,10 +66,10 @@ func captureProblem(err error) error {
 	return err
 }
 
-// readProblem tells what is wrong with a body that cannot be read to its end.
+// readProblem converts an error from reading a body to the problem in the response.
 func readProblem(err error) error {
 	var target *problem
-	var outer *http.MaxBytesError // of a router around this one
+	var outer *http.MaxBytesError // from a MaxBytesReader of an outer router
 	var network net.Error
 	switch {
 	case errors.As(err, &target):
@@ -83,21 +82,20 @@ func readProblem(err error) error {
 	return &problemBodyBroken
 }
 
-// isDrainable errors leave a connection from which the rest of the body can be
-// read.
+// isDrainable reports whether the rest of the body can still be read from the connection after err.
 func isDrainable(err error) bool {
 	var target *problem
 	return errors.As(err, &target) && target.Status != problemBodyTimeout.Status && target != &problemBodyBroken
 }
 
-// unpackProblem tells what is wrong with packed bytes: bad is the answer to
-// those that cannot be unpacked.
+// unpackProblem converts an error from unpacking to the problem in the response. bad is the problem
+// for invalid packed data.
 func unpackProblem(err error, bad *problem) error {
 	var target *problem
 	if errors.As(err, &target) {
 		return err
 	}
-	if errors.Is(err, io.EOF) { // in the middle of a header
+	if errors.Is(err, io.EOF) { // within a header
 		err = io.ErrUnexpectedEOF
 	}
 	return bad.with("("+err.Error()+")", "")

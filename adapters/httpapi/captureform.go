@@ -7,21 +7,23 @@ import (
 	"github.com/bunting-flags/bunting/flags/wire"
 )
 
-// captureQuery is what the query of a capture request says (§1.5). Of equal
-// names the first counts, and nothing in it is an error.
+// captureQuery contains the query parameters of a capture request (§1.5). If a parameter is
+// repeated, the first value is used. Invalid parameters are ignored.
 type captureQuery struct {
-	// data is the payload, "" for none. It wins over the body.
+	// data is the payload; if it is not empty, the body is ignored.
 	data string
-	// compression names the encoding of the payload, any text.
+	// compression is the encoding of the payload, not validated.
 	compression string
-	// sentAt is the client's clock: milliseconds since 1970, as text.
+	// sentAt is the time of the client's clock, in milliseconds since 1970, as text.
 	sentAt string
-	// beacon asks for an empty answer.
+	// beacon requests a response without a body.
 	beacon bool
-	// token is the project's key, for surveys and early access features.
+	// token is the project key, for surveys and early access features.
 	token string
 }
 
+// parseCaptureQuery parses the raw query of a capture request. If both names of a parameter occur,
+// the first in the list below is used.
 func parseCaptureQuery(raw string) (q captureQuery) {
 	beacon := ""
 	for _, field := range []struct {
@@ -36,7 +38,7 @@ func parseCaptureQuery(raw string) (q captureQuery) {
 	return q
 }
 
-// queryValue is the first value of a name in a query or form.
+// queryValue returns the first value of a name in a query or form, or an empty string.
 func queryValue(raw, name string) string {
 	for raw != "" {
 		var pair string
@@ -48,7 +50,7 @@ func queryValue(raw, name string) string {
 	return ""
 }
 
-// codec is an encoding that a payload may be told to have (§2.4).
+// codec is an encoding of a payload that the request can declare (§2.4).
 type codec uint8
 
 const (
@@ -58,8 +60,7 @@ const (
 	codecBase64
 )
 
-// codecs by the names that queries, forms and headers have for them. Other names
-// say nothing.
+// codecs maps the names in queries, forms and headers to codecs. Other names are ignored.
 var codecs = map[string]codec{
 	"gzip": codecGzip, "gzip-js": codecGzip,
 	"lz64": codecLZ64, "lz-string": codecLZ64,
@@ -73,17 +74,17 @@ func codecOf(name string) codec {
 	return codecs[strings.ToLower(strings.TrimSpace(name))]
 }
 
-// isForm reports whether a content type is that of forms; all others are equal
+// isForm reports whether a content type is that of a form. All other types are treated the same
 // (§2.3).
 func isForm(contentType string) bool {
 	base, _, _ := strings.Cut(contentType, ";")
 	return strings.EqualFold(strings.TrimSpace(base), "application/x-www-form-urlencoded")
 }
 
-// formNames are the members by which a form is known (§2.3).
+// formNames are the fields that identify a form (§2.3).
 var formNames = [][]byte{[]byte("data="), []byte("_="), []byte("ip="), []byte("compression=")}
 
-// looksLikeForm looks for a member of a form in the first 128 bytes.
+// looksLikeForm reports whether the first 128 bytes contain one of formNames.
 func looksLikeForm(payload []byte) bool {
 	head := payload[:min(len(payload), 128)]
 	for {
@@ -100,10 +101,10 @@ func looksLikeForm(payload []byte) bool {
 	}
 }
 
-// unescape undoes the percent escapes and plus signs of a form, in place. A
-// percent sign without two hexadecimal digits stands for itself.
+// unescape decodes the percent escapes and plus signs of a form, in place. A percent sign that is
+// not followed by two hexadecimal digits is literal.
 func unescape(text []byte) []byte {
-	out := text[:0] // never ahead of what is read
+	out := text[:0] // never longer than the part of text that was read
 	for i := 0; i < len(text); i++ {
 		c := text[i]
 		switch {
@@ -118,9 +119,8 @@ func unescape(text []byte) []byte {
 	return out
 }
 
-// isBase64 reports whether text is base64 in its entirety, in either alphabet,
-// with or without padding and line ends. A blank is a plus sign that a form
-// decoder took away (§2.3).
+// isBase64 reports whether the whole text is base64, in either alphabet, with or without padding
+// and line breaks. A blank counts as a plus sign that a form decoder has replaced (§2.3).
 func isBase64(text []byte) bool {
 	digits, padding := 0, 0
 	for _, c := range text {
@@ -140,14 +140,13 @@ func isBase64(text []byte) bool {
 	return digits > 0 && digits%4 != 1 && padding <= 2
 }
 
-// undoBase64 replaces a text that is base64 by what it stands for, in place
-// (§2.2), and leaves every other as it is. JSON is none: its first character is
-// outside of the alphabets.
+// undoBase64 decodes text in place if it is base64 (§2.2), and otherwise returns it unchanged. JSON
+// objects and arrays are never base64, because their first character is outside of both alphabets.
 func undoBase64(text []byte) []byte {
 	if !isBase64(text) {
 		return text
 	}
-	// Three bytes are written after four digits have been read, at the earliest.
+	// At the earliest, three bytes are written after four digits have been read.
 	out, _ := decodeBase64As(text, text, 62)
 	return out
 }

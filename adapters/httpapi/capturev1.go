@@ -18,15 +18,15 @@ import (
 	"github.com/bunting-flags/bunting/capture"
 )
 
-// Bounds of protocol v1, in bytes (§4.6).
+// Limits of protocol v1, in bytes (§4.6).
 const (
-	maxV1         = 10 << 20 // on the wire
+	maxV1         = 10 << 20 // before unpacking
 	maxV1Unpacked = 50 << 20
-	zstdWindow    = 8 << 20  // what every decoder has to take; more is refused
-	brotliWindow  = 16 << 20 // the largest of the format
+	zstdWindow    = 8 << 20  // every decoder must support this size; larger windows are rejected
+	brotliWindow  = 16 << 20 // the largest window of the format
 )
 
-// postV1 answers a request of protocol v1 (§6).
+// postV1 handles a request of protocol v1 (§6).
 func postV1(s *server, w http.ResponseWriter, r *http.Request, l *memoryLease) error {
 	if err := s.takeV1(w, r, l); err != nil {
 		return problemV1(captureProblem(err))
@@ -34,6 +34,9 @@ func postV1(s *server, w http.ResponseWriter, r *http.Request, l *memoryLease) e
 	return nil
 }
 
+// takeV1 validates the headers and the project key, then reads and decodes the body, and stores the
+// events. For a long body, or one of unknown length, the key is checked before the body is read, so
+// that a wrong key does not occupy memory.
 func (s *server) takeV1(w http.ResponseWriter, r *http.Request, l *memoryLease) error {
 	from := s.origin(r)
 	q, err := checkV1(r)
@@ -75,14 +78,14 @@ func (s *server) takeV1(w http.ResponseWriter, r *http.Request, l *memoryLease) 
 	return nil
 }
 
-// requestV1 is what the headers of a request say.
+// requestV1 contains the headers of a request.
 type requestV1 struct {
 	token   string
 	headers capture.V1Headers
 	unpack  unpackV1
 }
 
-// checkV1 checks the headers before the body is read (§6.1).
+// checkV1 validates the headers, before the body is read (§6.1).
 func checkV1(r *http.Request) (q requestV1, err error) {
 	token := bearer(r)
 	if token == "" {
@@ -107,10 +110,10 @@ func checkV1(r *http.Request) (q requestV1, err error) {
 	return q, err
 }
 
-// unpackV1 undoes one Content-Encoding, limit bytes at most.
+// unpackV1 decodes one Content-Encoding, to at most limit bytes.
 type unpackV1 func(l *memoryLease, packed []byte, limit int64) ([]byte, error)
 
-// unpackersV1 by the value of Content-Encoding.
+// unpackersV1 maps the values of Content-Encoding to their decoders.
 var unpackersV1 = map[string]unpackV1{
 	"":         plainV1,
 	"identity": plainV1,
@@ -126,8 +129,8 @@ var unpackersV1 = map[string]unpackV1{
 
 func plainV1(_ *memoryLease, body []byte, _ int64) ([]byte, error) { return body, nil }
 
-// inflate undoes deflate: the zlib format where the first byte is that of its
-// header, else bare deflate (§6.1).
+// inflate decodes deflate: the zlib format if the first byte is that of a zlib header, and raw
+// deflate otherwise (§6.1).
 func (l *memoryLease) inflate(packed []byte, limit int64) ([]byte, error) {
 	src := bytes.NewReader(packed)
 	var z io.Reader = flate.NewReader(src)
@@ -140,7 +143,7 @@ func (l *memoryLease) inflate(packed []byte, limit int64) ([]byte, error) {
 	return l.unpack(z, packed, limit)
 }
 
-// resetReader is a decoder that can be used again.
+// resetReader is a decoder that can be reused.
 type resetReader interface {
 	io.Reader
 	Reset(src io.Reader) error
@@ -149,13 +152,14 @@ type resetReader interface {
 var (
 	brotlis = &sync.Pool{New: func() any { return brotli.NewReader(nil) }}
 	zstds   = &sync.Pool{New: func() any {
-		z, _ := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), // fails only for options out of range
+		// Options out of range are the only error.
+		z, _ := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true),
 			zstd.WithDecoderMaxWindow(zstdWindow), zstd.WithDecoderMaxMemory(maxV1Unpacked))
 		return z
 	}}
 )
 
-// unpackWith unpacks with a pooled decoder, which takes window bytes while it
+// unpackWith unpacks with a decoder from pool. It reserves window bytes for the decoder while it
 // works.
 func (l *memoryLease) unpackWith(pool *sync.Pool, window int64, packed []byte, limit int64) ([]byte, error) {
 	if err := l.acquire(window); err != nil {
@@ -165,7 +169,7 @@ func (l *memoryLease) unpackWith(pool *sync.Pool, window int64, packed []byte, l
 	z := pool.Get().(resetReader)
 	src := bytes.NewReader(packed)
 	defer func() {
-		src.Reset(nil) // a pooled decoder keeps its source
+		src.Reset(nil) // do not retain packed in the pool
 		pool.Put(z)
 	}()
 	if err := z.Reset(src); err != nil {
@@ -182,8 +186,8 @@ func (l *memoryLease) unpack(src io.Reader, packed []byte, limit int64) ([]byte,
 	return out, err
 }
 
-// resultsV1 writes what has become of each event (§6.3). A duplicate is stored,
-// if by an earlier request.
+// resultsV1 returns the response body with the result of each event (§6.3). Duplicates are ok,
+// because an earlier request has stored them.
 func resultsV1(s *capture.Submission, receipt *capture.Receipt) []byte {
 	out := append(make([]byte, 0, 64*len(s.Items)+16), `{"results":{`...)
 	for i, reason := range receipt.Results {
@@ -203,12 +207,12 @@ func resultsV1(s *capture.Submission, receipt *capture.Receipt) []byte {
 	return append(out, "}}"...)
 }
 
-// isAllOverQuota reports that every event was dropped for a quota (§13.4 item 4).
+// isAllOverQuota reports whether every event was dropped because of a quota (§13.4 item 4).
 func isAllOverQuota(receipt *capture.Receipt) bool {
 	return !slices.ContainsFunc(receipt.Results, func(r capture.DropReason) bool { return !r.IsOverQuota() })
 }
 
-// errorV1 is the body of errors of protocol v1 (§6.2).
+// errorV1 is the body of error responses of protocol v1 (§6.2).
 type errorV1 struct {
 	Error       string `json:"error"`
 	Description string `json:"error_description"`
@@ -220,8 +224,8 @@ const (
 	billingURI = "https://posthog.com/docs/billing/limits-alerts"
 )
 
-// problemV1 gives a problem, or an error of capture, the body of protocol v1.
-// What is not known here is left alone.
+// problemV1 sets the body of a problem, or of an error of capture, to the format of protocol v1. It
+// returns all other errors unchanged.
 func problemV1(err error) error {
 	var target *problem
 	var rejection *capture.V1Error
@@ -237,7 +241,7 @@ func problemV1(err error) error {
 	if p.Status == http.StatusPaymentRequired {
 		body.URI = billingURI
 	}
-	p.body, _ = json.Marshal(body) // strings marshal always
+	p.body, _ = json.Marshal(body) // marshaling strings cannot fail
 	if p.Status >= 500 {
 		return errors.Join(&p, err)
 	}

@@ -9,13 +9,13 @@ import (
 	"github.com/bunting-flags/bunting/management"
 )
 
-// THE TABLE: changes that people make, as they make them (N14).
+// changeEndpoints stream the changes that users make, as they happen (N14).
 var changeEndpoints = resource(inProject, "activity_log", changeWatcherOf, []row[*changeWatcher]{
 	handle(http.MethodGet, "/changes/stream", "Watch who changes what in a project, as server-sent events", watchChanges).
 		withMediaType(eventStream).withoutTimeout().uncompressed(),
 })
 
-// changeWatcher is what watching changes stands on.
+// changeWatcher serves streams of changes.
 type changeWatcher struct {
 	streams *streams
 	service *management.Service
@@ -25,15 +25,16 @@ func changeWatcherOf(s *server) *changeWatcher {
 	return &changeWatcher{s.streams, s.Management.Service}
 }
 
-// changeFeed is one reader of changes. Each looks at the log for itself, as what it may
-// see is its own.
+// changeFeed is the stream of one reader. Each reader queries the log itself, because readers may
+// see different entries.
 type changeFeed struct {
 	*changeWatcher
 	call     *call
-	position int64
+	position int64 // in the log, of the last change that was sent; -1 starts with new changes
 }
 
-// watchChanges sends what has changed since Last-Event-ID first.
+// watchChanges streams changes, beginning with those after Last-Event-ID, if the request has that
+// header.
 func watchChanges(svc *changeWatcher, c *call) (any, error) {
 	f := &changeFeed{changeWatcher: svc, call: c, position: -1}
 	if last, err := strconv.ParseInt(c.r.Header.Get("Last-Event-ID"), 10, 64); err == nil && last >= 0 {
@@ -42,6 +43,7 @@ func watchChanges(svc *changeWatcher, c *call) (any, error) {
 	return svc.streams.serveFeed(c, &svc.streams.feeds.changes, f)
 }
 
+// begin returns the changes after f.position as server-sent events, and advances f.position.
 func (f *changeFeed) begin(ctx context.Context) ([][]byte, error) {
 	activities, next, err := f.service.ChangesAfter(ctx, f.call.scope, f.position)
 	if err != nil {

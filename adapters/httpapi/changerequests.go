@@ -8,7 +8,7 @@ import (
 	"github.com/bunting-flags/bunting/management/featureflags"
 )
 
-// changeRequestEndpoints are those of changes of flags that others have to approve
+// changeRequestEndpoints are the endpoints for changes of flags that other users have to approve
 // (spec/console.md N12).
 var changeRequestEndpoints = resource(inProject, "feature_flag", func(s *server) featureflags.ChangeRequests { return s.Management.FeatureFlags.ChangeRequests }, []row[featureflags.ChangeRequests]{
 	handle(http.MethodGet, "/change_requests", "List requests to change feature flags", listChangeRequests),

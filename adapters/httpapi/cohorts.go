@@ -11,13 +11,13 @@ import (
 	"github.com/bunting-flags/bunting/management/featureflags"
 )
 
-// cohortService is what the endpoints of cohorts stand on.
+// cohortService handles requests about cohorts and their persons.
 type cohortService struct {
 	featureflags.Cohorts
-	history capture.History // nil: nobody is known
+	history capture.History // if nil, no persons are stored
 }
 
-// cohortEndpoints are those of §5.2.
+// cohortEndpoints are the endpoints of §5.2.
 var cohortEndpoints = slices.Concat(resource(inProject, "cohort", cohortsOf, []row[cohortService]{
 	handle(http.MethodGet, "/cohorts", "List cohorts", listCohorts),
 	handle(http.MethodPost, "/cohorts", "Make a cohort", createCohort).withBody(featureflags.CohortFields).created(),
@@ -35,22 +35,25 @@ var cohortEndpoints = slices.Concat(resource(inProject, "cohort", cohortsOf, []r
 	}).withBody(featureflags.CohortMatchFields)),
 	pagedOf("/cohorts/{id}/calculation_history", "List the last counts of a cohort", cohortService.Calculations),
 }), resource(inCurrent, "cohort", cohortsOf, []row[cohortService]{
-	personsOfCohort("/cohort/{id}/persons", "List the persons of a cohort, by an old path"), // spec/clients.md §16
+	// Spec/clients.md §16.
+	personsOfCohort("/cohort/{id}/persons", "List the persons of a cohort, by an old path"),
 }))
 
-// readingPeople is a call of cohorts that reads and tells of persons.
+// readingPeople marks a row that only reads and returns persons, so it requires the scopes
+// cohort:read and person:read.
 func readingPeople(r row[cohortService]) row[cohortService] {
 	r.keyScope, r.secondScope, r.reads = "cohort:read", "person:read", true
 	return r
 }
 
-// cohortPreviewed is who would be in a cohort.
+// cohortPreviewed lists the persons who would be in a cohort.
 type cohortPreviewed struct {
 	Count   int      `json:"count"`
 	Exact   bool     `json:"exact"`
 	Results []person `json:"results"`
 }
 
+// previewCohort evaluates the filters in the body without saving a cohort.
 func previewCohort(svc cohortService, c *call) (*cohortPreviewed, error) {
 	found, err := svc.Preview(c.ctx, c.scope, c.body)
 	if err != nil {
@@ -94,18 +97,19 @@ func updateCohort(svc cohortService, c *call) (*featureflags.Cohort, error) {
 }
 
 func duplicateCohort(svc cohortService, c *call) (*featureflags.Cohort, error) {
-	if c.r.Method == http.MethodHead { // asks, and must not make anything
+	if c.r.Method == http.MethodHead { // HEAD must not create a cohort
 		return nil, problemMethod.with("", "").setDetail("Method %q not allowed.", c.r.Method)
 	}
 	return svc.DuplicateStatic(c.ctx, c.scope, c.part("id"))
 }
 
-// memberFile reads the file of a multipart body, nil when there is none.
+// memberFile reads the file csv of a multipart body. It returns nil if there is no such file.
 func (c *call) memberFile() (*featureflags.MemberList, error) {
 	if c.r.MultipartForm == nil || len(c.r.MultipartForm.File["csv"]) == 0 {
 		return nil, nil
 	}
-	defer func() { _ = c.r.MultipartForm.RemoveAll() }() // what is left is taken away with the request
+	// Errors are ignored: the files are removed with the request.
+	defer func() { _ = c.r.MultipartForm.RemoveAll() }()
 	file, err := c.r.MultipartForm.File["csv"][0].Open()
 	if err != nil {
 		return nil, err
@@ -114,7 +118,8 @@ func (c *call) memberFile() (*featureflags.MemberList, error) {
 	return featureflags.ReadMembers(file)
 }
 
-// cohortPersons needs the scope of persons as well.
+// cohortPersons lists the persons of a cohort. It requires the scope person:read in addition to
+// that of the endpoint.
 func cohortPersons(svc cohortService, c *call) (out uncounted[person], err error) {
 	out.Results = []person{}
 	if err := c.scope.Require("person:read"); err != nil {
@@ -138,7 +143,8 @@ func cohortPersons(svc cohortService, c *call) (out uncounted[person], err error
 	return out, nil
 }
 
-// showPersons are persons as they are shown, without those that were erased meanwhile.
+// showPersons returns the persons with the given UUIDs, without those that have been erased in the
+// meantime.
 func (svc cohortService) showPersons(c *call, uuids []string) ([]person, error) {
 	out := []person{}
 	for _, uuid := range uuids {

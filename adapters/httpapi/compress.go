@@ -8,8 +8,8 @@ import (
 	"github.com/klauspost/compress/gzhttp"
 )
 
-// Answers of compressedFrom bytes and more are compressed for clients that accept gzip or
-// zstd. gzipLevel is a quick one; bench/README.md has what it costs and saves.
+// Responses of at least compressedFrom bytes are compressed for clients that accept gzip or zstd.
+// gzipLevel is a fast level; bench/README.md documents its cost and benefit.
 const (
 	compressedFrom = 1024
 	gzipLevel      = 3
@@ -20,6 +20,8 @@ var (
 	preferringZstd = compression(true)
 )
 
+// compression returns a middleware that compresses responses, except for event streams. zstdFirst
+// selects zstd if the client accepts both encodings.
 func compression(zstdFirst bool) func(http.Handler) http.HandlerFunc {
 	wrap, err := gzhttp.NewWrapper(
 		gzhttp.MinSize(compressedFrom), gzhttp.CompressionLevel(gzipLevel), gzhttp.PreferZstd(zstdFirst),
@@ -28,16 +30,16 @@ func compression(zstdFirst bool) func(http.Handler) http.HandlerFunc {
 		}),
 	)
 	if err != nil {
-		panic(err) // the options are constants
+		panic(err) // cannot happen, the options are constants
 	}
 	return wrap
 }
 
 var varyEncoding = []string{"Accept-Encoding"}
 
-// compressing compresses the answers of a handler as the client accepts it: with zstd where
-// it is named first, else with gzip. ETags are weak everywhere, so they hold for each form
-// of an answer. HEAD is compressed as GET is, for the same headers.
+// compressing compresses the responses of a handler if the client accepts it: with zstd if
+// Accept-Encoding names it first, and with gzip otherwise. All ETags are weak, so they are valid
+// for each encoding of a response. HEAD is handled like GET, so that its headers are the same.
 func compressing(answer http.HandlerFunc) http.HandlerFunc {
 	var inner http.HandlerFunc = func(w http.ResponseWriter, r *http.Request) {
 		x := exchangeOf(r.Context())
@@ -61,7 +63,7 @@ func compressing(answer http.HandlerFunc) http.HandlerFunc {
 		gzip, zstd := strings.Index(accepted, "gzip"), strings.Index(accepted, "zstd")
 		if gzip < 0 && zstd < 0 {
 			if h := w.Header(); len(h["Vary"]) == 0 {
-				h["Vary"] = varyEncoding // full: who adds to it makes a copy
+				h["Vary"] = varyEncoding // cap equals len, so append copies it
 			} else if !slices.Contains(h["Vary"], varyEncoding[0]) {
 				h.Add("Vary", varyEncoding[0])
 			}
@@ -70,7 +72,7 @@ func compressing(answer http.HandlerFunc) http.HandlerFunc {
 		}
 		if x, ok := w.(*exchange); ok {
 			w = x.ResponseWriter
-			if x.head = r.Method == http.MethodHead; x.head { // gzhttp leaves it as it is
+			if x.head = r.Method == http.MethodHead; x.head { // gzhttp does not compress HEAD
 				get := *r
 				get.Method, r = http.MethodGet, &get
 			}
@@ -83,8 +85,8 @@ func compressing(answer http.HandlerFunc) http.HandlerFunc {
 	}
 }
 
-// acceptingInOneLine is a request whose Accept-Encoding is one line (RFC 9110 §5.3), as
-// gzhttp reads no other.
+// acceptingInOneLine returns the request with its Accept-Encoding headers joined to one (RFC 9110
+// §5.3), because gzhttp reads only the first.
 func acceptingInOneLine(r *http.Request) *http.Request {
 	const name = "Accept-Encoding"
 	if len(r.Header[name]) < 2 {
@@ -96,9 +98,9 @@ func acceptingInOneLine(r *http.Request) *http.Request {
 	return &joined
 }
 
-// uncompressed marks endpoints whose answers are sent as they are: event streams, files
-// that are checked by their length, and what holds a secret that was just made, which the
-// length of a compressed answer could betray (BREACH).
+// uncompressed marks endpoints whose responses are never compressed: event streams, files that
+// clients verify by their length, and responses with a new secret, which the length of a compressed
+// response could reveal (BREACH).
 func uncompressed(rows []endpoint) []endpoint {
 	for i := range rows {
 		rows[i].uncompressed = true
@@ -106,5 +108,5 @@ func uncompressed(rows []endpoint) []endpoint {
 	return rows
 }
 
-// uncompressed is that of one row.
+// uncompressed is like the function uncompressed, for one row.
 func (r row[S]) uncompressed() row[S] { r.endpoint.uncompressed = true; return r }

@@ -2,7 +2,7 @@ package httpapi
 
 import "net/http"
 
-// warningHeader tells a caller that 80 % of its rate limit is used.
+// warningHeader informs the client that it has used 80 % of its rate limit.
 const warningHeader = "X-Posthog-Rate-Limit-Warning"
 
 var (
@@ -12,7 +12,7 @@ var (
 	varyBoth   = []string{varyEncoding[0], varyOrigin[0]}
 )
 
-// cors is allowOrigin, which also answers a preflight.
+// cors calls allowOrigin and also writes the response to a preflight request.
 func cors(w http.ResponseWriter, r *http.Request) (preflight bool) {
 	preflight = allowOrigin(w, r)
 	if preflight {
@@ -21,11 +21,12 @@ func cors(w http.ResponseWriter, r *http.Request) (preflight bool) {
 	return preflight
 }
 
-// allowOrigin lets any page read the public answers, errors included: the origin
-// is mirrored and credentials are allowed (§9.1). It reports a preflight.
+// allowOrigin sets the headers that allow pages of all origins to read public responses, including
+// errors: it repeats the origin of the request and allows credentials (§9.1). It reports whether
+// the request is a preflight.
 func allowOrigin(w http.ResponseWriter, r *http.Request) (preflight bool) {
 	h := w.Header()
-	switch vary := h["Vary"]; { // with lists that are full: who adds to one makes a copy
+	switch vary := h["Vary"]; { // the shared slices have no spare capacity, so append copies them
 	case len(vary) == 0:
 		h["Vary"] = varyOrigin
 	case len(vary) == 1 && vary[0] == varyEncoding[0]:

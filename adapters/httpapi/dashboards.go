@@ -11,8 +11,8 @@ import (
 
 func dashboardsOf(s *server) dashboards.Dashboards { return s.Management.Dashboards.Dashboards }
 
-// dashboardEndpoints are those of dashboards and their tiles (§4.1), and of who may
-// edit a restricted one (§4.1.7).
+// dashboardEndpoints are the endpoints for dashboards and their tiles (§4.1), and for the
+// collaborators of restricted dashboards (§4.1.7).
 var dashboardEndpoints = resource(inProject, "dashboard", dashboardsOf, []row[dashboards.Dashboards]{
 	handle(http.MethodGet, "/dashboards", "List dashboards", listDashboards),
 	create("/dashboards", "Make a dashboard", dashboards.Fields, dashboards.Dashboards.Create).asks(dashboardQuestions),
@@ -26,8 +26,8 @@ var dashboardEndpoints = resource(inProject, "dashboard", dashboardsOf, []row[da
 	removeOf("/dashboards/{id}/collaborators/{user}", "Remove a collaborator", dashboards.Dashboards.RemoveCollaborator),
 })
 
-// sharingEndpoints are those of links to dashboards (§4.1.8) and to insights (clients.md
-// §3.2).
+// sharingEndpoints are the endpoints for shared links to dashboards (§4.1.8) and insights
+// (clients.md §3.2).
 var sharingEndpoints = slices.Concat(
 	sharingOf("/dashboards/{id}", "a dashboard", func(s *server) dashboards.Links { return s.Management.Dashboards.Links() }),
 	sharingOf("/insights/{id}", "an insight", func(s *server) dashboards.Links { return s.Management.Dashboards.Insights.Links() }),
@@ -51,13 +51,13 @@ func listDashboards(svc dashboards.Dashboards, c *call) (management.List[dashboa
 	return svc.List(c.ctx, c.scope, f, c.page())
 }
 
-// refuseDeletion answers without looking for the thing, and without a body (A13).
+// refuseDeletion responds with 405 and no body, whether the object exists or not (A13).
 func refuseDeletion[S any](_ S, c *call) (any, error) {
 	c.w.Header().Set("Allow", "GET, HEAD, OPTIONS, PATCH, PUT")
 	return answer{status: http.StatusMethodNotAllowed}, nil
 }
 
-// createFromTemplate takes JSON only (§4.1.6).
+// createFromTemplate accepts only JSON (§4.1.6).
 func createFromTemplate(svc dashboards.Dashboards, c *call) (*dashboards.Dashboard, error) {
 	contentType := c.r.Header.Get("Content-Type")
 	if kind, _, _ := mime.ParseMediaType(contentType); contentType != "" && kind != "application/json" {

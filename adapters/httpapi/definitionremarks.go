@@ -10,8 +10,8 @@ import (
 	"github.com/bunting-flags/bunting/management/organizations"
 )
 
-// definitionEndpoints say what people say of names, which organizations keeps (clients.md
-// §10).
+// definitionEndpoints read and change the descriptions of events and properties, which package
+// organizations stores (clients.md §10).
 var definitionEndpoints = slices.Concat(
 	resource(inHistory, "event_definition", readerOf, []row[*reader]{
 		handle(http.MethodGet, "/event_definitions/by_name", "Read the name of an event", (*reader).eventByName).withResponse(eventDefinition{}).
@@ -31,7 +31,7 @@ var definitionEndpoints = slices.Concat(
 	}),
 )
 
-// vocabularyOf is where names of a kind are described.
+// vocabularyOf returns the vocabulary that stores the descriptions of a kind of names.
 func vocabularyOf(kind capture.SeenKind) *organizations.Vocabulary {
 	if kind == capture.SeenEvent {
 		return &organizations.EventNames
@@ -39,8 +39,8 @@ func vocabularyOf(kind capture.SeenKind) *organizations.Vocabulary {
 	return &organizations.PropertyNames
 }
 
-// definedNames are the names of one kind that are on the list, of the types that people say
-// they have, and what is said of them.
+// definedNames returns the visible names of one kind, and their descriptions by definition ID. A
+// type that users have set replaces the type that was detected.
 func (rd *reader) definedNames(ctx context.Context, project int64, kind capture.SeenKind) ([]capture.SeenName, map[string]organizations.DefinitionDetails, error) {
 	names, err := rd.seenNames(ctx, project, kind)
 	if err != nil || rd.management == nil || rd.management.Organizations == nil {
@@ -62,14 +62,14 @@ func (rd *reader) definedNames(ctx context.Context, project int64, kind capture.
 	return names, descriptions, nil
 }
 
-// descriptionOf is what is said of a definition.
+// descriptionOf returns the description of a definition, with non-nil tags.
 func descriptionOf(descriptions map[string]organizations.DefinitionDetails, id capture.UUID) organizations.DefinitionDetails {
 	r := descriptions[id.String()]
 	r.Tags = management.NonNilStrings(r.Tags)
 	return r
 }
 
-// filterByDescription chooses by what is said, as the parameters of a list ask.
+// filterByDescription removes the names whose descriptions do not match the parameters of a list.
 func filterByDescription(v management.Values, descriptions map[string]organizations.DefinitionDetails, names []capture.SeenName) []capture.SeenName {
 	verified, excludeHidden, tags := v.OptionalBool("verified"), v.Bool("exclude_hidden"), v.Texts("tags")
 	return slices.DeleteFunc(names, func(s capture.SeenName) bool {
@@ -79,7 +79,7 @@ func filterByDescription(v management.Values, descriptions map[string]organizati
 	})
 }
 
-// definition is a name that a path means, with whose it is.
+// definition is the name that a path identifies, with its owner.
 type definition struct {
 	name         capture.SeenName
 	owner        *propertyOwner
@@ -90,10 +90,10 @@ func (d *definition) definedName() organizations.DefinedName {
 	return organizations.DefinedName{ID: d.name.DefinitionID().String(), Name: d.name.Name, SeenAt: d.name.At}
 }
 
-// eventNames is the owner of names of events.
+// eventNames is the owner of event names.
 var eventNames = []propertyOwner{{"", capture.SeenEvent, false}}
 
-// find finds the first name of some kinds.
+// find returns the first name of the given kinds for which is returns true, or a not found error.
 func (rd *reader) find(c *call, kinds []propertyOwner, is func(s *capture.SeenName) bool) (*definition, error) {
 	for i := range kinds {
 		if kinds[i].isEmpty {
@@ -110,7 +110,7 @@ func (rd *reader) find(c *call, kinds []propertyOwner, is func(s *capture.SeenNa
 	return nil, management.ErrNotFound()
 }
 
-// definitionInPath finds what the path names.
+// definitionInPath returns the definition that the path identifies, or a not found error.
 func (rd *reader) definitionInPath(c *call, kinds []propertyOwner) (*definition, error) {
 	id, ok := management.NormalizeUUID(c.part("definition"))
 	if !ok {
@@ -119,7 +119,7 @@ func (rd *reader) definitionInPath(c *call, kinds []propertyOwner) (*definition,
 	return rd.find(c, kinds, func(s *capture.SeenName) bool { return s.DefinitionID().String() == id })
 }
 
-// describe lays a body over what is said of a definition.
+// describe applies the request body to the description of the definition in the path.
 func (rd *reader) describe(c *call, kinds []propertyOwner) (*definition, error) {
 	d, err := rd.definitionInPath(c, kinds)
 	if err != nil {
@@ -131,6 +131,7 @@ func (rd *reader) describe(c *call, kinds []propertyOwner) (*definition, error) 
 	return rd.definitionInPath(c, kinds)
 }
 
+// forget hides the definition in the path until its name is captured in a later event.
 func (rd *reader) forget(c *call, kinds []propertyOwner) (any, error) {
 	d, err := rd.definitionInPath(c, kinds)
 	if err != nil {

@@ -13,8 +13,8 @@ import (
 	"github.com/bunting-flags/bunting/management"
 )
 
-// getDefinitions serves a project's definitions to SDKs that evaluate locally,
-// with the checks in the order of §1.8.
+// getDefinitions returns the definitions of a project to SDKs that evaluate flags locally. Its
+// checks are in the order of §1.8.
 func getDefinitions(s *server, w http.ResponseWriter, r *http.Request) error {
 	project, _, err := s.project(r.Context(), parseQuery(r.URL.RawQuery).Token)
 	if err != nil {
@@ -26,8 +26,9 @@ func getDefinitions(s *server, w http.ResponseWriter, r *http.Request) error {
 	return s.serveDefinitions(w, r, &project)
 }
 
-// getOldLocalEvaluation is getDefinitions for the oldest path, where a personal key
-// without a token means its only project, or the current one (spec/clients.md §7.3).
+// getOldLocalEvaluation is getDefinitions for the oldest path. There, a personal key without a
+// project token selects the only project that it opens, or the current project of its user
+// (spec/clients.md §7.3).
 func getOldLocalEvaluation(s *server, w http.ResponseWriter, r *http.Request) error {
 	if parseQuery(r.URL.RawQuery).Token != "" || bearer(r) == "" || strings.HasPrefix(bearer(r), "phs_") {
 		return getDefinitions(s, w, r)
@@ -46,7 +47,8 @@ func getOldLocalEvaluation(s *server, w http.ResponseWriter, r *http.Request) er
 	return s.serveDefinitions(w, r, &project)
 }
 
-// projectScope is the only project that a personal key opens, or the current one.
+// ownProject returns the only project that a personal key opens, or the current project of its
+// user.
 func (s *server) ownProject(r *http.Request, key *Key) (flags.Project, error) {
 	if s.Management == nil {
 		for _, apiKey := range key.Projects {
@@ -59,7 +61,7 @@ func (s *server) ownProject(r *http.Request, key *Key) (flags.Project, error) {
 	return s.keyProject(r.Context(), bearer(r), "", "")
 }
 
-// serveDefinitions answers a caller who may have the definitions of a project.
+// serveDefinitions writes the definitions of a project for an authorized caller.
 func (s *server) serveDefinitions(w http.ResponseWriter, r *http.Request, project *flags.Project) error {
 	if !s.limits.definitions.allow(s, w, project.APIKey) {
 		return &problemRateLimited
@@ -72,7 +74,7 @@ func (s *server) serveDefinitions(w http.ResponseWriter, r *http.Request, projec
 	h.Set("ETag", `W/"`+version+`"`)
 	h.Set("Cache-Control", "private, must-revalidate")
 	if matchesETag(r.Header.Values("If-None-Match"), version) {
-		w.WriteHeader(http.StatusNotModified) // free: nothing is counted
+		w.WriteHeader(http.StatusNotModified) // not counted as a request for the quota
 		return nil
 	}
 	if !s.Decider.CountPayload(r.Context(), project) {
@@ -85,10 +87,10 @@ func (s *server) serveDefinitions(w http.ResponseWriter, r *http.Request, projec
 	return nil
 }
 
-// wantsMembers: the caller asks for the members of static cohorts too (decision 5).
+// wantsMembers reports whether the caller requests the members of static cohorts too (decision 5).
 func wantsMembers(r *http.Request) bool { return r.URL.Query().Get("static_cohorts") == "members" }
 
-// payload is what a project's definitions are served as, and its version.
+// payload returns the serialized definitions of a project, and their version.
 func (s *server) payload(ctx context.Context, apiKey string, members bool) ([]byte, string, error) {
 	if members {
 		return s.Decider.MembersPayload(ctx, apiKey)
@@ -96,7 +98,8 @@ func (s *server) payload(ctx context.Context, apiKey string, members bool) ([]by
 	return s.Decider.Payload(ctx, apiKey)
 }
 
-// matchesETag accepts the weak form, the strong form and a bare value.
+// matchesETag reports whether If-None-Match headers contain version, as a weak or strong ETag or as
+// a bare value.
 func matchesETag(headers []string, version string) bool {
 	for _, header := range headers {
 		for _, tag := range strings.Split(header, ",") {
@@ -109,8 +112,8 @@ func matchesETag(headers []string, version string) bool {
 	return false
 }
 
-// bearer is the key of the Authorization header, empty when there is none. Its
-// scheme is Bearer or Token, in any case.
+// bearer returns the key of the Authorization header, or an empty string if it has none. The scheme
+// may be Bearer or Token, in any case.
 func bearer(r *http.Request) string {
 	scheme, key, _ := strings.Cut(strings.TrimSpace(r.Header.Get("Authorization")), " ")
 	if !strings.EqualFold(scheme, "Bearer") && !strings.EqualFold(scheme, "Token") {
@@ -119,7 +122,7 @@ func bearer(r *http.Request) string {
 	return strings.TrimSpace(key)
 }
 
-// noCredentials is the answer to a request without a key that can be read.
+// noCredentials returns the error for a request without a readable key.
 func noCredentials(r *http.Request) error {
 	if r.Header.Get("Authorization") == "" {
 		return &problemNoCredentials
@@ -127,10 +130,10 @@ func noCredentials(r *http.Request) error {
 	return problemNoCredentials.with("The Authorization header has to be: Bearer, a space, and a personal API key.", "")
 }
 
-// readScopes open definitions and remote configuration.
+// readScopes are the scopes that allow reading definitions and remote configuration.
 var readScopes = []string{"feature_flag:read", "feature_flag:write", "*"}
 
-// authorize checks that a key opens a project's definitions.
+// authorize returns an error unless the key allows reading the definitions of p.
 func (s *server) authorize(ctx context.Context, text string, p *flags.Project) error {
 	key, err := s.keyOf(ctx, text)
 	if err != nil {
@@ -149,19 +152,19 @@ func (s *server) authorize(ctx context.Context, text string, p *flags.Project) e
 	return err
 }
 
-// countUnknownKey counts a key that nobody has.
+// countUnknownKey counts err as a failed authentication if it is about an unknown personal key.
 func (s *server) countUnknownKey(r *http.Request, err error) error {
 	var target *problem
-	if errors.As(err, &target) && target.Code == problemBadPersonalKey.Code { // with more words too
+	if errors.As(err, &target) && target.Code == problemBadPersonalKey.Code { // the detail may be longer
 		return s.countFailure(r, err)
 	}
 	return err
 }
 
-// keyProject is the project in which the user of a personal key is: that of a public
-// key, that of a path, or when both are empty the only one that the key opens, or the
-// current one. A key may be unrestricted and its user still be nobody there
-// (management §1.5).
+// keyProject returns the project for a request with a personal key: that of the public key token,
+// or of the path segment named, or if both are empty the only project that the key opens or the
+// current project of the user. Even if the key is unrestricted, its user may lack access to the
+// project (management §1.5).
 func (s *server) keyProject(ctx context.Context, text, token, named string) (p flags.Project, err error) {
 	caller, err := s.Management.Authenticate(ctx, text, "Authorization header")
 	var scope *management.Scope
@@ -181,7 +184,7 @@ func (s *server) keyProject(ctx context.Context, text, token, named string) (p f
 	return p, err
 }
 
-// key looks the caller's key up and checks its scopes.
+// key looks up the key of the caller and checks its scopes.
 func (s *server) key(r *http.Request) (Key, error) {
 	if bearer(r) == "" {
 		return Key{}, noCredentials(r)
@@ -193,6 +196,8 @@ func (s *server) key(r *http.Request) (Key, error) {
 	return key, err
 }
 
+// keyOf looks up a key by its text. It returns an error if the key is unknown, or if it is a
+// personal key without one of readScopes.
 func (s *server) keyOf(ctx context.Context, text string) (Key, error) {
 	if text == "" {
 		return Key{}, &problemNoCredentials

@@ -6,7 +6,7 @@ import (
 	"github.com/bunting-flags/bunting/management/organizations"
 )
 
-// domainEndpoints are those of §4.4.
+// domainEndpoints are the endpoints of §4.4.
 var domainEndpoints = resource(inOrganization, "organization", func(s *server) organizations.Domains { return s.Management.Organizations.Domains }, []row[organizations.Domains]{
 	paged("/domains", "List domains", organizations.Domains.List),
 	create("/domains", "Add a domain", organizations.DomainFields, organizations.Domains.Create),

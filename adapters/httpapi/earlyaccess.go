@@ -4,7 +4,7 @@ import (
 	"github.com/bunting-flags/bunting/management/featureflags"
 )
 
-// earlyAccessEndpoints are those of §5.5, without the public list.
+// earlyAccessEndpoints are the endpoints of §5.5, except for the public list.
 var earlyAccessEndpoints = resource(inProject, "early_access_feature", func(s *server) featureflags.EarlyAccess { return s.Management.FeatureFlags.EarlyAccess }, []row[featureflags.EarlyAccess]{
 	paged("/early_access_feature", "List early access features", featureflags.EarlyAccess.List),
 	create("/early_access_feature", "Make an early access feature", featureflags.FeatureFields, featureflags.EarlyAccess.Create),

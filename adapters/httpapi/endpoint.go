@@ -11,62 +11,62 @@ import (
 	"github.com/bunting-flags/bunting/management"
 )
 
-// anyKey is the scope of endpoints that every personal key opens, public of those
-// that need none.
+// anyKey is the scope of endpoints that every personal key may use. public is the scope of
+// endpoints that require no authentication.
 const (
 	anyKey = "any"
 	public = "public"
 )
 
-// endpoint is one operation: a row of the tables of this room, out of which the
-// router and the API's description are made.
+// endpoint is one operation of the API: a method and path with its handler. The router and the
+// OpenAPI document are generated from the tables of endpoints in this package.
 type endpoint struct {
 	method      string
 	area        *area
-	path        string // below the area's prefix, with names in braces
+	path        string // below the area's prefix, with parameters in braces
 	keyScope    string
-	secondScope string // a second scope that the key must have, empty for none
-	// summary says in a few words what it does.
+	secondScope string // a second scope that the key must have, if not empty
+	// summary describes the operation in a few words.
 	summary string
-	// bodyFields are the fields that the body may have; nil: the body is not read.
+	// bodyFields are the fields of the request body. If nil, the body is not read.
 	bodyFields management.Fields
-	// array: the body is an array of such objects.
+	// array reports whether the body is an array of such objects.
 	array bool
-	// lines: the body is text, JSON on each line.
+	// lines reports whether the body is JSON lines: one JSON value on each line.
 	lines bool
-	// unread bodies are left to what answers, which has a lease for them.
+	// unread leaves reading the body to the handler, which receives a lease for it.
 	unread bool
-	// query are the parameters that it looks at, beside limit and offset of lists.
+	// query are the query parameters, except for limit and offset of lists.
 	query []parameterDoc
-	// status is that of success, 200 when zero.
+	// status is the status of success; 0 means 200.
 	status int
-	// response is a value of the answer's type, nil for no body. A management.List is a
-	// paginated list.
+	// response is a value of the response type, or nil if the response has no body. A
+	// management.List is a paginated list.
 	response any
-	// laterResponse is one of the answer of 202 while a run goes on, nil for none.
+	// laterResponse is a value of the type of the 202 response while a run continues, or nil.
 	laterResponse any
-	// kind is the media type of an answer that is no JSON, empty for JSON.
+	// kind is the media type of the response; empty means JSON.
 	kind string
-	// pageSize is that of a list when nobody says, 100 when zero.
+	// pageSize is the default page size of a list; 0 means 100.
 	pageSize int
-	// bare answers have no body, unless the caller prefers one (decision 18).
+	// bare omits the response body unless the caller prefers one (decision 18).
 	bare bool
-	// needsProof: a session must have proven itself just now (console.md §5.1).
+	// needsProof requires that a session has verified its user recently (console.md §5.1).
 	needsProof bool
-	// reads events or persons, which has limits of its own (§2.6).
+	// reads marks endpoints that read events or persons; they have rate limits of their own (§2.6).
 	reads bool
-	// uncompressed answers are sent as they are, whatever the client accepts.
+	// uncompressed responses are never compressed, whatever the client accepts.
 	uncompressed bool
-	// noTimeout: without a limit of time, for what bounds itself.
+	// noTimeout disables the time limit, for handlers with limits of their own.
 	noTimeout bool
-	// bind makes what answers, of the server that it is served by.
+	// bind returns the handler for the given server.
 	bind func(*server) func(*call) (any, error)
-	// serve answers instead, by itself: whom, what of the body and how, for what is
-	// asked most.
+	// serve handles the request instead of bind, including authentication, the body and the
+	// response. It is for the most frequent endpoints.
 	serve handler
 }
 
-// checkScopes looks whether a caller's key has the scopes.
+// checkScopes returns an error if the caller's key lacks a scope of the endpoint.
 func (e *endpoint) checkScopes(caller *management.Caller) error {
 	if e.keyScope == anyKey {
 		return nil
@@ -74,39 +74,39 @@ func (e *endpoint) checkScopes(caller *management.Caller) error {
 	return cmp.Or(caller.Require(e.keyScope), caller.Require(e.secondScope))
 }
 
-// parameterDoc is a parameter of the query.
+// parameterDoc documents a query parameter.
 type parameterDoc struct{ name, kind, help string } // kind: string, integer, boolean
 
-// handler answers a request by itself. It returns an error for what it has not
-// answered.
+// handler handles a whole request. If it returns an error, it has not written a response yet, and
+// the caller of the handler writes one for the error.
 type handler func(*server, http.ResponseWriter, *http.Request) error
 
-// call is one request to an endpoint, whose caller may send it.
+// call is one authorized request to an endpoint.
 type call struct {
 	ctx           context.Context
 	w             http.ResponseWriter
 	r             *http.Request
-	scheme        string             // http or https, as the caller sees it
-	authenticated *management.Caller // whom Config.Authenticate names
+	scheme        string             // http or https, as the client sees it
+	authenticated *management.Caller // the caller that Config.Authenticate returned
 	scope         *management.Scope  // nil for public endpoints
 	body          management.Body
-	lease         *memoryLease      // of an unread body
-	isAdmitted    bool              // it was let in before
-	recheck       func() error      // looks again whether the caller may send it; of what is long
-	listValues    management.Values // the parameters of a list
-	pageSize      int               // of a list when nobody says, 0 for the usual one
+	lease         *memoryLease      // for an unread body
+	isAdmitted    bool              // a recheck of an admitted call, which does not extend its session
+	recheck       func() error      // checks again whether the caller is authorized; for long responses
+	listValues    management.Values // the validated query parameters of a list
+	pageSize      int               // the default page size of a list; 0 for the general default
 }
 
-// part is a named part of the path.
+// part returns a path parameter.
 func (c *call) part(name string) string { return parameter(c.r, name) }
 
-// query is the query of the request.
+// query returns the query parameters of the request.
 func (c *call) query() url.Values { return c.r.URL.Query() }
 
-// project is the number of the project that the call is in.
+// project returns the ID of the project of the call.
 func (c *call) project() int64 { return c.scope.Project.ID }
 
-// page is the stretch of a list that is asked for (§3).
+// page returns the requested range of a list (§3).
 func (c *call) page() management.Page {
 	p := c.requestedPage()
 	return management.Page{Limit: p.limit, Offset: p.offset}
@@ -121,23 +121,22 @@ func (c *call) requestedPage() page {
 	return p
 }
 
-// replaces reports whether the body is all of a thing and not a part.
+// replaces reports whether the body replaces the whole object, as for PUT.
 func (c *call) replaces() bool { return c.r.Method == http.MethodPut }
 
-// answer is for what an endpoint says in another way than with its status and a
-// JSON value.
+// answer is returned by handlers whose response is not the endpoint's status with a JSON body.
 type answer struct {
 	status int
-	body   any    // as JSON; nil: no body
-	raw    []byte // instead of body
+	body   any    // encoded as JSON; nil for no body
+	raw    []byte // replaces body
 	kind   string // content type of raw
-	sent   bool   // everything is sent
+	sent   bool   // the handler has already written the whole response
 }
 
-// methods are the handlers of a path.
+// methods maps HTTP methods to the handlers of a path.
 type methods map[string]handler
 
-// serving makes endpoints of handlers that answer by themselves.
+// serving returns endpoints for handlers that handle whole requests.
 func serving(a *area, path string, handlers methods) (out []endpoint) {
 	for method, h := range handlers {
 		out = append(out, endpoint{method: method, area: a, path: path, keyScope: public, serve: h})
@@ -145,8 +144,8 @@ func serving(a *area, path string, handlers methods) (out []endpoint) {
 	return out
 }
 
-// parameter is a part of the path. chi matches the escaped form of a path
-// that has one, and then the part is escaped too.
+// parameter returns a path parameter, unescaped. chi matches the escaped form of a path if there is
+// one, and its parameters are then escaped too.
 func parameter(r *http.Request, name string) string {
 	part := chi.URLParam(r, name)
 	if r.URL.RawPath != "" {
@@ -157,18 +156,18 @@ func parameter(r *http.Request, name string) string {
 	return part
 }
 
-// area is where the paths of endpoints begin, and what they have in common.
+// area is a group of endpoints with common path prefixes and common behavior.
 type area struct {
-	// prefixes: an endpoint is served below each of them.
+	// prefixes are the path prefixes below which each endpoint is served.
 	prefixes []string
-	// pages of any origin may read the answers.
+	// pages reports whether web pages of all origins may read the responses.
 	pages bool
-	// allow orders the methods of the Allow header; empty: by the alphabet.
+	// allow is the order of methods in the Allow header. If empty, the order is alphabetical.
 	allow []string
-	// options answers OPTIONS; nil: with 204.
+	// options handles OPTIONS. If nil, the response is 204.
 	options handler
-	// missing says what is wrong with a method that a path lacks, nil: just that.
+	// missing returns the error for a method that a path does not have. If nil, the error is 405.
 	missing func(*server, *area, http.ResponseWriter, *http.Request) error
-	// findScope finds the place of a call; nil: it is in no project or organization.
+	// findScope returns the scope of a call. If nil, calls have no project or organization.
 	findScope func(*management.Service, *call, *management.Caller) (*management.Scope, error)
 }

@@ -13,27 +13,27 @@ import (
 	"github.com/bunting-flags/bunting/flags/wire"
 )
 
-// problem is an error as a caller sees it: {type, code, detail, attr}, always
-// JSON (decision 10). The details of §9.11 come first in Detail, the place in
-// the input follows them.
+// problem is an error as the client receives it: {type, code, detail, attr}, always JSON (decision
+// 10). Detail begins with a text of §9.11, followed by the position in the input.
 type problem struct {
 	Status int    `json:"-"`
 	Type   string `json:"type"`
 	Code   string `json:"code"`
 	Detail string `json:"detail"`
-	// Attr is the part of the request that is wrong, null for none.
+	// Attr is the invalid part of the request, or null.
 	Attr *string `json:"attr"`
-	// RetryAfter in seconds, 0 for none.
+	// RetryAfter is in seconds; 0 for no header.
 	RetryAfter int `json:"-"`
-	// body is sent instead, where a surface has a form of its own.
+	// body replaces the JSON of the problem, for endpoints with an error format of their own.
 	body []byte
-	// quiet: the metrics tell of it, the log need not.
+	// quiet problems are counted in the metrics, but logged only at debug level.
 	quiet bool
 }
 
 func (p *problem) Error() string { return strconv.Itoa(p.Status) + " " + p.Detail }
 
-// with returns the problem with a place in the input.
+// with returns a copy of the problem with an addition to its detail and an attr, if they are not
+// empty.
 func (p problem) with(detail, attr string) *problem {
 	if detail != "" {
 		p.Detail += " " + detail
@@ -44,7 +44,7 @@ func (p problem) with(detail, attr string) *problem {
 	return &p
 }
 
-// THE TABLE: every error of the flags surface (§9.11).
+// The errors of the flags endpoints (§9.11).
 var (
 	problemNoToken          = problem{Status: 401, Type: "authentication_error", Code: "not_authenticated", Detail: "No API token provided. Please include a valid API token in your request."}
 	problemUnknownToken     = problem{Status: 401, Type: "authentication_error", Code: "authentication_failed", Detail: "The provided API key is invalid or has expired. Please check your API key and try again."}
@@ -70,8 +70,8 @@ var (
 	problemRemoteConfigFlag = problem{Status: 404, Type: "invalid_request", Code: "not_found", Detail: "Not found: there is no such remote configuration flag."}
 )
 
-// problemOf turns any error into what the caller is told. What is not known
-// here is ours alone and is told as 500.
+// problemOf converts any error to the problem in the response. Unknown errors are internal and
+// become 500.
 func problemOf(err error) *problem {
 	var p *problem
 	var body *bodyError
@@ -97,15 +97,18 @@ func problemOf(err error) *problem {
 	return &problemInternal
 }
 
-// fail answers with an error.
+// fail writes the response for an error.
 func (s *server) fail(w http.ResponseWriter, r *http.Request, err error) {
 	p := problemOf(err)
 	if p.Status >= 500 {
 		level := slog.LevelError
 		switch {
-		case p.quiet, errors.Is(err, capture.ErrUnavailable), errors.Is(err, &problemBusy), // logged by who records events, or in the metrics
-			s.Partial && p == &problemUnavailable,          // logged once, by who waits for the rest
-			errors.Is(r.Context().Err(), context.Canceled): // the caller has gone: the fault is not ours
+		// Logged where events are recorded, or counted in the metrics.
+		case p.quiet, errors.Is(err, capture.ErrUnavailable), errors.Is(err, &problemBusy),
+			// Logged once, by the goroutine that waits for the other parts.
+			s.Partial && p == &problemUnavailable,
+			// The client has disconnected, so the server is not at fault.
+			errors.Is(r.Context().Err(), context.Canceled):
 			level = slog.LevelDebug
 		}
 		s.Logger.Log(r.Context(), level, "request failed", "method", r.Method, "path", r.URL.Path, "status", p.Status, "error", err)
@@ -118,7 +121,7 @@ func (s *server) fail(w http.ResponseWriter, r *http.Request, err error) {
 	}
 	body := p.body
 	if body == nil {
-		body, _ = json.Marshal(p) // strings marshal always
+		body, _ = json.Marshal(p) // marshaling strings cannot fail
 	}
 	s.write(w, p.Status, body)
 }
@@ -134,10 +137,10 @@ func (s *server) write(w http.ResponseWriter, status int, body []byte) {
 		h["Content-Length"] = []string{length}
 	}
 	w.WriteHeader(status)
-	_, _ = w.Write(body) // the caller has gone: nothing is left to do
+	_, _ = w.Write(body) // a write error means that the client has disconnected
 }
 
-// writeJSON sends a value as JSON.
+// writeJSON sends a value encoded as JSON.
 func (s *server) writeJSON(w http.ResponseWriter, status int, value any) error {
 	body, err := wire.Encode(value)
 	if err == nil {
@@ -146,14 +149,14 @@ func (s *server) writeJSON(w http.ResponseWriter, status int, value any) error {
 	return err
 }
 
-// send answers with 200 and a body of a kind.
+// send writes a response with status 200, with kind as its content type.
 func send(w http.ResponseWriter, kind string, body []byte) error {
 	w.Header().Set("Content-Type", kind)
-	_, _ = w.Write(body) // the caller has gone: nothing is left to do
+	_, _ = w.Write(body) // a write error means that the client has disconnected
 	return nil
 }
 
 var contentTypeJSON = []string{"application/json"}
 
-// shorten keeps names chosen by a client from filling an error message.
+// shorten limits the length of strings from a client in error messages.
 func shorten(s string) string { return wire.Shorten(s, 64) }

@@ -12,8 +12,7 @@ const (
 	issuesPath = "/error_tracking/issues"
 )
 
-// errorTrackingEndpoints are those of assignment rules (§4.2) and issues (decision
-// 24).
+// errorTrackingEndpoints are the endpoints for assignment rules (§4.2) and issues (decision 24).
 var errorTrackingEndpoints = resource(inProject, "error_tracking", func(s *server) errortracking.Service { return *s.Management.ErrorTracking }, []row[errortracking.Service]{
 	paged(rulesPath, "List assignment rules", errortracking.Service.Rules),
 	create(rulesPath, "Add an assignment rule", errortracking.RuleFields, errortracking.Service.CreateRule),

@@ -7,7 +7,7 @@ import (
 	"github.com/bunting-flags/bunting/flags"
 )
 
-// EvaluationCount is how often a flag was answered with a value.
+// EvaluationCount is the number of evaluations of a flag that resulted in a value.
 type EvaluationCount struct {
 	// Token is the public key of the project.
 	Token, Flag string
@@ -15,19 +15,19 @@ type EvaluationCount struct {
 	N           int64
 }
 
-// maxEvaluationCounts bounds the flags whose answers are gathered between two calls of
-// TakeEvaluationCounts; those of others are not counted.
+// maxEvaluationCounts is the maximum number of flags that are counted between two calls of
+// TakeEvaluationCounts. Further flags are not counted.
 const maxEvaluationCounts = 100_000
 
-// evaluationCounter gathers how often flags are answered.
+// evaluationCounter counts the evaluations of flags. It is safe for concurrent use.
 type evaluationCounter struct {
 	mu       sync.Mutex
 	projects map[string]*evaluatedFlags // by token
-	flags    int                        // of all projects
+	flags    int                        // number of flags of all projects
 }
 
-// evaluatedFlags are those of a project. Answers come in one order: where the next flag
-// stands is guessed, and looked up where that is wrong.
+// evaluatedFlags counts the flags of one project. Evaluations usually have the same order, so the
+// position of the next flag is guessed, and looked up only if the guess is wrong.
 type evaluatedFlags struct {
 	list  []evaluatedFlag
 	byKey map[string]int
@@ -44,7 +44,7 @@ type evaluatedVariant struct {
 	n   int64
 }
 
-// add counts the answers of a request to flags.
+// add counts the decisions of one request.
 func (e *evaluationCounter) add(token string, list []flags.Decision) {
 	if len(list) == 0 {
 		return
@@ -57,7 +57,7 @@ func (e *evaluationCounter) add(token string, list []flags.Decision) {
 			e.projects = map[string]*evaluatedFlags{}
 		}
 		p = &evaluatedFlags{byKey: map[string]int{}}
-		e.projects[strings.Clone(token)] = p // it is a part of a request's memory
+		e.projects[strings.Clone(token)] = p // the token may share memory with the request
 	}
 	next := 0
 	for i := range list {
@@ -81,6 +81,7 @@ func (e *evaluationCounter) add(token string, list []flags.Decision) {
 	}
 }
 
+// count adds one evaluation with the value of d.
 func (f *evaluatedFlag) count(d *flags.Decision) {
 	switch {
 	case d.Variant != "":
@@ -98,7 +99,8 @@ func (f *evaluatedFlag) count(d *flags.Decision) {
 	}
 }
 
-// TakeEvaluationCounts returns how often flags were answered since the last call, in no order.
+// TakeEvaluationCounts returns the counts since its last call, in no particular order, and resets
+// them. It may be called concurrently with requests.
 func (h *Handler) TakeEvaluationCounts() (out []EvaluationCount) {
 	if !h.isReady() {
 		return nil

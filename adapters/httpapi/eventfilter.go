@@ -11,19 +11,19 @@ import (
 	"github.com/bunting-flags/bunting/flags"
 )
 
-// eventWalk is a walk over events that are looked at one by one.
+// eventWalk contains the limits of a scan that filters events one by one.
 type eventWalk struct {
-	limit      int // ends after so many that match
-	skip       int // steps over so many that match before; what is left of it stays here
-	maxScanned int // ends after so many that were looked at
-	match      func(*capture.Record) bool
+	limit      int                        // maximum number of matches
+	skip       int                        // number of matches to skip; the remainder is stored here
+	maxScanned int                        // maximum number of events that are read
+	match      func(*capture.Record) bool // if nil, all events match
 }
 
-// walkPieceSize is the most events of a walk that are read at a time.
+// walkPieceSize is the maximum number of events that a walk reads at a time.
 const walkPieceSize = 500
 
-// walkEvents walks over events from the place of q.After on, newest first. last is
-// the last one that it has looked at, nil when there are no more.
+// walkEvents scans events after q.After, newest first, and returns those that match. last is the
+// last event that was read, or nil if there are no more.
 func (rd *reader) walkEvents(ctx context.Context, project int64, q capture.EventQuery, l *eventWalk) (found []capture.Record, last *capture.Record, err error) {
 	n, size := firstPiece, 0
 	for scanned := 0; scanned < l.maxScanned; {
@@ -56,16 +56,16 @@ func (rd *reader) walkEvents(ctx context.Context, project int64, q capture.Event
 		}
 		n = min(max(pageBytes/max(read/len(piece), 1), 1), walkPieceSize)
 	}
-	// A match that was given up is none.
+	// If ctx is done, match has returned false without comparing, so the result is not valid.
 	return found, last, ctx.Err()
 }
 
-// propertyPrefixes are the types of filters of events, and where the property stands
-// that they compare: in the event, or in its person as it was then.
+// propertyPrefixes maps the types of event filters to a prefix for the key, which identifies the
+// object with the property: the event, or its person at the time of the event.
 var propertyPrefixes = map[string]string{"": "event:", "event": "event:", "feature": "event:", "person": "person:"}
 
-// eventFilters reads a JSON list of property filters and makes one for persons of it
-// whose keys say where the property stands; empty: there are none.
+// eventFilters converts a JSON list of event filters to one of person filters, with keys that have
+// a prefix of propertyPrefixes. It returns an empty string if there are no filters.
 func eventFilters(text string) (string, error) {
 	list, err := filterList[map[string]json.RawMessage](text)
 	if err = cmp.Or(err, checkFilters(len(list))); err != nil {
@@ -92,9 +92,9 @@ func eventFilters(text string) (string, error) {
 	return filterText(list)
 }
 
-// eventMatcher compiles a JSON list of property filters once for a request, by the settings
-// of a project; nil: there are none. Operators mean the same here as in filters of persons.
-// What it makes is for one goroutine, and matches nothing once ctx has ended.
+// eventMatcher compiles a JSON list of property filters with the settings of a project. It returns
+// nil if there are no filters. Operators have the same meaning as in filters of persons. The
+// function that it returns is not safe for concurrent use, and returns false once ctx is done.
 func eventMatcher(ctx context.Context, text string, settings map[string]json.RawMessage, now time.Time) (func(*capture.Record) bool, error) {
 	filters, err := eventFilters(text)
 	if err != nil || filters == "" {
@@ -124,7 +124,7 @@ func eventMatcher(ctx context.Context, text string, settings map[string]json.Raw
 				if prefix == "person" {
 					from = e.PersonProperties
 				}
-				object, _ = capture.ParseObject(from) // what is stored was read before
+				object, _ = capture.ParseObject(from) // stored JSON is always valid
 				objects[prefix] = object
 			}
 			value, _ := object.Get(key)

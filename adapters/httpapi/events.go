@@ -12,7 +12,7 @@ import (
 	"github.com/bunting-flags/bunting/management"
 )
 
-// event is a stored event as it is shown.
+// event is a stored event in a response.
 type event struct {
 	ID            capture.UUID     `json:"id"`
 	UUID          capture.UUID     `json:"uuid"`
@@ -25,8 +25,7 @@ type event struct {
 	PersonID      capture.UUID     `json:"person_id"`
 	PersonMode    string           `json:"person_mode"`
 	Historical    bool             `json:"historical_migration"`
-	// Person is the event's person as it was after the event, null where the event
-	// has none.
+	// Person is the event's person as it was after the event, or null if the event has no person.
 	Person *eventPerson `json:"person"`
 }
 
@@ -60,9 +59,9 @@ func rawObject(text string) json.RawMessage {
 	return json.RawMessage(text)
 }
 
-// listEvents answers with events, newest first by their time, or with
-// order=recorded in the order in which they were recorded, which is what exports
-// follow: what comes in meanwhile is at its end.
+// listEvents returns events, newest first. With order=recorded it returns them in the order in
+// which they were recorded, so that exports can follow: events that arrive in the meantime are at
+// the end.
 func (rd *reader) listEvents(c *call) (any, error) {
 	params := c.query()
 	p := pageOf(params)
@@ -100,7 +99,7 @@ func (rd *reader) listEvents(c *call) (any, error) {
 	return out, nil
 }
 
-// eventQuery reads which events are asked for.
+// eventQuery parses the query parameters that select events.
 func (rd *reader) eventQuery(ctx context.Context, project int64, params url.Values) (q capture.EventQuery, err error) {
 	if q.From, err = timeParameter(params, "after"); err != nil {
 		return q, err
@@ -129,8 +128,8 @@ func (rd *reader) eventQuery(ctx context.Context, project int64, params url.Valu
 	return q, nil
 }
 
-// newestEvents is a page of events, newest first, and the cursor of the next one. left is
-// what of the offset is still to be stepped over there.
+// newestEvents returns a page of events, newest first, with the cursor of the next page. skip is
+// the part of the offset that the next page has to skip.
 func (rd *reader) newestEvents(ctx context.Context, project int64, q capture.EventQuery, p page, match func(*capture.Record) bool) (records []capture.Record, next string, skip int, err error) {
 	after, err := parseEventCursor(p.cursor)
 	if err != nil {
@@ -158,8 +157,8 @@ func (rd *reader) newestEvents(ctx context.Context, project int64, q capture.Eve
 	return records, next, 0, err
 }
 
-// recordedEvents looks at a page of the ledger and answers with what of it is asked
-// for: there may be nothing, and still more to come.
+// recordedEvents reads a page of the ledger and returns the events that match. It may return no
+// events and still a cursor for more.
 func (rd *reader) recordedEvents(ctx context.Context, project int64, q capture.EventQuery, p page, match func(*capture.Record) bool) ([]capture.Record, string, error) {
 	after, err := idCursor(p.cursor)
 	if err != nil {
@@ -178,14 +177,14 @@ func (rd *reader) recordedEvents(ctx context.Context, project int64, q capture.E
 	return slices.DeleteFunc(records, func(r capture.Record) bool { return !requested(&q, &r) || match != nil && !match(&r) }), next, err
 }
 
-// requested reports whether an event is one of those that a query chooses.
+// requested reports whether an event matches a query.
 func requested(q *capture.EventQuery, r *capture.Record) bool {
 	return (q.From.IsZero() || !r.Timestamp.Before(q.From)) && (q.To.IsZero() || r.Timestamp.Before(q.To)) &&
 		(q.Name == "" || r.Name == q.Name) &&
 		(q.DistinctIDs == nil || slices.Contains(q.DistinctIDs, r.DistinctID))
 }
 
-// getEvent answers with the event of a uuid.
+// getEvent returns the event with the UUID in the path.
 func (rd *reader) getEvent(c *call) (any, error) {
 	id, ok := wire.ParseUUID(c.part("event"))
 	if !ok {

@@ -11,29 +11,30 @@ import (
 	"github.com/bunting-flags/bunting/management"
 )
 
-// eventValueRow offers values of properties, for boxes of filters (insights.md §1.1).
+// eventValueRow suggests values of properties for filter inputs (insights.md §1.1).
 var eventValueRow = handle(http.MethodGet, "/events/values", "List values of a property of the last seven days' events, most frequent first", eventValues).
 	withQuery(parameterDoc{"key", "string", "the property; required"}, parameterDoc{"value", "string", "a part of the values, in any case"},
 		parameterDoc{"event_name", "string", "only of events with this name"}).withResponse([]eventValue{})
 
-// eventValue is a value of a property, as a text.
+// eventValue is a value of a property, as a string.
 type eventValue struct {
 	Name string `json:"name"`
 }
 
-// maxOffered is how many values are offered, maxValueText how long a key and a part of a
-// value may be, in bytes.
+// maxOffered is the maximum number of values in a response. maxValueText is the maximum length of
+// each query parameter, in bytes.
 const (
 	maxOffered   = 50
 	maxValueText = 400
 )
 
-// What stands between quotes of HogQL.
+// Escapes for quoted identifiers and strings in HogQL.
 var (
 	quotedName = strings.NewReplacer("`", "``")
 	quotedText = strings.NewReplacer(`\`, `\\`, `'`, `\'`)
 )
 
+// eventValues runs a HogQL query for the values of a property that are the most frequent.
 func eventValues(svc *queryService, c *call) (any, error) {
 	params := c.query()
 	key := params.Get("key")

@@ -9,21 +9,21 @@ import (
 	"github.com/bunting-flags/bunting/flags/wire"
 )
 
-// Columns of the results of an experiment as CSV: those of the metric, those of the
-// variant, and the bounds of its interval.
+// metricColumns and variantColumns are the columns of the CSV results of an experiment. The bounds
+// of the variant's interval follow.
 var (
 	metricColumns  = strings.Fields("uuid name metric_type goal error")
 	variantColumns = strings.Fields("key number_of_samples sum mean effect standard_error significant p_value p_value_adjusted chance_to_win better significance_code")
 )
 
-// resultsCSV are the results of an experiment, a row for each metric and variant, the
-// baseline first (experiments.md §3.5). A metric that could not be computed has one row.
+// resultsCSV returns the results of an experiment as CSV, with a row for each metric and variant,
+// the baseline first (experiments.md §3.5). A metric that could not be computed has one row.
 func resultsCSV(result map[string]any) []byte {
 	var b bytes.Buffer
 	w := csv.NewWriter(&b)
 	head := append([]string{"list"}, metricColumns...)
 	head = append(append(head, variantColumns...), "interval_lower", "interval_upper")
-	_ = w.Write(head) // into memory
+	_ = w.Write(head) // writing to memory cannot fail
 	for _, list := range []string{"primary", "secondary"} {
 		metrics, _ := plainOf(result[list]).([]any)
 		for _, m := range metrics {
@@ -63,11 +63,11 @@ func resultRow(list string, metric map[string]any, v any) []string {
 	return append(row, cell(interval[0]), cell(interval[1]))
 }
 
-// plainOf is a value as JSON has it: its numbers as they are written.
+// plainOf converts a value to its JSON form. Numbers remain as they are written in JSON.
 func plainOf(v any) any { return wire.Value(wire.MustEncode(v)) }
 
-// cell is a JSON value as a cell, empty for null. Texts that a spreadsheet would take for
-// a formula begin with an apostrophe.
+// cell returns the CSV cell for a JSON value, empty for null. Strings that a spreadsheet would
+// interpret as a formula get an apostrophe in front.
 func cell(v any) string {
 	switch v := v.(type) {
 	case nil:

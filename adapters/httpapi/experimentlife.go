@@ -13,7 +13,8 @@ import (
 	"github.com/bunting-flags/bunting/management/featureflags"
 )
 
-// experimentCallEndpoints are the steps in an experiment's life (experiments.md §3.7).
+// experimentCallEndpoints are the steps in the life of an experiment, such as launching it
+// (experiments.md §3.7).
 var experimentCallEndpoints = func() []endpoint {
 	var rows []row[featureflags.Experiments]
 	for _, name := range slices.Sorted(maps.Keys(featureflags.ExperimentCalls)) {
@@ -27,8 +28,8 @@ var experimentCallEndpoints = func() []endpoint {
 
 func experimentsOf(s *server) featureflags.Experiments { return s.Management.FeatureFlags.Experiments }
 
-// experimentResultEndpoints say what an experiment's metrics come to (experiments.md
-// §3.5). Results are data, so that a key must be allowed to query too.
+// experimentResultEndpoints return the results of an experiment's metrics (experiments.md §3.5).
+// Results are derived from events, so the key also needs the scope query:read.
 var experimentResultEndpoints = resource(inProject, "experiment", queryServiceOf, []row[*queryService]{{do: experimentResults, endpoint: endpoint{
 	method: http.MethodGet, path: "/experiments/{id}/results", keyScope: "experiment:read", secondScope: "query:read", noTimeout: true,
 	summary: "Compare the variants of an experiment by all of its metrics",
@@ -40,7 +41,8 @@ var experimentResultEndpoints = resource(inProject, "experiment", queryServiceOf
 	response: experimentResult{},
 }}})
 
-// experimentResult is the answer, of which the query has the rest (capture/insights).
+// experimentResult documents the response. Its other members are documented with the query
+// (capture/insights).
 type experimentResult struct {
 	ID      int64            `json:"experiment_id"`
 	Status  string           `json:"status"`
@@ -49,6 +51,8 @@ type experimentResult struct {
 	Primary []any            `json:"primary"`
 }
 
+// experimentResults computes the results of the requested metrics, all by default, and returns them
+// as JSON or CSV.
 func experimentResults(svc *queryService, c *call) (any, error) {
 	experiment, err := svc.experiments.Get(c.ctx, c.scope, c.part("id"))
 	if err != nil {
@@ -90,7 +94,8 @@ func experimentResults(svc *queryService, c *call) (any, error) {
 	return out, nil
 }
 
-// experiment finds experiments for queries, as who asks may see them.
+// experiment returns a function that reads experiments for queries, with the permissions of scope.
+// It returns nil if the server has no experiments.
 func (svc *queryService) experiment(ctx context.Context, scope *management.Scope) func(id int64) (*experiments.Experiment, error) {
 	if svc.experiments == nil {
 		return nil

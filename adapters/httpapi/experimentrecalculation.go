@@ -10,13 +10,13 @@ import (
 	"github.com/bunting-flags/bunting/management"
 )
 
+// triggerFields are the body of a request to recompute results. The trigger has no effect.
 var triggerFields = management.Fields{
 	{Name: "trigger", Type: management.Text, Null: true, MaxLength: 100, Help: "what has asked for it, such as manual; it has no effect"},
 }
 
-// metricsRun is a run that computes the results of an experiment again (experiments.md
-// §3.8). There is one of an experiment at a time; it is forgotten as other runs of queries
-// are.
+// metricsRun is a run that recomputes the results of an experiment (experiments.md §3.8). Each
+// experiment has at most one run at a time. It expires like other query runs.
 type metricsRun struct {
 	ID         string  `json:"id"`
 	Experiment int64   `json:"experiment_id"`
@@ -32,7 +32,7 @@ func metricsRunAt(path, summary string) row[*queryService] {
 	}}
 }
 
-// metricsRunName names the run of an experiment.
+// metricsRunName returns the ID of the run of an experiment.
 func metricsRunName(experiment int64) string { return fmt.Sprintf("metrics-%d", experiment) }
 
 func metricsRunOf(experiment int64, s *queries.Status) *metricsRun {
@@ -50,6 +50,7 @@ func metricsRunOf(experiment int64, s *queries.Status) *metricsRun {
 	return out
 }
 
+// recalculateMetrics starts a run, or returns the one that is in progress.
 func recalculateMetrics(svc *queryService, c *call) (any, error) {
 	if _, err := triggerFields.Create(c.body); err != nil {
 		return nil, err
@@ -81,6 +82,7 @@ func recalculateMetrics(svc *queryService, c *call) (any, error) {
 	return metricsRunOf(experiment.ID, found.Status), nil
 }
 
+// readMetricsRun returns the run with the ID in the path, or the latest run if the path has no ID.
 func readMetricsRun(svc *queryService, c *call) (any, error) {
 	experiment, err := svc.experiments.Get(c.ctx, c.scope, c.part("id"))
 	if err != nil {

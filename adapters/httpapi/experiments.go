@@ -7,7 +7,7 @@ import (
 	"github.com/bunting-flags/bunting/management/featureflags"
 )
 
-// experimentEndpoints are those of §5.7, and the counts of exposures.
+// experimentEndpoints are the endpoints of §5.7, and the counts of exposures.
 var experimentEndpoints = resource(inProject, "experiment", experimentsOf, []row[featureflags.Experiments]{
 	handle(http.MethodGet, "/experiments", "List experiments", listExperiments),
 	create("/experiments", "Make an experiment and its flag", featureflags.ExperimentFields, featureflags.Experiments.Create).asks(experimentQuestions),
@@ -23,7 +23,7 @@ var experimentEndpoints = resource(inProject, "experiment", experimentsOf, []row
 	get("/experiments/{id}/exposures", "Count the calls of an experiment's flag by variant", featureflags.Experiments.Exposures),
 })
 
-// savedMetricEndpoints are those of metrics that experiments share (experiments.md §3.9).
+// savedMetricEndpoints are the endpoints for metrics that experiments share (experiments.md §3.9).
 var savedMetricEndpoints = resource(inProject, "experiment_saved_metric", func(s *server) featureflags.SavedMetrics { return s.Management.FeatureFlags.SavedMetrics }, []row[featureflags.SavedMetrics]{
 	paged("/experiment_saved_metrics", "List metrics that experiments share", featureflags.SavedMetrics.List),
 	create("/experiment_saved_metrics", "Make a metric that experiments share", featureflags.SavedMetricFields, featureflags.SavedMetrics.Create).asks(savedMetricQuestions),
@@ -32,8 +32,8 @@ var savedMetricEndpoints = resource(inProject, "experiment_saved_metric", func(s
 	remove("/experiment_saved_metrics/{id}", "Remove a metric that experiments share, also from them", featureflags.SavedMetrics.Delete),
 })
 
-// holdoutEndpoints are those of shares of the people whom experiments leave out
-// (experiments.md §3.10).
+// holdoutEndpoints are the endpoints for holdouts: groups of users who are excluded from
+// experiments (experiments.md §3.10).
 var holdoutEndpoints = resource(inProject, "experiment", func(s *server) featureflags.Holdouts { return s.Management.FeatureFlags.Holdouts }, []row[featureflags.Holdouts]{
 	paged("/experiment_holdouts", "List holdouts", featureflags.Holdouts.List),
 	create("/experiment_holdouts", "Make a holdout", featureflags.HoldoutFields, featureflags.Holdouts.Create),

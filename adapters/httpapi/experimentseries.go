@@ -13,7 +13,7 @@ import (
 	"github.com/bunting-flags/bunting/management/featureflags"
 )
 
-// experimentSeriesEndpoints say what a metric came to day by day (experiments.md §3.8).
+// experimentSeriesEndpoints return the results of a metric day by day (experiments.md §3.8).
 var experimentSeriesEndpoints = resource(inProject, "experiment", queryServiceOf, []row[*queryService]{
 	{do: timeseriesOf, endpoint: endpoint{
 		method: http.MethodGet, path: "/experiments/{id}/timeseries_results", keyScope: "experiment:read", secondScope: "query:read", noTimeout: true,
@@ -36,31 +36,33 @@ var experimentSeriesEndpoints = resource(inProject, "experiment", queryServiceOf
 	metricsRunAt("/experiments/{id}/metrics_recalculation/{run}", "Say how far a run is that computes the results of an experiment"),
 })
 
+// recalculationFields are the body of a request to recompute the days of a metric.
 var recalculationFields = management.Fields{
 	{Name: "metric", Type: management.Object, Required: true, Help: "a metric of the experiment: its uuid counts"},
 	{Name: "fingerprint", Type: management.Text, Required: true},
 }
 
-// seriesInCall is how many days are computed while the caller waits; more are computed
-// behind the request.
+// seriesInCall is the maximum number of days that are computed within the request. Longer series
+// are computed asynchronously.
 const seriesInCall = 60
 
-// experimentSeries are the days of a metric.
+// experimentSeries is the response with the daily results of a metric.
 type experimentSeries struct {
-	Experiment  int64                      `json:"experiment_id"`
-	Metric      string                     `json:"metric_uuid"`
-	Status      string                     `json:"status"` // pending, completed, failed
-	Days        map[string]json.RawMessage `json:"timeseries"`
-	Errors      map[string]string          `json:"errors"` // by day, null for none: one that fails fails the whole answer
-	Computed    *string                    `json:"computed_at"`
-	Created     *string                    `json:"created_at"`
-	Updated     *string                    `json:"updated_at"`
-	Again       *string                    `json:"recalculation_status"` // in_progress, or null
-	AgainSince  *string                    `json:"recalculation_created_at"`
-	Fingerprint string                     `json:"fingerprint"`
+	Experiment int64                      `json:"experiment_id"`
+	Metric     string                     `json:"metric_uuid"`
+	Status     string                     `json:"status"` // pending, completed, failed
+	Days       map[string]json.RawMessage `json:"timeseries"`
+	// By day; null without errors. If one day fails, the whole response fails.
+	Errors      map[string]string `json:"errors"`
+	Computed    *string           `json:"computed_at"`
+	Created     *string           `json:"created_at"`
+	Updated     *string           `json:"updated_at"`
+	Again       *string           `json:"recalculation_status"` // in_progress, or null
+	AgainSince  *string           `json:"recalculation_created_at"`
+	Fingerprint string            `json:"fingerprint"`
 }
 
-// recalculation is a run that computes the days again.
+// recalculation is a run that recomputes the days of a metric.
 type recalculation struct {
 	ID          string  `json:"id"`
 	Experiment  int64   `json:"experiment_id"`
@@ -73,17 +75,18 @@ type recalculation struct {
 	fault *string
 }
 
-// seriesRequest is a metric whose days are asked for.
+// seriesRequest identifies the metric of a request.
 type seriesRequest struct {
 	experiment        *featureflags.Experiment
 	uuid, fingerprint string
 }
 
-// runName is the name of the run that computes the days again.
+// runName returns the ID of the run that recomputes the days.
 func (a *seriesRequest) runName() string {
 	return fmt.Sprintf("timeseries-%d-%s", a.experiment.ID, a.uuid)
 }
 
+// series validates the parameters of a request, and returns the metric with the query for its days.
 func (svc *queryService) series(c *call, uuid, fingerprint string) (*seriesRequest, queries.Request, error) {
 	var request queries.Request
 	experiment, err := svc.experiments.Get(c.ctx, c.scope, c.part("id"))
@@ -109,12 +112,13 @@ func (svc *queryService) series(c *call, uuid, fingerprint string) (*seriesReque
 	return &seriesRequest{experiment, uuid, fingerprint}, request, err
 }
 
-// fingerprintOf is that of a metric of an experiment.
+// fingerprintOf returns the fingerprint of a metric of an experiment, and whether the experiment
+// has the metric.
 func fingerprintOf(x *featureflags.Experiment, uuid string) (string, bool) {
 	var all []json.RawMessage
 	for _, list := range []json.RawMessage{x.Metrics, x.MetricsSecondary} {
 		var metrics []json.RawMessage
-		_ = json.Unmarshal(list, &metrics) // lists, which were checked
+		_ = json.Unmarshal(list, &metrics) // validated when they were stored
 		all = append(all, metrics...)
 	}
 	for i := range x.SavedMetrics {
@@ -128,6 +132,8 @@ func fingerprintOf(x *featureflags.Experiment, uuid string) (string, bool) {
 	return "", false
 }
 
+// timeseriesOf returns the days of a metric. It computes short series at once, and starts a run for
+// long ones.
 func timeseriesOf(svc *queryService, c *call) (any, error) {
 	params := c.query()
 	series, request, err := svc.series(c, params.Get("metric_uuid"), params.Get("fingerprint"))
@@ -167,7 +173,8 @@ func timeseriesOf(svc *queryService, c *call) (any, error) {
 	return out, out.fill(found.Result)
 }
 
-// fill takes the days of an answer, if there is one.
+// fill sets the days from the result of the query. It does nothing if the result is not available
+// yet.
 func (out *experimentSeries) fill(result map[string]any) error {
 	days := result["timeseries"]
 	if days == nil {
@@ -180,8 +187,8 @@ func (out *experimentSeries) fill(result map[string]any) error {
 	return json.Unmarshal(wire.MustEncode(days), &out.Days)
 }
 
-// findRecalculation is the run that computes the days behind the request, or has done so
-// lately; nil: there is none.
+// findRecalculation returns the run that recomputes the days asynchronously, if it is in progress
+// or has ended recently, and nil otherwise.
 func (svc *queryService) findRecalculation(c *call, series *seriesRequest) (*recalculation, error) {
 	status, err := svc.runner.Status(c.ctx, c.scope.Project.ID, series.runName(), false)
 	var queryErr *queries.Error
@@ -194,6 +201,7 @@ func (svc *queryService) findRecalculation(c *call, series *seriesRequest) (*rec
 	return series.recalculation(status), nil
 }
 
+// recalculateTimeseries starts a run, or returns the one that is in progress.
 func recalculateTimeseries(svc *queryService, c *call) (any, error) {
 	v, err := recalculationFields.Create(c.body)
 	if err != nil {
@@ -218,7 +226,7 @@ func recalculateTimeseries(svc *queryService, c *call) (any, error) {
 	return series.recalculation(found.Status), nil
 }
 
-// recalculation is a run as it is told, nil for one that has not begun.
+// recalculation returns the response for a run. s is nil for a run that has not started.
 func (a *seriesRequest) recalculation(s *queries.Status) *recalculation {
 	out := &recalculation{ID: a.runName(), Experiment: a.experiment.ID, Metric: a.uuid, Fingerprint: a.fingerprint, Status: "pending"}
 	if s != nil {

@@ -21,11 +21,11 @@ import (
 
 const readFlags = "feature_flag:read"
 
-// flagService is what the endpoints of flags stand on.
+// flagService handles requests about feature flags.
 type flagService struct {
 	featureflags.Flags
 	decider      *flags.Decider
-	history      capture.History // nil: nobody is known
+	history      capture.History // if nil, no persons are stored
 	queryService *queryService
 }
 
@@ -33,7 +33,7 @@ func flagServiceOf(s *server) flagService {
 	return flagService{s.Management.FeatureFlags.Flags, s.Decider, s.History, queryServiceOf(s)}
 }
 
-// featureFlagEndpoints are those of §5.1.
+// featureFlagEndpoints are the endpoints of §5.1.
 var featureFlagEndpoints = resource(inProject, "feature_flag", flagServiceOf, withFlagHint([]row[flagService]{
 	handle(http.MethodGet, "/feature_flags", "List feature flags", listFlags).withResponse(management.List[featureflags.Flag]{}).
 		withQuery(parameterDoc{"view", "string", "list: short rows, with counts and a status reason in place of filters"}),
@@ -71,7 +71,7 @@ var featureFlagEndpoints = resource(inProject, "feature_flag", flagServiceOf, wi
 	create("/feature_flags/bulk_update_tags", "Add, remove or set the tags of feature flags", featureflags.BulkTagsFields, flagService.BulkTags).withStatus(http.StatusOK),
 }))
 
-// flagID is the id of a path, 0 for what is none.
+// flagID parses an ID in a path. It returns 0 if text is not a valid ID.
 func flagID(text string) int64 {
 	id, err := strconv.ParseInt(text, 10, 64)
 	if err != nil || strconv.FormatInt(id, 10) != text {
@@ -80,7 +80,7 @@ func flagID(text string) int64 {
 	return id
 }
 
-// withNumericID gives a method the id of a path as a number.
+// withNumericID adapts a method with a numeric ID to the ID in a path.
 func withNumericID[T any](do func(flagService, context.Context, *management.Scope, int64) (T, error)) func(flagService, context.Context, *management.Scope, string) (T, error) {
 	return func(svc flagService, ctx context.Context, scope *management.Scope, id string) (T, error) {
 		return do(svc, ctx, scope, flagID(id))
@@ -95,10 +95,10 @@ func unpin(svc flagService, ctx context.Context, scope *management.Scope, id, pi
 	return svc.Unpin(ctx, scope, flagID(id), pin)
 }
 
-// noBody is for what is refused by its status.
+// noBody is the handler of endpoints that always respond with an error status.
 func noBody[S any](S, *call) (any, error) { return nil, nil }
 
-// withFlagHint says where a flag's key stands in a path that wants its id.
+// withFlagHint adds a hint to not found errors if the path contains a flag's key instead of its ID.
 func withFlagHint(rows []row[flagService]) []row[flagService] {
 	for i := range rows {
 		do := rows[i].do
@@ -113,8 +113,9 @@ func withFlagHint(rows []row[flagService]) []row[flagService] {
 	return rows
 }
 
-// flagHint says of what is not found that a path names a flag by its id, where it has
-// been named by its key.
+// flagHint replaces a not found error with one that explains that paths identify flags by ID, if
+// the path has something other than a number. If it is the key of a flag, the error contains its
+// ID.
 func flagHint(svc featureflags.Flags, c *call, err error) error {
 	var target *management.Error
 	named := c.part("id")
@@ -132,7 +133,7 @@ func flagHint(svc featureflags.Flags, c *call, err error) error {
 	return management.Missing("Not found. A path names a feature flag by its id: that of %q is %d.", named, id)
 }
 
-// listFlags has short rows for pages that show many (spec/console.md N10).
+// listFlags lists flags. view=list selects short rows (spec/console.md N10).
 func listFlags(svc flagService, c *call) (any, error) {
 	q := flagQuery(c, c.listValues)
 	q.Page = c.page()
@@ -142,7 +143,7 @@ func listFlags(svc flagService, c *call) (any, error) {
 	return svc.List(c.ctx, c.scope, q)
 }
 
-// flagQuery is what the parameters of the list of flags ask for.
+// flagQuery converts the query parameters of the list of flags to a query.
 func flagQuery(c *call, v management.Values) featureflags.FlagQuery {
 	contexts := v.OptionalBool("has_evaluation_contexts")
 	if contexts == nil {
@@ -165,7 +166,7 @@ func matchingFlags(svc flagService, c *call) (*featureflags.MatchingIDs, error) 
 	return svc.MatchingIDs(c.ctx, c.scope, flagQuery(c, c.listValues))
 }
 
-// bulkDeleteFlags has errors of its own form (spec/clients.md §7.3).
+// bulkDeleteFlags has errors of a special form (spec/clients.md §7.3).
 func bulkDeleteFlags(svc flagService, c *call) (any, error) {
 	result, err := svc.BulkDelete(c.ctx, c.scope, c.body, func(filters json.RawMessage) (featureflags.FlagQuery, error) {
 		v, err := listFilters(c.w, "/feature_flags", filters, svc.decider.Now())
@@ -178,9 +179,9 @@ func bulkDeleteFlags(svc flagService, c *call) (any, error) {
 	return result, err
 }
 
-// listFilters reads the parameters of a list that stand in a body: texts as they are,
-// other values as their JSON. Here an unknown name is refused, as what is not narrowed
-// down would be destroyed (spec/clients.md §2.1).
+// listFilters validates list parameters that are in the body: strings are used as they are, other
+// values as JSON. Unlike in a query string, unknown names are an error, since ignoring a filter
+// would delete more flags than intended (spec/clients.md §2.1).
 func listFilters(w http.ResponseWriter, path string, filters json.RawMessage, now time.Time) (management.Values, error) {
 	var members map[string]json.RawMessage
 	if err := json.Unmarshal(filters, &members); err != nil {
@@ -226,15 +227,16 @@ func flagVersion(svc flagService, c *call) (*featureflags.FlagVersion, error) {
 	return svc.Version(c.ctx, c.scope, flagID(c.part("id")), flagID(c.part("version")))
 }
 
-// toggleRow is a row that takes no body; its refusal of a deleted flag has a form of its own
-// (spec/clients.md §7.2).
+// toggleRow returns a row for an endpoint without a request body. Its error for a deleted flag has
+// a special form (spec/clients.md §7.2).
 func toggleRow(path, summary string, do func(flagService, context.Context, *management.Scope, int64, bool) (*featureflags.Flag, error), enabled bool) row[flagService] {
 	return handle(http.MethodPost, path, summary, func(svc flagService, c *call) (any, error) {
 		return showPlainError(do(svc, c.ctx, c.scope, flagID(c.part("id")), enabled))
 	}).withResponse(featureflags.Flag{})
 }
 
-// showPlainError answers refusals that say no more than why.
+// showPlainError converts a featureflags.PlainError to a 400 response that contains only its
+// message.
 func showPlainError(out any, err error) (any, error) {
 	var plain featureflags.PlainError
 	if errors.As(err, &plain) {
@@ -243,24 +245,25 @@ func showPlainError(out any, err error) (any, error) {
 	return out, err
 }
 
-// usageDashboardRow changes the dashboard about the use of a flag (spec/clients.md §7.2).
+// usageDashboardRow returns a row that changes the usage dashboard of a flag (spec/clients.md
+// §7.2).
 func usageDashboardRow[T any](path, summary string, do func(flagService, context.Context, *management.Scope, int64) (T, error)) row[flagService] {
 	return handle(http.MethodPost, path, summary, func(svc flagService, c *call) (any, error) {
 		return showPlainError(do(svc, c.ctx, c.scope, flagID(c.part("id"))))
 	}).withResponse(success{})
 }
 
-// staticCohortRow makes a cohort too, so that it needs the scope of that as well.
+// staticCohortRow also creates a cohort, so it requires the scope cohort:write too.
 var staticCohortRow = func() row[flagService] {
 	r := act(http.MethodPost, "/feature_flags/{id}/create_static_cohort_for_flag", "Make a static cohort of the persons for whom a feature flag is on", withNumericID(flagService.StaticCohort)).created()
 	r.secondScope, r.reads = "cohort:write", true
 	return r
 }()
 
-// flagHoldersRow reads people too, so that it needs the scope of that as well.
+// flagHoldersRow also reads persons, so it requires the scope person:read too.
 var flagHoldersRow = func() row[flagService] {
 	r := handle(http.MethodPost, "/feature_flags/{id}/who", "Say who has which value of a feature flag, and whom a change would move", func(of flagService, c *call) (*featureflags.Who, error) {
-		id := int64(0) // of one that is not saved yet
+		id := int64(0) // 0 is a flag that is not saved yet
 		if c.part("id") != "0" {
 			if id = flagID(c.part("id")); id == 0 {
 				return nil, management.ErrNotFound()
@@ -280,7 +283,7 @@ func blastRadius(svc flagService, c *call) (*featureflags.BlastRadius, error) {
 	return svc.BlastRadius(c.ctx, c.scope, c.body)
 }
 
-// bulkKeys has an error of its own form (§2.3).
+// bulkKeys has an error of a special form (§2.3).
 func bulkKeys(svc flagService, c *call) (any, error) {
 	keys, err := svc.BulkKeys(c.ctx, c.scope, c.body)
 	if errors.Is(err, featureflags.ErrNoFlagIDs) {
@@ -289,8 +292,8 @@ func bulkKeys(svc flagService, c *call) (any, error) {
 	return keys, err
 }
 
-// decide evaluates the project's flags for a person of the caller's choice. It is
-// no flag request: nothing is counted.
+// decide evaluates the flags of the project for any distinct ID. It does not count as a flag
+// request.
 func (svc flagService) decide(c *call, distinctID string) (*flags.Answer, error) {
 	request := flags.Request{
 		APIKey:    c.scope.Project.APIKey,
@@ -304,6 +307,7 @@ func (svc flagService) decide(c *call, distinctID string) (*flags.Answer, error)
 	return out, svc.decider.Preview(c.ctx, &request, out)
 }
 
+// myFlags lists the active flags with their values for the calling user.
 func myFlags(svc flagService, c *call) ([]featureflags.MyFlag, error) {
 	listed, err := svc.ListAll(c.ctx, c.scope)
 	if err != nil {
@@ -327,7 +331,7 @@ func myFlags(svc flagService, c *call) ([]featureflags.MyFlag, error) {
 	return out, nil
 }
 
-// evaluated is what a flag is for a person, and why.
+// evaluated is the value of a flag for a person, with the reason.
 type evaluated struct {
 	Value      any `json:"value"`
 	Evaluation struct {
@@ -336,6 +340,7 @@ type evaluated struct {
 	} `json:"evaluation"`
 }
 
+// evaluationReasons returns the values of all flags for a distinct ID, with the reasons.
 func evaluationReasons(svc flagService, c *call) (map[string]evaluated, error) {
 	distinctID := c.query().Get("distinct_id")
 	if distinctID == "" {
@@ -358,7 +363,7 @@ func evaluationReasons(svc flagService, c *call) (map[string]evaluated, error) {
 			if d.Reason.Condition != flags.NoCondition {
 				e.Evaluation.Condition = &d.Reason.Condition
 			}
-		} else if f.Active { // on a cycle of dependencies, or made just now
+		} else if f.Active { // on a dependency cycle, or created just now
 			continue
 		}
 		out[f.Key] = e
@@ -366,15 +371,15 @@ func evaluationReasons(svc flagService, c *call) (map[string]evaluated, error) {
 	return out, nil
 }
 
-// getLocalEvaluation serves definitions below a project's path, to secret and
-// personal keys.
+// getLocalEvaluation returns the definitions of the project in the path, for secret and personal
+// keys.
 func getLocalEvaluation(s *server, w http.ResponseWriter, r *http.Request) error {
 	key, err := s.key(r)
 	if err != nil {
 		return err
 	}
 	project, err := s.projectOf(r, &key)
-	if key.Secret && errors.Is(err, &problemNotFound) { // whether the other project is there is not told
+	if key.Secret && errors.Is(err, &problemNotFound) { // do not reveal whether the other project exists
 		return &problemForeignProject
 	}
 	if err != nil {

@@ -10,51 +10,51 @@ import (
 	"time"
 )
 
-// This file sends what happens in a project to who watches it, as server-sent events
-// (console.md §2.4, SSE): events that come in (livefeed.go) and changes that people make
-// (changefeed.go).
+// This file sends events in a project to the clients that watch it, as server-sent events
+// (console.md §2.4, SSE): captured events (livefeed.go) and changes by users (changefeed.go).
 //
-//	retry: 3000                    how long to wait before coming back, in ms
+//	retry: 3000                    how long to wait before reconnecting, in ms
 //
-//	event: event                   what happened; see each
+//	event: event                   the kind of event; see the two files
 //	data: {"id": "0190..."}
 //
-//	:                              nothing has happened
+//	:                              keep-alive
 //
-// A stream ends when the session or key does, with the server, and with a reader who
-// takes longer than streamTiming.write for what is sent.
+// A stream ends when the session or key ends, when the server shuts down, or when the client takes
+// longer than streamTiming.write to receive a message.
 
 const (
-	// maxCallerFeeds is how many streams of one kind a session or key may have open,
-	// maxFeeds how many there may be in all.
+	// maxCallerFeeds is the maximum number of open streams of one kind for each session or key.
+	// maxFeeds is the maximum of all callers.
 	maxCallerFeeds = 4
 	maxFeeds       = 1000
-	// feedsFullWait is after how many seconds who found no place may ask again.
+	// feedsFullWait is the Retry-After, in seconds, of a request above these limits.
 	feedsFullWait = 15
-	// feedCheckSeconds is how many seconds pass between looks whether the caller may still see.
+	// feedCheckSeconds is the interval in seconds between checks of the caller's access.
 	feedCheckSeconds = 5
 )
 
-// feedTiming is how long things take: what is counted by the second, how often there is a look at
-// what is new, how long a client stays away.
+// feedTiming contains the intervals of feeds: tick is how often tick is called, poll is how often
+// new events are read, and retry is how long clients wait before they reconnect.
 type feedTiming struct{ tick, poll, retry time.Duration }
 
 var defaultFeedTiming = feedTiming{tick: time.Second, poll: 500 * time.Millisecond, retry: 3 * time.Second}
 
-// feeds are the streams of what happens in projects.
+// feeds are the open streams of activity in projects.
 type feeds struct {
 	timing          feedTiming
 	polls           livePolls
 	events, changes feedSlots
 }
 
-// feedSlots are the open streams of one kind.
+// feedSlots counts the open streams of one kind.
 type feedSlots struct {
 	mu       sync.Mutex
 	byCaller map[string]int // by session or key
 	open     int
 }
 
+// enter counts a stream of the caller. It returns false if there are too many.
 func (p *feedSlots) enter(callerKey string) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -78,18 +78,19 @@ func (p *feedSlots) leave(callerKey string) {
 	}
 }
 
-// feed is what one client is sent.
+// feed is the content of one stream.
 type feed interface {
-	// begin is what comes first.
+	// begin returns the first messages.
 	begin(ctx context.Context) ([][]byte, error)
-	// updates is closed when there is something for take.
+	// updates returns a channel that is closed when take has messages to return.
 	updates() <-chan struct{}
 	take(ctx context.Context) ([][]byte, error)
-	// tick is asked once a second for what is to be said then.
+	// tick returns the messages that are sent periodically. It is called once in each
+	// feedTiming.tick.
 	tick(ctx context.Context) ([][]byte, error)
 }
 
-// serveFeed runs a feed for a call until it ends.
+// serveFeed sends a feed as the response to a call, until the feed ends.
 func (t *streams) serveFeed(c *call, slots *feedSlots, f feed) (any, error) {
 	if !t.enter() {
 		return nil, t.withRetryAfter(&problemUnavailable)
@@ -107,7 +108,7 @@ func (t *streams) serveFeed(c *call, slots *feedSlots, f feed) (any, error) {
 		return nil, err
 	}
 	control := http.NewResponseController(c.w)
-	_ = control.SetReadDeadline(time.Time{}) // that of the server would end the request
+	_ = control.SetReadDeadline(time.Time{}) // the server's read deadline would end the request
 	h := c.w.Header()
 	h.Set("Content-Type", eventStream)
 	h.Set("Cache-Control", "no-store")
@@ -119,8 +120,8 @@ func (t *streams) serveFeed(c *call, slots *feedSlots, f feed) (any, error) {
 	return answer{sent: true}, nil
 }
 
-// enter counts one more stream that CloseStreams waits for; false when it has been
-// called.
+// enter adds a stream to those that CloseStreams waits for. It returns false if CloseStreams has
+// been called.
 func (t *streams) enter() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -131,7 +132,7 @@ func (t *streams) enter() bool {
 	return true
 }
 
-// writeAll sends texts, each in its time.
+// writeAll writes the messages and reports whether all were written in time.
 func writeAll(out flushWriter, texts [][]byte) bool {
 	for _, text := range texts {
 		if out.write(text) != nil {
@@ -141,7 +142,7 @@ func writeAll(out flushWriter, texts [][]byte) bool {
 	return true
 }
 
-// send sends a feed until the client leaves, may not see it any more, or is too slow.
+// send sends a feed until the client disconnects, loses access or is too slow.
 func (t *streams) send(c *call, out flushWriter, f feed) {
 	ticker := time.NewTicker(t.feeds.timing.tick)
 	defer ticker.Stop()
@@ -179,14 +180,14 @@ func (t *streams) send(c *call, out flushWriter, f feed) {
 	}
 }
 
-// isAccessEnded reports whether an error says that a caller may not see any more. A store
-// that is away says nothing of that.
+// isAccessEnded reports whether an error means that the caller has lost access. An unavailable
+// store does not mean that.
 func isAccessEnded(err error) bool {
 	var p *problem
 	return errors.As(err, &p) && p.Status >= 400 && p.Status < 500 && p.Status != http.StatusTooManyRequests
 }
 
-// serverSent is a server-sent event. The id may be empty.
+// serverSent encodes a server-sent event. id may be empty.
 func serverSent(name, id string, data any) ([]byte, error) {
 	text, err := json.Marshal(data)
 	if err != nil {

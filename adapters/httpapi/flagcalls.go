@@ -12,18 +12,19 @@ import (
 )
 
 const (
-	// maxCallsScanned is how many calls of flags by one person are looked at, the newest
-	// of each kind of exposure first, and callsPage how many at a time.
+	// maxCallsScanned is the maximum number of flag calls of one person that are read for each kind
+	// of exposure event, newest first. callsPage is how many are read at a time.
 	maxCallsScanned, callsPage = 10_000, 500
-	// callsTimeout is how long that may take; what was found then is the answer.
+	// callsTimeout limits the time for reading calls. When it has passed, the calls that were found
+	// so far are returned.
 	callsTimeout = 5 * time.Second
-	// copiedPerson is how long the properties of a person may be of which an event
-	// keeps a copy, in bytes.
+	// copiedPerson is the maximum length of a person's properties, in bytes, for which events store
+	// a copy of them.
 	copiedPerson = 64 << 10
 )
 
-// lastCalls finds the last calls of flags with one of the distinct ids, by the id of the
-// flag: of those in ids, by key. person is whose the distinct ids are, nil for nobody.
+// lastCalls returns the last call of each flag with one of the distinct IDs, by flag ID. ids maps
+// the keys of the flags to their IDs. person is the person with the distinct IDs, or nil.
 func (svc flagService) lastCalls(c *call, distinctIDs []string, person *capture.StoredPerson, ids map[string]int64) (map[int64]*featureflags.LastCall, error) {
 	out := map[int64]*featureflags.LastCall{}
 	if svc.history == nil {
@@ -54,7 +55,7 @@ func (svc flagService) lastCalls(c *call, distinctIDs []string, person *capture.
 			last.Calls = calls + 1
 		})
 		if err != nil && c.ctx.Err() == nil && errors.Is(ctx.Err(), context.DeadlineExceeded) {
-			break // what was found then is the answer
+			break // return what was found in time
 		}
 		if err != nil {
 			return nil, err
@@ -63,7 +64,7 @@ func (svc flagService) lastCalls(c *call, distinctIDs []string, person *capture.
 	return out, svc.FillVersions(c.ctx, c.scope, out)
 }
 
-// eachCall visits the newest calls that a query finds, maxCallsScanned at most.
+// eachCall calls visit for the newest events that match q, at most maxCallsScanned.
 func (svc flagService) eachCall(ctx context.Context, project int64, q capture.EventQuery, visit func(*capture.Record, capture.Object)) error {
 	for scanned := 0; scanned < maxCallsScanned; scanned += callsPage {
 		page, err := svc.history.Events(ctx, project, q)
@@ -71,7 +72,7 @@ func (svc flagService) eachCall(ctx context.Context, project int64, q capture.Ev
 			return err
 		}
 		for i := range page {
-			properties, _ := capture.ParseObject(page[i].Properties) // what cannot be read calls no flag
+			properties, _ := capture.ParseObject(page[i].Properties) // an invalid object has no flag key
 			visit(&page[i], properties)
 		}
 		if len(page) < callsPage {
@@ -82,7 +83,7 @@ func (svc flagService) eachCall(ctx context.Context, project int64, q capture.Ev
 	return nil
 }
 
-// callOf is what an event says of its call.
+// callOf returns the flag call that an event reports.
 func callOf(e *capture.Record, properties capture.Object) *featureflags.LastCall {
 	out := &featureflags.LastCall{At: e.Timestamp, DistinctID: e.DistinctID}
 	out.SDK, _ = properties.Text("$lib")
@@ -98,8 +99,8 @@ func callOf(e *capture.Record, properties capture.Object) *featureflags.LastCall
 	return out
 }
 
-// changedSince reports whether a person, whose properties are now, is not what the event
-// has kept of them.
+// changedSince reports whether a person, with the properties now, differs from the person that is
+// stored with the event.
 func changedSince(e *capture.Record, person *capture.StoredPerson, now string) bool {
 	if e.PersonMode == capture.Propertyless || len(now) > copiedPerson {
 		return person.CreatedAt.After(e.Timestamp)

@@ -11,7 +11,7 @@ import (
 	"github.com/bunting-flags/bunting/management/featureflags"
 )
 
-// flagExplainEndpoints say why somebody has a flag's value.
+// flagExplainEndpoints explain why a flag has its value for a person.
 var flagExplainEndpoints = resource(inProject, "feature_flag", flagServiceOf, []row[flagService]{{do: explainFlag, endpoint: endpoint{
 	method: http.MethodPost, path: "/feature_flags/{key}/explain", keyScope: readFlags, secondScope: "person:read",
 	summary:    "Say what a feature flag is for a person, and why; as text with Accept: text/plain",
@@ -21,7 +21,8 @@ var flagExplainEndpoints = resource(inProject, "feature_flag", flagServiceOf, []
 	summary: "Say what a feature flag is for a person, in short", bodyFields: featureflags.ExplainFields, response: testedFlag{}, reads: true,
 }}})
 
-// testedFlag is what a flag is for somebody, in short. Value is null where it is not decided.
+// testedFlag is the value of a flag for a person, in short. Value is null if the flag cannot be
+// evaluated.
 type testedFlag struct {
 	Key     string          `json:"key"`
 	Value   any             `json:"value"`
@@ -35,7 +36,7 @@ type testedFlag struct {
 	} `json:"reason"`
 }
 
-// testEvaluation decides the flag of an id (spec/clients.md §7.2).
+// testEvaluation evaluates the flag with the ID in the path (spec/clients.md §7.2).
 func testEvaluation(svc flagService, c *call) (any, error) {
 	f, err := svc.Get(c.ctx, c.scope, flagID(c.part("id")))
 	if err == nil && f.Deleted {
@@ -62,7 +63,7 @@ func testEvaluation(svc flagService, c *call) (any, error) {
 	return out, nil
 }
 
-// valueOf is true, false or a variant, nil for what is not decided.
+// valueOf returns true, false or a variant, or nil if the flag cannot be evaluated.
 func valueOf(t *flags.Trace) any {
 	switch d := t.Decision; {
 	case !t.Found:
@@ -76,8 +77,8 @@ func valueOf(t *flags.Trace) any {
 	}
 }
 
-// trace decides the flag of a key for whom a body names. It is no flag request: nothing
-// is counted and nothing is kept.
+// trace evaluates the flag with the given key for the subject in the body. It does not count as a
+// flag request, and stores no results.
 func (svc flagService) trace(c *call, key string, asIfOn bool) (*featureflags.Question, *capture.StoredPerson, *flags.Trace, error) {
 	q, err := svc.Question(c.ctx, c.scope, key, c.body, asIfOn)
 	if err != nil {
@@ -94,36 +95,37 @@ func (svc flagService) trace(c *call, key string, asIfOn bool) (*featureflags.Qu
 	return q, person, trace, err
 }
 
-// explained is what a flag is for somebody, and why.
+// explained is the value of a flag for a person, with its reason.
 type explained struct {
 	Flag   featureflags.ExplainedFlag `json:"flag"`
-	Person *explainedPerson           `json:"person"` // null: nobody has this id
-	// Value is true, false or a variant; null where the flag is not answered.
+	Person *explainedPerson           `json:"person"` // null if no person has this distinct ID
+	// Value is true, false or a variant, or null if the flag is not evaluated.
 	Value   any    `json:"value"`
-	Decided string `json:"decided"` // the line that decided
-	Text    string `json:"text"`    // the trace, for people
-	Trace   any    `json:"trace"`   // a flags.Trace, with which the decision can be made again
-	// Assigned is what the person was really given last; null: no SDK has told of it.
+	Decided string `json:"decided"` // the line that decided the value
+	Text    string `json:"text"`    // the trace as readable text
+	Trace   any    `json:"trace"`   // a flags.Trace, which contains all inputs of the evaluation
+	// Assigned is the value that an SDK last reported for the person, or null without such a
+	// report.
 	Assigned *assigned `json:"assigned"`
-	// Differs says why Value is another one: pinned, flag_changed, other_id, person_changed,
-	// supplied, unknown; null where it is the same.
+	// Differs is the reason why Value is not the assigned value: pinned, flag_changed, other_id,
+	// person_changed, supplied or unknown. It is null if they are equal.
 	Differs *string `json:"differs"`
-	// Pin is the pinned value that decides; null: none does.
+	// Pin is the pinned value that decides the value, or null.
 	Pin *explainedPin `json:"pin"`
 }
 
-// explainedPin is whom a value is pinned for, and till when.
+// explainedPin describes the subject of a pinned value and its expiration.
 type explainedPin struct {
 	For     string           `json:"for"`        // "the person", or the group
-	Expires management.Stamp `json:"expires_at"` // null: never
+	Expires management.Stamp `json:"expires_at"` // null if it does not expire
 }
 
-// assigned is a featureflags.LastCall as it is shown.
+// assigned is a featureflags.LastCall in a response.
 type assigned struct {
 	Value   any              `json:"value"`
 	At      management.Stamp `json:"at"`
 	Calls   int              `json:"calls"`
-	Version *int64           `json:"version"` // null: too long ago to be known
+	Version *int64           `json:"version"` // null if the call is too old to have a version
 	SDK     *string          `json:"sdk"`
 }
 
@@ -133,7 +135,8 @@ type explainedPerson struct {
 	DistinctID string `json:"distinct_id"`
 }
 
-// explainFlag decides one flag with what is stored of a person, and tells all of it.
+// explainFlag evaluates one flag with the stored properties of a person, and returns a full
+// explanation.
 func explainFlag(svc flagService, c *call) (any, error) {
 	q, person, trace, err := svc.trace(c, c.part("key"), true)
 	if err != nil {
@@ -177,8 +180,8 @@ func showCall(last *featureflags.LastCall) *assigned {
 	return out
 }
 
-// findSubject finds the person of a question, and gives the subject the distinct id of
-// a person who is named otherwise.
+// findSubject returns the person of a question, or nil. If the question identifies the person by
+// UUID, it sets the distinct ID of the subject.
 func (svc flagService) findSubject(c *call, q *featureflags.Question) (*capture.StoredPerson, error) {
 	if svc.history == nil {
 		return nil, nil

@@ -16,7 +16,7 @@ import (
 	"github.com/bunting-flags/bunting/management/featureflags"
 )
 
-// flagExposureEndpoints say how often flags are asked for (spec/console.md N7, N8).
+// flagExposureEndpoints return how often flags are called (spec/console.md N7, N8).
 var flagExposureEndpoints = resource(inProject, "feature_flag", flagServiceOf, func() []row[flagService] {
 	one := handle(http.MethodGet, "/feature_flags/{id}/exposures", "Count how often a feature flag was called, by whom and with which value, over time", flagExposures)
 	one.reads = true
@@ -31,9 +31,10 @@ func manyExposures(svc flagService, c *call) (*featureflags.ManyExposures, error
 	return svc.ExposuresByID(c.ctx, c.scope, c.listValues.Ints("ids"), days)
 }
 
-// exposuresTimeout bounds what is asked of events for one answer.
+// exposuresTimeout limits the time for the event queries of one response.
 const exposuresTimeout = 5 * time.Second
 
+// flagExposures returns the calls of one flag over time, with the last call.
 func flagExposures(svc flagService, c *call) (*featureflags.Exposures, error) {
 	id := flagID(c.part("id"))
 	if id == 0 {
@@ -57,8 +58,7 @@ func flagExposures(svc flagService, c *call) (*featureflags.Exposures, error) {
 	return out, err
 }
 
-// lastCallOf finds the call of a flag at the time of its last one; nil where it was
-// erased.
+// lastCallOf returns the call of a flag at time calledAt, or nil if its event has been deleted.
 func (svc flagService) lastCallOf(ctx context.Context, project int64, key string, calledAt time.Time) (*featureflags.LastCall, error) {
 	for _, name := range capture.Exposures() {
 		found, err := svc.history.Events(ctx, project, capture.EventQuery{Name: name, From: calledAt, To: calledAt.Add(time.Microsecond), Limit: callsPage})
@@ -75,11 +75,11 @@ func (svc flagService) lastCallOf(ctx context.Context, project int64, key string
 	return nil, nil
 }
 
-// anyExposure is the id of an action of ours, for this question alone: an exposure of
-// either kind. Those of a project begin with 1.
+// anyExposure is the ID of an action that exists only in these queries and matches all kinds of
+// exposure events. IDs of stored actions begin with 1 and do not reach it.
 const anyExposure = 1 << 53
 
-// exposureAction is that action.
+// exposureAction returns the action with the ID anyExposure.
 func exposureAction() insights.Action {
 	var steps []object
 	for _, name := range capture.Exposures() {
@@ -88,7 +88,7 @@ func exposureAction() insights.Action {
 	return insights.Action{Name: "exposures", Steps: wire.MustEncode(steps)}
 }
 
-// countCalls asks for events of calls as a query of trends.
+// countCalls counts the events of flag calls with trends queries.
 func (svc flagService) countCalls(ctx context.Context, p *management.ProjectRecord, q *featureflags.CallQuery) (*featureflags.CallCounts, error) {
 	ctx, cancel := context.WithTimeout(ctx, exposuresTimeout)
 	defer cancel()
@@ -116,7 +116,7 @@ func (svc flagService) countCalls(ctx context.Context, p *management.ProjectReco
 		}
 		out.Series = append(out.Series, featureflags.ExposureSeries{Value: r.value(), Data: data})
 	}
-	if q.People { // who came on two days is one
+	if q.People { // a person with calls on two days counts once in the total
 		if rows, err = svc.trend(ctx, p, q, "ActionsTable", true); err != nil {
 			return nil, err
 		}
@@ -137,7 +137,7 @@ func (svc flagService) countCalls(ctx context.Context, p *management.ProjectReco
 	return out, err
 }
 
-// trendRow is a row of the answer of a query of trends.
+// trendRow is a row in the result of a trends query.
 type trendRow struct {
 	Days       []string  `json:"days"`
 	Data       []float64 `json:"data"`
@@ -145,7 +145,7 @@ type trendRow struct {
 	Breakdown  any       `json:"breakdown_value"`
 }
 
-// value is that of a flag as calls are counted.
+// value returns the flag value that the row counts.
 func (r *trendRow) value() string {
 	switch text := fmt.Sprint(r.Breakdown); text {
 	case "$$_posthog_breakdown_null_$$":
@@ -157,6 +157,7 @@ func (r *trendRow) value() string {
 	}
 }
 
+// trend runs a trends query for the calls of a flag, by value if byValue is true.
 func (svc flagService) trend(ctx context.Context, p *management.ProjectRecord, q *featureflags.CallQuery, display string, byValue bool) ([]trendRow, error) {
 	math := "total"
 	if q.People {
@@ -165,8 +166,9 @@ func (svc flagService) trend(ctx context.Context, p *management.ProjectRecord, q
 	const moment = "2006-01-02T15:04:05"
 	query := object{
 		"kind": "TrendsQuery", "interval": q.Interval, "trendsFilter": object{"display": display},
-		"series":    []object{{"kind": "ActionsNode", "id": anyExposure, "math": math, "properties": []object{{"key": "$feature_flag", "type": "event", "operator": "exact", "value": []string{q.Key}}}}},
-		"dateRange": object{"date_from": q.Buckets[0].Format(moment), "date_to": q.To.Add(time.Second).In(p.Zone()).Format(moment), "explicitDate": true}, // seconds are cut
+		"series": []object{{"kind": "ActionsNode", "id": anyExposure, "math": math, "properties": []object{{"key": "$feature_flag", "type": "event", "operator": "exact", "value": []string{q.Key}}}}},
+		// The query cuts off fractions of seconds.
+		"dateRange": object{"date_from": q.Buckets[0].Format(moment), "date_to": q.To.Add(time.Second).In(p.Zone()).Format(moment), "explicitDate": true},
 	}
 	if byValue {
 		query["breakdownFilter"] = object{"breakdown": "$feature_flag_response", "breakdown_type": "event", "breakdown_limit": 25}

@@ -10,7 +10,7 @@ import (
 	"github.com/bunting-flags/bunting/flags/wire"
 )
 
-// scratch is the memory of one flags request, used again by another.
+// scratch is the memory of one flags request. It is pooled and reused by other requests.
 type scratch struct {
 	lease         memoryLease
 	raw, unpacked []byte
@@ -20,7 +20,7 @@ type scratch struct {
 	out           []byte
 }
 
-// release empties the scratch.
+// release empties the scratch and returns it to the pool.
 func (s *server) release(sc *scratch) {
 	sc.empty()
 	sc.lease.release()
@@ -29,7 +29,7 @@ func (s *server) release(sc *scratch) {
 	s.scratch.Put(sc)
 }
 
-// empty lets go what has grown out of proportion.
+// empty resets the scratch, and drops buffers that have become too large to pool.
 func (sc *scratch) empty() {
 	sc.body.reset()
 	sc.request = flags.Request{}
@@ -38,13 +38,13 @@ func (sc *scratch) empty() {
 	}
 }
 
-// releaseDelayed keeps the sender of a body that is refused waiting, but nothing of the body.
+// releaseDelayed releases the memory of a rejected body, and delays the response to its sender.
 func (sc *scratch) releaseDelayed() {
 	sc.empty()
 	sc.lease.releaseDelayed()
 }
 
-// shape is one of the answers of §9.6.
+// shape is one of the response formats of §9.6.
 type shape uint8
 
 const (
@@ -54,13 +54,13 @@ const (
 	shapeList                // featureFlags: [key] of enabled flags
 )
 
-// format is how a flags answer is written.
+// format is the format of a response with flags.
 type format struct {
 	shape  shape
 	config bool
 }
 
-// flagsFormat chooses the answer of /flags (§9.5).
+// flagsFormat returns the format of /flags (§9.5).
 func flagsFormat(q flagsQuery) format {
 	switch {
 	case !q.HasV && !q.HasConfig:
@@ -71,8 +71,8 @@ func flagsFormat(q flagsQuery) format {
 	return format{shapeLegacy, q.Config}
 }
 
-// decideFormat chooses the answer of /decide, which gives its configuration
-// unless told not to.
+// decideFormat returns the format of /decide, which includes the configuration unless the query
+// disables it.
 func decideFormat(q flagsQuery) format {
 	f := format{shapeList, q.Config || !q.HasConfig}
 	switch {
@@ -87,7 +87,8 @@ func decideFormat(q flagsQuery) format {
 	return f
 }
 
-// withFormat answers in the format that a path and its query choose.
+// withFormat returns a handler that calls answer with the parsed query and the format that choose
+// returns for it.
 func withFormat(choose func(flagsQuery) format, answer func(*server, http.ResponseWriter, *http.Request, flagsQuery, format) error) handler {
 	return func(s *server, w http.ResponseWriter, r *http.Request) error {
 		q := parseQuery(r.URL.RawQuery)
@@ -95,8 +96,8 @@ func withFormat(choose func(flagsQuery) format, answer func(*server, http.Respon
 	}
 }
 
-// evaluate answers POST /flags and /decide, in the order of §9.10: address
-// limit, decoding, token limit, and then what the Decider checks.
+// evaluate handles POST /flags and /decide, with the checks in the order of §9.10: the rate limit
+// of the address, decoding, the rate limit of the token, and then the checks of the Decider.
 func (s *server) evaluate(w http.ResponseWriter, r *http.Request, q flagsQuery, f format) error {
 	if s.limits.enabled && !s.limits.ip.allow(s, w, s.clientIP(r).String()) {
 		return &problemRateLimited
@@ -135,14 +136,14 @@ func (s *server) evaluate(w http.ResponseWriter, r *http.Request, q flagsQuery, 
 	return nil
 }
 
-// begin makes the lease of a request, whose memory counts for the budget of flags.
+// begin initializes the lease of a request. Its memory counts for the budget of flags requests.
 func (s *server) begin(sc *scratch, w http.ResponseWriter, r *http.Request) {
 	sc.lease = memoryLease{ctx: r.Context(), budget: s.flagsBudget, server: s, body: pacedBody{w: w, r: r}}
 	sc.body.lease = &sc.lease
 }
 
-// decode reads and unpacks the body and parses its fields. The key of a long body is
-// looked for as soon as it is there.
+// decode reads and unpacks the body and parses its fields. The key of a long body is checked as
+// soon as it has been read.
 func (s *server) decode(r *http.Request, compression string, sc *scratch) error {
 	sc.lease.key = &sc.body.Token
 	body, err := s.readUnpacked(r, compression, sc)
@@ -155,7 +156,7 @@ func (s *server) decode(r *http.Request, compression string, sc *scratch) error 
 	return nil
 }
 
-// orCause is the error to be answered.
+// orCause returns the cause if there is one, and e otherwise.
 func (e *bodyError) orCause() error {
 	if e.cause != nil {
 		return e.cause
@@ -163,7 +164,7 @@ func (e *bodyError) orCause() error {
 	return e
 }
 
-// readUnpacked reads and unpacks the body, into the memory of sc.
+// readUnpacked reads and unpacks the body, into the buffers of sc if they are large enough.
 func (s *server) readUnpacked(r *http.Request, compression string, sc *scratch) ([]byte, error) {
 	raw, err := readBody(&sc.lease, s.MaxBody, sc.raw[:0])
 	sc.raw = raw
@@ -177,7 +178,7 @@ func (s *server) readUnpacked(r *http.Request, compression string, sc *scratch) 
 	if bodyErr != nil {
 		return nil, bodyErr.orCause()
 	}
-	if len(body) > firstRead { // it is not copied, so that it is not used again
+	if len(body) > firstRead { // long bodies are not copied (see bodyText), so their buffers must not be reused
 		sc.raw, sc.unpacked = nil, nil
 		return body, nil
 	}
@@ -187,9 +188,9 @@ func (s *server) readUnpacked(r *http.Request, compression string, sc *scratch) 
 	return body, nil
 }
 
-// firstRead is the memory, in bytes, that a body gets for its declared length
-// alone. The rest it gets as it arrives: a caller who promises much and sends
-// nothing holds no more than this.
+// firstRead is the maximum memory, in bytes, that is allocated for the declared length of a body.
+// More is allocated only as bytes arrive, so that clients cannot reserve memory without sending
+// data.
 const firstRead = 64 << 10
 
 // readBody reads a body of at most limit bytes into buf.
@@ -207,7 +208,7 @@ func readBody(l *memoryLease, limit int64, buf []byte) ([]byte, error) {
 	out, err := readUpTo(buf, &l.body, limit, l)
 	if err != nil {
 		var rejection *bodyError
-		var outer *http.MaxBytesError // of a router around this one
+		var outer *http.MaxBytesError // from a MaxBytesReader of an outer router
 		switch {
 		case errors.As(err, &rejection):
 			return buf, rejection.orCause()
@@ -221,7 +222,7 @@ func readBody(l *memoryLease, limit int64, buf []byte) ([]byte, error) {
 	return out, nil
 }
 
-// buildRequest turns the body into the Decider's question.
+// buildRequest builds the request to the Decider from the body.
 func (s *server) buildRequest(r *http.Request, surveysOnly bool, sc *scratch) {
 	b, req := &sc.body, &sc.request
 	req.APIKey = b.Token
@@ -246,8 +247,8 @@ func (s *server) buildRequest(r *http.Request, surveysOnly bool, sc *scratch) {
 	}
 }
 
-// requestID is the caller's X-REQUEST-ID when that is a UUID, in lower case,
-// else the one that was made for the request, else a fresh one.
+// requestID returns the X-REQUEST-ID of the caller in lower case if it is a UUID, otherwise the ID
+// that the server has assigned to the request if that is a UUID, and otherwise a new UUID.
 func (s *server) requestID(r *http.Request) string {
 	if id := r.Header["X-Request-Id"]; len(id) > 0 && isUUID(id[0]) {
 		return strings.ToLower(id[0])
@@ -258,7 +259,7 @@ func (s *server) requestID(r *http.Request) string {
 	return wire.RandomUUID()
 }
 
-// minimal answers without authentication and without flags (§9.1).
+// minimal responds without authentication and without flags (§9.1).
 func (s *server) minimal(w http.ResponseWriter, r *http.Request, _ flagsQuery, f format) error {
 	if f.shape != shapeV2 {
 		f.shape = shapeLegacy
@@ -269,7 +270,7 @@ func (s *server) minimal(w http.ResponseWriter, r *http.Request, _ flagsQuery, f
 	return nil
 }
 
-// sdkRuntimes are the PostHog SDKs by the name in their User-Agent (§9.9).
+// sdkRuntimes maps the names of PostHog SDKs in the User-Agent to their runtimes (§9.9).
 var sdkRuntimes = map[string]string{
 	"python": "server", "ruby": "server", "php": "server", "java": "server", "go": "server", "node": "server",
 	"dotnet": "server", "elixir": "server", "rs": "server", "server": "server",
@@ -282,8 +283,9 @@ var (
 	browserOnly  = []string{"Origin", "Referer", "Sec-Fetch-Mode", "Sec-Fetch-Site"}
 )
 
-// runtimeOf tells where the caller runs: what the body says, else what the
-// User-Agent tells, else what only browsers send; empty when unknown (§9.9).
+// runtimeOf returns the runtime of the caller: that declared in the body, or else derived from the
+// User-Agent, or else client if the request has headers that only browsers send. It returns an
+// empty string if the runtime is unknown (§9.9).
 func runtimeOf(declared string, h http.Header) string {
 	if declared != "" {
 		switch declared = strings.ToLower(declared); declared {
@@ -324,7 +326,7 @@ func containsAny(s string, marks []string) bool {
 	return false
 }
 
-// project finds the project that a token names.
+// project returns the project with the given token.
 func (s *server) project(ctx context.Context, token string) (flags.Project, *flags.Set, error) {
 	if token == "" {
 		return flags.Project{}, nil, problemTokenParameter.with("", "token")

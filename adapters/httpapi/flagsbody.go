@@ -9,49 +9,50 @@ import (
 	"github.com/bunting-flags/bunting/flags/wire"
 )
 
-// maxDistinctID is the length, in bytes, up to which a distinct id is kept
-// whole; a longer one is cut to as many Unicode scalars (§2.4).
+// maxDistinctID is the maximum length of a distinct ID in bytes. Longer IDs are truncated to as
+// many Unicode scalars (§2.4).
 const maxDistinctID = 200
 
-// pooledCapacity bounds what a pooled flagsBody keeps for the next request:
-// members of a map, entries of a list. scratchCapacity does so in bytes.
+// pooledCapacity limits the maps and lists that a pooled flagsBody retains for the next request, in
+// entries. scratchCapacity limits its buffer, in bytes.
 const (
 	pooledCapacity  = 256
 	scratchCapacity = 64 << 10
 )
 
-// flagsBody is what a body of POST /flags says (§9.4). The zero value is ready
-// for parseFlagsBody; reset makes a used one ready again. Fields that are
-// absent or null have their zero value; maps may be nil.
+// flagsBody contains the fields of a body of POST /flags (§9.4). The zero value is ready for
+// parseFlagsBody; reset prepares a used one. Fields that are absent or null have their zero value;
+// maps may be nil.
 //
-// Strings are cut from one private copy of the body, not from the caller's buffer,
-// unless the body is longer than firstRead and nobody writes to it again: they stay valid, but a string that outlives the request should be
-// cloned so as not to keep the whole body alive. Maps and lists belong to the
-// flagsBody and end with reset.
+// Strings are parts of a private copy of the body, or, if the body is longer than firstRead, of its
+// buffer, which is then never reused. They remain valid, but a string that outlives the request
+// should be cloned, so that it does not keep the whole body in memory. Maps and lists belong to the
+// flagsBody and are valid until reset.
 type flagsBody struct {
-	Token            string // empty: none was sent
-	HasDistinctID    bool   // "" is a distinct id too
-	DistinctID       string // a number's JSON text; cut as §2.4 says
+	Token            string // empty if absent
+	HasDistinctID    bool   // the empty string is a distinct ID too
+	DistinctID       string // for a number its JSON text; truncated according to §2.4
 	PersonProperties map[string]any
-	Groups           map[string]string         // only usable keys (§7): text that is not empty, or a number's JSON text
-	GroupProperties  map[string]map[string]any // by group type
-	AnonDistinctID   string
-	DeviceID         string // the top-level one; the fallback of §8.4 is the engine's
-	GeoIPDisable     bool
-	DisableFlags     bool
-	HasFlagKeys      bool // FlagKeys was sent: an empty list asks for no flag
-	FlagKeys         []string
+	// Only usable keys (§7): non-empty strings, or the JSON text of numbers.
+	Groups          map[string]string
+	GroupProperties map[string]map[string]any // by group type
+	AnonDistinctID  string
+	DeviceID        string // the top-level field; the fallback of §8.4 is in package flags
+	GeoIPDisable    bool
+	DisableFlags    bool
+	HasFlagKeys     bool // FlagKeys was sent; an empty list selects no flags
+	FlagKeys        []string
 
 	EvaluationContexts []string
 	EvaluationRuntime  string // as sent
 
-	lease      *memoryLease     // memory is reserved with it, nil for nobody
+	lease      *memoryLease     // reserves memory, if not nil
 	spare      []map[string]any // emptied maps for GroupProperties
 	scratch    []byte
-	manyGroups bool // Groups had more than pooledCapacity members, and may have lost them
+	manyGroups bool // Groups had more than pooledCapacity members at some time, so it must not be pooled
 }
 
-// reset empties b and keeps its storage, within pooledCapacity.
+// reset empties b and retains its storage within the limit of pooledCapacity.
 func (b *flagsBody) reset() {
 	for _, m := range b.GroupProperties {
 		if m = clearMap(m); m != nil && len(b.spare) < 8 {
@@ -68,25 +69,25 @@ func (b *flagsBody) reset() {
 	b.HasDistinctID, b.GeoIPDisable, b.DisableFlags, b.HasFlagKeys = false, false, false, false
 }
 
-// dropGroups empties Groups.
+// dropGroups empties Groups, and drops its storage if it is too large to pool.
 func (b *flagsBody) dropGroups() {
 	if b.Groups = clearMap(b.Groups); b.manyGroups {
 		b.Groups, b.manyGroups = nil, false
 	}
 }
 
-// clearMap is a map without its members, nil where it had many.
+// clearMap removes the members of m. It returns nil if there were too many to pool the map.
 func clearMap[V any](m map[string]V) map[string]V {
 	switch n := len(m); {
 	case n > pooledCapacity:
 		return nil
-	case n > 0: // clear has a price on an empty map too
+	case n > 0: // clear has a cost for empty maps too
 		clear(m)
 	}
 	return m
 }
 
-// clearList is a list without its entries, nil where it has room for many.
+// clearList removes the entries of list. It returns nil if the capacity is too large to pool.
 func clearList(list []string) []string {
 	if cap(list) > pooledCapacity {
 		return nil
@@ -112,12 +113,12 @@ const (
 	flagKeysField
 	contextsField
 	runtimeField
-	textField // checked to be text, then ignored
+	textField // must be a string, and is then ignored
 	flagsFields
 )
 
-// flagsFieldOf is the table of §9.4: names, and each name's rank among the
-// names of its field. Where a body has several, the lowest rank wins.
+// flagsFieldOf returns the field with the given name according to the table of §9.4, and the rank
+// of the name among the names of the field. If a body has several of them, the lowest rank is used.
 func flagsFieldOf(name string) (field flagsField, rank uint8) {
 	switch name {
 	case "token":
@@ -170,12 +171,11 @@ func flagsFieldOf(name string) (field flagsField, rank uint8) {
 	return otherField, 0
 }
 
-// parseFlagsBody reads an unpacked body of POST /flags into b, which must be
-// new or reset. It tries strict JSON, then lenient JSON, then base64 of either
-// (§9.3). An error is 400 with the text of §9.11, followed by the place; Attr
-// is the member, such as "person_properties.age", and b is then of no use until
-// reset. A distinct_id of a wrong type is no error where disable_flags is true
-// (§13.2 item 11).
+// parseFlagsBody parses an unpacked body of POST /flags into b, which must be new or reset. It
+// tries strict JSON, then lenient JSON, then base64 of either (§9.3). An error has status 400 and
+// the text of §9.11, followed by the position; Attr is the member, such as "person_properties.age".
+// After an error b must be reset before it is used. A distinct_id of a wrong type is not an error
+// if disable_flags is true (§13.2 item 11).
 func parseFlagsBody(json []byte, b *flagsBody) *bodyError {
 	fault, wrongForm := readFlagsBody(bodyText(json), b)
 	if wrongForm && !isFinal(fault) {
@@ -195,8 +195,8 @@ func parseFlagsBody(json []byte, b *flagsBody) *bodyError {
 	return nil
 }
 
-// bodyText is the text of a body: a copy of it, but for long ones, which are not
-// used again.
+// bodyText returns the text of a body. Short bodies are copied; long ones are not, so their buffers
+// must not be reused.
 func bodyText(json []byte) string {
 	if len(json) > firstRead {
 		return asText(json)
@@ -204,10 +204,11 @@ func bodyText(json []byte) string {
 	return string(json)
 }
 
-// isFinal faults are none of form: reading in another way would not help.
+// isFinal reports whether a fault is not about syntax, so that another way of parsing would not
+// avoid it.
 func isFinal(f *wire.Fault) bool { return f.Err != nil || f.Bound }
 
-// faultInBody is the answer to a fault in a request body.
+// faultInBody returns the error response for a fault in a request body.
 func faultInBody(f *wire.Fault) *bodyError {
 	if f.Err != nil {
 		return &bodyError{cause: f.Err}
@@ -215,7 +216,7 @@ func faultInBody(f *wire.Fault) *bodyError {
 	return &bodyError{Status: 400, Detail: decodeFailure("invalid JSON") + " " + faultPosition(f), Attr: f.Where()}
 }
 
-// faultPosition is a sentence on where a fault is, and what it is.
+// faultPosition returns a sentence with the position of a fault and its description.
 func faultPosition(f *wire.Fault) string {
 	position := "At byte " + strconv.Itoa(f.Offset)
 	if path := f.Where(); path != "" {
@@ -229,14 +230,14 @@ func faultPosition(f *wire.Fault) string {
 	return position + fmt.Sprintf(" That is line %d column %d.", line, column)
 }
 
-// lineOf is where a byte of a text is: line and column, in characters, from 1.
+// lineOf returns the line and column of a byte offset in text, in characters and counted from 1.
 func lineOf[T string | []byte](text T, offset int) (line, column int) {
 	before := string(text[:min(max(offset, 0), len(text))])
 	return 1 + strings.Count(before, "\n"), 1 + utf8.RuneCountInString(before[strings.LastIndexByte(before, '\n')+1:])
 }
 
-// readFlagsBody reads strict, then lenient JSON. wrongForm says that the text
-// is neither; otherwise a fault is a value of a wrong type.
+// readFlagsBody parses text as strict JSON, and then as lenient JSON. wrongForm reports whether it
+// is neither; otherwise a fault is about a value of a wrong type.
 func readFlagsBody(text string, b *flagsBody) (fault *wire.Fault, wrongForm bool) {
 	if fault, wrongForm = readFlagsJSON(text, b, false); wrongForm && !isFinal(fault) {
 		b.reset()
@@ -245,6 +246,8 @@ func readFlagsBody(text string, b *flagsBody) (fault *wire.Fault, wrongForm bool
 	return fault, wrongForm
 }
 
+// readFlagsJSON parses text once, strict or lenient. Among the faults of type, it returns that of
+// the first field in the order of flagsField.
 func readFlagsJSON(text string, b *flagsBody, lenient bool) (fault *wire.Fault, wrongForm bool) {
 	r := flagsReader{body: b}
 	r.Src, r.Lenient, r.Scratch, r.Budget = text, lenient, b.scratch, b.lease

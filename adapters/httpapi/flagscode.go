@@ -11,14 +11,14 @@ import (
 
 var pruneParameter = parameterDoc{"prune", "boolean", "delete the flags that the document does not have"}
 
-// flagsCodeEndpoints are those of flags as code (decision 27).
+// flagsCodeEndpoints are the endpoints for flags as code (decision 27).
 var flagsCodeEndpoints = resource(inProject, "feature_flag", flagServiceOf, withDocumentTimeout([]row[flagService]{
 	handle(http.MethodGet, "/feature_flags/export", "Export flags and cohorts as one document", exportFlags).withResponse(object{}),
 	handle(http.MethodPost, "/feature_flags/plan", "Say what applying a document would change", planFlags).withScope(readFlags).withBody(featureflags.DocumentFields).withQuery(pruneParameter),
 	handle(http.MethodPost, "/feature_flags/apply", "Make flags and cohorts those of a document", applyFlags).withBody(featureflags.DocumentFields).withQuery(pruneParameter),
 }))
 
-// flagCopyEndpoints are those of the same flag in several projects (§5.1.3).
+// flagCopyEndpoints are the endpoints for the same flag in several projects (§5.1.3).
 var flagCopyEndpoints = resource(inOrganization, "feature_flag", flagServiceOf, []row[flagService]{
 	handle(http.MethodPost, "/feature_flags/copy_flags", "Copy a flag to other projects", copyFlag).withBody(featureflags.CopyFields).withResponse(featureflags.CopyResult{}),
 	get("/feature_flags/{key}", "List the projects that have a flag", flagService.ListByProject),
@@ -48,10 +48,11 @@ func copyFlag(svc flagService, c *call) (any, error) {
 	return result, err
 }
 
-// documentTimeout bounds a request for a document, which may be of 10,000 flags, on a
-// machine that has other things to do.
+// documentTimeout limits the time for requests with documents. A document may contain 10,000 flags,
+// and the machine may be busy.
 const documentTimeout = 50 * time.Second
 
+// withDocumentTimeout replaces the general time limit of the rows by documentTimeout.
 func withDocumentTimeout(rows []row[flagService]) []row[flagService] {
 	for i := range rows {
 		do := rows[i].do
@@ -65,7 +66,7 @@ func withDocumentTimeout(rows []row[flagService]) []row[flagService] {
 	return rows
 }
 
-// addWarnings puts the warnings of a document into the header, too.
+// addWarnings also sends the warnings of a document as response headers.
 func (c *call) addWarnings(result *featureflags.DocumentResult, err error) (*featureflags.DocumentResult, error) {
 	if err != nil {
 		return nil, err
@@ -80,7 +81,7 @@ func (c *call) warnAll(lines []string) {
 	}
 }
 
-// copyErrors have bodies of their own (§2.3).
+// copyErrors maps errors that have a body of a special form to their status (§2.3).
 var copyErrors = map[error]int{
 	featureflags.ErrMissingFields: http.StatusBadRequest,
 	featureflags.ErrNoFlagToCopy:  http.StatusBadRequest,

@@ -6,19 +6,20 @@ import (
 	"github.com/bunting-flags/bunting/flags/wire"
 )
 
-// flagsReader reads one body. Values of a wrong type are noted and passed
-// over: a better name for the same field, or disable_flags, may still excuse
-// them.
+// flagsReader parses one body. Values of a wrong type are recorded and skipped, because they are
+// not errors if the field also has a name of a lower rank, or in some cases if disable_flags is
+// true.
 type flagsReader struct {
 	wire.Reader
 	body       *flagsBody
-	wrongTypes bool // there are faults in claims
+	wrongTypes bool // some claims have a fault
 	claims     [flagsFields]struct {
-		rank  uint8       // of the name whose value the field has; 0: none
-		fault *wire.Fault // that value is of a wrong type
+		rank  uint8       // of the name whose value the field has; 0 if the field is not set
+		fault *wire.Fault // set if that value has a wrong type
 	}
 }
 
+// readBody parses the whole body. It returns false if it has set r.Fault.
 func (r *flagsReader) readBody() bool {
 	r.Space()
 	if r.Fault != nil {
@@ -38,14 +39,14 @@ func (r *flagsReader) readBody() bool {
 	return r.Fault == nil && r.End()
 }
 
-// member reads the value of one member of the body.
+// member parses the value of one member of the body.
 func (r *flagsReader) member(key string) bool {
 	field, rank := flagsFieldOf(key)
 	claim := &r.claims[field]
 	if field == otherField || claim.rank != 0 && claim.rank < rank {
 		return r.Skip()
 	}
-	if (r.Lenient || r.Peek() == 'n') && r.Null() { // as absent: it takes back only what the same name gave
+	if (r.Lenient || r.Peek() == 'n') && r.Null() { // null unsets only a value that the same name has set
 		if claim.rank == rank {
 			r.clearField(field)
 			claim.rank, claim.fault = 0, nil
@@ -70,8 +71,8 @@ func (r *flagsReader) member(key string) bool {
 	return r.Fault == nil
 }
 
-// leadingFlagsKey is the key in the beginning of a body, empty when it does not stand
-// there.
+// leadingFlagsKey returns the project key in the beginning of a body, or an empty string if the key
+// is not in text.
 func leadingFlagsKey(text string) string {
 	r := wire.Reader{Src: text}
 	r.Space()
@@ -91,14 +92,14 @@ func leadingFlagsKey(text string) string {
 	return ""
 }
 
-// isEmptyText reports whether the present value is "".
+// isEmptyText reports whether the current value is an empty string.
 func (r *flagsReader) isEmptyText() bool {
 	remaining := r.Src[r.Pos:]
 	return len(remaining) > 1 && (remaining[0] == '"' || remaining[0] == '\'') && remaining[1] == remaining[0]
 }
 
-// clearField empties a field, and keeps of its storage what reset would keep: what a
-// map once grew to cannot be seen of it afterwards.
+// clearField empties a field. It retains the storage that reset would retain, which is decided here
+// because the size of a map cannot be determined after it has been cleared.
 func (r *flagsReader) clearField(field flagsField) {
 	b := r.body
 	switch field {
@@ -129,8 +130,8 @@ func (r *flagsReader) clearField(field flagsField) {
 	}
 }
 
-// field reads the value of an empty field. The answer is the fault of a value
-// whose type is wrong.
+// field parses the value of a field, which must be empty. It returns a fault if the value has a
+// wrong type.
 func (r *flagsReader) field(field flagsField) *wire.Fault {
 	b := r.body
 	switch field {
@@ -164,7 +165,7 @@ func (r *flagsReader) field(field flagsField) *wire.Fault {
 	return r.textInto(&ignored)
 }
 
-// noteWrongType notes a value of a wrong type and passes over it.
+// noteWrongType skips a value of a wrong type and returns a fault for it.
 func (r *flagsReader) noteWrongType(what string) *wire.Fault {
 	r.wrongTypes = true
 	fault := &wire.Fault{Text: r.Src, Offset: r.Pos, What: "expected " + what}
@@ -192,6 +193,7 @@ func (r *flagsReader) boolInto(v *bool) *wire.Fault {
 	return nil
 }
 
+// distinctID parses a distinct ID, which may be a string or a number.
 func (r *flagsReader) distinctID() *wire.Fault {
 	b := r.body
 	switch {
@@ -206,7 +208,7 @@ func (r *flagsReader) distinctID() *wire.Fault {
 	return nil
 }
 
-// cutDistinctID cuts an id of more than maxDistinctID bytes.
+// cutDistinctID truncates IDs of more than maxDistinctID bytes.
 func cutDistinctID(id string) string {
 	if len(id) <= maxDistinctID {
 		return id
@@ -232,7 +234,7 @@ func (r *flagsReader) properties(m *map[string]any) *wire.Fault {
 	return nil
 }
 
-// groups reads group keys. What is no usable key counts as absent (§7).
+// groups parses the group keys. Values that are not usable keys count as absent (§7).
 func (r *flagsReader) groups() *wire.Fault {
 	if r.Peek() != '{' {
 		return r.noteWrongType("an object")
@@ -272,7 +274,7 @@ func (r *flagsReader) groups() *wire.Fault {
 	return nil
 }
 
-// groupProperties reads an object of objects.
+// groupProperties parses an object of objects.
 func (r *flagsReader) groupProperties() (wrong *wire.Fault) {
 	if r.Peek() != '{' {
 		return r.noteWrongType("an object")
@@ -306,7 +308,7 @@ func (r *flagsReader) groupProperties() (wrong *wire.Fault) {
 	return wrong
 }
 
-// textsInto reads a list of strings.
+// textsInto parses a list of strings.
 func (r *flagsReader) textsInto(list *[]string) (wrong *wire.Fault) {
 	if r.Peek() != '[' {
 		return r.noteWrongType("a list of strings")
@@ -330,7 +332,7 @@ func (r *flagsReader) textsInto(list *[]string) (wrong *wire.Fault) {
 	return wrong
 }
 
-// startsObject reports whether the first byte after white space is a brace.
+// startsObject reports whether the first character other than white space is an opening brace.
 func startsObject(text []byte) bool {
 	for _, c := range text {
 		if c > ' ' {

@@ -5,21 +5,21 @@ import (
 	"strings"
 )
 
-// flagsQuery is what the query of /flags says (§9.2). Empty parameters count
-// as absent; of equal ones the first counts.
+// flagsQuery contains the query parameters of /flags (§9.2). Empty parameters count as absent; if a
+// parameter is repeated, the first value is used.
 type flagsQuery struct {
 	HasV        bool
-	V           int // 1 where the text is no integer
+	V           int // 1 if the value is not an integer
 	HasConfig   bool
 	Config      bool
-	Compression string // in lower case; any name may stand here, unpack judges
+	Compression string // in lower case, not validated; unpack rejects unknown names
 	Token       string
 
-	// OnlySurveyFlags is only_evaluate_survey_feature_flags.
+	// OnlySurveyFlags is the parameter only_evaluate_survey_feature_flags.
 	OnlySurveyFlags bool
 }
 
-// parseQuery reads the raw query of a request. Nothing in it is an error.
+// parseQuery parses the raw query of a request. Invalid parameters are ignored.
 func parseQuery(raw string) (q flagsQuery) {
 	hasShortV, hasOnly := false, false
 	for raw != "" {
@@ -68,7 +68,7 @@ func versionNumber(text string) int {
 	return int(v)
 }
 
-// queryBool: the spellings of false; everything else that is there is true.
+// queryBool returns false for the usual spellings of false, and true for all other values.
 func queryBool(text string) bool {
 	switch strings.ToLower(text) {
 	case "false", "0", "no", "off":
@@ -77,7 +77,7 @@ func queryBool(text string) bool {
 	return true
 }
 
-// queryText undoes the percent escapes and plus signs of a query or form.
+// queryText decodes the percent escapes and plus signs of a query or form.
 func queryText(s string) string {
 	if strings.IndexByte(s, '%') < 0 && strings.IndexByte(s, '+') < 0 {
 		return s

@@ -14,11 +14,11 @@ import (
 	"github.com/bunting-flags/bunting/management/rooms"
 )
 
-// readTimeout bounds one request of endpoints that are not long: searches and filters
-// may look at many persons.
+// readTimeout limits the time of requests to endpoints without noTimeout. Searches and filters may
+// read many persons, so it is rather long.
 const readTimeout = 20 * time.Second
 
-// managementRows are the endpoints of the management API whose rooms there are.
+// managementRows returns the endpoints of the management API for the services that exist.
 func managementRows(services *rooms.Rooms) []endpoint {
 	out := slices.Concat(activityEndpoints, organizationActivityEndpoints, changeEndpoints, accessEndpoints, schemaEndpoint())
 	for _, table := range managementTables {
@@ -29,8 +29,8 @@ func managementRows(services *rooms.Rooms) []endpoint {
 	return out
 }
 
-// managementTables are the tables of endpoints, a resource each, by the room that they
-// stand on. Files add theirs.
+// managementTables are the tables of endpoints, one for each resource, grouped by the service that
+// they require. Each table is in the file of its resource.
 var managementTables = []struct {
 	in     func(*rooms.Rooms) bool
 	tables [][]endpoint
@@ -81,15 +81,16 @@ var managementTables = []struct {
 	{func(r *rooms.Rooms) bool { return r.BatchExports != nil }, [][]endpoint{batchExportEndpoints}},
 }
 
-// call begins one.
+// call returns a new call for a request.
 func (s *server) call(w http.ResponseWriter, r *http.Request) *call {
 	c := &call{ctx: r.Context(), w: w, r: r, scheme: s.scheme(r)}
 	c.body.Warn = func(text string) { warn(w, text) }
 	return c
 }
 
-// handler serves an endpoint: key, scope, place, then the body, in the order of
-// §1.5, and the parameters of a list.
+// handler returns the handler of an endpoint. It checks the key, its scopes and the access to the
+// project or organization, and then reads the body, in the order of §1.5, and then the parameters
+// of a list.
 func (s *server) handler(e *endpoint) handler {
 	do, list := e.bind(s), e.isList()
 	return func(_ *server, w http.ResponseWriter, r *http.Request) error {
@@ -122,9 +123,9 @@ func (s *server) handler(e *endpoint) handler {
 	}
 }
 
-// open lets the caller in, then reads the body; where no key stands in the header
-// the body is read first, as a key in it goes before one of the query (§1.2), and
-// what is wrong with it is told last.
+// open authenticates and authorizes the caller, and then reads the body. If the request has no key
+// in its header, the body is read first, because a key in the body takes precedence over one in the
+// query (§1.2); errors in the body are then reported only after those of the key.
 func (s *server) open(c *call, e *endpoint) error {
 	if e.keyScope == public {
 		if e.area == inSignIn {
@@ -145,7 +146,8 @@ func (s *server) open(c *call, e *endpoint) error {
 			return err
 		}
 		err := c.readBody(e, s.MaxBody)
-		if c.authenticated != nil && c.authenticated.Session != nil && textMember(c.body, "personal_api_key") != "" { // a key goes before a session
+		// A key takes precedence over a session.
+		if c.authenticated != nil && c.authenticated.Session != nil && textMember(c.body, "personal_api_key") != "" {
 			c.authenticated = nil
 			return cmp.Or(s.enter(c, e), err)
 		}
@@ -155,7 +157,8 @@ func (s *server) open(c *call, e *endpoint) error {
 	return cmp.Or(s.enter(c, e), bodyErr)
 }
 
-// keyOutsideBody is the key of the header, or else that of the query.
+// keyOutsideBody returns the key of the Authorization header or, if there is none, of the query
+// string.
 func keyOutsideBody(r *http.Request) (key, location string) {
 	if key = bearer(r); key != "" {
 		return key, "Authorization header"
@@ -163,8 +166,8 @@ func keyOutsideBody(r *http.Request) (key, location string) {
 	return strings.TrimSpace(r.URL.Query().Get("personal_api_key")), "query string"
 }
 
-// managementCaller finds who sends a request (§1.2): the first place counts where
-// a key stands at all.
+// managementCaller authenticates the request (§1.2). It uses the first of header, body and query
+// string that contains a key.
 func (s *server) managementCaller(r *http.Request, body management.Body) (*management.Caller, error) {
 	key, location := bearer(r), "Authorization header"
 	if key == "" {
@@ -184,7 +187,7 @@ func (s *server) managementCaller(r *http.Request, body management.Body) (*manag
 	return c, managementProblem(err)
 }
 
-// enter does steps 1 to 4 of §1.5.
+// enter does steps 1 to 4 of §1.5: it authorizes the caller and applies rate limits.
 func (s *server) enter(c *call, e *endpoint) error {
 	if err := s.admit(c, e); err != nil {
 		return err
@@ -192,7 +195,8 @@ func (s *server) enter(c *call, e *endpoint) error {
 	return s.limit(c.scope.Caller.Key.Hash, e.reads)
 }
 
-// recheck looks whether a caller may still do what goes on, which is no use of a session.
+// recheck returns an error if the caller of a long response has lost access. It does not count as
+// activity of the session.
 func (s *server) recheck(c *call, e *endpoint) error {
 	now := s.call(c.w, c.r)
 	now.isAdmitted = true
@@ -206,6 +210,8 @@ func (s *server) recheck(c *call, e *endpoint) error {
 	return managementProblem(err)
 }
 
+// admit authenticates the caller, finds the scope of the call and checks the permissions of the
+// caller in it.
 func (s *server) admit(c *call, e *endpoint) error {
 	caller, err := c.authenticated, error(nil)
 	if caller == nil {
@@ -229,9 +235,10 @@ func (s *server) admit(c *call, e *endpoint) error {
 	return cmp.Or(s.checkAccessRules(c, e), s.checkSession(caller, e, c.r))
 }
 
-// representation is the preference that asks for a body (RFC 7240).
+// representation is the preference for a response with a body (RFC 7240).
 const representation = "return=representation"
 
+// prefersBody reports whether a Prefer header of the request contains representation.
 func prefersBody(r *http.Request) bool {
 	for _, line := range r.Header.Values("Prefer") {
 		for part := range strings.SplitSeq(line, ",") {
@@ -244,7 +251,7 @@ func prefersBody(r *http.Request) bool {
 	return false
 }
 
-// answer sends what an endpoint has returned.
+// answer writes the response for the result of an endpoint.
 func (s *server) answer(c *call, e *endpoint, result any) error {
 	status := cmp.Or(e.status, http.StatusOK)
 	if a, ok := result.(answer); ok {
@@ -254,7 +261,7 @@ func (s *server) answer(c *call, e *endpoint, result any) error {
 		case a.raw != nil:
 			c.w.Header().Set("Content-Type", a.kind)
 			c.w.WriteHeader(a.status)
-			_, _ = c.w.Write(a.raw) // the caller has gone: nothing is left to do
+			_, _ = c.w.Write(a.raw) // a write error means that the client has disconnected
 			return nil
 		case a.body == nil:
 			c.w.WriteHeader(a.status)
@@ -277,7 +284,7 @@ func (s *server) answer(c *call, e *endpoint, result any) error {
 	return s.writeJSON(c.w, status, result)
 }
 
-// wrap is a page with its links (§3).
+// wrap returns a page of a list with links to the next and previous page (§3).
 func (c *call) wrap(count int, results any) any {
 	p := c.requestedPage()
 	out := struct {
@@ -292,7 +299,7 @@ func (c *call) wrap(count int, results any) any {
 	return out
 }
 
-// managementProblems are the statuses and types of errors of management (§2.2).
+// managementProblems maps the kinds of management errors to their statuses and types (§2.2).
 var managementProblems = map[management.Kind]problem{
 	management.Invalid:         {Status: 400, Type: "validation_error"},
 	management.Unauthenticated: {Status: 401, Type: "authentication_error"},
@@ -303,7 +310,7 @@ var managementProblems = map[management.Kind]problem{
 	management.TooMany:         {Status: 429, Type: "throttled_error"},
 }
 
-// managementProblem puts an error of management into words.
+// managementProblem converts an error of package management to the problem in the response.
 func managementProblem(err error) error {
 	var target *management.Error
 	switch {

@@ -9,8 +9,8 @@ import (
 	"github.com/bunting-flags/bunting/management/organizations"
 )
 
-// groupType is a group type as it is shown (§5.4). The columns and the time are
-// not kept here.
+// groupType is a group type in a response (§5.4). Its dashboard, columns and time are always null,
+// because they are not stored.
 type groupType struct {
 	GroupType       string           `json:"group_type"`
 	GroupTypeIndex  int              `json:"group_type_index"`
@@ -21,7 +21,7 @@ type groupType struct {
 	CreatedAt       management.Stamp `json:"created_at"`
 }
 
-// listGroupTypes answers with a plain array.
+// listGroupTypes returns a JSON array, not a paginated list.
 func (rd *reader) listGroupTypes(c *call) (any, error) {
 	names, err := rd.history.GroupTypes(c.ctx, c.project())
 	if err != nil {
@@ -59,7 +59,7 @@ func showGroup(g *capture.Group) group {
 	return out
 }
 
-// groupTypeIndex reads the parameter that every question about groups needs.
+// groupTypeIndex returns the required query parameter group_type_index.
 func groupTypeIndex(params url.Values) (int, error) {
 	text := params.Get("group_type_index")
 	if text == "" {
@@ -72,9 +72,9 @@ func groupTypeIndex(params url.Values) (int, error) {
 	return n, nil
 }
 
-// listGroups answers with groups of one type by key. A search looks at
-// capture.SearchScan of them for one page, which may hold less than its limit, or
-// nothing, and still have a next link.
+// listGroups returns groups of one type, ordered by key. A search reads capture.SearchScan groups
+// for one page, so that a page may have fewer results than its limit, or no results, and still a
+// next link.
 func (rd *reader) listGroups(c *call) (any, error) {
 	params := c.query()
 	p := pageOf(params)

@@ -7,7 +7,7 @@ import (
 	"github.com/bunting-flags/bunting/flags/wire"
 )
 
-// groupTypeName is the name of a group type of a number.
+// groupTypeName returns the name of the group type with the given index.
 func (rd *reader) groupTypeName(c *call, index int) (string, error) {
 	names, err := rd.history.GroupTypes(c.ctx, c.project())
 	if err != nil {
@@ -20,7 +20,7 @@ func (rd *reader) groupTypeName(c *call, index int) (string, error) {
 	return names[index], nil
 }
 
-// createGroup makes a group (§5.4).
+// createGroup creates a group (§5.4).
 func (rd *reader) createGroup(c *call) (any, error) {
 	members, err := c.readMembers()
 	if err != nil {
@@ -56,7 +56,7 @@ func (rd *reader) createGroup(c *call) (any, error) {
 	return showFoundGroup(rd.people.NewGroup(c.ctx, c.captureProject(), capture.GroupID{Type: index, Key: key}, name, string(text)))
 }
 
-// showFoundGroup is a group as it is now.
+// showFoundGroup converts a group to its response, or to a 404 error if g is nil.
 func showFoundGroup(g *capture.Group, err error) (any, error) {
 	switch {
 	case err != nil:
@@ -67,7 +67,7 @@ func showFoundGroup(g *capture.Group, err error) (any, error) {
 	return showGroup(g), nil
 }
 
-// namedGroup is the group that the query names.
+// namedGroup returns the group that the query parameters identify, or a 404 error.
 func (rd *reader) namedGroup(c *call) (*capture.Group, error) {
 	index, err := groupTypeIndex(c.query())
 	if err != nil {
@@ -83,7 +83,7 @@ func (rd *reader) namedGroup(c *call) (*capture.Group, error) {
 	return g, err
 }
 
-// findGroup answers with one group, or 404.
+// findGroup returns one group, or a 404 error.
 func (rd *reader) findGroup(c *call) (any, error) { return showFoundGroup(rd.namedGroup(c)) }
 
 // updateGroupProperty sets one property of a group.
@@ -115,7 +115,7 @@ func (rd *reader) updateGroupProperty(c *call) (any, error) {
 	return showFoundGroup(rd.people.SetGroup(c.ctx, c.captureProject(), g.GroupID, name, string(set)))
 }
 
-// deleteGroupProperty takes one property of a group away.
+// deleteGroupProperty removes one property of a group.
 func (rd *reader) deleteGroupProperty(c *call) (any, error) {
 	g, err := rd.namedGroup(c)
 	if err != nil {
@@ -132,8 +132,7 @@ func (rd *reader) deleteGroupProperty(c *call) (any, error) {
 	return showFoundGroup(rd.people.UnsetGroup(c.ctx, c.project(), g.GroupID, key))
 }
 
-// updateGroupTypes changes what people call group types, and answers with all of
-// them.
+// updateGroupTypes changes the labels of group types and returns all group types.
 func (rd *reader) updateGroupTypes(c *call) (any, error) {
 	var body json.RawMessage
 	if err := c.readJSONBody(&body); err != nil {

@@ -13,8 +13,10 @@ import (
 	"github.com/bunting-flags/bunting/geoip"
 )
 
-// New makes the handler. It fails without a Decider and an Intake, with more than
-// MaxTokenRates TokenRates, and where a route of Extra cannot be one.
+// New returns a Handler for the configuration. It returns an error if c has neither a Decider nor
+// an Intake, if c.Management lacks what it requires, if there are more than MaxTokenRates
+// TokenRates, or if an entry of Extra is not a valid route. Limits that are zero or negative get
+// their defaults.
 func New(c Config) (*Handler, error) {
 	if c.Decider == nil && c.Intake == nil {
 		return nil, errors.New("httpapi: Config.Decider is required for flags, Config.Intake for events: there is neither")
@@ -48,7 +50,7 @@ func New(c Config) (*Handler, error) {
 		Config: c, limits: newLimiters(c.RateLimits, c.TokenRates), budget: newBudget(c.Budget, defaultBudget), flagsBudget: newBudget(c.FlagsBudget, defaultFlagsBudget),
 		manageLimits: newManagementLimiters(c.ManagementLimits), sharedSlots: make(chan struct{}, sharedAtOnce),
 	}
-	s.flagsBudget.maxServed = 1 // long bodies are rare there, and answers wanted at once
+	s.flagsBudget.maxServed = 1 // long bodies are rare here, and the others need low latency
 	s.streams = newStreams(s)
 	s.scratch.New = func() any { return &scratch{} }
 	s.unrouted = s.measure(unroutedName)
@@ -56,7 +58,8 @@ func New(c Config) (*Handler, error) {
 	return &Handler{s.observe(s.router()), s}, nil
 }
 
-// ServeHTTP implements http.Handler. Nil, and a Handler that New has not made, answer 503.
+// ServeHTTP implements http.Handler. A nil Handler, or one that New has not returned, responds with
+// 503.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if !h.isReady() {
 		http.Error(w, "there is no handler: see httpapi.New", http.StatusServiceUnavailable)
@@ -65,7 +68,8 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.routed.ServeHTTP(w, r)
 }
 
-// Stats returns totals since the start, and what is in use now.
+// Stats returns totals since the handler was created, and current values. It may be called
+// concurrently. It returns zeros for a nil Handler.
 func (h *Handler) Stats() Stats {
 	if !h.isReady() {
 		return Stats{}
@@ -81,27 +85,29 @@ func (h *Handler) Stats() Stats {
 	}
 }
 
-// Stats are what the adapter alone sees.
+// Stats are counts that only this package can determine.
 type Stats struct {
-	// Panics are mistakes of ours that were answered with 500.
+	// Panics is the number of panics in handlers, each of which resulted in a 500 response.
 	Panics uint64
-	// RateLimited requests were over a limit, refused or only logged.
+	// RateLimited is the number of requests over a rate limit, whether they were rejected or only
+	// logged.
 	RateLimited uint64
-	// ConsoleMistakes were reported by pages of the console.
+	// ConsoleMistakes is the number of errors that pages of the console have reported.
 	ConsoleMistakes uint64
-	// CaptureRequests brought events or recordings; CaptureRefused of them were
-	// answered with an error.
+	// CaptureRequests is the number of requests with events or recordings; CaptureRefused is how
+	// many of them resulted in an error.
 	CaptureRequests, CaptureRefused uint64
-	// BudgetInUse are the bytes of Config.Budget that are taken now, BudgetRefused
-	// the bodies that waited for some in vain.
+	// BudgetInUse is the number of bytes of Config.Budget that are reserved now. BudgetRefused is
+	// the number of bodies that were rejected for lack of memory.
 	BudgetInUse, BudgetRefused uint64
-	// FlagsInUse and FlagsRefused are the same of Config.FlagsBudget.
+	// FlagsInUse and FlagsRefused are the same for Config.FlagsBudget.
 	FlagsInUse, FlagsRefused uint64
-	// Streams of definitions are open now. StreamEvents are the definitions that
-	// were sent over streams, StreamsDropped the streams of any kind whose reader was
-	// too slow.
+	// Streams is the number of open streams of definitions. StreamEvents is the number of
+	// definitions sent over them. StreamsDropped is the number of streams of all kinds that were
+	// closed because the client was too slow.
 	Streams, StreamEvents, StreamsDropped uint64
-	// PublicStreams, those of OFREP, are open now. PublicStreamEvents were sent over
-	// them, PublicStreamsRefused found no place.
+	// PublicStreams is the number of open streams of OFREP. PublicStreamEvents is the number of
+	// events sent over them. PublicStreamsRefused is the number of streams rejected because of a
+	// limit.
 	PublicStreams, PublicStreamEvents, PublicStreamsRefused uint64
 }

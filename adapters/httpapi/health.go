@@ -9,15 +9,15 @@ import (
 	"github.com/bunting-flags/bunting/management"
 )
 
-// Health is how a server is (console.md N20).
+// Health is the state of a server (console.md N20).
 type Health struct {
-	// Status is the worst state of the checks.
+	// Status is the worst state of all checks.
 	Status string        `json:"status"`
 	Checks []HealthCheck `json:"checks"`
 	// Build is the version of the program.
 	Build string `json:"build"`
-	// Rates are what was done in each minute of the last hour, the newest last: requests
-	// for flags, accepted events, and answers of 500 and above.
+	// Rates are the counts of each minute of the last hour, the newest last: requests for flags,
+	// accepted events, and responses with status 500 and above.
 	Rates struct {
 		Minutes []management.Stamp `json:"minutes"`
 		Flags   []uint64           `json:"flags"`
@@ -26,25 +26,25 @@ type Health struct {
 	} `json:"rates"`
 }
 
-// HealthCheck is one thing that is looked at.
+// HealthCheck is the result of one check.
 type HealthCheck struct {
 	Name string `json:"name"`
 	// State is ok, warn or bad.
 	State  string `json:"state"`
 	Detail string `json:"detail"`
-	// Since is when the state was first seen, at the earliest when the server started.
+	// Since is when the state was first observed, at the earliest when the server started.
 	Since management.Stamp `json:"since"`
-	// Advice is what to do, empty where nothing is to be done.
+	// Advice is what an operator should do, empty if there is no need to act.
 	Advice string `json:"advice"`
 }
 
-// healthService is what tells how the server is, and is told when a page fails.
+// healthService serves the state of the server, and logs errors of console pages.
 type healthService struct {
 	*server
 	log *slog.Logger
 }
 
-// healthEndpoints are about the server that answers (console.md N20, N21).
+// healthEndpoints are the endpoints for the state of this server (console.md N20, N21).
 var healthEndpoints = resource(atRoot, "organization", healthOf, []row[healthService]{
 	handle(http.MethodGet, "/health", "Say how this server is: what is checked, since when it is so, what to do; for administrators", healthNow),
 	handle(http.MethodPost, "/console/report", "Report a mistake of a page of the console", reportMistake).withBody(mistakeFields).withScope(anyKey).withStatus(http.StatusNoContent),
@@ -63,7 +63,7 @@ func healthNow(svc healthService, c *call) (*Health, error) {
 	return svc.Health(c.ctx), nil
 }
 
-// maxMistake is how long a report may be, in bytes, all its texts together.
+// maxMistake is the maximum length of a report in bytes, all fields together.
 const maxMistake = 8 << 10
 
 var mistakeFields = management.Fields{
@@ -73,7 +73,8 @@ var mistakeFields = management.Fields{
 	{Name: "build", Type: management.Text, Null: true, Blank: true, Help: "the version of the console"},
 }
 
-// reportMistake logs what a page has met. A page that fails in a circle is held up.
+// reportMistake logs an error that a console page reports. It is rate limited, in case a page fails
+// in a loop.
 func reportMistake(svc healthService, c *call) (any, error) {
 	v, err := mistakeFields.Create(c.body)
 	if err != nil {

@@ -11,10 +11,10 @@ import (
 	"github.com/bunting-flags/bunting/management/rooms"
 )
 
-// reader is what the endpoints of people, groups and events stand on.
+// reader serves persons, groups and events.
 type reader struct {
 	history    capture.History
-	people     *capture.People // nil: nothing can be changed
+	people     *capture.People // if nil, the data cannot be changed
 	management *rooms.Rooms
 	now        func() time.Time
 	log        *slog.Logger
@@ -24,8 +24,8 @@ func readerOf(s *server) *reader {
 	return &reader{s.History, s.People, s.Management, s.Decider.Now, s.Logger}
 }
 
-// instant is a time that is always there: the zero time is the first moment of the
-// year 1, which an event may have.
+// instant is a time that is never null: its zero value is the first moment of the year 1, which
+// events may have.
 type instant time.Time
 
 // MarshalJSON implements json.Marshaler.
@@ -36,8 +36,8 @@ func (t instant) MarshalJSON() ([]byte, error) {
 	return management.Stamp{Time: time.Time(t)}.MarshalJSON()
 }
 
-// boolParameter reads a switch of the query: there without a value, or with any
-// but false, 0 and no, it is on.
+// boolParameter reports whether a query parameter is set: it is present, with any value except
+// false, 0 and no, in any case.
 func boolParameter(q url.Values, name string) bool {
 	if !q.Has(name) {
 		return false

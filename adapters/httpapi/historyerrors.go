@@ -9,7 +9,7 @@ import (
 	"github.com/bunting-flags/bunting/flags"
 )
 
-// THE TABLE: errors of access (§1.5) and of the resources.
+// Errors of access (§1.5) and of the resources.
 var (
 	problemProject       = problem{Status: 404, Type: "invalid_request", Code: "not_found", Detail: "Project not found."}
 	problemRequired      = problem{Status: 400, Type: "validation_error", Code: "required", Detail: "This field is required."}
@@ -20,19 +20,19 @@ var (
 	problemReadOnly      = problem{Status: 503, Type: "server_error", Code: "service_unavailable", Detail: "This server cannot change people."}
 )
 
-// invalid is a value that cannot be used, and where it stands.
+// invalid returns a problem about an invalid value. attr is its position in the request.
 func invalid(attr, format string, args ...any) *problem {
 	return problemInvalidInput.with("", attr).setDetail(format, args...)
 }
 
-// setDetail replaces the detail.
+// setDetail replaces the detail of p and returns p.
 func (p *problem) setDetail(format string, args ...any) *problem {
 	p.Detail = fmt.Sprintf(format, args...)
 	return p
 }
 
-// storeProblem puts the errors of the store into words. The cause stays for the
-// log.
+// storeProblem converts errors of the store to the problem in the response. Errors of the server
+// keep their cause for the log.
 func storeProblem(err error) error {
 	var target *problem
 	var refusal *capture.Refusal

@@ -9,14 +9,15 @@ import (
 	"github.com/bunting-flags/bunting/management/rooms"
 )
 
-// groupTypeEndpoints say how group types are called, which organizations keeps.
+// groupTypeEndpoints are the endpoints for group types and their labels, which package
+// organizations stores.
 var groupTypeEndpoints = history("group", []row[*reader]{
 	handle("GET", "/groups_types", "List group types", (*reader).listGroupTypes).withResponse([]groupType{}),
 	handle("PATCH", "/groups_types/update_metadata", "Change how group types are called", (*reader).updateGroupTypes).
 		withBody(organizations.GroupTypeFields).withResponse([]groupType{}).withArrayBody(),
 })
 
-// THE TABLE: every endpoint that is served with a History (§1.7).
+// historyEndpoints are the endpoints that are served if the server has a History (§1.7).
 var historyEndpoints = slices.Concat(
 	history("query", limited([]row[*reader]{
 		handle("GET", "/events", "List events", (*reader).listEvents).withResponse(uncounted[event]{}),
@@ -53,7 +54,7 @@ var historyEndpoints = slices.Concat(
 	history("project", []row[*reader]{handle("GET", "/ingestion_warnings", "List warnings of the intake", (*reader).listWarnings).withResponse(uncounted[warning]{})}),
 )
 
-// What bodies may have, for the description: the handlers read them themselves.
+// The fields of bodies, only for the OpenAPI document: the handlers parse the bodies themselves.
 var (
 	personFields   = management.Fields{{Name: "properties", Type: management.Object, Required: true, Help: "set beside those that there are"}}
 	propertyFields = management.Fields{
@@ -76,12 +77,12 @@ var (
 	groupParameters       = []parameterDoc{{"group_type_index", "integer", "the number of the group type; required"}, {"group_key", "string", "the key of the group; required"}}
 )
 
-// success is the answer of calls that say no more.
+// success is the response of endpoints without other results.
 type success struct {
 	Success bool `json:"success"`
 }
 
-// historyRows are the endpoints that are served with a History.
+// historyRows returns the endpoints that are served if the server has a History.
 func historyRows(services *rooms.Rooms) []endpoint {
 	out := slices.Concat(historyEndpoints, erasureEndpoints, liveEndpoints)
 	if services.Organizations == nil {
@@ -90,7 +91,7 @@ func historyRows(services *rooms.Rooms) []endpoint {
 	return slices.Concat(out, groupTypeEndpoints, definitionEndpoints)
 }
 
-// history makes endpoints of rows, which read bodies themselves.
+// history returns endpoints for rows whose handlers read the body themselves.
 func history(object string, rows []row[*reader]) []endpoint {
 	for i := range rows {
 		rows[i].unread = true
@@ -98,7 +99,7 @@ func history(object string, rows []row[*reader]) []endpoint {
 	return resource(inHistory, object, readerOf, rows)
 }
 
-// limited are rows that read with limits of their own (§2.6).
+// limited marks the rows with GET as endpoints with rate limits for reading (§2.6).
 func limited[S any](rows []row[S]) []row[S] {
 	for i := range rows {
 		rows[i].reads = rows[i].method == http.MethodGet

@@ -12,16 +12,17 @@ import (
 )
 
 const (
-	// maxImport bounds the body of an import, as sent and unpacked, in bytes, and
-	// maxImportLines its lines; more has to be sent in several requests.
+	// maxImport is the maximum size of the body of an import in bytes, both before and after
+	// unpacking. maxImportLines is the maximum number of its lines. Larger imports must be split
+	// into several requests.
 	maxImport      = 20 << 20
 	maxImportLines = 10_000
-	// maxLineErrors is how many faults one answer lists; the others are in its
-	// failed count.
+	// maxLineErrors is the maximum number of errors listed in a response. Further errors are only
+	// counted.
 	maxLineErrors = 100
 )
 
-// imported is what became of an import.
+// imported is the response to an import.
 type imported struct {
 	Imported int         `json:"imported"`
 	Failed   int         `json:"failed"`
@@ -29,7 +30,7 @@ type imported struct {
 }
 
 type lineError struct {
-	Line   int    `json:"line"` // from 1
+	Line   int    `json:"line"` // counted from 1
 	Detail string `json:"detail"`
 }
 
@@ -48,10 +49,10 @@ type importLine struct {
 	GroupProperties json.RawMessage `json:"group_properties"`
 }
 
-// importLines takes persons and groups in as an export wrote them, JSON lines,
-// plain or gzip. Persons keep their uuids (decision 26). A line that cannot be
-// taken does not stop the others; when the store fails, nothing after the line
-// under way is imported, and sending all of it again does no harm.
+// importLines imports persons and groups from the JSON lines of an export, plain or compressed with
+// gzip. Persons retain their UUIDs (decision 26). An invalid line does not prevent the import of
+// the others. If the store fails, the lines after the current one are not imported; it is safe to
+// send all lines once more.
 func (rd *reader) importLines(c *call) (any, error) {
 	if rd.people == nil {
 		return nil, &problemReadOnly
@@ -94,8 +95,7 @@ func refuseLine(format string, args ...any) error {
 	return &capture.Refusal{Kind: capture.Invalid, Code: "invalid_input", Detail: fmt.Sprintf(format, args...)}
 }
 
-// importOne reads and imports one line. The error of a bad line is a
-// *capture.Refusal.
+// importOne parses and imports one line. The error for an invalid line is a *capture.Refusal.
 func (rd *reader) importOne(c *call, line string) error {
 	var record importLine
 	if err := json.Unmarshal([]byte(line), &record); err != nil {

@@ -8,8 +8,8 @@ import (
 	"github.com/bunting-flags/bunting/management/dashboards"
 )
 
-// insightEndpoints are those of insights: stored queries. What is read with results
-// stands in results.go.
+// insightEndpoints are the endpoints for insights: stored queries. The endpoints that also return
+// results are in results.go.
 var insightEndpoints = resource(inProject, "insight", func(s *server) dashboards.Insights { return s.Management.Dashboards.Insights }, []row[dashboards.Insights]{
 	create("/insights", "Make an insight", dashboards.InsightFields, dashboards.Insights.Create).asks(insightQuestions),
 	patch("/insights/{id}", "Change an insight, delete it softly or bring it back", "Change an insight", dashboards.InsightFields, dashboards.Insights.Update).asks(insightQuestions),

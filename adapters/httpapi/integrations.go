@@ -7,13 +7,13 @@ import (
 	"github.com/bunting-flags/bunting/management/rooms"
 )
 
-// integrationEndpoints answer PostHog's set-up wizard, which asks what a project is
-// connected to and takes no 404 (clients.md §14.3): nothing, since there are none.
+// integrationEndpoints are for PostHog's setup wizard, which lists the integrations of a project
+// and does not accept 404 (clients.md §14.3). The list is always empty.
 var integrationEndpoints = resource(inProject, "project", managementOf, []row[*rooms.Rooms]{
 	handle(http.MethodGet, "/integrations", "List integrations: there are none", listIntegrations),
 })
 
-// integration is what an entry would be.
+// integration is an entry of the list.
 type integration struct {
 	ID   int64  `json:"id"`
 	Kind string `json:"kind"`

@@ -9,20 +9,21 @@ import (
 	"github.com/bunting-flags/bunting/management/organizations"
 )
 
-// invitePage is what the page of an invitation shows: a form, or what has become
-// of it.
+// invitePage is the data of the page of an invitation: a form, or the result of accepting the
+// invitation.
 type invitePage struct {
-	Invite *organizations.Invitation // the form, nil for none
+	Invite *organizations.Invitation // the form; nil for no form
 	Secret string
-	// Account: there is an account of the address, a key of which is asked for.
+	// Account reports whether an account with the address exists, so the form requires a key of it.
 	Account bool
-	// Displace: that account has never proven the address, and the secret does.
+	// Displace reports whether the secret allows replacing that account, because it has never
+	// verified its address.
 	Displace bool
 	Roles    []string
 	Role     string
 	Problem  string
 	Done     *organizations.Acceptance
-	// Entered: the browser has a session now, and may go to the console.
+	// Entered reports whether the browser now has a session, so the page links to the console.
 	Entered bool
 	Site    string
 }
@@ -32,7 +33,7 @@ func (c *call) showPage(status int, p *invitePage) (any, error) {
 	return c.html(status, "invite.html", false, p)
 }
 
-// html answers with a page. framed: others may frame it.
+// html responds with an HTML page. framed allows other sites to embed it in a frame.
 func (c *call) html(status int, name string, framed bool, view any) (any, error) {
 	text, err := pages.Render(name, view)
 	if err != nil {
@@ -44,20 +45,21 @@ func (c *call) html(status int, name string, framed bool, view any) (any, error)
 	return answer{status: status, raw: text, kind: "text/html; charset=utf-8"}, nil
 }
 
-// showProblem shows what a person can mend or has to know; faults of ours go the
-// way of all errors.
+// showProblem responds with the page for errors that the user can resolve or needs to see. It
+// returns errors of the server, for the general error response.
 func (c *call) showProblem(err error, p *invitePage) (any, error) {
 	target := problemOf(managementProblem(err))
 	if target.Status >= http.StatusInternalServerError {
 		return nil, err
 	}
-	if p.Problem = target.Detail; target.Code == organizations.CodeAccountExists { // whose detail is an address for programs
+	// Its detail is meant for programs.
+	if p.Problem = target.Detail; target.Code == organizations.CodeAccountExists {
 		p.Problem = "A personal API key of the account is needed."
 	}
 	return c.showPage(target.Status, p)
 }
 
-// inviteForm is the page with the form, as far as the invitation can be accepted.
+// form returns the page with the form, if the invitation can be accepted.
 func (svc inviteService) form(c *call) (*invitePage, error) {
 	id := c.part("invite")
 	p := &invitePage{Secret: c.secret()}
@@ -80,8 +82,8 @@ func (svc inviteService) form(c *call) (*invitePage, error) {
 	return p, err
 }
 
-// getInvitePage shows the form. Reading the page accepts nothing, so that
-// programs that follow the links of mails do no harm.
+// getInvitePage responds with the form. GET does not accept the invitation, so that programs may
+// follow the links in mails.
 func getInvitePage(svc inviteService, c *call) (any, error) {
 	if wantsJSON(c.r) {
 		return viewInvite(svc, c)
@@ -94,7 +96,7 @@ func getInvitePage(svc inviteService, c *call) (any, error) {
 	return c.showPage(http.StatusOK, p)
 }
 
-// postInvitePage accepts and shows the key, or the form again with what is wrong.
+// postInvitePage accepts the invitation and responds with the key, or with the form and the error.
 func postInvitePage(svc inviteService, c *call) (any, error) {
 	accepted, err := acceptInvite(svc, c)
 	switch {
@@ -113,9 +115,9 @@ func postInvitePage(svc inviteService, c *call) (any, error) {
 	return c.showProblem(err, p)
 }
 
-// signInInvited makes a session for who has accepted an invitation (console.md §5.2): not
-// for what a page of another site has sent, which could sign somebody into a stranger's
-// account.
+// signInInvited begins a session for a user who has accepted an invitation (console.md §5.2), and
+// reports whether it did. It rejects requests from pages of other sites, which could otherwise sign
+// a user into an attacker's account.
 func (s *server) signInInvited(c *call, joined *organizations.Acceptance) bool {
 	if !s.hasSessions() || s.Console == nil || otherSites.Check(c.r) != nil {
 		return false

@@ -11,11 +11,12 @@ import (
 	"github.com/bunting-flags/bunting/management/organizations"
 )
 
-// inviteService is what the endpoints of invitations stand on.
+// inviteService handles requests about invitations.
 type inviteService struct {
 	organizations.Invites
 	caller func(*http.Request, body) (*management.Caller, error)
-	// enter makes a session for who has accepted, where the browser may have one.
+	// enter begins a session for a user who has accepted an invitation, if the browser may have
+	// one.
 	enter func(c *call, joined *organizations.Acceptance) bool
 }
 
@@ -23,7 +24,7 @@ func invitesOf(s *server) inviteService {
 	return inviteService{s.Management.Organizations.Invites, s.managementCaller, s.signInInvited}
 }
 
-// inviteEndpoints are those of invitations and their acceptance (§4.5).
+// inviteEndpoints are the endpoints for invitations and their acceptance (§4.5).
 var inviteEndpoints = slices.Concat(
 	resource(inOrganization, "organization_member", invitesOf, []row[inviteService]{
 		paged("/invites", "List invitations", inviteService.List),
@@ -55,14 +56,14 @@ func createInvites(svc inviteService, c *call) (any, error) {
 	return svc.CreateBulk(c.ctx, c.scope, c.site(), c.body)
 }
 
-// site is where the caller has reached this server: scheme, host, and the prefix
-// below which it is mounted.
+// site returns the URL under which the client has reached this server: scheme, host, and the path
+// prefix of the handler.
 func (c *call) site() string {
 	out := url.URL{Scheme: c.scheme, Host: c.r.Host}
 	return out.String() + prefixOf(c.r)
 }
 
-// guest is who sends a request to a public endpoint, nil for nobody who says so.
+// guest returns the caller of a public endpoint, or nil if the request contains no key.
 func (svc inviteService) guest(c *call) (*management.Caller, error) {
 	if key, _ := keyOutsideBody(c.r); key == "" && textMember(c.body, "personal_api_key") == "" {
 		return nil, nil
@@ -70,7 +71,7 @@ func (svc inviteService) guest(c *call) (*management.Caller, error) {
 	return svc.caller(c.r, c.body)
 }
 
-// secret is that of an invitation's link: in the body, or else in the query.
+// secret returns the secret of an invitation link from the body, or else from the query.
 func (c *call) secret() string {
 	if secret := textMember(c.body, "secret"); secret != "" {
 		return secret
@@ -78,8 +79,8 @@ func (c *call) secret() string {
 	return c.query().Get("secret")
 }
 
-// forbidCaching keeps an answer that may hold a key out of caches, and its address, which
-// may hold a secret, out of the headers of other requests.
+// forbidCaching prevents caching of a response that may contain a key, and keeps its URL, which may
+// contain a secret, out of the Referer headers of other requests.
 func (c *call) forbidCaching() {
 	h := c.w.Header()
 	h.Set("Cache-Control", "no-store")
@@ -95,6 +96,8 @@ func viewInvite(svc inviteService, c *call) (*organizations.Invitation, error) {
 	return svc.Inspect(c.ctx, guest, c.part("invite"), c.secret())
 }
 
+// acceptInvite accepts an invitation. It adds a warning if some members could not be notified by
+// mail.
 func acceptInvite(svc inviteService, c *call) (*organizations.Acceptance, error) {
 	c.forbidCaching()
 	guest, err := svc.guest(c)
@@ -108,7 +111,7 @@ func acceptInvite(svc inviteService, c *call) (*organizations.Acceptance, error)
 	return joined, err
 }
 
-// wantsJSON reports whether a page is to be JSON: where the caller names that and
+// wantsJSON reports whether the client prefers JSON to a page: its Accept header contains JSON, but
 // not HTML.
 func wantsJSON(r *http.Request) bool {
 	accept := strings.ToLower(strings.Join(r.Header.Values("Accept"), ","))

@@ -7,11 +7,11 @@ import (
 	"net/http"
 )
 
-// maxSmallBody is how long a body may be that is read whole, in bytes: maxBulk ids, at
-// their longest and escaped.
+// maxSmallBody is the maximum size in bytes of a body that is read into memory at once. It suffices
+// for maxBulk IDs of maximum length, escaped.
 const maxSmallBody = 4 << 20
 
-// readMembers reads a body that is a JSON object; nothing is an empty one.
+// readMembers reads a body that is a JSON object. It returns nil for an empty body.
 func (c *call) readMembers() (members map[string]json.RawMessage, err error) {
 	if c.r.Body == nil || c.r.Body == http.NoBody || c.r.ContentLength == 0 {
 		return nil, nil
@@ -20,7 +20,7 @@ func (c *call) readMembers() (members map[string]json.RawMessage, err error) {
 	return members, err
 }
 
-// readJSONBody reads a body that has to be a small JSON object (§2.4).
+// readJSONBody decodes a body that must be a small JSON object (§2.4).
 func (c *call) readJSONBody(into any) error {
 	if kind := c.r.Header.Get("Content-Type"); kind != "" {
 		if media, _, err := mime.ParseMediaType(kind); err != nil || media != "application/json" {
@@ -44,7 +44,7 @@ func (c *call) readJSONBody(into any) error {
 	return nil
 }
 
-// jsonKind is the name that errors of this surface have for a kind of value.
+// jsonKind returns the name of a kind of JSON value in error messages of the API.
 func jsonKind(kind string) string {
 	switch kind {
 	case "array":

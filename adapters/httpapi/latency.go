@@ -7,22 +7,22 @@ import (
 	"time"
 )
 
-// latencyBounds are the upper bounds of the buckets in which answers are counted by
-// how long they took. One more bucket holds what took longer.
+// latencyBounds are the upper bounds of the buckets of response times. One more bucket counts the
+// slower responses.
 var latencyBounds = [...]time.Duration{
 	500 * time.Microsecond, time.Millisecond, 2500 * time.Microsecond, 5 * time.Millisecond, 10 * time.Millisecond,
 	25 * time.Millisecond, 50 * time.Millisecond, 100 * time.Millisecond, 250 * time.Millisecond, 500 * time.Millisecond,
 	time.Second, 2500 * time.Millisecond, 5 * time.Second, 10 * time.Second,
 }
 
-// statusClasses are 1xx to 5xx.
+// statusClasses is the number of status classes, 1xx to 5xx.
 const statusClasses = 5
 
-// unroutedName is the route of requests that no row of the tables serves.
+// unroutedName is the route of requests that match no route.
 const unroutedName = "other"
 
-// routeLatency are the answers of one route by class of status. Routes are rows of the
-// tables, never what callers write, so that their number is bounded.
+// routeLatency counts the response times of one route by status class. Routes are path patterns,
+// never paths from clients, so their number is bounded. It is safe for concurrent use.
 type routeLatency struct {
 	route   string
 	classes [statusClasses]struct {
@@ -41,21 +41,22 @@ func (m *routeLatency) add(status int, elapsed time.Duration) {
 	class.sum.Add(int64(elapsed))
 }
 
-// Latency tells how long the answers of a route took that had a status of one class.
+// Latency describes the response times of one route for one class of status.
 type Latency struct {
-	// Route is a row of the table of routes; "other" for what none serves.
+	// Route is the pattern of a route, or "other" for requests that match no route.
 	Route string
 	// Class is 1xx to 5xx.
 	Class string
-	// Count answers took Sum together.
+	// Count is the number of responses; Sum is their total time.
 	Count uint64
 	Sum   time.Duration
-	// Within counts the answers that took at most so many seconds.
+	// Within maps each upper bound, in seconds, to the number of responses that took at most that
+	// long.
 	Within map[float64]uint64
 }
 
-// Latencies returns totals since the start, of routes that have been asked. Streams
-// are not among them.
+// Latencies returns totals since the handler was created, for the routes that have been requested.
+// Streams are not included. It may be called concurrently.
 func (h *Handler) Latencies() []Latency {
 	if !h.isReady() {
 		return nil
@@ -79,7 +80,8 @@ func (h *Handler) Latencies() []Latency {
 	return out
 }
 
-// measure makes the counts of a route. Only for the time before the first request.
+// measure returns the counts of a route, and adds the route if needed. It must not be called after
+// requests have started.
 func (s *server) measure(route string) *routeLatency {
 	if i := slices.IndexFunc(s.latencies, func(m *routeLatency) bool { return m.route == route }); i >= 0 {
 		return s.latencies[i]

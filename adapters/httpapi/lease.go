@@ -14,39 +14,39 @@ import (
 	"github.com/bunting-flags/bunting/flags"
 )
 
-// memoryLease is what one request holds of a budget. All but held belongs to the budget.
+// memoryLease is the memory that one request has reserved from a budget, in bytes. Only the
+// goroutine of the request may use it; the budget updates its counts with the lock of the budget.
 type memoryLease struct {
 	ctx    context.Context
 	budget *budget
-	held   int64
-	// onFirstChunk is shown the first firstChunk bytes of a body's text when there are more.
-	// Its error ends the reading.
+	held   int64 // bytes that are reserved now
+	// onFirstChunk is called with the first firstChunk bytes of the decoded body, if it is longer.
+	// Reading stops if it returns an error.
 	onFirstChunk func(text []byte) error
-	// key is set for a request for flags, whose key stands in the body: it gets one
-	// that nobody has.
+	// key is set for flags requests, whose body contains the project key. An unknown key is stored
+	// there, for logs and limits.
 	key          *string
 	isKeyChecked bool
 	body         pacedBody
-	// refusalDelay is how long the sender of a body that is refused has to wait for the
-	// answer.
+	// refusalDelay is how long the response to a rejected body is delayed.
 	refusalDelay time.Duration
 
-	server      *server       // with body.r it finds the address
-	address     netip.Addr    // set when it counts
-	arrived     bool          // all of the body is there
-	large       bool          // it has held more than budget.small
-	oldestBytes int64         // what of held lies in the quarter of the eldest
-	counted     int64         // what of held counts for its address
-	element     *list.Element // among the elders
+	server      *server       // together with body.r, determines the client address
+	address     netip.Addr    // set when it is first needed
+	arrived     bool          // the body has been read completely
+	large       bool          // it has held more than budget.small bytes
+	oldestBytes int64         // the part of held in the quarter reserved for the oldest
+	counted     int64         // the part of held that counts for the address
+	element     *list.Element // in budget.largeBodies, or nil
 }
 
-// newLease begins with nothing. The request is one whose body arrives.
+// newLease returns an empty lease for a request whose body has not been read.
 func (b *budget) newLease(s *server, w http.ResponseWriter, r *http.Request) *memoryLease {
 	return &memoryLease{ctx: r.Context(), budget: b, server: s, body: pacedBody{w: w, r: r}}
 }
 
-// clientAddress finds the address, by the strict reading: only trusted proxies speak for
-// others.
+// clientAddress returns the address of the client. X-Forwarded-For is used only if a trusted proxy
+// has set it.
 func (l *memoryLease) clientAddress() netip.Addr {
 	if !l.address.IsValid() && l.server != nil {
 		l.address = streamAddressOf(l.server.clientIP(l.body.r))
@@ -54,7 +54,7 @@ func (l *memoryLease) clientAddress() netip.Addr {
 	return l.address
 }
 
-// Reserve is take, and unreserve give, for who may have no lease.
+// Reserve is like acquire for callers that may have no lease; unreserve undoes it.
 func (l *memoryLease) Reserve(n int64) error {
 	if l == nil {
 		return nil
@@ -68,16 +68,16 @@ func (l *memoryLease) unreserve(n int64) {
 	}
 }
 
-// inspect takes the first look at a text.
+// inspect calls onFirstChunk, once.
 func (l *memoryLease) inspect(text []byte) error {
 	check := l.onFirstChunk
 	l.onFirstChunk = nil
 	return l.noteCheck(check(text))
 }
 
-// inspectKey takes the first look at a body of /flags: its key may be nobody's.
+// inspectKey checks the project key of a flags body as soon as its beginning has arrived.
 func (l *memoryLease) inspectKey(text []byte) error {
-	l.isKeyChecked = l.arrived || startsObject(text) // else it may be packed
+	l.isKeyChecked = l.arrived || startsObject(text) // other bodies may be packed
 	if !startsObject(text) {
 		return nil
 	}
@@ -87,8 +87,8 @@ func (l *memoryLease) inspectKey(text []byte) error {
 	return nil
 }
 
-// checkKey looks for the project of a key. Other errors than that there is none are told
-// in their time.
+// checkKey returns an error if no project has the key. Other errors are ignored here, because the
+// evaluation reports them later.
 func (l *memoryLease) checkKey(token string) error {
 	_, _, err := l.server.Decider.Project(l.ctx, token)
 	if !errors.Is(err, flags.ErrUnknownKey) {
@@ -98,7 +98,7 @@ func (l *memoryLease) checkKey(token string) error {
 	return err
 }
 
-// noteCheck notes what came of a look.
+// noteCheck sets the delay of the response if err is not nil, and returns err.
 func (l *memoryLease) noteCheck(err error) error {
 	if err != nil {
 		l.refusalDelay = earlyDelay
@@ -106,7 +106,7 @@ func (l *memoryLease) noteCheck(err error) error {
 	return err
 }
 
-// maxBytes is what the body could have were it alone.
+// maxBytes is the largest size of a lease if there are no others.
 func (l *memoryLease) maxBytes() int64 {
 	if l.arrived {
 		return 3 * l.budget.share
@@ -114,7 +114,7 @@ func (l *memoryLease) maxBytes() int64 {
 	return 2 * l.budget.share
 }
 
-// acquire reserves n bytes more.
+// acquire reserves n more bytes.
 func (l *memoryLease) acquire(n int64) error {
 	if n == 0 {
 		return nil
@@ -140,15 +140,16 @@ func (l *memoryLease) release() {
 	}
 }
 
-// tooLarge is for requests that would not fit were they alone: the body together with what
-// is made of it.
+// tooLarge returns the error for a request that needs more memory, for the body and everything
+// decoded from it, than the budget allows for one lease.
 func (l *memoryLease) tooLarge() error {
 	p := problemPayload
 	p.Detail = fmt.Sprintf("maximum event size exceeded: the body and what it holds take more than %d bytes of memory at once: send it in smaller parts", l.maxBytes())
 	return &p
 }
 
-// markArrived: what follows is not for its sender to delay.
+// markArrived records that the body has been read completely, so that its client can no longer
+// delay the release of the memory.
 func (l *memoryLease) markArrived() {
 	if l.counted > 0 || l.large {
 		l.budget.markArrived(l)
@@ -157,21 +158,22 @@ func (l *memoryLease) markArrived() {
 	l.arrived = true
 }
 
-// Who sends a long body that is refused hears of it this much later, so that those
-// who send nothing else cost others little: one that is refused for its beginning,
-// and one that was large.
+// The delays of responses to rejected long bodies. They limit how much load a client causes with
+// nothing but such bodies: earlyDelay applies if the body was rejected for its beginning, and
+// largeDelay if it was large.
 const (
 	earlyDelay = 100 * time.Millisecond
 	largeDelay = 2 * time.Second
 )
 
-// releaseDelayed gives all back and keeps the sender of a body that is refused waiting.
+// releaseDelayed releases all memory and then waits for refusalDelay.
 func (l *memoryLease) releaseDelayed() {
 	if l.large {
 		l.refusalDelay = largeDelay
 	}
 	l.release()
-	if l.refusalDelay == 0 || l.ctx.Value(http.ServerContextKey) == nil { // nobody waits without a network
+	// No delay without a network connection.
+	if l.refusalDelay == 0 || l.ctx.Value(http.ServerContextKey) == nil {
 		return
 	}
 	timer := time.NewTimer(l.refusalDelay)
@@ -182,20 +184,20 @@ func (l *memoryLease) releaseDelayed() {
 	}
 }
 
-// eventMemory is about what an event takes on its way into the store beside its
-// text, in bytes.
+// eventMemory is the approximate memory, in bytes, that storing an event needs in addition to its
+// text.
 const eventMemory = 600
 
-// acquireForStoring reserves what the events of a body take while they are stored,
-// beside the body and its items: the texts that are stored, and the events
-// themselves, a piece of the submission at a time.
+// acquireForStoring reserves the memory for storing the events of a body, in addition to the body
+// and its items: the stored text, and the events themselves. A submission is stored in pieces, so
+// only one piece counts.
 func (l *memoryLease) acquireForStoring(text, items int) error {
 	bytes, events := capture.PieceSize(text, items)
 	return l.acquire(int64(bytes) + int64(bytes)/8 + eventMemory*int64(events))
 }
 
-// grow moves buf into a new buffer of size bytes, of less where the budget has
-// less at all. Both count while they are in memory.
+// grow moves buf to a new buffer of size bytes, or less if the budget allows no more. Both buffers
+// are reserved while they exist.
 func (l *memoryLease) grow(buf []byte, size int64) ([]byte, error) {
 	size = min(size, l.maxBytes()-l.held)
 	old := int64(cap(buf))
@@ -210,12 +212,12 @@ func (l *memoryLease) grow(buf []byte, size int64) ([]byte, error) {
 	return buf, nil
 }
 
-// read appends all of src to buf, whose capacity is part of the lease, until it
-// has more than limit bytes, which is an error. first is how many bytes a new
-// buffer gets, expected how many are expected in all, 0 when that is not known: the
-// buffer doubles until it has a part of them, an eighth of what arrives and the first
-// chunk of what has arrived, then gets them all, and doubles beyond if it has to.
-// What has arrived gets all that there may be once doubling would take as much.
+// read appends all of src to buf, whose capacity is part of the lease. More than limit bytes are an
+// error. first is the size of a new buffer, and expected is the expected total, 0 if unknown. The
+// buffer doubles until a part of the expected bytes has been read: an eighth while the body is
+// arriving, and at most firstChunk after that. It then gets the expected size, and doubles beyond
+// it if needed. For a body that has arrived, it gets the maximum size as soon as doubling would
+// need as much memory.
 func (l *memoryLease) read(buf []byte, src io.Reader, first, expected, limit int64) ([]byte, error) {
 	for {
 		if len(buf) == cap(buf) {
@@ -243,7 +245,7 @@ func (l *memoryLease) read(buf []byte, src io.Reader, first, expected, limit int
 	}
 }
 
-// nextSize is the size of the buffer after one of had bytes.
+// nextSize returns the size of the buffer that follows one of current bytes.
 func (l *memoryLease) nextSize(current, first, expected, limit int64) int64 {
 	enough := expected / 8
 	if l.arrived {
@@ -251,7 +253,7 @@ func (l *memoryLease) nextSize(current, first, expected, limit int64) int64 {
 	}
 	size := max(2*current, first, 1)
 	if expected > 0 && current <= expected && (current >= max(enough, 1) || size > expected) {
-		size = expected + 1 // one more, to see the end
+		size = expected + 1 // one more byte to detect the end
 	}
 	if l.arrived && 4*current > min(limit, l.maxBytes()) && current > expected {
 		size = limit + 1
@@ -259,8 +261,8 @@ func (l *memoryLease) nextSize(current, first, expected, limit int64) int64 {
 	return min(size, limit+1)
 }
 
-// unpackInto is read for what comes out of a packed body: it begins with the first
-// chunk, so that a look at it comes before the memory for the rest.
+// unpackInto is like read for the output of a decoder. If onFirstChunk is set it begins with
+// firstChunk bytes, so that the check precedes the allocation of the rest.
 func (l *memoryLease) unpackInto(buf []byte, src io.Reader, expected, limit int64) ([]byte, error) {
 	first := expected + 1
 	if l.onFirstChunk != nil {

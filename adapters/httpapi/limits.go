@@ -11,14 +11,15 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// Rate is a token bucket. Zero means no limit.
+// Rate is the rate of a token bucket. The zero value means no limit.
 type Rate struct {
-	PerSecond float64 // refill, in requests a second
-	Burst     int     // size of the bucket, in requests
+	PerSecond float64 // refill rate, in requests per second
+	Burst     int     // capacity of the bucket, in requests
 }
 
-// ParseRate reads a rate such as 1200/minute: so many at once, refilled in that
-// time. Units are second, minute, hour and day. The error says what is wanted.
+// ParseRate parses a rate such as 1200/minute: the number is the burst, and the bucket refills
+// completely in the given unit. Units are second, minute, hour and day. The error describes the
+// expected form.
 func ParseRate(text string) (Rate, error) {
 	count, unit, _ := strings.Cut(text, "/")
 	n, err := strconv.Atoi(strings.TrimSpace(count))
@@ -33,21 +34,21 @@ var rateUnits = map[string]time.Duration{
 	"second": time.Second, "minute": time.Minute, "hour": time.Hour, "day": 24 * time.Hour,
 }
 
-// MaxTokenRates is how many project keys may have a limit of their own.
+// MaxTokenRates is the maximum number of project keys with a rate of their own.
 const MaxTokenRates = 100
 
-// RateLimits are the limits of §10.2; the zero value has none.
+// RateLimits are the limits of §10.2. The zero value has no limits.
 type RateLimits struct {
-	// Token limits flags requests by project key, IP by client address.
+	// Token limits flags requests by project key, and IP by client address.
 	Token, IP Rate
-	// Definitions limits downloads of definitions by project, RemoteConfig those
-	// of remote configuration by key.
+	// Definitions limits downloads of definitions by project, and RemoteConfig reads of remote
+	// configuration by key.
 	Definitions, RemoteConfig Rate
-	// LogOnly counts and logs what would be refused, and refuses nothing.
+	// LogOnly counts and logs requests above the limits, but does not reject them.
 	LogOnly bool
 }
 
-// DefaultRateLimits are PostHog's.
+// DefaultRateLimits returns the limits of PostHog.
 func DefaultRateLimits() RateLimits {
 	return RateLimits{
 		Token: Rate{10, 625}, IP: Rate{50, 1250},
@@ -55,13 +56,13 @@ func DefaultRateLimits() RateLimits {
 	}
 }
 
-// limiterKeys bounds each limiter: of more keys the least recently seen are
-// forgotten, which lets them start with a full bucket.
+// limiterKeys is the maximum number of keys in each limiter. Beyond it, the least recently used
+// keys are dropped and start with a full bucket when they return.
 const limiterKeys = 65536
 
-// maxLimitedToken is the longest token that gets a bucket of its own, in bytes:
-// longer ones belong to nobody and count for the address that sends them, so
-// that what is remembered stays small.
+// maxLimitedToken is the maximum length of a token with a bucket of its own, in bytes. Longer
+// tokens are invalid in any case, and are counted for the client address, to limit the memory for
+// keys.
 const maxLimitedToken = 256
 
 type limiters struct {
@@ -84,18 +85,18 @@ type limiter struct {
 	name    string
 	rate    Rate
 	logOnly bool
-	secret  bool            // its keys are secrets
-	own     map[string]Rate // keys with a limit of their own
+	secret  bool            // keys are secrets and must not be logged
+	own     map[string]Rate // keys with a rate of their own
 	buckets *lru.Cache[string, *rate.Limiter]
 }
 
 func newLimiter(name string, r Rate, logOnly bool) *limiter {
-	buckets, _ := lru.New[string, *rate.Limiter](limiterKeys) // fails only for sizes below 1
+	buckets, _ := lru.New[string, *rate.Limiter](limiterKeys) // only sizes below 1 are an error
 	return &limiter{name: name, rate: r, logOnly: logOnly, buckets: buckets}
 }
 
-// maskKey is a key as the log may have it: project keys and addresses are no
-// secrets, personal and secret keys are.
+// maskKey returns the key for the log. Personal and secret keys are hidden; project keys and
+// addresses are not secret.
 func (l *limiter) maskKey(key string) string {
 	if l.secret {
 		return "(hidden)"
@@ -103,7 +104,8 @@ func (l *limiter) maskKey(key string) string {
 	return key
 }
 
-// allow spends one request of a key. From 80 % use on it warns in a header.
+// allow counts one request of a key and reports whether it is allowed. It sets the warning header
+// if at least 80 % of the burst is used.
 func (l *limiter) allow(s *server, w http.ResponseWriter, key string) bool {
 	limit := l.rate
 	if own, ok := l.own[key]; ok {

@@ -16,11 +16,11 @@ import (
 	"github.com/bunting-flags/bunting/management"
 )
 
-// maxListValues is how many values one parameter of a list may have.
+// maxListValues is the maximum number of values of one list parameter.
 const maxListValues = 1000
 
-// isList reports whether an endpoint answers with a list, whose parameters are
-// looked at (spec/clients.md §2.1).
+// isList reports whether the response of an endpoint is a list, so that its parameters are
+// validated (spec/clients.md §2.1).
 func (e *endpoint) isList() bool {
 	if _, there := lists[e.path]; e.method != http.MethodGet || there {
 		return there && e.method == http.MethodGet
@@ -41,7 +41,7 @@ func (e *endpoint) isList() bool {
 	return false
 }
 
-// describe is a parameter in the API's description, nil for one that does nothing.
+// describe returns the parameter for the OpenAPI document, or nil if it has no effect.
 func (p *listParameter) describe() object {
 	kinds := map[listKind]string{kindInt: "integer", kindBool: "boolean", kindPresent: "boolean"}
 	schema := object{"type": cmp.Or(kinds[p.kind], "string")}
@@ -55,9 +55,9 @@ func (p *listParameter) describe() object {
 	return object{"name": p.name, "in": "query", "description": p.help, "schema": schema}
 }
 
-// readList reads the parameters of a list: one that is not done is refused, one
-// that nobody knows is ignored and named in the answer's warnings, whoever makes
-// the client may have added it for other reasons (§2.1).
+// readList validates the query parameters of a list. Parameters that PostHog has but this server
+// does not support are an error. Unknown parameters are ignored with a warning in the response,
+// because clients may add parameters for other purposes (§2.1).
 func (e *endpoint) readList(w http.ResponseWriter, q url.Values, now time.Time) (management.Values, error) {
 	parameters := map[string]*listParameter{}
 	for i := range listOf(e.path) {
@@ -92,7 +92,7 @@ func (e *endpoint) readList(w http.ResponseWriter, q url.Values, now time.Time) 
 	return out, nil
 }
 
-// read reads the values of a parameter; nil: it counts as absent.
+// read parses the values of a parameter. It returns nil if the parameter counts as absent.
 func (p *listParameter) read(w http.ResponseWriter, values []string, now time.Time) (any, error) {
 	first := values[0]
 	switch p.kind {
@@ -141,7 +141,7 @@ func (p *listParameter) integer(text string) (int64, error) {
 	return n, nil
 }
 
-// split takes the values of a parameter that may have several apart.
+// split returns the single values of a parameter that may have several.
 func (p *listParameter) split(values []string) (out []string, err error) {
 	for _, value := range values {
 		value = strings.TrimSpace(value)
@@ -181,7 +181,8 @@ func (p *listParameter) notAListError() error {
 	return management.Fault(p.name, "Must be a JSON array of %s.", what)
 }
 
-// texts are without the empty ones; a list of none counts as absent.
+// texts returns the values that are not empty. It returns nil, for an absent parameter, if there
+// are no such values.
 func (p *listParameter) texts(values []string) (any, error) {
 	list, err := p.split(values)
 	if err != nil {
@@ -213,16 +214,18 @@ func (p *listParameter) integers(values []string) (any, error) {
 	return out, nil
 }
 
-// relativeTime is how a time is named by how long it is ago.
+// relativeTime matches times relative to now, such as -7d.
 var relativeTime = regexp.MustCompile(`^-([0-9]{1,4})([hdwmqy])$`)
 
+// time parses an absolute time, or one relative to now. Months, quarters and years are calendar
+// units.
 func (p *listParameter) time(text string, now time.Time) (any, error) {
 	back := relativeTime.FindStringSubmatch(text)
 	if back == nil {
 		parsed, err := timeParameter(url.Values{p.name: {text}}, p.name)
 		return parsed, err
 	}
-	n, _ := strconv.Atoi(back[1]) // at most four digits
+	n, _ := strconv.Atoi(back[1]) // the pattern allows only four digits
 	if back[2] == "h" {
 		return now.Add(-time.Duration(n) * time.Hour), nil
 	}
@@ -230,5 +233,5 @@ func (p *listParameter) time(text string, now time.Time) (any, error) {
 	return management.AddMonths(now, -n*unit.months).AddDate(0, 0, -n*unit.days), nil
 }
 
-// relativeUnits are the units of relativeTime, but for hours.
+// relativeUnits are the units of relativeTime, except for hours.
 var relativeUnits = map[string]struct{ months, days int }{"d": {days: 1}, "w": {days: 7}, "m": {months: 1}, "q": {months: 3}, "y": {months: 12}}

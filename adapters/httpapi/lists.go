@@ -1,49 +1,49 @@
 package httpapi
 
-// listKind is how the value of a parameter of a list is read. Where a value that is
-// empty counts as absent its help does not say so.
+// listKind is how the value of a list parameter is parsed. For most kinds an empty value counts as
+// absent; the help texts do not mention this.
 type listKind int
 
 const (
-	kindText        listKind = iota // as it stands
-	kindExact                       // as it stands, and an empty one too
-	kindInt                         // a whole number
-	kindBool                        // true unless it is false, 0 or no
-	kindPresent                     // there at all, with any value but those of false
-	kindChoice                      // one of the words of choices; any other one counts as absent and is warned about
-	kindJSON                        // a JSON list of texts
-	kindJSONInts                    // a JSON list of whole numbers
-	kindRepeated                    // a text, and the parameter several times for several
-	kindCommas                      // as kindRepeated, or texts with commas between them, or a JSON list of them
-	kindInts                        // a whole number, several with commas between them, or a JSON list of them
-	kindTime                        // a time: ISO 8601, or back from now as -7d (h, d, w, m, q, y)
-	kindByEndpoint                  // the endpoint reads it
-	kindIgnored                     // accepted without an effect
-	kindUnsupported                 // PostHog has it and it is not done here: refused by name
+	kindText        listKind = iota // any text
+	kindExact                       // any text, including an empty one
+	kindInt                         // an integer
+	kindBool                        // false, 0 and no are false, everything else is true
+	kindPresent                     // true if present with any value except false, 0 and no
+	kindChoice                      // one of choices; other values are ignored with a warning
+	kindJSON                        // a JSON array of strings
+	kindJSONInts                    // a JSON array of integers
+	kindRepeated                    // a string; repeated for several values
+	kindCommas                      // like kindRepeated, or a comma-separated list, or a JSON array of strings
+	kindInts                        // an integer, a comma-separated list, or a JSON array of integers
+	kindTime                        // ISO 8601, or relative to now such as -7d (h, d, w, m, q, y)
+	kindByEndpoint                  // parsed by the endpoint
+	kindIgnored                     // accepted without effect
+	kindUnsupported                 // supported by PostHog but not here; an error
 )
 
-// listParameter is a parameter of a list, as PostHog knows it.
+// listParameter is a query parameter of a list, with PostHog's name.
 type listParameter struct {
 	name    string
 	kind    listKind
 	help    string
-	choices []string // of kindChoice
-	strict  bool     // of kindChoice: another one is refused, not ignored
+	choices []string // for kindChoice
+	strict  bool     // for kindChoice: other values are an error instead of ignored
 }
 
-// commonParameters are the parameters that every list takes without an effect.
+// commonParameters are the parameters that all lists accept without an effect on filtering.
 var commonParameters = map[string]bool{
 	"limit": true, "offset": true, "format": true, "refresh": true, "include_total": true,
-	"personal_api_key": true, "token": true, "api_key": true, // who asks, and where
+	"personal_api_key": true, "token": true, "api_key": true, // identify the caller and the project
 }
 
-// listOf is the table's row of a path; a list that has none takes no parameters but
-// those of its endpoint and of pages.
+// listOf returns the parameters of the list with the given path. A list without an entry has only
+// the parameters of its endpoint and of paging.
 func listOf(path string) []listParameter { return lists[path] }
 
-// THE TABLE: the parameters of each list by its path below a project, an
-// organization or /api (spec/clients.md §2.2). Parsing, refusals, warnings and the
-// API's description come from here.
+// lists contains the parameters of each list, by path below a project, an organization or /api
+// (spec/clients.md §2.2). Validation, errors, warnings and the OpenAPI document are derived from
+// it.
 var lists = map[string][]listParameter{
 	"/members": {
 		{name: "email", kind: kindText, help: "the address, in any case"},
@@ -72,7 +72,7 @@ var lists = map[string][]listParameter{
 			"created_at", "-created_at", "last_modified_at", "-last_modified_at", "name", "-name",
 		}},
 		{name: "basic", kind: kindBool, help: "without results"},
-		{name: "include_dashboards", kind: kindIgnored}, // they always are
+		{name: "include_dashboards", kind: kindIgnored}, // they are always included
 		{name: "feature_flag", kind: kindUnsupported},
 		{name: "last_viewed_date_from", kind: kindTime, help: "last viewed by the caller after this time"},
 		{name: "last_viewed_date_to", kind: kindTime, help: "last viewed by the caller before this time"},
@@ -213,6 +213,7 @@ var lists = map[string][]listParameter{
 	},
 }
 
+// flagParameters are the parameters of lists of flags.
 var flagParameters = []listParameter{
 	{name: "active", kind: kindChoice, help: "whether it is on; STALE: on for everybody for long", choices: []string{"true", "false", "STALE"}},
 	{name: "archived", kind: kindBool, help: "only archived ones, or only others, which is the default"},
@@ -235,8 +236,8 @@ var flagParameters = []listParameter{
 	{name: "eligible_for_experiment", kind: kindBool, help: "whether it has two variants or more, the first of them control"},
 }
 
-// activityParameters are those of a log of changes of one kind, and
-// activityLogParameters those of the log of everything.
+// activityParameters are the parameters of the activity log of one kind of objects, and
+// activityLogParameters those of the log of all kinds.
 var (
 	activityParameters = []listParameter{
 		{name: "user", kind: kindText, help: "number or uuid of who made the change"},

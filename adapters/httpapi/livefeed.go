@@ -12,16 +12,17 @@ import (
 )
 
 const (
-	// liveFirst is how many events a reader gets first, liveRate how many a second from
-	// then on: the newest; of the others only their number is told.
+	// liveFirst is the number of events that a client receives at the start. liveRate is the
+	// maximum number in each second after that: the newest are sent, and the others are only
+	// counted.
 	liveFirst = 50
 	liveRate  = 20
-	// livePollSize is how many events each look at the store reads at most: what a filter
-	// chooses from.
+	// livePollSize is the maximum number of events that each poll reads from the store, before
+	// filtering.
 	livePollSize = 200
 )
 
-// THE TABLE: events as they come in (N15).
+// liveEndpoints stream events as they are captured (N15).
 var liveEndpoints = resource(inProject, "query", liveWatcherOf, []row[*liveWatcher]{
 	handle(http.MethodGet, "/events/live", "Watch events as they come in, as server-sent events", watchEvents).
 		withQuery(
@@ -30,7 +31,7 @@ var liveEndpoints = resource(inProject, "query", liveWatcherOf, []row[*liveWatch
 		).withMediaType(eventStream).withoutTimeout().uncompressed(),
 })
 
-// liveWatcher is what watching events stands on.
+// liveWatcher serves streams of events.
 type liveWatcher struct {
 	streams *streams
 	reader  *reader
@@ -41,8 +42,7 @@ func liveWatcherOf(s *server) *liveWatcher {
 	return &liveWatcher{s.streams, readerOf(s), &s.streams.feeds.polls}
 }
 
-// livePolls are the looks at the store, one for each project that is watched, however
-// many watch it.
+// livePolls contains one poll loop for each watched project, which all of its streams share.
 type livePolls struct {
 	mu        sync.Mutex
 	byProject map[int64]*projectPoll
@@ -50,14 +50,14 @@ type livePolls struct {
 
 type projectPoll struct {
 	readers int
-	last    *liveBatch    // the one that is still empty
-	idle    chan struct{} // closed when the last reader has left
+	last    *liveBatch    // the batch that is still empty
+	idle    chan struct{} // closed when the last client has left
 }
 
-// liveBatch is what one look has found, once done is closed.
+// liveBatch is the result of one poll. The other fields may be read once done is closed.
 type liveBatch struct {
 	events  []capture.Record
-	texts   [][]byte // of events, as they are sent
+	texts   [][]byte // of events, encoded as they are sent
 	omitted int64
 	done    chan struct{}
 	next    *liveBatch
@@ -65,8 +65,8 @@ type liveBatch struct {
 
 func newLiveBatch() *liveBatch { return &liveBatch{done: make(chan struct{})} }
 
-// join begins to look where nobody does yet. The batch is the first that has
-// what is recorded from now on.
+// join adds a client to the poll loop of a project, and starts the loop if there is none. The
+// result is the batch that will contain the first event recorded after this call.
 func (l *liveWatcher) join(ctx context.Context, project int64) (*liveBatch, error) {
 	recent, err := l.reader.history.Recent(ctx, project, -1, 0)
 	if err != nil {
@@ -98,7 +98,7 @@ func (l *liveWatcher) leave(project int64) {
 	}
 }
 
-// poll hands out what is new until nobody watches.
+// poll publishes new events until all clients have left.
 func (l *liveWatcher) poll(project int64, state *projectPoll, position int64) {
 	ticker := time.NewTicker(l.streams.feeds.timing.poll)
 	defer ticker.Stop()
@@ -113,7 +113,7 @@ func (l *liveWatcher) poll(project int64, state *projectPoll, position int64) {
 		ctx, cancel := context.WithTimeout(l.streams.ctx, readTimeout)
 		found, err := l.reader.history.Recent(ctx, project, position, livePollSize)
 		cancel()
-		if err != nil { // the next look finds what this one has not
+		if err != nil { // the next poll returns these events
 			continue
 		}
 		if position = found.Position; len(found.Events) == 0 {
@@ -121,7 +121,8 @@ func (l *liveWatcher) poll(project int64, state *projectPoll, position int64) {
 		}
 		texts := make([][]byte, len(found.Events))
 		for i := range texts {
-			texts[i], _ = serverSent("event", "", showEvent(&found.Events[i])) // what is stored is JSON
+			// Stored events can always be encoded.
+			texts[i], _ = serverSent("event", "", showEvent(&found.Events[i]))
 		}
 		l.polls.mu.Lock()
 		batch := state.last
@@ -132,18 +133,20 @@ func (l *liveWatcher) poll(project int64, state *projectPoll, position int64) {
 	}
 }
 
-// liveFeed is one reader of events.
+// liveFeed is the stream of one client.
 type liveFeed struct {
 	watcher *liveWatcher
 	project int64
 	query   capture.EventQuery
-	person  capture.UUID // of whom, by what events say; zero for all
+	person  capture.UUID // the person whose events are sent; zero for all
 	batch   *liveBatch
-	first   []int64 // the events that came first
-	sent    int     // in this second
+	first   []int64 // IDs of the events that were sent at the start
+	sent    int     // number of events in this second
 	dropped int64
 }
 
+// watchEvents streams the events that match the query parameters, beginning with the most recent
+// ones.
 func watchEvents(l *liveWatcher, c *call) (any, error) {
 	params := c.query()
 	q, err := l.reader.eventQuery(c.ctx, c.project(), params)
@@ -152,7 +155,7 @@ func watchEvents(l *liveWatcher, c *call) (any, error) {
 	}
 	f := &liveFeed{watcher: l, project: c.project(), query: q}
 	if params.Has("person_id") {
-		f.person, _ = wire.ParseUUID(params.Get("person_id")) // else there is nobody
+		f.person, _ = wire.ParseUUID(params.Get("person_id")) // an invalid UUID matches no person
 	}
 	if f.batch, err = l.join(c.ctx, f.project); err != nil {
 		return nil, err
@@ -161,8 +164,8 @@ func watchEvents(l *liveWatcher, c *call) (any, error) {
 	return l.streams.serveFeed(c, &l.streams.feeds.events, f)
 }
 
-// begin implements feed: the last events, the oldest of them first, as far as
-// capture.RecentBytes go.
+// begin implements feed. It returns the most recent events, the oldest of them first, of at most
+// capture.RecentBytes.
 func (f *liveFeed) begin(ctx context.Context) ([][]byte, error) {
 	var texts [][]byte
 	q, size := f.query, 0
@@ -194,7 +197,7 @@ func (f *liveFeed) begin(ctx context.Context) ([][]byte, error) {
 // updates implements feed.
 func (f *liveFeed) updates() <-chan struct{} { return f.batch.done }
 
-// take implements feed: the newest of a batch.
+// take implements feed. It returns the newest events of a batch.
 func (f *liveFeed) take(context.Context) ([][]byte, error) {
 	batch := f.batch
 	f.batch = batch.next
@@ -211,7 +214,7 @@ func (f *liveFeed) take(context.Context) ([][]byte, error) {
 	return selected[excess:], nil
 }
 
-// matches reports whether an event is one of those that are asked for.
+// matches reports whether the client has requested an event.
 func (f *liveFeed) matches(e *capture.Record) bool {
 	q := f.query
 	if f.person != (capture.UUID{}) && e.PersonID == f.person {
@@ -220,7 +223,7 @@ func (f *liveFeed) matches(e *capture.Record) bool {
 	return requested(&q, e)
 }
 
-// tick implements feed: how many events were left out in it.
+// tick implements feed. It reports how many events were dropped since the last tick.
 func (f *liveFeed) tick(context.Context) ([][]byte, error) {
 	n := f.dropped
 	if f.sent, f.dropped = 0, 0; n == 0 {

@@ -8,21 +8,19 @@ import (
 	"unicode/utf8"
 )
 
-// unpackLZ64 undoes the LZ-string compression that old SDKs call lz64
-// (decision 9). All the forms that the library makes are read: base64 and its
-// variant for URLs, with or without percent escapes; text of 15 bits a
-// character (compressToUTF16); bytes (compressToUint8Array). No more than
-// limit bytes of UTF-8 come out.
+// unpackLZ64 decompresses LZ-string, which old SDKs call lz64 (decision 9). It accepts all formats
+// that the library writes: base64 and its variant for URLs, with or without percent escapes; text
+// with 15 bits in each character (compressToUTF16); and bytes (compressToUint8Array). The result is
+// UTF-8 of at most limit bytes.
 //
-// LZ-string is LZ78 over UTF-16 code units. Codes are written least
-// significant bit first and grow from two bits: each time the dictionary is
-// full for the present width, a bit is added. Code 0 announces a new unit of 8
-// bits, 1 one of 16 bits, 2 is the end; from 3 on a code names a sequence that
-// was seen before. After each code the dictionary gains the previous sequence
-// plus the first unit of the present one.
+// LZ-string is LZ78 over UTF-16 code units. Codes are written least significant bit first and begin
+// with two bits: each time the dictionary is full for the current width, the width grows by one
+// bit. Code 0 is followed by a new unit of 8 bits, code 1 by one of 16 bits, and code 2 is the end;
+// codes from 3 on are entries of the dictionary. After each code, the previous sequence plus the
+// first unit of the current one is added to the dictionary.
 func unpackLZ64(packed []byte, limit int64) ([]byte, *bodyError) {
 	limit = min(limit, math.MaxInt32)
-	if startsObject(packed) { // it would read as text of 15 bits a character
+	if startsObject(packed) { // it would decode as text with 15 bits in each character
 		return nil, undecodable("lz64 decompression failed: the text is JSON as it is")
 	}
 	digits, width := lzDigits(packed)
@@ -40,7 +38,7 @@ func unpackLZ64(packed []byte, limit int64) ([]byte, *bodyError) {
 	return nil, bodyTooLarge(limit, d.tooLarge)
 }
 
-// lzDigits splits a packed text into digits of width bits.
+// lzDigits splits packed text into digits of width bits.
 func lzDigits(packed []byte) (digits []uint16, width int) {
 	if digits, ok := lzBase64(packed); ok {
 		return digits, 6
@@ -65,8 +63,8 @@ func lzDigits(packed []byte) (digits []uint16, width int) {
 	return digits, 8
 }
 
-// lzBase64 reads base64 digits in both alphabets of LZ-string. Padding stands
-// for zero bits. A blank is a plus sign that a form decoder took away.
+// lzBase64 decodes base64 digits in both alphabets of LZ-string. Padding counts as zero bits. A
+// blank is a plus sign that a form decoder has replaced.
 func lzBase64(packed []byte) (digits []uint16, ok bool) {
 	digits = make([]uint16, 0, len(packed))
 	text := string(packed)
@@ -79,7 +77,7 @@ func lzBase64(packed []byte) (digits []uint16, ok bool) {
 			digits = append(digits, 0)
 		case c == ' ':
 			digits = append(digits, 62)
-		case c == '-': // the last digit of the alphabet for URLs
+		case c == '-': // the last digit of the URL alphabet
 			digits = append(digits, 63)
 		case v >= 0:
 			digits = append(digits, uint16(v))
@@ -90,15 +88,16 @@ func lzBase64(packed []byte) (digits []uint16, ok bool) {
 	return digits, true
 }
 
-// lzBits reads numbers from digits: each digit from its high bit down, each
-// number from its low bit up.
+// lzBits reads numbers from digits. The bits of each digit are read from the highest to the lowest;
+// the bits of each number are written from the lowest to the highest.
 type lzBits struct {
 	digits    []uint16
 	width     int
-	next      int // digit
-	remaining int // bits of the present digit
+	next      int // index of the next digit
+	remaining int // unread bits of the current digit
 }
 
+// read returns the next number of n bits. ok is false if there are fewer bits left.
 func (b *lzBits) read(n int) (v uint32, ok bool) {
 	for i := range n {
 		if b.remaining == 0 {
@@ -113,18 +112,18 @@ func (b *lzBits) read(n int) (v uint32, ok bool) {
 	return v, true
 }
 
-// lzDecoder holds the output and the dictionary of one text.
+// lzDecoder contains the output and the dictionary of one text.
 type lzDecoder struct {
 	bits     lzBits
-	width    int // of the next code
-	room     int // entries until codes grow by a bit
+	width    int // of the next code, in bits
+	room     int // free entries until the width grows
 	limit    int64
-	tooLarge int64 // the size at which the output went beyond limit
+	tooLarge int64 // the size of the output when it exceeded limit, or 0
 	out      []uint16
-	seen     []lzSpan // the sequences from code lzFirst on
+	seen     []lzSpan // the dictionary; its first entry has code lzFirst
 }
 
-// lzSpan is a part of the output: sequences are not copied.
+// lzSpan is a sequence, as a range of the output, so that sequences are not copied.
 type lzSpan struct{ start, end uint32 }
 
 const (
@@ -134,7 +133,7 @@ const (
 	lzFirst
 )
 
-// run decodes into out. The answer says what is wrong, or is empty.
+// run decodes the text to out. It returns a description of the error, or an empty string.
 func (d *lzDecoder) run() string {
 	if len(d.bits.digits) == 0 {
 		return ""
@@ -161,8 +160,8 @@ func (d *lzDecoder) run() string {
 		case entry < uint32(len(d.seen)):
 			d.repeat(d.seen[entry])
 		case entry == uint32(len(d.seen)) && previous.end > 0:
-			// The very sequence that this code completes: the previous one
-			// and its own first unit, which now follows it in the output.
+			// The code refers to the entry that it completes: the previous sequence and the first
+			// unit of that, which is also the next unit of the output.
 			d.repeat(lzSpan{previous.start, previous.end})
 			d.repeat(lzSpan{previous.start, previous.start + 1})
 		default:
@@ -172,14 +171,14 @@ func (d *lzDecoder) run() string {
 			d.tooLarge = size
 			return ""
 		}
-		if previous.end > 0 { // in the output its next unit stands after it
+		if previous.end > 0 { // in the output, the next unit follows it directly
 			d.learn(lzSpan{previous.start, previous.end + 1})
 		}
 		previous = lzSpan{start, uint32(len(d.out))}
 	}
 }
 
-// repeat appends a sequence to the output; it stops soon after the limit.
+// repeat appends a sequence to the output, but not much more than limit.
 func (d *lzDecoder) repeat(s lzSpan) {
 	length := min(int64(s.end-s.start), d.limit+1-min(d.limit, int64(len(d.out))))
 	d.out = append(d.out, d.out[s.start:int64(s.start)+length]...)
@@ -194,7 +193,7 @@ func (d *lzDecoder) learn(s lzSpan) {
 	}
 }
 
-// appendUTF16 appends units as UTF-8; half a pair becomes U+FFFD.
+// appendUTF16 appends units as UTF-8. Unpaired surrogates become U+FFFD.
 func appendUTF16(dst []byte, units []uint16) []byte {
 	for i := 0; i < len(units); i++ {
 		c := rune(units[i])

@@ -20,18 +20,19 @@ var (
 	problemEndpoint  = problem{Status: 404, Type: "invalid_request", Code: "not_found", Detail: "Endpoint not found."}
 )
 
-// formMemory is how much of a multipart form is kept in memory, in bytes.
+// formMemory is how much of a multipart form is stored in memory, in bytes; the rest is in
+// temporary files.
 const formMemory = 1 << 20
 
-// maxBodyDepth bounds the nesting of a body of the management API.
+// maxBodyDepth is the maximum nesting depth of bodies of the management API.
 const maxBodyDepth = 64
 
-// keyBody bounds a body, in bytes, in which a key is looked for before anybody is
-// known.
+// keyBody is the maximum size in bytes of a body that is read for a key, before the caller is
+// authenticated.
 const keyBody = 1 << 20
 
-// readBody reads the body of a request in one of its three forms (§2.4). Where
-// none is wanted nothing is wrong with any.
+// readBody reads the body of a request in one of the three formats of §2.4. It ignores errors if
+// the endpoint has no body.
 func (c *call) readBody(e *endpoint, limit int64) error {
 	if c.r.Method == http.MethodGet || c.r.Method == http.MethodHead || c.r.Body == nil || c.r.Body == http.NoBody {
 		return nil
@@ -70,8 +71,8 @@ func (c *call) readBody(e *endpoint, limit int64) error {
 	return err
 }
 
-// jsonProblem is what is wrong with a JSON text, with line and column, which count
-// from 1, in characters.
+// jsonProblem returns the problem for invalid JSON, with line and column, which are counted from 1,
+// in characters.
 func jsonProblem(text []byte, err error) error {
 	offset := int64(-1)
 	var syntax *json.SyntaxError
@@ -91,6 +92,8 @@ func jsonProblem(text []byte, err error) error {
 	return problemParse.with(fmt.Sprintf("%v: line %d column %d", err, line, column), "")
 }
 
+// readJSON decodes a JSON body to c.body. It accepts a byte order mark, and an empty body. For
+// values that are neither objects nor arrays it stores only their kind, for error messages.
 func (c *call) readJSON() error {
 	text, err := io.ReadAll(c.r.Body)
 	if err != nil {
@@ -121,11 +124,11 @@ func (c *call) readJSON() error {
 	return nil
 }
 
-// otherKinds are the kinds of values that are neither objects nor lists, by the
-// beginning of their text; all others are numbers.
+// otherKinds maps the first byte of JSON values other than objects and arrays to their kind. Values
+// with another first byte are numbers.
 var otherKinds = map[byte]string{'"': "str", 't': "bool", 'f': "bool", 'n': "NoneType"}
 
-// depth is how deep a JSON text is nested.
+// depth returns the nesting depth of a JSON text.
 func depth(text []byte) (deepest int) {
 	now, inText, escaped := 0, false, false
 	for _, b := range text {
@@ -146,8 +149,8 @@ func depth(text []byte) (deepest int) {
 	return deepest
 }
 
-// formBody is a form as an object: values are texts, lists where a name comes
-// several times, and JSON where they look like an object or a list.
+// formBody converts a form to an object. Values are strings, or JSON if they are a valid object or
+// array; fields that occur several times become arrays.
 func formBody(form url.Values) management.Body {
 	b := management.Body{Members: map[string]json.RawMessage{}}
 	for name, values := range form {
@@ -159,7 +162,7 @@ func formBody(form url.Values) management.Body {
 		for i, v := range values {
 			list[i] = formValue(v)
 		}
-		b.Members[name], _ = json.Marshal(list) // texts marshal always
+		b.Members[name], _ = json.Marshal(list) // marshaling strings cannot fail
 	}
 	return b
 }
@@ -172,7 +175,7 @@ func formValue(text string) json.RawMessage {
 	return quoted
 }
 
-// textMember is a member of an object that is a text, "" for none.
+// textMember returns a member of an object if it is a string, and an empty string otherwise.
 func textMember(b management.Body, name string) string {
 	var text string
 	if raw, ok := b.Members[name]; ok && json.Unmarshal(raw, &text) == nil {

@@ -11,39 +11,39 @@ import (
 	"github.com/bunting-flags/bunting/management"
 )
 
-// Windows are how many requests a key may send. Zero means no limit.
+// Windows are the maximum numbers of requests of a key per minute and per hour. Zero means no
+// limit.
 type Windows struct{ PerMinute, PerHour int }
 
-// ManagementLimits are the limits of spec/management.md §2.6; the zero value has
-// none.
+// ManagementLimits are the limits of spec/management.md §2.6. The zero value has no limits.
 type ManagementLimits struct {
-	// Default is for each key on all endpoints but those of Reads, which read events
-	// and persons.
+	// Default is for each key on all endpoints except those of Reads, which read events and
+	// persons.
 	Default, Reads Windows
-	// Failures is for requests without a valid key, by client address; by the peer
-	// that speaks for it, where that is another, there may be PeerFailures times as
-	// many. Valid keys are not held up by them.
+	// Failures is for requests without a valid key, per client address. If the address was
+	// forwarded by a trusted proxy, the proxy may send PeerFailures times as many in all.
+	// Failures do not limit requests with valid keys.
 	Failures Windows
-	// Guesses are passwords of shared dashboards that have not been right before, by
-	// client address, Links the same by link.
+	// Guesses limits passwords tried on shared dashboards per client address, Links per link. A
+	// password that has been accepted before is not counted.
 	Guesses, Links Windows
-	// SignIns are attempts to sign in, by client address; Mails are mailed links, by the
-	// address that they go to.
+	// SignIns limits attempts to sign in per client address, Mails limits mailed links per
+	// recipient address.
 	SignIns, Mails Windows
-	// Now is the clock, time.Now when nil.
+	// Now is the clock. If nil, it is time.Now.
 	Now func() time.Time
 }
 
-// maxMistakes is how many reports of a session are taken in a minute (console.md N21).
+// maxMistakes is the maximum number of error reports per session and minute (console.md N21).
 const maxMistakes = 10
 
-// PeerFailures is how many times ManagementLimits.Failures one trusted proxy may
-// bring in all, whatever addresses it names.
+// PeerFailures is the factor by which one trusted proxy may exceed ManagementLimits.Failures,
+// summed over all client addresses that it forwards.
 const PeerFailures = 10
 
-// DefaultManagementLimits are those of §2.6 (decision 25), sixty failed
-// authentications a minute, twenty guesses of passwords an address, thirty a link, and
-// ten sign-ins a minute from an address, five mailed links an hour to one.
+// DefaultManagementLimits returns the limits of §2.6 (decision 25). It also allows, per minute,
+// 60 failed authentications, 20 passwords tried per address, 30 passwords tried per link and 10
+// sign-ins per address, and, per hour, 5 mailed links per recipient.
 func DefaultManagementLimits() ManagementLimits {
 	return ManagementLimits{
 		Default: Windows{PerMinute: 480, PerHour: 4800}, Reads: Windows{PerMinute: 240, PerHour: 1200},
@@ -73,12 +73,14 @@ func newManagementLimiters(c ManagementLimits) *managementLimiters {
 	}
 }
 
-// windowLimiter counts by key in stretches of time that begin with a request.
+// windowLimiter counts requests by key in windows of a minute and an hour. A window begins with
+// the first request after the end of the previous window.
 type windowLimiter struct {
 	limits Windows
-	keys   *lru.Cache[string, *windowCounts] // at most limiterKeys: of more the least recently seen begin anew
+	keys   *lru.Cache[string, *windowCounts] // at most limiterKeys entries; the least recently used one is evicted and starts at zero later
 }
 
+// windowCounts are the windows of one key: each[0] is the minute and each[1] the hour.
 type windowCounts struct {
 	mu   sync.Mutex
 	each [2]window
@@ -94,12 +96,13 @@ func newWindowLimiter(limits Windows) *windowLimiter {
 	return &windowLimiter{limits, keys}
 }
 
-// add counts a request. Over a limit it returns how long the key has to wait.
+// add counts a request. If the key is over a limit, add returns how long it has to wait, and does
+// not count the request.
 func (l *windowLimiter) add(key string, now time.Time) (wait time.Duration) {
 	return l.addN(key, now, 1)
 }
 
-// check is take without counting.
+// check is like add but does not count a request.
 func (l *windowLimiter) check(key string, now time.Time) (wait time.Duration) {
 	return l.addN(key, now, 0)
 }
@@ -138,9 +141,10 @@ func (l *windowLimiter) addN(key string, now time.Time, n int) (wait time.Durati
 	return wait
 }
 
-// countFailure counts a request whose key nobody has. Over the limit the answer is that its
-// sender has to wait, else err. It comes after the key has been looked up, so that
-// whoever has a valid one is served, also behind one address with those who guess.
+// countFailure counts a request with an unknown key. If the client is over the limit, the result
+// is the error of a throttled request, otherwise err. The caller must look up the key first, so
+// that clients with valid keys are served even if they share an address with clients that guess
+// keys.
 func (s *server) countFailure(r *http.Request, err error) error {
 	address, peer, now := s.clientIP(r), geoip.ParseRemote(r.RemoteAddr), s.manageLimits.now()
 	wait := s.manageLimits.failures.add(address.String(), now)
@@ -153,7 +157,7 @@ func (s *server) countFailure(r *http.Request, err error) error {
 	return err
 }
 
-// throttleError is the refusal of a key that has to wait.
+// throttleError returns the error of a request that has to wait.
 func (s *server) throttleError(wait time.Duration) error {
 	s.stats.rateLimited.Add(1)
 	seconds := int((wait + time.Second - 1) / time.Second)
@@ -165,7 +169,7 @@ func (s *server) throttleError(wait time.Duration) error {
 	return p.setDetail("Request was throttled. Expected available in %d second%s.", seconds, plural)
 }
 
-// limit counts a request of a key that may do what it asks for (§1.5, step 6).
+// limit counts a request of an authorized key (§1.5, step 6).
 func (s *server) limit(keyHash string, read bool) error {
 	l := s.manageLimits.byDefault
 	if read {
@@ -177,15 +181,16 @@ func (s *server) limit(keyHash string, read bool) error {
 	return nil
 }
 
-// countGuess counts a password of a link that has not been right before, by address and by
-// link: over the limit of either it is not to be looked at.
+// countGuess counts a password tried on a shared link that has not been accepted before, by
+// address and by link. If either is over its limit, countGuess returns an error, and the caller
+// must not check the password.
 func (s *server) countGuess(r *http.Request, token string) error {
 	l, now := s.manageLimits, s.manageLimits.now()
 	address, link := s.clientIP(r).String(), management.HashKey(token)
 	if wait := max(l.guesses.check(address, now), l.links.check(link, now)); wait > 0 {
 		return s.throttleError(wait)
 	}
-	if wait := max(l.guesses.add(address, now), l.links.add(link, now)); wait > 0 { // others came first
+	if wait := max(l.guesses.add(address, now), l.links.add(link, now)); wait > 0 { // concurrent requests used the rest of the limit
 		return s.throttleError(wait)
 	}
 	return nil

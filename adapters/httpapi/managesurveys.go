@@ -7,7 +7,7 @@ import (
 	"github.com/bunting-flags/bunting/management/featureflags"
 )
 
-// surveyEndpoints are those of §5.6, without the public list.
+// surveyEndpoints are the endpoints of §5.6, except the public list.
 var surveyEndpoints = resource(inProject, "survey", func(s *server) featureflags.Surveys { return s.Management.FeatureFlags.Surveys }, []row[featureflags.Surveys]{
 	handle(http.MethodGet, "/surveys", "List surveys", listSurveys),
 	create("/surveys", "Make a survey and its flags", featureflags.SurveyFields, featureflags.Surveys.Create),

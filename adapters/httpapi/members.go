@@ -7,7 +7,7 @@ import (
 	"github.com/bunting-flags/bunting/management/organizations"
 )
 
-// memberEndpoints are those of members of organizations (§4.6).
+// memberEndpoints are the endpoints for members of organizations (§4.6).
 var memberEndpoints = resource(inOrganization, "organization_member", func(s *server) organizations.Members { return s.Management.Organizations.Members }, []row[organizations.Members]{
 	handle(http.MethodGet, "/members", "List members", listMembers),
 	patch("/members/{user}", "Change the level of a member", "Change the level of a member", organizations.MemberFields, organizations.Members.Update),

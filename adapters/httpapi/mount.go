@@ -9,13 +9,13 @@ import (
 	"github.com/go-chi/chi/v5"
 )
 
-// stripMount makes the path of a request begin where this handler is mounted, as the
-// pattern of the outer router says: /ph/flags is /flags below "/ph/" of net/http and
-// below "/ph/*" of chi, whether or not the prefix is stripped. A path that is one of
-// ours as it stands stays. r is a copy already; its RequestURI keeps the prefix, for
-// links.
+// stripMount removes the prefix where this handler is mounted from the path of a request. The
+// prefix is in the pattern of the outer router: for "/ph/" of net/http and for "/ph/*" of chi,
+// /ph/flags becomes /flags, whether or not the outer router has stripped the prefix already. A
+// path that matches a route of this handler is not changed. r must be a copy of the original
+// request; its RequestURI keeps the prefix, for links.
 func stripMount(r *http.Request, routes chi.Routes) {
-	outer := chi.RouteContext(r.Context()) // without an outer router of chi's: this one's
+	outer := chi.RouteContext(r.Context()) // without an outer chi router, this is the context of our own router
 	rest, ok := cutPattern(r.URL.EscapedPath(), r.Pattern)
 	switch {
 	case isRoute(routes, r.URL):
@@ -28,7 +28,7 @@ func stripMount(r *http.Request, routes chi.Routes) {
 	if err != nil || rest == "" {
 		return
 	}
-	if r.RequestURI == "" { // made by hand
+	if r.RequestURI == "" { // a request that was not read by net/http
 		r.RequestURI = r.URL.RequestURI()
 	}
 	u := *r.URL
@@ -38,9 +38,9 @@ func stripMount(r *http.Request, routes chi.Routes) {
 	r.URL, outer.RoutePath = &u, rest
 }
 
-// collapseSlashes makes one slash of several in the path of a request, since clients that
-// join an address with a slash at its end to a path ask for //flags. An encoded slash is a
-// part of a name and stays. r is a copy already.
+// collapseSlashes replaces runs of slashes in the path of a request by one slash, since clients
+// that join a base address with a trailing slash and a path request //flags. An encoded slash is
+// part of a name and is not changed. r must be a copy of the original request.
 func collapseSlashes(r *http.Request) {
 	if outer := chi.RouteContext(r.Context()); strings.Contains(outer.RoutePath, "//") {
 		outer.RoutePath = oneSlash(outer.RoutePath)
@@ -49,13 +49,13 @@ func collapseSlashes(r *http.Request) {
 	if !strings.Contains(path, "//") {
 		return
 	}
-	if r.RequestURI == "" { // made by hand
+	if r.RequestURI == "" { // a request that was not read by net/http
 		r.RequestURI = r.URL.RequestURI()
 	}
 	u := *r.URL
 	if u.Path = oneSlash(path); u.RawPath != "" {
 		u.RawPath = u.Path
-		u.Path, _ = url.PathUnescape(u.RawPath) // RawPath is a valid encoding, or net/url ignores it
+		u.Path, _ = url.PathUnescape(u.RawPath) // RawPath is a valid encoding, otherwise net/url ignores it
 	}
 	r.URL = &u
 }
@@ -77,11 +77,11 @@ func isRoute(routes chi.Routes, u *url.URL) bool {
 	return routes.Match(chi.NewRouteContext(), http.MethodGet, cmp.Or(u.RawPath, u.Path))
 }
 
-// cutPattern takes the beginning of an escaped path away that a pattern names:
-// "GET example.com/t/{tenant}/ph/{rest...}" names three parts. False where it names
-// none, or others, or one path alone.
+// cutPattern removes the prefix of a pattern from an escaped path. The prefix of "GET
+// example.com/t/{tenant}/ph/{rest...}" has three segments. ok is false if the pattern has no
+// prefix, if the path has a different prefix, and if the pattern matches only one path.
 func cutPattern(path, pattern string) (rest string, ok bool) {
-	_, pattern, _ = strings.Cut(pattern, "/") // behind a method and a host
+	_, pattern, _ = strings.Cut(pattern, "/") // after the method and the host
 	parts := strings.Split(pattern, "/")
 	last := len(parts) - 1
 	if end := parts[last]; last == 0 || end != "" && end != "*" && !strings.HasSuffix(end, "...}") {
@@ -98,8 +98,9 @@ func cutPattern(path, pattern string) (rest string, ok bool) {
 	return path, true
 }
 
-// prefixOf is what stands before the path of a request where its client sees it, as
-// far as the request line tells: empty, or /ph.
+// prefixOf returns the prefix of a request's path as the client sees it, such as /ph, or an empty
+// string if there is no prefix. It compares the request line with the path that is left for our
+// router.
 func prefixOf(r *http.Request) string {
 	target, err := url.ParseRequestURI(r.RequestURI)
 	if err != nil {

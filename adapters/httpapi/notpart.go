@@ -6,13 +6,14 @@ import (
 	"strings"
 )
 
-// problemUnsupportedProduct is for what PostHog has and Bunting will not have (decision 37).
+// problemUnsupportedProduct is the response for products of PostHog that Bunting does not have by
+// design (decision 37).
 var problemUnsupportedProduct = problem{Status: http.StatusNotFound, Type: "invalid_request", Code: "not_found", Detail: "Not part of Bunting."}
 
-// unsupportedPaths are the paths below a project or an organization that belong to such
-// products, with all that is below them.
+// unsupportedPaths are the paths of these products below a project or an organization. Each entry
+// covers the paths below it as well.
 var unsupportedPaths = []string{
-	// Hog functions, and what they have come from.
+	// Hog functions, and their predecessors.
 	"hog_functions", "hog_function_templates", "hog_flows", "hog_flow_templates", "public_hog_function_templates",
 	"plugins", "plugin_configs", "pipeline_destinations", "pipeline_transformations",
 	// Session replay.
@@ -22,11 +23,11 @@ var unsupportedPaths = []string{
 	"warehouse_dag", "warehouse_model_paths", "external_data_sources", "external_data_schemas",
 	// Managed proxies.
 	"proxy_records",
-	// Source maps, beside issues, which are here.
+	// Source maps. The issues of error tracking are supported.
 	"error_tracking/symbol_sets", "error_tracking/stack_frames",
 }
 
-// isUnsupportedPath reports whether a path belongs to a product that will not come.
+// isUnsupportedPath reports whether a path belongs to one of these products.
 func isUnsupportedPath(path string) bool {
 	rest, ok := strings.CutPrefix(path, "/api/")
 	if !ok {
@@ -34,7 +35,7 @@ func isUnsupportedPath(path string) bool {
 	}
 	switch area, below, _ := strings.Cut(rest, "/"); area {
 	case "projects", "environments", "organizations":
-		_, rest, _ = strings.Cut(below, "/") // whose it is
+		_, rest, _ = strings.Cut(below, "/") // skip the id of the project or the organization
 	default: // the older paths without a project
 		rest = area
 	}

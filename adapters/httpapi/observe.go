@@ -14,34 +14,35 @@ import (
 	"github.com/bunting-flags/bunting/management"
 )
 
-// headerRequestID names a request in the answer and in every line of the log.
+// headerRequestID is the header with the id of a request. The id is also in each log line of the
+// request.
 const headerRequestID = "X-Request-Id"
 
-// maxRequestID bounds the id that a caller may give its request, in bytes; with a
-// longer one, and with characters beyond those of ids, the request gets one of ours.
+// maxRequestID is the maximum length in bytes of a request id that the caller chooses. If the id
+// is longer, or has characters other than those of isRequestID, the server generates one.
 const maxRequestID = 128
 
-// exchange is one request and its answer. It is the context of the request, where
-// chi finds its own part too, so that nothing has to be copied twice; and the
-// writer of the answer, so that its status is known.
+// exchange is one request and its response. It is the context of the request, and also returns
+// the context of chi, which avoids a second copy of the request. It is also the
+// http.ResponseWriter of the response, to record its status and length.
 type exchange struct {
 	context.Context
 	http.ResponseWriter
-	route   *chi.Context  // nil where the handler is mounted in a router of chi's
-	row     *routeLatency // nil before the router has found it
+	route   *chi.Context  // nil if the handler is mounted in a router of chi's
+	row     *routeLatency // nil until the router has matched a route
 	started time.Time
 	id      string
 	lists   struct{ id, length headerList }
 	status  int
 	bytes   int64
-	head    bool // the method is HEAD, though what compresses is told GET
-	// What the handlers have noted for the log.
+	head    bool // the method is HEAD; the compressor is passed a GET request instead
+	// The fields below are set by handlers, for the log.
 	project int64
 	token   [48]byte
 	length  int
 }
 
-// headerList is the memory of a header with one value.
+// headerList is the memory of a header with one value, to avoid an allocation.
 type headerList [1]string
 
 func (l *headerList) set(value string) []string {
@@ -49,7 +50,8 @@ func (l *headerList) set(value string) []string {
 	return l[:]
 }
 
-// header is the first value of a header whose name is written as net/http keeps it.
+// header returns the first value of a header, or an empty string. The name must have the
+// canonical form of net/http.
 func header(h http.Header, name string) string {
 	if values := h[name]; len(values) > 0 {
 		return values[0]
@@ -57,7 +59,7 @@ func header(h http.Header, name string) string {
 	return ""
 }
 
-// exchangeKey finds the exchange of a context.
+// exchangeKey is the key of the exchange in a context.
 type exchangeKey struct{}
 
 // Value implements context.Context.
@@ -91,26 +93,26 @@ func (x *exchange) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// Unwrap is for http.ResponseController.
+// Unwrap implements the interface of http.ResponseController.
 func (x *exchange) Unwrap() http.ResponseWriter { return x.ResponseWriter }
 
-// noteToken keeps the project key of a request for the log; one that is longer
-// than any of ours is cut. The text may be changed afterwards.
+// noteToken records the project key of a request for the log. A key longer than all valid keys is
+// cut. noteToken copies the key, so its memory may be reused.
 func (x *exchange) noteToken(token string) {
 	if x != nil {
 		x.length = copy(x.token[:], token)
 	}
 }
 
-// noteProject keeps the project of a request for the log.
+// noteProject records the project of a request for the log.
 func (x *exchange) noteProject(id int64) {
 	if x != nil {
 		x.project = id
 	}
 }
 
-// exchangeOf is the exchange of a request, nil where the handler of a route is
-// called without the whole.
+// exchangeOf returns the exchange of a request. It is nil if the handler of a route is called
+// without the middleware.
 func exchangeOf(ctx context.Context) *exchange {
 	x, _ := ctx.Value(exchangeKey{}).(*exchange)
 	return x
@@ -118,7 +120,8 @@ func exchangeOf(ctx context.Context) *exchange {
 
 var chiContexts = sync.Pool{New: func() any { return chi.NewRouteContext() }}
 
-// observe names each request, measures how long its answer takes, and logs it.
+// observe assigns an id to each request, measures the time until the response is complete, and
+// logs the request.
 func (s *server) observe(next http.Handler) http.Handler {
 	routes, _ := next.(chi.Routes)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -132,15 +135,15 @@ func (s *server) observe(next http.Handler) http.Handler {
 		defer s.finish(x, r)
 		r = r.WithContext(x)
 		collapseSlashes(r)
-		if len(r.Pattern) > 1 { // of a router around this one, and not its root
+		if len(r.Pattern) > 1 { // a router around this one has matched a pattern other than its root
 			stripMount(r, routes)
 		}
 		next.ServeHTTP(x, r)
 	})
 }
 
-// nameRequest is the id that the caller gives its request, else that of Config.NewID,
-// else a random one.
+// nameRequest returns the id of a request: the one that the caller sent, otherwise that of
+// Config.NewID, otherwise a random one. Invalid ids are ignored.
 func (s *server) nameRequest(r *http.Request) string {
 	if provided := r.Header[headerRequestID]; len(provided) > 0 && isRequestID(provided[0]) {
 		return provided[0]
@@ -157,7 +160,8 @@ func isRequestID(s string) bool {
 	return s != "" && len(s) <= maxRequestID && isOnlyLetters(s, "-_.:/+=@")
 }
 
-// isOnlyLetters reports whether a text has nothing but ASCII letters, digits and others.
+// isOnlyLetters reports whether s consists only of ASCII letters, digits and the characters in
+// extra.
 func isOnlyLetters(s, extra string) bool {
 	for i := range len(s) {
 		switch c := s[i]; {
@@ -169,15 +173,15 @@ func isOnlyLetters(s, extra string) bool {
 	return true
 }
 
-// finish counts an answer that is complete, and logs it where that is asked for.
-// What http.ErrAbortHandler ended counts too.
+// finish counts a complete response and logs it if required. It is deferred, so responses aborted
+// with http.ErrAbortHandler are counted too.
 func (s *server) finish(x *exchange, r *http.Request) {
 	elapsed := time.Since(x.started)
 	row := x.row
 	if row == nil {
 		row = s.unrouted
 	}
-	if x.status != 0 && !isStream(x.Header()) { // 0: the connection has been taken over by a stream
+	if x.status != 0 && !isStream(x.Header()) { // the status is 0 if a stream has taken over the connection
 		row.add(x.status, elapsed)
 	}
 	if s.logs(x.status) {
@@ -197,29 +201,29 @@ func isStream(h http.Header) bool {
 	return len(kind) > 0 && kind[0] == eventStream
 }
 
-// RequestLog says which requests are logged. Failed authentication (401) is logged
-// with each of them, where there is a Logger.
+// RequestLog selects which requests are logged. If there is a Logger, every mode logs failed
+// authentication (401), at most errorLines per second.
 type RequestLog uint8
 
 const (
-	// LogNoRequests logs failed authentication alone.
+	// LogNoRequests logs only failed authentication.
 	LogNoRequests RequestLog = iota
-	// LogFailedRequests logs what is answered with 400 or above: at most
-	// errorLines a second; how many were left out is told in the next line.
+	// LogFailedRequests logs responses with status 400 or above, at most errorLines per second.
+	// The next line reports how many were left out.
 	LogFailedRequests
 	// LogAllRequests logs every request.
 	LogAllRequests
 )
 
-// errorLines bounds the lines a second that callers can cause with requests that
-// fail; errorLinesAtOnce may come at once.
+// errorLines is the maximum number of log lines per second that callers can cause with failing
+// requests; errorLinesAtOnce is the burst.
 const (
 	errorLines       = 10
 	errorLinesAtOnce = 100
 )
 
-// logs reports whether a request is logged. Lines of requests are no warnings: what
-// went wrong inside has one of its own, with the same request_id.
+// logs reports whether a request is logged. Log lines of requests are not warnings: errors inside
+// the server have their own line with the same request_id.
 func (s *server) logs(status int) bool {
 	switch {
 	case s.LogRequests == LogAllRequests:
@@ -233,8 +237,8 @@ func (s *server) logs(status int) bool {
 	return false
 }
 
-// logRequest writes the line of a request: no secrets, no bodies, no query, and of
-// the path the route alone.
+// logRequest writes the log line of a request. It has no secrets, no bodies, no query, and the
+// route instead of the path.
 func (s *server) logRequest(r *http.Request, x *exchange, route string, elapsed time.Duration) {
 	if !s.Logger.Enabled(r.Context(), slog.LevelInfo) {
 		return
@@ -259,7 +263,7 @@ func (s *server) logRequest(r *http.Request, x *exchange, route string, elapsed 
 	s.Logger.LogAttrs(x, slog.LevelInfo, "request", line...)
 }
 
-// loggedProject is the project of a request, 0 where it is not known.
+// loggedProject returns the project of a request, or 0 if it is unknown.
 func (s *server) loggedProject(x *exchange, key string) int64 {
 	if x.project != 0 || s.Decider == nil || x.status == http.StatusUnauthorized || !strings.HasPrefix(key, "phc_") {
 		return x.project
@@ -271,8 +275,8 @@ func (s *server) loggedProject(x *exchange, key string) int64 {
 	return p.ID
 }
 
-// keySent is the key that a request was made with, as far as it is known: what the
-// body said, else what stands in the header or the query.
+// keySent returns the key of a request for the log: token, which is the key in the body, if not
+// empty, otherwise the key in the Authorization header or the query, otherwise an empty string.
 func keySent(r *http.Request, token string) string {
 	if token != "" {
 		return token
@@ -289,11 +293,11 @@ func keySent(r *http.Request, token string) string {
 	return ""
 }
 
-// truncate cuts what a caller wrote to what fits into a line.
+// truncate limits text from a caller to 16 bytes for the log.
 func truncate(s string) string { return s[:min(len(s), 16)] }
 
-// withRequestID adds the id of the request to each line that is logged in its
-// context.
+// withRequestID is a slog.Handler that adds the id of the request to each record that is logged
+// in the context of a request.
 type withRequestID struct{ slog.Handler }
 
 // Handle implements slog.Handler.

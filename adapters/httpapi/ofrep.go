@@ -12,26 +12,26 @@ import (
 	"github.com/bunting-flags/bunting/flags"
 )
 
-// This file answers the OpenFeature Remote Evaluation Protocol, OFREP 0.3: one flag
-// (what OpenFeature's server SDKs ask for) and all flags (what its web and mobile
-// SDKs keep). The project's public key comes as a bearer token or in X-API-Key.
+// This file serves the OpenFeature Remote Evaluation Protocol, OFREP 0.3. It evaluates one flag,
+// for OpenFeature's server SDKs, or all flags, for its web and mobile SDKs, which cache them. The
+// project's public key is a bearer token or the header X-API-Key.
 //
-// Limits, quota, GeoIP and inactive flags are those of POST /flags. An evaluation
-// that ends in 304 is one all the same and is counted: only the answer could tell
-// that nothing has changed. Over the quota both answer 429, the one refusal that
-// the protocol has for it, with Retry-After.
+// Limits, quota, GeoIP and inactive flags are those of POST /flags. A request for all flags is
+// counted even if the response is 304, because the server has to evaluate the flags to find that
+// the response is unchanged. Over the quota both endpoints respond with 429 and Retry-After, the
+// only error of the protocol for this case.
 //
-// What a request is for (§9.9) is told by its browser headers, else by what it asks:
-// the protocol gives one flag to servers and all flags to clients.
+// The runtime of the caller (§9.9) is found by the browser headers of a request, otherwise by its
+// endpoint: in the protocol servers request one flag and clients request all flags.
 
 const (
 	ofrepBulk   = "/ofrep/v1/evaluate/flags"
 	ofrepEvents = "/ofrep/v1/events"
-	// maxOFREPKey is the longest flag key that is looked up, in bytes.
+	// maxOFREPKey is the maximum length in bytes of a flag key. Longer keys are not found.
 	maxOFREPKey = 1024
 )
 
-// ofrepEndpoints are the rows of OFREP.
+// ofrepEndpoints are the endpoints of OFREP.
 var ofrepEndpoints = slices.Concat(
 	serving(forOFREP, ofrepBulk, methods{"POST": ofrepHandler(postOFREPFlags)}),
 	serving(forOFREP, "/ofrep/v1/evaluate/flags/{key}", methods{"POST": ofrepHandler(postOFREPFlag)}),
@@ -39,10 +39,10 @@ var ofrepEndpoints = slices.Concat(
 	serving(forOFREP, "/ofrep/v1/configuration", methods{"GET": ofrepHandler(getOFREPConfiguration)}),
 )
 
-// ofrepExpose are the headers that pages of other origins may read.
+// ofrepExpose are the response headers that web pages of other origins may read.
 var ofrepExpose = []string{"ETag, Retry-After, x-posthog-rate-limit-warning"}
 
-// ofrepHandler gives the errors of a handler OFREP's form.
+// ofrepHandler converts the errors of a handler to OFREP's error responses.
 func ofrepHandler(h handler) handler {
 	return func(s *server, w http.ResponseWriter, r *http.Request) error {
 		if len(r.Header["Origin"]) > 0 {
@@ -59,8 +59,8 @@ func answerMissingOFREPMethod(_ *server, _ *area, _ http.ResponseWriter, r *http
 	return ofrepProblem(&problemMethod, parameter(r, "key"))
 }
 
-// postOFREPFlags answers for all flags. The ETag is a hash of the answer, so it
-// changes when any flag's answer does.
+// postOFREPFlags evaluates all flags. The ETag is a hash of the response, so it changes if the
+// result of a flag changes.
 func postOFREPFlags(s *server, w http.ResponseWriter, r *http.Request) error {
 	sc := s.scratch.Get().(*scratch)
 	defer s.release(sc)
@@ -78,8 +78,9 @@ func postOFREPFlags(s *server, w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// appendOFREPFlags writes the answer for all flags. A flag that failed is an entry
-// with an error code; flags that are not answered at all (§6) show in metadata.
+// appendOFREPFlags appends the response for all flags. A flag whose evaluation failed is an entry
+// with an error code. Flags that could not be evaluated at all (§6) have no entry, but set
+// errorsWhileComputingFlags in the metadata.
 func appendOFREPFlags(b []byte, d *flags.Decisions, hint streamHint) []byte {
 	b = append(b, `{"flags":[`...)
 	for i := range d.List {
@@ -100,9 +101,9 @@ func ofrepTag(answer []byte) string {
 	return strconv.FormatUint(high, 36) + strconv.FormatUint(low, 36)
 }
 
-// postOFREPFlag answers for one flag. An inactive one is DISABLED and leaves the
-// value to the caller's default; one that failed is 400, where the protocol puts it
-// whoever's fault it is.
+// postOFREPFlag evaluates one flag. For an inactive flag the reason is DISABLED and the caller
+// uses its default value. If the evaluation failed, the status is 400, because the protocol has
+// no other status for a failed evaluation.
 func postOFREPFlag(s *server, w http.ResponseWriter, r *http.Request) error {
 	sc := s.scratch.Get().(*scratch)
 	defer s.release(sc)
@@ -132,8 +133,8 @@ func postOFREPFlag(s *server, w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// decideOFREP decides one flag, or all when key is empty: limits by address and by
-// key, the body, then what the Decider checks.
+// decideOFREP evaluates one flag, or all flags if key is empty. It checks the limits by address
+// and by key, then the body, then calls the Decider.
 func (s *server) decideOFREP(w http.ResponseWriter, r *http.Request, sc *scratch, key string) error {
 	token := ofrepKey(r)
 	if token == "" {
@@ -184,7 +185,8 @@ func (s *server) decideOFREP(w http.ResponseWriter, r *http.Request, sc *scratch
 	return nil
 }
 
-// readOFREP reads the body. The key of a long one is looked up before.
+// readOFREP reads the body of a request. If the body may be large, readOFREP checks the project
+// key first.
 func (s *server) readOFREP(w http.ResponseWriter, r *http.Request, sc *scratch, token string) error {
 	s.begin(sc, w, r)
 	if r.ContentLength < 0 || r.ContentLength > firstRead || header(r.Header, "Content-Encoding") != "" {
@@ -207,7 +209,8 @@ func (s *server) readOFREP(w http.ResponseWriter, r *http.Request, sc *scratch, 
 	return ofrepFault(fault, code)
 }
 
-// unknownOFREPKey tells whoever sends a key of another kind.
+// unknownOFREPKey returns the error for an unknown key. Secret and personal keys have an error of
+// their own.
 func unknownOFREPKey(err error, token string) error {
 	if errors.Is(err, flags.ErrUnknownKey) && usageKey(token) != publicKey {
 		return &problemOFREPSecretKey
@@ -215,7 +218,7 @@ func unknownOFREPKey(err error, token string) error {
 	return err
 }
 
-// ofrepKey is the key that a request brings, empty for none.
+// ofrepKey returns the project key of a request, or an empty string if there is no key.
 func ofrepKey(r *http.Request) string {
 	if key := bearer(r); key != "" {
 		return key
@@ -226,8 +229,9 @@ func ofrepKey(r *http.Request) string {
 	return ""
 }
 
-// ofrepRuntime tells where the caller runs. What Node sends (Sec-Fetch-Mode) does
-// not count as a browser's here.
+// ofrepRuntime returns the runtime of the caller, client or server; all reports whether the
+// request is for all flags. Sec-Fetch-Mode does not mark a browser here, because Node sends it
+// too.
 func ofrepRuntime(h http.Header, all bool) string {
 	if agents := h["User-Agent"]; len(agents) > 0 {
 		switch {
@@ -243,9 +247,9 @@ func ofrepRuntime(h http.Header, all bool) string {
 	return "server"
 }
 
-// ofrepConfiguration is what the protocol's configuration told providers until it
-// was taken out of OFREP before 0.2: that polling is welcome and how often, in
-// milliseconds, and that answers are not to be kept by server providers.
+// ofrepConfiguration is the document of the protocol's configuration endpoint, which was removed
+// from OFREP before 0.2. Providers of earlier versions read from it that they may poll, the
+// shortest polling interval in milliseconds, and that server providers must not cache results.
 const ofrepConfiguration = `{"name":"bunting","capabilities":{` +
 	`"cacheInvalidation":{"polling":{"enabled":true,"minPollingIntervalMs":30000}},` +
 	`"flagEvaluation":{"supportedTypes":["boolean","string","int","float","object"]},` +

@@ -2,27 +2,27 @@ package httpapi
 
 import "github.com/bunting-flags/bunting/flags/wire"
 
-// ofrepReader reads the body of an OFREP request, {"context": {…}}. In the context
-// these members have a meaning of their own; every other is a person property:
+// ofrepReader parses the body of an OFREP request, {"context": {…}}. The following members of the
+// context have a special meaning; all others are person properties:
 //
-//	targetingKey        the distinct id: a text that is not empty
+//	targetingKey        the distinct id, a string that is not empty
 //	groups              group keys by group type (§7)
 //	group_properties    properties by group type
 //	$anon_distinct_id   the id before the person was identified (§8.6)
 //	$geoip_disable      true: the caller's address is not located (§8.3)
 //
-// A null counts as absent. $device_id stays a person property, from which the
-// engine takes the device (§8.4).
+// A null counts as absent. $device_id is a person property; the evaluation reads the device from
+// it (§8.4).
 type ofrepReader struct {
 	flagsReader
-	hasContext bool        // there is a context
-	wrong      *wire.Fault // the first value of a wrong type
+	hasContext bool        // whether the body has a context
+	wrong      *wire.Fault // the first value of a wrong type, or nil
 }
 
-// parseOFREPBody reads a body of OFREP, strict JSON, into b, which must be new or
-// reset. A fault is answered with 400 and an error code of OpenFeature: PARSE_ERROR
-// for what is no JSON object, INVALID_CONTEXT for a context that is missing or has a
-// member of a wrong type, TARGETING_KEY_MISSING.
+// parseOFREPBody parses a body of OFREP, strict JSON, into b, which must be new or reset. A fault
+// is a 400 response with an error code of OpenFeature: PARSE_ERROR if the body is not a JSON
+// object, INVALID_CONTEXT if the context is missing or has a member of a wrong type, or
+// TARGETING_KEY_MISSING.
 func parseOFREPBody(json []byte, b *flagsBody) (fault *wire.Fault, code string) {
 	r := ofrepReader{flagsReader: flagsReader{body: b}}
 	r.Src, r.Scratch, r.Budget = bodyText(json), b.scratch, b.lease
@@ -41,6 +41,7 @@ func parseOFREPBody(json []byte, b *flagsBody) (fault *wire.Fault, code string) 
 	return nil, ""
 }
 
+// read parses the whole body. It returns false if it has set r.Fault.
 func (r *ofrepReader) read() bool {
 	r.Space()
 	if r.Peek() != '{' {
@@ -63,7 +64,7 @@ func (r *ofrepReader) read() bool {
 	return r.Fault == nil && r.End()
 }
 
-// context reads a context; of several the last counts.
+// context parses the context. If the body has several contexts, the last one is used.
 func (r *ofrepReader) context() bool {
 	scratch := r.Scratch
 	r.body.reset()
@@ -91,6 +92,7 @@ func (r *ofrepReader) context() bool {
 	return r.Fault == nil
 }
 
+// contextMember parses one member of the context. A value of a wrong type is recorded in r.wrong.
 func (r *ofrepReader) contextMember(key string) bool {
 	field := ofrepField(key)
 	if field == otherField {
@@ -118,7 +120,8 @@ func (r *ofrepReader) contextMember(key string) bool {
 	return r.Fault == nil
 }
 
-// ofrepField is the table of the members with a meaning of their own.
+// ofrepField returns the field for a context member with a special meaning, or otherField for a
+// person property.
 func ofrepField(name string) flagsField {
 	switch name {
 	case "targetingKey":

@@ -7,18 +7,18 @@ import (
 	"github.com/bunting-flags/bunting/flags/wire"
 )
 
-// The error codes of OpenFeature that a request as a whole can get; those of a
-// decision come from flags.
+// Error codes of OpenFeature for errors of a whole request. The error codes of single flags are
+// in package flags.
 const (
 	ofrepParseError     = "PARSE_ERROR"
 	ofrepInvalidContext = "INVALID_CONTEXT"
 	ofrepNoTargetingKey = "TARGETING_KEY_MISSING"
 	ofrepFlagNotFound   = "FLAG_NOT_FOUND"
 	ofrepGeneral        = "GENERAL"
-	ofrepQuotaRetry     = 3600 // seconds: a larger quota is seen within an hour
+	ofrepQuotaRetry     = 3600 // in seconds; a larger quota takes effect within an hour
 )
 
-// THE TABLE: errors of OFREP that other surfaces do not have. Code is OpenFeature's.
+// Errors that only OFREP has. Code is the error code of OpenFeature.
 var (
 	problemOFREPNoKey       = problem{Status: 401, Code: ofrepGeneral, Detail: "No API key provided: send the project's public key as Authorization: Bearer, or in X-API-Key."}
 	problemOFREPSecretKey   = problem{Status: 403, Code: ofrepGeneral, Detail: "Flags are evaluated with the project's public key; this is a secret or personal key. Please do not put it into clients."}
@@ -28,12 +28,12 @@ var (
 	problemOFREPNoTargeting = problem{Status: 400, Code: ofrepNoTargetingKey, Detail: "The context has no targetingKey: give a text that identifies whom the flags are for."}
 )
 
-// ofrepCodes are OpenFeature's error codes.
+// ofrepCodes is the set of OpenFeature's error codes.
 var ofrepCodes = map[string]bool{
 	ofrepParseError: true, ofrepInvalidContext: true, ofrepNoTargetingKey: true, ofrepFlagNotFound: true, ofrepGeneral: true,
 }
 
-// ofrepFault is 400 for a fault in the body.
+// ofrepFault returns the 400 response for a fault in the body.
 func ofrepFault(f *wire.Fault, code string) *problem {
 	switch code {
 	case ofrepNoTargetingKey:
@@ -44,8 +44,8 @@ func ofrepFault(f *wire.Fault, code string) *problem {
 	return &problem{Status: 400, Code: code, Detail: faultInBody(f).Detail}
 }
 
-// ofrepProblem puts an error into OFREP's form: {key, errorCode, errorDetails}, with
-// the key where one flag was asked for. The cause stays for the log.
+// ofrepProblem converts an error to OFREP's form, {key, errorCode, errorDetails}. The key is
+// present if the request was for one flag. The cause of the error is joined, for the log.
 func ofrepProblem(err error, key string) error {
 	p := *problemOf(err)
 	if !ofrepCodes[p.Code] {
@@ -58,7 +58,7 @@ func ofrepProblem(err error, key string) error {
 	if len(key) > maxOFREPKey {
 		key = shorten(key)
 	}
-	p.body, _ = json.Marshal(struct { // strings marshal always
+	p.body, _ = json.Marshal(struct { // marshaling strings cannot fail
 		Key     string `json:"key,omitempty"`
 		Code    string `json:"errorCode"`
 		Details string `json:"errorDetails"`

@@ -15,50 +15,52 @@ import (
 	"github.com/bunting-flags/bunting/flags/wire"
 )
 
-// This file is the event stream of OFREP (ADR 8 of the protocol), for clients that
-// keep all flags: GET /ofrep/v1/events, with the project's public key in a header
-// or, as a browser's EventSource sends none, in the parameter token. An event says
-// that the definitions have changed, not what they are; the client then asks for its
-// flags again. Nothing here is counted.
+// This file serves the event stream of OFREP (ADR 8 of the protocol), for clients that cache all
+// flags: GET /ofrep/v1/events. The project's public key is in a header or in the parameter token,
+// since a browser's EventSource cannot send headers. An event reports that the definitions have
+// changed, not what has changed; the client then requests its flags. Event streams do not count
+// against the quota.
 //
-//	retry: 1730                    how long to wait before coming back, in ms
+//	retry: 1730                    the delay before reconnecting, in ms
 //
-//	id: 5f3c0a8e9d1b2c47           the version now; without data it is no event
+//	id: 5f3c0a8e9d1b2c47           the current version; without data it is not an event
 //
 //	id: 6a4d1b9f0e2c3d58           after each change
 //	event: message
 //	data: {"type":"refetchEvaluation","etag":"6a4d1b9f0e2c3d58"}
 //
-//	:                              nothing has changed
+//	:                              keep-alive: no change
 //
-// A client that comes back with the id of another version as Last-Event-ID gets the
-// event at once, as does one without an id within seconds of a change, which the
-// flags that it has may lack.
+// A client that reconnects with the id of another version in Last-Event-ID receives the event at
+// once. So does a client without an id within seconds of a change, because its flags may be older
+// than the change.
 
 const (
-	// defaultMaxPublicStreams is Config.MaxPublicStreams where that is zero.
+	// defaultMaxPublicStreams is the value of Config.MaxPublicStreams if that is zero.
 	defaultMaxPublicStreams = 20_000
-	// MaxAddressStreams is how many event streams of OFREP one client address, or
-	// network /64 of IPv6, may have open at once.
+	// MaxAddressStreams is the maximum number of open OFREP event streams per client address, or
+	// per network /64 of IPv6.
 	MaxAddressStreams = 100
 
-	// recentChange is longer than the time between an answer with flags, which may be
-	// a second old, and the stream that its reader opens.
+	// recentChange is how long a change counts as recent. It is longer than the time between a
+	// response with flags, which may be a second old, and the stream that the client opens after
+	// it.
 	recentChange = 5 * time.Second
-	// maxSpread is the longest time over which clients are told of a change.
+	// maxSpread is the longest time over which the event of a change is spread across clients.
 	maxSpread = time.Second
-	// hintPause is how long after a refusal answers do not name the stream. Clients
-	// who are refused ask for their flags again, without end where they keep being
-	// told of a stream.
+	// hintPause is how long after a refused stream responses do not include the address of the
+	// stream. A refused client requests its flags, and each response with the address would make
+	// it try the stream without end.
 	hintPause = time.Minute
-	// maxUnheard is in how many answers the stream is named while nobody has ever
-	// come, as where a proxy hides it, and unheardPause how long it is not named then.
+	// maxUnheard is the number of responses that include the address of the stream while no
+	// client has ever opened one, for example because a proxy does not forward it. After that,
+	// responses omit the address for unheardPause.
 	maxUnheard   = 1000
 	unheardPause = time.Hour
-	// renewalDelay is how long who waits for definitions to be read again waits for
-	// others: they are read for such at most 20 times a second and project.
+	// renewalDelay is how long a request that needs newer definitions waits for others before the
+	// definitions are read. It limits these reads to 20 a second per project.
 	renewalDelay = 50 * time.Millisecond
-	// maxPrefix is the longest path prefix that is told, in bytes.
+	// maxPrefix is the maximum length in bytes of a path prefix in the stream's address.
 	maxPrefix = 256
 
 	versionParameter = "flagConfigEtag"
@@ -76,7 +78,7 @@ func getOFREPEvents(s *server, w http.ResponseWriter, r *http.Request) error {
 	if s.limits.enabled && !s.limits.ip.allow(s, w, address.String()) {
 		return &problemRateLimited
 	}
-	if s.Partial { // nobody would tell it of changes
+	if s.Partial { // this process does not receive changes
 		return &problemUnavailable
 	}
 	project, _, err := s.Decider.Project(r.Context(), token)
@@ -86,7 +88,7 @@ func getOFREPEvents(s *server, w http.ResponseWriter, r *http.Request) error {
 		}
 		return err
 	}
-	project.APIKey = strings.Clone(token) // a part of the request's memory
+	project.APIKey = strings.Clone(token) // token may refer to the request's buffers, which are reused
 	_, version, err := s.Decider.Payload(r.Context(), project.APIKey)
 	if err != nil {
 		return err
@@ -108,7 +110,8 @@ func getOFREPEvents(s *server, w http.ResponseWriter, r *http.Request) error {
 	return st.start(w, r)
 }
 
-// changedState is the state of a version that is only named.
+// changedState returns the state for a version. Its event has only the version, not the
+// definitions.
 func changedState(version string) *definitionsState {
 	id := "id: " + version + "\n"
 	return &definitionsState{
@@ -117,42 +120,44 @@ func changedState(version string) *definitionsState {
 	}
 }
 
-// spreadOf is over how long so many clients are told of a change. They all ask for
-// their flags 50 ms later, and the protocol does not part them: ten a millisecond do,
-// up to 10,000 clients.
+// spreadOf returns the time over which a change is sent to that many clients. All clients request
+// their flags 50 ms after the event, and the protocol has no random delay. The spread limits them
+// to ten per millisecond, for up to 10,000 clients.
 func spreadOf(clients int) time.Duration {
 	return min(time.Duration(clients/10)*time.Millisecond, maxSpread)
 }
 
-// addressSlots are the addresses that listen to changes, and who found no place lately.
+// addressSlots counts the open public streams by client address and records refused clients.
 type addressSlots struct {
-	addresses map[netip.Addr]*streamAddress // with open streams; under streams.mu
-	// When somebody was refused last, in nanoseconds: because all places were taken,
-	// because those of an address were.
+	addresses map[netip.Addr]*streamAddress // addresses with open streams; guarded by streams.mu
+	// The times of the last refusals, in Unix nanoseconds: lastRefusal for lack of free slots,
+	// lastAddressRefusal because of the limit of an address.
 	lastRefusal, lastAddressRefusal atomic.Int64
 	refusals                        atomic.Uint64 // since the start
 
-	hasVisitor   atomic.Bool  // somebody did
-	hints        atomic.Int64 // answers with a hint, while nobody has come
-	unheardSince atomic.Int64 // when there were maxUnheard of them, in nanoseconds
+	hasVisitor   atomic.Bool  // whether any client has ever opened a stream
+	hints        atomic.Int64 // responses with a hint while no client has opened a stream
+	unheardSince atomic.Int64 // when hints reached maxUnheard, in Unix nanoseconds
 }
 
+// streamAddress is the state of one client address.
 type streamAddress struct {
 	open        int
 	lastRefusal int64
 }
 
-// streamAddressOf is as what an address counts: of IPv6 a client has 2^64.
+// streamAddressOf returns the address under which a client is counted. For IPv6 that is the
+// network /64, since one client may have all of its addresses.
 func streamAddressOf(a netip.Addr) netip.Addr {
 	if a = a.Unmap(); a.Is6() {
-		network, _ := a.WithZone("").Prefix(64) // fails for no address of IPv6
+		network, _ := a.WithZone("").Prefix(64) // cannot fail for IPv6 addresses
 		return network.Addr()
 	}
 	return a
 }
 
-// enter takes a place for an address; false when it may have no more, or when all
-// places are taken.
+// enter reserves a slot for an address; full reports that no slot is free at all. It returns
+// false if there is no slot for the address. The caller must hold streams.mu.
 func (c *addressSlots) enter(address netip.Addr, full bool) bool {
 	c.hasVisitor.Store(true)
 	now := time.Now().UnixNano()
@@ -176,6 +181,7 @@ func (c *addressSlots) enter(address netip.Addr, full bool) bool {
 	return true
 }
 
+// leave releases a slot that enter reserved. The caller must hold streams.mu.
 func (c *addressSlots) leave(address netip.Addr) {
 	if a := c.addresses[address]; a.open > 1 {
 		a.open--
@@ -184,7 +190,8 @@ func (c *addressSlots) leave(address netip.Addr) {
 	}
 }
 
-// isUnheard reports whether the stream has been named to many, and none of them came.
+// isUnheard reports whether many responses have had the stream's address, but no client has
+// opened a stream.
 func (c *addressSlots) isUnheard(now int64) bool {
 	switch {
 	case c.hasVisitor.Load():
@@ -201,13 +208,13 @@ func (c *addressSlots) isUnheard(now int64) bool {
 
 func within(d time.Duration, since, now int64) bool { return since != 0 && now-since < int64(d) }
 
-// streamHint tells a client where its project's event stream is. The zero value
-// tells nothing.
+// streamHint is the part of a response with the address of the project's event stream. The zero
+// value appends no address.
 type streamHint struct{ prefix, token string }
 
-// hint is what an answer tells of the event stream. It is the same for all of a
-// project, as the answer's ETag depends on it, except while places are lacking, or
-// where the stream is not found.
+// hint returns the streamHint of a response. It must be the same for all clients of a project, as
+// it is part of the ETag of the response. It is zero while slots are lacking, if clients cannot
+// reach the stream, and if the path prefix is unknown.
 func (s *server) hint(r *http.Request) streamHint {
 	if s.Partial {
 		return streamHint{}
@@ -224,6 +231,7 @@ func (s *server) hint(r *http.Request) streamHint {
 	return streamHint{prefix, ofrepKey(r)}
 }
 
+// hasRecentRefusal reports whether a stream of the address was refused less than hintPause ago.
 func (t *streams) hasRecentRefusal(address netip.Addr, now int64) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -231,9 +239,9 @@ func (t *streams) hasRecentRefusal(address netip.Addr, now int64) bool {
 	return a != nil && within(hintPause, a.lastRefusal, now)
 }
 
-// outerPrefix is what stands before a path of ours where the client sees it: what an
-// outer router has cut off the target of the request, behind what a proxy has and
-// says so. False where that cannot be known.
+// outerPrefix returns the path prefix of this API as the client sees it: the X-Forwarded-Prefix
+// of a proxy, followed by the part of the request target that an outer router has stripped. It
+// returns false if the prefix cannot be determined.
 func outerPrefix(r *http.Request) (string, bool) {
 	path, _, _ := strings.Cut(r.RequestURI, "?")
 	prefix, ok := strings.CutSuffix(strings.TrimSuffix(oneSlash(path), "/"), ofrepBulk)
@@ -244,12 +252,13 @@ func outerPrefix(r *http.Request) (string, bool) {
 	if prefix == "" {
 		return "", ok
 	}
-	// Two slashes, or what browsers take for them, would name another host.
+	// A prefix with two slashes, or with characters that browsers treat as slashes, would name
+	// another host.
 	ok = ok && prefix[0] == '/' && len(prefix) > 1 && len(prefix) <= maxPrefix && prefix[1] != '/' && !strings.ContainsAny(prefix, "\\?#, \t\r\n")
 	return prefix, ok
 }
 
-// append writes the member eventStreams behind another one.
+// append appends the member eventStreams. It must follow another member.
 func (h streamHint) append(b []byte) []byte {
 	if h.token == "" {
 		return b
@@ -259,11 +268,11 @@ func (h streamHint) append(b []byte) []byte {
 	return append(b, `},"inactivityDelaySec":120}]`...)
 }
 
-// catchUp reads a project's definitions again where the client has heard of a
-// version, maybe from another server, that is not the one here. Twice: what reads
-// them already may have begun too early.
+// catchUp reads a project's definitions again if the client has seen a version, possibly of
+// another server, that differs from the version here. It reads them up to twice, because a read
+// that is already in progress may have started before the change.
 func (s *server) catchUp(r *http.Request, token string) {
-	query, _ := url.ParseQuery(r.URL.RawQuery) // what can be read of it
+	query, _ := url.ParseQuery(r.URL.RawQuery) // malformed parts are ignored
 	clientVersion := query.Get(versionParameter)
 	for range 2 {
 		project, _, err := s.Decider.Project(r.Context(), token)
@@ -277,13 +286,15 @@ func (s *server) catchUp(r *http.Request, token string) {
 	}
 }
 
-// renewals let requests wait for definitions that are read after they came. Anybody
-// may ask for that: those who come meanwhile share one.
+// renewals let requests wait until the definitions of a project have been read again. As any
+// client may cause such reads, concurrent requests share one.
 type renewals struct {
 	mu      sync.Mutex
-	pending map[int64]chan struct{} // by project; closed when it was read
+	pending map[int64]chan struct{} // by project; closed after the read
 }
 
+// wait returns when the definitions have been read. Other requests of the project end their wait
+// early if their context ends; the one that reads does not.
 func (n *renewals) wait(ctx context.Context, d *flags.Decider, projectID int64, apiKey string) {
 	n.mu.Lock()
 	done, isPending := n.pending[projectID]
@@ -308,5 +319,5 @@ func (n *renewals) wait(ctx context.Context, d *flags.Decider, projectID int64, 
 	delete(n.pending, projectID)
 	n.mu.Unlock()
 	d.Renew(projectID)
-	_, _, _ = d.Project(context.WithoutCancel(ctx), apiKey) // others wait for it; who decides sees the error
+	_, _, _ = d.Project(context.WithoutCancel(ctx), apiKey) // this fills the cache; the caller's own evaluation reports errors
 }

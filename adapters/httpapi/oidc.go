@@ -16,16 +16,17 @@ import (
 )
 
 const (
-	// providerID is how paths name the one provider.
+	// providerID is the name of the only provider in paths.
 	providerID = "sso"
-	// flowLife is how long somebody has to sign in with the provider, in seconds.
+	// flowLife is how long a sign-in with the provider may take, in seconds.
 	flowLife = 600
-	// maxFlow bounds what a browser brings back, in bytes.
+	// maxFlow is the maximum length of the flow cookie, in bytes.
 	maxFlow = 4096
 )
 
-// oidcEndpoints sign in with a provider of OpenID Connect (console.md N2). They are pages
-// of a browser: what goes wrong is said by the page "Sign in".
+// oidcEndpoints are the endpoints for signing in with a provider of OpenID Connect (console.md
+// N2). Browsers navigate to them, so most errors redirect to the page "Sign in", which displays
+// them.
 var oidcEndpoints = resource(inSignIn, public, signInOf, []row[signInService]{
 	handle(http.MethodGet, "/session/oidc/{provider}", "Go to the provider to sign in", goToProvider).withStatus(http.StatusFound).
 		withQuery(parameterDoc{"next", "string", "the page of the console to go to then"}),
@@ -33,8 +34,8 @@ var oidcEndpoints = resource(inSignIn, public, signInOf, []row[signInService]{
 		withQuery(parameterDoc{"code", "string", "what the provider gave"}, parameterDoc{"state", "string", "what it was sent"}, parameterDoc{"error", "string", "why it gave nothing"}),
 })
 
-// flow is what a browser keeps while it is with the provider: only the one that went may
-// come back.
+// flow is the state of a sign-in in a cookie while the browser is at the provider. It ensures
+// that the browser that started the sign-in also completes it.
 type flow struct {
 	State    string `json:"s"`
 	Nonce    string `json:"n"`
@@ -42,14 +43,15 @@ type flow struct {
 	Next     string `json:"p"` // a path of the console
 }
 
-// What the page "Sign in" is told where nobody was signed in.
+// Reasons of a failed sign-in, in the query of the page "Sign in".
 const (
 	failedExpired  = "expired"
 	failedDenied   = "refused"
 	failedProvider = "provider"
 )
 
-// provider is the one that a path names.
+// provider returns the provider of the request's path. The error is not found if there is no
+// provider.
 func (svc signInService) provider(c *call) (organizations.Provider, error) {
 	p := svc.Management.Organizations.Provider
 	if p == nil || !svc.hasSessions() || c.part("provider") != providerID {
@@ -58,7 +60,7 @@ func (svc signInService) provider(c *call) (organizations.Provider, error) {
 	return p, nil
 }
 
-// redirectTo is the address that the provider sends a browser back to.
+// redirectTo returns the URL of our callback, for the provider.
 func (svc signInService) redirectTo(c *call) string {
 	base := strings.TrimSuffix(svc.SignIn.SiteURL, "/")
 	if base == "" {
@@ -67,7 +69,8 @@ func (svc signInService) redirectTo(c *call) string {
 	return base + "/api/session/oidc/" + providerID + "/callback"
 }
 
-// flowCookie is what keeps a flow, without a value.
+// flowCookie returns the cookie for a flow, without a value. It has the attributes of the session
+// cookie.
 func flowCookie(session *http.Cookie) *http.Cookie {
 	own := *session
 	own.Name += "-oidc"
@@ -75,6 +78,7 @@ func flowCookie(session *http.Cookie) *http.Cookie {
 	return &own
 }
 
+// goToProvider starts a sign-in: it stores a new flow in a cookie and redirects to the provider.
 func goToProvider(svc signInService, c *call) (any, error) {
 	p, err := svc.provider(c)
 	if err != nil {
@@ -102,6 +106,8 @@ func goToProvider(svc signInService, c *call) (any, error) {
 	return redirect(c, http.StatusFound, location), nil
 }
 
+// backFromProvider completes a sign-in: it checks the state against the cookie, exchanges the
+// code for an identity and begins a session.
 func backFromProvider(svc signInService, c *call) (any, error) {
 	p, err := svc.provider(c)
 	if err != nil {
@@ -139,7 +145,7 @@ func backFromProvider(svc signInService, c *call) (any, error) {
 	return redirect(c, http.StatusSeeOther, svc.mountedAt(c.r)+"/console/"+consolePath(svc.mountedAt(c.r)+"/console/", f.Next)), nil
 }
 
-// flowOf is what a browser has kept.
+// flowOf returns the flow in the cookie of a request. ok is false if there is no valid flow.
 func flowOf(r *http.Request, name string) (f flow, ok bool) {
 	cookie, err := r.Cookie(name)
 	if err != nil || len(cookie.Value) > maxFlow {
@@ -152,8 +158,8 @@ func flowOf(r *http.Request, name string) (f flow, ok bool) {
 	return f, f.State != "" && f.Nonce != "" && f.Verifier != ""
 }
 
-// redirectFailed sends a browser to the page "Sign in", which says why; what the provider did
-// wrong is for the log.
+// redirectFailed redirects to the page "Sign in" with the reason. err is an error of the
+// provider; it is only logged.
 func (svc signInService) redirectFailed(c *call, why string, err error) answer {
 	if err != nil {
 		svc.Logger.Warn("nobody could sign in with the provider of OpenID Connect", "error", err.Error())

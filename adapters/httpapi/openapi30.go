@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// openAPI30 makes of a description of OpenAPI 3.1 one of 3.0.3, for generators that
-// read no other (spec/clients.md §15).
+// openAPI30 converts a description in OpenAPI 3.1 to 3.0.3, for generators that do not support
+// 3.1 (spec/clients.md §15).
 func openAPI30(text []byte) ([]byte, error) {
 	var d object
 	if err := json.Unmarshal(text, &d); err != nil {
@@ -17,7 +17,8 @@ func openAPI30(text []byte) ([]byte, error) {
 	return json.Marshal(d)
 }
 
-// lowerDocument goes through what stands around schemas.
+// lowerDocument converts the parts of a document outside of schemas, and calls lowerSchema for
+// each schema.
 func lowerDocument(v any) {
 	switch v := v.(type) {
 	case []any:
@@ -43,8 +44,8 @@ func lowerDocument(v any) {
 	}
 }
 
-// lowerScopes takes the scopes out of the security of an operation: a bearer has none
-// in 3.0.
+// lowerScopes moves the scopes in the security of an operation to x-scopes, because in 3.0 a
+// bearer scheme has no scopes.
 func lowerScopes(operation object) {
 	requirements, _ := operation["security"].([]any)
 	for _, r := range requirements {
@@ -58,10 +59,11 @@ func lowerScopes(operation object) {
 	}
 }
 
-// lowerings are what 3.0 says in other words, in their order.
+// lowerings are the conversions of a schema object from 3.1 to 3.0, in the order of their
+// application.
 var lowerings = []func(object){lowerChoices, lowerTypes, lowerEnum, lowerBounds, lowerWords, lowerReference}
 
-// lowerSchema puts a schema and those in it into the words of 3.0.
+// lowerSchema converts a schema and its subschemas to 3.0.
 func lowerSchema(v any) {
 	s, ok := v.(object)
 	if !ok {
@@ -85,13 +87,14 @@ func lowerSchema(v any) {
 	}
 }
 
-// isNull says whether a schema is that of null alone.
+// isNull reports whether a schema allows only null.
 func isNull(v any) bool {
 	s, _ := v.(object)
 	return s["type"] == "null"
 }
 
-// lowerChoices takes null out of a choice; with one left there is none.
+// lowerChoices replaces null in anyOf and oneOf by nullable. If only one schema is left, it is
+// merged into s.
 func lowerChoices(s object) {
 	for _, name := range []string{"anyOf", "oneOf"} {
 		all, _ := s[name].([]any)
@@ -112,7 +115,8 @@ func lowerChoices(s object) {
 	}
 }
 
-// lowerTypes makes one type, or a choice of schemas, of a list of types.
+// lowerTypes replaces a list of types by one type, or by oneOf if there are several. Null becomes
+// nullable.
 func lowerTypes(s object) {
 	if s["type"] == "null" {
 		delete(s, "type")
@@ -144,7 +148,7 @@ func lowerTypes(s object) {
 	s["oneOf"] = choice
 }
 
-// lowerEnum says null beside the values, not among them.
+// lowerEnum replaces null among the enum values by nullable, and const by an enum with one value.
 func lowerEnum(s object) {
 	if value, ok := s["const"]; ok {
 		s["enum"] = []any{value}
@@ -156,7 +160,7 @@ func lowerEnum(s object) {
 	}
 }
 
-// lowerBounds says of a bound whether it is in.
+// lowerBounds replaces numeric exclusive bounds by a bound and a boolean.
 func lowerBounds(s object) {
 	for exclusive, bound := range map[string]string{"exclusiveMinimum": "minimum", "exclusiveMaximum": "maximum"} {
 		if n, ok := s[exclusive].(float64); ok {
@@ -165,7 +169,7 @@ func lowerBounds(s object) {
 	}
 }
 
-// lowerWords takes out the words that 3.0 has not.
+// lowerWords removes or replaces keywords that 3.0 does not have.
 func lowerWords(s object) {
 	if list, _ := s["examples"].([]any); len(list) > 0 {
 		s["example"] = list[0]
@@ -178,8 +182,8 @@ func lowerWords(s object) {
 	}
 }
 
-// lowerReference moves a reference out of the way of what stands beside it, which 3.0
-// would not see.
+// lowerReference moves a reference with sibling keywords into allOf, because 3.0 ignores the
+// siblings of a reference.
 func lowerReference(s object) {
 	if ref, ok := s["$ref"]; ok && len(s) > 1 {
 		delete(s, "$ref")

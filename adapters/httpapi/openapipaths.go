@@ -7,20 +7,20 @@ import (
 	"strings"
 )
 
-// partNames are the names that parts of paths have in descriptions, where the router's
-// are others.
+// partNames are the names of path parameters in descriptions that differ from those in the
+// router.
 var partNames = map[string]string{"project": "project_id"}
 
-// aliasedIDs are the collections whose things a path may name in more ways than by the
-// id of an answer: by a short id, by @me.
+// aliasedIDs are the collections that accept other identifiers in a path than the numeric id, for
+// example a short id or @me.
 var aliasedIDs = map[string]bool{"insights": true, "users": true}
 
-// pathParts are the parts of paths that have names, by what stands before them: one name
-// and one type for each place.
+// pathParts are the path parameters, keyed by the path before each, so that each position has one
+// name and one type.
 type pathParts map[string]object
 
-// pathPartsOf are those of a table. A part is an integer where the thing that GET answers
-// with has one for its id.
+// pathPartsOf returns the path parameters of all endpoints in a table. A parameter is an integer
+// if the object in the response of GET has an integer id.
 func pathPartsOf(table []endpoint) pathParts {
 	out := pathParts{}
 	for _, e := range table {
@@ -43,7 +43,7 @@ func pathPartsOf(table []endpoint) pathParts {
 	return out
 }
 
-// partPrefix is what stands before a part, whatever the names in it are.
+// partPrefix returns the path before part i, with {} in place of parameters.
 func partPrefix(parts []string, i int) string {
 	var b strings.Builder
 	for _, part := range parts[:i] {
@@ -55,7 +55,8 @@ func partPrefix(parts []string, i int) string {
 	return b.String()
 }
 
-// describe is a path with the names of its places, and their parameters.
+// describe returns a path with the names of its parameters in descriptions, and the parameter
+// objects.
 func (p pathParts) describe(path string) (named string, parameters []any) {
 	parts, parameters := strings.Split(path, "/"), []any{}
 	out := make([]string, len(parts))
@@ -69,7 +70,8 @@ func (p pathParts) describe(path string) (named string, parameters []any) {
 	return strings.Join(out, "/"), parameters
 }
 
-// idKind is the kind of the member id of an answer.
+// idKind returns the kind of the member id of a response type, or reflect.Invalid if there is
+// none.
 func idKind(response any) reflect.Kind {
 	t := reflect.TypeOf(response)
 	if t == nil || t.Kind() != reflect.Struct {
@@ -83,7 +85,7 @@ func idKind(response any) reflect.Kind {
 	return reflect.Invalid
 }
 
-// queryParameters are those of the query.
+// queryParameters returns the parameter objects of the query.
 func (e *endpoint) queryParameters() (out []any) {
 	query := e.query
 	if _, list := e.response.(interface{ Counted() (int, any) }); list {

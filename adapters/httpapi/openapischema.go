@@ -17,13 +17,13 @@ import (
 	"github.com/bunting-flags/bunting/management"
 )
 
-// typePackage is what the names of schemas leave out of those of types: packages, and
-// what stands around the argument of a generic one.
+// typePackage matches the parts of Go type names that schema names omit: packages, and the
+// brackets of generic types.
 var typePackage = regexp.MustCompile(`^(Httpapi|Management|` + servicePackages + `)|GithubComBuntingFlagsBunting(AdaptersHttpapi|Management)(` + servicePackages + `)?|[\[\]]`)
 
 const servicePackages = "Batchexports|Dashboards|Errortracking|Featureflags|Organizations"
 
-// schema is that of a value's type. Types with a name stand among the schemas.
+// schema returns the schema of a value's type. Named types become references to components.
 func (d *openAPI) schema(v any) (object, error) {
 	if list, ok := v.(interface{ Counted() (int, any) }); ok {
 		_, results := list.Counted()
@@ -52,7 +52,7 @@ func (d *openAPI) schema(v any) (object, error) {
 	return objectOf(schema)
 }
 
-// objectOf is a schema as an object.
+// objectOf converts a schema to a generic object.
 func objectOf(schema jsonschema.Schema) (out object, err error) {
 	text, err := json.Marshal(schema)
 	if err != nil || string(text) == "true" {
@@ -61,7 +61,8 @@ func objectOf(schema jsonschema.Schema) (out object, err error) {
 	return out, json.Unmarshal(text, &out)
 }
 
-// inline makes the types that write themselves, and levels, stand where they are used.
+// inline configures the reflector to inline types with custom JSON, and levels, instead of a
+// reference.
 func (d *openAPI) inline() *openAPI {
 	d.reflector.InlineDefinition(management.Level(0))
 	for t := range customSchemas {
@@ -70,7 +71,7 @@ func (d *openAPI) inline() *openAPI {
 	return d
 }
 
-// customSchemas are the schemas of types that write themselves.
+// customSchemas are the schemas of types that implement json.Marshaler.
 var customSchemas = map[reflect.Type]string{
 	reflect.TypeFor[*struct{}]():        `{"type": "null"}`,
 	reflect.TypeFor[management.Stamp](): `{"type": ["string", "null"], "format": "date-time"}`,
@@ -80,8 +81,8 @@ var customSchemas = map[reflect.Type]string{
 	reflect.TypeFor[instant]():          `{"type": ["string", "null"], "format": "date-time"}`,
 }
 
-// allowNull mends what may be null or of a type with a name: the reflector leaves
-// the type beside the choice, so that null would be refused.
+// allowNull corrects nullable schemas and schemas of named types. The reflector leaves the type
+// next to anyOf, which would reject null.
 func allowNull(p jsonschema.InterceptNullabilityParams) {
 	for _, choice := range p.Schema.AnyOf {
 		p.Schema.Type = nil
@@ -91,7 +92,7 @@ func allowNull(p jsonschema.InterceptNullabilityParams) {
 	}
 }
 
-// interceptSchema knows the types that write themselves, and how wide numbers are.
+// interceptSchema sets the schemas of customSchemas, and the format of integers.
 func interceptSchema(p jsonschema.InterceptSchemaParams) (stop bool, err error) {
 	if text, ok := customSchemas[p.Value.Type()]; ok && !p.Processed {
 		return true, json.Unmarshal([]byte(text), p.Schema)
@@ -102,7 +103,7 @@ func interceptSchema(p jsonschema.InterceptSchemaParams) (stop bool, err error) 
 	return false, nil
 }
 
-// requireAlways are the members that encoding/json never leaves out.
+// requireAlways marks the members that encoding/json never omits as required.
 func requireAlways(p jsonschema.InterceptPropParams) error {
 	if _, options, _ := strings.Cut(p.Field.Tag.Get("json"), ","); p.Processed && !strings.Contains(options, "omit") {
 		p.ParentSchema.Required = append(p.ParentSchema.Required, p.Name)
@@ -110,7 +111,7 @@ func requireAlways(p jsonschema.InterceptPropParams) error {
 	return nil
 }
 
-// fieldTypes are the schemas of the types of fields.
+// fieldTypes are the schemas of field types.
 var fieldTypes = map[management.Type]object{
 	management.Text: {"type": "string"}, management.Email: {"type": "string", "format": "email"}, management.URL: {"type": "string", "format": "uri"},
 	management.UUID: {"type": "string", "format": "uuid"}, management.Choice: {"type": "string"}, management.Int: int64Schema,
@@ -123,10 +124,11 @@ var fieldTypes = map[management.Type]object{
 
 var int64Schema = object{"type": "integer", "format": "int64"}
 
-// freeObject has any members: without a word on them, generators say that it has none.
+// freeObject allows all members. Without additionalProperties, generators assume that there are
+// no members.
 var freeObject = object{"type": "object", "additionalProperties": object{}}
 
-// fieldsSchema is the schema of a body.
+// fieldsSchema returns the schema of a request body. If create is true, it marks required fields.
 func fieldsSchema(fields management.Fields, create bool) object {
 	properties, required := object{}, []string{}
 	for _, f := range fields {
@@ -162,8 +164,8 @@ func fieldsSchema(fields management.Fields, create bool) object {
 	return out
 }
 
-// nameValues gives the values of an enum names where generated clients could make no
-// identifiers of them, or the same of two: they stand empty, or with - in front.
+// nameValues sets x-enum-varnames if the names that generators derive from the values would be
+// invalid or ambiguous. This happens for empty values and for values with a leading minus sign.
 func nameValues(schema object, values []string, blank bool) {
 	names := []string{}
 	for _, v := range values {
@@ -180,6 +182,8 @@ func nameValues(schema object, values []string, blank bool) {
 	}
 }
 
+// nullableEnum returns the values of an enum, with an empty string and null if the field allows
+// them.
 func nullableEnum[T any](values []T, f *management.Field) (out []any) {
 	for _, v := range values {
 		out = append(out, v)
@@ -193,9 +197,9 @@ func nullableEnum[T any](values []T, f *management.Field) (out []any) {
 	return out
 }
 
-// body puts the schema of a body among the others, as some generators know those with
-// a name alone. It is called by method and path; where the same path has another below
-// another prefix, by that too.
+// body adds the schema of a request body to the components, since some generators support only
+// named schemas. The name is built from the method and the path. If the name is in use for a
+// different schema, it includes the prefix of the path too.
 func (d *openAPI) body(e *endpoint, schema object) object {
 	name := capitals(strings.ToLower(e.method)+"/"+e.path) + "Body"
 	if same := d.schemas[name]; same != nil && !reflect.DeepEqual(same, schema) {
@@ -205,7 +209,7 @@ func (d *openAPI) body(e *endpoint, schema object) object {
 	return object{"$ref": schemaPrefix + name}
 }
 
-// capitals makes one word of the letters of a text.
+// capitals joins the words of a text, each with a capital letter.
 func capitals(text string) string {
 	var b strings.Builder
 	for word := range strings.FieldsFuncSeq(text, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }) {
@@ -214,8 +218,8 @@ func capitals(text string) string {
 	return b.String()
 }
 
-// noteWritten notes which members of an answer requests write, and marks those of a
-// request that no answer has.
+// noteWritten records which members of a response schema can be written by requests, and marks
+// the members of a request that are in no response as writeOnly.
 func (d *openAPI) noteWritten(e *endpoint, request, answer object) {
 	ref, _ := answer["$ref"].(string)
 	name := strings.TrimPrefix(ref, schemaPrefix)
@@ -234,7 +238,7 @@ func (d *openAPI) noteWritten(e *endpoint, request, answer object) {
 	}
 }
 
-// markReadOnly marks members of answers that no request writes.
+// markReadOnly marks the members of responses that no request can write as readOnly.
 func (d *openAPI) markReadOnly() {
 	for name, members := range d.writable {
 		properties, _ := d.schemas[name]["properties"].(object)

@@ -1,20 +1,20 @@
 package httpapi
 
 import (
-	_ "embed" // openapisdk.json
+	_ "embed" // for openapisdk.json
 	"encoding/json"
 	"maps"
 	"strings"
 )
 
-// sdkText describes what SDKs and monitors ask, whose handlers read and write by
-// themselves: schemas, and a row for each operation with the paths that it is on.
+// sdkText describes the endpoints for SDKs and monitors, whose handlers read requests and write
+// responses themselves. It has the schemas and, for each operation, a row with its paths.
 //
 //go:embed openapisdk.json
 var sdkText []byte
 
-// addSDKs describes the endpoints of a table that answer by themselves. Scripts and
-// pages are no part of it.
+// addSDKs adds the endpoints in table that have their own handlers. Scripts and pages are not
+// described.
 func (d *openAPI) addSDKs(table []endpoint) error {
 	var fragment struct {
 		SecuritySchemes, Responses object
@@ -52,7 +52,7 @@ func (d *openAPI) addSDKs(table []endpoint) error {
 	return nil
 }
 
-// put adds an operation on a path, whose named parts are added to its parameters.
+// put adds an operation on a path and prepends the parameters of the path to its parameters.
 func (d *openAPI) put(e *endpoint, path string, op object) {
 	op["operationId"] = operationID(e.method, path)
 	path, parameters := d.pathParts.describe(path + "/")

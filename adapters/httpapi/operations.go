@@ -6,19 +6,20 @@ import (
 	"sync/atomic"
 )
 
-// counters count what the adapter alone sees.
+// counters are the metrics that only this package can count.
 type counters struct {
 	panics, rateLimited             atomic.Uint64
 	captureRequests, captureRefused atomic.Uint64
-	mistakes                        atomic.Uint64 // of pages of the console
+	mistakes                        atomic.Uint64 // error reports of the console's pages
 }
 
-// getLiveness says that the process answers.
+// getLiveness responds while the process can serve requests.
 func getLiveness(_ *server, w http.ResponseWriter, _ *http.Request) error {
 	return send(w, plainText, []byte("ok\n"))
 }
 
-// getReadiness says that requests may be sent here.
+// getReadiness reports whether the server should receive requests, by Config.Ready. ErrDegraded
+// counts as ready.
 func getReadiness(s *server, w http.ResponseWriter, r *http.Request) error {
 	if s.Ready != nil {
 		err := s.Ready(r.Context())

@@ -9,8 +9,7 @@ import (
 	"github.com/bunting-flags/bunting/management/rooms"
 )
 
-// organizationEndpoints are those of organizations (§5.9) and of what they use
-// (§5.12).
+// organizationEndpoints are the endpoints of organizations (§5.9) and of their usage (§5.12).
 var organizationEndpoints = slices.Concat(
 	resource(atRoot, "organization", managementOf, []row[*rooms.Rooms]{
 		handle(http.MethodGet, "/organizations", "List organizations", listOrganizations),
@@ -32,13 +31,13 @@ func createOrganization(svc *rooms.Rooms, c *call) (*organizations.Organization,
 	return svc.Organizations.Create(c.ctx, c.scope, c.body)
 }
 
-// organizationScope is the caller's standing in the organization of the path, which is
-// not there for those who are no members.
+// organizationScope returns the caller's scope in the organization of the path. The error is not
+// found if the caller is not a member.
 func organizationScope(svc *rooms.Rooms, c *call) (*management.Scope, error) {
 	return svc.VisibleOrganization(c.ctx, c.scope.Caller, c.part("organization"))
 }
 
-// withScope gives a handler the caller's standing in what the path names.
+// withScope returns a handler that calls do with the scope that findScope returns for the path.
 func withScope[T any](findScope func(*rooms.Rooms, *call) (*management.Scope, error), do func(*rooms.Rooms, *call, *management.Scope) (T, error)) func(*rooms.Rooms, *call) (T, error) {
 	return func(svc *rooms.Rooms, c *call) (out T, err error) {
 		scope, err := findScope(svc, c)

@@ -6,38 +6,38 @@ import (
 )
 
 const (
-	// minRate is how fast a body has to arrive, in bytes a second, once it has had
-	// paceInterval: whoever brings less than minRate times paceInterval in that long is cut
-	// off. So slow senders cannot hold memory for long.
+	// minRate is the minimum speed of a request body, in bytes per second. A request is aborted
+	// if a span of paceInterval brings less than minRate times paceInterval. This limits how long
+	// slow senders can hold memory.
 	minRate      = 16 << 10
 	paceInterval = 5 * time.Second
-	// onePacketLimit is the declared length, in bytes, up to which the first read of a
-	// body is not timed, as it is there with the headers. Such a body holds no more
-	// than that.
+	// onePacketLimit is the declared length, in bytes, up to which the first read of a body is
+	// not timed, because such a body usually arrives with the headers. A stalled request can hold
+	// at most that much memory.
 	onePacketLimit = 4 << 10
-	// serverTime is how long the server may take between reads, for memory that others hold
-	// or for its turn, until the sender gets that time back.
+	// serverTime is the time that the server may spend between reads, for example waiting for
+	// memory or for a worker, before it extends the span by that time.
 	serverTime = 50 * time.Millisecond
 )
 
-// pacedBody reads a request's body, and fails when it comes too slowly: with
-// os.ErrDeadlineExceeded.
+// pacedBody reads the body of a request. Reads fail with os.ErrDeadlineExceeded if the body
+// arrives too slowly.
 type pacedBody struct {
 	w http.ResponseWriter
 	r *http.Request
 
-	total    int64         // bytes that have been read
-	since    time.Time     // when the present span began; zero: no deadline is set
-	ends     time.Time     // the server's own deadline, zero for none
-	n        int64         // bytes of the present span
-	lastRead time.Time     // when the last read was over: what passes until the next one is the server's own time
-	owed     time.Duration // of which the sender has not got back this much
+	total    int64         // bytes read in all
+	since    time.Time     // the start of the current span; zero if no deadline is set
+	ends     time.Time     // the deadline of the server's ReadTimeout; zero if there is none
+	n        int64         // bytes read in the current span
+	lastRead time.Time     // the end of the last read; time from then to the next read is spent by the server
+	owed     time.Duration // time spent by the server that has not extended the span yet
 }
 
 // Read implements io.Reader.
 func (p *pacedBody) Read(buf []byte) (int, error) {
 	if declared := p.r.ContentLength; declared < 0 || p.total < declared && (p.total > 0 || declared > onePacketLimit) {
-		p.pace() // else there is no more to come, or most likely all of it is there
+		p.pace() // otherwise the body is complete, or most likely already received
 	}
 	n, err := p.r.Body.Read(buf)
 	p.n += int64(n)
@@ -48,7 +48,8 @@ func (p *pacedBody) Read(buf []byte) (int, error) {
 	return n, err
 }
 
-// pace begins a new span when the present one has brought enough.
+// pace starts a new span if the current one has brought enough bytes, and otherwise extends it by
+// the time that the server has spent.
 func (p *pacedBody) pace() {
 	now := time.Now()
 	switch {
@@ -74,8 +75,8 @@ func (p *pacedBody) pace() {
 	p.deadline(until)
 }
 
-// finish ends the timing of a body that is all there: a deadline that passes later
-// would end the request.
+// finish removes the deadline of a complete body. Otherwise a deadline that passes later would
+// abort the request.
 func (p *pacedBody) finish() {
 	if !p.since.IsZero() {
 		p.deadline(time.Time{})
@@ -83,6 +84,6 @@ func (p *pacedBody) finish() {
 }
 
 func (p *pacedBody) deadline(t time.Time) {
-	// A writer that has no deadlines has no network either.
+	// Response writers without deadlines, as in tests, have no network connection.
 	_ = http.NewResponseController(p.w).SetReadDeadline(t)
 }

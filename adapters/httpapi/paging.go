@@ -16,21 +16,21 @@ import (
 
 const (
 	defaultPage = 100
-	// maxPage bounds every page; a larger limit counts as this.
+	// maxPage is the maximum size of a page. Larger limits are reduced to it.
 	maxPage = 1000
-	// maxOffset is behind the end of every list; a larger offset counts as this, so
-	// that sums of it do not overflow.
+	// maxOffset is beyond the end of any list. Larger offsets are reduced to it, so that sums do
+	// not overflow.
 	maxOffset = 1 << 53
 )
 
-// page is what a request says of the page that it wants (§3).
+// page has the paging parameters of a request (§3).
 type page struct {
 	limit, offset int
 	cursor        string
 }
 
-// pageOf never fails: what is no number, or is out of range, counts as the
-// default (§3).
+// pageOf returns the page of a query. It never fails: parameters that are not numbers, or out of
+// range, count as the default (§3).
 func pageOf(q url.Values) page {
 	p := page{limit: defaultPage, cursor: q.Get("cursor")}
 	if n := positive(q.Get("limit")); n > 0 {
@@ -40,8 +40,8 @@ func pageOf(q url.Values) page {
 	return p
 }
 
-// positive reads a number above 0, 0 for what is none; one that is too large for
-// an int is the largest.
+// positive parses a number above 0. Other texts count as 0, and numbers that overflow an int as
+// the largest int.
 func positive(text string) int {
 	n, err := strconv.Atoi(text)
 	if err != nil && !errors.Is(err, strconv.ErrRange) {
@@ -50,17 +50,16 @@ func positive(text string) int {
 	return max(n, 0)
 }
 
-// cut is the part of a list that a page shows.
+// cut returns the part of a list that is on a page.
 func cut[T any](p page, list []T) []T {
 	from := min(p.offset, len(list))
 	return list[from:min(from+p.limit, len(list))]
 }
 
-// link is the absolute URL of this request with other parameters: an empty value
-// takes one away. All are sorted by name (§3).
+// link returns the absolute URL of this request with changed parameters. An empty value removes a
+// parameter. Parameters are sorted by name (§3).
 func (c *call) link(change map[string]string) *string {
-	// Where the handler is mounted below a prefix, only the request line has all of
-	// the path.
+	// If the handler is mounted below a prefix, only the request line has the full path.
 	target, err := url.ParseRequestURI(c.r.RequestURI)
 	if err != nil {
 		target = c.r.URL
@@ -76,7 +75,8 @@ func (c *call) link(change map[string]string) *string {
 	return &text
 }
 
-// scheme is that of the request, or the one that a trusted proxy in front says.
+// scheme returns the scheme of the request as the client sees it, which a trusted proxy may have
+// sent in X-Forwarded-Proto.
 func (s *server) scheme(r *http.Request) string {
 	if r.TLS != nil {
 		return "https"
@@ -87,11 +87,12 @@ func (s *server) scheme(r *http.Request) string {
 	return "http"
 }
 
-// countedPage is the page of a whole list that is asked for (§3).
+// countedPage returns the requested page of a complete list (§3).
 func countedPage[T any](c *call, list []T) management.List[T] {
 	return management.List[T]{Count: len(list), Results: cut(pageOf(c.query()), list)}
 }
 
+// parameters returns the changes of link for a page at another offset.
 func (p page) parameters(offset int) map[string]string {
 	change := map[string]string{"limit": strconv.Itoa(p.limit), "offset": ""}
 	if offset > 0 {
@@ -100,7 +101,7 @@ func (p page) parameters(offset int) map[string]string {
 	return change
 }
 
-// previous is the page before, nil at the beginning.
+// previous returns the link to the previous page, or nil for the first page.
 func (c *call) previous(p page) *string {
 	if p.offset <= 0 {
 		return nil
@@ -108,14 +109,14 @@ func (c *call) previous(p page) *string {
 	return c.link(p.parameters(p.offset - p.limit))
 }
 
-// uncounted is a page of a list whose length is not known.
+// uncounted is a page of a list of unknown length.
 type uncounted[T any] struct {
 	Next     *string `json:"next"`
 	Previous *string `json:"previous"`
 	Results  []T     `json:"results"`
 }
 
-// eventCursor writes an event's place in the order of a page.
+// eventCursor encodes the position of an event in the order of a page.
 func eventCursor(t time.Time, id int64) string {
 	return strconv.FormatInt(t.UnixMicro(), 10) + "_" + strconv.FormatInt(id, 10)
 }
@@ -133,7 +134,7 @@ func parseEventCursor(text string) (*capture.EventCursor, error) {
 	return &capture.EventCursor{Timestamp: time.UnixMicro(micros).UTC(), ID: n}, nil
 }
 
-// idCursor reads a cursor that is an id, 0 for none.
+// idCursor parses a cursor that is an id. An empty text is 0.
 func idCursor(text string) (int64, error) {
 	if text == "" {
 		return 0, nil
@@ -159,18 +160,18 @@ func badCursor() error {
 	return invalid("cursor", "Invalid cursor: use the one of the next link as it stands.")
 }
 
-// timeLayouts are the forms in which a time may be asked for; without a zone it is
-// UTC.
+// timeLayouts are the formats of times in parameters. A time without a zone is UTC.
 var timeLayouts = []string{time.RFC3339, "2006-01-02T15:04:05", "2006-01-02 15:04:05", "2006-01-02T15:04", "2006-01-02"}
 
-// timeParameter reads a time of the query, zero when there is none.
+// timeParameter parses a time in the query. The result is zero if the parameter is absent or
+// empty.
 func timeParameter(q url.Values, name string) (time.Time, error) {
 	text := q.Get(name)
 	if text == "" {
 		return time.Time{}, nil
 	}
 	for _, form := range timeLayouts {
-		// A plus sign in a query is a space, and then the zone has lost it.
+		// An unescaped plus sign of a zone is decoded as a space.
 		for _, try := range []string{text, strings.Replace(text, " ", "+", 1)} {
 			if t, err := time.Parse(form, try); err == nil {
 				return t.UTC(), nil

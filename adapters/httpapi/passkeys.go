@@ -9,13 +9,13 @@ import (
 	"github.com/bunting-flags/bunting/management/organizations"
 )
 
-// passkeyOptions are what a browser is asked: the argument of navigator.credentials.get or
-// create, whose bytes are in base64url.
+// passkeyOptions are the argument of the browser's navigator.credentials.get or create, with
+// bytes in base64url.
 type passkeyOptions struct {
 	PublicKey json.RawMessage `json:"publicKey"`
 }
 
-// passkeyEndpoints are those of passkeys (console.md N2, N4).
+// passkeyEndpoints are the endpoints of passkeys (console.md N2, N4).
 var passkeyEndpoints = slices.Concat(
 	resource(inSignIn, "user", signInOf, []row[signInService]{
 		handle(http.MethodGet, "/passkeys", "List the calling user's passkeys", func(of signInService, c *call) (management.List[organizations.Passkey], error) {
@@ -44,6 +44,7 @@ func (svc signInService) passkeys() organizations.Passkeys {
 	return svc.Management.Organizations.Passkeys
 }
 
+// requestPasskey returns the options for signing in with a passkey.
 func requestPasskey(svc signInService, c *call) (*passkeyOptions, error) {
 	if _, err := svc.checkTries(c, "passkey "); err != nil {
 		return nil, err

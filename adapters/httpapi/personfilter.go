@@ -12,15 +12,15 @@ import (
 	"github.com/bunting-flags/bunting/flags/wire"
 )
 
-// matchKey is the flag whose condition holds the filters of a request: operators
-// mean the same here as in flags.
+// matchKey is the key of a temporary flag. The filters of a request become its condition, so that
+// operators have the same meaning as in flags.
 const matchKey = "match"
 
-// maxFilters is how many filters one request may have.
+// maxFilters is the maximum number of filters in a request.
 const maxFilters = 50
 
-// personFilters is a JSON list of the filters in a query: those of properties,
-// and one for email. Empty: there are none.
+// personFilters returns the filters of a query as a JSON list: those in properties, and one for
+// email. The result is empty if there are no filters.
 func personFilters(params url.Values) (string, error) {
 	list, err := filterList[json.RawMessage](params.Get("properties"))
 	if err != nil {
@@ -39,7 +39,7 @@ func personFilters(params url.Values) (string, error) {
 	return filterText(list)
 }
 
-// filterText is a list of filters as JSON, empty for none.
+// filterText encodes a list of filters as JSON. The result is empty if the list is.
 func filterText[T any](list []T) (string, error) {
 	if len(list) == 0 {
 		return "", nil
@@ -55,7 +55,7 @@ func checkFilters(n int) error {
 	return nil
 }
 
-// filterList reads the JSON list of filters in a query.
+// filterList parses the JSON list of filters in a query.
 func filterList[T any](text string) (list []T, err error) {
 	if text == "" {
 		return nil, nil
@@ -66,8 +66,8 @@ func filterList[T any](text string) (list []T, err error) {
 	return list, nil
 }
 
-// personMatcher compiles filters once for a request, by the settings of a project. What it
-// makes is for one goroutine, and matches nobody once ctx has ended.
+// personMatcher compiles the filters of a request with the settings of a project. The result must
+// be used by one goroutine only. It matches no person after ctx has ended.
 func personMatcher(ctx context.Context, filters string, settings map[string]json.RawMessage, now time.Time) (func(*capture.StoredPerson) bool, error) {
 	d, properties, err := readFilters(filters, settings)
 	if err != nil {
@@ -95,9 +95,9 @@ func personMatcher(ctx context.Context, filters string, settings map[string]json
 	}, nil
 }
 
-// readFilters reads a JSON list of filters of persons as the condition of the flag matchKey,
-// in definitions with the settings of a project. They are what cohorts make of them: lists
-// mean any of their elements.
+// readFilters parses a JSON list of person filters as the condition of the flag matchKey, in
+// definitions with the settings of a project. Filters have the semantics of cohorts: a list
+// property matches if any element does.
 func readFilters(filters string, settings map[string]json.RawMessage) (d flags.Definitions, properties []flags.Property, err error) {
 	document := map[string]any{"flags": json.RawMessage(`[{"id":1,"key":"` + matchKey + `","active":true,"filters":{"groups":[{"properties":` + filters + `}]}}]`)}
 	for name, value := range settings {
@@ -125,7 +125,7 @@ func readFilters(filters string, settings map[string]json.RawMessage) (d flags.D
 		p.Negated = false // as in conditions of flags
 	}
 	for _, fault := range flags.Compile(d).Faults() {
-		if fault.Code != flags.NoReason { // others are of values
+		if fault.Code != flags.NoReason { // the other faults concern values
 			return d, nil, invalid("properties", "%s: %s", strings.TrimPrefix(fault.Path, "flags[0].filters.groups[0]."), fault.Problem)
 		}
 	}
@@ -137,7 +137,8 @@ func readFilters(filters string, settings map[string]json.RawMessage) (d flags.D
 	return d, properties, nil
 }
 
-// filterOf is a comparison by the settings of definitions.
+// filterOf returns one comparison with the settings of the definitions. If elements is true, a
+// list property matches if any element does.
 func filterOf(d *flags.Definitions, p flags.Property, elements bool) (*flags.Filter, error) {
 	zone, err := time.LoadLocation(d.Timezone)
 	if err != nil {
@@ -146,8 +147,8 @@ func filterOf(d *flags.Definitions, p flags.Property, elements bool) (*flags.Fil
 	return flags.NewFilter(p, flags.FilterSettings{Zone: zone, PropertyMatchingVersion: d.PropertyMatchingVersion, Elements: elements})
 }
 
-// filteredKeys are the properties that filters look at. $initial_x may be filled
-// from $x or x (spec/flags.md §8.2).
+// filteredKeys returns the properties that filters read. $initial_x may be computed from $x or x
+// (spec/flags.md §8.2).
 func filteredKeys(filters []flags.Property) map[string]bool {
 	keys := map[string]bool{}
 	for _, f := range filters {
@@ -159,9 +160,8 @@ func filteredKeys(filters []flags.Property) map[string]bool {
 	return keys
 }
 
-// decodeProperties makes Go values of the wanted properties, of all when wanted is
-// nil. Numbers keep their
-// form: 5 and 5.0 are different texts (spec/flags.md §4.2).
+// decodeProperties decodes the properties in keys, or all properties if keys is nil. Numbers keep
+// their text, since 5 and 5.0 are different strings (spec/flags.md §4.2).
 func decodeProperties(o capture.Object, keys map[string]bool) flags.Properties {
 	out := make(flags.Properties, len(keys))
 	for _, m := range o {

@@ -13,7 +13,7 @@ import (
 	"github.com/bunting-flags/bunting/management/featureflags"
 )
 
-// personFlagEndpoints tell of one person (spec/console.md N16).
+// personFlagEndpoints evaluate the flags of one person (spec/console.md N16).
 var personFlagEndpoints = func() []endpoint {
 	r := handle(http.MethodGet, "/persons/{person}/flags", "Say what feature flags are for a person now, and what they were last", flagsOfPerson).withScope(readFlags).
 		withQuery(parameterDoc{"search", "string", "a part of key or name"}, parameterDoc{"limit", "integer", "flags, 100 by default"})
@@ -21,13 +21,13 @@ var personFlagEndpoints = func() []endpoint {
 	return resource(inProject, "feature_flag", flagServiceOf, []row[flagService]{r})
 }()
 
-// personCohortEndpoints tell of one person's cohorts (§5.3).
+// personCohortEndpoints list the cohorts of one person (§5.3).
 var personCohortEndpoints = resource(inProject, "cohort", cohortsOf, []row[cohortService]{
 	readingPeople(handle(http.MethodGet, "/persons/cohorts", "List the cohorts that a person is in now", cohortsOfPerson).
 		withQuery(parameterDoc{"person_id", "string", "uuid or number of the person; required"})),
 })
 
-// personCohorts are the cohorts of a person.
+// personCohorts is the response with the cohorts of a person.
 type personCohorts struct {
 	Results []featureflags.Cohort `json:"results"`
 }
@@ -53,12 +53,12 @@ func cohortsOfPerson(svc cohortService, c *call) (*personCohorts, error) {
 	return out, err
 }
 
-// featurePerson is a person as feature flags know one.
+// featurePerson converts a stored person to the type of package featureflags.
 func featurePerson(p *capture.StoredPerson) *featureflags.Person {
 	return &featureflags.Person{UUID: p.UUID.String(), DistinctIDs: p.DistinctIDs, Properties: decodeProperties(p.Properties, nil), CreatedAt: p.CreatedAt}
 }
 
-// personFlags are the flags of a person that are not archived, newest first.
+// personFlags are the unarchived flags of a person, newest first.
 type personFlags struct {
 	Results []personFlag `json:"results"`
 }
@@ -66,22 +66,25 @@ type personFlags struct {
 type personFlag struct {
 	ID        int64         `json:"id"`
 	Key       string        `json:"key"`
-	Value     any           `json:"value"` // null where it is not decided
+	Value     any           `json:"value"` // null if it could not be decided
 	Reason    string        `json:"reason"`
 	Condition *int          `json:"condition_index"`
-	Assigned  *lastAssigned `json:"assigned"` // null: no SDK has told of it
-	// Differs says why Value is another one than Assigned has, as explained.Differs.
+	Assigned  *lastAssigned `json:"assigned"` // null if no SDK has reported an evaluation
+	// Differs is the reason why Value differs from the value of Assigned, as in
+	// explained.Differs.
 	Differs *string `json:"differs"`
 	Pinned  bool    `json:"pinned"`
 }
 
+// lastAssigned is the value that an SDK reported last.
 type lastAssigned struct {
 	Value   any              `json:"value"`
 	At      management.Stamp `json:"at"`
 	Version *int64           `json:"version"`
 }
 
-// flagsOfPerson decides with what is stored, and counts nothing.
+// flagsOfPerson evaluates flags with the stored properties of the person. The evaluations are not
+// counted.
 func flagsOfPerson(svc flagService, c *call) (*personFlags, error) {
 	if svc.history == nil {
 		return nil, management.ErrNotFound()
@@ -138,13 +141,13 @@ func (p *personFlag) setDecision(d *flags.Decision) {
 	}
 }
 
-// erasureService is what counts before something is erased.
+// erasureService counts what an erasure would delete.
 type erasureService struct {
 	*reader
-	source insights.Source // nil: nothing can be counted
+	source insights.Source // if nil, events cannot be counted
 }
 
-// erasureEndpoints say what an erasure would take (spec/console.md N26).
+// erasureEndpoints report what an erasure would delete (spec/console.md N26).
 var erasureEndpoints = resource(inHistory, "person", func(s *server) erasureService {
 	desk := erasureService{reader: readerOf(s)}
 	if s.Queries != nil {
@@ -153,13 +156,13 @@ var erasureEndpoints = resource(inHistory, "person", func(s *server) erasureServ
 	return desk
 }, limited([]row[erasureService]{handle(http.MethodGet, "/persons/{person}/erasure", "Count the events that an erasure of a person would take", countErasure)}))
 
-// erasure is what an erasure of a person would take with the events.
+// erasure is the number of events that an erasure of a person would delete.
 type erasure struct {
 	Events int64 `json:"events"`
-	Exact  bool  `json:"exact"` // all were counted
+	Exact  bool  `json:"exact"` // whether all events were counted
 }
 
-// erasureTimeout is how long the events of a person are counted.
+// erasureTimeout limits the time for counting the events of a person.
 const erasureTimeout = 5 * time.Second
 
 func countErasure(svc erasureService, c *call) (*erasure, error) {
@@ -173,7 +176,7 @@ func countErasure(svc erasureService, c *call) (*erasure, error) {
 	case len(p.DistinctIDs) == 0:
 		return out, nil
 	}
-	out.Exact = len(p.DistinctIDs) < capture.MaxReturnedIDs // else there may be others
+	out.Exact = len(p.DistinctIDs) < capture.MaxReturnedIDs // otherwise there may be more ids
 	ctx, cancel := context.WithTimeout(c.ctx, erasureTimeout)
 	defer cancel()
 	r, err := svc.source.Open(ctx, c.project())

@@ -12,7 +12,7 @@ import (
 	"github.com/bunting-flags/bunting/management"
 )
 
-// person is a stored person as it is shown (§5.3).
+// person is a stored person in responses (§5.3).
 type person struct {
 	ID           int64            `json:"id"`
 	Name         string           `json:"name"`
@@ -34,8 +34,7 @@ func showPerson(p *capture.StoredPerson) person {
 	return out
 }
 
-// personPage is a page of persons; their number stands in it when it is asked
-// for and known.
+// personPage is a page of persons. Count is present if it was requested and can be computed.
 type personPage struct {
 	Count    *int64   `json:"count,omitempty"`
 	Next     *string  `json:"next"`
@@ -43,13 +42,13 @@ type personPage struct {
 	Results  []person `json:"results"`
 }
 
-// maxWalks is how many pieces of defaultPage persons one request may step over for its
-// offset; the next link goes on from there.
+// maxWalks is the maximum number of chunks of defaultPage persons that one request skips for its
+// offset. The next link continues from there.
 const maxWalks = 100
 
-// listPersons answers with persons, newest first (§5.3). A search looks at
-// capture.SearchScan of them for one page, which may hold less than its limit, or
-// nothing, and still have a next link.
+// listPersons lists persons, newest first (§5.3). A search reads at most capture.SearchScan
+// persons per page. Therefore a page may have fewer results than its limit, or no results, and
+// still a next link.
 func (rd *reader) listPersons(c *call) (any, error) {
 	params := c.query()
 	p := pageOf(params)
@@ -89,7 +88,7 @@ func (rd *reader) listPersons(c *call) (any, error) {
 	return out, nil
 }
 
-// onePerson answers with the person of a distinct id, if the filters let it pass.
+// onePerson returns a page with the person of a distinct id, if the filters match.
 func (rd *reader) onePerson(c *call, q capture.PersonQuery, id string, out personPage) (any, error) {
 	if q.Search != "" {
 		return nil, invalid("search", "search and distinct_id cannot be used together.")
@@ -107,16 +106,16 @@ func (rd *reader) onePerson(c *call, q capture.PersonQuery, id string, out perso
 	return out, nil
 }
 
-// walk steps over the offset and reads a page, a piece at a time so that few
-// large persons are in memory at once. left is what of the offset is still to be
-// stepped over at next.
+// walk skips the offset and reads a page in chunks, so that few large persons are in memory at a
+// time. skip is the part of the offset that is left at the cursor next, if the request has
+// reached maxWalks.
 func (rd *reader) walk(ctx context.Context, project int64, q capture.PersonQuery, p page) (page []capture.StoredPerson, next int64, skip int, err error) {
 	skip = p.offset
 	read := func(n int) (piece []capture.StoredPerson, err error) {
 		q.Limit = n
 		piece, next, err = rd.history.People(ctx, project, q)
 		q.After = next
-		// A match that was given up is none.
+		// after ctx has ended, filters match no person, so the results are incomplete
 		return piece, cmp.Or(err, ctx.Err())
 	}
 	for walks := 0; skip > 0; walks++ {
@@ -146,7 +145,7 @@ func (rd *reader) walk(ctx context.Context, project int64, q capture.PersonQuery
 	return page, next, 0, nil
 }
 
-// objectBytes is about how long an object is.
+// objectBytes returns the approximate size of an object in bytes.
 func objectBytes(o capture.Object) (n int) {
 	for _, m := range o {
 		n += len(m.Key) + len(m.Value)
@@ -154,7 +153,7 @@ func objectBytes(o capture.Object) (n int) {
 	return n
 }
 
-// personQuery reads which persons are asked for.
+// personQuery parses the search, filters and cohort of a request.
 func (rd *reader) personQuery(c *call, params url.Values) (q capture.PersonQuery, err error) {
 	q.Search = params.Get("search")
 	filters, err := personFilters(params)
@@ -172,8 +171,8 @@ func (rd *reader) personQuery(c *call, params url.Values) (q capture.PersonQuery
 	return q, err
 }
 
-// cohortMatcher matches the persons of a cohort that another matcher, if there is
-// one, matches too. What names no cohort has nobody in it.
+// cohortMatcher matches the persons of a cohort. If also is not nil, it must match too. A cohort
+// that does not exist matches no person.
 func (rd *reader) cohortMatcher(c *call, named string, also func(*capture.StoredPerson) bool) (func(*capture.StoredPerson) bool, error) {
 	if rd.management.FeatureFlags == nil {
 		return func(*capture.StoredPerson) bool { return false }, nil
@@ -190,8 +189,8 @@ func (rd *reader) cohortMatcher(c *call, named string, also func(*capture.Stored
 	}, nil
 }
 
-// person finds a person by what stands in a path: a uuid or a number. Nil: there
-// is none.
+// person finds a person by the uuid or number in a path. The result is nil if there is no such
+// person.
 func (rd *reader) person(ctx context.Context, project int64, named string) (*capture.StoredPerson, error) {
 	if id, ok := wire.ParseUUID(named); ok {
 		return rd.history.PersonByUUID(ctx, project, id)
@@ -202,6 +201,8 @@ func (rd *reader) person(ctx context.Context, project int64, named string) (*cap
 	return nil, invalid("", "The ID provided does not look like a personID. If you are using a distinctId, please use /persons?distinct_id=%s instead.", shorten(named))
 }
 
+// namedPerson returns the person of the path. If there is no such person, the error is
+// problemNotFound.
 func (rd *reader) namedPerson(c *call) (*capture.StoredPerson, error) {
 	p, err := rd.person(c.ctx, c.project(), c.part("person"))
 	if err == nil && p == nil {
@@ -218,8 +219,7 @@ func (rd *reader) getPerson(c *call) (any, error) {
 	return showPerson(p), nil
 }
 
-// deletePerson erases a person, with that person's events if delete_events says
-// so.
+// deletePerson erases a person, and the person's events if delete_events is true.
 func (rd *reader) deletePerson(c *call) (any, error) {
 	p, err := rd.namedPerson(c)
 	if err != nil {
@@ -228,7 +228,7 @@ func (rd *reader) deletePerson(c *call) (any, error) {
 	return nil, rd.erase(c, []capture.UUID{p.UUID}, boolParameter(c.query(), "delete_events"))
 }
 
-// maxBulk is how many persons one call may erase.
+// maxBulk is the maximum number of persons that one request may erase.
 const maxBulk = 1000
 
 type bulkDelete struct {
@@ -237,8 +237,8 @@ type bulkDelete struct {
 	DeleteEvents bool     `json:"delete_events"`
 }
 
-// bulkDeletePersons erases the persons of up to 1000 uuids or distinct ids.
-// Those that are not there are no error.
+// bulkDeletePersons erases the persons with up to 1000 uuids or distinct ids. Ids without a
+// person are ignored.
 func (rd *reader) bulkDeletePersons(c *call) (any, error) {
 	var body bulkDelete
 	if err := c.readJSONBody(&body); err != nil {

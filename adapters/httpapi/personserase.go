@@ -8,8 +8,8 @@ import (
 	"github.com/bunting-flags/bunting/management"
 )
 
-// erase takes persons away, with their events where that is asked for, and notes those
-// that were there, also where it could not go on to the end.
+// erase erases persons, with their events if withEvents is true. It logs the persons that
+// existed, even if it fails before the last one.
 func (rd *reader) erase(c *call, ids []capture.UUID, withEvents bool) (err error) {
 	var erased []management.Erasure
 	for _, id := range ids {
@@ -25,8 +25,8 @@ func (rd *reader) erase(c *call, ids []capture.UUID, withEvents bool) (err error
 	return errors.Join(err, rd.noteErased(c, erased))
 }
 
-// noteErased writes down who has erased whom: in the log of the server, and in the
-// project's log of changes, also where the caller has gone meanwhile.
+// noteErased records who has erased which persons, in the log of the server and in the project's
+// change log. The context of the request may have ended.
 func (rd *reader) noteErased(c *call, list []management.Erasure) error {
 	for _, e := range list {
 		what := "a person was erased"

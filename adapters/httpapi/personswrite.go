@@ -11,14 +11,14 @@ import (
 	"github.com/bunting-flags/bunting/management"
 )
 
-// fieldMissing is what calls about persons answer when a field is not there: code
-// and detail have changed places (§2.3).
+// fieldMissing returns the error of the person endpoints for a missing field. As in PostHog, code
+// and detail are swapped (§2.3).
 func fieldMissing(field string) *problem {
 	p := problem{Status: 400, Type: "validation_error", Code: "This field is required.", Detail: "required"}
 	return p.with("", field)
 }
 
-// textIn reads a member that has to be a text with something in it.
+// textIn returns a member that must be a string and must not be empty.
 func textIn(body map[string]json.RawMessage, name string) (string, error) {
 	raw, there := body[name]
 	var text string
@@ -41,18 +41,19 @@ func isObject(raw json.RawMessage) bool {
 
 func isMissingValue(raw json.RawMessage) bool { return len(raw) == 0 || string(raw) == "null" }
 
-// notADict refuses a member that should be an object.
+// notADict returns the error for a member that must be an object.
 func notADict(name string) error {
 	p := problem{Status: 400, Type: "validation_error", Code: "not_a_dict"}
 	return p.with("", name).setDetail("Expected a dictionary of items.")
 }
 
-// captureProject is the project that the call is in, as capture knows it.
+// captureProject returns the project of the request as a capture.Project.
 func (c *call) captureProject() capture.Project {
 	return capture.Project{ID: c.project(), APIKey: c.scope.Project.APIKey}
 }
 
-// personAndMembers are the person of the path and the body, which is a JSON object.
+// personAndMembers returns the person of the path and the members of the body, which must be a
+// JSON object.
 func (rd *reader) personAndMembers(c *call) (*capture.StoredPerson, map[string]json.RawMessage, error) {
 	p, err := rd.namedPerson(c)
 	if err != nil {
@@ -62,7 +63,7 @@ func (rd *reader) personAndMembers(c *call) (*capture.StoredPerson, map[string]j
 	return p, members, err
 }
 
-// patchPerson merges properties into those of a person (§5.3).
+// patchPerson merges properties into the properties of a person (§5.3).
 func (rd *reader) patchPerson(c *call) (any, error) {
 	p, members, err := rd.personAndMembers(c)
 	switch {
@@ -102,7 +103,7 @@ func (rd *reader) updatePersonProperty(c *call) (any, error) {
 	return nil, rd.setPerson(c, p, map[string]json.RawMessage{key: members["value"]})
 }
 
-// deletePersonProperty takes one property of a person away.
+// deletePersonProperty removes one property of a person.
 func (rd *reader) deletePersonProperty(c *call) (any, error) {
 	p, members, err := rd.personAndMembers(c)
 	if err != nil {
@@ -115,7 +116,7 @@ func (rd *reader) deletePersonProperty(c *call) (any, error) {
 	return success{true}, rd.people.UnsetPerson(c.ctx, c.captureProject(), p, key)
 }
 
-// deletePersonEvents erases the events of a person, who stays.
+// deletePersonEvents erases the events of a person, but not the person.
 func (rd *reader) deletePersonEvents(c *call) (any, error) {
 	p, err := rd.namedPerson(c)
 	if err != nil {
@@ -128,8 +129,8 @@ func (rd *reader) deletePersonEvents(c *call) (any, error) {
 	return nil, rd.noteErased(c, []management.Erasure{{Person: p.UUID.String(), Events: events, EventsOnly: true}})
 }
 
-// splitPerson gives the distinct ids of a person persons of their own;
-// main_distinct_id keeps the person, or the id that is shown first.
+// splitPerson assigns the distinct ids of a person to persons of their own. The original person
+// keeps main_distinct_id, or by default the first of its displayed ids.
 func (rd *reader) splitPerson(c *call) (any, error) {
 	p, members, err := rd.personAndMembers(c)
 	if err != nil {
@@ -144,8 +145,8 @@ func (rd *reader) splitPerson(c *call) (any, error) {
 	return success{true}, rd.people.Split(c.ctx, c.project(), p, main)
 }
 
-// maxValues is how many values one answer has, maxPersonValue how many bytes one of them:
-// longer ones are left out.
+// maxValues is the maximum number of values in a response. Values longer than maxPersonValue
+// bytes are omitted.
 const (
 	maxValues      = 20
 	maxPersonValue = 1000
@@ -156,9 +157,9 @@ type personValue struct {
 	Count int    `json:"count"`
 }
 
-// personValues answers with the values that a property of persons has most often,
-// only those that contain value, in any case, when it is given. It looks at the
-// newest capture.SearchScan persons.
+// personValues returns the most frequent values of a property of persons. If the parameter value
+// is set, only values that contain it are returned, ignoring case. It reads the newest
+// capture.SearchScan persons.
 func (rd *reader) personValues(c *call) (any, error) {
 	key, part := c.query().Get("key"), strings.ToLower(c.query().Get("value"))
 	if key == "" {
@@ -173,10 +174,10 @@ func (rd *reader) personValues(c *call) (any, error) {
 				name = text
 			}
 			if len(name) <= maxPersonValue && strings.Contains(strings.ToLower(name), part) {
-				counts[strings.Clone(name)]++ // without all other properties
+				counts[strings.Clone(name)]++ // the clone does not keep the other properties in memory
 			}
 		}
-		return false // they are only counted
+		return false // persons are only counted, not returned
 	}}
 	if _, _, err := rd.history.People(c.ctx, c.project(), q); err != nil {
 		return nil, err

@@ -3,18 +3,18 @@ package httpapi
 import "github.com/bunting-flags/bunting/capture"
 
 const (
-	// pageBytes is after how many bytes a page of events ends, whatever its limit;
-	// one event may have a million.
+	// pageBytes is the size in bytes after which a page of events ends, even below its limit. One
+	// event may have a million bytes.
 	pageBytes = 8 << 20
-	// firstPiece is how many events are read before their size is known.
+	// firstPiece is the number of events in the first chunk, when their size is still unknown.
 	firstPiece = 20
 )
 
-// pieces says how many things of a page to read at a time, so that few large ones are
-// in memory at once.
+// pieces computes the sizes of the chunks in which a page is read, so that few large objects are
+// in memory at a time.
 type pieces struct{ limit, got, size, largest int }
 
-// next is how many to read now, 0 when the page is full.
+// next returns the number of objects to read in the next chunk, or 0 if the page is full.
 func (p *pieces) next() int {
 	n := firstPiece
 	switch {
@@ -26,12 +26,13 @@ func (p *pieces) next() int {
 	return min(n, p.limit-p.got)
 }
 
-// add counts a thing of so many bytes.
+// add counts an object of the given size.
 func (p *pieces) add(bytes int) {
 	p.got, p.size, p.largest = p.got+1, p.size+bytes, max(p.largest, bytes)
 }
 
-// fill collects at most limit events. more: there are others after them.
+// fill collects at most limit events. more reports whether further events follow. fetch returns n
+// events after last, which is nil for the first chunk.
 func fill(limit int, fetch func(last *capture.Record, n int) ([]capture.Record, error)) (out []capture.Record, more bool, err error) {
 	p := pieces{limit: limit}
 	for n := p.next(); n > 0; n = p.next() {

@@ -18,18 +18,17 @@ import (
 	"github.com/bunting-flags/bunting/flags/wire"
 )
 
-// PosthogJS serves a copy of npm's posthog-js/dist that somebody has: the library
-// of the HTML snippet, and the scripts that it loads when it needs them. Only files
-// that lie in the folder itself are served, scripts and their maps, each of at most
-// 8 MiB. They are read anew for each request, so that the copy may be replaced
-// while the server runs.
+// PosthogJS serves a local copy of npm's posthog-js/dist: the library of the HTML snippet, and
+// the scripts that it loads on demand. It serves only scripts and source maps that are directly
+// in the folder and have at most 8 MiB. Files are read for each request, so the copy may be
+// replaced while the server runs. It may be used concurrently.
 type PosthogJS struct {
 	folder *os.Root
 	mu     sync.Mutex
-	tags   map[string]scriptTag // of at most maxScriptTags files
+	tags   map[string]scriptTag // at most maxScriptTags entries
 }
 
-// scriptTag is the ETag of a file as it was then.
+// scriptTag is the ETag of a file with a given size and times.
 type scriptTag struct {
 	size              int64
 	modified, changed time.Time
@@ -41,21 +40,21 @@ const (
 	maxScriptTags = 1000
 	// mainScript is the script that the snippet loads.
 	mainScript = "array.js"
-	// exactAge and looseAge are how long a browser keeps a script that its address
-	// names with an exact version, and one of an address without, in seconds.
+	// exactAge is the cache lifetime, in seconds, of a script whose URL has an exact version;
+	// looseAge is that of other scripts.
 	exactAge, looseAge = 31_536_000, 300
 )
 
-// noPosthogJS is what the addresses of scripts answer without a copy: it says so
-// once a page.
+// noPosthogJS is the response for scripts if there is no copy. It logs a warning once per page.
 const noPosthogJS = `(function(w){if(w.__bunting_no_posthog_js)return;w.__bunting_no_posthog_js=true;w.console&&w.console.warn("` +
 	`Bunting has no copy of posthog-js, so the HTML snippet, and scripts that posthog-js loads when it needs them, do nothing. ` +
 	`Either start the server with --posthog-js package/dist, after: npm pack posthog-js && tar xzf posthog-js-*.tgz. ` +
 	`Or install posthog-js from npm and import posthog-js/dist/module.full.no-external.js, which needs nothing from the server.` +
 	`")})(window);` + "\n"
 
-// OpenPosthogJS takes a folder, package/dist of what npm pack posthog-js brings.
-// It fails where there is no such folder, or no array.js in it.
+// OpenPosthogJS opens a folder with a copy, for example package/dist of the archive from npm pack
+// posthog-js. It returns an error if the folder does not exist or has no array.js. The caller
+// must call Close.
 func OpenPosthogJS(path string) (*PosthogJS, error) {
 	root, err := os.OpenRoot(path)
 	if err != nil {
@@ -70,26 +69,27 @@ func OpenPosthogJS(path string) (*PosthogJS, error) {
 	return p, f.Close()
 }
 
-// Close gives the folder back.
+// Close closes the folder.
 func (p *PosthogJS) Close() error { return p.folder.Close() }
 
-// scriptName is what files that are served are called: no folder, no hidden file.
+// scriptName matches the names of files that may be served. It allows no folders and no hidden
+// files.
 var scriptName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,99}\.js(\.map)?$`)
 
-// exactVersion is a version that names one release; anyVersion also a range of
-// them, such as 1.
+// exactVersion matches a version that identifies one release; anyVersion also matches a range of
+// releases, such as 1.
 var (
 	exactVersion = regexp.MustCompile(`^[0-9]+\.[0-9]+\.[0-9]+(-[0-9A-Za-z.-]{1,40})?$`)
 	anyVersion   = regexp.MustCompile(`^[0-9][0-9A-Za-z.-]{0,63}$`)
 )
 
-// open opens a file of the folder: fs.ErrNotExist for whatever is not served. A
-// link that leads out of the folder is not followed.
+// open opens a file in the folder. The error is fs.ErrNotExist for files that are not served.
+// Links that lead out of the folder are not followed.
 func (p *PosthogJS) open(name string) (*os.File, fs.FileInfo, error) {
 	if !scriptName.MatchString(name) {
 		return nil, nil, fs.ErrNotExist
 	}
-	// Whatever it is must not block: a pipe would.
+	// Opening some kinds of files, such as pipes, would block.
 	info, err := p.folder.Stat(name)
 	if err != nil || !info.Mode().IsRegular() || info.Size() > maxScript {
 		return nil, nil, fs.ErrNotExist
@@ -105,7 +105,7 @@ func (p *PosthogJS) open(name string) (*os.File, fs.FileInfo, error) {
 	return f, info, nil
 }
 
-// tag is the ETag of an open file, which is read where it is not known.
+// tag returns the ETag of an open file. It reads the file if there is no cached ETag for it.
 func (p *PosthogJS) tag(name string, f *os.File, info fs.FileInfo) (string, error) {
 	p.mu.Lock()
 	cached, ok := p.tags[name]
@@ -135,7 +135,7 @@ func getScript(s *server, w http.ResponseWriter, r *http.Request) error {
 	switch {
 	case version != "" && !anyVersion.MatchString(version):
 		return &problemNotFound
-	case version == "": // as older clients ask
+	case version == "": // requests of older clients
 		exact = exactVersion.MatchString(r.URL.Query().Get("v"))
 	default:
 		exact = exactVersion.MatchString(version)
@@ -143,7 +143,7 @@ func getScript(s *server, w http.ResponseWriter, r *http.Request) error {
 	return s.script(w, r, parameter(r, "file"), exact)
 }
 
-// getArrayScript serves /array/:token/array.js, which is the same for all.
+// getArrayScript serves /array/:token/array.js, which is the same for all tokens.
 func getArrayScript(s *server, w http.ResponseWriter, r *http.Request) error {
 	if !isConfigToken(parameter(r, "token")) {
 		return &problemNotFound
@@ -151,8 +151,8 @@ func getArrayScript(s *server, w http.ResponseWriter, r *http.Request) error {
 	return s.script(w, r, mainScript, false)
 }
 
-// script serves a file of the copy. exact: its address names one release, so that
-// it never changes.
+// script serves a file of the copy. exact reports that the URL identifies one release, so that
+// the file never changes.
 func (s *server) script(w http.ResponseWriter, r *http.Request, name string, exact bool) error {
 	if s.PosthogJS == nil {
 		if !scriptName.MatchString(name) {
@@ -182,7 +182,7 @@ func (s *server) script(w http.ResponseWriter, r *http.Request, name string, exa
 	}
 	scriptHeaders(w.Header(), kind, caching)
 	w.Header().Set("ETag", tag)
-	if r.Method == http.MethodHead { // with the headers of GET, also where its answer is compressed
+	if r.Method == http.MethodHead { // HEAD has the headers of GET, even if the response to GET is compressed
 		get := *r
 		get.Method, r = http.MethodGet, &get
 	}
@@ -199,8 +199,8 @@ func scriptHeaders(h http.Header, kind, caching string) {
 	h.Set("Cross-Origin-Resource-Policy", "cross-origin")
 }
 
-// noScript answers for a copy that is not there. Nothing keeps the answer: it is
-// another one when the server has been given a copy.
+// noScript responds for a missing copy. The response must not be cached, since a copy may be
+// configured later.
 func (s *server) noScript(w http.ResponseWriter) {
 	scriptHeaders(w.Header(), javascript, "no-store")
 	w.Header().Set("Content-Length", strconv.Itoa(len(noPosthogJS)))

@@ -12,8 +12,8 @@ import (
 	"github.com/bunting-flags/bunting/management/organizations"
 )
 
-// programEndpoints sign programs in by a code that a person confirms in the console
-// (clients.md §14.2). The first two know no cookie.
+// programEndpoints are the endpoints for signing programs in with a code that a user confirms in
+// the console (clients.md §14.2). The first two do not use cookies.
 var programEndpoints = slices.Concat(
 	resource(inSignIn, public, signInOf, []row[signInService]{
 		handle(http.MethodPost, "/cli-auth/device-code", "Begin to sign a program in: its codes", beginProgram).withBody(organizations.ProgramFields).uncompressed(),
@@ -26,7 +26,7 @@ var programEndpoints = slices.Concat(
 	}),
 )
 
-// programCodes are what a program begins with; times in seconds.
+// programCodes is the response with the codes of a new sign-in. Times are in seconds.
 type programCodes struct {
 	DeviceCode string `json:"device_code"`
 	UserCode   string `json:"user_code"`
@@ -36,13 +36,14 @@ type programCodes struct {
 	Interval   int    `json:"interval"`
 }
 
-// programState is what a program is told that has no key; of errors by RFC 8628 too.
+// programState is the response to a poll without a key. The error members follow RFC 8628.
 type programState struct {
 	Status      string `json:"status"`
 	Error       string `json:"error,omitempty"`
 	Description string `json:"error_description,omitempty"`
 }
 
+// programLetIn is the response to a poll after the user has confirmed, with the new key.
 type programLetIn struct {
 	Status  string   `json:"status"`
 	Key     string   `json:"personal_api_key"`
@@ -51,13 +52,14 @@ type programLetIn struct {
 	Scopes  []string `json:"scopes"`
 }
 
+// programAllowed is the response to the user who confirms a program.
 type programAllowed struct {
 	Status string `json:"status"`
 	Label  string `json:"label"`
 	Mask   string `json:"mask_value"`
 }
 
-// programAnswers are those without a key.
+// programAnswers are the responses to polls without a key.
 var programAnswers = map[string]answer{
 	organizations.PollPending: {status: http.StatusAccepted, body: programState{Status: "pending"}},
 	organizations.PollSlow:    {status: http.StatusBadRequest, body: programState{"pending", "slow_down", "Polled too often"}},
@@ -65,7 +67,8 @@ var programAnswers = map[string]answer{
 	organizations.PollExpired: {status: http.StatusBadRequest, body: programState{"expired", "expired_token", "Device code expired"}},
 }
 
-// networkOf is whom limits by address are for: of IPv6 everybody has 2^64.
+// networkOf returns the network that limits by address apply to. For IPv6 that is the /64, since
+// one client may have all of its addresses.
 func networkOf(ip netip.Addr) string {
 	if ip = ip.Unmap(); ip.Is6() {
 		if p, err := ip.WithZone("").Prefix(64); err == nil {
@@ -79,7 +82,7 @@ func (svc signInService) programs() organizations.Programs {
 	return svc.Management.Organizations.Programs
 }
 
-// consoleAt is the address of a page of the console.
+// consoleAt returns the URL of a page of the console.
 func (svc signInService) consoleAt(c *call, page string) string {
 	base := strings.TrimSuffix(svc.SignIn.SiteURL, "/")
 	if base == "" {
@@ -105,7 +108,8 @@ func beginProgram(svc signInService, c *call) (*programCodes, error) {
 	}, nil
 }
 
-// pollProgram counts codes that are not known: they may be guesses.
+// pollProgram returns the state of a sign-in. It counts expired and unknown codes as failures,
+// because they may be guesses.
 func pollProgram(svc signInService, c *call) (any, error) {
 	c.forbidCaching()
 	from, now := "program "+networkOf(svc.clientIP(c.r)), svc.manageLimits.now()
@@ -125,7 +129,8 @@ func pollProgram(svc signInService, c *call) (any, error) {
 	return programLetIn{p.State, p.Key, p.Label, strconv.FormatInt(p.Project, 10), p.Scopes}, nil
 }
 
-// checkCodeTries refuses a person who tries too many codes.
+// checkCodeTries counts a code that the user entered, and returns an error if there were too
+// many.
 func (svc signInService) checkCodeTries(c *call) error {
 	c.forbidCaching()
 	if wait := svc.manageLimits.guesses.add("program "+c.scope.User.UUID, svc.manageLimits.now()); wait > 0 {

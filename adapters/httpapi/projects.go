@@ -11,8 +11,8 @@ import (
 	"github.com/bunting-flags/bunting/management/rooms"
 )
 
-// projectEndpoints are those of projects and their keys (§5.8, §1.11), under all
-// names that they have.
+// projectEndpoints are the endpoints of projects and their keys (§5.8, §1.11), on all of their
+// paths.
 var projectEndpoints = slices.Concat(
 	projectsAt(atRoot, "/projects"),
 	projectsAt(atRoot, "/environments"),
@@ -22,7 +22,7 @@ var projectEndpoints = slices.Concat(
 	}),
 )
 
-// projectsAt are the endpoints of projects at a path.
+// projectsAt returns the endpoints of projects below a path.
 func projectsAt(a *area, path string) []endpoint {
 	one := path + "/{project}"
 	const configuration = "Change a project; what is more than configuration needs project:write"
@@ -47,15 +47,15 @@ func createProject(svc *rooms.Rooms, c *call) (*organizations.Project, error) {
 	return svc.Organizations.Projects.Create(c.ctx, c.scope, c.body)
 }
 
-// withProject gives a method the project of the path.
+// withProject returns a handler that calls do with the caller's scope in the project of the path.
 func withProject(do func(organizations.Projects, context.Context, *management.Scope) (*organizations.Project, error)) func(*rooms.Rooms, *call) (*organizations.Project, error) {
 	return withScope(projectScope, func(svc *rooms.Rooms, c *call, scope *management.Scope) (*organizations.Project, error) {
 		return do(svc.Organizations.Projects, c.ctx, scope)
 	})
 }
 
-// projectScope is the caller's standing in the project of the path, which is not there
-// for those who may not be in it.
+// projectScope returns the caller's scope in the project of the path. The error is not found if
+// the caller has no access to the project.
 func projectScope(svc *rooms.Rooms, c *call) (*management.Scope, error) {
 	scope, err := svc.VisibleProject(c.ctx, c.scope.Caller, c.part("project"))
 	if err != nil {
@@ -98,7 +98,7 @@ func updateProject(svc *rooms.Rooms, c *call) (*organizations.Project, error) {
 		return nil, err
 	}
 	for _, text := range p.Warnings {
-		if name, _, _ := strings.Cut(text, ":"); c.body.Members[name] != nil { // what was just asked for
+		if name, _, _ := strings.Cut(text, ":"); c.body.Members[name] != nil { // only warnings about members of this request
 			warn(c.w, text)
 		}
 	}

@@ -12,34 +12,34 @@ import (
 	"github.com/bunting-flags/bunting/management/organizations"
 )
 
-// propertyDefinition is a property that events have used.
+// propertyDefinition is a property that was found in events, with its description.
 type propertyDefinition struct {
-	// ID is the same for ever.
+	// ID never changes.
 	ID   capture.UUID `json:"id"`
 	Name string       `json:"name"`
-	// PropertyType is String, Numeric, Boolean or DateTime, as somebody has said or as it
-	// was seen; null for other values.
+	// PropertyType is String, Numeric, Boolean or DateTime, as set by a user or detected. It is
+	// null for other types.
 	PropertyType *string `json:"property_type"`
 	IsNumerical  bool    `json:"is_numerical"`
-	// Type is whose property it is: event, person or group.
+	// Type is the owner of the property: event, person or group.
 	Type string `json:"type"`
-	// GroupTypeIndex is null but for groups.
+	// GroupTypeIndex is null except for groups.
 	GroupTypeIndex *int             `json:"group_type_index"`
 	LastSeenAt     management.Stamp `json:"last_seen_at"`
-	// SeenOnEvents says whether one of the events that were asked about has it, null
-	// when none was.
+	// SeenOnEvents reports whether one of the events in event_names has the property. It is null
+	// if the request has no event_names.
 	SeenOnEvents *bool `json:"is_seen_on_filtered_events"`
 	organizations.DefinitionDetails
 }
 
-// eventDefinition is a name that events have had. Nobody can set the members from
-// Owner on.
+// eventDefinition is the name of an event, with its description. The members from Owner on have
+// constant values.
 type eventDefinition struct {
 	ID         capture.UUID     `json:"id"`
 	Name       string           `json:"name"`
 	LastSeenAt management.Stamp `json:"last_seen_at"`
 	organizations.DefinitionDetails
-	LastUpdatedAt *management.Stamp `json:"last_updated_at"` // as updated_at
+	LastUpdatedAt *management.Stamp `json:"last_updated_at"` // the same as updated_at
 
 	Owner            *string              `json:"owner"`
 	CreatedAt        *management.Stamp    `json:"created_at"`
@@ -54,11 +54,11 @@ type eventDefinition struct {
 	PrimaryProperty  *string              `json:"primary_property"`
 }
 
-// propertyOwner is what has properties.
+// propertyOwner is a kind of object that has properties.
 type propertyOwner struct {
 	name    string
 	kind    capture.SeenKind
-	isEmpty bool // there are none of these
+	isEmpty bool // there are no properties of this kind
 }
 
 // owners are the values of the parameter type.
@@ -78,13 +78,13 @@ func ownerNames() string {
 }
 
 const (
-	// namesPieceSize is how many names are read at a time, maxSeenNames how many of one
-	// kind are looked at.
+	// namesPieceSize is the number of names that are read at a time; maxSeenNames is the maximum
+	// number of names of one kind that are read.
 	namesPieceSize = 2000
 	maxSeenNames   = 20_000
 )
 
-// seenNames are the names of one kind.
+// seenNames returns the names of one kind, at most maxSeenNames.
 func (rd *reader) seenNames(ctx context.Context, project int64, kind capture.SeenKind) (out []capture.SeenName, err error) {
 	for offset := 0; offset < maxSeenNames; offset += namesPieceSize {
 		piece, err := rd.history.SeenNames(ctx, project, kind, namesPieceSize, offset)
@@ -99,8 +99,8 @@ func (rd *reader) seenNames(ctx context.Context, project int64, kind capture.See
 	return out, nil
 }
 
-// listPropertyDefinitions answers with the properties of events, or of what type
-// says, by name (§5.4).
+// listPropertyDefinitions lists the properties of events, or of the objects in the parameter
+// type, by name (§5.4).
 func (rd *reader) listPropertyDefinitions(c *call) (any, error) {
 	params, v := c.query(), c.listValues
 	owner := owners[0]
@@ -141,8 +141,8 @@ func (rd *reader) listPropertyDefinitions(c *call) (any, error) {
 	return countedPage(c, showProperties(names, descriptions, &owner, used)), nil
 }
 
-// showProperties shows properties; used are those that some events have, nil where
-// nobody asks.
+// showProperties converts properties to their form in responses. used are the properties of the
+// events in event_names, nil if there are no event_names.
 func showProperties(names []capture.SeenName, descriptions map[string]organizations.DefinitionDetails, owner *propertyOwner, used map[string]bool) []propertyDefinition {
 	list := make([]propertyDefinition, len(names))
 	for i := range names {
@@ -169,8 +169,8 @@ func showProperty(s *capture.SeenName, descriptions map[string]organizations.Def
 	return d
 }
 
-// propertyGroup is the group type that properties are asked of, which groups need
-// and others must not have.
+// propertyGroup parses the group type index. It is required for properties of groups and an error
+// otherwise.
 func propertyGroup(params url.Values, ofGroup bool) (*int, error) {
 	switch {
 	case !ofGroup && params.Get("group_type_index") != "":
@@ -185,15 +185,16 @@ func propertyGroup(params url.Values, ofGroup bool) (*int, error) {
 }
 
 const (
-	// maxEventNames is how many events one request may ask the properties of.
+	// maxEventNames is the maximum number of event names in a request.
 	maxEventNames = 100
-	// eventScan is how many events are looked at for them, the newest of each name.
+	// eventScan is the maximum number of events that are read in all, the newest ones of each
+	// name.
 	eventScan = 10_000
 )
 
-// propertiesOf are the properties that events of some names have: those of the
-// newest eventScan of them, which the answer's warnings say where there are more.
-// Nil: no name is given.
+// propertiesOf returns the properties of events with the given names, or nil if there are no
+// names. It reads the newest events, at most eventScan in all, and adds a warning to the response
+// if there are more.
 func (rd *reader) propertiesOf(c *call, names []string) (map[string]bool, error) {
 	if len(names) == 0 {
 		return nil, nil
@@ -211,7 +212,7 @@ func (rd *reader) propertiesOf(c *call, names []string) (map[string]bool, error)
 			for i := range properties {
 				out[properties[i].Key] = true
 			}
-			return err != nil // nothing is kept
+			return err != nil // keep no event in the result
 		}
 		_, more, err := rd.walkEvents(c.ctx, c.project(), capture.EventQuery{Name: name}, &eventWalk{limit: 1, maxScanned: maxScanned, match: match})
 		if err != nil {
@@ -227,7 +228,7 @@ func (rd *reader) propertiesOf(c *call, names []string) (map[string]bool, error)
 // eventTypes are the values of the parameter event_type.
 var eventTypes = []string{"event", "event_custom", "event_posthog"}
 
-// listEventDefinitions answers with the names of events, by name.
+// listEventDefinitions lists the names of events, by name.
 func (rd *reader) listEventDefinitions(c *call) (any, error) {
 	v, kind := c.listValues, c.query().Get("event_type")
 	if kind != "" && !slices.Contains(eventTypes, kind) {

@@ -21,16 +21,16 @@ import (
 	"github.com/bunting-flags/bunting/management/featureflags"
 )
 
-// queryService is what endpoints with results stand on.
+// queryService has the dependencies of endpoints that run queries.
 type queryService struct {
 	runner *queries.Service
-	// groupTypes are the names of a project's group types.
+	// groupTypes returns the names of a project's group types.
 	groupTypes func(ctx context.Context, projectID int64) ([]string, error)
-	dashboards *dashboards.Service // nil: there are none
-	// experiments are those that queries may be about, nil for none.
+	dashboards *dashboards.Service // may be nil
+	// experiments are for queries about experiments; may be nil.
 	experiments *featureflags.Experiments
-	surveys     *featureflags.Surveys  // as experiments
-	errors      *errortracking.Service // as experiments
+	surveys     *featureflags.Surveys  // for queries about surveys; may be nil
+	errors      *errortracking.Service // for queries about errors; may be nil
 	log         *slog.Logger
 }
 
@@ -78,10 +78,10 @@ var queryFields = management.Fields{
 	{Name: "limit_context", Type: management.Text, Null: true, Blank: true, Help: "has no effect"},
 }
 
-// maxQueryID is how many characters a name of a run may have.
+// maxQueryID is the maximum length of a run's name, in bytes.
 const maxQueryID = 128
 
-// runQuery answers a question.
+// runQuery runs a query.
 func runQuery(svc *queryService, c *call) (any, error) {
 	members := c.body.Members
 	if err := queryFields.NameUnknown(&c.body, "a request for a query"); err != nil {
@@ -97,7 +97,7 @@ func runQuery(svc *queryService, c *call) (any, error) {
 		return nil, err
 	}
 	if mode == queries.CacheOnly {
-		mode = queries.Blocking // §1.4
+		mode = queries.Blocking // CacheOnly is not available here (§1.4)
 	}
 	if async, _ := wire.Value(members["async"]).(bool); async {
 		mode = queries.Async
@@ -134,7 +134,7 @@ func runQuery(svc *queryService, c *call) (any, error) {
 	return answer{status: http.StatusAccepted, body: out}, nil
 }
 
-// request is a question about the caller's project.
+// request returns the request for a query of the caller's project.
 func (svc *queryService) request(c *call, query json.RawMessage, o queries.Overrides) (r queries.Request, err error) {
 	if r.Query, err = queries.Prepare(query, o, svc.savedFor(c)); err != nil {
 		return r, err
@@ -145,7 +145,7 @@ func (svc *queryService) request(c *call, query json.RawMessage, o queries.Overr
 	return r, err
 }
 
-// savedFor finds the queries of insights that the caller may see.
+// savedFor returns a function that finds the queries of insights that the caller may read.
 func (svc *queryService) savedFor(c *call) func(short string) (json.RawMessage, error) {
 	return func(short string) (json.RawMessage, error) {
 		if svc.dashboards == nil {
@@ -168,7 +168,7 @@ func unknownInsight(short string) error {
 	return invalid("query__shortId", "There is no insight %q.", shorten(short))
 }
 
-// project is what queries need to know of a project.
+// project returns the settings of a project that queries use.
 func (svc *queryService) project(ctx context.Context, p *management.ProjectRecord) (*insights.Project, error) {
 	meta, err := management.MetaOfProject(p)
 	if err != nil {
@@ -181,7 +181,7 @@ func (svc *queryService) project(ctx context.Context, p *management.ProjectRecor
 	var weekStart int
 	for name, to := range map[string]any{"person_display_name_properties": &out.PersonDisplay, "modifiers": &modifiers, "week_start_day": &weekStart} {
 		if raw := meta.Settings[name]; len(raw) > 0 {
-			_ = json.Unmarshal(raw, to) // settings are checked when they are saved
+			_ = json.Unmarshal(raw, to) // settings are validated when they are saved
 		}
 	}
 	out.PersonMode, out.WeekStart = modifiers.PersonsOnEventsMode, time.Weekday(weekStart)
@@ -191,7 +191,8 @@ func (svc *queryService) project(ctx context.Context, p *management.ProjectRecor
 	return out, err
 }
 
-// attachSources gives queries what who asks may see of other rooms.
+// attachSources gives queries access to experiments and issues, as far as the caller may read
+// them.
 func (svc *queryService) attachSources(ctx context.Context, scope *management.Scope, p *insights.Project) {
 	p.Experiment = svc.experiment(ctx, scope)
 	if svc.errors != nil {
@@ -201,7 +202,7 @@ func (svc *queryService) attachSources(ctx context.Context, scope *management.Sc
 	}
 }
 
-// issuesOf are issues for queries.
+// issuesOf converts issues to their form in queries.
 func issuesOf(found []errortracking.Issue, err error) ([]insights.Issue, error) {
 	out := make([]insights.Issue, len(found))
 	for n, f := range found {
@@ -214,7 +215,7 @@ func issuesOf(found []errortracking.Issue, err error) ([]insights.Issue, error) 
 	return out, nil
 }
 
-// modeOf reads a mode of refresh (§1.6).
+// modeOf parses the member refresh (§1.6). absent is the mode if there is no such member.
 func modeOf(raw json.RawMessage, absent queries.Mode) (queries.Mode, error) {
 	if raw == nil {
 		return absent, nil
@@ -242,7 +243,7 @@ func modeOfText(text string) (queries.Mode, error) {
 	return "", problemInvalidChoice.with("", "refresh").setDetail("%q is not a valid choice. There are: %v.", shorten(text), queries.Modes)
 }
 
-// upgradeQuery gives a query back.
+// upgradeQuery returns the query unchanged.
 func upgradeQuery(_ *queryService, c *call) (*queryUpgraded, error) {
 	if err := queryFields.NameUnknown(&c.body, "a request for a query"); err != nil {
 		return nil, err
@@ -258,7 +259,7 @@ func mayQuery(*queryService, *call) (*queryAllowed, error) {
 	return &queryAllowed{"ok"}, nil
 }
 
-// queryStatus tells of a run (§1.5).
+// queryStatus returns the state of a run (§1.5).
 func queryStatus(svc *queryService, c *call) (any, error) {
 	params := c.query()
 	progress := boolParameter(params, "show_progress") || boolParameter(params, "showProgress")
@@ -283,7 +284,7 @@ func cancelQuery(svc *queryService, c *call) (*queryCancelled, error) {
 	return &queryCancelled{message}, err
 }
 
-// THE TABLE: errors of queries that are not the question's (§1.7).
+// queryProblems are the errors of running queries that are not errors in the query (§1.7).
 var queryProblems = map[queries.Kind]problem{
 	queries.TimedOut:  {Status: http.StatusGatewayTimeout, Type: "server_error", Code: "query_timeout", quiet: true},
 	queries.Cancelled: {Status: http.StatusBadRequest, Type: "validation_error", Code: "query_cancelled"},
@@ -292,7 +293,7 @@ var queryProblems = map[queries.Kind]problem{
 	queries.NotFound:  {Status: http.StatusNotFound, Type: "invalid_request", Code: "not_found"},
 }
 
-// queryProblem puts an error of a query into words.
+// queryProblem converts an error of a query to a problem.
 func queryProblem(err error) error {
 	var wrong *insights.Error
 	var ours *queries.Error

@@ -6,7 +6,7 @@ import (
 	"github.com/bunting-flags/bunting/capture/queries"
 )
 
-// What queries answer (spec/insights.md §1.4, §1.5), for the description: kinds of
+// Responses of queries (spec/insights.md §1.4, §1.5), for the description of the API. Kinds of
 // queries add members of their own.
 type (
 	queryAnswer struct {

@@ -9,12 +9,12 @@ import (
 	"github.com/bunting-flags/bunting/management"
 )
 
-// question is a piece of a question in a body. Its path has the names of members with dots
-// between them, and a star for every element of a list; its part is one of
+// question is a part of a query in a request body. Its path consists of member names separated by
+// dots, with a star for each element of a list. Its part is one of those of
 // insights.UnknownMembers.
 type question struct{ path, part string }
 
-// The pieces of questions in the bodies of resources.
+// The parts of queries in the bodies of resources.
 var (
 	insightQuestions   = []question{{"query", "query"}, {"filters", "filters"}}
 	queryOverrides     = []question{{"filters_override", "override"}, {"variables_override", "variables"}}
@@ -29,8 +29,9 @@ var (
 	templateQuestions    = []question{{"dashboard_filters", "override"}, {"tiles.*.query", "query"}, {"tiles.*.filters", "filters"}}
 )
 
-// asks refuses a misspelt member of the questions in the body (decision 30), and names
-// those that have no effect. Whether a question can be answered is told when it is asked.
+// asks adds a check of the queries in the body (decision 30). A misspelled member is an error,
+// and a member without effect is a warning. Whether the query can be run is checked only when it
+// is run.
 func (r row[S]) asks(questions []question) row[S] {
 	do := r.do
 	r.do = func(s S, c *call) (any, error) {
@@ -52,7 +53,8 @@ func (c *call) checkQuestions(questions []question) error {
 	return nil
 }
 
-// checkQuestion looks at what stands at the rest of a path in a JSON value.
+// checkQuestion checks the value at the rest of a path in a JSON value. place is the position of
+// the value in the body, for errors.
 func (c *call) checkQuestion(part string, value json.RawMessage, place, rest string) error {
 	next, rest, _ := strings.Cut(rest, ".")
 	switch next {
@@ -66,7 +68,7 @@ func (c *call) checkQuestion(part string, value json.RawMessage, place, rest str
 		}
 	case "*":
 		var list []json.RawMessage
-		_ = json.Unmarshal(value, &list) // what is none is told by the fields
+		_ = json.Unmarshal(value, &list) // other types are errors of the field
 		for i := range list {
 			if err := c.checkQuestion(part, list[i], place+"__"+strconv.Itoa(i), rest); err != nil {
 				return err

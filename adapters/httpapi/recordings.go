@@ -6,11 +6,10 @@ import (
 	"github.com/bunting-flags/bunting/capture"
 )
 
-// recordingsLimited tells posthog-js to pause recordings for a minute (§4.1).
+// recordingsLimited makes posthog-js pause recordings for a minute (§4.1).
 var recordingsLimited = []byte(`{"status":1,"quota_limited":["recordings"]}`)
 
-// postRecording takes session recordings as an SDK needs it; nothing of them is
-// kept (§7).
+// postRecording accepts session recordings, as SDKs require, but does not store them (§7).
 func postRecording(s *server, w http.ResponseWriter, r *http.Request, l *memoryLease) error {
 	q := parseCaptureQuery(r.URL.RawQuery)
 	text, err := s.readCapture(r, &q, l, maxRecording)

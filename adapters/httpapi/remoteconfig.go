@@ -38,7 +38,7 @@ func getRemoteConfig(s *server, w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// isFalsy values are answered with an empty body, as the original does.
+// isFalsy reports whether the response for a value has an empty body, as in PostHog.
 func isFalsy(value []byte) bool {
 	switch string(value) {
 	case "", "null", "false", "0", `""`, "[]", "{}":
@@ -47,8 +47,8 @@ func isFalsy(value []byte) bool {
 	return false
 }
 
-// projectOf finds the project of a request: by token, else by the id in the
-// path, else @current, the first that the key opens.
+// projectOf finds the project of a request: by token if there is one, otherwise by the id in the
+// path. The id @current is the first project of the key.
 func (s *server) projectOf(r *http.Request, key *Key) (flags.Project, error) {
 	token, named := parseQuery(r.URL.RawQuery).Token, parameter(r, "project")
 	if s.Management != nil && !key.Secret {
@@ -60,7 +60,7 @@ func (s *server) projectOf(r *http.Request, key *Key) (flags.Project, error) {
 		}
 		p, _, err := s.Decider.Project(r.Context(), apiKey)
 		if token == "" && errors.Is(err, flags.ErrUnknownKey) {
-			continue // the key is older than the end of one of its projects
+			continue // the project was deleted after the key was created
 		}
 		if err != nil {
 			return p, err
@@ -78,8 +78,8 @@ func (s *server) projectOf(r *http.Request, key *Key) (flags.Project, error) {
 	return flags.Project{}, &problemForeignProject
 }
 
-// arrayConfig is what posthog-js needs to know before it loads flags, before what
-// the project's settings say.
+// arrayConfig is the configuration that posthog-js reads before it loads flags. The members from
+// the project's settings follow it.
 type arrayConfig struct {
 	Token                string         `json:"token"`
 	SupportedCompression []string       `json:"supportedCompression"`
@@ -94,7 +94,7 @@ func (s *server) arrayConfig(r *http.Request) ([]byte, error) {
 	project, set, err := s.project(r.Context(), parameter(r, "token"))
 	switch {
 	case errors.Is(err, flags.ErrUnknownKey):
-		return nil, &problemNotFound // as the file that it is elsewhere
+		return nil, &problemNotFound // 404, as for a missing file
 	case err != nil:
 		return nil, err
 	}
@@ -117,8 +117,8 @@ func getArrayConfig(s *server, w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// getArrayConfigJS is the same as a script that leaves it where posthog-js
-// looks for it.
+// getArrayConfigJS serves the same configuration as a script that assigns it to the global
+// variable of posthog-js.
 func getArrayConfigJS(s *server, w http.ResponseWriter, r *http.Request) error {
 	config, err := s.arrayConfig(r)
 	if err != nil {

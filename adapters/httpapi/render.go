@@ -7,12 +7,12 @@ import (
 	"github.com/bunting-flags/bunting/flags/wire"
 )
 
-// configMembers are what config=true adds, exactly the interface document's
-// fields (decision 9), before what a project's settings say.
+// configMembers are the members that config=true adds, exactly those of the interface document
+// (decision 9). The members from the project's settings follow them.
 const configMembers = `"supportedCompression":["gzip","lz64"],"config":{"enable_collect_everything":true},"toolbarParams":{},"isAuthenticated":false`
 
-// appendAnswer writes a flags answer (§9.6). empty asks for an answer without
-// flags, whatever the decisions are.
+// appendAnswer appends a response with flags (§9.6). If empty is true, it has no flags, even if
+// there are decisions.
 func appendAnswer(b []byte, f format, a *flags.Answer, requestID string, empty bool) []byte {
 	list := a.Decisions.List
 	if empty || a.QuotaLimited {
@@ -57,7 +57,7 @@ func appendAnswer(b []byte, f format, a *flags.Answer, requestID string, empty b
 		}
 		b = append(b, ']')
 	}
-	if a.QuotaLimited { // the second spelling is the one posthog-go reads (decision 11)
+	if a.QuotaLimited { // posthog-go reads the second spelling (decision 11)
 		b = append(b, `,"quotaLimited":["feature_flags"],"quota_limited":["feature_flags"]`...)
 	}
 	b = append(b, `,"requestId":"`...)
@@ -72,8 +72,8 @@ func appendAnswer(b []byte, f format, a *flags.Answer, requestID string, empty b
 	return append(b, '}')
 }
 
-// appendBrowser goes on in an object with what a project's settings tell browsers,
-// which is an object itself; nothing is chosen in an empty one.
+// appendBrowser appends the members of a project's settings for browsers, a JSON object, to an
+// object. An empty object adds no members.
 func appendBrowser(b []byte, object string) []byte {
 	if len(object) <= len("{}") {
 		return b
@@ -82,7 +82,7 @@ func appendBrowser(b []byte, object string) []byte {
 	return append(b, object[1:len(object)-1]...)
 }
 
-// appendFlag writes one member of flags.
+// appendFlag appends one member of flags.
 func appendFlag(b []byte, d *flags.Decision) []byte {
 	from := len(b)
 	b = wire.AppendQuoted(b, d.Key)
@@ -117,7 +117,7 @@ func appendFlag(b []byte, d *flags.Decision) []byte {
 	b = appendInt(b, d.ID)
 	b = append(b, `,"version":`...)
 	b = appendInt(b, d.Version)
-	if d.Payload == nil && !d.HasExperiment { // nearly always
+	if d.Payload == nil && !d.HasExperiment { // the common case
 		return append(b, `,"description":null,"payload":null,"has_experiment":false}}`...)
 	}
 	b = append(b, `,"description":null,"payload":`...)
@@ -130,7 +130,7 @@ func appendFlag(b []byte, d *flags.Decision) []byte {
 	return append(strconv.AppendBool(b, d.HasExperiment), "}}"...)
 }
 
-// appendInt is strconv.AppendInt, in place for the digits that most numbers are.
+// appendInt is like strconv.AppendInt, but faster for one digit.
 func appendInt(b []byte, n int64) []byte {
 	if uint64(n) < 10 {
 		return append(b, byte('0'+n))
@@ -138,6 +138,8 @@ func appendInt(b []byte, n int64) []byte {
 	return strconv.AppendInt(b, n, 10)
 }
 
+// appendValues appends the values of flags by key. If off is true, it includes flags that are
+// off.
 func appendValues(b []byte, list []flags.Decision, off bool) []byte {
 	first := true
 	for i := range list {
@@ -156,6 +158,7 @@ func appendValues(b []byte, list []flags.Decision, off bool) []byte {
 	return b
 }
 
+// appendPayloads appends the payloads of flags by key.
 func appendPayloads(b []byte, list []flags.Decision) []byte {
 	first := true
 	for i := range list {
@@ -168,6 +171,7 @@ func appendPayloads(b []byte, list []flags.Decision) []byte {
 	return b
 }
 
+// comma appends a comma, except before the first element.
 func comma(b []byte, first *bool) []byte {
 	if *first {
 		*first = false

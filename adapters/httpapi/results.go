@@ -17,32 +17,33 @@ import (
 )
 
 const (
-	// resultsTimeout is how long insights and dashboards are waited for that are asked for
-	// without refresh (spec/insights.md §1.8).
+	// resultsTimeout is how long requests without the parameter refresh wait for the results of
+	// insights and dashboards (spec/insights.md §1.8).
 	resultsTimeout = 10 * time.Second
-	// listComputes is how many insights of a list are computed with refresh.
+	// listComputes is the maximum number of insights in a list that are computed with refresh.
 	listComputes = 20
-	// tilesAtOnce is how many tiles of a dashboard are computed at once.
+	// tilesAtOnce is the number of tiles of a dashboard that are computed concurrently.
 	tilesAtOnce = 3
 )
 
-// resultRun is how the insights of one request are run.
+// resultRun runs the insights of one request.
 type resultRun struct {
 	service  *queryService
 	project  *insights.Project
 	saved    func(short string) (json.RawMessage, error)
 	mode     queries.Mode
-	deadline time.Time // after it they go on behind the request; zero: they do not
+	deadline time.Time // runs that take longer continue in the background; zero means that the request waits for them
 	filters  []json.RawMessage
 	variable json.RawMessage
-	// shared: strangers ask.
+	// shared reports that the caller is a visitor of a shared dashboard.
 	shared bool
-	// query is what run has asked last, queries what board has, by tile.
+	// query is the query of the last call of run; queries are those of runDashboard, by tile.
 	query   json.RawMessage
 	queries []json.RawMessage
 }
 
-// newResultRun reads how to run the insights of a request, nil where none are run.
+// newResultRun reads the parameters of a request. absent is the mode if there is no refresh. The
+// result is nil if the server does not run queries.
 func (svc *queryService) newResultRun(c *call, absent queries.Mode) (*resultRun, error) {
 	if svc.runner == nil {
 		return nil, nil
@@ -78,7 +79,8 @@ func (svc *queryService) newResultRun(c *call, absent queries.Mode) (*resultRun,
 	return s, err
 }
 
-// run fills in the result of an insight. Its own faults are told in it.
+// run runs the query of an insight and stores the result in it. Errors of the query are stored in
+// i.Error. overlays are filters that override those of the query.
 func (s *resultRun) run(ctx context.Context, i *dashboards.Insight, overlays ...json.RawMessage) error {
 	if s == nil {
 		return nil
@@ -102,7 +104,7 @@ func (s *resultRun) run(ctx context.Context, i *dashboards.Insight, overlays ...
 	if !s.deadline.IsZero() {
 		if r.MaxWait = time.Until(s.deadline); r.MaxWait <= 0 && s.mode == queries.Blocking {
 			r.Mode = queries.Async
-			if s.shared { // who nobody knows begins nothing behind the request
+			if s.shared { // visitors may not start runs in the background
 				r.Mode = queries.CacheOnly
 			}
 		}
@@ -115,7 +117,8 @@ func (s *resultRun) run(ctx context.Context, i *dashboards.Insight, overlays ...
 	return nil
 }
 
-// noteQueryError tells an error of the query in the insight; others stay errors.
+// noteQueryError stores an error of the query in the insight and returns nil. It returns other
+// errors.
 func noteQueryError(i *dashboards.Insight, err error) error {
 	var p *problem
 	if !errors.As(queryProblem(err), &p) {
@@ -125,7 +128,7 @@ func noteQueryError(i *dashboards.Insight, err error) error {
 	return nil
 }
 
-// showAnswer puts an answer into an insight.
+// showAnswer copies the members of a result into an insight.
 func showAnswer(i *dashboards.Insight, a *queries.Answer) {
 	if a.Status != nil {
 		i.QueryStatus = wire.MustEncode(a.Status)
@@ -153,7 +156,8 @@ func showAnswer(i *dashboards.Insight, a *queries.Answer) {
 	}
 }
 
-// runDashboard runs the insights of a dashboard's tiles, a few at a time, in their order.
+// runDashboard runs the insights of a dashboard's tiles, at most tilesAtOnce concurrently,
+// started in their order.
 func (s *resultRun) runDashboard(ctx context.Context, d *dashboards.Dashboard) error {
 	if s == nil {
 		return nil
@@ -175,7 +179,7 @@ func (s *resultRun) runDashboard(ctx context.Context, d *dashboards.Dashboard) e
 		wg.Go(func() {
 			defer func() { <-slots }()
 			own := *s
-			project := *s.project // its cohorts are filled in by who needs them
+			project := *s.project // a run may set the cohorts of its project
 			own.project = &project
 			failures[n] = s.service.keepError(ctx, tile.Insight, own.run(ctx, tile.Insight, append([]json.RawMessage{tile.StoredOverrides()}, weak...)...))
 			s.queries[n] = own.query
@@ -191,8 +195,9 @@ func (s *resultRun) runDashboard(ctx context.Context, d *dashboards.Dashboard) e
 	return errors.Join(failures...)
 }
 
-// keepError keeps a fault of ours in the tile where it is (§1.9). What ends the whole
-// request stays an error: the caller has gone, or the store has.
+// keepError stores an internal error in the insight, so that the other tiles are still served
+// (§1.9). It returns errors that end the whole request, for example if the request was canceled
+// or the store is unavailable.
 func (svc *queryService) keepError(ctx context.Context, i *dashboards.Insight, err error) error {
 	if err == nil || ctx.Err() != nil || problemOf(err).Status != http.StatusInternalServerError {
 		return err
@@ -202,7 +207,7 @@ func (svc *queryService) keepError(ctx context.Context, i *dashboards.Insight, e
 	return nil
 }
 
-// getInsight answers with an insight and its result.
+// getInsight returns an insight and its result.
 func getInsight(svc *queryService, c *call) (*dashboards.Insight, error) {
 	found, err := svc.dashboards.Insights.Get(c.ctx, c.scope, c.part("id"))
 	if err != nil {
@@ -223,8 +228,8 @@ func getInsight(svc *queryService, c *call) (*dashboards.Insight, error) {
 	return found, s.run(c.ctx, found, filters...)
 }
 
-// dashboardFilters are the filters that a dashboard and its tile lay over an insight; those of
-// the dashboard only unless they are replaced.
+// dashboardFilters returns the filters that a tile and its dashboard put over an insight. If
+// replaced is true, the request has filters that replace those of the dashboard.
 func (svc *queryService) dashboardFilters(c *call, dashboard string, insight int64, replaced bool) ([]json.RawMessage, error) {
 	d, err := svc.dashboards.Dashboards.Get(c.ctx, c.scope, dashboard)
 	if err != nil {
@@ -241,8 +246,8 @@ func (svc *queryService) dashboardFilters(c *call, dashboard string, insight int
 	return nil, management.ErrNotFound()
 }
 
-// getInsights answers with a page of insights, and what is remembered of their
-// results; with refresh some are computed.
+// getInsights returns a page of insights with cached results. With refresh, some of them are
+// computed.
 func getInsights(svc *queryService, c *call) (management.List[dashboards.Insight], error) {
 	page, err := listInsights(svc.dashboards.Insights, c)
 	if err != nil || c.listValues.Bool("basic") {
@@ -263,7 +268,7 @@ func getInsights(svc *queryService, c *call) (management.List[dashboards.Insight
 	return page, nil
 }
 
-// getDashboard answers with a dashboard and the results of its tiles.
+// getDashboard returns a dashboard and the results of its tiles.
 func getDashboard(svc *queryService, c *call) (*dashboards.Dashboard, error) {
 	found, err := svc.dashboards.Dashboards.Get(c.ctx, c.scope, c.part("id"))
 	if err != nil {
@@ -278,12 +283,12 @@ func getDashboard(svc *queryService, c *call) (*dashboards.Dashboard, error) {
 
 // ranInsight is an insight of a dashboard with its result.
 type ranInsight struct {
-	ID      int64               `json:"id"` // of the tile
+	ID      int64               `json:"id"` // id of the tile
 	Order   int                 `json:"order"`
 	Insight *dashboards.Insight `json:"insight"`
 }
 
-// ranInsights are those of a dashboard, in the order of its tiles (spec/clients.md §4).
+// ranInsights are the insights of a dashboard in the order of its tiles (spec/clients.md §4).
 type ranInsights struct {
 	Results []ranInsight `json:"results"`
 }
@@ -305,8 +310,8 @@ func runInsights(svc *queryService, c *call) (*ranInsights, error) {
 	return out, nil
 }
 
-// shared runs the insights of a shared dashboard, as it is set up: strangers say
-// nothing about it. nil: none are run here.
+// shared runs the insights of a shared dashboard with the stored settings, because visitors
+// cannot change them. The result is nil if the server does not run queries.
 func (svc *queryService) shared(ctx context.Context, d *dashboards.SharedDashboard) (s *resultRun, err error) {
 	if svc.runner == nil {
 		return nil, nil
@@ -321,10 +326,10 @@ func (svc *queryService) shared(ctx context.Context, d *dashboards.SharedDashboa
 	return s, err
 }
 
-// maxSharedResults is how many bytes of results a stranger gets at once.
+// maxSharedResults is the maximum size in bytes of the results in a response to a visitor.
 const maxSharedResults = 32 << 20
 
-// boundResults leaves out the results of the tiles that are too much together.
+// boundResults removes the results of tiles that would exceed maxBytes in all.
 func boundResults(d *dashboards.Dashboard, maxBytes int) {
 	size := 0
 	for n := range d.Tiles {
@@ -340,7 +345,7 @@ func boundResults(d *dashboards.Dashboard, maxBytes int) {
 	}
 }
 
-// resultEndpoints are those of what is shown with results (§1.8, §1.9).
+// resultEndpoints are the endpoints that include results (§1.8, §1.9).
 var resultEndpoints = func() []endpoint {
 	insight := resource(inProject, "insight", queryServiceOf, withOwnTimeout([]row[*queryService]{
 		handle(http.MethodGet, "/insights", "List insights, with the results that are at hand", getInsights).withQuery(refreshParameters...),
@@ -360,7 +365,7 @@ var refreshParameters = []parameterDoc{
 	{"variables_override", "string", "JSON object: values of {variables.name} by id"},
 }
 
-// withOwnTimeout are rows that bound their time themselves.
+// withOwnTimeout marks rows whose handlers limit their time themselves.
 func withOwnTimeout[S any](rows []row[S]) []row[S] {
 	for i := range rows {
 		rows[i].noTimeout = true

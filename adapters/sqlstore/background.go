@@ -2,12 +2,14 @@ package sqlstore
 
 import "context"
 
-// background is a goroutine that runs until it is closed.
+// background is a goroutine that runs until close is called.
 type background struct {
 	stop context.CancelFunc
 	done chan struct{}
 }
 
+// runInBackground runs a function in a new goroutine. The function must return when its
+// context is canceled.
 func runInBackground(run func(ctx context.Context)) *background {
 	ctx, cancel := context.WithCancel(context.Background())
 	b := &background{stop: cancel, done: make(chan struct{})}
@@ -18,7 +20,8 @@ func runInBackground(run func(ctx context.Context)) *background {
 	return b
 }
 
-// close ends it, and waits until it has. A nil one has ended.
+// close cancels the goroutine's context and waits for its end. It may be called for
+// nil, and more than once.
 func (b *background) close() {
 	if b != nil {
 		b.stop()

@@ -18,27 +18,30 @@ import (
 	"github.com/bunting-flags/bunting/adapters/remote/lastgood"
 )
 
-// schemaVersion reads the schema that a database has, as goose keeps it.
+// schemaVersion selects the version of the schema of a database, as goose stores it.
 const schemaVersion = `SELECT MAX(version_id) FROM goose_db_version WHERE is_applied`
 
-// CopyResult is what a backup or a restore has written.
+// CopyResult describes the file that a backup or a restore has written.
 type CopyResult struct {
-	Size   int64
-	At     time.Time // whose state it is
+	// Size is the size of the file in bytes.
+	Size int64
+	At   time.Time // the time of the state in the file
+	// Schema is the version of the schema.
 	Schema int64
+	// Events is the number of stored events.
 	Events int64
 	SHA256 string // of the file, in hexadecimal
 }
 
-// progress is told what is being done, and how many bytes of how many are; 0 of 0
-// where that is not known.
+// progress is called with a description of the current step and with the number of
+// bytes done and in total, both 0 if they are unknown.
 type progress func(what string, done, total int64)
 
-// Backup copies the SQLite file from, which a server may be using, to a new file:
-// consistent, with all that was committed before it began, checked, and on the disk
-// when it returns. What was begun and not ended is taken away again; a process
-// that is killed leaves to.part. An error for a file that is there already, or too
-// little room.
+// Backup copies the SQLite file from, which a server may be using, to the new file to.
+// The copy is consistent, contains everything that was committed before Backup was
+// called, is checked for damage, and is synced to disk when Backup returns. If Backup
+// fails, it removes its temporary file; a process that is killed leaves to.part behind.
+// It returns an error if to exists or if there is not enough free space.
 func Backup(ctx context.Context, from, to string, progress progress) (CopyResult, error) {
 	if _, err := os.Lstat(to); err == nil {
 		return CopyResult{}, fmt.Errorf("%s is there already: choose another name, or remove it", to)
@@ -46,7 +49,8 @@ func Backup(ctx context.Context, from, to string, progress progress) (CopyResult
 	return copyFile(ctx, from, to, progress)
 }
 
-// copyFile copies a SQLite file to to.part, checks that and renames it.
+// copyFile copies a SQLite file to to.part, checks the copy and renames it to its final
+// name.
 func copyFile(ctx context.Context, from, to string, progress progress) (out CopyResult, err error) {
 	if to, err = filepath.Abs(to); err != nil {
 		return out, err
@@ -56,6 +60,7 @@ func copyFile(ctx context.Context, from, to string, progress progress) (out Copy
 		return out, err
 	}
 	part := to + ".part"
+	// Remove the temporary file of a failed copy.
 	defer func() {
 		if err = errors.Join(err, snapshot.Close()); err != nil {
 			_ = os.Remove(part)
@@ -71,7 +76,7 @@ func copyFile(ctx context.Context, from, to string, progress progress) (out Copy
 	if out.SHA256, err = snapshot.write(ctx, part, progress); err != nil {
 		return out, fmt.Errorf("writing %s: %w", part, err)
 	}
-	if err := snapshot.Close(); err != nil { // checking may take long
+	if err := snapshot.Close(); err != nil { // the check may take long, and an open snapshot prevents checkpoints
 		return out, err
 	}
 	progress("checking", 0, 0)
@@ -84,7 +89,8 @@ func copyFile(ctx context.Context, from, to string, progress progress) (out Copy
 	return out, lastgood.SyncFolder(filepath.Dir(to))
 }
 
-// write copies to a file that only its owner may read, and returns its hash.
+// write writes the snapshot to a file with permissions for its owner only, and returns
+// the hash.
 func (s *snapshot) write(ctx context.Context, path string, progress progress) (sum string, err error) {
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {
@@ -95,7 +101,7 @@ func (s *snapshot) write(ctx context.Context, path string, progress progress) (s
 	return hex.EncodeToString(hash.Sum(nil)), errors.Join(err, f.Sync(), f.Close())
 }
 
-// check looks whether a copy is whole.
+// check checks the copy for damage and counts its events.
 func (c *CopyResult) check(ctx context.Context, path string) error {
 	db, err := sql.Open("sqlite", readingDSN(path))
 	if err != nil {
@@ -116,7 +122,8 @@ func (c *CopyResult) check(ctx context.Context, path string) error {
 	return nil
 }
 
-// integrity runs one of SQLite's checks and returns what it finds.
+// integrity runs one of SQLite's integrity pragmas and returns the faults that it
+// reports.
 func integrity(ctx context.Context, db *sql.DB, check string) (faults []string, err error) {
 	err = query(ctx, db, func(rows *sql.Rows) error {
 		var line string
@@ -129,9 +136,9 @@ func integrity(ctx context.Context, db *sql.DB, check string) (faults []string, 
 	return faults, err
 }
 
-// Restore makes the SQLite file to, which no server may be using, out of a backup. A
-// database that is there is only replaced when asked for, and is kept as kept, with
-// its log.
+// Restore writes the backup from to the SQLite file to, which no server may be using.
+// An existing database is replaced only if replace is true; it is then renamed to
+// oldPath, together with its log.
 func Restore(ctx context.Context, from, to string, replace bool, progress progress) (out CopyResult, oldPath string, err error) {
 	if err := os.MkdirAll(filepath.Dir(to), 0o700); err != nil {
 		return out, "", err
@@ -158,8 +165,9 @@ func Restore(ctx context.Context, from, to string, replace bool, progress progre
 	return out, oldPath, lastgood.SyncFolder(filepath.Dir(to))
 }
 
-// setAside gives a database that is there another name, and its log with it, and
-// removes what one that is gone has left: another database must not meet them.
+// setAside renames an existing database and its log. If there is no database, it
+// removes log files that a deleted one left behind: SQLite would apply them to the new
+// database.
 func setAside(path string, exists bool) (oldPath string, err error) {
 	suffixes := []string{"", "-wal", "-shm"}
 	if !exists {
@@ -170,15 +178,16 @@ func setAside(path string, exists bool) (oldPath string, err error) {
 		}
 		return "", nil
 	}
-	// Where it is not damaged its log is emptied first, so that a kill between two
-	// renamings does not part them.
+	// The log is emptied first unless the database is damaged, so that a kill between
+	// two renames does not separate the database from its log.
 	if db, err := sql.Open("sqlite", sqliteDSN(path)); err == nil {
 		_, _ = db.Exec(`PRAGMA wal_checkpoint(TRUNCATE)`)
 		_ = db.Close()
 	}
 	oldPath = path + ".before-" + time.Now().UTC().Format("20060102T150405.000")
-	// A second name, so that there is a database under the first one at any moment: a
-	// server that starts without one begins an empty one. Not every file system can.
+	// A hard link, so that a database exists under the first name at any moment: a
+	// server that starts without one creates an empty one. Some file systems have no
+	// links.
 	if err := os.Link(path, oldPath); err != nil {
 		if err := os.Rename(path, oldPath); err != nil {
 			return oldPath, err
@@ -192,9 +201,9 @@ func setAside(path string, exists bool) (oldPath string, err error) {
 	return oldPath, lastgood.SyncFolder(filepath.Dir(path))
 }
 
-// newestSchema is the schema that this version makes.
+// newestSchema returns the version of the schema that this binary migrates to.
 var newestSchema = sync.OnceValue(func() (newest int64) {
-	files, _ := migrationFiles.ReadDir("migrations") // they are in the binary
+	files, _ := migrationFiles.ReadDir("migrations") // embedded in the binary
 	for _, f := range files {
 		if version, err := goose.NumericComponent(f.Name()); err == nil {
 			newest = max(newest, version)

@@ -12,7 +12,7 @@ import (
 
 func noProgress(string, int64, int64) {}
 
-// newBackedUpStore is a store with n events on disk, its path, and a backup of it.
+// newBackedUpStore returns a store on disk with n events, its path, and a backup of it.
 func newBackedUpStore(t *testing.T, n int) (s *Store, path, file string, done CopyResult) {
 	t.Helper()
 	path, file = filepath.Join(t.TempDir(), "bunting.db"), filepath.Join(t.TempDir(), "copy.db")
@@ -27,13 +27,13 @@ func newBackedUpStore(t *testing.T, n int) (s *Store, path, file string, done Co
 	return s, path, file, done
 }
 
-// What stands only in the log is in a backup, and is not in a copy of the file
-// alone. What comes after the beginning is not in it.
+// A backup contains data that is only in the write-ahead log, which a plain copy of the
+// file does not. It does not contain data committed after its beginning.
 func TestBackup_HasTheLog(t *testing.T) {
 	ctx := context.Background()
 	path := filepath.Join(t.TempDir(), "bunting.db")
 	s := openStore(t, "sqlite:"+path)
-	if err := s.checkpoints.close(); err != nil { // from now on everything stays in the log
+	if err := s.checkpoints.close(); err != nil { // now everything stays in the log
 		t.Fatal(err)
 	}
 	s.checkpoints = nil
@@ -75,7 +75,7 @@ func TestBackup_HasTheLog(t *testing.T) {
 	}
 }
 
-// A backup needs nothing beside it, not even a folder that may be written to.
+// A backup can be read without further files, even in a folder that is not writable.
 func TestBackup_IsOneFile(t *testing.T) {
 	_, _, file, done := newBackedUpStore(t, 50)
 	if done.Events != 50 || done.Schema != newestSchema() || done.Schema < 5 || len(done.SHA256) != 64 {
@@ -86,7 +86,7 @@ func TestBackup_IsOneFile(t *testing.T) {
 		t.Errorf("beside the backup there is %v, %v", names, err)
 	}
 	text, err := os.ReadFile(file)
-	if err != nil || int64(len(text)) != done.Size || text[18] != 1 || text[19] != 1 { // §1.3.3 of SQLite's file format: 1 is no log
+	if err != nil || int64(len(text)) != done.Size || text[18] != 1 || text[19] != 1 { // §1.3.3 of SQLite's file format: 1 means no log
 		t.Errorf("%d bytes, versions %v, %v", len(text), text[18:20], err)
 	}
 }
@@ -136,13 +136,13 @@ func TestBackup_Rejects(t *testing.T) {
 	}
 }
 
-// slowWriter is written to while events come.
+// slowWriter commits events while a copy writes to it.
 type slowWriter struct{ write func() error }
 
 func (w slowWriter) Write(p []byte) (int, error) { return len(p), w.write() }
 
-// A copy that is slower than the writing beside it is given up before the log fills
-// the disk.
+// A copy that is slower than concurrent commits is aborted before the log fills the
+// disk.
 func TestBackup_LogGrows(t *testing.T) {
 	s, _, _, _ := newBackedUpStore(t, 10)
 	snapshot, err := s.Snapshot(context.Background())
@@ -188,7 +188,7 @@ func TestRestore(t *testing.T) {
 			t.Errorf("%s: %d events, want %d", path, n, want)
 		}
 	}
-	// The log of a database that is gone does not get into the one that comes.
+	// The log of the replaced database is not applied to the restored one.
 	other := filepath.Join(t.TempDir(), "new", "bunting.db")
 	if err := os.MkdirAll(filepath.Dir(other), 0o700); err != nil {
 		t.Fatal(err)
@@ -206,7 +206,7 @@ func TestRestore(t *testing.T) {
 	}
 }
 
-// A backup that is stopped leaves nothing.
+// A backup that is canceled leaves no files.
 func TestBackup_Stopped(t *testing.T) {
 	_, path, _, _ := newBackedUpStore(t, 10)
 	to := filepath.Join(t.TempDir(), "b.db")
@@ -225,8 +225,8 @@ func TestBackup_Stopped(t *testing.T) {
 	cancel()
 }
 
-// While a backup takes the place of a database there is one at any moment: a server
-// that started in between would begin an empty one.
+// While a backup replaces a database, a database exists at any moment: a server that
+// started in between would create an empty one.
 func TestRestore_NeverWithoutADatabase(t *testing.T) {
 	s, path, file, _ := newBackedUpStore(t, 50)
 	if err := s.Close(); err != nil {

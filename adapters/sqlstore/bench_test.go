@@ -12,7 +12,7 @@ import (
 	"github.com/bunting-flags/bunting/capture"
 )
 
-// benchProperties is about what an SDK of a browser sends: 800 bytes.
+// benchProperties are properties of 800 bytes, about the size that a browser SDK sends.
 var benchProperties = func() string {
 	text := `{"$lib":"web","$lib_version":"1.300.0"`
 	for i := range 20 {
@@ -21,8 +21,8 @@ var benchProperties = func() string {
 	return text + "}"
 }()
 
-// benchUUID makes the n-th uuid of a benchmark: version 7, one a microsecond, or
-// version 4.
+// benchUUID returns the n-th UUID of a benchmark: of version 7, one for each
+// microsecond, or of version 4.
 func benchUUID(n int, version int) (u capture.UUID) {
 	hash := sha1.Sum(binary.BigEndian.AppendUint64(nil, uint64(n)))
 	copy(u[:], hash[:])
@@ -33,8 +33,8 @@ func benchUUID(n int, version int) (u capture.UUID) {
 	return u
 }
 
-// benchCommits commits 800 events of 200 people at a time, one person in ten of
-// whom is new, and indexes them behind.
+// benchCommits commits batches of 800 events of 200 persons, of whom one in ten is new,
+// and indexes the events afterwards.
 func benchCommits(b *testing.B, s *Store, version int) {
 	const size, people = 800, 200
 	ctx, start := context.Background(), time.Date(2026, 11, 20, 0, 0, 0, 0, time.UTC)

@@ -11,38 +11,40 @@ import (
 	"github.com/bunting-flags/bunting/management/organizations"
 )
 
-// BootstrapResult is what a first start has made. PersonalKey is kept hashed only
-// and cannot be shown again.
+// BootstrapResult is the result of a first start. Only the hash of PersonalKey is
+// stored, so it cannot be displayed later.
 type BootstrapResult struct {
 	OrganizationID string
 	ProjectID      int64
 	ProjectName    string
-	APIKey         string // public
+	APIKey         string // the project's public key for SDKs
 	PersonalKey    string
 	OwnerEmail     string
 }
 
-// maxLabel is how long the label of a key may be, in characters
+// maxLabel is the maximum length of the label of a key, in characters
 // (spec/management.md §1.3).
 const maxLabel = 40
 
-// BootstrapConfig says how to bootstrap.
+// BootstrapConfig configures Bootstrap.
 type BootstrapConfig struct {
+	// OwnerEmail is the address for the label of the personal key.
 	OwnerEmail string
-	// APIKey is to be the project's; empty: one is made.
+	// APIKey is the key of the project. If empty, a key is generated.
 	APIKey string
-	// PersonalKey is to be the owner's key; empty: one is made.
+	// PersonalKey is the key of the owner. If empty, a key is generated.
 	PersonalKey string
-	// Show brings the key to its owner before it is committed, at most once: a key
-	// that nobody could be shown is not made, and neither is anything else, so that the
-	// next start is a first one again. It is called while the store is locked. Nil: the
-	// caller shows what is returned.
+	// Show delivers the key to its owner before the commit. It is called at most one
+	// time, while the store is locked. If it returns an error, all changes are rolled
+	// back, so that the next start is a first start too and no key exists that its
+	// owner has not seen. If nil, the caller displays the result.
 	Show func(*BootstrapResult) error
 }
 
-// Bootstrap makes what a server without definitions needs (decision 21): an
-// organization, project 1, and a personal key of its owner that opens everything.
-// Nil: there is a project already, which another server may have made just now.
+// Bootstrap creates the objects that a server without definitions needs (decision 21):
+// an organization, project 1, and a personal key of its owner with all scopes. It
+// returns nil without an error if a project exists, which another server may have
+// created at the same time.
 func (s *Store) Bootstrap(ctx context.Context, first BootstrapConfig) (*BootstrapResult, error) {
 	ownerEmail := first.OwnerEmail
 	out := &BootstrapResult{
@@ -58,6 +60,7 @@ func (s *Store) Bootstrap(ctx context.Context, first BootstrapConfig) (*Bootstra
 		if err := s.lockManagement(ctx, tx); err != nil {
 			return err
 		}
+		// Deleted projects count too: a server that had projects before is not new.
 		var projects int64
 		if err := tx.QueryRowContext(ctx, `SELECT COUNT(*) FROM projects`).Scan(&projects); err != nil {
 			return err
@@ -91,7 +94,7 @@ func (s *Store) Bootstrap(ctx context.Context, first BootstrapConfig) (*Bootstra
 	return out, nil
 }
 
-// jsonText is a value as it is stored. It is for values that JSON has a form for.
+// jsonText returns the JSON form of a value that can always be encoded.
 func jsonText(v any) string {
 	text, _ := json.Marshal(v)
 	return string(text)

@@ -15,44 +15,46 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// retryInterval is the time between two tries of a database that does not answer.
+// retryInterval is the time between two pings of a database that does not respond.
 const retryInterval = time.Second
 
-// slowLookUp is how long a look-up takes that says something even when its caller has
-// gone: clients that wait less than lookupTime must not keep a database that hangs
-// from being found out.
+// slowLookUp is the time after which a lookup without a response trips the breaker even
+// if its caller has canceled it. Otherwise clients with timeouts below lookupTime would
+// hide that the database hangs.
 const slowLookUp = 500 * time.Millisecond
 
-// errBreakerOpen is for look-ups that are not tried.
+// errBreakerOpen is the error of lookups that are not attempted because the breaker is
+// open.
 var errBreakerOpen = errors.New("the database has not answered a moment ago; it is tried again every second")
 
-// breaker keeps requests for flags from waiting, each for itself, for a database
-// that does not answer: after a look-up that was not answered the next ones fail
-// at once. The database is then tried every retryInterval, behind the requests, of which
-// none waits for it; when it answers look-ups are tried again.
+// breaker is a circuit breaker. It prevents requests for flags from waiting, one by
+// one, for a database that does not respond: after a lookup without a response, further
+// lookups fail immediately. The database is then pinged every retryInterval in the
+// background until it responds; then lookups are attempted as before.
 type breaker struct {
-	// ping asks the database for something.
+	// ping sends a trivial request to the database.
 	ping func(ctx context.Context) error
+	// open is true while lookups fail without an attempt.
 	open atomic.Bool
 
 	mu     sync.Mutex
 	closed bool
-	waiter *background // nil: nobody has yet
+	waiter *background // the pings in the background, nil before the first trip
 }
 
-// trip makes look-ups fail until the database answers again.
+// trip opens the breaker until the database responds.
 func (b *breaker) trip() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.closed || b.open.Load() {
 		return
 	}
-	b.waiter.close() // it has answered, and ends
+	b.waiter.close() // its loop has ended, because the breaker was not open
 	b.open.Store(true)
 	b.waiter = runInBackground(b.wait)
 }
 
-// wait tries until the database answers.
+// wait pings the database until it responds, then closes the breaker.
 func (b *breaker) wait(ctx context.Context) {
 	for {
 		select {
@@ -70,6 +72,7 @@ func (b *breaker) wait(ctx context.Context) {
 	}
 }
 
+// close stops the pings. The breaker does not open afterwards.
 func (b *breaker) close() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -77,17 +80,18 @@ func (b *breaker) close() {
 	b.waiter.close()
 }
 
-// hasAnswered reports whether the database has answered, if only with what it does not
-// like, before the time was up.
+// hasAnswered reports whether the database responded in time, successfully or with an
+// error of its own.
 func hasAnswered(limited context.Context, err error) bool {
 	return err == nil || limited.Err() == nil && !IsUnreachable(err)
 }
 
-// lookUp runs a look-up for a request, which waits at most so long.
+// lookUp runs work, a lookup for a request, with a time limit, unless the breaker is
+// open. A lookup without a response trips the breaker.
 func (s *Store) lookUp(ctx context.Context, timeout time.Duration, work func(ctx context.Context) error) error {
 	limited, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	if s.dialect.singleWriter { // a file is there, or fails soon
+	if s.dialect.singleWriter { // a file does not hang for long
 		return work(limited)
 	}
 	if s.breaker.open.Load() {
@@ -101,18 +105,19 @@ func (s *Store) lookUp(ctx context.Context, timeout time.Duration, work func(ctx
 	return err
 }
 
-// unreachableStates are the beginnings of the SQLSTATEs of a PostgreSQL that
-// cannot be used now: connections, of which there are too many or that are cut
-// off, and starting or stopping.
+// unreachableStates are the prefixes of SQLSTATEs that mean that a PostgreSQL server
+// cannot be used at present: failed connections, too many connections, starting or
+// stopping.
 var unreachableStates = []string{"08", "53300", "57P"}
 
-// hasState reports whether an answer's SQLSTATE begins as one of some.
+// hasState reports whether the SQLSTATE of an error has one of the prefixes in states.
 func hasState(answer *pgconn.PgError, states []string) bool {
 	return slices.ContainsFunc(states, func(state string) bool { return strings.HasPrefix(answer.Code, state) })
 }
 
-// IsUnreachable reports whether an error of this package says that the database
-// could not be asked, and not what it has answered: another time may be better.
+// IsUnreachable reports whether an error of this package means that the database could
+// not be reached, as opposed to an error that the database returned. Such an operation
+// may succeed later.
 func IsUnreachable(err error) bool {
 	var answer *pgconn.PgError
 	if errors.As(err, &answer) {

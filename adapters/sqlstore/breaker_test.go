@@ -18,8 +18,8 @@ import (
 	"github.com/bunting-flags/bunting/flags"
 )
 
-// stallingProxy is a proxy before a PostgreSQL that can stop passing anything on, in either
-// direction, without closing a connection: a network that has broken.
+// stallingProxy is a proxy for a PostgreSQL server. It can stop forwarding data in
+// either direction without closing a connection, like a broken network.
 type stallingProxy struct {
 	net.Listener
 	open    atomic.Bool
@@ -80,7 +80,7 @@ func (h *stallingProxy) setOpen(open bool) {
 	h.waiting.Broadcast()
 }
 
-// proxyWriter passes on what is written while its hole is open.
+// proxyWriter forwards data while its direction is open.
 type proxyWriter struct {
 	hole *stallingProxy
 	to   net.Conn
@@ -95,8 +95,8 @@ func (g *proxyWriter) Write(p []byte) (int, error) {
 	return g.to.Write(p)
 }
 
-// A PostgreSQL that hangs keeps the first requests waiting; all after them are told
-// at once. It is used again as soon as it answers (decision 29).
+// A PostgreSQL server that hangs delays only the first requests; further requests fail
+// immediately. It is used again when it responds (decision 29).
 func TestBreaker_HangingDatabase(t *testing.T) {
 	server := storetest.StartPostgres(t, 0, storetest.QuickPostgres)
 	u, err := url.Parse(server.Database(t))
@@ -107,7 +107,7 @@ func TestBreaker_HangingDatabase(t *testing.T) {
 	s := openStore(t, "postgres://bunting:bunting@"+h.Addr().String()+u.Path+"?sslmode=disable")
 	i := &instance{Store: s}
 	i.apply(t, sharedFile{}.String())
-	var behind atomic.Int64 // tries that nobody waits for
+	var behind atomic.Int64 // pings in the background
 	try := s.breaker.ping
 	s.breaker.ping = func(ctx context.Context) error {
 		behind.Add(1)
@@ -124,7 +124,8 @@ func TestBreaker_HangingDatabase(t *testing.T) {
 	if err := ask("hangs"); !errors.Is(err, context.DeadlineExceeded) {
 		t.Fatalf("a look-up while it hangs: %v", err)
 	}
-	// Four callers ask all the time, until it has been tried behind them in vain, and is again.
+	// Four callers send requests until the first ping has failed and the second one
+	// follows.
 	deadline := time.Now().Add(time.Minute)
 	storetest.Concurrently(t, 4, func(int) error {
 		for ; behind.Load() < 2; time.Sleep(time.Millisecond) {
@@ -158,7 +159,7 @@ func TestBreaker_HangingDatabase(t *testing.T) {
 
 var storedNeeds = &flags.Needs{Person: []string{"plan"}}
 
-// What is answered, whatever it is, and callers who go away rest nothing.
+// Responses of any kind and callers that cancel early do not open the breaker.
 func TestBreaker_WhatCounts(t *testing.T) {
 	s := postgresStore(t)
 	canceled, cancel := context.WithCancel(context.Background())
@@ -177,8 +178,8 @@ func TestBreaker_WhatCounts(t *testing.T) {
 	}
 }
 
-// Callers who go before the time of a look-up is up do not each wait for a database
-// that hangs.
+// Callers that cancel before the end of lookupTime open the breaker too if the database
+// hangs.
 func TestBreaker_ImpatientCallers(t *testing.T) {
 	s := postgresStore(t)
 	impatient, cancel := context.WithTimeout(t.Context(), slowLookUp)
@@ -188,7 +189,7 @@ func TestBreaker_ImpatientCallers(t *testing.T) {
 		return ctx.Err()
 	}
 	try, pinged := s.breaker.ping, make(chan struct{})
-	s.breaker.ping = func(ctx context.Context) error { // it may be sooner than the next one
+	s.breaker.ping = func(ctx context.Context) error { // it may run before the next statement
 		<-pinged
 		return try(ctx)
 	}
@@ -206,8 +207,8 @@ func TestBreaker_ImpatientCallers(t *testing.T) {
 	}
 }
 
-// Who rests tries in the background, once however many say so, and ends with the
-// store.
+// An open breaker pings in the background, in one goroutine however often it is
+// tripped, until the store is closed.
 func TestBreaker_Close(t *testing.T) {
 	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
 	tries := make(chan struct{})

@@ -9,41 +9,42 @@ import (
 	"sync"
 )
 
-// bulkSizes are how many rows a statement of several takes. Few sizes make few
-// statements to prepare; what is left over goes to the next smaller size. The
-// largest saves ways over the network and is for PostgreSQL alone.
+// bulkSizes are the numbers of rows of one statement with several rows. Few sizes mean
+// few statements to prepare; a remainder is split into the next smaller sizes. The
+// largest size saves network round trips and is used only on PostgreSQL.
 var bulkSizes = [...]int{400, 64, 32, 16, 8, 4, 2, 1}
 
-// bulk is a statement that takes many rows at once. Its texts, by size, are made
-// when they are first needed: a start should not pay for all of them.
+// bulk is a statement for many rows. Its texts, one for each of bulkSizes, are built on
+// first use, so that they do not slow down the start.
 type bulk struct {
-	fixed int // arguments that come once, before those of the rows
-	// texts have numbered arguments. plain are for SQLite, with ? for each: it looks
-	// up the name of each numbered one, which takes longer the more there are.
+	fixed int // number of arguments before the arguments of the rows
+	// texts have numbered arguments. plain are for SQLite and have ? for each argument:
+	// SQLite looks up numbered arguments by name, which is slow for long statements.
 	texts, plain func() *bulkTexts
 }
 
 type bulkTexts = [len(bulkSizes)]string
 
-// newInsert makes a bulk statement of head VALUES ($1, $2), ($3, $4) tail.
+// newInsert returns the bulk statement head VALUES ($1, $2), ($3, $4) tail.
 func newInsert(head string, columns int, tail string) bulk {
 	return newBulk(head+" VALUES ", "(", columns, ")", " "+tail, 0)
 }
 
-// newLookup makes a bulk statement of head IN ($2, $3), whose first fixed arguments
-// stand in head.
+// newLookup returns the bulk statement head IN ($2, $3). The first fixed arguments are
+// used in head.
 func newLookup(head string, fixed int) bulk { return newBulk(head+" IN (", "", 1, "", ")", fixed) }
 
-// The types of the keys of finds in PostgreSQL.
+// The types of lookup keys in PostgreSQL.
 const (
 	textKey  = `text COLLATE "C"`
 	bytesKey = "bytea"
 )
 
-// newFind makes a bulk query for rows by a key that is unique where fixed arguments
-// have chosen: SELECT columns FROM from AND key IN ($2, $3). PostgreSQL is made to
-// look up one key after the other. While it has no statistics it would rather read
-// all rows that the fixed arguments choose, which may be a project's every person.
+// newFind returns a bulk query for rows by a key that is unique among the rows selected
+// by the fixed arguments: SELECT columns FROM from AND key IN ($2, $3). On PostgreSQL a
+// lateral join forces one index lookup for each key. Without statistics its planner
+// would prefer to read all rows that the fixed arguments select, which may be all
+// persons of a project.
 func newFind(columns, from, key, keyType string, fixed int) bulk {
 	b := newLookup("SELECT "+columns+" FROM "+from+" AND "+key, fixed)
 	b.texts = newBulk("SELECT found.* FROM (VALUES ", "(", 1, "::"+keyType+")",
@@ -51,6 +52,8 @@ func newFind(columns, from, key, keyType string, fixed int) bulk {
 	return b
 }
 
+// newBulk returns the bulk statement with the texts head, then before, columns
+// arguments and after for each row, then tail.
 func newBulk(head, before string, columns int, after, tail string, fixed int) bulk {
 	write := func(plain bool) *bulkTexts {
 		out := &bulkTexts{}
@@ -82,11 +85,12 @@ func newBulk(head, before string, columns int, after, tail string, fixed int) bu
 	}
 }
 
-// numbered is an argument by number. In the text of a bulk they come in order.
+// numbered matches a numbered argument. In the text of a bulk statement the numbers are
+// in ascending order, so that ? in their places means the same.
 var numbered = regexp.MustCompile(`\$[0-9]+`)
 
-// chunks calls do with the text, the first row and the number of rows of each
-// statement that n rows take.
+// chunks splits n rows into statements and calls do with the text, the index of the
+// first row and the number of rows of each. It stops at the first error.
 func (b *bulk) chunks(d *dialect, n int, do func(text string, from, rows int) error) error {
 	from, texts, largest := 0, b.texts, 0
 	if d.singleWriter {
@@ -105,8 +109,8 @@ func (b *bulk) chunks(d *dialect, n int, do func(text string, from, rows int) er
 	return nil
 }
 
-// run calls do with each statement that n rows take, and its arguments: the fixed ones,
-// then those that row appends.
+// run calls do with each of the statements for n rows and with its arguments: the fixed
+// arguments, then the arguments that the function row appends for each row i.
 func (b *bulk) run(d *dialect, fixed []any, n int, row func(args []any, i int) []any, do func(text string, args ...any) error) error {
 	return b.chunks(d, n, func(text string, from, rows int) error {
 		args := slices.Clone(fixed)
@@ -117,7 +121,8 @@ func (b *bulk) run(d *dialect, fixed []any, n int, row func(args []any, i int) [
 	})
 }
 
-// arguments collects those of some rows; row appends those of one.
+// arguments returns the arguments for some rows, in a buffer that the next call
+// overwrites; row appends the arguments of row i.
 func (t *ledgerTx) arguments(fixed []any, from, rows int, row func(args []any, i int) []any) []any {
 	t.args = append(t.args[:0], fixed...)
 	for i := from; i < from+rows; i++ {
@@ -126,7 +131,7 @@ func (t *ledgerTx) arguments(fixed []any, from, rows int, row func(args []any, i
 	return t.args
 }
 
-// insert runs a bulk statement for n rows.
+// insert executes a bulk statement for n rows.
 func (t *ledgerTx) insert(b *bulk, n int, row func(args []any, i int) []any) error {
 	return b.chunks(&t.store.dialect, n, func(text string, from, rows int) error {
 		_, err := t.exec(text, t.arguments(nil, from, rows, row)...)
@@ -134,19 +139,19 @@ func (t *ledgerTx) insert(b *bulk, n int, row func(args []any, i int) []any) err
 	})
 }
 
-// find runs a bulk query for n rows, and scan for each row of the answers.
+// find runs a bulk query for n rows and calls scan for each row of the results.
 func (t *ledgerTx) find(b *bulk, fixed []any, n int, row func(args []any, i int) []any, scan func(rows *sql.Rows) error) error {
 	return b.chunks(&t.store.dialect, n, func(text string, from, rows int) error {
 		return t.each(scan, text, t.arguments(fixed, from, rows, row)...)
 	})
 }
 
-// findTexts is find for texts, one a row.
+// findTexts is like find for one string argument in each row.
 func (t *ledgerTx) findTexts(b *bulk, texts []string, scan func(rows *sql.Rows) error, fixed ...any) error {
 	return t.find(b, fixed, len(texts), func(args []any, i int) []any { return append(args, texts[i]) }, scan)
 }
 
-// findExisting are those of some texts that a bulk query of one column finds.
+// findExisting returns the set of texts that a bulk query with one column finds.
 func (t *ledgerTx) findExisting(b *bulk, texts []string, fixed ...any) (map[string]bool, error) {
 	existing := map[string]bool{}
 	err := t.findTexts(b, texts, func(rows *sql.Rows) error {

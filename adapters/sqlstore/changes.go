@@ -11,37 +11,38 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// Servers with one PostgreSQL tell one another of projects whose definitions have
-// changed (NOTIFY, in the transaction of the change), so that they are read again
-// at once. Under it lies the age of everything that is remembered, a second at
-// most: what nobody has told of is seen then.
+// Servers on one PostgreSQL database notify each other of projects whose definitions
+// have changed (NOTIFY, in the transaction of the change), so that they reload them
+// immediately. If a notification is missed, the change is visible when the cache
+// entries expire, after at most a second.
 //
-// People are not told of. A transaction that notifies holds a lock of the whole
-// PostgreSQL until its commit is on disk, so that all commits of events, of all
-// servers, would follow one another.
+// Changes of persons are not notified. A transaction with a NOTIFY holds a lock of the
+// whole PostgreSQL server until its commit is on disk, so the commits of events of all
+// servers would run one after the other.
 
 const (
-	// changesChannel is where they tell.
+	// changesChannel is the name of the NOTIFY channel.
 	changesChannel = "bunting_changed"
-	// maxNotified is how many projects one message names, so that it fits into the
-	// 8,000 bytes that there are; of more it says anyProject.
+	// maxNotified is the maximum number of projects in one message, whose size
+	// PostgreSQL limits to 8,000 bytes. A message about more projects contains
+	// anyProject.
 	maxNotified = 256
 	anyProject  = "*"
 
-	// listenCheck is after how long a silent connection is tried, connectTime how long
-	// that and connecting may take.
+	// listenCheck is the time without a message after which the connection is pinged.
+	// connectTime limits connecting and pings.
 	listenCheck = 10 * time.Second
 	connectTime = 5 * time.Second
-	// The wait before another connection doubles from the first to the last, with
-	// chance, so that servers do not come all at once.
+	// The wait before a new connection doubles from firstListenWait to lastListenWait,
+	// with random jitter, so that servers do not reconnect at the same moment.
 	firstListenWait = 50 * time.Millisecond
 	lastListenWait  = 5 * time.Second
 )
 
-// serverName tells a server's own messages from those of others.
+// serverName returns a random name, by which a server recognizes its own messages.
 func serverName() string { return rand.Text() }
 
-// notifyServers tells the others of changed projects when tx commits.
+// notifyServers notifies the other servers of changed projects when tx commits.
 func (s *Store) notifyServers(ctx context.Context, tx querier, projects []int64) error {
 	if s.dialect.singleWriter || len(projects) == 0 {
 		return nil
@@ -59,8 +60,9 @@ func (s *Store) notifyServers(ctx context.Context, tx querier, projects []int64)
 	return err
 }
 
-// handleNotification forgets what another server has changed. What cannot be read is of a newer
-// version, and may mean anything.
+// handleNotification drops cache entries for the projects in a message of another
+// server. A message that cannot be parsed comes from a newer version and may mean any
+// project.
 func (s *Store) handleNotification(message string) {
 	from, list, _ := strings.Cut(message, " ")
 	if from == s.name {
@@ -81,19 +83,21 @@ func (s *Store) handleNotification(message string) {
 	}
 }
 
+// forgetAll empties the cache of persons and reports that any project may have changed.
 func (s *Store) forgetAll() {
 	s.people.forgetAll()
 	s.changed(0)
 }
 
-// listener hears what other servers tell, on a connection of its own. It connects
-// again whenever that is lost; what was told meanwhile nobody knows, so everything
-// is forgotten then, once.
+// listener receives the notifications of other servers on a connection of its own and
+// reconnects if the connection is lost. After each connection it empties the caches,
+// because notifications may have been missed.
 type listener struct {
 	config *pgx.ConnConfig
 	store  *Store
 }
 
+// run listens and reconnects until the context is canceled.
 func (l *listener) run(ctx context.Context) {
 	wait := firstListenWait
 	for ctx.Err() == nil {
@@ -102,7 +106,7 @@ func (l *listener) run(ctx context.Context) {
 		if ctx.Err() != nil {
 			return
 		}
-		if time.Since(started) > lastListenWait { // it was not one that is always cut off
+		if time.Since(started) > lastListenWait { // the connection lasted a while
 			wait = firstListenWait
 		}
 		l.store.logger.Debug("changes of other servers are seen within a second, not at once: the connection that tells of them is lost", "error", err)
@@ -114,7 +118,7 @@ func (l *listener) run(ctx context.Context) {
 	}
 }
 
-// listen hears until the connection is lost.
+// listen receives notifications until the connection is lost, and returns the error.
 func (l *listener) listen(ctx context.Context) error {
 	withTimeout := func() (context.Context, context.CancelFunc) { return context.WithTimeout(ctx, connectTime) }
 	connecting, cancel := withTimeout()
@@ -131,10 +135,12 @@ func (l *listener) listen(ctx context.Context) error {
 	if _, err := conn.Exec(connecting, "LISTEN "+changesChannel); err != nil {
 		return err
 	}
+	// Between the last connection and this one notifications may have been lost.
 	l.store.forgetAll()
 	for {
 		waiting, cancel := context.WithTimeout(ctx, listenCheck)
 		n, err := conn.WaitForNotification(waiting)
+		// No message within listenCheck: the connection may be dead without an error.
 		quiet := waiting.Err() != nil && ctx.Err() == nil && !conn.IsClosed()
 		cancel()
 		switch {

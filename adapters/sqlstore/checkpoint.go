@@ -9,20 +9,21 @@ import (
 )
 
 const (
-	// checkpointPause is how long commits gather before their pages are moved: those
-	// that several have written are moved once.
+	// checkpointPause is the delay between a commit and its checkpoint, so that a page
+	// that several commits have written is moved only one time.
 	checkpointPause = 100 * time.Millisecond
-	// longLog is at how many pages the log is brought to its end, so that it begins
-	// anew: 16 MiB.
+	// longLog is the number of pages of the log, 16 MiB, from which the rest of it is
+	// moved on the writing connection too, so that the log starts from its beginning.
 	longLog = 4000
-	// longestLog is at how many pages a commit moves them itself: 128 MiB.
+	// longestLog is the number of pages of the log, 128 MiB, from which a commit runs a
+	// checkpoint itself.
 	longestLog = 32000
 )
 
-// checkpointer moves pages from SQLite's log into the database on a connection
-// of its own, beside the commits. Under a steady load it never catches up with
-// the log's end, so it moves the last part on the connection that writes, between
-// two commits.
+// checkpointer moves pages from SQLite's write-ahead log into the database file, on a
+// connection of its own and concurrently with commits. Under steady load it never
+// reaches the end of the log; therefore it moves the last part on the connection that
+// writes, between two commits.
 type checkpointer struct {
 	db, write *sql.DB
 	logger    *slog.Logger
@@ -30,13 +31,16 @@ type checkpointer struct {
 	running   *background
 }
 
+// startCheckpointer starts a checkpointer. It closes db, the connection for
+// checkpoints, when it is closed.
 func startCheckpointer(db, write *sql.DB, logger *slog.Logger) *checkpointer {
 	c := &checkpointer{db: db, write: write, logger: logger, wake: make(chan struct{}, 1)}
 	c.running = runInBackground(c.run)
 	return c
 }
 
-// wakeUp tells of pages to move. A nil checkpointer has nothing to do.
+// wakeUp reports that there are pages to move. It does not block, and has no effect on
+// a nil checkpointer.
 func (c *checkpointer) wakeUp() {
 	if c == nil {
 		return
@@ -47,7 +51,8 @@ func (c *checkpointer) wakeUp() {
 	}
 }
 
-// close stops it. What stands in the log stays there, and counts.
+// close stops the checkpointer. Pages that are still in the log stay there; they are
+// part of the database.
 func (c *checkpointer) close() error {
 	if c == nil {
 		return nil
@@ -56,6 +61,7 @@ func (c *checkpointer) close() error {
 	return c.db.Close()
 }
 
+// run runs a checkpoint after each wakeUp and checkpointPause.
 func (c *checkpointer) run(ctx context.Context) {
 	pause := time.NewTimer(0)
 	defer pause.Stop()
@@ -77,14 +83,15 @@ func (c *checkpointer) run(ctx context.Context) {
 			_, err = checkpoint(ctx, c.write)
 		}
 		if err != nil && !errors.Is(err, context.Canceled) {
-			// The log keeps everything meanwhile, and commits say what is wrong.
+			// No data is lost: the pages stay in the log, and the commits report errors
+			// of the disk.
 			c.logger.Debug("moving pages from SQLite's log", "error", err)
 		}
 	}
 }
 
-// checkpoint moves what can be moved without waiting for anybody, and returns the
-// length of the log in pages.
+// checkpoint moves the pages that can be moved without waiting for readers or writers,
+// and returns the length of the log in pages.
 func checkpoint(ctx context.Context, db *sql.DB) (pages int, err error) {
 	var busy, moved int
 	err = db.QueryRowContext(ctx, `PRAGMA wal_checkpoint(PASSIVE)`).Scan(&busy, &pages, &moved)

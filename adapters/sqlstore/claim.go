@@ -11,12 +11,13 @@ import (
 	"github.com/bunting-flags/bunting/capture"
 )
 
-// keySize is the length of an event's duplicate key: its uuid, then a hash of
-// what else counts (§13.3). The uuid comes first so that those of version 7 are
-// in the order of time.
+// keySize is the length of an event's duplicate key: its UUID, then a hash of the other
+// fields that identify it (§13.3). The UUID is first, so that the keys with UUIDs of
+// version 7 are ordered by time.
 const keySize = 16 + 8
 
-// appendKey appends an event's duplicate key. scratch is memory to use.
+// appendKey appends an event's duplicate key to dst. scratch is a reusable buffer,
+// returned as used.
 func appendKey(dst, scratch []byte, k *capture.EventKey) (key, used []byte) {
 	scratch = binary.BigEndian.AppendUint64(scratch[:0], uint64(k.ProjectID))
 	scratch = binary.BigEndian.AppendUint64(scratch, uint64(len(k.Name)))
@@ -28,8 +29,8 @@ func appendKey(dst, scratch []byte, k *capture.EventKey) (key, used []byte) {
 
 var claimKeys = newInsert(`INSERT INTO event_keys (key, id)`, 2, `ON CONFLICT DO NOTHING RETURNING id`)
 
-// Claim implements capture.Tx. Each key is given an id whether it is new or not,
-// so the ids of events have gaps where duplicates came.
+// Claim implements capture.Tx. Duplicates consume ids too, so the ids of stored events
+// have gaps.
 func (t *ledgerTx) Claim(keys []capture.EventKey) ([]bool, error) {
 	ids, err := t.nextIDs(len(keys))
 	if err != nil {
@@ -40,11 +41,13 @@ func (t *ledgerTx) Claim(keys []capture.EventKey) ([]bool, error) {
 	for i := range keys {
 		all, scratch = appendKey(all, scratch, &keys[i])
 	}
-	indexByID := make(map[int64]int, len(ids)) // which key an id was given to
+	indexByID := make(map[int64]int, len(ids)) // the index of the key for each id
 	for i, id := range ids {
 		indexByID[id] = i
 	}
 	isNew := make([]bool, len(keys))
+	// The statement returns only the ids of rows that it inserted, one for each new
+	// key.
 	err = t.find(&claimKeys, nil, len(keys),
 		func(args []any, i int) []any { return append(args, all[i*keySize:(i+1)*keySize], ids[i]) },
 		func(rows *sql.Rows) error {
@@ -66,7 +69,9 @@ func (t *ledgerTx) Claim(keys []capture.EventKey) ([]bool, error) {
 	return isNew, nil
 }
 
-// nextIDs returns n new ids of events, growing.
+// nextIDs returns n new ids of events in ascending order. On SQLite they come from a
+// counter in memory, because this process is the only writer; on PostgreSQL from a
+// sequence.
 func (t *ledgerTx) nextIDs(n int) ([]int64, error) {
 	ids := make([]int64, 0, n)
 	if t.store.dialect.singleWriter {
@@ -87,7 +92,8 @@ var findPeople = newFind(`d.distinct_id, d.person_uuid, p.created_at, p.is_ident
 	`distinct_ids d LEFT JOIN persons p ON p.project_id = d.project_id AND p.uuid = d.person_uuid WHERE d.project_id = $1`,
 	`d.distinct_id`, textKey, 1)
 
-// People implements capture.Tx.
+// People implements capture.Tx. Distinct ids of the same person share one Person. An id
+// without a person is Personless if it is stored, and the zero Identity otherwise.
 func (t *ledgerTx) People(projectID int64, ids []string) ([]capture.Identity, error) {
 	found := make(map[string]capture.Identity, len(ids))
 	persons := map[capture.UUID]*capture.Person{}
@@ -109,6 +115,8 @@ func (t *ledgerTx) People(projectID int64, ids []string) ([]capture.Identity, er
 			if err != nil {
 				return err
 			}
+			// All distinct ids of one person share a Person, so that a change through
+			// one is visible through all.
 			if persons[u] == nil {
 				object, err := capture.ParseObject(properties.String)
 				if err != nil {
@@ -132,7 +140,8 @@ func (t *ledgerTx) People(projectID int64, ids []string) ([]capture.Identity, er
 	return out, nil
 }
 
-// GroupTypes implements capture.Tx.
+// GroupTypes implements capture.Tx. The index in the result is the index of the group
+// type.
 func (t *ledgerTx) GroupTypes(projectID int64) (names []string, err error) {
 	err = t.each(func(rows *sql.Rows) error { return addGroupType(&names, rows) }, groupTypesText, projectID)
 	return names, wrapError("reading group types", err)
@@ -140,7 +149,7 @@ func (t *ledgerTx) GroupTypes(projectID int64) (names []string, err error) {
 
 var findGroups = newFind(`g.key, g.created_at, g.properties`, `stored_groups g WHERE g.project_id = $1 AND g.type_index = $2`, `g.key`, textKey, 2)
 
-// Groups implements capture.Tx.
+// Groups implements capture.Tx. Groups that do not exist are nil in the result.
 func (t *ledgerTx) Groups(projectID int64, keys []capture.GroupID) ([]*capture.Group, error) {
 	byType := map[int][]string{}
 	for _, k := range keys {
@@ -171,11 +180,13 @@ func (t *ledgerTx) Groups(projectID int64, keys []capture.GroupID) ([]*capture.G
 	return out, nil
 }
 
-// micros is how times are stored: microseconds since 1970, UTC.
+// micros returns a time in its stored form: microseconds since 1970 in UTC.
 func micros(t time.Time) int64 { return t.UnixMicro() }
 
+// fromMicros returns the time of a stored number of microseconds, in UTC.
 func fromMicros(us int64) time.Time { return time.UnixMicro(us).UTC() }
 
+// uuidOf returns the UUID of 16 stored bytes.
 func uuidOf(b []byte) (capture.UUID, error) {
 	if len(b) != len(capture.UUID{}) {
 		return capture.UUID{}, fmt.Errorf("a uuid of %d bytes is stored: the database was changed by another program", len(b))

@@ -12,13 +12,13 @@ import (
 	"github.com/bunting-flags/bunting/flags"
 )
 
-// maxHashKey is the longest identifier that is kept for a person, in characters.
+// maxHashKey is the maximum length of an identifier that is stored for a person, in
+// characters.
 const maxHashKey = 400
 
-// Overrides implements flags.Continuity (spec/flags.md §8.6). It reads first and
-// writes only where a row is missing. An anonymous id that is longer than 400
-// characters or holds U+0000 is not kept. The result is shared and must not be
-// changed.
+// Overrides implements flags.Continuity (spec/flags.md §8.6). It reads first and writes
+// only if rows are missing. An anonymous id that is longer than 400 characters or
+// contains U+0000 is not stored. The result is shared and must not be changed.
 func (s *Store) Overrides(ctx context.Context, projectID int64, distinctID, anonymousID string, flagKeys []string) (map[string]string, error) {
 	person, err := s.loadPerson(ctx, projectID, distinctID, withOverrides)
 	if err != nil {
@@ -31,6 +31,7 @@ func (s *Store) Overrides(ctx context.Context, projectID int64, distinctID, anon
 	if err != nil {
 		return nil, fmt.Errorf("reading the identifiers of flags: %w", err)
 	}
+	// There are no rows to insert.
 	if !isStorable(anonymousID) || len(person.missingFlags(flagKeys))+len(anonymous.missingFlags(flagKeys)) == 0 {
 		return mergeOverrides(anonymous, person), nil
 	}
@@ -41,6 +42,8 @@ func (s *Store) Overrides(ctx context.Context, projectID int64, distinctID, anon
 			return err
 		})
 	})
+	// The cached persons lack the new rows. They are dropped even after an error, since
+	// the commit may have succeeded without a response.
 	for _, k := range []*cachedPerson{person, anonymous} {
 		if !k.uuid.IsZero() {
 			s.people.forgetPersons(projectID, []capture.UUID{k.uuid})
@@ -52,11 +55,13 @@ func (s *Store) Overrides(ctx context.Context, projectID int64, distinctID, anon
 	return out, nil
 }
 
+// isStorable reports whether an anonymous id can be stored as an identifier.
 func isStorable(id string) bool {
 	return strings.IndexByte(id, 0) < 0 && utf8.RuneCountInString(id) <= maxHashKey
 }
 
-// missingFlags are the flags that a person has no row for and may have one.
+// missingFlags returns the keys of flagKeys for which a person has no row, without keys
+// that cannot be stored. It returns nil if there is no person.
 func (k *cachedPerson) missingFlags(flagKeys []string) (out []string) {
 	if k.uuid.IsZero() {
 		return nil
@@ -69,7 +74,8 @@ func (k *cachedPerson) missingFlags(flagKeys []string) (out []string) {
 	return out
 }
 
-// mergeOverrides lays the rows of the second person over those of the first.
+// mergeOverrides returns the rows of both persons; for the same flag the row of second
+// applies.
 func mergeOverrides(first, second *cachedPerson) map[string]string {
 	if len(first.overrides) == 0 || first.uuid == second.uuid {
 		return second.overrides
@@ -81,8 +87,8 @@ func mergeOverrides(first, second *cachedPerson) map[string]string {
 
 var insertOverrides = newInsert(`INSERT INTO flag_overrides (project_id, person_uuid, flag_key, hash_key)`, 4, `ON CONFLICT DO NOTHING`)
 
-// saveOverrides reads both persons again, as they are in the transaction, writes
-// what they lack, and returns what they then have.
+// saveOverrides reads both persons in the transaction, inserts the rows that are
+// missing, and returns the merged rows.
 func (s *Store) saveOverrides(ctx context.Context, tx querier, projectID int64, distinctID, anonymousID string, flagKeys []string) (map[string]string, error) {
 	var persons [2]*cachedPerson
 	for i, id := range []string{anonymousID, distinctID} {
@@ -103,7 +109,7 @@ func (s *Store) saveOverrides(ctx context.Context, tx querier, projectID int64, 
 		if err != nil {
 			return nil, err
 		}
-		// Another server may have been first: what stands there counts.
+		// Another server may have inserted rows first: the stored rows apply.
 		if persons[i], err = readPerson(ctx, tx, projectID, capture.StoredDistinctID(id), withOverrides); err != nil {
 			return nil, err
 		}

@@ -12,13 +12,14 @@ import (
 	"github.com/bunting-flags/bunting/flags"
 )
 
-// ProjectByKey implements flags.Source.
+// ProjectByKey implements flags.Source. The error is flags.ErrUnknownKey if no project
+// has the key.
 func (s *Store) ProjectByKey(ctx context.Context, apiKey string) (flags.Project, error) {
 	p := flags.Project{APIKey: strings.Clone(apiKey)}
 	var paused string
 	var quotas sql.NullString
 	err := sql.ErrNoRows
-	if strings.IndexByte(apiKey, 0) < 0 { // such a key cannot be asked for
+	if strings.IndexByte(apiKey, 0) < 0 { // PostgreSQL does not accept U+0000 in strings
 		err = s.lookUp(ctx, lookupTime, func(ctx context.Context) error {
 			return s.quick.QueryRowContext(ctx, `SELECT p.id, p.name, p.organization_id, p.revision, p.paused, p.browser, o.quotas
 				FROM projects p LEFT JOIN organizations o ON o.id = p.organization_id
@@ -45,7 +46,8 @@ func (s *Store) ProjectByKey(ctx context.Context, apiKey string) (flags.Project,
 	return p, nil
 }
 
-// readQuotas reads the limits of an organization by resource; null is none.
+// readQuotas parses the limits of an organization, a JSON object by resource. A
+// resource whose limit is null has no limit and is left out.
 func readQuotas(text string) (map[string]int64, error) {
 	if text == "" {
 		return nil, nil
@@ -63,7 +65,7 @@ func readQuotas(text string) (map[string]int64, error) {
 	return out, nil
 }
 
-// Kinds of rows of definitionRows.
+// The kinds of rows of definitionRows.
 const (
 	rowSettings = iota
 	rowGroupType
@@ -71,16 +73,16 @@ const (
 	rowCohort
 )
 
-// definitionRows reads everything in one statement, so that all of it is of one
-// moment.
+// definitionRows selects all definitions of a project in one statement, so that they
+// are a consistent snapshot.
 const definitionRows = `SELECT 0 AS kind, id, settings FROM projects WHERE id = $1
 	UNION ALL SELECT 1, type_index, name FROM group_types WHERE project_id = $1
 	UNION ALL SELECT 2, id, record FROM flag_records WHERE project_id = $1 AND deleted = 0
 	UNION ALL SELECT 3, id, record FROM cohort_records WHERE project_id = $1 AND deleted = 0
 	ORDER BY kind, id`
 
-// Definitions implements flags.Source. Members of static cohorts are not among
-// them: Stored tells which cohorts a person is in.
+// Definitions implements flags.Source. The result does not contain the members of
+// static cohorts: Stored returns the cohorts of a person.
 func (s *Store) Definitions(ctx context.Context, p flags.Project) (flags.Definitions, error) {
 	text, err := s.DefinitionsText(ctx, p.ID)
 	if err != nil {
@@ -89,16 +91,17 @@ func (s *Store) Definitions(ctx context.Context, p flags.Project) (flags.Definit
 	return flags.ParseDefinitions(text)
 }
 
-// DefinitionsText is the definitions of a project as flags.ParseDefinitions reads
-// them.
+// DefinitionsText returns the definitions of a project as a JSON document for
+// flags.ParseDefinitions.
 func (s *Store) DefinitionsText(ctx context.Context, projectID int64) (text []byte, err error) {
-	err = s.lookUp(ctx, 5*lookupTime, func(ctx context.Context) error { // there may be many
+	err = s.lookUp(ctx, 5*lookupTime, func(ctx context.Context) error { // there may be many definitions
 		text, err = s.definitionsJSON(ctx, projectID)
 		return err
 	})
 	return text, s.readError(fmt.Sprintf("the definitions of project %d", projectID), err)
 }
 
+// definitionsJSON reads and assembles the document of DefinitionsText.
 func (s *Store) definitionsJSON(ctx context.Context, projectID int64) ([]byte, error) {
 	out := map[string]json.RawMessage{}
 	list, cohorts, types := []json.RawMessage{}, map[string]json.RawMessage{}, map[string]string{}

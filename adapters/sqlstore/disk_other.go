@@ -2,5 +2,5 @@
 
 package sqlstore
 
-// freeDisk is not known here.
+// freeDisk reports that the free space cannot be determined on this system.
 func freeDisk(string) (int64, bool) { return 0, false }

@@ -4,7 +4,8 @@ package sqlstore
 
 import "syscall"
 
-// freeDisk is how many bytes this user may still write where a folder is.
+// freeDisk returns the number of bytes that this user can still write to the file
+// system of a folder, and whether the number could be determined.
 func freeDisk(folder string) (int64, bool) {
 	var s syscall.Statfs_t
 	if err := syscall.Statfs(folder, &s); err != nil {

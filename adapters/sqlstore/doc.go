@@ -1,67 +1,75 @@
-// Package sqlstore keeps everything that the server knows in one SQL database:
-// a SQLite file, which is the default, or PostgreSQL.
+// Package sqlstore stores all data of the server in one SQL database: a SQLite file,
+// which is the default, or PostgreSQL. It implements the storage interfaces of flags,
+// capture and management; package storetest has their common tests.
+//
+// [Open] returns a [Store] for a database URL and migrates the schema. [Examine]
+// inspects a database, [Backup] and [Restore] copy SQLite files, and [Move] copies the
+// data of one database into another.
 //
 // # One text, two dialects
 //
-// Statements are written once, with $1 placeholders. Times are microseconds since
-// 1970 in UTC, uuids their 16 bytes, JSON is text. What is left to differ stands
-// in dialect.go; the schema is in migrations, with words in double braces that
-// the dialect fills in.
+// Each statement is written for both databases, with $1 placeholders. Times are
+// microseconds since 1970 in UTC, UUIDs are their 16 bytes, and JSON is text. The
+// remaining differences are in dialect.go. The schema is in the folder migrations, with
+// words in double braces that the dialect replaces.
 //
-// # Durable
+// # Durability
 //
-// A transaction that has committed survives a kill and a power cut (decision 13):
-// SQLite runs in WAL mode with synchronous=FULL, PostgreSQL with its
-// synchronous_commit on. Only one process may have a SQLite file open; the file
-// beside it whose name ends in .lock sees to that. On PostgreSQL any number of
-// servers may write: each transaction takes an advisory lock for every project
-// that it touches, so that the requests of one project are carried out one after
-// the other (spec/capture.md §13.2).
+// A committed transaction survives a killed process and a power cut (decision 13):
+// SQLite runs in WAL mode with synchronous=FULL, PostgreSQL with synchronous_commit on.
+// Only one process may have a SQLite file open, which is enforced by a lock on a second
+// file with the suffix .lock. On PostgreSQL any number of servers may write: each
+// transaction acquires an advisory lock for every project that it touches, so that the
+// requests of one project are carried out one after the other (spec/capture.md §13.2).
 //
 // # Several servers
 //
-// What one of them changes the others see within a second: definitions at once,
-// because they are told (LISTEN and NOTIFY, changes.go), everything else because
-// nothing is remembered for longer. Requests for flags are counted exactly over all
-// servers, in lots; events with what the others have taken in the last ten seconds
-// left out (capture/quota.go). Work that is to be done once is done in a transaction that holds an
-// advisory lock: the management lock for what people and timers change, files and
-// the first project among it; one for old events; one for the schema. Locks are
-// taken in that order, those of projects last. Work that reaches outside, as mails
-// and exports do, is done under a lease by the clock of the server that takes it:
-// clocks may differ by half a minute. A newer schema disturbs no server that runs
-// already, as long as migrations only add.
+// A change made by one server is visible to all servers within a second: changes of
+// definitions immediately, because servers notify each other (LISTEN and NOTIFY,
+// changes.go), all other changes because no cache entry is used for longer. Requests
+// for flags are counted exactly over all servers, in lots; counts of events do not
+// include the events that other servers accepted in the last ten seconds
+// (capture/quota.go).
 //
-// A server whose process or network stands still in the middle of a transaction
-// loses it after a minute (idle_in_transaction_session_timeout), so that its locks
-// do not stop the others.
+// Work that must not run twice runs in a transaction that holds an advisory lock: the
+// management lock for changes by users and timers, including definition files and the
+// first project; one lock for the deletion of old events; one for the schema. Locks are
+// acquired in that order, the locks of projects last. Work with effects outside the
+// database, such as mails and exports, runs under a lease that is timed by the clock of
+// the server that acquires it, so clocks may differ by up to half a minute. A newer
+// schema does not disturb servers that are already running, as long as migrations only
+// add to it.
 //
-// A server has at most thirteen connections: six for what requests look up, which
-// nothing that takes long can use up, six for everything else, and one that listens.
+// A server whose process or network hangs in the middle of a transaction loses the
+// transaction after a minute (idle_in_transaction_session_timeout), so that its locks
+// do not stop other servers.
 //
-// # A database that does not answer
+// A server has at most thirteen connections to PostgreSQL: six for lookups of requests,
+// which slow operations cannot use up, six for everything else, and one that listens.
 //
-// Look-ups for requests wait two seconds at most. After one that was not answered the
-// next ones fail at once, and the database is tried every second behind them
-// (breaker.go): those who answer flags go on with what they know.
+// # A database that does not respond
 //
-// # Poolers
+// Lookups for requests wait at most two seconds. After a lookup without a response,
+// further lookups fail immediately, and the database is pinged every second in the
+// background (breaker.go). Meanwhile flags are evaluated with the data in memory.
 //
-// Connections are sessions: LISTEN, the lock of the schema, which several
-// transactions share, and prepared statements belong to them. PgBouncer in session
-// mode will do, with enable_seqscan, jit and idle_in_transaction_session_timeout
-// among its ignore_startup_parameters; they are to be set for the user then (ALTER
-// ROLE ... SET, the first two off). In transaction mode nothing is heard of other
-// servers (changes are still seen within a second), and the lock of the schema may
-// stay behind, which stops the next start: it is not supported.
+// # Connection poolers
+//
+// The store needs database sessions: LISTEN, the lock of the schema, which spans
+// several transactions, and prepared statements belong to them. PgBouncer in session
+// mode works, with enable_seqscan, jit and idle_in_transaction_session_timeout among
+// its ignore_startup_parameters; they must then be set for the database user (ALTER
+// ROLE ... SET, the first two off). Transaction mode is not supported: notifications of
+// other servers do not arrive (changes are still visible within a second), and the lock
+// of the schema may stay behind, which blocks the next start.
 //
 // # Events
 //
-// An event gets an id from one growing sequence. Inside the commit only its row
-// and its duplicate key are written (decision 14). The indexes by time, name and
-// distinct id are tables clustered by epoch, a stretch of 16,384 ids: whatever
-// the order of the keys, new entries go to the end of the table, and the cost of
-// an event does not grow with their number. On SQLite they are filled behind the
-// commit by Index, up to the mark 'event_index' in the table places; readers scan
-// the events above it. On PostgreSQL they are filled within the commit.
+// An event gets its id from one growing sequence. Only its row and its duplicate key
+// are written in the commit (decision 14). The indexes by time, name and distinct id
+// are tables clustered by epoch, a range of 16,384 ids: whatever the order of the keys,
+// new entries are added at the end of the table, and the cost of an event does not grow
+// with the number of events. On SQLite the indexes are filled after the commit by
+// [Store.Index], up to the position 'event_index' in the table places; readers scan the
+// events above it. On PostgreSQL they are filled within the commit.
 package sqlstore

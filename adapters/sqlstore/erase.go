@@ -7,11 +7,11 @@ import (
 	"github.com/bunting-flags/bunting/capture"
 )
 
-// eraseChunk is how many events are erased at a time.
+// eraseChunk is the number of events that are erased at a time.
 const eraseChunk = 500
 
-// ErasePerson implements capture.Tx. What flags remember of the person is forgotten
-// when the transaction has committed.
+// ErasePerson implements capture.Tx. The person's cache entries for flags are dropped
+// after the commit.
 func (t *ledgerTx) ErasePerson(projectID int64, uuid capture.UUID, withEvents bool) (found bool, events int64, err error) {
 	found, events, err = t.store.erasePerson(t.ctx, t.tx, projectID, uuid, withEvents)
 	if err == nil && found && withEvents {
@@ -24,7 +24,7 @@ func (t *ledgerTx) ErasePerson(projectID int64, uuid capture.UUID, withEvents bo
 		return false, 0, fmt.Errorf("erasing a person: %w", err)
 	}
 	if found {
-		t.store.states.Purge() // the same person may be imported again
+		t.store.states.Purge() // the same person may be imported later
 		t.saved = append(t.saved, &capture.Changes{Persons: []capture.ProjectPerson{{ProjectID: projectID, Person: &capture.Person{UUID: uuid}}}})
 	}
 	return found, events, nil
@@ -42,11 +42,12 @@ func (t *ledgerTx) EraseEvents(projectID int64, uuid capture.UUID) (int64, error
 	if err != nil {
 		return 0, fmt.Errorf("erasing events: %w", err)
 	}
-	t.store.states.Purge() // the properties that events had first are gone with them
+	t.store.states.Purge() // the states point to properties in the erased events
 	return events, nil
 }
 
-// erasePerson is ErasePerson in a transaction in which the project is locked.
+// erasePerson implements ErasePerson in a transaction that holds the lock of the
+// project.
 func (s *Store) erasePerson(ctx context.Context, q querier, projectID int64, uuid capture.UUID, withEvents bool) (found bool, events int64, err error) {
 	versions, err := column[int64](ctx, q, `SELECT version FROM persons WHERE project_id = $1 AND uuid = $2`, projectID, uuid[:])
 	if err != nil || len(versions) == 0 {
@@ -57,6 +58,8 @@ func (s *Store) erasePerson(ctx context.Context, q querier, projectID int64, uui
 			return true, events, fmt.Errorf("erasing events: %w", err)
 		}
 	}
+	// The version stays, so that a person imported with the same UUID later continues
+	// from it.
 	if _, err := q.ExecContext(ctx, `INSERT INTO erased_persons (project_id, uuid, version) VALUES ($1, $2, $3)
 		ON CONFLICT (project_id, uuid) DO UPDATE SET version = excluded.version`, projectID, uuid[:], versions[0]); err != nil {
 		return true, events, err
@@ -64,6 +67,8 @@ func (s *Store) erasePerson(ctx context.Context, q querier, projectID int64, uui
 	if err := eraseWarnings(ctx, q, projectID, uuid); err != nil {
 		return true, events, fmt.Errorf("erasing warnings: %w", err)
 	}
+	// Members of static cohorts are stored by distinct id, so the rows go before the
+	// distinct ids.
 	const ids = `(SELECT distinct_id FROM distinct_ids WHERE project_id = $1 AND person_uuid = $2)`
 	for _, text := range []string{
 		`DELETE FROM cohort_members WHERE project_id = $1 AND distinct_id IN ` + ids,
@@ -79,7 +84,7 @@ func (s *Store) erasePerson(ctx context.Context, q querier, projectID int64, uui
 	return true, events, err
 }
 
-// eraseWarnings erases a person's warnings, which hold the beginnings of distinct
+// eraseWarnings deletes a person's warnings, which contain the beginnings of distinct
 // ids.
 func eraseWarnings(ctx context.Context, q querier, projectID int64, uuid capture.UUID) error {
 	ids, err := column[string](ctx, q, `SELECT distinct_id FROM distinct_ids WHERE project_id = $1 AND person_uuid = $2`, projectID, uuid[:])
@@ -94,8 +99,8 @@ func eraseWarnings(ctx context.Context, q querier, projectID int64, uuid capture
 	return nil
 }
 
-// eraseEventsOf erases the events of a person's distinct ids, epoch by epoch, then
-// those that are not indexed yet, and says how many there were.
+// eraseEventsOf erases the events of a person's distinct ids, epoch by epoch, then the
+// events that are not indexed yet, and returns their number.
 func (s *Store) eraseEventsOf(ctx context.Context, q querier, projectID int64, uuid capture.UUID) (events int64, err error) {
 	epochs, err := column[int64](ctx, q, `SELECT epoch FROM event_epochs WHERE project_id = $1 ORDER BY epoch`, projectID)
 	if err != nil {
@@ -122,8 +127,8 @@ func (s *Store) eraseEventsOf(ctx context.Context, q querier, projectID int64, u
 	return events + n, err
 }
 
-// eraseAll erases the events that a statement finds, until it finds no more, and says
-// how many there were.
+// eraseAll erases the events that a query finds, in chunks until it finds no more, and
+// returns their number.
 func (s *Store) eraseAll(ctx context.Context, q querier, projectID int64, text string, args ...any) (events int64, err error) {
 	for {
 		found, err := readErased(ctx, q, projectID, text, args...)
@@ -137,7 +142,7 @@ func (s *Store) eraseAll(ctx context.Context, q querier, projectID int64, text s
 			return events, err
 		}
 		events += int64(len(found))
-		for i := range found { // the states that they had first are the person's too
+		for i := range found { // the properties of the first states belong to the person too
 			if _, err := q.ExecContext(ctx, `DELETE FROM person_states WHERE event_id = $1`, found[i].id); err != nil {
 				return events, err
 			}
@@ -145,12 +150,13 @@ func (s *Store) eraseAll(ctx context.Context, q querier, projectID int64, text s
 	}
 }
 
-// erasedEvent is what has to be known of an event to take away all of it.
+// erasedEvent contains the columns of an event that locate it in all tables.
 type erasedEvent struct {
 	id, timestamp int64
 	key           capture.EventKey
 }
 
+// readErased runs a query for the columns of erasedEvent.
 func readErased(ctx context.Context, q querier, projectID int64, text string, args ...any) ([]erasedEvent, error) {
 	return list(ctx, q, func(e *erasedEvent) []any {
 		e.key.ProjectID = projectID
@@ -158,8 +164,8 @@ func readErased(ctx context.Context, q querier, projectID int64, text string, ar
 	}, text, args...)
 }
 
-// eraseEvents takes events out of all tables. Those that are not indexed yet are
-// not in the indexes.
+// eraseEvents deletes events from all tables. Events that are not indexed yet have no
+// index rows, for which the statements delete no rows.
 func eraseEvents(ctx context.Context, q querier, events []erasedEvent) error {
 	var key, scratch []byte
 	for i := range events {

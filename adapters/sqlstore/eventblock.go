@@ -8,27 +8,31 @@ import (
 	"github.com/bunting-flags/bunting/capture"
 )
 
-// A block has the short columns of the events that a project has in a whole epoch, in the
-// order of their ids: a question reads them twenty times as fast as rows of an index. It
-// comes in two texts, most questions about names need the first alone:
+// A block contains the short columns of the events of one project in one whole epoch,
+// in the order of their ids. A query reads them about twenty times as fast as the rows
+// of an index. A block is stored as two byte strings; most queries about event names
+// need only the first:
 //
-//	events  version, count; ids, as steps from one to the next; times, as steps in
-//	        zigzag; names and which of them each event has
-//	people  version, a checksum of the other text; distinct ids, and which of them each event has; ids of persons, as they were
-//	        stored with the events, and which of them each event has
+//	events  version; number of events; ids, each as the difference to the one before;
+//	        times, as differences in zigzag encoding; list of names, and for each
+//	        event the index of its name
+//	people  version; a checksum of the first string; list of distinct ids, and for
+//	        each event the index of its distinct id; list of persons as they were
+//	        stored with the events, and for each event the index of its person
 //
-// Numbers are varints of encoding/binary. Lists are their length, then each text with its
-// length before it; persons have sixteen bytes each.
+// Numbers are varints of encoding/binary. A list is its length, then its strings, each
+// with its length before it; persons are UUIDs of sixteen bytes without a length.
 
-// blockVersion is the first byte of both texts.
+// blockVersion is the first byte of both strings.
 const blockVersion = 1
 
-// errBlock is for blocks that cannot be read.
+// errBlock is the error for a block that cannot be decoded.
 var errBlock = errors.New("a block of events is damaged")
 
-// blockEvents are the columns of a block: of one length, names and ids by their places in
-// the lists of texts.
+// blockEvents are the decoded columns of a block, which have the same length. Names,
+// distinct ids and persons are indexes into the lists of strings.
 type blockEvents struct {
+	// times are microseconds since 1970.
 	ids, times     []int64
 	nameOf         []uint16
 	names          []string
@@ -37,22 +41,25 @@ type blockEvents struct {
 	persons        []capture.UUID
 }
 
-// blockWriter makes the texts of a block, event by event.
+// blockWriter encodes a block, event by event.
 type blockWriter struct {
-	n                       int
-	lastID, lastTime        int64
+	// n is the number of events so far.
+	n                int
+	lastID, lastTime int64
+	// The encoded columns, and the lists that they refer to.
 	ids, times              []byte
 	nameOf, idOf, personOf  []byte
 	names, distinct, person blockList
 }
 
-// blockList is a list of different texts.
+// blockList is an encoded list of distinct strings.
 type blockList struct {
 	indexes map[string]uint64
 	text    []byte
-	fixed   bool // all of one length
+	fixed   bool // all strings have the same length and are written without it
 }
 
+// index returns the index of a string in the list, to which it is added if it is new.
 func (l *blockList) index(text string) uint64 {
 	index, ok := l.indexes[text]
 	if !ok {
@@ -69,11 +76,12 @@ func (l *blockList) index(text string) uint64 {
 	return index
 }
 
+// newBlockWriter returns a writer for the block of an epoch.
 func newBlockWriter(epoch int64) *blockWriter {
 	return &blockWriter{lastID: epoch<<epochBits - 1, person: blockList{fixed: true}}
 }
 
-// add takes an event, the ids of which grow.
+// add appends an event. The ids of the events must ascend.
 func (w *blockWriter) add(id, time int64, name, distinctID string, person []byte) {
 	w.n++
 	w.ids = binary.AppendUvarint(w.ids, uint64(id-w.lastID))
@@ -84,6 +92,7 @@ func (w *blockWriter) add(id, time int64, name, distinctID string, person []byte
 	w.personOf = binary.AppendUvarint(w.personOf, w.person.index(string(person)))
 }
 
+// texts returns the two strings of the block.
 func (w *blockWriter) texts() (events, people []byte) {
 	events = binary.AppendUvarint([]byte{blockVersion}, uint64(w.n))
 	events = append(append(events, w.ids...), w.times...)
@@ -93,11 +102,13 @@ func (w *blockWriter) texts() (events, people []byte) {
 	return events, append(w.person.append(people), w.personOf...)
 }
 
+// append appends the encoded list to dst.
 func (l *blockList) append(dst []byte) []byte {
 	return append(binary.AppendUvarint(dst, uint64(len(l.indexes))), l.text...)
 }
 
-// readEvents reads the first text of the block of an epoch.
+// readEvents decodes the first string of the block of an epoch. It reuses the memory of
+// b.
 func (b *blockEvents) readEvents(epoch int64, text string) error {
 	r := newBlockReader(text)
 	n := r.length(1 << epochBits)
@@ -119,7 +130,8 @@ func (b *blockEvents) readEvents(epoch int64, text string) error {
 	return nil
 }
 
-// readPeople reads the second text, after the first.
+// readPeople decodes the second string of the block, after readEvents. events is the
+// first string, for the checksum.
 func (b *blockEvents) readPeople(events, text string) error {
 	r := newBlockReader(text)
 	if sum := r.take(4); binary.LittleEndian.Uint32([]byte(sum)) != crc32.ChecksumIEEE([]byte(events)) {
@@ -141,12 +153,16 @@ func (b *blockEvents) readPeople(events, text string) error {
 	return nil
 }
 
-// blockReader reads a text from its beginning. When it is bad all that follows is zero.
+// blockReader decodes a string from its beginning. After the first fault all further
+// values are zero, so that callers need to check bad only at the end or before they
+// loop.
 type blockReader struct {
 	text string
 	bad  bool
 }
 
+// newBlockReader returns a reader for the rest of a string after its version. It is bad
+// if the version is another.
 func newBlockReader(text string) *blockReader {
 	if text == "" || text[0] != blockVersion {
 		return &blockReader{bad: true}
@@ -154,11 +170,12 @@ func newBlockReader(text string) *blockReader {
 	return &blockReader{text: text[1:]}
 }
 
+// fail marks the block as damaged.
 func (r *blockReader) fail() { r.bad, r.text = true, "" }
 
-// number reads a number up to a most.
+// number reads an unsigned number of at most limit.
 func (r *blockReader) number(limit uint64) uint64 {
-	if len(r.text) > 0 && r.text[0] < 0x80 { // most are
+	if len(r.text) > 0 && r.text[0] < 0x80 { // one byte, which is the common case
 		v := uint64(r.text[0])
 		r.text = r.text[1:]
 		if v > limit {
@@ -170,6 +187,8 @@ func (r *blockReader) number(limit uint64) uint64 {
 	return r.longNumber(limit)
 }
 
+// longNumber is the part of number for varints of several bytes, separate so that
+// number can be inlined.
 func (r *blockReader) longNumber(limit uint64) (v uint64) {
 	for i := 0; i < len(r.text) && i < binary.MaxVarintLen64; i++ {
 		c := r.text[i]
@@ -186,14 +205,16 @@ func (r *blockReader) longNumber(limit uint64) (v uint64) {
 	return 0
 }
 
+// signed reads a number in zigzag encoding.
 func (r *blockReader) signed() int64 {
 	v := r.number(1<<64 - 1)
 	return int64(v>>1) ^ -int64(v&1)
 }
 
+// length reads a number of entries or bytes of at most limit.
 func (r *blockReader) length(limit int) int { return int(r.number(uint64(limit))) }
 
-// take gives the next bytes, zeros where there are not so many.
+// take returns the next n bytes, or n zero bytes if there are fewer.
 func (r *blockReader) take(n int) string {
 	if len(r.text) < n {
 		r.fail()
@@ -204,6 +225,8 @@ func (r *blockReader) take(n int) string {
 	return out
 }
 
+// list reads a list of strings and appends them to dst. The strings share the memory of
+// the block.
 func (r *blockReader) list(dst []string) []string {
 	for range r.length(1 << epochBits) {
 		n := r.length(len(r.text))
@@ -215,7 +238,7 @@ func (r *blockReader) list(dst []string) []string {
 	return dst
 }
 
-// indexes reads the places of n events in a list of a length.
+// indexes reads the indexes of n events into a list of count strings.
 func (r *blockReader) indexes(dst []uint16, n, count int) []uint16 {
 	if n > 0 && count == 0 {
 		r.fail()

@@ -15,7 +15,7 @@ import (
 	"github.com/bunting-flags/bunting/capture/insights"
 )
 
-// A block that is read has the events that were written.
+// Decoding a block returns the events that were encoded.
 func TestBlocks_RoundTrip(t *testing.T) {
 	const epoch = 7
 	for _, n := range []int{0, 1, 130, 1 << epochBits} {
@@ -49,7 +49,7 @@ func TestBlocks_RoundTrip(t *testing.T) {
 	}
 }
 
-// Whatever stands in a block is read without a panic, with places that are there.
+// Decoding arbitrary data does not panic, and all resulting indexes are in range.
 func FuzzBlock(f *testing.F) {
 	w := newBlockWriter(0)
 	person := capture.PersonID(1, "ann")
@@ -81,7 +81,7 @@ func FuzzBlock(f *testing.F) {
 	})
 }
 
-// randomEvents are n events, one in a hundred of project 2, the others of project 1.
+// randomEvents returns n events, one in a hundred of project 2, the rest of project 1.
 func randomEvents(random *rand.Rand, n int) (keys []capture.EventKey, events []capture.Record) {
 	for i := range n {
 		id := random.IntN(400)
@@ -99,7 +99,7 @@ func randomEvents(random *rand.Rand, n int) (keys []capture.EventKey, events []c
 	return keys, events
 }
 
-// blockScans are scans of which most can be answered out of blocks.
+// blockScans are scans, most of which can be executed on blocks.
 var blockScans = func() (out []insights.Scan) {
 	day := 24 * time.Hour.Microseconds()
 	for _, columns := range []insights.Columns{
@@ -117,7 +117,7 @@ var blockScans = func() (out []insights.Scan) {
 	return out
 }()
 
-// scansOf is what scans find, in order.
+// scansOf returns the results of scans, in order.
 func scansOf(t *testing.T, s *Store, project int64) (out [][]string) {
 	t.Helper()
 	for _, scan := range blockScans {
@@ -149,8 +149,8 @@ func scansOf(t *testing.T, s *Store, project int64) (out [][]string) {
 	return out
 }
 
-// Scans find the same in blocks as in rows and indexes: after erasing, after deleting what
-// is old, and when blocks are made anew.
+// Scans of blocks return the same events as scans of rows and indexes: after erasing,
+// after deleting old events, and after blocks were built again.
 func TestBlocks_AnswerAsRows(t *testing.T) {
 	s, random := sqliteStores["disk"](t), rand.New(rand.NewPCG(3, 4))
 	for range 40 {
@@ -169,7 +169,7 @@ func TestBlocks_AnswerAsRows(t *testing.T) {
 	if _, err := s.write.Exec(`INSERT INTO distinct_ids (project_id, distinct_id, person_uuid) VALUES (1, 'id 5', $1)`, ann[:]); err != nil {
 		t.Fatal(err)
 	}
-	made := func() { // with what Index does
+	made := func() { // built by Index
 		t.Helper()
 		for more := true; more; {
 			var err error
@@ -214,7 +214,7 @@ func TestBlocks_AnswerAsRows(t *testing.T) {
 	}
 
 	made()
-	compare("whole", 2) // epochs of project 1; project 2 has too few
+	compare("whole", 2) // epochs of project 1; project 2 has too few events
 	if n := blocks("events = x''"); n != 2 {
 		t.Errorf("%d of project 2, want two empty ones", n)
 	}

@@ -7,24 +7,29 @@ import (
 	"fmt"
 )
 
-// minBlockEvents is of how many events a project has a block: fewer are read out of the
-// indexes as fast.
+// minBlockEvents is the number of events from which a project gets a block of an epoch:
+// fewer events are read as fast from the indexes. A project with fewer gets an empty
+// row, so that it is not found as missing.
 const minBlockEvents = 512
 
-// blockBuild are blocks of an epoch on their way into the database: they are made beside
-// the commits, which would wait for it.
+// blockBuild is the work of building the blocks of an epoch. The events are read and
+// encoded in the background, because commits would otherwise wait for it; only the
+// result is saved in a transaction.
 type blockBuild struct {
+	// projects are the writers of the projects whose blocks are missing.
 	epoch    int64
 	projects map[int64]*blockWriter
-	// erasures is what was counted before the events were read.
+	// erasures is the value of ledgerState.erasures before the events were read.
 	erasures int64
-	done     chan struct{}
-	err      error
+	// done is closed at the end of the work; err may be read after that.
+	done chan struct{}
+	err  error
 }
 
-// makeBlocks makes blocks of epochs that have none and get no more events, one after the
-// other: it begins with one, or saves one that is made. It reports whether there is more to
-// do. When idle it waits for what was begun.
+// makeBlocks builds the blocks of epochs that are complete and have none, one epoch
+// after the other. A call either starts to build the next epoch in the background, or
+// saves an epoch that is built. It reports whether there is more to do. If idle is true
+// it waits for work in progress.
 func (s *Store) makeBlocks(ctx context.Context, idle bool) (more bool, err error) {
 	l := &s.ledger
 	if l.build == nil {
@@ -61,8 +66,9 @@ func (s *Store) makeBlocks(ctx context.Context, idle bool) (more bool, err error
 	return true, nil
 }
 
-// findMissingBlocks finds the first epoch without blocks, nil when there is none. It looks
-// while nobody writes: of what is erased later, erasures tells.
+// findMissingBlocks finds the first complete epoch without blocks. It returns nil if
+// there is none. It runs in a writing transaction, so that no erasure is in progress;
+// later ones are detected by blockBuild.erasures.
 func (s *Store) findMissingBlocks(ctx context.Context) (m *blockBuild, err error) {
 	err = s.inWrite(ctx, func(tx *sql.Tx) error {
 		var epoch sql.NullInt64
@@ -86,7 +92,7 @@ func (s *Store) findMissingBlocks(ctx context.Context) (m *blockBuild, err error
 	return m, nil
 }
 
-// readBlocks reads the events of an epoch once for all its projects.
+// readBlocks reads the events of an epoch, in one scan for all its projects.
 func (s *Store) readBlocks(ctx context.Context, m *blockBuild) error {
 	return plainRows(ctx, s.read, func(row []driver.Value) error {
 		if w := m.projects[row[0].(int64)]; w != nil {
@@ -96,11 +102,14 @@ func (s *Store) readBlocks(ctx context.Context, m *blockBuild) error {
 	}, `SELECT project_id, id, timestamp, event, distinct_id, person_uuid FROM events WHERE id >= $1 AND id < $2 ORDER BY id`, m.epoch<<epochBits, (m.epoch+1)<<epochBits)
 }
 
-// saveBlocks saves what was made, unless something was erased since.
+// saveBlocks stores the blocks, unless events were erased in the meantime, which the
+// blocks may contain. Then they are built from the beginning later.
 func (s *Store) saveBlocks(ctx context.Context, tx *sql.Tx, m *blockBuild) error {
 	if s.ledger.erasures.Load() != m.erasures {
 		return nil
 	}
+	// Projects with few events get empty strings, so that the epoch counts as done for
+	// them.
 	for project, w := range m.projects {
 		events, people := []byte{}, []byte{}
 		if w.n >= minBlockEvents {
@@ -113,9 +122,10 @@ func (s *Store) saveBlocks(ctx context.Context, tx *sql.Tx, m *blockBuild) error
 	return nil
 }
 
-// deleteBlocks takes away the blocks that hold some events, which are in the order of
-// their ids or nearly. They are made anew unless the events are the oldest, of which the
-// others go next.
+// deleteBlocks deletes the blocks that contain some events, whose ids should be mostly
+// in order. The blocks are built again later. If oldest is true, the events are deleted
+// because of their age and the rest of the epoch follows soon, so the blocks are only
+// emptied, which prevents building them again.
 func (s *Store) deleteBlocks(ctx context.Context, q querier, events []erasedEvent, oldest bool) error {
 	if !s.dialect.indexesLater {
 		return nil

@@ -12,37 +12,38 @@ import (
 	"github.com/gofrs/flock"
 )
 
-// Examination is what Examine has found.
+// Examination is the result of Examine.
 type Examination struct {
-	// URL is the database without its password.
+	// URL is the URL of the database without its password.
 	URL string
-	// Postgres: it is PostgreSQL; what is about files is zero then.
+	// Postgres is true for PostgreSQL. Fields about files are zero then.
 	Postgres bool
-	// InUse: a server has it open.
+	// InUse is true if a server has the file open.
 	InUse bool
-	// Schema is the number of the last migration, Known that of this version.
+	// Schema is the version of the schema, NewestSchema the version that this binary
+	// migrates to.
 	Schema, NewestSchema int64
-	// Size and Log are the bytes of the file and of its log; Free those that are free
-	// on its disk, -1 where that is not known.
+	// Size and Log are the sizes of the file and its write-ahead log, Free is the free
+	// space on their disk, in bytes; Free is -1 if it is unknown.
 	Size, Log, Free int64
-	// Open are files that others than their owner may read.
+	// Open are the paths of files that users other than the owner can access.
 	Open []string
-	// Faults are what is damaged, at most ten.
+	// Faults are descriptions of damage, at most ten.
 	Faults []string
-	// Events and Projects are how many there are; Unindexed how many events wait to
-	// be indexed.
+	// Events and Projects are the numbers of events and projects, Unindexed is the
+	// number of events that are not indexed yet.
 	Events, Projects, Unindexed int64
-	// Moving: a move into it has not ended.
+	// Moving is true if the database is the target of an incomplete move.
 	Moving bool
 }
 
-// ErrNoDatabase is for databases that no server has started with.
+// ErrNoDatabase is the error for a database that no server has initialized.
 var ErrNoDatabase = errors.New("there is nothing yet: the first bunting serve makes it")
 
-// Examine looks at a database, by its URL, without changing anything: also while a
-// server uses it. quick leaves out whether indexes and tables agree, which takes long.
-// PostgreSQL checks its files by itself; of it only what this product keeps is looked
-// at.
+// Examine inspects the database with a URL without changing it, also while a server
+// uses it. If quick is true, it does not compare indexes with tables, which may take
+// long. PostgreSQL is responsible for its own files; of such a database only the
+// contents of this product's tables are examined.
 func Examine(ctx context.Context, url string, quick bool) (Examination, error) {
 	if path, ok := strings.CutPrefix(url, "sqlite:"); ok && path != ":memory:" {
 		return examineFile(ctx, path, quick)
@@ -56,6 +57,7 @@ func Examine(ctx context.Context, url string, quick bool) (Examination, error) {
 	return e, o.dialect.explain(e.readCounts(ctx, o.write, o.dialect.singleWriter))
 }
 
+// examineFile implements Examine for a SQLite file.
 func examineFile(ctx context.Context, path string, quick bool) (e Examination, err error) {
 	path, err = filepath.Abs(path)
 	if err != nil {
@@ -84,6 +86,8 @@ func examineFile(ctx context.Context, path string, quick bool) (e Examination, e
 			e.Log = info.Size()
 		}
 	}
+	// A server holds an exclusive lock on this file, so a shared lock cannot be
+	// acquired while one runs.
 	if _, err := os.Stat(path + ".lock"); err == nil {
 		lock := flock.New(path+".lock", flock.SetFlag(os.O_RDONLY))
 		free, err := lock.TryRLock()
@@ -106,7 +110,8 @@ func examineFile(ctx context.Context, path string, quick bool) (e Examination, e
 	return e, sqlite.explain(e.readCounts(ctx, db, true))
 }
 
-// readCounts reads what both kinds of databases have.
+// readCounts reads the fields that exist for both kinds of databases. The schema may be
+// older or newer than that of this binary, so the existence of tables is checked first.
 func (e *Examination) readCounts(ctx context.Context, db *sql.DB, singleWriter bool) error {
 	existsQuery := `SELECT COUNT(*) FROM sqlite_schema WHERE type = 'table' AND name = $1`
 	if !singleWriter {

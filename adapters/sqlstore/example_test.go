@@ -10,7 +10,7 @@ import (
 	"github.com/bunting-flags/bunting/adapters/sqlstore"
 )
 
-// A database is a file or a PostgreSQL URL; its tables are made when it is opened.
+// A database is a file or a PostgreSQL URL. Its tables are created when it is opened.
 func ExampleOpen() {
 	folder, err := os.MkdirTemp("", "sqlstore")
 	if err != nil {
@@ -30,7 +30,7 @@ func ExampleOpen() {
 	// <nil>
 }
 
-// A backup is consistent while the store goes on writing.
+// A backup is consistent while the store continues to write.
 func ExampleBackup() {
 	folder, err := os.MkdirTemp("", "sqlstore")
 	if err != nil {

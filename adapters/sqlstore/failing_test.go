@@ -9,8 +9,8 @@ import (
 	"github.com/bunting-flags/bunting/capture"
 )
 
-// What fails because of the database is told from what fails because of the events:
-// the former may be tried for ever.
+// Errors caused by the database are distinguished from errors caused by the events:
+// only the former may be retried forever.
 func TestCommit_ErrStore(t *testing.T) {
 	fails := func(s *Store, ctx context.Context, text string) error {
 		return s.Commit(ctx, nil, func(tx capture.Tx) error {

@@ -11,16 +11,18 @@ import (
 	"github.com/bunting-flags/bunting/management"
 )
 
-// fileKey is a personal or secret key of a file.
+// fileKey is a personal or secret API key in a definitions file.
 type fileKey struct {
-	kind     keyKind
-	mask     string
-	scopes   string // JSON
+	kind   keyKind
+	mask   string
+	scopes string // JSON array
+	// projects are the ids of the projects that the key gives access to.
 	projects []int64
-	position string // its place in the file, for messages
+	position string // its location in the file, for messages
 }
 
-// keysByHash gathers the keys of the file; one may stand in several projects.
+// keysByHash returns the keys of the file's projects by hash. A personal key may occur
+// in several projects.
 func (y *fileSync) keysByHash() (map[string]*fileKey, error) {
 	out := map[string]*fileKey{}
 	add := func(p *fileProject, list string, i int, key string, k fileKey) error {
@@ -61,9 +63,9 @@ func (y *fileSync) keysByHash() (map[string]*fileKey, error) {
 	return out, nil
 }
 
-// saveKeys makes the keys of the file open its projects, and those that have left
-// it open them no more. A key that stands in several files opens the projects of
-// all of them.
+// saveKeys gives the keys of the file access to its projects, and removes the access of
+// keys that are no longer in the file. A key that occurs in several files has access to
+// the projects of all of them.
 func (y *fileSync) saveKeys(stored []storedProject) error {
 	keys, err := y.keysByHash()
 	if err != nil {
@@ -75,7 +77,7 @@ func (y *fileSync) saveKeys(stored []storedProject) error {
 	}
 	all := maps.Clone(keys)
 	maps.Copy(all, ofOrganization)
-	var ownProjects []int64 // what only the file decides about
+	var ownProjects []int64 // the projects that only this file controls
 	for i := range y.projects {
 		ownProjects = append(ownProjects, y.projects[i].ID)
 		if k := all[management.HashKey(y.projects[i].APIKey)]; k != nil {
@@ -90,6 +92,8 @@ func (y *fileSync) saveKeys(stored []storedProject) error {
 			return fmt.Errorf("%s is the public api_key of a project", k.position)
 		}
 	}
+	// Keys that left the file first, since a key may move from the organization to a
+	// project or back.
 	if err := errors.Join(y.closeOrganizationKeys(ofOrganization), y.closeKeys(keys, ownProjects)); err != nil {
 		return err
 	}
@@ -106,7 +110,8 @@ func (y *fileSync) saveKeys(stored []storedProject) error {
 	return nil
 }
 
-// closeKeys takes the file's projects away from keys that have left it.
+// closeKeys removes the access to the file's projects from keys that are no longer in
+// the file. Keys from the API, without an origin, are not affected.
 func (y *fileSync) closeKeys(keys map[string]*fileKey, ownProjects []int64) error {
 	type opened struct {
 		hash     string
@@ -117,11 +122,12 @@ func (y *fileSync) closeKeys(keys map[string]*fileKey, ownProjects []int64) erro
 		return err
 	}
 	for _, k := range stored {
+		// What remains is the access to projects of other files.
 		remaining := slices.DeleteFunc(slices.Clone(k.projects), func(id int64) bool { return slices.Contains(ownProjects, id) })
 		switch {
 		case keys[k.hash] != nil || len(remaining) == len(k.projects):
 			continue
-		case len(remaining) == 0: // an empty list would open every project
+		case len(remaining) == 0: // an empty list would mean access to every project
 			err = y.exec(`DELETE FROM api_keys WHERE hash = $1`, k.hash)
 		default:
 			err = y.exec(`UPDATE api_keys SET projects = $2 WHERE hash = $1`, k.hash, jsonText(remaining))
@@ -133,6 +139,9 @@ func (y *fileSync) closeKeys(keys map[string]*fileKey, ownProjects []int64) erro
 	return nil
 }
 
+// saveKey stores a key with access to the file's projects and to the projects outside
+// the file that it has access to already. A key that is shared with other files or the
+// API must have the same kind and scopes there.
 func (y *fileSync) saveKey(hash string, k *fileKey, ownProjects []int64) error {
 	var kind keyKind
 	var scopes, organizations, origin string
@@ -156,7 +165,7 @@ func (y *fileSync) saveKey(hash string, k *fileKey, ownProjects []int64) error {
 		return fmt.Errorf("%s is in the store already, as another kind of key or with other scopes", k.position)
 	case shared && k.kind == SecretKey:
 		return fmt.Errorf("%s is the secret key of another project already", k.position)
-	case origin == "" && len(current) == 0: // it opens every project
+	case origin == "" && len(current) == 0: // it has access to every project
 		return nil
 	}
 	all := append(others, k.projects...)

@@ -9,8 +9,9 @@ import (
 	"github.com/bunting-flags/bunting/management"
 )
 
-// organizationKeys gathers the keys that stand beside the file's organization, by
-// hash. A file without projects has no organization, and so none of these.
+// organizationKeys returns the personal keys of the file's organization, by hash. A
+// file without projects has no organization and therefore no such keys. projectKeys are
+// the keys of projects, which must be different ones.
 func (y *fileSync) organizationKeys(projectKeys map[string]*fileKey) (map[string]*fileKey, error) {
 	out := map[string]*fileKey{}
 	if len(y.projects) == 0 {
@@ -37,7 +38,8 @@ func (y *fileSync) organizationKeys(projectKeys map[string]*fileKey) (map[string
 	return out, nil
 }
 
-// closeOrganizationKeys takes away those that have left the file.
+// closeOrganizationKeys deletes the keys of the organization that are no longer in the
+// file.
 func (y *fileSync) closeOrganizationKeys(keys map[string]*fileKey) error {
 	stored, err := column[string](y.ctx, y.tx, `SELECT hash FROM api_keys WHERE origin = $1 AND organizations <> '[]'`, y.origin)
 	if err != nil {
@@ -54,8 +56,8 @@ func (y *fileSync) closeOrganizationKeys(keys map[string]*fileKey) error {
 	return nil
 }
 
-// saveOrganizationKey makes a key open the organization of the file, with all of
-// its projects.
+// saveOrganizationKey stores a key with access to the organization of the file and all
+// of its projects.
 func (y *fileSync) saveOrganizationKey(hash string, k *fileKey) error {
 	organizations := jsonText([]string{y.organization.ID})
 	var scopes, current, projects, origin string
@@ -73,7 +75,7 @@ func (y *fileSync) saveOrganizationKey(hash string, k *fileKey) error {
 	case scopes == k.scopes && current == organizations && projects == "[]":
 		return nil
 	}
-	// Another organization may have another owner.
+	// Another organization may have another owner, so the key loses its user.
 	return y.exec(`UPDATE api_keys SET scopes = $2, organizations = $3, projects = '[]',
 		user_id = CASE WHEN organizations = $3 THEN user_id ELSE 0 END WHERE hash = $1`, hash, k.scopes, organizations)
 }

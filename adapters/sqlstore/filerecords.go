@@ -13,45 +13,49 @@ import (
 	"github.com/bunting-flags/bunting/flags"
 )
 
-// fileProject is a project of a definitions file with its records as they are
-// written there.
+// fileProject is a project of a definitions file, with its records in the form of the
+// file.
 type fileProject struct {
 	flags.FileProject
-	settings       string // JSON, as projects.settings keeps it
+	settings       string // JSON for the column projects.settings
 	flags, cohorts []fileRecord
 }
 
-// fileRecord is a flag or a cohort.
+// fileRecord is a flag or a cohort of a definitions file.
 type fileRecord struct {
+	// key is the key of a flag, and text the compact JSON of the record.
 	id        int64
 	key, text string
-	// members are those of a static cohort; unlisted: the file does not say.
+	// members are the stored distinct ids of a static cohort. unlisted is true for a
+	// static cohort without a list of members in the file.
 	members  map[string]bool
 	unlisted bool
 }
 
-// settingNames are the members of a project that are kept as its settings.
+// settingNames are the members of a project object that are stored as its settings.
 var settingNames = []string{
 	"timezone", "bucketing_hash", "property_matching_version", "minimal_flag_called_events",
 	"static_cohorts", "empty_cohorts", "behavioral_cohorts",
 }
 
-// readRecords pairs the projects that flags has read with their text.
+// splitProjects pairs the projects that package flags has parsed with their JSON text.
 func splitProjects(f flags.File, raw []byte) ([]fileProject, error) {
-	// As flags reads it: without the mark at the beginning, and with U+FFFD for
-	// what is no UTF-8, which PostgreSQL refuses.
+	// Normalize as package flags does: without a byte order mark, and with U+FFFD for
+	// invalid UTF-8, which PostgreSQL does not accept.
 	raw = bytes.ToValidUTF8(bytes.TrimPrefix(raw, []byte("\ufeff")), []byte("\ufffd"))
 	var root map[string]json.RawMessage
 	if err := json.Unmarshal(raw, &root); err != nil {
 		return nil, err
 	}
-	texts := []map[string]json.RawMessage{root} // a bare payload
+	texts := []map[string]json.RawMessage{root} // the file is one project
 	if list, ok := root["projects"]; ok {
 		texts = nil
 		if err := json.Unmarshal(list, &texts); err != nil {
 			return nil, fmt.Errorf("projects: %w", err)
 		}
 	}
+	// The file is parsed twice, here and by package flags, and may be replaced in
+	// between.
 	if len(texts) != len(f.Projects) {
 		return nil, fmt.Errorf("the file has changed while it was read: %d projects, then %d", len(f.Projects), len(texts))
 	}
@@ -70,6 +74,8 @@ func splitProjects(f flags.File, raw []byte) ([]fileProject, error) {
 	return out, nil
 }
 
+// readRecords fills the settings, flags and cohorts of p from the members of its JSON
+// object.
 func (p *fileProject) readRecords(text map[string]json.RawMessage) error {
 	settings := map[string]json.RawMessage{}
 	for _, name := range settingNames {
@@ -77,7 +83,7 @@ func (p *fileProject) readRecords(text map[string]json.RawMessage) error {
 			settings[name] = v
 		}
 	}
-	encoded, err := json.Marshal(settings) // sorted and without white space
+	encoded, err := json.Marshal(settings) // members sorted, without white space
 	if err != nil {
 		return err
 	}
@@ -91,8 +97,9 @@ func (p *fileProject) readRecords(text map[string]json.RawMessage) error {
 	return nil
 }
 
-// readFlags gives a record without an id of its own a negative one, so that it
-// can be kept, and fails alone when it is read (decision 4).
+// readFlags reads the flags. A flag without a valid id of its own gets a negative one,
+// so that it can be stored. Parsing the definitions later reports the error for this
+// flag only (decision 4).
 func (p *fileProject) readFlags(text json.RawMessage) error {
 	var list []json.RawMessage
 	if err := unmarshal(text, &list); err != nil {
@@ -117,6 +124,8 @@ func (p *fileProject) readFlags(text json.RawMessage) error {
 	return nil
 }
 
+// readCohorts reads the cohorts, in the order of their ids. The members of static
+// cohorts are removed from the records.
 func (p *fileProject) readCohorts(text json.RawMessage) error {
 	byID, err := cohortTexts(text)
 	if err != nil {
@@ -127,7 +136,8 @@ func (p *fileProject) readCohorts(text json.RawMessage) error {
 		r := fileRecord{id: id, unlisted: c.Static && c.Members == nil}
 		var object map[string]json.RawMessage
 		if c.Static && json.Unmarshal(record, &object) == nil && object["members"] != nil {
-			// Members have a table, where all ids of a person are members with one.
+			// Members are stored in a table, by which membership of one distinct id
+			// applies to all ids of its person.
 			delete(object, "members")
 			if record, err = json.Marshal(object); err != nil {
 				return err
@@ -146,7 +156,8 @@ func (p *fileProject) readCohorts(text json.RawMessage) error {
 	return nil
 }
 
-// cohortTexts reads cohorts by id, or as a list of records with ids.
+// cohortTexts returns the cohorts by id. The file has an object by id, or a list of
+// objects with ids.
 func cohortTexts(text json.RawMessage) (map[int64]json.RawMessage, error) {
 	out := map[int64]json.RawMessage{}
 	var list []json.RawMessage
@@ -158,7 +169,7 @@ func cohortTexts(text json.RawMessage) (map[int64]json.RawMessage, error) {
 			if err := json.Unmarshal(record, &header); err != nil {
 				return nil, err
 			}
-			id, err := strconv.ParseFloat(header.ID.String(), 64) // 3.0 is a whole number, too
+			id, err := strconv.ParseFloat(header.ID.String(), 64) // JSON numbers such as 3.0 are integers too
 			if err != nil {
 				return nil, err
 			}
@@ -187,7 +198,7 @@ func cohortTexts(text json.RawMessage) (map[int64]json.RawMessage, error) {
 	return out, nil
 }
 
-// unmarshal reads text; absent is empty.
+// unmarshal is like json.Unmarshal and does nothing if text is nil.
 func unmarshal(text json.RawMessage, v any) error {
 	if text == nil {
 		return nil
@@ -195,13 +206,15 @@ func unmarshal(text json.RawMessage, v any) error {
 	return json.Unmarshal(text, v)
 }
 
+// compactJSON returns a JSON text without insignificant white space.
 func compactJSON(text json.RawMessage) (string, error) {
 	var out bytes.Buffer
 	err := json.Compact(&out, text)
 	return out.String(), err
 }
 
-// cleanText is text as PostgreSQL takes it.
+// cleanText returns s in a form that PostgreSQL accepts: with U+FFFD for U+0000 and for
+// invalid UTF-8.
 func cleanText(s string) string {
 	return strings.ToValidUTF8(strings.ReplaceAll(s, "\x00", "\uFFFD"), "\uFFFD")
 }

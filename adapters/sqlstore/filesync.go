@@ -10,16 +10,18 @@ import (
 	"github.com/bunting-flags/bunting/flags"
 )
 
-// noOrganization owns the projects of files that name none.
+// noOrganization is the id of the organization for files that do not name one.
 const noOrganization = "00000000-0000-0000-0000-000000000000"
 
-// ApplyFile brings a definitions file into the store, all or nothing. origin is
-// its path: what came from there and is not in it any more is deleted softly.
-// f is what flags made of the file and raw its bytes, whose records are kept as
-// they are written. What has not changed is not written; where definitions have,
-// the project's revision grows by one. A project that was made through the API is
-// taken over, one of another file is an error, and so are an id that another
-// project has and a group type under another number.
+// ApplyFile writes the contents of a definitions file to the store in one transaction.
+// f is the parsed file and raw its bytes; records are stored with their text from the
+// file. origin is the path of the file: objects that came from the same origin before
+// and are no longer in the file are deleted softly.
+//
+// Only differences are written. If definitions of a project differ, its revision
+// increases by one. A project that was created through the API becomes a project of the
+// file. It is an error if a project belongs to another file, if its id belongs to
+// another project, or if a group type has another number in the store.
 func (s *Store) ApplyFile(ctx context.Context, origin string, f flags.File, raw []byte) error {
 	if origin == "" {
 		return errors.New("sqlstore: a definitions file needs a path as its origin")
@@ -32,7 +34,7 @@ func (s *Store) ApplyFile(ctx context.Context, origin string, f flags.File, raw 
 	return y.run()
 }
 
-// ForgetFile deletes softly what came from a file that is not used any more.
+// ForgetFile softly deletes all objects from a definitions file that is no longer used.
 func (s *Store) ForgetFile(ctx context.Context, origin string) error {
 	if origin == "" {
 		return errors.New("sqlstore: a definitions file needs a path as its origin")
@@ -40,19 +42,21 @@ func (s *Store) ForgetFile(ctx context.Context, origin string) error {
 	return (&fileSync{store: s, ctx: ctx, origin: origin}).run()
 }
 
-// fileSync is one file on its way into the store.
+// fileSync is the work of applying one definitions file.
 type fileSync struct {
 	store        *Store
 	ctx          context.Context
 	origin       string
 	organization flags.Organization
-	keys         []flags.PersonalKey // beside the organization
-	projects     []fileProject
+	keys         []flags.PersonalKey // of the organization
+	// projects are the projects of the file, empty for ForgetFile.
+	projects []fileProject
 
 	tx      *sql.Tx
-	changed []int64 // projects to forget about
+	changed []int64 // projects whose caches must be invalidated after the commit
 }
 
+// run applies the file in a transaction, then reports the changed projects.
 func (y *fileSync) run() error {
 	err := y.store.inWrite(y.ctx, func(tx *sql.Tx) error {
 		y.tx, y.changed = tx, nil
@@ -71,13 +75,16 @@ func (y *fileSync) run() error {
 	return nil
 }
 
+// exec executes a statement in the transaction.
 func (y *fileSync) exec(text string, args ...any) error {
 	_, err := y.tx.ExecContext(y.ctx, text, args...)
 	return err
 }
 
+// apply does the work of run in the transaction. Projects of the file come first, then
+// the projects that are no longer in it, then keys, which may refer to both.
 func (y *fileSync) apply() error {
-	// First of all: another server may be bringing the same file in.
+	// Before reading: another server may be applying the same file.
 	if err := y.store.lockManagement(y.ctx, y.tx); err != nil {
 		return err
 	}
@@ -111,7 +118,8 @@ func (y *fileSync) apply() error {
 	return y.saveKeys(stored)
 }
 
-// lock makes other servers wait, in the order in which all of them lock.
+// lock acquires the locks of all affected projects in ascending order, which is the
+// order of all transactions.
 func (y *fileSync) lock(stored []storedProject) error {
 	var ids []int64
 	for i := range y.projects {
@@ -127,6 +135,9 @@ func (y *fileSync) lock(stored []storedProject) error {
 	return t.lock(slices.Compact(ids))
 }
 
+// saveOrganization writes the organization of the file. An organization that other
+// files contain too must have the same quotas in all of them. Organizations that are no
+// longer in the file stay, without an origin.
 func (y *fileSync) saveOrganization() error {
 	if len(y.projects) == 0 {
 		return y.exec(`UPDATE organizations SET origin = '' WHERE origin = $1`, y.origin)
@@ -165,21 +176,24 @@ func (y *fileSync) saveOrganization() error {
 	return y.exec(`UPDATE organizations SET origin = '' WHERE origin = $1 AND id <> $2`, y.origin, id)
 }
 
-// storedProject is a project as it is in the store.
+// storedProject is a row of the table projects.
 type storedProject struct {
 	id, revision                                         int64
 	organization, name, apiKey, settings, paused, origin string
 	deleted                                              bool
 }
 
+// storedProjects reads all projects, including deleted ones, because their ids and keys
+// stay reserved.
 func (y *fileSync) storedProjects() ([]storedProject, error) {
 	return list(y.ctx, y.tx, func(p *storedProject) []any {
 		return []any{&p.id, &p.revision, &p.organization, &p.name, &p.apiKey, &p.settings, &p.paused, &p.origin, &p.deleted}
 	}, `SELECT id, revision, organization_id, name, api_key, settings, paused, origin, deleted FROM projects ORDER BY id`)
 }
 
-// findProject finds the project that a key names, nil for a new one, and refuses what
-// would mix two projects.
+// findProject returns the stored project with the key of p, or nil if p is new. It
+// returns an error if the project belongs to another file or if id and key belong to
+// two projects.
 func (y *fileSync) findProject(p *fileProject, stored []storedProject) (*storedProject, error) {
 	for i := range stored {
 		old := &stored[i]
@@ -200,6 +214,7 @@ func (y *fileSync) findProject(p *fileProject, stored []storedProject) (*storedP
 	return nil, nil
 }
 
+// saveProject writes a project with its definitions if it differs from the stored one.
 func (y *fileSync) saveProject(p *fileProject, stored []storedProject) error {
 	old, err := y.findProject(p, stored)
 	if err != nil {
@@ -224,6 +239,8 @@ func (y *fileSync) saveProject(p *fileProject, stored []storedProject) error {
 	if !changed && old.organization == y.organization.ID && old.name == p.Name && old.paused == paused && old.origin == y.origin {
 		return nil
 	}
+	// Clients reload definitions if the revision differs, so other changes, such as a
+	// new name, leave it as it is.
 	increment := 0
 	if changed {
 		y.changed = append(y.changed, p.ID)

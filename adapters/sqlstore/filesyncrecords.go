@@ -7,8 +7,8 @@ import (
 	"slices"
 )
 
-// saveDefinitions writes what has changed of a project's group types, flags and
-// cohorts, and reports whether anything has.
+// saveDefinitions writes the differences of a project's group types, flags and cohorts,
+// and reports whether there were any.
 func (y *fileSync) saveDefinitions(p *fileProject) (changed bool, err error) {
 	for _, step := range []func(*fileProject) (bool, error){y.saveGroupTypes, y.saveFlags, y.saveCohorts} {
 		c, err := step(p)
@@ -20,6 +20,8 @@ func (y *fileSync) saveDefinitions(p *fileProject) (changed bool, err error) {
 	return changed, nil
 }
 
+// saveGroupTypes adds the group types that are missing in the store. Group types that
+// are not in the file stay, because events refer to their numbers.
 func (y *fileSync) saveGroupTypes(p *fileProject) (changed bool, err error) {
 	names, err := readGroupTypes(y.ctx, y.tx, p.ID)
 	if err != nil {
@@ -47,12 +49,13 @@ func (y *fileSync) saveGroupTypes(p *fileProject) (changed bool, err error) {
 	return changed, nil
 }
 
-// record is a flag or a cohort as it is stored.
+// record is a stored flag or cohort.
 type record struct {
 	key, text, origin string
 	deleted           bool
 }
 
+// storedRecords reads the records of a project by id, including deleted ones.
 func (y *fileSync) storedRecords(text string, projectID int64) (map[int64]record, error) {
 	out := map[int64]record{}
 	err := query(y.ctx, y.tx, func(rows *sql.Rows) error {
@@ -65,6 +68,8 @@ func (y *fileSync) storedRecords(text string, projectID int64) (map[int64]record
 	return out, err
 }
 
+// saveFlags inserts and updates the flags of the file and softly deletes the flags that
+// are no longer in it.
 func (y *fileSync) saveFlags(p *fileProject) (changed bool, err error) {
 	stored, err := y.storedRecords(`SELECT id, key, record, origin, deleted FROM flag_records WHERE project_id = $1`, p.ID)
 	if err != nil {
@@ -84,8 +89,9 @@ func (y *fileSync) saveFlags(p *fileProject) (changed bool, err error) {
 		}
 	}
 	for id, old := range stored {
-		// What came from a file, be it under another name, is only this file's to keep.
-		// A flag of the API whose key stands in the file gives way to it.
+		// A flag from any file, even one under an earlier name, is deleted if this file
+		// does not contain it. A flag from the API is replaced if the file has a flag
+		// with the same key.
 		replaced := old.origin != "" || old.key != "" && keys[old.key]
 		if !replaced || old.deleted || slices.ContainsFunc(p.flags, func(f fileRecord) bool { return f.id == id }) {
 			continue
@@ -98,6 +104,8 @@ func (y *fileSync) saveFlags(p *fileProject) (changed bool, err error) {
 	return changed, nil
 }
 
+// saveCohorts inserts and updates the cohorts of the file with their members, and
+// softly deletes the cohorts that are no longer in it. Cohorts from the API stay.
 func (y *fileSync) saveCohorts(p *fileProject) (changed bool, err error) {
 	stored, err := y.storedRecords(`SELECT id, '', record, origin, deleted FROM cohort_records WHERE project_id = $1`, p.ID)
 	if err != nil {
@@ -139,8 +147,8 @@ var (
 	deleteMembers = newLookup(`DELETE FROM cohort_members WHERE project_id = $1 AND cohort_id = $2 AND distinct_id`, 2)
 )
 
-// saveMembers makes the members of a cohort those of the file. Where it lists
-// none, those that the API has added stay.
+// saveMembers makes the stored members of a cohort equal to the list in the file. If
+// the file has no list, the members that were added through the API stay.
 func (y *fileSync) saveMembers(projectID int64, c fileRecord) (changed bool, err error) {
 	if c.unlisted {
 		return false, nil

@@ -15,18 +15,22 @@ func (s *Store) GroupTypes(ctx context.Context, projectID int64) ([]string, erro
 	return names, s.readError("group types", err)
 }
 
-// searchStep is how many persons or groups of a search are read at a time.
+// searchStep is the number of persons or groups that a search reads in one query.
 const searchStep = 500
 
-// Groups implements capture.History. A page ends early after some MiB of properties.
+// Groups implements capture.History. A page ends early after pieceBytes of properties.
 func (s *Store) Groups(ctx context.Context, projectID int64, groupType int, after, search string, limit int) (page []capture.Group, next string, err error) {
 	if limit <= 0 {
 		return nil, "", nil
 	}
 	search = lowerASCII(search)
+	// from is the last key that was examined: the next query starts after it.
 	from := after
 	var held piece
 	for scanned := 0; scanned < capture.SearchScan; {
+		// A filtered query reads more rows than the page needs, up to
+		// capture.SearchScan in all, so that a search without results ends. Without a
+		// search, one more row than the limit shows whether there is a next page.
 		step := min(limit+1, searchStep)
 		if search != "" {
 			step = min(searchStep, capture.SearchScan-scanned)
@@ -69,7 +73,7 @@ func (s *Store) Groups(ctx context.Context, projectID int64, groupType int, afte
 	return page, from, nil
 }
 
-// Group implements capture.History.
+// Group implements capture.History. It returns nil if the group does not exist.
 func (s *Store) Group(ctx context.Context, projectID int64, id capture.GroupID) (found *capture.Group, err error) {
 	err = query(ctx, s.read, func(rows *sql.Rows) error {
 		var created int64
@@ -84,6 +88,7 @@ func (s *Store) Group(ctx context.Context, projectID int64, id capture.GroupID) 
 	return found, s.readError("a group", err)
 }
 
+// storedGroup returns the group of a row.
 func storedGroup(id capture.GroupID, created int64, properties string) (capture.Group, error) {
 	object, err := capture.ParseObject(properties)
 	if err != nil {
@@ -92,7 +97,7 @@ func storedGroup(id capture.GroupID, created int64, properties string) (capture.
 	return capture.Group{GroupID: id, CreatedAt: fromMicros(created), Properties: object}, err
 }
 
-// Warnings implements capture.History.
+// Warnings implements capture.History. The warning that occurred last is first.
 func (s *Store) Warnings(ctx context.Context, projectID int64, limit, offset int) ([]capture.StoredWarning, error) {
 	out, err := list(ctx, s.read, func(w *capture.StoredWarning) []any {
 		w.ProjectID = projectID
@@ -112,7 +117,7 @@ func (s *Store) SeenNames(ctx context.Context, projectID int64, kind capture.See
 	return out, s.readError("names", err)
 }
 
-// FlagCalls implements capture.History.
+// FlagCalls implements capture.History. An empty key selects the calls of all flags.
 func (s *Store) FlagCalls(ctx context.Context, projectID int64, key string, limit int) ([]capture.FlagCalls, error) {
 	out, err := list(ctx, s.read, func(c *capture.FlagCalls) []any {
 		c.ProjectID = projectID

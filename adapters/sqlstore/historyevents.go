@@ -13,9 +13,12 @@ import (
 	"github.com/bunting-flags/bunting/capture"
 )
 
+// eventColumns are the columns for eventFields. The person's properties are stored with
+// the first event that has them (see states.go).
 const eventColumns = `e.id, e.project_id, e.uuid, e.event, e.distinct_id, e.properties, e.elements_chain, e.timestamp, e.created_at,
 	e.person_uuid, e.person_created_at, COALESCE((SELECT s.properties FROM person_states s WHERE s.event_id = e.person_state), '{}'), e.person_mode, e.historical`
 
+// eventFields returns the destinations of eventColumns.
 func eventFields(r *capture.Record) []any {
 	return []any{
 		&r.ID, &r.ProjectID, scanUUID(&r.UUID), &r.Name, &r.DistinctID, &r.Properties, &r.ElementsChain, scanTime(&r.Timestamp), scanTime(&r.CreatedAt),
@@ -23,20 +26,22 @@ func eventFields(r *capture.Record) []any {
 	}
 }
 
-// eventPosition is an event's place in a page.
+// eventPosition is the sort key of an event in a page. The timestamp is in
+// microseconds.
 type eventPosition struct{ timestamp, id int64 }
 
-// compareNewest orders places as pages are ordered, newest first.
+// compareNewest compares positions in the order of pages: newest first.
 func compareNewest(a, b eventPosition) int {
 	return cmp.Or(cmp.Compare(b.timestamp, a.timestamp), cmp.Compare(b.id, a.id))
 }
 
 // Events implements capture.History.
 //
-// The indexes of events are clustered by epoch, and event_epochs says from when
-// to when each one's events are. Epochs are asked newest first, in groups that
-// grow, until no other can hold anything newer than the page has. Events that are
-// not indexed yet are scanned.
+// The indexes of events are clustered by epoch, and event_epochs contains the times of
+// the first and the last event of each epoch. Epochs are searched from the newest to
+// the oldest, in groups of growing size, until no further epoch can contain an event
+// that is newer than the events of a full page. Events that are not indexed yet are
+// scanned.
 func (s *Store) Events(ctx context.Context, projectID int64, q capture.EventQuery) ([]capture.Record, error) {
 	if q.Limit <= 0 || q.DistinctIDs != nil && len(q.DistinctIDs) == 0 {
 		return nil, nil
@@ -49,18 +54,21 @@ func (s *Store) Events(ctx context.Context, projectID int64, q capture.EventQuer
 	return out, s.readError("events", err)
 }
 
-// eventPage is a page that is being found.
+// eventPage is the state of finding the events of one page.
 type eventPage struct {
 	store   *Store
 	project int64
 	query   capture.EventQuery
-	// from <= timestamp <= to; of those at the time of the cursor, id < after.
-	from, to  int64
-	cursor    eventPosition
-	mark      int64 // events above it are not indexed
+	// The bounds are from <= timestamp <= to, in microseconds. Events at the time of
+	// the cursor must have smaller ids than the cursor.
+	from, to int64
+	cursor   eventPosition
+	mark     int64 // events with greater ids are not indexed
+	// positions are the newest events found so far, at most a page.
 	positions []eventPosition
 }
 
+// newEventPage returns an empty page with the bounds of the query.
 func newEventPage(s *Store, projectID int64, q capture.EventQuery) *eventPage {
 	p := &eventPage{store: s, project: projectID, query: q, from: math.MinInt64, to: math.MaxInt64}
 	if !q.From.IsZero() {
@@ -77,9 +85,11 @@ func newEventPage(s *Store, projectID int64, q capture.EventQuery) *eventPage {
 	return p
 }
 
-// epochGroup is the most epochs that one statement looks at.
+// epochGroup is the maximum number of epochs in one statement.
 const epochGroup = 128
 
+// find fills the positions: from the events that are not indexed, then from groups of
+// epochs.
 func (p *eventPage) find(ctx context.Context) (err error) {
 	if p.mark, err = p.store.lastIndexedID(ctx, p.store.read); err != nil {
 		return err
@@ -89,11 +99,14 @@ func (p *eventPage) find(ctx context.Context) (err error) {
 			return err
 		}
 	}
+	// Epochs with newer events come first; a page that is full with newer events than
+	// the rest ends the search.
 	epochs, err := p.epochs(ctx)
 	if err != nil {
 		return err
 	}
 	for size := 1; len(epochs) > 0; size = min(2*size, epochGroup) {
+		// Begin with a single epoch, since the newest one often fills the page.
 		if oldest, full := p.lowerBound(); full && epochs[0].last < oldest {
 			return nil
 		}
@@ -106,8 +119,8 @@ func (p *eventPage) find(ctx context.Context) (err error) {
 	return nil
 }
 
-// lowerBound is the time below which nothing can come into the page any more; false
-// while it is not full.
+// lowerBound returns the time that an event must reach to get into the page, and
+// whether the page is full.
 func (p *eventPage) lowerBound() (int64, bool) {
 	if len(p.positions) < p.query.Limit {
 		return p.from, false
@@ -115,7 +128,7 @@ func (p *eventPage) lowerBound() (int64, bool) {
 	return p.positions[len(p.positions)-1].timestamp, true
 }
 
-// read lays what a statement finds into the page.
+// read merges the results of a statement into the page.
 func (p *eventPage) read(ctx context.Context, text string, args []any) error {
 	found, err := list(ctx, p.store.read, func(e *eventPosition) []any { return []any{&e.timestamp, &e.id} }, text, args...)
 	p.positions = append(p.positions, found...)
@@ -124,27 +137,30 @@ func (p *eventPage) read(ctx context.Context, text string, args []any) error {
 	return err
 }
 
+// eventEpoch is an epoch with the time of the project's last event in it.
 type eventEpoch struct{ epoch, last int64 }
 
-// epochs are those that can hold what is asked for, newest first.
+// epochs returns the epochs whose times overlap the bounds, newest first.
 func (p *eventPage) epochs(ctx context.Context) ([]eventEpoch, error) {
 	return list(ctx, p.store.read, func(e *eventEpoch) []any { return []any{&e.epoch, &e.last} },
 		`SELECT epoch, last_time FROM event_epochs WHERE project_id = $1 AND last_time >= $2 AND first_time <= $3
 		ORDER BY last_time DESC, epoch DESC`, p.project, p.from, p.to)
 }
 
-// conditions are those on an index and on the row of an event, and their
-// arguments after those that come before.
+// conditions are the additional conditions of a statement, with all arguments of the
+// statement: the ones that precede the conditions, then their own.
 type conditions struct {
 	text strings.Builder
 	args []any
 }
 
+// arg adds an argument and returns its placeholder.
 func (c *conditions) arg(v any) string {
 	c.args = append(c.args, v)
 	return "$" + strconv.Itoa(len(c.args))
 }
 
+// addOneOf adds the condition that a column has one of some values.
 func (c *conditions) addOneOf(column string, values []string) {
 	c.text.WriteString(" AND " + column + " IN (")
 	for i, v := range values {
@@ -156,8 +172,10 @@ func (c *conditions) addOneOf(column string, values []string) {
 	c.text.WriteString(")")
 }
 
-// index is the table to look in, how its rows are narrowed down, and whether the
-// event's own row is needed too. i and e are put in for the two.
+// index returns the index table for the query and whether the statement also needs the
+// row of the event, and adds the query's conditions to c. In their text, i is the alias
+// of the index and e the alias of the event. times adds the conditions on times and
+// ids, which come last.
 func (p *eventPage) index(c *conditions, times func()) (table string, withRow bool) {
 	name := cleanText(p.query.Name)
 	switch {
@@ -177,9 +195,9 @@ func (p *eventPage) index(c *conditions, times func()) (table string, withRow bo
 	return table, withRow
 }
 
-// search looks for events in the indexes of some epochs. The first part of the
-// statement finds for each epoch the time of the last event that could come into
-// the page, so that the second part reads no more than a page of each.
+// search finds events in the indexes of some epochs. The first part of the statement
+// computes for each epoch the time of the last event that could get into the page, so
+// that the second part reads at most one page of each epoch.
 func (p *eventPage) search(ctx context.Context, epochs []eventEpoch) error {
 	c := &conditions{args: []any{p.project}}
 	oldest, _ := p.lowerBound()
@@ -209,7 +227,7 @@ func (p *eventPage) search(ctx context.Context, epochs []eventEpoch) error {
 	return p.read(ctx, text, c.args)
 }
 
-// scan looks through the events that are not indexed yet.
+// scan finds events among those that are not indexed yet.
 func (p *eventPage) scan(ctx context.Context) error {
 	c := &conditions{args: []any{p.project, p.mark, p.from, p.to}}
 	if p.query.DistinctIDs != nil {
@@ -226,7 +244,7 @@ func (p *eventPage) scan(ctx context.Context) error {
 		ORDER BY timestamp DESC, id DESC LIMIT `+strconv.Itoa(p.query.Limit), c.args)
 }
 
-// readEvents reads the events of a page in its order.
+// readEvents reads the rows of the positions, in their order.
 func (s *Store) readEvents(ctx context.Context, projectID int64, positions []eventPosition) ([]capture.Record, error) {
 	byID := make(map[int64]capture.Record, len(positions))
 	for chunk := range slices.Chunk(positions, 200) {
@@ -241,15 +259,16 @@ func (s *Store) readEvents(ctx context.Context, projectID int64, positions []eve
 	}
 	out := make([]capture.Record, 0, len(positions))
 	for _, p := range positions {
-		if r, ok := byID[p.id]; ok { // it may have been erased meanwhile
+		if r, ok := byID[p.id]; ok { // it may have been erased in the meantime
 			out = append(out, r)
 		}
 	}
 	return out, nil
 }
 
-// Event implements capture.History: events with the same uuid differ in name or
-// distinct id, and their keys begin with it.
+// Event implements capture.History. Events with the same UUID differ in name or
+// distinct id, and their duplicate keys begin with the UUID. The newest event is
+// returned, or nil if there is none.
 func (s *Store) Event(ctx context.Context, projectID int64, id capture.UUID) (*capture.Record, error) {
 	low, high := keyBounds(id)
 	found, err := list(ctx, s.read, eventFields, `SELECT `+eventColumns+` FROM event_keys k JOIN events e ON e.id = k.id
@@ -258,7 +277,8 @@ func (s *Store) Event(ctx context.Context, projectID int64, id capture.UUID) (*c
 	return firstOrNil(found), s.readError("an event", err)
 }
 
-// keyBounds are the bounds of the duplicate keys of a uuid's events.
+// keyBounds returns the least and the greatest possible duplicate key of events with a
+// UUID.
 func keyBounds(id capture.UUID) (low, high []byte) {
 	low = append(low, id[:]...)
 	high = append(high, id[:]...)
@@ -268,8 +288,7 @@ func keyBounds(id capture.UUID) (low, high []byte) {
 	return low, high
 }
 
-// Ledger implements capture.History. Epochs in which the project has no events
-// are passed over.
+// Ledger implements capture.History. Epochs without events of the project are skipped.
 func (s *Store) Ledger(ctx context.Context, projectID, after int64, limit int) ([]capture.Record, error) {
 	if limit <= 0 {
 		return nil, nil
@@ -278,6 +297,8 @@ func (s *Store) Ledger(ctx context.Context, projectID, after int64, limit int) (
 	return out, s.readError("events", err)
 }
 
+// ledgerAfter implements Ledger: it reads epoch by epoch, then the events that are not
+// indexed yet and may have no row in event_epochs.
 func (s *Store) ledgerAfter(ctx context.Context, projectID, after int64, limit int) (out []capture.Record, err error) {
 	mark, err := s.lastIndexedID(ctx, s.read)
 	if err != nil {
@@ -308,7 +329,8 @@ func (s *Store) ledgerAfter(ctx context.Context, projectID, after int64, limit i
 	return out, err
 }
 
-// nextEpoch is the first epoch from one on in which a project has events, null for none.
+// nextEpoch returns the first epoch, starting at from, in which a project has events.
+// It is NULL if there is none.
 func (s *Store) nextEpoch(ctx context.Context, projectID, from int64) (next sql.NullInt64, err error) {
 	err = s.read.QueryRowContext(ctx, `SELECT MIN(epoch) FROM event_epochs WHERE project_id = $1 AND epoch >= $2`, projectID, from).Scan(&next)
 	return next, err

@@ -13,9 +13,11 @@ import (
 	"github.com/bunting-flags/bunting/capture"
 )
 
+// personColumns are the columns for scanPerson.
 const personColumns = `p.id, p.uuid, p.created_at, p.is_identified, p.version, p.properties`
 
-// scanPerson reads a person, and says how many bytes the properties have.
+// scanPerson reads a person without distinct ids, and returns the size of the
+// properties in bytes.
 func scanPerson(rows *sql.Rows) (_ *capture.StoredPerson, size int, err error) {
 	var p capture.StoredPerson
 	var properties string
@@ -29,10 +31,11 @@ func scanPerson(rows *sql.Rows) (_ *capture.StoredPerson, size int, err error) {
 	return &p, len(properties), nil
 }
 
-// piece counts what is held of rows that may be long, and ends their reading early.
+// piece counts the bytes of rows that may be long, to stop reading before they take too
+// much memory.
 type piece struct{ bytes int }
 
-// hold counts a row that was read; errPageFull: no other one is to be.
+// hold counts a row. It returns errPageFull if no further row should be read.
 func (p *piece) hold(bytes int) error {
 	if p.bytes += bytes; p.bytes >= pieceBytes {
 		return errPageFull
@@ -40,15 +43,16 @@ func (p *piece) hold(bytes int) error {
 	return nil
 }
 
-// People implements capture.History. Where it searches, it looks at the first
-// capture.MaxReturnedIDs distinct ids of a person. A page ends early after some MiB of
-// properties.
+// People implements capture.History. A search compares only the first
+// capture.MaxReturnedIDs distinct ids of a person. A page ends early after pieceBytes
+// of properties.
 func (s *Store) People(ctx context.Context, projectID int64, q capture.PersonQuery) (page []capture.StoredPerson, next int64, err error) {
 	if q.Limit <= 0 {
 		return nil, 0, nil
 	}
 	search := strings.ToLower(q.Search)
 	filtered := search != "" || q.Match != nil
+	// Pages are in descending order of ids: from is the last id that was examined.
 	from := q.After
 	if from <= 0 {
 		from = math.MaxInt64
@@ -85,8 +89,8 @@ func (s *Store) People(ctx context.Context, projectID int64, q capture.PersonQue
 	return page, from, nil
 }
 
-// matchesSearch reports whether a person is one that is searched for; search is in
-// lower case.
+// matchesSearch reports whether the email, the name or a distinct id of a person
+// contains search, which must be in lower case.
 func matchesSearch(p *capture.StoredPerson, search string) bool {
 	if search == "" {
 		return true
@@ -98,8 +102,9 @@ func matchesSearch(p *capture.StoredPerson, search string) bool {
 	})
 }
 
-// peopleBelow reads the next persons with their distinct ids, and the bytes of their
-// properties: as many as a piece holds. more: there may be others.
+// peopleBelow reads the next persons with their distinct ids, and the sizes of their
+// properties in bytes: at most limit persons, and fewer if their properties reach
+// pieceBytes. It reports whether there may be more.
 func (s *Store) peopleBelow(ctx context.Context, projectID, below int64, limit int) (out []*capture.StoredPerson, sizes []int, more bool, err error) {
 	var held piece
 	err = query(ctx, s.read, func(rows *sql.Rows) error {
@@ -117,7 +122,7 @@ func (s *Store) peopleBelow(ctx context.Context, projectID, below int64, limit i
 	return out, sizes, more, s.addIDs(ctx, projectID, out)
 }
 
-// addIDs reads the distinct ids of persons.
+// addIDs reads the first capture.MaxReturnedIDs distinct ids of each person.
 func (s *Store) addIDs(ctx context.Context, projectID int64, people []*capture.StoredPerson) error {
 	if len(people) == 0 {
 		return nil
@@ -159,6 +164,7 @@ func (s *Store) PersonByID(ctx context.Context, projectID, id int64) (*capture.S
 	return s.onePerson(ctx, projectID, `SELECT `+personColumns+` FROM persons p WHERE p.project_id = $1 AND p.id = $2`, id)
 }
 
+// onePerson returns the person that a query finds by key, or nil.
 func (s *Store) onePerson(ctx context.Context, projectID int64, text string, key any) (found *capture.StoredPerson, err error) {
 	err = query(ctx, s.read, func(rows *sql.Rows) error {
 		found, _, err = scanPerson(rows)
@@ -180,10 +186,12 @@ func (s *Store) CountPeople(ctx context.Context, projectID int64) (n int64, err 
 	return n, s.readError("the number of persons", err)
 }
 
-// containsFold reports whether text, in lower case by ASCII, contains search,
-// which is so already.
+// containsFold reports whether text contains search, ignoring the case of ASCII
+// letters. search must be in lower case.
 func containsFold(text, search string) bool { return strings.Contains(lowerASCII(text), search) }
 
+// lowerASCII returns s with ASCII letters in lower case. Other characters are
+// unchanged.
 func lowerASCII(s string) string {
 	return strings.Map(func(r rune) rune {
 		if 'A' <= r && r <= 'Z' {

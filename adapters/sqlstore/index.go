@@ -10,19 +10,21 @@ import (
 )
 
 const (
-	// epochBits is how many bits of an event's id are its place in an epoch.
+	// epochBits is the number of low bits of an event's id that count within an epoch.
 	epochBits = 14
-	// indexChunk is how many events one call of Index takes.
+	// indexChunk is the maximum number of events that one call of Index processes.
 	indexChunk = 2048
 )
 
-// indexStatements are the statements that index the events with $1 < id <= $2. Sorted
-// rows are far cheaper than those in the order of their coming.
+// indexStatements index the events with $1 < id <= $2. Inserting sorted rows is far
+// cheaper than inserting them in the order of arrival.
 var indexStatements = newIndexStatements("")
 
-// projectIndexStatements are those for the events of one project, $3.
+// projectIndexStatements index only the events of project $3.
 var projectIndexStatements = newIndexStatements("AND project_id = $3")
 
+// newIndexStatements returns the statements for the three indexes and for event_epochs,
+// the times of the first and the last event of each epoch and project.
 func newIndexStatements(condition string) (texts []string) {
 	epoch := fmt.Sprintf("id >> %d", epochBits)
 	from := " FROM events WHERE id > $1 AND id <= $2 " + condition
@@ -41,9 +43,10 @@ func newIndexStatements(condition string) (texts []string) {
 		last_time = CASE WHEN excluded.last_time > event_epochs.last_time THEN excluded.last_time ELSE event_epochs.last_time END`)
 }
 
-// Index implements capture.Indexer: it indexes the next events in a transaction
-// of its own, at most 2,048 of them, or makes the blocks of an epoch, and reports whether
-// there is more to do. Unless idle it waits until there are that many. On PostgreSQL there is nothing to do.
+// Index implements capture.Indexer. It indexes the next events, at most 2,048, in a
+// transaction of its own, or builds the blocks of an epoch, and reports whether there
+// is more to do. Unless idle is true it indexes only if there are that many events. On
+// PostgreSQL it does nothing.
 func (s *Store) Index(ctx context.Context, idle bool) (more bool, err error) {
 	if !s.dialect.indexesLater {
 		return false, nil
@@ -69,15 +72,17 @@ func (s *Store) Index(ctx context.Context, idle bool) (more bool, err error) {
 	if err != nil {
 		return true, fmt.Errorf("events %d to %d: %w", from+1, to, err)
 	}
+	// After the commit, so that indexed is never ahead of the database.
 	s.ledger.indexed.Store(to)
+	// An epoch is complete, so its blocks can be built.
 	if from>>epochBits != (to+1)>>epochBits {
 		s.ledger.blocks.Store(true)
 	}
 	return to < s.ledger.last.Load() || s.ledger.blocks.Load(), nil
 }
 
-// indexProjects indexes the events of a commit within it. The projects are
-// locked, so what they have between first and last is of this commit.
+// indexProjects indexes the events of a commit in its transaction. Their projects are
+// locked, so all events of these projects from first to last belong to the commit.
 func (t *ledgerTx) indexProjects(events []capture.Record, first, last int64) error {
 	done := map[int64]bool{}
 	for i := range events {
@@ -95,8 +100,8 @@ func (t *ledgerTx) indexProjects(events []capture.Record, first, last int64) err
 	return nil
 }
 
-// lastIndexedID is the id up to which events are in the indexes; those above it
-// are found by scanning. To be read in the transaction that reads the indexes.
+// lastIndexedID returns the id up to which events are in the indexes; later events must
+// be scanned. It must be called in the transaction that reads the indexes.
 func (s *Store) lastIndexedID(ctx context.Context, q querier) (id int64, err error) {
 	if !s.dialect.indexesLater {
 		return math.MaxInt64, nil

@@ -7,38 +7,48 @@ import (
 	"sync"
 )
 
-// readAhead reads units and delivers what was read, by the goroutine that calls run;
-// a second one reads beside it as long as there is a processor to spare.
+// readAhead reads units of events and delivers the results, in the goroutine that calls
+// run. While there is a spare processor, a second goroutine, the worker, reads units
+// ahead. Units are delivered in no particular order, and always in the goroutine of
+// run.
 type readAhead struct {
+	// units are the units to read.
 	units []unit
-	spare func() bool // nil: there is none
-	// read reads a unit into memory that give gets once or more often.
-	read    func(ctx context.Context, u unit, e *columnBuffer, give func(*columnBuffer) error) error
+	spare func() bool // reports whether a processor is spare; nil if the worker is not allowed
+	// read reads a unit into the buffer e and calls give with it for each filled part,
+	// at least one time unless the unit is empty.
+	read func(ctx context.Context, u unit, e *columnBuffer, give func(*columnBuffer) error) error
+	// deliver processes events that were read. It may keep strings of the buffer, but
+	// not the buffer.
 	deliver func(ctx context.Context, u unit, e *columnBuffer) error
 
+	// mu guards next, the index of the next unit to read.
 	mu      sync.Mutex
 	next    int
 	workers sync.WaitGroup
-	filled  chan readResult    // nil: nobody reads beside
-	free    chan *columnBuffer // memory for who reads beside
-	stopped chan struct{}      // closed when nobody takes what is read
+	filled  chan readResult    // results of the worker; nil if there is no worker
+	free    chan *columnBuffer // empty buffers for the worker
+	stopped chan struct{}      // closed when no more results are received
 }
 
-// unit is a stretch of ids that is read on its own: some of an epoch.
+// unit is a range of ids that is read on its own: an epoch or a part of it.
 type unit struct{ first, last int64 }
 
+// epoch returns the epoch of the unit. A unit does not span several epochs if it is
+// indexed.
 func (u unit) epoch() int64 { return u.first >> epochBits }
 
-// readResult is what was read beside. Without columns it is the end.
+// readResult is a result of the worker. If e is nil, the worker has ended.
 type readResult struct {
 	unit unit
 	e    *columnBuffer
 	err  error
 }
 
-// aheadBuffers is how many pieces are held that were read beside.
+// aheadBuffers is the maximum number of buffers that the worker has filled in advance.
 const aheadBuffers = 2
 
+// run reads and delivers all units. It returns after the worker has ended.
 func (a *readAhead) run(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	a.stopped = make(chan struct{})
@@ -49,6 +59,7 @@ func (a *readAhead) run(ctx context.Context) error {
 	}()
 	mine := &columnBuffer{}
 	for {
+		// Results of the worker first, so that its buffers are free again.
 		if err := a.deliverReady(ctx, false); err != nil {
 			return err
 		}
@@ -66,7 +77,7 @@ func (a *readAhead) run(ctx context.Context) error {
 	}
 }
 
-// claim takes the next unit.
+// claim returns the next unit to read, and false if there is none.
 func (a *readAhead) claim() (unit, bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -77,7 +88,8 @@ func (a *readAhead) claim() (unit, bool) {
 	return a.units[a.next-1], true
 }
 
-// deliverReady delivers what was read beside: what is there, or all that will be.
+// deliverReady delivers the results of the worker: those available now or, if all is
+// true, everything until the worker ends.
 func (a *readAhead) deliverReady(ctx context.Context, all bool) error {
 	for a.filled != nil {
 		var h readResult
@@ -105,18 +117,20 @@ func (a *readAhead) deliverReady(ctx context.Context, all bool) error {
 	return nil
 }
 
-// startWorker has a goroutine read beside.
+// startWorker starts a goroutine that reads ahead.
 func (a *readAhead) startWorker(ctx context.Context) {
 	a.filled, a.free = make(chan readResult, aheadBuffers+1), make(chan *columnBuffer, aheadBuffers)
 	for range aheadBuffers {
 		a.free <- &columnBuffer{}
 	}
-	filled, free := a.filled, a.free // which never block who sends
+	filled, free := a.filled, a.free // filled has room for all buffers and the end, so sending never blocks
 	a.workers.Go(func() { filled <- readResult{err: a.readUnits(ctx, filled, free)} })
 }
 
+// readUnits is the loop of the worker. It ends if no processor is spare any more; then
+// run reads the remaining units, and may start a worker later.
 func (a *readAhead) readUnits(ctx context.Context, filled chan<- readResult, free <-chan *columnBuffer) (err error) {
-	defer func() { // a mistake of ours ends the query, not the process
+	defer func() { // a bug fails the query instead of the process
 		if fault := recover(); fault != nil {
 			err = fmt.Errorf("reading events panicked: %v\n%s", fault, debug.Stack())
 		}
@@ -130,6 +144,7 @@ func (a *readAhead) readUnits(ctx context.Context, filled chan<- readResult, fre
 		err := a.read(ctx, u, e, func(e *columnBuffer) error {
 			select {
 			case next := <-free:
+				// Hand over the filled memory, and continue with the empty memory.
 				*next, *e = *e, *next
 				filled <- readResult{unit: u, e: next}
 				return nil

@@ -11,8 +11,8 @@ import (
 	"go.uber.org/goleak"
 )
 
-// Each unit is read once and delivered, whoever reads it, whenever there is a
-// processor to spare.
+// Each unit is read and delivered exactly one time, whether or not a processor is
+// spare.
 func TestReadAhead(t *testing.T) {
 	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
 	units := make([]unit, 200)
@@ -22,8 +22,8 @@ func TestReadAhead(t *testing.T) {
 	broken := errors.New("broken")
 	for _, tt := range []struct {
 		name  string
-		spare func(n int64) bool // how often it was asked
-		// the units that cannot be read, and delivered
+		spare func(n int64) bool // n is the number of the call
+		// units whose reading fails, and whose delivery fails
 		unread, undelivered int64
 	}{
 		{"alone", nil, -1, -1},
@@ -43,7 +43,7 @@ func TestReadAhead(t *testing.T) {
 				if u.first == tt.unread {
 					return broken
 				}
-				for part := range int64(2) { // in two pieces
+				for part := range int64(2) { // in two parts
 					e.reset()
 					e.time = append(e.time, 2*u.first+part)
 					if err := give(e); err != nil {
@@ -83,13 +83,13 @@ func TestReadAhead(t *testing.T) {
 	}
 }
 
-// A mistake in who reads beside ends the query, not the process.
+// A panic in the worker fails the query, not the process.
 func TestReadAhead_Panics(t *testing.T) {
 	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
 	reads := make(chan struct{})
 	a := &readAhead{units: []unit{{0, 0}, {1, 1}}, spare: func() bool { return true }}
 	a.read = func(_ context.Context, u unit, _ *columnBuffer, _ func(*columnBuffer) error) error {
-		if u.first == 0 { // read by who calls run, who takes a unit first
+		if u.first == 0 { // read by run, which claims the first unit
 			<-reads
 			return nil
 		}

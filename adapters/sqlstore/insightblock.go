@@ -9,14 +9,17 @@ import (
 	"github.com/bunting-flags/bunting/capture/insights"
 )
 
-// peopleColumns are the columns in the second text of a block, blockColumns those of both.
+// peopleColumns are the columns in the second string of a block, blockColumns the
+// columns of both strings.
 const (
 	peopleColumns = insights.DistinctIDs | insights.People | insights.PeopleCreated | insights.PeopleAtEvent
 	blockColumns  = insights.Names | insights.IDs | peopleColumns
 )
 
-// readBlock reads the unit out of its block, where it has one that holds all that is asked
-// for: done. Few distinct ids are found sooner in the index.
+// readBlock reads the unit from its block if there is one and it has all requested
+// columns, and reports whether it did. For a few distinct ids the index is faster. A
+// block covers a whole epoch, so a unit that is only a part of one cannot be read from
+// it.
 func (u *unitScan) readBlock(ctx context.Context) (done bool, err error) {
 	if !u.store.dialect.indexesLater || u.want&^blockColumns != 0 || u.scan.DistinctIDs != nil || u.last != (u.epoch()+1)<<epochBits-1 {
 		return false, nil
@@ -30,6 +33,8 @@ func (u *unitScan) readBlock(ctx context.Context) (done bool, err error) {
 	}
 	b := u.e.block
 	if err := b.readEvents(u.epoch(), events); err != nil {
+		// If the block is damaged, the unit is read from rows and indexes, which have
+		// the same contents.
 		return false, nil //nolint:nilerr // rows and indexes have the same
 	}
 	u.scan.Pause(ctx)
@@ -44,7 +49,7 @@ func (u *unitScan) readBlock(ctx context.Context) (done bool, err error) {
 		if err != nil {
 			return false, err
 		}
-		if errors.Is(b.readPeople(events, people), errBlock) { // it was made anew
+		if errors.Is(b.readPeople(events, people), errBlock) { // the block was replaced between both reads
 			return false, nil
 		}
 		u.e.bytes += len(people)
@@ -54,7 +59,7 @@ func (u *unitScan) readBlock(ctx context.Context) (done bool, err error) {
 	return true, u.flush()
 }
 
-// blockText is one text of the unit's block, empty where there is none.
+// blockText returns one string of the unit's block. It is empty if there is no block.
 func (u *unitScan) blockText(ctx context.Context, column string) (text string, err error) {
 	err = plainRows(ctx, u.store.read, func(row []driver.Value) error {
 		bytes, _ := row[0].([]byte)
@@ -64,9 +69,10 @@ func (u *unitScan) blockText(ctx context.Context, column string) (text string, e
 	return text, err
 }
 
-// selectEvents are the places of the events that are asked for.
+// selectEvents returns the indexes of the events that match the names and times of the
+// scan. Names are compared one time for each distinct name of the block.
 func (u *unitScan) selectEvents(b *blockEvents) []int32 {
-	names := map[string]bool{} // anybody may make up names: there may be many
+	names := map[string]bool{} // a map, because clients choose the names and there may be many
 	for _, name := range u.scan.Names {
 		names[cleanText(name)] = true
 	}
@@ -86,7 +92,7 @@ func (u *unitScan) selectEvents(b *blockEvents) []int32 {
 	return keep
 }
 
-// fill takes events out of a block.
+// fill copies the requested columns of some events from a block to the buffer.
 func (u *unitScan) fill(b *blockEvents, keep []int32) {
 	e := u.e
 	for _, i := range keep {

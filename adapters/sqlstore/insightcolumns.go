@@ -8,49 +8,56 @@ import (
 	"github.com/bunting-flags/bunting/capture/insights"
 )
 
-// columnBuffer are events as they are read, before they are given away: columns
-// of one length, those empty that were not asked for.
+// columnBuffer contains events in columns of equal length, between reading and
+// delivery. Columns that were not requested are empty.
 type columnBuffer struct {
-	id, time       []int64
-	names, ids     []string
-	uuid, stored   []capture.UUID
-	created        []int64
+	// id and time (in microseconds) identify events; ids are distinct ids.
+	id, time   []int64
+	names, ids []string
+	// uuid are UUIDs of events, stored the persons that events were stored with.
+	uuid, stored []capture.UUID
+	created      []int64
+	// person are the numbers of the persons that the distinct ids belong to now.
 	person         []uint32
 	mode           []capture.PersonMode
 	elements       []string
 	properties     []string
 	personProperty []string
 
-	bytes int // of texts
+	bytes int // total length of the strings
 
-	// Memory, nil until it is needed.
+	// Reusable memory, nil until it is needed.
 	join  *indexJoin
 	block *blockEvents
 	keep  []int32
 }
 
-// indexJoin is memory for putting the columns of two indexes together.
+// indexJoin is reusable memory for joining two indexes.
 type indexJoin struct {
+	// byName contains the columns from the index of names.
 	byName columnBuffer
-	// positions is the place in named of an event of the epoch, and one; 0: it is not there.
+	// positions contains for each event of the epoch one plus its index in byName, or 0
+	// if it is not in byName.
 	positions [1 << epochBits]uint16
 }
 
+// reset empties all columns and keeps their memory.
 func (e *columnBuffer) reset() {
 	e.id, e.time, e.created = e.id[:0], e.time[:0], e.created[:0]
 	for _, texts := range e.texts() {
-		clear(*texts) // what was yielded may be collected
+		clear(*texts) // without the references, the strings can be garbage collected
 		*texts = (*texts)[:0]
 	}
 	e.uuid, e.stored, e.person, e.mode = e.uuid[:0], e.stored[:0], e.person[:0], e.mode[:0]
 	e.bytes = 0
 }
 
+// texts returns all columns of strings.
 func (e *columnBuffer) texts() []*[]string {
 	return []*[]string{&e.names, &e.ids, &e.elements, &e.properties, &e.personProperty}
 }
 
-// remove takes events away.
+// remove deletes the events for which a function returns true.
 func (e *columnBuffer) remove(shouldRemove func(i int) bool) {
 	keep := make([]int, 0, len(e.time))
 	for i := range e.time {
@@ -68,7 +75,8 @@ func (e *columnBuffer) remove(shouldRemove func(i int) bool) {
 	e.uuid, e.stored, e.person, e.mode = pick(e.uuid, keep), pick(e.stored, keep), pick(e.person, keep), pick(e.mode, keep)
 }
 
-// pick are some elements of a column, none of one that is empty.
+// pick moves some elements to the beginning of a column and returns them. An empty
+// column, which was not requested, stays empty.
 func pick[T any](column []T, keep []int) []T {
 	if len(column) == 0 {
 		return column
@@ -79,13 +87,16 @@ func pick[T any](column []T, keep []int) []T {
 	return column[:len(keep)]
 }
 
-// batch is some of the events.
+// batch returns a range of the events with the requested columns. It shares the memory
+// of the buffer.
 func (e *columnBuffer) batch(columns insights.Columns, from, to int) insights.Batch {
 	b := insights.Batch{
 		Time: e.time[from:to], Name: part(e.names, from, to), UUID: part(e.uuid, from, to), CreatedAt: part(e.created, from, to),
 		Person: part(e.person, from, to), Mode: part(e.mode, from, to),
 		Elements: part(e.elements, from, to), Properties: part(e.properties, from, to), PersonProperties: part(e.personProperty, from, to),
 	}
+	// Columns that were read for internal use are not delivered unless they were
+	// requested.
 	if columns&insights.DistinctIDs != 0 {
 		b.DistinctID = part(e.ids, from, to)
 	}
@@ -98,7 +109,7 @@ func (e *columnBuffer) batch(columns insights.Columns, from, to int) insights.Ba
 	return b
 }
 
-// part is a part of a column, nil of one that was not asked for.
+// part returns a range of a column, or nil for a column that was not requested.
 func part[T any](column []T, from, to int) []T {
 	if len(column) == 0 {
 		return nil
@@ -106,14 +117,15 @@ func part[T any](column []T, from, to int) []T {
 	return column[from:to:to]
 }
 
-// scanColumn is a column of events: what has to be asked for, its expression, and
-// where it goes.
+// scanColumn is a column of events: the flags of which any requests it, its SQL
+// expression, and a function that appends a value to a buffer.
 type scanColumn struct {
 	column insights.Columns
 	text   string
 	fill   func(*columnBuffer, driver.Value) error
 }
 
+// textColumn returns the function fill for a column of strings. It counts their bytes.
 func textColumn(to func(*columnBuffer) *[]string) func(*columnBuffer, driver.Value) error {
 	return func(e *columnBuffer, v driver.Value) error {
 		list, text := to(e), v.(string)
@@ -123,6 +135,7 @@ func textColumn(to func(*columnBuffer) *[]string) func(*columnBuffer, driver.Val
 	}
 }
 
+// numberColumn returns the function fill for a column of integers.
 func numberColumn(to func(*columnBuffer) *[]int64) func(*columnBuffer, driver.Value) error {
 	return func(e *columnBuffer, v driver.Value) error {
 		list := to(e)
@@ -131,6 +144,7 @@ func numberColumn(to func(*columnBuffer) *[]int64) func(*columnBuffer, driver.Va
 	}
 }
 
+// uuidsColumn returns the function fill for a column of UUIDs.
 func uuidsColumn(to func(*columnBuffer) *[]capture.UUID) func(*columnBuffer, driver.Value) error {
 	return func(e *columnBuffer, v driver.Value) error {
 		list := to(e)
@@ -140,10 +154,11 @@ func uuidsColumn(to func(*columnBuffer) *[]capture.UUID) func(*columnBuffer, dri
 	}
 }
 
-// alwaysRead is the column that is read whatever was asked for.
+// alwaysRead marks the column that is read by every scan.
 const alwaysRead = ^insights.Columns(0)
 
-// scanColumns are all columns, of an index too where the table is i.
+// scanColumns are all columns. %s is the alias of the table: e for events, or i for an
+// index, which has some of the columns.
 var scanColumns = []scanColumn{
 	{insights.IDs, "%s.id", numberColumn(func(e *columnBuffer) *[]int64 { return &e.id })},
 	{alwaysRead, "%s.timestamp", numberColumn(func(e *columnBuffer) *[]int64 { return &e.time })},
@@ -162,7 +177,8 @@ var scanColumns = []scanColumn{
 		textColumn(func(e *columnBuffer) *[]string { return &e.personProperty })},
 }
 
-// columnTexts are the expressions for some columns of a table, and where they go.
+// columnTexts returns the SQL expressions for the requested columns of a table, and the
+// functions that process their values.
 func columnTexts(columns insights.Columns, table string) (texts []string, fill []func(*columnBuffer, driver.Value) error) {
 	for i := range scanColumns {
 		if c := &scanColumns[i]; c.column == alwaysRead || columns&c.column != 0 {

@@ -9,46 +9,50 @@ import (
 	"github.com/bunting-flags/bunting/capture/insights"
 )
 
-// insightScan is a scan that is carried out.
+// insightScan is a scan in progress.
 type insightScan struct {
 	*insightReader
-	scan     insights.Scan
+	scan insights.Scan
+	// from and to are the inclusive bounds of times, in microseconds.
 	from, to int64
-	// want are the columns that rows and indexes are asked for.
+	// want are the columns to read from rows and indexes.
 	want insights.Columns
 }
 
+// newInsightScan returns a scan over all times if s has no bounds.
 func newInsightScan(r *insightReader, s insights.Scan) *insightScan {
 	p := &insightScan{insightReader: r, scan: s, from: s.From, to: s.To, want: s.Columns}
 	if s.From == 0 && s.To == 0 {
 		p.from, p.to = math.MinInt64, math.MaxInt64
 	}
-	if len(s.Names) == 1 { // it is known
+	if len(s.Names) == 1 { // all events have the same name
 		p.want &^= insights.Names
 	}
 	return p
 }
 
-// The indexes of events.
+// The indexes of events, each a table clustered by epoch.
 const (
 	timeIndex       = "events_by_time"
 	nameIndex       = "events_by_name"
 	distinctIDIndex = "events_by_distinct_id"
 )
 
-// nameIndexColumns and distinctIDIndexColumns are the columns that the indexes of events hold.
+// nameIndexColumns and distinctIDIndexColumns are the columns that an index contains,
+// in addition to the time.
 const (
 	nameIndexColumns       = insights.Names | insights.IDs
 	distinctIDIndexColumns = insights.DistinctIDs | insights.People | insights.PeopleCreated | insights.IDs
 )
 
-// epochs are those that can hold what is asked for.
+// epochs returns the indexed epochs whose times overlap the bounds of the scan.
 func (p *insightScan) epochs(ctx context.Context) ([]int64, error) {
 	return column[int64](ctx, p.store.read, `SELECT epoch FROM event_epochs
 		WHERE project_id = $1 AND last_time >= $2 AND first_time <= $3 AND epoch <= $4 ORDER BY epoch`, p.project, p.from, p.to, p.mark>>epochBits)
 }
 
-// index is the index to look in; the conditions on it are written to c.
+// index selects the best index for the scan and adds the conditions on it to c: first
+// by the conditions of the scan, then by its columns.
 func (p *insightScan) index(c *conditions) (table string) {
 	switch {
 	case p.scan.DistinctIDs != nil:
@@ -68,14 +72,14 @@ func (p *insightScan) index(c *conditions) (table string) {
 	return table
 }
 
-// addTimeRange asks for the scan's stretch of time.
+// addTimeRange adds the time bounds of the scan to c.
 func (p *insightScan) addTimeRange(c *conditions, table string) {
 	if p.from > math.MinInt64 || p.to < math.MaxInt64 {
 		fmt.Fprintf(&c.text, " AND %s.timestamp >= %s AND %s.timestamp <= %s", table, c.arg(p.from), table, c.arg(p.to))
 	}
 }
 
-// addNames asks for names of events.
+// addNames adds the condition that a column is one of some event names.
 func (c *conditions) addNames(column string, names []string) {
 	values := make([]string, len(names))
 	for i, name := range names {
@@ -84,7 +88,7 @@ func (c *conditions) addNames(column string, names []string) {
 	c.text.WriteString(" AND " + column + " IN (" + strings.Join(values, ", ") + ")")
 }
 
-// covers says whether an index holds all that is asked for.
+// covers reports whether an index contains everything that the scan needs.
 func (p *insightScan) covers(table string) bool {
 	switch {
 	case table == nameIndex:

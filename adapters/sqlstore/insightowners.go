@@ -10,34 +10,38 @@ import (
 )
 
 const (
-	// ownersBytes bounds what is remembered between questions of whose distinct ids
-	// are, in all projects: 32 MiB, some 200,000 ids. A project with more is not
-	// remembered, and looked up for every question anew.
+	// ownersBytes limits the cache of owners of distinct ids, for all projects
+	// together, to 32 MiB, which is about 200,000 distinct ids. The owners of a project
+	// with more are not cached, and are looked up for every query.
 	ownersBytes = 32 << 20
-	// ownersProjects bounds the projects.
+	// ownersProjects is the maximum number of projects in the cache.
 	ownersProjects = 1024
-	// ownersStep is how many distinct ids are asked for at a time.
+	// ownersStep is the number of distinct ids in one lookup.
 	ownersStep = 500
 )
 
-// owners are to whom distinct ids of a project belong: people have numbers from 0 on.
-// One question uses them at a time, and adds to them. They are right as long as the
-// project's counter of what was rewritten is what it was before the first of them was
-// read: ids that have an owner, or are nobody's, then still do, and new ones are not
-// among them.
+// owners maps distinct ids of a project to their persons, which are numbered from 0. It
+// is used by one query at a time, which adds entries. The entries are valid as long as
+// the project's counter rewritten has the value that it had before the first of them
+// was read: a new event cannot change the owner of a known distinct id without
+// incrementing the counter.
 type owners struct {
+	// rewritten is the value of the counter for which the entries are valid.
 	rewritten int64
 	people    []insights.Person
-	numbers   map[string]uint32 // by distinct id, noPerson where it belongs to nobody
+	numbers   map[string]uint32 // by distinct id; noPerson if it belongs to no person
 	byUUID    map[capture.UUID]uint32
-	size      int64
-	// unknown are ids without a row. They may get one, which rewrites nothing.
+	// size is the approximate size in memory, in bytes.
+	size int64
+	// unknown are distinct ids without a row. They may get a row later without a change
+	// of the counter, so they are not cached.
 	unknown []string
-	// filling: some of numbers are pendingPerson.
+	// filling is true while some values of numbers are pendingPerson. If a query fails
+	// then, the owners are not cached.
 	filling bool
 }
 
-// number is that of a person, a new one where it has none.
+// number returns the number of a person, and assigns one if the person is new.
 func (o *owners) number(p insights.Person) uint32 {
 	n, ok := o.byUUID[p.UUID]
 	if !ok {
@@ -49,20 +53,23 @@ func (o *owners) number(p insights.Person) uint32 {
 	return n
 }
 
-// ownersCache remembers owners that nobody uses, those used last.
+// ownersCache is an LRU cache of owners by project. Owners in use by a query are not in
+// the cache.
 type ownersCache struct {
 	mu    sync.Mutex
 	lru   *simplelru.LRU[int64, *owners]
 	bytes int64
 }
 
+// newOwnersCache returns an empty cache.
 func newOwnersCache() *ownersCache {
 	c := &ownersCache{}
 	c.lru, _ = simplelru.NewLRU(ownersProjects, func(_ int64, o *owners) { c.bytes -= o.size }) // fails only for sizes below 1
 	return c
 }
 
-// take gives what is remembered of a project away, nothing where it is no longer right.
+// take removes and returns the owners of a project. If there are none, or they are not
+// valid for the value of the counter rewritten, it returns new ones.
 func (c *ownersCache) take(project, rewritten int64) *owners {
 	c.mu.Lock()
 	o, ok := c.lru.Peek(project)
@@ -74,6 +81,8 @@ func (c *ownersCache) take(project, rewritten int64) *owners {
 	return o
 }
 
+// put returns owners to the cache after a query, unless they are incomplete or too
+// large. If another query has added owners of the project meanwhile, they are replaced.
 func (c *ownersCache) put(project int64, o *owners) {
 	if o.filling || o.size > ownersBytes {
 		return

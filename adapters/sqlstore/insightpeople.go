@@ -11,21 +11,22 @@ import (
 )
 
 const (
-	// noPerson stands for distinct ids that belong to nobody.
+	// noPerson is the number for distinct ids that belong to no person.
 	noPerson = ^uint32(0)
-	// pendingPerson stands for distinct ids that are being asked for.
+	// pendingPerson is the number for distinct ids whose lookup is in progress.
 	pendingPerson = noPerson - 1
-	// ownerEntrySize and personEntrySize are the bytes that a distinct id and a person take in
-	// memory beside the text of the id, about.
+	// ownerEntrySize and personEntrySize are the approximate sizes in memory of the
+	// entry for a distinct id, without its string, and for a person, in bytes.
 	ownerEntrySize, personEntrySize = 64, 96
 )
 
-// errWithoutIDs says that events were read without their ids, which are needed.
+// errWithoutIDs is the error for events that were read without their ids although the
+// ids are needed.
 var errWithoutIDs = errors.New("the ids of events are needed")
 
-// attribute fills in the people of a piece of events. Those of distinct ids that
-// belong to nobody have the person that the event was stored with, which is read now
-// where it is not there yet.
+// attribute sets the persons of some events. An event whose distinct id belongs to no
+// person gets the person that it was stored with, which is read from its row if it is
+// not in the buffer.
 func (r *insightReader) attribute(ctx context.Context, e *columnBuffer, s *insights.Scan) error {
 	r.owners.filling = true
 	if err := r.resolve(ctx, e, s); err != nil {
@@ -48,6 +49,8 @@ func (r *insightReader) attribute(ctx context.Context, e *columnBuffer, s *insig
 	return r.attributeUnresolved(ctx, e, unresolved)
 }
 
+// attributeUnresolved reads the stored persons of some events from their rows, by the
+// ids of the events.
 func (r *insightReader) attributeUnresolved(ctx context.Context, e *columnBuffer, unresolved []int) error {
 	indexByID := make(map[int64]int, min(len(unresolved), profileStep))
 	for chunk := range slices.Chunk(unresolved, profileStep) {
@@ -65,20 +68,21 @@ func (r *insightReader) attributeUnresolved(ctx context.Context, e *columnBuffer
 			return err
 		}
 	}
-	if len(unresolved) > 0 { // those that were erased since are gone
+	if len(unresolved) > 0 { // events that were erased in the meantime
 		e.remove(func(i int) bool { return e.person[i] == noPerson })
 	}
 	return nil
 }
 
-// resolve finds to whom the distinct ids of a piece belong now.
+// resolve looks up the current owners of the events' distinct ids, and sets the persons
+// of the events, or noPerson.
 func (r *insightReader) resolve(ctx context.Context, e *columnBuffer, s *insights.Scan) error {
 	var unknown []string
-	var pending []int // the events of unknown, and of others whose id is one of them
+	var pending []int // the events with a distinct id in unknown
 	e.person = e.person[:0]
 	previous, n := "", uint32(0)
 	for i, id := range e.ids {
-		if i == 0 || id != previous { // indexes are sorted by id
+		if i == 0 || id != previous { // indexes are sorted by distinct id
 			var ok bool
 			if n, ok = r.numbers[id]; !ok {
 				n = pendingPerson
@@ -104,8 +108,9 @@ func (r *insightReader) resolve(ctx context.Context, e *columnBuffer, s *insight
 	return nil
 }
 
-// ownersQuery asks to whom distinct ids belong, a JSON list of them, with when these
-// people were made. (Hundreds of places for arguments take longer than the looking.)
+// ownersQuery returns the query for the owners of distinct ids, which are one argument,
+// a JSON array: hundreds of placeholders take longer than the lookup itself. If created
+// is true, it also selects the times when the persons were created.
 func (d *dialect) ownersQuery(created bool) string {
 	person, join := "", ""
 	if created {
@@ -114,7 +119,8 @@ func (d *dialect) ownersQuery(created bool) string {
 	return `SELECT d.distinct_id, d.person_uuid` + person + ` FROM ` + d.jsonRows + ` j CROSS JOIN distinct_ids d` + join + ` WHERE d.project_id = $1 AND d.distinct_id = j.value`
 }
 
-// resolveIDs finds to whom some distinct ids belong, of which nothing is known.
+// resolveIDs looks up the owners of distinct ids that are not in numbers, and reserves
+// memory for the entries.
 func (r *insightReader) resolveIDs(ctx context.Context, ids []string, reserve func(int64) error) error {
 	list, err := json.Marshal(ids)
 	if err != nil {
@@ -141,6 +147,7 @@ func (r *insightReader) resolveIDs(ctx context.Context, ids []string, reserve fu
 	if err != nil {
 		return err
 	}
+	// Distinct ids that the query did not return have no row.
 	for _, id := range ids {
 		if r.numbers[id] == pendingPerson {
 			r.numbers[id] = noPerson
@@ -148,6 +155,7 @@ func (r *insightReader) resolveIDs(ctx context.Context, ids []string, reserve fu
 		}
 	}
 	size += int64(len(r.owners.people)-before) * personEntrySize
+	// Numbers with creation times belong to this reader and are not cached.
 	if !r.created {
 		r.owners.size += size
 	}

@@ -11,20 +11,21 @@ import (
 	"github.com/bunting-flags/bunting/capture/insights"
 )
 
-// insightReader implements insights.Reader.
+// insightReader implements insights.Reader. It must not be used concurrently.
 type insightReader struct {
 	store   *Store
 	project int64
-	// last is the id of the last event that is seen, mark that of the last one that is
-	// in the indexes.
+	// last is the id of the last event of the snapshot, mark the id of the last of
+	// these events that is in the indexes.
 	last, mark int64
 
+	// owners is taken from the store's cache and returned by Close.
 	owners  *owners
-	numbers map[string]uint32 // by distinct id: those of owners until created
-	created bool              // it is known when people were made
+	numbers map[string]uint32 // by distinct id; the map of owners unless created is true
+	created bool              // the creation times of persons are needed, so numbers starts empty
 }
 
-// Close implements insights.Reader.
+// Close implements insights.Reader. It returns the owners to the cache.
 func (r *insightReader) Close() error {
 	r.store.owners.put(r.project, r.owners)
 	return nil
@@ -33,16 +34,16 @@ func (r *insightReader) Close() error {
 // Person implements insights.Reader.
 func (r *insightReader) Person(number uint32) *insights.Person { return &r.owners.people[number] }
 
-// profileStep is how many people or groups are asked for by name at a time.
+// profileStep is the number of persons or groups in one lookup.
 const profileStep = 500
 
-// cancelRows is after how many rows plainRows looks whether it was cancelled: the
-// driver may not.
+// cancelRows is the number of rows after which plainRows checks whether the context is
+// canceled. Some drivers do not check it.
 const cancelRows = 512
 
-// plainRows runs a statement on the driver's connection itself: between the driver
-// and sql.Rows every value is copied and looked at once more, which is half of the
-// time of reading a short row. see may keep the texts, not the slice.
+// plainRows runs a query directly on the driver's connection and calls visit for each
+// row. Copying and checking of all values by sql.Rows would take half of the time of
+// reading a short row. visit may retain strings of the row, but not the slice.
 func plainRows(ctx context.Context, db *sql.DB, visit func(row []driver.Value) error, text string, args ...any) error {
 	conn, err := db.Conn(ctx)
 	if err != nil {

@@ -10,12 +10,16 @@ import (
 	"github.com/bunting-flags/bunting/flags"
 )
 
-// BeginRun implements queries.RunStore.
+// BeginRun implements queries.RunStore. It reports false if the run exists, has not
+// ended, and was updated after staleBefore. It also deletes old runs, so that the table
+// stays within its bounds.
 func (s *Store) BeginRun(ctx context.Context, r *queries.StoredRun, staleBefore time.Time, b queries.RunBounds) (isNew bool, err error) {
 	err = s.inWrite(ctx, func(tx *sql.Tx) error {
 		if err := forgetRuns(ctx, tx, b.Before); err != nil {
 			return err
 		}
+		// A row is replaced only if its run has ended or its server has stopped
+		// updating it; otherwise the statement affects no row.
 		result, err := tx.ExecContext(ctx, `INSERT INTO query_runs (project_id, id, server, seen_at, ended, status, result, size) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
 			ON CONFLICT (project_id, id) DO UPDATE SET server = excluded.server, seen_at = excluded.seen_at, ended = excluded.ended,
 				status = excluded.status, result = excluded.result, size = excluded.size
@@ -26,7 +30,8 @@ func (s *Store) BeginRun(ctx context.Context, r *queries.StoredRun, staleBefore 
 		if isNew, err = hasChangedOne(result, nil); err != nil {
 			return err
 		}
-		// What is over the bounds are the oldest that have ended.
+		// Delete the oldest runs that have ended, beyond the maximum count or the
+		// maximum number of bytes of the project.
 		_, err = tx.ExecContext(ctx, `DELETE FROM query_runs WHERE project_id = $1 AND ended = 1 AND seen_at <= (
 			SELECT MAX(seen_at) FROM (
 				SELECT seen_at, ROW_NUMBER() OVER (ORDER BY seen_at DESC, id) AS place, SUM(size) OVER (ORDER BY seen_at DESC, id) AS bytes
@@ -37,8 +42,8 @@ func (s *Store) BeginRun(ctx context.Context, r *queries.StoredRun, staleBefore 
 	return isNew, s.runError(err)
 }
 
-// UpdateRun implements queries.RunStore. Where this is the only server nobody reads how a
-// run stands that goes on.
+// UpdateRun implements queries.RunStore. With a single server no other server reads the
+// state of a run in progress, so only its end is stored.
 func (s *Store) UpdateRun(ctx context.Context, r *queries.StoredRun) (running bool, err error) {
 	if s.dialect.singleWriter && !r.Ended {
 		return true, nil
@@ -51,7 +56,7 @@ func (s *Store) UpdateRun(ctx context.Context, r *queries.StoredRun) (running bo
 	return running, s.runError(err)
 }
 
-// Run implements queries.RunStore.
+// Run implements queries.RunStore. It returns nil if the run does not exist.
 func (s *Store) Run(ctx context.Context, project int64, id string) (*queries.StoredRun, error) {
 	found, err := list(ctx, s.read, func(r *queries.StoredRun) []any {
 		r.Project, r.ID = project, id
@@ -68,12 +73,13 @@ func (s *Store) DeleteRuns(ctx context.Context, before time.Time) error {
 	return s.runError(s.inWrite(ctx, func(tx *sql.Tx) error { return forgetRuns(ctx, tx, before) }))
 }
 
+// forgetRuns deletes the runs of all projects that were last updated before a time.
 func forgetRuns(ctx context.Context, tx *sql.Tx, before time.Time) error {
 	_, err := tx.ExecContext(ctx, `DELETE FROM query_runs WHERE seen_at < $1`, micros(before))
 	return err
 }
 
-// runRow are the columns of a run.
+// runRow returns the values of the columns of a run.
 func runRow(r *queries.StoredRun) []any {
 	ended := 0
 	if r.Ended {
@@ -82,6 +88,7 @@ func runRow(r *queries.StoredRun) []any {
 	return []any{r.Project, cleanText(r.ID), r.Server, micros(r.Seen), ended, string(r.Status), string(r.Result), len(r.Result)}
 }
 
+// hasChangedOne reports whether a statement affected one row.
 func hasChangedOne(result sql.Result, err error) (bool, error) {
 	if err != nil {
 		return false, err
@@ -90,6 +97,8 @@ func hasChangedOne(result sql.Result, err error) (bool, error) {
 	return n == 1, err
 }
 
+// runError adds context to an error. Errors of the database itself match
+// flags.ErrUnavailable.
 func (s *Store) runError(err error) error {
 	if err != nil && isDatabaseFailure(err) {
 		return fmt.Errorf("%w: keeping a run of a query: %w", flags.ErrUnavailable, s.dialect.explain(err))

@@ -11,27 +11,28 @@ import (
 	"github.com/bunting-flags/bunting/capture/insights"
 )
 
-// Questions are answered out of the same rows and indexes as pages of events
-// (historyevents.go): epoch by epoch, each with statements of its own that are read
-// to their end at once, so that nothing is held while the answer is computed.
+// Queries use the same rows and indexes as pages of events (historyevents.go): epoch by
+// epoch, each with its own statements, whose rows are read to the end immediately, so
+// that no connection is in use while a batch of results is processed.
 //
-//	insights.go        what is seen, counts, who is asked for by name
-//	insightscan.go     events as columns
-//	insightahead.go    read by two goroutines where a processor is to spare
-//	insightunit.go     an epoch of them
-//	insightindex.go    which index to look in
-//	insightblock.go    or in which block of columns: eventblock.go, eventblocks.go
-//	insightcolumns.go  how columns are read
-//	insightpeople.go   to whom events belong now
-//	insightowners.go   which is remembered
+//	insights.go        the snapshot of a reader, counts, lookups of persons and groups
+//	insightscan.go     scans of events as columns
+//	insightahead.go    by two goroutines if a processor is spare
+//	insightunit.go     the scan of one epoch
+//	insightindex.go    the choice of an index
+//	insightblock.go    or of a block of columns: eventblock.go, eventblocks.go
+//	insightcolumns.go  buffers of columns
+//	insightpeople.go   the current owners of events
+//	insightowners.go   and their cache
 
 // Open implements insights.Source.
 //
-// What is seen ends at an id of the ledger. On PostgreSQL commits of one project
-// follow one another under its lock, and ids are taken under it: whoever shares it
-// for a moment knows that no event of the project up to the last id is still being
-// committed.
+// The snapshot of a reader ends at an id of the ledger. On PostgreSQL, writers of a
+// project hold its lock while they take ids and until they commit. After sharing this
+// lock for a moment, all events of the project up to the last id are committed.
 func (s *Store) Open(ctx context.Context, projectID int64) (insights.Reader, error) {
+	// The counter is read first: if it changes after that, the cached owners are
+	// replaced next time.
 	r := &insightReader{store: s, project: projectID}
 	rewritten, err := s.rewritten(ctx, projectID)
 	if err == nil {
@@ -43,12 +44,15 @@ func (s *Store) Open(ctx context.Context, projectID int64) (insights.Reader, err
 	if err != nil {
 		return nil, s.readError("the ledger's last id", err)
 	}
+	// On PostgreSQL all events are indexed, and mark would otherwise be greater than
+	// last.
 	r.mark = min(r.mark, r.last)
 	r.owners = s.owners.take(projectID, rewritten)
 	r.numbers = r.owners.numbers
 	return r, nil
 }
 
+// readLastID reads the id at which a snapshot ends.
 func (s *Store) readLastID(ctx context.Context, projectID int64, last *int64) error {
 	if s.dialect.singleWriter {
 		return s.read.QueryRowContext(ctx, `SELECT id FROM places WHERE name = $1`, positionEventID).Scan(last)
@@ -57,17 +61,19 @@ func (s *Store) readLastID(ctx context.Context, projectID int64, last *int64) er
 	if err != nil {
 		return err
 	}
-	defer func() { _ = tx.Rollback() }() // which gives the lock back
+	defer func() { _ = tx.Rollback() }() // releases the lock
 	if _, err := tx.ExecContext(ctx, `SELECT pg_advisory_xact_lock_shared($1)`, projectLocks+projectID); err != nil {
 		return err
 	}
 	return tx.QueryRowContext(ctx, `SELECT CASE WHEN is_called THEN last_value ELSE 0 END FROM event_ids`).Scan(last)
 }
 
-// sampledEpochs is how many epochs are counted exactly for an estimate.
+// sampledEpochs is the approximate number of epochs that an estimate counts exactly.
 const sampledEpochs = 8
 
-// Count implements insights.Reader: it counts some of the epochs.
+// Count implements insights.Reader. The result is an estimate: it counts the matching
+// events of some epochs and extrapolates, and includes all events that are not indexed
+// yet.
 func (r *insightReader) Count(ctx context.Context, s insights.Scan) (int64, error) {
 	p := newInsightScan(r, s)
 	epochs, err := p.epochs(ctx)
@@ -91,13 +97,16 @@ func (r *insightReader) Count(ctx context.Context, s insights.Scan) (int64, erro
 	return n + r.last - r.mark, nil
 }
 
-// Earliest implements insights.Reader. Epochs are asked in the order of their
-// first times, which are too early where events were erased.
+// Earliest implements insights.Reader. It searches epochs in the order of the times of
+// their first events. These times may be too early, because they are not updated when
+// events are erased, so each epoch is searched in its index.
 func (r *insightReader) Earliest(ctx context.Context, since int64) (int64, bool, error) {
 	best, found, err := r.earliest(ctx, since)
 	return best, found, r.store.readError("the first event", err)
 }
 
+// earliest implements Earliest: events that are not indexed first, then epochs, until
+// no further one can contain an earlier event.
 func (r *insightReader) earliest(ctx context.Context, since int64) (best int64, found bool, err error) {
 	best = math.MaxInt64
 	consider := func(text string, args ...any) error {
@@ -116,6 +125,8 @@ func (r *insightReader) earliest(ctx context.Context, since int64) (best int64, 
 	epochs, err := list(ctx, r.store.read, func(e *eventEpoch) []any { return []any{&e.epoch, &e.last} },
 		`SELECT epoch, first_time FROM event_epochs WHERE project_id = $1 AND epoch <= $2 AND last_time >= $3 ORDER BY first_time, epoch`, r.project, r.mark>>epochBits, since)
 	for _, e := range epochs {
+		// Epochs are sorted by their first time, so none of the remaining ones can
+		// contain an earlier event.
 		if e.last >= best || err != nil {
 			break
 		}
@@ -130,6 +141,7 @@ func (r *insightReader) Profiles(ctx context.Context, people []capture.UUID, yie
 		return r.allProfiles(ctx, yield)
 	}
 	for chunk := range slices.Chunk(people, profileStep) {
+		// A query stops after pieceBytes of properties; it is repeated for the rest.
 		for more := true; more && len(chunk) > 0; {
 			var found []*capture.StoredPerson
 			var err error
@@ -145,7 +157,7 @@ func (r *insightReader) Profiles(ctx context.Context, people []capture.UUID, yie
 	return nil
 }
 
-// allProfiles gives all persons, a piece at a time.
+// allProfiles calls yield for all persons of the project.
 func (r *insightReader) allProfiles(ctx context.Context, yield func(*capture.StoredPerson) error) error {
 	for below := int64(math.MaxInt64); ; {
 		found, _, more, err := r.store.peopleBelow(ctx, r.project, below, profileStep)
@@ -159,6 +171,7 @@ func (r *insightReader) allProfiles(ctx context.Context, yield func(*capture.Sto
 	}
 }
 
+// yieldAll calls yield for each element, until it returns an error.
 func yieldAll[T any](list []T, yield func(T) error) error {
 	for _, x := range list {
 		if err := yield(x); err != nil {
@@ -168,7 +181,7 @@ func yieldAll[T any](list []T, yield func(T) error) error {
 	return nil
 }
 
-// without are the names of a list that stand for none of what was found.
+// without returns the elements of list that are not the name of a found value.
 func without[K comparable, T any](list []K, found []T, name func(T) K) (rest []K) {
 	known := make(map[K]bool, len(found))
 	for _, x := range found {
@@ -182,7 +195,8 @@ func without[K comparable, T any](list []K, found []T, name func(T) K) (rest []K
 	return rest
 }
 
-// profiles are some of people, as many as a piece holds; more: there may be others.
+// profiles returns the profiles of some of the given persons, until they reach
+// pieceBytes, and reports whether there may be more.
 func (r *insightReader) profiles(ctx context.Context, people []capture.UUID) (found []*capture.StoredPerson, more bool, err error) {
 	args := []any{r.project}
 	for i := range people {
@@ -228,7 +242,7 @@ func (r *insightReader) Groups(ctx context.Context, groupType int, keys []string
 	return nil
 }
 
-// allGroups gives all groups of a type, a page at a time.
+// allGroups calls yield for all groups of a type.
 func (r *insightReader) allGroups(ctx context.Context, groupType int, yield func(*capture.Group) error) error {
 	for after := ""; ; {
 		page, next, err := r.store.Groups(ctx, r.project, groupType, after, "", profileStep)
@@ -242,8 +256,8 @@ func (r *insightReader) allGroups(ctx context.Context, groupType int, yield func
 	}
 }
 
-// groupsOf are some groups by their keys, as many as a piece holds; more: there may be
-// others.
+// groupsOf returns some of the groups with the given keys, until they reach pieceBytes,
+// and reports whether there may be more.
 func (r *insightReader) groupsOf(ctx context.Context, groupType int, keys []string) (found []capture.Group, more bool, err error) {
 	args := []any{r.project, groupType}
 	for _, key := range keys {
@@ -269,6 +283,7 @@ func (r *insightReader) groupsOf(ctx context.Context, groupType int, keys []stri
 	return found, more, err
 }
 
+// yieldEach calls yield for a pointer to each element, until it returns an error.
 func yieldEach[T any](list []T, yield func(*T) error) error {
 	for i := range list {
 		if err := yield(&list[i]); err != nil {
@@ -278,7 +293,8 @@ func yieldEach[T any](list []T, yield func(*T) error) error {
 	return nil
 }
 
-// Members implements insights.Reader.
+// Members implements insights.Reader. It returns the persons to whom the distinct ids
+// of a static cohort belong now.
 func (r *insightReader) Members(ctx context.Context, cohort int64) (out []capture.UUID, err error) {
 	out, err = list(ctx, r.store.read, func(u *capture.UUID) []any { return []any{scanUUID(u)} },
 		`SELECT DISTINCT d.person_uuid FROM cohort_members m CROSS JOIN distinct_ids d

@@ -16,7 +16,8 @@ func TestInsights_Contract(t *testing.T) {
 	}
 }
 
-// To whom distinct ids belong is looked up by these ids, however many the project has.
+// Owners of distinct ids are looked up by key, whatever the number of distinct ids in
+// the project.
 func TestInsights_OwnersByID(t *testing.T) {
 	s := sqliteStores["memory"](t)
 	for _, created := range []bool{false, true} {

@@ -9,19 +9,20 @@ import (
 )
 
 const (
-	// scanBatch is how many ids of long rows are read at a time, yieldBatch the most
-	// events of a batch: between them somebody looks whether the query was cancelled, and
-	// a regular expression may take 50 µs for each.
+	// scanBatch is the number of ids of a range of long rows. yieldBatch is the maximum
+	// number of events in a batch; cancellation is checked between batches, and the
+	// query may need 50 µs for each event, for example to match a regular expression.
 	scanBatch, yieldBatch = 4096, 512
-	// pieceBytes is about how much text of rows is held at a time.
+	// pieceBytes is the approximate number of bytes of strings after which a query
+	// stops reading rows.
 	pieceBytes = 4 << 20
-	// scanNames is how many names or distinct ids one statement asks for.
+	// scanNames is the maximum number of names or distinct ids in one statement.
 	scanNames = 400
 )
 
 // Scan implements insights.Reader.
 func (r *insightReader) Scan(ctx context.Context, s insights.Scan, yield func(*insights.Batch) error) error {
-	if s.Columns&insights.PeopleCreated != 0 && !r.created { // ids are asked for anew
+	if s.Columns&insights.PeopleCreated != 0 && !r.created { // look up distinct ids with creation times
 		r.created, r.numbers = true, map[string]uint32{}
 	}
 	if s.Reserve == nil {
@@ -30,11 +31,13 @@ func (r *insightReader) Scan(ctx context.Context, s insights.Scan, yield func(*i
 	if s.Pause == nil {
 		s.Pause = func(context.Context) {}
 	}
-	var yieldErr error // what yield and Reserve say is not the store's
+	var yieldErr error // an error of yield is returned unchanged
 	yieldBatchOnce := func(b *insights.Batch) error {
 		yieldErr = yield(b)
 		return yieldErr
 	}
+	// The conditions of a statement are limited in number, so longer lists are split.
+	// Events match one combination of parts at most, so none is delivered twice.
 	for _, names := range splitNames(s.Names) {
 		for _, ids := range splitNames(s.DistinctIDs) {
 			s.Names, s.DistinctIDs = names, ids
@@ -49,7 +52,8 @@ func (r *insightReader) Scan(ctx context.Context, s insights.Scan, yield func(*i
 	return nil
 }
 
-// splitNames cuts a list into pieces that fit into a statement; no list stays none.
+// splitNames splits a list into parts that fit into a statement. nil, which means no
+// condition, stays one nil part.
 func splitNames(list []string) (out [][]string) {
 	if list == nil {
 		return [][]string{nil}
@@ -63,6 +67,7 @@ func splitNames(list []string) (out [][]string) {
 	return out
 }
 
+// run scans all units with a readAhead.
 func (p *insightScan) run(ctx context.Context, yield func(*insights.Batch) error) error {
 	units, err := p.units(ctx)
 	if err != nil {
@@ -76,7 +81,8 @@ func (p *insightScan) run(ctx context.Context, yield func(*insights.Batch) error
 	return ahead.run(ctx)
 }
 
-// units are all that can hold what is asked for: epochs, then what is in no index yet.
+// units returns all units that may contain matching events: epochs, then ranges of
+// events that are not indexed yet.
 func (p *insightScan) units(ctx context.Context) ([]unit, error) {
 	epochs, err := p.epochs(ctx)
 	if err != nil {
@@ -92,13 +98,17 @@ func (p *insightScan) units(ctx context.Context) ([]unit, error) {
 	return units, nil
 }
 
-// deliver gives events away that were read.
+// deliver attributes events to persons if requested, and passes the events to yield in
+// batches.
 func (p *insightScan) deliver(ctx context.Context, u unit, e *columnBuffer, yield func(*insights.Batch) error) error {
 	reserved := int64(e.bytes)
 	if err := p.scan.Reserve(reserved); err != nil {
 		return err
 	}
-	defer func() { _ = p.scan.Reserve(-reserved) }() // also when the scan ends here: another one may follow
+	defer func() { _ = p.scan.Reserve(-reserved) }() // also after an error, because another scan may follow
+	// Resolving persons needs the ids of events whose distinct id has no person. They
+	// are rarely needed, so most scans read without them and repeat the unit if
+	// necessary.
 	if p.scan.Columns&insights.People != 0 {
 		switch err := p.attribute(ctx, e, &p.scan); {
 		case errors.Is(err, errWithoutIDs):
@@ -122,7 +132,7 @@ func (p *insightScan) deliver(ctx context.Context, u unit, e *columnBuffer, yiel
 	return nil
 }
 
-// deliverWithIDs reads a unit once more, with the ids of events.
+// deliverWithIDs reads a unit another time, with the ids of events, and delivers it.
 func (p *insightScan) deliverWithIDs(ctx context.Context, u unit, yield func(*insights.Batch) error) error {
 	copied := *p
 	copied.want |= insights.IDs

@@ -9,18 +9,20 @@ import (
 	"github.com/bunting-flags/bunting/capture/insights"
 )
 
-// unitScan reads a unit.
+// unitScan is the scan of one unit.
 type unitScan struct {
 	*insightScan
 	unit
+	// e is the buffer for the events, and give is called with it when it is filled.
 	e    *columnBuffer
 	give func(*columnBuffer) error
 }
 
-// run reads out of a block, or out of an index where that has all columns, or out of two that have them
-// together: they are small. Otherwise rows of events are read in the order of their
-// ids: all of a stretch, which is the cheapest way to read many, unless the index shows
-// that few are asked for.
+// run reads the unit from the source that is cheapest for the requested columns: a
+// block, an index that contains all of them, or two indexes that contain them together,
+// which are small. Otherwise it reads rows of events in the order of their ids: the
+// whole range, which is the cheapest way to read many rows, unless the index shows that
+// few of them match.
 func (u *unitScan) run(ctx context.Context) error {
 	if u.first > u.mark {
 		return u.readRange(ctx, u.first, u.last)
@@ -51,21 +53,23 @@ func (u *unitScan) run(ctx context.Context) error {
 	return u.readRanges(ctx)
 }
 
-// indexClause is what follows the columns of a statement over an index.
+// indexClause returns the part of a statement after its columns, for reading an index.
 func (u *unitScan) indexClause(c *conditions, table string) string {
+	// The last epoch may contain events that were indexed after the snapshot.
 	if u.epoch() == u.mark>>epochBits {
 		c.text.WriteString(" AND i.id <= " + c.arg(u.mark))
 	}
 	return ` FROM ` + table + ` i WHERE i.epoch = $1 AND i.project_id = $2` + c.text.String()
 }
 
+// longColumns are the columns whose values may be long.
 const longColumns = insights.Properties | insights.PersonProperties | insights.Elements
 
-// fewRows is how many of the 16,384 events of an epoch are read one by one rather
-// than by reading all of them.
+// fewRows is the number of matching events of an epoch, of 16,384, below which rows are
+// read one by one instead of all rows in a range.
 const fewRows = 1 << epochBits / 8
 
-// readFew reads the rows that an index shows.
+// readFew reads the rows that an index selects.
 func (u *unitScan) readFew(ctx context.Context, where string, c *conditions) error {
 	extra := &conditions{args: c.args}
 	after := extra.arg(u.first)
@@ -75,8 +79,8 @@ func (u *unitScan) readFew(ctx context.Context, where string, c *conditions) err
 	return u.rows(ctx, ` FROM (SELECT i.id`+where+` AND i.id >= `+after+`) i CROSS JOIN events e WHERE e.id = i.id`+extra.text.String()+` ORDER BY i.id`, extra.args, len(c.args))
 }
 
-// readRanges reads all rows of the unit. Of short rows that is done at once: the more
-// people are asked for together, the nearer they lie to each other.
+// readRanges reads all rows of the unit that match. If all columns are short, it uses a
+// single range, because larger sets of distinct ids are looked up more efficiently.
 func (u *unitScan) readRanges(ctx context.Context) error {
 	step := int64(scanBatch)
 	if u.want&longColumns == 0 {
@@ -90,7 +94,7 @@ func (u *unitScan) readRanges(ctx context.Context) error {
 	return nil
 }
 
-// readRange reads the rows of events with first <= id <= last.
+// readRange reads the matching rows of events with first <= id <= last.
 func (u *unitScan) readRange(ctx context.Context, first, last int64) error {
 	c := &conditions{args: []any{first, last, u.project}}
 	u.addTimeRange(c, "e")
@@ -103,11 +107,12 @@ func (u *unitScan) readRange(ctx context.Context, first, last int64) error {
 	return u.rows(ctx, ` FROM events e WHERE e.id >= $1 AND e.id <= $2 AND e.project_id = $3`+c.text.String()+` ORDER BY e.id`, c.args, 0)
 }
 
-// errFull ends the reading of rows for now.
+// errFull stops reading rows until the buffer is flushed.
 var errFull = errors.New("enough is read for now")
 
-// rows reads the rows of a statement in the order of their ids, the least of which is
-// the argument from, and hands them over whenever there are many bytes of them.
+// rows reads the rows of a statement in the order of their ids and flushes the buffer
+// when it contains pieceBytes. Then it repeats the statement from the next id: from is
+// the index in args of the minimal id.
 func (u *unitScan) rows(ctx context.Context, rest string, args []any, from int) error {
 	for {
 		err := u.readInto(ctx, u.e, "e", u.want|insights.IDs, rest, args)
@@ -115,6 +120,7 @@ func (u *unitScan) rows(ctx context.Context, rest string, args []any, from int) 
 		if err != nil && !full {
 			return err
 		}
+		// Continue after the last row that was read.
 		if full {
 			args[from] = u.e.id[len(u.e.id)-1] + 1
 		}
@@ -124,10 +130,10 @@ func (u *unitScan) rows(ctx context.Context, rest string, args []any, from int) 
 	}
 }
 
-// restRows is after how many rows a reader may rest.
+// restRows is the number of rows after which Pause is called.
 const restRows = 256
 
-// read runs a statement, and rests between its rows.
+// read runs a query and calls Pause regularly, which may sleep in favor of other work.
 func (u *unitScan) read(ctx context.Context, visit func(row []driver.Value) error, text string, args ...any) error {
 	n := 0
 	return plainRows(ctx, u.store.read, func(row []driver.Value) error {
@@ -138,7 +144,8 @@ func (u *unitScan) read(ctx context.Context, visit func(row []driver.Value) erro
 	}, text, args...)
 }
 
-// readInto reads columns of the rows of one statement.
+// readInto reads the given columns of the rows of one statement into a buffer. Only
+// reading rows of events stops with errFull; rows of indexes are short.
 func (u *unitScan) readInto(ctx context.Context, e *columnBuffer, table string, columns insights.Columns, rest string, args []any) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -158,7 +165,7 @@ func (u *unitScan) readInto(ctx context.Context, e *columnBuffer, table string, 
 	}, `SELECT `+strings.Join(texts, ", ")+rest, args...)
 }
 
-// flush gives what was read away.
+// flush delivers the events in the buffer.
 func (u *unitScan) flush() error {
 	if len(u.e.time) == 0 {
 		return nil
@@ -166,9 +173,9 @@ func (u *unitScan) flush() error {
 	return u.give(u.e)
 }
 
-// joinIndexes reads names out of one index and distinct ids out of the other, and puts them
-// together by the ids of events: together that is half of reading the rows, six of which
-// lie on a page. where and c are the conditions on the names.
+// joinIndexes reads names from one index and distinct ids from another and joins them
+// by the ids of events. Both together take half the time of reading the rows, of which
+// six fit on a page. where and c are the conditions on the index of names.
 func (u *unitScan) joinIndexes(ctx context.Context, where string, c *conditions) error {
 	if u.e.join == nil {
 		u.e.join = &indexJoin{}
@@ -180,6 +187,7 @@ func (u *unitScan) joinIndexes(ctx context.Context, where string, c *conditions)
 	if len(j.byName.id) < fewRows {
 		return u.readFew(ctx, where, c)
 	}
+	// The ids of an epoch are consecutive, so an array replaces a hash table.
 	clear(j.positions[:])
 	for i, id := range j.byName.id {
 		j.positions[id&(1<<epochBits-1)] = uint16(i) + 1

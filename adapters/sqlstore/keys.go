@@ -14,33 +14,34 @@ import (
 	"github.com/bunting-flags/bunting/management"
 )
 
-// keyKind is what an API key is for.
+// keyKind is the kind of an API key.
 type keyKind string
 
-// The kinds of keys that are kept hashed.
+// The kinds of keys of which only the hash is stored.
 const (
 	PersonalKey keyKind = "personal"
 	SecretKey   keyKind = "secret"
 )
 
-// KeyRecord is what a personal or secret key opens.
+// KeyRecord describes the access of a personal or secret key.
 type KeyRecord struct {
+	// Kind is PersonalKey or SecretKey.
 	Kind   keyKind
 	Label  string
-	Scopes []string // of a personal key; "*" is all of them
-	// Projects are those that it opens, by id.
+	Scopes []string // of a personal key; "*" means all scopes
+	// Projects are the projects that the key has access to, ordered by id.
 	Projects []KeyProject
 }
 
-// KeyProject is a project that a key opens.
+// KeyProject is a project that a key has access to.
 type KeyProject struct {
 	ID     int64
 	APIKey string
 }
 
-// Key looks a personal or secret key up by its hash: flags.ErrUnknownKey if there is
-// none. The project of a secret key that has left is no longer opened, and a key
-// that opens nothing any more is unknown.
+// Key returns the record of a personal or secret key, which is found by its hash. The
+// error is flags.ErrUnknownKey if there is none. A secret key whose project was deleted
+// is unknown too.
 func (s *Store) Key(ctx context.Context, key string) (KeyRecord, error) {
 	var k KeyRecord
 	var ids []int64
@@ -59,6 +60,8 @@ func (s *Store) Key(ctx context.Context, key string) (KeyRecord, error) {
 	if err != nil {
 		return KeyRecord{}, err
 	}
+	// An empty list does not restrict the access, so a personal key without lists has
+	// access to all projects.
 	for _, p := range all {
 		if (len(ids) == 0 || slices.Contains(ids, p.ID)) && (len(organizations) == 0 || slices.Contains(organizations, p.OrganizationID)) {
 			k.Projects = append(k.Projects, KeyProject{p.ID, p.APIKey})
@@ -70,7 +73,8 @@ func (s *Store) Key(ctx context.Context, key string) (KeyRecord, error) {
 	return k, nil
 }
 
-// Projects lists the projects by id: their names, API keys and organizations alone.
+// Projects returns the projects ordered by id, with only their names, API keys and
+// organizations.
 func (s *Store) Projects(ctx context.Context) (out []flags.Project, err error) {
 	err = s.lookUp(ctx, lookupTime, func(ctx context.Context) error {
 		out, err = list(ctx, s.quick, func(p *flags.Project) []any { return []any{&p.ID, &p.Name, &p.APIKey, &p.OrganizationID} }, `SELECT id, name, api_key, organization_id FROM projects WHERE deleted = 0 ORDER BY id`)
@@ -79,7 +83,7 @@ func (s *Store) Projects(ctx context.Context) (out []flags.Project, err error) {
 	return out, wrapError("listing projects", s.dialect.explain(err))
 }
 
-// CaptureKeys is the Store as capture.Keys.
+// CaptureKeys implements capture.Keys on a Store.
 type CaptureKeys struct{ *Store }
 
 // Project implements capture.Keys.
@@ -87,12 +91,12 @@ func (k CaptureKeys) Project(ctx context.Context, token string) (capture.Project
 	return k.CaptureProject(ctx, token)
 }
 
+// captureProject selects a project with its limits. A condition must follow.
 const captureProject = `SELECT p.id, p.api_key, p.organization_id, p.paused, p.anonymize_ips, o.quotas
 	FROM projects p LEFT JOIN organizations o ON o.id = p.organization_id WHERE p.deleted = 0 AND `
 
-// CaptureProject finds the project of a public key, or of a secret one, which
-// begins with phs_ or stands among the secret keys: capture.ErrUnknownKey if
-// there is none.
+// CaptureProject returns the project of a public key or a secret key. The error is
+// capture.ErrUnknownKey if there is none.
 func (s *Store) CaptureProject(ctx context.Context, token string) (capture.Project, error) {
 	if token == "" || strings.IndexByte(token, 0) >= 0 {
 		return capture.Project{}, capture.ErrUnknownKey
@@ -113,6 +117,8 @@ func (s *Store) CaptureProject(ctx context.Context, token string) (capture.Proje
 	return p, err
 }
 
+// captureProject reads the project of a query that begins with the constant
+// captureProject.
 func (s *Store) captureProject(ctx context.Context, text string, arg any) (capture.Project, error) {
 	var p capture.Project
 	var paused string

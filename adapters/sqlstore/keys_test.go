@@ -53,7 +53,8 @@ func TestStore_Key(t *testing.T) {
 		"phs_a": {SecretKey, "", []string{}, []KeyProject{a}},
 		"phc_a": {}, "": {}, "x\x00": {},
 	})
-	// A key that has left one file opens the projects of the other.
+	// A key that was removed from one file has access to the projects of the other
+	// file.
 	applyText(t, s, "a.json", `{"projects":[{"id":1,"api_key":"phc_a"},{"id":2,"api_key":"phc_b"}]}`)
 	check("then", map[string]KeyRecord{"phx_1": {PersonalKey, "", scopes, []KeyProject{c}}, "phx_2": {}, "phs_a": {}})
 	if err := s.ForgetFile(ctx, "b.json"); err != nil {
@@ -105,7 +106,7 @@ func TestBootstrap(t *testing.T) { // decision 21
 	if again, err := s.Bootstrap(ctx, BootstrapConfig{OwnerEmail: "me@example.com"}); err != nil || again != nil {
 		t.Errorf("again: %+v, %v", again, err)
 	}
-	// A file takes a project over that was made otherwise.
+	// A file adopts a project that was created by Bootstrap.
 	applyText(t, s, "a.json", `{"projects":[{"id":1,"name":"mine","api_key":"`+b.APIKey+`"}]}`)
 	if got, err := s.ProjectByKey(ctx, b.APIKey); err != nil || got.Name != "mine" {
 		t.Errorf("taken over: %+v, %v", got, err)

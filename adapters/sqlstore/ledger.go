@@ -10,32 +10,37 @@ import (
 	"github.com/bunting-flags/bunting/capture"
 )
 
-// ledgerState is what a Store knows of its own writing. Only on SQLite, where
-// nobody else writes.
+// ledgerState is the state of the ledger in memory. It is used only on SQLite, where
+// this process is the only writer.
 type ledgerState struct {
-	// last is the highest id that was given to an event, indexed the mark up to
-	// which Index has come.
+	// last is the highest id that was assigned to an event, indexed the highest id that
+	// Index has processed.
 	last, indexed atomic.Int64
-	// blocks: there may be epochs without their blocks of events.
+	// blocks is true if there may be epochs without their blocks of events.
 	blocks atomic.Bool
-	// erasures counts transactions that have erased events, before they commit.
+	// erasures counts transactions that erase events. It is incremented before they
+	// commit.
 	erasures atomic.Int64
-	// build are blocks that are being made, by maker. Only Index and Close use them.
+	// build is the work of building blocks, in the goroutine maker, nil if there is
+	// none. Only Index and Close access them.
 	build *blockBuild
 	maker *background
 
+	// mu guards statements, the prepared statements by their text.
 	mu         sync.Mutex
 	statements map[string]*sql.Stmt
 }
 
-// The names of places that the ledger keeps on SQLite: the highest id that was
-// given to an event, so that ids do not come back when the newest events are
-// erased; and how far Index has come.
+// The names of rows of the table places that the ledger maintains on SQLite: the
+// highest id that was assigned to an event, so that ids are not reused after the newest
+// events were erased, and the highest indexed id.
 const (
 	positionEventID = "event_id"
 	positionIndexed = "event_index"
 )
 
+// startLedger loads the stored positions. On PostgreSQL a sequence assigns ids, and
+// there is no state in memory.
 func (s *Store) startLedger(ctx context.Context) error {
 	if !s.dialect.singleWriter {
 		return nil
@@ -51,6 +56,7 @@ func (s *Store) startLedger(ctx context.Context) error {
 	return nil
 }
 
+// close stops building blocks and closes the prepared statements.
 func (l *ledgerState) close() {
 	l.maker.close()
 	l.mu.Lock()
@@ -61,11 +67,11 @@ func (l *ledgerState) close() {
 	l.statements = nil
 }
 
-// HasSingleWriter implements capture.Ledger: on SQLite nobody else writes.
+// HasSingleWriter implements capture.Ledger. It is true for SQLite.
 func (s *Store) HasSingleWriter() bool { return s.dialect.singleWriter }
 
-// Commit implements capture.Ledger. Errors of the database itself are
-// capture.ErrStore.
+// Commit implements capture.Ledger. Errors of the database itself match
+// capture.ErrStore. work is not repeated after a failure.
 func (s *Store) Commit(ctx context.Context, projects []int64, work func(capture.Tx) error) error {
 	t := &ledgerTx{store: s, ctx: ctx}
 	err := s.inWrite(ctx, func(tx *sql.Tx) error {
@@ -75,10 +81,12 @@ func (s *Store) Commit(ctx context.Context, projects []int64, work func(capture.
 		}
 		return work(t)
 	})
-	// When the connection is lost during the commit nobody knows whether it counts,
-	// so what is remembered is forgotten in any case.
+	// If the connection is lost during the commit, it is unknown whether the commit
+	// succeeded. Therefore cached entries are dropped in any case.
 	t.invalidateCache()
 	if err == nil {
+		// Only now: an event of a transaction that was rolled back has no state that
+		// events could refer to.
 		for key, id := range t.states {
 			t.store.states.Add(key, id)
 		}
@@ -91,26 +99,28 @@ func (s *Store) Commit(ctx context.Context, projects []int64, work func(capture.
 	return err
 }
 
-// ledgerTx implements capture.Tx.
+// ledgerTx implements capture.Tx. It is the transaction of one Commit.
 type ledgerTx struct {
 	store *Store
 	ctx   context.Context
 	tx    *sql.Tx
-	// claimed are the ids of the fresh events, in order.
+	// claimed are the ids of the new events, in order, until saveEvents stores them.
 	claimed []int64
-	// saved are the changes to forget about, missed the statements to prepare.
+	// saved are the changes whose cache entries must be dropped.
 	saved  []*capture.Changes
-	states map[stateKey]int64 // new ones, for the store to remember
-	// erasures are those of the projects, as far as they were asked for.
+	states map[stateKey]int64 // new states, added to the cache after the commit
+	// erasures caches readErasures, by project.
 	erasures map[int64]int64
-	// moved are the projects in which a distinct id got to another person.
-	moved      map[int64]bool
+	// moved are the projects in which a distinct id was assigned to another person.
+	moved map[int64]bool
+	// unprepared are the texts of statements to prepare after the transaction. args is
+	// a reusable buffer.
 	unprepared []string
 	args       []any
 }
 
-// lock makes the other servers that write to these projects wait. Projects are
-// sorted, so that two servers never wait for one another.
+// lock acquires the locks of projects until the end of the transaction. The ids must be
+// in ascending order, so that two servers never wait for each other.
 func (t *ledgerTx) lock(projects []int64) error {
 	if t.store.dialect.singleWriter {
 		return nil
@@ -123,8 +133,9 @@ func (t *ledgerTx) lock(projects []int64) error {
 	return nil
 }
 
-// statement returns a prepared statement, nil when there is none yet. (pgx
-// prepares and remembers by itself.)
+// statement returns the prepared statement for a text, or nil if it is not prepared
+// yet; then it is prepared after the transaction. On PostgreSQL it returns nil, because
+// pgx prepares and caches statements itself.
 func (t *ledgerTx) statement(text string) *sql.Stmt {
 	if !t.store.dialect.singleWriter {
 		return nil
@@ -140,6 +151,7 @@ func (t *ledgerTx) statement(text string) *sql.Stmt {
 	return t.tx.StmtContext(t.ctx, stmt)
 }
 
+// exec executes a statement, prepared if possible.
 func (t *ledgerTx) exec(text string, args ...any) (sql.Result, error) {
 	if stmt := t.statement(text); stmt != nil {
 		return stmt.ExecContext(t.ctx, args...)
@@ -147,7 +159,7 @@ func (t *ledgerTx) exec(text string, args ...any) (sql.Result, error) {
 	return t.tx.ExecContext(t.ctx, text, args...)
 }
 
-// each runs a statement that reads, and scan for each of its rows.
+// each runs a query and calls scan for each of its rows.
 func (t *ledgerTx) each(scan func(rows *sql.Rows) error, text string, args ...any) error {
 	stmt := t.statement(text)
 	if stmt == nil {
@@ -160,11 +172,12 @@ func (t *ledgerTx) each(scan func(rows *sql.Rows) error, text string, args ...an
 	return eachRow(rows, scan)
 }
 
-// maxStatements bounds the prepared statements; the ledger has some 100 texts.
+// maxStatements limits the number of prepared statements. The ledger has about 100
+// texts.
 const maxStatements = 192
 
-// prepareStatements prepares what the transaction would have liked to have: inside
-// of it the one connection that writes is taken.
+// prepareStatements prepares the statements that the transaction found unprepared. It
+// runs after the transaction, which uses the only connection that writes.
 func (t *ledgerTx) prepareStatements() {
 	l := &t.store.ledger
 	for _, text := range t.unprepared {
@@ -177,7 +190,7 @@ func (t *ledgerTx) prepareStatements() {
 		}
 		stmt, err := t.store.write.PrepareContext(t.ctx, text)
 		if err != nil {
-			return // the next transaction asks again
+			return // the next transaction tries again
 		}
 		l.mu.Lock()
 		if l.statements == nil {
@@ -188,7 +201,7 @@ func (t *ledgerTx) prepareStatements() {
 	}
 }
 
-// notifyChanged tells of projects with new group types.
+// notifyChanged calls Config.Changed for projects with new group types.
 func (t *ledgerTx) notifyChanged() {
 	for _, c := range t.saved {
 		for i := range c.GroupTypes {
@@ -197,14 +210,14 @@ func (t *ledgerTx) notifyChanged() {
 	}
 }
 
-// invalidateCache makes flags read the people and groups anew that were changed.
+// invalidateCache drops the cache entries of the persons and groups that were changed.
 func (t *ledgerTx) invalidateCache() {
 	ids, persons, groups := map[int64][]string{}, map[int64][]capture.UUID{}, map[int64][]capture.GroupID{}
 	for _, c := range t.saved {
 		for _, list := range [...][]capture.ProjectID{c.IDs, c.Personless} {
 			for _, id := range list {
 				ids[id.ProjectID] = append(ids[id.ProjectID], id.DistinctID)
-				if !id.Person.IsZero() { // its cohorts are those of all its ids
+				if !id.Person.IsZero() { // the person's cohorts depend on all its ids
 					persons[id.ProjectID] = append(persons[id.ProjectID], id.Person)
 				}
 			}

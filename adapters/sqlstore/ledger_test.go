@@ -16,7 +16,7 @@ import (
 	"github.com/bunting-flags/bunting/capture"
 )
 
-// testTwoWriters adds to one number from two sides.
+// testTwoWriters increments one number from two writers.
 func testTwoWriters(t *testing.T, stores ...*Store) {
 	t.Helper()
 	ctx, id := context.Background(), capture.PersonID(1, "ann")
@@ -90,8 +90,8 @@ func TestLedger_13_3_Key(t *testing.T) {
 	}
 }
 
-// Ids do not come back, whatever happened to the newest events: who follows the
-// ledger would miss theirs.
+// Ids are not reused after the newest events were erased: readers that follow the
+// ledger would miss the new events.
 func TestLedger_IDsGrow(t *testing.T) {
 	address := "sqlite:" + filepath.Join(t.TempDir(), "store.db")
 	last := int64(0)
@@ -120,10 +120,10 @@ func TestLedger_IDsGrow(t *testing.T) {
 	}
 }
 
-// The indexes hold exactly what a scan of the events finds.
+// The indexes contain exactly the events of a full scan.
 func TestLedger_Index(t *testing.T) {
 	const total = 2*indexChunk + 300 + 1<<epochBits
-	const blocks = 2 // calls: of the one epoch that is whole, and that there is no other
+	const blocks = 2 // calls: one builds the only complete epoch, the next finds no further one
 	for name, open := range allStores {
 		t.Run(name, func(t *testing.T) {
 			s, ctx := open(t), context.Background()
@@ -146,7 +146,7 @@ func TestLedger_Index(t *testing.T) {
 				"events_by_time": "timestamp", "events_by_name": "event, timestamp", "events_by_distinct_id": "distinct_id, timestamp",
 			} {
 				var scanned, indexed, differing int
-				// Rows that are in one and not in the other.
+				// Rows of one table without a row of the other.
 				err := s.read.QueryRow(fmt.Sprintf(`SELECT (SELECT COUNT(*) FROM events), (SELECT COUNT(*) FROM %[1]s), (SELECT COUNT(*) FROM
 					(SELECT id >> %[3]d, project_id, %[2]s, id FROM events EXCEPT SELECT epoch, project_id, %[2]s, id FROM %[1]s) x)`,
 					table, key, epochBits)).Scan(&scanned, &indexed, &differing)
@@ -186,7 +186,7 @@ func TestLedger_IndexWaitsForAChunk(t *testing.T) {
 	}
 }
 
-// Decision 17: a person who comes back begins with version = last + 100.
+// Decision 17: a person created after an erasure begins with version = last + 100.
 func TestDecision_17_ErasedPerson(t *testing.T) {
 	for name, open := range allStores {
 		t.Run(name, func(t *testing.T) {
@@ -251,7 +251,7 @@ func TestLedger_BadChanges(t *testing.T) {
 	}
 }
 
-// A canceled commit changes nothing, and the next one works.
+// A canceled commit changes no data, and the next one succeeds.
 func TestLedger_Canceled(t *testing.T) {
 	for name, open := range allStores {
 		t.Run(name, func(t *testing.T) {
@@ -278,7 +278,7 @@ func TestLedger_Canceled(t *testing.T) {
 	}
 }
 
-// What is over the bounds goes, or is counted together with others.
+// Data beyond the limits is deleted, or counted together.
 func TestLedger_Bounds(t *testing.T) {
 	for name, open := range allStores {
 		t.Run(name, func(t *testing.T) {
@@ -324,7 +324,7 @@ func TestLedger_Bounds(t *testing.T) {
 				t.Errorf("%d pairs of flag and value, %d calls of other flags, %v; want %d and 7", n, others, err, 2*maxFlagCalls+1)
 			}
 
-			// A flag of the project is counted all the same, and so is what it may answer.
+			// Values that a flag of the project can have are counted nevertheless.
 			if _, err := s.write.Exec(`INSERT INTO flag_records (project_id, id, key, record) VALUES (1, 1, 'real', '{"filters":{"multivariate":{"variants":[{"key":"control"}]}}}')`); err != nil {
 				t.Fatal(err)
 			}
@@ -340,7 +340,7 @@ func TestLedger_Bounds(t *testing.T) {
 				}
 			}
 
-			// New names make those go that have not come for the longest time.
+			// New names replace the names that were not seen for the longest time.
 			seen := func(name string) (n int) {
 				if err := s.read.QueryRow(`SELECT COUNT(*) FROM seen_names WHERE name = $1`, name).Scan(&n); err != nil {
 					t.Error(err)
@@ -363,7 +363,7 @@ func TestLedger_Bounds(t *testing.T) {
 				t.Error("not the least recently seen names have made room")
 			}
 
-			// 25 types with one warning too many each, older ones last.
+			// 25 types with one warning too many each, the oldest last.
 			for kind := range 25 {
 				c = capture.Changes{}
 				for i := range maxWarningsOfType + 1 {

@@ -6,8 +6,9 @@ import (
 	"github.com/gofrs/flock"
 )
 
-// lockFile takes the lock of a SQLite file until unlock, or says who may have it.
-// It belongs to the process: whatever ends that, the lock is free again.
+// lockFile locks a SQLite file until unlock is called. It returns an error if another
+// process has the lock. The operating system releases it when the process ends, however
+// it ends.
 func lockFile(path string) (unlock func() error, err error) {
 	name := path + ".lock"
 	l := flock.New(name, flock.SetPermissions(0o600))

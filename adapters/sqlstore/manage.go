@@ -16,13 +16,14 @@ import (
 	"github.com/bunting-flags/bunting/management/rooms"
 )
 
-// ManagementStore is the Store as rooms.Store.
+// ManagementStore implements rooms.Store on a Store.
 type ManagementStore struct{ *Store }
 
-// manageTime bounds a transaction of management whose caller sets no bound: some
-// read all records of a list.
+// manageTime limits a transaction of management whose caller sets no deadline. Some
+// transactions read all records of a list.
 const manageTime = 20 * time.Second
 
+// manageContext adds the deadline of manageTime unless the context has one.
 func manageContext(ctx context.Context) (context.Context, context.CancelFunc) {
 	if _, bounded := ctx.Deadline(); bounded {
 		return context.WithCancel(ctx)
@@ -30,12 +31,12 @@ func manageContext(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(ctx, manageTime)
 }
 
-// managementLock is the advisory lock that those hold who write for management:
-// one at a time, on all servers.
+// managementLock is the key of the advisory lock for writers of management, which run
+// one at a time on all servers.
 const managementLock int64 = 0x42554e55 << 32
 
-// lockManagement takes it until the transaction ends. It comes before the locks of
-// projects.
+// lockManagement acquires managementLock until the end of the transaction. It must be
+// acquired before the locks of projects.
 func (s *Store) lockManagement(ctx context.Context, tx querier) error {
 	if s.dialect.singleWriter {
 		return nil
@@ -44,7 +45,7 @@ func (s *Store) lockManagement(ctx context.Context, tx querier) error {
 	return err
 }
 
-// Read implements rooms.Store.
+// Read implements rooms.Store. All reads of work see the same snapshot.
 func (s ManagementStore) Read(ctx context.Context, work func(rooms.Tx) error) error {
 	ctx, cancel := manageContext(ctx)
 	defer cancel()
@@ -60,12 +61,13 @@ func (s ManagementStore) Read(ctx context.Context, work func(rooms.Tx) error) er
 	return s.translateError(work(&manageTx{store: s.Store, ctx: ctx, tx: tx}))
 }
 
-// Write implements rooms.Store.
+// Write implements rooms.Store. After the commit, Config.Changed is called for the
+// projects whose definitions have changed.
 func (s ManagementStore) Write(ctx context.Context, work func(rooms.Tx) error) error {
 	ctx, cancel := manageContext(ctx)
 	defer cancel()
-	// Those who wait for the lock wait here first, all but one of them without a
-	// connection, of which there are few.
+	// Only one goroutine of this server waits for the lock in the database, where it
+	// occupies one of few connections; the rest wait here.
 	select {
 	case s.managing <- struct{}{}:
 	case <-ctx.Done():
@@ -86,7 +88,7 @@ func (s ManagementStore) Write(ctx context.Context, work func(rooms.Tx) error) e
 		}
 		return s.notifyServers(ctx, tx, slices.Sorted(maps.Keys(t.changed)))
 	})
-	if errors.Is(err, sql.ErrTxDone) && ctx.Err() != nil { // rolled back when the caller went
+	if errors.Is(err, sql.ErrTxDone) && ctx.Err() != nil { // rolled back by database/sql because the context was canceled
 		err = ctx.Err()
 	}
 	if err != nil {
@@ -99,8 +101,9 @@ func (s ManagementStore) Write(ctx context.Context, work func(rooms.Tx) error) e
 	return nil
 }
 
-// translateError explains the errors of the database, and says of those that are about it
-// and not about what is written that another time may work; those of management pass.
+// translateError adds hints to errors. Errors of the database itself match
+// flags.ErrUnavailable: a later attempt may succeed. Errors of package management are
+// returned unchanged.
 func (s ManagementStore) translateError(err error) error {
 	var target *management.Error
 	if err == nil || errors.As(err, &target) || errors.Is(err, management.ErrDuplicate) {
@@ -114,19 +117,22 @@ func (s ManagementStore) translateError(err error) error {
 
 // manageTx implements rooms.Tx.
 type manageTx struct {
-	store    *Store
-	ctx      context.Context
-	tx       *sql.Tx
+	store *Store
+	ctx   context.Context
+	tx    *sql.Tx
+	// canWrite is false in a reading transaction.
 	canWrite bool
-	// changed are the projects whose definitions are others now.
+	// changed are the projects whose definitions have changed.
 	changed map[int64]bool
-	// totals are those of projects that were asked for, kept up to date.
+	// totals caches the totals of projects that were requested. Changes in the
+	// transaction update them.
 	totals map[int64]*featureflags.DefinitionTotals
 }
 
+// errReadOnly is the error for writes in a reading transaction.
 var errReadOnly = errors.New("sqlstore: writing in a transaction that reads")
 
-// exec runs a statement that writes; what names it in errors.
+// exec executes a statement that writes. what describes it in errors.
 func (t *manageTx) exec(what, text string, args ...any) error {
 	if !t.canWrite {
 		return errReadOnly
@@ -135,7 +141,7 @@ func (t *manageTx) exec(what, text string, args ...any) error {
 	return wrapError(what, err)
 }
 
-// queryRow reads one row, false when there is none.
+// queryRow reads one row into to. It returns false if there is none.
 func (t *manageTx) queryRow(what, text string, args []any, to ...any) (bool, error) {
 	err := t.tx.QueryRowContext(t.ctx, text, args...).Scan(to...)
 	if errors.Is(err, sql.ErrNoRows) {
@@ -144,15 +150,17 @@ func (t *manageTx) queryRow(what, text string, args []any, to ...any) (bool, err
 	return err == nil, wrapError(what, err)
 }
 
-// listRows is list in a transaction of management.
+// listRows is like list, in a transaction of management.
 func listRows[T any](t *manageTx, what string, into func(*T) []any, text string, args ...any) ([]T, error) {
 	out, err := list(t.ctx, t.tx, into, text, args...)
 	return out, wrapError(what, err)
 }
 
-// markChanged makes the project's revision grow when the work is done.
+// markChanged increments the revision of the project at the end of the transaction.
 func (t *manageTx) markChanged(project int64) { t.changed[project] = true }
 
+// raiseRevisions increments the revisions, in the order in which all transactions lock
+// projects.
 func (t *manageTx) raiseRevisions() error {
 	for _, id := range slices.Sorted(maps.Keys(t.changed)) {
 		if err := t.exec("raising a revision", `UPDATE projects SET revision = revision + 1 WHERE id = $1`, id); err != nil {
@@ -165,12 +173,12 @@ func (t *manageTx) raiseRevisions() error {
 // Next implements rooms.Tx.
 func (t *manageTx) Next(name string) (n int64, err error) { return t.NextMany(name, 1) }
 
-// nullIfEmpty is a text that is null when it is empty.
+// nullIfEmpty returns NULL for an empty string.
 func nullIfEmpty(text string) sql.NullString {
 	return sql.NullString{String: cleanText(text), Valid: text != ""}
 }
 
-// optionalMicros is a time that is 0 when it is the zero one.
+// optionalMicros is like micros with 0 for the zero time.
 func optionalMicros(t time.Time) int64 {
 	if t.IsZero() {
 		return 0
@@ -178,7 +186,8 @@ func optionalMicros(t time.Time) int64 {
 	return micros(t)
 }
 
-// jsonOrDefault is a JSON text, or another one when there is none.
+// jsonOrDefault returns a JSON text in a form that PostgreSQL accepts, or fallback if
+// it is empty.
 func jsonOrDefault(raw []byte, fallback string) string {
 	if len(raw) == 0 {
 		return fallback

@@ -11,10 +11,10 @@ import (
 	"github.com/bunting-flags/bunting/management/rooms"
 )
 
-// benchRecords is how many there are of each kind in BenchmarkManagement.
+// benchRecords is the number of records of each kind in BenchmarkManagement.
 const benchRecords = 100_000
 
-// benchManaged is a store on disk with 100,000 records of a kind below one parent,
+// benchManaged returns a store on disk with 100,000 records of a kind with one parent,
 // of about 600 bytes each, and as many flags in a project.
 func benchManaged(b *testing.B) ManagementStore {
 	b.Helper()
@@ -48,8 +48,8 @@ func benchManaged(b *testing.B) ManagementStore {
 	return s
 }
 
-// One of 100,000 records is read within 2 ms, and a list of 100 of them within
-// 10 ms.
+// Reading one of 100,000 records takes less than 2 ms, and a page of 100 of them less
+// than 10 ms.
 func BenchmarkManagement_Read(b *testing.B) {
 	s := benchManaged(b)
 	list := func(q management.Query) func(tx rooms.Tx, n int) (int, error) {

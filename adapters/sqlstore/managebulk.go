@@ -9,7 +9,7 @@ import (
 	"github.com/bunting-flags/bunting/management/featureflags"
 )
 
-// This file writes many things of management at once.
+// The bulk statements for definitions, records and members of management.
 
 var (
 	insertRecords = newInsert(`INSERT INTO records (kind, parent, id, other, sort, name, hidden, data)`, 8, "")
@@ -25,12 +25,14 @@ var (
 		CROSS JOIN distinct_ids o WHERE o.project_id = d.project_id AND o.person_uuid = d.person_uuid AND d.project_id = $1 AND d.distinct_id`, 1)
 )
 
-// bulk runs a bulk statement for n rows, whose arguments row appends behind the fixed ones.
+// bulk executes a bulk statement for n rows, whose arguments row appends after the
+// fixed arguments.
 func (t *manageTx) bulk(what string, b *bulk, fixed []any, n int, row func(args []any, i int) []any) error {
 	return b.run(&t.store.dialect, fixed, n, row, func(text string, args ...any) error { return t.exec(what, text, args...) })
 }
 
-// queryColumn runs a bulk query for texts, behind fixed arguments, and returns its one column.
+// queryColumn runs a bulk query for some strings after fixed arguments, and returns its
+// single column.
 func (t *manageTx) queryColumn(what string, b *bulk, fixed []any, texts []string) (out []string, err error) {
 	clean := func(args []any, i int) []any { return append(args, cleanText(texts[i])) }
 	err = b.run(&t.store.dialect, fixed, len(texts), clean, func(text string, args ...any) error {
@@ -41,7 +43,7 @@ func (t *manageTx) queryColumn(what string, b *bulk, fixed []any, texts []string
 	return out, wrapError(what, err)
 }
 
-// NextMany implements rooms.Tx.
+// NextMany implements rooms.Tx. Sequences start at 1.
 func (t *manageTx) NextMany(name string, n int64) (first int64, err error) {
 	if !t.canWrite {
 		return 0, errReadOnly
@@ -52,7 +54,8 @@ func (t *manageTx) NextMany(name string, n int64) (first int64, err error) {
 	return last - n + 1, err
 }
 
-// ReserveDefinitionIDs implements rooms.Tx.
+// ReserveDefinitionIDs implements rooms.Tx. Definitions from files have ids of their
+// own choice, so the sequence skips to the highest existing id if it is behind.
 func (t *manageTx) ReserveDefinitionIDs(kind featureflags.DefinitionKind, n int) (first int64, err error) {
 	const what = "numbering definitions"
 	table := definitionTables[kind].table
@@ -61,7 +64,7 @@ func (t *manageTx) ReserveDefinitionIDs(kind featureflags.DefinitionKind, n int)
 		return 0, err
 	}
 	first, err = t.NextMany(table, int64(n))
-	if err == nil && first <= highest { // files have taken numbers
+	if err == nil && first <= highest { // files contain greater ids than the sequence
 		if err = t.exec(what, `UPDATE sequences SET n = $2 WHERE name = $1`, table, highest); err == nil {
 			first, err = t.NextMany(table, int64(n))
 		}
@@ -77,10 +80,11 @@ func (t *manageTx) PutDefinitions(kind featureflags.DefinitionKind, projectID in
 	if err := t.saveDefinitions(kind, projectID, list); err != nil {
 		return err
 	}
-	delete(t.totals, projectID) // summed up anew when they are asked for
+	delete(t.totals, projectID) // computed again on the next use
 	return nil
 }
 
+// saveDefinitions inserts or replaces definitions. It does not update the totals.
 func (t *manageTx) saveDefinitions(kind featureflags.DefinitionKind, projectID int64, list []*featureflags.Definition) error {
 	t.markChanged(projectID)
 	return t.bulk("saving definitions", definitionTables[kind].put, nil, len(list), func(args []any, i int) []any {
@@ -93,7 +97,7 @@ func (t *manageTx) saveDefinitions(kind featureflags.DefinitionKind, projectID i
 	})
 }
 
-// recordCountKey is a row of record_counts.
+// recordCountKey is the key of a row of record_counts.
 type recordCountKey struct {
 	kind   string
 	index  int
@@ -101,7 +105,7 @@ type recordCountKey struct {
 	hidden int
 }
 
-// AddRecords implements rooms.Tx.
+// AddRecords implements rooms.Tx. The records must be new.
 func (t *manageTx) AddRecords(list []*management.Record) error {
 	counts := map[recordCountKey]int{}
 	err := t.bulk("saving records", &insertRecords, nil, len(list), func(args []any, i int) []any {
@@ -114,7 +118,8 @@ func (t *manageTx) AddRecords(list []*management.Record) error {
 	return t.saveCounts(counts)
 }
 
-// countRecord adds a record to the counts of its places.
+// countRecord adds n to the counts of the lists that contain a record: by its parent
+// and, if it has one, by its other parent.
 func countRecord(counts map[recordCountKey]int, r *management.Record, n int) {
 	counts[recordCountKey{r.Kind, indexParent, cleanText(r.Parent), boolToInt(r.Hidden)}] += n
 	if r.Other != "" {
@@ -122,6 +127,7 @@ func countRecord(counts map[recordCountKey]int, r *management.Record, n int) {
 	}
 }
 
+// saveCounts adds counts to the table record_counts.
 func (t *manageTx) saveCounts(counts map[recordCountKey]int) error {
 	keys := slices.Collect(maps.Keys(counts))
 	return t.bulk("counting records", &countRecords, nil, len(keys), func(args []any, i int) []any {
@@ -130,6 +136,7 @@ func (t *manageTx) saveCounts(counts map[recordCountKey]int) error {
 	})
 }
 
+// recordArguments appends the values of the columns of a record.
 func recordArguments(args []any, r *management.Record) []any {
 	return append(args, r.Kind, cleanText(r.Parent), cleanText(r.ID), nullIfEmpty(r.Other), cleanText(r.Sort), nullIfEmpty(r.Unique), boolToInt(r.Hidden), jsonOrDefault(r.Data, "{}"))
 }
@@ -140,7 +147,8 @@ func (t *manageTx) MembersOf(projectID int64, cohorts []int64, limit flags.Membe
 	return members, wrapError("reading the members of static cohorts", err)
 }
 
-// SamePersons implements rooms.Tx.
+// SamePersons implements rooms.Tx. The result contains the given distinct ids too, and
+// is sorted.
 func (t *manageTx) SamePersons(projectID int64, distinctIDs []string) ([]string, error) {
 	found, err := t.queryColumn("looking for the ids of persons", &findSamePersons, []any{projectID}, distinctIDs)
 	for _, id := range distinctIDs {

@@ -11,8 +11,8 @@ import (
 	"github.com/bunting-flags/bunting/management/organizations"
 )
 
-// definitionTables are the tables of definitions, what their keys are, and how they are
-// written.
+// definitionTables are the tables of definitions, by kind, with the expression for
+// their key and the statement that writes them. Cohorts have no key.
 var definitionTables = [...]struct {
 	table, key string
 	put        *bulk
@@ -21,6 +21,7 @@ var definitionTables = [...]struct {
 	featureflags.CohortDefinition: {"cohort_records", "''", &putCohorts},
 }
 
+// definitions calls visit for each definition that a condition selects.
 func (t *manageTx) definitions(kind featureflags.DefinitionKind, visit func(featureflags.Definition), where string, args ...any) error {
 	d := definitionTables[kind]
 	err := query(t.ctx, t.tx, func(rows *sql.Rows) error {
@@ -32,7 +33,7 @@ func (t *manageTx) definitions(kind featureflags.DefinitionKind, visit func(feat
 	return wrapError("reading definitions", err)
 }
 
-// Definition implements rooms.Tx.
+// Definition implements rooms.Tx. It also returns deleted definitions.
 func (t *manageTx) Definition(kind featureflags.DefinitionKind, projectID, id int64) (found *featureflags.Definition, err error) {
 	err = t.definitions(kind, func(d featureflags.Definition) { found = &d }, `project_id = $1 AND id = $2`, projectID, id)
 	return found, err
@@ -40,19 +41,20 @@ func (t *manageTx) Definition(kind featureflags.DefinitionKind, projectID, id in
 
 // DefinitionByKey implements rooms.Tx.
 func (t *manageTx) DefinitionByKey(kind featureflags.DefinitionKind, projectID int64, key string) (found *featureflags.Definition, err error) {
-	// The index of keys holds the ids. Asked for all columns SQLite would rather go
-	// through the project's every flag.
+	// The subquery needs only the index of keys, which contains the ids. In a query for
+	// all columns SQLite prefers to scan all flags of the project.
 	err = t.definitions(kind, func(d featureflags.Definition) { found = &d },
 		`project_id = $1 AND id IN (SELECT id FROM `+definitionTables[kind].table+` WHERE project_id = $1 AND `+definitionTables[kind].key+` = $2 AND deleted = 0)`,
 		projectID, cleanText(key))
 	return found, err
 }
 
-// Definitions implements rooms.Tx.
+// Definitions implements rooms.Tx. The count is the number of all matching definitions,
+// of at most management.MaxScan if the query has a filter in Go.
 func (t *manageTx) Definitions(q featureflags.DefinitionQuery) (page []featureflags.Definition, count int, err error) {
 	const shown = `project_id = $1 AND deleted = $2`
 	table, args := definitionTables[q.Kind].table, []any{q.Project, boolToInt(q.Deleted)}
-	// The index of what is shown holds the ids, as that of keys does.
+	// The subquery needs only an index, as in DefinitionByKey.
 	where := func(limit, offset int) string {
 		return fmt.Sprintf(`project_id = $1 AND id IN (SELECT id FROM %s WHERE %s ORDER BY id DESC LIMIT %d OFFSET %d) ORDER BY id DESC`, table, shown, limit, offset)
 	}
@@ -75,7 +77,7 @@ func (t *manageTx) Definitions(q featureflags.DefinitionQuery) (page []featurefl
 	return page, count, err
 }
 
-// PutDefinition implements rooms.Tx.
+// PutDefinition implements rooms.Tx. If the id is 0, it assigns one.
 func (t *manageTx) PutDefinition(kind featureflags.DefinitionKind, projectID int64, d *featureflags.Definition) error {
 	before, err := t.readSize(kind, projectID, d.ID)
 	if err == nil && d.ID == 0 {
@@ -94,7 +96,7 @@ func (t *manageTx) PutDefinition(kind featureflags.DefinitionKind, projectID int
 	return nil
 }
 
-// DeleteDefinition implements rooms.Tx.
+// DeleteDefinition implements rooms.Tx. It deletes the row.
 func (t *manageTx) DeleteDefinition(kind featureflags.DefinitionKind, projectID, id int64) error {
 	before, err := t.readSize(kind, projectID, id)
 	if err != nil {
@@ -128,17 +130,18 @@ func (t *manageTx) Members(projectID, cohort int64, after string, limit int) ([]
 	return out, wrapError("listing members", err)
 }
 
-// findMembers looks for some distinct ids among the members of a cohort.
+// findMembers selects the members of a cohort among some distinct ids.
 var findMembers = newLookup(`SELECT distinct_id FROM cohort_members WHERE project_id = $1 AND cohort_id = $2 AND distinct_id`, 2)
 
-// FilterMembers implements rooms.Tx.
+// FilterMembers implements rooms.Tx. The result is sorted.
 func (t *manageTx) FilterMembers(projectID, cohort int64, distinctIDs []string) ([]string, error) {
 	out, err := t.queryColumn("looking for members", &findMembers, []any{projectID, cohort}, distinctIDs)
 	slices.Sort(out)
 	return out, err
 }
 
-// CountMembers implements rooms.Tx.
+// CountMembers implements rooms.Tx. It counts persons; a distinct id without a person
+// counts as a person.
 func (t *manageTx) CountMembers(projectID, cohort int64) (n int, err error) {
 	_, err = t.queryRow("counting members", `SELECT COUNT(DISTINCT d.person_uuid) + SUM(CASE WHEN d.person_uuid IS NULL THEN 1 ELSE 0 END)
 		FROM cohort_members m LEFT JOIN distinct_ids d ON d.project_id = m.project_id AND d.distinct_id = m.distinct_id

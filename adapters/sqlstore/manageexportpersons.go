@@ -13,20 +13,21 @@ import (
 )
 
 const (
-	// changedPersons is how many persons are remembered at a time of those that have
-	// changed.
+	// changedPersons is the maximum number of changed persons in memory at a time.
 	changedPersons = 200_000
-	// changedChunk is how many of them one statement looks up.
+	// changedChunk is the number of persons in one lookup.
 	changedChunk = 100
 )
 
-// Persons implements management.ExportRows.
+// Persons implements batchexports.Rows. It visits the persons that were created in the
+// span of time or, if the span has no times, the persons that changed in the span of
+// ids.
 func (s ExportStore) Persons(ctx context.Context, projectID int64, span batchexports.Span, visit func(*batchexports.Person) error) error {
 	if !span.From.IsZero() || !span.To.IsZero() {
 		return s.visitFirstSeen(ctx, projectID, &span, visit)
 	}
-	// Persons are taken by the beginning of their uuid, in parts that are halved
-	// while there are too many.
+	// Changed persons are collected by ranges of the first 32 bits of their UUIDs. A
+	// range with too many persons is halved until they fit into memory.
 	for low, width := uint64(0), uint64(1)<<32; low < 1<<32; low += width {
 		width = min(width, 1<<32-low)
 		var changed map[capture.UUID]bool
@@ -44,8 +45,8 @@ func (s ExportStore) Persons(ctx context.Context, projectID int64, span batchexp
 	return nil
 }
 
-// findChanged are the persons of a part of all uuids that have changed, and how wide
-// the part has become.
+// findChanged returns the persons that changed, of the range of UUIDs from low, and the
+// width of the range, which is smaller than requested if there were too many persons.
 func (s ExportStore) findChanged(ctx context.Context, projectID int64, span *batchexports.Span, low, width uint64) (map[capture.UUID]bool, uint64, error) {
 	found := map[capture.UUID]bool{}
 	contains := func(id capture.UUID) bool {
@@ -74,16 +75,18 @@ func (s ExportStore) findChanged(ctx context.Context, projectID int64, span *bat
 	return found, width, nil
 }
 
-// personPosition is how far a list of persons with their distinct ids has been read.
+// personPosition is the position in a list of persons with their distinct ids.
 type personPosition struct {
 	id         int64
 	distinctID string
 }
 
+// exportPersonQuery selects one row for each distinct id of a person. Further
+// conditions and the order must follow.
 const exportPersonQuery = `SELECT p.id, p.uuid, p.properties, p.version, p.is_identified, p.created_at, d.distinct_id
 	FROM persons p CROSS JOIN distinct_ids d WHERE d.project_id = p.project_id AND d.person_uuid = p.uuid AND d.person_uuid IS NOT NULL AND p.project_id = $1`
 
-// visitFirstSeen are the persons who were first seen in a span of time.
+// visitFirstSeen visits the persons that were created in a span of time.
 func (s ExportStore) visitFirstSeen(ctx context.Context, projectID int64, span *batchexports.Span, visit func(*batchexports.Person) error) error {
 	r := exportReader{span: span}
 	from, to := r.times()
@@ -93,7 +96,7 @@ func (s ExportStore) visitFirstSeen(ctx context.Context, projectID int64, span *
 	})
 }
 
-// visitByUUID are some persons.
+// visitByUUID visits the persons with the given UUIDs.
 func (s ExportStore) visitByUUID(ctx context.Context, projectID int64, ids []capture.UUID, visit func(*batchexports.Person) error) error {
 	return s.visitPages(ctx, visit, func(position personPosition) (string, []any) {
 		args := []any{projectID, position.id, position.distinctID}
@@ -105,7 +108,8 @@ func (s ExportStore) visitByUUID(ctx context.Context, projectID int64, ids []cap
 	})
 }
 
-// visitPages visits what statements give, each of which goes on behind a place.
+// visitPages visits the rows of queries, page by page. statement returns the query for
+// the rows after a position.
 func (s ExportStore) visitPages(ctx context.Context, visit func(*batchexports.Person) error, statement func(personPosition) (string, []any)) error {
 	var page []batchexports.Person
 	for position, full := (personPosition{}), true; full; {
@@ -131,8 +135,9 @@ func (s ExportStore) visitPages(ctx context.Context, visit func(*batchexports.Pe
 
 var insertChanged = newInsert(`INSERT INTO person_changes (id, project_id, uuid)`, 3, `ON CONFLICT DO NOTHING`)
 
-// savePersonChanges notes which persons have become others, by themselves or by their
-// distinct ids. It comes before saveEvents, which forgets the ids of the events.
+// savePersonChanges stores which persons have changed, in their own fields or in their
+// distinct ids, with an id of the ledger's sequence. It must run before saveEvents,
+// which clears the ids of the events.
 func (t *ledgerTx) savePersonChanges(c *capture.Changes) error {
 	type key struct {
 		project int64
@@ -159,6 +164,8 @@ func (t *ledgerTx) savePersonChanges(c *capture.Changes) error {
 		return nil
 	}
 	var id int64
+	// The id of the last event of the commit, so that exports advance through events
+	// and persons by the same ids. Without events the change gets an id of its own.
 	if n := len(t.claimed); n > 0 {
 		id = t.claimed[n-1]
 	} else {

@@ -11,23 +11,22 @@ import (
 	"github.com/bunting-flags/bunting/management/batchexports"
 )
 
-// ExportStore is a Store as management.ExportRows.
+// ExportStore implements batchexports.Rows on a Store.
 type ExportStore struct{ Store *Store }
 
 var _ batchexports.Rows = ExportStore{}
 
 const (
-	// exportRows and exportBytes are how many events or persons are read at a time,
-	// and about how long they are together. An event has at most 1 MB, a person half
-	// of that.
+	// exportRows and exportBytes limit the number of events or persons of a page and
+	// their total size in bytes. An event has at most 1 MB, a person half of that.
 	exportRows  = 1000
 	exportBytes = 4 << 20
 )
 
-// Horizon implements management.ExportRows: the last id that was given to an
-// event. On SQLite that is written with the event. On PostgreSQL whoever takes ids
-// holds the project's lock until the commit, so while this holds it nobody has
-// any that is not committed.
+// Horizon implements batchexports.Rows. It returns the last id that was assigned to an
+// event. On SQLite that id is stored with the event. On PostgreSQL, writers hold the
+// lock of the project from taking ids until they commit; while Horizon holds the lock,
+// all assigned ids of the project are committed.
 func (s ExportStore) Horizon(ctx context.Context, projectID int64) (id int64, err error) {
 	if s.Store.dialect.singleWriter {
 		id, err = s.Store.horizon(ctx)
@@ -42,8 +41,8 @@ func (s ExportStore) Horizon(ctx context.Context, projectID int64) (id int64, er
 	return id, s.Store.readError("the end of the ledger", err)
 }
 
-// Boundary implements management.ExportRows. Times of coming in grow with ids but
-// for seconds, so it is found by halving.
+// Boundary implements batchexports.Rows. Times of arrival ascend with the ids, except
+// for some seconds, so that a binary search finds the boundary.
 func (s ExportStore) Boundary(ctx context.Context, t time.Time, horizon int64) (int64, error) {
 	first := horizon + 1
 	for low, high := int64(0), horizon+1; low+1 < high; {
@@ -54,6 +53,7 @@ func (s ExportStore) Boundary(ctx context.Context, t time.Time, horizon int64) (
 		switch {
 		case err != nil:
 			return 0, s.Store.readError("events", err)
+		// There is no event in the upper part.
 		case id == 0:
 			high = middle
 		case created < micros(t):
@@ -65,10 +65,10 @@ func (s ExportStore) Boundary(ctx context.Context, t time.Time, horizon int64) (
 	return first - 1, nil
 }
 
-// scanStep is through how many ids one statement looks.
+// scanStep is the number of ids that one statement scans.
 const scanStep = 1 << 17
 
-// Passed implements management.ExportRows.
+// Passed implements batchexports.Rows.
 func (s ExportStore) Passed(ctx context.Context, projectID, after, upTo int64, t time.Time) (int64, error) {
 	for after < upTo {
 		to, found := min(after+scanStep, upTo), int64(0)
@@ -85,7 +85,7 @@ func (s ExportStore) Passed(ctx context.Context, projectID, after, upTo int64, t
 	return after, nil
 }
 
-// FirstEvent implements management.ExportRows.
+// FirstEvent implements batchexports.Rows.
 func (s ExportStore) FirstEvent(ctx context.Context, projectID int64) (time.Time, bool, error) {
 	mark, err := s.Store.lastIndexedID(ctx, s.Store.read)
 	if err != nil {
@@ -95,11 +95,12 @@ func (s ExportStore) FirstEvent(ctx context.Context, projectID int64) (time.Time
 		UNION ALL SELECT MIN(timestamp) FROM events WHERE project_id = $1 AND id > $2) AS times`, projectID, mark)
 }
 
-// FirstPerson implements management.ExportRows.
+// FirstPerson implements batchexports.Rows.
 func (s ExportStore) FirstPerson(ctx context.Context, projectID int64) (time.Time, bool, error) {
 	return s.earliest(ctx, `SELECT MIN(created_at) FROM persons WHERE project_id = $1`, projectID)
 }
 
+// earliest returns the time that a query selects, and false if it is NULL.
 func (s ExportStore) earliest(ctx context.Context, text string, args ...any) (time.Time, bool, error) {
 	var t sql.NullInt64
 	err := s.Store.read.QueryRowContext(ctx, text, args...).Scan(&t)
@@ -114,14 +115,16 @@ type exportReader struct {
 	store   *Store
 	project int64
 	span    *batchexports.Span
-	mark    int64 // events above it are not indexed
+	mark    int64 // events with greater ids are not indexed
 	columns string
 	visit   func(*batchexports.Event) error
-	page    []batchexports.Event
+	// page is reusable memory.
+	page []batchexports.Event
 }
 
-// Events implements management.ExportRows: by id, or where times are set by the
-// index of times, epoch by epoch, and then through what is not indexed yet.
+// Events implements batchexports.Rows. Without time bounds it reads events by id. With
+// them it reads the index of times, epoch by epoch, then the events that are not
+// indexed yet.
 func (s ExportStore) Events(ctx context.Context, projectID int64, span batchexports.Span, visit func(*batchexports.Event) error) error {
 	mark, err := s.Store.lastIndexedID(ctx, s.Store.read)
 	if err != nil {
@@ -142,12 +145,14 @@ func (s ExportStore) Events(ctx context.Context, projectID int64, span batchexpo
 	return r.byID(ctx, max(span.After, min(mark, span.UpTo)))
 }
 
-// byID reads the events behind an id in their order. Epochs in which the project
-// has none are passed over.
+// byID reads the events after an id, in the order of ids. Epochs without events of the
+// project are skipped.
 func (r *exportReader) byID(ctx context.Context, after int64) error {
 	from, to := r.times()
 	for after < r.span.UpTo {
 		upTo := r.span.UpTo
+		// Indexed events are read by epoch, so that epochs without events of the
+		// project cost nothing.
 		if after < r.mark {
 			epoch, err := r.store.nextEpoch(ctx, r.project, (after+1)>>epochBits)
 			if err != nil {
@@ -172,7 +177,7 @@ func (r *exportReader) byID(ctx context.Context, after int64) error {
 	return nil
 }
 
-// times are the bounds of the span in microseconds, from <= time < to.
+// times returns the bounds of the span in microseconds: from <= time < to.
 func (r *exportReader) times() (from, to int64) {
 	from, to = math.MinInt64, math.MaxInt64
 	if !r.span.From.IsZero() {
@@ -184,7 +189,7 @@ func (r *exportReader) times() (from, to int64) {
 	return from, to
 }
 
-// byTime reads the events that are indexed, in the order of times in each epoch.
+// byTime reads the indexed events, epoch by epoch, in the order of times within each.
 func (r *exportReader) byTime(ctx context.Context) error {
 	from, to := r.times()
 	epochs, err := column[int64](ctx, r.store.read, `SELECT epoch FROM event_epochs WHERE project_id = $1 AND last_time >= $2 AND first_time < $3 ORDER BY epoch`, r.project, from, to)
@@ -193,6 +198,7 @@ func (r *exportReader) byTime(ctx context.Context) error {
 	}
 	upTo := min(r.mark, r.span.UpTo)
 	for _, epoch := range epochs {
+		// Pages continue after the time and the id of their last event.
 		t, id := from, int64(-1)
 		for {
 			last, err := r.read(ctx, ` FROM events_by_time i CROSS JOIN events e WHERE e.id = i.id AND i.epoch = $1 AND i.project_id = $2
@@ -210,8 +216,8 @@ func (r *exportReader) byTime(ctx context.Context) error {
 	return nil
 }
 
-// read visits the first events of a query, and returns the last one that it has
-// read, nil when the query has no more.
+// read visits the first page of a query and returns its last event, or nil if the query
+// has no further rows.
 func (r *exportReader) read(ctx context.Context, from string, args ...any) (*batchexports.Event, error) {
 	page, full, err := exportPage(ctx, r.store.read, r.page[:0], scanExportEvent, `SELECT `+r.columns+from, args...)
 	if r.page = page; err != nil {
@@ -231,14 +237,14 @@ func (r *exportReader) read(ctx context.Context, from string, args ...any) (*bat
 	return &r.page[len(r.page)-1], nil
 }
 
-// exportPage reads rows into a page until they are many or long; full: there may be
-// more. scan says how long a row is.
+// exportPage appends rows to a page until it has exportRows rows or exportBytes bytes,
+// and reports whether there may be more. scan reads a row and returns its size.
 func exportPage[T any](ctx context.Context, db querier, page []T, scan func(*sql.Rows, *T) (int, error), text string, args ...any) (_ []T, full bool, err error) {
 	rows, err := db.QueryContext(ctx, text+fmt.Sprintf(` LIMIT %d`, exportRows), args...)
 	if err != nil {
 		return page, false, err
 	}
-	defer func() { _ = rows.Close() }() // what was read is read
+	defer func() { _ = rows.Close() }() // the page is complete at this point, so errors on closing do not matter
 	for size := 0; !full && rows.Next(); {
 		page = append(page, *new(T))
 		n, err := scan(rows, &page[len(page)-1])
@@ -254,6 +260,7 @@ func exportPage[T any](ctx context.Context, db querier, page []T, scan func(*sql
 	return page, full, err
 }
 
+// scanExportEvent reads an event and returns the size of its long columns.
 func scanExportEvent(rows *sql.Rows, e *batchexports.Event) (size int, err error) {
 	var event, owner capture.UUID
 	err = rows.Scan(&e.ID, scanUUID(&event), &e.Name, &e.DistinctID, &e.Properties, &e.ElementsChain, scanTime(&e.Timestamp), scanTime(&e.CreatedAt), scanUUID(&owner), &e.PersonProperties)

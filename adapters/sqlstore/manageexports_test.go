@@ -14,11 +14,12 @@ import (
 	"github.com/bunting-flags/bunting/management/batchexports"
 )
 
-// exportTime is a time of coming in, in seconds.
+// exportTime is the time of arrival of an event, in seconds.
 func exportTime(second int64) time.Time { return time.Unix(1_700_000_000+second, 0).UTC() }
 
-// exportStore has events of the projects 1 and 2 that came in about a second
-// apart, with times of their own in any order; all but the last ones are indexed.
+// exportStore returns a store with events of the projects 1 and 2 that arrived about a
+// second apart, with their own times in random order; all except the last ones are
+// indexed.
 func exportStore(t *testing.T, open func(testing.TB) *Store, total int) (ExportStore, []capture.Record) {
 	t.Helper()
 	s, random := ExportStore{Store: open(t)}, rand.New(rand.NewSource(1))
@@ -63,7 +64,7 @@ func exportStore(t *testing.T, open func(testing.TB) *Store, total int) (ExportS
 	return s, all
 }
 
-// The events of a span are those that belong to it, each once.
+// A span contains each of its events exactly one time.
 func TestExportStore_Events(t *testing.T) {
 	const total = 1<<epochBits + 3000
 	for name, open := range allStores {
@@ -121,7 +122,7 @@ func TestExportStore_Places(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				// Times of coming in are up to 5 seconds off.
+				// Times of arrival may differ from the order by up to 5 seconds.
 				if want := min(max(second, 0), total); got < all[0].ID-1 || got-(all[0].ID-1) < want-6 || got-(all[0].ID-1) > want+6 {
 					t.Errorf("second %d: boundary %d, want about %d", second, got, want+all[0].ID-1)
 				}
@@ -156,8 +157,8 @@ func TestExportStore_Places(t *testing.T) {
 	}
 }
 
-// Persons are found by their changes, also those that no event has made, and by
-// when they were first seen.
+// Persons are found by their changes, including changes without an event, and by the
+// time of their creation.
 func TestExportStore_Persons(t *testing.T) {
 	for name, open := range allStores {
 		t.Run(name, func(t *testing.T) {

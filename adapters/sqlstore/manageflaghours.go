@@ -11,7 +11,8 @@ import (
 	"github.com/bunting-flags/bunting/management/featureflags"
 )
 
-// hourOf is the hour of a time since 1970.
+// hourOf returns the number of the hour of a time since 1970, negative for earlier
+// times.
 func hourOf(t time.Time) int64 {
 	hour := t.Unix() / 3600
 	if t.Unix()%3600 < 0 {
@@ -20,23 +21,26 @@ func hourOf(t time.Time) int64 {
 	return hour
 }
 
+// upsertHours adds to counts by flag, hour and value. The column evaluations is 0 for
+// reported calls, 1 for evaluations by servers.
 var upsertHours = newInsert(`INSERT INTO flag_hours (project_id, evaluations, flag_key, hour, value, n)`, 6,
 	`ON CONFLICT (project_id, evaluations, flag_key, hour, value) DO UPDATE SET n = flag_hours.n + excluded.n`)
 
-// flagHour is a row of flag_hours of a project, but for its number.
+// flagHour is the key of a row of flag_hours within a project.
 type flagHour struct {
 	flagValue
 	hour int64
 }
 
-// sortedHours are hours as their index has them: two servers must not wait for one
-// another.
+// sortedHours returns the keys in the order of the index. All transactions write in
+// this order, so that two servers do not deadlock.
 func sortedHours(sums map[flagHour]int64) []flagHour {
 	return slices.SortedFunc(maps.Keys(sums), func(a, b flagHour) int {
 		return cmp.Or(cmp.Compare(a.flag, b.flag), cmp.Compare(a.hour, b.hour), cmp.Compare(a.value, b.value))
 	})
 }
 
+// upsertCallHours adds to the counts of reported calls of flags.
 func (t *ledgerTx) upsertCallHours(project int64, sums map[flagHour]int64) error {
 	rows := sortedHours(sums)
 	return t.insert(&upsertHours, len(rows), func(args []any, i int) []any {
@@ -44,14 +48,15 @@ func (t *ledgerTx) upsertCallHours(project int64, sums map[flagHour]int64) error
 	})
 }
 
-// Evaluation is how often a flag was answered with a value.
+// Evaluation is the number of evaluations of a flag with a certain value.
 type Evaluation struct {
+	// Token is the public key of the project.
 	Token, Flag, Value string
 	N                  int64
 }
 
-// AddEvaluations adds to what was answered in the hour of at. Tokens of projects that
-// have gone are left out.
+// AddEvaluations adds evaluations to the counts of the hour of when. Evaluations for
+// tokens of deleted projects are ignored.
 func (s *Store) AddEvaluations(ctx context.Context, when time.Time, list []Evaluation) error {
 	projects := map[int64]map[flagHour]int64{}
 	ids, err := s.projectsOf(ctx, len(list), func(i int) string { return list[i].Token })
@@ -70,7 +75,7 @@ func (s *Store) AddEvaluations(ctx context.Context, when time.Time, list []Evalu
 	}
 	for _, id := range slices.Sorted(maps.Keys(projects)) {
 		sums := projects[id]
-		for rows := range slices.Chunk(sortedHours(sums), hoursChunk) { // others write in between
+		for rows := range slices.Chunk(sortedHours(sums), hoursChunk) { // so that other writers run between
 			err := s.inWrite(ctx, func(tx *sql.Tx) error {
 				return upsertHours.chunks(&s.dialect, len(rows), func(text string, from, n int) error {
 					args := make([]any, 0, 6*n)
@@ -89,11 +94,12 @@ func (s *Store) AddEvaluations(ctx context.Context, when time.Time, list []Evalu
 	return nil
 }
 
-// hoursChunk is how many rows of flag_hours one transaction writes or deletes.
+// hoursChunk is the maximum number of rows of flag_hours that one transaction writes or
+// deletes.
 const hoursChunk = 1000
 
-// DeleteFlagHours deletes at most hoursChunk counts of flags that are of an hour before
-// the one of a time. more: there may be others.
+// DeleteFlagHours deletes at most hoursChunk counts of flags from hours before the hour
+// of the given time. It reports whether there may be more.
 func (s *Store) DeleteFlagHours(ctx context.Context, before time.Time) (more bool, err error) {
 	err = s.inWrite(ctx, func(tx *sql.Tx) error {
 		result, err := tx.ExecContext(ctx, `DELETE FROM flag_hours WHERE (project_id, evaluations, flag_key, hour, value) IN (
@@ -144,6 +150,7 @@ func (t *manageTx) FlagHours(q featureflags.HoursQuery) ([]featureflags.FlagHour
 		keys+values+` GROUP BY 1, 2, 3`, args...)
 }
 
+// hoursArgs returns the arguments that the queries of flag_hours share.
 func hoursArgs(q *featureflags.HoursQuery) []any {
 	evaluations := 0
 	if q.Evaluations {

@@ -10,8 +10,8 @@ import (
 	"github.com/bunting-flags/bunting/management/rooms"
 )
 
-// console.md N7: what the service answers is added up by the hour, on both databases, and
-// old hours go.
+// console.md N7: evaluations are summed up by hour on both databases, and old hours are
+// deleted.
 func TestStore_FlagHours(t *testing.T) {
 	for name, open := range map[string]func(testing.TB) *Store{"memory": sqliteStores["memory"], "postgres": postgresStore} {
 		t.Run(name, func(t *testing.T) { testFlagHours(t, loggedStore(t, open)) })

@@ -10,15 +10,17 @@ import (
 	"github.com/bunting-flags/bunting/management/errortracking"
 )
 
+// The bounds of one call of EventsAfter.
 const (
-	// followEpochs is how many epochs of events one call of EventsAfter looks
-	// through, and followBytes about how long the events that it returns are.
+	// followEpochs is the maximum number of epochs that it searches, followBytes the
+	// approximate size of the events that it returns, in bytes.
 	followEpochs = 64
 	followBytes  = 8 << 20
 )
 
-// EventsAfter implements management.EventLog. It goes through the index of names,
-// epoch by epoch, then through the events that are not indexed yet.
+// EventsAfter implements errortracking.EventLog. It searches the index of names, epoch
+// by epoch, then the events that are not indexed yet. It returns only events up to the
+// horizon, so that a caller that continues after the returned position misses no event.
 func (s ManagementStore) EventsAfter(ctx context.Context, name string, after int64, limit int) ([]errortracking.LoggedEvent, int64, error) {
 	ctx, cancel := context.WithTimeout(ctx, manageTime)
 	defer cancel()
@@ -29,6 +31,7 @@ func (s ManagementStore) EventsAfter(ctx context.Context, name string, after int
 	return events, last, nil
 }
 
+// eventsAfter implements EventsAfter for a name in its stored form.
 func (s ManagementStore) eventsAfter(ctx context.Context, name string, after int64, limit int) ([]errortracking.LoggedEvent, int64, error) {
 	horizon, err := s.horizon(ctx)
 	if err != nil || horizon <= after || limit <= 0 {
@@ -49,9 +52,11 @@ func (s ManagementStore) eventsAfter(ctx context.Context, name string, after int
 	return events, last, err
 }
 
-// eventIDsAfter finds the ids of the next events of a name, in order, and how far it
-// has looked.
+// eventIDsAfter returns the ids of the next events with a name, in order, and the id up
+// to which it has searched.
 func (s ManagementStore) eventIDsAfter(ctx context.Context, name string, after, horizon, mark int64, limit int) (ids []int64, last int64, err error) {
+	// scan adds the results of a query, which finds the events up to the id upTo, and
+	// advances last.
 	last = after
 	scan := func(upTo int64, text string, args ...any) error {
 		found, err := column[int64](ctx, s.read, text, args...)
@@ -86,11 +91,12 @@ func (s ManagementStore) eventIDsAfter(ctx context.Context, name string, after, 
 	return ids, last, err
 }
 
-// errPageFull ends the reading of rows.
+// errPageFull stops reading rows when a page has reached its size.
 var errPageFull = errors.New("enough")
 
-// readLoggedEvents reads events in the order of their ids, until they are long enough
-// together; all is false then. Those that were erased meanwhile are left out.
+// readLoggedEvents reads events in the order of their ids. It stops when they reach
+// followBytes, and then all is false. Events that were erased in the meantime are
+// skipped.
 func (s ManagementStore) readLoggedEvents(ctx context.Context, ids []int64) (out []errortracking.LoggedEvent, all bool, err error) {
 	size := 0
 	for chunk := range slices.Chunk(ids, 100) {
@@ -117,24 +123,26 @@ func (s ManagementStore) readLoggedEvents(ctx context.Context, ids []int64) (out
 	return out, true, nil
 }
 
-// horizons remember up to which id no transaction can still commit an event.
-// Only where others write too.
+// horizons is the state of Store.horizon. It is used only on PostgreSQL, where several
+// servers write.
 type horizons struct {
+	// safe is the id up to which no event can be committed any more.
 	mu   sync.Mutex
 	safe int64
-	// next becomes safe when the transactions of waiting have ended: those that
-	// wrote when it was the last id.
+	// next becomes safe when the transactions in waiting have ended, which are the ones
+	// that were writing when next was the last id.
 	next    int64
 	waiting []string
 }
 
-// horizon is an id such that all events up to it are there: none is still being
-// committed, and none will be.
+// horizon returns an id up to which the set of events is final: no event with such an
+// id will be committed later.
 //
-// On SQLite commits follow one another. On PostgreSQL ids come from a sequence,
-// and whoever takes some holds the lock of a project until its commit: once all
-// have ended that held such a lock when the sequence stood at an id, everything
-// up to that id has been committed or never will be.
+// On SQLite, commits run one after the other, so it is the last assigned id. On
+// PostgreSQL, ids come from a sequence, and a transaction that takes ids holds the lock
+// of a project until it ends. When all transactions have ended that held such a lock at
+// the time when the sequence was at an id, all ids up to that one are either committed
+// or will never be used.
 func (s *Store) horizon(ctx context.Context) (int64, error) {
 	if s.dialect.singleWriter {
 		var id int64
@@ -148,22 +156,27 @@ func (s *Store) horizon(ctx context.Context) (int64, error) {
 	if err := s.read.QueryRowContext(ctx, `SELECT CASE WHEN is_called THEN last_value ELSE 0 END FROM event_ids`).Scan(&last); err != nil {
 		return 0, err
 	}
-	writing, err := s.writingTransactions(ctx) // after the sequence: whoever took ids before has ended, or is among these
+	// This must be read after the sequence: then each transaction that took an id of at
+	// most last has either ended or is in the list.
+	writing, err := s.writingTransactions(ctx)
 	if err != nil {
 		return 0, err
 	}
+	// The transactions that were writing when next was the last id have ended.
 	if !slices.ContainsFunc(h.waiting, func(tx string) bool { return slices.Contains(writing, tx) }) {
 		h.safe = max(h.safe, h.next)
 		h.next, h.waiting = last, writing
 	}
+	// Nobody writes, so the last id is final without waiting for another call.
 	if len(writing) == 0 {
 		h.safe = max(h.safe, last)
 	}
 	return h.safe, nil
 }
 
-// writingTransactions are the transactions that hold the lock of a project. A session that
-// holds locks outside of transactions is none.
+// writingTransactions returns the transactions that hold the lock of a project.
+// Sessions that hold advisory locks outside of transactions are excluded by their
+// virtual transaction ids.
 func (s *Store) writingTransactions(ctx context.Context) ([]string, error) {
 	return column[string](ctx, s.read, `SELECT DISTINCT virtualtransaction FROM pg_locks WHERE locktype = 'advisory' AND granted AND objsubid = 1
 		AND database = (SELECT oid FROM pg_database WHERE datname = current_database())

@@ -16,7 +16,7 @@ import (
 	"github.com/bunting-flags/bunting/management/rooms"
 )
 
-// loggedStore is a store with the projects 1 and 2.
+// loggedStore returns a store with the projects 1 and 2.
 func loggedStore(t testing.TB, open func(testing.TB) *Store) ManagementStore {
 	t.Helper()
 	s := ManagementStore{Store: open(t)}
@@ -34,7 +34,7 @@ func loggedStore(t testing.TB, open func(testing.TB) *Store) ManagementStore {
 	return s
 }
 
-// followLog follows the log from a place to its end.
+// followLog reads the log from a position to its end.
 func followLog(t testing.TB, s ManagementStore, name string, after int64, limit int) (ids []int64, last int64) {
 	t.Helper()
 	for {
@@ -72,7 +72,7 @@ func idsOf(t testing.TB, s ManagementStore, where string) (ids []int64) {
 	return ids
 }
 
-// Every event of a name is there once and in order, whether it is indexed or not.
+// Every event with the name is returned exactly one time and in order, indexed or not.
 func TestEventsAfter(t *testing.T) {
 	const total = 1<<epochBits + 2*indexChunk + 300
 	for name, open := range allStores {
@@ -108,7 +108,7 @@ func TestEventsAfter(t *testing.T) {
 	}
 }
 
-// What an event says comes along, and events are fewer where they are long.
+// Events are returned with their contents, and large events in smaller pages.
 func TestEventsAfter_Content(t *testing.T) {
 	for name, open := range allStores {
 		t.Run(name, func(t *testing.T) {
@@ -143,7 +143,7 @@ func TestEventsAfter_Content(t *testing.T) {
 	}
 }
 
-// An event that is committed later than one with a higher id is not missed.
+// An event that is committed later than an event with a greater id is not missed.
 func TestEventsAfter_LateCommit(t *testing.T) {
 	s := loggedStore(t, postgresStore)
 	ctx := context.Background()
@@ -188,7 +188,7 @@ func TestEventsAfter_LateCommit(t *testing.T) {
 		t.Errorf("-want +got:\n%s", diff)
 	}
 
-	// While somebody always writes the log goes on all the same.
+	// The log advances even if there is always a writing transaction.
 	for i := range 3 {
 		commit(1, fmt.Sprint("a", i), func() {
 			commit(2, fmt.Sprint("b", i), func() {})
@@ -203,7 +203,7 @@ func TestEventsAfter_LateCommit(t *testing.T) {
 		t.Errorf("-want +got:\n%s", diff)
 	}
 
-	// Ids of a transaction that fails are not waited for.
+	// Ids of a transaction that was rolled back do not delay the log.
 	failed := errors.New("no")
 	err := s.Commit(ctx, []int64{1}, func(tx capture.Tx) error {
 		_, err := tx.Claim([]capture.EventKey{{ProjectID: 1, Name: "e"}})

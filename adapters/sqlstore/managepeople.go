@@ -11,11 +11,12 @@ import (
 
 var _ featureflags.People = ManagementStore{}
 
-// peopleStep is how many persons or groups a scan for management reads at a time.
+// peopleStep is the number of persons or groups that a scan for management reads at a
+// time.
 const peopleStep = 500
 
-// Persons implements management.People. The scan is no snapshot: who is changed
-// meanwhile is seen before or after the change.
+// Persons implements featureflags.People. The scan is not a snapshot: a person that
+// changes during the scan is visited in the state before or after the change.
 func (s ManagementStore) Persons(ctx context.Context, projectID int64, visit func(*featureflags.Person) bool) error {
 	for after := int64(0); ; {
 		page, next, err := s.People(ctx, projectID, capture.PersonQuery{After: after, Limit: peopleStep})
@@ -38,7 +39,7 @@ func (s ManagementStore) Persons(ctx context.Context, projectID int64, visit fun
 	}
 }
 
-// PersonByUUID implements management.People. What is no UUID is nobody's.
+// PersonByUUID implements featureflags.People. It returns nil if uuid is not a UUID.
 func (s ManagementStore) PersonByUUID(ctx context.Context, projectID int64, uuid string) (*featureflags.Person, error) {
 	id, ok := wire.ParseUUID(uuid)
 	if !ok {
@@ -51,7 +52,7 @@ func (s ManagementStore) PersonByUUID(ctx context.Context, projectID int64, uuid
 	return convertPerson(p)
 }
 
-// PersonByDistinctID implements management.People.
+// PersonByDistinctID implements featureflags.People.
 func (s ManagementStore) PersonByDistinctID(ctx context.Context, projectID int64, distinctID string) (*featureflags.Person, error) {
 	p, err := s.PersonForDistinctID(ctx, projectID, distinctID)
 	if err != nil || p == nil {
@@ -60,13 +61,13 @@ func (s ManagementStore) PersonByDistinctID(ctx context.Context, projectID int64
 	return convertPerson(p)
 }
 
-// CountPersons implements management.People.
+// CountPersons implements featureflags.People.
 func (s ManagementStore) CountPersons(ctx context.Context, projectID int64) (int, error) {
 	n, err := s.CountPeople(ctx, projectID)
 	return int(n), err
 }
 
-// Groups implements management.People.
+// Groups implements featureflags.People.
 func (s ManagementStore) Groups(ctx context.Context, projectID int64, index int, visit func(key string, properties map[string]any) bool) error {
 	for after := ""; ; {
 		page, next, err := s.Store.Groups(ctx, projectID, index, after, "", peopleStep)
@@ -89,6 +90,7 @@ func (s ManagementStore) Groups(ctx context.Context, projectID int64, index int,
 	}
 }
 
+// convertPerson converts a stored person to the type of package featureflags.
 func convertPerson(p *capture.StoredPerson) (*featureflags.Person, error) {
 	properties, err := parseProperties(p.Properties.AppendJSON(nil))
 	if err != nil {

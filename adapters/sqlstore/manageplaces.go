@@ -7,6 +7,7 @@ import (
 	"github.com/bunting-flags/bunting/management"
 )
 
+// organizations returns the organizations that a condition selects.
 func (t *manageTx) organizations(where string, args ...any) ([]management.OrganizationRecord, error) {
 	return listRows(t, "reading organizations", func(o *management.OrganizationRecord) []any {
 		return []any{&o.ID, &o.Name, scanJSON(&o.Quotas), &o.Origin, scanTime(&o.CreatedAt), scanRawJSON(&o.Meta)}
@@ -19,7 +20,7 @@ func (t *manageTx) Organization(id string) (*management.OrganizationRecord, erro
 	return firstOrNil(list), err
 }
 
-// firstOrNil is the first of a list, nil for none.
+// firstOrNil returns a pointer to the first element, or nil if the list is empty.
 func firstOrNil[T any](list []T) *T {
 	if len(list) == 0 {
 		return nil
@@ -43,8 +44,8 @@ func (t *manageTx) PutOrganization(o *management.OrganizationRecord) error {
 		cleanText(o.ID), cleanText(o.Name), quotas, o.Origin, micros(o.CreatedAt), jsonOrDefault(o.Meta, "{}"))
 }
 
-// markQuotasChanged renews the projects of an organization whose quotas are about to be
-// others: what answers flags knows the limits by project.
+// markQuotasChanged marks the projects of an organization as changed if its quotas are
+// about to change, because the evaluation of flags caches the limits by project.
 func (t *manageTx) markQuotasChanged(id, quotas string) error {
 	var before string
 	exists, err := t.queryRow("reading an organization", `SELECT quotas FROM organizations WHERE id = $1`, []any{cleanText(id)}, &before)
@@ -58,7 +59,8 @@ func (t *manageTx) markQuotasChanged(id, quotas string) error {
 	return err
 }
 
-// DeleteOrganization implements rooms.Tx.
+// DeleteOrganization implements rooms.Tx. It is an error if the organization has
+// projects.
 func (t *manageTx) DeleteOrganization(id string) error {
 	projects, err := t.Projects(id)
 	if err != nil {
@@ -70,6 +72,7 @@ func (t *manageTx) DeleteOrganization(id string) error {
 	return t.exec("deleting an organization", `DELETE FROM organizations WHERE id = $1`, cleanText(id))
 }
 
+// projects returns the projects that a condition selects.
 func (t *manageTx) projects(where string, args ...any) ([]management.ProjectRecord, error) {
 	return listRows(t, "reading projects", func(p *management.ProjectRecord) []any {
 		return []any{
@@ -91,7 +94,7 @@ func (t *manageTx) ProjectByKey(apiKey string) (*management.ProjectRecord, error
 	return firstOrNil(list), err
 }
 
-// Projects implements rooms.Tx.
+// Projects implements rooms.Tx. An empty organizationID selects all projects.
 func (t *manageTx) Projects(organizationID string) ([]management.ProjectRecord, error) {
 	if organizationID == "" {
 		return t.projects(`WHERE deleted = 0 ORDER BY id`)
@@ -99,11 +102,15 @@ func (t *manageTx) Projects(organizationID string) ([]management.ProjectRecord, 
 	return t.projects(`WHERE organization_id = $1 AND deleted = 0 ORDER BY id`, cleanText(organizationID))
 }
 
-// PutProject implements rooms.Tx.
+// PutProject implements rooms.Tx. If the id is 0, it assigns one. The error is
+// management.ErrDuplicate if another project, including deleted ones, has the same API
+// key.
 func (t *manageTx) PutProject(p *management.ProjectRecord) error {
 	if other, err := t.projects(`WHERE api_key = $1 AND id <> $2`, cleanText(p.APIKey), p.ID); err != nil || len(other) > 0 {
 		return errors.Join(err, management.ErrDuplicate)
 	}
+	// Numbered by the greatest id instead of a sequence, because files choose the ids
+	// of their projects.
 	if p.ID == 0 {
 		if _, err := t.queryRow("numbering a project", `SELECT COALESCE(MAX(id), 0) + 1 FROM projects`, nil, &p.ID); err != nil {
 			return err
@@ -119,6 +126,7 @@ func (t *manageTx) PutProject(p *management.ProjectRecord) error {
 		p.Origin, boolToInt(p.Deleted), micros(p.CreatedAt), jsonOrDefault(p.Meta, "{}"), jsonOrDefault(p.Browser, ""))
 }
 
+// keys returns the personal and secret keys that a condition selects.
 func (t *manageTx) keys(where string, args ...any) ([]management.KeyRecord, error) {
 	return listRows(t, "reading keys", func(k *management.KeyRecord) []any {
 		return []any{
@@ -134,7 +142,7 @@ func (t *manageTx) Key(hash string) (*management.KeyRecord, error) {
 	return firstOrNil(list), err
 }
 
-// KeyByID implements rooms.Tx.
+// KeyByID implements rooms.Tx. Keys from files have no id.
 func (t *manageTx) KeyByID(id string) (*management.KeyRecord, error) {
 	if id == "" {
 		return nil, nil
@@ -143,17 +151,18 @@ func (t *manageTx) KeyByID(id string) (*management.KeyRecord, error) {
 	return firstOrNil(list), err
 }
 
-// Keys implements rooms.Tx.
+// Keys implements rooms.Tx. The newest key is first.
 func (t *manageTx) Keys(user int64) ([]management.KeyRecord, error) {
 	return t.keys(`WHERE user_id = $1 AND kind = 'personal' ORDER BY created_at DESC, hash`, user)
 }
 
-// SecretKeys implements rooms.Tx.
+// SecretKeys implements rooms.Tx. The newest key is first.
 func (t *manageTx) SecretKeys(projectID int64) (out []management.KeyRecord, err error) {
 	return t.keys(`WHERE kind = 'secret' AND projects = $1 ORDER BY created_at DESC, hash`, jsonText([]int64{projectID}))
 }
 
-// PutKey implements rooms.Tx.
+// PutKey implements rooms.Tx. The hash is the primary key of the table, so the row with
+// the former hash of a rolled key is deleted.
 func (t *manageTx) PutKey(k *management.KeyRecord) error {
 	if k.ID != "" {
 		if err := t.exec("saving a key", `DELETE FROM api_keys WHERE id = $1 AND hash <> $2`, cleanText(k.ID), k.Hash); err != nil {
@@ -173,7 +182,8 @@ func (t *manageTx) PutKey(k *management.KeyRecord) error {
 		k.User, k.Origin, micros(k.CreatedAt), optionalMicros(k.LastUsedAt), optionalMicros(k.LastRolledAt), cleanText(k.ID))
 }
 
-// jsonList and jsonMap are lists and maps as they are stored: none is an empty one.
+// jsonList returns the stored form of a list, in which nil is an empty list. jsonMap
+// does the same for maps.
 func jsonList[T any](list []T) string {
 	if len(list) == 0 {
 		return "[]"

@@ -23,7 +23,7 @@ import (
 	"github.com/bunting-flags/bunting/management/rooms"
 )
 
-// statementRecorder is a database whose statements are remembered.
+// statementRecorder records the statements of a database.
 type statementRecorder struct {
 	dsn   string
 	mu    sync.Mutex
@@ -37,7 +37,7 @@ func (r *statementRecorder) Connect(context.Context) (driver.Conn, error) {
 	return &recordingConn{c, r}, err
 }
 
-// recordingConn hides all ways to run a statement but preparing it.
+// recordingConn hides all methods to run a statement except Prepare.
 type recordingConn struct {
 	driver.Conn
 	recorder *statementRecorder
@@ -54,7 +54,7 @@ func (c *recordingConn) BeginTx(ctx context.Context, options driver.TxOptions) (
 	return c.Conn.(driver.ConnBeginTx).BeginTx(ctx, options)
 }
 
-// newRecordingStore is a store on disk whose statements are remembered.
+// newRecordingStore returns a store on disk whose statements are recorded.
 func newRecordingStore(t testing.TB, r *statementRecorder) *Store {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "store.db")
@@ -70,8 +70,8 @@ func newRecordingStore(t testing.TB, r *statementRecorder) *Store {
 	return s
 }
 
-// allowedScans are the beginnings of statements that read a whole table or sort
-// much, and why they may.
+// allowedScans are prefixes of statements that may scan a table or sort many rows, with
+// the reason.
 var allowedScans = map[string]string{
 	"SELECT id, name, quotas, origin, created_at, meta FROM organizations ORDER BY id":                                                                                   "all organizations of a server, which are wanted",
 	"SELECT id, organization_id, name, api_key, settings, paused, anonymize_ips, origin, deleted, created_at, meta, browser FROM projects WHERE deleted = 0 ORDER BY id": "all projects of a server, which are wanted",
@@ -79,8 +79,8 @@ var allowedScans = map[string]string{
 	"SELECT 0 AS kind, id, settings FROM projects WHERE id = $1 UNION ALL": "all definitions of a project, which decide its flags",
 }
 
-// requiredIndexes are the indexes of statements that could use one which finds more
-// rows than they want.
+// requiredIndexes are indexes for statements that could also use an index with more
+// rows than needed.
 var requiredIndexes = map[string]string{
 	"FROM flag_records WHERE project_id = $1 AND key = $2":                           "flag_records_by_key",
 	"FROM records WHERE kind = $1 AND name = $2":                                     "records_by_name",
@@ -101,12 +101,12 @@ func isScanAllowed(text string) bool {
 	return false
 }
 
-// manageFiles are those whose statements are looked at.
+// manageFiles are the files whose statements are checked.
 var manageFiles = []string{"manage.go", "managerecords.go", "manageplaces.go", "managedefinitions.go", "manageflaghours.go"}
 
-// Every statement of management finds its rows by an index (decision 25): a list
-// may grow without making what reads one thing slower. Matches and searches are
-// exempt: they read the rows of one list, which its index finds, too.
+// Every statement of management finds its rows by an index (decision 25): a longer list
+// does not slow down the access to single objects. Filters and searches are exempt,
+// since they read all rows of one list, which an index finds too.
 func TestManagement_Plans(t *testing.T) {
 	r := &statementRecorder{texts: map[string]bool{}}
 	storetest.Management(t, func(t testing.TB) storetest.ManagementStore { return ManagementStore{newRecordingStore(t, r)} })
@@ -142,8 +142,8 @@ func TestManagement_Plans(t *testing.T) {
 	}
 }
 
-// badPlan are the lines of plans that read a whole table, or sort one that may be
-// long. Constant rows are none.
+// badPlan returns the lines of a query plan that scan a whole table or sort a table
+// that may be large. Constant rows are exempt.
 var badPlan = regexp.MustCompile(`(?m)^SCAN (?:[^c0-9]|c[^o])|TEMP B-TREE FOR ORDER BY$`)
 
 func planOf(t testing.TB, s *Store, text string) string {
@@ -174,8 +174,8 @@ func planOf(t testing.TB, s *Store, text string) string {
 	return plan.String()
 }
 
-// literals are the statements that stand in the files, up to where something is
-// filled in, and their places.
+// literals returns the statements in the files, up to the first inserted value, and
+// their positions.
 func literals(t testing.TB) map[string]string {
 	t.Helper()
 	out := map[string]string{}
@@ -209,7 +209,7 @@ func literals(t testing.TB) map[string]string {
 
 var statement = regexp.MustCompile(`^ ?(SELECT|INSERT|UPDATE|DELETE|FROM|WHERE|ORDER) `)
 
-// runRest runs the statements that the contract does not.
+// runRest runs the statements that the contract test does not run.
 func runRest(t testing.TB, s ManagementStore) {
 	t.Helper()
 	at := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)

@@ -8,12 +8,15 @@ import (
 	"github.com/bunting-flags/bunting/management"
 )
 
+// recordColumns are the columns for recordFields.
 const recordColumns = `kind, parent, id, COALESCE(other, ''), sort, COALESCE(name, ''), hidden, data`
 
+// recordFields returns the destinations of recordColumns.
 func recordFields(r *management.Record) []any {
 	return []any{&r.Kind, &r.Parent, &r.ID, &r.Other, &r.Sort, &r.Unique, &r.Hidden, scanRawJSON(&r.Data)}
 }
 
+// record returns the record that a condition selects, or nil.
 func (t *manageTx) record(where string, args ...any) (*management.Record, error) {
 	found, err := listRows(t, "reading a record", recordFields, `SELECT `+recordColumns+` FROM records WHERE `+where, args...)
 	return firstOrNil(found), err
@@ -32,13 +35,15 @@ func (t *manageTx) Find(kind, unique string) (*management.Record, error) {
 	return t.record(`kind = $1 AND name = $2`, kind, cleanText(unique))
 }
 
-// The places of record_counts.
+// The values of record_counts.place: the column by which the records of a list are
+// counted.
 const (
 	indexParent = iota
 	indexOther
 )
 
-// List implements rooms.Tx.
+// List implements rooms.Tx. Without bounds and without a filter in Go, the total count
+// is read from record_counts instead of counting rows.
 func (t *manageTx) List(q management.Query) ([]management.Record, int, error) {
 	where, args := []string{"kind = $1", "hidden = $2"}, []any{q.Kind, boolToInt(q.Hidden)}
 	add := func(condition, value string) {
@@ -80,7 +85,8 @@ func (t *manageTx) List(q management.Query) ([]management.Record, int, error) {
 	return page, count, err
 }
 
-// pageLimit is the limit of a page: there is always one.
+// pageLimit returns the limit of a page. A query without a limit gets the maximum,
+// management.MaxScan.
 func pageLimit(limit int) int {
 	if limit <= 0 || limit > management.MaxScan {
 		return management.MaxScan
@@ -88,7 +94,8 @@ func pageLimit(limit int) int {
 	return limit
 }
 
-// search reads the records of a list one by one.
+// search applies the filter of a query to the records of a statement, at most
+// management.MaxScan. The count is the number of all matches.
 func (t *manageTx) search(q management.Query, text string, args []any) (page []management.Record, count int, err error) {
 	err = query(t.ctx, t.tx, func(rows *sql.Rows) error {
 		var r management.Record
@@ -104,7 +111,8 @@ func (t *manageTx) search(q management.Query, text string, args []any) (page []m
 	return page, count, wrapError("searching records", err)
 }
 
-// Put implements rooms.Tx.
+// Put implements rooms.Tx. The error is management.ErrDuplicate if another record of
+// the kind has the same unique name.
 func (t *manageTx) Put(r *management.Record) error {
 	if r.Unique != "" {
 		other, err := t.Find(r.Kind, r.Unique)
@@ -115,6 +123,7 @@ func (t *manageTx) Put(r *management.Record) error {
 			return management.ErrDuplicate
 		}
 	}
+	// The new record replaces the counts of the old one, whose parent may differ.
 	counts, err := t.countsOfRemoval(r.Kind, r.Parent, r.ID)
 	if err != nil {
 		return err
@@ -127,7 +136,8 @@ func (t *manageTx) Put(r *management.Record) error {
 	return t.saveCounts(counts)
 }
 
-// countsOfRemoval are the counts that a record's going changes, none where it is not there.
+// countsOfRemoval returns the changes of record_counts for the removal of a record.
+// They are empty if there is no such record.
 func (t *manageTx) countsOfRemoval(kind, parent, id string) (map[recordCountKey]int, error) {
 	counts := map[recordCountKey]int{}
 	old, err := t.Get(kind, parent, id)
@@ -163,7 +173,7 @@ func (t *manageTx) DeleteUnder(kind, parent string) error {
 	return nil
 }
 
-// boolToInt is a truth as it is stored.
+// boolToInt returns the stored form of a boolean.
 func boolToInt(b bool) int {
 	if b {
 		return 1

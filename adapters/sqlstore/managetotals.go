@@ -6,18 +6,19 @@ import (
 	"github.com/bunting-flags/bunting/management/featureflags"
 )
 
-// definitionSize is what definitions add to the totals of their project.
+// definitionSize is the number and the size of some definitions, as parts of the totals
+// of their project.
 type definitionSize struct {
 	n     int
 	bytes int64
 }
 
-// definitionWeight sums up definitions that are not deleted. Neither database reads
-// long texts for it.
+// definitionWeight selects the number and the size of the definitions that are not
+// deleted. Neither database reads the contents of long strings for octet_length.
 const definitionWeight = `SELECT COUNT(*), COALESCE(SUM(octet_length(record) + octet_length(meta)), 0) FROM %s WHERE project_id = $1 AND deleted = 0`
 
-// DefinitionTotals implements rooms.Tx. They are summed up when they are first
-// asked for, and kept up to date until the transaction ends.
+// DefinitionTotals implements rooms.Tx. The totals are computed on the first request of
+// a transaction and updated by its changes.
 func (t *manageTx) DefinitionTotals(projectID int64) (featureflags.DefinitionTotals, error) {
 	if cached := t.totals[projectID]; cached != nil {
 		return *cached, nil
@@ -38,8 +39,8 @@ func (t *manageTx) DefinitionTotals(projectID int64) (featureflags.DefinitionTot
 	return *t.totals[projectID], nil
 }
 
-// readSize is what a definition adds, nothing where there is none or the totals are not
-// asked for.
+// readSize returns the size of a stored definition, to be subtracted from the totals.
+// It returns zero if there is no such definition or if the totals were not requested.
 func (t *manageTx) readSize(kind featureflags.DefinitionKind, projectID, id int64) (w definitionSize, err error) {
 	if t.totals[projectID] == nil || id == 0 {
 		return w, nil
@@ -48,7 +49,8 @@ func (t *manageTx) readSize(kind featureflags.DefinitionKind, projectID, id int6
 	return w, err
 }
 
-// addToTotals adds a weight to the totals, or takes it away.
+// addToTotals adds a size to the totals of a project, or subtracts it if sign is -1. It
+// does nothing if the totals were not requested.
 func (t *manageTx) addToTotals(kind featureflags.DefinitionKind, projectID int64, w definitionSize, sign int) {
 	totals := t.totals[projectID]
 	if totals == nil {

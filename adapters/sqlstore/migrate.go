@@ -13,7 +13,8 @@ import (
 //go:embed migrations/*.sql
 var migrationFiles embed.FS
 
-// migrations are the files in order, with the dialect's words filled in.
+// migrations returns the migrations in order, with the words in double braces replaced
+// by the dialect's.
 func (d *dialect) migrations() ([]*goose.Migration, error) {
 	words := make([]string, 0, 2*len(d.words))
 	for word, means := range d.words {
@@ -44,8 +45,10 @@ func (d *dialect) migrations() ([]*goose.Migration, error) {
 	return out, nil
 }
 
-// migrate brings the schema up to date, one migration a transaction. Where
-// several servers start at once one of them does it while the others wait.
+// migrate migrates the schema to the newest version, each migration in a transaction of
+// its own. If several servers start at the same time, one of them migrates while the
+// rest wait. It returns an error if the schema is newer than the newest migration of
+// this binary.
 func (s *Store) migrate(ctx context.Context) error {
 	list, err := s.dialect.migrations()
 	if err != nil {
@@ -56,6 +59,7 @@ func (s *Store) migrate(ctx context.Context) error {
 		return err
 	}
 	defer unlock()
+	// The registry and the logger of package goose are global, and are not used.
 	provider, err := goose.NewProvider(s.dialect.goose, s.write, nil,
 		goose.WithDisableGlobalRegistry(true), goose.WithGoMigrations(list...), goose.WithLogger(goose.NopLogger()))
 	if err != nil {

@@ -15,25 +15,31 @@ import (
 	"github.com/jackc/pgx/v5/stdlib"
 )
 
-// A batch of a move is at most so many rows and so many bytes, and one transaction.
+// The bounds of a batch of a move, which is one transaction: its number of rows and its
+// size in bytes.
 const (
 	moveRows  = 2000
 	moveBytes = 8 << 20
 )
 
-// MoveResult is what a move has done.
+// MoveResult is the result of a move.
 type MoveResult struct {
-	Tables  int
-	Rows    int64
+	// Tables and Rows are the numbers of tables and rows that the target has.
+	Tables int
+	Rows   int64
+	// Resumed is true if an interrupted move was continued.
 	Resumed bool
 }
 
-// Move copies everything from one database into another, empty one, by their URLs,
-// with all keys and ids; SQLite and PostgreSQL may stand on either side. No server may
-// be using either. It goes in batches, each with a note in the target of how far it
-// is, and goes on there when it was interrupted; until it has ended no server starts
-// on the target. At last counts and checksums of all tables are compared. The source is
-// brought to this version's schema, and nothing else of it changes.
+// Move copies all data, with all keys and ids, from the database with the URL from to
+// the empty database with the URL to. Each may be SQLite or PostgreSQL, and no server
+// may be using them. The schema of the source is migrated to the newest version;
+// otherwise the source is not changed.
+//
+// The data is copied in batches. Each stores its position in the target in the same
+// transaction, so that an interrupted move continues there when Move is called with the
+// same URLs. Until the move is complete, no server can open the target. At the end,
+// counts and checksums of all tables are compared.
 func Move(ctx context.Context, from, to string, progress progress) (out MoveResult, err error) {
 	m := &mover{progress: progress}
 	if m.tables, err = readMoveTables(ctx); err != nil {
@@ -47,6 +53,8 @@ func Move(ctx context.Context, from, to string, progress progress) (out MoveResu
 		return out, err
 	}
 	defer func() { err = errors.Join(err, m.to.Close()) }()
+	// The source is locked too: rows that were inserted during the copy would be
+	// missing in the target.
 	for _, s := range []*Store{m.from, m.to} {
 		unlock, err := s.excludeServers(ctx)
 		if err != nil {
@@ -62,6 +70,8 @@ func Move(ctx context.Context, from, to string, progress progress) (out MoveResu
 			return m.result, fmt.Errorf("table %s: %w; the same command goes on from there", m.tables[i].name, err)
 		}
 	}
+	// Sequences are set after the rows, and everything is compared before the target
+	// can be opened.
 	if err := m.numbers(ctx); err != nil {
 		return m.result, err
 	}
@@ -74,10 +84,11 @@ func Move(ctx context.Context, from, to string, progress progress) (out MoveResu
 	})
 }
 
-// ErrMoving is for databases that a move has not ended for.
+// ErrMoving is the error for opening a database that is the target of an incomplete
+// move.
 var ErrMoving = errors.New("a move into it has not ended: run bunting move again, with the same --from and --to")
 
-// checkNotMoving fails where a move has not ended.
+// checkNotMoving returns ErrMoving if the database is the target of an incomplete move.
 func (s *Store) checkNotMoving(ctx context.Context) error {
 	var n int
 	if err := s.write.QueryRowContext(ctx, `SELECT COUNT(*) FROM moving`).Scan(&n); err != nil {
@@ -89,11 +100,12 @@ func (s *Store) checkNotMoving(ctx context.Context) error {
 	return nil
 }
 
-// moverName is what PostgreSQL calls the connections of a move; those of servers are
-// called bunting.
+// moverName is the application name of the connections of a move in PostgreSQL. The
+// name of servers is bunting.
 const moverName = "bunting move"
 
-// openQuiet opens a store for a move: without what listens to other servers.
+// openQuiet opens a store for a move: without the listener, and without the check for
+// an incomplete move.
 func openQuiet(ctx context.Context, address string) (*Store, error) {
 	if u, err := url.Parse(address); err == nil && strings.HasPrefix(u.Scheme, "postgres") {
 		q := u.Query()
@@ -118,8 +130,8 @@ func openQuiet(ctx context.Context, address string) (*Store, error) {
 	return s, nil
 }
 
-// excludeServers makes servers that start wait, and refuses where one runs. A SQLite
-// file is locked already.
+// excludeServers makes servers that start wait for the schema's lock, and returns an
+// error if a server is running. A SQLite file is locked by opening it.
 func (s *Store) excludeServers(ctx context.Context) (unlock func(), err error) {
 	if s.dialect.singleWriter {
 		return func() {}, nil
@@ -139,21 +151,23 @@ func (s *Store) excludeServers(ctx context.Context) (unlock func(), err error) {
 	return unlock, nil
 }
 
-// mover is one move.
+// mover is the state of one move.
 type mover struct {
 	from, to    *Store
 	tables      []moveTable
 	progress    progress
-	done, total int64 // rows
+	done, total int64 // numbers of rows copied so far and in total, for progress
 	result      MoveResult
 }
 
-// begin looks whether the target is empty, or half moved from the same source.
+// begin prepares the move: it counts the rows of the source and checks that the target
+// is either empty or the target of an interrupted move from the same source.
 func (m *mover) begin(ctx context.Context) error {
 	if err := m.from.checkNotMoving(ctx); err != nil {
 		return fmt.Errorf("database %s: %w", m.from.displayURL, err)
 	}
-	// What SQLite indexes behind the commit is indexed now.
+	// Events that are not indexed yet are indexed now, because PostgreSQL has no
+	// indexing after the commit.
 	for more := true; more; {
 		var err error
 		if more, err = m.from.Index(ctx, true); err != nil {
@@ -170,6 +184,7 @@ func (m *mover) begin(ctx context.Context) error {
 		m.total += n
 	}
 	m.result.Rows = m.total
+	// The row with the empty name contains the URL of the source.
 	var source string
 	err := m.to.write.QueryRowContext(ctx, `SELECT place FROM moving WHERE name = ''`).Scan(&source)
 	switch {
@@ -192,7 +207,8 @@ func (m *mover) begin(ctx context.Context) error {
 	})
 }
 
-// deleteInitialRows takes away what every new database has; more than that is refused.
+// deleteInitialRows deletes the rows that every new database contains. It returns an
+// error if there are further rows.
 func (t *moveTable) deleteInitialRows(ctx context.Context, tx *sql.Tx, displayURL string) error {
 	var n int
 	text := `SELECT COUNT(*) FROM (SELECT 1 FROM "` + t.name + `"` + whereClause(t.exclude) + ` LIMIT ` + strconv.Itoa(t.initialRows+1) + `) AS few`
@@ -209,7 +225,7 @@ func (t *moveTable) deleteInitialRows(ctx context.Context, tx *sql.Tx, displayUR
 	return err
 }
 
-// copyTable moves the rest of a table.
+// copyTable copies the rows of a table that are not in the target yet.
 func (m *mover) copyTable(ctx context.Context, t *moveTable) error {
 	var after string
 	var n int64
@@ -220,6 +236,7 @@ func (m *mover) copyTable(ctx context.Context, t *moveTable) error {
 	}
 	m.done += n
 	insert := newInsert(`INSERT INTO "`+t.name+`" (`+quoteNames(t.columns)+`)`, len(t.columns), "")
+	// The last batch is empty and marks the table as done.
 	for !done {
 		rows, err := t.batch(ctx, m.from, after)
 		if err != nil {
@@ -238,7 +255,8 @@ func (m *mover) copyTable(ctx context.Context, t *moveTable) error {
 	return nil
 }
 
-// batch reads the rows after a place, empty for the beginning.
+// batch reads the rows after a position, which is a key formatted by formatKey. An
+// empty position is the beginning.
 func (t *moveTable) batch(ctx context.Context, s *Store, after string) (out [][]any, err error) {
 	args, err := t.parseKey(after)
 	if err != nil {
@@ -260,7 +278,9 @@ func (t *moveTable) batch(ctx context.Context, s *Store, after string) (out [][]
 	return out, s.dialect.explain(rows.Err())
 }
 
-// save puts rows into the target, and with them how far the table is.
+// save inserts rows into the target and stores the position of the table, in one
+// transaction. PostgreSQL receives the rows by COPY, for which the transaction must run
+// on the driver's connection.
 func (m *mover) save(ctx context.Context, t *moveTable, insert *bulk, rows [][]any, after string, n int64, done bool) error {
 	conn, err := m.to.write.Conn(ctx)
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 	"github.com/bunting-flags/bunting/capture"
 )
 
-// tablesOf are the tables that a database has.
+// tablesOf returns the tables of a database.
 func tablesOf(t *testing.T, s *Store) (out []string) {
 	t.Helper()
 	text := `SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%' ORDER BY name`
@@ -33,8 +33,8 @@ func tablesOf(t *testing.T, s *Store) (out []string) {
 	return out
 }
 
-// Every table of the schema is moved, with every column; and every number that
-// PostgreSQL gives by itself is one that a move carries over.
+// A move copies every table of the schema with every column, and every number that
+// PostgreSQL assigns by itself.
 func TestMove_HasEveryTable(t *testing.T) {
 	tables, err := readMoveTables(t.Context())
 	if err != nil {
@@ -87,8 +87,9 @@ func TestMove_HasEveryTable(t *testing.T) {
 	}
 }
 
-// fillDatabase is a store with something in every table, closed again: rows whose texts
-// and bytes are unlike, and keys that are given by SQL, so that no table is left out.
+// fillDatabase returns a closed store with rows in every table, with different strings
+// and bytes. Tables without a writer in this test get rows by SQL, so that no table is
+// left out.
 func fillDatabase(t *testing.T, address string) {
 	t.Helper()
 	s, err := Open(t.Context(), address, Config{})
@@ -116,7 +117,7 @@ func fillDatabase(t *testing.T, address string) {
 			t.Fatal(err)
 		}
 	}
-	// The last person is gone: its number must not be given again.
+	// The last person was deleted: its number must not be assigned again.
 	if _, err := s.write.Exec(`DELETE FROM persons WHERE id = (SELECT MAX(id) FROM persons)`); err != nil {
 		t.Fatal(err)
 	}
@@ -129,7 +130,7 @@ func fillDatabase(t *testing.T, address string) {
 	}
 }
 
-// fill puts a few rows into a table that has none.
+// fill inserts some rows into an empty table.
 func fill(t *testing.T, s *Store, table *moveTable) {
 	t.Helper()
 	if countRows(t, s, table.name) > 0 && table.exclude == "" {
@@ -162,8 +163,8 @@ func moveOnce(ctx context.Context, from, to string) (MoveResult, error) {
 	return Move(ctx, from, to, noProgress)
 }
 
-// A move to PostgreSQL and back keeps everything, what has been numbered too (issue
-// C2). compare has looked at every row of every table; here the store is used.
+// A move to PostgreSQL and back preserves all data, including assigned numbers (issue
+// C2). Move itself compares every row of every table; here the moved store is used.
 func TestMove_RoundTrip(t *testing.T) {
 	ctx := t.Context()
 	file, back, targetURL := "sqlite:"+filepath.Join(t.TempDir(), "a.db"), "sqlite:"+filepath.Join(t.TempDir(), "b.db"), postgresURL(t)
@@ -193,7 +194,7 @@ func TestMove_RoundTrip(t *testing.T) {
 				original.QueryRow(`SELECT seq FROM sqlite_sequence WHERE name = 'persons'`).Scan(&lastPerson)); err != nil {
 				t.Fatal(err)
 			}
-			// A second delivery is known, a new event has a number of its own.
+			// A repeated event is a duplicate, a new event gets a number of its own.
 			if err := s.Commit(ctx, []int64{1}, func(tx capture.Tx) error {
 				keys, _ := eventsFrom(0, 10)
 				fresh, err := tx.Claim(keys)
@@ -227,8 +228,8 @@ func TestMove_RoundTrip(t *testing.T) {
 	}
 }
 
-// A move that is stopped after any batch goes on where it was, and until it has
-// ended no server starts on the target.
+// A move that was interrupted after any batch continues there, and no server can open
+// the target until it is complete.
 func TestMove_Resumes(t *testing.T) {
 	file, targetURL := "sqlite:"+filepath.Join(t.TempDir(), "a.db"), postgresURL(t)
 	fillDatabase(t, file)
@@ -285,7 +286,7 @@ func TestMove_Rejects(t *testing.T) {
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	// A move from one source is not gone on with from another.
+	// A move from one source does not continue with another source.
 	stopped, cancel := context.WithCancel(ctx)
 	_, err := Move(stopped, file, targetURL, func(string, int64, int64) { cancel() })
 	if err == nil {
@@ -294,7 +295,7 @@ func TestMove_Rejects(t *testing.T) {
 	if _, err := moveOnce(ctx, other, targetURL); err == nil || !strings.Contains(err.Error(), "has begun") {
 		t.Errorf("from another source: %v", err)
 	}
-	// What changes in a part that is moved already is noticed.
+	// A change in a part of the source that was copied already is detected.
 	changed, err := Open(ctx, file, Config{})
 	if err != nil {
 		t.Fatal(err)

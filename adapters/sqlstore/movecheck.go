@@ -12,8 +12,9 @@ import (
 	"sync"
 )
 
-// numbers carries over the last numbers that were given: those of events, and of
-// rows that the database numbers. A number that was given once is not given again.
+// numbers copies the last assigned numbers of events and of rows that the database
+// numbers, because a number that was assigned before must not be assigned to another
+// object.
 func (m *mover) numbers(ctx context.Context) error {
 	last, err := m.from.lastEventID(ctx)
 	if err != nil {
@@ -38,9 +39,11 @@ func (m *mover) numbers(ctx context.Context) error {
 	return nil
 }
 
-// lastValueQuery is the last number of a sequence of PostgreSQL's, 0 before the first.
+// lastValueQuery selects the last value of a PostgreSQL sequence, 0 if it is unused.
+// The name of the sequence must follow.
 const lastValueQuery = `SELECT CASE WHEN is_called THEN last_value ELSE last_value - 1 END FROM `
 
+// lastEventID returns the last id that was assigned to an event.
 func (s *Store) lastEventID(ctx context.Context) (last int64, err error) {
 	text := lastValueQuery + "event_ids"
 	if s.dialect.singleWriter {
@@ -49,8 +52,9 @@ func (s *Store) lastEventID(ctx context.Context) (last int64, err error) {
 	return last, s.write.QueryRowContext(ctx, text).Scan(&last)
 }
 
+// setLastEventID sets the last assigned id of an event.
 func (s *Store) setLastEventID(ctx context.Context, last int64) error {
-	if s.dialect.singleWriter { // all that is moved is indexed
+	if s.dialect.singleWriter { // all moved events are indexed
 		_, err := s.write.ExecContext(ctx, `UPDATE places SET id = $1 WHERE name IN ('`+positionEventID+`', '`+positionIndexed+`')`, last)
 		return err
 	}
@@ -58,10 +62,11 @@ func (s *Store) setLastEventID(ctx context.Context, last int64) error {
 	return err
 }
 
+// lastRow returns the last number that the database assigned to a row of a table.
 func (s *Store) lastRow(ctx context.Context, t *moveTable) (last int64, err error) {
 	if s.dialect.singleWriter {
 		err = s.write.QueryRowContext(ctx, `SELECT seq FROM sqlite_sequence WHERE name = $1`, t.name).Scan(&last)
-		if errors.Is(err, sql.ErrNoRows) { // it had no row yet
+		if errors.Is(err, sql.ErrNoRows) { // no row was ever inserted
 			err = nil
 		}
 		return last, err
@@ -73,6 +78,7 @@ func (s *Store) lastRow(ctx context.Context, t *moveTable) (last int64, err erro
 	return last, s.write.QueryRowContext(ctx, lastValueQuery+name).Scan(&last)
 }
 
+// setLastRow sets the last assigned number of a table.
 func (s *Store) setLastRow(ctx context.Context, t *moveTable, last int64) error {
 	if s.dialect.singleWriter {
 		return s.inWrite(ctx, func(tx *sql.Tx) error {
@@ -91,18 +97,19 @@ func (s *Store) setLastRow(ctx context.Context, t *moveTable, last int64) error 
 	return err
 }
 
-// sequenceOf is the sequence that numbers the rows of a table in PostgreSQL, quoted.
+// sequenceOf returns the quoted name of the PostgreSQL sequence that numbers the rows
+// of a table.
 func (s *Store) sequenceOf(ctx context.Context, t *moveTable) (name string, err error) {
 	return name, s.write.QueryRowContext(ctx, `SELECT pg_get_serial_sequence($1, $2)`, t.name, t.columns[t.key[0]]).Scan(&name)
 }
 
-// tableSum is what two tables have alike when they are.
+// tableSum is a checksum of a table. Equal tables have equal sums.
 type tableSum struct {
 	rows int64
 	hash string
 }
 
-// compare reads all tables of both sides and compares them.
+// compare compares the checksums of all tables. Both databases are read concurrently.
 func (m *mover) compare(ctx context.Context) error {
 	done := int64(0)
 	for i := range m.tables {
@@ -127,7 +134,7 @@ func (m *mover) compare(ctx context.Context) error {
 	return nil
 }
 
-// sum reads a table in the order of its key.
+// sum computes the checksum of a table, of its rows in the order of the primary key.
 func (t *moveTable) sum(ctx context.Context, s *Store) (out tableSum, err error) {
 	sum := sha256.New()
 	err = query(ctx, s.write, func(rows *sql.Rows) error {
@@ -145,7 +152,8 @@ func (t *moveTable) sum(ctx context.Context, s *Store) (out tableSum, err error)
 	return out, s.dialect.explain(err)
 }
 
-// addValue adds a value with its kind and its length.
+// addValue adds a value to a checksum, with its type and its length, so that values
+// cannot be confused with each other.
 func addValue(sum hash.Hash, v any) {
 	var head [9]byte
 	var text []byte

@@ -11,32 +11,36 @@ import (
 	"strings"
 )
 
-// moveTable is a table of the schema, as a move sees it.
+// moveTable describes a table of the schema for a move.
 type moveTable struct {
 	name    string
 	columns []string
-	// kinds are the SQLite types of the columns: TEXT, BLOB, and others for whole
-	// numbers.
+	// kinds are the SQLite types of the columns: TEXT, BLOB, and other names for
+	// integers.
 	kinds []string
-	// key are the columns of the primary key in its order, as indexes of columns.
+	// key are the indexes in columns of the columns of the primary key, in the order of
+	// the key.
 	key []int
-	// hasSequence: the database numbers new rows.
+	// hasSequence is true if the database numbers new rows.
 	hasSequence bool
-	// exclude leaves out rows that each kind of database keeps in its own way.
+	// exclude is a condition that excludes rows with a meaning that depends on the kind
+	// of database.
 	exclude string
-	// initialRows is how many rows, but those, a new database has.
+	// initialRows is the number of rows, without the excluded ones, in a new database.
 	initialRows int
 }
 
-// excludedTables are tables that say something of their own database.
+// excludedTables are tables whose contents describe only their own database, or can be
+// computed from other tables.
 var excludedTables = []string{"goose_db_version", "moving", "query_runs", "event_blocks"}
 
-// excludedRows are rows that mean something in one kind of database only: moveNumbers
-// carries them over.
+// excludedRows are conditions by table for rows that have a meaning in one kind of
+// database only. The method mover.numbers transfers their contents.
 var excludedRows = map[string]string{"places": "name NOT IN ('" + positionEventID + "', '" + positionIndexed + "')"}
 
-// readMoveTables are all tables of the schema but excludedTables, read from an empty database
-// that is made for it: no table can be forgotten.
+// readMoveTables returns all tables of the schema except excludedTables. It reads them
+// from a new database in memory, so that a table of a later migration cannot be
+// forgotten.
 func readMoveTables(ctx context.Context) (out []moveTable, err error) {
 	s, err := Open(ctx, "sqlite::memory:", Config{})
 	if err != nil {
@@ -48,6 +52,8 @@ func readMoveTables(ctx context.Context) (out []moveTable, err error) {
 		var text string
 		if err := rows.Scan(&t.name, &text); err != nil {
 			return err
+			// The word AUTOINCREMENT in the statement that created the table is the only
+			// trace of numbered rows in SQLite's catalog.
 		}
 		t.hasSequence, t.exclude = strings.Contains(text, "AUTOINCREMENT"), excludedRows[t.name]
 		out = append(out, t)
@@ -69,8 +75,9 @@ func readMoveTables(ctx context.Context) (out []moveTable, err error) {
 	return out, nil
 }
 
+// describe reads the columns and the primary key of a table.
 func (t *moveTable) describe(ctx context.Context, db *sql.DB) error {
-	columnsByRank := map[int]int{} // in the key, from 1, to the column
+	columnsByRank := map[int]int{} // the column by its position in the key, from 1
 	err := query(ctx, db, func(rows *sql.Rows) error {
 		var name, kind string
 		var rank int
@@ -92,10 +99,12 @@ func (t *moveTable) describe(ctx context.Context, db *sql.DB) error {
 	return err
 }
 
+// quoteNames returns quoted names separated by commas.
 func quoteNames(names []string) string {
 	return `"` + strings.Join(names, `", "`) + `"`
 }
 
+// keyNames returns the names of the columns of the primary key.
 func (t *moveTable) keyNames() (names []string) {
 	for _, i := range t.key {
 		names = append(names, t.columns[i])
@@ -103,7 +112,8 @@ func (t *moveTable) keyNames() (names []string) {
 	return names
 }
 
-// whereClause joins conditions, empty ones left out.
+// whereClause returns a WHERE clause with conditions joined by AND, without the empty
+// ones. It is empty if there is no condition.
 func whereClause(conditions ...string) string {
 	conditions = slices.DeleteFunc(conditions, func(c string) bool { return c == "" })
 	if len(conditions) == 0 {
@@ -112,7 +122,8 @@ func whereClause(conditions ...string) string {
 	return " WHERE " + strings.Join(conditions, " AND ")
 }
 
-// selectQuery reads rows in the order of the key, those after one where after is set.
+// selectQuery returns a query for rows in the order of the primary key. If afterKey is
+// true, it selects the rows after the key in its arguments. A limit of 0 is no limit.
 func (t *moveTable) selectQuery(afterKey bool, limit int) string {
 	text, following := "SELECT "+quoteNames(t.columns)+` FROM "`+t.name+`"`, ""
 	key := quoteNames(t.keyNames())
@@ -130,7 +141,8 @@ func (t *moveTable) selectQuery(afterKey bool, limit int) string {
 	return text
 }
 
-// scan reads a row into values of their kinds, and how many bytes they have.
+// scan reads a row as values of the types of its columns, and returns its size in
+// bytes.
 func (t *moveTable) scan(rows *sql.Rows) (row []any, size int, err error) {
 	row = make([]any, len(t.columns))
 	into := make([]any, len(t.columns))
@@ -167,7 +179,8 @@ func (t *moveTable) scan(rows *sql.Rows) (row []any, size int, err error) {
 	return row, size, nil
 }
 
-// formatKey is the key of a row, as it is noted.
+// formatKey returns the key of a row as a JSON array of strings, the form in which
+// positions are stored.
 func (t *moveTable) formatKey(row []any) string {
 	var key []string
 	for _, i := range t.key {
@@ -183,7 +196,8 @@ func (t *moveTable) formatKey(row []any) string {
 	return jsonText(key)
 }
 
-// parseKey are the values of a place, none for the beginning.
+// parseKey returns the values of a position as arguments for selectQuery. It returns
+// nil for an empty position.
 func (t *moveTable) parseKey(text string) (out []any, err error) {
 	if text == "" {
 		return nil, nil

@@ -15,8 +15,8 @@ import (
 	"github.com/bunting-flags/bunting/management/rooms"
 )
 
-// storeOfSchema8 is a store that a server of schema 8 wrote, with more that it might have
-// written, opened by this one.
+// storeOfSchema8 opens a store that a server of schema 8 wrote, with further data of
+// that version.
 func storeOfSchema8(t *testing.T, address, more string) *Store {
 	t.Helper()
 	ctx := context.Background()
@@ -43,7 +43,7 @@ func storeOfSchema8(t *testing.T, address, more string) *Store {
 	if _, err = o.write.Exec(string(written) + more); err != nil {
 		t.Fatal(err)
 	}
-	for _, db := range []*sql.DB{o.read, o.write, o.quick, o.checkpoints} { // some are the same
+	for _, db := range []*sql.DB{o.read, o.write, o.quick, o.checkpoints} { // some are equal
 		if db != nil {
 			_ = db.Close()
 		}
@@ -52,8 +52,8 @@ func storeOfSchema8(t *testing.T, address, more string) *Store {
 	return openStore(t, address)
 }
 
-// What is stored stays, has numbers, and answers to its old UUIDs (clients.md §1.1,
-// decision 26).
+// Stored data is preserved, gets numbers, and is still found by its UUIDs (clients.md
+// §1.1, decision 26).
 func TestStore_NumbersOfInsightsAndExperiments(t *testing.T) {
 	for name, address := range map[string]string{"disk": "sqlite:" + filepath.Join(t.TempDir(), "store.db"), "postgres": postgresURL(t)} {
 		t.Run(name, func(t *testing.T) {
@@ -134,7 +134,7 @@ func bodyOf(t *testing.T, text string) (b management.Body) {
 	return b
 }
 
-// expectMembers holds the members of an answer that want names against it.
+// expectMembers compares the members of a response that want names.
 func expectMembers(t *testing.T, what, answer, want string) {
 	t.Helper()
 	var got, wantMembers map[string]any

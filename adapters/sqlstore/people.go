@@ -16,18 +16,20 @@ import (
 	"github.com/bunting-flags/bunting/flags/wire"
 )
 
-// parts are what is known of a person; each is read only when flags need it.
+// parts is a set of the data of a person. Each part is read only when the evaluation of
+// flags needs it.
 type parts uint8
 
 const (
-	withProperties parts = 1 << iota // and the time when the person was first seen
+	withProperties parts = 1 << iota // and the creation time
 	withCohorts
 	withOverrides
 
 	allParts = withProperties | withCohorts | withOverrides
 )
 
-// neededParts are the parts that an answer can depend on.
+// neededParts returns the parts on which an evaluation with the given needs may depend.
+// nil means that the needs are unknown.
 func neededParts(n *flags.Needs) (p parts) {
 	if n == nil {
 		return withProperties | withCohorts
@@ -39,14 +41,14 @@ func neededParts(n *flags.Needs) (p parts) {
 		p |= withCohorts
 	}
 	if n.ContinuityMatters {
-		p |= withOverrides // Overrides will ask next
+		p |= withOverrides // Overrides is called next
 	}
 	return p
 }
 
-// Stored implements flags.People: one indexed read for the person and one for the
-// groups, of what q.Needs names, and none for what is remembered. The result is
-// shared and must not be changed.
+// Stored implements flags.People. It runs one indexed query for the person and one for
+// the groups, only for the data in q.Needs and only for data that is not cached. The
+// result is shared and must not be changed.
 func (s *Store) Stored(ctx context.Context, q flags.Query) (*flags.Stored, error) {
 	var person *flags.Stored
 	if want := neededParts(q.Needs); want != 0 {
@@ -66,6 +68,7 @@ func (s *Store) Stored(ctx context.Context, q flags.Query) (*flags.Stored, error
 	if len(groups) == 0 {
 		return person, nil
 	}
+	// The cached person is shared, so the groups are added to a copy.
 	var out flags.Stored
 	if person != nil {
 		out = *person
@@ -74,7 +77,8 @@ func (s *Store) Stored(ctx context.Context, q flags.Query) (*flags.Stored, error
 	return &out, nil
 }
 
-// loadPerson returns what is known of a distinct id, at least the parts wanted.
+// loadPerson returns the person of a distinct id with at least the wanted parts, from
+// the cache or from the database.
 func (s *Store) loadPerson(ctx context.Context, projectID int64, distinctID string, want parts) (*cachedPerson, error) {
 	id := capture.StoredDistinctID(distinctID)
 	now := s.now()
@@ -82,6 +86,8 @@ func (s *Store) loadPerson(ctx context.Context, projectID int64, distinctID stri
 	if k := s.people.get(projectID, id, want, since); k != nil {
 		return k, nil
 	}
+	// The clock is read before the database, so that the cache can reject data from
+	// before a change.
 	before := s.people.clock.Load()
 	var k *cachedPerson
 	err := s.lookUp(ctx, lookupTime, func(ctx context.Context) (err error) {
@@ -96,12 +102,12 @@ func (s *Store) loadPerson(ctx context.Context, projectID int64, distinctID stri
 	return k, nil
 }
 
-// maxSharedAge is how long something is remembered where other servers write too:
-// what they change is seen within a second, the time of the look-up included.
+// maxSharedAge is the maximum age of cache entries if several servers write. Together
+// with the time of a lookup, changes of another server are visible within a second.
 const maxSharedAge = 900 * time.Millisecond
 
-// cacheValidSince is the time before which nothing may have been read that is to
-// be used now, zero where only this process writes.
+// cacheValidSince returns the time before which data must not have been read to be used
+// now. It is zero if this process is the only writer, so that entries do not expire.
 func (s *Store) cacheValidSince(now time.Time) time.Time {
 	if s.dialect.singleWriter {
 		return time.Time{}
@@ -109,9 +115,9 @@ func (s *Store) cacheValidSince(now time.Time) time.Time {
 	return now.Add(-maxSharedAge)
 }
 
-// personTexts are the statements that read a person, by the parts wanted. Each
-// reads rows of the same columns: one for the person, one a cohort, one an
-// override. CROSS JOIN keeps SQLite to the order of the tables.
+// personTexts are the queries that read a person, by the wanted parts. Their rows have
+// the same columns: one row for the person, one for each cohort, one for each override.
+// CROSS JOIN makes SQLite join the tables in the written order.
 var personTexts = func() (texts [allParts + 1]string) {
 	for want := range texts {
 		texts[want] = personText(parts(want))
@@ -119,6 +125,8 @@ var personTexts = func() (texts [allParts + 1]string) {
 	return texts
 }()
 
+// personText builds a query of personTexts. A person is a member of the cohorts of all
+// its distinct ids; a distinct id without a person has only its own.
 func personText(want parts) string {
 	properties := `''`
 	if want&withProperties != 0 {
@@ -146,8 +154,8 @@ func personText(want parts) string {
 	return text
 }
 
-// readPerson reads whom a distinct id belongs to. An id that belongs to nobody is
-// a cachedPerson without a uuid.
+// readPerson reads the person of a distinct id. If the id belongs to no person, the
+// result has a zero uuid.
 func readPerson(ctx context.Context, db querier, projectID int64, id string, want parts) (*cachedPerson, error) {
 	rows, err := db.QueryContext(ctx, personTexts[want], projectID, id)
 	if err != nil {
@@ -171,6 +179,7 @@ func readPerson(ctx context.Context, db querier, projectID int64, id string, wan
 	return k, rows.Err()
 }
 
+// scan adds a row of personTexts to k.
 func (k *cachedPerson) scan(rows *sql.Rows) error {
 	var uuid, properties sql.RawBytes
 	var created, cohort int64
@@ -200,9 +209,9 @@ func (k *cachedPerson) scan(rows *sql.Rows) error {
 	return nil
 }
 
-// parseProperties reads stored properties into the values that flags would read
-// out of a request with the same text (spec/flags.md §4.2): whole numbers are
-// int64 or uint64 where they fit, 5.0 and the like json.Number, all others float64.
+// parseProperties parses stored properties into the values that package flags would
+// parse from a request with the same text (spec/flags.md §4.2): integers are int64 or
+// uint64 if they fit, 5.0 and the like json.Number, all other numbers float64.
 func parseProperties(text []byte) (flags.Properties, error) {
 	var out flags.Properties
 	if err := wire.Decode(text, &out); err != nil {
@@ -217,6 +226,7 @@ func parseProperties(text []byte) (flags.Properties, error) {
 	return out, nil
 }
 
+// plainValue converts the numbers in a decoded value.
 func plainValue(v any) any {
 	switch v := v.(type) {
 	case json.Number:
@@ -233,6 +243,7 @@ func plainValue(v any) any {
 	return v
 }
 
+// plainNumber converts a JSON number.
 func plainNumber(text string) any {
 	if i, err := strconv.ParseInt(text, 10, 64); err == nil && text != "-0" {
 		return i
@@ -242,13 +253,13 @@ func plainNumber(text string) any {
 	}
 	f, _ := strconv.ParseFloat(text, 64)
 	if math.IsInf(f, 0) {
-		return json.Number(text) // no request may hold it; flags have their own word for it
+		return json.Number(text) // out of range in requests; flags handle it as a special case
 	}
 	return flags.Decimal(f)
 }
 
-// groupsOf returns the properties of those of the groups that are stored, by
-// type name.
+// groupsOf returns the properties of the stored groups among keys, by the name of their
+// type.
 func (s *Store) groupsOf(ctx context.Context, projectID int64, keys map[string]string) (map[string]flags.Properties, error) {
 	now := s.now()
 	since := s.cacheValidSince(now)
@@ -295,8 +306,8 @@ func (s *Store) groupsOf(ctx context.Context, projectID int64, keys map[string]s
 	return out, nil
 }
 
-// readGroups reads groups in the order asked for; properties are nil for unknown
-// ones.
+// readGroups reads groups in the order of ids. The properties of a group that is not
+// stored are nil.
 func readGroups(ctx context.Context, db querier, projectID int64, ids []capture.GroupID) ([]*cachedGroup, error) {
 	var text strings.Builder
 	text.WriteString(`SELECT type_index, key, properties FROM stored_groups WHERE project_id = $1 AND (`)
@@ -328,7 +339,8 @@ func readGroups(ctx context.Context, db querier, projectID int64, ids []capture.
 	return out, err
 }
 
-// groupTypes returns the names of a project's group types by their number.
+// groupTypes returns the names of a project's group types by their index, from the
+// cache or from the database.
 func (s *Store) groupTypes(ctx context.Context, projectID int64, now time.Time) ([]string, error) {
 	if names, ok := s.people.getTypes(projectID, s.cacheValidSince(now)); ok {
 		return names, nil
@@ -346,6 +358,7 @@ func (s *Store) groupTypes(ctx context.Context, projectID int64, now time.Time) 
 	return names, nil
 }
 
+// readGroupTypes reads the names of a project's group types by their index.
 func readGroupTypes(ctx context.Context, db querier, projectID int64) (names []string, err error) {
 	err = query(ctx, db, func(rows *sql.Rows) error { return addGroupType(&names, rows) }, groupTypesText, projectID)
 	return names, err
@@ -353,7 +366,8 @@ func readGroupTypes(ctx context.Context, db querier, projectID int64) (names []s
 
 const groupTypesText = `SELECT type_index, name FROM group_types WHERE project_id = $1 ORDER BY type_index`
 
-// addGroupType puts the name of a type in the place of its number.
+// addGroupType adds a row to names, at the index of the type. Unused indexes have empty
+// names.
 func addGroupType(names *[]string, rows *sql.Rows) error {
 	var index int
 	var name string

@@ -32,7 +32,7 @@ func TestStore_Reading(t *testing.T) {
 	}
 }
 
-// readingContract is all that storetest asks of the side that reads.
+// readingContract are the contract tests for readers.
 func readingContract(t *testing.T, open func(testing.TB) *Store) {
 	t.Run("People", func(t *testing.T) {
 		storetest.People(t, func(t testing.TB) storetest.PeopleStore { return open(t) })
@@ -55,7 +55,7 @@ func readingContract(t *testing.T, open func(testing.TB) *Store) {
 	})
 }
 
-// BenchmarkStored measures a person that is remembered, and one that is read.
+// BenchmarkStored measures a cached person, and one that is read from the database.
 func BenchmarkStored(b *testing.B) {
 	s := sqliteStores["disk"](b)
 	ctx := context.Background()

@@ -14,44 +14,45 @@ import (
 )
 
 const (
-	// defaultCacheBytes is Config.MaxCacheBytes where that is zero: 24 MiB.
+	// defaultCacheBytes is used if Config.MaxCacheBytes is zero: 24 MiB.
 	defaultCacheBytes = 24 << 20
-	// maxCacheEntries bounds the distinct ids that are remembered, and the groups.
+	// maxCacheEntries limits the number of distinct ids, and of groups.
 	maxCacheEntries = 16384
-	// maxEntryBytes is the largest person or group that is remembered: 16 KiB of
-	// JSON.
+	// maxEntryBytes is the size of the JSON of the largest person or group in the
+	// cache.
 	maxEntryBytes = 16 << 10
 
+	// peopleShards is the number of shards, each with its own lock.
 	peopleShards = 16
-	// stampStripes are how many changes a shard tells apart while something is read.
+	// stampStripes is the number of stamps in a shard.
 	stampStripes = 64
 
-	// What an entry costs beside its texts, measured roughly; decoded properties
-	// take about decodedFactor times their text.
-	// An id's size covers a person that is nobody.
+	// The cost of an entry in addition to its strings, roughly measured in bytes.
+	// Decoded properties cost about decodedFactor times their JSON. The size of an id
+	// includes an empty person.
 	idSize, personSize, groupSize, memberSize = 500, 100, 75, 48
 	decodedFactor                             = 4
 )
 
-// peopleCache remembers people and groups as flags want them. What a transaction
-// of this process changes is forgotten when it has committed.
+// peopleCache caches persons and groups for the evaluation of flags. Entries that a
+// transaction of this process changes are dropped after its commit.
 //
-// A reader who read before a commit must not put in afterwards what it read:
-// there is one clock, which every forgetting moves on; shards note when they last
-// forgot, by stripes of keys; and what was read before that is not kept. Ids of
-// one person share a place for it; forgetting the person empties that, whatever
-// ids still point to it.
+// A goroutine that reads the database before a commit must not put the old data into
+// the cache after it. Therefore every invalidation increments one clock, and stores its
+// value as a stamp in the shards, by stripes of keys. Data that was read before the
+// stamp of its key is not cached. All distinct ids of a person share one entry;
+// invalidating the person empties the entry for all of them.
 type peopleCache struct {
 	clock  atomic.Uint64
 	seed   maphash.Seed
 	shards [peopleShards]peopleShard
-	// maxShardBytes is how many bytes a shard may hold.
+	// maxShardBytes is the maximum size of a shard in bytes.
 	maxShardBytes int
 
 	types typesCache
 }
 
-// peopleShard holds the ids, persons and groups whose hashes fall into it.
+// peopleShard contains the ids, persons and groups with certain hashes.
 type peopleShard struct {
 	mu      sync.Mutex
 	bytes   int
@@ -59,9 +60,10 @@ type peopleShard struct {
 	persons *simplelru.LRU[personKey, *personEntry]
 	groups  *simplelru.LRU[groupCacheKey, *cachedGroup]
 	stamps  [stampStripes]uint64
-	all     uint64 // the last time everything of some project was forgotten
+	all     uint64 // the clock at the last invalidation of a whole project
 }
 
+// idKey is the key of a distinct id.
 type idKey struct {
 	project int64
 	id      string
@@ -77,25 +79,31 @@ type groupCacheKey struct {
 	capture.GroupID
 }
 
-// personEntry is where the ids of a person find it; empty once it is forgotten.
+// personEntry is shared by the distinct ids of a person. Its pointer is nil after it
+// was invalidated.
 type personEntry struct{ person atomic.Pointer[cachedPerson] }
 
-// cachedPerson is a person as read once. It never changes.
+// cachedPerson is a person as it was read. It is immutable.
 type cachedPerson struct {
 	stored    flags.Stored
 	overrides map[string]string // by flag key
-	uuid      capture.UUID      // zero: nobody
-	parts     parts
-	size      int
-	readAt    time.Time
+	uuid      capture.UUID      // zero if there is no person
+	// parts are the parts that were read, and size is the length of the strings in
+	// bytes.
+	parts  parts
+	size   int
+	readAt time.Time
 }
 
+// cachedGroup is a group as it was read. It is immutable.
 type cachedGroup struct {
-	properties flags.Properties // nil: there is no such group
+	properties flags.Properties // nil if the group does not exist
 	size       int
 	readAt     time.Time
 }
 
+// newPeopleCache returns an empty cache with a maximum size in bytes; zero means the
+// default.
 func newPeopleCache(bytes int) *peopleCache {
 	if bytes <= 0 {
 		bytes = defaultCacheBytes
@@ -107,7 +115,7 @@ func newPeopleCache(bytes int) *peopleCache {
 		const entries = maxCacheEntries / peopleShards
 		s.ids, _ = simplelru.NewLRU(entries, func(k idKey, _ *personEntry) { s.bytes -= idCost(k.id) })
 		s.persons, _ = simplelru.NewLRU(entries, func(_ personKey, h *personEntry) {
-			// Without its key nothing could find it any more to forget it.
+			// Without its key, the person could not be invalidated any more.
 			s.bytes -= h.person.Swap(nil).cost()
 		})
 		s.groups, _ = simplelru.NewLRU(entries, func(_ groupCacheKey, g *cachedGroup) { s.bytes -= g.cost() })
@@ -121,7 +129,7 @@ func (g *cachedGroup) cost() int           { return decodedFactor * g.size }
 func (c *peopleCache) tick() uint64        { return c.clock.Add(1) }
 func isFresh(readAt, since time.Time) bool { return since.IsZero() || !readAt.Before(since) }
 
-// shardOf is the shard and the stripe of a key.
+// shardOf returns the shard and the stamp of a key.
 func (c *peopleCache) shardOf(project int64, key string) (*peopleShard, *uint64) {
 	h := maphash.String(c.seed, key) + uint64(project)*0x9e3779b97f4a7c15
 	h ^= h >> 32
@@ -129,11 +137,13 @@ func (c *peopleCache) shardOf(project int64, key string) (*peopleShard, *uint64)
 	return s, &s.stamps[h/peopleShards%stampStripes]
 }
 
+// shardOfPerson returns the shard and the stamp of a person.
 func (c *peopleCache) shardOfPerson(project int64, uuid capture.UUID) (*peopleShard, *uint64) {
 	return c.shardOf(project, string(uuid[:]))
 }
 
-// get returns what is remembered of a distinct id, nil when it has to be read.
+// get returns the person of a distinct id with the wanted parts, read not before since.
+// It returns nil if the database must be read.
 func (c *peopleCache) get(project int64, id string, want parts, since time.Time) *cachedPerson {
 	s, _ := c.shardOf(project, id)
 	s.mu.Lock()
@@ -146,7 +156,7 @@ func (c *peopleCache) get(project int64, id string, want parts, since time.Time)
 	if k == nil || k.parts&want != want || !isFresh(k.readAt, since) {
 		return nil
 	}
-	if !k.uuid.IsZero() { // it is in use, too
+	if !k.uuid.IsZero() { // mark the person as recently used too
 		s, _ := c.shardOfPerson(project, k.uuid)
 		s.mu.Lock()
 		s.persons.Get(personKey{project, k.uuid})
@@ -155,8 +165,9 @@ func (c *peopleCache) get(project int64, id string, want parts, since time.Time)
 	return k
 }
 
-// put remembers what was read of a distinct id after the clock showed before.
-// Ids share a person that was read after since.
+// put caches the person k of a distinct id, which was read when the clock was at before
+// or later. If the cache has the person already, read not before since, the distinct
+// ids share that entry.
 func (c *peopleCache) put(project int64, id string, k *cachedPerson, before uint64, since time.Time) {
 	if k.size > maxEntryBytes {
 		return
@@ -181,8 +192,8 @@ func (c *peopleCache) put(project int64, id string, k *cachedPerson, before uint
 	s.shrink(c.maxShardBytes)
 }
 
-// putPerson makes a person findable by its uuid. One that is there already stays
-// when it has all parts.
+// putPerson caches a person by its UUID and returns the entry, or nil if the data may
+// be outdated. An existing entry with all parts stays.
 func (c *peopleCache) putPerson(project int64, k *cachedPerson, before uint64, since time.Time) *personEntry {
 	key := personKey{project, k.uuid}
 	s, stamp := c.shardOfPerson(project, k.uuid)
@@ -205,7 +216,7 @@ func (c *peopleCache) putPerson(project int64, k *cachedPerson, before uint64, s
 	return entry
 }
 
-// shrink forgets the least recently used until the shard is small enough.
+// shrink removes the least recently used entries until the shard is within the limit.
 func (s *peopleShard) shrink(limit int) {
 	for s.bytes > limit {
 		_, _, id := s.ids.RemoveOldest()
@@ -217,6 +228,7 @@ func (s *peopleShard) shrink(limit int) {
 	}
 }
 
+// getGroup returns a group, or nil if the database must be read.
 func (c *peopleCache) getGroup(project int64, id capture.GroupID, since time.Time) *cachedGroup {
 	s, _ := c.shardOf(project, id.Key)
 	s.mu.Lock()
@@ -227,6 +239,7 @@ func (c *peopleCache) getGroup(project int64, id capture.GroupID, since time.Tim
 	return nil
 }
 
+// putGroup caches a group, which was read when the clock was at before or later.
 func (c *peopleCache) putGroup(project int64, id capture.GroupID, g *cachedGroup, before uint64) {
 	if g.size > maxEntryBytes {
 		return
@@ -245,7 +258,7 @@ func (c *peopleCache) putGroup(project int64, id capture.GroupID, g *cachedGroup
 	s.shrink(c.maxShardBytes)
 }
 
-// forgetIDs forgets whom distinct ids belong to.
+// forgetIDs drops the entries of distinct ids.
 func (c *peopleCache) forgetIDs(project int64, ids []string) {
 	now := c.tick()
 	for _, id := range ids {
@@ -257,7 +270,7 @@ func (c *peopleCache) forgetIDs(project int64, ids []string) {
 	}
 }
 
-// forgetPersons forgets persons under all of their ids.
+// forgetPersons drops persons, for all of their distinct ids.
 func (c *peopleCache) forgetPersons(project int64, uuids []capture.UUID) {
 	now := c.tick()
 	for _, uuid := range uuids {
@@ -269,8 +282,8 @@ func (c *peopleCache) forgetPersons(project int64, uuids []capture.UUID) {
 	}
 }
 
-// forgetGroups forgets groups, and the project's group types when one of them is
-// of a type that was not known.
+// forgetGroups drops groups, and the project's group types if a group has a type that
+// is not among them.
 func (c *peopleCache) forgetGroups(project int64, ids []capture.GroupID) {
 	now := c.tick()
 	highest := -1
@@ -285,14 +298,15 @@ func (c *peopleCache) forgetGroups(project int64, ids []capture.GroupID) {
 	c.types.forget(project, highest, now)
 }
 
-// forgetProject forgets everything of a project.
+// forgetProject drops everything of a project.
 func (c *peopleCache) forgetProject(project int64) {
 	c.forgetWhere(func(p int64) bool { return p == project })
 }
 
-// forgetAll forgets everything.
+// forgetAll empties the cache.
 func (c *peopleCache) forgetAll() { c.forgetWhere(func(int64) bool { return true }) }
 
+// forgetWhere drops everything of the projects that match.
 func (c *peopleCache) forgetWhere(match func(project int64) bool) {
 	now := c.tick()
 	for i := range c.shards {
@@ -307,6 +321,7 @@ func (c *peopleCache) forgetWhere(match func(project int64) bool) {
 	c.types.forgetWhere(match, now)
 }
 
+// removeWhere removes the entries whose keys match.
 func removeWhere[K comparable, V any](cache *simplelru.LRU[K, V], match func(K) bool) {
 	for _, key := range cache.Keys() {
 		if match(key) {
@@ -315,7 +330,7 @@ func removeWhere[K comparable, V any](cache *simplelru.LRU[K, V], match func(K) 
 	}
 }
 
-// typesCache remembers the names of group types.
+// typesCache caches the names of group types by project.
 type typesCache struct {
 	mu        sync.Mutex
 	byProject *simplelru.LRU[int64, *cachedTypes]
@@ -327,6 +342,8 @@ type cachedTypes struct {
 	readAt time.Time
 }
 
+// getTypes returns the group types of a project, and false if the database must be
+// read.
 func (c *peopleCache) getTypes(project int64, since time.Time) ([]string, bool) {
 	t := &c.types
 	t.mu.Lock()
@@ -338,6 +355,8 @@ func (c *peopleCache) getTypes(project int64, since time.Time) ([]string, bool) 
 	return k.names, true
 }
 
+// putTypes caches the group types of a project, which were read when the clock was at
+// before or later.
 func (c *peopleCache) putTypes(project int64, names []string, readAt time.Time, before uint64) {
 	t := &c.types
 	t.mu.Lock()
@@ -347,8 +366,7 @@ func (c *peopleCache) putTypes(project int64, names []string, readAt time.Time, 
 	}
 }
 
-// forget forgets the types of a project where the one of that number is not
-// among them.
+// forget drops the group types of a project unless they include the given index.
 func (t *typesCache) forget(project int64, index int, now uint64) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -360,6 +378,7 @@ func (t *typesCache) forget(project int64, index int, now uint64) {
 	t.stamp = now
 }
 
+// forgetWhere drops the group types of the projects that match.
 func (t *typesCache) forgetWhere(match func(project int64) bool, now uint64) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

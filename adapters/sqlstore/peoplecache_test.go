@@ -15,13 +15,13 @@ func newCachedPerson(uuid capture.UUID, plan string) *cachedPerson {
 
 var noMinimum time.Time
 
-// What was read before a change must not be remembered after it, whatever was
-// changed.
+// Data that was read before a change is not cached after the change, whatever the
+// change.
 func TestPeopleCache_LateReaders(t *testing.T) {
 	ann := capture.UUID{1}
 	group := capture.GroupID{Type: 1, Key: "k"}
 	for name, tt := range map[string]struct {
-		was    capture.UUID // whom the id belonged to
+		was    capture.UUID // the person that the id belonged to
 		forget func(*peopleCache)
 	}{
 		"id":      {capture.UUID{}, func(c *peopleCache) { c.forgetIDs(1, []string{"ann"}) }},
@@ -67,7 +67,7 @@ func TestPeopleCache_LateReaders(t *testing.T) {
 			if _, ok := c.getTypes(1, noMinimum); !ok || c.getGroup(1, group, noMinimum) == nil {
 				t.Error("one who read afterwards did not")
 			}
-			forget(c) // whose type is not among those known
+			forget(c) // its type is not in the cached list
 			if _, ok := c.getTypes(1, noMinimum); ok || c.getGroup(1, group, noMinimum) != nil {
 				t.Error("not forgotten")
 			}

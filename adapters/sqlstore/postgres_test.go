@@ -11,7 +11,7 @@ import (
 	"github.com/bunting-flags/bunting/adapters/storetest"
 )
 
-// postgresURL makes an empty database.
+// postgresURL returns the URL of an empty database.
 func postgresURL(t testing.TB) string {
 	t.Helper()
 	return storetest.Postgres(t)
@@ -55,7 +55,7 @@ func TestPostgres_Restart(t *testing.T) {
 	}
 }
 
-// Two servers change one person: none of their changes is lost (§13.2).
+// Two servers change one person: both changes are stored (§13.2).
 func TestPostgres_13_2_TwoServers(t *testing.T) {
 	address := postgresURL(t)
 	stores := []*Store{openStore(t, address), openStore(t, address)}
@@ -82,7 +82,7 @@ func TestPostgres_Addresses(t *testing.T) {
 	}
 }
 
-// Servers that start at once migrate one after the other.
+// Servers that start at the same time migrate one after the other.
 func TestPostgres_MigrateTogether(t *testing.T) {
 	address := postgresURL(t)
 	errs := make(chan error, 4)
@@ -102,8 +102,8 @@ func TestPostgres_MigrateTogether(t *testing.T) {
 	}
 }
 
-// While there are no statistics PostgreSQL must not read a project's every row to
-// find some of them by their keys.
+// Without statistics, PostgreSQL must not read all rows of a project to find some of
+// them by key.
 func TestPostgres_FindsByKey(t *testing.T) {
 	s := openStore(t, postgresURL(t))
 	for name, b := range map[string]*bulk{

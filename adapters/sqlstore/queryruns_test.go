@@ -19,7 +19,7 @@ func TestQueryRuns_Contract(t *testing.T) {
 	}
 }
 
-// gatedStore is a store whose events are read once a test says so.
+// gatedStore is a store that delays reading events until the test opens its gate.
 type gatedStore struct {
 	*Store
 	open chan struct{}
@@ -34,7 +34,8 @@ func (g *gatedStore) Open(ctx context.Context, project int64) (insights.Reader, 
 	}
 }
 
-// twoServers are two servers of one database; later is what the second one's clock is ahead.
+// twoServers are two servers on one database. later is the difference of the second
+// server's clock.
 type twoServers struct {
 	*testing.T
 	gate        *gatedStore
@@ -79,7 +80,7 @@ func (d *twoServers) background(id string) {
 	}
 }
 
-// waitUntil looks at a run through a server until it is as wanted.
+// waitUntil polls a run through a server until it has the expected state.
 func (d *twoServers) waitUntil(server *queries.Service, id string, isReached func(*queries.Status) bool) *queries.Status {
 	d.Helper()
 	for end := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
@@ -106,7 +107,7 @@ func kindOf(err error) queries.Kind {
 	return 255
 }
 
-// insights.md §1.5: with several servers any of them tells of a run and of its result.
+// insights.md §1.5: with several servers, each of them returns a run and its result.
 func TestInsights_1_5_AnyServerTells(t *testing.T) {
 	d := startTwoServers(t)
 	d.background("mine")
@@ -127,7 +128,7 @@ func TestInsights_1_5_AnyServerTells(t *testing.T) {
 	if got, err := d.second.Cancel(t.Context(), 1, "mine"); got != "Query already completed" || err != nil {
 		t.Error(got, err)
 	}
-	if _, err := d.request(d.second, "mine", queries.ForceBlocking); err != nil { // a name may be used again
+	if _, err := d.request(d.second, "mine", queries.ForceBlocking); err != nil { // a finished name may be reused
 		t.Error(err)
 	}
 	if s := d.waitUntil(d.first, "mine", isComplete); s.Failed {
@@ -135,7 +136,7 @@ func TestInsights_1_5_AnyServerTells(t *testing.T) {
 	}
 }
 
-// §1.5: it is cancelled through any server, a blocking one with a name too.
+// §1.5: every server can cancel a run, including a blocking one with a name.
 func TestInsights_1_5_AnyServerCancels(t *testing.T) {
 	d := startTwoServers(t)
 	d.background("behind")
@@ -175,8 +176,8 @@ func TestInsights_1_5_AnyServerCancels(t *testing.T) {
 	}
 }
 
-// A run whose server is gone says so, and its name may be used again; 20 minutes later
-// it is forgotten.
+// A run whose server is gone is reported as failed, and its name may be reused; 20
+// minutes later it is deleted.
 func TestInsights_1_5_ServerDies(t *testing.T) {
 	d := startTwoServers(t)
 	stale := &queries.StoredRun{Project: 1, ID: "lost", Server: "gone", Seen: time.Now(), Status: json.RawMessage(`{"id":"lost","team_id":1}`)}
@@ -205,7 +206,7 @@ func TestInsights_1_5_ServerDies(t *testing.T) {
 	}
 }
 
-// A server that is stopped ends its runs, and the others hear of it.
+// A server that is closed ends its runs, which the other server sees.
 func TestInsights_1_5_ServerStops(t *testing.T) {
 	d := startTwoServers(t)
 	d.background("mine")

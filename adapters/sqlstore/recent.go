@@ -9,13 +9,16 @@ import (
 	"github.com/bunting-flags/bunting/capture"
 )
 
-// Recent implements capture.History. Where others write too an event comes into it
-// once no older one can still be committed.
+// Recent implements capture.History. With several servers, an event is included only
+// when no event with a smaller id can still be committed.
 func (s *Store) Recent(ctx context.Context, projectID, after int64, limit int) (capture.Recent, error) {
 	out, err := s.recent(ctx, projectID, after, limit)
 	return out, s.readError("new events", err)
 }
 
+// recent implements Recent. It reads the newest events first, so that a caller that is
+// far behind misses old events instead of new ones, and counts the missed events in
+// Remaining.
 func (s *Store) recent(ctx context.Context, projectID, after int64, limit int) (out capture.Recent, err error) {
 	if out.Position, err = s.horizon(ctx); err != nil || after < 0 || out.Position <= after {
 		out.Position = max(out.Position, after)
@@ -28,6 +31,7 @@ func (s *Store) recent(ctx context.Context, projectID, after int64, limit int) (
 			return err
 		}
 		size += len(r.Properties) + len(r.PersonProperties)
+		// The first event is returned whatever its size.
 		if len(out.Events) > 0 && size > capture.RecentBytes {
 			return errPageFull
 		}
@@ -37,6 +41,7 @@ func (s *Store) recent(ctx context.Context, projectID, after int64, limit int) (
 	if err != nil && !errors.Is(err, errPageFull) || len(out.Events) == 0 {
 		return out, err
 	}
+	// Oldest first, and count the events that were left out.
 	slices.Reverse(out.Events)
 	err = s.read.QueryRowContext(ctx, `SELECT COUNT(*) FROM events WHERE id > $1 AND id < $2 AND project_id = $3`, after, out.Events[0].ID, projectID).Scan(&out.Remaining)
 	return out, err

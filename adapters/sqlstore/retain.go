@@ -10,13 +10,14 @@ import (
 	"github.com/bunting-flags/bunting/capture"
 )
 
-// retainChunk is how many events one transaction deletes: others wait for it.
+// retainChunk is the number of events that one transaction deletes. It is small because
+// other writers wait meanwhile.
 const retainChunk = 200
 
-// DeleteEventsBefore deletes events that came in before a time, with their
-// duplicate keys and index rows, oldest first and at most so many of them, and
-// returns how many. It stops at the first event that is younger, and where another
-// server is at it.
+// DeleteEventsBefore deletes events that arrived before a time, with their duplicate
+// keys and index rows, from the oldest on and at most limit of them, and returns their
+// number. It stops at the first newer event, and when another server is deleting
+// events.
 func (s *Store) DeleteEventsBefore(ctx context.Context, before time.Time, limit int) (n int64, err error) {
 	for n < int64(limit) {
 		chunk := min(retainChunk, int64(limit)-n)
@@ -39,9 +40,10 @@ func (s *Store) DeleteEventsBefore(ctx context.Context, before time.Time, limit 
 	return n, nil
 }
 
-// retainLock is the advisory lock of the server that deletes old events.
+// retainLock is the key of the advisory lock for deleting old events.
 const retainLock int64 = 0x42554e52 << 32
 
+// lockRetaining acquires retainLock for the transaction unless another server holds it.
 func (s *Store) lockRetaining(ctx context.Context, tx querier) (locked bool, err error) {
 	if s.dialect.singleWriter {
 		return true, nil
@@ -50,6 +52,8 @@ func (s *Store) lockRetaining(ctx context.Context, tx querier) (locked bool, err
 	return locked, err
 }
 
+// deleteOldest deletes the oldest events, at most limit of them, that arrived before a
+// time.
 func (s *Store) deleteOldest(ctx context.Context, q *sql.Tx, before, limit int64) (int64, error) {
 	var old []erasedEvent
 	reached := false
@@ -60,6 +64,8 @@ func (s *Store) deleteOldest(ctx context.Context, q *sql.Tx, before, limit int64
 		if err := rows.Scan(&e.id, &e.key.ProjectID, &uuid, &e.key.Name, &e.key.DistinctID, &e.timestamp, &created); err != nil {
 			return err
 		}
+		// Ids ascend only roughly with the time of arrival; everything after the first
+		// newer event stays.
 		if reached = reached || created >= before; reached {
 			return nil
 		}
@@ -70,7 +76,8 @@ func (s *Store) deleteOldest(ctx context.Context, q *sql.Tx, before, limit int64
 	if err != nil || len(old) == 0 {
 		return 0, err
 	}
-	// Who erases a person deletes events too, in another order.
+	// Erasing a person deletes events too, in another order: without the locks of the
+	// projects both transactions could deadlock.
 	projects := make([]int64, 0, len(old))
 	for i := range old {
 		projects = append(projects, old[i].key.ProjectID)
@@ -92,14 +99,17 @@ func (s *Store) deleteOldest(ctx context.Context, q *sql.Tx, before, limit int64
 	if err := eraseEvents(ctx, q, old); err != nil {
 		return 0, err
 	}
+	// Later events refer only to states within stateReach, so older states are unused.
 	last := old[len(old)-1].id
 	if _, err := q.ExecContext(ctx, `DELETE FROM person_states WHERE event_id <= $1`, last-stateReach); err != nil {
 		return 0, err
 	}
+	// Exports read changes of persons by the same ids as events, so old changes are not
+	// needed.
 	if _, err := q.ExecContext(ctx, `DELETE FROM person_changes WHERE id <= $1`, last); err != nil {
 		return 0, err
 	}
-	// No event is left in the epochs before the last one that was deleted.
+	// The epochs before the last deleted event are empty now.
 	for _, table := range []string{"event_epochs", "event_blocks"} {
 		if _, err := q.ExecContext(ctx, `DELETE FROM `+table+` WHERE epoch < $1`, last>>epochBits); err != nil {
 			return 0, err

@@ -12,7 +12,7 @@ import (
 	"github.com/bunting-flags/bunting/capture"
 )
 
-// query runs a statement that reads, and scan for each of its rows.
+// query runs a query and calls scan for each of its rows. It stops at the first error.
 func query(ctx context.Context, db querier, scan func(rows *sql.Rows) error, text string, args ...any) error {
 	rows, err := db.QueryContext(ctx, text, args...)
 	if err != nil {
@@ -21,6 +21,7 @@ func query(ctx context.Context, db querier, scan func(rows *sql.Rows) error, tex
 	return eachRow(rows, scan)
 }
 
+// eachRow calls scan for each row, and closes rows.
 func eachRow(rows *sql.Rows, scan func(rows *sql.Rows) error) error {
 	defer func() { _ = rows.Close() }()
 	for rows.Next() {
@@ -31,7 +32,8 @@ func eachRow(rows *sql.Rows, scan func(rows *sql.Rows) error) error {
 	return rows.Err()
 }
 
-// list reads all rows of a statement, each as a T; into says where its columns go.
+// list reads all rows of a query as values of T. into returns the destinations of the
+// columns in a T.
 func list[T any](ctx context.Context, db querier, into func(*T) []any, text string, args ...any) (out []T, err error) {
 	err = query(ctx, db, func(rows *sql.Rows) error {
 		var v T
@@ -42,12 +44,12 @@ func list[T any](ctx context.Context, db querier, into func(*T) []any, text stri
 	return out, err
 }
 
-// column is list for statements with one column.
+// column is like list for queries with one column.
 func column[T any](ctx context.Context, db querier, text string, args ...any) ([]T, error) {
 	return list(ctx, db, func(v *T) []any { return []any{v} }, text, args...)
 }
 
-// joinNumbers writes numbers into a statement, with commas between them.
+// joinNumbers returns numbers separated by commas, for the text of a statement.
 func joinNumbers[T any](values []T, number func(T) int64) string {
 	texts := make([]string, len(values))
 	for i, v := range values {
@@ -56,8 +58,7 @@ func joinNumbers[T any](values []T, number func(T) int64) string {
 	return strings.Join(texts, ", ")
 }
 
-// placeholders writes arguments into a statement, with commas between them: $from for the
-// first.
+// placeholders returns n placeholders separated by commas, the first of which is $from.
 func placeholders(from, n int) string {
 	texts := make([]string, n)
 	for i := range texts {
@@ -66,7 +67,7 @@ func placeholders(from, n int) string {
 	return strings.Join(texts, ", ")
 }
 
-// wrapError names what has failed.
+// wrapError adds context to an error. It returns nil for nil.
 func wrapError(what string, err error) error {
 	if err == nil {
 		return nil
@@ -74,12 +75,13 @@ func wrapError(what string, err error) error {
 	return fmt.Errorf("%s: %w", what, err)
 }
 
-// readError names what could not be read.
+// readError adds to an error the name of the data that was read, and a hint. It returns
+// nil for nil.
 func (s *Store) readError(what string, err error) error {
 	return wrapError("reading "+what, s.dialect.explain(err))
 }
 
-// Columns that are stored in another way than they are used in.
+// Destinations for columns whose stored form differs from their type in Go.
 type (
 	timeColumn     time.Time
 	optionalColumn time.Time
@@ -89,22 +91,24 @@ type (
 	rawColumn      json.RawMessage
 )
 
-// scanTime scans microseconds, scanOptionalTime the same where 0 is the zero time, scanDay
-// a day as dayOf writes it.
+// scanTime returns a destination for microseconds since 1970, scanOptionalTime the same
+// with the zero time for 0, scanDay a destination for a day in the form of dayOf.
 func scanTime(t *time.Time) sql.Scanner         { return (*timeColumn)(t) }
 func scanOptionalTime(t *time.Time) sql.Scanner { return (*optionalColumn)(t) }
 func scanDay(t *time.Time) sql.Scanner          { return (*dayColumn)(t) }
 
-// scanUUID scans the bytes of a uuid; null is the zero one.
+// scanUUID returns a destination for the bytes of a UUID. NULL leaves the UUID
+// unchanged.
 func scanUUID(u *capture.UUID) sql.Scanner { return (*uuidColumn)(u) }
 
-// scanJSON scans a JSON text as json.Unmarshal does; null changes nothing.
+// scanJSON returns a destination for JSON, decoded by json.Unmarshal. NULL leaves the
+// value unchanged.
 func scanJSON(to any) sql.Scanner { return jsonColumn{to} }
 
-// scanRawJSON scans a JSON text as it stands; an empty one is nil.
+// scanRawJSON returns a destination for JSON as text. An empty text becomes nil.
 func scanRawJSON(raw *json.RawMessage) sql.Scanner { return (*rawColumn)(raw) }
 
-// Scan implements sql.Scanner, as those below do.
+// Scan implements sql.Scanner, as do the methods below.
 func (t *timeColumn) Scan(src any) error {
 	us, err := scanAs[int64](src)
 	*t = timeColumn(fromMicros(us))
@@ -150,7 +154,7 @@ func (r *rawColumn) Scan(src any) error {
 	return err
 }
 
-// scanAs is a column's value as the type that it is stored in.
+// scanAs converts the value of a column to the type in which it is stored.
 func scanAs[T any](src any) (T, error) {
 	var v sql.Null[T]
 	err := v.Scan(src)

@@ -15,7 +15,7 @@ func (t *ledgerTx) Save(c *capture.Changes) error {
 		what string
 		do   func(*capture.Changes) error
 	}{
-		{"places in a stream", t.saveMoves}, // first: when it fails the rest is not needed
+		{"places in a stream", t.saveMoves}, // first, because the rest is not needed if it fails
 		{"group types", t.saveGroupTypes},
 		{"groups", t.saveGroups},
 		{"persons", t.savePersons},
@@ -36,8 +36,8 @@ func (t *ledgerTx) Save(c *capture.Changes) error {
 	return nil
 }
 
-// lastByKey returns the list with the last one of equal keys only, in order: one
-// statement must not write a row twice.
+// lastByKey returns the list with only the last of several elements with equal keys, in
+// order: one statement must not write a row twice.
 func lastByKey[T any, K comparable](list []T, key func(*T) K) []T {
 	if len(list) < 2 {
 		return list
@@ -60,15 +60,17 @@ func lastByKey[T any, K comparable](list []T, key func(*T) K) []T {
 
 var insertGroupTypes = newInsert(`INSERT INTO group_types (project_id, type_index, name, created_at)`, 4, "")
 
+// saveGroupTypes inserts new group types, and increments the revision of their
+// projects.
 func (t *ledgerTx) saveGroupTypes(c *capture.Changes) error {
 	now := micros(t.store.now())
 	var changed []int64
 	for i := range c.GroupTypes {
 		changed = append(changed, c.GroupTypes[i].ProjectID)
 	}
-	slices.Sort(changed) // as all lock projects, management too
+	slices.Sort(changed) // the order in which every transaction locks projects
 	changed = slices.Compact(changed)
-	for _, project := range changed { // flags are compiled with the group types
+	for _, project := range changed { // group types are part of the compiled definitions
 		if _, err := t.exec(`UPDATE projects SET revision = revision + 1 WHERE id = $1`, project); err != nil {
 			return err
 		}
@@ -85,6 +87,7 @@ func (t *ledgerTx) saveGroupTypes(c *capture.Changes) error {
 var upsertGroups = newInsert(`INSERT INTO stored_groups (project_id, type_index, key, created_at, properties)`, 5,
 	`ON CONFLICT (project_id, type_index, key) DO UPDATE SET created_at = excluded.created_at, properties = excluded.properties`)
 
+// saveGroups inserts or replaces groups.
 func (t *ledgerTx) saveGroups(c *capture.Changes) error {
 	type key struct {
 		project int64
@@ -100,9 +103,9 @@ func (t *ledgerTx) saveGroups(c *capture.Changes) error {
 var moveOverrides = `UPDATE flag_overrides SET person_uuid = $3 WHERE project_id = $1 AND person_uuid = $2
 	AND flag_key NOT IN (SELECT flag_key FROM flag_overrides WHERE project_id = $1 AND person_uuid = $3)`
 
-// saveMerges moves what belongs to the losing persons: distinct ids and flag
-// overrides, of which the winner's own stay (§10.5). Members of static cohorts
-// are distinct ids and need not move.
+// saveMerges assigns the distinct ids and flag overrides of a merged person to the
+// other one, whose own overrides have precedence (§10.5), and deletes the merged
+// person. Static cohorts contain distinct ids and need no change.
 func (t *ledgerTx) saveMerges(c *capture.Changes) error {
 	for i := range c.Merges {
 		m := &c.Merges[i]
@@ -140,6 +143,7 @@ var (
 	insertPersonless = newInsert(`INSERT INTO distinct_ids (project_id, distinct_id)`, 2, `ON CONFLICT DO NOTHING`)
 )
 
+// saveIDs assigns distinct ids to persons, and inserts distinct ids without a person.
 func (t *ledgerTx) saveIDs(c *capture.Changes) error {
 	type key struct {
 		project int64
@@ -164,7 +168,7 @@ func (t *ledgerTx) saveIDs(c *capture.Changes) error {
 var insertEvents = newInsert(`INSERT INTO events (id, project_id, uuid, event, distinct_id, properties, elements_chain,
 	timestamp, created_at, person_uuid, person_created_at, person_state, person_mode, historical)`, 14, "")
 
-// saveEvents stores the events under the ids that Claim gave to their keys.
+// saveEvents stores the events with the ids that Claim assigned to their keys.
 func (t *ledgerTx) saveEvents(c *capture.Changes) error {
 	if len(c.Events) != len(t.claimed) {
 		return fmt.Errorf("%d events to store, but the keys of %d are claimed", len(c.Events), len(t.claimed))
@@ -200,17 +204,17 @@ func (t *ledgerTx) saveEvents(c *capture.Changes) error {
 	return t.indexProjects(c.Events, first, last)
 }
 
-// The names of counters.
+// The names of rows of the table counters. They are counted by project.
 const (
 	counterPersons   = "persons"
 	counterFlagCalls = "flag_calls"
-	counterErasures  = "erasures"    // of events
-	counterEvents    = "events"      // that were ever recorded
-	counterRewritten = "rewritten"   // how often what answers rest on was changed
-	counterSeen      = "seen_names_" // and the number of the kind
+	counterErasures  = "erasures"    // erasures of events
+	counterEvents    = "events"      // events ever recorded
+	counterRewritten = "rewritten"   // changes of stored data that make cached answers of queries wrong
+	counterSeen      = "seen_names_" // followed by the number of the kind
 )
 
-// count adds to a counter of a project.
+// count adds n to a counter of a project.
 func (t *ledgerTx) count(projectID int64, name string, n int64) error {
 	if n == 0 {
 		return nil
@@ -220,7 +224,7 @@ func (t *ledgerTx) count(projectID int64, name string, n int64) error {
 	return err
 }
 
-// readCounter returns a counter of a project.
+// readCounter returns a counter of a project, 0 if it has no row.
 func (t *ledgerTx) readCounter(projectID int64, name string) (n int64, err error) {
 	err = t.each(func(rows *sql.Rows) error { return rows.Scan(&n) }, `SELECT n FROM counters WHERE project_id = $1 AND name = $2`, projectID, name)
 	return n, err

@@ -11,26 +11,26 @@ import (
 	"github.com/bunting-flags/bunting/capture"
 )
 
-// Bounds of what is kept of a project beside events and people: none of it may
-// grow for ever, whatever is sent.
+// Limits for the data of a project other than events and persons, whose size must not
+// depend on the clients that send events.
 const (
-	// maxSeen is how many names of one kind are kept: when there are seenSlack more,
-	// those that have not come for the longest time go.
+	// maxSeen is the number of names of one kind that are stored. When there are
+	// seenSlack more, the names that were not seen for the longest time are deleted.
 	maxSeen   = 10_000
 	seenSlack = 1_000
-	// maxFlagCalls is how many pairs of flag and value are kept. Then a flag's new
-	// values are counted as otherValue, until there are twice as many; then all new
-	// ones are counted for otherValue of flag otherValue. What a flag of the project
-	// may answer is always counted, and its other values as its otherValue.
+	// maxFlagCalls is the number of pairs of flag and value that are stored. Beyond it,
+	// new values of a flag are counted as otherValue; beyond twice that number, also as
+	// the flag otherValue. Values that an existing flag of the project can have are
+	// always counted, and its other values as its otherValue.
 	maxFlagCalls = 10_000
 	otherValue   = "(others)"
-	// maxWarnings and maxWarningsOfType are how many warnings are kept of a project,
-	// and of one type of them; the oldest go.
+	// maxWarnings and maxWarningsOfType are the numbers of warnings of a project, and
+	// of one type of them, that are stored. The oldest are deleted.
 	maxWarnings       = 20_000
 	maxWarningsOfType = 1_000
 )
 
-// groupByProject sorts a list by project.
+// groupByProject groups pointers to the elements of a list by project.
 func groupByProject[T any](list []T, project func(*T) int64) map[int64][]*T {
 	out := map[int64][]*T{}
 	for i := range list {
@@ -40,8 +40,8 @@ func groupByProject[T any](list []T, project func(*T) int64) map[int64][]*T {
 	return out
 }
 
-// forEachProject calls do for each project, in order: two servers must not wait for one
-// another.
+// forEachProject calls do for each project in ascending order, so that two servers do
+// not deadlock.
 func forEachProject[T any](projects map[int64][]*T, do func(project int64, list []*T) error) error {
 	for _, id := range slices.Sorted(maps.Keys(projects)) {
 		if err := do(id, projects[id]); err != nil {
@@ -62,12 +62,15 @@ var (
 	findCalls = newFind(`value`, `flag_calls WHERE project_id = $1 AND flag_key = $2`, `value`, textKey, 2)
 )
 
+// saveCalls adds to the counts of calls of flags.
 func (t *ledgerTx) saveCalls(c *capture.Changes) error {
 	return forEachProject(groupByProject(c.Calls, func(f *capture.FlagCalls) int64 { return f.ProjectID }), t.saveProjectCalls)
 }
 
+// saveProjectCalls implements saveCalls for one project, within the limits of
+// maxFlagCalls.
 func (t *ledgerTx) saveProjectCalls(project int64, list []*capture.FlagCalls) error {
-	valuesByFlag := map[string][]string{} // values by flag, and otherValue
+	valuesByFlag := map[string][]string{} // the values in list, with otherValue
 	for _, c := range list {
 		if valuesByFlag[c.Flag] == nil {
 			valuesByFlag[c.Flag] = []string{otherValue}
@@ -82,6 +85,8 @@ func (t *ledgerTx) saveProjectCalls(project int64, list []*capture.FlagCalls) er
 	if err != nil {
 		return err
 	}
+	// existing are the possible values of the flags that exist, needed only near the
+	// limit.
 	var existing map[string][]string
 	if total+int64(len(list)) > maxFlagCalls {
 		if existing, err = t.possibleValues(project, slices.Sorted(maps.Keys(valuesByFlag))); err != nil {
@@ -92,6 +97,8 @@ func (t *ledgerTx) saveProjectCalls(project int64, list []*capture.FlagCalls) er
 	sums, hours := map[flagValue]capture.FlagCalls{}, map[flagHour]int64{}
 	for _, c := range list {
 		k := flagValue{c.Flag, c.Value}
+		// A value that cannot be stored any more is replaced by otherValue, and near
+		// twice the limit its flag as well, unless the flag exists.
 		answers, exists := existing[k.flag]
 		if !hasRow[k] && total >= maxFlagCalls && !slices.Contains(answers, k.value) {
 			k.value = otherValue
@@ -112,6 +119,7 @@ func (t *ledgerTx) saveProjectCalls(project int64, list []*capture.FlagCalls) er
 	return t.count(project, counterFlagCalls, total-before)
 }
 
+// addCalls adds calls to the sum for a flag and value.
 func addCalls(sums map[flagValue]capture.FlagCalls, k flagValue, c *capture.FlagCalls) {
 	sum, ok := sums[k]
 	if !ok {
@@ -127,7 +135,7 @@ func addCalls(sums map[flagValue]capture.FlagCalls, k flagValue, c *capture.Flag
 	sums[k] = sum
 }
 
-// findExistingCalls are those of the asked values, by flag, that have a row.
+// findExistingCalls returns the requested values, by flag, that have a row.
 func (t *ledgerTx) findExistingCalls(project int64, requested map[string][]string) (map[flagValue]bool, error) {
 	existing := map[flagValue]bool{}
 	for _, flag := range slices.Sorted(maps.Keys(requested)) {
@@ -142,6 +150,7 @@ func (t *ledgerTx) findExistingCalls(project int64, requested map[string][]strin
 	return existing, nil
 }
 
+// upsertSums adds the sums to the rows, in the order of their index.
 func (t *ledgerTx) upsertSums(project int64, sums map[flagValue]capture.FlagCalls) error {
 	rows := slices.SortedFunc(maps.Keys(sums), func(a, b flagValue) int {
 		return cmp.Or(cmp.Compare(a.flag, b.flag), cmp.Compare(a.value, b.value))
@@ -154,7 +163,8 @@ func (t *ledgerTx) upsertSums(project int64, sums map[flagValue]capture.FlagCall
 
 var findFlags = newFind(`key, record`, `flag_records WHERE project_id = $1 AND deleted = 0`, `key`, textKey, 1)
 
-// possibleValues are the values that flags may have, by key, of those that exist.
+// possibleValues returns the values that flags can have, by key, for the flags that
+// exist.
 func (t *ledgerTx) possibleValues(project int64, keys []string) (map[string][]string, error) {
 	out := map[string][]string{}
 	err := t.findTexts(&findFlags, keys, func(rows *sql.Rows) error {
@@ -169,7 +179,7 @@ func (t *ledgerTx) possibleValues(project int64, keys []string) (map[string][]st
 				}
 			}
 		}
-		_ = json.Unmarshal([]byte(text), &record) // a broken record has no variants
+		_ = json.Unmarshal([]byte(text), &record) // an invalid record has no variants
 		answers := []string{"true", "false"}
 		for _, v := range record.Filters.Multivariate.Variants {
 			answers = append(answers, v.Key)
@@ -180,7 +190,7 @@ func (t *ledgerTx) possibleValues(project int64, keys []string) (map[string][]st
 	return out, err
 }
 
-// seenName is a name of one kind.
+// seenName is the key of a name. Without a name it is the key of a kind and group.
 type seenName struct {
 	kind  capture.SeenKind
 	group int
@@ -188,7 +198,7 @@ type seenName struct {
 }
 
 var (
-	// A type that is known stays.
+	// An existing type is not changed.
 	upsertSeen = newInsert(`INSERT INTO seen_names (project_id, kind, group_index, name, type, seen_at)`, 6,
 		`ON CONFLICT (project_id, kind, group_index, name) DO UPDATE SET
 		type = CASE WHEN seen_names.type = '' THEN excluded.type ELSE seen_names.type END,
@@ -196,10 +206,12 @@ var (
 	findSeen = newFind(`name`, `seen_names WHERE project_id = $1 AND kind = $2 AND group_index = $3`, `name`, textKey, 3)
 )
 
+// saveSeen stores names of events and properties.
 func (t *ledgerTx) saveSeen(c *capture.Changes) error {
 	return forEachProject(groupByProject(c.Seen, func(s *capture.SeenName) int64 { return s.ProjectID }), t.saveProjectSeen)
 }
 
+// saveProjectSeen implements saveSeen for one project, within the limits of maxSeen.
 func (t *ledgerTx) saveProjectSeen(project int64, list []*capture.SeenName) error {
 	sums := map[seenName]capture.SeenName{}
 	names := map[seenName][]string{} // by kind and group
@@ -218,6 +230,8 @@ func (t *ledgerTx) saveProjectSeen(project int64, list []*capture.SeenName) erro
 		}
 		sums[k] = sum
 	}
+	// Each kind and group has its own names, but the limit applies to all names of a
+	// kind.
 	keep, full := make([]seenName, 0, len(sums)), map[capture.SeenKind]bool{}
 	for _, group := range slices.SortedFunc(maps.Keys(names), func(a, b seenName) int {
 		return cmp.Or(cmp.Compare(a.kind, b.kind), cmp.Compare(a.group, b.group))
@@ -246,7 +260,8 @@ func (t *ledgerTx) saveProjectSeen(project int64, list []*capture.SeenName) erro
 	return nil
 }
 
-// trimSeen lets names of a kind go until there are maxSeen.
+// trimSeen deletes the names of a kind that were not seen for the longest time, until
+// maxSeen are left.
 func (t *ledgerTx) trimSeen(project int64, kind capture.SeenKind) error {
 	counter := counterSeen + strconv.Itoa(int(kind))
 	n, err := t.readCounter(project, counter)
@@ -261,8 +276,8 @@ func (t *ledgerTx) trimSeen(project int64, kind capture.SeenKind) error {
 	return t.count(project, counter, maxSeen-n)
 }
 
-// admitSeen returns the names of one kind and group that are known, and as many new
-// ones as there may be in all, which it counts. full: some have to go afterwards.
+// admitSeen returns the names of one kind and group that are stored already, and at
+// most maxSeen new ones, which it counts. It reports whether trimSeen is needed.
 func (t *ledgerTx) admitSeen(project int64, group seenName, names []string) (keep []seenName, full bool, err error) {
 	existing, err := t.findExisting(&findSeen, names, project, int(group.kind), group.group)
 	if err != nil {
@@ -295,10 +310,13 @@ var upsertWarnings = newInsert(`INSERT INTO warnings (project_id, type, distinct
 	first_at = CASE WHEN excluded.first_at < warnings.first_at THEN excluded.first_at ELSE warnings.first_at END,
 	last_at = CASE WHEN excluded.last_at > warnings.last_at THEN excluded.last_at ELSE warnings.last_at END`)
 
+// saveWarnings adds to the counts of warnings.
 func (t *ledgerTx) saveWarnings(c *capture.Changes) error {
 	return forEachProject(groupByProject(c.Warnings, func(w *capture.Warning) int64 { return w.ProjectID }), t.saveProjectWarnings)
 }
 
+// saveProjectWarnings implements saveWarnings for one project, then deletes warnings
+// beyond the limits.
 func (t *ledgerTx) saveProjectWarnings(project int64, list []*capture.Warning) error {
 	type key struct{ kind, id string }
 	indexByKey := map[key]int{}
@@ -338,7 +356,7 @@ func (t *ledgerTx) saveProjectWarnings(project int64, list []*capture.Warning) e
 	return err
 }
 
-// What is over a bound goes, the oldest first.
+// These statements delete the oldest warnings beyond a limit.
 const (
 	trimType = `DELETE FROM warnings WHERE project_id = $1 AND type = $2 AND distinct_id IN (
 		SELECT distinct_id FROM warnings WHERE project_id = $1 AND type = $2 ORDER BY last_at, distinct_id
@@ -351,6 +369,8 @@ const (
 var upsertUsage = newInsert(`INSERT INTO usage (organization_id, resource, day, project_id, n)`, 5,
 	`ON CONFLICT (organization_id, resource, day, project_id) DO UPDATE SET n = usage.n + excluded.n`)
 
+// saveUsage adds to the counts by organization, resource, day and project, in the order
+// in which projects are locked.
 func (t *ledgerTx) saveUsage(c *capture.Changes) error {
 	type key struct {
 		organization, resource string

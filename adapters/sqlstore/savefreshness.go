@@ -10,12 +10,14 @@ import (
 	"github.com/bunting-flags/bunting/capture/queries"
 )
 
-// State implements queries.States, of three numbers that are kept at hand.
+// State implements queries.States. It reads three counters by key, and is cheap enough
+// for every query.
 func (s *Store) State(ctx context.Context, projectID int64) (out queries.State, err error) {
 	err = query(ctx, s.read, func(rows *sql.Rows) error {
 		var name string
 		var n int64
 		err := rows.Scan(&name, &n)
+		// Counters have names; the row of the project has an empty one.
 		switch name {
 		case counterEvents:
 			out.Events = n
@@ -30,7 +32,7 @@ func (s *Store) State(ctx context.Context, projectID int64) (out queries.State, 
 	return out, s.readError("how fresh answers are", err)
 }
 
-// rewritten is State.Rewritten alone.
+// rewritten returns only the field Rewritten of State.
 func (s *Store) rewritten(ctx context.Context, projectID int64) (n int64, err error) {
 	found, err := column[int64](ctx, s.read, `SELECT n FROM counters WHERE project_id = $1 AND name = $2`, projectID, counterRewritten)
 	if len(found) == 1 {
@@ -39,7 +41,7 @@ func (s *Store) rewritten(ctx context.Context, projectID int64) (n int64, err er
 	return n, err
 }
 
-// countEvents counts what is recorded.
+// countEvents adds the recorded events to the counters of their projects.
 func (t *ledgerTx) countEvents(events []capture.Record) error {
 	sums := map[int64]int64{}
 	for i := range events {
@@ -48,7 +50,7 @@ func (t *ledgerTx) countEvents(events []capture.Record) error {
 	return t.countAll(sums, counterEvents)
 }
 
-// countAll adds to a counter of several projects, in order.
+// countAll adds to a counter of several projects, in the order of their ids.
 func (t *ledgerTx) countAll(sums map[int64]int64, name string) error {
 	for _, id := range slices.Sorted(maps.Keys(sums)) {
 		if err := t.count(id, name, sums[id]); err != nil {
@@ -60,8 +62,8 @@ func (t *ledgerTx) countAll(sums map[int64]int64, name string) error {
 
 var findOwned = newFind(`distinct_id`, `distinct_ids WHERE project_id = $1`, `distinct_id`, textKey, 1)
 
-// markMoved notes the projects of distinct ids that have been seen before: their
-// events are another person's from now on.
+// markMoved adds to t.moved the projects of distinct ids that exist already: their
+// events belong to another person from now on.
 func (t *ledgerTx) markMoved(ids []capture.ProjectID) error {
 	return forEachProject(groupByProject(ids, func(d *capture.ProjectID) int64 { return d.ProjectID }), func(project int64, list []*capture.ProjectID) error {
 		distinctIDs := make([]string, len(list))
@@ -79,8 +81,8 @@ func (t *ledgerTx) markMoved(ids []capture.ProjectID) error {
 	})
 }
 
-// saveRewritten counts that answers from before are wrong now: people were merged,
-// ids have moved, or groups have changed.
+// saveRewritten counts changes that make earlier answers of queries wrong: merged
+// persons, distinct ids assigned to another person, and changed groups.
 func (t *ledgerTx) saveRewritten(c *capture.Changes) error {
 	sums := map[int64]int64{}
 	for i := range c.Merges {
@@ -89,7 +91,7 @@ func (t *ledgerTx) saveRewritten(c *capture.Changes) error {
 	for i := range c.Groups {
 		sums[c.Groups[i].ProjectID] = 1
 	}
-	if len(c.Events) == 0 { // people are imported or split: no event says so
+	if len(c.Events) == 0 { // an import or a split changes persons without an event
 		for i := range c.Persons {
 			sums[c.Persons[i].ProjectID] = 1
 		}

@@ -6,8 +6,8 @@ import (
 	"github.com/bunting-flags/bunting/capture"
 )
 
-// versionAfterErasing is what a person's version grows by when it comes back
-// after having been erased (decision 17).
+// versionAfterErasing is added to the last version of an erased person when a person
+// with the same UUID is created (decision 17).
 const versionAfterErasing = 100
 
 var (
@@ -19,6 +19,8 @@ var (
 	findPersons  = newFind(`uuid, version`, `persons WHERE project_id = $1`, `uuid`, bytesKey, 1)
 )
 
+// savePersons inserts or replaces persons, each in its last state if it occurs several
+// times.
 func (t *ledgerTx) savePersons(c *capture.Changes) error {
 	type key struct {
 		project int64
@@ -42,8 +44,8 @@ func (t *ledgerTx) savePersons(c *capture.Changes) error {
 	})
 }
 
-// initNewPersons counts new persons, and gives those their version that were
-// erased before.
+// initNewPersons counts the persons that do not exist yet, and sets the version of
+// persons that were erased before.
 func (t *ledgerTx) initNewPersons(project int64, list []*capture.Person) error {
 	versions := func(b *bulk) (map[capture.UUID]int64, error) {
 		found := map[capture.UUID]int64{}
@@ -70,6 +72,7 @@ func (t *ledgerTx) initNewPersons(project int64, list []*capture.Person) error {
 			}
 		}
 	}
+	// IsNew does not exclude that the person exists; then it is counted already.
 	existing, err := versions(&findPersons)
 	if err != nil {
 		return err

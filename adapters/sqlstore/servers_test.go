@@ -18,18 +18,18 @@ import (
 	"github.com/bunting-flags/bunting/management/rooms"
 )
 
-// maxDelay is how soon a change is seen through every other server.
+// maxDelay is the maximum time until a change is visible through every other server.
 const maxDelay = time.Second
 
-// instance is a server with a store: what it answers flags and takes events with.
+// instance is a server with a store, for evaluating flags and capturing events.
 type instance struct {
 	*Store
 	decider *flags.Decider
 	intake  *capture.Intake
 }
 
-// startInstance starts one. now is its clock: one that stands still keeps
-// everything that is remembered for ever, unless it is told of a change.
+// startInstance starts one. now is its clock: a clock that does not advance keeps all
+// cache entries valid until a notification.
 func startInstance(t testing.TB, address string, now func() time.Time) *instance {
 	t.Helper()
 	var deciding atomic.Pointer[flags.Decider]
@@ -55,8 +55,8 @@ func startInstance(t testing.TB, address string, now func() time.Time) *instance
 	return i
 }
 
-// decide is what a server answers for ann of company acme: the flags that are on,
-// or why there is no answer.
+// decide returns the evaluation by a server for ann of company acme: the flags that are
+// on, or the error.
 func (i *instance) decide(t testing.TB, key string) string {
 	t.Helper()
 	var out flags.Answer
@@ -98,7 +98,7 @@ func (i *instance) commit(t testing.TB, c capture.Changes) {
 	}
 }
 
-// sharedFile is a definitions file with places for what changes.
+// sharedFile is a definitions file with placeholders for changes.
 type sharedFile struct{ Quota, Paused, Settings, Members, Cohort, Flags, Keys, More string }
 
 func (f sharedFile) String() string {
@@ -133,11 +133,11 @@ func groupWith(size string) capture.Changes {
 	}}}}
 }
 
-// sharedChanges are one of each kind: what is done through one server, and what is
-// seen through another before and after.
+// sharedChanges are changes of every kind: an operation through one server, and the
+// state visible through another before and after it.
 var sharedChanges = []struct {
 	name          string
-	told          bool // by NOTIFY; the others are seen by their age
+	told          bool // by NOTIFY; without it, the change is visible when cache entries expire
 	do            func(t *testing.T, by *instance)
 	look          func(t *testing.T, at *instance) string
 	before, after string
@@ -219,7 +219,7 @@ func readKey(t *testing.T, server *instance) string {
 	return fmt.Sprint(k.Scopes)
 }
 
-// twoInstances start on an empty database with the file, ann and acme.
+// twoInstances starts two servers on an empty database with the file, ann and acme.
 func twoInstances(t testing.TB, now func() time.Time) (one, other *instance) {
 	t.Helper()
 	address := postgresURL(t)
@@ -230,7 +230,7 @@ func twoInstances(t testing.TB, now func() time.Time) (one, other *instance) {
 	return one, other
 }
 
-// waitFor looks until it sees what it wants to.
+// waitFor polls until a condition is true.
 func waitFor(t *testing.T, server *instance, read func(*testing.T, *instance) string, want string) {
 	t.Helper()
 	for deadline := time.Now().Add(time.Minute); ; time.Sleep(5 * time.Millisecond) {
@@ -244,8 +244,8 @@ func waitFor(t *testing.T, server *instance, read func(*testing.T, *instance) st
 	}
 }
 
-// Whatever is changed through one server is seen through the other when a second has
-// passed by its clock, also where nobody tells of it: no connection listens.
+// Every change through one server is visible through the other after a second by its
+// clock, even without notifications: no connection listens.
 func TestServers_VisibleByAge(t *testing.T) {
 	for _, tt := range sharedChanges {
 		t.Run(tt.name, func(t *testing.T) {
@@ -265,8 +265,8 @@ func TestServers_VisibleByAge(t *testing.T) {
 	}
 }
 
-// What is decided with is told of: seen at once, here by clocks that stand still,
-// for which nothing ever grows old.
+// Changes of definitions are notified and visible immediately. The clocks do not
+// advance, so cache entries do not expire.
 func TestServers_Notified(t *testing.T) {
 	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
 	fixedTime := time.Now()
@@ -283,13 +283,14 @@ func TestServers_Notified(t *testing.T) {
 	}
 }
 
-// A connection that is cut off comes back, and what was missed meanwhile is seen.
+// A lost listening connection is restored, and changes during its absence become
+// visible.
 func TestServers_ListensAgain(t *testing.T) {
 	fixedTime := time.Now()
 	one, other := twoInstances(t, func() time.Time { return fixedTime })
 	waitFor(t, other, readDecision, "always cohort")
 	for range 3 {
-		// Cut off in the moment of the change: the news may come or be missed.
+		// The connection is cut during the change: the notification may arrive or not.
 		if _, err := one.write.Exec(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity
 			WHERE datname = current_database() AND query LIKE 'LISTEN%'`); err != nil {
 			t.Fatal(err)
@@ -301,7 +302,7 @@ func TestServers_ListensAgain(t *testing.T) {
 	}
 }
 
-// Many projects in one change, and messages of a newer version, mean all.
+// A change of many projects, and messages of a newer version, invalidate all projects.
 func TestServers_NotifiedOfMany(t *testing.T) {
 	all := make(chan int64, 1000)
 	address := postgresURL(t)
@@ -321,7 +322,7 @@ func TestServers_NotifiedOfMany(t *testing.T) {
 		}
 		return 0
 	}
-	if id := next(); id != 0 { // what was changed before it listened
+	if id := next(); id != 0 { // a change from before it listened
 		t.Errorf("told of %d at the start, want 0", id)
 	}
 	var many []int64
@@ -342,7 +343,7 @@ func TestServers_NotifiedOfMany(t *testing.T) {
 	for range maxNotified {
 		next()
 	}
-	other.handleNotification(other.name + " 5") // its own
+	other.handleNotification(other.name + " 5") // its own message
 	other.handleNotification("")
 	other.handleNotification("newer v2:1")
 	if id := next(); id != 0 || len(all) > 0 {

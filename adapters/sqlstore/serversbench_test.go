@@ -10,8 +10,8 @@ import (
 	"github.com/bunting-flags/bunting/capture"
 )
 
-// Why people are not told of by NOTIFY (changes.go): two servers commit ten events
-// at a time to eight projects, each durably, with and without a notification in
+// The reason why changes of persons are not notified (changes.go): two servers commit
+// batches of ten events to eight projects, durably, with and without a notification in
 // the transaction.
 func BenchmarkServers_Telling(b *testing.B) {
 	for name, telling := range map[string]bool{"untold": false, "told": true} {

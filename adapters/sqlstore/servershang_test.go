@@ -14,8 +14,8 @@ import (
 	"github.com/bunting-flags/bunting/management/rooms"
 )
 
-// While another server holds the lock of management, those who wait for it through
-// this one keep neither flags nor events from the database.
+// While another server holds the management lock, requests of this server that wait for
+// it do not block evaluation of flags or capture of events.
 func TestServers_LockIsHeld(t *testing.T) {
 	one, other := twoInstances(t, nil)
 	held, release := make(chan struct{}), make(chan struct{})
@@ -55,12 +55,12 @@ func TestServers_LockIsHeld(t *testing.T) {
 		if err != nil {
 			t.Fatal("events:", err)
 		}
-		time.Sleep(5 * time.Millisecond) // so that the writers come in between
+		time.Sleep(5 * time.Millisecond) // so that writers run in between
 	}
 }
 
-// A server that stops in the middle of a transaction, as one that is cut off from
-// the database, keeps its locks no longer than idleTxTimeout; here that is shorter.
+// PostgreSQL releases the locks of a server that stops in the middle of a transaction,
+// such as one that is disconnected, after idleTxTimeout, which is shorter here.
 func TestServers_OneHangs(t *testing.T) {
 	address := postgresURL(t)
 	other := openStore(t, address)

@@ -15,7 +15,7 @@ import (
 	"github.com/bunting-flags/bunting/management/rooms"
 )
 
-// openSeveral opens some stores on one empty PostgreSQL, at once.
+// openSeveral opens several stores on one empty PostgreSQL database at the same time.
 func openSeveral(t *testing.T, n int) []*Store {
 	t.Helper()
 	address := postgresURL(t)
@@ -32,8 +32,8 @@ func openSeveral(t *testing.T, n int) []*Store {
 	return stores
 }
 
-// Servers that start at once on an empty database bring the schema up once: each
-// version is written down once, and all of them can be used.
+// Servers that start at the same time on an empty database migrate it one time: each
+// version is recorded one time, and all stores work.
 func TestServers_MigrateOnce(t *testing.T) {
 	stores := openSeveral(t, 6)
 	var versions, distinct int
@@ -50,7 +50,7 @@ func TestServers_MigrateOnce(t *testing.T) {
 	}
 }
 
-// A server goes on while another one has brought the schema further, as in a
+// A server continues to run after another one has migrated the schema further, as in a
 // rolling upgrade; only its next start is refused.
 func TestServers_NewerSchemaWhileRunning(t *testing.T) {
 	one, other := twoInstances(t, nil)
@@ -64,8 +64,8 @@ func TestServers_NewerSchemaWhileRunning(t *testing.T) {
 	waitFor(t, other, readDecision, "always")
 }
 
-// Servers that start at once without definitions make one project, and one of
-// them has its keys to print (decision 21).
+// Of several servers that start at the same time without definitions, one creates the
+// first project and returns its keys (decision 21).
 func TestServers_Decision21_BootstrapOnce(t *testing.T) {
 	stores := openSeveral(t, 4)
 	made := make([]*BootstrapResult, len(stores))
@@ -97,7 +97,7 @@ func TestServers_Decision21_BootstrapOnce(t *testing.T) {
 	}
 }
 
-// Servers that start at once with the same definitions file bring it in once.
+// Servers that start at the same time with the same definitions file apply it one time.
 func TestServers_SameFileOnce(t *testing.T) {
 	for range 4 {
 		stores := openSeveral(t, 4)
@@ -121,8 +121,8 @@ func TestServers_SameFileOnce(t *testing.T) {
 	}
 }
 
-// A file and a start without one meet: there is one project with id 1, whoever
-// comes first.
+// A start with a file and a start without one at the same time create one project with
+// id 1, in either order.
 func TestServers_FileAndBootstrap(t *testing.T) {
 	stores := openSeveral(t, 2)
 	text := []byte(`{"projects":[{"id":7,"api_key":"phc_a"}]}`)
@@ -139,7 +139,8 @@ func TestServers_FileAndBootstrap(t *testing.T) {
 	})
 }
 
-// Two servers look for scheduled changes at the same time: each is made once.
+// Two servers process due scheduled changes at the same time: each change is applied
+// one time.
 func TestServers_ScheduledChangesOnce(t *testing.T) {
 	stores := openSeveral(t, 2)
 	b, err := stores[0].Bootstrap(t.Context(), BootstrapConfig{OwnerEmail: "owner@example.com"})
@@ -203,8 +204,8 @@ func TestServers_RetainTogether(t *testing.T) {
 	}
 }
 
-// What a person was like in the events of one server is not kept with those that
-// another server erases (§8.3 of capture).
+// The person properties of one server's events do not refer to states that another
+// server erases (§8.3 of capture).
 func TestServers_ErasedStates(t *testing.T) {
 	stores := openSeveral(t, 2)
 	id := capture.PersonID(1, "ann")
@@ -253,11 +254,11 @@ func TestServers_ErasedStates(t *testing.T) {
 	}
 }
 
-// The bound of quotas over several servers (flags/quota.go): exactly the limit.
+// Quotas with several servers (flags/quota.go): exactly the limit is allowed.
 func TestServers_Decision11_QuotaIsExact(t *testing.T) {
 	address := postgresURL(t)
 	servers := []*instance{startInstance(t, address, nil), startInstance(t, address, nil)}
-	const limit = 1234 // no whole number of lots
+	const limit = 1234 // not a multiple of the size of a lot
 	servers[0].apply(t, sharedFile{Quota: fmt.Sprint(limit)}.String())
 	answered := make([]int, 8)
 	storetest.Concurrently(t, len(answered), func(i int) error {
@@ -286,8 +287,8 @@ func TestServers_Decision11_QuotaIsExact(t *testing.T) {
 	}
 }
 
-// schedule makes a flag and so many changes of it that are due, and returns what
-// says how many conditions the flag has, in which version.
+// schedule creates a flag with n due changes, and returns a function that returns the
+// number of the flag's conditions and its version.
 func schedule(t *testing.T, m *rooms.Rooms, key string, changes int) func() (conditions, version int) {
 	t.Helper()
 	caller, err := m.Authenticate(t.Context(), key, "")

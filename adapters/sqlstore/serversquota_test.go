@@ -9,9 +9,9 @@ import (
 	"github.com/bunting-flags/bunting/capture"
 )
 
-// The bound of event quotas over several servers (spec/capture.md §13.4, capture/quota.go): a
-// limit is overrun by no more than what the other servers have taken in the ten
-// seconds before. Time is that of the requests, a second a round.
+// Event quotas with several servers (spec/capture.md §13.4, capture/quota.go): a limit
+// is exceeded at most by the number of events that the other servers accepted in the
+// ten seconds before. The time is that of the requests, one second for each round.
 func TestServers_EventQuotaBound(t *testing.T) {
 	address := postgresURL(t)
 	servers := []*instance{startInstance(t, address, nil), startInstance(t, address, nil), startInstance(t, address, nil)}
@@ -22,7 +22,7 @@ func TestServers_EventQuotaBound(t *testing.T) {
 		at = at.Add(-rounds * time.Second)
 	}
 	accepted := 0
-	var lately []int // what all have taken, by round
+	var lately []int // numbers of events accepted by all servers, by round
 	for round := range rounds {
 		now := 0
 		for n, s := range servers {
@@ -34,7 +34,7 @@ func TestServers_EventQuotaBound(t *testing.T) {
 	if accepted < limit {
 		t.Errorf("%d of %d are taken: nothing may be refused before the limit", accepted, limit)
 	}
-	// Of three servers that take the same, two are others.
+	// Of three servers that accept the same number, two are other servers.
 	if bound := limit + (len(servers)-1)*perRound*(age+1); accepted > bound {
 		t.Errorf("%d events are taken, the limit is %d and the bound %d", accepted, limit, bound)
 	}
@@ -48,7 +48,7 @@ func TestServers_EventQuotaBound(t *testing.T) {
 	t.Logf("%d taken, the limit is %d", accepted, limit)
 }
 
-// send sends n events of ann, and returns how many were taken.
+// send sends n events of ann, and returns the number of accepted events.
 func (i *instance) send(t *testing.T, n int, when time.Time, event string) int {
 	t.Helper()
 	items := make([]string, n)

@@ -6,15 +6,16 @@ import (
 	"path/filepath"
 )
 
-// Size is what a store takes on its disk, in bytes; -1 where that is not known.
+// Size is the disk space of a store in bytes. A field is -1 if it is unknown.
 type Size struct {
-	// Database is the size of the database, WAL that of SQLite's write-ahead log.
+	// Database is the size of the database, WAL the size of SQLite's write-ahead log.
 	Database, WAL int64
-	// Free is what may still be written beside an SQLite file.
+	// Free is the free space on the disk of a SQLite file.
 	Free int64
 }
 
-// Size asks the file system, or PostgreSQL.
+// Size returns the sizes of the files, or of the PostgreSQL database, whose other
+// fields are unknown.
 func (s *Store) Size(ctx context.Context) Size {
 	out := Size{-1, -1, -1}
 	switch {
@@ -31,6 +32,7 @@ func (s *Store) Size(ctx context.Context) Size {
 	return out
 }
 
+// fileSize returns the size of a file in bytes, or -1.
 func fileSize(path string) int64 {
 	info, err := os.Stat(path)
 	if err != nil {

@@ -2,7 +2,8 @@ package sqlstore
 
 import "testing"
 
-// What is not on this disk is not known, and what is there has a size.
+// Sizes of files that do not exist are unknown, and sizes of existing ones are
+// positive.
 func TestStore_Size(t *testing.T) {
 	for name, want := range map[string]struct{ database, wal, free bool }{
 		"memory": {false, false, false}, "disk": {true, true, true}, "postgres": {true, false, false},

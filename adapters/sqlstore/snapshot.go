@@ -14,29 +14,29 @@ import (
 	"time"
 )
 
-// snapshot is a SQLite file as it was at one moment, with what stands in its log: a
-// transaction that reads, on a connection of its own. Commits go on beside it, but
-// the log cannot begin anew until it is closed.
+// snapshot is the state of a SQLite file at one moment, including its write-ahead log:
+// a reading transaction on a connection of its own. Commits continue concurrently, but
+// the log cannot be reset until the snapshot is closed.
 type snapshot struct {
-	// Size is how many bytes Copy writes.
+	// Size is the number of bytes that Copy writes.
 	Size int64
-	// At is when it was taken: what was committed before is in it.
+	// At is the time of the snapshot: it contains everything committed before.
 	At time.Time
-	// Schema is the number of the last migration.
+	// Schema is the version of the schema.
 	Schema int64
 
 	path     string
 	db       *sql.DB
 	conn     *sql.Conn
-	page     int64 // the size of a page
-	logLimit int64 // how long the log may become meanwhile
+	page     int64 // size of a page in bytes
+	logLimit int64 // maximum size of the log during a copy, 0 for no limit
 }
 
-// ErrNoSnapshot is for stores that are no file of SQLite's.
+// ErrNoSnapshot is the error for stores that are not a SQLite file.
 var ErrNoSnapshot = errors.New("sqlstore: there is no SQLite file to copy")
 
-// Snapshot takes a snapshot of the store: ErrNoSnapshot where that is PostgreSQL or
-// in memory.
+// Snapshot returns a snapshot of the store. The error is ErrNoSnapshot for a store on
+// PostgreSQL or in memory. The caller must close the snapshot.
 func (s *Store) Snapshot(ctx context.Context) (*snapshot, error) {
 	if s.file == "" {
 		return nil, ErrNoSnapshot
@@ -44,11 +44,11 @@ func (s *Store) Snapshot(ctx context.Context) (*snapshot, error) {
 	return openSnapshot(ctx, s.file)
 }
 
-// HasFile reports whether the store is a SQLite file, which snapshots are taken of.
+// HasFile reports whether the store is a SQLite file, of which snapshots can be taken.
 func (s *Store) HasFile() bool { return s.file != "" }
 
-// openSnapshot takes a snapshot of a file that this or another process may be
-// writing to. It has to be closed.
+// openSnapshot opens a snapshot of a file that this process or another one may be
+// writing. The caller must close it.
 func openSnapshot(ctx context.Context, path string) (_ *snapshot, err error) {
 	if path, err = filepath.Abs(path); err != nil {
 		return nil, err
@@ -67,12 +67,13 @@ func openSnapshot(ctx context.Context, path string) (_ *snapshot, err error) {
 	return s, nil
 }
 
-// readingDSN opens a file for nothing but reading: nothing is made that is not there.
+// readingDSN returns the driver's address for read-only access, which creates no file.
 func readingDSN(path string) string {
 	q := url.Values{"mode": {"ro"}, "_pragma": {"busy_timeout(10000)", "query_only(1)", fmt.Sprintf("cache_size(%d)", readerCache)}}
 	return (&url.URL{Scheme: "file", Path: path, RawQuery: q.Encode()}).String()
 }
 
+// begin starts the reading transaction and reads the sizes.
 func (s *snapshot) begin(ctx context.Context) (err error) {
 	if s.conn, err = s.db.Conn(ctx); err != nil {
 		return err
@@ -81,7 +82,7 @@ func (s *snapshot) begin(ctx context.Context) (err error) {
 		return err
 	}
 	s.At = time.Now()
-	// The first reading is the moment.
+	// The first read of the transaction determines its snapshot.
 	var pages int64
 	if err := s.conn.QueryRowContext(ctx, schemaVersion).Scan(&s.Schema); err != nil {
 		return fmt.Errorf("this is no database of bunting: %w", err)
@@ -93,24 +94,27 @@ func (s *snapshot) begin(ctx context.Context) (err error) {
 		return err
 	}
 	s.Size = pages * s.page
+	// If the disk may fill up because of the copy, the copy has to end first.
 	if free, ok := freeDisk(filepath.Dir(s.path)); ok {
 		s.logLimit = s.logSize() + free/2
 	}
 	return nil
 }
 
+// logSize returns the current size of the write-ahead log in bytes.
 func (s *snapshot) logSize() int64 { return max(fileSize(s.path+"-wal"), 0) }
 
-// snapshotPiece is how much is written at once, in bytes.
+// snapshotPiece is the approximate number of bytes of one write.
 const snapshotPiece = 1 << 20
 
-// ErrLogGrows ends a copy that is slower than the writing beside it: the log, which
-// waits for its end, has taken half of what was free on the disk.
+// ErrLogGrows is the error for a copy that is slower than concurrent writes: the log,
+// which cannot be reset during the copy, has grown by half of the free space of the
+// disk.
 var ErrLogGrows = errors.New("while it was copied the database's log has grown by half of the free disk: copy to something faster, or when less is written")
 
-// Copy writes the file: one that needs no log beside it. progress, where it is not
-// nil, is told after each piece of a MiB how many bytes are written. It can be
-// called once.
+// Copy writes the file in a form that needs no log. After each MiB it calls progress,
+// unless it is nil, with the number of bytes written. It must be called at most one
+// time.
 func (s *snapshot) Copy(ctx context.Context, w io.Writer, progress func(written int64)) error {
 	rows, err := s.conn.QueryContext(ctx, `SELECT data FROM sqlite_dbpage`)
 	if err != nil {
@@ -157,17 +161,19 @@ func (s *snapshot) Copy(ctx context.Context, w io.Writer, progress func(written 
 	return nil
 }
 
-// withoutLog makes the first page that of a file without a log, so that it can be read
-// where nothing may be written; the places are those of SQLite's file format, §1.3.
+// withoutLog changes the header in the first page to that of a file without a log, so
+// that the file can be read where no log can be created. The offsets are from SQLite's
+// file format, §1.3.
 func withoutLog(first []byte, pages int64) []byte {
 	out := bytes.Clone(first)
 	out[18], out[19] = 1, 1
 	binary.BigEndian.PutUint32(out[28:], uint32(pages))
-	copy(out[92:96], out[24:28]) // the number of pages is valid
+	copy(out[92:96], out[24:28]) // marks the number of pages as valid
 	return out
 }
 
-// Close lets the log go on. A nil Snapshot is closed.
+// Close ends the transaction, so that the log can be reset. It may be called more than
+// one time, and on nil.
 func (s *snapshot) Close() error {
 	if s == nil {
 		return nil

@@ -11,14 +11,16 @@ import (
 	"github.com/bunting-flags/bunting/management/organizations"
 )
 
-// Spending is what was spent of a resource with a token, by key and SDK.
+// Spending is the use of a resource with a certain token, key and SDK.
 type Spending struct {
+	// Token is the public key of the project, Key identifies the key that was used.
 	Token, Resource, Key, SDK string
-	N                         int64
+	// N is the number of uses.
+	N int64
 }
 
-// AddSpending adds to what was spent on the UTC day of at. Tokens of projects that
-// have gone are left out.
+// AddSpending adds to the counts of the UTC day of when. Entries with tokens of deleted
+// projects are ignored.
 func (s *Store) AddSpending(ctx context.Context, when time.Time, list []Spending) error {
 	projects, err := s.projectsOf(ctx, len(list), func(i int) string { return list[i].Token })
 	if err != nil {
@@ -39,7 +41,8 @@ func (s *Store) AddSpending(ctx context.Context, when time.Time, list []Spending
 	})
 }
 
-// projectsOf are the projects of tokens, 0 for one that has gone.
+// projectsOf returns the ids of the projects by token, 0 for tokens of deleted
+// projects.
 func (s *Store) projectsOf(ctx context.Context, n int, token func(i int) string) (map[string]int64, error) {
 	projects := map[string]int64{}
 	for i := range n {

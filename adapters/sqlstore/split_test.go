@@ -11,7 +11,7 @@ import (
 	"github.com/bunting-flags/bunting/capture"
 )
 
-// spec/management.md §5.3: every distinct id but one gets a person of its own.
+// spec/management.md §5.3: every distinct id except one gets a person of its own.
 func TestManagement_5_3_Split(t *testing.T) {
 	for name, open := range allStores {
 		t.Run(name, func(t *testing.T) {
@@ -100,7 +100,7 @@ func TestManagement_5_4_UnsetGroupProperty(t *testing.T) {
 	}
 }
 
-// transactor changes people in commits of their own.
+// transactor changes persons in commits of their own.
 type transactor struct{ *Store }
 
 func (b transactor) Transact(ctx context.Context, project int64, work func(capture.Tx) error) error {

@@ -9,22 +9,23 @@ import (
 	"github.com/bunting-flags/bunting/capture"
 )
 
-// An event holds its person's properties as they were after it (§8.3 of
-// capture). They seldom differ from those of the event before, so they are kept
-// once, under the id of the first event that has them, and the events after it
-// refer to that id.
+// An event has its person's properties as they were after it (§8.3 of capture). They
+// seldom differ from the properties at the event before. Therefore they are stored in a
+// table of states, under the id of the first event that has them, and the events after
+// it refer to that id.
 
 const (
-	// stateReach is how far back an event refers, in ids: what is older is kept
-	// again, so that old events can be deleted with the states that they refer to.
+	// stateReach is the maximum distance, in ids, between an event and the state that
+	// it refers to. For later events the state is stored another time, so that old
+	// events can be deleted together with their states.
 	stateReach = 1 << 18
-	// maxCachedStates bounds the states that are found again.
+	// maxCachedStates is the size of the cache of states.
 	maxCachedStates = 32768
 )
 
-// stateKey is what makes two states the same: whose they are, and what they say.
-// Where other servers may erase events, with the states that these had first, it
-// is also how often that has been done in the project.
+// stateKey identifies equal states: project, person and a hash of the properties. If
+// other servers may erase events, and with them the states that other events refer to,
+// the key also contains the number of erasures in the project.
 type stateKey struct {
 	project    int64
 	erasures   int64
@@ -32,9 +33,10 @@ type stateKey struct {
 	sum1, sum2 uint64
 }
 
-// states remembers which event had which state first.
+// states maps states to the id of the first event that has them.
 type states = lru.Cache[stateKey, int64]
 
+// newStates returns an empty cache.
 func newStates() *states {
 	s, _ := lru.New[stateKey, int64](maxCachedStates) // fails only for sizes below 1
 	return s
@@ -42,13 +44,14 @@ func newStates() *states {
 
 var insertStates = newInsert(`INSERT INTO person_states (event_id, properties)`, 2, "")
 
-// saveStates finds the state of each event, saves the new ones, and returns the
-// ids to refer to, 0 for no properties at all.
+// saveStates finds the state of each event, stores the new states, and returns the id
+// that each event refers to, 0 for empty properties.
 func (t *ledgerTx) saveStates(events []capture.Record) ([]int64, error) {
 	ids := make([]int64, len(events))
-	// Events of one person share the text as long as it does not change.
+	// Events of one person share the string until it changes, so its address identifies
+	// it within the batch, without hashing.
 	seen := make(map[*byte]int64, 64)
-	var added []int // events that have a state first
+	var added []int // events that are the first of their state
 	for i := range events {
 		e := &events[i]
 		if e.PersonProperties == "{}" || e.PersonProperties == "" {
@@ -74,14 +77,15 @@ func (t *ledgerTx) saveStates(events []capture.Record) ([]int64, error) {
 	})
 }
 
-// state finds the event that had the same state first; that is the event itself
-// when ok is false.
+// state returns the id of the first event with the same state. If ok is false, that is
+// the event itself and the state must be stored.
 func (t *ledgerTx) state(e *capture.Record, erasures int64) (id int64, ok bool) {
 	sum1, sum2 := murmur3.Sum128(unsafe.Slice(unsafe.StringData(e.PersonProperties), len(e.PersonProperties)))
 	key := stateKey{e.ProjectID, erasures, e.PersonID, sum1, sum2}
 	if id, ok := t.states[key]; ok {
 		return id, true
 	}
+	// Events refer to earlier events only, and only within stateReach.
 	if id, ok := t.store.states.Get(key); ok && id < e.ID && e.ID-id < stateReach {
 		return id, true
 	}
@@ -92,9 +96,10 @@ func (t *ledgerTx) state(e *capture.Record, erasures int64) (id int64, ok bool) 
 	return e.ID, false
 }
 
-// readErasures is how often events of a project have been erased, read once a
-// transaction: it holds the project's lock, as those that erase do. This process
-// forgets all states when it erases, so alone it need not ask.
+// readErasures returns the number of erasures of events in a project. It is read one
+// time in a transaction, which holds the lock of the project, as erasing transactions
+// do. On SQLite it is not needed: this process is the only writer and empties its cache
+// of states when it erases.
 func (t *ledgerTx) readErasures(project int64) (n int64, err error) {
 	if t.store.dialect.singleWriter {
 		return 0, nil

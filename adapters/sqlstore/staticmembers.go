@@ -10,12 +10,12 @@ import (
 	"github.com/bunting-flags/bunting/flags"
 )
 
-// membersText reads the members of the cohorts that %s lists. Only cohorts whose
-// listed members are within the limit $3 together, the smallest first, are looked
-// at, and $2, which is one more, bounds what is counted of each. Rows of kind 0
-// name a cohort, those of kind 1 its distinct ids: all ids of the persons who are
-// listed, and listed ids of nobody. CROSS JOIN keeps SQLite to the order of the
-// tables.
+// membersText selects the members of the cohorts in %s. Beginning with the smallest,
+// only cohorts are read whose listed members together are within the limit $3; at most
+// $2 members, which is one more, are counted in each. Rows of kind 0 name a cohort,
+// rows of kind 1 its distinct ids: all distinct ids of persons with a listed id, and
+// listed ids without a person. CROSS JOIN makes SQLite join the tables in the written
+// order.
 const membersText = `WITH c(id) AS (VALUES %s),
 	counted AS (SELECT id, (SELECT COUNT(*) FROM (SELECT 1 FROM cohort_members m WHERE m.project_id = $1 AND m.cohort_id = c.id LIMIT $2) found) AS n FROM c),
 	ranked AS (SELECT id, n, SUM(n) OVER (ORDER BY n, id) AS total FROM counted),
@@ -31,7 +31,8 @@ const membersText = `WITH c(id) AS (VALUES %s),
 		AND NOT EXISTS (SELECT 1 FROM distinct_ids d WHERE d.project_id = $1 AND d.distinct_id = m.distinct_id AND d.person_uuid IS NOT NULL)
 	ORDER BY 1, 2, 3, 4 LIMIT $4`
 
-// readMembers reads the members of cohorts within a limit.
+// readMembers reads the members of the cohorts that fit within a limit. The cohorts
+// that do not fit are missing in the result.
 func readMembers(ctx context.Context, db querier, projectID int64, cohorts []int64, limit flags.MembersLimit) (map[int64][]string, error) {
 	out := map[int64][]string{}
 	if len(cohorts) == 0 {
@@ -53,6 +54,8 @@ func readMembers(ctx context.Context, db querier, projectID int64, cohorts []int
 			out[cohort] = []string{}
 			return nil
 		}
+		// The limit counts all distinct ids of the persons, which may be more than the
+		// listed members. The cohort that exceeds it is left out with all later ones.
 		count, bytes = count+1, bytes+len(id)
 		if full = count > limit.IDs || bytes > limit.Bytes; full {
 			delete(out, cohort)
@@ -64,10 +67,10 @@ func readMembers(ctx context.Context, db querier, projectID int64, cohorts []int
 	return out, err
 }
 
-// StaticMembers implements flags.Members. The size of a cohort is the number of
-// its members that are listed.
+// StaticMembers implements flags.Members. The size of a cohort is the number of its
+// listed members.
 func (s *Store) StaticMembers(ctx context.Context, projectID int64, cohorts []int64, limit flags.MembersLimit) (out map[int64][]string, err error) {
-	err = s.lookUp(ctx, 5*lookupTime, func(ctx context.Context) error { // there may be many
+	err = s.lookUp(ctx, 5*lookupTime, func(ctx context.Context) error { // there may be many members
 		out, err = readMembers(ctx, s.quick, projectID, cohorts, limit)
 		return err
 	})

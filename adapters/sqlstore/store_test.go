@@ -34,7 +34,7 @@ func TestStore_Contract(t *testing.T) {
 
 func TestStore_ReadingPostgres(t *testing.T) { readingContract(t, postgresStore) }
 
-// eventsFrom makes n events of project 1, numbered from first, with their keys.
+// eventsFrom returns n events of project 1, numbered from first, with their keys.
 func eventsFrom(first, n int) (keys []capture.EventKey, events []capture.Record) {
 	for i := first; i < first+n; i++ {
 		e := capture.Record{
@@ -105,7 +105,7 @@ func TestStore_Reopen(t *testing.T) {
 	}
 }
 
-// Decision 28: a SQLite file belongs to one server.
+// Decision 28: only one server can open a SQLite file.
 func TestStore_SecondServer(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "store.db")
 	first, err := Open(context.Background(), "sqlite:"+path, Config{})
@@ -167,8 +167,8 @@ func TestStore_NewerSchema(t *testing.T) {
 	}
 }
 
-// A full disk fails the commit, which then leaves nothing behind, and no restart
-// is needed once there is room.
+// A full disk fails the commit without partial changes, and no restart is needed after
+// space was freed.
 func TestStore_DiskFull(t *testing.T) {
 	s := sqliteStores["disk"](t)
 	if err := commitEvents(s, 0, 100); err != nil {

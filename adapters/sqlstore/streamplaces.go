@@ -9,7 +9,8 @@ import (
 	"github.com/bunting-flags/bunting/capture"
 )
 
-// StreamPosition implements capture.PositionReader.
+// StreamPosition implements capture.PositionReader. A partition without recorded
+// messages has the zero position.
 func (s *Store) StreamPosition(ctx context.Context, stream string, partition int) (capture.StreamPosition, error) {
 	place := capture.StreamPosition{Stream: stream, Partition: partition}
 	var seq int64
@@ -26,15 +27,17 @@ func (s *Store) StreamPosition(ctx context.Context, stream string, partition int
 	return place, err
 }
 
-// A move from the beginning makes the row, or finds that it still stands there.
+// A move from the beginning inserts the row, or finds one that is still at the
+// beginning.
 const (
 	insertPosition = `INSERT INTO stream_places (stream, "partition", seq, message) VALUES ($1, $2, $3, $4)
 		ON CONFLICT (stream, "partition") DO UPDATE SET seq = excluded.seq, message = excluded.message WHERE stream_places.seq = 0`
 	updatePosition = `UPDATE stream_places SET seq = $3, message = $4 WHERE stream = $1 AND "partition" = $2 AND seq = $5 AND message = $6`
 )
 
-// saveMoves writes how far streams are recorded. Two servers that read the same
-// partition wait for one another here, and the later one finds that it is late.
+// saveMoves stores the positions up to which streams are recorded. If two servers read
+// the same partition, one waits here for the other's row lock, and then returns
+// capture.ErrMoved, since the position is no longer the one from which it started.
 func (t *ledgerTx) saveMoves(c *capture.Changes) error {
 	for i := range c.Moves {
 		from, to := &c.Moves[i].From, &c.Moves[i].To

@@ -9,12 +9,15 @@ import (
 	"github.com/bunting-flags/bunting/flags"
 )
 
-// flagsResource is what requests for flags are counted as, for no project.
+// flagsResource is the resource under which requests for flags are counted, with
+// project 0.
 const flagsResource = "feature_flags"
 
 // Spend implements flags.Usage.
 func (s *Store) Spend(ctx context.Context, organizationID string, when time.Time, n int64) (total int64, err error) {
 	err = s.lookUp(ctx, lookupTime, func(ctx context.Context) error {
+		// Both statements run in one transaction, so that the total includes n and the
+		// row stays locked against other servers in between.
 		return s.inQuickWrite(ctx, func(tx *sql.Tx) error {
 			_, err := tx.ExecContext(ctx, `INSERT INTO usage (organization_id, resource, day, project_id, n) VALUES ($1, $2, $3, 0, $4)
 				ON CONFLICT (organization_id, resource, day, project_id) DO UPDATE SET n = usage.n + excluded.n`,
@@ -38,7 +41,7 @@ func (s *Store) Used(ctx context.Context, organizationID string, r capture.Resou
 	return n, s.readError("what was counted", err)
 }
 
-// sumUsage adds up the UTC calendar month of at, over all projects.
+// sumUsage returns the sum for the UTC calendar month of when, over all projects.
 func sumUsage(ctx context.Context, db querier, organizationID, resource string, when time.Time) (n int64, err error) {
 	month := dayOf(when) / 100 * 100
 	err = db.QueryRowContext(ctx, `SELECT CAST(COALESCE(SUM(n), 0) AS BIGINT) FROM usage
@@ -47,7 +50,7 @@ func sumUsage(ctx context.Context, db querier, organizationID, resource string, 
 	return n, err
 }
 
-// dayOf is the UTC day as a number, such as 20261120.
+// dayOf returns the UTC day as a number such as 20261120.
 func dayOf(t time.Time) int {
 	year, month, day := t.UTC().Date()
 	return year*10000 + int(month)*100 + day

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// Concurrently does something n times at the same time.
+// Concurrently runs a function n times at the same time and waits for all calls.
 func Concurrently(t *testing.T, n int, do func(i int) error) {
 	t.Helper()
 	start := make(chan struct{})

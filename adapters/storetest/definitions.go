@@ -14,13 +14,13 @@ import (
 	"github.com/bunting-flags/bunting/flags"
 )
 
-// DefinitionsFiles brings definitions files into a store.
+// DefinitionsFiles applies definitions files to a store.
 type DefinitionsFiles interface {
 	ApplyFile(ctx context.Context, origin string, f flags.File, raw []byte) error
 	ForgetFile(ctx context.Context, origin string) error
 }
 
-// DefinitionsStore is what Definitions asks for.
+// DefinitionsStore is the store for Definitions.
 type DefinitionsStore interface {
 	flags.Source
 	DefinitionsFiles
@@ -56,7 +56,7 @@ func project(t testing.TB, s flags.Source, key string) flags.Project {
 
 var revisionMember = regexp.MustCompile(`"revision":\d+`)
 
-// payload is what SDKs would be served, without the revision.
+// payload returns the definitions as SDKs receive them, without the revision.
 func payload(t testing.TB, d flags.Definitions) string {
 	t.Helper()
 	body, err := d.Payload()
@@ -71,7 +71,7 @@ func storedPayload(t testing.TB, s flags.Source, key string) string {
 	return payload(t, d)
 }
 
-// Definitions is the contract of flags.Source and of definitions files.
+// Definitions is the contract test of flags.Source and of definitions files.
 func Definitions(t *testing.T, open func(testing.TB) DefinitionsStore) {
 	t.Run("AsTheFileSays", func(t *testing.T) { matchesFlagsParser(t, open) })
 	t.Run("Project", func(t *testing.T) { projectOfFile(t, open(t)) })
@@ -81,7 +81,8 @@ func Definitions(t *testing.T, open func(testing.TB) DefinitionsStore) {
 	t.Run("ForgetFile", func(t *testing.T) { forgottenFile(t, open(t)) })
 }
 
-// matchesFlagsParser compares with what flags makes of the same files.
+// matchesFlagsParser compares the definitions with the result of package flags for the
+// same files.
 func matchesFlagsParser(t *testing.T, open func(testing.TB) DefinitionsStore) {
 	texts := map[string]string{
 		"odd": "\ufeff" + `{"projects":[{"id":3,"api_key":"phc_odd","timezone":"Europe/Berlin","bucketing_hash":"murmur3","property_matching_version":2,
@@ -217,7 +218,7 @@ func forgottenFile(t *testing.T, s DefinitionsStore) {
 		t.Errorf("forgotten: %v", err)
 	}
 	forgetFile(t, s, "a.json")
-	apply(t, s, "b.json", text) // another file may have it now
+	apply(t, s, "b.json", text) // now another file may contain it
 	if p := project(t, s, "phc_a"); p.Revision != 3 || p.ID != 1 {
 		t.Errorf("%+v", p)
 	}

@@ -59,8 +59,8 @@ func erase(t *testing.T, s HistoryStore) {
 	if n, err := s.CountPeople(ctx, testProject); err != nil || n != 1 {
 		t.Errorf("%d persons, %v", n, err)
 	}
-	// Who comes back begins at the last version + 100 (decision 17), and the same
-	// event is a new one.
+	// A person created after the erasure begins at the last version + 100 (decision
+	// 17), and an event sent before is not a duplicate.
 	back := person(t, `{}`, "ann")
 	back.Events = all[:1]
 	save(t, s, back)
@@ -88,7 +88,8 @@ func retain(t *testing.T, s HistoryStore) {
 		t.Errorf("first %d, %v", n, err)
 	}
 	remaining, err := s.DeleteEventsBefore(context.Background(), before, 100_000)
-	// The events of the other project, made beside the first of each chunk, go with them.
+	// The other project's events, created after the first of each chunk, are deleted
+	// with them.
 	if err != nil || remaining < 200 || remaining > 202 {
 		t.Errorf("then %d, %v", remaining, err)
 	}

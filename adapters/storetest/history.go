@@ -14,7 +14,7 @@ import (
 	"github.com/bunting-flags/bunting/capture"
 )
 
-// HistoryStore is what History asks for.
+// HistoryStore is the store for History.
 type HistoryStore interface {
 	capture.History
 	capture.Ledger
@@ -22,7 +22,7 @@ type HistoryStore interface {
 	DeleteEventsBefore(ctx context.Context, before time.Time, most int) (int64, error)
 }
 
-// index fills what a store indexes behind its commits.
+// index runs the indexing after commits until it is complete.
 func index(t testing.TB, s any) {
 	t.Helper()
 	i, ok := s.(capture.Indexer)
@@ -34,7 +34,7 @@ func index(t testing.TB, s any) {
 	}
 }
 
-// event makes the n-th event of a test.
+// event returns the n-th event of a test.
 func event(n int, name, id string, t time.Time) capture.Record {
 	return capture.Record{
 		ProjectID: testProject, UUID: uuidOf(fmt.Sprint("event ", n)), Name: name, DistinctID: id,
@@ -44,7 +44,7 @@ func event(n int, name, id string, t time.Time) capture.Record {
 	}
 }
 
-// History is the contract of capture.History, and of erasing.
+// History is the contract test of capture.History, and of erasing.
 func History(t *testing.T, open func(testing.TB) HistoryStore) {
 	t.Run("Events", func(t *testing.T) { events(t, open(t)) })
 	t.Run("EventsByUUID", func(t *testing.T) { eventByUUID(t, open(t)) })
@@ -59,7 +59,8 @@ func History(t *testing.T, open func(testing.TB) HistoryStore) {
 	t.Run("Retain", func(t *testing.T) { retain(t, open(t)) })
 }
 
-// inChunks saves events a few hundred at a time, other projects' between them.
+// inChunks saves events in chunks of some hundred, with events of other projects in
+// between.
 func inChunks(t testing.TB, s HistoryStore, all []capture.Record, indexed bool) {
 	t.Helper()
 	for chunk := range slices.Chunk(all, 700) {
@@ -73,7 +74,7 @@ func inChunks(t testing.TB, s HistoryStore, all []capture.Record, indexed bool) 
 	}
 }
 
-// wantPage chooses and orders events as the interface says.
+// wantPage selects and sorts events according to the interface.
 func wantPage(all []capture.Record, q capture.EventQuery) []string {
 	var matching []int
 	for i, e := range all {
@@ -112,14 +113,14 @@ func pages(t testing.TB, s capture.History, q capture.EventQuery) []string {
 	}
 }
 
-// events compares pages with a plain search through all events, with times in
-// and out of order, equal ones, and over several epochs of ids.
+// events compares pages with a search through a list of all events. Their times are in
+// and out of order, some are equal, and their ids span several epochs.
 func events(t *testing.T, s HistoryStore) {
 	random := rand.New(rand.NewPCG(1, 2))
 	var all []capture.Record
 	for n := range 18_000 {
 		at := epoch.Add(time.Duration(n/3) * time.Second)
-		if n%50 == 0 { // a late one
+		if n%50 == 0 { // a late event
 			at = epoch.Add(time.Duration(random.IntN(6000)) * time.Second)
 		}
 		all = append(all, event(n, fmt.Sprint("name ", n%7), fmt.Sprint("id ", random.IntN(2000)), at))
@@ -127,7 +128,7 @@ func events(t *testing.T, s HistoryStore) {
 	all[12].Name, all[12].DistinctID = "rare", "rare id"
 	all[17_000].Name = "rare"
 	inChunks(t, s, all[:17_500], true)
-	inChunks(t, s, all[17_500:], false) // not indexed yet where that is done behind
+	inChunks(t, s, all[17_500:], false) // not indexed yet, if the store indexes after commits
 	for name, q := range map[string]capture.EventQuery{
 		"name":         {Name: "name 3", From: epoch.Add(4000 * time.Second), Limit: 500},
 		"rare":         {Name: "rare", Limit: 10},
@@ -178,7 +179,8 @@ func eventByUUID(t *testing.T, s HistoryStore) {
 	}
 }
 
-// stableCursor: what comes in between two pages does not move the second.
+// stableCursor checks that events that arrive between two pages do not shift the
+// second.
 func stableCursor(t *testing.T, s HistoryStore) {
 	var all []capture.Record
 	for n := range 20 {

@@ -28,7 +28,7 @@ func people(t *testing.T, s HistoryStore) {
 	}
 }
 
-// pagedIDs are the distinct ids of the people of all pages.
+// pagedIDs returns the distinct ids of the persons of all pages.
 func pagedIDs(t *testing.T, s HistoryStore, q capture.PersonQuery) (ids []string) {
 	t.Helper()
 	for {
@@ -47,7 +47,7 @@ func pagedIDs(t *testing.T, s HistoryStore, q capture.PersonQuery) (ids []string
 	}
 }
 
-// peoplePages lists and searches.
+// peoplePages lists and searches persons.
 func peoplePages(t *testing.T, s HistoryStore) {
 	var want []string
 	for n := 24; n >= 0; n-- {
@@ -67,7 +67,7 @@ func peoplePages(t *testing.T, s HistoryStore) {
 	}
 }
 
-// findPerson asks for one person by each of the names.
+// findPerson finds one person by each identifier.
 func findPerson(t *testing.T, s HistoryStore) {
 	ctx := t.Context()
 	byID, err := s.PersonForDistinctID(ctx, testProject, "alias 3")
@@ -95,8 +95,8 @@ func findPerson(t *testing.T, s HistoryStore) {
 	}
 }
 
-// boundedSearch: a page of a search looks at SearchScan persons and then says
-// where to go on.
+// boundedSearch checks that a page of a search examines SearchScan persons and returns
+// the position to continue from.
 func boundedSearch(t *testing.T, s HistoryStore) {
 	save(t, s, person(t, `{}`, "needle"))
 	const many = capture.SearchScan + 500

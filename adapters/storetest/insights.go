@@ -15,14 +15,14 @@ import (
 	"github.com/bunting-flags/bunting/capture/insights"
 )
 
-// InsightStore is what Insights asks for.
+// InsightStore is the store for Insights.
 type InsightStore interface {
 	HistoryStore
 	insights.Source
 }
 
-// Insights is the contract of insights.Source: what it gives is what a plain list
-// says, whoever is merged, split and erased.
+// Insights is the contract test of insights.Source: its results are equal to a search
+// through a plain list, after merges, splits and erasures.
 func Insights(t *testing.T, open func(testing.TB) InsightStore) {
 	t.Run("Scan", func(t *testing.T) { scans(t, open(t)) })
 	t.Run("WhatIsSeen", func(t *testing.T) { seesUntilOpen(t, open(t)) })
@@ -31,18 +31,17 @@ func Insights(t *testing.T, open func(testing.TB) InsightStore) {
 	t.Run("LargeProfiles", func(t *testing.T) { largeProfiles(t, open(t)) })
 }
 
-// plainStore is a list of events, and whose ids are.
+// plainStore is a list of events, with the owners of distinct ids.
 type plainStore struct {
 	events []capture.Record
 	owner  map[string]capture.UUID
 }
 
-// scans asks for random columns of random stretches, before and after people have
-// changed.
+// scans scans random columns of random ranges, before and after changes of persons.
 func scans(t *testing.T, s InsightStore) {
 	random := rand.New(rand.NewPCG(3, 4))
 	plain := &plainStore{owner: map[string]capture.UUID{}}
-	for n := range 30 { // ids 30 to 39 are nobody's
+	for n := range 30 { // ids 30 to 39 have no person
 		id := fmt.Sprint("id ", n)
 		save(t, s, person(t, `{}`, id))
 		plain.owner[id] = uuidOf(id)
@@ -50,7 +49,7 @@ func scans(t *testing.T, s InsightStore) {
 	for n := range 18_000 {
 		at := epoch.Add(time.Duration(n/4) * time.Second) // four at the same instant
 		if n%50 == 0 {
-			at = epoch.Add(-time.Duration(random.IntN(9000)) * time.Minute) // a late one
+			at = epoch.Add(-time.Duration(random.IntN(9000)) * time.Minute) // a late event
 		}
 		e := event(n, fmt.Sprint("name ", n%7), fmt.Sprint("id ", random.IntN(40)), at)
 		if n%900 == 0 {
@@ -128,7 +127,7 @@ func randomScan(random *rand.Rand) insights.Scan {
 	return s
 }
 
-// compare wants a reader to give what the list says.
+// compare checks that a reader returns the events of the list.
 func (p *plainStore) compare(t testing.TB, r insights.Reader, s insights.Scan, what string) {
 	t.Helper()
 	var reserved int64
@@ -181,7 +180,7 @@ func matchesScan(s insights.Scan, e *capture.Record) bool {
 		(s.Names == nil || slices.Contains(s.Names, e.Name)) && (s.DistinctIDs == nil || slices.Contains(s.DistinctIDs, e.DistinctID))
 }
 
-// line is an event as text, with the columns that are asked for.
+// line returns the text of an event with the requested columns.
 func (p *plainStore) line(c insights.Columns, e *capture.Record) string {
 	var out strings.Builder
 	fmt.Fprint(&out, e.Timestamp.UnixMicro())
@@ -210,7 +209,7 @@ func (p *plainStore) line(c insights.Columns, e *capture.Record) string {
 	return out.String()
 }
 
-// lineOf is the same of an event of a batch.
+// lineOf is like line for an event of a batch.
 func lineOf(c insights.Columns, r insights.Reader, b *insights.Batch, i int) string {
 	var out strings.Builder
 	fmt.Fprint(&out, b.Time[i])
@@ -245,7 +244,7 @@ func add[T any](out *strings.Builder, column []T, i int) {
 	fmt.Fprint(out, " ", column[i])
 }
 
-// seesUntilOpen: what is recorded after Open is not seen.
+// seesUntilOpen checks that a reader does not see events recorded after Open.
 func seesUntilOpen(t *testing.T, s InsightStore) {
 	ctx := context.Background()
 	empty, err := s.Open(ctx, testProject)
@@ -276,7 +275,8 @@ func seesUntilOpen(t *testing.T, s InsightStore) {
 	}
 }
 
-// scanStops: an error of yield and of Reserve ends a scan, and so does the context.
+// scanStops checks that a scan ends at an error of yield or of Reserve, and when the
+// context is canceled.
 func scanStops(t *testing.T, s InsightStore) {
 	var all []capture.Record
 	for n := range 6000 {
@@ -300,7 +300,8 @@ func scanStops(t *testing.T, s InsightStore) {
 	if err == nil || batches != 1 {
 		t.Errorf("after the end: %d batches, %v", batches, err)
 	}
-	// Cancelled while rows are read, it reads some hundred more and gives none away.
+	// Canceled while it reads rows, a scan reads some hundred more and delivers no
+	// events.
 	ctx, cancel = context.WithCancelCause(context.Background())
 	rests := 0
 	rest := func(context.Context) { rests++; cancel(nil) }

@@ -10,8 +10,8 @@ import (
 	"github.com/bunting-flags/bunting/capture"
 )
 
-// largeProfiles: persons and groups may have 640 KiB of properties each. Some MiB of them are
-// read at a time, and nobody is left out or comes twice.
+// largeProfiles checks persons and groups with 640 KiB of properties each: they are
+// read in pages of some MiB, and each is returned exactly one time.
 func largeProfiles(t *testing.T, s InsightStore) {
 	ctx := context.Background()
 	const many, size = 20, 600_000
@@ -63,7 +63,7 @@ func largeProfiles(t *testing.T, s InsightStore) {
 	largeAnswers(t, s, names, ids)
 }
 
-// largeAnswers reads the same persons and groups as questions do.
+// largeAnswers reads the same persons and groups as queries do.
 func largeAnswers(t *testing.T, s InsightStore, names []string, ids []capture.UUID) {
 	t.Helper()
 	ctx := context.Background()

@@ -14,7 +14,7 @@ import (
 	"github.com/bunting-flags/bunting/flags/wire"
 )
 
-// Ledger is the contract of capture.Ledger.
+// Ledger is the contract test of capture.Ledger.
 func Ledger(t *testing.T, open func(testing.TB) Backend) {
 	t.Run("Capture_13_3_Duplicates", func(t *testing.T) { duplicates(t, open(t)) })
 	t.Run("Capture_8_3_EventsAsSaved", func(t *testing.T) { eventsAsSaved(t, open(t)) })
@@ -34,7 +34,7 @@ func commit(t testing.TB, s capture.Ledger, work func(tx capture.Tx) error) {
 	must(t, s.Commit(context.Background(), []int64{testProject, 2}, work))
 }
 
-// readPeople asks a transaction for people of the tests' project.
+// readPeople reads persons of the test project in a transaction.
 func readPeople(t testing.TB, s capture.Ledger, ids ...string) (found []capture.Identity) {
 	t.Helper()
 	commit(t, s, func(tx capture.Tx) (err error) {
@@ -136,7 +136,7 @@ func readsPeople(t *testing.T, s Backend) {
 	c.Persons[0].CreatedAt = epoch.Add(time.Microsecond)
 	c.Personless = []capture.ProjectID{{ProjectID: testProject, DistinctID: "ghost"}, {ProjectID: testProject, DistinctID: "ghost"}}
 	save(t, s, c)
-	// The same id in another project is somebody else's.
+	// The same id in another project belongs to another person.
 	commit(t, s, func(tx capture.Tx) error {
 		return tx.Save(&capture.Changes{Personless: []capture.ProjectID{{ProjectID: 2, DistinctID: "bob"}}})
 	})
@@ -149,7 +149,7 @@ func readsPeople(t *testing.T, s Backend) {
 	changed := update(t, `{"plan":"free"}`, "ann", 7)
 	changed.Persons[0].Identified = true
 	changed.IDs = []capture.ProjectID{{ProjectID: testProject, DistinctID: "ghost", Person: uuidOf("ann")}}
-	changed.Personless = []capture.ProjectID{{ProjectID: testProject, DistinctID: "ann"}} // of a person: it stays so
+	changed.Personless = []capture.ProjectID{{ProjectID: testProject, DistinctID: "ann"}} // the id has a person and does not lose it
 	save(t, s, changed)
 	for i, k := range readPeople(t, s, "ghost", "ann") {
 		equal(t, capture.Identity{Person: changed.Persons[0].Person}, k, "%d", i)
@@ -169,7 +169,7 @@ func mergedPeople(t *testing.T, s Backend) {
 		{ProjectID: testProject, From: uuidOf("cid"), Into: uuidOf("bob")},
 		{ProjectID: testProject, From: uuidOf("bob"), Into: uuidOf("ann")},
 		{ProjectID: testProject, From: uuidOf("nobody"), Into: uuidOf("ann")},
-		{ProjectID: 2, From: uuidOf("dan"), Into: uuidOf("ann")}, // another project's
+		{ProjectID: 2, From: uuidOf("dan"), Into: uuidOf("ann")}, // of another project
 	}
 	merged.IDs = []capture.ProjectID{{ProjectID: testProject, DistinctID: "new", Person: uuidOf("ann")}}
 	save(t, s, merged)
@@ -264,7 +264,7 @@ func seenNames(t *testing.T, s Backend) {
 	save(t, s, capture.Changes{Seen: []capture.SeenName{seen(property, 0, "a", "Numeric", 1e3), seen(property, 0, "b", "Boolean", 1e3)}})
 	for kind, want := range map[capture.SeenKind][]capture.SeenName{
 		event:    {seen(event, 0, "a", "", 5e3)},
-		property: {seen(property, 0, "a", "Numeric", 1e3), seen(property, 0, "b", "String", 2e3)}, // a known type stays
+		property: {seen(property, 0, "a", "Numeric", 1e3), seen(property, 0, "b", "String", 2e3)}, // an existing type does not change
 		group:    {seen(group, 0, "a", "Numeric", 0), seen(group, 1, "a", "Boolean", 0)},
 	} {
 		got, err := s.SeenNames(context.Background(), testProject, kind, 10, 0)
@@ -274,7 +274,7 @@ func seenNames(t *testing.T, s Backend) {
 	}
 }
 
-// Statements take rows in lots; every number of them has to work.
+// Statements insert rows in chunks; every number of rows must work.
 func manyRows(t *testing.T, s Backend) {
 	var c capture.Changes
 	var ids []string

@@ -15,13 +15,13 @@ import (
 	"github.com/bunting-flags/bunting/management/rooms"
 )
 
-// ManagementStore is what Management asks for.
+// ManagementStore is the store for Management.
 type ManagementStore interface {
 	rooms.Store
 	flags.Source
 }
 
-// Management says what a rooms.Store promises.
+// Management is the contract test of rooms.Store.
 func Management(t *testing.T, open func(testing.TB) ManagementStore) {
 	for name, test := range map[string]func(*testing.T, ManagementStore){
 		"records are kept, replaced, deleted": managementRecords,
@@ -274,7 +274,7 @@ func managementKeys(t *testing.T, s ManagementStore) {
 		ID: "k", Hash: "h1", Mask: "phx_...", Label: "L", User: 7, Scopes: []string{"*"}, Projects: []int64{1}, Organizations: []string{"o"},
 		CreatedAt: managementTime, LastUsedAt: managementTime,
 	}
-	all := management.KeyRecord{ID: "old", Hash: "h0", User: 7, CreatedAt: managementTime.Add(time.Hour)} // of old: scopes of nil
+	all := management.KeyRecord{ID: "old", Hash: "h0", User: 7, CreatedAt: managementTime.Add(time.Hour)} // an old key: its scopes are nil
 	inWrite(t, s, func(tx rooms.Tx) error { return errors.Join(tx.PutKey(&key), tx.PutKey(&all)) })
 	key.Hash, key.LastRolledAt = "h2", managementTime
 	inWrite(t, s, func(tx rooms.Tx) error { return tx.PutKey(&key) })

@@ -75,7 +75,8 @@ func managementDefinitions(t *testing.T, s ManagementStore) {
 	}
 }
 
-// totalsUpdated makes, changes and drops a flag: the totals follow within the transaction.
+// totalsUpdated creates, changes and deletes a flag and checks that the totals follow
+// within the transaction.
 func totalsUpdated(t *testing.T, s ManagementStore, project int64) {
 	t.Helper()
 	inWrite(t, s, func(tx rooms.Tx) error {
@@ -125,8 +126,8 @@ func managementMembers(t *testing.T, s ManagementStore) {
 	})
 }
 
-// ManagementCalls says that the calls of flags that a transaction reads are those that
-// the intake has counted.
+// ManagementCalls checks that a transaction reads the calls of flags that capture has
+// counted.
 func ManagementCalls(t *testing.T, s interface {
 	rooms.Store
 	capture.Ledger
@@ -150,7 +151,7 @@ func ManagementCalls(t *testing.T, s interface {
 	flagHours(t, s, testProject)
 }
 
-// flagHours reads what was called hour by hour.
+// flagHours reads calls of flags by hour.
 func flagHours(t *testing.T, s rooms.Store, project int64) {
 	t.Helper()
 	q := featureflags.HoursQuery{Project: project, Keys: []string{"a", "b"}, From: epoch, To: epoch.Add(2 * time.Hour)}

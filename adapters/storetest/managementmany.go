@@ -13,9 +13,10 @@ import (
 	"github.com/bunting-flags/bunting/management/rooms"
 )
 
-// managementMany: what is written at once is what is written one by one.
+// managementMany checks that writing many objects at a time has the same result as
+// writing them one by one.
 func managementMany(t *testing.T, s ManagementStore) {
-	const many = 450 // more than one statement takes
+	const many = 450 // more than one statement inserts
 	p := management.ProjectRecord{Organization: "org", APIKey: "phc_p", CreatedAt: managementTime}
 	inWrite(t, s, func(tx rooms.Tx) error {
 		return errors.Join(tx.PutOrganization(&management.OrganizationRecord{ID: "org", CreatedAt: managementTime}), tx.PutProject(&p))
@@ -47,7 +48,7 @@ func managementMany(t *testing.T, s ManagementStore) {
 	}
 	inWrite(t, s, func(tx rooms.Tx) error {
 		list, count, err := tx.Definitions(featureflags.DefinitionQuery{Kind: featureflags.FlagDefinition, Project: p.ID})
-		if len(list) != many || count != many { // with the file's, without the deleted one
+		if len(list) != many || count != many { // with the flag from a file, without the deleted flag
 			t.Errorf("%d flags, counted %d, want %d", len(list), count, many)
 		}
 		changed, err1 := tx.DefinitionByKey(featureflags.FlagDefinition, p.ID, "f3")
@@ -117,7 +118,7 @@ func expandsMembers(t *testing.T, s ManagementStore, project int64) {
 		members, err := tx.MembersOf(project, []int64{5, 6, 7}, flags.MembersLimit{IDs: 100, Bytes: 1000})
 		equal(t, map[int64][]string{5: {"m000", "m449"}, 6: {"other"}, 7: {}}, members, "")
 		empty, err1 := tx.MembersOf(project, nil, flags.MembersLimit{IDs: 100, Bytes: 1000})
-		personIDs, err2 := tx.SamePersons(project, []string{"m449", "m000", "m000"}) // of nobody
+		personIDs, err2 := tx.SamePersons(project, []string{"m449", "m000", "m000"}) // without a person
 		if diff := cmp.Diff([]string{"m000", "m449"}, personIDs); diff != "" || len(empty) != 0 {
 			t.Error(diff, empty)
 		}

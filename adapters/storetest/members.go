@@ -9,14 +9,14 @@ import (
 	"github.com/bunting-flags/bunting/flags"
 )
 
-// MembersStore is what Members asks for.
+// MembersStore is the store for Members.
 type MembersStore interface {
 	flags.Members
 	PeopleStore
 }
 
-// Members is the contract of flags.Members (decision 5): the exact distinct ids
-// that Stored would say are in a cohort.
+// Members is the contract test of flags.Members (decision 5): it returns exactly the
+// distinct ids for which Stored returns the cohort.
 func Members(t *testing.T, open func(testing.TB) MembersStore) {
 	t.Run("Decision_5_AllIDsOfEachMember", func(t *testing.T) { allIDs(t, open(t)) })
 	t.Run("Decision_5_UpToASize", func(t *testing.T) { boundedMembers(t, open(t)) })
@@ -94,9 +94,9 @@ func boundedMembers(t *testing.T, s MembersStore) {
 		want  []int64
 	}{
 		{flags.MembersLimit{IDs: 8, Bytes: 32}, []int64{4, 1, 2, 3}},
-		{flags.MembersLimit{IDs: 7, Bytes: 32}, []int64{4, 1, 2}}, // an id of cohort 3 is too many
-		{flags.MembersLimit{IDs: 8, Bytes: 31}, []int64{4, 1, 2}}, // a byte of it is
-		{flags.MembersLimit{IDs: 5, Bytes: 32}, []int64{4, 1, 2}}, // the listed ones of 3 are too many already
+		{flags.MembersLimit{IDs: 7, Bytes: 32}, []int64{4, 1, 2}}, // one id of cohort 3 is too many
+		{flags.MembersLimit{IDs: 8, Bytes: 31}, []int64{4, 1, 2}}, // one byte of it is too many
+		{flags.MembersLimit{IDs: 5, Bytes: 32}, []int64{4, 1, 2}}, // the listed members of cohort 3 are too many already
 		{flags.MembersLimit{IDs: 4, Bytes: 32}, []int64{4, 1}},
 		{flags.MembersLimit{IDs: 1, Bytes: 4}, []int64{4, 1}},
 		{flags.MembersLimit{IDs: 0, Bytes: 0}, []int64{4}},

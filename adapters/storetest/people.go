@@ -14,7 +14,8 @@ import (
 	"github.com/bunting-flags/bunting/flags"
 )
 
-// PeopleStore is what People asks for: flags' view, and the ledger that fills it.
+// PeopleStore is the store for People: the view of package flags, and the ledger that
+// fills it.
 type PeopleStore interface {
 	flags.People
 	flags.Continuity
@@ -30,10 +31,10 @@ var (
 	allNeeds = &flags.Needs{Person: []string{"plan"}, CreatedAt: true, Cohorts: []int64{7}, GroupTypes: []string{"company"}, ContinuityMatters: true}
 )
 
-// uuidOf makes a uuid of a name.
+// uuidOf returns a UUID derived from a name.
 func uuidOf(name string) capture.UUID { return capture.PersonID(testProject, name) }
 
-// save commits changes, with events that are all new.
+// save commits changes with events that are all new.
 func save(t testing.TB, s capture.Ledger, c capture.Changes) {
 	t.Helper()
 	err := s.Commit(context.Background(), []int64{testProject}, func(tx capture.Tx) error {
@@ -56,7 +57,8 @@ func object(t testing.TB, text string) capture.Object {
 	return o
 }
 
-// person are the changes that make a person, named by its first id.
+// person returns the changes that create a person with distinct ids. Its UUID is
+// derived from the first id.
 func person(t testing.TB, properties string, ids ...string) capture.Changes {
 	t.Helper()
 	c := capture.Changes{Persons: []capture.ProjectPerson{{
@@ -69,7 +71,7 @@ func person(t testing.TB, properties string, ids ...string) capture.Changes {
 	return c
 }
 
-// update are the changes that replace a person's properties.
+// update returns the changes that replace a person's properties.
 func update(t testing.TB, properties, id string, version int64) capture.Changes {
 	t.Helper()
 	c := person(t, properties, id)
@@ -95,7 +97,7 @@ func overrides(t testing.TB, s flags.Continuity, id, anonymous string, keys ...s
 	return found
 }
 
-// People is the contract of flags.People and flags.Continuity.
+// People is the contract test of flags.People and flags.Continuity.
 func People(t *testing.T, open func(testing.TB) PeopleStore) {
 	t.Run("Flags_8_1_StoredPerson", func(t *testing.T) { storedPerson(t, open(t)) })
 	t.Run("Flags_8_1_OnlyWhatIsNeeded", func(t *testing.T) { readsNeededParts(t, open(t)) })
@@ -116,7 +118,7 @@ func storedPerson(t *testing.T, s PeopleStore) {
 		CreatedAt: epoch, Cohorts: []int64{},
 	}
 	for _, id := range []string{"ann", "ann@work", long, "a\x00b"} {
-		for range 2 { // read, then remembered
+		for range 2 { // from the database, then from the cache
 			equal(t, want, stored(t, s, flags.Query{DistinctID: id, Needs: allNeeds}), "%.10q", id)
 		}
 	}
@@ -164,8 +166,8 @@ func seesChanges(t *testing.T, s PeopleStore) {
 	}
 }
 
-// seesChangesUnderLoad: once a commit has returned no reader gets the state before it,
-// however many read meanwhile.
+// seesChangesUnderLoad checks that after a commit has returned, no reader gets the
+// state before it, with any number of concurrent readers.
 func seesChangesUnderLoad(t *testing.T, s PeopleStore) {
 	save(t, s, person(t, `{"plan":0}`, "ann", "ann2"))
 	ctx, stop := context.WithCancel(context.Background())
@@ -193,8 +195,8 @@ func seesChangesUnderLoad(t *testing.T, s PeopleStore) {
 	readers.Wait()
 }
 
-// numbers: the types are serde_json's, as spec/flags.md §4.2 has them; json.Number
-// where a float64 would be written as an integer.
+// numbers checks that the types of numbers are the types of serde_json, according to
+// spec/flags.md §4.2: json.Number where a float64 would be formatted as an integer.
 func numbers(t *testing.T, s PeopleStore) {
 	want := map[string]any{
 		"1": int64(1), "-1": int64(-1), "1.0": json.Number("1.0"), "1e3": json.Number("1000.0"), "1E-2": 0.01, "-0": math.Copysign(0, -1), "0": int64(0), "-0.0": math.Copysign(0, -1),
@@ -285,10 +287,10 @@ func continuity(t *testing.T, s PeopleStore) {
 		t.Errorf("nothing is kept without an anonymous id: %v", got)
 	}
 	equal(t, map[string]string{"f": "anon"}, overrides(t, s, "ann", "anon", "f"), "first")
-	// Existing rows stay; a flag that is new gets a row.
+	// Existing rows stay; a new flag gets a row.
 	equal(t, map[string]string{"f": "anon", "g": "other"}, overrides(t, s, "ann", "other", "f", "g"), "second")
 	equal(t, map[string]string{"f": "anon", "g": "other"}, overrides(t, s, "ann", "", "f", "g"), "without")
-	// Both persons have rows: that of the distinct id wins.
+	// Both persons have rows: the row of the distinct id's person applies.
 	save(t, s, person(t, `{}`, "bob"))
 	equal(t, map[string]string{"f": "bob", "h": "bob"}, overrides(t, s, "bob", "bob", "f", "h"), "bob")
 	want := map[string]string{"f": "bob", "g": "ann", "h": "bob"}
@@ -314,14 +316,14 @@ func continuityMerge(t *testing.T, s PeopleStore) {
 	}
 }
 
-// UsageStore is what Usage asks for.
+// UsageStore is the store for Usage.
 type UsageStore interface {
 	flags.Usage
 	capture.UsageReader
 	capture.Ledger
 }
 
-// Usage is the contract of flags.Usage and capture.UsageReader.
+// Usage is the contract test of flags.Usage and capture.UsageReader.
 func Usage(t *testing.T, open func(testing.TB) UsageStore) {
 	s := open(t)
 	spend := func(organization string, at time.Time, n, want int64) {

@@ -20,45 +20,44 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// PostgresServer is a PostgreSQL server of the tests' own. Those who come through
-// its socket may be anybody, over TCP they need a password.
+// PostgresServer is a PostgreSQL server for tests. Connections through its socket need
+// no password, connections over TCP do.
 type PostgresServer struct {
-	// Dir is the server's folder, with its socket and its data in Dir/data.
+	// Dir is the server's folder, with its socket, and with its data in Dir/data.
 	Dir string
 
 	bin        string
 	port       int
-	credential *syscall.Credential // nil: oneself
+	credential *syscall.Credential // nil means the user of the tests
 	process    *exec.Cmd
-	stdin      io.Closer // closing it ends the server
+	stdin      io.Closer // closing it stops the server
 	databases  atomic.Int64
 
-	template sync.Once // the database of PostgresCopy has been made
+	template sync.Once // creates the database that PostgresCopy copies
 }
 
-// QuickPostgres are options for tests that do not look at what is left after a
-// power cut.
+// QuickPostgres are options for tests that do not check durability after a power cut.
 const QuickPostgres = "-c fsync=off -c full_page_writes=off -c autovacuum=off -c jit=off"
 
-// shared is the server that the tests of a package share, started when the first
-// one asks. It ends with them.
+// shared is the server that the tests of a package share. It starts on first use and
+// ends with the tests.
 var (
 	shared     *PostgresServer
 	sharedErr  error
 	sharedOnce sync.Once
 )
 
-// Postgres makes an empty database on a server that a package's tests share, and
+// Postgres creates an empty database on the server that a package's tests share, and
 // returns its URL.
 func Postgres(t testing.TB) string {
 	t.Helper()
 	return sharedPostgres(t).Database(t)
 }
 
-// PostgresCopy makes a copy of a database on the server that a package's tests share, and
-// returns its URL. The first call makes that database with fill, which gets its URL and
-// must have closed its connections when it returns: a copy takes a tenth of the time that
-// migrations take.
+// PostgresCopy creates a copy of a database on the server that a package's tests share,
+// and returns its URL. The first call creates the original with fill, which receives
+// its URL and must have closed its connections on return. A copy takes a tenth of the
+// time of the migrations.
 func PostgresCopy(t testing.TB, fill func(url string)) string {
 	t.Helper()
 	s := sharedPostgres(t)
@@ -79,8 +78,8 @@ func sharedPostgres(t testing.TB) *PostgresServer {
 	return shared
 }
 
-// StartPostgres starts a server with more options, which ends with the test. A
-// port other than 0 is one of 127.0.0.1 where it listens beside its socket.
+// StartPostgres starts a server with further options, which ends with the test. If port
+// is not 0, the server also listens on that port of 127.0.0.1.
 func StartPostgres(t testing.TB, port int, options string) *PostgresServer {
 	t.Helper()
 	s, err := startPostgres(port, options)
@@ -93,7 +92,8 @@ func StartPostgres(t testing.TB, port int, options string) *PostgresServer {
 	return s
 }
 
-// postgresBin finds PostgreSQL's programs: version 15 first, then the newest.
+// postgresBin returns the folder of PostgreSQL's programs, of version 15 if installed,
+// otherwise of the newest.
 func postgresBin() (string, error) {
 	found, err := filepath.Glob("/usr/lib/postgresql/*/bin/initdb")
 	if err != nil {
@@ -115,8 +115,8 @@ func postgresBin() (string, error) {
 	return "", errors.New("PostgreSQL's programs are missing: install Debian's package postgresql-15")
 }
 
-// postgresScript makes a server, says when it is ready, and takes it away when
-// its input ends: also when the tests are killed.
+// postgresScript starts a server, reports when it is ready, and removes it at the end
+// of its standard input, which also ends when the tests are killed.
 const postgresScript = `
 "$1/initdb" -N -U bunting --auth-local=trust --auth-host=scram-sha-256 --pwfile="$2/password" -E UTF8 --locale=C -D "$2/data" >"$2/log" 2>&1 &&
 "$1/pg_ctl" -s -w -D "$2/data" -l "$2/log" -o "-k $2 $3" start >>"$2/log" 2>&1 || exit 1
@@ -126,8 +126,8 @@ cat >/dev/null
 cd / && rm -rf "$2"
 `
 
-// startPostgres starts a server. As root it runs as the user postgres, which it
-// insists on.
+// startPostgres starts a server. If the tests run as root, it runs as the user
+// postgres, because PostgreSQL refuses to run as root.
 func startPostgres(port int, options string) (*PostgresServer, error) {
 	bin, err := postgresBin()
 	if err != nil {
@@ -185,7 +185,7 @@ func (s *PostgresServer) listen() string {
 func (s *PostgresServer) command(name string, args ...string) *exec.Cmd {
 	cmd := exec.Command(name, args...)
 	cmd.Dir = s.Dir
-	// Signals to the tests' terminal are not for the server.
+	// Signals from the terminal of the tests must not reach the server.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: s.credential, Setpgid: true}
 	return cmd
 }
@@ -195,7 +195,7 @@ func (s *PostgresServer) stop() error {
 	return errors.Join(err, s.process.Wait(), os.RemoveAll(s.Dir))
 }
 
-// URL is where a database is reached, through the socket.
+// URL returns the URL of a database, through the socket.
 func (s *PostgresServer) URL(database string) string {
 	q := url.Values{"host": {s.Dir}, "user": {"bunting"}}
 	if s.port != 0 {
@@ -204,7 +204,8 @@ func (s *PostgresServer) URL(database string) string {
 	return "postgres:///" + database + "?" + q.Encode()
 }
 
-// Admin does something as the server's superuser bunting, whose password is bunting.
+// Admin executes a statement as the server's superuser bunting, whose password is
+// bunting.
 func (s *PostgresServer) Admin(t testing.TB, text string) {
 	t.Helper()
 	ctx := context.Background()
@@ -216,8 +217,8 @@ func (s *PostgresServer) Admin(t testing.TB, text string) {
 	}
 }
 
-// Database makes an empty database, which is removed with the test, and returns
-// its URL.
+// Database creates an empty database, which is dropped at the end of the test, and
+// returns its URL.
 func (s *PostgresServer) Database(t testing.TB) string {
 	t.Helper()
 	return s.database(t, "")
@@ -231,13 +232,13 @@ func (s *PostgresServer) database(t testing.TB, options string) string {
 	return s.URL(name)
 }
 
-// Stop stops the server as pg_ctl does by default; Start starts it again.
+// Stop stops the server in the default mode of pg_ctl. Start starts it.
 func (s *PostgresServer) Stop(t testing.TB) {
 	t.Helper()
 	s.ctl(t, "-m", "fast", "stop")
 }
 
-// Start starts a server that Stop has stopped.
+// Start starts a server after Stop.
 func (s *PostgresServer) Start(t testing.TB) {
 	t.Helper()
 	s.ctl(t, "-o", "-k "+s.Dir+" "+s.listen(), "start")
@@ -251,7 +252,7 @@ func (s *PostgresServer) ctl(t testing.TB, args ...string) {
 	}
 }
 
-// WriteFile writes a file that the server alone may read to its folder.
+// WriteFile writes a file to the server's folder, readable only by the server.
 func (s *PostgresServer) WriteFile(t testing.TB, name string, data []byte) {
 	t.Helper()
 	must(t, s.write(name, data))

@@ -11,7 +11,7 @@ import (
 	"github.com/bunting-flags/bunting/capture/queries"
 )
 
-// QueryRuns is the contract of queries.RunStore.
+// QueryRuns is the contract test of queries.RunStore.
 func QueryRuns(t *testing.T, runs queries.RunStore) {
 	ctx, now := context.Background(), time.Date(2026, 1, 2, 3, 4, 5, 6000, time.UTC)
 	run := func(project int64, id, server string, at time.Duration) *queries.StoredRun {
@@ -46,21 +46,21 @@ func QueryRuns(t *testing.T, runs queries.RunStore) {
 	first := run(1, "a", "one", 0)
 	begin(first, true)
 	stored(1, "a", first)
-	begin(run(1, "a", "two", time.Second), false) // it goes on
+	begin(run(1, "a", "two", time.Second), false) // it is running
 	begin(run(2, "a", "two", 0), true)            // of another project
 	stored(1, "a", first)
 	update(ended(run(1, "a", "one", time.Second), `{"results":[1]}`), true)
 	stored(1, "a", ended(run(1, "a", "one", time.Second), `{"results":[1]}`))
 	update(ended(run(1, "a", "one", time.Minute), `{}`), false) // it has ended
 	stored(1, "a", ended(run(1, "a", "one", time.Second), `{"results":[1]}`))
-	begin(run(1, "a", "two", time.Second), true) // a name may be used again
+	begin(run(1, "a", "two", time.Second), true) // a finished name may be reused
 	stored(1, "a", run(1, "a", "two", time.Second))
-	update(ended(run(1, "a", "one", time.Second), `{}`), false) // not the run of that server
+	update(ended(run(1, "a", "one", time.Second), `{}`), false) // a run of another server
 	begin(run(1, "dead", "one", -2*time.Minute), true)
-	begin(run(1, "dead", "two", 0), true) // its server told nothing for a minute
+	begin(run(1, "dead", "two", 0), true) // its server has not updated it for a minute
 
 	boundsRuns(t, runs, run, bounds)
-	stored(2, "a", run(2, "a", "two", 0)) // another project's bound
+	stored(2, "a", run(2, "a", "two", 0)) // not within the bounds of project 1
 	if err := runs.DeleteRuns(ctx, now.Add(4*time.Second)); err != nil {
 		t.Fatal(err)
 	}
@@ -69,8 +69,8 @@ func QueryRuns(t *testing.T, runs queries.RunStore) {
 	stored(1, "old 4", ended(run(1, "old 4", "one", 4*time.Second), `{"results":[1234567890123456789]}`))
 }
 
-// boundsRuns: of the runs that have ended there stay the latest, as many and as large as
-// the bounds let.
+// boundsRuns checks that the latest finished runs stay, within the bounds of number and
+// size.
 func boundsRuns(t *testing.T, runs queries.RunStore, run func(project int64, id, server string, at time.Duration) *queries.StoredRun, bounds queries.RunBounds) {
 	t.Helper()
 	begin := func(r *queries.StoredRun) {
@@ -78,7 +78,7 @@ func boundsRuns(t *testing.T, runs queries.RunStore, run func(project int64, id,
 			t.Errorf("%s begins: %t, %v", r.ID, isNew, err)
 		}
 	}
-	for n := range 5 { // those of 33 bytes each stay for which there are 90
+	for n := range 5 { // of 33 bytes each, with a bound of 90
 		r := run(1, fmt.Sprint("old ", n), "one", time.Duration(n)*time.Second)
 		r.Ended, r.Result = true, []byte(`{"results":[1234567890123456789]}`)
 		begin(r)

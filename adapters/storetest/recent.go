@@ -11,13 +11,13 @@ import (
 	"github.com/bunting-flags/bunting/capture"
 )
 
-// followsRecent follows what is recorded: by place and not by time, of one project, the newest
-// where there is more than was asked for.
+// followsRecent checks that Recent returns the events of one project in the order of
+// recording, not of time, and the newest if there are more than the limit.
 func followsRecent(t *testing.T, s HistoryStore) {
 	ctx := context.Background()
 	readRecent := func(after int64, limit int) capture.Recent {
 		t.Helper()
-		// Who has just committed may hold its place for a moment more.
+		// The position of a recent commit may need a moment to become final.
 		var out capture.Recent
 		for range 3 {
 			r, err := s.Recent(ctx, testProject, after, limit)
@@ -41,7 +41,7 @@ func followsRecent(t *testing.T, s HistoryStore) {
 		}
 	}
 	one := func(n int, properties string) capture.Record {
-		e := event(n, fmt.Sprint("e", n), "ann", epoch.Add(-time.Duration(n)*time.Hour)) // later ones are of earlier times
+		e := event(n, fmt.Sprint("e", n), "ann", epoch.Add(-time.Duration(n)*time.Hour)) // later events have earlier times
 		if properties != "" {
 			e.Properties = properties
 		}

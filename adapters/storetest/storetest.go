@@ -1,5 +1,6 @@
-// Package storetest says what the ports promise, as tests that every store has to
-// pass. A function a contract; each takes a function that opens an empty store.
+// Package storetest contains tests for the storage interfaces of flags, capture and
+// management, which every implementation must pass. Each exported function tests one
+// contract and takes a function that opens an empty store.
 package storetest
 
 import (
@@ -11,14 +12,15 @@ import (
 	"github.com/bunting-flags/bunting/capture"
 )
 
-// Backend is what Ledger asks for: the ledger, and what reads it back.
+// Backend is the store for Ledger: the ledger, and the interface that reads its
+// contents.
 type Backend interface {
 	capture.Ledger
 	capture.History
 	capture.UsageReader
 }
 
-// equal wants two values to be equal; what says which ones they are.
+// equal checks that two values are equal; what describes them in the error.
 func equal(t testing.TB, want, got any, what string, args ...any) {
 	t.Helper()
 	if diff := gocmp.Diff(want, got); diff != "" {
@@ -26,7 +28,7 @@ func equal(t testing.TB, want, got any, what string, args ...any) {
 	}
 }
 
-// must ends a test that cannot go on.
+// must ends the test if err is not nil.
 func must(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {

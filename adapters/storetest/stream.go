@@ -11,17 +11,17 @@ import (
 	"github.com/bunting-flags/bunting/capture"
 )
 
-// StreamBackend is what Stream asks for.
+// StreamBackend is the stream for Stream.
 type StreamBackend interface {
 	capture.Stream
 	Close()
 }
 
-// StreamOpener opens connections to one empty stream. small: it has room for
-// about a megabyte, else for much.
+// StreamOpener opens connections to one empty stream. If small is true the stream has
+// space for about a megabyte, otherwise for much more.
 type StreamOpener func(t testing.TB, small bool) (connect func() StreamBackend)
 
-// Stream is the contract of capture.Stream.
+// Stream is the contract test of capture.Stream.
 func Stream(t *testing.T, open StreamOpener) {
 	t.Run("Decision_13_KeptBeforeItReturns", func(t *testing.T) { survivesReconnect(t, open(t, false)) })
 	t.Run("Capture_13_2_Order", func(t *testing.T) { streamOrder(t, open(t, false)) })
@@ -33,7 +33,7 @@ func Stream(t *testing.T, open StreamOpener) {
 	t.Run("CancelledAndClosed", func(t *testing.T) { cancelledAndClosed(t, open(t, false)) })
 }
 
-// batchOf is a batch of one event.
+// batchOf returns a batch with one event.
 func batchOf(name string) *capture.Batch {
 	t := epoch.Add(time.Microsecond)
 	return &capture.Batch{ProjectID: testProject, Events: []capture.Event{{
@@ -46,9 +46,9 @@ func appendTo(t testing.TB, s capture.Stream, b *capture.Batch) {
 	must(t, s.Append(t.Context(), b))
 }
 
-// read returns the messages of a project's partition behind a place, until there
-// are so many events; where a reader fails, as with a broker that has just gone, the
-// next one goes on behind what was read. Which partition that is the messages tell.
+// read returns the messages of a project's partition after a position, until it has n
+// events. If a reader fails, for example because a broker was stopped, the next one
+// continues after the messages read so far. The partition is known from the messages.
 func read(t testing.TB, s capture.Stream, after capture.StreamPosition, events int) (list []capture.Message) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -95,7 +95,8 @@ func names(list []capture.Message) (out []string) {
 	return out
 }
 
-// beginning is that of the partition of the project, which sharing finds out.
+// beginning returns the first position of the project's partition, which it finds by
+// sharing.
 func beginning(t testing.TB, s capture.Stream) capture.StreamPosition {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -103,7 +104,7 @@ func beginning(t testing.TB, s capture.Stream) capture.StreamPosition {
 	found := make(chan int, 1)
 	go func() {
 		_ = s.RunPartitions(ctx, func(ctx context.Context, n int) {
-			for ctx.Err() == nil { // with a broker that has just gone the first tries may fail
+			for ctx.Err() == nil { // if a broker was just stopped, the first attempts may fail
 				if list, err := peek(ctx, s, n); err == nil && list[0].Batches[0].ProjectID == testProject {
 					found <- n
 					return
@@ -135,7 +136,7 @@ func peek(ctx context.Context, s capture.Stream, partition int) ([]capture.Messa
 func survivesReconnect(t *testing.T, connect func() StreamBackend) {
 	s := connect()
 	appendTo(t, s, batchOf("kept"))
-	s.Close() // nothing that only this connection knew counts
+	s.Close() // state in this connection must not matter
 	reader := connect()
 	defer reader.Close()
 	if reader.ID() != s.ID() {
@@ -200,7 +201,7 @@ func readsAfter(t *testing.T, connect func() StreamBackend) {
 	}
 	all := read(t, s, beginning(t, s), 4)
 	for from, want := range [][]string{{"b", "c", "d"}, {"c", "d"}, {"d"}} {
-		// What was read and not said to be done comes again, and again.
+		// Messages that were read but not marked as done are delivered repeatedly.
 		equal(t, want, names(read(t, s, all[from].StreamPosition, len(want))), "")
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -214,8 +215,8 @@ func readsAfter(t *testing.T, connect func() StreamBackend) {
 	equal(t, []string{"d"}, names(read(t, s, all[2].StreamPosition, 1)), "behind what is done")
 }
 
-// A place that the stream does not hold is that of a stream before it had lost its
-// end: nothing may be taken for recorded.
+// A position that the stream does not contain was stored before the stream lost its
+// end: no message may be considered recorded.
 func foreignPosition(t *testing.T, connect func() StreamBackend) {
 	s := connect()
 	defer s.Close()
@@ -275,7 +276,7 @@ func twoReadersShare(t *testing.T, connect func() StreamBackend) {
 	}
 	leaveFirst := share(0)
 	defer func() { leaveFirst() }()
-	all := 0 // known once one has had them for a while
+	all := 0 // final after it was unchanged for a while
 	wait("one has all", func(first, _, _ int) bool { all = max(all, first); return first > 1 })
 	leaveSecond := share(1)
 	defer func() { leaveSecond() }()
@@ -310,7 +311,7 @@ func fullRejects(t *testing.T, connect func() StreamBackend) {
 	start := beginning(t, s)
 	list := read(t, s, start, len(accepted))
 	equal(t, accepted, names(list), "what was acknowledged")
-	// With what is done out of the way there is room again.
+	// After messages were marked as done, there is space for new ones.
 	r, err := s.Open(t.Context(), start)
 	must(t, err)
 	if err := r.Acknowledge(t.Context(), list[len(list)-1].StreamPosition); err != nil {
@@ -320,7 +321,7 @@ func fullRejects(t *testing.T, connect func() StreamBackend) {
 	appendTo(t, s, batchOf("room"))
 }
 
-// incompressible is a JSON object of about so many bytes.
+// incompressible returns a JSON object of about n bytes that cannot be compressed.
 func incompressible(size, seed int) string {
 	out := make([]byte, 0, size+16)
 	out = append(out, `{"x":"`...)

@@ -8,9 +8,9 @@ import (
 	"github.com/bunting-flags/bunting/flags/wire"
 )
 
-// readSteps makes a condition of an action's steps (§2.3), one of which must hold.
-// Without steps every event is meant. names are those that its events may have, nil
-// for any.
+// readSteps returns the condition of an action's steps (§2.3): an event belongs to the action if at
+// least one step matches it. An action without steps matches every event. names are the event names
+// that the steps can match; nil means any name.
 func readSteps(steps json.RawMessage, p *Project) (_ condition, names []string) {
 	fault := new(*Error)
 	n := node{value: wire.Value(steps), attr: "steps", fault: fault}
@@ -19,6 +19,7 @@ func readSteps(steps json.RawMessage, p *Project) (_ condition, names []string) 
 		return allOf{}, nil
 	}
 	var some anyOf
+	// every is true if some step accepts any event name; a scan cannot be restricted by name then.
 	every := false
 	for _, step := range list {
 		name := step.get("event").optionalText()
@@ -32,17 +33,18 @@ func readSteps(steps json.RawMessage, p *Project) (_ condition, names []string) 
 	if every {
 		names = nil
 	}
-	if *fault != nil { // a step that cannot be read matches nothing
+	if *fault != nil { // a step that cannot be read matches no event
 		return anyOf{matchNothing{}}, names
 	}
 	return some, names
 }
 
+// matchNothing is a condition that is false for every event.
 type matchNothing struct{}
 
 func (matchNothing) bind(*binder) func(*row) bool { return func(*row) bool { return false } }
 
-// readStep is one step: all of its members must hold.
+// readStep reads one step of an action. An event must satisfy all members of the step.
 func readStep(step node, name *string, p *Project) condition {
 	out := step.get("properties").filters(p)
 	if name != nil {
@@ -54,6 +56,8 @@ func readStep(step node, name *string, p *Project) condition {
 	if name == nil || *name != "$autocapture" {
 		return out
 	}
+	// Only autocaptured events have an elements chain, so the members about elements apply to them
+	// alone.
 	for _, key := range []string{"tag_name", "selector", "text", "href"} {
 		value := step.get(key).optionalText()
 		if value == nil || *value == "" {
@@ -63,22 +67,27 @@ func readStep(step node, name *string, p *Project) condition {
 		if key == "text" || key == "href" {
 			operator = map[string]string{"exact": "exact", "contains": "icontains", "regex": "regex"}[step.get(key+"_matching").choice("exact", "exact", "contains", "regex")]
 		}
+		// The members have the meaning of element filters, so build a filter and parse it.
 		filter := node{value: map[string]any{"key": key, "value": *value, "operator": operator}, attr: step.attr + "__" + key, fault: step.fault}
 		out = append(out, elementFilter(filter, p))
 	}
 	return out
 }
 
+// nameCondition is true for events with that name.
 type nameCondition string
 
+// bind requests the column of names for the comparison.
 func (name nameCondition) bind(b *binder) func(*row) bool {
 	b.needs.columns |= Names
 	return func(r *row) bool { return r.b.Name[r.i] == string(name) }
 }
 
-// urlMatcher compares $current_url; contains heeds case.
+// urlMatcher compares the property $current_url of events. Matching "contains" is case-sensitive.
 type urlMatcher struct{ holds func(url string) bool }
 
+// urlCondition returns the condition of a step's url for one of the values of url_matching:
+// contains, exact or regex.
 func urlCondition(url, matching string, step node) condition {
 	switch matching {
 	case "exact":
@@ -92,16 +101,18 @@ func urlCondition(url, matching string, step node) condition {
 	return urlMatcher{newLikeMatcher(url)}
 }
 
-// newLikeMatcher says whether a text holds a part in which % stands for anything and _ for one
-// character, as in SQL (clients.md §5.3).
+// newLikeMatcher returns a function that reports whether a string contains part. As in SQL's LIKE,
+// % matches any sequence of characters and _ one character (clients.md §5.3).
 func newLikeMatcher(part string) func(string) bool {
 	if !strings.ContainsAny(part, "%_") {
 		return func(s string) bool { return strings.Contains(s, part) }
 	}
+	// QuoteMeta does not change % and _, which have no meaning in regular expressions.
 	pattern := strings.NewReplacer("%", ".*", "_", ".").Replace(regexp.QuoteMeta(part))
 	return regexp.MustCompile("(?s)" + pattern).MatchString
 }
 
+// bind returns a condition that is false for events without a URL.
 func (u urlMatcher) bind(b *binder) func(*row) bool {
 	value := b.eventProperty("$current_url")
 	return func(r *row) bool {

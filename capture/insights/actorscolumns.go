@@ -10,26 +10,28 @@ import (
 	"github.com/bunting-flags/bunting/flags/wire"
 )
 
-// actorRow is a person or a group of a result.
+// actorRow is one row of an ActorsQuery: a person or a group, from which the columns are computed.
 type actorRow struct {
 	*member
+	// groupType is anyPeople for persons.
 	groupType int
-	stored    *capture.StoredPerson // nil: gone, or a group
+	stored    *capture.StoredPerson // nil for groups and for persons that no longer exist
 	group     *capture.Group
-	display   []string
-	zone      *time.Location
+	// display are the project's display properties of persons, zone is its time zone.
+	display []string
+	zone    *time.Location
 }
 
-// displayName is what orders people by their name.
+// displayName is the column that holds a person's display name; orderBy uses it to sort persons.
 const displayName = "person_display_name"
 
-// actorColumn is a column that actors have.
+// actorColumn is a column of actors: its type and the function that computes it.
 type actorColumn struct {
 	typ   hogql.Type
 	value func(a *actorRow) hogql.Value
 }
 
-// actorColumns are the columns of actors by name. Add one here.
+// actorColumns are the columns of actors by name. Add new columns here.
 var actorColumns = map[string]actorColumn{
 	"person":             {hogql.ObjectType, (*actorRow).object},
 	"actor":              {hogql.ObjectType, (*actorRow).object},
@@ -47,7 +49,8 @@ var actorColumns = map[string]actorColumn{
 	displayName:          {hogql.TextType, func(a *actorRow) hogql.Value { return hogql.TextOf(a.name()) }},
 }
 
-// actorPath finds a column or a property by its path; person may stand before it.
+// actorPath returns the column or property that a path names. The path may begin with person, actor
+// or group, which is skipped.
 func actorPath(path []string) (actorColumn, bool) {
 	if len(path) > 1 && (path[0] == "person" || path[0] == "actor" || path[0] == "group") {
 		path = path[1:]
@@ -59,7 +62,7 @@ func actorPath(path []string) (actorColumn, bool) {
 	return c, ok && len(path) == 1
 }
 
-// actorScope are the columns for expressions.
+// actorScope returns the scope in which expressions about actors are compiled.
 func actorScope() *hogql.Scope {
 	return &hogql.Scope{Resolve: func(path []string) (hogql.Type, bool) {
 		c, ok := actorPath(path)
@@ -67,7 +70,7 @@ func actorScope() *hogql.Scope {
 	}}
 }
 
-// columnsOf are the columns that expressions have used, in the order of a row's fields.
+// columnsOf returns the columns that compiled expressions use, in the order of the fields of a row.
 func columnsOf(scope *hogql.Scope) []actorColumn {
 	out := make([]actorColumn, len(scope.Fields()))
 	for i, field := range scope.Fields() {
@@ -76,14 +79,14 @@ func columnsOf(scope *hogql.Scope) []actorColumn {
 	return out
 }
 
-// fill puts an actor's values into a row.
+// fill computes the columns of the actor into the fields of a row.
 func (a *actorRow) fill(columns []actorColumn, fields []hogql.Value) {
 	for i, c := range columns {
 		fields[i] = c.value(a)
 	}
 }
 
-// bindPersonConditions is an expression as a condition of people.
+// bindPerson returns the expression as a condition of stored persons, without regard to events.
 func (c *hogqlCondition) bindPerson(b *binder) func(*capture.StoredPerson) bool {
 	scope := actorScope()
 	program, err := c.Compile(scope, b.hogqlContext())
@@ -102,6 +105,7 @@ func (c *hogqlCondition) bindPerson(b *binder) func(*capture.StoredPerson) bool 
 	}
 }
 
+// textList returns a HogQL list of strings.
 func textList(texts []string) hogql.Value {
 	list := make([]hogql.Value, len(texts))
 	for i, text := range texts {
@@ -110,6 +114,7 @@ func textList(texts []string) hogql.Value {
 	return hogql.ListOf(list)
 }
 
+// appearanceList returns the retention columns in which the actor appears, as a HogQL list.
 func (a *actorRow) appearanceList() hogql.Value {
 	list := make([]hogql.Value, len(a.appearances))
 	for i, n := range a.appearances {
@@ -118,8 +123,10 @@ func (a *actorRow) appearanceList() hogql.Value {
 	return hogql.ListOf(list)
 }
 
+// isGroup reports whether the actor is a group.
 func (a *actorRow) isGroup() bool { return a.groupType >= 0 }
 
+// id returns the key of a group, or the UUID of a person.
 func (a *actorRow) id() string {
 	if a.isGroup() {
 		return a.member.group
@@ -127,6 +134,7 @@ func (a *actorRow) id() string {
 	return a.person.String()
 }
 
+// ids returns the distinct ids of the person; nil for groups and for persons that no longer exist.
 func (a *actorRow) ids() []string {
 	if a.stored == nil {
 		return nil
@@ -134,6 +142,7 @@ func (a *actorRow) ids() []string {
 	return a.stored.DistinctIDs
 }
 
+// properties returns the properties of the person or group, nil if it no longer exists.
 func (a *actorRow) properties() capture.Object {
 	switch {
 	case a.stored != nil:
@@ -144,7 +153,8 @@ func (a *actorRow) properties() capture.Object {
 	return nil
 }
 
-// property is the JSON text of a property, also of one inside another.
+// property returns a property as JSON text, "" if it is absent. A path of more than one name leads
+// to members of nested objects.
 func (a *actorRow) property(path []string) string {
 	value, _ := a.properties().Get(path[0])
 	found := make([]string, 1)
@@ -155,6 +165,7 @@ func (a *actorRow) property(path []string) string {
 	return value
 }
 
+// created returns when the person or group was created, and false if it no longer exists.
 func (a *actorRow) created() (time.Time, bool) {
 	switch {
 	case a.stored != nil:
@@ -165,6 +176,7 @@ func (a *actorRow) created() (time.Time, bool) {
 	return time.Time{}, false
 }
 
+// createdAt is the column created_at; it is null if the actor no longer exists.
 func (a *actorRow) createdAt() hogql.Value {
 	if at, ok := a.created(); ok {
 		return hogql.TimeOf(at.UnixMicro())
@@ -172,7 +184,8 @@ func (a *actorRow) createdAt() hogql.Value {
 	return hogql.Value{}
 }
 
-// object is the actor as answers show it; of one that is gone the id.
+// object returns the actor as an object of the response. For an actor that no longer exists the
+// object has only the id.
 func (a *actorRow) object() hogql.Value {
 	at, ok := a.created()
 	if !ok {
@@ -191,10 +204,12 @@ func (a *actorRow) object() hogql.Value {
 	})))
 }
 
-// defaultNames are the properties that name a person when the project names none.
+// defaultNames are the properties that are used as display name, the preferred first, if the
+// project does not configure any.
 var defaultNames = []string{"email", "Email", "name", "Name", "username", "Username", "UserName"}
 
-// name is what an actor is shown as.
+// name returns the display name: for a person the first display property, then a distinct id, then
+// the UUID; for a group its property "name", then its key.
 func (a *actorRow) name() string {
 	if a.isGroup() {
 		if name, ok := a.properties().Text("name"); ok && name != "" {
@@ -211,7 +226,8 @@ func (a *actorRow) name() string {
 	return a.id()
 }
 
-// displayProperty is the first of the properties that name people, "" for none.
+// displayProperty returns the first display property of the person that is not empty, "" if there
+// is no such property.
 func (a *actorRow) displayProperty() string {
 	for _, property := range a.display {
 		value, _ := a.properties().Get(property)
@@ -222,7 +238,7 @@ func (a *actorRow) displayProperty() string {
 	return ""
 }
 
-// displayNames are the properties that name a person, the best first.
+// displayNames returns the properties used as display name of persons, the preferred first.
 func (p *Project) displayNames() []string {
 	if len(p.PersonDisplay) == 0 {
 		return defaultNames
@@ -230,7 +246,8 @@ func (p *Project) displayNames() []string {
 	return p.PersonDisplay
 }
 
-// matchesSearch says whether a text is part of what an actor is looked for by.
+// matchesSearch reports whether the lower-case string search is part of the id, a distinct id, the
+// name, or the e-mail address of the actor.
 func (a *actorRow) matchesSearch(search string) bool {
 	texts := append([]string{a.id()}, a.ids()...)
 	for _, property := range []string{"email", "name"} {

@@ -17,18 +17,19 @@ func init() {
 	}
 }
 
-// Bounds of lists of rows (§5.4).
+// Limits of lists of rows (§5.4).
 const (
 	maxSelect   = 50
 	maxOffset   = 1 << 31
-	defaultRows = 100 // without a limit
+	defaultRows = 100 // rows of a query without a limit
 )
 
-// actorsQuery is an ActorsQuery (§2.9.2).
+// actorsQuery is an ActorsQuery (§2.9.2): persons or groups, optionally the actors of another
+// query, as rows of selected columns.
 type actorsQuery struct {
-	source        actorFinder // nil: all people
+	source        actorFinder // nil: all persons of the project
 	selects       []selectItem
-	groupSelects  []selectItem // in place of selects if actors are groups; nil: no others
+	groupSelects  []selectItem // replaces selects if the actors are groups; nil: selects applies to groups too
 	order         []hogql.Order
 	hasOrder      bool
 	texts         []sourceText
@@ -37,13 +38,13 @@ type actorsQuery struct {
 	limit, offset int
 }
 
-// selectItem is an expression of select.
+// selectItem is an expression of the select list and the text that it was parsed from.
 type selectItem struct {
 	text string
 	item hogql.Item
 }
 
-// parseActors reads an ActorsQuery.
+// parseActors parses an ActorsQuery.
 func parseActors(n node, p *Project) plan {
 	q := &actorsQuery{}
 	source := n.get("source")
@@ -53,7 +54,7 @@ func parseActors(n node, p *Project) plan {
 	return q.read(n, source, p)
 }
 
-// read reads the members that say what is given of the actors of a source.
+// read reads the members that define columns, order, filters and paging of the rows.
 func (q *actorsQuery) read(n, source node, p *Project) *actorsQuery {
 	selects := n.get("select").list(maxSelect)
 	defaults := []string{"person", "id", "person.$delete"}
@@ -83,7 +84,7 @@ func (q *actorsQuery) read(n, source node, p *Project) *actorsQuery {
 	return q
 }
 
-// parsePersons reads a PersonsNode: an ActorsQuery of all people.
+// parsePersons parses a PersonsNode, which is an ActorsQuery of all persons.
 func parsePersons(n node, p *Project) plan {
 	members := map[string]any{"select": []any{"person"}}
 	for _, name := range []string{"search", "properties", "fixedProperties", "limit", "offset"} {
@@ -96,15 +97,17 @@ func parsePersons(n node, p *Project) plan {
 	return q
 }
 
-// parseActorsSource reads a query that names a point of an insight, alone.
+// parseActorsSource parses a query such as InsightActorsQuery that is sent without an ActorsQuery
+// around it.
 func parseActorsSource(n node, p *Project) plan {
 	q := &actorsQuery{source: n.actorFinder(p)}
 	return q.read(node{attr: n.attr, fault: n.fault}, n, p)
 }
 
+// parseSelectItem parses an expression of the select list.
 func (n node) parseSelectItem(text string) selectItem {
 	expression := text
-	if strings.TrimSpace(text) == "group" { // a word of the language
+	if strings.TrimSpace(text) == "group" { // a keyword of HogQL
 		expression = "`group`"
 	}
 	item, err := hogql.ParseItem(expression)
@@ -113,7 +116,7 @@ func (n node) parseSelectItem(text string) selectItem {
 	return selectItem{text, item}
 }
 
-// failWith notes what is wrong with an expression.
+// failWith records err as the fault of the query, at this node, unless a fault is recorded.
 func (n node) failWith(err error) {
 	var e *Error
 	if errors.As(withAttr(err, n.attr), &e) && *n.fault == nil {
@@ -121,8 +124,8 @@ func (n node) failWith(err error) {
 	}
 }
 
-// withAttr makes an error of an expression that stands at a place of the query; others
-// stay as they are.
+// withAttr converts an error of HogQL to an [*Error] at the place attr of the query. It returns
+// other errors unchanged.
 func withAttr(err error, attr string) error {
 	var e *hogql.Error
 	if !errors.As(err, &e) {
@@ -131,10 +134,11 @@ func withAttr(err error, attr string) error {
 	return &Error{Code: e.Code, Attr: attr, Detail: e.Text, Line: e.Line, Column: e.Column, Start: e.Start, End: e.End}
 }
 
-// sourceText is an expression as written and where it stands.
+// sourceText is an expression as it was written, and its place in the query.
 type sourceText struct{ text, attr string }
 
-// withAttrOf is placed for one of some expressions.
+// withAttrOf is like withAttr for an error of one of several expressions: it finds the place by the
+// text of the expression, and uses fallback if there is no match.
 func withAttrOf(err error, texts []sourceText, fallback string) error {
 	var e *hogql.Error
 	if errors.As(err, &e) {
@@ -149,12 +153,12 @@ func withAttrOf(err error, texts []sourceText, fallback string) error {
 
 var orderByPerson = regexp.MustCompile(`(?i)^\s*(?:person|actor)(\s+(?:asc|desc))?\s*$`)
 
-// orderByDisplay orders people by what names them.
+// orderByDisplay replaces an order by person or actor with the order by display name.
 func orderByDisplay(order string) string {
 	return orderByPerson.ReplaceAllString(order, displayName+"$1")
 }
 
-// actorsSource reads whom an ActorsQuery is about.
+// actorsSource reads the source of an ActorsQuery, which defines its actors.
 func actorsSource(n node, p *Project) actorFinder {
 	name := n.get("kind").text("")
 	if slices.Contains(actorsQueryKinds, name) {
@@ -168,12 +172,12 @@ func actorsSource(n node, p *Project) actorFinder {
 	return actorsOfRows(kinds[i].parse(n, p), n.attr)
 }
 
-// personCondition is a condition that people without events can be asked.
+// personCondition is a condition that can be evaluated for a stored person without an event.
 type personCondition interface {
 	bindPerson(b *binder) func(*capture.StoredPerson) bool
 }
 
-// peopleFilters reads filters of people without events.
+// peopleFilters reads filters that must be evaluable without events.
 func (n node) peopleFilters(p *Project) allOf {
 	return n.typedFilters(p, "person and cohort", func(c condition) bool {
 		_, ok := c.(personCondition)
@@ -181,7 +185,8 @@ func (n node) peopleFilters(p *Project) allOf {
 	})
 }
 
-// typedFilters reads filters that are all of some kinds.
+// typedFilters reads filters for each of which the function one must be true; kinds names the
+// permitted types in the error.
 func (n node) typedFilters(p *Project, kinds string, one func(condition) bool) allOf {
 	filters := n.filters(p)
 	if !n.hasFailed() && !everyCondition(filters, one) {
@@ -190,6 +195,7 @@ func (n node) typedFilters(p *Project, kinds string, one func(condition) bool) a
 	return filters
 }
 
+// everyCondition reports whether a function is true for all leaves of a tree of conditions.
 func everyCondition(c condition, one func(condition) bool) bool {
 	var list []condition
 	switch c := c.(type) {
@@ -203,12 +209,14 @@ func everyCondition(c condition, one func(condition) bool) bool {
 	return !slices.ContainsFunc(list, func(c condition) bool { return !everyCondition(c, one) })
 }
 
-// bindPersonConditions makes filters that are of people ready.
+// bindPersonConditions returns a tree of conditions, all of which are personConditions, as a test
+// of stored persons.
 func bindPersonConditions(b *binder, c condition) func(*capture.StoredPerson) bool {
 	return combineConditions(c, func(c condition) func(*capture.StoredPerson) bool { return c.(personCondition).bindPerson(b) })
 }
 
-// combineConditions makes filters of something ready.
+// combineConditions converts a tree of conditions to a test of values of type T; one converts each
+// leaf.
 func combineConditions[T any](c condition, one func(condition) func(T) bool) func(T) bool {
 	var tests []func(T) bool
 	switch c := c.(type) {

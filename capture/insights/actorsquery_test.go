@@ -11,7 +11,7 @@ import (
 	"github.com/bunting-flags/bunting/flags/wire"
 )
 
-// ask runs a query over events in memory and gives its results as JSON.
+// ask runs a query over events in memory and returns its results as JSON.
 func ask(t *testing.T, m *memory, query string) (string, *Result, error) {
 	t.Helper()
 	q, err := Parse(json.RawMessage(query), &Project{ID: 1, GroupTypes: []string{"org"}})
@@ -34,8 +34,8 @@ const groupEvents = `[
 const groupFunnel = `{"kind": "FunnelsQuery", "series": [{"kind": "EventsNode", "event": "a"}, {"kind": "EventsNode", "event": "b"}],
 	"dateRange": {"date_from": "2020-01-01", "date_to": "2020-01-31"}, "aggregation_group_type_index": 0}`
 
-// TestActors_Groups is §2.5.1 (actors that are groups) and §2.9.2: x did a and b by two
-// people, y did a, y was forgotten since.
+// TestActors_Groups tests actors that are groups (§2.5.1, §2.9.2): x did a and b through two
+// persons, y did a, and the group y was deleted afterwards.
 func TestActors_Groups(t *testing.T) {
 	m := eventsOf(t, json.RawMessage(groupEvents))
 	created := time.Date(2020, 1, 1, 1, 0, 0, 0, time.UTC)
@@ -58,7 +58,8 @@ func TestActors_Groups(t *testing.T) {
 	}
 }
 
-// TestActors_OfResults is §2.9.3 over funnels by breakdown and over time, and over retention.
+// TestActors_OfResults tests the actors of funnels, with a breakdown and over time, and of
+// retention (§2.9.3).
 func TestActors_OfResults(t *testing.T) {
 	m := eventsOf(t, json.RawMessage(`[
 		["a", "p1", "2020-01-01T01:00:00Z", {"os": "Mac", "$set": {"name": "p1"}}], ["b", "p1", "2020-01-02T01:00:00Z", {"os": "Mac"}],
@@ -90,8 +91,8 @@ func TestActors_OfResults(t *testing.T) {
 	}
 }
 
-// The actors of a series of stickiness whose math is an expression (§2.8) are people where
-// it gives their ids. Any other text is nobody's, also one of digits.
+// The actors of a stickiness series whose math is an expression (§2.8) are persons if the
+// expression returns their ids. Other strings, also digits, do not identify a person.
 func TestActors_OfStickinessByExpression(t *testing.T) {
 	m := eventsOf(t, json.RawMessage(`[
 		["a", "p1", "2020-01-01T01:00:00Z", {"n": 1, "$set": {"name": "p1"}}], ["a", "p1", "2020-01-02T01:00:00Z", {"n": 1}],
@@ -114,8 +115,7 @@ func TestActors_OfStickinessByExpression(t *testing.T) {
 	}
 }
 
-// TestActors_Filters is who is left of all people (§2.9.2): filters of people, trees of
-// them, expressions and searches.
+// TestActors_Filters tests filters of persons, trees of them, expressions and searches (§2.9.2).
 func TestActors_Filters(t *testing.T) {
 	m := eventsOf(t, json.RawMessage(`[
 		["a", "p1", "2020-01-01T01:00:00Z", {"$set": {"name": "Ann", "age": 30}}], ["a", "p2", "2020-01-01T02:00:00Z", {"$set": {"name": "Bob", "age": 40}}],
@@ -135,7 +135,7 @@ func TestActors_Filters(t *testing.T) {
 	}
 }
 
-// TestActors_Rejected is what has no answer (§1.7, §2.9.3).
+// TestActors_Rejected tests queries that are errors (§1.7, §2.9.3).
 func TestActors_Rejected(t *testing.T) {
 	for query, attr := range map[string]string{
 		`{"kind": "FunnelsActorsQuery", "funnelStep": 0, "source": ` + groupFunnel + `}`:                                     "query__funnelStep",

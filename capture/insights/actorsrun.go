@@ -15,14 +15,19 @@ import (
 type actorsRun struct {
 	*actorsQuery
 	*run
+	// selects are the expressions for the kind of actors of this run.
 	selects []selectItem
 	query   *hogql.Query
-	columns []actorColumn // of the query's fields
-	row     hogql.Row
-	actor   actorRow
-	holds   []func(*capture.StoredPerson) bool
+	columns []actorColumn // of the fields that the query reads
+	// row and actor are reused for all rows.
+	row   hogql.Row
+	actor actorRow
+	// holds are the filters on persons.
+	holds []func(*capture.StoredPerson) bool
 }
 
+// run finds the actors, feeds each as a row to a HogQL query over the table persons, and encodes
+// the result.
 func (q *actorsQuery) run(r *run) (*Result, error) {
 	actors := &actorSet{groupType: anyPeople}
 	if q.source != nil {
@@ -31,6 +36,8 @@ func (q *actorsQuery) run(r *run) (*Result, error) {
 			return nil, err
 		}
 	}
+	// The columns depend on the kind of the actors, so they are compiled after the actors are
+	// found.
 	f := &actorsRun{actorsQuery: q, run: r}
 	if err := f.prepare(actors.groupType); err != nil {
 		return nil, err
@@ -53,7 +60,7 @@ func (q *actorsQuery) run(r *run) (*Result, error) {
 	}, nil
 }
 
-// prepare compiles what is selected.
+// prepare binds the filters and compiles the select list and the order.
 func (f *actorsRun) prepare(groupType int) error {
 	b := &binder{run: f.run}
 	for _, filter := range f.filters {
@@ -90,9 +97,12 @@ func (f *actorsRun) prepare(groupType int) error {
 	return nil
 }
 
-// defaultOrder is the order when none is asked for; newest are columns by which the
-// latest stand first, of the field by.
+// defaultOrder returns the order of rows if the query has none: by count() or another aggregate
+// descending, else by column descending if one of the columns in newest is selected, else by the
+// first column.
 func defaultOrder(selects []selectItem, column string, newest ...string) string {
+	// aggregate is the index of the first aggregate; dated is true if a column of newest is
+	// selected.
 	aggregate, dated := -1, false
 	for i, s := range selects {
 		switch text := strings.TrimSpace(s.text); {
@@ -113,10 +123,11 @@ func defaultOrder(selects []selectItem, column string, newest ...string) string 
 	return position(0)
 }
 
-// position names a column by its place.
+// position returns the 1-based position of a column, which HogQL accepts in ORDER BY.
 func position(i int) string { return strconv.Itoa(i + 1) }
 
-// rows gives the actors to the query; missing is how many are gone.
+// rows adds the actors to the query. missing is the number of actors that no longer exist; they
+// still have a row.
 func (f *actorsRun) rows(actors *actorSet) (missing int, err error) {
 	if f.source == nil {
 		return 0, f.reader.Profiles(f.ctx, nil, func(p *capture.StoredPerson) error {
@@ -126,6 +137,7 @@ func (f *actorsRun) rows(actors *actorSet) (missing int, err error) {
 	if actors.groupType >= 0 {
 		return f.groupRows(actors)
 	}
+	// members are the actors for which the reader has not returned data.
 	members := make(map[capture.UUID]*member, len(actors.members))
 	ids := make([]capture.UUID, len(actors.members))
 	if err := f.reserve(64 * int64(len(ids))); err != nil {
@@ -145,6 +157,7 @@ func (f *actorsRun) rows(actors *actorSet) (missing int, err error) {
 			return f.add(m, p, nil)
 		})
 	}
+	// The actors that remain no longer exist.
 	for _, m := range members {
 		if err == nil {
 			err = f.add(m, nil, nil)
@@ -153,6 +166,7 @@ func (f *actorsRun) rows(actors *actorSet) (missing int, err error) {
 	return len(members), err
 }
 
+// groupRows is rows for actors that are groups.
 func (f *actorsRun) groupRows(actors *actorSet) (missing int, err error) {
 	if err := f.reserve(64 * int64(len(actors.members))); err != nil {
 		return 0, err
@@ -181,7 +195,8 @@ func (f *actorsRun) groupRows(actors *actorSet) (missing int, err error) {
 	return len(members), err
 }
 
-// add gives an actor to the query if it is looked for.
+// add adds a row for an actor if the actor matches the search and the filters. p is nil for groups,
+// g for persons; both are nil for an actor that no longer exists.
 func (f *actorsRun) add(m *member, p *capture.StoredPerson, g *capture.Group) error {
 	if err := f.ctx.Err(); err != nil {
 		return err
@@ -190,6 +205,7 @@ func (f *actorsRun) add(m *member, p *capture.StoredPerson, g *capture.Group) er
 	if f.search != "" && !f.actor.matchesSearch(f.search) {
 		return nil
 	}
+	// For the filters, a group or a person that no longer exists is a person without properties.
 	person := p
 	if person == nil {
 		person = &capture.StoredPerson{Person: capture.Person{UUID: m.person}}
@@ -199,17 +215,18 @@ func (f *actorsRun) add(m *member, p *capture.StoredPerson, g *capture.Group) er
 		return f.fault
 	}
 	f.actor.fill(f.columns, f.row.Fields)
-	// Equal ones are in the order of their ids.
+	// Rows that compare equal are sorted by these two fields. The UUID is split into two integers;
+	// flipping the sign bit preserves its unsigned order.
 	f.row.Time = int64(binary.BigEndian.Uint64(m.person[:8]) ^ 1<<63)
 	f.row.ID = int64(binary.BigEndian.Uint64(m.person[8:]) ^ 1<<63)
 	return withAttrOf(f.query.Add(&f.row), f.texts, "query__select")
 }
 
-// decodedSize is about the bytes that decoding makes of a byte of JSON.
+// decodedSize is the approximate number of bytes that one byte of JSON needs after decoding.
 const decodedSize = 5
 
-// actorsOfRows are the people whom the rows of a query name in their first column with
-// id in its name.
+// actorsOfRows returns the persons that the rows of a HogQL query name. Their UUIDs are in the
+// first column with "id" in its name; values that are not UUIDs are skipped.
 func actorsOfRows(source plan, attr string) actorFinder {
 	return func(r *run) (*actorSet, error) {
 		result, err := source.run(r)
@@ -228,6 +245,7 @@ func actorsOfRows(source plan, attr string) actorFinder {
 		if err := wire.Decode(text, &rows); err != nil {
 			return nil, err
 		}
+		// Several rows may name the same person.
 		out := &actorSet{groupType: anyPeople}
 		seen := map[capture.UUID]bool{}
 		for _, row := range rows {

@@ -12,7 +12,7 @@ import (
 	"github.com/bunting-flags/bunting/capture"
 )
 
-// batches is a Source whose events stand ready, so that the engine alone is measured.
+// batches is a Source with prepared batches, so that only the engine is measured.
 type batches struct {
 	memoryReader
 	list   []*Batch
@@ -37,7 +37,7 @@ const (
 	benchDays   = 30
 )
 
-// benchSource is a month of made-up events: half of them page views.
+// benchSource returns a month of random events, half of which are page views.
 func benchSource() *batches {
 	random := rand.New(rand.NewPCG(1, 2))
 	s := &batches{}
@@ -64,7 +64,7 @@ func benchSource() *batches {
 
 const trendsRange = `"interval":"day","dateRange":{"date_from":"2026-01-01","date_to":"2026-01-30"}`
 
-// Each question by the engine, and by a loop that is written for it alone.
+// BenchmarkTrends measures each query with the engine, and with a loop written only for this query.
 func BenchmarkTrends(b *testing.B) {
 	s := benchSource()
 	start := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC).UnixMicro()

@@ -8,38 +8,42 @@ import (
 	"github.com/bunting-flags/bunting/capture"
 )
 
-// Labels of breakdown values that are none (§2.4.4).
+// Labels of breakdown values that are not ordinary strings (§2.4.4).
 const (
 	nullValue  = "$$_posthog_breakdown_null_$$"
 	otherValue = "$$_posthog_breakdown_other_$$"
 )
 
-// breakdown splits a series by what its events have.
+// breakdown splits a series by properties of its events, or by cohorts.
 type breakdown struct {
 	parts []breakdownPart
-	// several: values are lists, as breakdowns were asked for in the newer form.
+	// several is true if the newer member "breakdowns" was sent: values in the response are lists
+	// then.
 	several bool
-	// cohorts are those of a breakdown by cohorts, in their order; 0 is everybody.
-	cohorts   []int64
-	byCohort  bool
+	// cohorts are the ids of a breakdown by cohorts, in the order of the query; 0 is all persons.
+	cohorts  []int64
+	byCohort bool
+	// limit is the number of values of a result; hideOther omits the row that sums the rest.
 	limit     int
 	hideOther bool
 }
 
-// breakdownPart is one property.
+// breakdownPart is one property of a breakdown.
 type breakdownPart struct {
+	// bindValue returns the getter of the property; normalize removes trailing characters of URLs.
 	bindValue func(b *binder) getter
 	normalize bool
-	bins      int // 0: none
+	bins      int // number of numeric bins; 0: values are not binned
 }
 
-// maxBins and maxParts are of §2.4.4.
+// Limits of breakdowns (§2.4.4).
 const (
 	maxBins  = 100
 	maxParts = 3
 )
 
-// breakdown reads a breakdownFilter; nil: there is none.
+// breakdown parses a breakdownFilter; it returns nil if there is no breakdown. trendsFilter may
+// have the number of bins in the older form.
 func (n node) breakdown(p *Project, trendsFilter node) *breakdown {
 	b := &breakdown{limit: int(n.get("breakdown_limit").intInRange(1, 1000, 25)), hideOther: n.get("breakdown_hide_other_aggregation").boolean()}
 	if list := n.get("breakdowns").list(maxParts); len(list) > 0 {
@@ -62,10 +66,12 @@ func (n node) breakdown(p *Project, trendsFilter node) *breakdown {
 		return b
 	}
 	property := n.get("breakdown")
+	// A list with one property is the same as the property.
 	if list, ok := property.value.([]any); ok && len(list) == 1 {
 		property = property.list(1)[0]
 	}
 	part := n.breakdownPart(kind, property, "breakdown_", p)
+	// In older queries the number of bins is a member of trendsFilter.
 	if bins := trendsFilter.get("breakdown_histogram_bin_count"); part.bins == 0 && !bins.isAbsent() {
 		part.bins = int(bins.intInRange(1, maxBins, 1))
 	}
@@ -73,8 +79,8 @@ func (n node) breakdown(p *Project, trendsFilter node) *breakdown {
 	return b
 }
 
-// breakdownPart reads how a property is looked at; prefix is that of the members'
-// names.
+// breakdownPart parses one property of a breakdown. prefix is the common prefix of the names of its
+// members in the older form, "" in the newer one.
 func (n node) breakdownPart(kind string, property node, prefix string, p *Project) breakdownPart {
 	part := breakdownPart{normalize: n.get(prefix + "normalize_url").boolean()}
 	if bins := n.get(prefix + "histogram_bin_count"); !bins.isAbsent() {
@@ -84,7 +90,8 @@ func (n node) breakdownPart(kind string, property node, prefix string, p *Projec
 	return part
 }
 
-// propertyOf reads what a breakdown looks at.
+// propertyOf returns the property of a breakdown as a value of events. kind is its type, such as
+// event or person; group is the index of the group type for kind group.
 func (n node) propertyOf(kind string, property, group node, p *Project) func(b *binder) getter {
 	name := property.text("")
 	if property.isAbsent() {
@@ -116,7 +123,8 @@ func (n node) propertyOf(kind string, property, group node, p *Project) func(b *
 	return nil
 }
 
-// groupProperty is a property of the event's group as it is now.
+// groupProperty returns a property of the event's group, with its current value. It reads all
+// groups of the type when it is bound.
 func (b *binder) groupProperty(groupType int, name string) getter {
 	values := map[string]string{}
 	one, value := keys{names: []string{name}}, make([]string, 1)
@@ -137,7 +145,8 @@ func (b *binder) groupProperty(groupType int, name string) getter {
 	}
 }
 
-// profileProperty is a property of the person as it is now.
+// profileProperty returns a property of the event's person, with its current value. It reads all
+// persons when it is bound.
 func (b *binder) profileProperty(name string) getter {
 	values := map[capture.UUID]string{}
 	b.readProfiles(func(p *capture.StoredPerson) error {
@@ -148,13 +157,15 @@ func (b *binder) profileProperty(name string) getter {
 		if err := b.reserve(int64(len(value)) + 96); err != nil {
 			return err
 		}
-		values[p.UUID] = strings.Clone(value) // without all other properties
+		values[p.UUID] = strings.Clone(value) // a copy, so that the other properties can be freed
 		return nil
 	})
 	person := b.people()
 	return func(r *row) string { return values[b.personID(person(r))] }
 }
 
+// readCohorts reads the cohorts of a breakdown: an id or a list of ids, in which "all" and 0 mean
+// all persons.
 func (b *breakdown) readCohorts(n node, p *Project) {
 	b.byCohort = true
 	list := []node{n}
@@ -172,16 +183,17 @@ func (b *breakdown) readCohorts(n node, p *Project) {
 	}
 }
 
+// hasBins reports whether a property of the breakdown is divided into numeric bins.
 func (b *breakdown) hasBins() bool {
 	return slices.ContainsFunc(b.parts, func(p breakdownPart) bool { return p.bins > 0 })
 }
 
-// breakdownValue is one value as results show it.
+// breakdownValue is one value of a breakdown, with one string for each part.
 type breakdownValue struct {
 	texts []string
 }
 
-// rank orders values without a null before the others (0), then those with one.
+// rank returns 1 for values with a missing part, which results list last, and 0 for other values.
 func (v breakdownValue) rank() int {
 	if slices.Contains(v.texts, nullValue) {
 		return 1
@@ -189,17 +201,21 @@ func (v breakdownValue) rank() int {
 	return 0
 }
 
-// valueReader gives the values that an event counts for.
+// valueReader returns the breakdown values that an event counts for.
 type valueReader struct {
 	breakdown *breakdown
 	parts     []getter
-	cohorts   []func(*row) bool
-	// always are values that have rows in any case.
+	// cohorts report whether the person of an event is in a cohort, in the order of the breakdown.
+	cohorts []func(*row) bool
+	// always are the values that have a row even without events: the cohorts.
 	always []string
-	key    []byte
-	keys   []string
+	// key and keys are reused by valueKeys.
+	key  []byte
+	keys []string
 }
 
+// bind prepares the breakdown for a run; it returns nil for a nil breakdown. Breakdown values are
+// identified by keys: the parts joined by a zero byte, or the position of a cohort.
 func (b *breakdown) bind(dst *binder) *valueReader {
 	if b == nil {
 		return nil
@@ -219,7 +235,8 @@ func (b *breakdown) bind(dst *binder) *valueReader {
 	return v
 }
 
-// valueKeys gives the keys of the values of an event, to be used until the next call.
+// valueKeys returns the keys of an event's values. Only a breakdown by cohorts can have several for
+// an event, or an empty list. The slice is valid until the next call.
 func (v *valueReader) valueKeys(w *row, bins []bins) []string {
 	v.keys = v.keys[:0]
 	if v.breakdown.byCohort {
@@ -245,6 +262,8 @@ func (v *valueReader) valueKeys(w *row, bins []bins) []string {
 	return v.keys
 }
 
+// text returns part i of the event's value: the label of its bin, or the property as a string,
+// nullValue if it is missing or empty.
 func (v *valueReader) text(w *row, i int, bins []bins) string {
 	raw := v.parts[i](w)
 	part := &v.breakdown.parts[i]
@@ -267,21 +286,24 @@ func (v *valueReader) text(w *row, i int, bins []bins) string {
 	return text
 }
 
-// valueIndex numbers the values of a series.
+// valueIndex assigns consecutive numbers to the breakdown values of a series.
 type valueIndex struct {
 	numbers map[string]int
 	values  []breakdownValue
-	inRange []bool // some event of the value lies in the query's range
+	inRange []bool // whether an event of the value is in the query's range
 	limit   int
 	reserve func(int64) error
 }
 
+// addAll adds values in the given order.
 func (x *valueIndex) addAll(values []string) {
 	for _, v := range values {
 		_, _ = x.indexOf(v)
 	}
 }
 
+// indexOf returns the number of a value and adds the value if it is new. It fails if there are more
+// than limit values.
 func (x *valueIndex) indexOf(key string) (int, error) {
 	if i, ok := x.numbers[key]; ok {
 		return i, nil
@@ -300,19 +322,21 @@ func (x *valueIndex) indexOf(key string) (int, error) {
 	return i, x.reserve(int64(len(key)) + 128)
 }
 
-// span is the least and greatest of some numbers.
+// span is the range of a set of numbers; it is meaningful only if isSet.
 type span struct {
 	isSet    bool
 	min, max float64
 }
 
-// bins are the numeric bins of one property.
+// bins are the numeric bins of one property: bin i is from edges[i] up to but not including
+// edges[i+1], and is labeled texts[i].
 type bins struct {
 	edges []float64
 	texts []string
 }
 
-// measure notes the numbers of an event for bins.
+// measure extends the ranges of the binned properties by an event. Ranges are found in a scan
+// before the one that counts.
 func (c *counting) measure(w *row) {
 	if c.ranges == nil {
 		c.ranges = make([]span, len(c.values.parts))
@@ -328,7 +352,8 @@ func (c *counting) measure(w *row) {
 	}
 }
 
-// makeBins divides what was noted: the last bin is 0.01 wider.
+// makeBins divides the ranges into bins of equal width. The last bin is 0.01 wider, so that it
+// includes the maximum.
 func (c *counting) makeBins() {
 	c.binOf = make([]bins, len(c.values.parts))
 	for i, s := range c.ranges {
@@ -348,6 +373,7 @@ func (c *counting) makeBins() {
 	}
 }
 
+// label returns the label of the bin that a number is in.
 func (b *bins) label(f float64) string {
 	for k := range b.texts {
 		if f >= b.edges[k] && f < b.edges[k+1] {

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// interval is the length of buckets.
+// interval is the length of the buckets of a series.
 type interval string
 
 const (
@@ -16,20 +16,21 @@ const (
 	week   interval = "week"
 	month  interval = "month"
 
-	quarter interval = "quarter" // of dates alone
+	quarter interval = "quarter" // quarter and year occur only in dates, not as bucket length
 	year    interval = "year"
 )
 
-// edgeUnits are the intervals that units of relative dates can be cut to.
+// edgeUnits maps the unit of a relative date to the interval at which Start and End cut it.
 var edgeUnits = map[byte]interval{'h': hour, 'd': day, 'w': week, 'm': month, 'q': quarter, 'y': year}
 
-// maxBuckets bounds the buckets of a series (§5.4).
+// maxBuckets is the maximum number of buckets of a series (§5.4).
 const maxBuckets = 10_000
 
-// startOf is the start of the interval that holds an instant. Hours and minutes
-// follow the local clock's offset, so that a local day may have 23 or 25 hours.
+// startOf returns the start of the interval that contains t. Hours and minutes follow the UTC
+// offset of the local clock, so a local day may have 23 or 25 hours.
 func (c calendar) startOf(i interval, t time.Time) time.Time {
 	w := c.clock(t)
+	// offset is the UTC offset in effect at t.
 	offset := w.Sub(t)
 	y, m, d := w.Date()
 	switch i {
@@ -49,17 +50,20 @@ func (c calendar) startOf(i interval, t time.Time) time.Time {
 	return c.local(time.Date(y, m, d, 0, 0, 0, 0, time.UTC))
 }
 
-// next is the start of the interval after the one that begins at start.
+// next returns the start of the interval after the one that begins at start.
 func (c calendar) next(i interval, start time.Time) time.Time {
 	switch i {
 	case minute:
 		return start.Add(time.Minute)
 	case hour:
+		// When clocks go back, the start of the hour after start may be start itself.
 		if next := c.startOf(hour, start.Add(time.Hour)); next.After(start) {
 			return next
 		}
 		return start.Add(time.Hour)
 	}
+	// Longer intervals follow the local calendar. time.Date normalizes days and months beyond their
+	// range.
 	w := c.clock(start)
 	y, m, d := w.Date()
 	switch i {
@@ -77,23 +81,23 @@ func (c calendar) next(i interval, start time.Time) time.Time {
 	return c.local(time.Date(y, m, d, 0, 0, 0, 0, time.UTC))
 }
 
-// endOf is the last microsecond of the interval that holds an instant.
+// endOf returns the last microsecond of the interval that contains t.
 func (c calendar) endOf(i interval, t time.Time) time.Time {
 	return c.next(i, c.startOf(i, t)).Add(-time.Microsecond)
 }
 
-// buckets are intervals that follow one another.
+// buckets are consecutive intervals of the same kind.
 type buckets struct {
 	calendar
 	interval interval
-	// starts are in microseconds since 1970; end is where the last one ends.
+	// starts are in microseconds since 1970, as is end, the end of the last bucket (exclusive).
 	starts []int64
 	end    int64
-	last   int // where an event was found last
+	last   int // the bucket of the latest find, with which the next one begins
 }
 
-// bucketsBetween are the intervals from the one that holds from to the one that
-// holds to; none when from is after to.
+// bucketsBetween returns the intervals from the one that contains from to the one that contains to.
+// The result is empty if from is after to; more than maxBuckets are an error.
 func (c calendar) bucketsBetween(i interval, from, to time.Time) (*buckets, error) {
 	b := &buckets{calendar: c, interval: i}
 	if from.After(to) {
@@ -111,8 +115,8 @@ func (c calendar) bucketsBetween(i interval, from, to time.Time) (*buckets, erro
 	return b, nil
 }
 
-// oneBucket holds the intervals from the one that holds from to the one that holds
-// to; none when from is after to.
+// oneBucket returns a single bucket, from the start of the interval that contains from to the end
+// of the one that contains to. The result is empty if from is after to.
 func (c calendar) oneBucket(i interval, from, to time.Time) *buckets {
 	b := &buckets{calendar: c, interval: i}
 	if !from.After(to) {
@@ -123,8 +127,9 @@ func (c calendar) oneBucket(i interval, from, to time.Time) *buckets {
 
 func (b *buckets) len() int { return len(b.starts) }
 
-// find is the bucket that holds a time, -1 for none. Events come in order of time
-// mostly: the bucket of the one before is looked at first.
+// find returns the bucket that contains a time, in microseconds since 1970, or -1 if no bucket
+// does. Events mostly arrive in the order of time, so find tries the bucket of the previous call
+// first. It is not safe for concurrent use.
 func (b *buckets) find(micros int64) int {
 	if len(b.starts) == 0 || micros < b.starts[0] || micros >= b.end {
 		return -1
@@ -136,10 +141,10 @@ func (b *buckets) find(micros int64) int {
 	return b.last
 }
 
-// start is the beginning of a bucket in the project's zone.
+// start returns the start of a bucket in the project's time zone.
 func (b *buckets) start(i int) time.Time { return time.UnixMicro(b.starts[i]).In(b.zone) }
 
-// endAt is where a bucket ends and the next one begins.
+// endAt returns the end of a bucket, which is the start of the next one.
 func (b *buckets) endAt(i int) int64 {
 	if i+1 < len(b.starts) {
 		return b.starts[i+1]
@@ -147,7 +152,8 @@ func (b *buckets) endAt(i int) int64 {
 	return b.end
 }
 
-// days are the starts as texts of the local clock (§2.4.6).
+// days returns the starts of the buckets in local time, with the time of day only for hours and
+// minutes (§2.4.6).
 func (b *buckets) days() []string {
 	layout := "2006-01-02"
 	if b.interval == hour || b.interval == minute {
@@ -156,12 +162,13 @@ func (b *buckets) days() []string {
 	return b.format(func(t time.Time) string { return t.Format(layout) })
 }
 
-// instants are the starts as ISO 8601 with the zone's offset.
+// instants returns the starts of the buckets as ISO 8601 with the zone's offset.
 func (b *buckets) instants() []string {
 	return b.format(func(t time.Time) string { return t.Format(time.RFC3339) })
 }
 
-// labels are the names of the buckets (§3.1.5) inside a range.
+// labels returns the labels of the buckets (§3.1.5). from and to are the range of the query, to
+// which the labels of weeks are clipped.
 func (b *buckets) labels(from, to time.Time) []string {
 	switch b.interval {
 	case minute, hour:
@@ -174,7 +181,7 @@ func (b *buckets) labels(from, to time.Time) []string {
 	return b.format(func(t time.Time) string { return t.Format("2-Jan-2006") })
 }
 
-// weekLabel names the days of a week that lie in the range.
+// weekLabel returns the label of a week: its first and last day within the range.
 func (b *buckets) weekLabel(start, from, to time.Time) string {
 	first, last := start, b.endOf(week, start).In(b.zone)
 	if first.Before(from) {
@@ -194,6 +201,7 @@ func (b *buckets) weekLabel(start, from, to time.Time) string {
 	return first.Format("2-Jan-2006")
 }
 
+// format returns the starts of the buckets, each formatted by text.
 func (b *buckets) format(text func(time.Time) string) []string {
 	out := make([]string, len(b.starts))
 	for i := range out {

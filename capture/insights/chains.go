@@ -2,30 +2,33 @@ package insights
 
 import "math"
 
-// chains keeps what was seen of each actor, in one arena, until all is read. Actors
-// are numbers from 0 on without great gaps.
+// chains collects values for each actor until all events are read. The values are stored in the
+// order in which they arrive, in one arena, and are grouped by actor only in each. Actors are
+// numbers from 0 without large gaps, since there is an entry for each number.
 type chains[T any] struct {
 	pieces  [][]link[T]
-	counts  []uint32 // by actor
-	count   uint32
-	size    int64 // bytes of a link
+	counts  []uint32 // by actor: the number of its values
+	count   uint32   // of all values
+	size    int64    // of a link, in bytes
 	reserve func(bytes int64) error
 }
 
+// link is one value and its actor.
 type link[T any] struct {
 	value T
 	actor uint32
 }
 
-// A piece of the arena has 1 << pieceBits links.
+// pieceBits sets the size of the arena's pieces: each has room for 1<<pieceBits links.
 const pieceBits = 12
 
-// newChains makes chains of values whose links have size bytes; spend is asked for memory.
+// newChains returns an empty chains. size is the size of a link in bytes, by which reserve is
+// called for the memory.
 func newChains[T any](size int64, reserve func(bytes int64) error) *chains[T] {
 	return &chains[T]{size: size, reserve: reserve}
 }
 
-// add appends to what is known of an actor.
+// add appends a value to those of an actor.
 func (c *chains[T]) add(actor uint32, value T) error {
 	if c.count&(1<<pieceBits-1) == 0 || int(actor) >= len(c.counts) {
 		if err := c.grow(actor); err != nil {
@@ -39,15 +42,16 @@ func (c *chains[T]) add(actor uint32, value T) error {
 	return nil
 }
 
+// grow makes room for another value and for the count of the actor.
 func (c *chains[T]) grow(actor uint32) (err error) {
-	if c.counts, err = growTo(c.counts, actor, 8, c.reserve); err != nil { // also for its place in each
+	if c.counts, err = growTo(c.counts, actor, 8, c.reserve); err != nil { // includes the entry of each's list next
 		return err
 	}
 	if int(c.count>>pieceBits) == len(c.pieces) {
 		if c.count > math.MaxUint32-1<<pieceBits {
 			return newError(tooLarge, "", "The query needs more than %d events at once: ask for a shorter time or a narrower filter.", c.count)
 		}
-		if err := c.reserve((c.size + 4) << pieceBits); err != nil { // 4: of each in its place
+		if err := c.reserve((c.size + 4) << pieceBits); err != nil { // 4: the position of each link in each
 			return err
 		}
 		c.pieces = append(c.pieces, make([]link[T], 0, 1<<pieceBits))
@@ -55,7 +59,8 @@ func (c *chains[T]) grow(actor uint32) (err error) {
 	return nil
 }
 
-// growTo makes room in a list by actor, whose elements have size bytes.
+// growTo returns list with an element for actor, and reserves memory if it has to grow. size is the
+// size of an element in bytes.
 func growTo[T any](list []T, actor uint32, size int64, reserve func(bytes int64) error) ([]T, error) {
 	if int(actor) < len(list) {
 		return list, nil
@@ -67,7 +72,7 @@ func growTo[T any](list []T, actor uint32, size int64, reserve func(bytes int64)
 	return append(make([]T, 0, more), list...)[:more], nil
 }
 
-// longest is the most that is known of one actor.
+// longest returns the largest number of values of an actor.
 func (c *chains[T]) longest() int64 {
 	most := uint32(0)
 	for _, n := range c.counts {
@@ -76,15 +81,15 @@ func (c *chains[T]) longest() int64 {
 	return int64(most)
 }
 
-// each gives what is known of each actor, in the order in which it was added. see may
-// change it and may not keep it.
+// each calls yield for every actor with its values in the order in which they were added, by a
+// counting sort of the links. yield may modify the slice but must not retain it.
 func (c *chains[T]) each(yield func(actor uint32, values []T) error) error {
-	one := 2 * c.size * c.longest() // what one actor did, in a list that grows
+	one := 2 * c.size * c.longest() // the values of one actor, in a slice that grows
 	defer func() { _ = c.reserve(-one) }()
 	if err := c.reserve(one); err != nil {
 		return err
 	}
-	next := make([]uint32, len(c.counts)) // by actor: the place of its next one
+	next := make([]uint32, len(c.counts)) // by actor: the index in positions of its next value
 	sum := uint32(0)
 	for actor, n := range c.counts {
 		next[actor] = sum

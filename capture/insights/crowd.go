@@ -10,39 +10,42 @@ import (
 	"github.com/bunting-flags/bunting/flags/wire"
 )
 
-// actorSet is who stands behind a number of an insight (§2.9.3).
+// actorSet is the set of actors behind one number of an insight (§2.9.3).
 type actorSet struct {
-	// groupType is the type of the groups that they are, -1 for people.
+	// groupType is the type of the groups, or anyPeople if the actors are persons.
 	groupType int
 	members   []member
 }
 
-// member is a person or a group.
+// member is an actor of an actorSet: a person, or the key of a group.
 type member struct {
 	person capture.UUID
 	group  string
-	// events are those behind the point; distinctIDs are theirs, some of them.
+	// events is the number of events of the actor behind the number; distinctIDs are the distinct
+	// ids of these events, at most maxActorDistinctIDs.
 	events      int64
 	distinctIDs []string
-	// ids of those events, if the run asks for them.
+	// ids are the ids of these events, collected only if the run's wantIDs is set.
 	ids []int64
-	// appearances are the columns of retention in which they returned, with 0.
+	// appearances are the columns of retention in which the actor returned, including 0.
 	appearances []int
 }
 
-// actorFinder finds a crowd in a run.
+// actorFinder finds a set of actors in a run.
 type actorFinder func(r *run) (*actorSet, error)
 
-// actorsPlan is a plan whose numbers have people behind them. n is the query that
-// names the point.
+// actorsPlan is implemented by plans whose numbers have actors behind them. n is the query that
+// selects one of the numbers.
 type actorsPlan interface {
+	// actorFinder parses the members of n that select the number.
 	actorFinder(n node) actorFinder
 }
 
-// actorsQueryKinds are the kinds of queries that name a point of another one.
+// actorsQueryKinds are the kinds of queries that select one number of another query, to list its
+// actors.
 var actorsQueryKinds = []string{"InsightActorsQuery", "FunnelsActorsQuery", "StickinessActorsQuery"}
 
-// actorFinder reads a query that names a point of an insight.
+// actorFinder parses a query that selects one number of an insight.
 func (n node) actorFinder(p *Project) actorFinder {
 	n.get("kind").choice("", actorsQueryKinds...)
 	inner, plan := n.insight(p)
@@ -57,7 +60,7 @@ func (n node) actorFinder(p *Project) actorFinder {
 	return actors.actorFinder(n)
 }
 
-// insight reads the insight that a query about it has as its source.
+// insight parses the source of a query about an insight. The plan is nil if there is a fault.
 func (n node) insight(p *Project) (node, plan) {
 	source := n.get("source")
 	if source.isAbsent() {
@@ -74,7 +77,7 @@ func (n node) insight(p *Project) (node, plan) {
 	return inner, kinds[i].parse(inner, p)
 }
 
-// actorFinder finds who is behind a bucket of a series.
+// actorFinder finds the actors of one bucket of a series.
 func (t *trends) actorFinder(n node) actorFinder {
 	dayNode := n.get("day")
 	switch {
@@ -92,6 +95,7 @@ func (t *trends) actorFinder(n node) actorFinder {
 		if err != nil {
 			return nil, err
 		}
+		// A single number has one bucket.
 		bucket := 0
 		if t.display != total {
 			bucket = p.find(r.calendar().resolve(when, r.now).UnixMicro())
@@ -101,6 +105,7 @@ func (t *trends) actorFinder(n node) actorFinder {
 				return nil, err
 			}
 		}
+		// The day is outside of the range, so there are no actors.
 		if bucket < 0 || bucket >= max(1, p.len()) || p.len() == 0 {
 			return &actorSet{groupType: t.series[series].math.group}, nil
 		}
@@ -108,7 +113,8 @@ func (t *trends) actorFinder(n node) actorFinder {
 	}
 }
 
-// parseBreakdownValue is a breakdown_value as results show it; every: none was asked for.
+// parseBreakdownValue parses a breakdown value in the form in which results contain it. anyValue is
+// true if the query does not select a value.
 func parseBreakdownValue(n node) (texts []string, anyValue bool) {
 	list := []node{n}
 	if _, ok := n.value.([]any); ok {
@@ -121,13 +127,15 @@ func parseBreakdownValue(n node) (texts []string, anyValue bool) {
 	return texts, len(list) == 0 || n.isAbsent()
 }
 
-// collectActors collects the actors of a bucket.
+// collectActors scans the events of one series and returns the actors of a bucket.
 func (t *trends) collectActors(r *run, p *period, series, bucket int, texts []string, anyValue bool) (*actorSet, error) {
 	b := &binder{run: r}
 	b.from, b.to = p.countedRange()
 	values, common := t.breakdown.bind(b), t.conditions.bindOrNil(b)
+	// In addition to what the series needs, members have distinct ids and ids of events.
 	b.needs.columns |= DistinctIDs | IDs
 	c := t.series[series].begin(b, t, p, common, values)
+	// The collector replaces the tally of the series. Everything else is as for the result.
 	found := &collector{c: c, inner: c.tally, bucket: bucket, found: map[cell]*member{}, actor: b.actor(t.series[series].math.group)}
 	found.prepare(b, &t.series[series].math)
 	if b.err != nil {
@@ -147,7 +155,9 @@ func (t *trends) collectActors(r *run, p *period, series, bucket int, texts []st
 	return found.actorSet(r, t.series[series].math.group, matches), nil
 }
 
-// matchValue says which values of a series are meant.
+// matchValue returns a function that reports whether the breakdown value with a number is selected
+// by texts. The value "other" selects all values that are not among the rows of the result, which
+// have to be counted for that.
 func (t *trends) matchValue(r *run, p *period, series int, c *counting, texts []string, anyValue bool) (func(value int) bool, error) {
 	if t.breakdown == nil || anyValue {
 		return func(int) bool { return true }, nil
@@ -164,6 +174,7 @@ func (t *trends) matchValue(r *run, p *period, series int, c *counting, texts []
 	if !slices.Contains(texts, otherValue) {
 		return func(v int) bool { return slices.Equal(c.index.values[v].texts, texts) }, nil
 	}
+	// Count the series as for the result, to find the values that have a row of their own.
 	all, err := t.count(r, p)
 	if err != nil {
 		return nil, err
@@ -176,7 +187,7 @@ func (t *trends) matchValue(r *run, p *period, series int, c *counting, texts []
 	return func(v int) bool { return !rows[strings.Join(c.index.values[v].texts, "\x00")] }, nil
 }
 
-// actorFinder finds who has a status in a bucket.
+// actorFinder finds the persons with a status in a bucket.
 func (l *lifecycle) actorFinder(n node) actorFinder {
 	status := slices.Index(lifecycleStatuses, n.get("status").choice("new", lifecycleStatuses...))
 	if n.get("day").isAbsent() {
@@ -203,10 +214,12 @@ func (l *lifecycle) actorFinder(n node) actorFinder {
 	}
 }
 
-// actorFinder finds who is active in so many intervals.
+// actorFinder finds the actors that are active in a number of intervals: exactly, at least or at
+// most as many.
 func (s *stickiness) actorFinder(n node) actorFinder {
 	days := n.get("day").intInRange(1, maxBuckets, 1)
 	series := int(n.get("series").intInRange(0, int64(max(0, len(s.series)-1)), 0))
+	// In a cumulative result, a column includes all larger numbers of intervals.
 	fallback := "exact"
 	if s.cumulative {
 		fallback = "gte"
@@ -224,6 +237,8 @@ func (s *stickiness) actorFinder(n node) actorFinder {
 		}
 		out := &actorSet{groupType: s.series[series].math.group}
 		for who, n := range active {
+			// Skip the actor unless the number is equal, or the operator permits a larger or
+			// smaller number.
 			if n := int64(n); n != days && (operator != "gte" || n < days) && (operator != "lte" || n > days) {
 				continue
 			}
@@ -233,7 +248,7 @@ func (s *stickiness) actorFinder(n node) actorFinder {
 				m.person = r.personID(who)
 			case out.groupType >= 0:
 				m.group = keys.all[who]
-			default: // what an expression names
+			default: // the value of an expression
 				id, ok := wire.ParseUUID(keys.all[who])
 				if !ok {
 					return nil, newError(notSupported, attr, "The actors of a series whose math is an expression are people only where it gives their ids, as person_id does, not %s.", describe(keys.all[who]))

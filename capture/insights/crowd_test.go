@@ -10,9 +10,9 @@ import (
 	"github.com/bunting-flags/bunting/flags/wire"
 )
 
-// "The number of actors equals the number shown for dau …; the sum of event_count
-// equals it for total" (§2.9.3), for every bucket and breakdown value of random
-// queries, in the current period and the one before.
+// "The number of actors equals the number shown for dau …; the sum of event_count equals it for
+// total" (§2.9.3), for every bucket and breakdown value of random queries, in the current period
+// and the previous one.
 func TestActors_CountsMatchResults(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 5))
 	for range 150 {
@@ -68,7 +68,7 @@ func TestActors_CountsMatchResults(t *testing.T) {
 	}
 }
 
-// countActors is how many actors are behind a point, and how many events.
+// countActors returns how many actors and events a point has.
 func countActors(t *testing.T, m *memory, p *Project, query json.RawMessage) (people int, events int64) {
 	t.Helper()
 	n, fault := decodeQuery(query, "query")
@@ -88,7 +88,7 @@ func countActors(t *testing.T, m *memory, p *Project, query json.RawMessage) (pe
 	return len(c.members), events
 }
 
-// The same of lifecycle and stickiness.
+// The same for lifecycle and stickiness.
 func TestActors_LifecycleAndStickiness(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 5))
 	for range 100 {
@@ -134,7 +134,7 @@ func answer(t *testing.T, m *memory, query map[string]any) any {
 	return result.Results
 }
 
-// Points that are not there are refused with their place (§2.9.3).
+// Points that do not exist are errors with their place (§2.9.3).
 func TestActors_SourcesRejected(t *testing.T) {
 	trend := `{"kind":"TrendsQuery","series":[{"kind":"EventsNode","event":"a"}]%s}`
 	for query, place := range map[string]string{
@@ -152,7 +152,7 @@ func TestActors_SourcesRejected(t *testing.T) {
 	}
 }
 
-// A point of no breakdown value is that of all values, also of a breakdown by cohorts.
+// A point without a breakdown value selects all values, also with a breakdown by cohorts.
 func TestActors_EmptyBreakdown(t *testing.T) {
 	m, _ := generateEvents(rand.New(rand.NewPCG(1, 1)), time.UTC, 40)
 	for _, breakdown := range []string{`{"breakdown_type":"cohort","breakdown":["all"]}`, `{"breakdown":"a"}`} {

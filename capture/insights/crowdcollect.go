@@ -5,19 +5,23 @@ import (
 	"strings"
 )
 
-// collector keeps the actors of a bucket in place of a tally's numbers.
+// collector is a tally that collects the actors of one bucket instead of numbers. It wraps the
+// tally of the series.
 type collector struct {
-	c      *counting
-	inner  tally
+	// c is the counting of the series, inner its own tally.
+	c     *counting
+	inner tally
+	// bucket is the bucket whose actors are collected.
 	bucket int
 	actor  func(*row) (uint32, bool)
-	// accept says whether an event belongs to the bucket.
+	// accept reports whether an event counts for the bucket.
 	accept func(w *row, bucket int) bool
-	found  map[cell]*member // by value and actor
-	groups *interner        // nil for people
+	found  map[cell]*member // by breakdown value and actor
+	groups *interner        // nil for persons
 }
 
-// prepare says which events belong to the bucket of a measure.
+// prepare sets accept according to the kind of the inner tally. Tallies ignore some events, for
+// example those without the property that is summed, and collector must ignore the same.
 func (k *collector) prepare(b *binder, m *measure) {
 	if m.group >= 0 {
 		k.groups = b.groupsOf[m.group]
@@ -25,16 +29,19 @@ func (k *collector) prepare(b *binder, m *measure) {
 	k.accept = func(_ *row, bucket int) bool { return bucket == k.bucket }
 	switch t := k.inner.(type) {
 	case *window:
+		// A window counts an event in several buckets.
 		k.accept = func(w *row, _ int) bool {
 			unit := t.units.find(w.b.Time[w.i])
 			return t.first[k.bucket] <= unit && unit <= t.last[k.bucket]
 		}
 	case *values:
+		// Events without a number are ignored.
 		k.accept = func(w *row, bucket int) bool {
 			_, ok := t.number(w)
 			return ok && bucket == k.bucket
 		}
 	case *durations:
+		// Events without a session are ignored.
 		k.accept = func(w *row, bucket int) bool { return bucket == k.bucket && t.sessions[t.id(w)] != nil }
 	case *distinctCounts:
 		if m.basis == "sessions" {
@@ -46,12 +53,14 @@ func (k *collector) prepare(b *binder, m *measure) {
 	}
 }
 
+// add adds the actor of an event.
 func (k *collector) add(w *row, value, bucket int) error {
 	who, ok := k.actor(w)
 	if !ok || !k.accept(w, bucket) {
 		return nil
 	}
 	key := cell{value: uint32(value), actor: who}
+	// The ids of events are needed only to list these events.
 	if err := k.addEvent(key, w.b.DistinctID[w.i]); err != nil || !k.c.wantIDs {
 		return err
 	}
@@ -59,9 +68,10 @@ func (k *collector) add(w *row, value, bucket int) error {
 	return k.c.reserve(16)
 }
 
-// maxActorDistinctIDs is how many distinct ids of each actor are kept.
+// maxActorDistinctIDs is the maximum number of distinct ids that are returned for each actor.
 const maxActorDistinctIDs = 100
 
+// addEvent counts an event of an actor and adds its distinct id.
 func (k *collector) addEvent(key cell, distinctID string) error {
 	m := k.found[key]
 	if m == nil {
@@ -79,8 +89,8 @@ func (k *collector) addEvent(key cell, distinctID string) error {
 	return nil
 }
 
-// seeFirst lets first-time maths find the first events; who they are of is asked
-// at the end.
+// seeFirst forwards events to a tally of first-time maths; its actors are determined in actorSet,
+// when all events have been read. For other tallies it does what counting.see would do.
 func (k *collector) seeFirst(w *row, passes func() bool) error {
 	if f, ok := k.inner.(*firstTime); ok {
 		return f.seeFirst(w, passes)
@@ -95,21 +105,25 @@ func (k *collector) seeFirst(w *row, passes func() bool) error {
 	return k.c.eachValue(w, func(value int) error { return k.add(w, value, k.c.bucketOf(w)) })
 }
 
+// points is not used: a collector has actors, not numbers.
 func (k *collector) points(int) ([][]float64, error) { return nil, nil }
 
-// actorSet are the actors of the values that are meant, each once.
+// actorSet returns the actors of the breakdown values for which matches is true, each actor once
+// and sorted by id.
 func (k *collector) actorSet(r *run, group int, matches func(value int) bool) *actorSet {
+	// A tally of first-time maths has its actors in a map of its own.
 	if f, ok := k.inner.(*firstTime); ok {
 		for who, first := range f.firsts {
 			if !first.counts || k.c.display != total && k.c.period.find(first.at) != k.bucket {
 				continue
 			}
 			for _, value := range first.values {
-				_ = k.c.reserve(memberSize) // looked at with the next
+				_ = k.c.reserve(memberSize) // an error is found by the next reserve
 				k.found[cell{value: uint32(value), actor: who}] = &member{events: 1, ids: []int64{first.id}}
 			}
 		}
 	}
+	// Merge the entries of an actor with several breakdown values.
 	byActor := map[uint32]*member{}
 	for key, m := range k.found {
 		if !matches(int(key.value)) {
@@ -123,7 +137,7 @@ func (k *collector) actorSet(r *run, group int, matches func(value int) bool) *a
 		byActor[key.actor] = m
 	}
 	out := &actorSet{groupType: group}
-	_ = k.c.reserve(memberSize * int64(len(byActor))) // looked at with the next
+	_ = k.c.reserve(memberSize * int64(len(byActor))) // an error is found by the next reserve
 	for who, m := range byActor {
 		if group >= 0 {
 			m.group = k.groups.all[who]

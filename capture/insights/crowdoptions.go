@@ -6,12 +6,14 @@ import (
 	"time"
 )
 
-// options are what actors of a trend can be asked by (§2.9.4).
+// options returns the values by which the actors of a trend can be selected (§2.9.4): its series,
+// buckets and breakdown values.
 func (t *trends) options(r *run) (map[string]any, error) {
 	p, err := t.current(r)
 	if err != nil {
 		return nil, err
 	}
+	// Members that do not apply remain null.
 	out := map[string]any{"breakdown": nil, "breakdowns": nil, "compare": nil}
 	series := []option{}
 	for i := range t.series {
@@ -34,16 +36,20 @@ func (t *trends) options(r *run) (map[string]any, error) {
 	return out, t.valueOptions(r, p, out)
 }
 
+// option is a value that can be selected, and its label.
 type option struct {
 	Label string `json:"label"`
 	Value any    `json:"value"`
 }
 
+// valueOptions adds the breakdown values of the result to out.
 func (t *trends) valueOptions(r *run, p *period, out map[string]any) error {
+	// The values are those of the result, so compute it.
 	answer := &trendsAnswer{trends: t, run: r}
 	if err := answer.add(p, ""); err != nil {
 		return err
 	}
+	// There is one list of values for each part of the breakdown.
 	lists := make([][]option, max(1, len(t.breakdown.parts)))
 	for _, rows := range answer.periods[0].series {
 		for _, row := range rows {
@@ -75,18 +81,22 @@ func (t *trends) valueOptions(r *run, p *period, out map[string]any) error {
 	return nil
 }
 
-// optionsPlan is a plan that knows what its actors can be asked by.
+// optionsPlan is implemented by plans whose actors can be selected.
 type optionsPlan interface {
 	options(r *run) (map[string]any, error)
 }
 
 func init() { kinds = append(kinds, kind{"InsightActorsQueryOptions", parseOptions}) }
 
-// actorsOptions is an InsightActorsQueryOptions.
+// actorsOptions is an InsightActorsQueryOptions: it returns the values with which an
+// InsightActorsQuery over the same source can select actors.
 type actorsOptions struct{ plan optionsPlan }
 
+// parseOptions parses an InsightActorsQueryOptions. Its source is an insight, or an actors query
+// over one.
 func parseOptions(n node, p *Project) plan {
 	actors := n.get("source").object()
+	// The source may be an actors query, or its source.
 	if slices.Contains(actorsQueryKinds, actors.get("kind").text("")) {
 		n = actors
 	}
@@ -103,7 +113,7 @@ func (o *actorsOptions) run(r *run) (*Result, error) {
 	return &Result{Extra: extra}, err
 }
 
-// options of a lifecycle are its days and statuses.
+// options returns the buckets and statuses of a lifecycle.
 func (l *lifecycle) options(r *run) (map[string]any, error) {
 	p, err := r.period(l.dates, l.interval)
 	if err != nil {
@@ -119,13 +129,14 @@ func (l *lifecycle) options(r *run) (map[string]any, error) {
 	return map[string]any{"day": days, "status": statuses}, nil
 }
 
-// options of stickiness are numbers of intervals and series.
+// options returns the numbers of intervals and the series of stickiness.
 func (s *stickiness) options(r *run) (map[string]any, error) {
 	p, err := r.period(s.dates, s.interval)
 	if err != nil {
 		return nil, err
 	}
 	days, series := []option{}, []option{}
+	// A row without actors has the labels.
 	row := s.row(r, p, 0, nil)
 	for i, label := range row.Labels {
 		days = append(days, option{label, i + 1})

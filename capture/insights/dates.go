@@ -10,23 +10,24 @@ import (
 	"github.com/bunting-flags/bunting/capture/insights/internal/hogql"
 )
 
-// dateForm is how a date of a query is given (§3.1.1).
+// dateForm is the form in which a query specifies a date (§3.1.1).
 type dateForm uint8
 
 const (
 	noDate   dateForm = iota // absent
 	instant                  // with an offset
-	wall                     // local time of the project's zone
-	relative                 // so much before now
+	wall                     // in local time of the project's zone
+	relative                 // an amount of time before now
 	allTime                  // "all"
 )
 
-// date is a date of a query, to be resolved when it runs.
+// date is a date of a query. It is resolved to an instant when the query runs.
 type date struct {
 	form dateForm
-	// at is the instant; of a wall clock's time what it would be in UTC.
+	// at is the instant; for a local time it is the instant at which a clock in UTC shows that
+	// time.
 	at time.Time
-	// count units before now, then cut to the unit's start or end.
+	// A relative date is count units before now, then cut to the start or end of the unit.
 	count int
 	unit  byte
 	edge  string // "", "Start" or "End"
@@ -34,17 +35,19 @@ type date struct {
 
 var relativeDate = regexp.MustCompile(`^-?(\d{0,5})([sMhdwmqy])(Start|End)?$`)
 
-// edges are the units whose start or end can be asked for.
+// edges are the units for which Start and End are allowed.
 const edges = "hdwmqy"
 
-// dateWords are dates by name. Days begin where a range begins, and end where it ends.
+// dateWords are the dates with names. Days are cut to their start; at the end of a range lastDate
+// cuts them to their end.
 var dateWords = map[string]date{
 	"now":       {form: relative, unit: 's'},
 	"today":     {form: relative, unit: 'd', edge: "Start"},
 	"yesterday": {form: relative, count: 1, unit: 'd', edge: "Start"},
 }
 
-// parseDate reads a date; all says whether "all" is one.
+// parseDate parses a date and reports whether it is valid. The word "all" is valid only if all is
+// true.
 func parseDate(text string, all bool) (date, bool) {
 	if all && text == "all" {
 		return date{form: allTime}, true
@@ -60,7 +63,7 @@ func parseDate(text string, all bool) (date, bool) {
 	return parseAbsolute(text)
 }
 
-// parseAbsolute reads a calendar date, with or without a time and an offset.
+// parseAbsolute parses a calendar date, with or without a time and an offset.
 func parseAbsolute(text string) (date, bool) {
 	t, local, ok := hogql.ParseDate(text)
 	if !ok {
@@ -72,12 +75,12 @@ func parseAbsolute(text string) (date, bool) {
 	return date{form: instant, at: t}, ok
 }
 
-// isoDate is what ISO 8601 allows beside the usual form: no separators, a year or a month
-// alone, a week, a day of the year, hours alone, a comma before the fraction.
+// isoDate matches the forms of ISO 8601 besides the usual one: without separators, only a year or a
+// month, weeks, days of the year, only hours, a comma before the fraction.
 var isoDate = regexp.MustCompile(`^(\d{4})(?:-?(\d\d)(?:-?(\d\d))?|-?W(\d\d)(?:-?([1-7]))?|-?(\d{3}))?(?:[T ](\d\d)(?::?(\d\d)(?::?(\d\d)(?:[.,](\d{1,9}))?)?)?(Z|[+-]\d\d(?::?\d\d)?)?)?$`)
 
-// parseISO brings such a date into the usual form, between 1970 and 2100; local is without
-// an offset.
+// parseISO converts such a date to the usual form and parses it; the year must be between 1970 and
+// 2100. local is true if there is no offset.
 func parseISO(text string) (t time.Time, local, ok bool) {
 	m := isoDate.FindStringSubmatch(text)
 	if m == nil {
@@ -94,7 +97,7 @@ func parseISO(text string) (t time.Time, local, ok bool) {
 	day := time.Date(year, time.Month(part(2, 1)), part(3, 1), 0, 0, 0, 0, time.UTC)
 	switch {
 	case m[4] != "":
-		// The fourth of January is in the first week, which begins on a Monday.
+		// January 4 is always in week 1, and weeks begin on Monday.
 		fourth := time.Date(year, 1, 4, 0, 0, 0, 0, time.UTC)
 		day = fourth.AddDate(0, 0, 7*(part(4, 1)-1)+part(5, 1)-1-(int(fourth.Weekday())+6)%7)
 		if y, w := day.ISOWeek(); y != year || w != part(4, 1) {
@@ -104,7 +107,7 @@ func parseISO(text string) (t time.Time, local, ok bool) {
 		if day = time.Date(year, 1, part(6, 1), 0, 0, 0, 0, time.UTC); day.Year() != year || part(6, 1) == 0 {
 			return t, false, false
 		}
-	case day.Month() != time.Month(part(2, 1)) || part(2, 1) == 0 || part(3, 1) == 0: // there is no such day
+	case day.Month() != time.Month(part(2, 1)) || part(2, 1) == 0 || part(3, 1) == 0: // the day does not exist
 		return t, false, false
 	}
 	clock := ""
@@ -118,7 +121,8 @@ func parseISO(text string) (t time.Time, local, ok bool) {
 	return hogql.ParseDate(day.Format(time.DateOnly) + clock)
 }
 
-// date reads the node as a date or nothing.
+// date returns the node as a date; an absent or empty one has the form noDate. all is as in
+// parseDate.
 func (n node) date(all bool) date {
 	text := n.text("")
 	if n.isAbsent() || n.hasFailed() || text == "" {
@@ -131,7 +135,7 @@ func (n node) date(all bool) date {
 	return d
 }
 
-// lastDate is date of the end of a range.
+// lastDate is like date for the end of a range: today and yesterday mean the end of the day.
 func (n node) lastDate() date {
 	d := n.date(false)
 	if text, _ := n.value.(string); d.edge != "" && dateWords[text].edge != "" {
@@ -140,13 +144,14 @@ func (n node) lastDate() date {
 	return d
 }
 
-// calendar is a project's clock: its zone and its week.
+// calendar converts between instants and local time: it has the project's time zone and first day
+// of the week.
 type calendar struct {
 	zone      *time.Location
 	weekStart time.Weekday
 }
 
-// resolve gives the instant of a date that is neither absent nor "all".
+// resolve returns the instant of a date whose form is neither noDate nor allTime.
 func (c calendar) resolve(d date, now time.Time) time.Time {
 	switch d.form {
 	case instant:
@@ -165,8 +170,9 @@ func (c calendar) resolve(d date, now time.Time) time.Time {
 	return t
 }
 
-// subtract goes back from an instant: months and years move the calendar and clamp the
-// day, days and weeks keep the local clock, what is shorter is absolute.
+// subtract goes back from an instant by a relative date. Months and years are calendar units, with
+// the day clamped to the length of the month; days and weeks preserve the local time of day;
+// shorter units are exact durations.
 func (c calendar) subtract(t time.Time, d date) time.Time {
 	n := d.count
 	switch d.unit {
@@ -180,7 +186,8 @@ func (c calendar) subtract(t time.Time, d date) time.Time {
 	return c.local(subtractOnCalendar(c.clock(t), d))
 }
 
-// subtractOnCalendar is back for units of a day and longer, on a wall clock.
+// subtractOnCalendar subtracts a relative date from a local time. Units shorter than a day are
+// subtracted as durations.
 func subtractOnCalendar(w time.Time, d date) time.Time {
 	n := d.count
 	switch d.unit {
@@ -189,7 +196,7 @@ func subtractOnCalendar(w time.Time, d date) time.Time {
 	case 'w':
 		return w.AddDate(0, 0, -7*n)
 	case 'q':
-		if d.edge != "" { // a calendar quarter, where the bare unit has 13 weeks
+		if d.edge != "" { // a calendar quarter; without an edge a quarter is 13 weeks
 			return hogql.AddMonths(w, -3*n)
 		}
 		return w.AddDate(0, 0, -91*n)
@@ -201,8 +208,8 @@ func subtractOnCalendar(w time.Time, d date) time.Time {
 	return w.Add(-time.Duration(n) * map[byte]time.Duration{'s': time.Second, 'M': time.Minute, 'h': time.Hour}[d.unit])
 }
 
-// clock is what the clock of the project's zone shows.
+// clock returns the local time at an instant, as a time in UTC.
 func (c calendar) clock(t time.Time) time.Time { return hogql.Clock(t, c.zone) }
 
-// local is the first instant at which that clock shows a time.
+// local returns the first instant at which the local clock shows the time w.
 func (c calendar) local(w time.Time) time.Time { return hogql.Local(w, c.zone) }

@@ -27,8 +27,8 @@ func parseInstant(t testing.TB, text string) time.Time {
 	return when
 }
 
-// The forms of §3.1.1, in a zone one hour ahead in winter, on Thursday 12 March 2020
-// at 15:30:45 local.
+// The forms of dates (§3.1.1) in a zone that is one hour ahead of UTC in winter, on Thursday 12
+// March 2020 at 15:30:45 local time.
 func TestDates_Forms(t *testing.T) {
 	c := calendar{zone: zone(t, "Europe/Berlin"), weekStart: time.Monday}
 	now := parseInstant(t, "2020-03-12T14:30:45Z")
@@ -71,7 +71,7 @@ func TestDates_Forms(t *testing.T) {
 		"now":       "2020-03-12T14:30:45Z",
 		"today":     "2020-03-11T23:00:00Z",
 		"yesterday": "2020-03-10T23:00:00Z",
-		// What ISO 8601 allows beside.
+		// Other forms that ISO 8601 permits.
 		"2020":                    "2019-12-31T23:00:00Z",
 		"2020-03":                 "2020-02-29T23:00:00Z",
 		"202003":                  "2020-02-29T23:00:00Z",
@@ -103,7 +103,7 @@ func TestDates_Forms(t *testing.T) {
 	}
 }
 
-// A range of days by name ends with the last of them, whatever its interval (§3.1.2).
+// A range that ends with a named day includes the whole day, for every interval (§3.1.2).
 func TestDates_RangesOfDaysByName(t *testing.T) {
 	now := parseInstant(t, "2020-03-12T14:30:45Z")
 	r := newRun(t.Context(), nil, &Project{Location: zone(t, "Europe/Berlin")}, Options{Now: now})
@@ -144,8 +144,8 @@ func TestDates_MonthsClamp(t *testing.T) {
 	}
 }
 
-// Days begin at the first instant of the local date, also where clocks skip midnight
-// (§3.1.3): in Santiago on 8 September 2019, in Havana twice on 3 November 2019.
+// A day begins at the first instant of the local date, also if clocks skip midnight (§3.1.3):
+// Santiago on 8 September 2019, and Havana, where midnight occurs twice on 3 November 2019.
 func TestBuckets_DaysOfChangingClocks(t *testing.T) {
 	for _, tt := range []struct{ zone, in, want string }{
 		{"America/Santiago", "2019-09-08T12:00:00Z", "2019-09-08T04:00:00Z"}, // 01:00 local
@@ -188,13 +188,13 @@ func TestBuckets_Hours(t *testing.T) {
 	}
 }
 
-// §3.1.2 and §3.1.3, each line of both.
+// Each line of §3.1.2 and §3.1.3: the range, and the events that count.
 func TestPeriod_RangesAndWhatCounts(t *testing.T) {
 	now := "2020-03-12T14:30:45Z"
 	for name, tt := range map[string]struct {
 		dates         string
 		interval      interval
-		from, to, cut string // cut: from where events count
+		from, to, cut string // cut: the time from which events count
 		buckets       int
 	}{
 		"absent: seven days ago, today whole": {`{}`, day, "2020-03-05T00:00:00Z", "2020-03-12T23:59:59.999999Z", "2020-03-05T00:00:00Z", 8},
@@ -222,7 +222,7 @@ func TestPeriod_RangesAndWhatCounts(t *testing.T) {
 	}
 }
 
-// §3.1.4.
+// Each line of §3.1.4: the period with which another is compared.
 func TestPeriod_Comparison(t *testing.T) {
 	now := "2020-03-12T14:30:45Z" // a Thursday
 	for name, tt := range map[string]struct {
@@ -262,7 +262,7 @@ func TestPeriod_Comparison(t *testing.T) {
 	}
 }
 
-// §3.1.5.
+// Each form of labels of §3.1.5.
 func TestBuckets_Labels(t *testing.T) {
 	for _, tt := range []struct {
 		interval interval
@@ -289,8 +289,8 @@ func TestBuckets_Labels(t *testing.T) {
 	}
 }
 
-// Buckets follow one another without gaps in every zone, and each instant is found
-// in the one whose bounds hold it.
+// Buckets are consecutive without gaps in every zone, and each instant is in the bucket that find
+// returns.
 func TestBuckets_Law(t *testing.T) {
 	for _, name := range []string{"UTC", "Europe/Berlin", "America/New_York", "America/Santiago", "Asia/Kolkata", "Asia/Kathmandu", "Australia/Lord_Howe", "Pacific/Apia"} {
 		for _, i := range []interval{hour, day, week, month} {
@@ -324,8 +324,8 @@ func TestBuckets_Bounded(t *testing.T) {
 	}
 }
 
-// Anybody with the public key can send an event of 1970: charts of all time still
-// begin with the first real one (§3.1.1 all).
+// Anyone with the public key can send an event of 1970; charts of all time still begin with the
+// first real event (§3.1.1 all).
 func TestPeriod_AllTimeLeavesOutBrokenClocks(t *testing.T) {
 	m := &memory{}
 	for _, day := range []string{"0001-01-01", "1970-01-01", "2000-01-01", "2014-12-31", "2020-01-09", "2020-01-31"} {
@@ -343,7 +343,8 @@ func TestPeriod_AllTimeLeavesOutBrokenClocks(t *testing.T) {
 	}
 }
 
-// Answers of a period as a whole have no buckets to run out of (§5.4): 20,484 days.
+// Results for a period as a whole do not need buckets, so their number is not limited (§5.4):
+// 20,484 days.
 func TestPeriod_SingleNeedsNoBuckets(t *testing.T) {
 	m := &memory{}
 	for _, day := range []string{"1970-01-01", "1970-01-02", "2020-01-09"} {

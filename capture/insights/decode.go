@@ -10,43 +10,46 @@ import (
 	"github.com/bunting-flags/bunting/flags/wire"
 )
 
-// node is a value of a query's JSON and where it stands. Reading one that is not
-// as expected notes the first fault of the query; what is read then is the
-// default, and the reader goes on.
+// node is a value of a query's JSON, with its place. Reading a value of the wrong type records a
+// fault and returns the default, and parsing continues; only the first fault of a query is
+// recorded. So parsers need to check for faults only where a default would mislead them.
 type node struct {
-	value   any // as wire.Decode has it, nil for null and absent
+	value any // as decoded by wire.Decode; nil if null or absent
+	// attr is the place in the form of Error.Attr. The fault is shared by all nodes of the query.
 	attr    string
 	fault   **Error
-	tracker *memberTracker // nil: nobody asks which members are looked for
+	tracker *memberTracker // records which members are read; nil: does not record
 }
 
-// decodeQuery begins to read a query.
+// decodeQuery decodes JSON for parsing. attr is the place of the document; the fault is set if
+// parsing finds one.
 func decodeQuery(text json.RawMessage, attr string) (node, **Error) {
 	fault := new(*Error)
 	n := node{value: wire.Value(text), attr: attr, fault: fault, tracker: newMemberTracker()}
 	return n, fault
 }
 
-// fail notes a fault at the node, unless there is one already.
+// fail records a fault at the node, unless one is recorded already.
 func (n node) fail(code, format string, args ...any) {
 	if *n.fault == nil {
 		*n.fault = newError(code, n.attr, format, args...)
 	}
 }
 
+// hasFailed reports whether parsing the query has found a fault so far.
 func (n node) hasFailed() bool { return *n.fault != nil }
 
-// isAbsent says whether the node is null or not there.
+// isAbsent reports whether the node is null or does not exist.
 func (n node) isAbsent() bool { return n.value == nil }
 
-// get is a member of an object; absent when the node is none.
+// get returns a member of an object. It is absent if the node is not an object.
 func (n node) get(name string) node {
 	m, _ := n.value.(map[string]any)
 	n.tracker.track(m, n.attr, name)
 	return node{value: m[name], attr: n.attr + "__" + name, fault: n.fault, tracker: n.tracker}
 }
 
-// object wants an object or nothing.
+// object checks that the node is an object or absent.
 func (n node) object() node {
 	if _, ok := n.value.(map[string]any); !ok && n.value != nil {
 		n.fail(invalidInput, "Expected an object, not %s.", describe(n.value))
@@ -55,7 +58,7 @@ func (n node) object() node {
 	return n
 }
 
-// list wants a list of at most so many elements, or nothing.
+// list returns the elements of a list, which may have at most limit; nil if the node is absent.
 func (n node) list(limit int) []node {
 	if n.value == nil {
 		return nil
@@ -76,7 +79,7 @@ func (n node) list(limit int) []node {
 	return out
 }
 
-// text wants a text or nothing, for which it gives the default.
+// text returns a string, or fallback if the node is absent.
 func (n node) text(fallback string) string {
 	switch v := n.value.(type) {
 	case nil:
@@ -88,7 +91,7 @@ func (n node) text(fallback string) string {
 	return fallback
 }
 
-// choice wants one of some texts or nothing, for which it gives the default.
+// choice returns a string that must be one of choices, or fallback if the node is absent.
 func (n node) choice(fallback string, choices ...string) string {
 	v := n.text(fallback)
 	if n.value != nil && !n.hasFailed() && !slices.Contains(choices, v) {
@@ -98,7 +101,7 @@ func (n node) choice(fallback string, choices ...string) string {
 	return v
 }
 
-// boolean wants true, false or nothing, which is false.
+// boolean returns a boolean; false if the node is absent.
 func (n node) boolean() bool {
 	switch v := n.value.(type) {
 	case nil:
@@ -110,7 +113,7 @@ func (n node) boolean() bool {
 	return false
 }
 
-// number wants a number or nothing.
+// number returns a finite number, or fallback if the node is absent.
 func (n node) number(fallback float64) float64 {
 	switch v := n.value.(type) {
 	case nil:
@@ -124,7 +127,7 @@ func (n node) number(fallback float64) float64 {
 	return fallback
 }
 
-// intInRange wants a whole number between two bounds, or nothing.
+// intInRange returns an integer from low to high inclusive, or fallback if the node is absent.
 func (n node) intInRange(low, high, fallback int64) int64 {
 	if n.value == nil {
 		return fallback
@@ -142,7 +145,8 @@ func (n node) intInRange(low, high, fallback int64) int64 {
 	return fallback
 }
 
-// rejectMembers fails when a member that is known but not done is there.
+// rejectMembers records a fault if one of the members is present, because they are recognized but
+// not supported.
 func (n node) rejectMembers(names ...string) {
 	for _, name := range names {
 		if m := n.get(name); !m.isAbsent() {
@@ -151,7 +155,7 @@ func (n node) rejectMembers(names ...string) {
 	}
 }
 
-// raw is the JSON text of the node.
+// raw returns the node as JSON; nil if it is absent.
 func (n node) raw() json.RawMessage {
 	if n.value == nil {
 		return nil
@@ -159,7 +163,7 @@ func (n node) raw() json.RawMessage {
 	return wire.MustEncode(n.value)
 }
 
-// describe names a JSON value for people.
+// describe describes a JSON value in error messages.
 func describe(v any) string {
 	switch v := v.(type) {
 	case nil:

@@ -7,8 +7,9 @@ import (
 	"time"
 )
 
-// actor gives the number of who did an event: the person, or the group of a type;
-// false for an event without that group.
+// actor returns a function that returns the number of the actor of an event: the person, or the
+// group of a type if groupType is not negative. It returns false for an event without such a group.
+// The numbers of groups are shared by all series of the binder.
 func (b *binder) actor(groupType int) func(*row) (uint32, bool) {
 	if groupType >= 0 {
 		if b.groupsOf[groupType] == nil {
@@ -20,40 +21,46 @@ func (b *binder) actor(groupType int) func(*row) (uint32, bool) {
 	return func(r *row) (uint32, bool) { return person(r), true }
 }
 
-// bindInterned numbers the texts of a value; missing and empty ones have none.
+// bindInterned returns a function that numbers the distinct strings of a value. It returns false if
+// the value is missing or empty.
 func (b *binder) bindInterned(value getter) func(*row) (uint32, bool) {
 	return b.newInterner(value).number
 }
 
-// interner numbers the texts of a value.
+// interner assigns consecutive numbers, from 0, to the distinct strings of a value.
 type interner struct {
 	*stringTable
 	value getter
 }
 
+// newInterner returns an interner for a value, without any strings.
 func (b *binder) newInterner(value getter) *interner {
 	return &interner{newStringTable(b.reserve), value}
 }
 
+// number returns the number of the event's string, and false if the value is missing or empty.
 func (in *interner) number(r *row) (uint32, bool) {
 	text, _ := textOf(in.value(r))
 	if text == "" {
 		return 0, false
 	}
-	n, _ := in.stringTable.number(text) // what it spends is looked at after the batch
+	n, _ := in.stringTable.number(text) // the scan checks the memory limit after the batch
 	return n, true
 }
 
-// set holds cells, in an open table: an entry's bucket is one more than the cell's,
-// 0 is free.
+// set is a set of cells, as a hash table with open addressing and linear probing. In the table the
+// bucket of an entry is one more than that of its cell, so that a zero bucket marks a free entry.
 type set struct {
-	table   []cell
+	// The length of table is zero or a power of two.
+	table []cell
+	// n is the number of cells.
 	n       int
 	reserve func(int64) error
 }
 
-// put adds a cell, once.
+// put adds a cell. It does nothing if the set already contains the cell.
 func (s *set) put(c cell) error {
+	// The table is at most three quarters full, so that find always meets a free entry.
 	if 4*(s.n+1) > 3*len(s.table) {
 		if err := s.grow(); err != nil {
 			return err
@@ -69,9 +76,11 @@ func (s *set) put(c cell) error {
 	return nil
 }
 
-// find is the place of an entry, or the free one that it would take.
+// find returns the index of an entry, or of the free entry where it would be inserted. The bucket
+// of c is that of an entry, not of a cell.
 func (s *set) find(c cell) uint64 {
 	mask := uint64(len(s.table) - 1)
+	// The multiplier is 2^64 divided by the golden ratio (Fibonacci hashing).
 	h := (uint64(c.actor)<<32 | uint64(c.bucket)<<12 ^ uint64(c.value)) * 0x9E3779B97F4A7C15
 	i := (h ^ h>>29) & mask
 	for s.table[i].bucket != 0 && s.table[i] != c {
@@ -80,6 +89,7 @@ func (s *set) find(c cell) uint64 {
 	return i
 }
 
+// grow doubles the table and inserts all entries again.
 func (s *set) grow() error {
 	size := max(1024, 2*len(s.table))
 	if err := s.reserve(12 * int64(size-len(s.table))); err != nil {
@@ -95,7 +105,7 @@ func (s *set) grow() error {
 	return nil
 }
 
-// each gives all cells, in no order.
+// each calls visit for all cells, in no particular order.
 func (s *set) each(visit func(cell)) {
 	for _, c := range s.table {
 		if c.bucket != 0 {
@@ -105,7 +115,7 @@ func (s *set) each(visit func(cell)) {
 	}
 }
 
-// sorted are all cells by value, actor and bucket.
+// sorted returns all cells, sorted by value, actor and bucket.
 func (s *set) sorted() []cell {
 	all := make([]cell, 0, s.n)
 	s.each(func(c cell) { all = append(all, c) })
@@ -115,19 +125,23 @@ func (s *set) sorted() []cell {
 	return all
 }
 
-// distinctCounts counts actors, each once in a bucket of a value; once: in the first one
-// alone.
+// distinctCounts is the tally of distinct actors. An actor counts at most one time in each bucket
+// of a breakdown value.
 type distinctCounts struct {
-	c          *counting
-	actor      func(*row) (uint32, bool)
-	seen       set
+	c *counting
+	// actor returns the number of an event's actor, and false if there is no actor.
+	actor func(*row) (uint32, bool)
+	seen  set
+	// cumulative counts each actor only in its first bucket, and adds the buckets up.
 	cumulative bool
 }
 
+// newDistinctCounts returns a tally that counts the actors that the function actor returns.
 func newDistinctCounts(c *counting, actor func(*row) (uint32, bool)) distinctCounts {
 	return distinctCounts{c: c, actor: actor, seen: set{reserve: c.reserve}}
 }
 
+// add records the actor of an event in a bucket.
 func (t *distinctCounts) add(w *row, value, bucket int) error {
 	actor, ok := t.actor(w)
 	if !ok || bucket < 0 {
@@ -136,12 +150,14 @@ func (t *distinctCounts) add(w *row, value, bucket int) error {
 	return t.seen.put(cell{uint32(value), uint32(bucket), actor})
 }
 
+// points returns the number of distinct actors for each value and bucket.
 func (t *distinctCounts) points(n int) ([][]float64, error) {
 	out := makeRows(n, t.c.buckets(), func(int) float64 { return 0 })
 	if t.cumulative {
 		if err := t.c.reserve(40 * int64(t.seen.n)); err != nil {
 			return nil, err
 		}
+		// first is the first bucket of each actor of a value.
 		first := map[cell]uint32{}
 		t.seen.each(func(c cell) {
 			who := cell{value: c.value, actor: c.actor}
@@ -161,15 +177,19 @@ func (t *distinctCounts) points(n int) ([][]float64, error) {
 	return out, nil
 }
 
-// durations folds the durations of the sessions that have an event in a bucket.
+// durations is the tally of session durations: it aggregates the durations of the sessions that
+// have an event in a bucket. Each session counts at most one time in a bucket.
 type durations struct {
 	distinctCounts
+	// sessions are by session id; id is the session id of an event.
 	sessions map[string]*session
 	id       getter
 	m        *measure
-	length   []float64 // by number
+	// length has the duration of each session by its number, after the multiplier of the measure.
+	length []float64
 }
 
+// add records the session of an event. The actors of the embedded tally are session ids.
 func (t *durations) add(w *row, value, bucket int) error {
 	number, ok := t.actor(w)
 	s := t.sessions[t.id(w)]
@@ -184,6 +204,7 @@ func (t *durations) add(w *row, value, bucket int) error {
 	return t.distinctCounts.add(w, value, bucket)
 }
 
+// points aggregates the durations for each value and bucket.
 func (t *durations) points(n int) ([][]float64, error) {
 	buckets := t.c.buckets()
 	cells, keep, err := t.c.folds(n, t.m.fold, t.seen.n)
@@ -194,18 +215,20 @@ func (t *durations) points(n int) ([][]float64, error) {
 	return makeRows(n, buckets, func(at int) float64 { return cells[at].result(t.m.fold) }), nil
 }
 
-// window counts actors that were there in the days that end with a bucket's first
-// day; for hours and minutes in as many hours that end with the bucket.
+// window is the tally of weekly and monthly active actors. A bucket counts the actors with an event
+// in the days that end with the first day of the bucket. If buckets are hours or minutes, the
+// window is the same time span and ends with the bucket.
 type window struct {
-	distinctCounts // buckets are units
-	units          *buckets
-	// first and last are the units of each bucket's window.
+	// The buckets of the embedded cells are units, which are days, hours or minutes.
+	distinctCounts
+	units *buckets
+	// first and last are, by bucket, the first and last unit of its window.
 	first, last []int
 }
 
-// window makes the tally of weekly_active and monthly_active. Where the interval is
-// as long as the window, or there is one number, it is the number of distinct actors
-// of a stretch of time.
+// window returns the tally of weekly_active and monthly_active. If the interval is as long as the
+// window, or the result is a single number, no sliding window is needed, and it is a tally of
+// distinct actors in the whole range.
 func (m *measure) window(b *binder, c *counting) tally {
 	p := c.period
 	actors := newDistinctCounts(c, b.actor(m.group))
@@ -215,10 +238,12 @@ func (m *measure) window(b *binder, c *counting) tally {
 	}
 	cal := c.calendar()
 	if c.display == total {
+		// The result is one number: the window ends with the last day of the range.
 		last := cal.startOf(day, p.to)
 		c.from = cal.local(cal.clock(last).AddDate(0, 0, 1-m.days)).UnixMicro()
 		return &actors
 	}
+	// The scan begins one window before the first bucket.
 	from, unit := cal.local(cal.clock(p.start(0)).AddDate(0, 0, 1-m.days)), day
 	if short {
 		unit = p.interval
@@ -243,10 +268,11 @@ func (m *measure) window(b *binder, c *counting) tally {
 	return t
 }
 
-// maxUnits bounds what windows are made of: 30 days of minutes before the buckets.
+// maxUnits limits the units of windows. It has room for the 30 days of minutes before the first
+// bucket (43,200).
 const maxUnits = 60_000
 
-// unitsBetween are buckets of a window.
+// unitsBetween is like bucketsBetween with the limit maxUnits instead of maxBuckets.
 func (c calendar) unitsBetween(i interval, from, to time.Time) (*buckets, error) {
 	b := &buckets{calendar: c, interval: i}
 	start := c.startOf(i, from)
@@ -261,23 +287,27 @@ func (c calendar) unitsBetween(i interval, from, to time.Time) (*buckets, error)
 	return b, nil
 }
 
+// add records the actor of an event in the unit of the event. The bucket is not used.
 func (t *window) add(w *row, value, _ int) error {
 	return t.distinctCounts.add(w, value, t.units.find(w.b.Time[w.i]))
 }
 
-// points adds an actor to each bucket whose window holds one of its units, once.
+// points counts an actor one time in each bucket whose window contains a unit with one of the
+// actor's events.
 func (t *window) points(n int) ([][]float64, error) {
 	if err := t.c.reserve(12 * int64(t.seen.n)); err != nil {
 		return nil, err
 	}
 	all := t.seen.sorted()
 	out := makeRows(n, len(t.last), func(int) float64 { return 0 })
-	covered := 0 // buckets below are done for the present actor
+	// The cells of an actor are sorted by unit. Buckets below covered already count the actor.
+	covered := 0
 	for i, c := range all {
 		if i == 0 || c.value != all[i-1].value || c.actor != all[i-1].actor {
 			covered = 0
 		}
-		// Buckets whose window holds the unit: first <= unit <= last. Both ascend.
+		// Find the buckets whose window contains the unit: first <= unit <= last. Both lists
+		// ascend.
 		from, _ := slices.BinarySearch(t.last, int(c.bucket))
 		for k := max(from, covered); k < len(t.last) && t.first[k] <= int(c.bucket); k++ {
 			out[c.value][k]++

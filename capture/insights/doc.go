@@ -1,29 +1,51 @@
-// Package insights answers questions about events: trends, funnels, retention,
-// lifecycle, stickiness, lists of events and of people, and a subset of PostHog's
-// SQL. Answers are exact or an [Error] that says why there is none.
+// Package insights answers queries about events: trends, funnels, retention, lifecycle, stickiness,
+// experiments, surveys, lists of events and of persons, and a subset of PostHog's SQL (HogQL). A
+// result is exact; if it cannot be, the query fails with an [Error] that describes the reason.
 //
-//	JSON of a query -> decode.go -> a query kind's file -> Reader.Scan -> Result
+//	JSON of a query -> Parse -> Query.Run -> Reader.Scan -> Result
 //
-// The package is pure: it does no I/O and reads no clock. Events come from a
-// [Reader] as batches of columns (port.go), so that rows of a table and sealed
-// columns serve alike; what a project has decided (time zone, actions, cohorts)
-// comes as a [Project].
+// [Parse] reads the JSON of a query for a [Project] and returns a [Query], which can be run
+// repeatedly:
 //
-//	port.go, memory.go        what a store offers, and one in memory
-//	errors.go, decode.go      errors with a place, reading a query           §1.7
+//	query, err := insights.Parse(document, project)
+//	if err != nil {
+//		return err // an *insights.Error describes what is wrong with the query
+//	}
+//	result, err := query.Run(ctx, source, insights.Options{Now: time.Now()})
+//
+// The package does no I/O and does not read a clock. Events come from a [Reader] as batches of
+// columns (port.go), a form that suits tables with rows and files with columns. The settings of a
+// project that affect results (time zone, actions, cohorts) are in a [Project].
+//
+// Each kind of query has a plan type in a file of its own, which an init function adds to the table
+// of kinds. Parsing builds the plan; all faults of a query are found then. A run binds the
+// conditions and values of the plan with a binder: this collects the columns and properties that
+// the query needs, and returns functions that are called for each event. The terms in comments are
+// those of PostHog: an actor is a person or a group, math is what is computed from the events of a
+// series, a breakdown splits a series by the values of a property.
+//
+//	run.go, execute.go        the exported types, parsing and running        §1
+//	port.go                   the interface of a store
+//	errors.go, decode.go      errors with a place, reading JSON              §1.7
 //	dates.go, buckets.go      dates, periods, buckets and their labels       §3.1
 //	row.go, extract.go        one event and its properties                   §3.2.2
 //	filter.go, operators.go   property filters                               §3.2
+//	people.go, sessions.go    persons, cohorts and sessions of events        §3.3
 //	series.go                 nodes: events, actions and their conditions    §2.2, §2.3
-//	funnel*.go, chains.go     funnels: what actors did, walked step by step   §2.5
-//	retention*.go             retention: rows, columns and cells              §2.6
-//	split.go, grouped.go      the breakdowns of these two                     §2.5.3
-//	actors*.go                lists of people and groups                      §2.9.2
-//	fromfilters.go            queries of older insights' filters              §2.10
+//	trends*.go, tally.go      trends and their math                          §2.4
+//	funnel*.go, chains.go     funnels: the events of an actor, step by step  §2.5
+//	retention*.go             retention: rows, columns and cells             §2.6
+//	split.go, grouped.go      the breakdowns of funnels and retention        §2.5.3
+//	actors*.go, crowd*.go     lists of persons and groups                    §2.9.2, §2.9.3
+//	hogql*.go                 HogQL over events, persons and groups          §2.9.5
+//	experiment*.go            experiments                                    experiments.md
+//	fromfilters.go            queries from the older form of insights        §2.10
+//	unread*.go                members of a query that no parser reads
 //
-// Section numbers in comments are those of the specification of insights.
+// Section numbers in comments refer to the specification of insights (testdata/spec/insights.md)
+// unless they name another document.
 //
-// Bounds: the memory of a query is counted ([Limits]) and ends it with an error
-// when it is spent; buckets, breakdown values, cells and rows are bounded (§5.4);
-// the number of events that are read is not.
+// The memory of a query is counted, and a query that exceeds the limit of [Limits] fails. The
+// numbers of buckets, breakdown values, cells and rows are limited (§5.4). The number of events
+// that a query may read is not.
 package insights

@@ -8,14 +8,17 @@ import (
 	"github.com/bunting-flags/bunting/flags/wire"
 )
 
-// element is one of an elements chain (capture.md §12): the first is the innermost.
+// element is an element of an elements chain (capture.md §12). The first element of a chain is the
+// innermost, which is the one that was clicked.
 type element struct {
-	tag        string
-	classes    []string
+	tag     string
+	classes []string
+	// attributes include text, href, nth-child and nth-of-type.
 	attributes map[string]string
 }
 
-// parseChain reads `tag.class:attr="value"attr="value";…`.
+// parseChain parses an elements chain, which has the form `tag.class:attr="value"attr="value";…`.
+// It never fails: what does not match the form is skipped.
 func parseChain(chain string) []element {
 	var out []element
 	for chain != "" {
@@ -37,7 +40,8 @@ func parseChain(chain string) []element {
 	return out
 }
 
-// parseAttributes reads name="value" until the element's end.
+// parseAttributes parses name="value" pairs up to the end of the element. It returns the attributes
+// and the rest of the chain.
 func parseAttributes(s string) (map[string]string, string) {
 	out := map[string]string{}
 	for s != "" && s[0] != ';' {
@@ -45,6 +49,7 @@ func parseAttributes(s string) (map[string]string, string) {
 		if !ok {
 			return out, ""
 		}
+		// Find the closing quote; a backslash escapes the next character.
 		end := 0
 		for end < len(rest) && rest[end] != '"' {
 			if rest[end] == '\\' {
@@ -59,7 +64,7 @@ func parseAttributes(s string) (map[string]string, string) {
 	return out, s
 }
 
-// elementFilter looks at the elements that were clicked (§3.2.6).
+// elementFilter parses a filter about the elements that were clicked (§3.2.6).
 func elementFilter(n node, p *Project) condition {
 	key := n.get("key").choice("", "tag_name", "text", "href", "selector")
 	f := &elementCondition{comparison: n.comparison(p, eventFilterSettings(key))}
@@ -80,13 +85,17 @@ func elementFilter(n node, p *Project) condition {
 	return f
 }
 
+// elementCondition is a condition about the elements chain of an event. It compares either an
+// attribute or, with match, the elements themselves.
 type elementCondition struct {
 	comparison
-	attribute string // text or href
-	// match says whether an element has one of the texts of the value.
+	// attribute is "text" or "href"; it is empty for the other keys.
+	attribute string
+	// match reports whether an element of the chain matches one of the values of the filter.
 	match func(es []element, texts []string) bool
 }
 
+// selectors parses the values of the filter as CSS selectors and sets match.
 func (f *elementCondition) selectors(value node) {
 	var list []selector
 	for _, raw := range f.jsonTexts() {
@@ -102,6 +111,7 @@ func (f *elementCondition) selectors(value node) {
 	}
 }
 
+// bind returns the condition for a run. Chains are parsed for each event.
 func (f *elementCondition) bind(b *binder) func(*row) bool {
 	b.needs.columns |= Elements
 	if f.attribute != "" {
@@ -116,7 +126,8 @@ func (f *elementCondition) bind(b *binder) func(*row) bool {
 	return func(r *row) bool { return f.match(parseChain(r.b.Elements[r.i]), texts) == positive }
 }
 
-// bindAttribute compares each text, or the first href.
+// bindAttribute returns the condition for the keys text and href. It compares the text of every
+// element, but only the innermost href.
 func (f *elementCondition) bindAttribute(b *binder) func(*row) bool {
 	test, negated := f.bindTest(b.run), f.isNegative()
 	return func(r *row) bool {
@@ -129,22 +140,26 @@ func (f *elementCondition) bindAttribute(b *binder) func(*row) bool {
 		if len(values) == 0 {
 			return test("")
 		}
-		if negated { // of none of them may hold what the operator denies
+		if negated { // a negative operator must be true for all values
 			return !slices.ContainsFunc(values, func(v string) bool { return !test(v) })
 		}
 		return slices.ContainsFunc(values, test)
 	}
 }
 
-// selector is a path of parts, the innermost first.
+// selector is a CSS selector: a path of parts, of which the first is the innermost.
 type selector []selectorPart
 
+// selectorPart describes one element of a selector. Empty fields match any element.
 type selectorPart struct {
 	element
 	nthChild, nthOfType string
-	isDirect            bool // the next part is of the parent, not of some ancestor
+	// isDirect is true if the next part must match the parent, not just an ancestor.
+	isDirect bool
 }
 
+// parseSelector parses a selector. It returns false if the selector has a form that is not
+// supported.
 func parseSelector(text string) (selector, bool) {
 	var out selector
 	isDirect := false
@@ -159,12 +174,12 @@ func parseSelector(text string) (selector, bool) {
 		}
 		part.isDirect = isDirect
 		isDirect = false
-		out = append(selector{part}, out...)
+		out = append(selector{part}, out...) // the innermost part is last in the text
 	}
 	return out, len(out) > 0 && !isDirect
 }
 
-// selectorWords cuts at blanks and > outside of brackets and quotes.
+// selectorWords splits a selector at blanks and at >, except within quotes.
 func selectorWords(text string) []string {
 	var out []string
 	word, quoted := "", false
@@ -194,6 +209,7 @@ func selectorWords(text string) []string {
 	return out
 }
 
+// parseSelectorPart parses one part of a selector, such as a.link[href="/"]:nth-child(2).
 func parseSelectorPart(word string) (p selectorPart, ok bool) {
 	p.attributes = map[string]string{}
 	i := strings.IndexAny(word, ".#[:")
@@ -205,6 +221,7 @@ func parseSelectorPart(word string) (p selectorPart, ok bool) {
 		kind := word[0]
 		if kind == '[' {
 			end := strings.IndexByte(word, ']')
+			// max prevents a negative index; a missing bracket is checked below.
 			name, value, found := strings.Cut(word[1:max(end, 1)], "=")
 			if end < 0 || !found {
 				return p, false
@@ -226,6 +243,8 @@ func parseSelectorPart(word string) (p selectorPart, ok bool) {
 	return p, true
 }
 
+// add adds a class (.), an id (#) or a pseudo-class (:) to the part. It returns false if the
+// pseudo-class is not supported.
 func (p *selectorPart) add(kind byte, name string) bool {
 	switch kind {
 	case '.':
@@ -253,16 +272,17 @@ func (p *selectorPart) add(kind byte, name string) bool {
 	return name != ""
 }
 
-// matches says whether the chain has the path somewhere. From the outermost part
-// inwards it notes for each element whether the path from that part on begins
-// there, so that the work is the product of both lengths.
+// matches reports whether the selector matches a path that ends anywhere in the chain. It goes from
+// the outermost part to the innermost, and records for each element whether the path from that part
+// outwards can begin there. So the time is the product of both lengths.
 func (s selector) matches(es []element) bool {
 	begins := make([]bool, len(es)+1)
 	for k := len(s) - 1; k >= 0; k-- {
 		outer := begins
 		begins = make([]bool, len(es)+1)
-		above := false // outer holds at some ancestor
+		above := false // a match of the outer path begins at an ancestor
 		for i := len(es) - 1; i >= 0; i-- {
+			// rest reports whether the parts outside of k match.
 			rest := above
 			switch {
 			case k == len(s)-1:
@@ -277,6 +297,8 @@ func (s selector) matches(es []element) bool {
 	return slices.Contains(begins, true)
 }
 
+// matches reports whether the part matches one element. An attribute may also have the prefix
+// attr__ or attr_ in the chain.
 func (p *selectorPart) matches(e element) bool {
 	if p.tag != "" && p.tag != e.tag {
 		return false

@@ -10,48 +10,50 @@ import (
 
 func init() { kinds = append(kinds, kind{"ErrorTrackingQuery", parseIssues}) }
 
-// Issue is what exceptions of one fingerprint are to people.
+// Issue is an issue of error tracking: the exceptions with one fingerprint.
 type Issue struct {
 	ID, Fingerprint, Name, Description, Status string
-	// Assignee is such as user:1, nil for nobody.
+	// Assignee is the user or role, such as user:1; nil if the issue is not assigned.
 	Assignee *string
-	// FirstSeen and LastSeen are over all time.
+	// FirstSeen and LastSeen cover all time, not just the range of a query.
 	FirstSeen, LastSeen time.Time
 }
 
-// Issues know error tracking. The zero value knows none.
+// Issues provides access to error tracking. With the zero value, queries about issues fail.
 type Issues struct {
-	// Find gives the issues of a status and of an id, where these are not empty: at most
-	// so many, last seen first. Its errors are those of [Parse].
+	// Find returns the issues with a status and an id; an empty string matches any. It returns at
+	// most most issues, the last seen first. [Parse] returns its errors.
 	Find func(status, id string, most int) ([]Issue, error)
-	// Fingerprint is that of an exception with such properties, a JSON object.
+	// Fingerprint returns the fingerprint of an exception. properties is a JSON object.
 	Fingerprint func(properties string) string
 }
 
-// exceptionEvent is the event of an exception.
+// exceptionEvent is the name of events with an exception.
 const exceptionEvent = "$exception"
 
-// The bounds of a query about issues: how many a project may have, and into how many
-// parts its time is divided.
+// Limits of a query about issues: the number of issues of a project, and the number of parts into
+// which the time range is divided.
 const (
 	maxIssues     = 10_000
 	maxResolution = 1000
 )
 
-// issuesQuery is an ErrorTrackingQuery (clients.md §14.1): how often issues occurred and
-// to whom.
+// issuesQuery is an ErrorTrackingQuery (clients.md §14.1): how often issues occurred, and for how
+// many persons and sessions.
 type issuesQuery struct {
-	issues        []Issue
-	err           error // of finding them
-	fingerprint   func(properties string) string
-	conditions    allOf
-	dates         dateRange
+	issues []Issue
+	// err is the error of Issues.Find.
+	err         error
+	fingerprint func(properties string) string
+	conditions  allOf
+	dates       dateRange
+	// resolution is the number of parts of the time range; 0: without volumes.
 	resolution    int
 	order         func(a, b *issueRow) int
 	limit, offset int
 }
 
-// issueOrders are what issues are ordered by.
+// issueOrders are the orders of issues, ascending, by the value of orderBy.
 var issueOrders = map[string]func(a, b *issueRow) int{
 	"occurrences": func(a, b *issueRow) int { return cmp.Compare(a.Sums.Occurrences, b.Sums.Occurrences) },
 	"sessions":    func(a, b *issueRow) int { return cmp.Compare(a.Sums.Sessions, b.Sums.Sessions) },
@@ -60,6 +62,8 @@ var issueOrders = map[string]func(a, b *issueRow) int{
 	"last_seen":   func(a, b *issueRow) int { return a.issue.LastSeen.Compare(b.issue.LastSeen) },
 }
 
+// parseIssues parses an ErrorTrackingQuery. It finds the issues already, because which of them the
+// caller may see is known when the query is parsed, not when it is run.
 func parseIssues(n node, p *Project) plan {
 	q := &issuesQuery{fingerprint: p.Issues.Fingerprint, conditions: queryConditions(n, p), dates: n.get("dateRange").dateRange()}
 	n.rejectMembers("searchQuery", "assignee", "filterGroup", "personId", "groupKey")
@@ -89,21 +93,25 @@ func parseIssues(n node, p *Project) plan {
 	return q
 }
 
-// issueRow is an issue with what the events say of it.
+// issueRow is an issue of the result, with the numbers computed from its events.
 type issueRow struct {
-	ID          string    `json:"id"`
-	Name        string    `json:"name"`
-	Description string    `json:"description"`
-	Status      string    `json:"status"`
-	Assignee    *string   `json:"assignee"`
-	First       string    `json:"first_seen"`
-	Last        string    `json:"last_seen"`
-	Library     *string   `json:"library"` // of the latest event
-	Sums        issueSums `json:"aggregations"`
-	issue       *Issue
-	latest      int64
+	ID          string  `json:"id"`
+	Name        string  `json:"name"`
+	Description string  `json:"description"`
+	Status      string  `json:"status"`
+	Assignee    *string `json:"assignee"`
+	First       string  `json:"first_seen"`
+	Last        string  `json:"last_seen"`
+	// Library is the property $lib of the latest event.
+	Library *string   `json:"library"`
+	Sums    issueSums `json:"aggregations"`
+	// issue is the issue of the row.
+	issue *Issue
+	// latest is the time of the event that set Library, in microseconds since 1970.
+	latest int64
 }
 
+// newIssueRow returns a row without any events.
 func newIssueRow(issue *Issue, resolution int) *issueRow {
 	return &issueRow{
 		ID: issue.ID, Name: issue.Name, Description: issue.Description, Status: issue.Status, Assignee: issue.Assignee,
@@ -112,29 +120,35 @@ func newIssueRow(issue *Issue, resolution int) *issueRow {
 	}
 }
 
+// issueSums are the numbers of an issue in the range of the query.
 type issueSums struct {
 	Occurrences int `json:"occurrences"`
 	Sessions    int `json:"sessions"`
 	Users       int `json:"users"`
-	// Volume is how often the issue occurred in each part of the time.
+	// Volume is the number of events in each part of the range.
 	Volume  []int         `json:"volumeRange"`
 	Buckets []issueVolume `json:"volume_buckets"`
 }
 
+// issueVolume is the number of events in a part of the range; the label is the start of the part.
 type issueVolume struct {
 	Label string `json:"label"`
 	Value int    `json:"value"`
 }
 
-// issuesRun is a query that is being answered.
+// issuesRun is one run of an issuesQuery.
 type issuesRun struct {
 	*run
 	*issuesQuery
+	// from and to are the range of the query.
 	from, to time.Time
-	rows     map[string]*issueRow // by fingerprint
-	seen     [2]set               // pairs of issue and person, and of issue and session
+	// rows are by fingerprint.
+	rows map[string]*issueRow
+	// seen are the pairs of issue and person, and of issue and session, that have been counted.
+	seen [2]set
 }
 
+// run counts the exceptions of the issues in the range and returns a page of them.
 func (q *issuesQuery) run(r *run) (*Result, error) {
 	from, err := r.dateFrom(q.dates, hour)
 	if err != nil {
@@ -148,6 +162,7 @@ func (q *issuesQuery) run(r *run) (*Result, error) {
 	default:
 		f.to = r.dateTo(q.dates, hour)
 	}
+	// The rows are retained until the end of the run.
 	if err := r.reserve(int64(len(q.issues)) * int64(400+24*q.resolution)); err != nil {
 		return nil, err
 	}
@@ -162,12 +177,13 @@ func (q *issuesQuery) run(r *run) (*Result, error) {
 	return f.answer()
 }
 
-// What is told apart for each issue.
+// Indexes of issuesRun.seen.
 const (
 	issueUsers = iota
 	issueSessions
 )
 
+// read scans the exceptions in the range and adds each to the row of its issue.
 func (f *issuesRun) read() error {
 	b := &binder{run: f.run, from: f.from.UnixMicro(), to: f.to.UnixMicro()}
 	holds, person := f.conditions.bind(b), b.people()
@@ -175,6 +191,7 @@ func (f *issuesRun) read() error {
 	for i := range f.seen {
 		f.seen[i].reserve = f.reserve
 	}
+	// numbers are the numbers of the issues in seen.
 	numbers := map[*issueRow]uint32{}
 	return b.scanBound(Scan{From: b.from, To: b.to, Names: []string{exceptionEvent}, Columns: Properties}, func(r *row) error {
 		if !holds(r) {
@@ -208,7 +225,7 @@ func (f *issuesRun) read() error {
 	})
 }
 
-// countOnce counts whom an issue has not seen before.
+// countOnce increments count if the pair of issue and actor has not been counted before.
 func (f *issuesRun) countOnce(kind int, count *int, issue, actor uint32) error {
 	before := f.seen[kind].n
 	if err := f.seen[kind].put(cell{0, issue, actor}); err != nil {
@@ -218,12 +235,15 @@ func (f *issuesRun) countOnce(kind int, count *int, issue, actor uint32) error {
 	return nil
 }
 
-// part is into which of the equal parts of the query's time an instant falls.
+// part returns the index of the part of the range that contains an instant, of resolution equal
+// parts.
 func (f *issuesRun) part(micros int64) int {
 	from, to := f.from.UnixMicro(), f.to.UnixMicro()
 	return min(f.resolution-1, int(float64(micros-from)/float64(max(to-from, 1))*float64(f.resolution)))
 }
 
+// answer sorts the issues that occurred and returns the page that limit and offset select. Equal
+// rows are sorted by id, so that pages are consistent.
 func (f *issuesRun) answer() (*Result, error) {
 	results := []*issueRow{}
 	for _, row := range f.rows {

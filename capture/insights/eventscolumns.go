@@ -12,15 +12,15 @@ import (
 	"github.com/bunting-flags/bunting/flags/wire"
 )
 
-// eventColumns are the columns of EventsQuery that are more than a field. Those of
-// people are looked up when the rows are known.
+// eventColumns are the columns of EventsQuery that are more than a field. Columns about persons are
+// encoded when all rows are known, so that only the persons of these rows are read.
 var eventColumns = map[string]hogqlField{
 	"*":                   simpleField(hogql.ObjectType, (*binder).eventObject),
 	"person":              simpleField(hogql.ObjectType, (*binder).eventPerson),
 	"person_display_name": simpleField(hogql.ObjectType, (*binder).eventPerson),
 }
 
-// eventObject is an event as an object.
+// eventObject returns the event as a JSON object, the column *.
 func (b *binder) eventObject() cellOf {
 	b.needs.columns |= UUIDs | Names | Properties | DistinctIDs | Elements | CreatedAt | Modes
 	at := func(micros int64) string { return b.instantText(time.UnixMicro(micros)) }
@@ -38,17 +38,19 @@ func (b *binder) eventObject() cellOf {
 	}
 }
 
-// instantText is an instant as answers show it.
+// instantText returns an instant in the project's time zone, in the format of responses.
 func (r *run) instantText(t time.Time) string {
 	return t.In(r.zone).Format("2006-01-02T15:04:05.999999Z07:00")
 }
 
-// owner is whose an event is.
+// owner identifies the person of an event: it is the value of the columns person and
+// person_display_name until encode replaces it.
 type owner struct {
 	UUID       string `json:"uuid"`
 	DistinctID string `json:"distinct_id"`
 }
 
+// eventPerson returns the owner of an event as a JSON object.
 func (b *binder) eventPerson() cellOf {
 	b.needs.columns |= DistinctIDs
 	person := b.personText()
@@ -57,10 +59,13 @@ func (b *binder) eventPerson() cellOf {
 	}
 }
 
-// encode writes the rows; people in them as they are now.
+// encode encodes the rows as JSON. It reads the current data of the persons in them and replaces
+// each owner by it.
 func (q *eventsQuery) encode(r *run, query *hogql.Query, found *hogql.Result) (json.RawMessage, error) {
+	// show are the encoders of the columns about persons, by column.
 	show := map[int]func(hogql.Value) (json.RawMessage, error){}
 	var ids []capture.UUID
+	// Find the persons in the rows.
 	for i, s := range q.selects {
 		name := s.item.Field()
 		if name != "person" && name != "person_display_name" {
@@ -77,16 +82,17 @@ func (q *eventsQuery) encode(r *run, query *hogql.Query, found *hogql.Result) (j
 	if len(ids) == 0 {
 		return r.encodeRows(query, found.Rows, nil)
 	}
-	slices.SortFunc(ids, func(a, b capture.UUID) int { return strings.Compare(string(a[:]), string(b[:])) })
+	slices.SortFunc(ids, func(a, b capture.UUID) int { return strings.Compare(string(a[:]), string(b[:])) }) // sorted for Compact
 	people := map[string]*capture.StoredPerson{}
 	err := r.reader.Profiles(r.ctx, slices.Compact(ids), func(p *capture.StoredPerson) error {
-		stored := *p
+		stored := *p // the person is valid only during the call
 		people[p.UUID.String()] = &stored
 		return r.reserve(int64(len(p.Properties.String())) + 500)
 	})
 	if err != nil {
 		return nil, err
 	}
+	// Replace the owners in the columns about persons.
 	for i, s := range q.selects {
 		switch s.item.Field() {
 		case "person":
@@ -98,6 +104,8 @@ func (q *eventsQuery) encode(r *run, query *hogql.Query, found *hogql.Result) (j
 	return r.encodeRows(query, found.Rows, show)
 }
 
+// personOf encodes an owner as the column person. A person that no longer exists has only the
+// distinct id.
 func (r *run) personOf(v hogql.Value, people map[string]*capture.StoredPerson) (json.RawMessage, error) {
 	var o owner
 	if err := json.Unmarshal([]byte(v.Text()), &o); err != nil {
@@ -110,11 +118,13 @@ func (r *run) personOf(v hogql.Value, people map[string]*capture.StoredPerson) (
 	return wire.Encode(map[string]any{"uuid": o.UUID, "created_at": r.instantText(p.CreatedAt), "properties": p.Properties, "distinct_id": o.DistinctID})
 }
 
+// displayOf encodes an owner as the column person_display_name.
 func (r *run) displayOf(v hogql.Value, people map[string]*capture.StoredPerson) (json.RawMessage, error) {
 	var o owner
 	if err := json.Unmarshal([]byte(v.Text()), &o); err != nil {
 		return nil, err
 	}
+	// Without a display property, the distinct id of the event is the name.
 	name := o.DistinctID
 	if p := people[o.UUID]; p != nil {
 		actor := actorRow{groupType: anyPeople, stored: p, display: r.project.displayNames()}
@@ -125,7 +135,7 @@ func (r *run) displayOf(v hogql.Value, people map[string]*capture.StoredPerson) 
 	return wire.Encode(map[string]string{"display_name": name, "id": o.UUID, "distinct_id": o.DistinctID})
 }
 
-// elementView is an element of a chain as answers show it.
+// elementView is an element of an elements chain in the format of responses.
 type elementView struct {
 	Text       *string           `json:"text"`
 	Tag        string            `json:"tag_name"`
@@ -138,10 +148,12 @@ type elementView struct {
 	Order      int               `json:"order"`
 }
 
+// elementsJSON encodes an elements chain as a JSON list of its elements.
 func elementsJSON(chain string) json.RawMessage {
 	views := []elementView{}
 	for i, e := range parseChain(chain) {
 		s := elementView{Tag: e.tag, Classes: e.classes, Attributes: map[string]string{}, Order: i}
+		// Attributes that have a member of their own are not repeated in attributes.
 		for name, value := range e.attributes {
 			number, err := strconv.Atoi(value)
 			switch {

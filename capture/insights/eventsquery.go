@@ -14,24 +14,33 @@ import (
 
 func init() { kinds = append(kinds, kind{"EventsQuery", parseEvents}) }
 
-// clockTolerance is how far ahead of now events are listed: clocks of clients differ (§2.9.1).
+// clockTolerance is how far after the current time events are listed, because the clocks of clients
+// differ (§2.9.1).
 const clockTolerance = 5 * time.Second
 
-// eventsQuery is an EventsQuery (§2.9.1).
+// eventsQuery is an EventsQuery (§2.9.1): a list of events as rows of selected columns.
 type eventsQuery struct {
-	selects       []selectItem
-	where         []*hogql.Expr
-	texts         []sourceText
-	order         []hogql.Order
-	conditions    allOf
-	names         []string // nil: any
-	action        *entity
-	person        string      // a uuid or number, empty for everyone
-	actors        actorFinder // whose events are listed; nil: all
+	selects []selectItem
+	where   []*hogql.Expr
+	// texts are all expressions, to find the place of an error.
+	texts      []sourceText
+	order      []hogql.Order
+	conditions allOf
+	// names are the permitted event names; nil: any.
+	names []string
+	// action is the action that events must belong to; nil: any event.
+	action *entity
+	// person is the UUID or the number of the person; empty: all persons.
+	person string
+	// actors finds a point of a trend, whose events are listed; nil: all events.
+	actors actorFinder
+	// after and before are exclusive.
 	after, before date
 	limit, offset int
 }
 
+// parseEvents parses an EventsQuery. The expressions are also compiled, to report errors before the
+// query runs.
 func parseEvents(n node, p *Project) plan {
 	q := &eventsQuery{conditions: queryConditions(n, p)}
 	q.conditions = append(q.conditions, n.get("fixedProperties").filters(p))
@@ -66,6 +75,7 @@ func parseEvents(n node, p *Project) plan {
 	if source := n.get("source"); !source.isAbsent() {
 		q.actors = source.actorsOfTrend(p)
 	}
+	// The program is discarded: a run compiles again with its own time and limits.
 	if !n.hasFailed() {
 		_, err := q.compile(p.eventScope(eventColumns), hogql.Context{Zone: p.Location, WeekStart: p.WeekStart, Now: time.Unix(0, 0)})
 		n.failWith(withAttrOf(err, q.texts, n.get("select").attr))
@@ -73,7 +83,7 @@ func parseEvents(n node, p *Project) plan {
 	return q
 }
 
-// readEvents reads which events are listed, and whose.
+// readEvents reads the members that restrict the list to names, an action or a person.
 func (q *eventsQuery) readEvents(n node, p *Project) {
 	for _, name := range n.get("events").list(maxFilters) {
 		q.names = append(q.names, name.text(""))
@@ -82,6 +92,7 @@ func (q *eventsQuery) readEvents(n node, p *Project) {
 		if q.names == nil || slices.Contains(q.names, event.text("")) {
 			q.names = []string{event.text("")}
 		} else {
+			// The single event is not among the names: no event can match.
 			q.names = []string{}
 		}
 	}
@@ -98,7 +109,7 @@ func (q *eventsQuery) readEvents(n node, p *Project) {
 	}
 }
 
-// compile makes the query of the rows.
+// compile compiles the select list, the conditions and the order to a HogQL query over events.
 func (q *eventsQuery) compile(scope *hogql.Scope, c hogql.Context) (*hogql.Query, error) {
 	items := make([]hogql.Item, len(q.selects))
 	for i, s := range q.selects {
@@ -109,6 +120,7 @@ func (q *eventsQuery) compile(scope *hogql.Scope, c hogql.Context) (*hogql.Query
 	return s.Compile(scope, c)
 }
 
+// run scans the events, adds the matching rows to the HogQL query, and encodes its result.
 func (q *eventsQuery) run(r *run) (*Result, error) {
 	scope := r.project.eventScope(eventColumns)
 	query, err := q.compile(scope, r.hogqlContext())
@@ -121,6 +133,7 @@ func (q *eventsQuery) run(r *run) (*Result, error) {
 		return nil, err
 	}
 	fill := b.hogqlRow(scope, eventColumns, nil)
+	// An empty list of names or distinct ids matches no event, so there is no need to scan.
 	if b.err == nil && (s.Names == nil || len(s.Names) > 0) && (s.DistinctIDs == nil || len(s.DistinctIDs) > 0) {
 		err = withAttrOf(b.scanHogQL(s, query, holds, fill), q.texts, "query__select")
 	}
@@ -141,10 +154,12 @@ func (q *eventsQuery) run(r *run) (*Result, error) {
 	return &Result{Results: rows, HasMore: &found.More, Limit: &found.Limit, Offset: &found.Offset, Columns: found.Columns, Types: found.Types}, nil
 }
 
-// bind makes the scan and the conditions ready.
+// bind returns the scan and a function that reports whether an event is listed.
 func (q *eventsQuery) bind(b *binder, query *hogql.Query) (Scan, func(*row) bool, error) {
 	s := Scan{}
 	s.From, s.To = query.Range()
+	// By default the events of the last 24 hours are listed; for the actors of a trend, all of its
+	// events.
 	after := b.now.Add(-24 * time.Hour)
 	if q.actors != nil && q.after.form == noDate {
 		after = time.Unix(0, 0)
@@ -152,6 +167,7 @@ func (q *eventsQuery) bind(b *binder, query *hogql.Query) (Scan, func(*row) bool
 	if q.after.form != noDate && q.after.form != allTime {
 		after = b.calendar().resolve(q.after, b.now)
 	}
+	// Both bounds are exclusive, those of a scan are inclusive.
 	if q.after.form != allTime {
 		s.From = max(s.From, after.UnixMicro()+1)
 	}
@@ -162,6 +178,7 @@ func (q *eventsQuery) bind(b *binder, query *hogql.Query) (Scan, func(*row) bool
 	s.To = min(s.To, before.UnixMicro()-1)
 	b.setRange(s)
 	conditions := []func(*row) bool{q.conditions.bind(b)}
+	// The conditions of the query may permit only some names as well.
 	s.Names = intersectNames(q.names, query.Names())
 	if q.action != nil {
 		m := q.action.bind(b)
@@ -188,7 +205,7 @@ func (q *eventsQuery) bind(b *binder, query *hogql.Query) (Scan, func(*row) bool
 	}, b.err
 }
 
-// actorsOfTrend reads the point whose events are listed.
+// actorsOfTrend parses the point of a trend whose events are listed.
 func (n node) actorsOfTrend(p *Project) actorFinder {
 	point := unwrap(n)
 	if kind := unwrap(point.get("source")).get("kind"); point.get("kind").text("") != "InsightActorsQuery" || kind.text("") != "TrendsQuery" {
@@ -198,7 +215,8 @@ func (n node) actorsOfTrend(p *Project) actorFinder {
 	return point.actorFinder(p)
 }
 
-// bindActorEvents says whether an event is behind a point.
+// bindActorEvents returns a function that reports whether an event is one of those behind a point.
+// It runs the query of the point to find the ids of these events.
 func (b *binder) bindActorEvents(find actorFinder) (func(*row) bool, error) {
 	b.wantIDs = true
 	b.needs.columns |= IDs
@@ -218,13 +236,14 @@ func (b *binder) bindActorEvents(find actorFinder) (func(*row) bool, error) {
 	return func(r *row) bool { return ids[r.b.ID[r.i]] }, nil
 }
 
-// setRange tells the binder the range of a scan, for the sessions in it.
+// setRange sets the binder's range to that of a scan; it determines which sessions are read.
 func (b *binder) setRange(s Scan) {
+	// The limits leave room for adding a day around the range without overflow.
 	const far = math.MaxInt64 / 4
 	b.from, b.to = max(s.From, -far), min(s.To, far)
 }
 
-// intersectNames are the names that are in two lists, of which nil has all.
+// intersectNames returns the names that are in both lists. A nil list contains all names.
 func intersectNames(a, b []string) []string {
 	switch {
 	case a == nil:
@@ -235,16 +254,18 @@ func intersectNames(a, b []string) []string {
 	return slices.DeleteFunc(slices.Clone(a), func(name string) bool { return !slices.Contains(b, name) })
 }
 
-// bindPersonEvents says which events are of a person, by the uuid or number. ids are all the
-// distinct ids, nil when there are too many to look for; none: nobody.
+// bindPersonEvents returns a function that reports whether an event belongs to a person, specified
+// by UUID or number. ids are the distinct ids of the person, with which the scan can be restricted:
+// nil if there may be more than could be returned, empty if there is no such person.
 func (b *binder) bindPersonEvents(person string) (matches func(*row) bool, ids []string, err error) {
 	id, ok := wire.ParseUUID(person)
 	var uuids []capture.UUID
 	if ok {
 		uuids, ids = []capture.UUID{id}, nil
 	} else {
-		ids = []string{}
+		ids = []string{} // no person: no event
 	}
+	// A number that cannot be parsed is 0, which is not the number of any person.
 	number, _ := strconv.ParseInt(person, 10, 64)
 	err = b.reader.Profiles(b.ctx, uuids, func(p *capture.StoredPerson) error {
 		if !ok && p.ID != number {

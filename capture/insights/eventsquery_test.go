@@ -10,7 +10,7 @@ import (
 	"github.com/bunting-flags/bunting/flags/wire"
 )
 
-// EventsQuery (§2.9.1) over the shop, worked by hand.
+// EventsQuery (§2.9.1) over the shop, with expected values computed by hand.
 func TestEvents_Rows(t *testing.T) {
 	c := capture.PersonID(1, "c").String()
 	for _, q := range []struct{ of, members, want string }{
@@ -52,8 +52,8 @@ func TestEvents_Rows(t *testing.T) {
 	}
 }
 
-// A person that is gone is its distinct id; columns are the texts as given, with their
-// titles; types are names alone (§2.9.1, §2.9.7).
+// A person that no longer exists is shown by the distinct id; columns are the expressions as sent,
+// with their titles; types are only names (§2.9.1, §2.9.7).
 func TestEvents_Columns(t *testing.T) {
 	m := eventsOf(t, json.RawMessage(shop))
 	m.profiles = nil

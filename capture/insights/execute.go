@@ -13,11 +13,13 @@ import (
 	"github.com/bunting-flags/bunting/flags/wire"
 )
 
-// maxQueryBytes is the most bytes of a query's JSON (§1.3).
+// maxQueryBytes is the maximum size of a query's JSON (§1.3).
 const maxQueryBytes = 256 << 10
 
-// Parse reads a query. The error is an [*Error], or that of [Project.Experiment] or of
-// [Project.Issues].
+// Parse parses the JSON of a query. The query may be an object or a JSON string that contains one.
+// An error is an [*Error] that describes the first fault of the query, or the error of
+// [Project.Experiment] or [Project.Issues]. Parse retains p, which must not be modified while the
+// query is in use.
 func Parse(query json.RawMessage, p *Project) (*Query, error) {
 	if len(query) > maxQueryBytes {
 		return nil, newError(tooLarge, "query", "A query may have %d bytes.", maxQueryBytes)
@@ -57,6 +59,7 @@ func Parse(query json.RawMessage, p *Project) (*Query, error) {
 		}
 	}
 	q.mode = n.get("modifiers").object().get("personsOnEventsMode").choice("", modeOverrideOnEvents, modeOverrideJoined, modeDisabled, modeNoOverride)
+	// A misspelled member is reported before other faults, since it is often their cause.
 	if fault := n.tracker.findMisspelled(); fault != nil {
 		return nil, fault
 	}
@@ -67,9 +70,10 @@ func Parse(query json.RawMessage, p *Project) (*Query, error) {
 	return q, nil
 }
 
-// wrappers are kinds that only say how their source is shown (§1.3).
+// wrappers are the kinds of queries that only define how their source is displayed (§1.3).
 var wrappers = []string{"InsightVizNode", "DataTableNode", "DataVisualizationNode"}
 
+// unwrap returns the query inside of up to ten wrappers.
 func unwrap(n node) node {
 	for range 10 {
 		kind, _ := n.get("kind").value.(string)
@@ -82,13 +86,14 @@ func unwrap(n node) node {
 			return n
 		}
 		n = n.get("source").object()
-		n.attr = attr // places are those of the query that runs
+		n.attr = attr // places in errors are relative to the inner query
 	}
 	return n
 }
 
-// Run answers the query. The error is an [*Error], that of the context, or one of
-// the source.
+// Run runs the query on the events of a source and returns the result. An error is an [*Error], the
+// cause of the canceled context, or an error of the source. Run may be called again, but not
+// concurrently.
 func (q *Query) Run(ctx context.Context, s Source, o Options) (result *Result, err error) {
 	reader, err := s.Open(ctx, q.project.ID)
 	if err != nil {
@@ -96,7 +101,8 @@ func (q *Query) Run(ctx context.Context, s Source, o Options) (result *Result, e
 	}
 	r := newRun(ctx, reader, q.project, o)
 	r.mode = cmp.Or(q.mode, q.project.PersonMode, modeOverrideOnEvents)
-	defer func() { // also when the plan panics
+	// Close the reader even if the plan panics.
+	defer func() {
 		if err = errors.Join(err, reader.Close()); err != nil {
 			result, err = nil, r.explain(err)
 		}
@@ -107,24 +113,32 @@ func (q *Query) Run(ctx context.Context, s Source, o Options) (result *Result, e
 	return result, err
 }
 
-// run is one run of a query.
+// run is the state of one run of a query. It is used by one goroutine.
 type run struct {
-	ctx          context.Context
-	reader       Reader
-	project      *Project
-	zone         *time.Location
-	now          time.Time
-	limits       Limits
-	reserved     int64 // bytes of memory
-	retained     int64 // those of them that are held until the query ends, see scoped
-	read         int64 // events
-	progress     func(int64)
-	mode         string // modifiers.personsOnEventsMode
+	ctx     context.Context
+	reader  Reader
+	project *Project
+	zone    *time.Location
+	now     time.Time
+	limits  Limits
+	// reserved is the memory of the query in bytes, as far as it is counted.
+	reserved int64
+	// retained is the part of reserved that is in use until the query ends, see releaseAfter.
+	retained int64
+	// read is the number of events that were read.
+	read     int64
+	progress func(int64)
+	// mode is modifiers.personsOnEventsMode.
+	mode         string
 	eventPersons personNumbers
-	fault        error // of an expression; it ends the scan with the batch
-	wantIDs      bool  // of the events behind a crowd, see member
+	// fault is the error of an expression that failed for an event. It ends the scan after the
+	// batch.
+	fault error
+	// wantIDs requests the ids of the events behind a set of actors, see member.
+	wantIDs bool
 }
 
+// newRun returns a run with the defaults for the time zone and the limits.
 func newRun(ctx context.Context, reader Reader, p *Project, o Options) *run {
 	r := &run{ctx: ctx, reader: reader, project: p, zone: p.Location, now: o.Now, limits: o.Limits, progress: o.Progress}
 	if r.zone == nil {
@@ -139,7 +153,8 @@ func newRun(ctx context.Context, reader Reader, p *Project, o Options) *run {
 	return r
 }
 
-// reserve counts memory that the query holds from now on; negative gives back.
+// reserve adds bytes to the memory that the query uses; a negative number releases memory. It fails
+// if the memory exceeds the limit. Sizes are estimates.
 func (r *run) reserve(bytes int64) error {
 	r.reserved += bytes
 	if r.reserved > r.limits.Memory {
@@ -148,14 +163,14 @@ func (r *run) reserve(bytes int64) error {
 	return nil
 }
 
-// reserveRetained is reserve for what is held until the query ends.
+// reserveRetained is like reserve for memory that is in use until the query ends.
 func (r *run) reserveRetained(bytes int64) error {
 	r.retained += bytes
 	return r.reserve(bytes)
 }
 
-// releaseAfter runs work, which holds nothing afterwards but what lasts: the rest of what it has
-// reserved is given back.
+// releaseAfter runs work and then releases the memory that work reserved, except for retained
+// memory. After work, only its result may be in use.
 func (r *run) releaseAfter(work func() error) error {
 	before := r.reserved - r.retained
 	err := work()
@@ -163,14 +178,15 @@ func (r *run) releaseAfter(work func() error) error {
 	return err
 }
 
-// scan reads events and gives each batch to see. The query's bounds hold.
+// scan reads events and calls yield for each batch. It counts events and memory, reports the
+// progress, and checks the context between batches.
 func (r *run) scan(s Scan, yield func(*Batch) error) error {
 	if s.From > s.To {
 		return nil
 	}
-	s.Reserve = func(bytes int64) error { // the reader gives back what it holds no longer
+	s.Reserve = func(bytes int64) error { // the reader releases memory that it no longer uses
 		err := r.reserveRetained(bytes)
-		if err != nil && bytes > 0 { // it does not take what it may not
+		if err != nil && bytes > 0 { // the reader does not allocate what was refused
 			r.retained, r.reserved = r.retained-bytes, r.reserved-bytes
 		}
 		return err
@@ -189,11 +205,12 @@ func (r *run) scan(s Scan, yield func(*Batch) error) error {
 		if r.fault != nil {
 			return r.fault
 		}
-		return r.reserve(0) // what was counted and not looked at
+		return r.reserve(0) // finds an exceeded limit that was not checked during the batch
 	})
 }
 
-// explain makes an error of the context the only one.
+// explain returns the cause of the context's cancellation, if the context is canceled, instead of
+// the errors that this caused; otherwise err.
 func (r *run) explain(err error) error {
 	if e := r.ctx.Err(); e != nil {
 		return fmt.Errorf("insights: %w", context.Cause(r.ctx))

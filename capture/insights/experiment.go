@@ -13,25 +13,30 @@ func init() {
 		kind{"ExperimentTimeseriesQuery", parseTimeseries})
 }
 
-// experimentPlan are plans that are about an experiment; the error is that of finding it.
+// experimentPlan is implemented by plans about an experiment. It returns the experiment, or the
+// error of finding it.
 type experimentPlan interface {
 	experiment() (*experiments.Experiment, error)
 }
 
 var _ experimentPlan = trial{}
 
-// trial is an experiment as its queries look at it.
+// trial is the experiment of a query.
 type trial struct {
 	*experiments.Experiment
-	err error // of looking it up
+	// err is the error of Project.Experiment.
+	err error
 }
 
+// experiment implements experimentPlan.
 func (x trial) experiment() (*experiments.Experiment, error) { return x.Experiment, x.err }
 
+// variant returns the index of the variant with a key, -1 if there is no such variant.
 func (x trial) variant(key string) int {
 	return slices.IndexFunc(x.Variants, func(v experiments.Variant) bool { return v.Key == key })
 }
 
+// groupType returns the group type that the experiment is about, anyPeople if it is about persons.
 func (x trial) groupType() int {
 	if x.GroupType == nil {
 		return anyPeople
@@ -39,7 +44,7 @@ func (x trial) groupType() int {
 	return *x.GroupType
 }
 
-// included are the places of the variants that count.
+// included returns the indexes of the variants that are not excluded from the analysis.
 func (x trial) included() []int {
 	var out []int
 	for i, v := range x.Variants {
@@ -50,7 +55,8 @@ func (x trial) included() []int {
 	return out
 }
 
-// end is until when exposures count.
+// end returns the time until which exposures count: the end of the experiment, but not later than
+// now.
 func (x trial) end(now time.Time) time.Time {
 	if x.End.IsZero() || x.End.After(now) {
 		return now
@@ -58,16 +64,19 @@ func (x trial) end(now time.Time) time.Time {
 	return x.End
 }
 
-// experimentQuery is an ExperimentQuery (experiments.md §3.2).
+// experimentQuery is an ExperimentQuery (experiments.md §3.2): one metric of an experiment.
 type experimentQuery struct {
 	trial
 	exposure exposure
 	metric   metric
 	test     experiments.Test
-	cuped    int // days of the covariate, 0: none
-	parts    []breakdownPart
+	// cuped is the number of days before an exposure that the covariate covers; 0: no covariate.
+	cuped int
+	// parts are the properties of the breakdown.
+	parts []breakdownPart
 }
 
+// parseExperiment parses an ExperimentQuery.
 func parseExperiment(n node, p *Project) plan {
 	x := n.experiment(p, true)
 	m := n.get("metric").object()
@@ -81,11 +90,12 @@ func parseExperiment(n node, p *Project) plan {
 	return q
 }
 
-// decrease says whether less is better.
+// decrease reports whether the goal of a metric is a decrease.
 func (n node) decrease() bool {
 	return n.get("goal").choice("increase", "increase", "decrease") == "decrease"
 }
 
+// metricBreakdown parses the breakdown of a metric.
 func (n node) metricBreakdown(p *Project) (out []breakdownPart) {
 	parts := n.get("breakdownFilter").object().get("breakdowns")
 	if list, _ := parts.value.([]any); len(list) > maxParts {
@@ -98,8 +108,8 @@ func (n node) metricBreakdown(p *Project) (out []breakdownPart) {
 	return out
 }
 
-// experiment is the one that a query names; without an Experiment where it names none,
-// which is a fault if it must.
+// experiment returns the experiment with the member experiment_id. If the member is absent, the
+// result has no Experiment, which is a fault if mandatory is true.
 func (n node) experiment(p *Project, mandatory bool) trial {
 	id := n.get("experiment_id")
 	if id.isAbsent() {
@@ -122,12 +132,14 @@ func (n node) experiment(p *Project, mandatory bool) trial {
 	return x
 }
 
-// readStats reads a stats_config (experiments.md §2.1). Members out of bounds have their defaults.
+// readStats parses a stats_config (experiments.md §2.1) and returns the test and the days of the
+// covariate. A member that is out of range has its default.
 func readStats(config json.RawMessage) (experiments.Test, int) {
 	n, _ := decodeQuery(config, "")
 	return n.stats()
 }
 
+// stats is readStats for a node.
 func (n node) stats() (experiments.Test, int) {
 	t := experiments.NewTest()
 	method := n.get("method")
@@ -150,7 +162,8 @@ func (n node) stats() (experiments.Test, int) {
 	return t, lookback(cuped.get("lookback_days"))
 }
 
-// lookback is how many days before its exposure a person's covariate is of (experiments.md §1.14).
+// lookback returns how many days before an exposure the covariate covers (experiments.md §1.14): 1
+// to 30, by default 14.
 func lookback(n node) int {
 	days, ok := n.value.(json.Number)
 	value, err := days.Int64()
@@ -160,7 +173,8 @@ func lookback(n node) int {
 	return int(min(max(value, 1), 30))
 }
 
-// floatInRange is a number, also as a text, inside of bounds; else the default.
+// floatInRange returns a number, which may also be a string, between two exclusive bounds;
+// otherwise fallback. It never records a fault.
 func (n node) floatInRange(above, below, fallback float64) float64 {
 	var f float64
 	var ok bool

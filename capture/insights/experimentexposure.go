@@ -8,27 +8,35 @@ import (
 	"github.com/bunting-flags/bunting/capture"
 )
 
-// exposure says by which events people come into an experiment (experiments.md §1.3).
+// exposure defines which events expose an actor to an experiment (experiments.md §1.3).
 type exposure struct {
 	entity
-	variant    string  // the property that has the variant's key
-	activation *entity // who has not done it is not exposed; nil: everybody is
-	firstSeen  bool    // who has seen several variants counts to the first one
+	// variant is the name of the property with the key of the variant.
+	variant string
+	// activation is an event that an actor must have as well to be exposed; nil: it is not needed.
+	activation *entity
+	// firstSeen counts an actor with several variants for the first variant; otherwise the actor is
+	// excluded.
+	firstSeen bool
 }
 
-// flagExposures are the exposures of a flag: by either of the events of SDKs.
+// flagExposures returns the events that expose actors to a flag. SDKs use different names for this
+// event.
 func flagExposures(p *Project, flag string) entity {
 	names := capture.Exposures()
 	return entity{project: p, event: &names[0], moreEvents: names[1:], conditions: allOf{textCondition{"$feature_flag", flag}}}
 }
 
-// readExposure reads the stored criteria; n is for faults alone.
+// readExposure reads the exposure criteria that are stored with the experiment. n is used only to
+// record faults.
 func readExposure(x trial, n node, p *Project) exposure {
 	criteria, _ := decodeQuery(x.Criteria, "")
 	criteria.attr, criteria.fault = "query__exposure_criteria", n.fault
 	return criteria.exposure(x, p)
 }
 
+// exposure parses exposure criteria. The exposure is an action, an event of the user's own, or by
+// default the events that SDKs send when they read the flag.
 func (n node) exposure(x trial, p *Project) exposure {
 	criteria := n.object()
 	config := criteria.get("exposure_config").object()
@@ -43,7 +51,7 @@ func (n node) exposure(x trial, p *Project) exposure {
 		if usual {
 			e.entity, e.variant = flagExposures(p, x.FlagKey), "$feature_flag_response"
 		}
-		if name != "" { // that one alone
+		if name != "" { // only the event with this name
 			e.event, e.moreEvents = &name, nil
 		}
 		e.entity.node, e.conditions = config, append(e.conditions, filters...)
@@ -53,13 +61,14 @@ func (n node) exposure(x trial, p *Project) exposure {
 		}
 	}
 	tests := criteria.get("filterTestAccounts")
+	// Test accounts are excluded by default.
 	if tests.isAbsent() || tests.boolean() {
 		e.conditions = append(e.conditions, testAccounts(node{value: map[string]any{"filterTestAccounts": true}, fault: n.fault}, p))
 	}
 	return e
 }
 
-// textCondition holds for events with a text as a property.
+// textCondition is true for events that have a property with a particular string.
 type textCondition struct{ name, text string }
 
 func (h textCondition) bind(b *binder) func(*row) bool {
@@ -70,20 +79,27 @@ func (h textCondition) bind(b *binder) func(*row) bool {
 	}
 }
 
-// exposedEntity is what is known of one entity's exposures.
+// exposedEntity is what the exposures of one entity, that is a person or group, have in common.
 type exposedEntity struct {
-	first   int64 // microseconds since 1970: F of experiments.md §1.5
-	id      int64 // of the first exposure: the order of recording
-	seen    uint32
-	tuple   uint32 // of the breakdown's values
-	variant uint8  // of the first exposure
-	active  bool   // there is an exposure, and an activation where one is asked for
+	// first is the time of the first exposure in microseconds since 1970: F of experiments.md §1.5.
+	first int64
+	// id is the id of the first exposure, which is the order in which events were recorded.
+	id int64
+	// seen has a bit for each variant of the exposures.
+	seen uint32
+	// tuple is the number of the breakdown values of the first exposure.
+	tuple uint32
+	// variant is the index of the variant of the first exposure.
+	variant uint8
+	// active is true if there is an exposure, and an activation if it is required.
+	active bool
 }
 
-// exposedSize is about the bytes of an exposed.
+// exposedSize is the approximate size of an exposedEntity in bytes.
 const exposedSize = 32
 
-// variantIndex is that of the variant that the entity counts to, -1 for several.
+// variantIndex returns the index of the variant for which the entity counts. It is -1 for entities
+// with several variants, unless firstSeen is true.
 func (e *exposedEntity) variantIndex(firstSeen bool) int {
 	if !firstSeen && bits.OnesCount32(e.seen) > 1 {
 		return -1
@@ -91,7 +107,7 @@ func (e *exposedEntity) variantIndex(firstSeen bool) int {
 	return int(e.variant)
 }
 
-// experimentRun is an experiment's events as they are read.
+// experimentRun scans the events of an experiment in one run of a query.
 type experimentRun struct {
 	*run
 	trial
@@ -99,15 +115,21 @@ type experimentRun struct {
 	b        *binder
 	actors   *actors
 	matcher  *matcher
-	variant  func(*row) int  // the place of the event's variant, -1 for none
-	from, to int64           // the span, in microseconds since 1970
-	last     int64           // when the last event may lie that counts, 0: it is not bounded
-	entities []exposedEntity // by number; those without an exposure are zero
-	parts    []getter
-	tuples   *stringTable
+	// variant returns the index of an event's variant, -1 if it has no variant that counts.
+	variant func(*row) int
+	// from and to are the range of exposures, in microseconds since 1970.
+	from, to int64
+	// last is the time of the last event that may count; 0: no limit.
+	last int64
+	// entities are by the number of the actor. Those without an exposure are zero.
+	entities []exposedEntity
+	// parts are the values of the breakdown; tuples numbers their combinations.
+	parts  []getter
+	tuples *stringTable
 }
 
-// newExperimentRun binds what all queries of experiments look at.
+// newExperimentRun binds the exposures, the variant and the breakdown, which all queries of
+// experiments need.
 func newExperimentRun(r *run, x trial, e exposure, parts []breakdownPart) *experimentRun {
 	f := &experimentRun{run: r, trial: x, exposure: e, from: x.Start.UnixMicro(), to: x.end(r.now).UnixMicro(), tuples: newStringTable(r.reserve)}
 	f.b = &binder{run: r, from: f.from, to: f.to}
@@ -115,7 +137,7 @@ func newExperimentRun(r *run, x trial, e exposure, parts []breakdownPart) *exper
 	f.matcher = e.bind(f.b)
 	f.actors = f.b.actors(x.groupType())
 	if f.actors.keys != nil {
-		f.actors.keys.reserve = r.reserveRetained // again shares them
+		f.actors.keys.reserve = r.reserveRetained // fork shares the keys
 	}
 	f.b.needs.columns |= IDs
 	value := f.b.eventProperty(e.variant)
@@ -137,7 +159,8 @@ func newExperimentRun(r *run, x trial, e exposure, parts []breakdownPart) *exper
 	return f
 }
 
-// fork is the same experiment, its exposures known, for another metric.
+// fork returns a run for another metric of the same experiment. It has the exposures of f, and a
+// binder of its own.
 func (f *experimentRun) fork() *experimentRun {
 	out := newExperimentRun(f.run, f.trial, f.exposure, nil)
 	out.entities = f.entities
@@ -147,7 +170,7 @@ func (f *experimentRun) fork() *experimentRun {
 	return out
 }
 
-// readExposures finds who was exposed when, and to what.
+// readExposures scans the exposures, and then the activations if they are required.
 func (f *experimentRun) readExposures() error {
 	var activation *matcher
 	if f.exposure.activation != nil {
@@ -173,6 +196,7 @@ func (f *experimentRun) readExposures() error {
 	return f.activate(activation)
 }
 
+// expose records an exposure of an actor. Events may arrive in any order.
 func (f *experimentRun) expose(r *row, actor uint32, variant int) (err error) {
 	if f.entities, err = growTo(f.entities, actor, exposedSize, f.reserve); err != nil {
 		return err
@@ -190,7 +214,7 @@ func (f *experimentRun) expose(r *row, actor uint32, variant int) (err error) {
 	return err
 }
 
-// tuple are the values of the breakdown, joined by what no JSON text holds.
+// tuple returns the breakdown values of an event, joined by tupleMark.
 func (f *experimentRun) tuple(r *row) string {
 	values := make([]string, len(f.parts))
 	for i, part := range f.parts {
@@ -202,10 +226,12 @@ func (f *experimentRun) tuple(r *row) string {
 	return strings.Join(values, tupleMark)
 }
 
+// tupleMark separates breakdown values. It is not valid UTF-8, so it does not occur in strings from
+// JSON.
 const tupleMark = "\x00\xff"
 
-// activate moves everybody's beginning to the first activation at or after the first
-// exposure; who has none is not exposed.
+// activate moves the time of each exposure to the first activation at or after it. Entities without
+// an activation are not exposed.
 func (f *experimentRun) activate(m *matcher) error {
 	if err := f.reserve(8 * int64(len(f.entities))); err != nil {
 		return err
@@ -232,7 +258,8 @@ func (f *experimentRun) activate(m *matcher) error {
 	return err
 }
 
-// entity is what is known of an event's entity, if it was exposed and is in one variant.
+// entity returns the number and data of an event's entity if it was exposed to exactly one variant
+// that counts; otherwise nil.
 func (f *experimentRun) entity(r *row) (uint32, *exposedEntity) {
 	actor, ok := f.actors.number(r)
 	if !ok || int(actor) >= len(f.entities) {
@@ -245,8 +272,9 @@ func (f *experimentRun) entity(r *row) (uint32, *exposedEntity) {
 	return actor, e
 }
 
-// ordered are the numbers of the entities that count, by their ids: sums are the same
-// on every server (experiments.md §2.13).
+// ordered returns the numbers of the entities that count, sorted by their ids. A fixed order is
+// needed because sums of floating-point numbers depend on it, and results must be the same on every
+// server (experiments.md §2.13).
 func (f *experimentRun) ordered() ([]uint32, error) {
 	var out []uint32
 	if err := f.reserve(28 * int64(len(f.entities))); err != nil {

@@ -8,9 +8,8 @@ import (
 	"github.com/bunting-flags/bunting/flags/wire"
 )
 
-// $experiment_exposure, which newer SDKs send, is an exposure beside
-// $feature_flag_called, and the first of either counts. An experiment may name one of
-// them: then that one alone does.
+// $experiment_exposure, which newer SDKs send, is an exposure like $feature_flag_called, and the
+// first of either counts. An experiment may name one of them: then only that event counts.
 func TestExperiments_ExposureEvents(t *testing.T) {
 	const told = `{"$feature_flag": "@flag", "$feature_flag_response": "%s"}`
 	group := func(variant string, rows ...string) experimentPeople {
@@ -29,10 +28,10 @@ func TestExperiments_ExposureEvents(t *testing.T) {
 	}
 	const called, exposed, bought = "$feature_flag_called", "$experiment_exposure", "bought"
 	people := []experimentPeople{
-		group("control", event(10, exposed, "control"), event(15, bought, "")),                               // by the newer event alone
-		group("test", event(10, called, "test"), event(15, bought, "")),                                      // by the older one alone
+		group("control", event(10, exposed, "control"), event(15, bought, "")),                               // only the newer event
+		group("test", event(10, called, "test"), event(15, bought, "")),                                      // only the older event
 		group("test", event(10, exposed, "test"), event(15, bought, ""), event(20, called, "test")),          // bought after the first exposure, before the second
-		group("control", event(10, called, "control"), event(15, bought, ""), event(20, exposed, "control")), // the same, the other way round
+		group("control", event(10, called, "control"), event(15, bought, ""), event(20, exposed, "control")), // the same in the other order
 		group("test", event(10, exposed, "control"), event(20, called, "test")),                              // two variants
 		group("test", event(10, exposed, "none")),                                                            // no variant of the flag
 		group("test", `["e", 10, "$experiment_exposure", {"$feature_flag": "another", "$feature_flag_response": "test"}]`),
@@ -54,7 +53,7 @@ func TestExperiments_ExposureEvents(t *testing.T) {
 		c.Experiment.Days, c.Experiment.Criteria = 10, json.RawMessage(want.criteria)
 		exposures := c.answer(t, wire.MustEncode(map[string]any{"kind": "ExperimentExposureQuery", "experiment_id": 1, "feature_flag": map[string]any{"key": c.Flag}}))
 		total := exposures["total_exposures"].(map[string]any)
-		number := func(v any) (n float64) { _, _ = fmt.Sscan(fmt.Sprint(v), &n); return n } // 0 where there is none
+		number := func(v any) (n float64) { _, _ = fmt.Sscan(fmt.Sprint(v), &n); return n } // 0 if absent
 		if number(total["control"]) != want.control || number(total["test"]) != want.test || number(total["$multiple"]) != want.multiple {
 			t.Errorf("%s: exposures %v, want %+v", name, total, want)
 		}

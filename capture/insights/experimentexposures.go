@@ -8,27 +8,32 @@ import (
 	"github.com/bunting-flags/bunting/capture/experiments"
 )
 
-// exposuresQuery is an ExperimentExposureQuery (experiments.md §3.4).
+// exposuresQuery is an ExperimentExposureQuery (experiments.md §3.4): how many entities were
+// exposed to each variant, by day.
 type exposuresQuery struct {
 	trial
 	exposure exposure
 }
 
-// multipleVariants is the variant of those who have seen more than one.
+// multipleVariants is the key under which results list entities with more than one variant.
 const multipleVariants = "$multiple"
 
+// parseExposures parses an ExperimentExposureQuery. The query has a flag and may have an
+// experiment_id; members of the query override those of the stored experiment.
 func parseExposures(n node, p *Project) plan {
 	flag, criteria := n.get("feature_flag").object(), n.get("exposure_criteria").object()
-	flag.tracker = nil // a whole flag, most of which is not asked for
+	flag.tracker = nil // a complete flag, of which most members are not used
 	key := flag.get("key").text("")
 	if key == "" {
 		flag.fail(required, "feature_flag key is required")
 	}
+	// The experiment that the query describes, if no stored experiment is named.
 	query := trial{Experiment: &experiments.Experiment{FlagKey: key, Criteria: criteria.raw()}}
 	query.Start, query.End = n.get("start_date").optionalInstant(), n.get("end_date").optionalInstant()
 	stored := n.experiment(p, false)
 	query.err = stored.err
 	if stored.Experiment != nil {
+		// A copy, since the stored experiment may be shared.
 		x := *stored.Experiment
 		if !query.Start.IsZero() {
 			x.Start = query.Start
@@ -49,7 +54,7 @@ func parseExposures(n node, p *Project) plan {
 	return &exposuresQuery{query, criteria.exposure(query, p)}
 }
 
-// readFlag takes variants and the group type from the flag of a request.
+// readFlag reads the variants and the group type of a flag in the query.
 func readFlag(x *experiments.Experiment, n node) {
 	filters := n.get("filters").object()
 	for _, v := range filters.get("multivariate").object().get("variants").list(experiments.MaxVariants) {
@@ -64,7 +69,8 @@ func readFlag(x *experiments.Experiment, n node) {
 	}
 }
 
-// optionalInstant is an instant, zero for none.
+// optionalInstant returns an instant in the format of RFC 3339, the zero time if it is absent or
+// empty.
 func (n node) optionalInstant() time.Time {
 	text := n.text("")
 	if text == "" {
@@ -77,6 +83,7 @@ func (n node) optionalInstant() time.Time {
 	return at
 }
 
+// run counts the exposures. An experiment that has not started has none.
 func (q *exposuresQuery) run(r *run) (*Result, error) {
 	out := map[string]any{
 		"kind": "ExperimentExposureQuery", "timeseries": []any{}, "total_exposures": map[string]int64{}, "date_range": q.dates(),
@@ -98,7 +105,8 @@ func (q *exposuresQuery) run(r *run) (*Result, error) {
 	return &Result{Extra: out}, nil
 }
 
-// count counts first exposures by variant, of which the last is several, and day.
+// count returns the cumulative numbers of first exposures by variant and day. The last variant is
+// multipleVariants.
 func (q *exposuresQuery) count(f *experimentRun, days *buckets) [][]int64 {
 	counts := make([][]int64, len(q.Variants)+1)
 	for i := range counts {
@@ -117,6 +125,7 @@ func (q *exposuresQuery) count(f *experimentRun, days *buckets) [][]int64 {
 			counts[variant][day]++
 		}
 	}
+	// Make the counts cumulative.
 	for _, series := range counts {
 		for day := 1; day < len(series); day++ {
 			series[day] += series[day-1]
@@ -125,8 +134,11 @@ func (q *exposuresQuery) count(f *experimentRun, days *buckets) [][]int64 {
 	return counts
 }
 
+// fill adds the time series and totals to the response, and warnings about an unexpected ratio of
+// samples and about entities with several variants.
 func (q *exposuresQuery) fill(out map[string]any, counts [][]int64, days []string, now time.Time) {
 	timeseries, totals := []any{}, map[string]int64{}
+	// shares and observed are by variant; excluded variants have no share.
 	shares, observed := make([]float64, len(q.Variants)), make([]int64, len(q.Variants))
 	included := q.included()
 	all := int64(0)
@@ -147,6 +159,7 @@ func (q *exposuresQuery) fill(out map[string]any, counts [][]int64, days []strin
 	}
 	out["timeseries"], out["total_exposures"] = timeseries, totals
 	if p, expected, ok := experiments.Mismatch(observed, shares); ok {
+		// The expected numbers cover the variants with a share.
 		expectedByKey := map[string]float64{}
 		for i, share := range shares {
 			if share > 0 {
@@ -155,18 +168,20 @@ func (q *exposuresQuery) fill(out map[string]any, counts [][]int64, days []strin
 		}
 		out["sample_ratio_mismatch"] = map[string]any{"expected": expectedByKey, "p_value": p}
 	}
+	// More than 0.1 % of the entities with several variants can bias a running experiment whose
+	// variants have different shares.
 	if biased := float64(totals[multipleVariants]) / float64(max(all, 1)); biased > 0.001 && q.end(now).Equal(now) && !isUniform(shares) {
 		out["bias_risk"] = map[string]any{"multiple_variant_percentage": 100 * biased}
 	}
 }
 
-// isUniform says whether all shares above zero are the same.
+// isUniform reports whether all positive shares are equal.
 func isUniform(shares []float64) bool {
 	positive := slices.DeleteFunc(slices.Clone(shares), func(s float64) bool { return s <= 0 })
 	return len(slices.Compact(positive)) < 2
 }
 
-// dates are the experiment's own.
+// dates returns the dates of the experiment as a date range.
 func (q *exposuresQuery) dates() map[string]any {
 	out := map[string]any{"date_from": nil, "date_to": nil, "explicitDate": true}
 	for name, at := range map[string]time.Time{"date_from": q.Start, "date_to": q.End} {

@@ -7,10 +7,10 @@ import (
 	"time"
 )
 
-// A ratio whose denominator nobody of any variant has is no number: that is experiments.md
-// §2.9's not-enough-metric-data, in the baseline and in every variant. The sums are there all
-// the same. (Where one variant alone has none, there are no statistics and no failure by
-// name, as the vector ratio-zero-a says.)
+// A ratio whose denominators are 0 in all variants is not a number: all variants and the baseline
+// have not-enough-metric-data (experiments.md §2.9), while the sums are still returned. (If only
+// one variant has no denominator, there are no statistics, but no named failure either: see the
+// vector ratio-zero-a.)
 func TestExperiments_RatioWithoutDenominator(t *testing.T) {
 	c := &experimentCase{Flag: "f"}
 	c.Experiment.Days = 10
@@ -38,8 +38,8 @@ func TestExperiments_RatioWithoutDenominator(t *testing.T) {
 	}
 }
 
-// insights.md: smoothing makes means of several points, of time series only. One number
-// stays what it is: the mean of 2.4 and 3.0 is 2.7.
+// insights.md: smoothing computes means of several points, only for time series. A single number
+// does not change: the mean of 2.4 and 3.0 is 2.7.
 func TestTrends_OneNumberIsNotSmoothed(t *testing.T) {
 	m := eventsOf(t, json.RawMessage(`[["pay", "a", "2025-03-01T10:00:00Z", {"amount": 2.4}], ["pay", "b", "2025-03-02T10:00:00Z", {"amount": 3.0}]]`))
 	for display, member := range map[string]string{"BoldNumber": "aggregated_value", "ActionsPie": "aggregated_value", "ActionsTable": "aggregated_value", "ActionsBarValue": "aggregated_value"} {

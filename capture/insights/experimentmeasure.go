@@ -7,27 +7,32 @@ import (
 	"github.com/bunting-flags/bunting/capture/experiments"
 )
 
-// figures are the numbers of one entity (experiments.md §1.13).
+// figures are the numbers that a metric has for one entity (experiments.md §1.13).
 type figures struct {
+	// value is the value of the metric, or the numerator of a ratio; below is the denominator;
+	// before is the covariate, the value before the exposure.
 	value, below, before float64
-	reached              uint8 // steps of a funnel
-	excluded             bool  // the entity does not count to the metric
+	// reached is the number of funnel steps.
+	reached uint8
+	// excluded is true if the entity does not count for the metric.
+	excluded bool
 }
 
-// figuresSize is about the bytes of figures.
+// figuresSize is the approximate size of figures in bytes.
 const figuresSize = 32
 
-// measurer counts events to entities.
+// measurer computes the figures of entities for one metric from its events.
 type measurer interface {
-	// bind makes ready what is looked at, and says which events can count.
+	// bind binds the metric and returns the matchers of the events that can count.
 	bind(f *experimentRun) []*matcher
-	// see looks at an event of an entity that is exposed.
+	// see counts an event of an exposed entity. Events may arrive in any order.
 	see(r *row, actor uint32, e *exposedEntity) error
-	// finish gives the numbers by entity.
+	// finish sets the figures of the entities when all events have been read.
 	finish(f *experimentRun, out []figures) error
 }
 
-// newMeasurer is that of a metric.
+// newMeasurer returns the measurer of a metric. cuped is how many microseconds before an exposure
+// the covariate covers, 0 without one.
 func newMeasurer(m *metric, cuped int64) measurer {
 	switch {
 	case len(m.sides) > 0:
@@ -43,37 +48,50 @@ func newMeasurer(m *metric, cuped int64) measurer {
 	}
 }
 
-// sideSums are a mean of one side, or a ratio of two (experiments.md §1.7, §1.10).
+// sideSums is the measurer of a mean, with one side, and of a ratio, with two (experiments.md §1.7,
+// §1.10).
 type sideSums struct {
-	f      *experimentRun
+	f *experimentRun
+	// window is the time after an exposure in which events count, in microseconds; 0: until the end
+	// of the experiment.
 	window int64
-	before int64 // microseconds before the exposure that the covariate is of, 0: none
+	// before is the time before the exposure that the covariate covers, in microseconds; 0: no
+	// covariate.
+	before int64
 	sides  []*side
 }
 
-// side is one number of each entity.
+// side computes one number for each entity.
 type side struct {
 	*metricSource
-	m       *matcher
-	get     getter
-	number  func(*row) (uint32, bool) // what is counted once
+	// m matches the events, and get is their value; a nil get counts each event as 1.
+	m   *matcher
+	get getter
+	// number returns the number of the object that counts only one time, such as a session; nil:
+	// every event counts.
+	number func(*row) (uint32, bool)
+	// counted are the pairs of entity and number that have been counted.
 	counted set
+	// after and earlier are the sums by entity, after and before the exposure.
 	after   []amount
 	earlier []amount
 }
 
-// amount is what an entity's events come to.
+// amount is the sum, minimum, maximum and number of an entity's values.
 type amount struct {
 	exactSum
 	low, high float64
 	events    uint32
 }
 
+// amountSize is the size of an amount in bytes.
 const amountSize = 40
 
-// exactSum adds without losing what is small (Neumaier; experiments.md §2.13).
+// exactSum is a sum with compensation for rounding errors, by Neumaier's algorithm (experiments.md
+// §2.13).
 type exactSum struct{ sum, lost float64 }
 
+// add adds v and accumulates in lost what the sum loses by rounding.
 func (s *exactSum) add(v float64) {
 	t := s.sum + v
 	if math.Abs(s.sum) >= math.Abs(v) {
@@ -86,6 +104,7 @@ func (s *exactSum) add(v float64) {
 
 func (s *exactSum) total() float64 { return s.sum + s.lost }
 
+// bind binds the sides. Maths that count distinct objects get a number function.
 func (c *sideSums) bind(f *experimentRun) []*matcher {
 	c.f = f
 	var out []*matcher
@@ -108,6 +127,8 @@ func (c *sideSums) bind(f *experimentRun) []*matcher {
 	return out
 }
 
+// see adds an event to the sides that it matches, unless it is before the covariate's time or after
+// the window.
 func (c *sideSums) see(r *row, actor uint32, e *exposedEntity) error {
 	at := r.b.Time[r.i]
 	earlier := at < e.first
@@ -127,10 +148,12 @@ func (c *sideSums) see(r *row, actor uint32, e *exposedEntity) error {
 	return nil
 }
 
+// see adds an event to the sum of the entity, before (earlier) or after its exposure.
 func (s *side) see(f *experimentRun, r *row, actor uint32, earlier bool) (err error) {
 	to, phase := &s.after, uint32(0)
 	if earlier {
 		to, phase = &s.earlier, 1
+		// Maths about distinct objects skip those that the entity already has in this phase.
 	}
 	if s.number != nil {
 		n, ok := s.number(r)
@@ -153,6 +176,7 @@ func (s *side) see(f *experimentRun, r *row, actor uint32, earlier bool) (err er
 	return nil
 }
 
+// count adds a value.
 func (a *amount) count(v float64) {
 	if a.events == 0 {
 		a.low, a.high = v, v
@@ -162,7 +186,7 @@ func (a *amount) count(v float64) {
 	a.add(v)
 }
 
-// result is the value of an entity.
+// result returns the value of an entity by the math of the side, 0 if it has no events.
 func (s *side) result(list []amount, actor int) float64 {
 	if actor >= len(list) || list[actor].events == 0 {
 		return 0
@@ -184,6 +208,7 @@ func (s *side) result(list []amount, actor int) float64 {
 	}
 }
 
+// finish sets value, below, before and excluded.
 func (c *sideSums) finish(f *experimentRun, out []figures) error {
 	for actor := range out {
 		m, s := &out[actor], c.sides[0]
@@ -194,11 +219,14 @@ func (c *sideSums) finish(f *experimentRun, out []figures) error {
 		if len(c.sides) > 1 {
 			m.below = c.sides[1].result(c.sides[1].after, actor)
 		}
+		// An entity whose window is still open does not count if the experiment counts only matured
+		// entities.
 		m.excluded = f.Matured && c.window > 0 && f.entities[actor].first+c.window > f.now.UnixMicro()
 	}
 	return nil
 }
 
+// boolToFloat returns 1 for true and 0 for false.
 func boolToFloat(b bool) float64 {
 	if b {
 		return 1
@@ -206,10 +234,11 @@ func boolToFloat(b bool) float64 {
 	return 0
 }
 
-// bounds of values: what is beyond them is cut to them (experiments.md §1.8).
+// bounds limit the values of a metric: values outside are set to the nearest bound (experiments.md
+// §1.8).
 type bounds struct{ lower, upper float64 }
 
-// bounds are those of some values, which it sorts.
+// bounds returns the bounds for some values, which it sorts. A missing bound is infinite.
 func (c *cut) bounds(values []float64) bounds {
 	b := bounds{math.Inf(-1), math.Inf(1)}
 	slices.Sort(values)
@@ -225,9 +254,10 @@ func (c *cut) bounds(values []float64) bounds {
 	return b
 }
 
-// atQuantile is the element at a share of sorted values, without interpolation.
+// atQuantile returns the element at a quantile of sorted values, without interpolation.
 func atQuantile(sorted []float64, q float64) float64 {
 	return sorted[min(int(q*float64(len(sorted))), len(sorted)-1)]
 }
 
+// cut returns v limited to the bounds.
 func (b bounds) cut(v float64) float64 { return min(max(v, b.lower), b.upper) }

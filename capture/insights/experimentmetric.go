@@ -6,57 +6,76 @@ import (
 	"github.com/bunting-flags/bunting/capture/experiments"
 )
 
-// metric is what an experiment measures (experiments.md §3.2).
+// metric is what an experiment measures (experiments.md §3.2). Which of the fields are used depends
+// on kind.
 type metric struct {
 	kind experiments.Kind
-	// window is how many microseconds after somebody's exposure events count; 0: there
-	// is no end but that of the experiment.
+	// window is how long after an entity's exposure events count, in microseconds; 0 means until
+	// the end of the experiment.
 	window int64
-	// sides are the sources of a mean (one) and of a ratio (two).
+	// sides are the sources of a mean (one side) or of a ratio (numerator and denominator).
 	sides []metricSource
+	// Only of a funnel.
 	stepsMetric
+	// Only of a retention metric.
 	returnMetric
 }
 
-// stepsMetric is a funnel (experiments.md §1.9).
+// stepsMetric has the steps of a funnel (experiments.md §1.9). The exposure comes before the first
+// step.
 type stepsMetric struct {
 	series []entity
-	order  string // ordered, unordered, strict
+	// order is ordered, unordered or strict.
+	order string
 }
 
-// returnMetric is a retention (experiments.md §1.11).
+// returnMetric defines a retention metric (experiments.md §1.11): the share of entities with a
+// completion event in a window of time after a start event.
 type returnMetric struct {
 	start, completion entity
-	fromExposure      bool
-	unit              string
-	begin, end        int64 // of the window, in units
-	latest            bool  // the last start event counts, not the first one
+	// fromExposure uses the exposure as the start event.
+	fromExposure bool
+	unit         string
+	// begin and end are the bounds of the window, both inclusive, in units.
+	begin, end int64
+	// latest uses the last start event instead of the first.
+	latest bool
 }
 
-// metricSource is a number of an entity (experiments.md §1.7).
+// metricSource defines a number that is computed for each entity from its events (experiments.md
+// §1.7).
 type metricSource struct {
 	entity
-	math      string
-	value     func(b *binder) getter // of the maths with a property
+	math string
+	// value is the property that the math aggregates; nil for maths that count.
+	value func(b *binder) getter
+	// groupType is the group type of the math unique_group.
 	groupType int
-	sessions  bool // the value is the session's, once for each
+	// sessions is true if value is a property of the session; each session counts one time then.
+	sessions bool
+	// threshold converts the value to 1 if it is at least the threshold, otherwise to 0; nil: no
+	// conversion.
 	threshold *float64
 	cut       cut
 }
 
-// cut is how outliers are handled (experiments.md §1.8).
+// cut defines how outliers are handled (experiments.md §1.8): values beyond a quantile are set to
+// it.
 type cut struct {
+	// lower and upper are quantiles from 0 to 1; nil: no bound. If ignoreZeros is true, the upper
+	// bound is the quantile of the values that are not zero.
 	lower, upper *float64
 	ignoreZeros  bool
 }
 
-// metricUnits are units in microseconds; months are not those of funnels.
+// metricUnits are units of time in microseconds. A month has 30 days, unlike that of funnels
+// (windowUnits).
 var metricUnits = map[string]int64{"second": 1e6, "minute": 60e6, "hour": 3600e6, "day": 86400e6, "week": 7 * 86400e6, "month": 30 * 86400e6}
 
 // unitNames are the keys of metricUnits.
 var unitNames = []string{"second", "minute", "hour", "day", "week", "month"}
 
-// metricKinds are the kinds of metrics and how each is read.
+// metricKinds are the parsers of metrics by metric_type. Add new kinds of metrics here.
 var metricKinds = map[string]func(m *metric, n node, p *Project){
 	"mean": func(m *metric, n node, p *Project) {
 		m.kind = experiments.Mean
@@ -82,6 +101,7 @@ var metricKinds = map[string]func(m *metric, n node, p *Project){
 	"retention": readComeback,
 }
 
+// readMetric parses a metric.
 func readMetric(n node, p *Project) metric {
 	var m metric
 	if n.isAbsent() {
@@ -105,11 +125,11 @@ func readMetric(n node, p *Project) metric {
 	return m
 }
 
-// maxWindow bounds what is looked at after an experiment's end; a funnel without a
-// window has the same (experiments.md §1.9).
+// maxWindow is the maximum window of a metric, in microseconds. It limits how long after the end of
+// an experiment events are read. A funnel without a window has this one (experiments.md §1.9).
 const maxWindow = 3 * 365 * 86400e6
 
-// metricSource reads a node with its maths.
+// metricSource parses a node with its math.
 func (n node) metricSource(p *Project) metricSource {
 	if n.isAbsent() {
 		n.fail(required, "This field is required.")
@@ -140,6 +160,7 @@ func (n node) metricSource(p *Project) metricSource {
 	return s
 }
 
+// cut parses the members about outliers.
 func (n node) cut() cut {
 	c := cut{ignoreZeros: n.get("ignore_zeros").boolean()}
 	for name, to := range map[string]**float64{"lower_bound_percentile": &c.lower, "upper_bound_percentile": &c.upper} {
@@ -157,15 +178,18 @@ func (n node) cut() cut {
 	return c
 }
 
+// readFunnelMetric parses the members of a funnel.
 func readFunnelMetric(m *metric, n node, p *Project) {
 	m.kind = experiments.Funnel
 	m.series = n.get("series").entities(p, maxFunnelSteps)
 	m.order = n.get("funnel_order_type").choice("ordered", "ordered", "unordered", "strict")
 }
 
-// maxFunnelSteps is the most steps of a metric; the exposure is one more.
+// maxFunnelSteps is the maximum number of steps of a funnel, without the exposure.
 const maxFunnelSteps = 20
 
+// readComeback parses the members of a retention metric, which are all required except
+// start_handling.
 func readComeback(m *metric, n node, p *Project) {
 	m.kind = experiments.Retention
 	for _, name := range strings.Fields("start_event completion_event retention_window_start retention_window_end retention_window_unit") {

@@ -11,6 +11,8 @@ import (
 	"github.com/bunting-flags/bunting/capture/experiments"
 )
 
+// run reads the exposures and the events of the metric, and compares the variants. An experiment
+// that has not started has no exposures.
 func (q *experimentQuery) run(r *run) (*Result, error) {
 	f := newExperimentRun(r, q.trial, q.exposure, q.parts)
 	found := &experimentAnswer{experimentQuery: q, f: f}
@@ -28,21 +30,24 @@ func (q *experimentQuery) run(r *run) (*Result, error) {
 	return &Result{Extra: found.members()}, nil
 }
 
-// maxTuples bounds the values of a breakdown (experiments.md §1.12).
+// maxTuples is the maximum number of breakdown values (experiments.md §1.12).
 const maxTuples = 1000
 
-// experimentAnswer is what the events of an experiment come to.
+// experimentAnswer computes the results of one metric.
 type experimentAnswer struct {
 	*experimentQuery
-	f        *experimentRun
-	measure  measurer
+	f *experimentRun
+	// measure computes the figures of entities.
+	measure measurer
+	// entities are the numbers of the entities that count for the metric, sorted by id.
 	entities []uint32
+	// measured are the figures by the number of the entity.
 	measured []figures
-	// noQuotient: the metric is a ratio, and nobody of any variant has a denominator.
+	// noQuotient is true if the metric is a ratio and the denominators of all variants are 0.
 	noQuotient bool
 }
 
-// read finds what the exposed did.
+// read scans the events of the metric and computes the figures of the exposed entities.
 func (a *experimentAnswer) read() error {
 	f, before := a.f, int64(0)
 	if a.hasCovariate() {
@@ -74,7 +79,9 @@ func (a *experimentAnswer) read() error {
 	return a.cutOutliers()
 }
 
-// hasCovariate says whether the metric has one (experiments.md §1.14).
+// hasCovariate reports whether the metric is adjusted by a covariate, the same value before the
+// exposure (experiments.md §1.14). It is not for ratios, retention, thresholds, sessions and
+// funnels that are not ordered.
 func (a *experimentAnswer) hasCovariate() bool {
 	m := &a.metric
 	switch m.kind {
@@ -86,10 +93,13 @@ func (a *experimentAnswer) hasCovariate() bool {
 	return false
 }
 
-// until is when the last event lies that can count.
+// until returns the time of the last event that can count: the end of the exposures plus the window
+// of the metric.
 func (a *experimentAnswer) until() int64 {
 	to := a.f.to + a.metric.window
 	if a.metric.kind == experiments.Retention {
+		// Days and hours are counted on the local clock, so their real length varies. This is an
+		// upper bound.
 		to += (a.metric.end + 1) * max(metricUnits[a.metric.unit], 26*metricUnits["hour"])
 	}
 	if a.f.last > 0 {
@@ -98,7 +108,8 @@ func (a *experimentAnswer) until() int64 {
 	return to
 }
 
-// cutOutliers cuts what lies beyond the bounds, in each value of the breakdown (experiments.md §1.8).
+// cutOutliers limits the values of the metric, with separate bounds for each value of the breakdown
+// (experiments.md §1.8).
 func (a *experimentAnswer) cutOutliers() error {
 	for i := range a.metric.sides {
 		side := &a.metric.sides[i]
@@ -106,12 +117,14 @@ func (a *experimentAnswer) cutOutliers() error {
 			continue
 		}
 		field := func(m *figures) *float64 { return &m.value }
+		// Side 1 is the denominator.
 		if i > 0 {
 			field = func(m *figures) *float64 { return &m.below }
 		}
 		if err := a.f.reserve(8 * int64(len(a.entities))); err != nil {
 			return err
 		}
+		// values are by the number of the breakdown value.
 		values := map[uint32][]float64{}
 		for _, actor := range a.entities {
 			tuple := a.f.entities[actor].tuple
@@ -129,16 +142,23 @@ func (a *experimentAnswer) cutOutliers() error {
 	return nil
 }
 
-// arm is what the entities of one variant come to.
+// arm sums the figures of the entities of one variant.
 type arm struct {
-	key     string
-	sample  experiments.Sample
-	valued  int64 // entities whose value is not 0
-	steps   []int64
-	dropped [][]any // by step: some of those who came no further
-	sums    [8]exactSum
+	key    string
+	sample experiments.Sample
+	// valued is the number of entities with a value other than 0.
+	valued int64
+	// steps is, by funnel step, the number of entities that reached it.
+	steps []int64
+	// dropped are, by funnel step, sessions of entities that reached this step but not the next
+	// one.
+	dropped [][]any
+	// sums are the sums of value, below and before, of their squares and products, in the order of
+	// close.
+	sums [8]exactSum
 }
 
+// add adds the figures of an entity.
 func (m *arm) add(v *figures) {
 	m.sample.N++
 	if v.value != 0 {
@@ -152,6 +172,7 @@ func (m *arm) add(v *figures) {
 	}
 }
 
+// close copies the sums to the sample.
 func (m *arm) close() {
 	s := &m.sample
 	for i, to := range []*float64{&s.Sum, &s.Squares, &s.Below, &s.BelowSquares, &s.Product, &s.Before, &s.BeforeSquares, &s.BeforeProduct} {
@@ -159,7 +180,8 @@ func (m *arm) close() {
 	}
 }
 
-// arms sums the entities with a tuple by their variants; nil: all of them.
+// arms returns the sums of all variants. If tuple is not nil, only the entities with these
+// breakdown values count.
 func (a *experimentAnswer) arms(tuple *uint32) []arm {
 	out := make([]arm, len(a.Variants))
 	for i := range out {
@@ -182,7 +204,7 @@ func (a *experimentAnswer) arms(tuple *uint32) []arm {
 	return out
 }
 
-// members are those of the answer (experiments.md §3.3).
+// members returns the members of the response (experiments.md §3.3).
 func (a *experimentAnswer) members() map[string]any {
 	baseline, variants := a.compareVariants(a.arms(nil))
 	out := map[string]any{
@@ -199,6 +221,7 @@ func (a *experimentAnswer) members() map[string]any {
 	slices.SortFunc(tuples, func(x, y uint32) int { return strings.Compare(a.f.tuples.all[x], a.f.tuples.all[y]) })
 	list := []any{}
 	for _, tuple := range tuples {
+		// Values that occur only in exposures of entities that do not count are left out.
 		if !slices.ContainsFunc(a.entities, func(actor uint32) bool { return a.f.entities[actor].tuple == tuple }) {
 			continue
 		}
@@ -209,7 +232,8 @@ func (a *experimentAnswer) members() map[string]any {
 	return out
 }
 
-// compareVariants are the baseline's numbers and those of the variants beside it.
+// compareVariants returns the statistics of the baseline, and those of each other variant with its
+// comparison to the baseline.
 func (a *experimentAnswer) compareVariants(arms []arm) (map[string]any, []any) {
 	base := a.Baseline()
 	a.noQuotient = a.metric.kind == experiments.Ratio && !slices.ContainsFunc(a.included(), func(i int) bool { return arms[i].sample.Below != 0 })
@@ -229,8 +253,8 @@ func (a *experimentAnswer) compareVariants(arms []arm) (map[string]any, []any) {
 	return baseline, variants
 }
 
-// compare compares a variant with the baseline. It is false where that fails, by name or
-// for want of statistics.
+// compare compares a variant with the baseline. It returns false if one of them has validation
+// failures, or if the statistics cannot be computed.
 func (a *experimentAnswer) compare(variant, baseline *arm) (experiments.Comparison, bool) {
 	if len(a.failures(&baseline.sample, true)) > 0 || len(a.failures(&variant.sample, false)) > 0 {
 		return experiments.Comparison{}, false
@@ -240,7 +264,8 @@ func (a *experimentAnswer) compare(variant, baseline *arm) (experiments.Comparis
 	return test.Compare(a.metric.kind, &variant.sample, &baseline.sample)
 }
 
-// addVerdict adds what a comparison says, null where there is none.
+// addVerdict adds the result of a comparison, which is null if ok is false or the interval is
+// infinite.
 func (a *experimentAnswer) addVerdict(to map[string]any, c *experiments.Comparison, ok bool) {
 	method, number, interval := "bayesian", "chance_to_win", "credible_interval"
 	value := c.Chance
@@ -254,7 +279,9 @@ func (a *experimentAnswer) addVerdict(to map[string]any, c *experiments.Comparis
 	}
 }
 
-// failures are why there are no statistics, by name (experiments.md §2.9).
+// failures returns the names of the reasons why a variant has no statistics (experiments.md §2.9):
+// fewer than 50 entities, too few conversions, or a baseline whose mean is zero. It is empty if
+// there are none.
 func (a *experimentAnswer) failures(s *experiments.Sample, base bool) []string {
 	out := []string{}
 	if s.N < 50 {
@@ -270,7 +297,7 @@ func (a *experimentAnswer) failures(s *experiments.Sample, base bool) []string {
 	return out
 }
 
-// statistics are the sums of a variant (experiments.md §1.13).
+// statistics returns the sums of a variant in the format of responses (experiments.md §1.13).
 func (a *experimentAnswer) statistics(m *arm) map[string]any {
 	s := &m.sample
 	out := map[string]any{"key": m.key, "number_of_samples": s.N, "sum": s.Sum, "sum_squares": s.Squares}
@@ -289,11 +316,11 @@ func (a *experimentAnswer) statistics(m *arm) map[string]any {
 	return out
 }
 
-// maxStepSessions is how many are named of each step.
+// maxStepSessions is the maximum number of sessions that are returned for each step.
 const maxStepSessions = 100
 
-// sessions are the latest of those of a variant who came no further than each step
-// (experiments.md §1.9).
+// sessions returns, for each step of a funnel, sessions of the entities of a variant that reached
+// this step but not the next one, the latest first (experiments.md §1.9).
 func (a *experimentAnswer) sessions(w *funnelMeasurer, variant int) [][]any {
 	out := make([][]any, len(w.series))
 	for step := range out {
@@ -311,6 +338,7 @@ func (a *experimentAnswer) sessions(w *funnelMeasurer, variant int) [][]any {
 			e, session := &w.furthest[actor], ""
 			if e.session > 0 {
 				session = w.sessions.all[e.session-1]
+				// Session numbers are stored plus one; 0 means that the event had no session.
 			}
 			m := a.f.actors.member(a.f.run, actor)
 			person := m.group

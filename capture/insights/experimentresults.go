@@ -11,31 +11,37 @@ import (
 	"github.com/bunting-flags/bunting/flags/wire"
 )
 
-// resultsQuery are all metrics of an experiment at once (experiments.md §3.5): a query of
-// ours.
+// resultsQuery is an ExperimentResultsQuery: all metrics of an experiment in one response
+// (experiments.md §3.5). PostHog does not have this kind.
 type resultsQuery struct {
 	trial
-	exposures          *exposuresQuery
+	exposures *exposuresQuery
+	// primary and secondary are the metrics of the two lists of the experiment.
 	primary, secondary []storedMetric
-	correction         string // multiple_testing
+	// correction is the method for multiple testing: none, holm or benjamini_hochberg.
+	correction string
 }
 
-// storedMetric is a metric of the record.
+// storedMetric is a metric that is stored with the experiment.
 type storedMetric struct {
+	// raw is the metric as stored, query its query, and fault the error of parsing it.
 	raw   json.RawMessage
 	query *experimentQuery
 	fault error
 }
 
-// maxMetrics bounds the metrics of one answer.
+// maxMetrics is the maximum number of metrics in one response.
 const maxMetrics = 100
 
+// parseResults parses an ExperimentResultsQuery. The member metrics may restrict the response to
+// metrics with some UUIDs.
 func parseResults(n node, p *Project) plan {
 	q := &resultsQuery{trial: n.experiment(p, true)}
 	if q.Experiment == nil {
 		return q
 	}
 	q.exposures = &exposuresQuery{q.trial, readExposure(q.trial, n, p)}
+	// An unknown value of multiple_testing means that there is no correction.
 	stats, _ := decodeQuery(q.Stats, "")
 	q.correction = "none"
 	if v := stats.get("multiple_testing").value; v == "holm" || v == "benjamini_hochberg" {
@@ -52,7 +58,8 @@ func parseResults(n node, p *Project) plan {
 	return q
 }
 
-// metrics reads those of the record; only those with one of some uuids, where there are.
+// metrics parses stored metrics. If only is not nil, it skips the metrics with other UUIDs. Faults
+// are recorded in the metric, so that they do not prevent results of the other metrics.
 func (q *resultsQuery) metrics(list []json.RawMessage, only []string, p *Project) (out []storedMetric) {
 	for _, raw := range list {
 		m := storedMetric{raw: raw}
@@ -61,25 +68,28 @@ func (q *resultsQuery) metrics(list []json.RawMessage, only []string, p *Project
 			continue
 		}
 		n, fault := decodeQuery(wire.MustEncode(map[string]any{"metric": raw, "experiment_id": 0}), "query")
+		// The nested query has to find this experiment, whatever its id is.
 		project := *p
 		project.Experiment = func(int64) (*experiments.Experiment, error) { return q.Experiment, nil }
 		m.query = parseExperiment(n, &project).(*experimentQuery)
 		if *fault != nil {
 			m.fault = *fault
 		}
+		// These results have no breakdown.
 		m.query.parts = nil
 		out = append(out, m)
 	}
 	return out
 }
 
-// rawMember is one of a JSON object, nil for none.
+// rawMember returns a member of a JSON object, nil if it does not exist.
 func rawMember(object json.RawMessage, name string) json.RawMessage {
 	var members map[string]json.RawMessage
 	_ = json.Unmarshal(object, &members)
 	return members[name]
 }
 
+// run reads the exposures one time for all metrics and then computes each metric.
 func (q *resultsQuery) run(r *run) (*Result, error) {
 	exposures, err := q.exposures.run(r)
 	if err != nil {
@@ -95,12 +105,14 @@ func (q *resultsQuery) run(r *run) (*Result, error) {
 	}
 	mismatch := false
 	if ratio, ok := exposures.Extra["sample_ratio_mismatch"].(map[string]any); ok {
+		// The threshold for a mismatch of the sample ratio (experiments.md, E10).
 		mismatch = ratio["p_value"].(float64) < 0.001
 	}
 	out := map[string]any{
 		"as_of": r.now.UTC().Format(time.RFC3339Nano), "method": method, "level": test.Level, "sequential": test.Sequential,
 		"difference_type": difference, "multiple_testing": q.correction, "exposures": exposures.Extra, "mismatch": mismatch,
 	}
+	// The metrics share one reading of the exposures.
 	f := newExperimentRun(r, q.trial, q.exposures.exposure, nil)
 	if !q.Start.IsZero() {
 		if err := f.readExposures(); err != nil {
@@ -115,14 +127,17 @@ func (q *resultsQuery) run(r *run) (*Result, error) {
 	return &Result{Extra: out}, nil
 }
 
-// comparedVariant is a test variant of a metric beside the baseline.
+// comparedVariant is a variant of a metric with its comparison to the baseline, before correction
+// for multiple testing.
 type comparedVariant struct {
+	// view is the variant in the response, to which correct adds members.
 	view  map[string]any
 	found experiments.Comparison
 	test  experiments.Test
 }
 
-// answers are those of some metrics, which are one family of tests.
+// answers returns the results of some metrics. Their comparisons are one family for the correction
+// for multiple testing. A metric that fails has the error as its result.
 func (q *resultsQuery) answers(f *experimentRun, list []storedMetric) ([]any, error) {
 	out, family := []any{}, []*comparedVariant{}
 	for i := range list {
@@ -134,7 +149,7 @@ func (q *resultsQuery) answers(f *experimentRun, list []storedMetric) ([]any, er
 		out = append(out, view)
 		err := m.fault
 		if err == nil {
-			err = f.releaseAfter(func() error { // the next metric has the memory of this one
+			err = f.releaseAfter(func() error { // the next metric reuses the memory of this one
 				a := &experimentAnswer{experimentQuery: m.query, f: f.fork()}
 				if !q.Start.IsZero() {
 					if err := a.read(); err != nil {
@@ -145,6 +160,7 @@ func (q *resultsQuery) answers(f *experimentRun, list []storedMetric) ([]any, er
 				return nil
 			})
 		}
+		// An error about the metric is part of the response; other errors end the query.
 		var fault *Error
 		if errors.As(err, &fault) {
 			view["error"] = fault.Detail
@@ -158,13 +174,15 @@ func (q *resultsQuery) answers(f *experimentRun, list []storedMetric) ([]any, er
 	return out, nil
 }
 
-// addDetails fills a metric's answer with what is beyond an ExperimentQuery's.
+// addDetails adds the results of a metric to the response, with the members that an ExperimentQuery
+// does not have. It returns the comparisons.
 func (a *experimentAnswer) addDetails(to map[string]any) (family []*comparedVariant) {
 	arms := a.arms(nil)
 	base := a.Baseline()
 	baseline, variants := a.compareVariants(arms)
 	to["baseline"], to["variants"], to["warnings"] = baseline, variants, a.warnings(arms)
 	addMean(baseline, &arms[base], a.metric.kind)
+	// at is the index in variants, which does not include the baseline and excluded variants.
 	at := 0
 	for _, i := range a.included() {
 		if i == base {
@@ -182,6 +200,8 @@ func (a *experimentAnswer) addDetails(to map[string]any) (family []*comparedVari
 	return family
 }
 
+// addMean adds the mean of a variant, null if there is none, and removes the sessions of funnel
+// steps.
 func addMean(to map[string]any, m *arm, k experiments.Kind) {
 	delete(to, "step_sessions")
 	to["mean"] = nil
@@ -190,7 +210,8 @@ func addMean(to map[string]any, m *arm, k experiments.Kind) {
 	}
 }
 
-// addComparison adds the numbers of one comparison (experiments.md §3.5, §2.14).
+// addComparison adds the numbers of a comparison, which are null if ok is false (experiments.md
+// §3.5, §2.14).
 func (a *experimentAnswer) addComparison(to map[string]any, c *experiments.Comparison, ok bool) {
 	for _, name := range strings.Fields("effect standard_error degrees_of_freedom theta expected_loss") {
 		to[name] = nil
@@ -224,7 +245,8 @@ func (a *experimentAnswer) addComparison(to map[string]any, c *experiments.Compa
 	to["better"] = c.Significant && (c.Effect > 0) != a.test.Decrease
 }
 
-// warnings are what makes the numbers doubtful, by name (experiments.md §6).
+// warnings returns the names of reasons to doubt the numbers (experiments.md §6): uneven_rare if
+// the smallest variant has less than 20 % of the shares and fewer than 25 entities with a value.
 func (a *experimentAnswer) warnings(arms []arm) []string {
 	included := a.included()
 	smallest, total := included[0], 0.0
@@ -240,7 +262,8 @@ func (a *experimentAnswer) warnings(arms []arm) []string {
 	return []string{}
 }
 
-// correct raises the p-values of a family (experiments.md §2.11).
+// correct adds the p-values of a family after correction for multiple testing, if the experiment
+// uses one (experiments.md §2.11).
 func (q *resultsQuery) correct(family []*comparedVariant) {
 	raise := map[string]func([]float64) []float64{"holm": experiments.Holm, "benjamini_hochberg": experiments.BenjaminiHochberg}[q.correction]
 	if raise == nil || len(family) == 0 || !family[0].test.Frequentist {

@@ -8,16 +8,17 @@ import (
 	"github.com/bunting-flags/bunting/flags/wire"
 )
 
-// timeseriesQuery is one metric of an experiment's record as it was at the end of each
-// day (experiments.md §3.8): a query of ours.
+// timeseriesQuery is an ExperimentTimeseriesQuery: one stored metric of an experiment as it was at
+// the end of each day (experiments.md §3.8). PostHog does not have this kind.
 type timeseriesQuery struct {
 	trial
 	metric *experimentQuery
 }
 
-// maxTimeseries bounds the days of an answer.
+// maxTimeseries is the maximum number of days of a response.
 const maxTimeseries = 1000
 
+// parseTimeseries parses an ExperimentTimeseriesQuery. The metric may be primary or secondary.
 func parseTimeseries(n node, p *Project) plan {
 	q := &timeseriesQuery{trial: n.experiment(p, true)}
 	if q.Experiment == nil {
@@ -39,6 +40,7 @@ func parseTimeseries(n node, p *Project) plan {
 	return q
 }
 
+// faultText returns the detail of an *Error, or the text of another error.
 func faultText(err error) string {
 	var fault *Error
 	if errors.As(err, &fault) {
@@ -47,6 +49,7 @@ func faultText(err error) string {
 	return err.Error()
 }
 
+// run computes the metric for each local day, from the start of the experiment to its end.
 func (q *timeseriesQuery) run(r *run) (*Result, error) {
 	out := map[string]any{}
 	end := q.end(r.now)
@@ -59,6 +62,7 @@ func (q *timeseriesQuery) run(r *run) (*Result, error) {
 		if i == maxTimeseries {
 			return nil, newError(tooLarge, "query", "The experiment has more than %d days.", maxTimeseries)
 		}
+		// A day that is not over ends now.
 		last := time.Date(year, month, day+i+1, 0, 0, 0, 0, r.zone).Add(-time.Microsecond)
 		if last.After(end) {
 			last = end
@@ -71,9 +75,9 @@ func (q *timeseriesQuery) run(r *run) (*Result, error) {
 	}
 }
 
-// resultAsOf is what the metric came to at an instant: of events up to it.
+// resultAsOf returns the results of the metric from the events up to an instant.
 func (q *timeseriesQuery) resultAsOf(r *run, last time.Time) (json.RawMessage, error) {
-	past := *r // what it holds of its own is free again after it
+	past := *r // what it reserves without retaining is released at the end
 	past.now = last
 	f := newExperimentRun(&past, q.trial, q.metric.exposure, nil)
 	f.last = last.UnixMicro()
@@ -82,11 +86,14 @@ func (q *timeseriesQuery) resultAsOf(r *run, last time.Time) (json.RawMessage, e
 	if err == nil {
 		err = a.read()
 	}
+	// The reader and the numbers of persons are shared with r, so their memory and counts carry
+	// over.
 	r.read, r.eventPersons = past.read, past.eventPersons
 	r.reserved, r.retained = r.reserved+past.retained-r.retained, past.retained
 	if err != nil {
 		return nil, err
 	}
+	// Sessions of funnel steps are left out, since they would be repeated for every day.
 	members := a.members()
 	delete(members["baseline"].(map[string]any), "step_sessions")
 	for _, v := range members["variant_results"].([]any) {

@@ -10,12 +10,11 @@ import (
 	"github.com/bunting-flags/bunting/flags/wire"
 )
 
-// experiments.md §3.8: the result of a day is that of its end, in the project's zone, of
-// what was before it. The experiment begins 2025-03-01T00:00Z, which is 19:00 of 28
-// February in New York, and ends 72 hours later. Two of control are exposed at once and buy
-// after one hour and after 24; three of test are exposed when 1 March begins there, and buy
-// in its last hours. What is bought after the end counts in the window of ten days, but on
-// no day of the experiment.
+// experiments.md §3.8: the result of a day is that of the events before its end, in the project's
+// zone. The experiment begins 2025-03-01T00:00Z, which is 19:00 of 28 February in New York, and
+// ends 72 hours later. Two entities of control are exposed immediately and buy after one hour and
+// after 24; three of test are exposed when 1 March begins in New York, and buy in its last hours.
+// Purchases after the end count in the window of ten days, but on no day of the experiment.
 func TestTimeseries_Days(t *testing.T) {
 	const metric = `{"kind":"ExperimentMetric","metric_type":"mean","uuid":"u","conversion_window":10,"conversion_window_unit":"day","source":{"kind":"EventsNode","event":"buy"}}`
 	c := experimentCase{Flag: "f", Timezone: "America/New_York", Metrics: []json.RawMessage{json.RawMessage(metric)}}

@@ -44,8 +44,8 @@ type experimentPeople struct {
 
 var experimentsBegin = time.Date(2025, 3, 1, 0, 0, 0, 0, time.UTC)
 
-// TestExperiments_Vectors asks the queries of the specification's vectors over events
-// in memory (experiments.md §5).
+// TestExperiments_Vectors runs the queries of the specification's vectors over events in memory
+// (experiments.md §5).
 func TestExperiments_Vectors(t *testing.T) {
 	data, err := os.ReadFile("../../testdata/spec/experiments_vectors.json")
 	if err != nil {
@@ -64,7 +64,7 @@ func TestExperiments_Vectors(t *testing.T) {
 		case "results":
 			query = map[string]any{"kind": "ExperimentResultsQuery", "experiment_id": 1}
 		case "query":
-		default: // of the wire, or of the statistics alone
+		default: // of the wire, or only of the statistics
 			continue
 		}
 		ran++
@@ -130,7 +130,7 @@ func (c *experimentCase) answer(t *testing.T, query json.RawMessage) map[string]
 	return out
 }
 
-// events are the rows of everybody.
+// events returns the rows of all persons.
 func (c *experimentCase) events() [][]any {
 	var out [][]any
 	for j, run := range c.People {
@@ -176,7 +176,7 @@ func (c *experimentCase) event(run experimentPeople, id string, row []any) [][]a
 	return out
 }
 
-// named puts the entity's id and the flag's key into properties.
+// named inserts the entity's id and the flag's key into properties.
 func (c *experimentCase) named(properties map[string]any, id string) json.RawMessage {
 	text := string(wire.MustEncode(properties))
 	text = strings.ReplaceAll(text, "@flag", c.Flag)
@@ -186,7 +186,7 @@ func (c *experimentCase) named(properties map[string]any, id string) json.RawMes
 	return json.RawMessage(strings.ReplaceAll(text, `"@`, `"`+id))
 }
 
-// byKey has the variants by their keys.
+// byKey returns the variants by key.
 func byKey(got map[string]any) map[string]any {
 	keyed := func(list any) map[string]any {
 		out := map[string]any{}
@@ -208,7 +208,7 @@ func byKey(got map[string]any) map[string]any {
 	return out
 }
 
-// byMetric are the first test variants of the primary metrics.
+// byMetric returns the first test variant of each primary metric.
 func byMetric(got map[string]any) []any {
 	out := []any{}
 	for _, m := range got["primary"].([]any) {
@@ -217,7 +217,7 @@ func byMetric(got map[string]any) []any {
 	return out
 }
 
-// byVariant are the last counts of each variant, and those of each day.
+// byVariant returns the last counts of each variant, and the counts of each day.
 func byVariant(got map[string]any) (last, byDate map[string]any) {
 	last, byDate = map[string]any{}, map[string]any{}
 	for _, s := range got["timeseries"].([]any) {
@@ -235,8 +235,8 @@ func byVariant(got map[string]any) (last, byDate map[string]any) {
 	return last, byDate
 }
 
-// findDifference says what does not fit what is expected, with the case's tolerance; other
-// members are free.
+// findDifference describes a difference from the expected values, beyond the case's tolerance;
+// members that are not expected are ignored.
 func (c *experimentCase) findDifference(path string, want, got any) string {
 	switch want := want.(type) {
 	case map[string]any:

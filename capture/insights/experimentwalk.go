@@ -9,34 +9,44 @@ import (
 	"github.com/bunting-flags/bunting/capture"
 )
 
-// milestone is an event of an entity that a funnel or a retention looks at. Bit 0 of what is
-// an exposure, or a start; the others are steps.
+// milestone is an event of an entity that matters for a funnel or retention metric. In what, bit 0
+// means that the event is an exposure or a start event; the other bits mean steps of a funnel, or
+// bit 1 a completion event.
 type milestone struct {
-	at, id  int64
-	what    uint32
-	session uint32 // one more than the number of the session, 0: none
-	uuid    capture.UUID
+	at, id int64
+	what   uint32
+	// session is the number of the session plus one; 0: no session.
+	session uint32
+	// uuid is the UUID of the event, which the sessions of funnel steps contain.
+	uuid capture.UUID
 }
 
+// milestoneSize is the approximate size of a milestone in bytes.
 const milestoneSize = 40
 
+// compareMilestones orders by time. At the same time, exposures come first, then lower steps.
 func compareMilestones(a, b milestone) int {
 	return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(bits.TrailingZeros32(a.what), bits.TrailingZeros32(b.what)), cmp.Compare(a.id, b.id))
 }
 
-// funnelMeasurer is a funnel from exposure over steps (experiments.md §1.9).
+// funnelMeasurer is the measurer of a funnel that begins with the exposure (experiments.md §1.9).
 type funnelMeasurer struct {
 	*metric
-	f        *experimentRun
-	before   int64 // as of sideSums
-	steps    []*matcher
-	acts     *chains[milestone]
-	earlier  []bool // by entity: its covariate
+	f *experimentRun
+	// before is the time that the covariate covers, as in sideSums.
+	before int64
+	steps  []*matcher
+	acts   *chains[milestone]
+	// earlier is, by entity, whether the last step occurred before the exposure: the covariate.
+	earlier  []bool
 	session  func(*row) (uint32, bool)
 	sessions *interner
-	furthest []milestone // by entity: the event of its furthest step
+	// furthest is, by entity, the event of the furthest step that it reached.
+	furthest []milestone
 }
 
+// bind binds the steps. A strict funnel needs all events, since any event between two steps resets
+// it.
 func (w *funnelMeasurer) bind(f *experimentRun) []*matcher {
 	w.f = f
 	for i := range w.series {
@@ -52,9 +62,11 @@ func (w *funnelMeasurer) bind(f *experimentRun) []*matcher {
 	return append([]*matcher{f.matcher}, w.steps...)
 }
 
+// see records an event of an exposed entity, or before the exposure its covariate.
 func (w *funnelMeasurer) see(r *row, actor uint32, e *exposedEntity) (err error) {
 	f, at := w.f, r.b.Time[r.i]
 	last := w.steps[len(w.steps)-1]
+	// Before the exposure only the covariate of ordered funnels matters.
 	if at < e.first {
 		if at >= e.first-w.before && w.order == "ordered" && last.matches(r) {
 			if w.earlier, err = growTo(w.earlier, actor, 1, f.reserve); err == nil {
@@ -84,9 +96,11 @@ func (w *funnelMeasurer) see(r *row, actor uint32, e *exposedEntity) (err error)
 	return w.acts.add(actor, a)
 }
 
-// maxGap is the window of a funnel without one, in microseconds.
+// maxGap returns the window of the funnel in microseconds; it is maxWindow for a funnel without a
+// window.
 func (w *funnelMeasurer) maxGap() int64 { return cmp.Or(w.window, maxWindow) }
 
+// finish walks the events of each entity and sets its figures.
 func (w *funnelMeasurer) finish(f *experimentRun, out []figures) error {
 	if err := f.reserve(milestoneSize * int64(len(out))); err != nil {
 		return err
@@ -101,6 +115,7 @@ func (w *funnelMeasurer) finish(f *experimentRun, out []figures) error {
 		if err := f.checkContext(actor); err != nil {
 			return err
 		}
+		// After an activation the exposure is at the time of the activation.
 		if f.exposure.activation != nil {
 			acts = append(acts, milestone{at: f.entities[actor].first, what: 1})
 		}
@@ -116,14 +131,16 @@ func (w *funnelMeasurer) finish(f *experimentRun, out []figures) error {
 	})
 }
 
-// reachOrdered is how far somebody came, step by step from an exposure within the window.
+// reachOrdered returns how many steps an entity reached in their order, within the window after an
+// exposure, and the event of the furthest step.
 func (w *funnelMeasurer) reachOrdered(acts []milestone) (reached uint8, furthest milestone) {
-	var entered [maxFunnelSteps + 1]int64 // by step: the exposure that led there, 0: none did
+	var entered [maxFunnelSteps + 1]int64 // by step: the time of the exposure that led there, 0: not reached
 	window := w.maxGap()
 	for _, a := range acts {
-		if a.what == 0 { // only in a strict one
+		if a.what == 0 { // in a strict funnel an event that is no step resets it
 			clear(entered[:])
 		}
+		// From the last step to the first, so that an event counts for one step only.
 		for k := len(w.steps); k > 0; k-- {
 			if a.what>>k&1 == 0 || entered[k-1] == 0 || a.at-entered[k-1] > window {
 				continue
@@ -140,10 +157,12 @@ func (w *funnelMeasurer) reachOrdered(acts []milestone) (reached uint8, furthest
 	return reached, furthest
 }
 
-// reachUnordered is how many different steps somebody did within a window, in any order.
+// reachUnordered returns the largest number of different steps within a window, in any order, and
+// the event that completed them. It slides the window over the events.
 func (w *funnelMeasurer) reachUnordered(acts []milestone) (reached uint8, furthest milestone) {
-	var times [maxFunnelSteps + 1]int // by step: how many acts of the window are it
+	var times [maxFunnelSteps + 1]int // by step: the number of events in the window that match it
 	begin, window, distinct := 0, w.maxGap(), uint8(0)
+	// count adds an event to the window (delta 1) or removes it (delta -1).
 	count := func(a milestone, delta int) {
 		for k := 1; k <= len(w.steps); k++ {
 			if a.what>>k&1 == 0 {
@@ -170,14 +189,16 @@ func (w *funnelMeasurer) reachUnordered(acts []milestone) (reached uint8, furthe
 	return reached, furthest
 }
 
-// returnMeasurer is a metric of who comes back (experiments.md §1.11).
+// returnMeasurer is the measurer of a retention metric (experiments.md §1.11).
 type returnMeasurer struct {
 	*metric
+	// begins matches start events; nil if the exposure is the start.
 	f                 *experimentRun
 	begins, completes *matcher
 	acts              *chains[milestone]
 }
 
+// bind binds the start and completion events.
 func (c *returnMeasurer) bind(f *experimentRun) []*matcher {
 	c.f, c.acts = f, newChains[milestone](milestoneSize, f.reserve)
 	c.completes = c.completion.bind(f.b)
@@ -188,6 +209,7 @@ func (c *returnMeasurer) bind(f *experimentRun) []*matcher {
 	return []*matcher{c.begins, c.completes}
 }
 
+// see records start and completion events after the exposure.
 func (c *returnMeasurer) see(r *row, actor uint32, e *exposedEntity) error {
 	at := r.b.Time[r.i]
 	if at < e.first {
@@ -206,6 +228,8 @@ func (c *returnMeasurer) see(r *row, actor uint32, e *exposedEntity) error {
 	return c.acts.add(actor, a)
 }
 
+// finish determines the start of each entity and whether it returned. Entities without a start
+// event do not count.
 func (c *returnMeasurer) finish(f *experimentRun, out []figures) error {
 	for actor := range out {
 		out[actor].excluded = !c.fromExposure
@@ -222,6 +246,7 @@ func (c *returnMeasurer) finish(f *experimentRun, out []figures) error {
 		begin := milestone{at: f.entities[actor].first, id: f.entities[actor].id}
 		if !c.fromExposure {
 			starts := func(a milestone) bool { return a.what&1 != 0 }
+			// Use the first start event, or the last if latest is set.
 			i := slices.IndexFunc(acts, starts)
 			if i < 0 {
 				return nil
@@ -239,7 +264,8 @@ func (c *returnMeasurer) finish(f *experimentRun, out []figures) error {
 	})
 }
 
-// judge says whether somebody who began came back in the window.
+// judge sets whether an entity that started at begin has a completion event in the window, and
+// whether the window is still open.
 func (c *returnMeasurer) judge(f *experimentRun, m *figures, begin milestone, acts []milestone) {
 	unit := metricUnits[c.unit]
 	m.excluded = f.Matured && begin.at+c.end*unit > f.now.UnixMicro()
@@ -252,8 +278,8 @@ func (c *returnMeasurer) judge(f *experimentRun, m *figures, begin milestone, ac
 	}))
 }
 
-// since is the time between two instants in microseconds. Of days and hours those of
-// the project's clock count, whatever their length.
+// since returns the time between two instants in microseconds. For days and hours it is the
+// difference on the local clock, in whole units, whatever their real length is.
 func (c *returnMeasurer) since(cal calendar, from, to int64) int64 {
 	begin, end := time.UnixMicro(from), time.UnixMicro(to)
 	switch interval(c.unit) {

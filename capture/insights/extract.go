@@ -9,18 +9,20 @@ import (
 	"github.com/bunting-flags/bunting/flags/wire"
 )
 
-// keys are the members of JSON objects that a query looks at.
+// keys are the names of the members of JSON objects that a query reads. The index of a name is its
+// slot.
 type keys struct {
 	names []string
-	// quoted are the names as they stand in objects, none where some name has a
-	// character that may be escaped, or there are more than fewKeys.
+	// quoted are the names in quotes, for the fast path. It is empty if a name has a character that
+	// JSON may escape, or if there are more than fewKeys names.
 	quoted []string
 }
 
-// fewKeys is how many names are looked for by their text.
+// fewKeys is the maximum number of names for which extract searches the text of the object.
 const fewKeys = 3
 
-// slot is the place of a name's value in what extract fills.
+// slot returns the index at which extract stores the value of a name, and adds the name if it is
+// new.
 func (k *keys) slot(name string) int {
 	if i := slices.Index(k.names, name); i >= 0 {
 		return i
@@ -34,18 +36,19 @@ func (k *keys) slot(name string) int {
 	return len(k.names) - 1
 }
 
-// isPlainKey says whether a name stands as it is in JSON without backslashes.
+// isPlainKey reports whether a name is written unchanged in JSON that has no backslashes.
 func isPlainKey(name string) bool {
 	return name != "" && strings.IndexFunc(name, func(r rune) bool { return r < ' ' || r == '"' || r == '\\' }) < 0
 }
 
-// extract finds the values of the names in a stored object, as JSON text; "" for
-// one that is not there. No object at all has none.
+// extract stores the values of the names in out, as JSON text, or "" for a name that does not
+// exist. If object is not a JSON object, all values are "". Values are substrings of object.
 func (k *keys) extract(object string, out []string) {
 	if len(k.quoted) == 0 || strings.IndexByte(object, '\\') >= 0 {
 		k.extractAll(object, out)
 		return
 	}
+	// The fast path: most objects have dozens of members, of which a query reads one or two.
 	for slot, quoted := range k.quoted {
 		var ok bool
 		if out[slot], ok = findQuoted(object, quoted); !ok {
@@ -55,10 +58,12 @@ func (k *keys) extract(object string, out []string) {
 	}
 }
 
-// findQuoted is the value of an object's member whose name in quotes is given, by looking for
-// that text. There is no backslash in the object. False where it is not certain.
+// findQuoted returns the value of the member with a name by searching for the name in quotes. The
+// object must have no backslashes. ok is false if the search is ambiguous, for example if the first
+// match is within a string or a nested object.
 func findQuoted(object, quoted string) (value string, ok bool) {
-	// The quote in front is everywhere.
+	// Search without the opening quote: a quote occurs everywhere, so that the search would stop
+	// too often.
 	at := strings.Index(object, quoted[1:]) - 1
 	if at == -2 {
 		return "", true
@@ -75,9 +80,11 @@ func findQuoted(object, quoted string) (value string, ok bool) {
 	return value, value != "" && (value[0] != '"' || isQuoted(value))
 }
 
-// isOutermost says whether what stands at a place of an object, which has no backslashes,
-// is within no text and in nothing that opens before.
+// isOutermost reports whether the position end of an object is neither within a string nor within a
+// nested value. The object must have no backslashes.
 func isOutermost(object string, end int) bool {
+	// Continue at the next bracket or brace, and count the quotes before it: if their number is
+	// odd, the bracket is within a string.
 	quotes := 0
 	for i := 1; ; {
 		open := strings.IndexByte(object[i:end], '[')
@@ -91,7 +98,7 @@ func isOutermost(object string, end int) bool {
 		switch i += open; {
 		case i == end:
 			return quotes%2 == 0
-		case quotes%2 == 1: // within a text
+		case quotes%2 == 1: // within a string
 			i++
 		default:
 			if i = skipValue(object, i); i > end {
@@ -101,9 +108,10 @@ func isOutermost(object string, end int) bool {
 	}
 }
 
-// extractAll is extract by looking at one member after the other.
+// extractAll is extract without the fast path: it goes through the members one by one.
 func (k *keys) extractAll(object string, out []string) {
 	clear(out)
+	// remaining is used to stop after the last name.
 	remaining := len(k.names)
 	i := skipBlanks(object, 0)
 	if i >= len(object) || object[i] != '{' {
@@ -136,6 +144,7 @@ func (k *keys) extractAll(object string, out []string) {
 	}
 }
 
+// find returns the slot of a name as it is written in the object, -1 if the query does not read it.
 func (k *keys) find(name string) int {
 	if strings.IndexByte(name, '\\') >= 0 {
 		name = wire.Unquote(`"` + name + `"`)
@@ -148,9 +157,10 @@ func (k *keys) find(name string) int {
 	return -1
 }
 
-// isQuoted says whether a text has both its quotes.
+// isQuoted reports whether a token that begins with a quote also ends with one.
 func isQuoted(s string) bool { return len(s) > 1 && s[len(s)-1] == '"' }
 
+// skipBlanks returns the index of the first character at or after i that is not JSON white space.
 func skipBlanks(s string, i int) int {
 	for i < len(s) && (s[i] == ' ' || s[i] == '\t' || s[i] == '\n' || s[i] == '\r') {
 		i++
@@ -158,8 +168,8 @@ func skipBlanks(s string, i int) int {
 	return i
 }
 
-// skipText is the place after the text that begins at i; stored JSON is well formed,
-// what is not ends at the end.
+// skipText returns the index after the string that begins at i, or the end of s if the string is
+// not closed. Stored JSON is well-formed, so that is not expected.
 func skipText(s string, i int) int {
 	i++
 	for {
@@ -168,6 +178,7 @@ func skipText(s string, i int) int {
 			return len(s)
 		}
 		i += n + 1
+		// The quote is escaped if an odd number of backslashes precedes it.
 		escapes := 0
 		for j := i - 2; s[j] == '\\'; j-- {
 			escapes++
@@ -178,6 +189,7 @@ func skipText(s string, i int) int {
 	}
 }
 
+// skipValue returns the index after the value that begins at i.
 func skipValue(s string, i int) int {
 	depth := 0
 	for i < len(s) {
@@ -207,10 +219,11 @@ func skipValue(s string, i int) int {
 	return i
 }
 
-// isMissing says whether a property's JSON text is no value: not there, or null.
+// isMissing reports whether a property has no value: it is absent or null.
 func isMissing(raw string) bool { return raw == "" || raw == "null" }
 
-// textOf is a property as text (§3.2.2), false for a missing one.
+// textOf returns a property as a string (§3.2.2), and false if it is missing. raw must be JSON
+// text, or "".
 func textOf(raw string) (string, bool) {
 	if isMissing(raw) {
 		return "", false
@@ -229,8 +242,8 @@ func textOf(raw string) (string, bool) {
 	return numberText(raw), true
 }
 
-// numberText is the shortest decimal form of a JSON number; whole ones keep their
-// digits, so that those above 2^53 are what was sent.
+// numberText returns a JSON number in its shortest decimal form. Integers are returned unchanged,
+// so that integers above 2^53 keep all their digits.
 func numberText(raw string) string {
 	digits := raw
 	if raw[0] == '-' {
@@ -246,11 +259,11 @@ func numberText(raw string) string {
 	return formatNumber(f)
 }
 
-// formatNumber is the shortest decimal form of a number.
+// formatNumber returns the shortest decimal form of a number.
 func formatNumber(f float64) string { return string(hogql.AppendFloat(nil, f)) }
 
-// numberOf is a property as a number (§3.2.2): a JSON number, or a text that is
-// wholly a decimal number.
+// numberOf returns a property as a number (§3.2.2), and false if it is not one: it must be a JSON
+// number, or a string that consists of a decimal number.
 func numberOf(raw string) (float64, bool) {
 	if isMissing(raw) {
 		return 0, false
@@ -265,7 +278,8 @@ func numberOf(raw string) (float64, bool) {
 	return f, err == nil
 }
 
-// isDecimal says whether a text is sign, digits, point and exponent.
+// isDecimal reports whether s is a decimal number: an optional sign, digits with an optional point,
+// and an optional exponent.
 func isDecimal(s string) bool {
 	if s != "" && (s[0] == '-' || s[0] == '+') {
 		s = s[1:]

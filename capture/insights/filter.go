@@ -10,24 +10,26 @@ import (
 	"github.com/bunting-flags/bunting/flags/wire"
 )
 
-// Bounds of filters (§3.2.1, §5.4).
+// Limits of filters (§3.2.1, §5.4).
 const (
 	maxFilters = 200
 	maxDepth   = 10
 )
 
-// condition is what must hold of an event. It is checked when the query is read,
-// and made ready for each run.
+// condition is a condition on events. It is validated when the query is parsed, and bound for each
+// run: bind records which columns and properties are needed and returns a function that reports
+// whether an event satisfies the condition.
 type condition interface {
 	bind(b *binder) func(*row) bool
 }
 
-// allOf and anyOf join conditions; without any, both hold.
+// allOf and anyOf combine conditions by AND and OR. Without conditions, both are true.
 type (
 	allOf []condition
 	anyOf []condition
 )
 
+// bind returns the conjunction of the conditions.
 func (c allOf) bind(b *binder) func(*row) bool {
 	tests := bindAll(b, c)
 	switch len(tests) {
@@ -46,7 +48,8 @@ func (c allOf) bind(b *binder) func(*row) bool {
 	}
 }
 
-// bindOrNil is bind, nil where nothing is asked: then no event need be asked either.
+// bindOrNil is like bind, but returns nil if the condition is always true. The caller can then skip
+// the call for every event.
 func (c allOf) bindOrNil(b *binder) func(*row) bool {
 	if !slices.ContainsFunc(c, func(c condition) bool { return !isAlwaysTrue(c) }) {
 		return nil
@@ -54,11 +57,13 @@ func (c allOf) bindOrNil(b *binder) func(*row) bool {
 	return c.bind(b)
 }
 
+// isAlwaysTrue reports whether a condition is an AND without any leaf.
 func isAlwaysTrue(c condition) bool {
 	list, ok := c.(allOf)
 	return ok && !slices.ContainsFunc(list, func(c condition) bool { return !isAlwaysTrue(c) })
 }
 
+// bind returns the disjunction of the conditions.
 func (c anyOf) bind(b *binder) func(*row) bool {
 	tests := bindAll(b, c)
 	return func(r *row) bool {
@@ -71,6 +76,7 @@ func (c anyOf) bind(b *binder) func(*row) bool {
 	}
 }
 
+// bindAll binds several conditions.
 func bindAll(b *binder, conditions []condition) []func(*row) bool {
 	tests := make([]func(*row) bool, len(conditions))
 	for i, c := range conditions {
@@ -79,21 +85,23 @@ func bindAll(b *binder, conditions []condition) []func(*row) bool {
 	return tests
 }
 
-// filters reads a list or a tree of property filters (§3.2.1).
+// filters parses a list or a tree of property filters (§3.2.1).
 func (n node) filters(p *Project) allOf {
 	f := filterReader{project: p}
 	if _, list := n.value.([]any); list {
-		return f.each(n, -1) // the list itself is no group
+		return f.each(n, -1) // the list itself does not count as a level
 	}
 	return allOf{f.read(n, 0)}
 }
 
-// filterReader counts what it reads.
+// filterReader parses a tree of filters and counts them.
 type filterReader struct {
 	project *Project
 	count   int
 }
 
+// read parses a filter, a list, or a group of filters. Groups are objects with "values"; a list is
+// an AND.
 func (f *filterReader) read(n node, depth int) condition {
 	switch v := n.value.(type) {
 	case nil:
@@ -115,6 +123,7 @@ func (f *filterReader) read(n node, depth int) condition {
 	return allOf{}
 }
 
+// each parses the elements of a list or group at a depth.
 func (f *filterReader) each(n node, depth int) []condition {
 	if depth >= maxDepth {
 		n.fail(tooLarge, "Groups of filters may be nested %d deep.", maxDepth)
@@ -127,7 +136,7 @@ func (f *filterReader) each(n node, depth int) []condition {
 	return out
 }
 
-// leaf reads one filter. An empty object holds.
+// leaf parses one filter. An empty object is a filter that is always true.
 func (f *filterReader) leaf(n node) condition {
 	if f.count++; f.count > maxFilters {
 		n.fail(tooLarge, "A query may have %d filters.", maxFilters)
@@ -147,7 +156,7 @@ func (f *filterReader) leaf(n node) condition {
 	return newCondition(n, f.project)
 }
 
-// filterTypes are the types of filters by name. Add one here.
+// filterTypes are the parsers of filters by type. Add new types here.
 var filterTypes map[string]func(n node, p *Project) condition
 
 func init() {
@@ -158,13 +167,14 @@ func init() {
 	}
 }
 
-// valueCondition is a filter that compares a value with an operator.
+// valueCondition compares a value of an event by an operator.
 type valueCondition struct {
 	comparison
 	bindValue func(b *binder) getter
 }
 
-// key is the filter's key, which must be there.
+// key returns the key of a filter, which is required. A number is accepted and converted to a
+// string.
 func (n node) key() string {
 	k := n.get("key")
 	if number, ok := k.value.(json.Number); ok {
@@ -177,11 +187,13 @@ func (n node) key() string {
 	return name
 }
 
+// bind returns the comparison with the value of an event.
 func (c *valueCondition) bind(b *binder) func(*row) bool {
 	test, value := c.bindTest(b.run), c.bindValue(b)
 	return func(r *row) bool { return test(value(r)) }
 }
 
+// eventFilter parses a filter on a property of the event, or on its elements chain.
 func eventFilter(n node, p *Project) condition {
 	key := n.key()
 	return &valueCondition{n.comparison(p, eventFilterSettings(key)), func(b *binder) getter {
@@ -192,7 +204,7 @@ func eventFilter(n node, p *Project) condition {
 	}}
 }
 
-// columnFilter compares a column of the event (event_metadata).
+// columnFilter parses a filter on a column of the event (event_metadata).
 func columnFilter(n node, p *Project) condition {
 	key := n.key()
 	if _, ok := columnGetters[key]; !ok && !n.hasFailed() {
@@ -201,7 +213,7 @@ func columnFilter(n node, p *Project) condition {
 	return &valueCondition{n.comparison(p, eventFilterSettings(key)), func(b *binder) getter { return columnGetters[key](b) }}
 }
 
-// columnGetters give columns of events as JSON texts.
+// columnGetters are the columns of events that filters and breakdowns can use, as JSON text.
 var columnGetters = map[string]func(b *binder) getter{
 	"event": func(b *binder) getter {
 		return b.column(Names, func(r *row) string { return wire.Quote(r.b.Name[r.i]) })
@@ -229,11 +241,13 @@ var columnGetters = map[string]func(b *binder) getter{
 	"$group_4":       func(b *binder) getter { return b.groupKey(4) },
 }
 
+// column requests a column for the scan and returns g.
 func (b *binder) column(c Columns, g getter) getter {
 	b.needs.columns |= c
 	return g
 }
 
+// elementsChain returns the elements chain as JSON text, "" if the event has no chain.
 func (b *binder) elementsChain() getter {
 	return b.column(Elements, func(r *row) string {
 		if chain := r.b.Elements[r.i]; chain != "" {
@@ -243,7 +257,8 @@ func (b *binder) elementsChain() getter {
 	})
 }
 
-// groupKey is the key of the event's group of a type as JSON text, "" for none.
+// groupKey returns the key of the event's group of a type as JSON text, "" if there is no such
+// group.
 func (b *binder) groupKey(groupType int) getter {
 	value := b.eventProperty("$group_" + strconv.Itoa(groupType))
 	return func(r *row) string {
@@ -254,10 +269,10 @@ func (b *binder) groupKey(groupType int) getter {
 	}
 }
 
-// maxGroupTypes is how many types of groups there are.
+// maxGroupTypes is the number of group types that a project may have.
 const maxGroupTypes = 5
 
-// groupFilter compares a property of the event's group as it is now.
+// groupFilter parses a filter on a property of the event's group, with its current value.
 func groupFilter(n node, p *Project) condition {
 	index := n.get("group_type_index")
 	if index.isAbsent() {
@@ -266,16 +281,20 @@ func groupFilter(n node, p *Project) condition {
 	return &groupPropertyCondition{n.comparison(p, flags.FilterSettings{}), int(index.intInRange(0, maxGroupTypes-1, 0)), n.key()}
 }
 
+// groupPropertyCondition compares a property of groups.
 type groupPropertyCondition struct {
 	comparison
 	groupType int
 	key       string
 }
 
+// bind evaluates the filter for all groups of the type, and stores the keys of the groups whose
+// result differs from that of an absent property. This way the map stays small, and events with
+// unknown groups get the result for an absent property.
 func (c *groupPropertyCondition) bind(b *binder) func(*row) bool {
 	test := c.bindTest(b.run)
 	absent := test("")
-	differing := map[string]bool{} // keys of groups for which the answer is another one
+	differing := map[string]bool{} // keys of groups with the other result
 	one := keys{names: []string{c.key}}
 	value := make([]string, 1)
 	b.readGroups(c.groupType, func(key, properties string) error {
@@ -293,7 +312,8 @@ func (c *groupPropertyCondition) bind(b *binder) func(*row) bool {
 	}
 }
 
-// testAccounts are the project's filters against its own people.
+// testAccounts returns the project's filters that exclude its own team, if the query requests them
+// with filterTestAccounts.
 func testAccounts(n node, p *Project) condition {
 	if !n.get("filterTestAccounts").boolean() || len(p.TestAccountFilters) == 0 {
 		return allOf{}
@@ -302,7 +322,7 @@ func testAccounts(n node, p *Project) condition {
 	return own.filters(p)
 }
 
-// queryConditions are those of a query that hold for all its series.
+// queryConditions returns the conditions that apply to all series of a query.
 func queryConditions(n node, p *Project) allOf {
 	return slices.Concat(n.get("properties").filters(p), allOf{testAccounts(n, p)})
 }

@@ -1,26 +1,36 @@
 package insights
 
-// firstTime counts people in the bucket of their first event.
+// firstTime is the tally of first-time maths: it counts persons or groups in the bucket of their
+// first event. Because that event may be before the range, it scans all time.
 type firstTime struct {
-	c        *counting
-	person   func(*row) (uint32, bool)
-	matching bool     // the first that passes the filters, not the first at all
-	base     *matcher // without the filters
-	firsts   map[uint32]*firstEvent
+	c      *counting
+	person func(*row) (uint32, bool)
+	// matching uses the first event that passes the filters; otherwise an actor counts only if the
+	// first event of all passes them.
+	matching bool
+	// base matches the events without the filters.
+	base   *matcher
+	firsts map[uint32]*firstEvent
 }
 
+// firstEvent is the first event of an actor found so far.
 type firstEvent struct {
 	at, id int64
+	// values are the numbers of its breakdown values.
 	values []int
+	// counts is true if the event passes the filters and is in the range.
 	counts bool
 }
 
+// firstTime returns a tally of first-time math and extends the scan to all time.
 func (m *measure) firstTime(b *binder, c *counting) tally {
 	c.from = 0
 	b.needs.columns |= IDs
 	return &firstTime{c: c, base: c.series.bindName(b), person: b.actor(m.group), matching: m.basis == "firstMatching", firsts: map[uint32]*firstEvent{}}
 }
 
+// seeFirst keeps the event if it is earlier than the first event of its actor so far. Events with
+// the same time are ordered by id.
 func (t *firstTime) seeFirst(w *row, passes func() bool) error {
 	who, ok := t.person(w)
 	if !ok || !t.base.matchesConditions(w) || t.c.measuring && w.b.Time[w.i] < t.c.since {
@@ -32,6 +42,7 @@ func (t *firstTime) seeFirst(w *row, passes func() bool) error {
 		}
 		return nil
 	}
+	// Avoid evaluating the conditions for an event that is not the first.
 	at, id := w.b.Time[w.i], w.b.ID[w.i]
 	f := t.firsts[who]
 	if f != nil && (at > f.at || at == f.at && id > f.id) {
@@ -59,8 +70,11 @@ func (t *firstTime) seeFirst(w *row, passes func() bool) error {
 	})
 }
 
+// add is not used: counting.see calls seeFirst instead.
 func (t *firstTime) add(*row, int, int) error { return nil }
 
+// points counts each actor in the bucket of the first event, for each breakdown value of that
+// event.
 func (t *firstTime) points(n int) ([][]float64, error) {
 	out := makeRows(n, t.c.buckets(), func(int) float64 { return 0 })
 	for _, f := range t.firsts {

@@ -6,20 +6,22 @@ import (
 	"strings"
 )
 
-// formula is an expression over the series of a query (§2.4.5).
+// formula is an arithmetic expression over the series of a query (§2.4.5), in which A is the first
+// series.
 type formula struct {
 	text, name string
-	value      func(series []float64) float64
+	// value computes the formula for one bucket from the values of the series.
+	value func(series []float64) float64
 }
 
-// Bounds of formulas.
+// Limits of formulas.
 const (
 	maxFormula  = 500 // characters
 	maxFormulas = 10
 )
 
-// formulas reads formulaNodes, formulas or formula, of which the first that is set
-// counts.
+// formulas parses the members formulaNodes, formulas and formula. Only the first that is set is
+// used. series is the number of series.
 func (n node) formulas(series int) []formula {
 	var out []formula
 	for _, f := range n.get("formulaNodes").list(maxFormulas) {
@@ -41,6 +43,7 @@ func (n node) formulas(series int) []formula {
 	return out
 }
 
+// formula parses one formula.
 func (n node) formula(text, name string, series int) formula {
 	p := &formulaParser{node: n, rest: text, series: series}
 	if len(text) > maxFormula {
@@ -54,17 +57,23 @@ func (n node) formula(text, name string, series int) formula {
 	return formula{text: text, name: name, value: value}
 }
 
+// term is a compiled part of a formula.
 type term = func(series []float64) float64
 
-// formulaParser reads a formula by descent; a formula's length bounds its depth.
+// formulaParser is a recursive descent parser. Its depth is limited by the maximum length of a
+// formula.
 type formulaParser struct {
 	node
+	// rest is the part of the formula that is not parsed yet.
 	rest   string
 	series int
 }
 
+// space skips white space.
 func (p *formulaParser) space() { p.rest = strings.TrimLeft(p.rest, " \t\r\n") }
 
+// accept skips white space and the sign, and reports whether the sign was there. A * that begins **
+// is not accepted as *.
 func (p *formulaParser) accept(sign string) bool {
 	p.space()
 	rest, ok := strings.CutPrefix(p.rest, sign)
@@ -77,6 +86,7 @@ func (p *formulaParser) accept(sign string) bool {
 	return ok
 }
 
+// sum parses terms joined by + and -.
 func (p *formulaParser) sum() term {
 	left := p.product()
 	for !p.hasFailed() {
@@ -95,6 +105,7 @@ func (p *formulaParser) sum() term {
 	return left
 }
 
+// product parses factors joined by *, / and %.
 func (p *formulaParser) product() term {
 	left := p.unary()
 	for !p.hasFailed() {
@@ -116,6 +127,7 @@ func (p *formulaParser) product() term {
 	return left
 }
 
+// unary parses a factor with optional signs. A sign binds less tightly than **, as in Python.
 func (p *formulaParser) unary() term {
 	switch {
 	case p.accept("-"):
@@ -127,6 +139,7 @@ func (p *formulaParser) unary() term {
 	return p.power()
 }
 
+// power parses an atom with an optional exponent; ** is right-associative.
 func (p *formulaParser) power() term {
 	a := p.atom()
 	if p.hasFailed() || !p.accept("**") {
@@ -136,6 +149,7 @@ func (p *formulaParser) power() term {
 	return func(s []float64) float64 { return math.Pow(a(s), b(s)) }
 }
 
+// atom parses a parenthesized formula, the letter of a series, or a number.
 func (p *formulaParser) atom() term {
 	p.space()
 	zero := func([]float64) float64 { return 0 }
@@ -151,6 +165,7 @@ func (p *formulaParser) atom() term {
 		return inner
 	}
 	c := p.rest[0]
+	// c | 0x20 is the lower-case letter of c.
 	if letter := c | 0x20; letter >= 'a' && letter <= 'z' {
 		word := p.rest[:len(p.rest)-len(strings.TrimLeft(p.rest, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789"))]
 		p.rest = p.rest[len(word):]
@@ -171,6 +186,7 @@ func (p *formulaParser) atom() term {
 	return func([]float64) float64 { return f }
 }
 
+// divide returns a/b, or 0 if b is 0.
 func divide(a, b float64) float64 {
 	if b == 0 {
 		return 0
@@ -178,7 +194,7 @@ func divide(a, b float64) float64 {
 	return a / b
 }
 
-// remainder has the sign of the divisor.
+// remainder returns the remainder of a/b with the sign of b, or 0 if b is 0.
 func remainder(a, b float64) float64 {
 	if b == 0 {
 		return 0

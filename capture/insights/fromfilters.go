@@ -11,8 +11,8 @@ import (
 	"github.com/bunting-flags/bunting/flags/wire"
 )
 
-// FromFilters makes a query of the older form of an insight (§2.10); nil when there
-// are no filters. The error is an [*Error].
+// FromFilters converts filters, the older form of an insight, to a query (§2.10). It returns nil if
+// filters is empty. The error is an [*Error].
 func FromFilters(filters json.RawMessage) (json.RawMessage, error) {
 	n, fault := decodeQuery(filters, "filters")
 	n.tracker.what, n.tracker.known = aFilters, olderMembers
@@ -29,7 +29,7 @@ func FromFilters(filters json.RawMessage) (json.RawMessage, error) {
 	return wire.MustEncode(query), nil
 }
 
-// older converts filters; nil when there are none.
+// older converts filters; it returns nil if there are none.
 func (n node) older() map[string]any {
 	given := n.unpacked()
 	if list, ok := given.value.([]any); ok && len(list) == 1 {
@@ -51,20 +51,20 @@ func (n node) older() map[string]any {
 	return old.query
 }
 
-// oldInsights convert filters by their "insight".
+// oldInsights are the converters of filters by the member "insight".
 var oldInsights = map[string]func(*oldFilters){
 	"": (*oldFilters).trends, "TRENDS": (*oldFilters).trends, "SESSIONS": (*oldFilters).trends,
 	"FUNNELS": (*oldFilters).funnel, "RETENTION": (*oldFilters).retention,
 	"LIFECYCLE": (*oldFilters).lifecycle, "STICKINESS": (*oldFilters).stickiness,
 }
 
-// oldFilters are an insight's filters, and the query that they become.
+// oldFilters are the filters of an insight and the query to which they are converted.
 type oldFilters struct {
 	node
 	query map[string]any
 }
 
-// Members of filters by their names, and what they are called in queries.
+// Names of members in filters and in queries.
 var (
 	oldCommon  = [][2]string{{"sampling_factor", "samplingFactor"}, {"aggregation_group_type_index", "aggregation_group_type_index"}}
 	oldDates   = [][2]string{{"date_from", "date_from"}, {"date_to", "date_to"}, {"explicit_date", "explicitDate"}}
@@ -88,7 +88,7 @@ var (
 	oldMath = [][2]string{{"math", "math"}, {"math_property", "math_property"}, {"math_hogql", "math_hogql"}, {"math_group_type_index", "math_group_type_index"}}
 )
 
-// oldMembers copies members that have a value under their new names.
+// oldMembers copies members that have a value, under their new names.
 func oldMembers(to map[string]any, from node, names [][2]string) {
 	for _, n := range names {
 		if v := typedValue(from.get(n[0]).value); v != nil {
@@ -97,8 +97,8 @@ func oldMembers(to map[string]any, from node, names [][2]string) {
 	}
 }
 
-// typedValue is a value of filters as queries have it: numbers and booleans that stand in
-// texts, as they came in addresses, are what they say; an empty text is nothing.
+// typedValue converts numbers and booleans in strings, the form that they have in URLs, to values.
+// An empty string becomes nil.
 func typedValue(v any) any {
 	text, ok := v.(string)
 	if !ok {
@@ -115,7 +115,7 @@ func typedValue(v any) any {
 	return v
 }
 
-// unpacked is a value that may stand in a JSON text.
+// unpacked decodes a value that may be JSON in a string.
 func (n node) unpacked() node {
 	if text, ok := n.value.(string); ok {
 		return n.with(wire.Value([]byte(text)))
@@ -123,12 +123,12 @@ func (n node) unpacked() node {
 	return n
 }
 
-// with is the node with another value.
+// with returns the node with another value.
 func (n node) with(value any) node {
 	return node{value: value, attr: n.attr, fault: n.fault, tracker: n.tracker}
 }
 
-// section makes an object of the query, if there is something to put in.
+// section adds an object to the query, unless it is empty.
 func (o *oldFilters) section(name string, fill map[string]any) {
 	if len(fill) > 0 {
 		o.query[name] = fill
@@ -186,7 +186,7 @@ func (o *oldFilters) lifecycle() {
 	o.query["series"] = o.series(nil)
 }
 
-// stickyMaths are those that stickiness keeps.
+// stickyMaths are the maths that a StickinessQuery supports; others are replaced by dau.
 var stickyMaths = []any{nil, "dau", "weekly_active", "monthly_active", "unique_group", "hogql"}
 
 func (o *oldFilters) stickiness() {
@@ -248,7 +248,7 @@ func (o *oldFilters) retention() {
 	o.query["retentionFilter"] = filter
 }
 
-// oldObjects are those of a list, or of the list in a JSON text.
+// oldObjects returns the objects of a list, or of a list in a JSON string.
 func (n node) oldObjects() (out []node) {
 	list, _ := n.unpacked().value.([]any)
 	for i, v := range list {
@@ -259,8 +259,8 @@ func (n node) oldObjects() (out []node) {
 	return out
 }
 
-// series are events and actions in their order; more adds to a node what the kind of
-// insight knows of it.
+// series returns the events and actions in their order. more, if not nil, adds the members that are
+// particular to the kind of insight.
 func (o *oldFilters) series(more func(to map[string]any, entity node)) []any {
 	type placed struct {
 		order  float64
@@ -270,7 +270,7 @@ func (o *oldFilters) series(more func(to map[string]any, entity node)) []any {
 	var all []placed
 	for _, kind := range []string{"actions", "events"} {
 		for _, entity := range o.get(kind).oldObjects() {
-			entity.get("type") // the list says it
+			entity.get("type") // read, because the list implies the type
 			order := -1.0
 			if n, ok := typedValue(entity.get("order").value).(json.Number); ok {
 				order, _ = n.Float64()
@@ -290,7 +290,7 @@ func (o *oldFilters) series(more func(to map[string]any, entity node)) []any {
 	return out
 }
 
-// oldNode is an event or an action as a node.
+// oldNode converts an event or an action to a node of a series.
 func (n node) oldNode(action bool) map[string]any {
 	to := map[string]any{"kind": "EventsNode", "event": n.get("id").value}
 	if action {
@@ -307,7 +307,7 @@ func (n node) oldNode(action bool) map[string]any {
 	return to
 }
 
-// breakdown makes breakdownFilter.
+// breakdown adds the breakdownFilter.
 func (o *oldFilters) breakdown() {
 	filter := map[string]any{}
 	property, kind := o.get("breakdown").value, o.get("breakdown_type").value
@@ -329,8 +329,8 @@ func (o *oldFilters) breakdown() {
 	o.query["breakdownFilter"] = filter
 }
 
-// oldProperties are filters: a list, a tree, or the oldest form of names with
-// operators; nil for none. What is no filter is dropped.
+// oldProperties converts filters: a list, a tree, or the oldest form, in which names end with
+// operators. It returns nil if there are no filters; invalid filters are dropped.
 func (n node) oldProperties() any {
 	given := n.unpacked()
 	switch v := given.value.(type) {
@@ -360,7 +360,7 @@ func (n node) oldProperties() any {
 	return nil
 }
 
-// someOf is a list, nil for an empty one.
+// someOf returns the list, or nil if it is empty.
 func someOf(list []any) any {
 	if len(list) == 0 {
 		return nil
@@ -368,13 +368,13 @@ func someOf(list []any) any {
 	return list
 }
 
-// lookIn notes which members filters may have. Whether they can be read is told when the
-// query that they become is read.
+// lookIn records which members filters may have. Faults are ignored here, because parsing the
+// resulting query reports them.
 func (n node) lookIn() {
 	node{value: n.value, attr: n.attr, fault: new(*Error), tracker: n.tracker}.filters(&Project{})
 }
 
-// oldFilterList are the filters and groups of a list.
+// oldFilterList returns the filters and groups of a list.
 func oldFilterList(list []any) []any {
 	out := []any{}
 	for _, v := range list {

@@ -11,7 +11,7 @@ import (
 	"github.com/bunting-flags/bunting/flags/wire"
 )
 
-// TestFromFilters is the table of §2.10, row by row.
+// TestFromFilters tests each row of the table of §2.10.
 func TestFromFilters(t *testing.T) {
 	const a = `"series": [{"kind": "EventsNode", "event": "a"}]`
 	const oldA = `"events": [{"id": "a", "type": "events"}]`
@@ -88,7 +88,7 @@ func TestFromFilters(t *testing.T) {
 	}
 }
 
-// TestFromFilters_Rejected is what is not converted (§2.10).
+// TestFromFilters_Rejected tests filters that cannot be converted (§2.10).
 func TestFromFilters_Rejected(t *testing.T) {
 	for filters, attr := range map[string]string{
 		`{"insight": "PATHS"}`: "filters__insight",
@@ -103,8 +103,8 @@ func TestFromFilters_Rejected(t *testing.T) {
 	}
 }
 
-// A misspelt member of filters is refused with its place and what is meant (decision 30),
-// also in entities, their filters, breakdowns and JSON texts.
+// A misspelled member of filters is an error with its place and the likely name (decision 30), also
+// in entities, their filters, breakdowns and JSON strings.
 func TestFromFilters_Misspelt(t *testing.T) {
 	for filters, want := range map[string][2]string{
 		`{"insigt": "TRENDS", "events": [{"id": "a"}]}`:                                                    {"filters__insigt", "insight"},
@@ -133,8 +133,8 @@ func TestFromFilters_Misspelt(t *testing.T) {
 	}
 }
 
-// Members of PostHog's filters that do nothing here are named, those that say how it is
-// shown are not; nobody's misspelling are the names of properties in the oldest form.
+// Members of PostHog's filters that have no effect are listed, except those that affect only the
+// display. Names of properties in the oldest form are never misspelled.
 func TestFromFilters_Unread(t *testing.T) {
 	for filters, want := range map[string][]string{
 		`{"insight": "TRENDS", "display": "ActionsBar", "events": [{"id": "a", "name": "a", "type": "events", "order": 0, "math": "total"}], "show_legend": true, "hidden_legend_keys": {}, "aggregation_axis_format": "numeric", "interval": "day"}`: nil,
@@ -150,7 +150,7 @@ func TestFromFilters_Unread(t *testing.T) {
 	}
 }
 
-// FuzzFromFilters: whatever is stored, a query or an error comes of it.
+// FuzzFromFilters checks that every document results in a query or an error.
 func FuzzFromFilters(f *testing.F) {
 	for _, seed := range []string{`{"insight": "FUNNELS", "events": [{"id": "a", "properties": {"a__gt": [1]}}], "breakdowns": [5]}`, `[[]]`, `"[{}]"`, `{"target_entity": 5, "insight": "retention"}`, `{"properties": {"type": "AND", "values": "x"}}`} {
 		f.Add([]byte(seed))

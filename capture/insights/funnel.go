@@ -8,15 +8,16 @@ import (
 
 func init() { kinds = append(kinds, kind{"FunnelsQuery", parseFunnel}) }
 
-// Bounds of funnels (§5.4).
+// Limits of funnels (§5.4).
 const (
 	maxSteps      = 20
 	maxExclusions = 10
 	maxFunnelBins = 90
 )
 
-// funnelQuery is a FunnelsQuery (§2.5).
+// funnelQuery is a FunnelsQuery (§2.5). Times are in microseconds and steps are counted from 0.
 type funnelQuery struct {
+	// steps are the series of the query; maths are their maths, in the same order.
 	steps      []entity
 	maths      []string
 	exclusions []funnelExclusion
@@ -24,31 +25,43 @@ type funnelQuery struct {
 	dates      dateRange
 	interval   interval
 	groupType  int
-	actor      func(*binder) getter // funnelAggregateByHogQL, nil for none
+	// actor is the value of funnelAggregateByHogQL, which replaces the person or group; nil: not
+	// used.
+	actor func(*binder) getter
 
-	viz, order  string
-	window      int64 // microseconds
-	from, to    int   // steps, for time_to_convert and trends
-	bins        int   // 0: by number
+	// viz is funnelVizType and order is funnelOrderType.
+	viz, order string
+	// window is the maximum time from the first step to any other, in microseconds.
+	window int64
+	// from and to are the steps between which conversions are measured for time_to_convert and
+	// trends.
+	from, to int
+	// bins is the number of bins of time_to_convert; 0: depends on the number of conversions.
+	bins        int
 	split       split
 	attribution attribution
-	step        int // of the attribution
+	// step is the step of the attribution stepTouch.
+	step int
 }
 
+// funnelExclusion is an event that must not occur between two steps.
 type funnelExclusion struct {
 	entity
 	exclusion
 }
 
-// windowUnits are the units of a funnel's window, whatever the calendar says.
+// windowUnits are the units of a funnel's window. They have a fixed length, regardless of the
+// calendar; a month has 31 days.
 var windowUnits = map[string]time.Duration{
 	"second": time.Second, "minute": time.Minute, "hour": time.Hour,
 	"day": 24 * time.Hour, "week": 7 * 24 * time.Hour, "month": 31 * 24 * time.Hour,
 }
 
+// attributions are the values of breakdownAttributionType.
 var attributions = map[string]attribution{"first_touch": firstTouch, "last_touch": lastTouch, "all_events": allEvents, "step": stepTouch}
 
-// Names of funnels that are not those of steps done in order.
+// Values of funnelVizType and funnelOrderType. The defaults, which need no constant, are "steps"
+// and "ordered".
 const (
 	timeToConvert  = "time_to_convert"
 	funnelTrends   = "trends"
@@ -56,8 +69,10 @@ const (
 	strictSteps    = "strict"
 )
 
+// parseFunnel parses a FunnelsQuery.
 func parseFunnel(n node, p *Project) plan { return readFunnel(n, p) }
 
+// readFunnel is parseFunnel with the concrete type, which the actors of funnels need.
 func readFunnel(n node, p *Project) *funnelQuery {
 	q := &funnelQuery{
 		conditions: queryConditions(n, p),
@@ -71,16 +86,18 @@ func readFunnel(n node, p *Project) *funnelQuery {
 		q.maths = append(q.maths, q.steps[i].node.get("math").text("total"))
 	}
 	q.readOptions(n.get("funnelsFilter").object(), p)
+	// Only trends have buckets; the period of other funnels is cut to days.
 	if q.viz != funnelTrends {
 		q.interval = day
 	}
+	// The specification ignores the breakdown of time_to_convert (§2.5.4).
 	if q.viz == timeToConvert {
 		q.split = split{}
 	}
 	return q
 }
 
-// readOptions reads funnelsFilter.
+// readOptions parses the members of funnelsFilter. The steps must be parsed already.
 func (q *funnelQuery) readOptions(n node, p *Project) {
 	q.viz = n.get("funnelVizType").choice("steps", "steps", timeToConvert, funnelTrends)
 	q.order = n.get("funnelOrderType").choice("ordered", "ordered", strictSteps, unorderedSteps)
@@ -110,6 +127,7 @@ func (q *funnelQuery) readOptions(n node, p *Project) {
 	}
 }
 
+// stepOf returns the index of a step, or fallback if it is absent.
 func (q *funnelQuery) stepOf(n node, fallback int64) int {
 	if n.isAbsent() {
 		return int(fallback)
@@ -117,7 +135,7 @@ func (q *funnelQuery) stepOf(n node, fallback int64) int {
 	return int(n.intInRange(0, int64(len(q.steps)-1), fallback))
 }
 
-// exclude reads one exclusion.
+// exclude parses one exclusion and validates its steps.
 func (q *funnelQuery) exclude(n node, p *Project) {
 	x := funnelExclusion{n.entity(p), exclusion{int(n.get("funnelFromStep").intInRange(0, 1<<20, 0)), int(n.get("funnelToStep").intInRange(0, 1<<20, 0))}}
 	last := len(q.steps) - 1
@@ -131,6 +149,7 @@ func (q *funnelQuery) exclude(n node, p *Project) {
 	case q.order == unorderedSteps && (x.from != 0 || x.exclusion.to != last):
 		n.fail(invalidInput, "Exclusion: in a funnel of any order it must span all steps.")
 	}
+	// An exclusion that equals a step between its bounds would make the step unreachable.
 	for i := x.from; i <= x.exclusion.to; i++ {
 		if x.sameAs(&q.steps[i]) {
 			n.fail(invalidInput, "Exclusion: it is the same event or action as step %d, which it would keep from being done.", i+1)
@@ -139,8 +158,8 @@ func (q *funnelQuery) exclude(n node, p *Project) {
 	q.exclusions = append(q.exclusions, x)
 }
 
-// sameAs says whether an exclusion would be a step: the same event or action, and
-// filters that are equal or none.
+// sameAs reports whether an exclusion matches the events of a step: it is about the same event or
+// action, and has no filters or the same ones.
 func (x *funnelExclusion) sameAs(step *entity) bool {
 	if x.kind() != step.kind() || x.id() != step.id() {
 		return false

@@ -11,7 +11,7 @@ const aDay = 24 * int64(3600e6)
 
 const benchRange = `"dateRange": {"date_from": "2026-01-01", "date_to": "2026-01-30"}`
 
-// benchRun asks a question over the events of bench_test.go.
+// benchRun runs a query over the events of bench_test.go.
 func benchRun(b *testing.B, s *batches, query string) {
 	b.Helper()
 	q, err := Parse(json.RawMessage(query), &Project{ID: 1, WeekStart: time.Monday})
@@ -26,8 +26,8 @@ func benchRun(b *testing.B, s *batches, query string) {
 	}
 }
 
-// BenchmarkFunnel is three steps within 14 days; beside it a loop that was written for
-// this one question.
+// BenchmarkFunnel measures three steps within 14 days, with the engine and with a loop written for
+// this query.
 func BenchmarkFunnel(b *testing.B) {
 	s := benchSource()
 	b.Run("engine", func(b *testing.B) {
@@ -43,8 +43,8 @@ func BenchmarkFunnel(b *testing.B) {
 	})
 }
 
-// funnelByHand collects and sorts, as events may come in any order, and follows the
-// latest attempt of each step.
+// funnelByHand collects and sorts events, since they may be in any order, and follows the latest
+// attempt of each step.
 func funnelByHand(s *batches) (counts [3]int) {
 	type act struct {
 		time, id int64
@@ -79,7 +79,7 @@ func funnelByHand(s *batches) (counts [3]int) {
 	return counts
 }
 
-// BenchmarkRetention is weekly retention of page views over the same events.
+// BenchmarkRetention measures weekly retention of page views over the same events.
 func BenchmarkRetention(b *testing.B) {
 	s := benchSource()
 	b.Run("engine", func(b *testing.B) {

@@ -14,13 +14,13 @@ import (
 	"github.com/bunting-flags/bunting/flags/wire"
 )
 
-// funnelOf is a funnel of a, b and c in January 2020 with more members.
+// funnelOf returns a funnel of a, b and c in January 2020 with additional members.
 func funnelOf(more string) string {
 	return `{"kind": "FunnelsQuery", "dateRange": {"date_from": "2020-01-01", "date_to": "2020-01-03"},
 		"series": [{"kind": "EventsNode", "event": "a"}, {"kind": "EventsNode", "event": "b", "custom_name": "mine"}, {"kind": "EventsNode", "event": "c"}]` + more + `}`
 }
 
-// TestFunnels_Rejected is what §2.5.1 refuses, and where.
+// TestFunnels_Rejected tests the errors of §2.5.1 and their places.
 func TestFunnels_Rejected(t *testing.T) {
 	filter := func(members string) string { return funnelOf(`, "funnelsFilter": {` + members + `}`) }
 	exclusion := func(members string) string {
@@ -56,8 +56,8 @@ func TestFunnels_Rejected(t *testing.T) {
 	}
 }
 
-// TestFunnels_Shapes is what steps look like (§2.5.3): names, labels of breakdowns, the
-// actor that an expression names.
+// TestFunnels_Shapes tests the form of steps (§2.5.3): names, labels of breakdowns, and actors that
+// are the values of an expression.
 func TestFunnels_Shapes(t *testing.T) {
 	m := eventsOf(t, json.RawMessage(`[
 		["a", "p1", "2020-01-01T01:00:00Z", {"os": "Mac", "v": 1, "$groups": {"org": "x"}, "$session_id": "s1"}],
@@ -109,7 +109,7 @@ func TestFunnels_Shapes(t *testing.T) {
 	}
 }
 
-// TestFunnels_Bounds: memory is counted (§5.4), and a query that is cancelled stops.
+// TestFunnels_Bounds tests that memory is counted (§5.4), and that a canceled query stops.
 func TestFunnels_Bounds(t *testing.T) {
 	s := benchSource()
 	for _, kind := range []string{
@@ -138,7 +138,7 @@ func TestFunnels_Bounds(t *testing.T) {
 	}
 }
 
-// TestFunnels_Windows are the units of §2.5.1, the end included.
+// TestFunnels_Windows tests the units of §2.5.1; the end is included.
 func TestFunnels_Windows(t *testing.T) {
 	start := time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC)
 	for unit, seconds := range map[string]int{"second": 1, "minute": 60, "hour": 3600, "day": 86_400, "week": 604_800, "month": 31 * 86_400} {

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// actorFinder finds who reached a step of a funnel, or left before it; of trends who entered
-// in a bucket and converted, or did not (§2.9.3).
+// actorFinder finds the actors that reached a step of a funnel, or that left before it. For trends
+// it finds the actors that entered in a bucket and converted, or did not (§2.9.3).
 func (q *funnelQuery) actorFinder(n node) actorFinder {
 	if q.actor != nil {
 		n.get("source").fail(notSupported, "The actors of a funnel with funnelAggregateByHogQL are not people.")
@@ -27,6 +27,7 @@ func (q *funnelQuery) actorFinder(n node) actorFinder {
 			return nil, err
 		}
 		out := &actorSet{groupType: q.groupType}
+		// last prevents that an actor with several breakdown values is added again.
 		last := -1
 		err = find(f, func(actor, value uint32) error {
 			if int(actor) == last || !matches(value) {
@@ -41,9 +42,12 @@ func (q *funnelQuery) actorFinder(n node) actorFinder {
 	}
 }
 
-// actorIterator gives actors by their numbers, those of one actor one after the other.
+// actorIterator calls yield with the number and breakdown value of each selected actor. The calls
+// for one actor are consecutive.
 type actorIterator func(f *funnelRun, yield func(actor, value uint32) error) error
 
+// reachedStep parses funnelStep. A positive step selects the actors that reached it, counted from
+// 1; a negative step -k those that reached step k-1 but not step k.
 func (q *funnelQuery) reachedStep(n node) actorIterator {
 	stepNode := n.get("funnelStep")
 	step := int(stepNode.intInRange(-maxSteps, maxSteps, 0))
@@ -52,6 +56,7 @@ func (q *funnelQuery) reachedStep(n node) actorIterator {
 	}
 	return func(f *funnelRun, yield func(actor, value uint32) error) error {
 		return f.eachReached(func(actor, value uint32, times []int64) error {
+			// Step -k: the actor reached exactly k-1 steps.
 			if step > 0 && len(times) >= step || step < 0 && len(times) == -step-1 {
 				return yield(actor, value)
 			}
@@ -60,6 +65,8 @@ func (q *funnelQuery) reachedStep(n node) actorIterator {
 	}
 }
 
+// enteredIn parses the bucket of a funnel over time, and whether to select the actors that did not
+// convert.
 func (q *funnelQuery) enteredIn(n node) actorIterator {
 	start := n.get("funnelTrendsEntrancePeriodStart")
 	if start.isAbsent() {
@@ -70,6 +77,7 @@ func (q *funnelQuery) enteredIn(n node) actorIterator {
 	return func(f *funnelRun, yield func(actor, value uint32) error) error {
 		target := f.period.find(f.calendar().resolve(when, f.now).UnixMicro())
 		return f.eachEntrance(func(actor, value uint32, bucket, reached int) error {
+			// An actor enters only by reaching the first of the two steps.
 			if bucket == target && reached > f.from && reached > f.to != dropped {
 				return yield(actor, value)
 			}
@@ -78,7 +86,9 @@ func (q *funnelQuery) enteredIn(n node) actorIterator {
 	}
 }
 
-// matchValue says which breakdown values are meant.
+// matchValue returns a function that reports whether the number of a breakdown value is selected by
+// texts. The value "Other" selects all values that the result does not list, so the funnel is
+// computed to find these.
 func (f *funnelRun) matchValue(texts []string, anyValue bool) (func(value uint32) bool, error) {
 	switch {
 	case anyValue || !f.isGrouped():
@@ -100,13 +110,13 @@ func (f *funnelRun) matchValue(texts []string, anyValue bool) (func(value uint32
 	return func(value uint32) bool { return !listed[value] }, nil
 }
 
-// inCohort says which sets of cohorts have the one with an id.
+// inCohort returns a function that reports whether a set of cohorts contains the cohort with an id.
 func (f *funnelRun) inCohort(id []string) func(set uint32) bool {
 	i := f.split.cohort(id)
 	return func(set uint32) bool { return i >= 0 && f.values.inSet(set, i) }
 }
 
-// options of a funnel are its breakdown values.
+// options returns the breakdown values of a funnel, by which its actors can be selected.
 func (q *funnelQuery) options(r *run) (map[string]any, error) {
 	if q.split.kind == "" {
 		return map[string]any{"breakdown": nil}, nil
@@ -131,7 +141,8 @@ func (q *funnelQuery) options(r *run) (map[string]any, error) {
 	return map[string]any{"breakdown": list}, nil
 }
 
-// option names a breakdown value.
+// option returns the option for a breakdown value. name is a string or a list of strings, as
+// returned by label.
 func (f *funnelRun) option(name, id any) option {
 	texts, ok := name.([]string)
 	if !ok {

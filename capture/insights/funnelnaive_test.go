@@ -8,14 +8,14 @@ import (
 	"testing"
 )
 
-// The naive evaluator follows the text of §2.5.2 with steps from 1, values that are
-// copied and no care for speed. It knows nothing of walkers.
+// The naive evaluator follows the text of §2.5.2, with steps from 1, copied values and no attention
+// to speed. It does not use walkers.
 
 type naiveEvent struct {
 	at         int64
 	steps      []int // from 1
 	exclusions []int
-	barred     bool // may not be the first of an attempt in any order
+	barred     bool // cannot be the first event of an attempt in any order
 }
 
 type naiveFunnel struct {
@@ -41,7 +41,7 @@ func (f naiveFunnel) appliesAfter(e naiveEvent, j int) bool {
 	return slices.ContainsFunc(e.exclusions, func(x int) bool { return f.exclusions[x].from < j && j <= f.exclusions[x].to })
 }
 
-// canContinue is the condition of rule 2.
+// canContinue reports whether rule 2 permits step k.
 func (f naiveFunnel) canContinue(s *naiveState, k int, micros int64) bool {
 	before, ok := s.open[k-1]
 	after, reached := s.open[k]
@@ -81,7 +81,7 @@ func (f naiveFunnel) exclude(s *naiveState, e naiveEvent, j int) {
 	}
 }
 
-// same says whether events match the same steps and are excluded from the same.
+// same reports whether all events match the same steps and exclusions.
 func (f naiveFunnel) same(events []naiveEvent) bool {
 	text := func(e naiveEvent) string {
 		out := fmt.Sprint(e.steps)
@@ -147,7 +147,7 @@ func (s *naiveState) result() (int, []int64) {
 	return s.best, s.furthest.times
 }
 
-// naiveUnordered is the last paragraph of §2.5.2.
+// naiveUnordered implements the last paragraph of §2.5.2.
 func naiveUnordered(steps, window int, events []naiveEvent) (int, []int64) {
 	type queued struct {
 		naiveEvent
@@ -217,8 +217,8 @@ func naiveUnordered(steps, window int, events []naiveEvent) (int, []int64) {
 	return best, times
 }
 
-// TestWalkersFollowTheText holds walkers and the naive evaluator equal on random
-// sequences with ties, exclusions, short windows and events that are several steps.
+// TestWalkersFollowTheText compares walkers with the naive evaluator on random sequences with ties,
+// exclusions, short windows and events that match several steps.
 func TestWalkersFollowTheText(t *testing.T) {
 	random := rand.New(rand.NewPCG(14, 25))
 	full, spoiled := 0, 0
@@ -241,7 +241,7 @@ func TestWalkersFollowTheText(t *testing.T) {
 			w = newUnorderedWalker(f.steps, int64(f.window))
 			reached, times = naiveUnordered(f.steps, f.window, events)
 		}
-		w.walk(occurrences[:len(occurrences)/2]) // a walker is used again
+		w.walk(occurrences[:len(occurrences)/2]) // a walker is reused
 		got, gotTimes := w.walk(occurrences)
 		if got != reached || !slices.Equal(gotTimes, times) {
 			t.Fatalf("%+v of %+v\nreached %d at %v, want %d at %v", f, events, got, gotTimes, reached, times)

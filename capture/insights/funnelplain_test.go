@@ -17,9 +17,9 @@ import (
 	"github.com/bunting-flags/bunting/flags/wire"
 )
 
-// The evaluator of this file answers funnels and retention over plain rows, person by
-// person and cell by cell, as §2.5 and §2.6 say it. It shares the naive walkers of
-// funnelnaive_test.go and nothing of the engine.
+// The evaluator of this file computes funnels and retention over plain rows, person by person and
+// cell by cell, as §2.5 and §2.6 define them. It shares the naive walkers of funnelnaive_test.go,
+// but no code of the engine.
 
 // act is an event of a person.
 type act struct {
@@ -47,8 +47,8 @@ func mustLoad(name string) *time.Location {
 
 const plainDays = 5
 
-// randomActs makes events of five people, of whom one has two distinct ids that were
-// merged, with ties, before, in and after the range.
+// randomActs returns events of five persons, one of them with two merged distinct ids, with ties,
+// before, in and after the range.
 func randomActs(random *rand.Rand) ([]act, *memory) {
 	m := &memory{owner: map[string]capture.UUID{}}
 	for person := range 5 {
@@ -86,7 +86,7 @@ func inRangeOf(acts []act, first bool) []act {
 	})
 }
 
-// byPerson are the events of each person in order.
+// byPerson returns the events of each person in order.
 func byPerson(acts []act) map[int][]act {
 	out := map[int][]act{}
 	for _, a := range acts {
@@ -105,7 +105,7 @@ func (a act) value() string {
 	return fmt.Sprint(a.os)
 }
 
-// plainNode is a step: a name, and n at least so much.
+// plainNode is a step: a name, and a minimum of n.
 type plainNode struct {
 	name  string // "" for every event
 	least int
@@ -187,14 +187,14 @@ func (f *plainFunnel) json() json.RawMessage {
 
 var plainRange = map[string]any{"date_from": "2020-03-27", "date_to": "2020-03-31"}
 
-// plainWalk is one person's events as one breakdown value has them.
+// plainWalk has one person's events for one breakdown value.
 type plainWalk struct {
 	value  string
 	events []naiveEvent
 }
 
-// considerEvents are the events of a person that are a step or an exclusion, with strict
-// all; beside each its value.
+// considerEvents returns the events of a person that match a step or an exclusion, or for strict
+// funnels all events, with their breakdown values.
 func (f *plainFunnel) considerEvents(all, ever []act) (events []naiveEvent, values []string) {
 	for _, a := range all {
 		e := naiveEvent{at: a.at.UnixMicro()}
@@ -267,12 +267,12 @@ func (f *plainFunnel) walk(events []naiveEvent) []int64 {
 	return times
 }
 
-// plainGroup is what a breakdown value has.
+// plainGroup has the counts of one breakdown value.
 type plainGroup struct {
 	value    string
 	counts   []int
 	gaps     [][]float64
-	took     []float64 // of whole conversions
+	took     []float64 // of complete conversions
 	from, to [plainDays]int
 }
 
@@ -311,8 +311,8 @@ func (f *plainFunnel) groups(acts []act) []*plainGroup {
 	return slices.Collect(maps.Values(found))
 }
 
-// enteredDays are the days in which an attempt began, and how far it came: the walk with
-// beginnings on that day alone.
+// enteredDays returns the days on which an attempt began, and how far it reached: it walks the
+// events with starts on that day only.
 func (f *plainFunnel) enteredDays(events []naiveEvent) map[int]int {
 	days := map[int]int{}
 	for d := range plainDays {
@@ -357,7 +357,7 @@ func plainMean(list []float64) any {
 	return sum / float64(len(list))
 }
 
-// limited puts groups in the order of §2.5.3 and sums those beyond the limit.
+// limited sorts groups as §2.5.3 defines, and sums those beyond the limit.
 func (f *plainFunnel) limited(groups []*plainGroup) []*plainGroup {
 	better := func(a, b *plainGroup) int {
 		for k := len(f.nodes) - 1; k >= 0; k-- {
@@ -383,7 +383,7 @@ func (f *plainFunnel) limited(groups []*plainGroup) []*plainGroup {
 	return groups
 }
 
-// answer is the results that §2.5.3 to §2.5.5 want, with the members that are compared.
+// answer returns the results that §2.5.3 to §2.5.5 define, with the members that are compared.
 func (f *plainFunnel) answer(acts []act) any {
 	groups := f.groups(acts)
 	if len(groups) == 0 && (!f.breakdown || f.viz == "time_to_convert") {
@@ -433,7 +433,7 @@ func (f *plainFunnel) answer(acts []act) any {
 	return out
 }
 
-// histogram is §2.5.4.
+// histogram implements §2.5.4.
 func (f *plainFunnel) histogram(took []float64) any {
 	n, low, high := f.bins, 0.0, 0.0
 	if n == 0 {
@@ -461,7 +461,7 @@ func (f *plainFunnel) histogram(took []float64) any {
 	return map[string]any{"bins": bins, "average_conversion_time": plainMean(took)}
 }
 
-// sameAnswer runs a query and says how its results differ from what is wanted.
+// sameAnswer runs a query and compares its results with the expected ones.
 func sameAnswer(t *testing.T, m *memory, query json.RawMessage, want any) {
 	t.Helper()
 	q, err := Parse(query, &Project{ID: 1, Location: plainZone})
@@ -485,8 +485,7 @@ func actsText(m *memory) (text string) {
 	return text
 }
 
-// long makes the tests that draw their questions draw five times as many. What is drawn
-// is the same in each run.
+// long runs five times as many random queries. They are the same in each run.
 var long = flag.Bool("long", false, "draw five times as many questions")
 
 func drawCount(few int) int {
@@ -496,8 +495,8 @@ func drawCount(few int) int {
 	return few
 }
 
-// TestFunnels_Plain holds FunnelsQuery and the evaluator above equal on random queries
-// over random events.
+// TestFunnels_Plain compares FunnelsQuery with the evaluator above on random queries over random
+// events.
 func TestFunnels_Plain(t *testing.T) {
 	random := rand.New(rand.NewPCG(14, 1))
 	for range drawCount(2000) {
@@ -532,7 +531,7 @@ func (r *plainRetention) json() json.RawMessage {
 	return wire.MustEncode(q)
 }
 
-// table is the cells of the events of one breakdown value.
+// table returns the cells for the events of one breakdown value.
 func (r *plainRetention) table(acts []act) [][]int {
 	cells := make([][]int, plainDays)
 	for s := range cells {
@@ -626,8 +625,8 @@ func plainRows(cells [][]int, value *string) (out []any) {
 	return out
 }
 
-// TestRetention_Plain holds RetentionQuery and the evaluator above equal on random
-// queries over random events.
+// TestRetention_Plain compares RetentionQuery with the evaluator above on random queries over
+// random events.
 func TestRetention_Plain(t *testing.T) {
 	random := rand.New(rand.NewPCG(14, 2))
 	node := func() plainNode {

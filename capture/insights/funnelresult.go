@@ -6,28 +6,31 @@ import (
 	"slices"
 )
 
-// funnelStep is a step of a result (§2.5.3).
+// funnelStep is a step of the result (§2.5.3). Times are in seconds.
 type funnelStep struct {
-	ActionID       any      `json:"action_id"`
-	Name           any      `json:"name"`
-	CustomName     *string  `json:"custom_name"`
-	Order          int      `json:"order"`
-	People         []string `json:"people"` // always empty: actors are asked for
-	Count          int64    `json:"count"`
-	Type           string   `json:"type"`
-	Average        *float64 `json:"average_conversion_time"`
-	Median         *float64 `json:"median_conversion_time"`
-	Breakdown      any      `json:"breakdown,omitempty"`
-	BreakdownValue any      `json:"breakdown_value,omitempty"`
+	ActionID   any     `json:"action_id"`
+	Name       any     `json:"name"`
+	CustomName *string `json:"custom_name"`
+	Order      int     `json:"order"`
+	// People is always empty: the actors are returned by other queries.
+	People  []string `json:"people"`
+	Count   int64    `json:"count"`
+	Type    string   `json:"type"`
+	Average *float64 `json:"average_conversion_time"`
+	Median  *float64 `json:"median_conversion_time"`
+	// Breakdown is the value, of cohorts the name; BreakdownValue is the value or the id.
+	Breakdown      any `json:"breakdown,omitempty"`
+	BreakdownValue any `json:"breakdown_value,omitempty"`
 }
 
-// funnelBins is the result of time_to_convert (§2.5.4).
+// funnelBins is the result of time_to_convert (§2.5.4). Each bin is its start in seconds and its
+// number of actors.
 type funnelBins struct {
 	Bins    [][2]int64 `json:"bins"`
 	Average *float64   `json:"average_conversion_time"`
 }
 
-// funnelLine is one of the lines of trends (§2.5.5).
+// funnelLine is one line of the result of trends (§2.5.5). Data are percentages by bucket.
 type funnelLine struct {
 	Count          int       `json:"count"`
 	Data           []float64 `json:"data"`
@@ -36,6 +39,7 @@ type funnelLine struct {
 	BreakdownValue any       `json:"breakdown_value,omitempty"`
 }
 
+// run computes the funnel in the form that funnelVizType selects.
 func (q *funnelQuery) run(r *run) (*Result, error) {
 	f, err := q.read(r)
 	if err != nil {
@@ -53,13 +57,16 @@ func (q *funnelQuery) run(r *run) (*Result, error) {
 	return result, err
 }
 
+// bins computes the histogram of the times between the two steps, over the actors that reached the
+// second.
 func (f *funnelRun) bins() (*funnelBins, error) {
+	// took are the times in microseconds.
 	var took []int64
 	err := f.eachReached(func(_, _ uint32, times []int64) error {
 		if len(times) <= f.to {
 			return nil
 		}
-		if err := f.reserve(16); err != nil { // with the room that growing takes
+		if err := f.reserve(16); err != nil { // with the spare capacity of append
 			return err
 		}
 		took = append(took, times[f.to]-times[f.from])
@@ -76,7 +83,8 @@ func (f *funnelRun) bins() (*funnelBins, error) {
 	return out, nil
 }
 
-// label gives breakdown and breakdown_value.
+// label returns breakdown and breakdown_value for a value. other is true for the row that sums the
+// values beyond the limit; value is not used then, except for cohorts, which are not limited.
 func (f *funnelRun) label(value uint32, other bool) (name, id any) {
 	switch {
 	case f.split.isByCohort():
@@ -94,23 +102,26 @@ func (f *funnelRun) label(value uint32, other bool) (name, id any) {
 	return list, list
 }
 
+// isGrouped reports whether the funnel has a breakdown.
 func (f *funnelRun) isGrouped() bool { return f.split.kind != "" }
 
-// stepSums counts the actors of each breakdown value.
+// stepSums returns the counts of each breakdown value.
 func (f *funnelRun) stepSums() (*groupedSums[*funnelTally], error) {
 	sums := newGroupedSums(f.run, &f.split, f.values, 40*len(f.steps), func() *funnelTally { return newFunnelTally(len(f.steps)) })
 	return sums, f.eachReached(func(_, value uint32, times []int64) error {
 		gaps := 0
 		err := sums.add(value, func(t *funnelTally) { gaps += t.add(times) })
-		return cmp.Or(err, f.reserve(16*int64(gaps))) // with the room that growing takes
+		return cmp.Or(err, f.reserve(16*int64(gaps))) // with the spare capacity of append
 	})
 }
 
+// stepsResult returns a list of steps, or with a breakdown a list of such lists.
 func (f *funnelRun) stepsResult() (any, error) {
 	sums, err := f.stepSums()
 	if err != nil {
 		return nil, err
 	}
+	// Without a breakdown, all actors have the value 0.
 	if !f.isGrouped() {
 		sum, err := sums.sumOf(0)
 		if err != nil {
@@ -120,9 +131,10 @@ func (f *funnelRun) stepsResult() (any, error) {
 	}
 	out := [][]funnelStep{}
 	top, rest := sums.ranked(moreConverted, (*funnelTally).merge)
+	// The row of the other values is inserted by its counts, after rows with equal counts.
 	if rest != nil {
 		at := slices.IndexFunc(top, func(g group[*funnelTally]) bool { return moreConverted(g.sum, rest.sum) > 0 })
-		if at < 0 { // after equals
+		if at < 0 {
 			at = len(top)
 		}
 		top = slices.Insert(top, at, *rest)
@@ -137,12 +149,14 @@ func (f *funnelRun) stepsResult() (any, error) {
 	return out, nil
 }
 
+// stepList returns the steps for the counts of one breakdown value.
 func (f *funnelRun) stepList(t *funnelTally) []funnelStep {
 	out := make([]funnelStep, len(f.steps))
 	for i := range f.steps {
 		e := &f.steps[i]
 		s := funnelStep{ActionID: e.id(), Name: e.id(), CustomName: e.customName, Order: i, People: []string{}, Count: t.counts[i], Type: e.kind()}
 		switch {
+		// Steps in any order have numbers instead of names.
 		case f.order == unorderedSteps:
 			s.ActionID, s.CustomName, s.Name = nil, nil, fmt.Sprintf("Completed %d steps", i+1)
 			if i == 0 {
@@ -157,6 +171,7 @@ func (f *funnelRun) stepList(t *funnelTally) []funnelStep {
 	return out
 }
 
+// trends returns one line, or with a breakdown one for each value in the order of the values.
 func (f *funnelRun) trends() (any, error) {
 	n := f.period.len()
 	sums := newGroupedSums(f.run, &f.split, f.values, 16*n, func() *conversion { return &conversion{make([]int64, n), make([]int64, n)} })
@@ -174,6 +189,7 @@ func (f *funnelRun) trends() (any, error) {
 		return f.lines([]*conversion{sum})
 	}
 	top, rest := sums.ranked(moreEntered, (*conversion).merge)
+	// The rank determines which values are listed; their order is that of the values.
 	slices.SortFunc(top, func(a, b group[*conversion]) int { return sums.compare(a.value, b.value) })
 	if rest != nil {
 		top = append(top, *rest)
@@ -189,6 +205,7 @@ func (f *funnelRun) trends() (any, error) {
 	return out, err
 }
 
+// lines returns the lines of the result, and checks the limit of their total size.
 func (f *funnelRun) lines(conversions []*conversion) ([]funnelLine, error) {
 	cells := len(conversions) * f.period.len()
 	if cells > maxCells {

@@ -2,19 +2,23 @@ package insights
 
 import "math"
 
-// funnelRun is what a funnel has read.
+// funnelRun is one run of a funnel: the events of the actors that can be a step or an exclusion.
 type funnelRun struct {
 	*funnelQuery
 	*run
+	// period is the range of the funnel, with buckets for trends.
 	period *period
+	// actors numbers the actors, and values the breakdown values.
 	actors *actors
 	values *numberer
-	acts   *chains[occurrence]
+	// acts are the events by actor.
+	acts *chains[occurrence]
 
+	// exclusions are those of the query, without their entities.
 	exclusions []exclusion
 }
 
-// read collects what actors did in the funnel's time.
+// read scans the events of the funnel's range and collects those that can matter, by actor.
 func (q *funnelQuery) read(r *run) (*funnelRun, error) {
 	period, err := r.periodOf(q.dates, bucketing{unit: q.interval, single: q.viz != funnelTrends})
 	if err != nil {
@@ -26,6 +30,7 @@ func (q *funnelQuery) read(r *run) (*funnelRun, error) {
 	}
 	s := Scan{From: period.from.UnixMicro(), To: period.to.UnixMicro(), Columns: IDs}
 	b := &binder{run: r, from: s.From, to: s.To}
+	// Bind everything before the scan, since binding determines which columns are needed.
 	marks := f.marks(b)
 	f.actors = f.bindActors(b)
 	holds := q.conditions.bind(b)
@@ -35,6 +40,8 @@ func (q *funnelQuery) read(r *run) (*funnelRun, error) {
 		return nil, err
 	}
 	s.Names = eventNames(marks...)
+	// In a strict funnel any other event between two steps breaks the attempt, so all events are
+	// needed.
 	strict := q.order == strictSteps
 	if strict {
 		s.Names = nil
@@ -63,7 +70,8 @@ func (q *funnelQuery) read(r *run) (*funnelRun, error) {
 	})
 }
 
-// bit is that of a mark: first the steps, then the exclusions.
+// bit returns the bit of a mark in occurrence.match. The marks are the steps, followed by the
+// exclusions.
 func (q *funnelQuery) bit(mark int) uint32 {
 	if mark < len(q.steps) {
 		return 1 << mark
@@ -71,6 +79,7 @@ func (q *funnelQuery) bit(mark int) uint32 {
 	return 1 << (firstExclusion + mark - len(q.steps))
 }
 
+// marks binds the steps and the exclusions, in the order of bit.
 func (q *funnelQuery) marks(b *binder) []*matcher {
 	var out []*matcher
 	for i := range q.steps {
@@ -82,6 +91,7 @@ func (q *funnelQuery) marks(b *binder) []*matcher {
 	return out
 }
 
+// bindActors returns the actors of the funnel for a scan.
 func (q *funnelQuery) bindActors(b *binder) *actors {
 	if q.actor != nil {
 		return b.actorsBy(q.actor(b))
@@ -89,17 +99,22 @@ func (q *funnelQuery) bindActors(b *binder) *actors {
 	return b.actors(q.groupType)
 }
 
-// firstEvents are the first events that actors ever did for a step.
+// firstEvents has the first event of each actor, over all time, that matches a step with a
+// first-time math.
 type firstEvents struct {
+	// step is the bit of the step.
 	step uint32
-	at   []stamp // by actor
+	// at is by actor; actors without such an event have the maximum time.
+	at []stamp
 }
 
+// stamp is a position in the order of events: the time, and for equal times the order of recording.
 type stamp struct{ time, id int64 }
 
+// before reports whether s is earlier than o.
 func (s stamp) before(o stamp) bool { return s.time < o.time || s.time == o.time && s.id < o.id }
 
-// clearUnlessFirst takes the step away from an event that is not its actor's first.
+// clearUnlessFirst clears the bit of the step, unless the event is the first of its actor.
 func (f *firstEvents) clearUnlessFirst(match, actor uint32, r *row) uint32 {
 	if int(actor) < len(f.at) && f.at[actor] == (stamp{r.b.Time[r.i], r.b.ID[r.i]}) {
 		return match
@@ -107,8 +122,8 @@ func (f *firstEvents) clearUnlessFirst(match, actor uint32, r *row) uint32 {
 	return match &^ f.step
 }
 
-// firsts reads, for steps that count the first time only, all that was before the
-// end of the funnel's time.
+// firsts scans the events before the end of the range for steps that count only the first event of
+// an actor. The math first_time_for_user ignores the filters of the step.
 func (f *funnelRun) firsts(b *binder) ([]*firstEvents, error) {
 	var out []*firstEvents
 	for i := range f.steps {
@@ -142,7 +157,8 @@ func (f *funnelRun) firsts(b *binder) ([]*firstEvents, error) {
 	return out, nil
 }
 
-// numberIn gives the actors of the funnel in another scan.
+// numberIn returns the number function for the actors in another scan. Each scan numbers groups on
+// its own, so the numbers are mapped by their keys.
 func (f *funnelRun) numberIn(b *binder) func(*row) (uint32, bool) {
 	a := f.bindActors(b)
 	if a.keys == nil {
@@ -159,6 +175,7 @@ func (f *funnelRun) numberIn(b *binder) func(*row) (uint32, bool) {
 	}
 }
 
+// see keeps order if it is earlier than the first event of the actor so far.
 func (f *firstEvents) see(actor uint32, order stamp, reserve func(int64) error) error {
 	if before := len(f.at); int(actor) >= before {
 		var err error
@@ -175,7 +192,7 @@ func (f *firstEvents) see(actor uint32, order stamp, reserve func(int64) error) 
 	return nil
 }
 
-// walker makes one that follows the order of the steps.
+// walker returns a new walker for the order of the steps.
 func (f *funnelRun) walker() walker {
 	if f.order == unorderedSteps {
 		return newUnorderedWalker(len(f.steps), f.window)
@@ -183,15 +200,18 @@ func (f *funnelRun) walker() walker {
 	return newAttempts(len(f.steps), f.window, f.order == strictSteps, f.exclusions)
 }
 
-// each gives the actors with what they did, once for each breakdown value that they
-// count to. Of a split by cohorts a value is a set.
+// each calls yield for each actor and breakdown value with the events that count for this value, in
+// chronological order. For a breakdown by cohorts, each actor has a single value, which is a set of
+// cohorts.
 func (f *funnelRun) each(yield func(actor, value uint32, events []occurrence) error) error {
-	// What an actor did is looked at in other orders and parts, all of it at the most.
+	// Events are copied while they are sorted and attributed; at most twice the longest list is in
+	// use at a time.
 	parts := 2 * occurrenceSize * f.acts.longest()
 	defer func() { _ = f.reserve(-parts) }()
 	if err := f.reserve(parts); err != nil {
 		return err
 	}
+	// Without a breakdown, and for cohorts, all events of an actor have the same value.
 	v := &attributor{attribution: f.attribution, step: f.step, anyOrder: f.order == unorderedSteps}
 	if f.split.kind == "" || f.split.isByCohort() {
 		v.attribution = firstTouch
@@ -208,7 +228,8 @@ func (f *funnelRun) each(yield func(actor, value uint32, events []occurrence) er
 	})
 }
 
-// eachReached gives the actors that reached a step, with when they reached each.
+// eachReached calls yield for each actor that reached at least the first step, with the times of
+// the steps that it reached. times is valid only during the call.
 func (f *funnelRun) eachReached(yield func(actor, value uint32, times []int64) error) error {
 	w := f.walker()
 	return f.each(func(actor, value uint32, events []occurrence) error {
@@ -219,7 +240,8 @@ func (f *funnelRun) eachReached(yield func(actor, value uint32, times []int64) e
 	})
 }
 
-// eachEntrance gives the buckets in which actors began, and how many steps they reached.
+// eachEntrance calls yield for each bucket in which an actor began an attempt, with the number of
+// steps that the furthest attempt reached.
 func (f *funnelRun) eachEntrance(yield func(actor, value uint32, bucket, reached int) error) error {
 	n := &entrances{starts: f.period.starts, end: f.period.end, window: f.window, anyOrder: f.order == unorderedSteps, walker: f.walker()}
 	return f.each(func(actor, value uint32, events []occurrence) error {

@@ -6,60 +6,69 @@ import (
 	"slices"
 )
 
-// occurrence is an event as a funnel sees it.
+// occurrence is an event in the form that funnels need.
 type occurrence struct {
+	// id is the order of recording, which orders events with the same time.
 	time, id int64
-	// match has a bit for each step that the event is (from bit 0), for each exclusion
+	// match has a bit for each step that the event matches (from bit 0) and for each exclusion
 	// (from bit firstExclusion), and cannotBegin.
 	match uint32
-	// value is the number of the event's breakdown value, 0 for the empty one.
+	// value is the number of the event's breakdown value; 0 is the empty value.
 	value uint32
 }
 
 const (
-	firstExclusion = 20 // §5.4: 20 steps, 10 exclusions
+	firstExclusion = 20 // the first of up to 10 exclusions, after up to 20 steps (§5.4)
 	stepBits       = 1<<firstExclusion - 1
 	exclusionBits  = 1<<30 - 1 - stepBits
-	cannotBegin    = 1 << 31 // the event is not the first of an attempt in any order
+	cannotBegin    = 1 << 31 // in an unordered funnel, the event cannot be the first of an attempt
 )
 
-// occurrenceSize is the bytes of an occurrence in chains.
+// occurrenceSize is the size of an occurrence in chains, in bytes.
 const occurrenceSize = 32
 
-// compareOccurrences orders what an actor did: by time, then by order of recording.
+// compareOccurrences orders events by time, then by the order of recording.
 func compareOccurrences(a, b occurrence) int {
 	return cmp.Or(cmp.Compare(a.time, b.time), cmp.Compare(a.id, b.id))
 }
 
-// walker finds how far an actor came (§2.5.2).
+// walker computes how far an actor gets in a funnel (§2.5.2).
 type walker interface {
-	// walk gives how many steps were reached and when each was. The events are in
-	// chronological order; the times may be used until the next walk.
+	// walk returns the number of steps that the actor reached, and the times of these steps. The
+	// events must be in chronological order. times is valid until the next call.
 	walk(events []occurrence) (reached int, times []int64)
 }
 
-// exclusion is an event that must not come after a step from from on and before
-// step to, both from 0.
+// exclusion forbids an event after step from and before step to, both counted from 0.
 type exclusion struct{ from, to int }
 
-// attempts is the walker of ordered and strict funnels.
+// attempts is the walker of ordered and strict funnels. For each step it stores the most recent
+// attempt that reached it, as §2.5.2 defines.
 type attempts struct {
 	window int64 // microseconds
 	strict bool
-	spoils []uint32 // by exclusion: bit k: it spoils an attempt that waits for step k
-	open   []attempt
-	best   attempt // times[:len] of the furthest
+	// spoils has, by exclusion, bit k if the exclusion spoils an attempt that waits for step k.
+	spoils []uint32
+	// open is, by step, the most recent attempt whose last step it is.
+	open []attempt
+	// best is the attempt that reached the furthest step first. Its slices are its own.
+	best attempt
 }
 
-// attempt is what an actor has done from one start.
+// attempt is a sequence of steps of an actor that began with one event.
 type attempt struct {
-	start   int64
-	reached int // steps; 0: there is no attempt
+	// start is the time of the first step.
+	start int64
+	// reached is the number of steps; 0 means that there is no attempt.
+	reached int
+	// spoiled is true if an exclusion occurred in the attempt.
 	spoiled bool
-	times   []int64
-	events  []int // their numbers in the walk
+	// times and events are, by step, the time and the index of its event in the walk.
+	times  []int64
+	events []int // their numbers in the walk
 }
 
+// newAttempts returns a walker. Its slices are allocated here, so that a walk needs no memory.
 func newAttempts(steps int, window int64, strict bool, exclusions []exclusion) *attempts {
 	a := &attempts{window: window, strict: strict, open: make([]attempt, steps), spoils: spoiledSteps(exclusions)}
 	for k := range a.open {
@@ -69,7 +78,7 @@ func newAttempts(steps int, window int64, strict bool, exclusions []exclusion) *
 	return a
 }
 
-// spoiledSteps has, for each exclusion, a bit for each step that it keeps from being reached.
+// spoiledSteps returns, for each exclusion, the bits of the steps that it prevents.
 func spoiledSteps(exclusions []exclusion) []uint32 {
 	out := make([]uint32, len(exclusions))
 	for i, e := range exclusions {
@@ -80,6 +89,7 @@ func spoiledSteps(exclusions []exclusion) []uint32 {
 	return out
 }
 
+// walk implements walker.
 func (a *attempts) walk(events []occurrence) (int, []int64) {
 	for k := range a.open {
 		a.open[k].reached = 0
@@ -90,6 +100,8 @@ func (a *attempts) walk(events []occurrence) (int, []int64) {
 		for end < len(events) && events[end].time == events[i].time {
 			end++
 		}
+		// Simultaneous events that match the same steps are processed one after the other, like
+		// events with different times.
 		if end-i == 1 || a.isUniform(events[i:end]) {
 			for ; i < end && !a.isComplete(); i++ {
 				a.processEvent(i, &events[i])
@@ -105,10 +117,10 @@ func (a *attempts) walk(events []occurrence) (int, []int64) {
 	return a.best.reached, a.best.times[:a.best.reached]
 }
 
-// isComplete says whether the last step was reached.
+// isComplete reports whether the last step was reached.
 func (a *attempts) isComplete() bool { return a.open[len(a.open)-1].reached > 0 }
 
-// isUniform says whether events match the same steps and exclude the same.
+// isUniform reports whether all events match the same steps and exclude the same steps.
 func (a *attempts) isUniform(events []occurrence) bool {
 	first := events[0].match
 	return !slices.ContainsFunc(events[1:], func(e occurrence) bool {
@@ -116,7 +128,7 @@ func (a *attempts) isUniform(events []occurrence) bool {
 	})
 }
 
-// spoiledBy is the steps that are kept from being reached by an event's exclusions.
+// spoiledBy returns the bits of the steps that the exclusions of an event prevent.
 func (a *attempts) spoiledBy(match uint32) (steps uint32) {
 	for x := match & exclusionBits; x != 0; x &= x - 1 {
 		steps |= a.spoils[bits.TrailingZeros32(x)-firstExclusion]
@@ -124,7 +136,8 @@ func (a *attempts) spoiledBy(match uint32) (steps uint32) {
 	return steps
 }
 
-// processEvent takes one event: what it matches from the highest to the lowest.
+// processEvent processes one event: its steps and exclusions from the highest to the lowest, so
+// that the event does not continue an attempt that it has extended itself.
 func (a *attempts) processEvent(number int, e *occurrence) {
 	steps, spoils := e.match&stepBits, a.spoiledBy(e.match)
 	for rest := steps | spoils; rest != 0; {
@@ -140,6 +153,7 @@ func (a *attempts) processEvent(number int, e *occurrence) {
 	if !a.strict {
 		return
 	}
+	// In a strict funnel, attempts end if the event is not the step that they reached last.
 	for k := range a.open {
 		if steps>>k&1 == 0 {
 			a.open[k].reached = 0
@@ -147,8 +161,8 @@ func (a *attempts) processEvent(number int, e *occurrence) {
 	}
 }
 
-// processSimultaneous takes different events of one instant step by step, each event at most
-// once in an attempt; exclusions have no part.
+// processSimultaneous processes several different events with the same time, by ascending step. An
+// event is used at most one time in an attempt, and exclusions are ignored (§2.5.2, same instant).
 func (a *attempts) processSimultaneous(number int, events []occurrence) {
 	for k := range a.open {
 		for i := range events {
@@ -162,18 +176,21 @@ func (a *attempts) processSimultaneous(number int, events []occurrence) {
 	}
 }
 
-// hasUsed says whether an event is part of the attempt that is kept for a step.
+// hasUsed reports whether an event is part of the attempt for a step.
 func (a *attempts) hasUsed(k, event int) bool {
 	return slices.Contains(a.open[k].events[:a.open[k].reached], event)
 }
 
-// isWaiting says whether the attempt kept for step k - 1 waits for step k at a time.
+// isWaiting reports whether the attempt for step k-1 can be continued with step k at a time: it is
+// within the window, and has not been continued already.
 func (a *attempts) isWaiting(k int, now int64) bool {
 	before := &a.open[k-1]
 	return before.reached > 0 && now-before.start <= a.window &&
 		(a.open[k].reached == 0 || a.open[k].start != before.start)
 }
 
+// reach applies step k of an event: it begins an attempt (k is 0) or continues the one for step
+// k-1.
 func (a *attempts) reach(k, event int, now int64) {
 	current, from := &a.open[k], &a.open[max(k-1, 0)]
 	switch {
@@ -181,6 +198,7 @@ func (a *attempts) reach(k, event int, now int64) {
 		return
 	case k == 0:
 		current.begin(now, event)
+	// A spoiled attempt is not stored for step k, but may become the best one below.
 	case !from.spoiled:
 		current.extend(from, now, event)
 	}
@@ -193,7 +211,7 @@ func (a *attempts) reach(k, event int, now int64) {
 	}
 }
 
-// spoil takes an exclusion before step k.
+// spoil applies an exclusion that prevents step k: it spoils the attempts that wait for this step.
 func (a *attempts) spoil(k int, now int64) {
 	if !a.isWaiting(k, now) {
 		return
@@ -204,6 +222,7 @@ func (a *attempts) spoil(k int, now int64) {
 	}
 }
 
+// begin resets the attempt to a first step.
 func (t *attempt) begin(now int64, event int) {
 	t.start, t.reached, t.spoiled = now, 1, false
 	t.times[0], t.events[0] = now, event

@@ -9,8 +9,8 @@ import (
 
 const anHour = int64(3600e6)
 
-// acts reads what an actor did: steps a, b, c, … and exclusions x, y at hours, such as
-// "a1 x2 b3.5"; "ab1" is one event that is two steps.
+// acts parses the events of an actor: steps a, b, c, … and exclusions x, y with their hours, such
+// as "a1 x2 b3.5". "ab1" is one event that matches two steps.
 func acts(t testing.TB, text string) (events []occurrence) {
 	t.Helper()
 	for i, word := range strings.Fields(text) {
@@ -44,7 +44,7 @@ func parseHours(t testing.TB, text string) int64 {
 	return n
 }
 
-// TestWalkers has the sequences of insights_vectors.json and what §2.5.2 says of them.
+// TestWalkers tests the sequences of insights_vectors.json and the rules of §2.5.2.
 func TestWalkers(t *testing.T) {
 	between := []exclusion{{0, 1}}
 	for _, c := range []struct {
@@ -95,7 +95,7 @@ func TestWalkers(t *testing.T) {
 	}
 }
 
-// TestTallyTimes is funnel-03: times of conversion 3600, 10800, 1800 and 1800, 12600 s.
+// TestTallyTimes is funnel-03: conversion times of 3600, 10800, 1800 and 1800, 12600 seconds.
 func TestTallyTimes(t *testing.T) {
 	sum := newFunnelTally(3)
 	w := newAttempts(3, 336*anHour, false, nil)
@@ -114,7 +114,7 @@ func TestTallyTimes(t *testing.T) {
 	}
 }
 
-// TestHistogram has the worked sum of §4 and funnel-11.
+// TestHistogram tests the worked example of §4, and funnel-11.
 func TestHistogram(t *testing.T) {
 	times := []int64{3600e6, 2220e6, 82_800e6}
 	for bins, want := range map[int][][2]int64{
@@ -138,7 +138,7 @@ func TestHistogram(t *testing.T) {
 	}
 }
 
-// TestViews is who counts to which value (§2.5.3): the actor did a with Chrome (1), b
+// TestViews tests to which values an actor counts (§2.5.3): the actor did a with Chrome (1), b
 // without a value (0), a and b with Safari (2).
 func TestViews(t *testing.T) {
 	events := acts(t, "a1 b2 a3 b4")
@@ -172,8 +172,8 @@ func TestViews(t *testing.T) {
 	}
 }
 
-// TestEntrances is conversion over time (§2.5.5): attempts enter in the bucket of their
-// first step, at most once a bucket; a window of 30 hours; buckets of a day.
+// TestEntrances tests conversion over time (§2.5.5): an attempt enters in the bucket of its first
+// step, an actor at most one time in a bucket. The window is 30 hours, and buckets are days.
 func TestEntrances(t *testing.T) {
 	for _, c := range []struct {
 		acts string
@@ -185,7 +185,7 @@ func TestEntrances(t *testing.T) {
 		{"a1 a25 b26", map[int]int{0: 2, 1: 2}}, // both attempts are within the window
 		{"a1 a47 b60", map[int]int{0: 1, 1: 2}}, // the first is not
 		{"a1 a25 b26 a49", map[int]int{0: 2, 1: 2, 2: 1}},
-		{"a23 b53", map[int]int{0: 2}}, // the window's end belongs to it, far behind the bucket
+		{"a23 b53", map[int]int{0: 2}}, // the end of the window is included, even far after the bucket
 		{"b1", map[int]int{}},
 	} {
 		n := entrances{starts: []int64{0, 24 * anHour, 48 * anHour}, end: 72 * anHour, window: 30 * anHour, walker: newAttempts(2, 30*anHour, false, nil)}

@@ -1,21 +1,27 @@
 package insights
 
+// extend sets the attempt to a copy of from, continued by one step.
 import (
 	"math"
 	"slices"
 )
 
-// funnelTally is what actors of one breakdown value did in a funnel.
+// funnelTally counts the actors of one breakdown value in a funnel.
 type funnelTally struct {
-	counts []int64   // by step: actors that reached at least it
-	gaps   [][]int64 // by step from the second on: microseconds since the one before, where more than 0
+	// counts is, by step, the number of actors that reached at least this step.
+	counts []int64
+	// gaps are, by step from the second on, the times since the previous step in microseconds. Zero
+	// times are not included (§2.5.3).
+	gaps [][]int64
 }
 
+// newFunnelTally returns an empty tally.
 func newFunnelTally(steps int) *funnelTally {
 	return &funnelTally{counts: make([]int64, steps), gaps: make([][]int64, steps-1)}
 }
 
-// add counts an actor and says how many times it kept.
+// add counts an actor by the times of its steps. It returns how many times were added to gaps, for
+// which the caller reserves memory.
 func (t *funnelTally) add(times []int64) (added int) {
 	for k := range times {
 		t.counts[k]++
@@ -27,7 +33,7 @@ func (t *funnelTally) add(times []int64) (added int) {
 	return added
 }
 
-// merge adds another funnelTally, which is of no use then.
+// merge adds the counts of o to t. o must not be used afterwards.
 func (t *funnelTally) merge(o *funnelTally) {
 	for k := range o.counts {
 		t.counts[k] += o.counts[k]
@@ -37,7 +43,8 @@ func (t *funnelTally) merge(o *funnelTally) {
 	}
 }
 
-// times gives the mean and the median of the seconds before step k, null for none.
+// times returns the mean and the median of the times before step k in seconds; nil if there are
+// none.
 func (t *funnelTally) times(k int) (mean, median *float64) {
 	if k == 0 || len(t.gaps[k-1]) == 0 {
 		return nil, nil
@@ -48,6 +55,7 @@ func (t *funnelTally) times(k int) (mean, median *float64) {
 	return &m, &q
 }
 
+// meanSeconds returns the mean in seconds of times in microseconds.
 func meanSeconds(micros []int64) float64 {
 	sum := 0.0
 	for _, v := range micros {
@@ -56,15 +64,16 @@ func meanSeconds(micros []int64) float64 {
 	return sum / float64(len(micros)) / 1e6
 }
 
-// middle is the median of sorted numbers.
+// middle returns the median of sorted numbers, which is the mean of the two middle numbers if their
+// count is even.
 func middle(sorted []int64) float64 {
 	n := len(sorted)
 	low, high := sorted[(n-1)/2], sorted[n/2]
 	return float64(low) + float64(high-low)/2
 }
 
-// moreConverted orders tallies: by the count of the last step descending, then of the
-// one before, ….
+// moreConverted orders tallies by the count of the last step, descending, then by the count of the
+// step before it, and so on.
 func moreConverted(a, b *funnelTally) int {
 	for k := len(a.counts) - 1; k >= 0; k-- {
 		if a.counts[k] != b.counts[k] {
@@ -74,8 +83,8 @@ func moreConverted(a, b *funnelTally) int {
 	return 0
 }
 
-// histogram is the bins of times of conversion in microseconds (§2.5.4): the seconds
-// at which each begins and how many it has. bins is 0 for as many as fit.
+// histogram returns the bins of conversion times in microseconds (§2.5.4): the start of each bin in
+// seconds, and its count. If bins is 0, the number of bins depends on the number of times.
 func histogram(times []int64, bins int) [][2]int64 {
 	if len(times) == 0 {
 		return [][2]int64{{0, 0}, {60, 0}}
@@ -100,6 +109,7 @@ func histogram(times []int64, bins int) [][2]int64 {
 	return out
 }
 
+// ceilCubeRoot returns the cube root of n, rounded up. It corrects the rounding of math.Cbrt.
 func ceilCubeRoot(n int) int {
 	r := int(math.Cbrt(float64(n)))
 	for r*r*r < n {

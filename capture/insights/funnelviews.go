@@ -2,27 +2,30 @@ package insights
 
 import "slices"
 
-// attribution says to which breakdown values an actor's events count (§2.5.3).
+// attribution defines for which breakdown values the events of an actor count (§2.5.3).
 type attribution int
 
+// The values of breakdownAttributionType.
 const (
 	firstTouch attribution = iota
 	lastTouch
 	allEvents
-	stepTouch // attributionStep
+	stepTouch // the value of a particular step
 )
 
-// attributor gives the events of an actor as each of its breakdown values has them.
+// attributor divides the events of an actor by breakdown value.
 type attributor struct {
 	attribution attribution
-	step        int // of stepTouch, from 0
-	anyOrder    bool
-	scratch     []occurrence
-	values      []uint32
+	// step is the step of stepTouch, from 0.
+	step     int
+	anyOrder bool
+	// scratch and values are reused from actor to actor.
+	scratch []occurrence
+	values  []uint32
 }
 
-// each calls see for each value of an actor, whose events are in chronological order;
-// see may not keep what it is given.
+// each calls yield for each breakdown value of an actor with the events that count for it. The
+// events must be in chronological order; yield must not retain the slice.
 func (v *attributor) each(events []occurrence, yield func(value uint32, events []occurrence) error) error {
 	switch v.attribution {
 	case firstTouch:
@@ -35,6 +38,7 @@ func (v *attributor) each(events []occurrence, yield func(value uint32, events [
 		return yield(value, events)
 	}
 	v.values = v.values[:0]
+	// allEvents and stepTouch yield each value that an event has, or that an event of the step has.
 	for i := range events {
 		if (v.attribution == allEvents || v.isStep(&events[i])) && !slices.Contains(v.values, events[i].value) {
 			v.values = append(v.values, events[i].value)
@@ -56,6 +60,7 @@ func (v *attributor) each(events []occurrence, yield func(value uint32, events [
 	return nil
 }
 
+// firstValue returns the first value that is not empty, 0 if there is none.
 func firstValue(events []occurrence) uint32 {
 	for i := range events {
 		if events[i].value != 0 {
@@ -65,8 +70,8 @@ func firstValue(events []occurrence) uint32 {
 	return 0
 }
 
-// isStep says whether an event can be the step that values are attributed to: in any
-// order every step can be the first.
+// isStep reports whether an event can be the step whose value counts. In an unordered funnel, every
+// step can be the first.
 func (v *attributor) isStep(e *occurrence) bool {
 	if v.anyOrder {
 		return e.match&stepBits != 0
@@ -74,7 +79,7 @@ func (v *attributor) isStep(e *occurrence) bool {
 	return e.match>>v.step&1 != 0
 }
 
-// removeStep is an event of another value.
+// removeStep returns an event of another value, which stays in the list but cannot be the step.
 func (v *attributor) removeStep(e occurrence) occurrence {
 	if v.anyOrder {
 		e.match |= cannotBegin

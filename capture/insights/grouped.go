@@ -2,28 +2,35 @@ package insights
 
 import "slices"
 
-// group is what counts to one breakdown value of a result.
+// group is the sum of one breakdown value of a result.
 type group[T any] struct {
-	value uint32 // of a split by cohorts the cohort's place
-	other bool   // the rest of the values
+	// value is the number of the value; for a breakdown by cohorts it is the index of the cohort.
+	value uint32
+	// other is true for the sum of the values beyond the limit.
+	other bool
 	sum   T
 }
 
-// groupedSums sums by the values of a split; of cohorts to each that a set has.
+// groupedSums sums actors by the values of a split. For a split by cohorts, an actor counts for
+// each cohort in its set.
 type groupedSums[T any] struct {
 	run    *run
 	split  *split
 	values *numberer
-	make   func() T
-	size   int64 // bytes of a sum
-	sums   map[uint32]T
+	// make returns an empty sum.
+	make func() T
+	// size is the size of a sum in bytes.
+	size int64
+	// sums are by the number of the value, or the index of the cohort.
+	sums map[uint32]T
 }
 
+// newGroupedSums returns sums without any values.
 func newGroupedSums[T any](r *run, s *split, values *numberer, size int, create func() T) *groupedSums[T] {
 	return &groupedSums[T]{r, s, values, create, int64(size), map[uint32]T{}}
 }
 
-// add counts to a value.
+// add calls to with each sum for which a value counts.
 func (g *groupedSums[T]) add(value uint32, to func(T)) error {
 	if !g.split.isByCohort() {
 		sum, err := g.sumOf(value)
@@ -45,7 +52,7 @@ func (g *groupedSums[T]) add(value uint32, to func(T)) error {
 	return nil
 }
 
-// sumOf is the sum of a value.
+// sumOf returns the sum of a value, and creates it if necessary.
 func (g *groupedSums[T]) sumOf(value uint32) (T, error) {
 	sum, ok := g.sums[value]
 	if !ok {
@@ -58,8 +65,9 @@ func (g *groupedSums[T]) sumOf(value uint32) (T, error) {
 	return sum, nil
 }
 
-// ranked are the groups, the first ones by a comparison of sums and then by value
-// first. Those beyond the limit, if there are, are merged into the rest.
+// ranked returns the groups, ordered by order and then by value. If there are more than the limit
+// of the split, the groups beyond it are merged into rest; their sums are modified. Cohorts are not
+// limited.
 func (g *groupedSums[T]) ranked(order func(a, b T) int, merge func(to, from T)) (top []group[T], rest *group[T]) {
 	for value, sum := range g.sums {
 		top = append(top, group[T]{value: value, sum: sum})
@@ -81,6 +89,7 @@ func (g *groupedSums[T]) ranked(order func(a, b T) int, merge func(to, from T)) 
 	return top[:limit], rest
 }
 
+// compare orders values by their strings, and cohorts by their index.
 func (g *groupedSums[T]) compare(a, b uint32) int {
 	if g.split.isByCohort() {
 		return int(a) - int(b)

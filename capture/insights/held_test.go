@@ -14,8 +14,8 @@ import (
 	"github.com/bunting-flags/bunting/flags"
 )
 
-// largePeople is a Source whose people have a megabyte of properties each, which is read anew
-// whenever it is asked for, and says what is held of it when events are read.
+// largePeople is a Source whose persons have a megabyte of properties each, which every read
+// generates again. It records the memory in use when events are read.
 type largePeople struct {
 	*memory
 	held uint64
@@ -55,7 +55,7 @@ func (r *largeReader) Scan(ctx context.Context, s Scan, yield func(*Batch) error
 	return r.Reader.Scan(ctx, s, yield)
 }
 
-// Of people only the property that is looked at is held, not all that they have.
+// A breakdown by a person property retains only this property, not all properties of the persons.
 func TestBreakdown_HoldsOneProperty(t *testing.T) {
 	var events []any
 	for i := range 64 {
@@ -82,7 +82,7 @@ func TestBreakdown_HoldsOneProperty(t *testing.T) {
 	}
 }
 
-// The texts of groups, and the rows behind a crowd, are counted as well.
+// The strings of groups, and the rows of an actors query, are counted too.
 func TestRun_TextsAreCounted(t *testing.T) {
 	m := manyEvents(t)
 	object, err := capture.ParseObject(`{"about":"` + strings.Repeat("x", 10_000) + `"}`)
@@ -108,7 +108,7 @@ func TestRun_TextsAreCounted(t *testing.T) {
 	}
 }
 
-// What is done with one actor at a time is counted while it is done.
+// The memory for the values of one actor is counted while they are processed.
 func TestChains_OneActorIsCounted(t *testing.T) {
 	held, most := int64(0), int64(0)
 	c := newChains[int64](8, func(n int64) error {
@@ -130,7 +130,7 @@ func TestChains_OneActorIsCounted(t *testing.T) {
 	}
 }
 
-// Only the lists of people are read that a cohort leads to.
+// Only the static cohorts that a cohort refers to are read.
 func TestCohorts_OthersAreNotRead(t *testing.T) {
 	m := eventsOf(t, json.RawMessage(`[["view","ann","2025-03-02T00:00:00Z",{"$set":{"plan":"pro"}}],["view","bob","2025-03-02T00:00:00Z",{"$set":{"plan":"free"}}]]`))
 	m.members = map[int64][]capture.UUID{5: make([]capture.UUID, 100_000), 6: {m.owner["bob"]}}

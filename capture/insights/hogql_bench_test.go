@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// HogQL over batches in memory, and the same question as a trend.
+// BenchmarkHogQL measures HogQL over batches in memory, and the same query as a trend.
 func BenchmarkHogQL(b *testing.B) {
 	s := benchSource()
 	for _, q := range []struct{ name, query string }{

@@ -11,17 +11,19 @@ import (
 	"github.com/bunting-flags/bunting/flags/wire"
 )
 
-// cellOf gives the value of a field of an event.
+// cellOf returns the value of a field for an event.
 type cellOf func(*row) hogql.Value
 
-// hogqlField is a field of events by the first name of its path (§2.9.6); rest are
-// the names behind it.
+// hogqlField is a field of events in HogQL (§2.9.6). It is found by the first name of its path;
+// rest are the other names.
 type hogqlField struct {
-	typ  func(rest []string) (hogql.Type, bool)
+	// typ returns the type of the field, and false if the path does not exist.
+	typ func(rest []string) (hogql.Type, bool)
+	// bind returns the function that reads the field.
 	bind func(b *binder, rest []string) cellOf
 }
 
-// simpleField is a field with nothing below it.
+// simpleField returns a field that has no fields below it.
 func simpleField(t hogql.Type, bind func(b *binder) cellOf) hogqlField {
 	return hogqlField{
 		typ:  func(rest []string) (hogql.Type, bool) { return t, len(rest) == 0 },
@@ -29,7 +31,7 @@ func simpleField(t hogql.Type, bind func(b *binder) cellOf) hogqlField {
 	}
 }
 
-// columnField is a field that is a column of a batch.
+// columnField returns a field that is a column of a batch.
 func columnField(t hogql.Type, c Columns, value cellOf) hogqlField {
 	return simpleField(t, func(b *binder) cellOf {
 		b.needs.columns |= c
@@ -37,7 +39,7 @@ func columnField(t hogql.Type, c Columns, value cellOf) hogqlField {
 	})
 }
 
-// propertyField is a field that is a property of the event.
+// propertyField returns a field that is a property of the event.
 func propertyField(value func(b *binder) getter) hogqlField {
 	return simpleField(hogql.PropertyType, func(b *binder) cellOf {
 		raw := value(b)
@@ -45,7 +47,7 @@ func propertyField(value func(b *binder) getter) hogqlField {
 	})
 }
 
-// propertiesType is the type of a JSON object or of what is below it.
+// propertiesType returns the type of a JSON object (rest is empty) or of a member below it.
 func propertiesType(rest []string) (hogql.Type, bool) {
 	if len(rest) == 0 {
 		return hogql.TextType, true
@@ -53,7 +55,8 @@ func propertiesType(rest []string) (hogql.Type, bool) {
 	return hogql.PropertyType, true
 }
 
-// nestedProperty gives the value below a property by what its object's member is.
+// nestedProperty returns the value of a property (rest has one name) or of a member below it. raw
+// is the property.
 func nestedProperty(raw getter, rest []string) cellOf {
 	if len(rest) == 1 {
 		return func(r *row) hogql.Value { return hogql.Property(raw(r)) }
@@ -61,10 +64,10 @@ func nestedProperty(raw getter, rest []string) cellOf {
 	return func(r *row) hogql.Value { return hogql.PropertyAt(raw(r), rest[1:]) }
 }
 
-// hogqlFields are the fields of events.
+// hogqlFields are the fields of events by the first name. Add new fields here.
 var hogqlFields map[string]hogqlField
 
-// hogqlStar are those that * stands for.
+// hogqlStar are the fields that * selects.
 var hogqlStar = []string{"uuid", "event", "properties", "timestamp", "distinct_id", "elements_chain", "created_at", "person_id", "person_mode"}
 
 func init() {
@@ -90,6 +93,7 @@ func init() {
 		"person":  {typ: personField, bind: (*binder).personField},
 		"session": {typ: sessionField, bind: (*binder).sessionField},
 	}
+	// Properties that are fields of their own.
 	for _, name := range []string{"$session_id", "$window_id"} {
 		hogqlFields[name] = propertyField(func(b *binder) getter { return b.eventProperty(name) })
 	}
@@ -99,7 +103,8 @@ func init() {
 	}
 }
 
-// personText is the id of the event's person; the text of each is made once.
+// personText returns the UUID of the event's person. The string of each person is created only on
+// first use.
 func (b *binder) personText() cellOf {
 	person := b.people()
 	var texts []string
@@ -116,6 +121,7 @@ func (b *binder) personText() cellOf {
 	}
 }
 
+// personField returns the type of a field below person.
 func personField(rest []string) (hogql.Type, bool) {
 	if len(rest) == 0 {
 		return hogql.Type{}, false
@@ -130,6 +136,7 @@ func personField(rest []string) (hogql.Type, bool) {
 	return t, ok
 }
 
+// personField returns the function that reads a field below person.
 func (b *binder) personField(rest []string) cellOf {
 	switch {
 	case rest[0] == "id":
@@ -147,7 +154,7 @@ func (b *binder) personField(rest []string) cellOf {
 	return func(r *row) hogql.Value { return hogql.TextOf(r.b.PersonProperties[r.i]) }
 }
 
-// profileText is the JSON of the properties of the event's person as they are now.
+// profileText returns the properties of the event's person as JSON, with their current values.
 func (b *binder) profileText() cellOf {
 	texts := map[capture.UUID]string{}
 	b.readProfiles(func(p *capture.StoredPerson) error {
@@ -167,7 +174,7 @@ func (b *binder) profileText() cellOf {
 	}
 }
 
-// personCreated is when the event's person was made, null for one that is gone.
+// personCreated returns when the event's person was created; null if the person no longer exists.
 func (b *binder) personCreated() cellOf {
 	person := b.people()
 	if b.mode != modeNoOverride {
@@ -179,6 +186,8 @@ func (b *binder) personCreated() cellOf {
 			return hogql.Value{}
 		}
 	}
+	// In this mode persons are those of the time of the event, which the reader cannot look up by
+	// number.
 	created := map[capture.UUID]int64{}
 	b.readProfiles(func(p *capture.StoredPerson) error {
 		created[p.UUID] = p.CreatedAt.UnixMicro()
@@ -192,6 +201,7 @@ func (b *binder) personCreated() cellOf {
 	}
 }
 
+// groupField returns the type of a field below group_0 and so on.
 func groupField(rest []string) (hogql.Type, bool) {
 	if len(rest) > 0 && rest[0] == "properties" {
 		return propertiesType(rest[1:])
@@ -203,7 +213,8 @@ func groupField(rest []string) (hogql.Type, bool) {
 	return t, ok
 }
 
-// groupField is a field of the event's group of a type, null where there is none.
+// groupField returns the function that reads a field of the event's group of a type; null if there
+// is no such group.
 func (b *binder) groupField(groupType int, rest []string) cellOf {
 	key := b.groupKey(groupType)
 	if rest[0] == "properties" && len(rest) > 1 {
@@ -224,6 +235,7 @@ func (b *binder) groupField(groupType int, rest []string) cellOf {
 	}
 }
 
+// sessionField returns the type of a field below session.
 func sessionField(rest []string) (hogql.Type, bool) {
 	if len(rest) != 1 {
 		return hogql.Type{}, false
@@ -235,6 +247,8 @@ func sessionField(rest []string) (hogql.Type, bool) {
 	return hogql.PropertyType, ok || rest[0] == "id"
 }
 
+// sessionField returns the function that reads a field of the event's session; null if the event
+// has no session.
 func (b *binder) sessionField(rest []string) cellOf {
 	id := b.eventProperty("$session_id")
 	if rest[0] == "id" {
@@ -255,12 +269,13 @@ func (b *binder) sessionField(rest []string) cellOf {
 	}
 }
 
-// eventScope are the fields of events for expressions; extra are those of one kind of
-// query.
+// eventScope returns the scope in which expressions over events are compiled. extra are fields that
+// only one kind of query has.
 func (p *Project) eventScope(extra map[string]hogqlField) *hogql.Scope {
 	return &hogql.Scope{
 		Time: "timestamp", Name: "event", Star: hogqlStar, Filters: true,
 		Resolve: func(path []string) (hogql.Type, bool) {
+			// Fields of the kind of query take precedence.
 			if f, ok := extra[path[0]]; ok && len(path) == 1 {
 				return f.typ(nil)
 			}
@@ -274,7 +289,8 @@ func (p *Project) eventScope(extra map[string]hogqlField) *hogql.Scope {
 	}
 }
 
-// hogqlCohort says which fields are people, and whether there is a cohort.
+// hogqlCohort returns the function that validates IN COHORT: the field must be one of people, which
+// are paths to the person's id, and the cohort must exist and be supported.
 func (p *Project) hogqlCohort(people ...string) func(path []string, cohort string) error {
 	return func(path []string, cohort string) error {
 		if !slices.Contains(people, strings.Join(path, ".")) {
@@ -284,6 +300,7 @@ func (p *Project) hogqlCohort(people ...string) func(path []string, cohort strin
 		if err != nil || !p.hasCohort(id) {
 			return errors.New("Cohort " + wire.Quote(cohort) + " does not exist")
 		}
+		// A cohort with a condition about events is not supported.
 		if reason := p.unsupportedReason(id, map[int64]bool{}); reason != "" {
 			return hogql.Unsupported(strings.TrimSuffix(reason, "."))
 		}
@@ -291,7 +308,8 @@ func (p *Project) hogqlCohort(people ...string) func(path []string, cohort strin
 	}
 }
 
-// hogqlRow makes the row of expressions over events; filters is for {filters}.
+// hogqlRow returns a function that converts an event to a row for compiled expressions. filters is
+// the value of {filters}; it may be nil if no expression uses it.
 func (b *binder) hogqlRow(scope *hogql.Scope, extra map[string]hogqlField, filters func(*row) bool) func(*row) *hogql.Row {
 	var cells []cellOf
 	for _, f := range scope.Fields() {
@@ -307,7 +325,9 @@ func (b *binder) hogqlRow(scope *hogql.Scope, extra map[string]hogqlField, filte
 			cells = append(cells, hogqlFields[f.Path[0]].bind(b, f.Path[1:]))
 		}
 	}
+	// The id orders rows with the same time.
 	b.needs.columns |= IDs
+	// The row is reused: it reads fields from the current event when an expression fetches them.
 	var event *row
 	out := &hogql.Row{Fetch: func(slot int) hogql.Value { return cells[slot](event) }}
 	return func(r *row) *hogql.Row {
@@ -317,6 +337,7 @@ func (b *binder) hogqlRow(scope *hogql.Scope, extra map[string]hogqlField, filte
 	}
 }
 
+// boolCell returns a condition as a field.
 func boolCell(holds func(*row) bool) cellOf {
 	return func(r *row) hogql.Value { return hogql.BoolOf(holds(r)) }
 }

@@ -10,14 +10,15 @@ import (
 
 func init() { filterTypes["hogql"] = hogqlFilter }
 
-// expression is one of HogQL over events, with the place where it stands.
+// expression is a HogQL expression over events, with its place in the query.
 type expression struct {
 	*hogql.Expr
 	attr    string
 	project *Project
 }
 
-// expression reads and checks one; aggregate says whether it is one.
+// expression parses an expression and compiles it to find errors. aggregate is true if the
+// expression must be an aggregate.
 func (n node) expression(p *Project, aggregate bool) *expression {
 	if n.isAbsent() {
 		n.fail(required, "This field is required.")
@@ -28,6 +29,7 @@ func (n node) expression(p *Project, aggregate bool) *expression {
 	}
 	expr, err := hogql.ParseExpr(text)
 	if err == nil {
+		// The time does not matter, because the compiled program is discarded.
 		c := hogql.Context{Zone: p.Location, WeekStart: p.WeekStart, Now: time.Unix(0, 0)}
 		if aggregate {
 			_, err = expr.CompileAggregate(p.eventScope(nil), c)
@@ -39,15 +41,16 @@ func (n node) expression(p *Project, aggregate bool) *expression {
 	return &expression{expr, n.attr, p}
 }
 
-// setEvalErr keeps the error of an expression that was evaluated; the scan that goes on
-// ends with its batch.
+// setEvalErr records an error of evaluating an expression. The scan continues until the end of the
+// batch and then fails.
 func (b *binder) setEvalErr(err error, x *expression) {
 	if err != nil && b.fault == nil {
 		b.fault = withAttr(err, x.attr)
 	}
 }
 
-// program makes an expression without aggregates ready.
+// program returns a function that evaluates an expression without aggregates for an event. It
+// returns nil after a compile error.
 func (x *expression) program(b *binder) func(*row) (*hogql.Program, hogql.Value) {
 	scope := x.project.eventScope(nil)
 	program, err := x.Compile(scope, b.hogqlContext())
@@ -63,13 +66,15 @@ func (x *expression) program(b *binder) func(*row) (*hogql.Program, hogql.Value)
 	}
 }
 
-// hogqlFilter is a filter whose key is an expression.
+// hogqlFilter parses a filter whose key is an expression.
 func hogqlFilter(n node, p *Project) condition {
 	return &hogqlCondition{n.get("key").expression(p, false)}
 }
 
+// hogqlCondition is an expression as a condition; null is false.
 type hogqlCondition struct{ *expression }
 
+// bind returns the condition for a run.
 func (c *hogqlCondition) bind(b *binder) func(*row) bool {
 	eval := c.program(b)
 	return func(r *row) bool {
@@ -81,7 +86,8 @@ func (c *hogqlCondition) bind(b *binder) func(*row) bool {
 	}
 }
 
-// hogqlValue reads an expression without aggregates; its getter gives text(v).
+// hogqlValue parses an expression without aggregates. Its getter returns the value as a JSON
+// string, "" for null.
 func hogqlValue(n node, p *Project) func(b *binder) getter {
 	x := n.expression(p, false)
 	return func(b *binder) getter {
@@ -100,16 +106,20 @@ func hogqlValue(n node, p *Project) func(b *binder) getter {
 	}
 }
 
-// hogqlTally works an aggregate out for each value and bucket.
+// hogqlTally is the tally of an aggregate expression.
 type hogqlTally struct {
 	*expression
 	b           *binder
 	aggregation *hogql.Aggregation
 	fill        func(*row) *hogql.Row
 	buckets     int
-	cells       []*hogql.State
+	// cells are the states of the aggregation, value by value and bucket by bucket; nil for a cell
+	// without events.
+	cells []*hogql.State
 }
 
+// tally returns the tally of the expression. After a compile error it returns a tally that is not
+// used.
 func (x *expression) tally(b *binder, c *counting) tally {
 	buckets := c.buckets()
 	scope := x.project.eventScope(nil)
@@ -121,12 +131,14 @@ func (x *expression) tally(b *binder, c *counting) tally {
 	return &hogqlTally{expression: x, b: b, aggregation: aggregation, fill: b.hogqlRow(scope, nil, nil), buckets: buckets}
 }
 
+// add adds an event to the aggregation of a cell.
 func (t *hogqlTally) add(w *row, value, bucket int) error {
 	if bucket < 0 {
 		return nil
 	}
 	at := value*t.buckets + bucket
 	if at >= len(t.cells) {
+		// Grow by doubling, since values arrive in any order.
 		more := max(2*len(t.cells), at+1) - len(t.cells)
 		if err := t.b.reserve(8 * int64(more)); err != nil {
 			return err
@@ -139,6 +151,8 @@ func (t *hogqlTally) add(w *row, value, bucket int) error {
 	return withAttr(t.cells[at].Add(t.fill(w)), t.attr)
 }
 
+// points returns the results of all cells. Null, NaN and infinities become 0, as does a cell
+// without events.
 func (t *hogqlTally) points(values int) ([][]float64, error) {
 	var fault error
 	all := makeRows(values, t.buckets, func(at int) float64 {
@@ -149,7 +163,7 @@ func (t *hogqlTally) points(values int) ([][]float64, error) {
 		if err != nil {
 			fault = withAttr(err, t.attr)
 		}
-		f, _ := v.Num() // null becomes 0
+		f, _ := v.Num()
 		if math.IsNaN(f) || math.IsInf(f, 0) {
 			return 0
 		}

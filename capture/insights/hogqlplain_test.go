@@ -14,17 +14,16 @@ import (
 	"github.com/bunting-flags/bunting/flags/wire"
 )
 
-// The evaluator of this file follows §2.9.7 over plain rows: values are decoded JSON,
-// each part of a query is a text and what it means. It shares nothing with the
-// language.
+// The evaluator of this file follows §2.9.7 over plain rows: values are decoded JSON, and each part
+// of a query is a text with a function. It shares no code with the hogql package.
 
-// plainExpr is an expression as text and as a function.
+// plainExpr is an expression as a text and as a function.
 type plainExpr struct {
 	text  string
 	value func(e *plainEvent) any
 }
 
-// plainTest is a condition as text and as a function.
+// plainTest is a condition as a text and as a function.
 type plainTest struct {
 	text  string
 	holds func(e *plainEvent) bool
@@ -39,8 +38,8 @@ func plainProperty(name string) plainExpr {
 	}}
 }
 
-// plainCompares says whether x op v: a property with a number by number, with
-// anything else by text; null only for !=.
+// plainCompares returns x op v. A property is compared with a number by number, and with other
+// values as a string; the result is null only for !=.
 func plainCompares(x any, op string, v any) bool {
 	if x == nil || v == nil {
 		return op == "!=" && (x != nil || v != nil) || op == "=" && x == nil && v == nil
@@ -126,7 +125,7 @@ func randomTest(r *rand.Rand, z *time.Location, depth int) plainTest {
 	return plainTest{x.text + " " + op + " " + plainLiteral(v), func(e *plainEvent) bool { return plainCompares(x.value(e), op, v) }}
 }
 
-// plainOrder is the order of ORDER BY: numbers, then texts.
+// plainOrder is the order of ORDER BY: numbers, then strings.
 func plainOrder(a, b any) int {
 	n, okN := a.(json.Number)
 	m, okM := b.(json.Number)
@@ -143,7 +142,7 @@ func plainOrder(a, b any) int {
 	return strings.Compare(x, y)
 }
 
-// plainAggregate is an aggregate as text and over the events of a group in order of
+// plainAggregate is an aggregate as a text, and as a function of the events of a group in order of
 // time.
 type plainAggregate struct {
 	text  string
@@ -217,7 +216,7 @@ func randomKey(r *rand.Rand, z *time.Location) plainExpr {
 		plainExpr{"toHour(timestamp)", func(e *plainEvent) any { return float64(e.at.In(z).Hour()) }})
 }
 
-// sameValue compares a value with its JSON in an answer.
+// sameValue compares a value with its JSON in a response.
 func sameValue(want, got any) bool {
 	switch w := want.(type) {
 	case float64:
@@ -234,7 +233,7 @@ func sameValue(want, got any) bool {
 	return want == got
 }
 
-// Random queries over random events are answered as the evaluator above does.
+// Random queries over random events have the same results as in the evaluator above.
 func TestHogQL_AsTheText(t *testing.T) {
 	random := rand.New(rand.NewPCG(5, 9))
 	for range drawCount(20) {
@@ -270,7 +269,7 @@ func answerRows(t *testing.T, m *memory, p *Project, query string) [][]any {
 	return rows
 }
 
-// groupedRound asks a query with groups, which come in the order of their first event.
+// groupedRound compares a query with groups, which are in the order of their first event.
 func groupedRound(t *testing.T, r *rand.Rand, z *time.Location, m *memory, p *Project, events []*plainEvent) {
 	key, test, a, b := randomKey(r, z), randomTest(r, z, 2), randomAggregate(r, z), randomAggregate(r, z)
 	least := r.IntN(4)
@@ -297,7 +296,7 @@ func groupedRound(t *testing.T, r *rand.Rand, z *time.Location, m *memory, p *Pr
 			continue
 		}
 		representative := key.value(some[0])
-		for _, e := range some { // numbers only if all were
+		for _, e := range some { // numbers only if all values were numbers
 			if _, number := key.value(e).(json.Number); !number && representative != nil && key.value(some[0]) != key.value(e) {
 				representative = text
 			} else if _, first := representative.(json.Number); number && !first {
@@ -309,7 +308,7 @@ func groupedRound(t *testing.T, r *rand.Rand, z *time.Location, m *memory, p *Pr
 	compareRows(t, query, want, answerRows(t, m, p, query))
 }
 
-// plainNative makes a number of Go one of JSON.
+// plainNative converts a float64 to a JSON number.
 func plainNative(v any) any {
 	if f, ok := v.(float64); ok {
 		return json.Number(fmt.Sprint(f))
@@ -317,7 +316,7 @@ func plainNative(v any) any {
 	return v
 }
 
-// listedRound asks for rows in an order.
+// listedRound compares a query for rows in an order.
 func listedRound(t *testing.T, r *rand.Rand, z *time.Location, m *memory, p *Project, events []*plainEvent) {
 	x, test := plainProperty(pick(r, "a", "b")), randomTest(r, z, 1)
 	limit, offset, descending, first := r.IntN(20), r.IntN(5), r.IntN(2) == 0, r.IntN(2) == 0

@@ -14,20 +14,22 @@ func init() {
 	kinds = append(kinds, kind{"HogQLQuery", parseHogQL}, kind{"HogQLMetadata", parseMetadata})
 }
 
-// maxBody is the most bytes of a result (§5.4).
+// maxBody is the maximum size of a result in bytes (§5.4).
 const maxBody = 32 << 20
 
 // hogqlQuery is a HogQLQuery (§2.9.5).
 type hogqlQuery struct {
 	text      string
 	statement *hogql.Statement
+	// values are the placeholders of the query; variables are its variables by code_name.
 	values    map[string]any
 	variables map[string]any
-	// {filters}: conditions, and the time of events.
+	// filters are the conditions of {filters}; from and to are its time range, for events only.
 	filters  allOf
 	from, to date
 }
 
+// parseHogQL parses a HogQLQuery and compiles it to report errors.
 func parseHogQL(n node, p *Project) plan {
 	q := &hogqlQuery{text: n.get("query").text("")}
 	if n.get("query").isAbsent() {
@@ -43,12 +45,13 @@ func parseHogQL(n node, p *Project) plan {
 	}
 	q.statement = statement
 	q.read(n, p)
+	// The time does not matter, because the compiled query is discarded.
 	_, err = statement.Compile(p.hogqlScope(statement.Table), q.context(hogql.Context{Zone: p.Location, WeekStart: p.WeekStart, Now: time.Unix(0, 0)}))
 	n.get("query").failWith(err)
 	return q
 }
 
-// read reads what stands beside the text.
+// read parses the members besides the text of the query.
 func (q *hogqlQuery) read(n node, p *Project) {
 	q.values, _ = n.get("values").object().value.(map[string]any)
 	q.variables = map[string]any{}
@@ -59,6 +62,7 @@ func (q *hogqlQuery) read(n node, p *Project) {
 	}
 	filters := n.get("filters").object()
 	properties := filters.get("properties")
+	// Which filters are possible depends on the table.
 	switch q.statement.Table {
 	case "persons":
 		q.filters = properties.peopleFilters(p)
@@ -74,7 +78,7 @@ func (q *hogqlQuery) read(n node, p *Project) {
 	}
 }
 
-// variable reads the name and the value of a variable.
+// variable returns the name and the value of a variable.
 func (n node) variable() (string, any) {
 	v := n.object()
 	name, value := v.get("code_name").text(""), v.get("value").value
@@ -84,16 +88,18 @@ func (n node) variable() (string, any) {
 	return name, value
 }
 
+// context adds the placeholders and variables of the query to a context.
 func (q *hogqlQuery) context(c hogql.Context) hogql.Context {
 	c.Values, c.Variables = q.values, q.variables
 	return c
 }
 
-// hogqlContext is what expressions take from a run.
+// hogqlContext returns the context in which the expressions of a run are compiled.
 func (r *run) hogqlContext() hogql.Context {
 	return hogql.Context{Now: r.now, Zone: r.zone, WeekStart: r.project.WeekStart, Reserve: r.reserve, Check: r.ctx.Err}
 }
 
+// run feeds the rows of the table to the compiled query and encodes its result.
 func (q *hogqlQuery) run(r *run) (*Result, error) {
 	scope := r.project.hogqlScope(q.statement.Table)
 	query, err := q.statement.Compile(scope, q.context(r.hogqlContext()))
@@ -120,6 +126,7 @@ func (q *hogqlQuery) run(r *run) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
+	// For HogQL, types are pairs of column and type.
 	types := make([][2]string, len(found.Columns))
 	for i, name := range found.Columns {
 		types[i] = [2]string{name, found.Types[i]}
@@ -127,9 +134,10 @@ func (q *hogqlQuery) run(r *run) (*Result, error) {
 	return &Result{Results: rows, HasMore: &found.More, Limit: &found.Limit, Offset: &found.Offset, Columns: found.Columns, Types: types, HogQL: q.text}, nil
 }
 
-// scanEvents gives a query the events that it may want.
+// scanEvents adds the events to a query, restricted to the names and times that the query can
+// match.
 func (q *hogqlQuery) scanEvents(b *binder, query *hogql.Query, scope *hogql.Scope) error {
-	from, to := int64(math.MinInt64), int64(math.MaxInt64) // of {filters}: from <= time < to
+	from, to := int64(math.MinInt64), int64(math.MaxInt64) // the range of {filters}, in microseconds; both bounds are inclusive
 	if q.from.form != noDate && q.from.form != allTime {
 		from = b.calendar().resolve(q.from, b.now).UnixMicro()
 	}
@@ -138,6 +146,7 @@ func (q *hogqlQuery) scanEvents(b *binder, query *hogql.Query, scope *hogql.Scop
 	}
 	s := Scan{Names: query.Names()}
 	s.From, s.To = query.Range()
+	// If {filters} must be true for every row, its range restricts the scan too.
 	if query.HasFilters() {
 		s.From, s.To = max(s.From, from), min(s.To, to)
 	}
@@ -150,13 +159,15 @@ func (q *hogqlQuery) scanEvents(b *binder, query *hogql.Query, scope *hogql.Scop
 		at := r.b.Time[r.i]
 		return from <= at && at <= to && holds(r)
 	})
+	// The conditions of the query exclude every name.
 	if s.Names != nil && len(s.Names) == 0 {
 		return b.err
 	}
 	return b.scanHogQL(s, query, nil, fill)
 }
 
-// scanHogQL gives a query the rows of a scan for which a condition holds, nil: all.
+// scanHogQL adds to a query the rows of a scan for which holds is true; a nil holds is true for
+// all.
 func (b *binder) scanHogQL(s Scan, query *hogql.Query, holds func(*row) bool, fill func(*row) *hogql.Row) error {
 	if b.err != nil {
 		return b.err
@@ -175,6 +186,8 @@ func (b *binder) scanHogQL(s Scan, query *hogql.Query, holds func(*row) bool, fi
 				return err
 			}
 		}
+		// The query evaluates the other fields of a row only if the row is among the results, and
+		// must do so while the batch is valid.
 		if err := query.EvaluateDeferred(func(i int) *hogql.Row {
 			w.moveTo(batch, i)
 			return fill(w)
@@ -185,7 +198,8 @@ func (b *binder) scanHogQL(s Scan, query *hogql.Query, holds func(*row) bool, fi
 	})
 }
 
-// bindGroupConditions makes filters of groups ready; a group of another type has no property.
+// bindGroupConditions returns filters on groups as a test. A group of another type than that of a
+// filter has no properties for it.
 func bindGroupConditions(b *binder, filters allOf) func(*capture.Group) bool {
 	return combineConditions(filters, func(c condition) func(*capture.Group) bool {
 		cond := c.(*groupPropertyCondition)
@@ -200,9 +214,10 @@ func bindGroupConditions(b *binder, filters allOf) func(*capture.Group) bool {
 	})
 }
 
-// encodeRows writes rows as JSON; show, where there is one for a column, does so in
-// place of the value's own form.
+// encodeRows encodes rows as a JSON list of lists. show has encoders for columns whose values are
+// not encoded in their own form; it may be nil.
 func (r *run) encodeRows(q *hogql.Query, rows [][]hogql.Value, show map[int]func(hogql.Value) (json.RawMessage, error)) (json.RawMessage, error) {
+	// counted is the memory that is already reserved for out.
 	out, counted := []byte{'['}, 0
 	for i, row := range rows {
 		if i > 0 {
@@ -235,15 +250,19 @@ func (r *run) encodeRows(q *hogql.Query, rows [][]hogql.Value, show map[int]func
 	return append(out, ']'), nil
 }
 
-// metadata is a HogQLMetadata: whether a text is a query, and what is wrong with it.
+// metadata is a HogQLMetadata: it reports whether a text is a valid query, and the error if it is
+// not.
 type metadata struct{ fault *Error }
 
+// metadataError is an error of the text; the offsets are in characters.
 type metadataError struct {
 	Start   int    `json:"start"`
 	End     int    `json:"end"`
 	Message string `json:"message"`
 }
 
+// parseMetadata parses a HogQLMetadata. It parses the query as a HogQLQuery, and distinguishes
+// errors of the text, which are the result, from errors of other members, which are faults.
 func parseMetadata(n node, p *Project) plan {
 	if language := n.get("language").text("hogQL"); language != "hogQL" {
 		n.get("language").fail(notSupported, "The language %s is not supported.", describe(language))
@@ -254,15 +273,17 @@ func parseMetadata(n node, p *Project) plan {
 	if n.hasFailed() {
 		return nil
 	}
+	// The fault of the query is separate from that of the other members.
 	inner := n
 	inner.fault = new(*Error)
 	parseHogQL(inner, p)
-	if fault := *inner.fault; fault != nil && fault.Line == 0 { // not of the text
+	if fault := *inner.fault; fault != nil && fault.Line == 0 { // an error of another member
 		*n.fault = fault
 	}
 	return &metadata{*inner.fault}
 }
 
+// run returns the error of the text. It does not read any events.
 func (m *metadata) run(*run) (*Result, error) {
 	errors := []metadataError{}
 	if m.fault != nil {

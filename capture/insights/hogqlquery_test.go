@@ -12,7 +12,7 @@ import (
 	"github.com/bunting-flags/bunting/flags/wire"
 )
 
-// shop are three people, two groups and two sessions.
+// shop has three persons, two groups and two sessions.
 const shop = `[
 	["$groupidentify", "a", "2020-01-01T00:00:00Z", {"$group_key": "x", "$group_set": {"size": "big", "n": 7}}],
 	["view", "a", "2020-01-02T10:00:00Z", {"$session_id": "s1", "$current_url": "https://s.com/in", "$groups": {"org": "x"}, "$set": {"email": "a@x.com", "plan": "free"}}],
@@ -25,7 +25,7 @@ func sql(query string) string {
 	return string(wire.MustEncode(map[string]string{"kind": "HogQLQuery", "query": query}))
 }
 
-// Fields of the tables of §2.9.6, worked by hand from the events.
+// The fields of the tables of §2.9.6, with expected values computed by hand.
 func TestHogQL_Tables(t *testing.T) {
 	for query, want := range map[string]string{
 		"SELECT person.properties.plan, properties.amount FROM events WHERE distinct_id = 'a' AND event != '$groupidentify' ORDER BY timestamp":                                                                   `[["free",null],["paid",10]]`,
@@ -70,7 +70,7 @@ func TestHogQL_Parameters(t *testing.T) {
 	}
 }
 
-// Errors name the place in the query and the one in its text (§1.7).
+// Errors have the place in the query and the place in the text (§1.7).
 func TestHogQL_Rejected(t *testing.T) {
 	for _, c := range []struct {
 		query, code, attr, detail string
@@ -100,7 +100,7 @@ func TestHogQL_Rejected(t *testing.T) {
 	}
 }
 
-// HogQLMetadata says where a text is wrong, in characters (§2.1).
+// HogQLMetadata returns where a text is wrong, in characters (§2.1).
 func TestHogQL_Metadata(t *testing.T) {
 	for query, want := range map[string]string{
 		"SELECT event FROM events WHERE {filters}": `{"errors":[],"isValid":true,"notices":[],"warnings":[]}`,
@@ -117,7 +117,7 @@ func TestHogQL_Metadata(t *testing.T) {
 	}
 }
 
-// IN COHORT asks for members now, dynamic and static (§3.2.4).
+// IN COHORT tests current membership in dynamic and static cohorts (§3.2.4).
 func TestHogQL_Cohorts(t *testing.T) {
 	m := eventsOf(t, json.RawMessage(shop))
 	m.members = map[int64][]capture.UUID{2: {capture.PersonID(1, "c")}}
@@ -144,7 +144,8 @@ func TestHogQL_Cohorts(t *testing.T) {
 	}
 }
 
-// §3.2.4: a cohort with a condition about events is 400 not_supported that names both.
+// A cohort with a condition about events is a not_supported error that names the cohort and the
+// condition (§3.2.4).
 func TestCohorts_AboutEvents(t *testing.T) {
 	definitions, err := flags.ParseDefinitions([]byte(`{"flags": [], "cohorts": {
 		"1": {"type": "OR", "values": [{"type": "AND", "values": [{"type": "behavioral", "key": "buy", "value": "performed_event"}]}]},

@@ -8,12 +8,15 @@ import (
 	"github.com/bunting-flags/bunting/capture/insights/internal/hogql"
 )
 
-// tableField is a field of people or groups.
+// tableField is a field of the table persons or groups.
 type tableField[T any] struct {
-	typ   func(rest []string) (hogql.Type, bool)
+	// typ returns the type of the field, and false if the path does not exist.
+	typ func(rest []string) (hogql.Type, bool)
+	// value returns the value of the field for an item.
 	value func(of T, rest []string) hogql.Value
 }
 
+// simpleTableField returns a field that has no fields below it.
 func simpleTableField[T any](t hogql.Type, value func(item T) hogql.Value) tableField[T] {
 	return tableField[T]{
 		typ:   func(rest []string) (hogql.Type, bool) { return t, len(rest) == 0 },
@@ -21,7 +24,7 @@ func simpleTableField[T any](t hogql.Type, value func(item T) hogql.Value) table
 	}
 }
 
-// objectValue is the value of properties or below them.
+// objectValue returns a JSON object (rest is empty) or the value of a member below it.
 func objectValue(o capture.Object, rest []string) hogql.Value {
 	if len(rest) == 0 {
 		return hogql.TextOf(o.String())
@@ -30,7 +33,7 @@ func objectValue(o capture.Object, rest []string) hogql.Value {
 	return hogql.PropertyAt(raw, rest[1:])
 }
 
-// personTableFields are those of the table persons.
+// personTableFields are the fields of the table persons.
 var personTableFields = map[string]tableField[*capture.StoredPerson]{
 	"id":            simpleTableField(hogql.UUIDType, func(p *capture.StoredPerson) hogql.Value { return hogql.UUIDOf(p.UUID.String()) }),
 	"created_at":    simpleTableField(hogql.TimeType, func(p *capture.StoredPerson) hogql.Value { return hogql.TimeOf(p.CreatedAt.UnixMicro()) }),
@@ -45,7 +48,7 @@ var personTableFields = map[string]tableField[*capture.StoredPerson]{
 	"properties": {typ: propertiesType, value: func(p *capture.StoredPerson, rest []string) hogql.Value { return objectValue(p.Properties, rest) }},
 }
 
-// groupTableFields are those of the table groups.
+// groupTableFields are the fields of the table groups.
 var groupTableFields = map[string]tableField[*capture.Group]{
 	"index":      simpleTableField(hogql.IntType, func(g *capture.Group) hogql.Value { return hogql.IntOf(int64(g.Type)) }),
 	"key":        simpleTableField(hogql.TextType, func(g *capture.Group) hogql.Value { return hogql.TextOf(g.Key) }),
@@ -53,6 +56,7 @@ var groupTableFields = map[string]tableField[*capture.Group]{
 	"properties": {typ: propertiesType, value: func(g *capture.Group, rest []string) hogql.Value { return objectValue(g.Properties, rest) }},
 }
 
+// tableScope returns the scope of a table. star are the fields that * selects.
 func tableScope[T any](fields map[string]tableField[T], star ...string) *hogql.Scope {
 	return &hogql.Scope{Star: star, Filters: true, Resolve: func(path []string) (hogql.Type, bool) {
 		f, ok := fields[path[0]]
@@ -63,7 +67,7 @@ func tableScope[T any](fields map[string]tableField[T], star ...string) *hogql.S
 	}}
 }
 
-// hogqlScope are the fields of a table.
+// hogqlScope returns the scope of a table: events, persons or groups.
 func (p *Project) hogqlScope(table string) *hogql.Scope {
 	switch table {
 	case "persons":
@@ -76,9 +80,11 @@ func (p *Project) hogqlScope(table string) *hogql.Scope {
 	return p.eventScope(nil)
 }
 
-// tableRow makes the row of expressions over a table; other gives the slots that are
-// no fields.
+// tableRow returns a function that converts an item of a table to a row for compiled expressions.
+// other computes the values that are not fields: {filters} and membership in cohorts. The row is
+// reused.
 func tableRow[T any](scope *hogql.Scope, fields map[string]tableField[T], other func(f hogql.Field, item T) bool) func(item T) *hogql.Row {
+	// current is the item of the present row.
 	var current T
 	slots := scope.Fields()
 	out := &hogql.Row{Fetch: func(slot int) hogql.Value {
@@ -94,8 +100,9 @@ func tableRow[T any](scope *hogql.Scope, fields map[string]tableField[T], other 
 	}
 }
 
-// scanPersons gives a query all people.
+// scanPersons adds all persons to a query.
 func (b *binder) scanPersons(q *hogql.Query, scope *hogql.Scope, filters func(*capture.StoredPerson) bool) error {
+	// Bind the cohorts that the query refers to.
 	cohorts := map[string]func(*capture.StoredPerson) bool{}
 	for _, f := range scope.Fields() {
 		if id, err := strconv.ParseInt(f.Cohort, 10, 64); err == nil {
@@ -110,13 +117,14 @@ func (b *binder) scanPersons(q *hogql.Query, scope *hogql.Scope, filters func(*c
 	})
 	b.readProfiles(func(p *capture.StoredPerson) error {
 		r := fill(p)
+		// The time and the id order rows that compare equal.
 		r.Time, r.ID = p.CreatedAt.UnixMicro(), p.ID
 		return errors.Join(q.Add(r), b.ctx.Err())
 	})
 	return b.err
 }
 
-// scanGroups gives a query all groups.
+// scanGroups adds all groups of all types to a query.
 func (b *binder) scanGroups(q *hogql.Query, scope *hogql.Scope, filters func(*capture.Group) bool) error {
 	fill := tableRow(scope, groupTableFields, func(_ hogql.Field, g *capture.Group) bool { return filters(g) })
 	for groupType := range maxGroupTypes {
@@ -124,6 +132,7 @@ func (b *binder) scanGroups(q *hogql.Query, scope *hogql.Scope, filters func(*ca
 		err := b.reader.Groups(b.ctx, groupType, nil, func(g *capture.Group) error {
 			r := fill(g)
 			n++
+			// Groups have no id: a number by type and position orders rows with equal values.
 			r.Time, r.ID = g.CreatedAt.UnixMicro(), int64(groupType)<<48+n
 			return errors.Join(q.Add(r), b.ctx.Err())
 		})

@@ -4,17 +4,20 @@ import "slices"
 
 func init() { kinds = append(kinds, kind{"LifecycleQuery", parseLifecycle}) }
 
-// lifecycle is a LifecycleQuery (§2.7): who is new, stays, comes back and goes.
+// lifecycle is a LifecycleQuery (§2.7): how many persons are new, return, return after a pause, or
+// become inactive in each bucket.
 type lifecycle struct {
+	// entity defines the events that make a person active.
 	entity     entity
 	interval   interval
 	dates      dateRange
 	conditions allOf
 }
 
-// The kinds of people in a bucket, in the order of the results.
+// lifecycleStatuses are the statuses of persons in a bucket, in the order of the results.
 var lifecycleStatuses = []string{"new", "returning", "resurrecting", "dormant"}
 
+// Indexes of lifecycleStatuses.
 const (
 	statusNew = iota
 	statusReturning
@@ -22,6 +25,7 @@ const (
 	statusDormant
 )
 
+// parseLifecycle parses a LifecycleQuery, which has exactly one series.
 func parseLifecycle(n node, p *Project) plan {
 	l := &lifecycle{interval: n.interval(hour, day, week, month), dates: n.get("dateRange").dateRange(), conditions: queryConditions(n, p)}
 	series := n.get("series")
@@ -36,14 +40,14 @@ func parseLifecycle(n node, p *Project) plan {
 	return l
 }
 
-// stay is a bucket in which a person has a status; bucket 0 is the one before the
-// range.
+// stay is a person's status in one bucket. Bucket 0 is the first bucket of the range.
 type stay struct {
 	person uint32
 	bucket int
 	status int
 }
 
+// run counts the persons by status and bucket. Dormant persons are counted as negative numbers.
 func (l *lifecycle) run(r *run) (*Result, error) {
 	p, err := r.period(l.dates, l.interval)
 	if err != nil {
@@ -72,12 +76,14 @@ func (l *lifecycle) run(r *run) (*Result, error) {
 			Count: number(sum(points)), Label: label + " - " + lifecycleStatuses[i],
 			Action: l.entity.describe(r, 0, p.instants()),
 		}
+		// Results always have the math total, whatever the query has.
 		math := "total"
 		results[i].Action.Math = &math
 	}
 	return &Result{Results: results, From: p.from, To: p.to}, nil
 }
 
+// lifecycleRow is one row of the result: a status.
 type lifecycleRow struct {
 	Action *action  `json:"action"`
 	Status string   `json:"status"`
@@ -88,8 +94,8 @@ type lifecycleRow struct {
 	Label  string   `json:"label"`
 }
 
-// stays are who is what in the buckets of the range. Looked at is one bucket more
-// before it and after it.
+// stays returns the status of each person in the buckets of the range. It scans one bucket before
+// the range, to recognize persons that return, and one after it.
 func (l *lifecycle) stays(r *run, p *period) ([]stay, error) {
 	if p.len() == 0 {
 		return nil, nil
@@ -105,14 +111,18 @@ func (l *lifecycle) stays(r *run, p *period) ([]stay, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := r.reserve(48 * int64(len(cells))); err != nil { // twice a stay
+	if err := r.reserve(48 * int64(len(cells))); err != nil { // up to two stays for each cell
 		return nil, err
 	}
+	// The cells are sorted by person and bucket, so the previous cell is the person's previous
+	// bucket. Buckets of cells are one greater than those of stays.
 	out := make([]stay, 0, 2*len(cells))
 	for i, at := range cells {
 		first := i == 0 || cells[i-1].actor != at.actor
 		status := statusResurrecting
 		switch {
+		// The person's first event in the scan: the person is new if created in this bucket,
+		// otherwise resurrecting.
 		case first:
 			if created := r.createdAt(at.actor); around.find(created) == int(at.bucket) {
 				status = statusNew
@@ -121,6 +131,7 @@ func (l *lifecycle) stays(r *run, p *period) ([]stay, error) {
 			status = statusReturning
 		}
 		out = append(out, stay{at.actor, int(at.bucket) - 1, status})
+		// A person without events in the next bucket is dormant in it.
 		if last := i+1 == len(cells) || cells[i+1].actor != at.actor; last || cells[i+1].bucket != at.bucket+1 {
 			out = append(out, stay{at.actor, int(at.bucket), statusDormant})
 		}
@@ -128,7 +139,8 @@ func (l *lifecycle) stays(r *run, p *period) ([]stay, error) {
 	return slices.DeleteFunc(out, func(s stay) bool { return s.bucket < 0 || s.bucket >= p.len() }), nil
 }
 
-// createdAt is when the person of a number was created, -1 for nobody.
+// createdAt returns when the person with a number was created, in microseconds since 1970. It
+// returns -1 if persons are those of the time of the event, which have no such time.
 func (r *run) createdAt(number uint32) int64 {
 	if r.mode == modeNoOverride {
 		return -1
@@ -136,7 +148,7 @@ func (r *run) createdAt(number uint32) int64 {
 	return r.reader.Person(number).CreatedAt
 }
 
-// active are the buckets in which people have events, by person and bucket.
+// active returns the buckets in which each person has an event, sorted by person and bucket.
 func (l *lifecycle) active(r *run, around *buckets) ([]cell, error) {
 	b := &binder{run: r}
 	b.from, b.to = around.starts[0], around.end-1
@@ -154,6 +166,7 @@ func (l *lifecycle) active(r *run, around *buckets) ([]cell, error) {
 			if !m.matches(w) || !common(w) {
 				continue
 			}
+			// Events of persons that no longer exist do not count.
 			n := person(w)
 			if r.mode != modeNoOverride && !r.reader.Person(n).Exists {
 				continue

@@ -11,16 +11,17 @@ import (
 	"github.com/bunting-flags/bunting/flags/wire"
 )
 
-// memory is a Source of events in memory. What identify and $set do to people is
-// told to it by the test: owner and profiles say who people are now.
+// memory is a Source of events in memory. It does not process $identify and $set: the test sets
+// owner and profiles to the resulting persons.
 type memory struct {
 	events []memoryEvent
-	// owner is to whom a distinct id belongs now; others stand for themselves.
+	// owner is the person to whom a distinct id belongs now. A distinct id without an owner is a
+	// person of its own.
 	owner    map[string]capture.UUID
 	profiles []capture.StoredPerson
 	groups   map[int][]capture.Group
 	members  map[int64][]capture.UUID
-	// batch is how many events come at once; 0: 3, so that every test sees seams.
+	// batch is the number of events of a batch; 0 means 3, so that every test has several batches.
 	batch int
 }
 
@@ -43,7 +44,7 @@ type memoryReader struct {
 	people  []Person
 }
 
-// person is the number of whom an id belongs to now.
+// person returns the number of the person to whom a distinct id belongs now.
 func (m *memoryReader) person(distinctID string) uint32 {
 	id, ok := m.owner[distinctID]
 	if !ok {
@@ -163,8 +164,8 @@ func (m *memoryReader) Members(_ context.Context, cohort int64) ([]capture.UUID,
 
 func (m *memoryReader) Close() error { return nil }
 
-// bindPersonEvents reads events in the form of the vectors: name, distinct id, time,
-// properties. $set among the properties makes and changes people as capture does.
+// eventsOf reads events in the form of the vectors: name, distinct id, time, properties. $set among
+// the properties creates and changes persons as capture does.
 func eventsOf(t testing.TB, list json.RawMessage) *memory {
 	t.Helper()
 	var events [][]any
@@ -200,7 +201,7 @@ func eventsOf(t testing.TB, list json.RawMessage) *memory {
 	return m
 }
 
-// nameGroups makes $group_0 of the group of the only type that a test has.
+// nameGroups sets $group_0 to the group of the only type that a test has.
 func nameGroups(properties map[string]any) {
 	groups, _ := properties["$groups"].(map[string]any)
 	for _, key := range groups {
@@ -208,7 +209,7 @@ func nameGroups(properties map[string]any) {
 	}
 }
 
-// identifyGroup makes the group of a $groupidentify.
+// identifyGroup stores the group of a $groupidentify event.
 func (m *memory) identifyGroup(name string, created time.Time, properties map[string]any) {
 	if name != "$groupidentify" {
 		return
@@ -220,7 +221,7 @@ func (m *memory) identifyGroup(name string, created time.Time, properties map[st
 	m.groups[0] = append(m.groups[0], capture.Group{GroupID: capture.GroupID{Key: properties["$group_key"].(string)}, CreatedAt: created, Properties: object})
 }
 
-// identify gives an anonymous id to the person of an $identify.
+// identify assigns an anonymous id to the person of an $identify event.
 func (m *memory) identify(distinctID string, event []any) {
 	if event[0] != "$identify" || len(event) < 4 {
 		return
@@ -233,7 +234,7 @@ func (m *memory) identify(distinctID string, event []any) {
 	m.profiles[i].DistinctIDs = append(m.profiles[i].DistinctIDs, anonymous)
 }
 
-// setProfile keeps who is behind a distinct id.
+// setProfile stores the person of a distinct id.
 func (m *memory) setProfile(distinctID string, created time.Time, properties map[string]any) {
 	object, _ := capture.ParseObject(orEmpty(string(wire.MustEncode(properties))))
 	id, exists := m.owner[distinctID]

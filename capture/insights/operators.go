@@ -10,38 +10,41 @@ import (
 	"github.com/bunting-flags/bunting/flags"
 )
 
-// comparison is the operator and value of a filter, which mean what they do in flags
-// (§3.2.3, decision 40).
+// comparison is the operator and value of a filter. Operators have the same meaning as in feature
+// flags (§3.2.3, decision 40).
 type comparison struct {
+	// node is the filter.
 	node     // of the filter
 	operator string
 	value    node
+	// settings are those with which flags compare; paths are the path cleaning rules of the
+	// project.
 	settings flags.FilterSettings
 	paths    []cleaning
 }
 
-// operatorAliases are names of operators that questions have beside those of flags.
+// operatorAliases are the names of operators that queries have in addition to those of flags.
 var operatorAliases = map[string]flags.Operator{"in": flags.Exact, "not_in": flags.IsNot}
 
-// cleanedPathExact is the one operator that flags do not have.
+// cleanedPathExact is the only operator that flags do not have.
 const cleanedPathExact = "is_cleaned_path_exact"
 
-// comparison reads operator and value of a filter, and checks them.
+// comparison parses and validates the operator and value of a filter.
 func (n node) comparison(p *Project, s flags.FilterSettings) comparison {
 	s.Zone, s.PropertyMatchingVersion = p.Location, p.PropertyMatchingVersion
 	c := comparison{node: n, operator: n.get("operator").text(string(flags.Exact)), value: n.get("value"), settings: s, paths: parseCleanings(p.PathCleaning)}
+	// Building the test records the faults of the filter.
 	c.test()
 	return c
 }
 
-// eventFilterSettings are the settings of a filter of what events say: there case counts, and numbers
-// are compared by value.
+// eventFilterSettings returns the settings of filters on values of events: they are case-sensitive,
+// and numbers are compared by value.
 func eventFilterSettings(key string) flags.FilterSettings {
 	return flags.FilterSettings{Verbatim: true, Elements: flags.ComparesElements(key)}
 }
 
-// flagOperator is the operator as flags name it; false where they do not have it for
-// properties.
+// flagOperator returns the operator of flags, and false if flags do not have it for properties.
 func (c *comparison) flagOperator() (flags.OperatorInfo, bool) {
 	name, other := operatorAliases[c.operator]
 	if !other {
@@ -51,20 +54,22 @@ func (c *comparison) flagOperator() (flags.OperatorInfo, bool) {
 	return info, ok && info.Only == ""
 }
 
-// isNegative says whether the operator has to hold of all values that a property has.
+// isNegative reports whether the operator is a negation, which must be true for all values that a
+// property has.
 func (c *comparison) isNegative() bool {
 	info, _ := c.flagOperator()
 	return info.Negative
 }
 
-// test makes the condition of a property's JSON text, "" for one that is not there, nil
-// where the filter is at fault.
+// test returns a function that reports whether a property satisfies the comparison. raw is the
+// property as JSON text, "" if it is absent. test returns nil if the filter has a fault.
 func (c *comparison) test() func(raw string, now time.Time) bool {
 	info, ok := c.flagOperator()
 	if !ok && c.operator != cleanedPathExact {
 		c.get("operator").fail(invalidChoice, "Operator %q is not supported for the property %s.", c.operator, c.property())
 		return nil
 	}
+	// An empty list of values does not restrict the result.
 	if l, isList := c.value.value.([]any); isList && len(l) == 0 && (info.Name == flags.Exact || info.Name == flags.IsNot) {
 		return func(string, time.Time) bool { return true }
 	}
@@ -83,7 +88,7 @@ func (c *comparison) test() func(raw string, now time.Time) bool {
 	return f.HoldsJSON
 }
 
-// filter is the comparison as flags make it, nil where it is at fault.
+// filter returns the comparison as a filter of flags, nil if it has a fault.
 func (c *comparison) filter(operator flags.Operator) *flags.Filter {
 	if operator == flags.Regex || operator == flags.NotRegex {
 		for _, raw := range c.jsonTexts() {
@@ -102,14 +107,16 @@ func (c *comparison) filter(operator flags.Operator) *flags.Filter {
 	return f
 }
 
+// property describes the key of the filter in error messages.
 func (c *comparison) property() string { return describe(c.get("key").value) }
 
-// bindTest is the comparison's test for one run. A search for a regular expression that takes
-// too long ends the run.
+// bindTest returns the test for one run. If matching a regular expression takes too long, the run
+// fails.
 func (c *comparison) bindTest(r *run) func(raw string) bool {
 	if info, ok := c.flagOperator(); ok && (info.Name == flags.Regex || info.Name == flags.NotRegex) {
 		f := c.filter(info.Name)
 		return func(raw string) bool {
+			// After the timeout, do not try the other events of the batch.
 			if r.fault != nil {
 				return false
 			}
@@ -124,8 +131,8 @@ func (c *comparison) bindTest(r *run) func(raw string) bool {
 	return func(raw string) bool { return test(raw, r.now) }
 }
 
-// jsonTexts are the filter's value, or those of a list, as JSON texts; null among
-// them is left out.
+// jsonTexts returns the values of the filter as JSON text: the elements of a list, or the single
+// value. Null is left out.
 func (c *comparison) jsonTexts() []string {
 	list, ok := c.value.value.([]any)
 	if !ok {
@@ -140,10 +147,11 @@ func (c *comparison) jsonTexts() []string {
 	return out
 }
 
-// maxPattern bounds regular expressions, in bytes (§5.4).
+// maxPattern is the maximum length of a regular expression in bytes (§5.4).
 const maxPattern = 1000
 
-// pattern compiles a regular expression in which a point matches line breaks too.
+// pattern compiles a regular expression in which a dot also matches line breaks. It returns nil
+// after a fault.
 func (n node) pattern(text string) *regexp.Regexp {
 	if len(text) > maxPattern {
 		n.fail(tooLarge, "A regular expression may have %d bytes.", maxPattern)
@@ -156,7 +164,9 @@ func (n node) pattern(text string) *regexp.Regexp {
 	return p
 }
 
-// evaluateAsFlag is a filter as flags evaluate it: with its answer for a subject.
+// evaluateAsFlag returns a function that evaluates a property filter like a flag with this single
+// condition. It exists to have exactly the semantics of flags; the function reuses its state and
+// must not be called concurrently.
 func evaluateAsFlag(d flags.Definitions, p flags.Property) func(sub *flags.Subject, now time.Time) bool {
 	const key = "insights"
 	d.Flags = []flags.Flag{{ID: 1, Key: key, Active: true, Conditions: []flags.Condition{{Properties: []flags.Property{p}}}}}
@@ -168,13 +178,15 @@ func evaluateAsFlag(d flags.Definitions, p flags.Property) func(sub *flags.Subje
 	}
 }
 
-// cleaning is one step of a project's path_cleaning_filters.
+// cleaning is one rule of a project's path_cleaning_filters: it replaces matches of pattern by
+// alias.
 type cleaning struct {
 	pattern *regexp.Regexp
 	alias   string
 }
 
-// cleanedPath compares paths after both were cleaned.
+// cleanedPath returns the test of the operator is_cleaned_path_exact: the property and the value
+// are equal after both are cleaned.
 func (c *comparison) cleanedPath() func(raw string) bool {
 	texts := c.jsonTexts()
 	if len(texts) != 1 {
@@ -189,6 +201,7 @@ func (c *comparison) cleanedPath() func(raw string) bool {
 	}
 }
 
+// clean applies the rules to a path, one after the other.
 func clean(steps []cleaning, path string) string {
 	for _, s := range steps {
 		path = s.pattern.ReplaceAllString(path, s.alias)
@@ -196,8 +209,8 @@ func clean(steps []cleaning, path string) string {
 	return path
 }
 
-// parseCleanings reads a project's path_cleaning_filters; what cannot be compiled is
-// left out.
+// parseCleanings parses a project's path_cleaning_filters. Rules that cannot be compiled are
+// skipped.
 func parseCleanings(list json.RawMessage) []cleaning {
 	var rules []struct{ Alias, Regex string }
 	if len(list) == 0 || json.Unmarshal(list, &rules) != nil {
@@ -206,6 +219,7 @@ func parseCleanings(list json.RawMessage) []cleaning {
 	var out []cleaning
 	for _, g := range rules {
 		if p, err := regexp.Compile(g.Regex); err == nil {
+			// A dollar sign is literal in an alias.
 			out = append(out, cleaning{p, strings.ReplaceAll(g.Alias, "$", "$$")})
 		}
 	}

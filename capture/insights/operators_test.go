@@ -9,8 +9,8 @@ import (
 	"github.com/bunting-flags/bunting/flags/wire"
 )
 
-// The table of §3.2.3, with the meaning that flags give to operators (decision 40), of what
-// events say: operator, filter value, property, answer. "" is a property that is not there.
+// The table of §3.2.3, with the meaning that operators have in flags (decision 40), for properties
+// of events: operator, filter value, property, result. An empty property is absent.
 func TestOperators(t *testing.T) {
 	for _, tt := range []struct {
 		operator, value, property string
@@ -19,12 +19,12 @@ func TestOperators(t *testing.T) {
 		{"exact", `"Chrome"`, `"Chrome"`, true},
 		{"exact", `"chrome"`, `"Chrome"`, false}, // case-sensitive
 		{"exact", `["a","b"]`, `"b"`, true},
-		{"exact", `[]`, `"b"`, true}, // holds always
+		{"exact", `[]`, `"b"`, true}, // always true
 		{"exact", `[]`, ``, true},
 		{"exact", `"10"`, `10`, true},
 		{"exact", `"10"`, `10.0`, true},
 		{"exact", `10`, `"10.0"`, true}, // v is a JSON number
-		{"exact", `"10.0"`, `10`, true}, // x is one
+		{"exact", `"10.0"`, `10`, true}, // x is a number
 		{"exact", `"10.0"`, `"10"`, false},
 		{"exact", `true`, `"true"`, true},
 		{"exact", `"x"`, ``, false},
@@ -36,7 +36,7 @@ func TestOperators(t *testing.T) {
 		{"icontains", `"HROM"`, `"Chrome"`, true},
 		{"icontains", `"%"`, `"Chrome"`, false}, // Q6: no wildcards
 		{"icontains", `"STRASSE"`, `"Musterstrasse 1"`, true},
-		{"icontains", `"ÄPFEL"`, `"zwei äpfel"`, false}, // flags.md §4.3: letters of ASCII alone
+		{"icontains", `"ÄPFEL"`, `"zwei äpfel"`, false}, // flags.md §4.3: only ASCII letters
 		{"icontains", `"K"`, `"\u212A"`, false},
 		{"icontains", `["x","ROM"]`, `"Chrome"`, true},
 		{"not_icontains", `["x","ROM"]`, `"Chrome"`, false},
@@ -53,7 +53,7 @@ func TestOperators(t *testing.T) {
 		{"not_ends_with", `"x"`, `"Chrome"`, true},
 		{"regex", `"^C.*e$"`, `"Chrome"`, true},
 		{"regex", `"^c"`, `"Chrome"`, false},
-		{"regex", `"a.b"`, `"a\nb"`, false}, // flags.md §4.5: a point matches no line break
+		{"regex", `"a.b"`, `"a\nb"`, false}, // flags.md §4.5: a dot does not match line breaks
 		{"regex", `"(?=C)Ch"`, `"Chrome"`, true},
 		{"not_regex", `["x","^C"]`, `"Chrome"`, false},
 		{"not_regex", `["x","^c"]`, `"Chrome"`, true},
@@ -62,7 +62,7 @@ func TestOperators(t *testing.T) {
 		{"not_regex", `"^C"`, `"Chrome"`, false},
 		{"gt", `10`, `11`, true},
 		{"gt", `"10"`, `"11"`, true},
-		{"gt", `[10]`, `11`, true}, // one element is taken as it is
+		{"gt", `[10]`, `11`, true}, // a single element is used as the value
 		{"gt", `10`, `true`, false},
 		{"gt", `10`, `"abc"`, false},
 		{"gt", `10`, ``, false},
@@ -117,7 +117,7 @@ func TestOperators(t *testing.T) {
 	}
 }
 
-// Filters that are refused, and where (§1.7, §3.2).
+// Filters that are errors, and their places (§1.7, §3.2).
 func TestFilters_Rejected(t *testing.T) {
 	deep := strings.Repeat(`{"type":"AND","values":[`, 12) + strings.Repeat(`]}`, 12)
 	for filter, want := range map[string][2]string{
@@ -153,7 +153,7 @@ func TestFilters_Rejected(t *testing.T) {
 	}
 }
 
-// §3.2.2.
+// textOf and numberOf (§3.2.2).
 func TestTextAndNumber(t *testing.T) {
 	for raw, want := range map[string]string{
 		`"a"`: "a", `"a\"b"`: `a"b`, `10.0`: "10", `1.50`: "1.5", `1e3`: "1000", `true`: "true", `false`: "false",
@@ -176,7 +176,7 @@ func TestTextAndNumber(t *testing.T) {
 	}
 }
 
-// What is found in an object is what encoding/json finds there.
+// extract finds the same values in an object as encoding/json.
 func FuzzExtract(f *testing.F) {
 	for _, seed := range []string{`{}`, `{"a":1}`, `{"b":{"a":2},"a":[1,"]"]}`, `{"\u0061":"\"}"}`, `{"a" : null , "b":"x"}`, `{"b":"\\","a":true}`, `{"x":"a","a":"b"}`, `{"x":"\"a","b": [{"a":3}] }`, ` {"b":"x,","a"	: "{"}`, `{"x":[],"a":1}`} {
 		f.Add(seed)
@@ -189,7 +189,7 @@ func FuzzExtract(f *testing.F) {
 		k.extract(object, out) // never panics
 		var want map[string]json.RawMessage
 		plain, escaped := max(strings.Count(object, `"a"`), strings.Count(object, `"b"`)), strings.Count(object, `\u`)
-		if json.Unmarshal([]byte(object), &want) != nil || want == nil || plain+escaped > 1 { // the same name may come twice
+		if json.Unmarshal([]byte(object), &want) != nil || want == nil || plain+escaped > 1 { // the same name may occur twice
 			return
 		}
 		for i, name := range k.names {
@@ -200,7 +200,7 @@ func FuzzExtract(f *testing.F) {
 	})
 }
 
-// §3.2.6.
+// Selectors of §3.2.6.
 func TestElements_Selectors(t *testing.T) {
 	chain := parseChain(`a.small:attr__href="/x"attr_id="go"href="/x"nth-child="2"nth-of-type="1"text="Say \"hi\"";div.card.wide:attr__data-x="y";body`)
 	if len(chain) != 3 || chain[0].attributes["text"] != `Say "hi"` || len(chain[1].classes) != 2 {
@@ -223,8 +223,8 @@ func TestElements_Selectors(t *testing.T) {
 	}
 }
 
-// A selector of many parts over a chain of many elements is no exponential work,
-// which would never end here.
+// A selector of many parts over a chain of many elements must not need exponential time; the test
+// would not end.
 func TestElements_ManyParts(t *testing.T) {
 	chain := parseChain(strings.Repeat("div;", 2000))
 	s, _ := parseSelector(strings.Repeat("div ", 100) + "span")
@@ -233,7 +233,8 @@ func TestElements_ManyParts(t *testing.T) {
 	}
 }
 
-// §2.4.5: precedence as usual, ** to the right; sums by hand.
+// Formulas (§2.4.5): the usual precedence, ** is right-associative; expected values computed by
+// hand.
 func TestFormula(t *testing.T) {
 	for text, want := range map[string]float64{
 		"A": 6, "a+b": 10, "A-B*2": -2, "(A-B)*2": 4, "A/B": 1.5, "A/0": 0, "A%B": 2, "-A%B": 2, "A%-B": -2, "7%0": 0,
@@ -267,7 +268,7 @@ func TestAction_URLContains(t *testing.T) {
 		{"/b_y", "https://x.example/by/1", false},
 		{"/a%z", "https://x.example/a/b/c/z", true},
 		{"/a%z", "https://x.example/z/a", false},
-		{"x.example", "https://xyexample/", false}, // a point is itself
+		{"x.example", "https://xyexample/", false}, // a dot matches only a dot
 		{"a+_", "a+b", true},
 		{"%", "", true},
 	} {

@@ -11,16 +11,20 @@ import (
 	"github.com/bunting-flags/bunting/flags/wire"
 )
 
-// Values of modifiers.personsOnEventsMode (§3.3).
+// Values of modifiers.personsOnEventsMode (§3.3). They determine to which person an event belongs,
+// and which of the person's properties are used.
 const (
-	modeOverrideOnEvents = "person_id_override_properties_on_events" // the default: person of now, properties of then
-	modeOverrideJoined   = "person_id_override_properties_joined"
-	modeDisabled         = "disabled" // as modeOverrideJoined
-	modeNoOverride       = "person_id_no_override_properties_on_events"
+	// The default: the current person, with the properties at the time of the event.
+	modeOverrideOnEvents = "person_id_override_properties_on_events"
+	// The current person with its current properties.
+	modeOverrideJoined = "person_id_override_properties_joined"
+	modeDisabled       = "disabled" // the same as modeOverrideJoined
+	// The person and the properties at the time of the event.
+	modeNoOverride = "person_id_no_override_properties_on_events"
 )
 
-// people gives the number of the person of an event. Numbers begin at 0 and are the
-// same in all scans of a run.
+// people returns a function that returns the number of an event's person. Numbers begin at 0 and
+// are the same in all scans of a run.
 func (b *binder) people() func(*row) uint32 {
 	if b.mode == modeNoOverride {
 		b.needs.columns |= PeopleAtEvent
@@ -30,12 +34,13 @@ func (b *binder) people() func(*row) uint32 {
 	return func(r *row) uint32 { return r.b.Person[r.i] }
 }
 
-// personNumbers are those of people as they were at the time of events.
+// personNumbers numbers persons as they were at the time of their events, for modeNoOverride.
 type personNumbers struct {
 	byUUID map[capture.UUID]uint32
 	uuids  []capture.UUID
 }
 
+// numberAtEvent returns the number of a person at the time of an event.
 func (r *run) numberAtEvent(id capture.UUID) uint32 {
 	n, ok := r.eventPersons.byUUID[id]
 	if !ok {
@@ -45,12 +50,12 @@ func (r *run) numberAtEvent(id capture.UUID) uint32 {
 		n = uint32(len(r.eventPersons.uuids))
 		r.eventPersons.byUUID[id] = n
 		r.eventPersons.uuids = append(r.eventPersons.uuids, id)
-		_ = r.reserveRetained(64) // looked at after the batch
+		_ = r.reserveRetained(64) // checked after the batch
 	}
 	return n
 }
 
-// personID is whom a number of people stands for.
+// personID returns the UUID of the person with a number.
 func (r *run) personID(number uint32) capture.UUID {
 	if r.mode == modeNoOverride {
 		return r.eventPersons.uuids[number]
@@ -58,16 +63,20 @@ func (r *run) personID(number uint32) capture.UUID {
 	return r.reader.Person(number).UUID
 }
 
-// personFilter compares a property of the person.
+// personFilter parses a filter on a property of the person.
 func personFilter(n node, p *Project) condition {
 	return &personPropertyCondition{n.comparison(p, flags.FilterSettings{}), n.key()}
 }
 
+// personPropertyCondition compares a property of the person, or its distinct ids if the key is
+// distinct_id.
 type personPropertyCondition struct {
 	comparison
 	key string
 }
 
+// bind uses the properties at the time of the event or the current ones, according to the mode of
+// the run.
 func (c *personPropertyCondition) bind(b *binder) func(*row) bool {
 	test := c.bindTest(b.run)
 	if c.key == "distinct_id" || b.mode == modeOverrideJoined || b.mode == modeDisabled {
@@ -78,12 +87,12 @@ func (c *personPropertyCondition) bind(b *binder) func(*row) bool {
 	return func(r *row) bool { return test(r.personProperty(slot)) }
 }
 
-// bindPersonConditions is the condition of people as they are now.
+// bindPerson returns the condition for stored persons, with their current properties.
 func (c *personPropertyCondition) bindPerson(b *binder) func(*capture.StoredPerson) bool {
 	test := c.bindTest(b.run)
 	if c.key == "distinct_id" {
 		negative := c.isNegative()
-		return func(p *capture.StoredPerson) bool { // one of the ids, or none of them
+		return func(p *capture.StoredPerson) bool { // for a positive operator one id must match; for a negative one, every id
 			return slices.ContainsFunc(p.DistinctIDs, func(id string) bool { return test(wire.Quote(id)) != negative }) != negative
 		}
 	}
@@ -93,10 +102,10 @@ func (c *personPropertyCondition) bindPerson(b *binder) func(*capture.StoredPers
 	}
 }
 
-// personSet asks a question about all people as they are now; otherwise is the
-// answer for those who are gone.
+// personSet evaluates test for all persons, with their current properties, and returns the result
+// for the person of an event. fallback is the result for persons that no longer exist.
 func (b *binder) personSet(fallback bool, test func(*capture.StoredPerson) bool) func(*row) bool {
-	differing := map[capture.UUID]bool{} // those with another answer
+	differing := map[capture.UUID]bool{} // persons whose result is not fallback
 	b.readProfiles(func(p *capture.StoredPerson) error {
 		if test(p) == fallback {
 			return nil
@@ -105,11 +114,11 @@ func (b *binder) personSet(fallback bool, test func(*capture.StoredPerson) bool)
 		return b.reserve(64)
 	})
 	person := b.people()
-	var cached []uint8 // by number: 0 not yet asked, 1 no, 2 yes
+	var cached []uint8 // by number: 0 not determined, 1 false, 2 true
 	return func(r *row) bool {
 		n := person(r)
 		for int(n) >= len(cached) {
-			_ = b.reserve(int64(len(cached) + 1024)) // looked at after the batch
+			_ = b.reserve(int64(len(cached) + 1024)) // checked after the batch
 			cached = append(cached, make([]uint8, len(cached)+1024)...)
 		}
 		if cached[n] == 0 {
@@ -122,19 +131,21 @@ func (b *binder) personSet(fallback bool, test func(*capture.StoredPerson) bool)
 	}
 }
 
+// readProfiles calls yield for all persons of the project, unless binding has failed already.
 func (b *binder) readProfiles(yield func(*capture.StoredPerson) error) {
 	if b.err == nil {
 		b.err = b.reader.Profiles(b.ctx, nil, yield)
 	}
 }
 
+// readGroups calls yield for all groups of a type, unless binding has failed already.
 func (b *binder) readGroups(groupType int, yield func(key, properties string) error) {
 	if b.err == nil {
 		b.err = b.reader.Groups(b.ctx, groupType, nil, func(g *capture.Group) error { return yield(g.Key, g.Properties.String()) })
 	}
 }
 
-// cohortFilter asks whether the person is in one of some cohorts now.
+// cohortFilter parses a filter on current membership of the person in one of several cohorts.
 func cohortFilter(n node, p *Project) condition {
 	c := &cohortCondition{}
 	ids := n.get("value")
@@ -150,7 +161,7 @@ func cohortFilter(n node, p *Project) condition {
 	return c
 }
 
-// cohort is the id of a cohort that there is.
+// cohort returns the id of a cohort, which must exist and be supported.
 func (n node) cohort(p *Project) int64 {
 	if text, ok := n.value.(string); ok {
 		id, err := strconv.ParseInt(text, 10, 64)
@@ -165,6 +176,7 @@ func (n node) cohort(p *Project) int64 {
 	return n.checkCohort(p, n.intInRange(0, 1<<53, 0))
 }
 
+// checkCohort records a fault if the cohort does not exist or is not supported.
 func (n node) checkCohort(p *Project, id int64) int64 {
 	if !p.hasCohort(id) {
 		n.fail(invalidInput, "Cohort %d does not exist.", id)
@@ -174,8 +186,9 @@ func (n node) checkCohort(p *Project, id int64) int64 {
 	return id
 }
 
-// unsupportedReason says why it cannot be said who is in a cohort, empty where it can: it,
-// or one that it names, has a leaf about events (§3.2.4).
+// unsupportedReason returns why the members of a cohort cannot be computed: it, or a cohort that it
+// refers to, has a condition about events (§3.2.4). It returns "" if they can. seen has the cohorts
+// that were visited, which ends cycles.
 func (p *Project) unsupportedReason(id int64, seen map[int64]bool) string {
 	c := p.Definitions.Cohorts[id]
 	switch {
@@ -201,7 +214,7 @@ func (p *Project) unsupportedReason(id int64, seen map[int64]bool) string {
 	return why
 }
 
-// leavesOf gives the requirements of a cohort.
+// leavesOf calls yield for each leaf of a cohort's tree of conditions.
 func leavesOf(tree *flags.CohortNode, yield func(*flags.CohortNode)) {
 	for open := []*flags.CohortNode{tree}; len(open) > 0; {
 		n := open[len(open)-1]
@@ -215,7 +228,7 @@ func leavesOf(tree *flags.CohortNode, yield func(*flags.CohortNode)) {
 	}
 }
 
-// within adds a cohort and those that it leads to to some.
+// within adds a cohort, and all cohorts that it refers to, to a set.
 func (p *Project) within(id int64, to map[int64]bool) {
 	if to[id] {
 		return
@@ -230,6 +243,7 @@ func (p *Project) within(id int64, to map[int64]bool) {
 	}
 }
 
+// hasCohort reports whether a cohort exists, static or dynamic.
 func (p *Project) hasCohort(id int64) bool {
 	if p.Definitions == nil {
 		return false
@@ -238,15 +252,18 @@ func (p *Project) hasCohort(id int64) bool {
 	return dynamic || slices.Contains(p.Definitions.StaticCohorts, id)
 }
 
+// cohortCondition is membership in one of the cohorts, or in no cohort of them if negated.
 type cohortCondition struct {
 	ids     []int64
 	negated bool
 }
 
+// bind returns the condition for events: it evaluates all persons when it is bound.
 func (c *cohortCondition) bind(b *binder) func(*row) bool {
 	return b.personSet(c.negated, c.bindPerson(b))
 }
 
+// bindPerson returns the condition for stored persons.
 func (c *cohortCondition) bindPerson(b *binder) func(*capture.StoredPerson) bool {
 	tests := make([]func(*capture.StoredPerson) bool, len(c.ids))
 	for i, id := range c.ids {
@@ -257,12 +274,14 @@ func (c *cohortCondition) bindPerson(b *binder) func(*capture.StoredPerson) bool
 	}
 }
 
-// membershipSize is about the bytes of a member of a static cohort, in a list and by id.
+// membershipSize is the approximate size in bytes of a member of a static cohort, in the list of
+// members and in the map by person.
 const membershipSize = 144
 
-// cohort asks by the rules of flags whether people are in a cohort, so that it has
-// the same members everywhere.
+// cohort returns a function that reports whether a person is in a cohort. It uses the evaluation of
+// flags, so that a cohort has the same members for flags and for queries.
 func (b *binder) cohort(id int64) func(*capture.StoredPerson) bool {
+	// The cohort may refer to static cohorts, the members of which are read now.
 	static, wanted := map[capture.UUID][]int64{}, map[int64]bool{}
 	b.project.within(id, wanted)
 	for _, cohort := range b.project.Definitions.StaticCohorts {
@@ -279,6 +298,7 @@ func (b *binder) cohort(id int64) func(*capture.StoredPerson) bool {
 		}
 	}
 	in := evaluateAsFlag(*b.project.Definitions, flags.Property{Key: "id", Type: flags.CohortProperty, Operator: flags.In, Value: id, HasValue: true})
+	// The subject is reused for all persons.
 	sub := &flags.Subject{Stored: &flags.Stored{}}
 	return func(p *capture.StoredPerson) bool {
 		sub.DistinctID = "x"

@@ -2,44 +2,52 @@ package insights
 
 import "time"
 
-// dateRange is a query's dateRange.
+// dateRange is the dateRange of a query.
 type dateRange struct {
+	// explicit is explicitDate: the dates are not rounded to whole intervals.
 	from, to date
 	explicit bool
 }
 
+// dateRange parses a dateRange; without one, all its dates are absent.
 func (n node) dateRange() dateRange {
 	object := n.object()
 	return dateRange{from: object.get("date_from").date(true), to: object.get("date_to").lastDate(), explicit: object.get("explicitDate").boolean()}
 }
 
-// period is a range with its dates found (§3.1.2).
+// period is a date range with resolved dates (§3.1.2) and its buckets.
 type period struct {
 	from, to time.Time
-	// first is the time from which events count (§3.1.3); they count up to to.
+	// first is the time from which events count (§3.1.3). It may be before from, since the first
+	// bucket may begin earlier. Events count up to to, inclusive.
 	first time.Time
 	bucketing
 	*buckets
 }
 
-// bucketing is how a period is cut.
+// bucketing defines how a period is divided.
 type bucketing struct {
-	unit   interval
-	exact  bool // events count from the period's start on, not from that of its bucket
-	single bool // one bucket: the answer is of the period as a whole
+	unit interval
+	// exact is true if events count from the start of the period instead of that of the first
+	// bucket.
+	exact bool
+	// single requests one bucket, because the result covers the period as a whole.
+	single bool
 }
 
-// countedRange are the bounds of events that count, in microseconds.
+// countedRange returns the range of events that count, in microseconds since 1970; both bounds are
+// inclusive.
 func (p *period) countedRange() (from, to int64) { return p.first.UnixMicro(), p.to.UnixMicro() }
 
+// calendar returns the calendar of the project.
 func (r *run) calendar() calendar { return calendar{zone: r.zone, weekStart: r.project.WeekStart} }
 
-// period finds the dates of a range and its buckets.
+// period resolves a date range and divides it into intervals.
 func (r *run) period(d dateRange, i interval) (*period, error) {
 	return r.periodOf(d, bucketing{unit: i})
 }
 
-// periodOf is period where the answer may need no buckets.
+// periodOf is like period for results that may need a single bucket only. It sets how.exact itself.
 func (r *run) periodOf(d dateRange, how bucketing) (*period, error) {
 	i := how.unit
 	from, err := r.dateFrom(d, i)
@@ -50,7 +58,7 @@ func (r *run) periodOf(d dateRange, how bucketing) (*period, error) {
 	return r.newPeriod(how, from, r.dateTo(d, i))
 }
 
-// newPeriod is a period between two instants.
+// newPeriod returns the period between two instants.
 func (r *run) newPeriod(how bucketing, from, to time.Time) (p *period, err error) {
 	c := r.calendar()
 	p = &period{from: from, to: to, bucketing: how, first: from}
@@ -69,11 +77,12 @@ func (r *run) newPeriod(how bucketing, from, to time.Time) (p *period, err error
 	return p, err
 }
 
-// firstEver is where all time begins, as it does for PostHog: clocks that are wrong
-// stand at 1970 or 2000, and anybody may send such an event, after which a chart of
-// all time would have thousands of empty days before the first real one.
+// firstEver is the beginning of "all time", as in PostHog. Devices with a wrong clock send events
+// from 1970 or 2000; one such event would add thousands of empty days to a chart.
 var firstEver = time.Date(2015, 1, 1, 0, 0, 0, 0, time.UTC)
 
+// dateFrom resolves the start of a range (§3.1.2): 7 days ago by default, and for "all" the first
+// event. A relative date is cut to the start of the day or hour, unless the interval is a minute.
 func (r *run) dateFrom(d dateRange, i interval) (time.Time, error) {
 	c := r.calendar()
 	week := date{form: relative, count: 7, unit: 'd'}
@@ -99,6 +108,8 @@ func (r *run) dateFrom(d dateRange, i interval) (time.Time, error) {
 	return c.resolve(d.from, r.now), nil
 }
 
+// dateTo resolves the end of a range (§3.1.2): now by default. Unless the dates are explicit, it is
+// extended to the end of the day, or for short intervals to the end of the interval.
 func (r *run) dateTo(d dateRange, i interval) time.Time {
 	c := r.calendar()
 	t := r.now
@@ -118,10 +129,11 @@ func (r *run) dateTo(d dateRange, i interval) time.Time {
 	return t
 }
 
-// previousPeriod is the period that a comparison puts beside p (§3.1.4); of a relative
-// form to has its text.
+// previousPeriod returns the period with which p is compared (§3.1.4). to is compare_to; if it is a
+// relative date, the period is moved back by it, otherwise by the length of p.
 func (r *run) previousPeriod(p *period, d dateRange, to date) (*period, error) {
 	c := r.calendar()
+	// Compute with local times, so that a change of the clock does not shift the period.
 	f, t := c.clock(p.from), c.clock(p.to)
 	length := t.Sub(f)
 	var from, until time.Time
@@ -129,6 +141,7 @@ func (r *run) previousPeriod(p *period, d dateRange, to date) (*period, error) {
 	case to.form == relative:
 		from = subtractOnCalendar(f, to)
 		until = from.Add(length)
+	// "This month" and the like are compared with the whole previous month.
 	case d.from.form == relative && d.from.edge == "Start" && d.from.count == 0 && edge != hour && edge != day && d.to.form == noDate:
 		end := p.from
 		start := c.startOf(edge, end.Add(-time.Microsecond))
@@ -137,6 +150,7 @@ func (r *run) previousPeriod(p *period, d dateRange, to date) (*period, error) {
 		from, until = f.Add(-length), f
 	default:
 		from = atTimeOf(f.Add(-length), f)
+		// A range of whole weeks is compared with the same weekdays.
 		if p.interval == day && isMultipleOfWeeks(d.from) && d.to.form == noDate {
 			from = from.AddDate(0, 0, 1)
 		}
@@ -150,14 +164,14 @@ func (r *run) previousPeriod(p *period, d dateRange, to date) (*period, error) {
 	return r.newPeriod(p.bucketing, c.local(from), c.local(until))
 }
 
-// atTimeOf is the day of one wall clock's time with the time of day of another.
+// atTimeOf returns the day of d with the time of day of t, both local times.
 func atTimeOf(d, t time.Time) time.Time {
 	y, m, dd := d.Date()
 	return time.Date(y, m, dd, t.Hour(), t.Minute(), t.Second(), t.Nanosecond(), time.UTC)
 }
 
-// isMultipleOfWeeks says whether a start is some weeks of days ago, as 7 days are without
-// one.
+// isMultipleOfWeeks reports whether a range begins a whole number of weeks ago, counted in days.
+// The default, 7 days, is one.
 func isMultipleOfWeeks(d date) bool {
 	return d.form == noDate || d.form == relative && d.unit == 'd' && d.edge == "" && d.count > 0 && d.count%7 == 0
 }

@@ -6,95 +6,108 @@ import (
 	"github.com/bunting-flags/bunting/capture"
 )
 
-// Source is a store of events that can be asked.
+// Source is a store of events that queries can read.
 type Source interface {
-	// Open begins reading a project: what was recorded before is seen, and nothing
-	// that is recorded later.
+	// Open begins reading a project. The reader sees the events that were recorded before the call,
+	// but not those that are recorded later. The caller must close the reader.
 	Open(ctx context.Context, projectID int64) (Reader, error)
 }
 
-// Reader reads a project for one query. It is used by one goroutine at a time.
+// Reader reads the events, persons and groups of a project for one query. It is not safe for
+// concurrent use.
 type Reader interface {
-	// Scan gives the events that a scan asks for to yield, in batches and in any
-	// order. A batch and its texts may be used until yield returns; yield's error
-	// ends the scan and is returned. Between batches the context is looked at.
+	// Scan calls yield with the events of the scan, in batches and in any order. A batch and its
+	// strings are valid only until yield returns. An error of yield ends the scan and is returned.
+	// Scan checks ctx between batches.
 	Scan(ctx context.Context, s Scan, yield func(*Batch) error) error
-	// Count is about how many events a scan would give, for progress.
+	// Count returns approximately how many events a scan would return, to report progress.
 	Count(ctx context.Context, s Scan) (int64, error)
-	// Earliest is the time of the project's first event at or after a time, both in
-	// microseconds since 1970; false when there is none.
+	// Earliest returns the time of the project's first event at or after since, both in
+	// microseconds since 1970. It returns false if there is no such event.
 	Earliest(ctx context.Context, since int64) (int64, bool, error)
 
-	// Person is whom a number of Batch.Person stands for. The result may be used until
-	// the next scan.
+	// Person returns the person with a number of Batch.Person. The result is valid until the next
+	// scan.
 	Person(number uint32) *Person
-	// Profiles gives what is stored now of people, in any order; those that are gone
-	// are left out. nil asks for all people of the project.
+	// Profiles calls yield with the stored data of persons, in any order. Persons that no longer
+	// exist are skipped. If people is nil, it reads all persons of the project.
 	Profiles(ctx context.Context, people []capture.UUID, yield func(*capture.StoredPerson) error) error
-	// Groups gives the groups of a type with one of the keys, in any order; nil asks
-	// for all.
+	// Groups calls yield with the groups of a type that have one of the keys, in any order. If keys
+	// is nil, it reads all groups of the type.
 	Groups(ctx context.Context, groupType int, keys []string, yield func(*capture.Group) error) error
-	// Members are the people with an id in a static cohort.
+	// Members returns the persons in a static cohort, by its id.
 	Members(ctx context.Context, cohort int64) ([]capture.UUID, error)
 
+	// Close releases the resources of the reader.
 	Close() error
 }
 
-// Columns are what a scan fills of a batch beside Time, which is always there.
+// Columns is a set of the columns of a batch that a scan must fill. Time is always filled.
 type Columns uint16
 
-// The columns of events.
+// The columns of a batch.
 const (
+	// Batch.Name.
 	Names Columns = 1 << iota
 	DistinctIDs
 	UUIDs
 	CreatedAt
-	People           // Batch.Person: to whom the event belongs now
-	PeopleCreated    // with People: Person.Exists and Person.CreatedAt of them
-	PeopleAtEvent    // Batch.PersonAtEvent: whose it was when it came
-	Modes            // Batch.Mode
-	Elements         // Batch.Elements
-	Properties       // Batch.Properties
-	PersonProperties // Batch.PersonProperties: as they were after the event
-	IDs              // Batch.ID: the order of recording
+	// Batch.Person: the person to whom the event belongs now.
+	People
+	// Only with People: Person.Exists and Person.CreatedAt of these persons.
+	PeopleCreated
+	// Batch.PersonAtEvent: the person to whom the event belonged when it arrived.
+	PeopleAtEvent
+	Modes      // Batch.Mode
+	Elements   // Batch.Elements
+	Properties // Batch.Properties
+	// Batch.PersonProperties: the properties of the person after the event.
+	PersonProperties
+	// Batch.ID: the order of recording.
+	IDs
 )
 
-// Scan asks for the events of a stretch of time. Zero members ask for all.
+// Scan selects the events of a time range. Zero fields do not restrict the events; From and To
+// select all time if both are zero.
 type Scan struct {
-	// From and To bound the time in microseconds since 1970: From <= time <= To.
+	// From and To are the range in microseconds since 1970: From <= time <= To.
 	From, To int64
-	// Names are the names that events may have; nil: any.
+	// Names are the permitted event names; nil permits any.
 	Names []string
-	// DistinctIDs are the ids that events may have; nil: any.
+	// DistinctIDs are the permitted distinct ids; nil permits any.
 	DistinctIDs []string
-	Columns     Columns
-	// Reserve is asked for the memory that the reader takes for the query, in bytes,
-	// less than zero where it gives some back; its error ends the scan.
+	// Columns are the columns to fill.
+	Columns Columns
+	// Reserve is called for the memory that the reader allocates for the query, in bytes; the
+	// number is negative if memory is released. If it returns an error, the scan ends with the
+	// error.
 	Reserve func(bytes int64) error
-	// HasSpareCPU says whether there is a processor to spare for reading beside who scans. It
-	// is asked again and again by a goroutine of the reader. Nil: there is none.
+	// HasSpareCPU reports whether a processor is available for reading in parallel with the
+	// goroutine that scans. A goroutine of the reader calls it repeatedly. If nil, the reader does
+	// not read in parallel.
 	HasSpareCPU func() bool
-	// Pause is called by whoever reads, now and then: about every tenth of a millisecond of
-	// work. It may stand still, to leave the processor to others. Nil: nobody wants that.
+	// Pause is called by every goroutine that reads, about every 100 microseconds of work. It may
+	// block, to leave the processor to other work. If nil, there are no pauses.
 	Pause func(ctx context.Context)
 }
 
-// Batch is some events as columns of one length. Columns that were not asked for
+// Batch is a number of events as columns of the same length. Columns that the scan did not request
 // are nil.
 type Batch struct {
 	// Time is in microseconds since 1970.
 	Time []int64
-	// ID grows from event to event as they are recorded.
+	// ID increases in the order in which events are recorded.
 	ID   []int64
 	Name []string
-	// DistinctID is as it was sent.
+	// DistinctID is the distinct id that the event was sent with.
 	DistinctID []string
 	UUID       []capture.UUID
-	CreatedAt  []int64
-	// Person are numbers from 0 on that [Reader.Person] knows, the same for the same
-	// person in all scans of one reader: of the person to whom the distinct id belongs
-	// now; where it belongs to none, of the id that the event was stored with, which
-	// is that of an erased person or stands for the distinct id alone.
+	// CreatedAt is when the event was recorded, in microseconds since 1970.
+	CreatedAt []int64
+	// Person are numbers of persons, from 0, for [Reader.Person]. A person has the same number in
+	// all scans of a reader. It is the person that the distinct id of the event belongs to now. If
+	// the distinct id belongs to no person, it is the person id that was stored with the event:
+	// that of an erased person, or an id that represents only the distinct id.
 	Person           []uint32
 	PersonAtEvent    []capture.UUID
 	Mode             []capture.PersonMode
@@ -103,15 +116,15 @@ type Batch struct {
 	PersonProperties []string // JSON objects
 }
 
-// Len is the number of events.
+// Len returns the number of events.
 func (b *Batch) Len() int { return len(b.Time) }
 
-// Person is somebody whom events belong to.
+// Person is a person that events belong to.
 type Person struct {
 	UUID capture.UUID
-	// Exists: there is a person now. Otherwise UUID is all that is known. It and
-	// CreatedAt are filled where a scan has asked for PeopleCreated.
+	// Exists reports whether the person exists now; if not, only UUID is set. Exists and CreatedAt
+	// are set only if a scan requested PeopleCreated.
 	Exists bool
-	// CreatedAt is in microseconds since 1970; after a merge the older one's.
+	// CreatedAt is in microseconds since 1970. After a merge of two persons it is the earlier time.
 	CreatedAt int64
 }

@@ -13,8 +13,9 @@ import (
 	"github.com/bunting-flags/bunting/flags/wire"
 )
 
-// manyEvents are of 3,000 people: each sees the flag f and then has one event view, one in
-// its session and of a value v of its own, one an hour; every third has an exception, too.
+// manyEvents returns events of 3,000 persons: each is exposed to the flag f and then has one event
+// view, each in its own session, with its own value v, one per hour; every third person also has an
+// exception.
 func manyEvents(t *testing.T) *memory {
 	t.Helper()
 	begin := time.Date(2025, 3, 1, 0, 0, 0, 0, time.UTC)
@@ -41,7 +42,7 @@ func manyEvents(t *testing.T) *memory {
 	return m
 }
 
-// manyProject knows the experiment and the issue of manyEvents.
+// manyProject has the experiment and the issue of manyEvents.
 func manyProject() *Project {
 	metric := json.RawMessage(`{"uuid": "m", "kind": "ExperimentMetric", "metric_type": "mean", "source": {"kind": "EventsNode", "event": "view"}}`)
 	x := &experiments.Experiment{
@@ -74,8 +75,8 @@ const (
 	metricOf = `{"kind":"ExperimentMetric","metric_type":"%s",%s}`
 )
 
-// memoryAttacks make each kind of query hold something for each of many people, events,
-// sessions or values. Kinds without one hold nothing that grows with events.
+// memoryAttacks are queries, by kind, that need memory for each of many persons, events, sessions
+// or values. Kinds without an entry need no memory that grows with the events.
 var memoryAttacks = map[string][]string{
 	"TrendsQuery": {
 		ofViews("", perValue+asTotal), ofViews("", perValue), ofViews(`,"math":"avg","math_property":"n"`, perValue+asTotal), ofViews(`,"math":"p90","math_property":"n"`, asTotal),
@@ -127,8 +128,8 @@ var memoryAttacks = map[string][]string{
 		"metrics":[` + fmt.Sprintf(metricOf, "mean", `"source":{"kind":"EventsNode","event":"view"},"conversion_window":1,"conversion_window_unit":"hour"`) + `]}`},
 }
 
-// insights.md §5.4: what a query holds for each person, session, value or event is counted,
-// whatever its kind, and one that needs more than it may have is refused by name.
+// insights.md §5.4: memory for each person, session, value or event is counted for every kind of
+// query, and a query that exceeds its limit is an error with a code.
 func TestRun_EveryKindIsBounded(t *testing.T) {
 	m := manyEvents(t)
 	for _, kind := range Kinds() {
@@ -158,8 +159,8 @@ func TestRun_EveryKindIsBounded(t *testing.T) {
 	}
 }
 
-// 3,000 values in 744 hours are 2.2 million cells, more than a result may have. It is
-// refused when the 1,345th value comes, not at the end.
+// 3,000 values in 744 hours are 2.2 million cells, more than a result may have. The query fails at
+// the 1,345th value, not at the end.
 func TestTrends_TooManyCellsEndAtOnce(t *testing.T) {
 	m := manyEvents(t)
 	for _, node := range []string{"", `,"math":"avg","math_property":"n"`, `,"math":"dau"`, `,"math":"hogql","math_hogql":"count()"`} {
@@ -179,7 +180,7 @@ func TestTrends_TooManyCellsEndAtOnce(t *testing.T) {
 	}
 }
 
-// What a metric needed is free for the next one: ten metrics need what two do.
+// The memory of a metric is available for the next metric: ten metrics need as much as two.
 func TestExperiments_MetricsShareMemory(t *testing.T) {
 	m := manyEvents(t)
 	enough := func(metrics int, memory int64) bool {
@@ -208,7 +209,7 @@ func TestExperiments_MetricsShareMemory(t *testing.T) {
 	}
 }
 
-// A session's URLs are held once, however many events it has.
+// A session's URLs are stored one time, however many events the session has.
 func TestSessions_URLsAreCountedOnce(t *testing.T) {
 	var list [][]any
 	begin := time.Date(2025, 3, 1, 0, 0, 0, 0, time.UTC)

@@ -11,7 +11,8 @@ import (
 
 func init() { kinds = append(kinds, kind{"RetentionQuery", parseRetention}) }
 
-// retentionQuery is a RetentionQuery (§2.6).
+// retentionQuery is a RetentionQuery (§2.6). Actors enter a row by the target event, and return in
+// a column by the returning event.
 type retentionQuery struct {
 	target, returning entity
 	conditions        allOf
@@ -20,15 +21,21 @@ type retentionQuery struct {
 	groupType         int
 	rule              retentionRule
 	split             split
-	sameEntities      bool             // target and returning are the same
-	intervals         int              // before the end, where there is no date_from
-	amount            *retentionAmount // nil: people are counted alone
+	// sameEntities is true if target and returning are the same.
+	sameEntities bool
+	// intervals is the number of rows, counted back from the end, if there is no date_from.
+	intervals int
+	// amount is the property that is summed; nil: only actors are counted.
+	amount *retentionAmount
 }
 
+// parseRetention parses a RetentionQuery.
 func parseRetention(n node, p *Project) plan { return readRetention(n, p) }
 
+// retentionPeriods are the values of the member period.
 var retentionPeriods = map[string]interval{"Hour": hour, "Day": day, "Week": week, "Month": month}
 
+// readRetention is parseRetention with the concrete type.
 func readRetention(n node, p *Project) *retentionQuery {
 	f := n.get("retentionFilter").object()
 	f.get("timeWindowMode").choice("strict_calendar_dates", "strict_calendar_dates", "24_hour_windows")
@@ -60,10 +67,11 @@ func readRetention(n node, p *Project) *retentionQuery {
 	return q
 }
 
-// maxColumns is how many columns retention may have.
+// maxColumns is the maximum number of columns.
 const maxColumns = 100
 
-// retentionEntity reads an entity in the form of its own, $pageview by default.
+// retentionEntity converts an entity in the form of retentionFilter to a node of a series. The
+// default is $pageview.
 func retentionEntity(n node, p *Project) entity {
 	series := map[string]any{"kind": "EventsNode", "event": "$pageview"}
 	if m, ok := n.value.(map[string]any); ok && len(m) > 0 {
@@ -75,19 +83,23 @@ func retentionEntity(n node, p *Project) entity {
 	return node{value: series, attr: n.attr, fault: n.fault}.entity(p)
 }
 
-// retentionRun is what retention has read.
+// retentionRun is one run of a RetentionQuery. Its buckets are the rows.
 type retentionRun struct {
 	*retentionQuery
 	*run
 	*buckets
-	actors  *actors
-	values  *numberer
-	acts    *chains[presence]
-	open    []presence // by actor: what is counted now, of which there may be more
-	amounts *amounts   // nil: no property is summed
+	actors *actors
+	values *numberer
+	// acts are the completed presences by actor.
+	acts *chains[presence]
+	// open is, by actor, the presence that is still being counted. There may be several presences
+	// for an interval, since events arrive in any order; joinPresences merges them.
+	open []presence
+	// amounts are nil if no property is summed.
+	amounts *amounts
 }
 
-// rows finds the intervals.
+// rows returns the intervals that are rows of the result.
 func (q *retentionQuery) rows(r *run) (*buckets, error) {
 	c := r.calendar()
 	end := c.next(q.interval, c.startOf(q.interval, r.dateTo(q.dates, q.interval)))
@@ -102,7 +114,8 @@ func (q *retentionQuery) rows(r *run) (*buckets, error) {
 	return c.bucketsBetween(q.interval, begin, end.Add(-time.Microsecond))
 }
 
-// subtractIntervals is the start of an interval n before the one that begins at start.
+// subtractIntervals returns the start of the interval n intervals before the one that begins at
+// start.
 func (c calendar) subtractIntervals(i interval, start time.Time, n int) time.Time {
 	w := c.clock(start)
 	switch i {
@@ -116,7 +129,7 @@ func (c calendar) subtractIntervals(i interval, start time.Time, n int) time.Tim
 	return c.startOf(i, start.Add(-time.Duration(n)*time.Hour))
 }
 
-// read collects in which intervals actors did what.
+// read scans the events and collects in which intervals actors have target and returning events.
 func (q *retentionQuery) read(r *run) (*retentionRun, error) {
 	rows, err := q.rows(r)
 	if err != nil {
@@ -135,6 +148,7 @@ func (q *retentionQuery) read(r *run) (*retentionRun, error) {
 	f.actors = b.actors(q.groupType)
 	f.values = b.numberer(&q.split)
 	if q.amount != nil {
+		// amounts are stored for each event.
 		f.amounts = &amounts{q.amount, q.amount.bindValue(b), map[amountKey][]eventAmount{}}
 	}
 	addRow := func(row *row) error {
@@ -146,6 +160,8 @@ func (q *retentionQuery) read(r *run) (*retentionRun, error) {
 		if !p.target && !returns || !holds(row) {
 			return nil
 		}
+		// Interval 0 is before the first row: only target events matter there, for first-time
+		// retention.
 		if p.interval = uint16(1 + rows.find(row.b.Time[row.i])); p.interval > 0 && returns {
 			p.returns = 1
 		}
@@ -161,6 +177,7 @@ func (q *retentionQuery) read(r *run) (*retentionRun, error) {
 		}
 		return f.add(actor, p)
 	}
+	// First-time retention needs to find out whether an actor had a target event before the range.
 	if q.rule.firstTime {
 		if err := b.scanBound(Scan{From: math.MinInt64, To: b.from - 1, Names: eventNames(target)}, addRow); err != nil {
 			return nil, err
@@ -172,7 +189,8 @@ func (q *retentionQuery) read(r *run) (*retentionRun, error) {
 	return f, f.close()
 }
 
-// add counts to what is known last of an actor if it is of the same interval.
+// add counts an event in the open presence of the actor, if it is for the same interval and value;
+// otherwise it begins a new one.
 func (f *retentionRun) add(actor uint32, p presence) (err error) {
 	if f.open, err = growTo(f.open, actor, presenceSize, f.reserve); err != nil {
 		return err
@@ -189,7 +207,7 @@ func (f *retentionRun) add(actor uint32, p presence) (err error) {
 	return err
 }
 
-// close keeps what was counted last.
+// close adds the open presences to acts.
 func (f *retentionRun) close() error {
 	for actor, p := range f.open {
 		if p.isEmpty() {
@@ -203,8 +221,8 @@ func (f *retentionRun) close() error {
 	return nil
 }
 
-// each gives the rows that actors are in, with the columns that each counts in, once
-// for each breakdown value. Of a split by cohorts a value is a set.
+// each calls yield for each row that an actor is in, with the columns in which it counts,
+// separately for each breakdown value. For a breakdown by cohorts, a value is a set of cohorts.
 func (f *retentionRun) each(yield func(actor, value uint32, row int, columns []int) error) error {
 	return f.acts.each(func(actor uint32, acts []presence) error {
 		if err := f.checkContext(actor); err != nil {
@@ -227,7 +245,7 @@ func (f *retentionRun) each(yield func(actor, value uint32, row int, columns []i
 	})
 }
 
-// retentionRow is a row of the result.
+// retentionRow is a row of the result, for one breakdown value.
 type retentionRow struct {
 	Label          string          `json:"label"`
 	Date           string          `json:"date"`
@@ -235,12 +253,14 @@ type retentionRow struct {
 	BreakdownValue *string         `json:"breakdown_value,omitempty"`
 }
 
+// retentionCell is a cell of a row; column 0 is the interval of the row itself.
 type retentionCell struct {
 	Count  int64   `json:"count"`
 	Amount *number `json:"aggregation_value,omitempty"`
 	Label  string  `json:"label"`
 }
 
+// run computes the cells for each breakdown value.
 func (q *retentionQuery) run(r *run) (*Result, error) {
 	f, err := q.read(r)
 	if err != nil {
@@ -284,7 +304,7 @@ func (q *retentionQuery) run(r *run) (*Result, error) {
 	return result, nil
 }
 
-// sums counts the cells of each breakdown value.
+// sums returns the cells of each breakdown value.
 func (f *retentionRun) sums() (*groupedSums[*retentionCells], error) {
 	n, k := f.len(), f.rule.columns
 	size := 8 * n * k
@@ -308,9 +328,10 @@ func (f *retentionRun) sums() (*groupedSums[*retentionCells], error) {
 	})
 }
 
-// moreEntering orders values by the sum of their cells 0, descending.
+// moreEntering orders values by the sum of their cells in column 0, descending.
 func moreEntering(a, b *retentionCells) int { return cmp.Compare(b.entered(), a.entered()) }
 
+// label returns breakdown_value; other is as in funnelRun.label.
 func (f *retentionRun) label(value uint32, other bool) string {
 	switch {
 	case other:
@@ -323,7 +344,7 @@ func (f *retentionRun) label(value uint32, other bool) string {
 	return strconv.FormatInt(f.split.cohorts[value].id, 10)
 }
 
-// table adds the rows of one breakdown value.
+// table appends the rows of one breakdown value to to. value is nil without a breakdown.
 func (f *retentionRun) table(to []retentionRow, c *retentionCells, value *string) []retentionRow {
 	period := periodNames[f.retentionQuery.interval] + " "
 	columns := make([]string, c.columns)
@@ -358,7 +379,7 @@ func (f *retentionRun) table(to []retentionRow, c *retentionCells, value *string
 
 var periodNames = map[interval]string{hour: "Hour", day: "Day", week: "Week", month: "Month"}
 
-// parseInteger is an id that may be a text of digits, as a number.
+// parseInteger converts an id in a string of digits to a number; it returns other values unchanged.
 func parseInteger(v any) any {
 	if text, ok := v.(string); ok {
 		if n, err := strconv.ParseInt(text, 10, 64); err == nil {

@@ -1,19 +1,20 @@
 package insights
 
-// This file sums a property of the events that retention counts (aggregationType), where
-// it is asked for.
+// This file sums a property of the events that retention counts, if aggregationType requests it.
 
-// retentionAmount is what is summed of events: a property, missing and what is no number
-// as 0.
+// retentionAmount defines the property that is summed. Missing values and values that are not
+// numbers count as 0.
 type retentionAmount struct {
 	bindValue func(b *binder) getter
-	average   bool // by the people of a cell
-	// within: events of return count in the interval of the row as well, those after the
-	// first target event. Not so where both entities are the same event.
+	// average divides the sum of a cell by its number of actors.
+	average bool
+	// within also counts returning events in the interval of the row, if they are after the first
+	// target event. It is false if both entities are the same event.
 	within bool
 }
 
-// readRetentionAmount reads aggregationType and what belongs to it, nil for a count.
+// readRetentionAmount parses aggregationType and the members that belong to it. It returns nil if
+// only actors are counted.
 func readRetentionAmount(f node) *retentionAmount {
 	kind := f.get("aggregationType").choice("count", "count", "sum", "avg")
 	property := f.get("aggregationProperty").text("")
@@ -37,36 +38,39 @@ func readRetentionAmount(f node) *retentionAmount {
 	}
 }
 
-// amountKey is an interval, from 1 on, of an actor with a breakdown value.
+// amountKey identifies an interval, counted from 1, of an actor with a breakdown value.
 type amountKey struct {
 	actor, value uint32
 	interval     uint16
 }
 
-// eventAmount is the property of one event.
+// eventAmount is the value of the property for one event.
 type eventAmount struct {
+	// at is the time of the event in microseconds since 1970.
 	at              int64
 	value           float64
 	target, returns bool
 }
 
-// eventAmountSize is about the bytes of one in a list.
+// eventAmountSize is the approximate size of an eventAmount in a list, in bytes.
 const eventAmountSize = 32
 
-// amounts are those that a run has read.
+// amounts are the values of the property that a run has read.
 type amounts struct {
 	*retentionAmount
 	value getter
 	byKey map[amountKey][]eventAmount
 }
 
-// add keeps the amount of an event.
+// add stores the value of an event.
 func (a *amounts) add(f *retentionRun, w *row, actor uint32, p presence) error {
+	// Events before the first row have no cell.
 	if p.interval == 0 {
 		return nil
 	}
 	key := amountKey{actor, p.value, p.interval}
 	size := int64(eventAmountSize)
+	// A new key needs memory for its entry in the map.
 	if a.byKey[key] == nil {
 		size += 64
 	}
@@ -78,10 +82,12 @@ func (a *amounts) add(f *retentionRun, w *row, actor uint32, p presence) error {
 	return nil
 }
 
-// cells gives the sums of an actor's row by its columns.
+// cells calls yield with the values of an actor's events in a row, for each with its column. The
+// caller sums them.
 func (a *amounts) cells(f *retentionRun, actor, value uint32, row int, yield func(column int, sum float64)) {
 	first := int64(-1)
 	start := a.byKey[amountKey{actor, value, uint16(row + 1)}]
+	// Column 0 has the target events, and with within the returning events after the first of them.
 	for _, e := range start {
 		if e.target {
 			yield(0, e.value)
@@ -95,6 +101,8 @@ func (a *amounts) cells(f *retentionRun, actor, value uint32, row int, yield fun
 			yield(0, e.value)
 		}
 	}
+	// The later columns have the returning events of intervals with at least the minimum number of
+	// them.
 	for interval := row + 1; interval < f.len(); interval++ {
 		column := f.rule.column(interval - row)
 		if column >= f.rule.columns {

@@ -5,43 +5,48 @@ import (
 	"slices"
 )
 
-// presence is what an actor did in one interval (§2.6).
+// presence is the activity of an actor in one interval (§2.6).
 type presence struct {
 	value uint32 // number of the breakdown value
-	// returns counts the returning events, target says that there was a target one.
+	// returns is the number of returning events; target is true if there is a target event.
 	returns uint32
-	// interval is from 1 on; 0 is all the time before the first.
+	// interval is counted from 1. 0 is the time before the first interval.
 	interval uint16
 	target   bool
 }
 
-// presenceSize is the bytes of a presence; in chains it has 4 more.
+// presenceSize is the size of a presence in bytes; a link in chains has 4 more.
 const presenceSize = 12
 
+// isEmpty reports whether there are no events.
 func (p *presence) isEmpty() bool { return !p.target && p.returns == 0 }
 
-// isSame says whether two are of one interval and value.
+// isSame reports whether two presences are for the same interval and value.
 func (p *presence) isSame(o presence) bool { return p.interval == o.interval && p.value == o.value }
 
+// count adds the events of o, which must be for the same interval and value.
 func (p *presence) count(o presence) {
 	p.target = p.target || o.target
 	p.returns += o.returns
 }
 
-// retentionCells counts the cells of retention for one breakdown value.
+// retentionCells are the cells of the result for one breakdown value: numbers of actors.
 type retentionCells struct {
 	rows, columns int
-	cells         []int64   // row by row
-	amounts       []float64 // likewise, nil where no property is summed
+	cells         []int64 // row by row
+	// amounts are the sums of the property in the same order, nil if no property is summed.
+	amounts []float64
 }
 
+// newRetentionCells returns cells that are all 0.
 func newRetentionCells(rows, columns int) *retentionCells {
 	return &retentionCells{rows: rows, columns: columns, cells: make([]int64, rows*columns)}
 }
 
+// row returns the cells of row s.
 func (c *retentionCells) row(s int) []int64 { return c.cells[s*c.columns : (s+1)*c.columns] }
 
-// add counts an actor in a row.
+// add counts an actor in columns of a row.
 func (c *retentionCells) add(row int, columns []int) {
 	cells := c.row(row)
 	for _, k := range columns {
@@ -49,7 +54,7 @@ func (c *retentionCells) add(row int, columns []int) {
 	}
 }
 
-// entered is the sum of the rows' first cells.
+// entered returns the sum of the cells in column 0.
 func (c *retentionCells) entered() (sum int64) {
 	for s := range c.rows {
 		sum += c.row(s)[0]
@@ -57,6 +62,7 @@ func (c *retentionCells) entered() (sum int64) {
 	return sum
 }
 
+// merge adds the cells of o to c.
 func (c *retentionCells) merge(o *retentionCells) {
 	for i, n := range o.cells {
 		c.cells[i] += n
@@ -66,18 +72,25 @@ func (c *retentionCells) merge(o *retentionCells) {
 	}
 }
 
-// retentionRule is what counts as a row and as a return.
+// retentionRule defines in which cells an actor counts.
 type retentionRule struct {
+	// columns is the number of columns, including column 0.
 	columns int
-	// brackets are how many intervals each column after 0 has; none: one each.
-	brackets   []int
-	firstTime  bool
+	// brackets are the numbers of intervals of the columns after column 0; nil: one interval for
+	// each.
+	brackets []int
+	// firstTime counts an actor only in the row of its first target event.
+	firstTime bool
+	// cumulative counts an actor also in all columns before one in which it returned.
 	cumulative bool
-	minimum    uint32
-	counted    []int // scratch
+	// minimum is the number of returning events that an interval needs to count.
+	minimum uint32
+	// counted is reused by columnsAfter.
+	counted []int
 }
 
-// joinPresences puts an actor's presences in order of value and interval, one for each.
+// joinPresences sorts the presences of an actor by value and interval, and merges those for the
+// same value and interval. It modifies the slice.
 func joinPresences(presences []presence) []presence {
 	before := func(a, b presence) int {
 		return cmp.Or(cmp.Compare(a.value, b.value), cmp.Compare(a.interval, b.interval))
@@ -96,13 +109,14 @@ func joinPresences(presences []presence) []presence {
 	return out
 }
 
-// each calls see for each row that an actor is in, with the columns (0 is the row
-// itself) that it counts in. The presences are those of one value, joined.
+// each calls yield for each row that an actor is in, with the columns in which it counts. presences
+// must be for one value and joined. columns is valid only during the call.
 func (r *retentionRule) each(presences []presence, yield func(row int, columns []int) error) error {
 	for i, v := range presences {
 		if !v.target {
 			continue
 		}
+		// Interval 0 is before the rows: for first-time retention the actor is in no row then.
 		if v.interval > 0 {
 			if err := yield(int(v.interval)-1, r.columnsAfter(v, presences[i+1:])); err != nil {
 				return err
@@ -115,6 +129,8 @@ func (r *retentionRule) each(presences []presence, yield func(row int, columns [
 	return nil
 }
 
+// columnsAfter returns the columns in which an actor counts whose row is that of start. later are
+// its presences after start.
 func (r *retentionRule) columnsAfter(start presence, later []presence) []int {
 	r.counted = append(r.counted[:0], 0)
 	for _, v := range later {
@@ -133,7 +149,8 @@ func (r *retentionRule) columnsAfter(start presence, later []presence) []int {
 	return r.counted
 }
 
-// column is that of the interval so many after a row's own.
+// column returns the column of the interval that is a number of intervals after that of the row.
+// The result is at least r.columns if there is no such column.
 func (r *retentionRule) column(interval int) int {
 	if r.brackets == nil {
 		return interval

@@ -5,9 +5,9 @@ import (
 	"testing"
 )
 
-// TestRetentionCells is retention-05 of insights_vectors.json, 10 to 13 June: p1 signs
-// up on 10 and 12 and uses on 10, 12, 13; p2 signs up on 10, uses on 11; p3 signed up
-// on 1 and 11 and uses twice on 12; p4 uses on 11.
+// TestRetentionCells is retention-05 of insights_vectors.json, 10 to 13 June: p1 signs up on 10 and
+// 12 and uses on 10, 12, 13; p2 signs up on 10, uses on 11; p3 signed up on 1 and 11 and uses twice
+// on 12; p4 uses on 11.
 func TestRetentionCells(t *testing.T) {
 	people := [][]presence{
 		{{interval: 3, target: true}, {interval: 1, target: true}, {interval: 1, returns: 1}, {interval: 3, returns: 1}, {interval: 4, returns: 1}},

@@ -5,7 +5,7 @@ import (
 	"strconv"
 )
 
-// actorFinder finds who is in a row of retention, with the columns in which each returned.
+// actorFinder finds the actors in a row of retention, with the columns in which each returned.
 func (q *retentionQuery) actorFinder(n node) actorFinder {
 	if n.get("interval").isAbsent() {
 		n.get("interval").fail(required, "Actors of a RetentionQuery need the interval, the number of a row.")
@@ -22,6 +22,8 @@ func (q *retentionQuery) actorFinder(n node) actorFinder {
 			return nil, err
 		}
 		out := &actorSet{groupType: q.groupType}
+		// each yields the breakdown values of an actor one after the other; an actor is added only
+		// one time.
 		last := -1
 		err = f.each(func(actor, value uint32, row int, columns []int) error {
 			if row != rowIndex || !matches(value) {
@@ -42,7 +44,8 @@ func (q *retentionQuery) actorFinder(n node) actorFinder {
 	}
 }
 
-// matchValue says which breakdown values are meant.
+// matchValue returns a function that reports whether the number of a breakdown value is selected by
+// texts. The value "other" selects the values that the result does not list.
 func (f *retentionRun) matchValue(texts []string, anyValue bool) (func(value uint32) bool, error) {
 	switch {
 	case anyValue || f.split.kind == "":
@@ -65,7 +68,7 @@ func (f *retentionRun) matchValue(texts []string, anyValue bool) (func(value uin
 	return func(value uint32) bool { return !listed[value] }, nil
 }
 
-// options of retention are its rows.
+// options returns the rows of retention, by which its actors can be selected.
 func (q *retentionQuery) options(r *run) (map[string]any, error) {
 	rows, err := q.rows(r)
 	if err != nil {

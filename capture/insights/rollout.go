@@ -10,32 +10,41 @@ import (
 
 func init() { kinds = append(kinds, kind{"GuardedRolloutQuery", parseRollout}) }
 
-// rolloutQuery is what the events say of a step of a guarded rollout (experiments.md
-// §4.4): a query of ours, that says of itself all that it needs to know of the rollout.
+// rolloutQuery is a GuardedRolloutQuery: the numbers of one step of a guarded rollout
+// (experiments.md §4.4). PostHog does not have this kind. The query has all data about the rollout
+// that it needs.
 type rolloutQuery struct {
-	flag     string
-	hash     flags.Hash
-	group    *int
-	variants []string // treatment and control; none: the flag has no variants
-	// from, border and to are where the arms lie among the buckets; of a flag without
-	// variants the treatment ends with border.
+	flag string
+	// group is the group type of the flag; nil: persons.
+	hash  flags.Hash
+	group *int
+	// variants are the keys of treatment and control; nil if the flag has no variants.
+	variants []string
+	// from, border and to are the bounds of the arms in the hash space of the flag. For a flag
+	// without variants, the treatment is up to border.
 	from, border, to float64
-	controlFirst     bool
-	since, at        time.Time // exposures count from, the step is judged at
-	settled          time.Time
-	metrics          []rolloutMetric
-	tests            condition // test accounts do not count
+	// controlFirst is true if the control is before border.
+	controlFirst bool
+	// Exposures count from since; the step is judged at at.
+	since, at time.Time
+	// settled is the start of the step plus its settle time.
+	settled time.Time
+	metrics []rolloutMetric
+	// tests excludes test accounts.
+	tests condition
 }
 
-// rolloutMetric is a metric, or what is wrong with it.
+// rolloutMetric is a metric, or the fault of parsing it.
 type rolloutMetric struct {
 	metric
 	fault *Error
 }
 
-// maxRolloutMetrics are as many as a rollout has at most: ten guardrails, ten signals.
+// maxRolloutMetrics is the maximum number of metrics of a rollout: ten guardrails and ten signals.
 const maxRolloutMetrics = 20
 
+// parseRollout parses a GuardedRolloutQuery. A fault in a metric is recorded in the metric and does
+// not affect the other metrics.
 func parseRollout(n node, p *Project) plan {
 	q := &rolloutQuery{
 		flag: n.get("flag_key").text(""), hash: flags.Hash(n.get("hash").text("")), controlFirst: n.get("control_first").boolean(),
@@ -74,7 +83,7 @@ func parseRollout(n node, p *Project) plan {
 	return q
 }
 
-// instant wants a moment as RFC 3339 has it.
+// instant returns a time in the format of RFC 3339, which is required.
 func (n node) instant() time.Time {
 	at, err := time.Parse(time.RFC3339Nano, n.text(""))
 	if err != nil || at.Year() < 1970 || at.Year() > 9999 {
@@ -83,7 +92,8 @@ func (n node) instant() time.Time {
 	return at
 }
 
-// arm is the place of an identifier's arm, -1 for neither.
+// arm returns the arm of an identifier, treatment or control, by the hash of the flag. It returns
+// -1 if it is in neither.
 func (q *rolloutQuery) arm(id string) int {
 	if q.variants == nil {
 		if q.hash.Rollout(q.flag, id) <= q.border {
@@ -101,26 +111,31 @@ func (q *rolloutQuery) arm(id string) int {
 	return control
 }
 
-// The places of the arms.
+// Indexes of the arms.
 const (
 	treatment = iota
 	control
 )
 
-// population reads who was exposed (§4.4, 1 to 3).
+// population reads the entities that were exposed (§4.4, 1 to 3).
 type population struct {
 	*experimentRun
-	q         *rolloutQuery
-	response  getter
-	first     []int64 // by entity: its first exposure
+	// response is the property with the variant that a client reported.
+	q        *rolloutQuery
+	response getter
+	// first is, by entity, the time of the first exposure; nil until setAnchors has replaced the
+	// times of the entities.
+	first     []int64
 	integrity experiments.Integrity
 }
 
+// run reads the exposures and computes each metric for the two arms.
 func (q *rolloutQuery) run(r *run) (*Result, error) {
 	x := trial{Experiment: &experiments.Experiment{
 		FlagKey: q.flag, GroupType: q.group, Start: q.since, End: q.at, Variants: []experiments.Variant{{Key: "treatment"}, {Key: "control"}},
 	}}
-	// An activation: who is exposed is known, and no event says so once more.
+	// An activation that is never bound: it marks the exposures as final, so that funnels do not
+	// count further exposure events as their start.
 	e := exposure{entity: flagExposures(r.project, q.flag), activation: &entity{}}
 	e.conditions = append(e.conditions, q.tests)
 	f := &population{experimentRun: newExperimentRun(r, x, e, nil), q: q}
@@ -155,8 +170,8 @@ func (q *rolloutQuery) run(r *run) (*Result, error) {
 	return &Result{Extra: map[string]any{"evidence": out}}, nil
 }
 
-// read finds the first exposure of everybody, their arms, and whether clients report
-// what was decided.
+// read finds the first exposure of each entity and its arm. It also counts how often clients report
+// another arm than the hash determines.
 func (f *population) read() error {
 	settled := f.q.settled.UnixMicro()
 	f.b.needs.columns |= DistinctIDs
@@ -177,10 +192,13 @@ func (f *population) read() error {
 		if f.actors.keys != nil {
 			id = f.actors.keys.all[actor]
 		}
+		// The arm is computed, not reported: clients send an exposure only when they first read a
+		// value, so reports favor entities that changed arms (§4.4).
 		arm := f.q.arm(id)
 		if arm < 0 {
 			return nil
 		}
+		// Earlier reports may be based on older definitions.
 		if r.b.Time[r.i] > settled {
 			f.integrity.Checked++
 			if reported != arm {
@@ -191,7 +209,7 @@ func (f *population) read() error {
 	})
 }
 
-// reportedArm is the arm that a client was given, and whether the exposure counts.
+// reportedArm returns the arm that a client reported, and whether the exposure counts.
 func (f *population) reportedArm(r *row) (int, bool) {
 	raw := f.response(r)
 	if f.q.variants == nil {
@@ -205,7 +223,8 @@ func (f *population) reportedArm(r *row) (int, bool) {
 	return arm, arm >= 0
 }
 
-// setAnchors makes the times of exposure those from which events count (A of §4.4).
+// setAnchors moves the times of the exposures to those from which events count (A of §4.4): not
+// before the step has settled. It does so on the first call only.
 func (f *population) setAnchors() error {
 	if f.first == nil {
 		if err := f.reserve(8 * int64(len(f.entities))); err != nil {
@@ -220,7 +239,7 @@ func (f *population) setAnchors() error {
 	return nil
 }
 
-// countMatured are those whose window has closed.
+// countMatured returns the number of entities in each arm for which a window is over.
 func (f *population) countMatured(window int64) (out experiments.Arms) {
 	for i := range f.entities {
 		e := &f.entities[i]
@@ -237,8 +256,8 @@ func (f *population) countMatured(window int64) (out experiments.Arms) {
 	return out
 }
 
-// measureMetric sums a metric over those whose window has closed. The next one has the memory
-// that it needed.
+// measureMetric sums a metric over the entities for which the window is over. The memory that it
+// needs is released for the next metric.
 func (f *population) measureMetric(m *rolloutMetric) (out experiments.Measurement, err error) {
 	if err := f.setAnchors(); err != nil {
 		return out, err
@@ -253,6 +272,7 @@ func (f *population) measureMetric(m *rolloutMetric) (out experiments.Measuremen
 	return out, err
 }
 
+// sums scans the events of a metric and returns the samples of the two arms.
 func (f *population) sums(m *rolloutMetric) (out experiments.Measurement, err error) {
 	own := f.fork()
 	own.to = f.to

@@ -33,8 +33,8 @@ type rolloutGuard struct {
 	Tolerance float64
 }
 
-// TestRollouts_Vectors judges the steps of the specification's dry runs over events in
-// memory (experiments.md §4.4 to §4.7, §5).
+// TestRollouts_Vectors runs the dry runs of the specification's vectors over events in memory
+// (experiments.md §4.4 to §4.7, §5).
 func TestRollouts_Vectors(t *testing.T) {
 	data, err := os.ReadFile("../../testdata/spec/experiments_vectors.json")
 	if err != nil {
@@ -84,7 +84,7 @@ func TestRollouts_Vectors(t *testing.T) {
 	}
 }
 
-// evidence asks the query over the case's events.
+// evidence runs the query over the case's events.
 func (c *rolloutCase) evidence(t *testing.T, query map[string]any) *experiments.Evidence {
 	t.Helper()
 	q, err := Parse(wire.MustEncode(query), &Project{ID: 1})
@@ -98,7 +98,7 @@ func (c *rolloutCase) evidence(t *testing.T, query map[string]any) *experiments.
 	return got.Extra["evidence"].(*experiments.Evidence)
 }
 
-// rows are those of everybody, with ids that fall into the arm of their run.
+// rows returns the events of all persons, with ids that the hash assigns to the arm of their run.
 func (c *rolloutCase) rows() [][]any {
 	var out [][]any
 	next := 0
@@ -117,7 +117,7 @@ func (c *rolloutCase) rows() [][]any {
 	return out
 }
 
-// idIn is an id that falls into an arm: the n-th one with a name.
+// idIn returns the n-th id that the hash assigns to an arm.
 func idIn(key string, percent float64, treatment bool, n int) string {
 	for i := 0; ; i++ {
 		id := fmt.Sprintf("p%d", i)
@@ -130,9 +130,8 @@ func idIn(key string, percent float64, treatment bool, n int) string {
 	}
 }
 
-// experiments.md §4.4: who is in the population, in which arm, and whose window has closed.
-// The step began at 12:00 and settles until 12:05; it is judged at 14:00 with a window of
-// an hour.
+// experiments.md §4.4: the population, the arms, and the entities with a closed window. The step
+// began at 12:00 and settles until 12:05; it is judged at 14:00 with a window of one hour.
 func TestRollouts_Population(t *testing.T) {
 	at := func(clock string) string { return "2025-03-01T" + clock + ":00Z" }
 	called := func(id, clock, response string) []any {

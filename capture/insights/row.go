@@ -1,33 +1,36 @@
 package insights
 
-// needs are what a query looks at of events; binding conditions collects them.
+// needs are the columns and properties of events that a query reads. Binding conditions and values
+// collects them, so needs are complete only when everything is bound.
 type needs struct {
 	columns       Columns
 	event, person keys
 }
 
-// row is one event of a batch. Its properties are taken apart when the first one
-// is asked for.
+// row is the current event of a scan. Its properties are extracted from JSON when the first of them
+// is read.
 type row struct {
 	needs *needs
 	b     *Batch
 	i     int
-	// event and person are the values of the needed properties as JSON text.
-	event, person         []string
+	// event and person are the values of the needed properties as JSON text, by slot.
+	event, person []string
+	// eventRead and personRead report whether event and person are set for the current event.
 	eventRead, personRead bool
 }
 
+// newRow returns a row for the properties that are needed. All conditions must be bound.
 func newRow(n *needs) *row {
 	return &row{needs: n, event: make([]string, len(n.event.names)), person: make([]string, len(n.person.names))}
 }
 
-// moveTo moves to an event.
+// moveTo makes event i of a batch the current event.
 func (r *row) moveTo(b *Batch, i int) {
 	r.b, r.i = b, i
 	r.eventRead, r.personRead = false, false
 }
 
-// property is the JSON text of the event's property in a slot, "" for none.
+// property returns the event's property in a slot as JSON text, "" if it is absent.
 func (r *row) property(slot int) string {
 	if !r.eventRead {
 		r.needs.event.extract(r.b.Properties[r.i], r.event)
@@ -36,7 +39,7 @@ func (r *row) property(slot int) string {
 	return r.event[slot]
 }
 
-// personProperty is that of the person as it was after the event.
+// personProperty returns the person's property in a slot, as it was after the event.
 func (r *row) personProperty(slot int) string {
 	if !r.personRead {
 		r.needs.person.extract(r.b.PersonProperties[r.i], r.person)
@@ -45,21 +48,26 @@ func (r *row) personProperty(slot int) string {
 	return r.person[slot]
 }
 
-// getter gives a value of an event as JSON text, "" for none.
+// getter returns a value of an event as JSON text, "" if it is absent. The string may refer to
+// memory of the batch.
 type getter func(*row) string
 
-// binder makes conditions ready for one run.
+// binder binds the conditions and values of a query for one run.
 type binder struct {
 	*run
 	needs needs
-	err   error
-	// from and to are the query's range in microseconds, for the sessions around it.
-	from, to     int64
+	// err is the first error of binding. It is also set by functions that are called during a scan
+	// and cannot return an error.
+	err error
+	// from and to are the range of the query in microseconds, around which sessions are read.
+	from, to int64
+	// sessionsByID is nil until sessions have been read.
 	sessionsByID map[string]*session
-	groupsOf     [maxGroupTypes]*interner // the numbers of groups, by type
+	// groupsOf are the numbers of groups by type; nil for types that are not counted.
+	groupsOf [maxGroupTypes]*interner
 }
 
-// eventProperty looks at a property of the event.
+// eventProperty returns the getter of a property of the event.
 func (b *binder) eventProperty(name string) getter {
 	b.needs.columns |= Properties
 	slot := b.needs.event.slot(name)

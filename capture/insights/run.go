@@ -9,125 +9,134 @@ import (
 	"github.com/bunting-flags/bunting/flags"
 )
 
-// Project is what queries need to know of a project.
+// Project has the settings of a project that affect queries.
 type Project struct {
 	ID int64
-	// Location is the time zone; nil: UTC.
+	// Location is the time zone; nil means UTC.
 	Location *time.Location
-	// PropertyMatchingVersion is that of flags, see [flags.Definitions].
+	// PropertyMatchingVersion selects how flags compare properties, see [flags.Definitions].
 	PropertyMatchingVersion int
-	// WeekStart is Sunday (0) or Monday.
+	// WeekStart is the first day of the week, Sunday (0) or Monday.
 	WeekStart time.Weekday
-	// TestAccountFilters is a JSON list of property filters, empty for none.
+	// TestAccountFilters is a JSON list of property filters; empty means that there are no filters.
 	TestAccountFilters json.RawMessage
-	// PathCleaning is a JSON list of {"regex", "alias"}, empty for none.
+	// PathCleaning is a JSON list of objects with "regex" and "alias"; empty means that paths are
+	// not cleaned.
 	PathCleaning json.RawMessage
-	// PersonDisplay are the properties that name a person, first the best; none: the
-	// usual ones (§2.9.1).
+	// PersonDisplay are the properties that are used as display name of persons, the preferred
+	// first. If it is empty, the default properties are used (§2.9.1).
 	PersonDisplay []string
-	// PersonMode is modifiers.personsOnEventsMode of the project, empty for the default.
+	// PersonMode is the project's default of modifiers.personsOnEventsMode; empty means the
+	// default.
 	PersonMode string
-	// GroupTypes are the names of the group types by their number.
+	// GroupTypes are the names of the group types by their index.
 	GroupTypes []string
-	// Experiment finds one that is not deleted; nil where there is none, or none that who
-	// asks may see. A nil function knows none. Its errors are those of [Parse].
+	// Experiment returns the experiment with an id, or nil if it does not exist, is deleted, or may
+	// not be seen by the caller. If Experiment is nil, no experiment exists. [Parse] returns its
+	// errors.
 	Experiment func(id int64) (*experiments.Experiment, error)
-	// Issues are those of error tracking that who asks may see.
+	// Issues provides the issues of error tracking that the caller may see.
 	Issues Issues
-	// Actions are those that are not deleted, by their ids.
+	// Actions are the actions that are not deleted, by id.
 	Actions map[int64]Action
-	// Definitions holds the project's cohorts (and flags), by which cohorts have the
-	// same members here as for flags.
+	// Definitions has the project's flags and cohorts. Queries evaluate cohorts like flags do. If
+	// it is nil, no cohort exists.
 	Definitions *flags.Definitions
 }
 
-// Action is a named disjunction of steps (§2.3).
+// Action is a named set of steps; an event that matches one of them belongs to the action (§2.3).
 type Action struct {
 	Name string
-	// Steps is the JSON list of steps.
+	// Steps is a JSON list of steps.
 	Steps json.RawMessage
 }
 
-// Limits bound one query (§5.4); zero members mean the defaults.
+// Limits are the limits of one query (§5.4). Zero fields mean the defaults.
 type Limits struct {
-	// Memory is in bytes, 256 MiB by default.
+	// Memory is the maximum memory of the query in bytes, by default 256 MiB.
 	Memory int64
-	// Rows is how many rows a result may have, 50,000 by default.
+	// Rows is the maximum number of rows of the result, by default 50,000.
 	Rows int
 }
 
-// Options are how a query is run.
+// Options are the options of one run.
 type Options struct {
-	// Now is the instant at which the request arrived.
+	// Now is the time at which the request arrived, to which relative dates refer.
 	Now    time.Time
 	Limits Limits
-	// Progress is told now and then how many events were read; nil: nobody is.
+	// Progress is called from time to time with the number of events read so far. If nil, progress
+	// is not reported.
 	Progress func(read int64)
 }
 
-// Result is the answer to a query. Members that a kind does not have are zero.
+// Result is the result of a query. Fields that a kind does not have are zero.
 type Result struct {
-	// Results is the member of that name, ready for JSON.
+	// Results is the member of that name, ready for JSON encoding.
 	Results any
-	// Range is the current period of trends, funnels, retention, lifecycle and
-	// stickiness; zero: the kind has none.
+	// From and To are the current period of trends, funnels, retention, lifecycle and stickiness.
+	// They are zero for other kinds.
 	From, To time.Time
-	// HasMore: there is more than was returned. nil: the kind does not say.
+	// HasMore reports whether there are more results than were returned. It is nil if the kind does
+	// not have it.
 	HasMore *bool
-	// Limit and Offset are those in force, nil where a kind has none.
+	// Limit and Offset are the values in effect; nil if the kind does not have them.
 	Limit, Offset *int
-	// Columns and Types describe rows: Types is a list of names, of HogQL of pairs.
+	// Columns and Types describe rows. Types is a list of names, for HogQL a list of pairs of
+	// column and type.
 	Columns []string
 	Types   any
-	// HogQL is the text that was run.
+	// HogQL is the text of the query that was run.
 	HogQL string
-	// Extra are members that one kind alone has, such as missing_actors_count; of
-	// InsightActorsQueryOptions and HogQLMetadata, which have no results, all.
+	// Extra are members that only one kind has, such as missing_actors_count. For kinds without
+	// Results, such as InsightActorsQueryOptions and HogQLMetadata, they are the whole result.
 	Extra map[string]any
-	// Read is how many events were read.
+	// Read is the number of events that were read.
 	Read int64
-	// Parse, Scan and Compute are the times it took.
+	// Timings are the durations of Parse, Scan and Compute.
 	Timings []Timing
 }
 
-// Timing is a part of the work and how long it took.
+// Timing is the duration of a part of the work.
 type Timing struct {
 	Name string
 	Took time.Duration
 }
 
-// Query is a query that was read and understood. It may be run more than once.
+// Query is a parsed query. It may be run repeatedly.
 type Query struct {
-	// Kind is the kind after wrappers were taken off.
+	// Kind is the kind of the query, without wrappers such as InsightVizNode.
 	Kind string
-	// Source is the JSON of that kind: wrappers taken off, names of members as given.
+	// Source is the JSON of the query without wrappers, with members as they were sent.
 	Source json.RawMessage
-	// Ignored are lines that name members of the query that have no effect, at most 10.
+	// Ignored describes members of the query that have no effect, at most 10.
 	Ignored []string
-	// Experiment is the one that the query is about, nil for none.
+	// Experiment is the experiment that the query is about, nil for other queries.
 	Experiment *experiments.Experiment
-	// Issues are those that the query is about, nil for none.
-	Issues  []Issue
+	// Issues are the issues that the query is about, nil for other queries.
+	Issues []Issue
+	// mode is modifiers.personsOnEventsMode of the query, empty if absent.
 	project *Project
 	plan    plan
 	mode    string
 }
 
-// plan is a kind's own part of a query.
+// plan is a parsed query of a particular kind. run must not modify the plan in a way that affects
+// other runs.
 type plan interface {
 	run(r *run) (*Result, error)
 }
 
-// kind is a row of the table of kinds.
+// kind is an entry of the table of kinds.
 type kind struct {
 	name  string
 	parse func(n node, p *Project) plan
 }
 
-// kinds are all kinds that are answered (§2.1). Add one here: a row and a file.
+// kinds are all kinds of queries that are supported (§2.1). To add a kind, append it in the init
+// function of a new file.
 var kinds []kind
 
-// Kinds are the names of the kinds that are answered.
+// Kinds returns the names of the supported kinds, sorted.
 func Kinds() []string {
 	names := make([]string, len(kinds))
 	for i, k := range kinds {

@@ -7,24 +7,26 @@ import (
 	"github.com/bunting-flags/bunting/flags/wire"
 )
 
-// maxSeries bounds the series of a query (§5.4).
+// maxSeries is the maximum number of series of a query (§5.4).
 const maxSeries = 26
 
-// entity is an EventsNode or ActionsNode (§2.2): which events a series has.
+// entity is an EventsNode or ActionsNode (§2.2): it defines which events belong to a series.
 type entity struct {
 	node node
-	// event is the name of events, nil for every event; of an action nil. Events of the
-	// names of also are meant too.
+	// event is the event name; nil matches every event. It is nil for actions. Events with a name
+	// in moreEvents belong to the series too.
 	event      *string
 	moreEvents []string
-	action     int64 // 0: none
-	// name and customName are as given.
+	// action is the id of an action; 0: not an action.
+	action int64
+	// name and customName are the members of the query, which results contain.
 	name, customName *string
-	conditions       allOf
-	project          *Project
+	// conditions are the filters of the node.
+	conditions allOf
+	project    *Project
 }
 
-// entities reads the nodes of a series.
+// entities parses the nodes of a series, of which there must be at least one.
 func (n node) entities(p *Project, limit int) []entity {
 	list := n.list(limit)
 	if len(list) == 0 {
@@ -37,6 +39,7 @@ func (n node) entities(p *Project, limit int) []entity {
 	return out
 }
 
+// entity parses one node.
 func (n node) entity(p *Project) entity {
 	e := entity{node: n, project: p, name: n.get("name").optionalText(), customName: n.get("custom_name").optionalText()}
 	switch kind := n.get("kind").text(""); kind {
@@ -60,7 +63,7 @@ func (n node) entity(p *Project) entity {
 	return e
 }
 
-// optionalText is a text, or nil.
+// optionalText returns a string, or nil if the node is absent.
 func (n node) optionalText() *string {
 	if n.isAbsent() {
 		return nil
@@ -69,7 +72,8 @@ func (n node) optionalText() *string {
 	return &text
 }
 
-// id, kind and label are how results name the entity.
+// id returns the name of the event or the id of the action in the form of results, nil for every
+// event.
 func (e *entity) id() any {
 	switch {
 	case e.action != 0:
@@ -80,6 +84,7 @@ func (e *entity) id() any {
 	return *e.event
 }
 
+// kind returns the type of the entity in results.
 func (e *entity) kind() string {
 	if e.action != 0 {
 		return "actions"
@@ -87,7 +92,7 @@ func (e *entity) kind() string {
 	return "events"
 }
 
-// label is the event's or the action's name.
+// label returns the name of the event or the action.
 func (e *entity) label(r *run) string {
 	switch {
 	case e.action != 0:
@@ -101,31 +106,33 @@ func (e *entity) label(r *run) string {
 	return *e.event
 }
 
-// matcher says whether an event belongs to an entity.
+// matcher reports whether an event belongs to an entity.
 type matcher struct {
-	// names are what the event may be called, nil for anything.
+	// names are the permitted event names; nil permits any.
 	names []string
-	// holds are the other conditions, nil for none.
+	// holds are the other conditions; nil is always true.
 	holds func(*row) bool
 }
 
-// matchesConditions says whether an event of one of the names meets the other conditions.
+// matchesConditions reports whether an event with one of the names satisfies the other conditions.
 func (m *matcher) matchesConditions(r *row) bool { return m.holds == nil || m.holds(r) }
 
-// matchesName says whether an event has one of the names.
+// matchesName reports whether an event has one of the names.
 func (m *matcher) matchesName(b *Batch, i int) bool {
 	return m.names == nil || slices.Contains(m.names, b.Name[i])
 }
 
-// matches says whether the event of a row is meant.
+// matches reports whether the event of a row belongs to the entity.
 func (m *matcher) matches(r *row) bool { return m.matchesName(r.b, r.i) && m.matchesConditions(r) }
 
-// bind makes the entity's own conditions ready; common ones are bound once for all.
+// bind binds the entity with its own filters. Conditions of the whole query are bound separately,
+// one time for all series.
 func (e *entity) bind(b *binder) *matcher { return e.bindWith(b, e.conditions) }
 
-// bindName is the entity without its filters: what first-time maths call its name.
+// bindName binds the entity without its filters. First-time maths use it to find the first event.
 func (e *entity) bindName(b *binder) *matcher { return e.bindWith(b, nil) }
 
+// bindWith binds the event or action of the entity with other filters.
 func (e *entity) bindWith(b *binder, conditions allOf) *matcher {
 	m := &matcher{}
 	if e.event != nil {
@@ -144,7 +151,8 @@ func (e *entity) bindWith(b *binder, conditions allOf) *matcher {
 	return m
 }
 
-// eventNames are those that a scan for some matchers may leave others out for; nil: none.
+// eventNames returns the names of all events that some matchers can match, to restrict a scan; nil
+// if one of them can match any name.
 func eventNames(ms ...*matcher) []string {
 	out := []string{}
 	for _, m := range ms {
@@ -157,8 +165,8 @@ func eventNames(ms ...*matcher) []string {
 	return slices.Compact(out)
 }
 
-// action gives the steps of an action as a condition, and the names that its events
-// may have, nil for any.
+// action returns the steps of an action as a condition, and the names of the events that they can
+// match; nil means any name.
 func (b *binder) action(id int64, n node) (condition, []string) {
 	a, ok := b.project.Actions[id]
 	if !ok {

@@ -10,24 +10,26 @@ import (
 	"github.com/bunting-flags/bunting/flags/wire"
 )
 
-// session is the events with one $session_id (§3.2.5).
-type session struct {
-	start, end  int64 // microseconds since 1970
-	pageviews   int64
+// session is the set of events with one $session_id (§3.2.5).
+type session struct { // start and end are in microseconds since 1970
+	start, end int64 // microseconds since 1970
+	pageviews  int64
+	// entry and exit are the first and the last URL.
 	entry, exit sessionURL
 }
 
-// sessionURL is where a session was at a time.
+// sessionURL is the URL of one event of a session.
 type sessionURL struct {
-	url    string // JSON text
+	// url is JSON text; at is the time of the event and id its order of recording.
+	url    string
 	at, id int64
 }
 
-// seconds is the session's duration, rounded down.
+// seconds returns the duration of the session in seconds, rounded down.
 func (s *session) seconds() int64 { return (s.end - s.start) / 1e6 }
 
-// sessionValues are the names that filters and breakdowns know of a session, with
-// their values as JSON text.
+// sessionValues are the values of sessions that filters and breakdowns can use, as JSON text. Add
+// new values here.
 var sessionValues = map[string]func(s *session) string{
 	"$session_duration":  func(s *session) string { return strconv.FormatInt(s.seconds(), 10) },
 	"$start_timestamp":   func(s *session) string { return timeText(s.start) },
@@ -38,10 +40,13 @@ var sessionValues = map[string]func(s *session) string{
 	"$pageview_count":    func(s *session) string { return strconv.FormatInt(s.pageviews, 10) },
 }
 
+// timeText returns a time in microseconds as a JSON string.
 func timeText(micros int64) string {
 	return `"` + time.UnixMicro(micros).UTC().Format(time.RFC3339Nano) + `"`
 }
 
+// pathOf returns the path of a URL as a JSON string, "" if the URL is missing or invalid. Both have
+// the form of JSON text.
 func pathOf(raw string) string {
 	text, ok := textOf(raw)
 	if !ok {
@@ -54,7 +59,7 @@ func pathOf(raw string) string {
 	return wire.Quote(cmp.Or(u.Path, "/"))
 }
 
-// sessionName is the name of a session's value.
+// sessionName validates the name of a value of sessions and returns it.
 func (n node) sessionName(name string) string {
 	if _, ok := sessionValues[name]; !ok && !n.hasFailed() {
 		n.fail(notSupported, "%q is not supported of sessions.", wire.Shorten(name, 100))
@@ -62,12 +67,14 @@ func (n node) sessionName(name string) string {
 	return name
 }
 
+// sessionFilter parses a filter on a value of the event's session.
 func sessionFilter(n node, p *Project) condition {
 	key := n.get("key").sessionName(n.key())
 	return &valueCondition{n.comparison(p, eventFilterSettings(key)), func(b *binder) getter { return b.sessionValue(key) }}
 }
 
-// sessionValue is a value of the session of the event.
+// sessionValue returns the getter of a value of the event's session. The value is absent for events
+// without a session.
 func (b *binder) sessionValue(name string) getter {
 	id, value := b.eventProperty("$session_id"), sessionValues[name]
 	sessions := b.sessions()
@@ -79,18 +86,18 @@ func (b *binder) sessionValue(name string) getter {
 	}
 }
 
-// aroundSessions is how far before and after a query's range events of its sessions
-// are looked for.
+// aroundSessions is how far before and after a query's range the events of its sessions are read.
 const aroundSessions = 24 * time.Hour
 
-// sessions reads the sessions around the binder's range, by $session_id as JSON
-// text.
+// sessions returns the sessions around the binder's range, by $session_id as JSON text. It scans
+// them on the first call.
 func (b *binder) sessions() map[string]*session {
 	if b.sessionsByID != nil || b.err != nil {
 		return b.sessionsByID
 	}
 	b.sessionsByID = map[string]*session{}
 	n := &needs{}
+	// This scan has its own needs, since it runs while the conditions of the query are being bound.
 	id, url := n.event.slot("$session_id"), n.event.slot("$current_url")
 	r := newRow(n)
 	around := aroundSessions.Microseconds()
@@ -108,6 +115,8 @@ func (b *binder) sessions() map[string]*session {
 	return b.sessionsByID
 }
 
+// addToSession extends a session by an event. Events may arrive in any order. Strings of the batch
+// are copied before they are stored.
 func (b *binder) addToSession(key, url string, batch *Batch, i int) error {
 	at := batch.Time[i]
 	s := b.sessionsByID[key]
@@ -125,6 +134,7 @@ func (b *binder) addToSession(key, url string, batch *Batch, i int) error {
 	if isMissing(url) {
 		return nil
 	}
+	// Only URLs that replace others change the memory of the session.
 	here, held := sessionURL{at: at, id: batch.ID[i]}, len(s.entry.url)+len(s.exit.url)
 	if s.entry.url == "" || here.before(s.entry) {
 		s.entry = here.withURL(s.entry.url, url)
@@ -135,8 +145,8 @@ func (b *binder) addToSession(key, url string, batch *Batch, i int) error {
 	return b.reserve(int64(len(s.entry.url) + len(s.exit.url) - held))
 }
 
-// withURL is the visit with its URL, in a text of its own: that of the visit in whose place
-// it comes where it is the same.
+// withURL returns v with a copy of url. If the session already stores the same URL in the place of
+// v, previous, it shares that string.
 func (v sessionURL) withURL(previous, url string) sessionURL {
 	if v.url = previous; previous != url {
 		v.url = strings.Clone(url)
@@ -144,4 +154,5 @@ func (v sessionURL) withURL(previous, url string) sessionURL {
 	return v
 }
 
+// before reports whether v is earlier than o.
 func (v sessionURL) before(o sessionURL) bool { return v.at < o.at || v.at == o.at && v.id < o.id }

@@ -6,28 +6,34 @@ import (
 	"strings"
 )
 
-// maxSplitCohorts bounds the cohorts of a breakdown.
+// maxSplitCohorts is the maximum number of cohorts of a breakdown.
 const maxSplitCohorts = 64
 
-// split is the breakdown of a funnel or of retention: properties of one type, or
-// cohorts. Without a kind there is none.
+// split is the breakdown of a funnel or of retention: by properties of one type, or by cohorts. If
+// kind is empty, there is no breakdown.
 type split struct {
-	kind      string
-	parts     []func(*binder) getter
+	// kind is the type of the properties, or "cohort".
+	kind string
+	// parts are the properties.
+	parts []func(*binder) getter
+	// normalize removes trailing characters of URLs.
 	normalize bool
-	limit     int
-	cohorts   []splitCohort
+	// limit is the number of values of the result; the rest is summed.
+	limit   int
+	cohorts []splitCohort
 }
 
-// splitCohort is a cohort of a breakdown; id 0 is everybody.
+// splitCohort is a cohort of a breakdown; id 0 stands for all persons.
 type splitCohort struct {
 	id   int64
 	name string
 }
 
+// isByCohort reports whether the breakdown is by cohorts.
 func (s *split) isByCohort() bool { return s.kind == "cohort" }
 
-// readSplit reads a breakdownFilter with at most so many properties.
+// readSplit parses a breakdownFilter. limit is the maximum number of properties; kinds are the
+// permitted types.
 func readSplit(n node, p *Project, limit int, kinds ...string) split {
 	s := split{limit: int(n.get("breakdown_limit").intInRange(1, 1000, 25)), normalize: n.get("breakdown_normalize_url").boolean()}
 	n.rejectMembers("breakdown_histogram_bin_count")
@@ -45,6 +51,7 @@ func readSplit(n node, p *Project, limit int, kinds ...string) split {
 		s.readCohorts(breakdown, p)
 		return s
 	}
+	// The older form has one property or a list of properties, all of breakdown_type.
 	list = []node{breakdown}
 	if _, ok := breakdown.value.([]any); ok {
 		list = breakdown.list(limit)
@@ -58,7 +65,7 @@ func readSplit(n node, p *Project, limit int, kinds ...string) split {
 	return s
 }
 
-// readList reads breakdowns, which must have one type.
+// readList parses the newer form, breakdowns, in which all properties must have the same type.
 func (s *split) readList(list []node, limit int, kinds []string, p *Project) {
 	if len(list) > limit {
 		list[limit].fail(notSupported, "At most %d breakdowns are supported here.", limit)
@@ -75,6 +82,8 @@ func (s *split) readList(list []node, limit int, kinds []string, p *Project) {
 	}
 }
 
+// readCohorts parses the cohorts of a breakdown: an id or a list of ids, in which "all" and 0 stand
+// for all persons.
 func (s *split) readCohorts(value node, p *Project) {
 	list := []node{value}
 	if _, ok := value.value.([]any); ok {
@@ -91,7 +100,8 @@ func (s *split) readCohorts(value node, p *Project) {
 	}
 }
 
-// cohort is the place of the cohort with an id as results show it, -1 for none.
+// cohort returns the index of the cohort with an id, in the form in which results contain it; -1 if
+// there is no such cohort.
 func (s *split) cohort(id []string) int {
 	return slices.IndexFunc(s.cohorts, func(c splitCohort) bool {
 		text := strconv.FormatInt(c.id, 10)
@@ -99,17 +109,17 @@ func (s *split) cohort(id []string) int {
 	})
 }
 
-// numberer numbers the values of a split. 0 is the one of which all texts are empty;
-// of cohorts a value is a set of them.
+// numberer assigns numbers to the breakdown values of events. 0 is the value of which all parts are
+// empty. For a split by cohorts, a value is a set of cohorts.
 type numberer struct {
 	*stringTable
 	number func(*row) uint32
 }
 
-// separator is between the texts of a value; in JSON texts it is escaped.
+// separator separates the parts of a value. In JSON strings it is escaped.
 const separator = "\x00"
 
-// numberer makes a split ready for a run.
+// numberer binds a split for a run.
 func (b *binder) numberer(s *split) *numberer {
 	n := &numberer{stringTable: newStringTable(b.reserve)}
 	if s.kind == "" {
@@ -124,6 +134,7 @@ func (b *binder) numberer(s *split) *numberer {
 	for i, of := range s.parts {
 		getters[i] = of(b)
 	}
+	// The first number, 0, is for the value of empty parts.
 	_, _ = n.stringTable.number(strings.Repeat(separator, len(getters)-1))
 	var scratch []byte
 	n.number = func(r *row) uint32 {
@@ -142,6 +153,7 @@ func (b *binder) numberer(s *split) *numberer {
 	return n
 }
 
+// count returns the number of a value, and limits the number of values.
 func (b *binder) count(n *numberer, text string) uint32 {
 	number, err := n.stringTable.number(text)
 	if err == nil && len(n.all) > maxBreakdownValues {
@@ -151,7 +163,7 @@ func (b *binder) count(n *numberer, text string) uint32 {
 	return number
 }
 
-// text is a property's value as a breakdown has it.
+// text returns a property in the form of a breakdown value; "" if it is missing.
 func (s *split) text(raw string) string {
 	text, ok := textOf(raw)
 	if ok && s.normalize {
@@ -162,8 +174,8 @@ func (s *split) text(raw string) string {
 	return text
 }
 
-// cohortSets gives the set of cohorts that the person of an event is in, as a text of
-// one byte for each cohort.
+// cohortSets returns a function that returns the number of the set of cohorts that contain an
+// event's person. The string of a set has one byte for each cohort, '1' if it contains the person.
 func (b *binder) cohortSets(n *numberer, cohorts []splitCohort) func(*row) uint32 {
 	tests := make([]func(*row) bool, len(cohorts))
 	for i, c := range cohorts {
@@ -185,17 +197,17 @@ func (b *binder) cohortSets(n *numberer, cohorts []splitCohort) func(*row) uint3
 	}
 }
 
-// list is the texts of a value.
+// list returns the parts of a value.
 func (n *numberer) list(value uint32) []string { return strings.Split(n.all[value], separator) }
 
-// inSet says whether a value of a split by cohorts has one of them.
+// inSet reports whether a value of a split by cohorts contains a cohort, by its index.
 func (n *numberer) inSet(value uint32, cohort int) bool { return n.all[value][cohort] == '1' }
 
-// compare orders values by their texts, one after the other.
+// compare orders values by their parts.
 func (n *numberer) compare(a, b uint32) int { return slices.Compare(n.list(a), n.list(b)) }
 
-// scanBound scans for what a binder needs and gives each event; what binding or
-// looking at events found wrong ends it.
+// scanBound scans the columns that the binder needs, in addition to those of s, and calls yield for
+// each event. It ends with the first error of the binder, also if it occurs during the scan.
 func (b *binder) scanBound(s Scan, yield func(r *row) error) error {
 	if b.err != nil {
 		return b.err

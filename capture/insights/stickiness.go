@@ -6,19 +6,22 @@ import (
 
 func init() { kinds = append(kinds, kind{"StickinessQuery", parseStickiness}) }
 
-// stickiness is a StickinessQuery (§2.8): in how many intervals people are active.
+// stickiness is a StickinessQuery (§2.8): in how many intervals actors are active.
 type stickiness struct {
+	// series are the series; their math defines the actors.
 	series     []measuredSeries
 	interval   interval
 	dates      dateRange
 	conditions allOf
 	compare    bool
 	compareTo  date
-	// isEnough says whether so many events make an interval active.
-	isEnough   func(events uint32) bool
+	// isEnough reports whether a number of events makes an interval active.
+	isEnough func(events uint32) bool
+	// cumulative counts an actor also for all smaller numbers of intervals.
 	cumulative bool
 }
 
+// parseStickiness parses a StickinessQuery.
 func parseStickiness(n node, p *Project) plan {
 	s := &stickiness{interval: n.interval(hour, day, week, month), dates: n.get("dateRange").dateRange(), conditions: queryConditions(n, p)}
 	for i, e := range n.get("series").entities(p, maxSeries) {
@@ -26,12 +29,14 @@ func parseStickiness(n node, p *Project) plan {
 		if name := m.get("math").text("dau"); name != "dau" && name != "unique_group" && name != "hogql" && name != "total" {
 			m.get("math").fail(invalidChoice, "The math %s is not supported in a StickinessQuery.", describe(name))
 		}
+		// In stickiness, the math hogql is an expression for the actor, not an aggregate.
 		if m.get("math").text("") == "hogql" {
 			s.series = append(s.series, measuredSeries{e, measure{name: "hogql", basis: "hogql", group: anyPeople, named: hogqlValue(m.get("math_hogql"), p)}})
 			continue
 		}
 		s.series = append(s.series, measuredSeries{e, m.measure(p)})
 	}
+	// Intervals of several units are not supported.
 	n.get("intervalCount").intInRange(1, 1, 1)
 	compare := n.get("compareFilter").object()
 	s.compare, s.compareTo = compare.get("compare").boolean(), compare.get("compare_to").relativeDate()
@@ -50,6 +55,7 @@ func parseStickiness(n node, p *Project) plan {
 	return s
 }
 
+// stickinessRow is one row of the result: a series in one period.
 type stickinessRow struct {
 	Action       *action  `json:"action"`
 	Label        string   `json:"label"`
@@ -61,6 +67,7 @@ type stickinessRow struct {
 	CompareLabel string   `json:"compare_label,omitempty"`
 }
 
+// run computes each series for the period, and for the previous one if they are compared.
 func (s *stickiness) run(r *run) (*Result, error) {
 	current, err := r.period(s.dates, s.interval)
 	if err != nil {
@@ -78,6 +85,7 @@ func (s *stickiness) run(r *run) (*Result, error) {
 	for k, p := range periods {
 		for i := range s.series {
 			var row *stickinessRow
+			// Only the row remains after each series, so the memory of the counts is released.
 			err := r.releaseAfter(func() error {
 				active, err := s.active(r, p, i)
 				if err == nil {
@@ -98,13 +106,14 @@ func (s *stickiness) run(r *run) (*Result, error) {
 	return &Result{Results: results, From: current.from, To: current.to}, nil
 }
 
-// row shows in how many intervals how many actors are active.
+// row returns the row of a series: by number of intervals, how many actors are active in as many.
 func (s *stickiness) row(r *run, p *period, i int, active map[uint32]int) *stickinessRow {
 	n := p.len()
 	points := make([]float64, n)
 	for _, intervals := range active {
 		points[intervals-1]++
 	}
+	// Cumulative: active in at least as many intervals.
 	if s.cumulative {
 		for i := n - 2; i >= 0; i-- {
 			points[i] += points[i+1]
@@ -126,13 +135,15 @@ func (s *stickiness) row(r *run, p *period, i int, active map[uint32]int) *stick
 	return row
 }
 
-// active is in how many intervals each actor is active; those in none are left out.
+// active returns the number of intervals in which each actor is active. Actors without active
+// intervals are not included.
 func (s *stickiness) active(r *run, p *period, i int) (map[uint32]int, error) {
 	active, _, err := s.activeIn(&binder{run: r}, p, i)
 	return active, err
 }
 
-// activeIn is active, and the texts of the actors, nil where they are people.
+// activeIn is like active, and also returns the keys of the actors; they are nil if the actors are
+// persons.
 func (s *stickiness) activeIn(b *binder, p *period, i int) (map[uint32]int, *stringTable, error) {
 	r := b.run
 	b.from, b.to = p.countedRange()
@@ -142,6 +153,7 @@ func (s *stickiness) activeIn(b *binder, p *period, i int) (map[uint32]int, *str
 	if b.err != nil {
 		return nil, nil, b.err
 	}
+	// counts are the events of each actor in each bucket.
 	counts := map[cell]uint32{}
 	w := newRow(&b.needs)
 	err := r.scan(Scan{From: b.from, To: b.to, Names: eventNames(m), Columns: b.needs.columns}, func(batch *Batch) error {
@@ -164,6 +176,7 @@ func (s *stickiness) activeIn(b *binder, p *period, i int) (map[uint32]int, *str
 	if err != nil {
 		return nil, nil, err
 	}
+	// Count the active intervals of each actor.
 	active := map[uint32]int{}
 	for c, events := range counts {
 		if s.isEnough(events) {
@@ -173,8 +186,8 @@ func (s *stickiness) activeIn(b *binder, p *period, i int) (map[uint32]int, *str
 	return active, keys, nil
 }
 
-// actor is who is active: the person, the group, or what an expression names. The texts
-// are those of actors that are no people.
+// actor returns the function that numbers the actors of a series: persons, groups, or the values of
+// an expression. The string table has the keys of actors that are not persons.
 func (s *stickiness) actor(b *binder, i int) (func(*row) (uint32, bool), *stringTable) {
 	m := &s.series[i].math
 	if m.basis == "hogql" {

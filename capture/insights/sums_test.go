@@ -11,11 +11,11 @@ import (
 	"github.com/bunting-flags/bunting/flags/wire"
 )
 
-// The laws of sums over random queries and random events: what is broken down adds up,
-// steps of funnels never grow, and behind a point are as many as its number (§2.4.4,
+// This file tests laws of sums over random queries and random events: the parts of a breakdown add
+// up, the steps of funnels never grow, and a point has as many actors as its number (§2.4.4,
 // §2.5.3, §2.6, §2.9.3).
 
-// runQuery is a query's results.
+// runQuery returns the results of a query.
 func runQuery(t *testing.T, m *memory, p *Project, query json.RawMessage) any {
 	t.Helper()
 	q, err := Parse(query, p)
@@ -29,8 +29,8 @@ func runQuery(t *testing.T, m *memory, p *Project, query json.RawMessage) any {
 	return result.Results
 }
 
-// A trend is the sum of its breakdown values and the rest; of people, who may have
-// several values, at most that.
+// A trend is the sum of its breakdown values and the rest. For persons, who may have several
+// values, it is at most that sum.
 func TestSums_Trends(t *testing.T) {
 	random := rand.New(rand.NewPCG(14, 3))
 	for range 150 {
@@ -59,7 +59,7 @@ func TestSums_Trends(t *testing.T) {
 		parts := sums()
 		for i, want := range totals {
 			got := 0.0
-			if parts != nil { // without a value there is no row
+			if parts != nil { // a value without events has no row
 				got = parts[i]
 			}
 			if node["math"] == "dau" && got >= want || math.Abs(got-want) < 1e-9 {
@@ -70,7 +70,7 @@ func TestSums_Trends(t *testing.T) {
 	}
 }
 
-// groupsOf are the steps of a funnel, by breakdown value where it has one.
+// groupsOf returns the steps of a funnel, by breakdown value if it has a breakdown.
 func groupsOf(results any) [][]funnelStep {
 	if steps, one := results.([]funnelStep); one {
 		return [][]funnelStep{steps}
@@ -78,8 +78,8 @@ func groupsOf(results any) [][]funnelStep {
 	return results.([][]funnelStep)
 }
 
-// Fewer reach a step than the one before; who did and who left are as many as the
-// numbers say; where each has one value, the values and the rest are all.
+// No step has more actors than the step before it; the actors that reached and left a step are as
+// many as the numbers; if each actor has one value, the values and the rest add up to the total.
 func TestSums_Funnels(t *testing.T) {
 	random := rand.New(rand.NewPCG(14, 4))
 	p := &Project{ID: 1, Location: plainZone}
@@ -103,7 +103,7 @@ func TestSums_Funnels(t *testing.T) {
 				}
 				if fmt.Sprint(s.BreakdownValue) == "[Other]" && !touch {
 					before = s.Count
-					continue // one person in two of its values is one
+					continue // a person with two of the values counts in both
 				}
 				if people, _ := countActors(t, m, p, wire.MustEncode(point)); int64(people) != s.Count {
 					t.Fatalf("%s\nstep %d of %v: %d people, the number is %d", source, k, s.BreakdownValue, people, s.Count)
@@ -128,8 +128,8 @@ func TestSums_Funnels(t *testing.T) {
 	}
 }
 
-// Behind a row of retention are as many as its first number, and in each column as many
-// as its number; nobody returns who was not there.
+// A row of retention has as many actors as its first number, and in each column as many as the
+// number; only actors of the row return.
 func TestSums_Retention(t *testing.T) {
 	random := rand.New(rand.NewPCG(14, 5))
 	p := &Project{ID: 1, Location: plainZone}
@@ -167,8 +167,8 @@ func TestSums_Retention(t *testing.T) {
 	}
 }
 
-// Who is new, returns or comes back in a bucket are all who are there; each of those who
-// were there in the range was so on some number of days.
+// The persons that are new, returning or resurrecting in a bucket are all that are active in it;
+// each person that was active in the range was so on some number of days.
 func TestSums_LifecycleAndStickiness(t *testing.T) {
 	random := rand.New(rand.NewPCG(14, 6))
 	for range 200 {

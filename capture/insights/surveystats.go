@@ -8,25 +8,28 @@ import (
 
 func init() { kinds = append(kinds, kind{"SurveyStatsQuery", parseSurveyStats}) }
 
-// The events of surveys, in the order in which they are shown.
+// surveyEvents are the events of surveys, in the order of the constants below.
 var surveyEvents = []string{"survey shown", "survey dismissed", "survey sent"}
 
+// Indexes of surveyEvents.
 const (
 	surveyShown = iota
 	surveyDismissed
 	surveySent
 )
 
-// maxSurveys is of how many surveys one query asks.
+// maxSurveys is the maximum number of surveys of a query.
 const maxSurveys = 10_000
 
-// surveyStats is a query of ours: how often and to how many people surveys were shown,
-// and what became of it (clients.md §8.2).
+// surveyStats is a SurveyStatsQuery: how often, and to how many persons, surveys were shown,
+// dismissed and answered (clients.md §8.2). PostHog does not have this kind.
 type surveyStats struct {
-	// windows are when events of a survey count, by its id, in microseconds since 1970.
+	// windows are, by the id of the survey, the range in which its events count, in microseconds
+	// since 1970. Both bounds are inclusive.
 	windows map[string][2]int64
 }
 
+// parseSurveyStats parses a SurveyStatsQuery.
 func parseSurveyStats(n node, _ *Project) plan {
 	q := &surveyStats{windows: map[string][2]int64{}}
 	for _, s := range n.get("surveys").list(maxSurveys) {
@@ -35,7 +38,7 @@ func parseSurveyStats(n node, _ *Project) plan {
 	return q
 }
 
-// surveyCount is what is said of events of one name.
+// surveyCount are the numbers for events with one name.
 type surveyCount struct {
 	Total          int     `json:"total_count"`
 	OnlySeen       int     `json:"total_count_only_seen"`
@@ -45,7 +48,7 @@ type surveyCount struct {
 	Last           *string `json:"last_seen"`
 }
 
-// surveyRates are per cent of what was shown, with two decimals.
+// surveyRates are percentages of the surveys that were shown, with two decimals.
 type surveyRates struct {
 	Response        number `json:"response_rate"`
 	Dismissal       number `json:"dismissal_rate"`
@@ -53,32 +56,37 @@ type surveyRates struct {
 	PeopleDismissal number `json:"unique_users_dismissal_rate"`
 }
 
-// surveyTally counts events of one name.
+// surveyTally counts events with one name. Times are in microseconds since 1970.
 type surveyTally struct {
 	total       int
 	people      map[uint32]struct{}
 	first, last int64
 }
 
-// submission is the latest event of an answer that was sent in parts.
+// submission is the latest event of an answer. Clients send an answer in several events, with the
+// same submission id.
 type submission struct {
 	at, id int64
 	person uint32
 }
 
-// surveyRun is a query that is being answered.
+// surveyRun is one run of a surveyStats query.
 type surveyRun struct {
 	*run
+	// tallies are by index of surveyEvents.
 	tallies [3]surveyTally
-	sent    map[string]submission
+	// sent are the latest events of answers, by survey and submission id.
+	sent map[string]submission
 }
 
-// What is reserved for a person and for a submission, in bytes.
+// Approximate sizes of a person and of a submission in bytes.
 const (
 	surveyPerson = 32
 	surveyAnswer = 160
 )
 
+// run counts the events. Answers that were sent in parts are counted when all events have been
+// read.
 func (q *surveyStats) run(r *run) (*Result, error) {
 	f := &surveyRun{run: r, sent: map[string]submission{}}
 	for i := range f.tallies {
@@ -99,11 +107,12 @@ func (q *surveyStats) run(r *run) (*Result, error) {
 	return &Result{Extra: map[string]any{"stats": stats, "rates": rates}}, nil
 }
 
-// read counts all but what was sent in parts, of which it keeps the latest.
+// read counts events, and collects in sent the answers that have a submission id.
 func (q *surveyStats) read(f *surveyRun) error {
 	if len(q.windows) == 0 {
 		return nil
 	}
+	// One scan covers the windows of all surveys.
 	from, to := int64(math.MaxInt64), int64(math.MinInt64)
 	for _, w := range q.windows {
 		from, to = min(from, w[0]), max(to, w[1])
@@ -120,6 +129,7 @@ func (q *surveyStats) read(f *surveyRun) error {
 		kind := slices.Index(surveyEvents, r.b.Name[r.i])
 		switch kind {
 		case surveyDismissed:
+			// A survey that was dismissed after a partial answer counts as answered.
 			if text, _ := textOf(partial(r)); text == "true" {
 				return nil
 			}
@@ -132,6 +142,7 @@ func (q *surveyStats) read(f *surveyRun) error {
 	})
 }
 
+// addSubmission stores an event of an answer if it is later than the stored one.
 func (f *surveyRun) addSubmission(key string, s submission) error {
 	previous, exists := f.sent[key]
 	if exists && (previous.at > s.at || previous.at == s.at && previous.id > s.id) {
@@ -146,6 +157,7 @@ func (f *surveyRun) addSubmission(key string, s submission) error {
 	return nil
 }
 
+// count adds an event to the tally of a kind.
 func (f *surveyRun) count(kind int, micros int64, person uint32) error {
 	t := &f.tallies[kind]
 	if t.total == 0 {
@@ -163,7 +175,8 @@ func (f *surveyRun) count(kind int, micros int64, person uint32) error {
 	return nil
 }
 
-// answer adds up. Who has sent an answer has not dismissed the survey.
+// answer computes the response. A person who sent an answer does not count as having dismissed the
+// survey.
 func (f *surveyRun) answer() (map[string]surveyCount, surveyRates) {
 	for person := range f.tallies[surveySent].people {
 		delete(f.tallies[surveyDismissed].people, person)
@@ -188,11 +201,12 @@ func (f *surveyRun) answer() (map[string]surveyCount, surveyRates) {
 	}
 }
 
+// microTime returns a time in microseconds in the format of responses.
 func microTime(micros int64) string {
 	return time.UnixMicro(micros).UTC().Format("2006-01-02T15:04:05.999999Z")
 }
 
-// rateOf is per cent with two decimals, 0 of nothing.
+// rateOf returns a percentage with two decimals, 0 if total is 0.
 func rateOf(part, total int) number {
 	if total == 0 {
 		return 0

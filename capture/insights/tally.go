@@ -8,26 +8,36 @@ import (
 	"github.com/bunting-flags/bunting/flags/wire"
 )
 
-// measure is the math of a series (§2.4.2): what is worked out of its events.
+// measure is the math of a series (§2.4.2): what is computed from its events.
 type measure struct {
-	name       string
-	fold       string // total, sum, avg, min, max or a quantile's name
-	basis      string // events, values, actors, sessions, perActor, first, firstMatching, window
-	days       int    // of a window
-	property   string
-	kind       string // math_property_type
+	name string
+	// fold is how numbers are aggregated: one of folds.
+	fold string
+	// basis is what is aggregated: events, values, actors, sessions, perActor, first,
+	// firstMatching, window or hogql.
+	basis string
+	// days is the length of a window.
+	days     int
+	property string
+	// kind is math_property_type.
+	kind string
+	// multiplier is math_multiplier, by which values are multiplied.
 	multiplier float64
-	group      int // of dau and unique_group, -1 for people
-	aggregate  *expression
-	named      func(*binder) getter // of math hogql in stickiness: who the actor is
+	// group is the group type whose groups are counted, -1 for persons.
+	group int
+	// aggregate is the expression of the math hogql.
+	aggregate *expression
+	// named is the expression for the actor that the math hogql has in stickiness.
+	named func(*binder) getter
 }
 
-// folds are how numbers become one.
+// folds are the functions that aggregate numbers.
 var folds = []string{"sum", "avg", "min", "max", "median", "p75", "p90", "p95", "p99"}
 
+// quantiles are the folds that need all numbers, with their quantile.
 var quantiles = map[string]float64{"median": 0.5, "p75": 0.75, "p90": 0.9, "p95": 0.95, "p99": 0.99}
 
-// actorMaths are those that count distinct people, groups or sessions.
+// actorMaths are the maths that count distinct persons, groups or sessions.
 var actorMaths = map[string]measure{
 	"dau":                           {basis: "actors"},
 	"weekly_active":                 {basis: "window", days: 7},
@@ -38,7 +48,7 @@ var actorMaths = map[string]measure{
 	"first_matching_event_for_user": {basis: "firstMatching"},
 }
 
-// measure reads the math of a node.
+// measure parses the math of a node.
 func (n node) measure(p *Project) measure {
 	name := n.get("math").text("total")
 	m := measure{name: name, multiplier: n.get("math_multiplier").number(1), group: -1}
@@ -73,27 +83,31 @@ func (n node) measure(p *Project) measure {
 	return m
 }
 
-// isCountedOnce: on a cumulative display each actor counts once, in the first bucket.
+// isCountedOnce reports whether a cumulative display counts each actor only in its first bucket.
 func (m *measure) isCountedOnce() bool { return m.basis == "actors" }
 
-// tally counts the events of a series, by the number of their breakdown value and
-// their bucket.
+// tally aggregates the events of a series by breakdown value and bucket.
 type tally interface {
+	// add adds an event. value is the number of the breakdown value; bucket is -1 for an event
+	// outside of the buckets.
 	add(w *row, value, bucket int) error
-	// points are the numbers of each of so many values by bucket.
+	// points returns the results: for each of the values, a number for each bucket.
 	points(values int) ([][]float64, error)
 }
 
-// firstTally looks at all events of a name before conditions are asked.
+// firstTally is implemented by tallies that need all events of the series' name, before the
+// conditions are evaluated. passes evaluates the conditions.
 type firstTally interface {
 	seeFirst(w *row, passes func() bool) error
 }
 
-// begin makes the tally of a measure, and says what it needs of events.
+// begin returns the tally of the measure and binds what it needs.
 func (m *measure) begin(b *binder, c *counting) tally {
 	buckets := c.buckets()
 	switch m.basis {
 	case "values":
+		// The duration is a property of the session, so it is aggregated per session instead of per
+		// event.
 		if m.property == "$session_duration" && m.kind != "person_properties" {
 			return &durations{distinctCounts: newDistinctCounts(c, b.bindInterned(b.eventProperty("$session_id"))), sessions: b.sessions(), id: b.eventProperty("$session_id"), m: m}
 		}
@@ -117,7 +131,8 @@ func (m *measure) begin(b *binder, c *counting) tally {
 	return &events{c: c, buckets: buckets}
 }
 
-// number is the value of an event for property maths, false for none.
+// number returns a function that returns the value of an event for maths of properties, and false
+// if the property is not a number.
 func (m *measure) number(b *binder) func(*row) (float64, bool) {
 	var value getter
 	switch {
@@ -136,7 +151,8 @@ func (m *measure) number(b *binder) func(*row) (float64, bool) {
 	}
 }
 
-// personProperty looks at a property of the person in the way of the run's mode.
+// personProperty returns the getter of a person property, according to the mode of the run: the
+// value at the time of the event or the current one.
 func (b *binder) personProperty(name string) getter {
 	if b.mode == modeOverrideJoined || b.mode == modeDisabled {
 		return b.profileProperty(name)
@@ -146,13 +162,15 @@ func (b *binder) personProperty(name string) getter {
 	return func(r *row) string { return r.personProperty(slot) }
 }
 
-// events counts events.
+// events is the tally of the math total: it counts events.
 type events struct {
 	c       *counting
 	buckets int
-	counts  []int64
+	// counts are value by value and bucket by bucket.
+	counts []int64
 }
 
+// add counts an event. The first argument may be nil.
 func (t *events) add(_ *row, value, bucket int) error {
 	if bucket < 0 {
 		return nil
@@ -169,6 +187,7 @@ func (t *events) add(_ *row, value, bucket int) error {
 	return nil
 }
 
+// points returns the counts.
 func (t *events) points(values int) ([][]float64, error) {
 	return makeRows(values, t.buckets, func(at int) float64 {
 		if at >= len(t.counts) {
@@ -178,6 +197,7 @@ func (t *events) points(values int) ([][]float64, error) {
 	}), nil
 }
 
+// makeRows returns the numbers of all values and buckets. index counts the cells value by value.
 func makeRows(values, buckets int, number func(index int) float64) [][]float64 {
 	out := make([][]float64, values)
 	for v := range out {
@@ -189,16 +209,18 @@ func makeRows(values, buckets int, number func(index int) float64) [][]float64 {
 	return out
 }
 
-// values folds numbers of events.
+// values is the tally of the maths that aggregate a property.
 type values struct {
 	c       *counting
 	number  func(*row) (float64, bool)
 	fold    string
 	buckets int
-	cells   []foldState
+	// cells are value by value and bucket by bucket.
+	cells []foldState
 }
 
-// foldState is what a cell's numbers come to so far; list is kept for quantiles only.
+// foldState is the state of an aggregation. list has the numbers themselves, which only quantiles
+// need.
 type foldState struct {
 	n        int64
 	sum      float64
@@ -206,16 +228,17 @@ type foldState struct {
 	list     []float64
 }
 
-// foldStateSize is the bytes of a folded1 without its list.
+// foldStateSize is the size of a foldState without its list, in bytes.
 const foldStateSize = 56
 
-// folds are cells for so many values, into which so many numbers will be put; keep says
-// whether the fold needs them one by one.
+// folds allocates the states for a number of breakdown values, and reserves memory for them.
+// numbers is how many numbers will be added in total; keep is true if the fold needs the numbers
+// themselves.
 func (c *counting) folds(values int, fold string, numbers int) (cells []foldState, keep bool, err error) {
 	n := values * c.buckets()
 	bytes := foldStateSize * int64(n)
 	if _, keep = quantiles[fold]; keep {
-		bytes += 16 * int64(numbers) // with the room that growing takes
+		bytes += 16 * int64(numbers) // with the spare capacity of append
 	}
 	if err := c.reserve(bytes); err != nil {
 		return nil, false, err
@@ -223,6 +246,7 @@ func (c *counting) folds(values int, fold string, numbers int) (cells []foldStat
 	return make([]foldState, n), keep, nil
 }
 
+// put adds a number; keep is as returned by folds.
 func (f *foldState) put(x float64, keep bool) {
 	if f.n == 0 {
 		f.min, f.max = x, x
@@ -235,7 +259,7 @@ func (f *foldState) put(x float64, keep bool) {
 	}
 }
 
-// result is 0 of no numbers.
+// result returns the result of a fold, 0 if no numbers were added. It may sort the list.
 func (f *foldState) result(fold string) float64 {
 	if f.n == 0 {
 		return 0
@@ -254,7 +278,8 @@ func (f *foldState) result(fold string) float64 {
 	return quantile(f.list, quantiles[fold])
 }
 
-// quantile is at position (n-1)·p of sorted numbers, between neighbours linearly.
+// quantile returns the value at position (n-1)·p of sorted numbers, with linear interpolation
+// between neighbors.
 func quantile(sorted []float64, p float64) float64 {
 	at := float64(len(sorted)-1) * p
 	i := int(at)
@@ -264,6 +289,7 @@ func quantile(sorted []float64, p float64) float64 {
 	return sorted[i] + (sorted[i+1]-sorted[i])*(at-float64(i))
 }
 
+// add adds the value of an event, unless the event has no number.
 func (t *values) add(w *row, value, bucket int) error {
 	x, ok := t.number(w)
 	if !ok || bucket < 0 {
@@ -285,6 +311,7 @@ func (t *values) add(w *row, value, bucket int) error {
 	return nil
 }
 
+// points returns the results.
 func (t *values) points(n int) ([][]float64, error) {
 	return makeRows(n, t.buckets, func(at int) float64 {
 		if at >= len(t.cells) {
@@ -294,10 +321,10 @@ func (t *values) points(n int) ([][]float64, error) {
 	}), nil
 }
 
-// cell is an actor in a bucket of a value.
+// cell identifies an actor in a bucket of a breakdown value.
 type cell struct{ value, bucket, actor uint32 }
 
-// perActor folds how many events each actor has.
+// perActor is the tally of the maths that aggregate the number of events of each actor.
 type perActor struct {
 	c      *counting
 	actor  func(*row) (uint32, bool)
@@ -305,6 +332,7 @@ type perActor struct {
 	counts map[cell]uint32
 }
 
+// add counts an event of an actor.
 func (t *perActor) add(w *row, value, bucket int) error {
 	actor, ok := t.actor(w)
 	if !ok || bucket < 0 {
@@ -321,6 +349,7 @@ func (t *perActor) add(w *row, value, bucket int) error {
 	return nil
 }
 
+// points aggregates the counts of the actors for each value and bucket.
 func (t *perActor) points(n int) ([][]float64, error) {
 	buckets := t.c.buckets()
 	cells, keep, err := t.c.folds(n, t.fold, len(t.counts))
@@ -333,4 +362,5 @@ func (t *perActor) points(n int) ([][]float64, error) {
 	return makeRows(n, buckets, func(at int) float64 { return cells[at].result(t.fold) }), nil
 }
 
+// floor rounds down.
 func floor(f float64) float64 { return math.Floor(f) }

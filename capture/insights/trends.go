@@ -14,21 +14,23 @@ type trends struct {
 	interval   interval
 	dates      dateRange
 	conditions allOf
-	compare    bool
-	compareTo  date
-	breakdown  *breakdown
-	display    display
-	formulas   []formula
-	smoothing  int
+	// compare requests the previous period as well, or with compareTo another one.
+	compare   bool
+	compareTo date
+	breakdown *breakdown
+	display   display
+	formulas  []formula
+	// smoothing is the number of buckets of which each point is the mean; 1: no smoothing.
+	smoothing int
 }
 
-// measuredSeries is a series and what is worked out of its events.
+// measuredSeries is a series and what is computed from its events.
 type measuredSeries struct {
 	entity
 	math measure
 }
 
-// display is what the answer of a series is.
+// display is the form of a series' result.
 type display uint8
 
 const (
@@ -37,6 +39,7 @@ const (
 	total                     // one number
 )
 
+// displays are the values of the member display.
 var displays = map[string]display{
 	"ActionsLineGraph": timeSeries, "ActionsAreaGraph": timeSeries, "ActionsBar": timeSeries,
 	"ActionsUnstackedBar": timeSeries, "ActionsStackedBar": timeSeries, "Auto": timeSeries,
@@ -46,6 +49,7 @@ var displays = map[string]display{
 
 const worldMap = "WorldMap"
 
+// parseTrends parses a TrendsQuery.
 func parseTrends(n node, p *Project) plan {
 	t := &trends{
 		interval:   n.interval(minute, hour, day, week, month),
@@ -79,7 +83,7 @@ func parseTrends(n node, p *Project) plan {
 	return t
 }
 
-// interval is one of some intervals, a day by default.
+// interval parses the member interval: one of the allowed intervals, by default day.
 func (n node) interval(allowed ...interval) interval {
 	names := make([]string, len(allowed))
 	for i, name := range allowed {
@@ -88,7 +92,7 @@ func (n node) interval(allowed ...interval) interval {
 	return interval(n.get("interval").choice(string(day), names...))
 }
 
-// relativeDate reads a relative date or nothing.
+// relativeDate returns a relative date; one with the form noDate if the node is absent.
 func (n node) relativeDate() date {
 	d := n.date(false)
 	if d.form != noDate && d.form != relative {
@@ -97,6 +101,7 @@ func (n node) relativeDate() date {
 	return d
 }
 
+// run computes the period, and the previous one if they are compared.
 func (t *trends) run(r *run) (*Result, error) {
 	current, err := t.current(r)
 	if err != nil {
@@ -127,7 +132,7 @@ func (t *trends) run(r *run) (*Result, error) {
 	return result, nil
 }
 
-// current is the period that is asked for.
+// current returns the period of the query.
 func (t *trends) current(r *run) (*period, error) {
 	return r.periodOf(t.dates, bucketing{unit: t.interval, single: t.display == total})
 }
@@ -139,7 +144,7 @@ func (t *trends) currentLabel() string {
 	return ""
 }
 
-// count works out all series in a period.
+// count computes all series in a period.
 func (t *trends) count(r *run, p *period) ([][]valuePoints, error) {
 	out := make([][]valuePoints, len(t.series))
 	b := &binder{run: r}
@@ -170,8 +175,8 @@ func (t *trends) count(r *run, p *period) ([][]valuePoints, error) {
 	return out, nil
 }
 
-// bins finds the least and the greatest number of each series whose breakdown has
-// numeric bins.
+// bins finds the minimum and maximum of each series whose breakdown has numeric bins. That needs a
+// scan of its own.
 func (t *trends) bins(r *run, b *binder, scans []*counting) error {
 	if t.breakdown == nil || !t.breakdown.hasBins() {
 		return nil
@@ -189,31 +194,32 @@ func (t *trends) bins(r *run, b *binder, scans []*counting) error {
 	return nil
 }
 
-// counting works out one series in one period.
+// counting computes one series in one period.
 type counting struct {
 	*run
 	series    *measuredSeries
 	display   display
 	period    *period
-	from, to  int64 // events that are looked at
-	since     int64 // events count from here on
+	from, to  int64 // range of the events that are read
+	since     int64 // start of the events that count
 	matcher   *matcher
 	common    func(*row) bool
 	values    *valueReader
-	binOf     []bins
-	ranges    []span // of numbers, for bins
-	measuring bool
+	binOf     []bins // by part of the breakdown
+	ranges    []span // of the numbers, by part of the breakdown
+	measuring bool   // the current scan finds the ranges
 	index     valueIndex
 	tally     tally
-	first     firstTally // the tally, if it is one
+	first     firstTally // tally, if it is a firstTally
 }
 
-// valuePoints is what a series has for one breakdown value.
+// valuePoints are the results of a series for one breakdown value.
 type valuePoints struct {
 	value  breakdownValue
 	points []float64
 }
 
+// begin returns the counting of a series, ready to scan.
 func (m *measuredSeries) begin(b *binder, t *trends, p *period, common func(*row) bool, values *valueReader) *counting {
 	c := &counting{run: b.run, series: m, display: t.display, period: p, matcher: m.bind(b), common: common, values: values}
 	c.from, c.to = p.countedRange()
@@ -227,18 +233,18 @@ func (m *measuredSeries) begin(b *binder, t *trends, p *period, common func(*row
 	return c
 }
 
-// use has a tally count.
+// use sets the tally.
 func (c *counting) use(t tally) {
 	c.tally = t
 	c.first, _ = t.(firstTally)
 }
 
-// see looks at an event.
+// see counts an event.
 func (c *counting) see(w *row) error {
 	if !c.matcher.matchesName(w.b, w.i) {
 		return nil
 	}
-	if c.first != nil { // looks at events that do not pass the conditions
+	if c.first != nil { // needs events that do not satisfy the conditions
 		return c.first.seeFirst(w, func() bool { return c.passes(w) })
 	}
 	if !c.passes(w) {
@@ -259,16 +265,16 @@ func (c *counting) passes(w *row) bool {
 	return c.matcher.matchesConditions(w) && (c.common == nil || c.common(w))
 }
 
-// bucketOf is the bucket of an event; total displays have one.
+// bucketOf returns the bucket of an event; displays with a single number have one bucket.
 func (c *counting) bucketOf(w *row) int {
 	if c.display == total {
 		return 0
 	}
-	// Events of the first day may lie before the first bucket's start in no case, but
-	// those that only widen a window do.
+	// Events before the first bucket are read only to fill a window; they have the bucket -1.
 	return c.period.find(w.b.Time[w.i])
 }
 
+// eachValue calls do with the number of each breakdown value of an event.
 func (c *counting) eachValue(w *row, do func(value int) error) error {
 	if c.values == nil {
 		return do(0)
@@ -292,7 +298,7 @@ func (c *counting) eachValue(w *row, do func(value int) error) error {
 	return nil
 }
 
-// buckets is how many numbers a row of the answer has.
+// buckets returns how many numbers a row of the result has.
 func (c *counting) buckets() int {
 	if c.display == total {
 		return 1
@@ -300,7 +306,7 @@ func (c *counting) buckets() int {
 	return c.period.len()
 }
 
-// checkSize refuses more breakdown values than a result has cells for.
+// checkSize returns an error if there are more breakdown values than a result may have cells.
 func (c *counting) checkSize(values int) error {
 	if values*c.buckets() > maxCells {
 		return tooManyCells()
@@ -312,7 +318,7 @@ func tooManyCells() error {
 	return newError(tooLarge, "", "A result may have %d cells, values times buckets: ask for a shorter time or fewer breakdown values.", maxCells)
 }
 
-// finish gives a row for each breakdown value, in no particular order.
+// finish returns the results for each breakdown value, in no particular order.
 func (c *counting) finish() ([]valuePoints, error) {
 	n := 1
 	if c.values != nil {
@@ -345,8 +351,8 @@ func (c *counting) finish() ([]valuePoints, error) {
 	return out, nil
 }
 
-// isVisible says whether a breakdown value has a row: those without an event in the
-// range have none, and of first-time maths those that are nobody's first.
+// isVisible reports whether the result has a row for a breakdown value: it needs an event in the
+// range, and for first-time maths an actor.
 func (c *counting) isVisible(value int, points []float64) bool {
 	if value < len(c.values.always) {
 		return true
@@ -355,7 +361,7 @@ func (c *counting) isVisible(value int, points []float64) bool {
 	return c.index.inRange[value] && (!first || sum(points) > 0)
 }
 
-// maxCells and maxBreakdownValues are of §5.4.
+// Limits of results (§5.4).
 const (
 	maxCells           = 1_000_000
 	maxBreakdownValues = 100_000
@@ -367,7 +373,7 @@ func sumUp(points []float64) {
 	}
 }
 
-// smooth makes each point the mean of itself and up to n-1 before it, rounded down.
+// smooth replaces each point by the mean of itself and up to n-1 points before it, rounded down.
 func smooth(points []float64, n int) []float64 {
 	if n <= 1 {
 		return points

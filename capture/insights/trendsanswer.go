@@ -8,27 +8,30 @@ import (
 	"strings"
 )
 
-// trendsAnswer makes the rows of a trends query out of what was counted (§2.4.4 to
-// §2.4.6).
+// trendsAnswer builds the result of a trends query from its counts (§2.4.4 to §2.4.6).
 type trendsAnswer struct {
 	*trends
 	run     *run
 	periods []trendsPeriod
-	more    bool
-	cells   int          // of the answer so far
-	results []*trendsRow // of formulas
+	// more is true if breakdown values were left out or summed.
+	more bool
+	// cells is the number of cells of the result so far.
+	cells int
+	// results are the rows of formulas.
+	results []*trendsRow
 }
 
-// trendsPeriod is the current period or the one it is compared with.
+// trendsPeriod is the current period, or the one that it is compared with.
 type trendsPeriod struct {
 	*period
+	// label is compare_label, empty without a comparison.
 	label  string
 	series [][]valuePoints
-	// What all rows have in common.
+	// The buckets in the forms that all rows share.
 	days, labels, instants []string
 }
 
-// trendsRow is one row of the results. Members that it lacks are nil.
+// trendsRow is a row of the result. Members that a row does not have are nil.
 type trendsRow struct {
 	Action         any       `json:"action"`
 	Label          string    `json:"label"`
@@ -42,9 +45,10 @@ type trendsRow struct {
 	CompareLabel   string    `json:"compare_label,omitempty"`
 }
 
-// number is written as null where JSON has no form for it.
+// number is a number of a result. It is encoded as null if it is not finite.
 type number float64
 
+// MarshalJSON encodes integers without exponent up to 1e15.
 func (n number) MarshalJSON() ([]byte, error) {
 	f := float64(n)
 	if math.IsNaN(f) || math.IsInf(f, 0) {
@@ -56,6 +60,7 @@ func (n number) MarshalJSON() ([]byte, error) {
 	return strconv.AppendFloat(nil, f, 'g', -1, 64), nil
 }
 
+// toNumbers converts points to the type of results.
 func toNumbers(points []float64) []number {
 	out := make([]number, len(points))
 	for i, p := range points {
@@ -64,7 +69,7 @@ func toNumbers(points []float64) []number {
 	return out
 }
 
-// action describes the series of a row.
+// action describes the series of a row in the result.
 type action struct {
 	ID             any            `json:"id"`
 	Type           string         `json:"type"`
@@ -79,9 +84,10 @@ type action struct {
 	Days           []string       `json:"days,omitempty"`
 }
 
-// action of a series of the query.
+// describe returns the action of a series. order is its index in the query.
 func (e *entity) describe(r *run, order int, days []string) *action {
 	a := &action{ID: e.id(), Type: e.kind(), Order: order, Name: e.label(r), CustomName: e.customName, Properties: map[string]any{}, Days: days}
+	// The name in the query takes precedence.
 	if e.name != nil {
 		a.Name = *e.name
 	}
@@ -93,14 +99,14 @@ func (e *entity) describe(r *run, order int, days []string) *action {
 	return a
 }
 
-// answerCell is about the bytes of a number of the answer and of its JSON, with the texts
-// of its bucket.
+// answerCell is the approximate size in bytes of a number of the result and its JSON, with the
+// strings of its bucket.
 const answerCell = 100
 
-// rowSize is about the bytes of a row beside its numbers.
+// rowSize is the approximate size of a row without its numbers, in bytes.
 const rowSize = 500
 
-// add counts a period, and keeps only what the answer shows of it.
+// add computes a period and retains only what the result needs of it.
 func (a *trendsAnswer) add(p *period, label string) error {
 	var series [][]valuePoints
 	err := a.run.releaseAfter(func() (err error) {
@@ -109,7 +115,7 @@ func (a *trendsAnswer) add(p *period, label string) error {
 		}
 		for i, rows := range series {
 			for k := range rows {
-				if a.display != total { // one number has nothing to be smoothed with
+				if a.display != total { // a single number is not smoothed
 					rows[k].points = smooth(rows[k].points, a.smoothing)
 				}
 			}
@@ -125,18 +131,19 @@ func (a *trendsAnswer) add(p *period, label string) error {
 		result.days, result.labels, result.instants = p.days(), p.labels(p.from, p.to), p.instants()
 	}
 	a.periods = append(a.periods, result)
+	// Reserve memory for what remains after releaseAfter.
 	for _, rows := range series {
 		bytes := int64(0)
 		for _, row := range rows {
 			bytes += 8 * int64(len(row.points))
 			for _, text := range row.value.texts {
-				bytes += 3 * int64(len(text)) // also as label and in JSON
+				bytes += 3 * int64(len(text)) // also in the label and in JSON
 			}
 		}
 		if err := a.run.reserve(bytes); err != nil {
 			return err
 		}
-		if len(a.formulas) > 0 { // the answer has theirs
+		if len(a.formulas) > 0 { // the result has the rows of the formulas instead
 			continue
 		}
 		if err := a.reserveRows(len(rows), p); err != nil {
@@ -146,7 +153,7 @@ func (a *trendsAnswer) add(p *period, label string) error {
 	return nil
 }
 
-// reserveRows counts rows of the answer.
+// reserveRows reserves memory for rows of the result and checks the limit of cells.
 func (a *trendsAnswer) reserveRows(rows int, p *period) error {
 	cells := rows
 	if a.display != total {
@@ -158,11 +165,13 @@ func (a *trendsAnswer) reserveRows(rows int, p *period) error {
 	return a.run.reserve(answerCell*int64(cells) + rowSize*int64(rows))
 }
 
-// limitRows ranks the values of a series and sums up those beyond the limit.
+// limitRows sorts the breakdown values and sums those beyond the limit into one row, unless the
+// query hides it.
 func (a *trendsAnswer) limitRows(rows []valuePoints) []valuePoints {
 	if a.breakdown == nil || a.breakdown.byCohort {
 		return rows
 	}
+	// Values with a null are last; then by sum, descending; then by value.
 	slices.SortFunc(rows, func(x, y valuePoints) int {
 		return cmp.Or(cmp.Compare(x.value.rank(), y.value.rank()), cmp.Compare(sum(y.points), sum(x.points)), slices.Compare(x.value.texts, y.value.texts))
 	})
@@ -171,10 +180,11 @@ func (a *trendsAnswer) limitRows(rows []valuePoints) []valuePoints {
 	}
 	a.more = true
 	rest := rows[a.breakdown.limit:]
-	rows = slices.Clone(rows[:a.breakdown.limit]) // the others need not be held
+	rows = slices.Clone(rows[:a.breakdown.limit]) // a copy, so that the rest can be freed
 	if a.breakdown.hideOther {
 		return rows
 	}
+	// The row of the rest has a placeholder for each part of the breakdown.
 	other := valuePoints{points: make([]float64, len(rest[0].points))}
 	for range rest[0].value.texts {
 		other.value.texts = append(other.value.texts, otherValue)
@@ -187,6 +197,7 @@ func (a *trendsAnswer) limitRows(rows []valuePoints) []valuePoints {
 	return append(rows, other)
 }
 
+// sum returns the sum of points.
 func sum(points []float64) (s float64) {
 	for _, p := range points {
 		s += p
@@ -194,8 +205,8 @@ func sum(points []float64) (s float64) {
 	return s
 }
 
-// rows are the results: by period, by series, by value; of cohorts by period, by
-// cohort, by series.
+// rows returns the result: rows by period, series and value; for cohorts by period, cohort and
+// series.
 func (a *trendsAnswer) rows() any {
 	if len(a.formulas) > 0 {
 		return emptyIfNil(a.results)
@@ -219,6 +230,7 @@ func (a *trendsAnswer) rows() any {
 	return out
 }
 
+// emptyIfNil replaces nil by an empty list, which is encoded as [] instead of null.
 func emptyIfNil(rows []*trendsRow) []*trendsRow {
 	if rows == nil {
 		return []*trendsRow{}
@@ -226,7 +238,7 @@ func emptyIfNil(rows []*trendsRow) []*trendsRow {
 	return rows
 }
 
-// seriesRow is the row of a series for a value.
+// seriesRow returns the row of a series for a breakdown value.
 func (a *trendsAnswer) seriesRow(p trendsPeriod, series int, c valuePoints) *trendsRow {
 	e := &a.series[series].entity
 	row := a.row(p, c)
@@ -238,6 +250,7 @@ func (a *trendsAnswer) seriesRow(p trendsPeriod, series int, c valuePoints) *tre
 	row.Label = e.label(a.run)
 	if a.breakdown != nil {
 		label := a.valueLabel(c.value)
+		// With several series, the label begins with that of the series.
 		if len(a.series) > 1 {
 			label = row.Label + " - " + label
 		}
@@ -246,7 +259,7 @@ func (a *trendsAnswer) seriesRow(p trendsPeriod, series int, c valuePoints) *tre
 	return row
 }
 
-// row is what rows of series and of formulas have in common.
+// row returns the members that rows of series and rows of formulas have in common.
 func (a *trendsAnswer) row(p trendsPeriod, c valuePoints) *trendsRow {
 	row := &trendsRow{Data: []number{}, Days: []string{}, Compare: p.label != "", CompareLabel: p.label}
 	if a.breakdown != nil {
@@ -262,6 +275,7 @@ func (a *trendsAnswer) row(p trendsPeriod, c valuePoints) *trendsRow {
 	}
 	labels := p.labels
 	row.Data, row.Days, row.Labels = toNumbers(c.points), p.days, &labels
+	// The count is the sum of the buckets, or for cumulative displays the last bucket.
 	row.Count = number(sum(c.points))
 	if a.display == cumulative && len(c.points) > 0 {
 		row.Count = number(c.points[len(c.points)-1])
@@ -269,7 +283,7 @@ func (a *trendsAnswer) row(p trendsPeriod, c valuePoints) *trendsRow {
 	return row
 }
 
-// displayValue is breakdown_value.
+// displayValue returns breakdown_value.
 func (a *trendsAnswer) displayValue(v breakdownValue) any {
 	switch {
 	case a.breakdown.byCohort:
@@ -284,11 +298,13 @@ func (a *trendsAnswer) displayValue(v breakdownValue) any {
 	return v.texts[0]
 }
 
+// cohortAt returns the index of the cohort that a value stands for.
 func (a *trendsAnswer) cohortAt(v breakdownValue) int {
 	i, _ := strconv.Atoi(v.texts[0])
 	return i
 }
 
+// valueLabel returns the label of a breakdown value.
 func (a *trendsAnswer) valueLabel(v breakdownValue) string {
 	if !a.breakdown.byCohort {
 		return strings.Join(v.texts, "::")
@@ -300,6 +316,7 @@ func (a *trendsAnswer) valueLabel(v breakdownValue) string {
 	return a.run.project.cohortName(id)
 }
 
+// cohortName returns the name of a cohort, or its id if it has no name.
 func (p *Project) cohortName(id int64) string {
 	if p.Definitions != nil {
 		if c, ok := p.Definitions.Cohorts[id]; ok && c.Name != "" {

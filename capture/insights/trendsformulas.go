@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// applyFormulas makes rows of formulas out of those of series.
+// applyFormulas computes the rows of the formulas from the series.
 func (a *trendsAnswer) applyFormulas() error {
 	for _, f := range a.formulas {
 		for _, p := range a.periods {
@@ -22,12 +22,16 @@ func (a *trendsAnswer) applyFormulas() error {
 	return nil
 }
 
-// formulaRows are a formula's rows of a period.
+// formulaRows returns the rows of a formula for a period, one for each breakdown value that a
+// series has.
 func (a *trendsAnswer) formulaRows(f formula, p trendsPeriod) ([]*trendsRow, error) {
+	// A formula needs the values of all series, so the rows of the series are joined by breakdown
+	// value.
 	type values struct {
 		value  breakdownValue
 		series [][]float64
 	}
+	// union are the joined rows in the order in which they were found.
 	var union []*values
 	byKey := map[string]*values{}
 	for i, rows := range p.series {
@@ -53,6 +57,7 @@ func (a *trendsAnswer) formulaRows(f formula, p trendsPeriod) ([]*trendsRow, err
 	for k, c := range counts {
 		row := a.row(p, c)
 		row.Label = cmp.Or(f.name, "Formula ("+f.text+")")
+		// A single number is in aggregated_value, not in data.
 		if a.display == total {
 			row.Data = nil
 		} else {
@@ -63,7 +68,7 @@ func (a *trendsAnswer) formulaRows(f formula, p trendsPeriod) ([]*trendsRow, err
 	return rows, nil
 }
 
-// sortFormula orders the values of a formula (§2.4.5).
+// sortFormula sorts the rows of a formula (§2.4.5).
 func (a *trendsAnswer) sortFormula(rows []valuePoints) {
 	if a.breakdown == nil || a.breakdown.byCohort {
 		return
@@ -77,7 +82,7 @@ func (a *trendsAnswer) sortFormula(rows []valuePoints) {
 	})
 }
 
-// formulaRank orders ordinary values, null, the rest.
+// formulaRank orders ordinary values first, then values with a null, then the row of other values.
 func formulaRank(v breakdownValue) int {
 	if slices.Contains(v.texts, otherValue) {
 		return 2
@@ -85,7 +90,8 @@ func formulaRank(v breakdownValue) int {
 	return v.rank()
 }
 
-// points applies a formula point by point; a series without the value has zeros.
+// points applies a formula bucket by bucket. A series without the breakdown value, and NaN, count
+// as 0.
 func (f formula) points(series [][]float64) []float64 {
 	n := 0
 	for _, s := range series {
@@ -103,7 +109,7 @@ func (f formula) points(series [][]float64) []float64 {
 	return out
 }
 
-// natural compares texts ignoring case, numbers in them by size.
+// natural compares strings without regard to case, and numbers in them by value.
 func natural(a, b string) int {
 	x, y := naturalParts(strings.ToLower(a)), naturalParts(strings.ToLower(b))
 	return cmp.Or(slices.CompareFunc(x, y, func(p, q string) int {
@@ -116,7 +122,7 @@ func natural(a, b string) int {
 	}), strings.Compare(a, b))
 }
 
-// naturalParts cuts a text into runs of digits and others.
+// naturalParts splits a string into runs of digits and runs of other characters.
 func naturalParts(s string) []string {
 	var out []string
 	for s != "" {

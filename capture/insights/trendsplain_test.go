@@ -14,17 +14,17 @@ import (
 	"github.com/bunting-flags/bunting/flags/wire"
 )
 
-// The evaluator of this file follows the text of the specification over plain rows:
-// for every cell of the answer it goes through all events. It shares nothing with
-// the engine but the calendar, which dates_test.go holds.
+// The evaluator of this file follows the text of the specification over plain rows: for every cell
+// of the result it goes through all events. It shares no code with the engine except the calendar,
+// which dates_test.go tests.
 
-// plainEvent is an event with what a person would look at.
+// plainEvent is an event with its person.
 type plainEvent struct {
 	name, distinctID string
 	at               time.Time
 	order            int
 	properties       map[string]any
-	person           string // whom it belongs to now
+	person           string // the person to whom it belongs now
 }
 
 type plainStore struct {
@@ -32,7 +32,7 @@ type plainStore struct {
 	zone   *time.Location
 }
 
-// plainText is §3.2.2, over decoded JSON.
+// plainText implements §3.2.2 over decoded JSON.
 func plainText(v any) (string, bool) {
 	switch v := v.(type) {
 	case nil:
@@ -60,7 +60,7 @@ func plainNumber(v any) (float64, bool) {
 	return 0, false
 }
 
-// plainQuery is a query as the generator makes it.
+// plainQuery is a query of the generator.
 type plainQuery struct {
 	event, math, property string
 	filterKey, filterOp   string
@@ -95,7 +95,7 @@ func (q *plainQuery) json() json.RawMessage {
 	return wire.MustEncode(query)
 }
 
-// passes is the series' own condition.
+// passes evaluates the conditions of the series.
 func (q *plainQuery) passes(e *plainEvent) bool {
 	if q.event != "" && e.name != q.event {
 		return false
@@ -120,7 +120,7 @@ func (q *plainQuery) passes(e *plainEvent) bool {
 	return true
 }
 
-// value is the breakdown's value of an event.
+// value returns the breakdown value of an event.
 func (q *plainQuery) value(e *plainEvent) string {
 	if q.breakdown == "" {
 		return ""
@@ -131,7 +131,7 @@ func (q *plainQuery) value(e *plainEvent) string {
 	return "$$_posthog_breakdown_null_$$"
 }
 
-// trends is what the rows should be: breakdown value to numbers.
+// trends returns the expected rows: numbers by breakdown value.
 func (n *plainStore) trends(q *plainQuery, c calendar) map[string][]float64 {
 	d, _ := parseDate(q.from.Format("2006-01-02"), false)
 	from := c.resolve(d, time.Time{})
@@ -173,7 +173,7 @@ func (n *plainStore) trends(q *plainQuery, c calendar) map[string][]float64 {
 			for k := 1; k < len(points); k++ {
 				points[k] += points[k-1]
 			}
-			if q.math == "dau" { // each person once, in the first bucket
+			if q.math == "dau" { // each person counts only in the first bucket
 				for k := range points {
 					people := map[string]bool{}
 					for i := range n.events {
@@ -190,7 +190,7 @@ func (n *plainStore) trends(q *plainQuery, c calendar) map[string][]float64 {
 	return out
 }
 
-// measure is §2.4.2 of the events of a bucket.
+// measure implements §2.4.2 for the events of a bucket.
 func (n *plainStore) measure(q *plainQuery, some []*plainEvent, c calendar, start, to time.Time, value string) float64 {
 	people := map[string]float64{}
 	var numbers []float64
@@ -232,7 +232,7 @@ func (n *plainStore) measure(q *plainQuery, some []*plainEvent, c calendar, star
 	return plainFold(q.math, numbers)
 }
 
-// firsts counts people whose very first event of the name is among some.
+// firsts counts the persons whose first event of the name is among some.
 func (n *plainStore) firsts(q *plainQuery, some []*plainEvent) (count float64) {
 	for _, e := range some {
 		first := true
@@ -276,14 +276,14 @@ func plainFold(fold string, numbers []float64) float64 {
 	panic(fold)
 }
 
-// generateEvents is a store of random events: merged people, equal instants, days of
-// changing clocks, properties of all types.
+// generateEvents returns a store of random events: merged persons, equal instants, days on which
+// clocks change, properties of all types.
 func generateEvents(random *rand.Rand, zone *time.Location, count int) (*memory, *plainStore) {
 	m, n := &memory{owner: map[string]capture.UUID{}, batch: 7}, &plainStore{zone: zone}
 	owner := map[string]string{}
 	for i := range 8 {
 		id := fmt.Sprintf("p%d", i)
-		owner[id] = fmt.Sprintf("p%d", i/(1+random.IntN(3))) // some belong to another one
+		owner[id] = fmt.Sprintf("p%d", i/(1+random.IntN(3))) // some have the same person
 		m.owner[id] = capture.PersonID(1, owner[id])
 	}
 	base := time.Date(2020, 3, 20, 0, 0, 0, 0, time.UTC)
@@ -306,7 +306,7 @@ func generateEvents(random *rand.Rand, zone *time.Location, count int) (*memory,
 
 func pick[T any](random *rand.Rand, values ...T) T { return values[random.IntN(len(values))] }
 
-// The engine answers random queries over random events as the evaluator above.
+// Random queries over random events have the same results in the engine as in the evaluator above.
 func TestTrends_AsTheText(t *testing.T) {
 	random := rand.New(rand.NewPCG(7, 11))
 	for round := range drawCount(80) {
@@ -329,7 +329,7 @@ func TestTrends_AsTheText(t *testing.T) {
 			if random.IntN(2) == 0 {
 				q.filterKey, q.filterOp = pick(random, "a", "b"), pick(random, "exact", "gt", "is_not_set")
 				q.filterValue = pick[any](random, "Chrome", "10", json.Number("10"), json.Number("3"))
-				if q.filterOp == "gt" && q.filterValue == "Chrome" { // which is refused
+				if q.filterOp == "gt" && q.filterValue == "Chrome" { // which is an error
 					q.filterValue = "3"
 				}
 			}
@@ -342,7 +342,7 @@ func TestTrends_AsTheText(t *testing.T) {
 	}
 }
 
-// engineTrends are the engine's rows by breakdown value.
+// engineTrends returns the rows of the engine by breakdown value.
 func engineTrends(t *testing.T, m *memory, p *Project, query json.RawMessage) map[string][]float64 {
 	t.Helper()
 	q, err := Parse(query, p)
@@ -365,8 +365,8 @@ func engineTrends(t *testing.T, m *memory, p *Project, query json.RawMessage) ma
 	return out
 }
 
-// unequal says where two answers differ; zeros: rows of nothing but zeros may be
-// missing.
+// unequal describes the first difference between two results. If zeros is true, rows with only
+// zeros may be missing.
 func unequal(got, want map[string][]float64, zeros bool) string {
 	for value, w := range want {
 		g, ok := got[value]

@@ -1,7 +1,6 @@
 package insights
 
-// sweep reads the events that some series want, once for those that look at the
-// same stretch of time.
+// sweep reads the events for some series. Series with the same time range share one scan.
 func (r *run) sweep(b *binder, scans []*counting) error {
 	stretches := map[[2]int64]*scanGroup{}
 	for _, c := range scans {
@@ -23,13 +22,14 @@ func (r *run) sweep(b *binder, scans []*counting) error {
 	return nil
 }
 
-// scanGroup are the series that look at one stretch of time. Bare ones only count
-// events by their name.
+// scanGroup are the series of one scan. Series that are bare only count events by name, for which a
+// faster loop is used.
 type scanGroup struct {
 	bare, others []*counting
 	matchers     []*matcher
 }
 
+// add adds a series to the scan.
 func (s *scanGroup) add(c *counting) {
 	s.matchers = append(s.matchers, c.matcher)
 	if c.isBare() {
@@ -39,6 +39,7 @@ func (s *scanGroup) add(c *counting) {
 	}
 }
 
+// see counts a batch for all series of the group.
 func (s *scanGroup) see(w *row, batch *Batch) error {
 	for _, c := range s.bare {
 		if err := c.countBatch(batch); err != nil {
@@ -59,13 +60,15 @@ func (s *scanGroup) see(w *row, batch *Batch) error {
 	return nil
 }
 
-// isBare says whether events are only counted, by their name.
+// isBare reports whether the series only counts events by name: it has no conditions, no breakdown,
+// and the math total.
 func (c *counting) isBare() bool {
 	_, only := c.tally.(*events)
 	return only && c.matcher.holds == nil && c.common == nil && c.values == nil && !c.measuring
 }
 
-// countBatch counts the events of a batch, of a series that is bare.
+// countBatch counts the events of a batch for a series that is bare. It avoids moving the row for
+// each event.
 func (c *counting) countBatch(b *Batch) error {
 	counts := c.tally.(*events)
 	for i := range b.Len() {

@@ -10,48 +10,56 @@ import (
 	"github.com/bunting-flags/bunting/flags/wire"
 )
 
-// This file finds the members of a query, or of a piece of one, that nothing reads: a
-// misspelt one is refused, since a question without its filter has another answer; others
-// are named.
+// This file finds members of a query, or of a part of one, that no parser reads. A misspelled
+// member is an error, since a query without one of its filters would have another result. Other
+// members are listed as ignored.
 
-// unknownKey is the code of a member that is misspelt.
+// unknownKey is the error code of a misspelled member.
 const unknownKey = "unknown_key"
 
-// What an error calls one of the objects of a query, and of filters.
+// The names of objects in error messages: those of queries, and of filters.
 const (
 	aQuery   = "a query's object"
 	aFilters = "filters"
 )
 
-// maxIgnored is how many members that nothing reads are named.
+// maxIgnored is the maximum number of ignored members that are listed.
 const maxIgnored = 10
 
-// maxName is how many characters of a member's name are told.
+// maxName is the maximum number of characters of a member's name in messages.
 const maxName = 100
 
-// memberTracker notes which members of which objects of a query were looked for.
+// memberTracker records which members of a query's objects the parsers read.
 type memberTracker struct {
-	what     string          // such an object
-	known    map[string]bool // members that are not misspelt though nothing reads them
-	objects  []*trackedObject
-	byObject map[uintptr]*trackedObject // by the object
+	// what is the name of such an object in error messages.
+	what string
+	// known are names of members that are not misspelled, although no parser reads them here.
+	known map[string]bool
+	// objects are in the order in which the parsers first read them.
+	objects []*trackedObject
+	// byObject has the objects by the pointer of the map, since maps cannot be compared.
+	byObject map[uintptr]*trackedObject
 }
 
+// trackedObject is an object of the query, with the names of the members that were read.
 type trackedObject struct {
 	attr  string
 	value map[string]any
 	names map[string]bool
 }
 
+// newMemberTracker returns a tracker for a query.
 func newMemberTracker() *memberTracker {
 	return &memberTracker{what: aQuery, known: postHogMembers, byObject: map[uintptr]*trackedObject{}}
 }
 
-// track says that a member of an object was looked for, whether it is there or not.
+// track records that a member of an object was read, whether or not it exists. A nil tracker does
+// nothing.
 func (l *memberTracker) track(object map[string]any, attr, name string) {
 	if l == nil || object == nil {
 		return
 	}
+	// The same object may be read through different nodes.
 	pointer := reflect.ValueOf(object).Pointer()
 	o := l.byObject[pointer]
 	if o == nil {
@@ -61,7 +69,8 @@ func (l *memberTracker) track(object map[string]any, attr, name string) {
 	o.names[name] = true
 }
 
-// eachIgnored are the members that were not looked for, of objects of which others were.
+// eachIgnored calls yield for members that were not read. It covers only objects of which some
+// member was read.
 func (l *memberTracker) eachIgnored(yield func(o *trackedObject, name string)) {
 	for _, o := range l.objects {
 		for _, name := range slices.Sorted(maps.Keys(o.value)) {
@@ -72,8 +81,8 @@ func (l *memberTracker) eachIgnored(yield func(o *trackedObject, name string)) {
 	}
 }
 
-// findMisspelled is the first fault of a member that was most likely meant to be one that was
-// looked for and is not there; nil for none.
+// findMisspelled returns an error about the first member whose name is similar to that of an absent
+// member that a parser has read. It returns nil if there is no such member.
 func (l *memberTracker) findMisspelled() (fault *Error) {
 	l.eachIgnored(func(o *trackedObject, name string) {
 		if fault != nil || l.known[name] || isAppearance(name) {
@@ -93,8 +102,8 @@ func (l *memberTracker) findMisspelled() (fault *Error) {
 	return fault
 }
 
-// listIgnored names the members that have no effect, but for those that only say how an answer
-// is shown.
+// listIgnored returns a line for each member that has no effect, except for members that only
+// affect how a result is displayed.
 func (l *memberTracker) listIgnored() (all []string) {
 	l.eachIgnored(func(o *trackedObject, name string) {
 		if isAppearance(name) || len(all) == maxIgnored {
@@ -110,7 +119,7 @@ func (l *memberTracker) listIgnored() (all []string) {
 	return all
 }
 
-// dotPath writes the place query__series__0__math as query.series[0].math.
+// dotPath converts a place such as query__series__0__math to query.series[0].math.
 func dotPath(attr string) string {
 	var b strings.Builder
 	for i, part := range strings.Split(attr, "__") {

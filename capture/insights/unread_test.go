@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// A misspelt member is refused with its place and what is most likely meant (decision 30).
+// A misspelled member is an error with its place and the likely name (decision 30).
 func TestParse_MisspelledMembers(t *testing.T) {
 	const series = `"series":[{"kind":"EventsNode","event":"a"}]`
 	for query, want := range map[string][2]string{
@@ -39,7 +39,7 @@ func TestParse_MisspelledMembers(t *testing.T) {
 	}
 }
 
-// Other members that nothing reads are named; those that say how an answer is shown are not.
+// Other members that no parser reads are listed; members that affect only the display are not.
 func TestParse_IgnoredMembers(t *testing.T) {
 	for query, want := range map[string][]string{
 		`{"kind":"TrendsQuery","series":[{"kind":"EventsNode","event":"a","name":"a","custom_name":"A"}],"trendsFilter":{"showLegend":true,"display":"ActionsBar","yAxisScaleType":"linear"},"version":2,"tags":{"scene":"x"}}`: nil,
@@ -62,7 +62,7 @@ func TestParse_IgnoredMembers(t *testing.T) {
 	}
 }
 
-// Retention by brackets of intervals, and sums of a property (worked by hand).
+// Retention with brackets of intervals, and sums of a property, computed by hand.
 func TestRetention_BracketsAndAmounts(t *testing.T) {
 	m := eventsOf(t, json.RawMessage(`[
 		["a", "p1", "2020-01-01T10:00:00Z", {"n": 10}], ["b", "p1", "2020-01-02T10:00:00Z", {"n": 1}], ["b", "p1", "2020-01-02T11:00:00Z", {"n": 2}], ["b", "p1", "2020-01-04T10:00:00Z", {"n": 5}],

@@ -5,8 +5,9 @@ import (
 	"strings"
 )
 
-// appearances are members that say how an answer is shown, or how clients tell things
-// apart: nothing is said of them. So are all whose names begin with a word of the second list.
+// appearances are members that only affect how a result is displayed, or that clients use to
+// identify objects. They are never reported. The same applies to all names that begin with a word
+// of appearancePrefixes.
 var (
 	appearances = setOf(`
 		allowSorting chartSettings cohort_name cohortLabelStartIndex columns context contextKey custom_name
@@ -18,15 +19,17 @@ var (
 	appearancePrefixes = []string{"aggregationAxis", "aggregation_axis", "hidden", "hide", "resultCustomizationBy", "resultCustomizations", "sharedMetric", "show"}
 )
 
+// isAppearance reports whether a member only affects the display. After a prefix, a new word must
+// begin: "showLegend" has the prefix "show", "shower" has not.
 func isAppearance(name string) bool {
 	return appearances[name] || slices.ContainsFunc(appearancePrefixes, func(word string) bool {
 		rest, begins := strings.CutPrefix(name, word)
-		return begins && strings.TrimLeft(rest, "abcdefghijklmnopqrstuvwxyz") == rest // the word ends there
+		return begins && strings.TrimLeft(rest, "abcdefghijklmnopqrstuvwxyz") == rest // no lower-case letter follows the prefix
 	})
 }
 
-// postHogMembers are names that members of PostHog's queries have. One that nothing reads
-// where it stands is not misspelt.
+// postHogMembers are members of PostHog's queries. A member with such a name is not reported as
+// misspelled, even if no parser reads it in its place.
 var postHogMembers = setOf(`
 	actionId activation_config after aggregation_group_type_index aggregationProperty aggregationPropertyType
 	aggregationType alpha bayesian before binCount bounceRateDurationSeconds bounceRatePageViewMode breakdown
@@ -56,7 +59,7 @@ var postHogMembers = setOf(`
 	trendsFilter type upper_bound_percentile useMaterializedViews usePresortedEventsTable useUdf
 	useWebAnalyticsPreAggregatedTables value values variables viz where`)
 
-// olderMembers are those of the older form of insights.
+// olderMembers are the members of filters, the older form of insights.
 var olderMembers = setOf(`
 	actions aggregation_group_type_index bin_count breakdown breakdown_attribution_type breakdown_attribution_value
 	breakdown_group_type_index breakdown_hide_other_aggregation breakdown_histogram_bin_count breakdown_limit
@@ -77,6 +80,7 @@ var olderMembers = setOf(`
 	retention_type returning_entity sampling_factor selected_interval session shown_as smoothing_intervals start_point
 	step_limit stickiness_days table_name target_entity timestamp_field total_intervals type value values`)
 
+// setOf returns the set of names, which are separated by white space.
 func setOf(names string) map[string]bool {
 	set := map[string]bool{}
 	for _, name := range strings.Fields(names) {

@@ -9,8 +9,8 @@ import (
 	"github.com/bunting-flags/bunting/flags/wire"
 )
 
-// parts are the pieces of questions that [UnknownMembers] can look at: what one of their
-// objects is called, and how they are read.
+// parts are the documents that [UnknownMembers] can check: the name of their objects in errors, and
+// the parser.
 var parts = map[string]struct {
 	what string
 	read func(n node, p *Project)
@@ -26,21 +26,20 @@ var parts = map[string]struct {
 	"stats_config": {"a stats_config", readStatsPart},
 }
 
-// UnknownMembers looks for members of a JSON document that nothing reads: the error is
-// the *[Error] of one that is misspelt, and the texts name others, at most 10. part says
-// what the document is:
+// UnknownMembers finds members of a JSON document that no parser reads. If one is misspelled, it
+// returns an *[Error] about it; otherwise it returns a line for each ignored member, at most 10.
+// part is the type of the document:
 //
 //   - query: a whole query
-//   - override: dates and filters that are laid over queries, those of a request, a
-//     dashboard or a tile
+//   - override: dates and filters that replace those of queries: of a request, a dashboard or a tile
 //   - variables: variables of HogQL by their ids
 //   - filters: an insight's filters, the older form of a query
 //   - metric: a metric of an experiment
-//   - exposure_criteria, stats_config: those of an experiment
+//   - exposure_criteria, stats_config: members of an experiment
 //
-// Places begin with place, such as query or metrics__0. Whether the rest of the document
-// is right does not matter: what is no object, and what is longer than a query may be,
-// has none.
+// Places in errors begin with place, such as query or metrics__0. Other faults of the document are
+// ignored. A document that is not an object, or that is larger than a query may be, has no unknown
+// members.
 func UnknownMembers(part string, document []byte, place string, p *Project) ([]string, error) {
 	if len(document) > maxQueryBytes {
 		return nil, nil
@@ -66,18 +65,20 @@ func UnknownMembers(part string, document []byte, place string, p *Project) ([]s
 	return n.tracker.listIgnored(), nil
 }
 
+// readQuery parses a query with any wrappers. Nothing is reported about kinds that are not
+// supported.
 func readQuery(n node, p *Project) {
 	n = unwrap(n)
 	i := slices.IndexFunc(kinds, func(k kind) bool { return k.name == fmt.Sprint(n.get("kind").value) })
 	if i < 0 {
-		n.tracker.objects = nil // nothing is known of it
+		n.tracker.objects = nil // the members of this kind are unknown
 		return
 	}
 	kinds[i].parse(n, p)
 	n.get("modifiers").object().get("personsOnEventsMode")
 }
 
-// readOverride looks for what overrides may have (§1.9).
+// readOverride reads the members that overrides can have (§1.9).
 func readOverride(n node, p *Project) {
 	for _, name := range []string{"date_from", "date_to", "explicitDate", "interval", "filterTestAccounts"} {
 		n.get(name)
@@ -86,6 +87,7 @@ func readOverride(n node, p *Project) {
 	n.get("breakdown_filter").object().breakdown(p, node{fault: n.fault})
 }
 
+// readVariables reads the variables of HogQL, which are members by id.
 func readVariables(n node, _ *Project) {
 	all, _ := n.value.(map[string]any)
 	for _, id := range slices.Sorted(maps.Keys(all)) {
@@ -93,13 +95,15 @@ func readVariables(n node, _ *Project) {
 	}
 }
 
+// readMetricPart reads a metric with the members that only its query reads.
 func readMetricPart(n node, p *Project) {
 	readMetric(n, p)
 	n.decrease()
 	n.metricBreakdown(p)
 }
 
-// readStatsPart looks for the members of both methods.
+// readStatsPart reads the members of both statistical methods, of which stats reads only those of
+// the selected method.
 func readStatsPart(n node, _ *Project) {
 	for _, names := range [][]string{
 		{"bayesian", "ci_level", "difference_type"},

@@ -52,8 +52,8 @@ func readVectors(t testing.TB) *vectorFile {
 	return &f
 }
 
-// TestVectors runs the vectors' queries over events in memory. Those that are steps
-// over HTTP run in adapters/httpapi.
+// TestVectors runs the vectors' queries over events in memory. Vectors that are steps over HTTP run
+// in adapters/httpapi.
 func TestVectors(t *testing.T) {
 	f := readVectors(t)
 	ran := 0
@@ -126,7 +126,7 @@ func (c *vectorCase) answer(t *testing.T, m *memory, query json.RawMessage) (map
 	return out, nil
 }
 
-// findDifference says what of an answer does not fit what is expected (§4), "" for nothing.
+// findDifference describes where a result differs from the expected one (§4), "" if it does not.
 func findDifference(path string, want, got any) string {
 	switch want := want.(type) {
 	case map[string]any:
@@ -237,7 +237,7 @@ func init() {
 	}
 }
 
-// sameInstant compares instants in any form (§4).
+// sameInstant compares instants of any form (§4).
 func sameInstant(want, got any) bool {
 	w, okW := anyInstant(want)
 	g, okG := anyInstant(got)

@@ -9,36 +9,36 @@ import (
 	"github.com/bunting-flags/bunting/flags/wire"
 )
 
-// RunStore keeps what is known of runs for all servers of a database (§1.5).
+// RunStore stores the state of runs for all servers of a database (§1.5).
 type RunStore interface {
-	// BeginRun keeps a run that is not kept yet, or anew one whose name is no longer
-	// used: it has ended, or was not seen since unseen. False: one of that name goes
-	// on. It takes away what is over its bounds.
+	// BeginRun stores a run. It replaces a stored run with the same name that has ended, or
+	// that was last seen before unseen. It returns false if a run with that name is in
+	// progress. It also deletes runs that exceed the bounds b.
 	BeginRun(ctx context.Context, r *StoredRun, unseen time.Time, b RunBounds) (bool, error)
-	// UpdateRun keeps how a run of r.Server stands. False: it does not go on, as where
-	// it was ended by another server.
+	// UpdateRun stores the state of a run of r.Server. It returns false if the run is not in
+	// progress any more, for example because another server has canceled it.
 	UpdateRun(ctx context.Context, r *StoredRun) (bool, error)
-	// Run finds a run, nil where there is none.
+	// Run returns a run. It returns nil if there is no such run.
 	Run(ctx context.Context, project int64, id string) (*StoredRun, error)
-	// DeleteRuns takes away all that were last seen before a time.
+	// DeleteRuns deletes all runs that were last seen before a time.
 	DeleteRuns(ctx context.Context, before time.Time) error
 }
 
-// StoredRun is a run as the servers tell each other of it.
+// StoredRun is the state of a run as it is shared between servers.
 type StoredRun struct {
 	Project int64
 	ID      string
-	Server  string    // that carries it out
-	Seen    time.Time // last; of one that has ended, its end
+	Server  string    // the server that executes the run
+	Seen    time.Time // the time of the last update or, after the end, of the end
 	Ended   bool
 	Status  json.RawMessage
-	// Result is the body of the answer, nil where there is none or it is kept by
-	// Server alone.
+	// Result is the body of the response. It is nil if there is no result yet, or if it is
+	// too large to be stored and only Server has it.
 	Result json.RawMessage
 }
 
-// RunBounds are what is kept of runs: none last seen before Before, and of a project
-// so many that have ended, with so many bytes of results.
+// RunBounds limits the stored runs: runs last seen before Before are deleted, and of each
+// project's ended runs at most Count are stored, with at most Bytes bytes of results.
 type RunBounds struct {
 	Before time.Time
 	Count  int
@@ -46,27 +46,30 @@ type RunBounds struct {
 }
 
 const (
-	// publishInterval is how often a server tells of its runs, and hears that one was cancelled.
+	// publishInterval is the interval in which a server stores the state of its runs, and
+	// notices that one was canceled.
 	publishInterval = 500 * time.Millisecond
-	// lostAfter is when a server that does not tell of a run is taken for dead. Clocks
-	// may differ by half a minute.
+	// lostAfter is the time without an update after which the server of a run is assumed to
+	// be dead. It permits clocks to differ by half a minute.
 	lostAfter = time.Minute
-	// maxStoredResult is the most bytes of a result that other servers can give.
+	// maxStoredResult is the greatest length of a result that is available on other servers,
+	// in bytes.
 	maxStoredResult = 8 << 20
-	// storeTimeout is how long a server waits to tell of the end of a run.
+	// storeTimeout is the timeout for storing the state of a run.
 	storeTimeout = 5 * time.Second
-	// sweepInterval is how often what is old is taken away.
+	// sweepInterval is the interval in which old runs are deleted.
 	sweepInterval = time.Minute
 )
 
-// storedStatus is StoredRun.Status.
+// storedStatus is the JSON form of StoredRun.Status.
 type storedStatus struct {
 	*Status
 	ClientError bool `json:"question"`
-	Large       bool `json:"large,omitempty"` // the result is kept by the server alone
+	Large       bool `json:"large,omitempty"` // the result is only available on the run's server
 }
 
-// toStored is a run as others hear of it. Its lock is held.
+// toStored returns the state of a run in the form in which it is stored. The caller must hold
+// r.statusMu.
 func (r *run) toStored(now time.Time) *StoredRun {
 	s := r.status(true)
 	out := &StoredRun{Project: r.project, ID: r.id, Server: r.service.server, Seen: now, Ended: s.Complete}
@@ -82,7 +85,8 @@ func (r *run) toStored(now time.Time) *StoredRun {
 	return out
 }
 
-// publish makes a run known to all servers. An error is the end of the run.
+// publish stores a run that has just begun, so that other servers can find it. If that fails,
+// or the name is in use, the run is canceled and publish returns the error.
 func (r *run) publish(ctx context.Context) error {
 	d := r.service
 	if d.RunStore == nil {
@@ -106,7 +110,8 @@ func (r *run) publish(ctx context.Context) error {
 	return err
 }
 
-// updateStored says how a run stands, and ends it where another server has.
+// updateStored stores the current state of a run. If another server has ended the run, it is
+// canceled.
 func (r *run) updateStored(ctx context.Context) {
 	r.statusMu.Lock()
 	defer r.statusMu.Unlock()
@@ -121,7 +126,8 @@ func (r *run) updateStored(ctx context.Context) {
 	}
 }
 
-// updateStoredRuns tells of all runs again and again, and takes away what is old.
+// updateStoredRuns stores the state of all runs periodically, and deletes old runs. It
+// returns when the service is closed.
 func (d *Service) updateStoredRuns() {
 	ticks := time.NewTicker(publishInterval)
 	defer ticks.Stop()
@@ -129,7 +135,7 @@ func (d *Service) updateStoredRuns() {
 	for {
 		if now := d.Now(); now.Sub(swept) >= sweepInterval {
 			swept = now
-			_ = d.RunStore.DeleteRuns(d.ctx, now.Add(-runTTL)) // again in a minute
+			_ = d.RunStore.DeleteRuns(d.ctx, now.Add(-runTTL)) // after an error, the next sweep retries
 		}
 		select {
 		case <-ticks.C:
@@ -142,7 +148,7 @@ func (d *Service) updateStoredRuns() {
 	}
 }
 
-// activeRuns are the runs that have not ended.
+// activeRuns returns the runs of this server that have not ended.
 func (d *Service) activeRuns() (out []*run) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -154,8 +160,8 @@ func (d *Service) activeRuns() (out []*run) {
 	return out
 }
 
-// find looks for a run, here or told of by another server. Both are nil where there
-// is none.
+// find returns a run: the run itself if it belongs to this server, or else its stored state.
+// Both are nil if there is no such run.
 func (d *Service) find(ctx context.Context, project int64, id string) (*run, *StoredRun, error) {
 	var stored *StoredRun
 	if d.RunStore != nil {
@@ -177,7 +183,9 @@ func (d *Service) find(ctx context.Context, project int64, id string) (*run, *St
 	return d.runs.byName[runName{project, id}], stored, nil
 }
 
-// status is what another server has told of a run; nil: it keeps the result to itself.
+// status returns the status of a run of another server. It returns nil if the result is only
+// available on that server. progress determines whether the status includes the progress. If
+// the server has died, the status is that of a failed run.
 func (t *StoredRun) status(now time.Time, progress bool) (*Status, error) {
 	decoded := storedStatus{Status: new(Status)}
 	if err := json.Unmarshal(t.Status, &decoded); err != nil {
@@ -208,15 +216,16 @@ func (t *StoredRun) status(now time.Time, progress bool) (*Status, error) {
 	return s, nil
 }
 
-// isLost says whether the server of a run that goes on has died.
+// isLost reports whether the server of a run that has not ended is assumed to be dead.
 func (t *StoredRun) isLost(now time.Time) bool { return t.Seen.Before(now.Add(-lostAfter)) }
 
-// end makes a status that of a run that has ended.
+// end sets the fields of a run that ended at the time t.
 func (s *Status) end(t time.Time) {
 	s.Complete, s.End, s.Expiration = true, optionalStamp(t), optionalStamp(t.Add(runTTL))
 }
 
-// cancelStored ends a run of another server, which hears of it with its next beat.
+// cancelStored ends a run of another server, which notices it with its next update. It
+// returns the message for the caller.
 func (d *Service) cancelStored(ctx context.Context, t *StoredRun) (string, error) {
 	now := d.Now()
 	if t.Ended || t.isLost(now) {

@@ -7,44 +7,48 @@ import (
 	"time"
 )
 
-// Bounds of what is remembered, in bytes (§5.2).
+// These are the limits of the cache, in bytes (§5.2): in total, for one project, and for one
+// result.
 const (
 	cacheBytes        = 64 << 20
 	cacheProjectBytes = 16 << 20
 	cacheEntryBytes   = 4 << 20
-	// entryBytes is what an entry takes beside its result, about.
+	// entryBytes is the approximate size of an entry without its result.
 	entryBytes = 2 << 10
 )
 
-// entry is an answer and when it was computed.
+// entry is a result and the conditions under which it was computed.
 type entry struct {
 	key        string
 	project    int64
 	state      State
-	period     int64 // see asked.period
+	period     int64 // see preparedQuery.period
 	computedAt time.Time
 	cost       time.Duration
 	ages       ages
 	size       int64
-	// members are those of §1.4 that do not change while it is remembered.
+	// members are the members of the response (§1.4) that stay the same while the entry is
+	// cached.
 	members map[string]any
 }
 
-// show is what is answered.
+// show returns the members of a response. cached is the value of is_cached.
 func (e *entry) show(cached bool) map[string]any {
 	out := maps.Clone(e.members)
 	out["is_cached"] = cached
 	return out
 }
 
-// cache remembers entries, the least recently used go first.
+// cache is a cache of results. If it is full, it removes the least recently used entries,
+// first of the same project. The caller must hold Service.mu.
 type cache struct {
-	entries        map[string]*list.Element // of *entry
-	recent         list.List                // the most recently used in front
+	entries        map[string]*list.Element // the elements are *entry
+	recent         list.List                // sorted from most to least recently used
 	size           int64
 	bytesByProject map[int64]int64 // bytes by project
 }
 
+// get returns the entry of a key, or nil, and marks it as used.
 func (c *cache) get(key string) *entry {
 	element := c.entries[key]
 	if element == nil {
@@ -54,12 +58,13 @@ func (c *cache) get(key string) *entry {
 	return element.Value.(*entry)
 }
 
+// put adds an entry, unless it is too large or the cache has a newer entry with the same key.
 func (c *cache) put(e *entry) {
 	if c.entries == nil {
 		c.entries, c.bytesByProject = map[string]*list.Element{}, map[int64]int64{}
 	}
 	if element := c.entries[e.key]; element != nil {
-		if element.Value.(*entry).computedAt.After(e.computedAt) { // of one that was forced meanwhile
+		if element.Value.(*entry).computedAt.After(e.computedAt) { // the other computation was forced later
 			return
 		}
 		c.remove(element)
@@ -82,6 +87,7 @@ func (c *cache) put(e *entry) {
 	}
 }
 
+// remove removes an entry.
 func (c *cache) remove(element *list.Element) {
 	e := c.recent.Remove(element).(*entry)
 	delete(c.entries, e.key)
@@ -91,7 +97,7 @@ func (c *cache) remove(element *list.Element) {
 	}
 }
 
-// sizeOf is what the members of a result take.
+// sizeOf returns the approximate memory size of the members of a result.
 func sizeOf(members map[string]any) int64 {
 	size := int64(entryBytes)
 	for _, v := range members {

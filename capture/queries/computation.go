@@ -13,25 +13,27 @@ import (
 	"github.com/bunting-flags/bunting/flags/wire"
 )
 
-// computation computes an answer, for as long as somebody wants it.
+// computation is the execution of a query. Several runs may wait for the same computation. It
+// is canceled when all of them have ended.
 type computation struct {
 	prepared *preparedQuery
 	ctx      context.Context
 	cancel   context.CancelCauseFunc
-	// waiters is how many runs want it, under the lock of the desk.
+	// waiters is the number of runs that wait for the result. It is protected by Service.mu.
 	waiters int
-	// picked is closed when its turn has come, done when it has ended.
+	// picked is closed when the scheduler starts the computation, done when it has ended.
 	picked, done    chan struct{}
-	pickedAt        time.Time // to be read after picked
+	pickedAt        time.Time // must only be read after picked is closed
 	entry           *entry
 	err             error
 	rows, estimated atomic.Int64
-	// estimate: the number of events to be read is asked for before each scan.
+	// estimate reports whether the number of events is counted before each scan, for the
+	// progress of the run.
 	estimate bool
 }
 
-// join finds the computation of a question that goes on and will do, or begins one.
-// The lock of the desk is held.
+// join returns the computation of a query: one that is in progress and whose result is recent
+// enough, or a new one. joined reports which. The caller must hold d.mu.
 func (d *Service) join(a *preparedQuery, estimate bool) (c *computation, joined bool) {
 	if c := d.computations[a.key]; c != nil && !a.request.isForced() && c.waiters > 0 &&
 		c.prepared.period == a.period && a.matches(&entry{state: c.prepared.state}) && (a.request.Shared || !a.now.After(c.prepared.now.Add(joinWindow))) {
@@ -45,11 +47,12 @@ func (d *Service) join(a *preparedQuery, estimate bool) (c *computation, joined 
 	return c, false
 }
 
-// joinWindow is how old a computation may be that others join: what it answers is then
-// as fresh as what is remembered may be.
+// joinWindow is the greatest age of a computation that another run may join. Its result is
+// then as recent as a cached one may be.
 const joinWindow = 5 * time.Second
 
-// release is for a run that wants a computation no more.
+// release must be called by a run that ends before the computation. The last one cancels the
+// computation, with cause.
 func (d *Service) release(c *computation, cause error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -58,6 +61,8 @@ func (d *Service) release(c *computation, cause error) {
 	}
 }
 
+// compute waits for the scheduler, executes the query and adds the result to the cache. It
+// runs in a goroutine of its own.
 func (d *Service) compute(c *computation) {
 	defer c.cancel(nil)
 	defer close(c.done)
@@ -79,11 +84,11 @@ func (d *Service) compute(c *computation) {
 	}
 }
 
-// maxResult is the most bytes of a result (§5.4).
+// maxResult is the greatest length of a result, in bytes (§5.4).
 const maxResult = 32 << 20
 
-// run asks the engine. It has a goroutine of its own: a mistake of ours there would
-// end the process, and ends this run instead.
+// run executes the query. A panic in it would end the whole process, because it does not run
+// in the goroutine of a request; run converts the panic to an error.
 func (d *Service) run(c *computation) (result *insights.Result, err error) {
 	defer func() {
 		if fault := recover(); fault != nil {
@@ -93,6 +98,7 @@ func (d *Service) run(c *computation) (result *insights.Result, err error) {
 	return c.prepared.query.Run(c.ctx, countingSource{d.Source, c, d}, insights.Options{Now: c.prepared.now, Limits: insights.Limits{Memory: d.Limits.Memory}})
 }
 
+// answer executes the query, reports it if it was slow, and converts the result to an entry.
 func (d *Service) answer(c *computation) (*entry, error) {
 	a := c.prepared
 	began := time.Now()
@@ -117,7 +123,7 @@ func (d *Service) answer(c *computation) (*entry, error) {
 	return e, nil
 }
 
-// members are those of a response (§1.4), but for is_cached.
+// members returns the members of a response (§1.4), except is_cached.
 func (a *preparedQuery) members(r *insights.Result, took time.Duration, ages ages) (map[string]any, error) {
 	zone := time.UTC
 	if a.request.Project.Location != nil {
@@ -162,7 +168,7 @@ func (a *preparedQuery) members(r *insights.Result, took time.Duration, ages age
 	return out, nil
 }
 
-// modifiers are those in force (§3.3).
+// modifiers returns the modifiers that apply to the query (§3.3).
 func (a *preparedQuery) modifiers() map[string]any {
 	mode := a.request.Project.PersonMode
 	if source, ok := wire.Value(a.query.Source).(map[string]any); ok {
@@ -178,6 +184,8 @@ func (a *preparedQuery) modifiers() map[string]any {
 	return map[string]any{"personsOnEventsMode": mode}
 }
 
+// timings returns the durations of the steps of a query. If the query has no steps, it
+// returns one for the whole.
 func timings(list []insights.Timing, took time.Duration) []map[string]any {
 	if len(list) == 0 {
 		list = []insights.Timing{{Name: "compute", Took: took}}
@@ -189,11 +197,11 @@ func timings(list []insights.Timing, took time.Duration) []map[string]any {
 	return out
 }
 
-// stamp is an instant as responses have it.
+// stamp formats a time for responses.
 func stamp(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000000Z") }
 
-// countingSource is a source whose events are counted while they are read, not faster than
-// others can bear.
+// countingSource is a source that counts the events that are read, and pauses between batches
+// if other work needs the processor.
 type countingSource struct {
 	insights.Source
 	computation *computation
@@ -206,6 +214,7 @@ func (s countingSource) Open(ctx context.Context, project int64) (insights.Reade
 	return countingReader{r, s.computation, &pacer{pace: &s.service.pace, began: time.Now()}, s.service}, err
 }
 
+// countingReader is the reader of a countingSource.
 type countingReader struct {
 	insights.Reader
 	computation *computation
@@ -231,7 +240,8 @@ func (r countingReader) Scan(ctx context.Context, s insights.Scan, yield func(*i
 	})
 }
 
-// isClientError says whether an error is the question's fault (§1.5).
+// isClientError reports whether an error was caused by the query or a limit, and not by the
+// server (§1.5).
 func isClientError(err error) bool {
 	var wrong *insights.Error
 	var ours *Error

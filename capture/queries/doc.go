@@ -1,17 +1,18 @@
-// Package queries runs questions about events for many at once: it says who may
-// compute now, remembers answers while they hold, and lets long ones go on behind the
-// request that began them.
+// Package queries executes queries about events for many concurrent callers. It schedules
+// computations, caches results while they are valid, and lets long queries continue in the
+// background after the request that started them.
 //
-//	Ask -> fresh answer that is remembered (cache.go, fresh.go)
-//	    -> a computation, shared by all who ask the same (computation.go)
-//	       -> its turn among the projects (turns.go) -> insights.Query.Run
-//	    -> a run that can be looked at and cancelled (runs.go), also through other
-//	       servers of the database (board.go)
+//	Service.Execute
+//	    -> a fresh result in the cache (cache.go, fresh.go)
+//	    -> a computation, shared by all callers with the same query (computation.go)
+//	       -> scheduled fairly between projects (turns.go) -> insights.Query.Run
+//	    -> a run whose status can be read and that can be canceled (runs.go), also
+//	       through other servers of the database (board.go)
 //
-// The package does no I/O. Section numbers in comments are those of the
-// specification of insights.
+// The package does no I/O. Section numbers in comments refer to the specification of
+// insights.
 //
-// Bounds: what is remembered is 64 MiB, 16 MiB of a project (§5.2); computations at
-// once and those that wait for their turn, runs behind requests, and the time that each
-// may take (§5.4); what is kept of runs that have ended is 64 MiB for 20 minutes.
+// These are bounded: the cache, to 64 MiB and 16 MiB for each project (§5.2); the numbers of
+// concurrent and waiting computations and of background runs, and the duration of each
+// (§5.4); and the ended runs, to 64 MiB of results and 20 minutes.
 package queries

@@ -11,11 +11,13 @@ import (
 	"github.com/bunting-flags/bunting/flags/wire"
 )
 
-// ages are how old an answer may be although events came in since (§5.2).
+// ages are the greatest ages of a result that may be returned although new events have
+// arrived since (§5.2). lazy applies to the mode LazyAsync.
 type ages struct{ usual, lazy time.Duration }
 
 const day = 24 * time.Hour
 
+// agesByInterval has the ages by the interval of the query.
 var agesByInterval = map[string]ages{
 	"minute": {5 * time.Minute, 15 * time.Minute},
 	"hour":   {time.Hour, 2 * time.Hour},
@@ -24,13 +26,14 @@ var agesByInterval = map[string]ages{
 	"month":  {2 * day, 2 * day},
 }
 
-// timesCost is how many times as old as its computation took long an answer may be.
+// timesCost limits the age of a result to a multiple of the duration of its computation.
 const timesCost = 10
 
-// sharedAge is how much older than the data an answer for strangers may be (§1.9).
+// sharedAge is the greatest age of a result for public links, independent of its cost (§1.9).
 const sharedAge = time.Minute
 
-// preparedQuery is a question that was understood, with what its answer rests on.
+// preparedQuery is a parsed query together with everything that determines whether a result
+// is valid for it.
 type preparedQuery struct {
 	query   *insights.Query
 	request *Request
@@ -38,15 +41,17 @@ type preparedQuery struct {
 	state   State
 	key     string
 	ages    ages
-	// period is the number of the minute, hour or day in which the question was
-	// asked: within it relative dates mean the same.
+	// period is the number of the minute, hour or day of the request. Relative dates have the
+	// same meaning within a period.
 	period int64
 }
 
-// appearance are members of a query that change how it is shown, not what is
-// computed.
+// appearance has the members of a query that affect the display of the result but not the
+// result itself. They are not part of the cache key.
 var appearance = []string{"tags", "version", "response", "modifiersHash"}
 
+// newPreparedQuery computes the cache key, the ages and the period of a query. The key
+// contains the query and all settings that its result depends on.
 func newPreparedQuery(q *insights.Query, r *Request, now time.Time, state State) *preparedQuery {
 	a := &preparedQuery{query: q, request: r, now: now, state: state}
 	source, _ := wire.Value(q.Source).(map[string]any)
@@ -77,16 +82,18 @@ func newPreparedQuery(q *insights.Query, r *Request, now time.Time, state State)
 	return a
 }
 
-// rangedKinds have buckets; the answers of all others move with every minute.
+// rangedKinds are the kinds of queries whose results are divided into intervals. Results of
+// other kinds are valid for one minute only.
 var rangedKinds = map[string]bool{"TrendsQuery": true, "FunnelsQuery": true, "RetentionQuery": true, "LifecycleQuery": true, "StickinessQuery": true}
 
+// hourly and minutely match relative dates with a unit of hours, and of minutes or seconds.
 var (
 	hourly   = regexp.MustCompile(`^-?\d*h`)
 	minutely = regexp.MustCompile(`^-?\d*[Ms]`)
 )
 
-// periodOf numbers the stretch of time in which relative dates stay the same. Days
-// and hours are those of the clock of the project.
+// periodOf returns the number of the period in which relative dates keep their meaning. Days
+// and hours are those of the project's time zone.
 func periodOf(local time.Time, interval string, ranged bool, source map[string]any) int64 {
 	if !ranged {
 		return local.Unix() / 60
@@ -110,13 +117,13 @@ func periodOf(local time.Time, interval string, ranged bool, source map[string]a
 	}
 }
 
-// matches says whether an answer is still right for the time for which it was computed:
-// what a merge or an erasure has made wrong is never shown again.
+// matches reports whether a result is still correct for the time at which it was computed. It
+// is false after a merge or an erasure, so that a result from before is not used.
 func (a *preparedQuery) matches(e *entry) bool {
 	return e.state.Rewritten == a.state.Rewritten && e.state.Revision == a.state.Revision
 }
 
-// isFresh says whether an answer that holds may be given as the answer of now (§1.6).
+// isFresh reports whether a result that matches may be returned as a current result (§1.6).
 func (a *preparedQuery) isFresh(e *entry, lazy bool) bool {
 	age := a.now.Sub(e.computedAt)
 	switch {

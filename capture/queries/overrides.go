@@ -7,21 +7,23 @@ import (
 	"github.com/bunting-flags/bunting/flags/wire"
 )
 
-// wrappers only say how their source is shown (§1.3).
+// wrappers are the kinds of nodes that only determine how their source is displayed (§1.3).
 var wrappers = []string{"InsightVizNode", "DataTableNode", "DataVisualizationNode"}
 
-// Overrides are what a request, a tile and a dashboard put in the place of a query's
-// own dates and filters: each is a JSON object or empty.
+// Overrides replace the date range and the filters of a query. They come from the request, a
+// tile and a dashboard.
 type Overrides struct {
-	// Filters are from the strongest to the weakest.
+	// Filters are JSON objects, from the highest to the lowest precedence. They may be empty.
 	Filters []json.RawMessage
-	// Variables are by id, {"code_name", "value", "isNull"}.
+	// Variables is a JSON object of {"code_name", "value", "isNull"} objects by the ID of the
+	// variable. It may be empty.
 	Variables json.RawMessage
 }
 
-// Prepare takes the wrappers off a query, puts the query of a saved insight in its
-// place, which saved finds by its short id, and lays overrides over it (§1.3, §1.9).
-// What cannot be read stays as it is: Ask says what is wrong.
+// Prepare removes the wrappers of a query, replaces a reference to a saved insight by the
+// query of the insight, and applies overrides (§1.3, §1.9). saved returns the query of an
+// insight by its short ID. Parts that are invalid are not changed, because Execute returns
+// the error for them.
 func Prepare(query json.RawMessage, o Overrides, saved func(shortID string) (json.RawMessage, error)) (json.RawMessage, error) {
 	q, err := unwrap(query, saved, 0)
 	if q == nil || err != nil {
@@ -50,9 +52,10 @@ func Prepare(query json.RawMessage, o Overrides, saved func(shortID string) (jso
 	return wire.MustEncode(q), nil
 }
 
-// maxWrapped is how many wrappers may be around a query.
+// maxWrapped is the greatest number of wrappers around a query.
 const maxWrapped = 10
 
+// unwrap removes wrappers and resolves at most one reference to a saved insight.
 func unwrap(query json.RawMessage, saved func(string) (json.RawMessage, error), depth int) (map[string]any, error) {
 	value := wire.Value(query)
 	if text, ok := value.(string); ok {
@@ -78,6 +81,7 @@ func unwrap(query json.RawMessage, saved func(string) (json.RawMessage, error), 
 	return q, nil
 }
 
+// isEmpty reports whether an override is absent, null or an empty object.
 func isEmpty(v any) bool {
 	switch v := v.(type) {
 	case nil:
@@ -88,10 +92,10 @@ func isEmpty(v any) bool {
 	return false
 }
 
-// rangedInsights are the kinds that the first column of the table of §1.9 is about.
+// isInsight reports whether a kind belongs to the first column of the table of §1.9.
 func isInsight(kind string) bool { return rangedKinds[kind] || kind == "PathsQuery" }
 
-// override lays filters over a query.
+// override applies the filters of overrides to a query, depending on its kind.
 func override(q, overrides map[string]any) {
 	kind, _ := q["kind"].(string)
 	from, to := overrides["date_from"], overrides["date_to"]
@@ -125,6 +129,8 @@ func override(q, overrides map[string]any) {
 	}
 }
 
+// overrideInsight applies the filters of overrides to the query of an insight. Property
+// filters are combined with those of the query by AND.
 func overrideInsight(q, overrides map[string]any, dated bool) {
 	if dated {
 		dates := map[string]any{"date_from": overrides["date_from"], "date_to": overrides["date_to"]}
@@ -150,7 +156,7 @@ func overrideInsight(q, overrides map[string]any, dated bool) {
 	q["properties"] = map[string]any{"type": "AND", "values": []any{asGroup(existing), asGroup(properties)}}
 }
 
-// replace puts a member of overrides in the place of one of a query.
+// replace copies the member from of by, if present, to the member to of q.
 func replace(q, by map[string]any, from, to string) {
 	if v, ok := by[from]; ok {
 		q[to] = v
@@ -159,7 +165,7 @@ func replace(q, by map[string]any, from, to string) {
 
 func isGroup(v any) bool { _, ok := v.(map[string]any); return ok }
 
-// asGroup is a list of filters as a group.
+// asGroup converts a list of filters to a filter group.
 func asGroup(v any) any {
 	if list, ok := v.([]any); ok {
 		return map[string]any{"type": "AND", "values": list}
@@ -167,7 +173,7 @@ func asGroup(v any) any {
 	return v
 }
 
-// flatFilters is a list of filters, nil of what is none.
+// flatFilters returns a copy of a list of filters, or nil if v is not a list.
 func flatFilters(v any) []any {
 	list, _ := v.([]any)
 	return slices.Clone(list)

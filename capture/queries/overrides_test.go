@@ -17,7 +17,7 @@ func sameJSON(t *testing.T, what, want string, got json.RawMessage) {
 	}
 }
 
-// §1.9: the table of overrides, from the strongest to the weakest.
+// §1.9: the table of overrides, from the highest to the lowest precedence.
 func TestInsights_1_9_Overrides(t *testing.T) {
 	for name, c := range map[string]struct {
 		query string
@@ -56,7 +56,7 @@ func TestInsights_1_9_Overrides(t *testing.T) {
 	}
 }
 
-// §1.3: a saved insight is put in the place of its short id.
+// §1.3: the query of a saved insight replaces its short ID.
 func TestInsights_1_3_SavedInsight(t *testing.T) {
 	saved := func(short string) (json.RawMessage, error) {
 		if short != "abc" {

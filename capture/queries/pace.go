@@ -9,28 +9,31 @@ import (
 )
 
 const (
-	// paceStep is how long a query computes before it looks whether others are at work:
-	// nobody has to wait for it longer than that.
+	// paceStep is the computing time of a query between two checks for other work, and
+	// therefore the longest delay that it causes for such work.
 	paceStep = 500 * time.Microsecond
-	// paceShare is how many times as long as it computed it then stands still, maxPause
-	// the longest that it does.
+	// After computing while there is other work, a query pauses for paceShare times as long
+	// as it computed, but at most for maxPause.
 	paceShare = 3
 	maxPause  = 50 * time.Millisecond
-	// quietTime is for how long nobody else must have been at work before a query takes
-	// a second processor.
+	// quietTime is the time without other work after which a query may use a second
+	// processor.
 	quietTime = time.Second
 )
 
-// pace keeps the queries of a desk from taking what others need.
+// pace prevents queries from delaying the other work of the process. It is shared by all
+// queries of a service.
 type pace struct {
-	// work is Config.Work, nil where nobody else is.
+	// work is Config.Work. It is nil if there is no other work.
 	work func() uint64
-	// lastCount is what it last said, grown when it last said more, in nanoseconds.
+	// lastCount is the last result of work. changedAt is the time of its last change, as Unix
+	// time in nanoseconds.
 	lastCount atomic.Uint64
 	changedAt atomic.Int64
 }
 
-// lastWork is when others were last seen to have done something.
+// lastWork returns the last time at which other work was observed, as Unix time in
+// nanoseconds. It is 0 if work is nil.
 func (p *pace) lastWork(now time.Time) int64 {
 	if p.work == nil {
 		return 0
@@ -41,17 +44,17 @@ func (p *pace) lastWork(now time.Time) int64 {
 	return p.changedAt.Load()
 }
 
-// pacer is how long a query has computed since it last stood still.
+// pacer measures the computing time of one query since its last pause.
 type pacer struct {
 	*pace
 	mu    sync.Mutex
 	began time.Time
 }
 
-// pause stands still where the query has computed for a while and others were at work
-// meanwhile.
+// pause pauses the query if it has been computing for a while and there was other work in
+// that time.
 func (t *pacer) pause(ctx context.Context) {
-	if !t.mu.TryLock() { // another goroutine of the query rests
+	if !t.mu.TryLock() { // another goroutine of the query is pausing
 		return
 	}
 	defer t.mu.Unlock()
@@ -74,8 +77,8 @@ func (t *pacer) pause(ctx context.Context) {
 	t.began = time.Now()
 }
 
-// hasSpareProcessor says whether a query may use a second processor: nobody else was at work for a
-// while, and all that compute leave one.
+// hasSpareProcessor reports whether a query may use a second processor: there was no other
+// work for a while, and not all processors are used by queries.
 func (d *Service) hasSpareProcessor() bool {
 	running, _ := d.scheduler.counts()
 	now := time.Now()

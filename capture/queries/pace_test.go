@@ -15,7 +15,7 @@ import (
 // pacedReader computes for a millisecond before each of 100 batches.
 type pacedReader struct {
 	fakeReader
-	spare int // how often there was a processor to spare
+	spare int // number of times that a second processor was available
 }
 
 func (r *pacedReader) Open(context.Context, int64) (insights.Reader, error) { return r, nil }
@@ -35,13 +35,13 @@ func (r *pacedReader) Scan(ctx context.Context, s insights.Scan, yield func(*ins
 	return nil
 }
 
-// A query that computes for 100 ms stands still three times as long where others are at work
-// all the time, and not at all where nobody is; only then it takes a second processor.
-// One that is cancelled does not stand still.
+// A query that computes for 100 ms pauses three times as long if there is constant other
+// work, and does not pause if there is no other work; only then it may use a second
+// processor. A canceled query does not pause.
 func TestPace(t *testing.T) {
 	for _, tt := range []struct {
 		name  string
-		each  time.Duration // between two pieces of others' work, 0: there are none
+		each  time.Duration // between two units of other work; 0 if there is no other work
 		takes [2]time.Duration
 		spare bool
 	}{
@@ -80,7 +80,7 @@ func TestPace(t *testing.T) {
 	}
 }
 
-// A query that is cancelled reads no further batch, not even while it stands still.
+// A canceled query reads no further batch, even if it is canceled during a pause.
 func TestPace_Cancelled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := uint64(0)

@@ -11,10 +11,11 @@ import (
 )
 
 const (
-	// maxBackground is how many runs of a project go on behind requests (§5.4).
+	// maxBackground is the greatest number of background runs of a project (§5.4).
 	maxBackground = 20
-	// runTTL is how long a run that has ended is known, maxEndedRuns and maxEndedBytes bound
-	// how many are and how large their results are together: the oldest go.
+	// runTTL is the time for which an ended run can be read. maxEndedRuns and maxEndedBytes
+	// limit the number of ended runs and the total size of their results; the oldest are
+	// removed first.
 	runTTL        = 20 * time.Minute
 	maxEndedRuns  = 1000
 	maxEndedBytes = 64 << 20
@@ -27,34 +28,35 @@ type run struct {
 	id          string
 	project     int64
 	background  bool
-	named       bool // others may ask for it
+	named       bool // whether Status and Cancel can find it
 	joined      bool
 	began       time.Time
 	ctx         context.Context
 	cancel      context.CancelCauseFunc
 
-	done chan struct{} // closed when the rest is there
+	done chan struct{} // closed when the run has ended and its result is set
 
-	statusMu  sync.Mutex // of the others, one after the other; over what follows
-	published bool       // others know of it
+	statusMu  sync.Mutex // protects the following fields
+	published bool       // whether it is in the RunStore
 	ended     time.Time
 	entry     *entry
 	err       error
 }
 
+// runName identifies a named run.
 type runName struct {
 	project int64
 	id      string
 }
 
-// runs are those that can be asked for.
+// runs are the named runs of this server. The fields are protected by Service.mu.
 type runs struct {
 	byName map[runName]*run
-	ended  []*run // in the order of their end
+	ended  []*run // in the order in which they ended
 	bytes  int64
 }
 
-// start begins a run.
+// start begins a run. It assigns an ID to a background run without one.
 func (d *Service) start(a *preparedQuery, background bool) (*run, error) {
 	r := &run{service: d, id: a.request.ID, project: a.request.Project.ID, background: background || a.request.MaxWait > 0, began: a.now, done: make(chan struct{})}
 	if r.id == "" && r.background && !a.request.Shared {
@@ -75,7 +77,8 @@ func (d *Service) start(a *preparedQuery, background bool) (*run, error) {
 	return r, nil
 }
 
-// admit keeps a run under its name.
+// admit adds a named run, unless its name is in use or the project has too many background
+// runs.
 func (l *runs) admit(r *run) error {
 	name, n := runName{r.project, r.id}, 0
 	for _, other := range l.byName {
@@ -96,7 +99,7 @@ func (l *runs) admit(r *run) error {
 	return nil
 }
 
-// removeExpired takes runs away that have ended long ago.
+// removeExpired removes ended runs that are too old or exceed the limits.
 func (l *runs) removeExpired(now time.Time) {
 	for len(l.ended) > 0 && (len(l.ended) > maxEndedRuns || l.bytes > maxEndedBytes || now.Sub(l.ended[0].ended) > runTTL) {
 		r := l.ended[0]
@@ -108,13 +111,14 @@ func (l *runs) removeExpired(now time.Time) {
 	}
 }
 
-// remove takes a run's name from it.
+// remove removes a run, unless its name has been assigned to another run since.
 func (l *runs) remove(r *run) {
 	if name := (runName{r.project, r.id}); l.byName[name] == r {
 		delete(l.byName, name)
 	}
 }
 
+// isDone reports whether the run has ended.
 func (r *run) isDone() bool {
 	select {
 	case <-r.done:
@@ -124,7 +128,8 @@ func (r *run) isDone() bool {
 	}
 }
 
-// follow waits for the end of the run.
+// follow waits for the end of the run, stores the result and closes done. It runs in a
+// goroutine of its own.
 func (r *run) follow() {
 	defer r.cancel(nil)
 	entry, err := r.wait()
@@ -147,7 +152,8 @@ func (r *run) follow() {
 	close(r.done)
 }
 
-// wait waits for the computation, so long for its turn and then so long for its end.
+// wait waits for the computation: at first until the scheduler starts it, then until it ends.
+// Both times are limited.
 func (r *run) wait() (*entry, error) {
 	limits := r.service.Limits
 	timeout, turn := limits.Timeout, waitTime
@@ -172,7 +178,7 @@ func (r *run) wait() (*entry, error) {
 	}
 }
 
-// Status is what is known of a run (§1.5).
+// Status is the status of a run (§1.5).
 type Status struct {
 	ID           string         `json:"id"`
 	Async        bool           `json:"query_async"`
@@ -191,11 +197,11 @@ type Status struct {
 	Labels       []string       `json:"labels"`
 	Progress     *Progress      `json:"query_progress"`
 
-	// ClientError: what failed is the question's fault, or a limit.
+	// ClientError reports whether the run failed because of the query or a limit.
 	ClientError bool `json:"-"`
 }
 
-// Progress is how far a run has come (§5.5); times are in milliseconds.
+// Progress is the progress of a run (§5.5). Times are in milliseconds.
 type Progress struct {
 	BytesRead     int64 `json:"bytes_read"`
 	RowsRead      int64 `json:"rows_read"`
@@ -204,6 +210,7 @@ type Progress struct {
 	ActiveCPUTime int64 `json:"active_cpu_time"`
 }
 
+// optionalStamp formats a time for responses. It returns nil for the zero time.
 func optionalStamp(t time.Time) *string {
 	if t.IsZero() {
 		return nil
@@ -212,7 +219,7 @@ func optionalStamp(t time.Time) *string {
 	return &text
 }
 
-// status is how a run stands; its lock is held.
+// status returns the current status of the run. The caller must hold r.statusMu.
 func (r *run) status(progress bool) *Status {
 	s := &Status{ID: r.id, Async: true, Team: r.project, Start: optionalStamp(r.began)}
 	now, picked := r.service.Now(), time.Time{}
@@ -244,6 +251,7 @@ func (r *run) status(progress bool) *Status {
 	return s
 }
 
+// detailOf returns the message of an error that may be shown to clients, or the empty string.
 func detailOf(err error) string {
 	var wrong *insights.Error
 	var ours *Error
@@ -256,7 +264,8 @@ func detailOf(err error) string {
 	return ""
 }
 
-// Status tells of a run; an *Error of NotFound where there is none of that name.
+// Status returns the status of a run, with its progress if progress is true. If there is no
+// such run, the error is an *Error of the kind NotFound.
 func (d *Service) Status(ctx context.Context, project int64, id string, progress bool) (*Status, error) {
 	r, stored, err := d.find(ctx, project, id)
 	var s *Status
@@ -275,13 +284,13 @@ func (d *Service) Status(ctx context.Context, project int64, id string, progress
 	return s, err
 }
 
-// What Cancel says.
+// These are the messages that Cancel returns.
 const (
 	completed = "Query already completed"
 	cancelled = "Query cancelled"
 )
 
-// Cancel ends a run, and says what became of that.
+// Cancel ends a run and returns a message about the outcome for the client.
 func (d *Service) Cancel(ctx context.Context, project int64, id string) (message string, err error) {
 	r, stored, err := d.find(ctx, project, id)
 	switch {

@@ -13,36 +13,37 @@ import (
 	"github.com/bunting-flags/bunting/flags"
 )
 
-// State is how far a project's data has come. Answers computed at the same State are
-// the same, but for what the clock changes.
+// State identifies a version of a project's data. Queries that are executed at the same State
+// have the same results, except for the effect of the current time.
 type State struct {
-	// Events grows with each event that is recorded.
+	// Events increases with each recorded event.
 	Events int64
-	// Rewritten grows when what was recorded before counts otherwise: merges, splits,
-	// erasures, deletions, changes of groups.
+	// Rewritten increases when recorded data changes: with merges, splits, erasures,
+	// deletions and changes of groups.
 	Rewritten int64
-	// Revision grows with each change of definitions and settings.
+	// Revision increases with each change of definitions and settings.
 	Revision int64
 }
 
-// States tells the state of a project now. It is asked for every query: it should be
-// cheap.
+// States returns the current state of a project. It is called for every query, so it should
+// be fast.
 type States interface {
 	State(ctx context.Context, projectID int64) (State, error)
 }
 
-// Limits bound queries (§5.4). Zero members mean the defaults.
+// Limits bounds queries (§5.4). Zero fields have the default values.
 type Limits struct {
-	// Timeout is how long a query may compute for somebody who waits, 30 seconds;
-	// AsyncTimeout one that goes on behind the request, 5 minutes.
+	// Timeout is the greatest computing time of a query whose caller waits, by default 30
+	// seconds. AsyncTimeout is that of a background query, by default 5 minutes.
 	Timeout, AsyncTimeout time.Duration
-	// Memory bounds one query, 256 MiB, MemoryTotal all that run at once, 512 MiB;
-	// in bytes.
+	// Memory limits the memory of one query, by default to 256 MiB, and MemoryTotal that of
+	// all concurrent queries, by default to 512 MiB. Both are in bytes.
 	Memory, MemoryTotal int64
-	// Workers is how many queries run at once, 1 when zero.
+	// Workers is the greatest number of concurrent queries. If zero, it is 1.
 	Workers int
 }
 
+// withDefaults returns the limits with the defaults for zero fields.
 func (l Limits) withDefaults() Limits {
 	l.Timeout = cmp.Or(l.Timeout, 30*time.Second)
 	l.AsyncTimeout = cmp.Or(l.AsyncTimeout, 5*time.Minute)
@@ -52,59 +53,62 @@ func (l Limits) withDefaults() Limits {
 	return l
 }
 
-// Config says what a Desk stands on. Source, States and NewID are required.
+// Config is the configuration of a Service. Source, States and NewID are required.
 type Config struct {
 	Source insights.Source
 	States States
-	// Definitions holds the cohorts of a project. Nil: there are none.
+	// Definitions returns the definitions with the cohorts of a project. If nil, there are no
+	// cohorts.
 	Definitions func(ctx context.Context, projectID int64) (*flags.Definitions, error)
-	// Actions are those of a project by their ids. Nil: there are none.
+	// Actions returns the actions of a project by ID. If nil, there are no actions.
 	Actions func(ctx context.Context, projectID int64) (map[int64]insights.Action, error)
-	// NewID makes names of runs whose caller gives none.
+	// NewID returns a unique ID for a run whose caller did not choose one.
 	NewID func() string
-	// Now is the clock, time.Now when nil.
+	// Now is the clock. If nil, time.Now is used.
 	Now    func() time.Time
 	Limits Limits
-	// RunStore keeps what is known of runs for all servers of the database. Nil: only the
-	// server that began a run knows it.
+	// RunStore shares the state of runs between all servers of the database. If nil, only the
+	// server that executes a run can find it.
 	RunStore RunStore
-	// Work counts what others ask of this process, such as requests for flags and events
-	// that come in. As long as it grows queries stand still three quarters of the time. Nil:
-	// nobody else asks.
+	// Work returns a counter of the other work of this process, such as requests for flags
+	// and received events. While it increases, queries pause for three quarters of the time.
+	// If nil, queries do not pause.
 	Work func() uint64
-	// OnSlowQuery is told of each query that computed for more than 5 seconds. Nil: nobody is.
+	// OnSlowQuery is called for each query that computed for more than 5 seconds. It may be
+	// nil.
 	OnSlowQuery func(SlowQuery)
 }
 
-// SlowQuery is a query that took long. It has nothing of what was asked.
+// SlowQuery describes a slow query. It does not contain the query itself.
 type SlowQuery struct {
 	Kind, Name string
 	Project    int64
-	Rows       int64 // events that were read
+	Rows       int64 // number of events read
 	Took       time.Duration
 }
 
-// slowAfter is when a query is told of as slow.
+// slowAfter is the computing time after which a query is reported as slow.
 const slowAfter = 5 * time.Second
 
-// Service answers queries. It is safe for use by several goroutines.
+// Service executes queries. Its methods are safe for concurrent use.
 type Service struct {
 	Config
 	scheduler scheduler
 	pace      pace
 	stats     stats
-	server    string // this one's name in Runs
+	server    string // the ID of this server in RunStore
 	close     context.CancelFunc
-	ctx       context.Context // ends when the desk is closed
+	ctx       context.Context // canceled by Close
 	wg        sync.WaitGroup
 
 	mu           sync.Mutex
 	cache        cache
-	computations map[string]*computation // by cache key: those that others may join
+	computations map[string]*computation // by cache key; the computations that other runs may join
 	runs         runs
 }
 
-// New makes a Desk.
+// New returns a Service. It returns an error if a required field of c is not set. The caller
+// must call Close.
 func New(c Config) (*Service, error) {
 	if c.Source == nil || c.States == nil || c.NewID == nil {
 		return nil, errors.New("queries: Config.Source, States and NewID are required")
@@ -130,16 +134,16 @@ func New(c Config) (*Service, error) {
 	return d, nil
 }
 
-// Close ends all that runs and waits for it.
+// Close cancels all computations and waits until they have ended.
 func (d *Service) Close() {
 	d.close()
 	d.wg.Wait()
 }
 
-// Mode says whether something that is remembered will do, and whether to wait (§1.6).
+// Mode determines whether a cached result is sufficient, and whether the caller waits (§1.6).
 type Mode string
 
-// The modes.
+// These are the modes.
 const (
 	Blocking         Mode = "blocking"
 	ForceBlocking    Mode = "force_blocking"
@@ -150,39 +154,41 @@ const (
 	CacheOnly        Mode = "force_cache"
 )
 
-// Modes are all of them.
+// Modes is the list of all modes.
 var Modes = []Mode{Blocking, ForceBlocking, Async, LazyAsync, ForceAsync, AsyncExceptFirst, CacheOnly}
 
-// Request asks a question.
+// Request is a query to execute.
 type Request struct {
 	Project *insights.Project
 	Query   json.RawMessage
 	Mode    Mode
-	// ID names the run, for Status and Cancel; empty: whoever waits needs none, and
-	// one that goes on behind gets one.
+	// ID identifies the run for Status and Cancel. If empty, a run whose caller waits has no
+	// ID, and a background run is assigned one.
 	ID string
-	// Name is shown in logs.
+	// Name is a name for logs.
 	Name string
-	// MaxWait is after how long a query that somebody waits for goes on behind the
-	// request. Zero: it does not.
+	// MaxWait is the time after which a query continues in the background and Execute returns
+	// its status. If zero, Execute waits for the result.
 	MaxWait time.Duration
-	// Shared: strangers ask. An answer of the last minute will do whatever it has cost,
-	// and so will any that is being computed: many of them cost as much as one.
+	// Shared reports whether the request comes from a public link. Any result of the last
+	// minute is then sufficient, independent of its cost, and so is any computation in
+	// progress, so that many visitors cost no more than one.
 	Shared bool
 }
 
-// Answer is a result, a run that goes on, or both: then the result is an old one.
+// Answer is the response to a Request: a result, the status of a run in progress, or both. In
+// the last case the result is an older one.
 type Answer struct {
-	// Result has the members of §1.4, nil when there is none.
+	// Result has the members of §1.4. It is nil if there is no result.
 	Result map[string]any
-	// Status is that of a run that goes on, nil when none does.
+	// Status is the status of a run that is in progress. It is nil if there is no such run.
 	Status *Status
-	// Ignored are lines that name members of the query that have no effect.
+	// Ignored has one line for each member of the query that has no effect.
 	Ignored []string
 }
 
-// Execute answers a question. Errors are an *insights.Error, an *Error, or those of the
-// store. When ctx ends, what nobody else waits for is stopped.
+// Execute executes a query. The error is an *insights.Error, an *Error, or an error of the
+// store. If ctx is canceled, the computation is canceled unless other runs wait for it.
 func (d *Service) Execute(ctx context.Context, r Request) (*Answer, error) {
 	now := d.Now()
 	if err := d.define(ctx, &r); err != nil {
@@ -199,6 +205,7 @@ func (d *Service) Execute(ctx context.Context, r Request) (*Answer, error) {
 	return answer, err
 }
 
+// respond returns a cached result if the mode permits it, or begins a run.
 func (d *Service) respond(ctx context.Context, r Request, q *insights.Query, now time.Time) (*Answer, error) {
 	state, err := d.States.State(ctx, r.Project.ID)
 	if err != nil {
@@ -223,8 +230,9 @@ func (d *Service) respond(ctx context.Context, r Request, q *insights.Query, now
 	}
 }
 
-// define reads the cohorts and the actions of the project where the question may
-// name one: by itself, by the metrics of an experiment, or by the steps of an action.
+// define loads the cohorts and actions of the project if the query may refer to them:
+// directly, through the metrics of an experiment, or through the steps of an action. The
+// check is a fast search for words, so it may load them unnecessarily.
 func (d *Service) define(ctx context.Context, r *Request) (err error) {
 	p, text := r.Project, bytes.ToLower(r.Query)
 	measured := bytes.Contains(text, []byte("experiment"))
@@ -244,14 +252,17 @@ func (d *Service) define(ctx context.Context, r *Request) (err error) {
 	return err
 }
 
+// isForced reports whether cached results must not be used.
 func (r *Request) isForced() bool { return r.Mode == ForceBlocking || r.Mode == ForceAsync }
 
-// isBlocking says whether the caller waits for a computation.
+// isBlocking reports whether the caller waits for the computation. old reports whether there
+// is a cached result.
 func (r *Request) isBlocking(old bool) bool {
 	return r.Mode == Blocking || r.Mode == ForceBlocking || r.Mode == AsyncExceptFirst && !old
 }
 
-// begin starts a run, and waits for it where the caller does.
+// begin starts a run, and waits for its end if wait is true. old is an outdated result to
+// return together with the status. It may be nil.
 func (d *Service) begin(ctx context.Context, a *preparedQuery, wait bool, old *entry) (*Answer, error) {
 	run, err := d.start(a, !wait)
 	if err != nil {
@@ -266,7 +277,7 @@ func (d *Service) begin(ctx context.Context, a *preparedQuery, wait bool, old *e
 		run.statusMu.Lock()
 		defer run.statusMu.Unlock()
 		s := run.status(false)
-		if s.Complete { // just now: who asks for it hears so, with what has come out
+		if s.Complete { // it ended just now; the client will read the result from the status
 			s = &Status{ID: s.ID, Async: true, Team: s.Team, Start: s.Start, Pickup: s.Pickup}
 		}
 		out := &Answer{Status: s}
@@ -298,11 +309,11 @@ func (d *Service) begin(ctx context.Context, a *preparedQuery, wait bool, old *e
 	return &Answer{Result: run.entry.show(run.joined)}, nil
 }
 
-// handleTimeout is what somebody gets whose patience has ended before the run.
+// handleTimeout returns the answer if the run has not ended within Request.MaxWait.
 func (r *run) handleTimeout(ctx context.Context, a *preparedQuery, pendingAnswer func() (*Answer, error)) (*Answer, error) {
 	switch {
 	case a.request.Shared:
-		if r.joined { // who has begun it keeps it going
+		if r.joined { // the run that started the computation keeps it alive
 			defer r.cancel(errCancelled)
 		}
 	case a.request.ID == "":

@@ -16,7 +16,7 @@ import (
 	"github.com/bunting-flags/bunting/capture/insights"
 )
 
-// fakeSource is a source whose scans take as long as a test says, and the state of its
+// fakeSource is a source with scans of a configurable duration, and the state of its
 // projects.
 type fakeSource struct {
 	mu           sync.Mutex
@@ -85,7 +85,8 @@ func (*fakeReader) Groups(context.Context, int, []string, func(*capture.Group) e
 	return nil
 }
 
-// withService runs a test with a desk, on a clock that goes as fast as it can.
+// withService runs a test with a service in a synctest bubble, whose clock advances
+// immediately.
 func withService(t *testing.T, takes time.Duration, limits Limits, work func(t *testing.T, h *fakeSource, d *Service)) {
 	synctest.Test(t, func(t *testing.T) {
 		h := &fakeSource{takes: takes}
@@ -95,7 +96,7 @@ func withService(t *testing.T, takes time.Duration, limits Limits, work func(t *
 			t.Fatal(err)
 		}
 		work(t, h, d)
-		d.Close() // the bubble is left only when every goroutine has ended
+		d.Close() // the bubble ends only after all goroutines have ended
 	})
 }
 
@@ -107,7 +108,7 @@ func request(project int64, query string, m Mode) Request {
 	return Request{Project: &insights.Project{ID: project}, Query: json.RawMessage(query), Mode: m}
 }
 
-// mustExecute asks, and says whether the answer was remembered.
+// mustExecute executes a query, and reports whether the result was cached.
 func mustExecute(t *testing.T, d *Service, r Request) (cached bool) {
 	t.Helper()
 	a, err := d.Execute(t.Context(), r)
@@ -120,7 +121,7 @@ func mustExecute(t *testing.T, d *Service, r Request) (cached bool) {
 	return a.Result["is_cached"].(bool)
 }
 
-// §1.6: what is fresh.
+// §1.6: which results are fresh.
 func TestInsights_1_6_Fresh(t *testing.T) {
 	for name, c := range map[string]struct {
 		takes, after time.Duration
@@ -156,7 +157,7 @@ func TestInsights_1_6_Fresh(t *testing.T) {
 	}
 }
 
-// §1.6: what a merge has made wrong is not sent along either.
+// §1.6: a result that a merge has made incorrect is not sent with the status.
 func TestInsights_1_6_StaleIsSentAlong(t *testing.T) {
 	withService(t, time.Second, Limits{}, func(t *testing.T, h *fakeSource, d *Service) {
 		mustExecute(t, d, request(1, trend, Blocking))
@@ -175,8 +176,8 @@ func TestInsights_1_6_StaleIsSentAlong(t *testing.T) {
 	})
 }
 
-// §5.2: who asks the same at the same time shares a computation; one of them who
-// leaves does not stop it.
+// §5.2: concurrent callers with the same query share a computation, and it continues if one
+// of them is canceled.
 func TestInsights_5_2_OneComputation(t *testing.T) {
 	withService(t, time.Second, Limits{}, func(t *testing.T, h *fakeSource, d *Service) {
 		canceled, cancel := context.WithCancel(t.Context())
@@ -203,7 +204,7 @@ func TestInsights_5_2_OneComputation(t *testing.T) {
 	})
 }
 
-// §5.4: so many at once; the projects take turns.
+// §5.4: the number of concurrent queries is limited, and projects take turns.
 func TestInsights_5_4_Turns(t *testing.T) {
 	withService(t, time.Second, Limits{Workers: 1}, func(t *testing.T, h *fakeSource, d *Service) {
 		var wg sync.WaitGroup
@@ -228,10 +229,10 @@ func TestInsights_5_4_Turns(t *testing.T) {
 	})
 }
 
-// §1.7, §5.4: no turn within 10 s, and too long.
+// §1.7, §5.4: errors if a query is not started within 10 s, and if it takes too long.
 func TestInsights_5_4_Times(t *testing.T) {
 	for name, c := range map[string]struct {
-		before Mode // of a query that takes the only turn; empty: none
+		before Mode // mode of a query that uses the only worker; may be empty
 		kind   Kind
 		after  time.Duration
 	}{"no turn": {Async, Busy, 10 * time.Second}, "too long": {"", TimedOut, 30 * time.Second}} {
@@ -254,7 +255,8 @@ func TestInsights_5_4_Times(t *testing.T) {
 	}
 }
 
-// §1.5: a run is looked at, cancelled, and forgotten 20 minutes after its end.
+// §1.5: the status of a run can be read, it can be canceled, and it is removed 20 minutes
+// after its end.
 func TestInsights_1_5_Runs(t *testing.T) {
 	withService(t, time.Minute, Limits{Workers: 2}, func(t *testing.T, h *fakeSource, d *Service) {
 		r := request(1, trend, ForceAsync)
@@ -281,7 +283,7 @@ func TestInsights_1_5_Runs(t *testing.T) {
 		if got, err := d.Cancel(t.Context(), 1, "mine"); got != "Query already completed" || err != nil {
 			t.Error(got, err)
 		}
-		if _, err := d.Execute(t.Context(), r); err != nil { // a name may be used again
+		if _, err := d.Execute(t.Context(), r); err != nil { // a name may be reused
 			t.Fatal(err)
 		}
 		if got, err := d.Cancel(t.Context(), 1, "mine"); got != "Query cancelled" || err != nil {
@@ -300,7 +302,7 @@ func TestInsights_1_5_Runs(t *testing.T) {
 	})
 }
 
-// §5.4: 20 runs of a project behind requests.
+// §5.4: a project may have 20 background runs.
 func TestInsights_5_4_Background(t *testing.T) {
 	withService(t, time.Minute, Limits{}, func(t *testing.T, h *fakeSource, d *Service) {
 		for i := range maxBackground + 1 {
@@ -313,7 +315,7 @@ func TestInsights_5_4_Background(t *testing.T) {
 	})
 }
 
-// §5.2: 16 MiB of a project, 64 MiB in all, nothing above 4 MiB.
+// §5.2: the limits are 16 MiB for a project, 64 MiB in total, and 4 MiB for a result.
 func TestInsights_5_2_CacheIsBounded(t *testing.T) {
 	c := &cache{}
 	put := func(project int64, n int, size int64) {
@@ -326,7 +328,7 @@ func TestInsights_5_2_CacheIsBounded(t *testing.T) {
 	if len(c.entries) != 5 || c.bytesByProject[1] != 15<<20 || c.get("1/10") == nil || c.get("1/5") != nil {
 		t.Errorf("%d entries, %d bytes", len(c.entries), c.bytesByProject[1])
 	}
-	c.get("1/6") // used: the others go first
+	c.get("1/6") // recently used, so other entries are removed first
 	for project := range int64(6) {
 		for n := range 4 {
 			put(project+2, n, 3<<20)
@@ -337,8 +339,8 @@ func TestInsights_5_2_CacheIsBounded(t *testing.T) {
 	}
 }
 
-// A mistake in a run ends the run, not the process: who asked gets an error that is
-// nobody's fault, its turn is given back, and the next question is answered.
+// A panic in a run ends the run but not the process: the caller receives an error that is not
+// a client error, the worker is released, and the next query is executed.
 func TestQueries_PanicEndsTheRun(t *testing.T) {
 	withService(t, time.Second, Limits{Workers: 1}, func(t *testing.T, h *fakeSource, d *Service) {
 		for range 3 {

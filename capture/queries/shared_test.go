@@ -7,14 +7,15 @@ import (
 	"time"
 )
 
-// sharedRequest asks for what is shared.
+// sharedRequest returns a request from a public link.
 func sharedRequest(maxWait time.Duration) Request {
 	r := request(1, trend, Blocking)
 	r.Shared, r.MaxWait = true, maxWait
 	return r
 }
 
-// §1.9: what strangers get is at most 60 seconds older than the data, whatever it has cost.
+// §1.9: a result for public links is at most 60 seconds older than the data, independent of
+// its cost.
 func TestShared_Fresh(t *testing.T) {
 	withService(t, time.Millisecond, Limits{}, func(t *testing.T, h *fakeSource, d *Service) {
 		mustExecute(t, d, sharedRequest(0))
@@ -31,7 +32,7 @@ func TestShared_Fresh(t *testing.T) {
 	withService(t, 30*time.Second, Limits{Timeout: time.Minute}, func(t *testing.T, h *fakeSource, d *Service) {
 		mustExecute(t, d, sharedRequest(0))
 		h.change(func(s *State) { s.Events++ })
-		time.Sleep(31 * time.Second) // since it has begun: 61
+		time.Sleep(31 * time.Second) // 61 s after the beginning
 		if mustExecute(t, d, sharedRequest(0)) {
 			t.Error("one that took long is remembered for longer")
 		}
@@ -45,9 +46,8 @@ func TestShared_Fresh(t *testing.T) {
 	})
 }
 
-// However many strangers come while a question is computed, it is computed once, none
-// takes a place of the runs that members begin, and those whose patience has ended
-// leave nothing behind.
+// A query that many visitors of a public link execute concurrently is computed one time.
+// Their runs do not count as runs of members, and those that time out are removed.
 func TestShared_ComputedOnce(t *testing.T) {
 	withService(t, 100*time.Second, Limits{}, func(t *testing.T, h *fakeSource, d *Service) {
 		var wg sync.WaitGroup

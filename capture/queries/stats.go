@@ -10,35 +10,36 @@ import (
 	"github.com/bunting-flags/bunting/capture/insights"
 )
 
-// Stats are totals since the start, and what runs now.
+// Stats are totals since the start, and the current state.
 type Stats struct {
 	Running, Waiting int
-	// MemoryBytes is what queries that run may take together.
+	// MemoryBytes is the total memory limit of the queries in progress.
 	MemoryBytes int64
 	RowsRead    int64
 	Outcomes    map[Outcome]uint64
-	// Seconds are how long computations took, by kind.
+	// Seconds has the durations of computations, by kind of query.
 	Seconds map[string]Seconds
-	// Cache is how often there was a fresh answer, one that was old, and none: hit,
-	// stale, miss, and of how many nobody asked: forced.
+	// Cache counts the lookups in the cache: hit if there was a fresh result, stale if there
+	// was an outdated one, miss if there was no result, and forced if the cache was not to be
+	// used.
 	Cache map[string]uint64
 }
 
-// Outcome is what became of queries of a kind: ok, refused (the question's fault),
-// timeout, cancelled, busy or failed.
+// Outcome is a kind of query and an outcome: ok, refused (an error in the query), timeout,
+// cancelled, busy or failed.
 type Outcome struct{ Kind, Outcome string }
 
-// SecondsBounds are the upper bounds of Seconds.Within.
+// SecondsBounds are the upper bounds of the buckets of Seconds.Within.
 var SecondsBounds = [...]float64{0.005, 0.02, 0.05, 0.2, 0.5, 1, 2, 5, 10, 30, 120, 300}
 
 // Seconds is a histogram.
 type Seconds struct {
-	Within [len(SecondsBounds)]uint64 // each counts those below too
+	Within [len(SecondsBounds)]uint64 // cumulative: each bucket includes the lower buckets
 	Count  uint64
 	Sum    float64
 }
 
-// stats are counted under a lock: queries are few.
+// stats has the counters of a Service. A lock is sufficient, because queries are rare.
 type stats struct {
 	mu       sync.Mutex
 	rows     int64
@@ -47,6 +48,7 @@ type stats struct {
 	cache    map[string]uint64
 }
 
+// countLookup counts one lookup in the cache.
 func (s *stats) countLookup(found, isFresh bool, m Mode) {
 	result := "miss"
 	switch {
@@ -65,6 +67,7 @@ func (s *stats) countLookup(found, isFresh bool, m Mode) {
 	s.cache[result]++
 }
 
+// countOutcome counts one ended computation.
 func (s *stats) countOutcome(c *computation, now time.Time) {
 	kind := c.prepared.query.Kind
 	s.mu.Lock()
@@ -87,6 +90,7 @@ func (s *stats) countOutcome(c *computation, now time.Time) {
 	s.seconds[kind] = h
 }
 
+// outcomeOf returns the outcome for the error of a computation.
 func outcomeOf(err error) string {
 	var wrong *insights.Error
 	var ours *Error
@@ -103,7 +107,7 @@ func outcomeOf(err error) string {
 	return "failed"
 }
 
-// Stats returns them. Nil: none.
+// Stats returns the current statistics. d may be nil.
 func (d *Service) Stats() Stats {
 	if d == nil {
 		return Stats{}

@@ -8,33 +8,36 @@ import (
 )
 
 const (
-	// projectWorkers is how many queries of one project run at once, maxWaiting how
-	// many of all projects wait for their turn.
+	// projectWorkers is the greatest number of concurrent queries of one project, maxWaiting
+	// that of waiting queries of all projects.
 	projectWorkers = 3
 	maxWaiting     = 100
-	// waitTime is how long somebody waits for a turn.
+	// waitTime is the time for which a query with a waiting caller waits to be scheduled.
 	waitTime = 10 * time.Second
 )
 
-// scheduler lets queries compute, a few at a time: in the order of their arrival within
-// a project, one project after the other.
+// scheduler limits the number of concurrent queries. Queries of a project are started in the
+// order of their arrival, and projects take turns.
 type scheduler struct {
 	workers int
 
 	mu      sync.Mutex
-	running map[int64]int // by project
+	running map[int64]int // number of running queries by project
 	total   int
 	waiting []waiter // in the order of arrival
-	// order are the projects, the one whose turn was last at the end.
+	// order has the recent projects, ordered by their last turn; the most recent is at the
+	// end.
 	order []int64
 }
 
+// waiter is a query that waits to be scheduled.
 type waiter struct {
 	project int64
 	ready   chan struct{}
 }
 
-// acquire waits for a turn, until ctx ends. Who has one gives it back.
+// acquire waits until the query may run, or until ctx is canceled. After it returns nil, the
+// caller must call release.
 func (t *scheduler) acquire(ctx context.Context, project int64) error {
 	t.mu.Lock()
 	if t.running == nil {
@@ -57,19 +60,20 @@ func (t *scheduler) acquire(ctx context.Context, project int64) error {
 	defer t.mu.Unlock()
 	if i := slices.IndexFunc(t.waiting, func(other waiter) bool { return other.ready == w.ready }); i >= 0 {
 		t.waiting = slices.Delete(t.waiting, i, i+1)
-	} else { // the turn came at the same moment
+	} else { // it was started at the same moment
 		t.finish(project)
 	}
 	return context.Cause(ctx)
 }
 
-// release gives a turn back.
+// release must be called when a query has ended.
 func (t *scheduler) release(project int64) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.finish(project)
 }
 
+// finish does the work of release. The caller must hold t.mu.
 func (t *scheduler) finish(project int64) {
 	t.total--
 	if t.running[project]--; t.running[project] == 0 {
@@ -78,8 +82,8 @@ func (t *scheduler) finish(project int64) {
 	t.startNext()
 }
 
-// startNext lets those go on for whom there is room: of the projects that wait, the one
-// whose last turn is the longest ago.
+// startNext starts waiting queries while there is capacity. It prefers the project whose last
+// turn is the longest ago. The caller must hold t.mu.
 func (t *scheduler) startNext() {
 	for t.total < t.workers {
 		best, rank := -1, 0
@@ -87,7 +91,8 @@ func (t *scheduler) startNext() {
 			if t.running[w.project] >= projectWorkers {
 				continue
 			}
-			// A project that had no turn lately is not in the list: -1.
+			// Index returns -1 for a project that had no recent turn, so that it precedes all
+			// projects in the list.
 			if r := slices.Index(t.order, w.project); best < 0 || r < rank {
 				best, rank = i, r
 			}
@@ -107,7 +112,7 @@ func (t *scheduler) startNext() {
 	}
 }
 
-// counts is how many run and wait.
+// counts returns the numbers of running and waiting queries.
 func (t *scheduler) counts() (running, waiting int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

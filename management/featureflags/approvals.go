@@ -10,14 +10,17 @@ import (
 	"github.com/bunting-flags/bunting/management"
 )
 
-// approval is why a flag may be changed that nobody may change alone: a request, and the
-// addresses of who has approved it.
+// approval records that a change of a protected flag has been approved. It is set on a flag while
+// an approved change request is applied to it.
 type approval struct {
-	request   int64
+	// request is the id of the change request.
+	request int64
+	// approvers are the e-mail addresses of the users who approved it.
 	approvers []string
 }
 
-// approvalSettings say which changes of flags need an approval in the project of a standing.
+// approvalSettings returns the approval settings of the scope's project: how many approvals a
+// change of a flag needs, and of which flags.
 func approvalSettings(scope *management.Scope) (management.FlagApprovals, error) {
 	meta, err := management.MetaOfProject(scope.Project)
 	if err != nil {
@@ -26,15 +29,17 @@ func approvalSettings(scope *management.Scope) (management.FlagApprovals, error)
 	return meta.Approvals()
 }
 
-// needsApproval reports whether changes of a flag need an approval. What surveys make for
-// themselves is not shown as a flag, and nobody could ask for its change.
+// needsApproval reports whether the settings require approval for changes of the flag. Flags that
+// surveys create for themselves (Hidden) never do: they are in no list of flags, so no user could
+// file a change request for one.
 func (f *storedFlag) needsApproval(settings *management.FlagApprovals) bool {
 	return settings.Needed > 0 && !f.Hidden && (len(settings.Tags) == 0 || slices.ContainsFunc(f.Tags, func(tag string) bool { return slices.Contains(settings.Tags, tag) }))
 }
 
-// checkApproval refuses to change what somebody gets of a flag where others have to approve that
-// and have not (spec/console.md N12). All that writes a flag comes through it (putFlag): a
-// new flag passes, and so do names, notes and links.
+// checkApproval returns an error with the code approval_required if the change of the flag can
+// alter an evaluation, the project requires approval, and the change has not been approved
+// (spec/console.md N12). Every write of a flag passes through it (putFlag). New flags, changes by
+// jobs, and changes of names, notes and links need no approval.
 func (f *storedFlag) checkApproval(scope *management.Scope) error {
 	if f.before == nil || f.approved != nil || f.job != nil {
 		return nil
@@ -44,7 +49,7 @@ func (f *storedFlag) checkApproval(scope *management.Scope) error {
 		return err
 	}
 	changed := f.changedRules()
-	if !f.needsApproval(&settings) { // else the next change would need none
+	if !f.needsApproval(&settings) { // removing a protecting tag would let the next change pass without approval
 		changed = append(changed, "tags")
 	}
 	switch {
@@ -61,17 +66,21 @@ func (f *storedFlag) checkApproval(scope *management.Scope) error {
 	return errApprovalRequired("This change of the feature flag %q needs %s: POST /change_requests/ with the change as its patch.", f.before.Key, needed)
 }
 
+// errApprovalRequired returns a Forbidden error with the code approval_required.
 func errApprovalRequired(format string, args ...any) *management.Error {
 	return &management.Error{Kind: management.Forbidden, Code: "approval_required", Message: fmt.Sprintf(format, args...)}
 }
 
-// descriptiveMembers are the members of a record in which a flag answers nobody otherwise.
+// descriptiveMembers are the members of a flag's record that never affect an evaluation. Changes
+// of only these members need no approval.
 var descriptiveMembers = map[string]bool{"name": true, "version": true, "has_experiment": true}
 
-// changedRules are the members in which a flag may answer otherwise than it did.
+// changedRules returns the sorted names of the members that differ from the loaded flag and can
+// affect an evaluation. "archived" is appended last: it is metadata and not part of the record.
 func (f *storedFlag) changedRules() (out []string) {
-	before, _ := management.JSONMembers(f.before.record()) // both are objects
+	before, _ := management.JSONMembers(f.before.record()) // both records are objects, so there is no error
 	after, _ := management.JSONMembers(f.record())
+	// Members may have been added as well as removed.
 	all := maps.Clone(after)
 	maps.Copy(all, before)
 	for _, name := range slices.Sorted(maps.Keys(all)) {
@@ -85,7 +94,8 @@ func (f *storedFlag) changedRules() (out []string) {
 	return out
 }
 
-// canonicalJSON is a JSON value in one form, with all digits of its numbers.
+// canonicalJSON returns a normalized encoding of a JSON value for comparisons, with all digits of
+// its numbers preserved. It returns nil if raw is nil.
 func canonicalJSON(raw []byte) []byte {
 	if raw == nil {
 		return nil
@@ -93,7 +103,8 @@ func canonicalJSON(raw []byte) []byte {
 	return wire.MustEncode(withoutNames(wire.Value(raw)))
 }
 
-// logApproval tells the log whether somebody has approved a change that needs it.
+// logApproval adds to an entry of the activity log how the change was authorized: the approvers
+// and their request, or the type "without approval" if SwitchOffFree exempted the change.
 func (f *storedFlag) logApproval(d *management.ActivityDetail) {
 	switch {
 	case f.approvalExempt:

@@ -12,14 +12,15 @@ import (
 	"github.com/bunting-flags/bunting/management"
 )
 
-// kindChangeRequest is a change of a flag that somebody asks for: Parent is the project, Other
-// the place of those that wait (waitingKey), Sort the number.
+// kindChangeRequest is the kind of the records of change requests. Parent is the project, Other
+// the key that lists open requests (waitingKey), and Sort the id.
 const kindChangeRequest = "change_request"
 
-// maxWaiting is how many requests of a project may wait at once.
+// maxWaiting is the maximum number of open requests of a project.
 const maxWaiting = 500
 
-// The states of requests. One that is open and has its approvals is shown as approved.
+// The states of a request. requestApproved is never stored: an open request that has enough
+// approvals is returned as approved.
 const (
 	requestOpen      = "open"
 	requestApproved  = "approved"
@@ -28,39 +29,40 @@ const (
 	requestWithdrawn = "withdrawn"
 )
 
-// ChangeRequest is a change of a flag that others have to approve (spec/console.md N12).
+// ChangeRequest is a proposed change of a flag that other users have to approve (spec/console.md
+// N12).
 type ChangeRequest struct {
 	ID      int64  `json:"id"`
 	Flag    int64  `json:"flag"`
-	FlagKey string `json:"flag_key"` // empty of a flag that is gone
-	// BaseVersion is that of the flag which the change was made for.
+	FlagKey string `json:"flag_key"` // empty if the flag is deleted
+	// BaseVersion is the version of the flag that the change was based on.
 	BaseVersion int64 `json:"base_version"`
-	// Patch is the body of a change of the flag.
+	// Patch is the body of a PATCH request for the flag.
 	Patch json.RawMessage `json:"patch"`
 	Title string          `json:"title"`
 	Note  string          `json:"note"`
-	// Author and Editors are e-mails, the author null who is gone.
+	// Author and Editors are e-mail addresses. Author is null if the user has been deleted.
 	Author  *string  `json:"author"`
 	Editors []string `json:"editors"`
 	State   string   `json:"state"` // open, approved, applied, rejected, withdrawn
-	// Revision is 1, and more by one after each edit.
+	// Revision starts at 1 and increases by one with each edit.
 	Revision int64         `json:"revision"`
-	Votes    []requestVote `json:"votes"` // on this revision, oldest first
-	// Needed is how many approvals it needs now.
+	Votes    []requestVote `json:"votes"` // on the current revision, oldest first
+	// Needed is the number of approvals that the project requires now.
 	Needed    int64            `json:"needed"`
 	CreatedAt management.Stamp `json:"created_at"`
 	UpdatedAt management.Stamp `json:"updated_at"`
 }
 
-// requestVote is what somebody says of a request.
+// requestVote is the vote of one user on a request.
 type requestVote struct {
-	User     *string          `json:"user"` // e-mail, null of who is gone
-	Vote     string           `json:"vote"` // approve, reject
+	User     *string          `json:"user"` // e-mail address, null if the user has been deleted
+	Vote     string           `json:"vote"` // approve or reject
 	Revision int64            `json:"revision"`
 	At       management.Stamp `json:"at"`
 }
 
-// storedRequest is a request as it is kept: people by number.
+// storedRequest is the stored form of a ChangeRequest. Users are referenced by id.
 type storedRequest struct {
 	ID        int64            `json:"id"`
 	Project   int64            `json:"team_id"`
@@ -78,6 +80,7 @@ type storedRequest struct {
 	UpdatedAt management.Stamp `json:"updated_at"`
 }
 
+// storedVote is the stored form of a requestVote.
 type storedVote struct {
 	User int64            `json:"user"`
 	Vote string           `json:"vote"`
@@ -86,7 +89,7 @@ type storedVote struct {
 
 const voteApprove, voteReject = "approve", "reject"
 
-// ChangeRequestEdits are the fields of a request that can be changed.
+// ChangeRequestEdits are the fields of a request that can be edited.
 var ChangeRequestEdits = management.Fields{
 	{Name: "patch", Type: management.Object, Required: true, Help: "the body of a PATCH of the flag: only what changes"},
 	{Name: "base_version", Type: management.Int, Custom: true, Help: "the flag's version that the patch was made for; the present one, where there is a patch, by default"},
@@ -94,13 +97,13 @@ var ChangeRequestEdits = management.Fields{
 	{Name: "note", Type: management.Text, Blank: true, MaxLength: maxChangeNote, Help: "why; kept with the version and in the log"},
 }
 
-// ChangeRequestFields are those that make one.
+// ChangeRequestFields are the fields of a new request.
 var ChangeRequestFields = append(management.Fields{{Name: "flag", Type: management.Int, Required: true, Help: "the flag's id"}}, ChangeRequestEdits...)
 
-// VoteFields are those of an approval or a rejection.
+// VoteFields are the fields of an approval or a rejection.
 var VoteFields = management.Fields{{Name: "revision", Type: management.Int, Required: true, Help: "the revision that was looked at"}}
 
-// ChangeRequests are changes of flags that others have to approve.
+// ChangeRequests manages change requests for flags.
 type ChangeRequests struct {
 	*core
 	management.Resource[Tx, storedRequest, ChangeRequest]
@@ -148,7 +151,8 @@ func newChangeRequests(c *core) (s ChangeRequests) {
 
 func waitingKey(scope *management.Scope) string { return scope.Parent() + "/waiting" }
 
-// findFlag is the flag of a request, nil where it is gone; it refuses who may do less with it.
+// findFlag returns the flag of a request, or nil if it is deleted. It returns an error if the
+// caller has less than the given access to the flag.
 func (s ChangeRequests) findFlag(v *view, level management.AccessLevel, r *storedRequest) (*storedFlag, error) {
 	f, err := Flags{s.core}.loadFlag(v.Tx, v.Scope, r.Flag)
 	var fault *management.Error
@@ -161,8 +165,8 @@ func (s ChangeRequests) findFlag(v *view, level management.AccessLevel, r *store
 	return f, err
 }
 
-// List returns a page of requests, the newest first; of some states when there are any, of
-// one flag when it is not 0.
+// List returns a page of requests, newest first. States and flag restrict the result unless
+// states is empty or flag is 0. Requests for flags that the caller may not see are left out.
 func (s ChangeRequests) List(ctx context.Context, scope *management.Scope, states []string, flag int64, p management.Page) (out management.List[ChangeRequest], err error) {
 	for _, state := range states {
 		if !slices.Contains([]string{requestOpen, requestApproved, requestApplied, requestRejected, requestWithdrawn}, state) {
@@ -187,7 +191,7 @@ func (s ChangeRequests) List(ctx context.Context, scope *management.Scope, state
 	return s.Query(ctx, scope, q)
 }
 
-// rules look at a request that somebody makes or edits: an edit takes its approvals back.
+// rules validates a new or edited request and resets its votes: an edit discards all approvals.
 func (s ChangeRequests) rules(e *requestEdit) error {
 	r, now := e.After, management.NewStamp(s.Env.Now())
 	if r.State == requestApplied || r.State == requestWithdrawn {
@@ -222,7 +226,8 @@ func (s ChangeRequests) rules(e *requestEdit) error {
 	return s.logRequest(e, f.Key, activity)
 }
 
-// applyPatch lays a patch over a flag, and refuses one that could not be saved.
+// applyPatch applies a patch to f in memory, with the permissions of scope. It returns an error
+// if the patch is empty, has members that a request cannot change, or if the result is not valid.
 func (s ChangeRequests) applyPatch(tx Tx, scope *management.Scope, f *storedFlag, patch json.RawMessage) error {
 	b := management.Body{Members: management.JSONObject(patch)}
 	if len(b.Members) == 0 {
@@ -257,12 +262,12 @@ func (s ChangeRequests) logRequest(e *requestEdit, key, activity string) error {
 	return s.Env.LogActivityAs(e.Tx, e.Caller, e.Parent(), activity, flagActivityScope, pathOf(e.After.Flag), detail)
 }
 
-// isAuthor reports whether somebody has written a part of the request.
+// isAuthor reports whether the user created or edited the request.
 func (r *storedRequest) isAuthor(user int64) bool {
 	return r.Author == user || slices.Contains(r.Editors, user)
 }
 
-// approvers are who has approved the present revision.
+// approvers returns the ids of the users who approved the current revision.
 func (r *storedRequest) approvers() (out []int64) {
 	for _, v := range r.Votes {
 		if v.Vote == voteApprove {
@@ -279,7 +284,7 @@ func (r *storedRequest) state(a *management.FlagApprovals) string {
 	return r.State
 }
 
-// errNotOpen refuses to go on with a request that does not wait.
+// errNotOpen is the conflict error for a request that is no longer open.
 func (r *storedRequest) errNotOpen() error {
 	return management.Clash("The change request is %s.", r.State)
 }
@@ -316,7 +321,7 @@ func (s ChangeRequests) show(v *view, r *storedRequest) (*ChangeRequest, error) 
 	return out, nil
 }
 
-// emailOf is the address of a user, nil for nobody.
+// emailOf returns the e-mail address of a user, or nil if the user does not exist.
 func emailOf(v *view, user int64) (*string, error) {
 	u, err := v.Author(user)
 	if err != nil || u == nil {
@@ -325,7 +330,7 @@ func emailOf(v *view, user int64) (*string, error) {
 	return &u.Email, nil
 }
 
-// emailsOf are the addresses of users who are still there.
+// emailsOf returns the e-mail addresses of the users that still exist.
 func emailsOf(v *view, users []int64) ([]string, error) {
 	out := []string{}
 	for _, id := range users {
@@ -344,8 +349,8 @@ func errInFile(f *storedFlag) error {
 	return management.Clash("The feature flag %q stands in the file %s and can only be changed there.", f.Key, f.Origin)
 }
 
-// checkConflict refuses where the flag is another one since the version that a request was made
-// for, in a field of its patch.
+// checkConflict returns a conflict error if a member of the patch was changed in the flag since
+// the request's base version, unless it was changed to the proposed value.
 func (s ChangeRequests) checkConflict(e *requestEdit, f *storedFlag) error {
 	if e.After.Base == f.Version {
 		return nil
@@ -370,7 +375,7 @@ func (s ChangeRequests) checkConflict(e *requestEdit, f *storedFlag) error {
 	return nil
 }
 
-// membersAtVersion are the members of a flag as a version had them, none where it was not kept.
+// membersAtVersion returns the members of a flag at a version, or nil if that is not stored.
 func (s ChangeRequests) membersAtVersion(v *view, f *storedFlag, version int64) (map[string]json.RawMessage, error) {
 	record, err := v.Tx.Get(kindFlagVersion, versionsParent(f), strconv.FormatInt(version, 10))
 	if err != nil || record == nil {

@@ -7,16 +7,20 @@ import (
 	"github.com/bunting-flags/bunting/management"
 )
 
-// Approve agrees with a revision of a request. Who has written a part of it may not.
+// Approve records the caller's approval of one revision of an open request. The body contains the
+// revision (VoteFields): the call fails with the code revision_changed if the request has been
+// edited since. Authors and editors of the request get the error own_change.
 func (s ChangeRequests) Approve(ctx context.Context, scope *management.Scope, id string, b management.Body) (*ChangeRequest, error) {
 	return s.vote(ctx, scope, id, b, voteApprove)
 }
 
-// Reject closes a request until it is edited.
+// Reject records the caller's rejection of one revision, as in Approve, and closes the request.
+// An edit opens it again.
 func (s ChangeRequests) Reject(ctx context.Context, scope *management.Scope, id string, b management.Body) (*ChangeRequest, error) {
 	return s.vote(ctx, scope, id, b, voteReject)
 }
 
+// vote replaces the caller's earlier vote on the request, if there is one.
 func (s ChangeRequests) vote(ctx context.Context, scope *management.Scope, id string, b management.Body, vote string) (*ChangeRequest, error) {
 	values, err := VoteFields.Create(b)
 	if err != nil {
@@ -30,6 +34,7 @@ func (s ChangeRequests) vote(ctx context.Context, scope *management.Scope, id st
 		case values.Int("revision") != r.Revision:
 			return &management.Error{Kind: management.Conflict, Code: "revision_changed", Field: "revision", Message: "The change request was edited meanwhile: look at it again."}
 		}
+		// A user has one vote: replace an earlier one.
 		r.Votes = slices.DeleteFunc(slices.Clone(r.Votes), func(v storedVote) bool { return v.User == me })
 		r.Votes = append(r.Votes, storedVote{me, vote, management.NewStamp(s.Env.Now())})
 		if vote == voteReject {
@@ -40,8 +45,8 @@ func (s ChangeRequests) vote(ctx context.Context, scope *management.Scope, id st
 	})
 }
 
-// Withdraw closes a request for good: who has written a part of it may, and administrators
-// of the project.
+// Withdraw closes an open request permanently. Only its author, its editors and administrators of
+// the project may call it.
 func (s ChangeRequests) Withdraw(ctx context.Context, scope *management.Scope, id string) (*ChangeRequest, error) {
 	return management.RunAction(ctx, s.Resource, scope, id, func(e *requestEdit) error {
 		if e.After.State != requestOpen {
@@ -54,7 +59,7 @@ func (s ChangeRequests) Withdraw(ctx context.Context, scope *management.Scope, i
 		if err != nil {
 			return err
 		}
-		key := "" // of a flag that is gone
+		key := "" // stays empty if the flag is deleted
 		if f != nil {
 			key = f.Key
 		}
@@ -63,8 +68,9 @@ func (s ChangeRequests) Withdraw(ctx context.Context, scope *management.Scope, i
 	})
 }
 
-// Apply makes the change of a request that has its approvals, in the name of its author,
-// who has to be able to make it now.
+// Apply applies the patch of a request that has enough approvals to its flag. The change is saved
+// in the name of the request's author, who must still have permission to make it. It fails with a
+// conflict if the flag was changed in the meantime (checkConflict).
 func (s ChangeRequests) Apply(ctx context.Context, scope *management.Scope, id string) (*ChangeRequest, error) {
 	return s.editOpen(ctx, scope, id, func(e *requestEdit, f *storedFlag) error {
 		r := e.After
@@ -79,6 +85,7 @@ func (s ChangeRequests) Apply(ctx context.Context, scope *management.Scope, id s
 		if err := s.checkConflict(e, f); err != nil {
 			return err
 		}
+		// The author may have lost access since the request was filed.
 		author, err := management.NewUserScope(e.Tx, r.Author, e.Project)
 		if err == nil && author == nil {
 			err = management.Denied("Who has asked for this change may not work in the project any more.")
@@ -101,7 +108,8 @@ func (s ChangeRequests) Apply(ctx context.Context, scope *management.Scope, id s
 	})
 }
 
-// editOpen does something with a request that waits, and with its flag.
+// editOpen runs edit with an open request and its flag, and saves the request. It returns a
+// conflict error if the request is not open or its flag is deleted.
 func (s ChangeRequests) editOpen(ctx context.Context, scope *management.Scope, id string, edit func(e *requestEdit, f *storedFlag) error) (*ChangeRequest, error) {
 	return management.RunAction(ctx, s.Resource, scope, id, func(e *requestEdit) error {
 		if e.After.State != requestOpen {

@@ -12,38 +12,43 @@ import (
 	"github.com/bunting-flags/bunting/management"
 )
 
-// maxPersons is how many persons, newest first, one evaluation of a dynamic
-// cohort looks at, and a search for the e-mail addresses of a file.
+// maxPersons is the maximum number of persons, newest first, that are read to evaluate a dynamic
+// cohort or to resolve the e-mail addresses of a CSV file.
 const maxPersons = 100_000
 
-// calculateTime bounds the count of a cohort after a write.
+// calculateTime is the timeout for counting a cohort after a write.
 const calculateTime = 10 * time.Second
 
-// memberKey is the key of the flag that a cohort is evaluated with.
+// memberKey is the key of the temporary flag that is used to evaluate a cohort.
 const memberKey = "member"
 
-// memberFlag is a flag that is on for the persons of a cohort.
+// memberFlag returns the definition of a flag that is on for exactly the persons of a cohort.
+// Evaluating it decides membership with the same engine and rules as feature flags.
 func memberFlag(key string, cohort int64) any {
 	property := map[string]any{"type": "cohort", "key": "id", "operator": "in", "value": cohort}
 	group := map[string]any{"properties": []any{property}, "rollout_percentage": 100}
 	return map[string]any{"id": cohort, "key": key, "active": true, "filters": map[string]any{"groups": []any{group}}}
 }
 
-// matcher decides whether persons belong to a cohort.
+// matcher decides whether persons belong to a cohort. It is a snapshot: changes of cohorts after
+// its creation have no effect. It must not be used concurrently, because decisions is reused.
 type matcher struct {
-	set       *flags.Set
-	now       time.Time
-	static    map[int64]map[string]bool // distinct ids of the static cohorts that it leads to
+	// set contains memberFlag and all cohorts that the cohort references, directly or indirectly.
+	set *flags.Set
+	now time.Time
+	// static contains the distinct ids of the referenced static cohorts, by cohort id.
+	static    map[int64]map[string]bool
 	decisions flags.Decisions
 }
 
-// newMatcher reads what a cohort consists of. record is its record in the store, by
-// which a change meanwhile is found.
+// newMatcher returns a matcher for a stored cohort. record is the cohort's record as it was read:
+// callers compare it later to detect concurrent changes.
 func (s Cohorts) newMatcher(ctx context.Context, scope *management.Scope, id int64) (m *matcher, record json.RawMessage, err error) {
 	return s.newDraftMatcher(ctx, scope, id, nil)
 }
 
-// newDraftMatcher is matcher, of a draft that is not stored where there is one.
+// newDraftMatcher is like newMatcher, but if draft is not nil it is used in place of the stored
+// cohort with that id.
 func (s Cohorts) newDraftMatcher(ctx context.Context, scope *management.Scope, id int64, draft *storedCohort) (m *matcher, record json.RawMessage, err error) {
 	m = &matcher{now: s.Env.Now(), static: map[int64]map[string]bool{}}
 	err = s.Env.Store.Read(ctx, func(tx Tx) error {
@@ -55,6 +60,7 @@ func (s Cohorts) newDraftMatcher(ctx context.Context, scope *management.Scope, i
 			return management.ErrNoProject()
 		}
 		document := map[string]any{"flags": []any{memberFlag(memberKey, id)}}
+		// The project's settings, such as its timezone, affect the evaluation of dates.
 		for name, value := range p.Settings {
 			document[name] = value
 		}
@@ -78,7 +84,8 @@ func (s Cohorts) newDraftMatcher(ctx context.Context, scope *management.Scope, i
 	return m, record, err
 }
 
-// readCohorts reads cohorts that are not there yet, and who is in the static ones of them.
+// readCohorts adds the records of the cohorts in ids to cohorts, and the members of the static
+// cohorts to m.static. Cohorts that are already in the map or do not exist are skipped.
 func (m *matcher) readCohorts(tx Tx, scope *management.Scope, ids map[int64]bool, cohorts map[int64]json.RawMessage) error {
 	for id := range ids {
 		if cohorts[id] != nil {
@@ -92,6 +99,7 @@ func (m *matcher) readCohorts(tx Tx, scope *management.Scope, ids map[int64]bool
 			continue
 		}
 		cohorts[id] = d.Record
+		// An error of decodeCohort is passed on and returned by readMemberSet.
 		if c, err := decodeCohort(d); err != nil || c.Static {
 			if m.static[id], err = readMemberSet(tx, scope, id, err); err != nil {
 				return err
@@ -101,10 +109,11 @@ func (m *matcher) readCohorts(tx Tx, scope *management.Scope, ids map[int64]bool
 	return nil
 }
 
-// memberPageSize is how many members are read at a time.
+// memberPageSize is the number of members that are read from the store at a time.
 const memberPageSize = 10_000
 
-// readMemberSet are the members of a static cohort.
+// readMemberSet returns all distinct ids of a static cohort. It returns err immediately if that
+// is not nil.
 func readMemberSet(tx Tx, scope *management.Scope, id int64, err error) (map[string]bool, error) {
 	out := map[string]bool{}
 	after := ""
@@ -122,12 +131,15 @@ func readMemberSet(tx Tx, scope *management.Scope, id int64, err error) (map[str
 	return out, err
 }
 
-// errNotEvaluable is a cohort that cannot be counted: one that it leads to is gone
-// or cannot be read.
+// errNotEvaluable is returned for a cohort that cannot be evaluated because a cohort that it
+// references is deleted or malformed.
 var errNotEvaluable = errors.New("management: the cohort cannot be evaluated")
 
+// match reports whether a person belongs to the cohort. A person with several distinct ids is a
+// member of a static cohort if any of these ids is.
 func (m *matcher) match(p *Person) (bool, error) {
 	stored := flags.Stored{Person: p.Properties, CreatedAt: p.CreatedAt, Cohorts: []int64{}}
+	// Static cohorts are passed to the engine as facts about the person.
 	for cohort, members := range m.static {
 		for _, id := range p.DistinctIDs {
 			if members[id] {
@@ -148,7 +160,8 @@ func (m *matcher) match(p *Person) (bool, error) {
 	return d.Enabled, nil
 }
 
-// scan calls visit for the persons of a cohort, newest first, until it says false.
+// scan calls visit for each person of a cohort, newest first, until visit returns false. It reads
+// at most maxPersons persons.
 func (s Cohorts) scan(ctx context.Context, scope *management.Scope, m *matcher, visit func(*Person) bool) error {
 	if s.People == nil {
 		return nil
@@ -166,8 +179,10 @@ func (s Cohorts) scan(ctx context.Context, scope *management.Scope, m *matcher, 
 	return errors.Join(err, failed)
 }
 
-// calculate counts the persons of a dynamic cohort and keeps what came of it. A
-// count that fails is noted, and the one before stays.
+// calculate counts the persons of a dynamic cohort and stores the result and an entry in the
+// cohort's list of calculations. If counting fails, the failure is recorded and the previous
+// count is preserved. The persons are read outside of the transaction, since that may take
+// seconds.
 func (s Cohorts) calculate(ctx context.Context, scope *management.Scope, id int64) error {
 	started := s.Env.Now()
 	limited, cancel := context.WithTimeout(ctx, calculateTime)
@@ -180,7 +195,7 @@ func (s Cohorts) calculate(ctx context.Context, scope *management.Scope, id int6
 	return s.Env.Store.Write(ctx, func(tx Tx) error {
 		d, err := tx.Definition(CohortDefinition, scope.Project.ID, id)
 		if err != nil || d == nil || d.Deleted || record != nil && !bytes.Equal(d.Record, record) {
-			return err // somebody has changed it, and counts as well
+			return err // the cohort was changed concurrently: that write starts its own count
 		}
 		current, err := decodeCohort(d)
 		if err != nil {
@@ -204,7 +219,8 @@ func (s Cohorts) calculate(ctx context.Context, scope *management.Scope, id int6
 	})
 }
 
-// countErrorText is why a count has failed, in words for everybody.
+// countErrorText returns the message that is stored for a failed count. It contains no details of
+// internal errors, since every reader of the cohort can see it.
 func countErrorText(err error) *string {
 	text := "The persons could not be read."
 	switch {
@@ -216,26 +232,32 @@ func countErrorText(err error) *string {
 	return &text
 }
 
-// kindCalculation is a count of a cohort: Parent is the cohort, Sort the time.
+// kindCalculation is the kind of records of finished counts. Parent is the cohort (cohortParent)
+// and Sort a sequence number.
 const kindCalculation = "cohort_calculation"
 
-// maxCalculations is how many counts of a cohort are kept.
+// maxCalculations is the number of counts that are stored for each cohort.
 const maxCalculations = 100
 
-// cohortCalculation is one count of a dynamic cohort.
+// cohortCalculation is one finished count of a dynamic cohort.
 type cohortCalculation struct {
-	ID       string           `json:"id"`
-	Filters  json.RawMessage  `json:"filters"`
+	ID string `json:"id"`
+	// Filters are the filters that were evaluated.
+	Filters json.RawMessage `json:"filters"`
+	// Count is the number of persons, null if the count failed.
 	Count    *int             `json:"count"`
 	Started  management.Stamp `json:"started_at"`
 	Finished management.Stamp `json:"finished_at"`
-	Error    *string          `json:"error"`
+	// Error is the reason of a failure, null if the count succeeded.
+	Error *string `json:"error"`
 }
 
+// cohortParent returns the Parent of the records that belong to a cohort.
 func cohortParent(project, cohort int64) string {
 	return fmt.Sprintf("%s/cohort:%d", management.ProjectParent(project), cohort)
 }
 
+// saveCalculation stores a calculation and deletes the oldest records beyond maxCalculations.
 func saveCalculation(tx Tx, scope *management.Scope, cohort int64, run *cohortCalculation) error {
 	n, err := tx.Next(kindCalculation)
 	if err != nil {
@@ -252,7 +274,7 @@ func saveCalculation(tx Tx, scope *management.Scope, cohort int64, run *cohortCa
 	return err
 }
 
-// Calculations are the last counts of a cohort, newest first.
+// Calculations returns a page of the stored counts of a cohort, newest first.
 func (s Cohorts) Calculations(ctx context.Context, scope *management.Scope, id string, p management.Page) (management.List[cohortCalculation], error) {
 	return management.ReadOne(ctx, s.resource(nil, false), scope, id, func(v *view, c *storedCohort) (management.List[cohortCalculation], error) {
 		return management.ListRecords[cohortCalculation](v.Tx, management.Query{

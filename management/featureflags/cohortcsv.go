@@ -11,27 +11,27 @@ import (
 	"github.com/bunting-flags/bunting/management"
 )
 
-// MemberKind is what the members of a list are named by.
+// MemberKind is the kind of identifier that a MemberList contains.
 type MemberKind int
 
-// The kinds of members.
+// The kinds of identifiers.
 const (
-	DistinctIDs MemberKind = iota
-	PersonIDs              // uuids of persons
-	Emails                 // the person property email
+	DistinctIDs MemberKind = iota // distinct ids of persons
+	PersonIDs                     // UUIDs of persons
+	Emails                        // values of the person property email
 )
 
-// MemberList are members of a static cohort.
+// MemberList is a list of persons to add to a static cohort.
 type MemberList struct {
 	Kind   MemberKind
-	Values []string // none is empty
+	Values []string
 }
 
-// MaxRows is how many rows a file of members may have.
+// MaxRows is the maximum number of rows of a CSV file with members, without the header.
 const MaxRows = 100_000
 
-// THE TABLE: headers of columns with members, the best first (§5.2), in lower
-// case.
+// memberHeaders are the recognized column headers (§5.2), in lower case. If several columns
+// match, the first entry of this table wins.
 var memberHeaders = []struct {
 	kind  MemberKind
 	names []string
@@ -41,14 +41,17 @@ var memberHeaders = []struct {
 	{Emails, []string{"email", "e-mail"}},
 }
 
-// utf8Mark may begin a file that is UTF-8.
+// utf8Mark is the byte order mark that may precede a UTF-8 file.
 const utf8Mark = "\ufeff"
 
-// ReadMembers reads the members of a static cohort out of a CSV file (§5.2). A
-// single column needs no header: then it holds distinct ids. Errors are *Error at
-// the field csv.
+// ReadMembers reads the members of a static cohort from a CSV file (§5.2). A file with several
+// columns needs a header with one of the names in memberHeaders. A file with a single column
+// needs no header and then contains distinct ids. Invalid values are skipped. A file that is
+// malformed, not UTF-8, too long, or without any valid id results in a *management.Error for the
+// field csv.
 func ReadMembers(file io.Reader) (*MemberList, error) {
 	r := csv.NewReader(file)
+	// -1 allows rows of different lengths, as spreadsheets write them.
 	r.FieldsPerRecord, r.TrimLeadingSpace, r.ReuseRecord = -1, true, true
 	first, err := r.Read()
 	if err != nil {
@@ -56,13 +59,14 @@ func ReadMembers(file io.Reader) (*MemberList, error) {
 	}
 	header := slices.Clone(first)
 	header[0] = strings.TrimPrefix(header[0], utf8Mark)
-	for len(header) > 1 && strings.TrimSpace(header[len(header)-1]) == "" { // a comma at the end is no column
+	for len(header) > 1 && strings.TrimSpace(header[len(header)-1]) == "" { // a trailing comma does not add a column
 		header = header[:len(header)-1]
 	}
 	list, column, hasHeader := memberColumn(header)
 	if !hasHeader && len(header) > 1 {
 		return nil, management.Fault("csv", "The file has several columns and none with ids: one has to be called person_id, distinct_id or email. Found: %s", strings.ToValidUTF8(strings.Join(header, ", "), "?"))
 	}
+	// Without a header the first row already contains data.
 	rows := 0
 	if !hasHeader {
 		if err := list.add(header[0]); err != nil {
@@ -93,7 +97,9 @@ func ReadMembers(file io.Reader) (*MemberList, error) {
 	return list, nil
 }
 
-// memberColumn finds the column with the members; named is whether a header said so.
+// memberColumn returns an empty list of the right kind and the index of the column with the
+// identifiers. Without a recognized header these are distinct ids in the first column, and
+// hasHeader is false.
 func memberColumn(header []string) (list *MemberList, column int, hasHeader bool) {
 	for _, h := range memberHeaders {
 		for i, name := range header {
@@ -105,12 +111,14 @@ func memberColumn(header []string) (list *MemberList, column int, hasHeader bool
 	return &MemberList{Kind: DistinctIDs}, 0, false
 }
 
-// add takes a value; what cannot be one of the kind is left out.
+// add appends a value to the list. Empty values and values that are invalid for the kind are
+// ignored. It returns an error if the value is not UTF-8.
 func (l *MemberList) add(value string) error {
 	if !utf8.ValidString(value) {
 		return management.Fault("csv", "The file is not UTF-8.")
 	}
 	value = strings.TrimSpace(value)
+	// The result is empty for an invalid UUID, which is then skipped.
 	if l.Kind == PersonIDs {
 		value, _ = management.NormalizeUUID(value)
 	}
@@ -120,6 +128,7 @@ func (l *MemberList) add(value string) error {
 	return nil
 }
 
+// csvFault converts an error of the CSV reader into a *management.Error for the field csv.
 func csvFault(err error) error {
 	var malformed *csv.ParseError
 	switch {

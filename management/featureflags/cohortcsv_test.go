@@ -11,7 +11,7 @@ import (
 	"github.com/bunting-flags/bunting/management/featureflags"
 )
 
-// The rules of files of members (spec/management.md §5.2).
+// TestReadMembers checks the rules for CSV files with members (spec/management.md §5.2).
 func TestReadMembers(t *testing.T) {
 	const uuid = "0191f0a2-5b1c-7d3e-8f40-0000000000aa"
 	list := func(kind featureflags.MemberKind, values ...string) *featureflags.MemberList {
@@ -33,7 +33,7 @@ func TestReadMembers(t *testing.T) {
 		{"several columns, best first", "email,Distinct-ID,person_id\na@example.com,a," + uuid, list(featureflags.PersonIDs, uuid), ""},
 		{"several columns, then distinct ids", "email,Distinct-ID\na@example.com,a", list(featureflags.DistinctIDs, "a"), ""},
 		{"several columns, then addresses", "name,e-mail\nAnn,a@example.com\nBob\n", list(featureflags.Emails, "a@example.com"), ""},
-		// spec/clients.md §16: empty cells at the end of the header are no columns
+		// spec/clients.md §16: empty cells at the end of the header are not columns
 		{"a comma at the end of each line", "User ID,\na,\nb,\n", list(featureflags.DistinctIDs, "User ID", "a", "b"), ""},
 		{"commas and blanks at the end of the header", "distinct_id, , \na,x,y\n\"b,c\"\r\n", list(featureflags.DistinctIDs, "a", "b,c"), ""},
 		{"two columns and a comma", "name,age,\nAnn,3,\n", nil, "Found: name, age"},

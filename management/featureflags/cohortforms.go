@@ -9,16 +9,16 @@ import (
 	"github.com/bunting-flags/bunting/flags/wire"
 )
 
-// This file brings the forms that a cohort may have, in files, in older records and
-// in what older programs write, into the one that is kept (§5.2; spec/flags.md
-// §1.6, §5.6): a tree whose filters say everything.
+// The functions of this file convert the formats that a cohort may have, in definitions files, in
+// older records and in requests of older clients, into the format that is stored (§5.2;
+// spec/flags.md §1.6, §5.6): a tree in which every filter is complete.
 
-// realtime is the type of cohorts that are computed elsewhere. It is the only one
-// that does not follow from what a cohort consists of.
+// realtime is the type of cohorts that another system computes. It is the only type that cannot
+// be derived from the contents of a cohort.
 const realtime = "realtime"
 
-// legacyTree is the tree of the oldest form, a list of alternatives (spec/flags.md
-// §5.6). Alternatives that match nobody are left out.
+// legacyTree converts the oldest format, a list of alternatives, into a tree (spec/flags.md
+// §5.6). Alternatives that match no person are left out.
 func legacyTree(groups []any) map[string]any {
 	values := []any{}
 	for _, g := range groups {
@@ -29,13 +29,15 @@ func legacyTree(groups []any) map[string]any {
 	return map[string]any{"type": "OR", "values": values}
 }
 
-// legacyGroup is one alternative. Its properties go before the event or action that
-// it may name as well.
+// legacyGroup converts one alternative. If it has properties, they take precedence over an event
+// or action in the same alternative. It returns nil if the alternative matches no person.
 func legacyGroup(group map[string]any) map[string]any {
 	switch properties := group["properties"].(type) {
+	// A list of properties: all of them must match.
 	case []any:
 		values := []any{}
 		for _, v := range properties {
+			// Filters without a type, or with the type event, are about persons.
 			leaf := anyObject(v)
 			if leaf != nil && (leaf["type"] == nil || leaf["type"] == "event") {
 				leaf["type"] = "person"
@@ -45,8 +47,10 @@ func legacyGroup(group map[string]any) map[string]any {
 		if len(values) > 0 {
 			return map[string]any{"type": "AND", "values": values}
 		}
+	// Either a tree, or an object whose members are names and values of person properties.
 	case map[string]any:
 		if properties["type"] != nil || properties["values"] != nil {
+			// An incomplete tree matches no person.
 			if properties["type"] == nil || properties["values"] == nil {
 				return nil
 			}
@@ -63,10 +67,12 @@ func legacyGroup(group map[string]any) map[string]any {
 	return legacyEvent(group)
 }
 
-// defaultDays is how far back an alternative about events looks that does not say.
+// defaultDays is the time range of an alternative about events without days.
 const defaultDays = 365
 
-// legacyEvent is an alternative about what persons have done, nil for none.
+// legacyEvent converts an alternative about events into a behavioral filter. It returns nil if
+// the alternative names no event, action or time range. An action takes precedence over an event,
+// and the default time range is defaultDays.
 func legacyEvent(group map[string]any) map[string]any {
 	key, kind := group["event_id"], "events"
 	if group["action_id"] != nil {
@@ -75,6 +81,7 @@ func legacyEvent(group map[string]any) map[string]any {
 	if key == nil && group["days"] == nil {
 		return nil
 	}
+	// The filter must have a key even if the alternative contains only days.
 	if key == nil {
 		key = ""
 	}
@@ -82,6 +89,7 @@ func legacyEvent(group map[string]any) map[string]any {
 	if leaf["time_value"] == nil {
 		leaf["time_value"] = defaultDays
 	}
+	// With a count, the event must have been performed that many times.
 	if n, ok := group["count"].(json.Number); ok && n != "0" {
 		leaf["value"], leaf["operator_value"] = "performed_event_multiple", n
 		if operator := group["count_operator"]; operator != nil {
@@ -91,8 +99,8 @@ func legacyEvent(group map[string]any) map[string]any {
 	return map[string]any{"type": "AND", "values": []any{leaf}}
 }
 
-// canonicalTree says in a tree what /flags reads into it; what cannot be read stays
-// as it is, for the check to name it.
+// canonicalTree makes explicit the defaults that /flags applies to a tree of filters. Values that
+// cannot be interpreted are returned unchanged, so that the later check reports them.
 func canonicalTree(v any) any {
 	node := anyObject(v)
 	if node == nil {
@@ -110,7 +118,7 @@ func canonicalTree(v any) any {
 	}
 	switch kind := node["type"]; kind {
 	case nil:
-	case "group", "flag": // cohorts are about persons whatever a filter says (spec/flags.md §4.1)
+	case "group", "flag": // filters of cohorts always apply to persons (spec/flags.md §4.1)
 		if node["operator"] != "flag_evaluates_to" {
 			node["type"] = "person"
 			setDefault(node, "operator", "exact")
@@ -120,7 +128,7 @@ func canonicalTree(v any) any {
 		setDefault(node, "operator", "exact")
 	case "cohort":
 		canonicalMembership(node)
-	default: // about events, or of a kind that nobody can evaluate
+	default: // filters on events, or of an unknown kind that cannot be evaluated
 		node["type"] = "behavioral"
 		setDefault(node, "key", "")
 		setDefault(node, "value", "performed_event")
@@ -129,8 +137,8 @@ func canonicalTree(v any) any {
 	return node
 }
 
-// canonicalMembership is a filter for another cohort without an operator, which the
-// API does not have there.
+// canonicalMembership converts a filter on another cohort that uses an operator, which the API's
+// format does not have there, into one with the member negation.
 func canonicalMembership(leaf map[string]any) {
 	if leaf["key"] != "name" && leaf["key"] != nil {
 		leaf["key"] = "id"
@@ -138,21 +146,24 @@ func canonicalMembership(leaf map[string]any) {
 	switch leaf["operator"] {
 	case nil, "in":
 	case "not_in":
+		// "not_in" inverts a negation that may already be there.
 		negated, _ := leaf["negation"].(bool)
 		leaf["negation"] = !negated
-	default: // matches nobody, and is named
+	default: // an invalid operator matches no person and is reported by the check
 		return
 	}
 	delete(leaf, "operator")
 }
 
-// setDefault fills a member in that is not there.
+// setDefault sets a member of an object that is absent or null.
 func setDefault(o map[string]any, name string, value any) {
 	if o[name] == nil {
 		o[name] = value
 	}
 }
 
+// sortedNames returns the names of an object's members in order, so that results are
+// deterministic.
 func sortedNames(o map[string]any) (out []string) {
 	for name := range o {
 		out = append(out, name)
@@ -161,7 +172,7 @@ func sortedNames(o map[string]any) (out []string) {
 	return out
 }
 
-// canonicalCohort brings the members of a cohort into the form of a document.
+// canonicalCohort converts a cohort into the format of a definitions document.
 func canonicalCohort(o entry) {
 	static, _ := o["is_static"].(bool)
 	static = static || o["cohort_type"] == "static"
@@ -178,6 +189,7 @@ func canonicalCohort(o entry) {
 		}
 		delete(o, "members")
 	}
+	// Behavioral cohorts without filters on events are computed by another system, too.
 	elsewhere := o["cohort_type"] == realtime || o["cohort_type"] == "behavioral"
 	delete(o, "cohort_type")
 	if elsewhere && !static && !partsOf(wire.MustEncode(o["filters"])).behavioral {
@@ -186,11 +198,12 @@ func canonicalCohort(o entry) {
 	delete(o, "groups")
 }
 
-// defaultKinds are the types of properties that name none, as in files: by whether
-// their condition is about groups.
+// defaultKinds are the types of properties without a type, as in definitions files. The key is
+// whether the condition applies to groups.
 var defaultKinds = map[bool]string{false: "person", true: "group"}
 
-// canonicalConditions says in a flag's conditions what /flags reads into them.
+// canonicalConditions makes explicit the defaults that /flags applies to the conditions of a
+// flag.
 func canonicalConditions(filters map[string]any) {
 	if filters["groups"] == nil {
 		filters["groups"] = []any{}
@@ -198,6 +211,7 @@ func canonicalConditions(filters map[string]any) {
 	for _, g := range anyList(filters["groups"]) {
 		group := anyObject(g)
 		aggregation := filters["aggregation_group_type_index"]
+		// A condition may override the group type of the flag, also with null.
 		if own, ok := group["aggregation_group_type_index"]; ok {
 			aggregation = own
 		}
@@ -210,8 +224,8 @@ func canonicalConditions(filters map[string]any) {
 	}
 }
 
-// canonicalValue makes texts of numbers where an operator compares texts, and lists
-// where it has several.
+// canonicalValue converts numbers and booleans into strings for operators that compare strings,
+// and single strings into lists for operators that expect lists.
 func canonicalValue(p map[string]any) {
 	operator, _ := p["operator"].(string)
 	op, _ := flags.Operator(operator).Info()

@@ -11,23 +11,24 @@ import (
 	"github.com/bunting-flags/bunting/management"
 )
 
-// maxAdded is how many persons one call may add to a static cohort.
+// maxAdded is the maximum number of persons that one call may add to a static cohort.
 const maxAdded = 1000
 
-// CohortAddFields and CohortRemoveFields are the bodies of the calls that change a
-// static cohort's list.
+// CohortAddFields and CohortRemoveFields are the request bodies that add persons to a static
+// cohort and remove one.
 var (
 	CohortAddFields    = management.Fields{{Name: "person_ids", Type: management.Any, Help: "uuids of persons, at most 1000"}}
 	CohortRemoveFields = management.Fields{{Name: "person_id", Type: management.Any, Help: "uuid of a person"}}
 )
 
-// successResult is the answer of calls that only say that it is done.
+// successResult is the response of calls that return no data.
 type successResult struct {
 	Success bool `json:"success"`
 }
 
-// resolveMembers turns a list into distinct ids: all of every person that is known.
-// Persons of e-mail addresses are looked for among the newest maxPersons.
+// resolveMembers converts a list of members into distinct ids. For UUIDs and e-mail addresses
+// these are all distinct ids of the matching persons; identifiers without a person are skipped.
+// E-mail addresses are searched among the newest maxPersons persons only.
 func (s Cohorts) resolveMembers(ctx context.Context, scope *management.Scope, list *MemberList) (out []string, err error) {
 	switch {
 	case list == nil:
@@ -48,6 +49,7 @@ func (s Cohorts) resolveMembers(ctx context.Context, scope *management.Scope, li
 		}
 		return out, nil
 	}
+	// Persons have no index by e-mail address, so all of them are searched.
 	emails := make(map[string]bool, len(list.Values))
 	for _, email := range list.Values {
 		emails[email] = true
@@ -63,7 +65,7 @@ func (s Cohorts) resolveMembers(ctx context.Context, scope *management.Scope, li
 	return out, err
 }
 
-// addMembers puts distinct ids into a static cohort that is stored and counts it.
+// addMembers adds distinct ids to a stored static cohort and updates its count.
 func (s Cohorts) addMembers(tx Tx, scope *management.Scope, c *storedCohort, ids []string) error {
 	if len(ids) > 0 {
 		if err := tx.AddMembers(scope.Project.ID, c.ID, ids); err != nil {
@@ -73,7 +75,7 @@ func (s Cohorts) addMembers(tx Tx, scope *management.Scope, c *storedCohort, ids
 	return s.recount(tx, scope, c)
 }
 
-// recount counts the persons of a static cohort.
+// recount counts the persons of a static cohort and stores the cohort if the count has changed.
 func (s Cohorts) recount(tx Tx, scope *management.Scope, c *storedCohort) error {
 	n, err := tx.CountMembers(scope.Project.ID, c.ID)
 	if err != nil {
@@ -86,7 +88,8 @@ func (s Cohorts) recount(tx Tx, scope *management.Scope, c *storedCohort) error 
 	return c.put(tx, scope)
 }
 
-// loadStatic is a cohort that may be changed and is static.
+// loadStatic loads a cohort for writing. It returns an error with the message msg if the cohort
+// is not static.
 func (s Cohorts) loadStatic(v *view, id, msg string) (*storedCohort, error) {
 	c, err := s.resource(nil, false).LoadWritable(v, id)
 	if err == nil && !c.Static {
@@ -95,13 +98,16 @@ func (s Cohorts) loadStatic(v *view, id, msg string) (*storedCohort, error) {
 	return c, err
 }
 
-// AddPersons puts persons into a static cohort.
+// AddPersons adds persons to a static cohort. The body contains their UUIDs (CohortAddFields), at
+// least one and at most 1,000; unknown persons are ignored, but at least one must exist.
 func (s Cohorts) AddPersons(ctx context.Context, scope *management.Scope, id string, b management.Body) (*successResult, error) {
 	v, err := CohortAddFields.Change(b)
 	if err != nil {
 		return nil, err
 	}
 	const msg = "Can only add users to static cohorts"
+	// Check the cohort first: errors about it take precedence over errors in the body. It is
+	// loaded again in the write transaction, since it may be changed in the meantime.
 	_, err = management.Read(ctx, &s.Env, func(tx Tx) (*storedCohort, error) {
 		return s.loadStatic(&view{Tx: tx, Scope: scope}, id, msg)
 	})
@@ -118,6 +124,7 @@ func (s Cohorts) AddPersons(ctx context.Context, scope *management.Scope, id str
 		return nil, management.Fault("", "List size exceeds limit")
 	}
 	list := MemberList{Kind: PersonIDs}
+	// Invalid UUIDs are ignored, like those of unknown persons.
 	for _, raw := range uuids {
 		if uuid, ok := management.NormalizeUUID(management.JSONText(raw)); ok {
 			list.Values = append(list.Values, uuid)
@@ -133,7 +140,8 @@ func (s Cohorts) AddPersons(ctx context.Context, scope *management.Scope, id str
 	return s.changeMembers(ctx, scope, id, msg, func(tx Tx, c *storedCohort) error { return s.addMembers(tx, scope, c, ids) })
 }
 
-// changeMembers changes the list of a static cohort and notes it.
+// changeMembers runs change with a static cohort in a write transaction and records the result in
+// the activity log. msg is the error message for dynamic cohorts.
 func (s Cohorts) changeMembers(ctx context.Context, scope *management.Scope, id, msg string, change func(Tx, *storedCohort) error) (*successResult, error) {
 	return management.Write(ctx, &s.Env, func(tx Tx) (*successResult, error) {
 		v := &view{Tx: tx, Scope: scope}
@@ -145,7 +153,9 @@ func (s Cohorts) changeMembers(ctx context.Context, scope *management.Scope, id,
 	})
 }
 
-// RemovePerson takes a person out of a static cohort.
+// RemovePerson removes a person, with all distinct ids, from a static cohort. The body contains
+// the person's UUID (CohortRemoveFields). It returns a NotFound error if the person does not
+// exist or is not in the cohort.
 func (s Cohorts) RemovePerson(ctx context.Context, scope *management.Scope, id string, b management.Body) (*successResult, error) {
 	v, err := CohortRemoveFields.Change(b)
 	if err != nil {
@@ -160,6 +170,7 @@ func (s Cohorts) RemovePerson(ctx context.Context, scope *management.Scope, id s
 		return nil, management.Fault("", "person_id must be a valid UUID")
 	}
 	var p *Person
+	// Persons are read outside of the write transaction.
 	if s.People != nil {
 		if p, err = s.People.PersonByUUID(ctx, scope.Project.ID, uuid); err != nil {
 			return nil, err
@@ -187,12 +198,12 @@ func (s Cohorts) RemovePerson(ctx context.Context, scope *management.Scope, id s
 // cohortPersons is a page of the persons of a cohort.
 type cohortPersons struct {
 	UUIDs []string
-	Next  string // where the next page begins, empty at the end
+	Next  string // cursor of the next page, empty on the last page
 }
 
-// Persons returns the persons of a cohort that are known: of a static one in the
-// order of their distinct ids, of a dynamic one newest first. from is Next of the
-// page before, empty for the first.
+// Persons returns a page of at most limit persons of a cohort: of a static cohort in the order of
+// their distinct ids, of a dynamic cohort newest first. Members of static cohorts without a
+// person are left out. cursor is Next of the previous page, or empty for the first page.
 func (s Cohorts) Persons(ctx context.Context, scope *management.Scope, id string, limit int, cursor string) (*cohortPersons, error) {
 	c, err := management.Read(ctx, &s.Env, func(tx Tx) (*storedCohort, error) { return s.load(tx, scope, id) })
 	switch {
@@ -203,6 +214,8 @@ func (s Cohorts) Persons(ctx context.Context, scope *management.Scope, id string
 	case c.Static:
 		return s.listStatic(ctx, scope, c, limit, cursor)
 	}
+	// The cursor of a dynamic cohort is the number of persons to skip: the cohort is evaluated
+	// again for each page. The cursor of a static cohort is the last distinct id.
 	skip, err := strconv.Atoi(cursor)
 	if cursor != "" && (err != nil || skip < 0) {
 		return nil, management.Fault("cursor", "Invalid cursor: use the one of the next link as it stands.")
@@ -213,6 +226,7 @@ func (s Cohorts) Persons(ctx context.Context, scope *management.Scope, id string
 		return nil, err
 	}
 	err = s.scan(ctx, scope, m, func(p *Person) bool {
+		// There is at least one person after this page.
 		if seen == skip+limit {
 			out.Next = strconv.Itoa(seen)
 			return false
@@ -229,8 +243,9 @@ func (s Cohorts) Persons(ctx context.Context, scope *management.Scope, id string
 	return out, err
 }
 
-// Membership tells who is in a cohort now; in one that is not there nobody
-// is. What it makes is for one goroutine.
+// Membership returns a function that reports whether a person belongs to a cohort now. For a
+// cohort that does not exist or is deleted it always returns false. The function must not be
+// called concurrently.
 func (s Cohorts) Membership(ctx context.Context, scope *management.Scope, id string) (func(*Person) bool, error) {
 	c, err := management.Read(ctx, &s.Env, func(tx Tx) (*storedCohort, error) { return s.load(tx, scope, id) })
 	var fault *management.Error
@@ -244,7 +259,7 @@ func (s Cohorts) Membership(ctx context.Context, scope *management.Scope, id str
 	if err != nil {
 		return nil, err
 	}
-	if _, err := m.match(&Person{}); err != nil { // then it fails for everybody
+	if _, err := m.match(&Person{}); err != nil { // evaluation fails for all persons or for no person
 		return nil, management.Fault("cohort", "The cohort cannot be evaluated.")
 	}
 	return func(p *Person) bool {
@@ -253,8 +268,8 @@ func (s Cohorts) Membership(ctx context.Context, scope *management.Scope, id str
 	}, nil
 }
 
-// listStatic is a page of a static cohort. A person is shown at the first of the
-// distinct ids that are members, so that nobody comes twice.
+// listStatic returns a page of a static cohort. Several distinct ids of a person may be members;
+// the person is returned only for the first of them, so that no person appears twice.
 func (s Cohorts) listStatic(ctx context.Context, scope *management.Scope, c *storedCohort, limit int, after string) (*cohortPersons, error) {
 	out := &cohortPersons{}
 	for {
@@ -268,6 +283,8 @@ func (s Cohorts) listStatic(ctx context.Context, scope *management.Scope, c *sto
 				return out, nil
 			}
 			after = id
+			// Members may be distinct ids for which no event has been received, and thus without
+			// a person.
 			p, err := s.People.PersonByDistinctID(ctx, scope.Project.ID, id)
 			if err != nil {
 				return nil, err
@@ -275,6 +292,7 @@ func (s Cohorts) listStatic(ctx context.Context, scope *management.Scope, c *sto
 			if p == nil {
 				continue
 			}
+			// FilterMembers returns the ids in order: the person belongs to the first.
 			members, err := management.Read(ctx, &s.Env, func(tx Tx) ([]string, error) { return tx.FilterMembers(scope.Project.ID, c.ID, p.DistinctIDs) })
 			if err != nil {
 				return nil, err
@@ -289,8 +307,10 @@ func (s Cohorts) listStatic(ctx context.Context, scope *management.Scope, c *sto
 	}
 }
 
-// DuplicateStatic makes a static cohort of the persons that a dynamic one has now.
+// DuplicateStatic creates a static cohort with the persons that a dynamic cohort contains now. It
+// returns an error if the cohort is static or cannot be evaluated.
 func (s Cohorts) DuplicateStatic(ctx context.Context, scope *management.Scope, id string) (*Cohort, error) {
+	// The cohort is evaluated outside of the write transaction, since that may take seconds.
 	c, err := management.Read(ctx, &s.Env, func(tx Tx) (*storedCohort, error) { return s.load(tx, scope, id) })
 	switch {
 	case err != nil:

@@ -11,31 +11,31 @@ import (
 	"github.com/bunting-flags/bunting/management"
 )
 
-// Bounds of looking before a cohort is made (console.md N17, N25).
+// Limits of previews (console.md N17, N25).
 const (
-	maxPreviewed   = 20
-	maxLines       = 1000
-	previewTimeout = 5 * time.Second
+	maxPreviewed   = 20              // persons in a preview
+	maxLines       = 1000            // lines of a Match request
+	previewTimeout = 5 * time.Second // for reading persons
 )
 
-// CohortPreviewFields and CohortMatchFields are the bodies of the calls that say who
-// would be in a cohort.
+// CohortPreviewFields and CohortMatchFields are the request bodies of Preview and Match.
 var (
 	CohortPreviewFields = management.Fields{{Name: "filters", Type: management.Object, Required: true, Help: "those of a cohort that is not saved"}}
 	CohortMatchFields   = management.Fields{{Name: "lines", Type: management.TextList, Required: true, Blank: true, Help: "distinct ids, e-mail addresses and UUIDs of persons, at most 1,000"}}
 )
 
-// cohortPreview is who would be in a cohort.
+// cohortPreview is the result of evaluating an unsaved cohort.
 type cohortPreview struct {
+	// Count is the number of persons in the cohort, an estimate unless Exact is true.
 	Count int
-	// Exact: all persons were looked at, else Count is concluded from those that were; and
-	// no filter is about what they have done, which nobody meets here.
+	// Exact is true if all persons were evaluated and no filter depends on events. Otherwise
+	// Count is extrapolated from the persons that were, and filters on events matched no person.
 	Exact bool
-	UUIDs []string // the newest 20
+	UUIDs []string // at most 20, newest first
 }
 
-// Preview says who would be in a cohort by rule that is not saved. It looks at the newest
-// 100,000 persons, for at most 5 seconds.
+// Preview evaluates the filters of an unsaved dynamic cohort. It reads at most the newest 100,000
+// persons, for at most 5 seconds.
 func (s Cohorts) Preview(ctx context.Context, scope *management.Scope, b management.Body) (*cohortPreview, error) {
 	v, err := CohortPreviewFields.Create(b)
 	if err != nil {
@@ -45,10 +45,12 @@ func (s Cohorts) Preview(ctx context.Context, scope *management.Scope, b managem
 	draft.assign(v)
 	behavioral := false
 	err = s.Env.Store.Read(ctx, func(tx Tx) error {
+		// The draft must be a valid cohort: apply the checks of a new one.
 		usage := &cohortUsage{tx: tx, scope: scope}
 		if err := draft.check(usage, &storedCohort{}, v); err != nil {
 			return err
 		}
+		// Filters on events may also be in a cohort that the draft references.
 		own := draft.parts()
 		behavioral = own.behavioral
 		for id := range usage.graph.reach(own.cohorts...) {
@@ -59,19 +61,21 @@ func (s Cohorts) Preview(ctx context.Context, scope *management.Scope, b managem
 	if err != nil {
 		return nil, err
 	}
-	const draftID = math.MaxInt32 // no store gets as far
+	const draftID = math.MaxInt32 // larger than any id in a store
 	draft.ID = draftID
 	m, _, err := s.newDraftMatcher(ctx, scope, draftID, draft)
 	if err != nil {
 		return nil, err
 	}
 	out, err := s.preview(ctx, scope, m)
-	if behavioral && out != nil { // what people have done is not looked at
+	if behavioral && out != nil { // filters on events are not evaluated
 		out.Exact = false
 	}
 	return out, err
 }
 
+// preview counts the persons that match. If it has to stop early, it estimates the total from the
+// share of matching persons.
 func (s Cohorts) preview(ctx context.Context, scope *management.Scope, m *matcher) (*cohortPreview, error) {
 	out := &cohortPreview{Exact: true}
 	if s.People == nil {
@@ -90,6 +94,8 @@ func (s Cohorts) preview(ctx context.Context, scope *management.Scope, m *matche
 			}
 		}
 		scanned++
+		// Reading the clock for each person would be slow, so check the deadline every 1,024
+		// persons.
 		out.Exact = scanned < maxPersons && (scanned%1024 != 0 || time.Now().Before(deadline))
 		return out.Exact
 	})
@@ -101,20 +107,23 @@ func (s Cohorts) preview(ctx context.Context, scope *management.Scope, m *matche
 	case out.Exact:
 		return out, nil
 	}
+	// Persons may have been added or deleted since they were scanned: the total is at least
+	// scanned.
 	total, err := s.People.CountPersons(ctx, scope.Project.ID)
 	estimated := estimate(scanned, out.Count, max(total, scanned))
 	out.Count, out.Exact = estimated.Affected, estimated.Exact
 	return out, err
 }
 
-// MatchResult are the persons of a list of lines.
+// MatchResult is the result of resolving a list of lines to persons.
 type MatchResult struct {
-	Persons []string `json:"persons"` // their UUIDs, each once
-	Unknown []string `json:"unknown"` // lines that are nobody's
+	Persons []string `json:"persons"` // UUIDs without duplicates
+	Unknown []string `json:"unknown"` // lines without a person
 }
 
-// Match finds the persons of lines, each of which is a distinct id, the UUID of a person
-// or an e-mail address; addresses are looked for among the newest 100,000 persons.
+// Match finds the persons for a list of lines, each of which is a distinct id, the UUID of a
+// person or an e-mail address. At most 1,000 lines are accepted. E-mail addresses are searched
+// among the newest 100,000 persons, for at most 5 seconds.
 func (s Cohorts) Match(ctx context.Context, scope *management.Scope, b management.Body) (*MatchResult, error) {
 	v, err := CohortMatchFields.Create(b)
 	if err != nil {
@@ -123,12 +132,14 @@ func (s Cohorts) Match(ctx context.Context, scope *management.Scope, b managemen
 	if len(v.Texts("lines")) > maxLines {
 		return nil, management.CodedFault(management.CodeMaxLength, "lines", "Ensure this field has no more than %d elements.", maxLines)
 	}
+	// Ignore empty lines and duplicates, as in text pasted from a spreadsheet.
 	var lines []string
 	for _, line := range v.Texts("lines") {
 		if line = strings.TrimSpace(line); line != "" && !slices.Contains(lines, line) {
 			lines = append(lines, line)
 		}
 	}
+	// Lines keep their order in the result, so the persons are collected by line first.
 	found := map[string][]string{} // UUIDs by line
 	if s.People != nil {
 		err = s.matchLines(ctx, scope, lines, found)
@@ -149,7 +160,10 @@ func (s Cohorts) Match(ctx context.Context, scope *management.Scope, b managemen
 	return out, err
 }
 
+// matchLines adds the UUIDs of the persons of each line to found. An address may belong to
+// several persons.
 func (s Cohorts) matchLines(ctx context.Context, scope *management.Scope, lines []string, found map[string][]string) error {
+	// Distinct ids take precedence over UUIDs, and both over e-mail addresses.
 	addresses := map[string]bool{}
 	for _, line := range lines {
 		p, err := s.People.PersonByDistinctID(ctx, scope.Project.ID, line)
@@ -169,6 +183,7 @@ func (s Cohorts) matchLines(ctx context.Context, scope *management.Scope, lines 
 		return nil
 	}
 	scanned, deadline := 0, time.Now().Add(previewTimeout)
+	// All addresses are searched in a single pass over the persons.
 	return s.People.Persons(ctx, scope.Project.ID, func(p *Person) bool {
 		scanned++
 		if email, ok := p.Properties["email"].(string); ok && addresses[email] {

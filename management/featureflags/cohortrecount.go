@@ -7,19 +7,22 @@ import (
 	"github.com/bunting-flags/bunting/management"
 )
 
-// CohortCountInterval is how old the count of a dynamic cohort becomes: then it is counted again.
+// CohortCountInterval is the maximum age of a dynamic cohort's count. Older counts are updated in
+// the background by CountDue.
 const CohortCountInterval = time.Hour
 
-// maxLiveCount is up to how many persons a static cohort is counted whenever it is shown.
-// Larger ones are counted again like dynamic ones.
+// maxLiveCount is the size up to which a static cohort is counted on each read. Larger static
+// cohorts are counted in the background, like dynamic ones.
 const maxLiveCount = 100_000
 
-// kindCohortCount is when a cohort is counted again: ID is that of its calculations, Sort
-// the time. Static cohorts that are counted whenever they are shown have none.
+// kindCohortCount is the kind of records that schedule the next count of a cohort. ID is the
+// Parent of the cohort's calculations and Sort the time. Static cohorts that are counted on each
+// read have no such record.
 const kindCohortCount = "cohort_count_due"
 
-// cohortCountDue is the data of such a record. One with Cohorts, which a document of many
-// leaves, stands for a record of each of them: it is replaced by these when it is due.
+// cohortCountDue is the data of such a record. If Cohorts is not empty, as after applying a large
+// document, the record stands for one record of each of these cohorts, and it is replaced by them
+// when it is due.
 type cohortCountDue struct {
 	Project int64   `json:"project"`
 	Cohort  int64   `json:"cohort"`
@@ -28,20 +31,20 @@ type cohortCountDue struct {
 	id string // of the record
 }
 
-// recounted reports whether a cohort is counted again as time goes by.
+// recounted reports whether the cohort is counted periodically in the background.
 func (c *storedCohort) recounted() bool {
 	return !c.Deleted && (!c.Static || c.Count != nil && *c.Count > maxLiveCount)
 }
 
-// plantCount makes a cohort due to be counted at a time.
+// plantCount schedules a count of a cohort, and replaces an earlier schedule.
 func plantCount(tx Tx, project, cohort int64, at time.Time) error {
 	return tx.Put(&management.Record{
 		Kind: kindCohortCount, ID: cohortParent(project, cohort), Sort: management.SortTime(at), Data: management.Encode(cohortCountDue{Project: project, Cohort: cohort}),
 	})
 }
 
-// plantCounts makes those cohorts of a document due at once that are counted as time goes
-// by, with one record for all of them.
+// plantCounts schedules an immediate count of the cohorts of a document. It writes a single
+// record for all of them, so that applying a large document stays cheap.
 func (s Cohorts) plantCounts(tx Tx, project int64, cohorts []*cohortDraft) error {
 	var due []int64
 	for _, c := range cohorts {
@@ -58,14 +61,16 @@ func (s Cohorts) plantCounts(tx Tx, project int64, cohorts []*cohortDraft) error
 	})
 }
 
-// plantNext makes a cohort due to be counted again, an interval from now.
+// plantNext schedules the next count of a cohort, one CohortCountInterval from now.
 func (s Cohorts) plantNext(tx Tx, project, cohort int64) error {
 	return plantCount(tx, project, cohort, s.Env.Now().Add(CohortCountInterval))
 }
 
-// CountDue counts the cohort that has been due longest, if one is: those that nobody has
-// counted since they were written, and those whose count is older than CohortCountInterval. more:
-// others may be. Several servers share the work.
+// CountDue counts the cohort whose scheduled count is the oldest, if that time has passed:
+// cohorts that have not been counted since they were written, and those whose count is older than
+// CohortCountInterval. It returns true if more cohorts may be due. Several servers may call it
+// concurrently: within the transaction that selects a cohort its next count is scheduled, so that
+// no other server selects it.
 func (s Cohorts) CountDue(ctx context.Context) (more bool, err error) {
 	due, err := management.Read(ctx, &s.Env, s.nextCount)
 	if err != nil || due == nil {
@@ -75,9 +80,10 @@ func (s Cohorts) CountDue(ctx context.Context) (more bool, err error) {
 	var scope *management.Scope
 	var replaced bool
 	err = s.Env.Store.Write(ctx, func(tx Tx) error {
+		// The store may run the function again after a conflict, so reset its results.
 		cohort, scope, replaced = nil, nil, false
 		due, err := s.nextCount(tx)
-		if err != nil || due == nil { // another server has taken it
+		if err != nil || due == nil { // another server may have processed it
 			return err
 		}
 		if replaced = len(due.Cohorts) > 0; replaced {
@@ -110,7 +116,8 @@ func (s Cohorts) CountDue(ctx context.Context) (more bool, err error) {
 	return err == nil, err
 }
 
-// countListed counts a large static cohort, outside of the transaction that keeps the count.
+// countListed counts a large static cohort. Counting runs outside of the write transaction, since
+// it may be slow.
 func (s Cohorts) countListed(ctx context.Context, scope *management.Scope, id int64) error {
 	n, err := management.Read(ctx, &s.Env, func(tx Tx) (int, error) { return tx.CountMembers(scope.Project.ID, id) })
 	if err != nil {
@@ -133,6 +140,7 @@ func (s Cohorts) countListed(ctx context.Context, scope *management.Scope, id in
 	})
 }
 
+// nextCount returns the record that has been due for the longest time, or nil if none is due.
 func (s Cohorts) nextCount(tx Tx) (*cohortCountDue, error) {
 	due, _, err := tx.List(management.Query{Kind: kindCohortCount, To: management.SortTime(s.Env.Now().Add(time.Microsecond)), Limit: 1})
 	if err != nil || len(due) == 0 {
@@ -145,7 +153,8 @@ func (s Cohorts) nextCount(tx Tx) (*cohortCountDue, error) {
 	return next, err
 }
 
-// loadDue is the cohort and its project, nil where one of them is gone.
+// loadDue returns the project and the cohort of a record. The cohort is nil if it or its project
+// no longer exists, or if it is defined in a file.
 func (s Cohorts) loadDue(tx Tx, due *cohortCountDue) (*management.ProjectRecord, *storedCohort, error) {
 	p, err := tx.Project(due.Project)
 	if err != nil || p == nil {
@@ -159,8 +168,9 @@ func (s Cohorts) loadDue(tx Tx, due *cohortCountDue) (*management.ProjectRecord,
 	return p, c, err
 }
 
-// memberCount counts the persons of a static cohort as they are now: persons are merged and
-// erased without its being changed. It is the stored count for other cohorts.
+// memberCount returns the number of persons of a cohort. Static cohorts up to maxLiveCount are
+// counted now, because merging and erasing persons changes their number without a write to the
+// cohort. For all other cohorts it returns the stored count.
 func (s Cohorts) memberCount(v *view, c *storedCohort) (*int, error) {
 	if !c.Static || c.Deleted || c.Count == nil || *c.Count > maxLiveCount {
 		return c.Count, nil

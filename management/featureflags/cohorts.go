@@ -14,13 +14,14 @@ import (
 	"github.com/bunting-flags/bunting/management"
 )
 
-// Cohorts are cohorts (§5.2): sets of persons, by rule or by list.
+// Cohorts manages cohorts (§5.2): sets of persons, defined by filters (dynamic) or by a list
+// (static).
 type Cohorts struct{ *core }
 
-// cohortActivityScope is what changes of cohorts are noted under.
+// cohortActivityScope is the scope of cohorts in the activity log.
 const cohortActivityScope = "Cohort"
 
-// Cohort is a cohort as it is shown.
+// Cohort is a cohort as the API returns it.
 type Cohort struct {
 	ID              int64                  `json:"id"`
 	Name            *string                `json:"name"`
@@ -29,23 +30,22 @@ type Cohort struct {
 	Deleted         bool                   `json:"deleted"`
 	Filters         json.RawMessage        `json:"filters"`
 	Query           json.RawMessage        `json:"query"`
-	IsCalculating   bool                   `json:"is_calculating"` // always false: a write counts before it answers
+	IsCalculating   bool                   `json:"is_calculating"` // always false: writes count the persons before they return
 	CreatedBy       *management.UserView   `json:"created_by"`
 	CreatedAt       management.Stamp       `json:"created_at"`
 	LastCalculation management.Stamp       `json:"last_calculation"`
-	Errors          int                    `json:"errors_calculating"` // failed counts since the last good one
-	Count           *int                   `json:"count"`              // persons, null while nobody has counted
+	Errors          int                    `json:"errors_calculating"` // failed counts since the last successful one
+	Count           *int                   `json:"count"`              // number of persons, null before the first count
 	Static          bool                   `json:"is_static"`
 	Type            *string                `json:"cohort_type"`
 	Experiments     []linkID               `json:"experiment_set"`
 	Access          management.AccessLevel `json:"user_access_level"`
 }
 
-// cohortTypes are what cohorts may be called (spec/flags.md §1.6).
+// cohortTypes are the values of cohort_type (spec/flags.md §1.6).
 var cohortTypes = []string{"static", "person_property", "behavioral", "realtime", "analytical"}
 
-// CohortFields are the writable fields of a cohort. The file of a static cohort
-// comes beside them.
+// CohortFields are the writable fields of a cohort. A CSV file with members is passed separately.
 var CohortFields = management.Fields{
 	{Name: "name", Type: management.Text, Null: true, Blank: true, MaxLength: 400},
 	{Name: "description", Type: management.Text, Blank: true, MaxLength: 1000},
@@ -59,7 +59,7 @@ var CohortFields = management.Fields{
 	{Name: "_create_static_person_ids", Type: management.TextList, Custom: true, Help: "uuids of the first members of a new static cohort"},
 }
 
-// cohortRecord is what /flags reads of a cohort.
+// cohortRecord is the part of a cohort that /flags reads.
 type cohortRecord struct {
 	ID          int64           `json:"id"`
 	Team        int64           `json:"team_id"`
@@ -73,7 +73,7 @@ type cohortRecord struct {
 	Type        *string         `json:"cohort_type"`
 }
 
-// cohortMeta is what this room keeps of a cohort.
+// cohortMeta is the part of a cohort that only this package reads.
 type cohortMeta struct {
 	CreatedAt       management.Stamp `json:"created_at,omitzero"`
 	CreatedBy       int64            `json:"created_by,omitempty"`
@@ -82,15 +82,16 @@ type cohortMeta struct {
 	Count           *int             `json:"count,omitempty"`
 }
 
-// storedCohort is a cohort as it is kept.
+// storedCohort is the stored form of a cohort.
 type storedCohort struct {
 	cohortRecord
 	cohortMeta
+	// origin is the definitions file that contains the cohort, empty if it is not from a file.
 	origin string
 }
 
-// decodeCohort reads a cohort as it is stored. Records of files may be of any
-// shape: of those what cannot be read is left out.
+// decodeCohort decodes a stored cohort. Records from definitions files may have any shape; their
+// unreadable members are ignored.
 func decodeCohort(d *Definition) (*storedCohort, error) {
 	c := &storedCohort{origin: d.Origin}
 	if err := json.Unmarshal(d.Record, &c.cohortRecord); err != nil && d.Origin == "" {
@@ -101,7 +102,9 @@ func decodeCohort(d *Definition) (*storedCohort, error) {
 			return nil, fmt.Errorf("the cohort %d is not stored as it should be: %w", d.ID, err)
 		}
 	}
+	// Files may mark static cohorts by their type only.
 	c.Static = c.Static || c.Type != nil && *c.Type == "static"
+	// In a file, the record may be the tree of filters itself.
 	if bare := management.JSONObject(d.Record); bare["values"] != nil {
 		c.Filters = management.Encode(map[string]json.RawMessage{"properties": d.Record})
 	}
@@ -109,8 +112,8 @@ func decodeCohort(d *Definition) (*storedCohort, error) {
 	return c, nil
 }
 
-// put stores a cohort. If it is counted as time goes by it is due at once, unless whoever
-// writes it counts it.
+// put stores a cohort and, if it is counted periodically, schedules an immediate count. Callers
+// that count the cohort themselves replace that schedule afterwards.
 func (c *storedCohort) put(tx Tx, scope *management.Scope) error {
 	if err := c.store(tx, scope); err != nil || !c.recounted() {
 		return err
@@ -118,11 +121,11 @@ func (c *storedCohort) put(tx Tx, scope *management.Scope) error {
 	return plantCount(tx, scope.Project.ID, c.ID, time.Unix(0, 0))
 }
 
-// store is put without the count.
+// store is like put but does not schedule a count.
 func (c *storedCohort) store(tx Tx, scope *management.Scope) error {
 	c.Team = scope.Project.ID
 	c.Type = c.kind()
-	for ok := false; !ok; { // a new one is given its id by the store, and then the record needs it
+	for ok := false; !ok; { // a new cohort is stored twice: the record contains the id, which the store assigns
 		ok = c.ID != 0
 		d := &Definition{ID: c.ID, Record: management.Encode(c.cohortRecord), Meta: management.Encode(c.cohortMeta), Deleted: c.Deleted}
 		if err := putDefinition(tx, CohortDefinition, scope.Project.ID, d); err != nil {
@@ -133,7 +136,8 @@ func (c *storedCohort) store(tx Tx, scope *management.Scope) error {
 	return nil
 }
 
-// kind is the cohort's type, which follows from what it consists of.
+// kind returns the value of cohort_type, derived from the cohort's contents. It returns nil for a
+// dynamic cohort without filters.
 func (c *storedCohort) kind() *string {
 	kind := "person_property"
 	switch {
@@ -151,9 +155,10 @@ func (c *storedCohort) kind() *string {
 	return &kind
 }
 
-// isPresent reports whether a JSON value is there and not null or empty.
+// isPresent reports whether a JSON value is neither absent, null nor empty.
 func isPresent(raw json.RawMessage) bool { return !management.EmptyJSON(raw) }
 
+// title returns the name of the cohort, or "" if it has no name.
 func (c *storedCohort) title() string {
 	if c.Name == nil {
 		return ""
@@ -161,14 +166,17 @@ func (c *storedCohort) title() string {
 	return *c.Name
 }
 
+// accessObject identifies the cohort for access rules.
 func (c *storedCohort) accessObject() management.AccessObject {
 	return management.AccessObject{Kind: kindCohort, ID: c.itemID(), Author: c.CreatedBy}
 }
 
+// itemID returns the cohort's id as used in URLs and in the activity log.
 func (c *storedCohort) itemID() string { return strconv.FormatInt(c.ID, 10) }
 
-// resource are the cohorts of a project. ids are put into a static one that is made or
-// changed; those of a file are only for static ones.
+// resource returns the generic operations on the project's cohorts. ids are added to the static
+// cohort that a write creates or changes. If ofFile is true they are from a CSV file, and a write
+// to a dynamic cohort returns an error.
 func (s Cohorts) resource(ids []string, ofFile bool) management.Resource[Tx, storedCohort, Cohort] {
 	return management.NewResource(&s.Env, management.Spec[Tx, storedCohort, Cohort]{
 		ActivityScope: cohortActivityScope, Fields: CohortFields, Object: (*storedCohort).accessObject,
@@ -195,6 +203,8 @@ func (s Cohorts) resource(ids []string, ofFile bool) management.Resource[Tx, sto
 		Put: func(v *view, c *storedCohort) error { return c.put(v.Tx, v.Scope) },
 		AfterSave: func(e *management.Edit[Tx, storedCohort]) error {
 			switch {
+			// A static cohort is counted even without new members, since it may just have become
+			// static.
 			case e.After.Static:
 				return s.addMembers(e.Tx, e.Scope, e.After, ids)
 			case ofFile:
@@ -206,6 +216,7 @@ func (s Cohorts) resource(ids []string, ofFile bool) management.Resource[Tx, sto
 	})
 }
 
+// show returns a cohort as the API returns it, with its author, its experiments and its count.
 func (s Cohorts) show(v *view, c *storedCohort) (*Cohort, error) {
 	creator, err := v.Author(c.CreatedBy)
 	if err != nil {
@@ -224,7 +235,7 @@ func (s Cohorts) show(v *view, c *storedCohort) (*Cohort, error) {
 	return out, nil
 }
 
-// toView is a cohort as it is shown, without what other records say of it.
+// toView returns the cohort without the members that depend on other records.
 func (c *storedCohort) toView() *Cohort {
 	return &Cohort{
 		ID: c.ID, Name: c.Name, Description: c.Description, Groups: rawOr(c.Groups, "[]"), Deleted: c.Deleted,
@@ -233,7 +244,7 @@ func (c *storedCohort) toView() *Cohort {
 	}
 }
 
-// rawOr is a JSON value, or another one in the place of none.
+// rawOr returns raw, or fallback if raw is empty or null.
 func rawOr(raw json.RawMessage, fallback string) json.RawMessage {
 	if len(raw) == 0 || string(raw) == "null" {
 		return json.RawMessage(fallback)
@@ -241,19 +252,23 @@ func rawOr(raw json.RawMessage, fallback string) json.RawMessage {
 	return raw
 }
 
-// CohortQuery says which cohorts are listed: zero members are all.
+// CohortQuery filters a list of cohorts. Zero values of its members do not filter.
 type CohortQuery struct {
 	management.Page
-	Type           string // static, dynamic; others count as empty
-	CreatedBy      int64
-	Search         string // in the name, in any case
+	Type string // static or dynamic; any other value is ignored
+	// CreatedBy is the id of the author.
+	CreatedBy int64
+	Search    string // in the name, case-insensitive
+	// HideBehavioral leaves out dynamic cohorts with filters on events.
 	HideBehavioral bool
 }
 
-// List returns a page of the cohorts that are not deleted, newest first.
+// List returns a page of the cohorts that are not deleted, newest first. Cohorts that the caller
+// may not see are left out.
 func (s Cohorts) List(ctx context.Context, scope *management.Scope, q CohortQuery) (management.List[Cohort], error) {
 	return management.Read(ctx, &s.Env, func(tx Tx) (out management.List[Cohort], err error) {
 		var failed error
+		// Match is set only if it is needed: without it the store returns just one page.
 		query := DefinitionQuery{Kind: CohortDefinition, Project: scope.Project.ID, Offset: q.Offset, Limit: q.Limit}
 		if q.Type == "static" || q.Type == "dynamic" || q.CreatedBy != 0 || q.Search != "" || q.HideBehavioral || scope.IsRestricted() {
 			search := strings.ToLower(q.Search)
@@ -285,11 +300,12 @@ func (s Cohorts) List(ctx context.Context, scope *management.Scope, q CohortQuer
 	})
 }
 
-// Get returns a cohort, also one that is deleted.
+// Get returns a cohort. It also returns deleted cohorts.
 func (s Cohorts) Get(ctx context.Context, scope *management.Scope, id string) (*Cohort, error) {
 	return s.resource(nil, false).Get(ctx, scope, id)
 }
 
+// load reads a cohort, deleted or not. It returns a NotFound error if the id is invalid.
 func (s Cohorts) load(tx Tx, scope *management.Scope, idText string) (*storedCohort, error) {
 	id, err := strconv.ParseInt(idText, 10, 64)
 	if err != nil || id <= 0 {
@@ -305,12 +321,12 @@ func (s Cohorts) load(tx Tx, scope *management.Scope, idText string) (*storedCoh
 	return decodeCohort(d)
 }
 
-// Create makes a cohort. list are the first members of a static one, nil for none.
-// Persons are counted before it returns.
+// Create creates a cohort. list contains the first members of a static cohort and may be nil. The
+// persons of a dynamic cohort are counted before Create returns.
 func (s Cohorts) Create(ctx context.Context, scope *management.Scope, b management.Body, list *MemberList) (*Cohort, error) {
 	v, err := CohortFields.Create(b)
 	if err != nil {
-		return s.resource(nil, false).Create(ctx, scope, b) // which tells what is wrong, in its order
+		return s.resource(nil, false).Create(ctx, scope, b) // reports the errors in the usual order
 	}
 	if list != nil && !v.Bool("is_static") {
 		return nil, errNotStaticFile()
@@ -319,6 +335,7 @@ func (s Cohorts) Create(ctx context.Context, scope *management.Scope, b manageme
 	if err != nil {
 		return nil, err
 	}
+	// Persons may be listed in the body, too.
 	if uuids := v.Texts("_create_static_person_ids"); v.Bool("is_static") && len(uuids) > 0 {
 		more, err := s.resolveMembers(ctx, scope, &MemberList{Kind: PersonIDs, Values: uuids})
 		if err != nil {
@@ -330,7 +347,8 @@ func (s Cohorts) Create(ctx context.Context, scope *management.Scope, b manageme
 	return s.countSaved(ctx, scope, c, err)
 }
 
-// Update changes a cohort. list are more members of a static one, nil for none.
+// Update changes a cohort. If put is true, required fields must be present (PUT), else absent
+// fields are unchanged (PATCH). list contains members to add to a static cohort and may be nil.
 func (s Cohorts) Update(ctx context.Context, scope *management.Scope, id string, b management.Body, put bool, list *MemberList) (*Cohort, error) {
 	ids, err := s.resolveMembers(ctx, scope, list)
 	if err != nil {
@@ -340,27 +358,29 @@ func (s Cohorts) Update(ctx context.Context, scope *management.Scope, id string,
 	return s.countSaved(ctx, scope, c, err)
 }
 
+// errNotStaticFile returns the error for a CSV file that is sent to a dynamic cohort.
 func errNotStaticFile() error {
 	return management.Fault("csv", "Only static cohorts can be filled from a file.")
 }
 
-// assign lays values over a cohort. The oldest form of filters becomes the one of
-// today; filters of today go before it.
+// assign applies the values of a request to the cohort. Filters in the oldest format (groups) are
+// converted, unless the request also contains filters in the current format.
 func (c *storedCohort) assign(v management.Values) {
 	CohortFields.Apply(v, c)
 	if v.Has("filters") || v.Has("groups") {
-		c.Type = nil // follows from them
+		c.Type = nil // derived from the new filters
 	}
 	if groups := anyList(wire.Value(v.Raw("groups"))); len(groups) > 0 && !isPresent(v.Raw("filters")) && !c.Static {
 		c.Filters = wire.MustEncode(map[string]any{"properties": legacyTree(groups)})
 	}
+	// Only one of the two formats is stored.
 	if v.Has("groups") || isPresent(c.Filters) {
 		c.Groups = nil
 	}
 }
 
-// countSaved is a cohort that was stored, with its persons: they are counted outside of
-// the transaction.
+// countSaved counts the persons of a dynamic cohort that was just stored, outside of the write
+// transaction, and returns the cohort with its count. Other cohorts and err are returned as is.
 func (s Cohorts) countSaved(ctx context.Context, scope *management.Scope, c *Cohort, err error) (*Cohort, error) {
 	if err != nil || c.Static || c.Deleted {
 		return c, err

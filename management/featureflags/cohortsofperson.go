@@ -8,8 +8,8 @@ import (
 	"github.com/bunting-flags/bunting/management"
 )
 
-// ListForPerson returns the cohorts that a person is in now, newest first, of those that the
-// caller may see (§5.3). One that cannot be evaluated has nobody in it.
+// ListForPerson returns the cohorts that contain a person now, newest first, restricted to those
+// that the caller may see (§5.3). Cohorts that cannot be evaluated contain no person.
 func (s Cohorts) ListForPerson(ctx context.Context, scope *management.Scope, p *Person) ([]Cohort, error) {
 	list, err := management.Read(ctx, &s.Env, func(tx Tx) (management.List[Cohort], error) {
 		all, _, err := tx.Definitions(DefinitionQuery{Kind: CohortDefinition, Project: scope.Project.ID})
@@ -20,6 +20,8 @@ func (s Cohorts) ListForPerson(ctx context.Context, scope *management.Scope, p *
 		if err != nil {
 			return management.List[Cohort]{}, err
 		}
+		// Access rules are applied to the result: cohorts that the caller may not see can still
+		// be part of cohorts that they may see.
 		rows := management.List[storedCohort]{Count: len(matching)}
 		for _, c := range matching {
 			if scope.CanSee(c.accessObject()) {
@@ -31,8 +33,9 @@ func (s Cohorts) ListForPerson(ctx context.Context, scope *management.Scope, p *
 	return list.Results, err
 }
 
-// filterForPerson are those of some cohorts that a person is in: all are decided at once, by a
-// flag for each.
+// filterForPerson returns the cohorts that contain the person. It evaluates all of them in one
+// pass, with one temporary flag for each cohort. Static cohorts are looked up in the store,
+// because only one person has to be found in their lists.
 func (s Cohorts) filterForPerson(tx Tx, scope *management.Scope, all []Definition, p *Person) (out []*storedCohort, err error) {
 	project, err := tx.Project(scope.Project.ID)
 	switch {
@@ -42,6 +45,7 @@ func (s Cohorts) filterForPerson(tx Tx, scope *management.Scope, all []Definitio
 		return nil, management.ErrNoProject()
 	}
 	stored := flags.Stored{Person: p.Properties, CreatedAt: p.CreatedAt, Cohorts: []int64{}}
+	// The document has the format of /flags: one flag for each cohort, and all cohorts.
 	document, list, cohorts := map[string]any{}, []any{}, map[int64]any{}
 	for name, value := range project.Settings {
 		document[name] = value
@@ -71,11 +75,13 @@ func (s Cohorts) filterForPerson(tx Tx, scope *management.Scope, all []Definitio
 		return nil, err
 	}
 	subject := flags.Subject{Stored: &stored}
+	// As in matcher.match, a person is evaluated with the first distinct id.
 	if len(p.DistinctIDs) > 0 {
 		subject.DistinctID = p.DistinctIDs[0]
 	}
 	var decisions flags.Decisions
 	flags.Compile(definitions).Evaluate(&subject, s.Env.Now(), &decisions)
+	// A cohort that cannot be evaluated results in a failed decision and is left out.
 	for _, c := range candidates {
 		if d := decisions.Find(memberKeyOf(c)); d != nil && !d.Failed() && d.Enabled {
 			out = append(out, c)
@@ -84,4 +90,5 @@ func (s Cohorts) filterForPerson(tx Tx, scope *management.Scope, all []Definitio
 	return out, nil
 }
 
+// memberKeyOf returns the key of the temporary flag for a cohort.
 func memberKeyOf(c *storedCohort) string { return memberKey + strconv.FormatInt(c.ID, 10) }

@@ -2,22 +2,22 @@ package featureflags
 
 import "github.com/bunting-flags/bunting/management"
 
-// The most that one project may have. Every server compiles all of a project's
-// definitions after each change, and sends them to every client that asks.
+// Limits of the definitions of a project. They are bounded because each server compiles all
+// definitions of a project after each change and sends them to every client that requests them.
 const (
-	// maxFlags and MaxCohorts are how many flags and cohorts there may be that are not
-	// deleted.
+	// maxFlags and MaxCohorts are the maximum numbers of flags and cohorts that are not deleted.
 	maxFlags   = 20_000
 	MaxCohorts = 10_000
-	// maxDefinitionBytes bounds these together, as they are stored.
+	// maxDefinitionBytes limits the total size of flags and cohorts as stored.
 	maxDefinitionBytes = 64 << 20
 )
 
-// CodeLimit is the code of what would be more than there may be.
+// CodeLimit is the error code of writes that would exceed a limit.
 const CodeLimit = "limit_exceeded"
 
-// checkGrowth says which limit a change has gone over. What is over one already, out of a
-// definitions file say, may be changed as long as it does not grow.
+// checkGrowth returns an error with CodeLimit if a change exceeded a limit. A project that is
+// already over a limit, for example because of a definitions file, can still be changed as long
+// as the change does not increase the total in question.
 func checkGrowth(before, after DefinitionTotals) error {
 	switch {
 	case after.Flags > maxFlags && after.Flags > before.Flags:
@@ -30,7 +30,8 @@ func checkGrowth(before, after DefinitionTotals) error {
 	return nil
 }
 
-// putDefinition saves a definition, as far as the project may have it.
+// putDefinition stores a definition, or returns an error if a limit of the project is exceeded.
+// The caller's transaction is rolled back in that case.
 func putDefinition(tx Tx, kind DefinitionKind, project int64, d *Definition) error {
 	before, err := tx.DefinitionTotals(project)
 	if err != nil {

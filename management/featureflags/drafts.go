@@ -7,31 +7,34 @@ import (
 	"github.com/bunting-flags/bunting/management"
 )
 
-// bufferedTx is a transaction in which the flags and cohorts of one project are read
-// once, changed in memory, and written together by flush: many changes cost few
-// statements. Versions and lines of the log wait for flush, too, and cannot be read
-// before.
+// bufferedTx is a transaction that buffers the flags and cohorts of one project: they are read
+// one time, changed in memory, and written together by flush, so that many changes need few
+// statements. Versions of flags and entries of the activity log are buffered as well and cannot
+// be read before flush. Definitions of other projects and all other records are passed through.
 type bufferedTx struct {
 	Tx
 	project int64
 	kinds   [2]definitionBuffer // by DefinitionKind
 	records []*management.Record
-	types   map[int]string // of groups, nil while nobody has asked
-	// next to last are numbers of the log that are this transaction's.
+	types   map[int]string // of groups, nil before they are first read
+	// The numbers from next up to, but not including, last are reserved for entries of the log.
 	next, last int64
 }
 
-// definitionBuffer are the definitions of one kind.
+// definitionBuffer contains the definitions of one kind.
 type definitionBuffer struct {
-	byID        map[int64]*Definition // those that are not deleted, and what was changed
-	ids         []int64               // ascending
-	keys        map[string]int64
-	deleted     []Definition // deleted before, of all keys
-	deletedRead bool         // gone is read
-	changed     map[int64]bool
-	dropped     map[int64]bool
+	// byID contains the definitions that were not deleted at the start, and all changed ones.
+	byID        map[int64]*Definition
+	ids         []int64          // ascending
+	keys        map[string]int64 // ids of the definitions that are not deleted, by key
+	deleted     []Definition     // definitions that were already deleted at the start
+	deletedRead bool             // whether deleted has been read
+	changed     map[int64]bool   // ids to write in flush
+	dropped     map[int64]bool   // ids that have been removed from the store
 }
 
+// newBufferedTx reads the definitions of a project that are not deleted. Deleted ones are read
+// when they are first requested.
 func newBufferedTx(tx Tx, project int64) (*bufferedTx, error) {
 	d := &bufferedTx{Tx: tx, project: project}
 	for kind := range d.kinds {
@@ -41,6 +44,7 @@ func newBufferedTx(tx Tx, project int64) (*bufferedTx, error) {
 		if err != nil {
 			return nil, err
 		}
+		// The store returns the newest first, but ids must be ascending.
 		for i := range slices.Backward(list) {
 			k.put(&list[i])
 		}
@@ -48,11 +52,13 @@ func newBufferedTx(tx Tx, project int64) (*bufferedTx, error) {
 	return d, nil
 }
 
-// put makes a definition what its id and key lead to.
+// put adds a definition or replaces the one with its id, and updates the index by key.
 func (k *definitionBuffer) put(x *Definition) {
+	// New definitions have the largest id so far, so ids remains sorted.
 	if old := k.byID[x.ID]; old == nil {
 		k.ids = append(k.ids, x.ID)
 	} else if k.keys[old.Key] == x.ID {
+		// The key may have changed.
 		delete(k.keys, old.Key)
 	}
 	k.byID[x.ID] = x
@@ -64,6 +70,7 @@ func (k *definitionBuffer) put(x *Definition) {
 // Definition implements Tx.
 func (d *bufferedTx) Definition(kind DefinitionKind, projectID, id int64) (*Definition, error) {
 	if k := &d.kinds[kind]; projectID == d.project && k.byID[id] != nil && !k.dropped[id] {
+		// Callers may modify the result, so return a copy.
 		found := *k.byID[id]
 		return &found, nil
 	}
@@ -75,6 +82,7 @@ func (d *bufferedTx) DefinitionByKey(kind DefinitionKind, projectID int64, key s
 	if projectID != d.project {
 		return d.Tx.DefinitionByKey(kind, projectID, key)
 	}
+	// Deleted definitions are not in keys.
 	id, ok := d.kinds[kind].keys[key]
 	if !ok {
 		return nil, nil
@@ -83,11 +91,13 @@ func (d *bufferedTx) DefinitionByKey(kind DefinitionKind, projectID int64, key s
 	return &found, nil
 }
 
-// Definitions implements Tx. Deleted ones are those of before.
+// Definitions implements Tx. With q.Deleted it returns the definitions that were already deleted
+// before the transaction.
 func (d *bufferedTx) Definitions(q DefinitionQuery) (page []Definition, count int, err error) {
 	if q.Project != d.project {
 		return d.Tx.Definitions(q)
 	}
+	// visit adds a definition to the page if it matches.
 	visit := func(x *Definition) {
 		if q.Match != nil && !q.Match(x) {
 			return
@@ -120,11 +130,12 @@ func (d *bufferedTx) Definitions(q DefinitionQuery) (page []Definition, count in
 	return page, count, nil
 }
 
-// PutDefinition implements Tx.
+// PutDefinition implements Tx. The definition is written by flush.
 func (d *bufferedTx) PutDefinition(kind DefinitionKind, projectID int64, x *Definition) error {
 	if projectID != d.project {
 		return d.Tx.PutDefinition(kind, projectID, x)
 	}
+	// Ids are assigned immediately: other definitions may reference them.
 	if x.ID == 0 {
 		var err error
 		if x.ID, err = d.ReserveDefinitionIDs(kind, 1); err != nil {
@@ -137,10 +148,11 @@ func (d *bufferedTx) PutDefinition(kind DefinitionKind, projectID int64, x *Defi
 	return nil
 }
 
-// DeleteDefinition implements Tx.
+// DeleteDefinition implements Tx. Unlike puts, deletions reach the store immediately.
 func (d *bufferedTx) DeleteDefinition(kind DefinitionKind, projectID, id int64) error {
 	if k := &d.kinds[kind]; projectID == d.project {
 		k.dropped[id] = true
+		// flush must not write the definition again.
 		delete(k.changed, id)
 		if x := k.byID[id]; x != nil && k.keys[x.Key] == id {
 			delete(k.keys, x.Key)
@@ -149,7 +161,7 @@ func (d *bufferedTx) DeleteDefinition(kind DefinitionKind, projectID, id int64) 
 	return d.Tx.DeleteDefinition(kind, projectID, id)
 }
 
-// GroupTypes implements Tx.
+// GroupTypes implements Tx. The result is cached.
 func (d *bufferedTx) GroupTypes(projectID int64) (types map[int]string, err error) {
 	if projectID != d.project {
 		return d.Tx.GroupTypes(projectID)
@@ -160,7 +172,7 @@ func (d *bufferedTx) GroupTypes(projectID int64) (types map[int]string, err erro
 	return d.types, err
 }
 
-// Put implements Tx.
+// Put implements Tx. Entries of the log and versions of flags are buffered until flush.
 func (d *bufferedTx) Put(r *management.Record) error {
 	if r.Kind != management.KindActivity && r.Kind != kindFlagVersion {
 		return d.Tx.Put(r)
@@ -170,7 +182,7 @@ func (d *bufferedTx) Put(r *management.Record) error {
 	return nil
 }
 
-// activityNumbers is how many numbers of the log are taken at a time.
+// activityNumbers is the number of log entry numbers that are reserved at a time.
 const activityNumbers = 1000
 
 // Next implements Tx.
@@ -188,12 +200,14 @@ func (d *bufferedTx) Next(name string) (n int64, err error) {
 	return d.next - 1, nil
 }
 
-// flush writes what was changed, as far as the project may have it.
+// flush writes all buffered changes. It returns an error with CodeLimit if they exceed a limit of
+// the project.
 func (d *bufferedTx) flush() error {
 	before, err := d.DefinitionTotals(d.project)
 	if err != nil {
 		return err
 	}
+	// Flags are written before cohorts, each kind in the order of ids.
 	for kind := range d.kinds {
 		k := &d.kinds[kind]
 		list := make([]*Definition, 0, len(k.changed))
@@ -212,6 +226,7 @@ func (d *bufferedTx) flush() error {
 	if err := checkGrowth(before, after); err != nil {
 		return err
 	}
+	// Versions and log entries are written last, with the definitions that they belong to.
 	records := d.records
 	d.records = nil
 	return d.AddRecords(records)

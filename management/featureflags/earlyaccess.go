@@ -12,10 +12,12 @@ import (
 	"github.com/bunting-flags/bunting/management"
 )
 
-// kindFeature is an early access feature: Parent is the project, Sort the time.
+// kindFeature is the kind of records of early access features. Parent is the project and Sort the
+// creation time.
 const kindFeature = "early_access_feature"
 
-// EarlyAccess are early access features (§5.5).
+// EarlyAccess manages early access features (§5.5). Each feature has a flag, to which it adds a
+// condition that is on for the persons who enroll themselves.
 type EarlyAccess struct {
 	*core
 	management.Resource[Tx, storedFeature, feature]
@@ -42,13 +44,14 @@ func newEarlyAccess(c *core) (s EarlyAccess) {
 	return s
 }
 
-// The stages of a feature. People may enroll in those of releaseStages.
+// featureStages are the stages of a feature. Persons may enroll in a feature whose stage is in
+// releaseStages.
 var (
 	featureStages = []string{"draft", "concept", "alpha", "beta", "general-availability", "archived"}
 	releaseStages = []string{"concept", "alpha", "beta", "general-availability"}
 )
 
-// featureSettings are what is kept of a feature and shown as it is.
+// featureSettings are the members of a feature that are returned as stored.
 type featureSettings struct {
 	ID               string           `json:"id"`
 	Name             string           `json:"name"`
@@ -58,20 +61,19 @@ type featureSettings struct {
 	Created          management.Stamp `json:"created_at"`
 }
 
-// feature is an early access feature as it is shown.
+// feature is an early access feature as the API returns it.
 type feature struct {
 	featureSettings
 	Flag json.RawMessage `json:"feature_flag"`
 }
 
-// storedFeature is a feature as it is kept.
+// storedFeature is the stored form of a feature.
 type storedFeature struct {
 	featureSettings
-	Flag int64 `json:"flag"`
+	Flag int64 `json:"flag"` // id
 }
 
-// FeatureChangeFields are what can be changed of a feature, FeatureFields what a
-// new one is made of.
+// FeatureChangeFields are the fields that can be changed, FeatureFields those of a new feature.
 var (
 	FeatureChangeFields = management.Fields{
 		{Name: "name", Type: management.Text, Required: true, MaxLength: 200},
@@ -85,8 +87,9 @@ var (
 	}...)
 )
 
-// loadMinimalFlag is a flag inside of another answer, null for 0, for one that is gone and for
-// one that the reader may not see.
+// loadMinimalFlag returns a flag as it is embedded in other responses. It returns null if id is
+// 0, if the flag is deleted, and if the caller may not see it; hidden is true only in the last
+// case.
 func loadMinimalFlag(v *view, id int64) (_ json.RawMessage, hidden bool, err error) {
 	null := json.RawMessage("null")
 	if id == 0 {
@@ -106,7 +109,8 @@ func loadMinimalFlag(v *view, id int64) (_ json.RawMessage, hidden bool, err err
 	return encodeMinimalFlag(f), false, nil
 }
 
-// rules give a feature its flag, which is another one while people may enroll.
+// rules assigns a new feature its flag, and updates the flag if the feature's stage or name has
+// changed.
 func (s EarlyAccess) rules(e *featureEdit) error {
 	flag, err := s.flagFor(e)
 	if err != nil {
@@ -117,7 +121,7 @@ func (s EarlyAccess) rules(e *featureEdit) error {
 	return s.saveAttached(e, flag, f.superGroups(flag.Key), setLink(flag.Links.Features, flagLink{ID: linkID(f.ID), Name: f.Name}))
 }
 
-// beforeDelete takes early access from the flag of a feature that goes. The flag stays.
+// beforeDelete removes the enrollment condition from the flag of a feature. The flag remains.
 func (s EarlyAccess) beforeDelete(e *featureEdit) error {
 	flag, err := Flags{s.core}.loadFlag(e.Tx, e.Scope, e.After.Flag)
 	if err != nil {
@@ -126,8 +130,8 @@ func (s EarlyAccess) beforeDelete(e *featureEdit) error {
 	return s.saveAttached(e, flag, json.RawMessage("null"), removeLink(flag.Links.Features, e.After.ID))
 }
 
-// flagFor is the flag of a feature: of a new one the one that is named, if it can be,
-// or a new one.
+// flagFor returns the flag of a feature. A new feature uses the flag in feature_flag_id, which
+// must be suitable, or creates a flag if there is none.
 func (s EarlyAccess) flagFor(e *featureEdit) (*storedFlag, error) {
 	flags, f, v := Flags{s.core}, e.After, e.Values
 	if !e.IsNew {
@@ -140,6 +144,8 @@ func (s EarlyAccess) flagFor(e *featureEdit) (*storedFlag, error) {
 		}
 		filters := management.JSONObject(flag.Filters)
 		switch {
+		// Early access is a choice of a person, and on or off: groups and variants are not
+		// supported.
 		case liveCount(flag.Links.Features) > 0:
 			return nil, management.Fault("", "Linked feature flag %s already has a feature attached to it.", flag.Key)
 		case isPresent(filters["aggregation_group_type_index"]):
@@ -149,13 +155,15 @@ func (s EarlyAccess) flagFor(e *featureEdit) (*storedFlag, error) {
 		}
 		return flag, nil
 	}
+	// The flag is off for all persons except those who enroll.
 	filters := fmt.Sprintf(`{"groups":[{"properties":[],"rollout_percentage":0,"variant":null}],"payloads":{},"multivariate":null,"super_groups":%s}`, f.superGroups(slug(f.Name)))
 	return flags.makeLinked(e.Tx, e.Scope, flagDraft{
 		Key: slug(f.Name), Name: "Feature Flag for Feature " + f.Name, Active: true, Context: "early_access_features", Filters: json.RawMessage(filters),
 	})
 }
 
-// makeLinked makes a flag for another thing and loads it, so that it can be linked.
+// makeLinked creates a flag for another resource, and loads it again so that the caller can add
+// its link and save it.
 func (s Flags) makeLinked(tx Tx, scope *management.Scope, d flagDraft) (*storedFlag, error) {
 	flag, err := s.makeFlag(tx, scope, d)
 	if err != nil {
@@ -164,8 +172,8 @@ func (s Flags) makeLinked(tx Tx, scope *management.Scope, d flagDraft) (*storedF
 	return s.loadFlag(tx, scope, flag.ID)
 }
 
-// saveLinked stores a flag that was loaded and whose links are others: as a new
-// version only when the flag itself is another one.
+// saveLinked stores a flag after a change of its links. It validates the flag and increments its
+// version only if the flag's own settings were changed as well.
 func (s Flags) saveLinked(tx Tx, scope *management.Scope, f *storedFlag) error {
 	if f.Origin != "" || !bytes.Equal(f.Filters, f.before.Filters) || f.Active != f.before.Active || f.Deleted != f.before.Deleted {
 		return s.saveFlag(tx, scope, f)
@@ -173,7 +181,8 @@ func (s Flags) saveLinked(tx Tx, scope *management.Scope, f *storedFlag) error {
 	return s.putFlag(tx, scope, f)
 }
 
-// loadLinked finds a flag that is not deleted and that another thing names.
+// loadLinked loads the flag that a request refers to in field. It returns an error for that field
+// if the flag does not exist or is deleted.
 func loadLinked(tx Tx, scope *management.Scope, flags Flags, id int64, field string) (*storedFlag, error) {
 	d, err := tx.Definition(FlagDefinition, scope.Project.ID, id)
 	if err != nil {
@@ -187,14 +196,14 @@ func loadLinked(tx Tx, scope *management.Scope, flags Flags, id int64, field str
 
 var notSlug = regexp.MustCompile(`[^a-z0-9_]+`)
 
-// slug is a name as a key: small letters, digits, underscores, and hyphens
+// slug converts a name into a flag key of lowercase letters, digits, underscores, and hyphens
 // between them.
 func slug(name string) string {
 	return strings.Trim(notSlug.ReplaceAllString(strings.ToLower(name), "-"), "-_")
 }
 
-// superGroups are what a flag needs so that persons may choose the feature
-// themselves: nothing outside of the release stages.
+// superGroups returns the conditions that let persons enroll themselves in the feature, as the
+// member super_groups of its flag. It returns null if the stage is not in releaseStages.
 func (f *storedFeature) superGroups(key string) json.RawMessage {
 	if !slices.Contains(releaseStages, f.Stage) {
 		return json.RawMessage("null")
@@ -203,7 +212,7 @@ func (f *storedFeature) superGroups(key string) json.RawMessage {
 	return management.Encode([]any{map[string]any{"properties": []any{property}, "rollout_percentage": 100}})
 }
 
-// saveAttached stores a flag with other super groups and links, if they are others.
+// saveAttached sets the super groups and links of a flag and stores it if either has changed.
 func (s EarlyAccess) saveAttached(e *featureEdit, flag *storedFlag, groups json.RawMessage, links []flagLink) error {
 	filters := management.JSONObject(flag.Filters)
 	unchanged := bytes.Equal(compactJSON(filters["super_groups"]), compactJSON(groups))
@@ -218,24 +227,25 @@ func (s EarlyAccess) saveAttached(e *featureEdit, flag *storedFlag, groups json.
 	return Flags{s.core}.saveLinked(e.Tx, e.Scope, flag)
 }
 
-// compactJSON is a JSON value in one form: its members by name, null for none.
+// compactJSON returns a canonical encoding of a JSON value for comparisons, with sorted members.
+// An empty value results in null.
 func compactJSON(raw json.RawMessage) []byte {
 	var v any
-	_ = json.Unmarshal(raw, &v) // what cannot be read is null
+	_ = json.Unmarshal(raw, &v) // v stays nil for invalid JSON
 	return management.Encode(v)
 }
 
-// setLink puts a link into a list, or in the place of the one with its id.
+// setLink returns the list with link added, in place of an existing link with the same id.
 func setLink(list []flagLink, link flagLink) []flagLink {
 	return append(removeLink(list, string(link.ID)), link)
 }
 
-// removeLink is a list without the link of an id.
+// removeLink returns a copy of the list without the link with the given id.
 func removeLink(list []flagLink, id string) []flagLink {
 	return slices.DeleteFunc(slices.Clone(list), func(l flagLink) bool { return string(l.ID) == id })
 }
 
-// PublicFeature is a feature as everybody with the project's key may see it.
+// PublicFeature is a feature as returned to clients that have only the project's API key.
 type PublicFeature struct {
 	ID               string `json:"id"`
 	Name             string `json:"name"`
@@ -245,11 +255,12 @@ type PublicFeature struct {
 	FlagKey          string `json:"flagKey"`
 }
 
-// defaultStage is the stage whose features are listed when none is asked for.
+// defaultStage is the stage of the features that are listed if a request specifies no stage.
 const defaultStage = "beta"
 
-// Public returns the features of a project in some stages, beta when there are
-// none, newest first. Drafts and archived features are nobody's to see.
+// Public returns the features of a project that are in one of the stages, newest first. If stages
+// is empty, it returns features in beta. Drafts, archived features and features whose flag is
+// deleted are never returned.
 func (s EarlyAccess) Public(ctx context.Context, project int64, stages []string) ([]PublicFeature, error) {
 	if len(stages) == 0 {
 		stages = []string{defaultStage}
@@ -261,6 +272,7 @@ func (s EarlyAccess) Public(ctx context.Context, project int64, stages []string)
 		}
 		out := []PublicFeature{}
 		for _, f := range list.Results {
+			// A request for drafts or archived features returns no features.
 			if !slices.Contains(stages, f.Stage) || !slices.Contains(releaseStages, f.Stage) {
 				continue
 			}

@@ -11,12 +11,13 @@ import (
 	"github.com/bunting-flags/bunting/management"
 )
 
-// kindExperiment is an experiment: Parent is the project, ID its number, Other the cohort whose
-// exposure counts, Sort the time. Deleted ones are hidden.
+// kindExperiment is the kind of records of experiments. Parent is the project, ID the
+// experiment's number, Other the exposure cohort (experimentsKey), and Sort the creation time.
+// Deleted experiments are hidden.
 const kindExperiment = "experiment"
 
-// Experiments are experiments (§5.7): flags with variants, a start, an end and
-// exposure counts.
+// Experiments manages experiments (§5.7): flags with variants, with a start, an end, and counts
+// of exposures.
 type Experiments struct {
 	*core
 	management.Resource[Tx, storedExperiment, Experiment]
@@ -41,14 +42,17 @@ func newExperiments(c *core) (s Experiments) {
 	return s
 }
 
-// experimentSettings are what is kept of an experiment and shown as it is.
+// experimentSettings are the members of an experiment that are returned as stored. Members whose
+// format only clients or the analysis know are raw JSON.
 type experimentSettings struct {
-	ID               int64            `json:"id"`
-	Name             string           `json:"name"`
-	Description      string           `json:"description"`
-	Start            management.Stamp `json:"start_date"`
-	End              management.Stamp `json:"end_date"`
-	HoldoutID        *int64           `json:"holdout_id"`
+	ID          int64  `json:"id"`
+	Name        string `json:"name"`
+	Description string `json:"description"`
+	// Start is zero for a draft, and End is zero until the experiment ends.
+	Start     management.Stamp `json:"start_date"`
+	End       management.Stamp `json:"end_date"`
+	HoldoutID *int64           `json:"holdout_id"`
+	// Cohort is the id of the cohort whose persons count, nil for all persons.
 	Cohort           *int64           `json:"exposure_cohort"`
 	Parameters       json.RawMessage  `json:"parameters"`
 	SecondaryMetrics json.RawMessage  `json:"secondary_metrics"`
@@ -60,17 +64,20 @@ type experimentSettings struct {
 	Type             *string          `json:"type"`
 	Metrics          json.RawMessage  `json:"metrics"`
 	MetricsSecondary json.RawMessage  `json:"metrics_secondary"`
-	MetricsOrder     json.RawMessage  `json:"primary_metrics_ordered_uuids"`
-	SecondaryOrder   json.RawMessage  `json:"secondary_metrics_ordered_uuids"`
-	StatsConfig      json.RawMessage  `json:"stats_config"`
-	Exposure         json.RawMessage  `json:"exposure_criteria"`
-	Conclusion       *string          `json:"conclusion"`
-	Comment          *string          `json:"conclusion_comment"`
-	Excluded         json.RawMessage  `json:"excluded_variants"`
-	Matured          *bool            `json:"only_count_matured_users"`
+	// MetricsOrder and SecondaryOrder list the UUIDs of metrics in the order of display.
+	MetricsOrder   json.RawMessage `json:"primary_metrics_ordered_uuids"`
+	SecondaryOrder json.RawMessage `json:"secondary_metrics_ordered_uuids"`
+	StatsConfig    json.RawMessage `json:"stats_config"`
+	Exposure       json.RawMessage `json:"exposure_criteria"`
+	Conclusion     *string         `json:"conclusion"`
+	Comment        *string         `json:"conclusion_comment"`
+	Excluded       json.RawMessage `json:"excluded_variants"`
+	// Matured leaves out of a metric's results the persons whose exposure is more recent than the
+	// metric's window.
+	Matured *bool `json:"only_count_matured_users"`
 }
 
-// Experiment is an experiment as it is shown.
+// Experiment is an experiment as the API returns it.
 type Experiment struct {
 	experimentSettings
 	FlagKey         string                 `json:"feature_flag_key"`
@@ -83,20 +90,21 @@ type Experiment struct {
 	Access          management.AccessLevel `json:"user_access_level"`
 }
 
-// storedExperiment is an experiment as it is kept.
+// storedExperiment is the stored form of an experiment.
 type storedExperiment struct {
 	experimentSettings
-	Flag      int64       `json:"flag"`
-	FlagKey   string      `json:"flag_key"` // when it was made
+	Flag      int64       `json:"flag"`     // id
+	FlagKey   string      `json:"flag_key"` // at creation; the flag may have been renamed since
 	CreatedBy int64       `json:"created_by"`
 	Saved     []savedLink `json:"saved_metrics,omitempty"`
 }
 
+// accessObject identifies the experiment for access rules.
 func (x *storedExperiment) accessObject() management.AccessObject {
 	return management.AccessObject{Kind: kindExperiment, ID: strconv.FormatInt(x.ID, 10), Author: x.CreatedBy}
 }
 
-// isDraft reports whether the experiment has not begun.
+// isDraft reports whether the experiment has not been launched.
 func (x *storedExperiment) isDraft() bool { return x.Start.IsZero() }
 
 // ExperimentFields are the writable fields of an experiment.
@@ -127,13 +135,13 @@ var ExperimentFields = management.Fields{
 	{Name: "_create_in_folder", Type: management.Text, Null: true, Blank: true, Custom: true, Help: "has no effect"},
 }
 
-// experimentShape is what is known of the objects in the body of an experiment. Its
-// metrics and how they are computed are looked at with the questions that they are.
+// experimentShape lists the members of the objects in the body of an experiment, to detect
+// misspelled names. Metrics and their settings are not included: they are checked as queries.
 var experimentShape = &management.Shape{Inside: map[string]*management.Shape{
 	"parameters": {
 		Name: "the parameters of an experiment", Members: "feature_flag_variants minimum_detectable_effect aggregation_group_type_index",
 		ReadOnly: "recommended_running_time recommended_sample_size exposure_estimate_config variant_notes variant_screenshot_media_ids",
-		Idle:  "custom_exposure_filter ensure_experience_continuity excluded_variants feature_flag_payloads rollout_percentage",
+		Idle:     "custom_exposure_filter ensure_experience_continuity excluded_variants feature_flag_payloads rollout_percentage",
 		Inside: map[string]*management.Shape{
 			"feature_flag_variants": {Name: "a variant", Members: "key name rollout_percentage", Idle: "split_percent"},
 		},
@@ -141,6 +149,8 @@ var experimentShape = &management.Shape{Inside: map[string]*management.Shape{
 	"saved_metrics_ids": {Name: "a saved metric", Members: "id metadata", Inside: map[string]*management.Shape{"metadata": {Name: "metadata", Members: "type"}}},
 }}
 
+// show returns an experiment as the API returns it. The flag's current key and variants replace
+// the stored ones, and missing lists and settings get their defaults.
 func (s Experiments) show(v *view, e *storedExperiment) (*Experiment, error) {
 	flag, hidden, err := loadMinimalFlag(v, e.Flag)
 	if err != nil {
@@ -156,9 +166,11 @@ func (s Experiments) show(v *view, e *storedExperiment) (*Experiment, error) {
 		*list = rawOr(*list, "[]")
 	}
 	out.Filters = rawOr(e.Filters, "{}")
+	// The key is part of a flag that the caller may not see.
 	if hidden {
 		out.FlagKey = ""
 	}
+	// Errors of the store are collected and returned together.
 	saved, err1 := showSavedMetrics(v, e)
 	out.SavedMetrics = saved
 	holdout, err3 := holdoutOf(v, e)
@@ -168,16 +180,18 @@ func (s Experiments) show(v *view, e *storedExperiment) (*Experiment, error) {
 	for _, link := range saved {
 		out.SavedMetricsIDs = append(out.SavedMetricsIDs, savedMetricID{link.Metric, link.Metadata})
 	}
+	// A stored stats_config is returned as is; the default has the effective method.
 	method, err2 := statsMethod(v, e)
 	out.StatsConfig = rawOr(e.StatsConfig, `{"method":"`+method+`"}`)
-	if members := management.JSONObject(flag); members != nil { // the flag may have been changed by itself
+	if members := management.JSONObject(flag); members != nil { // the flag may have been changed directly
 		out.FlagKey = management.JSONText(members["key"])
 		out.Parameters = withVariants(out.Parameters, members["filters"])
 	}
 	return out, errors.Join(err, err1, err2, err3)
 }
 
-// experimentsKey is where the experiments of a cohort are listed.
+// experimentsKey returns the Record.Other of the experiments with an exposure cohort, and "" if
+// cohort is nil.
 func experimentsKey(project int64, cohort *int64) string {
 	if cohort == nil {
 		return ""
@@ -185,7 +199,7 @@ func experimentsKey(project int64, cohort *int64) string {
 	return cohortParent(project, *cohort)
 }
 
-// experimentsOfCohort are those that count who is in a cohort.
+// experimentsOfCohort returns the ids of the experiments with the given exposure cohort.
 func experimentsOfCohort(tx Tx, scope *management.Scope, cohort int64) ([]linkID, error) {
 	list, _, err := tx.List(management.Query{Kind: kindExperiment, Other: experimentsKey(scope.Project.ID, &cohort)})
 	out := make([]linkID, len(list))
@@ -195,7 +209,8 @@ func experimentsOfCohort(tx Tx, scope *management.Scope, cohort int64) ([]linkID
 	return out, err
 }
 
-// rules check an experiment, and make or change its flag.
+// rules validates an experiment and its metrics, creates or updates its flag, and stores the flag
+// if its link, state or filters have changed.
 func (s Experiments) rules(e *experimentEdit) error {
 	x := e.After
 	if !e.IsNew {
@@ -203,6 +218,7 @@ func (s Experiments) rules(e *experimentEdit) error {
 			return err
 		}
 	}
+	// A new experiment cannot be deleted.
 	x.Deleted = x.Deleted && !e.IsNew
 	if err := x.check(e); err != nil {
 		return err
@@ -214,8 +230,10 @@ func (s Experiments) rules(e *experimentEdit) error {
 		return err
 	}
 	x.UpdatedAt = management.NewStamp(s.Env.Now())
+	// From here on the flag is part of the change: it may be created, linked, switched on, or get
+	// the variants and the holdout of the experiment.
 	flag, err := s.resolveFlag(e)
-	if err != nil || flag == nil { // nil: it was deleted when only deleted things held it
+	if err != nil || flag == nil { // flag is nil if it was deleted while only deleted experiments used it
 		return err
 	}
 	x.Flag = flag.ID
@@ -225,6 +243,7 @@ func (s Experiments) rules(e *experimentEdit) error {
 		}
 	}
 	links := setLink(flag.Links.Experiments, flagLink{ID: linkID(strconv.FormatInt(x.ID, 10)), Name: x.Name, Deleted: x.Deleted})
+	// Saving the flag adds an entry to its log, so skip it without a change.
 	if slices.Equal(links, flag.Links.Experiments) && flag.Active == flag.before.Active && string(flag.Filters) == string(flag.before.Filters) {
 		return nil
 	}
@@ -232,7 +251,9 @@ func (s Experiments) rules(e *experimentEdit) error {
 	return Flags{s.core}.saveLinked(e.Tx, e.Scope, flag)
 }
 
-// resolveFlag is the flag of an experiment as that wants it, nil when it is gone.
+// resolveFlag returns the flag of an experiment with the changes that the request requires, not
+// yet stored: variants, holdout, and switched on at the start. A new experiment uses the flag
+// with its key or creates one. The result is nil if the flag is deleted.
 func (s Experiments) resolveFlag(e *experimentEdit) (*storedFlag, error) {
 	x, flags := e.After, Flags{s.core}
 	holdout, err := holdoutOf(e.View, x)
@@ -250,6 +271,7 @@ func (s Experiments) resolveFlag(e *experimentEdit) (*storedFlag, error) {
 		})
 		return flag, moveKeyFault(err)
 	}
+	// An existing experiment references its flag by id: the key may have been changed.
 	flag, err := findFlag(e.Tx, e.Scope, flags, x.Flag)
 	if err != nil || flag == nil {
 		if err == nil && e.Before.Deleted && !x.Deleted {
@@ -257,6 +279,8 @@ func (s Experiments) resolveFlag(e *experimentEdit) (*storedFlag, error) {
 		}
 		return nil, err
 	}
+	// Variants and holdout of a draft can be changed unless the flag is used by another
+	// experiment that is running: its results would become meaningless.
 	draft := e.Before.isDraft()
 	if draft && (e.Values.Has("parameters") || !x.hasSameHoldout(&e.Before)) {
 		if draft, err = s.isOnlyRunning(e.View, x, flag); err != nil {
@@ -274,11 +298,12 @@ func (s Experiments) resolveFlag(e *experimentEdit) (*storedFlag, error) {
 	if !x.hasSameHoldout(&e.Before) {
 		flag.Filters = withHoldout(flag.Filters, holdout)
 	}
+	// Setting a start date launches the experiment and switches its flag on.
 	flag.Active = flag.Active || e.Before.isDraft() && !x.isDraft()
 	return flag, nil
 }
 
-// moveKeyFault puts an error of a flag's key where the key of an experiment stands.
+// moveKeyFault moves an error about the key of a flag to the experiment's field feature_flag_key.
 func moveKeyFault(err error) error {
 	var fault *management.Error
 	if !errors.As(err, &fault) || fault.Field != "key" {
@@ -289,7 +314,9 @@ func moveKeyFault(err error) error {
 	return &moved
 }
 
-// check looks at an experiment that a body was laid over.
+// check validates an experiment after the values of a request have been applied. Fields that the
+// request does not contain are not checked again, since referenced objects may have been deleted
+// in the meantime; only the variants are always checked.
 func (x *storedExperiment) check(e *experimentEdit) error {
 	v := e.Values
 	if (v.Has("end_date") || v.Has("start_date")) && !x.End.IsZero() && !x.End.After(x.Start.Time) {
@@ -317,7 +344,7 @@ func (x *storedExperiment) check(e *experimentEdit) error {
 	return x.checkVariants()
 }
 
-// findFlag is a flag that is not deleted, nil for none.
+// findFlag returns a flag, or nil if it does not exist or is deleted.
 func findFlag(tx Tx, scope *management.Scope, flags Flags, id int64) (*storedFlag, error) {
 	d, err := tx.Definition(FlagDefinition, scope.Project.ID, id)
 	if err != nil || d == nil || d.Deleted {
@@ -326,8 +353,11 @@ func findFlag(tx Tx, scope *management.Scope, flags Flags, id int64) (*storedFla
 	return flags.loadFlag(tx, scope, id)
 }
 
-// checkFixed refuses other values of what cannot be changed.
+// checkFixed returns an error if the request changes a field that is immutable: always, or, in
+// the case of the holdout, after the start.
 func (s Experiments) checkFixed(e *experimentEdit) error {
+	// Compare with the response rather than the stored experiment: clients send back what they
+	// received.
 	before, err := s.show(e.View, &e.Before)
 	if err != nil {
 		return err

@@ -12,8 +12,8 @@ import (
 	"github.com/bunting-flags/bunting/management"
 )
 
-// DuplicateFields are those of the body that copies an experiment, CopyExperimentFields
-// of the one that copies it into another project (experiments.md §3.7).
+// DuplicateFields are the fields of the body of Duplicate, CopyExperimentFields those of
+// CopyToProject (experiments.md §3.7).
 var (
 	DuplicateFields = management.Fields{
 		{Name: "feature_flag_key", Type: management.Text, Null: true, MaxLength: 400, Help: "of the copy's flag, which is made if it is not there; absent: that of the experiment"},
@@ -24,13 +24,14 @@ var (
 	}, DuplicateFields...)
 )
 
-// copiedExperiment is a copy in another project, and what of the experiment was left out.
+// copiedExperiment is a copy in another project, with warnings about the parts that were left
+// out.
 type copiedExperiment struct {
 	Experiment
 	Warnings []string `json:"warnings"`
 }
 
-// Duplicate makes a draft of an experiment.
+// Duplicate creates a draft with the settings of an experiment in the same project.
 func (s Experiments) Duplicate(ctx context.Context, scope *management.Scope, id string, b management.Body) (*Experiment, error) {
 	v, err := DuplicateFields.Create(b)
 	if err != nil {
@@ -38,6 +39,7 @@ func (s Experiments) Duplicate(ctx context.Context, scope *management.Scope, id 
 	}
 	return management.Write(ctx, &s.Env, func(tx Tx) (*Experiment, error) {
 		source := &view{Tx: tx, Scope: scope}
+		// Source and target are the same project.
 		c, err := s.newCopy(source, source, id)
 		if err != nil {
 			return nil, err
@@ -46,9 +48,10 @@ func (s Experiments) Duplicate(ctx context.Context, scope *management.Scope, id 
 	})
 }
 
-// CopyToProject makes a draft of an experiment in another project of the organization.
-// What it shares with others there is not: saved metrics become its own, filters on
-// cohorts are left out.
+// CopyToProject creates a draft with the settings of an experiment in another project of the
+// organization. References to objects of the first project are resolved: saved metrics become
+// metrics of the copy, and filters on cohorts are removed, with a warning. It returns an error
+// for target_team_id if the organization has no such project or the caller has no access to it.
 func (s Experiments) CopyToProject(ctx context.Context, scope *management.Scope, id string, b management.Body) (*copiedExperiment, error) {
 	v, err := CopyExperimentFields.Create(b)
 	if err != nil {
@@ -81,16 +84,20 @@ func (s Experiments) CopyToProject(ctx context.Context, scope *management.Scope,
 	})
 }
 
-// experimentCopy is an experiment that is being copied.
+// experimentCopy is an experiment that is being copied. source and target have the same
+// transaction and, within one project, are the same view.
 type experimentCopy struct {
 	Experiments
 	source, target *view
-	flag           *storedFlag // that of the experiment
-	draft          *storedExperiment
+	flag           *storedFlag       // of the original
+	draft          *storedExperiment // the copy
 }
 
+// isSameProject reports whether the copy is made within one project.
 func (c *experimentCopy) isSameProject() bool { return c.source.Project.ID == c.target.Project.ID }
 
+// newCopy loads the experiment and its flag, both of which the caller must be able to see, and
+// prepares the copy: a draft with its own number, without results, holdout and exposure cohort.
 func (s Experiments) newCopy(source, target *view, id string) (*experimentCopy, error) {
 	x, err := s.Load(source, id)
 	if err != nil {
@@ -105,10 +112,12 @@ func (s Experiments) newCopy(source, target *view, id string) (*experimentCopy, 
 		return nil, err
 	case flag == nil:
 		return nil, experimentFault("The linked feature flag has been deleted.")
+	// The copy would reveal the variants of the flag.
 	case !source.CanSee(flag.accessObject()):
 		return nil, management.Denied("You do not have %s access to this resource.", management.Viewer)
 	}
 	number, err := target.Tx.Next(kindExperiment)
+	// The copy starts over: no dates, no conclusion. Holdout and exposure cohort are not copied.
 	draft := *x
 	draft.ID, draft.CreatedBy = number, source.User.ID
 	draft.CreatedAt, draft.UpdatedAt = management.NewStamp(s.Env.Now()), management.NewStamp(s.Env.Now())
@@ -117,7 +126,8 @@ func (s Experiments) newCopy(source, target *view, id string) (*experimentCopy, 
 	return &experimentCopy{s, source, target, flag, &draft}, err
 }
 
-// create stores the copy, with its flag.
+// create stores the copy and its flag. v contains the requested name and flag key, if any. Within
+// a project, the copy uses the flag of the original unless another key is requested.
 func (c *experimentCopy) create(v management.Values) (*Experiment, error) {
 	x, flags := c.draft, Flags{c.core}
 	var err error
@@ -128,6 +138,7 @@ func (c *experimentCopy) create(v management.Values) (*Experiment, error) {
 		return nil, err
 	}
 	x.FlagKey = cmp.Or(v.Text("feature_flag_key"), c.flag.Key)
+	// Within the project several experiments may share a flag. Otherwise the copy needs its own.
 	flag := c.flag
 	if !c.isSameProject() || x.FlagKey != c.flag.Key {
 		if flag, err = c.copyFlag(); err != nil {
@@ -139,19 +150,21 @@ func (c *experimentCopy) create(v management.Values) (*Experiment, error) {
 	if err := flags.saveLinked(c.target.Tx, c.target.Scope, flag); err != nil {
 		return nil, err
 	}
+	// Fingerprints depend on the start date and on the organization's default method.
 	if err := c.setFingerprints(c.target, x); err != nil {
 		return nil, err
 	}
 	return c.Add(c.target, x)
 }
 
-// copyFlag is the flag of the copy's key: one that is there, or one with the same
-// variants for everybody.
+// copyFlag returns the existing flag with the copy's key. If there is none, it creates a flag
+// with the variants of the original's flag and one condition for all persons.
 func (c *experimentCopy) copyFlag() (*storedFlag, error) {
 	flag, err := c.findLinkable(c.target, c.draft.FlagKey)
 	if err != nil || flag != nil {
 		return flag, err
 	}
+	// The new flag has one condition for everyone; only its variants are copied.
 	original, filters := management.JSONObject(c.flag.Filters), management.JSONObject(c.draft.filters(nil))
 	for _, name := range []string{"multivariate", "payloads", "aggregation_group_type_index"} {
 		if value, ok := original[name]; ok {
@@ -164,12 +177,13 @@ func (c *experimentCopy) copyFlag() (*storedFlag, error) {
 	return flag, moveKeyFault(err)
 }
 
-// chooseName is the one that was asked for, or the first that is free of "X (Copy)",
-// "X (Copy) 2" and so on.
+// chooseName returns the requested name or, if that is empty, the first unused name of the form
+// "X (Copy)", "X (Copy) 2" and so on.
 func (c *experimentCopy) chooseName(requested string) (string, error) {
 	if requested != "" {
 		return requested, nil
 	}
+	// Collect all names in use; returning false keeps no experiments in memory.
 	used := map[string]bool{}
 	_, err := management.EveryRecord(c.target.Tx, management.Query{Kind: kindExperiment, Parent: c.target.Parent()}, func(x *storedExperiment) bool {
 		used[x.Name] = true
@@ -180,6 +194,7 @@ func (c *experimentCopy) chooseName(requested string) (string, error) {
 		if n > 1 {
 			suffix = fmt.Sprintf(" (Copy) %d", n)
 		}
+		// The name must not exceed 400 characters with its suffix.
 		base := []rune(c.draft.Name)
 		if name := string(base[:min(len(base), 400-len(suffix))]) + suffix; !used[name] {
 			return name, err
@@ -187,8 +202,9 @@ func (c *experimentCopy) chooseName(requested string) (string, error) {
 	}
 }
 
-// renewIDs gives the copy metrics and links of its own.
+// renewIDs assigns new ids to the metrics and links of the copy, and updates the display order.
 func (c *experimentCopy) renewIDs() error {
+	// ids maps the old UUIDs of metrics to new ones.
 	x, ids := c.draft, map[string]string{}
 	for _, list := range x.metricLists() {
 		var metrics []map[string]json.RawMessage
@@ -212,6 +228,7 @@ func (c *experimentCopy) renewIDs() error {
 		}
 		*order = management.Encode(uuids)
 	}
+	// The slice is shared with the original.
 	x.Saved = slices.Clone(x.Saved)
 	for i := range x.Saved {
 		id, err := c.target.Tx.Next(kindSavedMetric + "_link")
@@ -223,8 +240,8 @@ func (c *experimentCopy) renewIDs() error {
 	return nil
 }
 
-// detach makes of an experiment what can stand in another project, and says what of it
-// cannot.
+// detach removes the copy's references to objects of the original's project, and returns warnings
+// about references that were removed or must be replaced by hand.
 func (c *experimentCopy) detach() (warnings []string, err error) {
 	x := c.draft
 	saved, err := showSavedMetrics(c.source, x)
@@ -233,6 +250,7 @@ func (c *experimentCopy) detach() (warnings []string, err error) {
 	}
 	x.Saved = nil
 	for i := range saved {
+		// Saved metrics have a name outside of the query, which would be lost.
 		query := management.JSONObject(saved[i].Query)
 		if !isPresent(query["name"]) {
 			query["name"] = management.Encode(saved[i].Name)
@@ -245,6 +263,7 @@ func (c *experimentCopy) detach() (warnings []string, err error) {
 		_ = json.Unmarshal(*to, &list) // null or a list
 		*to = management.Encode(append(list, management.Encode(query)))
 	}
+	// Metrics and exposure criteria can filter on cohorts and count actions.
 	references := projectReferences{cohorts: map[string]bool{}, actions: map[string]bool{}}
 	for _, part := range []*json.RawMessage{&x.Metrics, &x.MetricsSecondary, &x.Exposure} {
 		if isPresent(*part) {
@@ -261,7 +280,8 @@ func (c *experimentCopy) detach() (warnings []string, err error) {
 	return warnings, nil
 }
 
-// cohortName is what a cohort of the experiment's project is called, and its number.
+// cohortName returns the name and id of a cohort of the original's project, or only the id if the
+// caller may not see the cohort.
 func (c *experimentCopy) cohortName(id string) string {
 	cohort, err := Cohorts{c.core}.load(c.source.Tx, c.source.Scope, id)
 	if err != nil || !c.source.CanSee(cohort.accessObject()) {

@@ -8,10 +8,12 @@ import (
 	"slices"
 )
 
-// projectReferences are the things of a project that metrics are about, by number.
+// projectReferences collects the ids of the cohorts and actions that metrics reference.
 type projectReferences struct{ cohorts, actions map[string]bool }
 
-// strip is a JSON value without filters on cohorts.
+// strip returns a decoded JSON value without filters on cohorts, and records the cohorts and
+// actions that it references. Actions are recorded but not removed, because a metric cannot be
+// computed without its source.
 func (l *projectReferences) strip(v any) any {
 	switch v := v.(type) {
 	case map[string]any:
@@ -22,6 +24,7 @@ func (l *projectReferences) strip(v any) any {
 			v[name] = l.strip(member)
 		}
 	case []any:
+		// Filters are members of lists, so a filter is removed from its list.
 		v = slices.DeleteFunc(v, l.recordCohort)
 		for i := range v {
 			v[i] = l.strip(v[i])
@@ -31,7 +34,7 @@ func (l *projectReferences) strip(v any) any {
 	return v
 }
 
-// recordCohort reports whether a value is a filter on a cohort, and keeps that.
+// recordCohort reports whether a value is a filter on a cohort, and if so records the cohort.
 func (l *projectReferences) recordCohort(v any) bool {
 	filter, ok := v.(map[string]any)
 	if !ok || filter["type"] != "cohort" {
@@ -41,12 +44,13 @@ func (l *projectReferences) recordCohort(v any) bool {
 	return true
 }
 
-// decodeJSON is a JSON value with its numbers as they stand.
+// decodeJSON decodes a JSON value and preserves the digits of its numbers.
 func decodeJSON(raw json.RawMessage) (v any) {
 	d := json.NewDecoder(bytes.NewReader(raw))
 	d.UseNumber()
-	_ = d.Decode(&v) // what was stored as JSON
+	_ = d.Decode(&v) // stored values are valid JSON
 	return v
 }
 
+// sortedKeys returns the members of a set in order.
 func sortedKeys(set map[string]bool) []string { return slices.Sorted(maps.Keys(set)) }

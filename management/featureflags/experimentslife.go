@@ -8,23 +8,26 @@ import (
 	"github.com/bunting-flags/bunting/management"
 )
 
-// ExperimentCall is a step in an experiment's life (experiments.md §3.7).
+// ExperimentCall is a transition in the life cycle of an experiment (experiments.md §3.7).
 type ExperimentCall struct {
-	// Fields are those of its body.
+	// Fields are the fields of the request body.
 	Fields management.Fields
-	// Title says what it does.
+	// Title is a short description for the documentation of the API.
 	Title string
-	// check refuses; flag is the experiment's.
+	// check returns an error if the experiment is in the wrong state. flag is the experiment's
+	// flag.
 	check func(x *storedExperiment, flag *storedFlag, v management.Values) error
-	do    func(x *storedExperiment, flag *storedFlag, v management.Values, now management.Stamp)
+	// do changes the experiment and the flag in memory.
+	do func(x *storedExperiment, flag *storedFlag, v management.Values, now management.Stamp)
 }
 
+// conclusionFields are the fields of calls that can end an experiment.
 var conclusionFields = management.Fields{
 	{Name: "conclusion", Type: management.Choice, Null: true, Choices: []string{"won", "lost", "inconclusive", "stopped_early", "invalid"}},
 	{Name: "conclusion_comment", Type: management.Text, Null: true, Blank: true, MaxLength: 4000},
 }
 
-// ExperimentCalls are the steps by their names in paths.
+// ExperimentCalls are the transitions by their name in the URL path.
 var ExperimentCalls = map[string]ExperimentCall{
 	"launch": {
 		Title: "Start an experiment now, and switch its flag on",
@@ -38,9 +41,11 @@ var ExperimentCalls = map[string]ExperimentCall{
 			return nil
 		},
 		do: func(x *storedExperiment, flag *storedFlag, _ management.Values, now management.Stamp) {
+			// An end date may have been set while the experiment was a draft.
 			x.Start, x.End, flag.Active = now, management.Stamp{}, true
 		},
 	},
+	// Paused is not stored: an experiment is paused while its flag is off (statusOf).
 	"pause": {
 		Title: "Switch the flag of a running experiment off",
 		check: func(x *storedExperiment, flag *storedFlag, _ management.Values) error {
@@ -59,6 +64,7 @@ var ExperimentCalls = map[string]ExperimentCall{
 			flag.Active = true
 		},
 	},
+	// The flag remains on, so persons do not lose their variant.
 	"end": {
 		Title: "End an experiment now; its flag stays as it is", Fields: conclusionFields,
 		check: func(x *storedExperiment, _ *storedFlag, _ management.Values) error { return x.checkRunning("", false) },
@@ -67,6 +73,7 @@ var ExperimentCalls = map[string]ExperimentCall{
 			x.conclude(v)
 		},
 	},
+	// Without release_to_everyone, the flag's conditions still decide who gets the variant.
 	"ship_variant": {
 		Title: "Give everybody in an experiment one variant, and end it",
 		Fields: append(management.Fields{
@@ -84,12 +91,14 @@ var ExperimentCalls = map[string]ExperimentCall{
 		},
 		do: func(x *storedExperiment, flag *storedFlag, v management.Values, now management.Stamp) {
 			flag.Filters = shipVariant(flag.Filters, v.Text("variant_key"), v.Bool("release_to_everyone"))
+			// A variant may also be shipped after the end: then the end date does not change.
 			if x.End.IsZero() {
 				x.End = now
 			}
 			x.conclude(v)
 		},
 	},
+	// After the next launch, results are computed from the new start date.
 	"reset": {
 		Title: "Make an experiment a draft again; its flag stays as it is",
 		check: func(x *storedExperiment, _ *storedFlag, _ management.Values) error {
@@ -102,6 +111,7 @@ var ExperimentCalls = map[string]ExperimentCall{
 			x.Start, x.End, x.Conclusion, x.Comment, x.Archived = management.Stamp{}, management.Stamp{}, nil, nil, false
 		},
 	},
+	// Archiving hides the experiment from lists, unless they request archived experiments.
 	"archive": {
 		Title:  "Archive an experiment that has ended",
 		Fields: management.Fields{{Name: "disable_feature_flag", Type: management.Bool, Help: "true switches its flag off"}},
@@ -118,6 +128,7 @@ var ExperimentCalls = map[string]ExperimentCall{
 			x.Archived, flag.Active = true, flag.Active && !v.Bool("disable_feature_flag")
 		},
 	},
+	// The flag is not switched on, even if archiving switched it off.
 	"unarchive": {
 		Title: "Take an experiment out of the archive",
 		check: func(x *storedExperiment, _ *storedFlag, _ management.Values) error {
@@ -130,13 +141,16 @@ var ExperimentCalls = map[string]ExperimentCall{
 	},
 }
 
+// experimentFault returns an error about an experiment as a whole, with a formatted message.
 func experimentFault(text string, args ...any) error { return management.Fault("", text, args...) }
 
-// checkRunning refuses for an experiment that is not, and then with a text where that is so.
+// checkRunning returns an error if the experiment has not been launched or has ended. Otherwise,
+// if refuse is true, it returns an error with the given text.
 func (x *storedExperiment) checkRunning(text string, refuse bool) error {
 	switch {
 	case x.isDraft():
 		return experimentFault("Experiment has not been launched yet.")
+	// An experiment that has ended cannot be paused, resumed or ended again.
 	case !x.End.IsZero():
 		return experimentFault("Experiment has already ended.")
 	case refuse:
@@ -145,7 +159,10 @@ func (x *storedExperiment) checkRunning(text string, refuse bool) error {
 	return nil
 }
 
+// conclude sets the conclusion and its comment to the values in the request. Absent fields are
+// unchanged.
 func (x *storedExperiment) conclude(v management.Values) {
+	// A field that is absent is unchanged; null removes the value.
 	for name, to := range map[string]**string{"conclusion": &x.Conclusion, "conclusion_comment": &x.Comment} {
 		if v.Has(name) {
 			*to = nil
@@ -156,19 +173,20 @@ func (x *storedExperiment) conclude(v management.Values) {
 	}
 }
 
-// variantsOf are those of a flag; what cannot be read are none.
+// variantsOf returns the variants of a flag, or nil if they cannot be decoded.
 func variantsOf(flag *storedFlag) []experimentVariant {
 	list, _ := readVariants(management.JSONObject(management.JSONObject(flag.Filters)["multivariate"])["variants"])
 	return list
 }
 
-// shipVariant are filters in which one variant gets all; to everyone, with a condition of
-// its own before the others.
+// shipVariant returns filters with a rollout of 100 percent for one variant and 0 for all other
+// variants. If everyone is true, it also inserts a first condition that matches everyone.
 func shipVariant(filters json.RawMessage, key string, everyone bool) json.RawMessage {
 	out := management.JSONObject(filters)
 	multivariate := management.JSONObject(out["multivariate"])
 	var variants, groups []map[string]json.RawMessage
-	_ = json.Unmarshal(multivariate["variants"], &variants) // of a stored flag, which was checked
+	// Variants and conditions are decoded as maps to preserve all their members.
+	_ = json.Unmarshal(multivariate["variants"], &variants) // stored flags have been validated
 	_ = json.Unmarshal(out["groups"], &groups)
 	for _, v := range variants {
 		v["rollout_percentage"] = json.RawMessage("0")
@@ -179,20 +197,23 @@ func shipVariant(filters json.RawMessage, key string, everyone bool) json.RawMes
 	multivariate["variants"] = management.Encode(variants)
 	out["multivariate"] = management.Encode(multivariate)
 	if everyone {
+		// Conditions are evaluated in order, so the new one must be the first.
 		first := management.JSONObject(json.RawMessage(`{"properties":[],"rollout_percentage":100,"description":"Added automatically when the experiment was ended to keep only one variant."}`))
 		out["groups"] = management.Encode(append([]map[string]json.RawMessage{first}, groups...))
 	}
 	return management.Encode(out)
 }
 
-// Call does a step in an experiment's life: the experiment, its flag and what the log
-// says of both are one write.
+// Call performs the transition with the given name, which must be a key of ExperimentCalls. The
+// experiment, its flag and their log entries are written in one transaction. The caller needs
+// permission to edit the flag if the transition changes it.
 func (s Experiments) Call(ctx context.Context, scope *management.Scope, id, name string, b management.Body) (*Experiment, error) {
 	call := ExperimentCalls[name]
 	v, err := call.Fields.Change(b)
 	if err != nil {
 		return nil, err
 	}
+	// Change treats all fields as optional, but these calls have required ones.
 	for _, f := range call.Fields {
 		if f.Required && !v.Has(f.Name) {
 			return nil, management.CodedFault(management.CodeRequired, f.Name, "This field is required.")
@@ -204,12 +225,14 @@ func (s Experiments) Call(ctx context.Context, scope *management.Scope, id, name
 		if err != nil {
 			return err
 		}
+		// All transitions need the flag, even those that do not change it.
 		if flag == nil {
 			return experimentFault("The linked feature flag has been deleted.")
 		}
 		if err := call.check(e.After, flag, v); err != nil {
 			return err
 		}
+		// Reading the state before the transition avoids a write of an unchanged flag.
 		filtersBefore := string(flag.Filters)
 		now := management.NewStamp(s.Env.Now())
 		call.do(e.After, flag, v, now)

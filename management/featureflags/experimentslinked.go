@@ -4,7 +4,8 @@ import (
 	"github.com/bunting-flags/bunting/management"
 )
 
-// loadExperiment finds an experiment; one that is deleted for a body that brings it back.
+// loadExperiment loads an experiment by its number. A deleted experiment is only found if the
+// request body is the one that restores it (isUndelete).
 func loadExperiment(v *view, idText string, change *management.Body) (*storedExperiment, error) {
 	id, err := management.ResolveNumber(v.Tx, kindExperiment, v.Parent(), idText)
 	if err != nil || id == "" {
@@ -22,8 +23,9 @@ func isUndelete(b *management.Body) bool {
 	return b != nil && len(b.Members) == 1 && string(b.Members["deleted"]) == "false"
 }
 
-// findLinkable is the flag of a key that an experiment may have, nil where one has to be made:
-// that fails for one which the caller may not see.
+// findLinkable returns the flag with the given key, or nil if one has to be created. It returns
+// nil for a flag that the caller may not see, too: creating another with that key fails later. It
+// returns an error if the flag's type or variants are not suitable for experiments.
 func (s Experiments) findLinkable(v *view, key string) (*storedFlag, error) {
 	d, err := v.Tx.DefinitionByKey(FlagDefinition, v.Project.ID, key)
 	if err != nil || d == nil {
@@ -33,6 +35,7 @@ func (s Experiments) findLinkable(v *view, key string) (*storedFlag, error) {
 	if err != nil || !v.CanSee(flag.accessObject()) {
 		return nil, err
 	}
+	// Results compare each variant with control, so control and at least one more must exist.
 	switch variants := variantsOf(flag); {
 	case len(variants) < 2 || flag.RemoteConfig || flag.Archived:
 		return nil, management.Fault("feature_flag_key", "Feature flag is not eligible for experiments.")
@@ -42,8 +45,9 @@ func (s Experiments) findLinkable(v *view, key string) (*storedFlag, error) {
 	return flag, nil
 }
 
-// joinFlag is a flag that was there and that an experiment gets: it is on once the
-// experiment runs, and has the holdout of the experiment where that has one.
+// joinFlag prepares an existing flag for the experiment: the flag is switched on if the
+// experiment has been launched, and gets the experiment's holdout, if any. It returns nil if flag
+// is nil.
 func (x *storedExperiment) joinFlag(flag *storedFlag, holdout *storedHoldout) *storedFlag {
 	if flag == nil {
 		return nil
@@ -55,7 +59,7 @@ func (x *storedExperiment) joinFlag(flag *storedFlag, holdout *storedHoldout) *s
 	return flag
 }
 
-// isOnlyRunning reports whether no other experiment runs with a flag.
+// isOnlyRunning reports whether no other running experiment uses the flag.
 func (s Experiments) isOnlyRunning(v *view, x *storedExperiment, flag *storedFlag) (bool, error) {
 	for _, link := range flag.Links.Experiments {
 		other, err := management.LoadRecord[storedExperiment](v.Tx, kindExperiment, v.Parent(), string(link.ID))

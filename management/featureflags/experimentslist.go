@@ -10,19 +10,20 @@ import (
 	"github.com/bunting-flags/bunting/management"
 )
 
-// ExperimentQuery narrows a list of experiments down. Zero members do not, but for
-// Archived.
+// ExperimentQuery filters a list of experiments. Zero values of its members do not filter, except
+// for Archived.
 type ExperimentQuery struct {
 	management.Page
 	Search   string // in the name, at most 200 characters
-	Status   string // draft, running, paused, stopped or complete; others are all
-	Archived bool   // only archived ones; else only the others
+	Status   string // draft, running, paused, stopped or complete; any other value does not filter
+	Archived bool   // true returns only archived experiments, false only those that are not
+	// Creators are the ids of the accepted authors.
 	Creators []int64
 	Flag     int64
-	Order    string // a field of experimentOrders, with - in front for descending; empty: newest first
+	Order    string // a key of experimentOrders, with - for descending order; if empty, newest first
 }
 
-// experimentOrders are the fields by which experiments can be ordered.
+// experimentOrders are the fields by which experiments can be sorted.
 var experimentOrders = map[string]func(a, b storedExperiment) int{
 	"created_at": func(a, b storedExperiment) int { return a.CreatedAt.Compare(b.CreatedAt.Time) },
 	"updated_at": func(a, b storedExperiment) int { return a.UpdatedAt.Compare(b.UpdatedAt.Time) },
@@ -31,14 +32,18 @@ var experimentOrders = map[string]func(a, b storedExperiment) int{
 	"name":       func(a, b storedExperiment) int { return strings.Compare(a.Name, b.Name) },
 }
 
-// experimentStatuses are the words of a query for how far an experiment is.
+// experimentStatuses maps the values of ExperimentQuery.Status to those of Experiment.Status.
 var experimentStatuses = map[string]string{"draft": "draft", "running": "running", "paused": "paused", "stopped": "stopped", "complete": "stopped"}
 
+// match reports whether the caller may see an experiment and it matches the query. Status is not
+// checked: it depends on the flag (statusOf).
 func (q *ExperimentQuery) match(scope *management.Scope, e *storedExperiment) bool {
 	return scope.CanSee(e.accessObject()) && e.Archived == q.Archived && management.ContainsFold(e.Name, q.Search) && management.MatchesValue(q.Creators, e.CreatedBy) && (q.Flag == 0 || e.Flag == q.Flag)
 }
 
-// statusOf is how far an experiment is: while its flag is off it is paused.
+// statusOf returns the status of an experiment: draft, running, paused or stopped. A launched
+// experiment is paused while its flag is off. If the flag is deleted, the experiment counts as
+// running.
 func (s *core) statusOf(tx Tx, scope *management.Scope, e *storedExperiment) (string, error) {
 	switch {
 	case e.isDraft():
@@ -53,7 +58,7 @@ func (s *core) statusOf(tx Tx, scope *management.Scope, e *storedExperiment) (st
 	return "running", err
 }
 
-// List returns a page of experiments.
+// List returns a page of the experiments that match the query and that the caller may see.
 func (s Experiments) List(ctx context.Context, scope *management.Scope, q ExperimentQuery) (management.List[Experiment], error) {
 	if err := management.CheckSearch(q.Search); err != nil {
 		return management.List[Experiment]{}, err
@@ -68,20 +73,24 @@ func (s Experiments) List(ctx context.Context, scope *management.Scope, q Experi
 	})
 }
 
-// experimentStats say how many experiments were launched lately (experiments.md §3.1).
+// experimentStats are the numbers of recently launched and completed experiments (experiments.md
+// §3.1).
 type experimentStats struct {
 	Launched  int     `json:"launched_last_30d"`
 	Before    int     `json:"launched_previous_30d"`
-	Change    float64 `json:"percent_change"` // of Launched from Before, 0 where that is 0
+	Change    float64 `json:"percent_change"` // in percent from Before to Launched, 0 if Before is 0
 	Active    int     `json:"active_experiments"`
 	Completed int     `json:"completed_last_30d"`
 }
 
-// Stats counts the experiments that the caller may see.
+// Stats counts the experiments that the caller may see: those launched or completed recently, and
+// all that have not ended.
 func (s Experiments) Stats(ctx context.Context, scope *management.Scope) (*experimentStats, error) {
 	return management.Read(ctx, &s.Env, func(tx Tx) (*experimentStats, error) {
 		now, out := s.Env.Now(), &experimentStats{}
+		// The period of the last 30 days, and the 30 days before it for comparison.
 		from, before := now.AddDate(0, 0, -30), now.AddDate(0, 0, -60)
+		// The function counts as it visits the records, and keeps none of them.
 		_, err := management.EveryRecord(tx, management.Query{Kind: kindExperiment, Parent: scope.Parent()}, func(x *storedExperiment) bool {
 			if !scope.CanSee(x.accessObject()) || x.isDraft() {
 				return false
@@ -101,21 +110,22 @@ func (s Experiments) Stats(ctx context.Context, scope *management.Scope) (*exper
 			return false
 		})
 		if out.Before > 0 {
+			// Rounded to one decimal place.
 			out.Change = math.Round(1000*float64(out.Launched-out.Before)/float64(out.Before)) / 10
 		}
 		return out, err
 	})
 }
 
-// ListEligibleFlags returns a page of the flags that experiments can have: with two variants or
-// more, of which control is the first.
+// ListEligibleFlags returns a page of the flags that an experiment can use: those with at least
+// two variants, of which the first is control.
 func (s Experiments) ListEligibleFlags(ctx context.Context, scope *management.Scope, search string, p management.Page) (management.List[Flag], error) {
+	// Experimental selects the flags with suitable variants, see FlagQuery.
 	experimental := true
 	return Flags{s.core}.List(ctx, scope, FlagQuery{Page: p, Search: search, Experimental: &experimental})
 }
 
-// ListWithoutCalls returns a page of the experiments that run without their flags ever having been
-// asked for.
+// ListWithoutCalls returns a page of the running experiments whose flag has never been called.
 func (s Experiments) ListWithoutCalls(ctx context.Context, scope *management.Scope, p management.Page) (management.List[Experiment], error) {
 	return management.Read(ctx, &s.Env, func(tx Tx) (out management.List[Experiment], err error) {
 		calls, err := tx.LastCalls(scope.Project.ID)
@@ -126,6 +136,7 @@ func (s Experiments) ListWithoutCalls(ctx context.Context, scope *management.Sco
 		if err != nil {
 			return out, err
 		}
+		// After a first error the function does no more reads, and the error is returned below.
 		all = slices.DeleteFunc(all, func(x storedExperiment) bool {
 			if err != nil || x.isDraft() || !x.End.IsZero() {
 				return true
@@ -142,12 +153,13 @@ func (s Experiments) ListWithoutCalls(ctx context.Context, scope *management.Sco
 	})
 }
 
-// selectMatching are the experiments that a query asks for, in its order.
+// selectMatching returns all experiments that match a query, in its order.
 func (s Experiments) selectMatching(tx Tx, scope *management.Scope, q *ExperimentQuery) ([]storedExperiment, error) {
 	all, err := management.EveryRecord(tx, management.Query{Kind: kindExperiment, Parent: management.ProjectParent(scope.Project.ID), Descending: true}, func(e *storedExperiment) bool { return q.match(scope, e) })
 	if err != nil {
 		return nil, err
 	}
+	// The status depends on the flag, so it is filtered after the records have been read.
 	if status := experimentStatuses[q.Status]; status != "" {
 		var failed error
 		all = slices.DeleteFunc(all, func(e storedExperiment) bool {

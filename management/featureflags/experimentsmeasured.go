@@ -11,8 +11,9 @@ import (
 	"github.com/bunting-flags/bunting/management"
 )
 
-// AnalysisInput is what must be known of an experiment to measure it; nil for one that there
-// is not, or that the caller may not see.
+// AnalysisInput returns the settings that are needed to compute the results of an experiment. It
+// returns nil if the experiment or its flag does not exist or the caller may not see the
+// experiment.
 func (s Experiments) AnalysisInput(ctx context.Context, scope *management.Scope, id int64) (*experiments.Experiment, error) {
 	out, err := management.ReadOne(ctx, s.Resource, scope, strconv.FormatInt(id, 10), func(v *view, x *storedExperiment) (*experiments.Experiment, error) {
 		flag, err := findFlag(v.Tx, v.Scope, Flags{s.core}, x.Flag)
@@ -26,31 +27,36 @@ func (s Experiments) AnalysisInput(ctx context.Context, scope *management.Scope,
 		return out, x.addSavedMetrics(v, out)
 	})
 	var fault *management.Error
+	// An experiment that the caller may not see is treated like one that does not exist.
 	if errors.As(err, &fault) && (fault.Kind == management.NotFound || fault.Kind == management.Forbidden) {
 		return nil, nil
 	}
 	return out, err
 }
 
+// analysisInput returns the settings without saved metrics. Stats is as stored and may lack a
+// method.
 func (x *storedExperiment) analysisInput(flag *storedFlag) *experiments.Experiment {
 	out := &experiments.Experiment{
 		FlagKey: flag.Key, Start: x.Start.Time, End: x.End.Time, Stats: x.StatsConfig, Criteria: x.Exposure,
 		Matured: x.Matured != nil && *x.Matured,
 	}
+	// A partially decoded or absent value means that the flag is about persons.
 	if json.Unmarshal(management.JSONObject(flag.Filters)["aggregation_group_type_index"], &out.GroupType) != nil {
 		out.GroupType = nil
 	}
 	for _, v := range variantsOf(flag) {
-		share, _ := v.Rollout.Float64() // of a stored flag, which was checked
+		share, _ := v.Rollout.Float64() // stored flags have been validated
 		out.Variants = append(out.Variants, experiments.Variant{Key: v.Key, Share: share})
 	}
 	_ = json.Unmarshal(x.Excluded, &out.Excluded)
-	_ = json.Unmarshal(x.Metrics, &out.Primary) // arrays, which were checked
+	_ = json.Unmarshal(x.Metrics, &out.Primary) // metrics have been validated as arrays
 	_ = json.Unmarshal(x.MetricsSecondary, &out.Secondary)
 	return out
 }
 
-// addSavedMetrics puts the saved metrics behind the experiment's own, and all in order.
+// addSavedMetrics appends the saved metrics to the experiment's own, and sorts both lists in the
+// order of display. A metric without a name gets the name under which it was saved.
 func (x *storedExperiment) addSavedMetrics(v *view, out *experiments.Experiment) error {
 	saved, err := showSavedMetrics(v, x)
 	for i := range saved {
@@ -69,7 +75,8 @@ func (x *storedExperiment) addSavedMetrics(v *view, out *experiments.Experiment)
 	return err
 }
 
-// sortMetrics puts metrics in the order of their uuids; those that it lacks come last.
+// sortMetrics sorts metrics by the position of their UUIDs in order. Metrics that order does not
+// contain are placed at the end, in their previous order.
 func sortMetrics(out []json.RawMessage, order json.RawMessage) {
 	var uuids []string
 	_ = json.Unmarshal(order, &uuids)
@@ -83,14 +90,15 @@ func sortMetrics(out []json.RawMessage, order json.RawMessage) {
 	slices.SortStableFunc(out, func(a, b json.RawMessage) int { return position(a) - position(b) })
 }
 
-// checkExcluded looks at the variants that results leave out: one beside the baseline
-// remains (experiments.md §1.1).
+// checkExcluded checks the variants that are excluded from the results: they must exist, and the
+// baseline and at least one other variant must remain (experiments.md §1.1).
 func (x *storedExperiment) checkExcluded(flag *storedFlag) error {
 	var excluded []string
 	if isPresent(x.Excluded) && json.Unmarshal(x.Excluded, &excluded) != nil {
 		return management.Fault("excluded_variants", "Expected a list of texts.")
 	}
 	input := x.analysisInput(flag)
+	// base is -1 if the flag has no variants.
 	base := input.Baseline()
 	remaining := len(input.Variants)
 	for i, key := range excluded {
@@ -100,6 +108,7 @@ func (x *storedExperiment) checkExcluded(flag *storedFlag) error {
 			return management.Fault("excluded_variants", "Variant %q is not a variant of the feature flag.", key)
 		case base >= 0 && input.Variants[base].Key == key:
 			return management.Fault("excluded_variants", "The baseline %q cannot be excluded.", key)
+		// Duplicates must not be counted twice.
 		case !slices.Contains(excluded[:i], key):
 			remaining--
 		}

@@ -16,11 +16,11 @@ import (
 // metricTypes are the types of metrics (experiments.md §3.2).
 var metricTypes = []string{"mean", "funnel", "ratio", "retention"}
 
-// maxExperimentMetrics bounds each list of metrics of an experiment.
+// maxExperimentMetrics is the maximum length of each list of metrics of an experiment.
 const maxExperimentMetrics = 100
 
-// checkMetric looks at what can be said of a metric without events (experiments.md §3.6);
-// prefix begins the text of an error.
+// checkMetric checks the parts of a metric that do not depend on events (experiments.md §3.6).
+// Error messages start with prefix.
 func checkMetric(metric map[string]json.RawMessage, field, prefix string) error {
 	if management.JSONText(metric["kind"]) != "ExperimentMetric" {
 		return management.Fault(field, "%smetric kind must be 'ExperimentMetric'", prefix)
@@ -36,16 +36,18 @@ func checkMetric(metric map[string]json.RawMessage, field, prefix string) error 
 	return nil
 }
 
-// ensureUUID gives a metric a uuid that has none.
+// ensureUUID assigns a new UUID to a metric without one. Existing values are not changed, even if
+// they are not UUIDs, because clients choose them.
 func (s *core) ensureUUID(metric map[string]json.RawMessage) {
 	if management.JSONText(metric["uuid"]) == "" {
 		metric["uuid"] = management.Encode(s.Env.NewID())
 	}
 }
 
-// tidyMetrics checks the metrics that a body brings, gives all of them uuids, and says
-// what each is now (experiments.md §3.6).
+// tidyMetrics checks the metrics that the request contains, assigns missing UUIDs, rejects
+// duplicates, and updates the fingerprints of all metrics (experiments.md §3.6).
 func (s Experiments) tidyMetrics(e *experimentEdit) error {
+	// UUIDs must be unique across both lists: results refer to metrics by UUID.
 	seen := map[string]bool{}
 	for field, list := range e.After.metricLists() {
 		metrics, err := s.readMetrics(*list, field, e.Values.Has(field))
@@ -66,15 +68,18 @@ func (s Experiments) tidyMetrics(e *experimentEdit) error {
 	return s.setFingerprints(e.View, e.After)
 }
 
-// readMetrics reads a list of metrics; check refuses what is none.
+// readMetrics decodes a list of metrics and assigns missing UUIDs. If check is true, it returns
+// an error for an invalid metric; stored metrics that the request does not contain are not
+// checked again.
 func (s Experiments) readMetrics(raw json.RawMessage, field string, check bool) ([]map[string]json.RawMessage, error) {
 	var list []json.RawMessage
-	_ = json.Unmarshal(raw, &list) // null or a list: its field was read
+	_ = json.Unmarshal(raw, &list) // raw is null or an array: its type has been checked
 	if len(list) > maxExperimentMetrics {
 		return nil, management.CodedFault(management.CodeMaxLength, field, "%d metrics are more than the %d that an experiment may have.", len(list), maxExperimentMetrics)
 	}
 	out := make([]map[string]json.RawMessage, len(list))
 	for i, raw := range list {
+		// A stored metric may be anything; a new one that is not an object fails checkMetric.
 		if out[i] = management.JSONObject(raw); out[i] == nil {
 			out[i] = map[string]json.RawMessage{}
 		}
@@ -89,14 +94,15 @@ func (s Experiments) readMetrics(raw json.RawMessage, field string, check bool) 
 	return out, nil
 }
 
-// metricLists are the lists of metrics of an experiment by their fields, in order.
+// metricLists returns an iterator over the experiment's lists of metrics and their field names,
+// in a fixed order.
 func (x *storedExperiment) metricLists() func(func(string, *json.RawMessage) bool) {
 	return func(yield func(string, *json.RawMessage) bool) {
 		_ = yield("metrics", &x.Metrics) && yield("metrics_secondary", &x.MetricsSecondary)
 	}
 }
 
-// setFingerprints puts fingerprints into the metrics that an experiment has itself.
+// setFingerprints updates the fingerprints of the experiment's own metrics.
 func (s Experiments) setFingerprints(v *view, x *storedExperiment) error {
 	method, err := statsMethod(v, x)
 	if err != nil {
@@ -115,10 +121,10 @@ func (s Experiments) setFingerprints(v *view, x *storedExperiment) error {
 	return nil
 }
 
-// statsMethods are how results can be computed, as an error names them.
+// statsMethods are the methods of computing results, in the order in which an error lists them.
 var statsMethods = []string{"bayesian", "frequentist"}
 
-// checkStats refuses a method that is not one (experiments.md §2.1).
+// checkStats returns an error if stats_config contains an unknown method (experiments.md §2.1).
 func (x *storedExperiment) checkStats() error {
 	raw := management.JSONObject(x.StatsConfig)["method"]
 	if !isPresent(raw) {
@@ -128,13 +134,14 @@ func (x *storedExperiment) checkStats() error {
 	if slices.Contains(statsMethods, method) {
 		return nil
 	}
+	// The message shows other values as JSON.
 	if management.JSONKind(raw) != "str" {
 		method = string(raw)
 	}
 	return management.Fault("stats_config", "Invalid stats method: '%s'. Must be one of: %s", method, strings.Join(statsMethods, ", "))
 }
 
-// statsConfig is the stats_config by which an experiment is computed: always with a method.
+// statsConfig returns the experiment's stats_config with its effective method filled in.
 func statsConfig(v *view, x *storedExperiment) (json.RawMessage, error) {
 	method, err := statsMethod(v, x)
 	if err != nil {
@@ -148,8 +155,8 @@ func statsConfig(v *view, x *storedExperiment) (json.RawMessage, error) {
 	return management.Encode(config), nil
 }
 
-// statsMethod is how the results of an experiment are computed: as it says, or as its
-// organization does.
+// statsMethod returns the method of computing the experiment's results: its own, else the default
+// of its organization, else bayesian.
 func statsMethod(v *view, x *storedExperiment) (string, error) {
 	if method := management.JSONText(management.JSONObject(x.StatsConfig)["method"]); slices.Contains(statsMethods, method) {
 		return method, nil
@@ -161,13 +168,16 @@ func statsMethod(v *view, x *storedExperiment) (string, error) {
 	return "bayesian", err
 }
 
-// fingerprint says whether two results of a metric are of the same question
-// (experiments.md §3.6).
+// fingerprint returns a hash of the settings that affect the results of a metric. Results with
+// different fingerprints are not comparable (experiments.md §3.6). The name and UUID of the
+// metric have no influence.
 func (x *storedExperiment) fingerprint(metric map[string]json.RawMessage, method string) string {
+	// Remove the members that do not affect the computation.
 	query := maps.Clone(metric)
 	for _, name := range []string{"uuid", "name", "kind", "fingerprint", "only_count_matured_users"} {
 		delete(query, name)
 	}
+	// An empty breakdown is equivalent to none.
 	if filter := management.JSONObject(query["breakdownFilter"]); len(filter) == 0 {
 		delete(query, "breakdownFilter")
 	}
@@ -180,13 +190,14 @@ func (x *storedExperiment) fingerprint(metric map[string]json.RawMessage, method
 	}
 	var excluded []string
 	if json.Unmarshal(x.Excluded, &excluded) == nil && len(excluded) > 0 {
+		// The order of excluded variants is irrelevant.
 		slices.Sort(excluded)
 		input["excluded_variants"] = excluded
 	}
-	var plain any // decoded, its objects have their members in order of name
+	var plain any // re-encoding the decoded value sorts the members of all objects
 	d := json.NewDecoder(bytes.NewReader(management.Encode(input)))
 	d.UseNumber()
-	_ = d.Decode(&plain) // what was just encoded
+	_ = d.Decode(&plain) // just encoded, so valid
 	sum := sha256.Sum256(management.Encode(plain))
 	return hex.EncodeToString(sum[:])
 }

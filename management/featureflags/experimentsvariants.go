@@ -12,19 +12,22 @@ import (
 	"github.com/bunting-flags/bunting/management"
 )
 
+// errDoesNotExist returns the error for a field that references an object that does not exist.
 func errDoesNotExist(field string, id int64) error {
 	return management.CodedFault(management.CodeDoesNotExist, field, "Invalid pk \"%d\" - object does not exist.", id)
 }
 
-// maxVariants is how many variants an experiment may have.
+// maxVariants is the maximum number of variants of an experiment.
 const maxVariants = experiments.MaxVariants
 
-// experimentVariant is what counts of a variant.
+// experimentVariant contains the members of a variant that matter to experiments.
 type experimentVariant struct {
-	Key     string      `json:"key"`
+	Key string `json:"key"`
+	// Rollout is the percentage of the flag's audience that gets the variant.
 	Rollout json.Number `json:"rollout_percentage"`
 }
 
+// readVariants decodes a list of variants. It returns nil if raw is absent or null.
 func readVariants(raw json.RawMessage) (out []experimentVariant, err error) {
 	if !isPresent(raw) {
 		return nil, nil
@@ -35,6 +38,8 @@ func readVariants(raw json.RawMessage) (out []experimentVariant, err error) {
 	return out, nil
 }
 
+// checkVariants checks the variants in the parameters: at most maxVariants, one of which is
+// control.
 func (x *storedExperiment) checkVariants() error {
 	list, err := readVariants(management.JSONObject(x.Parameters)["feature_flag_variants"])
 	switch {
@@ -48,8 +53,9 @@ func (x *storedExperiment) checkVariants() error {
 	return nil
 }
 
-// filters are the filters of the experiment's flag: was with the variants of the
-// experiment, or new ones.
+// filters returns the filters for the experiment's flag: the current ones with the variants and
+// the aggregation of the experiment's parameters or, if current is nil, new ones. By default new
+// filters have a control and a test variant with 50 percent each.
 func (x *storedExperiment) filters(current json.RawMessage) json.RawMessage {
 	out, parameters := management.JSONObject(current), management.JSONObject(x.Parameters)
 	if out == nil {
@@ -57,6 +63,7 @@ func (x *storedExperiment) filters(current json.RawMessage) json.RawMessage {
 	}
 	variants := parameters["feature_flag_variants"]
 	switch {
+	// Variants in the parameters replace those of the flag.
 	case isPresent(variants):
 		out["multivariate"] = management.Encode(map[string]json.RawMessage{"variants": variants})
 	case current == nil:
@@ -68,8 +75,8 @@ func (x *storedExperiment) filters(current json.RawMessage) json.RawMessage {
 	return management.Encode(out)
 }
 
-// withVariants are parameters with the variants that the flag has, where they
-// name any.
+// withVariants returns the parameters with their variants replaced by those in the flag's
+// filters. Parameters without variants are returned unchanged.
 func withVariants(parameters, filters json.RawMessage) json.RawMessage {
 	object := management.JSONObject(parameters)
 	variants := management.JSONObject(management.JSONObject(filters)["multivariate"])["variants"]
@@ -80,8 +87,8 @@ func withVariants(parameters, filters json.RawMessage) json.RawMessage {
 	return management.Encode(object)
 }
 
-// changeVariants takes the experiment's variants to its flag; after the launch
-// they have to be those that it has.
+// changeVariants applies the variants in the experiment's parameters to its flag. If draft is
+// false the flag is not changed, and variants that differ from its own are an error.
 func (x *storedExperiment) changeVariants(flag *storedFlag, draft bool) error {
 	requested := management.JSONObject(x.Parameters)["feature_flag_variants"]
 	if draft {
@@ -93,6 +100,7 @@ func (x *storedExperiment) changeVariants(flag *storedFlag, draft bool) error {
 	if !isPresent(requested) {
 		return nil
 	}
+	// Names and other members of variants may differ: only keys and rollouts matter.
 	current, err := readVariants(management.JSONObject(management.JSONObject(flag.Filters)["multivariate"])["variants"])
 	if err != nil {
 		return err
@@ -104,13 +112,15 @@ func (x *storedExperiment) changeVariants(flag *storedFlag, draft bool) error {
 	return err
 }
 
+// equalVariant reports whether two variants have the same key and, numerically, the same rollout.
 func equalVariant(a, b experimentVariant) bool {
+	// 50 and 50.0 are the same rollout.
 	x, err1 := strconv.ParseFloat(string(a.Rollout), 64)
 	y, err2 := strconv.ParseFloat(string(b.Rollout), 64)
 	return a.Key == b.Key && (a.Rollout == b.Rollout || err1 == nil && err2 == nil && x == y)
 }
 
-// exposures are how often the flag of an experiment gave which value.
+// exposures are the numbers of calls of an experiment's flag, by value.
 type exposures struct {
 	FlagKey   string           `json:"feature_flag_key"`
 	Start     management.Stamp `json:"start_date"`
@@ -119,8 +129,8 @@ type exposures struct {
 	Exposures []exposure       `json:"exposures"`
 }
 
-// exposure is how often a flag gave one value, as exposures told:
-// since the flag exists, also before the start and after the end.
+// exposure is the number of calls of a flag that returned one value, as counted from exposure
+// events. It covers all time, including before the start and after the end of the experiment.
 type exposure struct {
 	Variant string           `json:"variant"`
 	Calls   int64            `json:"calls"`
@@ -128,16 +138,18 @@ type exposure struct {
 	Last    management.Stamp `json:"last_called_at"`
 }
 
-// Exposures counts the calls of an experiment's flag.
+// Exposures returns the numbers of calls of the experiment's flag.
 func (s Experiments) Exposures(ctx context.Context, scope *management.Scope, id string) (*exposures, error) {
 	return management.ReadOne(ctx, s.Resource, scope, id, func(v *view, e *storedExperiment) (*exposures, error) {
+		// The response has the key under which the caller sees the flag.
 		experiment, err := s.show(v, e)
 		if err != nil {
 			return nil, err
 		}
+		// Calls are counted by key: use the flag's current one, if the flag still exists.
 		key := e.FlagKey
 		flag, err := findFlag(v.Tx, scope, Flags{s.core}, e.Flag)
-		if flag != nil { // which may have another one now
+		if flag != nil {
 			key = flag.Key
 		}
 		if err != nil {

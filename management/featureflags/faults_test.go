@@ -8,8 +8,8 @@ import (
 	"github.com/bunting-flags/bunting/management/rooms"
 )
 
-// Whichever call of the store fails, the request ends with that fault and nothing is
-// changed: asked again, everything is answered as if nothing had happened.
+// TestFaults checks that after a failure of any call to the store the request returns that
+// failure and changes no data: repeated requests return the expected results.
 func TestFaults(t *testing.T) {
 	for name, rows := range map[string][]ruletest.Row{
 		"records": flagNullRows, "filters": flagCohortFaultRows, "dependencies": dependencyRows, "deleted ones": deletedRows, "held ones": linkedExperimentRows, "conflicts": conflictRows,
@@ -34,7 +34,7 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// faultyWorld is newWorld on a store that fails.
+// faultyWorld is like newWorld with a store that can fail.
 func faultyWorld(t *testing.T, faulty *memstore.Faulty) *ruletest.World {
 	persons := somePeople()
 	ids := make([][]string, len(persons.persons))
@@ -52,8 +52,8 @@ func faultyWorld(t *testing.T, faulty *memstore.Faulty) *ruletest.World {
 	return w
 }
 
-// faultSetup is asked of a store that does not fail: a cohort is stored before it is counted
-// and shown, and changes that are due are made one by one.
+// faultSetup contains requests that run before the store starts to fail. They are not atomic: a
+// cohort is stored before it is counted, and due changes are applied one by one.
 var faultSetup = map[string][]ruletest.Row{
 	"filters":          {{"§5.2", "bob", "cohort", `{"name":"listed","is_static":true}`, `{"id":1}`}},
 	"lists of cohorts": {{"§5.2", "bob", `file {"name":"s","is_static":true}`, "vic\nxia", `{"id":1,"count":2}`}},

@@ -7,25 +7,26 @@ import (
 	"github.com/bunting-flags/bunting/management"
 )
 
-// LastCall is what somebody was really given last of a flag, as the SDK has told it with
-// an exposure.
+// LastCall is the most recent call of a flag for a person, as an SDK reported it with an exposure
+// event.
 type LastCall struct {
-	Value any // true, false, a variant; nil for none
+	Value any // true, false or a variant, nil if there is no value
 	At    time.Time
-	// Calls are all of the flag by that person.
+	// Calls is the number of all calls of the flag by the person.
 	Calls int
-	// Version of the flag and the SDK's name, 0 and empty where the event has none.
+	// Version is the version of the flag and SDK the name of the library, 0 and empty if the
+	// event contains neither.
 	Version int64
 	SDK     string
-	// DistinctID is that of the call. PersonChanged: the person is not any more what it
-	// was then.
+	// DistinctID is the distinct id of the call. PersonChanged is true if the person has been
+	// changed since.
 	DistinctID    string
 	PersonChanged bool
 }
 
-// DifferenceReason is the first reason for which a value is not that of the last call
-// (console.md N5): pinned, flag_changed, other_id, person_changed, supplied, unknown; nil where
-// it is.
+// DifferenceReason returns the first reason that explains why value differs from the value of the
+// last call (console.md N5): pinned, flag_changed, other_id, person_changed, supplied or unknown.
+// It returns nil if the values are equal or one of them is missing.
 func (q *Question) DifferenceReason(value any, last *LastCall) *string {
 	if last == nil || value == nil || value == last.Value {
 		return nil
@@ -46,11 +47,12 @@ func (q *Question) DifferenceReason(value any, last *LastCall) *string {
 	return &reason
 }
 
-// maxVersionLookback is how many versions back the one of a call is looked for.
+// maxVersionLookback is the number of stored versions that are searched for the version of a
+// call.
 const maxVersionLookback = 100
 
-// FillVersions says of calls, by the id of the flag, which version was in force, where
-// the SDK has not told.
+// FillVersions sets the Version of calls for which the SDK reported none, to the version that was
+// in force at the time of the call. The keys of calls are ids of flags.
 func (s Flags) FillVersions(ctx context.Context, scope *management.Scope, calls map[int64]*LastCall) error {
 	return s.Env.Store.Read(ctx, func(tx Tx) error {
 		for id, call := range calls {
@@ -69,9 +71,10 @@ func (s Flags) FillVersions(ctx context.Context, scope *management.Scope, calls 
 	})
 }
 
-// versionAt is the version of a flag that was in force at a time, 0 where that is too
-// long ago to be known.
+// versionAt returns the version of a flag that was in force at a time, or 0 if it is older than
+// the stored versions that are searched.
 func versionAt(tx Tx, f *storedFlag, when time.Time) (int64, error) {
+	// The current version has been in force since the flag's last change.
 	if !when.Before(f.UpdatedAt.Time) {
 		return f.Version, nil
 	}

@@ -11,23 +11,23 @@ import (
 	"github.com/bunting-flags/bunting/management"
 )
 
-// What may be written of a flag (spec/flags.md §1.5).
+// Limits of the settings of a flag (spec/flags.md §1.5).
 const (
 	maxFilters       = 512 << 10 // bytes
 	maxContexts      = 50
 	maxContextLength = 255 // characters
 )
 
+// flagKey matches valid keys of flags. Their length is checked separately.
 var flagKey = regexp.MustCompile(`^[a-zA-Z0-9_-]+$`)
 
-// badFilters is a fault of a flag's filters.
+// badFilters returns an error for the field filters, with the code for invalid input.
 func badFilters(format string, args ...any) *management.Error {
 	return management.Fault("filters", format, args...)
 }
 
-// check looks whether a flag may be stored as it is now, given what it was: what
-// is wrong is the caller's fault, of which the first is told. Filters are brought into
-// their stored form.
+// check validates a flag against its state before the change (f.before) and the other definitions
+// of the project, and returns the first fault. It converts the filters into their stored form.
 func (s Flags) check(tx Tx, scope *management.Scope, f *storedFlag) error {
 	var l faultList
 	if err := s.checkAll(tx, scope, f, &l); err != nil {
@@ -36,12 +36,14 @@ func (s Flags) check(tx Tx, scope *management.Scope, f *storedFlag) error {
 	return l.first()
 }
 
-// checkAll is check that gathers all that is wrong. Its own error is the store's.
+// checkAll is like check but adds all faults to l, up to the limit of l. It returns only errors
+// of the store. The order of the checks determines which fault the caller of check gets.
 func (s Flags) checkAll(tx Tx, scope *management.Scope, f *storedFlag, l *faultList) error {
 	before := f.before
 	if before == nil {
 		before = &storedFlag{}
 	}
+	// A flag may have been deleted with a suffix (checkUses): restoring it removes the suffix.
 	restored := before.Deleted && !f.Deleted
 	if restored {
 		f.Key = strings.TrimSuffix(f.Key, deletedSuffix(f))
@@ -57,13 +59,14 @@ func (s Flags) checkAll(tx Tx, scope *management.Scope, f *storedFlag, l *faultL
 	if err := s.checkRules(tx, scope, f, before, restored, l); err != nil || l.isFull() {
 		return err
 	}
+	// A new or restored flag has no dependents that could need it.
 	if f.before == nil || before.Deleted {
 		return nil
 	}
 	return l.add("", s.checkUses(tx, scope, f))
 }
 
-// checkRules looks at what decides, where that has changed.
+// checkRules validates the parts of a flag that determine its value, if they have changed.
 func (s Flags) checkRules(tx Tx, scope *management.Scope, f, before *storedFlag, restored bool, l *faultList) error {
 	changed := !bytes.Equal(f.Filters, before.Filters)
 	if changed {
@@ -79,6 +82,7 @@ func (s Flags) checkRules(tx Tx, scope *management.Scope, f, before *storedFlag,
 			return err
 		}
 	}
+	// Compiling reads all dependencies, so it is done only if the result can differ.
 	if changed || f.Key != before.Key || restored || f.Active && !before.Active {
 		_, err := s.compileAll(tx, scope, f, l)
 		return err
@@ -86,6 +90,8 @@ func (s Flags) checkRules(tx Tx, scope *management.Scope, f, before *storedFlag,
 	return nil
 }
 
+// checkKey checks the format of the flag's key and that no other flag of the project uses it.
+// Deleted flags do not count.
 func (s Flags) checkKey(tx Tx, scope *management.Scope, f *storedFlag) error {
 	if err := checkKeyFormat(f.Key); err != nil {
 		return err
@@ -97,7 +103,7 @@ func (s Flags) checkKey(tx Tx, scope *management.Scope, f *storedFlag) error {
 	return err
 }
 
-// checkKeyFormat is what is wrong with the key of a flag by itself.
+// checkKeyFormat checks the characters and the length of a flag's key.
 func checkKeyFormat(key string) error {
 	switch {
 	case !flagKey.MatchString(key):
@@ -108,20 +114,25 @@ func checkKeyFormat(key string) error {
 	return nil
 }
 
+// errDuplicateKey returns the error for a key that another flag of the project uses.
 func errDuplicateKey() error {
 	return management.CodedFault(management.CodeUnique, "key", "There is already a feature flag with this key.")
 }
 
-// checkSettings looks at everything but key and filters.
+// checkSettings checks all settings except the key and the filters. before is the flag before the
+// change, or the zero value for a new flag.
 func (f *storedFlag) checkSettings(before *storedFlag) error {
 	switch {
 	case len(f.Contexts) > maxContexts:
 		return management.CodedFault(management.CodeMaxLength, "evaluation_contexts", "Ensure this field has no more than %d elements.", maxContexts)
 	case slices.ContainsFunc(f.Contexts, func(text string) bool { return len([]rune(text)) > maxContextLength }):
 		return management.CodedFault(management.CodeMaxLength, "evaluation_contexts", "Ensure this field has no more than %d characters.", maxContextLength)
+	// Experience continuity is tied to the person, not to the device.
 	case f.Bucketing == "device_id" && f.Continuity != nil && *f.Continuity:
 		return management.Fault("bucketing_identifier", "A flag that is bucketed by device cannot ensure experience continuity.")
-	case f.Archived && f.Active && before.Archived: // what is switched on again comes out of the archive
+	// The order matters: switching an archived flag on removes it from the archive, while a flag
+	// that is on cannot be archived.
+	case f.Archived && f.Active && before.Archived:
 		f.Archived = false
 	case f.Archived && f.Active:
 		return management.Fault("archived", "A feature flag has to be inactive to be archived.")
@@ -129,11 +140,13 @@ func (f *storedFlag) checkSettings(before *storedFlag) error {
 	return nil
 }
 
-// checkLinked looks at what early access features do not go with.
+// checkLinked returns an error if the flag has an early access feature and its filters use groups
+// or variants, which such features do not support.
 func (f *storedFlag) checkLinked() error {
 	if liveCount(f.Links.Features) == 0 {
 		return nil
 	}
+	// Persons enroll by a property, which conditions for groups do not read.
 	shape := f.shape()
 	switch {
 	case shape.isGrouped():
@@ -144,11 +157,13 @@ func (f *storedFlag) checkLinked() error {
 	return nil
 }
 
-// deletedSuffix is what the key of a deleted flag ends with when deleted
-// experiments hold it.
+// deletedSuffix is appended to the key of a deleted flag that deleted experiments still
+// reference, so that a new flag can use the key.
 func deletedSuffix(f *storedFlag) string { return fmt.Sprintf(":deleted:%d", f.ID) }
 
-// checkUses refuses to delete or switch off what others need (§5.1.3).
+// checkUses returns an error if the change deletes the flag or switches it off while other
+// objects need it: early access features, experiments, or active flags that depend on it
+// (§5.1.3).
 func (s Flags) checkUses(tx Tx, scope *management.Scope, f *storedFlag) error {
 	deleted, off := f.Deleted && !f.before.Deleted, f.before.Active && !f.Active
 	if !deleted && !off {
@@ -169,6 +184,7 @@ func (s Flags) checkUses(tx Tx, scope *management.Scope, f *storedFlag) error {
 		return err
 	}
 	list = slices.DeleteFunc(list, func(other *storedFlag) bool { return !other.Active })
+	// The message names only the first dependents.
 	if len(list) > 0 {
 		const most = 5
 		var names []string
@@ -184,24 +200,27 @@ func (s Flags) checkUses(tx Tx, scope *management.Scope, f *storedFlag) error {
 		}
 		return management.Fault("", "Cannot %s this feature flag because other active flags depend on it: %s", verb, strings.Join(names, ", "))
 	}
+	// Only deleted experiments are left: they still reference the flag, so that it can be
+	// restored with them. The key becomes free for a new flag.
 	if deleted && len(f.Links.Experiments) > 0 {
 		f.Key += deletedSuffix(f)
 	}
 	return nil
 }
 
-// enrollment begins the name of the property by which persons choose early access
-// themselves.
+// enrollment is the prefix of the person property that records a person's choice to enroll in an
+// early access feature. The flag's key follows.
 const enrollment = "$feature_enrollment/"
 
-// renameReferences takes a new key along to what names the flag by its key: the property of
-// early access. Other flags name it by its id, but for those of files, which
-// cannot be changed here.
+// renameReferences updates references to the flag's key after the key has changed: the enrollment
+// property in its own super groups. Other flags refer to it by id, except for flags in
+// definitions files. These cannot be changed here, so a reference to the old key is a conflict.
 func (s Flags) renameReferences(tx Tx, scope *management.Scope, f *storedFlag) error {
 	list, err := s.loadDependents(tx, scope, f.before)
 	if err != nil {
 		return err
 	}
+	// A reference by key in a file would no longer lead to this flag.
 	for _, other := range list {
 		if other.Origin != "" && other.dependsOnKeyOf(f.before) {
 			return management.Clash("The feature flag %q of the file %s depends on the key %q.", other.Key, other.Origin, f.before.Key)

@@ -12,8 +12,8 @@ import (
 	"github.com/bunting-flags/bunting/management"
 )
 
-// compile is a flag, switched on, and what it depends on: the engine that answers /flags
-// says whether it can evaluate a flag among those it depends on (decision 4).
+// compile compiles a flag, as if it were switched on, with the definitions that it depends on. It
+// uses the same engine that serves /flags, so a flag that compiles can be evaluated (decision 4).
 func (s Flags) compile(tx Tx, scope *management.Scope, f *storedFlag) (*flags.Set, error) {
 	var l faultList
 	set, err := s.compileAll(tx, scope, f, &l)
@@ -26,7 +26,8 @@ func (s Flags) compile(tx Tx, scope *management.Scope, f *storedFlag) (*flags.Se
 	return set, nil
 }
 
-// compileAll is compile that gathers all that is wrong; the set may be nil then.
+// compileAll is like compile but adds all faults to l. The set is nil if the definitions cannot
+// be read.
 func (s Flags) compileAll(tx Tx, scope *management.Scope, f *storedFlag, l *faultList) (*flags.Set, error) {
 	e, err := readDependencies(tx, scope, f, l)
 	if err != nil || l.isFull() {
@@ -41,8 +42,9 @@ func (s Flags) compileAll(tx Tx, scope *management.Scope, f *storedFlag, l *faul
 		return nil, l.add("filters", errCannotEvaluate(": "+err.Error()))
 	}
 	set := flags.Compile(definitions)
-	var groups []any // read once, however many faults there are
+	var groups []any // decoded at most one time
 	for _, fault := range set.Faults() {
+		// Skip consequences of a fault that an earlier check has reported at the same place.
 		path := attributePath(fault.Path)
 		if l.contains(path) {
 			continue
@@ -60,18 +62,21 @@ func (s Flags) compileAll(tx Tx, scope *management.Scope, f *storedFlag, l *faul
 	return set, nil
 }
 
-// attributePath turns flags[0].filters.groups[1] into filters.groups.1.
+// attributePath converts the engine's path of a fault into that of the API, for example
+// flags[0].filters.groups[1] into filters.groups.1.
 func attributePath(path string) string {
 	return strings.NewReplacer("[", ".", "]", "").Replace(strings.TrimPrefix(strings.TrimPrefix(path, "flags[0]"), "."))
 }
 
-// errCannotEvaluate begins with the words of §5.1.2; where follows, or is empty.
+// errCannotEvaluate returns the error of §5.1.2 for a flag that cannot be evaluated. where is
+// appended to the message and may be empty.
 func errCannotEvaluate(where string) error {
 	return management.Fault("", "Can't evaluate flag - please check release conditions%s", where)
 }
 
-// allowedOperators ends the fault of an unknown operator with the one that is most
-// likely meant, or with those that there are for such a property.
+// allowedOperators returns an addition to the message about an unknown operator: the most similar
+// operator or, failing that, all operators that the type of property supports. It returns "" for
+// any other problem.
 func allowedOperators(problem string, p map[string]any) string {
 	if p == nil || !strings.HasPrefix(problem, "unknown operator") {
 		return ""
@@ -88,6 +93,7 @@ func allowedOperators(problem string, p map[string]any) string {
 	return "; there are " + strings.Join(names, ", ")
 }
 
+// operatorText returns an operator for an error message. The default operator is exact.
 func operatorText(v any) string {
 	if v == nil {
 		return string(flags.Exact)
@@ -95,12 +101,13 @@ func operatorText(v any) string {
 	return plainText(v)
 }
 
-// propertyAt is the requirement of conditions that a place names, nil for none.
+// propertyAt returns the property that a path refers to, or nil if the path is not that of a
+// property. match is the result of enginePathPattern.
 func propertyAt(groups []any, match []string) map[string]any {
 	if match == nil || match[2] == "" {
 		return nil
 	}
-	i, _ := strconv.Atoi(match[1]) // the pattern has digits there
+	i, _ := strconv.Atoi(match[1]) // the pattern matches only digits here
 	j, _ := strconv.Atoi(match[2])
 	if i >= len(groups) {
 		return nil
@@ -111,24 +118,27 @@ func propertyAt(groups []any, match []string) map[string]any {
 	return nil
 }
 
-// activeCopy is a flag as it would be when it is switched on: only then the engine
-// looks at it.
+// activeCopy returns a copy of the flag that is switched on, because the engine does not check
+// flags that are off.
 func (f *storedFlag) activeCopy() *storedFlag {
 	out := *f
 	out.Active, out.Deleted = true, false
 	return &out
 }
 
-// definitions are what /flags would read of a project, one flag first.
+// definitions returns a document as /flags reads it, with the flag first and all its
+// dependencies.
 func (e *dependencies) definitions(p *management.ProjectRecord, first *storedFlag) ([]byte, error) {
 	types, err := e.tx.GroupTypes(e.project)
 	if err != nil {
 		return nil, err
 	}
 	out := map[string]any{}
+	// The project's settings, such as its hash function, are members of the document.
 	for name, setting := range p.Settings {
 		out[name] = setting
 	}
+	// The flag must be the first: translateFault finds its faults by the index 0.
 	records := []json.RawMessage{first.record()}
 	for _, f := range e.flags {
 		records = append(records, f.record())
@@ -145,17 +155,19 @@ func (e *dependencies) definitions(p *management.ProjectRecord, first *storedFla
 	return management.Encode(out), nil
 }
 
-// enginePathPattern is where in a flag a fault is: a group, a property of it, and a member.
+// enginePathPattern matches the engine's path of a fault in the first flag. Its groups are the
+// indexes of the condition and of the property, and the member.
 var enginePathPattern = regexp.MustCompile(`^flags\[0\]\.filters\.groups\[(\d+)\](?:\.properties\[(\d+)\](?:\.(\w+))?)?$`)
 
-// translateFault puts a fault that the engine has found into the words of §5.1.2. What
-// does no harm is let through: older forms that are kept, and group types that
-// no event has named yet.
+// translateFault converts a fault of the engine into the error of §5.1.2. It returns nil for
+// faults that are tolerated: those of other flags, older formats that are still stored, and group
+// types that no event has used yet.
 func translateFault(e *flags.DefinitionError, groups []any) error {
 	if !strings.HasPrefix(e.Path, "flags[0]") {
 		return nil
 	}
 	p := propertyAt(groups, enginePathPattern.FindStringSubmatch(e.Path))
+	// Faults with a code change the result of the flag; the remaining ones do not.
 	if e.Code != flags.NoReason {
 		where := ": " + strings.TrimPrefix(e.Path, "flags[0].")
 		if p != nil {
@@ -163,6 +175,7 @@ func translateFault(e *flags.DefinitionError, groups []any) error {
 		}
 		return errCannotEvaluate(where + ": " + e.Problem + allowedOperators(e.Problem, p))
 	}
+	// Of the remaining faults, only those of a property's value are reported.
 	if p == nil {
 		return nil
 	}

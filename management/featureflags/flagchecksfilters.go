@@ -14,24 +14,25 @@ import (
 	"github.com/bunting-flags/bunting/management"
 )
 
-// maxOperands is how many values one requirement may list.
+// maxOperands is the maximum number of values of one property.
 const maxOperands = 1000
 
+// variantKey and holdoutKey match the keys of variants and of payloads for holdouts.
 var (
 	variantKey = regexp.MustCompile(`^[a-zA-Z0-9_./-]+$`)
 	holdoutKey = regexp.MustCompile(`^holdout-[0-9]+$`)
 )
 
-// checkFilters looks at what the filters of a flag say by themselves, and brings
-// them into their stored form (§5.1.2, spec/flags.md §1.5).
+// checkFilters validates the filters of a flag without reference to other definitions, and
+// converts them into their stored form (§5.1.2, spec/flags.md §1.5).
 func (f *storedFlag) checkFilters() error {
 	var l faultList
 	f.gatherFilters(&l)
 	return l.first()
 }
 
-// gatherFilters is checkFilters that gathers all that is wrong. false: they are no
-// filters at all, and nothing more can be said of them.
+// gatherFilters is like checkFilters but adds all faults to l. It returns false if the filters
+// are not an object or too large, so that further checks make no sense.
 func (f *storedFlag) gatherFilters(l *faultList) bool {
 	if len(f.Filters) > maxFilters {
 		_ = l.add("", management.CodedFault(management.CodeMaxLength, "filters", "Ensure this field has no more than %d bytes.", maxFilters))
@@ -42,6 +43,7 @@ func (f *storedFlag) gatherFilters(l *faultList) bool {
 		_ = l.add("", management.CodedFault(management.CodeNotADict, "filters", "Expected a dictionary of items but got type %q.", management.JSONKind(f.Filters)))
 		return false
 	}
+	// A misspelled member would silently change the meaning of a condition (decision 30).
 	findUnknownKeys(flags.FiltersPart, f.Filters, nil, l)
 	groups, ok := filters["groups"].([]any)
 	if !ok {
@@ -60,12 +62,14 @@ func (f *storedFlag) gatherFilters(l *faultList) bool {
 		l.addf("filters.holdout.exclusion_percentage", "The exclusion percentage of a holdout must be a number between 0 and 100.")
 	}
 	checkPayloads(filters, variants, l)
+	// The checks have normalized filters in place. Invalid filters are not stored.
 	if l.first() == nil {
 		f.Filters = wire.MustEncode(filters)
 	}
 	return true
 }
 
+// errNoGroups returns the error for filters without a list of conditions.
 func errNoGroups() error {
 	return management.CodedFault(management.CodeRequired, "filters", "Filters must have a list of groups.")
 }
@@ -80,7 +84,8 @@ func isPercentage(v any) bool {
 	return err == nil && x >= 0 && x <= 100
 }
 
-// checkVariants returns the keys of a flag's variants.
+// checkVariants checks the variants of a flag and returns their keys, including invalid ones, so
+// that references to them cause no further faults. Rollouts must sum up to 100, within 0.01.
 func checkVariants(multivariate any, l *faultList) (keys []string) {
 	const invalid, place = "Invalid variant definitions: ", "filters.multivariate"
 	if multivariate == nil {
@@ -94,6 +99,7 @@ func checkVariants(multivariate any, l *faultList) (keys []string) {
 	if v := members["variants"]; v != nil && anyList(v) == nil {
 		l.addf(place+".variants", invalid+"Variants must be a list.")
 	}
+	// complete is false if a share is invalid: then the sum is not checked.
 	sum, complete := 0.0, true
 	for i, v := range anyList(members["variants"]) {
 		key, _ := anyObject(v)["key"].(string)
@@ -116,19 +122,24 @@ func checkVariants(multivariate any, l *faultList) (keys []string) {
 		}
 		keys = append(keys, key)
 	}
+	// Shares such as 33.33 do not sum up exactly.
 	if complete && len(keys) > 0 && math.Abs(sum-100) > 0.01 {
 		l.addf(place+".variants", invalid+"Variant rollout percentages must sum to 100.")
 	}
 	return keys
 }
 
+// checkGroup checks one condition. path is its path in the flag, aggregation the group type index
+// of the whole flag, which the condition may override, and variants are the keys of the variants.
 func checkGroup(path string, group map[string]any, aggregation any, variants []string, l *faultList) {
+	// A condition may override the group type of the flag, also with null for persons.
 	if v, own := group["aggregation_group_type_index"]; own {
 		aggregation = v
 	}
 	if rollout := group["rollout_percentage"]; rollout != nil && !isPercentage(rollout) {
 		l.addf(path+".rollout_percentage", "The rollout percentage of a group must be a number between 0 and 100.")
 	}
+	// A condition may force a variant, which must be one of the flag's.
 	if v := group["variant"]; v != nil && v != "" {
 		if name, ok := v.(string); !ok || !slices.Contains(variants, name) {
 			l.addf(path+".variant", "Filters are not valid (variant override does not exist)")
@@ -146,13 +157,17 @@ func checkGroup(path string, group map[string]any, aggregation any, variants []s
 		}
 		err := checkType(p, aggregation)
 		_ = l.add(path+".type", err)
+		// checkOperator also normalizes the property, so it runs even if the type is wrong. Its
+		// fault is then ignored.
 		if member, fault := checkOperator(p); err == nil {
 			_ = l.add(path+"."+member, fault)
 		}
 	}
 }
 
-// checkType looks whether a requirement is of a kind that its condition can have.
+// checkType checks that the type of a property is allowed: conditions for persons may use
+// properties of persons, cohorts and flags; conditions for groups only properties of that group
+// type.
 func checkType(p map[string]any, aggregation any) error {
 	switch {
 	case aggregation == nil && p["type"] != "person" && p["type"] != "cohort" && p["type"] != "flag":
@@ -163,6 +178,8 @@ func checkType(p map[string]any, aggregation any) error {
 	return nil
 }
 
+// equalNumbers reports whether two values are numerically equal numbers. It is false if one of
+// them is not a number.
 func equalNumbers(a, b any) bool {
 	x, ok := a.(json.Number)
 	y, okB := b.(json.Number)
@@ -174,11 +191,13 @@ func equalNumbers(a, b any) bool {
 	return err == nil && errB == nil && n == m
 }
 
-// checkOperator looks at a requirement's operator and value, as far as that does
-// not need the engine, and says which of its members is at fault.
+// checkOperator checks the operator and value of a property, as far as that is possible without
+// the engine, and returns the member that is at fault. It replaces aliases of operators by their
+// names, and the ids of cohorts by numbers.
 func checkOperator(p map[string]any) (member string, err error) {
 	operator, _ := p["operator"].(string)
 	op, isOperator := flags.Operator(operator).Info()
+	// Aliases are accepted in requests and stored under the operator's own name.
 	if isOperator && operator == string(op.Alias) {
 		operator = string(op.Name)
 		p["operator"] = operator
@@ -197,7 +216,8 @@ func checkOperator(p map[string]any) (member string, err error) {
 		return "value", badFilters("Property group expressions of type %s cannot contain more than %d values.", plainText(p["key"]), maxOperands)
 	}
 	if cohort {
-		delete(p, "cohort_name") // it is looked up whenever it is shown
+		delete(p, "cohort_name") // added to responses, and never stored
+		// Clients may send the id as a string.
 		if text, ok := p["value"].(string); ok {
 			if id, err := strconv.ParseInt(text, 10, 64); err == nil {
 				p["value"] = json.Number(strconv.FormatInt(id, 10))
@@ -210,9 +230,10 @@ func checkOperator(p map[string]any) (member string, err error) {
 	return "", nil
 }
 
-// isOperand reports whether a value has the form that an operator wants (§5.1.2,
-// spec/flags.md §1.5).
+// isOperand reports whether a value has the form that an operator expects (§5.1.2, spec/flags.md
+// §1.5).
 func isOperand(form flags.Operand, value any) bool {
+	// Operands that no case below lists are checked by the engine.
 	_, text := value.(string)
 	_, array := value.([]any)
 	_, members := value.(map[string]any)
@@ -227,18 +248,21 @@ func isOperand(form flags.Operand, value any) bool {
 	return true
 }
 
-// badValue is a value that an operator cannot work with.
+// badValue returns the error for a value that an operator cannot use. The default operator is
+// exact.
 func badValue(operator string, value any) error {
 	if operator == "" {
 		operator = "exact"
 	}
+	// Invalid dates have their own error code.
 	if op, _ := flags.Operator(operator).Info(); op.Operand == flags.DateOperand {
 		return management.CodedFault("invalid_date", "filters", "Invalid date value: %s", plainText(value))
 	}
 	return management.CodedFault("invalid_value", "filters", "Invalid value for operator %s: %s", operator, plainText(value))
 }
 
-// plainText is a value as errors show it: texts as they are, others as JSON.
+// plainText returns a shortened value for error messages: strings as they are, other values as
+// JSON.
 func plainText(v any) string {
 	text, ok := v.(string)
 	if !ok {
@@ -247,7 +271,8 @@ func plainText(v any) string {
 	return management.ShortText(text)
 }
 
-// checkPayloads looks at payloads; what is no text becomes its JSON text.
+// checkPayloads checks the payloads of a flag, and converts values that are not strings into JSON
+// strings. Keys of payloads are variants or, for a flag without variants, "true".
 func checkPayloads(filters map[string]any, variants []string, l *faultList) {
 	const place = "filters.payloads"
 	if filters["payloads"] == nil {
@@ -258,7 +283,8 @@ func checkPayloads(filters map[string]any, variants []string, l *faultList) {
 		l.addf(place, "Payloads must be passed as a dictionary")
 		return
 	}
-	keys := slices.Sorted(maps.Keys(payloads)) // the same fault comes first each time
+	keys := slices.Sorted(maps.Keys(payloads)) // report the same fault first each time
+	// First check the values, then the keys.
 	for _, key := range keys {
 		text, ok := payloads[key].(string)
 		switch {
@@ -270,6 +296,7 @@ func checkPayloads(filters map[string]any, variants []string, l *faultList) {
 	}
 	for _, key := range keys {
 		switch {
+		// The holdout of an experiment may have a payload of its own.
 		case holdoutKey.MatchString(key):
 		case len(variants) > 0 && !slices.Contains(variants, key):
 			l.addf(place+"."+key, "Payload keys must match a variant key for multivariate flags")

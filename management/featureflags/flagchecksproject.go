@@ -12,21 +12,23 @@ import (
 	"github.com/bunting-flags/bunting/management"
 )
 
-// maxReached is how many flags, and how many cohorts, one flag may depend on,
-// directly or through others.
+// maxReached is the maximum number of flags, and of cohorts, that one flag may depend on,
+// directly or indirectly.
 const maxReached = 10_000
 
-// dependencies are the flags and cohorts that one flag depends on, directly or
-// through others, as /flags reads them.
+// dependencies collects the flags and cohorts that one flag depends on, directly or indirectly,
+// as /flags reads them.
 type dependencies struct {
 	tx      Tx
 	project int64
-	self    *storedFlag
+	// self is the flag whose dependencies are collected. It is not in flags.
+	self *storedFlag
+	// flags and cohorts contain the dependencies by id.
 	flags   map[int64]*storedFlag
 	cohorts map[int64]*flagCohort
 }
 
-// flagCohort is what a flag needs to know of a cohort.
+// flagCohort contains the members of a cohort that matter to a flag.
 type flagCohort struct {
 	ID           int64
 	Name         string
@@ -34,7 +36,7 @@ type flagCohort struct {
 	accessObject management.AccessObject
 }
 
-// findCohort is a cohort that is not deleted, nil for none.
+// findCohort returns a cohort, or nil if it does not exist or is deleted.
 func findCohort(tx Tx, project int64, number json.Number) (*flagCohort, error) {
 	id, ok := management.Integer([]byte(number), "int")
 	if !ok {
@@ -47,13 +49,14 @@ func findCohort(tx Tx, project int64, number json.Number) (*flagCohort, error) {
 	var record struct {
 		Name *string `json:"name"`
 	}
-	_ = json.Unmarshal(d.Record, &record) // one from a file may be a bare tree, which has no name
+	_ = json.Unmarshal(d.Record, &record) // records from files may be a tree without a name
 	var meta cohortMeta
 	if len(d.Meta) > 0 {
 		if err := json.Unmarshal(d.Meta, &meta); err != nil {
 			return nil, fmt.Errorf("the cohort %d is not stored as it should be: %w", id, err)
 		}
 	}
+	// Cohorts without a name are shown by their id.
 	c := &flagCohort{ID: id, Name: "Cohort " + number.String(), Record: d.Record, accessObject: management.AccessObject{Kind: kindCohort, ID: number.String(), Author: meta.CreatedBy}}
 	if record.Name != nil {
 		c.Name = *record.Name
@@ -61,10 +64,13 @@ func findCohort(tx Tx, project int64, number json.Number) (*flagCohort, error) {
 	return c, nil
 }
 
-// dependency finds the flag that a requirement names, nil for none: by id first,
-// then by key.
+// dependency returns the flag that a property refers to, or nil if there is none. The reference
+// is resolved as an id first, and then as a key. Flags are decoded anew unless they have been
+// collected before.
 func (e *dependencies) dependency(p *propertyShape) (*storedFlag, error) {
 	name := p.name()
+	// A property with a dependency_chain, as in the definitions that SDKs download, has a flag
+	// key.
 	if id, err := strconv.ParseInt(name, 10, 64); err == nil && p.Chain == nil {
 		if id == e.self.ID && id != 0 {
 			return e.self, nil
@@ -80,6 +86,7 @@ func (e *dependencies) dependency(p *propertyShape) (*storedFlag, error) {
 			return decodeFlag(e.project, d)
 		}
 	}
+	// It is not the id of a flag, but may be the key of one.
 	if name == e.self.Key {
 		return e.self, nil
 	}
@@ -87,16 +94,18 @@ func (e *dependencies) dependency(p *propertyShape) (*storedFlag, error) {
 	if err != nil || d == nil {
 		return nil, err
 	}
-	if d.ID == e.self.ID { // by the key that it had
+	if d.ID == e.self.ID { // found by its key before the change
 		return nil, nil
 	}
 	return decodeFlag(e.project, d)
 }
 
+// properties returns the properties of one type in all conditions, and sets their positions.
 func (s *filterShape) properties(kind string) (out []*propertyShape) {
 	for i := range s.Groups {
 		for j := range s.Groups[i].Properties {
 			if p := &s.Groups[i].Properties[j]; p.Type == kind {
+				// Faults of the property need its position.
 				p.group, p.index = i, j
 				out = append(out, p)
 			}
@@ -105,7 +114,8 @@ func (s *filterShape) properties(kind string) (out []*propertyShape) {
 	return out
 }
 
-// checkDependency looks at a flag that a flag depends on itself.
+// checkDependency checks a direct reference to another flag: it must be an id, refer to a flag
+// that exists, and not to the flag itself.
 func (e *dependencies) checkDependency(p *propertyShape) error {
 	id, err := strconv.ParseInt(p.name(), 10, 64)
 	if err != nil {
@@ -124,8 +134,10 @@ func (e *dependencies) checkDependency(p *propertyShape) error {
 	return nil
 }
 
-// reachFlags gathers what a flag depends on; path are the keys on the way to it.
+// reachFlags collects the flags that f depends on. path contains the keys of the flags on the way
+// to f, for the message about a cycle.
 func (e *dependencies) reachFlags(f *storedFlag, path []string) error {
+	// The path ends the recursion, too: it is limited to maxReached flags.
 	path = append(path, f.Key)
 	for _, p := range f.shape().properties("flag") {
 		if err := e.reachFlag(p, path); err != nil {
@@ -135,16 +147,19 @@ func (e *dependencies) reachFlags(f *storedFlag, path []string) error {
 	return nil
 }
 
-// reachFlag gathers a flag that is depended on, and what it depends on itself.
+// reachFlag collects the flag that a property refers to and its dependencies. It returns an error
+// if they form a cycle or exceed maxReached.
 func (e *dependencies) reachFlag(p *propertyShape, path []string) error {
+	// A reference to a flag that does not exist leaves next nil.
 	next, err := e.dependency(p)
 	switch {
 	case err != nil:
 		return err
 	case next == nil:
-		return nil // of another flag, which has been told of it
+		return nil // a dangling reference in another flag is not a fault of this one
 	case next == e.self:
 		return badFilters("Circular dependency detected: %s", strings.Join(append(path, e.self.Key), " → "))
+	// Its dependencies have been collected before.
 	case e.flags[next.ID] != nil:
 		return nil
 	case len(e.flags) == maxReached || len(path) == maxReached:
@@ -154,9 +169,11 @@ func (e *dependencies) reachFlag(p *propertyShape, path []string) error {
 	return e.reachFlags(next, path)
 }
 
-// reachCohort gathers a cohort and those that it consists of. What is made of
-// events cannot be evaluated (§5.1.2).
+// reachCohort collects a cohort and the cohorts that it references. It returns an error if one of
+// them has filters on events, which flags cannot evaluate (§5.1.2). direct is true for references
+// in the flag itself: only these must exist.
 func (e *dependencies) reachCohort(value json.RawMessage, direct bool) error {
+	// Collected cohorts are not visited again, so cycles of cohorts end here.
 	id, ok := management.Integer(value, management.JSONKind(value))
 	if ok && e.cohorts[id] != nil {
 		return nil
@@ -168,11 +185,12 @@ func (e *dependencies) reachCohort(value json.RawMessage, direct bool) error {
 	case c == nil && direct:
 		return management.CodedFault("cohort_does_not_exist", "filters", "Cohort with id %s does not exist", plainText(wire.Value(value)))
 	case c == nil:
-		return nil // the engine judges
+		return nil // the engine decides whether the cohort can still be evaluated
 	case len(e.cohorts) == maxReached:
 		return badFilters("A feature flag may depend on no more than %d cohorts.", maxReached)
 	}
 	e.cohorts[c.ID] = c
+	// Search the record for filters, whatever format it has.
 	var inner []json.RawMessage
 	events := false
 	walkJSON(wire.Value(c.Record), func(m map[string]any) {
@@ -194,7 +212,7 @@ func (e *dependencies) reachCohort(value json.RawMessage, direct bool) error {
 	return nil
 }
 
-// walkJSON visits all objects of decoded JSON.
+// walkJSON calls visit for all objects in a decoded JSON value, at any depth.
 func walkJSON(v any, visit func(map[string]any)) {
 	switch v := v.(type) {
 	case map[string]any:
@@ -209,9 +227,12 @@ func walkJSON(v any, visit func(map[string]any)) {
 	}
 }
 
-// readDependencies gathers what a flag depends on, and looks whether it is all there.
+// readDependencies collects the dependencies of a flag, and adds invalid references to l.
 func readDependencies(tx Tx, scope *management.Scope, f *storedFlag, l *faultList) (*dependencies, error) {
+	// The checks of the flag's own properties stop when l is full: with a limit of 1, at the
+	// first fault.
 	e := &dependencies{tx, scope.Project.ID, f, map[int64]*storedFlag{}, map[int64]*flagCohort{}}
+	// First check that the direct references are valid, then follow them.
 	own := f.shape().properties("flag")
 	for _, p := range own {
 		if err := l.add(p.path("key"), e.checkDependency(p)); err != nil || l.isFull() {
@@ -219,6 +240,7 @@ func readDependencies(tx Tx, scope *management.Scope, f *storedFlag, l *faultLis
 		}
 	}
 	for _, p := range own {
+		// The reference itself has been reported.
 		if l.contains(p.path("key")) {
 			continue
 		}
@@ -231,7 +253,7 @@ func readDependencies(tx Tx, scope *management.Scope, f *storedFlag, l *faultLis
 			return e, err
 		}
 	}
-	for _, other := range e.flags { // those beneath have been told of theirs
+	for _, other := range e.flags { // missing cohorts were reported when those flags were saved
 		for _, p := range other.shape().properties("cohort") {
 			if err := l.add("filters", e.reachCohort(p.Value, false)); err != nil {
 				return nil, err
@@ -241,15 +263,17 @@ func readDependencies(tx Tx, scope *management.Scope, f *storedFlag, l *faultLis
 	return e, nil
 }
 
-// dependsOnKeyOf reports whether a flag depends on another one by the other one's key.
+// dependsOnKeyOf reports whether f refers to the other flag by its key.
 func (f *storedFlag) dependsOnKeyOf(other *storedFlag) bool {
 	return slices.ContainsFunc(f.shape().properties("flag"), func(p *propertyShape) bool { return p.name() == other.Key })
 }
 
-// loadDependents are the flags that depend on one directly, by id.
+// loadDependents returns the flags that directly depend on f, in the order of their ids. Flags in
+// definitions files may refer to f by its key, all other flags by its id.
 func (s Flags) loadDependents(tx Tx, scope *management.Scope, f *storedFlag) (out []*storedFlag, err error) {
 	var failed error
 	_, _, err = tx.Definitions(DefinitionQuery{Kind: FlagDefinition, Project: scope.Project.ID, Limit: 1, Match: func(d *Definition) bool {
+		// Decoding all flags of a large project is slow: skip those that cannot depend on a flag.
 		if d.ID == f.ID || !bytes.Contains(d.Record, []byte(`"flag"`)) {
 			return false
 		}
@@ -268,6 +292,6 @@ func (s Flags) loadDependents(tx Tx, scope *management.Scope, f *storedFlag) (ou
 	if err == nil {
 		err = failed
 	}
-	slices.Reverse(out) // they come newest first
+	slices.Reverse(out) // the store returns the newest first
 	return out, err
 }

@@ -8,14 +8,17 @@ import (
 	"github.com/bunting-flags/bunting/management"
 )
 
-// cohortOfFlag is the answer with the cohort that was made of a flag.
+// cohortOfFlag is the response with the cohort that was created from a flag.
 type cohortOfFlag struct {
 	Cohort *Cohort `json:"cohort"`
 }
 
-// StaticCohort makes a static cohort of the persons for whom a flag is on now, as it is
-// for the first of their distinct ids (spec/clients.md §7.2).
+// StaticCohort creates a static cohort with the persons for whom a flag is on now. The flag is
+// evaluated with the first of a person's distinct ids (spec/clients.md §7.2). Flags about groups
+// result in an error, and flags that are off in an empty cohort. The cohort's name contains the
+// key of the flag and the time.
 func (s Flags) StaticCohort(ctx context.Context, scope *management.Scope, id int64) (*cohortOfFlag, error) {
+	// The flag is evaluated like in a preview of its conditions.
 	p := &preview{people: s.People, core: s.core}
 	f, err := management.Read(ctx, &s.Env, func(tx Tx) (*storedFlag, error) {
 		f, err := findFlag(tx, scope, s, id)
@@ -25,6 +28,7 @@ func (s Flags) StaticCohort(ctx context.Context, scope *management.Scope, id int
 		if err == nil && f.shape().Aggregation != nil {
 			err = management.Fault("", "This feature flag is about groups: no persons are in it.")
 		}
+		// A flag that is off is not compiled: p.set stays nil and the cohort empty.
 		if err != nil || !f.Active {
 			return f, err
 		}
@@ -45,12 +49,14 @@ func (s Flags) StaticCohort(ctx context.Context, scope *management.Scope, id int
 	}
 	name := fmt.Sprintf("Users with feature flag %s enabled at %s", f.Key, s.Env.Now().Format(time.DateTime))
 	return management.Write(ctx, &s.Env, func(tx Tx) (*cohortOfFlag, error) {
+		// The persons were read before, outside of this transaction.
 		c, err := Cohorts(s).resource(ids, false).CreateFrom(&view{Tx: tx, Scope: scope}, management.Values{"name": name, "is_static": true})
 		return &cohortOfFlag{c}, err
 	})
 }
 
-// enabledIDs are the distinct ids of the persons for whom the flag is on, at most maxMembers.
+// enabledIDs returns the distinct ids of the persons for whom the flag is on. It returns an error
+// if there are more than maxMembers.
 func (p *preview) enabledIDs(ctx context.Context, project int64) (ids []string, err error) {
 	err = p.people.Persons(ctx, project, func(person *Person) bool {
 		if sub := p.subject(person); p.matches(&sub) {

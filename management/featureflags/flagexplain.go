@@ -14,8 +14,8 @@ import (
 	"github.com/bunting-flags/bunting/management"
 )
 
-// ExplainFields are those of the body that asks why somebody has a flag's value:
-// who it is, and what is laid over what is stored.
+// ExplainFields are the fields of a request that explains a flag's value for a person: the person
+// or distinct id, and values that override stored ones.
 var ExplainFields = management.Fields{
 	{Name: "distinct_id", Type: management.Any, Help: "a distinct id of the person; nobody need have it"},
 	{Name: "person_id", Type: management.UUID, Null: true, Help: "the person, instead of a distinct id"},
@@ -29,23 +29,24 @@ var ExplainFields = management.Fields{
 	{Name: "ip", Type: management.Text, Null: true, Help: "an address to locate; that of the request is not"},
 }
 
-// Question asks why somebody has a flag's value.
+// Question is a request to explain a flag's value.
 type Question struct {
 	Flag ExplainedFlag
-	// PersonID is the UUID of the person, empty where Subject has the distinct id.
+	// PersonID is the UUID of the person. It is empty if Subject has the distinct id instead.
 	PersonID string
 	Subject  flags.Subject
-	IP       netip.Addr // the zero value for none
-	At       time.Time  // zero: now
-	// Set has other rules than those that are in force; nil: these.
+	IP       netip.Addr // the zero value if there is no address
+	At       time.Time  // the zero value means now
+	// Set contains the flag with rules other than those in force. If nil, the rules in force
+	// apply.
 	Set *flags.Set
-	// Supplied: the question brings properties. Tried: it brings rules.
+	// Supplied is true if the request contains properties, BringsRules if it contains filters.
 	Supplied, BringsRules bool
-	// Pinned: the value is pinned.
+	// Pinned is true if the value is pinned for the person.
 	Pinned bool
 }
 
-// ExplainedFlag is the flag that a question is about.
+// ExplainedFlag is the flag that a Question is about.
 type ExplainedFlag struct {
 	ID      int64  `json:"id"`
 	Key     string `json:"key"`
@@ -53,8 +54,9 @@ type ExplainedFlag struct {
 	Active  bool   `json:"active"`
 }
 
-// Question reads such a question. The flag is named by its key, or by its id where
-// no flag has that key. asIfOn: one that is off is asked about as if it were on.
+// Question reads a request to explain a flag. idOrKey is the key of the flag, or its id if no
+// flag has that key. If assumeActive is true, a flag that is off is evaluated as if it were on.
+// It returns a NotFound error if there is no such flag.
 func (s Flags) Question(ctx context.Context, scope *management.Scope, idOrKey string, b management.Body, assumeActive bool) (*Question, error) {
 	v, err := ExplainFields.Create(b)
 	if err != nil {
@@ -66,6 +68,7 @@ func (s Flags) Question(ctx context.Context, scope *management.Scope, idOrKey st
 	}
 	return q, s.Env.Store.Read(ctx, func(tx Tx) error {
 		d, err := findByKey(tx, scope, idOrKey)
+		// A key takes precedence over an id: keys may consist of digits.
 		if id, bad := strconv.ParseInt(idOrKey, 10, 64); err == nil && d == nil && bad == nil && id > 0 {
 			d, err = tx.Definition(FlagDefinition, scope.Project.ID, id)
 		}
@@ -82,6 +85,7 @@ func (s Flags) Question(ctx context.Context, scope *management.Scope, idOrKey st
 		if err := scope.RequireAccess(management.Viewer, f.accessObject()); err != nil {
 			return err
 		}
+		// target is f, unless the request has filters or a version.
 		target, err := f.withOverrides(tx, v)
 		if err != nil {
 			return err
@@ -94,17 +98,19 @@ func (s Flags) Question(ctx context.Context, scope *management.Scope, idOrKey st
 	})
 }
 
-// withOverrides is the flag with the rules that a question brings, or as it was in the version
-// that it names; the flag itself for one that does neither.
+// withOverrides returns a copy of the flag with the filters in the request, or at the version in
+// the request. It returns f itself if the request has neither.
 func (f *storedFlag) withOverrides(tx Tx, v management.Values) (*storedFlag, error) {
 	filters, number := v.Raw("filters"), v.Int("version")
 	hasVersion := v.Has("version") && !v.IsNull("version")
+	// A version and filters exclude each other: both replace the rules of the flag.
 	switch {
 	case isPresent(filters) && hasVersion:
 		return nil, management.Fault("version", "Give filters or version, not both.")
 	case isPresent(filters):
 		out := *f
 		out.Filters = filters
+		// The filters are not stored, but have to be valid.
 		return &out, out.checkFilters()
 	case !hasVersion || number == f.Version:
 		return f, nil
@@ -127,6 +133,8 @@ func (f *storedFlag) withOverrides(tx Tx, v management.Values) (*storedFlag, err
 	return out, err
 }
 
+// readSubject reads the person, groups, properties, time and address of the request. Exactly one
+// of distinct_id and person_id is required.
 func (q *Question) readSubject(v management.Values) error {
 	q.PersonID, q.At = v.Text("person_id"), v.Time("at")
 	if q.At.IsZero() {
@@ -141,6 +149,7 @@ func (q *Question) readSubject(v management.Values) error {
 	}
 	var err error
 	if hasID {
+		// Like in a flag request, a distinct id may be a number.
 		if q.Subject.DistinctID, err = subjectText("distinct_id", wire.Value(v.Raw("distinct_id"))); err != nil {
 			return err
 		}
@@ -155,6 +164,7 @@ func (q *Question) readSubject(v management.Values) error {
 		}
 	}
 	for kind, properties := range anyObject(wire.Value(v.Raw("group_properties"))) {
+		// Each group type has an object with properties.
 		object, ok := properties.(map[string]any)
 		if !ok {
 			return management.CodedFault(management.CodeNotADict, "group_properties__"+kind, "Expected a dictionary of items.")
@@ -164,6 +174,7 @@ func (q *Question) readSubject(v management.Values) error {
 		}
 		q.Subject.GroupProperties[kind] = object
 	}
+	// DifferenceReason needs to know whether the request changed the person or the rules.
 	q.Supplied = len(q.Subject.Person)+len(q.Subject.GroupProperties) > 0
 	q.BringsRules = isPresent(v.Raw("filters"))
 	if text := v.Text("ip"); text != "" {
@@ -174,8 +185,8 @@ func (q *Question) readSubject(v management.Values) error {
 	return nil
 }
 
-// subjectText takes text as it stands, spaces included, or a number as its text, as
-// a flag request does.
+// subjectText converts a string or a number into a string, like a flag request does. Spaces are
+// preserved.
 func subjectText(field string, v any) (string, error) {
 	switch v := v.(type) {
 	case string:
@@ -186,7 +197,7 @@ func subjectText(field string, v any) (string, error) {
 	return "", management.Fault(field, "Not a valid string.")
 }
 
-// IDByKey is the id of the flag of a key, 0 for none.
+// IDByKey returns the id of the flag with the given key, or 0 if there is none.
 func (s Flags) IDByKey(ctx context.Context, scope *management.Scope, key string) (int64, error) {
 	return management.Read(ctx, &s.Env, func(tx Tx) (int64, error) {
 		d, err := findByKey(tx, scope, key)
@@ -197,8 +208,8 @@ func (s Flags) IDByKey(ctx context.Context, scope *management.Scope, key string)
 	})
 }
 
-// findByKey finds a flag by what stands in a path. What no store can keep is no
-// key.
+// findByKey returns the flag whose key is part of a URL path, or nil if there is none. Strings
+// that are not UTF-8 or contain a zero byte are not looked up, because some stores reject them.
 func findByKey(tx Tx, scope *management.Scope, key string) (*Definition, error) {
 	if !utf8.ValidString(key) || strings.ContainsRune(key, 0) {
 		return nil, nil

@@ -11,50 +11,51 @@ import (
 	"github.com/bunting-flags/bunting/management"
 )
 
-// Bounds of answers about exposures (console.md N7, N8).
+// Limits of responses about exposures (console.md N7, N8).
 const (
-	maxPoints        = 1000
-	maxSeries        = 25
-	maxPeopleCalls   = 1_000_000
-	maxExposureIDs   = 200
-	maxExposureDays  = 31
+	maxPoints        = 1000      // points in time of one response
+	maxSeries        = 25        // values of one response; all further values are summed up as otherSeries
+	maxPeopleCalls   = 1_000_000 // calls up to which events are counted by person or by minute
+	maxExposureIDs   = 200       // flags of one ExposuresByID call
+	maxExposureDays  = 31        // days of one ExposuresByID call
 	otherSeries      = "other"
 	defaultExposures = 7 * 24 * time.Hour
 )
 
-// HourRetention is how long it is known in which hour a flag was answered.
+// HourRetention is how long the hourly counts of flag evaluations are stored.
 const HourRetention = 92 * 24 * time.Hour
 
-// ExposureQuery asks how often a flag was asked for, over time.
+// ExposureQuery requests the number of calls of a flag over time.
 type ExposureQuery struct {
-	From, To time.Time // zero: seven days ago, now
-	Interval string    // minute, hour, day; empty: day
-	Count    string    // calls, people, evaluations; empty: calls
-	// CountCalls counts the events by which SDKs tell of calls; nil: it cannot be done.
+	From, To time.Time // default: the last seven days
+	Interval string    // minute, hour or day (the default)
+	Count    string    // calls (the default), people or evaluations
+	// CountCalls counts exposure events. If nil, queries that need events are not supported.
 	CountCalls func(context.Context, CallQuery) (*CallCounts, error)
 }
 
-// CallQuery asks for calls, or for the people who made them, from events.
+// CallQuery requests the number of calls, or of the persons who made them, from events.
 type CallQuery struct {
 	Key      string
-	Buckets  []time.Time // where they begin, in order
+	Buckets  []time.Time // start times, ascending
 	To       time.Time
 	Interval string
 	People   bool
 }
 
-// CallCounts are calls, or people, by value; a person with two values counts for each.
+// CallCounts are numbers of calls, or of persons, by value. A person with two values counts in
+// both series.
 type CallCounts struct {
 	Series []ExposureSeries
 	Total  int64
 }
 
-// Exposures is how often a flag was asked for, over time.
+// Exposures is the number of calls of a flag over time.
 type Exposures struct {
 	Interval string             `json:"interval"`
-	Labels   []management.Stamp `json:"labels"` // when each of the data begins
-	Series   []ExposureSeries   `json:"series"` // the greatest first
-	// Total is null where nobody has counted.
+	Labels   []management.Stamp `json:"labels"` // start times of the data points
+	Series   []ExposureSeries   `json:"series"` // largest first
+	// Total is null if the calls were not counted.
 	Total       *int64           `json:"total"`
 	FirstCalled management.Stamp `json:"first_called_at"`
 	LastCalled  management.Stamp `json:"last_called_at"`
@@ -62,27 +63,28 @@ type Exposures struct {
 	Key         string           `json:"-"`
 }
 
-// ExposureSeries is one value of a flag; Data and Total are null where people are too
-// many to be counted.
+// ExposureSeries is the data of one value of a flag. Data and Total are null if there are too
+// many calls to count persons.
 type ExposureSeries struct {
 	Value string  `json:"value"`
 	Data  []int64 `json:"data"`
 	Total *int64  `json:"total"`
 }
 
-// lastExposure is the last call of a flag.
+// lastExposure is the most recent call of a flag.
 type lastExposure struct {
 	DistinctID string           `json:"distinct_id"`
 	Value      any              `json:"value"`
 	At         management.Stamp `json:"at"`
 }
 
-// SetLast says whose the last call was.
+// SetLast sets the most recent call.
 func (e *Exposures) SetLast(call *LastCall) {
 	e.Last = &lastExposure{call.DistinctID, call.Value, management.NewStamp(call.At)}
 }
 
-// Exposures says how often a flag was asked for.
+// Exposures returns the number of calls of a flag over time. Calls and evaluations by hour or day
+// come from hourly counters; people and data by minute are counted from events with q.CountCalls.
 func (s Flags) Exposures(ctx context.Context, scope *management.Scope, id int64, q ExposureQuery) (*Exposures, error) {
 	buckets, end, err := q.setDefaults(s.Env.Now(), scope.Project.Zone())
 	if err != nil {
@@ -93,6 +95,7 @@ func (s Flags) Exposures(ctx context.Context, scope *management.Scope, id int64,
 	for _, start := range buckets {
 		out.Labels = append(out.Labels, management.NewStamp(start))
 	}
+	// many is true if there are too many calls to read their events.
 	many := false
 	err = s.Env.Store.Read(ctx, func(tx Tx) error {
 		f, err := s.loadFlag(tx, scope, id)
@@ -113,6 +116,7 @@ func (s Flags) Exposures(ctx context.Context, scope *management.Scope, id int64,
 		if isHourly {
 			return out.addHours(tx, hours, totals, buckets)
 		}
+		// The hourly totals are the number of events, without reading the events.
 		if many = sum(maps.Values(totals)) > maxPeopleCalls; many && q.Count == "people" {
 			for _, value := range topValues(totals) {
 				out.Series = append(out.Series, ExposureSeries{Value: value})
@@ -126,10 +130,11 @@ func (s Flags) Exposures(ctx context.Context, scope *management.Scope, id int64,
 	return out, out.addCalls(ctx, &q, buckets, many)
 }
 
-// isHourly reports whether counts by the hour are the answer, and not events.
+// isHourly reports whether the query is answered from hourly counters rather than from events.
 func (q *ExposureQuery) isHourly() bool { return q.Interval != "minute" && q.Count != "people" }
 
-// setDefaults fills in what was not said, and cuts the time into points.
+// setDefaults fills in default values, validates the query, and returns its buckets and their
+// end.
 func (q *ExposureQuery) setDefaults(now time.Time, zone *time.Location) (buckets []time.Time, end time.Time, err error) {
 	if q.To.IsZero() {
 		q.To = now
@@ -141,17 +146,21 @@ func (q *ExposureQuery) setDefaults(now time.Time, zone *time.Location) (buckets
 	buckets, end, err = q.buckets(zone)
 	switch {
 	case err != nil:
+	// Evaluations cause no events, so they cannot be counted by minute.
 	case !q.isHourly() && q.Count == "evaluations":
 		err = management.Fault("interval", "Evaluations are counted by the hour: choose hour or day.")
+	// A day of tolerance: the first bucket may begin a day before the requested time.
 	case q.isHourly() && buckets[0].Before(now.Add(-HourRetention-24*time.Hour)):
 		err = management.Fault("date_from", "Counts are kept for %d days.", HourRetention/24/time.Hour)
 	}
 	return buckets, end, err
 }
 
-// addCalls fills in what events say.
+// addCalls adds the counts of events. many is true if there are more than maxPeopleCalls calls:
+// then the series for people remain without data, and any other query is an error.
 func (e *Exposures) addCalls(ctx context.Context, q *ExposureQuery, buckets []time.Time, many bool) error {
 	switch {
+	// Exposures has added the series without data.
 	case many && q.Count == "people":
 		return nil
 	case many:
@@ -166,19 +175,23 @@ func (e *Exposures) addCalls(ctx context.Context, q *ExposureQuery, buckets []ti
 	return err
 }
 
-// buckets are where the points begin, in a project's zone, and where the last one ends.
+// buckets returns the start times of the data points, in the project's time zone, and the end of
+// the last one.
 func (q *ExposureQuery) buckets(zone *time.Location) (starts []time.Time, end time.Time, err error) {
 	if !q.From.Before(q.To) {
 		return nil, end, management.Fault("date_to", "The time ends before it begins.")
 	}
+	// Data points begin at full minutes, hours or days.
 	start := q.From.In(zone).Truncate(time.Minute)
 	next := func(t time.Time) time.Time { return t.Add(time.Minute) }
 	switch year, month, day := start.Date(); q.Interval {
 	case "hour":
+		// Truncate would use hours in UTC, but the offset of some time zones is not a whole hour.
 		start = start.Add(-time.Duration(start.Minute()) * time.Minute)
 		next = func(t time.Time) time.Time { return t.Add(time.Hour) }
 	case "day":
 		start = time.Date(year, month, day, 0, 0, 0, 0, zone)
+		// AddDate and not 24 hours, because of daylight saving time.
 		next = func(t time.Time) time.Time { return t.AddDate(0, 0, 1) }
 	}
 	for ; start.Before(q.To); start = next(start) {
@@ -190,7 +203,8 @@ func (q *ExposureQuery) buckets(zone *time.Location) (starts []time.Time, end ti
 	return starts, start, nil
 }
 
-// setCallTimes says when a flag was called first and last.
+// setCallTimes sets the times of the first and the last call of a flag, of all values and
+// regardless of the requested period.
 func (e *Exposures) setCallTimes(tx Tx, f *storedFlag) error {
 	e.Key = f.Key
 	calls, err := tx.FlagCalls(f.Project, f.Key)
@@ -205,7 +219,8 @@ func (e *Exposures) setCallTimes(tx Tx, f *storedFlag) error {
 	return err
 }
 
-// bucketOf is the point that a time belongs to, -1 for one before all.
+// bucketOf returns the index of the bucket that contains a time, or -1 if t is before all
+// buckets.
 func bucketOf(buckets []time.Time, t time.Time) int {
 	i, exact := slices.BinarySearchFunc(buckets, t, time.Time.Compare)
 	if !exact {
@@ -214,10 +229,15 @@ func bucketOf(buckets []time.Time, t time.Time) int {
 	return i
 }
 
-// addHours fills in what was counted by the hour. An hour belongs to where it begins.
+// addHours adds the hourly counts to the buckets that contain the beginning of each hour. The
+// largest maxSeries values have their own series; the remaining ones are summed up as
+// otherSeries.
 func (e *Exposures) addHours(tx Tx, q HoursQuery, totals map[string]int64, buckets []time.Time) error {
 	data := map[string][]int64{}
+	// gather adds the hourly counts of some values, or of all if values is nil, to the data
+	// points.
 	gather := func(values []string, into func(h *FlagHour) []int64) error {
+		// An empty list would match all values in the store.
 		if q.Values = values; values != nil && len(values) == 0 {
 			return nil
 		}
@@ -236,7 +256,7 @@ func (e *Exposures) addHours(tx Tx, q HoursQuery, totals map[string]int64, bucke
 	if err := gather(names, func(h *FlagHour) []int64 { return data[h.Value] }); err != nil {
 		return err
 	}
-	if len(totals) > len(names) { // all, less those that are shown
+	if len(totals) > len(names) { // the remainder is the total minus the listed series
 		others := make([]int64, len(buckets))
 		if err := gather(nil, func(*FlagHour) []int64 { return others }); err != nil {
 			return err
@@ -258,14 +278,17 @@ func (e *Exposures) addHours(tx Tx, q HoursQuery, totals map[string]int64, bucke
 	return nil
 }
 
-// topValues are the values with most answers, at most maxSeries.
+// topValues returns the values with the largest totals, at most maxSeries. The result is never
+// nil, because a nil list of values would match all values in the store.
 func topValues(totals map[string]int64) []string {
 	values := slices.SortedFunc(maps.Keys(totals), func(a, b string) int {
+		// Equal totals are sorted by value, so that the result is deterministic.
 		return cmp.Or(cmp.Compare(totals[b], totals[a]), cmp.Compare(a, b))
 	})
 	return append([]string{}, values[:min(len(values), maxSeries)]...)
 }
 
+// sum returns the sum of a sequence.
 func sum(values func(func(int64) bool)) (n int64) {
 	for x := range values {
 		n += x
@@ -273,19 +296,21 @@ func sum(values func(func(int64) bool)) (n int64) {
 	return n
 }
 
-// ManyExposures are the calls of flags, by id (console.md N8).
+// ManyExposures are the numbers of calls of several flags, by id (console.md N8).
 type ManyExposures struct {
 	Results map[string]*flagExposures `json:"results"`
 }
 
+// flagExposures are the numbers of calls of one flag.
 type flagExposures struct {
 	Calls      int64            `json:"calls"`
-	Days       []int64          `json:"days"` // today is the last
+	Days       []int64          `json:"days"` // oldest first; today is the last
 	LastCalled management.Stamp `json:"last_called_at"`
 }
 
-// ExposuresByID counts the calls of some flags over some days. Flags that are not
-// there are left out.
+// ExposuresByID returns the numbers of calls of several flags over the last days, including
+// today. ids must contain 1 to 200 ids, and days must be from 1 to 31. Flags that do not exist or
+// that the caller may not see are left out.
 func (s Flags) ExposuresByID(ctx context.Context, scope *management.Scope, ids []int64, days int64) (*ManyExposures, error) {
 	switch {
 	case len(ids) == 0:
@@ -296,6 +321,7 @@ func (s Flags) ExposuresByID(ctx context.Context, scope *management.Scope, ids [
 		return nil, management.Fault("days", "Ensure this value is between 1 and %d.", maxExposureDays)
 	}
 	now := s.Env.Now()
+	// The extra nanosecond keeps From before To if days is 1.
 	q := ExposureQuery{From: now.In(scope.Project.Zone()).AddDate(0, 0, int(1-days)), To: now.Add(1), Interval: "day"}
 	buckets, end, err := q.buckets(scope.Project.Zone())
 	if err != nil {
@@ -307,6 +333,7 @@ func (s Flags) ExposuresByID(ctx context.Context, scope *management.Scope, ids [
 		if err != nil || len(byKey) == 0 {
 			return err
 		}
+		// A single query reads the counts of all flags.
 		hours, err := tx.FlagHours(HoursQuery{Project: scope.Project.ID, Keys: slices.Sorted(maps.Keys(byKey)), From: buckets[0], To: end})
 		for _, h := range hours {
 			if i := bucketOf(buckets, h.At); i >= 0 {
@@ -318,8 +345,8 @@ func (s Flags) ExposuresByID(ctx context.Context, scope *management.Scope, ids [
 	})
 }
 
-// addFlags puts those of the flags into the answer that there are, and are shown to the
-// caller; they are given by key too.
+// addFlags adds an entry for each flag that exists and that the caller may see, and returns these
+// entries by key.
 func (e *ManyExposures) addFlags(tx Tx, scope *management.Scope, ids []int64, days int) (map[string]*flagExposures, error) {
 	byKey := map[string]*flagExposures{}
 	last, err := tx.LastCalls(scope.Project.ID)

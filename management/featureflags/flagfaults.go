@@ -10,33 +10,35 @@ import (
 	"github.com/bunting-flags/bunting/management"
 )
 
-// flagCheck is what is wrong with a flag that somebody wants to save, all at once.
+// flagCheck is the list of all faults of a flag that is to be saved.
 type flagCheck struct {
 	Faults []flagFault `json:"faults"`
 }
 
-// flagFault is one thing that is wrong with what somebody wants to save (spec/console.md N9).
+// flagFault is one fault of a flag that is to be saved (spec/console.md N9).
 type flagFault struct {
-	// Attr is the place, such as filters.groups.0.properties.1.value, null for the whole.
+	// Attr is the path of the fault, for example filters.groups.0.properties.1.value. It is null
+	// if the fault concerns the flag as a whole.
 	Attr   *string `json:"attr"`
 	Code   string  `json:"code"`
 	Detail string  `json:"detail"`
 }
 
-// CheckFields are those of a flag's body, and the flag that it changes.
+// CheckFields are the fields of a flag and the id of the flag that the body would change.
 var CheckFields = append(management.Fields{{Name: "id", Type: management.Int, Null: true, Custom: true, Help: "the flag that the body changes; absent: it makes one"}}, FlagFields...)
 
-// maxFaults bounds what one answer lists.
+// maxFaults is the maximum number of faults in one response.
 const maxFaults = 500
 
-// faultList gathers what is wrong, each fault with its place. Who saves is told the first
-// of them, whose field is coarser.
+// faultList collects the faults of a flag with their paths. Saving a flag reports only the first
+// fault, with a less precise field; Check reports all of them.
 type faultList struct {
 	list []locatedFault
-	// limit is how many are looked for, 1 when zero: who saves waits for no more.
+	// limit is the number of faults after which the checks stop. 0 means 1, which saves work when
+	// a flag is saved.
 	limit int
-	// paths are the places of faults, the requirements that these are in, and all that
-	// they are inside of.
+	// paths contains the paths of all faults, all prefixes of these paths, and the properties
+	// that contain them (requirementOf). It prevents several faults with the same cause.
 	paths map[string]bool
 }
 
@@ -45,11 +47,11 @@ type locatedFault struct {
 	err  *management.Error
 }
 
-// isFull reports that nothing more is looked for.
+// isFull reports whether the limit is reached, so that the checks can stop.
 func (l *faultList) isFull() bool { return len(l.list) >= max(l.limit, 1) }
 
-// add notes a fault at a place; empty, the place is the fault's own field. What is no
-// fault of the caller it returns.
+// add adds a fault at a path; if path is empty, it is derived from the fault's field. Errors that
+// are not the caller's fault, such as those of the store, are returned instead.
 func (l *faultList) add(path string, err error) error {
 	if err == nil {
 		return nil
@@ -72,11 +74,12 @@ func (l *faultList) add(path string, err error) error {
 	return nil
 }
 
-// addf notes a fault of the filters.
+// addf adds a fault of the filters with a formatted message.
 func (l *faultList) addf(path, format string, args ...any) {
 	_ = l.add(path, badFilters(format, args...))
 }
 
+// first returns the first fault, or nil if there is none.
 func (l *faultList) first() error {
 	if len(l.list) == 0 {
 		return nil
@@ -84,11 +87,11 @@ func (l *faultList) first() error {
 	return l.list[0].err
 }
 
-// requirementPath is the place of one requirement of a condition, or of something in it.
+// requirementPath matches paths of a property of a condition and of its members.
 var requirementPath = regexp.MustCompile(`^filters\.groups\.\d+\.properties\.\d+`)
 
-// requirementOf is the requirement that a place is in, as a key of its own; the place
-// itself where it is in none.
+// requirementOf returns a key for the property that a path belongs to, different from the path of
+// the property itself. For all other paths it returns the path.
 func requirementOf(path string) string {
 	if found := requirementPath.FindString(path); found != "" {
 		return "in " + found
@@ -96,11 +99,12 @@ func requirementOf(path string) string {
 	return path
 }
 
-// contains reports whether something is wrong already with the requirement that a place is in,
-// or, where it is in none, at the place itself or inside it.
+// contains reports whether there is already a fault in the property that path belongs to or, if
+// it belongs to no property, at path or below it.
 func (l *faultList) contains(path string) bool { return l.paths[requirementOf(path)] }
 
-// show are the faults as the wire has them, one a place.
+// show returns the faults as the API returns them: at most one for each path, and at most
+// maxFaults.
 func (l *faultList) show() []flagFault {
 	out, seen := []flagFault{}, map[string]bool{}
 	for _, f := range l.list {
@@ -108,6 +112,7 @@ func (l *faultList) show() []flagFault {
 			continue
 		}
 		seen[f.path] = true
+		// The path is null for faults of the flag as a whole.
 		row := flagFault{Code: f.err.Code, Detail: f.err.Message}
 		if f.path != "" {
 			row.Attr = &f.path
@@ -117,11 +122,12 @@ func (l *faultList) show() []flagFault {
 	return out
 }
 
-// Check says what is wrong with the body of a flag that is to be made, or changed where it
-// has an id, down to the place of each fault. Nothing is written (spec/console.md N9).
+// Check validates the body of a flag that would be created, or changed if the body has an id, and
+// returns all faults with their paths. It writes nothing to the store (spec/console.md N9).
 func (s Flags) Check(ctx context.Context, scope *management.Scope, b management.Body) (*flagCheck, error) {
+	// Fields with faults are absent from values, so the remaining ones can still be checked.
 	values, faults := CheckFields.ReadAll(b, !isPresent(b.Members["id"]))
-	if values == nil { // it is no object
+	if values == nil { // the body is not an object
 		return nil, faults[0]
 	}
 	return management.Read(ctx, &s.Env, func(tx Tx) (*flagCheck, error) {
@@ -130,6 +136,7 @@ func (s Flags) Check(ctx context.Context, scope *management.Scope, b management.
 		if f == nil || err != nil {
 			return &flagCheck{l.show()}, err
 		}
+		// The id and the API key in the body are not members of a flag.
 		findUnknownKeys(flags.FlagPart, management.Encode(omit(omit(b.Members, "personal_api_key"), "id")), nil, l)
 		for _, fault := range faults {
 			if err := l.add("", fault); err != nil {
@@ -140,7 +147,8 @@ func (s Flags) Check(ctx context.Context, scope *management.Scope, b management.
 		if err := l.add("", s.apply(tx, scope, f, values)); err != nil {
 			return nil, err
 		}
-		if f.before == nil && f.Filters == nil { // which apply has said
+		if f.before == nil && f.Filters == nil { // already reported by apply
+			// Continue with valid filters, so that further faults are found.
 			f.Filters = []byte(`{"groups":[]}`)
 		}
 		err = s.checkAll(tx, scope, f, l)
@@ -148,7 +156,8 @@ func (s Flags) Check(ctx context.Context, scope *management.Scope, b management.
 	})
 }
 
-// loadForCheck is the flag that a body makes or changes, nil with a fault where there is none.
+// loadForCheck returns the flag that a body would change, or a new one. It returns nil and adds a
+// fault if the flag does not exist or the caller may not see it.
 func (s Flags) loadForCheck(tx Tx, scope *management.Scope, v management.Values, l *faultList) (*storedFlag, error) {
 	if !v.Has("id") || v.IsNull("id") {
 		return &storedFlag{Project: scope.Project.ID, Active: true}, nil

@@ -6,8 +6,9 @@ import (
 	"strconv"
 )
 
-// filterShape is what this room looks at in the filters of a flag; what is of
-// another type is left out.
+// filterShape contains the members of a flag's filters that this package reads. Members of an
+// unexpected type are left at their zero value, because stored filters may come from definitions
+// files.
 type filterShape struct {
 	Groups       []groupShape `json:"groups"`
 	Multivariate *struct {
@@ -20,27 +21,34 @@ type filterShape struct {
 	SuperGroups json.RawMessage `json:"super_groups"`
 }
 
+// groupShape is one condition.
 type groupShape struct {
-	Properties  []propertyShape `json:"properties"`
+	Properties []propertyShape `json:"properties"`
+	// Rollout is raw because null and absent mean 100 percent, see rolloutOf.
 	Rollout     json.RawMessage `json:"rollout_percentage"`
 	Variant     string          `json:"variant"`
 	Aggregation *int            `json:"aggregation_group_type_index"`
 }
 
+// propertyShape is one property of a condition.
 type propertyShape struct {
 	Type  string          `json:"type"`
 	Key   json.RawMessage `json:"key"`
 	Value json.RawMessage `json:"value"`
-	Chain *[]string       `json:"dependency_chain"`
+	// Chain is set in compiled flags, as in definitions for local evaluation. Then Key is a flag
+	// key.
+	Chain *[]string `json:"dependency_chain"`
 
-	group, index int // where it stands: see filterShape.properties
+	// group and index are the position in the filters, set by filterShape.properties.
+	group, index int
 }
 
-// path is where a member of a requirement is.
+// path returns the path of a member of the property, as in a fault.
 func (p *propertyShape) path(member string) string {
 	return fmt.Sprintf("filters.groups.%d.properties.%d.%s", p.group, p.index, member)
 }
 
+// variantShape is one variant of a flag.
 type variantShape struct {
 	Key     string  `json:"key"`
 	Rollout float64 `json:"rollout_percentage"`
@@ -48,9 +56,10 @@ type variantShape struct {
 
 func (f *storedFlag) shape() *filterShape { return shapeOf(f.Filters) }
 
+// shapeOf decodes filters.
 func shapeOf(filters json.RawMessage) *filterShape {
 	out := &filterShape{}
-	_ = json.Unmarshal(filters, out) // members of other types are left out
+	_ = json.Unmarshal(filters, out) // members of unexpected types are ignored
 	return out
 }
 
@@ -61,12 +70,12 @@ func (s *filterShape) variants() []variantShape {
 	return s.Multivariate.Variants
 }
 
-// isSimple: one condition, for persons, without requirements.
+// isSimple reports whether the flag has a single condition, for persons and without properties.
 func (s *filterShape) isSimple() bool {
 	return len(s.Groups) == 1 && len(s.Groups[0].Properties) == 0 && s.Aggregation == nil && s.Groups[0].Aggregation == nil
 }
 
-// isGrouped reports whether the flag is about groups, in all or in some conditions.
+// isGrouped reports whether the flag or one of its conditions applies to groups.
 func (s *filterShape) isGrouped() bool {
 	for i := range s.Groups {
 		if s.Groups[i].Aggregation != nil {
@@ -76,7 +85,7 @@ func (s *filterShape) isGrouped() bool {
 	return s.Aggregation != nil
 }
 
-// rolloutOf is a rollout; null and absent are 100.
+// rolloutOf returns a rollout percentage. Null and absent values are 100.
 func rolloutOf(raw json.RawMessage) float64 {
 	x, err := strconv.ParseFloat(string(raw), 64)
 	if err != nil {
@@ -85,10 +94,11 @@ func rolloutOf(raw json.RawMessage) float64 {
 	return x
 }
 
-// isFull reports whether a condition is for everybody.
+// isFull reports whether a condition matches everyone.
 func (g *groupShape) isFull() bool { return len(g.Properties) == 0 && rolloutOf(g.Rollout) == 100 }
 
-// rollout is the share that all conditions have, nil where they differ or there are none.
+// rollout returns the rollout percentage that all conditions share, or nil if they differ or
+// there are no conditions.
 func (s *filterShape) rollout() json.RawMessage {
 	for i := range s.Groups {
 		if rolloutOf(s.Groups[i].Rollout) != rolloutOf(s.Groups[0].Rollout) {
@@ -101,7 +111,7 @@ func (s *filterShape) rollout() json.RawMessage {
 	return strconv.AppendFloat(nil, rolloutOf(s.Groups[0].Rollout), 'f', -1, 64)
 }
 
-// name is the key of a property as a text.
+// name returns the key of the property as a string. Keys that reference flags may be numbers.
 func (p *propertyShape) name() string {
 	var text string
 	if json.Unmarshal(p.Key, &text) == nil {
@@ -110,12 +120,13 @@ func (p *propertyShape) name() string {
 	return string(p.Key)
 }
 
-// anyList and anyObject read a member of decoded JSON, nil for another type.
+// anyList and anyObject return a decoded JSON value as an array or an object, or nil if it is of
+// another type.
 func anyList(v any) []any { l, _ := v.([]any); return l }
 
 func anyObject(v any) map[string]any { o, _ := v.(map[string]any); return o }
 
-// propertiesOf are all requirements of decoded filters.
+// propertiesOf returns the properties of all conditions in decoded filters.
 func propertiesOf(filters map[string]any) (out []map[string]any) {
 	for _, group := range anyList(filters["groups"]) {
 		for _, p := range anyList(anyObject(group)["properties"]) {

@@ -13,15 +13,15 @@ import (
 	"github.com/bunting-flags/bunting/management"
 )
 
-// maxPins is how many values of a flag may be pinned, maxPinTarget how long a distinct id or
-// the key of a group is that has one, in characters.
+// maxPins limits the pinned values of a flag. maxPinTarget limits the length of the distinct id or
+// group key of a pin, in characters.
 const (
 	maxPins      = 100
 	maxPinTarget = 400
 )
 
-// PinFields are those of the body that pins a value (spec/console.md N11): one of person_id,
-// distinct_id and group.
+// PinFields are the fields of the request that pins a value (spec/console.md N11). Exactly one of
+// person_id, distinct_id and group is required.
 var PinFields = management.Fields{
 	{Name: "person_id", Type: management.UUID, Null: true, Help: "the person"},
 	{Name: "distinct_id", Type: management.Any, Help: "a distinct id of the person; nobody need have it yet"},
@@ -31,40 +31,43 @@ var PinFields = management.Fields{
 	{Name: "expires_at", Type: management.Time, Null: true, Help: "when it ends; null: never"},
 }
 
-// pinSettings are what is kept of a pin and shown as it is.
+// pinSettings are the members of a pin that are stored and returned unchanged.
 type pinSettings struct {
 	ID        int64            `json:"id"`
-	Group     *pinnedGroup     `json:"group"` // null: it is of a person
+	Group     *pinnedGroup     `json:"group"` // null if the pin is for a person
 	Value     json.RawMessage  `json:"value"` // true, false or a variant
 	Note      string           `json:"note"`
-	Expires   management.Stamp `json:"expires_at"` // null: never
+	Expires   management.Stamp `json:"expires_at"` // null if the pin does not expire
 	CreatedAt management.Stamp `json:"created_at"`
 }
 
+// pinnedGroup is a group, by its group type and its key.
 type pinnedGroup struct {
 	Type string `json:"type"`
 	Key  string `json:"key"`
 }
 
-// storedPin is a pin as it is kept with its flag. The person of one is the member of a
-// static cohort that no list shows: so it goes along when persons are merged, is erased
-// with the person, and SDKs get it as they get other members.
+// storedPin is a pin as stored with its flag. The person of a pin is stored as the only member of a
+// static cohort that is not listed. Therefore the pin moves along when persons are merged, it is
+// erased with the person, and SDKs receive it in the same way as other members.
 type storedPin struct {
 	pinSettings
+	// CreatedBy is the id of a user.
 	CreatedBy int64 `json:"created_by"`
 }
 
-// FlagPin is a value that is pinned for one person or group.
+// FlagPin is a value that is pinned for one person or one group, as the API returns it.
 type FlagPin struct {
 	pinSettings
-	Person    *whoPerson           `json:"person"` // null: of a group, or the person is erased
+	Person    *whoPerson           `json:"person"` // null if the pin is for a group or the person was erased
 	CreatedBy *management.UserView `json:"created_by"`
 }
 
-// cohort is the static cohort of a pin, below zero.
+// cohort returns the id of the static cohort that contains the person of a pin. It is negative, and
+// therefore different from the ids of all listed cohorts.
 func (p *storedPin) cohort() int64 { return -p.ID }
 
-// pinRecords are pins as /flags reads them.
+// pinRecords returns pins in the form that /flags reads.
 func pinRecords(pins []storedPin) (out []map[string]any) {
 	for i := range pins {
 		p := &pins[i]
@@ -82,7 +85,7 @@ func pinRecords(pins []storedPin) (out []map[string]any) {
 	return out
 }
 
-// livePins are the pins that have not ended, the newest first.
+// livePins returns the pins that have not expired, newest first.
 func (f *storedFlag) livePins(now time.Time) (out []storedPin) {
 	for _, p := range f.Pins {
 		if p.Expires.IsZero() || now.Before(p.Expires.Time) {
@@ -92,7 +95,7 @@ func (f *storedFlag) livePins(now time.Time) (out []storedPin) {
 	return out
 }
 
-// Pins returns a page of the values of a flag that are pinned, the newest first.
+// Pins returns a page of the pinned values of a flag that have not expired, newest first.
 func (s Flags) Pins(ctx context.Context, scope *management.Scope, id string, page management.Page) (management.List[FlagPin], error) {
 	out, err := management.ReadOne(ctx, s.flags, scope, id, func(v *view, f *storedFlag) (out management.List[FlagPin], err error) {
 		var pins []storedPin
@@ -106,6 +109,7 @@ func (s Flags) Pins(ctx context.Context, scope *management.Scope, id string, pag
 		}
 		return out, nil
 	})
+	// People reads the store by itself, so it is not called within the transaction.
 	for i := range out.Results {
 		if err == nil {
 			err = s.fillPerson(ctx, scope, &out.Results[i])
@@ -114,7 +118,7 @@ func (s Flags) Pins(ctx context.Context, scope *management.Scope, id string, pag
 	return out, err
 }
 
-// showPin shows a pin; of the person there is the distinct id alone.
+// showPin converts a pin. It sets only the distinct id of the person; fillPerson adds the rest.
 func (s Flags) showPin(v *view, p *storedPin) (*FlagPin, error) {
 	creator, err := v.Author(p.CreatedBy)
 	out := &FlagPin{pinSettings: p.pinSettings, CreatedBy: creator}
@@ -128,7 +132,7 @@ func (s Flags) showPin(v *view, p *storedPin) (*FlagPin, error) {
 	return out, err
 }
 
-// fillPerson says who the person of a pin is.
+// fillPerson replaces the person of a pin by the stored person with the same distinct id, if any.
 func (s Flags) fillPerson(ctx context.Context, scope *management.Scope, p *FlagPin) error {
 	if p.Person == nil || s.People == nil {
 		return nil
@@ -140,7 +144,7 @@ func (s Flags) fillPerson(ctx context.Context, scope *management.Scope, p *FlagP
 	return err
 }
 
-// Pin pins a value, in the place of one that is there for the same person or group.
+// Pin pins a value. It replaces an existing pin for the same person or group.
 func (s Flags) Pin(ctx context.Context, scope *management.Scope, id int64, b management.Body) (*FlagPin, error) {
 	v, err := PinFields.Create(b)
 	if err != nil {
@@ -183,7 +187,7 @@ func (s Flags) Pin(ctx context.Context, scope *management.Scope, id int64, b man
 	return out, s.fillPerson(ctx, scope, out)
 }
 
-// Unpin ends a pinned value.
+// Unpin removes the pin with an id.
 func (s Flags) Unpin(ctx context.Context, scope *management.Scope, id int64, pin string) error {
 	_, err := management.Write(ctx, &s.Env, func(tx Tx) (any, error) {
 		f, err := s.loadPinnable(tx, scope, id)
@@ -203,7 +207,7 @@ func (s Flags) Unpin(ctx context.Context, scope *management.Scope, id int64, pin
 	return err
 }
 
-// loadPinnable is a flag whose values the caller may pin.
+// loadPinnable returns a flag for which the caller may pin values.
 func (s Flags) loadPinnable(tx Tx, scope *management.Scope, id int64) (*storedFlag, error) {
 	f, err := s.loadFlag(tx, scope, id)
 	if err == nil {
@@ -220,7 +224,7 @@ func (s Flags) loadPinnable(tx Tx, scope *management.Scope, id int64) (*storedFl
 	return f, nil
 }
 
-// savePins stores the pins of a flag. They are no part of its versions.
+// savePins stores the pins of a flag. Pins are not part of versions, so it creates no version.
 func (s Flags) savePins(tx Tx, scope *management.Scope, f *storedFlag, activity string) error {
 	if err := f.checkApproval(scope); err != nil {
 		return err
@@ -232,7 +236,7 @@ func (s Flags) savePins(tx Tx, scope *management.Scope, f *storedFlag, activity 
 	return s.logFlag(tx, scope, f)
 }
 
-// retainPins keeps some of the pins of a flag, and drops the members of the others.
+// retainPins removes the pins for which keep returns false, and their members.
 func (s Flags) retainPins(tx Tx, f *storedFlag, keep func(*storedPin) (bool, error)) error {
 	var retained []storedPin
 	for i := range f.Pins {
@@ -257,7 +261,8 @@ func (s Flags) retainPins(tx Tx, f *storedFlag, keep func(*storedPin) (bool, err
 	return nil
 }
 
-// removeReplacedPins drops the pins that have ended, and those that a new one replaces.
+// removeReplacedPins removes expired pins and the pins that next replaces. It fails if the flag
+// still has maxPins pins.
 func (s Flags) removeReplacedPins(tx Tx, f *storedFlag, next *storedPin, distinctID string) error {
 	now := s.Env.Now()
 	personIDs, err := tx.SamePersons(f.Project, []string{distinctID})
@@ -280,10 +285,11 @@ func (s Flags) removeReplacedPins(tx Tx, f *storedFlag, next *storedPin, distinc
 	return err
 }
 
-// readPinTarget reads for whom a pin is: its group, or a distinct id of the person.
+// readPinTarget reads the target of a pin. It sets p.Group, or returns a distinct id of the person.
 func (s Flags) readPinTarget(ctx context.Context, scope *management.Scope, v management.Values, p *storedPin) (string, error) {
 	id, group := v.Raw("distinct_id"), v.Raw("group")
 	isSet := func(name string) bool { raw := v.Raw(name); return len(raw) > 0 && string(raw) != "null" }
+	// The API accepts null for the members that are not used.
 	hasID, hasGroup, count := isSet("distinct_id"), isSet("group"), 0
 	for _, has := range []bool{hasID, hasGroup, v.Text("person_id") != ""} {
 		if has {
@@ -301,6 +307,7 @@ func (s Flags) readPinTarget(ctx context.Context, scope *management.Scope, v man
 		text, err := subjectText("distinct_id", wire.Value(id))
 		return text, checkPinTarget("distinct_id", text, err)
 	}
+	// Without People there are no persons, so every person_id is refused.
 	var person *Person
 	var err error
 	if s.People != nil {
@@ -327,6 +334,8 @@ func (p *storedPin) readGroup(raw json.RawMessage) error {
 	return checkPinTarget("group__key", group.Key, err)
 }
 
+// checkPinTarget checks a distinct id, a group type or a group key; err is the error of its
+// decoding.
 func checkPinTarget(field, text string, err error) error {
 	switch {
 	case err != nil:
@@ -339,11 +348,12 @@ func checkPinTarget(field, text string, err error) error {
 	return nil
 }
 
-// checkPin checks the value, the group's type and the end of a pin.
+// checkPin checks the value, the group type and the expiry of a pin.
 func (f *storedFlag) checkPin(tx Tx, p *storedPin, now time.Time) error {
 	switch value := wire.Value(p.Value).(type) {
 	case bool:
 	case string:
+		// The value must be a variant that the flag has now.
 		if !slices.ContainsFunc(f.shape().variants(), func(v variantShape) bool { return v.Key == value }) {
 			return management.CodedFault(management.CodeDoesNotExist, "value", "The feature flag has no variant %q.", value)
 		}
@@ -368,7 +378,8 @@ func (f *storedFlag) checkPin(tx Tx, p *storedPin, now time.Time) error {
 	return management.CodedFault(management.CodeDoesNotExist, "group__type", "The project has no group type %q.", p.Group.Type)
 }
 
-// addPinnedMembers adds whom the pins of a set are for to the static cohorts of distinct ids.
+// addPinnedMembers adds the persons of all pins of a set to members, the static cohorts by distinct
+// id.
 func addPinnedMembers(tx Tx, project int64, set *flags.Set, members map[string][]int64) error {
 	for _, cohort := range set.Needs().Cohorts {
 		if cohort >= 0 {

@@ -13,43 +13,52 @@ import (
 	"github.com/bunting-flags/bunting/management"
 )
 
-// maxCounted is how many persons or groups a preview counts exactly; of more it
-// looks at the newest, and concludes from them.
+// maxCounted is the number of persons or groups that a preview evaluates. If there are more, the
+// result is extrapolated from the newest.
 const maxCounted = 100_000
 
-// maxMembers is how many members of static cohorts a preview keeps in memory.
+// maxMembers limits the members of static cohorts that a preview reads into memory.
 const maxMembers = 1_000_000
 
-// BlastRadiusFields are those of the body that asks whom a condition is for.
+// BlastRadiusFields are the fields of the request that counts who meets a condition.
 var BlastRadiusFields = management.Fields{
 	{Name: "condition", Type: management.Object, Null: true, Help: "a group of a flag's filters; its rollout is not looked at"},
 	{Name: "group_type_index", Type: management.Int, Null: true, Help: "count groups of this type instead of persons"},
 }
 
-// BlastRadius is how many persons or groups meet a condition.
+// BlastRadius is the number of persons or groups that meet a condition.
 type BlastRadius struct {
+	// Affected is the number that meet the condition, extrapolated if Exact is false.
 	Affected int `json:"users_affected"`
-	Total    int `json:"total_users"`
-	// Exact is false where there are more than maxCounted.
+	// Total is the number of all persons, or of all groups of the type.
+	Total int `json:"total_users"`
+	// Exact is false if there are more than maxCounted persons or groups.
 	Exact bool `json:"exact"`
 }
 
-// preview is a condition that is tried on everybody.
+// preview evaluates one flag for persons and groups as they are stored. It is used for conditions
+// that are not saved yet, which it compiles as a flag with the key previewKey. A preview must not
+// be used from several goroutines, since answers is reused.
 type preview struct {
-	set       *flags.Set
-	key       string                    // of the flag in it
-	members   map[int64]map[string]bool // of static cohorts, by distinct id
+	// set has the flag, with the flags and cohorts to which it refers.
+	set     *flags.Set
+	key     string                    // of the flag to evaluate
+	members map[int64]map[string]bool // of static cohorts, by distinct id
+	// groupType is the name of the group type; empty for flags about persons.
 	groupType string
-	people    People
-	answers   flags.Decisions
-	core      *core
+	// people is nil if the service reads no persons.
+	people People
+	// answers is the buffer of EvaluateFlag.
+	answers flags.Decisions
+	core    *core
 }
 
-// previewKey is the key of the flag that a condition is tried with: no other one
-// can have it.
+// previewKey is the key of the flag in a preview of an unsaved condition. No stored flag has it,
+// since keys must not contain spaces.
 const previewKey = " "
 
-// BlastRadius counts whom a condition is for (§5.1.3).
+// BlastRadius counts the persons or groups that meet a condition (§5.1.3). The rollout percentage
+// and the variant of the condition are ignored.
 func (s Flags) BlastRadius(ctx context.Context, scope *management.Scope, b management.Body) (*BlastRadius, error) {
 	v, err := BlastRadiusFields.Change(b)
 	if err != nil {
@@ -58,6 +67,7 @@ func (s Flags) BlastRadius(ctx context.Context, scope *management.Scope, b manag
 	if !v.Has("condition") || v.IsNull("condition") {
 		return nil, management.Fault("", "Missing condition for which to get blast radius")
 	}
+	// The rollout and the variant do not affect who meets the condition.
 	condition := anyObject(wire.Value(v.Raw("condition")))
 	delete(condition, "rollout_percentage")
 	delete(condition, "variant")
@@ -85,6 +95,8 @@ func (s Flags) BlastRadius(ctx context.Context, scope *management.Scope, b manag
 		}
 		return p.readMembers(tx, scope.Project.ID)
 	})
+	// The evaluation runs outside of the transaction, which would otherwise be open for as long as
+	// all persons are read.
 	switch {
 	case err != nil:
 		return nil, err
@@ -96,12 +108,14 @@ func (s Flags) BlastRadius(ctx context.Context, scope *management.Scope, b manag
 	return p.persons(ctx, scope.Project.ID)
 }
 
-// readMembers reads the static cohorts that the condition asks for.
+// readMembers reads the members of the static cohorts to which the set refers. It fails if they
+// have more than maxMembers members.
 func (p *preview) readMembers(tx Tx, project int64) error {
 	const page = 10_000
 	p.members = map[int64]map[string]bool{}
 	remaining := maxMembers
 	for _, id := range p.set.Needs().Cohorts {
+		// Read the members page by page, since a cohort may be large.
 		p.members[id] = map[string]bool{}
 		for after := ""; ; {
 			list, err := tx.Members(project, id, after, page)
@@ -123,13 +137,14 @@ func (p *preview) readMembers(tx Tx, project int64) error {
 	return nil
 }
 
-// matches tries the condition on one subject.
+// matches reports whether the flag is enabled for a subject.
 func (p *preview) matches(sub *flags.Subject) bool {
 	d, ok := p.set.EvaluateFlag(p.key, sub, p.core.Env.Now(), &p.answers)
 	return ok && d.Enabled
 }
 
-// subject is a person as flags see one.
+// subject returns the subject of a stored person, with the static cohorts of all its distinct ids.
+// The distinct id for the rollout is the first one, as in a request.
 func (p *preview) subject(person *Person) flags.Subject {
 	sub := flags.Subject{Stored: &flags.Stored{Person: person.Properties, CreatedAt: person.CreatedAt}}
 	if len(person.DistinctIDs) > 0 {
@@ -143,6 +158,8 @@ func (p *preview) subject(person *Person) flags.Subject {
 	return sub
 }
 
+// persons counts the persons who meet the condition. It evaluates at most maxCounted persons, the
+// newest.
 func (p *preview) persons(ctx context.Context, project int64) (*BlastRadius, error) {
 	total, err := p.people.CountPersons(ctx, project)
 	if err != nil {
@@ -157,19 +174,22 @@ func (p *preview) persons(ctx context.Context, project int64) (*BlastRadius, err
 		return seen < maxCounted
 	})
 	if seen < maxCounted {
-		total = seen // persons may have come or gone since they were counted
+		total = seen // persons may have been added or deleted after CountPersons
 	}
 	return estimate(seen, matched, max(total, seen)), cmp.Or(err, ctx.Err())
 }
 
+// groups counts the groups of a type that meet the condition. It evaluates at most maxCounted
+// groups.
 func (p *preview) groups(ctx context.Context, project int64, index int) (*BlastRadius, error) {
 	seen, matched := 0, 0
 	err := p.people.Groups(ctx, project, index, func(key string, properties map[string]any) bool {
-		if seen++; seen > maxCounted { // the others are only counted
+		if seen++; seen > maxCounted { // the rest is only counted
 			return true
 		}
 		sub := flags.Subject{
 			Groups: map[string]string{p.groupType: key},
+			// The properties of the group are passed with the subject, so the engine loads no data.
 			Stored: &flags.Stored{Groups: map[string]flags.Properties{p.groupType: properties}},
 		}
 		if p.matches(&sub) {
@@ -180,7 +200,8 @@ func (p *preview) groups(ctx context.Context, project int64, index int) (*BlastR
 	return estimate(min(seen, maxCounted), matched, seen), cmp.Or(err, ctx.Err())
 }
 
-// estimate is the result for all, of those that were looked at.
+// estimate returns the result for total subjects, of which matched out of the evaluated seen
+// subjects meet the condition.
 func estimate(seen, matched, total int) *BlastRadius {
 	out := &BlastRadius{Affected: matched, Total: total, Exact: seen == total}
 	if !out.Exact && seen > 0 {
@@ -189,20 +210,24 @@ func estimate(seen, matched, total int) *BlastRadius {
 	return out
 }
 
-// MyFlag is an active flag, and what it is for whoever asks.
+// MyFlag is an active flag with its value for the caller.
 type MyFlag struct {
-	Flag  json.RawMessage `json:"feature_flag"` // a minimal flag
+	// Flag is a minimalFlag, and Value the flag's value: true, false or the key of a variant.
+	Flag  json.RawMessage `json:"feature_flag"`
 	Value any             `json:"value"`
 }
 
-// listedFlag is a flag that can be answered, or is switched off.
+// listedFlag is a flag in the result of ListAll.
 type listedFlag struct {
-	Key     string
-	Active  bool
+	// Key and Active are as in Flag.
+	Key    string
+	Active bool
+	// Minimal is a minimalFlag.
 	Minimal json.RawMessage
 }
 
-// ListAll are the flags that are not deleted, newest first.
+// ListAll returns the flags that the caller may see, newest first, without deleted and hidden
+// flags.
 func (s Flags) ListAll(ctx context.Context, scope *management.Scope) ([]listedFlag, error) {
 	return management.Read(ctx, &s.Env, func(tx Tx) (out []listedFlag, err error) {
 		list, _, err := tx.Definitions(DefinitionQuery{Kind: FlagDefinition, Project: scope.Project.ID})
@@ -219,7 +244,8 @@ func (s Flags) ListAll(ctx context.Context, scope *management.Scope) ([]listedFl
 	})
 }
 
-// hiddenIDs are the ids of the flags that rules hide from the caller.
+// hiddenIDs returns the ids of the flags that access rules hide from the caller. It is nil if no
+// rule restricts the caller.
 func (s Flags) hiddenIDs(ctx context.Context, scope *management.Scope) (map[string]bool, error) {
 	if !scope.IsRestricted() {
 		return nil, nil
@@ -240,19 +266,21 @@ func (s Flags) hiddenIDs(ctx context.Context, scope *management.Scope) (map[stri
 	})
 }
 
-// BulkKeysFields are those of the body that asks for the keys of flags.
+// BulkKeysFields are the fields of the request for the keys of several flags.
 var BulkKeysFields = management.Fields{{Name: "ids", Type: management.Any, Help: "ids of flags, as numbers or texts"}}
 
-// BulkKeys are the keys of flags by id. Warning names what are no ids.
+// BulkKeys are the keys of flags by id. Warning lists the values of the request that are not ids;
+// it is empty if all are.
 type BulkKeys struct {
 	Keys    map[string]string `json:"keys"`
 	Warning string            `json:"warning,omitempty"`
 }
 
-// ErrNoFlagIDs says that none of the ids of a list can be one.
+// ErrNoFlagIDs is returned by BulkKeys if no value of the list is an id.
 var ErrNoFlagIDs = management.Fault("", "Invalid flag IDs provided")
 
-// BulkKeys finds the keys of flags; unknown ones are left out.
+// BulkKeys returns the keys of the flags with given ids. Unknown ids, and the ids of flags that the
+// caller may not see, are omitted.
 func (s Flags) BulkKeys(ctx context.Context, scope *management.Scope, b management.Body) (*BulkKeys, error) {
 	v, err := BulkKeysFields.Change(b)
 	if err != nil {

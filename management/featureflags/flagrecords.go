@@ -9,25 +9,26 @@ import (
 	"github.com/bunting-flags/bunting/management"
 )
 
-// flagActivityScope is what changes of flags are noted under.
+// flagActivityScope is the scope of changes of flags in the log.
 const flagActivityScope = "FeatureFlag"
 
-// flagDraft is what a flag is made of.
+// flagDraft is the input for a new flag that another resource creates, such as an experiment.
 type flagDraft struct {
 	Key, Name string
-	// Filters of nil are one condition for everybody.
+	// Filters are the conditions, variants and payloads. If nil, one condition matches everybody.
 	Filters json.RawMessage
 	Active  bool
 	Tags    []string
-	// Context is what it is made for: creation_context, empty for feature_flags.
+	// Context is the purpose of the flag: creation_context. Empty means feature_flags.
 	Context string
-	// Hidden flags are left out of lists: those that surveys make for themselves.
+	// Hidden flags are omitted from lists. Surveys create such flags for their own use.
 	Hidden bool
 }
 
-// storedFlag is a flag as it is kept. What stands before flagMeta goes into
-// Definition.Record, which is what /flags reads (spec/flags.md §1.1); flagMeta is
-// Definition.Meta. The names are those of FlagFields.
+// storedFlag is a flag as stored. The fields before flagMeta are written to Definition.Record, the
+// document that /flags reads (spec/flags.md §1.1); flagMeta is written to Definition.Meta. The JSON
+// names are the names in FlagFields. The unexported fields are not stored: they describe the change
+// that is being made.
 type storedFlag struct {
 	ID, Project   int64
 	Key           string `json:"key"`
@@ -37,61 +38,67 @@ type storedFlag struct {
 	Deleted       bool `json:"deleted"`
 	Version       int64
 	Continuity    *bool    `json:"ensure_experience_continuity"`
-	Runtime       string   `json:"evaluation_runtime"` // server, client, all; empty is all
+	Runtime       string   `json:"evaluation_runtime"` // server, client or all; empty means all
 	Contexts      []string `json:"evaluation_contexts"`
-	ContextsMatch string   `json:"evaluation_contexts_match_mode"` // any, all; empty is any
-	Bucketing     string   `json:"bucketing_identifier"`           // distinct_id, device_id; empty is distinct_id
-	Hash          string   `json:"bucketing_hash"`                 // sha1, murmur3; empty is the project's
+	ContextsMatch string   `json:"evaluation_contexts_match_mode"` // any or all; empty means any
+	Bucketing     string   `json:"bucketing_identifier"`           // distinct_id or device_id; empty means distinct_id
+	Hash          string   `json:"bucketing_hash"`                 // sha1 or murmur3; empty means the project's setting
 	RemoteConfig  bool     `json:"is_remote_configuration"`
 	Encrypted     bool
-	// Extra are the other members of the record, as they came.
+	// Extra has the other members of the record, unchanged.
 	Extra  map[string]json.RawMessage
-	Origin string // the file that it stands in, empty for none
+	Origin string // the definitions file that contains the flag; empty if the flag was created through the API
 	flagMeta
 
-	// before is the flag as it was loaded, nil for a new one. activity is the word for
-	// what is done to it, empty for the usual ones. note is why it is done, if it was said.
+	// before is the flag as loaded, or nil for a new flag. activity is the name of the change in
+	// the log; empty means created, updated or deleted. note is the reason for the change,
+	// optional.
 	before         *storedFlag
 	activity, note string
-	// wantsDashboard: it gets a dashboard about its use.
+	// wantsDashboard requests a dashboard about the use of the flag.
 	wantsDashboard bool
-	// approved is why it may be another one now that nobody may change alone, nil for
-	// nothing; free: it was switched off without an approval.
+	// approved is the approval of the change, or nil if there is no approval. approvalExempt is set
+	// if the change needed no approval because it only switches the flag off.
 	approved       *approval
 	approvalExempt bool
-	// job is what changes it for somebody who was allowed to begin it (a trigger of the log),
-	// nil for people.
+	// job is the background job that makes the change, as the trigger in the log. It is nil if a
+	// user makes the change. Access and approvals were checked when the job was started.
 	job json.RawMessage
 }
 
+// accessObject returns the flag as access rules refer to it.
 func (f *storedFlag) accessObject() management.AccessObject {
 	return management.AccessObject{Kind: kindFlag, ID: f.itemID(), Author: f.CreatedBy}
 }
 
-// flagMeta is what this room keeps of a flag.
+// flagMeta is the part of a flag that only this package reads: history, tags, links and pins.
 type flagMeta struct {
 	CreatedAt  management.Stamp `json:"created_at,omitzero"`
 	CreatedBy  int64            `json:"created_by,omitempty"`
 	UpdatedAt  management.Stamp `json:"updated_at,omitzero"`
 	ModifiedBy int64            `json:"last_modified_by,omitempty"`
-	Context    string           `json:"creation_context,omitempty"`
-	Hidden     bool             `json:"hidden,omitempty"`
-	Archived   bool             `json:"archived,omitempty"`
-	Tags       []string         `json:"tags,omitempty"`
-	Links      flagLinks        `json:"links,omitzero"`
-	// Rollback is kept as it was sent.
+	// Context is the creation_context; empty means feature_flags.
+	Context  string    `json:"creation_context,omitempty"`
+	Hidden   bool      `json:"hidden,omitempty"`
+	Archived bool      `json:"archived,omitempty"`
+	Tags     []string  `json:"tags,omitempty"`
+	Links    flagLinks `json:"links,omitzero"`
+	// Rollback is stored as sent.
 	Rollback          json.RawMessage `json:"rollback_conditions,omitempty"`
 	PerformedRollback *bool           `json:"performed_rollback,omitempty"`
-	UsageDashboard    *int64          `json:"usage_dashboard,omitempty"`
-	// UsageEnriched: it has charts of who saw and used the feature.
+	// UsageDashboard is the id of the dashboard about the use of the flag.
+	UsageDashboard *int64 `json:"usage_dashboard,omitempty"`
+	// UsageEnriched is true if that dashboard has charts of the persons who saw and used the
+	// feature.
 	UsageEnriched bool        `json:"usage_enriched,omitempty"`
 	Dashboards    []int64     `json:"analytics_dashboards,omitempty"`
 	Enriched      bool        `json:"has_enriched_analytics,omitempty"`
-	Pins          []storedPin `json:"pins,omitempty"` // the newest first
+	Pins          []storedPin `json:"pins,omitempty"` // newest first
 }
 
-// decodeFlag reads a flag as it is stored. Records of files may be of any shape:
-// of those what cannot be read is left out.
+// decodeFlag decodes a flag from the store. Records of definitions files may have any shape, so
+// members that cannot be decoded are ignored. The error is not nil only if a record that was
+// written by this package is damaged.
 func decodeFlag(project int64, d *Definition) (*storedFlag, error) {
 	f := &storedFlag{ID: d.ID, Project: project, Key: d.Key, Deleted: d.Deleted, Origin: d.Origin}
 	if err := json.Unmarshal(d.Record, &f.Extra); err != nil && d.Origin == "" {
@@ -102,16 +109,17 @@ func decodeFlag(project int64, d *Definition) (*storedFlag, error) {
 			return nil, fmt.Errorf("the flag %d is not stored as it should be: %w", d.ID, err)
 		}
 	}
+	// take decodes a member and removes it from Extra.
 	take := func(name string, to any) bool {
 		raw, ok := f.Extra[name]
 		delete(f.Extra, name)
 		return ok && json.Unmarshal(raw, to) == nil
 	}
-	for _, name := range []string{"id", "team_id", "key", "deleted", "has_experiment"} { // they follow from the rest
+	for _, name := range []string{"id", "team_id", "key", "deleted", "has_experiment"} { // these are derived from other fields
 		delete(f.Extra, name)
 	}
 	if d.Origin == "" {
-		delete(f.Extra, "pins") // they follow from flagMeta
+		delete(f.Extra, "pins") // derived from flagMeta.Pins
 	}
 	take("name", &f.Name)
 	take("active", &f.Active)
@@ -136,9 +144,10 @@ func decodeFlag(project int64, d *Definition) (*storedFlag, error) {
 	return f, nil
 }
 
-// record is what /flags reads of the flag.
+// record returns the document of the flag that /flags reads.
 func (f *storedFlag) record() json.RawMessage {
 	out := map[string]any{}
+	// Keep the members that this package does not decode, and overwrite the rest.
 	for name, raw := range f.Extra {
 		out[name] = raw
 	}
@@ -154,6 +163,7 @@ func (f *storedFlag) record() json.RawMessage {
 		out["evaluation_contexts"] = f.Contexts
 	}
 	for name, text := range map[string]string{
+		// Members with their default are omitted.
 		"evaluation_contexts_match_mode": f.ContextsMatch, "bucketing_identifier": f.Bucketing, "bucketing_hash": f.Hash,
 	} {
 		if text != "" {
@@ -163,6 +173,7 @@ func (f *storedFlag) record() json.RawMessage {
 	return management.Encode(out)
 }
 
+// runtime returns the evaluation runtime, with the default.
 func (f *storedFlag) runtime() string {
 	if f.Runtime == "" {
 		return "all"
@@ -170,14 +181,15 @@ func (f *storedFlag) runtime() string {
 	return f.Runtime
 }
 
+// definition returns the flag in the form of the store.
 func (f *storedFlag) definition() *Definition {
 	return &Definition{ID: f.ID, Key: f.Key, Record: f.record(), Meta: management.Encode(f.flagMeta), Origin: f.Origin, Deleted: f.Deleted}
 }
 
-// itemID is how the log names the flag.
+// itemID returns the id of the flag in the log.
 func (f *storedFlag) itemID() string { return strconv.FormatInt(f.ID, 10) }
 
-// minimalFlag is a flag inside of another answer (§5.1.3).
+// minimalFlag is the short form of a flag in responses about other objects (§5.1.3).
 type minimalFlag struct {
 	ID         int64           `json:"id"`
 	Team       int64           `json:"team_id"`
@@ -193,14 +205,15 @@ type minimalFlag struct {
 	Tags       []string        `json:"evaluation_tags"`
 }
 
-// encodeMinimalFlag is a flag inside of another answer.
+// encodeMinimalFlag returns a flag in its short form.
 func encodeMinimalFlag(f *storedFlag) json.RawMessage {
 	return management.Encode(minimalFlag{
 		f.ID, f.Project, f.Name, f.Key, f.Filters, f.Deleted, f.Active, f.Continuity, f.Encrypted, f.Version, f.runtime(), management.NonNilStrings(f.Contexts),
 	})
 }
 
-// loadFlag finds a flag, also one that is deleted.
+// loadFlag returns a flag of the caller's project, deleted or not. It returns ErrNotFound if there
+// is no such flag. It does not check access.
 func (s Flags) loadFlag(tx Tx, scope *management.Scope, id int64) (*storedFlag, error) {
 	if id <= 0 {
 		return nil, management.ErrNotFound()
@@ -216,18 +229,18 @@ func (s Flags) loadFlag(tx Tx, scope *management.Scope, id int64) (*storedFlag, 
 	if err != nil {
 		return nil, err
 	}
-	f.before, err = decodeFlag(scope.Project.ID, d) // of its own: the other one is going to change
+	f.before, err = decodeFlag(scope.Project.ID, d) // decoded twice: changes of f must not be visible in f.before
 	return f, err
 }
 
-// makeFlag makes a flag. Deleted ones of the same key are gone for good then.
+// makeFlag creates a flag from a draft. Deleted flags with the same key are removed permanently.
 func (s Flags) makeFlag(tx Tx, scope *management.Scope, d flagDraft) (*storedFlag, error) {
 	f := &storedFlag{Key: d.Key, Name: d.Name, Filters: d.Filters, Active: d.Active}
 	f.Tags, f.Context, f.Hidden = d.Tags, d.Context, d.Hidden
 	return f, s.addFlag(tx, scope, f)
 }
 
-// addFlag stores a flag that is new.
+// addFlag checks and stores a new flag and sets its id.
 func (s Flags) addFlag(tx Tx, scope *management.Scope, f *storedFlag) error {
 	f.initialize(s.core, scope)
 	if f.Filters == nil {
@@ -240,21 +253,21 @@ func (s Flags) addFlag(tx Tx, scope *management.Scope, f *storedFlag) error {
 		return err
 	}
 	d := f.definition()
-	if err := putDefinition(tx, FlagDefinition, scope.Project.ID, d); err != nil { // gives it an id, which the record needs
+	if err := putDefinition(tx, FlagDefinition, scope.Project.ID, d); err != nil { // sets d.ID, which the record contains
 		return err
 	}
 	f.ID = d.ID
 	return s.putFlag(tx, scope, f)
 }
 
-// initialize makes a flag a new one.
+// initialize sets the fields of a new flag that do not depend on the request.
 func (f *storedFlag) initialize(s *core, scope *management.Scope) {
 	f.Project, f.Version = scope.Project.ID, 1
 	f.CreatedAt, f.UpdatedAt = management.NewStamp(s.Env.Now()), management.NewStamp(s.Env.Now())
 	f.CreatedBy, f.ModifiedBy = scope.User.ID, scope.User.ID
 }
 
-// saveNew stores a flag that is new and has its id.
+// saveNew checks and stores a new flag that already has an id.
 func (s Flags) saveNew(tx Tx, scope *management.Scope, f *storedFlag) error {
 	f.initialize(s.core, scope)
 	if err := s.check(tx, scope, f); err != nil {
@@ -263,7 +276,7 @@ func (s Flags) saveNew(tx Tx, scope *management.Scope, f *storedFlag) error {
 	return s.putFlag(tx, scope, f)
 }
 
-// saveFlag stores a flag that was loaded and changed, as its next version.
+// saveFlag checks and stores a changed flag as its next version. f must be the result of loadFlag.
 func (s Flags) saveFlag(tx Tx, scope *management.Scope, f *storedFlag) error {
 	if f.Origin != "" {
 		return errInFile(f)
@@ -276,8 +289,8 @@ func (s Flags) saveFlag(tx Tx, scope *management.Scope, f *storedFlag) error {
 	return s.putFlag(tx, scope, f)
 }
 
-// checkWriteAccess refuses who may not make or change a flag. Those that surveys make for
-// themselves are theirs, and what links to a flag does not change it.
+// checkWriteAccess returns an error if the caller may not create or change the flag. Hidden flags
+// belong to their surveys, and changes that create no version, such as links, need no access.
 func (f *storedFlag) checkWriteAccess(scope *management.Scope) error {
 	switch {
 	case f.Hidden, f.job != nil:
@@ -290,7 +303,8 @@ func (f *storedFlag) checkWriteAccess(scope *management.Scope) error {
 	return scope.RequireAccess(management.Editor, f.before.accessObject())
 }
 
-// putFlag stores a flag that was checked, keeps the version and notes the change.
+// putFlag stores a checked flag with its version, and logs the change. Every write but that of pins
+// ends here, so access and approvals are checked here.
 func (s Flags) putFlag(tx Tx, scope *management.Scope, f *storedFlag) error {
 	if err := f.checkWriteAccess(scope); err != nil {
 		return err
@@ -307,7 +321,8 @@ func (s Flags) putFlag(tx Tx, scope *management.Scope, f *storedFlag) error {
 	return s.logFlag(tx, scope, f)
 }
 
-// logFlag writes into the log what has become of a flag.
+// logFlag writes the change of a flag to the log. It writes no entry for an update without changes
+// and without a note.
 func (s Flags) logFlag(tx Tx, scope *management.Scope, f *storedFlag) error {
 	var before any
 	activity := f.activity
@@ -332,16 +347,17 @@ func (s Flags) logFlag(tx Tx, scope *management.Scope, f *storedFlag) error {
 	return s.Env.LogActivityAs(tx, scope.Caller, management.ProjectParent(scope.Project.ID), activity, flagActivityScope, f.itemID(), detail)
 }
 
-// loggedMembers are the members whose changes are noted.
+// loggedMembers returns the members whose changes are logged.
 func (f *storedFlag) loggedMembers() map[string]json.RawMessage {
-	out, _ := management.JSONMembers(f.flagMeta) // both are objects
+	out, _ := management.JSONMembers(f.flagMeta) // both are JSON objects, so there is no error
 	record, _ := management.JSONMembers(f.record())
 	maps.Copy(out, record)
 	delete(out, "has_experiment")
 	return out
 }
 
-// purge takes the deleted flags of a key away for good.
+// purge permanently removes the deleted flags with a key, with their versions and pins. It fails if
+// an experiment still uses one of them.
 func (s Flags) purge(tx Tx, scope *management.Scope, key string) error {
 	list, _, err := tx.Definitions(DefinitionQuery{Kind: FlagDefinition, Project: scope.Project.ID, Deleted: true, Match: func(d *Definition) bool { return d.Key == key }})
 	if err != nil {
@@ -352,6 +368,7 @@ func (s Flags) purge(tx Tx, scope *management.Scope, key string) error {
 		if err != nil {
 			return err
 		}
+		// The key stays in use while a deleted experiment links to the flag.
 		if len(f.Links.Experiments) > 0 {
 			return management.Fault("", "Feature flag with this key already exists and is used in an experiment. Please delete the experiment before deleting the flag.")
 		}

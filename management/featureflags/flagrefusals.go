@@ -17,17 +17,18 @@ import (
 	"github.com/bunting-flags/bunting/management"
 )
 
-// Refusal is a flag or a cohort that the API does not store, and why.
+// Refusal is a flag or a cohort that the management API would not store, with the reason.
 type Refusal struct {
 	Flag   string // the key; empty for a cohort
 	Cohort int64  // the id; 0 for a flag
-	Path   string // such as filters.groups.0.properties.1.value
+	Path   string // position of the fault, for example filters.groups.0.properties.1.value
 	Reason string
 }
 
-// Refusals returns what the API would refuse of definitions, by the rules by which it judges
-// whatever is written: what another project may store and this one may not is not
-// among them. Cohorts come first. A flag that needs a refused cohort is refused too.
+// Refusals checks definitions against the rules of the management API, which apply to every write,
+// and returns the definitions that it would refuse. Rules that depend on the target project are not
+// checked. Cohorts precede flags in the result. A flag that refers to a refused cohort is refused
+// too. At most one refusal is returned for each definition.
 func Refusals(d *flags.Definitions) []Refusal {
 	r := &refusals{definitions: d, cohorts: map[int64]string{}, engine: map[string][]*flags.DefinitionError{}}
 	r.compile()
@@ -50,13 +51,17 @@ func Refusals(d *flags.Definitions) []Refusal {
 	return out
 }
 
+// refusals is the state of one call of Refusals.
 type refusals struct {
 	definitions *flags.Definitions
-	cohorts     map[int64]string // why each of them is refused
-	engine      map[string][]*flags.DefinitionError
+	cohorts     map[int64]string // reason by cohort; no entry if the cohort is accepted
+	// engine has the faults that the engine has found, by the key of the flag.
+	engine map[string][]*flags.DefinitionError
 }
 
-// compile asks the engine, about all flags as if they were switched on.
+// compile compiles the definitions with the engine and records the faults it reports. The engine
+// does not check flags that are switched off, so compile switches on every flag that is not
+// deleted.
 func (r *refusals) compile() {
 	d := *r.definitions
 	d.Flags = slices.Clone(d.Flags)
@@ -75,7 +80,8 @@ func (r *refusals) compile() {
 	}
 }
 
-// checkCohort is why a cohort is refused, empty for one that is not.
+// checkCohort returns the reason why a cohort is refused, or "" if it is accepted. Deleted cohorts
+// are accepted.
 func (r *refusals) checkCohort(id int64) string {
 	c := r.definitions.Cohorts[id]
 	if c.Deleted {
@@ -91,11 +97,14 @@ func (r *refusals) checkCohort(id int64) string {
 	return r.cohorts[id]
 }
 
-// checkFlag looks at a flag as its record says it, by the rules for what is written.
+// checkFlag checks a flag in the form of its record, by the rules for writes. It returns the path
+// and the error of the first fault, or a nil error if there is no fault.
 func (r *refusals) checkFlag(f *flags.Flag) (path string, _ *management.Error) {
 	var l faultList
 	record := anyObject(wire.Value(wire.MustEncode(f)))
 	if filters := anyObject(record["filters"]); filters != nil {
+		// Make the defaults explicit that /flags applies to conditions, such as the type of a
+		// property.
 		canonicalConditions(filters)
 	}
 	_ = l.add("key", checkKeyFormat(f.Key))
@@ -104,6 +113,7 @@ func (r *refusals) checkFlag(f *flags.Flag) (path string, _ *management.Error) {
 		return "", management.Fault("", "%s", err)
 	}
 	_ = l.add("", stored.checkSettings(&storedFlag{}))
+	// The engine's faults are added only if no setting is at fault and the filters can be read.
 	if l.first() == nil && stored.gatherFilters(&l) {
 		r.addEngineFaults(f, stored, &l)
 	}
@@ -113,13 +123,15 @@ func (r *refusals) checkFlag(f *flags.Flag) (path string, _ *management.Error) {
 	return l.list[0].path, l.list[0].err
 }
 
+// flagIndex matches the position of a flag at the beginning of the path of an engine's fault.
 var flagIndex = regexp.MustCompile(`^flags\[\d+\]`)
 
-// addEngineFaults notes what the engine has found in a flag, and the cohorts that it needs and
-// that are refused.
+// addEngineFaults adds to l the faults that the engine found in a flag, and one fault for each
+// property that refers to a refused cohort, directly or through another cohort.
 func (r *refusals) addEngineFaults(f *flags.Flag, stored *storedFlag, l *faultList) {
 	groups := anyList(anyObject(wire.Value(stored.Filters))["groups"])
 	for _, fault := range r.engine[f.Key] {
+		// translateFault expects the path that a document with only this flag would have.
 		local := *fault
 		local.Path = flagIndex.ReplaceAllLiteralString(local.Path, "flags[0]")
 		_ = l.add(attributePath(local.Path), translateFault(&local, groups))
@@ -136,7 +148,9 @@ func (r *refusals) addEngineFaults(f *flags.Flag, stored *storedFlag, l *faultLi
 	}
 }
 
-// findInvalidCohort is one that a requirement names, or that one named by it is made of; 0: none.
+// findInvalidCohort returns the id of a refused cohort to which a property refers, directly or
+// through the properties of its cohort; 0 if there is no such cohort. seen has the ids that were
+// visited, since cohorts may refer to each other in a cycle.
 func (r *refusals) findInvalidCohort(p *flags.Property, seen map[int64]bool) int64 {
 	id, ok := p.Value.(int64)
 	if p.Type != flags.CohortProperty || !ok || seen[id] {
@@ -149,6 +163,7 @@ func (r *refusals) findInvalidCohort(p *flags.Property, seen map[int64]bool) int
 	return r.findInvalidInTree(r.definitions.Cohorts[id].Tree, seen)
 }
 
+// findInvalidInTree is findInvalidCohort for all properties of a cohort's tree.
 func (r *refusals) findInvalidInTree(n *flags.CohortNode, seen map[int64]bool) int64 {
 	if n == nil {
 		return 0
@@ -164,11 +179,12 @@ func (r *refusals) findInvalidInTree(n *flags.CohortNode, seen map[int64]bool) i
 	return 0
 }
 
+// notKeyCharacters matches the characters that the key of a flag must not contain.
 var notKeyCharacters = regexp.MustCompile(`[^a-zA-Z0-9_-]+`)
 
-// ProposedKey is the key itself where the API takes it, or else a similar one that it takes:
-// a hyphen stands for what may not be there. It is "flag" where nothing else is left, and
-// empty for keys that are too long.
+// ProposedKey returns a key similar to key that the management API accepts, or key itself if it is
+// valid. Each sequence of invalid characters is replaced by a hyphen. The result is "flag" if no
+// valid character remains, and "" if key is too long.
 func ProposedKey(key string) string {
 	if len(key) > maxFlagKey {
 		return ""

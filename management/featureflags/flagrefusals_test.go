@@ -9,8 +9,8 @@ import (
 	"github.com/bunting-flags/bunting/management/featureflags"
 )
 
-// What the API refuses of a flag (spec/flags.md §1.5, spec/management.md §5.1.2 and §5.2) is told of
-// flags in a file too.
+// The API's rules for flags (spec/flags.md §1.5, spec/management.md §5.1.2 and §5.2) are reported
+// for flags in a definitions file too.
 func TestRefusals(t *testing.T) {
 	flag := func(key, filters string) string {
 		return `{"id": 1, "key": "` + key + `", "active": true, "filters": ` + filters + `}`

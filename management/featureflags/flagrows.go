@@ -7,35 +7,42 @@ import (
 	"github.com/bunting-flags/bunting/management"
 )
 
-// flagRow is a flag as a list of many shows it (spec/console.md N10): what its filters
-// amount to in place of them.
+// flagRow is a flag as a row of a list (spec/console.md N10). Instead of the filters, it has a
+// summary of them: rollout, numbers of conditions and variants, and kind.
 type flagRow struct {
-	ID           int64                `json:"id"`
-	Key          string               `json:"key"`
-	Name         string               `json:"name"`
-	Active       bool                 `json:"active"`
-	Archived     bool                 `json:"archived"`
-	Deleted      bool                 `json:"deleted"`
-	Status       string               `json:"status"`
-	StatusReason string               `json:"status_reason"`
-	Tags         []string             `json:"tags"`
-	Version      int64                `json:"version"`
-	UpdatedAt    management.Stamp     `json:"updated_at"`
-	ModifiedBy   *management.UserView `json:"last_modified_by"`
-	CreatedBy    *management.UserView `json:"created_by"`
-	// Rollout is the share that all conditions have; null where there are none, or they
-	// differ.
-	Rollout    json.RawMessage  `json:"rollout_percentage"`
-	Conditions int              `json:"conditions"`
-	Variants   int              `json:"variants"`
-	Kind       string           `json:"kind"` // boolean, multivariate, remote_config
+	ID   int64  `json:"id"`
+	Key  string `json:"key"`
+	Name string `json:"name"`
+	// Active and Archived are the state of the flag: on or off, and in the archive or not.
+	Active   bool `json:"active"`
+	Archived bool `json:"archived"`
+	Deleted  bool `json:"deleted"`
+	// Status is in upper case, as in Flag, and StatusReason is a sentence for people.
+	Status       string   `json:"status"`
+	StatusReason string   `json:"status_reason"`
+	Tags         []string `json:"tags"`
+	// Version is incremented by every change of the flag.
+	Version    int64                `json:"version"`
+	UpdatedAt  management.Stamp     `json:"updated_at"`
+	ModifiedBy *management.UserView `json:"last_modified_by"`
+	CreatedBy  *management.UserView `json:"created_by"`
+	// Rollout is the rollout percentage if all conditions have the same; null if they differ or
+	// there are no conditions.
+	Rollout json.RawMessage `json:"rollout_percentage"`
+	// Conditions and Variants are the numbers of conditions and of variants.
+	Conditions int    `json:"conditions"`
+	Variants   int    `json:"variants"`
+	Kind       string `json:"kind"` // boolean, multivariate, remote_config
+	// LastCalled is the time of the last exposure; null if there is none.
 	LastCalled management.Stamp `json:"last_called_at"`
-	CanEdit    bool             `json:"can_edit"`
-	Pinned     int              `json:"pinned"` // how many values are pinned for somebody
+	// CanEdit reports whether the caller may change the flag.
+	CanEdit bool `json:"can_edit"`
+	Pinned  int  `json:"pinned"` // number of pinned values that have not expired
 }
 
-// Rows returns a page of flags that are not deleted, as short rows.
+// Rows returns a page of the flags that match q, as flagRow values. Deleted flags are not included.
 func (s Flags) Rows(ctx context.Context, scope *management.Scope, q FlagQuery) (management.List[flagRow], error) {
+	// Select first and render only one page: rendering loads users.
 	return management.Read(ctx, &s.Env, func(tx Tx) (management.List[flagRow], error) {
 		all, err := s.selectMatching(tx, scope, &q)
 		if err != nil {
@@ -60,9 +67,10 @@ func (s Flags) Rows(ctx context.Context, scope *management.Scope, q FlagQuery) (
 	})
 }
 
-// renderRow is a flag as a short row, without its calls.
+// renderRow returns the row of a flag. It does not set LastCalled.
 func (l *flagRenderer) renderRow(f *storedFlag) (*flagRow, error) {
 	shape, status := f.shape(), f.status(l.now)
+	// The status and the number of pins depend on the time of the renderer.
 	out := &flagRow{
 		ID: f.ID, Key: f.Key, Name: f.Name, Active: f.Active, Archived: f.Archived, Deleted: f.Deleted,
 		Status: status.upper(), StatusReason: status.Reason, Tags: management.NonNilStrings(f.Tags), Version: f.Version, UpdatedAt: f.UpdatedAt,

@@ -12,16 +12,17 @@ import (
 	"github.com/bunting-flags/bunting/management"
 )
 
-// Flags are feature flags (§5.1).
+// Flags manages feature flags (§5.1). Its methods may be called from several goroutines. They
+// return *management.Error for faults of the request; other errors are faults of the store.
 type Flags struct{ *core }
 
-// maxFlagKey is how long the key of a flag or a variant may be, in characters.
+// maxFlagKey limits the key of a flag or variant, in characters.
 const maxFlagKey = 400
 
-// maxChangeNote is how long a note may be, in characters.
+// maxChangeNote limits the note of a change, in characters.
 const maxChangeNote = 500
 
-// changeNote says why something is changed; it is kept with the version and in the log
+// changeNote is the field for the reason of a change. It is stored with the version and in the log
 // (spec/console.md N22).
 var changeNote = management.Field{Name: "change_note", Type: management.Text, Null: true, Blank: true, MaxLength: maxChangeNote, Custom: true, Help: "why; kept with the version and in the activity"}
 
@@ -55,16 +56,20 @@ var FlagFields = management.Fields{
 	{Name: "_should_create_usage_dashboard", Type: management.Bool, Custom: true, Help: "only when it is made: false, it gets no dashboard about its use"},
 }
 
+// resource returns the generic operations on flags, with the rules of flags as hooks.
 func (s Flags) resource() management.Resource[Tx, storedFlag, Flag] {
 	return management.NewResource(&s.Env, management.Spec[Tx, storedFlag, Flag]{
 		Fields: FlagFields, Object: (*storedFlag).accessObject,
+		// Unknown members of the body are refused or cause a warning (decision 30).
 		Body: func(b *management.Body) error { return checkBody(b, flags.FlagPart) },
 		Load: func(v *view, id string, _ *management.Body) (*storedFlag, error) {
-			n, _ := strconv.ParseInt(id, 10, 64) // 0 is no flag's
+			n, _ := strconv.ParseInt(id, 10, 64) // 0 is not the id of a flag
 			return s.loadFlag(v.Tx, v.Scope, n)
 		},
+		// A new flag is active by default.
 		New: func(*view) (*storedFlag, error) { return &storedFlag{Active: true}, nil },
 		Rules: func(e *management.Edit[Tx, storedFlag]) error {
+			// Only changes can conflict with changes of other users.
 			if !e.IsNew {
 				if err := s.checkConflict(e); err != nil {
 					return err
@@ -74,6 +79,7 @@ func (s Flags) resource() management.Resource[Tx, storedFlag, Flag] {
 			return s.apply(e.Tx, e.Scope, e.After, e.Values)
 		},
 		Put: func(v *view, f *storedFlag) error {
+			// The dashboard is created first, since the flag stores its id.
 			if f.before == nil {
 				if err := s.createUsageDashboard(v, f); err != nil {
 					return err
@@ -86,25 +92,26 @@ func (s Flags) resource() management.Resource[Tx, storedFlag, Flag] {
 	})
 }
 
-// pathOf is how a path names a flag.
+// pathOf returns the id of a flag as in the path of a request.
 func pathOf(id int64) string { return strconv.FormatInt(id, 10) }
 
-// Get returns a flag, also one that is deleted.
+// Get returns a flag, deleted or not.
 func (s Flags) Get(ctx context.Context, scope *management.Scope, id int64) (*Flag, error) {
 	return s.flags.Get(ctx, scope, pathOf(id))
 }
 
-// Create makes a flag.
+// Create creates a flag.
 func (s Flags) Create(ctx context.Context, scope *management.Scope, b management.Body) (*Flag, error) {
 	return s.flags.Create(ctx, scope, b)
 }
 
-// Update changes a flag. put: all required fields have to be there.
+// Update changes a flag. If put is set, the body must have all required fields.
 func (s Flags) Update(ctx context.Context, scope *management.Scope, id int64, b management.Body, put bool) (*Flag, error) {
 	return s.flags.Update(ctx, scope, pathOf(id), b, put)
 }
 
-// apply puts the Ruled fields of a body into a flag that the others were laid over.
+// apply sets the fields marked Custom from the values of a request. The other fields of f are
+// already set.
 func (s Flags) apply(tx Tx, scope *management.Scope, f *storedFlag, v management.Values) error {
 	f.note = v.Text("change_note")
 	if v.Has("filters") {
@@ -112,20 +119,22 @@ func (s Flags) apply(tx Tx, scope *management.Scope, f *storedFlag, v management
 		switch {
 		case f.before == nil && (groups == nil || string(groups) == "[]"):
 			return errNoGroups()
-		case groups != nil: // else what is stored stays (§5.1.2)
+		case groups != nil: // otherwise the stored filters stay (§5.1.2)
 			f.Filters = v.Raw("filters")
 		}
 	}
+	// Switching the flag on resets an earlier rollback.
 	if v.Bool("active") && f.PerformedRollback != nil {
 		f.PerformedRollback = new(bool)
 	}
-	if v.Bool("archived") && !v.Has("active") && f.before != nil { // what is archived is off (spec/clients.md §7.2)
+	if v.Bool("archived") && !v.Has("active") && f.before != nil { // an archived flag is off (spec/clients.md §7.2)
 		f.Active = false
 	}
 	if v.Has("tags") {
 		f.Tags = management.NormalizeTags(f.Tags)
 		slices.Sort(f.Tags)
 	}
+	// evaluation_tags sets evaluation_contexts, with the rule that each of them must be a tag too.
 	if v.Has("evaluation_tags") {
 		f.Contexts = management.NormalizeTags(v.Texts("evaluation_tags"))
 		if other := missingFrom(f.Tags, f.Contexts); len(other) > 0 {
@@ -135,9 +144,10 @@ func (s Flags) apply(tx Tx, scope *management.Scope, f *storedFlag, v management
 	if v.Bool("has_encrypted_payloads") {
 		return management.Fault("has_encrypted_payloads", "Encrypted payloads are not supported by this server.")
 	}
-	if f.Runtime == "both" { // an older word for all
+	if f.Runtime == "both" { // a former name of all
 		f.Runtime = "all"
 	}
+	// Only the dashboards that were sent are checked: stored ones may be deleted meanwhile.
 	for _, id := range v.Ints("analytics_dashboards") {
 		exists, err := s.HasDashboard(tx, scope.Project.ID, id)
 		if err == nil && !exists {
@@ -147,13 +157,14 @@ func (s Flags) apply(tx Tx, scope *management.Scope, f *storedFlag, v management
 			return err
 		}
 	}
+	// Fields that only the creation can set.
 	if f.before == nil {
 		f.Deleted, f.Context = false, v.Text("creation_context")
 	}
 	return nil
 }
 
-// missingFrom are the texts that a list lacks.
+// missingFrom returns the strings that are not in list.
 func missingFrom(list, texts []string) (out []string) {
 	for _, text := range texts {
 		if !slices.Contains(list, text) {
@@ -163,26 +174,29 @@ func missingFrom(list, texts []string) (out []string) {
 	return out
 }
 
-// groupsOf are the conditions of filters, nil where they say nothing of any.
+// groupsOf returns the conditions in filters, or nil if filters have no member groups.
 func groupsOf(filters json.RawMessage) json.RawMessage {
 	var members map[string]json.RawMessage
-	_ = json.Unmarshal(filters, &members) // the field is an object
+	_ = json.Unmarshal(filters, &members) // an error is impossible: the field is an object
 	if members["groups"] == nil {
 		return nil
 	}
 	return plainJSON(members["groups"])
 }
 
-// editingFields are the fields that say how to write, not what.
+// editingFields are the fields that control the write and are not part of the flag.
 var editingFields = []string{"version", "original_flag", "change_note", "creation_context", "_create_in_folder", "_should_create_usage_dashboard"}
 
-// checkConflict looks whether somebody else has changed what the caller changes, since
-// the caller has loaded the flag (§5.1.3).
+// checkConflict returns an error if another user has changed a field after the caller loaded the
+// flag, and the caller is about to change the same field to a different value (§5.1.3). It compares
+// three values of each field: the sent value, the value that the caller loaded (original_flag), and
+// the stored value. It does nothing if the request has no version or no original_flag.
 func (s Flags) checkConflict(e *management.Edit[Tx, storedFlag]) error {
 	f, v := &e.Before, e.Values
 	if !v.Has("version") || v.IsNull("version") || v.Int("version") == -1 || v.Int("version") == f.Version {
 		return nil
 	}
+	// Without a valid original_flag, conflicts cannot be found.
 	var original map[string]json.RawMessage
 	if json.Unmarshal(v.Raw("original_flag"), &original) != nil || original == nil {
 		return nil
@@ -201,6 +215,7 @@ func (s Flags) checkConflict(e *management.Edit[Tx, storedFlag]) error {
 		if sent == nil || loaded == nil || current == nil || slices.Contains(editingFields, name) {
 			continue
 		}
+		// All three values differ: both users have changed the field, and not in the same way.
 		if !equalJSON(sent, loaded) && !equalJSON(current, loaded) && !equalJSON(sent, current) {
 			editor := "another user"
 			if u, err := e.Author(f.ModifiedBy); err != nil {
@@ -214,9 +229,12 @@ func (s Flags) checkConflict(e *management.Edit[Tx, storedFlag]) error {
 	return nil
 }
 
-// equalJSON compares two JSON values without what is only shown in flags.
+// equalJSON reports whether two JSON values are equal, ignoring the names of cohorts, which are
+// returned with flags but not stored.
 func equalJSON(a, b json.RawMessage) bool { return bytes.Equal(plainJSON(a), plainJSON(b)) }
 
+// plainJSON returns a JSON value in a form that can be compared: without the names of cohorts and
+// with sorted members.
 func plainJSON(raw json.RawMessage) []byte {
 	var v any
 	if json.Unmarshal(raw, &v) != nil {
@@ -225,6 +243,7 @@ func plainJSON(raw json.RawMessage) []byte {
 	return management.Encode(withoutNames(v))
 }
 
+// withoutNames removes all members cohort_name from a decoded JSON value, in place.
 func withoutNames(v any) any {
 	switch v := v.(type) {
 	case map[string]any:

@@ -16,9 +16,8 @@ import (
 
 // This file applies a document of flags and cohorts to a project (decision 27).
 
-// Apply makes the project's flags and cohorts those of a document, all or none.
-// What the document does not have stays, unless prune says that flags of it are
-// deleted.
+// Apply changes the project's flags and cohorts to match a document, in one transaction. Flags and
+// cohorts that the document does not contain stay, but if prune is set, such flags are deleted.
 func (s Flags) Apply(ctx context.Context, scope *management.Scope, b management.Body, prune bool) (*DocumentResult, error) {
 	parsed, err := readDocument(b)
 	if err != nil {
@@ -27,21 +26,22 @@ func (s Flags) Apply(ctx context.Context, scope *management.Scope, b management.
 	return management.Write(ctx, &s.Env, func(tx Tx) (*DocumentResult, error) { return s.applyDocument(tx, scope, parsed, prune, nil) })
 }
 
-// parsedDocument is a document as it was sent.
+// parsedDocument is a document as sent, checked and in canonical form.
 type parsedDocument struct {
 	cohorts, flags []namedEntry
 	groupTypes     map[int]string
-	settings       map[string]json.RawMessage // of documentSettings
+	settings       map[string]json.RawMessage // the members in documentSettings
 	warnings       []string
 }
 
+// namedEntry is a flag or cohort of a document, with its key or name.
 type namedEntry struct {
 	name  string
 	entry entry
 }
 
-// readDocument reads a document and brings its flags and cohorts into the form in
-// which document has them.
+// readDocument reads a document and converts its flags and cohorts to the canonical form, which
+// document uses too.
 func readDocument(b management.Body) (*parsedDocument, error) {
 	v, err := DocumentFields.Create(b)
 	if err != nil {
@@ -89,7 +89,7 @@ func readDocument(b management.Body) (*parsedDocument, error) {
 	return out, nil
 }
 
-// maxDocumentWarnings bounds the warnings of a document.
+// maxDocumentWarnings limits the warnings about a document.
 const maxDocumentWarnings = 100
 
 func (w *parsedDocument) warn(text string) {
@@ -101,9 +101,9 @@ func (w *parsedDocument) warn(text string) {
 	}
 }
 
-// documentApplier is one document on its way into a project. Everything is put into
-// drafts first and judged then, in the state that it leads to: the order of a
-// document means nothing.
+// documentApplier applies one document to a project. It first puts all changes into a buffered
+// transaction and then checks them against the resulting state, so that the order of a document has
+// no effect.
 type documentApplier struct {
 	Flags
 	tx      *bufferedTx
@@ -111,22 +111,22 @@ type documentApplier struct {
 	parsed  *parsedDocument
 	current *document
 	out     *DocumentResult
-	cohorts []*cohortDraft // what has changed
+	cohorts []*cohortDraft // cohorts and flags that change
 	flags   []*storedFlag
 	// approved is storedFlag.approved of all flags.
 	approved *approval
 }
 
-// cohortDraft is a cohort that a document makes or changes.
+// cohortDraft is a cohort that a document creates or changes.
 type cohortDraft struct {
 	*storedCohort
 	original storedCohort
 	values   management.Values
-	before   *Cohort // nil for a new one
+	before   *Cohort // nil for a new cohort
 }
 
-// applyDocument puts a document into a project; approved is why its flags may change, nil
-// for nothing.
+// applyDocument applies a document to a project. approved is the approval of changes to its flags,
+// or nil.
 func (s Flags) applyDocument(tx Tx, scope *management.Scope, parsed *parsedDocument, prune bool, approved *approval) (*DocumentResult, error) {
 	buffer, err := newBufferedTx(tx, scope.Project.ID)
 	if err != nil {
@@ -152,7 +152,7 @@ func (s Flags) applyDocument(tx Tx, scope *management.Scope, parsed *parsedDocum
 	return a.out, nil
 }
 
-// wrapFault says in an error which flag or cohort it is about.
+// wrapFault adds the kind and the name of the faulty flag or cohort to the message of an error.
 func wrapFault(kind, name string, err error) error {
 	if fault, ok := errors.AsType[*management.Error](err); ok {
 		wrapped := *fault
@@ -162,8 +162,8 @@ func wrapFault(kind, name string, err error) error {
 	return err
 }
 
-// numberNew gives ids to what is not there yet, so that whatever refers to it finds
-// it.
+// numberNew reserves ids for new flags and cohorts first, so that references to them can be
+// resolved.
 func (a *documentApplier) numberNew() error {
 	var newCohorts, newFlags []string
 	for _, c := range a.parsed.cohorts {
@@ -174,7 +174,7 @@ func (a *documentApplier) numberNew() error {
 	for _, f := range a.parsed.flags {
 		switch {
 		case a.current.storedFlags[f.name] != nil:
-		case a.current.flagIDs[f.name] != 0: // one that is not shown
+		case a.current.flagIDs[f.name] != 0: // a hidden flag
 			return wrapFault("flag", f.name, errDuplicateKey())
 		default:
 			newFlags = append(newFlags, f.name)
@@ -199,10 +199,10 @@ func (a *documentApplier) numberNew() error {
 	return nil
 }
 
-// recordChange notes what a document changes of a flag or cohort, and reports whether
-// that is anything.
+// recordChange adds the change of a flag or cohort to the result, and reports whether there is a
+// change.
 func (a *documentApplier) recordChange(kind, activityScope string, w *namedEntry, current entry) (bool, error) {
-	var before any // a map of no type would be taken for a thing that is there
+	var before any // a nil map in an interface would count as an existing object
 	action := "create"
 	if current != nil {
 		before, action = current, "update"
@@ -219,6 +219,7 @@ func (a *documentApplier) recordChange(kind, activityScope string, w *namedEntry
 	return true, nil
 }
 
+// draftCohorts writes the cohorts that change to the buffered transaction.
 func (a *documentApplier) draftCohorts() error {
 	for i := range a.parsed.cohorts {
 		w := a.parsed.cohorts[i]
@@ -241,6 +242,7 @@ func (a *documentApplier) draftCohorts() error {
 	return nil
 }
 
+// draftCohort returns a cohort with the contents of the document.
 func (a *documentApplier) draftCohort(w *namedEntry) (*cohortDraft, error) {
 	stored := a.current.storedCohorts[w.name]
 	c, object := &cohortDraft{storedCohort: stored}, management.AccessObject{Kind: kindCohort}
@@ -284,6 +286,7 @@ func (a *documentApplier) draftCohort(w *namedEntry) (*cohortDraft, error) {
 	return c, c.store(a.tx, a.scope)
 }
 
+// draftFlags writes the flags that change to the buffered transaction.
 func (a *documentApplier) draftFlags() error {
 	for i := range a.parsed.flags {
 		w := &a.parsed.flags[i]
@@ -305,8 +308,8 @@ func (a *documentApplier) draftFlags() error {
 	return nil
 }
 
-// draftFlag is a flag as a document has it. What the document does not name is what
-// it is by default.
+// draftFlag returns a flag with the contents of the document; members that the document omits have
+// their defaults.
 func (a *documentApplier) draftFlag(w *namedEntry) (*storedFlag, error) {
 	f := &storedFlag{ID: a.current.flagIDs[w.name], Key: w.name}
 	if a.current.storedFlags[w.name] != nil {
@@ -335,7 +338,7 @@ func (a *documentApplier) draftFlag(w *namedEntry) (*storedFlag, error) {
 	return next, a.tx.PutDefinition(FlagDefinition, a.scope.Project.ID, next.definition())
 }
 
-// draftPruned deletes the flags that a document does not have. Those of files stay.
+// draftPruned deletes the flags that a document does not contain, except flags of files.
 func (a *documentApplier) draftPruned() error {
 	keep := map[string]bool{}
 	for _, f := range a.parsed.flags {
@@ -359,7 +362,7 @@ func (a *documentApplier) draftPruned() error {
 	return nil
 }
 
-// saveCohorts judges the cohorts among all others as they are to be.
+// saveCohorts checks the cohorts in the resulting state and logs their changes.
 func (a *documentApplier) saveCohorts() error {
 	if len(a.cohorts) == 0 {
 		return nil
@@ -381,8 +384,7 @@ func (a *documentApplier) saveCohorts() error {
 	return cohorts.plantCounts(a.tx, a.scope.Project.ID, a.cohorts)
 }
 
-// saveFlags judges the flags in the same way. A flag that was not there begins with
-// version 1.
+// saveFlags checks and saves the flags in the resulting state. A new flag begins with version 1.
 func (a *documentApplier) saveFlags() error {
 	for _, f := range a.flags {
 		save := a.saveFlag

@@ -6,23 +6,24 @@ import (
 	"github.com/bunting-flags/bunting/management"
 )
 
-// This file applies what a document says of the members of static cohorts. Without
-// a list it says nothing of them.
+// This file applies the members of static cohorts in a document. If a cohort of the document has no
+// list, its members stay as they are.
 
-// expandMembers writes into a wanted cohort all distinct ids of the persons that it
-// lists, which is what the project's own list has.
+// expandMembers replaces the members of a cohort in the document by all distinct ids of these
+// persons. The current list of the project has the same form, so the two can be compared.
 func (a *documentApplier) expandMembers(w *namedEntry, current entry) error {
 	list, isList := w.entry["members"].([]any)
 	switch {
 	case w.entry["members"] == nil:
 		w.entry = omit(w.entry, "members")
-		if current != nil && current["members"] != nil { // not a change
+		if current != nil && current["members"] != nil { // without a list there is no change
 			w.entry["members"] = current["members"]
 		}
 		return nil
 	case !isList:
 		return wrapFault("cohort", w.name, management.Fault("members", "Expected a list of distinct ids."))
 	}
+	// All ids are checked before the persons are looked up.
 	ids := make([]string, len(list))
 	size := 0
 	for i, v := range list {
@@ -44,7 +45,7 @@ func (a *documentApplier) expandMembers(w *namedEntry, current entry) error {
 	return nil
 }
 
-// omit is a copy of an object that lacks a member.
+// omit returns a copy of o without one member.
 func omit[V any](o map[string]V, name string) map[string]V {
 	out := make(map[string]V, len(o))
 	for other, v := range o {
@@ -55,8 +56,9 @@ func omit[V any](o map[string]V, name string) map[string]V {
 	return out
 }
 
-// draftMembers makes the members of a static cohort those that are wanted, where a
-// document says so, and counts them.
+// draftMembers changes the members of a static cohort to the list in the document, and sets the
+// number of its persons. It does nothing if the document has no list. Both the list and the current
+// members are sorted, as SamePersons and MembersOf return them.
 func (c *cohortDraft) draftMembers(a *documentApplier, w *namedEntry) error {
 	list, isList := w.entry["members"].([]any)
 	if !isList || !c.Static {
@@ -85,6 +87,7 @@ func (c *cohortDraft) draftMembers(a *documentApplier, w *namedEntry) error {
 			return err
 		}
 	}
+	// The number changes too if persons were merged, so it is counted even if no member was added.
 	n, err := a.tx.CountMembers(project, c.ID)
 	if c.Count == nil || *c.Count != n {
 		c.Count, c.LastCalculation = &n, management.NewStamp(a.Env.Now())

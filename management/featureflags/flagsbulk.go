@@ -8,13 +8,16 @@ import (
 	"github.com/bunting-flags/bunting/management"
 )
 
-// MatchingIDs are the flags of a query that the caller may edit (spec/clients.md §7.3).
+// MatchingIDs lists the flags that match a query and that the caller may edit (spec/clients.md
+// §7.3).
 type MatchingIDs struct {
+	// IDs are in the order of the query, and Total is their number.
 	IDs   []int64 `json:"ids"`
 	Total int     `json:"total"`
 }
 
-// MatchingIDs finds the flags of a query, all of its pages.
+// MatchingIDs returns the ids of the flags on all pages of a query. Flags of definitions files are
+// not included, since they cannot be edited.
 func (s Flags) MatchingIDs(ctx context.Context, scope *management.Scope, q FlagQuery) (*MatchingIDs, error) {
 	return management.Read(ctx, &s.Env, func(tx Tx) (*MatchingIDs, error) {
 		out := &MatchingIDs{IDs: []int64{}}
@@ -29,44 +32,50 @@ func (s Flags) MatchingIDs(ctx context.Context, scope *management.Scope, q FlagQ
 	})
 }
 
-// BulkDeleteFields are those of the body that deletes flags. Either is there.
+// BulkDeleteFields are the fields of the request that deletes flags. Exactly one of them is
+// required.
 var BulkDeleteFields = management.Fields{
 	{Name: "ids", Type: management.Array, Null: true, Help: "ids of flags, at most 1,000"},
 	{Name: "filters", Type: management.Object, Null: true, Help: "parameters of the list of flags: all that match are deleted"},
 }
 
-// maxBulk is how many flags one request may delete.
+// maxBulk limits the flags that one request may delete or tag.
 const maxBulk = 1000
 
-// PlainError is a refusal that the API tells in a form of its own: {"error": text}.
+// PlainError is an error that the API returns in the form {"error": text}.
 type PlainError string
 
 // Error implements error.
 func (e PlainError) Error() string { return string(e) }
 
-// BulkDeleteResult says what became of flags that were to be deleted.
+// BulkDeleteResult is the result of BulkDelete.
 type BulkDeleteResult struct {
+	// Deleted lists the deleted flags, and Errors the flags that were not deleted.
 	Deleted []deletedFlag `json:"deleted"`
 	Errors  []skippedFlag `json:"errors"`
 }
 
-// deletedFlag is what a flag was when it was deleted.
+// deletedFlag describes a flag in its state before the deletion.
 type deletedFlag struct {
+	// ID and Key are those of the flag; the key is free for a new flag after the deletion.
 	ID      int64   `json:"id"`
 	Key     string  `json:"key"`
-	State   string  `json:"rollout_state"`  // fully_rolled_out, not_rolled_out, partial
-	Variant *string `json:"active_variant"` // that everybody got, null for none
+	State   string  `json:"rollout_state"`  // one of fully_rolled_out, not_rolled_out and partial
+	Variant *string `json:"active_variant"` // the variant that every subject received; null if they differed
 }
 
-// skippedFlag is one that is still there, and why. The id is what was sent.
+// skippedFlag is a flag that was not changed, with the reason. ID is the value that was sent.
 type skippedFlag struct {
-	ID     json.RawMessage `json:"id"`
-	Key    string          `json:"key,omitempty"`
-	Reason string          `json:"reason"`
+	ID json.RawMessage `json:"id"`
+	// Key is empty if the flag was not found.
+	Key string `json:"key,omitempty"`
+	// Reason is a sentence for people.
+	Reason string `json:"reason"`
 }
 
-// BulkDelete deletes flags one by one, those that depend on others of them first: what
-// is refused keeps no other. read makes a query of filters.
+// BulkDelete deletes flags, each in its own transaction. A flag that cannot be deleted does not
+// prevent the deletion of the rest. Flags that depend on other flags of the request are deleted
+// before these. parse converts the member filters of the body to a query.
 func (s Flags) BulkDelete(ctx context.Context, scope *management.Scope, b management.Body, parse func(json.RawMessage) (FlagQuery, error)) (*BulkDeleteResult, error) {
 	v, err := BulkDeleteFields.Change(b)
 	if err != nil {
@@ -93,15 +102,18 @@ func (s Flags) BulkDelete(ctx context.Context, scope *management.Scope, b manage
 	if err != nil {
 		return nil, err
 	}
+	// A query can match more flags than a request may delete, so check the limit after it.
 	if len(list) > maxBulk {
 		return nil, management.CodedFault(management.CodeMaxLength, "ids", "At most %d feature flags are deleted at once, these are %d.", maxBulk, len(list))
 	}
 	return s.deleteAll(ctx, scope, list)
 }
 
-// deleteAll goes through the flags again while others that needed them go.
+// deleteAll deletes flags. A flag cannot be deleted while another flag depends on it, so deleteAll
+// repeats the pass over the remaining flags until a pass deletes no flag.
 func (s Flags) deleteAll(ctx context.Context, scope *management.Scope, ids []json.RawMessage) (*BulkDeleteResult, error) {
 	out := &BulkDeleteResult{Deleted: []deletedFlag{}}
+	// done is the number of deleted flags before the current pass.
 	for done := -1; len(out.Deleted) > done; {
 		done, out.Errors = len(out.Deleted), []skippedFlag{}
 		var pending []json.RawMessage
@@ -126,12 +138,14 @@ func (s Flags) deleteAll(ctx context.Context, scope *management.Scope, ids []jso
 	return out, nil
 }
 
-// deleteOne deletes a flag and says what it was, also of one that is kept.
+// deleteOne deletes a flag and returns its state before the deletion. If the flag exists but cannot
+// be deleted, it returns both the state and an error.
 func (s Flags) deleteOne(ctx context.Context, scope *management.Scope, raw json.RawMessage) (*deletedFlag, error) {
 	id, ok := management.Integer(raw, management.JSONKind(raw))
 	if !ok {
 		return nil, management.Fault("", "Invalid flag ID format")
 	}
+	// Read the state first: it is part of the result even if the deletion fails.
 	summary, err := management.Read(ctx, &s.Env, func(tx Tx) (*deletedFlag, error) {
 		f, err := s.loadFlag(tx, scope, id)
 		var missing *management.Error
@@ -150,7 +164,7 @@ func (s Flags) deleteOne(ctx context.Context, scope *management.Scope, raw json.
 	return summary, err
 }
 
-// rollout says for whom a flag was on.
+// rollout returns the rollout state of a flag.
 func (f *storedFlag) rollout() *deletedFlag {
 	out := &deletedFlag{ID: f.ID, Key: f.Key, State: "partial"}
 	value, text := f.shape().constant()

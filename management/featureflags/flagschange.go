@@ -8,34 +8,38 @@ import (
 	"github.com/bunting-flags/bunting/management"
 )
 
-// BulkChangeFields are those of the body that changes many flags alike (console.md N13).
+// BulkChangeFields are the fields of the request that applies one patch to several flags
+// (console.md N13).
 var BulkChangeFields = management.Fields{
 	{Name: "ids", Type: management.Array, Required: true, Help: "ids of flags, at most 200"},
 	{Name: "patch", Type: management.Object, Required: true, Help: "one of active, archived, deleted (booleans), add_tags, remove_tags (lists of texts)"},
 }
 
-// patchFields are those of the patch.
+// patchFields are the fields of a patch.
 var patchFields = management.Fields{
 	{Name: "active", Type: management.Bool}, {Name: "archived", Type: management.Bool}, {Name: "deleted", Type: management.Bool},
 	{Name: "add_tags", Type: management.TextList, MaxLength: 255}, {Name: "remove_tags", Type: management.TextList, MaxLength: 255},
 }
 
-// maxBulkChange is how many flags one request may change.
+// maxBulkChange limits the flags that one request may change.
 const maxBulkChange = 200
 
-// bulkChangeResult says what became of flags that were to be changed.
+// bulkChangeResult is the result of BulkChange, in the order of the ids in the request.
 type bulkChangeResult struct {
 	Results []changedFlag `json:"results"`
 }
 
-// changedFlag is one of them. The id is what was sent.
+// changedFlag is the result for one flag. ID is the value that was sent.
 type changedFlag struct {
-	ID    json.RawMessage `json:"id"`
-	OK    bool            `json:"ok"`
-	Error *string         `json:"error"`
+	ID json.RawMessage `json:"id"`
+	// OK reports whether the flag was changed.
+	OK bool `json:"ok"`
+	// Error is a sentence for people; null if OK is true.
+	Error *string `json:"error"`
 }
 
-// BulkChange changes flags one by one: what is refused keeps no other.
+// BulkChange applies a patch to flags, each in its own transaction. A flag that cannot be changed
+// does not prevent the change of the rest.
 func (s Flags) BulkChange(ctx context.Context, scope *management.Scope, b management.Body) (*bulkChangeResult, error) {
 	v, err := BulkChangeFields.Create(b)
 	if err != nil {
@@ -54,6 +58,7 @@ func (s Flags) BulkChange(ctx context.Context, scope *management.Scope, b manage
 	}
 	out := &bulkChangeResult{Results: make([]changedFlag, len(ids))}
 	for i, raw := range ids {
+		// Faults of one flag are part of the result; any other error ends the request.
 		err := change(ctx, scope, raw)
 		var fault *management.Error
 		if err != nil && !errors.As(err, &fault) {
@@ -67,12 +72,14 @@ func (s Flags) BulkChange(ctx context.Context, scope *management.Scope, b manage
 	return out, nil
 }
 
-// parsePatch is what a patch does with a flag.
+// parsePatch returns a function that applies a patch to the flag with an id. A patch must have
+// exactly one member.
 func (s Flags) parsePatch(patch json.RawMessage) (func(context.Context, *management.Scope, json.RawMessage) error, error) {
 	var members map[string]json.RawMessage
 	if err := json.Unmarshal(patch, &members); err != nil {
 		return nil, management.Fault("patch", "This is no object.")
 	}
+	// The members are applied by different operations, so a patch has exactly one.
 	if len(members) != 1 {
 		return nil, management.Fault("patch", "Say one of active, archived, deleted, add_tags, remove_tags.")
 	}

@@ -15,9 +15,9 @@ import (
 	"github.com/bunting-flags/bunting/management"
 )
 
-// Flags as code (decision 27): a document of a project's flags and cohorts, by
-// key and name, without ids, versions or times. What it exports can be applied to
-// an empty project, whose export is the same document then.
+// This file exports flags as code (decision 27): a document with the flags and cohorts of a
+// project, by key and name, without ids, versions and times. An exported document can be applied to
+// an empty project, and the export of that project is then the same document.
 
 // DocumentFields are the members of a document.
 var DocumentFields = management.Fields{
@@ -29,24 +29,25 @@ var DocumentFields = management.Fields{
 	{Name: "property_matching_version", Type: management.Any, Help: "likewise"},
 }
 
-// documentSettings are settings of a project by which its flags are decided.
+// documentSettings are the settings of a project that affect the evaluation of its flags.
 var documentSettings = []string{"timezone", "bucketing_hash", "property_matching_version"}
 
-// notInDocuments are members of records that belong to one project, or follow
-// from the rest.
+// notInDocuments are the members of records that are specific to one project or derived from other
+// members.
 var notInDocuments = []string{"id", "team_id", "version", "deleted", "has_experiment", "created_at", "created_by"}
 
-// documentChange is a flag or a cohort that a document makes, changes or deletes.
+// documentChange is a flag or a cohort that a document creates, changes or deletes.
 type documentChange struct {
-	Kind    string              `json:"kind"`   // flag, cohort
+	Kind    string              `json:"kind"`   // flag or cohort
 	Name    string              `json:"name"`   // the flag's key or the cohort's name
-	Action  string              `json:"action"` // create, update, delete
+	Action  string              `json:"action"` // create, update or delete
 	Changes []management.Change `json:"changes"`
-	People  *peopleChange       `json:"people,omitempty"` // of flags, when it was counted
+	People  *peopleChange       `json:"people,omitempty"` // of flags, if a plan counted it
 }
 
-// peopleChange is how many people would see another value. Of is how many are
-// known; Counted of them were looked at, all or, as Sample says, some.
+// peopleChange is the number of persons for whom a flag's value changes, among Counted persons that
+// were evaluated. Total is the number of all persons; if Sample is set, only a random sample was
+// evaluated.
 type peopleChange struct {
 	Changed int  `json:"changed"`
 	Counted int  `json:"counted"`
@@ -54,21 +55,22 @@ type peopleChange struct {
 	Sample  bool `json:"sample"`
 }
 
-// DocumentResult is what applying a document does.
+// DocumentResult is the result of Apply and of Plan.
 type DocumentResult struct {
-	Changes   []documentChange `json:"changes"`
-	Unchanged int              `json:"unchanged"`
-	// Warnings name what had no effect.
+	Changes []documentChange `json:"changes"`
+	// Unchanged is the number of flags and cohorts without changes.
+	Unchanged int `json:"unchanged"`
+	// Warnings lists the parts of the document that had no effect.
 	Warnings []string `json:"warnings,omitempty"`
 }
 
-// maxDocumentMembers bounds the members of static cohorts in a document, as definitions for
-// SDKs are bounded: distinct ids, and bytes of them.
+// maxDocumentMembers limits the members of all static cohorts in a document, by distinct ids and by
+// their bytes. The limit is that of the definitions for SDKs.
 var maxDocumentMembers = flags.MembersLimit{IDs: 100_000, Bytes: 4 << 20}
 
-// Export returns the project's document: JSON with sorted members, indented, and
-// what is not in it. Static cohorts list all distinct ids of their members; those
-// that are too large are exported without them, the smallest go first.
+// Export returns the document of a project as indented JSON with sorted members, and warnings about
+// what it omits. A static cohort lists all distinct ids of its members. If these exceed
+// maxDocumentMembers, the largest cohorts are exported without members.
 func (s Flags) Export(ctx context.Context, scope *management.Scope) (text json.RawMessage, warnings []string, err error) {
 	doc, err := management.Read(ctx, &s.Env, func(tx Tx) (*document, error) { return s.document(tx, scope) })
 	if err != nil {
@@ -81,13 +83,13 @@ func (s Flags) Export(ctx context.Context, scope *management.Scope) (text json.R
 	return out.Bytes(), doc.warnings, err
 }
 
-// removeHidden takes out of the document what the caller may not see.
+// removeHidden removes the flags and cohorts that the caller may not see.
 func (d *document) removeHidden(scope *management.Scope) {
 	maps.DeleteFunc(d.flags, func(key string, _ entry) bool { return !scope.CanSee(d.storedFlags[key].accessObject()) })
 	maps.DeleteFunc(d.cohorts, func(name string, _ entry) bool { return !scope.CanSee(d.storedCohorts[name].accessObject()) })
 }
 
-// content is the document, with what its flags are decided by.
+// content returns the document, with the settings that affect the evaluation.
 func (d *document) content(scope *management.Scope) map[string]any {
 	out := map[string]any{"cohorts": sortedEntries(d.cohorts), "flags": sortedEntries(d.flags)}
 	if len(d.groupTypes) > 0 {
@@ -101,8 +103,10 @@ func (d *document) content(scope *management.Scope) map[string]any {
 	return out
 }
 
-// document is what a project has, by name.
+// document has the flags and cohorts of a project, by key and by unique name.
 type document struct {
+	// cohorts and flags have the form of a document. The other maps have the stored objects and the
+	// ids.
 	cohorts, flags map[string]entry
 	cohortIDs      map[string]int64
 	storedFlags    map[string]*storedFlag
@@ -110,11 +114,12 @@ type document struct {
 	cohortNames    map[int64]string
 	flagKeys       map[int64]string
 	flagIDs        map[string]int64
-	members        map[int64][]string // of static cohorts, absent: too many
+	members        map[int64][]string // of static cohorts; no entry if there are too many
 	groupTypes     map[int]string
 	warnings       []string
 }
 
+// entry is a flag or a cohort in a document, as decoded JSON.
 type entry = map[string]any
 
 func sortedEntries(all map[string]entry) []entry {
@@ -125,7 +130,7 @@ func sortedEntries(all map[string]entry) []entry {
 	return out
 }
 
-// document reads what a project has.
+// document reads the flags and cohorts of a project, without hidden flags.
 func (s Flags) document(tx Tx, scope *management.Scope) (*document, error) {
 	d := &document{
 		cohorts: map[string]entry{}, flags: map[string]entry{}, cohortIDs: map[string]int64{}, flagIDs: map[string]int64{},
@@ -160,7 +165,8 @@ func (s Flags) document(tx Tx, scope *management.Scope) (*document, error) {
 	return d, nil
 }
 
-// readCohorts reads the cohorts and gives each a name of its own.
+// readCohorts reads the cohorts and their members. Names of cohorts need not be unique in a
+// project, so it appends the id to a name that an older cohort has.
 func (d *document) readCohorts(tx Tx, scope *management.Scope) error {
 	list, _, err := tx.Definitions(DefinitionQuery{Kind: CohortDefinition, Project: scope.Project.ID})
 	if err != nil {
@@ -168,7 +174,7 @@ func (d *document) readCohorts(tx Tx, scope *management.Scope) error {
 	}
 	var named, unnamed []*storedCohort
 	var static []int64
-	for i := range slices.Backward(list) { // the oldest keeps its name
+	for i := range slices.Backward(list) { // oldest first: the oldest cohort keeps its name
 		c, err := decodeCohort(&list[i])
 		if err != nil {
 			return err
@@ -182,6 +188,8 @@ func (d *document) readCohorts(tx Tx, scope *management.Scope) error {
 			static = append(static, c.ID)
 		}
 	}
+	// Cohorts with a name of their own come first, so that a generated name never takes the name of
+	// another cohort.
 	for _, c := range slices.Concat(named, unnamed) {
 		name := cmp.Or(c.title(), fmt.Sprintf("Cohort %d", c.ID))
 		for d.cohortIDs[name] != 0 {
@@ -198,10 +206,11 @@ func (d *document) readCohorts(tx Tx, scope *management.Scope) error {
 	return err
 }
 
-// flagObject is a flag as a document has it. What stands in a file and could not be
-// written by the API stays as it is.
+// flagObject returns a flag in the form of a document. A flag of a definitions file that the API
+// would refuse is returned in the form of the file.
 func (d *document) flagObject(f *storedFlag) entry {
 	filters := anyObject(wire.Value(f.Filters))
+	// Ids are valid only in one project: documents refer to cohorts and flags by name.
 	eachReference(filters, d.replaceID)
 	exported := *f
 	exported.Filters = wire.MustEncode(filters)
@@ -211,7 +220,7 @@ func (d *document) flagObject(f *storedFlag) entry {
 	return exported.documentEntry()
 }
 
-// documentEntry is a flag without what belongs to one project.
+// documentEntry returns the record of a flag without the members in notInDocuments.
 func (f *storedFlag) documentEntry() entry {
 	out, _ := wire.Value(f.record()).(entry)
 	for _, name := range notInDocuments {
@@ -221,7 +230,7 @@ func (f *storedFlag) documentEntry() entry {
 	return out
 }
 
-// anyTexts is a list of texts as decoded JSON has it.
+// anyTexts converts strings to the type of decoded JSON.
 func anyTexts(list []string) []any {
 	out := make([]any, len(list))
 	for i := range list {
@@ -230,9 +239,9 @@ func anyTexts(list []string) []any {
 	return out
 }
 
-// canonicalFlag is a flag of a document with all its members, in the form in which
-// it is kept: so that two that mean the same are the same. It fails on what may not
-// be written, whoever it refers to.
+// canonicalFlag returns a flag of a document with all its members in the stored form, so that two
+// flags with the same meaning are equal. It returns an error if the flag is not valid; it does not
+// check whether the objects exist to which the flag refers.
 func canonicalFlag(o entry) (entry, error) {
 	filters := anyObject(o["filters"])
 	if filters == nil {
@@ -260,6 +269,7 @@ func canonicalFlag(o entry) (entry, error) {
 	return f.documentEntry(), nil
 }
 
+// cohortObject returns a cohort in the form of a document.
 func (d *document) cohortObject(name string, c *storedCohort) entry {
 	out, _ := wire.Value(management.Encode(c.cohortRecord)).(entry)
 	out["name"] = name
@@ -274,8 +284,8 @@ func (d *document) cohortObject(name string, c *storedCohort) entry {
 	return out
 }
 
-// replaceID turns the id in a property into a name. One that is not there any more gets
-// a name that nothing has.
+// replaceID replaces the id in a property by a name. If the object was deleted, the name is one
+// that no object has.
 func (d *document) replaceID(property entry) {
 	id, ok := referencedID(property)
 	if !ok {
@@ -297,7 +307,7 @@ func (d *document) replaceID(property entry) {
 	}
 }
 
-// referencedID is the id of the cohort or flag that a property is about.
+// referencedID returns the id of the cohort or flag to which a property refers.
 func referencedID(property entry) (int64, bool) {
 	value := property["value"]
 	switch property["type"] {
@@ -311,15 +321,16 @@ func referencedID(property entry) (int64, bool) {
 	return id, err == nil
 }
 
-// eachReference visits all properties in filters of a flag or a cohort.
+// eachReference calls visit for all properties in the filters of a flag or cohort.
 func eachReference(v any, visit func(entry)) {
 	switch x := v.(type) {
 	case entry:
+		// An object with type and key is a property.
 		if _, ok := x["type"].(string); ok && x["key"] != nil {
 			visit(x)
 		}
 		for _, name := range sortedNames(x) {
-			if name != "value" { // data of a property
+			if name != "value" { // a value is data and has no properties
 				eachReference(x[name], visit)
 			}
 		}
@@ -330,8 +341,7 @@ func eachReference(v any, visit func(entry)) {
 	}
 }
 
-// resolveNames is a copy of a flag's or cohort's filters with ids in the place of
-// names.
+// resolveNames returns a copy of filters in which the names are replaced by ids.
 func (d *document) resolveNames(filters any) (any, error) {
 	filters = wire.Value(wire.MustEncode(filters))
 	var missing error
@@ -347,6 +357,7 @@ func (d *document) resolveNames(filters any) (any, error) {
 			return
 		}
 		id, found := ids[fmt.Sprint(to)]
+		// Report only the first missing object.
 		if !found && missing == nil {
 			missing = management.Fault("filters", "There is no %s %q.", property["type"], fmt.Sprint(to))
 		}
@@ -359,9 +370,9 @@ func (d *document) resolveNames(filters any) (any, error) {
 	return filters, missing
 }
 
-// compareProjects looks whether flags are decided alike where the document comes
-// from: a group type of the same number has to have the same name. Other settings
-// are the project's own.
+// compareProjects checks that flags evaluate alike in the project and where the document was
+// exported. Group types with the same index must have the same name; other different settings only
+// cause a warning, and the project's settings apply.
 func (a *documentApplier) compareProjects() error {
 	for index, name := range a.parsed.groupTypes {
 		if own, ok := a.current.groupTypes[index]; ok && own != name {
@@ -377,5 +388,5 @@ func (a *documentApplier) compareProjects() error {
 	return nil
 }
 
-// defaultSettings are what settings are that a project does not have.
+// defaultSettings are the values of settings that a project does not set.
 var defaultSettings = map[string]string{"timezone": `"UTC"`, "bucketing_hash": `"sha1"`, "property_matching_version": "1"}

@@ -9,7 +9,7 @@ import (
 	"github.com/bunting-flags/bunting/management"
 )
 
-// CopyFields are what copying a flag takes.
+// CopyFields are the fields of the request that copies a flag.
 var CopyFields = management.Fields{
 	{Name: "feature_flag_key", Type: management.Text, Required: true, MaxLength: 400},
 	{Name: "from_project", Type: management.Int, Required: true},
@@ -17,33 +17,38 @@ var CopyFields = management.Fields{
 	{Name: "copy_schedule", Type: management.Bool, Help: "also the changes that are to come"},
 }
 
-// maxCopies is how many projects a flag is copied to at once.
+// maxCopies limits the target projects of one request.
 const maxCopies = 100
 
-// CopyResult is what became of a flag that was copied.
+// CopyResult is the result of Copy: the flags in the target projects, and the failures.
 type CopyResult struct {
-	Success []Flag        `json:"success"`
-	Failed  []copyFailure `json:"failed"`
+	// Success lists the flags in the target projects.
+	Success []Flag `json:"success"`
+	// Failed lists the projects without the flag; it is not null.
+	Failed []copyFailure `json:"failed"`
 }
 
-// copyFailure is a project that could not take the flag.
+// copyFailure is a project to which the flag could not be copied.
 type copyFailure struct {
-	Project int64  `json:"project_id"`
-	Errors  string `json:"errors"`
+	// Project is the id of the target project.
+	Project int64 `json:"project_id"`
+	// Errors is a sentence for people.
+	Errors string `json:"errors"`
 }
 
-// ErrMissingFields, ErrNoFlagToCopy and ErrMayNotCopy are told in a form of their
-// own (§5.1.3).
+// ErrMissingFields, ErrNoFlagToCopy and ErrMayNotCopy are returned by Copy. The API returns each of
+// them in a form of its own (§5.1.3).
 var (
 	ErrMissingFields = errors.New("Missing required fields")                       //nolint:staticcheck // the text of the API
 	ErrNoFlagToCopy  = errors.New("Feature flag to copy does not exist.")          //nolint:staticcheck // the text of the API
 	ErrMayNotCopy    = errors.New("You do not have permission to copy this flag.") //nolint:staticcheck // the text of the API
 )
 
-// Copy copies a flag, and the cohorts that it needs, into other projects of the
-// organization, each in a transaction of its own. A flag of the same key there
-// becomes the same, cohorts are found by their names.
+// Copy copies a flag, with the cohorts to which it refers, to other projects of the organization,
+// each in its own transaction. A flag with the same key in a target project is overwritten. Cohorts
+// are matched by name. A failure in one target project does not prevent the copies to the rest.
 func (s Flags) Copy(ctx context.Context, scope *management.Scope, b management.Body) (*CopyResult, error) {
+	// All faults of the body have the same error.
 	v, err := CopyFields.Create(b)
 	if err != nil || v.Text("feature_flag_key") == "" || len(v.Ints("target_project_ids")) == 0 {
 		return nil, ErrMissingFields
@@ -58,6 +63,7 @@ func (s Flags) Copy(ctx context.Context, scope *management.Scope, b management.B
 	if source == nil {
 		return nil, ErrNoFlagToCopy
 	}
+	// Read the source once; each target project gets the same document.
 	var exported json.RawMessage
 	var schedule []storedChange
 	err = s.Env.Store.Read(ctx, func(tx Tx) (err error) {
@@ -83,8 +89,8 @@ func (s Flags) Copy(ctx context.Context, scope *management.Scope, b management.B
 	return out, nil
 }
 
-// projectScope is a project of the organization, nil when there is none that the
-// caller may be in.
+// projectScope returns the caller's scope in a project of the same organization. It returns nil if
+// the organization has no such project, and ErrMayNotCopy if the caller has no access to it.
 func (s Flags) projectScope(ctx context.Context, scope *management.Scope, id int64) (*management.Scope, error) {
 	return management.Read(ctx, &s.Env, func(tx Tx) (*management.Scope, error) {
 		p, err := tx.Project(id)
@@ -98,7 +104,9 @@ func (s Flags) projectScope(ctx context.Context, scope *management.Scope, id int
 	})
 }
 
-// exportFlag is the document of one flag, with the cohorts that it needs.
+// exportFlag returns a document with one flag and the cohorts to which the flag refers, directly or
+// through other cohorts. With withSchedule, it returns the scheduled changes of the flag that were
+// not executed yet.
 func (s Flags) exportFlag(tx Tx, scope *management.Scope, key string, withSchedule bool) (text json.RawMessage, schedule []storedChange, err error) {
 	all, err := s.document(tx, scope)
 	if err != nil {
@@ -110,6 +118,7 @@ func (s Flags) exportFlag(tx Tx, scope *management.Scope, key string, withSchedu
 	if !scope.CanSee(all.storedFlags[key].accessObject()) {
 		return nil, nil, ErrMayNotCopy
 	}
+	// A cohort may refer to other cohorts: follow the references and visit each cohort once.
 	needed := map[string]bool{}
 	var need func(v any)
 	need = func(v any) {
@@ -124,12 +133,13 @@ func (s Flags) exportFlag(tx Tx, scope *management.Scope, key string, withSchedu
 	}
 	need(all.flags[key]["filters"])
 	cohorts := []entry{}
+	// The cohorts are sorted by name, so the document does not depend on the order of references.
 	for _, c := range sortedEntries(all.cohorts) {
 		if name, _ := c["name"].(string); needed[name] {
 			if !scope.CanSee(all.storedCohorts[name].accessObject()) {
 				return nil, nil, ErrMayNotCopy
 			}
-			cohorts = append(cohorts, omit(c, "members")) // who is in it is each project's own
+			cohorts = append(cohorts, omit(c, "members")) // the members of a static cohort belong to one project
 		}
 	}
 	if withSchedule {
@@ -142,6 +152,7 @@ func (s Flags) exportFlag(tx Tx, scope *management.Scope, key string, withSchedu
 			return nil, nil, err
 		}
 		schedule = list.Results
+		// Forget the contents of the conditions: cohorts have other ids in the target project.
 		for i := range schedule {
 			schedule[i].forgetCondition(all.storedFlags[key])
 		}
@@ -149,8 +160,11 @@ func (s Flags) exportFlag(tx Tx, scope *management.Scope, key string, withSchedu
 	return management.Encode(map[string]any{"cohorts": cohorts, "flags": []entry{all.flags[key]}}), schedule, nil
 }
 
+// copyTo applies the document of a flag to one project, and creates the scheduled changes there. It
+// returns the flag as stored in that project.
 func (s Flags) copyTo(ctx context.Context, scope *management.Scope, project int64, key string, document json.RawMessage, schedule []storedChange) (*Flag, error) {
 	target, err := s.projectScope(ctx, scope, project)
+	// Do not reveal whether the project exists.
 	if errors.Is(err, ErrMayNotCopy) || err == nil && target == nil {
 		return nil, management.Fault("", "Project not found.")
 	}
@@ -166,6 +180,7 @@ func (s Flags) copyTo(ctx context.Context, scope *management.Scope, project int6
 		return nil, err
 	}
 	id, err := management.Write(ctx, &s.Env, func(tx Tx) (int64, error) {
+		// The document has one flag, so prune must be false: it would delete all other flags.
 		if _, err := s.applyDocument(tx, target, parsed, false, nil); err != nil {
 			return 0, err
 		}
@@ -173,6 +188,7 @@ func (s Flags) copyTo(ctx context.Context, scope *management.Scope, project int6
 		if err != nil || d == nil {
 			return 0, err
 		}
+		// Scheduled changes get new ids, and the caller becomes their creator.
 		for i := range schedule {
 			c := schedule[i]
 			c.Team, c.RecordID, c.Creator = project, strconv.FormatInt(d.ID, 10), scope.User.ID
@@ -194,24 +210,27 @@ func (s Flags) copyTo(ctx context.Context, scope *management.Scope, project int6
 	return s.Get(ctx, target, id)
 }
 
-// projectFlag is a flag of a key in one project.
+// projectFlag is the flag with a key in one project, as ListByProject returns it.
 type projectFlag struct {
+	// ID is the id of the flag in the project Team.
 	ID        int64                `json:"flag_id"`
 	Team      int64                `json:"team_id"`
 	CreatedBy *management.UserView `json:"created_by"`
-	Filters   json.RawMessage      `json:"filters"`
-	CreatedAt management.Stamp     `json:"created_at"`
-	Active    bool                 `json:"active"`
+	// Filters are as stored, without the names of cohorts.
+	Filters   json.RawMessage  `json:"filters"`
+	CreatedAt management.Stamp `json:"created_at"`
+	Active    bool             `json:"active"`
 }
 
-// ListByProject are the flags of a key in the projects of the organization that the
-// caller may be in.
+// ListByProject returns the flags with a key in all projects of the organization to which the
+// caller has access. It returns ErrNotFound if there are no such flags.
 func (s Flags) ListByProject(ctx context.Context, scope *management.Scope, key string) ([]projectFlag, error) {
 	return management.Read(ctx, &s.Env, func(tx Tx) ([]projectFlag, error) {
 		projects, err := tx.Projects(scope.Organization.ID)
 		if err != nil {
 			return nil, err
 		}
+		// Access to a project does not imply access to its flags: findInProject checks that.
 		out, v := []projectFlag{}, &view{Tx: tx, Scope: scope}
 		for i := range projects {
 			if !scope.CanReach(&projects[i]) {
@@ -232,7 +251,8 @@ func (s Flags) ListByProject(ctx context.Context, scope *management.Scope, key s
 	})
 }
 
-// findInProject is the flag of a key in a project, nil where there is none that the caller sees.
+// findInProject returns the flag with a key in a project, or nil if there is no such flag or the
+// caller may not see it.
 func findInProject(v *view, project *management.ProjectRecord, key string) (*projectFlag, error) {
 	d, err := v.Tx.DefinitionByKey(FlagDefinition, project.ID, key)
 	if err != nil || d == nil {

@@ -12,27 +12,30 @@ import (
 	"github.com/bunting-flags/bunting/management"
 )
 
-// FlagQuery narrows a list of flags down. Zero members do not, but for Archived.
+// FlagQuery selects and sorts flags. A field with its zero value does not restrict the list, except
+// Archived: by default, archived flags are not included.
 type FlagQuery struct {
 	management.Page
-	Active       string   // true, false, STALE
-	Archived     bool     // only archived ones; else only the others
-	Status       []string // active, inactive, stale, archived: any of them; then Archived says nothing
-	Mine         int64    // a user who made or last changed it, 0 for anybody
-	Creators     []int64
-	Search       string // in key and name, ignoring case; a blank stands for - and _ too; at most 200 characters
-	Key          string // ignoring case
-	Type         string // boolean, multivariant, experiment, remote_config
-	Runtime      string // evaluation_runtime
+	Active   string   // true, false or STALE
+	Archived bool     // only archived flags instead of only the rest
+	Status   []string // any of active, inactive, stale and archived; if set, Archived is ignored
+	Mine     int64    // id of a user who created or last changed the flag
+	// Creators are ids of users; a flag matches if one of them created it.
+	Creators []int64
+	Search   string // substring of key or name, ignoring case; a space also matches - and _; at most 200 characters
+	Key      string // the whole key, ignoring case
+	Type     string // boolean, multivariant, experiment or remote_config
+	Runtime  string // evaluation_runtime
+	// Excluded are keys of flags that do not match.
 	Excluded     []string
-	Tags         []string // any of them
-	ExcludedTags []string // none of them
-	Contexts     *bool    // whether there are evaluation contexts
-	Experimental *bool    // whether an experiment may be made of it
-	Order        string   // a field of flagOrders, status or last_called_at, with - in front for descending; empty: newest first
+	Tags         []string // at least one of them
+	ExcludedTags []string // flags with any of them are left out
+	Contexts     *bool    // whether the flag has evaluation contexts
+	Experimental *bool    // whether an experiment can use the flag
+	Order        string   // a key of flagOrders, status or last_called_at, with a leading - if descending; empty: newest first
 }
 
-// flagOrders are the fields by which flags can be ordered.
+// flagOrders are the comparisons for sorting flags by their own fields, in ascending order.
 var flagOrders = map[string]func(a, b *storedFlag) int{
 	"id":         func(a, b *storedFlag) int { return cmp.Compare(a.ID, b.ID) },
 	"key":        func(a, b *storedFlag) int { return strings.Compare(a.Key, b.Key) },
@@ -43,12 +46,13 @@ var flagOrders = map[string]func(a, b *storedFlag) int{
 	"updated_at": func(a, b *storedFlag) int { return a.UpdatedAt.Compare(b.UpdatedAt.Time) },
 }
 
-// orders are the fields by which flags can be ordered; what they need beside the flags
-// is read for the one that is asked for.
+// orders returns flagOrders, extended by the order of the parameter if it needs the current time or
+// the calls of flags. These are read only for that order.
 func (s Flags) orders(tx Tx, scope *management.Scope, by string) (map[string]func(a, b *storedFlag) int, error) {
 	out := flagOrders
 	switch strings.TrimPrefix(by, "-") {
 	case "status":
+		// All comparisons use the same time, so that the order is consistent.
 		now := s.Env.Now()
 		out = maps.Clone(out)
 		out["status"] = func(a, b *storedFlag) int { return strings.Compare(a.listStatus(now), b.listStatus(now)) }
@@ -63,6 +67,7 @@ func (s Flags) orders(tx Tx, scope *management.Scope, by string) (map[string]fun
 	return out, nil
 }
 
+// compareBool orders false before true.
 func compareBool(a, b bool) int {
 	switch {
 	case a == b:
@@ -73,11 +78,13 @@ func compareBool(a, b bool) int {
 	return 1
 }
 
-// wordSeparators makes the signs one that stand between the words of a key.
+// wordSeparators replaces the characters between the words of a key with spaces.
 var wordSeparators = strings.NewReplacer("-", " ", "_", " ")
 
-// matcher makes the test of a query.
+// matcher returns a function that reports whether a flag matches the query. Tags are normalized
+// here, once for all flags. It returns an error if the search is too long or a status is unknown.
 func (q *FlagQuery) matcher(s *core) (func(*storedFlag) bool, error) {
+	// Check the query before flags are read.
 	if utf8.RuneCountInString(q.Search) > management.MaxSearch {
 		return nil, management.Fault("search", "Search term cannot exceed %d characters", management.MaxSearch)
 	}
@@ -106,7 +113,7 @@ func (q *FlagQuery) matcher(s *core) (func(*storedFlag) bool, error) {
 	}, nil
 }
 
-// hasStatus reports whether a flag is where the query looks.
+// hasStatus reports whether a flag has one of the statuses of the query.
 func (q *FlagQuery) hasStatus(f *storedFlag, now time.Time) bool {
 	if len(q.Status) > 0 {
 		return slices.Contains(q.Status, f.listStatus(now))
@@ -114,22 +121,23 @@ func (q *FlagQuery) hasStatus(f *storedFlag, now time.Time) bool {
 	return f.Archived == q.Archived
 }
 
-// matchesText reports whether a flag holds the text that is searched for.
+// matchesText reports whether the key or name of a flag contains the search.
 func (q *FlagQuery) matchesText(f *storedFlag) bool {
 	if management.ContainsFold(f.Key, q.Search) || management.ContainsFold(f.Name, q.Search) {
 		return true
 	}
+	// A search with spaces also finds keys such as new-checkout and new_checkout.
 	return strings.Contains(q.Search, " ") && (management.ContainsFold(wordSeparators.Replace(f.Key), q.Search) || management.ContainsFold(wordSeparators.Replace(f.Name), q.Search))
 }
 
-// isExperimental reports whether a flag is one for experiments: it has two variants
-// or more, and the first of them is the control group (spec/clients.md §13).
+// isExperimental reports whether an experiment can use the flag: the flag must have at least two
+// variants, and the first must be the control group (spec/clients.md §13).
 func (f *storedFlag) isExperimental() bool {
 	variants := f.shape().variants()
 	return len(variants) >= 2 && variants[0].Key == "control"
 }
 
-// isOfType reports whether a flag is of a type of the list's filter.
+// isOfType reports whether a flag has a type; any other kind than the four types matches all flags.
 func (f *storedFlag) isOfType(kind string) bool {
 	switch kind {
 	case "boolean":
@@ -144,12 +152,14 @@ func (f *storedFlag) isOfType(kind string) bool {
 	return true
 }
 
-// selectMatching are the flags of a query, all of its pages, in its order.
+// selectMatching returns the flags on all pages of a query that the caller may see, in its order.
 func (s Flags) selectMatching(tx Tx, scope *management.Scope, q *FlagQuery) (all []*storedFlag, err error) {
 	match, err := q.matcher(s.core)
 	if err != nil {
 		return nil, err
 	}
+	// Match collects the flags and always returns false, so that the store builds no page by
+	// itself.
 	var failed error
 	_, _, err = tx.Definitions(DefinitionQuery{Kind: FlagDefinition, Project: scope.Project.ID, Limit: 1, Match: func(d *Definition) bool {
 		f, err := decodeFlag(scope.Project.ID, d)

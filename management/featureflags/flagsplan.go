@@ -13,15 +13,16 @@ import (
 	"github.com/bunting-flags/bunting/management"
 )
 
-// maxPlanned is how many persons a plan looks at: all where there are no more,
-// else a random sample of that size (decision 27).
+// maxPlanned limits the persons that a plan evaluates. If there are more, it evaluates a random
+// sample of this size (decision 27).
 const maxPlanned = 100_000
 
-// errPlanOnly takes back what a plan has tried.
+// errPlanOnly rolls back the transaction in which a plan applied the document.
 var errPlanOnly = errors.New("planned")
 
-// Plan says what Apply would do, and for how many known people it would change a
-// flag's value. Nothing is changed.
+// Plan returns the result that Apply would have, and the number of persons for whom each changed
+// flag would have a different value. It stores no changes: the document is applied in a transaction
+// that is rolled back. Changes that need an approval are planned too.
 func (s Flags) Plan(ctx context.Context, scope *management.Scope, b management.Body, prune bool) (*DocumentResult, error) {
 	parsed, err := readDocument(b)
 	if err != nil {
@@ -36,6 +37,7 @@ func (s Flags) Plan(ctx context.Context, scope *management.Scope, b management.B
 		if out, err = s.applyDocument(tx, scope, parsed, prune, &approval{}); err != nil {
 			return err
 		}
+		// The second decider reads the changed state within the same transaction.
 		if after, err = newDecider(tx, scope); err != nil {
 			return err
 		}
@@ -47,13 +49,15 @@ func (s Flags) Plan(ctx context.Context, scope *management.Scope, b management.B
 	return out, s.countChanged(ctx, scope, out, before, after)
 }
 
-// decider is what decides the flags of a project at one moment.
+// decider evaluates the flags of a project in the state of one moment.
 type decider struct {
 	set     *flags.Set
-	members map[string][]int64 // static cohorts by distinct id
+	members map[string][]int64 // ids of static cohorts, by distinct id
 }
 
+// newDecider compiles the flags and cohorts of a project in the state that tx sees.
 func newDecider(tx Tx, scope *management.Scope) (*decider, error) {
+	// The document has the form of the definitions that /flags reads.
 	out := &decider{members: map[string][]int64{}}
 	document := map[string]any{}
 	for name, raw := range scope.Project.Settings {
@@ -74,6 +78,7 @@ func newDecider(tx Tx, scope *management.Scope) (*decider, error) {
 	byID := map[string]json.RawMessage{}
 	for i := range cohorts {
 		byID[strconv.FormatInt(cohorts[i].ID, 10)] = cohorts[i].Record
+		// Only static cohorts have stored members; the members of dynamic cohorts are computed.
 		if !bytes.Contains(cohorts[i].Record, []byte(`"is_static":true`)) {
 			continue
 		}
@@ -98,10 +103,11 @@ func newDecider(tx Tx, scope *management.Scope) (*decider, error) {
 	return out, addPinnedMembers(tx, scope.Project.ID, out.set, out.members)
 }
 
-// countChanged counts for each flag of a result the people whose value it
-// changes. Flags about groups, and those behind changed ones, count by their own
-// value.
+// countChanged sets, for each flag of a result, the number of persons for whom its value changes.
+// It evaluates all flags of the project for each person, so a change through a changed cohort or a
+// changed flag on which the flag depends is counted too.
 func (s Flags) countChanged(ctx context.Context, scope *management.Scope, out *DocumentResult, before, after *decider) error {
+	// Without persons or changes there is no need to evaluate.
 	if s.People == nil || len(out.Changes) == 0 {
 		return nil
 	}
@@ -111,6 +117,7 @@ func (s Flags) countChanged(ctx context.Context, scope *management.Scope, out *D
 	}
 	changed := newValueCount(out)
 	counted := 0
+	// All evaluations use the same current time.
 	now := s.Env.Now()
 	var valuesBefore, valuesAfter flags.Decisions
 	count := func(p *Person) {
@@ -136,14 +143,16 @@ func (s Flags) countChanged(ctx context.Context, scope *management.Scope, out *D
 	return nil
 }
 
-// valueCount counts by change for how many persons a flag has another value. Each
-// list of decisions is gone through once a person.
+// valueCount counts, for each changed flag, the persons for whom its value changes. It passes over
+// each list of decisions only once for each person, since a project may have many flags.
 type valueCount struct {
-	positions     map[string]int // of flags among the changes
-	before, after []string       // values of the person that is looked at
-	counts        []int
+	positions     map[string]int // index in the list of changes, by the key of the flag
+	before, after []string       // values for the current person, by index
+	// counts has the number of persons with a different value, by index.
+	counts []int
 }
 
+// newValueCount returns a counter for the changes of a result.
 func newValueCount(out *DocumentResult) *valueCount {
 	n := len(out.Changes)
 	v := &valueCount{positions: map[string]int{}, before: make([]string, n), after: make([]string, n), counts: make([]int, n)}
@@ -155,8 +164,10 @@ func newValueCount(out *DocumentResult) *valueCount {
 	return v
 }
 
+// add compares the decisions for one person before and after the change.
 func (v *valueCount) add(before, after *flags.Decisions) {
 	for list, values := range map[*flags.Decisions][]string{before: v.before, after: v.after} {
+		// Flags without a decision keep the value "".
 		clear(values)
 		for i := range list.List {
 			if position, ok := v.positions[list.List[i].Key]; ok {
@@ -171,7 +182,8 @@ func (v *valueCount) add(before, after *flags.Decisions) {
 	}
 }
 
-// visitSample looks at some persons, each with the same chance.
+// visitSample calls visit for maxPlanned persons out of total, chosen at random with equal chances.
+// It is selection sampling: each person is chosen with the probability needed / remaining.
 func (s Flags) visitSample(ctx context.Context, scope *management.Scope, total int, visit func(*Person)) error {
 	needed, remaining := maxPlanned, total
 	return s.People.Persons(ctx, scope.Project.ID, func(p *Person) bool {
@@ -184,8 +196,7 @@ func (s Flags) visitSample(ctx context.Context, scope *management.Scope, total i
 	})
 }
 
-// decide decides all flags for a person, as a request with the first distinct id
-// would be.
+// decide evaluates all flags for a person, like a request with the first distinct id of the person.
 func (d *decider) decide(p *Person, now time.Time, out *flags.Decisions) {
 	sub := flags.Subject{Stored: &flags.Stored{Person: p.Properties, CreatedAt: p.CreatedAt, Overrides: map[string]string{}}}
 	if len(p.DistinctIDs) > 0 {
@@ -197,7 +208,7 @@ func (d *decider) decide(p *Person, now time.Time, out *flags.Decisions) {
 	d.set.Select(&sub, now, &flags.Selection{Runtime: "all"}, out)
 }
 
-// valueOf is a decision as it is compared.
+// valueOf returns the value of a decision as a string that can be compared.
 func valueOf(d *flags.Decision) string {
 	switch {
 	case d == nil || !d.Enabled:

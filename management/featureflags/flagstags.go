@@ -9,34 +9,37 @@ import (
 	"github.com/bunting-flags/bunting/management"
 )
 
-// BulkTagsFields are those of the body that changes the tags of flags.
+// BulkTagsFields are the fields of the request that changes the tags of several flags.
 var BulkTagsFields = management.Fields{
 	{Name: "ids", Type: management.Array, Required: true, Help: "ids of flags, at most 1,000"},
 	{Name: "action", Type: management.Choice, Required: true, Choices: []string{"add", "remove", "set"}},
 	{Name: "tags", Type: management.TextList, Required: true, MaxLength: 255, Help: "trimmed, in lower case, without duplicates"},
 }
 
-// bulkTagResult says what became of flags whose tags were to be changed.
+// bulkTagResult is the result of BulkTags.
 type bulkTagResult struct {
+	// Updated lists the flags that have the requested tags now, and Skipped the rest with reasons.
 	Updated []taggedFlag  `json:"updated"`
 	Skipped []skippedFlag `json:"skipped"`
 }
 
-// taggedFlag is a flag that has its tags now, whether they were others before or not.
+// taggedFlag is a flag with its tags after the request, whether they have changed or not.
 type taggedFlag struct {
-	ID   int64    `json:"id"`
+	ID int64 `json:"id"`
+	// Tags are sorted.
 	Tags []string `json:"tags"`
 }
 
-// tagActions make new tags of those that are there and those that were sent.
+// tagActions are functions that return the new tags, given the tags of the flag and the tags in the
+// request.
 var tagActions = map[string]func(has, sent []string) []string{
 	"add":    func(has, sent []string) []string { return append(slices.Clone(has), sent...) },
 	"remove": func(has, sent []string) []string { return missingFrom(sent, has) },
 	"set":    func(_, sent []string) []string { return sent },
 }
 
-// BulkTags changes the tags of flags one by one (spec/clients.md §7.3): what is refused
-// keeps no other.
+// BulkTags changes the tags of flags, each in its own transaction (spec/clients.md §7.3). A flag
+// that cannot be changed does not prevent the change of the rest.
 func (s Flags) BulkTags(ctx context.Context, scope *management.Scope, b management.Body) (*bulkTagResult, error) {
 	v, err := BulkTagsFields.Create(b)
 	if err != nil {
@@ -50,6 +53,7 @@ func (s Flags) BulkTags(ctx context.Context, scope *management.Scope, b manageme
 		return nil, management.CodedFault(management.CodeMaxLength, "ids", "The tags of at most %d feature flags are changed at once, these are %d.", maxBulk, len(ids))
 	}
 	out := &bulkTagResult{Updated: []taggedFlag{}, Skipped: []skippedFlag{}}
+	// Each flag is changed in its own transaction, so a fault affects only that flag.
 	for _, raw := range ids {
 		tagged, err := s.tag(ctx, scope, raw, tagActions[v.Text("action")], management.NormalizeTags(v.Texts("tags")))
 		var fault *management.Error
@@ -65,7 +69,7 @@ func (s Flags) BulkTags(ctx context.Context, scope *management.Scope, b manageme
 	return out, nil
 }
 
-// tag changes the tags of one flag. Where they stay the same there is no new version.
+// tag changes the tags of one flag. It creates a new version only if the tags differ.
 func (s Flags) tag(ctx context.Context, scope *management.Scope, raw json.RawMessage, change func(has, sent []string) []string, sent []string) (*taggedFlag, error) {
 	id, ok := management.Integer(raw, management.JSONKind(raw))
 	if !ok {
@@ -82,6 +86,7 @@ func (s Flags) tag(ctx context.Context, scope *management.Scope, raw json.RawMes
 		if err != nil {
 			return nil, err
 		}
+		// NormalizeTags removes duplicates, which the action add may have produced.
 		f.Tags = management.NormalizeTags(change(f.Tags, sent))
 		if slices.Sort(f.Tags); !slices.Equal(f.Tags, f.before.Tags) {
 			err = s.saveFlag(tx, scope, f)

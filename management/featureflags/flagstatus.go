@@ -8,11 +8,11 @@ import (
 	"github.com/bunting-flags/bunting/management"
 )
 
-// staleAfter is how old a flag is that may be stale, and how long nobody has
-// asked for one that is no longer called.
+// staleAfter is the age from which a flag may be stale, and the time without calls after which a
+// flag counts as not called.
 const staleAfter = 30 * 24 * time.Hour
 
-// The words for what has become of a flag.
+// Values of FlagStatus.Status.
 const (
 	statusActive   = "active"
 	statusStale    = "stale"
@@ -21,30 +21,33 @@ const (
 	statusUnknown  = "unknown"
 )
 
-// FlagStatus is what has become of a flag, and why. The first of Reasons decides.
+// FlagStatus is the status of a flag, with the reasons for it. The first of Reasons determines the
+// status; further reasons are additional information.
 type FlagStatus struct {
-	Status     string           `json:"status"`
-	Reason     string           `json:"reason"`
-	Reasons    []flagReason     `json:"reasons"`
+	Status string `json:"status"`
+	// Reason is a sentence for people.
+	Reason  string       `json:"reason"`
+	Reasons []flagReason `json:"reasons"`
+	// LastCalled is the time of the last exposure; null if there is none.
 	LastCalled management.Stamp `json:"last_called_at"`
 }
 
-// flagReason is a reason for programs. Type is one of
+// flagReason is a reason in a form for programs. Type is one of
 //
 //	deleted, not_found, disabled
-//	partially_rolled_out  its answer is not the same for everybody
-//	recently_created      it is, but the flag is younger than 30 days
-//	always_the_same       Value is the answer that everybody gets
-//	not_called            SDKs used it once, but not for 30 days
+//	partially_rolled_out  subjects may receive different values
+//	recently_created      all receive Value, but the flag is younger than 30 days
+//	always_the_same       all receive Value
+//	not_called            SDKs have called the flag, but not in the last 30 days
 type flagReason struct {
 	Type  string `json:"type"`
 	Value any    `json:"value,omitempty"`
 }
 
-// upper is the word that stands in a flag's record.
+// upper returns the status in the form of a flag's record.
 func (s FlagStatus) upper() string { return strings.ToUpper(s.Status) }
 
-// status says what has become of a flag, without its calls (§5.1.3).
+// status returns the status of a flag (§5.1.3). It does not consider the calls of the flag.
 func (f *storedFlag) status(now time.Time) FlagStatus {
 	newStatus := func(status, text, kind string) FlagStatus {
 		return FlagStatus{Status: status, Reason: text, Reasons: []flagReason{{Type: kind}}}
@@ -68,13 +71,13 @@ func (f *storedFlag) status(now time.Time) FlagStatus {
 	return FlagStatus{Status: statusStale, Reason: text, Reasons: []flagReason{{Type: "always_the_same", Value: value}}}
 }
 
-// statusArchived is asked for by lists; a record says it by its archived.
+// statusArchived is a status in queries of lists. Records have a member archived instead.
 const statusArchived = "archived"
 
-// listStatuses are the words by which lists find flags.
+// listStatuses are the values of status in queries of lists.
 var listStatuses = []string{statusActive, statusInactive, statusStale, statusArchived}
 
-// listStatus is the word by which lists find a flag: its status, or that it is archived.
+// listStatus returns the status of a flag in queries of lists: archived, or its own status.
 func (f *storedFlag) listStatus(now time.Time) string {
 	if f.Archived {
 		return statusArchived
@@ -82,12 +85,12 @@ func (f *storedFlag) listStatus(now time.Time) string {
 	return f.status(now).Status
 }
 
-// constant is the answer that everybody gets, with the reason for people; the text
-// is empty when not everybody gets the same.
+// constant returns the value that every subject receives, with a sentence that describes it. If
+// subjects may receive different values, the text is empty.
 func (s *filterShape) constant() (value any, text string) {
 	const boolean, variant = "This boolean flag will always evaluate to ", `This flag will always use the variant "`
 	if s.Enrollment || isSet(s.SuperGroups) || isSet(s.Holdout) || isSet(s.HoldoutOld) {
-		return nil, "" // these decide before the conditions do
+		return nil, "" // these are evaluated before the conditions
 	}
 	if len(s.Groups) == 0 {
 		return false, boolean + `"false"`
@@ -95,6 +98,8 @@ func (s *filterShape) constant() (value any, text string) {
 	variants := s.variants()
 	for i := range s.Groups {
 		g := &s.Groups[i]
+		// A full condition determines the value of all subjects that no earlier condition matches.
+		// Earlier conditions with another variant are ignored here.
 		switch {
 		case !g.isFull():
 			continue
@@ -112,11 +117,11 @@ func (s *filterShape) constant() (value any, text string) {
 	return nil, ""
 }
 
-// isSet reports whether a member of filters is there and not empty.
+// isSet reports whether a member of filters is present and not empty.
 func isSet(raw []byte) bool { return !management.EmptyJSON(raw) }
 
-// Status says what has become of a flag. One that there is not is unknown, with
-// a 404 of the same form.
+// Status returns the status of a flag. If there is no such flag, the status is unknown and the
+// error is nil: the API responds with 404 and a body of the same form.
 func (s Flags) Status(ctx context.Context, scope *management.Scope, id int64) (FlagStatus, error) {
 	return management.Read(ctx, &s.Env, func(tx Tx) (FlagStatus, error) {
 		d, err := tx.Definition(FlagDefinition, scope.Project.ID, id)
@@ -140,5 +145,5 @@ func (s Flags) Status(ctx context.Context, scope *management.Scope, id int64) (F
 	})
 }
 
-// Exists reports whether there is such a flag.
+// Exists reports whether the flag exists.
 func (s FlagStatus) Exists() bool { return s.Status != statusUnknown }

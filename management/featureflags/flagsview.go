@@ -9,58 +9,87 @@ import (
 	"github.com/bunting-flags/bunting/management"
 )
 
-// Flag is a flag as it is shown (§5.1.1).
+// Flag is a flag as the API returns it (§5.1.1).
 type Flag struct {
-	ID            int64                  `json:"id"`
-	Name          string                 `json:"name"`
-	Key           string                 `json:"key"`
-	Filters       json.RawMessage        `json:"filters"`
-	Deleted       bool                   `json:"deleted"`
-	Active        bool                   `json:"active"`
-	Archived      bool                   `json:"archived"`
-	CreatedBy     *management.UserView   `json:"created_by"`
-	CreatedAt     management.Stamp       `json:"created_at"`
-	UpdatedAt     management.Stamp       `json:"updated_at"`
-	Version       int64                  `json:"version"`
-	ModifiedBy    *management.UserView   `json:"last_modified_by"`
-	Simple        bool                   `json:"is_simple_flag"`
-	Rollout       json.RawMessage        `json:"rollout_percentage"`
-	Continuity    *bool                  `json:"ensure_experience_continuity"`
-	Experiments   []linkID               `json:"experiment_set"`
-	Surveys       []flagLink             `json:"surveys"`
-	Features      []flagLink             `json:"features"`
-	Rollback      json.RawMessage        `json:"rollback_conditions"`
-	RolledBack    *bool                  `json:"performed_rollback"`
-	CanEdit       bool                   `json:"can_edit"`
-	Access        management.AccessLevel `json:"user_access_level"`
-	Tags          []string               `json:"tags"`
-	EvaluationTag []string               `json:"evaluation_tags"`
-	Contexts      []string               `json:"evaluation_contexts"`
-	ContextsMatch string                 `json:"evaluation_contexts_match_mode"`
-	Dashboard     *int64                 `json:"usage_dashboard"`
-	Dashboards    []int64                `json:"analytics_dashboards"`
-	Enriched      bool                   `json:"has_enriched_analytics"`
-	RemoteConfig  bool                   `json:"is_remote_configuration"`
-	Encrypted     bool                   `json:"has_encrypted_payloads"`
-	Status        string                 `json:"status"`
-	Runtime       string                 `json:"evaluation_runtime"`
-	Bucketing     *string                `json:"bucketing_identifier"`
-	Hash          *string                `json:"bucketing_hash"`
-	LastCalled    management.Stamp       `json:"last_called_at"`
+	ID int64 `json:"id"`
+	// Name is the description of the flag; Key identifies it in SDKs.
+	Name string `json:"name"`
+	Key  string `json:"key"`
+	// Filters has the names of cohorts in addition to their ids.
+	Filters json.RawMessage `json:"filters"`
+	Deleted bool            `json:"deleted"`
+	Active  bool            `json:"active"`
+	// Archived flags are not active.
+	Archived  bool                 `json:"archived"`
+	CreatedBy *management.UserView `json:"created_by"`
+	CreatedAt management.Stamp     `json:"created_at"`
+	// UpdatedAt is the time of the last change, and ModifiedBy the user who made it.
+	UpdatedAt management.Stamp `json:"updated_at"`
+	// Version begins with 1 and is incremented by every change, except changes of links, pins and
+	// the dashboard.
+	Version    int64                `json:"version"`
+	ModifiedBy *management.UserView `json:"last_modified_by"`
+	// Simple is true if the flag has one condition for persons, without properties; see isSimple.
+	Simple bool `json:"is_simple_flag"`
+	// Rollout is the percentage of a simple flag, or else null.
+	Rollout json.RawMessage `json:"rollout_percentage"`
+	// Continuity is not null: the default is false.
+	Continuity *bool `json:"ensure_experience_continuity"`
+	// Experiments are the ids of the experiments that use the flag and are not deleted.
+	Experiments []linkID `json:"experiment_set"`
+	// Surveys are the linked surveys that the caller may see.
+	Surveys []flagLink `json:"surveys"`
+	// Features are the early access features.
+	Features []flagLink `json:"features"`
+	// Rollback and RolledBack are stored and returned unchanged, except that switching the flag on
+	// resets RolledBack.
+	Rollback   json.RawMessage `json:"rollback_conditions"`
+	RolledBack *bool           `json:"performed_rollback"`
+	// CanEdit is false for flags of definitions files.
+	CanEdit bool `json:"can_edit"`
+	// Access is viewer for flags of definitions files, since the API cannot change them.
+	Access management.AccessLevel `json:"user_access_level"`
+	Tags   []string               `json:"tags"`
+	// EvaluationTag is the same list as Contexts.
+	EvaluationTag []string `json:"evaluation_tags"`
+	Contexts      []string `json:"evaluation_contexts"`
+	// ContextsMatch is any or all.
+	ContextsMatch string `json:"evaluation_contexts_match_mode"`
+	// Dashboard is the id of the dashboard about the use of the flag.
+	Dashboard *int64 `json:"usage_dashboard"`
+	// Dashboards are ids of dashboards that users have connected with the flag.
+	Dashboards []int64 `json:"analytics_dashboards"`
+	Enriched   bool    `json:"has_enriched_analytics"`
+	// RemoteConfig is true if the flag only delivers a payload.
+	RemoteConfig bool `json:"is_remote_configuration"`
+	// Encrypted is always false for flags of this server.
+	Encrypted bool `json:"has_encrypted_payloads"`
+	// Status is in upper case, for example STALE.
+	Status string `json:"status"`
+	// Runtime is server, client or all.
+	Runtime string `json:"evaluation_runtime"`
+	// Bucketing is null if unset, which means distinct_id; Hash is null for the project's hash.
+	Bucketing *string `json:"bucketing_identifier"`
+	Hash      *string `json:"bucketing_hash"`
+	// LastCalled is the time of the last exposure; null if there is none.
+	LastCalled management.Stamp `json:"last_called_at"`
 }
 
-// flagRenderer shows flags; what several have in common is looked up once.
+// flagRenderer converts stored flags for responses. It caches the names of cohorts for the flags of
+// one response.
 type flagRenderer struct {
 	*view
+	// now is the time for the status of all flags.
 	now     time.Time
-	cohorts map[string]*string // names by id
+	cohorts map[string]*string // names by id; nil if the cohort has no name
 }
 
+// newRenderer returns a renderer for one transaction and one caller.
 func (s Flags) newRenderer(v *view) *flagRenderer {
 	return &flagRenderer{v, s.Env.Now(), map[string]*string{}}
 }
 
-// render is a flag as it is shown.
+// render returns a flag as the API returns it.
 func (l *flagRenderer) render(f *storedFlag) (*Flag, error) {
 	sh := f.shape()
 	out := &Flag{
@@ -76,6 +105,7 @@ func (l *flagRenderer) render(f *storedFlag) (*Flag, error) {
 	if out.Simple {
 		out.Rollout = sh.Groups[0].Rollout
 	}
+	// Clients expect lists and defaults instead of null.
 	if out.ContextsMatch == "" {
 		out.ContextsMatch = "any"
 	}
@@ -85,6 +115,7 @@ func (l *flagRenderer) render(f *storedFlag) (*Flag, error) {
 	if out.Dashboards == nil {
 		out.Dashboards = []int64{}
 	}
+	// A flag of a definitions file is read-only whatever the access rules allow.
 	if f.Origin != "" {
 		out.Access = management.Viewer
 	}
@@ -110,14 +141,16 @@ func (l *flagRenderer) render(f *storedFlag) (*Flag, error) {
 	return out, err
 }
 
-// canEdit reports whether the caller may change a flag; nobody changes one of a file.
+// canEdit reports whether the caller may change a flag. Flags of definitions files cannot be
+// changed.
 func (l *flagRenderer) canEdit(f *storedFlag) bool {
 	return f.Origin == "" && l.AccessTo(f.accessObject()).Allows(management.Editor)
 }
 
-// surveys are those of a flag that the reader may see.
+// surveys returns the surveys of a flag that the caller may see.
 func (l *flagRenderer) surveys(f *storedFlag) ([]flagLink, error) {
 	list := liveLinks(f.Links.Surveys)
+	// Without access rules for the caller there is no need to load the surveys.
 	if !l.IsRestricted() {
 		return list, nil
 	}
@@ -134,7 +167,7 @@ func (l *flagRenderer) surveys(f *storedFlag) ([]flagLink, error) {
 	return visible, nil
 }
 
-// lastCalled is when an SDK last told that it had used a flag, zero for never.
+// lastCalled returns the time of the last exposure of a flag, or the zero time if there is none.
 func lastCalled(tx Tx, f *storedFlag) (last time.Time, err error) {
 	calls, err := tx.FlagCalls(f.Project, f.Key)
 	for i := range calls {
@@ -145,6 +178,7 @@ func lastCalled(tx Tx, f *storedFlag) (last time.Time, err error) {
 	return last, err
 }
 
+// liveLinks returns the links that are not deleted. The result is not nil.
 func liveLinks(list []flagLink) []flagLink {
 	out := []flagLink{}
 	for _, link := range list {
@@ -155,6 +189,7 @@ func liveLinks(list []flagLink) []flagLink {
 	return out
 }
 
+// textOrNil returns nil for the empty string, which JSON represents as null.
 func textOrNil(text string) *string {
 	if text == "" {
 		return nil
@@ -162,8 +197,9 @@ func textOrNil(text string) *string {
 	return &text
 }
 
-// filters are a flag's filters with the names of cohorts in them.
+// filters returns the filters of a flag with the names of the cohorts to which they refer.
 func (l *flagRenderer) filters(f *storedFlag) (json.RawMessage, error) {
+	// Most flags refer to no cohort: avoid decoding their filters.
 	if !bytes.Contains(f.Filters, []byte(`"cohort"`)) {
 		return f.Filters, nil
 	}
@@ -175,6 +211,7 @@ func (l *flagRenderer) filters(f *storedFlag) (json.RawMessage, error) {
 		if p["type"] != "cohort" {
 			continue
 		}
+		// Only a number is the id of a cohort; any other value has no name.
 		name, err := l.cohort(p["value"])
 		if err != nil {
 			return nil, err
@@ -184,7 +221,8 @@ func (l *flagRenderer) filters(f *storedFlag) (json.RawMessage, error) {
 	return wire.MustEncode(filters), nil
 }
 
-// cohort is the name of a cohort, nil for one that there is none of or that is hidden.
+// cohort returns the name of a cohort, or nil if there is no such cohort or the caller may not see
+// it.
 func (l *flagRenderer) cohort(value any) (*string, error) {
 	number, ok := value.(json.Number)
 	if !ok {

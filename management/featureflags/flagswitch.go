@@ -6,19 +6,19 @@ import (
 	"github.com/bunting-flags/bunting/management"
 )
 
-// Enable switches a flag on or off; one that is switched on comes out of the archive. What
-// is as it should be stays its version (spec/clients.md §7.2).
+// Enable switches a flag on or off. Switching a flag on also takes it out of the archive. If the
+// flag already has the state, no new version is created (spec/clients.md §7.2).
 func (s Flags) Enable(ctx context.Context, scope *management.Scope, id int64, enabled bool) (*Flag, error) {
 	return s.changeState(ctx, scope, id, func(f *storedFlag) { f.Active = enabled })
 }
 
-// Archive puts a flag into the archive, which switches it off, or takes it out, which
+// Archive moves a flag into or out of the archive. Archiving switches the flag off; moving it out
 // does not switch it on.
 func (s Flags) Archive(ctx context.Context, scope *management.Scope, id int64, archived bool) (*Flag, error) {
 	return s.changeState(ctx, scope, id, func(f *storedFlag) { f.Archived, f.Active = archived, f.Active && !archived })
 }
 
-// changeState changes whether a flag is on or in the archive.
+// changeState applies change to a flag, and stores the flag if active or archived has changed.
 func (s Flags) changeState(ctx context.Context, scope *management.Scope, id int64, change func(*storedFlag)) (*Flag, error) {
 	return management.Write(ctx, &s.Env, func(tx Tx) (*Flag, error) {
 		f, err := s.loadFlag(tx, scope, id)
@@ -32,7 +32,7 @@ func (s Flags) changeState(ctx context.Context, scope *management.Scope, id int6
 			return nil, err
 		}
 		if change(f); f.Active != f.before.Active || f.Archived != f.before.Archived {
-			if f.Active && f.PerformedRollback != nil { // as a change of active does
+			if f.Active && f.PerformedRollback != nil { // as an update of active does
 				f.PerformedRollback = new(bool)
 			}
 			err = s.saveFlag(tx, scope, f)

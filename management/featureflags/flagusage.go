@@ -6,14 +6,14 @@ import (
 	"github.com/bunting-flags/bunting/management"
 )
 
-// wantsUsageDashboard reports whether a new flag gets a dashboard about its use: not one of an
-// experiment, a survey or a feature (clients.md §7.1).
+// wantsUsageDashboard reports whether a new flag gets a dashboard about its use. Flags of
+// experiments, surveys and early access features get none by default (clients.md §7.1).
 func wantsUsageDashboard(v management.Values) bool {
 	creationContext := v.Text("creation_context")
 	return (creationContext == "" || creationContext == "feature_flags") && (!v.Has("_should_create_usage_dashboard") || v.Bool("_should_create_usage_dashboard"))
 }
 
-// createUsageDashboard makes the dashboard about a flag's use, where one is wanted.
+// createUsageDashboard creates the dashboard about a flag's use if the flag is to have one.
 func (s Flags) createUsageDashboard(v *view, f *storedFlag) error {
 	if !f.wantsDashboard || s.MakeUsage == nil {
 		return nil
@@ -25,7 +25,7 @@ func (s Flags) createUsageDashboard(v *view, f *storedFlag) error {
 	return err
 }
 
-// hasUsage reports whether the dashboard about a flag's use is still there.
+// hasUsage reports whether the dashboard about a flag's use exists and was not deleted.
 func (s Flags) hasUsage(tx Tx, f *storedFlag) (bool, error) {
 	if f.UsageDashboard == nil {
 		return false, nil
@@ -33,7 +33,8 @@ func (s Flags) hasUsage(tx Tx, f *storedFlag) (bool, error) {
 	return s.HasDashboard(tx, f.Project, *f.UsageDashboard)
 }
 
-// MakeUsageDashboard makes the dashboard about a flag's use (clients.md §7.2).
+// MakeUsageDashboard creates the dashboard about a flag's use (clients.md §7.2). It returns a
+// PlainError if the dashboard exists.
 func (s Flags) MakeUsageDashboard(ctx context.Context, scope *management.Scope, id int64) (*successResult, error) {
 	return s.changeUsage(ctx, scope, id, func(v *view, f *storedFlag, exists bool) error {
 		if exists {
@@ -43,6 +44,7 @@ func (s Flags) MakeUsageDashboard(ctx context.Context, scope *management.Scope, 
 		if err := s.createUsageDashboard(v, f); err != nil {
 			return err
 		}
+		// MakeUsage has returned no dashboard: the caller may not create one.
 		if f.UsageDashboard == f.before.UsageDashboard {
 			return management.Denied("You don't have access to dashboards of this project.")
 		}
@@ -50,7 +52,9 @@ func (s Flags) MakeUsageDashboard(ctx context.Context, scope *management.Scope, 
 	})
 }
 
-// EnrichUsageDashboard adds to it who saw and used the feature.
+// EnrichUsageDashboard adds charts of the persons who saw and used the feature to the dashboard
+// about a flag's use. It returns a PlainError if there is no dashboard, it has these charts
+// already, or the flag has no enriched analytics.
 func (s Flags) EnrichUsageDashboard(ctx context.Context, scope *management.Scope, id int64) (*successResult, error) {
 	return s.changeUsage(ctx, scope, id, func(v *view, f *storedFlag, exists bool) error {
 		switch {
@@ -66,8 +70,8 @@ func (s Flags) EnrichUsageDashboard(ctx context.Context, scope *management.Scope
 	})
 }
 
-// changeUsage keeps what change makes of a flag's dashboard; the flag stays its version,
-// for nothing that it answers changes.
+// changeUsage calls change and stores the flag. The version of the flag does not change, because
+// its values do not depend on the dashboard.
 func (s Flags) changeUsage(ctx context.Context, scope *management.Scope, id int64, change func(v *view, f *storedFlag, exists bool) error) (*successResult, error) {
 	return management.Write(ctx, &s.Env, func(tx Tx) (*successResult, error) {
 		f, err := s.loadFlag(tx, scope, id)

@@ -9,43 +9,54 @@ import (
 	"github.com/bunting-flags/bunting/management"
 )
 
-// kindFlagVersion is a flag as it once was: Parent names the flag, ID and Sort the
-// version.
+// kindFlagVersion is the kind of the records of versions. Parent refers to the flag; ID and Sort
+// are the version.
 const kindFlagVersion = "flag_version"
 
+// versionsParent returns the Parent of the records of a flag's versions.
 func versionsParent(f *storedFlag) string { return fmt.Sprintf("project:%d/flag:%d", f.Project, f.ID) }
 
-// storedVersion is a version as it is stored.
+// storedVersion is a version of a flag as stored.
 type storedVersion struct {
-	Version int64            `json:"version"`
-	At      management.Stamp `json:"created_at"`
-	By      int64            `json:"created_by"`
-	Record  json.RawMessage  `json:"record"`
-	Meta    json.RawMessage  `json:"meta"`
-	Note    string           `json:"change_note,omitempty"`
+	// Version is the number of the version, from 1.
+	Version int64 `json:"version"`
+	// At is the time of the change.
+	At management.Stamp `json:"created_at"`
+	// By is the id of the user who made the change.
+	By int64 `json:"created_by"`
+	// Record and Meta are as in Definition.
+	Record json.RawMessage `json:"record"`
+	Meta   json.RawMessage `json:"meta"`
+	// Note is the reason for the change, optional.
+	Note string `json:"change_note,omitempty"`
 }
 
-// FlagVersion is a flag as it once was.
+// FlagVersion is a version of a flag, as the API returns it.
 type FlagVersion struct {
-	Version   int64                `json:"version"`
+	// Version is the number of the version, from 1.
+	Version int64 `json:"version"`
+	// CreatedAt is the time of the change, and CreatedBy the user who made it.
 	CreatedAt management.Stamp     `json:"created_at"`
 	CreatedBy *management.UserView `json:"created_by"`
-	Key       string               `json:"key"`
-	Name      string               `json:"name"`
-	Filters   json.RawMessage      `json:"filters"`
-	Active    bool                 `json:"active"`
-	Deleted   bool                 `json:"deleted"`
-	Tags      []string             `json:"tags"`
-	// Note is why it was changed (spec/console.md N22); empty: nobody has said.
+	// Key and the following fields have the values that the flag had in this version.
+	Key     string          `json:"key"`
+	Name    string          `json:"name"`
+	Filters json.RawMessage `json:"filters"`
+	Active  bool            `json:"active"`
+	Deleted bool            `json:"deleted"`
+	Tags    []string        `json:"tags"`
+	// Note is the reason for the change (spec/console.md N22); empty if the user gave no reason.
 	Note string `json:"change_note"`
 }
 
-// RestoreFields are those of the body that brings a version back.
+// RestoreFields are the fields of the request that restores a version.
 var RestoreFields = management.Fields{{Name: "version", Type: management.Int, Required: true, Help: "an earlier version of the flag"}, changeNote}
 
+// saveVersion stores the current state of a flag as its version. It overwrites the record if the
+// write did not increment the version, for example if only links have changed.
 func saveVersion(tx Tx, f *storedFlag) error {
 	v := storedVersion{f.Version, f.UpdatedAt, f.ModifiedBy, f.record(), management.Encode(f.flagMeta), f.note}
-	if v.Note == "" && f.before != nil && f.before.Version == f.Version { // what makes no version says nothing of why it was made
+	if v.Note == "" && f.before != nil && f.before.Version == f.Version { // keep the note if the version is the same
 		r, err := tx.Get(kindFlagVersion, versionsParent(f), strconv.FormatInt(f.Version, 10))
 		if err != nil {
 			return err
@@ -63,11 +74,12 @@ func saveVersion(tx Tx, f *storedFlag) error {
 	})
 }
 
+// deleteVersions deletes the records of all versions of a flag.
 func deleteVersions(tx Tx, f *storedFlag) error {
 	return tx.DeleteUnder(kindFlagVersion, versionsParent(f))
 }
 
-// flagAt is the flag as a version has it.
+// flagAt returns the flag in the state of a version.
 func (v *storedVersion) flagAt(f *storedFlag) (*storedFlag, error) {
 	var header struct {
 		Key     string `json:"key"`
@@ -78,12 +90,12 @@ func (v *storedVersion) flagAt(f *storedFlag) (*storedFlag, error) {
 	}
 	old, err := decodeFlag(f.Project, &Definition{ID: f.ID, Key: header.Key, Record: v.Record, Meta: v.Meta, Deleted: header.Deleted})
 	if err == nil {
-		old.Pins = f.Pins // those of now
+		old.Pins = f.Pins // pins are not part of versions
 	}
 	return old, err
 }
 
-// show is what a version says of its flag.
+// show returns a version as the API returns it.
 func (v *storedVersion) show(reader *view, f *storedFlag) (*FlagVersion, error) {
 	old, err := v.flagAt(f)
 	if err != nil {
@@ -111,7 +123,7 @@ func (s Flags) Version(ctx context.Context, scope *management.Scope, id, number 
 	})
 }
 
-// Versions returns a page of a flag's versions, the newest first.
+// Versions returns a page of a flag's versions, newest first.
 func (s Flags) Versions(ctx context.Context, scope *management.Scope, id int64, p management.Page) (management.List[FlagVersion], error) {
 	return management.ReadOne(ctx, s.flags, scope, pathOf(id), func(reader *view, f *storedFlag) (management.List[FlagVersion], error) {
 		records, count, err := reader.Tx.List(management.Query{Kind: kindFlagVersion, Parent: versionsParent(f), Descending: true, Offset: p.Offset, Limit: p.Limit})
@@ -131,8 +143,8 @@ func (s Flags) Versions(ctx context.Context, scope *management.Scope, id int64, 
 	})
 }
 
-// Restore makes an earlier version the next one (decision 27). What uses the flag
-// stays as it is.
+// Restore creates a new version with the contents of an earlier version (decision 27). The links of
+// the flag to experiments, surveys and features, its creation and its dashboard do not change.
 func (s Flags) Restore(ctx context.Context, scope *management.Scope, id int64, b management.Body) (*Flag, error) {
 	values, err := RestoreFields.Create(b)
 	if err != nil {
@@ -144,6 +156,7 @@ func (s Flags) Restore(ctx context.Context, scope *management.Scope, id int64, b
 			return nil, err
 		}
 		number := values.Int("version")
+		// Only versions before the current one can be restored.
 		record, err := tx.Get(kindFlagVersion, versionsParent(f), strconv.FormatInt(number, 10))
 		if err != nil {
 			return nil, err
@@ -159,6 +172,7 @@ func (s Flags) Restore(ctx context.Context, scope *management.Scope, id int64, b
 		if err != nil {
 			return nil, err
 		}
+		// The fields that do not belong to a version keep their current values.
 		next := *old
 		next.Version, next.Origin, next.before, next.activity = f.Version, f.Origin, f.before, "restored"
 		next.note = values.Text("change_note")
@@ -171,7 +185,7 @@ func (s Flags) Restore(ctx context.Context, scope *management.Scope, id int64, b
 	})
 }
 
-// dependent is a flag that depends on another one.
+// dependent is a flag that depends on another flag.
 type dependent struct {
 	ID     int64  `json:"id"`
 	Key    string `json:"key"`
@@ -179,7 +193,8 @@ type dependent struct {
 	Active bool   `json:"active"`
 }
 
-// Dependents are the flags that depend on one directly, oldest first.
+// Dependents returns the flags that directly depend on a flag and that the caller may see, oldest
+// first.
 func (s Flags) Dependents(ctx context.Context, scope *management.Scope, id int64) ([]dependent, error) {
 	return management.ReadOne(ctx, s.flags, scope, pathOf(id), func(v *view, f *storedFlag) ([]dependent, error) {
 		out := []dependent{}

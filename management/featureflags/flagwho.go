@@ -12,8 +12,8 @@ import (
 	"github.com/bunting-flags/bunting/management"
 )
 
-// WhoFields are those of the body that asks who has which value of a flag, and who would
-// have which after a change that is not made (console.md N6).
+// WhoFields are the fields of the request that lists the values of persons, and their values after
+// a change that is not saved (console.md N6).
 var WhoFields = management.Fields{
 	{Name: "filters", Type: management.Object, Null: true, Help: "those of the flag after the change; absent: its own"},
 	{Name: "active", Type: management.Bool, Null: true, Help: "whether it is on after the change; absent: as it is, of a new flag true"},
@@ -25,65 +25,84 @@ var WhoFields = management.Fields{
 	{Name: "cursor", Type: management.Text, Null: true, Blank: true, Help: "next of the page before"},
 }
 
-// Who is who has which value.
+// Who is the distribution of the values of a flag, with a page of persons or groups.
 type Who struct {
-	// Counts are people or groups by value now, After those after the change.
-	Counts      map[string]int  `json:"counts"`
-	After       map[string]int  `json:"after"`
+	// Counts are the numbers of persons or groups by current value, After the numbers by value
+	// after the change.
+	Counts map[string]int `json:"counts"`
+	After  map[string]int `json:"after"`
+	// Transitions has all pairs of values before and after, the most frequent first.
 	Transitions []whoTransition `json:"transitions"`
-	Changed     int             `json:"changed"`
-	Total       int             `json:"of"`
-	Exact       bool            `json:"exact"`
-	Sample      *int            `json:"sample"`  // how many were looked at where not all were
-	Partial     bool            `json:"partial"` // time was over before all were looked at
-	Results     []whoRow        `json:"results"`
-	Next        *string         `json:"next"`
+	// Changed is the number of persons or groups with a different value, extrapolated from a
+	// sample.
+	Changed int `json:"changed"`
+	// Total is the number of persons or groups.
+	Total int `json:"of"`
+	// Exact is false for a sample and for a partial result.
+	Exact   bool `json:"exact"`
+	Sample  *int `json:"sample"`  // number of evaluated persons if they are a sample, else null
+	Partial bool `json:"partial"` // true if the time limit was reached before all were evaluated
+	// Results is one page of the persons or groups that match the request.
+	Results []whoRow `json:"results"`
+	// Next is the cursor of the next page; null on the last page and for a sample.
+	Next *string `json:"next"`
 }
 
+// whoTransition is the number of persons or groups whose value changes from From to To.
 type whoTransition struct {
+	// From and To are values: true, false or the key of a variant.
 	From  string `json:"from"`
 	To    string `json:"to"`
 	Count int    `json:"count"`
 }
 
+// whoRow is the value of one person or group before and after the change. Reason and Condition
+// explain the value after the change.
 type whoRow struct {
-	Person    whoPerson        `json:"person"`
-	Before    string           `json:"before"`
-	After     string           `json:"after"`
-	Reason    flags.ReasonCode `json:"reason"`
-	Condition *int             `json:"condition_index"`
+	Person whoPerson        `json:"person"`
+	Before string           `json:"before"`
+	After  string           `json:"after"`
+	Reason flags.ReasonCode `json:"reason"`
+	// Condition is the index of the condition that determined the value, or null.
+	Condition *int `json:"condition_index"`
 }
 
 // whoPerson is a person, or a group with its key as the name.
 type whoPerson struct {
+	// UUID and DistinctID are empty for groups.
 	UUID       string `json:"uuid,omitempty"`
 	Name       string `json:"name"`
 	DistinctID string `json:"distinct_id,omitempty"`
 }
 
-// Bounds of one answer.
+// Limits of one response: persons on a page by default and at most, and the time for the
+// evaluation.
 const (
 	defaultWho = 50
 	maxWho     = 200
 	whoTimeout = 5 * time.Second
 )
 
-// whoSearch is a question of who as it is answered.
+// whoSearch is the state of one call of Who.
 type whoSearch struct {
-	before, after *preview // nil: the flag is off or not there
-	index         *int     // of the group type that it is about, nil for people
+	before, after *preview // nil if the flag is off or does not exist
+	index         *int     // index of the group type; nil for persons
+	// value and search are the filters of the request; empty means all.
 	value, search string
-	changed       bool
-	limit, skip   int
-	transitions   map[[2]string]int
-	matched       int // rows so far
-	deadline      time.Time
-	out           Who
+	// changed selects only persons whose value changes.
+	changed     bool
+	limit, skip int
+	// transitions are numbers by value before and value after.
+	transitions map[[2]string]int
+	matched     int // persons so far that match the filters
+	// deadline ends the evaluation; see whoTimeout.
+	deadline time.Time
+	out      Who
 }
 
-// Who says who has which value of a flag by what is stored of them, and how a change
-// would move them. An id of 0 is a flag that is not saved yet. Up to 100,000 persons all
-// are looked at, above that a random sample.
+// Who evaluates a flag for the stored persons or groups, before and after a change, and returns the
+// values. If id is 0, the flag is not saved yet. It evaluates all persons if there are at most
+// 100,000, and a random sample otherwise. After whoTimeout it returns a partial result.
 func (s Flags) Who(ctx context.Context, scope *management.Scope, id int64, b management.Body) (*Who, error) {
 	v, err := WhoFields.Change(b)
 	if err != nil {
@@ -98,6 +117,8 @@ func (s Flags) Who(ctx context.Context, scope *management.Scope, id int64, b man
 		return nil, err
 	}
 	if s.People != nil {
+		// Use the wall clock instead of Env.Now: the deadline limits the work and does not affect
+		// the result.
 		l.deadline = time.Now().Add(whoTimeout)
 		err = s.scanWho(ctx, scope, l)
 	}
@@ -105,6 +126,7 @@ func (s Flags) Who(ctx context.Context, scope *management.Scope, id int64, b man
 	return &l.out, cmp.Or(err, ctx.Err())
 }
 
+// readPage reads the size of the page and the cursor, which is the number of persons to skip.
 func (l *whoSearch) readPage(v management.Values) error {
 	l.limit = defaultWho
 	if v.Has("limit") && !v.IsNull("limit") {
@@ -123,7 +145,7 @@ func (l *whoSearch) readPage(v management.Values) error {
 	return nil
 }
 
-// prepareWho makes ready what decides before and after the change.
+// prepareWho compiles the flag before and after the change.
 func (s Flags) prepareWho(tx Tx, scope *management.Scope, id int64, v management.Values, l *whoSearch) error {
 	current := &storedFlag{Project: scope.Project.ID, Key: cmp.Or(v.Text("key"), previewKey), Filters: []byte(`{"groups":[]}`)}
 	if id != 0 {
@@ -139,11 +161,13 @@ func (s Flags) prepareWho(tx Tx, scope *management.Scope, id int64, v management
 		}
 		current = f
 	}
+	// A flag that is not saved yet counts as active.
 	changed := *current
 	changed.Active = current.Active || id == 0
 	if v.Has("active") && !v.IsNull("active") {
 		changed.Active = v.Bool("active")
 	}
+	// Filters that were not sent stay as they are.
 	if raw := v.Raw("filters"); isPresent(raw) {
 		changed.Filters = raw
 	}
@@ -158,7 +182,7 @@ func (s Flags) prepareWho(tx Tx, scope *management.Scope, id int64, v management
 	return err
 }
 
-// newPreview is what decides a flag, nil for one that is off.
+// newPreview returns a preview that evaluates a flag, or nil if the flag is off.
 func (s Flags) newPreview(tx Tx, scope *management.Scope, f *storedFlag) (*preview, error) {
 	if !f.Active {
 		return nil, nil
@@ -178,7 +202,7 @@ func (s Flags) newPreview(tx Tx, scope *management.Scope, f *storedFlag) (*previ
 	return p, p.readMembers(tx, scope.Project.ID)
 }
 
-// scanWho goes over the persons, or the groups of the flag's type.
+// scanWho evaluates the flag for the persons, or for the groups if the flag is about groups.
 func (s Flags) scanWho(ctx context.Context, scope *management.Scope, l *whoSearch) error {
 	project := scope.Project.ID
 	if l.index != nil {
@@ -198,6 +222,7 @@ func (s Flags) scanWho(ctx context.Context, scope *management.Scope, l *whoSearc
 	if total <= maxPlanned {
 		return s.People.Persons(ctx, project, count)
 	}
+	// The sample cannot be interrupted, so count is called only until the time limit is reached.
 	seen := 0
 	err = s.visitSample(ctx, scope, total, func(p *Person) {
 		if !l.out.Partial {
@@ -209,7 +234,8 @@ func (s Flags) scanWho(ctx context.Context, scope *management.Scope, l *whoSearc
 	return err
 }
 
-// newWhoPerson is a person by the best name that is stored.
+// newWhoPerson returns a person. The name is the first of the properties email, name and username
+// that is set, or else the first distinct id.
 func newWhoPerson(p *Person) whoPerson {
 	out := whoPerson{UUID: p.UUID}
 	if len(p.DistinctIDs) > 0 {
@@ -225,7 +251,7 @@ func newWhoPerson(p *Person) whoPerson {
 	return out
 }
 
-// count decides for one of them; false ends the looking.
+// count evaluates the flag for one person or group. It returns false if the time limit was reached.
 func (l *whoSearch) count(person whoPerson, ids []string, subject func(*preview) flags.Subject) bool {
 	before, _ := l.before.valueFor(subject)
 	after, reason := l.after.valueFor(subject)
@@ -245,19 +271,22 @@ func (l *whoSearch) count(person whoPerson, ids []string, subject func(*preview)
 			l.out.Results = append(l.out.Results, row)
 		}
 	}
+	// To save time, the clock is read only for every 1024th subject.
 	if l.out.Total%1024 == 0 && time.Now().After(l.deadline) {
 		l.out.Partial, l.out.Exact = true, false
 	}
 	return !l.out.Partial
 }
 
+// matches reports whether a person matches the filters of the request.
 func (l *whoSearch) matches(person whoPerson, ids []string, before, after string) bool {
 	contains := func(text string) bool { return strings.Contains(strings.ToLower(text), l.search) }
 	return (!l.changed || before != after) && (l.value == "" || l.value == after) &&
 		(l.search == "" || contains(person.Name) || slices.ContainsFunc(ids, contains))
 }
 
-// valueFor is the value of the flag for somebody, false for one that is off.
+// valueFor returns the value of the flag for a subject, with the reason. The value is "false" if
+// the flag is off.
 func (p *preview) valueFor(subject func(*preview) flags.Subject) (string, flags.Reason) {
 	if p == nil {
 		return "false", flags.Reason{Condition: flags.NoCondition, Code: flags.FlagDisabled}
@@ -273,7 +302,8 @@ func (p *preview) valueFor(subject func(*preview) flags.Subject) (string, flags.
 	return "true", d.Reason
 }
 
-// finish fills what is known when all were looked at.
+// finish sets the fields that depend on all persons: transitions, the extrapolated number of
+// changes, and the cursor of the next page.
 func (l *whoSearch) finish() {
 	for fromTo, count := range l.transitions {
 		l.out.Transitions = append(l.out.Transitions, whoTransition{fromTo[0], fromTo[1], count})
@@ -281,7 +311,7 @@ func (l *whoSearch) finish() {
 	slices.SortFunc(l.out.Transitions, func(a, b whoTransition) int {
 		return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(a.From, b.From), cmp.Compare(a.To, b.To))
 	})
-	if l.out.Sample != nil { // as many of all as of the sample
+	if l.out.Sample != nil { // extrapolate from the sample to all persons
 		share := float64(l.out.Total) / float64(max(*l.out.Sample, 1))
 		l.out.Changed = int(share*float64(l.out.Changed) + 0.5)
 	} else if returned := l.skip + len(l.out.Results); l.matched > returned {

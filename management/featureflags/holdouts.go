@@ -9,11 +9,12 @@ import (
 	"github.com/bunting-flags/bunting/management"
 )
 
-// kindHoldout is a holdout: Parent is the project, ID its number, Sort the time.
+// kindHoldout is the kind of the records of holdouts: Parent is the project, ID the number, Sort
+// the time of creation.
 const kindHoldout = "experiment_holdout"
 
-// Holdouts are shares of the people whom experiments leave out (experiments.md §3.10).
-// Access rules about experiments are about them too.
+// Holdouts manages holdouts: shares of all persons that are excluded from experiments
+// (experiments.md §3.10). Access rules for experiments apply to holdouts too.
 type Holdouts struct {
 	*core
 	management.Resource[Tx, storedHoldout, Holdout]
@@ -27,28 +28,35 @@ var HoldoutFields = management.Fields{
 	{Name: "filters", Type: management.Array, Help: "one object with rollout_percentage: the share that is held out, 0 to 100"},
 }
 
-// holdoutSettings are what is kept of a holdout and shown as it is.
+// holdoutSettings are the members of a holdout that are stored and returned unchanged.
 type holdoutSettings struct {
-	ID          int64            `json:"id"`
-	Name        string           `json:"name"`
-	Description string           `json:"description"`
-	Filters     json.RawMessage  `json:"filters"`
-	CreatedAt   management.Stamp `json:"created_at"`
-	UpdatedAt   management.Stamp `json:"updated_at"`
+	// ID is the number of the holdout.
+	ID          int64  `json:"id"`
+	Name        string `json:"name"`
+	Description string `json:"description"`
+	// Filters has exactly one filter, as tidyFilters writes it.
+	Filters   json.RawMessage  `json:"filters"`
+	CreatedAt management.Stamp `json:"created_at"`
+	UpdatedAt management.Stamp `json:"updated_at"`
 }
 
+// storedHoldout is a holdout as stored.
 type storedHoldout struct {
 	holdoutSettings
+	// CreatedBy is the id of a user.
 	CreatedBy int64 `json:"created_by"`
 }
 
-// Holdout is a holdout as it is shown.
+// Holdout is a holdout as the API returns it.
 type Holdout struct {
 	holdoutSettings
-	CreatedBy *management.UserView   `json:"created_by"`
-	Access    management.AccessLevel `json:"user_access_level"`
+	CreatedBy *management.UserView `json:"created_by"`
+	// Access is the access of the caller to experiments.
+	Access management.AccessLevel `json:"user_access_level"`
 }
 
+// newHoldouts returns the resource of holdouts. It needs the experiments, because a change of a
+// holdout changes the flags of the experiments that use it.
 func newHoldouts(c *core, experiments Experiments) (s Holdouts) {
 	s.core, s.experiments = c, experiments
 	s.Resource = management.NewResource(&c.Env, management.Spec[Tx, storedHoldout, Holdout]{
@@ -69,11 +77,13 @@ func newHoldouts(c *core, experiments Experiments) (s Holdouts) {
 	return s
 }
 
+// showHoldout returns a holdout as the API returns it.
 func showHoldout(v *view, h *storedHoldout) (*Holdout, error) {
 	creator, err := v.Author(h.CreatedBy)
 	return &Holdout{h.holdoutSettings, creator, v.AccessTo(experimentsObject)}, err
 }
 
+// rules checks a holdout and, if its percentage has changed, updates the flags of its experiments.
 func (s Holdouts) rules(e *management.Edit[Tx, storedHoldout]) error {
 	h := e.After
 	h.UpdatedAt = management.NewStamp(s.Env.Now())
@@ -86,7 +96,8 @@ func (s Holdouts) rules(e *management.Edit[Tx, storedHoldout]) error {
 	return s.updateFlags(e.View, h.ID, h)
 }
 
-// tidyFilters checks the filters; the variant is always the holdout's.
+// tidyFilters checks the filters and replaces them by one filter with the percentage as sent and
+// the variant of this holdout.
 func (h *storedHoldout) tidyFilters() error {
 	var filters []map[string]json.RawMessage
 	if len(h.Filters) > 0 && json.Unmarshal(h.Filters, &filters) != nil {
@@ -108,27 +119,29 @@ func (h *storedHoldout) tidyFilters() error {
 	case isPresent(f["properties"]):
 		return management.Fault("filters", "A holdout is of all people: properties have to be empty.")
 	}
+	// Write the filter in one form, whatever members the client has sent.
 	h.Filters = management.Encode([]any{map[string]any{
 		"properties": []any{}, "rollout_percentage": share, "variant": fmt.Sprintf("holdout-%d", h.ID),
 	}})
 	return nil
 }
 
-// share is how many per cent of the people are held out, as it was sent.
+// share returns the percentage of persons that are held out, as sent, or "" if it is not set.
 func (h *storedHoldout) share() string {
 	var filters []struct {
 		Share json.Number `json:"rollout_percentage"`
 	}
-	_ = json.Unmarshal(h.Filters, &filters) // of a stored holdout, which was checked
+	_ = json.Unmarshal(h.Filters, &filters) // a stored holdout was checked
 	if len(filters) == 0 {
 		return ""
 	}
 	return string(filters[0].Share)
 }
 
-// updateFlags writes a holdout into the flags of all experiments that have it, each as a
-// version; nil takes it from them and from the experiments.
+// updateFlags writes a holdout into the flags of all experiments that use it; each change is a new
+// version of the flag. If h is nil, it removes the holdout from these flags and experiments.
 func (s Holdouts) updateFlags(v *view, id int64, h *storedHoldout) error {
+	// Deleted experiments are included: they can be restored.
 	list, err := s.experiments.selectAll(v, func(x *storedExperiment) bool { return x.HoldoutID != nil && *x.HoldoutID == id })
 	for i := 0; i < len(list) && err == nil; i++ {
 		x := &list[i]
@@ -139,7 +152,8 @@ func (s Holdouts) updateFlags(v *view, id int64, h *storedHoldout) error {
 	return err
 }
 
-// updateFlag gives a flag another holdout, nil for none.
+// updateFlag sets the holdout of one flag, or removes it if h is nil. It stores nothing if the flag
+// does not change.
 func (s Holdouts) updateFlag(v *view, id int64, h *storedHoldout) error {
 	flags := Flags{s.core}
 	flag, err := findFlag(v.Tx, v.Scope, flags, id)
@@ -147,6 +161,7 @@ func (s Holdouts) updateFlag(v *view, id int64, h *storedHoldout) error {
 		return err
 	}
 	filters := withHoldout(flag.Filters, h)
+	// Both sides are encoded by management.Encode, which sorts the members.
 	if bytes.Equal(filters, management.Encode(management.JSONObject(flag.Filters))) {
 		return nil
 	}
@@ -157,10 +172,12 @@ func (s Holdouts) updateFlag(v *view, id int64, h *storedHoldout) error {
 	return flags.saveLinked(v.Tx, v.Scope, flag)
 }
 
-// withHoldout are filters with a holdout in the place of another one, nil for none.
+// withHoldout returns filters with the holdout h instead of their own, or without a holdout if h is
+// nil.
 func withHoldout(filters json.RawMessage, h *storedHoldout) json.RawMessage {
 	out := management.JSONObject(filters)
 	delete(out, "holdout")
+	// holdout_groups is the former name of holdout.
 	delete(out, "holdout_groups")
 	if h != nil {
 		out["holdout"] = management.Encode(map[string]any{"id": h.ID, "exclusion_percentage": json.Number(h.share())})
@@ -168,7 +185,7 @@ func withHoldout(filters json.RawMessage, h *storedHoldout) json.RawMessage {
 	return management.Encode(out)
 }
 
-// holdoutOf is the holdout of an experiment, nil for none.
+// holdoutOf returns the holdout of an experiment, or nil if it has no holdout.
 func holdoutOf(v *view, x *storedExperiment) (*storedHoldout, error) {
 	if x.HoldoutID == nil {
 		return nil, nil
@@ -176,8 +193,7 @@ func holdoutOf(v *view, x *storedExperiment) (*storedHoldout, error) {
 	return management.LoadRecord[storedHoldout](v.Tx, kindHoldout, v.Parent(), strconv.FormatInt(*x.HoldoutID, 10))
 }
 
-// hasSameHoldout reports whether an experiment has the holdout of another one, or neither
-// has one.
+// hasSameHoldout reports whether two experiments have the same holdout, or both have no holdout.
 func (x *storedExperiment) hasSameHoldout(other *storedExperiment) bool {
 	if x.HoldoutID == nil || other.HoldoutID == nil {
 		return x.HoldoutID == other.HoldoutID

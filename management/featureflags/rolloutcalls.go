@@ -10,16 +10,18 @@ import (
 	"github.com/bunting-flags/bunting/management"
 )
 
-// maxRollouts is how many rollouts of a project may go on at once (experiments.md §4.15).
+// maxRollouts limits the live rollouts of a project (experiments.md §4.15).
 const maxRollouts = 200
 
-// RolloutCall is something that people do with a rollout (experiments.md §4.9).
+// RolloutCall is an action of a user on a rollout (experiments.md §4.9).
 type RolloutCall struct {
 	Title string
-	// Fields are those of its body beside state_version.
-	Fields    management.Fields
+	// Fields are the fields of the body, in addition to state_version.
+	Fields management.Fields
+	// isAllowed reports whether the action is allowed in a status.
 	isAllowed func(s rolloutStatus) bool
-	do        func(s Rollouts, v *view, x *storedRollout, values management.Values) error
+	// do changes x, which the caller stores.
+	do func(s Rollouts, v *view, x *storedRollout, values management.Values) error
 }
 
 var (
@@ -27,7 +29,7 @@ var (
 	rolloutVersion = management.Field{Name: "state_version", Type: management.Int, Null: true, Help: "of the rollout that was looked at; 409 if it is another one now"}
 )
 
-// RolloutCalls are the calls by their names in paths.
+// RolloutCalls are the actions by their names in paths.
 var RolloutCalls = map[string]RolloutCall{
 	"start": {
 		Title:     "Start a guarded rollout: its first step is made now",
@@ -74,12 +76,13 @@ var RolloutCalls = map[string]RolloutCall{
 	},
 }
 
-// RolloutCallFields are the members of the body of a call.
+// RolloutCallFields returns the fields of the body of an action.
 func RolloutCallFields(name string) management.Fields {
 	return append(management.Fields{rolloutVersion}, RolloutCalls[name].Fields...)
 }
 
-// Call does what RolloutCalls names.
+// Call runs the action with a name in RolloutCalls. It returns an error of the kind Clash (409) if
+// the request has a state_version that is not the current one.
 func (s Rollouts) Call(ctx context.Context, scope *management.Scope, id, name string, b management.Body) (*Rollout, error) {
 	call := RolloutCalls[name]
 	values, err := RolloutCallFields(name).Create(b)
@@ -98,11 +101,13 @@ func (s Rollouts) Call(ctx context.Context, scope *management.Scope, id, name st
 			return err
 		}
 		x.touch(s.Env.Now())
+		// Pausing and ending remove the task; the other actions schedule the next evaluation.
 		return s.schedule(e.Tx, e.Project.ID, x, s.Env.Now().Add(s.interval()))
 	})
 }
 
-// setStatus gives a rollout another status.
+// setStatus sets the status and clears the reasons and the times of a hold. If the status is not
+// live, it clears the time of the next step too.
 func (x *storedRollout) setStatus(status rolloutStatus) {
 	x.Status, x.Reasons, x.HeldSince, x.NotifiedAt = status, []string{}, management.Stamp{}, management.Stamp{}
 	if !status.isLive() {
@@ -110,7 +115,7 @@ func (x *storedRollout) setStatus(status rolloutStatus) {
 	}
 }
 
-// loadArms is the flag of a rollout, as it can be raised.
+// loadArms returns the flag of a rollout with its arms.
 func (s Rollouts) loadArms(v *view, x *storedRollout) (*storedFlag, *rolloutArms, error) {
 	f, err := s.findFlag(v, x)
 	if err != nil {
@@ -120,7 +125,8 @@ func (s Rollouts) loadArms(v *view, x *storedRollout) (*storedFlag, *rolloutArms
 	return f, a, err
 }
 
-// start makes the first step. Approvals of the flag's changes hold for it.
+// start begins the first step. If changes of the flag need an approval, start needs it too; later
+// steps need none.
 func (s Rollouts) start(v *view, x *storedRollout) error {
 	f, a, err := s.loadArms(v, x)
 	if err == nil {
@@ -133,6 +139,7 @@ func (s Rollouts) start(v *view, x *storedRollout) error {
 	if err != nil {
 		return err
 	}
+	// The first step must raise the share, since a rollout cannot lower it.
 	if a.percent >= p.Steps[0].Percent {
 		return notComparable("steps.0.percent", "The treatment has %s %% now: the first step raises it.", share(a.percent))
 	}
@@ -144,13 +151,15 @@ func (s Rollouts) start(v *view, x *storedRollout) error {
 		return management.CodedFault(management.CodeMaxLength, "", "%d rollouts of the project go on: end one first.", maxRollouts)
 	}
 	x.PercentBefore, x.Started, x.StartedBy, x.Both = &a.percent, management.NewStamp(s.Env.Now()), v.User.ID, a.both
+	// Later steps run without the user, so the approval is checked now.
 	if err := f.checkStart(v.Scope, a, p.Steps[0].Percent); err != nil {
 		return err
 	}
 	return s.step(v, x, f, a, 0, "start", "")
 }
 
-// checkStart looks whether the caller might change the flag like this without a rollout.
+// checkStart returns an error if the caller could not change the flag in this way without a
+// rollout.
 func (f *storedFlag) checkStart(scope *management.Scope, a *rolloutArms, percent float64) error {
 	trial := f.clone()
 	if err := a.set(trial, percent); err != nil {
@@ -159,7 +168,7 @@ func (f *storedFlag) checkStart(scope *management.Scope, a *rolloutArms, percent
 	return trial.checkApproval(scope)
 }
 
-// step begins a step; the last one at 100 % is the end.
+// step begins step i. The rollout is completed if this is the last step and has 100 %.
 func (s Rollouts) step(v *view, x *storedRollout, f *storedFlag, a *rolloutArms, i int, action, why string) error {
 	p, err := x.plan()
 	if err != nil {
@@ -173,22 +182,25 @@ func (s Rollouts) step(v *view, x *storedRollout, f *storedFlag, a *rolloutArms,
 	x.Step, x.LastPercent, x.StepStarted = &i, step.Percent, management.NewStamp(now)
 	x.setStatus(rolloutRunning)
 	x.Next = management.NewStamp(now.Add(time.Duration(step.Dwell) * time.Second))
+	// At 100 % there is no control arm to compare with.
 	if i == len(p.Steps)-1 && step.Percent == 100 {
 		s.finish(x, rolloutCompleted)
 	}
 	return s.notify(v, x, action, why)
 }
 
+// finish ends a rollout with a status.
 func (s Rollouts) finish(x *storedRollout, status rolloutStatus) {
 	x.setStatus(status)
 	x.Ended = management.NewStamp(s.Env.Now())
 }
 
-// write gives the flag a share, as its next version (§4.8).
+// write stores the share of the treatment in the flag, as its next version (§4.8).
 func (s Rollouts) write(v *view, x *storedRollout, f *storedFlag, a *rolloutArms, percent float64, action, why string) error {
 	if err := a.set(f, percent); err != nil {
 		return err
 	}
+	// x.Step is still the step before the change; only start and advance begin another step.
 	step := -1
 	if x.Step != nil {
 		step = *x.Step
@@ -203,7 +215,7 @@ func (s Rollouts) write(v *view, x *storedRollout, f *storedFlag, a *rolloutArms
 	return s.flags.saveFlag(v.Tx, v.Scope, f)
 }
 
-// resume begins the step anew.
+// resume continues a paused rollout. It begins the current step from its start.
 func (s Rollouts) resume(v *view, x *storedRollout, values management.Values) error {
 	_, a, err := s.loadArms(v, x)
 	if err != nil {
@@ -213,6 +225,7 @@ func (s Rollouts) resume(v *view, x *storedRollout, values management.Values) er
 	if err != nil {
 		return err
 	}
+	// The user has to confirm that the rollout continues with the changed share.
 	if a.hasChanged(x) {
 		if !values.Bool("accept_flag") {
 			return management.Clash("The flag gives the treatment %s %% now, the rollout wrote %s %%: send accept_flag, or abort.", share(a.percent), share(x.LastPercent))
@@ -225,7 +238,8 @@ func (s Rollouts) resume(v *view, x *storedRollout, values management.Values) er
 	return s.logStep(v, x, "rollout_resumed", "")
 }
 
-// advance makes the next step in spite of all but harm and a changed flag.
+// advance begins the next step without waiting for the decision of an evaluation. It fails only if
+// a guardrail has a regression in the current step, or the flag was changed.
 func (s Rollouts) advance(v *view, x *storedRollout, values management.Values) error {
 	f, a, err := s.loadArms(v, x)
 	if err != nil {
@@ -234,6 +248,7 @@ func (s Rollouts) advance(v *view, x *storedRollout, values management.Values) e
 	if a.hasChanged(x) {
 		return management.Clash("The flag was changed: it gives the treatment %s %%, the rollout wrote %s %%.", share(a.percent), share(x.LastPercent))
 	}
+	// x.Last is an evaluation; decode only the members that are needed.
 	var last struct {
 		Step       int `json:"step"`
 		Guardrails []struct {
@@ -241,7 +256,7 @@ func (s Rollouts) advance(v *view, x *storedRollout, values management.Values) e
 			Regression bool
 		} `json:"guardrails"`
 	}
-	_ = json.Unmarshal(x.Last, &last) // null: nothing was judged yet
+	_ = json.Unmarshal(x.Last, &last) // null if there was no evaluation yet
 	for _, g := range last.Guardrails {
 		if g.Regression && last.Step == *x.Step {
 			return management.Clash("The guardrail %s is harmed.", g.Name)
@@ -257,8 +272,8 @@ func (s Rollouts) advance(v *view, x *storedRollout, values management.Values) e
 	return s.step(v, x, f, a, *x.Step+1, "advance", values.Text("reason"))
 }
 
-// rollBack gives the flag the share that it had, or none, and ends the rollout. The rest of
-// the flag stays as it is.
+// rollBack restores the share before the rollout, or 0 if on_rollback is zero, and ends the
+// rollout. It does not change the rest of the flag.
 func (s Rollouts) rollBack(v *view, x *storedRollout, status rolloutStatus, action, why string) error {
 	f, a, err := s.loadArms(v, x)
 	if err != nil {
@@ -276,10 +291,10 @@ func (s Rollouts) rollBack(v *view, x *storedRollout, status rolloutStatus, acti
 	return s.notify(v, x, action, why)
 }
 
-// logStep notes on the flag what becomes of its rollout without a change of the flag.
+// logStep logs an event of the rollout that does not change the flag, in the log of the flag.
 func (s Rollouts) logStep(v *view, x *storedRollout, activity, why string) error {
 	f, err := findFlag(v.Tx, v.Scope, s.flags, x.Flag)
-	if err != nil || f == nil { // it is deleted, and has its last line
+	if err != nil || f == nil { // the flag was deleted, which its log records
 		return err
 	}
 	return s.Env.LogActivityAs(v.Tx, v.Caller, v.Parent(), activity, flagActivityScope, f.itemID(), management.ActivityDetail{
@@ -288,13 +303,14 @@ func (s Rollouts) logStep(v *view, x *storedRollout, activity, why string) error
 	})
 }
 
-// notices are what mails say of a rollout, by what has happened.
+// rolloutNews are the ends of the subjects of mails, by event.
 var rolloutNews = map[string]string{
 	"start": "has started", "advance": "went on", "rollback": "was turned back", "abort": "was aborted", "hold": "is held",
 	"go on": "goes on", "complete": "is complete", "fail": "has failed",
 }
 
-// notify queues the mails that tell of a step, in its transaction (§4.11).
+// notify queues the mails about an event of a rollout, in its transaction (§4.11). The mails are
+// sent to the addresses in notify, by default to the user who has started the rollout.
 func (s Rollouts) notify(v *view, x *storedRollout, event, why string) error {
 	if s.Notify == nil {
 		return nil
@@ -321,15 +337,16 @@ func (s Rollouts) notify(v *view, x *storedRollout, event, why string) error {
 	return err
 }
 
-// emails are those of notify, nil for none.
+// emails returns the addresses in notify, or nil if it has no addresses.
 func (x *storedRollout) emails() (out []string) {
-	_ = json.Unmarshal(management.JSONObject(x.Notify)["emails"], &out) // was checked
+	_ = json.Unmarshal(management.JSONObject(x.Notify)["emails"], &out) // was checked when it was stored
 	return out
 }
 
+// maxNotified limits the addresses in notify.
 const maxNotified = 20
 
-// tidyNotify checks whom a rollout tells.
+// tidyNotify checks notify: every address must belong to a user with access to the project.
 func (s Rollouts) tidyNotify(v *view, x *storedRollout) error {
 	notify := management.JSONObject(x.Notify)
 	if !management.EmptyJSON(notify["webhook"]) {
@@ -351,7 +368,8 @@ func (s Rollouts) tidyNotify(v *view, x *storedRollout) error {
 	return nil
 }
 
-// members are the users of the organization with some addresses.
+// members returns the ids of the users with given addresses. It returns an error if an address
+// belongs to no user with access to the project.
 func (s Rollouts) members(v *view, emails []string) (out []int64, err error) {
 	for i, email := range emails {
 		u, err := management.UserByEmail(v.Tx, email)

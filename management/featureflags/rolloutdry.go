@@ -10,7 +10,7 @@ import (
 	"github.com/bunting-flags/bunting/management"
 )
 
-// dryFields are those of a dry run beside the definition of the rollout.
+// dryFields are the fields of a dry run, in addition to the definition of the rollout.
 var dryFields = management.Fields{
 	{Name: "id", Type: management.Int, Help: "a rollout; absent: the definition stands in the body"},
 	{Name: "step", Type: management.Int, MinValue: 0, MaxValue: maxRolloutSteps - 1, Help: "the step that is judged, from 0"},
@@ -18,7 +18,8 @@ var dryFields = management.Fields{
 	{Name: "as_of", Type: management.Time, Help: "when it is judged; now"},
 }
 
-// DryRunFields are the members of a dry run's body (experiments.md §4.10).
+// DryRunFields are the fields of the request for a dry run (experiments.md §4.10): dryFields, and
+// the fields of a rollout, none of which is required.
 var DryRunFields = func() management.Fields {
 	out := dryFields
 	for _, f := range RolloutFields {
@@ -28,8 +29,10 @@ var DryRunFields = func() management.Fields {
 	return out
 }()
 
-// DryRun judges a step of a rollout over the events that are there, as if it had been in
-// force, and writes nothing.
+// DryRun evaluates one step of a rollout with the stored events, as if the step had been active
+// since started_at, and returns the evaluation with its decision. It stores no changes. The rollout
+// is an existing rollout, if the body has an id, or the definition in the body. DryRun returns an
+// error of the kind Unavailable if the service has no Measure function.
 func (s Rollouts) DryRun(ctx context.Context, scope *management.Scope, b management.Body) (*experiments.Evaluation, error) {
 	if s.Measure == nil {
 		return nil, &management.Error{Kind: management.Unavailable, Code: "unavailable", Message: "Queries are not run here now."}
@@ -44,16 +47,18 @@ func (s Rollouts) DryRun(ctx context.Context, scope *management.Scope, b managem
 	if err != nil {
 		return nil, err
 	}
+	// The query runs outside of the transaction, since it may take long.
 	evidence, err := s.measure(ctx, scope.Project, j.query)
 	if err != nil {
 		return nil, err
 	}
+	// Evaluate compares the arms, and Decide sets the decision of the evaluation.
 	e := j.plan.Evaluate(*j.rollout.Step, evidence)
 	j.plan.Decide(e, &j.state)
 	return e, nil
 }
 
-// prepareDryRun is what a dry run judges.
+// prepareDryRun returns the input of the evaluation: rollout, plan, query and situation.
 func (s Rollouts) prepareDryRun(v *view, values management.Values, b management.Body) (*rolloutSnapshot, error) {
 	x, err := s.dryRollout(v, values, b)
 	if err != nil {
@@ -67,6 +72,7 @@ func (s Rollouts) prepareDryRun(v *view, values management.Values, b management.
 	if step >= len(plan.Steps) {
 		return nil, management.Fault("step", "The rollout has %d steps, counted from 0.", len(plan.Steps))
 	}
+	// At 100 % the control arm is empty.
 	if plan.Steps[step].Percent == 100 {
 		return nil, management.Fault("step", "At 100 %% nobody is left to compare with.")
 	}
@@ -95,6 +101,8 @@ func (s Rollouts) prepareDryRun(v *view, values management.Values, b management.
 		return nil, management.Fault("as_of", "Give a time after started_at.")
 	}
 	x.Step = &step
+	// In a dry run, the settling time is over, the flag counts as unchanged, and the assignments
+	// that clients report are not checked.
 	return &rolloutSnapshot{
 		project: v.Project, rollout: x, plan: plan,
 		query: s.buildQuery(x, plan, a, step, started, started.Add(time.Duration(x.Settle)*time.Second), asOf),
@@ -102,7 +110,8 @@ func (s Rollouts) prepareDryRun(v *view, values management.Values, b management.
 	}, nil
 }
 
-// dryRollout is a rollout that is there, or one that the body defines.
+// dryRollout returns the stored rollout with the id in the request, or a rollout with the
+// definition in the body and defaults for absent members.
 func (s Rollouts) dryRollout(v *view, values management.Values, b management.Body) (*storedRollout, error) {
 	if values.Has("id") {
 		x, err := s.Load(v, strconv.FormatInt(values.Int("id"), 10))
@@ -113,6 +122,7 @@ func (s Rollouts) dryRollout(v *view, values management.Values, b management.Bod
 	}
 	definition := b
 	definition.Members = maps.Clone(b.Members)
+	// Without the fields of the dry run, the body is the definition of a rollout.
 	for _, f := range dryFields {
 		delete(definition.Members, f.Name)
 	}
@@ -121,6 +131,7 @@ func (s Rollouts) dryRollout(v *view, values management.Values, b management.Bod
 		return nil, err
 	}
 	x := &storedRollout{rolloutDefinition: defaultRollout()}
+	// In a dry run, the settling time is 0 by default.
 	x.Settle = 0
 	RolloutFields.Apply(defined, x)
 	return x, nil

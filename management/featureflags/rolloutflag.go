@@ -11,24 +11,32 @@ import (
 	"github.com/bunting-flags/bunting/management"
 )
 
-// rolloutArms say how a flag can be raised, and where its arms lie (experiments.md §4.3).
+// rolloutArms describes how a rollout changes a flag: the positions and shares of the treatment and
+// the control arm (experiments.md §4.3). For a flag without variants, the treatment is the share of
+// its condition and the control the rest.
 type rolloutArms struct {
-	// treatment and control are places of variants; -1 for flags without.
+	// treatment and control are the indexes of the variants; -1 if the flag has no variants.
 	treatment, control int
-	both               float64 // what they have together, in per cent; 100 for flags without
-	percent            float64 // of both, to the treatment now
-	before             float64 // what variants before them have, in per cent
-	names              []string
-	hash               flags.Hash
-	key                string
-	group              *int
+	both               float64 // percentage of both arms together; 100 if the flag has no variants
+	percent            float64 // percentage of both that receives the treatment now
+	before             float64 // percentage of the variants that precede both arms
+	// names are the keys of treatment and control; nil if the flag has no variants.
+	names []string
+	hash  flags.Hash
+	// key is the key of the flag, and hash its hash function.
+	key string
+	// group is the index of the group type; nil if the flag is about persons.
+	group *int
 }
 
+// notComparable returns an error with the code not_comparable: a rollout cannot use the flag,
+// because treatment and control would not be comparable.
 func notComparable(field, format string, args ...any) error {
 	return &management.Error{Kind: management.Invalid, Code: "not_comparable", Field: field, Message: fmt.Sprintf(format, args...)}
 }
 
-// newRolloutArms says how a flag is raised, or why it cannot be.
+// newRolloutArms returns the arms of a flag, or an error with the reason why a rollout cannot use
+// the flag. For a flag with two variants it also sets the missing names of the variants in x.
 func newRolloutArms(p *management.ProjectRecord, x *storedRollout, f *storedFlag) (*rolloutArms, error) {
 	shape := f.shape()
 	switch {
@@ -44,6 +52,8 @@ func newRolloutArms(p *management.ProjectRecord, x *storedRollout, f *storedFlag
 		return nil, notComparable("feature_flag", "The flag keeps values across sign-in, so that exposures do not tell by which id it was decided. Switch that off.")
 	}
 	a := &rolloutArms{treatment: -1, control: -1, both: 100, key: f.Key, group: shape.Aggregation, hash: hashOf(p, f)}
+	// The first condition determines whether the flag is about persons or groups; the next check
+	// refuses a flag whose conditions differ.
 	if len(shape.Groups) > 0 && a.group == nil {
 		a.group = shape.Groups[0].Aggregation
 	}
@@ -58,7 +68,7 @@ func newRolloutArms(p *management.ProjectRecord, x *storedRollout, f *storedFlag
 	return a, a.useCondition(x, shape)
 }
 
-// hashOf is the hash of a flag.
+// hashOf returns the hash function of a flag, by default that of the project.
 func hashOf(p *management.ProjectRecord, f *storedFlag) flags.Hash {
 	if f.Hash != "" {
 		return flags.Hash(f.Hash)
@@ -66,7 +76,8 @@ func hashOf(p *management.ProjectRecord, f *storedFlag) flags.Hash {
 	return flags.Hash(management.JSONText(p.Settings["bucketing_hash"]))
 }
 
-// useCondition is for flags without variants: one condition, for everybody.
+// useCondition sets the arms of a flag without variants. The flag must have exactly one condition,
+// which matches everybody: otherwise subjects outside of the condition would be counted as control.
 func (a *rolloutArms) useCondition(x *storedRollout, shape *filterShape) error {
 	switch {
 	case x.Treatment != nil || x.Control != nil:
@@ -80,7 +91,8 @@ func (a *rolloutArms) useCondition(x *storedRollout, shape *filterShape) error {
 	return nil
 }
 
-// useVariants is for flags with variants, of which two take part.
+// useVariants sets the arms of a flag with variants. If the rollout names no variants and the flag
+// has two, the control is the variant "control", or else the first.
 func (a *rolloutArms) useVariants(x *storedRollout, variants []variantShape) error {
 	find := func(name string) int {
 		return slices.IndexFunc(variants, func(v variantShape) bool { return v.Key == name })
@@ -103,6 +115,8 @@ func (a *rolloutArms) useVariants(x *storedRollout, variants []variantShape) err
 	if a.treatment == a.control {
 		return notComparable("control_variant", "Treatment and control are one variant.")
 	}
+	// The arms must be adjacent: only then does a higher treatment share move subjects from one arm
+	// to the other and leave the subjects of other variants where they are.
 	first, last := min(a.treatment, a.control), max(a.treatment, a.control)
 	for i := first + 1; i < last; i++ {
 		if variants[i].Rollout > 0 {
@@ -120,12 +134,13 @@ func (a *rolloutArms) useVariants(x *storedRollout, variants []variantShape) err
 	return nil
 }
 
-// share is a percentage without the dust of binary fractions.
+// share returns a percentage as a JSON number, rounded to 8 decimals to remove errors of binary
+// fractions.
 func share(v float64) json.RawMessage {
 	return strconv.AppendFloat(nil, math.Round(v*1e8)/1e8, 'f', -1, 64)
 }
 
-// set gives the treatment its percentage of both.
+// set changes the flag so that percent of both arms receive the treatment.
 func (a *rolloutArms) set(f *storedFlag, percent float64) error {
 	if a.treatment < 0 {
 		return f.editConditions(func(groups []json.RawMessage) ([]json.RawMessage, error) {
@@ -141,6 +156,7 @@ func (a *rolloutArms) set(f *storedFlag, percent float64) error {
 		if err := json.Unmarshal(multivariate["variants"], &variants); err != nil {
 			return err
 		}
+		// Round to 8 decimals, as share does, so that the two shares add up to both.
 		t := math.Round(a.both*percent*1e6) / 1e8
 		variants[a.treatment]["rollout_percentage"] = share(t)
 		variants[a.control]["rollout_percentage"] = share(a.both - t)
@@ -150,7 +166,9 @@ func (a *rolloutArms) set(f *storedFlag, percent float64) error {
 	})
 }
 
-// query is the query for what the events say of a step at a percentage.
+// query returns the members of the GuardedRolloutQuery that depend on the flag, for a step with a
+// percentage. Shares are fractions of the hash range: the arm that lies first is from "from" to
+// "border", the second arm from "border" to "to".
 func (a *rolloutArms) query(percent float64) map[string]any {
 	q := map[string]any{"kind": "GuardedRolloutQuery", "flag_key": a.key, "hash": string(a.hash), "border": percent / 100}
 	if a.group != nil {
@@ -167,7 +185,8 @@ func (a *rolloutArms) query(percent float64) map[string]any {
 	return q
 }
 
-// hasChanged says whether somebody else has changed what the rollout writes.
+// hasChanged reports whether the shares in the flag differ from the shares that the rollout wrote,
+// that is, whether a user changed them.
 func (a *rolloutArms) hasChanged(x *storedRollout) bool {
 	return math.Abs(a.percent-x.LastPercent) > 1e-6 || math.Abs(a.both-x.Both) > 1e-6
 }

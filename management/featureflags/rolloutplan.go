@@ -11,42 +11,52 @@ import (
 	"github.com/bunting-flags/bunting/management"
 )
 
+// Limits of a rollout's definition.
 const (
 	maxRolloutSteps = 20
-	maxGuards       = 10 // of each kind
-	minDwell        = 60
-	maxDwell        = 2_592_000
-	// maxRolloutText bounds the definition's metrics together, in bytes.
+	maxGuards       = 10 // of guardrails, and of signals
+	// minDwell and maxDwell limit the duration of a step, in seconds.
+	minDwell = 60
+	maxDwell = 2_592_000
+	// maxRolloutText limits the size of guardrails and signals together, in bytes.
 	maxRolloutText = 64 << 10
 )
 
-// rolloutPlan is a definition that was read.
+// rolloutPlan is the definition of a rollout, decoded and checked.
 type rolloutPlan struct {
 	experiments.Rollout
-	metrics []json.RawMessage // of the guardrails, then of the signals
+	metrics []json.RawMessage // of the guardrails, followed by those of the signals
 }
 
-// rolloutGuard is a guardrail or a signal as it is sent.
+// rolloutGuard is a guardrail or a signal in the form of the API.
 type rolloutGuard struct {
-	Metric    map[string]json.RawMessage `json:"metric"`
-	Goal      string                     `json:"goal"`
-	Tolerance float64                    `json:"tolerance"`
-	Name      string                     `json:"name"`
+	// Metric is a metric as in an experiment; see readGuardMetric.
+	Metric map[string]json.RawMessage `json:"metric"`
+	// Goal is the desired direction: increase or decrease.
+	Goal string `json:"goal"`
+	// Tolerance is the accepted relative harm: with 0.1, ten percent worse is accepted.
+	Tolerance float64 `json:"tolerance"`
+	// Name is, by default, the name or the event of the metric.
+	Name string `json:"name"`
 }
 
-// plan reads a definition, and says what is wrong with it and where (§4.2).
+// plan decodes and checks the definition of a rollout (§4.2). An error names the field at fault.
+// plan also writes the defaults of guardrails and signals into x, so that later changes of the
+// defaults do not affect stored rollouts.
 func (x *storedRollout) plan() (*rolloutPlan, error) {
 	p := &rolloutPlan{}
 	p.MinimumExposures, p.IgnoreSampleRatio = x.MinimumExposures, x.SampleRatio == "ignore"
 	if json.Unmarshal(x.Alpha, &p.Alpha) != nil || !(p.Alpha >= 0.001 && p.Alpha <= 0.2) {
 		return nil, management.Fault("alpha", "Give a number between 0.001 and 0.2.")
 	}
+	// Check the size before the lists are decoded.
 	if len(x.Guardrails)+len(x.Signals) > maxRolloutText {
 		return nil, management.CodedFault(management.CodeMaxLength, "guardrails", "The metrics of a rollout have at most %d bytes.", maxRolloutText)
 	}
 	if err := p.readSteps(x.Steps); err != nil {
 		return nil, err
 	}
+	// A conversion window must end before the step does, so the shortest step limits all windows.
 	shortest := int64(maxDwell)
 	for _, s := range p.Steps {
 		shortest = min(shortest, s.Dwell)
@@ -66,6 +76,7 @@ func (x *storedRollout) plan() (*rolloutPlan, error) {
 	return p, nil
 }
 
+// readSteps decodes and checks the steps: percentages must increase and have at most two decimals.
 func (p *rolloutPlan) readSteps(raw json.RawMessage) error {
 	if json.Unmarshal(raw, &p.Steps) != nil {
 		return management.Fault("steps", "Give a list of objects with percent, dwell_seconds and approve.")
@@ -91,8 +102,8 @@ func (p *rolloutPlan) readSteps(raw json.RawMessage) error {
 	return nil
 }
 
-// readGuards reads guardrails or signals; longest bounds their windows, in seconds. raw is
-// written anew, with what was left out.
+// readGuards decodes and checks guardrails or signals. longest limits their conversion windows, in
+// seconds. It replaces raw by the list with defaults.
 func (p *rolloutPlan) readGuards(field string, raw *json.RawMessage, to *[]experiments.Guard, longest int64) error {
 	var list []rolloutGuard
 	if json.Unmarshal(*raw, &list) != nil {
@@ -122,6 +133,7 @@ func (p *rolloutPlan) readGuards(field string, raw *json.RawMessage, to *[]exper
 		*to = append(*to, experiments.Guard{Name: g.Name, Kind: kind, Decrease: g.Goal == "decrease", Tolerance: g.Tolerance})
 		p.metrics = append(p.metrics, management.Encode(g.Metric))
 	}
+	// Store an empty list instead of null.
 	if list == nil {
 		list = []rolloutGuard{}
 	}
@@ -129,7 +141,7 @@ func (p *rolloutPlan) readGuards(field string, raw *json.RawMessage, to *[]exper
 	return nil
 }
 
-// guardName is what a metric is called that has no name: after its event.
+// guardName returns the default name of a metric without a name: its event, or its number.
 func guardName(metric map[string]json.RawMessage, i int) string {
 	if name := management.JSONText(metric["name"]); name != "" {
 		return management.ShortText(name)
@@ -142,13 +154,14 @@ func guardName(metric map[string]json.RawMessage, i int) string {
 	return fmt.Sprintf("metric %d", i+1)
 }
 
-// guardKinds are the types of metrics that can be judged.
+// guardKinds are the types of metrics that guardrails and signals can have.
 var guardKinds = map[string]experiments.Kind{"mean": experiments.Mean, "funnel": experiments.Funnel, "ratio": experiments.Ratio}
 
-// windowSeconds are the units of a conversion window.
+// windowSeconds are the lengths of the units of a conversion window, in seconds. A month has 30
+// days.
 var windowSeconds = map[string]float64{"second": 1, "minute": 60, "hour": 3600, "day": 86_400, "week": 604_800, "month": 2_592_000}
 
-// readGuardMetric checks a metric, and gives it a window of an hour if it has none.
+// readGuardMetric checks a metric. If it has no conversion window, its window is set to one hour.
 func readGuardMetric(m map[string]json.RawMessage, path string, longest int64) (experiments.Kind, error) {
 	if m == nil {
 		return 0, management.CodedFault(management.CodeRequired, path, "This field is required.")
@@ -160,6 +173,7 @@ func readGuardMetric(m map[string]json.RawMessage, path string, longest int64) (
 	if !ok {
 		return 0, management.NotAChoice(path+".metric_type", management.JSONText(m["metric_type"]), []string{"mean", "funnel", "ratio"})
 	}
+	// Breakdowns and limits of outliers are not supported in rollouts.
 	for _, name := range []string{"breakdownFilter", "lower_bound_percentile", "upper_bound_percentile", "numerator_outlier_handling", "denominator_outlier_handling"} {
 		if !management.EmptyJSON(m[name]) {
 			return 0, management.Fault(path+"."+name, "Metrics of a rollout have none.")
@@ -185,11 +199,14 @@ func readGuardMetric(m map[string]json.RawMessage, path string, longest int64) (
 	return kind, nil
 }
 
-// checkEdit refuses changes of a rollout that goes on, and of what of it is over.
+// checkEdit refuses changes of a rollout that is live or has ended, except changes of name,
+// description and notify while it is not ended. A draft can be changed completely. A paused rollout
+// keeps its flag, its condition, its variants, and the steps up to the current one.
 func (x *storedRollout) checkEdit(before *storedRollout, v management.Values) error {
 	if x.Status == rolloutDraft {
 		return nil
 	}
+	// A request with only the descriptive fields is allowed in all open statuses.
 	onlyTexts := v.Has("name") || v.Has("description") || v.Has("notify")
 	for _, f := range RolloutFields {
 		if v.Has(f.Name) && !slices.Contains([]string{"name", "description", "notify"}, f.Name) {
@@ -203,13 +220,15 @@ func (x *storedRollout) checkEdit(before *storedRollout, v management.Values) er
 	if x.Status != rolloutPaused {
 		return management.Fault("", "This rollout is %s: a rollout is changed while it is a draft or paused.", x.Status)
 	}
+	// The other members of a paused rollout may change.
 	equal := func(a, b *string) bool { return (a == nil) == (b == nil) && (a == nil || *a == *b) }
 	if x.Flag != before.Flag || x.Condition != before.Condition || !equal(x.Treatment, before.Treatment) || !equal(x.Control, before.Control) {
 		return management.Fault("feature_flag", "This rollout has begun: its flag, condition and variants stay.")
 	}
 	var old, now []experiments.Step
-	_ = json.Unmarshal(before.Steps, &old) // was checked
+	_ = json.Unmarshal(before.Steps, &old) // was checked when it was stored
 	if json.Unmarshal(x.Steps, &now) == nil && x.Step != nil {
+		// The steps up to the current one are the history of the rollout.
 		for i := range old[:*x.Step+1] {
 			if i >= len(now) || now[i] != old[i] {
 				return management.Fault(fmt.Sprintf("steps.%d", i), "This step is over or goes on: it stays.")
@@ -219,7 +238,7 @@ func (x *storedRollout) checkEdit(before *storedRollout, v management.Values) er
 	return nil
 }
 
-// touch notes that a rollout is another one now.
+// touch increments the version of the state, with which clients detect conflicts.
 func (x *storedRollout) touch(now time.Time) {
 	x.StateVersion++
 	x.Updated = management.NewStamp(now)

@@ -15,32 +15,36 @@ import (
 	"github.com/bunting-flags/bunting/management"
 )
 
-// kindRolloutTask is a rollout that is judged: ID is its number, Other the project, Sort
-// when it is due. kindEvaluation is what was decided: Parent is the rollout, Sort the time.
+// Kinds of records. A rolloutTask exists for each live rollout: ID is the number of the rollout,
+// Other the project, Sort the time of the next evaluation. An evaluation has the rollout as Parent,
+// and Sort is its time.
 const (
 	kindRolloutTask = "guarded_rollout_task"
 	kindEvaluation  = "guarded_rollout_evaluation"
 )
 
 const (
-	// evaluationBatch is how many rollouts one call of EvaluateDue looks at.
+	// evaluationBatch limits the evaluations of one call of EvaluateDue.
 	evaluationBatch = 100
-	// evaluationTimeout bounds one look at the events, evaluationClaimTime leaves a claimed
-	// rollout alone: by then the look has ended, or its server has.
+	// evaluationTimeout limits the query of one evaluation. evaluationClaimTime is the time after
+	// which a claimed rollout is due again; by then, the evaluation has ended or its server has
+	// stopped.
 	evaluationTimeout   = time.Minute
 	evaluationClaimTime = 2 * time.Minute
-	// evaluationSaveInterval is how often an evaluation is kept that decides what the one before did.
+	// evaluationSaveInterval is the interval of stored evaluations while the decision stays the
+	// same.
 	evaluationSaveInterval = time.Hour
-	// holdNoticeInterval is how often people are told of a hold, at most.
+	// holdNoticeInterval is the minimum interval of notices about a hold.
 	holdNoticeInterval = time.Hour
 )
 
+// rolloutTask is the data of a record of the kind kindRolloutTask.
 type rolloutTask struct {
 	Project int64 `json:"project"`
 	ID      int64 `json:"id"`
 }
 
-// schedule makes a rollout due, or takes it from those that are judged.
+// schedule sets the time of the next evaluation. It removes the task if the rollout is not live.
 func (s Rollouts) schedule(tx Tx, project int64, x *storedRollout, due time.Time) error {
 	id := strconv.FormatInt(x.ID, 10)
 	if !x.Status.isLive() {
@@ -53,7 +57,7 @@ func (s Rollouts) schedule(tx Tx, project int64, x *storedRollout, due time.Time
 
 func (s Rollouts) interval() time.Duration { return cmp.Or(s.RolloutInterval, time.Minute) }
 
-// rolloutSnapshot is a rollout as one evaluation saw it.
+// rolloutSnapshot is the state of a rollout and its flag at the beginning of one evaluation.
 type rolloutSnapshot struct {
 	project *management.ProjectRecord
 	rollout *storedRollout
@@ -64,10 +68,11 @@ type rolloutSnapshot struct {
 	state   experiments.Situation
 }
 
-// EvaluateDue judges the rollouts that are due, one after the other; more: others may be.
-// Several servers share the work. A step, its version of the flag and its notices are one
-// transaction, which is made only while the rollout and the flag are what was judged: so
-// each step happens once, wholly, whoever is killed (experiments.md §4.12).
+// EvaluateDue evaluates the rollouts that are due, one after another, and reports whether there may
+// be more. Several servers may call it concurrently. A step, the version of the flag and the
+// notices are written in one transaction, and only if the rollout and the flag have not changed
+// since the evaluation began. So each step happens exactly once, even if a server is killed
+// (experiments.md §4.12).
 func (s Rollouts) EvaluateDue(ctx context.Context) (more bool, err error) {
 	if s.Measure == nil {
 		return false, nil
@@ -93,8 +98,8 @@ func (s Rollouts) EvaluateDue(ctx context.Context) (more bool, err error) {
 	return true, errors.Join(failed...)
 }
 
-// claim takes the rollout that has been due for longest. Nil and again: it was not to be
-// judged, another may be.
+// claim returns the rollout that has been due for the longest time. If j is nil and hasMore is
+// true, the task was obsolete and was removed.
 func (s Rollouts) claim(ctx context.Context) (j *rolloutSnapshot, hasMore bool, err error) {
 	err = s.Env.Store.Write(ctx, func(tx Tx) error {
 		j, hasMore = nil, false
@@ -124,7 +129,7 @@ func (s Rollouts) claim(ctx context.Context) (j *rolloutSnapshot, hasMore bool, 
 	return j, hasMore, err
 }
 
-// loadTask is the rollout of a task and its project, nil where one of them is gone.
+// loadTask returns the rollout of a task and its project; either is nil if it was deleted.
 func (s Rollouts) loadTask(tx Tx, t *rolloutTask) (*management.ProjectRecord, *storedRollout, error) {
 	p, err := tx.Project(t.Project)
 	if err != nil || p == nil {
@@ -134,7 +139,7 @@ func (s Rollouts) loadTask(tx Tx, t *rolloutTask) (*management.ProjectRecord, *s
 	return p, x, err
 }
 
-// snapshot sees how a rollout and its flag stand, and what is to be asked of the events.
+// snapshot returns the state of a rollout and its flag, with the query for its current step.
 func (s Rollouts) snapshot(tx Tx, p *management.ProjectRecord, x *storedRollout, now time.Time) (*rolloutSnapshot, error) {
 	plan, err := x.plan()
 	if err != nil {
@@ -160,7 +165,7 @@ func (s Rollouts) snapshot(tx Tx, p *management.ProjectRecord, x *storedRollout,
 	return j, nil
 }
 
-// buildQuery is the question for what the events say of a step.
+// buildQuery returns the query for the events of a step.
 func (s Rollouts) buildQuery(x *storedRollout, p *rolloutPlan, a *rolloutArms, step int, started, settled, asOf time.Time) json.RawMessage {
 	q := a.query(p.Steps[step].Percent)
 	q["metrics"], q["as_of"], q["settled_at"] = p.metrics, asOf.UTC(), settled.UTC()
@@ -168,7 +173,7 @@ func (s Rollouts) buildQuery(x *storedRollout, p *rolloutPlan, a *rolloutArms, s
 	return management.Encode(q)
 }
 
-// judge asks the events, and does what follows.
+// judge runs the query of a snapshot, evaluates the result, and applies the decision.
 func (s Rollouts) judge(ctx context.Context, j *rolloutSnapshot) error {
 	evidence := &experiments.Evidence{Metrics: make([]experiments.Measurement, len(j.plan.metrics))}
 	if j.query != nil {
@@ -190,7 +195,7 @@ func (s Rollouts) judge(ctx context.Context, j *rolloutSnapshot) error {
 				}
 			}
 		default:
-			return err // the store is away, or busy: it is due again when the lease is over
+			return err // temporary fault of the store: the rollout is due again after evaluationClaimTime
 		}
 		if s.Lag != nil && j.state.DwellOver {
 			lag, err := s.Lag(ctx)
@@ -205,7 +210,7 @@ func (s Rollouts) judge(ctx context.Context, j *rolloutSnapshot) error {
 	return s.Env.Store.Write(context.WithoutCancel(ctx), func(tx Tx) error { return s.recordEvaluation(tx, j, e) })
 }
 
-// measure asks the events.
+// measure runs a query and decodes its result.
 func (s Rollouts) measure(ctx context.Context, p *management.ProjectRecord, query json.RawMessage) (*experiments.Evidence, error) {
 	raw, err := s.Measure(ctx, p, query)
 	if err != nil {
@@ -215,11 +220,12 @@ func (s Rollouts) measure(ctx context.Context, p *management.ProjectRecord, quer
 	return out, json.Unmarshal(raw, out)
 }
 
-// recordEvaluation does what was decided, if the rollout and its flag still are what was judged.
+// recordEvaluation stores an evaluation and applies its decision, unless the rollout or its flag
+// has changed.
 func (s Rollouts) recordEvaluation(tx Tx, j *rolloutSnapshot, e *experiments.Evaluation) error {
 	p, x, err := s.loadTask(tx, &rolloutTask{j.project.ID, j.rollout.ID})
 	if err != nil || x == nil || x.StateVersion != j.rollout.StateVersion || x.Status != j.rollout.Status {
-		return err // another was first
+		return err // the rollout was changed meanwhile
 	}
 	v, err := jobView(tx, p, x.StartedBy)
 	if err != nil {
@@ -245,8 +251,8 @@ func (s Rollouts) recordEvaluation(tx Tx, j *rolloutSnapshot, e *experiments.Eva
 	return s.schedule(tx, p.ID, x, now.Add(s.interval()))
 }
 
-// jobView is in whose name a job goes on that a user was allowed to begin: theirs, even
-// when they have left the project since.
+// jobView returns a view for a job that a user has started. The job continues in the name of that
+// user, even if the user has left the project or was deleted.
 func jobView(tx Tx, p *management.ProjectRecord, user int64) (*view, error) {
 	scope, err := management.NewUserScope(tx, user, p)
 	if err != nil {
@@ -271,18 +277,18 @@ type storedEvaluation struct {
 	At management.Stamp `json:"evaluated_at"`
 }
 
-// Evaluation is one as it is shown.
+// Evaluation is an evaluation as the API returns it.
 type Evaluation = storedEvaluation
 
-// saveEvaluation puts an evaluation into the rollout, and into the list of them when it decides
-// otherwise than the one before, or an hour is over.
+// saveEvaluation sets the last evaluation of a rollout. It adds the evaluation to the list if the
+// decision differs from the last one, or after evaluationSaveInterval.
 func (s Rollouts) saveEvaluation(tx Tx, x *storedRollout, e *experiments.Evaluation, now time.Time) error {
 	var before struct {
 		Decision experiments.Decision `json:"decision"`
 		Step     int                  `json:"step"`
 		Reasons  []string             `json:"reasons"`
 	}
-	_ = json.Unmarshal(x.Last, &before) // null: there was none
+	_ = json.Unmarshal(x.Last, &before) // null if this is the first evaluation
 	x.Last = management.Encode(storedEvaluation{*e, management.NewStamp(now)})
 	unchanged := before.Decision == e.Decision && before.Step == e.Step && slices.Equal(before.Reasons, e.Reasons)
 	if unchanged && now.Sub(x.SavedAt.Time) < evaluationSaveInterval {
@@ -294,7 +300,7 @@ func (s Rollouts) saveEvaluation(tx Tx, x *storedRollout, e *experiments.Evaluat
 	})
 }
 
-// Evaluations returns a page of what was decided, the newest first.
+// Evaluations returns a page of the evaluations of a rollout, newest first.
 func (s Rollouts) Evaluations(ctx context.Context, scope *management.Scope, id string, p management.Page) (management.List[Evaluation], error) {
 	return management.ReadOne(ctx, s.Resource, scope, id, func(v *view, x *storedRollout) (management.List[Evaluation], error) {
 		return management.ListRecords[Evaluation](v.Tx, management.Query{
@@ -318,7 +324,7 @@ func (s Rollouts) deleteEvaluations(tx Tx, id int64) error {
 	}
 }
 
-// applyDecision does what an evaluation decides.
+// applyDecision applies the decision of an evaluation.
 func (s Rollouts) applyDecision(v *view, x *storedRollout, f *storedFlag, e *experiments.Evaluation, now time.Time) error {
 	switch e.Decision {
 	case experiments.Fail:
@@ -342,7 +348,7 @@ func (s Rollouts) applyDecision(v *view, x *storedRollout, f *storedFlag, e *exp
 	return s.endHold(v, x)
 }
 
-// rollBackFor ends a rollout at once.
+// rollBackFor rolls a rollout back with the reasons of an evaluation.
 func (s Rollouts) rollBackFor(v *view, x *storedRollout, e *experiments.Evaluation, why string) error {
 	if err := s.rollBack(v, x, rolloutBack, "rollback", why); err != nil {
 		return err
@@ -351,7 +357,7 @@ func (s Rollouts) rollBackFor(v *view, x *storedRollout, e *experiments.Evaluati
 	return nil
 }
 
-// endHold ends a hold.
+// endHold ends a hold. The time of the next step does not change.
 func (s Rollouts) endHold(v *view, x *storedRollout) error {
 	if x.Status != rolloutHolding {
 		return nil
@@ -362,8 +368,8 @@ func (s Rollouts) endHold(v *view, x *storedRollout) error {
 	return s.notify(v, x, "go on", "")
 }
 
-// hold keeps the share as it is: people are told of each new set of reasons, at most once
-// an hour, and when the hold lasts too long.
+// hold keeps the current share. Users are notified of new reasons, at most once an hour, and when
+// the hold exceeds its limit.
 func (s Rollouts) hold(v *view, x *storedRollout, e *experiments.Evaluation, now time.Time) error {
 	isNew := x.Status != rolloutHolding || !slices.Equal(x.Reasons, e.Reasons)
 	if x.HeldSince.IsZero() {
@@ -383,7 +389,7 @@ func (s Rollouts) hold(v *view, x *storedRollout, e *experiments.Evaluation, now
 	return s.notify(v, x, "hold", "Reasons: "+strings.Join(e.Reasons, ", ")+".")
 }
 
-// regressionText says which guardrail is harmed, with its numbers (§4.8).
+// regressionText names the guardrail with a regression, with its numbers (§4.8).
 func regressionText(e *experiments.Evaluation) string {
 	for _, h := range e.Guardrails {
 		if h.Regression {

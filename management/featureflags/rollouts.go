@@ -8,8 +8,8 @@ import (
 	"github.com/bunting-flags/bunting/management"
 )
 
-// kindRollout is a guarded rollout: Parent is the project, ID its number, Other its flag,
-// Sort the time it was made.
+// kindRollout is the kind of the records of guarded rollouts: Parent is the project, ID the number,
+// Other the flag (rolloutsKey), Sort the time of creation.
 const kindRollout = "guarded_rollout"
 
 // RolloutFields are the writable fields of a guarded rollout (experiments.md §4.2).
@@ -35,29 +35,42 @@ var RolloutFields = management.Fields{
 	{Name: "start", Type: management.Bool, Custom: true, Help: "true: when it is made, it starts"},
 }
 
-// rolloutDefinition is what people say of a rollout.
+// rolloutDefinition is the part of a rollout that users write. The comments of RolloutFields
+// describe its members.
 type rolloutDefinition struct {
-	Flag             int64           `json:"feature_flag"`
-	Name             string          `json:"name"`
-	Description      string          `json:"description"`
-	Condition        int64           `json:"condition"`
-	Treatment        *string         `json:"treatment_variant"`
-	Control          *string         `json:"control_variant"`
-	Steps            json.RawMessage `json:"steps"`
-	Guardrails       json.RawMessage `json:"guardrails"`
-	Signals          json.RawMessage `json:"signals"`
-	Alpha            json.RawMessage `json:"alpha"`
-	MinimumExposures int64           `json:"minimum_exposures"`
-	Settle           int64           `json:"settle_seconds"`
-	Lookback         int64           `json:"exposure_lookback_days"`
-	OnRollback       string          `json:"on_rollback"`
-	HoldLimit        int64           `json:"hold_limit_seconds"`
-	OnHoldLimit      string          `json:"on_hold_limit"`
-	SampleRatio      string          `json:"sample_ratio"`
-	Notify           json.RawMessage `json:"notify"`
+	Flag        int64  `json:"feature_flag"`
+	Name        string `json:"name"`
+	Description string `json:"description"`
+	Condition   int64  `json:"condition"`
+	// Treatment and Control are the keys of variants; null if the flag has no variants.
+	Treatment *string `json:"treatment_variant"`
+	Control   *string `json:"control_variant"`
+	// Steps is a list of experiments.Step.
+	Steps json.RawMessage `json:"steps"`
+	// Guardrails and Signals are lists of rolloutGuard.
+	Guardrails json.RawMessage `json:"guardrails"`
+	Signals    json.RawMessage `json:"signals"`
+	// Alpha is the probability of a false rollback over the whole rollout.
+	Alpha json.RawMessage `json:"alpha"`
+	// MinimumExposures is the number of exposures that each arm needs before the next step.
+	MinimumExposures int64 `json:"minimum_exposures"`
+	// Settle is the time after the beginning of a step whose events do not count, in seconds.
+	Settle int64 `json:"settle_seconds"`
+	// Lookback is the number of days before the start from which exposures are read.
+	Lookback int64 `json:"exposure_lookback_days"`
+	// OnRollback is previous or zero: the share that a rollback restores.
+	OnRollback string `json:"on_rollback"`
+	// HoldLimit is the duration of a hold after which OnHoldLimit applies, in seconds.
+	HoldLimit int64 `json:"hold_limit_seconds"`
+	// OnHoldLimit is wait or rollback.
+	OnHoldLimit string `json:"on_hold_limit"`
+	// SampleRatio is hold or ignore: the reaction to a sample ratio mismatch.
+	SampleRatio string `json:"sample_ratio"`
+	// Notify is an object with emails.
+	Notify json.RawMessage `json:"notify"`
 }
 
-// defaultRollout is a definition that says nothing.
+// defaultRollout returns a definition with all defaults.
 func defaultRollout() rolloutDefinition {
 	empty := json.RawMessage("[]")
 	return rolloutDefinition{
@@ -66,61 +79,77 @@ func defaultRollout() rolloutDefinition {
 	}
 }
 
-// rolloutStatus is where a rollout stands (experiments.md §4.2).
+// rolloutStatus is the status of a rollout (experiments.md §4.2).
 type rolloutStatus string
 
+// The statuses of a rollout. Running and holding are live; completed and the following are ends.
 const (
-	rolloutDraft     rolloutStatus = "draft"
-	rolloutRunning   rolloutStatus = "running"
-	rolloutHolding   rolloutStatus = "holding"
+	rolloutDraft   rolloutStatus = "draft"
+	rolloutRunning rolloutStatus = "running"
+	// Holding: the current step is evaluated, but the next step waits until the reasons disappear.
+	rolloutHolding rolloutStatus = "holding"
+	// Paused: a user has paused the rollout, and it is not evaluated.
 	rolloutPaused    rolloutStatus = "paused"
 	rolloutCompleted rolloutStatus = "completed"
-	rolloutBack      rolloutStatus = "rolled_back"
-	rolloutAborted   rolloutStatus = "aborted"
-	rolloutFailed    rolloutStatus = "failed"
+	// Rolled back: a regression or a user has restored the share before the rollout.
+	rolloutBack rolloutStatus = "rolled_back"
+	// Aborted: a user has ended the rollout.
+	rolloutAborted rolloutStatus = "aborted"
+	// Failed: the flag was deleted.
+	rolloutFailed rolloutStatus = "failed"
 )
 
-// isLive: it is judged.
+// isLive reports whether the rollout is evaluated.
 func (s rolloutStatus) isLive() bool { return s == rolloutRunning || s == rolloutHolding }
 
-// isOpen: it has not ended.
+// isOpen reports whether the rollout has not ended.
 func (s rolloutStatus) isOpen() bool { return s.isLive() || s == rolloutDraft || s == rolloutPaused }
 
-// rolloutState is what has become of a rollout.
+// rolloutState is the part of a rollout that its actions and evaluations write.
 type rolloutState struct {
-	Status        rolloutStatus    `json:"status"`
-	Step          *int             `json:"step"`
+	Status rolloutStatus `json:"status"`
+	// Step is the index of the current step; null if the rollout is a draft.
+	Step *int `json:"step"`
+	// PercentBefore is the share of the treatment before the first step; null for a draft.
 	PercentBefore *float64         `json:"percent_before"`
 	Started       management.Stamp `json:"started_at"`
 	StepStarted   management.Stamp `json:"step_started_at"`
-	Next          management.Stamp `json:"next_at"`
-	Ended         management.Stamp `json:"ended_at"`
-	Reasons       []string         `json:"reasons"`
-	Last          json.RawMessage  `json:"last_evaluation"`
-	StateVersion  int64            `json:"state_version"`
-	Created       management.Stamp `json:"created_at"`
-	Updated       management.Stamp `json:"updated_at"`
+	// Next is the end of the dwell time of the current step.
+	Next  management.Stamp `json:"next_at"`
+	Ended management.Stamp `json:"ended_at"`
+	// Reasons are the reasons of a hold, a rollback or a failure.
+	Reasons []string `json:"reasons"`
+	// Last is the last evaluation; null if there is none.
+	Last json.RawMessage `json:"last_evaluation"`
+	// StateVersion is incremented by every change, for the detection of conflicts.
+	StateVersion int64            `json:"state_version"`
+	Created      management.Stamp `json:"created_at"`
+	Updated      management.Stamp `json:"updated_at"`
 }
 
+// storedRollout is a rollout as stored.
 type storedRollout struct {
 	ID int64 `json:"id"`
 	rolloutDefinition
 	rolloutState
-	CreatedBy  int64 `json:"created_by"`
+	CreatedBy int64 `json:"created_by"`
+	// FlagAuthor is the user who created the flag, for access rules.
 	FlagAuthor int64 `json:"flag_author,omitempty"`
-	// StartedBy is in whose name the steps are made. Wrote is the share that stands in the
-	// flag since the last step, Both what treatment and control have there together.
+	// StartedBy is the user in whose name the steps change the flag. LastPercent is the share that
+	// the last step wrote into the flag, Both the sum of the shares of treatment and control at
+	// that time.
 	StartedBy   int64   `json:"started_by,omitempty"`
 	LastPercent float64 `json:"wrote,omitempty"`
 	Both        float64 `json:"both,omitempty"`
-	// HeldSince is when the hold began that goes on, Told when people were told of it.
+	// HeldSince is the beginning of the current hold, NotifiedAt the time of the last notice about
+	// it.
 	HeldSince  management.Stamp `json:"held_since,omitzero"`
 	NotifiedAt management.Stamp `json:"told_at,omitzero"`
-	// SavedAt is when an evaluation was written into the list of them for the last time.
+	// SavedAt is the time when an evaluation was last added to the list of evaluations.
 	SavedAt management.Stamp `json:"kept_at,omitzero"`
 }
 
-// Rollout is a guarded rollout as it is shown.
+// Rollout is a guarded rollout as the API returns it.
 type Rollout struct {
 	ID int64 `json:"id"`
 	rolloutDefinition
@@ -129,12 +158,13 @@ type Rollout struct {
 	Access    management.AccessLevel `json:"user_access_level"`
 }
 
-// accessObject is what access rules are about: the flag.
+// accessObject returns the flag of the rollout, because the access rules of the flag apply.
 func (x *storedRollout) accessObject() management.AccessObject {
 	return management.AccessObject{Kind: kindFlag, ID: strconv.FormatInt(x.Flag, 10), Author: x.FlagAuthor}
 }
 
-// Rollouts are guarded rollouts (experiments.md §4).
+// Rollouts manages guarded rollouts (experiments.md §4): a rollout raises the share of a flag in
+// steps and compares the metrics of treatment and control before each step.
 type Rollouts struct {
 	*core
 	management.Resource[Tx, storedRollout, Rollout]
@@ -142,6 +172,7 @@ type Rollouts struct {
 	experiments Experiments
 }
 
+// newRollouts returns the resource of guarded rollouts.
 func newRollouts(c *core, experiments Experiments) (s Rollouts) {
 	s.core, s.flags, s.experiments = c, Flags{c}, experiments
 	s.Resource = management.NewResource(&c.Env, management.Spec[Tx, storedRollout, Rollout]{
@@ -163,7 +194,7 @@ func newRollouts(c *core, experiments Experiments) (s Rollouts) {
 		},
 		Rules:        s.rules,
 		BeforeDelete: s.beforeDelete,
-		AfterSave:    func(e *management.Edit[Tx, storedRollout]) error { return s.afterSave(e) }, // s is not whole yet
+		AfterSave:    func(e *management.Edit[Tx, storedRollout]) error { return s.afterSave(e) }, // a closure, since s.Resource is not set yet
 		Show: func(v *view, x *storedRollout) (*Rollout, error) {
 			creator, err := v.Author(x.CreatedBy)
 			return &Rollout{x.ID, x.rolloutDefinition, x.rolloutState, creator, v.AccessTo(x.accessObject())}, err
@@ -172,13 +203,13 @@ func newRollouts(c *core, experiments Experiments) (s Rollouts) {
 	return s
 }
 
-// rolloutsKey is Other of the rollouts of a flag.
+// rolloutsKey returns the value of Other for the rollouts of a flag.
 func rolloutsKey(project, flag int64) string {
 	return management.ProjectParent(project) + "/flag/" + strconv.FormatInt(flag, 10)
 }
 
-// List returns a page of rollouts, the newest first: of one flag where it is not 0, with
-// one status where it is not empty.
+// List returns a page of rollouts, newest first. If flag is not 0, it returns only rollouts of that
+// flag; if status is not empty, only rollouts with that status.
 func (s Rollouts) List(ctx context.Context, scope *management.Scope, flag int64, status string, p management.Page) (management.List[Rollout], error) {
 	q := management.Query{Offset: p.Offset, Limit: p.Limit}
 	if flag != 0 {
@@ -193,7 +224,7 @@ func (s Rollouts) List(ctx context.Context, scope *management.Scope, flag int64,
 	return s.Query(ctx, scope, q)
 }
 
-// rules check a definition, and make what is not said explicit.
+// rules checks a definition and sets the defaults of members that were not sent.
 func (s Rollouts) rules(e *management.Edit[Tx, storedRollout]) error {
 	x := e.After
 	if !e.IsNew {
@@ -227,7 +258,7 @@ func (s Rollouts) rules(e *management.Edit[Tx, storedRollout]) error {
 	return nil
 }
 
-// afterSave starts a rollout that was made to start at once.
+// afterSave starts a new rollout if the request has start.
 func (s Rollouts) afterSave(e *management.Edit[Tx, storedRollout]) error {
 	if !e.IsNew || !e.Values.Bool("start") {
 		return nil
@@ -242,7 +273,7 @@ func (s Rollouts) afterSave(e *management.Edit[Tx, storedRollout]) error {
 	return s.schedule(e.Tx, e.Project.ID, e.After, s.Env.Now().Add(s.interval()))
 }
 
-// beforeDelete refuses to remove what goes on, and removes what was decided with the rest.
+// beforeDelete returns an error if the rollout has not ended. Otherwise it deletes the evaluations.
 func (s Rollouts) beforeDelete(e *management.Edit[Tx, storedRollout]) error {
 	if x := e.After; x.Status.isOpen() && x.Status != rolloutDraft {
 		return management.Clash("This rollout is %s: abort it first.", x.Status)
@@ -250,7 +281,7 @@ func (s Rollouts) beforeDelete(e *management.Edit[Tx, storedRollout]) error {
 	return s.deleteEvaluations(e.Tx, e.After.ID)
 }
 
-// checkExclusive refuses a second rollout of a flag, and of a flag that an experiment runs on.
+// checkExclusive returns an error if the flag already has an open rollout or a running experiment.
 func (s Rollouts) checkExclusive(v *view, x *storedRollout, f *storedFlag) error {
 	q := management.Query{Kind: kindRollout, Other: rolloutsKey(v.Project.ID, x.Flag)}
 	open, err := management.EveryRecord(v.Tx, q, func(o *storedRollout) bool { return o.ID != x.ID && o.Status.isOpen() })
@@ -269,7 +300,7 @@ func (s Rollouts) checkExclusive(v *view, x *storedRollout, f *storedFlag) error
 	return err
 }
 
-// findFlag is the flag of a rollout.
+// findFlag returns the flag of a rollout. It returns an error if the flag was deleted.
 func (s Rollouts) findFlag(v *view, x *storedRollout) (*storedFlag, error) {
 	f, err := findFlag(v.Tx, v.Scope, s.flags, x.Flag)
 	if err == nil && f == nil {

@@ -13,19 +13,21 @@ import (
 )
 
 const (
-	// simulationTime is how long a simulation may take, simulationsAtOnce how many run.
+	// simulationTime limits the duration of a simulation, simulationsAtOnce the number of
+	// concurrent simulations of this process.
 	simulationTime    = 20 * time.Second
 	simulationsAtOnce = 2
 
+	// Limits and defaults of the request.
 	maxRuns     = 10_000
 	defaultRuns = 1000
 	maxEffects  = 10
 	maxEffect   = 10.0
 	maxPerDay   = 1_000_000_000
-	maxLaw      = 1e9 // of a mean and of a deviation
+	maxLaw      = 1e9 // limit of means and standard deviations
 )
 
-// SimulateFields are the members of a simulation's body (experiments.md §4.10).
+// SimulateFields are the fields of the request for a simulation (experiments.md §4.10).
 var SimulateFields = management.Fields{
 	{Name: "definition", Type: management.Object, Required: true, Help: "of the rollout, as it is made"},
 	{Name: "metrics", Type: management.ObjectList, Required: true, Help: "how the values of each guardrail are spread: kind rate with rate, kind mean with mean and sd, or kind count with mean"},
@@ -35,12 +37,15 @@ var SimulateFields = management.Fields{
 	{Name: "seed", Type: management.Int, Help: "the same one gives the same answer: 1"},
 }
 
-// Simulate tells what a rollout would do to harms of some sizes, by chance alone.
+// Simulate returns how often a rollout would be completed or rolled back by chance, for several
+// sizes of harm. It reads no events. It returns an error of the kind TooMany if simulationsAtOnce
+// simulations are running.
 func (s Rollouts) Simulate(ctx context.Context, b management.Body) (*experiments.SimulationResult, error) {
 	simulation, err := simulationOf(b)
 	if err != nil {
 		return nil, err
 	}
+	// Do not wait for a free place: a simulation may take simulationTime.
 	select {
 	case s.simulating <- struct{}{}:
 		defer func() { <-s.simulating }()
@@ -50,18 +55,22 @@ func (s Rollouts) Simulate(ctx context.Context, b management.Body) (*experiments
 	bounded, cancel := context.WithTimeout(ctx, simulationTime)
 	defer cancel()
 	out, err := simulation.Run(bounded)
+	// A timeout of the simulation is a fault of the request; the end of the request's own context
+	// is not.
 	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
 		return nil, management.Fault("runs", "This takes more than %v: ask for fewer runs, effects or steps.", simulationTime)
 	}
 	return out, err
 }
 
+// simulationOf decodes and checks the request for a simulation.
 func simulationOf(b management.Body) (*experiments.Simulation, error) {
 	values, err := SimulateFields.Create(b)
 	if err != nil {
 		return nil, err
 	}
 	x := &storedRollout{rolloutDefinition: defaultRollout()}
+	// RolloutFields.Change instead of Create, since a simulation needs no flag.
 	defined, err := RolloutFields.Change(management.Body{Members: management.JSONObject(values.Raw("definition"))})
 	if err != nil {
 		return nil, prefixDefinition(err)
@@ -71,17 +80,19 @@ func simulationOf(b management.Body) (*experiments.Simulation, error) {
 	if err != nil {
 		return nil, prefixDefinition(err)
 	}
+	// Values of an entity are complete after the settling time and the longest conversion window.
 	out := &experiments.Simulation{
 		Rollout: &plan.Rollout, PerDay: float64(values.Int("entities_per_day")), Delay: float64(x.Settle) + plan.longestWindow(),
 		Effects: []float64{0, 0.5, 1}, Runs: defaultRuns, Seed: 1,
 	}
-	out.Rollout.Signals = nil // they turn nothing back
+	out.Rollout.Signals = nil // signals cause no rollback
 	if values.Has("runs") {
 		out.Runs = int(values.Int("runs"))
 	}
 	if values.Has("seed") {
 		out.Seed = uint64(values.Int("seed"))
 	}
+	// The default applies if effects is empty.
 	if raw := values.Raw("effects"); !management.EmptyJSON(raw) {
 		if json.Unmarshal(raw, &out.Effects) != nil || len(out.Effects) == 0 || len(out.Effects) > maxEffects ||
 			slices.ContainsFunc(out.Effects, func(e float64) bool { return e < 0 || e > maxEffect }) {
@@ -92,7 +103,8 @@ func simulationOf(b management.Body) (*experiments.Simulation, error) {
 	return out, err
 }
 
-// prefixDefinition puts what is wrong with a definition into its place in the body.
+// prefixDefinition returns an error of the definition with the field's path in the body of the
+// request.
 func prefixDefinition(err error) error {
 	var fault *management.Error
 	if errors.As(err, &fault) && fault.Field != "" {
@@ -103,12 +115,13 @@ func prefixDefinition(err error) error {
 	return err
 }
 
-// longestWindow is how many seconds it takes at most until an entity counts.
+// longestWindow returns the longest conversion window of the metrics, in seconds: the time until
+// all values of an entity are complete.
 func (p *rolloutPlan) longestWindow() (longest float64) {
 	for _, raw := range p.metrics {
 		m := management.JSONObject(raw)
 		var n float64
-		_ = json.Unmarshal(m["conversion_window"], &n) // it was checked
+		_ = json.Unmarshal(m["conversion_window"], &n) // was checked by plan
 		unit := management.JSONText(m["conversion_window_unit"])
 		if unit == "" {
 			unit = "day"
@@ -118,7 +131,7 @@ func (p *rolloutPlan) longestWindow() (longest float64) {
 	return longest
 }
 
-// lawsOf reads how values are spread, one law for each guardrail.
+// lawsOf decodes and checks the distributions of the values, one for each guardrail.
 func lawsOf(list []json.RawMessage, guardrails int) ([]experiments.Distribution, error) {
 	if len(list) != guardrails || guardrails == 0 {
 		return nil, management.Fault("metrics", "Give one object for each of the %d guardrails, in their order.", guardrails)
@@ -155,4 +168,5 @@ func lawsOf(list []json.RawMessage, guardrails int) ([]experiments.Distribution,
 	return laws, nil
 }
 
+// isInRange reports whether v is set and between lowest and maxLaw.
 func isInRange(v *float64, lowest float64) bool { return v != nil && *v >= lowest && *v <= maxLaw }

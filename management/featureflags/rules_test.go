@@ -15,7 +15,7 @@ func TestFeatureFlags_Rules(t *testing.T) {
 	})
 }
 
-// text is a JSON text of n characters.
+// text returns a JSON string of n characters.
 func text(n int) string { return `"` + strings.Repeat("x", n) + `"` }
 
 var flagRows = []ruletest.Row{
@@ -48,7 +48,7 @@ var flagRows = []ruletest.Row{
 	{"§5.1.3 another project's", "dan", "get 1", ``, `404 not_found - Not found.`},
 }
 
-// person is a condition of a flag with one property.
+// person returns a condition of a flag with one property.
 func person(operator, value string) string {
 	return `{"filters":{"groups":[{"properties":[{"key":"email","type":"person","operator":"` + operator + `","value":` + value + `}]}]}}`
 }
@@ -98,7 +98,7 @@ var payloadRows = []ruletest.Row{
 	{"§5.1.2 variants", "bob", "change 1", `{"filters":{"groups":[{"properties":[]}],"multivariate":{"variants":[{"key":"a","rollout_percentage":100}]},"payloads":{"a":"1"}}}`, `{"filters":{"payloads":{"a":"1"}}}`},
 }
 
-// dependsOn is the body of a flag that depends on another.
+// dependsOn returns the body of a flag that depends on another flag.
 func dependsOn(flag, operator string) string {
 	return `{"filters":{"groups":[{"properties":[{"key":"` + flag + `","type":"flag","operator":"` + operator + `","value":true}]}]}}`
 }

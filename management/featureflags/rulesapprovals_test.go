@@ -10,7 +10,7 @@ import (
 	"github.com/bunting-flags/bunting/management/internal/ruletest"
 )
 
-// What these tables expect is spec/console.md §2.4, N12.
+// The source of the expected values in these tables is spec/console.md §2.4, N12.
 func TestApprovals(t *testing.T) {
 	for name, rows := range map[string][]ruletest.Row{
 		"setting": approvalSettingRows, "gate": approvalGateRows, "every door": approvalEntryRows, "off": approvalOffRows, "tags": approvalTagRows,
@@ -70,12 +70,12 @@ func approvalCalls(t *testing.T, w *ruletest.World) ruletest.Calls {
 
 const needsOne = `403 approval_required - This change of the feature flag "a" needs an approval:`
 
-// shareOf is the body of a change that lets a share of all have a flag.
+// shareOf returns the body of a change that rolls a flag out to a share of all persons.
 func shareOf(percent int) string {
 	return fmt.Sprintf(`{"filters":{"groups":[{"properties":[],"rollout_percentage":%d}]}}`, percent)
 }
 
-// requestBody is the body of a request for a change of flag 1.
+// requestBody returns the body of a request for a change of flag 1.
 func requestBody(patch string) string { return `{"flag":1,"title":"Half","patch":` + patch + `}` }
 
 var approvalSettingRows = rows(
@@ -316,7 +316,7 @@ var requestListRows = []ruletest.Row{
 	{"N12 another project's", "dan", "requests", ``, `{"count":0,"ids":[]}`},
 }
 
-// requestBoundRows: 500 may wait at once, those that are done do not count.
+// requestBoundRows prove that at most 500 requests may be open; closed requests do not count.
 func requestBoundRows() []ruletest.Row {
 	out := []ruletest.Row{aFlag}
 	for i := range 500 {

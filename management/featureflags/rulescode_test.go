@@ -17,7 +17,7 @@ func TestFlagsAsCode(t *testing.T) {
 	})
 }
 
-// document is a document of flags and cohorts.
+// document returns a document of flags and cohorts.
 func document(flags, cohorts string) string {
 	return `{"flags":[` + flags + `],"cohorts":[` + cohorts + `]}`
 }
@@ -85,7 +85,7 @@ var badDocumentRows = rows(
 	),
 )
 
-// badFlagRows: an error names the flag or cohort that it is about.
+// badFlagRows prove that an error names the flag or cohort at fault.
 var badFlagRows = rows(
 	each("§5.1.2 the rules of flags", "bob", "apply",
 		[2]string{document(`{"key":"a b","filters":{"groups":[]}}`, ``), `400 invalid_key key flag "a b": Only letters, numbers, hyphens (-) & underscores (_) are allowed.`},
@@ -162,7 +162,7 @@ var pruneRows = []ruletest.Row{
 	{"§5.6 flags of surveys are not touched", "bob", "get 6", ``, `{"deleted":false}`},
 }
 
-// planRows: una and vic have the plan pro; four persons are known.
+// planRows assume that una and vic have the plan pro, and that the project has four persons.
 var planRows = []ruletest.Row{
 	{"decision 27 for all four", "bob", "plan", document(simple, ``), `{"changes":[{"kind":"flag","name":"simple","action":"create","people":{"changed":4,"counted":4,"of":4,"sample":false}}]}`},
 	{"decision 27 nothing was done", "bob", "keys", ``, `[]`},
@@ -242,11 +242,11 @@ var documentCohortRows = []ruletest.Row{
 	{"flags.md §1.6 computed elsewhere", "bob", "cohorts", `{"Search":"live"}`, `{"results":[{"cohort_type":"realtime"}]}`},
 }
 
-// The projects of TestFlags_Copy: three more of the organization, one in which bob may
-// not be, and the flags of a file in another.
+// The projects of TestFlags_Copy: three more projects of the organization, one of which bob has no
+// access to, and a project with flags of a definitions file.
 const copyProject, closedProject, filedProject = 3, 4, 5
 
-// §5.1.3 copies between the projects of an organization.
+// §5.1.3 copies flags between the projects of an organization.
 func TestFlags_Copy(t *testing.T) {
 	w := newWorld(t)
 	err := w.Store.Write(t.Context(), func(tx rooms.Tx) error {
@@ -311,7 +311,7 @@ func TestFlags_Copy(t *testing.T) {
 	target.Project = &management.ProjectRecord{ID: copyProject, Organization: ruletest.Organization}
 	calls := roomCalls(t, w)
 	targetCalls := ruletest.Calls{}
-	for name, call := range calls { // in the project that was copied to
+	for name, call := range calls { // in the target project
 		targetCalls[name] = func(_ scopePtr, path, body string) (any, error) { return call(target, path, body) }
 	}
 	w.Run(t, targetCalls, []ruletest.Row{

@@ -20,7 +20,7 @@ func TestCohorts(t *testing.T) {
 
 const plan = `{"type":"person","key":"plan","value":"pro","operator":"exact"}`
 
-// tree is the body of a cohort with a tree of filters.
+// tree returns the body of a cohort with a tree of filters.
 func tree(kind string, values ...string) string {
 	return `{"filters":{"properties":{"type":"` + kind + `","values":[` + strings.Join(values, ",") + `]}}}`
 }
@@ -107,12 +107,12 @@ var treeRows = rows(
 	),
 )
 
-// deep is a filter n groups below.
+// deep returns a filter nested in n groups.
 func deep(n int) string {
 	return strings.Repeat(`{"type":"AND","values":[`, n) + plan + strings.Repeat(`]}`, n)
 }
 
-// ofPlan is a filter of the property plan.
+// ofPlan returns a filter of the property plan.
 func ofPlan(operator, value string) string {
 	return `{"type":"person","key":"plan","operator":"` + operator + `","value":` + value + `}`
 }
@@ -157,7 +157,7 @@ var leafRows = rows(
 		[2]string{`{"groups":[{"properties":[` + ofPlan("gt", `"abc"`) + `]}]}`, `400 invalid_input filters filters.properties.values[0].values[0].value:`},
 	),
 	each("flags.md §5.2 a leaf that fails for a person is false, §4.9 and true when it is negated", "bob", "cohort",
-		[2]string{tree("AND", ofPlan("gt", `1`)), `{"count":0}`}, // plan is no number
+		[2]string{tree("AND", ofPlan("gt", `1`)), `{"count":0}`}, // plan is not a number
 		[2]string{tree("AND", ofPlan("gt", `1, "negation":true`)), `{"count":4}`},
 	),
 	each("flags.md §4.9 negation counts on leaves of cohorts", "bob", "cohort",
@@ -242,7 +242,7 @@ var cohortQueryRows = rows(
 	),
 )
 
-// legacyRows: the oldest form is read as flags.md §5.6 says, and kept in today's.
+// legacyRows prove that the oldest form is read as in flags.md §5.6 and stored in today's form.
 var legacyRows = rows(
 	each("flags.md §5.6 alternatives of requirements", "bob", "cohort",
 		[2]string{`{"groups":[{"properties":{"plan":"pro"}}]}`, `{"count":2,"groups":[],"filters":{"properties":{"type":"OR","values":[{"type":"AND","values":[{"key":"plan","type":"person","operator":"exact","value":"pro"}]}]}}}`},
@@ -327,7 +327,7 @@ var recountRows = []ruletest.Row{
 	{"one of a document is counted soon", "bob", "countdue", ``, `false`},
 }
 
-// A static cohort of so many that it is not counted whenever it is shown is counted every hour.
+// A static cohort that is too large to be counted on every read is counted every hour.
 func TestCohorts_LargeListsAreCountedAgain(t *testing.T) {
 	w := newWorld(t)
 	calls := roomCalls(t, w)
@@ -343,7 +343,7 @@ func TestCohorts_LargeListsAreCountedAgain(t *testing.T) {
 		{"made", "bob", `file {"name":"many","is_static":true}`, file(0), fmt.Sprintf(`{"id":1,"count":%d}`, half)},
 		{"made", "bob", "morefile 1", file(half), fmt.Sprintf(`{"count":%d}`, many)},
 	})
-	err := w.Store.Write(t.Context(), func(tx rooms.Tx) error { return tx.RemoveMembers(ruletest.Project, 1, []string{"id-0"}) }) // as an erasure does
+	err := w.Store.Write(t.Context(), func(tx rooms.Tx) error { return tx.RemoveMembers(ruletest.Project, 1, []string{"id-0"}) }) // like the erasure of a person
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -459,7 +459,7 @@ var duplicateRows = []ruletest.Row{
 	{"§5.2 of nobody", "bob", "duplicate 3", ``, `{"name":"(static copy)","count":0}`},
 }
 
-// flagUsingCohort is the body of a flag that asks for a cohort.
+// flagUsingCohort returns the body of a flag that refers to a cohort.
 func flagUsingCohort(key, cohort string) string {
 	return `{"key":"` + key + `","filters":{"groups":[{"properties":[{"key":"id","type":"cohort","value":` + cohort + `}]}]}}`
 }

@@ -64,7 +64,7 @@ var slugRows = rows(
 	},
 )
 
-// enrolled are filters of a flag whose early access persons choose themselves.
+// enrolled returns filters of a flag with early access, which persons select by themselves.
 const enrolled = `{"feature_flag":{"filters":{"super_groups":[{"rollout_percentage":100,"properties":[{"key":"$feature_enrollment/f","type":"person","operator":"exact","value":["true"]}]}]}}}`
 
 const notEnrolled = `{"feature_flag":{"filters":{"super_groups":null}}}`

@@ -65,7 +65,7 @@ var experimentFieldRows = rows(
 	},
 )
 
-// experimentBody is the body of an experiment with variants.
+// experimentBody returns the body of an experiment with variants.
 func experimentBody(name, list string) string {
 	return `{"name":"` + name + `","feature_flag_key":"` + name + `","parameters":{"feature_flag_variants":` + list + `}}`
 }
@@ -237,7 +237,7 @@ var experimentFlagRows = []ruletest.Row{
 	{"§5.7 two experiments", "bob", "get 2", ``, `{"experiment_set":[<F>]}`},
 }
 
-// Exposures are what $feature_flag_called told of the flag, by value.
+// Exposures are the values in $feature_flag_called events of the flag, with their numbers.
 func TestExperiments_Exposures(t *testing.T) {
 	first, last := ruletest.Start, ruletest.Start.Add(time.Hour)
 	w := ruletest.New(t, memstore.New(memstore.ExternalData{FlagCalls: map[memstore.Flag][]featureflags.FlagCall{

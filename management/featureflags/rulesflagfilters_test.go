@@ -16,15 +16,15 @@ func TestFlags_Filters(t *testing.T) {
 	})
 }
 
-// groups is the body of a flag with these conditions.
+// groups returns the body of a flag with these conditions.
 func groups(conditions ...string) string {
 	return `{"filters":{"groups":[` + strings.Join(conditions, ",") + `]}}`
 }
 
-// property is the body of a flag with one condition of one property.
+// property returns the body of a flag with one condition of one property.
 func property(p string) string { return groups(`{"properties":[` + p + `]}`) }
 
-// aFlag is where tables begin.
+// aFlag is the first row of the tables.
 var aFlag = ruletest.Row{"§5.1.3", "bob", "create", `{"key":"a"}`, `{"id":1,"version":1}`}
 
 var shapeRows = rows(
@@ -80,7 +80,7 @@ var rolloutRows = rows(
 	),
 )
 
-// variants is the body of a flag with one condition and these variants.
+// variants returns the body of a flag with one condition and these variants.
 func variants(list string) string {
 	return `{"filters":{"groups":[{"properties":[]}],"multivariate":{"variants":` + list + `}}}`
 }
@@ -170,7 +170,7 @@ var propertyTypeRows = rows(
 	),
 )
 
-// groupFlagBody is the body of a flag about group type 0 with one property.
+// groupFlagBody returns the body of a flag about group type 0 with one property.
 func groupFlagBody(p string) string {
 	return `{"filters":{"aggregation_group_type_index":0,"groups":[{"properties":[` + p + `]}]}}`
 }
@@ -230,7 +230,7 @@ var operatorRows = rows(
 	),
 )
 
-// operatorBody is the body of a flag that compares p with an operator.
+// operatorBody returns the body of a flag that compares p with an operator.
 func operatorBody(operator, value string) string {
 	return property(`{"key":"p","type":"person","operator":"` + operator + `","value":` + value + `}`)
 }
@@ -240,7 +240,8 @@ var dateRows = rows(
 	datesOf("is_date_before"), datesOf("is_date_after"), datesOf("is_date_exact"),
 )
 
-// datesOf are the values that a date operator takes (spec/flags.md §4.7), and others.
+// datesOf returns rows with valid values of a date operator (spec/flags.md §4.7), and with invalid
+// values.
 func datesOf(operator string) []ruletest.Row {
 	var cases [][2]string
 	for _, good := range []string{"2026-01-02", "2026-01-02T10:00:00Z", "2026-01-02T10:00:00.5+02:00", "2026-01-02 10:00", "2026-01-02T10:00:30", "-7d", "7d", "-1h", "24m", "1y", "-9999w"} {
@@ -269,7 +270,7 @@ var textValueRows = rows(
 	),
 )
 
-// textsOf are the values that an operator on texts takes (§5.1.2), and others.
+// textsOf returns rows with valid values of a string operator (§5.1.2), and with invalid values.
 func textsOf(operator string) []ruletest.Row {
 	invalid := `400 invalid_value filters Invalid value for operator ` + operator + `:`
 	return each("§5.1.2 a text for "+operator, "bob", "change 1",
@@ -309,7 +310,8 @@ var orderedValueRows = rows(
 	),
 )
 
-// ordersOf are the values that an operator of order takes (§5.1.2), and others.
+// ordersOf returns rows with valid values of an operator of order (§5.1.2), and with invalid
+// values.
 func ordersOf(operator string) []ruletest.Row {
 	invalid := `400 invalid_value filters Invalid value for operator ` + operator + `:`
 	return each("§5.1.2 a scalar for "+operator, "bob", "change 1",
@@ -346,7 +348,7 @@ var listValueRows = rows(
 	),
 )
 
-// payloads is the body of a flag with payloads, and with variants where there are any.
+// payloads returns the body of a flag with payloads, and with variants if there are any.
 func payloads(object, multivariate string) string {
 	if multivariate != "" {
 		multivariate = "," + multivariate
@@ -449,7 +451,7 @@ var holdoutRows = rows(
 	),
 )
 
-// large is the body of a flag whose filters have just n bytes.
+// large returns the body of a flag whose filters have exactly n bytes.
 func large(n int) string {
 	const empty = `{"groups":[{"properties":[],"description":""}]}`
 	return `{"filters":` + strings.Replace(empty, `""`, text(n-len(empty)), 1) + `}`

@@ -19,7 +19,7 @@ func TestFlags_Life(t *testing.T) {
 	})
 }
 
-// needs is the body of a flag that depends on others, each an id.
+// needs returns the body of a flag that depends on the flags with these ids.
 func needs(ids ...string) string {
 	properties := ""
 	for i, id := range ids {
@@ -74,7 +74,7 @@ var chainRows = rows(
 	},
 )
 
-// dependantRows: up to five are named, then how many more (§5.1.3).
+// dependantRows prove that an error names up to five flags, and the number of the rest (§5.1.3).
 func dependantRows() []ruletest.Row {
 	out := []ruletest.Row{aFlag}
 	for i := 2; i <= 8; i++ {
@@ -156,7 +156,7 @@ var linkedExperimentRows = []ruletest.Row{
 
 const stale = `409 conflict - The feature flag was updated by cyd@example.com since you started editing it. Please refresh and try again.`
 
-// fieldConflictRows: what bob loaded is version 1; cyd has changed every field since.
+// fieldConflictRows: bob has loaded version 1, and cyd has changed every field after that.
 var fieldConflictRows = rows(
 	[]ruletest.Row{
 		{"§5.1.3", "bob", "create", `{"key":"a","name":"one","tags":["x"]}`, `{"version":1}`},
@@ -172,7 +172,7 @@ var fieldConflictRows = rows(
 	[]ruletest.Row{{"§5.1.3 nothing was changed", "bob", "get 1", ``, `{"version":2,"name":"two","key":"b","tags":["y"]}`}},
 	each("§5.1.3 no conflict", "bob", "change 1",
 		[2]string{`{"name":"two","version":1,"original_flag":{"name":"one"}}`, `{"name":"two"}`},                                    // the same new value
-		[2]string{`{"name":"one","rollback_conditions":1,"version":1,"original_flag":{"name":"one"}}`, `{"rollback_conditions":1}`}, // as it was loaded
+		[2]string{`{"name":"one","rollback_conditions":1,"version":1,"original_flag":{"name":"one"}}`, `{"rollback_conditions":1}`}, // the value that was loaded
 		[2]string{`{"name":"four","version":1,"original_flag":{"key":"a"}}`, `{"name":"four"}`},                                     // loaded without the field
 		[2]string{`{"name":"five","version":1}`, `{"name":"five"}`},                                                                 // without original_flag
 		[2]string{`{"name":"six","version":1,"original_flag":null}`, `{"name":"six"}`},                                              // null
@@ -180,7 +180,7 @@ var fieldConflictRows = rows(
 		[2]string{`{"name":"eight","version":null,"original_flag":{"name":"one"}}`, `{"name":"eight"}`},                             // null: no check
 		[2]string{`{"name":"nine","original_flag":{"name":"one"}}`, `{"name":"nine"}`},                                              // absent: no check
 		[2]string{`{"name":"ten","version":10,"original_flag":{"name":"one"}}`, `{"name":"ten","version":11}`},                      // the stored version
-		[2]string{`{"evaluation_runtime":"server","version":1,"original_flag":{"evaluation_runtime":"all"}}`, `{"version":12}`},     // nobody else has changed it
+		[2]string{`{"evaluation_runtime":"server","version":1,"original_flag":{"evaluation_runtime":"all"}}`, `{"version":12}`},     // no other user has changed it
 		[2]string{`{"name":"x","version":"one","original_flag":{"name":"one"}}`, `400 invalid_input version A valid integer is required.`},
 	),
 	[]ruletest.Row{
@@ -276,7 +276,7 @@ var renameRows = []ruletest.Row{
 	{"§5.1.3 changed variants are the experiment's", "bob", "getexperiment <E>", ``, `{"parameters":{"feature_flag_variants":[{"key":"control","rollout_percentage":10},{"key":"test","rollout_percentage":90}]}}`},
 }
 
-// More than 30 days: 720 hours. Each row takes a second.
+// More than 30 days are 720 hours. Each row takes a second.
 const month = "wait 720h"
 
 const open, always = `{"status":"active","reason":"Flag is not fully rolled out and may still be active"}`, `{"status":"stale","reason":"This boolean flag will always evaluate to \"true\""}`
@@ -306,7 +306,7 @@ var staleBooleanRows = rows(
 	),
 )
 
-// staleness are rows of a change and the status after it.
+// staleness returns rows with a change and the status after it.
 func staleness(cases ...[2]string) (out []ruletest.Row) {
 	for _, c := range cases {
 		out = append(out, ruletest.Row{"§5.1.3 stale", "bob", "change 1", c[0], `{"id":1}`}, ruletest.Row{"§5.1.3 stale", "bob", "status 1", ``, c[1]})
@@ -339,7 +339,7 @@ var neverStaleRows = []ruletest.Row{
 	{"§5.1.3 STALE", "bob", "keys", `{"Active":"STALE"}`, `[]`},
 }
 
-// §5.1.1 last_called_at, and a reason more for what nobody has asked for in 30 days.
+// §5.1.1 last_called_at, and an additional reason for a flag without calls in 30 days.
 func TestFlags_LastCalled(t *testing.T) {
 	w := ruletest.New(t, memstore.New(memstore.ExternalData{FlagCalls: map[memstore.Flag][]featureflags.FlagCall{
 		{Project: ruletest.Project, Key: "a"}: {

@@ -66,7 +66,7 @@ var bulkChangeRows = rows(
 	),
 )
 
-// The persons are those of somePeople: una and vic have the plan pro.
+// The persons are somePeople: una and vic have the plan pro.
 var cohortOfFlagRows = []ruletest.Row{
 	{"clients.md §7.2", "bob", "create", `{"key":"pros","filters":{"groups":[{"properties":[` + plan + `]}]}}`, `{"id":1}`},
 	{"clients.md §7.2 name at the time, in UTC", "bob", "cohortof 1", ``, `{"cohort":{"id":1,"name":"(like) ^Users with feature flag pros enabled at 2026-01-02 12:00:[0-9]{2}$","is_static":true,"count":2,"created_by":{"first_name":"bob"}}}`},

@@ -17,10 +17,10 @@ func TestFlags_Record(t *testing.T) {
 	})
 }
 
-// each and rows keep tables short.
+// each and rows build the rows of tables.
 var each, rows = ruletest.Each, slices.Concat[[]ruletest.Row]
 
-// list is a JSON array of n times the same.
+// list returns a JSON array that repeats a value n times.
 func list(n int, item string) string {
 	return "[" + strings.TrimSuffix(strings.Repeat(item+",", n), ",") + "]"
 }
@@ -267,8 +267,7 @@ var flagIDRows = rows(
 	),
 )
 
-// What stands in a definitions file is changed there alone: decisions, "Definitions
-// file".
+// Objects of a definitions file can only be changed in the file: decisions, "Definitions file".
 func TestFlags_OfFiles(t *testing.T) {
 	w := newWorld(t)
 	err := w.Store.Write(t.Context(), func(tx rooms.Tx) error {
@@ -308,7 +307,7 @@ func TestFlags_OfFiles(t *testing.T) {
 	})
 }
 
-// The most cohorts that a project may have; deleted ones do not count.
+// A project may have a maximum number of cohorts; deleted cohorts do not count.
 func TestCohorts_Limit(t *testing.T) {
 	w := newWorld(t)
 	err := w.Store.Write(t.Context(), func(tx rooms.Tx) error {

@@ -9,8 +9,7 @@ import (
 	"github.com/bunting-flags/bunting/management/internal/ruletest"
 )
 
-// console.md N10: short rows, their filters and orders; C7: one word for where a flag
-// stands.
+// console.md N10: short rows, their filters and orders; C7: one status of a flag in all places.
 func TestFlags_Rows(t *testing.T) {
 	w := ruletest.New(t, memstore.New(memstore.ExternalData{FlagCalls: map[memstore.Flag][]featureflags.FlagCall{
 		{Project: ruletest.Project, Key: "on"}: {

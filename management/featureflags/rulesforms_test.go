@@ -11,20 +11,20 @@ import (
 	"github.com/bunting-flags/bunting/management/rooms"
 )
 
-// Older forms, and those of files, in documents and bodies.
+// Older forms, and the forms of definitions files, are accepted in documents and bodies.
 func TestForms(t *testing.T) {
 	ask(t, map[string][]ruletest.Row{
 		"flags of files": fileFlagFormRows, "cohorts of files": fileCohortRows, "nothing there": notFoundRows, "dependencies by state": enableRows,
 	})
 }
 
-// inDocument is a document of flag a with one property.
+// inDocument returns a document of flag a with one property.
 func inDocument(property string) string {
 	return document(`{"key":"a","active":true,"filters":{"groups":[{"properties":[`+property+`]}]}}`, ``)
 }
 
-// fileFlagFormRows: what a file may say shorter is written out, so that two documents that
-// mean the same are the same.
+// fileFlagFormRows prove that the short forms of definitions files are exported in full, so that
+// two documents with the same meaning are equal.
 var fileFlagFormRows = []ruletest.Row{
 	{"flags.md §1.4 a type that is not named is person", "bob", "apply", inDocument(`{"key":"plan","value":"pro"}`), `{"changes":[{"action":"create"}]}`},
 	{"flags.md §1.4 a type that is not named is person", "bob", "get 1", ``, `{"filters":{"groups":[{"properties":[{"key":"plan","type":"person","value":"pro"}]}]}}`},
@@ -49,7 +49,7 @@ var fileFlagFormRows = []ruletest.Row{
 	{"§5.1.2 payloads that are no texts", "bob", "get 3", ``, `{"filters":{"payloads":{"true":"{\"a\":1}"}}}`},
 }
 
-// ofDocument is a document of cohort C with members besides its name.
+// ofDocument returns a document of cohort C with members in addition to its name.
 func ofDocument(members string) string { return document(``, `{"name":"C",`+members+`}`) }
 
 var fileCohortRows = []ruletest.Row{
@@ -67,7 +67,7 @@ var fileCohortRows = []ruletest.Row{
 	{"§5.2 a tree that is none", "bob", "apply", ofDocument(`"filters":{"properties":{"type":"AND","values":["x"]}}`), `400 invalid_input filters cohort "C":`},
 }
 
-// notFoundRows: what is not there is 404, whatever the body is.
+// notFoundRows prove that the response for a missing object is 404, whatever the body is.
 var notFoundRows = rows(
 	eachPath([]string{"changesurvey", "changefeature", "changeexperiment", "putsurvey", "putfeature", "putexperiment"}, "0191f0a2-5b1c-7d3e-8f40-0000000000ff"),
 	eachPath([]string{"change", "put", "changecohort", "putcohort", "changeschedule", "putschedule"}, "99"),
@@ -82,7 +82,8 @@ func eachPath(calls []string, id string) (out []ruletest.Row) {
 	return out
 }
 
-// enableRows: a flag that needs one that is off may be switched on, and is false then.
+// enableRows prove that a flag that depends on a disabled flag may be switched on, and is false
+// then.
 var enableRows = []ruletest.Row{
 	aFlag,
 	{"flags.md §6", "bob", "create", `{"key":"b","active":false}`, `{"id":2}`},
@@ -92,7 +93,7 @@ var enableRows = []ruletest.Row{
 	{"flags.md §6 switched on together", "bob", "change 2", `{"active":true}`, `{"active":true}`},
 }
 
-// manyPeople are n persons with the plan pro.
+// manyPeople returns n persons with the plan pro.
 type manyPeople struct {
 	*people
 	n int
@@ -110,8 +111,8 @@ func (c manyPeople) Persons(_ context.Context, _ int64, visit func(*featureflags
 	return nil
 }
 
-// Decision 27: a plan counts exactly up to 100,000 persons, beyond that it looks at a
-// random sample, and says which. A preview says whether it is exact, too.
+// Decision 27: a plan counts exactly up to 100,000 persons; if there are more, it counts a random
+// sample and reports that. A preview reports too whether it is exact.
 func TestPlan_Sample(t *testing.T) {
 	for n, want := range map[int]string{
 		100_000: `"changed":100000,"counted":100000,"of":100000,"sample":false`,

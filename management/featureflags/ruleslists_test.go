@@ -13,7 +13,7 @@ func TestFlags_Lists(t *testing.T) {
 	})
 }
 
-// listFlags are where tables of lists begin, oldest first: red, blue-sky, deep_sea.
+// listFlags are the flags of the tables about lists, oldest first: red, blue-sky, deep_sea.
 var listFlags = []ruletest.Row{
 	{"§5.1.3", "bob", "create", `{"key":"red","name":"Warm colour","tags":["paint","hot"],"evaluation_runtime":"client","evaluation_tags":["hot"]}`, `{"id":1}`},
 	{"§5.1.3", "cyd", "create", `{"key":"blue-sky","name":"Cold","tags":["paint"],"active":false,"evaluation_runtime":"server"}`, `{"id":2}`},
@@ -148,8 +148,8 @@ var hiddenRows = []ruletest.Row{
 	{"§5.6 but there", "bob", "get 3", ``, `{"key":"(like) ^survey-targeting-[0-9a-f]{10}-custom$"}`},
 }
 
-// una and vic have the plan pro, wes and xia have none; the groups of type 0 are acme
-// of size 100 and ant of size 1.
+// una and vic have the plan pro, wes and xia have no plan; the groups of type 0 are acme of size
+// 100 and ant of size 1.
 var radiusRows = rows(
 	[]ruletest.Row{
 		{"§5.2", "bob", "cohort", findCohort(`{"type":"person","key":"plan","value":"pro","operator":"exact"}`), `{"id":1}`},

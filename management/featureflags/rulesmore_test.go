@@ -58,7 +58,7 @@ var statusRows = []ruletest.Row{
 	{"§5.1.3 unknown", "bob", "status 9", ``, `{"status":"unknown","reason":"Flag could not be found"}`},
 }
 
-// findCohort is the body of a cohort with one filter.
+// findCohort returns the body of a cohort with one filter.
 func findCohort(filter string) string {
 	return `{"name":"n","filters":{"properties":{"type":"AND","values":[` + filter + `]}}}`
 }
@@ -119,7 +119,7 @@ var earlyAccessRows = []ruletest.Row{
 	{"§5.5 DELETE", "bob", "getfeature <New Thing>", ``, `404 not_found - Not found.`},
 }
 
-// manyVariants are n variants, of which control has all.
+// manyVariants returns n variants, of which control has 100 %.
 func manyVariants(n int) string {
 	out := `[{"key":"control","rollout_percentage":100}`
 	for i := 1; i < n; i++ {

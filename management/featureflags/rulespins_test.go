@@ -9,7 +9,7 @@ import (
 	"github.com/bunting-flags/bunting/management/internal/ruletest"
 )
 
-// What these tables expect is spec/console.md §2.4, N11.
+// The source of the expected values in these tables is spec/console.md §2.4, N11.
 func TestPins(t *testing.T) {
 	for name, rows := range map[string][]ruletest.Row{"pins": pinRows, "bodies": pinBodyRows, "bound": pinBoundRows(), "doors": pinEntryRows} {
 		t.Run(name, func(t *testing.T) {
@@ -84,7 +84,8 @@ var pinBodyRows = rows([]ruletest.Row{pinnedFlag}, each("N11", "bob", "pin 1",
 	[2]string{`{"group":{"type":"company","key":""},"value":true}`, `400 invalid_input group__key This field may not be blank.`},
 ))
 
-// pinBoundRows: at most 100 a flag; replacing one needs no room.
+// pinBoundRows prove that a flag may have at most 100 pins, and that replacing a pin is possible at
+// the limit.
 func pinBoundRows() []ruletest.Row {
 	out := []ruletest.Row{pinnedFlag}
 	for i := range 100 {

@@ -18,16 +18,16 @@ import (
 	"github.com/bunting-flags/bunting/management/rooms"
 )
 
-// rolloutWorld is a world with a rollout of 10, 50 and 100 %, an hour each, and what the events
-// say of it.
+// rolloutWorld is a world with a rollout in steps of 10, 50 and 100 %, 65 minutes each, and the
+// evidence that its queries return.
 type rolloutWorld struct {
 	*ruletest.World
 	t         *testing.T
 	evidence  experiments.Evidence
-	onMeasure func() // while the events are asked
+	onMeasure func() // called during a query
 	failure   error
 	lag       time.Duration
-	subjects  []string // of the mails
+	subjects  []string // subjects of the mails
 }
 
 func (l *rolloutWorld) Send(_ context.Context, m organizations.Mail) error {
@@ -66,7 +66,7 @@ func newRolloutWorldOn(t *testing.T, store rooms.Store, more string) *rolloutWor
 	return l
 }
 
-// setEvidence makes the events tell of errors among so many of each arm.
+// setEvidence sets the numbers of errors and of exposures for each arm.
 func (l *rolloutWorld) setEvidence(treatment, control, badTreatment, badControl int64) {
 	sample := func(n, bad int64) experiments.Sample {
 		return experiments.Sample{N: n, Sum: float64(bad), Squares: float64(bad)}
@@ -77,7 +77,7 @@ func (l *rolloutWorld) setEvidence(treatment, control, badTreatment, badControl 
 	}
 }
 
-// advance lets time go by, and the server judge what is due.
+// advance moves the clock forward and lets the server evaluate the rollouts that are due.
 func (l *rolloutWorld) advance(d time.Duration) *featureflags.Rollout {
 	l.t.Helper()
 	l.Clock = l.Clock.Add(d)
@@ -96,7 +96,7 @@ func (l *rolloutWorld) rollout() *featureflags.Rollout {
 	return r
 }
 
-// version is that of the flag.
+// version returns the version of the flag.
 func (l *rolloutWorld) version() int64 {
 	l.t.Helper()
 	f, err := l.FeatureFlags.Get(l.t.Context(), l.Scope(l.t, "bob"), 1)
@@ -113,7 +113,7 @@ func (l *rolloutWorld) call(name, body string) {
 	}
 }
 
-// mails are the subjects since the last call.
+// mails returns the subjects of the mails since the last call.
 func (l *rolloutWorld) mails() []string {
 	l.t.Helper()
 	if _, err := l.Organizations.DeliverMail(l.t.Context()); err != nil {
@@ -124,8 +124,8 @@ func (l *rolloutWorld) mails() []string {
 	return out
 }
 
-// experiments.md §4.11: who has started a rollout is told of its start, of a hold once an
-// hour, of its end, of steps and of the rollback.
+// experiments.md §4.11: the user who has started a rollout is notified of the start, of a hold at
+// most once an hour, of the end, of steps and of the rollback.
 func TestRollouts_Mails(t *testing.T) {
 	l := newRolloutWorld(t, "")
 	want := func(subjects ...string) {
@@ -153,8 +153,8 @@ func TestRollouts_Mails(t *testing.T) {
 	want("The rollout of f was turned back")
 }
 
-// experiments.md §4.12: whoever changes the rollout or its flag while the events are asked
-// wins; what was found is forgotten.
+// experiments.md §4.12: a change of the rollout or its flag during the query has precedence, and
+// the result of the query is discarded.
 func TestRollouts_ConcurrentChange(t *testing.T) {
 	for name, meanwhile := range map[string]func(l *rolloutWorld){
 		"paused":   func(l *rolloutWorld) { l.call("pause", `{}`) },
@@ -168,7 +168,7 @@ func TestRollouts_ConcurrentChange(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			l := newRolloutWorld(t, "")
-			l.setEvidence(1000, 9000, 500, 450) // it would be turned back
+			l.setEvidence(1000, 9000, 500, 450) // without the change, it would be rolled back
 			var paused *featureflags.Rollout
 			var version int64
 			l.onMeasure = func() {
@@ -183,8 +183,8 @@ func TestRollouts_ConcurrentChange(t *testing.T) {
 	}
 }
 
-// experiments.md §4.12: while the events cannot be asked nothing is decided; a mistake of a
-// query holds; afterwards at most one step is made, however long it took.
+// experiments.md §4.12: there is no decision while queries are unavailable; a fault of a query
+// causes a hold; afterwards there is at most one step, however long the interruption was.
 func TestRollouts_MeasureFails(t *testing.T) {
 	l := newRolloutWorld(t, "")
 	l.setEvidence(1000, 9000, 50, 450)
@@ -208,7 +208,8 @@ func TestRollouts_MeasureFails(t *testing.T) {
 	}
 }
 
-// experiments.md §4.7, row 9: a step waits for events that are on their way; the flag stays.
+// experiments.md §4.7, row 9: a step waits for events that are not stored yet; the flag does not
+// change.
 func TestRollouts_Lag(t *testing.T) {
 	l := newRolloutWorld(t, "")
 	l.setEvidence(1000, 9000, 50, 450)
@@ -222,9 +223,9 @@ func TestRollouts_Lag(t *testing.T) {
 	}
 }
 
-// experiments.md §4.12: whichever write of a step or of a rollback is the last before the
-// server dies, the step has happened wholly or not at all, and afterwards once: the flag has
-// one more version for it, the log one more line.
+// experiments.md §4.12: if the server stops after any write of a step or a rollback, the step has
+// happened completely or not at all, and after a restart exactly once: the flag has one more
+// version, and the log one more line.
 func TestRollouts_KilledAtAnyWrite(t *testing.T) {
 	for name, bad := range map[string]int64{"a step": 50, "a rollback": 500} {
 		t.Run(name, func(t *testing.T) {
@@ -246,7 +247,7 @@ func TestRollouts_KilledAtAnyWrite(t *testing.T) {
 					break
 				}
 				deaths++
-				if l.version() == version+1 { // it died while it looked for the next rollout
+				if l.version() == version+1 { // the server has stopped when it looked for the next rollout
 					break
 				}
 				if r := l.rollout(); l.version() != version || l.lines() != lines || r.Status != before.Status || *r.Step != *before.Step || r.StateVersion != before.StateVersion {
@@ -267,7 +268,7 @@ func TestRollouts_KilledAtAnyWrite(t *testing.T) {
 	}
 }
 
-// lines are how many the log has about the flag.
+// lines returns the number of lines in the log about the flag.
 func (l *rolloutWorld) lines() int {
 	l.t.Helper()
 	log, err := l.ActivityLog(l.t.Context(), l.Scope(l.t, "bob"), management.ActivityQuery{Scopes: []string{"FeatureFlag"}, Item: "1", Page: 1, Limit: 100})
@@ -277,13 +278,13 @@ func (l *rolloutWorld) lines() int {
 	return len(log.Results)
 }
 
-// Two servers that judge at once take one step between them (experiments.md §4.12).
+// Two servers that evaluate concurrently make only one step (experiments.md §4.12).
 func TestRollouts_TwoServers(t *testing.T) {
 	l := newRolloutWorld(t, "")
 	l.setEvidence(1000, 9000, 50, 450)
 	version := l.version()
 	l.Clock = l.Clock.Add(2 * time.Hour)
-	l.onMeasure = func() { // the other server's turn is while the first one asks, its lease being over
+	l.onMeasure = func() { // the second server evaluates during the query of the first, whose claim has expired
 		l.onMeasure = nil
 		l.Clock = l.Clock.Add(5 * time.Minute)
 		if _, err := l.FeatureFlags.Rollouts.EvaluateDue(t.Context()); err != nil {
@@ -298,7 +299,7 @@ func TestRollouts_TwoServers(t *testing.T) {
 	}
 }
 
-// A hold that lasts too long is turned back where that is wanted (experiments.md §4.2).
+// A hold beyond its limit is rolled back if the rollout is configured so (experiments.md §4.2).
 func TestRollouts_HoldLimit(t *testing.T) {
 	l := newRolloutWorld(t, `, "hold_limit_seconds": 7200, "on_hold_limit": "rollback"`)
 	if r := l.advance(70 * time.Minute); r.Status != "holding" {

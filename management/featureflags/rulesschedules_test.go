@@ -21,7 +21,7 @@ func TestScheduledChanges(t *testing.T) {
 	})
 }
 
-// later is the body of a change of flag 1 at a time; more are its other members.
+// later returns the body of a change of flag 1 at a later time; more has its other members.
 func later(scheduled, payload string, more ...string) string {
 	members := append([]string{`"record_id":1,"model_name":"FeatureFlag","payload":` + payload + `,"scheduled_at":"` + scheduled + `"`}, more...)
 	return `{` + strings.Join(members, ",") + `}`
@@ -174,13 +174,13 @@ var monthRows = rows(
 	repeated("weekly", 1, "2026-01-05T09:00:00Z", "2026-01-12T09:00:00Z"),
 	repeated("monthly", 2, "2026-01-15T09:00:00Z", "2026-02-15T09:00:00Z"),
 	repeated("yearly", 3, "2026-02-01T09:00:00Z", "2027-02-01T09:00:00Z"),
-	// Decision 44: days that a month lacks are its last day, and the next is not computed
-	// from that one.
+	// Decision 44: a day that a month lacks is replaced by its last day, and the next time is not
+	// computed from that day.
 	repeated("monthly", 4, "2026-10-31T09:00:00Z", "2026-11-30T09:00:00Z", "2026-12-31T09:00:00Z", "2027-01-31T09:00:00Z", "2027-02-28T09:00:00Z", "2027-03-31T09:00:00Z"),
 	repeated("yearly", 5, "2028-02-29T09:00:00Z", "2029-02-28T09:00:00Z", "2030-02-28T09:00:00Z", "2031-02-28T09:00:00Z", "2032-02-29T09:00:00Z"),
 )
 
-// repeated is a change that comes again, and when that is, each time after it was made.
+// repeated returns a recurring change with the times of its executions, each after the one before.
 func repeated(interval string, id int, first string, times ...string) []ruletest.Row {
 	list := []ruletest.Row{{"§5.1.3", "bob", "schedule", later(first, off, `"is_recurring":true,"recurrence_interval":"`+interval+`"`), fmt.Sprintf(`{"id":%d}`, id)}}
 	for _, next := range times {
@@ -195,7 +195,7 @@ func repeated(interval string, id int, first string, times ...string) []ruletest
 	return append(list, ruletest.Row{"§5.1.3", "bob", fmt.Sprint("dropschedule ", id), ``, `null`})
 }
 
-// zoneRows: times come with their zone and are kept in UTC.
+// zoneRows prove that times have a zone and are stored in UTC.
 var zoneRows = rows(
 	[]ruletest.Row{aFlag},
 	each("§2.2 forms of times", "bob", "schedule",
@@ -307,7 +307,7 @@ var scheduleWhoRows = []ruletest.Row{
 	{"§1.5 of another project: not there", "dan", "schedules", ``, `{"count":0,"results":[]}`},
 }
 
-// What became of each change is told, at most 50 at a time.
+// The result of each change is reported, at most 50 at a time.
 func TestScheduledChanges_JobDone(t *testing.T) {
 	var reports []management.JobDone
 	w := ruletest.New(t, memstore.New(memstore.ExternalData{}), func(c *rooms.Config) {
@@ -330,8 +330,7 @@ func TestScheduledChanges_JobDone(t *testing.T) {
 	}
 }
 
-// A change is made also when its project's people have left; a project that is gone
-// has none.
+// A change is executed even if all users have left its project; a deleted project has no changes.
 func TestScheduledChanges_ProjectDeleted(t *testing.T) {
 	w := newWorld(t)
 	w.Run(t, roomCalls(t, w), []ruletest.Row{aFlag, {"§5.1.3", "bob", "schedule", later("2026-01-02T12:30:00Z", off), `{"id":1}`}})
@@ -355,8 +354,8 @@ func TestScheduledChanges_ProjectDeleted(t *testing.T) {
 	}
 }
 
-// A change is made by who may make it when it comes, not when it was scheduled
-// (clients.md §11.2, §11.3): flag 1 is bob's, and cyd has scheduled that it goes off.
+// The permission is checked when a change is executed, not when it is scheduled (clients.md §11.2,
+// §11.3): flag 1 belongs to bob, and cyd has scheduled that it is switched off.
 func TestScheduledChanges_AccessWhenDue(t *testing.T) {
 	const mayNot, isOut = "You do not have editor access to this resource.", "Who has scheduled this change may not work in the project any more."
 	control := func(kind, id, body string) func(*testing.T, *ruletest.World) {
@@ -369,7 +368,7 @@ func TestScheduledChanges_AccessWhenDue(t *testing.T) {
 	}
 	for name, c := range map[string]struct {
 		change  func(*testing.T, *ruletest.World)
-		failure string // null: it is made
+		failure string // empty if the change is executed
 	}{
 		"nothing":                 {func(*testing.T, *ruletest.World) {}, `null`},
 		"viewer of this flag":     {control("feature_flag", "1", `{"access_level":"viewer","organization_member":"CYD"}`), `"` + mayNot + `"`},

@@ -7,7 +7,7 @@ import (
 	"github.com/bunting-flags/bunting/management/internal/ruletest"
 )
 
-// steps sets the share of the condition at a place.
+// steps returns a change of the rollout of the condition with an index.
 func steps(condition, share int) string {
 	return fmt.Sprintf(`{"operation":"update_rollout","value":{"condition":%d,"rollout_percentage":%d}}`, condition, share)
 }

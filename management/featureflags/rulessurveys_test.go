@@ -100,7 +100,7 @@ var surveyNameRows = []ruletest.Row{
 	{"§5.6 archived ones keep theirs", "bob", "survey", `{"name":"U","type":"popover"}`, `400 unique name There is already a survey with this name.`},
 }
 
-// ofQuestion is the body of a survey with one question.
+// ofQuestion returns the body of a survey with one question.
 func ofQuestion(q string) string { return `{"questions":[` + q + `]}` }
 
 var questionFieldRows = rows(
@@ -165,7 +165,7 @@ var questionFieldRows = rows(
 	),
 )
 
-// where is the body of a survey with conditions.
+// where returns the body of a survey with conditions.
 func where(conditions string) string { return `{"conditions":` + conditions + `}` }
 
 var conditionRows = rows(
@@ -209,7 +209,7 @@ var surveyLifeRows = []ruletest.Row{
 	{"§5.6 made and complete", "bob", "survey", `{"name":"U","type":"popover","start_date":"2026-01-01T00:00:00Z","end_date":"2026-01-02T00:00:00Z"}`, `{"name":"U","internal_targeting_flag":{"active":false}}`},
 }
 
-// targetingBody is the body of a survey with filters of a flag of its own.
+// targetingBody returns the body of a survey with filters of its own targeting flag.
 func targetingBody(filters string) string { return `{"targeting_flag_filters":` + filters + `}` }
 
 const everybody = `400 invalid_input - Invalid operation: User targeting rolls out to everyone.`

@@ -2,15 +2,15 @@ package featureflags_test
 
 import "github.com/bunting-flags/bunting/management/internal/ruletest"
 
-// notAnswered is a flag that is on for who has neither dismissed nor answered; of is the survey,
-// or the survey and the iteration, as the properties that SDKs set name it.
+// notAnswered returns a flag that is on for persons who have neither dismissed the survey nor
+// responded; of is the survey, or the survey and the iteration, as in the properties that SDKs set.
 func notAnswered(key string) string {
 	return `"filters":{"groups":[{"rollout_percentage":100,"properties":[{"key":"$survey_dismissed/` + key + `","type":"person","operator":"is_not_set"},
 		{"key":"$survey_responded/` + key + `","type":"person","operator":"is_not_set"}]}]}`
 }
 
 // posthog-js and the mobile SDKs set $survey_responded/<id>/<current_iteration> and
-// $survey_dismissed/<id>/<current_iteration> of a survey that is repeated.
+// $survey_dismissed/<id>/<current_iteration> for a recurring survey.
 var repeatedSurveyRows = []ruletest.Row{
 	{"made with iterations", "bob", "survey", `{"name":"S","type":"popover","start_date":"2026-01-01T00:00:00Z","iteration_count":3,"iteration_frequency_days":7}`, `{"name":"S","current_iteration":1}`},
 	{"made with iterations", "bob", "get 1", ``, `{"active":true,` + notAnswered("<S>/1") + `}`},

@@ -11,7 +11,7 @@ import (
 	"github.com/bunting-flags/bunting/management"
 )
 
-// RunningTimeFields are those of the body that asks how long an experiment has to run
+// RunningTimeFields are the fields of the request for the running time of an experiment
 // (experiments.md §3.11).
 var RunningTimeFields = management.Fields{
 	{Name: "metric_type", Type: management.Choice, Required: true, Choices: []string{"funnel", "mean_count", "mean_sum_or_avg", "ratio", "retention"}},
@@ -23,41 +23,50 @@ var RunningTimeFields = management.Fields{
 	{Name: "baseline_stats", Type: management.Object, Null: true, Help: "sums of what was measured, in the place of baseline_value"},
 }
 
-// maxPlannedVariants bounds the variants of a plan.
+// maxPlannedVariants limits the variants of a plan.
 const maxPlannedVariants = 20
 
-// RunningTime is how many entities an experiment needs, and for how long. What cannot be
-// said is null.
+// RunningTime is the number of entities that an experiment needs, and the time to reach that
+// number. A member is null if it cannot be computed from the request.
 type RunningTime struct {
+	// Baseline and Variance are the values used for the computation.
 	Baseline *float64 `json:"baseline_value"`
 	Variance *float64 `json:"variance"`
-	Size     *int64   `json:"recommended_sample_size"`
-	Days     *int64   `json:"recommended_running_time_days"`
+	// Size is the number of entities of all variants together, and Days the time to reach it.
+	Size *int64 `json:"recommended_sample_size"`
+	Days *int64 `json:"recommended_running_time_days"`
 }
 
-// baselineStats are the sums of what was measured, each a number.
+// baselineStats are sums over the measured values of all entities.
 type baselineStats struct {
-	N            *float64  `json:"number_of_samples"`
-	Sum          float64   `json:"sum"`
-	Squares      float64   `json:"sum_squares"`
-	Below        *float64  `json:"denominator_sum"`
-	BelowSquares float64   `json:"denominator_sum_squares"`
-	Product      float64   `json:"numerator_denominator_sum_product"`
-	Through      []float64 `json:"step_counts"`
+	// N is the number of entities; it is required.
+	N   *float64 `json:"number_of_samples"`
+	Sum float64  `json:"sum"`
+	// Squares is the sum of the squares.
+	Squares float64 `json:"sum_squares"`
+	// Below is the sum of the denominators, which ratio and retention metrics require.
+	Below        *float64 `json:"denominator_sum"`
+	BelowSquares float64  `json:"denominator_sum_squares"`
+	// Product is the sum of the products of numerator and denominator.
+	Product float64 `json:"numerator_denominator_sum_product"`
+	// Through is the number of entities that reached each step of a funnel.
+	Through []float64 `json:"step_counts"`
 }
 
-// RunningTime says how long an experiment has to run. It reads and writes nothing.
+// RunningTime computes the running time of an experiment. It does not access the store.
 func (s Experiments) RunningTime(_ context.Context, _ *management.Scope, b management.Body) (*RunningTime, error) {
 	v, err := RunningTimeFields.Create(b)
 	if err != nil {
 		return nil, err
 	}
+	// Numbers may be sent as strings, so they are decoded here and not by the fields.
 	numbers := map[string]*float64{}
 	for _, name := range []string{"minimum_detectable_effect", "exposure_rate_per_day", "baseline_value", "variance"} {
 		if numbers[name], err = numberOf(v, name); err != nil {
 			return nil, err
 		}
 	}
+	// The effect is in percent of the baseline.
 	effect, rate := numbers["minimum_detectable_effect"], numbers["exposure_rate_per_day"]
 	switch {
 	case effect == nil:
@@ -83,6 +92,7 @@ func (s Experiments) RunningTime(_ context.Context, _ *management.Scope, b manag
 	return runningTime(p), nil
 }
 
+// runningTime returns the result of a plan.
 func runningTime(p experiments.Plan) *RunningTime {
 	out := &RunningTime{Baseline: finite(p.Baseline)}
 	if variance, ok := p.OneVariance(); ok {
@@ -99,7 +109,8 @@ func runningTime(p experiments.Plan) *RunningTime {
 	return out
 }
 
-// finite is a number, nil for what is above all numbers or none.
+// finite returns a pointer to f, or nil if f is infinite or not a number, which JSON cannot
+// represent.
 func finite(f float64) *float64 {
 	if math.IsInf(f, 0) || math.IsNaN(f) {
 		return nil
@@ -107,7 +118,8 @@ func finite(f float64) *float64 {
 	return &f
 }
 
-// planOf is a plan with the baseline that is given, or with that of what was measured.
+// planOf returns a plan with the given baseline, or, if baseline is nil, with the baseline of
+// baseline_stats. Ratio and retention metrics need a variance too.
 func planOf(v management.Values, baseline, variance *float64) (experiments.Plan, error) {
 	kinds := map[string]experiments.Kind{"funnel": experiments.Funnel, "ratio": experiments.Ratio, "retention": experiments.Retention}
 	metric := v.Text("metric_type")
@@ -115,6 +127,7 @@ func planOf(v management.Values, baseline, variance *float64) (experiments.Plan,
 	needs := kind == experiments.Ratio || kind == experiments.Retention
 	p := experiments.Plan{Kind: kind}
 	measured := v.Raw("baseline_stats")
+	// baseline_value has precedence over baseline_stats.
 	switch {
 	case baseline == nil && management.JSONKind(measured) != "dict":
 		return p, management.Fault("", "Provide either baseline_value or baseline_stats.")
@@ -129,6 +142,7 @@ func planOf(v management.Values, baseline, variance *float64) (experiments.Plan,
 	default:
 		p.Baseline = *baseline
 	}
+	// The variance of a number of events grows with its mean.
 	p.Counts = metric == "mean_count"
 	if variance != nil {
 		p.Variance = variance
@@ -136,7 +150,8 @@ func planOf(v management.Values, baseline, variance *float64) (experiments.Plan,
 	return p, nil
 }
 
-// statsOf reads the sums; below is whether those of a denominator are needed.
+// statsOf decodes and checks baseline_stats. below is true if the sums of a denominator are
+// required.
 func statsOf(raw json.RawMessage, below bool) (*experiments.Sample, []int64, error) {
 	var b baselineStats
 	if err := json.Unmarshal(raw, &b); err != nil {
@@ -152,6 +167,7 @@ func statsOf(raw json.RawMessage, below bool) (*experiments.Sample, []int64, err
 	if b.Below != nil {
 		s.Below = *b.Below
 	}
+	// Numbers of steps are whole; fractions are truncated.
 	through := make([]int64, len(b.Through))
 	for i, n := range b.Through {
 		through[i] = int64(n)
@@ -159,7 +175,8 @@ func statsOf(raw json.RawMessage, below bool) (*experiments.Sample, []int64, err
 	return s, through, nil
 }
 
-// numberOf is a number of a body, also as text; nil for null and what is not there.
+// numberOf returns the number in a member of the body. The number may be sent as a string. The
+// result is nil if the member is null or absent.
 func numberOf(v management.Values, name string) (*float64, error) {
 	raw := v.Raw(name)
 	if len(raw) == 0 || string(raw) == "null" {

@@ -9,12 +9,12 @@ import (
 	"github.com/bunting-flags/bunting/management"
 )
 
-// kindSavedMetric is a metric that experiments share: Parent is the project, ID its
-// number, Sort and Unique the name in small letters.
+// kindSavedMetric is the kind of the records of saved metrics: Parent is the project, ID the
+// number, Sort and Unique the name in lower case.
 const kindSavedMetric = "experiment_saved_metric"
 
-// SavedMetrics are metrics that experiments share (experiments.md §3.9). Access rules
-// about experiments are about them too.
+// SavedMetrics manages metrics that several experiments can use (experiments.md §3.9). Access rules
+// for experiments apply to saved metrics too.
 type SavedMetrics struct {
 	*core
 	management.Resource[Tx, storedSavedMetric, SavedMetric]
@@ -29,32 +29,38 @@ var SavedMetricFields = management.Fields{
 	{Name: "tags", Type: management.TextList, MaxLength: 255, Help: "trimmed, in lower case, without duplicates"},
 }
 
-// savedMetricSettings are what is kept of a saved metric and shown as it is.
+// savedMetricSettings are the members of a saved metric that are stored and returned unchanged.
 type savedMetricSettings struct {
-	ID          int64            `json:"id"`
-	Name        string           `json:"name"`
-	Description string           `json:"description"`
-	Query       json.RawMessage  `json:"query"`
-	CreatedAt   management.Stamp `json:"created_at"`
-	UpdatedAt   management.Stamp `json:"updated_at"`
-	Tags        []string         `json:"tags"`
+	// ID is the number of the metric, unique in the project.
+	ID          int64  `json:"id"`
+	Name        string `json:"name"`
+	Description string `json:"description"`
+	// Query is the metric in the form of capture/insights, with a uuid.
+	Query     json.RawMessage  `json:"query"`
+	CreatedAt management.Stamp `json:"created_at"`
+	UpdatedAt management.Stamp `json:"updated_at"`
+	// Tags are normalized, without duplicates.
+	Tags []string `json:"tags"`
 }
 
+// storedSavedMetric is a saved metric as stored.
 type storedSavedMetric struct {
 	savedMetricSettings
+	// CreatedBy is the id of a user.
 	CreatedBy int64 `json:"created_by"`
 }
 
-// SavedMetric is a saved metric as it is shown.
+// SavedMetric is a saved metric as the API returns it.
 type SavedMetric struct {
 	savedMetricSettings
 	CreatedBy *management.UserView   `json:"created_by"`
 	Access    management.AccessLevel `json:"user_access_level"`
 }
 
-// experimentsObject is what rules about all experiments are about.
+// experimentsObject is the object of access rules for all experiments.
 var experimentsObject = management.AccessObject{Kind: kindExperiment}
 
+// newSavedMetrics returns the resource of saved metrics.
 func newSavedMetrics(c *core, experiments Experiments) (s SavedMetrics) {
 	s.core, s.experiments = c, experiments
 	s.Resource = management.NewResource(&c.Env, management.Spec[Tx, storedSavedMetric, SavedMetric]{
@@ -81,7 +87,7 @@ func newSavedMetrics(c *core, experiments Experiments) (s SavedMetrics) {
 	return s
 }
 
-// loadNumbered finds the record of a kind whose number a path names.
+// loadNumbered returns a function that loads the record with the number in the path of a request.
 func loadNumbered[Stored any](kind string) func(v *view, idText string, _ *management.Body) (*Stored, error) {
 	return func(v *view, idText string, _ *management.Body) (*Stored, error) {
 		id, err := management.ResolveNumber(v.Tx, kind, v.Parent(), idText)
@@ -92,10 +98,12 @@ func loadNumbered[Stored any](kind string) func(v *view, idText string, _ *manag
 	}
 }
 
+// rules checks the metric and sets its uuid.
 func (s SavedMetrics) rules(e *management.Edit[Tx, storedSavedMetric]) error {
 	m := e.After
 	m.UpdatedAt = management.NewStamp(s.Env.Now())
 	m.Tags = management.NormalizeTags(m.Tags)
+	// Without a query in the request, the metric stays as it is.
 	if !e.Values.Has("query") {
 		return nil
 	}
@@ -103,7 +111,7 @@ func (s SavedMetrics) rules(e *management.Edit[Tx, storedSavedMetric]) error {
 	if err := checkMetric(query, "query", ""); err != nil {
 		return err
 	}
-	if !e.IsNew && management.JSONText(query["uuid"]) == "" { // it stays the same metric
+	if !e.IsNew && management.JSONText(query["uuid"]) == "" { // the uuid identifies the metric in results
 		query["uuid"] = management.JSONObject(e.Before.Query)["uuid"]
 	}
 	s.ensureUUID(query)
@@ -111,7 +119,7 @@ func (s SavedMetrics) rules(e *management.Edit[Tx, storedSavedMetric]) error {
 	return nil
 }
 
-// beforeDelete takes a metric that goes out of the experiments that have it.
+// beforeDelete removes a metric from the experiments that use it.
 func (s SavedMetrics) beforeDelete(e *management.Edit[Tx, storedSavedMetric]) error {
 	isLink := func(l savedLink) bool { return l.Metric == e.After.ID }
 	list, err := s.experiments.selectAll(e.View, func(x *storedExperiment) bool { return slices.ContainsFunc(x.Saved, isLink) })
@@ -122,7 +130,8 @@ func (s SavedMetrics) beforeDelete(e *management.Edit[Tx, storedSavedMetric]) er
 	return err
 }
 
-// selectAll are the experiments of a project that are chosen, deleted ones too.
+// selectAll returns the experiments of a project for which match returns true, including deleted
+// experiments.
 func (s Experiments) selectAll(v *view, match func(*storedExperiment) bool) (out []storedExperiment, err error) {
 	for _, hidden := range []bool{false, true} {
 		list, err := management.EveryRecord(v.Tx, management.Query{Kind: kindExperiment, Parent: v.Parent(), Hidden: hidden}, match)
@@ -134,41 +143,45 @@ func (s Experiments) selectAll(v *view, match func(*storedExperiment) bool) (out
 	return out, nil
 }
 
-// savedLink is a saved metric that an experiment has.
+// savedLink is the use of a saved metric by one experiment.
 type savedLink struct {
-	ID       int64            `json:"id"`
-	Metric   int64            `json:"saved_metric"`
+	ID int64 `json:"id"`
+	// Metric is the id of the saved metric.
+	Metric int64 `json:"saved_metric"`
+	// Metadata is an object with type: primary or secondary.
 	Metadata json.RawMessage  `json:"metadata"`
 	Created  management.Stamp `json:"created_at"`
 }
 
-// secondary reports whether the metric is one of the secondary ones.
+// secondary reports whether the metric is a secondary metric of the experiment.
 func (l *savedLink) secondary() bool {
 	return management.JSONText(management.JSONObject(l.Metadata)["type"]) == "secondary"
 }
 
-// savedLinkView is a saved metric of an experiment as that shows it.
+// savedLinkView is a savedLink with the metric, as the API returns it with the experiment.
 type savedLinkView struct {
 	savedLink
-	Experiment int64           `json:"experiment"`
-	Query      json.RawMessage `json:"query"`
-	Name       string          `json:"name"`
+	Experiment int64 `json:"experiment"`
+	// Query is the metric with its fingerprint, and Name the name of the saved metric.
+	Query json.RawMessage `json:"query"`
+	Name  string          `json:"name"`
 }
 
-// savedMetricID names a saved metric that an experiment is to have.
+// savedMetricID is one member of saved_metrics_ids in a request.
 type savedMetricID struct {
 	ID       int64           `json:"id"`
 	Metadata json.RawMessage `json:"metadata"`
 }
 
-// linkSaved gives an experiment the saved metrics that a body names; those that it had
-// already stay the same links.
+// linkSaved sets the saved metrics of an experiment from the request. The links of metrics that the
+// experiment already uses keep their ids.
 func (s Experiments) linkSaved(e *experimentEdit) error {
 	const field = "saved_metrics_ids"
 	if !e.Values.Has(field) {
 		return nil
 	}
 	var list []json.RawMessage
+	// null removes all saved metrics of the experiment.
 	raw := e.Values.Raw(field)
 	if json.Unmarshal(raw, &list) != nil && !e.Values.IsNull(field) {
 		return management.Fault(field, "Saved metrics must be a list")
@@ -191,6 +204,7 @@ func (s Experiments) linkSaved(e *experimentEdit) error {
 	return nil
 }
 
+// linkOf returns the link for one member of saved_metrics_ids.
 func (s Experiments) linkOf(e *experimentEdit, raw json.RawMessage) (*savedLink, error) {
 	const field = "saved_metrics_ids"
 	object := management.JSONObject(raw)
@@ -199,6 +213,7 @@ func (s Experiments) linkOf(e *experimentEdit, raw json.RawMessage) (*savedLink,
 		return nil, management.Fault(field, "Saved metric must have an id")
 	}
 	metadata := object["metadata"]
+	// A saved metric is primary by default.
 	if len(metadata) == 0 || string(metadata) == "null" {
 		metadata = json.RawMessage(`{"type":"primary"}`)
 	}
@@ -214,6 +229,7 @@ func (s Experiments) linkOf(e *experimentEdit, raw json.RawMessage) (*savedLink,
 	if err != nil {
 		return nil, err
 	}
+	// The link of a metric that the experiment already uses keeps its id and its time.
 	i := slices.IndexFunc(e.Before.Saved, func(l savedLink) bool { return l.Metric == id })
 	if i >= 0 {
 		link := e.Before.Saved[i]
@@ -224,12 +240,13 @@ func (s Experiments) linkOf(e *experimentEdit, raw json.RawMessage) (*savedLink,
 	return &savedLink{ID: number, Metric: id, Metadata: metadata, Created: management.NewStamp(s.Env.Now())}, err
 }
 
+// savedMetric returns the saved metric with an id, or nil if there is no such metric.
 func savedMetric(v *view, id int64) (*storedSavedMetric, error) {
 	return management.LoadRecord[storedSavedMetric](v.Tx, kindSavedMetric, v.Parent(), strconv.FormatInt(id, 10))
 }
 
-// showSavedMetrics are the saved metrics of an experiment as it shows them, each with its
-// fingerprint.
+// showSavedMetrics returns the saved metrics of an experiment as the API returns them, each with
+// its fingerprint.
 func showSavedMetrics(v *view, x *storedExperiment) ([]savedLinkView, error) {
 	out := make([]savedLinkView, 0, len(x.Saved))
 	method, err := statsMethod(v, x)
@@ -239,6 +256,7 @@ func showSavedMetrics(v *view, x *storedExperiment) ([]savedLinkView, error) {
 			continue
 		}
 		query := management.JSONObject(m.Query)
+		// The fingerprint changes if the metric or the statistics method changes.
 		query["fingerprint"] = management.Encode(x.fingerprint(query, method))
 		out = append(out, savedLinkView{x.Saved[i], x.ID, management.Encode(query), m.Name})
 	}

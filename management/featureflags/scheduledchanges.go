@@ -10,44 +10,57 @@ import (
 	"github.com/bunting-flags/bunting/management"
 )
 
-// kindScheduled is a change that is to come: Parent is the project, Other is
-// pendingChanges until it is done, Sort when it is to come.
+// kindScheduled is the kind of the records of scheduled changes: Parent is the project, Sort the
+// time of the next execution, and Other is pendingChanges until the change has been executed for
+// the last time.
 const kindScheduled = "scheduled_change"
 
+// pendingChanges is the value of Other by which RunDue finds changes of all projects.
 const pendingChanges = "pending"
 
-// ScheduledChange is a change of a flag at a later time (§5.1.3).
+// ScheduledChange is a change of a flag at a later time, as the API returns it (§5.1.3).
 type ScheduledChange struct {
-	ID             int64                `json:"id"`
-	Team           int64                `json:"team_id"`
-	RecordID       string               `json:"record_id"`
-	ModelName      string               `json:"model_name"`
-	Payload        json.RawMessage      `json:"payload"`
-	ScheduledAt    management.Stamp     `json:"scheduled_at"`
-	ExecutedAt     management.Stamp     `json:"executed_at"`
-	FailureReason  *string              `json:"failure_reason"`
-	Recurring      bool                 `json:"is_recurring"`
-	Interval       *string              `json:"recurrence_interval"`
-	EndDate        management.Stamp     `json:"end_date"`
-	Note           string               `json:"change_note"`
-	LastExecutedAt management.Stamp     `json:"last_executed_at"`
-	CreatedBy      *management.UserView `json:"created_by"`
-	CreatedAt      management.Stamp     `json:"created_at"`
-	UpdatedAt      management.Stamp     `json:"updated_at"`
+	// ID is the number of the change, and Team the project.
+	ID   int64 `json:"id"`
+	Team int64 `json:"team_id"`
+	// RecordID is the flag's id, and ModelName always FeatureFlag.
+	RecordID  string `json:"record_id"`
+	ModelName string `json:"model_name"`
+	// Payload is a scheduledPayload.
+	Payload json.RawMessage `json:"payload"`
+	// ScheduledAt is the time of the next execution.
+	ScheduledAt management.Stamp `json:"scheduled_at"`
+	// ExecutedAt is the time of the last execution, or of the failure; null while the change is
+	// pending.
+	ExecutedAt management.Stamp `json:"executed_at"`
+	// FailureReason is a sentence for people; null if the change has not failed.
+	FailureReason *string `json:"failure_reason"`
+	Recurring     bool    `json:"is_recurring"`
+	// Interval is a key of recurrences, and EndDate the end of the recurrence, which is optional.
+	Interval *string          `json:"recurrence_interval"`
+	EndDate  management.Stamp `json:"end_date"`
+	// Note is the reason for the change, for the version and the log.
+	Note string `json:"change_note"`
+	// LastExecutedAt is the time of the last execution that succeeded.
+	LastExecutedAt management.Stamp `json:"last_executed_at"`
+	// CreatedBy is the user in whose name the change is executed.
+	CreatedBy *management.UserView `json:"created_by"`
+	CreatedAt management.Stamp     `json:"created_at"`
+	UpdatedAt management.Stamp     `json:"updated_at"`
 }
 
-// storedChange is a scheduled change as it is kept: who made it by number, and
-// when it was to come first, from which it comes again.
+// storedChange is a scheduled change as stored. Creator is the id of a user. Begin is the first
+// scheduled time, from which the times of a recurring change are computed.
 type storedChange struct {
 	ScheduledChange
 	Creator int64            `json:"creator"`
 	Begin   management.Stamp `json:"begin"`
-	// Condition is the condition that update_rollout names, without its share, as it
-	// stood when the change was scheduled; nil for other operations.
+	// Condition is the condition that update_rollout changes, without its percentage, in the state
+	// when the change was scheduled; nil for other operations.
 	Condition json.RawMessage `json:"condition,omitempty"`
 }
 
-// recurrences are the steps of changes that come again.
+// recurrences are the intervals of recurring changes.
 var recurrences = map[string]struct{ months, days int }{
 	"daily": {0, 1}, "weekly": {0, 7}, "monthly": {1, 0}, "yearly": {12, 0},
 }
@@ -64,12 +77,15 @@ var ScheduledChangeFields = management.Fields{
 	{Name: "change_note", Type: management.Text, Blank: true, MaxLength: maxChangeNote, Help: changeNote.Help},
 }
 
-// ScheduledChanges are changes of flags at a later time (§5.1.3).
+// ScheduledChanges manages changes of flags at a later time (§5.1.3). RunDue executes them; the
+// server must call it regularly.
 type ScheduledChanges struct {
 	*core
 	management.Resource[Tx, storedChange, ScheduledChange]
 }
 
+// newScheduledChanges returns the resource of scheduled changes. A caller needs the same access to
+// a change as to its flag.
 func newScheduledChanges(c *core) (s ScheduledChanges) {
 	s.core = c
 	s.Resource = management.NewResource(&c.Env, management.Spec[Tx, storedChange, ScheduledChange]{
@@ -77,6 +93,7 @@ func newScheduledChanges(c *core) (s ScheduledChanges) {
 		Header: func(_ *management.Scope, x *storedChange) management.RecordHeader {
 			return management.RecordHeader{ID: strconv.FormatInt(x.ID, 10)}
 		},
+		// Executed changes can be read but not changed.
 		Load: func(v *view, id string, change *management.Body) (*storedChange, error) {
 			x, err := management.LoadRecord[storedChange](v.Tx, kindScheduled, v.Parent(), id)
 			if err == nil && x != nil {
@@ -103,8 +120,9 @@ func newScheduledChanges(c *core) (s ScheduledChanges) {
 	return s
 }
 
-// List returns a page of scheduled changes, the next ones first; of one flag when
-// record is not empty, of one kind of thing when model is not nil.
+// List returns a page of scheduled changes, in the order of their times. If record is not empty, it
+// returns only changes of that flag; if model is not nil, only changes of that kind of object.
+// Changes of flags that the caller may not see are omitted.
 func (s ScheduledChanges) List(ctx context.Context, scope *management.Scope, model *string, record string, p management.Page) (management.List[ScheduledChange], error) {
 	q := management.Query{Offset: p.Offset, Limit: p.Limit}
 	hidden, err := Flags{s.core}.hiddenIDs(ctx, scope)
@@ -120,6 +138,7 @@ func (s ScheduledChanges) List(ctx context.Context, scope *management.Scope, mod
 	return s.Query(ctx, scope, q)
 }
 
+// putScheduled stores a change. An executed change is no longer pending.
 func putScheduled(tx Tx, c *storedChange) error {
 	r := management.Record{
 		Kind: kindScheduled, Parent: management.ProjectParent(c.Team), ID: strconv.FormatInt(c.ID, 10), Sort: management.SortTime(c.ScheduledAt.Time), Data: management.Encode(c),
@@ -130,16 +149,17 @@ func putScheduled(tx Tx, c *storedChange) error {
 	return tx.Put(&r)
 }
 
-// rules check a change, and try it on a copy of its flag, so that a bad one is told now.
+// rules checks a change. It applies the change to a copy of the flag, so that an invalid change is
+// refused when it is scheduled.
 func (s ScheduledChanges) rules(e *management.Edit[Tx, storedChange]) error {
 	c := e.After
 	if e.Values.Has("record_id") || e.Values.Has("payload") {
-		c.Condition = nil // another one may be meant
+		c.Condition = nil // the request may select another condition
 	}
 	if e.Values.Has("record_id") {
 		c.RecordID = strconv.FormatInt(e.Values.Int("record_id"), 10)
 	}
-	if !c.ScheduledAt.Equal(e.Before.ScheduledAt.Time) { // who sends the time back that it has does not move the first one
+	if !c.ScheduledAt.Equal(e.Before.ScheduledAt.Time) { // a request that repeats the stored time does not change the first time of a recurring change
 		c.Begin = c.ScheduledAt
 	}
 	c.UpdatedAt = management.NewStamp(s.Env.Now())
@@ -162,18 +182,19 @@ func (s ScheduledChanges) rules(e *management.Edit[Tx, storedChange]) error {
 	if err := (Flags{s.core}).check(e.Tx, e.Scope, f); err != nil {
 		return err
 	}
-	return f.checkApproval(e.Scope) // it is looked at again when its time has come
+	return f.checkApproval(e.Scope) // checked again when the change is executed
 }
 
-// checkAccess refuses a caller who may do less with the flag that a change is about.
+// checkAccess returns an error if the caller's access to the flag of a change is below level. If
+// the flag was deleted permanently, there is no restriction.
 func (s ScheduledChanges) checkAccess(v *view, level management.AccessLevel, c *storedChange) error {
 	if !v.IsRestricted() {
 		return nil
 	}
-	id, _ := strconv.ParseInt(c.RecordID, 10, 64) // 0 is no flag's
+	id, _ := strconv.ParseInt(c.RecordID, 10, 64) // 0 is not the id of a flag
 	f, err := Flags{s.core}.loadFlag(v.Tx, v.Scope, id)
 	var fault *management.Error
-	if errors.As(err, &fault) && fault.Kind == management.NotFound { // it is gone
+	if errors.As(err, &fault) && fault.Kind == management.NotFound { // the flag does not exist any more
 		return nil
 	}
 	if err != nil {
@@ -182,9 +203,9 @@ func (s ScheduledChanges) checkAccess(v *view, level management.AccessLevel, c *
 	return v.RequireAccess(level, f.accessObject())
 }
 
-// loadFlag is the flag that a change is about.
+// loadFlag returns the flag of a change. It returns an error if the flag was deleted.
 func (s ScheduledChanges) loadFlag(tx Tx, scope *management.Scope, c *storedChange) (*storedFlag, error) {
-	id, _ := strconv.ParseInt(c.RecordID, 10, 64) // 0 is no flag's
+	id, _ := strconv.ParseInt(c.RecordID, 10, 64) // 0 is not the id of a flag
 	f, err := Flags{s.core}.loadFlag(tx, scope, id)
 	var fault *management.Error
 	if errors.As(err, &fault) && fault.Kind == management.NotFound || err == nil && f.Deleted {
@@ -193,12 +214,12 @@ func (s ScheduledChanges) loadFlag(tx Tx, scope *management.Scope, c *storedChan
 	return f, err
 }
 
-// maxDueChanges is how many changes one call of RunDue makes.
+// maxDueChanges limits the changes that one call of RunDue executes.
 const maxDueChanges = 50
 
-// RunDue makes the changes whose time has come, each in a transaction of its own,
-// and returns how many. A change that cannot be made is not tried again: it says
-// why.
+// RunDue executes the changes that are due, each in its own transaction, and returns their number.
+// A change that cannot be executed gets a FailureReason and is not tried again. Several servers may
+// call RunDue concurrently.
 func (s ScheduledChanges) RunDue(ctx context.Context) (done int, err error) {
 	for done < maxDueChanges {
 		job, err := management.Write(ctx, &s.Env, s.runNext)
@@ -211,7 +232,7 @@ func (s ScheduledChanges) RunDue(ctx context.Context) (done int, err error) {
 	return done, nil
 }
 
-// Overdue is how many changes should have been made longer ago than that.
+// Overdue returns the number of pending changes that have been due for longer than age.
 func (s ScheduledChanges) Overdue(ctx context.Context, age time.Duration) (int, error) {
 	return management.Read(ctx, &s.Env, func(tx Tx) (int, error) {
 		_, count, err := tx.List(management.Query{Kind: kindScheduled, Other: pendingChanges, To: management.SortTime(s.Env.Now().Add(-age)), Limit: 1})
@@ -219,6 +240,9 @@ func (s ScheduledChanges) Overdue(ctx context.Context, age time.Duration) (int, 
 	})
 }
 
+// runNext executes the change that has been due for the longest time. It returns nil if no change
+// is due. A fault of the change is stored with it; any other error rolls the transaction back, and
+// the change stays due.
 func (s ScheduledChanges) runNext(tx Tx) (*management.JobDone, error) {
 	due, _, err := tx.List(management.Query{Kind: kindScheduled, Other: pendingChanges, To: management.SortTime(s.Env.Now().Add(time.Microsecond)), Limit: 1})
 	if err != nil || len(due) == 0 {
@@ -238,6 +262,7 @@ func (s ScheduledChanges) runNext(tx Tx) (*management.JobDone, error) {
 	switch {
 	case errors.As(err, &fault):
 		reason := fault.Error()
+		// A fault is final: the change is not tried again.
 		c.FailureReason, c.ExecutedAt, done.Failure = &reason, now, reason
 	case err != nil:
 		return nil, err
@@ -248,14 +273,15 @@ func (s ScheduledChanges) runNext(tx Tx) (*management.JobDone, error) {
 	return done, putScheduled(tx, c)
 }
 
-// advance puts a recurring change off to its next time, or ends it. Times that
-// were missed are left out. Each is computed from the first one, at its time of day by the
-// clock of zone; days that a month lacks are its last day.
+// advance sets the time of the next execution of a recurring change, or ends it. Missed times are
+// skipped. Each time is computed from the first one and has its time of day in zone; a day that a
+// month lacks is replaced by the last day of the month.
 func (c *storedChange) advance(now management.Stamp, zone *time.Location) {
 	if !c.Recurring || c.Interval == nil {
 		c.ExecutedAt = now
 		return
 	}
+	// Compute from the first time in each round, so that the day of the month does not drift.
 	step := recurrences[*c.Interval]
 	for n := 1; !c.ScheduledAt.After(now.Time); n++ {
 		next := management.AddMonths(c.Begin.In(zone), n*step.months).AddDate(0, 0, n*step.days)
@@ -267,8 +293,8 @@ func (c *storedChange) advance(now management.Stamp, zone *time.Location) {
 	}
 }
 
-// execute makes a change in the name of who has scheduled it, who has to be able to make it
-// now. p is nil for a project that is gone.
+// execute applies a change in the name of the user who has scheduled it. The user must still have
+// the necessary access. p is nil if the project was deleted.
 func (s ScheduledChanges) execute(tx Tx, p *management.ProjectRecord, c *storedChange) error {
 	if p == nil {
 		return management.Fault("", "The project is deleted.")
@@ -280,6 +306,7 @@ func (s ScheduledChanges) execute(tx Tx, p *management.ProjectRecord, c *storedC
 	if err != nil {
 		return err
 	}
+	// The flag may have changed since: the change is applied to its current state.
 	f, err := s.loadFlag(tx, scope, c)
 	if err == nil {
 		err = scope.RequireAccess(management.Editor, f.accessObject())

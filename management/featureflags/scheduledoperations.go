@@ -9,13 +9,13 @@ import (
 	"github.com/bunting-flags/bunting/management"
 )
 
-// scheduledPayload is what a change does.
+// scheduledPayload is the operation of a change, with its argument.
 type scheduledPayload struct {
 	Operation string          `json:"operation"`
 	Value     json.RawMessage `json:"value"`
 }
 
-// scheduledOperations are what can be scheduled, in the order in which they are told.
+// scheduledOperations are the operations that can be scheduled, in the order of the error message.
 var scheduledOperations = []struct {
 	name string
 	do   func(c *storedChange, f *storedFlag, value json.RawMessage) error
@@ -24,7 +24,7 @@ var scheduledOperations = []struct {
 	{"add_release_condition", addConditions}, {"update_variants", setVariants},
 }
 
-// apply changes a flag as the payload says.
+// apply applies the operation of a change to a flag. It does not store the flag.
 func (c *storedChange) apply(f *storedFlag) error {
 	var p scheduledPayload
 	if err := json.Unmarshal(c.Payload, &p); err != nil {
@@ -41,11 +41,12 @@ func (c *storedChange) apply(f *storedFlag) error {
 	return badPayload("Unknown operation %q: it can be %s or %s.", p.Operation, strings.Join(names[:last], ", "), names[last])
 }
 
-// badPayload is a fault of what a change does.
+// badPayload returns an error of the field payload.
 func badPayload(format string, args ...any) error {
 	return management.Fault("payload", format, args...)
 }
 
+// switchFlag implements update_status: it switches the flag on or off.
 func switchFlag(_ *storedChange, f *storedFlag, value json.RawMessage) error {
 	if err := json.Unmarshal(value, &f.Active); err != nil || management.JSONKind(value) != "bool" {
 		return badPayload("The value of update_status is true or false.")
@@ -53,6 +54,7 @@ func switchFlag(_ *storedChange, f *storedFlag, value json.RawMessage) error {
 	return nil
 }
 
+// addConditions implements add_release_condition: it appends conditions to the flag.
 func addConditions(_ *storedChange, f *storedFlag, value json.RawMessage) error {
 	var more struct {
 		Groups []json.RawMessage `json:"groups"`
@@ -65,10 +67,11 @@ func addConditions(_ *storedChange, f *storedFlag, value json.RawMessage) error 
 	})
 }
 
-// setRollout sets the share of one condition (spec/console.md N24). The condition is
-// named by its place; should it have moved until the change is due, the one that reads
-// the same is taken, and none where that is not one alone: a share is never given to
-// people for whom it was not meant.
+// setRollout implements update_rollout: it sets the percentage of one condition (spec/console.md
+// N24). The condition is selected by its index. If the conditions of the flag have changed since
+// the change was scheduled, the condition with the same contents is used, and the change fails if
+// there is not exactly one. So the percentage never applies to persons for whom it was not
+// intended.
 func setRollout(c *storedChange, f *storedFlag, value json.RawMessage) error {
 	var sent struct {
 		Condition *int            `json:"condition"`
@@ -79,7 +82,7 @@ func setRollout(c *storedChange, f *storedFlag, value json.RawMessage) error {
 	}
 	return f.editConditions(func(groups []json.RawMessage) ([]json.RawMessage, error) {
 		index, expected := *sent.Condition, c.Condition
-		if expected == nil { // it is being scheduled
+		if expected == nil { // the change is being scheduled
 			if index < 0 || index >= len(groups) {
 				return nil, badPayload("The feature flag has no condition %d: it has %d, counted from 0.", index, len(groups))
 			}
@@ -97,9 +100,11 @@ func setRollout(c *storedChange, f *storedFlag, value json.RawMessage) error {
 	})
 }
 
-// forgetCondition makes a change that is copied to another project name its condition by its
-// place alone, where it still stands there: cohorts have other numbers in each project.
+// forgetCondition prepares a change for the copy to another project, where cohorts have other ids.
+// It removes the contents of the condition if the index still refers to this condition.
 func (c *storedChange) forgetCondition(f *storedFlag) {
+	// Apply the change to a copy without the stored condition: apply then stores the condition at
+	// the index.
 	trial := *c
 	trial.Condition = nil
 	if trial.apply(f.clone()) == nil && bytes.Equal(trial.Condition, c.Condition) {
@@ -107,20 +112,22 @@ func (c *storedChange) forgetCondition(f *storedFlag) {
 	}
 }
 
-// rememberCondition remembers the condition that a copied change names in its new project.
+// rememberCondition stores the contents of the condition to which a copied change refers in its new
+// project.
 func (c *storedChange) rememberCondition(d *Definition) error {
 	f, err := decodeFlag(c.Team, d)
 	if err == nil && c.Condition == nil {
-		_ = c.apply(f) // what cannot be done is told when it is due
+		_ = c.apply(f) // an error is reported when the change is executed
 	}
 	return err
 }
 
-// clone is a flag on which something can be tried.
+// clone returns a copy of a flag on which a change can be tried.
 func (f *storedFlag) clone() *storedFlag { g := *f; return &g }
 
-// findCondition is the place of the condition that reads like another one but for its
-// share: the given place if it does, else the only one that does, -1 for none.
+// findCondition returns the index of the condition that equals condition, ignoring percentages. If
+// several are equal, it returns position if that is one of them. It returns -1 if there is no
+// unique result.
 func findCondition(groups []json.RawMessage, condition json.RawMessage, position int) int {
 	found := -1
 	for i := range groups {
@@ -128,7 +135,7 @@ func findCondition(groups []json.RawMessage, condition json.RawMessage, position
 		case matches && i == position:
 			return i
 		case matches && found >= 0:
-			found = len(groups) // more than one
+			found = len(groups) // several matches
 		case matches:
 			found = i
 		}
@@ -139,7 +146,7 @@ func findCondition(groups []json.RawMessage, condition json.RawMessage, position
 	return found
 }
 
-// withoutRollout is a condition without its share, in one form for one meaning.
+// withoutRollout returns a condition without its percentage, in a form that can be compared.
 func withoutRollout(group json.RawMessage) json.RawMessage {
 	var members map[string]json.RawMessage
 	if json.Unmarshal(group, &members) != nil {
@@ -149,6 +156,8 @@ func withoutRollout(group json.RawMessage) json.RawMessage {
 	return plainJSON(management.Encode(members))
 }
 
+// setVariants implements update_variants: it replaces the variants of the flag, and the payloads if
+// the value contains any.
 func setVariants(_ *storedChange, f *storedFlag, value json.RawMessage) error {
 	var more struct {
 		Variants json.RawMessage `json:"variants"`
@@ -166,7 +175,7 @@ func setVariants(_ *storedChange, f *storedFlag, value json.RawMessage) error {
 	})
 }
 
-// editFilters changes the members of a flag's filters.
+// editFilters calls change with the members of a flag's filters, and stores the result in the flag.
 func (f *storedFlag) editFilters(change func(map[string]json.RawMessage) error) error {
 	filters := map[string]json.RawMessage{}
 	if err := json.Unmarshal(f.Filters, &filters); err != nil {
@@ -179,7 +188,7 @@ func (f *storedFlag) editFilters(change func(map[string]json.RawMessage) error) 
 	return nil
 }
 
-// editConditions changes the conditions of a flag.
+// editConditions calls change with the conditions of a flag, and stores the result in the flag.
 func (f *storedFlag) editConditions(change func([]json.RawMessage) ([]json.RawMessage, error)) error {
 	return f.editFilters(func(filters map[string]json.RawMessage) (err error) {
 		var groups []json.RawMessage

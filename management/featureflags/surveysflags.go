@@ -11,19 +11,20 @@ import (
 	"github.com/bunting-flags/bunting/management"
 )
 
-// surveyFlagPrefix begins the keys of the flags that surveys make for themselves.
+// surveyFlagPrefix is the prefix of the keys of flags that surveys create.
 const surveyFlagPrefix = "survey-targeting-"
 
-// surveyFlagKey is a new key.
+// surveyFlagKey returns a random key for a new flag of a survey.
 func surveyFlagKey() string {
 	var b [5]byte
 	_, _ = rand.Read(b[:]) // never fails
 	return surveyFlagPrefix + hex.EncodeToString(b[:])
 }
 
-// saveFlags makes and changes the flags of a survey: the one that it is linked to,
-// the one that chooses persons, and the one that leaves out who has answered. was
-// is the survey before.
+// saveFlags creates and changes the flags of a survey. A survey has up to three flags: the linked
+// flag, which must be on; the targeting flag, which selects persons; and the internal targeting
+// flag, which excludes persons who have responded or dismissed the survey. before is the stored
+// survey.
 func (s Surveys) saveFlags(tx Tx, scope *management.Scope, x, before *storedSurvey, v management.Values) error {
 	if err := s.link(tx, scope, x, before, v); err != nil {
 		return err
@@ -32,11 +33,13 @@ func (s Surveys) saveFlags(tx Tx, scope *management.Scope, x, before *storedSurv
 	if err := s.setTargeting(tx, scope, x, v, filters); err != nil {
 		return err
 	}
+	// A flag of the survey is on while the survey is running.
 	if x.TargetingID != nil && x.OwnTargeting {
 		if err := s.changeFlag(tx, scope, *x.TargetingID, x.isRunning(), filters); err != nil {
 			return err
 		}
 	}
+	// The internal targeting flag exists for every survey.
 	if x.InternalTargeting == 0 {
 		id, err := s.makeFlag(tx, scope, x, surveyFlagKey()+"-custom", x.unansweredFilters(s.Env.Now()))
 		if err != nil {
@@ -49,6 +52,7 @@ func (s Surveys) saveFlags(tx Tx, scope *management.Scope, x, before *storedSurv
 	return s.scheduleIteration(tx, scope.Project.ID, x)
 }
 
+// makeFlag creates a hidden flag and returns its id.
 func (s Surveys) makeFlag(tx Tx, scope *management.Scope, x *storedSurvey, key string, filters json.RawMessage) (int64, error) {
 	f, err := Flags{s.core}.makeFlag(tx, scope, flagDraft{
 		Key: key, Name: "Targeting flag for survey " + x.Name, Filters: filters, Active: x.isRunning(), Context: "surveys", Hidden: true,
@@ -59,8 +63,8 @@ func (s Surveys) makeFlag(tx Tx, scope *management.Scope, x *storedSurvey, key s
 	return f.ID, nil
 }
 
-// changeFlag switches a flag of the survey on or off, and gives it other filters
-// unless they are nil.
+// changeFlag switches a flag of the survey on or off, and replaces its filters unless filters is
+// nil. It stores nothing if the flag does not change.
 func (s Surveys) changeFlag(tx Tx, scope *management.Scope, id int64, active bool, filters json.RawMessage) error {
 	flags := Flags{s.core}
 	f, err := findFlag(tx, scope, flags, id)
@@ -73,15 +77,17 @@ func (s Surveys) changeFlag(tx Tx, scope *management.Scope, id int64, active boo
 	return flags.saveFlag(tx, scope, f)
 }
 
-// link takes the survey to the flag that it is linked to. Flags of files are not
-// told of it: they cannot be changed.
+// link adds the survey to the links of its linked flag, and removes it from the flag to which it
+// was linked before. Flags of definitions files cannot be changed and get no link.
 func (s Surveys) link(tx Tx, scope *management.Scope, x, before *storedSurvey, v management.Values) error {
 	flags := Flags{s.core}
+	// Check the flag only if it was sent: the stored flag may be deleted meanwhile.
 	if x.LinkedFlagID != nil && v.Has("linked_flag_id") {
 		if _, err := loadLinked(tx, scope, flags, *x.LinkedFlagID, "linked_flag_id"); err != nil {
 			return err
 		}
 	}
+	// The survey was linked to another flag before: remove the link there.
 	if before.LinkedFlagID != nil && valueOrZero(x.LinkedFlagID) != *before.LinkedFlagID {
 		if err := s.unlink(tx, scope, before); err != nil {
 			return err
@@ -102,7 +108,7 @@ func (s Surveys) link(tx Tx, scope *management.Scope, x, before *storedSurvey, v
 	return flags.saveLinked(tx, scope, f)
 }
 
-// unlink takes the survey out of the flag that it is linked to.
+// unlink removes the survey from the links of its linked flag.
 func (s Surveys) unlink(tx Tx, scope *management.Scope, x *storedSurvey) error {
 	flags := Flags{s.core}
 	f, err := findFlag(tx, scope, flags, valueOrZero(x.LinkedFlagID))
@@ -113,12 +119,14 @@ func (s Surveys) unlink(tx Tx, scope *management.Scope, x *storedSurvey) error {
 	return flags.saveLinked(tx, scope, f)
 }
 
-// setTargeting sets the flag that chooses the persons: none, one that is there, or one
-// of the survey's own.
+// setTargeting sets the targeting flag of a survey: no flag, an existing flag, or a new flag that
+// belongs to the survey.
 func (s Surveys) setTargeting(tx Tx, scope *management.Scope, x *storedSurvey, v management.Values, filters json.RawMessage) error {
 	if err := checkTargeting(filters); err != nil {
 		return err
 	}
+	// A request may replace the targeting flag by another flag or remove it; a flag of the survey
+	// is deleted then.
 	other := v.Has("targeting_flag_id") && v.Int("targeting_flag_id") != valueOrZero(x.TargetingID)
 	if other && !v.IsNull("targeting_flag_id") {
 		if _, err := loadLinked(tx, scope, Flags{s.core}, v.Int("targeting_flag_id"), "targeting_flag_id"); err != nil {
@@ -134,6 +142,8 @@ func (s Surveys) setTargeting(tx Tx, scope *management.Scope, x *storedSurvey, v
 			management.SetNull(v, "targeting_flag_id", &x.TargetingID)
 		}
 	}
+	// The filters apply to a new flag only; saveFlags changes the filters of an existing flag of
+	// the survey.
 	if filters == nil || v.Bool("remove_targeting_flag") || x.TargetingID != nil && x.OwnTargeting {
 		return nil
 	}
@@ -142,16 +152,17 @@ func (s Surveys) setTargeting(tx Tx, scope *management.Scope, x *storedSurvey, v
 	return err
 }
 
-// listOperators are what agents write where a person's property is one of a list, which
-// a flag says in other words (clients.md §8.1).
+// listOperators are operators that some clients send for a list of values, with the operators of
+// flags that have the same meaning (clients.md §8.1).
 var listOperators = map[string]string{"in": "exact", "not_in": "is_not"}
 
-// surveyTargeting puts the operators of flags into filters.
+// surveyTargeting replaces listOperators in filters.
 func surveyTargeting(filters json.RawMessage) json.RawMessage {
 	form, changed := anyObject(wire.Value(filters)), false
 	for _, p := range propertiesOf(form) {
 		operator, _ := p["operator"].(string)
 		own, ok := listOperators[operator]
+		// Only properties of persons with a list of values are converted.
 		if _, list := p["value"].([]any); ok && list && (p["type"] == nil || p["type"] == "person") {
 			p["operator"], changed = own, true
 		}
@@ -162,7 +173,7 @@ func surveyTargeting(filters json.RawMessage) json.RawMessage {
 	return wire.MustEncode(form)
 }
 
-// checkTargeting refuses a choice of persons that chooses everybody.
+// checkTargeting returns an error if a condition of the filters matches everybody.
 func checkTargeting(filters json.RawMessage) error {
 	if filters == nil {
 		return nil
@@ -176,6 +187,7 @@ func checkTargeting(filters json.RawMessage) error {
 	if json.Unmarshal(filters, &form) != nil {
 		return management.Fault("targeting_flag_filters", "The filters need groups with properties and rollout_percentage.")
 	}
+	// A condition without rollout_percentage has a rollout of 100 %.
 	for _, g := range form.Groups {
 		if len(g.Properties) == 0 && (g.Rollout == nil || *g.Rollout >= 100) {
 			return management.Fault("", "Invalid operation: User targeting rolls out to everyone. Narrow it down, or leave the targeting out.")
@@ -184,6 +196,7 @@ func checkTargeting(filters json.RawMessage) error {
 	return nil
 }
 
+// deleteTargeting deletes the targeting flag if the survey has created it.
 func (s Surveys) deleteTargeting(tx Tx, scope *management.Scope, x *storedSurvey) error {
 	if x.TargetingID == nil || !x.OwnTargeting {
 		return nil
@@ -202,7 +215,7 @@ func (s Surveys) deleteFlag(tx Tx, scope *management.Scope, id int64) error {
 	return flags.saveFlag(tx, scope, f)
 }
 
-// deleteFlags deletes the flags that the survey has made and unlinks the other one.
+// deleteFlags deletes the flags that the survey has created and unlinks the linked flag.
 func (s Surveys) deleteFlags(tx Tx, scope *management.Scope, x *storedSurvey) error {
 	if err := s.unlink(tx, scope, x); err != nil {
 		return err
@@ -216,7 +229,8 @@ func (s Surveys) deleteFlags(tx Tx, scope *management.Scope, x *storedSurvey) er
 	return s.deleteFlag(tx, scope, x.InternalTargeting)
 }
 
-// Launch begins to show a survey now (spec/clients.md §8.1).
+// Launch starts a survey now (spec/clients.md §8.1). It returns an error if the survey has started
+// already.
 func (s Surveys) Launch(ctx context.Context, scope *management.Scope, id string) (*Survey, error) {
 	return s.changeTimes(ctx, scope, id, func(x *storedSurvey, now management.Stamp) error {
 		if !x.Start.IsZero() {
@@ -227,7 +241,7 @@ func (s Surveys) Launch(ctx context.Context, scope *management.Scope, id string)
 	})
 }
 
-// Stop ends a survey now.
+// Stop ends a survey now. It returns an error if the survey is not running.
 func (s Surveys) Stop(ctx context.Context, scope *management.Scope, id string) (*Survey, error) {
 	return s.changeTimes(ctx, scope, id, func(x *storedSurvey, now management.Stamp) error {
 		switch {
@@ -241,12 +255,13 @@ func (s Surveys) Stop(ctx context.Context, scope *management.Scope, id string) (
 	})
 }
 
-// changeTimes changes a time of a survey, and its flags with it.
+// changeTimes applies change to a survey and updates its flags.
 func (s Surveys) changeTimes(ctx context.Context, scope *management.Scope, id string, change func(*storedSurvey, management.Stamp) error) (*Survey, error) {
 	return management.RunAction(ctx, s.Resource, scope, id, func(e *management.Edit[Tx, storedSurvey]) error {
 		if err := change(e.After, management.NewStamp(s.Env.Now())); err != nil {
 			return err
 		}
+		// No values were sent, so rules changes only the flags.
 		e.Values = management.Values{}
 		return s.rules(e)
 	})

@@ -2,10 +2,10 @@ package featureflags
 
 import "github.com/bunting-flags/bunting/management"
 
-// This file names the members of the objects of a survey. What SDKs read of them is kept
-// and told as it is given; a misspelt one would be a question or a condition without it.
+// This file lists the members of the objects in a survey. Members that SDKs read are stored and
+// returned unchanged. A misspelt member is refused, since the question or condition would lack it.
 
-// surveyShape is what is known of the objects in the body of a survey.
+// surveyShape describes the objects in the body of a survey.
 var surveyShape = &management.Shape{Inside: map[string]*management.Shape{
 	"questions": {
 		Name: "a question",
@@ -46,7 +46,7 @@ var surveyShape = &management.Shape{Inside: map[string]*management.Shape{
 	}},
 }}
 
-// surveyEvents are events that show a survey, or take it away.
+// surveyEvents describes the events that show a survey or hide it.
 var surveyEvents = &management.Shape{
 	Name: "events", Members: "repeatedActivation values",
 	Inside: map[string]*management.Shape{"values": {

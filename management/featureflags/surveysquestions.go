@@ -11,7 +11,7 @@ import (
 	"github.com/bunting-flags/bunting/management"
 )
 
-// questionFields are what is looked at in a question of a survey.
+// questionFields are the members of a question that are checked.
 var questionFields = management.Fields{
 	{Name: "id", Type: management.UUID, Null: true},
 	{Name: "type", Type: management.Choice, Required: true, Choices: []string{"open", "link", "rating", "single_choice", "multiple_choice"}},
@@ -31,15 +31,16 @@ var questionFields = management.Fields{
 	{Name: "branching", Type: management.Object, Null: true},
 }
 
-// branchings are how a survey may go on after a question.
+// branchings are the types of branching after a question.
 var branchings = []string{"next_question", "end", "response_based", "specific_question"}
 
-// questions checks the questions of a survey and gives an id to those without.
+// questions checks the questions of a survey and returns them, each with an id.
 func (s Surveys) questions(list []json.RawMessage) (json.RawMessage, error) {
 	out := make([]map[string]json.RawMessage, 0, len(list))
 	for i, raw := range list {
 		question := management.JSONObject(raw)
 		prefix := fmt.Sprintf("questions__%d__", i)
+		// The names are prefixed, so that errors refer to the question by its index.
 		fields := slices.Clone(questionFields)
 		for j := range fields {
 			fields[j].Name = prefix + fields[j].Name
@@ -52,14 +53,17 @@ func (s Surveys) questions(list []json.RawMessage) (json.RawMessage, error) {
 		if err != nil {
 			return nil, err
 		}
+		// SDKs open the link in a browser, so schemes such as javascript: are refused.
 		if link := v.Text(prefix + "link"); link != "" && !isLink(link) {
 			return nil, management.Fault(prefix+"link", "Link must be a URL that begins with https:// or mailto:.")
 		}
+		// Other members of branching depend on its type and are not checked.
 		if branching := v.Raw(prefix + "branching"); isPresent(branching) {
 			if kind := management.JSONText(management.JSONObject(branching)["type"]); !slices.Contains(branchings, kind) {
 				return nil, management.NotAChoice(prefix+"branching__type", kind, branchings)
 			}
 		}
+		// A question keeps its id, so that responses stay connected with it.
 		if id := v.Text(prefix + "id"); id != "" {
 			question["id"] = management.Encode(id)
 		} else {
@@ -70,12 +74,13 @@ func (s Surveys) questions(list []json.RawMessage) (json.RawMessage, error) {
 	return management.Encode(out), nil
 }
 
+// isLink reports whether text is an https URL or a mailto URL with an address.
 func isLink(text string) bool {
 	u, err := url.Parse(text)
 	return err == nil && (u.Scheme == "https" && u.Host != "" || u.Scheme == "mailto" && strings.Contains(u.Opaque, "@"))
 }
 
-// conditionFields are what is looked at in the conditions of a survey.
+// conditionFields are the members of a survey's conditions that are checked.
 var conditionFields = management.Fields{
 	{Name: "conditions__url", Type: management.Text, Null: true, Blank: true},
 	{Name: "conditions__urlMatchType", Type: management.Text, Null: true, Blank: true},
@@ -88,7 +93,9 @@ var conditionFields = management.Fields{
 	{Name: "conditions__actions", Type: management.Object, Null: true},
 }
 
+// checkConditions checks the conditions of a survey.
 func checkConditions(raw json.RawMessage) error {
+	// The names are prefixed, so that errors refer to the members of conditions.
 	prefixed := map[string]json.RawMessage{}
 	for name, value := range management.JSONObject(raw) {
 		prefixed["conditions__"+name] = value
@@ -97,6 +104,7 @@ func checkConditions(raw json.RawMessage) error {
 	if err != nil {
 		return err
 	}
+	// SDKs read values as a list.
 	for _, name := range []string{"conditions__events", "conditions__actions"} {
 		if values, ok := management.JSONObject(v.Raw(name))["values"]; ok && management.JSONKind(values) != "list" && management.JSONKind(values) != "NoneType" {
 			return management.NotAList(name+"__values", management.JSONKind(values))
@@ -105,33 +113,39 @@ func checkConditions(raw json.RawMessage) error {
 	return nil
 }
 
-// publicSurvey is a survey as everybody with the project's key may see it.
+// publicSurvey is the part of a survey that SDKs may read with the project's public key.
 type publicSurvey struct {
-	ID               string           `json:"id"`
-	Name             string           `json:"name"`
-	Type             string           `json:"type"`
-	LinkedKey        *string          `json:"linked_flag_key"`
-	TargetingKey     *string          `json:"targeting_flag_key"`
-	InternalKey      *string          `json:"internal_targeting_flag_key"`
-	Questions        json.RawMessage  `json:"questions"`
-	Conditions       json.RawMessage  `json:"conditions"`
-	Appearance       json.RawMessage  `json:"appearance"`
-	Start            management.Stamp `json:"start_date"`
-	End              management.Stamp `json:"end_date"`
+	// ID identifies the survey in the events that SDKs send.
+	ID   string `json:"id"`
+	Name string `json:"name"`
+	Type string `json:"type"`
+	// The keys of the three flags, which the SDK evaluates; null if there is no such flag.
+	LinkedKey    *string `json:"linked_flag_key"`
+	TargetingKey *string `json:"targeting_flag_key"`
+	InternalKey  *string `json:"internal_targeting_flag_key"`
+	// The objects for SDKs are as in Survey.
+	Questions  json.RawMessage `json:"questions"`
+	Conditions json.RawMessage `json:"conditions"`
+	Appearance json.RawMessage `json:"appearance"`
+	// Start and End are returned, since surveys that are not running are included.
+	Start management.Stamp `json:"start_date"`
+	End   management.Stamp `json:"end_date"`
+	// Iteration is null if the survey is not recurring or has not started.
 	Iteration        *int             `json:"current_iteration"`
 	IterationStart   management.Stamp `json:"current_iteration_start_date"`
 	Schedule         *string          `json:"schedule"`
 	PartialResponses *bool            `json:"enable_partial_responses"`
 }
 
-// publicSurveys is what SDKs ask for.
+// publicSurveys is the response to SDKs.
 type publicSurveys struct {
-	Surveys []publicSurvey  `json:"surveys"`
-	Config  json.RawMessage `json:"survey_config"`
+	Surveys []publicSurvey `json:"surveys"`
+	// Config is the setting survey_config of the project.
+	Config json.RawMessage `json:"survey_config"`
 }
 
-// Public returns the surveys of the project of a key, newest first, without those
-// that are archived. A key of nobody has none.
+// Public returns the surveys of the project with a public key, newest first, without archived
+// surveys. If no project has the key, the list is empty.
 func (s Surveys) Public(ctx context.Context, apiKey string) (*publicSurveys, error) {
 	return management.Read(ctx, &s.Env, func(tx Tx) (*publicSurveys, error) {
 		out := &publicSurveys{Surveys: []publicSurvey{}, Config: json.RawMessage("null")}
@@ -144,14 +158,17 @@ func (s Surveys) Public(ctx context.Context, apiKey string) (*publicSurveys, err
 			return nil, err
 		}
 		out.Config = rawOr(meta.Settings["survey_config"], "null")
+		// Newest first, as in the list of the API.
 		list, err := management.ListRecords[storedSurvey](tx, management.Query{Kind: kindSurvey, Parent: management.ProjectParent(p.ID), Descending: true})
 		if err != nil {
 			return nil, err
 		}
 		for i := range list.Results {
+			// Archived surveys are not visible to persons.
 			if list.Results[i].Archived {
 				continue
 			}
+			// The caller is anonymous, so the scope has only the project.
 			x, err := s.show(&view{Tx: tx, Scope: &management.Scope{Project: p}}, &list.Results[i])
 			if err != nil {
 				return nil, err

@@ -10,22 +10,24 @@ import (
 	"github.com/bunting-flags/bunting/management"
 )
 
-// kindSurveyIteration is when a survey that is repeated begins its next iteration: ID is the
-// survey's, Sort the time. There is none for surveys that do not begin again.
+// kindSurveyIteration is the kind of the records that schedule the next iterations of surveys: ID
+// is the id of the survey, Sort the time. A survey without a next iteration has no record.
 const kindSurveyIteration = "survey_turn"
 
+// surveyIteration is the data of such a record.
 type surveyIteration struct {
 	Project int64  `json:"project"`
 	Survey  string `json:"survey"`
 }
 
-// repeated reports whether a survey has iterations, also before it has begun.
+// repeated reports whether a survey has iterations, whether it has started or not.
 func (s *storedSurvey) repeated() bool {
 	return s.IterationCount != nil && s.IterationDays != nil && *s.IterationCount > 0 && *s.IterationDays > 0
 }
 
-// iterations are when a survey that is repeated begins again, and which of them
-// it is in.
+// iterations returns the start times of all iterations of a recurring survey, the number of the
+// current iteration, from 1, and the start time of the current iteration. If the survey has not
+// started or is not recurring, current is nil.
 func (s *storedSurvey) iterations(now time.Time) (starts []management.Stamp, current *int, since management.Stamp) {
 	if s.Start.IsZero() || !s.repeated() {
 		return []management.Stamp{}, nil, management.Stamp{}
@@ -33,6 +35,7 @@ func (s *storedSurvey) iterations(now time.Time) (starts []management.Stamp, cur
 	for i := range int(*s.IterationCount) {
 		start := management.NewStamp(s.Start.AddDate(0, 0, i*int(*s.IterationDays)))
 		starts = append(starts, start)
+		// The first iteration is the current one even if its start is in the future.
 		if i == 0 || !start.After(now) {
 			n := i + 1
 			current, since = &n, start
@@ -41,10 +44,10 @@ func (s *storedSurvey) iterations(now time.Time) (starts []management.Stamp, cur
 	return starts, current, since
 }
 
-// unansweredFilters are the filters of the flag that leaves out who has answered or dismissed the
-// survey: in the current iteration where it is repeated, since SDKs then set properties
-// that end with its number, and ever where it is not. Before it has begun the first
-// iteration counts.
+// unansweredFilters returns the filters of the internal targeting flag, which exclude persons who
+// have responded to or dismissed the survey. For a recurring survey, only responses to the current
+// iteration count: SDKs then set properties that end with its number. Before the start, the first
+// iteration is the current one.
 func (s *storedSurvey) unansweredFilters(now time.Time) json.RawMessage {
 	suffix := s.ID
 	if s.repeated() {
@@ -62,9 +65,11 @@ func (s *storedSurvey) unansweredFilters(now time.Time) json.RawMessage {
 	return management.Encode(map[string]any{"groups": []any{group}})
 }
 
-// scheduleIteration keeps when the survey begins its next iteration; nothing where it has none.
+// scheduleIteration schedules the next iteration of a survey, or removes the record if there is no
+// next iteration.
 func (s Surveys) scheduleIteration(tx Tx, project int64, x *storedSurvey) error {
 	if x.isRunning() {
+		// starts[*current] is the start of the iteration after the current one.
 		starts, current, _ := x.iterations(s.Env.Now())
 		if current != nil && *current < len(starts) {
 			return tx.Put(&management.Record{
@@ -75,11 +80,12 @@ func (s Surveys) scheduleIteration(tx Tx, project int64, x *storedSurvey) error 
 	return tx.Delete(kindSurveyIteration, "", x.ID)
 }
 
-// StartDueIterations gives the flags of surveys that have begun another iteration its filters, each in
-// a transaction of its own, and returns how many there were. A flag that cannot be changed
-// is tried again with the next iteration.
+// StartDueIterations updates the flags of surveys whose next iteration has begun, each in its own
+// transaction, and returns their number. If a flag cannot be changed, it is tried at the next
+// iteration.
 func (s Surveys) StartDueIterations(ctx context.Context) (done int, err error) {
 	for done < maxDueChanges {
+		// Read first: on most calls no iteration is due, and a read needs no lock.
 		due, err := management.Read(ctx, &s.Env, s.nextIteration)
 		if err != nil || due == nil {
 			return done, err
@@ -94,7 +100,8 @@ func (s Surveys) StartDueIterations(ctx context.Context) (done int, err error) {
 	return done, nil
 }
 
-// nextIteration is the survey whose next iteration began longest ago, nil when there is none.
+// nextIteration returns the survey whose iteration has been due for the longest time, or nil if no
+// iteration is due.
 func (s Surveys) nextIteration(tx Tx) (*surveyIteration, error) {
 	due, _, err := tx.List(management.Query{Kind: kindSurveyIteration, To: management.SortTime(s.Env.Now().Add(time.Microsecond)), Limit: 1})
 	if err != nil || len(due) == 0 {
@@ -103,7 +110,8 @@ func (s Surveys) nextIteration(tx Tx) (*surveyIteration, error) {
 	return management.Decode[surveyIteration](&due[0])
 }
 
-// startNextIteration is run by several servers: each sees what the others have left.
+// startNextIteration starts the iteration that has been due for the longest time. Several servers
+// may call it concurrently, so it reads the record again within its own transaction.
 func (s Surveys) startNextIteration(tx Tx) (*management.JobDone, error) {
 	due, err := s.nextIteration(tx)
 	if err != nil || due == nil {
@@ -114,6 +122,7 @@ func (s Surveys) startNextIteration(tx Tx) (*management.JobDone, error) {
 	if err != nil {
 		return nil, err
 	}
+	// A survey or project that was deleted needs no further iterations.
 	if p == nil {
 		return done, tx.Delete(kindSurveyIteration, "", due.Survey)
 	}
@@ -128,6 +137,7 @@ func (s Surveys) startNextIteration(tx Tx) (*management.JobDone, error) {
 	if err != nil {
 		return nil, err
 	}
+	// A fault of the flag is reported, but does not stop the next iterations.
 	err = s.changeFlag(tx, v.Scope, x.InternalTargeting, x.isRunning(), x.unansweredFilters(s.Env.Now()))
 	var fault *management.Error
 	if errors.As(err, &fault) {

@@ -8,29 +8,30 @@ import (
 	"github.com/bunting-flags/bunting/management"
 )
 
-// SurveyStatistics is a question to the events about one survey, or about all.
+// SurveyStatistics is a query for the events of one survey, or of all surveys.
 type SurveyStatistics struct {
-	Survey *Survey // nil: all
+	Survey *Survey // nil for all surveys
 	// Query is a SurveyStatsQuery of capture/insights.
 	Query json.RawMessage
 }
 
-// firstTime is before all events, lastTime after them.
+// firstTime and lastTime are the bounds of a period without bounds.
 var (
 	firstTime = time.Unix(0, 0).UTC()
 	lastTime  = time.Date(2200, 1, 1, 0, 0, 0, 0, time.UTC)
 )
 
-// surveyWindow is when events of a survey count.
+// surveyWindow is the period in which the events of a survey count.
 type surveyWindow struct {
+	// ID is the id of the survey.
 	ID   string    `json:"id"`
 	From time.Time `json:"from"`
 	To   time.Time `json:"to"`
 }
 
-// Statistics is the question about the survey of an id, and about all that are not
-// archived without one. from and to are ISO 8601 with a zone, empty for no bound
-// (clients.md §8.2).
+// Statistics returns the query for the survey with an id. If id is empty, the query is for all
+// surveys that are not archived. from and to are times in ISO 8601 with a zone; if empty, the
+// period has no such bound (clients.md §8.2).
 func (s Surveys) Statistics(ctx context.Context, scope *management.Scope, id, from, to string) (*SurveyStatistics, error) {
 	window, err := windowOf(from, to)
 	if err != nil {
@@ -44,6 +45,7 @@ func (s Surveys) Statistics(ctx context.Context, scope *management.Scope, id, fr
 		}
 		surveys = []Survey{*out.Survey}
 	} else {
+		// Archived surveys have no statistics, except on request by id.
 		archived := false
 		list, err := s.List(ctx, scope, SurveyQuery{Archived: &archived})
 		if err != nil {
@@ -52,9 +54,10 @@ func (s Surveys) Statistics(ctx context.Context, scope *management.Scope, id, fr
 		surveys = list.Results
 	}
 	windows := []surveyWindow{}
+	// Each survey has its own period: events before its start or after its end do not count.
 	for i := range surveys {
 		w := surveys[i].clip(window)
-		if w.From.After(w.To) { // nothing is asked of it
+		if w.From.After(w.To) { // outside of the survey's time: an inverted period matches no events
 			w.To, w.From = w.From, w.From.Add(time.Microsecond)
 		}
 		windows = append(windows, w)
@@ -63,7 +66,7 @@ func (s Surveys) Statistics(ctx context.Context, scope *management.Scope, id, fr
 	return out, nil
 }
 
-// window is what the request asks for.
+// windowOf decodes and checks the period of a request.
 func windowOf(from, to string) (w surveyWindow, err error) {
 	w = surveyWindow{From: firstTime, To: lastTime}
 	for _, bound := range []struct {
@@ -77,7 +80,7 @@ func windowOf(from, to string) (w surveyWindow, err error) {
 		if err != nil {
 			return w, management.Fault(bound.name, "Invalid date format. Please use ISO 8601 format with timezone info (e.g. 2026-01-31T00:00:00Z).")
 		}
-		switch t = t.UTC(); { // there are no events before and after
+		switch t = t.UTC(); { // there are no events outside of these bounds
 		case t.Before(firstTime):
 			t = firstTime
 		case t.After(lastTime):
@@ -85,13 +88,15 @@ func windowOf(from, to string) (w surveyWindow, err error) {
 		}
 		*bound.at = t
 	}
+	// The order matters only if the request has both bounds.
 	if from != "" && to != "" && !w.From.Before(w.To) {
 		return w, management.Fault("", "date_from must be before date_to")
 	}
 	return w, nil
 }
 
-// clip is the part of a window in which the survey ran.
+// clip returns the part of a period in which the survey ran. A survey that has not started counts
+// from its creation.
 func (x *Survey) clip(w surveyWindow) surveyWindow {
 	start := x.Start.Time
 	if start.IsZero() {

@@ -7,28 +7,29 @@ import (
 	"github.com/bunting-flags/bunting/management"
 )
 
-// This file looks for members of flags and cohorts that nothing reads (decision 30):
-// a misspelt one is refused, since a condition without its rollout is for everybody;
-// others are kept and named.
+// This file checks flags and cohorts for unknown members (decision 30). A misspelt member is
+// refused, since for example a condition without its rollout_percentage matches everybody. Any
+// other unknown member is stored and causes a warning.
 
-// pathToField turns a place such as filters.groups[0].rollout into the field of an
-// error, filters__groups__0__rollout.
+// pathToField converts a path such as filters.groups[0].rollout to the field of an error,
+// filters__groups__0__rollout.
 var pathToField = strings.NewReplacer(".", "__", "[", "__", "]", "")
 
-// checkUnknownKeys refuses a misspelt member of a JSON object and tells warn, unless it is
-// nil, of the others that nothing reads.
+// checkUnknownKeys returns an error for the first misspelt member of a JSON object, and calls warn
+// for each other unknown member. If warn is nil, there are no warnings.
 func checkUnknownKeys(part flags.Part, object []byte, warn func(string)) error {
 	var l faultList
 	findUnknownKeys(part, object, warn, &l)
 	return l.first()
 }
 
-// findUnknownKeys is checkUnknownKeys that gathers all that is wrong.
+// findUnknownKeys is like checkUnknownKeys, but adds all faults to l.
 func findUnknownKeys(part flags.Part, object []byte, warn func(string), l *faultList) {
-	for _, unknown := range flags.UnknownKeys(part, object) { // misspelt ones come first
+	for _, unknown := range flags.UnknownKeys(part, object) { // misspelt members precede the rest
 		text := unknown.Path + " " + unknown.Problem
 		switch {
 		case unknown.Suggestion != "":
+			// A suggestion means that the member is a misspelling of a known member.
 			_ = l.add("", management.CodedFault("unknown_key", pathToField.Replace(unknown.Path), "%s", text))
 		case warn != nil && l.first() == nil:
 			warn(text)
@@ -36,8 +37,8 @@ func findUnknownKeys(part flags.Part, object []byte, warn func(string), l *fault
 	}
 }
 
-// checkBody looks at the members of the body of a flag or a cohort. A key of the caller
-// may stand among them.
+// checkBody checks the members of the body of a flag or cohort. The body may contain the caller's
+// API key as personal_api_key.
 func checkBody(b *management.Body, part flags.Part) error {
 	return checkUnknownKeys(part, management.Encode(omit(b.Members, "personal_api_key")), b.Warn)
 }

@@ -16,10 +16,10 @@ import (
 	"github.com/bunting-flags/bunting/management/rooms"
 )
 
-// What the tables expect is what spec/management.md says in the section that a row
-// names; another specification is named before its section.
+// The source of the expected values in the tables is the section of spec/management.md in the row;
+// if it is another specification, its name precedes the section.
 
-// people are persons of Project, newest first, and the groups of its type 0.
+// people are the persons of Project, newest first, and the groups of its type 0.
 type people struct {
 	persons []featureflags.Person
 	groups  map[string]map[string]any
@@ -77,8 +77,8 @@ func (p *people) Groups(_ context.Context, project int64, index int, visit func(
 	return nil
 }
 
-// The uuids of the persons: una and vic have the plan pro, vic has two distinct ids,
-// wes has no plan, xia has no properties.
+// The UUIDs of the persons: una and vic have the plan pro, vic has two distinct ids, wes has no
+// plan, xia has no properties.
 const una, vic, wes, xia = "0191f0a2-5b1c-7d3e-8f40-0000000000a1", "0191f0a2-5b1c-7d3e-8f40-0000000000a2", "0191f0a2-5b1c-7d3e-8f40-0000000000a3", "0191f0a2-5b1c-7d3e-8f40-0000000000a4"
 
 func somePeople() *people {
@@ -93,7 +93,7 @@ func somePeople() *people {
 	}
 }
 
-// newWorld is a World whose Project has group types, persons and dashboard 1.
+// newWorld returns a World whose Project has group types, persons and dashboard 1.
 func newWorld(t *testing.T) *ruletest.World {
 	persons := somePeople()
 	ids := make([][]string, len(persons.persons))
@@ -110,7 +110,7 @@ func newWorld(t *testing.T) *ruletest.World {
 	return w
 }
 
-// ask asks the rows of each table in a World of its own.
+// ask runs the rows of each table in a World of its own.
 func ask(t *testing.T, tables map[string][]ruletest.Row) {
 	t.Helper()
 	for name, rows := range tables {
@@ -123,29 +123,30 @@ func ask(t *testing.T, tables map[string][]ruletest.Row) {
 
 type scopePtr = *management.Scope
 
-// getCall is a call that asks for one thing by its name.
+// getCall returns a call that reads one object by its name.
 func getCall[T any](t *testing.T, get func(context.Context, scopePtr, string) (T, error)) func(scopePtr, string, string) (any, error) {
 	return func(scope scopePtr, path, _ string) (any, error) { return get(t.Context(), scope, path) }
 }
 
-// createCall is a call that makes something.
+// createCall returns a call that creates an object.
 func createCall[T any](t *testing.T, create func(context.Context, scopePtr, management.Body) (T, error)) func(scopePtr, string, string) (any, error) {
 	return func(scope scopePtr, _, b string) (any, error) { return create(t.Context(), scope, ruletest.Body(t, b)) }
 }
 
-// updateCall is a call that changes something; put: all required fields have to be there.
+// updateCall returns a call that changes an object. If put is set, all required fields must be
+// present.
 func updateCall[T any](t *testing.T, update func(context.Context, scopePtr, string, management.Body, bool) (T, error), put bool) func(scopePtr, string, string) (any, error) {
 	return func(scope scopePtr, path, b string) (any, error) {
 		return update(t.Context(), scope, path, ruletest.Body(t, b), put)
 	}
 }
 
-// deleteCall is a call that takes something away.
+// deleteCall returns a call that deletes an object.
 func deleteCall(t *testing.T, remove func(context.Context, scopePtr, string) error) func(scopePtr, string, string) (any, error) {
 	return func(scope scopePtr, path, _ string) (any, error) { return nil, remove(t.Context(), scope, path) }
 }
 
-// number is the id of a flag in a path.
+// number returns the id of a flag in a path.
 func number(t *testing.T, path string) int64 {
 	id, err := strconv.ParseInt(path, 10, 64)
 	if err != nil {
@@ -253,7 +254,7 @@ func codeCalls(t *testing.T, w *ruletest.World) ruletest.Calls {
 		"copy": func(scope scopePtr, _, b string) (any, error) {
 			out, err := f.Copy(ctx, scope, ruletest.Body(t, b))
 			for _, own := range []error{featureflags.ErrMissingFields, featureflags.ErrNoFlagToCopy, featureflags.ErrMayNotCopy} {
-				if errors.Is(err, own) { // §5.1.3: the body of these
+				if errors.Is(err, own) { // §5.1.3: these have a body of their own
 					return map[string]string{"error": err.Error()}, nil
 				}
 			}
@@ -294,7 +295,7 @@ func cohortCalls(t *testing.T, w *ruletest.World) ruletest.Calls {
 			}
 			return c.Update(ctx, scope, path, ruletest.Body(t, ""), false, list)
 		},
-		"persons": func(scope scopePtr, path, _ string) (any, error) { // the cohort, how many, from where
+		"persons": func(scope scopePtr, path, _ string) (any, error) { // the cohort, the size of the page, the offset
 			id, rest, _ := strings.Cut(path, " ")
 			limit, cursor, _ := strings.Cut(rest, " ")
 			return c.Persons(ctx, scope, id, int(number(t, limit)), cursor)
@@ -312,7 +313,7 @@ func cohortCalls(t *testing.T, w *ruletest.World) ruletest.Calls {
 			ruletest.Read(t, b, &p)
 			return ruletest.List(c.Calculations(ctx, scope, path, p))
 		},
-		"member": func(scope scopePtr, path, _ string) (any, error) { // of a cohort: the uuids of those who are in it
+		"member": func(scope scopePtr, path, _ string) (any, error) { // UUIDs of the members of a cohort
 			isMember, err := c.Membership(ctx, scope, path)
 			uuids := []string{}
 			if err == nil {

@@ -10,44 +10,50 @@ import (
 	"github.com/bunting-flags/bunting/management"
 )
 
-// Account is what a user sees of itself: /api/users/@me (§1.9) and personal keys (§1.10).
+// Account manages the caller's own user, /api/users/@me (§1.9), and personal keys (§1.10).
 type Account struct{ *core }
 
-// Me is a user as the user sees it (§1.9). There is no sign-in (decision 19): no
-// password, no second factor, no staff.
+// Me is the response with a user's own data (§1.9). The fields about passwords, second factors,
+// staff and impersonation are constant, since there is no such sign-in (decision 19).
 type Me struct {
-	Joined              management.Stamp    `json:"date_joined"`
-	UUID                string              `json:"uuid"`
-	DistinctID          string              `json:"distinct_id"`
-	FirstName           string              `json:"first_name"`
-	LastName            string              `json:"last_name"`
-	Email               string              `json:"email"`
-	PendingEmail        *string             `json:"pending_email"`
-	EmailVerified       *bool               `json:"is_email_verified"`
-	Notifications       json.RawMessage     `json:"notification_settings"`
-	AnonymizeData       json.RawMessage     `json:"anonymize_data"`
-	ToolbarMode         json.RawMessage     `json:"toolbar_mode"`
-	HasPassword         bool                `json:"has_password"`
-	ID                  int64               `json:"id"`
-	IsStaff             bool                `json:"is_staff"`
-	IsImpersonated      bool                `json:"is_impersonated"`
-	ImpersonatedUntil   *string             `json:"is_impersonated_until"`
-	SessionExpiresAt    *string             `json:"sensitive_session_expires_at"`
-	Team                *ProjectBasic       `json:"team"`
-	Organization        *Organization       `json:"organization"`
-	Organizations       []organizationBasic `json:"organizations"`
-	EventsColumns       json.RawMessage     `json:"events_column_config"`
-	Has2FA              bool                `json:"is_2fa_enabled"`
-	HasSocialAuth       bool                `json:"has_social_auth"`
-	HasSSOEnforcement   bool                `json:"has_sso_enforcement"`
-	SeenIntroductions   json.RawMessage     `json:"has_seen_product_intro_for"`
-	ScenePersonalisings []any               `json:"scene_personalisation"`
-	ThemeMode           json.RawMessage     `json:"theme_mode"`
-	Hedgehog            json.RawMessage     `json:"hedgehog_config"`
-	Role                *string             `json:"role_at_organization"`
+	Joined     management.Stamp `json:"date_joined"`
+	UUID       string           `json:"uuid"`
+	DistinctID string           `json:"distinct_id"`
+	FirstName  string           `json:"first_name"`
+	LastName   string           `json:"last_name"`
+	Email      string           `json:"email"`
+	// PendingEmail is the new address that is not confirmed yet, or null.
+	PendingEmail  *string `json:"pending_email"`
+	EmailVerified *bool   `json:"is_email_verified"`
+	// Notifications and the other JSON fields are settings of the user: see userSettings.
+	Notifications     json.RawMessage `json:"notification_settings"`
+	AnonymizeData     json.RawMessage `json:"anonymize_data"`
+	ToolbarMode       json.RawMessage `json:"toolbar_mode"`
+	HasPassword       bool            `json:"has_password"`
+	ID                int64           `json:"id"`
+	IsStaff           bool            `json:"is_staff"`
+	IsImpersonated    bool            `json:"is_impersonated"`
+	ImpersonatedUntil *string         `json:"is_impersonated_until"`
+	// SessionExpiresAt and ImpersonatedUntil are always null.
+	SessionExpiresAt *string `json:"sensitive_session_expires_at"`
+	// Team is the current project and Organization the current organization, null if the user has
+	// no access to any. Organizations are all organizations of the user.
+	Team              *ProjectBasic       `json:"team"`
+	Organization      *Organization       `json:"organization"`
+	Organizations     []organizationBasic `json:"organizations"`
+	EventsColumns     json.RawMessage     `json:"events_column_config"`
+	Has2FA            bool                `json:"is_2fa_enabled"`
+	HasSocialAuth     bool                `json:"has_social_auth"`
+	HasSSOEnforcement bool                `json:"has_sso_enforcement"`
+	SeenIntroductions json.RawMessage     `json:"has_seen_product_intro_for"`
+	// ScenePersonalisings is always empty.
+	ScenePersonalisings []any           `json:"scene_personalisation"`
+	ThemeMode           json.RawMessage `json:"theme_mode"`
+	Hedgehog            json.RawMessage `json:"hedgehog_config"`
+	Role                *string         `json:"role_at_organization"`
 }
 
-// organizationBasic is an organization in lists.
+// organizationBasic is the short form of an organization inside Me.
 type organizationBasic struct {
 	ID              string           `json:"id"`
 	Name            string           `json:"name"`
@@ -57,7 +63,7 @@ type organizationBasic struct {
 	MembersUseKeys  bool             `json:"members_can_use_personal_api_keys"`
 }
 
-// RolesAtOrganization are what a user may be at an organization (§B).
+// RolesAtOrganization are the values of a user's role_at_organization (§B).
 var RolesAtOrganization = []string{"engineering", "data", "product", "founder", "leadership", "marketing", "sales", "other"}
 
 // AccountFields are the writable fields of a user.
@@ -77,18 +83,19 @@ var AccountFields = management.Fields{
 	{Name: "set_current_team", Type: management.Text, Help: "the id of a project that the user may be in"},
 }
 
-// userSettings are the fields that are kept by name, and what they are when
-// nobody has chosen.
+// userSettings are the fields that are stored by name in User.Settings, with their defaults as
+// JSON.
 var userSettings = map[string]string{
 	"notification_settings": "{}", "anonymize_data": "false", "toolbar_mode": `"toolbar"`, "events_column_config": `{"active":"DEFAULT"}`,
 	"has_seen_product_intro_for": "null", "theme_mode": "null", "hedgehog_config": "null",
 }
 
-// maxUserSettings bounds all settings of a user, in bytes.
+// maxUserSettings is the greatest size of the JSON of all settings of a user, in bytes.
 const maxUserSettings = 64 << 10
 
-// findCurrent is where a user works now: the chosen organization and project, or the
-// first ones that the user reaches. Nil: none.
+// findCurrent returns the user's current organization and project: the selected ones, or the first
+// ones that the user can access. Both are nil if there are none; the project alone is nil if the
+// organization has no accessible project.
 func findCurrent(tx Tx, c *management.Caller) (*management.OrganizationRecord, *management.ProjectRecord, error) {
 	if c.User.Project != 0 {
 		p, err := tx.Project(c.User.Project)
@@ -100,6 +107,8 @@ func findCurrent(tx Tx, c *management.Caller) (*management.OrganizationRecord, *
 			return o, p, err
 		}
 	}
+	// A selected organization is preferred, even if none of its projects is accessible; without one
+	// the first that exists counts.
 	hasCurrent := c.Level(c.User.Organization) > 0
 	for _, m := range c.Memberships {
 		if hasCurrent && m.Organization != c.User.Organization {
@@ -118,8 +127,7 @@ func findCurrent(tx Tx, c *management.Caller) (*management.OrganizationRecord, *
 	return nil, nil, nil
 }
 
-// firstProject is the first project of an organization that the caller may be in,
-// nil for none.
+// firstProject returns the first project of an organization that the caller can access, or nil.
 func firstProject(tx Tx, c *management.Caller, organization string) (*management.ProjectRecord, error) {
 	projects, err := tx.Projects(organization)
 	for i := range projects {
@@ -130,13 +138,16 @@ func firstProject(tx Tx, c *management.Caller, organization string) (*management
 	return nil, err
 }
 
-// Me returns the caller.
+// Me returns the caller's own data.
 func (s Account) Me(ctx context.Context, scope *management.Scope) (*Me, error) {
 	return management.Read(ctx, &s.Env, func(tx Tx) (*Me, error) { return s.me(tx, scope.Caller) })
 }
 
+// me builds the response of Me in a transaction. It skips memberships of organizations that do not
+// exist any more.
 func (s *core) me(tx Tx, c *management.Caller) (*Me, error) {
 	u := c.User
+	// setting returns a stored setting or its default.
 	setting := func(name string) json.RawMessage { return orDefault(u.Settings[name], userSettings[name]) }
 	out := &Me{
 		Joined: u.Joined, UUID: u.UUID, DistinctID: u.DistinctID, FirstName: u.FirstName, LastName: u.LastName, Email: u.Email,
@@ -175,9 +186,9 @@ func (s *core) me(tx Tx, c *management.Caller) (*Me, error) {
 	return out, err
 }
 
-// Update changes the caller. Another e-mail address is pending until it is confirmed
-// with the link that is mailed there (§1.9); where no mails are sent it counts at once,
-// as one that is not verified.
+// Update changes the caller's user. A new e-mail address is pending until it is confirmed with the
+// link that is mailed to it (§1.9). Without a Mailer it replaces the old address immediately and is
+// unverified.
 func (s Account) Update(ctx context.Context, scope *management.Scope, b management.Body) (*Me, error) {
 	out, err := management.Write(ctx, &s.Env, func(tx Tx) (*Me, error) {
 		c, err := s.reloadCaller(tx, scope.Caller)
@@ -192,6 +203,7 @@ func (s Account) Update(ctx context.Context, scope *management.Scope, b manageme
 		management.Set(v, "first_name", &u.FirstName)
 		management.Set(v, "last_name", &u.LastName)
 		management.SetNull(v, "role_at_organization", &u.Role)
+		// The mail that setEmail may queue is sent only if this transaction commits.
 		if err := s.setEmail(tx, scope, u, v.Text("email")); err != nil {
 			return nil, err
 		}
@@ -211,23 +223,27 @@ func (s Account) Update(ctx context.Context, scope *management.Scope, b manageme
 	return out, s.notifyQueued(err)
 }
 
-// setEmail changes an address, which takes a fresh proof; the present one takes back
-// what is pending, and empty changes nothing.
+// setEmail changes the e-mail address, which requires a recent proof of identity. The present
+// address cancels a pending change, and "" has no effect.
 func (s Account) setEmail(tx Tx, scope *management.Scope, u *management.User, email string) error {
 	switch email {
 	case "":
 		return nil
+	// This is how clients cancel a pending change.
 	case u.Email:
 		u.Pending = nil
 		return nil
 	}
+	// The address is what links for signing in are mailed to, so a stolen session must not change
+	// it.
 	if err := scope.RequireProof(s.Env.Now()); err != nil {
 		return err
 	}
 	return s.changeEmail(tx, u, email)
 }
 
-// setUserSettings lays the settings of a body over those of the user.
+// setUserSettings merges the settings of a body into those of the user. It copies the map first,
+// since the caller's User may be in use by other goroutines.
 func setUserSettings(u *management.User, v management.Values) error {
 	u.Settings = maps.Clone(u.Settings)
 	if u.Settings == nil {
@@ -244,7 +260,8 @@ func setUserSettings(u *management.User, v management.Values) error {
 	return nil
 }
 
-// reloadCaller is the caller as a transaction sees it.
+// reloadCaller returns the caller with the user and memberships of the transaction's state. The
+// caller of a request was read in an earlier transaction and may be outdated.
 func (s *core) reloadCaller(tx Tx, c *management.Caller) (*management.Caller, error) {
 	u, err := management.UserByUUID(tx, c.User.UUID)
 	if err == nil && u == nil {
@@ -257,7 +274,8 @@ func (s *core) reloadCaller(tx Tx, c *management.Caller) (*management.Caller, er
 	return &management.Caller{User: u, Key: c.Key, Memberships: memberships}, err
 }
 
-// setCurrent makes what was sent the current organization and project.
+// setCurrent selects the current organization and project from a body. Selecting an organization
+// also selects its first accessible project, and selecting a project also its organization.
 func setCurrent(tx Tx, c *management.Caller, v management.Values) error {
 	errUnknown := func(name string) error {
 		return management.CodedFault(management.CodeDoesNotExist, name, "Object with id=`%s` does not exist.", v.Text(name))
@@ -271,6 +289,7 @@ func setCurrent(tx Tx, c *management.Caller, v management.Values) error {
 		if err != nil {
 			return err
 		}
+		// The project of another organization cannot stay selected.
 		if c.User.Organization, c.User.Project = id, 0; p != nil {
 			c.User.Project = p.ID
 		}
@@ -280,6 +299,7 @@ func setCurrent(tx Tx, c *management.Caller, v management.Values) error {
 		if err != nil {
 			return errUnknown("set_current_team")
 		}
+		// Projects without access are reported like projects that do not exist.
 		p, err := tx.Project(id)
 		if err != nil {
 			return err
@@ -292,14 +312,15 @@ func setCurrent(tx Tx, c *management.Caller, v management.Values) error {
 	return nil
 }
 
-// Delete takes the caller away, who is no member of anything any more, with all
-// keys.
+// Delete deletes the caller's user and keys. It is a Conflict if the user is still a member of an
+// organization or has a key of a definitions file.
 func (s Account) Delete(ctx context.Context, scope *management.Scope) error {
 	return s.Env.Store.Write(ctx, func(tx Tx) error {
 		c, err := s.reloadCaller(tx, scope.Caller)
 		if err != nil {
 			return err
 		}
+		// Organizations would otherwise lose a member, or their last owner, without a check.
 		if len(c.Memberships) > 0 {
 			return management.Clash("Cannot delete user with organization memberships.")
 		}
@@ -308,6 +329,7 @@ func (s Account) Delete(ctx context.Context, scope *management.Scope) error {
 			return err
 		}
 		for i := range keys {
+			// The file would create the key again at the next start.
 			if keys[i].Origin != "" {
 				return errFromFile("key", keys[i].Origin)
 			}
@@ -319,8 +341,9 @@ func (s Account) Delete(ctx context.Context, scope *management.Scope) error {
 	})
 }
 
-// newUser makes a user without saving it.
+// newUser returns a new user with the next number, without storing it.
 func (s *core) newUser(tx Tx, email, firstName string) (*management.User, error) {
+	// Users have a number for the API, and a uuid under which they are stored.
 	id, err := tx.Next(management.KindUser)
 	if err != nil {
 		return nil, err

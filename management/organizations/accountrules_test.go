@@ -9,7 +9,7 @@ import (
 	"github.com/bunting-flags/bunting/management/rooms"
 )
 
-// /api/users/@me: §1.9.
+// /api/users/@me follows §1.9.
 func TestAccount_Rules(t *testing.T) {
 	runAllTables(t, false, map[string][]ruletest.Row{"fields": meRows, "where one works": currentRows, "address": addressRows, "deletion": deleteMeRows})
 }
@@ -38,7 +38,7 @@ var meRows = []ruletest.Row{
 	{"all settings together", "bob", "changeme", `{"notification_settings":{"x":` + chars(40_000) + `}}`, `400 max_length - The settings of a user may have no more than 65536 bytes.`},
 }
 
-// §1.9 set_current_organization, set_current_team.
+// §1.9: set_current_organization and set_current_team select accessible objects only.
 var currentRows = []ruletest.Row{
 	{"§5.9", "bob", "neworganization => other", `{"name":"Other"}`, `{"name":"Other"}`},
 	{"§1.9 set_current_organization", "bob", "changeme", `{"set_current_organization":"` + ours + `"}`, `{"organization":{"id":"` + ours + `"},"team":{"id":1}}`},
@@ -58,7 +58,7 @@ var currentRows = []ruletest.Row{
 	{"§1.9 it stays as it was", "bob", "me", ``, `{"organization":{"id":"` + ours + `"},"team":{"id":1}}`},
 }
 
-// §1.9: without a mail server another address counts at once, and is not verified.
+// §1.9: without a mail server a new address counts immediately and is unverified.
 var addressRows = []ruletest.Row{
 	{"§1.9 email", "bob", "changeme", `{"email":"Robert@Example.COM"}`, `{"email":"Robert@example.com","pending_email":null,"is_email_verified":false}`},
 	{"§1.9 email taken", "cyd", "changeme", `{"email":"ROBERT@example.com"}`, `400 unique email user with this email address already exists.`},
@@ -77,7 +77,7 @@ var deleteMeRows = []ruletest.Row{
 	{"§1.9 the address is free", "cyd", "changeme", `{"email":"bob@example.com"}`, `{"email":"bob@example.com"}`},
 }
 
-// Where mails are sent another address is pending until the secret comes back.
+// §1.9: with a mail server a new address is pending until the mailed secret is returned.
 func TestAccount_Confirmation(t *testing.T) {
 	runAllTables(t, true, map[string][]ruletest.Row{"pending": {
 		{"§1.9 goes to pending_email", "bob", "changeme", `{"email":"new@example.com"}`, `{"email":"bob@example.com","pending_email":"new@example.com","is_email_verified":null}`},
@@ -112,7 +112,7 @@ func TestAccount_Confirmation(t *testing.T) {
 	}})
 }
 
-// Personal API keys: §1.10, decision 19.
+// Personal API keys follow §1.10 and decision 19.
 func TestAPIKeys_Rules(t *testing.T) {
 	runAllTables(t, false, map[string][]ruletest.Row{"keys": keyRows, "fields": keyFieldRows, "rolling": rollRows, "limit": keyLimitRows, "log": keyLogRows})
 }
@@ -197,7 +197,7 @@ func tenKeys() (rows []ruletest.Row) {
 	return rows
 }
 
-// §5.11; the value of a key stands nowhere.
+// §5.11: changes of keys are logged, without the value of the key.
 var keyLogRows = []ruletest.Row{
 	{"§5.11", "bob", "newkey => it", newKey(``), `{"label":"k"}`},
 	{"§5.11", "ann", "log organization PersonalAPIKey <it>", ``, `{"activity":"created","user":{"first_name":"bob"},"detail":{"name":"k","changes":[{"field":"label"},{"field":"mask_value","after":"<it.mask_value>"},{"field":"scopes"},{"field":"user_id"}]}}`},
@@ -209,8 +209,8 @@ var keyLogRows = []ruletest.Row{
 	{"§5.11", "ann", "log organization PersonalAPIKey <it>", ``, `{"activity":"deleted"}`},
 }
 
-// Decision 19: a key never grants more than it has, and is changed only with itself or one
-// that opens all that it opens.
+// Decision 19: a key never grants more rights than it has, and is changed only with itself or with
+// a key of at least its rights.
 func TestAPIKeys_ByKeys(t *testing.T) {
 	w := newWorld(t, memstore.ExternalData{}, false)
 	put := func(k management.KeyRecord) {
@@ -255,8 +255,7 @@ func TestAPIKeys_ByKeys(t *testing.T) {
 	})
 }
 
-// Who may have a copy of everything: an owner of all organizations, with a key that opens
-// everything.
+// Only an owner of all organizations with an unrestricted key may download a backup.
 func TestOrganizations_CheckBackupAccess(t *testing.T) {
 	w := newWorld(t, memstore.ExternalData{}, false)
 	w.Keys["P"] = management.KeyRecord{ID: "P", Scopes: []string{"*"}, Projects: []int64{1}}

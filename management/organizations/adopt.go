@@ -8,33 +8,35 @@ import (
 	"github.com/bunting-flags/bunting/management"
 )
 
-// Adoption says who becomes the owner of organizations without members.
+// Adoption describes the owner of organizations without members.
 type Adoption struct {
 	Email string
-	// Key is asked for the owner's first key, where there is to be one. Nil: there is
-	// not.
+	// Key returns the owner's first key. It is called only if a key is created. If nil, the owner
+	// gets no key.
 	Key func() (FirstKey, error)
 }
 
 // FirstKey is the first key of an owner.
 type FirstKey struct {
-	// Text is the key; empty: one is made.
+	// Text is the key; if empty, a random key is generated.
 	Text string
-	// Show brings the key to the owner before it is committed: its error leaves
-	// everything as it was, so that the next start is a first one again.
+	// Show displays the key to the owner before the transaction commits. If it returns an error,
+	// nothing is stored, so the next start of the server tries again.
 	Show func(key string) error
 }
 
-// Adopt gives every organization that has no member an owner with this e-mail
-// address, and keys that are nobody's to the owner of what they open (decision
-// 21). Somebody who becomes an owner so, and has no key that opens everything, gets
-// one, where a.Key is there. It is for the start of a server and for after a
-// definitions file was applied; where nothing is to be done nothing is written.
+// Adopt makes the user with an e-mail address the owner of every organization without members, and
+// assigns keys without a user to the owner of the organization that they open (decision 21). If
+// a.Key is set, a new owner without an unrestricted key gets one.
+//
+// It must be called at the start of a server and after a definitions file was applied. If there is
+// nothing to do, it does not write.
 func (s Service) Adopt(ctx context.Context, a Adoption) error {
 	clean, ok := management.NormalizeEmail(a.Email)
 	if !ok {
 		return errors.New("management: the owner's e-mail address " + a.Email + " is none: use one such as owner@example.com")
 	}
+	// Most starts have nothing to do, so a read transaction looks first.
 	orphans, err := management.Read(ctx, &s.Env, func(tx Tx) (bool, error) {
 		list, err := organizationsWithoutMembers(tx)
 		if err != nil || len(list) > 0 {
@@ -64,14 +66,15 @@ func (s Service) Adopt(ctx context.Context, a Adoption) error {
 	})
 }
 
-// addFirstKey makes and shows the key of a new owner, who may have had one that opens
-// everything before.
+// addFirstKey creates and shows the key of a new owner, unless the owner already has an
+// unrestricted key that is not from a definitions file.
 func (s Service) addFirstKey(tx Tx, owner *management.User, key func() (FirstKey, error)) error {
 	keys, err := tx.Keys(owner.ID)
 	if err != nil {
 		return err
 	}
 	for i := range keys {
+		// Keys of a definitions file do not count, since they end with the file.
 		if k := &keys[i]; k.Origin == "" && !k.Secret && len(k.Projects)+len(k.Organizations) == 0 && (k.Scopes == nil || slices.Contains(k.Scopes, allScopes)) {
 			return nil
 		}
@@ -85,6 +88,7 @@ func (s Service) addFirstKey(tx Tx, owner *management.User, key func() (FirstKey
 		value = NewPersonalKey()
 	}
 	hash := management.HashKey(value)
+	// The given text may already be the key of another user.
 	if other, err := tx.Key(hash); err != nil || other != nil {
 		if err == nil {
 			err = errors.New("management: the key that is to be the owner's is another one already: give another")
@@ -99,10 +103,11 @@ func (s Service) addFirstKey(tx Tx, owner *management.User, key func() (FirstKey
 	if err := tx.PutKey(k); err != nil {
 		return err
 	}
+	// The key is shown last: an error rolls back everything in this transaction.
 	return first.Show(value)
 }
 
-// organizationsWithoutMembers are the organizations without members.
+// organizationsWithoutMembers returns the organizations without members.
 func organizationsWithoutMembers(tx Tx) (out []management.OrganizationRecord, err error) {
 	all, err := tx.Organizations()
 	if err != nil {
@@ -113,6 +118,7 @@ func organizationsWithoutMembers(tx Tx) (out []management.OrganizationRecord, er
 		if err != nil {
 			return nil, err
 		}
+		// Inactive members count, too.
 		if members == 0 {
 			out = append(out, all[i])
 		}
@@ -120,8 +126,8 @@ func organizationsWithoutMembers(tx Tx) (out []management.OrganizationRecord, er
 	return out, nil
 }
 
-// ownerFor makes somebody the owner of an organization, and the user where there
-// is none of that address.
+// ownerFor makes the user with an e-mail address an owner of an organization. It creates the user
+// if necessary.
 func (s Service) ownerFor(tx Tx, organization, email string) (*management.User, error) {
 	u, err := management.UserByEmail(tx, email)
 	if err != nil {
@@ -139,8 +145,8 @@ func (s Service) ownerFor(tx Tx, organization, email string) (*management.User, 
 	return u, management.PutMembership(tx, &management.Membership{ID: s.Env.NewID(), Organization: organization, User: u.UUID, Level: management.Owner, Joined: now, Updated: now})
 }
 
-// adoptKeys gives keys that are nobody's to the first owner of the organization
-// that they open, or of that of their projects, or of the only one.
+// adoptKeys assigns each key without a user to the first owner of the key's organization. Keys of
+// organizations without an owner stay unassigned.
 func (s Service) adoptKeys(tx Tx) error {
 	keys, err := tx.Keys(0)
 	if err != nil {
@@ -159,6 +165,7 @@ func (s Service) adoptKeys(tx Tx) error {
 			continue
 		}
 		keys[i].User = owner.ID
+		// Keys of a definitions file have no id before they have a user.
 		if keys[i].ID == "" {
 			keys[i].ID = s.Env.NewID()
 		}
@@ -169,6 +176,8 @@ func (s Service) adoptKeys(tx Tx) error {
 	return nil
 }
 
+// organizationOf returns the organization that a key opens: the first that it lists, that of its
+// first existing project, or the first of all.
 func organizationOf(tx Tx, k *management.KeyRecord) (string, error) {
 	if len(k.Organizations) > 0 {
 		return k.Organizations[0], nil
@@ -189,6 +198,7 @@ func organizationOf(tx Tx, k *management.KeyRecord) (string, error) {
 	return all[0].ID, nil
 }
 
+// firstOwner returns the owner with the oldest membership, or nil if the organization has no owner.
 func firstOwner(tx Tx, organization string) (*management.User, error) {
 	list, _, err := tx.List(management.Query{Kind: management.KindMember, Parent: organization})
 	if err != nil {

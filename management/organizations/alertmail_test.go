@@ -16,7 +16,7 @@ import (
 	"github.com/bunting-flags/bunting/management/rooms"
 )
 
-// addInsight puts a project into a desk, with an insight of one number.
+// addInsight adds a project with an insight whose result is one number.
 func (d *testServer) addInsight(t *testing.T) (scope *management.Scope, insight *dashboards.Insight) {
 	t.Helper()
 	err := d.store.Write(t.Context(), func(tx rooms.Tx) error {
@@ -35,7 +35,7 @@ func (d *testServer) addInsight(t *testing.T) (scope *management.Scope, insight 
 	return scope, insight
 }
 
-// addAlert makes an alert for users, which fires above 10.
+// addAlert creates an alert for users that fires above 10.
 func (d *testServer) addAlert(t *testing.T, scope *management.Scope, insight *dashboards.Insight, name, users string) *dashboards.Alert {
 	t.Helper()
 	a, err := d.Dashboards.Alerts.Create(t.Context(), scope, bodyOf(t, fmt.Sprintf(
@@ -53,7 +53,7 @@ func (d *testServer) checkAlerts(t *testing.T) {
 	}
 }
 
-// addMember puts somebody into the organization.
+// addMember adds a member to the organization.
 func (d *testServer) addMember(t *testing.T, name string, inactive bool) int64 {
 	t.Helper()
 	u := management.User{UUID: "0191f0a2-5b1c-7d3e-8f40-20000000000" + name, FirstName: name, Email: name + "@example.com", Inactive: inactive}
@@ -72,15 +72,15 @@ func (d *testServer) addMember(t *testing.T, name string, inactive bool) int64 {
 	return u.ID
 }
 
-// clients.md §9.4: one mail for each subscriber who is active, with what is out of
-// bounds and two links; what comes from outside is text, and no header.
+// clients.md §9.4: each active subscriber with access gets one mail with the exceeded bound and two
+// links; user input is escaped and cannot add headers.
 func TestAlerts_Mail(t *testing.T) {
 	s := smtptest.Start(t, withPassword)
 	d := openTestServer(t, inMemory, smtpTo(t, s.Address, s), testStart)
 	scope, insight := d.addInsight(t)
 	former := d.addMember(t, "1", false)
 	inactive := d.addMember(t, "2", true)
-	restricted := d.addMember(t, "3", false) // from whom a rule hides the insight (clients.md §11.2)
+	restricted := d.addMember(t, "3", false) // a rule hides the insight from this member (clients.md §11.2)
 	rule := bodyOf(t, `{"access_level":"none","organization_member":"0191f0a2-5b1c-7d3e-8f40-200000000003"}`)
 	if _, err := d.SetControl(t.Context(), scope, "insight", strconv.FormatInt(insight.ID, 10), rule); err != nil {
 		t.Fatal(err)
@@ -122,7 +122,7 @@ func TestAlerts_Mail(t *testing.T) {
 	}
 }
 
-// A server that is killed while it checks, or before it mails, neither loses nor
+// A server that is killed while it checks an alert, or before it sends the mail, neither loses nor
 // repeats a mail.
 func TestAlerts_Killed(t *testing.T) {
 	s := smtptest.Start(t, withPassword)
@@ -130,12 +130,12 @@ func TestAlerts_Killed(t *testing.T) {
 	d := openTestServer(t, database, smtpTo(t, s.Address, s), testStart)
 	scope, insight := d.addInsight(t)
 	a := d.addAlert(t, scope, insight, "Sales", "[1]")
-	d.onQuery = d.close // the store is gone, as after a kill
+	d.onQuery = d.close // the store is closed, as by a kill
 	if _, err := d.Dashboards.Alerts.CheckDue(t.Context()); err == nil {
 		t.Fatal("storing what was found into a closed store works")
 	}
 	d = openTestServer(t, database, smtpTo(t, s.Address, s), testStart.Add(3*time.Minute))
-	d.checkAlerts(t) // the other one may still be at it
+	d.checkAlerts(t) // the killed server may still hold its lease
 	if d.queued.Load() != 0 {
 		t.Error("an alert is checked that another server has")
 	}
@@ -157,7 +157,7 @@ func TestAlerts_Killed(t *testing.T) {
 	}
 }
 
-// Alerts have 500 mails a day of an organization, and invitations their own.
+// Alerts and invitations of an organization have separate limits of 500 mails a day.
 func TestAlerts_MailsOfADay(t *testing.T) {
 	s := smtptest.Start(t, withPassword)
 	d := openTestServer(t, inMemory, smtpTo(t, s.Address, s), testStart)
@@ -190,8 +190,8 @@ func TestAlerts_MailsOfADay(t *testing.T) {
 	d.invite(t, `{"target_email": "new@example.com"}`)
 }
 
-// Servers with one PostgreSQL check each alert once, also where their clocks differ by
-// as much as they may.
+// Servers with one PostgreSQL check each alert once, even if their clocks differ by the allowed
+// maximum.
 func TestServers_AlertOnce(t *testing.T) {
 	url := storetest.Postgres(t)
 	s := smtptest.Start(t, withPassword)

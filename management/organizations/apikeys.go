@@ -9,8 +9,8 @@ import (
 	"github.com/bunting-flags/bunting/management"
 )
 
-// scopeObjects are the objects that a key's scopes name, each to read and to
-// write (§1.4).
+// scopeObjects are the objects of a key's scopes. Each has a scope for reading and one for writing
+// (§1.4).
 var scopeObjects = []string{
 	"action", "access_control", "activity_log", "annotation", "batch_export", "batch_import", "cohort", "dashboard",
 	"dashboard_template", "early_access_feature", "error_tracking", "event_definition", "experiment", "experiment_saved_metric", "export", "feature_flag",
@@ -20,22 +20,24 @@ var scopeObjects = []string{
 	"user_interview_DO_NOT_USE", "webhook", "warehouse_view", "warehouse_table", "logs",
 }
 
-// allScopes is the scope that holds all others.
+// allScopes is the scope that includes all other scopes.
 const allScopes = "*"
 
-// errNoScope refuses a scope that there is not, and names the nearest one.
+// errNoScope returns the error for an unknown scope. The message suggests the most similar scope:
+// first by the whole name, then by the name of the object, then by a part of it.
 func errNoScope(scope string) error {
 	object, action, _ := strings.Cut(scope, ":")
 	scopes := []string{allScopes}
 	for _, o := range scopeObjects {
 		scopes = append(scopes, o+":read", o+":write")
 	}
+	// near is the most likely object if the whole scope resembles no existing one.
 	suggestion := flags.Nearest(scope, scopes)
 	near := object
 	if !slices.Contains(scopeObjects, object) {
 		near = flags.Nearest(object, scopeObjects)
 	}
-	if word := strings.TrimSuffix(object, "s"); near == "" && len(word) > 3 { // a part of the name, such as flag
+	if word := strings.TrimSuffix(object, "s"); near == "" && len(word) > 3 { // part of a name, such as flag
 		if i := slices.IndexFunc(scopeObjects, func(o string) bool { return strings.Contains(o, word) }); i >= 0 {
 			near = scopeObjects[i]
 		}
@@ -51,24 +53,24 @@ func errNoScope(scope string) error {
 	return management.Fault("scopes", "Invalid scope: %s. Did you mean %s?", management.ShortText(scope), suggestion)
 }
 
-// isScope reports whether a key can be given a scope.
+// isScope reports whether a key may list a scope.
 func isScope(scope string) bool {
 	object, action, _ := strings.Cut(scope, ":")
 	return scope == allScopes || (action == "read" || action == "write") && slices.Contains(scopeObjects, object)
 }
 
-// maxKeys is how many personal keys a user may have, but for those of files
+// maxKeys is the greatest number of personal keys of a user, without those of definitions files
 // (§1.10).
 const maxKeys = 10
 
-// maxKeyLabel is how long the label of a key may be, in characters (§1.3).
+// maxKeyLabel is the greatest length of a key's label, in characters (§1.3).
 const maxKeyLabel = 40
 
-// APIKey is a personal key as its user sees it (§1.10).
+// APIKey is a personal key in responses to its user (§1.10).
 type APIKey struct {
 	ID            string           `json:"id"`
 	Label         string           `json:"label"`
-	Value         *string          `json:"value"` // only in the answer to the call that made it
+	Value         *string          `json:"value"` // null except in the response that creates or rolls the key
 	Mask          string           `json:"mask_value"`
 	CreatedAt     management.Stamp `json:"created_at"`
 	LastUsedAt    management.Stamp `json:"last_used_at"`
@@ -87,6 +89,8 @@ var APIKeyFields = management.Fields{
 	{Name: "scoped_organizations", Type: management.TextList, Required: true, MaxLength: 64, Custom: true, Help: "the only organizations that it opens; none: all of the user's"},
 }
 
+// viewKey returns the form of a key in responses, without its value. Lists are never null, and a
+// key without scopes, which has all, lists "*".
 func viewKey(k *management.KeyRecord) *APIKey {
 	out := &APIKey{
 		ID: k.ID, Label: k.Label, Mask: k.Mask, CreatedAt: management.NewStamp(k.CreatedAt), LastUsedAt: management.NewStamp(k.LastUsedAt), User: k.User,
@@ -104,7 +108,7 @@ func viewKey(k *management.KeyRecord) *APIKey {
 	return out
 }
 
-// Keys are the caller's keys, newest first.
+// Keys returns the caller's keys, newest first.
 func (s Account) Keys(ctx context.Context, scope *management.Scope) ([]*APIKey, error) {
 	return management.Read(ctx, &s.Env, func(tx Tx) ([]*APIKey, error) {
 		keys, err := tx.Keys(scope.User.ID)
@@ -116,12 +120,15 @@ func (s Account) Keys(ctx context.Context, scope *management.Scope) ([]*APIKey, 
 	})
 }
 
-// ownKey is a key of the caller. value is the text of one that was made just now.
+// ownKey is a personal key of the caller. value is its text if it was just generated, otherwise
+// empty.
 type ownKey struct {
 	management.KeyRecord
 	value string
 }
 
+// keyResource returns the resource of the caller's personal keys. The log has them under the
+// caller's current organization, since keys belong to no organization.
 func (s *core) keyResource() management.Resource[Tx, ownKey, APIKey] {
 	return management.NewResource(&s.Env, management.Spec[Tx, ownKey, APIKey]{
 		ActivityScope: keyActivityScope, Fields: APIKeyFields,
@@ -129,10 +136,12 @@ func (s *core) keyResource() management.Resource[Tx, ownKey, APIKey] {
 			return management.RecordHeader{Parent: scope.CurrentOrganization(), ID: k.ID, Title: k.Label}
 		},
 		Load: func(v *view, id string, _ *management.Body) (*ownKey, error) {
+			// The key of a session may have no id; then no key is found.
 			if id == management.CurrentRef {
 				id = v.Key.ID
 			}
 			k, err := v.Tx.KeyByID(id)
+			// Secret keys and keys of other users are treated as not existing.
 			if err != nil || k == nil || k.Secret || k.User != v.User.ID {
 				return nil, err
 			}
@@ -156,12 +165,13 @@ func (s *core) keyResource() management.Resource[Tx, ownKey, APIKey] {
 	})
 }
 
-// keyActivityScope is what the log calls a key.
+// keyActivityScope is the Activity.Scope of keys.
 const keyActivityScope = "PersonalAPIKey"
 
-// checkKeyChange: a key may be changed, rolled and taken away with itself, or with one
-// that opens all that it opens: a limited key that leaks cannot lock its owner out. Keys
-// of a definitions file are changed there.
+// checkKeyChange refuses changes of a key that the calling key may not change. A key can be
+// changed, rolled and deleted with itself or with a key that has at least its rights, so that a
+// leaked restricted key cannot lock its owner out. Keys of a definitions file must be changed
+// there.
 func checkKeyChange(v *view, k *ownKey) error {
 	switch {
 	case k.Origin != "":
@@ -172,7 +182,7 @@ func checkKeyChange(v *view, k *ownKey) error {
 	return nil
 }
 
-// keyRules take over what was sent. A new key gets its value.
+// keyRules apply a body to a key. A new key gets a random value.
 func keyRules(e *management.Edit[Tx, ownKey]) error {
 	if err := changeKey(e.Tx, &e.After.KeyRecord, e.Scope, e.Values); err != nil || !e.IsNew {
 		return err
@@ -184,12 +194,13 @@ func keyRules(e *management.Edit[Tx, ownKey]) error {
 	return nil
 }
 
-// checkKeyLimit refuses more keys than a user may have.
+// checkKeyLimit returns an error if a user already has maxKeys keys.
 func checkKeyLimit(tx Tx, user int64) error {
 	keys, err := tx.Keys(user)
 	if err != nil {
 		return err
 	}
+	// Keys of definitions files do not count, since the user cannot delete them.
 	own := slices.DeleteFunc(keys, func(k management.KeyRecord) bool { return k.Origin != "" })
 	if len(own) >= maxKeys {
 		return management.Fault("", "You can only have %d personal API keys. Remove an existing key before creating a new one.", maxKeys)
@@ -197,15 +208,16 @@ func checkKeyLimit(tx Tx, user int64) error {
 	return nil
 }
 
-// renew gives a key another value.
+// renew gives a key a new random value.
 func (k *ownKey) renew() {
 	k.value = NewPersonalKey()
 	k.Hash, k.Mask = management.HashKey(k.value), management.MaskKey(k.value)
 }
 
-// Key returns one of the caller's keys. The calling key may always read itself,
-// others with user:read.
+// Key returns one of the caller's keys. A key may always read itself; reading other keys requires
+// the scope user:read.
 func (s Account) Key(ctx context.Context, scope *management.Scope, id string) (*APIKey, error) {
+	// A key may read its own record to find out what it can do.
 	if id != management.CurrentRef && id != scope.Key.ID {
 		if err := scope.Require("user:read"); err != nil {
 			return nil, err
@@ -214,18 +226,18 @@ func (s Account) Key(ctx context.Context, scope *management.Scope, id string) (*
 	return s.keys.Get(ctx, scope, id)
 }
 
-// CreateKey makes a key that opens no more than the calling one. The answer alone
-// has it in clear.
+// CreateKey creates a key that has at most the rights of the calling key. Only this response has
+// the key itself.
 func (s Account) CreateKey(ctx context.Context, scope *management.Scope, b management.Body) (*APIKey, error) {
 	return s.keys.Create(ctx, scope, b)
 }
 
-// UpdateKey changes a key. put: all required fields have to be there.
+// UpdateKey changes a key. If put is true, all required fields must be present.
 func (s Account) UpdateKey(ctx context.Context, scope *management.Scope, id string, b management.Body, put bool) (*APIKey, error) {
 	return s.keys.Update(ctx, scope, id, b, put)
 }
 
-// RollKey gives a key another value: the old one opens nothing from then on.
+// RollKey replaces the value of a key. The old value is invalid from then on.
 func (s Account) RollKey(ctx context.Context, scope *management.Scope, id string) (*APIKey, error) {
 	return management.RunAction(ctx, s.keys, scope, id, func(e *management.Edit[Tx, ownKey]) error {
 		e.After.LastRolledAt = s.Env.Now()
@@ -234,15 +246,16 @@ func (s Account) RollKey(ctx context.Context, scope *management.Scope, id string
 	})
 }
 
-// DeleteKey takes a key away.
+// DeleteKey deletes a key.
 func (s Account) DeleteKey(ctx context.Context, scope *management.Scope, id string) error {
 	return s.keys.Delete(ctx, scope, id)
 }
 
-// NewPersonalKey makes the text of a personal key (§1.1).
+// NewPersonalKey returns a random personal key (§1.1).
 func NewPersonalKey() string { return "phx_" + management.RandomText(35) }
 
-// changeKey puts what was sent into a key.
+// changeKey applies the fields of a body to a key. The key's scopes must exist, and its projects
+// and organizations must be accessible to the user.
 func changeKey(tx Tx, k *management.KeyRecord, scope *management.Scope, v management.Values) error {
 	management.Set(v, "label", &k.Label)
 	if v.Has("scopes") {
@@ -263,6 +276,7 @@ func changeKey(tx Tx, k *management.KeyRecord, scope *management.Scope, v manage
 			if err != nil {
 				return err
 			}
+			// Inaccessible projects are reported like projects that do not exist.
 			if p == nil || !scope.CanReach(p) {
 				return management.Fault("scoped_teams", "You must be a member of all teams that you are scoping the key to.")
 			}
@@ -281,18 +295,20 @@ func changeKey(tx Tx, k *management.KeyRecord, scope *management.Scope, v manage
 			k.Organizations = append(k.Organizations, id)
 		}
 	}
+	// Only the result of all three fields together shows whether the key has too many rights. A
+	// change of the label needs no check.
 	if v.Has("scopes") || v.Has("scoped_teams") || v.Has("scoped_organizations") {
 		return checkKeyWithin(scope.Caller, k)
 	}
 	return nil
 }
 
-// checkKeyWithin refuses a key that opens more than the calling one (decision 19).
+// checkKeyWithin returns an error if a key has more rights than the calling key (decision 19).
 func checkKeyWithin(c *management.Caller, k *management.KeyRecord) error {
 	if c.HasAllScopes() {
 		return nil
 	}
-	if k.Scopes == nil { // one of old: its lists do not count either
+	if k.Scopes == nil { // an old key, whose lists do not limit it
 		k = &management.KeyRecord{Scopes: []string{allScopes}}
 	}
 	for _, keyScope := range k.Scopes {
@@ -300,6 +316,7 @@ func checkKeyWithin(c *management.Caller, k *management.KeyRecord) error {
 			return err
 		}
 	}
+	// A key without a list opens all projects, so a restricted caller must set one.
 	if len(c.Key.Projects) > 0 {
 		if len(k.Projects) == 0 {
 			return management.Denied("API keys with scoped projects can only make keys that are scoped to the same projects.")
@@ -310,6 +327,7 @@ func checkKeyWithin(c *management.Caller, k *management.KeyRecord) error {
 			}
 		}
 	}
+	// The same applies to organizations.
 	if len(c.Key.Organizations) > 0 {
 		if len(k.Organizations) == 0 {
 			return management.Denied("API keys with scoped organizations can only make keys that are scoped to the same organizations.")

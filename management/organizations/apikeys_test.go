@@ -7,7 +7,8 @@ import (
 	"github.com/bunting-flags/bunting/management"
 )
 
-// §1.4: 41 objects, and one of experiments.md §3.1, each to read and to write, and the scope of all.
+// §1.4: there are 41 objects, and one of experiments.md §3.1, each with read and write, and the
+// scope of all.
 func TestIsScope(t *testing.T) {
 	if n := len(slices.Compact(slices.Sorted(slices.Values(scopeObjects)))); n != 42 {
 		t.Errorf("%d objects, want 42", n)
@@ -23,7 +24,7 @@ func TestIsScope(t *testing.T) {
 	}
 }
 
-// §1.3: the test vector of how keys are kept.
+// §1.3: the test vector for hashes of keys.
 func TestHashKey(t *testing.T) {
 	if got := management.HashKey("test_key_12345"); got != "sha256$45af89b510a3279a817f851de5d3f95b73485d58ec2672a39e52d8aeeb014059" {
 		t.Error(got)
@@ -35,7 +36,7 @@ func TestHashKey(t *testing.T) {
 	}
 }
 
-// §1.10, decision 19: a key never grants more than the calling one has.
+// §1.10, decision 19: a key never grants more rights than the calling key has.
 func TestCheckKeyWithin(t *testing.T) {
 	key := func(scopes string, projects []int64, organizations ...string) *management.KeyRecord {
 		k := &management.KeyRecord{Scopes: []string{scopes}, Projects: projects, Organizations: organizations}

@@ -11,7 +11,7 @@ import (
 	"github.com/bunting-flags/bunting/management/organizations"
 )
 
-// Requests that come at once: what one of them makes true the others see.
+// Concurrent requests see each other's results, so that limits and unique values hold.
 func TestOrganizations_AtOnce(t *testing.T) {
 	const many = 8
 	link := func(w *world) string {
@@ -22,11 +22,11 @@ func TestOrganizations_AtOnce(t *testing.T) {
 		return invite.ID + " " + invite.AcceptURL
 	}
 	for name, c := range map[string]struct {
-		before func(w *world) string // what stands behind the name of the call
+		before func(w *world) string // returns the argument of the call
 		user   func(n int) string
 		call   string
 		body   func(n int) string
-		work   int // how many of them work
+		work   int // how many of the requests must succeed
 		after  ruletest.Row
 	}{
 		"§4.6 the last owner cannot vanish": {
@@ -38,7 +38,7 @@ func TestOrganizations_AtOnce(t *testing.T) {
 			},
 			user: func(n int) string { return []string{"ann", "gus"}[n%2] },
 			call: "demote", body: func(n int) string { return `{"level":1}` },
-			work:  many / 2, // those of the one who was first
+			work:  many / 2, // the requests of the first one to succeed
 			after: ruletest.Row{"§4.6", "cyd", "owners", ``, `1`},
 		},
 		"§4.5 an invitation is accepted once": {
@@ -73,7 +73,7 @@ func TestOrganizations_AtOnce(t *testing.T) {
 		},
 		"§1.9 one user of an address": {
 			user: func(n int) string { return []string{"bob", "cyd", "gus", "dan"}[n%4] }, call: "changeme", body: func(int) string { return `{"email":"one@example.com"}` },
-			work: 2, after: ruletest.Row{"§1.9", "ann", "changeme", `{"email":"one@example.com"}`, `400 unique email`}, // of whoever was first, both times
+			work: 2, after: ruletest.Row{"§1.9", "ann", "changeme", `{"email":"one@example.com"}`, `400 unique email`}, // the first request succeeds, both times
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -104,7 +104,7 @@ func TestOrganizations_AtOnce(t *testing.T) {
 			var mu sync.Mutex
 			worked := 0
 			for n := range many {
-				scope := w.Scope(t, c.user(n)) // all of them as they were before
+				scope := w.Scope(t, c.user(n)) // all scopes are from before the requests
 				all.Go(func() {
 					_, err := calls[c.call](scope, path, c.body(n))
 					mu.Lock()

@@ -8,9 +8,9 @@ import (
 	"github.com/bunting-flags/bunting/management"
 )
 
-// browserSettings are what posthog-js does and leaves in a project, in the words
-// of its remote configuration (spec/capture.md §16.1). The zero value is a project
-// that has chosen nothing: everything that has to be asked for is off.
+// browserSettings are the settings of a project for posthog-js, in the form of its remote
+// configuration (spec/capture.md §16.1). The zero value is a project without settings: every
+// optional feature is off.
 type browserSettings struct {
 	AutocaptureOptOut  bool                 `json:"autocapture_opt_out"`
 	Exceptions         bool                 `json:"autocaptureExceptions"`
@@ -18,14 +18,14 @@ type browserSettings struct {
 	DeadClicks         bool                 `json:"captureDeadClicks"`
 	CapturePerformance browserPerformance   `json:"capturePerformance"`
 	Heatmaps           bool                 `json:"heatmaps"`
-	// Recording is always false, whatever session_recording_opt_in and
-	// recording_domains say: recordings are not kept.
+	// Recording is always false, regardless of session_recording_opt_in and recording_domains,
+	// since recordings are not stored.
 	Recording bool `json:"sessionRecording"`
 	Surveys   bool `json:"surveys"`
 }
 
-// browserErrorTracking says again, for newer clients, whether exceptions are
-// captured; there are no rules that suppress some.
+// browserErrorTracking repeats for newer clients whether exceptions are captured. Its list of
+// suppression rules is always empty.
 type browserErrorTracking struct {
 	Exceptions bool
 }
@@ -38,11 +38,11 @@ func (t browserErrorTracking) MarshalJSON() ([]byte, error) {
 	}{t.Exceptions, []any{}})
 }
 
-// browserPerformance is false in JSON when nothing is measured.
+// browserPerformance is the performance settings. Its JSON is false if no measurement is on.
 type browserPerformance struct {
 	Network   bool     `json:"network_timing"`
 	WebVitals bool     `json:"web_vitals"`
-	Metrics   []string `json:"web_vitals_allowed_metrics"` // nil: all
+	Metrics   []string `json:"web_vitals_allowed_metrics"` // nil means all
 }
 
 // MarshalJSON implements json.Marshaler.
@@ -57,19 +57,19 @@ func (p browserPerformance) MarshalJSON() ([]byte, error) {
 // webVitals are the metrics that posthog-js can measure.
 var webVitals = []string{"CLS", "FCP", "INP", "LCP"}
 
-// browserReads are the settings that browserSettings come from.
+// browserReads are the project settings that browserSettings depend on.
 var browserReads = []string{
 	"autocapture_opt_out", "autocapture_exceptions_opt_in", "autocapture_web_vitals_opt_in", "autocapture_web_vitals_allowed_metrics",
 	"capture_performance_opt_in", "capture_dead_clicks", "heatmaps_opt_in", "session_recording_opt_in", "recording_domains", "surveys_opt_in",
 }
 
-// BrowserUnset is what a project tells browsers that has chosen nothing, a JSON
-// object: flags.Project.Browser is empty for it.
+// BrowserUnset is the JSON of browserSettings of a project without settings, for which
+// flags.Project.Browser is empty.
 var BrowserUnset = string(management.Encode(browserSettings{}))
 
-// browserOf is what a project tells browsers, a JSON object; nil when no setting
-// for them was ever chosen and no survey runs. surveys: one runs. Those are shown
-// unless surveys_opt_in says no.
+// browserOf returns the JSON of a project's browserSettings, or nil if the project has none of
+// browserReads and no running survey. surveys reports whether a survey runs; browsers show it
+// unless surveys_opt_in is false.
 func browserOf(m *management.ProjectMeta, surveys bool) (json.RawMessage, error) {
 	isSet := slices.ContainsFunc(browserReads, func(name string) bool { _, ok := m.Settings[name]; return ok })
 	if !isSet && !surveys {
@@ -89,7 +89,7 @@ func browserOf(m *management.ProjectMeta, surveys bool) (json.RawMessage, error)
 	return management.Encode(out), nil
 }
 
-// allowedMetrics are the metrics of a list that there are, nil for no list.
+// allowedMetrics returns the known metrics of a JSON list, or nil if raw is not a list.
 func allowedMetrics(raw json.RawMessage) []string {
 	var list []any
 	if json.Unmarshal(raw, &list) != nil || list == nil {
@@ -104,9 +104,8 @@ func allowedMetrics(raw json.RawMessage) []string {
 	return out
 }
 
-// updateBrowserSettings brings what a project tells browsers up to date with its settings
-// and surveys. It reports whether anything has changed; the project is not stored
-// yet.
+// updateBrowserSettings sets p.Browser from the project's settings and surveys, and reports whether
+// it changed. It does not store the project.
 func (s *core) updateBrowserSettings(tx management.Tx, p *management.ProjectRecord) (changed bool, err error) {
 	meta, err := management.MetaOfProject(p)
 	if err != nil {
@@ -124,7 +123,8 @@ func (s *core) updateBrowserSettings(tx management.Tx, p *management.ProjectReco
 	return changed, err
 }
 
-// SurveysChanged is updateBrowserSettings after a change of a survey.
+// SurveysChanged updates and stores the browser settings of a project. The featureflags package
+// calls it after a change of a survey.
 func (s *core) SurveysChanged(tx management.Tx, project int64) error {
 	p, err := tx.Project(project)
 	if err != nil || p == nil {
@@ -136,16 +136,17 @@ func (s *core) SurveysChanged(tx management.Tx, project int64) error {
 	return tx.PutProject(p)
 }
 
-// browserFollower is the place that says by which rules what projects tell
-// browsers was made; browserRules are those of this file.
+// browserFollower is the name of the follower position that stores with which version of the rules
+// the browser settings of all projects were computed. browserRules is the present version; it must
+// be incremented when the rules of this file change.
 const (
 	browserFollower = "browser settings"
 	browserRules    = 1
 )
 
-// RefreshBrowserSettings makes anew what projects tell browsers where that was made by
-// older rules, or by none: it is for the start of a server, and writes nothing
-// the next time.
+// RefreshBrowserSettings recomputes the browser settings of all projects if they were computed by
+// an older version of the rules. It must be called at the start of a server; if the version is
+// current, it does not write.
 func (s Service) RefreshBrowserSettings(ctx context.Context) error {
 	version, err := management.Read(ctx, &s.Env, func(tx Tx) (int64, error) { return management.FollowerPosition(tx, browserFollower) })
 	if err != nil || version >= browserRules {
@@ -169,7 +170,7 @@ func (s Service) RefreshBrowserSettings(ctx context.Context) error {
 	})
 }
 
-// warnings are settings of a project that cannot do what they say.
+// warnings returns a warning for each setting that has no effect on this server.
 func (s *ProjectSettings) warnings() []string {
 	out := []string{}
 	if s.Recording != nil && *s.Recording {

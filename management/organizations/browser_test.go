@@ -10,8 +10,8 @@ import (
 	"github.com/bunting-flags/bunting/management/rooms"
 )
 
-// Projects that were configured before there was anything to tell browsers are
-// told of at the next start, and only then (spec/capture.md §16.1).
+// Projects without browser settings get them at the next start of the server, and only then
+// (spec/capture.md §16.1).
 func TestRefreshBrowserSettings(t *testing.T) {
 	d := openTestServer(t, inMemory, nil, testStart)
 	put := func(id int64, meta string, browserSettings string) {

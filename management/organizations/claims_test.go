@@ -14,7 +14,7 @@ import (
 	"github.com/bunting-flags/bunting/management/organizations"
 )
 
-// errorCode is that of an error of management, "" for none.
+// errorCode returns the code of a management.Error, or "" for nil.
 func errorCode(t *testing.T, err error) string {
 	t.Helper()
 	var apiErr *management.Error
@@ -27,14 +27,14 @@ func errorCode(t *testing.T, err error) string {
 	return apiErr.Code
 }
 
-// openMailServer is a desk with a mail server.
+// openMailServer opens a test server together with a mail server.
 func openMailServer(t *testing.T) (*testServer, *smtptest.Server) {
 	t.Helper()
 	s := smtptest.Start(t, withPassword)
 	return openTestServer(t, inMemory, smtpTo(t, s.Address, s), testStart), s
 }
 
-// account is what a user sees of itself.
+// account applies a change to the user of a key and returns the user's data.
 func (d *testServer) account(t *testing.T, key, change string) (*organizations.Me, error) {
 	t.Helper()
 	c, err := d.Authenticate(t.Context(), key, "test")
@@ -44,7 +44,7 @@ func (d *testServer) account(t *testing.T, key, change string) (*organizations.M
 	return d.Organizations.Account.Update(t.Context(), c.GlobalScope(), bodyOf(t, change))
 }
 
-// acceptUnverified is a member with an address that is not proven.
+// acceptUnverified adds a member with an unverified address and returns the key.
 func (d *testServer) acceptUnverified(t *testing.T, email string) (key string) {
 	t.Helper()
 	invite := d.invite(t, `{"target_email": "`+email+`", "send_email": false}`)
@@ -61,7 +61,7 @@ func (d *testServer) acceptUnverified(t *testing.T, email string) (key string) {
 
 var confirmation = regexp.MustCompile(`https://flags\.example\.com/verify_email/([0-9a-f-]{36})\?secret=([0-9A-Za-z]{40,})`)
 
-// mailTo takes the mails that are due and returns the one to somebody.
+// mailTo sends the due mails and returns the text of the mail to an address.
 func (d *testServer) mailTo(t *testing.T, s *smtptest.Server, to string) (plain string) {
 	t.Helper()
 	d.deliver(t, "")
@@ -76,8 +76,8 @@ func (d *testServer) mailTo(t *testing.T, s *smtptest.Server, to string) (plain 
 	return plain
 }
 
-// §1.9: where mails are sent another address is pending until its mail comes back.
-// So nobody keeps the address of somebody else by saying it is one's own.
+// §1.9: with a mail server a new address is pending until it is confirmed, so a user cannot block
+// the address of another person by claiming it.
 func TestAccount_AddressIsPendingUntilConfirmed(t *testing.T) {
 	d, s := openMailServer(t)
 	me, err := d.account(t, "phx_owner", `{"email": "victim@example.com"}`)
@@ -88,7 +88,7 @@ func TestAccount_AddressIsPendingUntilConfirmed(t *testing.T) {
 	if link == nil || isStored(t, d, link[2]) {
 		t.Fatal("no link, or its secret is stored in clear")
 	}
-	// The holder of the address is invited meanwhile, and gets in.
+	// The owner of the address is invited in the meantime and accepts.
 	d.invite(t, `{"target_email": "victim@example.com"}`)
 	d.deliver(t, "")
 	mails := s.Mails()
@@ -128,7 +128,7 @@ func TestAccount_AddressIsPendingUntilConfirmed(t *testing.T) {
 
 func second[T any](_ T, err error) error { return err }
 
-// An account that says it has an address loses it to whoever reads the mail there.
+// An account with an unverified address loses it to the person who receives mails there.
 func TestInvites_MailedSecretDisplacesUnverifiedAccount(t *testing.T) {
 	d, s := openMailServer(t)
 	key := d.acceptUnverified(t, "victim@example.com")
@@ -136,7 +136,7 @@ func TestInvites_MailedSecretDisplacesUnverifiedAccount(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := d.Organizations.Members.Delete(t.Context(), d.owner, c.User.UUID); err != nil { // no member any more, the account is there
+	if err := d.Organizations.Members.Delete(t.Context(), d.owner, c.User.UUID); err != nil { // a former member: only the account stays
 		t.Fatal(err)
 	}
 	handed := d.invite(t, `{"target_email": "victim@example.com", "send_email": false}`)
@@ -163,7 +163,7 @@ func TestInvites_MailedSecretDisplacesUnverifiedAccount(t *testing.T) {
 	if c, err = d.Authenticate(t.Context(), key, "test"); err != nil || c.User.Email != c.User.UUID+"@displaced.invalid" {
 		t.Errorf("the other account: %+v, %v", c.User, err)
 	}
-	// One that is verified keeps its address.
+	// A verified account does not lose its address.
 	if err := d.Organizations.Members.Delete(t.Context(), d.owner, acceptance.UUID); err != nil {
 		t.Fatal(err)
 	}
@@ -179,7 +179,8 @@ func TestInvites_MailedSecretDisplacesUnverifiedAccount(t *testing.T) {
 	}
 }
 
-// What somebody has invited to is void when that one has left, or may give it no more.
+// An invitation is void if its inviter has left the organization or may not grant the level any
+// more.
 func TestInvites_VoidWithoutTheInviter(t *testing.T) {
 	for name, change := range map[string]func(d *testServer, uuid string) error{
 		"left": func(d *testServer, uuid string) error {
@@ -220,12 +221,12 @@ func TestInvites_VoidWithoutTheInviter(t *testing.T) {
 	}
 }
 
-// A member's invitation does not take away one that is above it.
+// An invitation by a member does not replace one by a user of a higher level.
 func TestInvites_MemberDoesNotReplaceOwners(t *testing.T) {
 	d := openTestServer(t, inMemory, nil, testStart)
 	member := d.scopeOf(t, d.join(t, `{"target_email": "member@example.com"}`))
 	above := d.invite(t, `{"target_email": "new@example.com", "level": 8}`)
-	for range 2 { // which replaces the member's own
+	for range 2 { // the second replaces the member's first one
 		if _, err := d.Organizations.Invites.Create(t.Context(), member, "", bodyOf(t, `{"target_email": "new@example.com"}`)); err != nil {
 			t.Fatal(err)
 		}
@@ -244,7 +245,7 @@ func TestInvites_MemberDoesNotReplaceOwners(t *testing.T) {
 	}
 }
 
-// Nobody sends mails to strangers without end.
+// The number of mails of an organization and of a user is limited by day.
 func TestMails_CappedByDay(t *testing.T) {
 	d, _ := openMailServer(t)
 	for n := 0; n < organizations.MaxMailsPerDay; n += organizations.MaxBulkInvites {
@@ -261,7 +262,7 @@ func TestMails_CappedByDay(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	again := bodyOf(t, `{"target_email": "x0@example.com"}`) // a mail again
+	again := bodyOf(t, `{"target_email": "x0@example.com"}`) // another mail to the same address
 	_, err := d.Organizations.Invites.Create(t.Context(), d.owner, "", again)
 	if errorCode(t, err) != organizations.CodeMailLimit || !strings.Contains(err.Error(), "At most 500 mails are sent a day") {
 		t.Errorf("one more: %v", err)

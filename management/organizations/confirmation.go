@@ -9,10 +9,10 @@ import (
 	"github.com/bunting-flags/bunting/management"
 )
 
-// maxConfirmations is how many secrets of a pending address count: the newest.
+// maxConfirmations is the number of valid secrets of a pending address; older secrets are dropped.
 const maxConfirmations = 8
 
-// pendingAddress is the address that waits, nil for none.
+// pendingAddress returns the user's pending address, or nil if there is none or it has expired.
 func pendingAddress(u *management.User, now time.Time) *string {
 	if u.Pending == nil || now.Sub(u.Pending.Since.Time) > InviteLife {
 		return nil
@@ -20,13 +20,15 @@ func pendingAddress(u *management.User, now time.Time) *string {
 	return &u.Pending.Email
 }
 
-// changeEmail gives a user another address, or makes it wait for its confirmation.
+// changeEmail makes an address the user's pending one and queues the mail that confirms it. Without
+// a Mailer the address changes immediately and is unverified. u is not stored.
 func (s *core) changeEmail(tx Tx, u *management.User, email string) error {
 	if s.Mailer == nil {
 		verified := false
 		u.Email, u.EmailVerified, u.Pending = email, &verified, nil
 		return nil
 	}
+	// Another account cannot lose a verified address. An unverified one it loses in Confirm.
 	if other, err := management.UserByEmail(tx, email); err != nil {
 		return err
 	} else if other != nil && other.UUID != u.UUID && other.IsVerified() {
@@ -36,20 +38,25 @@ func (s *core) changeEmail(tx Tx, u *management.User, email string) error {
 		return err
 	}
 	now := s.Env.Now()
+	// A new pending address replaces an earlier one together with its secrets.
 	u.Pending = &management.PendingEmail{Email: email, Since: management.NewStamp(now)}
 	m := &waitingMail{ID: s.Env.NewID(), Confirms: u.UUID, To: email, Site: s.SiteURL, Created: management.NewStamp(now)}
 	return m.put(tx, now)
 }
 
+// errDuplicateEmail is the error for an address that another account has.
 func errDuplicateEmail() error {
 	return management.CodedFault(management.CodeUnique, "email", "user with this email address already exists.")
 }
 
-// confirmLink is where a pending address is confirmed.
+// confirmLink returns the link that confirms a pending address.
 func confirmLink(site, user, secret string) string {
 	return site + "/verify_email/" + user + "?secret=" + secret
 }
 
+// composeConfirmation writes the mail that confirms a pending address, with a new secret. It
+// returns false if the address is not pending any more or was set anew since, which has queued
+// another mail.
 func (s Service) composeConfirmation(tx Tx, m *waitingMail, mail *Mail) (bool, error) {
 	u, err := management.UserByUUID(tx, m.Confirms)
 	if err != nil || u == nil || u.Pending == nil || u.Pending.Email != m.To || !u.Pending.Since.Equal(m.Created.Time) {
@@ -68,8 +75,8 @@ func (s Service) composeConfirmation(tx Tx, m *waitingMail, mail *Mail) (bool, e
 	return true, nil
 }
 
-// Confirm makes a pending address the user's own: secret was mailed there. Another
-// account that has the address without ever having proven it loses it.
+// Confirm makes a pending address the address of its user. secret is that of the mailed link.
+// Another account that has the address without having verified it loses it.
 func (s Account) Confirm(ctx context.Context, user, secret string) (*management.UserView, error) {
 	return management.Write(ctx, &s.Env, func(tx Tx) (*management.UserView, error) {
 		id, _ := management.NormalizeUUID(user)
@@ -94,6 +101,7 @@ func (s Account) Confirm(ctx context.Context, user, secret string) (*management.
 	})
 }
 
+// isPendingSecret reports whether secret is valid. It compares with all secrets in constant time.
 func isPendingSecret(p *management.PendingEmail, secret string) (ok bool) {
 	hash := []byte(management.HashKey(secret))
 	for _, stored := range p.Secrets {
@@ -102,13 +110,13 @@ func isPendingSecret(p *management.PendingEmail, secret string) (ok bool) {
 	return ok
 }
 
-// displacedDomain is that of addresses of accounts which have lost their own. RFC 2606
-// keeps it from ever being anybody's.
+// displacedDomain is the domain of the addresses of accounts that have lost their own. RFC 2606
+// reserves it, so no one can own such an address.
 const displacedDomain = "@displaced.invalid"
 
-// displace takes an address away from an account that has never proven it, but not
-// from user: somebody has proven it now. The account keeps everything else. One that
-// is verified keeps the address.
+// displace removes an e-mail address from an account that has not verified it, because another
+// person has proven to own it. Verified accounts and the account of user keep the address. The
+// displaced account keeps all other data.
 func (s *core) displace(tx Tx, email, user string) error {
 	u, err := management.UserByEmail(tx, email)
 	if err != nil || u == nil || u.UUID == user || u.IsVerified() {
@@ -120,6 +128,7 @@ func (s *core) displace(tx Tx, email, user string) error {
 	}
 	before, unverified := *u, false
 	u.Email, u.EmailVerified = u.UUID+displacedDomain, &unverified
+	// Each organization of the account sees the change in its log.
 	for i := range memberships {
 		m := &memberships[i]
 		if err := s.Env.LogActivity(tx, nil, m.Organization, scopeMember, m.ID, u.Email, viewMember(m, &before), viewMember(m, u)); err != nil {

@@ -8,13 +8,13 @@ import (
 	"github.com/bunting-flags/bunting/management"
 )
 
-// Vocabulary is a kind of names that events bring, such as those of events, of which
-// people say what they mean (clients.md §10).
+// Vocabulary is a kind of names that events use, such as event names, for which users can store
+// descriptions (clients.md §10).
 type Vocabulary struct {
-	// kind is Record.Kind: Parent is the project, ID the definition's. scope is what the
-	// log calls one.
+	// kind is the Record.Kind: Parent is the project, ID the id of the definition. activityScope is
+	// the Activity.Scope. conflictMessage is the error for a name that is both hidden and verified.
 	kind, activityScope, conflictMessage string
-	// Fields are what can be said.
+	// Fields are the writable fields of a description.
 	Fields management.Fields
 }
 
@@ -32,14 +32,16 @@ var (
 	}
 )
 
+// The limits of descriptions: their length in characters, and the number and length of tags.
 const (
 	maxDescription = 4096
 	maxTag         = 255 // characters
 	maxTags        = 100
-	// maxDescribed is of how many names of a kind a project keeps something.
+	// maxDescribed is the greatest number of described names of a kind in a project.
 	maxDescribed = 20_000
 )
 
+// detailFields are the writable fields of all vocabularies.
 var detailFields = management.Fields{
 	{Name: "description", Type: management.Text, Null: true, Blank: true, MaxLength: maxDescription},
 	{Name: "tags", Type: management.TextList, MaxLength: maxTag},
@@ -47,23 +49,28 @@ var detailFields = management.Fields{
 	{Name: "hidden", Type: management.Bool, Help: "true: it is no longer verified"},
 }
 
-// DefinitionDetails is what people say of a name. The zero one is that of which nothing is said.
+// DefinitionDetails is the description of a name by users. The zero value is that of a name without
+// description.
 type DefinitionDetails struct {
-	Description *string              `json:"description"`
-	Tags        []string             `json:"tags"`
-	Verified    bool                 `json:"verified"`
-	VerifiedAt  *management.Stamp    `json:"verified_at"`
-	VerifiedBy  *management.UserView `json:"verified_by"`
-	Hidden      bool                 `json:"hidden"`
-	Updated     *management.Stamp    `json:"updated_at"`
-	UpdatedBy   *management.UserView `json:"updated_by"`
-	// PropertyType is what values are said to be, nil: as they were seen.
+	Description *string  `json:"description"`
+	Tags        []string `json:"tags"`
+	// Verified marks a name that a user has verified. VerifiedAt and VerifiedBy are null for other
+	// names.
+	Verified   bool                 `json:"verified"`
+	VerifiedAt *management.Stamp    `json:"verified_at"`
+	VerifiedBy *management.UserView `json:"verified_by"`
+	// Hidden and Verified exclude each other.
+	Hidden    bool                 `json:"hidden"`
+	Updated   *management.Stamp    `json:"updated_at"`
+	UpdatedBy *management.UserView `json:"updated_by"`
+	// PropertyType is the declared type of the values; nil means the type of the values seen.
 	PropertyType *string `json:"-"`
-	// forgottenAt is when the name was taken off the list, until it is seen again.
+	// forgottenAt is when the name was removed from the list; the name is absent until an event
+	// uses it after that time.
 	forgottenAt time.Time
 }
 
-// storedDetails is how one is kept.
+// storedDetails is the stored form of DefinitionDetails, with users by number.
 type storedDetails struct {
 	Description  *string           `json:"description,omitempty"`
 	Tags         []string          `json:"tags"`
@@ -80,16 +87,17 @@ type storedDetails struct {
 // DefinedName is a name that events have used.
 type DefinedName struct {
 	ID, Name string
-	// SeenAt is when it was, the last time.
+	// SeenAt is the time of the last event that used it.
 	SeenAt time.Time
 }
 
-// IsForgotten reports whether a name was taken off the list and not seen since.
+// IsForgotten reports whether a name was removed from the list and has not been used since. seenAt
+// is the time of its last use.
 func (r *DefinitionDetails) IsForgotten(seenAt time.Time) bool {
 	return !r.forgottenAt.IsZero() && !seenAt.After(r.forgottenAt)
 }
 
-// Details are what people say of the names of a project, by the definitions' ids.
+// Details returns the descriptions of a project's names, by the ids of the definitions.
 func (s Service) Details(ctx context.Context, project int64, vocabulary *Vocabulary) (map[string]DefinitionDetails, error) {
 	return management.Read(ctx, &s.Env, func(tx Tx) (map[string]DefinitionDetails, error) {
 		list, _, err := tx.List(management.Query{Kind: vocabulary.kind, Parent: management.ProjectParent(project)})
@@ -110,6 +118,7 @@ func (s Service) Details(ctx context.Context, project int64, vocabulary *Vocabul
 	})
 }
 
+// show converts the stored form, looking up the users.
 func (r *storedDetails) show(v *management.View[Tx]) (out DefinitionDetails, err error) {
 	out = DefinitionDetails{
 		Description: r.Description, Tags: r.Tags, Verified: r.Verified, VerifiedAt: r.VerifiedAt, Hidden: r.Hidden,
@@ -124,8 +133,8 @@ func (r *storedDetails) show(v *management.View[Tx]) (out DefinitionDetails, err
 	return out, err
 }
 
-// Describe changes what is said of a name. Who verifies one shows it, and who hides one
-// takes back that it is verified.
+// Describe changes the description of a name. Setting verified clears hidden, and setting hidden
+// clears verified; both at the same time are an error.
 func (s Service) Describe(ctx context.Context, scope *management.Scope, vocabulary *Vocabulary, d DefinedName, b management.Body) error {
 	return s.changeDetails(ctx, scope, vocabulary, d, func(before *storedDetails, now management.Stamp) (*storedDetails, error) {
 		values, err := vocabulary.Fields.Change(b)
@@ -135,6 +144,7 @@ func (s Service) Describe(ctx context.Context, scope *management.Scope, vocabula
 		if values.Bool("verified") && values.Bool("hidden") {
 			return nil, management.Fault("", "%s", vocabulary.conflictMessage)
 		}
+		// Slices and pointers of before are replaced and not changed.
 		after := *before
 		after.Updated, after.UpdatedBy = &now, scope.User.ID
 		management.SetNull(values, "description", &after.Description)
@@ -151,7 +161,8 @@ func (s Service) Describe(ctx context.Context, scope *management.Scope, vocabula
 	})
 }
 
-// resolveVerified makes of verified and hidden one of the two, and notes who verified.
+// resolveVerified clears the one of verified and hidden that the body did not set, and records who
+// verified the name and when.
 func (r *storedDetails) resolveVerified(values management.Values, userID int64, now management.Stamp) {
 	switch {
 	case values.Bool("verified"):
@@ -166,14 +177,15 @@ func (r *storedDetails) resolveVerified(values management.Values, userID int64, 
 	}
 }
 
-// Forget takes a name off the list, with what is said of it, until it is seen again.
+// Forget removes a name and its description from the list until an event uses it again.
 func (s Service) Forget(ctx context.Context, scope *management.Scope, vocabulary *Vocabulary, d DefinedName) error {
 	return s.changeDetails(ctx, scope, vocabulary, d, func(_ *storedDetails, now management.Stamp) (*storedDetails, error) {
+		// The record stays, in order to remember when the name was removed.
 		return &storedDetails{Tags: []string{}, Forgotten: &now}, nil
 	})
 }
 
-// changeDetails keeps what change makes of what is said of a name.
+// changeDetails stores and logs the description that change returns. change must not modify before.
 func (s Service) changeDetails(ctx context.Context, scope *management.Scope, vocabulary *Vocabulary, d DefinedName, change func(before *storedDetails, now management.Stamp) (*storedDetails, error)) error {
 	_, err := management.Write(ctx, &s.Env, func(tx Tx) (struct{}, error) {
 		before, err := s.loadDetails(tx, scope, vocabulary, d)
@@ -189,7 +201,8 @@ func (s Service) changeDetails(ctx context.Context, scope *management.Scope, voc
 	return err
 }
 
-// loadDetails is what is said of a name: nothing of one that was forgotten and came again.
+// loadDetails returns the description of a name. It is empty for a name without one, and for a name
+// that was forgotten and used again; for a name that is still forgotten it returns ErrNotFound.
 func (s Service) loadDetails(tx Tx, scope *management.Scope, vocabulary *Vocabulary, d DefinedName) (*storedDetails, error) {
 	r, err := tx.Get(vocabulary.kind, management.ProjectParent(scope.Project.ID), d.ID)
 	if err != nil || r == nil {
@@ -205,9 +218,10 @@ func (s Service) loadDetails(tx Tx, scope *management.Scope, vocabulary *Vocabul
 	return &storedDetails{Tags: []string{}}, nil
 }
 
+// putDetails stores and logs a description, and checks maxDescribed for new ones.
 func (s Service) putDetails(tx Tx, scope *management.Scope, vocabulary *Vocabulary, d DefinedName, old, details *storedDetails) error {
 	parent := management.ProjectParent(scope.Project.ID)
-	if old.Updated == nil { // perhaps the first
+	if old.Updated == nil { // may be the first description of this name
 		_, n, err := tx.List(management.Query{Kind: vocabulary.kind, Parent: parent, Limit: 1})
 		if err != nil {
 			return err
@@ -216,17 +230,19 @@ func (s Service) putDetails(tx Tx, scope *management.Scope, vocabulary *Vocabula
 			return management.Fault("", "At most %d names can be described.", maxDescribed)
 		}
 	}
+	// The record has no Sort, since Details reads all records of a project at once.
 	if err := tx.Put(&management.Record{Kind: vocabulary.kind, Parent: parent, ID: d.ID, Data: management.Encode(details)}); err != nil {
 		return err
 	}
 	after := any(auditDetails(details))
+	// The log shows a forgotten name as deleted.
 	if details.Forgotten != nil {
 		after = nil
 	}
 	return s.Env.LogActivity(tx, scope.Caller, parent, vocabulary.activityScope, d.ID, d.Name, auditDetails(old), after)
 }
 
-// auditDetails is what the log compares.
+// auditDetails returns the fields that the log compares.
 func auditDetails(r *storedDetails) map[string]any {
 	return map[string]any{
 		"description": r.Description, "tags": r.Tags, "verified": r.Verified, "hidden": r.Hidden, "property_type": r.PropertyType,

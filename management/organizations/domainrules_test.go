@@ -7,7 +7,7 @@ import (
 	"github.com/bunting-flags/bunting/management/internal/ruletest"
 )
 
-// Domains: §4.4.
+// Domains follow §4.4.
 func TestDomains_Rules(t *testing.T) {
 	runAllTables(t, false, map[string][]ruletest.Row{
 		"fields": domainRows, "names": domainNameRows, "changes": changeDomainRows, "verification": verifyRows, "after verification": verifiedRows,
@@ -57,7 +57,7 @@ var domainNameRows = []ruletest.Row{
 	{"§4.4 129 characters", "gus", "domain", `{"domain":"` + domainOf(129) + `"}`, `400 max_length domain Ensure this field has no more than 128 characters.`},
 }
 
-// domainOf is a domain of n characters.
+// domainOf returns a domain of n characters.
 func domainOf(n int) string {
 	name := ".example.com"
 	for len(name) < n {
@@ -143,7 +143,7 @@ var domainPlaceRows = []ruletest.Row{
 	{"§3 beyond the end", "bob", "domains", `{"Limit":1,"Offset":2}`, `{"count":2,"results":[]}`},
 }
 
-// A domain that is not proven is its claimer's for DomainClaim, 30 days.
+// An unverified domain is reserved for its organization during domainClaim, 30 days.
 var claimRows = []ruletest.Row{
 	{"§4.4", "gus", "domain => it", `{"domain":"example.com"}`, `{"is_verified":false}`},
 	{"30 days", "gus", "wait 719h59m58s", ``, `null`},
@@ -161,7 +161,7 @@ var claimRows = []ruletest.Row{
 	{"a change does not prolong a claim", "dan", "domain", `{"domain":"other.com"}`, `{"domain":"other.com"}`},
 }
 
-// Without a resolver no domain is verified, and nothing fails.
+// Without a Resolver no domain becomes verified, and verifying is not an error.
 func TestDomains_NoResolver(t *testing.T) {
 	w := newWorld(t, memstore.ExternalData{}, false)
 	w.Organizations.Resolver = nil

@@ -10,33 +10,37 @@ import (
 	"github.com/bunting-flags/bunting/management"
 )
 
-// kindDomain is a domain of an organization: Unique and Sort are its name.
+// kindDomain is the kind of records of domains: Parent is the organization, Unique and Sort are the
+// name.
 const kindDomain = "domain"
 
-// DefaultChallengeHost is what stands before a domain in the name under which its
-// TXT record is looked for (§4.4).
+// DefaultChallengeHost is the label in front of a domain in the name of its TXT record (§4.4).
 const DefaultChallengeHost = "_posthog-challenge"
 
-// Domain is a domain that an organization says is its own (§2.7 of the interface).
+// Domain is a domain that an organization claims as its own (§2.7 of the interface).
 type Domain struct {
-	ID              string           `json:"id"`
-	Domain          string           `json:"domain"`
-	Verified        bool             `json:"is_verified"`
-	VerifiedAt      management.Stamp `json:"verified_at"`
-	Challenge       string           `json:"verification_challenge"`
-	JITProvisioning bool             `json:"jit_provisioning_enabled"`
-	SSOEnforcement  string           `json:"sso_enforcement"`
-	HasSAML         bool             `json:"has_saml"`
-	SAMLEntityID    *string          `json:"saml_entity_id"`
-	SAMLConsumerURL *string          `json:"saml_acs_url"`
-	SAMLCertificate *string          `json:"saml_x509_cert"`
+	ID     string `json:"id"`
+	Domain string `json:"domain"`
+	// Verified reports whether the DNS has the challenge; VerifiedAt is null before.
+	Verified   bool             `json:"is_verified"`
+	VerifiedAt management.Stamp `json:"verified_at"`
+	Challenge  string           `json:"verification_challenge"`
+	// JITProvisioning creates accounts for people of the domain who sign in with a provider.
+	// SSOEnforcement is the name of a provider, or empty.
+	JITProvisioning bool   `json:"jit_provisioning_enabled"`
+	SSOEnforcement  string `json:"sso_enforcement"`
+	// HasSAML reports whether all three SAML fields are set. They are only stored.
+	HasSAML         bool    `json:"has_saml"`
+	SAMLEntityID    *string `json:"saml_entity_id"`
+	SAMLConsumerURL *string `json:"saml_acs_url"`
+	SAMLCertificate *string `json:"saml_x509_cert"`
 }
 
-// domainClaim is how long a domain belongs to an organization that has not proven it:
-// then another one may claim it, and the claim is gone.
+// domainClaim is how long an unverified domain is reserved for the organization that claimed it.
+// Later another organization may claim it, which deletes the old claim.
 const domainClaim = 30 * 24 * time.Hour
 
-// storedDomain is a domain as it is stored.
+// storedDomain is the stored form of a domain.
 type storedDomain struct {
 	Domain
 	Claimed management.Stamp `json:"claimed_at"`
@@ -52,12 +56,14 @@ var DomainFields = management.Fields{
 	{Name: "saml_x509_cert", Type: management.Text, Null: true, Blank: true},
 }
 
-// Domains are the domains of organizations (§4.4).
+// Domains manages the domains of organizations (§4.4).
 type Domains struct {
 	*core
 	management.Resource[Tx, storedDomain, Domain]
 }
 
+// newDomains returns the service. Each new domain gets a random challenge, which its TXT record
+// must contain.
 func newDomains(c *core) (s Domains) {
 	s.core = c
 	s.Resource = management.NewResource(&c.Env, management.Spec[Tx, storedDomain, Domain]{
@@ -76,9 +82,10 @@ func newDomains(c *core) (s Domains) {
 	return s
 }
 
-// domainName is a name of at least two labels in lower case (§4.4).
+// domainName matches names of at least two labels in lower case (§4.4).
 var domainName = regexp.MustCompile(`^(?:[a-z0-9]+(?:-[a-z0-9]+)*\.)+[a-z]{2,}$`)
 
+// checkDomainName returns an error if name is not a valid domain name.
 func checkDomainName(name string) error {
 	if !domainName.MatchString(name) {
 		return management.Fault("domain", "Please enter a valid domain or subdomain name.")
@@ -86,7 +93,9 @@ func checkDomainName(name string) error {
 	return nil
 }
 
-// rules check a domain. Settings that need a verified one are left out of a new one.
+// rules check a domain and set its name and HasSAML. The name is fixed after verification. The
+// settings that require verification are ignored for a new domain, and an error for an old
+// unverified one.
 func (s Domains) rules(e *management.Edit[Tx, storedDomain]) error {
 	d, v := e.After, e.Values
 	isFilled := func(text *string) bool { return text != nil && *text != "" }
@@ -108,8 +117,8 @@ func (s Domains) rules(e *management.Edit[Tx, storedDomain]) error {
 	return s.claim(e.Tx, d)
 }
 
-// claim looks whether a domain may have its name. It takes the name over from a claim
-// that has expired.
+// claim checks that the domain's name is not claimed by another organization. It deletes an
+// unverified claim that is older than domainClaim.
 func (s Domains) claim(tx Tx, d *storedDomain) error {
 	d.Claimed = management.NewStamp(s.Env.Now())
 	r, err := tx.Find(kindDomain, d.Domain.Domain)
@@ -121,6 +130,7 @@ func (s Domains) claim(tx Tx, d *storedDomain) error {
 	case err != nil:
 		return err
 	case holder == nil:
+	// The claim is not renewed by other changes of the domain.
 	case holder.ID == d.ID:
 		d.Claimed = holder.Claimed
 	case holder.Verified || s.Env.Now().Sub(holder.Claimed.Time) <= domainClaim:
@@ -131,7 +141,8 @@ func (s Domains) claim(tx Tx, d *storedDomain) error {
 	return nil
 }
 
-// Verify looks for the domain's TXT record. Without it the domain stays as it is.
+// Verify looks up the domain's TXT record and marks the domain as verified if it contains the
+// challenge. Otherwise it returns the domain unchanged. The lookup runs outside of the transaction.
 func (s Domains) Verify(ctx context.Context, scope *management.Scope, id string) (*Domain, error) {
 	if !scope.IsAdmin() {
 		return nil, management.Denied(management.MsgLevel)
@@ -149,18 +160,19 @@ func (s Domains) Verify(ctx context.Context, scope *management.Scope, id string)
 		switch current := e.After; {
 		case current.Verified:
 			return errVerified()
-		case current.Domain.Domain == d.Domain: // else what was proven is another name
+		case current.Domain.Domain == d.Domain: // otherwise the name has changed since the lookup
 			current.Verified, current.VerifiedAt = true, management.NewStamp(s.Env.Now())
 		}
 		return nil
 	})
 }
 
+// errVerified is the error for verifying a domain a second time.
 func errVerified() error {
 	return management.CodedFault("already_verified", "", "This domain has already been verified.")
 }
 
-// hasChallenge asks the DNS for the challenge.
+// hasChallenge reports whether the DNS has the challenge.
 func (s Domains) hasChallenge(ctx context.Context, d *Domain) bool {
 	if s.Resolver == nil {
 		return false

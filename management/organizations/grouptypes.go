@@ -9,20 +9,20 @@ import (
 	"github.com/bunting-flags/bunting/management"
 )
 
-// kindGroupType is what people call a group type: Parent is the project, ID the
-// index.
+// kindGroupType is the kind of records of the labels of group types: Parent is the project, ID the
+// index of the type.
 const kindGroupType = "group_type"
 
-// maxGroupTypeLabel is how long a label may be, in characters.
+// maxGroupTypeLabel is the greatest length of a label, in characters.
 const maxGroupTypeLabel = 400
 
-// GroupTypeLabels are what people call a group type, nil for nothing.
+// GroupTypeLabels are the display names of a group type, nil if not set.
 type GroupTypeLabels struct {
 	Singular *string `json:"name_singular"`
 	Plural   *string `json:"name_plural"`
 }
 
-// GroupTypeFields are those of a change of what people call group types.
+// GroupTypeFields are the fields of a change of labels.
 var GroupTypeFields = management.Fields{
 	{Name: "group_type_index", Type: management.Int, Required: true},
 	{Name: "name_singular", Type: management.Text, Null: true, Blank: true, MaxLength: maxGroupTypeLabel},
@@ -34,6 +34,7 @@ func (s Service) GroupTypeLabels(ctx context.Context, project int64) (map[int]Gr
 	return management.Read(ctx, &s.Env, func(tx Tx) (map[int]GroupTypeLabels, error) { return groupTypeLabels(tx, project) })
 }
 
+// groupTypeLabels reads the labels of a project by index.
 func groupTypeLabels(tx Tx, project int64) (map[int]GroupTypeLabels, error) {
 	list, _, err := tx.List(management.Query{Kind: kindGroupType, Parent: management.ProjectParent(project)})
 	if err != nil {
@@ -54,8 +55,8 @@ func groupTypeLabels(tx Tx, project int64) (map[int]GroupTypeLabels, error) {
 	return out, nil
 }
 
-// LabelGroupTypes changes labels. changes are objects with a group_type_index;
-// labels that they do not name stay.
+// LabelGroupTypes changes labels of group types. changes are objects with a group_type_index;
+// absent labels stay. It returns all labels of the project.
 func (s Service) LabelGroupTypes(ctx context.Context, project int64, changes []json.RawMessage) (map[int]GroupTypeLabels, error) {
 	if len(changes) > management.MaxItems {
 		return nil, management.CodedFault(management.CodeMaxLength, "", "Ensure this field has no more than %d elements.", management.MaxItems)
@@ -74,6 +75,7 @@ func (s Service) LabelGroupTypes(ctx context.Context, project int64, changes []j
 			if err != nil {
 				return nil, prefixItem(err, i)
 			}
+			// Later changes in the same request apply to the result of this one.
 			labels[index] = changed
 			record := management.Record{Kind: kindGroupType, Parent: management.ProjectParent(project), ID: strconv.Itoa(index), Data: management.Encode(changed)}
 			if err := tx.Put(&record); err != nil {
@@ -84,6 +86,8 @@ func (s Service) LabelGroupTypes(ctx context.Context, project int64, changes []j
 	})
 }
 
+// labelGroupType reads one change. types are the project's group types, labels the present labels.
+// It returns the index and the new labels.
 func labelGroupType(types map[int]string, labels map[int]GroupTypeLabels, raw json.RawMessage) (int, GroupTypeLabels, error) {
 	if kind := management.JSONKind(raw); kind != "dict" {
 		return 0, GroupTypeLabels{}, management.Fault("", "Invalid data. Expected a dictionary, but got %s.", kind)
@@ -96,6 +100,7 @@ func labelGroupType(types map[int]string, labels map[int]GroupTypeLabels, raw js
 	if err != nil {
 		return 0, GroupTypeLabels{}, err
 	}
+	// Group types are created by events only, so unknown ones are errors.
 	index := int(v.Int("group_type_index"))
 	if _, ok := types[index]; !ok {
 		return 0, GroupTypeLabels{}, management.CodedFault(management.CodeDoesNotExist, "group_type_index", "Invalid pk \"%d\" - object does not exist.", index)

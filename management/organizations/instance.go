@@ -6,9 +6,9 @@ import (
 	"github.com/bunting-flags/bunting/management"
 )
 
-// CheckBackupAccess looks whether the caller may have all that the server stores: an owner of
-// every organization, with a key of the scope * that is limited to no project and no
-// organization.
+// CheckBackupAccess returns an error unless the caller may read everything that the server stores.
+// The caller must own every organization, and the key must have the scope * without a limit to
+// projects or organizations.
 func (s Service) CheckBackupAccess(ctx context.Context, c *management.Caller) error {
 	if err := c.Require(management.InternalScope); err != nil {
 		return err
@@ -17,6 +17,7 @@ func (s Service) CheckBackupAccess(ctx context.Context, c *management.Caller) er
 		return management.Denied("A backup holds everything: the API key must not be limited to projects or organizations.")
 	}
 	return s.Env.Store.Read(ctx, func(tx Tx) error {
+		// A backup has the data of all organizations, so owning some of them is not enough.
 		all, err := tx.Organizations()
 		if err != nil {
 			return err

@@ -22,33 +22,33 @@ var InviteFields = management.Fields{
 	{Name: "combine_pending_invites", Type: management.Bool, Help: "take the highest level and access of the pending invitations of the address; false by default"},
 }
 
-// AcceptFields are what somebody without an account says to accept an invitation.
-// A caller with a key needs none but the secret.
+// AcceptFields are the fields of a person without an account who accepts an invitation. A caller
+// with a key needs only the secret.
 var AcceptFields = management.Fields{
 	{Name: "first_name", Type: management.Text, Required: true, MaxLength: 128, Help: "of the new account"},
 	{Name: "role_at_organization", Type: management.Choice, Null: true, Blank: true, Choices: RolesAtOrganization},
 	{Name: "secret", Type: management.Text, Null: true, Blank: true, MaxLength: 200, Help: "that of the link; it may stand in the query instead"},
 }
 
-// maxGrants bounds the projects of one invitation.
+// maxGrants is the greatest number of projects of one invitation.
 const maxGrants = 1000
 
-// projectGrant is the access to one project that an invitation brings.
+// projectGrant is the access to one project that an invitation grants.
 type projectGrant struct {
 	ID    int64                  `json:"id"`
 	Level management.AccessLevel `json:"level"`
 }
 
-// grantLevels are the levels of a grant as they may be written: names, and the
-// numbers of old.
+// grantLevels are the levels of a grant by their JSON: names, and the numbers of older clients.
 var grantLevels = map[string]management.AccessLevel{
 	`"none"`: management.NoAccess, `"member"`: management.MemberAccess, `"admin"`: management.AdminAccess, "1": management.MemberAccess, "8": management.AdminAccess,
 }
 
+// fieldAccess is the field with the grants of an invitation.
 const fieldAccess = "private_project_access"
 
-// readGrants reads private_project_access. Absent is an empty list, an empty one
-// and null are nil.
+// readGrants reads private_project_access. The result is an empty list if the field is absent, and
+// nil if it is null or empty, since responses distinguish the two.
 func readGrants(v management.Values) ([]projectGrant, error) {
 	if !v.Has(fieldAccess) {
 		return []projectGrant{}, nil
@@ -61,6 +61,7 @@ func readGrants(v management.Values) ([]projectGrant, error) {
 	if management.JSONKind(raw) != "list" || json.Unmarshal(raw, &list) != nil {
 		return nil, management.Fault(fieldAccess, "The field must be a list of dictionaries.")
 	}
+	// Each grant needs a lookup of its project.
 	if len(list) > maxGrants {
 		return nil, management.CodedFault(management.CodeMaxLength, fieldAccess, "Ensure this field has no more than %d elements.", maxGrants)
 	}
@@ -75,6 +76,7 @@ func readGrants(v management.Values) ([]projectGrant, error) {
 	return out, nil
 }
 
+// readGrant reads one grant, an object with id and level.
 func readGrant(raw json.RawMessage) (g projectGrant, err error) {
 	var entry map[string]json.RawMessage
 	if management.JSONKind(raw) != "dict" || json.Unmarshal(raw, &entry) != nil {
@@ -87,7 +89,7 @@ func readGrant(raw json.RawMessage) (g projectGrant, err error) {
 	}
 	id, level = bytes.TrimSpace(id), bytes.TrimSpace(level)
 	if g.ID, err = strconv.ParseInt(string(id), 10, 64); err != nil {
-		if management.JSONKind(id) == "int" { // larger than any id
+		if management.JSONKind(id) == "int" { // out of range, so there is no such project
 			return g, errNoSuchGrant()
 		}
 		return g, management.Fault(fieldAccess, `The "id" field must be an integer.`)
@@ -99,11 +101,12 @@ func readGrant(raw json.RawMessage) (g projectGrant, err error) {
 	return g, nil
 }
 
+// errNoSuchGrant is also the error for private projects, in order not to disclose that they exist.
 func errNoSuchGrant() error {
 	return management.Fault(fieldAccess, "Project does not exist on this organization, or it is private and you do not have access to it.")
 }
 
-// checkGrants looks whether the caller may give such access.
+// checkGrants returns an error if the caller may not grant such access.
 func checkGrants(tx Tx, scope *management.Scope, grants []projectGrant) error {
 	for _, g := range grants {
 		p, err := tx.Project(g.ID)
@@ -118,23 +121,25 @@ func checkGrants(tx Tx, scope *management.Scope, grants []projectGrant) error {
 			return err
 		}
 		own := scope.Caller.Access(p)
+		// Only administrators of a private project may invite to it.
 		if meta.Default == management.NoAccess && own != management.AdminAccess {
 			return errNoSuchGrant()
 		}
 		projectScope := management.Scope{Caller: scope.Caller, Project: p}
-		if !own.Allows(g.Level) || g.Level == management.AdminAccess && !projectScope.CanAdminister() { // who has it by name changes rules
+		if !own.Allows(g.Level) || g.Level == management.AdminAccess && !projectScope.CanAdminister() { // an administrator by rule may change rules
 			return management.Fault(fieldAccess, "You cannot invite to a private project with a higher level than your own.")
 		}
 	}
 	return nil
 }
 
-// joinGrants takes the highest access of both lists for each project.
+// joinGrants returns for each project of both lists the higher access, sorted by project.
 func joinGrants(a, b []projectGrant) []projectGrant {
 	if len(a)+len(b) == 0 {
 		return a
 	}
 	best := map[int64]management.AccessLevel{}
+	// A project may be in both lists, or more than once in one of them.
 	for _, g := range slices.Concat(a, b) {
 		if has, ok := best[g.ID]; !ok || !has.Allows(g.Level) {
 			best[g.ID] = g.Level
@@ -148,5 +153,5 @@ func joinGrants(a, b []projectGrant) []projectGrant {
 	return out
 }
 
-// oneLine is a text in one line, for subjects and names.
+// oneLine replaces runs of spaces and line breaks by one space, for subjects and names.
 func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }

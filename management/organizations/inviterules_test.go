@@ -11,7 +11,7 @@ import (
 	"github.com/bunting-flags/bunting/management/rooms"
 )
 
-// Invitations: §4.5, decision 22.
+// Invitations follow §4.5 and decision 22.
 func TestInvites_Rules(t *testing.T) {
 	runAllTables(t, false, map[string][]ruletest.Row{
 		"fields": inviteRows, "access": grantRows, "replacing": replaceRows, "combining": combineRows, "bulk": bulkRows, "cancelling": uninviteRows, "lists": inviteListRows,
@@ -52,7 +52,7 @@ var inviteRows = []ruletest.Row{
 	{"§4.5 administrators always", "gus", "invite", `{"target_email":"f@example.com"}`, `{"target_email":"f@example.com"}`},
 }
 
-// address is an e-mail address of n characters.
+// address returns an e-mail address of n characters.
 func address(n int) string {
 	domain := "@" + strings.Repeat("d.", 80) + "example"
 	return strings.Repeat("x", 60) + domain + strings.Repeat("e", n-60-len(domain))
@@ -101,7 +101,7 @@ var grantRows = []ruletest.Row{
 	{"§4.5 private: its admin", "gus", "invite", grants(`[{"id":1,"level":"member"}]`), `{"private_project_access":[{"id":1,"level":"member"}]}`},
 }
 
-// §4.5: all earlier invites of the address are deleted.
+// §4.5: all earlier invitations of the address are deleted.
 var replaceRows = []ruletest.Row{
 	{"§4.5", "ann", "invite => first", `{"target_email":"d@example.com","level":8}`, `{"level":8}`},
 	{"§6 row 58", "ann", "invite => second", `{"target_email":"D@example.com"}`, `{"level":1}`},
@@ -167,7 +167,7 @@ var uninviteRows = []ruletest.Row{
 	{"§4.5 no UUID", "gus", "uninvite 1", ``, notFound},
 }
 
-// §4.5: newest first, expired included; 3 days.
+// §4.5: the list has the newest first and includes those that expired after 3 days.
 var inviteListRows = []ruletest.Row{
 	{"§4.5", "bob", "invite => a", `{"target_email":"a@example.com"}`, `{"level":1}`},
 	{"§4.5", "ann", "invite => b", `{"target_email":"b@example.com"}`, `{"level":1}`},
@@ -182,7 +182,7 @@ var inviteListRows = []ruletest.Row{
 	{"decision 22 void without its inviter", "cyd", "invites", `{"Limit":1}`, `{"results":[{"target_email":"c@example.com","level":15,"is_expired":true}]}`},
 }
 
-// Acceptance: §4.5, decision 22.
+// Accepting an invitation follows §4.5 and decision 22.
 func TestInvites_Accept(t *testing.T) {
 	runAllTables(t, false, map[string][]ruletest.Row{
 		"a new account": signUpRows, "an account": joinRows, "expiry": expiryRows, "single sign-on": ssoRows, "access": acceptAccessRows,
@@ -234,7 +234,7 @@ var joinRows = []ruletest.Row{
 	{"decision 22 an address that is proven needs none", "dan", "accept <again>", ``, `{"first_name":"dan"}`},
 }
 
-// Somebody who has the invited address already, as a member.
+// A member with the invited address cannot be invited.
 var memberRows = []ruletest.Row{
 	{"§4.5", "ann", "invite => in", `{"target_email":"new@example.com"}`, `{"level":1}`},
 	{"§1.9 a member takes the address", "cyd", "changeme", `{"email":"new@example.com"}`, `{"email":"new@example.com"}`},
@@ -245,8 +245,8 @@ var memberRows = []ruletest.Row{
 	{"§4.5 the level stays", "ann", "members", `{"Email":"new@example.com"}`, `{"count":1,"results":[{"level":1}]}`},
 }
 
-// §4.5: this invite and all siblings of the e-mail are deleted, those of other
-// organizations stay.
+// §4.5: accepting deletes all invitations of the address to this organization, and none to other
+// organizations.
 var siblingRows = []ruletest.Row{
 	{"§4.5", "ann", "invite => first", `{"target_email":"new@example.com","level":8}`, `{"level":8}`},
 	{"§4.5 a member's replaces none of the owner's", "bob", "invite => second", `{"target_email":"new@example.com"}`, `{"level":1}`},
@@ -258,7 +258,7 @@ var siblingRows = []ruletest.Row{
 	{"§4.5 others stay", "dan", "invites", ``, `{"count":1,"results":[{"id":"<theirs>"}]}`},
 }
 
-// What stands in the way: an invite of more than three days, and one for a member.
+// Invitations that are older than three days, or for a member, cannot be accepted.
 var expiryRows = []ruletest.Row{
 	{"§4.5", "ann", "invite => in", `{"target_email":"a@example.com"}`, `{"level":1}`},
 	{"§4.5 three days", "-", "wait 71h59m59s", ``, `null`},
@@ -272,7 +272,7 @@ var expiryRows = []ruletest.Row{
 	{"decision 22 as much as he may still give", "-", "accept <of> <of.accept_url>", `{"first_name":"B"}`, `{"first_name":"B"}`},
 }
 
-// §4.4, decision 19: sso_enforcement refuses acceptance for its domain.
+// §4.4, decision 19: sso_enforcement of a domain prevents its addresses from accepting.
 var ssoRows = []ruletest.Row{
 	{"§4.4", "ann", "domain => it", `{"domain":"corp.example"}`, `{"is_verified":false}`},
 	{"§4.5", "ann", "invite => in", `{"target_email":"a@Corp.example"}`, `{"level":1}`},
@@ -286,7 +286,7 @@ var ssoRows = []ruletest.Row{
 	{"§4.4 off", "-", "accept <in> <in.accept_url>", `{"first_name":"A"}`, `{"first_name":"A"}`},
 }
 
-// §4.5: project access rows.
+// §4.5: an accepted invitation grants its access to projects.
 var acceptAccessRows = []ruletest.Row{
 	{"§1.8", "gus", "changeproject", `{"access_control":true}`, `{"access_control":true}`},
 	{"§4.5", "gus", "invite => with", `{"target_email":"dan@example.com","private_project_access":[{"id":1,"level":"member"}]}`, `{"level":1}`},
@@ -300,7 +300,7 @@ var acceptAccessRows = []ruletest.Row{
 	{"§1.8 highest rule", "bob", "enterproject 1", ``, `{"name":"P"}`},
 }
 
-// §1.4, §1.6: what the key of a caller must be to accept.
+// §1.4, §1.6: the scopes and lists that a caller's key needs in order to accept.
 func TestInvites_AcceptKeys(t *testing.T) {
 	w := newWorld(t, memstore.ExternalData{}, false)
 	w.Keys["reader"] = management.KeyRecord{Scopes: []string{"organization_member:read"}}
@@ -316,8 +316,7 @@ func TestInvites_AcceptKeys(t *testing.T) {
 	})
 }
 
-// Decision 22: the secret is stored hashed. Nothing that is stored has it, nor the key of
-// a new account.
+// Decision 22: neither the secret nor the key of a new account is stored in clear.
 func TestInvites_SecretsAreHashed(t *testing.T) {
 	w := newWorld(t, memstore.ExternalData{}, false)
 	calls := w.calls(t)

@@ -14,17 +14,18 @@ import (
 	"github.com/bunting-flags/bunting/management"
 )
 
-// kindInvite is an invitation: Parent is the organization, Other that and the
-// address, Sort a number that grows, Unique the id.
+// kindInvite is the kind of records of invitations: Parent is the organization, Other the
+// organization and the address (invitesOf), Sort an increasing number, Unique the id.
 const kindInvite = "invite"
 
-// InviteLife is how long an invitation can be accepted.
+// InviteLife is how long an invitation can be accepted. Pending addresses and queued mails expire
+// after the same time.
 const InviteLife = 3 * 24 * time.Hour
 
-// MaxBulkInvites is how many invitations one request may make.
+// MaxBulkInvites is the greatest number of invitations of one request.
 const MaxBulkInvites = 20
 
-// inviteSettings are what is kept of an invitation and shown as it is.
+// inviteSettings are the fields that are the same in records and in responses.
 type inviteSettings struct {
 	ID        string           `json:"id"`
 	Email     string           `json:"target_email"`
@@ -36,45 +37,49 @@ type inviteSettings struct {
 	Access    []projectGrant   `json:"private_project_access"`
 }
 
-// Invite is an invitation into an organization (§2.8 of the interface).
+// Invite is an invitation to an organization in responses (§2.8 of the interface).
 type Invite struct {
 	inviteSettings
+	// Expired is also true if the inviter may not grant the level any more.
 	Expired   bool                 `json:"is_expired"`
 	CreatedBy *management.UserView `json:"created_by"`
 	Updated   management.Stamp     `json:"updated_at"`
-	// AcceptURL is there once, in the answer to the creation, and only where no mail
-	// goes out (decision 22).
+	// AcceptURL is the link of the invitation. It is only in the response that creates the
+	// invitation, and only if no mail is sent (decision 22).
 	AcceptURL string `json:"accept_url,omitempty"`
 }
 
-// storedInvite is an invitation as it is stored.
+// storedInvite is the stored form of an invitation.
 type storedInvite struct {
 	inviteSettings
 	Organization string `json:"organization"`
 	CreatorID    int64  `json:"created_by"` // the user's number
-	// Secrets are what opens the invitation, newest last.
+	// Secrets are the secrets that open the invitation, newest last.
 	Secrets []inviteSecret `json:"secrets,omitempty"`
 	Number  int64          `json:"number"`
 }
 
-// inviteSecret is the secret of one link. Each attempt to send a mail makes one,
-// so that none has to be kept in clear until the mail server takes it; any of
-// them opens the invitation, and all are gone with it.
+// inviteSecret is the hash of the secret of one link. Each attempt to send a mail generates a
+// secret of its own, so that none must be stored in clear until the mail server accepts the mail.
+// Any of them opens the invitation, and they are deleted with it.
 type inviteSecret struct {
 	Hash string `json:"hash"`
-	// Mailed: only who reads the mail of the invited address knows it.
+	// Mailed reports whether the secret was only sent by mail, so that it proves access to the
+	// invited address.
 	Mailed bool `json:"mailed,omitempty"`
 }
 
-// maxSecrets bounds the secrets of an invitation: the oldest is dropped.
+// maxSecrets is the greatest number of secrets of an invitation; older ones are dropped.
 const maxSecrets = 32
 
-// Invites are invitations and their acceptance (§4.5, decision 22).
+// Invites manages invitations and their acceptance (§4.5, decision 22).
 type Invites struct {
 	*core
 	invites management.Resource[Tx, storedInvite, Invite]
 }
 
+// newInvites returns the service. Invitations are created by invite instead of Resource.Create, so
+// their Spec has no Fields.
 func newInvites(c *core) Invites {
 	return Invites{c, management.NewResource(&c.Env, management.Spec[Tx, storedInvite, Invite]{
 		Kind: kindInvite, ActivityScope: "OrganizationInvite", AdminsOnly: true, NewestFirst: true, Parent: organizationParent,
@@ -85,6 +90,7 @@ func newInvites(c *core) Invites {
 		},
 		Load: func(v *view, id string, _ *management.Body) (*storedInvite, error) {
 			invite, err := inviteByID(v.Tx, id)
+			// Ids are unique over all organizations, so the organization must be checked.
 			if invite != nil && invite.Organization != v.Organization.ID {
 				invite = nil
 			}
@@ -103,16 +109,16 @@ func newInvites(c *core) Invites {
 	})}
 }
 
+// invitesOf returns the Record.Other of the invitations of an address to an organization.
 func invitesOf(organization, email string) string {
 	return organization + "/" + management.EmailKey(email)
 }
 
-// isExpired reports whether the invitation is too old at a time.
+// isExpired reports whether the invitation is older than InviteLife.
 func (i *storedInvite) isExpired(now time.Time) bool { return now.Sub(i.Created.Time) > InviteLife }
 
-// inviterLevel is the level that whoever has made an invitation has in the
-// organization now, 0 for nobody there any more. An invitation is void where it would
-// give more than that.
+// inviterLevel returns the present level of the inviter in the organization, 0 for a former member
+// or an inactive user. An invitation with a higher level than that is void.
 func inviterLevel(tx Tx, i *storedInvite) (management.Level, error) {
 	creator, err := management.UserByNumber(tx, i.CreatorID)
 	if err != nil || creator == nil || creator.Inactive {
@@ -125,7 +131,8 @@ func inviterLevel(tx Tx, i *storedInvite) (management.Level, error) {
 	return m.Level, nil
 }
 
-// newSecret adds a secret and returns it.
+// newSecret adds a random secret to the invitation and returns it. mailed must be true only if the
+// secret is sent by mail and not in a response.
 func (i *storedInvite) newSecret(mailed bool) string {
 	var b [32]byte
 	_, _ = rand.Read(b[:]) // never fails
@@ -135,7 +142,8 @@ func (i *storedInvite) newSecret(mailed bool) string {
 	return secret
 }
 
-// findSecret finds the secret of the invitation, nil for a wrong one.
+// findSecret returns the secret of the invitation, or nil if the secret is wrong. It compares with
+// all secrets in constant time.
 func (i *storedInvite) findSecret(secret string) (found *inviteSecret) {
 	hash := []byte(management.HashKey(secret))
 	for k := range i.Secrets {
@@ -146,16 +154,16 @@ func (i *storedInvite) findSecret(secret string) (found *inviteSecret) {
 	return found
 }
 
-// inviteLink is where an invitation is accepted.
+// inviteLink returns the link that accepts an invitation.
 func inviteLink(site, id, secret string) string { return site + "/signup/" + id + "?secret=" + secret }
 
-// List returns a page of invitations, newest first, with those that are expired.
+// List returns a page of invitations, newest first, including expired ones.
 func (s Invites) List(ctx context.Context, scope *management.Scope, p management.Page) (management.List[Invite], error) {
 	return s.invites.List(ctx, scope, p)
 }
 
-// Create invites somebody. site is where the caller has reached the server; it
-// stands in links where Config.SiteURL is empty.
+// Create invites a person. site is the address at which the caller has reached the server; links
+// use it if Config.SiteURL is empty.
 func (s Invites) Create(ctx context.Context, scope *management.Scope, site string, b management.Body) (*Invite, error) {
 	if err := checkInvite(scope); err != nil {
 		return nil, err
@@ -164,8 +172,8 @@ func (s Invites) Create(ctx context.Context, scope *management.Scope, site strin
 	return out, s.notifyQueued(err)
 }
 
-// CreateBulk makes all invitations of an array, or none. A single object counts
-// as an array of one.
+// CreateBulk creates all invitations of an array, or none. A single object counts as an array with
+// one item. site is as for Create.
 func (s Invites) CreateBulk(ctx context.Context, scope *management.Scope, site string, b management.Body) ([]Invite, error) {
 	if err := checkInvite(scope); err != nil {
 		return nil, err
@@ -197,12 +205,13 @@ func (s Invites) CreateBulk(ctx context.Context, scope *management.Scope, site s
 	return out, s.notifyQueued(err)
 }
 
-// errInviteMember refuses to invite who is there already.
+// errInviteMember is the error for inviting a member; code may be empty.
 func errInviteMember(code string) error {
 	return management.CodedFault(cmp.Or(code, management.CodeInvalid), "", "A user with this email address already belongs to the organization.")
 }
 
-// checkInvite refuses members where the organization does not let them invite.
+// checkInvite returns an error if the caller is a member who may not invite, by the organization's
+// setting.
 func checkInvite(scope *management.Scope) error {
 	meta, err := management.MetaOfOrganization(scope.Organization)
 	if err == nil && meta.NoMemberInvites && !scope.IsAdmin() {
@@ -211,7 +220,8 @@ func checkInvite(scope *management.Scope) error {
 	return err
 }
 
-// invite makes one invitation.
+// invite creates one invitation: it checks the rights of the caller, replaces earlier invitations
+// of the address, and queues the mail or returns a link.
 func (s Invites) invite(tx Tx, scope *management.Scope, site string, b management.Body) (*Invite, error) {
 	v, err := InviteFields.Create(b)
 	if err != nil {
@@ -228,6 +238,7 @@ func (s Invites) invite(tx Tx, scope *management.Scope, site string, b managemen
 	if err := s.checkAllowed(tx, scope, invite); err != nil {
 		return nil, err
 	}
+	// Members are found by address, regardless of case.
 	switch member, err := isMember(tx, invite.Organization, invite.Email); {
 	case err != nil:
 		return nil, err
@@ -237,12 +248,14 @@ func (s Invites) invite(tx Tx, scope *management.Scope, site string, b managemen
 	if err := s.replace(tx, invite, scope.Level, v.Bool("combine_pending_invites")); err != nil {
 		return nil, err
 	}
-	if err := s.checkAllowed(tx, scope, invite); err != nil { // what was combined may be more
+	if err := s.checkAllowed(tx, scope, invite); err != nil { // combined invitations may grant more
 		return nil, err
 	}
+	// The number orders invitations that were created at the same time.
 	if invite.Number, err = tx.Next(kindInvite); err != nil {
 		return nil, err
 	}
+	// A secret is generated here only if its link is returned; mails generate their own.
 	sendMail := !v.Has("send_email") || v.Bool("send_email")
 	secret := ""
 	if invite.Emailed = s.Mailer != nil && sendMail; !invite.Emailed {
@@ -268,7 +281,7 @@ func (s Invites) invite(tx Tx, scope *management.Scope, site string, b managemen
 	return out, nil
 }
 
-// checkAllowed looks whether the caller may give level and access of an invitation.
+// checkAllowed checks that the caller may grant the level and the access of an invitation.
 func (s Invites) checkAllowed(tx Tx, scope *management.Scope, invite *storedInvite) error {
 	if invite.Level > scope.Level {
 		return management.Denied("You cannot invite a user with a higher permission level than your own.")
@@ -276,6 +289,7 @@ func (s Invites) checkAllowed(tx Tx, scope *management.Scope, invite *storedInvi
 	return checkGrants(tx, scope, invite.Access)
 }
 
+// isMember reports whether the user with an e-mail address is a member of an organization.
 func isMember(tx Tx, organization, email string) (bool, error) {
 	u, err := management.UserByEmail(tx, email)
 	if err != nil || u == nil {
@@ -285,9 +299,9 @@ func isMember(tx Tx, organization, email string) (bool, error) {
 	return m != nil, err
 }
 
-// replace takes the earlier invitations of the address away, but for those of people
-// above level. combine: the new one takes over the highest level and access of those
-// that were pending.
+// replace deletes the earlier invitations of the address, except valid ones of inviters above
+// level, so that a member cannot cancel an invitation by an administrator. If combine is true, the
+// new invitation gets the highest level and access of the valid ones.
 func (s Invites) replace(tx Tx, invite *storedInvite, level management.Level, combine bool) error {
 	earlier, err := management.ListRecords[storedInvite](tx, management.Query{Kind: kindInvite, Other: invitesOf(invite.Organization, invite.Email)})
 	if err != nil {
@@ -303,6 +317,7 @@ func (s Invites) replace(tx Tx, invite *storedInvite, level management.Level, co
 			invite.Level = max(invite.Level, old.Level)
 			invite.Access = joinGrants(invite.Access, old.Access)
 		}
+		// An inviter of a higher level has invited the same person: that invitation stays.
 		if creatorLevel > level && !old.isExpired(s.Env.Now()) {
 			continue
 		}
@@ -313,8 +328,9 @@ func (s Invites) replace(tx Tx, invite *storedInvite, level management.Level, co
 	return nil
 }
 
-// deleteInvite takes an invitation away, and its mail where that still waits.
+// deleteInvite deletes an invitation and its mail, if that is still in the outbox.
 func deleteInvite(tx Tx, invite *storedInvite) error {
+	// The mail of an invitation has the invitation's id.
 	if err := tx.Delete(kindMail, "", invite.ID); err != nil {
 		return err
 	}
@@ -326,7 +342,7 @@ func (s Invites) Delete(ctx context.Context, scope *management.Scope, id string)
 	return s.invites.Delete(ctx, scope, id)
 }
 
-// inviteByID returns nil where there is none.
+// inviteByID returns an invitation of any organization, or nil if there is none.
 func inviteByID(tx Tx, id string) (*storedInvite, error) {
 	id, ok := management.NormalizeUUID(id)
 	if !ok {
@@ -339,13 +355,13 @@ func inviteByID(tx Tx, id string) (*storedInvite, error) {
 	return management.Decode[storedInvite](r)
 }
 
-// invitesIn are the items of an array as bodies of their own.
+// invitesIn returns the items of an array as bodies.
 func invitesIn(b management.Body) []management.Body {
 	out := make([]management.Body, len(b.Array))
 	for i, raw := range b.Array {
 		switch kind := management.JSONKind(raw); kind {
 		case "dict":
-			_ = json.Unmarshal(raw, &out[i].Members) // it is part of what was read already
+			_ = json.Unmarshal(raw, &out[i].Members) // cannot fail: raw is a part of a decoded document
 		case "list":
 			out[i].IsArray = true
 		default:
@@ -355,7 +371,7 @@ func invitesIn(b management.Body) []management.Body {
 	return out
 }
 
-// prefixItem says in which item of an array a field is wrong (§2.1).
+// prefixItem prefixes the Field of an error with the index of an array's item (§2.1).
 func prefixItem(err error, i int) error {
 	var apiErr *management.Error
 	if !errors.As(err, &apiErr) || apiErr.Field == "" {

@@ -12,8 +12,8 @@ import (
 	"github.com/bunting-flags/bunting/management/rooms"
 )
 
-// An invitation goes out over STARTTLS with a password, its link makes a member
-// whose address is proven, and the others are told (§4.5, decision 22).
+// An invitation is mailed over STARTTLS with a password, its link creates a member with a verified
+// address, and the other members are notified (§4.5, decision 22).
 func TestInvites_MailToMember(t *testing.T) {
 	s := smtptest.Start(t, withPassword)
 	d := openTestServer(t, inMemory, smtpTo(t, s.Address, s), testStart)
@@ -64,7 +64,7 @@ func TestInvites_MailToMember(t *testing.T) {
 	}
 }
 
-// isStored looks for a text in everything that is kept of invitations and mails.
+// isStored reports whether a stored invitation or mail contains text.
 func isStored(t *testing.T, d *testServer, text string) (found bool) {
 	t.Helper()
 	err := d.store.Read(t.Context(), func(tx rooms.Tx) error {
@@ -85,7 +85,7 @@ func isStored(t *testing.T, d *testServer, text string) (found bool) {
 	return found
 }
 
-// join makes a member by an invitation and returns the key.
+// join adds a member by an invitation and returns the member's key.
 func (d *testServer) join(t *testing.T, body string) string {
 	t.Helper()
 	invite := d.invite(t, body)
@@ -100,8 +100,8 @@ func (d *testServer) join(t *testing.T, body string) string {
 	return acceptance.Key
 }
 
-// Access to projects comes with the membership, and nobody gives more than he has
-// (§4.5, §1.8).
+// The access to projects is granted with the membership, and a user cannot grant more access than
+// the user has (§4.5, §1.8).
 func TestInvites_PrivateProjects(t *testing.T) {
 	d := openTestServer(t, inMemory, nil, testStart)
 	err := d.store.Write(t.Context(), func(tx rooms.Tx) error {
@@ -156,7 +156,7 @@ func TestInvites_PrivateProjects(t *testing.T) {
 	}
 }
 
-// Members do not invite where the organization does not want it (§4.5).
+// Members cannot invite if the organization's setting forbids it (§4.5).
 func TestInvites_MembersMayNot(t *testing.T) {
 	d := openTestServer(t, inMemory, nil, testStart)
 	key := d.join(t, `{"target_email": "new@example.com"}`)

@@ -10,7 +10,7 @@ import (
 	"github.com/bunting-flags/bunting/management"
 )
 
-// Invitation is what is told of an invitation to whoever has its link.
+// Invitation is the public part of an invitation, for everyone with its link.
 type Invitation struct {
 	ID           string `json:"id"`
 	Email        string `json:"target_email"`
@@ -18,21 +18,21 @@ type Invitation struct {
 	Organization string `json:"organization_name"`
 }
 
-// Acceptance is the answer to an acceptance.
+// Acceptance is the response to an accepted invitation.
 type Acceptance struct {
 	management.UserView
 	RedirectURL string `json:"redirect_url"`
-	// Key is the personal key of a new account, told this once. Empty for an account
-	// that was there before.
+	// Key is the personal key of a new account; no other response has it. It is empty for an
+	// account that existed before.
 	Key string `json:"personal_api_key,omitempty"`
-	// Organization is the name of the place that was joined.
+	// Organization is the name of the joined organization.
 	Organization string `json:"-"`
-	// NotNotified is how many members have not been told by mail, because the organization
-	// has had its mails of the day.
+	// NotNotified is the number of members who get no mail about the new member, because the
+	// organization has used up its mails of the day.
 	NotNotified int `json:"-"`
 }
 
-// The codes of what stands in the way of an acceptance (§4.5).
+// The codes of the errors that prevent an acceptance (§4.5).
 const (
 	CodeExpired       = "expired"
 	codeRecipient     = "invalid_recipient"
@@ -42,21 +42,23 @@ const (
 	codeSSO           = "sso_enforced"
 )
 
-// acceptScope is the scope of a key that accepts an invitation for its user.
+// acceptScope is the scope that a key needs to accept an invitation for its user.
 const acceptScope = "organization_member:write"
 
-// maxJoinMails is how many members are told that somebody has joined; those who
-// have been there for longest come first.
+// maxJoinMails is the greatest number of members who get a mail about a new member: those with the
+// oldest memberships.
 const maxJoinMails = 100
 
+// errInviteExpired is the error for expired and for void invitations.
 func errInviteExpired() error {
 	return management.CodedFault(CodeExpired, "", "This invite has expired. Please ask your admin for a new one.")
 }
 
+// errNoInvite is the error for unknown invitations, and for wrong secrets.
 func errNoInvite() error { return management.Fault("", "The provided invite ID is not valid.") }
 
-// Inspect describes an invitation, and says what stands in the way of c, who may be
-// nil for nobody but the one who knows a secret, empty for none.
+// Inspect returns the public part of an invitation, or the error that Accept would return at
+// present. c is nil for a caller without a key, and secret is empty if the request has none.
 func (s Invites) Inspect(ctx context.Context, c *management.Caller, id, secret string) (*Invitation, error) {
 	return management.Read(ctx, &s.Env, func(tx Tx) (*Invitation, error) {
 		invite, org, err := s.findAcceptable(tx, c, id, secret)
@@ -67,8 +69,8 @@ func (s Invites) Inspect(ctx context.Context, c *management.Caller, id, secret s
 	})
 }
 
-// Describe is Look for the page of a link, which shows what an account of the
-// invited address can do too: it looks at the invitation alone.
+// Describe is like Inspect but checks only the invitation itself and not the account of its
+// address: the page of a link also offers the steps for an existing account.
 func (s Invites) Describe(ctx context.Context, id string) (*Invitation, error) {
 	return management.Read(ctx, &s.Env, func(tx Tx) (*Invitation, error) {
 		invite, org, err := s.findPending(tx, id)
@@ -79,11 +81,12 @@ func (s Invites) Describe(ctx context.Context, id string) (*Invitation, error) {
 	})
 }
 
+// describe returns the public part of the invitation.
 func (i *storedInvite) describe(org *management.OrganizationRecord) *Invitation {
 	return &Invitation{ID: i.ID, Email: i.Email, FirstName: i.FirstName, Organization: org.Name}
 }
 
-// HasSecret reports whether a secret is one of an invitation's.
+// HasSecret reports whether a secret is valid for an invitation.
 func (s Invites) HasSecret(ctx context.Context, id, secret string) (bool, error) {
 	return management.Read(ctx, &s.Env, func(tx Tx) (bool, error) {
 		invite, err := inviteByID(tx, id)
@@ -91,7 +94,8 @@ func (s Invites) HasSecret(ctx context.Context, id, secret string) (bool, error)
 	})
 }
 
-// findPending finds an invitation that is neither unknown nor expired nor void.
+// findPending returns an invitation with its organization. It is an error if the invitation does
+// not exist, has expired or is void.
 func (s Invites) findPending(tx Tx, id string) (*storedInvite, *management.OrganizationRecord, error) {
 	invite, err := inviteByID(tx, id)
 	if err != nil {
@@ -109,6 +113,7 @@ func (s Invites) findPending(tx Tx, id string) (*storedInvite, *management.Organ
 	case invite.isExpired(s.Env.Now()):
 		return nil, nil, errInviteExpired()
 	}
+	// An inviter who has lost the level cannot grant it by an older invitation.
 	level, err := inviterLevel(tx, invite)
 	if err == nil && level < invite.Level {
 		err = errInviteExpired()
@@ -116,9 +121,9 @@ func (s Invites) findPending(tx Tx, id string) (*storedInvite, *management.Organ
 	return invite, org, err
 }
 
-// findAcceptable finds an invitation that may be accepted: in the order of §4.5. An account
-// that has the address without having proven it does not stand in the way of whoever
-// knows a secret that was mailed there.
+// findAcceptable returns an invitation that the caller may accept, after the checks of §4.5 in
+// their order. Without a caller, an existing account of the address is an error, unless the account
+// has not verified the address and the secret was mailed to it.
 func (s Invites) findAcceptable(tx Tx, c *management.Caller, id, secret string) (*storedInvite, *management.OrganizationRecord, error) {
 	invite, org, err := s.findPending(tx, id)
 	if err != nil {
@@ -140,6 +145,8 @@ func (s Invites) findAcceptable(tx Tx, c *management.Caller, id, secret string) 
 	if member {
 		return nil, nil, errInviteMember(codeEmailExists)
 	}
+	// Without a caller Accept creates a new account. An existing account of the address prevents
+	// that, unless it has not proven to own the address and the mailed secret has.
 	account, err := management.UserByEmail(tx, invite.Email)
 	proof := invite.findSecret(secret)
 	if err == nil && account != nil && (account.IsVerified() || proof == nil || !proof.Mailed) {
@@ -150,13 +157,11 @@ func (s Invites) findAcceptable(tx Tx, c *management.Caller, id, secret string) 
 
 // Accept makes the invited person a member. site is as for Create.
 //
-// Without a caller the secret of the link has to be right: it makes an account
-// for the invited address, with a key of all scopes; an account that has the address
-// without having proven it loses it, where the secret was mailed. Who has an account
-// already is let in by a key of that account alone, never by the link: whoever has made
-// the invitation may know the link too, and must not get a key of another's
-// account. Beside the key the secret is needed unless the account's address is
-// known to be the caller's.
+// Without a caller the secret of the link is required. It creates an account for the invited
+// address with a key of all scopes; an unverified account with that address loses it if the secret
+// was mailed. A person with an account is admitted only with a key of that account and never by the
+// link, because the inviter may also know the link and must not get a key of another person's
+// account. In addition to the key the secret is required, unless the account's address is verified.
 func (s Invites) Accept(ctx context.Context, c *management.Caller, site, id, secret string, b management.Body) (*Acceptance, error) {
 	if c != nil {
 		if err := checkAccept(c); err != nil {
@@ -164,7 +169,7 @@ func (s Invites) Accept(ctx context.Context, c *management.Caller, site, id, sec
 		}
 	}
 	out, err := management.Write(ctx, &s.Env, func(tx Tx) (_ *Acceptance, err error) {
-		c := c // the work may run twice
+		c := c // work may run more than once
 		if c != nil {
 			if c, err = s.reloadCaller(tx, c); err != nil {
 				return nil, err
@@ -176,8 +181,10 @@ func (s Invites) Accept(ctx context.Context, c *management.Caller, site, id, sec
 		}
 		proof := invite.findSecret(secret)
 		switch {
+		// The error is that of an unknown invitation, in order not to disclose that it exists.
 		case c == nil && proof == nil:
 			return nil, errNoInvite()
+		// An unverified account may have been created by anybody with that address.
 		case proof == nil && !c.User.IsVerified():
 			return nil, management.CodedFault(management.CodeRequired, "secret", "The secret of the invitation's link is required: the email address of your account is not verified.")
 		case c != nil && len(c.Key.Organizations) > 0 && !c.HasAllScopes() && !slices.Contains(c.Key.Organizations, org.ID):
@@ -197,13 +204,14 @@ func (s Invites) Accept(ctx context.Context, c *management.Caller, site, id, sec
 		out.NotNotified, err = s.admit(tx, invite, org, u, cmp.Or(s.SiteURL, site))
 		return out, err
 	})
+	// Reported after the commit: the acceptance itself has succeeded.
 	if err == nil && out.NotNotified > 0 {
 		(&management.JobDone{Job: management.JobMail, ID: id, Failure: fmt.Sprintf("members who are not told that somebody has joined: %d; an organization sends at most %d mails a day", out.NotNotified, MaxMailsPerDay)}).ReportTo(s.JobDone)
 	}
 	return out, s.notifyQueued(err)
 }
 
-// checkAccept looks at a key that accepts for its user.
+// checkAccept checks the key of a caller who accepts an invitation.
 func checkAccept(c *management.Caller) error {
 	if err := c.Require(acceptScope); err != nil {
 		return err
@@ -211,8 +219,7 @@ func checkAccept(c *management.Caller) error {
 	return c.DenyProjectKeys()
 }
 
-// checkSSO refuses addresses whose domain has single sign-on enforced (decision
-// 19).
+// checkSSO returns an error for addresses of a domain with enforced single sign-on (decision 19).
 func checkSSO(tx Tx, email string) error {
 	d, err := enforcedDomainOf(tx, email)
 	if err != nil || d == nil {
@@ -221,10 +228,10 @@ func checkSSO(tx Tx, email string) error {
 	return management.CodedFault(codeSSO, "", "Single sign-on is enforced for %s: invitations to its addresses cannot be accepted here.", d.name)
 }
 
-// enforcedDomain is a verified domain with single sign-on enforced.
+// enforcedDomain is a verified domain with enforced single sign-on.
 type enforcedDomain struct{ name, organization string }
 
-// enforcedDomainOf is the one of an address, nil for none.
+// enforcedDomainOf returns the enforced domain of an address, or nil.
 func enforcedDomainOf(tx Tx, email string) (*enforcedDomain, error) {
 	name := domainOf(email)
 	r, err := tx.Find(kindDomain, name)
@@ -238,13 +245,14 @@ func enforcedDomainOf(tx Tx, email string) (*enforcedDomain, error) {
 	return &enforcedDomain{name, r.Parent}, nil
 }
 
-// signUp makes an account for the invited address and its first key. verified: the
-// secret can be known from a mail to that address only.
+// signUp creates an account for the invited address, and its first key. verified reports whether
+// the secret proves access to the address.
 func (s Invites) signUp(tx Tx, invite *storedInvite, b management.Body, verified bool) (*management.User, string, error) {
 	v, err := AcceptFields.Create(b)
 	if err != nil {
 		return nil, "", err
 	}
+	// findAcceptable has checked that the account which has the address may lose it.
 	if err := s.displace(tx, invite.Email, ""); err != nil {
 		return nil, "", err
 	}
@@ -268,8 +276,8 @@ func (s Invites) signUp(tx Tx, invite *storedInvite, b management.Body, verified
 	})
 }
 
-// admit makes somebody a member as an invitation says, and takes all invitations
-// of the address to that organization away.
+// admit makes a user a member with the level and access of an invitation, and deletes all
+// invitations of the address to that organization. invite needs no record of its own.
 func (s Invites) admit(tx Tx, invite *storedInvite, org *management.OrganizationRecord, u *management.User, site string) (notNotified int, err error) {
 	now := management.NewStamp(s.Env.Now())
 	m := &management.Membership{ID: s.Env.NewID(), Organization: org.ID, User: u.UUID, Level: invite.Level, Joined: now, Updated: now}
@@ -281,6 +289,7 @@ func (s Invites) admit(tx Tx, invite *storedInvite, org *management.Organization
 			return 0, err
 		}
 	}
+	// With the level of an owner, replace deletes all invitations of the address.
 	if err := s.replace(tx, invite, management.Owner, false); err != nil {
 		return 0, err
 	}
@@ -290,7 +299,8 @@ func (s Invites) admit(tx Tx, invite *storedInvite, org *management.Organization
 	return s.queueJoined(tx, org, u, site)
 }
 
-// grantAccess gives a user access to a project that is still there.
+// grantAccess gives a user access to a project. It does nothing if the project was deleted or moved
+// since the invitation.
 func grantAccess(tx Tx, organization, user string, g projectGrant, now management.Stamp) error {
 	p, err := tx.Project(g.ID)
 	if err != nil || p == nil || p.Organization != organization {
@@ -303,19 +313,21 @@ func grantAccess(tx Tx, organization, user string, g projectGrant, now managemen
 	if meta.Members == nil {
 		meta.Members = map[string]management.AccessLevel{}
 	}
+	// An explicit rule of the user replaces the project's default.
 	meta.Members[user], meta.Updated = g.Level, now
 	p.Meta = management.Encode(meta)
 	return tx.PutProject(p)
 }
 
-// queueJoined tells the other members that somebody has joined, where the
-// organization wants it (§4.5). untold are those for whom there is no mail left today,
-// which is no reason not to let somebody in.
+// queueJoined queues mails about a new member to the other members, if the organization has that
+// setting (§4.5). It returns how many of them get no mail because the organization has used up its
+// mails of the day, which must not prevent a user from joining.
 func (s Invites) queueJoined(tx Tx, org *management.OrganizationRecord, joined *management.User, site string) (notNotified int, err error) {
 	meta, err := management.MetaOfOrganization(org)
 	if err != nil || meta.NoMemberJoinEmail || s.Mailer == nil {
 		return 0, err
 	}
+	// One more than the limit, since the new member is among them.
 	members, err := management.ListRecords[management.Membership](tx, management.Query{Kind: management.KindMember, Parent: org.ID, Limit: maxJoinMails + 1})
 	if err != nil {
 		return 0, err

@@ -6,43 +6,49 @@ import (
 	"github.com/bunting-flags/bunting/management"
 )
 
-// kindMailCount is how many mails were queued on a UTC day: ID is whose they are.
+// kindMailCount is the kind of records that count the mails queued on a UTC day: ID is the account.
 const kindMailCount = "mail_count"
 
 const (
-	// MaxMailsPerDay is how many mails an organization, and how many invitations a user,
-	// may have sent on a UTC day.
+	// MaxMailsPerDay is the greatest number of mails of an organization, and of invitations by a
+	// user, on a UTC day.
 	MaxMailsPerDay = 500
-	// MaxConfirmationsPerDay is how often a user may have an address confirmed.
+	// MaxConfirmationsPerDay is the greatest number of mails that confirm addresses of a user on a
+	// UTC day.
 	MaxConfirmationsPerDay = 20
 )
 
-// CodeMailLimit is the code of a mail that would be one too many.
+// CodeMailLimit is the code of the error for a mail above these limits.
 const CodeMailLimit = "mail_limit"
 
-// mailCount is the number of one day.
+// mailCount is the number of mails on one day.
 type mailCount struct {
 	Day string `json:"day"`
 	N   int    `json:"n"`
 }
 
-// mailAccount is on whom mails count.
+// mailAccount is an account on which mails are counted, with its daily limit.
 type mailAccount struct {
 	id    string
 	limit int
 }
 
+// organizationMails is the account of an organization's invitations and mails about new members.
 func organizationMails(id string) mailAccount {
 	return mailAccount{"organization/" + id, MaxMailsPerDay}
 }
 
-// noticeMails are apart: who has many alerts can still invite.
+// noticeMails is a separate account for notices, so that an organization with many alerts can still
+// invite.
 func noticeMails(id string) mailAccount { return mailAccount{"notices/" + id, MaxMailsPerDay} }
 
+// inviterMails is the account of a user's invitations, and userMails that of confirmations of
+// addresses.
 func inviterMails(uuid string) mailAccount { return mailAccount{"inviter/" + uuid, MaxMailsPerDay} }
 func userMails(uuid string) mailAccount    { return mailAccount{"user/" + uuid, MaxConfirmationsPerDay} }
 
-// countMail counts a mail on each account, or refuses it where one has had its mails.
+// countMail counts a mail on each account. It returns an error if one of them has reached its
+// limit; the transaction must then be rolled back, or the accounts before it have counted the mail.
 func (s *core) countMail(tx management.Tx, accounts ...mailAccount) error {
 	today := s.Env.Now().Format(time.DateOnly)
 	for _, a := range accounts {

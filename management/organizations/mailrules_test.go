@@ -9,8 +9,8 @@ import (
 	"github.com/bunting-flags/bunting/management/rooms"
 )
 
-// Mails: §4.5, decision 22. deliver answers to whom mails went, the words of the last one
-// and when to come again.
+// Mails follow §4.5 and decision 22. The call deliver returns the recipients, the content of the
+// last mail, and when to deliver next.
 func TestMails_Rules(t *testing.T) {
 	runAllTables(t, true, map[string][]ruletest.Row{
 		"invitations": mailRows, "not sent": unsentRows, "the joined": joinedRows, "words": wordRows, "without a name": namelessRows, "again": againRows, "refused": rejectedMailRows,
@@ -47,7 +47,7 @@ var unsentRows = []ruletest.Row{
 	{"§2.2 what was refused is not mailed", "-", "deliver", ``, `{"to":"","next":null}`},
 }
 
-// §4.5: the member-joined mail, to all other active members.
+// §4.5: all other active members get a mail about a new member.
 var joinedRows = []ruletest.Row{
 	{"§4.5", "bob", "invite => in", `{"target_email":"zoe@example.com","send_email":false}`, `{"level":1}`},
 	{"§4.5", "-", "accept <in> <in.accept_url>", `{"first_name":"Zoe"}`, `{"first_name":"Zoe"}`},
@@ -58,7 +58,7 @@ var joinedRows = []ruletest.Row{
 	{"§5.9 is_member_join_email_enabled", "-", "deliver", ``, `{"to":"","next":null}`},
 }
 
-// What people write does not become markup, headers or lines of its own.
+// User input cannot add markup, headers or lines to a mail.
 var wordRows = []ruletest.Row{
 	{"§4.5", "ann", "changeorganization", `{"name":"A <b>&\nB"}`, `{"name":"A <b>&\nB"}`},
 	{"§4.5", "bob", "changeme", `{"first_name":"Bob\r\nBcc: x@evil.example","last_name":"<i>"}`, `{"last_name":"<i>"}`},
@@ -66,15 +66,15 @@ var wordRows = []ruletest.Row{
 	{"§4.5 the subject is one line", "-", "deliver => mail", ``, `{"subject":"Bob Bcc: x@evil.example <i> invites you to A <b>& B","text":"(like) ^Hello Nina,\\n\\nBob Bcc: x@evil.example <i> invites you to the organization A <b>& B\\.\\n\\nHi <there>\\nsee you\\n\\nAccept the invitation:\\nhttps://"}`},
 }
 
-// Who has no name is called by the address, and who is gone is somebody.
+// A user without a name appears with the e-mail address, and a deleted one as "Somebody".
 var namelessRows = []ruletest.Row{
 	{"§4.5", "bob", "setuser bob", `{"first_name":"","last_name":" "}`, `null`},
 	{"§4.5", "bob", "invite => in", `{"target_email":"a@example.com"}`, `{"level":1}`},
 	{"§4.5", "-", "deliver", ``, `{"subject":"bob@example.com invites you to Ours","text":"(like) ^Hello,\n\nbob@example.com invites you"}`},
 }
 
-// A mail that the server does not take now is sent again: after 10 seconds, then twice as
-// long each time, at most a quarter of an hour.
+// A mail that fails temporarily is retried after 10 seconds, then after intervals that double up to
+// a quarter of an hour.
 var againRows = []ruletest.Row{
 	{"decision 22", "bob", "invite => in", `{"target_email":"a@example.com"}`, `{"created_at":"2026-01-02T12:00:01Z"}`},
 	{"the 1st", "-", "refuse down", ``, `null`}, {"", "-", "deliver", ``, `{"to":"","failed":"(like) attempt 1: down$","next":"2026-01-02T12:00:13Z"}`},
@@ -99,7 +99,7 @@ var rejectedMailRows = []ruletest.Row{
 	{"for good: the invitation stays", "bob", "invites", ``, `{"count":2}`},
 }
 
-// The HTML says the same as the text, escaped.
+// The HTML form has the same content as the text, escaped.
 func TestMails_HTML(t *testing.T) {
 	w := newWorld(t, memstore.ExternalData{}, true)
 	w.Run(t, w.calls(t), []ruletest.Row{
@@ -108,7 +108,7 @@ func TestMails_HTML(t *testing.T) {
 	})
 }
 
-// Without SMTP nothing waits and nothing fails; with it the site's address is needed.
+// Without SMTP no mail is queued and no call fails; with it the SiteURL is required.
 func TestMails_NoServer(t *testing.T) {
 	w := newWorld(t, memstore.ExternalData{}, false)
 	w.Run(t, w.calls(t), []ruletest.Row{

@@ -10,15 +10,16 @@ import (
 	"github.com/bunting-flags/bunting/management"
 )
 
-// Members are members of organizations (§4.6).
+// Members manages the members of organizations (§4.6).
 type Members struct{ *core }
 
-// scopeMember is what the log calls a member.
+// scopeMember is the Activity.Scope of members.
 const scopeMember = "OrganizationMembership"
 
-// OrganizationMember is a member (§2.9 of the interface). There is no sign-in:
-// nobody has a second factor or has been there.
+// OrganizationMember is a member in responses (§2.9 of the interface). Has2FA, SocialAuth and
+// LastLogin are constant, since there is no such sign-in.
 type OrganizationMember struct {
+	// ID is the id of the membership; paths name members by the uuid of the user.
 	ID         string               `json:"id"`
 	User       *management.UserView `json:"user"`
 	Level      management.Level     `json:"level"`
@@ -32,38 +33,41 @@ type OrganizationMember struct {
 // MemberFields are the writable fields of a member.
 var MemberFields = management.Fields{{Name: "level", Type: management.IntChoice, Numbers: management.Levels, Help: "1 member, 8 administrator, 15 owner"}}
 
+// viewMember returns the form of a member in responses.
 func viewMember(m *management.Membership, u *management.User) *OrganizationMember {
 	return &OrganizationMember{ID: m.ID, User: u.View(), Level: m.Level, Joined: m.Joined, Updated: m.Updated}
 }
 
-// MemberQuery narrows a list of members down. Zero members do not.
+// MemberQuery selects members of a list. Zero fields select all.
 type MemberQuery struct {
 	management.Page
 	Email        string // in any case
-	Search       string // in address, first and last name, at most 200 characters
+	Search       string // part of the address or a name, at most MaxSearch characters
 	UpdatedAfter time.Time
-	Latest       bool // the last to join first
+	Latest       bool // newest members first
 }
 
+// match reports whether the query selects a member.
 func (q *MemberQuery) match(m *OrganizationMember) bool {
 	return (q.Email == "" || strings.EqualFold(m.User.Email, q.Email)) &&
 		(management.ContainsFold(m.User.Email, q.Search) || management.ContainsFold(m.User.FirstName, q.Search) || management.ContainsFold(m.User.LastName, q.Search)) &&
 		management.IsBetween(m.Updated, q.UpdatedAfter, time.Time{})
 }
 
-// List returns a page of members, in the order in which they joined.
+// List returns a page of the active members, in the order in which they joined.
 func (s Members) List(ctx context.Context, scope *management.Scope, q MemberQuery) (management.List[OrganizationMember], error) {
 	if err := management.CheckSearch(q.Search); err != nil {
 		return management.List[OrganizationMember]{}, err
 	}
 	return management.Read(ctx, &s.Env, func(tx Tx) (out management.List[OrganizationMember], err error) {
+		// The filters need the users, so all memberships are read, and the page is cut afterwards.
 		records, _, err := tx.List(management.Query{Kind: management.KindMember, Parent: scope.Organization.ID, Descending: q.Latest})
 		if err != nil {
 			return out, err
 		}
 		for i := range records {
 			m, u, err := memberOf(tx, scope.Organization.ID, records[i].ID)
-			if isMissing(err) { // inactive
+			if isMissing(err) { // inactive user
 				continue
 			}
 			if err != nil {
@@ -78,15 +82,17 @@ func (s Members) List(ctx context.Context, scope *management.Scope, q MemberQuer
 	})
 }
 
+// isMissing reports whether an error is a management.Error of kind NotFound.
 func isMissing(err error) bool {
 	var apiErr *management.Error
 	return errors.As(err, &apiErr) && apiErr.Kind == management.NotFound
 }
 
-// me is how paths name the caller.
+// me stands for the caller in paths.
 const me = "@me"
 
-// memberOf finds a member by the uuid of the user. Who is inactive is hidden (§4.6).
+// memberOf returns a member by the uuid of the user. Inactive users are hidden, so they are
+// NotFound (§4.6).
 func memberOf(tx Tx, organization, uuid string) (*management.Membership, *management.User, error) {
 	m, err := management.MembershipOf(tx, organization, uuid)
 	if err == nil && m == nil {
@@ -102,8 +108,9 @@ func memberOf(tx Tx, organization, uuid string) (*management.Membership, *manage
 	return m, u, err
 }
 
-// loadMembers finds the caller's own membership and that of a path.
+// loadMembers returns the caller's own membership, and the membership and user that a path names.
 func loadMembers(tx Tx, scope *management.Scope, ref string) (own, other *management.Membership, u *management.User, err error) {
+	// The membership is read again, since it may have ended after the request was let in.
 	if own, err = management.MembershipOf(tx, scope.Organization.ID, scope.User.UUID); err == nil && own == nil {
 		err = management.Denied(management.MsgNoPermission)
 	}
@@ -121,9 +128,10 @@ func loadMembers(tx Tx, scope *management.Scope, ref string) (own, other *manage
 	return own, other, u, err
 }
 
-// checkMemberEdit looks whether a member may change another one at all.
+// checkMemberEdit returns an error if the member m may not change the member other at all.
 func checkMemberEdit(m, other *management.Membership) error {
 	switch {
+	// Members may leave; Update has its own check of the own level.
 	case m.User == other.User:
 		return nil
 	case m.Level < management.Admin:
@@ -134,7 +142,8 @@ func checkMemberEdit(m, other *management.Membership) error {
 	return nil
 }
 
-// Update changes the level of a member, named by the user's uuid or @me.
+// Update changes the level of a member. ref is the uuid of the user or @me. Demoting an owner
+// requires a recent proof of identity.
 func (s Members) Update(ctx context.Context, scope *management.Scope, ref string, b management.Body) (*OrganizationMember, error) {
 	return management.Write(ctx, &s.Env, func(tx Tx) (*OrganizationMember, error) {
 		own, other, u, err := loadMembers(tx, scope, ref)
@@ -144,12 +153,14 @@ func (s Members) Update(ctx context.Context, scope *management.Scope, ref string
 		if err := checkMemberEdit(own, other); err != nil {
 			return nil, err
 		}
+		// A body without a level is valid and changes nothing.
 		v, err := MemberFields.Change(b)
 		if err != nil || !v.Has("level") {
 			return viewMember(other, u), err
 		}
 		level := management.Level(v.Int("level"))
 		switch {
+		// Otherwise the last owner could give up the level and leave the organization without one.
 		case own.User == other.User:
 			return nil, management.Denied("You can't change your own access level.")
 		case level == management.Owner && own.Level < management.Owner:
@@ -157,6 +168,7 @@ func (s Members) Update(ctx context.Context, scope *management.Scope, ref string
 		case level > own.Level:
 			return nil, management.Denied("You can only change access level of others to lower or equal to your current one.")
 		}
+		// Demoting an owner can lock people out, so a stolen session must not be enough.
 		if other.Level == management.Owner && level < management.Owner {
 			if err := scope.RequireProof(s.Env.Now()); err != nil {
 				return nil, err
@@ -172,7 +184,7 @@ func (s Members) Update(ctx context.Context, scope *management.Scope, ref string
 	})
 }
 
-// Delete ends a membership: the caller's own, or another one's.
+// Delete ends a membership, the caller's own or that of another member. Owners cannot be removed.
 func (s Members) Delete(ctx context.Context, scope *management.Scope, ref string) error {
 	return s.Env.Store.Write(ctx, func(tx Tx) error {
 		own, other, u, err := loadMembers(tx, scope, ref)
@@ -192,13 +204,14 @@ func (s Members) Delete(ctx context.Context, scope *management.Scope, ref string
 	})
 }
 
-// removeMember takes a user out of an organization, with the roles and the rules about
-// projects there. What the user works in becomes another place, or none.
+// removeMember removes a user from an organization, with the user's roles and rules there. If the
+// user's current organization or project was there, another one is selected.
 func (s *core) removeMember(tx Tx, organization, uuid string) error {
 	m, err := management.MembershipOf(tx, organization, uuid)
 	if err != nil || m == nil {
 		return err
 	}
+	// Rules name the membership or the user. They must not apply if the user is invited again.
 	if err := management.DeleteMemberRules(tx, m); err != nil {
 		return err
 	}
@@ -216,10 +229,12 @@ func (s *core) removeMember(tx Tx, organization, uuid string) error {
 	if err != nil || u == nil {
 		return err
 	}
+	// The current project may belong to this organization although another one is selected.
 	leavesProject := slices.ContainsFunc(projects, func(p management.ProjectRecord) bool { return p.ID == u.Project })
 	if u.Organization != organization && !leavesProject {
 		return nil
 	}
+	// CallerFor reads the memberships without the deleted one.
 	c, err := management.CallerFor(tx, u)
 	if err != nil {
 		return err
@@ -238,21 +253,22 @@ func (s *core) removeMember(tx Tx, organization, uuid string) error {
 	return management.PutUser(tx, u)
 }
 
-// memberKeys are the keys of a member that open the organization (§4.6).
+// memberKeys is the response with the keys of a member that open the organization (§4.6).
 type memberKeys struct {
+	// ActiveWeek reports whether one of the keys was used within the last seven days.
 	HasKeys    bool        `json:"has_keys"`
 	ActiveWeek bool        `json:"has_keys_active_last_week"`
 	Keys       []memberKey `json:"keys"`
 }
 
-// memberKey is a key of a member.
+// memberKey is a key in that response.
 type memberKey struct {
 	Name       string           `json:"name"`
 	LastUsedAt management.Stamp `json:"last_used_at"`
 }
 
-// Keys lists the keys of a member that open the organization or a project of it.
-// Others' keys are for administrators.
+// Keys returns the keys of a member that open the organization or a project of it. Only
+// administrators may read the keys of others.
 func (s Members) Keys(ctx context.Context, scope *management.Scope, ref string) (*memberKeys, error) {
 	return management.Read(ctx, &s.Env, func(tx Tx) (*memberKeys, error) {
 		own, other, u, err := loadMembers(tx, scope, ref)
@@ -273,7 +289,10 @@ func (s Members) Keys(ctx context.Context, scope *management.Scope, ref string) 
 		out := &memberKeys{Keys: []memberKey{}}
 		for i := range keys {
 			k := &keys[i]
+			// A Caller without user is enough to check the lists of the key.
 			c := management.Caller{Key: k}
+			// A key that is limited to projects opens the organization through any of its projects,
+			// and only if its list of organizations allows it.
 			opens := len(k.Projects) == 0 || slices.ContainsFunc(projects, func(p management.ProjectRecord) bool { return slices.Contains(k.Projects, p.ID) })
 			if !opens || !c.CanOpenOrganization(scope.Organization.ID) {
 				continue

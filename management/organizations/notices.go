@@ -6,7 +6,7 @@ import (
 	"github.com/bunting-flags/bunting/management"
 )
 
-// notice is what a mail of the outbox says to one user about a project.
+// notice is the content of a queued mail to one user about a project.
 type notice struct {
 	User    string            `json:"user"` // uuid
 	Project int64             `json:"project"`
@@ -15,10 +15,10 @@ type notice struct {
 	Links   []management.Link `json:"links"`
 }
 
-// QueueNotice puts a mail for each user into the outbox, within a transaction of
-// another room: the mails go out if that is committed. False: nobody is to be told,
-// or the organization has had its notices of the day. Who may not see the project
-// when the mail goes out gets none.
+// QueueNotice queues a mail to each user of n in a transaction of another package; the mails are
+// sent if it commits. queued is false if there are no recipients, or if the organization has
+// reached its daily limit of notices. Users who have lost access to the project when a mail is sent
+// do not get it.
 func (s Service) QueueNotice(tx management.Tx, n management.Notice) (queued bool, err error) {
 	p, err := tx.Project(n.Project)
 	if err != nil || p == nil {
@@ -38,6 +38,7 @@ func (s Service) QueueNotice(tx management.Tx, n management.Notice) (queued bool
 		}
 		var limitErr *management.Error
 		switch err := s.countMail(tx, noticeMails(p.Organization)); {
+		// The limit is that of the organization, so the remaining users get no mail either.
 		case errors.As(err, &limitErr) && limitErr.Code == CodeMailLimit:
 			return queued, nil
 		case err != nil:
@@ -53,8 +54,8 @@ func (s Service) QueueNotice(tx management.Tx, n management.Notice) (queued bool
 	return queued, nil
 }
 
-// canNotify reports whether a user is told of what happens in a project: one who is
-// active and may be there.
+// canNotify reports whether a user may get mails about a project: the user must be active and have
+// access.
 func canNotify(tx management.Tx, u *management.User, p *management.ProjectRecord) (bool, error) {
 	if u == nil || u.Inactive {
 		return false, nil
@@ -63,6 +64,7 @@ func canNotify(tx management.Tx, u *management.User, p *management.ProjectRecord
 	return err == nil && c.CanReach(p), err
 }
 
+// composeNotice writes the mail of a notice. It returns false if the user may not get it any more.
 func (s Service) composeNotice(tx Tx, m *waitingMail, mail *Mail) (bool, error) {
 	p, err := tx.Project(m.Notice.Project)
 	if err != nil || p == nil {
@@ -72,10 +74,12 @@ func (s Service) composeNotice(tx Tx, m *waitingMail, mail *Mail) (bool, error) 
 	if err != nil {
 		return false, err
 	}
+	// The access is checked again, since the mail may have waited for hours.
 	if allowed, err := canNotify(tx, u, p); err != nil || !allowed {
 		return false, err
 	}
 	*mail = Mail{ID: m.ID, To: u.Email, Subject: oneLine(m.Notice.Subject)}
+	// Notices have paths of the server; mails need full addresses.
 	links := make([]management.Link, len(m.Notice.Links))
 	for i, l := range m.Notice.Links {
 		links[i] = management.Link{Label: l.Label, Path: s.SiteURL + l.Path}

@@ -8,20 +8,21 @@ import (
 	"github.com/bunting-flags/bunting/management"
 )
 
-// kindIdentity is an account of a provider of OpenID Connect: Parent is its user's uuid,
-// ID and Unique the hash of issuer and subject.
+// kindIdentity is the kind of records of accounts at providers of OpenID Connect: Parent is the
+// uuid of the user, ID and Unique are the hash of issuer and subject.
 const kindIdentity = "oidc_identity"
 
-// maxIdentities is how many accounts a user may have, of several issuers.
+// maxIdentities is the greatest number of accounts of a user, at most one for each issuer.
 const maxIdentities = 10
 
-// What a provider's account may lack.
+// The codes of errors for accounts that cannot sign in.
 const (
 	codeUnverified    = "sso_unverified"
 	codeNoAccount     = "sso_no_account"
 	codeIdentityInUse = "sso_taken"
 )
 
+// rejectIdentity returns an error of kind Forbidden with a code of its own.
 func rejectIdentity(code, format string, args ...any) error {
 	err := management.Denied(format, args...)
 	var e *management.Error
@@ -31,19 +32,22 @@ func rejectIdentity(code, format string, args ...any) error {
 	return err
 }
 
+// storedIdentity is the stored form of an account. Email is the address at the time when the
+// account was first used.
 type storedIdentity struct {
 	User    string           `json:"user"`
 	Issuer  string           `json:"issuer"`
-	Email   string           `json:"email"` // when it was kept
+	Email   string           `json:"email"`
 	Created management.Stamp `json:"created_at"`
 }
 
+// hash identifies the account without storing its subject.
 func (i *Identity) hash() string { return management.HashKey(i.Issuer + "\x00" + i.Subject) }
 
-// BeginWithIdentity signs in whom a provider has signed in: the user who has come with that account
-// before, or else, once, the one of its address, which the provider must know to be
-// theirs. Who has no account here gets one where the address is of a verified domain
-// with jit_provisioning_enabled.
+// BeginWithIdentity signs in the user of a provider's account. On its first use an account is
+// linked to the user with its e-mail address, which the provider must have verified. If there is no
+// such user, an account is created for addresses of a verified domain with
+// jit_provisioning_enabled.
 func (s Sessions) BeginWithIdentity(ctx context.Context, identity Identity, v ClientInfo) (token string, err error) {
 	token, _, err = s.begin(ctx, v, func(tx Tx) (*proof, error) {
 		u, err := s.userOfIdentity(tx, &identity)
@@ -55,7 +59,7 @@ func (s Sessions) BeginWithIdentity(ctx context.Context, identity Identity, v Cl
 	return token, s.notifyQueued(err)
 }
 
-// userOfIdentity is the user of an account.
+// userOfIdentity returns the user of an account, and links the account on its first use.
 func (s *core) userOfIdentity(tx Tx, identity *Identity) (*management.User, error) {
 	r, err := tx.Find(kindIdentity, identity.hash())
 	if err != nil {
@@ -75,6 +79,7 @@ func (s *core) userOfIdentity(tx Tx, identity *Identity) (*management.User, erro
 	if identity.Email == "" || !identity.Verified {
 		return nil, rejectIdentity(codeUnverified, "The provider does not say that it knows the account's email address to be theirs.")
 	}
+	// First use: the address decides, since the provider has verified it.
 	u, err := management.UserByEmail(tx, identity.Email)
 	if err == nil && u == nil {
 		u, err = s.provision(tx, identity)
@@ -85,8 +90,9 @@ func (s *core) userOfIdentity(tx Tx, identity *Identity) (*management.User, erro
 	return u, s.storeIdentity(tx, identity, u)
 }
 
-// storeIdentity binds an account to a user, who has no other one of this issuer: an address
-// that somebody else got since is not enough to be them.
+// storeIdentity links an account to a user. It is an error if the user already has another account
+// of this issuer: an address alone must not be enough, because the provider may have reassigned it
+// to another person.
 func (s *core) storeIdentity(tx Tx, identity *Identity, u *management.User) error {
 	list, err := management.ListRecords[storedIdentity](tx, management.Query{Kind: kindIdentity, Parent: u.UUID})
 	if err != nil {
@@ -101,6 +107,7 @@ func (s *core) storeIdentity(tx Tx, identity *Identity, u *management.User) erro
 		return rejectIdentity(codeIdentityInUse, "%s has accounts of %d providers already.", u.Email, maxIdentities)
 	}
 	yes := true
+	// The provider's verification of the address counts for this server, too.
 	if u.EmailVerified == nil || !*u.EmailVerified {
 		u.EmailVerified = &yes
 		if err := management.PutUser(tx, u); err != nil {
@@ -111,8 +118,9 @@ func (s *core) storeIdentity(tx Tx, identity *Identity, u *management.User) erro
 	return tx.Put(&management.Record{Kind: kindIdentity, Parent: u.UUID, ID: identity.hash(), Unique: identity.hash(), Data: management.Encode(stored)})
 }
 
-// provision makes an account for an address of a domain that is open to all of it: as the
-// newest invitation of its organization says that is still good, else as a member.
+// provision creates a user for an address of a domain with just-in-time provisioning. The user gets
+// the level and access of the newest valid invitation of the organization, or becomes a plain
+// member.
 func (s *core) provision(tx Tx, identity *Identity) (*management.User, error) {
 	r, err := tx.Find(kindDomain, domainOf(identity.Email))
 	if err != nil {
@@ -129,6 +137,7 @@ func (s *core) provision(tx Tx, identity *Identity) (*management.User, error) {
 	if err != nil {
 		return nil, err
 	}
+	// Without an invitation the user becomes a plain member, by an invitation that is not stored.
 	invite := &storedInvite{Organization: r.Parent}
 	invite.Email, invite.Level = identity.Email, management.Member
 	list, err := management.ListRecords[storedInvite](tx, management.Query{Kind: kindInvite, Other: invitesOf(r.Parent, identity.Email)})
@@ -141,6 +150,7 @@ func (s *core) provision(tx Tx, identity *Identity) (*management.User, error) {
 		if err != nil {
 			return nil, err
 		}
+		// Of several valid invitations the newest has the highest number.
 		if creatorLevel >= x.Level && !x.isExpired(s.Env.Now()) && x.Number >= invite.Number {
 			invite = x
 		}
@@ -157,11 +167,13 @@ func (s *core) provision(tx Tx, identity *Identity) (*management.User, error) {
 	return u, err
 }
 
-// maxFirstName is that of AcceptFields, in characters.
+// maxFirstName is the greatest length of a provisioned user's first name, in characters.
 const maxFirstName = 30
 
+// firstName returns the first word of the account's name, or the local part of its address.
 func firstName(identity *Identity) string {
 	name, _, _ := strings.Cut(strings.TrimSpace(identity.Name), " ")
+	// Names are cut at characters, not at bytes.
 	if runes := []rune(strings.ToValidUTF8(name, "")); len(runes) > maxFirstName {
 		name = string(runes[:maxFirstName])
 	}
@@ -171,6 +183,7 @@ func firstName(identity *Identity) string {
 	return name
 }
 
+// domainOf returns the domain of an e-mail address in lower case.
 func domainOf(email string) string {
 	return strings.ToLower(email[strings.LastIndexByte(email, '@')+1:])
 }

@@ -9,10 +9,11 @@ import (
 	"github.com/bunting-flags/bunting/management"
 )
 
-// scopeOrganization is what the log calls an organization.
+// scopeOrganization is the Activity.Scope of organizations.
 const scopeOrganization = "Organization"
 
-// Organization is an organization with all that it has (§5.9).
+// Organization is an organization in responses (§5.9). MembershipLevel, Teams and Projects depend
+// on the caller.
 type Organization struct {
 	ID              string           `json:"id"`
 	Name            string           `json:"name"`
@@ -22,30 +23,33 @@ type Organization struct {
 	UpdatedAt       management.Stamp `json:"updated_at"`
 	MembershipLevel management.Level `json:"membership_level"`
 	PluginsAccess   int              `json:"plugins_access_level"` // always 0: there are no plugins
+	// Teams and Projects are the same list, for older and newer clients.
 	Teams           []ProjectBasic   `json:"teams"`
 	Projects        []ProjectBasic   `json:"projects"`
 	Features        []productFeature `json:"available_product_features"`
 	MemberJoinEmail bool             `json:"is_member_join_email_enabled"`
 	Metadata        map[string]any   `json:"metadata"`    // always empty
-	CustomerID      *string          `json:"customer_id"` // always null: nothing is billed
+	CustomerID      *string          `json:"customer_id"` // always null: there is no billing
 	Enforce2FA      *bool            `json:"enforce_2fa"`
 	MembersInvite   bool             `json:"members_can_invite"`
 	MembersUseKeys  bool             `json:"members_can_use_personal_api_keys"`
 	PublicSharing   bool             `json:"allow_publicly_shared_resources"`
-	MemberCount     int              `json:"member_count"`
-	AIDataApproved  *bool            `json:"is_ai_data_processing_approved"`
-	ExperimentStats string           `json:"default_experiment_stats_method"`
-	DefaultRole     *string          `json:"default_role_id"`
-	// Quotas are the limits a UTC month by resource, null for none (§5.12).
+	// MemberCount includes inactive members.
+	MemberCount     int     `json:"member_count"`
+	AIDataApproved  *bool   `json:"is_ai_data_processing_approved"`
+	ExperimentStats string  `json:"default_experiment_stats_method"`
+	DefaultRole     *string `json:"default_role_id"`
+	// Quotas are the limits for a UTC month by resource, null for no limit (§5.12).
 	Quotas map[string]*int64 `json:"quotas"`
 }
 
-// productFeature is something that an organization may use. All are on (§8).
+// productFeature is a feature that an organization may use. All features are on (§8).
 type productFeature struct {
 	Key  string `json:"key"`
 	Name string `json:"name"`
 }
 
+// features are the features in every organization's response.
 var features = []productFeature{
 	{"access_control", "Access control"}, {"advanced_permissions", "Advanced permissions"}, {"tagging", "Tagging"},
 	{"automatic_provisioning", "Automatic provisioning"}, {"sso_enforcement", "SSO enforcement"}, {"saml", "SAML"},
@@ -69,7 +73,7 @@ var Fields = management.Fields{
 	{Name: "quotas", Type: management.Object, Help: "limits a UTC month by resource, null for none; those that are not named stay; for owners"},
 }
 
-// organization is an organization as the caller sees it.
+// organization returns the organization of the scope in the form of responses.
 func (s *core) organization(tx Tx, scope *management.Scope) (*Organization, error) {
 	o := scope.Organization
 	meta, err := management.MetaOfOrganization(o)
@@ -91,6 +95,7 @@ func (s *core) organization(tx Tx, scope *management.Scope) (*Organization, erro
 		MembersUseKeys: !meta.NoMemberKeys, PublicSharing: !meta.NoPublicSharing, MemberCount: members,
 		AIDataApproved: meta.AIDataProcessing, ExperimentStats: "bayesian", DefaultRole: meta.DefaultRole, Quotas: allQuotas(o.Quotas),
 	}
+	// The organization was never changed, or before the time of changes was stored.
 	if out.UpdatedAt.IsZero() {
 		out.UpdatedAt = out.CreatedAt
 	}
@@ -100,11 +105,10 @@ func (s *core) organization(tx Tx, scope *management.Scope) (*Organization, erro
 	return out, nil
 }
 
-// maxSlug is how long a slug may be, in characters.
+// maxSlug is the greatest length of a slug, in characters.
 const maxSlug = 48
 
-// organizationSlug is the organization's own, or for one that was made without that of its
-// name.
+// organizationSlug returns the stored slug, or for organizations without one that of the name.
 func organizationSlug(m *management.OrganizationMeta, o *management.OrganizationRecord) string {
 	if m.Slug != "" {
 		return m.Slug
@@ -112,7 +116,7 @@ func organizationSlug(m *management.OrganizationMeta, o *management.Organization
 	return slugOf(o.Name)
 }
 
-// slugOf is a name in small letters, digits and single dashes.
+// slugOf returns a name in lower case letters, digits and single dashes.
 func slugOf(name string) string {
 	var b strings.Builder
 	for _, r := range strings.ToLower(name) {
@@ -131,8 +135,7 @@ func slugOf(name string) string {
 	return "organization"
 }
 
-// freeSlug is the slug of a name, with something behind it where another
-// organization has it.
+// freeSlug returns the slug of a name, with a random suffix if another organization has it.
 func (s *core) freeSlug(tx Tx, name string) (string, error) {
 	all, err := tx.Organizations()
 	if err != nil {
@@ -174,23 +177,25 @@ func (s Service) List(ctx context.Context, scope *management.Scope, p management
 	})
 }
 
-// Get returns the organization of the standing.
+// Get returns the organization of the scope.
 func (s Service) Get(ctx context.Context, scope *management.Scope) (*Organization, error) {
 	return management.Read(ctx, &s.Env, func(tx Tx) (*Organization, error) { return s.organization(tx, scope) })
 }
 
-// Create makes an organization with a first project, and the caller its owner.
-// Both become the caller's current ones.
+// Create creates an organization with a first project, and makes the caller its owner. Both become
+// the caller's current organization and project.
 func (s Service) Create(ctx context.Context, scope *management.Scope, b management.Body) (*Organization, error) {
 	if err := scope.DenyProjectKeys(); err != nil {
 		return nil, err
 	}
+	// The key could not open the new organization.
 	if len(scope.Key.Organizations) > 0 && !scope.HasAllScopes() {
 		return nil, management.Denied(management.MsgNoPermission)
 	}
 	return management.Write(ctx, &s.Env, func(tx Tx) (*Organization, error) {
 		now := s.Env.Now()
 		o := &management.OrganizationRecord{ID: s.Env.NewID(), CreatedAt: now}
+		// The slug stays the same when the organization is renamed.
 		slug, err := s.freeSlug(tx, sentText(b, "name"))
 		if err != nil {
 			return nil, err
@@ -220,6 +225,7 @@ func (s Service) Create(ctx context.Context, scope *management.Scope, b manageme
 		if err := s.moveTo(tx, scope.Caller, o.ID, p.ID); err != nil {
 			return nil, err
 		}
+		// The response is for a caller with the new membership, which scope does not have.
 		c := *scope.Caller
 		c.Memberships = append(slices.Clone(c.Memberships), m)
 		out, err := s.organization(tx, &management.Scope{Caller: &c, Organization: o, Level: management.Owner})
@@ -230,7 +236,7 @@ func (s Service) Create(ctx context.Context, scope *management.Scope, b manageme
 	})
 }
 
-// moveTo makes an organization and a project the current ones of the caller.
+// moveTo selects the caller's current organization and project.
 func (s *core) moveTo(tx Tx, c *management.Caller, organization string, project int64) error {
 	u, err := management.UserByUUID(tx, c.User.UUID)
 	if err != nil || u == nil {
@@ -240,15 +246,16 @@ func (s *core) moveTo(tx Tx, c *management.Caller, organization string, project 
 	return management.PutUser(tx, u)
 }
 
-// sentText is a member of a body that is a text, "" for none.
+// sentText returns a string member of a body, or "".
 func sentText(b management.Body, name string) string {
 	var text string
-	_ = json.Unmarshal(b.Members[name], &text) // what is no text is refused later
+	_ = json.Unmarshal(b.Members[name], &text) // other types are refused later
 	return text
 }
 
-// changeOrganization puts what was sent into an organization.
+// changeOrganization applies the fields of a body to an organization and its Meta.
 func changeOrganization(tx Tx, o *management.OrganizationRecord, meta *management.OrganizationMeta, v management.Values) error {
+	// A role of another organization is treated as not existing.
 	if id := v.Text("default_role_id"); id != "" {
 		r, err := tx.Get(management.KindRole, o.ID, id)
 		if err != nil {
@@ -271,6 +278,7 @@ func changeOrganization(tx Tx, o *management.OrganizationRecord, meta *managemen
 	management.SetNull(v, "is_ai_data_processing_approved", &meta.AIDataProcessing)
 	management.SetNull(v, "default_experiment_stats_method", &meta.ExperimentStats)
 	management.SetNull(v, "default_role_id", &meta.DefaultRole)
+	// These switches are stored inverted, so that false is the default.
 	for name, no := range map[string]*bool{
 		"is_member_join_email_enabled": &meta.NoMemberJoinEmail, "members_can_invite": &meta.NoMemberInvites,
 		"members_can_use_personal_api_keys": &meta.NoMemberKeys, "allow_publicly_shared_resources": &meta.NoPublicSharing,
@@ -283,12 +291,13 @@ func changeOrganization(tx Tx, o *management.OrganizationRecord, meta *managemen
 	return nil
 }
 
-// Update changes the organization of the standing. put: all required fields have
-// to be there.
+// Update changes the organization of the scope. If put is true, all required fields must be
+// present.
 func (s Service) Update(ctx context.Context, scope *management.Scope, b management.Body, put bool) (*Organization, error) {
 	if !scope.IsAdmin() {
 		return nil, management.Denied(management.MsgLevel)
 	}
+	// Administrators may change everything except quotas.
 	if _, ok := b.Members["quotas"]; ok && scope.Level < management.Owner {
 		return nil, management.Denied(management.MsgLevel)
 	}
@@ -305,6 +314,7 @@ func (s Service) Update(ctx context.Context, scope *management.Scope, b manageme
 		if err != nil {
 			return nil, err
 		}
+		// Storing the slug makes it independent of the new name.
 		meta.Slug, meta.Updated = organizationSlug(&meta, reloaded.Organization), management.NewStamp(s.Env.Now())
 		v, err := Fields.Update(b, put)
 		if err != nil {
@@ -314,6 +324,7 @@ func (s Service) Update(ctx context.Context, scope *management.Scope, b manageme
 		if err := changeOrganization(tx, o, &meta, v); err != nil {
 			return nil, err
 		}
+		// A definitions file declares only the name and the quotas.
 		if o.Origin != "" && (o.Name != before.Name || !sameQuotas(o.Quotas, before.Quotas)) {
 			return nil, errFromFile("organization", o.Origin)
 		}
@@ -328,7 +339,7 @@ func (s Service) Update(ctx context.Context, scope *management.Scope, b manageme
 	})
 }
 
-// reloadOrganization is the standing with the organization as it is in a transaction.
+// reloadOrganization returns the scope with the organization as it is in the transaction.
 func (s *core) reloadOrganization(tx Tx, scope *management.Scope) (*management.Scope, error) {
 	o, err := tx.Organization(scope.Organization.ID)
 	if err == nil && o == nil {
@@ -339,8 +350,8 @@ func (s *core) reloadOrganization(tx Tx, scope *management.Scope) (*management.S
 	return &reloaded, err
 }
 
-// Delete takes the organization of the standing away, with its projects, members,
-// roles, domains and invitations.
+// Delete deletes the organization of the scope, with its projects, members, roles, domains and
+// invitations.
 func (s Service) Delete(ctx context.Context, scope *management.Scope) error {
 	if scope.Level < management.Owner {
 		return management.Denied(management.MsgLevel)
@@ -367,11 +378,13 @@ func (s Service) Delete(ctx context.Context, scope *management.Scope) error {
 		if err != nil {
 			return err
 		}
+		// removeMember also selects another current organization for the users.
 		for i := range members {
 			if err := s.removeMember(tx, id, members[i].ID); err != nil {
 				return err
 			}
 		}
+		// The projects stay in the store as deleted ones; everything else is removed.
 		for _, kind := range []string{management.KindRole, kindDomain, kindInvite} {
 			if err := tx.DeleteUnder(kind, id); err != nil {
 				return err

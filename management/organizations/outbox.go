@@ -13,51 +13,53 @@ import (
 	"github.com/bunting-flags/bunting/management"
 )
 
-// kindMail is a mail that waits: ID is that of the invitation for its mail, Sort
-// the time when it is due.
+// kindMail is the kind of records of queued mails: ID is the id of the invitation for its mail,
+// Sort the time when the mail is due.
 const kindMail = "mail"
 
-// waitingMail is a mail of the outbox. It says what is to be written, not how:
-// the text is made for each attempt, with the secret that it carries.
+// waitingMail is a mail of the outbox. It has only the facts: the text is composed for each
+// attempt, together with a new secret.
 type waitingMail struct {
 	ID string `json:"id"`
-	// Invite is the invitation that is mailed; or else Joined the uuid of a user who
-	// has joined Organization, of which To is told.
+	// Invite is the id of the invitation to mail. Otherwise Joined is the uuid of a user who has
+	// joined Organization, for a mail to the member To.
 	Invite string `json:"invite,omitempty"`
 	Joined string `json:"joined,omitempty"`
 	// Confirms is the uuid of a user whose pending address is To.
 	Confirms string `json:"confirms,omitempty"`
-	// SignsIn: To is sent a link that signs in, which leads to Next, a path of the console.
+	// SignsIn reports whether the mail has a link for signing in. Next is the path of the console
+	// to which that leads.
 	SignsIn bool   `json:"signs_in,omitempty"`
 	Next    string `json:"next,omitempty"`
-	// Notice is what a user is told of a project.
+	// Notice is a notice about a project.
 	Notice       *notice          `json:"notice,omitempty"`
 	Organization string           `json:"organization,omitempty"`
 	To           string           `json:"to,omitempty"`
 	Site         string           `json:"site"`
 	Created      management.Stamp `json:"created_at"`
-	// Attempts are those that have begun.
+	// Attempts is the number of attempts that have begun.
 	Attempts int `json:"attempts"`
 }
 
 const (
-	// mailBatch is how many mails one call of DeliverMail tries.
+	// mailBatch is the greatest number of mails that one call of DeliverMail sends.
 	mailBatch = 100
-	// sendTime bounds one attempt. A claimed mail is left alone for claimTime: by then
-	// the attempt has ended, or its server has. The clocks of servers may differ by
-	// what lies between the two.
+	// sendTime is the limit of one attempt. No other server tries a claimed mail within claimTime;
+	// by then the attempt has ended, or its server has stopped. The clocks of the servers may
+	// differ by at most the difference of the two.
 	sendTime  = time.Minute
 	claimTime = 2 * time.Minute
-	// The wait after a failed attempt doubles from the first to the last.
+	// The time until the next attempt doubles from firstWait up to lastWait.
 	firstWait = 10 * time.Second
 	lastWait  = 15 * time.Minute
 )
 
+// put stores the mail, to be sent at due.
 func (m *waitingMail) put(tx management.Tx, due time.Time) error {
 	return tx.Put(&management.Record{Kind: kindMail, ID: m.ID, Sort: management.SortTime(due), Data: management.Encode(m)})
 }
 
-// wait is how long a mail waits after so many attempts.
+// wait returns the time until the next attempt.
 func (m *waitingMail) wait() time.Duration {
 	wait := firstWait
 	for range m.Attempts - 1 {
@@ -68,13 +70,13 @@ func (m *waitingMail) wait() time.Duration {
 	return wait
 }
 
-// queueInvite puts the mail of an invitation into the outbox.
+// queueInvite queues the mail of an invitation.
 func (s *core) queueInvite(tx Tx, invite *storedInvite, site string) error {
 	m := &waitingMail{ID: invite.ID, Invite: invite.ID, Site: site, Created: invite.Created}
 	return m.put(tx, invite.Created.Time)
 }
 
-// notifyQueued tells whoever sends mail that a commit may have brought some.
+// notifyQueued calls MailQueued after a successful commit. It returns err unchanged.
 func (s *core) notifyQueued(err error) error {
 	if err == nil && s.Mailer != nil && s.MailQueued != nil {
 		s.MailQueued()
@@ -82,15 +84,13 @@ func (s *core) notifyQueued(err error) error {
 	return err
 }
 
-// DeliverMail sends the mails of the outbox that are due now. next is when it has
-// to be called again at the latest, zero while no mail waits. The error is about
-// the mails that were not sent, which stay but for those that were refused for
-// good, or about the store.
+// DeliverMail sends the mails of the outbox that are due. It must be called again at next or
+// earlier; next is zero if the outbox is empty. The error is about the store, or about mails that
+// were not sent; they stay in the outbox, except those that the mail server refuses permanently.
 //
-// A mail is sent at least once: where the server is killed between the mail
-// server's word and the commit that records it, it is sent again after two
-// minutes, under the same ID. Several servers with one store share the work.
-// Mails of invitations that are expired or gone are never sent.
+// A mail is sent at least once: if the server stops between the mail server's confirmation and the
+// commit that records it, the mail is sent again after two minutes with the same ID. Several
+// servers with one store share the work. Mails of expired or deleted invitations are not sent.
 func (s Service) DeliverMail(ctx context.Context) (next time.Time, err error) {
 	if s.Mailer == nil {
 		return time.Time{}, nil
@@ -110,7 +110,7 @@ func (s Service) DeliverMail(ctx context.Context) (next time.Time, err error) {
 		if sent != nil {
 			failed = append(failed, fmt.Errorf("mail %s, attempt %d: %w", mail.ID, claimed.Attempts, sent))
 		}
-		// What the mail server has said is recorded even when the end has come.
+		// The result is recorded even if ctx has ended.
 		if err := s.settleMail(context.WithoutCancel(ctx), claimed, sent); err != nil {
 			failed = append(failed, fmt.Errorf("recording what became of mail %s: %w", mail.ID, err))
 		}
@@ -121,8 +121,8 @@ func (s Service) DeliverMail(ctx context.Context) (next time.Time, err error) {
 	return s.Env.Now(), errors.Join(failed...)
 }
 
-// MailBacklog is how many mails wait in the outbox, and since when the eldest does of the
-// next mailBatch; zero while none waits.
+// MailBacklog returns the number of mails in the outbox, and the time since when the oldest of the
+// next mailBatch mails has been waiting, or zero if the outbox is empty.
 func (s Service) MailBacklog(ctx context.Context) (count int, oldest time.Time, err error) {
 	list, err := management.Read(ctx, &s.Env, func(tx Tx) (management.List[waitingMail], error) {
 		return management.ListRecords[waitingMail](tx, management.Query{Kind: kindMail, Limit: mailBatch})
@@ -135,8 +135,9 @@ func (s Service) MailBacklog(ctx context.Context) (count int, oldest time.Time, 
 	return list.Count, oldest, err
 }
 
-// claimMail takes the mail that has been due for longest, and drops those before
-// it that are not to be sent any more. Nil: none is due before next.
+// claimMail claims the mail that has been due for the longest time, and deletes mails before it
+// that must not be sent any more. If no mail is due, claimed is nil and next is when the next one
+// will be.
 func (s Service) claimMail(ctx context.Context) (claimed *waitingMail, mail Mail, next time.Time, err error) {
 	err = s.Env.Store.Write(ctx, func(tx Tx) error {
 		claimed, mail, next = nil, Mail{}, time.Time{}
@@ -146,6 +147,7 @@ func (s Service) claimMail(ctx context.Context) (claimed *waitingMail, mail Mail
 			return err
 		}
 		for i := range list {
+			// Mails are sorted by due time: none of the remaining ones is due.
 			if list[i].Sort > management.SortTime(now) {
 				micros, err := strconv.ParseInt(list[i].Sort, 10, 64)
 				next = time.UnixMicro(micros).UTC()
@@ -161,6 +163,7 @@ func (s Service) claimMail(ctx context.Context) (claimed *waitingMail, mail Mail
 			}
 			if ok {
 				claimed = m
+				// Another server will not try the mail before this attempt must have ended.
 				m.Attempts++
 				return m.put(tx, now.Add(claimTime))
 			}
@@ -168,6 +171,7 @@ func (s Service) claimMail(ctx context.Context) (claimed *waitingMail, mail Mail
 				return err
 			}
 		}
+		// All mails of the batch were deleted, and there may be more.
 		if len(list) == mailBatch {
 			next = now
 		}
@@ -176,8 +180,8 @@ func (s Service) claimMail(ctx context.Context) (claimed *waitingMail, mail Mail
 	return claimed, mail, next, err
 }
 
-// settleMail records what became of an attempt, unless the mail is gone or
-// another attempt has begun.
+// settleMail records the result of an attempt, unless the mail was deleted or another attempt has
+// begun.
 func (s Service) settleMail(ctx context.Context, claimed *waitingMail, sent error) error {
 	return s.Env.Store.Write(ctx, func(tx Tx) error {
 		r, err := tx.Get(kindMail, "", claimed.ID)
@@ -186,18 +190,19 @@ func (s Service) settleMail(ctx context.Context, claimed *waitingMail, sent erro
 		}
 		m, err := management.Decode[waitingMail](r)
 		switch {
+		// The attempt took longer than claimTime, and another server has claimed the mail.
 		case err != nil || m.Attempts != claimed.Attempts:
 			return err
 		case sent == nil || errors.Is(sent, ErrMailRejected):
 			return tx.Delete(kindMail, "", m.ID)
-		case errors.Is(sent, context.Canceled): // the server ends: the next one tries at once
+		case errors.Is(sent, context.Canceled): // the server stops: the next one retries at once
 			return m.put(tx, s.Env.Now())
 		}
 		return m.put(tx, s.Env.Now().Add(m.wait()))
 	})
 }
 
-// compose writes a mail. False: it is not to be sent any more.
+// compose writes a mail. It returns false if the mail must not be sent any more.
 func (s Service) compose(tx Tx, m *waitingMail, mail *Mail) (bool, error) {
 	if s.Env.Now().Sub(m.Created.Time) > InviteLife {
 		return false, nil
@@ -217,6 +222,7 @@ func (s Service) compose(tx Tx, m *waitingMail, mail *Mail) (bool, error) {
 	return s.composeJoined(tx, m, mail)
 }
 
+// composeInvite writes the mail of an invitation and stores its new secret.
 func (s Service) composeInvite(tx Tx, m *waitingMail, mail *Mail) (bool, error) {
 	invite, err := inviteByID(tx, m.Invite)
 	if err != nil || invite == nil {
@@ -255,6 +261,7 @@ func (s Service) composeInvite(tx Tx, m *waitingMail, mail *Mail) (bool, error) 
 	return true, nil
 }
 
+// composeJoined writes the mail about a new member.
 func (s Service) composeJoined(tx Tx, m *waitingMail, mail *Mail) (bool, error) {
 	org, err := tx.Organization(m.Organization)
 	if err != nil || org == nil {
@@ -269,11 +276,12 @@ func (s Service) composeJoined(tx Tx, m *waitingMail, mail *Mail) (bool, error) 
 	return true, nil
 }
 
-// CanMail reports whether links are mailed.
+// CanMail reports whether links for signing in can be mailed.
 func (s Sessions) CanMail() bool { return s.Mailer != nil }
 
-// MailLink mails a link that signs in, if the address is somebody's: what is done here
-// is the same for others. next is a path below the console, where the link leads.
+// MailLink mails a link for signing in to a user. For unknown addresses it does the same work up to
+// the queued mail, so that its result does not disclose who has an account. next is the path below
+// the console to which the link leads.
 func (s Sessions) MailLink(ctx context.Context, email, next string) error {
 	if s.Mailer == nil {
 		return management.CodedFault("not_supported", "", "This server sends no mails.")
@@ -289,7 +297,8 @@ func (s Sessions) MailLink(ctx context.Context, email, next string) error {
 	}))
 }
 
-// composeLink writes the mail with a link, unless the address is nobody's.
+// composeLink writes the mail with a link for signing in. It returns false if no active user has
+// the address.
 func (s Sessions) composeLink(tx Tx, m *waitingMail, mail *Mail) (bool, error) {
 	u, err := management.UserByEmail(tx, m.To)
 	until := m.Created.Add(mailLinkLife)
@@ -307,7 +316,7 @@ func (s Sessions) composeLink(tx Tx, m *waitingMail, mail *Mail) (bool, error) {
 	return true, nil
 }
 
-// displayName is how a user is named in mails.
+// displayName returns the name of a user in mails.
 func displayName(u *management.User) string {
 	if name := oneLine(u.FirstName + " " + u.LastName); name != "" {
 		return name
@@ -315,12 +324,13 @@ func displayName(u *management.User) string {
 	return u.Email
 }
 
-// singleLink is a list of one link.
+// singleLink returns a list with one link.
 func singleLink(label, link string) []management.Link {
 	return []management.Link{{Label: label, Path: link}}
 }
 
-// write makes both forms of a mail out of paragraphs, whole links, and a last one.
+// write sets both forms of a mail from paragraphs, links with full addresses, and a last paragraph.
+// The HTML form escapes all texts.
 func (m *Mail) write(parts []string, links []management.Link, last string) {
 	var body strings.Builder
 	body.WriteString("<!DOCTYPE html>\n<html><body>\n")

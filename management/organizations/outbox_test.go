@@ -13,7 +13,7 @@ import (
 	"github.com/bunting-flags/bunting/management/organizations"
 )
 
-// A mail server that is down delays a mail, which survives a restart of ours.
+// While the mail server is down a mail is delayed; it survives a restart of this server.
 func TestOutbox_ServerDown(t *testing.T) {
 	down := smtptest.Start(t, withPassword)
 	address := down.Address
@@ -50,7 +50,7 @@ func TestOutbox_ServerDown(t *testing.T) {
 	}
 }
 
-// What is refused for good is given up; the other mails go out.
+// A mail that is refused permanently is dropped, and other mails are sent.
 func TestOutbox_Rejected(t *testing.T) {
 	options := withPassword
 	options.Rcpt = func(to string) error {
@@ -74,7 +74,7 @@ func TestOutbox_Rejected(t *testing.T) {
 	}
 }
 
-// Neither an expired invitation is mailed, nor one that is cancelled or replaced.
+// Mails of expired, cancelled and replaced invitations are not sent.
 func TestOutbox_NotSentAnyMore(t *testing.T) {
 	s := smtptest.Start(t, withPassword)
 	d := openTestServer(t, inMemory, smtpTo(t, s.Address, s), testStart)
@@ -96,20 +96,20 @@ func TestOutbox_NotSentAnyMore(t *testing.T) {
 	}
 }
 
-// mailerFunc asks a test what to do with each mail.
+// mailerFunc implements organizations.Mailer with a function.
 type mailerFunc func(ctx context.Context, m organizations.Mail) error
 
 func (f mailerFunc) Send(ctx context.Context, m organizations.Mail) error { return f(ctx, m) }
 
-// A kill between the mail server's word and ours sends the mail again under the
-// same ID, not before the lease is over, and each of the links works once.
+// If the server is killed between the mail server's confirmation and its own commit, the mail is
+// sent again with the same ID after the claim expires, and each of the links works once.
 func TestOutbox_Killed(t *testing.T) {
 	var sent []organizations.Mail
 	database := "sqlite:" + filepath.Join(t.TempDir(), "desk.db")
 	var d *testServer
 	d = openTestServer(t, database, mailerFunc(func(_ context.Context, m organizations.Mail) error {
 		sent = append(sent, m)
-		d.close() // the store is gone, as after a kill
+		d.close() // the store is closed, as by a kill
 		return nil
 	}), testStart)
 	d.invite(t, `{"target_email": "new@example.com"}`)
@@ -140,7 +140,7 @@ func TestOutbox_Killed(t *testing.T) {
 	}
 }
 
-// The end of the server in the middle of an attempt leaves the mail due at once.
+// If the server stops during an attempt, the mail is due immediately.
 func TestOutbox_Interrupted(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	sent := 0
@@ -162,7 +162,7 @@ func TestOutbox_Interrupted(t *testing.T) {
 	}
 }
 
-// Servers that share a store share its mails: each goes out once.
+// Servers with one store send each mail once.
 func TestOutbox_Shared(t *testing.T) {
 	var mu sync.Mutex
 	sent := map[string]int{}

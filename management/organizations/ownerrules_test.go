@@ -12,9 +12,8 @@ import (
 	"github.com/bunting-flags/bunting/management/rooms"
 )
 
-// The first start: decision 21.
-
-// openRooms is a store of organizations without members, and what becomes of it.
+// openRooms opens the services on a store with organizations without members, for the rules of
+// decision 21 about the first start.
 func openRooms(t *testing.T, put func(tx rooms.Tx) error) *rooms.Rooms {
 	t.Helper()
 	store := memstore.New(memstore.ExternalData{})
@@ -32,7 +31,7 @@ func organization(id, name string) *management.OrganizationRecord {
 	return &management.OrganizationRecord{ID: id, Name: name, CreatedAt: ruletest.Start}
 }
 
-// scopeOfKey is who a key lets in.
+// scopeOfKey returns the scope of a key's caller in an organization.
 func scopeOfKey(t *testing.T, r *rooms.Rooms, key, organization string) *management.Scope {
 	t.Helper()
 	c, err := r.Authenticate(t.Context(), key, "test")
@@ -54,7 +53,7 @@ func TestAdopt_FirstStart(t *testing.T) {
 	owner := organizations.Adoption{Email: "Owner@Example.com", Key: func() (organizations.FirstKey, error) {
 		return organizations.FirstKey{Show: func(key string) error { keys = append(keys, key); return nil }}, nil
 	}}
-	for range 2 { // the second start shows nothing
+	for range 2 { // the second start shows no key
 		if err := r.Organizations.Adopt(t.Context(), owner); err != nil {
 			t.Fatal(err)
 		}
@@ -62,7 +61,7 @@ func TestAdopt_FirstStart(t *testing.T) {
 	if len(keys) != 1 || !strings.HasPrefix(keys[0], "phx_") {
 		t.Fatalf("shown: %q", keys)
 	}
-	for _, organizationID := range []string{ours, theirs} { // of every organization without members
+	for _, organizationID := range []string{ours, theirs} { // both had no members
 		scope := scopeOfKey(t, r, keys[0], organizationID)
 		if scope.Level != management.Owner || scope.User.Email != "Owner@example.com" || len(scope.Key.Scopes) != 1 || scope.Key.Scopes[0] != "*" {
 			t.Errorf("%+v with %+v", scope.User, scope.Key)
@@ -120,8 +119,8 @@ func TestAdopt_Key(t *testing.T) {
 	})
 }
 
-// Keys of a definitions file are the owner's: of the organization that they open, or of
-// their project's, or of the only one.
+// Keys of a definitions file are assigned to the owner of the organization that they open, of that
+// of their project, or of the only one.
 func TestAdopt_KeysOfAFile(t *testing.T) {
 	key := func(name string, projects []int64, organizationIDs ...string) *management.KeyRecord {
 		return &management.KeyRecord{Hash: management.HashKey("phx_" + name), Label: name, Scopes: []string{"*"}, Projects: projects, Organizations: organizationIDs, Origin: "demo.json"}
@@ -148,11 +147,11 @@ func TestAdopt_KeysOfAFile(t *testing.T) {
 	}
 }
 
-// An owner that has a key which opens everything gets no other one.
+// An owner with an unrestricted key does not get another one.
 func TestAdopt_HasAKey(t *testing.T) {
 	for name, tt := range map[string]struct {
 		key  management.KeyRecord
-		want int // keys that are shown
+		want int // the number of displayed keys
 	}{
 		"that opens everything":   {management.KeyRecord{Scopes: []string{"*"}}, 0},
 		"one of old":              {management.KeyRecord{}, 0},
@@ -178,7 +177,7 @@ func TestAdopt_HasAKey(t *testing.T) {
 	}
 }
 
-// bunting keys recover: a key for an owner whose keys are lost.
+// bunting keys recover creates a key for an owner who has lost all keys.
 func TestRecoverKey(t *testing.T) {
 	w := newWorld(t, memstore.ExternalData{}, false)
 	recoverKey := func(email string, failed error) (owner string, k *organizations.APIKey, err error) {

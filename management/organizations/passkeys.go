@@ -10,24 +10,26 @@ import (
 )
 
 const (
-	// kindPasskey is a passkey: Parent is its user's uuid, Unique the hash of the
-	// credential's id.
+	// kindPasskey is the kind of records of passkeys: Parent is the uuid of the user, Unique the
+	// hash of the credential's id.
 	kindPasskey = "passkey"
-	// kindChallenge is what a browser was asked to sign, once: Sort is when it is too
-	// late, Unique the hash of the challenge.
+	// kindChallenge is the kind of records of challenges that browsers must sign: Sort is the time
+	// of expiry, Unique the hash of the challenge. Each can be used once.
 	kindChallenge = "passkey_challenge"
 
+	// challengeLife is how long a browser has for its answer.
 	challengeLife = 5 * time.Minute
-	// maxPasskeys is how many a user may have, maxChallenges how many wait at once: of
-	// more the oldest goes.
+	// maxPasskeys is the greatest number of passkeys of a user, and maxChallenges that of open
+	// challenges on the server; the oldest challenges above it are deleted.
 	maxPasskeys   = 20
 	maxChallenges = 10_000
 )
 
-// Passkeys are the caller's own (console.md N4).
+// Passkeys manages the caller's passkeys, and the challenges for signing in with one (console.md
+// N4).
 type Passkeys struct{ *core }
 
-// Passkey is one of the caller's.
+// Passkey is a passkey in responses to its user.
 type Passkey struct {
 	ID        string           `json:"id"`
 	Name      string           `json:"name"`
@@ -35,31 +37,38 @@ type Passkey struct {
 	UsedAt    management.Stamp `json:"used_at"`
 }
 
+// storedPasskey is the stored form of a passkey. Credential is opaque: it is only for
+// Authenticators.
 type storedPasskey struct {
 	Passkey
 	User       string          `json:"user"`
 	Credential json.RawMessage `json:"credential"`
 }
 
+// storedChallenge is the stored form of a challenge.
 type storedChallenge struct {
 	ID    string          `json:"id"`
-	User  string          `json:"user,omitempty"` // of a new passkey
+	User  string          `json:"user,omitempty"` // empty for signing in
 	State json.RawMessage `json:"state"`
 }
 
-// PasskeyFields are those of a passkey; passkey is what navigator.credentials.create gave.
+// PasskeyFields are the fields of a new passkey. passkey is the result of
+// navigator.credentials.create.
 var PasskeyFields = management.Fields{
 	{Name: "name", Type: management.Text, Required: true, MaxLength: 60, Help: "such as: laptop"},
 	{Name: "passkey", Type: management.Object, Required: true, Custom: true, Help: "the answer of the browser, as JSON"},
 }
 
-// PasskeyNameFields are those that change.
+// PasskeyNameFields are the fields that can be changed later.
 var PasskeyNameFields = PasskeyFields[:1]
 
+// errNoPasskeys is the error for sites at which browsers do not allow passkeys.
 func errNoPasskeys() error {
 	return management.Clash("Passkeys do not work at this address: they want a name instead of numbers, and HTTPS or http://localhost.")
 }
 
+// checkPasskeySite returns an error if there are no passkeys at a site. The zero Site stands for a
+// site that browsers do not allow.
 func (s *core) checkPasskeySite(site Site) error {
 	if s.Authenticators == nil || site == (Site{}) {
 		return errNoPasskeys()
@@ -67,7 +76,8 @@ func (s *core) checkPasskeySite(site Site) error {
 	return nil
 }
 
-// ownerOf is a user with the passkeys that there are.
+// ownerOf returns a user with the credentials of the user's passkeys, and the passkeys, newest
+// first.
 func ownerOf(tx Tx, u *management.User) (PasskeyOwner, []storedPasskey, error) {
 	list, err := management.ListRecords[storedPasskey](tx, management.Query{Kind: kindPasskey, Parent: u.UUID, Descending: true})
 	out := PasskeyOwner{UUID: u.UUID, Email: u.Email}
@@ -77,11 +87,13 @@ func ownerOf(tx Tx, u *management.User) (PasskeyOwner, []storedPasskey, error) {
 	return out, list.Results, err
 }
 
+// put stores the passkey. unique is the hash of the credential's id.
 func (p *storedPasskey) put(tx Tx, unique string) error {
 	return tx.Put(&management.Record{Kind: kindPasskey, Parent: p.User, ID: p.ID, Sort: management.SortTime(p.CreatedAt.Time), Unique: unique, Data: management.Encode(p)})
 }
 
-// storeChallenge keeps what is asked until it is answered, and drops what is too late.
+// storeChallenge stores a challenge until it is answered, and deletes expired ones. user is the
+// uuid of the user who adds a passkey, or empty for signing in.
 func (s *core) storeChallenge(tx Tx, user string, c *Challenge) error {
 	now := s.Env.Now()
 	if err := deleteChallenges(tx, management.SortTime(now)); err != nil {
@@ -91,8 +103,8 @@ func (s *core) storeChallenge(tx Tx, user string, c *Challenge) error {
 	return tx.Put(&management.Record{Kind: kindChallenge, ID: x.ID, Sort: management.SortTime(now.Add(challengeLife)), Unique: management.HashKey(c.Text), Data: management.Encode(x)})
 }
 
-// deleteChallenges drops some of those that end before a time, and the oldest where there
-// are too many.
+// deleteChallenges deletes some of the challenges that expire before a time, and the oldest ones
+// above maxChallenges. before is in the form of Record.Sort.
 func deleteChallenges(tx Tx, before string) error {
 	const some = 100
 	list, count, err := tx.List(management.Query{Kind: kindChallenge, Limit: some})
@@ -105,7 +117,8 @@ func deleteChallenges(tx Tx, before string) error {
 	return err
 }
 
-// takeChallenge finds what an answer is to, and uses it up.
+// takeChallenge returns the challenge that an answer belongs to, and deletes it so that the answer
+// cannot be replayed. The challenge must be for the same user.
 func (s *core) takeChallenge(tx Tx, user, text string) (*storedChallenge, error) {
 	r, err := tx.Find(kindChallenge, management.HashKey(text))
 	if err != nil {
@@ -121,7 +134,8 @@ func (s *core) takeChallenge(tx Tx, user, text string) (*storedChallenge, error)
 	return c, tx.Delete(kindChallenge, "", c.ID)
 }
 
-// LoginOptions asks a browser for any passkey of this site, to sign in or to prove who is there.
+// LoginOptions returns the options for navigator.credentials.get, with a challenge for any passkey
+// of the site, for signing in or for a proof of identity.
 func (s Passkeys) LoginOptions(ctx context.Context, site Site) (json.RawMessage, error) {
 	if err := s.checkPasskeySite(site); err != nil {
 		return nil, err
@@ -133,7 +147,8 @@ func (s Passkeys) LoginOptions(ctx context.Context, site Site) (json.RawMessage,
 	return c.Options, s.Env.Store.Write(ctx, func(tx Tx) error { return s.storeChallenge(tx, "", c) })
 }
 
-// RegistrationOptions ask the caller's browser for a new passkey.
+// RegistrationOptions returns the options for navigator.credentials.create, with a challenge for a
+// new passkey of the caller.
 func (s Passkeys) RegistrationOptions(ctx context.Context, scope *management.Scope, site Site) (json.RawMessage, error) {
 	if err := s.checkPasskeySite(site); err != nil {
 		return nil, err
@@ -143,6 +158,7 @@ func (s Passkeys) RegistrationOptions(ctx context.Context, scope *management.Sco
 		if err != nil {
 			return nil, err
 		}
+		// Add checks this again, since several challenges may be open.
 		if len(all) >= maxPasskeys {
 			return nil, management.Fault("", "A user may have no more than %d passkeys: remove one first.", maxPasskeys)
 		}
@@ -154,7 +170,7 @@ func (s Passkeys) RegistrationOptions(ctx context.Context, scope *management.Sco
 	})
 }
 
-// Add keeps the passkey that the caller's browser has made.
+// Add checks and stores a new passkey of the caller from the answer of the browser.
 func (s Passkeys) Add(ctx context.Context, scope *management.Scope, site Site, b management.Body) (*Passkey, error) {
 	v, err := PasskeyFields.Create(b)
 	if err != nil {
@@ -194,7 +210,8 @@ func (s Passkeys) Add(ctx context.Context, scope *management.Scope, site Site, b
 	})
 }
 
-// rejectPasskeyBody is what who is signed in is told: their session goes on.
+// rejectPasskeyBody converts errors about an answer to Invalid. An Unauthenticated error would sign
+// the caller out, whose session is still valid.
 func rejectPasskeyBody(err error) error {
 	var apiErr *management.Error
 	if errors.Is(err, ErrPasskey) || errors.As(err, &apiErr) && apiErr.Kind == management.Unauthenticated {
@@ -203,14 +220,15 @@ func rejectPasskeyBody(err error) error {
 	return err
 }
 
-// List are the caller's passkeys, newest first.
+// List returns the caller's passkeys, newest first.
 func (s Passkeys) List(ctx context.Context, scope *management.Scope, p management.Page) (management.List[Passkey], error) {
 	return management.Read(ctx, &s.Env, func(tx Tx) (management.List[Passkey], error) {
 		return management.ListRecords[Passkey](tx, management.Query{Kind: kindPasskey, Parent: scope.User.UUID, Descending: true, Offset: p.Offset, Limit: p.Limit})
 	})
 }
 
-// change finds one of the caller's passkeys and does something with it.
+// change finds one of the caller's passkeys and calls do with it. unique is the hash of the
+// credential's id.
 func (s Passkeys) change(ctx context.Context, scope *management.Scope, id string, do func(tx Tx, p *storedPasskey, unique string) error) (*Passkey, error) {
 	return management.Write(ctx, &s.Env, func(tx Tx) (*Passkey, error) {
 		r, err := tx.Get(kindPasskey, scope.User.UUID, id)
@@ -228,7 +246,7 @@ func (s Passkeys) change(ctx context.Context, scope *management.Scope, id string
 	})
 }
 
-// Rename gives one another name.
+// Rename changes the name of a passkey.
 func (s Passkeys) Rename(ctx context.Context, scope *management.Scope, id string, b management.Body) (*Passkey, error) {
 	v, err := PasskeyNameFields.Change(b)
 	if err != nil {
@@ -242,7 +260,7 @@ func (s Passkeys) Rename(ctx context.Context, scope *management.Scope, id string
 	})
 }
 
-// Remove takes one away: it opens nothing any more. Sessions that were begun with it go on.
+// Remove deletes a passkey. Sessions that were started with it stay valid.
 func (s Passkeys) Remove(ctx context.Context, scope *management.Scope, id string) error {
 	_, err := s.change(ctx, scope, id, func(tx Tx, p *storedPasskey, _ string) error { return tx.Delete(kindPasskey, p.User, p.ID) })
 	return err

@@ -10,18 +10,18 @@ import (
 	"github.com/bunting-flags/bunting/management"
 )
 
-// kindProgram is a program that waits for somebody to let it in: ID is the hash of its
-// device code, Other the address it came from, Sort when it is too late, Unique the hash
-// of its user code. No code is kept in clear.
+// kindProgram is the kind of records of programs that wait for a person's consent: ID is the hash
+// of the device code, Other the address of the program, Sort the time of expiry, Unique the hash of
+// the user code. Codes are stored only as hashes.
 const kindProgram = "program_sign_in"
 
 const (
-	// userCodeLetters have no vowels, and none that look alike or like a digit.
+	// userCodeLetters has no vowels, and no letters that look like another letter or a digit.
 	userCodeLetters = "BCDFGHJKLMNPQRSTVWXZ"
 	userCodeLength  = 8
 )
 
-// freeUserCode makes a code that no other program has.
+// freeUserCode returns a random user code that no other program has.
 func freeUserCode(tx Tx) (string, error) {
 	for range 10 {
 		code := newUserCode()
@@ -32,6 +32,8 @@ func freeUserCode(tx Tx) (string, error) {
 	return "", errors.New("no user code is free")
 }
 
+// newUserCode returns a random code such as BCDF-GHJK. Random bytes above the largest multiple of
+// the number of letters are skipped, so that all letters are equally likely.
 func newUserCode() string {
 	code := make([]byte, 0, userCodeLength+1)
 	for b := make([]byte, 1); len(code) < userCodeLength+1; {
@@ -46,7 +48,8 @@ func newUserCode() string {
 	return string(code)
 }
 
-// normalizeUserCode is a user code as it is kept, of what a person has typed.
+// normalizeUserCode returns the stored form of a code that a person has typed, or "" if its length
+// is wrong.
 func normalizeUserCode(typed string) string {
 	code := strings.Map(func(r rune) rune {
 		if strings.ContainsRune(" -\t", r) {
@@ -60,10 +63,11 @@ func normalizeUserCode(typed string) string {
 	return code[:userCodeLength/2] + "-" + code[userCodeLength/2:]
 }
 
+// deviceID returns the Record.ID of a program by its device code.
 func deviceID(device string) string { return strings.TrimPrefix(management.HashKey(device), "sha256$") }
 
-// keyOfDevice is the key that a program gets: a function of the device code, so that the
-// store never has it, and every server can hand it out.
+// keyOfDevice derives the key of a program from its device code. The store then needs only the hash
+// of the key, and every server can return the key to the program.
 func keyOfDevice(device string) string {
 	const letters, length = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz", 47
 	mac := hmac.New(sha512.New, []byte(device))

@@ -10,53 +10,56 @@ import (
 )
 
 const (
-	// ProgramLife is how long a program waits for its person (clients.md §14.2).
+	// ProgramLife is how long a program can wait for consent (clients.md §14.2).
 	ProgramLife = 10 * time.Minute
-	// ProgramInterval is how often it may ask meanwhile.
+	// ProgramInterval is the least time between two polls of a program.
 	ProgramInterval = 5 * time.Second
-	// pollSlack is how much sooner a poll may come, as requests travel at different speeds.
+	// pollSlack is how much sooner a poll may arrive, since the latency of requests varies.
 	pollSlack = time.Second
 
-	// maxPrograms is how many wait at once, maxProgramsFrom those of one address: more
-	// are refused, so that nobody drives out those of others.
+	// maxPrograms is the greatest number of waiting programs, maxProgramsFrom that of one address.
+	// More are refused instead of replacing older ones, so that no client can displace the programs
+	// of others.
 	maxPrograms     = 10_000
 	maxProgramsFrom = 30
 
 	maxProgramName = 40
 )
 
-// States of a program that waits.
+// The states of a stored program.
 const (
 	programPending    = ""
 	programAuthorized = "authorized"
 	programDenied     = "denied"
 )
 
-// programScopes are what a program asks for that does not say.
+// programScopes are the scopes of a program that requests none.
 var programScopes = []string{"event_definition:read", "property_definition:read", "error_tracking:write"}
 
-// Programs lets programs in by a code that their person confirms (clients.md §14.2).
+// Programs gives command line programs a key after a person has confirmed their code, like OAuth's
+// device flow (clients.md §14.2). A program calls Begin and then Poll; the person calls Inspect,
+// and Authorize or Deny.
 type Programs struct{ *core }
 
 var (
-	// ProgramFields are those of a program that wants to be let in.
+	// ProgramFields are the fields of Begin.
 	ProgramFields = management.Fields{
 		{Name: "client", Type: management.Text, MaxLength: maxProgramName, Help: "what the program is called"},
 		{Name: "scopes", Type: management.TextList, MaxLength: 100, Custom: true, Help: "what the key is to open; none: " + strings.Join(programScopes, ", ")},
 	}
-	// PollFields are those of a program that asks whether it is let in.
+	// PollFields are the fields of Poll.
 	PollFields = management.Fields{{Name: "device_code", Type: management.Text, Required: true, MaxLength: 100}}
-	// UserCodeFields name a program by the code that its person reads.
+	// UserCodeFields are the fields of Inspect and Deny, with the code that the program displays.
 	UserCodeFields = management.Fields{{Name: "user_code", Type: management.Text, Required: true, MaxLength: 40, Help: "such as BCDF-GHJK; small letters will do"}}
-	// AuthorizeFields let it in.
+	// AuthorizeFields are the fields of Authorize.
 	AuthorizeFields = append(UserCodeFields[:1:1],
 		management.Field{Name: "project_id", Type: management.Int, Required: true, Help: "the only project that the key opens"},
 		management.Field{Name: "scopes", Type: management.TextList, MaxLength: 100, Custom: true, Help: "what the key opens; none: what the program asks for"},
 	)
 )
 
-// storedProgram has of the key what is known before it is made: its text follows from the
-// device code, which the program alone has.
+// storedProgram is a waiting program. Hash and Mask are those of its future key, whose text is
+// derived from the device code that only the program has.
 type storedProgram struct {
 	ID      string           `json:"id"`
 	Client  string           `json:"client"`
@@ -64,7 +67,7 @@ type storedProgram struct {
 	Hash    string           `json:"hash"`
 	Mask    string           `json:"mask"`
 	State   string           `json:"state,omitempty"`
-	Key     string           `json:"key,omitempty"` // the id of the key, once it is made
+	Key     string           `json:"key,omitempty"` // the id of the key, after consent
 	Label   string           `json:"label,omitempty"`
 	Project int64            `json:"project,omitempty"`
 	Polled  management.Stamp `json:"polled"`
@@ -73,22 +76,22 @@ type storedProgram struct {
 	record management.Record
 }
 
-// Program is what a person sees before letting a program in.
+// Program is the description of a program for the person who decides about it.
 type Program struct {
 	Client    string           `json:"client"`
 	Scopes    []string         `json:"scopes"`
 	ExpiresAt management.Stamp `json:"expires_at"`
 }
 
-// Poll is what a program is told: State is waits, authorized, denied, slow or expired;
-// Key, Label, Project and Scopes are of authorized.
+// Poll is the response to a poll. Key, Label, Project and Scopes are set only if State is
+// PollAuthorized.
 type Poll struct {
 	State, Key, Label string
 	Project           int64
 	Scopes            []string
 }
 
-// What Poll.State may be.
+// The values of Poll.State.
 const (
 	PollPending    = "pending"
 	PollAuthorized = programAuthorized
@@ -97,15 +100,18 @@ const (
 	PollExpired    = "expired"
 )
 
+// errNoCode is the error for an unknown or expired user code.
 func errNoCode() error {
 	return management.CodedFault("invalid_code", "user_code", "This code is not known, or not any more: ask the program for a new one.")
 }
 
+// errNoAccess returns an error of kind Forbidden with the code access_denied.
 func errNoAccess(text string) error {
 	return &management.Error{Kind: management.Forbidden, Code: "access_denied", Message: text}
 }
 
-// Begin makes the codes of a program. from is its address.
+// Begin registers a program and returns its device code and its user code. from is the address of
+// the program.
 func (s Programs) Begin(ctx context.Context, b management.Body, from string) (device, user string, err error) {
 	v, err := ProgramFields.Create(b)
 	if err != nil {
@@ -129,12 +135,14 @@ func (s Programs) Begin(ctx context.Context, b management.Body, from string) (de
 		if user, err = freeUserCode(tx); err != nil {
 			return err
 		}
+		// The user code is only in the header, as a hash; the header is kept for later changes.
 		p.record = management.Record{Kind: kindProgram, ID: p.ID, Other: from, Sort: management.SortTime(until), Unique: management.HashKey(user)}
 		return p.put(tx)
 	})
 }
 
-// readScopes are those of a body, each once, usual ones where it has none.
+// readScopes returns the scopes of a body, sorted and without duplicates, or fallback if it has
+// none.
 func readScopes(v management.Values, fallback []string) ([]string, error) {
 	scopes := slices.Clone(v.Texts("scopes"))
 	for _, scope := range scopes {
@@ -149,6 +157,7 @@ func readScopes(v management.Values, fallback []string) ([]string, error) {
 	return slices.Compact(scopes), nil
 }
 
+// checkProgramLimit returns an error if too many programs are waiting, in all or from one address.
 func checkProgramLimit(tx Tx, from string) error {
 	for _, bound := range []struct {
 		q   management.Query
@@ -165,14 +174,16 @@ func checkProgramLimit(tx Tx, from string) error {
 	return nil
 }
 
+// put stores the program under the header of its record.
 func (p *storedProgram) put(tx Tx) error {
 	p.record.Data = management.Encode(p)
 	return tx.Put(&p.record)
 }
 
+// remove deletes the program.
 func (p *storedProgram) remove(tx Tx) error { return tx.Delete(kindProgram, "", p.ID) }
 
-// decodeProgram is what a record says of a program that still waits, nil for none.
+// decodeProgram returns the program of a record, or nil if there is no record or it has expired.
 func (s *core) decodeProgram(r *management.Record, err error) (*storedProgram, error) {
 	if err != nil || r == nil || r.Sort <= management.SortTime(s.Env.Now()) {
 		return nil, err
@@ -184,8 +195,8 @@ func (s *core) decodeProgram(r *management.Record, err error) (*storedProgram, e
 	return p, err
 }
 
-// deleteExpiredPrograms drops some of those that are too late, with the keys that they have not
-// fetched.
+// deleteExpiredPrograms deletes some of the expired programs, with keys that they have not
+// received.
 func (s *core) deleteExpiredPrograms(tx Tx) error {
 	list, _, err := tx.List(management.Query{Kind: kindProgram, To: management.SortTime(s.Env.Now()), Limit: 100})
 	for i := range list {
@@ -203,7 +214,7 @@ func (s *core) deleteExpiredPrograms(tx Tx) error {
 	return err
 }
 
-// Poll tells a program what has become of its code. A key is told once.
+// Poll returns the state of a program. The key is returned once; then the program is deleted.
 func (s Programs) Poll(ctx context.Context, b management.Body) (Poll, error) {
 	v, err := PollFields.Create(b)
 	if err != nil {
@@ -220,6 +231,7 @@ func (s Programs) Poll(ctx context.Context, b management.Body) (Poll, error) {
 			return Poll{}, err
 		case p == nil:
 			return Poll{State: PollExpired}, nil
+		// Polled does not change here, so a program that polls too often is not delayed further.
 		case s.Env.Now().Before(p.Polled.Add(ProgramInterval - pollSlack)):
 			return Poll{State: PollSlow}, nil
 		case p.State == programDenied:
@@ -232,7 +244,8 @@ func (s Programs) Poll(ctx context.Context, b management.Body) (Poll, error) {
 	})
 }
 
-// findPendingProgram is the program of a user code that nobody has answered yet.
+// findPendingProgram returns the program of a user code that is still undecided. The caller must
+// have a session: a key cannot give consent in the name of a person.
 func (s *core) findPendingProgram(tx Tx, scope *management.Scope, v management.Values) (*storedProgram, error) {
 	if scope.Session == nil {
 		return nil, errNoAccess("A person lets programs in, who is signed in to the console: a key cannot.")
@@ -249,7 +262,7 @@ func (s *core) findPendingProgram(tx Tx, scope *management.Scope, v management.V
 	return p, nil
 }
 
-// Inspect says what a program asks for, and lets nobody in.
+// Inspect returns the description of a program without deciding about it.
 func (s Programs) Inspect(ctx context.Context, scope *management.Scope, b management.Body) (*Program, error) {
 	v, err := UserCodeFields.Create(b)
 	if err != nil {
@@ -264,7 +277,7 @@ func (s Programs) Inspect(ctx context.Context, scope *management.Scope, b manage
 	})
 }
 
-// Deny lets a program not in.
+// Deny refuses a program.
 func (s Programs) Deny(ctx context.Context, scope *management.Scope, b management.Body) error {
 	v, err := UserCodeFields.Create(b)
 	if err != nil {
@@ -280,7 +293,7 @@ func (s Programs) Deny(ctx context.Context, scope *management.Scope, b managemen
 	})
 }
 
-// Authorize makes the key of a program, for one project.
+// Authorize creates the key of a program for one project, with at most the rights of the caller.
 func (s Programs) Authorize(ctx context.Context, scope *management.Scope, b management.Body) (*APIKey, error) {
 	v, err := AuthorizeFields.Create(b)
 	if err != nil {
@@ -291,6 +304,7 @@ func (s Programs) Authorize(ctx context.Context, scope *management.Scope, b mana
 		if err != nil {
 			return nil, err
 		}
+		// The person may choose other scopes than the program has requested.
 		if p.Scopes, err = readScopes(v, p.Scopes); err != nil {
 			return nil, err
 		}
@@ -302,11 +316,14 @@ func (s Programs) Authorize(ctx context.Context, scope *management.Scope, b mana
 			return nil, err
 		}
 		now := s.Env.Now()
+		// The label has the project and the time, so that the person can tell such keys apart
+		// later.
 		name := []rune(projectScope.Project.Name)
 		k := &ownKey{KeyRecord: management.KeyRecord{
 			ID: management.RandomText(24), User: scope.User.ID, CreatedAt: now, Hash: p.Hash, Mask: p.Mask, Scopes: p.Scopes, Projects: []int64{projectScope.Project.ID},
 			Label: "CLI - " + string(name[:min(len(name), maxKeyLabel-len("CLI -  - 2006-01-02 15:04"))]) + " - " + now.UTC().Format("2006-01-02 15:04"),
 		}}
+		// A session that was created from a restricted key has only the rights of that key.
 		if err := checkKeyWithin(scope.Caller, &k.KeyRecord); err != nil {
 			return nil, errNoAccess(err.Error())
 		}
@@ -314,11 +331,13 @@ func (s Programs) Authorize(ctx context.Context, scope *management.Scope, b mana
 		if err := p.put(tx); err != nil {
 			return nil, err
 		}
+		// Add logs the key; its value is unknown to the server until the program polls.
 		return s.keys.Add(&view{Tx: tx, Scope: scope}, k)
 	})
 }
 
-// scopeForProgram is where the key will open, for somebody who may be there with a key.
+// scopeForProgram returns the scope in the key's future project, in which the caller must be
+// allowed to use keys.
 func scopeForProgram(tx Tx, scope *management.Scope, id int64) (*management.Scope, error) {
 	p, err := tx.Project(id)
 	if err != nil {

@@ -12,14 +12,15 @@ const (
 	labelSecretBackup = "secret_api_token_backup"
 )
 
-// secretsOf are the secret keys of a project: the one in use, and the one before
-// it, which stays valid until it is taken away. Nil: none.
+// secretsOf returns the secret keys of a project, nil if absent: the present one, and the one
+// before it, which is valid until it is deleted.
 func secretsOf(tx Tx, project int64) (secret, backup *management.KeyRecord, err error) {
 	keys, err := tx.SecretKeys(project)
 	for i := range keys {
 		switch {
 		case keys[i].Label == labelSecretBackup:
 			backup = &keys[i]
+		// Keys of a definitions file have other labels. The first one counts.
 		case secret == nil:
 			secret = &keys[i]
 		}
@@ -27,8 +28,7 @@ func secretsOf(tx Tx, project int64) (secret, backup *management.KeyRecord, err 
 	return secret, backup, err
 }
 
-// ResetToken gives the project another public key; the old one opens nothing any
-// more.
+// ResetToken replaces the project's public key. The old key is invalid from then on.
 func (s Projects) ResetToken(ctx context.Context, scope *management.Scope) (*Project, error) {
 	return s.asAdmin(ctx, scope, func(_ Tx, p *management.ProjectRecord, _ *management.ProjectMeta) error {
 		if p.Origin != "" {
@@ -47,9 +47,8 @@ func (s Projects) asAdmin(ctx context.Context, scope *management.Scope, work fun
 	return s.change(ctx, scope, work)
 }
 
-// RotateSecret gives the project another secret key. The one before becomes the
-// backup, and what was the backup opens nothing any more. The new key is in clear
-// in this answer and nowhere else.
+// RotateSecret creates a new secret key of the project. The present key becomes the backup, and the
+// old backup is deleted. Only this response has the new key in clear.
 func (s Projects) RotateSecret(ctx context.Context, scope *management.Scope) (*Project, error) {
 	var value string
 	out, err := s.asAdmin(ctx, scope, func(tx Tx, p *management.ProjectRecord, _ *management.ProjectMeta) error {
@@ -57,6 +56,7 @@ func (s Projects) RotateSecret(ctx context.Context, scope *management.Scope) (*P
 		if err != nil {
 			return err
 		}
+		// The file would create the old key again at the next start.
 		if secret != nil && secret.Origin != "" {
 			return errFromFile("key", secret.Origin)
 		}
@@ -77,13 +77,14 @@ func (s Projects) RotateSecret(ctx context.Context, scope *management.Scope) (*P
 			Scopes: []string{}, Projects: []int64{p.ID}, CreatedAt: s.Env.Now(),
 		})
 	})
+	// The stored key has only a hash and a mask, so the response gets the value here.
 	if err == nil {
 		out.SecretToken = &value
 	}
 	return out, err
 }
 
-// DeleteSecretBackup takes the secret key before the last rotation away.
+// DeleteSecretBackup deletes the secret key from before the last rotation.
 func (s Projects) DeleteSecretBackup(ctx context.Context, scope *management.Scope) (*Project, error) {
 	return s.asAdmin(ctx, scope, func(tx Tx, p *management.ProjectRecord, _ *management.ProjectMeta) error {
 		_, backup, err := secretsOf(tx, p.ID)
@@ -94,11 +95,11 @@ func (s Projects) DeleteSecretBackup(ctx context.Context, scope *management.Scop
 	})
 }
 
-// ProjectMoveFields are those of a body that moves a project.
+// ProjectMoveFields are the fields of Move.
 var ProjectMoveFields = management.Fields{{Name: "organization_id", Type: management.UUID, Required: true, Help: "where the project goes"}}
 
-// Move puts the project of the standing into another organization, which pays for
-// it from then on.
+// Move moves the project of the scope to another organization, whose quotas count its usage from
+// then on. The caller must be an administrator of both organizations.
 func (s Projects) Move(ctx context.Context, scope *management.Scope, b management.Body) (*Project, error) {
 	v, err := ProjectMoveFields.Create(b)
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/bunting-flags/bunting/management/rooms"
 )
 
-// Projects: §5.8, spec/clients.md §12.
+// Projects follow §5.8 and spec/clients.md §12.
 func TestProjects_Rules(t *testing.T) {
 	runAllTables(t, false, map[string][]ruletest.Row{
 		"records": projectRows, "making": newProjectRows, "who may": projectLevelRows, "settings": projectSettingRows, "settings that are wrong": wrongSettingRows,
@@ -87,7 +87,7 @@ var projectLevelRows = []ruletest.Row{
 	{"§1.11 the fourth ends the second", "-", "opensproject <third.secret_api_token>", ``, `1`},
 }
 
-// clients §12: what was put comes back; what was not is unchanged.
+// clients §12: settings are returned as they were sent, and absent ones are unchanged.
 var projectSettingRows = []ruletest.Row{
 	{"clients §12", "bob", "changeproject", `{"heatmaps_opt_in":true,"autocapture_exceptions_opt_in":false,"session_recording_opt_in":true,"surveys_opt_in":null,"autocapture_web_vitals_opt_in":true,"cookieless_server_hash_mode":2}`,
 		`{"heatmaps_opt_in":true,"autocapture_exceptions_opt_in":false,"session_recording_opt_in":true,"surveys_opt_in":null,"autocapture_web_vitals_opt_in":true,"cookieless_server_hash_mode":2}`},
@@ -137,7 +137,7 @@ var projectListRows = []ruletest.Row{
 	{"§1.8 those that the caller reaches", "eve", "everyproject", ``, `{"count":0,"results":[]}`},
 }
 
-// §1.8: a private project is for administrators, and those who have a rule.
+// §1.8: only administrators, and users with a rule, have access to a private project.
 var privateRows = []ruletest.Row{
 	{"§1.8", "gus", "changeproject", `{"access_control":true}`, `{"access_control":true}`},
 	{"§1.8 no access", "bob", "enterproject 1", ``, `403 permission_denied - You don't have access to the project.`},
@@ -175,7 +175,7 @@ var deleteProjectRows = []ruletest.Row{
 	{"§1.9 nobody's current one", "gus", "me", ``, `{"team":null}`},
 }
 
-// Spec/capture.md §16.1: what posthog-js is told.
+// Spec/capture.md §16.1: the settings for posthog-js.
 var browserRows = []ruletest.Row{
 	{"capture §16.1 nothing was chosen", "bob", "browser", ``, `null`},
 	{"capture §16.1", "bob", "changeproject", `{"autocapture_opt_out":true,"autocapture_exceptions_opt_in":true,"capture_dead_clicks":true,"heatmaps_opt_in":true}`, `{"autocapture_opt_out":true}`},
@@ -190,13 +190,13 @@ var browserRows = []ruletest.Row{
 	{"capture §16.1 off", "bob", "browser", ``, `{"autocapture_opt_out":false,"capturePerformance":false,"heatmaps":false}`},
 }
 
-// §1.6: what keys that are limited open.
+// §1.6: the projects that restricted keys open.
 func TestProjects_Keys(t *testing.T) {
 	w := newWorld(t, memstore.ExternalData{}, false)
 	for name, k := range map[string]management.KeyRecord{
 		"P": {Scopes: []string{"*"}, Projects: []int64{1}}, "other": {Scopes: []string{"*"}, Projects: []int64{7}},
 		"ours": {Scopes: []string{"*"}, Organizations: []string{ours}}, "theirs": {Scopes: []string{"*"}, Organizations: []string{theirs}},
-		"old": {Projects: []int64{7}}, // one without scopes skips the lists
+		"old": {Projects: []int64{7}}, // a key without scopes ignores its lists
 	} {
 		k.ID = name
 		w.Keys[name] = k
@@ -228,7 +228,7 @@ func TestProjects_Keys(t *testing.T) {
 	})
 }
 
-// §5.4, §5.12: group types and what was used, which other rooms write.
+// §5.4, §5.12: group types and usage, which other packages write.
 func TestProjects_Outside(t *testing.T) {
 	day := func(n int) time.Time { return time.Date(2026, 1, n, 0, 0, 0, 0, time.UTC) }
 	ofOurs := func(resource string) memstore.Resource {
@@ -265,7 +265,7 @@ func TestProjects_Outside(t *testing.T) {
 	})
 }
 
-// What a definitions file says is changed there (design/decisions.md, Definitions file).
+// Objects of a definitions file can only be changed there (design/decisions.md, Definitions file).
 func TestProjects_OfAFile(t *testing.T) {
 	w := newWorld(t, memstore.ExternalData{}, false)
 	err := w.Store.Write(t.Context(), func(tx rooms.Tx) error {
@@ -315,12 +315,12 @@ func TestProjects_OfAFile(t *testing.T) {
 	})
 }
 
-// §5.8: only-config fields need just project:read.
+// §5.8: fields that only configure require just project:read.
 func TestOnlyConfigures(t *testing.T) {
 	for body, want := range map[string]bool{
 		`{"app_urls":["https://x.example"]}`: true, `{"timezone":"UTC","heatmaps_opt_in":true,"surveys_opt_in":null}`: true, `{}`: true, `{"colour":"red"}`: true,
 		`{"name":"x"}`: false, `{"app_urls":[],"name":"x"}`: false, `{"access_control":true}`: false, `{"product_description":"x"}`: false,
-		`{"bucketing_hash":"sha1"}`: false, `{"property_matching_version":1}`: false, // they change what flags answer
+		`{"bucketing_hash":"sha1"}`: false, `{"property_matching_version":1}`: false, // these affect the results of flags
 	} {
 		if got := organizations.OnlyConfigures(ruletest.Body(t, body)); got != want {
 			t.Errorf("%s: %v", body, got)
@@ -328,8 +328,8 @@ func TestOnlyConfigures(t *testing.T) {
 	}
 }
 
-// Spec/capture.md §16.1: browsers are told of surveys while one runs, unless surveys_opt_in
-// says no.
+// Spec/capture.md §16.1: browsers load surveys only while one is running, unless surveys_opt_in is
+// false.
 func TestProjects_Surveys(t *testing.T) {
 	w := newWorld(t, memstore.ExternalData{}, false)
 	calls := w.calls(t)

@@ -9,17 +9,19 @@ import (
 	"github.com/bunting-flags/bunting/management"
 )
 
-// Projects are projects and their keys (§5.8, §1.11).
+// Projects manages projects and their keys (§5.8, §1.11).
 type Projects struct {
 	*core
 	projects management.Resource[Tx, management.ProjectRecord, Project]
 }
 
+// newProjects returns the service. Each stored project also gets its browser settings.
 func newProjects(c *core) Projects {
 	return Projects{c, management.NewResource(&c.Env, management.Spec[Tx, management.ProjectRecord, Project]{
 		ActivityScope: "Project",
 		Header: func(_ *management.Scope, p *management.ProjectRecord) management.RecordHeader {
 			place := management.RecordHeader{Parent: management.ProjectParent(p.ID), ID: strconv.FormatInt(p.ID, 10), Title: p.Name}
+			// The log of a deleted project is not readable, so the line goes to the organization.
 			if p.Deleted {
 				place.Parent = p.Organization
 			}
@@ -59,7 +61,7 @@ type ProjectBasic struct {
 	AccessControl     bool            `json:"access_control"`
 }
 
-// Project is a project with all that it has.
+// Project is the complete form of a project in responses.
 type Project struct {
 	ProjectBasic
 	Description    json.RawMessage        `json:"product_description"`
@@ -69,27 +71,28 @@ type Project struct {
 	UserAccess     management.AccessLevel `json:"user_access_level"`
 	HasGroupTypes  bool                   `json:"has_group_types"`
 	GroupTypes     []projectGroupType     `json:"group_types"`
-	// LiveEventsToken is always null: there is no live stream of events.
+	// LiveEventsToken is always null, since there is no live stream of events.
 	LiveEventsToken *string         `json:"live_events_token"`
 	AnonymizeIPs    bool            `json:"anonymize_ips"`
 	BucketingHash   json.RawMessage `json:"bucketing_hash"`
 	MatchingVersion json.RawMessage `json:"property_matching_version"`
-	// Approvals say which changes of flags somebody else has to approve.
+	// Approvals are the rules about the approval of changes of flags.
 	Approvals management.FlagApprovals `json:"flag_approvals"`
-	// SecretToken is masked, but for the answer to the call that made it.
+	// SecretToken is masked, except in the response of RotateSecret.
 	SecretToken       *string `json:"secret_api_token"`
 	SecretTokenBackup *string `json:"secret_api_token_backup"`
 	ProjectSettings
-	// Warnings say which settings cannot do what they say.
+	// Warnings describe settings that have no effect on this server.
 	Warnings []string `json:"warnings"`
 }
 
-// projectGroupType is a type of groups.
+// projectGroupType is a group type of a project.
 type projectGroupType struct {
 	Type  string `json:"group_type"`
 	Index int    `json:"group_type_index"`
 }
 
+// orDefault returns raw, or fallback if raw is empty.
 func orDefault(raw json.RawMessage, fallback string) json.RawMessage {
 	if len(raw) == 0 {
 		return json.RawMessage(fallback)
@@ -97,8 +100,8 @@ func orDefault(raw json.RawMessage, fallback string) json.RawMessage {
 	return raw
 }
 
-// basicOf is a project as lists show it. ingested are the projects that have had
-// events.
+// basicOf returns the form of a project in lists, and its Meta. ingested is the result of
+// ingestedIn.
 func basicOf(p *management.ProjectRecord, ingested map[int64]bool) (ProjectBasic, *management.ProjectMeta, error) {
 	meta, err := management.MetaOfProject(p)
 	if err != nil {
@@ -112,8 +115,8 @@ func basicOf(p *management.ProjectRecord, ingested map[int64]bool) (ProjectBasic
 	}, &meta, nil
 }
 
-// projectUUID is the project's own, or, for one that was made without, a name made of
-// its organization and number, which stays the same.
+// projectUUID returns the stored UUID, or for projects without one a constant UUID that is derived
+// from the organization and the number.
 func projectUUID(p *management.ProjectRecord, meta *management.ProjectMeta) string {
 	if meta.UUID != "" {
 		return meta.UUID
@@ -123,8 +126,7 @@ func projectUUID(p *management.ProjectRecord, meta *management.ProjectMeta) stri
 	return id
 }
 
-// ingestedIn are the projects of an organization that have had events within the
-// last year.
+// ingestedIn returns the projects of an organization that have received events in the last year.
 func (s *core) ingestedIn(tx Tx, organization string) (map[int64]bool, error) {
 	days, err := tx.Usage(organization, "events", s.Env.Now().AddDate(-1, 0, 0))
 	out := map[int64]bool{}
@@ -134,7 +136,7 @@ func (s *core) ingestedIn(tx Tx, organization string) (map[int64]bool, error) {
 	return out, err
 }
 
-// view is a project as the caller sees it.
+// view returns the complete form of a project for the caller, with masked keys.
 func (s *core) view(tx Tx, c *management.Caller, p *management.ProjectRecord) (*Project, error) {
 	ingested, err := s.ingestedIn(tx, p.Organization)
 	if err != nil {
@@ -152,6 +154,7 @@ func (s *core) view(tx Tx, c *management.Caller, p *management.ProjectRecord) (*
 	if out.UpdatedAt.IsZero() {
 		out.UpdatedAt = out.CreatedAt
 	}
+	// effective_membership_level has only two values for projects.
 	if out.UserAccess == management.AdminAccess {
 		out.EffectiveLevel = management.Admin
 	}
@@ -166,6 +169,7 @@ func (s *core) view(tx Tx, c *management.Caller, p *management.ProjectRecord) (*
 	if err != nil {
 		return nil, err
 	}
+	// Maps have no order, so the list is sorted by index below.
 	for i, name := range types {
 		out.GroupTypes = append(out.GroupTypes, projectGroupType{name, i})
 	}
@@ -181,8 +185,8 @@ func (s *core) view(tx Tx, c *management.Caller, p *management.ProjectRecord) (*
 	return out, err
 }
 
-// organizationsOf are those that the caller and the key reach, oldest membership
-// first.
+// organizationsOf returns scopes of the organizations that both the caller and the key can access,
+// oldest membership first.
 func organizationsOf(tx Tx, c *management.Caller) (out []management.Scope, err error) {
 	for _, m := range c.Memberships {
 		o, err := tx.Organization(m.Organization)
@@ -197,7 +201,7 @@ func organizationsOf(tx Tx, c *management.Caller) (out []management.Scope, err e
 	return out, nil
 }
 
-// projectsIn are the projects of an organization that the caller may be in.
+// projectsIn returns the projects of an organization that the caller can access.
 func (s *core) projectsIn(tx Tx, c *management.Caller, organization string) ([]ProjectBasic, error) {
 	list, err := tx.Projects(organization)
 	if err != nil {
@@ -221,8 +225,8 @@ func (s *core) projectsIn(tx Tx, c *management.Caller, organization string) ([]P
 	return out, nil
 }
 
-// List returns a page of the projects that the caller may be in, by number: those
-// of the organization of the standing, or of all.
+// List returns a page of the projects that the caller can access, by number: those of the scope's
+// organization, or those of all.
 func (s Projects) List(ctx context.Context, scope *management.Scope, p management.Page) (management.List[ProjectBasic], error) {
 	if err := scope.DenyProjectKeys(); err != nil {
 		return management.List[ProjectBasic]{}, err
@@ -249,14 +253,14 @@ func (s Projects) List(ctx context.Context, scope *management.Scope, p managemen
 	})
 }
 
-// Get returns the project of the standing.
+// Get returns the project of the scope.
 func (s Projects) Get(ctx context.Context, scope *management.Scope) (*Project, error) {
 	return management.Read(ctx, &s.Env, func(tx Tx) (*Project, error) { return s.view(tx, scope.Caller, scope.Project) })
 }
 
-// Create makes a project in the organization of the standing, or in the caller's
-// current one. The caller's current project stays what it is, unlike §5.8: what is
-// written next goes where it went before.
+// Create creates a project in the scope's organization, or in the caller's current one. Unlike in
+// §5.8, the caller's current project does not change, so that later writes to the current project
+// still reach the same one.
 func (s Projects) Create(ctx context.Context, scope *management.Scope, b management.Body) (*Project, error) {
 	if err := scope.DenyProjectKeys(); err != nil {
 		return nil, err
@@ -293,8 +297,7 @@ func (s Projects) Create(ctx context.Context, scope *management.Scope, b managem
 	})
 }
 
-// newProject is a project that is not stored, with a key of its own where no token is
-// given.
+// newProject returns a project without storing it. It has a random key if token is empty.
 func (s *core) newProject(organization, token string, v management.Values) (*management.ProjectRecord, error) {
 	now := s.Env.Now()
 	p := &management.ProjectRecord{Organization: organization, Name: "Default project", APIKey: "phc_" + management.RandomText(32), CreatedAt: now}
@@ -304,17 +307,20 @@ func (s *core) newProject(organization, token string, v management.Values) (*man
 	return p, configure(p, &management.ProjectMeta{UUID: s.Env.NewID(), Updated: management.NewStamp(now)}, v)
 }
 
-// Update changes the project of the standing.
+// Update changes the project of the scope.
 func (s Projects) Update(ctx context.Context, scope *management.Scope, b management.Body) (*Project, error) {
 	return s.change(ctx, scope, func(_ Tx, p *management.ProjectRecord, meta *management.ProjectMeta) error {
 		v, err := ProjectFields.Change(b)
 		if err != nil {
 			return err
 		}
+		// Changing who has access, or who must approve, requires more than changing settings.
 		private := v.Has("access_control") && v.Bool("access_control") != (meta.Default == management.NoAccess)
 		if (private || v.Has(management.FlagApprovalsField.Name)) && !scope.CanAdminister() {
 			return errNoProjectAdmin()
 		}
+		// A definitions file declares the name and the engine settings: both must stay the same.
+		// The other fields can be changed here.
 		before := *p
 		if err := configure(p, meta, v); err != nil || p.Origin == "" {
 			return err
@@ -331,22 +337,25 @@ func (s Projects) Update(ctx context.Context, scope *management.Scope, b managem
 	})
 }
 
+// errNoProjectAdmin is the error for actions that require an administrator of the project.
 func errNoProjectAdmin() error {
 	return management.Denied("You don't have sufficient permissions in the project.")
 }
 
-// errFromFile refuses changes of what a definitions file says.
+// errFromFile is the error for changes of objects that a definitions file declares. what is the
+// noun for the object.
 func errFromFile(what, origin string) error {
 	return management.Clash("This %s is kept in the file %s and can only be changed there.", what, origin)
 }
 
-// change does something to the project of the standing and notes it.
+// change calls work with the project of the scope, and stores and logs it.
 func (s Projects) change(ctx context.Context, scope *management.Scope, work func(tx Tx, p *management.ProjectRecord, meta *management.ProjectMeta) error) (*Project, error) {
 	return management.RunAction(ctx, s.projects, scope, "", func(e *management.Edit[Tx, management.ProjectRecord]) error {
 		meta, err := management.MetaOfProject(e.After)
 		if err != nil {
 			return err
 		}
+		// Storing the UUID makes it independent of the organization, which can change.
 		meta.UUID, meta.Updated = projectUUID(e.After, &meta), management.NewStamp(s.Env.Now())
 		if err := work(e.Tx, e.After, &meta); err != nil {
 			return err
@@ -356,8 +365,8 @@ func (s Projects) change(ctx context.Context, scope *management.Scope, work func
 	})
 }
 
-// Delete takes the project of the standing away: its keys open nothing from then
-// on, and nobody reaches what is inside, which stays in the store.
+// Delete deletes the project of the scope. Its keys become invalid. The data of the project stays
+// in the store but is not accessible.
 func (s Projects) Delete(ctx context.Context, scope *management.Scope) error {
 	if scope.Access() != management.AdminAccess {
 		return errNoProjectAdmin()
@@ -365,7 +374,7 @@ func (s Projects) Delete(ctx context.Context, scope *management.Scope) error {
 	return s.projects.Delete(ctx, scope, "")
 }
 
-// deleteProject deletes a project softly, and its secret keys for good.
+// deleteProject marks a project as deleted, and deletes its secret keys.
 func (s *core) deleteProject(tx Tx, p *management.ProjectRecord) error {
 	if p.Origin != "" {
 		return errFromFile("project", p.Origin)

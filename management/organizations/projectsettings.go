@@ -9,16 +9,19 @@ import (
 	"github.com/bunting-flags/bunting/management"
 )
 
-// ProjectSettings are what a project keeps for its SDKs and pages (§5.8). Null is
-// not chosen.
+// ProjectSettings are the settings of a project for its SDKs and pages (§5.8). A null setting is
+// not set. The members have the names of the fields in settingFields.
 type ProjectSettings struct {
-	AppURLs                  []string        `json:"app_urls"`
-	TestAccountFilters       json.RawMessage `json:"test_account_filters"`
-	TestAccountDefault       *bool           `json:"test_account_filters_default_checked"`
-	PathCleaning             json.RawMessage `json:"path_cleaning_filters"`
-	DataAttributes           []string        `json:"data_attributes"`
-	PersonDisplayNames       []string        `json:"person_display_name_properties"`
-	Correlation              json.RawMessage `json:"correlation_config"`
+	// The addresses of the project's own web pages.
+	AppURLs []string `json:"app_urls"`
+	// Filters that leave out test accounts, for queries with filterTestAccounts.
+	TestAccountFilters json.RawMessage `json:"test_account_filters"`
+	TestAccountDefault *bool           `json:"test_account_filters_default_checked"`
+	PathCleaning       json.RawMessage `json:"path_cleaning_filters"`
+	DataAttributes     []string        `json:"data_attributes"`
+	PersonDisplayNames []string        `json:"person_display_name_properties"`
+	Correlation        json.RawMessage `json:"correlation_config"`
+	// Settings for posthog-js: see browserSettings.
 	AutocaptureOptOut        *bool           `json:"autocapture_opt_out"`
 	AutocaptureExceptions    *bool           `json:"autocapture_exceptions_opt_in"`
 	AutocaptureIgnoredErrors json.RawMessage `json:"autocapture_exceptions_errors_to_ignore"`
@@ -27,29 +30,33 @@ type ProjectSettings struct {
 	ConsoleLog               *bool           `json:"capture_console_log_opt_in"`
 	Performance              *bool           `json:"capture_performance_opt_in"`
 	DeadClicks               *bool           `json:"capture_dead_clicks"`
-	Recording                *bool           `json:"session_recording_opt_in"`
-	RecordingSampleRate      *string         `json:"session_recording_sample_rate"`
-	RecordingMinimum         *int64          `json:"session_recording_minimum_duration_milliseconds"`
-	RecordingLinkedFlag      json.RawMessage `json:"session_recording_linked_flag"`
-	RecordingNetwork         json.RawMessage `json:"session_recording_network_payload_capture_config"`
-	RecordingMasking         json.RawMessage `json:"session_recording_masking_config"`
-	Replay                   json.RawMessage `json:"session_replay_config"`
-	RecordingDomains         []string        `json:"recording_domains"`
-	SurveyConfig             json.RawMessage `json:"survey_config"`
-	Surveys                  *bool           `json:"surveys_opt_in"`
-	Heatmaps                 *bool           `json:"heatmaps_opt_in"`
-	WeekStart                *int64          `json:"week_start_day"`
-	PrimaryDashboard         *int64          `json:"primary_dashboard"`
-	LiveEventsColumns        []string        `json:"live_events_columns"`
-	InjectWebApps            *bool           `json:"inject_web_apps"`
-	Extra                    json.RawMessage `json:"extra_settings"`
-	Modifiers                json.RawMessage `json:"modifiers"`
-	FlagsPersistence         *bool           `json:"flags_persistence_default"`
-	Cookieless               *int64          `json:"cookieless_server_hash_mode"`
+	// Recordings are not stored; their settings are only returned.
+	Recording           *bool           `json:"session_recording_opt_in"`
+	RecordingSampleRate *string         `json:"session_recording_sample_rate"`
+	RecordingMinimum    *int64          `json:"session_recording_minimum_duration_milliseconds"`
+	RecordingLinkedFlag json.RawMessage `json:"session_recording_linked_flag"`
+	RecordingNetwork    json.RawMessage `json:"session_recording_network_payload_capture_config"`
+	RecordingMasking    json.RawMessage `json:"session_recording_masking_config"`
+	Replay              json.RawMessage `json:"session_replay_config"`
+	RecordingDomains    []string        `json:"recording_domains"`
+	// Settings of surveys. Surveys are on unless Surveys is false.
+	SurveyConfig json.RawMessage `json:"survey_config"`
+	Surveys      *bool           `json:"surveys_opt_in"`
+	Heatmaps     *bool           `json:"heatmaps_opt_in"`
+	// Settings of pages: WeekStart is 0 for Sunday and 1 for Monday.
+	WeekStart         *int64          `json:"week_start_day"`
+	PrimaryDashboard  *int64          `json:"primary_dashboard"`
+	LiveEventsColumns []string        `json:"live_events_columns"`
+	InjectWebApps     *bool           `json:"inject_web_apps"`
+	Extra             json.RawMessage `json:"extra_settings"`
+	Modifiers         json.RawMessage `json:"modifiers"`
+	FlagsPersistence  *bool           `json:"flags_persistence_default"`
+	// Cookieless has no effect: events without cookies are not stored.
+	Cookieless *int64 `json:"cookieless_server_hash_mode"`
 }
 
-// settingFields are the fields of a project that only configure it: a key that
-// reads projects may change them (§5.8).
+// settingFields are the fields that only configure a project: keys with the scope project:read may
+// change them (§5.8).
 var settingFields = management.Fields{
 	{Name: "anonymize_ips", Type: management.Bool, Help: "addresses are not kept with events"},
 	{Name: "timezone", Type: management.Text, MaxLength: 64, Help: "an IANA name such as Europe/Oslo, UTC by default; dates in flags are of it"},
@@ -101,14 +108,15 @@ var ProjectFields = slices.Concat(management.Fields{
 	management.FlagApprovalsField,
 }, settingFields)
 
-// The settings that /flags reads; a definitions file has them too.
+// engineSettings are the settings that affect the evaluation of flags, with their defaults as JSON.
+// They are stored in ProjectRecord.Settings, and a definitions file can set them.
 var engineSettings = map[string]string{"timezone": `"UTC"`, "bucketing_hash": `"sha1"`, "property_matching_version": "1"}
 
-// maxSettings bounds all settings of a project, in bytes.
+// maxSettings is the greatest size of a project's Meta, in bytes.
 const maxSettings = 256 << 10
 
-// OnlyConfigures reports whether a body changes nothing of a project but what
-// configures it (§5.8).
+// OnlyConfigures reports whether a body changes only fields of settingFields (§5.8). Unknown
+// members do not count.
 func OnlyConfigures(b management.Body) bool {
 	for i := range ProjectFields {
 		name := ProjectFields[i].Name
@@ -120,8 +128,10 @@ func OnlyConfigures(b management.Body) bool {
 	return true
 }
 
-// configure puts what was sent into a project.
+// configure applies the fields of a body to a project and its Meta. It copies the maps of settings
+// before it changes them.
 func configure(p *management.ProjectRecord, meta *management.ProjectMeta, v management.Values) error {
+	// LoadLocation accepts "Local", which would depend on the server's machine.
 	if name := v.Text("timezone"); name != "" {
 		if _, err := time.LoadLocation(name); err != nil || name == "Local" {
 			return management.NotATimezone(name)
@@ -146,14 +156,17 @@ func configure(p *management.ProjectRecord, meta *management.ProjectMeta, v mana
 	}
 	for name, value := range v {
 		switch name {
+		// These have fields of their own.
 		case "name", "anonymize_ips", "access_control":
 			continue
 		}
+		// Settings for the evaluation of flags are a part of the definitions.
 		into := meta.Settings
 		if engineSettings[name] != "" {
 			into = p.Settings
 		}
 		into[name] = management.Encode(value)
+		// Null restores the default.
 		if value == nil && engineSettings[name] != "" {
 			delete(into, name)
 		}
@@ -161,6 +174,7 @@ func configure(p *management.ProjectRecord, meta *management.ProjectMeta, v mana
 	management.Set(v, "name", &p.Name)
 	management.Set(v, "anonymize_ips", &p.AnonymizeIPs)
 	if private, ok := management.Value[bool](v, "access_control"); ok && private != (meta.Default == management.NoAccess) {
+		// Rules about members and roles stay as they are.
 		if meta.Default = ""; private {
 			meta.Default = management.NoAccess
 		}
@@ -171,13 +185,13 @@ func configure(p *management.ProjectRecord, meta *management.ProjectMeta, v mana
 	return nil
 }
 
-// isRate reports whether a text is a number from 0 to 1.
+// isRate reports whether a string is a number from 0 to 1.
 func isRate(text string) bool {
 	var rate float64
 	return json.Unmarshal([]byte(text), &rate) == nil && rate >= 0 && rate <= 1
 }
 
-// engineSetting is a setting that /flags reads.
+// engineSetting returns a setting of engineSettings, or its default.
 func engineSetting(p *management.ProjectRecord, name string) json.RawMessage {
 	if raw := p.Settings[name]; len(raw) > 0 && string(raw) != "null" {
 		return raw
@@ -185,9 +199,10 @@ func engineSetting(p *management.ProjectRecord, name string) json.RawMessage {
 	return json.RawMessage(engineSettings[name])
 }
 
-// settingsOf are those of a project as they are shown.
+// settingsOf returns the settings of a project in the form of responses, with defaults for absent
+// ones.
 func settingsOf(m *management.ProjectMeta) (ProjectSettings, error) {
-	// Each has a text of its own: what is read is written over it.
+	// Each default needs its own bytes, since Unmarshal writes into them.
 	null, no := func() json.RawMessage { return json.RawMessage("null") }, false
 	out := ProjectSettings{
 		AppURLs: []string{}, DataAttributes: []string{"data-attr"}, TestAccountFilters: json.RawMessage("[]"), Correlation: json.RawMessage("{}"),

@@ -6,21 +6,22 @@ import (
 	"github.com/bunting-flags/bunting/management"
 )
 
-// NewProjectFields are the fields of a project that is made. Its key can be chosen
-// then and never again.
+// NewProjectFields are the fields of a new project. Unlike ProjectFields, they include the
+// project's key, which cannot be changed to a chosen value later.
 var NewProjectFields = append(ProjectFields[:len(ProjectFields):len(ProjectFields)], tokenField...)
 
-// maxToken is how long a project's key may be, as capture takes it (§3.6 of capture).
+// maxToken is the greatest length of a project's key, which is that of capture (§3.6 of capture).
 const maxToken = 64
 
+// tokenField is the field with the key of a new project.
 var tokenField = management.Fields{{
 	Name: "api_token", Type: management.Text, Null: true, MaxLength: maxToken,
 	Help: "the project's public key, for a project that moves here with its clients: letters, digits, - and _; made when it is not given; for owners",
 }}
 
-// readToken is the key that the body of a new project asks for, empty for none. Only
-// owners may choose; a key that is anybody's already, and was it that of a project that
-// is gone, is refused.
+// readToken returns the key that the body of a new project contains, or "" if it has none. Only
+// owners may choose a key. A key that another project or user has is refused, also that of a
+// deleted project.
 func readToken(tx Tx, level management.Level, b management.Body) (string, error) {
 	v, err := tokenField.Create(b)
 	if err != nil {
@@ -44,8 +45,10 @@ func readToken(tx Tx, level management.Level, b management.Body) (string, error)
 	return token, err
 }
 
+// tokenAlphabet has the characters that a project's key may contain.
 const tokenAlphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
 
+// errDuplicateToken is the error for a key that is in use or was used by a deleted project.
 func errDuplicateToken() error {
 	return management.CodedFault(management.CodeUnique, "api_token", "Another project has this key, or had it.")
 }

@@ -10,14 +10,13 @@ import (
 	"github.com/bunting-flags/bunting/management"
 )
 
-// quotaResources are what an organization can be limited in (decision 11,
-// spec/capture.md §13.4).
+// quotaResources are the resources that a quota can limit (decision 11, spec/capture.md §13.4).
 var quotaResources = []string{"events", "exceptions", "surveys", "llm_events", "recordings", "feature_flags"}
 
-// maxQuota is the largest limit, one that every JSON reader reads exactly.
+// maxQuota is the greatest quota: the largest integer that all JSON parsers read exactly.
 const maxQuota = 1<<53 - 1
 
-// allQuotas names every resource.
+// allQuotas returns the quotas with an entry for every resource, nil for no limit.
 func allQuotas(has map[string]*int64) map[string]*int64 {
 	out := map[string]*int64{}
 	for _, resource := range quotaResources {
@@ -26,6 +25,7 @@ func allQuotas(has map[string]*int64) map[string]*int64 {
 	return out
 }
 
+// sameQuotas reports whether two sets of quotas are equal.
 func sameQuotas(a, b map[string]*int64) bool {
 	return slices.EqualFunc(quotaResources, quotaResources, func(x, y string) bool {
 		p, q := a[x], b[y]
@@ -33,7 +33,8 @@ func sameQuotas(a, b map[string]*int64) bool {
 	})
 }
 
-// readQuotas reads limits by resource over those that there are.
+// readQuotas returns the quotas has, changed by those of a body. Absent resources stay, and null
+// removes a limit.
 func readQuotas(raw json.RawMessage, has map[string]*int64) (map[string]*int64, error) {
 	var sent map[string]json.RawMessage
 	if err := json.Unmarshal(raw, &sent); err != nil {
@@ -43,6 +44,7 @@ func readQuotas(raw json.RawMessage, has map[string]*int64) (map[string]*int64, 
 	if out == nil {
 		out = map[string]*int64{}
 	}
+	// Sorted, so that the error for several faults is always the same.
 	for _, resource := range slices.Sorted(maps.Keys(sent)) {
 		if !slices.Contains(quotaResources, resource) {
 			return nil, management.NotAChoice("quotas", resource, quotaResources)
@@ -60,10 +62,9 @@ func readQuotas(raw json.RawMessage, has map[string]*int64) (map[string]*int64, 
 	return out, nil
 }
 
-// usage is what an organization has used in the UTC month, and what it may use
-// (§5.12).
+// usage is the response with the usage and the quotas of an organization in a UTC month (§5.12).
 type usage struct {
-	// Period are the beginning of the month and of the next.
+	// Period has the first moment of the month and of the next one.
 	Period       [2]management.Stamp `json:"period"`
 	Events       resourceUsage       `json:"events"`
 	Exceptions   resourceUsage       `json:"exceptions"`
@@ -71,41 +72,41 @@ type usage struct {
 	LLMEvents    resourceUsage       `json:"llm_events"`
 	Recordings   resourceUsage       `json:"recordings"`
 	FeatureFlags resourceUsage       `json:"feature_flags"`
-	// Sources say who has spent events and requests for flags. They are some seconds
-	// late, and count requests for flags also where there is no limit.
+	// Sources are the usage of events and flag requests by key and SDK. They are delayed by some
+	// seconds, and include flag requests of organizations without a limit.
 	Sources []usageSource `json:"sources"`
 }
 
-// resourceUsage is what was used of a resource. Usage is that of the days of the
-// month before today: today's comes on top of it.
+// resourceUsage is the usage of one resource. Usage is the sum of the days of the month before
+// today, and Today that of today.
 type resourceUsage struct {
 	Usage int64  `json:"usage"`
-	Limit *int64 `json:"limit"` // null: none
+	Limit *int64 `json:"limit"` // null means no limit
 	Today int64  `json:"todays_usage"`
-	// LimitedUntil is when the month ends whose limit is reached, null before.
+	// LimitedUntil is the end of the month if the limit is reached, otherwise null.
 	LimitedUntil management.Stamp  `json:"quota_limited_until"`
 	Days         []projectDayUsage `json:"days"`
 }
 
-// usageSource is what one SDK has spent with one key on one UTC day.
+// usageSource is the usage of one resource by one SDK with one key on one UTC day.
 type usageSource struct {
 	Day      string `json:"day"`
 	Project  int64  `json:"project_id"`
 	Resource string `json:"resource"`
-	Key      string `json:"key"` // project, or what may be shown of a personal or secret key
+	Key      string `json:"key"` // "project" for the public key, otherwise the mask of the key
 	SDK      string `json:"sdk"`
 	Count    int64  `json:"count"`
 }
 
-// projectDayUsage is what one project used on one UTC day. Project is null for
-// what is counted for the organization only: requests for flags.
+// projectDayUsage is the usage of one project on one UTC day. Project is null for usage that is
+// counted only by organization, such as flag requests.
 type projectDayUsage struct {
 	Day     string `json:"day"`
 	Project *int64 `json:"project_id"`
 	Count   int64  `json:"count"`
 }
 
-// Usage returns what the organization of the standing has used in this UTC month.
+// Usage returns the usage of the scope's organization in the present UTC month.
 func (s Service) Usage(ctx context.Context, scope *management.Scope) (*usage, error) {
 	return management.Read(ctx, &s.Env, func(tx Tx) (*usage, error) {
 		now := s.Env.Now()
@@ -124,6 +125,7 @@ func (s Service) Usage(ctx context.Context, scope *management.Scope) (*usage, er
 			for i := range days {
 				into.add(&days[i], now)
 			}
+			// The limit applies until the month ends, because usage only grows.
 			if into.Limit != nil && into.Usage+into.Today >= *into.Limit {
 				into.LimitedUntil = management.NewStamp(end)
 			}
@@ -132,6 +134,7 @@ func (s Service) Usage(ctx context.Context, scope *management.Scope) (*usage, er
 	})
 }
 
+// addSources sets Sources from the usage of all projects of the organization since start.
 func (u *usage) addSources(tx Tx, scope *management.Scope, start time.Time) error {
 	projects, err := tx.Projects(scope.Organization.ID)
 	if err != nil {
@@ -150,12 +153,15 @@ func (u *usage) addSources(tx Tx, scope *management.Scope, start time.Time) erro
 	return nil
 }
 
+// add adds the usage of one day.
 func (u *resourceUsage) add(d *DayUsage, now time.Time) {
 	day := projectDayUsage{Day: d.Day.Format(time.DateOnly), Count: d.N}
+	// 0 stands for usage that is counted only by organization.
 	if d.Project != 0 {
 		day.Project = &d.Project
 	}
 	u.Days = append(u.Days, day)
+	// Days and now are both UTC.
 	if d.Day.Format(time.DateOnly) == now.Format(time.DateOnly) {
 		u.Today += d.N
 	} else {

@@ -11,23 +11,24 @@ import (
 	"github.com/bunting-flags/bunting/management"
 )
 
-// ErrNoOwner is for recovering where no organization has an owner.
+// ErrNoOwner is returned by RecoverKey if no organization has an owner.
 var ErrNoOwner = errors.New("management: there is no owner")
 
-// maxOwnersListed is how many owners an error lists.
+// maxOwnersListed is the greatest number of owners in the message of an error.
 const maxOwnersListed = 20
 
-// RecoverKey makes a key that opens everything for an owner whose keys are lost:
-// the one with this e-mail address, or the first one when it is empty. It is for
-// whoever may write to the store, not for a request; the limit of keys (§1.10) does
-// not hold, and the other keys stay. show gets the owner's address and the key
-// before it is committed: its error leaves everything as it was.
+// RecoverKey creates an unrestricted key for an owner who has lost all keys: the owner with an
+// e-mail address, or the first owner if email is empty. It is for an operator with access to the
+// store and not for requests. The limit of keys (§1.10) does not apply, and other keys stay valid.
+// show is called with the owner's address and the key before the transaction commits; if it returns
+// an error, nothing is stored.
 func (s Service) RecoverKey(ctx context.Context, email string, show func(owner string, k *APIKey) error) error {
 	return s.Env.Store.Write(ctx, func(tx Tx) error {
 		owner, err := findOwner(tx, email)
 		if err != nil {
 			return err
 		}
+		// The label is cut at characters, not at bytes.
 		label := []rune("Recovered key of " + owner.Email)
 		k := &ownKey{KeyRecord: management.KeyRecord{
 			ID: management.RandomText(24), User: owner.ID, CreatedAt: s.Env.Now(), Scopes: []string{allScopes},
@@ -41,6 +42,8 @@ func (s Service) RecoverKey(ctx context.Context, email string, show func(owner s
 		if err != nil {
 			return err
 		}
+		// The caller is nil: the log has the server as the author, and organizations see that a key
+		// was created.
 		for _, m := range memberships {
 			if err := s.Env.LogActivity(tx, nil, m.Organization, keyActivityScope, k.ID, k.Label, nil, viewKey(&k.KeyRecord)); err != nil {
 				return err
@@ -52,12 +55,14 @@ func (s Service) RecoverKey(ctx context.Context, email string, show func(owner s
 	})
 }
 
-// findOwner is an owner of some organization who is not switched off.
+// findOwner returns an active owner of any organization: the one with an e-mail address, or the one
+// with the lowest number if email is empty.
 func findOwner(tx Tx, email string) (*management.User, error) {
 	organizations, err := tx.Organizations()
 	if err != nil {
 		return nil, err
 	}
+	// A user can own several organizations.
 	owners := map[string]*management.User{}
 	for i := range organizations {
 		list, _, err := tx.List(management.Query{Kind: management.KindMember, Parent: organizations[i].ID})
@@ -89,6 +94,7 @@ func findOwner(tx Tx, email string) (*management.User, error) {
 		sorted = append(sorted, u)
 	}
 	slices.SortFunc(sorted, func(a, b *management.User) int { return cmp.Compare(a.ID, b.ID) })
+	// Numbers increase with time, so the first is the oldest owner.
 	if email == "" {
 		return sorted[0], nil
 	}
@@ -100,6 +106,7 @@ func findOwner(tx Tx, email string) (*management.User, error) {
 		names = append(names, u.Email)
 	}
 	more := ""
+	// The list is for an operator's terminal.
 	if len(names) > maxOwnersListed {
 		more = fmt.Sprintf(" and %d more", len(names)-maxOwnersListed)
 		names = names[:maxOwnersListed]

@@ -7,15 +7,16 @@ import (
 	"github.com/bunting-flags/bunting/management"
 )
 
-// role is a group of members of an organization (§5.1.3).
+// role is a group of members of an organization in responses (§5.1.3).
 type role struct {
 	roleSettings
 	CreatedBy *management.UserView `json:"created_by"`
 	Members   []roleMember         `json:"members"`
-	Default   bool                 `json:"is_default"`
+	// Default reports whether the role is the organization's default_role_id.
+	Default bool `json:"is_default"`
 }
 
-// roleMember is a member's place in a role.
+// roleMember is the assignment of a role to a member in responses.
 type roleMember struct {
 	ID      string               `json:"id"`
 	Role    string               `json:"role_id"`
@@ -25,29 +26,30 @@ type roleMember struct {
 	Updated management.Stamp     `json:"updated_at"`
 }
 
-// RoleFields are the writable fields of a role, RoleMemberFields those of a place
-// in one.
+// RoleFields are the writable fields of a role, RoleMemberFields those of the assignment of a role
+// to a member.
 var (
 	RoleFields       = management.Fields{{Name: "name", Type: management.Text, Required: true, MaxLength: 200}}
 	RoleMemberFields = management.Fields{{Name: "user_uuid", Type: management.UUID, Required: true, Custom: true, Help: "a member of the organization"}}
 )
 
-// roleSettings are what is kept of a role and shown as it is.
+// roleSettings are the fields of a role that are the same in records and in responses.
 type roleSettings struct {
 	ID        string           `json:"id"`
 	Name      string           `json:"name"`
 	CreatedAt management.Stamp `json:"created_at"`
 }
 
-// storedRole and storedRoleMember are how they are stored.
+// storedRole is the stored form of a role.
 type storedRole struct {
 	roleSettings
-	// By is the number of who made it, 0 where a key did: whom a key stands for is
-	// not told (spec/clients.md §1.2). What stands under created_by was always made
-	// by one.
+	// By is the number of the creator, 0 if the role was created with a key, since responses do not
+	// disclose whom a key belongs to (spec/clients.md §1.2). Older records have a member
+	// created_by, which was always set by a key.
 	By int64 `json:"by,omitempty"`
 }
 
+// storedRoleMember is the stored form of an assignment.
 type storedRoleMember struct {
 	ID           string           `json:"id"`
 	Organization string           `json:"organization"`
@@ -56,6 +58,8 @@ type storedRoleMember struct {
 	Joined       management.Stamp `json:"joined_at"`
 }
 
+// roleResource returns the resource of roles. Names are unique in an organization, regardless of
+// case.
 func (s *core) roleResource() management.Resource[Tx, storedRole, role] {
 	return management.NewResource(&s.Env, management.Spec[Tx, storedRole, role]{
 		Kind: management.KindRole, ActivityScope: "Role", Fields: RoleFields, AdminsOnly: true, Parent: organizationParent,
@@ -65,6 +69,7 @@ func (s *core) roleResource() management.Resource[Tx, storedRole, role] {
 		},
 		New: func(v *view) (*storedRole, error) {
 			r := &storedRole{roleSettings: roleSettings{ID: s.Env.NewID(), CreatedAt: management.NewStamp(s.Env.Now())}}
+			// The creator is recorded only without a key: see By.
 			if v.Key == nil {
 				r.By = v.User.ID
 			}
@@ -77,6 +82,7 @@ func (s *core) roleResource() management.Resource[Tx, storedRole, role] {
 	})
 }
 
+// showRole returns a role with its members in the form of responses.
 func showRole(v *view, r *storedRole) (*role, error) {
 	meta, err := management.MetaOfOrganization(v.Organization)
 	if err != nil {
@@ -91,7 +97,9 @@ func showRole(v *view, r *storedRole) (*role, error) {
 	return out, err
 }
 
+// roleMembers returns the assignments that q selects in the form of responses.
 func roleMembers(v *view, q management.Query) (management.List[roleMember], error) {
+	// Count is that of all assignments, Results has only the page.
 	list, err := management.ListRecords[storedRoleMember](v.Tx, q)
 	out := management.List[roleMember]{Count: list.Count, Results: make([]roleMember, 0, len(list.Results))}
 	for i := 0; i < len(list.Results) && err == nil; i++ {
@@ -103,6 +111,7 @@ func roleMembers(v *view, q management.Query) (management.List[roleMember], erro
 	return out, err
 }
 
+// showRoleMember returns an assignment in the form of responses.
 func showRoleMember(v *view, m *storedRoleMember) (*roleMember, error) {
 	out := &roleMember{ID: m.ID, Role: m.Role, Joined: m.Joined, Updated: m.Joined}
 	u, err := management.UserByUUID(v.Tx, m.User)
@@ -117,32 +126,33 @@ func showRoleMember(v *view, m *storedRoleMember) (*roleMember, error) {
 	return out, err
 }
 
-// Roles returns a page of the roles of the organization, by name.
+// Roles returns a page of the organization's roles, by name.
 func (s Service) Roles(ctx context.Context, scope *management.Scope, p management.Page) (management.List[role], error) {
 	return s.roles.List(ctx, scope, p)
 }
 
-// Role returns one role.
+// Role returns a role.
 func (s Service) Role(ctx context.Context, scope *management.Scope, id string) (*role, error) {
 	return s.roles.Get(ctx, scope, id)
 }
 
-// CreateRole makes a role.
+// CreateRole creates a role.
 func (s Service) CreateRole(ctx context.Context, scope *management.Scope, b management.Body) (*role, error) {
 	return s.roles.Create(ctx, scope, b)
 }
 
-// UpdateRole changes a role. put: all required fields have to be there.
+// UpdateRole changes a role. If put is true, all required fields must be present.
 func (s Service) UpdateRole(ctx context.Context, scope *management.Scope, id string, b management.Body, put bool) (*role, error) {
 	return s.roles.Update(ctx, scope, id, b, put)
 }
 
-// DeleteRole takes a role away, and everybody out of it.
+// DeleteRole deletes a role, and removes it from all members.
 func (s Service) DeleteRole(ctx context.Context, scope *management.Scope, id string) error {
 	return s.roles.Delete(ctx, scope, id)
 }
 
-// beforeRoleDelete takes everybody out of a role that goes, and the organization's choice of it.
+// beforeRoleDelete deletes the assignments and access rules of a role, and the organization's
+// default role if it is this one.
 func (s *core) beforeRoleDelete(e *management.Edit[Tx, storedRole]) error {
 	if err := e.Tx.DeleteUnder(management.KindRoleMember, e.After.ID); err != nil {
 		return err
@@ -158,12 +168,13 @@ func (s *core) beforeRoleDelete(e *management.Edit[Tx, storedRole]) error {
 	if err != nil || meta.DefaultRole == nil || *meta.DefaultRole != e.After.ID {
 		return err
 	}
+	// The setting must not refer to a role that does not exist.
 	meta.DefaultRole = nil
 	reloaded.Organization.Meta = management.Encode(meta)
 	return e.Tx.PutOrganization(reloaded.Organization)
 }
 
-// roleMemberResource are the places in a role that a path names.
+// roleMemberResource returns the resource of the assignments of one role, whose id is from a path.
 func (s Service) roleMemberResource(role string) management.Resource[Tx, storedRoleMember, roleMember] {
 	return management.NewResource(&s.Env, management.Spec[Tx, storedRoleMember, roleMember]{
 		Kind: management.KindRoleMember, Fields: RoleMemberFields, AdminsOnly: true,
@@ -171,6 +182,7 @@ func (s Service) roleMemberResource(role string) management.Resource[Tx, storedR
 			return management.RecordHeader{Parent: m.Role, ID: m.ID, Other: m.User, Sort: management.SortTime(m.Joined.Time), Unique: m.Role + "/" + m.User}
 		},
 		Load: func(v *view, id string, _ *management.Body) (*storedRoleMember, error) {
+			// Load checks that the role belongs to the caller's organization.
 			r, err := s.roles.Load(v, role)
 			id, ok := management.NormalizeUUID(id)
 			if err != nil || !ok {
@@ -183,6 +195,7 @@ func (s Service) roleMemberResource(role string) management.Resource[Tx, storedR
 		},
 		Rules: func(e *management.Edit[Tx, storedRoleMember]) error {
 			r, err := s.roles.Load(e.View, role)
+			// An unknown role is Invalid here and not NotFound.
 			if isMissing(err) {
 				err = management.Fault("", "Role does not exist.")
 			}
@@ -204,30 +217,29 @@ func (s Service) roleMemberResource(role string) management.Resource[Tx, storedR
 	})
 }
 
-// RoleMembers returns a page of those who have a role, in the order in which they
-// got it.
+// RoleMembers returns a page of the members with a role, in the order in which they got it.
 func (s Service) RoleMembers(ctx context.Context, scope *management.Scope, role string, p management.Page) (management.List[roleMember], error) {
 	return management.ReadOne(ctx, s.roles, scope, role, func(v *view, r *storedRole) (management.List[roleMember], error) {
 		return roleMembers(v, management.Query{Kind: management.KindRoleMember, Parent: r.ID, Offset: p.Offset, Limit: p.Limit})
 	})
 }
 
-// AddRoleMember gives a role to a member of the organization.
+// AddRoleMember assigns a role to a member of the organization.
 func (s Service) AddRoleMember(ctx context.Context, scope *management.Scope, role string, b management.Body) (*roleMember, error) {
 	return s.roleMemberResource(role).Create(ctx, scope, b)
 }
 
-// RoleMember returns the place of a member in a role. id is that of the place.
+// RoleMember returns an assignment by its id.
 func (s Service) RoleMember(ctx context.Context, scope *management.Scope, role, id string) (*roleMember, error) {
 	return s.roleMemberResource(role).Get(ctx, scope, id)
 }
 
-// RemoveRoleMember takes a role from a member. id is that of the place in the role.
+// RemoveRoleMember removes a role from a member. id is that of the assignment.
 func (s Service) RemoveRoleMember(ctx context.Context, scope *management.Scope, role, id string) error {
 	return s.roleMemberResource(role).Delete(ctx, scope, id)
 }
 
-// removeRoles takes all roles of an organization from a user.
+// removeRoles removes all roles of an organization from a user.
 func removeRoles(tx Tx, organization, uuid string) error {
 	list, _, err := tx.List(management.Query{Kind: management.KindRoleMember, Other: uuid})
 	if err != nil {
@@ -238,6 +250,7 @@ func removeRoles(tx Tx, organization, uuid string) error {
 		if err != nil {
 			return err
 		}
+		// Other lists the user's assignments in all organizations.
 		if m.Organization != organization {
 			continue
 		}

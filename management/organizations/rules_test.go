@@ -8,8 +8,8 @@ import (
 	"github.com/bunting-flags/bunting/management/internal/ruletest"
 )
 
-// What the tables expect is what spec/management.md says in the section that a row
-// names; "clients" is spec/clients.md, "decision" design/decisions.md.
+// The expected responses are from the section of spec/management.md that a row names; "clients" is
+// spec/clients.md, and "decision" is design/decisions.md.
 
 var uuid = ruletest.UUID
 
@@ -25,7 +25,7 @@ const (
 	stays    = `400 invalid_input - Cannot leave the organization as its owner!`
 )
 
-// chars is a JSON text of n characters.
+// chars returns a JSON string of n characters.
 func chars(n int) string { return `"` + strings.Repeat("ä", n) + `"` }
 
 func TestMembers_Rules(t *testing.T) {
@@ -101,8 +101,8 @@ var memberListRows = []ruletest.Row{
 	{"§3 limit of a narrowed list", "bob", "members", `{"Search":"example","Limit":2,"Offset":5}`, `{"count":6,"results":[{"user":{"first_name":"zoe"}}]}`},
 }
 
-// §4.6: the user's current organization and project are reset; roles and rules about
-// projects go too (clients §11.3).
+// §4.6: when a membership ends, the user's current organization and project are reset, and roles
+// and rules about projects are deleted (clients §11.3).
 var formerMemberRows = []ruletest.Row{
 	{"§5.9 another place to go", "bob", "neworganization => other", `{"name":"Other"}`, `{"name":"Other","membership_level":15}`},
 	{"§1.9", "bob", "changeme", `{"set_current_organization":"` + ours + `"}`, `{"organization":{"name":"Ours"},"team":{"id":1}}`},
@@ -122,7 +122,7 @@ var formerMemberRows = []ruletest.Row{
 	{"clients §11.3 the rule is gone", "eve", "enterproject 1", ``, `{"name":"P"}`},
 }
 
-// §4.6: members whose user is inactive are hidden.
+// §4.6: members with an inactive user are hidden.
 var inactiveRows = []ruletest.Row{
 	{"§4.6 hidden", "ann", "members", `{"Search":"fay"}`, `{"count":0,"results":[]}`},
 	{"§4.6 hidden", "ann", "members", `{"Limit":10,"Offset":4}`, `{"count":5,"results":[{"user":{"first_name":"gus"}}]}`},
@@ -134,7 +134,7 @@ var inactiveRows = []ruletest.Row{
 	{"§4.6 active again", "ann", "level " + uuid("fay"), `{"level":8}`, `{"level":8}`},
 }
 
-// Roles: §5.1.3, spec/clients.md §12.
+// Roles follow §5.1.3 and spec/clients.md §12.
 func TestRoles_Rules(t *testing.T) {
 	runAllTables(t, false, map[string][]ruletest.Row{"roles": roleRows, "memberships": placeRows, "the default": defaultRoleRows})
 }
@@ -205,7 +205,7 @@ var defaultRoleRows = []ruletest.Row{
 	{"§5.9 null", "gus", "changeorganization", `{"default_role_id":null}`, `{"default_role_id":null}`},
 }
 
-// §4.6: who has what keys.
+// §4.6: the keys of members.
 func TestMembers_Keys(t *testing.T) {
 	w := newWorld(t, memstore.ExternalData{}, false)
 	all := `,"scopes":["*"],"scoped_teams":[],"scoped_organizations":[]}`
@@ -226,7 +226,7 @@ func TestMembers_Keys(t *testing.T) {
 	})
 }
 
-// Organizations: §5.9.
+// Organizations follow §5.9.
 func TestOrganizations_Rules(t *testing.T) {
 	runAllTables(t, false, map[string][]ruletest.Row{
 		"fields": organizationRows, "switches": switchRows, "making": newOrganizationRows, "slugs": slugRows, "closing": closeRows,
@@ -298,7 +298,8 @@ var slugRows = []ruletest.Row{
 	{"clients §1.5 it stays when the name changes", "gus", "organization", ``, `{"slug":"ours"}`},
 }
 
-// §5.9 DELETE: 15 only; with its projects, members, roles, domains and invitations.
+// §5.9 DELETE: only owners (15) can delete an organization, with its projects, members, roles,
+// domains and invitations.
 var closeRows = []ruletest.Row{
 	{"§5.9 DELETE 15", "gus", "close", ``, tooLow},
 	{"§5.9 DELETE 15", "bob", "close", ``, tooLow},
@@ -315,7 +316,7 @@ var closeRows = []ruletest.Row{
 	{"§1.9 now a user may go too", "bob", "dropme", ``, `null`},
 }
 
-// §1.5, §1.7: who comes into an organization by the name of a path.
+// §1.5, §1.7: which callers can access an organization that a path names.
 var enterRows = []ruletest.Row{
 	{"§1.7", "bob", "enter " + ours, ``, `{"name":"Ours","level":1}`},
 	{"§1.7 without dashes, in capitals", "bob", "enter " + strings.ToUpper(strings.ReplaceAll(ours, "-", "")), ``, `{"name":"Ours"}`},
@@ -340,7 +341,7 @@ var enterRows = []ruletest.Row{
 	{"§1.7 none", "bob", "enter @current", ``, `404 not_found - Organization not found.`},
 }
 
-// Decision 11, spec/capture.md §13.4: limits by resource, a month; for owners.
+// Decision 11, spec/capture.md §13.4: monthly limits by resource, which only owners change.
 var quotaRows = []ruletest.Row{
 	{"decision 11 none", "bob", "organization", ``, `{"quotas":{"events":null,"exceptions":null,"surveys":null,"llm_events":null,"recordings":null,"feature_flags":null}}`},
 	{"decision 11 for owners", "gus", "changeorganization", `{"quotas":{"events":5}}`, tooLow},

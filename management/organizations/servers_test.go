@@ -16,9 +16,8 @@ import (
 	"github.com/bunting-flags/bunting/management/rooms"
 )
 
-// Servers with one PostgreSQL share its mails: each goes out once, to a mail server
-// that keeps them apart, also where the clocks of the servers differ by as much as
-// they may (leases).
+// Servers with one PostgreSQL send each mail once, even if their clocks differ by the allowed
+// maximum; the mail server distinguishes their connections.
 func TestServers_MailOnce(t *testing.T) {
 	url := storetest.Postgres(t)
 	s := smtptest.Start(t, withPassword)
@@ -30,7 +29,7 @@ func TestServers_MailOnce(t *testing.T) {
 	for i := range mails {
 		servers[i%2].invite(t, fmt.Sprintf(`{"target_email": "new%d@example.com"}`, i))
 	}
-	servers[0].advance(50 * time.Second) // what the other one has queued is due here too
+	servers[0].advance(50 * time.Second) // mails that the other server has queued are due here, too
 	servers[1].advance(50 * time.Second)
 	storetest.Concurrently(t, 6, func(i int) error {
 		_, err := servers[i%2].Organizations.DeliverMail(context.Background())
@@ -55,8 +54,8 @@ func TestServers_MailOnce(t *testing.T) {
 	}
 }
 
-// Servers with one PostgreSQL follow its log together while events come in through
-// both: each exception is counted once.
+// Servers with one PostgreSQL that follow its log while events arrive at both count each exception
+// once.
 func TestServers_FollowOnce(t *testing.T) {
 	url := storetest.Postgres(t)
 	const servers, batches, perBatch, kinds = 2, 40, 10, 3
@@ -132,7 +131,7 @@ func TestServers_FollowOnce(t *testing.T) {
 	}
 }
 
-// sendExceptions sends batches of exceptions of so many kinds.
+// sendExceptions sends batches of exceptions of the given number of kinds.
 func sendExceptions(intake *capture.Intake, key string, server, batches, perBatch, kinds int) error {
 	for b := range batches {
 		items := make([]string, perBatch)

@@ -5,8 +5,8 @@ import (
 	"errors"
 )
 
-// Service has the organizations (§5.9), their quotas and usage (§5.12) and roles
-// (§5.1.3), and a field for each of the other resources. New makes one.
+// Service manages organizations (§5.9), their quotas and usage (§5.12) and their roles (§5.1.3).
+// Its fields manage the other resources. New returns one; it may be used concurrently.
 type Service struct {
 	*core
 	Account  Account
@@ -19,7 +19,8 @@ type Service struct {
 	Sessions Sessions
 }
 
-// New makes a Service.
+// New returns a Service with the defaults of c applied. It returns an error if there is a Mailer
+// without a SiteURL.
 func New(c Config) (*Service, error) {
 	if c.Mailer != nil && c.SiteURL == "" {
 		return nil, errors.New("organizations: Config.SiteURL is required with a Mailer")
@@ -31,5 +32,5 @@ func New(c Config) (*Service, error) {
 	return &Service{core: s, Account: Account{s}, Domains: newDomains(s), Invites: newInvites(s), Members: Members{s}, Passkeys: Passkeys{s}, Programs: Programs{s}, Projects: newProjects(s), Sessions: Sessions{s}}, nil
 }
 
-// HasPasskeys reports whether anybody can sign in with one.
+// HasPasskeys reports whether users can sign in with passkeys.
 func (s Service) HasPasskeys() bool { return s.Authenticators != nil }

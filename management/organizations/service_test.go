@@ -31,14 +31,14 @@ const (
 
 var testStart = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 
-// testServer is a service that sends mails, whose clock a test moves.
+// testServer is a service with a mailer and a clock that tests advance.
 type testServer struct {
 	*rooms.Rooms
 	store   rooms.Store
 	close   func()
 	clock   atomic.Int64 // microseconds since 1970
 	queued  atomic.Int64
-	onQuery func() // of each query of an alert, whose answer is 12
+	onQuery func() // called by each query of an alert, whose result is 12
 	owner   *management.Scope
 
 	mu      sync.Mutex
@@ -55,7 +55,7 @@ func (d *testServer) now() time.Time { return time.UnixMicro(d.clock.Load()).UTC
 
 func (d *testServer) advance(elapsed time.Duration) { d.clock.Add(elapsed.Microseconds()) }
 
-// inMemory is the database of tests that close nothing.
+// inMemory is the database of tests that do not close it.
 const inMemory = ""
 
 // openTestServer opens a service on a database, with an organization and its owner.
@@ -135,7 +135,7 @@ func (d *testServer) invite(t *testing.T, body string) *organizations.Invite {
 	return invite
 }
 
-// deliver sends what is due; the error has to hold a text.
+// deliver sends the due mails. Its error must contain fails, or be nil if fails is empty.
 func (d *testServer) deliver(t *testing.T, fails string) (next time.Time) {
 	t.Helper()
 	next, err := d.Organizations.DeliverMail(t.Context())
@@ -155,7 +155,7 @@ func smtpTo(t *testing.T, address string, s *smtptest.Server) organizations.Mail
 
 var withPassword = smtptest.Options{User: "me", Password: "hush"}
 
-// readMail returns the headers and the plain and the HTML part of a mail.
+// readMail returns the headers, the text part and the HTML part of a mail.
 func readMail(t *testing.T, text string) (m *mail.Message, plain, html string) {
 	t.Helper()
 	m, err := mail.ReadMessage(strings.NewReader(text))
@@ -183,7 +183,7 @@ func readMail(t *testing.T, text string) (m *mail.Message, plain, html string) {
 
 var inviteLink = regexp.MustCompile(`https://flags\.example\.com/signup/([0-9a-f-]{36})\?secret=([0-9A-Za-z_-]{43})`)
 
-// secretIn finds the link of a mail.
+// secretIn returns the id and the secret of the link in a mail.
 func secretIn(t *testing.T, m smtptest.Mail) (id, secret string) {
 	t.Helper()
 	_, plain, html := readMail(t, m.Text)

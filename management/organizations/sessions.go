@@ -8,46 +8,49 @@ import (
 	"github.com/bunting-flags/bunting/management"
 )
 
-// kindSession is a session: Parent is its user's uuid, Sort when it began, Unique the
-// hash of its token.
+// kindSession is the kind of records of sessions: Parent is the uuid of the user, Sort the time
+// when it started, Unique the hash of its token.
 const kindSession = "session"
 
 const (
-	// DefaultSessionIdle is Config.SessionIdle where that is zero (console.md §5.1).
+	// DefaultSessionIdle is the default of Config.SessionIdle (console.md §5.1).
 	DefaultSessionIdle = 12 * time.Hour
-	// DefaultSessionLife is Config.SessionLife where that is zero.
+	// DefaultSessionLife is the default of Config.SessionLife.
 	DefaultSessionLife = 30 * 24 * time.Hour
 
-	// seenEvery is how exactly the time of a session's last use is kept.
+	// seenEvery is the precision of a session's stored time of last use.
 	seenEvery = time.Minute
-	// maxSessions is how many a user may have: of more the oldest ends.
+	// maxSessions is the greatest number of sessions of a user; the oldest ones above it end.
 	maxSessions = 50
-	// maxAgent is how much of a browser's name is kept, in bytes.
+	// maxAgent is the greatest length of a stored User-Agent, in bytes.
 	maxAgent = 300
 )
 
-// Sessions are the browsers that people have signed in with (console.md §5.1).
+// Sessions manages sign-in with a browser and its sessions (console.md §5.1).
 type Sessions struct{ *core }
 
-// Session is one of the caller's, as its user sees it.
+// Session is a session in responses to its user. Current reports whether it is that of the request.
 type Session struct {
 	ID        string           `json:"id"`
 	CreatedAt management.Stamp `json:"created_at"`
 	SeenAt    management.Stamp `json:"seen_at"`
 	ExpiresAt management.Stamp `json:"expires_at"`
-	Method    string           `json:"method"`
-	Address   string           `json:"address"`
-	Agent     string           `json:"agent"`
-	Current   bool             `json:"current"`
+	// Method is how the session was started, such as link, mail, key, passkey or oidc. Address and
+	// Agent are those of the browser at that time.
+	Method  string `json:"method"`
+	Address string `json:"address"`
+	Agent   string `json:"agent"`
+	Current bool   `json:"current"`
 }
 
+// putSession stores a session under the hash of its token.
 func putSession(tx Tx, m *management.Session, tokenHash string) error {
 	return tx.Put(&management.Record{
 		Kind: kindSession, Parent: m.User, ID: m.ID, Sort: management.SortTime(m.Created.Time), Unique: tokenHash, Data: management.Encode(m),
 	})
 }
 
-// expiry is when a session ends that is not used any more.
+// expiry returns when a session ends if it is not used any more.
 func (s *core) expiry(m *management.Session) time.Time {
 	idle, life := m.Seen.Add(s.SessionIdle), m.Created.Add(s.SessionLife)
 	if idle.Before(life) {
@@ -56,7 +59,7 @@ func (s *core) expiry(m *management.Session) time.Time {
 	return life
 }
 
-// sessionOf is the session of a token, nil for none that lives.
+// sessionOf returns the session of a token, or nil if there is none or it has ended.
 func (s *core) sessionOf(tx Tx, token string) (*management.Session, error) {
 	r, err := tx.Find(kindSession, management.HashKey(token))
 	if err != nil {
@@ -69,14 +72,16 @@ func (s *core) sessionOf(tx Tx, token string) (*management.Session, error) {
 	return m, nil
 }
 
-// callerOf is who has a session: nil for a user who is gone, switched off or no member
-// of anything, and where the key is revoked or rolled that it was made from.
+// callerOf returns the caller of a session. It is nil if the user was deleted, is inactive or is no
+// member of an organization, and if the key that the session was created from was revoked or
+// rolled.
 func callerOf(tx Tx, m *management.Session) (*management.Caller, error) {
 	u, err := management.UserByUUID(tx, m.User)
 	if err != nil || u == nil || u.Inactive {
 		return nil, err
 	}
 	c, err := management.CallerFor(tx, u)
+	// A session of a user without memberships has no rights left.
 	if err != nil || len(c.Memberships) == 0 {
 		return nil, err
 	}
@@ -86,19 +91,21 @@ func callerOf(tx Tx, m *management.Session) (*management.Caller, error) {
 		if err != nil || k == nil || k.Secret || k.User != u.ID {
 			return nil, err
 		}
+		// A copy, because the Hash of the session's key differs from that of the stored key.
 		own := *k
 		c.Key = &own
 	}
-	c.Key.Hash = "session " + m.ID // one of its own for limits
+	c.Key.Hash = "session " + m.ID // an own Hash, since limits count by it
 	return c, nil
 }
 
-// PeekCaller is Caller for what goes on without the person: it does not keep the session
-// alive.
+// PeekCaller is like Caller but does not count as a use of the session, for requests that a page
+// sends without its user.
 func (s Sessions) PeekCaller(ctx context.Context, token string) (*management.Caller, error) {
 	return management.Read(ctx, &s.Env, func(tx Tx) (*management.Caller, error) { return s.callerByToken(tx, token) })
 }
 
+// callerByToken returns the caller of a token's session, or nil.
 func (s Sessions) callerByToken(tx Tx, token string) (*management.Caller, error) {
 	m, err := s.sessionOf(tx, token)
 	if err != nil || m == nil {
@@ -107,7 +114,8 @@ func (s Sessions) callerByToken(tx Tx, token string) (*management.Caller, error)
 	return callerOf(tx, m)
 }
 
-// Caller is who has the session of a token, nil for nobody.
+// Caller returns the caller of a token's session, or nil if the session has ended. It extends the
+// session, at most once in seenEvery.
 func (s Sessions) Caller(ctx context.Context, token string) (*management.Caller, error) {
 	c, err := s.PeekCaller(ctx, token)
 	now := s.Env.Now()
@@ -115,7 +123,7 @@ func (s Sessions) Caller(ctx context.Context, token string) (*management.Caller,
 		return c, err
 	}
 	return management.Write(ctx, &s.Env, func(tx Tx) (*management.Caller, error) {
-		c, err := s.callerByToken(tx, token) // it may have ended meanwhile
+		c, err := s.callerByToken(tx, token) // the session may have ended since
 		if err != nil || c == nil {
 			return nil, err
 		}
@@ -124,7 +132,7 @@ func (s Sessions) Caller(ctx context.Context, token string) (*management.Caller,
 	})
 }
 
-// End ends the session that the caller has come with.
+// End ends the session of the request.
 func (s Sessions) End(ctx context.Context, c *management.Caller) error {
 	if c.Session == nil {
 		return management.Denied("There is no session to end: this request came with a key.")
@@ -132,7 +140,7 @@ func (s Sessions) End(ctx context.Context, c *management.Caller) error {
 	return s.Env.Store.Write(ctx, func(tx Tx) error { return tx.Delete(kindSession, c.Session.User, c.Session.ID) })
 }
 
-// liveSessions are a user's sessions that have not ended, newest first.
+// liveSessions returns a user's valid sessions, newest first.
 func (s *core) liveSessions(tx Tx, user string) (out []*management.Session, err error) {
 	list, _, err := tx.List(management.Query{Kind: kindSession, Parent: user, Descending: true})
 	if err != nil {
@@ -154,9 +162,10 @@ func (s *core) liveSessions(tx Tx, user string) (out []*management.Session, err 
 	return out, nil
 }
 
-// List are the caller's sessions, newest first.
+// List returns a page of the caller's sessions, newest first.
 func (s Sessions) List(ctx context.Context, scope *management.Scope, p management.Page) (management.List[Session], error) {
 	return management.Read(ctx, &s.Env, func(tx Tx) (management.List[Session], error) {
+		// The number of sessions is bounded by maxSessions, so all are read.
 		all, err := s.liveSessions(tx, scope.User.UUID)
 		page, count := management.PageOf(all, p)
 		out := management.List[Session]{Count: count}
@@ -173,6 +182,7 @@ func (s Sessions) List(ctx context.Context, scope *management.Scope, p managemen
 func (s Sessions) EndOne(ctx context.Context, scope *management.Scope, id string) error {
 	return s.Env.Store.Write(ctx, func(tx Tx) error {
 		r, err := tx.Get(kindSession, scope.User.UUID, id)
+		// The records of other users have another Parent and are not found.
 		if err == nil && r == nil {
 			err = management.ErrNotFound()
 		}
@@ -183,9 +193,10 @@ func (s Sessions) EndOne(ctx context.Context, scope *management.Scope, id string
 	})
 }
 
-// EndOthers ends all of the caller's sessions but the one that the caller has come with.
+// EndOthers ends all of the caller's sessions except that of the request.
 func (s Sessions) EndOthers(ctx context.Context, scope *management.Scope) error {
 	return s.Env.Store.Write(ctx, func(tx Tx) error {
+		// A request with a key has no session, so all end.
 		if scope.Session == nil {
 			return tx.DeleteUnder(kindSession, scope.User.UUID)
 		}
@@ -193,8 +204,8 @@ func (s Sessions) EndOthers(ctx context.Context, scope *management.Scope) error 
 	})
 }
 
-// trim takes away the sessions of a user that are not to be kept; n is how many newer
-// ones there are.
+// trim deletes the sessions of a user for which keep returns false. keep is called from the newest
+// session on; n is the number of kept sessions so far.
 func (s *core) trim(tx Tx, user string, keep func(m *management.Session, n int) bool) error {
 	list, _, err := tx.List(management.Query{Kind: kindSession, Parent: user, Descending: true})
 	if err != nil {
@@ -217,26 +228,30 @@ func (s *core) trim(tx Tx, user string, keep func(m *management.Session, n int) 
 	return nil
 }
 
-// Whoami is who the caller is, and what it may (N1).
+// Whoami describes the caller of a request and the caller's rights (N1).
 type Whoami struct {
 	User         *management.UserView `json:"user"`
-	Method       string               `json:"method"` // key, for requests with one too
+	Method       string               `json:"method"` // how the session was started; key without a session
 	Scopes       []string             `json:"scopes"`
 	Organization *whoamiOrganization  `json:"organization"`
 	Projects     []whoamiProject      `json:"projects"`
 	Project      *int64               `json:"project"` // the current one
-	ProofUntil   management.Stamp     `json:"proof_until"`
-	ExpiresAt    management.Stamp     `json:"expires_at"`
-	Mode         string               `json:"mode"` // full or read_only
-	Version      string               `json:"version"`
+	// ProofUntil is when the last proof of identity expires, ExpiresAt when the session ends if it
+	// is not used any more. Both are null without a session.
+	ProofUntil management.Stamp `json:"proof_until"`
+	ExpiresAt  management.Stamp `json:"expires_at"`
+	Mode       string           `json:"mode"` // full or read_only
+	Version    string           `json:"version"`
 }
 
+// whoamiOrganization is the caller's current organization.
 type whoamiOrganization struct {
 	ID    string           `json:"id"`
 	Name  string           `json:"name"`
 	Level management.Level `json:"level"`
 }
 
+// whoamiProject is a project that the caller and the key can access.
 type whoamiProject struct {
 	ID    int64            `json:"id"`
 	Name  string           `json:"name"`
@@ -244,7 +259,7 @@ type whoamiProject struct {
 	Zone  string           `json:"timezone"`
 }
 
-// Whoami leaves Mode and Version to the server.
+// Whoami describes the caller. Mode and Version are not set: the server adds them.
 func (s Sessions) Whoami(ctx context.Context, c *management.Caller) (*Whoami, error) {
 	return management.Read(ctx, &s.Env, func(tx Tx) (*Whoami, error) {
 		out := &Whoami{User: c.User.View(), Method: "key", Scopes: c.Key.Scopes, Projects: []whoamiProject{}}
@@ -267,6 +282,7 @@ func (s Sessions) Whoami(ctx context.Context, c *management.Caller) (*Whoami, er
 			}
 		}
 		isCurrent := func(p whoamiProject) bool { return p.ID == c.User.Project }
+		// The selected project, or the first one if the selected is not accessible.
 		if index := max(0, slices.IndexFunc(out.Projects, isCurrent)); index < len(out.Projects) {
 			out.Project = &out.Projects[index].ID
 		}
@@ -274,7 +290,7 @@ func (s Sessions) Whoami(ctx context.Context, c *management.Caller) (*Whoami, er
 	})
 }
 
-// addProjects adds those of an organization that the caller and the key reach.
+// addProjects adds the projects of an organization that the caller and the key can access.
 func (w *Whoami) addProjects(tx Tx, c *management.Caller, m *management.Membership) error {
 	if !c.CanOpenOrganization(m.Organization) {
 		return nil

@@ -30,8 +30,8 @@ func (w *world) isSignedIn(t *testing.T, token string) bool {
 
 var linkInMail = regexp.MustCompile(`(\S+)/console/sign-in(\S*)#(\S+)`)
 
-// console.md §5.2, Mail: through the outbox, 15 minutes, one use; the answer is the same
-// for unknown addresses, to which nothing is sent.
+// console.md §5.2, Mail: links are mailed through the outbox, are valid for 15 minutes and work
+// once; unknown addresses get the same response but no mail.
 func TestSessions_Mail(t *testing.T) {
 	w := newWorld(t, memstore.ExternalData{}, true)
 	s := w.Organizations.Sessions
@@ -66,8 +66,8 @@ func TestSessions_Mail(t *testing.T) {
 	}
 }
 
-// console.md §5.1, End, and §5.2, Domains act: nothing is left to who is a member of
-// nothing; people of a domain with single sign-on do not sign in here, but owners.
+// console.md §5.1, End, and §5.2, Domains act: the sessions of former members end, and people of a
+// domain with enforced single sign-on cannot sign in here, except owners.
 func TestSessions_WhoMay(t *testing.T) {
 	w := newWorld(t, memstore.ExternalData{}, true)
 	mailed := func(email string) string {
@@ -111,8 +111,8 @@ func errText(err error) string {
 	return err.Error()
 }
 
-// A user has fifty sessions at most: of more the oldest ends. What a browser says of
-// itself is cut short.
+// A user has at most fifty sessions, of which the oldest ends for a new one, and the stored
+// User-Agent is cut.
 func TestSessions_Bounded(t *testing.T) {
 	w := newWorld(t, memstore.ExternalData{}, false)
 	var tokens []string

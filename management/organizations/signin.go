@@ -14,16 +14,17 @@ import (
 	"github.com/bunting-flags/bunting/management"
 )
 
-// kindLink is a link that signs in, once: Parent is its user's uuid, Unique the hash of
-// its token.
+// kindLink is the kind of records of links for signing in: Parent is the uuid of the user, Unique
+// the hash of the token. A link works once.
 const kindLink = "sign_in_link"
 
 const (
-	linkLife     = 30 * time.Minute // of one that a start prints
+	linkLife     = 30 * time.Minute // life of a link that the server prints at its start
 	mailLinkLife = 15 * time.Minute
-	maxLinks     = 8 // of a user
+	maxLinks     = 8 // greatest number of links of a user
 )
 
+// storedLink is the stored form of a link.
 type storedLink struct {
 	ID      string           `json:"id"`
 	User    string           `json:"user"`
@@ -31,7 +32,7 @@ type storedLink struct {
 	Expires management.Stamp `json:"expires_at"`
 }
 
-// SignInFields are what proves who is there: one of them.
+// SignInFields are the fields of a sign-in or a proof of identity. Exactly one must be set.
 var SignInFields = management.Fields{
 	{Name: "link", Type: management.Text, MaxLength: 200, Help: "what stands behind the # of a link that signs in, once"},
 	{Name: "key", Type: management.Text, MaxLength: 200, Help: "a personal key, whose rights the session will have"},
@@ -39,36 +40,39 @@ var SignInFields = management.Fields{
 	{Name: "passkey", Type: management.Object, Custom: true, Help: "the answer of the browser to what POST session/passkey/ gave, as JSON"},
 }
 
-// LinkFields are the token of a link that is looked at.
+// LinkFields are the fields of LinkEmail.
 var LinkFields = management.Fields{{Name: "link", Type: management.Text, Required: true, MaxLength: 200}}
 
-// ClientInfo is what a sign-in says of its browser. Token is that of the session that it had
-// before, which ends. Site is what passkeys are for, empty where there are none.
+// ClientInfo describes the browser of a sign-in. Token is that of the browser's former session,
+// which ends. Site is the site for passkeys, zero if there are none.
 type ClientInfo struct {
 	Address, Agent, Token string
 	Site                  Site
 }
 
+// newToken returns a random token of 256 bits.
 func newToken() string {
 	b := make([]byte, 32)
 	_, _ = rand.Read(b) // never fails
 	return base64.RawURLEncoding.EncodeToString(b)
 }
 
-// proof is who somebody is, and as what.
+// proof is the result of a successful proof of identity.
 type proof struct {
 	user   *management.User
-	key    *management.KeyRecord // nil: all that the user may
+	key    *management.KeyRecord // nil for all rights of the user
 	method string
 }
 
-// Begin signs in: it makes a session, whose token the caller alone gets to know.
+// Begin signs a user in: it creates a session and returns its token, which is stored only as a
+// hash.
 func (s Sessions) Begin(ctx context.Context, b management.Body, v ClientInfo) (token string, c *management.Caller, err error) {
 	return s.begin(ctx, v, func(tx Tx) (*proof, error) { return s.prove(tx, b, v.Site) })
 }
 
-// BeginInvited signs in who has just accepted an invitation: with a key, with the rights
-// of that. A person who may not sign in with a browser does not.
+// BeginInvited signs in the user who has just accepted an invitation. If key is not empty, it must
+// be a key of that user, and the session has its rights. Users who may not sign in with a browser
+// get an error.
 func (s Sessions) BeginInvited(ctx context.Context, joined *Acceptance, key string, v ClientInfo) (token string, err error) {
 	token, _, err = s.begin(ctx, v, func(tx Tx) (p *proof, err error) {
 		if key != "" {
@@ -88,7 +92,7 @@ func (s Sessions) BeginInvited(ctx context.Context, joined *Acceptance, key stri
 	return token, err
 }
 
-// begin makes a session for who is proven.
+// begin creates a session for the user that prove returns.
 func (s Sessions) begin(ctx context.Context, v ClientInfo, prove func(Tx) (*proof, error)) (token string, c *management.Caller, err error) {
 	token = newToken()
 	c, err = management.Write(ctx, &s.Env, func(tx Tx) (*management.Caller, error) {
@@ -100,11 +104,13 @@ func (s Sessions) begin(ctx context.Context, v ClientInfo, prove func(Tx) (*proo
 			return nil, err
 		}
 		now := management.NewStamp(s.Env.Now())
+		// The cut may have split a character, which ToValidUTF8 removes.
 		agent := strings.ToValidUTF8(v.Agent[:min(len(v.Agent), maxAgent)], "")
 		m := &management.Session{ID: s.Env.NewID(), User: p.user.UUID, Method: p.method, Address: v.Address, Agent: agent, Created: now, Seen: now, ProvenAt: now}
 		if p.key != nil {
 			m.Key = p.key.Hash
 		}
+		// Room for one more session: expired ones and the oldest are deleted.
 		keep := func(m *management.Session, n int) bool { return n < maxSessions-1 && now.Before(s.expiry(m)) }
 		if err := s.trim(tx, m.User, keep); err != nil {
 			return nil, err
@@ -132,9 +138,9 @@ func (s *core) endToken(tx Tx, token string) error {
 	return tx.Delete(kindSession, r.Parent, r.ID)
 }
 
-// Prove proves again who has a session: it gets another token, and its old one ends. Its
-// rights and its life stay. A key must open all that the session may, or be the one that
-// it was made from.
+// Prove renews the proof of identity of the caller's session. The session gets a new token and the
+// old one becomes invalid; its rights and its end stay the same. A key as proof must be
+// unrestricted, or be the key that the session was created from.
 func (s Sessions) Prove(ctx context.Context, c *management.Caller, b management.Body, site Site) (token string, _ *management.Caller, err error) {
 	if c.Session == nil {
 		return "", nil, management.Denied("There is no session: a key proves itself with each request.")
@@ -157,6 +163,7 @@ func (s Sessions) Prove(ctx context.Context, c *management.Caller, b management.
 			return nil, unauthenticated("The session has ended.")
 		case p.user.UUID != m.User:
 			return nil, management.Denied("This proves somebody else than who is signed in.")
+		// A weaker key must not unlock what a session with more rights can do.
 		case p.key != nil && p.key.Hash != m.Key && !isUnrestricted(p.key):
 			return nil, management.Denied("This key opens less than the session does: confirm with a key that opens everything.")
 		}
@@ -170,11 +177,12 @@ func (s Sessions) Prove(ctx context.Context, c *management.Caller, b management.
 	return token, c, err
 }
 
+// isUnrestricted reports whether a key has all rights of its user.
 func isUnrestricted(k *management.KeyRecord) bool {
 	return k.Scopes == nil || slices.Contains(k.Scopes, allScopes) && len(k.Projects)+len(k.Organizations) == 0
 }
 
-// prove finds out whom a body proves. A link is used up by it.
+// prove checks the proof of identity in a body and returns its user. A link is used up by it.
 func (s *core) prove(tx Tx, b management.Body, site Site) (*proof, error) {
 	v, err := SignInFields.Create(b)
 	if err != nil {
@@ -204,6 +212,7 @@ func (s *core) prove(tx Tx, b management.Body, site Site) (*proof, error) {
 	return p, s.checkSignIn(tx, p.user)
 }
 
+// proofOfKey returns the proof that a personal key is.
 func proofOfKey(tx Tx, key string) (*proof, error) {
 	k, err := tx.Key(management.HashKey(key))
 	if err != nil {
@@ -219,7 +228,7 @@ func proofOfKey(tx Tx, key string) (*proof, error) {
 	return &proof{u, k, "key"}, err
 }
 
-// linkOf is the link of a token and its user.
+// linkOf returns the link of a token, and its user.
 func (s *core) linkOf(tx Tx, token string) (*storedLink, *management.User, error) {
 	r, err := tx.Find(kindLink, management.HashKey(token))
 	if err != nil {
@@ -239,6 +248,7 @@ func (s *core) linkOf(tx Tx, token string) (*storedLink, *management.User, error
 	return l, u, err
 }
 
+// useLink returns the proof that a link is, and deletes the link.
 func (s *core) useLink(tx Tx, token string) (*proof, error) {
 	l, u, err := s.linkOf(tx, token)
 	if err != nil {
@@ -247,7 +257,7 @@ func (s *core) useLink(tx Tx, token string) (*proof, error) {
 	return &proof{user: u, method: l.Method}, tx.Delete(kindLink, l.User, l.ID)
 }
 
-// checkActive refuses who is switched off or no member of anything.
+// checkActive returns an error if a user is inactive or is no member of an organization.
 func checkActive(tx Tx, u *management.User) error {
 	c, err := management.CallerFor(tx, u)
 	if err == nil && (u.Inactive || len(c.Memberships) == 0) {
@@ -256,8 +266,9 @@ func checkActive(tx Tx, u *management.User) error {
 	return err
 }
 
-// checkSignIn refuses who is not active, and whose domain has single sign-on enforced, but
-// its owners where there is none (console.md §5.2).
+// checkSignIn returns an error if a user is not active, or if single sign-on is enforced for the
+// user's domain. Without a Provider the owners of the domain's organization are exempt, so that
+// they are not locked out (console.md §5.2).
 func (s *core) checkSignIn(tx Tx, u *management.User) error {
 	if err := checkActive(tx, u); err != nil {
 		return err
@@ -273,7 +284,7 @@ func (s *core) checkSignIn(tx Tx, u *management.User) error {
 	return &management.Error{Kind: management.Forbidden, Code: codeSSO, Message: "Single sign-on is enforced for " + d.name + ": there is no other way to sign in."}
 }
 
-// rejectPasskey is what a browser is told of an answer that does not hold.
+// rejectPasskey converts ErrPasskey to the error for the browser.
 func rejectPasskey(err error) error {
 	if errors.Is(err, ErrPasskey) {
 		return unauthenticated("This passkey is not known here, or its answer does not hold.")
@@ -281,7 +292,8 @@ func rejectPasskey(err error) error {
 	return err
 }
 
-// usePasskey finds whose passkey has signed.
+// usePasskey checks the answer of a browser to a challenge, and returns the user of the passkey
+// that has signed it. It stores the updated credential.
 func (s *core) usePasskey(tx Tx, site Site, answer json.RawMessage) (*proof, error) {
 	if err := s.checkPasskeySite(site); err != nil {
 		return nil, err
@@ -290,6 +302,7 @@ func (s *core) usePasskey(tx Tx, site Site, answer json.RawMessage) (*proof, err
 	if err != nil {
 		return nil, rejectPasskey(err)
 	}
+	// Challenges for signing in have no user; those for new passkeys are not accepted here.
 	c, err := s.takeChallenge(tx, "", text)
 	if err != nil {
 		return nil, err
@@ -320,7 +333,7 @@ func (s *core) usePasskey(tx Tx, site Site, answer json.RawMessage) (*proof, err
 	return &proof{user: u, method: "passkey"}, p.put(tx, r.Unique)
 }
 
-// LinkEmail says whose a link is, and does not use it.
+// LinkEmail returns the e-mail address of a link's user without using the link.
 func (s Sessions) LinkEmail(ctx context.Context, b management.Body) (email string, err error) {
 	v, err := LinkFields.Create(b)
 	if err != nil {
@@ -335,7 +348,8 @@ func (s Sessions) LinkEmail(ctx context.Context, b management.Body) (email strin
 	})
 }
 
-// newLink makes a link for a user, whose token is the answer. Those that are too old go.
+// newLink creates a link for a user and returns its token. It deletes expired links of the user,
+// and the oldest ones above maxLinks.
 func (s *core) newLink(tx Tx, user, method string, until time.Time) (token string, err error) {
 	list, _, err := tx.List(management.Query{Kind: kindLink, Parent: user})
 	if err != nil {
@@ -359,15 +373,16 @@ func (s *core) newLink(tx Tx, user, method string, until time.Time) (token strin
 	})
 }
 
-// OwnerLink makes a link that signs an owner in, once, within 30 minutes: the one with
-// this address, or else the first. It is for a start of the server. Empty: the owner has
-// signed in before and again is false, or there is no owner.
+// OwnerLink returns the token of a link that signs in an owner once, within 30 minutes: the owner
+// with an e-mail address, or otherwise the first. It is for the start of the server. The token is
+// empty if there is no owner, or if the owner has signed in before and repeat is false.
 func (s Sessions) OwnerLink(ctx context.Context, email string, repeat bool) (token string, err error) {
 	return management.Write(ctx, &s.Env, func(tx Tx) (string, error) {
 		owner, err := findOwner(tx, "")
 		if errors.Is(err, ErrNoOwner) {
 			return "", nil
 		}
+		// An unknown address falls back to the first owner.
 		if match, missing := findOwner(tx, email); missing == nil {
 			owner = match
 		}

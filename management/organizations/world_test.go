@@ -16,13 +16,13 @@ import (
 	"github.com/bunting-flags/bunting/management/rooms"
 )
 
-// world is a World with a DNS and a mail server, both in memory.
+// world is a ruletest.World with a DNS and a mail server in memory.
 type world struct {
 	*ruletest.World
 	dns     map[string][]string // TXT records by host
 	dnsErr  error
 	mails   []organizations.Mail
-	refuses []error // what the next mails are answered, nil for those that are taken
+	refuses []error // results for the next mails, nil for success
 	results []management.JobDone
 }
 
@@ -41,7 +41,7 @@ func (w *world) Send(_ context.Context, m organizations.Mail) error {
 	return nil
 }
 
-// newWorld is a World with a DNS; mails: it has a mail server too.
+// newWorld returns a world with a DNS. If mails is true, it has a mail server too.
 func newWorld(t *testing.T, outside memstore.ExternalData, mails bool) *world {
 	w := &world{dns: map[string][]string{}}
 	w.World = ruletest.New(t, memstore.New(outside), func(c *rooms.Config) {
@@ -50,11 +50,11 @@ func newWorld(t *testing.T, outside memstore.ExternalData, mails bool) *world {
 			c.Mailer, c.SiteURL = w, testURL
 		}
 	})
-	w.Keys["own"] = management.KeyRecord{ID: "own", Scopes: []string{"*"}} // a personal key that opens everything
+	w.Keys["own"] = management.KeyRecord{ID: "own", Scopes: []string{"*"}} // an unrestricted personal key
 	return w
 }
 
-// runAllTables asks each table in a world of its own.
+// runAllTables runs each table in a world of its own.
 func runAllTables(t *testing.T, mails bool, tables map[string][]ruletest.Row) {
 	t.Helper()
 	for name, rows := range tables {
@@ -67,7 +67,7 @@ func runAllTables(t *testing.T, mails bool, tables map[string][]ruletest.Row) {
 
 type callScope = *management.Scope
 
-// pageIn is a page of a list, the first of the usual length where nothing is said.
+// pageIn reads a page from JSON; by default it is the first page of DefaultPage items.
 func pageIn(t *testing.T, text string) management.Page {
 	p := management.Page{Limit: management.DefaultPage}
 	ruletest.Read(t, text, &p)
@@ -102,7 +102,7 @@ func (w *world) memberCalls(t *testing.T) ruletest.Calls {
 func (w *world) inviteCalls(t *testing.T) ruletest.Calls {
 	ctx, o := t.Context(), w.Organizations.Invites
 	body := func(text string) management.Body { return ruletest.Body(t, text) }
-	// A link is its secret; who asks is nobody or a caller.
+	// A link is passed as its secret, with or without a caller.
 	secret := func(link string) string {
 		u, err := url.Parse(link)
 		if err != nil {
@@ -142,7 +142,7 @@ func (w *world) inviteCalls(t *testing.T) ruletest.Calls {
 			return o.Accept(ctx, caller(scope), "https://here", id, secret(link), body(b))
 		},
 		"deliver": func(callScope, string, string) (any, error) { return w.deliver(t) },
-		// refuse makes the mail server answer the next mail so.
+		// refuse sets the mail server's result for the next mail.
 		"refuse": func(_ callScope, path, _ string) (any, error) {
 			err := errors.New(path)
 			if path == "for good" {
@@ -154,8 +154,8 @@ func (w *world) inviteCalls(t *testing.T) ruletest.Calls {
 	}
 }
 
-// deliver sends what is due: to whom, the link of the last one and its words, and when to
-// come again.
+// deliver sends the due mails and returns the recipients, the link and text of the last mail, and
+// when to deliver next.
 func (w *world) deliver(t *testing.T) (any, error) {
 	w.mails = nil
 	next, failed := w.Organizations.DeliverMail(t.Context())
@@ -190,7 +190,7 @@ func (w *world) domainCalls(t *testing.T) ruletest.Calls {
 		"putdomain":    func(scope callScope, path, b string) (any, error) { return o.Update(ctx, scope, path, body(b), true) },
 		"dropdomain":   func(scope callScope, path, _ string) (any, error) { return nil, o.Delete(ctx, scope, path) },
 		"verify":       func(scope callScope, path, _ string) (any, error) { return o.Verify(ctx, scope, path) },
-		// dns puts the TXT records of a host, breaks and mends the DNS.
+		// dns sets the TXT records of a host, and breaks and repairs the DNS.
 		"dns": func(_ callScope, path, _ string) (any, error) {
 			words := strings.Fields(path)
 			w.dns[words[0]] = words[1:]
@@ -222,8 +222,8 @@ func (w *world) roleCalls(t *testing.T) ruletest.Calls {
 		},
 		"droprole": func(scope callScope, path, _ string) (any, error) { return nil, o.DeleteRole(ctx, scope, path) },
 		"join":     func(scope callScope, path, b string) (any, error) { return o.AddRoleMember(ctx, scope, path, body(b)) },
-		// otherrole makes a role in the caller's second organization with the caller in it, and
-		// without a body reads it.
+		// otherrole creates a role with the caller in the caller's second organization, or without
+		// a body returns it.
 		"otherrole": func(scope callScope, _, b string) (any, error) {
 			otherScope, err := w.Organization(ctx, scope.Caller, scope.Memberships[len(scope.Memberships)-1].Organization)
 			if err != nil {
@@ -261,7 +261,7 @@ func (w *world) roleCalls(t *testing.T) ruletest.Calls {
 func (w *world) projectCalls(t *testing.T) ruletest.Calls {
 	ctx, o := t.Context(), w.Organizations.Projects
 	body := func(text string) management.Body { return ruletest.Body(t, text) }
-	// in brings a caller into a project by its number, as a path does.
+	// inProject wraps a call so that its path starts with the number of a project.
 	inProject := func(call func(scope callScope, path, b string) (any, error)) func(callScope, string, string) (any, error) {
 		return func(scope callScope, path, b string) (any, error) {
 			if path != "" {
@@ -295,7 +295,7 @@ func (w *world) projectCalls(t *testing.T) ruletest.Calls {
 		"label": func(scope callScope, _, b string) (any, error) {
 			return w.Organizations.LabelGroupTypes(ctx, scope.Project.ID, body(b).Array)
 		},
-		// opensproject is the project that a secret key opens, 0 for none.
+		// opensproject returns the project that a secret key opens, or 0.
 		"opensproject": func(_ callScope, path, _ string) (id any, err error) {
 			return id, w.Store.Read(ctx, func(tx rooms.Tx) error {
 				id = int64(0)
@@ -306,7 +306,7 @@ func (w *world) projectCalls(t *testing.T) ruletest.Calls {
 				return err
 			})
 		},
-		// browser is what a project tells browsers.
+		// browser returns the browser settings of a project.
 		"browser": func(scope callScope, _, _ string) (any, error) { return scope.Project.Browser, nil },
 	}
 }
@@ -337,7 +337,7 @@ func (w *world) accountCalls(t *testing.T) ruletest.Calls {
 			}
 			return o.Confirm(ctx, user, u.Query().Get("secret"))
 		},
-		// whose is who a key lets in, and when it was used last.
+		// whose returns the user of a key, and when it was last used.
 		"whose": func(_ callScope, path, _ string) (any, error) {
 			c, err := w.Authenticate(ctx, path, "Authorization header")
 			if err != nil {
@@ -362,7 +362,7 @@ func (w *world) organizationCalls(t *testing.T) ruletest.Calls {
 		"close":              func(scope callScope, _, _ string) (any, error) { return nil, o.Delete(ctx, scope) },
 		"usage":              func(scope callScope, _, _ string) (any, error) { return o.Usage(ctx, scope) },
 		"maycopy":            func(scope callScope, _, _ string) (any, error) { return nil, o.CheckBackupAccess(ctx, scope.Caller) },
-		// enter is where a caller comes by the name of a path.
+		// enter returns the organization or project that a path names for the caller.
 		"enter": func(scope callScope, path, _ string) (any, error) {
 			found, err := w.Organization(ctx, scope.Caller, path)
 			if err != nil {
@@ -388,7 +388,7 @@ func (w *world) organizationCalls(t *testing.T) ruletest.Calls {
 	}
 }
 
-// setUser changes what is stored of a user.
+// setUser changes members of a stored user.
 func (w *world) setUser(t *testing.T, name, members string) error {
 	return w.Store.Write(t.Context(), func(tx rooms.Tx) error {
 		u, err := management.UserByUUID(tx, ruletest.UUID(name))
@@ -402,5 +402,5 @@ func (w *world) setUser(t *testing.T, name, members string) error {
 	})
 }
 
-// days is so many days, as wait takes it.
+// days returns a number of days in the form of the call wait.
 func days(n int) string { return (time.Duration(n) * 24 * time.Hour).String() }

@@ -1,5 +1,5 @@
-// Package rooms opens all rooms of management on one store, and introduces those
-// that meet to each other. It holds no rule.
+// Package rooms opens all packages of management on one store, and connects those that use each
+// other's data. It has no rules of its own.
 package rooms
 
 import (
@@ -17,61 +17,59 @@ import (
 	"github.com/bunting-flags/bunting/management/organizations"
 )
 
-// Config says what the rooms stand on. Only Store is required.
+// Config has the environment of all packages. Only Store is required.
 type Config struct {
 	Store Store
-	// Now is the clock, time.Now when nil.
+	// Now returns the current time. If nil, it is time.Now.
 	Now func() time.Time
-	// NewID makes ids, random UUIDs when nil.
+	// NewID returns a new id. If nil, ids are random UUIDs.
 	NewID func() string
-	// SiteURL is where people reach the server, for links in e-mails, such as
-	// https://flags.example.com; without a slash at its end. It is required with a
-	// Mailer: what a request says of the server must not come into mails.
+	// SiteURL is the public address of the server for links in e-mails, such as
+	// https://flags.example.com, without a final slash. It is required with a Mailer, because mails
+	// must not contain an address that a request has supplied.
 	SiteURL string
-	// Resolver asks the DNS for domains. Nil: no domain can be verified.
+	// Resolver looks up DNS records of domains. If nil, no domain can be verified.
 	Resolver organizations.Resolver
-	// ChallengeHost is where a domain's TXT record stands, organizations.DefaultChallengeHost when
-	// empty.
+	// ChallengeHost is the label in front of a domain in the name of its TXT record. If empty, it
+	// is organizations.DefaultChallengeHost.
 	ChallengeHost string
-	// Mailer hands mails to a mail server. Nil: no mails are sent.
+	// Mailer hands mails to a mail server. If nil, no mails are sent.
 	Mailer organizations.Mailer
-	// MailQueued is called when mails may have come into the outbox, for whoever calls
-	// Organizations.DeliverMail. It must not block. May be nil.
+	// MailQueued is called when there may be new mails in the outbox, so that the program calls
+	// Organizations.DeliverMail. It must not block. It may be nil.
 	MailQueued func()
-	// RunQuery runs the queries of alerts: see dashboards.Config. Nil: no alert is checked.
+	// RunQuery runs the queries of alerts: see dashboards.Config. If nil, alerts are not checked.
 	RunQuery func(ctx context.Context, p *management.ProjectRecord, query json.RawMessage) (json.RawMessage, error)
-	// Measure asks the events about guarded rollouts: see featureflags.Config. Nil: none is
-	// judged.
+	// Measure queries the events for guarded rollouts: see featureflags.Config. If nil, rollouts
+	// are not judged.
 	Measure func(ctx context.Context, p *management.ProjectRecord, query json.RawMessage) (json.RawMessage, error)
-	// Lag and RolloutInterval are of rollouts too: see featureflags.Config.
+	// Lag and RolloutInterval are also for guarded rollouts: see featureflags.Config.
 	Lag             func(ctx context.Context) (time.Duration, error)
 	RolloutInterval time.Duration
-	// SessionIdle and SessionLife bound sessions of browsers: see organizations.Config.
+	// SessionIdle and SessionLife limit the sessions of browsers: see organizations.Config.
 	SessionIdle, SessionLife time.Duration
-	// Authenticators checks passkeys: see organizations.Config. Nil: nobody signs in with
-	// one.
+	// Authenticators checks passkeys: see organizations.Config. If nil, there are no passkeys.
 	Authenticators organizations.Authenticators
-	// Provider signs people in with OpenID Connect. Nil: nobody does.
+	// Provider signs users in with OpenID Connect. If nil, there is no such sign-in.
 	Provider organizations.Provider
-	// People reads persons and groups, for cohorts and previews. Nil: there are none.
+	// People reads persons and groups, for cohorts and previews. If nil, there are no persons.
 	People featureflags.People
-	// Events is the log of events, out of whose exceptions issues are made. Nil:
-	// there are none.
+	// Events is the log of events whose exceptions become issues. If nil, there are no issues.
 	Events errortracking.EventLog
-	// ExportRows reads what batch exports write, ExportRunner writes it. Nil: this
-	// server runs no exports.
+	// ExportRows reads the rows of batch exports, and ExportRunner writes them. If nil, this server
+	// runs no exports.
 	ExportRows   batchexports.Rows
 	ExportRunner batchexports.Runner
-	// ExportWatch is how often the lease of a run is renewed, and looked whether it
-	// was cancelled: 10 seconds when zero, well below a minute.
+	// ExportWatch is how often a run renews its lease and checks whether it was cancelled. If zero,
+	// it is 10 seconds; it must be well below a minute.
 	ExportWatch time.Duration
-	// JobDone is told what became of scheduled changes and of the runs of exports. It
-	// may be called by several goroutines. Nil: nobody is told.
+	// JobDone is called with the result of scheduled changes, exports and other jobs. It may be
+	// called concurrently. If nil, results are not reported.
 	JobDone func(management.JobDone)
 }
 
-// Rooms are the desk, which lets callers in, and the rooms. Open opens all of them; one
-// that is nil is not served.
+// Rooms has the services of all packages, and in Service the authentication of callers. Open sets
+// all of them. The server has no endpoints for a service that is nil.
 type Rooms struct {
 	*management.Service
 	BatchExports  *batchexports.Service
@@ -81,7 +79,8 @@ type Rooms struct {
 	Organizations *organizations.Service
 }
 
-// Open opens the desk and every room.
+// Open opens all services on the store of c. It returns an error if Store is nil, or if there is a
+// Mailer without a SiteURL.
 func Open(c Config) (*Rooms, error) {
 	if c.Store == nil {
 		return nil, errors.New("management: Config.Store is required")

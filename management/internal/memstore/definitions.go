@@ -7,6 +7,7 @@ import (
 	"github.com/bunting-flags/bunting/management/featureflags"
 )
 
+// copyDefinition returns a copy in stored form that shares no memory with d.
 func copyDefinition(d featureflags.Definition) featureflags.Definition {
 	d.Key, d.Record, d.Meta = clean(d.Key), object(d.Record), object(d.Meta)
 	return d
@@ -40,7 +41,7 @@ func (t *tx) ReserveDefinitionIDs(kind featureflags.DefinitionKind, n int) (firs
 	name := fmt.Sprint("definitions", kind)
 	for ids := range t.definitions {
 		if ids.kind == kind && t.writes {
-			t.numbers[name] = max(t.numbers[name], ids.id) // files have numbers of their own
+			t.numbers[name] = max(t.numbers[name], ids.id) // ids from definitions files count too
 		}
 	}
 	return t.NextMany(name, int64(n))

@@ -12,14 +12,14 @@ import (
 	"github.com/bunting-flags/bunting/management/rooms"
 )
 
-// ErrDisk is the fault of a Faulty store.
+// ErrDisk is the error that a Faulty store injects.
 var ErrDisk = errors.New("memstore: the disk has failed")
 
-// Faulty is a store of which one call fails. It is for one goroutine.
+// Faulty is a store in which one call fails. It must not be used concurrently.
 type Faulty struct {
 	rooms.Store
-	// After is how many calls of transactions go well before the one that fails;
-	// below 0 all do. Failed reports that it was reached.
+	// After is the number of calls to transactions that succeed before the one that fails; if it is
+	// negative, no call fails. Failed reports whether the failure has happened.
 	After  int
 	Failed bool
 }
@@ -39,7 +39,7 @@ type faultyTx struct {
 	faulty *Faulty
 }
 
-// inject is the error of a call that has no other result.
+// inject runs call, or returns ErrDisk if it is the call that fails.
 func (t faultyTx) inject(call func() error) error {
 	if t.faulty.After == 0 {
 		t.faulty.After, t.faulty.Failed = -1, true
@@ -49,7 +49,7 @@ func (t faultyTx) inject(call func() error) error {
 	return call()
 }
 
-// injectResult is what a call returns.
+// injectResult is inject for a call with a result.
 func injectResult[T any](t faultyTx, call func() (T, error)) (out T, err error) {
 	return out, t.inject(func() (err error) { out, err = call(); return err })
 }

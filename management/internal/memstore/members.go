@@ -27,7 +27,7 @@ func (t *tx) setMembers(projectID, cohort int64, distinctIDs []string, set func(
 	})
 }
 
-// memberIDs are the distinct ids of a static cohort, in order.
+// memberIDs returns the sorted distinct ids of a static cohort.
 func (t *tx) memberIDs(projectID, cohort int64) (out []string) {
 	for m := range t.members {
 		if m.project == projectID && m.cohort == cohort {
@@ -53,7 +53,7 @@ func (t *tx) FilterMembers(projectID, cohort int64, distinctIDs []string) ([]str
 	return slices.DeleteFunc(t.memberIDs(projectID, cohort), func(id string) bool { return !requested[id] }), nil
 }
 
-// personsOf are the persons who have one of some distinct ids, and those of nobody.
+// personsOf returns the persons with one of some distinct ids, and the ids without a person.
 func (t *tx) personsOf(projectID int64, distinctIDs []string) (persons [][]string, unmatched []string) {
 	remaining := map[string]bool{}
 	for _, id := range distinctIDs {

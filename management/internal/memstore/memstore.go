@@ -1,5 +1,5 @@
-// Package memstore is a rooms.Store in memory, for the tests of the rooms. It
-// promises what every store promises: adapters/storetest holds it to that.
+// Package memstore is a rooms.Store in memory for the tests of the management packages. It passes
+// the same contract tests as all stores: adapters/storetest.
 package memstore
 
 import (
@@ -18,14 +18,15 @@ import (
 	"github.com/bunting-flags/bunting/management/rooms"
 )
 
-// Store keeps everything as long as it lives. New makes one.
+// Store is a store in memory. It may be used concurrently: readers use an immutable state, and
+// writers replace it one after the other. New returns one.
 type Store struct {
 	writing  sync.Mutex
-	current  atomic.Pointer[state] // never changed once it is here
+	current  atomic.Pointer[state] // states are immutable once they are stored here
 	external ExternalData
 }
 
-// New makes an empty store.
+// New returns an empty store that answers queries about data of other packages from o.
 func New(o ExternalData) *Store {
 	s := &Store{external: o}
 	s.current.Store(&state{
@@ -36,10 +37,11 @@ func New(o ExternalData) *Store {
 	return s
 }
 
-// state is all that is kept at one moment. What its values point to is never changed.
+// state is the content of the store at one moment. The values that its maps point to are never
+// changed.
 type state struct {
 	records       map[recordName]management.Record
-	numbers       map[string]int64 // the last one given, by name
+	numbers       map[string]int64 // the last number of each sequence, by name
 	organizations map[string]management.OrganizationRecord
 	projects      map[int64]management.ProjectRecord
 	keys          map[string]management.KeyRecord // by hash
@@ -75,8 +77,8 @@ func (s *Store) Read(ctx context.Context, work func(rooms.Tx) error) error {
 	return work(&tx{state: s.current.Load(), external: &s.external})
 }
 
-// Write implements rooms.Store: work writes to a copy, which becomes the store
-// when it is done.
+// Write implements rooms.Store: work changes a copy of the state, which replaces the state if work
+// returns no error.
 func (s *Store) Write(ctx context.Context, work func(rooms.Tx) error) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -99,12 +101,12 @@ type tx struct {
 	*state
 	external *ExternalData
 	writes   bool
-	changed  map[int64]bool // projects whose definitions are others now
+	changed  map[int64]bool // projects with changed definitions
 }
 
 var errReadOnly = errors.New("memstore: writing in a transaction that reads")
 
-// write does what writes.
+// write runs change, or returns an error in a read-only transaction.
 func (t *tx) write(change func()) error {
 	if !t.writes {
 		return errReadOnly
@@ -113,7 +115,7 @@ func (t *tx) write(change func()) error {
 	return nil
 }
 
-// lookup is a copy of what a map has under a name, nil for nothing.
+// lookup returns a copy of the value of a map under a name, or nil if it is absent.
 func lookup[K comparable, V any](m map[K]V, name K, clone func(V) V) *V {
 	v, ok := m[name]
 	if !ok {
@@ -123,7 +125,7 @@ func lookup[K comparable, V any](m map[K]V, name K, clone func(V) V) *V {
 	return &v
 }
 
-// filter are copies of what is wanted of a map, in order.
+// filter returns sorted copies of the values of a map that match.
 func filter[K comparable, V any](m map[K]V, match func(K, V) bool, clone func(V) V, order func(a, b V) int) (out []V) {
 	for name, v := range m {
 		if match(name, v) {
@@ -134,7 +136,7 @@ func filter[K comparable, V any](m map[K]V, match func(K, V) bool, clone func(V)
 	return out
 }
 
-// firstOf is the first of a list, nil for none.
+// firstOf returns the first element of a list, or nil if the list is empty.
 func firstOf[V any](list []V) *V {
 	if len(list) == 0 {
 		return nil
@@ -154,12 +156,12 @@ func (t *tx) NextMany(name string, n int64) (first int64, err error) {
 	return first, err
 }
 
-// clean is a text as it is kept: see rooms.Tx.
+// clean returns the stored form of a string: see rooms.Tx.
 func clean(text string) string {
 	return strings.ToValidUTF8(strings.ReplaceAll(text, "\x00", "\uFFFD"), "\uFFFD")
 }
 
-// object is a copy of a JSON object, an empty one for none.
+// object returns the stored form of a JSON object; an absent one becomes {}.
 func object(raw json.RawMessage) json.RawMessage {
 	if len(raw) == 0 {
 		return json.RawMessage("{}")
@@ -167,7 +169,7 @@ func object(raw json.RawMessage) json.RawMessage {
 	return bytes.ToValidUTF8(raw, []byte("\uFFFD"))
 }
 
-// page is a stretch of a list whose elements match, and how many there are.
+// page returns a page of the elements of a list that match, and the number of all that match.
 func page[V any](list []V, match func(*V) bool, offset, limit int) ([]V, int) {
 	if match != nil {
 		list = slices.DeleteFunc(window(list, 0, 0), func(v V) bool { return !match(&v) })
@@ -175,6 +177,7 @@ func page[V any](list []V, match func(*V) bool, offset, limit int) ([]V, int) {
 	return window(list, offset, limit), len(list)
 }
 
+// window returns at most limit elements of a list from offset on.
 func window[V any](list []V, offset, limit int) []V {
 	if limit <= 0 || limit > management.MaxScan {
 		limit = management.MaxScan

@@ -23,7 +23,7 @@ func TestStore_Contract(t *testing.T) {
 	storetest.Management(t, func(testing.TB) storetest.ManagementStore { return source{New(ExternalData{})} })
 }
 
-// source is a store as flags.Source: what /flags would answer from.
+// source is the store as a flags.Source, as /flags would use it.
 type source struct{ *Store }
 
 func (s source) ProjectByKey(ctx context.Context, apiKey string) (out flags.Project, err error) {
@@ -64,7 +64,7 @@ func (s source) Definitions(ctx context.Context, p flags.Project) (out flags.Def
 	return out, err
 }
 
-// Nothing that goes in or comes out is shared with what is kept.
+// The store shares no memory with its callers.
 func TestStore_KeepsCopies(t *testing.T) {
 	s := New(ExternalData{})
 	five := int64(5)
@@ -107,7 +107,7 @@ func TestStore_KeepsCopies(t *testing.T) {
 	}
 }
 
-// A reader sees what was there when it began.
+// A reader does not see writes that are committed after it began.
 func TestStore_ReadsOneState(t *testing.T) {
 	s := New(ExternalData{})
 	err := s.Read(t.Context(), func(reading rooms.Tx) error {
@@ -160,8 +160,7 @@ func TestStore_ExternalData(t *testing.T) {
 	}
 }
 
-// A Faulty store fails once, at the call that was asked for, and what was written in
-// that transaction is gone.
+// A Faulty store fails at the selected call only, and that transaction is rolled back.
 func TestFaulty(t *testing.T) {
 	f := &Faulty{Store: New(ExternalData{}), After: 1}
 	work := func(tx rooms.Tx) error {

@@ -9,32 +9,32 @@ import (
 	"github.com/bunting-flags/bunting/management/organizations"
 )
 
-// ExternalData is what a Tx reads that other rooms write. It must not change.
+// ExternalData is the data of other packages that a Tx can read. It must not change.
 type ExternalData struct {
 	GroupTypes map[int64]map[int]string // by project
 	// Persons are the distinct ids of each person, by project.
 	Persons   map[int64][][]string
 	FlagCalls map[Flag][]featureflags.FlagCall
-	// FlagHours are those of a project and a value; Evaluations as in HoursQuery.
+	// FlagHours are the counts by project, flag, value and hour.
 	FlagHours []FlagHour
 	KeyUsage  []organizations.KeyUsage
 	Usage     map[Resource][]organizations.DayUsage
 }
 
-// Flag names a flag of a project.
+// Flag identifies a flag of a project.
 type Flag struct {
 	Project int64
 	Key     string
 }
 
-// FlagHour is a count of a project.
+// FlagHour is a count of a project. Evaluations is as in HoursQuery.
 type FlagHour struct {
 	Project     int64
 	Evaluations bool
 	featureflags.FlagHour
 }
 
-// Resource names what an organization uses.
+// Resource identifies a resource that an organization uses.
 type Resource struct{ Organization, Resource string }
 
 // GroupTypes implements rooms.Tx.
@@ -62,7 +62,7 @@ func (t *tx) LastCalls(projectID int64) (map[string]time.Time, error) {
 	return out, nil
 }
 
-// hours are those of a query, whatever their values.
+// hours returns the counts of a query with any value.
 func (t *tx) hours(q featureflags.HoursQuery) []featureflags.FlagHour {
 	var out []featureflags.FlagHour
 	for _, h := range t.external.FlagHours {
@@ -118,5 +118,5 @@ func (t *tx) Usage(organizationID, resource string, since time.Time) ([]organiza
 	}), nil
 }
 
-// before reports whether a UTC day is before that of a time.
+// before reports whether a UTC day is before the day of since.
 func before(day, since time.Time) bool { return day.Before(since.UTC().Truncate(24 * time.Hour)) }

@@ -40,7 +40,7 @@ func (t *tx) PutOrganization(o *management.OrganizationRecord) error {
 	return t.write(func() {
 		t.organizations[stored.ID] = stored
 		for id, p := range t.projects {
-			if p.Organization == stored.ID { // its quotas are their limits
+			if p.Organization == stored.ID { // quotas are part of its definitions
 				t.changed[id] = true
 			}
 		}
@@ -64,7 +64,7 @@ func copyProject(p management.ProjectRecord) management.ProjectRecord {
 	return p
 }
 
-// projectsThat are the projects of which a test is true, by id.
+// projectsThat returns the projects for which test is true, by id, without deleted ones.
 func (t *tx) projectsThat(test func(*management.ProjectRecord) bool) []management.ProjectRecord {
 	return filter(t.projects, func(_ int64, p management.ProjectRecord) bool { return !p.Deleted && test(&p) }, copyProject,
 		func(a, b management.ProjectRecord) int { return cmp.Compare(a.ID, b.ID) })
@@ -111,7 +111,7 @@ func copyKey(k management.KeyRecord) management.KeyRecord {
 	return k
 }
 
-// keysThat are the keys of which a test is true, newest first.
+// keysThat returns the keys for which test is true, newest first.
 func (t *tx) keysThat(test func(*management.KeyRecord) bool) []management.KeyRecord {
 	return filter(t.keys, func(_ string, k management.KeyRecord) bool { return test(&k) }, copyKey, func(a, b management.KeyRecord) int {
 		return cmp.Or(b.CreatedAt.Compare(a.CreatedAt), cmp.Compare(a.Hash, b.Hash))

@@ -9,7 +9,7 @@ import (
 	"github.com/bunting-flags/bunting/management"
 )
 
-// copyRecord is a record that shares nothing with another, as it is kept.
+// copyRecord returns a copy in stored form that shares no memory with r.
 func copyRecord(r management.Record) management.Record {
 	r.Parent, r.ID, r.Other, r.Sort, r.Unique = clean(r.Parent), clean(r.ID), clean(r.Other), clean(r.Sort), clean(r.Unique)
 	r.Data = object(r.Data)

@@ -11,7 +11,8 @@ import (
 	"github.com/bunting-flags/bunting/management"
 )
 
-// diffAnswer says how an answer is not the one that is wanted, empty when it is.
+// diffAnswer describes the difference between a response and the expected one. It returns "" if
+// they match.
 func diffAnswer(want string, got any, err error) string {
 	var wantValue any
 	isValue := json.Unmarshal([]byte(want), &wantValue) == nil
@@ -46,7 +47,7 @@ func diffAnswer(want string, got any, err error) string {
 	return diffValue("answer", wantValue, answer)
 }
 
-// diffValue says where a value has not what is wanted of it.
+// diffValue describes the first difference between two values, at path.
 func diffValue(path string, want, got any) string {
 	switch want := want.(type) {
 	case map[string]any:
@@ -69,7 +70,7 @@ func diffValue(path string, want, got any) string {
 	return ""
 }
 
-// diffMembers: an object may have more than what is wanted.
+// diffMembers compares objects; got may have more members than want.
 func diffMembers(path string, want map[string]any, got any) string {
 	members, _ := got.(map[string]any)
 	for name, value := range want {

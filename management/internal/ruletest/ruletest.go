@@ -1,5 +1,5 @@
-// Package ruletest asks a room of management what a table says, and holds the
-// answers against it. What is expected stands in a specification.
+// Package ruletest runs tables of requests against the management packages and compares the
+// responses with the expected ones, which come from a specification.
 package ruletest
 
 import (
@@ -15,7 +15,7 @@ import (
 	"github.com/bunting-flags/bunting/management/rooms"
 )
 
-// The places of a World. Theirs are those of an organization in which only dan is.
+// The organizations of a World. dan is the only member of TheirOrganization.
 const (
 	Organization      = "0191f0a2-5b1c-7d3e-8f40-00000000000a"
 	TheirOrganization = "0191f0a2-5b1c-7d3e-8f40-00000000000b"
@@ -24,29 +24,29 @@ const (
 	owner, member      = management.Owner, management.Member
 )
 
-// Project is of Organization, TheirProject of TheirOrganization.
+// Project belongs to Organization, TheirProject to TheirOrganization.
 const (
 	Project      int64 = 1
 	TheirProject int64 = 2
 )
 
-// Start is when a World begins.
+// Start is the initial time of a World's clock.
 var Start = time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
 
-// World is all rooms with people in them. ann owns the organization, gus
-// administers it; bob and cyd are members who work in its project, eve is one who may
-// not; fay is inactive.
+// World has all services and some users. ann owns Organization, gus administers it; bob and cyd are
+// members with access to its project, eve is a member without access, and fay is inactive. A World
+// must not be used concurrently.
 type World struct {
 	*rooms.Rooms
 	Store rooms.Store
-	// Clock is what the rooms' clock shows.
+	// Clock is the current time of the services.
 	Clock time.Time
-	// Keys are keys by name, for rows whose caller has one that does not open everything.
+	// Keys are keys by name, for rows whose caller has a restricted key.
 	Keys   map[string]management.KeyRecord
 	lastID int
 }
 
-// New makes a World in an empty store. with may set what else the rooms stand on.
+// New creates a World in an empty store. options may set other fields of the configuration.
 func New(t testing.TB, store rooms.Store, options ...func(*rooms.Config)) *World {
 	t.Helper()
 	w := &World{Clock: Start, Store: store, Keys: map[string]management.KeyRecord{}}
@@ -70,7 +70,7 @@ func New(t testing.TB, store rooms.Store, options ...func(*rooms.Config)) *World
 			tx.PutProject(&management.ProjectRecord{ID: TheirProject, Organization: TheirOrganization, Name: "T", APIKey: "phc_theirs", CreatedAt: Start}),
 		)
 		for i, name := range people {
-			id, err := tx.Next(management.KindUser) // 1 and so on: whoever is new is the next
+			id, err := tx.Next(management.KindUser) // 1, 2 and so on: new users continue the sequence
 			u := management.User{ID: id, UUID: UUID(name), FirstName: name, Email: name + "@example.com", Inactive: name == "fay"}
 			m := management.Membership{ID: fmt.Sprintf(madeUUID, 90000+i), Organization: Organization, User: u.UUID, Level: member, Joined: management.NewStamp(Start)}
 			switch name {
@@ -109,7 +109,7 @@ func (w *World) InZone(t testing.TB, name string) {
 
 var people = []string{"ann", "bob", "cyd", "dan", "eve", "fay", "gus"}
 
-// UUID is that of somebody.
+// UUID returns the uuid of a user by name. It panics if there is no such user.
 func UUID(name string) string {
 	for i, person := range people {
 		if person == name {
@@ -119,8 +119,9 @@ func UUID(name string) string {
 	panic("nobody is called " + name)
 }
 
-// Scope is somebody in the project where they work, as it is now. name may have one
-// of Keys behind a slash: without it the key opens everything. Nobody, "-", is nil.
+// Scope returns the current scope of a user in the project of the user's organization. name may end
+// with a slash and the name of one of Keys; otherwise the key is unrestricted. The scope of "-" is
+// nil.
 func (w *World) Scope(t testing.TB, name string) *management.Scope {
 	t.Helper()
 	if name == "-" {
@@ -147,7 +148,7 @@ func (w *World) Scope(t testing.TB, name string) *management.Scope {
 		}
 		c.Key, scope = &key, c.GlobalScope()
 		p, err := tx.Project(project)
-		if err == nil && p != nil { // else its owner has closed it
+		if err == nil && p != nil { // otherwise its owner has deleted it
 			scope, err = management.NewScope(tx, c, p)
 		}
 		return err
@@ -158,7 +159,7 @@ func (w *World) Scope(t testing.TB, name string) *management.Scope {
 	return scope
 }
 
-// Body is a body of JSON, an object without members where nothing is sent.
+// Body returns the body of a JSON document, by default an object without members.
 func Body(t testing.TB, text string) (b management.Body) {
 	t.Helper()
 	if text == "" {
@@ -179,7 +180,7 @@ func Body(t testing.TB, text string) (b management.Body) {
 	return b
 }
 
-// Read reads what a row says of a query.
+// Read decodes the JSON of a query into target, which stays unchanged if text is empty.
 func Read(t testing.TB, text string, target any) {
 	t.Helper()
 	if text == "" {
@@ -190,29 +191,32 @@ func Read(t testing.TB, text string, target any) {
 	}
 }
 
-// List is a list as the API shows it.
+// List returns a list in the form of the API.
 func List[T any](l management.List[T], err error) (any, error) {
 	count, results := l.Counted()
 	return map[string]any{"count": count, "results": results}, err
 }
 
-// Row is a request and its answer: the clause that says so; who asks; a name of Calls
-// and what stands in the path; the body; and what is wanted. That is a JSON value whose
-// members are among those of the answer, "(absent)" for one that is not there, "(like) "
-// and a pattern for a text that is not known before; or an error as status, code, field
-// (- for none) and, unless any will do, the message; any code or field will do where it
-// is *.
-// Rows of a table follow one another: <name> is the id of what was answered last under
-// that name. A call that ends with "=> it" calls its answer so: <it> is its id,
-// <it.member> another one of its members.
+// Row is a request with its expected response. The elements are: the clause of the specification;
+// the user (World.Scope); the name of one of Calls with an optional path; the body; and the
+// expected response.
 //
-// Every World answers two names more: "wait 24h" lets time pass, and "log Scope item"
-// is the newest line of the log of changes, null where there is none; "log organization
-// Scope item" that of the organization instead of the project.
+// An expected response is a JSON value whose members must be among those of the response.
+// "(absent)" stands for a member that must not exist, and "(like) " with a pattern for a string
+// that must match. An expected error is its status, code, field (- if it has no field) and message,
+// of which a prefix is enough; * matches any code or field.
+//
+// The rows of a table run in order in one World. <name> is replaced by the id of the last response
+// with that name. A call that ends with "=> it" names its response: <it> is its id, and <it.member>
+// another member.
+//
+// Every World has two more calls: "wait 24h" advances the clock, and "log Scope item" returns the
+// newest line of the log of changes, or null; "log organization Scope item" reads the log of the
+// organization instead of the project's.
 type Row [5]string
 
-// Each are rows that ask the same with other bodies: each case is a body and what is
-// wanted.
+// Each returns rows of the same call with different bodies: each case is a body and the expected
+// response.
 func Each(clause, user, call string, cases ...[2]string) []Row {
 	out := make([]Row, len(cases))
 	for i, c := range cases {
@@ -221,19 +225,19 @@ func Each(clause, user, call string, cases ...[2]string) []Row {
 	return out
 }
 
-// Calls are what can be asked, by name. path is what stands behind the name.
+// Calls are the calls of a table, by name. path is the rest of the row's call after the name.
 type Calls map[string]func(scope *management.Scope, path, body string) (any, error)
 
-// Run asks what rows say, in order.
+// Run runs rows in order and reports each difference as an error of t.
 func (w *World) Run(t *testing.T, calls Calls, rows []Row) {
 	t.Helper()
 	w.run(t, calls, rows, func(call func() (any, error)) (any, error) { return call() })
 }
 
-// RunFaulty asks what rows say, in order, of a store that fails. fail makes it fail at
-// the call after some that go well, below 0 never, and tells whether it has failed since
-// then. A row is asked until it needs no more calls: until then it has to end with the
-// fault, and to leave everything as it was.
+// RunFaulty runs rows in order with a failing store. fail(n) lets n calls of the store succeed and
+// the next one fail, or none if n is negative, and reports whether a call has failed since. Each
+// row is repeated with increasing n until it succeeds without a failure. Before that it must return
+// fault and leave the store unchanged.
 func (w *World) RunFaulty(t *testing.T, calls Calls, rows []Row, fault error, fail func(after int) bool) {
 	t.Helper()
 	w.run(t, calls, rows, func(call func() (any, error)) (any, error) {
@@ -282,7 +286,7 @@ func (w *World) run(t *testing.T, calls Calls, rows []Row, invoke func(call func
 
 var placeholder = regexp.MustCompile(`<[^<>]+>`)
 
-// expandPlaceholders puts what is known into the places of a text; others stay.
+// expandPlaceholders replaces <name> by its value; unknown names stay.
 func expandPlaceholders(text string, names map[string]string) string {
 	return placeholder.ReplaceAllStringFunc(text, func(name string) string {
 		if value, ok := names[strings.Trim(name, "<>")]; ok {
@@ -292,7 +296,8 @@ func expandPlaceholders(text string, names map[string]string) string {
 	})
 }
 
-// rememberNames keeps what later rows may say of an answer.
+// rememberNames stores the values of a response that later rows may use: the id under the
+// response's own name, and all members under label.
 func rememberNames(names map[string]string, label string, got any) {
 	var identity struct {
 		ID   json.RawMessage
@@ -306,17 +311,17 @@ func rememberNames(names map[string]string, label string, got any) {
 		return
 	}
 	var members map[string]json.RawMessage
-	_ = json.Unmarshal(text, &members) // what is no object has none
+	_ = json.Unmarshal(text, &members) // on failure there are no members
 	for name, raw := range members {
 		value := string(raw)
-		_ = json.Unmarshal(raw, &value) // what is no text stays as it is
+		_ = json.Unmarshal(raw, &value) // raw unless it is a string
 		if names[label+"."+name] = value; name == "id" {
 			names[label] = value
 		}
 	}
 }
 
-// builtinCall are the calls that every World answers, nil for another name.
+// builtinCall returns a call that every World has, or nil for any other name.
 func (w *World) builtinCall(t *testing.T, name string) func(scope *management.Scope, path, body string) (any, error) {
 	switch name {
 	case "wait":
@@ -342,7 +347,7 @@ func (w *World) builtinCall(t *testing.T, name string) func(scope *management.Sc
 	return nil
 }
 
-// statuses are the kinds of errors as §2.2 numbers them.
+// statuses are the statuses of the kinds of errors in §2.2.
 var statuses = map[management.Kind]int{
 	management.Invalid: 400, management.Unauthenticated: 401, management.Forbidden: 403, management.NotFound: 404,
 	management.Conflict: 409, management.Unavailable: 503, management.TooMany: 429,

@@ -20,7 +20,7 @@ func TestDiffAnswer(t *testing.T) {
 		want string
 		got  any
 		err  error
-		says string // empty: they are alike
+		says string // empty if they match
 	}{
 		{`{"a":1}`, answer, nil, ""},
 		{`{"b":[{"c":"x"}]}`, answer, nil, ""},
@@ -71,8 +71,7 @@ func TestBody(t *testing.T) {
 	}
 }
 
-// The calls of every World: time passes where a row says so, and the log tells what
-// rows have changed.
+// Every World has the calls wait and log.
 func TestWorld_BuiltinCalls(t *testing.T) {
 	w := New(t, memstore.New(memstore.ExternalData{}))
 	create := func(scope *management.Scope, _, body string) (any, error) {
@@ -88,7 +87,7 @@ func TestWorld_BuiltinCalls(t *testing.T) {
 	}))
 }
 
-// A later row may name what an earlier one was answered.
+// A later row may use the values of an earlier response.
 func TestRememberNames(t *testing.T) {
 	names := map[string]string{}
 	rememberNames(names, "it", map[string]any{"id": "7", "name": "n", "count": 3, "list": []int{1}})

@@ -6,50 +6,50 @@ import (
 	"strings"
 )
 
-// aggregate is a row of the table of aggregates. Rows with a null argument are left
-// out.
+// aggregate is an entry of the table of aggregates. Rows with a null argument are skipped.
 type aggregate struct {
 	name   string
-	args   string // as of a function
+	args   string // as in function.args
 	result func(args []Type) Type
-	// empty: over no values the result is null.
+	// empty reports whether the result over no values is null.
 	empty bool
-	// params are how many parameters there may be: quantile(0.9)(x).
+	// params is the greatest number of parameters, such as the 0.9 in quantile(0.9)(x).
 	params int
-	check  func(params []Value) string // says what is wrong with parameters
+	check  func(params []Value) string // returns a description of the error in the parameters, or ""
 	start  func(a *aggregation) state
 }
 
-// state is an aggregate over the rows of one group.
+// state is the state of an aggregate for the rows of one group.
 type state interface {
 	add(a *aggregation, r *Row)
 	result(a *aggregation) Value
 }
 
-// aggregation is an aggregate of a query. The arguments of the present row are in
-// site.args.
+// aggregation is a call of an aggregate in a query. site.args has the arguments for the
+// current row.
 type aggregation struct {
 	site
-	kind     *aggregate
+	kind *aggregate
+	// inputs compute the arguments.
 	inputs   []func(*Row) Value
-	when     func(*Row) Value // of -If; nil: always
+	when     func(*Row) Value // the condition of an aggregate with the suffix If, or nil
 	params   []Value
 	distinct bool
 }
 
-// groups is what is collected for groups: their keys stand before the results of the
-// aggregates in env.results.
+// groups has the keys and aggregates of a query with groups. In env.results, the keys of a
+// group precede the results of the aggregates.
 type groups struct {
-	keys     map[int]int // slot by ident
+	keys     map[int]int // slot by the ident of the expression
 	types    []Type
 	all      []*aggregation
-	compiled map[int]compiled // aggregates by ident
+	compiled map[int]compiled // compiled calls of aggregates by ident, so that equal calls are computed one time
 }
 
-// caseInsensitiveAggregates are the aggregates whose names may be in any case (§2.9.8).
+// caseInsensitiveAggregates are the aggregates whose names are not case-sensitive (§2.9.8).
 var caseInsensitiveAggregates = []string{"count", "sum", "min", "max", "avg", "any"}
 
-// aggregates is the table by name; it is filled by init.
+// aggregates is the table by name. It is filled by init.
 var aggregates = map[string]*aggregate{}
 
 func init() {
@@ -58,7 +58,8 @@ func init() {
 	}
 }
 
-// findAggregate finds an aggregate, also one with If behind its name.
+// findAggregate returns the aggregate with a name, or nil. conditional reports whether the
+// name has the suffix If.
 func findAggregate(name string) (a *aggregate, conditional bool) {
 	if a = aggregates[name]; a != nil {
 		return a, false
@@ -72,6 +73,8 @@ func findAggregate(name string) (a *aggregate, conditional bool) {
 	return nil, false
 }
 
+// aggregate compiles the call of an aggregate. Its value is read from the slot of the result.
+// Equal calls share a slot.
 func (c *compiler) aggregate(n *node, a *aggregate, conditional bool) compiled {
 	if c.groups == nil {
 		return c.fail(n.fault(TypeError, "Aggregate "+quoted(n.name)+" may not stand in "+c.where, ""))
@@ -83,6 +86,7 @@ func (c *compiler) aggregate(n *node, a *aggregate, conditional bool) compiled {
 	if x, ok := c.groups.compiled[id]; ok {
 		return x
 	}
+	// The arguments are evaluated for rows, not groups, and must not contain aggregates.
 	g, params, where := c.groups, c.params, c.where
 	c.groups, c.params, c.where = nil, nil, "an aggregate"
 	x := c.newAggregation(n, a, conditional)
@@ -107,11 +111,14 @@ func (c *compiler) aggregate(n *node, a *aggregate, conditional bool) compiled {
 	return result
 }
 
+// newAggregation is an aggregation with the types of its arguments.
 type newAggregation struct {
 	*aggregation
 	types []Type
 }
 
+// newAggregation compiles the arguments and the condition of a call. It returns nil after an
+// error.
 func (c *compiler) newAggregation(n *node, a *aggregate, conditional bool) *newAggregation {
 	x := &newAggregation{aggregation: &aggregation{site: site{env: c.env, node: n}, kind: a, distinct: n.distinct}}
 	nodes := n.args
@@ -152,7 +159,8 @@ func (c *compiler) newAggregation(n *node, a *aggregate, conditional bool) *newA
 	return x
 }
 
-// parameters reads those in the first pair of parentheses.
+// parameters validates and stores the parameters, which are the literals in the first pair of
+// parentheses.
 func (c *compiler) parameters(n *node, x *aggregation) bool {
 	wrong := ""
 	switch {
@@ -174,7 +182,7 @@ func (c *compiler) parameters(n *node, x *aggregation) bool {
 	return wrong == ""
 }
 
-// newState is the state of a new group.
+// newState returns the state for a new group, and reserves memory for it.
 func (a *aggregation) newState() state {
 	a.env.reserveLater(64)
 	if a.distinct && a.kind.name != "count" {
@@ -183,7 +191,7 @@ func (a *aggregation) newState() state {
 	return a.kind.start(a)
 }
 
-// add gives a row to a group's state.
+// add adds a row to a state, unless the condition is false or an argument is null.
 func (a *aggregation) add(to state, r *Row) {
 	if a.when != nil && !a.when(r).IsTrue() {
 		return
@@ -197,7 +205,7 @@ func (a *aggregation) add(to state, r *Row) {
 	to.add(a, r)
 }
 
-// key is what the arguments have in common with those of equal rows.
+// key returns a key of the current arguments: the keys of equal arguments are equal.
 func (a *aggregation) key() []byte {
 	a.buf = a.buf[:0]
 	for _, v := range a.args {
@@ -206,13 +214,13 @@ func (a *aggregation) key() []byte {
 	return a.buf
 }
 
-// keySize is about what a set holds of a key beside its bytes.
+// keySize is the approximate size of an entry of a set without the bytes of its key.
 const keySize = 48
 
-// keySet is a set of keys whose memory is counted.
+// keySet is a set of keys that reserves its memory.
 type keySet map[string]struct{}
 
-// add reports whether a key is new.
+// add adds a key, and reports whether it is new.
 func (k *keySet) add(e *env, key []byte) bool {
 	if _, ok := (*k)[string(key)]; ok {
 		return false
@@ -225,7 +233,8 @@ func (k *keySet) add(e *env, key []byte) bool {
 	return true
 }
 
-// distinctState gives each combination of arguments once.
+// distinctState adds each combination of arguments to another state only the first time that
+// it occurs.
 type distinctState struct {
 	seen  keySet
 	inner state

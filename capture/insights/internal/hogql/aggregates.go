@@ -6,6 +6,7 @@ import (
 	"slices"
 )
 
+// aggregateRows is the table of aggregates (§2.9.8).
 var aggregateRows = []aggregate{
 	{name: "count", args: "a*", result: constantType(countType), start: func(a *aggregation) state {
 		if a.distinct {
@@ -34,6 +35,7 @@ var aggregateRows = []aggregate{
 	{name: "stddevSamp", args: "n", result: constantType(floatType), empty: true, start: func(*aggregation) state { return &varState{sample: true, root: true} }},
 }
 
+// checkFractions checks parameters that must be from 0 to 1.
 func checkFractions(params []Value) string {
 	for _, p := range params {
 		if !p.isNumber() || !(p.float() >= 0 && p.float() <= 1) {
@@ -43,6 +45,7 @@ func checkFractions(params []Value) string {
 	return ""
 }
 
+// checkLimits checks parameters that must be integers and not negative.
 func checkLimits(params []Value) string {
 	for _, p := range params {
 		if p.kind != Int || p.n < 0 {
@@ -52,6 +55,7 @@ func checkLimits(params []Value) string {
 	return ""
 }
 
+// countState is the state of count.
 type countState struct{ n int64 }
 
 func (s *countState) add(*aggregation, *Row)      { s.n++ }
@@ -66,12 +70,13 @@ func (s *argState) result(*aggregation) Value     { return s.value.Value }
 func (s *avgState) add(a *aggregation, _ *Row)    { s.sum.add(a.args[0]); s.n++ }
 func (s *quantileState) add(a *aggregation, _ *Row) {
 	s.values = append(s.values, a.args[0].float())
-	a.env.reserveLater(16) // grown by doubling
+	a.env.reserveLater(16) // the slice grows by doubling
 }
 
+// uniqState is the state of uniq and count(DISTINCT …). The result is exact.
 type uniqState struct{ seen keySet }
 
-// sum adds integers exactly, as long as they fit.
+// sum adds numbers. Integers are added exactly as long as they fit into 64 bits.
 type sum struct{ value Value }
 
 func (s *sum) add(v Value) {
@@ -82,8 +87,10 @@ func (s *sum) add(v Value) {
 	s.value = add(s.value, v)
 }
 
+// sumState is the state of sum.
 type sumState struct{ sum sum }
 
+// avgState is the state of avg.
 type avgState struct {
 	sum sum
 	n   int64
@@ -96,6 +103,7 @@ func (s *avgState) result(*aggregation) Value {
 	return FloatOf(s.sum.value.float() / float64(s.n))
 }
 
+// extremeState is the state of min and max. sign is 1 for max.
 type extremeState struct {
 	sign int
 	best Value
@@ -110,11 +118,13 @@ func (s *extremeState) add(a *aggregation, _ *Row) {
 	s.best = v.clone()
 }
 
+// quantileState is the state of quantile, median and quantiles. It stores all values.
 type quantileState struct {
 	values []float64
 	many   bool
 }
 
+// quantileOf returns the start function of quantile, or of quantiles if many is true.
 func quantileOf(many bool) func(*aggregation) state {
 	return func(*aggregation) state { return &quantileState{many: many} }
 }
@@ -138,8 +148,8 @@ func (s *quantileState) result(a *aggregation) Value {
 	return FloatOf(quantile(s.values, p))
 }
 
-// quantile interpolates between the neighbours of position (n-1)·p of sorted values
-// (§2.4.2).
+// quantile interpolates linearly between the neighbors of the position (n-1)·p of sorted
+// values (§2.4.2).
 func quantile(sorted []float64, p float64) float64 {
 	at := float64(len(sorted)-1) * p
 	low := int(math.Floor(at))
@@ -149,23 +159,24 @@ func quantile(sorted []float64, p float64) float64 {
 	return sorted[low] + (at-float64(low))*(sorted[low+1]-sorted[low])
 }
 
-// timedValue is a value of a row.
+// timedValue is a value together with the time and ID of its row.
 type timedValue struct {
 	Value
 	time, id int64
 }
 
-// set takes the value of a row.
+// set replaces the value by a copy of v, from the row r.
 func (t *timedValue) set(a *aggregation, v Value, r *Row) {
 	a.env.reserveLater(v.size() - t.size())
 	*t = timedValue{v.clone(), r.Time, r.ID}
 }
 
+// compareTimed orders values by the time of their rows, then by ID.
 func compareTimed(a, b timedValue) int {
 	return cmp.Or(cmp.Compare(a.time, b.time), cmp.Compare(a.id, b.id))
 }
 
-// anyState is the first value in order of time, or the last.
+// anyState is the state of any and anyLast: the first or last value in the order of time.
 type anyState struct {
 	last  bool
 	value timedValue
@@ -177,8 +188,8 @@ func (s *anyState) add(a *aggregation, r *Row) {
 	}
 }
 
-// argState is the value of the row with the greatest or least key, the earliest of
-// equal ones.
+// argState is the state of argMax and argMin: the value of the row with the greatest or least
+// key. If keys are equal, the earliest row counts.
 type argState struct {
 	sign  int
 	value timedValue
@@ -198,8 +209,8 @@ func (s *argState) add(a *aggregation, r *Row) {
 	s.by = by.clone()
 }
 
-// arrayState collects values in order of time; with places each value once, at its
-// first time.
+// arrayState is the state of groupArray and groupUniqArray: values in the order of time. If
+// index is not nil, each value is collected one time, with its first time.
 type arrayState struct {
 	all   []timedValue
 	index map[string]int
@@ -219,6 +230,7 @@ func (s *arrayState) add(a *aggregation, r *Row) {
 	}
 	a.env.reserveLater(a.args[0].size() + 60)
 	s.all = append(s.all, timedValue{a.args[0].clone(), r.Time, r.ID})
+	// Values beyond the limit are discarded from time to time, so that the memory is bounded.
 	if limit := s.limit(a); limit > 0 && s.index == nil && len(s.all) >= 2*limit+100 {
 		slices.SortStableFunc(s.all, compareTimed)
 		for _, dropped := range s.all[limit:] {
@@ -228,7 +240,7 @@ func (s *arrayState) add(a *aggregation, r *Row) {
 	}
 }
 
-// limit is how many values are asked for, -1 for all.
+// limit returns the greatest number of values, or -1 if there is no limit.
 func (s *arrayState) limit(a *aggregation) int {
 	if len(a.params) == 0 {
 		return -1
@@ -249,7 +261,8 @@ func (s *arrayState) result(a *aggregation) Value {
 	return ListOf(list)
 }
 
-// varState is the mean and the sum of squared distances from it, kept up to date.
+// varState is the state of the variances. It updates the mean and the sum of squared
+// distances from the mean with each value, which is numerically stable.
 type varState struct {
 	sample, root  bool
 	n, mean, dist float64

@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// benchRows are rows for the fields of a query: some names, people, times of a month.
+// benchRows returns rows for the fields of a query, with some names and people and the times
+// of a month.
 func benchRows(b *testing.B, query string) (*Query, []Row) {
 	statement, err := ParseSelect(query)
 	if err != nil {
@@ -37,7 +38,7 @@ func benchRows(b *testing.B, query string) (*Query, []Row) {
 	return q, rows
 }
 
-// The time is for one row; after the first rows of each group nothing is allocated.
+// The time is for one row. After the first rows of each group there are no allocations.
 func BenchmarkQuery_NoAlloc(b *testing.B) {
 	for name, query := range map[string]string{
 		"count":      "SELECT count() FROM events WHERE event = '$pageview'",

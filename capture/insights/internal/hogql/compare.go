@@ -9,9 +9,9 @@ import (
 	"github.com/bunting-flags/bunting/flags/wire"
 )
 
-// compare is the order of two values that are not null, as the operators have it
-// (§2.9.7); false when they cannot be compared, as a property that is no number with
-// a number.
+// compare compares two values that are not null, in the way of the comparison operators
+// (§2.9.7). It returns false if they cannot be compared, for example a property that is not a
+// number with a number.
 func (s *site) compare(a, b Value) (int, bool) {
 	if a.json || b.json {
 		return s.compareProperty(a, b)
@@ -33,6 +33,7 @@ func (s *site) compare(a, b Value) (int, bool) {
 	return strings.Compare(s.env.text(a), s.env.text(b)), true
 }
 
+// compareNumbers compares numbers; integers are compared exactly.
 func compareNumbers(a, b Value) int {
 	if a.kind != Float && b.kind != Float {
 		return cmp.Compare(a.n, b.n)
@@ -40,6 +41,8 @@ func compareNumbers(a, b Value) int {
 	return cmp.Compare(a.float(), b.float())
 }
 
+// compareProperty compares two values of which at least one is a property. A number that is
+// not a property forces a numeric comparison.
 func (s *site) compareProperty(a, b Value) (int, bool) {
 	switch {
 	case a.json && b.json:
@@ -63,17 +66,18 @@ func (s *site) compareProperty(a, b Value) (int, bool) {
 	return strings.Compare(string(x), s.env.text(b)), true
 }
 
+// isMoment reports whether a value is a time or a date.
 func isMoment(v Value) bool { return v.kind == Time || v.kind == Date }
 
-// compareMoments compares times, dates, and texts that are read as either. A text
-// that is neither ends the query, unless it is a property's.
+// compareMoments compares times, dates, and strings that are parsed as either. A string that
+// cannot be parsed is an error of the query, unless it is the value of a property.
 func (s *site) compareMoments(a, b Value) (int, bool) {
 	x, okA := s.moment(a)
 	y, okB := s.moment(b)
 	return cmp.Compare(x, y), okA && okB
 }
 
-// moment is the instant of a time, a date or a text.
+// moment returns the instant of a time, a date or a string.
 func (s *site) moment(v Value) (int64, bool) {
 	switch v.kind {
 	case Time:
@@ -91,6 +95,8 @@ func (s *site) moment(v Value) (int64, bool) {
 	return 0, false
 }
 
+// compareLists compares lists element by element; if one is a prefix of the other, the
+// shorter is less.
 func (s *site) compareLists(a, b []Value) (int, bool) {
 	for i := range min(len(a), len(b)) {
 		if a[i].kind == Null || b[i].kind == Null {
@@ -106,7 +112,7 @@ func (s *site) compareLists(a, b []Value) (int, bool) {
 	return cmp.Compare(len(a), len(b)), true
 }
 
-// isEqual is = : null equals null.
+// isEqual implements the operator =, for which null equals null.
 func (s *site) isEqual(a, b Value) bool {
 	if a.kind == Null || b.kind == Null {
 		return a.kind == b.kind
@@ -115,8 +121,8 @@ func (s *site) isEqual(a, b Value) bool {
 	return ok && c == 0
 }
 
-// order is the order of ORDER BY, min and max: numbers before texts (§2.9.7). Null is
-// not looked at.
+// order is the order of ORDER BY, min and max, in which numbers precede strings (§2.9.7). The
+// arguments must not be null.
 func order(a, b Value) int {
 	ra, rb := rank(a), rank(b)
 	switch {
@@ -138,6 +144,7 @@ func order(a, b Value) int {
 	return strings.Compare(plainText(a), plainText(b))
 }
 
+// These ranks determine the order of values of different kinds.
 const (
 	rankNull = iota
 	rankNumber
@@ -146,6 +153,7 @@ const (
 	rankList
 )
 
+// rank returns the rank of a value. A boolean property is ordered as a string.
 func rank(v Value) int {
 	switch v.kind {
 	case Null:
@@ -164,7 +172,7 @@ func rank(v Value) int {
 	return rankText
 }
 
-// plainText is the text of a text, or of a property that is a boolean.
+// plainText returns the content of a string, or "true" or "false" for a boolean property.
 func plainText(v Value) string {
 	if v.kind == Bool {
 		return strconv.FormatBool(v.n != 0)
@@ -172,8 +180,8 @@ func plainText(v Value) string {
 	return v.s
 }
 
-// appendKey appends what values that are the same for GROUP BY and DISTINCT have in
-// common: of numbers, booleans and texts the text.
+// appendKey appends a key of a value for GROUP BY and DISTINCT: values that are the same have
+// equal keys. Numbers, booleans and strings are the same if their text is.
 func appendKey(dst []byte, v Value) []byte {
 	switch v.kind {
 	case Null:
@@ -208,6 +216,8 @@ func appendKey(dst []byte, v Value) []byte {
 	return appendTextKey(dst, v.s)
 }
 
+// appendTextKey appends the key of a string: its length, followed by its bytes. Long strings
+// have a different first byte.
 func appendTextKey(dst []byte, s string) []byte {
 	if len(s) >= 1<<16 {
 		return append(binary.BigEndian.AppendUint64(append(dst, 4), uint64(len(s))), s...)
@@ -215,7 +225,7 @@ func appendTextKey(dst []byte, s string) []byte {
 	return append(append(dst, 1, byte(len(s)>>8), byte(len(s))), s...)
 }
 
-// putLength puts the length behind the mark of a short text.
+// putLength sets the length in the key of a short string that begins at mark.
 func putLength(dst []byte, mark int) []byte {
 	n := len(dst) - mark - 3
 	dst[mark+1], dst[mark+2] = byte(n>>8), byte(n)

@@ -12,17 +12,18 @@ import (
 type compiled struct {
 	eval func(*Row) Value
 	typ  Type
-	// constant: value is what it always is.
+	// constant reports whether the value is always the same. In that case it is value.
 	constant bool
 	value    Value
 }
 
+// constant returns the compiled form of a constant.
 func constant(v Value, t Type) compiled {
 	t.nullable = t.nullable || v.kind == Null
 	return compiled{eval: func(*Row) Value { return v }, typ: t, constant: true, value: v}
 }
 
-// typeOf is the type of a constant.
+// typeOf returns the type of a constant.
 func typeOf(v Value) Type {
 	switch v.kind {
 	case Null:
@@ -41,47 +42,53 @@ func typeOf(v Value) Type {
 	return Type{kind: v.kind, json: v.json}
 }
 
-// compiler makes closures of nodes.
+// compiler compiles nodes to closures.
 type compiler struct {
 	scope *Scope
 	env   *env
 	err   *Error
-	// tables are the names that may stand before a field.
+	// tables are the names that may precede a field as a qualifier.
 	tables  []string
 	aliases map[string]*alias
-	params  []param // of the lambdas around
-	// groups is set where aggregates may stand and fields may not, unless they are
-	// grouped.
+	params  []param // the parameters of the enclosing lambdas
+	// groups is not nil where aggregates are permitted. Fields are then only permitted if
+	// they are grouped.
 	groups *groups
-	// where says what is compiled, for aggregates that may not stand there.
+	// where describes the clause that is compiled, for the error if it contains an aggregate.
 	where string
 
 	idents     map[string]int
 	identOf    map[*node]int
-	aggregates map[*node]bool // see aggregated
-	kept       int64          // bytes of constants, see keep
+	aggregates map[*node]bool // see hasAggregate
+	kept       int64          // memory of constants in bytes, see keep
 }
 
+// param is a parameter of a lambda. slot is its index in env.locals.
 type param struct {
 	name string
 	slot int
 	typ  Type
 }
 
-// alias is a name for an expression. It is compiled once for rows and once for
-// groups, and evaluated once for each of them.
+// alias is a name for an expression. The expression is compiled separately for rows and for
+// groups, and is evaluated one time for each row or group.
 type alias struct {
-	node   *node
+	node *node
+	// busy is true while the expression is compiled. A reference to the alias in its own
+	// expression is then a field.
 	busy   bool
 	done   [2]bool
 	result [2]compiled
-	ident  int // see ident; 0: not known yet
+	ident  int // see compiler.ident; 0 if not computed yet
 }
 
+// newCompiler returns a compiler for expressions over the rows of a scope, which may be nil.
 func newCompiler(scope *Scope, c Context) *compiler {
 	return &compiler{scope: scope, env: newEnv(c), aliases: map[string]*alias{}, idents: map[string]int{}, identOf: map[*node]int{}, aggregates: map[*node]bool{}}
 }
 
+// fail stores the first error, and returns a placeholder so that callers need not check for
+// errors.
 func (c *compiler) fail(err *Error) compiled {
 	if c.err == nil {
 		c.err = err
@@ -89,12 +96,13 @@ func (c *compiler) fail(err *Error) compiled {
 	return constant(Value{}, nullType)
 }
 
+// site returns the site of a call, with space for its arguments.
 func (c *compiler) site(n *node) *site {
 	return &site{env: c.env, node: n, args: make([]Value, len(n.args))}
 }
 
-// keep counts what the program holds of a constant, in bytes. All of them together may be
-// as much as one row may make.
+// keep reserves the memory of a constant, in bytes. The total is limited to the same size as
+// that of the values of one row.
 func (c *compiler) keep(n *node, bytes int64) {
 	if c.kept += bytes; c.kept > maxRowBytes {
 		c.fail(n.fault(TooLarge, "Constants are above 64 MiB with "+n.word(), ""))
@@ -102,7 +110,8 @@ func (c *compiler) keep(n *node, bytes int64) {
 	c.env.reserveLater(bytes)
 }
 
-// firstError reports whether there was an error, also one of constants that were folded.
+// firstError returns the first error, which may be one of the evaluation of a constant
+// expression.
 func (c *compiler) firstError() error {
 	if c.err != nil {
 		return c.err
@@ -110,6 +119,8 @@ func (c *compiler) firstError() error {
 	return c.env.err
 }
 
+// compile compiles an expression. After groups have been formed, an expression that is one of
+// their keys is read from its slot.
 func (c *compiler) compile(n *node) compiled {
 	if c.err != nil {
 		return constant(Value{}, nullType)
@@ -136,13 +147,13 @@ func (c *compiler) compile(n *node) compiled {
 	return constant(n.value, typeOf(n.value))
 }
 
-// result is what groups have in a slot.
+// result returns an expression that reads a slot of the current group.
 func (c *compiler) result(slot int, t Type) compiled {
 	e := c.env
 	return compiled{eval: func(*Row) Value { return e.results[slot] }, typ: t}
 }
 
-// stripTable is the path of a field without the table before it.
+// stripTable returns the path of a field without the table that may precede it.
 func (c *compiler) stripTable(path []string) []string {
 	if len(path) > 1 && slices.Contains(c.tables, path[0]) {
 		return path[1:]
@@ -150,6 +161,7 @@ func (c *compiler) stripTable(path []string) []string {
 	return path
 }
 
+// parameter returns the parameter of an enclosing lambda with a name, or nil.
 func (c *compiler) parameter(name string) *param {
 	for i := len(c.params) - 1; i >= 0; i-- {
 		if c.params[i].name == name {
@@ -159,6 +171,8 @@ func (c *compiler) parameter(name string) *param {
 	return nil
 }
 
+// path compiles a name and the names below it. Parameters of lambdas have priority, then
+// aliases, then fields.
 func (c *compiler) path(n *node) compiled {
 	if p := c.parameter(n.path[0]); p != nil {
 		e, slot := c.env, p.slot
@@ -181,11 +195,14 @@ func (c *compiler) path(n *node) compiled {
 	return c.field(Field{Path: path}, t)
 }
 
+// field compiles a field of the row.
 func (c *compiler) field(f Field, t Type) compiled {
 	slot := c.scope.slot(f, t)
 	return compiled{eval: func(r *Row) Value { return r.field(slot) }, typ: t}
 }
 
+// alias compiles the expression of an alias, or returns its compiled form. A lambda's
+// parameters are not visible in it.
 func (c *compiler) alias(a *alias) compiled {
 	mode := 0
 	if c.groups != nil {
@@ -207,7 +224,7 @@ func (c *compiler) alias(a *alias) compiled {
 	return x
 }
 
-// memoize evaluates an expression once for each row.
+// memoize returns an expression that evaluates x at most one time for each row.
 func (c *compiler) memoize(x compiled) compiled {
 	e, eval := c.env, x.eval
 	var epoch uint64
@@ -221,7 +238,7 @@ func (c *compiler) memoize(x compiled) compiled {
 	return x
 }
 
-// members is what stands in a JSON text below the names of a path.
+// members compiles access to the members of a JSON value with the names of a path.
 func (c *compiler) members(n *node, x compiled, path []string) compiled {
 	for _, name := range path {
 		if !x.typ.any && x.typ.kind != Text && x.typ.kind != Object && x.typ.kind != Null {
@@ -233,6 +250,7 @@ func (c *compiler) members(n *node, x compiled, path []string) compiled {
 	return x
 }
 
+// placeholder compiles {name}, {variables.name} and {filters}. The first two are constants.
 func (c *compiler) placeholder(n *node) compiled {
 	values, name := c.env.Values, n.path[0]
 	switch {
@@ -255,6 +273,7 @@ func (c *compiler) placeholder(n *node) compiled {
 	return constant(v, typeOf(v))
 }
 
+// cohort compiles IN COHORT. Membership is a field that the caller of Query.Add sets.
 func (c *compiler) cohort(n *node) compiled {
 	operand := n.args[0]
 	if operand.op != opPath || c.scope == nil || c.scope.Cohort == nil {
@@ -277,8 +296,8 @@ func (c *compiler) cohort(n *node) compiled {
 	return c.field(Field{Path: path, Cohort: n.name}, testType)
 }
 
-// ident is a number that expressions have in common which are the same, whatever
-// their blanks, case and aliases are.
+// ident returns a number for an expression. Equal expressions have equal numbers, independent
+// of white space, the case of keywords, and aliases.
 func (c *compiler) ident(n *node) int {
 	if id := c.identOf[n]; id != 0 && len(c.params) == 0 {
 		return id
@@ -318,6 +337,8 @@ func (c *compiler) ident(n *node) int {
 	default:
 		key = appendWords(append(appendWords(key, []string{n.name}), 0), n.path)
 	}
+	// Parameters of lambdas are identified by their names only within the lambda, so nothing
+	// inside of one is cached.
 	if n.op == opLambda {
 		for _, name := range n.path {
 			c.params = append(c.params, param{name: name})
@@ -341,6 +362,7 @@ func (c *compiler) ident(n *node) int {
 	return id
 }
 
+// appendWords appends strings, each with a terminator.
 func appendWords(dst []byte, words []string) []byte {
 	for _, w := range words {
 		dst = append(append(dst, w...), 0)
@@ -348,8 +370,8 @@ func appendWords(dst []byte, words []string) []byte {
 	return dst
 }
 
-// hasAggregate reports whether an aggregate stands in an expression or in the aliases
-// that it uses.
+// hasAggregate reports whether an expression, or an alias that it uses, contains an
+// aggregate.
 func (c *compiler) hasAggregate(n *node) bool {
 	if defined, ok := c.aggregates[n]; ok {
 		return defined

@@ -5,31 +5,35 @@ import (
 	"strings"
 )
 
-// function is a row of the table of functions.
+// function is an entry of the table of functions.
 type function struct {
 	name string
-	// args are the kinds of arguments, a letter each (see accepts): behind it ? for
-	// one that may be left out, * for any number, + for one or more.
+	// args has a letter for the kind of each argument (see argumentKinds). It may be followed
+	// by ? if the argument is optional, * for any number of arguments, or + for at least one.
 	args   string
 	result func(args []Type) Type
-	// acceptsNulls: the function sees nulls; without it a null argument gives null.
+	// acceptsNulls reports whether the function is called with null arguments. Otherwise its
+	// result is null if an argument is.
 	acceptsNulls bool
-	// nullable: the result may be null though no argument is.
+	// nullable reports whether the result may be null although no argument is.
 	nullable bool
 
+	// Exactly one of one, two, all and special is set. one and two avoid the slice of
+	// arguments.
 	one func(*site, Value) Value
 	two func(*site, Value, Value) Value
 	all func(*site, []Value) Value
-	// regexp: the second argument is a regular expression.
+	// regexp reports whether the second argument is a regular expression.
 	regexp bool
-	// special compiles the call by itself; arguments are not compiled before.
+	// special compiles the call itself, including its arguments.
 	special func(*compiler, *node) compiled
 }
 
-// functions is the table by name; it is filled by init, since rows compile calls.
+// functions is the table by name. It is filled by init, because entries refer to functions
+// that use the table.
 var functions = map[string]*function{}
 
-// caseInsensitiveFunctions are the functions whose names may be in any case (§2.9.8).
+// caseInsensitiveFunctions are the functions whose names are not case-sensitive (§2.9.8).
 var caseInsensitiveFunctions = []string{"coalesce", "if", "concat", "lower", "upper", "round", "now", "and", "or", "not", "in", "like", "ilike"}
 
 func init() {
@@ -43,6 +47,7 @@ func init() {
 	}
 }
 
+// findFunction returns the function with a name, or nil.
 func findFunction(name string) *function {
 	if f := functions[name]; f != nil {
 		return f
@@ -53,6 +58,7 @@ func findFunction(name string) *function {
 	return nil
 }
 
+// call compiles the call of an aggregate or a function.
 func (c *compiler) call(n *node) compiled {
 	if a, conditional := findAggregate(n.name); a != nil {
 		return c.aggregate(n, a, conditional)
@@ -80,6 +86,7 @@ func (c *compiler) call(n *node) compiled {
 	return c.compileCall(n, f, c.compileAll(n.args))
 }
 
+// compileAll compiles a list of expressions.
 func (c *compiler) compileAll(nodes []*node) []compiled {
 	all := make([]compiled, len(nodes))
 	for i, a := range nodes {
@@ -88,8 +95,8 @@ func (c *compiler) compileAll(nodes []*node) []compiled {
 	return all
 }
 
-// kindsOf spreads the kinds of arguments over n of them: false when there are too
-// few or too many.
+// kindsOf returns the kinds of n arguments, and the least and greatest number of arguments.
+// ok is false if n is not in that range.
 func kindsOf(args string, n int) (kinds []byte, low, high int, ok bool) {
 	for i := 0; i < len(args); i++ {
 		mark := byte(0)
@@ -121,6 +128,7 @@ func kindsOf(args string, n int) (kinds []byte, low, high int, ok bool) {
 	return kinds, low, high, n >= low && n <= high
 }
 
+// checkCount reports whether a call has a valid number of arguments. Otherwise it fails.
 func (c *compiler) checkCount(n *node, args string) bool {
 	_, low, high, ok := kindsOf(args, len(n.args))
 	if ok {
@@ -136,8 +144,8 @@ func (c *compiler) checkCount(n *node, args string) bool {
 	return false
 }
 
-// argumentKinds are the kinds of arguments: s text, n number, i whole number, t time or
-// date or a text of one, l list, c condition, p period, u name of a unit, a anything.
+// argumentKinds are the kinds of arguments: s string, n number, i integer, t time, date or a
+// string with one, l list, c condition, p period, u name of a unit, a any value.
 var argumentKinds = map[byte]struct {
 	what string
 	ok   func(Type) bool
@@ -153,7 +161,8 @@ var argumentKinds = map[byte]struct {
 	'a': {"a value", func(Type) bool { return true }},
 }
 
-// checkArgument reports whether an argument may be of its type.
+// checkArgument reports whether an argument of a type is permitted. Properties are always
+// permitted, because their type is only known at run time.
 func (c *compiler) checkArgument(call, arg *node, kind byte, t Type) bool {
 	if t.any || t.json || t.kind == Null || argumentKinds[kind].ok(t) {
 		return true
@@ -162,7 +171,7 @@ func (c *compiler) checkArgument(call, arg *node, kind byte, t Type) bool {
 	return false
 }
 
-// what is the node for people.
+// what describes the node in error messages.
 func (n *node) what() string {
 	if n.op == opCall && !strings.HasPrefix(n.name, "$") {
 		return "Function " + quoted(n.name)
@@ -170,7 +179,8 @@ func (n *node) what() string {
 	return "Expression " + n.word()
 }
 
-// compileCall compiles the call of a function whose arguments are values.
+// compileCall compiles a call whose arguments are compiled already. If all of them are
+// constants, it evaluates the call immediately.
 func (c *compiler) compileCall(n *node, f *function, args []compiled) compiled {
 	kinds, _, _, _ := kindsOf(f.args, len(args))
 	types := make([]Type, len(args))
@@ -198,7 +208,8 @@ func (c *compiler) compileCall(n *node, f *function, args []compiled) compiled {
 	return x
 }
 
-// coerceEval makes the values of an argument what its kind says.
+// coerceEval returns an expression that converts the values of an argument to its kind. If
+// the type shows that no conversion is needed, it returns the expression unchanged.
 func coerceEval(s *site, kind byte, a compiled) func(*Row) Value {
 	inner := a.eval
 	if kind == 'a' || kind == 'p' || kind == 'c' || a.constant && a.value.kind == Null {
@@ -217,6 +228,8 @@ func coerceEval(s *site, kind byte, a compiled) func(*Row) Value {
 	return func(r *Row) Value { return s.coerce(kind, inner(r)) }
 }
 
+// coerce converts a value to the kind of an argument. It returns null if that is not
+// possible.
 func (s *site) coerce(kind byte, v Value) Value {
 	if v.kind == Null {
 		return v
@@ -252,7 +265,7 @@ func (s *site) coerce(kind byte, v Value) Value {
 	return v
 }
 
-// invoke calls a function with its arguments for each row.
+// invoke returns an expression that calls a function with its arguments for each row.
 func (s *site) invoke(f *function, args []func(*Row) Value) func(*Row) Value {
 	switch {
 	case f.one != nil:
@@ -287,14 +300,14 @@ func (s *site) invoke(f *function, args []func(*Row) Value) func(*Row) Value {
 	}
 }
 
-// The types of results.
+// The following functions compute the types of results.
 
 func constantType(t Type) func([]Type) Type { return func([]Type) Type { return t } }
 
-// likeFirst is the type of the first argument.
+// likeFirst returns the type of the first argument.
 func likeFirst(args []Type) Type { return args[0] }
 
-// likeAll is a type that holds all arguments.
+// likeAll returns a type for the values of all arguments.
 func likeAll(args []Type) Type {
 	t := args[0]
 	for _, a := range args[1:] {
@@ -303,7 +316,8 @@ func likeAll(args []Type) Type {
 	return t
 }
 
-// numberLikeAll is an integer unless an argument may have a fraction.
+// numberLikeAll returns the integer type, or the float type if an argument may have a
+// fraction.
 func numberLikeAll(args []Type) Type {
 	for _, a := range args {
 		if a.any || a.json || a.kind == Float || a.kind == Null {
@@ -313,15 +327,16 @@ func numberLikeAll(args []Type) Type {
 	return IntType
 }
 
+// listOfFirst returns the type of lists of the first argument.
 func listOfFirst(args []Type) Type { return args[0].plain().ListOf() }
 
-// plain is the type of what is made of a property.
+// plain returns the type without null.
 func (t Type) plain() Type {
 	t.nullable = false
 	return t
 }
 
-// elemOf is the type of what is in a list.
+// elemOf returns the type of the elements of a list.
 func elemOf(t Type) Type {
 	if t.kind == List && t.elem != nil {
 		return *t.elem
@@ -329,7 +344,7 @@ func elemOf(t Type) Type {
 	return anyType
 }
 
-// boolInt is the value of a comparison.
+// boolInt returns the value of a comparison, 1 or 0.
 func boolInt(b bool) Value {
 	if b {
 		return Value{kind: Int, n: 1}

@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 )
 
-// Codes of errors (§1.7).
+// These are the codes of errors (§1.7).
 const (
 	SyntaxError     = "syntax_error"
 	UnknownField    = "unknown_field"
@@ -15,38 +15,39 @@ const (
 	NotSupported    = "not_supported"
 	TypeError       = "type_error"
 	TooLarge        = "query_too_large"
-	InvalidInput    = "invalid_input" // of cohorts
+	InvalidInput    = "invalid_input" // returned by Scope.Cohort
 )
 
-// Unsupported is an error of Scope.Cohort: there is such a cohort, of a kind that is
-// not supported.
+// Unsupported is an error of Scope.Cohort: the cohort exists but is of a kind that is not
+// supported.
 type Unsupported string
 
 func (u Unsupported) Error() string { return string(u) }
 
-// Error says what is wrong with a text and where.
+// Error is an error in the text of a query, with its position.
 type Error struct {
 	Code string
-	// Text is for people; it has the word in double quotes and the place.
+	// Text is the message for people. It contains the erroneous part in double quotes, and
+	// the position.
 	Text string
-	// Line and Column are from 1, in characters.
+	// Line and Column are counted from 1, in characters.
 	Line, Column int
 	// Start and End are offsets in characters.
 	Start, End int
-	// In is the text that has them.
+	// In is the text with the error.
 	In string
 }
 
 func (e *Error) Error() string { return e.Text }
 
-// source is a text that nodes are parts of.
+// source is a text and its tokens. Nodes refer to it.
 type source struct {
 	text   string
 	tokens []token
 }
 
-// fault makes an error of the bytes from start to end. head is what is wrong, tail
-// what stands behind the place.
+// fault returns an error about the bytes from start to end. The message is head, the position
+// and tail.
 func (s *source) fault(code string, start, end int, head, tail string) *Error {
 	start = min(start, len(s.text))
 	end = max(start, min(end, len(s.text)))
@@ -59,7 +60,7 @@ func (s *source) fault(code string, start, end int, head, tail string) *Error {
 	return e
 }
 
-// quoted is a word in double quotes, cut where it is long.
+// quoted returns a word in double quotes, truncated to 100 characters.
 func quoted(word string) string {
 	if utf8.RuneCountInString(word) > 100 {
 		word = string([]rune(word)[:100]) + "…"

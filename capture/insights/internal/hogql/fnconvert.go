@@ -7,12 +7,13 @@ import (
 	"github.com/bunting-flags/bunting/flags/wire"
 )
 
+// convertFunctions are the conversions, including CAST (§2.9.8).
 var convertFunctions = []function{
 	{name: "toFloat", args: "a", result: constantType(floatType), nullable: true, one: func(_ *site, v Value) Value { return toFloat(v) }},
 	{name: "toDecimal", args: "ai?", result: constantType(floatType), nullable: true, all: func(_ *site, args []Value) Value { return toFloat(args[0]) }},
 	{name: "toInt", args: "a", result: constantType(IntType), nullable: true, one: func(_ *site, v Value) Value {
 		number := asNumber(v)
-		if v.kind == Text && number.kind == Float { // 1e3 and 2.0 are no texts of an integer
+		if v.kind == Text && number.kind == Float { // strings such as 1e3 and 2.0 are not integers
 			return Value{}
 		}
 		return toInt(number)
@@ -41,7 +42,8 @@ var convertFunctions = []function{
 	{name: "$cast", args: "aa", special: cast},
 }
 
-// asNumber is the number of what is converted; a boolean property is 1 or 0 as well.
+// asNumber converts a value to a number. Unlike Value.num it also converts boolean
+// properties, to 1 or 0, and times and dates.
 func asNumber(v Value) Value {
 	switch v.kind {
 	case Bool:
@@ -54,6 +56,7 @@ func asNumber(v Value) Value {
 	return v.num()
 }
 
+// toFloat converts a value to a float, or to null.
 func toFloat(v Value) Value {
 	v = asNumber(v)
 	if v.kind == Null {
@@ -62,7 +65,7 @@ func toFloat(v Value) Value {
 	return FloatOf(v.float())
 }
 
-// casts are the functions of the types of CAST.
+// casts maps the types of CAST to conversion functions.
 var casts = map[string]string{
 	"string": "toString", "text": "toString", "varchar": "toString",
 	"int": "toInt", "integer": "toInt", "bigint": "toInt", "int8": "toInt", "int16": "toInt", "int32": "toInt", "int64": "toInt",
@@ -71,6 +74,8 @@ var casts = map[string]string{
 	"bool": "toBool", "boolean": "toBool", "uuid": "toUUID", "date": "toDate", "datetime": "toDateTime", "timestamp": "toDateTime",
 }
 
+// cast compiles CAST(x AS type), which is a call of $cast with the name of the type as a
+// literal.
 func cast(c *compiler, n *node) compiled {
 	to := n.args[1]
 	f := functions[casts[strings.ToLower(to.value.s)]]
@@ -85,7 +90,7 @@ func cast(c *compiler, n *node) compiled {
 	return c.compileCall(&inner, f, c.compileAll(inner.args))
 }
 
-// constantText is the text that an argument always is.
+// constantText returns the value of an argument that must be a constant string.
 func (c *compiler) constantText(n *node, i int) (string, bool) {
 	x := c.compile(n.args[i])
 	if c.err != nil {

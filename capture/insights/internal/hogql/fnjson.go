@@ -7,6 +7,7 @@ import (
 	"github.com/bunting-flags/bunting/flags/wire"
 )
 
+// jsonFunctions are the functions for JSON text (§2.9.8).
 var jsonFunctions = []function{
 	{name: "JSONExtractString", args: "sa*", result: constantType(TextType), all: extractJSON(func(s *site, v Value, raw string) Value {
 		if v.kind == Null || raw[0] == '{' || raw[0] == '[' {
@@ -53,8 +54,9 @@ var jsonFunctions = []function{
 	})},
 }
 
-// extractJSON finds what stands in a JSON text below names and positions; raw is ""
-// where there is nothing.
+// extractJSON returns a function that finds the part of a JSON text below a path of names and
+// positions, and calls convert with it. raw is "" if there is no such part or the text is
+// invalid.
 func extractJSON(convert func(s *site, v Value, raw string) Value) func(*site, []Value) Value {
 	return func(s *site, args []Value) Value {
 		raw := strings.TrimSpace(args[0].s)
@@ -68,14 +70,15 @@ func extractJSON(convert func(s *site, v Value, raw string) Value) func(*site, [
 	}
 }
 
-// isValidJSON reports whether a text is one JSON value.
+// isValidJSON reports whether a string is one JSON value.
 func isValidJSON(raw string) bool {
 	r := wire.Reader{Src: raw, Spans: true}
 	return r.Skip() && r.End()
 }
 
-// jsonElement is the JSON of a member by its name or by its place, from 1, from the end when
-// negative; "" for none.
+// jsonElement returns the JSON text of a member, selected by its name or its position.
+// Positions begin at 1; negative ones count from the end. It returns "" if there is no such
+// member.
 func jsonElement(raw string, k Value) (found string) {
 	if raw == "" {
 		return ""
@@ -111,7 +114,8 @@ func jsonElement(raw string, k Value) (found string) {
 	return found
 }
 
-// elements gives the members of a JSON object or list.
+// elements calls each with the members of a JSON object or list, until it returns false. name
+// is "" for elements of a list.
 func elements(raw string, each func(name, element string) bool) {
 	if raw == "" {
 		return
@@ -131,7 +135,7 @@ func elements(raw string, each func(name, element string) bool) {
 	}
 }
 
-// member is the property with a name in a JSON text.
+// member returns the member of a JSON object as a property, or null.
 func member(v Value, name string) Value {
 	if v.kind != Text && v.kind != Object || len(v.s) == 0 || v.s[0] != '{' {
 		return Value{}
@@ -139,7 +143,8 @@ func member(v Value, name string) Value {
 	return Property(jsonElement(v.s, TextOf(name)))
 }
 
-// PropertyAt is what stands below names in a JSON value, as a property.
+// PropertyAt returns the value below the given names in a JSON value, as a property. It is
+// null if there is no such value.
 func PropertyAt(raw string, names []string) Value {
 	for _, name := range names {
 		raw = jsonElement(raw, TextOf(name))
@@ -147,7 +152,8 @@ func PropertyAt(raw string, names []string) Value {
 	return Property(raw)
 }
 
-// listOfJSON are the properties in a JSON list; null for any other text.
+// listOfJSON returns the elements of a JSON list as a list of properties. It returns null for
+// any other text.
 func (s *site) listOfJSON(raw string) Value {
 	if raw == "" || raw[0] != '[' || len(raw) > math.MaxInt32 || !isValidJSON(raw) {
 		return Value{}

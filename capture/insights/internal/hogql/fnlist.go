@@ -6,6 +6,7 @@ import (
 	"slices"
 )
 
+// listFunctions are the functions for lists and tuples (§2.9.8).
 var listFunctions = []function{
 	{name: "array", args: "a*", result: listOfAll, acceptsNulls: true, all: func(s *site, args []Value) Value { return s.listOf(List, args) }},
 	{name: "tuple", args: "a+", result: func(args []Type) Type { return Type{kind: Tuple} }, acceptsNulls: true, all: func(s *site, args []Value) Value { return s.listOf(Tuple, args) }},
@@ -91,7 +92,7 @@ func (s *site) listOf(kind Kind, args []Value) Value {
 	return v
 }
 
-// list is a list that was made for a row.
+// list returns a list that is created for a row, or null if it would be too large.
 func (s *site) list(all []Value) Value {
 	v := ListOf(all)
 	if !s.allocate(int(v.seq.bytes)) {
@@ -100,6 +101,7 @@ func (s *site) list(all []Value) Value {
 	return v
 }
 
+// filter returns a list of the elements for which keep returns true.
 func (s *site) filter(l Value, keep func(Value) bool) Value {
 	all := make([]Value, 0, len(l.List()))
 	for _, v := range l.List() {
@@ -110,7 +112,7 @@ func (s *site) filter(l Value, keep func(Value) bool) Value {
 	return s.list(all)
 }
 
-// indexOf counts from 1; 0 for none.
+// indexOf returns the position of v in l, from 1, or 0 if l does not contain v.
 func (s *site) indexOf(l, v Value) int64 {
 	for i, e := range l.List() {
 		if s.isEqual(v, e) {
@@ -130,7 +132,8 @@ func sumOf(all []Value) Value {
 	return sum
 }
 
-// listIndex is the index of the element at from 1, from the end when negative; -1 for none.
+// listIndex converts a position to an index. Positions begin at 1; negative ones count from
+// the end. It returns -1 if there is no such element.
 func listIndex(position int64, size int) int {
 	switch {
 	case position < 0 && -position <= int64(size):
@@ -141,8 +144,8 @@ func listIndex(position int64, size int) int {
 	return -1
 }
 
-// elementAt compiles list[i], tuple.i and the member of a JSON text. Outside there is 0,
-// "" or null by the type.
+// elementAt compiles list[i], tuple.i and access to a member of JSON text. If there is no
+// such element, the value is 0, "" or null, depending on the type.
 func elementAt(c *compiler, n *node) compiled {
 	args := c.compileAll(n.args)
 	t := args[0].typ
@@ -169,6 +172,7 @@ func elementAt(c *compiler, n *node) compiled {
 	}}, args)
 }
 
+// joinList implements arrayStringConcat.
 func joinList(s *site, args []Value) Value {
 	by := ""
 	if len(args) == 2 {
@@ -192,6 +196,7 @@ func joinList(s *site, args []Value) Value {
 	return TextOf(string(s.buf))
 }
 
+// sliceList implements arraySlice. A negative offset or length counts from the end.
 func sliceList(s *site, args []Value) Value {
 	all := args[0].List()
 	from := args[1].n
@@ -215,7 +220,8 @@ func sliceList(s *site, args []Value) Value {
 	return s.list(all[from:to])
 }
 
-// rangeList are those from 0 or a to below b, by a step.
+// rangeList implements range: the integers from 0 or the first argument, below the limit, by
+// a step.
 func rangeList(s *site, args []Value) Value {
 	from, to, step := int64(0), args[0].n, int64(1)
 	if len(args) > 1 {
@@ -243,11 +249,12 @@ func rangeList(s *site, args []Value) Value {
 	return s.list(all)
 }
 
-// applyLists is what a lambda is called with: each evaluates it for the elements at an
-// index.
+// applyLists is the body of a function with a lambda. each evaluates the lambda for the
+// elements at an index.
 type applyLists func(s *site, first Value, each func(int) Value) Value
 
-// lambda compiles a function whose first argument is a lambda over the lists behind it.
+// lambda compiles a function whose first argument is a lambda and whose other arguments are
+// the lists that it is applied to.
 func lambda(result func(list, body Type) Type, apply applyLists) func(*compiler, *node) compiled {
 	return func(c *compiler, n *node) compiled {
 		body := n.args[0]
@@ -282,7 +289,7 @@ func lambda(result func(list, body Type) Type, apply applyLists) func(*compiler,
 type loop struct {
 	*site
 	lists  []func(*Row) Value
-	slots  []int // of the parameters in env.locals
+	slots  []int // of the parameters, in env.locals
 	body   func(*Row) Value
 	values []Value
 }
@@ -301,6 +308,7 @@ func (l *loop) run(r *Row, apply applyLists) Value {
 	if !l.allocate(40 * len(l.values[0].List())) {
 		return Value{}
 	}
+	// The lambda may contain the same loop, which overwrites l.values.
 	own := slices.Clone(l.values)
 	return apply(l.site, own[0], func(i int) Value {
 		if !l.env.tick() {
@@ -313,6 +321,8 @@ func (l *loop) run(r *Row, apply applyLists) Value {
 	})
 }
 
+// countFunction compiles a function that counts the elements for which a lambda is true.
+// Without a lambda the elements themselves are the conditions.
 func countFunction(convert func(n, total int) Value, t Type) func(*compiler, *node) compiled {
 	over := lambda(func(_, _ Type) Type { return t }, func(_ *site, l Value, each func(int) Value) Value {
 		n := 0
@@ -339,7 +349,8 @@ func countFunction(convert func(n, total int) Value, t Type) func(*compiler, *no
 	}
 }
 
-// sortFunction compiles arraySort, by the order of ORDER BY or by what a lambda gives.
+// sortFunction compiles arraySort and arrayReverseSort. The order is that of ORDER BY, for
+// the elements or for the results of a lambda.
 func sortFunction(sign int) func(*compiler, *node) compiled {
 	sorted := func(s *site, l Value, key func(int) Value) Value {
 		all := l.List()
@@ -375,7 +386,7 @@ func sortFunction(sign int) func(*compiler, *node) compiled {
 	}
 }
 
-// compareBools puts true last.
+// compareBools orders false before true.
 func compareBools(a, b bool) int {
 	switch {
 	case a == b:

@@ -2,6 +2,7 @@ package hogql
 
 import "fmt"
 
+// logicFunctions are comparisons, logical operators and conditional functions (§2.9.8).
 var logicFunctions = []function{
 	{name: "equals", args: "aa", special: sameText(comparison(func(s *site, a, b Value) bool { return s.isEqual(a, b) }), false)},
 	{name: "notEquals", args: "aa", special: sameText(comparison(func(s *site, a, b Value) bool { return !s.isEqual(a, b) }), true)},
@@ -44,8 +45,9 @@ func areComparable(a, b Type) bool {
 		moments(a) && b.kind == Text || moments(b) && a.kind == Text
 }
 
-// coerceConstant makes constants what they are compared as: texts that are compared with
-// times are read once.
+// coerceConstant converts a constant operand to the type that it is compared with, so that a
+// string that is compared with times is parsed only one time. It fails if the types are not
+// comparable.
 func (c *compiler) coerceConstant(n *node, other Type, x compiled, position *node) compiled {
 	if !areComparable(other, x.typ) {
 		return c.fail(n.fault(TypeError, fmt.Sprintf("%s cannot be compared with %s: %s", other, x.typ, n.word()), ""))
@@ -60,6 +62,8 @@ func (c *compiler) coerceConstant(n *node, other Type, x compiled, position *nod
 	return x
 }
 
+// ordered returns a comparison of two values that is false for null and for values that
+// cannot be compared.
 func ordered(holds func(int) bool) func(*site, Value, Value) bool {
 	return func(s *site, a, b Value) bool {
 		if a.kind == Null || b.kind == Null {
@@ -70,7 +74,7 @@ func ordered(holds func(int) bool) func(*site, Value, Value) bool {
 	}
 }
 
-// comparison compiles an operator whose answer is 1 or 0, never null.
+// comparison compiles an operator whose result is 1 or 0, and never null.
 func comparison(holds func(*site, Value, Value) bool) func(*compiler, *node) compiled {
 	f := &function{args: "aa", result: constantType(testType), acceptsNulls: true, two: func(s *site, a, b Value) Value { return boolInt(holds(s, a, b)) }}
 	return func(c *compiler, n *node) compiled {
@@ -81,7 +85,7 @@ func comparison(holds func(*site, Value, Value) bool) func(*compiler, *node) com
 	}
 }
 
-// sameText is a shorter way to compare a field's texts with one that is always the same.
+// sameText adds a fast path to the comparison of a field with a constant string.
 func sameText(compare func(*compiler, *node) compiled, not bool) func(*compiler, *node) compiled {
 	return func(c *compiler, n *node) compiled {
 		x := compare(c, n)
@@ -100,6 +104,7 @@ func sameText(compare func(*compiler, *node) compiled, not bool) func(*compiler,
 	}
 }
 
+// betweenFunction implements BETWEEN. It is false if an operand is null.
 var betweenFunction = &function{args: "aaa", result: constantType(testType), acceptsNulls: true, all: func(s *site, args []Value) Value {
 	if args[0].kind == Null || args[1].kind == Null || args[2].kind == Null {
 		return boolInt(false)
@@ -109,6 +114,7 @@ var betweenFunction = &function{args: "aaa", result: constantType(testType), acc
 	return boolInt(okLow && okHigh && low >= 0 && high <= 0)
 }}
 
+// between compiles x BETWEEN low AND high.
 func between(c *compiler, n *node) compiled {
 	args := c.compileAll(n.args)
 	for i := 1; i < 3; i++ {
@@ -117,7 +123,7 @@ func between(c *compiler, n *node) compiled {
 	return c.compileCall(n, betweenFunction, args)
 }
 
-// in compiles x IN list. A list of constants becomes a set.
+// in compiles x IN list. A long list of constants is converted to a set.
 func (c *compiler) in(n *node, not bool) compiled {
 	x, list := c.compile(n.args[0]), c.compile(n.args[1])
 	if !c.checkArgument(n, n.args[1], 'l', list.typ) {
@@ -125,7 +131,7 @@ func (c *compiler) in(n *node, not bool) compiled {
 	}
 	s := c.site(n)
 	if list.constant && c.err == nil {
-		c.keep(n.args[1], 2*list.value.size()) // one as it is compared, and a set
+		c.keep(n.args[1], 2*list.value.size()) // one converted list, and one set
 		all := list.value.List()
 		own := make([]Value, len(all))
 		for i, v := range all {
@@ -147,6 +153,7 @@ func (c *compiler) in(n *node, not bool) compiled {
 	return c.compileCall(n, f, []compiled{x, list})
 }
 
+// isMember reports whether a list contains a value, as compared by =.
 func (s *site) isMember(v, list Value) bool {
 	for _, e := range list.List() {
 		if e.kind != Null && s.isEqual(v, e) {
@@ -156,7 +163,8 @@ func (s *site) isMember(v, list Value) bool {
 	return false
 }
 
-// set is member for a list that is always the same: texts are looked up.
+// set returns a function like isMember for a list that does not change. It finds strings in a
+// map.
 func (s *site) set(all []Value) func(v, list Value) bool {
 	texts := map[string]bool{}
 	var others []Value
@@ -186,7 +194,9 @@ func (s *site) set(all []Value) func(v, list Value) bool {
 	}
 }
 
-// junction compiles AND and OR: terms behind the one that decides are not evaluated.
+// junction compiles AND and OR. Operands after the one that determines the result are not
+// evaluated. decides is the value of an operand that determines the result: false for AND,
+// true for OR.
 func (c *compiler) junction(n *node, decides bool) compiled {
 	terms := c.conditions(n, n.args)
 	t := testType
@@ -210,7 +220,7 @@ func (c *compiler) junction(n *node, decides bool) compiled {
 	return c.foldConstants(terms, compiled{eval: eval, typ: t})
 }
 
-// foldConstants evaluates what has constant parts alone.
+// foldConstants evaluates an expression immediately if all its parts are constants.
 func (c *compiler) foldConstants(parts []compiled, x compiled) compiled {
 	for _, p := range parts {
 		if !p.constant {
@@ -224,6 +234,7 @@ func (c *compiler) foldConstants(parts []compiled, x compiled) compiled {
 	return compiled{eval: func(*Row) Value { return v }, typ: x.typ, constant: true, value: v}
 }
 
+// conditions compiles expressions that must be conditions.
 func (c *compiler) conditions(parent *node, nodes []*node) []compiled {
 	all := c.compileAll(nodes)
 	for i := range all {
@@ -232,7 +243,8 @@ func (c *compiler) conditions(parent *node, nodes []*node) []compiled {
 	return all
 }
 
-// choice compiles c1, a1, c2, a2, …, z. Only what is chosen is evaluated.
+// choice compiles a list of conditions and values, c1, a1, c2, a2, …, followed by a default
+// value. Only the selected value is evaluated.
 func (c *compiler) choice(n *node, nodes []*node) compiled {
 	if len(nodes)%2 == 0 {
 		return c.fail(n.fault(TypeError, fmt.Sprintf("Function %s takes an odd number of arguments, not %d", quoted(n.name), len(nodes)), ""))
@@ -277,7 +289,7 @@ func (c *compiler) cases(n *node) compiled {
 	return c.foldConstants(all, compiled{eval: eval, typ: t})
 }
 
-// firstOf compiles coalesce: the first that is not null.
+// firstOf compiles coalesce, which returns the first value that is not null.
 func (c *compiler) firstOf(n *node) compiled {
 	all := c.compileAll(n.args)
 	types := make([]Type, len(all))

@@ -5,6 +5,7 @@ import (
 	"math/bits"
 )
 
+// mathFunctions are the arithmetic functions (§2.9.8).
 var mathFunctions = []function{
 	{name: "plus", args: "aa", special: func(c *compiler, n *node) compiled { return c.sum(n, plusFunction) }},
 	{name: "minus", args: "aa", special: func(c *compiler, n *node) compiled { return c.sum(n, minusFunction) }},
@@ -49,14 +50,18 @@ var mathFunctions = []function{
 	{name: "truncate", args: "ni?", result: likeNumber, all: roundFunction(math.Trunc)},
 }
 
+// likeNumber returns the type of the first argument as a number.
 func likeNumber(args []Type) Type { return numberLikeAll(args[:1]) }
 
+// float adapts a function of package math.
 func float(f func(float64) float64) func(*site, Value) Value {
 	return func(_ *site, v Value) Value { return FloatOf(f(v.float())) }
 }
 
+// power implements pow.
 func power(_ *site, a, b Value) Value { return FloatOf(math.Pow(a.float(), b.float())) }
 
+// negate returns -v. The least integer becomes a float.
 func negate(v Value) Value {
 	switch {
 	case v.kind == Float:
@@ -67,7 +72,8 @@ func negate(v Value) Value {
 	return IntOf(-v.n)
 }
 
-// truncateToInt cuts the fraction of a number off.
+// truncateToInt removes the fraction of a number. The result is null if it does not fit into
+// 64 bits.
 func truncateToInt(v Value) Value {
 	if v.kind != Float {
 		return v
@@ -79,7 +85,7 @@ func truncateToInt(v Value) Value {
 	return IntOf(int64(f))
 }
 
-// toInt is a number without a fraction as an integer, else null.
+// toInt converts a number without a fraction to an integer, and other numbers to null.
 func toInt(v Value) Value {
 	if v.kind == Float && v.float() != math.Trunc(v.float()) {
 		return Value{}
@@ -87,6 +93,7 @@ func toInt(v Value) Value {
 	return truncateToInt(v)
 }
 
+// integerOp applies f to two integers. Division by zero is an error of the query.
 func (s *site) integerOp(a, b Value, f func(x, y int64) int64) Value {
 	switch {
 	case a.kind == Null || b.kind == Null:
@@ -98,6 +105,7 @@ func (s *site) integerOp(a, b Value, f func(x, y int64) int64) Value {
 	return IntOf(f(a.n, b.n))
 }
 
+// fitsProduct reports whether the product of two integers fits into 64 bits.
 func fitsProduct(a, b int64) bool {
 	if a == math.MinInt64 || b == math.MinInt64 {
 		return false
@@ -106,6 +114,7 @@ func fitsProduct(a, b int64) bool {
 	return high == 0 && low <= math.MaxInt64
 }
 
+// add returns a + b. Integers that overflow become a float.
 func add(a, b Value) Value {
 	if a.kind == Int && b.kind == Int {
 		if sum := a.n + b.n; (sum > a.n) == (b.n > 0) {
@@ -115,10 +124,11 @@ func add(a, b Value) Value {
 	return FloatOf(a.float() + b.float())
 }
 
+// These are the implementations of + and -, selected by sum.
 var (
 	plusFunction  = &function{args: "nn", result: numberLikeAll, two: func(_ *site, a, b Value) Value { return add(a, b) }}
 	minusFunction = &function{args: "nn", result: numberLikeAll, two: func(_ *site, a, b Value) Value { return add(a, negate(b)) }}
-	// of a time and an interval
+	// for a time and an interval
 	laterFunction   = &function{args: "tp", result: likeMoment, two: func(s *site, a, b Value) Value { return s.env.addPeriod(a, b.n, int(b.unit)) }}
 	earlierFunction = &function{args: "tp", result: likeMoment, two: func(s *site, a, b Value) Value { return s.env.addPeriod(a, -b.n, int(b.unit)) }}
 )
@@ -140,7 +150,8 @@ func (c *compiler) sum(n *node, f *function) compiled {
 	return c.compileCall(n, f, args)
 }
 
-// extreme is the greatest or least that is not null.
+// extreme returns the greatest value if sign is 1, or the least if it is -1. Null values are
+// ignored.
 func extreme(args []Value, sign int) Value {
 	var best Value
 	for _, v := range args {
@@ -151,7 +162,7 @@ func extreme(args []Value, sign int) Value {
 	return best
 }
 
-// roundFunction rounds to n digits behind the point, before it when n is negative.
+// roundFunction rounds to n digits after the decimal point, or before it if n is negative.
 func roundFunction(round func(float64) float64) func(*site, []Value) Value {
 	return func(_ *site, args []Value) Value {
 		digits := int64(0)
@@ -171,7 +182,7 @@ func roundFunction(round func(float64) float64) func(*site, []Value) Value {
 		} else {
 			x = round(f*scale) / scale
 		}
-		if math.IsNaN(x) || math.IsInf(x, 0) { // more digits than there are
+		if math.IsNaN(x) || math.IsInf(x, 0) { // more digits than a float has
 			x = f
 			if digits < 0 {
 				x = 0

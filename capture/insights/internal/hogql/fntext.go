@@ -6,6 +6,7 @@ import (
 	"unicode/utf8"
 )
 
+// textFunctions are the functions for strings (§2.9.8).
 var textFunctions = []function{
 	{name: "lower", args: "s", result: constantType(TextType), one: mapText(strings.ToLower)},
 	{name: "lowerUTF8", args: "s", result: constantType(TextType), one: mapText(strings.ToLower)},
@@ -16,7 +17,7 @@ var textFunctions = []function{
 	{name: "empty", args: "a", result: constantType(testType), one: func(s *site, v Value) Value { return boolInt(s.length(v) == 0) }},
 	{name: "notEmpty", args: "a", result: constantType(testType), one: func(s *site, v Value) Value { return boolInt(s.length(v) != 0) }},
 	{name: "reverse", args: "s", result: constantType(TextType), one: func(s *site, v Value) Value {
-		if !s.allocate(5 * len(v.s)) { // as characters, and as a text
+		if !s.allocate(5 * len(v.s)) { // 4 bytes for each character, and the string
 			return Value{}
 		}
 		r := []rune(v.s)
@@ -84,6 +85,8 @@ var textFunctions = []function{
 	{name: "replaceRegexpAll", args: "sss", special: pattern(replaceFunction(false))},
 }
 
+// mapText adapts a function of strings. It counts the size of the result, which is about that
+// of the argument.
 func mapText(f func(string) string) func(*site, Value) Value {
 	return func(s *site, v Value) Value {
 		if !s.allocate(len(v.s)) {
@@ -93,6 +96,7 @@ func mapText(f func(string) string) func(*site, Value) Value {
 	}
 }
 
+// length returns the number of elements of a list, or of bytes of a string.
 func (s *site) length(v Value) int {
 	if v.kind == List || v.kind == Tuple {
 		return len(v.List())
@@ -100,7 +104,7 @@ func (s *site) length(v Value) int {
 	return len(s.env.text(v))
 }
 
-// concat joins texts; null is "".
+// concat joins the text of its arguments. Null is the empty string.
 func concat(s *site, args []Value) Value {
 	s.buf = s.buf[:0]
 	for _, v := range args {
@@ -117,8 +121,8 @@ func concat(s *site, args []Value) Value {
 	return TextOf(string(s.buf))
 }
 
-// substring counts characters from 1, from the end when from is negative; from 0 there
-// is nothing.
+// substring returns n characters beginning at the position from. Positions begin at 1;
+// negative ones count from the end. If from is 0, the result is empty.
 func substring(text string, from, n int64) string {
 	size := int64(utf8.RuneCountInString(text))
 	switch {
@@ -144,7 +148,7 @@ func substring(text string, from, n int64) string {
 	return text[start : start+runeOffset(text[start:], to-from)]
 }
 
-// runeOffset is how many bytes n characters take.
+// runeOffset returns the length of the first n characters, in bytes.
 func runeOffset(text string, n int64) int {
 	at := 0
 	for ; n > 0 && at < len(text); n-- {
@@ -154,7 +158,8 @@ func runeOffset(text string, n int64) int {
 	return at
 }
 
-// position counts characters from 1; 0 for none.
+// position returns the position of part in characters, from 1, or 0 if text does not contain
+// it.
 func position(text, part string) Value {
 	at := strings.Index(text, part)
 	if at < 0 {
@@ -163,6 +168,7 @@ func position(text, part string) Value {
 	return IntOf(int64(utf8.RuneCountInString(text[:at])) + 1)
 }
 
+// replace replaces the first n occurrences of args[1] by args[2], or all if n is negative.
 func (s *site) replace(args []Value, n int) Value {
 	text, from, to := args[0].s, args[1].s, args[2].s
 	if from == "" {
@@ -180,9 +186,10 @@ func (s *site) replace(args []Value, n int) Value {
 	return TextOf(strings.Replace(text, from, to, n))
 }
 
-// split is a list of what stands between by; of the characters when that is "".
+// split returns a list of the parts between separators. If the separator is empty, the parts
+// are the characters.
 func (s *site) split(text, separator string) Value {
-	if !s.fits((strings.Count(text, separator) + 1) * (valueSize + 16)) { // with what strings.Split makes
+	if !s.fits((strings.Count(text, separator) + 1) * (valueSize + 16)) { // including the slice that strings.Split allocates
 		return Value{}
 	}
 	parts := strings.Split(text, separator)

@@ -5,6 +5,7 @@ import (
 	"time"
 )
 
+// timeFunctions are the functions for times and dates (§2.9.8).
 var timeFunctions = append(unitFunctions(), []function{
 	{name: "now", args: "", result: constantType(TimeType), all: func(s *site, _ []Value) Value { return TimeOf(s.env.Now.UnixMicro()) }},
 	{name: "today", args: "", result: constantType(dateType), all: func(s *site, _ []Value) Value { return s.env.dateOf(TimeOf(s.env.Now.UnixMicro()), 0) }},
@@ -68,7 +69,7 @@ var timeFunctions = append(unitFunctions(), []function{
 	{name: "formatDateTime", args: "ts", result: constantType(TextType), two: func(s *site, t, f Value) Value { return TextOf(format(s.env.local(t), f.s)) }},
 }...)
 
-// unitFunctions are addDays, subtractDays, toIntervalDay and INTERVAL of each unit.
+// unitFunctions returns addDays, subtractDays, toIntervalDay and INTERVAL for each unit.
 func unitFunctions() []function {
 	var all []function
 	for unit, name := range units {
@@ -87,7 +88,7 @@ func unitFunctions() []function {
 	return all
 }
 
-// timeLike is the type of a time in the zone of the argument.
+// timeLike returns the type of a time in the zone of the argument.
 func timeLike(args []Type) Type {
 	t := TimeType
 	t.nullable = args[0].kind == Text
@@ -97,8 +98,9 @@ func timeLike(args []Type) Type {
 	return t
 }
 
-// conversionType is a type of times: what is made of other things may be null, and a time
-// without another zone keeps its own.
+// conversionType returns the type of a conversion to a time or date. The result may be null
+// unless the argument is a time or date. A time keeps its zone unless the conversion sets
+// one.
 func conversionType(t Type) func(args []Type) Type {
 	return func(args []Type) Type {
 		own := t
@@ -110,7 +112,8 @@ func conversionType(t Type) func(args []Type) Type {
 	}
 }
 
-// likeMoment is a date for a date that is moved by days or longer, else a time.
+// likeMoment returns the date type if a date is moved by days or longer units, and a time
+// type otherwise.
 func likeMoment(args []Type) Type {
 	if args[0].kind == Date && !args[1].clock {
 		return dateType
@@ -118,13 +121,13 @@ func likeMoment(args []Type) Type {
 	return timeLike(args)
 }
 
-// dateOf is the local date of a time, moved by days.
+// dateOf returns the local date of a time, moved by days.
 func (e *env) dateOf(v Value, days int64) Value {
 	return Value{kind: Date, n: dayNumber(e.local(v)) + days}
 }
 
-// instant is a time of what is converted: a date stays one, a number is in seconds,
-// and a text that is no time is null.
+// instant converts a value to a time. A date remains a date, a number is in seconds, and a
+// string that is not a time is null.
 func (s *site) instant(v Value) Value {
 	switch v.kind {
 	case Time, Date:
@@ -156,6 +159,7 @@ func moment(f *function) func(*compiler, *node) compiled {
 	}
 }
 
+// toDate implements toDate: the date of a time in its zone.
 var toDate = &function{name: "toDate", args: "a", result: conversionType(dateType), one: func(s *site, v Value) Value {
 	v = s.instant(v)
 	if v.kind != Time {
@@ -164,6 +168,8 @@ var toDate = &function{name: "toDate", args: "a", result: conversionType(dateTyp
 	return s.env.dateOf(v, 0)
 }}
 
+// convertTime implements toDateTime with one argument: a date becomes its midnight in the
+// project's zone.
 var convertTime = &function{args: "a", result: conversionType(TimeType), one: func(s *site, v Value) Value {
 	v = s.instant(v)
 	if v.kind == Date {
@@ -172,8 +178,8 @@ var convertTime = &function{args: "a", result: conversionType(TimeType), one: fu
 	return v
 }}
 
-// toDateTime compiles toDateTime(x[, zone]) and toTimeZone(t, zone): a text is local in
-// that zone, and the result is shown there.
+// toDateTime compiles toDateTime(x[, zone]) and toTimeZone(t, zone). A string is interpreted
+// as local time in that zone, and the result is displayed in it.
 func toDateTime(c *compiler, n *node) compiled {
 	if len(n.args) == 1 {
 		return c.compileCall(n, convertTime, c.compileAll(n.args))
@@ -203,7 +209,8 @@ func toDateTime(c *compiler, n *node) compiled {
 	return c.compileCall(n, f, []compiled{c.compile(n.args[0])})
 }
 
-// start cuts a moment to units; a neighbour of the last one is found at once.
+// start truncates a time to the beginning of n units. It caches the last interval, which
+// usually contains the next time too.
 func (s *site) start(v Value, unit int, n int64, first time.Weekday) Value {
 	if v.kind == Time && v.n >= s.seen.from && v.n < s.seen.to && v.s == s.zone {
 		return s.seen.value
@@ -215,11 +222,12 @@ func (s *site) start(v Value, unit int, n int64, first time.Weekday) Value {
 	return b.value
 }
 
+// startFunction returns the implementation of a function that truncates to n units.
 func startFunction(unit int, n int64) func(*site, Value) Value {
 	return func(s *site, v Value) Value { return s.start(v, unit, n, time.Monday) }
 }
 
-// bucketsOf is the function that cuts to n units from Monday.
+// bucketsOf returns the function that truncates to n units; weeks begin on Monday.
 func bucketsOf(unit int, n int64) *function {
 	f := &function{args: "t", result: constantType(dateType), one: startFunction(unit, n)}
 	if unit <= unitDay {
@@ -228,6 +236,7 @@ func bucketsOf(unit int, n int64) *function {
 	return f
 }
 
+// intervals compiles toStartOfInterval, whose interval must be a constant.
 func intervals(c *compiler, n *node) compiled {
 	x := c.compile(n.args[1])
 	if c.err != nil {
@@ -239,6 +248,7 @@ func intervals(c *compiler, n *node) compiled {
 	return c.compileCall(n, bucketsOf(int(x.value.unit), x.value.n), []compiled{c.compile(n.args[0])})
 }
 
+// unit returns the unit that the first argument of a call names. It must be a constant.
 func (c *compiler) unit(n *node) (int, bool) {
 	text, ok := c.constantText(n, 0)
 	if !ok {
@@ -251,6 +261,7 @@ func (c *compiler) unit(n *node) (int, bool) {
 	return unit, unit >= 0
 }
 
+// truncateTime compiles dateTrunc.
 func truncateTime(c *compiler, n *node) compiled {
 	unit, ok := c.unit(n)
 	if !ok {
@@ -278,16 +289,19 @@ func unitFirst(t Type, args string, f func(s *site, unit int, args []Value) Valu
 	}
 }
 
+// timePart returns the implementation of a function that returns a part of a time in its
+// zone.
 func timePart(extract func(time.Time) int) func(*site, Value) Value {
 	return func(s *site, v Value) Value { return IntOf(int64(extract(s.env.local(v)))) }
 }
 
-// formats are the signs of formatDateTime as layouts of Go.
+// formats maps the characters of formatDateTime to layouts of package time.
 var formats = map[byte]string{
 	'Y': "2006", 'y': "06", 'm': "01", 'd': "02", 'e': "2", 'H': "15", 'I': "03", 'i': "04", 'M': "January", 'b': "Jan", 'a': "Mon", 'W': "Monday",
 	'S': "05", 's': "05", 'p': "PM", 'j': "002", 'F': "2006-01-02", 'T': "15:04:05",
 }
 
+// format formats a time in the syntax of formatDateTime.
 func format(t time.Time, f string) string {
 	out := make([]byte, 0, 2*len(f))
 	for i := 0; i < len(f); i++ {

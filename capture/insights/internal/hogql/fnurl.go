@@ -2,6 +2,7 @@ package hogql
 
 import "strings"
 
+// urlFunctions are the functions for URLs (§2.9.8). They accept any string.
 var urlFunctions = []function{
 	{name: "domain", args: "s", result: constantType(TextType), one: mapText(func(u string) string {
 		_, host, _ := urlParts(u)
@@ -46,8 +47,8 @@ var urlFunctions = []function{
 	}},
 }
 
-// urlParts are the scheme, the host without user and port, and what is behind them.
-// Without a scheme a host has a dot.
+// urlParts returns the scheme, the host without user and port, and the rest of a URL. If
+// there is no scheme, the host must contain a dot.
 func urlParts(u string) (scheme, host, rest string) {
 	scheme, rest, found := strings.Cut(u, "://")
 	if !found || strings.ContainsAny(scheme, "/?#@") {
@@ -68,7 +69,7 @@ func urlParts(u string) (scheme, host, rest string) {
 		host = host[:i+1]
 	}
 	if strings.ContainsAny(host, " \t\n\\") || !found && !strings.Contains(host, ".") {
-		if !found { // a path, or no URL at all
+		if !found { // a path, or not a URL
 			return scheme, "", u
 		}
 		return scheme, "", rest
@@ -76,8 +77,8 @@ func urlParts(u string) (scheme, host, rest string) {
 	return scheme, host, rest
 }
 
-// queryOf is where the ? of a URL stands and where its query ends; both are the end
-// when there is none.
+// queryOf returns the offsets of the ? of a URL and of the end of its query. Both are the
+// length of the URL if there is no query.
 func queryOf(u string) (start, end int) {
 	end = strings.IndexByte(u, '#')
 	if end < 0 {

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// Rows of §2.9.8, as constants: what stands behind each query is worked by the row's
-// text, or is the example that the row itself gives.
+// Rows of §2.9.8, with constants. Each expected result was derived from the description of
+// the function, or is the example in it.
 func TestFunctions_Rows(t *testing.T) {
 	for _, c := range []struct{ of, query, want string }{
 		// conditions
@@ -26,7 +26,7 @@ func TestFunctions_Rows(t *testing.T) {
 		{"toString", "SELECT toString(true), toString(1e21), toString(0.0000001), toString(100000000000000000000), toString(toDateTime('2020-01-02 03:04:05')), toString(toDateTime('2020-01-02T03:04:05.25Z')), toString(toDate('2020-1-2'))", `[["true","1e+21","1e-7","100000000000000000000","2020-01-02 03:04:05","2020-01-02 03:04:05.250000","2020-01-02"]]`},
 		{"toBool, toUUID", "SELECT toBool('true'), toBool(0), toBool('maybe'), toUUID('61F0C404-5CB3-11E7-907B-A6006AD3DBA0'), toUUID('no')", `[[true,false,null,"61f0c404-5cb3-11e7-907b-a6006ad3dba0",null]]`},
 		{"CAST", "SELECT CAST('7' AS Int64), CAST(7 AS String), CAST('1.5' AS Float64), CAST('2020-01-02' AS Date)", `[[7,"7",1.5,"2020-01-02"]]`},
-		// texts
+		// strings
 		{"length of a text: bytes", "SELECT length('é'), lengthUTF8('é'), length([1, 2, 3]), reverse('äb'), empty(''), notEmpty('a'), empty([]), lowerUTF8('É'), upperUTF8('é')", `[[2,1,3,"bä",1,1,1,"é","É"]]`},
 		{"trim cuts blanks", "SELECT trimLeft('  a '), trimRight(' a  '), trim(' a b ')", `[["a "," a","a b"]]`},
 		{"concat", "SELECT 'a' || NULL || 1 || true, concat(1.50, 'x')", `[["a1true","1.5x"]]`},

@@ -17,8 +17,8 @@ var seeds = []string{
 	"SELECT event AS a, a || a AS b, b || b AS c, [c, c] AS d, [d, d] AS e FROM events ORDER BY e",
 }
 
-// Whatever the text, there is an answer or an error with a place inside the text; what
-// it says of the place agrees with its offsets.
+// For any text there is a result, or an error with a position inside the text that agrees
+// with its offsets.
 func FuzzParse(f *testing.F) {
 	for _, s := range seeds {
 		f.Add(s)
@@ -57,8 +57,8 @@ func checkPosition(t *testing.T, text string, err error) {
 	}
 }
 
-// A query that can be read and compiled runs over rows, or says why not; the same rows
-// give the same answer.
+// A query that compiles runs over rows or returns an error, and the same rows have the same
+// result.
 func FuzzRun(f *testing.F) {
 	for _, s := range seeds {
 		f.Add(s)

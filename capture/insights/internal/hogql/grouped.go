@@ -2,7 +2,7 @@ package hogql
 
 import "fmt"
 
-// group are the rows with the same keys, or for SELECT DISTINCT the same items.
+// group has the rows with the same keys. For SELECT DISTINCT the keys are the selected items.
 type group struct {
 	keys     []Value
 	states   []state
@@ -10,8 +10,8 @@ type group struct {
 	first    *output
 }
 
-// addRow takes a row, or the group in env.results, into the answer if it is among the
-// first.
+// addRow adds a row, or the group in env.results if r is nil, to the result if it is among
+// the first in the order.
 func (q *Query) addRow(r *Row, time, id int64) {
 	row := output{time: time, id: id, order: evaluate(q.scratch(), q.order, r)}
 	q.rows.terms, q.rows.newest = q.terms, q.statement.NewestFirst
@@ -36,8 +36,8 @@ func (q *Query) addRow(r *Row, time, id int64) {
 	}
 }
 
-// EvaluateDeferred evaluates what was put off of rows that are still wanted; row gives one again
-// by its index.
+// EvaluateDeferred evaluates the items of the deferred rows that are still part of the
+// result. row must return the row with an index.
 func (q *Query) EvaluateDeferred(row func(index int) *Row) error {
 	for i := range q.rows.all {
 		o := &q.rows.all[i]
@@ -52,7 +52,7 @@ func (q *Query) EvaluateDeferred(row func(index int) *Row) error {
 	return q.env.err
 }
 
-// scratch is room for the values of ORDER BY.
+// scratch returns an empty buffer for the values of ORDER BY.
 func (q *Query) scratch() []Value {
 	if q.values == nil {
 		q.values = make([]Value, 0, len(q.order))
@@ -60,7 +60,8 @@ func (q *Query) scratch() []Value {
 	return q.values[:0]
 }
 
-// group finds or makes the group of keys, and makes it remember its earliest row.
+// group returns the group with the keys of a row, and creates it if needed. isNew reports
+// whether it was created.
 func (q *Query) group(keys []compiled, r *Row) (g *group, isNew bool) {
 	q.buf = q.buf[:0]
 	q.keyValues = evaluate(q.keyValues[:0], keys, r)
@@ -83,13 +84,14 @@ func (q *Query) group(keys []compiled, r *Row) (g *group, isNew bool) {
 		return g, true
 	}
 	for i, v := range q.keyValues {
-		if stored := &g.keys[i]; stored.kind != v.kind && v.kind != Null && !(stored.isNumber() && v.isNumber()) { // numbers are shown only if all are (§2.9.7)
+		if stored := &g.keys[i]; stored.kind != v.kind && v.kind != Null && !(stored.isNumber() && v.isNumber()) { // numbers are only returned as such if all are (§2.9.7)
 			*stored = Value{kind: Text, json: true, s: q.env.text(stored.clone())}
 		}
 	}
 	return g, false
 }
 
+// addToGroup adds a row to the aggregates of its group.
 func (q *Query) addToGroup(r *Row) {
 	g, isNew := q.group(q.keys, r)
 	if g == nil {
@@ -105,6 +107,8 @@ func (q *Query) addToGroup(r *Row) {
 	}
 }
 
+// addDistinct adds a row to SELECT DISTINCT. Of equal rows only the earliest is stored, with
+// its values of ORDER BY.
 func (q *Query) addDistinct(r *Row) {
 	g, isNew := q.group(q.items, r)
 	if g == nil || !isNew && !r.before(g.time, g.id) {
@@ -118,12 +122,12 @@ func (q *Query) addDistinct(r *Row) {
 	q.env.reserveLater(g.first.size())
 }
 
-// finish makes the rows of the answer of groups.
+// finish adds the groups to the result.
 func (q *Query) finish() {
 	if q.groups == nil && !q.statement.distinct {
 		return
 	}
-	if q.groups != nil && len(q.keys) == 0 && len(q.inOrder) == 0 { // aggregates over no rows
+	if q.groups != nil && len(q.keys) == 0 && len(q.inOrder) == 0 { // aggregates over no rows have one group
 		q.inOrder = append(q.inOrder, &group{states: q.groups.newStates()})
 	}
 	q.rows.terms, q.rows.newest = q.terms, q.statement.NewestFirst
@@ -146,6 +150,8 @@ func (q *Query) finish() {
 	}
 }
 
+// finishGroup computes the results of a group, and adds the group if it meets HAVING and
+// DISTINCT.
 func (q *Query) finishGroup(g *group, seen map[string]*group) {
 	q.env.next()
 	n := copy(q.env.results, g.keys)

@@ -10,14 +10,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// testNow is the instant of the tests' now().
+// testNow is the time that now() returns in tests.
 var testNow = time.Date(2020, 2, 29, 13, 4, 5, 678_000_000, time.UTC)
 
-// event is a row of the tests' table: its name, its distinct id, its time and its
+// event is a row of the table of the tests: its name, its distinct id, its time and its
 // properties.
 type event struct {
 	name, id, time string
-	properties     map[string]string // by name, JSON
+	properties     map[string]string // JSON text by name
 }
 
 // fixtureH is the fixture H of insights_vectors.json.
@@ -56,7 +56,7 @@ func testScope() *Scope {
 	}
 }
 
-// rowOf fills the slots of a scope from an event.
+// rowOf sets the slots of a scope from an event.
 func rowOf(t testing.TB, s *Scope, e event, id int) *Row {
 	at, err := time.Parse(time.RFC3339Nano, e.time)
 	if err != nil {
@@ -96,7 +96,7 @@ func rowOf(t testing.TB, s *Scope, e event, id int) *Row {
 	return r
 }
 
-// runQuery runs a query over events and gives its rows as JSON.
+// runQuery runs a query over events and returns its rows as JSON.
 func runQuery(t testing.TB, query string, c Context, events []event) (*Result, string, error) {
 	statement, err := ParseSelect(query)
 	if err != nil {
@@ -136,7 +136,7 @@ func runQuery(t testing.TB, query string, c Context, events []event) (*Result, s
 	return result, string(append(out, ']')), nil
 }
 
-// checkAnswer holds what a query over events answers against JSON.
+// checkAnswer compares the result of a query over events with JSON.
 func checkAnswer(t *testing.T, query string, c Context, events []event, want string) *Result {
 	t.Helper()
 	result, got, err := runQuery(t, query, c, events)
@@ -150,7 +150,7 @@ func checkAnswer(t *testing.T, query string, c Context, events []event, want str
 	return result
 }
 
-// The cases hogql-* of insights_vectors.json that ask about events alone.
+// The cases hogql-* of insights_vectors.json that only use the table of events.
 func TestSelect_Vectors(t *testing.T) {
 	for _, c := range []struct{ name, query, want string }{
 		{"hogql-01", "SELECT event, count() FROM events GROUP BY event ORDER BY count() DESC, event ASC", `[["buy",3],["view",3]]`},
@@ -190,7 +190,7 @@ func TestSelect_VectorsOfFunctions(t *testing.T) {
 	}
 }
 
-// The case hogql-13, with the forms of §2.9.8's last paragraph and the codes of §1.7.
+// The case hogql-13, with the syntax in the last paragraph of §2.9.8 and the codes of §1.7.
 func TestParse_Rejected(t *testing.T) {
 	for _, c := range []struct{ query, code, text string }{
 		{"SELECT event FROM events GROUP event", SyntaxError, `Unexpected "event" at line 1, column 32: expected BY`},

@@ -11,10 +11,10 @@ import (
 	"time"
 )
 
-// operands are values of all kinds that may stand in comparisons.
+// operands are values of all kinds that may be compared.
 var operands = []string{"properties.amount", "properties.item", "properties.none", "event", "1", "'pen'", "20", "NULL", "true", "5.5", "'x' || 'y'"}
 
-// Comparisons never give null, and each has an opposite (§2.9.7).
+// Comparisons are never null, and each has an opposite (§2.9.7).
 func TestLaws_Comparisons(t *testing.T) {
 	opposites := [][2]string{{"%s = %s", "%s != %s"}, {"%s LIKE %s", "%s NOT LIKE %s"}, {"%s ILIKE %s", "%s NOT ILIKE %s"}, {"%s =~ %s", "%s !~ %s"}, {"%s IN (%s, 1)", "%s NOT IN (%s, 1)"}, {"%s BETWEEN %s AND 9", "%s NOT BETWEEN %s AND 9"}, {"%s < %s", "NOT %s < %s"}}
 	ran := 0
@@ -25,7 +25,7 @@ func TestLaws_Comparisons(t *testing.T) {
 				result, rows, err := runQuery(t, "SELECT "+one+", "+other+" FROM events", Context{}, fixtureH)
 				var e *Error
 				if errors.As(err, &e) && e.Code == TypeError {
-					continue // such as a text with a number
+					continue // such as a string with a number
 				}
 				if err != nil {
 					t.Fatalf("%s: %v", one, err)
@@ -44,7 +44,7 @@ func TestLaws_Comparisons(t *testing.T) {
 	}
 }
 
-// Rows may come in any order: the answer is the same.
+// The result does not depend on the order of the rows.
 func TestLaws_OrderOfRows(t *testing.T) {
 	queries := []string{
 		"SELECT event, any(distinct_id), anyLast(distinct_id), groupArray(distinct_id), groupArray(2)(distinct_id), groupUniqArray(event), argMax(distinct_id, event), argMin(distinct_id, event), min(properties.amount), max(properties.amount), median(properties.amount) FROM events GROUP BY event",
@@ -101,7 +101,7 @@ func runShuffled(t *testing.T, query string, order []int) string {
 	return "[" + strings.Join(rows, ",") + "]"
 }
 
-// Aggregates give what a plain sum over the same numbers gives.
+// Aggregates have the same results as simple sums over the same numbers.
 func TestLaws_AggregatesAreSums(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	for range 50 {
@@ -111,7 +111,7 @@ func TestLaws_AggregatesAreSums(t *testing.T) {
 		for i := range 1 + rng.IntN(60) {
 			e := event{"x", "a", fmt.Sprintf("2020-01-01T00:00:%02dZ", i%60), map[string]string{}}
 			switch n := rng.IntN(20); rng.IntN(4) {
-			case 0: // none
+			case 0: // no value
 			case 1:
 				e.properties["n"] = `"text"`
 			default:
@@ -164,7 +164,7 @@ func naive(numbers []float64, rows, distinct int) []float64 {
 	return append(want[:2], sum, mean, float64(distinct), squares/float64(len(numbers)), low+(at-math.Floor(at))*(high2-low), high, sorted[len(sorted)-1])
 }
 
-// Bounds end a query with an error, never the process (§5.4).
+// Exceeding a limit is an error of the query, and does not end the process (§5.4).
 func TestLaws_Bounds(t *testing.T) {
 	double := func(first, each string) string {
 		q := "SELECT " + first + " AS a0"
@@ -225,7 +225,7 @@ func TestLaws_Bounds(t *testing.T) {
 	checkEnded("SELECT arrayMap(x -> arraySum(arrayMap(y -> y, range(1000))), range(1000)) FROM events", Context{Check: func() error { return full }})
 }
 
-// What WHERE says of time and name is known before rows are read.
+// The bounds that WHERE sets on time and name are available before rows are read.
 func TestQuery_Range(t *testing.T) {
 	day := func(d int) int64 { return time.Date(2020, 1, d, 0, 0, 0, 0, time.UTC).UnixMicro() }
 	for _, c := range []struct {
@@ -258,7 +258,8 @@ func TestQuery_Range(t *testing.T) {
 	}
 }
 
-// What is put off until a batch ends is what would have been selected at once.
+// Items that are evaluated after a batch are the same as if they had been evaluated
+// immediately.
 func TestQuery_Settle(t *testing.T) {
 	query := "SELECT concat(event, distinct_id) FROM events ORDER BY properties.item DESC, timestamp DESC LIMIT 3"
 	_, want, err := runQuery(t, query, Context{}, fixtureH)

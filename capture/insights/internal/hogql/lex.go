@@ -9,41 +9,44 @@ import (
 	"github.com/bunting-flags/bunting/flags/wire"
 )
 
+// These are the limits of the text of a query.
 const (
 	maxTokens  = 10_000
 	maxNesting = 50
-	// maxText is the most bytes of a query (§2.9.5).
+	// maxText is the greatest length of a query in bytes (§2.9.5).
 	maxText = 64 << 10
 )
 
+// tokenKind is the kind of a token.
 type tokenKind uint8
 
 const (
 	tokEnd tokenKind = iota
 	tokName
-	tokQuoted // a name in back or double quotes
+	tokQuoted // a name in backquotes or double quotes
 	tokString
 	tokNumber
 	tokSign
-	tokBad // err says why
+	tokBad // err is the reason
 )
 
+// token is a word, a sign or a literal of a query.
 type token struct {
 	kind       tokenKind
-	start, end int // bytes
-	// text is the word in capitals, the sign, the number as written, or what a
-	// string or quoted name stands for.
+	start, end int // offsets in bytes
+	// text is a name in upper case, a sign, a number as written, or the content of a string
+	// or quoted name.
 	text string
 	err  *Error
 }
 
-// signs, the longer ones first.
+// signs are all signs. A sign must precede its own prefixes.
 var signs = []string{
 	"!~*", "=~*", "==", "!=", "<>", "<=", ">=", "=~", "!~", "||", "->",
 	"=", "<", ">", "+", "-", "*", "/", "%", "(", ")", "[", "]", "{", "}", ",", ".", "?", ":", ";",
 }
 
-// lex takes a text apart. The last token is the end, or says what is wrong.
+// lex splits a text into tokens. The last token is tokEnd, or tokBad if there is an error.
 func lex(text string) *source {
 	s := &source{text: text}
 	if len(text) > maxText {
@@ -63,7 +66,7 @@ func lex(text string) *source {
 	}
 }
 
-// next is the token at or behind a place.
+// next returns the token at or after an offset, and the offset after it.
 func (s *source) next(pos int) (token, int) {
 	pos, bad := s.blank(pos)
 	if bad != nil {
@@ -99,9 +102,10 @@ func (s *source) next(pos int) (token, int) {
 	return t, t.end
 }
 
+// isLetter reports whether a character may begin a name.
 func isLetter(c rune) bool { return c == '_' || c == '$' || unicode.IsLetter(c) }
 
-// blank steps over white space and comments.
+// blank skips white space and comments.
 func (s *source) blank(pos int) (int, *Error) {
 	for pos < len(s.text) {
 		rest := s.text[pos:]
@@ -128,6 +132,7 @@ func (s *source) blank(pos int) (int, *Error) {
 	return pos, nil
 }
 
+// sign returns the sign at pos, or a bad token.
 func (s *source) sign(pos, size int) token {
 	for _, sign := range signs {
 		if strings.HasPrefix(s.text[pos:], sign) {
@@ -138,8 +143,8 @@ func (s *source) sign(pos, size int) token {
 	return token{kind: tokBad, end: pos + size, err: s.fault(SyntaxError, pos, pos+size, "Unexpected "+quoted(strings.ToValidUTF8(word, "\uFFFD")), ": expected a name, a value or an operator")}
 }
 
-// number is where the number at pos ends. Behind a point stands the place in a
-// tuple, which has no fraction.
+// number returns the end of the number at pos. A number after a dot is a position in a tuple,
+// so it has no fraction.
 func (s *source) number(pos int) int {
 	digits := func(at int) int {
 		for at < len(s.text) && s.text[at] >= '0' && s.text[at] <= '9' {
@@ -166,8 +171,8 @@ func (s *source) number(pos int) int {
 	return end
 }
 
-// str reads a string. An escape that means nothing stays as it is, so that patterns
-// need no doubled backslash.
+// str reads a string. Unknown escapes are not changed, so that backslashes in patterns need
+// not be doubled.
 func (s *source) str(pos int) token {
 	var b strings.Builder
 	for i := pos + 1; i < len(s.text); {
@@ -188,10 +193,11 @@ func (s *source) str(pos int) token {
 	return token{kind: tokBad, end: pos + 1, err: s.fault(SyntaxError, pos, pos+1, `Unexpected "'"`, ": expected a closing quote behind it")}
 }
 
+// escapes are the characters after a backslash, and the characters that they represent.
 var escapes = map[byte]byte{'n': '\n', 't': '\t', 'r': '\r', 'b': '\b', 'f': '\f', 'a': '\a', 'v': '\v', '0': 0, '\\': '\\', '\'': '\'', '"': '"', '`': '`', '/': '/', '=': '='}
 
-// escape writes what stands for the text behind a backslash, and returns the length
-// of both.
+// escape writes the character that an escape represents, and returns the length of the
+// escape. rest is the text after the backslash.
 func escape(b *strings.Builder, rest string) int {
 	if c, ok := escapes[rest[0]]; ok {
 		b.WriteByte(c)
@@ -199,7 +205,7 @@ func escape(b *strings.Builder, rest string) int {
 	}
 	if rest[0] == 'x' && len(rest) >= 3 {
 		if high, low := wire.HexDigit(rest[1]), wire.HexDigit(rest[2]); high >= 0 && low >= 0 {
-			b.WriteRune(rune(high<<4 | low)) // texts are characters
+			b.WriteRune(rune(high<<4 | low)) // strings consist of characters, not bytes
 			return 4
 		}
 	}
@@ -207,7 +213,7 @@ func escape(b *strings.Builder, rest string) int {
 	return 1
 }
 
-// quotedName reads a name in quotes; a doubled one stands for itself.
+// quotedName reads a name in quotes. A doubled quote represents the quote itself.
 func (s *source) quotedName(pos int, quote byte) token {
 	var b strings.Builder
 	for i := pos + 1; i < len(s.text); i++ {
@@ -225,7 +231,8 @@ func (s *source) quotedName(pos int, quote byte) token {
 	return token{kind: tokBad, end: pos + 1, err: s.fault(SyntaxError, pos, pos+1, "Unexpected "+quoted(string(quote)), ": expected a closing quote behind it")}
 }
 
-// word is a part of the text with comments left out and blanks made one.
+// word returns a part of the text without comments, and with white space reduced to single
+// spaces.
 func (s *source) word(start, end int) string {
 	var b strings.Builder
 	last := -1

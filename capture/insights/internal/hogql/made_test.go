@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// What a row makes is counted before it is made (§5.4): a query of a few hundred bytes that
-// would make gigabytes is refused, and has not made them.
+// The size of a value is counted before the value is created (§5.4): a query of a few hundred
+// bytes that would create gigabytes is rejected without creating them.
 func TestLaws_NothingIsMadeUncounted(t *testing.T) {
 	const text = "arrayStringConcat(arrayMap(x -> 'xxxxxxxxxxxxxxxxxxxx', range(400000)))" // 8 MB
 	for name, query := range map[string]string{
@@ -46,7 +46,7 @@ func TestLaws_NothingIsMadeUncounted(t *testing.T) {
 	}
 }
 
-// Distinct rows keep what they are ordered by, and that is reserved too.
+// Distinct rows store the values of ORDER BY, whose memory is also reserved.
 func TestQuery_DistinctReservesItsOrder(t *testing.T) {
 	full := errors.New("full")
 	var events []event
@@ -55,7 +55,7 @@ func TestQuery_DistinctReservesItsOrder(t *testing.T) {
 	}
 	held := int64(0)
 	reserve := func(n int64) error {
-		if held += n; held > 500_000 { // a million bytes of what they are ordered by
+		if held += n; held > 500_000 { // a million bytes of values of ORDER BY
 			return full
 		}
 		return nil

@@ -5,26 +5,30 @@ import (
 	"slices"
 )
 
-// bounds is what rows have in common that can meet the conditions.
+// bounds are conditions that all rows of the result must meet. The caller may use them to
+// read fewer rows.
 type bounds struct {
 	from, to int64
-	names    []string // nil: any
+	names    []string // if nil, all names
 	filtered bool
 }
 
+// newBounds returns bounds that all rows meet.
 func newBounds() bounds { return bounds{from: math.MinInt64, to: math.MaxInt64} }
 
-// Range is the stretch of time, in microseconds since 1970, in which all rows lie that
-// can meet WHERE: what it says of [Scope.Time].
+// Range returns bounds of [Scope.Time], in microseconds since 1970, for the rows that can
+// meet WHERE. The bounds are inclusive.
 func (q *Query) Range() (from, to int64) { return q.bounds.from, q.bounds.to }
 
-// Names are the values of [Scope.Name] that rows may have; nil: any.
+// Names returns the values of [Scope.Name] for the rows that can meet WHERE. If it is nil,
+// any value can.
 func (q *Query) Names() []string { return q.bounds.names }
 
 // HasFilters reports whether only rows that pass {filters} can meet WHERE.
 func (q *Query) HasFilters() bool { return q.bounds.filtered }
 
-// narrow looks at the conditions that must all hold.
+// narrow restricts the bounds by a condition and, if the condition is an AND, by its
+// operands.
 func (c *compiler) narrow(f *bounds, n *node) {
 	if n.op == opPlaceholder && len(n.path) == 1 && n.path[0] == "filters" {
 		f.filtered = true
@@ -43,6 +47,7 @@ func (c *compiler) narrow(f *bounds, n *node) {
 	}
 	name := n.name
 	operand, values := n.args[0], n.args[1:]
+	// The operands of a comparison may be reversed.
 	if mirrored := map[string]string{"less": "greater", "lessOrEquals": "greaterOrEquals", "greater": "less", "greaterOrEquals": "lessOrEquals", "equals": "equals"}[name]; mirrored != "" && !c.isField(operand, c.scope.Time, c.scope.Name) {
 		name, operand, values = mirrored, values[0], []*node{operand}
 	}
@@ -54,7 +59,7 @@ func (c *compiler) narrow(f *bounds, n *node) {
 	}
 }
 
-// isField reports whether a node is a field with one of the names, and no alias.
+// isField reports whether a node is a field with one of the names, and not an alias.
 func (c *compiler) isField(n *node, names ...string) bool {
 	if n.op != opPath {
 		return false
@@ -66,6 +71,8 @@ func (c *compiler) isField(n *node, names ...string) bool {
 	return len(path) == 1 && path[0] != "" && slices.Contains(names, path[0])
 }
 
+// narrowTime restricts the range by a comparison of the time with constants. Other
+// comparisons are ignored.
 func (c *compiler) narrowTime(f *bounds, name string, values []*node) {
 	var at []int64
 	s := c.site(values[0])
@@ -98,6 +105,7 @@ func (c *compiler) narrowTime(f *bounds, name string, values []*node) {
 	}
 }
 
+// narrowNames restricts the names by a comparison with constants.
 func (c *compiler) narrowNames(f *bounds, name string, value *node) {
 	if name != "equals" && name != "in" {
 		return

@@ -9,8 +9,8 @@ import (
 	"github.com/bunting-flags/bunting/flags/wire"
 )
 
-// AppendFloat appends the shortest decimal form of a number: whole numbers without a
-// point, an exponent from 1e21 and below 1e-6 (§3.2.2).
+// AppendFloat appends the shortest decimal form of a number. Integers have no decimal point,
+// and numbers from 1e21 on and below 1e-6 have an exponent (§3.2.2).
 func AppendFloat(dst []byte, f float64) []byte {
 	if size := math.Abs(f); size == 0 {
 		return append(dst, '0')
@@ -24,7 +24,8 @@ func AppendFloat(dst []byte, f float64) []byte {
 	return dst
 }
 
-// appendText appends text(v) of §3.2.2, and of other kinds what toString gives.
+// appendText appends text(v) of §3.2.2. For other kinds of values it appends the result of
+// toString.
 func (e *env) appendText(dst []byte, v Value) []byte {
 	switch v.kind {
 	case Bool:
@@ -51,6 +52,7 @@ func (e *env) appendText(dst []byte, v Value) []byte {
 	return append(dst, v.s...)
 }
 
+// text returns what appendText appends.
 func (e *env) text(v Value) string {
 	if v.kind == Text || v.kind == UUID || v.kind == Object {
 		return v.s
@@ -58,7 +60,8 @@ func (e *env) text(v Value) string {
 	return string(e.appendText(nil, v))
 }
 
-// appendJSON appends a value as answers have it (§2.9.7).
+// appendJSON appends a value in the form of results (§2.9.7). Infinite and undefined numbers
+// are null.
 func (e *env) appendJSON(dst []byte, v Value) []byte {
 	switch v.kind {
 	case Null:
@@ -96,20 +99,20 @@ func (e *env) appendJSON(dst []byte, v Value) []byte {
 	return e.appendText(dst, v)
 }
 
-// Type is what is known of an expression's values before it runs.
+// Type is the type of an expression, as far as it can be determined before the execution.
 type Type struct {
 	kind     Kind
-	json     bool // a property: any of null, boolean, number, text
+	json     bool // a property: null, boolean, number or string
 	boolean  bool // an Int that is 1 or 0
 	unsigned bool
-	any      bool // not known before it runs
+	any      bool // unknown before the execution
 	nullable bool
-	clock    bool   // a period of hours or less
-	zone     string // of a time
+	clock    bool   // a period of hours or shorter units
+	zone     string // of a time, if it is not the project's
 	elem     *Type
 }
 
-// Types of fields.
+// These are the types of fields and results.
 var (
 	TextType     = Type{kind: Text}
 	IntType      = Type{kind: Int}
@@ -126,16 +129,16 @@ var (
 	anyType      = Type{kind: Text, any: true, nullable: true}
 )
 
-// Nullable is the type with null.
+// Nullable returns the type with null added.
 func (t Type) Nullable() Type {
 	t.nullable = true
 	return t
 }
 
-// ListOf is the type of lists of t.
+// ListOf returns the type of lists of t.
 func (t Type) ListOf() Type { return Type{kind: List, elem: &t} }
 
-// name is the name in "types" (§2.9.7).
+// name returns the name of the type in the member "types" of results (§2.9.7).
 func (t Type) name(zone string) string {
 	name := "String"
 	switch t.kind {
@@ -172,7 +175,7 @@ func (t Type) name(zone string) string {
 	return name
 }
 
-// common is a type that holds the values of both.
+// common returns a type for the values of both types.
 func common(a, b Type) Type {
 	nullable := a.nullable || b.nullable
 	switch {
@@ -198,11 +201,12 @@ func common(a, b Type) Type {
 	return Type{kind: Text, any: true, nullable: nullable}
 }
 
+// isNumber reports whether all values are numbers or booleans.
 func (t Type) isNumber() bool {
 	return !t.any && !t.json && (t.kind == Int || t.kind == Float || t.kind == Bool)
 }
 
-// words are the names of types for people.
+// String returns the name of the type for error messages.
 func (t Type) String() string {
 	if t.any || t.json {
 		return "a property"

@@ -6,40 +6,41 @@ import (
 	"strconv"
 )
 
-// Statement is a SELECT.
+// Statement is a parsed SELECT.
 type Statement struct {
-	// Table is "events", "persons" or "groups"; empty without FROM.
+	// Table is "events", "persons" or "groups". It is empty without FROM.
 	Table string
-	// Limit is -1 without one.
+	// Limit is -1 if there is no LIMIT.
 	Limit, Offset int
-	// NewestFirst puts rows that are equal for ORDER BY in the order in which they were
-	// recorded, the last first. Otherwise the earliest are first.
+	// NewestFirst orders rows that are equal in ORDER BY from the last recorded to the first.
+	// Otherwise the earliest is first.
 	NewestFirst bool
 
 	distinct bool
 	alias    string // of the table
 	items    []Item
-	where    []*node // AND-ed; with aggregates only where whereHaving
+	where    []*node // combined by AND; may contain aggregates if split
 	group    []*node
 	having   []*node
 	order    []Order
-	// split: conditions with an aggregate apply after grouping, and what is selected
-	// without one are the groups.
+	// split reports whether conditions with an aggregate apply after grouping, and selected
+	// expressions without an aggregate are the keys of the groups.
 	split bool
 }
 
-// Item is an expression that is selected.
+// Item is a selected expression.
 type Item struct {
 	expr  *node
 	alias string
-	// Column is its name in the answer.
+	// Column is its name in the result.
 	Column string
 }
 
-// HasAggregate reports whether there is an aggregate in the expression.
+// HasAggregate reports whether the expression contains an aggregate.
 func (i Item) HasAggregate() bool { return newCompiler(nil, Context{}).hasAggregate(i.expr) }
 
-// Field is the name of the field that is selected, "" for any other expression.
+// Field returns the name of the selected field. It returns "" if the expression is not a
+// field.
 func (i Item) Field() string {
 	if i.expr.op != opPath || len(i.expr.path) != 1 {
 		return ""
@@ -54,12 +55,12 @@ type Order struct {
 	nullsFirst bool
 }
 
-// Expr is an expression that stands alone.
+// Expr is a parsed expression.
 type Expr struct{ root *node }
 
-// Select makes a statement of parts that were read one by one (§2.9.1): with an
-// aggregate among the items the others are the groups, and conditions with an
-// aggregate apply after grouping.
+// Select returns a statement of parts that were parsed separately (§2.9.1). If an item
+// contains an aggregate, the items without one are the keys of the groups, and conditions
+// with an aggregate apply after grouping.
 func Select(table string, items []Item, where []*Expr, order []Order, limit, offset int) *Statement {
 	s := &Statement{Table: table, items: items, order: order, Limit: limit, Offset: offset, split: true}
 	for _, w := range where {
@@ -68,7 +69,7 @@ func Select(table string, items []Item, where []*Expr, order []Order, limit, off
 	return s
 }
 
-// ParseSelect reads a query. The error is an [*Error].
+// ParseSelect parses a query. The error is an [*Error].
 func ParseSelect(text string) (*Statement, error) {
 	p := newParser(text)
 	s := p.statement()
@@ -78,13 +79,13 @@ func ParseSelect(text string) (*Statement, error) {
 	return s, nil
 }
 
-// ParseExpr reads an expression that stands alone. The error is an [*Error].
+// ParseExpr parses a single expression. The error is an [*Error].
 func ParseExpr(text string) (*Expr, error) {
 	return parseAll(text, func(p *parser) *Expr { return &Expr{root: p.expr()} })
 }
 
-// ParseItem reads an expression that may have an alias: a column of a select. Its
-// column is the text as it is given.
+// ParseItem parses an expression that may have an alias, as a column of a SELECT. Item.Column
+// is the text.
 func ParseItem(text string) (Item, error) {
 	return parseAll(text, func(p *parser) Item {
 		item := p.item()
@@ -93,7 +94,7 @@ func ParseItem(text string) (Item, error) {
 	})
 }
 
-// ParseOrder reads a term of ORDER BY.
+// ParseOrder parses a term of ORDER BY.
 func ParseOrder(text string) (Order, error) {
 	return parseAll(text, (*parser).orderTerm)
 }
@@ -111,6 +112,8 @@ func parseAll[T any](text string, read func(*parser) T) (T, error) {
 	return v, nil
 }
 
+// parser is a recursive descent parser. After an error it is at the end of the tokens, so
+// that its methods need not check for errors.
 type parser struct {
 	*source
 	pos   int
@@ -120,11 +123,12 @@ type parser struct {
 
 func newParser(text string) *parser { return &parser{source: lex(text)} }
 
+// peek returns the current token, and peekAt the n-th after it.
 func (p *parser) peek() token { return p.tokens[min(p.pos, len(p.tokens)-1)] }
 
 func (p *parser) peekAt(n int) token { return p.tokens[min(p.pos+n, len(p.tokens)-1)] }
 
-// prevEnd is where the last token that was read ends.
+// prevEnd returns the end of the last token that was read.
 func (p *parser) prevEnd() int {
 	if p.pos == 0 {
 		return 0
@@ -132,7 +136,8 @@ func (p *parser) prevEnd() int {
 	return p.tokens[p.pos-1].end
 }
 
-// fail keeps the first error and goes to the end, where all loops end.
+// fail stores the first error and moves to the end of the tokens, so that all loops
+// terminate.
 func (p *parser) fail(err *Error) {
 	if p.err == nil {
 		p.err = err
@@ -141,7 +146,7 @@ func (p *parser) fail(err *Error) {
 	p.pos = len(p.tokens) - 1
 }
 
-// unexpected refuses the present token.
+// unexpected fails because of the current token.
 func (p *parser) unexpected(expected string) {
 	t := p.peek()
 	word := p.source.text[t.start:t.end]
@@ -157,26 +162,26 @@ func (p *parser) unexpected(expected string) {
 	}
 }
 
-// rejectUnsupported says that the words from the present one to the n-th behind it are outside
-// the grammar.
+// rejectUnsupported fails because the tokens from the current one to the n-th after it are
+// SQL that is not supported.
 func (p *parser) rejectUnsupported(n int) {
 	start, end := p.peek().start, p.peekAt(n).end
 	p.fail(p.fault(NotSupported, start, end, quoted(p.word(start, end))+" is not supported", ""))
 }
 
-// unsupportedWords are words of SQL that the grammar has no place for.
+// unsupportedWords are keywords of SQL that are not part of the grammar.
 var unsupportedWords = []string{
 	"SELECT", "WITH", "JOIN", "UNION", "INTERSECT", "EXCEPT", "OVER", "WINDOW", "SAMPLE", "FINAL", "QUALIFY", "ROLLUP", "CUBE", "TOTALS",
 	"USING", "SETTINGS", "FORMAT", "INTO", "FETCH",
 }
 
-// statements are the first words of others than SELECT.
+// statements are the first words of statements other than SELECT.
 var statements = []string{
 	"ALTER", "ATTACH", "CALL", "CHECK", "CREATE", "DELETE", "DESC", "DESCRIBE", "DETACH", "DROP", "EXCHANGE", "EXPLAIN", "FROM", "GRANT", "INSERT", "KILL",
 	"OPTIMIZE", "RENAME", "REPLACE", "REVOKE", "SET", "SHOW", "SYSTEM", "TRUNCATE", "UPDATE", "USE", "VALUES", "WATCH", "WITH",
 }
 
-// reserved are words that are no names unless they are quoted.
+// reserved are words that cannot be names unless they are quoted.
 var reserved = []string{
 	"SELECT", "DISTINCT", "FROM", "PREWHERE", "WHERE", "GROUP", "BY", "HAVING", "ORDER", "LIMIT", "OFFSET", "AS", "AND", "OR", "NOT", "IN", "IS", "LIKE", "ILIKE",
 	"BETWEEN", "CASE", "WHEN", "THEN", "ELSE", "END", "ASC", "DESC", "NULLS", "DIV", "MOD", "ON", "TRUE", "FALSE", "NULL", "INTERVAL",
@@ -186,7 +191,7 @@ func isReserved(word string) bool {
 	return slices.Contains(reserved, word) || slices.Contains(unsupportedWords, word)
 }
 
-// accept steps over a keyword or a sign that stands here.
+// accept skips the current token if it is the given keyword or sign.
 func (p *parser) accept(word string) bool {
 	if !p.is(word) {
 		return false
@@ -201,6 +206,7 @@ func (t token) is(word string) bool {
 	return (t.kind == tokName || t.kind == tokSign) && t.text == word
 }
 
+// expect skips the current token, or fails if it is not the given keyword or sign.
 func (p *parser) expect(word string) {
 	if !p.accept(word) {
 		p.unexpected(word)
@@ -242,6 +248,7 @@ func (p *parser) statement() *Statement {
 	return s
 }
 
+// list parses one or more elements separated by commas.
 func list[T any](p *parser, read func(*parser) T) []T {
 	all := []T{read(p)}
 	for p.accept(",") {
@@ -269,7 +276,7 @@ func (p *parser) item() Item {
 	return item
 }
 
-// alias reads [["AS"] name].
+// alias parses an optional alias, [["AS"] name].
 func (p *parser) alias() string {
 	t := p.peek()
 	switch {
@@ -284,7 +291,8 @@ func (p *parser) alias() string {
 	return ""
 }
 
-// joins is how many words stand before the JOIN of which the present word is part.
+// joins returns the number of words before the word JOIN, if the current token begins a join,
+// or 0.
 func (p *parser) joins() int {
 	kinds := []string{"LEFT", "RIGHT", "INNER", "FULL", "CROSS", "OUTER", "ANY", "ALL", "ASOF", "SEMI", "ANTI", "GLOBAL", "ARRAY", "PASTE"}
 	for n := range 4 {
@@ -299,7 +307,7 @@ func (p *parser) joins() int {
 	return 0
 }
 
-// name reads any name, which behind a point or AS may be a keyword.
+// name parses any name. After a dot or AS it may be a keyword.
 func (p *parser) name() string {
 	t := p.peek()
 	switch {
@@ -314,7 +322,7 @@ func (p *parser) name() string {
 	return ""
 }
 
-// tables are those of FROM.
+// tables are the tables of FROM.
 var tables = []string{"events", "persons", "groups"}
 
 func (p *parser) table(s *Statement) {
@@ -356,7 +364,7 @@ func (p *parser) orderTerm() Order {
 	return o
 }
 
-// limits reads ["LIMIT" int ["," int | "OFFSET" int]] ["OFFSET" int].
+// limits parses ["LIMIT" int ["," int | "OFFSET" int]] ["OFFSET" int].
 func (p *parser) limits(s *Statement) {
 	if p.accept("LIMIT") {
 		s.Limit = p.integer()
@@ -383,7 +391,7 @@ func (p *parser) integer() int {
 	return n
 }
 
-// enter counts nesting.
+// enter increments the nesting depth, which is limited.
 func (p *parser) enter() {
 	if p.depth++; p.depth > maxNesting {
 		t := p.peek()

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// parens reads an expression in parentheses, or a tuple.
+// parens parses an expression in parentheses, or a tuple.
 func (p *parser) parens() *node {
 	start := p.peek().start
 	p.expect("(")
@@ -18,6 +18,7 @@ func (p *parser) parens() *node {
 	return all[0]
 }
 
+// list parses a list in brackets.
 func (p *parser) list() *node {
 	start := p.peek().start
 	p.expect("[")
@@ -29,6 +30,7 @@ func (p *parser) list() *node {
 	return p.call("array", start, all...)
 }
 
+// placeholder parses {name} or {variables.name}.
 func (p *parser) placeholder() *node {
 	start := p.peek().start
 	p.expect("{")
@@ -45,6 +47,7 @@ func (p *parser) placeholder() *node {
 	return n
 }
 
+// cast parses CAST(x AS type).
 func (p *parser) cast() *node {
 	start := p.peek().start
 	p.pos += 2
@@ -58,6 +61,7 @@ func (p *parser) cast() *node {
 	return p.call("$cast", start, n, kind)
 }
 
+// cases parses a CASE expression. Without an operand it is a call of multiIf.
 func (p *parser) cases() *node {
 	start := p.peek().start
 	p.expect("CASE")
@@ -81,10 +85,10 @@ func (p *parser) cases() *node {
 	return p.call(function, start, append(args, fallback)...)
 }
 
-// units are those of intervals and of functions, in the singular.
+// units are the units of intervals and of functions, in the singular.
 var units = []string{"second", "minute", "hour", "day", "week", "month", "quarter", "year"}
 
-// interval reads INTERVAL 1 day, INTERVAL (expr) day and INTERVAL '1 day'.
+// interval parses INTERVAL 1 day, INTERVAL (expr) day and INTERVAL '1 day'.
 func (p *parser) interval() *node {
 	start := p.peek().start
 	p.expect("INTERVAL")
@@ -112,11 +116,14 @@ func (p *parser) interval() *node {
 	return p.call("$interval"+units[unit], start, n)
 }
 
-// unitOf is the index of a unit in any case, with or without s; -1 for none.
+// unitOf returns the index of a unit, ignoring case and a plural s. It returns -1 if there is
+// no such unit.
 func unitOf(word string) int {
 	return slices.Index(units, strings.TrimSuffix(strings.ToLower(strings.TrimSpace(word)), "s"))
 }
 
+// function parses a call. If there are two pairs of parentheses, the first has the parameters
+// of an aggregate.
 func (p *parser) function() *node {
 	start := p.peek().start
 	name := p.name()
@@ -139,7 +146,7 @@ func (p *parser) function() *node {
 	return n
 }
 
-// arguments reads ( [["DISTINCT"] expr {"," expr} | "*"] ).
+// arguments parses ( [["DISTINCT"] expr {"," expr} | "*"] ).
 func (p *parser) arguments() (args []*node, distinct bool) {
 	p.expect("(")
 	if p.accept(")") {
@@ -156,7 +163,7 @@ func (p *parser) arguments() (args []*node, distinct bool) {
 	return args, distinct
 }
 
-// argument reads an expression or a lambda.
+// argument parses an expression or a lambda.
 func (p *parser) argument() *node {
 	start := p.peek().start
 	names, tokens := p.parameters()
@@ -172,7 +179,8 @@ func (p *parser) argument() *node {
 	return n
 }
 
-// parameters looks for "x ->" and "(x, y) ->", and says how many tokens they are.
+// parameters checks for "x ->" and "(x, y) ->", and returns the names and the number of
+// tokens. It does not move the position.
 func (p *parser) parameters() (names []string, tokens int) {
 	named := func(t token) bool { return t.kind == tokName && !isReserved(t.text) || t.kind == tokQuoted }
 	read := func(t token) string {

@@ -6,42 +6,48 @@ import (
 	"strings"
 )
 
+// op is the kind of a node.
 type op uint8
 
+// These are the kinds of nodes.
 const (
 	opLiteral     op = iota
-	opPath           // a field, an alias or what is below one
-	opCall           // of a function or an aggregate
-	opStar           // of count(*) and SELECT *
-	opLambda         // path are its parameters
-	opPlaceholder    // path is what stands in the braces
+	opPath           // a field or an alias, and names below it
+	opCall           // a function or an aggregate
+	opStar           // in count(*) and SELECT *
+	opLambda         // path has the parameters
+	opPlaceholder    // path has the names in the braces
 	opCohort         // args[0] IN COHORT name
 )
 
-// node is an expression. Operators, lists, CASE, CAST and so on are calls of functions.
+// node is an expression. Operators, lists, CASE, CAST and similar syntax are calls of
+// functions.
 type node struct {
 	op         op
 	src        *source
-	start, end int // bytes of src
+	start, end int // offsets in src, in bytes
 	name       string
 	path       []string
 	value      Value
 	args       []*node
-	params     []*node // of quantile(0.9)(x)
+	params     []*node // the 0.9 in quantile(0.9)(x)
 	distinct   bool
 }
 
+// node returns a new node from start to the end of the last token.
 func (p *parser) node(op op, start int) *node {
 	return &node{op: op, src: p.source, start: start, end: p.prevEnd()}
 }
 
-// call makes the call of a function from start to here.
+// call returns a call node from start to the end of the last token.
 func (p *parser) call(name string, start int, args ...*node) *node {
 	n := p.node(opCall, start)
 	n.name, n.args = name, args
 	return n
 }
 
+// expr parses an expression. From the lowest precedence, the levels are: ?:, OR, AND, NOT,
+// comparisons, sums, products, unary minus, and access to members.
 func (p *parser) expr() *node {
 	p.enter()
 	defer func() { p.depth-- }()
@@ -55,7 +61,7 @@ func (p *parser) expr() *node {
 	return n
 }
 
-// chain reads terms between which a word stands, as one call.
+// chain parses terms separated by a keyword, as one call with all terms as arguments.
 func (p *parser) chain(word, function string, term func() *node) *node {
 	start := p.peek().start
 	args := []*node{term()}
@@ -68,6 +74,7 @@ func (p *parser) chain(word, function string, term func() *node) *node {
 	return p.call(function, start, args...)
 }
 
+// not parses an optional NOT and a comparison.
 func (p *parser) not() *node {
 	start := p.peek().start
 	if p.accept("NOT") {
@@ -76,7 +83,7 @@ func (p *parser) not() *node {
 	return p.compare()
 }
 
-// comparisons are the functions of signs, and whether their answer is turned around.
+// comparisons maps signs to functions. If not is true, the result is negated.
 var comparisons = map[string]struct {
 	function string
 	not      bool
@@ -86,6 +93,7 @@ var comparisons = map[string]struct {
 	"=~": {"match", false}, "!~": {"match", true}, "=~*": {"$imatch", false}, "!~*": {"$imatch", true},
 }
 
+// compare parses a comparison.
 func (p *parser) compare() *node {
 	start := p.peek().start
 	n := p.sum()
@@ -124,7 +132,8 @@ func (p *parser) compare() *node {
 	return p.negateIf(not, n)
 }
 
-// negateIf is the opposite of a comparison, which is never null.
+// negateIf returns the negation of a comparison if not is true. The result of a comparison is
+// never null.
 func (p *parser) negateIf(not bool, n *node) *node {
 	if !not {
 		return n
@@ -132,6 +141,7 @@ func (p *parser) negateIf(not bool, n *node) *node {
 	return p.call("not", n.start, n)
 }
 
+// in parses the right operand of IN.
 func (p *parser) in(start int, n *node) *node {
 	t := p.peek()
 	switch {
@@ -162,16 +172,18 @@ func (p *parser) in(start int, n *node) *node {
 	return n
 }
 
-// binaries are the functions of the operators of a level.
+// sums and products map operators to functions.
 var (
 	sums     = map[string]string{"+": "plus", "-": "minus", "||": "concat"}
 	products = map[string]string{"*": "multiply", "/": "divide", "%": "modulo", "DIV": "intDiv", "MOD": "modulo"}
 )
 
+// sum parses sums, whose terms are products.
 func (p *parser) sum() *node {
 	return p.binary(sums, func() *node { return p.binary(products, p.unary) })
 }
 
+// binary parses left-associative operators of one level of precedence.
 func (p *parser) binary(functions map[string]string, term func() *node) *node {
 	start := p.peek().start
 	n := term()
@@ -186,6 +198,7 @@ func (p *parser) binary(functions map[string]string, term func() *node) *node {
 	}
 }
 
+// unary parses an optional minus sign. The sign of a literal becomes part of the literal.
 func (p *parser) unary() *node {
 	start := p.peek().start
 	if p.accept("-") {
@@ -199,6 +212,7 @@ func (p *parser) unary() *node {
 	return p.postfix()
 }
 
+// postfix parses an operand and any number of [index] and .name after it.
 func (p *parser) postfix() *node {
 	start := p.peek().start
 	n := p.atom()
@@ -234,7 +248,7 @@ func (p *parser) postfix() *node {
 	return n
 }
 
-// literal is the number or string of a token that was read.
+// literal returns the node of a number or string whose token has been read.
 func (p *parser) literal(t token) *node {
 	n := p.node(opLiteral, t.start)
 	if t.kind == tokString {
@@ -251,8 +265,10 @@ func (p *parser) literal(t token) *node {
 	return n
 }
 
+// constants are the keywords that are literals.
 var constants = map[string]Value{"TRUE": BoolOf(true), "FALSE": BoolOf(false), "NULL": {}}
 
+// atom parses an operand without operators.
 func (p *parser) atom() *node {
 	t := p.peek()
 	switch t.kind {
@@ -279,7 +295,7 @@ func (p *parser) atom() *node {
 	return p.node(opLiteral, t.start)
 }
 
-// named is an atom that begins with a word.
+// named parses an operand that begins with a word.
 func (p *parser) named(t token) *node {
 	next := p.peekAt(1)
 	called := next.is("(")

@@ -6,19 +6,19 @@ import (
 	"unicode/utf8"
 )
 
-// maxPattern is the most characters of a regular expression (§5.4).
+// maxPattern is the greatest length of a regular expression in characters (§5.4).
 const maxPattern = 1000
 
-// matcher is the last pattern of a place and what it was made into.
+// matcher caches the last pattern of a call and its compiled form.
 type matcher struct {
 	text     string
 	re       *regexp.Regexp
-	like     string // the pattern of LIKE in small letters
+	like     string // the pattern of ILIKE in lower case
 	compiled bool
 }
 
-// pattern compiles a function whose second argument is a pattern; one that is a
-// constant is tried at once.
+// pattern compiles a function whose second argument is a pattern. A constant pattern is
+// checked immediately.
 func pattern(f *function) func(*compiler, *node) compiled {
 	return func(c *compiler, n *node) compiled {
 		args := c.compileAll(n.args)
@@ -31,8 +31,10 @@ func pattern(f *function) func(*compiler, *node) compiled {
 	}
 }
 
+// patternError is the error of an invalid pattern.
 type patternError struct{ code, text string }
 
+// compilePattern compiles a regular expression. fold makes it case-insensitive.
 func compilePattern(text string, fold bool) (*regexp.Regexp, *patternError) {
 	if utf8.RuneCountInString(text) > maxPattern {
 		return nil, &patternError{TooLarge, "A pattern may have 1000 characters: it is longer"}
@@ -48,7 +50,7 @@ func compilePattern(text string, fold bool) (*regexp.Regexp, *patternError) {
 	return re, nil
 }
 
-// regexp is a pattern compiled; nil after an error.
+// regexp returns the compiled pattern, or nil after an error.
 func (s *site) regexp(text string, fold bool) *regexp.Regexp {
 	if s.pattern.compiled && s.pattern.text == text {
 		return s.pattern.re
@@ -61,6 +63,7 @@ func (s *site) regexp(text string, fold bool) *regexp.Regexp {
 	return re
 }
 
+// matchFunction returns the implementation of match. It is false if an argument is null.
 func matchFunction(fold bool) *function {
 	return &function{args: "ss", regexp: true, result: constantType(testType), acceptsNulls: true, two: func(s *site, v, p Value) Value {
 		if v.kind == Null || p.kind == Null {
@@ -71,7 +74,8 @@ func matchFunction(fold bool) *function {
 	}}
 }
 
-// replaceFunction replaces the first or every match; \1 in what replaces is a group.
+// replaceFunction returns a function that replaces the first or all matches. In the
+// replacement, \1 represents a group.
 func replaceFunction(first bool) *function {
 	return &function{args: "sss", regexp: true, result: constantType(TextType), all: func(s *site, args []Value) Value {
 		text, re := args[0].s, s.regexp(args[1].s, false)
@@ -81,7 +85,8 @@ func replaceFunction(first bool) *function {
 		template := groupTemplate(args[2].s)
 		var out []byte
 		last := 0
-		// All matches are found before the first is replaced, and each takes this much.
+		// All matches are found before the first is replaced, and each needs this much
+		// memory.
 		size := 24 + 16*(re.NumSubexp()+1)
 		n := maxRowBytes / size
 		if first {
@@ -91,7 +96,7 @@ func replaceFunction(first bool) *function {
 		if !s.allocate(size * (len(found) + 1)) {
 			return Value{}
 		}
-		groups := strings.Count(template, "${") // each is at most the match
+		groups := strings.Count(template, "${") // each is at most as long as the match
 		for _, at := range found {
 			if !s.fits(len(out) + at[0] - last + len(template) + groups*(at[1]-at[0])) {
 				return Value{}
@@ -108,7 +113,7 @@ func replaceFunction(first bool) *function {
 	}}
 }
 
-// groupTemplate writes \1 as package regexp wants it.
+// groupTemplate converts a replacement with \1 to the syntax of package regexp.
 func groupTemplate(t string) string {
 	if !strings.ContainsAny(t, `\$`) {
 		return t
@@ -131,6 +136,8 @@ func groupTemplate(t string) string {
 	return b.String()
 }
 
+// likeFunction returns the implementation of LIKE. fold makes it case-insensitive, not
+// negates it.
 func likeFunction(fold, not bool) *function {
 	return &function{args: "ss", result: constantType(testType), acceptsNulls: true, two: func(s *site, v, p Value) Value {
 		if v.kind == Null || p.kind == Null {
@@ -148,8 +155,9 @@ func likeFunction(fold, not bool) *function {
 	}}
 }
 
-// like matches the whole text: % stands for any part, _ for one character, a
-// backslash takes both as they are. It goes back to the last % alone.
+// like reports whether a pattern matches the whole text. A % matches any string and _ one
+// character; a backslash escapes both. It only backtracks to the last %, so its running time
+// is at most the product of the lengths.
 func like(text, pattern string) bool {
 	t, p := 0, 0
 	backText, backPattern := -1, -1
@@ -179,7 +187,7 @@ func like(text, pattern string) bool {
 	return p == len(pattern)
 }
 
-// likeStep matches one character.
+// likeStep matches one character, and returns its length in text and in pattern.
 func likeStep(text, pattern string) (width, step int, ok bool) {
 	c := pattern[0]
 	if c == '_' {

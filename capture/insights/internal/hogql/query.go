@@ -6,23 +6,24 @@ import (
 )
 
 const (
-	// DefaultLimit is how many rows a query without LIMIT gives (§2.9.5).
+	// DefaultLimit is the greatest number of rows of the result if the query has no LIMIT
+	// (§2.9.5).
 	DefaultLimit = 100
-	// MaxLimit is how many rows an answer has at most.
+	// MaxLimit is the greatest number of rows of any result.
 	MaxLimit = 50_000
-	// maxGroups is how many groups and distinct rows a query may have (§5.4).
+	// maxGroups is the greatest number of groups or distinct rows of a query (§5.4).
 	maxGroups = 1_000_000
 )
 
-// Program is an expression that is evaluated for each row.
+// Program is a compiled expression that is evaluated for each row. It must not be used
+// concurrently.
 type Program struct {
 	env  *env
 	eval func(*Row) Value
 	typ  Type
 }
 
-// Compile makes an expression without aggregates ready to be evaluated. The error is
-// an [*Error].
+// Compile compiles an expression without aggregates. The error is an [*Error].
 func (x *Expr) Compile(scope *Scope, c Context) (*Program, error) {
 	k := newCompiler(scope, c)
 	k.where = "this expression"
@@ -33,17 +34,17 @@ func (x *Expr) Compile(scope *Scope, c Context) (*Program, error) {
 	return &Program{env: k.env, eval: done.eval, typ: done.typ}, nil
 }
 
-// Eval is the value for a row, with which it may share texts.
+// Eval returns the value for a row. Its strings may be shared with the row.
 func (p *Program) Eval(r *Row) (Value, error) {
 	p.env.next()
 	v := p.eval(r)
 	return v, p.env.err
 }
 
-// Text is text(v) of §3.2.2, in the context's time zone; false for null.
+// Text returns text(v) of §3.2.2 in the time zone of the context. It returns false for null.
 func (p *Program) Text(v Value) (string, bool) { return p.env.text(v), v.kind != Null }
 
-// Aggregation is an expression of aggregates, such as sum(properties.a) / count().
+// Aggregation is a compiled expression of aggregates, such as sum(properties.a) / count().
 type Aggregation struct {
 	env    *env
 	groups *groups
@@ -56,8 +57,8 @@ type State struct {
 	all         []state
 }
 
-// CompileAggregate makes an expression of aggregates ready. One without an aggregate
-// is an error, and so is a field outside of one. The error is an [*Error].
+// CompileAggregate compiles an expression of aggregates. It is an error if it contains no
+// aggregate, or a field outside of one. The error is an [*Error].
 func (x *Expr) CompileAggregate(scope *Scope, c Context) (*Aggregation, error) {
 	k := newCompiler(scope, c)
 	k.groups = &groups{}
@@ -72,9 +73,10 @@ func (x *Expr) CompileAggregate(scope *Scope, c Context) (*Aggregation, error) {
 	return &Aggregation{env: k.env, groups: k.groups, eval: done.eval}, nil
 }
 
-// New is an aggregation over no rows yet.
+// New returns a state over no rows.
 func (a *Aggregation) New() *State { return &State{aggregation: a, all: a.groups.newStates()} }
 
+// newStates returns the states of all aggregates for a new group.
 func (g *groups) newStates() []state {
 	all := make([]state, len(g.all))
 	for i, a := range g.all {
@@ -83,7 +85,7 @@ func (g *groups) newStates() []state {
 	return all
 }
 
-// Add takes a row in. The error is an [*Error] or one of the context.
+// Add adds a row. The error is an [*Error] or one of the context.
 func (s *State) Add(r *Row) error {
 	s.aggregation.env.next()
 	for i, a := range s.aggregation.groups.all {
@@ -92,7 +94,7 @@ func (s *State) Add(r *Row) error {
 	return s.aggregation.env.err
 }
 
-// Result is the value over the rows so far.
+// Result returns the value over the rows so far.
 func (s *State) Result() (Value, error) {
 	e := s.aggregation.env
 	e.next()
@@ -102,12 +104,12 @@ func (s *State) Result() (Value, error) {
 	return s.aggregation.eval(nil), e.err
 }
 
-// Query is a SELECT that is ready to take rows.
+// Query is a compiled SELECT that rows are added to. It must not be used concurrently.
 type Query struct {
 	env       *env
 	statement *Statement
 	where     []compiled
-	groups    *groups // nil: there are no groups
+	groups    *groups // nil if there are no groups
 	keys      []compiled
 	having    []compiled
 	items     []compiled
@@ -122,21 +124,20 @@ type Query struct {
 	inOrder       []*group
 	buf           []byte
 	values        []Value // see scratch
-	spare         []Value // of a row that was dropped
+	spare         []Value // buffer of a row that was dropped
 	keyValues     []Value
 }
 
-// Result is the answer of a query.
+// Result is the result of a query.
 type Result struct {
 	Columns, Types []string
 	Rows           [][]Value
-	// More: there are rows behind the last one, and no LIMIT was set.
+	// More reports whether there are more rows, and the query has no LIMIT.
 	More          bool
 	Limit, Offset int
 }
 
-// Add takes a row in. Rows may come in any order. The error is an [*Error] or one of
-// the context.
+// Add adds a row. Rows may be in any order. The error is an [*Error] or one of the context.
 func (q *Query) Add(r *Row) error {
 	q.env.next()
 	for i := range q.where {
@@ -156,7 +157,8 @@ func (q *Query) Add(r *Row) error {
 	return q.env.err
 }
 
-// Result ends the query. The error is an [*Error] or one of the context.
+// Result returns the result. It must be called after the last row. The error is an [*Error]
+// or one of the context.
 func (q *Query) Result() (*Result, error) {
 	if q.statement.Table == "" {
 		if err := q.Add(&Row{}); err != nil {
@@ -181,27 +183,27 @@ func (q *Query) Result() (*Result, error) {
 	return result, q.env.err
 }
 
-// AppendJSON appends a value as it stands in answers (§2.9.7).
+// AppendJSON appends a value in the form of results (§2.9.7).
 func (q *Query) AppendJSON(dst []byte, v Value) []byte { return q.env.appendJSON(dst, v) }
 
-// output is a row that may be part of the answer.
+// output is a row that may be part of the result.
 type output struct {
 	order    []Value
 	items    []Value
 	time, id int64
-	deferred bool // items are not evaluated yet, see Settle
+	deferred bool // items are not evaluated yet, see EvaluateDeferred
 	index    int
 }
 
-// topRows are the first rows by ORDER BY, at most as many as are asked for.
+// topRows has the first rows in the order of ORDER BY, up to a limit.
 type topRows struct {
 	terms  []Order
 	newest bool
 	limit  int
-	all    []output // a heap with the last row on top once it is full
+	all    []output // after the limit is reached, a heap with the last row at the top
 }
 
-// compare is the order of two rows in the answer.
+// compare compares two rows in the order of the result.
 func (k *topRows) compare(a, b *output) int {
 	for i, term := range k.terms {
 		x, y := a.order[i], b.order[i]
@@ -234,7 +236,7 @@ func (k *topRows) canEnter(row *output) bool {
 	return len(k.all) < k.limit || k.limit > 0 && k.compare(row, &k.all[0]) < 0
 }
 
-// add takes a row that is wanted and returns the one that it replaces.
+// add adds a row for which canEnter is true, and returns the row that it replaces.
 func (k *topRows) add(row output) (dropped output, ok bool) {
 	if len(k.all) < k.limit {
 		k.all = append(k.all, row)
@@ -250,6 +252,7 @@ func (k *topRows) add(row output) (dropped output, ok bool) {
 	return dropped, true
 }
 
+// siftDown restores the heap after the element i has changed.
 func (k *topRows) siftDown(i int) {
 	for {
 		child := 2*i + 1
@@ -267,11 +270,13 @@ func (k *topRows) siftDown(i int) {
 	}
 }
 
+// sorted returns the rows in the order of the result.
 func (k *topRows) sorted() []output {
 	slices.SortStableFunc(k.all, func(a, b output) int { return k.compare(&a, &b) })
 	return k.all
 }
 
+// size returns the approximate memory size of a row.
 func (o *output) size() int64 {
 	n := int64(80)
 	for _, v := range o.order {
@@ -283,7 +288,7 @@ func (o *output) size() int64 {
 	return n
 }
 
-// evaluate puts the values of expressions behind dst.
+// evaluate appends the values of expressions to dst.
 func evaluate(dst []Value, all []compiled, r *Row) []Value {
 	for i := range all {
 		dst = append(dst, all[i].eval(r))
@@ -291,6 +296,7 @@ func evaluate(dst []Value, all []compiled, r *Row) []Value {
 	return dst
 }
 
+// cloneAll returns copies of values that do not share memory with a row.
 func cloneAll(all []Value) []Value {
 	copied := make([]Value, len(all))
 	for i, v := range all {

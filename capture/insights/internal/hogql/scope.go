@@ -6,37 +6,40 @@ import (
 	"time"
 )
 
-// Context is what a query takes from its project and its request.
+// Context is the configuration of a query that depends on its project and its request.
 type Context struct {
-	// Now is the instant of now(); Zone that of times without one, nil: UTC.
+	// Now is the time that now() returns. Zone is the time zone of times without one; if nil,
+	// it is UTC.
 	Now  time.Time
 	Zone *time.Location
 	// WeekStart is the first day of a week.
 	WeekStart time.Weekday
-	// Values are for {name}, Variables for {variables.name}: decoded JSON.
+	// Values are the values of {name}, and Variables those of {variables.name}. They are
+	// decoded JSON.
 	Values, Variables map[string]any
-	// Reserve is asked for memory that is held from now on, in bytes; its error ends
-	// the run. nil: there is no bound.
+	// Reserve is called for memory that the query retains, in bytes. A negative number
+	// releases memory. If it returns an error, the query ends. If nil, memory is not limited.
 	Reserve func(bytes int64) error
-	// Check is asked now and then during long work for one row; its error ends the run.
+	// Check is called from time to time during long computations for a row. If it returns an
+	// error, the query ends. It may be nil.
 	Check func() error
 }
 
-// Scope says which fields there are, and collects those that are used. One scope
-// serves all expressions that are evaluated over the same rows.
+// Scope defines the fields of rows, and collects those that are used. All expressions that
+// are evaluated over the same rows may share one scope.
 type Scope struct {
-	// Resolve gives the type of the field with a path such as properties, $browser;
-	// false: there is none.
+	// Resolve returns the type of the field with a path, such as properties, $browser. It
+	// returns false if there is no such field.
 	Resolve func(path []string) (Type, bool)
-	// Star are the fields that * stands for.
+	// Star has the fields that * represents.
 	Star []string
-	// Time and Name are the fields by which rows can be found, see [Query.Range]; empty
-	// for none.
+	// Time and Name are the fields by which rows can be selected, see [Query.Range]. They may
+	// be empty.
 	Time, Name string
-	// Cohort says whether what has a path belongs to people, so that IN COHORT may
-	// follow; its error says why a cohort cannot be asked. nil: there are no cohorts.
+	// Cohort checks IN COHORT: path must identify a person, and the cohort must exist. The
+	// error is the reason why it is not possible. If nil, cohorts are not supported.
 	Cohort func(path []string, cohort string) error
-	// Filters: {filters} may be used.
+	// Filters reports whether {filters} may be used.
 	Filters bool
 
 	fields []Field
@@ -44,19 +47,21 @@ type Scope struct {
 	index  map[string]int
 }
 
-// Field is what a slot of [Row.Fields] holds.
+// Field is the definition of a slot of [Row.Fields].
 type Field struct {
-	// Path is the name of a field and of what is below it.
+	// Path is the name of a field, and names below it.
 	Path []string
-	// Cohort is set where the slot tells whether the person of Path is in the cohort.
+	// Cohort is a cohort if the value of the slot is whether the person of Path is a member.
+	// Otherwise it is empty.
 	Cohort string
-	// Filters: the slot tells whether the row passes {filters}.
+	// Filters reports whether the value of the slot is whether the row passes {filters}.
 	Filters bool
 }
 
-// Fields are the slots in their order.
+// Fields returns the fields that are used, in the order of their slots.
 func (s *Scope) Fields() []Field { return s.fields }
 
+// slot returns the slot of a field, and adds the field if needed.
 func (s *Scope) slot(f Field, t Type) int {
 	key := strings.Join(f.Path, "\x00") + "\x01" + f.Cohort
 	if f.Filters {
@@ -74,22 +79,23 @@ func (s *Scope) slot(f Field, t Type) int {
 	return len(s.fields) - 1
 }
 
-// Row is what expressions are evaluated over. Texts need to stay as they are until
-// the call that takes the row returns.
+// Row is a row that expressions are evaluated over. Its strings must not be modified until
+// the call that the row is passed to returns.
 type Row struct {
 	// Fields are the values of [Scope.Fields].
 	Fields []Value
-	// Fetch, unless it is nil, gives them instead, when they are looked at.
+	// Fetch, if not nil, returns the value of a slot when it is needed. Fields is not used in
+	// that case.
 	Fetch func(slot int) Value
-	// Time in microseconds and ID, the order of recording, tell which row is earlier.
+	// Time, in microseconds, and ID, the order of recording, determine which row is earlier.
 	Time, ID int64
-	// Deferred puts off what is selected of the row until [Query.Settle], which is told
-	// Index.
+	// Deferred delays the evaluation of the selected items until [Query.EvaluateDeferred],
+	// which requests the row by Index.
 	Deferred bool
 	Index    int
 }
 
-// field is the value of a slot.
+// field returns the value of a slot.
 func (r *Row) field(slot int) Value {
 	if r.Fetch != nil {
 		return r.Fetch(slot)
@@ -97,29 +103,31 @@ func (r *Row) field(slot int) Value {
 	return r.Fields[slot]
 }
 
+// before reports whether the row is earlier than the given time and ID.
 func (r *Row) before(time, id int64) bool {
 	return r.Time < time || r.Time == time && r.ID < id
 }
 
-// maxRowBytes bounds the bytes of the texts and lists that one row makes.
+// maxRowBytes bounds the total size of the strings and lists that are created for one row.
 const maxRowBytes = 64 << 20
 
-// env is what compiled expressions share.
+// env is the state that is shared by the compiled expressions of a query.
 type env struct {
 	Context
 	zone  *time.Location
 	zones map[string]*time.Location
 	err   error
 
-	built   int64 // bytes that were made for this row
-	steps   int   // of loops, see tick
-	pending int64 // bytes to reserve, see hold
-	// epoch is another for each row: aliases keep their value for one.
+	built   int64 // size of the values created for this row
+	steps   int   // number of loop steps, see tick
+	pending int64 // bytes to reserve, see reserveLater
+	// epoch is different for each row. Aliases use it to cache their value for one row.
 	epoch   uint64
 	locals  []Value // parameters of lambdas
-	results []Value // of aggregates and keys of the present group
+	results []Value // keys and aggregates of the current group
 }
 
+// newEnv returns the state for a context.
 func newEnv(c Context) *env {
 	e := &env{Context: c, zone: c.Zone, zones: map[string]*time.Location{}}
 	if e.zone == nil {
@@ -129,25 +137,29 @@ func newEnv(c Context) *env {
 	return e
 }
 
-// next begins another row.
+// next begins another row or group.
 func (e *env) next() {
 	e.epoch++
 	e.built = 0
 }
 
+// fail stores the first error. Evaluation continues, but the caller stops at the end of the
+// row.
 func (e *env) fail(err error) {
 	if e.err == nil {
 		e.err = err
 	}
 }
 
-// reserveLater counts memory that is kept; it is reserved in pieces.
+// reserveLater counts memory that is retained. It is reserved in large units, because Reserve
+// may be slow.
 func (e *env) reserveLater(bytes int64) {
 	if e.pending += bytes; e.pending >= 64<<10 {
 		e.reserve()
 	}
 }
 
+// reserve reserves the memory that was counted.
 func (e *env) reserve() {
 	if e.Reserve != nil && e.pending != 0 {
 		if err := e.Reserve(e.pending); err != nil {
@@ -157,34 +169,39 @@ func (e *env) reserve() {
 	e.pending = 0
 }
 
-// site is the place of a call: where errors are, and room for its arguments.
+// site is the location of a call in a query: its node for errors, and buffers for its
+// arguments.
 type site struct {
 	env  *env
 	node *node
 	args []Value
 	buf  []byte
-	// seen is the bucket of the last moment, by which the next is most often found.
+	// seen is the interval of the last time that was truncated; it usually contains the next
+	// one.
 	seen span
-	zone string // of seen
-	// pattern is what the last pattern was made into.
+	zone string // the zone of seen
+	// pattern caches the last pattern.
 	pattern matcher
 }
 
-// fail ends the query; head names the word, the place follows.
+// fail ends the query with an error. head names the erroneous part; the position is added to
+// it.
 func (s *site) fail(code, head string) {
 	if s.env.err == nil {
 		s.env.fail(s.node.fault(code, head, ""))
 	}
 }
 
+// fault returns an error at the position of the node.
 func (n *node) fault(code, head, tail string) *Error {
 	return n.src.fault(code, n.start, n.end, head, tail)
 }
 
-// word is the node as written, in quotes.
+// word returns the text of the node in quotes.
 func (n *node) word() string { return quoted(n.src.word(n.start, n.end)) }
 
-// allocate counts what is made for a row before it is made, and reports whether it may be.
+// allocate counts the size of a value before it is created for a row, and reports whether it
+// may be created.
 func (s *site) allocate(bytes int) bool {
 	if !s.fits(bytes) {
 		return false
@@ -193,7 +210,7 @@ func (s *site) allocate(bytes int) bool {
 	return true
 }
 
-// fits is make for what is counted once it is there.
+// fits is like allocate for values that are counted after they have been created.
 func (s *site) fits(bytes int) bool {
 	if s.env.built+int64(bytes) > maxRowBytes {
 		s.fail(TooLarge, "Texts and lists of one row are above 64 MiB with "+s.node.word())
@@ -202,7 +219,8 @@ func (s *site) fits(bytes int) bool {
 	return true
 }
 
-// tick is called in loops and reports whether they may go on.
+// tick must be called in loops. It calls Check from time to time, and reports whether the
+// loop may continue.
 func (e *env) tick() bool {
 	if e.steps++; e.steps%1024 == 0 && e.Check != nil {
 		if err := e.Check(); err != nil {

@@ -6,7 +6,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// What §2.9.6 and §2.9.7 say of SELECT, over the fixture H; each answer is worked by
+// The rules of §2.9.6 and §2.9.7 for SELECT, over the fixture H. Each result was derived by
 // hand from its six events.
 func TestSelect_Rows(t *testing.T) {
 	for _, c := range []struct{ of, query, want string }{
@@ -51,7 +51,7 @@ func TestSelect_Rows(t *testing.T) {
 	checkAnswer(t, "SELECT countIf(properties.amount > {variables.least}), countIf(properties.item = {none}) FROM events", values, fixtureH, `[[2,4]]`)
 }
 
-// The group shows numbers only if all were (§2.9.7).
+// The key of a group is a number only if it is a number in all rows (§2.9.7).
 func TestSelect_MixedGroups(t *testing.T) {
 	mixed := []event{
 		{"x", "a", "2020-01-01T00:00:00Z", map[string]string{"n": "10", "whole": "1", "b": "true"}},
@@ -87,7 +87,7 @@ func TestSelect_ColumnsAndTypes(t *testing.T) {
 	}
 }
 
-// Without LIMIT there are 100 rows and more is told; with one it is not (§2.9.5).
+// Without LIMIT there are 100 rows, and More is set; with LIMIT it is not (§2.9.5).
 func TestSelect_Limits(t *testing.T) {
 	many := make([]event, 250)
 	for i := range many {

@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// Compile makes a statement ready to take rows; scope may be nil without a table. The
-// error is an [*Error].
+// Compile compiles a statement. scope may be nil if the statement has no table. The error is
+// an [*Error].
 func (s *Statement) Compile(scope *Scope, c Context) (*Query, error) {
 	k := newCompiler(scope, c)
 	if s.Table == "" {
@@ -43,7 +43,7 @@ func (s *Statement) Compile(scope *Scope, c Context) (*Query, error) {
 	if err := k.firstError(); err != nil {
 		return nil, err
 	}
-	if !parts.isGrouped { // HAVING without groups is a condition like any other
+	if !parts.isGrouped { // HAVING without groups is an ordinary condition
 		q.where, q.having = append(q.where, q.having...), nil
 	} else {
 		k.env.results = make([]Value, len(k.groups.types))
@@ -58,10 +58,11 @@ func (s *Statement) Compile(scope *Scope, c Context) (*Query, error) {
 	return q, nil
 }
 
-// firstExpr is the node of conditions' errors.
+// firstExpr returns the node for errors of conditions.
 func (c *compiler) firstExpr(s *Statement) *node { return s.items[0].expr }
 
-// item compiles what is selected; behind its alias when it has one.
+// item compiles a selected expression. If it has an alias, the compiled form is shared with
+// the alias.
 func (c *compiler) item(item Item) compiled {
 	if a := c.aliases[item.alias]; item.alias != "" && a != nil && a.node == item.expr {
 		return c.alias(a)
@@ -69,7 +70,7 @@ func (c *compiler) item(item Item) compiled {
 	return c.compile(item.expr)
 }
 
-// expand puts the fields of * in its place.
+// expand replaces * by the fields that it represents.
 func (c *compiler) expand(s *Statement) []Item {
 	var items []Item
 	for _, item := range s.items {
@@ -95,12 +96,14 @@ func (c *compiler) expand(s *Statement) []Item {
 	return items
 }
 
-// parts are the expressions of a statement where they are evaluated.
+// parts are the expressions of a statement by the stage in which they are evaluated.
 type parts struct {
 	isGrouped                   bool
 	where, group, having, order []*node
 }
 
+// parts determines whether the query has groups, and sorts its conditions into those for rows
+// and those for groups.
 func (c *compiler) parts(s *Statement, items []Item) parts {
 	p := parts{where: s.where, having: s.having}
 	aggregated := len(s.having) > 0 && slices.ContainsFunc(s.having, c.hasAggregate)
@@ -138,7 +141,8 @@ func (c *compiler) parts(s *Statement, items []Item) parts {
 	return p
 }
 
-// position is the column that a number stands for.
+// position returns the selected expression that an integer in ORDER BY or GROUP BY
+// represents. Other expressions are returned unchanged.
 func (c *compiler) position(n *node, items []Item, where string) *node {
 	if n.op != opLiteral || n.value.kind != Int {
 		return n
@@ -150,7 +154,7 @@ func (c *compiler) position(n *node, items []Item, where string) *node {
 	return items[n.value.n-1].expr
 }
 
-// compileGroups compiles the keys of groups.
+// compileGroups compiles the keys of the groups.
 func (c *compiler) compileGroups(q *Query, p parts) {
 	g := &groups{keys: map[int]int{}}
 	c.where = "GROUP BY"

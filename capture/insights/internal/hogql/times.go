@@ -5,6 +5,7 @@ import (
 	"time"
 )
 
+// These are durations in microseconds.
 const (
 	second = int64(time.Second / time.Microsecond)
 	minute = 60 * second
@@ -12,7 +13,7 @@ const (
 	day    = 24 * hour
 )
 
-// The indexes of units, see units in parseexpr.go.
+// These are the indexes of units, see units in parsecalls.go.
 const (
 	unitSecond = iota
 	unitMinute
@@ -24,8 +25,8 @@ const (
 	unitYear
 )
 
-// ParseTime reads the absolute forms of a date (§3.1.1), local where no offset is
-// given, as microseconds since 1970.
+// ParseTime parses the absolute formats of a date (§3.1.1), and returns it in microseconds
+// since 1970. Without an offset the date is local time in zone.
 func ParseTime(s string, zone *time.Location) (int64, bool) {
 	t, local, ok := ParseDate(s)
 	if ok && local {
@@ -34,8 +35,9 @@ func ParseTime(s string, zone *time.Location) (int64, bool) {
 	return t.UnixMicro(), ok
 }
 
-// ParseDate reads the absolute forms of a date (§3.1.1): an instant, or what a local
-// clock shows, as if it stood in UTC. Years are 1970 to 2100.
+// ParseDate parses the absolute formats of a date (§3.1.1). If local is true, the date has no
+// offset, and t is the local time as if it were UTC; otherwise t is the instant. Years must
+// be from 1970 to 2100.
 func ParseDate(s string) (t time.Time, local, ok bool) {
 	r := digits{rest: s}
 	year, month, dayOf := r.number(4, 4), r.after('-', 1, 2), r.after('-', 1, 2)
@@ -63,12 +65,13 @@ func ParseDate(s string) (t time.Time, local, ok bool) {
 	return t.Add(-time.Duration(offset) * time.Minute), !hasOffset, true
 }
 
-// digits reads the parts of a date.
+// digits parses the parts of a date. After an error, bad is true.
 type digits struct {
 	rest string
 	bad  bool
 }
 
+// sign skips a character, and reports whether it was there.
 func (r *digits) sign(c byte) bool {
 	if r.rest == "" || r.rest[0] != c {
 		return false
@@ -77,6 +80,7 @@ func (r *digits) sign(c byte) bool {
 	return true
 }
 
+// number parses an integer with at least low and at most high digits.
 func (r *digits) number(low, high int) int {
 	n, i := 0, 0
 	for i < len(r.rest) && i < high && r.rest[i] >= '0' && r.rest[i] <= '9' {
@@ -88,6 +92,7 @@ func (r *digits) number(low, high int) int {
 	return n
 }
 
+// after parses an integer that must follow a character.
 func (r *digits) after(c byte, low, high int) int {
 	if !r.sign(c) {
 		r.bad = true
@@ -95,7 +100,7 @@ func (r *digits) after(c byte, low, high int) int {
 	return r.number(low, high)
 }
 
-// fraction reads up to nine digits of a second as microseconds.
+// fraction parses up to nine digits of a second, and returns microseconds.
 func (r *digits) fraction() int {
 	if !r.sign('.') {
 		return 0
@@ -109,7 +114,7 @@ func (r *digits) fraction() int {
 	return n
 }
 
-// offset reads Z, +02:00, +0200 or +02 as minutes.
+// offset parses Z, +02:00, +0200 or +02, and returns minutes.
 func (r *digits) offset() (int, bool) {
 	if r.rest == "" {
 		return 0, false
@@ -131,18 +136,19 @@ func (r *digits) offset() (int, bool) {
 	return n, true
 }
 
+// daysIn returns the number of days of a month.
 func daysIn(year int, month time.Month) int {
 	return time.Date(year, month+1, 0, 0, 0, 0, 0, time.UTC).Day()
 }
 
-// Clock is what the clock of a zone shows at an instant, as a time in UTC.
+// Clock returns the local time in a zone at an instant, as a time in UTC.
 func Clock(t time.Time, zone *time.Location) time.Time {
 	_, offset := t.In(zone).Zone()
 	return t.UTC().Add(time.Duration(offset) * time.Second)
 }
 
-// Local is the first instant at which the clock of a zone shows a time; where clocks
-// skip it, the first one after.
+// Local returns the first instant at which the local time in a zone is w. If the clock skips
+// that time, it returns the first instant after the gap.
 func Local(w time.Time, zone *time.Location) time.Time {
 	if w = w.UTC(); zone == time.UTC {
 		return w
@@ -161,31 +167,32 @@ func Local(w time.Time, zone *time.Location) time.Time {
 	return start.UTC()
 }
 
-// AddMonths moves a time by months and keeps its clock; a day that a month does not
-// have is its last.
+// AddMonths moves a time by months without changing the time of day. If the month does not
+// have the day, the result is its last day.
 func AddMonths(t time.Time, n int) time.Time {
 	y, m, d := t.Date()
 	y, m, _ = time.Date(y, m+time.Month(n), 1, 0, 0, 0, 0, time.UTC).Date()
 	return time.Date(y, m, min(d, daysIn(y, m)), t.Hour(), t.Minute(), t.Second(), t.Nanosecond(), t.Location())
 }
 
-// dayNumber is the number of a date since 1970.
+// dayNumber returns the number of days from 1970 to a date.
 func dayNumber(t time.Time) int64 {
 	y, m, d := t.Date()
 	return time.Date(y, m, d, 0, 0, 0, 0, time.UTC).Unix() / 86400
 }
 
-// dateTime is midnight in UTC of a number of days.
+// dateTime returns midnight in UTC of a number of days since 1970.
 func dateTime(days int64) time.Time { return time.Unix(days*86400, 0).UTC() }
 
-// midnight is the instant at which a date begins.
+// midnight returns the instant at which a date begins in the project's zone.
 func (e *env) midnight(days int64) int64 { return midnightIn(days, e.zone) }
 
+// midnightIn returns the instant at which a date begins in a zone.
 func midnightIn(days int64, zone *time.Location) int64 {
 	return Local(dateTime(days), zone).UnixMicro()
 }
 
-// local is a time or date on the clock of its zone.
+// local returns a time in its zone, or a date.
 func (e *env) local(v Value) time.Time {
 	if v.kind == Date {
 		return dateTime(v.n)
@@ -193,6 +200,7 @@ func (e *env) local(v Value) time.Time {
 	return time.UnixMicro(v.n).In(e.zoneOf(v))
 }
 
+// zoneOf returns the zone of a time, which is the project's by default.
 func (e *env) zoneOf(v Value) *time.Location {
 	if v.s != "" && v.kind == Time {
 		if z := e.zones[v.s]; z != nil {
@@ -202,8 +210,8 @@ func (e *env) zoneOf(v Value) *time.Location {
 	return e.zone
 }
 
-// addPeriod moves a time or date: seconds, minutes and hours are absolute, the others
-// move the calendar and keep the clock (§2.9.7).
+// addPeriod moves a time or date by n units. Seconds, minutes and hours are absolute; longer
+// units change the date but not the time of day (§2.9.7).
 func (e *env) addPeriod(v Value, n int64, unit int) Value {
 	if n > 1e9 || n < -1e9 {
 		return Value{}
@@ -233,15 +241,15 @@ func (e *env) addPeriod(v Value, n int64, unit int) Value {
 	return v
 }
 
-// span is the bucket that holds an instant: its value, and from when to before when
-// it is the same.
+// span is the interval that contains an instant: its value, its beginning, and its exclusive
+// end.
 type span struct {
 	from, to int64
 	value    Value
 }
 
-// bucket cuts a moment to n units, by the clock of its zone. Days and shorter give a
-// time, longer ones a date.
+// bucket truncates a time to n units in its zone. The result is a time for days and shorter
+// units, and a date for longer ones.
 func (e *env) bucket(v Value, unit int, n int64, weekStart time.Weekday) span {
 	zone := e.zoneOf(v)
 	t := e.local(v)
@@ -255,7 +263,7 @@ func (e *env) bucket(v Value, unit int, n int64, weekStart time.Weekday) span {
 	days := dayNumber(t)
 	var first, next int64
 	y, m, _ := t.Date()
-	month := func(count int64) int64 { // of months since year 0
+	month := func(count int64) int64 { // for a number of months since year 0
 		return dayNumber(time.Date(0, time.Month(count+1), 1, 0, 0, 0, 0, time.UTC))
 	}
 	switch unit {
@@ -284,8 +292,9 @@ func (e *env) bucket(v Value, unit int, n int64, weekStart time.Weekday) span {
 	return b
 }
 
-// clockBucket cuts to hours, minutes and seconds. One hour, minute or second is of
-// the clock, so that a repeated hour is two; several are counted from midnight.
+// clockBucket truncates to hours, minutes and seconds. A single hour, minute or second is
+// that of the clock, so that a repeated hour counts as two hours; multiples are counted from
+// midnight.
 func (e *env) clockBucket(v Value, t time.Time, unit int, n int64) span {
 	size := n * [...]int64{second, minute, hour}[unit]
 	within := (int64(t.Minute())*60+int64(t.Second()))*second + int64(t.Nanosecond()/1000)
@@ -295,12 +304,13 @@ func (e *env) clockBucket(v Value, t time.Time, unit int, n int64) span {
 	from := v.n - within%size
 	to := from + size
 	if start, end := t.ZoneBounds(); !end.IsZero() && end.UnixMicro() < to || !start.IsZero() && start.UnixMicro() > from {
-		from, to = v.n, v.n // another offset inside: nothing is known of the neighbours
+		from, to = v.n, v.n // the offset changes within the interval, so it cannot be used for other times
 		return span{from: from, to: to, value: Value{kind: Time, n: v.n - within%size, s: v.s}}
 	}
 	return span{from: from, to: to, value: Value{kind: Time, n: from, s: v.s}}
 }
 
+// floorTo rounds n down to a multiple of size.
 func floorTo(n, size int64) int64 {
 	r := n % size
 	if r < 0 {
@@ -309,7 +319,7 @@ func floorTo(n, size int64) int64 {
 	return n - r
 }
 
-// borders is how many starts of a unit lie between two moments (dateDiff).
+// borders returns the number of beginnings of a unit between two times, for dateDiff.
 func (e *env) borders(unit int, a, b Value) int64 {
 	if unit <= unitHour {
 		size := [...]int64{second, minute, hour}[unit]
@@ -333,7 +343,7 @@ func (e *env) borders(unit int, a, b Value) int64 {
 	return index(b) - index(a)
 }
 
-// zoneNames is the zone with a name, looked up once.
+// loadZone returns the zone with a name. Zones are cached.
 func (e *env) loadZone(name string) (*time.Location, bool) {
 	if z := e.zones[name]; z != nil {
 		return z, true

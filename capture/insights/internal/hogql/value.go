@@ -9,47 +9,48 @@ import (
 	"github.com/bunting-flags/bunting/flags/wire"
 )
 
-// Kind is what a value is.
+// Kind is the kind of a value.
 type Kind uint8
 
-// The kinds of values.
+// These are the kinds of values.
 const (
 	Null   Kind = iota
 	Bool        // true or false
 	Int         // 64 bits
-	Float       // 64 bits, also infinite and no number
+	Float       // 64 bits, including infinities and NaN
 	Text        // UTF-8
 	Time        // microseconds since 1970
 	Date        // days since 1970
-	UUID        // its text
+	UUID        // as text
 	List        // of values
 	Tuple       // of values
-	Object      // JSON text that is put out as it stands
+	Object      // JSON text that is returned unchanged
 	period      // an interval: n times a unit
 )
 
-// Value is one of the kinds. The zero value is null. Values are compared by the
-// functions of this package, never by ==.
+// Value is a value of one of the kinds. The zero value is null. Values must be compared with
+// the functions of this package, not with ==.
 type Value struct {
 	kind Kind
-	// json: it is a property, which compares in its own way (§2.9.7).
+	// json reports whether the value is a property. Properties are compared in a different
+	// way (§2.9.7).
 	json bool
 	unit int8 // of a period
 	n    int64
-	// s is a text, a UUID, JSON, the zone of a time when it is not the project's, or the
-	// digits of a number that is shown as it came.
+	// s is the string of a Text, a UUID or an Object; the zone of a time, if it is not the
+	// project's; or the digits of a number that is returned exactly as it was stored.
 	s   string
 	seq *sequence
 }
 
-// sequence are the values of a list or tuple, and about how many bytes they take: a
-// list may stand in another many times.
+// sequence has the values of a list or tuple, and their approximate size in bytes. The size
+// is stored because a list may be contained in another one many times.
 type sequence struct {
 	all   []Value
 	bytes int64
 }
 
-// BoolOf is a boolean.
+// BoolOf returns a boolean.
 func BoolOf(b bool) Value {
 	if b {
 		return Value{kind: Bool, n: 1}
@@ -57,22 +58,22 @@ func BoolOf(b bool) Value {
 	return Value{kind: Bool}
 }
 
-// IntOf is an integer.
+// IntOf returns an integer.
 func IntOf(n int64) Value { return Value{kind: Int, n: n} }
 
-// FloatOf is a float.
+// FloatOf returns a float.
 func FloatOf(f float64) Value { return Value{kind: Float, n: int64(math.Float64bits(f))} }
 
-// TextOf is a text.
+// TextOf returns a string.
 func TextOf(s string) Value { return Value{kind: Text, s: s} }
 
-// TimeOf is an instant in microseconds since 1970.
+// TimeOf returns an instant in microseconds since 1970.
 func TimeOf(micros int64) Value { return Value{kind: Time, n: micros} }
 
-// UUIDOf is a UUID by its text in small letters.
+// UUIDOf returns a UUID. s must be in lower case.
 func UUIDOf(s string) Value { return Value{kind: UUID, s: s} }
 
-// ListOf is a list.
+// ListOf returns a list. It retains all.
 func ListOf(all []Value) Value {
 	seq := &sequence{all: all}
 	for _, v := range all {
@@ -81,11 +82,11 @@ func ListOf(all []Value) Value {
 	return Value{kind: List, seq: seq}
 }
 
-// ObjectOf is JSON that is put out as it stands.
+// ObjectOf returns JSON text that is returned unchanged in results.
 func ObjectOf(text string) Value { return Value{kind: Object, s: text} }
 
-// Property is a property by its JSON: what the JSON has, and of a list or object its
-// compact text. No text, and what is no JSON, is null.
+// Property returns the value of a property from its JSON text. Lists and objects are strings
+// of compact JSON. An empty or invalid text is null.
 func Property(raw string) Value {
 	if raw == "" {
 		return Value{}
@@ -106,12 +107,12 @@ func Property(raw string) Value {
 	v := parseNum(raw)
 	v.json = v.kind != Null
 	if v.kind == Float && !strings.ContainsAny(raw, ".eE") {
-		v.s = raw // an integer of more than 64 bits is shown as it is
+		v.s = raw // an integer of more than 64 bits is returned unchanged
 	}
 	return v
 }
 
-// Compact takes the white space out of a JSON text.
+// Compact removes the white space from JSON text.
 func Compact(raw string) string {
 	if !strings.ContainsAny(raw, " \n\r\t") {
 		return raw
@@ -135,19 +136,20 @@ func Compact(raw string) string {
 	return string(out)
 }
 
-// Kind is the kind of a value.
+// Kind returns the kind of the value.
 func (v Value) Kind() Kind { return v.kind }
 
-// IsNull reports whether there is no value.
+// IsNull reports whether the value is null.
 func (v Value) IsNull() bool { return v.kind == Null }
 
-// Int is the integer, the boolean as 1 or 0, the microseconds or the days.
+// Int returns the value of an integer, a boolean as 1 or 0, the microseconds of a time, or
+// the days of a date.
 func (v Value) Int() int64 { return v.n }
 
-// Text is the text of a text, a UUID or JSON.
+// Text returns the content of a string, a UUID or JSON text.
 func (v Value) Text() string { return v.s }
 
-// List are the values of a list or tuple.
+// List returns the values of a list or tuple. The caller must not modify them.
 func (v Value) List() []Value {
 	if v.seq == nil {
 		return nil
@@ -155,6 +157,7 @@ func (v Value) List() []Value {
 	return v.seq.all
 }
 
+// float returns the value of a float, an integer or a boolean.
 func (v Value) float() float64 {
 	if v.kind == Float {
 		return math.Float64frombits(uint64(v.n))
@@ -162,12 +165,13 @@ func (v Value) float() float64 {
 	return float64(v.n)
 }
 
+// isNumber reports whether the value is an integer or a float.
 func (v Value) isNumber() bool { return v.kind == Int || v.kind == Float }
 
-// plain is the value as it is when it is no property.
+// plain returns the value without the mark of a property.
 func (v Value) plain() Value { return Value{kind: v.kind, unit: v.unit, n: v.n, s: v.s, seq: v.seq} }
 
-// clone is the value with texts of its own.
+// clone returns a copy that does not share strings with the original.
 func (v Value) clone() Value {
 	if v.s == "" && v.seq == nil {
 		return v
@@ -183,10 +187,10 @@ func (v Value) clone() Value {
 	return copied
 }
 
-// valueSize is about the bytes of a value beside its text or list.
+// valueSize is the approximate size of a value without its string or list, in bytes.
 const valueSize = 40
 
-// size is about how many bytes a kept value takes.
+// size returns the approximate memory size of a value, in bytes.
 func (v Value) size() int64 {
 	n := int64(valueSize + len(v.s))
 	if v.seq != nil {
@@ -195,14 +199,14 @@ func (v Value) size() int64 {
 	return n
 }
 
-// Num is the number that the value is (§3.2.2), false for none.
+// Num returns the value as a number (§3.2.2). It returns false if the value is not a number.
 func (v Value) Num() (float64, bool) {
 	n := v.num()
 	return n.float(), n.kind != Null
 }
 
-// num of a property is a number, or a text that is wholly one; booleans are 1 and 0
-// unless they are properties.
+// num converts a value to a number, or to null. A string must be a number as a whole. A
+// boolean is 1 or 0, unless it is a property.
 func (v Value) num() Value {
 	switch v.kind {
 	case Int, Float:
@@ -217,7 +221,7 @@ func (v Value) num() Value {
 	return Value{}
 }
 
-// parseNum reads a decimal number without blanks.
+// parseNum parses a decimal number without white space. It returns null if s is not a number.
 func parseNum(s string) Value {
 	digits, integer := 0, true
 	for i := 0; i < len(s); i++ {
@@ -246,7 +250,7 @@ func parseNum(s string) Value {
 	return FloatOf(f)
 }
 
-// truth is what a value means as a condition: null is not known.
+// truth returns the value as a condition. If it is null, defined is false.
 func (v Value) truth() (holds, defined bool) {
 	switch v.kind {
 	case Null:
@@ -259,14 +263,14 @@ func (v Value) truth() (holds, defined bool) {
 	return v.n != 0, true
 }
 
-// IsTrue reports whether a condition is met; null is not.
+// IsTrue reports whether the value is true as a condition. Null is not.
 func (v Value) IsTrue() bool {
 	ok, _ := v.truth()
 	return ok
 }
 
-// ValueOf is the value of decoded JSON, as placeholders have it: numbers as
-// json.Number or of Go, lists of values; false for objects.
+// ValueOf converts decoded JSON to a value, for placeholders. Numbers may be json.Number,
+// float64, int64 or uint64. It returns false if x contains an object.
 func ValueOf(x any) (Value, bool) {
 	switch x := x.(type) {
 	case nil:
