@@ -43,7 +43,7 @@ type Item struct {
 	// Set and SetOnce are the members of these names at the top level of the item. They are
 	// nil if absent or not objects.
 	Set, SetOnce []Member
-	// Properties are in the order of the body, each key at most one time. Overrides, from
+	// Properties are in the order of the body, each key at most once. Overrides, from
 	// members of protocol v1 outside of the properties, take precedence over Properties.
 	Properties, Overrides []Member
 	// Size is the length of the item's JSON text, in bytes.

@@ -218,7 +218,7 @@ func (p *plan) warn(kind WarningType, e *Event, detail string) {
 
 // finish appends the net changes to out: a person that several events change is saved one
 // time, and a person that is created and merged into another is not saved. finish must be
-// called one time, after the last event.
+// called once, after the last event.
 func (p *plan) finish(out *Changes) {
 	out.GroupTypes = append(out.GroupTypes, p.newTypes...)
 	for _, g := range p.groupOrder {

@@ -9,7 +9,7 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 )
 
-// TestPlan_Netted proves that a commit saves a person one time, and does not save a person
+// TestPlan_Netted proves that a commit saves a person once, and does not save a person
 // that is both created and merged in it.
 func TestPlan_Netted(t *testing.T) {
 	at := planTime(t, "10:00")
@@ -87,7 +87,7 @@ func TestPlan_OwnMemory(t *testing.T) {
 	check(c.GroupTypes[0].Name)
 }
 
-// TestPlan_Asks proves that the plan loads every id that it needs exactly one time, and no
+// TestPlan_Asks proves that the plan loads every id that it needs exactly once, and no
 // other ids.
 func TestPlan_Asks(t *testing.T) {
 	id := func(kind Kind, id, other string) Event {

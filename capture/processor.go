@@ -41,7 +41,7 @@ type ProcessorConfig struct {
 }
 
 // Processor records the messages of a Stream, each partition in order and each message
-// exactly one time. The position of the stream is written in the same transaction as the
+// exactly once. The position of the stream is written in the same transaction as the
 // messages (Recorder.Advance). Therefore a message that is delivered twice, because of a
 // crash or because two processes read a partition for a moment, has no effect: neither on
 // events and people nor on counts.

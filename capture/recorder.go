@@ -77,7 +77,7 @@ type pending struct {
 	state   atomic.Int32
 }
 
-// These are the states of a pending call. It leaves stateWaiting exactly one time: either the
+// These are the states of a pending call. It leaves stateWaiting exactly once: either the
 // writer selects it for a commit, or its caller abandons it.
 const (
 	stateWaiting = iota

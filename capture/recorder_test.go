@@ -372,7 +372,7 @@ func TestRecorder_CloseDrains(t *testing.T) {
 	}
 }
 
-// Known persons are read one time, and a second time after Transact.
+// Known persons are read once, and a second time after Transact.
 func TestRecorder_CachesPeople(t *testing.T) {
 	ledger := newBlockingLedger()
 	r := startRecorder(t, RecorderConfig{Ledger: ledger})

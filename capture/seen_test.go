@@ -92,7 +92,7 @@ func TestSeenNames_InventedNames(t *testing.T) {
 	if most = max(most, since); most > 5000 {
 		t.Errorf("a name that came all the time was written only after %d new ones", most)
 	}
-	// Without new names, a name is written only one time in a span.
+	// Without new names, a name is written only once in a span.
 	names := 4000 // more than a turn
 	for range 2 {
 		for i := range names {
@@ -125,7 +125,7 @@ func TestSeenTypes(t *testing.T) {
 	}
 }
 
-// A batch contains each name one time, and no names that were written before.
+// A batch contains each name once, and no names that were written before.
 func TestPrepare_Seen(t *testing.T) {
 	p := testPreparer()
 	p.seen.mark(SeenName{ProjectID: 1, Kind: SeenEventProperty, Name: "known", Type: typeNumeric, At: prepareTime})

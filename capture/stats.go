@@ -49,7 +49,7 @@ func (c *intakeCounters) count(receipt *Receipt) {
 // IntakeStats are totals since the start.
 type IntakeStats struct {
 	// Accepted is the number of accepted events, all of which are durable. It includes
-	// duplicates, which are stored only one time.
+	// duplicates, which are stored only once.
 	Accepted uint64
 	// Dropped is the number of events of accepted requests that were dropped, by reason. It
 	// has an entry for every reason.

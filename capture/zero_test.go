@@ -40,7 +40,7 @@ func TestZero(t *testing.T) {
 // surface is the exported API of a package: all functions, and the types with methods.
 type surface struct {
 	functions map[string]any // by name
-	handles   []any          // nil pointers to types that a program creates one time and retains
+	handles   []any          // nil pointers to types that a program creates once and retains
 	data      []any          // nil pointers to the other types, whose methods are not called on nil
 	skipped   string         // names that are not called, separated by spaces
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/bunting-flags/bunting/flags"
 )
 
-// browserFlags has a flag for each thing that a browser is told, or not.
+// browserFlags has one flag for each case of what a browser receives or must not receive.
 const browserFlags = `{"flags": [
 	{"id": 1, "key": "on", "active": true, "filters": {"groups": [{}], "payloads": {"true": "{\"limit\": 10}"}}},
 	{"id": 2, "key": "off", "active": true, "filters": {"groups": [{"rollout_percentage": 0}], "payloads": {"true": "1"}}},
@@ -29,10 +29,10 @@ const browserFlags = `{"flags": [
 	{"id": 10, "key": "theme", "active": true, "is_remote_configuration": true, "filters": {"groups": [{}], "payloads": {"true": "\"dark\""}}}
 ]}`
 
-// A browser gets what it would be told by the server itself: flags for clients and for
-// all (flags.md §9.9), each value as posthog-js shows it, payloads of flags that are on as
-// the JSON that they stand for (§3.7). A flag that fails, or that cannot be decided, is
-// left for the server to answer.
+// A browser receives the flags that the server itself would send: those for clients and for
+// all runtimes (flags.md §9.9), with values in posthog-js's form and the decoded payloads of
+// enabled flags (§3.7). Flags that fail or are undecided are left out, so that the server
+// answers them.
 func TestBootstrap(t *testing.T) {
 	for name, r := range snapshotReaders(t, browserFlags) {
 		sub := &flags.Subject{DistinctID: "u", DeviceID: "d", Partial: true, Person: flags.Properties{}}
@@ -63,9 +63,9 @@ func TestBootstrap(t *testing.T) {
 	}
 }
 
-// Nothing of a flag for servers gets to a browser: not its key, value, variant, payload or
-// version, not when it was read before, when a flag for browsers hangs on it, or whoever
-// asks.
+// No data of a flag for servers reaches a browser: neither its key, value, variant, payload
+// nor version, even if it was read before, if a flag for browsers depends on it, and for
+// every subject.
 func TestBootstrap_KeepsServersFlags(t *testing.T) {
 	for name, r := range snapshotReaders(t, browserFlags) {
 		for _, sub := range []*flags.Subject{
@@ -95,8 +95,8 @@ func TestBootstrap_KeepsServersFlags(t *testing.T) {
 	}
 }
 
-// The form of OFREP is that of its protocol for all flags: value, reason, an error code for
-// a flag that failed (OFREP 0.3, ADR 6).
+// The form is that of OFREP's response for all flags: value, reason, and an error code for a
+// flag that failed (OFREP 0.3, ADR 6).
 func TestOFREP(t *testing.T) {
 	type entry struct {
 		Key, Reason, ErrorCode, Variant string
@@ -117,7 +117,7 @@ func TestOFREP(t *testing.T) {
 			{Key: "for-pro", Reason: "DEFAULT", Value: false},
 			{Key: "broken", ErrorCode: "PARSE_ERROR"},
 			{Key: "theme", Reason: "STATIC", Value: "dark"},
-			{Key: "behind-it", Reason: "DEFAULT", Value: false}, // which goes after what it hangs on
+			{Key: "behind-it", Reason: "DEFAULT", Value: false}, // follows the flag that it depends on
 		}
 		if diff := cmp.Diff(want, got.Flags); diff != "" || got.Metadata["errorsWhileComputingFlags"] != true {
 			t.Errorf("%s: %v (-want +got)\n%s", name, got.Metadata, diff)
@@ -125,7 +125,8 @@ func TestOFREP(t *testing.T) {
 	}
 }
 
-// Neither form ends the script that it stands in, whatever keys, variants and payloads say.
+// Neither form can end the script that contains it, whatever the keys, variants and payloads
+// are.
 func TestBootstrap_InScript(t *testing.T) {
 	const hostile = `{"flags": [{"id": 1, "key": "</script><b>", "active": true, "filters": {"groups": [{"variant": "<!--<script>"}],
 		"multivariate": {"variants": [{"key": "<!--<script>", "rollout_percentage": 100}]}, "payloads": {"<!--<script>": "{\"a\": \"</script>&\u2028\"}"}}}]}`

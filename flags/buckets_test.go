@@ -80,7 +80,7 @@ func TestFlags_2_6_Buckets(t *testing.T) {
 	}
 }
 
-// bucketOfKind is a bucket that decides about a subject, as an explanation shows it.
+// bucketOfKind returns the bucket that decides about a subject, as in an explanation.
 func bucketOfKind(t *testing.T, kind, key, identifier string, hash Hash) float64 {
 	t.Helper()
 	half := 50.0
@@ -100,7 +100,7 @@ func bucketOfKind(t *testing.T, kind, key, identifier string, hash Hash) float64
 	return show(trace.Flags[0]).Bucket
 }
 
-// boundaries are those of the variants of a compiled flag.
+// boundaries returns the boundaries of the variants of a compiled flag.
 func boundaries(shares []float64) []float64 {
 	f := Flag{ID: 1, Key: "f", Active: true}
 	for i, p := range shares {
@@ -113,7 +113,7 @@ func boundaries(shares []float64) []float64 {
 	return out
 }
 
-// rolloutShare is what a bucket is compared with, as an explanation shows it.
+// rolloutShare returns the share that a bucket is compared with, as in an explanation.
 func rolloutShare(t *testing.T, percentage float64) float64 {
 	t.Helper()
 	set := Compile(Definitions{Flags: []Flag{{ID: 1, Key: "f", Active: true, Conditions: []Condition{{Rollout: &percentage}}}}})
@@ -121,8 +121,8 @@ func rolloutShare(t *testing.T, percentage float64) float64 {
 	return trace.Flags[0].Conditions[0].Rollout.Share
 }
 
-// The short way of hashing is the long one, for every length around the block
-// and for random text (§2.1); on this version of Go it is in use.
+// The fast hash has the same result as the general one, for every length around the block
+// size and for random text (§2.1); it is in use on this version of Go.
 func TestFlags_2_1_ShortHash(t *testing.T) {
 	if !shortHashWorks {
 		t.Error("sha1.Sum is used: the state of crypto/sha1 is laid out in a new way")

@@ -12,7 +12,7 @@ import (
 	"github.com/bunting-flags/bunting/flags"
 )
 
-// run decides a case and compares the answer.
+// run evaluates a case and compares the result.
 func (c *testCase) run(t *testing.T) {
 	t.Helper()
 	if c.Name == "" || c.Source == "" || c.Want == nil && c.Steps == nil && c.HTTP == nil {
@@ -56,8 +56,8 @@ func (r *testRequest) at() time.Time {
 	return testAt
 }
 
-// explain checks that the traced evaluation, and the one from its facts alone,
-// answer the same.
+// explain checks that the traced evaluation, and a replay from the trace's facts only, have
+// the same result.
 func (c *testCase) explain(t *testing.T, set *flags.Set, sub *flags.Subject, now time.Time, list []flags.Decision) {
 	t.Helper()
 	for i := range list {
@@ -89,7 +89,7 @@ func traceHashed(trace *flags.Trace) bool {
 	return false
 }
 
-// single checks that one flag alone is answered as it is among all.
+// single checks that evaluating one flag has the same result as evaluating all.
 func (c *testCase) single(t *testing.T, set *flags.Set, sub *flags.Subject, now time.Time, list []flags.Decision) {
 	t.Helper()
 	if c.Selection.Keys != nil || c.Selection.Runtime != "" || c.Selection.Contexts != nil || c.Selection.SurveysOnly {
@@ -97,7 +97,7 @@ func (c *testCase) single(t *testing.T, set *flags.Set, sub *flags.Subject, now 
 	}
 	for i := range list {
 		if set.Len() != len(list) {
-			return // a filtered-out flag is filtered out for a selection only
+			return // filters apply to selections only
 		}
 		var out flags.Decisions
 		got, ok := set.EvaluateFlag(list[i].Key, sub, now, &out)
@@ -107,8 +107,8 @@ func (c *testCase) single(t *testing.T, set *flags.Set, sub *flags.Subject, now 
 	}
 }
 
-// roundTrip checks that definitions served to another evaluator decide the
-// same, where everything of them is served (§1.8).
+// roundTrip checks that the payload, parsed by another evaluator, has the same results for
+// all flags that it contains completely (§1.8).
 func (c *testCase) roundTrip(t *testing.T, d flags.Definitions, sub *flags.Subject, now time.Time) {
 	t.Helper()
 	for i := range d.Flags {
@@ -123,7 +123,7 @@ func (c *testCase) roundTrip(t *testing.T, d flags.Definitions, sub *flags.Subje
 	}
 	for _, cohort := range d.Cohorts {
 		if cohort.Members != nil || cohort.Unsupported {
-			return // the list stays at home; what events decide is served as nobody
+			return // the payload does not contain members; behavioral leaves are served as empty
 		}
 	}
 	payload, err := d.Payload()

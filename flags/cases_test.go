@@ -15,11 +15,10 @@ import (
 	"github.com/bunting-flags/bunting/flags"
 )
 
-// A testCase is one entry of a file in testdata: testdata/README.md says what
-// its members mean.
+// A testCase is one entry of a file in testdata. testdata/README.md describes the members.
 type testCase struct {
 	Row        int             `json:"row"`    // of the specification's §12
-	Clause     string          `json:"clause"` // of any other
+	Clause     string          `json:"clause"` // of any other section
 	Name       string          `json:"name"`
 	Source     string          `json:"source"`
 	Overruled  string          `json:"overruled"`
@@ -28,7 +27,7 @@ type testCase struct {
 	Stored *testStored `json:"stored"`
 	Want   *testWant   `json:"want"`
 
-	// Steps are requests to one Decider, in order. What it stands on:
+	// Steps are requests to one Decider, in order. The following fields configure it.
 	Steps        []testStep                             `json:"steps"`
 	Persons      []testPerson                           `json:"persons"`
 	StoredGroups map[string]map[string]flags.Properties `json:"stored_groups"`
@@ -93,13 +92,13 @@ type testPerson struct {
 }
 
 type testWant struct {
-	// Flags is the whole answer. Absent names keys that must not be in it, for
-	// the reader.
+	// Flags are all expected results. Absent lists keys that must not be among them, as
+	// information for the reader.
 	Flags        map[string]wantFlag `json:"flags"`
 	Absent       []string            `json:"absent"`
 	Errors       bool                `json:"errors"`
 	QuotaLimited bool                `json:"quota_limited"`
-	// Faults must be among those of the Set.
+	// Faults must be among the faults of the Set.
 	Faults   []wantFault `json:"faults"`
 	NoFaults bool        `json:"no_faults"`
 }
@@ -109,7 +108,7 @@ type wantFlag struct {
 	Variant     string           `json:"variant"`
 	Code        string           `json:"code"`
 	Condition   *int             `json:"condition_index"`
-	Description *string          `json:"description"` // nil: that of the code
+	Description *string          `json:"description"` // nil means the description of the code
 	Payload     json.RawMessage  `json:"payload"`
 	Failed      bool             `json:"failed"`
 	Undecided   *flags.Undecided `json:"undecided"`
@@ -124,8 +123,8 @@ type wantFault struct {
 	Code string `json:"code"`
 }
 
-// descriptions are those of §3.9; N stands for the number of the condition. For
-// the failures without one any text will do.
+// descriptions are the descriptions of §3.9; N is the number of the condition. Failures
+// without a description there may have any.
 var descriptions = map[string]string{
 	"condition_match":              "Matched condition set N",
 	"no_condition_match":           "No matching condition set",
@@ -143,11 +142,11 @@ var descriptions = map[string]string{
 	"database_error":               "Database connection error during evaluation",
 }
 
-// testAt is the time of cases that name none.
+// testAt is the time of cases without a time.
 var testAt = time.Date(2026, 7, 15, 12, 0, 0, 0, time.UTC)
 
-// readCases reads every file of a folder of testdata. Numbers keep their form:
-// 5 and 5.0 are different texts (§4.2). A member that no field knows fails.
+// readCases reads all files of a folder of testdata. Numbers keep their form, since 5 and 5.0
+// have different texts (§4.2). A member without a field is an error.
 func readCases(t *testing.T, folder string) (cases []testCase, files []string) {
 	t.Helper()
 	paths, err := filepath.Glob(filepath.Join("..", "testdata", folder, "*.json"))
@@ -174,7 +173,7 @@ func readCases(t *testing.T, folder string) (cases []testCase, files []string) {
 	return cases, files
 }
 
-// compare checks a whole answer; true when it is as expected.
+// compare checks all results and returns true if they are as expected.
 func (w *testWant) compare(t *testing.T, list []flags.Decision, errors bool) bool {
 	t.Helper()
 	good := true
@@ -252,7 +251,7 @@ func (w *wantFlag) compare(d *flags.Decision) string {
 	return cmp.Diff(jsonOf(w.Payload), jsonOf(d.Payload))
 }
 
-// jsonOf makes payloads comparable: null is none.
+// jsonOf decodes a payload for comparison. Null is equal to no payload.
 func jsonOf(data json.RawMessage) any {
 	if data == nil {
 		return nil

@@ -17,8 +17,8 @@ const changeable = `{"group_type_mapping": {"0": "company"}, "cohorts": {"5": {"
 	{"id": 6, "key": "alone", "active": true, "filters": {"groups": [{}], "payloads": {"true": "1"}}}
 ]}`
 
-// Which flags may be answered otherwise after a change: those that say something else, and
-// those whose answer hangs on them (flags.md §5, §6).
+// ChangedKeys lists flags with different definitions, and flags whose results depend on such
+// a flag or on a changed cohort (flags.md §5, §6).
 func TestDefinitions_Changed(t *testing.T) {
 	with := func(pairs ...string) string { return strings.NewReplacer(pairs...).Replace(changeable) }
 	all := []string{"alone", "base", "for-cohort", "over-base", "over-that"}

@@ -9,9 +9,9 @@ import (
 	"github.com/bunting-flags/bunting/flags"
 )
 
-// A criterion that nobody can match is a fault of its cohort, with its place, whether or not
-// a flag asks for the cohort; and what depends on the cohort fails, so that a flag for
-// everybody who is not in it is not on for all (§5.3).
+// A criterion that can never match is a fault of its cohort, with its path, even if no flag
+// refers to the cohort. Flags that depend on the cohort fail, so that a flag for all persons
+// outside it is not on for everybody (§5.3).
 func TestCohort_NeverMatching(t *testing.T) {
 	forms := []struct{ name, cohort, place string }{
 		{"a bare tree", `{"type":"AND","values":[%s]}`, "values[0]"},
@@ -28,7 +28,7 @@ func TestCohort_NeverMatching(t *testing.T) {
 		`"operator":"regex","value":"("`:                      "value: regex never matches here: bad regular expression",
 		`"operator":"not_regex","value":"("`:                  "value: not_regex never matches here: bad regular expression",
 		`"operator":"regex","value":"(","negation":true`:      "value: regex never matches here: bad regular expression",
-		`"operator":"regex","value":"((a{200}){200}){200}"`:   "value: regex never matches here: bad regular expression", // which costs too much
+		`"operator":"regex","value":"((a{200}){200}){200}"`:   "value: regex never matches here: bad regular expression", // exceeds the limit of cost
 		`"operator":"between","value":5`:                      "value: between never matches here: the value must be [low, high]",
 		`"operator":"between","value":[10,0]`:                 "value: between never matches here: the value must be [low, high]",
 		`"operator":"not_between","value":[10,0]`:             "value: not_between never matches here: the value must be [low, high]",
@@ -45,7 +45,7 @@ func TestCohort_NeverMatching(t *testing.T) {
 		`"operator":"regex","value":"(?=a)"`:                  "",
 		`"operator":"is_date_after","value":"-7d"`:            "",
 		`"operator":"semver_wildcard","value":"1.2.*"`:        "",
-		`"operator":"icontains","value":["a","b"]`:            "", // its text, as in flags
+		`"operator":"icontains","value":["a","b"]`:            "", // compared as JSON text, as in flags
 		`"operator":"exact","value":{"plan":["pro",{"a":1}]}`: "",
 	} {
 		for _, form := range forms {
@@ -81,7 +81,7 @@ func TestCohort_NeverMatching(t *testing.T) {
 	}
 }
 
-// Cohorts that a program builds are held to the same.
+// The same rule applies to cohorts built by hand.
 func TestCohort_BuiltNeverMatching(t *testing.T) {
 	for _, p := range []flags.Property{
 		{Key: "plan", Type: flags.PersonProperty, Operator: flags.GreaterThan, Value: "abc"},

@@ -8,7 +8,8 @@ import (
 	"github.com/bunting-flags/bunting/flags"
 )
 
-// A flag whose cohort cannot be used tells which cohort is at fault, and the way to it (§5.3).
+// The fault of a flag with an unusable cohort names the cohort at fault and the path to it
+// (§5.3).
 func TestFlags_5_3_CohortAtFault(t *testing.T) {
 	const in, out = `{"key":"id","type":"cohort","value":%d}`, `{"key":"id","type":"cohort","operator":"not_in","value":%d}`
 	of := func(id int, leaves ...string) string {

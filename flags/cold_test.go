@@ -12,8 +12,7 @@ import (
 	"github.com/bunting-flags/bunting/flags"
 )
 
-// manyProjects is a source of any number of projects that takes its time and
-// counts how often each is asked for.
+// manyProjects is a slow source of any number of projects that counts the reads of each.
 type manyProjects struct {
 	definitions flags.Definitions
 	mu          sync.Mutex
@@ -39,12 +38,13 @@ func (m *manyProjects) Definitions(_ context.Context, p flags.Project) (flags.De
 	return m.definitions, nil
 }
 
-// A cold server with 1,000 requests at once for 100 projects loads each once.
+// A cold server with 1,000 concurrent requests for 100 projects loads each project exactly
+// one time.
 func TestDecider_ColdServerLoadsEachProjectOnce(t *testing.T) {
 	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
 	const requests, projects = 1000, 100
 	m := &manyProjects{definitions: parse(t, oneFlag), lookups: map[string]int{}, downloads: map[int64]int{}}
-	at := time.Now() // stands still, so that nothing grows old meanwhile
+	at := time.Now() // constant, so that no entry expires during the test
 	d, err := flags.NewDecider(flags.DeciderConfig{Source: m, Now: func() time.Time { return at }})
 	if err != nil {
 		t.Fatal(err)

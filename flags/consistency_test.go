@@ -9,9 +9,9 @@ import (
 	"github.com/bunting-flags/bunting/flags"
 )
 
-// TestFlags_2_Consistency goes through the lists that PostHog's server and SDKs
-// share: distinct_id_0 to distinct_id_999 under one flag (§2).
-// testdata/README.md says how a list is written.
+// TestFlags_2_Consistency verifies the lists that PostHog's server and SDKs share:
+// distinct_id_0 to distinct_id_999 under one flag (§2). testdata/README.md describes the
+// format of the lists.
 func TestFlags_2_Consistency(t *testing.T) {
 	data, err := os.ReadFile("../testdata/consistency.json")
 	if err != nil {

@@ -21,8 +21,8 @@ type fakeSource struct {
 	now         time.Time
 	project     flags.Project
 	definitions flags.Definitions
-	failure     error // of both questions
-	defsFailure error // of the second alone
+	failure     error // error of both methods
+	defsFailure error // error of Definitions only
 	lookups     int
 	downloads   int
 }
@@ -81,8 +81,8 @@ func (s *fakeSource) decider(t testing.TB, change func(*flags.DeciderConfig)) *f
 	return d
 }
 
-// decideAll is an answer in few words: "on", "off", a variant, or the reason code
-// of a failed flag, by flag key.
+// decideAll returns the results in short form by flag key: "on", "off", a variant, or the
+// reason code of a failed flag.
 func decideAll(t testing.TB, d *flags.Decider, r flags.Request) (map[string]string, *flags.Answer) {
 	t.Helper()
 	if r.APIKey == "" {
@@ -130,7 +130,7 @@ var (
 	onTwo = map[string]string{"two": "on"}
 )
 
-// fakePeople is People that is asked and may fail.
+// fakePeople is a People that counts its calls and may fail.
 type fakePeople struct {
 	stored  *flags.Stored
 	err     error
@@ -148,8 +148,8 @@ const storedFlags = `{"group_type_mapping": {"0": "company"}, "flags": [
 	{"id": 3, "key": "gold", "active": true, "filters": {"aggregation_group_type_index": 0, "groups": [{"properties": [
 		{"key": "tier", "type": "group", "group_type_index": 0, "operator": "exact", "value": "gold"}]}]}}]}`
 
-// A store of people that fails gives failed entries, errors and no error; what
-// the request knows itself is decided (§9.11).
+// If the store of people fails, the flags that need it fail and the request succeeds. Flags
+// that only need the request's properties are decided (§9.11).
 func TestDecider_9_11_PeopleFail(t *testing.T) {
 	for name, c := range map[string]struct {
 		err  error
@@ -175,8 +175,8 @@ func TestDecider_9_11_PeopleFail(t *testing.T) {
 	}
 }
 
-// A store is asked only for what can matter: the groups of the request, and the
-// person whose properties the request does not give (§8.1).
+// The store is only called for data that may affect results: the groups of the request, and
+// the person if the request lacks one of the properties (§8.1).
 func TestDecider_8_1_Lookups(t *testing.T) {
 	s, people := newFakeSource(t, storedFlags), &fakePeople{stored: &flags.Stored{
 		Person: flags.Properties{"plan": "pro"}, Groups: map[string]flags.Properties{"company": {"tier": "gold"}},
@@ -194,7 +194,7 @@ func TestDecider_8_1_Lookups(t *testing.T) {
 	}
 }
 
-// countingLocator is a Locator that counts.
+// countingLocator is a Locator that counts its calls.
 type countingLocator struct{ calls int }
 
 func (p *countingLocator) Locate(netip.Addr) flags.Properties {
@@ -202,7 +202,7 @@ func (p *countingLocator) Locate(netip.Addr) flags.Properties {
 	return flags.Properties{"$geoip_country_code": "DE"}
 }
 
-// An address is located only where a flag asks for a place (§8.3).
+// An address is located only if a flag uses a location (§8.3).
 func TestDecider_8_3_Located(t *testing.T) {
 	there := `{"flags": [{"id": 1, "key": "de", "active": true, "filters": {"groups": [{"properties": [
 		{"key": "$geoip_country_code", "type": "person", "operator": "exact", "value": "DE"}]}]}}]}`
@@ -228,8 +228,8 @@ func TestDecider_8_3_Located(t *testing.T) {
 	}
 }
 
-// continuityFlag has one flag with a rollout of 50 %. By the vectors of §2.6 distinct_id_1
-// is in (0.33970…) and distinct_id_0 is not (0.78369…).
+// continuityFlag returns definitions with one flag with a rollout of 50 %. By the vectors of
+// §2.6 distinct_id_1 is in it (0.33970…) and distinct_id_0 is not (0.78369…).
 func continuityFlag(continuity bool) string {
 	return fmt.Sprintf(`{"flags": [{"id": 1, "key": "simple-flag", "active": true, "ensure_experience_continuity": %v,
 		"filters": {"groups": [{"rollout_percentage": 50}]}}]}`, continuity)
@@ -290,7 +290,7 @@ func TestDecider_12_5_Continuity(t *testing.T) {
 	}
 }
 
-// fakeContinuity is a Continuity that has one row, or fails, and counts.
+// fakeContinuity is a Continuity with one row. It may fail, and counts its calls.
 type fakeContinuity struct {
 	rows  map[string]string
 	err   error
@@ -304,8 +304,8 @@ func (k *fakeContinuity) Overrides(_ context.Context, _ int64, _, _ string, flag
 	return k.rows, k.err
 }
 
-// A failure to keep fails the flags with continuity alone; the store is not
-// asked where no bucket depends on it (§8.6).
+// A failure to store identifiers fails the flags with continuity only. The store is not
+// called if no bucket depends on it (§8.6).
 func TestDecider_8_6_ContinuityFails(t *testing.T) {
 	definitions := `{"flags": [
 		{"id": 1, "key": "kept", "active": true, "ensure_experience_continuity": true, "filters": {"groups": [{"rollout_percentage": 50}]}},
@@ -324,12 +324,12 @@ func TestDecider_8_6_ContinuityFails(t *testing.T) {
 	if checkDecisions(t, d, step(user, anonymous), map[string]string{"kept": "on", "free": "on"}); store.calls != 0 {
 		t.Error("asked although everybody is in")
 	}
-	store.err, store.rows = nil, map[string]string{"simple-flag": anonymous} // row 111: a row counts where one exists
+	store.err, store.rows = nil, map[string]string{"simple-flag": anonymous} // row 111: existing rows are used
 	d = newFakeSource(t, continuityFlag(true)).decider(t, with)
 	checkDecisions(t, d, step(user, "other"), map[string]string{"simple-flag": "off"})
 }
 
-// Explain tells why without counting; RemoteConfig finds a value by key or id.
+// Explain does not count requests. RemoteConfig finds a value by key or id.
 func TestDecider_ExplainAndRemoteConfig(t *testing.T) {
 	s := newFakeSource(t, `{"flags": [{"id": 31, "key": "settings", "active": true, "is_remote_configuration": true,
 		"filters": {"groups": [{"properties": [{"key": "plan", "type": "person", "operator": "exact", "value": "pro"}]}], "payloads": {"true": "{}"}}}]}`)
@@ -356,7 +356,7 @@ func TestDecider_ExplainAndRemoteConfig(t *testing.T) {
 	}
 }
 
-// A Decider needs a Source, and nothing else.
+// A Decider requires a Source only.
 func TestDecider_New(t *testing.T) {
 	if _, err := flags.NewDecider(flags.DeciderConfig{}); err == nil {
 		t.Error("no error without a Source")

@@ -13,7 +13,7 @@ import (
 	"github.com/bunting-flags/bunting/flags"
 )
 
-// fakeUsage is a Usage that can be shared and can fail.
+// fakeUsage is a Usage that several servers may share and that may fail.
 type fakeUsage struct {
 	mu     sync.Mutex
 	counts map[string]int64
@@ -24,7 +24,7 @@ type fakeUsage struct {
 func (l *fakeUsage) Spend(_ context.Context, organization string, t time.Time, n int64) (int64, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if n > 0 { // what is given back is no claim
+	if n > 0 { // returned requests are not a claim
 		l.claims++
 	}
 	if l.err != nil {
@@ -40,7 +40,7 @@ func (l *fakeUsage) Spend(_ context.Context, organization string, t time.Time, n
 
 func (s *fakeSource) limit(n int64) { s.project.FlagLimit = &n }
 
-// countAnswered counts how many of n requests are answered.
+// countAnswered returns how many of n requests are answered.
 func countAnswered(t testing.TB, d *flags.Decider, n int) (count int) {
 	t.Helper()
 	for range n {
@@ -55,13 +55,13 @@ func countAnswered(t testing.TB, d *flags.Decider, n int) (count int) {
 	return count
 }
 
-// With one server the limit is exact whatever the lot; the count is asked once
-// a lot (decision 11, quota.go).
+// With one server the limit is exact for every size of a lot, and Usage is called for each
+// lot only (decision 11, quota.go).
 func TestDecider_Decision11_LimitIsExact(t *testing.T) {
 	for _, c := range []struct {
 		limit, lot int64
 		requests   int
-		claims     int // of one month
+		claims     int // in one month
 	}{
 		{0, 0, 5, 1}, {1, 0, 5, 1}, {3, 0, 10, 1}, {250, 0, 300, 3}, {10, 1, 20, 11}, {10, 3, 20, 4}, {10, 10, 20, 2}, {10, 1000, 20, 1},
 	} {
@@ -85,7 +85,7 @@ func TestDecider_Decision11_LimitIsExact(t *testing.T) {
 	}
 }
 
-// Requests at once cannot overrun the limit.
+// Concurrent requests cannot exceed the limit.
 func TestDecider_Decision11_LimitIsExactAtOnce(t *testing.T) {
 	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
 	s := newFakeSource(t, oneFlag)
@@ -104,8 +104,8 @@ func TestDecider_Decision11_LimitIsExactAtOnce(t *testing.T) {
 	}
 }
 
-// Several servers with one count overrun the limit by at most one lot each, and
-// never by what was not claimed.
+// Several servers that share a count exceed the limit by at most one lot each, and never by
+// requests that were not claimed.
 func TestDecider_Decision11_SeveralServers(t *testing.T) {
 	usage := &fakeUsage{}
 	total := 0
@@ -125,8 +125,7 @@ func TestDecider_Decision11_SeveralServers(t *testing.T) {
 	}
 }
 
-// Without a count requests are answered: flags must not fail because a counter
-// does.
+// If Usage fails, requests are answered, since flags must not fail because of a counter.
 func TestDecider_Decision11_UsageFails(t *testing.T) {
 	s, usage := newFakeSource(t, oneFlag), &fakeUsage{err: errors.New("database is down")}
 	s.limit(2)
@@ -140,7 +139,7 @@ func TestDecider_Decision11_UsageFails(t *testing.T) {
 	}
 }
 
-// What is free costs nothing (§10.1, row 125).
+// Free requests are not counted (§10.1, row 125).
 func TestDecider_10_1_FreeRequests(t *testing.T) {
 	s := newFakeSource(t, `{"flags": [
 		{"id": 1, "key": "survey-targeting-a", "active": true, "filters": {"groups": [{}]}},
@@ -164,11 +163,11 @@ func TestDecider_10_1_FreeRequests(t *testing.T) {
 		t.Error("the third paid request is answered")
 	}
 	if err := d.Decide(context.Background(), &flags.Request{APIKey: "phc_shop", NoDistinctID: true}, new(flags.Answer)); !errors.Is(err, flags.ErrNoDistinctID) {
-		t.Error(err) // before the quota (§9.10)
+		t.Error(err) // checked before the quota (§9.10)
 	}
 }
 
-// A download counts ten; one that does not fit is refused and takes nothing.
+// A download costs ten requests. A download beyond the limit is refused and not counted.
 func TestDecider_10_1_Downloads(t *testing.T) {
 	s := newFakeSource(t, oneFlag)
 	s.limit(25)

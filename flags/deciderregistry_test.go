@@ -14,8 +14,8 @@ import (
 	"github.com/bunting-flags/bunting/flags"
 )
 
-// A larger revision is compiled within a second; one that has not grown is not,
-// nor is anything read again within that second.
+// A larger revision is compiled within a second. An unchanged one is not compiled, and is not
+// read within that second.
 func TestDecider_RevisionGrows(t *testing.T) {
 	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
 	s := newFakeSource(t, oneFlag)
@@ -40,7 +40,7 @@ func TestDecider_RevisionGrows(t *testing.T) {
 	if s.downloads != 2 || d.Stats().Compilations != 2 {
 		t.Errorf("%d downloads, %+v", s.downloads, d.Stats())
 	}
-	// What else is known of a project is renewed without compiling.
+	// Other data of a project is renewed without a compilation.
 	s.project.QuotaLimited = []string{"feature_flags"}
 	s.advance(time.Second)
 	if _, answer := decideAll(t, d, flags.Request{}); !answer.QuotaLimited {
@@ -56,13 +56,13 @@ func TestDecider_RevisionGrows(t *testing.T) {
 	}
 }
 
-// Revision zero is unknown: what the source has is compared with what it had, be it
-// new definitions or the old ones changed in place, and compiled when it is another.
+// Revision zero means unknown: the source's definitions are compared with the previous ones,
+// whether they are new values or were modified in place, and compiled if they differ.
 func TestDecider_RevisionZero(t *testing.T) {
 	s := newFakeSource(t, oneFlag)
 	d := s.decider(t, nil)
 	checkDecisions(t, d, flags.Request{}, onOne)
-	for range 3 { // the same, read anew
+	for range 3 { // read with the same content
 		s.definitions = parse(t, oneFlag)
 		s.advance(time.Second)
 		checkDecisions(t, d, flags.Request{}, onOne)
@@ -75,7 +75,7 @@ func TestDecider_RevisionZero(t *testing.T) {
 	checkDecisions(t, d, flags.Request{}, onOne)
 	s.advance(time.Millisecond)
 	checkDecisions(t, d, flags.Request{}, onTwo)
-	s.definitions.Flags[0].Active = false // in what was handed out
+	s.definitions.Flags[0].Active = false // in the definitions that were returned before
 	s.advance(time.Second)
 	if _, answer := decideAll(t, d, flags.Request{}); answer.Decisions.Find("two") != nil {
 		t.Error("switched off, and still answered")
@@ -86,7 +86,7 @@ func TestDecider_RevisionZero(t *testing.T) {
 	s.advance(time.Second)
 	before := d.Stats().Compilations
 	_, _ = decideAll(t, d, flags.Request{})
-	ten = 20 // behind a pointer
+	ten = 20 // through a pointer
 	s.advance(time.Second)
 	_, _ = decideAll(t, d, flags.Request{})
 	if got := d.Stats().Compilations; got != before+2 {
@@ -98,8 +98,8 @@ func decideErr(d *flags.Decider, key string) error {
 	return d.Decide(context.Background(), &flags.Request{APIKey: key, Subject: flags.Subject{DistinctID: "u"}}, new(flags.Answer))
 }
 
-// A key that nobody has is remembered for a second, and may be made later; one
-// that is too long for a key is not even looked up.
+// An unknown key is cached for a second and may be added later. A key that exceeds the limit
+// of length is not looked up.
 func TestDecider_UnknownKey(t *testing.T) {
 	s := newFakeSource(t, oneFlag)
 	s.project.APIKey = "phc_later"
@@ -115,7 +115,7 @@ func TestDecider_UnknownKey(t *testing.T) {
 	s.project.APIKey = "phc_shop"
 	s.advance(time.Second)
 	checkDecisions(t, d, flags.Request{}, onOne)
-	s.project.APIKey = "phc_gone" // the project ends
+	s.project.APIKey = "phc_gone" // the project is deleted
 	s.advance(time.Second)
 	if err := decideErr(d, "phc_shop"); !errors.Is(err, flags.ErrUnknownKey) {
 		t.Error(err)
@@ -138,8 +138,8 @@ func TestDecider_UnknownKey(t *testing.T) {
 	}
 }
 
-// A source that fails keeps the last good flags (decision 29); without any it is
-// ErrUnavailable, with the cause.
+// If the source fails, the last valid flags remain in use (decision 29). If there are no
+// earlier flags, the error is ErrUnavailable with the cause.
 func TestDecider_SourceFails(t *testing.T) {
 	s := newFakeSource(t, oneFlag)
 	d := s.decider(t, nil)
@@ -149,14 +149,14 @@ func TestDecider_SourceFails(t *testing.T) {
 		t.Error(err)
 	}
 	s.failure = nil
-	checkDecisions(t, d, flags.Request{}, onOne) // at once: a failure is not remembered
+	checkDecisions(t, d, flags.Request{}, onOne) // at once: failures are not cached
 	s.failure = cause
 	s.project.Revision, s.definitions = 1, parse(t, otherFlag)
 	for range 3 {
 		s.advance(time.Second)
 		checkDecisions(t, d, flags.Request{}, onOne)
 	}
-	s.failure, s.defsFailure = nil, cause // the project can be read, its flags cannot
+	s.failure, s.defsFailure = nil, cause // the project can be read, but not its flags
 	s.advance(time.Second)
 	checkDecisions(t, d, flags.Request{}, onOne)
 	s.defsFailure = nil
@@ -167,7 +167,7 @@ func TestDecider_SourceFails(t *testing.T) {
 	}
 }
 
-// Goroutines that meet at a key that nobody has asked for yet read it once.
+// Concurrent requests with a new key read it one time only.
 func TestDecider_ColdKeyIsReadOnce(t *testing.T) {
 	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
 	s := newFakeSource(t, oneFlag)
@@ -186,8 +186,7 @@ func TestDecider_ColdKeyIsReadOnce(t *testing.T) {
 	}
 }
 
-// The registry forgets keys beyond its bound, 16 times 1,024, the least recently
-// used first.
+// The registry evicts keys beyond its limit, 16 times 1,024, the least recently used first.
 func TestDecider_RegistryIsBounded(t *testing.T) {
 	s := newFakeSource(t, oneFlag)
 	d := s.decider(t, nil)
@@ -216,7 +215,7 @@ func TestDecider_RegistryIsBounded(t *testing.T) {
 	}
 }
 
-// anyKeySource is a Source of as many projects as anybody asks for, all without flags.
+// anyKeySource is a Source that has a project without flags for every key.
 type anyKeySource struct{ lookups int }
 
 func (s *anyKeySource) ProjectByKey(_ context.Context, apiKey string) (flags.Project, error) {
@@ -231,7 +230,7 @@ func (s *anyKeySource) Definitions(context.Context, flags.Project) (flags.Defini
 	return flags.Definitions{}, nil
 }
 
-// When the registry is full, made-up keys still drive no project out of it.
+// Invalid keys do not evict projects from a full registry.
 func TestDecider_FullRegistryBearsUnknownKeys(t *testing.T) {
 	s, now := &anyKeySource{}, time.Date(2026, 7, 15, 12, 0, 0, 0, time.UTC)
 	d, err := flags.NewDecider(flags.DeciderConfig{Source: s, Now: func() time.Time { return now }})
@@ -239,7 +238,7 @@ func TestDecider_FullRegistryBearsUnknownKeys(t *testing.T) {
 		t.Fatal(err)
 	}
 	const bound = 16 * 1024
-	for i := range 2 * bound { // every shard is full
+	for i := range 2 * bound { // fills every shard
 		if err := decideErr(d, fmt.Sprintf("phc_%d", i)); err != nil {
 			t.Fatal(err)
 		}
@@ -250,7 +249,7 @@ func TestDecider_FullRegistryBearsUnknownKeys(t *testing.T) {
 		}
 	}
 	before := s.lookups
-	for i := 2*bound - bound/2; i < 2*bound; i++ { // asked for last, so still there
+	for i := 2*bound - bound/2; i < 2*bound; i++ { // used last, so not evicted
 		if err := decideErr(d, fmt.Sprintf("phc_%d", i)); err != nil {
 			t.Fatal(err)
 		}

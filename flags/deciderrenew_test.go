@@ -13,8 +13,8 @@ import (
 	"github.com/bunting-flags/bunting/flags"
 )
 
-// Renew makes a change visible to the next request, within the second for which a
-// project is served as it was.
+// Renew makes a change visible to the next request, within the second for which a project is
+// otherwise served without a check.
 func TestDecider_Renew(t *testing.T) {
 	now := time.Unix(1767225600, 0)
 	source := &turningSource{project: flags.Project{ID: 7, APIKey: "phc_x", Revision: 1}}
@@ -45,7 +45,7 @@ func TestDecider_Renew(t *testing.T) {
 	}
 }
 
-// turningSource has one project, which the test changes.
+// turningSource has one project, which the test modifies.
 type turningSource struct{ project flags.Project }
 
 func (s *turningSource) ProjectByKey(context.Context, string) (flags.Project, error) {
@@ -56,12 +56,12 @@ func (s *turningSource) Definitions(context.Context, flags.Project) (flags.Defin
 	return flags.Definitions{}, nil
 }
 
-// blockingSource answers with what it has found once it is let go. To keys that are not of
-// the shop it answers too, with empty projects.
+// blockingSource returns its results when it is released. It has an empty project for every
+// other key.
 type blockingSource struct {
 	*fakeSource
-	gate      atomic.Pointer[chan struct{}] // nil: nothing is held
-	downloads bool                          // they are held, not look-ups
+	gate      atomic.Pointer[chan struct{}] // nil if calls are not blocked
+	downloads bool                          // block downloads instead of lookups
 }
 
 func (s *blockingSource) ProjectByKey(ctx context.Context, apiKey string) (flags.Project, error) {
@@ -96,14 +96,14 @@ func (s *blockingSource) Definitions(ctx context.Context, p flags.Project) (flag
 	return d, err
 }
 
-// block holds those who come before noMore is called, until letGo is.
+// block blocks the calls that start before stopBlocking is called, until release is called.
 func (s *blockingSource) block() (stopBlocking, release func()) {
 	gate := make(chan struct{})
 	s.gate.Store(&gate)
 	return func() { s.gate.Store(nil) }, func() { close(gate) }
 }
 
-// edit makes other flags of the shop.
+// edit changes the flags of the shop.
 func (s *blockingSource) edit(t testing.TB) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -111,8 +111,8 @@ func (s *blockingSource) edit(t testing.TB) {
 	s.definitions = parse(t, otherFlag)
 }
 
-// checkNewPayload reads the payload as a stream does that was told of a change: it must be the
-// new one. Others hold the source until letGo.
+// checkNewPayload reads the payload after a change was announced, as a stream does, and
+// requires the new version. Other callers block the source until release.
 func checkNewPayload(t *testing.T, payload func(context.Context, string) ([]byte, string, error), release func()) {
 	t.Helper()
 	got := make(chan string, 1)
@@ -127,8 +127,8 @@ func checkNewPayload(t *testing.T, payload func(context.Context, string) ([]byte
 	}
 }
 
-// A change that was told is in the next payload, whoever reads the definitions at that
-// time. Decisions do not wait for it.
+// An announced change is in the next payload, even if another caller is reading the
+// definitions at that time. Decisions do not wait for it.
 func TestDecider_RenewIsNotLost(t *testing.T) {
 	for name, c := range map[string]struct{ cold, before, driven bool }{
 		"a read that began before the change":    {before: true},
@@ -177,7 +177,8 @@ func TestDecider_RenewIsNotLost(t *testing.T) {
 	}
 }
 
-// One who goes away while reading costs others neither the change nor an error.
+// A cancelled caller does not hide the change from other callers and does not cause errors
+// for them.
 func TestDecider_RenewWithCanceledCaller(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &blockingSource{fakeSource: newFakeSource(t, oneFlag)}
@@ -196,7 +197,7 @@ func TestDecider_RenewWithCanceledCaller(t *testing.T) {
 	})
 }
 
-// blockingMembers are lists whose readers are held.
+// blockingMembers is a Members that blocks its callers.
 type blockingMembers struct {
 	fakeMembers
 	hold chan struct{}
@@ -207,7 +208,8 @@ func (l *blockingMembers) StaticMembers(ctx context.Context, project int64, coho
 	return l.fakeMembers.StaticMembers(ctx, project, cohorts, limit)
 }
 
-// So it is where others read the members of static cohorts for the old definitions.
+// An announced change is in the next payload, even if another caller is reading the members
+// of static cohorts for the old definitions.
 func TestDecider_Decision5_RenewIsNotLost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &blockingSource{fakeSource: newFakeSource(t, staticFlags)}

@@ -2,8 +2,8 @@ package flags_test
 
 import "testing"
 
-// TestFlags_Decisions decides the cases of testdata/decisions; a case's name
-// begins with the clause that it proves.
+// TestFlags_Decisions runs the cases of testdata/decisions. The name of a case starts with
+// the clause that it proves.
 func TestFlags_Decisions(t *testing.T) {
 	cases, files := readCases(t, "decisions")
 	for i, c := range cases {

@@ -19,7 +19,7 @@ func compileJSON(t *testing.T, text string) *flags.Set {
 	return flags.Compile(d)
 }
 
-// A comparison with itself is empty, and one the other way is its mirror image.
+// A comparison with itself is empty, and the reverse comparison is the mirror image.
 func TestDiff_Laws(t *testing.T) {
 	changes := 0
 	for seed := range int64(flags.Draws(400)) {

@@ -20,7 +20,8 @@ const asCode = `{
 	]
 }`
 
-// Flags as code have no ids: cohorts are by name and flags by key (decision 27).
+// In flags as code there are no ids: references to cohorts are by name and to flags by key
+// (decision 27).
 func TestDecision_27_Read(t *testing.T) {
 	d, err := flags.ParseDefinitions([]byte(asCode))
 	if err != nil {
@@ -45,7 +46,7 @@ func TestDecision_27_Read(t *testing.T) {
 	}
 }
 
-// A name that nothing has is a fault of the flag that names it, at its place; the others
+// An unknown name is a fault of the flag that refers to it, with its path; all other flags
 // are decided.
 func TestDecision_27_UnknownNames(t *testing.T) {
 	text := strings.Replace(strings.Replace(asCode, `"value": "Locals"`, `"value": "Strangers"`, 1), `"key": "parent", "type": "flag"`, `"key": "nobody", "type": "flag"`, 1)

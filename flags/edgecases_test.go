@@ -5,12 +5,11 @@ import (
 	"testing"
 )
 
-// edgeRows is how many rows the list of §12 has.
+// edgeRows is the number of rows in the list of §12.
 const edgeRows = 132
 
-// TestFlags_12_EdgeCases goes through the specification's list of tricky cases.
-// Cases of the HTTP surface are run by adapters/httpapi; every row must have a
-// case here or there.
+// TestFlags_12_EdgeCases runs the specification's list of edge cases. adapters/httpapi runs
+// those about the HTTP surface; every row must have a case in one of the two.
 func TestFlags_12_EdgeCases(t *testing.T) {
 	cases, files := readCases(t, "edgecases")
 	rows := map[int][]int{}

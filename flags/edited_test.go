@@ -11,8 +11,8 @@ import (
 	"github.com/bunting-flags/bunting/flags"
 )
 
-// readFlag has every member that a field stands for, in older forms too, and members
-// that no field stands for (spec/flags.md §1.1 to §1.4: they survive a round trip).
+// readFlag has every member that has a field, including older forms, and members without a
+// field (spec/flags.md §1.1 to §1.4: they survive a round trip).
 const readFlag = `{"id": 7, "key": "f", "name": "old", "version": 3, "active": true, "deleted": false, "tags": ["kept"], "team_id": 1,
 	"evaluation_runtime": "server", "evaluation_tags": ["web"], "bucketing_identifier": "device_id", "bucketing_hash": "murmur3",
 	"filters": {"payloads": {"true": "1"}, "early_exit": true, "extra": "kept",
@@ -23,8 +23,8 @@ const readFlag = `{"id": 7, "key": "f", "name": "old", "version": 3, "active": t
 			{"description": "first", "properties": [{"key": "plan", "type": "person", "operator": "exact", "value": "pro", "label": "Plan"}, {"key": "n", "type": "person", "operator": "gt", "value": 5.0}], "rollout_percentage": 100},
 			{"description": "second", "properties": [], "rollout_percentage": 50, "variant": "b"}]}}`
 
-// What is changed in the fields of a flag that was read is what the payload says, which
-// SDKs decide by; everything else is as it was read.
+// The payload, which SDKs evaluate, contains the changed fields of a flag that was parsed,
+// and otherwise the flag as it was read.
 func TestPayload_1_8_EditedFlag(t *testing.T) {
 	ten, company := 10.0, 0
 	edits := map[string]func(*flags.Flag){
@@ -73,7 +73,7 @@ func TestPayload_1_8_EditedFlag(t *testing.T) {
 			}
 			fields := cmp.Options{cmpopts.IgnoreUnexported(flags.Flag{}), cmpopts.EquateEmpty()}
 			want, got := d.Flags[0], read.Flags[0]
-			if name == "a value, 5 instead of 5.0" { // an int becomes the int64 that a decoder makes
+			if name == "a value, 5 instead of 5.0" { // an int becomes int64, as in decoded JSON
 				want.Conditions[0].Properties[1].Value = int64(5)
 			}
 			if diff := cmp.Diff(want, got, fields); diff != "" {
@@ -85,7 +85,7 @@ func TestPayload_1_8_EditedFlag(t *testing.T) {
 	}
 }
 
-// sameAnswers: whoever decides by the payload decides as the fields say.
+// sameAnswers checks that the payload and the fields have the same results.
 func sameAnswers(t *testing.T, a, b *flags.Definitions) {
 	t.Helper()
 	one, other := flags.Compile(*a), flags.Compile(*b)
@@ -102,7 +102,7 @@ func sameAnswers(t *testing.T, a, b *flags.Definitions) {
 	}
 }
 
-// checkPreserved looks for what no field stands for.
+// checkPreserved checks the members without a field.
 func checkPreserved(t *testing.T, name string, body []byte) {
 	t.Helper()
 	var p struct {
@@ -141,7 +141,7 @@ func checkPreserved(t *testing.T, name string, body []byte) {
 	}
 }
 
-// A flag that cannot be read has its state all the same.
+// A flag that cannot be read still has its state.
 func TestFlag_MarshalJSON_EditedFault(t *testing.T) {
 	d, err := flags.ParseDefinitions([]byte(`{"flags": [{"id": 7, "key": "f", "active": true, "filters": {"groups": 5}}]}`))
 	if err != nil {

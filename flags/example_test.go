@@ -10,7 +10,7 @@ import (
 	"github.com/bunting-flags/bunting/flags"
 )
 
-// exampleDefinitions are as a definitions payload carries them.
+// exampleDefinitions has the form of a definitions payload.
 const exampleDefinitions = `{"flags": [
 	{"id": 1, "key": "beta-search", "active": true, "filters": {"groups": [
 		{"properties": [{"key": "plan", "type": "person", "operator": "exact", "value": ["pro", "team"]}]}
@@ -22,7 +22,7 @@ const exampleDefinitions = `{"flags": [
 	}}
 ]}`
 
-// A flag file and three calls: read it, compile it, evaluate.
+// Three calls for a file of flags: parse it, compile it, evaluate.
 func Example() {
 	d, err := flags.ParseDefinitions([]byte(exampleDefinitions))
 	if err != nil {
@@ -35,7 +35,7 @@ func Example() {
 	}
 
 	subject := &flags.Subject{DistinctID: "user-61", Person: flags.Properties{"plan": "Pro", "age": 36}}
-	var answers flags.Decisions // use it again and nothing more is allocated
+	var answers flags.Decisions // reuse it to avoid allocations
 	set.Evaluate(subject, time.Now(), &answers)
 	for i := range answers.List {
 		d := &answers.List[i]
@@ -50,8 +50,8 @@ func Example() {
 	// with "{\"columns\": 3}"
 }
 
-// A Decider answers requests by API key. It asks a Source for definitions and
-// People for what is stored.
+// A Decider answers requests by API key. It reads definitions from a Source and stored
+// properties from People.
 func ExampleNewDecider() {
 	d, err := flags.ParseDefinitions([]byte(exampleDefinitions))
 	if err != nil {
@@ -82,7 +82,7 @@ func ExampleNewDecider() {
 	// checkout-layout: false
 }
 
-// Explain tells what a flag looked at and what decided.
+// Explain returns the facts that a flag used and the reason for its result.
 func ExampleSet_Explain() {
 	d, err := flags.ParseDefinitions([]byte(exampleDefinitions))
 	if err != nil {
@@ -102,8 +102,8 @@ func ExampleSet_Explain() {
 	//     variant: sha1 of "checkout-layout.user-61variant" is 0.5698252224547713: wide
 }
 
-// For a partial subject a property that nobody supplied is unknown, not
-// missing: a flag that could change with it is not decided.
+// For a partial subject, a property that was not supplied is unknown instead of missing: a
+// flag that could change with it is undecided.
 func ExampleSubject_partial() {
 	d, err := flags.ParseDefinitions([]byte(exampleDefinitions))
 	if err != nil {
@@ -126,7 +126,7 @@ func ExampleSubject_partial() {
 	// checkout-layout - not decided: unknown person property "age"
 }
 
-// Typed reads with a default, over a Set.
+// Typed reads with a default, from a Set.
 func ExampleSet_Reader() {
 	d, err := flags.ParseDefinitions([]byte(exampleDefinitions))
 	if err != nil {
@@ -149,8 +149,8 @@ func ExampleSet_Reader() {
 	// false true
 }
 
-// The flags of one request: decided once, for the handler, the page and whoever has the
-// context.
+// The flags of one request: evaluated on their first read, and available to the handler, the
+// page and every function with the context.
 func ExampleSnapshot() {
 	reader, err := flags.Static([]byte(exampleDefinitions))
 	if err != nil {
@@ -172,7 +172,7 @@ func ExampleSnapshot() {
 	// {"distinctID":"user-61","featureFlags":{"beta-search":true,"checkout-layout":"wide"},"featureFlagPayloads":{"checkout-layout":{"columns":3}}} <nil>
 }
 
-// A hook that logs which reads gave the default, and why.
+// A hook that logs which reads returned the default, and why.
 func ExampleWithHooks() {
 	reader, err := flags.Static([]byte(exampleDefinitions))
 	if err != nil {

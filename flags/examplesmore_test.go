@@ -10,7 +10,7 @@ import (
 	"github.com/bunting-flags/bunting/flags"
 )
 
-// A bad flag fails alone: the others are decided, and the fault has its place.
+// A faulty flag fails by itself: the other flags are decided, and the fault has its path.
 func ExampleSet_Faults() {
 	d, err := flags.ParseDefinitions([]byte(`{"flags": [
 		{"id": 1, "key": "good", "active": true, "filters": {"groups": [{}]}},
@@ -36,7 +36,7 @@ func ExampleSet_Faults() {
 	// bad: Failed to parse flag data
 }
 
-// One flag by its key, without the others.
+// One flag by its key, without the other flags.
 func ExampleSet_EvaluateFlag() {
 	d, err := flags.ParseDefinitions([]byte(exampleDefinitions))
 	if err != nil {
@@ -56,7 +56,7 @@ func ExampleSet_EvaluateFlag() {
 	// false
 }
 
-// Select answers what a request asks for: some keys, for a runtime.
+// Select evaluates the flags that a request selects: by keys, for a runtime.
 func ExampleSet_Select() {
 	d, err := flags.ParseDefinitions([]byte(`{"flags": [
 		{"id": 1, "key": "everywhere", "active": true, "filters": {"groups": [{}]}},
@@ -81,7 +81,7 @@ func ExampleSet_Select() {
 	// client: everywhere in-browsers
 }
 
-// Needs says what a store would have to be asked for.
+// Needs lists the facts that must be read from a store.
 func ExampleSet_Needs() {
 	d, err := flags.ParseDefinitions([]byte(exampleDefinitions))
 	if err != nil {
@@ -98,7 +98,7 @@ func ExampleSet_Needs() {
 	// true
 }
 
-// Every operator is a row of one table.
+// Every operator has a row in one table.
 func ExampleOperator_Info() {
 	for _, name := range []flags.Operator{flags.IContains, "min", "sounds_like"} {
 		op, ok := name.Info()
@@ -110,7 +110,7 @@ func ExampleOperator_Info() {
 	// sounds_like is known: false; "", opposite ""
 }
 
-// Definitions that the program brings along, read in one line.
+// Definitions embedded in the program, in one line.
 func ExampleStatic() {
 	reader, err := flags.Static([]byte(exampleDefinitions))
 	if err != nil {
@@ -123,7 +123,7 @@ func ExampleStatic() {
 	// wide
 }
 
-// A file of flags, followed: a change is in use within a second.
+// A file of flags with its changes: a change is in use within a second.
 func ExampleOpen() {
 	path := filepath.Join(os.TempDir(), "bunting-example.json")
 	if err := os.WriteFile(path, []byte(exampleDefinitions), 0o600); err != nil {
@@ -145,7 +145,7 @@ func ExampleOpen() {
 	// <nil> <nil>
 }
 
-// The flags of a project in this process, decided as a server does.
+// The flags of a project in this process, evaluated like on a server.
 func ExampleDecider_Reader() {
 	d, err := flags.ParseDefinitions([]byte(exampleDefinitions))
 	if err != nil {

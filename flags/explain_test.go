@@ -14,9 +14,8 @@ import (
 	"github.com/bunting-flags/bunting/flags"
 )
 
-// checkReplay checks that the explanation of a flag gives the answer of an
-// evaluation without one, and that its trace gives it again after a journey
-// through JSON.
+// checkReplay checks that the explanation of a flag has the result of an evaluation without a
+// trace, and that its trace has the same result after encoding to JSON and decoding.
 func checkReplay(t testing.TB, set *flags.Set, key string, sub *flags.Subject, now time.Time, sel flags.Selection) {
 	t.Helper()
 	var out flags.Decisions
@@ -59,7 +58,7 @@ func checkReplay(t testing.TB, set *flags.Set, key string, sub *flags.Subject, n
 	}
 }
 
-// asTraced is a decision as a trace shows it.
+// asTraced returns a decision in the form of a trace.
 func asTraced(d *flags.Decision) flags.TraceDecision {
 	return flags.TraceDecision{
 		Enabled: d.Enabled, Variant: d.Variant, Payload: d.Payload, Code: d.Reason.Code.String(), Condition: d.Reason.Condition,
@@ -88,8 +87,7 @@ func TestExplain_ReplayGivesTheSameAnswer(t *testing.T) {
 	}
 }
 
-// replayCase explains and replays every flag of a case, and one that is not
-// there.
+// replayCase explains and replays every flag of a case, and a flag that does not exist.
 func replayCase(t *testing.T, c *testCase) {
 	t.Helper()
 	d, err := flags.ParseDefinitions(c.Definition)
@@ -111,7 +109,7 @@ func replayCase(t *testing.T, c *testCase) {
 	}
 }
 
-// tracedDefinitions have a bit of everything that a trace shows.
+// tracedDefinitions has an example of everything that a trace contains.
 const tracedDefinitions = `{
 	"group_type_mapping": {"0": "organization"},
 	"flags": [
@@ -139,10 +137,9 @@ const tracedDefinitions = `{
 	]}}
 }`
 
-// The bucket of the variant is a vector of §2.6; the other three are SHA-1
-// digests of the inputs shown, their first 60 bits over 2^60, worked out apart.
-// Seven days before 1 May 2024 12:00 are 24 April 2024 12:00; 1700000000 is in
-// November 2023.
+// The bucket of the variant is a vector of §2.6. The other three are SHA-1 digests of the
+// displayed inputs, their first 60 bits divided by 2^60, computed separately. Seven days
+// before 1 May 2024 12:00 are 24 April 2024 12:00; 1700000000 is in November 2023.
 const tracedText = `flag "checkout-layout" at 2024-05-01T12:00:00Z
   answer: "treatment" (condition_match: Matched condition set 3)
   because: condition 3 of 4 matched: sha1 of "checkout-layout.user-61" is 0.8571438132727491 <= 0.9; variant treatment by bucket 0.5698252224547713
@@ -188,7 +185,7 @@ func TestExplain_Text(t *testing.T) {
 	if got := string(trace.Decision.Payload); got != `"{\"columns\": 2}"` {
 		t.Errorf("payload %s", got)
 	}
-	// A trace holds the facts that were looked at and no others.
+	// A trace contains exactly the facts that were used.
 	data, err := json.Marshal(trace)
 	if err != nil {
 		t.Fatal(err)
@@ -201,8 +198,7 @@ func TestExplain_Text(t *testing.T) {
 	checkReplay(t, set, "checkout-layout", tracedSubject(), usualTime, flags.Selection{})
 }
 
-// Cohorts behind the first that a subject is not in are not reached, whether somebody
-// asks why or not.
+// Cohorts after the first non-match are not reached, with and without a trace.
 func TestExplain_SameOrderAsDeciding(t *testing.T) {
 	set := compileJSON(t, `{
 		"flags": [{"id": 1, "key": "f", "active": true, "filters": {"groups": [{"properties": [
@@ -226,7 +222,7 @@ func TestExplain_SameOrderAsDeciding(t *testing.T) {
 	}
 }
 
-// A flag that is not answered is explained too.
+// A flag that is not evaluated can be explained too.
 func TestExplain_Absence(t *testing.T) {
 	d, err := flags.ParseDefinitions([]byte(`{"flags": [
 		{"id": 1, "key": "off", "active": false, "filters": {"groups": [{}]}},
@@ -249,9 +245,9 @@ func TestExplain_Absence(t *testing.T) {
 	}
 }
 
-// Evaluation without a trace allocates nothing once its memory has grown: a
-// flag with every operator, and the traced ones. (The machines of other regular
-// expressions come from a pool, which the race detector empties now and then.)
+// Evaluation without a trace does not allocate after its memory has grown: for a flag with
+// every operator, and for the traced flags. (The machines of other regular expressions are
+// from a pool, which the race detector sometimes empties.)
 func TestExplain_EvaluationWithoutTraceAllocatesNothing(t *testing.T) {
 	values := map[flags.Operator]string{
 		flags.Exact: `["a","b","c"]`, flags.IsNot: `"x"`, flags.IContainsMulti: `["a","b"]`, flags.NotIContainsMulti: `["a"]`,
@@ -266,7 +262,7 @@ func TestExplain_EvaluationWithoutTraceAllocatesNothing(t *testing.T) {
 		}
 		for _, key := range []string{"text", "whole", "float", "version", "date", "list", "missing"} {
 			if strings.HasPrefix(string(op.Name), "is_date") && (key == "text" || key == "version") {
-				continue // the general reader of dates has such expressions
+				continue // the general date parser uses such expressions
 			}
 			groups = append(groups, map[string]any{"properties": []any{
 				map[string]any{"key": key, "type": "person", "operator": op.Name, "value": json.RawMessage(value)},
@@ -294,7 +290,7 @@ func TestExplain_EvaluationWithoutTraceAllocatesNothing(t *testing.T) {
 		}
 		set := flags.Compile(d)
 		var out flags.Decisions
-		set.Evaluate(sub, usualTime, &out) // grows the memory
+		set.Evaluate(sub, usualTime, &out) // grow the memory
 		want := slices.Clone(out.List)
 		if n := testing.AllocsPerRun(100, func() { set.Evaluate(sub, usualTime, &out) }); n != 0 && !flags.RaceDetector {
 			t.Errorf("%v allocations in an evaluation", n)

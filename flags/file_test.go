@@ -9,7 +9,8 @@ import (
 	"github.com/bunting-flags/bunting/flags"
 )
 
-// The example of "Definitions file" in the page of decisions, with a flag in it.
+// exampleFile is the example of "Definitions file" in the page of decisions, with a flag
+// added.
 const exampleFile = `{
 	"organization": {"id": "0191f0a2-5b1c-7d3e-8f40-1a2b3c4d5e6f", "name": "Demo organization", "quotas": {"feature_flags": 1000000, "events": null}},
 	"projects": [{
@@ -49,13 +50,13 @@ func TestDefinitionsFile_Example(t *testing.T) {
 			t.Errorf("%s: %+v", id, d)
 		}
 	}
-	elsewhere := cmp.Comparer(func(_, _ flags.Definitions) bool { return true }) // looked at above
+	elsewhere := cmp.Comparer(func(_, _ flags.Definitions) bool { return true }) // compared above
 	if diff := cmp.Diff(want, file, elsewhere); diff != "" {
 		t.Errorf("file (-want +got):\n%s", diff)
 	}
 }
 
-// Decision 21: keys beside the organization open it.
+// Decision 21: keys at the top level have access to the organization.
 func TestDefinitionsFile_OrganizationKeys(t *testing.T) {
 	withKeys := func(keys string) string {
 		return strings.Replace(exampleFile, `"projects"`, `"personal_api_keys": `+keys+`, "projects"`, 1)
@@ -75,7 +76,7 @@ func TestDefinitionsFile_OrganizationKeys(t *testing.T) {
 	}
 }
 
-// What makes a file ambiguous refuses the whole, with the place.
+// An ambiguous file is an error as a whole, with the path.
 func TestDefinitionsFile_Invalid(t *testing.T) {
 	tests := []struct{ name, old, new, want string }{
 		{"organization", `"organization": {`, `"organization": 5, "x": {`, "organization: must be an object, not the number 5"},
@@ -116,7 +117,7 @@ func TestDefinitionsFile_Invalid(t *testing.T) {
 	}
 }
 
-// What is bad in one flag, cohort or setting is told and hurts nothing else.
+// Faults of one flag, cohort or setting are reported and do not affect other parts.
 func TestDefinitionsFile_FaultsAreIsolated(t *testing.T) {
 	const extra = `, "flags": [{"id": 1, "key": "good", "active": true, "filters": {"groups": [{}]}}, BAD], "cohorts": {COHORT}MORE}`
 	tests := []struct{ name, bad, cohort, more, path string }{
@@ -148,7 +149,7 @@ func TestDefinitionsFile_FaultsAreIsolated(t *testing.T) {
 	}
 }
 
-// Editors write a byte order mark before UTF-8; it is not part of the document.
+// Some editors write a byte order mark before UTF-8; it is not part of the document.
 func TestDefinitionsFile_ByteOrderMark(t *testing.T) {
 	if _, err := flags.ParseFile([]byte("\ufeff" + exampleFile)); err != nil {
 		t.Error(err)
@@ -158,8 +159,8 @@ func TestDefinitionsFile_ByteOrderMark(t *testing.T) {
 	}
 }
 
-// A member that a project does not have is reported: it is most likely
-// misspelt. So is what works but cannot have been meant (§1.5).
+// A member that a project does not have is reported, since it is most likely misspelt. So are
+// settings that work but are probably not as intended (§1.5).
 func TestFile_LikelyMistakesAreReported(t *testing.T) {
 	file, err := flags.ParseFile([]byte(`{"projects": [{"id": 1, "api_key": "k", "flgas": [], "flags": [
 		{"id": 1, "key": "a", "active": true, "filters": {"groups": [{"rollout_percentage": 150}], "multivariate": {"variants": [

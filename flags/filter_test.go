@@ -12,7 +12,7 @@ import (
 	"github.com/bunting-flags/bunting/flags/wire"
 )
 
-// A Filter answers every case of the operators as flags do.
+// A Filter has the same result as flags for every case of the operators.
 func TestFilter_AnswersAsFlagsDo(t *testing.T) {
 	t.Cleanup(regexp2.StopTimeoutClock)
 	for _, op := range flags.Operators() {
@@ -26,7 +26,7 @@ func TestFilter_AnswersAsFlagsDo(t *testing.T) {
 			}
 			zone, err := time.LoadLocation(c.Timezone)
 			if err != nil {
-				continue // a case of zones that there are not
+				continue // a case with an unknown zone
 			}
 			f, err := flags.NewFilter(flags.Property{Operator: op.Name, Value: wire.Value(c.Value), HasValue: c.Value != nil},
 				flags.FilterSettings{Zone: zone, PropertyMatchingVersion: c.MatchingVersion})
@@ -46,7 +46,7 @@ func TestFilter_AnswersAsFlagsDo(t *testing.T) {
 	}
 }
 
-// differsOfLists reports whether a list means something else outside of flags.
+// differsOfLists reports whether a list has another meaning outside of flags.
 func differsOfLists(op flags.Operator, list []any) bool {
 	switch op {
 	case flags.Exact, flags.IsNot, flags.IContainsMulti, flags.NotIContainsMulti, flags.Between, flags.NotBetween, flags.IsSet, flags.IsNotSet:
@@ -55,7 +55,7 @@ func differsOfLists(op flags.Operator, list []any) bool {
 	return true
 }
 
-// Decision 40: lists outside of flags, and properties that are lists.
+// Decision 40: lists as operands outside of flags, and properties that are lists.
 func TestFilter_Lists(t *testing.T) {
 	t.Cleanup(regexp2.StopTimeoutClock)
 	for _, tt := range []struct {
@@ -81,13 +81,13 @@ func TestFilter_Lists(t *testing.T) {
 		{flags.IsDateAfter, `["2020-01-01"]`, `"2020-01-02"`, false, true},
 		{flags.SemverEqual, `["1.2.3"]`, `"1.2.3"`, false, true},
 
-		{flags.Exact, `"a"`, `["a","b"]`, false, false}, // flags.md §4.6: its text
+		{flags.Exact, `"a"`, `["a","b"]`, false, false}, // flags.md §4.6: compared as text
 		{flags.Exact, `"a"`, `["a","b"]`, true, true},
 		{flags.IsNot, `"a"`, `["a","b"]`, true, false},
 		{flags.IsNot, `"c"`, `["a","b"]`, true, true},
 		{flags.IsNot, `"c"`, `[]`, true, true},
 		{flags.Exact, `"c"`, `[]`, true, false},
-		{flags.Exact, `"c"`, `"C"`, true, true}, // no list
+		{flags.Exact, `"c"`, `"C"`, true, true}, // not a list
 		{flags.Regex, `"^b"`, `["a","b"]`, true, true},
 		{flags.NotRegex, `"^b"`, `["a","b"]`, true, false},
 		{flags.NotBetween, `[1,2]`, `[0,3]`, true, true},
@@ -108,7 +108,7 @@ func TestFilter_Lists(t *testing.T) {
 	}
 }
 
-// Verbatim filters heed case, and compare numbers by value (insights.md §3.2.3).
+// Verbatim filters are case-sensitive, and compare numbers by value (insights.md §3.2.3).
 func TestFilter_Verbatim(t *testing.T) {
 	for _, tt := range []struct {
 		value, property string
@@ -130,7 +130,8 @@ func TestFilter_Verbatim(t *testing.T) {
 	}
 }
 
-// What can never match is named with the member at fault; a search that was given up is told.
+// A filter that can never match is an error with the faulty member. A search that exceeded
+// its limits is reported.
 func TestFilter_Faults(t *testing.T) {
 	t.Cleanup(regexp2.StopTimeoutClock)
 	for p, want := range map[*flags.Property]string{

@@ -15,9 +15,9 @@ import (
 	"github.com/bunting-flags/bunting/flags"
 )
 
-// richDefinitions meet most of the evaluator: every kind of filter, all three
-// states of aggregation, holdout, early access, early exit, both hashes,
-// dependencies, cohorts of every sort, continuity and device bucketing.
+// richDefinitions covers most of the evaluator: every kind of filter, all three states of
+// aggregation, holdout, early access, early exit, both hashes, dependencies, cohorts of every
+// kind, continuity and device bucketing.
 const richDefinitions = `{
 	"timezone": "Europe/Oslo", "group_type_mapping": {"0": "company", "1": "project"},
 	"flags": [
@@ -92,7 +92,7 @@ const richDefinitions = `{
 	}
 }`
 
-// richSubjects are subjects as traces write them.
+// richSubjects are subjects in the form of traces.
 var richSubjects = []string{
 	`{"distinct_id": "u1"}`,
 	`{"distinct_id": "u2", "person": {"a": "École", "b": "x", "n": 5.0, "d": "2024-04-30", "v": "v1.10"}, "partial": true}`,
@@ -114,8 +114,8 @@ func parse(t testing.TB, doc string) flags.Definitions {
 	return d
 }
 
-// FuzzEvaluate sends any subject through the whole evaluator: every way of
-// asking gives the same answer, and a trace gives it again.
+// FuzzEvaluate evaluates arbitrary subjects: every method of evaluation has the same result,
+// and so has a replay of the trace.
 func FuzzEvaluate(f *testing.F) {
 	for _, subject := range richSubjects {
 		f.Add([]byte(subject))
@@ -151,8 +151,8 @@ func FuzzEvaluate(f *testing.F) {
 	})
 }
 
-// checkPartial checks that what is decided for a partial subject stays so
-// whatever a store knows besides (decision 2).
+// checkPartial checks that a decided result of a partial subject remains the same for all
+// stored facts (decision 2).
 func checkPartial(t *testing.T, set *flags.Set, partial *flags.Subject, stored []flags.TraceSubject) {
 	t.Helper()
 	var decided, full flags.Decisions
@@ -187,7 +187,7 @@ func parseSubjects(t testing.TB) []flags.TraceSubject {
 	return out
 }
 
-// traced are decisions as traces show them, by key.
+// traced returns decisions in the form of traces, by key.
 func traced(list []flags.Decision) map[string]flags.TraceDecision {
 	out := map[string]flags.TraceDecision{}
 	for i := range list {
@@ -196,14 +196,13 @@ func traced(list []flags.Decision) map[string]flags.TraceDecision {
 	return out
 }
 
-// FuzzDefinitions reads anything as definitions. What can be read is compiled,
-// evaluated and explained without panic, and its payload is read as the same
-// flags.
+// FuzzDefinitions parses arbitrary input. Definitions that can be parsed are compiled,
+// evaluated and explained without a panic, and their payload is parsed as the same flags.
 func FuzzDefinitions(f *testing.F) {
 	for _, doc := range []string{richDefinitions, tracedDefinitions, surroundings, `{}`, `{"flags": null}`, `[]`, `{"projects": [{"id": 1, "api_key": "k"}]}`} {
 		f.Add([]byte(doc))
 	}
-	for _, flag := range parse(f, richDefinitions).Flags { // small ones, that mutations soon change
+	for _, flag := range parse(f, richDefinitions).Flags { // small inputs that mutations change quickly
 		record, err := json.Marshal(flag)
 		if err != nil {
 			f.Fatal(err)
@@ -236,7 +235,7 @@ func FuzzDefinitions(f *testing.F) {
 	})
 }
 
-// addDefinitions takes the definitions of a file of cases as seeds.
+// addDefinitions adds the definitions in a file of cases as seeds.
 func addDefinitions(f *testing.F, file string) {
 	data, err := os.ReadFile(file)
 	if err != nil {
@@ -249,7 +248,7 @@ func addDefinitions(f *testing.F, file string) {
 		return
 	}
 	for i, c := range cases {
-		if i%7 == 0 { // they are much alike
+		if i%7 == 0 { // they are similar
 			f.Add([]byte(c.Definitions))
 		}
 	}
@@ -298,16 +297,16 @@ func checkDefinitions(t *testing.T, d flags.Definitions, subjects []flags.TraceS
 	}
 }
 
-// servedAlike are the flags whose answer a payload must not change: those that
-// are served, together with all flags and cohorts that they lean on. Left out of
-// it are faulty and deleted flags, flags with encrypted payloads and those of
-// surveys (§1.8), and the members of lists (decision 5).
+// servedAlike returns the flags that must have the same result in a payload: those that are
+// served, with all flags and cohorts that they depend on. It excludes faulty and deleted
+// flags, flags with encrypted payloads and flags of surveys (§1.8), and flags that depend on
+// members of static cohorts (decision 5).
 func servedAlike(d *flags.Definitions, sets ...*flags.Set) map[string]bool {
 	bad := map[string]bool{}
 	for _, set := range sets {
 		for _, fault := range set.Faults() {
 			bad[fault.Flag] = bad[fault.Flag] || fault.Code != flags.NoReason
-			if fault.Flag == "" { // a cohort or the time zone: say nothing about any
+			if fault.Flag == "" { // a cohort or the time zone: exclude all flags
 				return nil
 			}
 		}
@@ -340,7 +339,7 @@ func servedAlike(d *flags.Definitions, sets ...*flags.Set) map[string]bool {
 	return out
 }
 
-// dependsOnBad reports whether a flag depends on one that is not served.
+// dependsOnBad reports whether a flag depends on a flag that is not served.
 func dependsOnBad(d *flags.Definitions, f *flags.Flag, bad map[string]bool, path []string) bool {
 	if slices.Contains(path, f.Key) {
 		return true

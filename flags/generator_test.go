@@ -8,7 +8,7 @@ import (
 	"github.com/bunting-flags/bunting/flags"
 )
 
-// generator makes small definitions and subjects, so that a failure is short.
+// generator generates small definitions and subjects, so that failures are short.
 type generator struct{ *rand.Rand }
 
 func (g generator) one(percent int) bool { return g.Intn(100) < percent }
@@ -69,7 +69,7 @@ func (g generator) flag(id int) flags.Flag {
 	return f
 }
 
-// property is a filter of flag number id, or with 0 a leaf of a cohort.
+// property generates a filter of flag number id, or a leaf of a cohort if id is 0.
 func (g generator) property(id int) flags.Property {
 	p := flags.Property{
 		Key: pick(g, partialKeys...), Type: flags.PersonProperty, Operator: pick(g, partialOps...),
@@ -88,7 +88,7 @@ func (g generator) property(id int) flags.Property {
 	case n < 35:
 		p.Type, p.Operator, p.Value = flags.CohortProperty, pick(g, flags.In, flags.NotIn, flags.Exact), int64(1+g.Intn(5))
 		p.HasValue = true
-	case n < 50 && id > 1: // on a flag before it: no cycles
+	case n < 50 && id > 1: // on an earlier flag: no cycles
 		p.Type, p.Operator, p.Key = flags.FlagProperty, flags.FlagEvaluatesTo, strconv.Itoa(1+g.Intn(id-1))
 		p.Value, p.HasValue = pick[any](g, true, false, "a", "b", "holdout-7"), true
 	}
@@ -115,7 +115,7 @@ func (g generator) node(depth int) *flags.CohortNode {
 	return n
 }
 
-// storedKeys are the person properties that conditions of d may ask for.
+// storedKeys returns the person properties that conditions of d may use.
 func storedKeys(d *flags.Definitions) []string {
 	keys := append([]string{}, partialKeys...)
 	for i := range d.Flags {
@@ -161,8 +161,8 @@ func (g generator) subject(d *flags.Definitions) flags.Subject {
 	return sub
 }
 
-// complete is a full subject that a partial one may stand for: what was not
-// supplied may be stored, or not.
+// complete returns a full subject that is a completion of a partial one: a property that was
+// not supplied may be stored or missing.
 func (g generator) complete(sub flags.Subject, d *flags.Definitions) flags.Subject {
 	stored := flags.Stored{Person: g.some(storedKeys(d), 50)}
 	if sub.Groups != nil {

@@ -7,8 +7,8 @@ import (
 	"github.com/bunting-flags/bunting/flags"
 )
 
-// A property of any Go type of whole numbers means the JSON number (decision 32), whose
-// text §4.2 gives: none loses a digit.
+// A property of any integer type in Go is the same JSON number (decision 32) with the text of
+// §4.2, without a loss of digits.
 func TestDecision_32_Integers(t *testing.T) {
 	type age uint8
 	for _, c := range []struct {

@@ -24,7 +24,7 @@ func flagWith(id int64, key string, props ...flags.Property) flags.Flag {
 	return flags.Flag{ID: id, Key: key, Active: true, Conditions: []flags.Condition{{Properties: props}}}
 }
 
-// chainsOf gives the dependency chains of a payload by flag, the first of each.
+// chainsOf returns the first dependency chain of each flag in a payload.
 func chainsOf(t *testing.T, d *flags.Definitions) map[string][]string {
 	t.Helper()
 	body, err := d.Payload()
@@ -57,8 +57,8 @@ func chainsOf(t *testing.T, d *flags.Definitions) map[string][]string {
 	return chains
 }
 
-// Flags built by hand, with a chain or the index of a group type, have the same
-// chains as those that were read (§1.8).
+// Flags built by hand, with a chain or the index of a group type, have the same chains as
+// parsed flags (§1.8).
 func TestPayload_1_8_HandBuilt(t *testing.T) {
 	company := 0
 	chained, grouped := dependsOn("a"), dependsOn("1")
@@ -79,7 +79,7 @@ func TestPayload_1_8_HandBuilt(t *testing.T) {
 	}
 }
 
-// What JSON has no form for is an error, not an empty payload.
+// Values without a form in JSON result in an error, not in an empty payload.
 func TestPayload_1_8_NotJSON(t *testing.T) {
 	f := flagWith(1, "a")
 	f.Payloads = map[string]json.RawMessage{"true": json.RawMessage("{")}
@@ -92,8 +92,8 @@ func TestPayload_1_8_NotJSON(t *testing.T) {
 	}
 }
 
-// A flag whose key is that of one that fails is not used, so SDKs must not
-// decide it either (decision 4).
+// A flag with the same key as a failed flag is not used, so that SDKs must not evaluate it
+// either (decision 4).
 func TestPayload_Decision4_KeyOfAFailure(t *testing.T) {
 	bad := flagWith(1, "a", flags.Property{Key: "p", Operator: "no such operator", Value: "x"})
 	d := flags.Definitions{Flags: []flags.Flag{bad, flagWith(2, "a"), flagWith(3, "b", dependsOn("2"))}}
@@ -106,8 +106,8 @@ func TestPayload_Decision4_KeyOfAFailure(t *testing.T) {
 	}
 }
 
-// Chains of more than a thousand flags are left empty; with the flag itself, the
-// thousandth of a row has 999 before it.
+// Chains of more than a thousand flags are left empty; including the flag itself, the
+// thousandth flag of a row has 999 others before it.
 func TestPayload_1_8_LongChain(t *testing.T) {
 	d := flags.Definitions{Flags: []flags.Flag{flagWith(1, "f1")}}
 	for i := 2; i <= 1003; i++ {
@@ -121,8 +121,8 @@ func TestPayload_1_8_LongChain(t *testing.T) {
 	}
 }
 
-// Values may be Go's own types (see Properties): a list of texts is a list, and
-// an int is the id of a cohort.
+// Values may be of Go types (see Properties): a list of strings is a list, and an int is the
+// id of a cohort.
 func TestFlags_1_4_HandBuiltValues(t *testing.T) {
 	cohort := flags.Property{Key: "id", Type: flags.CohortProperty, Value: 12}
 	d := flags.Definitions{
@@ -142,8 +142,8 @@ func TestFlags_1_4_HandBuiltValues(t *testing.T) {
 	}
 }
 
-// Cohorts that are nested far deeper than anybody needs fail, however they are
-// reached; the text of a trace stays in proportion.
+// Cohorts that are nested very deeply fail, however they are reached, and the text of a trace
+// remains of reasonable size.
 func TestFlags_5_DeepCohorts(t *testing.T) {
 	const depth = 30_000
 	d := flags.Definitions{Cohorts: map[int64]flags.Cohort{}}
@@ -154,7 +154,7 @@ func TestFlags_5_DeepCohorts(t *testing.T) {
 		}
 		d.Cohorts[i] = flags.Cohort{Tree: &flags.CohortNode{Children: []flags.CohortNode{{Leaf: &leaf}}}}
 	}
-	for i := int64(depth - 1000); i >= 0; i -= 5000 { // from the bottom: each finds the last one compiled
+	for i := int64(depth - 1000); i >= 0; i -= 5000 { // from the bottom, so that each starts with the last one compiled
 		d.Flags = append(d.Flags, flagWith(i+1, "from-"+strconv.FormatInt(i, 10), flags.Property{Type: flags.CohortProperty, Value: i}))
 	}
 	set, subject := flags.Compile(d), &flags.Subject{Person: flags.Properties{"p": "x"}}
@@ -172,8 +172,8 @@ func TestFlags_5_DeepCohorts(t *testing.T) {
 	}
 }
 
-// The fact that is named is one that the answer hangs on, whichever flag asked
-// for the cohort first (decision 2).
+// The named fact is one that the result depends on, whichever flag used the cohort first
+// (decision 2).
 func TestFlags_Decision2_FactInACohort(t *testing.T) {
 	property := func(key, value string) flags.CohortNode {
 		return flags.CohortNode{Leaf: &flags.Property{Key: key, Type: flags.PersonProperty, Value: value}}
@@ -192,7 +192,7 @@ func TestFlags_Decision2_FactInACohort(t *testing.T) {
 	}
 }
 
-// A long list of contexts is read like a short one (§9.9).
+// A long list of contexts has the same meaning as a short one (§9.9).
 func TestFlags_9_9_ManyContexts(t *testing.T) {
 	one, all := flagWith(1, "one"), flagWith(2, "all")
 	one.Contexts, all.Contexts, all.ContextsAll = []string{"web", "app"}, []string{"web", "app"}, true
@@ -218,7 +218,7 @@ func TestFlags_9_9_ManyContexts(t *testing.T) {
 	}
 }
 
-// slowFailure is a Source and a Usage that fail, after a while.
+// slowFailure is a Source and a Usage that fail after a delay.
 type slowFailure struct {
 	mu    sync.Mutex
 	calls int
@@ -241,8 +241,8 @@ func (s *slowFailure) Spend(context.Context, string, time.Time, int64) (int64, e
 	return 0, s.fail()
 }
 
-// Requests do not queue up behind ports that fail: those who wait for an answer
-// share it. One after another would be 40 questions.
+// Requests do not queue up for ports that fail: waiting requests share the error. One after
+// the other would make 40 calls.
 func TestDecider_FailuresAreShared(t *testing.T) {
 	limit := int64(1)
 	static := flags.StaticSource("key", flags.Project{FlagLimit: &limit}, flags.Definitions{Flags: []flags.Flag{flagWith(1, "a")}})
@@ -274,7 +274,7 @@ func TestDecider_FailuresAreShared(t *testing.T) {
 	}
 }
 
-// A value that is no layer has no name, and does not panic.
+// An invalid value has no name, and does not panic.
 func TestValueSource_OutOfRange(t *testing.T) {
 	if got := fmt.Sprint(flags.ValueSource(200)); got != "" {
 		t.Errorf("%q", got)

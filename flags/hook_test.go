@@ -14,9 +14,8 @@ import (
 
 type hookKey string
 
-// Each kind of read goes through the hooks: Before in order, After backwards with what
-// Before has put into the context, the value, the fallback and the detail; and the decision
-// sees that context too.
+// Each kind of read calls the hooks: Before in order; After in reverse order with the context
+// from Before, the value, the fallback and the detail. The evaluation has that context too.
 func TestHooks(t *testing.T) {
 	var calls []string
 	hook := func(name string) flags.Hook {
@@ -77,7 +76,7 @@ func TestHooks(t *testing.T) {
 	}
 }
 
-// An After may read and track what it is called for.
+// An After function may read and track the flag that it is called for.
 func TestHooks_OfSnapshotReadIt(t *testing.T) {
 	var s *flags.Snapshot
 	seen := false
@@ -90,7 +89,7 @@ func TestHooks_OfSnapshotReadIt(t *testing.T) {
 	}
 }
 
-// Reads in OpenFeature's words (types, "Resolution Reason" and "Error Code").
+// Reads in OpenFeature's terms (types, "Resolution Reason" and "Error Code").
 func TestDetail_OpenFeature(t *testing.T) {
 	r, ctx := flags.Compile(parse(t, readFlags)).Reader(), context.Background()
 	closed := flags.NewReader(func(_ context.Context, _ string, _ *flags.Subject, out *flags.Detail) { out.Err = flags.ErrClosed }, nil)

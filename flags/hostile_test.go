@@ -8,8 +8,8 @@ import (
 	"github.com/bunting-flags/bunting/flags"
 )
 
-// What a hostile document costs grows with its length: each of these would take
-// minutes if reading looked at all that stands before or behind.
+// The cost of a hostile document grows linearly with its length: each of these would take
+// minutes if parsing searched all previous or later elements.
 func TestParseDefinitions_LongLists(t *testing.T) {
 	const n = 200_000
 	each := func(format string) string {

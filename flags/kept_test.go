@@ -11,9 +11,9 @@ import (
 	"github.com/bunting-flags/bunting/flags"
 )
 
-// What a read gave its caller is the caller's: no later read, of another flag or for
-// another subject, on another goroutine, changes it. The race detector sees one that
-// writes what is read here.
+// The result of a read belongs to the caller: no later read, of another flag, for another
+// subject or on another goroutine, modifies it. The race detector finds writes to the
+// results.
 func TestReader_DetailsDoNotChange(t *testing.T) {
 	text := `{"flags": [
 		{"id": 1, "key": "color", "active": true, "version": 7, "filters": {"groups": [{"variant": "blue"}],

@@ -11,8 +11,8 @@ import (
 	"github.com/bunting-flags/bunting/flags"
 )
 
-// A misspelt member makes its flag fail, alone, with the place and what is meant
-// (decision 30): ignored, it would release to everybody.
+// A misspelt member makes its flag fail, and only this flag, with the path and a suggestion
+// (decision 30): if it were ignored, the flag might be on for everybody.
 func TestMisspeltKeys_FailTheFlag(t *testing.T) {
 	tests := []struct{ name, old, new, path, meant string }{
 		{"a condition's rollout", `"rollout_percentage":10`, `"rolout_percentage":10`, "filters.groups[0].rolout_percentage", "rollout_percentage"},
@@ -55,7 +55,7 @@ func TestMisspeltKeys_FailTheFlag(t *testing.T) {
 			if good, ok := set.EvaluateFlag("good", user, time.Unix(0, 0), &out); !ok || !good.Enabled {
 				t.Errorf("the other flag is %+v", good)
 			}
-			if tt.name == "active" { // it is not on
+			if tt.name == "active" { // the flag is not on
 				return
 			}
 			if got, ok := set.EvaluateFlag("all", user, time.Unix(0, 0), &out); !ok || got.Enabled || got.Reason.Code != flags.FlagDataParsingError {
@@ -68,13 +68,13 @@ func TestMisspeltKeys_FailTheFlag(t *testing.T) {
 	}
 }
 
-// allMembers is a flag that has what spec/flags.md §1.1 to §1.4 name.
+// allMembers is a flag with all members of spec/flags.md §1.1 to §1.4.
 const allMembers = `{"id":2,"key":"all","active":true,"filters":{
 	"groups":[{"properties":[{"key":"plan","type":"person","operator":"exact","value":"pro"}],"rollout_percentage":10}],
 	"multivariate":{"variants":[{"key":"a","rollout_percentage":100}]},
 	"holdout":{"id":1,"exclusion_percentage":0},"payloads":{}}}`
 
-// In cohort trees, records and their older form too.
+// The same applies to cohorts: trees, records and their older form.
 func TestMisspeltKeys_FailTheCohort(t *testing.T) {
 	const leaf = `{"key":"plan","type":"person","value":"pro"}`
 	tests := []struct{ name, cohort, path, meant string }{
@@ -102,7 +102,7 @@ func TestMisspeltKeys_FailTheCohort(t *testing.T) {
 				t.Fatal(err)
 			}
 			set := flags.Compile(d)
-			if tt.meant == "" { // unknown, and kept
+			if tt.meant == "" { // unknown, and preserved
 				if len(set.Faults()) > 0 {
 					t.Errorf("faults %v", set.Faults())
 				}
@@ -119,8 +119,8 @@ func TestMisspeltKeys_FailTheCohort(t *testing.T) {
 	}
 }
 
-// Members that are far from every known one, or whose likely meaning is there as
-// well, are kept and named; they change nothing.
+// Members that are not similar to a valid one, or only to one that is also present, are
+// preserved and reported, and have no effect.
 func TestUnknownKeys_AreNamed(t *testing.T) {
 	tests := []struct {
 		name string
@@ -171,8 +171,8 @@ func TestUnknownKeys_AreNamed(t *testing.T) {
 	}
 }
 
-// What is named is bounded, and so is what a hostile document costs: long names,
-// names near many known ones, deep trees.
+// The number of reported members is limited, and so is the cost of hostile documents: long
+// names, names similar to many valid ones, deep trees.
 func TestUnknownKeys_Bounded(t *testing.T) {
 	var b strings.Builder
 	b.WriteString(`{"groups":[{`)

@@ -10,8 +10,8 @@ import (
 	"github.com/bunting-flags/bunting/flags"
 )
 
-// TestFlags_Decision2_PartialLaw: what a partial subject decides holds for
-// every completion of what is unknown, and a full subject decides everything.
+// TestFlags_Decision2_PartialLaw verifies that a decided result of a partial subject is right
+// for every completion of the unknown facts, and that a full subject decides all flags.
 func TestFlags_Decision2_PartialLaw(t *testing.T) {
 	const completions = 6
 	definitions := int64(flags.Draws(2000))
@@ -27,7 +27,7 @@ func TestFlags_Decision2_PartialLaw(t *testing.T) {
 		for n := 0; n < completions; n++ {
 			full := g.complete(partial, &d)
 			fullSet := set
-			if d.StaticCohorts == nil && n%2 == 0 { // where the others are, these may exist
+			if d.StaticCohorts == nil && n%2 == 0 { // these may exist on the server
 				elsewhere := d
 				elsewhere.StaticCohorts = []int64{4, 5}
 				fullSet = flags.Compile(elsewhere)
@@ -83,14 +83,14 @@ func report(problem string, seed int64, d *flags.Definitions, partial, full *fla
 		problem, seed, want.Key, show(want), show(got), js(d.Flags), d.Cohorts, d.StaticCohorts, js(flags.TraceSubject{Subject: *partial}), js(flags.TraceSubject{Subject: *full}))
 }
 
-// TestFlags_AgreementLaw: an explanation, its replay from JSON, a flag decided
-// alone and the definitions as served all give the answer of Evaluate.
+// TestFlags_AgreementLaw verifies that an explanation, its replay from JSON, the evaluation
+// of one flag and the definitions in the payload all have the result of Evaluate.
 func TestFlags_AgreementLaw(t *testing.T) {
 	var shortest string
 	for seed := int64(0); seed < int64(flags.Draws(1000)); seed++ {
 		g := generator{rand.New(rand.NewSource(seed))}
 		d := g.definitions()
-		d.Cohorts[3] = flags.Cohort{Static: true} // lists are not served
+		d.Cohorts[3] = flags.Cohort{Static: true} // members of lists are not served
 		set := flags.Compile(d)
 		partial := g.subject(&d)
 		full := g.complete(partial, &d)
@@ -115,7 +115,7 @@ func TestFlags_AgreementLaw(t *testing.T) {
 	}
 }
 
-// otherWays decides the flags of an answer in every other way there is.
+// otherWays evaluates the flags of a result by all other methods.
 func otherWays(t *testing.T, set *flags.Set, d *flags.Definitions, sub *flags.Subject, all *flags.Decisions) map[string][]flags.Decision {
 	t.Helper()
 	out := map[string][]flags.Decision{}
@@ -129,7 +129,7 @@ func otherWays(t *testing.T, set *flags.Set, d *flags.Definitions, sub *flags.Su
 	}
 	var served, memory flags.Decisions
 	flags.Compile(read).Evaluate(sub, testAt, &served)
-	// An unknown cohort may exist elsewhere; the payload says that it does not.
+	// An unknown cohort may exist on the server; the payload excludes that.
 	sameKnowledge := !sub.Partial || d.StaticCohorts != nil
 	for i := range all.List {
 		want := all.List[i]
@@ -137,7 +137,7 @@ func otherWays(t *testing.T, set *flags.Set, d *flags.Definitions, sub *flags.Su
 		traced := trace.Decision
 		explained := flags.Decision{Key: want.Key, Enabled: traced.Enabled, Variant: traced.Variant, Undecided: traced.Undecided}
 		if traced.Code == want.Reason.Code.String() && traced.Condition == want.Reason.Condition && traced.Description == want.Reason.Description() {
-			explained.Reason = want.Reason // the note in it is not exported
+			explained.Reason = want.Reason // its note is not exported
 		}
 		out["explained"] = append(out["explained"], explained)
 		data, err := json.Marshal(trace)
@@ -163,8 +163,9 @@ func otherWays(t *testing.T, set *flags.Set, d *flags.Definitions, sub *flags.Su
 	return out
 }
 
-// TestFlags_8_1_NeedsLaw: stored facts that a Set does not need change nothing,
-// and none matter when the request covers all that is asked of the person.
+// TestFlags_8_1_NeedsLaw verifies that stored facts which a Set does not need do not affect
+// results, and that no stored fact does if the request has all properties of the person that
+// are used.
 func TestFlags_8_1_NeedsLaw(t *testing.T) {
 	shortest := ""
 	for seed := int64(0); seed < int64(flags.Draws(2000)); seed++ {
@@ -196,7 +197,7 @@ func TestFlags_8_1_NeedsLaw(t *testing.T) {
 	}
 }
 
-// onlyNeeded is what a store returns that reads no more than it has to.
+// onlyNeeded returns the facts of a store that reads only what is needed.
 func onlyNeeded(n *flags.Needs, all *flags.Stored) *flags.Stored {
 	out := &flags.Stored{Person: flags.Properties{}, Groups: map[string]flags.Properties{}}
 	for _, key := range n.Person {

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// localFlag is a flag's record with one property about x of a person.
+// localFlag returns the record of a flag with one property about x of a person.
 func localFlag(property string) string {
 	return `{"id": 1, "key": "f", "active": true, "filters": {"groups": [{"properties": [{"key": "x", "type": "person", ` + property + `}]}]}}`
 }
@@ -33,10 +33,9 @@ func localDependency(rest string) string {
 
 const wantsG = `"operator": "flag_evaluates_to", "value": true`
 
-// localCases are flags "f" with the problems of "f": SDK, kind and a word of
-// the reason. What SDKs do was read off their sources (posthog-go 1.27.0,
-// posthog-node 5.70.0) and §11 (posthog-python 7.42.0); adapters/httpapi/sdktest
-// proves it for the first two.
+// localCases are flags "f" with the problems of "f": SDK, kind and a word of the reason. The
+// behavior of SDKs is taken from their sources (posthog-go 1.27.0, posthog-node 5.70.0) and
+// from §11 (posthog-python 7.42.0); adapters/httpapi/sdktest verifies it for the first two.
 var localCases = []struct {
 	name, flags, cohorts, project string
 	want                          []string
@@ -209,7 +208,7 @@ func TestLocalProblems_11(t *testing.T) {
 	}
 }
 
-// A flag that surveys create has a key of its own.
+// A flag that surveys create has a key with a special prefix.
 func TestLocalProblems_Surveys(t *testing.T) {
 	d := localDefinitions(t, `{"id": 1, "key": "survey-targeting-1", "active": true, "filters": `+everybody+`}`, "", "")
 	if got := LocalProblems(d); len(got) != 1 || got[0].SDK != "all" || got[0].Differs || !strings.Contains(got[0].Why, "surveys") {
@@ -217,7 +216,7 @@ func TestLocalProblems_Surveys(t *testing.T) {
 	}
 }
 
-// The second flag of a key is not used, and has nothing to say.
+// The second flag with a key is not used, and has no problems.
 func TestLocalProblems_SecondOfAKey(t *testing.T) {
 	d := localDefinitions(t, localFilters(everybody, ``)+`, {"id": 2, "key": "f", "active": true, "ensure_experience_continuity": true, "filters": `+everybody+`}`, "", "")
 	if got := LocalProblems(d); len(got) != 0 {
@@ -225,7 +224,7 @@ func TestLocalProblems_SecondOfAKey(t *testing.T) {
 	}
 }
 
-// A flag built by hand is written with its operators.
+// A flag built by hand is written with explicit operators.
 func TestLocalProblems_BuiltByHand(t *testing.T) {
 	d := Definitions{Flags: []Flag{{ID: 1, Key: "f", Active: true, Conditions: []Condition{{Properties: []Property{{Key: "x", Type: PersonProperty, Value: "a"}}}}}}}
 	if got := LocalProblems(d); len(got) != 0 {
@@ -233,8 +232,8 @@ func TestLocalProblems_BuiltByHand(t *testing.T) {
 	}
 }
 
-// localChain is n flags, each of whose conditions depends on the next; last is
-// the one at the end.
+// localChain returns n flags that each depend on the next in all of their conditions; last is
+// at the end.
 func localChain(n, conditions int, last Flag) Definitions {
 	d := Definitions{Flags: make([]Flag, n)}
 	for i := range d.Flags {
@@ -251,8 +250,8 @@ func localChain(n, conditions int, last Flag) Definitions {
 	return d
 }
 
-// countRule lists one more rule until the test ends, which counts the flags and the nodes of cohorts
-// that are looked at, and ends the test where they are more than most.
+// countRule adds a rule until the end of the test. The rule counts the flags and the nodes of
+// cohorts that are checked, and fails the test if they exceed limit.
 func countRule(t *testing.T, limit int) (flags, nodes *int) {
 	t.Helper()
 	flags, nodes = new(int), new(int)
@@ -271,12 +270,12 @@ func countRule(t *testing.T, limit int) (flags, nodes *int) {
 	return flags, nodes
 }
 
-// Each flag is looked at once however many lead to it: without that, two
-// conditions a flag mean 2^999 ways.
+// Each flag is checked one time, however many flags depend on it: otherwise two conditions
+// for each flag would result in 2^999 paths.
 func TestLocalProblems_LongChains(t *testing.T) {
 	for name, c := range map[string]struct {
 		last Flag
-		want int // problems, most by "it depends on"
+		want int // number of problems, most of them "it depends on"
 	}{
 		"sound":   {Flag{Conditions: []Condition{{}}}, 0},
 		"asks":    {Flag{Continuity: true, Conditions: []Condition{{}}}, 1000},
@@ -302,8 +301,8 @@ func TestLocalProblems_LongChains(t *testing.T) {
 	}
 }
 
-// All flags on a cycle and behind it are left to the server, those before and
-// beside it are not.
+// All flags on a cycle and behind it are left to the server; those before it and unrelated
+// ones are not.
 func TestLocalProblems_Cycles(t *testing.T) {
 	on := func(id int, key, dependency string) string {
 		return fmt.Sprintf(`{"id": %d, "key": %q, "active": true, "filters": {"groups": [{"properties": [{"key": %q, "type": "flag", %s}]}]}}`, id, key, dependency, wantsG)
@@ -326,7 +325,7 @@ func TestLocalProblems_Cycles(t *testing.T) {
 	}
 }
 
-// Cohorts are looked at once, too: 200 of them, each in the next one twice.
+// Cohorts are checked one time too: 200 of them, each referred to twice by the next one.
 func TestLocalProblems_NestedCohorts(t *testing.T) {
 	d := Definitions{Cohorts: map[int64]Cohort{}}
 	for id := int64(1); id <= 200; id++ {
@@ -347,8 +346,8 @@ func TestLocalProblems_NestedCohorts(t *testing.T) {
 	}
 }
 
-// Read off posthog-node 5.70.0; a pattern that JavaScript and Rust both refuse
-// counts as portable, because both say no.
+// Based on posthog-node 5.70.0. A pattern that is invalid in both JavaScript and Rust counts
+// as portable, since the results are the same.
 func TestLocalProblems_PortableExpressions(t *testing.T) {
 	for pattern, want := range map[string]bool{
 		``: true, `^pr`: true, `a|b`: true, `(?:a)b+?`: true, `\d\D\w\W\s\S`: true, `\x7f`: true, `\.\/\-\@`: true, `[\w-]`: true,

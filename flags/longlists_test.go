@@ -9,8 +9,8 @@ import (
 	"github.com/bunting-flags/bunting/flags"
 )
 
-// A long list equals what is equal to one of its elements in lower case (§4.6 rule 3),
-// whatever else is in it and in whichever order.
+// A long list equals a value that is equal to one of its elements in lower case (§4.6 rule
+// 3), whatever the other elements and their order are.
 func TestFlags_4_6_LongLists(t *testing.T) {
 	long := strings.Repeat("Ä", 60)
 	list := []any{"US", "us", "FR", "Straße", "İzmir", 5, "", long, true, nil, "ΟΔΟΣ", []any{"x"}, "zz"}

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// ReadFacts lists what an evaluation of one flag looks at: properties, and cohorts whose
-// members it decides.
+// ReadFacts returns the facts that the evaluation of one flag uses: properties, and cohorts
+// with their membership.
 func ReadFacts(s *Set, key string, sub *Subject, now time.Time, sel Selection, explained bool) (seen []string) {
 	var t *tracer
 	if explained {

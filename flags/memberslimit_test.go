@@ -9,8 +9,8 @@ import (
 	"github.com/bunting-flags/bunting/flags"
 )
 
-// Members of static cohorts are given for the cohorts that fit, the largest ones left out
-// first (decision 5): ids and their bytes are counted over all of them.
+// Payloads contain the members of the static cohorts that fit into the limit, and the largest
+// ones are left out first (decision 5). Ids and their bytes are counted over all cohorts.
 func TestMembers_Limit(t *testing.T) {
 	var m flags.Memory
 	m.AddPerson(1, time.Time{}, nil, []int64{10, 30}, "b", "a")

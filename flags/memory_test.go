@@ -8,7 +8,7 @@ import (
 	"unsafe"
 )
 
-// A Set lives long; the text that its definitions were read from goes with them.
+// A Set is long-lived and does not retain the text that its definitions were parsed from.
 func TestCompile_KeepsNoText(t *testing.T) {
 	for _, path := range []string{"../testdata/demo.json", ""} {
 		text := []byte(allTexts)
@@ -43,8 +43,9 @@ func TestCompile_KeepsNoText(t *testing.T) {
 	}
 }
 
-// allTexts has every text that a set keeps: keys, variants, payloads, contexts, groups,
-// values of every kind, cohorts with members, flags and cohorts that are not there, faults.
+// allTexts contains every kind of string that a set retains: keys, variants, payloads,
+// contexts, groups, values of every kind, cohorts with members, missing flags and cohorts,
+// and faults.
 const allTexts = `{"timezone": "Europe/Oslo", "group_type_mapping": {"0": "company"}, "cohorts": {
 	"1": {"type": "AND", "values": [{"type": "person", "key": "of_cohort", "operator": "exact", "value": ["a", "b"]}]},
 	"2": {"is_static": true, "members": ["member-1", "member-2"]}}, "flags": [

@@ -7,15 +7,15 @@ import (
 	"github.com/bunting-flags/bunting/flags"
 )
 
-// A misspelt name stands for one within two edits (decision 30), counted by hand.
+// A misspelt name is matched with names within two edits (decision 30), counted by hand.
 func TestNearest(t *testing.T) {
 	names := []string{"listen", "list", "feature_flag:read", "feature_flag:write", "a", "BUNTING_PROJECT"}
 	for name, want := range map[string]string{
-		"lisen":                      "listen", // a letter left out; list is one edit away as well, by two
-		"lits":                       "list",   // neighbours that changed places
+		"lisen":                      "listen", // one letter missing; for list it would be two edits
+		"lits":                       "list",   // adjacent letters swapped
 		"feature_flags:raed":         "feature_flag:read",
 		"bunting_projekt":            "BUNTING_PROJECT",
-		"b":                          "", // half of it and more
+		"b":                          "", // half of its length and more
 		"":                           "",
 		"persons":                    "",
 		"LIST":                       "list",

@@ -20,12 +20,12 @@ func fileWith(variant string) string {
 	return `{"flags": [{"id": 1, "key": "f", "active": true, "filters": {"groups": [{"variant": "` + variant + `"}], "multivariate": {"variants": [{"key": "` + variant + `", "rollout_percentage": 100}]}}}]}`
 }
 
-// A file is followed: what replaces it is in use after a second at most, what is no
-// definitions is told and leaves the last good ones, and after Close nothing is read.
+// A file is followed: a new version is in use within a second, an invalid one is reported and
+// leaves the last valid definitions in use, and after Close the file is not read.
 func TestOpen_Follows(t *testing.T) {
 	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
 	path := filepath.Join(t.TempDir(), "flags.json")
-	write := func(text string) { // as editors and deployments do: at once
+	write := func(text string) { // atomically, like editors and deployments
 		if err := errors.Join(os.WriteFile(path+".new", []byte(text), 0o600), os.Rename(path+".new", path)); err != nil {
 			t.Fatal(err)
 		}
@@ -91,7 +91,7 @@ func TestOpen_Follows(t *testing.T) {
 	})
 }
 
-// What cannot be used at the start is an error, and leaves no goroutine.
+// A file that cannot be used at the start is an error and leaves no goroutine.
 func TestOpen_Refuses(t *testing.T) {
 	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
 	dir := t.TempDir()

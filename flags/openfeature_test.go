@@ -7,10 +7,9 @@ import (
 	"github.com/bunting-flags/bunting/flags"
 )
 
-// OpenFeature's words, from the specification's "Resolution Reason" and "Error Code",
-// for each reason code of §3.9: targeting or early access is TARGETING_MATCH, a
-// bucket SPLIT, nothing that matched DEFAULT, a definition that cannot be read
-// PARSE_ERROR, and what a store could not say GENERAL.
+// OpenFeature's terms, from the specification's "Resolution Reason" and "Error Code", for
+// each reason code of §3.9: targeting or early access is TARGETING_MATCH, a bucket SPLIT, no
+// match DEFAULT, an unreadable definition PARSE_ERROR, and a failed store GENERAL.
 func TestOpenFeature_ReasonCodes(t *testing.T) {
 	for code, want := range map[string][2]string{
 		"condition_match":              {"TARGETING_MATCH", ""},
@@ -52,8 +51,8 @@ func TestOpenFeature_ReasonCodes(t *testing.T) {
 	}
 }
 
-// A match is STATIC where everybody gets the same, SPLIT where a bucket decided, and
-// TARGETING_MATCH otherwise.
+// A match is STATIC if the result is the same for everybody, SPLIT if a bucket decided, and
+// otherwise TARGETING_MATCH.
 func TestOpenFeature_Matches(t *testing.T) {
 	d, err := flags.ParseDefinitions([]byte(`{"group_type_mapping": {"0": "company"}, "flags": [
 		{"id": 1, "key": "everybody", "active": true, "filters": {"groups": [{}]}},
@@ -90,8 +89,8 @@ func TestOpenFeature_Matches(t *testing.T) {
 	}
 }
 
-// What the context could have said is INVALID_CONTEXT, what only a store knows
-// GENERAL.
+// A missing fact that the context could contain is INVALID_CONTEXT, one that only a store has
+// is GENERAL.
 func TestOpenFeature_Undecided(t *testing.T) {
 	for fact, want := range map[string]string{
 		"person property": "INVALID_CONTEXT", "group property": "INVALID_CONTEXT",
@@ -104,7 +103,7 @@ func TestOpenFeature_Undecided(t *testing.T) {
 	}
 }
 
-// Payloads are texts that contain JSON (§3.7).
+// Payloads are strings that contain JSON (§3.7).
 func TestOpenFeature_PayloadJSON(t *testing.T) {
 	for stored, want := range map[string]string{
 		`"{\"a\": 1}"`: `{"a": 1}`, `"5"`: `5`, `"hello"`: `"hello"`, `""`: `""`, `{"a":1}`: `{"a":1}`, ` [1] `: `[1]`, `true`: `true`, `""x`: `""x`, ``: ``,
@@ -116,8 +115,8 @@ func TestOpenFeature_PayloadJSON(t *testing.T) {
 	}
 }
 
-// Disabled and Unanswered tell why an existing key has no answer, to those for whom
-// the flag is (§9.9).
+// IsDisabled and IsUnanswered return the reason why an existing key has no result, for
+// selections that include the flag (§9.9).
 func TestOpenFeature_KeysWithoutAnswer(t *testing.T) {
 	d, err := flags.ParseDefinitions([]byte(`{"flags": [
 		{"id": 1, "key": "off", "active": false, "filters": {"groups": [{}]}},

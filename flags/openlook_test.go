@@ -7,13 +7,13 @@ import (
 	"time"
 )
 
-// A file that changes is read also where its inode, its size and its time of modification
-// stay: by its time of change, and by its content every 30 seconds where the file system
-// tells nothing.
+// A changed file is read even if its inode, size and modification time are the same: because
+// of its change time, and because of its content every 30 seconds if the file system does not
+// update the times.
 func TestOpen_LooksTheSame(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "flags.json")
 	old := time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC)
-	write := func(key string) { // in place, with the time of an archive
+	write := func(key string) { // in place, with the modification time of an archive
 		t.Helper()
 		if err := os.WriteFile(path, []byte(`{"flags": [{"id": 1, "key": "`+key+`", "active": true}]}`), 0o600); err != nil {
 			t.Fatal(err)
@@ -23,7 +23,7 @@ func TestOpen_LooksTheSame(t *testing.T) {
 		}
 	}
 	f := &FileReader{path: path}
-	start := time.Now().Add(time.Hour) // long after the file was written
+	start := time.Now().Add(time.Hour) // long after the write
 	look := func(after time.Duration, want string, read bool) {
 		t.Helper()
 		before := f.readAt
@@ -49,14 +49,15 @@ func TestOpen_LooksTheSame(t *testing.T) {
 	} else if f.info == nil {
 		t.Fatal("the file has not settled")
 	} else {
-		f.info = info // as if nothing had told of it
+		f.info = info // as if the times had not changed
 	}
 	look(31*time.Second, "b", false)
 	look(32*time.Second, "c", true)
 	look(33*time.Second, "c", false)
 }
 
-// A file whose time of change is recent is read at each look, however old it says it is.
+// A file with a recent change time is read at each check, however old its modification time
+// is.
 func TestOpen_RecentChange(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "flags.json")
 	if err := os.WriteFile(path, []byte(`{"flags": []}`), 0o600); err != nil {

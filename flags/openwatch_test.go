@@ -12,9 +12,9 @@ import (
 	"github.com/bunting-flags/bunting/flags"
 )
 
-// Who watches an open file hears the keys of flags that may be answered otherwise, also of
-// one that depends on what has changed (§6), and of a flag whose value for a subject is
-// another; not of a file that cannot be used, nor when the answer is the same.
+// Watchers of an open file receive the keys of flags that may evaluate differently, including
+// dependants of changed flags (§6), and changes of a flag's result for a subject. They are
+// not called for an invalid file or if the results are the same.
 func TestOpen_Watchers(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "flags.json")
 	write := func(active, others string) {
@@ -40,7 +40,7 @@ func TestOpen_Watchers(t *testing.T) {
 		r.OnValue("c", sub, func(before, after flags.Detail) {
 			reports = append(reports, fmt.Sprint("c: ", before.Err, ", ", after.Err))
 		})
-		sub.DistinctID = "" // is the caller's again
+		sub.DistinctID = "" // the subject belongs to the caller after the call
 		for _, step := range []struct {
 			name string
 			do   func()

@@ -11,9 +11,9 @@ import (
 	"github.com/bunting-flags/bunting/flags/wire"
 )
 
-// This file holds laws that every operator keeps, whatever the values.
+// This file verifies laws that every operator must satisfy for all values.
 
-// opposites are the operators that answer the contrary of one another.
+// opposites maps operators to their opposites.
 var opposites = map[flags.Operator]flags.Operator{
 	flags.Exact: flags.IsNot, flags.IContains: flags.NotIContains, flags.IContainsMulti: flags.NotIContainsMulti,
 	flags.StartsWith: flags.NotStartsWith, flags.EndsWith: flags.NotEndsWith, flags.Regex: flags.NotRegex,
@@ -22,9 +22,9 @@ var opposites = map[flags.Operator]flags.Operator{
 	flags.SemverLess: flags.SemverGreaterEqual, flags.SemverLessEqual: flags.SemverGreater,
 }
 
-// Every value of the cases against every property: with the property there,
-// exactly one of two opposites matches; neither does when they cannot be
-// compared, and the trace says so (§4.4, §4.5).
+// For every value of the cases and every property: if the property is present, exactly one of
+// two opposites matches, or neither if the values cannot be compared, which the trace reports
+// (§4.4, §4.5).
 func TestFlags_4_4_OppositesAreComplements(t *testing.T) {
 	t.Cleanup(regexp2.StopTimeoutClock)
 	for positive, negative := range opposites {
@@ -49,7 +49,7 @@ func TestFlags_4_4_OppositesAreComplements(t *testing.T) {
 					}
 					trace := set.Explain("no", sub, usualTime, flags.Selection{})
 					result := trace.Flags[0].Conditions[0].Filters[0].Result
-					// not a number is no order, and neither less nor more
+					// NaN is not ordered, so neither less nor greater
 					if yes || result != "invalid" && !notOrdered(positive, v, p) {
 						t.Errorf("value %s, property %s: %s and %s are both %v (%s)", v.Value, p.Property, positive, negative, yes, result)
 					}
@@ -59,7 +59,7 @@ func TestFlags_4_4_OppositesAreComplements(t *testing.T) {
 	}
 }
 
-// notOrdered reports a comparison with "NaN", which is a number without order.
+// notOrdered reports a comparison with "NaN", which is a number without an order.
 func notOrdered(op flags.Operator, v, p *operatorCase) bool {
 	isNaN := func(raw json.RawMessage) bool {
 		switch string(raw) {
@@ -71,7 +71,7 @@ func notOrdered(op flags.Operator, v, p *operatorCase) bool {
 	return (op == flags.LessThan || op == flags.LessOrEqual) && (isNaN(v.Value) || isNaN(p.Property))
 }
 
-// A missing property is answered as the table of operators says, and is_set and
+// The result for a missing property is that of the table of operators, and is_set and
 // is_not_set differ there too (§4.5).
 func TestFlags_4_5_MissingProperty(t *testing.T) {
 	bad := map[flags.Operator]string{flags.NotBetween: `[1,10]`}
@@ -89,7 +89,7 @@ func TestFlags_4_5_MissingProperty(t *testing.T) {
 	}
 }
 
-// Properties that no filter names change nothing.
+// Properties that no filter uses have no effect.
 func TestFlags_4_1_UnrelatedPropertiesChangeNothing(t *testing.T) {
 	eachOperator(t, func(t *testing.T, op flags.Operator, cases []operatorCase) {
 		for i := range cases {
@@ -117,9 +117,8 @@ func TestFlags_4_1_UnrelatedPropertiesChangeNothing(t *testing.T) {
 	})
 }
 
-// Negation is ignored on a filter of a condition (row 81 of §12.3) and turns a
-// cohort's leaf round, after what cannot be compared has become a miss (§4.9,
-// §5.2, row 89).
+// Negation is ignored on a filter of a condition (row 81 of §12.3). It inverts a cohort's
+// leaf, after a comparison that is not possible has become no match (§4.9, §5.2, row 89).
 func TestFlags_4_9_Negation(t *testing.T) {
 	eachOperator(t, func(t *testing.T, op flags.Operator, cases []operatorCase) {
 		for i := range cases {
@@ -135,9 +134,10 @@ func TestFlags_4_9_Negation(t *testing.T) {
 			}
 			value := wire.Value(c.Value)
 			if list, isList := value.([]any); isList && differsOfLists(op, list) {
-				continue // TestFilter_Lists has these
+				continue // covered by TestFilter_Lists
 			}
-			// What can never match fails the cohort, and nobody is in it or not in it (§5.3).
+			// A leaf that can never match fails the cohort: no subject is in it or outside of
+			// it (§5.3).
 			_, never := flags.NewFilter(flags.Property{Operator: op, Value: value, HasValue: c.Value != nil}, flags.FilterSettings{})
 			for _, negated := range []bool{false, true} {
 				leaf := c.filter(op)
@@ -151,7 +151,7 @@ func TestFlags_4_9_Negation(t *testing.T) {
 	})
 }
 
-// cohortOf is a set whose flag f is on for the cohort with one leaf.
+// cohortOf returns a set with a flag f that is on for a cohort with one leaf.
 func cohortOf(t *testing.T, c *operatorCase, leaf map[string]any) *flags.Set {
 	t.Helper()
 	data, err := json.Marshal(map[string]any{
@@ -171,8 +171,8 @@ func cohortOf(t *testing.T, c *operatorCase, leaf map[string]any) *flags.Set {
 	return flags.Compile(d)
 }
 
-// Where a property comes from does not matter to an operator: stored, located
-// by the request or given by it (§8.1).
+// The source of a property does not affect operators: stored, located by the request, or in
+// the request (§8.1).
 func TestFlags_4_1_EveryLayerIsComparedAlike(t *testing.T) {
 	eachOperator(t, func(t *testing.T, op flags.Operator, cases []operatorCase) {
 		for i := range cases {
@@ -190,8 +190,8 @@ func TestFlags_4_1_EveryLayerIsComparedAlike(t *testing.T) {
 	})
 }
 
-// Opposites name each other, and answer a missing property the other way round: only
-// then one stands for the negation of the other. Those of cohorts have no property.
+// Opposites refer to each other and have inverse results for a missing property, so that one
+// is the negation of the other. Those for cohorts have no property.
 func TestOperators_OppositesAreMutual(t *testing.T) {
 	named := 0
 	for _, op := range flags.Operators() {

@@ -9,23 +9,23 @@ import (
 	"strings"
 	"testing"
 	"time"
-	_ "time/tzdata" // the zones of the cases, wherever they run
+	_ "time/tzdata" // the zones of the cases, on every machine
 
 	"github.com/dlclark/regexp2/v2"
 
 	"github.com/bunting-flags/bunting/flags"
 )
 
-// operatorCase is one line of testdata/operators/<operator>.json: a filter, the
-// property it meets, and what the law says.
+// operatorCase is one line of testdata/operators/<operator>.json: a filter, a property, and
+// the expected result.
 type operatorCase struct {
 	Clause string `json:"clause"`
 	Source string `json:"source"`
-	// Type and Key are those of the filter: a person's property p when absent.
-	// Beside a cohort or a flag, Property is the person's property p.
+	// Type and Key are those of the filter. If absent, it is the person's property p. For a
+	// cohort or a flag, Property is the person's property p.
 	Type flags.PropertyType `json:"type"`
 	Key  *string            `json:"key"`
-	// Value and Property are nil when absent, which null is not.
+	// Value and Property are nil if they are absent; null is not absent.
 	Value           json.RawMessage `json:"value"`
 	Property        json.RawMessage `json:"property"`
 	MatchingVersion int             `json:"matching_version"`
@@ -37,7 +37,7 @@ type operatorCase struct {
 
 const operatorsFolder = "../testdata/operators"
 
-// usualTime is the time of evaluation of cases that name none.
+// usualTime is the time of evaluation of cases without a time.
 var usualTime = time.Date(2024, 5, 1, 12, 0, 0, 0, time.UTC)
 
 func readOperatorCases(t testing.TB, op flags.Operator) []operatorCase {
@@ -85,8 +85,8 @@ func (c *operatorCase) String() string {
 	return s + " (" + c.Source + "; " + c.Note + ")"
 }
 
-// filter is the case's filter as a definition has it, with an operator unless
-// that is empty.
+// filter returns the case's filter in the form of a definition, without an operator if op is
+// empty.
 func (c *operatorCase) filter(op flags.Operator) map[string]any {
 	f := map[string]any{"key": *c.Key, "type": c.Type}
 	if op != "" {
@@ -101,10 +101,10 @@ func (c *operatorCase) filter(op flags.Operator) map[string]any {
 	return f
 }
 
-// surroundings are the cohorts and flags that filters of the cases name: cohort
-// 1 holds persons whose p is "in", 2 is a list with the person, 3 one without, 4
-// is nobody's, 5 holds those not in 1, 6 is deleted. Flag 11 is on when p is
-// "on", 12 then has the variant b, 13 is not active.
+// surroundings are the cohorts and flags that filters of the cases refer to: cohort 1
+// contains persons with p "in", 2 is a list with the person, 3 a list without, 4 is empty, 5
+// contains persons who are not in 1, 6 is deleted. Flag 11 is on if p is "on", 12 then has
+// the variant b, 13 is not active.
 const surroundings = `{
 	"flags": [
 		{"id": 11, "key": "parent", "active": true, "filters": {"groups": [{"properties": [{"key": "p", "type": "person", "operator": "regex", "value": "^on$"}]}]}},
@@ -123,7 +123,7 @@ const surroundings = `{
 	}
 }`
 
-// compile makes a set of flags, each with the one filter of its name.
+// compile returns a set of flags, each with the one filter of its name.
 func (c *operatorCase) compile(t testing.TB, filters map[string]map[string]any) *flags.Set {
 	t.Helper()
 	var doc map[string]any
@@ -155,7 +155,7 @@ func (c *operatorCase) compile(t testing.TB, filters map[string]map[string]any) 
 	return flags.Compile(d)
 }
 
-// subject is the person whom the case is about. Numbers keep their form.
+// subject returns the person of the case. Numbers keep their form.
 func (c *operatorCase) subject(t testing.TB) *flags.Subject {
 	t.Helper()
 	sub := &flags.Subject{DistinctID: "user-1"}
@@ -179,7 +179,7 @@ func (c *operatorCase) subject(t testing.TB) *flags.Subject {
 		if err != nil {
 			t.Fatal(err)
 		}
-		// A property of the same name does not count (§1.4).
+		// A property of the same name has no effect (§1.4).
 		sub.Person = flags.Properties{*c.Key: "1970-01-01"}
 		sub.Stored = &flags.Stored{CreatedAt: at}
 	case flags.CohortProperty, flags.FlagProperty:
@@ -190,7 +190,7 @@ func (c *operatorCase) subject(t testing.TB) *flags.Subject {
 	return sub
 }
 
-// decide answers one flag.
+// decide evaluates one flag.
 func decide(set *flags.Set, key string, sub *flags.Subject, now time.Time) bool {
 	var out flags.Decisions
 	set.Evaluate(sub, now, &out)
@@ -198,8 +198,8 @@ func decide(set *flags.Set, key string, sub *flags.Subject, now time.Time) bool 
 	return d != nil && d.Enabled
 }
 
-// eachOperator runs f as a subtest for every operator, and stops the clock of
-// regular expressions afterwards.
+// eachOperator runs f as a subtest for every operator, and stops the clock of regular
+// expressions at the end.
 func eachOperator(t *testing.T, f func(t *testing.T, op flags.Operator, cases []operatorCase)) {
 	t.Helper()
 	t.Cleanup(regexp2.StopTimeoutClock)
@@ -208,7 +208,7 @@ func eachOperator(t *testing.T, f func(t *testing.T, op flags.Operator, cases []
 	}
 }
 
-// Expected values: each case names its source.
+// Each case names the source of its expected value.
 func TestFlags_4_5_Operators(t *testing.T) {
 	seen := map[string]bool{}
 	eachOperator(t, func(t *testing.T, op flags.Operator, cases []operatorCase) {
@@ -237,8 +237,8 @@ func TestFlags_4_5_Operators(t *testing.T) {
 	}
 }
 
-// A filter without operator is exact, one of a cohort "in"; min and max are
-// other names of gte and lte (§1.4).
+// The default operator is exact, and "in" for cohorts; min and max are other names of gte and
+// lte (§1.4).
 func TestFlags_1_4_OperatorDefaultAndAliases(t *testing.T) {
 	for _, name := range []struct{ written, meant flags.Operator }{{"", flags.Exact}, {"", flags.In}, {"min", flags.GreaterOrEqual}, {"max", flags.LessOrEqual}} {
 		for _, c := range readOperatorCases(t, name.meant) {
@@ -256,7 +256,7 @@ func TestFlags_1_4_OperatorDefaultAndAliases(t *testing.T) {
 	}
 }
 
-// An operator that nobody knows fails the flag (row 80 of §12.3).
+// An unknown operator fails the flag (row 80 of §12.3).
 func TestFlags_12_3_UnknownOperatorFailsTheFlag(t *testing.T) {
 	c := operatorCase{Type: flags.PersonProperty, Key: new(string), Value: json.RawMessage(`"x"`)}
 	for _, op := range []flags.Operator{"is_unknown", "Exact", "EXACT", " exact", "contains", "="} {

@@ -8,9 +8,9 @@ import (
 	"github.com/bunting-flags/bunting/flags"
 )
 
-// TestParseDefinitions_Decision5_StaticCohortMembers: static cohorts ship as exact
-// sets of distinct ids up to a size; above it the cohort is listed and a flag that
-// asks for it is not decidable. A list that cannot be read is as none.
+// TestParseDefinitions_Decision5_StaticCohortMembers: static cohorts are served as exact sets
+// of distinct ids up to a size. Above it the cohort is only listed, and a flag that depends
+// on it is undecided. A list that cannot be read is like an absent one.
 func TestParseDefinitions_Decision5_StaticCohortMembers(t *testing.T) {
 	payload := `{"flags": [
 		{"id": 1, "key": "in-13", "active": true, "filters": {"groups": [` + cond(`{"key":"id","type":"cohort","value":13}`) + `]}},

@@ -10,9 +10,9 @@ import (
 	"github.com/bunting-flags/bunting/flags"
 )
 
-// TestFlags_Decision2_PartialSubjects: a property that nobody supplied is
-// unknown, and a flag whose answer could change with it is not decided. Every
-// expectation follows from that sentence and the order of §3.
+// TestFlags_Decision2_PartialSubjects verifies that a property that was not supplied is
+// unknown, and that a flag which could change with it is undecided. Every expected value
+// follows from this rule and the order of §3.
 func TestFlags_Decision2_PartialSubjects(t *testing.T) {
 	const (
 		pro      = `{"key":"plan","type":"person","operator":"exact","value":"pro"}`
@@ -27,12 +27,12 @@ func TestFlags_Decision2_PartialSubjects(t *testing.T) {
 	const on, off = "on", "off"
 	tests := []struct {
 		name    string
-		filters string // of the flag, which is flag 1, "flag"
-		record  string // more members of its record
-		more    string // more members of the definitions
-		flags   string // more flags
+		filters string // of flag 1, "flag"
+		record  string // further members of its record
+		more    string // further members of the definitions
+		flags   string // further flags
 		subject flags.Subject
-		want    string // on, off, a variant or a code of failure
+		want    string // on, off, a variant or a failure code
 		missing *flags.Undecided
 	}{
 		{name: "unknown property", filters: cond(pro), missing: person("plan")},
@@ -129,8 +129,8 @@ func TestFlags_Decision2_PartialSubjects(t *testing.T) {
 	}
 }
 
-// cond is a condition in JSON; the rollout is 100 unless given. By hashlib of
-// CPython H("flag.u1") is 0.29177 and H("flag.u1variant") 0.33023.
+// cond returns a condition in JSON; the default rollout is 100. By hashlib of CPython
+// H("flag.u1") is 0.29177 and H("flag.u1variant") 0.33023.
 func cond(filters string, rollout ...float64) string {
 	p := 100.0
 	if rollout != nil {
@@ -145,7 +145,7 @@ func decideOne(set *flags.Set, sub *flags.Subject) flags.Decision {
 	return *out.Find("flag")
 }
 
-// answerOf is an answer in one word.
+// answerOf returns a result in one word.
 func answerOf(d *flags.Decision) string {
 	switch {
 	case d.Failed() || d.Reason.Code == flags.MissingDependency:

@@ -12,8 +12,7 @@ import (
 	"github.com/bunting-flags/bunting/flags"
 )
 
-// servedOf parses definitions and returns the payload that is made of them,
-// numbers in their form.
+// servedOf parses definitions and returns their payload, with numbers in their form.
 func servedOf(t *testing.T, definitions string) map[string]any {
 	t.Helper()
 	d, err := flags.ParseDefinitions([]byte(definitions))
@@ -38,7 +37,7 @@ func decodeNumbers(t *testing.T, text string) any {
 	return v
 }
 
-// servedKeys are the keys of the flags in a payload, in its order.
+// servedKeys returns the keys of the flags in a payload, in its order.
 func servedKeys(payload map[string]any) []string {
 	keys := []string{}
 	for _, f := range payload["flags"].([]any) {
@@ -56,8 +55,8 @@ func servedFlag(t *testing.T, payload map[string]any, key string) map[string]any
 	return payload["flags"].([]any)[i].(map[string]any)
 }
 
-// The list of §1.8: active and inactive flags by key; not those that are
-// deleted, have encrypted payloads, belong to surveys, or cannot be processed.
+// The list of §1.8: active and inactive flags by key, except flags that are deleted, have
+// encrypted payloads, belong to surveys, or cannot be processed.
 func TestFlags_1_8_WhichFlags(t *testing.T) {
 	payload := servedOf(t, `{"flags":[
 		{"id":1,"key":"zeta","active":true,"filters":{"groups":[{}]}},
@@ -75,14 +74,14 @@ func TestFlags_1_8_WhichFlags(t *testing.T) {
 	if diff := cmp.Diff([]string{"Beta", "alpha", "without-active", "zeta"}, servedKeys(payload)); diff != "" {
 		t.Errorf("flags (-want +got):\n%s", diff)
 	}
-	// Those that the server has beside them are named, so that what depends on them is
-	// left to it (decision 2).
+	// The other flags of the server are listed by name, so that flags which depend on them
+	// are left to the server (decision 2).
 	withheld := decodeNumbers(t, `[{"id":9,"key":"operator"},{"id":10,"key":"rules"},{"id":6,"key":"secret"},
 		{"id":7,"key":"survey-targeting-nps"},{"id":8,"key":"unreadable"}]`)
 	if diff := cmp.Diff(withheld, payload["withheld_flags"]); diff != "" {
 		t.Errorf("withheld flags (-want +got):\n%s", diff)
 	}
-	// Faults are told beside them (decision 5).
+	// Faults are listed too (decision 5).
 	want := decodeNumbers(t, `[{"id":9,"key":"operator","code":"flag_data_parsing_error"},
 		{"id":10,"key":"rules","code":"flag_data_parsing_error"},{"id":8,"key":"unreadable","code":"flag_data_parsing_error"}]`)
 	if diff := cmp.Diff(want, payload["faults"]); diff != "" {
@@ -108,9 +107,9 @@ func TestFlags_1_8_Members(t *testing.T) {
 	}
 }
 
-// Cohorts of §1.8: those that flags reach, directly or through others, as bare
-// trees by id; not static ones, which decision 5 lists by id, and not deleted
-// ones. Cohorts of inactive flags are there too: they are served.
+// Cohorts of §1.8: those that flags refer to, directly or through other cohorts, as bare
+// trees by id; not static ones, which decision 5 lists by id, and not deleted ones. Cohorts
+// of inactive flags are included, since these flags are served.
 func TestFlags_1_8_Cohorts(t *testing.T) {
 	payload := servedOf(t, `{
 		"flags":[
@@ -141,9 +140,9 @@ func TestFlags_1_8_Cohorts(t *testing.T) {
 	}
 }
 
-// Dependencies of §1.8: the id becomes a key, and the chain lists what is
-// decided before, dependencies first, the named flag last. A chain is empty for
-// a flag that depends on itself, for a cycle and for a flag that is not there.
+// Dependencies of §1.8: the id becomes a key, and the chain lists the flags to evaluate,
+// dependencies first, the named flag last. The chain is empty for a flag that depends on
+// itself, for a cycle and for a missing flag.
 func TestFlags_1_8_DependencyChains(t *testing.T) {
 	dependency := func(id string) string {
 		return `{"key":"` + id + `","type":"flag","operator":"flag_evaluates_to","value":true}`
@@ -190,10 +189,9 @@ func TestFlags_1_8_DependencyChains(t *testing.T) {
 	}
 }
 
-// A record comes out as it went in: members that nobody knows (§1.2), the
-// difference between null and absent in a condition (§1.3), payloads and numbers
-// in their form, the older members of decision 3 with what they mean beside
-// them. Only what is missing is added.
+// A record remains unchanged: unknown members (§1.2), the difference between null and absent
+// in a condition (§1.3), payloads and numbers in their form, and the older members of
+// decision 3 with their equivalents added. Only missing members are added.
 func TestFlags_1_2_RecordsSurvive(t *testing.T) {
 	const record = `{"id":1,"team_id":4,"key":"all","name":"A name","active":true,"deleted":false,"version":3,"has_experiment":true,
 		"tags":["x"],"archived":false,"mystery":{"a":[1,2.50,1e3,null]},"bucketing_identifier":null,"evaluation_runtime":"Server",
@@ -217,8 +215,8 @@ func TestFlags_1_2_RecordsSurvive(t *testing.T) {
 	}
 }
 
-// has_experiment is always told (§10.3), evaluation_tags under its newer name
-// too (§1.1).
+// has_experiment is always present (§10.3), and evaluation_tags also under its newer name
+// (§1.1).
 func TestFlags_1_8_AddedMembers(t *testing.T) {
 	got := servedFlag(t, servedOf(t, `{"flags":[{"id":1,"key":"k","active":true,"evaluation_tags":["web"],"filters":{"groups":[]}}]}`), "k")
 	want := decodeNumbers(t, `{"id":1,"key":"k","active":true,"has_experiment":false,"evaluation_tags":["web"],"evaluation_contexts":["web"],"filters":{"groups":[]}}`)
@@ -227,9 +225,9 @@ func TestFlags_1_8_AddedMembers(t *testing.T) {
 	}
 }
 
-// Decision 1: an active murmur3 flag whose answer needs a bucket, and every flag
-// that depends on one, says that only the server can decide it; the real value
-// stands beside that, and is what our parser reads.
+// Decision 1: an active murmur3 flag with a result that needs a bucket, and every flag that
+// depends on it, are marked so that only the server evaluates them. The payload also contains
+// the real value, which our parser reads.
 func TestFlags_Decision1_NoSDKDecidesMurmur3(t *testing.T) {
 	const half, all = `"groups":[{"rollout_percentage":50}]`, `"groups":[{}]`
 	on := func(id string) string {
@@ -251,7 +249,7 @@ func TestFlags_Decision1_NoSDKDecidesMurmur3(t *testing.T) {
 		flag("12", "everybody-by-hand", murmur, `"groups":[{"rollout_percentage":100},{"rollout_percentage":0}]`),
 	}, ",")
 	payload := servedOf(t, `{"flags":[`+project+`]}`)
-	served := map[string]bool{ // the real value; a flag that is not here is left as it is
+	served := map[string]bool{ // the real value; other flags are unchanged
 		"rollout": false, "child": false, "grandchild": false, "variants": false, "continuity": true,
 	}
 	for _, key := range servedKeys(payload) {
@@ -262,15 +260,15 @@ func TestFlags_Decision1_NoSDKDecidesMurmur3(t *testing.T) {
 			t.Errorf("%s: ensure_experience_continuity %v, beside it %v (%v)", key, f["ensure_experience_continuity"], original, marked)
 		}
 	}
-	// The hash of the project counts for flags that name none.
+	// The hash of the project applies to flags without their own.
 	payload = servedOf(t, `{"bucketing_hash":"murmur3","flags":[`+flag("1", "rollout", "", half)+`,`+flag("2", "own", `,"bucketing_hash":"sha1"`, half)+`]}`)
 	if servedFlag(t, payload, "rollout")["ensure_experience_continuity"] != true || servedFlag(t, payload, "own")["ensure_experience_continuity"] == true {
 		t.Errorf("a project's murmur3: %v", payload["flags"])
 	}
 }
 
-// posthog-go decodes indexes as unsigned bytes, keys and names as text; one
-// member of another form would lose it the whole payload (§11).
+// posthog-go decodes indexes as unsigned bytes, keys and names as strings; one member of
+// another form would make it reject the whole payload (§11).
 func TestFlags_11_RecordsThatGoCanDecode(t *testing.T) {
 	got := servedFlag(t, servedOf(t, `{"group_type_mapping":{"0":"organization"},"flags":[{"id":1,"key":"k","active":true,"rollout_percentage":{"a":1},
 		"filters":{"aggregation_group_type_index":0.0,"multivariate":{"variants":[{"key":"v","name":7,"rollout_percentage":100}]},

@@ -47,8 +47,8 @@ func membersPayload(t *testing.T, d *flags.Decider) (text, version string) {
 	return string(body), version
 }
 
-// Decision 5: the members of the static cohorts that flags need, beside
-// static_cohorts, on one line; a cohort that does not fit is left out.
+// Decision 5: the payload contains the members of the static cohorts that flags need, in
+// addition to static_cohorts, on one line. A cohort that exceeds the limit is left out.
 func TestDecider_Decision5_Members(t *testing.T) {
 	s := newFakeSource(t, staticFlags)
 	l := &fakeMembers{members: map[int64][]string{7: {"a", "é\n\u2028\"<"}, 9: {"not needed"}}}
@@ -79,8 +79,8 @@ func TestDecider_Decision5_Members(t *testing.T) {
 	}
 }
 
-// Members are read once a second, by one caller, and at once when the definitions
-// have changed. What was good last stays while they cannot be read.
+// Members are read every second by one caller, and at once after a change of the definitions.
+// While they cannot be read, the last valid ones remain.
 func TestDecider_Decision5_MembersAreRenewed(t *testing.T) {
 	s := newFakeSource(t, staticFlags)
 	l := &fakeMembers{err: errors.New("down")}
@@ -121,7 +121,7 @@ func TestDecider_Decision5_MembersAreRenewed(t *testing.T) {
 	}
 }
 
-// totalUsage counts the questions to Usage.
+// totalUsage counts the calls of Usage.
 type totalUsage struct{ calls, total atomic.Int64 }
 
 func (u *totalUsage) Spend(_ context.Context, _ string, _ time.Time, n int64) (int64, error) {
@@ -129,7 +129,7 @@ func (u *totalUsage) Spend(_ context.Context, _ string, _ time.Time, n int64) (i
 	return u.total.Add(n), nil
 }
 
-// What is reserved is asked for once, and is counted only where it is taken.
+// Reserved downloads need one call of Usage, and are only counted when they are used.
 func TestDecider_10_1_ReservedDownloads(t *testing.T) {
 	s := newFakeSource(t, oneFlag)
 	s.limit(20_005)
@@ -148,7 +148,7 @@ func TestDecider_10_1_ReservedDownloads(t *testing.T) {
 	if calls, total := u.calls.Load(), u.total.Load(); calls != 1 || total != 15_000 {
 		t.Errorf("%d calls, %d counted", calls, total)
 	}
-	d.ReservePayloads(context.Background(), &p, 1_500) // only 500 are left
+	d.ReservePayloads(context.Background(), &p, 1_500) // only 500 remain
 	n := 0
 	for d.CountPayload(context.Background(), &p) {
 		n++
@@ -161,7 +161,7 @@ func TestDecider_10_1_ReservedDownloads(t *testing.T) {
 	}
 }
 
-// slowSource holds a read of definitions up.
+// slowSource delays reads of definitions.
 type slowSource struct {
 	flags.Source
 	reading, goOn chan struct{}
@@ -174,8 +174,7 @@ func (s *slowSource) Definitions(ctx context.Context, p flags.Project) (flags.De
 	return d, err
 }
 
-// A change that comes while the old definitions are being read is not missed for
-// a second.
+// A change that occurs while the old definitions are being read is not missed for a second.
 func TestDecider_ChangedWhileRead(t *testing.T) {
 	s := newFakeSource(t, oneFlag)
 	slow := &slowSource{s, make(chan struct{}), make(chan struct{})}
@@ -194,7 +193,7 @@ func TestDecider_ChangedWhileRead(t *testing.T) {
 		slow.goOn <- struct{}{}
 		return <-text
 	}
-	read(func() {}) // something is known now
+	read(func() {}) // the first read
 	s.project.Revision++
 	d.Renew(s.project.ID)
 	if got := read(func() {
@@ -209,8 +208,8 @@ func TestDecider_ChangedWhileRead(t *testing.T) {
 	}
 }
 
-// What is long to read is read less often, so that reading takes a tenth of the time
-// at most: half a second of it is good for five.
+// Members that take long to read are read less often, so that reading takes at most a tenth
+// of the time: after half a second of reading they are valid for five seconds.
 func TestDecider_Decision5_LongLists(t *testing.T) {
 	now := time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
 	l := &fakeMembers{members: map[int64][]string{7: {"a"}, 8: {}}}
@@ -228,7 +227,7 @@ func TestDecider_Decision5_LongLists(t *testing.T) {
 	}
 }
 
-// slowLists take their time on the test's clock.
+// slowLists advance the test's clock on each read.
 type slowLists struct {
 	*fakeMembers
 	take func()

@@ -10,9 +10,9 @@ import (
 	"github.com/bunting-flags/bunting/flags"
 )
 
-// TestParse_LongDocuments: documents above 1 MiB are read in pieces; they mean, and
-// are refused, as short ones are. The same documents stand for both, once with many
-// spaces.
+// TestParse_LongDocuments verifies that documents above 1 MiB, which are read in pieces, have
+// the same results and errors as short ones. Both are the same documents, one of them with
+// many spaces added.
 func TestParse_LongDocuments(t *testing.T) {
 	demo, err := os.ReadFile("../testdata/demo.json")
 	if err != nil {
@@ -53,7 +53,7 @@ func TestParse_LongDocuments(t *testing.T) {
 			if diff := cmp.Diff(payload, long); diff != "" {
 				t.Errorf("short and long (-want +got):\n%s", diff)
 			}
-			// Places count from the beginning; only where it ends is elsewhere.
+			// Positions count from the start; only the end of the document differs.
 			if !strings.Contains(problem, "ends in the middle") && problem != longProblem || (problem == "") != (longProblem == "") {
 				t.Errorf("short: %s\nlong: %s", problem, longProblem)
 			}

@@ -14,9 +14,9 @@ const pinnedFlags = `{"flags": [
 	{"id": 2, "key": "on-f", "active": true, "filters": {"groups": [{"properties": [{"key": "1", "type": "flag", "operator": "flag_evaluates_to", "value": true}]}]}},
 	{"id": 3, "key": "other", "active": true, "filters": {"groups": [{}]}}]}`
 
-// console.md N11: SDKs that decide locally leave a flag with pins to the server, and those
-// that depend on it (the way of decision 1). Our client decides as the server does where
-// it has the members, else it says that it cannot.
+// console.md N11: SDKs with local evaluation leave a flag with pins, and flags that depend on
+// it, to the server (as in decision 1). Our client evaluates it like the server if it has the
+// members, and otherwise reports that it is undecided.
 func TestPins_N11_Payload(t *testing.T) {
 	s := newFakeSource(t, pinnedFlags)
 	d := s.decider(t, func(c *flags.DeciderConfig) {
@@ -58,7 +58,7 @@ func TestPins_N11_Payload(t *testing.T) {
 	}
 }
 
-// console.md N11: it stands in the trace, which decides the same again; and N5's text.
+// console.md N11: the pin is in the trace, and a replay has the same result; and N5's text.
 func TestPins_N11_Trace(t *testing.T) {
 	set := flags.Compile(parse(t, pinnedFlags))
 	for cohort, want := range map[int64]string{
@@ -78,8 +78,8 @@ func TestPins_N11_Trace(t *testing.T) {
 	}
 }
 
-// A pin that comes, changes or ends compiles the flag anew (Recompile), and what is written
-// of a flag that was changed in Go has its pins.
+// A pin that is added, changed or expired compiles the flag again (Recompile), and the record
+// of a flag that was changed in Go contains its pins.
 func TestPins_Changed(t *testing.T) {
 	before := parse(t, strings.Replace(pinnedFlags, `"pins": [{"cohort": -4, "value": false, "expires_at": "2030-01-01T00:00:00Z"}], `, "", 1))
 	set := flags.Compile(before)

@@ -19,7 +19,7 @@ var lawValues = []any{
 }
 
 func plainOperand(g *rand.Rand) any {
-	values := lawValues[:31] // what JSON can say
+	values := lawValues[:31] // values with a form in JSON
 	switch g.IntN(6) {
 	case 0:
 		return []any{values[g.IntN(len(values))], values[g.IntN(len(values))]}
@@ -57,8 +57,9 @@ func plainFlag(g *rand.Rand) Flag {
 	return f
 }
 
-// TestFlags_3_6_PlainLaw: the short way and the whole way, which explaining takes, give
-// the same answer for the same reason, and the short way is taken often enough to show it.
+// TestFlags_3_6_PlainLaw verifies that the fast path and the general path, which explanations
+// use, have the same result and reason, and that the fast path is used often enough to prove
+// it.
 func TestFlags_3_6_PlainLaw(t *testing.T) {
 	g := rand.New(rand.NewPCG(11, 13))
 	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)

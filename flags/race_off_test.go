@@ -2,5 +2,5 @@
 
 package flags
 
-// RaceDetector: see race_on_test.go.
+// RaceDetector is described in race_on_test.go.
 const RaceDetector = false

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// A Reader of a Set reads the clock for flags that compare dates, and else never.
+// A Reader of a Set reads the clock only for flags that compare dates.
 func TestReader_Clock(t *testing.T) {
 	const plain = `{"flags": [{"id": 1, "key": "f", "active": true, "filters": {"groups": [{"rollout_percentage": 50}]}}]}`
 	const dated = `{"flags": [{"id": 1, "key": "f", "active": true, "filters": {"groups": [

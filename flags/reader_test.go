@@ -13,7 +13,7 @@ import (
 	"github.com/bunting-flags/bunting/flags"
 )
 
-// readFlags has a flag for each way that a read can end.
+// readFlags has a flag for each possible result of a read.
 const readFlags = `{"flags": [
 	{"id": 1, "key": "on", "active": true, "filters": {"groups": [{}], "payloads": {"true": "{\"limit\": 10}"}}},
 	{"id": 2, "key": "off", "active": true, "filters": {"groups": [{"rollout_percentage": 0}], "payloads": {"true": "1"}}},
@@ -34,7 +34,7 @@ const readFlags = `{"flags": [
 	{"id": 13, "key": "client", "active": true, "evaluation_runtime": "client", "filters": {"groups": [{}]}}
 ]}`
 
-// readCase is a read and its answer. want is the value, why the error.
+// readCase is a read and its expected result: want is the value, and why the error.
 type readCase struct {
 	name      string
 	got, want any
@@ -61,9 +61,9 @@ type limits struct {
 	Limit int `json:"limit"`
 }
 
-// The same reads over a Set and over a Decider in the process, which decides as for
-// servers. The values follow from the definitions; payloads that are texts with JSON
-// are that JSON (flags.md §3.7).
+// Reads of a Set and of a Decider in the process, which evaluates as for servers, have the
+// same results. The expected values follow from the definitions; payloads that are strings
+// with JSON are decoded (flags.md §3.7).
 func TestReader_Reads(t *testing.T) {
 	d, ctx, sub := parse(t, readFlags), context.Background(), &flags.Subject{DistinctID: "u"}
 	decider, err := flags.NewDecider(flags.DeciderConfig{Source: flags.StaticSource("phc_x", flags.Project{ID: 1}, d)})
@@ -124,7 +124,7 @@ func TestReader_Reads(t *testing.T) {
 				number("limit")(42, nil),
 				number("size")(12.5, nil),
 				number("color")(1, flags.ErrWrongKind),
-				number("quoted")(1, flags.ErrWrongKind), // a JSON text is no number
+				number("quoted")(1, flags.ErrWrongKind), // a string in JSON is not a number
 				number("quoted-config")(1, flags.ErrWrongKind),
 				number("quoted-variant")(1, flags.ErrWrongKind),
 				expectRead("a text as a number", quoted, quotedDetail)(1, flags.ErrWrongKind),
@@ -163,8 +163,8 @@ func TestReader_Reads(t *testing.T) {
 	}
 }
 
-// A Decider decides for servers unless it is told otherwise (flags.md §9.9), and says
-// why it decides nothing.
+// A Decider evaluates as for servers by default (flags.md §9.9), and reports why it has no
+// result.
 func TestReader_OfDecider(t *testing.T) {
 	ctx, sub, paused := context.Background(), &flags.Subject{DistinctID: "u"}, flags.Project{ID: 1, QuotaLimited: []string{"feature_flags"}}
 	open := func(p flags.Project) *flags.Decider {
@@ -192,7 +192,7 @@ func TestReader_OfDecider(t *testing.T) {
 	})
 }
 
-// A Reader of one's own fills in what it has decided; the rest is as everywhere.
+// A custom Reader sets the decision; everything else works as for other Readers.
 func TestReader_Custom(t *testing.T) {
 	r := flags.NewReader(func(_ context.Context, key string, _ *flags.Subject, out *flags.Detail) {
 		switch key {
@@ -222,7 +222,7 @@ func TestReader_Custom(t *testing.T) {
 	}
 }
 
-// What a caller keeps is not written over by later reads, and many read at once.
+// Later reads do not overwrite results that a caller retains, also with concurrent reads.
 func TestReader_HeldAndShared(t *testing.T) {
 	r, ctx, sub := flags.Compile(parse(t, readFlags)).Reader(), context.Background(), &flags.Subject{DistinctID: "u"}
 	_, held := r.JSONDetail(ctx, "on", sub, nil)
@@ -244,7 +244,7 @@ func TestReader_HeldAndShared(t *testing.T) {
 	}
 }
 
-// Bool, and String of a variant, allocate nothing once the reader has memory.
+// Bool, and String of a variant, do not allocate after the first reads.
 func BenchmarkReaderNoAlloc(b *testing.B) {
 	r, ctx, sub := flags.Compile(parse(b, readFlags)).Reader(), context.Background(), &flags.Subject{DistinctID: "u", Person: flags.Properties{"plan": "pro"}}
 	b.Run("Bool", func(b *testing.B) {

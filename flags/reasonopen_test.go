@@ -8,13 +8,13 @@ import (
 	"github.com/bunting-flags/bunting/flags/flagsdiff"
 )
 
-// openReason is on for everybody, by the first condition or the second: without the
-// plan only the reason is open (decision 2).
+// openReason is on for everybody, by the first condition or the second: without the plan only
+// the reason is open (decision 2).
 const openReason = `{"flags": [{"id": 1, "key": "f", "active": true, "filters": {"groups": [
 	{"properties": [{"key": "plan", "type": "person", "operator": "exact", "value": "pro"}]}, {}], "payloads": {"true": "5"}}}]}`
 
-// An open reason is UNKNOWN in OpenFeature's words, and no error; the explanation names
-// the fact.
+// An open reason is UNKNOWN in OpenFeature's terms, without an error, and the explanation
+// names the fact.
 func TestFlags_Decision2_OpenReason(t *testing.T) {
 	set := compileJSON(t, openReason)
 	sub := &flags.Subject{DistinctID: "u", Partial: true}
@@ -36,8 +36,8 @@ func TestFlags_Decision2_OpenReason(t *testing.T) {
 	checkReplay(t, set, "f", sub, usualTime, flags.Selection{})
 }
 
-// A reason that is open is no other reason than any; a value that changes is told
-// without naming a condition that nobody knows.
+// An open reason does not differ from any other reason. A changed value is reported without a
+// condition if the condition is unknown.
 func TestDiff_OpenReason(t *testing.T) {
 	open := compileJSON(t, openReason)
 	decidable := compileJSON(t, strings.Replace(openReason, `{"properties": [{"key": "plan", "type": "person", "operator": "exact", "value": "pro"}]}, {}`, `{}`, 1))

@@ -8,7 +8,7 @@ import (
 	"github.com/bunting-flags/bunting/flags"
 )
 
-// The texts of §3.9 for every code that we give and that it gives a text for.
+// The descriptions of §3.9 for every code in use that has one there.
 func TestFlags_3_9_Descriptions(t *testing.T) {
 	want := map[string]string{
 		"condition_match":              "Matched condition set N",
@@ -41,7 +41,7 @@ func TestFlags_3_9_Descriptions(t *testing.T) {
 	}
 }
 
-// reasonTexts are the texts of all reason codes, of a match that of its condition N.
+// reasonTexts returns the descriptions of all reason codes, for a match that of condition N.
 func reasonTexts() map[string]string {
 	texts := map[string]string{}
 	for code := flags.NoReason + 1; code.String() != ""; code++ {
@@ -50,7 +50,7 @@ func reasonTexts() map[string]string {
 	return texts
 }
 
-// The invariants of §3.2 and §3.9 hold for every answer to every subject.
+// The invariants of §3.2 and §3.9 are satisfied by every result for every subject.
 func TestFlags_3_2_Invariants(t *testing.T) {
 	answers, failures := 0, 0
 	for seed := int64(0); seed < 5000; seed++ {

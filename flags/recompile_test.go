@@ -12,8 +12,8 @@ import (
 	"github.com/bunting-flags/bunting/flags"
 )
 
-// changed is what may become of definitions: flags are others, come, go and change
-// places; seldom a cohort, a group type or the time zone is another.
+// changed returns definitions after a random change: flags are modified, added, removed and
+// reordered; rarely a cohort, a group type or the time zone changes.
 func (g generator) changed(d flags.Definitions) flags.Definitions {
 	d.Flags = slices.Clone(d.Flags)
 	for range 1 + g.Intn(2) {
@@ -22,7 +22,7 @@ func (g generator) changed(d flags.Definitions) flags.Definitions {
 		case n < 50:
 			d.Flags[i] = g.flag(int(d.Flags[i].ID))
 		case n < 60:
-			id := len(d.Flags) + 1 // of another, when one has gone
+			id := len(d.Flags) + 1 // the id of another flag if one was removed
 			d.Flags = slices.Insert(d.Flags, i, g.flag(id))
 		case n < 70 && len(d.Flags) > 1:
 			d.Flags = slices.Delete(d.Flags, i, i+1)
@@ -50,14 +50,14 @@ func (g generator) changed(d flags.Definitions) flags.Definitions {
 	return d
 }
 
-// A set that was made from the one before answers as one that was made from nothing,
-// whatever has changed and however often.
+// A set compiled from the previous one has the same results as a set compiled from scratch,
+// after any number and kind of changes.
 func TestRecompile_AnswersAsCompile(t *testing.T) {
 	for seed := range int64(flags.Draws(300)) {
 		g := generator{rand.New(rand.NewSource(seed))}
 		d := g.definitions()
 		for i := range 3 + g.Intn(6) {
-			d.Flags = append(d.Flags, g.flag(len(d.Flags)+1+i%2)) // now and then one too many of an id
+			d.Flags = append(d.Flags, g.flag(len(d.Flags)+1+i%2)) // sometimes a duplicate id
 		}
 		set := flags.Compile(d)
 		for step := range 8 {
@@ -69,8 +69,8 @@ func TestRecompile_AnswersAsCompile(t *testing.T) {
 	}
 }
 
-// Flags that ask for others are used again at their new places, unless what they ask for
-// is another flag than before.
+// Flags that depend on other flags are reused at new indexes, unless a dependency now refers
+// to a different flag.
 func TestRecompile_DependenciesMove(t *testing.T) {
 	asks := func(id int64, key, dependency string, chain ...string) flags.Flag {
 		return flags.Flag{ID: id, Key: key, Active: true, Conditions: []flags.Condition{{Properties: []flags.Property{
@@ -119,8 +119,8 @@ func TestRecompile_DependenciesMove(t *testing.T) {
 	}
 }
 
-// The id of a flag whose key is another's means no flag, whether the flags stand in the
-// order of their ids or not.
+// The id of a flag with a duplicate key refers to no flag, whether or not the flags are
+// sorted by id.
 func TestCompile_IDOfDuplicateKey(t *testing.T) {
 	d := []flags.Flag{
 		{ID: 1, Key: "a", Active: true, Conditions: []flags.Condition{{}}}, {ID: 2, Key: "a", Active: true, Conditions: []flags.Condition{{}}},
@@ -137,7 +137,7 @@ func TestCompile_IDOfDuplicateKey(t *testing.T) {
 	}
 }
 
-// checkSameSet compares all that can be asked of two sets.
+// checkSameSet compares the results of all methods of two sets.
 func checkSameSet(t *testing.T, g generator, seed int64, step int, d *flags.Definitions, got, want *flags.Set) {
 	t.Helper()
 	same := func(what string, got, want any) {

@@ -8,9 +8,10 @@ import (
 	"testing"
 )
 
-// A change of any field makes a flag another one: a field that is new and forgotten
-// would be compiled only now and then. Names are for people, payloads that are
-// encrypted a matter of who serves the flag, and of a chain only its being there counts.
+// A change of any field changes the sum of a flag: otherwise changes of a new field that was
+// forgotten would not always be compiled. Exceptions are names, which are for people,
+// encrypted payloads, which only affect serving, and the elements of a chain, of which only
+// the presence matters.
 func TestSums_SeeEveryField(t *testing.T) {
 	rollout, index := 50.0, 0
 	f := Flag{
@@ -24,7 +25,7 @@ func TestSums_SeeEveryField(t *testing.T) {
 	checkEveryField(t, &f, 50, func() uint64 { return s.flag(&f) })
 }
 
-// The same of cohorts, which are compiled again when one of them is another.
+// The same for cohorts, which are compiled again if one of them changes.
 func TestSums_SeeEveryFieldOfCohorts(t *testing.T) {
 	leaf := CohortNode{Leaf: &Property{Key: "p", Type: PersonProperty, Operator: Exact, Value: "x", HasValue: true}}
 	c := Cohort{Members: []string{"u1"}, Tree: &CohortNode{Children: []CohortNode{leaf, {Any: true, Children: []CohortNode{leaf}}}}}
@@ -47,8 +48,8 @@ func TestSums_SeeEveryFieldOfCohorts(t *testing.T) {
 	}
 }
 
-// A long list that was read is summed once: the sum is that of its elements, also when a
-// list before it is replaced by another.
+// A long list that was parsed is summed only at that time: the sum is that of its elements,
+// even if a list before it is replaced.
 func TestSums_OfListsThatWereRead(t *testing.T) {
 	lists := []string{`["a","b","c","d","e","f","g","h"]`, `["1"]`, `[1,2,3,4,5,6,7,8,9,true,null,[1]]`, `["a","b","c","d","e","f","g","i"]`}
 	properties := ""
@@ -81,7 +82,8 @@ func TestSums_OfListsThatWereRead(t *testing.T) {
 	same("the third is short")
 }
 
-// checkEveryField changes each field of what root points to, and what is below it.
+// checkEveryField changes each field of the value that root points to, and of the values
+// within it.
 func checkEveryField(t *testing.T, root any, minFields int, sum func() uint64) {
 	t.Helper()
 	before, seen := sum(), 0
@@ -138,7 +140,7 @@ func checkEveryField(t *testing.T, root any, minFields int, sum func() uint64) {
 				}
 			}
 			return
-		case reflect.Uint8: // of a payload
+		case reflect.Uint8: // part of a payload
 			v.SetUint(v.Uint() + 1)
 		case reflect.Interface:
 			for _, value := range []any{nil, true, false, "y", json.Number("1"), int64(1), uint64(1), 1.0, []any{}, []any{"x"}, []any{[]any{"x"}}, map[string]any{}} {

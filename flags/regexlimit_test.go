@@ -10,10 +10,9 @@ import (
 	"github.com/bunting-flags/bunting/flags"
 )
 
-// A search over the time limit is no match, for regex and for not_regex, in a
-// flag; in a cohort the miss is turned round by negation (§4.9). It is counted,
-// and a trace shows it as an outcome of its own (decision 8). The pattern has
-// 2^32 ways to fail on this text.
+// A search over the time limit is no match in a flag, for regex and for not_regex; in a
+// cohort, negation inverts the result (§4.9). It is counted, and a trace has a separate
+// outcome for it (decision 8). The pattern has 2^32 ways to fail on this text.
 func TestFlags_Decision8_TimeLimit(t *testing.T) {
 	t.Cleanup(regexp2.StopTimeoutClock)
 	filter := func(operator, pattern, more string) string {
@@ -67,9 +66,9 @@ func TestFlags_Decision8_TimeLimit(t *testing.T) {
 	}
 }
 
-// A pattern whose program would be too large is a fault at load, with its place, and
-// matches nobody; a text that is too long for a pattern is no match, for regex and
-// not_regex, and counted. The attack ran 10 s on this text.
+// A pattern with a program that would be too large is a fault with its path and never
+// matches. A text that is too long for a pattern is no match, for regex and not_regex, and
+// counted. The attack took 10 s on this text.
 func TestFlags_4_5_RegexCost(t *testing.T) {
 	const attack = `((a{1,100}){1,10}b){1,10}`
 	flag := func(id, operator, pattern string) string {

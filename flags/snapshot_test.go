@@ -18,7 +18,7 @@ import (
 	"github.com/bunting-flags/bunting/flags"
 )
 
-// snapshotReaders are the Readers of one set of definitions.
+// snapshotReaders returns the Readers of one set of definitions.
 func snapshotReaders(t *testing.T, definitions string) map[string]flags.Reader {
 	t.Helper()
 	d := parse(t, definitions)
@@ -32,7 +32,7 @@ func snapshotReaders(t *testing.T, definitions string) map[string]flags.Reader {
 	}
 }
 
-// A snapshot reads as its Reader does, whatever was read before.
+// A snapshot has the same results as its Reader, whatever was read before.
 func TestSnapshot_Reads(t *testing.T) {
 	ctx, sub := context.Background(), &flags.Subject{DistinctID: "u"}
 	for name, r := range snapshotReaders(t, readFlags) {
@@ -58,7 +58,7 @@ func TestSnapshot_Reads(t *testing.T) {
 	}
 }
 
-// Nobody, no snapshot and no Reader give the fallback, and say why.
+// Without a subject, a snapshot or a Reader, reads return the fallback and the reason.
 func TestSnapshot_NoSubject(t *testing.T) {
 	ctx := context.Background()
 	cases := map[string]struct {
@@ -96,8 +96,8 @@ func TestSnapshot_NoSubject(t *testing.T) {
 	}
 }
 
-// Of a file that changes in the middle of a request, each flag of the request, read
-// before or not, is as in the beginning; and so are the browser's.
+// If a file changes during a request, each flag of the request has the value from the start
+// of the request, whether it was read before or not, and so have the flags for browsers.
 func TestSnapshot_DefinitionsChange(t *testing.T) {
 	two := func(variant string) string {
 		return strings.Replace(fileWith(variant), `"flags": [`, `"flags": [{"id": 2, "key": "g", "active": `+map[string]string{"old": "true", "new": "false"}[variant]+`, "filters": {"groups": [{}]}}, `, 1)
@@ -122,7 +122,7 @@ func TestSnapshot_DefinitionsChange(t *testing.T) {
 		write(two("new"))
 		time.Sleep(time.Second)
 		synctest.Wait()
-		sub.DistinctID = "" // it was read by For
+		sub.DistinctID = "" // For has copied it
 		after := r.For(t.Context(), &flags.Subject{DistinctID: "u"})
 		if err := r.Close(); err != nil {
 			t.Error(err)
@@ -149,8 +149,8 @@ func TestSnapshot_DefinitionsChange(t *testing.T) {
 	})
 }
 
-// A snapshot of a Decider looks facts up once, counts one request (flags.md §10.1), and
-// none where nothing is read; what it found does not change.
+// A snapshot of a Decider looks up facts one time and counts one request (flags.md §10.1), or
+// zero if it is not used; the facts do not change.
 func TestSnapshot_OfDecider(t *testing.T) {
 	limit := int64(2)
 	people := &countedPeople{stored: map[string]any{"plan": "pro"}}
@@ -191,7 +191,7 @@ func (p *countedPeople) Stored(context.Context, flags.Query) (*flags.Stored, err
 	return &flags.Stored{Person: p.stored}, nil
 }
 
-// Many goroutines of a request decide each flag once.
+// Concurrent goroutines of a request evaluate each flag exactly one time.
 func TestSnapshot_Once(t *testing.T) {
 	var mu sync.Mutex
 	decided := map[string]int{}
@@ -227,7 +227,7 @@ func TestSnapshot_Once(t *testing.T) {
 	}
 }
 
-// What is decided with a panic is the fallback from then on.
+// If Decide panics, later reads return the fallback.
 func TestSnapshot_Panics(t *testing.T) {
 	s := flags.NewReader(func(context.Context, string, *flags.Subject, *flags.Detail) { panic("no") }, nil).For(context.Background(), &flags.Subject{DistinctID: "u"})
 	func() {
@@ -239,7 +239,7 @@ func TestSnapshot_Panics(t *testing.T) {
 	}
 }
 
-// A request's snapshot goes with its context.
+// The snapshot of a request is part of its context.
 func TestSnapshot_Context(t *testing.T) {
 	s := flags.Compile(parse(t, readFlags)).Reader().For(context.Background(), &flags.Subject{DistinctID: "u"})
 	ctx := flags.NewContext(context.Background(), s)
@@ -248,7 +248,7 @@ func TestSnapshot_Context(t *testing.T) {
 	}
 }
 
-// What a request costs that makes a snapshot and reads three flags, one of them twice.
+// The cost of a request that creates a snapshot and reads three flags, one of them twice.
 func BenchmarkSnapshot(b *testing.B) {
 	r, ctx, sub := flags.Compile(parse(b, readFlags)).Reader(), context.Background(), &flags.Subject{DistinctID: "u", Person: flags.Properties{"plan": "pro"}}
 	b.ReportAllocs()

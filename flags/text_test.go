@@ -12,8 +12,8 @@ import (
 	"github.com/bunting-flags/bunting/flags/wire"
 )
 
-// Expected texts: the examples of §4.2, and what serde_json prints for the same values, read from
-// what encoding/json writes for them (decision 32).
+// Expected texts: the examples of §4.2, and the output of serde_json for the same values,
+// read from the output of encoding/json (decision 32).
 func TestFlags_4_2_TextForm(t *testing.T) {
 	for _, c := range []struct {
 		value any
@@ -65,7 +65,7 @@ func TestFlags_4_2_NoTextForm(t *testing.T) {
 		if _, ok := number(v); ok {
 			t.Errorf("%T is a number", v)
 		}
-		normalize(v) // any value may come
+		normalize(v) // must accept any value
 	}
 }
 
@@ -83,7 +83,7 @@ func TestFlags_4_2_Normalize(t *testing.T) {
 	}
 }
 
-// Expected: §4.5, and Rust's grammar for floats where the paragraph is silent.
+// Expected: §4.5, and Rust's grammar for floats where the section does not define the result.
 func TestFlags_4_5_Number(t *testing.T) {
 	for s, want := range map[string]float64{
 		"10": 10, "+1.5": 1.5, "-2": -2, "5.": 5, ".5": 0.5, "1e3": 1000, "1E-3": 0.001, "007": 7, "-0": 0,
@@ -115,7 +115,8 @@ func TestFlags_4_5_Number(t *testing.T) {
 	}
 }
 
-// Expected: Unicode's SpecialCasing (İ, final sigma) and UnicodeData, as Rust's to_lowercase has them.
+// Expected: Unicode's SpecialCasing (İ, final sigma) and UnicodeData, as in Rust's
+// to_lowercase.
 func TestFlags_4_3_UnicodeLower(t *testing.T) {
 	for s, want := range map[string]string{
 		"École": "école", "TRUE": "true", "STRASSE ß ẞ": "strasse ß ß", "İ": "i̇", "Kelvin \u212a": "kelvin k",
@@ -163,7 +164,7 @@ func TestFlags_4_3_ASCIIFolding(t *testing.T) {
 	}
 }
 
-// Rows 51 to 53 and 55 of §12.3: which texts are equal for exact.
+// Rows 51 to 53 and 55 of §12.3: strings that are equal for exact.
 func TestFlags_12_3_Texts(t *testing.T) {
 	for _, c := range []struct {
 		filter, property any
@@ -180,8 +181,8 @@ func TestFlags_12_3_Texts(t *testing.T) {
 	}
 }
 
-// FuzzText: nothing panics; lower and contains agree with their plain definitions; texts of equal values are equal, and
-// a JSON text is read back to the same text.
+// FuzzText: no input panics; lower and contains agree with their plain definitions; equal
+// values have equal texts, and a JSON text is parsed to a value with the same text.
 func FuzzText(f *testing.F) {
 	for _, s := range []string{"École", "ΑΣ.Β", "İ\xff", "1e16", "-0.5", "[\"a\",{\"b\":1.50,\"a\":null}]", "inf", "0x1", "9007199254740993"} {
 		f.Add(s, "A")

@@ -14,7 +14,7 @@ type trackedEvent struct {
 	properties map[string]any
 }
 
-// trackedReader decides three flags and sends events to a list.
+// trackedReader evaluates three flags and appends events to a list.
 func trackedReader(events *[]trackedEvent) flags.Reader {
 	answers := map[string]flags.Decision{
 		"on": {Key: "on", Enabled: true}, "wide": {Key: "wide", Enabled: true, Variant: "wide-one"}, "off": {Key: "off"},
@@ -36,7 +36,7 @@ func trackedReader(events *[]trackedEvent) flags.Reader {
 	})
 }
 
-// An event has the values of the flags that were read before it, and which of them are on
+// An event contains the values of the flags read before it, and the keys of enabled ones
 // (capture.md, properties of SDKs: $feature/<key>, $active_feature_flags).
 func TestSnapshot_Track(t *testing.T) {
 	var events []trackedEvent
@@ -75,7 +75,7 @@ func TestSnapshot_Track(t *testing.T) {
 	}
 }
 
-// Where a Reader sends nothing, WithTrack does, with the subject and what was read.
+// If a Reader cannot send events, WithTrack adds that, with the subject and the flags read.
 func TestWithTrack(t *testing.T) {
 	fixed, err := flags.Static([]byte(fileWith("wide")))
 	if err != nil {

@@ -18,8 +18,8 @@ import (
 	"github.com/bunting-flags/bunting/flags"
 )
 
-// functions are all exported functions of the package, types the zero values of its
-// types; interfaces are others' to implement.
+// functions are all exported functions of the package, and types the zero values of its
+// types. Interfaces are excluded, since callers implement them.
 var (
 	functions = map[string]any{
 		"ComparesElements": flags.ComparesElements, "Compile": flags.Compile, "Decimal": flags.Decimal, "DecodeJSON": flags.DecodeJSON, "FromContext": flags.FromContext,
@@ -35,15 +35,15 @@ var (
 		flags.OperatorInfo{}, flags.Organization{}, flags.Part(0), flags.PersonalKey{}, flags.Pin{}, flags.PinTrace{}, flags.Project{}, flags.Properties{}, flags.Property{}, flags.PropertyType(""), flags.Query{}, flags.Read{},
 		flags.Reason{}, flags.ReasonCode(0), flags.Request{}, flags.Selection{}, flags.SnapshotConfig{}, flags.FlagStatus(0), flags.Stats{}, flags.Stored{}, flags.Subject{}, flags.Trace{},
 		flags.TraceDecision{}, flags.TraceSubject{}, flags.Undecided{}, flags.ValueSource(0), flags.Variant{},
-		// These hold locks or memory, and are not copied.
+		// These contain locks or memory and must not be copied.
 		(*flags.Answer)(nil), (*flags.Decider)(nil), (*flags.Decisions)(nil), (*flags.FileReader)(nil), (*flags.Filter)(nil), (*flags.Memory)(nil), (*flags.Set)(nil), (*flags.Snapshot)(nil),
 	}
 	nils       = []string{"Snapshot", "Set", "Decider", "Decisions", "Decision", "FileReader"}
 	interfaces = "Continuity Locator Members People Reader Source Usage"
 )
 
-// Nothing that the package exports panics for zero values: of arguments (nil subjects,
-// memory, functions), of receivers, and for nil ones of what a caller may not have got.
+// No exported function panics for zero values: of arguments (nil subjects, memory,
+// functions), of receivers, and for nil results of other functions.
 func TestZero_NothingPanics(t *testing.T) {
 	for name, f := range functions {
 		callZero(t, name, reflect.ValueOf(f))
@@ -64,7 +64,7 @@ func TestZero_NothingPanics(t *testing.T) {
 	}
 }
 
-// Nor do Sets, Deciders and Readers that were made.
+// Sets, Deciders and Readers in use do not panic either.
 func TestZero_OfWhatWasMade(t *testing.T) {
 	set := flags.Compile(parse(t, readFlags))
 	limit := int64(1000)
@@ -82,7 +82,7 @@ func TestZero_OfWhatWasMade(t *testing.T) {
 			callZero(t, v.Type().String()+"."+v.Type().Method(i).Name, v.Method(i))
 		}
 	}
-	// Nobody is decided as the empty distinct id (flags.md §2.4).
+	// A nil subject is evaluated as the empty distinct id (flags.md §2.4).
 	if d, ok := set.EvaluateFlag("on", nil, time.Time{}, nil); !ok || !d.Enabled {
 		t.Errorf("%v, %+v", ok, d)
 	}
@@ -94,7 +94,7 @@ func TestZero_OfWhatWasMade(t *testing.T) {
 	}
 }
 
-// Nor do reads for somebody, whose stored facts are looked up with the context.
+// Reads for a subject whose stored facts are looked up with a nil context do not panic.
 func TestZero_NoContext(t *testing.T) {
 	ports := contextUser{&flags.Memory{}}
 	source := flags.StaticSource("phc_x", flags.Project{ID: 1}, parse(t, `{"flags":[{"id":1,"key":"f","active":true,"ensure_experience_continuity":true,
@@ -125,10 +125,10 @@ func TestZero_NoContext(t *testing.T) {
 	}
 }
 
-// noContext is the context that a careless caller gives.
+// noContext is the nil context of a careless caller.
 var noContext context.Context
 
-// contextSource and contextUser are ports that use the context that they get.
+// contextSource and contextUser are ports that use the context of their calls.
 type contextSource struct{ flags.Source }
 
 func (s contextSource) ProjectByKey(ctx context.Context, key string) (flags.Project, error) {
@@ -172,8 +172,8 @@ func (p contextUser) Spend(ctx context.Context, _ string, _ time.Time, n int64) 
 	return n, ctx.Err()
 }
 
-// callZero calls a function twice with zero values, with a context and with none, and
-// ranges over what it gives.
+// callZero calls a function with zero values, with and without a context, and iterates over
+// its results.
 func callZero(t *testing.T, name string, f reflect.Value) {
 	t.Helper()
 	defer func() {

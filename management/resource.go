@@ -10,13 +10,13 @@ import (
 // Resource is the implementation that all resources share: it finds, lists, creates, changes and
 // deletes objects, and logs the changes, by the rules of a Spec. It may be used concurrently.
 //
-// It is an interface so that the methods are compiled for a Stored and an Out only where
-// NewResource is called. Those of a generic struct would be compiled in each package that uses the
-// type.
+// It is an interface so that the methods are compiled only where NewResource is called. Those of a
+// generic struct would be compiled in each package that uses the type.
 type Resource[T Tx, Stored, Out any] interface {
 	// List returns a page of objects.
 	List(ctx context.Context, scope *Scope, p Page) (List[Out], error)
-	// Query returns the page of q. Its Kind and Descending are set, and an absent Parent or Other.
+	// Query returns the page of q. It sets the Kind and the order, and the Parent if neither Parent
+	// nor Other is set.
 	Query(ctx context.Context, scope *Scope, q Query) (List[Out], error)
 	// Rows returns objects in the form of lists.
 	Rows(v *View[T], list List[Stored]) (List[Out], error)

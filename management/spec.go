@@ -94,8 +94,8 @@ func (v *View[T]) Author(id int64) (*UserView, error) {
 // Edit is one operation that creates, changes or deletes an object.
 type Edit[T Tx, Stored any] struct {
 	*View[T]
-	// IsNew reports that After is being created. Before is the object before the body's values were
-	// applied.
+	// IsNew reports whether After is being created. Before is the object before the body's values
+	// were applied.
 	IsNew  bool
 	Before Stored
 	After  *Stored

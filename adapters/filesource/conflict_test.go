@@ -85,7 +85,7 @@ func TestSource_ConflictOnReload(t *testing.T) {
 	if !h.hasFlags("phc_a", "one")() || !h.hasFlags("phc_b", "one")() {
 		t.Error("the last good states are gone")
 	}
-	write(t, a, definitions(3, "phc_c", "one")) // sets phc_a free
+	write(t, a, definitions(3, "phc_c", "one")) // removes phc_a from this file
 	h.waitUntil("phc_a is taken over", h.hasFlags("phc_a", "stolen"))
 	if !h.hasFlags("phc_c", "one")() || h.flagKeys("phc_b") != nil || h.Status()[1].Err != nil {
 		t.Errorf("status %+v", h.Status())
@@ -149,8 +149,8 @@ func TestSource_Key(t *testing.T) {
 	}
 }
 
-// Members of static cohorts are persons, and what is kept for them survives a
-// change of the file (§8.6).
+// Members of static cohorts are persons, and their stored data survives a change of the file
+// (§8.6).
 func TestSource_8_6_MembersKeepTheirIdentifiers(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "flags.json")
 	file := func(members string) string {
@@ -200,7 +200,7 @@ func TestLoad(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := big.Truncate(maxSize + 1); err != nil { // a hole: no disk is used
+	if err := big.Truncate(maxSize + 1); err != nil { // a sparse file uses no disk space
 		t.Fatal(err)
 	}
 	_ = big.Close()

@@ -11,7 +11,7 @@ import (
 	"github.com/bunting-flags/bunting/flags"
 )
 
-// A file of flags, decided in this process; changes of the file are taken into use.
+// Flags of a file are evaluated in this process; changes of the file are applied.
 func ExampleOpen() {
 	folder, err := os.MkdirTemp("", "filesource")
 	if err != nil {
@@ -45,7 +45,7 @@ func ExampleOpen() {
 	// Output: new-checkout true
 }
 
-// Load reads a file once, for a tool or a test.
+// Load reads a file a single time, for a tool or a test.
 func ExampleLoad() {
 	file, err := filesource.Load("../../testdata/demo.json", "")
 	if err != nil {

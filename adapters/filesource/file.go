@@ -14,40 +14,38 @@ import (
 )
 
 const (
-	// maxSize bounds a file, in bytes.
+	// maxSize is the maximum size of a file, in bytes.
 	maxSize = 256 << 20
-	// minFileAge is how old a file must be before unchanged size and times say
-	// that its content is unchanged: file systems count time in steps of up to
-	// two seconds.
+	// minFileAge is the minimum age of a file for which an unchanged size and unchanged times mean
+	// unchanged content: file systems record times with a resolution of up to two seconds.
 	minFileAge = 3 * time.Second
-	// rereadInterval is how often a file is read whose size and times are unchanged: some
-	// file systems do not tell when a file was changed.
+	// rereadInterval is how often a file with an unchanged size and unchanged times is read: some
+	// file systems do not record when a file was changed.
 	rereadInterval = 30 * time.Second
 )
 
-// file is one path and the last good state of what stands there.
+// file is a path and the last good state of its file.
 type file struct {
 	path string
 
-	info   os.FileInfo // of what was read last; nil: read it again
+	info   os.FileInfo // of the last read; nil forces another read
 	readAt time.Time
 	sum    [sha256.Size]byte
-	hasSum bool        // the text with this sum has been judged
-	next   *flags.File // read, but not in use yet
-	// nextText and goodText are what next and good were read from.
+	hasSum bool        // sum is the hash of the text that was parsed last
+	next   *flags.File // parsed, but not in use yet
+	// nextText and goodText are the texts from which next and good were parsed.
 	nextText, goodText []byte
 
 	good   flags.File
 	goodAt time.Time
-	err    error // why what stands there is not in use
+	err    error // why the newest text is not in use
 	errAt  time.Time
 
 	loads, failures uint64
 }
 
-// Load reads one file, once, documents of flags as code too. apiKey is that of a
-// bare payload. The error names
-// the file.
+// Load reads one file, including documents of flags as code. apiKey is the project key of a bare
+// payload. The error names the file.
 func Load(path, apiKey string) (flags.File, error) {
 	data, err := read(path)
 	if err == nil {
@@ -59,6 +57,8 @@ func Load(path, apiKey string) (flags.File, error) {
 	return parse(path, data, apiKey, true)
 }
 
+// parse parses the text of a file: a definitions file, a document if documents is set, or a bare
+// payload if apiKey is not empty.
 func parse(path string, data []byte, apiKey string, documents bool) (f flags.File, err error) {
 	switch {
 	case flags.IsFile(data):
@@ -75,7 +75,7 @@ func parse(path string, data []byte, apiKey string, documents bool) (f flags.Fil
 	return f, describe(path, err)
 }
 
-// describe says in one line what is wrong with which file.
+// describe returns err with the path, in one line.
 func describe(path string, err error) error {
 	var inPath *fs.PathError
 	switch {
@@ -110,8 +110,8 @@ func read(path string) ([]byte, error) {
 
 var errTooLarge = fmt.Errorf("is larger than %d MiB", maxSize>>20)
 
-// readIfChanged reads the file if it may have changed, or in any case with force. It
-// reports whether there is news: a state to take into use, or another error.
+// readIfChanged reads the file if it may have changed, or in any case if force is set. It reports
+// whether the result is new: a state to use, or another error.
 func (f *file) readIfChanged(s *Source, force bool) (changed bool) {
 	info, err := os.Stat(f.path)
 	if err == nil && !info.Mode().IsRegular() {
@@ -151,13 +151,14 @@ func (f *file) readIfChanged(s *Source, force bool) (changed bool) {
 	return true
 }
 
-// unreadable notes that nothing can be said about the text any more.
+// unreadable records that the current text is unknown, so that the next text is parsed even if it
+// is equal to the last one.
 func (f *file) unreadable(s *Source, err error) bool {
 	f.next, f.hasSum, f.info = nil, false, nil
 	return f.reject(s, err)
 }
 
-// reject keeps the last good state. The same reason is told once.
+// reject records an error; the last good state remains. Consecutive equal errors are logged once.
 func (f *file) reject(s *Source, err error) bool {
 	if f.err != nil && f.err.Error() == err.Error() {
 		return false
@@ -170,7 +171,7 @@ func (f *file) reject(s *Source, err error) bool {
 	return true
 }
 
-// accept takes the state that was read into use.
+// accept makes the parsed state the one in use.
 func (f *file) accept(now time.Time) {
 	f.good, f.goodAt, f.next = *f.next, now, nil
 	f.goodText, f.nextText = f.nextText, nil
@@ -178,7 +179,7 @@ func (f *file) accept(now time.Time) {
 	f.loads++
 }
 
-// newest is the state that the file should have.
+// newest returns the newest state that could be parsed.
 func (f *file) newest() *flags.File {
 	if f.next != nil {
 		return f.next
@@ -186,6 +187,7 @@ func (f *file) newest() *flags.File {
 	return &f.good
 }
 
+// isSameFile reports whether two results of os.Stat have the same file, size and times.
 func isSameFile(a, b os.FileInfo) bool {
 	return a != nil && b != nil && os.SameFile(a, b) && a.Size() == b.Size() && a.ModTime().Equal(b.ModTime()) && wire.ChangeTime(a).Equal(wire.ChangeTime(b))
 }

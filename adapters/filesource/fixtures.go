@@ -11,15 +11,15 @@ import (
 	"strings"
 )
 
-// Keys of a file of fixtures that names none.
+// Keys of a file of fixtures without keys.
 const (
 	fixtureAPIKey      = "phc_test"
 	fixtureSecretKey   = "phs_test"
 	fixturePersonalKey = "phx_test"
 )
 
-// fixtures is a file that says what flags answer, for tests: each is true, false, a
-// variant, or an object with a payload too and with the answers of single distinct ids.
+// fixtures is a file with the values of flags, for tests. Each is true, false, a variant, or an
+// object that may also have a payload and the values for single distinct ids.
 type fixtures struct {
 	APIKey      string             `json:"api_key"`
 	SecretKey   string             `json:"secret_api_key"`
@@ -27,26 +27,26 @@ type fixtures struct {
 	Fixtures    map[string]fixture `json:"fixtures"`
 }
 
+// fixture is the value of a flag, and of single distinct ids in For.
 type fixture struct {
 	fixtureAnswer
 	For map[string]fixtureAnswer `json:"for"`
 }
 
-// fixtureAnswer is a value: false, true or the variant, with the payload of a flag that
-// is on.
+// fixtureAnswer is a value (false, true or a variant), with the payload if the flag is on.
 type fixtureAnswer struct {
 	value   any
 	payload json.RawMessage
 }
 
-// isFixtures reports whether a document has the member that makes it one of fixtures.
+// isFixtures reports whether a document is a file of fixtures.
 func isFixtures(data []byte) bool {
 	var members struct{ Fixtures, Projects, Flags json.RawMessage }
 	return json.Unmarshal(data, &members) == nil && members.Fixtures != nil && members.Projects == nil && members.Flags == nil
 }
 
-// expandFixtures makes a definitions file of one of fixtures, which gives these answers
-// to /flags, to SDKs that evaluate locally, and to OFREP. Others stay as they are.
+// expandFixtures converts a file of fixtures to a definitions file with which /flags, SDKs with
+// local evaluation and OFREP return these values. It returns other documents unchanged.
 func expandFixtures(data []byte, apiKey string) ([]byte, error) {
 	if !isFixtures(data) {
 		return data, nil
@@ -88,14 +88,15 @@ func orElse(text, fallback string) string {
 	return text
 }
 
-// fixtureID stays the same however the file changes.
+// fixtureID returns the id of a flag, which depends only on its key, so that it does not change
+// with the file.
 func fixtureID(key string) uint32 {
 	h := fnv.New32a()
 	_, _ = h.Write([]byte(key))
 	return h.Sum32()&0x3FFFFFFF + 1
 }
 
-// UnmarshalJSON reads the short forms and the long one.
+// UnmarshalJSON parses the short forms and the long one.
 func (f *fixture) UnmarshalJSON(text []byte) error {
 	var long struct {
 		Value   json.RawMessage          `json:"value"`
@@ -113,7 +114,7 @@ func (f *fixture) UnmarshalJSON(text []byte) error {
 	return f.read(long.Value, long.Payload)
 }
 
-// UnmarshalJSON reads the same without those of single distinct ids.
+// UnmarshalJSON parses the forms of fixture without "for".
 func (a *fixtureAnswer) UnmarshalJSON(text []byte) error {
 	var long struct {
 		Value   json.RawMessage `json:"value"`
@@ -133,7 +134,7 @@ func decodeStrict(text []byte, dst any) error {
 	return dec.Decode(dst)
 }
 
-// read takes a value, which where there is none is whether there is a payload.
+// read sets the value and the payload. Without a value, the flag is on if there is a payload.
 func (a *fixtureAnswer) read(value, payload json.RawMessage) error {
 	a.value, a.payload = payload != nil, payload
 	if value != nil {
@@ -155,8 +156,8 @@ func (a *fixtureAnswer) read(value, payload json.RawMessage) error {
 	return fmt.Errorf("want true, false, a variant, or an object with value, payload and for, not %s", value)
 }
 
-// filters are the conditions of a flag that gives the answers. Each forces its variant;
-// the shares, which have to add up, matter to nobody.
+// filters returns the conditions of a flag with these values. Each condition forces its variant;
+// the shares of the variants must add up to 100 but have no effect.
 func (f fixture) filters() (map[string]any, error) {
 	type object = map[string]any
 	var variants []object
@@ -188,7 +189,7 @@ func (f fixture) filters() (map[string]any, error) {
 	}
 	ids, originals := slices.Sorted(maps.Keys(f.For)), map[string]string{}
 	for _, id := range ids {
-		lower := strings.ToLower(id) // conditions compare without regard to case (flags.md §4.6)
+		lower := strings.ToLower(id) // conditions ignore case (flags.md §4.6)
 		if other, used := originals[lower]; used || id == "" || lower == "true" || lower == "false" {
 			return nil, fmt.Errorf("for: %q cannot be told apart from %q: ids differ in more than case, and are not empty, true or false", id, orElse(other, "others"))
 		}

@@ -22,7 +22,7 @@ func loadFixtures(t *testing.T, text, apiKey string) (flags.File, error) {
 	return Load(path, apiKey)
 }
 
-// Flags answer what the file says, to everybody and to single distinct ids.
+// Flags have the values of the file, for all subjects and for single distinct ids.
 func TestFixtures_Answers(t *testing.T) {
 	f, err := loadFixtures(t, `{"fixtures": {
 		"search": true, "old": false, "layout": "wide",
@@ -60,8 +60,8 @@ func TestFixtures_Answers(t *testing.T) {
 	}
 }
 
-// The keys are those of the file, else of Config, else of tests; ids of flags do not
-// change when others come.
+// The keys are those of the file, or of Config, or the defaults for tests; ids of flags do not
+// change when flags are added.
 func TestFixtures_KeysAndIDs(t *testing.T) {
 	for _, tt := range []struct{ text, apiKey, want string }{
 		{`{"fixtures": {"b": true}}`, "phc_given", "phc_given"},
@@ -78,7 +78,7 @@ func TestFixtures_KeysAndIDs(t *testing.T) {
 	}
 }
 
-// What cannot be meant is refused, with the place.
+// Invalid fixtures are rejected with the place of the error.
 func TestFixtures_Rejects(t *testing.T) {
 	for text, want := range map[string]string{
 		`{"fixtures": {"f": 5}}`:                                             "fixtures: want true, false, a variant, or an object with value, payload and for, not 5",
@@ -101,7 +101,7 @@ func TestFixtures_Rejects(t *testing.T) {
 	}
 }
 
-// Any document of fixtures is refused, or makes flags without a fault.
+// Every document of fixtures is rejected, or results in flags without faults.
 func FuzzFixtures(f *testing.F) {
 	for _, text := range []string{
 		`{"fixtures":{"f":true,"g":"wide","h":{"value":"a","payload":[1],"for":{"u":false,"v":{"value":"b"}}}}}`, `{"fixtures":{"":{}}}`, `{"fixtures":{"f":{"payload":null}}}`,

@@ -30,7 +30,7 @@ func definitions(id int, apiKey string, keys ...string) string {
 	return fmt.Sprintf(`{"projects": [{"id": %d, "api_key": %q, "flags": [%s]}]}`, id, apiKey, strings.Join(list, ", "))
 }
 
-// harness is a Source under test with its log and the news of its changes.
+// harness is a Source under test with its log and its calls of OnChange.
 type harness struct {
 	*Source
 	t    *testing.T
@@ -55,7 +55,7 @@ func (b *safeBuffer) String() string {
 	return b.b.String()
 }
 
-// noPoll is longer than any test: what happens then came from events.
+// noPoll is longer than any test, so that changes are detected by events only.
 const noPoll = time.Hour
 
 func start(t *testing.T, c Config, newWatcher func() (*fsnotify.Watcher, error)) *harness {
@@ -75,7 +75,7 @@ func start(t *testing.T, c Config, newWatcher func() (*fsnotify.Watcher, error))
 	return h
 }
 
-// startByEvents and startByPoll start a Source that has only one way to see changes.
+// startByEvents and startByPoll start a Source with one way to detect changes.
 func startByEvents(t *testing.T, files ...string) *harness {
 	t.Helper()
 	return start(t, Config{Files: files, Poll: noPoll}, fsnotify.NewWatcher)
@@ -87,7 +87,7 @@ func startByPoll(t *testing.T, files ...string) *harness {
 		func() (*fsnotify.Watcher, error) { return nil, errors.New("none on this file system") })
 }
 
-// waitUntil waits for changes until the condition holds.
+// waitUntil waits for changes until the condition is true.
 func (h *harness) waitUntil(what string, condition func() bool) {
 	h.t.Helper()
 	deadline := time.After(time.Minute)
@@ -100,7 +100,7 @@ func (h *harness) waitUntil(what string, condition func() bool) {
 	}
 }
 
-// flagKeys are the flags of a project, nil for an unknown one.
+// flagKeys returns the keys of a project's flags, or nil for an unknown project.
 func (h *harness) flagKeys(apiKey string) []string {
 	p, err := h.ProjectByKey(context.Background(), apiKey)
 	if errors.Is(err, flags.ErrUnknownKey) {
@@ -144,7 +144,7 @@ func write(t *testing.T, path, text string) {
 	}
 }
 
-// replace writes beside the file and renames over it, as editors do.
+// replace writes another file and renames it over the file, as editors do.
 func replace(t *testing.T, path, text string) {
 	t.Helper()
 	write(t, path+".tmp", text)
@@ -165,7 +165,7 @@ func symlink(t *testing.T, target, path string) {
 	}
 }
 
-// watchers are the two ways to see changes; either alone must be enough.
+// watchers are the two ways to detect changes; each must be sufficient.
 var watchers = map[string]func(*testing.T, ...string) *harness{"events": startByEvents, "poll": startByPoll}
 
 func eachWatcher(t *testing.T, test func(t *testing.T, start func(*testing.T, ...string) *harness)) {

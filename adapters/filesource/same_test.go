@@ -10,13 +10,13 @@ import (
 	"github.com/fsnotify/fsnotify"
 )
 
-// A file that changes is read also where its inode, its size and its time of modification
-// stay and no event tells of it: by its time of change, and by its content every 30 seconds
-// where the file system tells nothing.
+// A changed file is read even if its inode, size and modification time are unchanged and there is
+// no event: because of its change time or, on file systems without that, because of its content,
+// every 30 seconds.
 func TestSource_LooksTheSame(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "flags.json")
 	old := time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC)
-	put := func(key string) { // in place, with the time of an archive
+	put := func(key string) { // in place, with the modification time of an archive
 		t.Helper()
 		write(t, path, definitions(1, "phc_a", key))
 		if err := os.Chtimes(path, old, old); err != nil {
@@ -53,7 +53,7 @@ func TestSource_LooksTheSame(t *testing.T) {
 	if s.files[0].info == nil {
 		t.Error("the file has not settled")
 	}
-	s.files[0].info = info // as if nothing had told of it
+	s.files[0].info = info // as on a file system that does not record changes
 	s.mu.Unlock()
 	look(31*time.Second, "two")
 	look(32*time.Second, "six")

@@ -11,31 +11,32 @@ import (
 	"github.com/bunting-flags/bunting/flags"
 )
 
-// maxLogged bounds the faults that are logged at a time.
+// maxLogged is the maximum number of faults that are logged for one change.
 const maxLogged = 20
 
-// snapshot is all that is in use. It is replaced, never changed.
+// snapshot is the complete state in use. It is immutable and replaced by changes.
 type snapshot struct {
 	projects map[string]*project // by API key
 	order    []flags.Project
 	grants   map[string]*grant // by personal or secret key
 }
 
+// project is a project of a file with the faults in its definitions.
 type project struct {
 	flags.FileProject
 	faults []Fault
 }
 
-// grant is what a key opens.
+// grant is the access that a key grants.
 type grant struct {
 	secret   bool
 	scopes   []string
 	projects []string
 }
 
-// activate takes into use what was read and does not contradict the rest: all
-// together where that is possible, so that two files may exchange a project,
-// else file by file until no further one fits.
+// activate starts to use the parsed states that do not conflict with the rest: all together if
+// possible, so that a project may move from one file to another, or else file by file until no
+// further one fits.
 func (s *Source) activate() {
 	waiting := slices.Collect(func(yield func(*file) bool) {
 		for _, f := range s.files {
@@ -60,6 +61,7 @@ func (s *Source) activate() {
 	}
 }
 
+// activateSingly accepts waiting files one by one, and returns the accepted ones.
 func (s *Source) activateSingly(waiting []*file) (accepted []*file) {
 	pending := map[*file]*flags.File{}
 	for _, f := range waiting {
@@ -84,12 +86,12 @@ func (s *Source) activateSingly(waiting []*file) (accepted []*file) {
 		}
 	}
 	for f, next := range pending {
-		f.next = next // tried again with every further change
+		f.next = next // retried with every further change
 	}
 	return accepted
 }
 
-// publish makes the good states visible.
+// publish replaces the snapshot by the good states.
 func (s *Source) publish(accepted []*file) {
 	old := s.current.Load()
 	next := &snapshot{projects: map[string]*project{}, grants: map[string]*grant{}}
@@ -111,8 +113,8 @@ func (s *Source) publish(accepted []*file) {
 	}
 }
 
-// newProject gives a project its revision: that of before when nothing of its
-// definitions has changed, else a larger one.
+// newProject returns a project with its revision: the previous one if its definitions are
+// unchanged, else a larger one.
 func (s *Source) newProject(old *snapshot, p *flags.FileProject) *project {
 	var previous *project
 	if old != nil {
@@ -136,6 +138,7 @@ func (s *Source) newProject(old *snapshot, p *flags.FileProject) *project {
 	return out
 }
 
+// add adds a project and its keys.
 func (n *snapshot) add(p *project) {
 	n.projects[p.APIKey] = p
 	n.order = append(n.order, p.Project)
@@ -147,6 +150,7 @@ func (n *snapshot) add(p *project) {
 	}
 }
 
+// grant adds a project to the access of a key.
 func (n *snapshot) grant(key string, secret bool, scopes []string, project string) {
 	g := n.grants[key]
 	if g == nil {
@@ -158,8 +162,8 @@ func (n *snapshot) grant(key string, secret bool, scopes []string, project strin
 	}
 }
 
-// addMembers makes the members of static cohorts known. When they were first
-// seen is not known.
+// addMembers adds the members of static cohorts to the memory, as persons with an unknown creation
+// time.
 func (s *Source) addMembers(p *project) {
 	for _, c := range p.Definitions.Cohorts {
 		if !c.Static || c.Deleted {
@@ -175,7 +179,7 @@ func (s *Source) addMembers(p *project) {
 	}
 }
 
-// report logs what was taken into use, with its faults.
+// report logs a file that is now in use, with its faults.
 func (s *Source) report(n *snapshot, f *file) {
 	log := s.config.Logger
 	faults, count := []Fault(nil), 0
@@ -185,7 +189,7 @@ func (s *Source) report(n *snapshot, f *file) {
 		count += len(p.Definitions.Flags)
 	}
 	level := slog.LevelInfo
-	if f.loads == 1 { // the start says so itself
+	if f.loads == 1 { // the start logs its own message
 		level = slog.LevelDebug
 	}
 	log.Log(context.Background(), level, "definitions file taken into use", "file", f.path, "projects", len(f.good.Projects), "flags", count, "faults", len(faults))
@@ -198,11 +202,11 @@ func (s *Source) report(n *snapshot, f *file) {
 	}
 }
 
-// checkConflicts says what the newest states of the files contradict one another in.
+// checkConflicts returns an error if the newest states of the files contradict each other.
 func checkConflicts(files []*file) error {
 	type place struct{ path, key string }
 	byKey, byID := map[string]place{}, map[int64]place{}
-	kinds := map[string]*grant{} // of personal and secret keys
+	kinds := map[string]*grant{} // by personal or secret key
 	for _, f := range files {
 		if err := checkKeys(f.path, "organization", f.newest().PersonalKeys, nil, kinds); err != nil {
 			return err
@@ -229,8 +233,8 @@ func checkConflicts(files []*file) error {
 	return nil
 }
 
-// checkKeys finds keys that mean different things in different places,
-// and would open more in one of them than is written there.
+// checkKeys returns an error if a key is in several places with different meanings, because it
+// would then grant more than one of them allows.
 func checkKeys(path, owner string, personal []flags.PersonalKey, secrets []string, kinds map[string]*grant) error {
 	check := func(list string, i int, key string, g grant) error {
 		position := fmt.Sprintf("%s: %s[%d] of the %s", path, list, i, owner)

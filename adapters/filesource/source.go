@@ -1,20 +1,17 @@
-// Package filesource reads definitions from files and renews them when the
-// files change.
+// Package filesource reads definitions from files and renews them when the files change.
 //
-// A file is a definitions file (organization and projects), a bare definitions payload
-// as PostHog serves it, for one project whose key [Config.APIKey] gives, or for tests
-// one of fixtures, which says what each flag answers. What stands in the files is always taken as a whole:
-// a file that cannot be read, is half written, is gone, or names a project of
-// another file leaves its last good state in use, and is tried again whenever
-// something changes.
+// A file is a definitions file (organization and projects), a bare definitions payload as PostHog
+// serves it, for one project with the key in [Config.APIKey], or, for tests, a file of fixtures
+// with the value of each flag. A file is always applied as a whole: if it cannot be read, is
+// incomplete, is missing, or has a project of another file, its last good state remains in use, and
+// it is retried whenever something changes.
 //
-// Changes are seen through events on the folder of each file, which covers
-// editors that rename a new file over the old one and the symbolic links of
-// Kubernetes, and through a slow look at every file, for file systems and
-// symbolic links that give no events. The look reads a file when its size, its times or
-// the file itself are others, and every 30 seconds whatever they are.
+// Changes are detected by events on the folder of each file, which covers editors that rename a new
+// file over the old one and the symbolic links of Kubernetes, and by polling, for file systems and
+// symbolic links that produce no events. A poll reads a file if its size, its times or the file
+// itself have changed, and every 30 seconds in any case.
 //
-// Bounds: a file has at most 256 MiB. Nothing is written.
+// A file may have at most 256 MiB. The package writes no files.
 package filesource
 
 import (
@@ -41,60 +38,57 @@ const (
 	defaultPoll     = 2 * time.Second
 )
 
-// Config says which files are read. Only Files is required.
+// Config configures a Source. Only Files is required.
 type Config struct {
-	// Files are paths, relative ones from the working directory. A project may
-	// stand in one of them only.
+	// Files are paths, absolute or relative to the working directory. A project may be in one of
+	// them only.
 	Files []string
-	// APIKey is the project key of a bare payload. Empty: such a file is an
-	// error.
+	// APIKey is the project key of a bare payload. If empty, such a file is an error.
 	APIKey string
-	// Documents: documents of flags as code are read, too. Their ids hold only for
-	// one reading, so nothing may be kept by them.
+	// Documents allows documents of flags as code. Their ids are valid for one read only, so data
+	// must not be stored under them.
 	Documents bool
-	// Debounce is the quiet time after a change before the file is read,
-	// 50 milliseconds when zero.
+	// Debounce is the time without further changes before a changed file is read, by default 50
+	// milliseconds.
 	Debounce time.Duration
-	// Poll is how often files are looked at without an event, 2 seconds when
-	// zero.
+	// Poll is how often files are checked without an event, by default 2 seconds.
 	Poll time.Duration
-	// OnChange is called after each change that was taken into use or refused,
-	// from the goroutine that watches; it must not call Close. Nil: nobody is
-	// told.
+	// OnChange is called after each change that was applied or rejected, from the goroutine that
+	// watches the files. It must not call Close. If nil, changes are not reported.
 	OnChange func()
-	// Logger gets changes, refusals, and the faults of definitions. Nil: nothing
-	// is logged.
+	// Logger receives changes, rejections, and the faults of definitions. If nil, nothing is
+	// logged.
 	Logger *slog.Logger
-	// Now is the clock of Status, time.Now when nil.
+	// Now is the clock of Status, by default time.Now.
 	Now func() time.Time
 }
 
-// Source serves the projects of the files. It is safe for any number of
-// goroutines. One that Open has not made, such as nil, has none.
+// Source serves the projects of the files. It is safe for concurrent use. A Source that Open did
+// not create, such as nil, has no projects.
 type Source struct {
 	config  Config
-	current atomic.Pointer[snapshot] // nil: Open has not made it
+	current atomic.Pointer[snapshot] // nil if Open did not create the Source
 	memory  flags.Memory
 
-	mu       sync.Mutex // one round of looking at a time; guards what follows
+	mu       sync.Mutex // held during a check of the files; guards the fields below
 	files    []*file
-	revision int64 // the highest given so far
+	revision int64 // the highest revision so far
 	people   map[person]bool
 
-	watcher *fsnotify.Watcher // nil: only the poll sees changes
+	watcher *fsnotify.Watcher // nil if changes are detected by polling only
 	stop    chan struct{}
 	stopped chan struct{}
 	once    sync.Once
 }
 
-// person is a member of a static cohort that Memory knows.
+// person is a member of a static cohort that was added to the memory.
 type person struct {
 	project int64
 	id      string
 }
 
-// Open reads all files and watches them until Close. It fails when one of them
-// cannot be read or two of them name one project.
+// Open reads all files and watches them until Close. It fails if one of them cannot be read or two
+// of them have the same project.
 func Open(c Config) (*Source, error) { return open(c, fsnotify.NewWatcher) }
 
 func open(c Config, newWatcher func() (*fsnotify.Watcher, error)) (*Source, error) {
@@ -122,7 +116,7 @@ func open(c Config, newWatcher func() (*fsnotify.Watcher, error)) (*Source, erro
 		seen[filepath.Clean(path)] = true
 		s.files = append(s.files, &file{path: path})
 	}
-	// Watching begins before reading, so that no change falls between the two.
+	// Watching starts before reading, so that no change is missed between the two.
 	s.startWatching(newWatcher)
 	if err := s.readAll(); err != nil {
 		s.closeWatcher()
@@ -132,7 +126,7 @@ func open(c Config, newWatcher func() (*fsnotify.Watcher, error)) (*Source, erro
 	return s, nil
 }
 
-// readAll reads every file; at the start nothing may be wrong.
+// readAll reads every file. It is used at the start, when every error is returned.
 func (s *Source) readAll() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -151,7 +145,7 @@ func (s *Source) readAll() error {
 	return nil
 }
 
-// snapshot is what is in use.
+// snapshot returns the state in use, which is empty if Open did not create the Source.
 func (s *Source) snapshot() *snapshot {
 	if s != nil {
 		if current := s.current.Load(); current != nil {
@@ -161,7 +155,7 @@ func (s *Source) snapshot() *snapshot {
 	return &snapshot{}
 }
 
-// Close ends the watching. What was read stays in use.
+// Close stops watching. The last state remains in use.
 func (s *Source) Close() error {
 	if s == nil || s.stop == nil {
 		return nil
@@ -173,8 +167,8 @@ func (s *Source) Close() error {
 	return nil
 }
 
-// ProjectByKey finds a project by its public key: flags.ErrUnknownKey when no
-// file has it.
+// ProjectByKey returns a project by its public key. The error is flags.ErrUnknownKey if no file has
+// it.
 func (s *Source) ProjectByKey(_ context.Context, apiKey string) (flags.Project, error) {
 	p := s.snapshot().projects[apiKey]
 	if p == nil {
@@ -183,7 +177,7 @@ func (s *Source) ProjectByKey(_ context.Context, apiKey string) (flags.Project, 
 	return p.Project, nil
 }
 
-// Definitions are the newest of a project.
+// Definitions returns the current definitions of a project.
 func (s *Source) Definitions(_ context.Context, p flags.Project) (flags.Definitions, error) {
 	found := s.snapshot().projects[p.APIKey]
 	if found == nil {
@@ -192,12 +186,11 @@ func (s *Source) Definitions(_ context.Context, p flags.Project) (flags.Definiti
 	return found.Definitions, nil
 }
 
-// Projects are those of all files, in the order of the files.
+// Projects returns the projects of all files, in the order of the files.
 func (s *Source) Projects() []flags.Project { return slices.Clone(s.snapshot().order) }
 
-// Key tells what a personal or secret key opens: its scopes, which a secret key
-// does not need, and the API keys of its projects. The slices are shared and
-// must not be changed.
+// Key returns the access of a personal or secret key: its scopes, which only a personal key has,
+// and the API keys of its projects. The slices are shared and must not be modified.
 func (s *Source) Key(key string) (secret bool, scopes, projects []string, ok bool) {
 	g := s.snapshot().grants[key]
 	if g == nil {
@@ -206,8 +199,8 @@ func (s *Source) Key(key string) (secret bool, scopes, projects []string, ok boo
 	return g.secret, g.scopes, g.projects, true
 }
 
-// Refresh reads every file now, and takes into use what has changed. An error says
-// which files could not be: their last good state stays.
+// Refresh reads every file now, and applies the changes. The error names the files that cannot be
+// used: their last good state remains.
 func (s *Source) Refresh() error {
 	if s == nil {
 		return nil
@@ -222,17 +215,17 @@ func (s *Source) Refresh() error {
 	return errors.Join(problems...)
 }
 
-// HasKeys reports whether the files hold personal or secret keys.
+// HasKeys reports whether the files have personal or secret keys.
 func (s *Source) HasKeys() bool { return len(s.snapshot().grants) > 0 }
 
-// Content is the state of a file that is in use, and the text it was read from.
+// Content is the state of a file that is in use, and the text from which it was parsed.
 type Content struct {
 	Path string
 	File flags.File
 	Text []byte
 }
 
-// Contents are the files in the order of Config.Files.
+// Contents returns the files in the order of Config.Files.
 func (s *Source) Contents() []Content {
 	if s == nil {
 		return nil
@@ -246,9 +239,8 @@ func (s *Source) Contents() []Content {
 	return out
 }
 
-// Memory knows the members of static cohorts as persons, so that there is
-// somebody to keep experience continuity for. What it has kept survives every
-// change of the files and ends with the process.
+// Memory returns the memory that has the members of static cohorts as persons, so that experience
+// continuity works for them. Its data survives every change of the files and ends with the process.
 func (s *Source) Memory() *flags.Memory {
 	if s == nil {
 		return nil
@@ -258,28 +250,27 @@ func (s *Source) Memory() *flags.Memory {
 
 // Fault is a fault in the definitions of a project.
 type Fault struct {
-	Project string // its API key
+	Project string // the project's API key
 	*flags.DefinitionError
 }
 
-// FileStatus is how a file stands.
+// FileStatus is the state of a file.
 type FileStatus struct {
 	Path string
 	// LoadedAt is when the state in use was read.
 	LoadedAt time.Time
-	// Err says why a newer state of the file is not in use, since ErrAt. Nil: what
-	// is in use is the newest.
+	// Err is why a newer state of the file is not in use, since ErrAt. If it is nil, the newest
+	// state is in use.
 	Err   error
 	ErrAt time.Time
-	// Projects and Flags count what is in use, Faults is what is wrong in it.
+	// Projects and Flags count those of the state in use, Faults are the faults in it.
 	Projects, Flags int
 	Faults          []Fault
-	// Loads and Failures count states that were taken into use and states that
-	// were refused, since the start.
+	// Loads and Failures count the states that were applied and rejected since the start.
 	Loads, Failures uint64
 }
 
-// Status tells how each file stands, in the order of Config.Files.
+// Status returns the state of each file, in the order of Config.Files.
 func (s *Source) Status() []FileStatus {
 	if s == nil {
 		return nil

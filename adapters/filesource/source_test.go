@@ -95,7 +95,7 @@ func TestSource_FolderReplaced(t *testing.T) {
 	h.waitUntil("the next one too", h.hasFlags("phc_a", "three"))
 }
 
-// A Kubernetes volume: the file is a link through ..data, which is renamed over.
+// In a Kubernetes volume the file is a link through ..data, which is replaced by a rename.
 func TestSource_KubernetesVolume(t *testing.T) {
 	eachWatcher(t, func(t *testing.T, start func(*testing.T, ...string) *harness) {
 		dir := t.TempDir()
@@ -123,7 +123,7 @@ func TestSource_KubernetesVolume(t *testing.T) {
 	})
 }
 
-func TestSource_LinkIntoAnotherFolder(t *testing.T) { // no events there: the poll sees it
+func TestSource_LinkIntoAnotherFolder(t *testing.T) { // without events, polling detects it
 	target, link := filepath.Join(t.TempDir(), "target.json"), filepath.Join(t.TempDir(), "flags.json")
 	write(t, target, definitions(1, "phc_a", "one"))
 	symlink(t, target, link)
@@ -212,7 +212,7 @@ func TestSource_RevisionGrowsOnlyForTheChangedProject(t *testing.T) {
 	if got := h.revision("phc_b"); got != revB+1 {
 		t.Errorf("phc_b: revision %d, want %d", got, revB+1)
 	}
-	// A name and a quota are no definitions.
+	// A name and a quota are not part of the definitions.
 	write(t, b, strings.Replace(definitions(2, "phc_b", "two"), `"id": 2`, `"id": 2, "name": "B", "quota_limited": ["feature_flags"]`, 1))
 	h.waitUntil("the name is there", func() bool { p, _ := h.ProjectByKey(context.Background(), "phc_b"); return p.Name == "B" })
 	if got := h.revision("phc_b"); got != revB+1 {
@@ -220,7 +220,7 @@ func TestSource_RevisionGrowsOnlyForTheChangedProject(t *testing.T) {
 	}
 }
 
-// A decider over the source sees a change of the file.
+// A decider with the source uses a change of the file.
 func TestSource_DeciderSeesChanges(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "flags.json")
 	write(t, path, definitions(1, "phc_a", "one"))
@@ -243,7 +243,7 @@ func TestSource_DeciderSeesChanges(t *testing.T) {
 	}
 	replace(t, path, definitions(1, "phc_a", "two"))
 	h.waitUntil("the new flag is there", h.hasFlags("phc_a", "two"))
-	now = now.Add(time.Minute) // the registry asks again once a second
+	now = now.Add(time.Minute) // the registry reads the source once a second
 	if keys, err := ask(); err != nil || !slices.Equal(keys, []string{"two"}) {
 		t.Fatalf("after: %v, %v", keys, err)
 	}
@@ -268,7 +268,7 @@ func TestSource_Close(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "flags.json")
 	write(t, path, definitions(1, "phc_a", "one"))
 	h := startByEvents(t, path)
-	for range 2 { // twice does no harm
+	for range 2 { // a second call has no effect
 		if err := h.Close(); err != nil {
 			t.Fatal(err)
 		}

@@ -7,10 +7,10 @@ import (
 	"github.com/fsnotify/fsnotify"
 )
 
-// maxDebounces is how many times Debounce a file that keeps changing is waited for.
+// maxDebounces is the maximum wait for a file that keeps changing, as a multiple of Debounce.
 const maxDebounces = 10
 
-// startWatching asks for events. Without them the poll still sees everything,
+// startWatching registers for file events. If that fails, changes are still detected by polling,
 // only later.
 func (s *Source) startWatching(newWatcher func() (*fsnotify.Watcher, error)) {
 	w, err := newWatcher()
@@ -24,8 +24,8 @@ func (s *Source) startWatching(newWatcher func() (*fsnotify.Watcher, error)) {
 	}
 }
 
-// watchFolders watches the folder of each file, again if it was replaced. It
-// returns the folders that cannot be watched.
+// watchFolders watches the folder of each file, also a folder that was replaced. It returns the
+// folders that cannot be watched.
 func (s *Source) watchFolders() map[string]error {
 	failed := map[string]error{}
 	if s.watcher == nil {
@@ -46,7 +46,7 @@ func (s *Source) closeWatcher() {
 	}
 }
 
-// watch waits for events and for the time of the next look.
+// watch waits for events and polls, until Close.
 func (s *Source) watch() {
 	defer close(s.stopped)
 	defer s.closeWatcher()
@@ -60,7 +60,7 @@ func (s *Source) watch() {
 	if s.watcher != nil {
 		events, errs = s.watcher.Events, s.watcher.Errors
 	}
-	var since time.Time // of the first event that is not dealt with
+	var since time.Time // time of the first event since the last refresh
 	force := false
 	wait := func() {
 		now := time.Now()
@@ -98,8 +98,8 @@ func (s *Source) watch() {
 	}
 }
 
-// isOwnFile reports whether an event is about one of the files itself. Every other
-// event in a folder is a reason to look, but not to read what looks unchanged.
+// isOwnFile reports whether an event is about one of the files. Other events in a folder cause a
+// check, but do not force a read of files that seem unchanged.
 func (s *Source) isOwnFile(event string) bool {
 	for _, f := range s.files {
 		if filepath.Clean(f.path) == filepath.Clean(event) {
@@ -109,7 +109,7 @@ func (s *Source) isOwnFile(event string) bool {
 	return false
 }
 
-// refresh looks at every file and takes into use what has changed.
+// refresh checks every file and applies changes.
 func (s *Source) refresh(force bool) {
 	s.mu.Lock()
 	changed := false

@@ -10,7 +10,7 @@ import (
 	"github.com/bunting-flags/bunting/adapters/filesource"
 )
 
-// A Source that Open has not made panics nowhere.
+// A Source that Open did not create does not panic.
 func TestZero(t *testing.T) {
 	for name, handle := range map[string]any{"nil": (*filesource.Source)(nil), "zero": &filesource.Source{}} {
 		v := reflect.ValueOf(handle)
@@ -20,7 +20,7 @@ func TestZero(t *testing.T) {
 	}
 }
 
-// callZero calls a function with zero values, and a context that soon ends.
+// callZero calls a function with zero values and a context that soon ends.
 func callZero(t *testing.T, name string, f reflect.Value) {
 	t.Helper()
 	defer func() {

@@ -4,7 +4,7 @@ import (
 	"github.com/bunting-flags/bunting/management/organizations"
 )
 
-// roleEndpoints are those of roles (§5.1.3).
+// roleEndpoints are the endpoints of roles (§5.1.3).
 var roleEndpoints = resource(inOrganization, "organization", func(s *server) organizations.Service { return *s.Management.Organizations }, []row[organizations.Service]{
 	paged("/roles", "List roles", organizations.Service.Roles),
 	create("/roles", "Make a role", organizations.RoleFields, organizations.Service.CreateRole),

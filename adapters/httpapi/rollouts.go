@@ -16,7 +16,7 @@ import (
 	"github.com/bunting-flags/bunting/management/featureflags"
 )
 
-// rolloutEndpoints are those of guarded rollouts (experiments.md §4.9).
+// rolloutEndpoints are the endpoints of guarded rollouts (experiments.md §4.9).
 var rolloutEndpoints = func() []endpoint {
 	const path = "/guarded_rollouts"
 	rows := []row[featureflags.Rollouts]{
@@ -50,7 +50,7 @@ func listRollouts(svc featureflags.Rollouts, c *call) (management.List[featurefl
 	return svc.List(c.ctx, c.scope, c.listValues.Int("feature_flag"), c.listValues.Text("status"), c.page())
 }
 
-// Measure asks the events about a step of a guarded rollout: see
+// Measure runs the query of a step of a guarded rollout and returns its evidence. See
 // featureflags.Config.Measure.
 func (h *Handler) Measure(ctx context.Context, p *management.ProjectRecord, query json.RawMessage) (json.RawMessage, error) {
 	found, err := h.runAndWait(ctx, p, query, queries.ForceBlocking, "rollout")
@@ -58,7 +58,9 @@ func (h *Handler) Measure(ctx context.Context, p *management.ProjectRecord, quer
 	return raw, err
 }
 
-// runAndWait runs a query as for somebody who waits for it.
+// runAndWait runs a query for a caller outside of HTTP and waits for the result. The result has
+// the members of the response. Errors of the query are management errors; if queries are not
+// available, the error has the kind Unavailable.
 func (h *Handler) runAndWait(ctx context.Context, p *management.ProjectRecord, query json.RawMessage, mode queries.Mode, name string) (map[string]any, error) {
 	unavailable := &management.Error{Kind: management.Unavailable, Code: "unavailable", Message: "Queries are not run here now."}
 	if !h.isReady() || h.server.Queries == nil {

@@ -7,18 +7,18 @@ import (
 	"github.com/bunting-flags/bunting/adapters/httpapi/pages"
 )
 
-// rootAnswer says what this is and where to go.
+// rootAnswer is the response of the root: a description of the service, and links.
 type rootAnswer struct {
 	Service string `json:"service"`
 	About   string `json:"about"`
-	// Links are paths on this host, by what is there.
+	// Links are paths on this host, by the name of a service.
 	Links map[string]string `json:"links"`
 }
 
-// rootLink is one of them.
+// rootLink is one of the links of the root.
 type rootLink struct {
 	name, path, about string
-	isServed          func(s *server) bool // nil: always
+	isServed          func(s *server) bool // if nil, always true
 }
 
 var rootLinks = []rootLink{
@@ -36,7 +36,8 @@ func hasDecider(s *server) bool { return s.Decider != nil }
 
 const rootAbout = "Feature flags and event capture that PostHog's SDKs can use: give them this address as their host."
 
-// getRoot says what is here: as JSON, to a browser as a page.
+// getRoot serves the root: JSON, or a page if the caller prefers HTML. If there is a console,
+// browsers are redirected to it.
 func getRoot(s *server, w http.ResponseWriter, r *http.Request) error {
 	var there []rootLink
 	for _, l := range rootLinks {
@@ -60,16 +61,17 @@ func getRoot(s *server, w http.ResponseWriter, r *http.Request) error {
 	return s.writeJSON(w, http.StatusOK, out)
 }
 
-// relativeRoot is the root, relative to the path of the request.
+// relativeRoot returns the root relative to the path of the request, without a trailing slash.
 func relativeRoot(r *http.Request) string {
 	path, _, _ := strings.Cut(r.RequestURI, "?")
-	if prefix := prefixOf(r); strings.HasSuffix(path, prefix) && prefix != "" { // without the slash at its end
+	if prefix := prefixOf(r); strings.HasSuffix(path, prefix) && prefix != "" { // the request has no trailing slash
 		return "." + prefix[strings.LastIndexByte(prefix, '/'):]
 	}
 	return "."
 }
 
-// rootPage has links relative to it: a proxy may have cut a prefix off.
+// rootPage responds with the page of the root. Its links are relative, because a proxy may have
+// stripped a prefix.
 func rootPage(w http.ResponseWriter, r *http.Request, links []rootLink) error {
 	type row struct{ Path, Link, About string }
 	rows, here := make([]row, len(links)), relativeRoot(r)

@@ -9,8 +9,8 @@ import (
 	"github.com/go-chi/chi/v5"
 )
 
-// THE TABLE: what handlers answer by themselves where there is a Decider. A path serves
-// with and without a trailing slash.
+// flagEndpoints are the endpoints with their own handlers that need a Decider. Each path is
+// served with and without a trailing slash.
 var flagEndpoints = slices.Concat(
 	serving(forSDKs, "/flags", methods{"POST": withFormat(flagsFormat, (*server).evaluate), "GET": withFormat(flagsFormat, (*server).minimal)}),
 	serving(forSDKs, "/decide", methods{"POST": withFormat(decideFormat, (*server).evaluate), "GET": withFormat(decideFormat, (*server).minimal)}),
@@ -20,13 +20,13 @@ var flagEndpoints = slices.Concat(
 	serving(forSDKs, "/api/projects/{project}/feature_flags/local_evaluation", methods{"GET": getLocalEvaluation}),
 	serving(forSDKs, "/api/environments/{project}/feature_flags/local_evaluation", methods{"GET": getLocalEvaluation}),
 	serving(forBrowser, "/api/projects/{project}/feature_flags/{flag}/remote_config", methods{"GET": getRemoteConfig}),
-	serving(forBrowser, "/array/config", methods{"GET": getArrayConfig}), // /array//config: the token is missing
+	serving(forBrowser, "/array/config", methods{"GET": getArrayConfig}), // for /array//config, where the token is missing
 	serving(forBrowser, "/array/config.js", methods{"GET": getArrayConfigJS}),
 	serving(forBrowser, "/array/{token}/config", methods{"GET": getArrayConfig}),
 	serving(forBrowser, "/array/{token}/config.js", methods{"GET": getArrayConfigJS}),
 )
 
-// commonEndpoints are served always.
+// commonEndpoints are always served.
 var commonEndpoints = slices.Concat(
 	serving(forBrowser, "/array/{token}/array.js", methods{"GET": getArrayScript}),
 	serving(forBrowser, "/static/{file}", methods{"GET": getScript}),
@@ -36,7 +36,7 @@ var commonEndpoints = slices.Concat(
 	serving(forMonitors, "/", methods{"GET": getRoot}),
 )
 
-// tables are the endpoints that this server has.
+// tables returns the endpoints that this server has, which depend on its Config.
 func (s *server) tables() []endpoint {
 	out := slices.Clone(commonEndpoints)
 	if s.Decider != nil {
@@ -63,18 +63,19 @@ func (s *server) tables() []endpoint {
 	return slices.DeleteFunc(out, func(e endpoint) bool { return e.area == inSignIn && !s.servesSignIn(&e) })
 }
 
-// servesSignIn: where a service has a sign-in of its own, only what reads without
-// changing anything is ours.
+// servesSignIn reports whether an endpoint for signing in is served. If the service has its own
+// sign-in, only the endpoints that change nothing are.
 func (s *server) servesSignIn(e *endpoint) bool {
 	return s.hasSessions() || s.SignIn != nil && e.method == http.MethodGet && e.path != "/sessions"
 }
 
+// router returns the handler of all routes. It is called once.
 func (s *server) router() http.Handler {
 	mux := chi.NewRouter()
-	// These two come first: chi would look through all routes for each.
+	// These must be set before the routes. Otherwise chi would walk all routes for each of them.
 	mux.MethodNotAllowed(func(w http.ResponseWriter, r *http.Request) {
-		// chi does not know the method: the row of the path answers, as to any
-		// other method that it lacks.
+		// chi does not know the method. The route of the path responds as for other methods that
+		// it does not have.
 		chi.RouteContext(r.Context()).RouteMethod = http.MethodTrace
 		mux.ServeHTTP(w, r)
 	})
@@ -113,8 +114,8 @@ func (s *server) router() http.Handler {
 	return mux
 }
 
-// serve answers a row of the table: CORS, OPTIONS and missing methods, panics,
-// errors.
+// serve returns the handler of a route. It handles CORS, OPTIONS, missing methods, panics and
+// errors, and compresses responses.
 func (s *server) serve(row *route) http.HandlerFunc {
 	measured := s.measure(row.path)
 	var answer http.HandlerFunc = func(w http.ResponseWriter, r *http.Request) {
@@ -156,7 +157,7 @@ func (s *server) serve(row *route) http.HandlerFunc {
 	}
 }
 
-// recover turns a mistake of ours into a 500 and a line in the log.
+// recover converts a panic into a 500 response and a line in the log.
 func (s *server) recover(w http.ResponseWriter, r *http.Request) {
 	v := recover()
 	switch v {

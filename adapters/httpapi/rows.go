@@ -9,18 +9,17 @@ import (
 	"github.com/bunting-flags/bunting/management"
 )
 
-// row is an endpoint of a resource S, which is all of the server that what answers
-// can touch.
+// row is an endpoint of a resource. S is the part of the server that its handler uses.
 type row[S any] struct {
 	endpoint
 	do func(S, *call) (any, error)
-	// put is the summary of PUT, which is answered as PATCH is; empty: there is none.
+	// put is the summary of PUT, which has the same handler as PATCH. If empty, there is no PUT.
 	put string
 }
 
-// resource makes endpoints of rows in an area; of finds what they are about. A row
-// that names no scope needs the one of the object to read, with another method than
-// GET the one to write; public ones need none.
+// resource returns the endpoints of rows in an area. service returns the value that is passed to
+// their handlers. A row without a scope requires object:read for GET and object:write for other
+// methods. If object is public, its rows require no scope.
 func resource[S any](a *area, object string, service func(*server) S, rows []row[S]) (out []endpoint) {
 	for _, r := range rows {
 		e := r.endpoint
@@ -47,41 +46,43 @@ func resource[S any](a *area, object string, service func(*server) S, rows []row
 	return out
 }
 
-// withScope gives a row another scope than that of its object.
+// withScope sets a scope other than that of the object.
 func (r row[S]) withScope(keyScope string) row[S] { r.keyScope = keyScope; return r }
 
-// created answers with 201; withoutBody with no body, unless that is preferred.
+// created sets the status 201. withoutBody omits the body of the response, unless the caller
+// prefers one.
 func (r row[S]) created() row[S]     { return r.withStatus(http.StatusCreated) }
 func (r row[S]) withoutBody() row[S] { r.bare = true; return r }
 
-// withPut answers PUT as PATCH, under another summary.
+// withPut adds PUT with the same handler and another summary.
 func (r row[S]) withPut(summary string) row[S] { r.put = summary; return r }
 
-// withStatus has another status, taking a body, asking parameters of the query, giving
-// an answer of another type than the handler says, pages of a size of their own.
+// withStatus, withBody, withQuery, withPageSize and withResponse set the status of success, the
+// fields of the request body, the query parameters, the default page size, and a type of the
+// response other than that of the handler.
 func (r row[S]) withStatus(status int) row[S]             { r.status = status; return r }
 func (r row[S]) withBody(fields management.Fields) row[S] { r.bodyFields = fields; return r }
 func (r row[S]) withQuery(query ...parameterDoc) row[S]   { r.query = query; return r }
 func (r row[S]) withPageSize(size int) row[S]             { r.pageSize = size; return r }
 func (r row[S]) withResponse(a any) row[S]                { r.response = a; return r }
 
-// withLaterResponse answers with 202 and something else while a run goes on.
+// withLaterResponse sets the type of the 202 response, which is sent while a run continues.
 func (r row[S]) withLaterResponse(a any) row[S] { r.laterResponse = a; return r }
 
-// withProof wants a fresh proof of sessions.
+// withProof requires that sessions have signed in recently.
 func (r row[S]) withProof() row[S] { r.needsProof = true; return r }
 
-// withMediaType answers with text or bytes of a media type.
+// withMediaType sets the media type of a response that is not JSON.
 func (r row[S]) withMediaType(media string) row[S] { r.kind = media; return r }
 
-// withoutTimeout has no limit of time.
+// withoutTimeout removes the time limit.
 func (r row[S]) withoutTimeout() row[S] { r.noTimeout = true; return r }
 
-// withArrayBody takes an array of bodies, withLinesBody text with a JSON object a line.
+// withArrayBody accepts an array of bodies, withLinesBody a text with a JSON object on each line.
 func (r row[S]) withArrayBody() row[S] { r.array = true; return r }
 func (r row[S]) withLinesBody() row[S] { r.lines = true; return r }
 
-// handle is a row with a handler of its own.
+// handle returns a row with its own handler.
 func handle[S, T any](method, path, summary string, do func(S, *call) (T, error)) row[S] {
 	return row[S]{
 		endpoint: endpoint{method: method, path: path, summary: summary, response: example[T]()},
@@ -89,7 +90,8 @@ func handle[S, T any](method, path, summary string, do func(S, *call) (T, error)
 	}
 }
 
-// example is a value of what a method returns, of what a pointer points to.
+// example returns a zero value of the type that a handler returns, without a pointer, for the
+// description.
 func example[T any]() any {
 	t := reflect.TypeFor[T]()
 	if t.Kind() == reflect.Pointer {
@@ -98,7 +100,7 @@ func example[T any]() any {
 	return reflect.Zero(t).Interface()
 }
 
-// first and second are the parameters of a path, in its order.
+// first and second return the first and second parameter of a path.
 func (c *call) first(path string) string  { return c.part(parameterNames(path)[0]) }
 func (c *call) second(path string) string { return c.part(parameterNames(path)[1]) }
 
@@ -111,29 +113,29 @@ func parameterNames(path string) (names []string) {
 	return names
 }
 
-// What follows are the rows that hand a request over to one method of a resource:
-// the place of the caller, the parameters of the path, the body.
+// The functions below return rows that call one method of a resource with the caller's scope, the
+// parameters of the path, and the body.
 
 type body = management.Body
 
-// paged answers with a page.
+// paged lists objects.
 func paged[S, T any](path, summary string, do func(S, context.Context, *management.Scope, management.Page) (T, error)) row[S] {
 	return handle(http.MethodGet, path, summary, func(s S, c *call) (T, error) { return do(s, c.ctx, c.scope, c.page()) })
 }
 
-// pagedOf answers with a page of what one thing has.
+// pagedOf lists objects that belong to another object.
 func pagedOf[S, T any](path, summary string, do func(S, context.Context, *management.Scope, string, management.Page) (T, error)) row[S] {
 	return handle(http.MethodGet, path, summary, func(s S, c *call) (T, error) {
 		return do(s, c.ctx, c.scope, c.first(path), c.page())
 	})
 }
 
-// read answers with what there is one of.
+// read returns an object that exists once per scope.
 func read[S, T any](path, summary string, do func(S, context.Context, *management.Scope) (T, error)) row[S] {
 	return handle(http.MethodGet, path, summary, func(s S, c *call) (T, error) { return do(s, c.ctx, c.scope) })
 }
 
-// get answers with one thing, and getOf with one of what a thing has.
+// get returns one object, and getOf one object that belongs to another one.
 func get[S, T any](path, summary string, do func(S, context.Context, *management.Scope, string) (T, error)) row[S] {
 	return act(http.MethodGet, path, summary, do)
 }
@@ -142,7 +144,7 @@ func getOf[S, T any](path, summary string, do func(S, context.Context, *manageme
 	return actOf(http.MethodGet, path, summary, do)
 }
 
-// act does something with one thing, and actOf with one of what a thing has.
+// act does something with one object, and actOf with one object that belongs to another one.
 func act[S, T any](method, path, summary string, do func(S, context.Context, *management.Scope, string) (T, error)) row[S] {
 	return handle(method, path, summary, func(s S, c *call) (T, error) { return do(s, c.ctx, c.scope, c.first(path)) })
 }
@@ -153,7 +155,7 @@ func actOf[S, T any](method, path, summary string, do func(S, context.Context, *
 	})
 }
 
-// create makes a thing, and add one of what a thing has.
+// create creates an object, and add one that belongs to another object.
 func create[S, T any](path, summary string, takes management.Fields, do func(S, context.Context, *management.Scope, body) (T, error)) row[S] {
 	return handle(http.MethodPost, path, summary, func(s S, c *call) (T, error) { return do(s, c.ctx, c.scope, c.body) }).withBody(takes).created()
 }
@@ -162,28 +164,28 @@ func add[S, T any](path, summary string, takes management.Fields, do func(S, con
 	return change(http.MethodPost, path, summary, takes, do).created()
 }
 
-// change does what a body says with one thing.
+// change does something with one object, as the body says.
 func change[S, T any](method, path, summary string, takes management.Fields, do func(S, context.Context, *management.Scope, string, body) (T, error)) row[S] {
 	return handle(method, path, summary, func(s S, c *call) (T, error) {
 		return do(s, c.ctx, c.scope, c.first(path), c.body)
 	}).withBody(takes)
 }
 
-// update changes one thing, with PUT all of it.
+// update changes one object with PATCH, or replaces it with PUT.
 func update[S, T any](path, summary, put string, takes management.Fields, do func(S, context.Context, *management.Scope, string, body, bool) (T, error)) row[S] {
 	return handle(http.MethodPatch, path, summary, func(s S, c *call) (T, error) {
 		return do(s, c.ctx, c.scope, c.first(path), c.body, c.replaces())
 	}).withBody(takes).withPut(put)
 }
 
-// patch is update where PUT changes no more than PATCH does.
+// patch is like update, but PUT has the same effect as PATCH.
 func patch[S, T any](path, summary, put string, takes management.Fields, do func(S, context.Context, *management.Scope, string, body) (T, error)) row[S] {
 	return update(path, summary, put, takes, func(s S, ctx context.Context, scope *management.Scope, id string, b body, _ bool) (T, error) {
 		return do(s, ctx, scope, id, b)
 	})
 }
 
-// remove takes a thing away, and removeOf one of what a thing has.
+// remove deletes an object, and removeOf one that belongs to another object.
 func remove[S any](path, summary string, do func(S, context.Context, *management.Scope, string) error) row[S] {
 	return handle(http.MethodDelete, path, summary, func(s S, c *call) (any, error) {
 		return nil, do(s, c.ctx, c.scope, c.first(path))

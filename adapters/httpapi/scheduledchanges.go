@@ -7,8 +7,7 @@ import (
 	"github.com/bunting-flags/bunting/management/featureflags"
 )
 
-// scheduledChangeEndpoints are those of changes of flags at a later time
-// (§5.1.3).
+// scheduledChangeEndpoints are the endpoints of scheduled changes of flags (§5.1.3).
 var scheduledChangeEndpoints = resource(inProject, "feature_flag", func(s *server) featureflags.ScheduledChanges { return s.Management.FeatureFlags.ScheduledChanges }, []row[featureflags.ScheduledChanges]{
 	handle(http.MethodGet, "/scheduled_changes", "List scheduled changes of flags", listScheduledChanges),
 	create("/scheduled_changes", "Schedule a change of a flag", featureflags.ScheduledChangeFields, featureflags.ScheduledChanges.Create),

@@ -1,21 +1,21 @@
-// Package httpapi serves Bunting over HTTP as PostHog's SDKs expect it: flags,
-// definitions for local evaluation, remote configuration, and the intake of
-// events; and flags as OpenFeature's OFREP clients do.
+// Package httpapi serves Bunting over HTTP, with the wire formats of PostHog's SDKs and of
+// OpenFeature's OFREP clients: flags, definitions for local evaluation, remote configuration, the
+// capture of events, queries, and the management API.
 //
-// [New] returns an http.Handler that can be served alone or mounted in another
-// router, chi's or net/http's, with or without a path prefix. A handler here
-// decodes, calls one method of a room of ideas, and encodes; rules live there.
-// Everything that is served is an endpoint, a row of a table: what SDKs ask for
-// stands in routes.go, ofrep.go and capture.go, what is read back in historyroutes.go, what
-// is managed in a file a resource. area.go makes routes of them, frame.go lets callers
-// in and answers, rows.go has the rows that only hand over to a method. errors.go,
-// ofreperrors.go and captureerrors.go have the tables of errors.
+// [New] returns an http.Handler that can be served directly or mounted in another router, chi's
+// or net/http's, with or without a path prefix. A handler in this package decodes a request,
+// calls one method of a package such as management or capture, and encodes the result; the rules
+// are in those packages. Everything that is served is an endpoint, a row of a table. The
+// endpoints for SDKs are in routes.go, ofrep.go and capture.go, those that read stored events in
+// historyroutes.go, and those of the management API in one file per resource. area.go converts
+// endpoints to routes, frame.go authenticates callers and writes responses, and rows.go has the
+// rows that only call a method. errors.go, ofreperrors.go and captureerrors.go have the tables of
+// errors.
 //
-// Bounds: a request body (Config.MaxBody, MaxCaptureBody) and the depth of its
-// JSON, the memory of all bodies together (Config.Budget, FlagsBudget), the number of
-// rate-limited tokens and addresses that are remembered, how slowly a body may
-// arrive (16 KiB a second). How long it may take in all is the server's to bound
-// (http.Server.ReadTimeout).
+// The package limits the size of a request body (Config.MaxBody, MaxCaptureBody) and the depth of
+// its JSON, the memory of all bodies together (Config.Budget, FlagsBudget), the number of tokens
+// and addresses in rate limiters, and how slowly a body may arrive (16 KiB a second). It does not
+// limit the duration of a request; use http.Server.ReadTimeout.
 package httpapi
 
 import (
@@ -38,148 +38,148 @@ import (
 	"github.com/bunting-flags/bunting/management/rooms"
 )
 
-// DefaultMaxBody is Config.MaxBody where that is zero: 10 MiB, in bytes
-// (§13.2 item 1).
+// DefaultMaxBody is the value of Config.MaxBody if that is zero: 10 MiB, in bytes (§13.2 item 1).
 const DefaultMaxBody = 10 << 20
 
-// Config says what the handler serves: flags with a Decider, events with an Intake,
-// and more with both. One of the two is required.
+// Config configures the handler. It serves flags if there is a Decider, events if there is an
+// Intake, and more if there are both. At least one of the two is required.
 type Config struct {
-	// Decider decides flags. Nil leaves the routes of flags out, those of surveys and
-	// early access too.
+	// Decider evaluates flags. If nil, the routes of flags, surveys and early access features are
+	// not served.
 	Decider *flags.Decider
-	// Intake takes events in. Nil leaves the routes of capture out.
+	// Intake accepts events. If nil, the routes of capture are not served.
 	Intake *capture.Intake
-	// History reads back what was taken in, for callers whom Management knows. Nil
-	// leaves these routes out.
+	// History reads stored events and persons, for authenticated callers of Management. If nil,
+	// these routes are not served.
 	History capture.History
-	// People changes people and groups where no event does. Nil: nothing can be changed.
+	// People changes persons and groups without an event. If nil, they are read-only.
 	People *capture.People
-	// Management serves everything that people manage. Nil leaves these routes out, and a
-	// room of it that is nil those of the room; its Service and a Decider are required.
+	// Management serves the management API. If nil, its routes are not served; if one of its
+	// packages is nil, the routes of that package are not served. Its Service and a Decider are
+	// required.
 	Management *rooms.Rooms
-	// Authenticate lets a service use its own sign-in for Management: it says who sends
-	// a request, see management.Service.Admit for what it may say. Nil, and what it
-	// answers with neither a caller nor an error, leave that to personal keys. With an
-	// error the request is answered 401, which does not tell the error; Logger gets it.
-	// A browser that another site has brought here to change something is answered 403.
+	// Authenticate lets a service use its own sign-in for Management: it returns the caller of a
+	// request. See management.Service.Admit for the callers that it may return. If Authenticate
+	// is nil, or returns neither a caller nor an error, the request needs a personal key or a
+	// session. If it returns an error, the response is 401 without the error, which is passed to
+	// Logger. If a page of another site makes a browser send a request with side effects, the
+	// response is 403.
 	Authenticate func(*http.Request) (*management.Caller, error)
-	// Queries answers questions about events, for callers whom Management knows. Nil
-	// leaves these routes out, and insights without results.
+	// Queries runs queries of events, for authenticated callers of Management. If nil, its routes
+	// are not served, and insights have no results.
 	Queries *queries.Service
-	// Backup takes a copy of everything that is stored. Nil: there is none to be had.
+	// Backup returns a copy of all stored data. If nil, backups are not available.
 	Backup func(context.Context) (*Backup, error)
-	// Health says how the server is. Nil: nobody watches it.
+	// Health returns the state of the server. If nil, it is not available.
 	Health func(context.Context) *Health
-	// ManagementLimits are off when zero.
+	// ManagementLimits are the rate limits of Management. The zero value disables them.
 	ManagementLimits ManagementLimits
-	// Budget bounds the bodies of capture requests that are in memory at once, as
-	// sent, unpacked and decoded, in bytes. Over it a body waits for up to 2 seconds, then it
-	// is refused with 503. A quarter is for small bodies, of at most a 64th of it; a
-	// body that holds more than a quarter gets what is free at once, or 503, and one that
-	// is larger than three quarters is 413. What arrives from one address holds at most
-	// a quarter, but for one body. 96 MiB when zero.
+	// Budget is the memory, in bytes, for the bodies of concurrent capture requests: as
+	// received, unpacked and decoded. If it is used up, a body waits for up to 2 seconds, then
+	// the response is 503. A quarter is reserved for small bodies, of at most a 64th of it. A
+	// body that needs more than a quarter does not wait: the response is 503 if the memory is
+	// not free. A body that is larger than three quarters is 413. All bodies from one address
+	// may use at most a quarter, unless there is only one. If zero, it is 96 MiB.
 	Budget int64
-	// FlagsBudget does the same for requests for flags, those of OFREP too.
-	// 48 MiB when zero.
+	// FlagsBudget is the budget of requests for flags, including OFREP. If zero, it is 48 MiB.
 	FlagsBudget int64
-	// MaxCaptureBody bounds one body of events as it is sent, in bytes; unpacked it
-	// may have five times as many. Session recordings and protocol v1 have limits
-	// of their own (§4.6 of capture). 20 MiB when zero.
+	// MaxCaptureBody is the maximum size of a body with events as received, in bytes; unpacked it
+	// may be five times as large. Session recordings and protocol v1 have other limits (§4.6 of
+	// capture). If zero, it is 20 MiB.
 	MaxCaptureBody int64
-	// Keys knows the keys that may read definitions and remote configuration.
-	// Nil: nobody may.
+	// Keys finds the keys that may read definitions and remote configuration. If nil, no key may.
 	Keys Keys
-	// TrustedProxies may speak for a client's address where that protects the
-	// server (rate limits) or is stored (the $ip of events). Nil: loopback and private networks.
+	// TrustedProxies are the proxies whose forwarded client address is used for rate limits and
+	// for the $ip of events. If nil, they are loopback and private networks.
 	TrustedProxies []netip.Prefix
-	// StrictGeoIP locates only addresses that a trusted proxy vouches for. By
-	// default every caller may name its user's address, which changes only what
-	// that caller is told.
+	// StrictGeoIP locates only addresses that are forwarded by a trusted proxy. By default every
+	// caller may send the address of its user, which affects only the response to that caller.
 	StrictGeoIP bool
-	// MaxBody bounds the body of a flags request in bytes, before and after unpacking.
-	// DefaultMaxBody when zero.
+	// MaxBody is the maximum size of the body of a flags request in bytes, before and after
+	// unpacking. If zero, it is DefaultMaxBody.
 	MaxBody int64
-	// RateLimits are off when zero.
+	// RateLimits are the rate limits of requests for flags. The zero value disables them.
 	RateLimits RateLimits
-	// TokenRates replace RateLimits.Token for single project keys, at most
-	// MaxTokenRates. They do nothing while RateLimits are off.
+	// TokenRates replace RateLimits.Token for single project keys. There may be at most
+	// MaxTokenRates. They have no effect if RateLimits is zero.
 	TokenRates map[string]Rate
-	// MaxStreams bounds the streams of definitions that are open at once, each of
-	// which holds a connection. 20,000 when zero.
+	// MaxStreams is the maximum number of open streams of definitions. Each uses a connection. If
+	// zero, it is 20,000.
 	MaxStreams int
-	// MaxPublicStreams bounds the event streams of OFREP that are open at once, each
-	// of which holds a connection; one client address may have MaxAddressStreams of
-	// them. 20,000 when zero.
+	// MaxPublicStreams is the maximum number of open event streams of OFREP. Each uses a
+	// connection. One client address may have MaxAddressStreams of them. If zero, it is 20,000.
 	MaxPublicStreams int
-	// Ready says whether the server can answer. An error that is ErrDegraded: flags
-	// alone, which is told with 200. Nil: always.
+	// Ready reports whether the server is ready. If the error is ErrDegraded, only flags are
+	// served, and the status is still 200. If nil, the server is always ready.
 	Ready func(context.Context) error
-	// Partial: what is not served here is served later, when the rest of the server
-	// has been opened: it is answered 503, not 404.
+	// Partial reports that the rest of the server will be available later: the response for
+	// routes that are not served is 503 instead of 404.
 	Partial bool
-	// PosthogJS serves the scripts of posthog-js. Nil: they answer that they are not
-	// there, and what to do.
+	// PosthogJS serves the scripts of posthog-js. If nil, a script with a warning is served
+	// instead.
 	PosthogJS *PosthogJS
-	// Metrics serves /metrics. Nil leaves the route out.
+	// Metrics serves /metrics. If nil, the route is not served.
 	Metrics http.Handler
-	// Logger gets what goes wrong inside. Nil: nothing is logged.
+	// Logger logs errors inside the server, and requests. If nil, there is no log.
 	Logger *slog.Logger
-	// LogRequests says which requests are logged, LogNoRequests when zero.
+	// LogRequests selects which requests are logged. If zero, it is LogNoRequests.
 	LogRequests RequestLog
-	// NewID makes the ids of requests whose caller gives none in X-Request-Id, such as
-	// those that a middleware has made: 1 to 128 letters, digits and -_.:/+=@. An answer
-	// to flags has it where it is a UUID. Nil, or another text: a random UUID.
+	// NewID returns the ids of requests without X-Request-Id, for example those of a middleware:
+	// 1 to 128 letters, digits and -_.:/+=@. Responses with flags include the id if it is a UUID.
+	// If NewID is nil, or the id is not valid, the id is a random UUID.
 	NewID func(*http.Request) string
-	// SignIn lets people sign in with a browser, which Management then knows by a cookie.
-	// With Authenticate nobody signs in here. Nil: there are keys alone.
+	// SignIn lets users sign in with a browser, which is then authenticated by a cookie. With
+	// Authenticate, users cannot sign in here. If nil, there are only keys.
 	SignIn *SignIn
-	// Console serves /console and what is below it, pages for people: adapters/console
-	// has one. A browser that asks for the root is sent there. Nil: there is none.
+	// Console serves /console and the paths below it, for example the handler of
+	// adapters/console. Browsers that request the root are redirected to it. If nil, there is no
+	// console.
 	Console http.Handler
-	// Extra adds routes: path, which begins with a slash, to handler. A path of
-	// the table of routes is taken over.
+	// Extra adds routes: it maps a path, which begins with a slash, to its handler. It replaces
+	// the route of a path that exists.
 	Extra map[string]http.Handler
 }
 
-// Keys looks secret and personal API keys up.
+// Keys finds secret and personal API keys. It must be safe for concurrent use.
 type Keys interface {
-	// Key returns what a key opens, flags.ErrUnknownKey when there is no such key.
+	// Key returns the permissions of a key. The error is flags.ErrUnknownKey if there is no such
+	// key.
 	Key(ctx context.Context, key string) (Key, error)
 }
 
-// Key is what a secret or personal key opens.
+// Key has the permissions of a secret or personal key.
 type Key struct {
-	// Secret is a project's secret key, which needs no scopes.
+	// Secret reports that this is a project's secret key, which needs no scopes.
 	Secret bool
-	// Scopes of a personal key, such as feature_flag:read; "*" is all of them.
+	// Scopes are the scopes of a personal key, such as feature_flag:read; "*" means all of them.
 	Scopes []string
-	// Projects are the API keys of the projects that the key opens.
+	// Projects are the API keys of the projects that the key may read.
 	Projects []string
 }
 
-// ErrDegraded is for Config.Ready: flags are answered, other things may not be.
+// ErrDegraded is the error of Config.Ready if flags are served, but other routes may fail.
 var ErrDegraded = errors.New("degraded")
 
+// server has the state that all handlers share.
 type server struct {
 	Config
 	limits       *limiters
 	manageLimits *managementLimiters
 	budget       *budget
 	flagsBudget  *budget
-	scratch      sync.Pool // of *scratch: the memory of one flags request
+	scratch      sync.Pool // of *scratch, the buffers of one flags request
 	stats        counters
 	usage        usageCounter
 	evaluations  evaluationCounter
-	latencies    []*routeLatency // by route; not changed once the routes stand
+	latencies    []*routeLatency // by route; does not change after the routes have been built
 	unrouted     *routeLatency
-	failureLines *rate.Limiter // bounds the lines of requests that fail
-	// unloggedFailures are those that were left out since the last line.
+	failureLines *rate.Limiter // limits the log lines of failed requests
+	// unloggedFailures is the number of lines that were left out since the last line.
 	unloggedFailures atomic.Uint64
 	streams          *streams
-	sharedSlots      chan struct{} // holds one for each shared dashboard that is being shown
+	sharedSlots      chan struct{} // has one element for each shared dashboard that is being served
 	renewals         renewals
-	copying          atomic.Bool // a backup is being sent
+	copying          atomic.Bool // whether a backup is being sent
 
 	describeOnce   sync.Once
 	description    []byte // in OpenAPI 3.1
@@ -187,8 +187,8 @@ type server struct {
 	descriptionErr error
 }
 
-// clientIP is the address that limits count and events keep, by the strict
-// reading. Garbage in the headers counts as the peer itself.
+// clientIP returns the client's address for limits and events. It uses the forwarded address only
+// if a trusted proxy has sent it. If the headers are not valid, it is the address of the peer.
 func (s *server) clientIP(r *http.Request) netip.Addr {
 	peer := geoip.ParseRemote(r.RemoteAddr)
 	if ip := geoip.ClientIP(r.Header[geoip.HeaderForwardedFor], peer, s.TrustedProxies); ip.IsValid() {
@@ -197,7 +197,7 @@ func (s *server) clientIP(r *http.Request) netip.Addr {
 	return peer
 }
 
-// locatedIP is the address to locate, and whether a header names it.
+// locatedIP returns the address to locate, and whether it is from a header.
 func (s *server) locatedIP(r *http.Request) (netip.Addr, bool) {
 	peer := geoip.ParseRemote(r.RemoteAddr)
 	if s.StrictGeoIP {
@@ -207,15 +207,15 @@ func (s *server) locatedIP(r *http.Request) (netip.Addr, bool) {
 	return geoip.CallerIP(r.Header[geoip.HeaderForwardedFor], r.Header[geoip.HeaderLiteral], peer)
 }
 
-// isUUID accepts the 36-character form.
+// isUUID reports whether s is a UUID in the form with 36 characters.
 func isUUID(s string) bool {
 	_, ok := wire.ParseUUID(s)
 	return ok && len(s) == 36
 }
 
-// Handler serves the surface. It may be mounted anywhere: below a pattern of net/http
-// that ends with a slash or {rest...}, with chi's Mount or Handle, or in any router with
-// http.StripPrefix. What it says of its own addresses has the prefix.
+// Handler serves the API. It may be mounted anywhere: below a pattern of net/http that ends with
+// a slash or {rest...}, with chi's Mount or Handle, or in any router with http.StripPrefix. URLs
+// in responses include the prefix. It may be used concurrently.
 type Handler struct {
 	routed http.Handler
 	server *server

@@ -16,16 +16,16 @@ import (
 	"github.com/bunting-flags/bunting/management/organizations"
 )
 
-// SignIn is how people sign in with a browser, and what their sessions may
+// SignIn configures how users sign in with a browser, and the permissions of their sessions
 // (Config.SignIn).
 type SignIn struct {
-	// SiteURL is where people reach the server, such as https://flags.example.com: with
-	// https a request to that host counts as one over HTTPS. Empty: only TLS does, and what
-	// a trusted proxy says.
+	// SiteURL is the public URL of the server, such as https://flags.example.com. If its scheme
+	// is https, requests to its host count as sent over HTTPS. If empty, only TLS and the headers
+	// of trusted proxies count.
 	SiteURL string
-	// ReadOnly sessions read only: what takes a scope to write is 403.
+	// ReadOnly restricts sessions to reading. Endpoints with a write scope respond with 403.
 	ReadOnly bool
-	// Version of the program, which pages show.
+	// Version is the version of the program, which pages display.
 	Version string
 }
 
@@ -36,8 +36,8 @@ var (
 	problemSessionBody     = problemMediaType.with("A session sends application/json or multipart/form-data.", "")
 )
 
-// hasSessions reports whether requests may come with a session: there is none where a
-// service has a sign-in of its own.
+// hasSessions reports whether requests may have a session. They may not if the service has its
+// own sign-in.
 func (s *server) hasSessions() bool {
 	return s.SignIn != nil && s.Authenticate == nil && s.Management != nil && s.Management.Organizations != nil
 }
@@ -51,8 +51,8 @@ func (s *server) isSecure(r *http.Request) bool {
 	return err == nil && site.Scheme == "https" && site.Host != "" && strings.EqualFold(site.Host, r.Host)
 }
 
-// isLoopback reports whether the address bar names this machine. A foreign name that
-// resolves to it does not: so another page cannot have a session of ours.
+// isLoopback reports whether the host in the address bar is this machine. It is false for other
+// names that resolve to a loopback address, so that a page with such a name cannot get a session.
 func isLoopback(host string) bool {
 	if name, _, err := net.SplitHostPort(host); err == nil {
 		host = name
@@ -62,8 +62,8 @@ func isLoopback(host string) bool {
 	return host == "localhost" || strings.HasSuffix(host, ".localhost") || err == nil && ip.IsLoopback()
 }
 
-// cookieOf is the session's cookie for a request (console.md §5.1), without a value;
-// false over plain HTTP elsewhere than on this machine, where there are no sessions.
+// cookieOf returns the session cookie for a request (console.md §5.1), without a value. It
+// returns false over plain HTTP to other hosts than loopback, where there are no sessions.
 func (s *server) cookieOf(r *http.Request) (*http.Cookie, bool) {
 	c := &http.Cookie{Path: "/", HttpOnly: true, SameSite: http.SameSiteLaxMode}
 	switch {
@@ -81,6 +81,7 @@ func (s *server) cookieOf(r *http.Request) (*http.Cookie, bool) {
 	return c, true
 }
 
+// foldLetterOrDigit maps all runes except ASCII letters and digits to a minus sign.
 func foldLetterOrDigit(r rune) rune {
 	if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' {
 		return r
@@ -88,8 +89,8 @@ func foldLetterOrDigit(r rune) rune {
 	return '-'
 }
 
-// mountedAt is what stands before our paths where the browser sees them: that of the
-// request line behind that which a trusted proxy has cut off, or that of the site.
+// mountedAt returns the path prefix of this API as the browser sees it: the prefix that a trusted
+// proxy has stripped, followed by the prefix of the request line, or the path of the site URL.
 func (s *server) mountedAt(r *http.Request) string {
 	if cut := r.Header.Get("X-Forwarded-Prefix"); cut != "" && s.isTrusted(r) {
 		return strings.TrimSuffix(cut, "/") + prefixOf(r)
@@ -103,13 +104,13 @@ func (s *server) mountedAt(r *http.Request) string {
 	return ""
 }
 
-// isTrusted reports whether a request comes from a trusted proxy.
+// isTrusted reports whether a request was sent by a trusted proxy.
 func (s *server) isTrusted(r *http.Request) bool {
 	peer := geoip.ParseRemote(r.RemoteAddr).Unmap()
 	return slices.ContainsFunc(s.TrustedProxies, func(p netip.Prefix) bool { return p.Contains(peer) })
 }
 
-// tokenOf is the token of the session that a request comes with, empty for none.
+// tokenOf returns the session token in a request, or an empty string if there is none.
 func (s *server) tokenOf(r *http.Request) string {
 	want, ok := s.cookieOf(r)
 	if !ok {
@@ -124,9 +125,9 @@ func (s *server) tokenOf(r *http.Request) string {
 
 var siteName = regexp.MustCompile(`^[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?$`)
 
-// site is what passkeys are for that are used at the address of a request: that of
-// Config.SignIn, where there is one, else that of the address bar. Empty: browsers make
-// none there, as over plain HTTP and for addresses of numbers (console.md §5.2).
+// site returns the site of passkeys for a request: that of Config.SignIn if there is one,
+// otherwise that of the request's host. It is zero if browsers cannot create passkeys, as over
+// plain HTTP and for IP addresses (console.md §5.2).
 func (s *server) site(r *http.Request) organizations.Site {
 	if _, ok := s.cookieOf(r); !ok || !s.Management.Organizations.HasPasskeys() {
 		return organizations.Site{}
@@ -148,8 +149,8 @@ func (s *server) site(r *http.Request) organizations.Site {
 	return organizations.Site{Host: name, Origin: strings.ToLower(origin.Scheme + "://" + origin.Host)}
 }
 
-// bySession finds whose session a request comes with: c.signed stays nil where it comes
-// with none, and where a key stands in its header or query.
+// bySession sets c.authenticated to the caller of the session in the request. It remains nil if
+// there is no session, or if there is a key in the headers or the query.
 func (s *server) bySession(c *call) error {
 	if !s.hasSessions() {
 		return nil
@@ -173,7 +174,7 @@ func (s *server) bySession(c *call) error {
 	return managementProblem(err)
 }
 
-// checkOrigin refuses what pages of other sites can make a browser send.
+// checkOrigin returns an error for requests that pages of other sites can make a browser send.
 func checkOrigin(r *http.Request) error {
 	if otherSites.Check(r) != nil {
 		return &problemCrossOrigin
@@ -192,7 +193,9 @@ func checkOrigin(r *http.Request) error {
 	return problemSessionBody
 }
 
-// checkSession looks at what sessions may not though a key of their scopes may.
+// checkSession checks the rules of sessions that do not apply to keys with the same scopes:
+// sessions may be read-only, need a recent proof for some endpoints, and cannot use GET for
+// changes.
 func (s *server) checkSession(caller *management.Caller, e *endpoint, r *http.Request) error {
 	if caller.Session == nil {
 		return nil

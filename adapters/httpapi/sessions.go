@@ -10,10 +10,10 @@ import (
 	"github.com/bunting-flags/bunting/management/organizations"
 )
 
-// inSignIn is where people sign in; what it has is served with Config.SignIn alone.
+// inSignIn is the area of endpoints for signing in. It is served only with Config.SignIn.
 var inSignIn = &area{prefixes: []string{"/api"}, missing: answerMissingMethod}
 
-// signInService is what signing in touches.
+// signInService has the dependencies of endpoints for signing in.
 type signInService struct {
 	*server
 	organizations.Sessions
@@ -29,8 +29,7 @@ var (
 	othersParameter = parameterDoc{"others", "boolean", "true: all but the calling one"}
 )
 
-// sessionEndpoints are those of signing in, and of what has signed in (console.md §2.4:
-// N1 to N3).
+// sessionEndpoints are the endpoints for signing in and for sessions (console.md §2.4: N1 to N3).
 var sessionEndpoints = slices.Concat(
 	resource(inSignIn, "user", signInOf, []row[signInService]{
 		handle(http.MethodGet, "/session", "Say who sends the request, and what they may", whoami).withScope(anyKey),
@@ -52,14 +51,14 @@ var sessionEndpoints = slices.Concat(
 	}),
 )
 
-// methodsOfSignIn are the ways to sign in.
+// methodsOfSignIn are the available ways to sign in.
 type methodsOfSignIn struct {
 	Link    bool     `json:"link"`
 	Key     bool     `json:"key"`
 	Mail    bool     `json:"mail"`
 	Passkey bool     `json:"passkey"`
 	OIDC    []object `json:"oidc"`
-	// Secure: the browser may sign in over the connection that it asks with.
+	// Secure reports whether the browser may sign in over the connection of this request.
 	Secure bool `json:"secure"`
 }
 
@@ -72,6 +71,7 @@ func signInMethods(svc signInService, c *call) (*methodsOfSignIn, error) {
 	return &methodsOfSignIn{Link: own, Key: own, Mail: own && svc.CanMail(), Passkey: own && svc.site(c.r) != organizations.Site{}, OIDC: providers, Secure: secure}, nil
 }
 
+// whoami returns the caller and its permissions.
 func whoami(svc signInService, c *call) (*organizations.Whoami, error) {
 	return svc.describe(c, c.scope.Caller)
 }
@@ -88,7 +88,9 @@ func (svc signInService) describe(c *call, caller *management.Caller) (*organiza
 	return out, nil
 }
 
-// checkTries refuses who may not have a cookie, and who tries too often.
+// checkTries returns the session cookie of a request. It returns an error if the connection
+// allows no cookie, or if the address has tried to sign in too often. The attempts are counted by
+// what and the address.
 func (svc signInService) checkTries(c *call, what string) (*http.Cookie, error) {
 	c.forbidCaching()
 	cookie, ok := svc.cookieOf(c.r)
@@ -101,6 +103,7 @@ func (svc signInService) checkTries(c *call, what string) (*http.Cookie, error) 
 	return cookie, nil
 }
 
+// signInNow begins a session and sets its cookie.
 func signInNow(svc signInService, c *call) (*organizations.Whoami, error) {
 	cookie, err := svc.checkTries(c, "")
 	if err != nil {
@@ -117,6 +120,7 @@ func signInNow(svc signInService, c *call) (*organizations.Whoami, error) {
 	return svc.describe(c, caller)
 }
 
+// proveAgain renews the proof of the session and sets a new token.
 func proveAgain(svc signInService, c *call) (*organizations.Whoami, error) {
 	cookie, err := svc.checkTries(c, "")
 	if err != nil {
@@ -149,7 +153,7 @@ func endOthers(svc signInService, c *call) (any, error) {
 	return nil, svc.EndOthers(c.ctx, c.scope)
 }
 
-// linkOwner is whose a link is.
+// linkOwner is the user of a sign-in link.
 type linkOwner struct {
 	Email string `json:"email"`
 }
@@ -162,8 +166,8 @@ func viewLink(svc signInService, c *call) (*linkOwner, error) {
 	return &linkOwner{email}, err
 }
 
-// mailLink answers the same for whatever address, also where it has had its mails of the
-// hour.
+// mailLink mails a sign-in link. The response is the same for all addresses, even if there is no
+// such user or the address has reached its hourly limit.
 func mailLink(svc signInService, c *call) (any, error) {
 	if _, err := svc.checkTries(c, ""); err != nil {
 		return nil, err
@@ -180,8 +184,8 @@ func mailLink(svc signInService, c *call) (any, error) {
 	return nil, svc.MailLink(c.ctx, email, next)
 }
 
-// consolePath is a path below the console's base that somebody may be sent to, relative
-// to it; empty for what is none (console.md §5.2). next may stand relative already.
+// consolePath returns the part of next below the console's base, or an empty string if next is
+// not a safe path below it (console.md §5.2). next may be relative to the base.
 func consolePath(base, next string) string {
 	if !strings.HasPrefix(next, "/") {
 		first, _, _ := strings.Cut(next, "/")

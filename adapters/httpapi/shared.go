@@ -15,9 +15,9 @@ import (
 	"github.com/bunting-flags/bunting/management/dashboards"
 )
 
-// sharedEndpoints are the links to dashboards and insights (§4.1.8): JSON, or a page where the
-// caller prefers one (decision 18). Where a password is required it is posted, so
-// that it stands in no log of addresses.
+// sharedEndpoints are the links to dashboards and insights (§4.1.8). They respond with JSON, or
+// with a page if the caller prefers one (decision 18). A password is sent in the body of POST, so
+// that it does not appear in access logs.
 var sharedEndpoints = func() (out []endpoint) {
 	for _, path := range []string{"/shared/{token}", "/embedded/{token}", "/shared_dashboard/{token}"} {
 		out = append(out, resource(atTop, public, linkServiceOf, withOwnTimeout([]row[linkService]{
@@ -28,8 +28,8 @@ var sharedEndpoints = func() (out []endpoint) {
 	return out
 }()
 
-// linkService is what links to dashboards stand on. guess counts a password that has not
-// been right before, and says when it must not be looked at.
+// linkService has the dependencies of links to dashboards. guess counts a password that has not
+// been accepted before. If it returns an error, the password must not be checked.
 type linkService struct {
 	dashboards.Dashboards
 	guess        func(r *http.Request, token string) error
@@ -42,14 +42,14 @@ func linkServiceOf(s *server) linkService {
 }
 
 const (
-	// sharedAtOnce is how many shared dashboards are run and drawn at once, each of which
-	// may take maxSharedResults: strangers ask for them.
+	// sharedAtOnce is the number of shared dashboards that are computed and rendered
+	// concurrently, since visitors need no key and each may use maxSharedResults.
 	sharedAtOnce = 8
-	// sharedWait is how long one waits for a place before it is refused.
+	// sharedWait is how long a request waits for a slot.
 	sharedWait = time.Second
 )
 
-// acquireSlot waits for a place to show a dashboard in, and gives it back with leave.
+// acquireSlot waits for a slot to serve a dashboard. The caller must call release.
 func (svc linkService) acquireSlot(ctx context.Context) (release func(), err error) {
 	wait := time.NewTimer(sharedWait)
 	defer wait.Stop()
@@ -65,20 +65,20 @@ func (svc linkService) acquireSlot(ctx context.Context) (release func(), err err
 
 var sharedFields = management.Fields{{Name: "password", Type: management.Text, Blank: true, MaxLength: 128}}
 
-// sharedInsight is what a link to an insight answers.
+// sharedInsight is the response of a link to an insight.
 type sharedInsight struct {
 	Insight  *dashboards.Insight `json:"insight"`
 	Settings map[string]bool     `json:"settings"`
 }
 
-// openShared answers a link.
+// openShared serves a link.
 func openShared(svc linkService, c *call) (any, error) {
 	h := c.w.Header()
 	h.Add("Vary", "Accept")
 	h.Set("Cache-Control", "no-store")
-	h.Set("Referrer-Policy", "no-referrer") // the address is the secret
+	h.Set("Referrer-Policy", "no-referrer") // the URL is the secret
 	h.Set("X-Robots-Tag", "noindex")
-	token, asJSON := strings.CutSuffix(c.part("token"), ".json") // §1.1 of insights.md: no token has a point
+	token, asJSON := strings.CutSuffix(c.part("token"), ".json") // tokens have no dot (§1.1 of insights.md)
 	shared, err := svc.Shared(c.ctx, token, textMember(c.body, "password"), func() error { return svc.guess(c.r, token) })
 	var ran *resultRun
 	if err == nil {
@@ -100,8 +100,8 @@ func openShared(svc linkService, c *call) (any, error) {
 	return c.sharedPage(shared, ran, err)
 }
 
-// hideQueries leaves away what quotes the questions of insights, which are shown with
-// showInspector alone: of errors only what their page would say is left.
+// hideQueries removes the parts of results that quote the queries of insights, unless
+// showInspector is set. Details of errors are replaced by the message of the page.
 func hideQueries(shared *dashboards.SharedDashboard, ran *resultRun) {
 	if shared.Settings["showInspector"] {
 		return
@@ -118,8 +118,7 @@ func hideQueries(shared *dashboards.SharedDashboard, ran *resultRun) {
 	}
 }
 
-// withoutExpressions is a result whose series do not say by which expression they were
-// counted.
+// withoutExpressions removes the HogQL expressions of series from a result.
 func withoutExpressions(result json.RawMessage) json.RawMessage {
 	if !bytes.Contains(result, []byte(`"math_hogql":"`)) {
 		return result
@@ -134,11 +133,11 @@ func withoutExpressions(result json.RawMessage) json.RawMessage {
 	return wire.MustEncode(rows)
 }
 
-// prefersPage reports whether the caller wants HTML.
+// prefersPage reports whether the caller prefers HTML.
 func prefersPage(r *http.Request) bool { return prefers(r, "text/html") }
 
-// prefers reports whether the caller wants a media type at least as much as JSON
-// and asks for it by name.
+// prefers reports whether the Accept header names a media type, with a weight of at least that of
+// JSON.
 func prefers(r *http.Request, mediaType string) bool {
 	page, data, wildcard := -1.0, -1.0, -1.0
 	for _, line := range r.Header.Values("Accept") {
@@ -160,7 +159,7 @@ func prefers(r *http.Request, mediaType string) bool {
 	return page > 0 && page >= data
 }
 
-// acceptWeight is the q of an entry of Accept, 1 when it has none that can be read.
+// acceptWeight returns the q of an entry of Accept. It is 1 if there is no valid q.
 func acceptWeight(parameters string) float64 {
 	list := strings.Split(parameters, ";")
 	index := slices.IndexFunc(list, func(p string) bool { return strings.HasPrefix(strings.ToLower(strings.TrimSpace(p)), "q=") })

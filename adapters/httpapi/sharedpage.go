@@ -14,20 +14,19 @@ import (
 	"github.com/bunting-flags/bunting/management/dashboards"
 )
 
-// maxPageTiles bounds what the pictures and tables of a page take, in bytes, about.
+// maxPageTiles is the approximate maximum size, in bytes, of the charts and tables of a page.
 const maxPageTiles = 4 << 20
 
-// sharedView is what the page shows.
+// sharedView is the data of the page template.
 type sharedView struct {
 	*dashboards.SharedDashboard
 	Title   string
-	Asks    bool   // for a password
-	Message string // what went wrong
+	Asks    bool   // whether to display a form for the password
+	Message string // an error message, or empty
 	Tiles   []sharedTile
 }
 
-// sharedTile is a tile on it. Message stands in the place of a figure, or above an
-// old one.
+// sharedTile is a tile of the page. Message replaces the figure, or describes an outdated one.
 type sharedTile struct {
 	Text    *dashboards.TileText
 	Insight *dashboards.Insight
@@ -35,9 +34,9 @@ type sharedTile struct {
 	charts.Figure
 }
 
-// sharedPage is the page of a link: texts as they were written, insights as pictures
-// with their numbers, and with showInspector their queries. Other faults than those of
-// the link stay JSON.
+// sharedPage renders the page of a link: texts, insights as charts with their numbers, and, with
+// showInspector, their queries. Errors that do not concern the link are returned, for a JSON
+// response.
 func (c *call) sharedPage(shared *dashboards.SharedDashboard, ran *resultRun, err error) (any, error) {
 	view, status := sharedView{SharedDashboard: shared, Title: "Dashboard"}, http.StatusOK
 	var target *management.Error
@@ -64,7 +63,7 @@ func (c *call) sharedPage(shared *dashboards.SharedDashboard, ran *resultRun, er
 	return c.html(status, "shared.html", strings.HasPrefix(c.r.URL.Path, "/embedded/"), view)
 }
 
-// sharedTiles are the tiles of a dashboard that was run, with nil that was not.
+// sharedTiles returns the tiles of a dashboard. ran is nil if its insights were not run.
 func sharedTiles(shared *dashboards.SharedDashboard, ran *resultRun) []sharedTile {
 	d := shared.Dashboard
 	out, size := make([]sharedTile, len(d.Tiles)), 0
@@ -75,7 +74,7 @@ func sharedTiles(shared *dashboards.SharedDashboard, ran *resultRun) []sharedTil
 			continue
 		}
 		t.Message = stateOf(t.Insight, ran)
-		if fault := t.Insight.Error; fault != nil && shared.Settings["showInspector"] { // it quotes the question
+		if fault := t.Insight.Error; fault != nil && shared.Settings["showInspector"] { // the detail quotes the query
 			t.Message += " " + fault.Detail
 		}
 		if ran == nil || noResult(t.Insight.Result) {
@@ -91,8 +90,8 @@ func sharedTiles(shared *dashboards.SharedDashboard, ran *resultRun) []sharedTil
 	return out
 }
 
-// stateOf says what a reader should know of an insight that has no numbers, or old
-// ones; empty: it has those of now.
+// stateOf describes why an insight has no result or an outdated one. It is empty if the result is
+// current.
 func stateOf(i *dashboards.Insight, ran *resultRun) string {
 	isEmpty, asOf := noResult(i.Result), ""
 	if i.LastRefresh != nil {
@@ -130,7 +129,7 @@ func stateOf(i *dashboards.Insight, ran *resultRun) string {
 
 func noResult(raw json.RawMessage) bool { return len(raw) == 0 || string(raw) == "null" }
 
-// question is what a picture is made of.
+// question returns the data for the chart of a tile.
 func (s *resultRun) question(tile int, i *dashboards.Insight) charts.Question {
 	q := charts.Question{
 		ID: "t" + strconv.Itoa(tile), Query: s.queries[tile], Results: i.Result, Columns: i.Columns,
@@ -142,7 +141,7 @@ func (s *resultRun) question(tile int, i *dashboards.Insight) charts.Question {
 	return q
 }
 
-// sizeOf is what a figure takes on a page, about.
+// sizeOf returns the approximate size of a figure on a page, in bytes.
 func sizeOf(f *charts.Figure) int {
 	const around = len(`<td class="n h10"></td>`)
 	size := len(f.Picture)

@@ -7,18 +7,18 @@ import (
 	"github.com/bunting-flags/bunting/management"
 )
 
-// problemSignIn says no more: what is wrong is for the log of the service.
+// problemSignIn has no details, because they are for the log of the service.
 var (
 	problemSignIn      = problem{Status: 401, Type: "authentication_error", Code: "authentication_failed", Detail: "The sign-in was not accepted."}
 	problemCrossOrigin = problem{Status: 403, Type: "authentication_error", Code: "permission_denied", Detail: "A page of another site may not send this request."}
 )
 
-// otherSites knows the requests that a page of another site makes a browser send, with
-// the cookies of this one.
+// otherSites detects requests that a page of another site makes a browser send with the cookies
+// of this site.
 var otherSites = http.NewCrossOriginProtection()
 
-// signIn finds whom Config.Authenticate names, or else whose session it is; nobody where
-// that leaves it to keys.
+// signIn sets c.authenticated to the caller that Config.Authenticate returns, or to that of the
+// session. It remains nil if the request needs a key.
 func (s *server) signIn(c *call) error {
 	if s.Authenticate == nil {
 		return s.bySession(c)

@@ -8,26 +8,26 @@ import (
 	"github.com/bunting-flags/bunting/management"
 )
 
-// Usage is what one SDK has spent of a resource with one key.
+// Usage is the usage of a resource by one SDK with one key.
 type Usage struct {
 	// Token is the public or secret key of the project.
 	Token string
-	// Resource is events or feature_flags, in the units in which quotas count.
+	// Resource is events or feature_flags. N is in the units of quotas.
 	Resource string
-	// Key is project for the project's public key, else what may be shown of the key.
+	// Key is project for the project's public key, otherwise the masked key.
 	Key string
-	// SDK is its name as it calls itself, without a version: one of sdks.
+	// SDK is the name of the SDK without a version: one of sdks, or other.
 	SDK string
 	N   int64
 }
 
-// The resources of Spent.
+// The resources of Usage.
 const (
 	usageEvents = "events"
 	usageFlags  = "feature_flags"
 )
 
-// sdks are the names that are told apart. All others are other.
+// sdks are the names of SDKs that are counted separately.
 var sdks = map[string]bool{
 	"posthog-js": true, "posthog-js-lite": true, "posthog-node": true, "posthog-python": true, "posthog-go": true, "posthog-ruby": true,
 	"posthog-php": true, "posthog-java": true, "posthog-rust": true, "posthog-elixir": true, "posthog-dotnet": true, "posthog-android": true,
@@ -36,8 +36,8 @@ var sdks = map[string]bool{
 
 const otherSDK = "other"
 
-// sdkOf is the SDK that sends a request: by its User-Agent, or posthog-js by the
-// version that it puts into the query.
+// sdkOf returns the name of the SDK that sent a request. It is in the User-Agent; requests of
+// posthog-js in browsers have a version in the query instead.
 func sdkOf(r *http.Request) string {
 	name, _, _ := strings.Cut(header(r.Header, "User-Agent"), "/")
 	if sdks[name] {
@@ -49,17 +49,18 @@ func sdkOf(r *http.Request) string {
 	return otherSDK
 }
 
-// maxUsage bounds what is gathered between two calls of TakeUsage; what comes
-// beyond it is counted for the organization only.
+// maxUsage is the maximum number of entries between two calls of TakeUsage. Further usage is
+// counted only for the organization.
 const maxUsage = 4096
 
-// usageCounter gathers what is spent. Only requests that were answered count, so that
-// tokens are those of projects.
+// usageCounter counts usage by project, resource, key and SDK. Only successful requests are
+// counted, so tokens are those of existing projects.
 type usageCounter struct {
 	mu     sync.Mutex
 	counts map[Usage]*int64 // N is 0 in the keys
 }
 
+// add adds n to a count. It copies the strings.
 func (s *usageCounter) add(token, resource, key, sdk string, n int) {
 	if n <= 0 {
 		return
@@ -72,7 +73,7 @@ func (s *usageCounter) add(token, resource, key, sdk string, n int) {
 		if len(s.counts) >= maxUsage {
 			return
 		}
-		k.Token, k.Key = strings.Clone(token), strings.Clone(key) // parts of a request's memory
+		k.Token, k.Key = strings.Clone(token), strings.Clone(key) // copied, because they may refer to the buffers of a request
 		if s.counts == nil {
 			s.counts = map[Usage]*int64{}
 		}
@@ -82,8 +83,8 @@ func (s *usageCounter) add(token, resource, key, sdk string, n int) {
 	*sum += int64(n)
 }
 
-// TakeUsage returns what was spent since the last call, in no order. It is for a
-// report of who spends what, not for quotas, which are counted on their own.
+// TakeUsage returns the usage since the last call, in no particular order. It is for reports, not
+// for quotas, which are counted separately. It may be called concurrently.
 func (h *Handler) TakeUsage() []Usage {
 	if !h.isReady() {
 		return nil
@@ -100,10 +101,10 @@ func (h *Handler) TakeUsage() []Usage {
 	return out
 }
 
-// publicKey is Spent.Key of public keys.
+// publicKey is Usage.Key for public keys.
 const publicKey = "project"
 
-// usageKey is how a key is named in a report.
+// usageKey returns the value of Usage.Key for a key.
 func usageKey(token string) string {
 	if strings.HasPrefix(token, "phs_") || strings.HasPrefix(token, "phx_") {
 		return management.MaskKey(token)

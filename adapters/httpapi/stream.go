@@ -16,34 +16,32 @@ import (
 	"github.com/bunting-flags/bunting/flags"
 )
 
-// This file is the stream of a project's definitions (decision 5), as server-sent
-// events: GET /flags/definitions/stream, with the parameters, checks and statuses
-// of /flags/definitions.
+// This file serves the stream of a project's definitions (decision 5) as server-sent events: GET
+// /flags/definitions/stream, with the parameters, checks and statuses of /flags/definitions.
 //
-//	retry: 1730                    how long to wait before coming back, in ms
+//	retry: 1730                    the delay before reconnecting, in ms
 //
-//	event: definitions             the definitions as they are now, then after each
+//	event: definitions             the current definitions, then the definitions after each
 //	id: 5f3c0a8e9d1b2c47           change; the id is that of the ETag
 //	data: {"flags":[...]}
 //
-//	:                              nothing has changed
+//	:                              keep-alive: no change
 //
 //	event: closing                 the server ends the stream
 //	data: {"code":"shutdown"}      or unauthorized, quota_limited
 //
-// A client that comes back with the id as Last-Event-ID gets the definitions only
-// if they have changed meanwhile. Each payload that is sent counts as a download;
-// all else is free. A client that reads too slowly for a change gets only the
-// newest.
+// A client that reconnects with the id as Last-Event-ID receives the definitions only if they
+// have changed. Each payload that is sent counts as a download; keep-alives are free. A client
+// that reads too slowly skips changes and receives the newest one.
 
-// defaultMaxStreams is Config.MaxStreams where that is zero.
+// defaultMaxStreams is the value of Config.MaxStreams if that is zero.
 const defaultMaxStreams = 20_000
 
-// streamTiming is how long things take.
+// streamTiming has the intervals and timeouts of streams.
 type streamTiming struct {
-	keepAlive time.Duration // between comments, and between looks at a key
-	write     time.Duration // a reader that takes longer for one write is dropped
-	poll      time.Duration // between looks at the definitions; the Decider reads them once a second
+	keepAlive time.Duration // between comments, and between checks of a key
+	write     time.Duration // a client is dropped if one write takes longer
+	poll      time.Duration // between reads of the definitions; the Decider reads the store once per second
 }
 
 var defaultStreamTiming = streamTiming{keepAlive: 15 * time.Second, write: 5 * time.Second, poll: 500 * time.Millisecond}
@@ -55,7 +53,7 @@ const (
 	closingQuota        = "quota_limited"
 )
 
-// getDefinitionsStream checks in the order of §1.8, as getDefinitions does.
+// getDefinitionsStream checks requests in the order of §1.8, like getDefinitions.
 func getDefinitionsStream(s *server, w http.ResponseWriter, r *http.Request) error {
 	project, _, err := s.project(r.Context(), parseQuery(r.URL.RawQuery).Token)
 	if err != nil {
@@ -80,7 +78,7 @@ func getDefinitionsStream(s *server, w http.ResponseWriter, r *http.Request) err
 	if err != nil {
 		return err
 	}
-	st.sdk = strings.Clone(sdkOf(r)) // a part of the request's memory
+	st.sdk = strings.Clone(sdkOf(r)) // copied, because it may refer to the buffers of the request
 	st.sent = r.Header.Get("Last-Event-ID")
 	if err := st.arrive(version); err != nil {
 		return err
@@ -92,8 +90,8 @@ func getDefinitionsStream(s *server, w http.ResponseWriter, r *http.Request) err
 	return st.start(w, r)
 }
 
-// arrive takes the hub's state, which must not be older than version, so that the
-// client does not get and pay two. An error gives the place back.
+// arrive sets st.state to the hub's state. It is not older than version, so that the client does
+// not receive, and pay for, two payloads. If arrive returns an error, it has released the slot.
 func (st *stream) arrive(version string) error {
 	if st.hub.state.Load().version != version {
 		st.hub.poll()
@@ -105,22 +103,22 @@ func (st *stream) arrive(version string) error {
 	return nil
 }
 
-// stream is one client.
+// stream is the stream of one client. Only one goroutine uses it.
 type stream struct {
 	streams      *streams
 	hub          *hub
-	key          *streamKey      // nil where no secret is needed
-	ended        <-chan struct{} // when the key opens the project no more
-	address      netip.Addr      // of who listens to changes only
+	key          *streamKey      // nil if the stream needs no secret key
+	ended        <-chan struct{} // closed when the key loses access to the project
+	address      netip.Addr      // of the client; set only for changesStream
 	sdk          string
 	out          streamWriter
-	state        *definitionsState // the one that is sent next or was sent last
-	sent         string            // its version, once it is sent
-	spread       int64             // over how many milliseconds retry was chosen last
-	disconnected <-chan struct{}   // nil where only a write finds out
+	state        *definitionsState // the state that is sent next or was sent last
+	sent         string            // the version that the client has
+	spread       int64             // the spread of the last retry line, in milliseconds
+	disconnected <-chan struct{}   // nil if only a failed write detects a disconnected client
 }
 
-// streamWriter sends to a client: all of it in time, or an error.
+// streamWriter writes to a client. write returns an error if it cannot write everything in time.
 type streamWriter interface {
 	write([]byte) error
 	close()
@@ -129,19 +127,19 @@ type streamWriter interface {
 func streamHeaders(h http.Header) {
 	h.Set("Content-Type", eventStream)
 	h.Set("Cache-Control", "no-cache")
-	h.Set("X-Accel-Buffering", "no") // for nginx
+	h.Set("X-Accel-Buffering", "no") // disables buffering in nginx
 }
 
-// headStream answers HEAD: with the headers of a stream, which is not opened.
+// headStream responds to HEAD with the headers of a stream, without opening one.
 func headStream(w http.ResponseWriter) error {
 	streamHeaders(w.Header())
 	w.WriteHeader(http.StatusOK)
 	return nil
 }
 
-// start sends the head of the answer and runs the stream: on the connection
-// itself where it can be had, so that a client costs a goroutine and nothing of
-// net/http, else inside the handler.
+// start sends the headers and runs the stream. If the connection can be hijacked, the stream has
+// its own goroutine, and the memory of net/http is freed; otherwise start runs the stream in the
+// handler.
 func (st *stream) start(w http.ResponseWriter, r *http.Request) error {
 	h := w.Header()
 	streamHeaders(h)
@@ -152,14 +150,14 @@ func (st *stream) start(w http.ResponseWriter, r *http.Request) error {
 		h.Set("Date", time.Now().UTC().Format(http.TimeFormat))
 		var head bytes.Buffer
 		head.WriteString("HTTP/1.1 200 OK\r\n")
-		_ = h.Write(&head) // a Buffer takes everything
+		_ = h.Write(&head) // writing to a Buffer cannot fail
 		head.WriteString("\r\n")
 		setWriteTimeout(conn, st.streams.timing.keepAlive)
 		st.out = connWriter{conn, timeout}
 		go st.run(head.Bytes())
 		return nil
 	}
-	_ = control.SetReadDeadline(time.Time{}) // that of the server would end the request
+	_ = control.SetReadDeadline(time.Time{}) // the read deadline of the server would end the request
 	if err := control.Flush(); err != nil {
 		st.leave()
 		return fmt.Errorf("streaming is not possible here: %w", err)
@@ -183,16 +181,16 @@ func (st *stream) run(head []byte) {
 		return
 	}
 	keepAlive := st.streams.timing.keepAlive
-	timer := time.NewTimer(keepAlive - rand.N(keepAlive/2)) // so that clients who came together part
+	timer := time.NewTimer(keepAlive - rand.N(keepAlive/2)) // random, to spread clients that connected at the same time
 	defer timer.Stop()
 	for {
 		state := st.hub.state.Load()
 		if state.end == "" && state.version != st.sent && state.spread > 0 {
-			if !st.delay(state.spread) { // it is told when it comes back
+			if !st.delay(state.spread) { // the client receives the change after it reconnects
 				st.closing(closingShutdown)
 				return
 			}
-			state = st.hub.state.Load() // there may be a newer one by now
+			state = st.hub.state.Load() // the state may have changed during the delay
 		}
 		switch {
 		case state.end != "":
@@ -206,7 +204,7 @@ func (st *stream) run(head []byte) {
 			if !st.send(state.event) {
 				return
 			}
-			continue // there may be a newer one by now
+			continue // the state may have changed during the write
 		}
 		select {
 		case <-state.next:
@@ -227,8 +225,8 @@ func (st *stream) run(head []byte) {
 	}
 }
 
-// delay waits for some part of the time over which clients are told of a change;
-// false when the server ends or the client leaves meanwhile.
+// delay waits for a random part of the time over which a change is spread. It returns false if
+// the server stops or the client disconnects first.
 func (st *stream) delay(spread time.Duration) bool {
 	timer := time.NewTimer(rand.N(spread))
 	defer timer.Stop()
@@ -241,8 +239,8 @@ func (st *stream) delay(spread time.Duration) bool {
 	return false
 }
 
-// chargeDownload counts the payload of st.state as a download; false when the quota does not
-// allow it.
+// chargeDownload counts the payload of st.state as a download. It returns false if the quota does
+// not allow it. Streams of changes are free.
 func (st *stream) chargeDownload(ctx context.Context) bool {
 	if st.hub.id.kind == changesStream {
 		return true
@@ -255,7 +253,8 @@ func (st *stream) chargeDownload(ctx context.Context) bool {
 	return true
 }
 
-// send writes the event of st.state, or a comment where there is none to send.
+// send writes the event of st.state, or the greeting. It returns false if the client cannot be
+// reached.
 func (st *stream) send(event []byte) bool {
 	if !st.write(event) {
 		return false
@@ -277,8 +276,8 @@ func (st *stream) write(text []byte) bool {
 
 var keepAliveComment = []byte(":\n\n")
 
-// keepAlive says that nothing has changed, and how long to wait before coming
-// back where many others have come since that was said.
+// keepAlive writes a comment. If the number of clients has grown much since the last retry line,
+// it writes a new one.
 func (st *stream) keepAlive() bool {
 	if st.streams.spread() >= 2*st.spread {
 		return st.write(append(st.retry(), keepAliveComment...))
@@ -286,28 +285,28 @@ func (st *stream) keepAlive() bool {
 	return st.write(keepAliveComment)
 }
 
-// closing tells the client why the stream ends.
+// closing writes the reason why the stream ends.
 func (st *stream) closing(code string) {
-	if st.hub.id.kind == changesStream { // all its events are changes
+	if st.hub.id.kind == changesStream { // changes streams have no closing event
 		st.write(append(st.retry(), '\n'))
 		return
 	}
-	st.write(fmt.Appendf(st.retry(), "event: closing\ndata: {\"code\":%q}\n\n", code)) // it ends either way
+	st.write(fmt.Appendf(st.retry(), "event: closing\ndata: {\"code\":%q}\n\n", code)) // the stream ends even if the write fails
 }
 
-// retry is the line that says how long to wait before coming back. Clients who
-// lose their server together come back at no more than about 2,000 a second.
+// retry returns the line with the delay before reconnecting. The delays spread clients that lose
+// their server at the same time to about 2,000 per second.
 func (st *stream) retry() []byte {
 	st.spread = st.streams.spread()
 	return fmt.Appendf(nil, "retry: %d\n", retryDelay(st.spread).Milliseconds())
 }
 
-// retryDelay chooses a time between one second and spread milliseconds.
+// retryDelay returns a random time between one second and spread milliseconds.
 func retryDelay(spread int64) time.Duration {
 	return time.Duration(1000+rand.Int64N(spread-1000+1)) * time.Millisecond
 }
 
-// connWriter writes to a connection that was taken over.
+// connWriter writes to a hijacked connection.
 type connWriter struct {
 	net.Conn
 	timeout time.Duration
@@ -321,10 +320,10 @@ func (w connWriter) write(text []byte) error {
 	return err
 }
 
-func (w connWriter) close() { _ = w.Close() } // the client has gone or is told
+func (w connWriter) close() { _ = w.Close() } // the stream is over, so an error does not matter
 
-// flushWriter writes through net/http, for HTTP/2 and handlers that wrap the
-// answer.
+// flushWriter writes through net/http, for HTTP/2 and for middleware that wraps the response
+// writer.
 type flushWriter struct {
 	http.ResponseWriter
 	control *http.ResponseController
@@ -332,7 +331,7 @@ type flushWriter struct {
 }
 
 func (w flushWriter) write(text []byte) error {
-	_ = w.control.SetWriteDeadline(time.Now().Add(w.timeout)) // where a wrapper hides it that of the server holds
+	_ = w.control.SetWriteDeadline(time.Now().Add(w.timeout)) // if a middleware hides this method, the server's own deadline applies
 	if _, err := w.Write(text); err != nil {
 		return err
 	}

@@ -10,26 +10,25 @@ import (
 	"github.com/bunting-flags/bunting/flags"
 )
 
-// definitionsState is a version of definitions. It is shared by all streams and
-// never changed.
+// definitionsState is a version of the definitions. It is shared by all streams and immutable.
 type definitionsState struct {
 	version  string
 	event    []byte
-	greeting []byte        // what a client gets first who needs no event
-	spread   time.Duration // over which clients are told
-	since    time.Time     // when it was published, zero: nobody knows
-	end      string        // instead of a version: why all streams end
+	greeting []byte        // the first message to a client that already has this version
+	spread   time.Duration // the time over which the event is spread across clients
+	since    time.Time     // when it was published; zero if unknown
+	end      string        // if not empty, all streams end with this code
 	next     chan struct{} // closed when there is a newer state
 }
 
-// hub publishes the states of one project's definitions.
+// hub publishes the states of one project's definitions to its streams.
 type hub struct {
 	streams *streams
 	id      hubID
-	project atomic.Pointer[flags.Project] // as it was read last: its quota changes without its definitions
+	project atomic.Pointer[flags.Project] // the project as last read; its quota may change without its definitions
 	state   atomic.Pointer[definitionsState]
-	polling sync.Mutex    // held while state is renewed
-	clients int           // under streams.mu
+	polling sync.Mutex    // held while state is replaced
+	clients int           // guarded by streams.mu
 	idle    chan struct{} // closed when the last client has left
 	nudged  chan struct{}
 }
@@ -40,7 +39,7 @@ func newHub(t *streams, id hubID, payload []byte, version string) *hub {
 	return h
 }
 
-// newState renders the event of a version. A payload is on one line.
+// newState encodes the event of a version. The payload must not contain line breaks.
 func newState(kind streamKind, payload []byte, version string) *definitionsState {
 	if kind == changesStream {
 		return changedState(version)
@@ -49,15 +48,15 @@ func newState(kind streamKind, payload []byte, version string) *definitionsState
 	return &definitionsState{version: version, event: event, greeting: keepAliveComment, next: make(chan struct{})}
 }
 
-// nudge makes the hub look now.
+// nudge makes the hub poll at once.
 func (h *hub) nudge() {
 	select {
 	case h.nudged <- struct{}{}:
-	default: // it will already
+	default: // a poll is already pending
 	}
 }
 
-// run looks at the definitions until the last client has left.
+// run polls the definitions until the last client has left.
 func (h *hub) run() {
 	ticker := time.NewTicker(h.streams.timing.poll)
 	defer ticker.Stop()
@@ -76,8 +75,8 @@ func (h *hub) run() {
 	}
 }
 
-// poll publishes the definitions if they have changed. While they cannot be read
-// the last good ones stay. False when the project has gone.
+// poll publishes the definitions if they have changed. If they cannot be read, the last state
+// remains. It returns false if the project does not exist.
 func (h *hub) poll() bool {
 	h.polling.Lock()
 	defer h.polling.Unlock()
@@ -89,7 +88,7 @@ func (h *hub) poll() bool {
 	decider := t.server.Decider
 	payload, version, err := t.server.payload(t.ctx, h.id.apiKey, h.id.kind == membersStream)
 	var project flags.Project
-	if err == nil { // after the payload, which waits for a change where others read it
+	if err == nil { // after the payload, because reading that waits until a concurrent read of a change is done
 		project, _, err = decider.Project(t.ctx, h.id.apiKey)
 	}
 	if err == nil {

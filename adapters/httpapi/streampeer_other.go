@@ -7,5 +7,5 @@ import (
 	"time"
 )
 
-// giveUpAfter does nothing: the system's own limit holds.
+// giveUpAfter does nothing. The default of the system applies.
 func giveUpAfter(net.Conn, time.Duration) {}

@@ -13,30 +13,30 @@ import (
 	"github.com/bunting-flags/bunting/flags"
 )
 
-// streams are all streams that a handler serves. For each project that is
-// listened to a hub looks at the definitions; each key is looked at again once per
-// keep-alive. Their goroutines end with the last stream.
+// streams are all streams of a handler. For each project with streams, a hub polls the
+// definitions. Each key is checked once per keep-alive interval. The goroutines end with the last
+// stream.
 type streams struct {
 	server *server
 	timing streamTiming
-	ctx    context.Context // ends with CloseStreams
+	ctx    context.Context // canceled by CloseStreams
 	cancel context.CancelFunc
 
 	mu       sync.Mutex
 	closed   bool
-	checking bool // check runs
+	checking bool // whether check is running
 	hubs     map[hubID]*hub
 	keys     map[keyID]*streamKey
 	lookups  map[keyID]*keyLookup
 
 	running              sync.WaitGroup
 	definitions, changes streamSlots
-	addressSlots         addressSlots // under mu, as far as it says
+	addressSlots         addressSlots // guarded by mu where its fields say so
 	dropped              atomic.Uint64
 	feeds                feeds
 }
 
-// streamSlots are those of the streams of definitions or of changes.
+// streamSlots count the open streams of definitions, or of changes, and their events.
 type streamSlots struct {
 	max    int
 	open   atomic.Int64
@@ -50,13 +50,13 @@ func (t *streams) slotsOf(kind streamKind) *streamSlots {
 	return &t.definitions
 }
 
-// streamKind is what a stream tells.
+// streamKind is the content of a stream.
 type streamKind uint8
 
 const (
 	definitionsStream streamKind = iota
 	membersStream                // definitions with the members of static cohorts
-	changesStream                // only that definitions have changed: see ofrepevents.go
+	changesStream                // only notifications that definitions have changed: see ofrepevents.go
 )
 
 func kindOf(members bool) streamKind {
@@ -73,20 +73,20 @@ type hubID struct {
 
 type keyID struct{ apiKey, text string }
 
-// streamKey is a key with which streams are open.
+// streamKey is a secret key with open streams.
 type streamKey struct {
 	id      keyID
 	project *flags.Project
-	masked  string        // what may be shown of it
-	refs    int           // streams
-	checked time.Time     // when it opened the project last
-	ended   chan struct{} // closed when it does so no more
+	masked  string        // the masked key
+	refs    int           // the number of streams
+	checked time.Time     // the time of the last successful check
+	ended   chan struct{} // closed when the key has lost access to the project
 }
 
-// keyLookup is a key that is being looked up.
+// keyLookup is a lookup of a key in progress.
 type keyLookup struct {
 	done chan struct{}
-	err  error // once done is closed
+	err  error // valid after done is closed
 }
 
 func newStreams(s *server) *streams {
@@ -97,12 +97,12 @@ func newStreams(s *server) *streams {
 	return t
 }
 
-// keyCheckInterval is how long a key with which a stream is open does not have to be looked
-// up again for others who come with it.
+// keyCheckInterval is how long the successful check of a key with open streams is reused for
+// other requests with the same key.
 const keyCheckInterval = time.Second
 
-// authorize checks that a key opens a project. Of a herd that comes with one key
-// only the first looks it up.
+// authorize checks that a key may read a project. Concurrent requests with the same key share one
+// lookup.
 func (t *streams) authorize(ctx context.Context, text string, p *flags.Project) error {
 	id := keyID{p.APIKey, text}
 	t.mu.Lock()
@@ -134,18 +134,18 @@ func (t *streams) authorize(ctx context.Context, text string, p *flags.Project) 
 		t.mu.Unlock()
 		close(l.done)
 	}()
-	l.err = t.server.authorize(context.WithoutCancel(ctx), text, p) // others wait for it
+	l.err = t.server.authorize(context.WithoutCancel(ctx), text, p) // other requests wait for the result, so it must not be canceled
 	return l.err
 }
 
-// admission is with what a client comes: the address for changesStream, else the
+// admission identifies the client of a stream: by its address for changesStream, otherwise by its
 // secret key.
 type admission struct {
 	key     string
 	address netip.Addr
 }
 
-// join takes a place for one more stream. The payload is what a hub begins with.
+// join reserves a slot for a stream. payload is the initial payload of a new hub.
 func (t *streams) join(p *flags.Project, kind streamKind, payload []byte, version string, client admission) (*stream, error) {
 	slots := t.slotsOf(kind)
 	t.mu.Lock()
@@ -179,7 +179,7 @@ func (t *streams) join(p *flags.Project, kind streamKind, payload []byte, versio
 	return st, nil
 }
 
-// retainKey counts one more stream of a key. t.mu is held.
+// retainKey counts one more stream of a key. The caller must hold t.mu.
 func (t *streams) retainKey(apiKey, text string, p *flags.Project) *streamKey {
 	kid := keyID{apiKey, text}
 	k := t.keys[kid]
@@ -196,20 +196,20 @@ func (t *streams) retainKey(apiKey, text string, p *flags.Project) *streamKey {
 	return k
 }
 
-// withRetryAfter is a refusal with a Retry-After of its own.
+// withRetryAfter returns a copy of a problem with a random Retry-After.
 func (t *streams) withRetryAfter(p *problem) error {
 	late := *p
 	late.RetryAfter = int((retryDelay(t.spread()) + time.Second - 1) / time.Second)
 	return &late
 }
 
-// spread is over how many milliseconds, from the first second on, as many clients
-// as there are have to come back so that no second sees too many of them.
+// spread returns the latest delay, in milliseconds, with which clients reconnect. Delays between
+// one second and the spread keep the number of clients per second low if all reconnect.
 func (t *streams) spread() int64 {
 	return min(max(t.definitions.open.Load()+t.changes.open.Load(), 2_000), 30_000)
 }
 
-// leave gives the place of a stream back.
+// leave releases the slot of a stream.
 func (st *stream) leave() {
 	t := st.streams
 	t.mu.Lock()
@@ -227,14 +227,14 @@ func (st *stream) leave() {
 	t.running.Done()
 }
 
-// forget takes a hub out, so that who comes next gets a new one. t.mu is held.
+// forget removes a hub, so that the next client gets a new one. The caller must hold t.mu.
 func (t *streams) forget(h *hub) {
 	if t.hubs[h.id] == h {
 		delete(t.hubs, h.id)
 	}
 }
 
-// check looks at the keys again once per keep-alive while there are any.
+// check checks all keys once per keep-alive interval, until there are no more keys.
 func (t *streams) check() {
 	ticker := time.NewTicker(t.timing.keepAlive)
 	defer ticker.Stop()
@@ -263,8 +263,8 @@ func (t *streams) check() {
 	}
 }
 
-// recheck ends the streams of a key that opens its project no more. False when
-// that could not be found out: streams stay open then.
+// recheck ends the streams of a key that has lost access to its project. It returns false if the
+// check failed; the streams then remain open.
 func (t *streams) recheck(k *streamKey) bool {
 	err := t.server.authorize(t.ctx, k.id.text, k.project)
 	var p *problem
@@ -283,9 +283,9 @@ func (t *streams) recheck(k *streamKey) bool {
 	return err == nil || isRejected
 }
 
-// DefinitionsChanged makes a change of a project's definitions go out to its
-// streams at once instead of within two seconds, after the Decider was told with
-// Renew. 0 is all projects.
+// DefinitionsChanged sends a change of a project's definitions to its streams at once instead of
+// within two seconds. Call it after the Decider's Renew. 0 means all projects. It may be called
+// concurrently.
 func (h *Handler) DefinitionsChanged(projectID int64) {
 	if !h.isReady() {
 		return
@@ -300,9 +300,9 @@ func (h *Handler) DefinitionsChanged(projectID int64) {
 	}
 }
 
-// CloseStreams ends all streams, telling their clients so, and waits for that, ten
-// seconds where clients are slow. From then on streams are refused.
-// http.Server.Shutdown does not do so: register CloseStreams with it.
+// CloseStreams ends all streams with a closing event and waits until they have ended, which takes
+// up to ten seconds if clients are slow. Further streams are refused. http.Server.Shutdown does
+// not end streams, so register CloseStreams with http.Server.RegisterOnShutdown.
 func (h *Handler) CloseStreams() {
 	if !h.isReady() {
 		return

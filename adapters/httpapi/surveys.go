@@ -11,21 +11,21 @@ import (
 )
 
 const (
-	// maxSurveyForm bounds the form of a survey request, in bytes.
+	// maxSurveyForm is the maximum size of the form of a survey request, in bytes.
 	maxSurveyForm = 64 << 10
-	// maxConfigToken is the longest token of the public configuration routes
-	// (§16.1), in bytes.
+	// maxConfigToken is the maximum length of a token of the public configuration routes (§16.1),
+	// in bytes.
 	maxConfigToken = 200
 )
 
 var (
-	// What is answered where there is no management, and none of either.
+	// The responses without Management.
 	noSurveys     = []byte(`{"surveys":[],"survey_config":null}`)
 	noEarlyAccess = []byte(`{"earlyAccessFeatures":[]}`)
 )
 
-// surveys answers what posthog-js asks for when it starts (§16.3). A key that is
-// not known gets the same empty answer as one that is.
+// surveys serves the surveys that posthog-js requests when it starts (§16.3). The response to an
+// unknown key is the same as for a project without surveys.
 func surveys(s *server, w http.ResponseWriter, r *http.Request) error {
 	q := parseCaptureQuery(r.URL.RawQuery)
 	token := q.token
@@ -53,12 +53,12 @@ func surveys(s *server, w http.ResponseWriter, r *http.Request) error {
 	return s.writePublic(w, list, err)
 }
 
-// hasFeatureFlags reports whether surveys and early access features are managed here.
+// hasFeatureFlags reports whether this server manages surveys and early access features.
 func (s *server) hasFeatureFlags() bool {
 	return s.Management != nil && s.Management.FeatureFlags != nil
 }
 
-// writePublic answers with a list that management has read.
+// writePublic responds with a list that management has returned.
 func (s *server) writePublic(w http.ResponseWriter, list any, err error) error {
 	if err != nil {
 		return managementProblem(err)
@@ -66,7 +66,7 @@ func (s *server) writePublic(w http.ResponseWriter, list any, err error) error {
 	return s.writeJSON(w, http.StatusOK, list)
 }
 
-// isConfigToken reports whether a token is of letters, digits, - and _ (§16.1).
+// isConfigToken reports whether a token consists of letters, digits, - and _ (§16.1).
 func isConfigToken(token string) bool {
 	return len(token) <= maxConfigToken && isOnlyLetters(token, "-_")
 }

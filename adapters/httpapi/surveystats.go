@@ -8,8 +8,8 @@ import (
 	"github.com/bunting-flags/bunting/management"
 )
 
-// surveyStatEndpoints say what became of surveys (clients.md §8.2). The path without an
-// id stands before the one with it.
+// surveyStatEndpoints return statistics of surveys (clients.md §8.2). The path without an id must
+// precede the path with an id.
 var surveyStatEndpoints = func() []endpoint {
 	asks := []parameterDoc{
 		{"date_from", "string", "ISO 8601 with a zone; absent: since the survey began"},
@@ -21,7 +21,8 @@ var surveyStatEndpoints = func() []endpoint {
 	})
 }()
 
-// surveyStatistics is the answer, of which the query has the rest (capture/insights).
+// surveyStatistics is the response, for the description of the API. Most of it is the result of
+// the query (capture/insights).
 type surveyStatistics struct {
 	ID    string            `json:"survey_id,omitempty"`
 	Start management.Stamp  `json:"start_date"`

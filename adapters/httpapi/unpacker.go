@@ -8,19 +8,19 @@ import (
 	"io"
 )
 
-// bodyError is a request body that cannot be used: the answer's status, its
-// detail (§9.11), and the member at fault, empty where there is none.
+// bodyError is the error of a request body that cannot be used: the status and detail of the
+// response (§9.11), and the invalid member, if any.
 type bodyError struct {
 	Status int
 	Detail string
 	Attr   string
-	// cause is answered instead, where reading ended for something else.
+	// cause is the error of the response if reading failed for another reason.
 	cause error
 }
 
 func (e *bodyError) Error() string { return e.Detail }
 
-// decodeFailure is the frame of §9.11 around a cause.
+// decodeFailure returns the message of §9.11 with a cause.
 func decodeFailure(cause string) string {
 	return "Failed to decode request: " + cause + ". Please check your request format and try again."
 }
@@ -34,23 +34,23 @@ func bodyTooLarge(limit, got int64) *bodyError {
 		"If this is a legitimate workload, contact PostHog support.", limit, got)}
 }
 
-// unpacker undoes one encoding after the other within one limit. buf is free
-// until the first of them has filled it.
+// unpacker decodes the encodings of a body, one after the other, within one size limit. The first
+// one uses buf for its output.
 type unpacker struct {
 	limit int64
 	buf   []byte
 	lease *memoryLease
 }
 
-// free hands out buf once.
+// free returns buf at the first call and nil afterwards.
 func (u *unpacker) free() []byte {
 	buf := u.buf
 	u.buf = nil
 	return buf
 }
 
-// gunzip inflates every member of a gzip stream. A stream that ends early or
-// fails its checksum is an error.
+// gunzip decompresses all members of a gzip stream. It returns an error if the stream is
+// truncated or a checksum is wrong.
 func (u *unpacker) gunzip(raw []byte) ([]byte, *bodyError) {
 	out := u.free()
 	offset, err := eachMember(raw, func(src io.Reader) (err error) {
@@ -60,7 +60,7 @@ func (u *unpacker) gunzip(raw []byte) ([]byte, *bodyError) {
 	return out, inflateError("gzip", err, raw, offset)
 }
 
-// inflate undoes Content-Encoding: deflate, which is the zlib format.
+// inflate decompresses Content-Encoding: deflate, which is the zlib format.
 func (u *unpacker) inflate(raw []byte) (out []byte, _ *bodyError) {
 	src := bytes.NewReader(raw)
 	z, err := zlib.NewReader(src)
@@ -70,7 +70,8 @@ func (u *unpacker) inflate(raw []byte) (out []byte, _ *bodyError) {
 	return out, inflateError("deflate", err, raw, len(raw)-src.Len())
 }
 
-// inflateError is what is wrong with a packed body, of which at bytes were read.
+// inflateError returns the error of a compressed body. offset is the number of bytes that were
+// read.
 func inflateError(format string, err error, raw []byte, offset int) *bodyError {
 	var rejection *bodyError
 	switch {
@@ -78,15 +79,15 @@ func inflateError(format string, err error, raw []byte, offset int) *bodyError {
 		return nil
 	case errors.As(err, &rejection):
 		return rejection
-	case errors.Is(err, io.EOF): // an empty body, or one that ends in a header
+	case errors.Is(err, io.EOF): // the body is empty, or truncated in a header
 		err = io.ErrUnexpectedEOF
 	}
 	return undecodable(fmt.Sprintf("%s decompression failed: %v (at byte %d of %d)", format, err, offset, len(raw)))
 }
 
-// readUpTo appends all of src to out, at most limit bytes in all, whose memory is
-// reserved with l. Once there is a first chunk of a text, l looks at it. The error is
-// that of src, or a *bodyError.
+// readUpTo appends all of src to out, at most limit bytes in all. The memory is reserved with l.
+// After the first chunk, l checks the project key in it. The error is that of src, or a
+// *bodyError.
 func readUpTo(out []byte, src io.Reader, limit int64, l *memoryLease) ([]byte, error) {
 	for {
 		if l != nil && l.key != nil && !l.isKeyChecked && len(out) >= firstChunk {

@@ -8,8 +8,8 @@ import (
 	"github.com/bunting-flags/bunting/management/organizations"
 )
 
-// confirmFields are what confirms an address. secret is the word of the page, token
-// that of the API (§1.9).
+// confirmFields are the fields for confirming an e-mail address. The page sends secret and the
+// API token (§1.9).
 var confirmFields = management.Fields{
 	{Name: "uuid", Type: management.Text, MaxLength: 64, Help: "the user"},
 	{Name: "token", Type: management.Text, MaxLength: 200, Help: "the secret of the mailed link"},
@@ -18,7 +18,7 @@ var confirmFields = management.Fields{
 
 func accountOf(s *server) organizations.Account { return s.Management.Organizations.Account }
 
-// confirmEndpoints confirm the pending address of a user.
+// confirmEndpoints confirm the pending e-mail address of a user.
 var confirmEndpoints = slices.Concat(
 	resource(atRoot, public, accountOf, []row[organizations.Account]{
 		handle(http.MethodPost, "/users/verify_email", "Confirm an e-mail address", confirmEmail).withBody(confirmFields),
@@ -38,13 +38,13 @@ func getConfirmPage(_ organizations.Account, c *call) (any, error) {
 	return c.confirmPage(http.StatusOK, confirmView{Secret: c.secret()})
 }
 
-// confirmView is what the page shows: a form, or what became of it.
+// confirmView is the data of the page: a form, or the result.
 type confirmView struct {
 	Secret, Problem, Email string
 }
 
-// confirmPage is the page. Reading it confirms nothing, so that programs that follow
-// the links of mails do no harm.
+// confirmPage renders the page. GET does not confirm the address, because programs that scan
+// mails follow links.
 func (c *call) confirmPage(status int, view confirmView) (any, error) {
 	c.forbidCaching()
 	return c.html(status, "confirm.html", false, view)

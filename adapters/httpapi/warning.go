@@ -7,22 +7,22 @@ import (
 	"strings"
 )
 
-// headerWarning names what was in a request and has had no effect, a line each
-// (decision 30): list parameters and members of a body that nobody knows. Warning
-// itself is obsolete (RFC 9111).
+// headerWarning is the header with the parts of a request that have no effect, one per line
+// (decision 30): for example unknown list parameters and unknown members of a body. The standard
+// header Warning is obsolete (RFC 9111).
 const headerWarning = "Bunting-Warning"
 
 const (
-	// maxWarnings is how many lines an answer may have; the last of them says that
-	// there is more.
+	// maxWarnings is the maximum number of lines in a response. If there are more, the last line
+	// is moreWarnings.
 	maxWarnings = 10
-	// maxWarningBytes is how long a line may be; a longer one is cut.
+	// maxWarningBytes is the maximum length of a line. Longer lines are truncated.
 	maxWarningBytes = 256
 	moreWarnings    = "there is more that had no effect"
 )
 
-// warn adds a line to the warnings of an answer, before its status is written. A
-// line that is there already is not repeated; what no header may hold is escaped.
+// warn adds a line to the warnings of a response. It must be called before the status is written.
+// Duplicate lines are omitted, and characters that are not allowed in headers are escaped.
 func warn(w http.ResponseWriter, text string) {
 	h := w.Header()
 	text = headerText(text)
@@ -35,7 +35,7 @@ func warn(w http.ResponseWriter, text string) {
 	}
 }
 
-// headerText is a text in printable ASCII, cut to maxWarningBytes.
+// headerText converts a text to printable ASCII of at most maxWarningBytes.
 func headerText(text string) string {
 	var b strings.Builder
 	for _, r := range text {

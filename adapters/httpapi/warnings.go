@@ -7,13 +7,12 @@ import (
 	"github.com/bunting-flags/bunting/management"
 )
 
-// warning is an ingestion warning as it is shown: what became of events that
-// were dropped or not carried out as they were sent (decision 15), those of one
-// type and distinct id added up. It holds no values of properties.
+// warning is an ingestion warning in responses: the number of events of one type and distinct id
+// that were dropped or changed (decision 15). It contains no property values.
 type warning struct {
 	Type       capture.WarningType `json:"type"`
 	DistinctID string              `json:"distinct_id"`
-	// EventUUID is the last event's, null when it had none.
+	// EventUUID is the UUID of the last event. It is null if that event has none.
 	EventUUID *capture.UUID    `json:"event_uuid"`
 	Detail    string           `json:"detail"`
 	Count     int64            `json:"count"`
@@ -21,7 +20,7 @@ type warning struct {
 	LastSeen  management.Stamp `json:"last_seen"`
 }
 
-// listWarnings answers with warnings, newest first.
+// listWarnings lists warnings, newest first.
 func (rd *reader) listWarnings(c *call) (any, error) {
 	p := pageOf(c.query())
 	found, err := rd.history.Warnings(c.ctx, c.project(), p.limit+1, p.offset)

@@ -11,7 +11,7 @@ import (
 	"github.com/bunting-flags/bunting/flags"
 )
 
-// wireFlag is what is read of a flag in an answer of version 2.
+// wireFlag is the part of a flag in a version 2 response that this package reads.
 type wireFlag struct {
 	Enabled bool    `json:"enabled"`
 	Variant *string `json:"variant"`
@@ -28,8 +28,8 @@ type wireFlag struct {
 	} `json:"metadata"`
 }
 
-// wireAnswer is what is read of an answer of version 2, or of the older shape that servers
-// before it give whatever version is asked for (§9.6).
+// wireAnswer is the part of a response of version 2 that this package reads. It also has the
+// members of the older format, which older servers return for every requested version (§9.6).
 type wireAnswer struct {
 	Flags    map[string]wireFlag        `json:"flags"`
 	Older    olderFlags                 `json:"featureFlags"`
@@ -42,7 +42,8 @@ type wireAnswer struct {
 	EvaluatedAt  int64    `json:"evaluatedAt"` // milliseconds since 1970
 }
 
-// parseAnswer reads an answer.
+// parseAnswer parses the body of a response. It returns flags.ErrQuotaLimited if the server reports
+// that the quota of flag requests is exhausted.
 func parseAnswer(raw []byte) (*Answer, error) {
 	var w wireAnswer
 	if err := json.Unmarshal(raw, &w); err != nil {
@@ -76,7 +77,7 @@ func parseAnswer(raw []byte) (*Answer, error) {
 	return a, nil
 }
 
-// decision is one flag of an answer.
+// decision converts one flag of a response.
 func (f *wireFlag) decision(key string) flags.Decision {
 	d := flags.Decision{
 		Key: key, Enabled: f.Enabled && !f.Failed, ID: f.Metadata.ID, Version: f.Metadata.Version,
@@ -85,7 +86,7 @@ func (f *wireFlag) decision(key string) flags.Decision {
 	if f.Variant != nil && d.Enabled {
 		d.Variant = *f.Variant
 	}
-	if d.Variant != "" { // the kind is not told; resolve knows it where it has the definition
+	if d.Variant != "" { // The response does not include the kind. resolve replaces it if it has the definition.
 		d.Kind = flags.VariantKind
 	}
 	if p := f.Metadata.Payload; len(p) > 0 && string(p) != "null" {
@@ -97,7 +98,7 @@ func (f *wireFlag) decision(key string) flags.Decision {
 			d.Reason.Condition = *f.Reason.ConditionIndex
 		}
 	}
-	if f.Failed && !d.Failed() { // for a reason that is not known here
+	if f.Failed && !d.Failed() { // the server reports a reason that this version does not support
 		d.Reason.Code = flags.DatabaseError
 	}
 	if f.Metadata.HasExperiment != nil {
@@ -106,8 +107,8 @@ func (f *wireFlag) decision(key string) flags.Decision {
 	return d
 }
 
-// olderFlags are values of flags by key: true, false or a variant. A list names flags that
-// are on.
+// olderFlags holds flag values by key: true, false or a variant. In JSON it may also be a list of
+// the keys of the flags that are on.
 type olderFlags map[string]any
 
 // UnmarshalJSON implements json.Unmarshaler.
@@ -126,8 +127,8 @@ func (f *olderFlags) UnmarshalJSON(raw []byte) error {
 	return nil
 }
 
-// older reads an answer of the older shape, which gives neither reasons nor versions. A
-// value that is neither a text nor true is off.
+// older reads a response in the older format, which has neither reasons nor versions. A flag whose
+// value is neither a string nor true is off.
 func (a *Answer) older(w *wireAnswer) {
 	for _, key := range slices.Sorted(maps.Keys(w.Older)) {
 		d := flags.Decision{Key: key, Reason: flags.Reason{Condition: flags.NoCondition}}

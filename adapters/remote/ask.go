@@ -18,14 +18,14 @@ import (
 	"github.com/bunting-flags/bunting/flags/wire"
 )
 
-// maxAnswer bounds an answer of the server, in bytes.
+// maxAnswer is the maximum size of a response, in bytes.
 const maxAnswer = 16 << 20
 
-// StatusError is an answer that is not the one hoped for: to a question, or for
-// definitions.
+// StatusError is the error for a response with an unexpected status, to a request for flags, for
+// definitions or with events.
 type StatusError struct {
 	Status int
-	Text   string // how the answer begins; of one about definitions what is wrong, where it says so
+	Text   string // the start of the response body; for definitions, the server's error detail if it has one
 }
 
 func (e *StatusError) Error() string {
@@ -36,22 +36,23 @@ func (e *StatusError) Error() string {
 	return message
 }
 
-// Answer is the server's.
+// Answer is the server's response to a request for flags.
 type Answer struct {
-	// Decisions are in the order of their keys. Reasons have a code and a condition;
-	// codes that are not known here are NoReason.
+	// Decisions are sorted by key. Reasons have a code and a condition. A code that this version
+	// does not support becomes NoReason.
 	Decisions []flags.Decision
-	// Errors is errorsWhileComputingFlags: what is missing may be missing by error.
+	// Errors is errorsWhileComputingFlags: flags may be missing because of a server error.
 	Errors bool
-	// RequestID and EvaluatedAt are empty where the server does not tell.
+	// RequestID and EvaluatedAt are empty and zero if the server does not send them.
 	RequestID   string
 	EvaluatedAt time.Time
 
-	minimal map[string]bool // flags whose exposures are to be small (§10.3)
+	minimal map[string]bool // reports by key whether the exposure uses the minimal properties (§10.3)
 }
 
-// AskAll asks the server for all flags of a subject, whether AskServer is set or not.
-// Stored facts of the subject are not sent: the server has its own.
+// AskAll requests all flags of a subject from the server, whether or not Config.AskServer is set.
+// The request does not include properties that the server stores for the subject, only those in
+// sub. With Config.Offline it fails with flags.ErrUnavailable.
 func (c *Client) AskAll(ctx context.Context, sub *flags.Subject) (*Answer, error) {
 	if err := c.checkSubject(sub); err != nil {
 		return nil, err
@@ -68,16 +69,17 @@ type flagsRequest struct {
 	DistinctID       string                      `json:"distinct_id"`
 	AnonymousID      string                      `json:"$anon_distinct_id,omitempty"`
 	DeviceID         string                      `json:"$device_id,omitempty"`
-	Groups           map[string]string           `json:"groups"` // {} for none
+	Groups           map[string]string           `json:"groups"` // {} if there are no groups
 	PersonProperties flags.Properties            `json:"person_properties,omitempty"`
-	GroupProperties  map[string]flags.Properties `json:"group_properties"` // {} for none
+	GroupProperties  map[string]flags.Properties `json:"group_properties"` // {} if there are no groups
 	Keys             []string                    `json:"flag_keys_to_evaluate,omitempty"`
 	GeoIPDisable     bool                        `json:"geoip_disable"`
-	// Flags are wanted whatever runtime they are for, as when they are decided here.
+	// Runtime is "all", so that the server returns flags of every runtime, as local evaluation
+	// does.
 	Runtime string `json:"evaluation_runtime"`
 }
 
-// ask asks for the flags of some keys, nil for all.
+// ask requests the flags with the given keys from the server, or all flags if keys is nil.
 func (c *Client) ask(ctx context.Context, sub *flags.Subject, keys []string) (*Answer, error) {
 	q := flagsRequest{
 		APIKey: c.config.ProjectKey, DistinctID: sub.DistinctID, AnonymousID: sub.AnonymousID, DeviceID: sub.DeviceID,
@@ -91,7 +93,7 @@ func (c *Client) ask(ctx context.Context, sub *flags.Subject, keys []string) (*A
 		q.GroupProperties = map[string]flags.Properties{}
 	}
 	maps.DeleteFunc(q.GroupProperties, func(_ string, p flags.Properties) bool { return p == nil })
-	if len(sub.Located) > 0 && !sub.LocatedByPeer { // as said, but for what the subject says itself (§8.3)
+	if len(sub.Located) > 0 && !sub.LocatedByPeer { // Located properties come first, and the subject's own properties override them (§8.3).
 		q.PersonProperties = maps.Clone(sub.Located)
 		for name, value := range sub.Person {
 			if _, located := sub.Located[name]; value != nil || !located {
@@ -112,10 +114,11 @@ func (c *Client) ask(ctx context.Context, sub *flags.Subject, keys []string) (*A
 	return parseAnswer(raw)
 }
 
-// askWait is the most that the first repetition of a question waits.
+// askWait is the maximum wait before the first retry of a request for flags.
 const askWait = 100 * time.Millisecond
 
-// postRetrying puts a question to the server, again where that may help (see Config.AskRetries).
+// postRetrying sends a request for flags and retries it after a lostError, at most
+// Config.AskRetries times.
 func (c *Client) postRetrying(ctx context.Context, body []byte) ([]byte, error) {
 	for again := 0; ; again++ {
 		raw, err := c.postOnce(ctx, body)
@@ -126,7 +129,7 @@ func (c *Client) postRetrying(ctx context.Context, body []byte) ([]byte, error) 
 	}
 }
 
-// pause waits; false when the context has ended or would before.
+// pause waits. It returns false if the context has ended or will end before the wait is over.
 func pause(ctx context.Context, wait time.Duration) bool {
 	if end, has := ctx.Deadline(); has && time.Until(end) <= wait {
 		return false
@@ -141,22 +144,23 @@ func pause(ctx context.Context, wait time.Duration) bool {
 	}
 }
 
-// jitter is a wait whose last quarter is left to chance, so that many clients do not come
-// back at once.
+// jitter returns wait shortened by a random amount of up to a quarter, so that many clients do not
+// retry at the same time.
 func jitter(wait time.Duration) time.Duration { return wait - rand.N(wait/4+1) }
 
-// lostError is a failure that may be over when the question is repeated.
+// lostError is a failure that a retry may resolve.
 type lostError struct {
 	error
-	after time.Duration // that the server asks for
+	after time.Duration // the server's Retry-After, or zero
 }
 
 func (e *lostError) Unwrap() error { return e.error }
 
-// gatewayStatus are the answers of those between here and a server that is there again soon.
+// gatewayStatus has the statuses that proxies send while the server behind them is unavailable for
+// a short time.
 var gatewayStatus = map[int]bool{http.StatusBadGateway: true, http.StatusServiceUnavailable: true, http.StatusGatewayTimeout: true}
 
-// postOnce puts a question once. The error is a lostError where a repetition may help.
+// postOnce sends a request for flags once. The error is a lostError if a retry may help.
 func (c *Client) postOnce(ctx context.Context, body []byte) ([]byte, error) {
 	req, err := newRequest(ctx, c.config.URL+"/flags/?v=2", bytes.NewReader(body))
 	if err != nil {
@@ -164,7 +168,7 @@ func (c *Client) postOnce(ctx context.Context, body []byte) ([]byte, error) {
 	}
 	res, err := c.http.Do(req)
 	switch {
-	case err != nil && res != nil: // a redirect that is not followed
+	case err != nil && res != nil: // a redirect that the client does not follow
 		return nil, err
 	case err != nil:
 		return nil, &lostError{error: err}
@@ -188,7 +192,8 @@ func (c *Client) postOnce(ctx context.Context, body []byte) ([]byte, error) {
 	return raw, nil
 }
 
-// encodingError names a property whose value has no form in JSON, for an err of writing.
+// encodingError returns an error that names the first property whose value cannot be encoded as
+// JSON. It returns err, wrapped, if there is no such property.
 func encodingError(sub *flags.Subject, err error) error {
 	find := func(fact string, properties flags.Properties) *flags.Undecided {
 		for _, name := range slices.Sorted(maps.Keys(properties)) {

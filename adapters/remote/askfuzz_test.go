@@ -7,8 +7,8 @@ import (
 	"github.com/bunting-flags/bunting/flags"
 )
 
-// What a server answers is read or refused, without a panic, and what is read can
-// be used: keys in order, no variant or value on what is off or failed.
+// Any response is parsed or rejected without a panic, and a parsed one is valid: keys are sorted,
+// and flags that are off or failed have no variant or value.
 func FuzzParseAnswer(f *testing.F) {
 	for _, seed := range []string{
 		`{"flags":{}}`, `{"flags":{"a":null}}`, `{"flags":null}`, `[]`, `{"quotaLimited":["feature_flags"]}`,

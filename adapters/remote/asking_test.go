@@ -17,7 +17,7 @@ import (
 	"github.com/bunting-flags/bunting/flags"
 )
 
-// fakeServer answers questions, POST /flags, in the process.
+// fakeServer responds to POST /flags in the process.
 type fakeServer struct {
 	answer func(n int) (status int, header http.Header, body string, err error)
 	times  []time.Time
@@ -43,7 +43,7 @@ func (a *fakeServer) RoundTrip(r *http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: status, Header: header, Body: io.NopCloser(strings.NewReader(text)), Request: r}, nil
 }
 
-// runAsking runs a test with a Client that asks, in a bubble whose clock stands still until all wait.
+// runAsking runs a test with a Client that uses AskServer, in a synctest bubble.
 func runAsking(t *testing.T, a *fakeServer, change func(*remote.Config), test func(t *testing.T, c *remote.Client)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -64,15 +64,15 @@ func runAsking(t *testing.T, a *fakeServer, change func(*remote.Config), test fu
 
 const newFlagIsOn = `{"flags": {"new": {"key": "new", "enabled": true}}}`
 
-// POST /flags is asked again on 502, 503 and 504 and when the connection is lost, and
-// nothing else (contract suite of PostHog's SDKs, retry_behavior).
+// POST /flags is retried on 502, 503 and 504 and when the connection is lost, and in no other case
+// (contract suite of PostHog's SDKs, retry_behavior).
 func TestRemote_AsksAgain(t *testing.T) {
 	lost := io.ErrUnexpectedEOF
 	for name, tt := range map[string]struct {
 		status  int
 		err     error
 		retries int
-		want    int // requests, where the last of them would be answered
+		want    int // number of requests; the last of them would succeed
 	}{
 		"502": {status: 502, want: 3}, "503": {status: 503, want: 3}, "504": {status: 504, want: 3}, "a lost connection": {err: lost, want: 3},
 		"never": {status: 503, retries: -1, want: 1}, "five times": {status: 503, retries: 5, want: 6},
@@ -109,12 +109,12 @@ func TestRemote_AsksAgain(t *testing.T) {
 	}
 }
 
-// The waits double from a tenth of a second, and stay within AskTimeout and behind Retry-After.
+// The waits double from a tenth of a second, stay within AskTimeout and respect Retry-After.
 func TestRemote_AsksAgainInTime(t *testing.T) {
 	for name, tt := range map[string]struct {
 		timeout time.Duration
 		after   string
-		least   []time.Duration // of each wait; the most is 4/3 of it
+		least   []time.Duration // minimum of each wait; the maximum is 4/3 of it
 	}{
 		"doubling":                   {time.Minute, "", []time.Duration{75 * time.Millisecond, 150 * time.Millisecond, 300 * time.Millisecond}},
 		"Retry-After":                {time.Minute, "2", []time.Duration{2 * time.Second, 2 * time.Second, 2 * time.Second}},
@@ -151,8 +151,8 @@ func TestRemote_AsksAgainInTime(t *testing.T) {
 	})
 }
 
-// Groups and their properties are sent as {} where there are none; geoip_disable is true
-// unless Config.GeoIP says otherwise (the same suite, request_payload).
+// Groups and their properties are sent as {} if there are none; geoip_disable is true unless
+// Config.GeoIP is set (the same suite, request_payload).
 func TestRemote_Question(t *testing.T) {
 	for name, tt := range map[string]struct {
 		geoIP bool
@@ -177,7 +177,7 @@ func TestRemote_Question(t *testing.T) {
 	}
 }
 
-// The older shape of an answer is read at v=2 too (flags.md §9.6; the same suite,
+// A response in the older format is read at v=2 too (flags.md §9.6; the same suite,
 // mock_response_value_is_returned_to_caller).
 func TestRemote_9_6_OlderShape(t *testing.T) {
 	for name, tt := range map[string]struct {
@@ -217,7 +217,7 @@ func TestRemote_9_6_OlderShape(t *testing.T) {
 	}
 }
 
-// An event keeps the time and the uuid that it is given, the time in UTC (the same suite,
+// An event is sent with its Timestamp, in UTC, and its UUID (the same suite,
 // non_utc_event_timestamp_is_converted_to_utc).
 func TestRemote_TrackEvent(t *testing.T) {
 	w := &wire{answer: answerAlways(200)}

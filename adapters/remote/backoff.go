@@ -6,36 +6,36 @@ import (
 )
 
 const (
-	firstRetry   = time.Second // the most that the first retry waits
+	firstRetry   = time.Second // upper bound of the wait before the first retry
 	longestRetry = 30 * time.Second
-	// buffered is how many streams in a row may give nothing, though the server is
-	// there, before it counts as one without streams: a proxy may hold them back.
+	// buffered is the number of consecutive streams without any data, from a server that otherwise
+	// responds, after which the server counts as one without streams: a proxy may buffer them.
 	buffered = 3
 )
 
-// schedule says when one kind of attempt is due.
+// schedule holds when the next attempt of one kind (poll or stream) is due.
 type schedule struct {
-	due   time.Duration // since the start
-	fails int           // in a row
-	// silent counts those in a row without an answer from a server that was there.
+	due   time.Duration // since the start of the source
+	fails int           // consecutive failures
+	// silent counts consecutive attempts that got no response although the server was reachable.
 	silent int
 }
 
-// backoff is the time to wait after one more failure: full jitter, and no less
-// than the server asked for.
+// backoff counts one more failure and returns the time to wait: "full jitter", and at least
+// minWait, which the server requested.
 func (s *source) backoff(next *schedule, minWait time.Duration) time.Duration {
 	limit := min(firstRetry<<min(next.fails, 5), longestRetry)
 	next.fails++
 	share := time.Duration(s.c.knobs.random() * float64(limit))
-	if minWait > 0 { // those who were told the same do not all come at once
+	if minWait > 0 { // a random addition spreads the clients that received the same minWait
 		return minWait + min(share, firstRetry)
 	}
 	return share
 }
 
-// run keeps the definitions current until the context ends. It makes one attempt
-// at a time, the one that is due for longest, and begins with a poll: that works
-// everywhere.
+// run keeps the definitions current until the context ends. It makes one attempt at a time, the one
+// that has been due for longest. The first is a poll, because polls work with every server and
+// proxy.
 func (s *source) run(ctx context.Context) {
 	defer close(s.copies)
 	var poll schedule
@@ -56,6 +56,7 @@ func (s *source) run(ctx context.Context) {
 	}
 }
 
+// pollOnce polls once and schedules the next poll.
 func (s *source) pollOnce(ctx context.Context, next *schedule) {
 	k := s.c.knobs
 	failed := s.poll(ctx)
@@ -63,7 +64,7 @@ func (s *source) pollOnce(ctx context.Context, next *schedule) {
 	case failed == nil:
 		s.confirm(false)
 		*next = schedule{due: k.elapsed() + time.Duration((0.9+0.2*k.random())*float64(s.c.Poll))}
-	case ctx.Err() != nil: // cut off by Close
+	case ctx.Err() != nil: // Close canceled the request
 	case failed.answered:
 		s.recordFailure(failed.err)
 		next.due = k.elapsed() + s.backoff(next, failed.after)
@@ -73,7 +74,8 @@ func (s *source) pollOnce(ctx context.Context, next *schedule) {
 	}
 }
 
-// streamOnce follows a stream to its end. While there is none, polls go on.
+// streamOnce follows a stream until it ends and schedules the next one. While there is no stream,
+// polls continue.
 func (s *source) streamOnce(ctx context.Context, next, poll *schedule) {
 	k := s.c.knobs
 	begun := k.elapsed()
@@ -93,15 +95,15 @@ func (s *source) streamOnce(ctx context.Context, next, poll *schedule) {
 			next.fails = 0
 		}
 		wait := s.backoff(next, 0)
-		if end.hasRetry && next.fails > 1 { // it keeps ending
+		if end.hasRetry && next.fails > 1 { // the server ends streams repeatedly
 			wait = max(wait, end.retry)
 		} else if end.hasRetry {
 			wait = end.retry
 		}
-		// The next stream tells what is new; where it fails, a poll is due.
+		// The next stream sends what has changed since. If it fails, a poll is due.
 		*next = schedule{due: now + wait, fails: next.fails}
 		poll.due, poll.fails = min(next.due, now+s.c.Poll), 0
-		if end.failed != nil && end.failed.answered { // what it sent was bad
+		if end.failed != nil && end.failed.answered { // the server sent invalid data
 			poll.due = now
 		}
 	case end.failed.answered:
@@ -120,9 +122,9 @@ func (s *source) streamOnce(ctx context.Context, next, poll *schedule) {
 	}
 }
 
-// waitForAnswer waits until a server that gave no answer gives one again, or it is
-// time for a whole attempt in any case. One that was there all the time is not
-// hurried.
+// waitForAnswer waits until an unresponsive server responds again, or until a full attempt is due
+// in any case. If the server responded to the first probe, it was reachable all the time, and the
+// usual back-off applies.
 func (s *source) waitForAnswer(ctx context.Context, next *schedule) {
 	up, tries := s.probe(ctx)
 	next.due = s.c.knobs.elapsed()
@@ -134,7 +136,8 @@ func (s *source) waitForAnswer(ctx context.Context, next *schedule) {
 	}
 }
 
-// probe asks once a second whether the server answers.
+// probe checks once a second whether the server responds, at most knobs.probes times. It returns
+// the number of checks made.
 func (s *source) probe(ctx context.Context) (up bool, tries int) {
 	k := s.c.knobs
 	k.wait(ctx, time.Duration(k.random()*float64(k.probe)))

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Full jitter: a share of 1, 2, 4, 8, 16 and then 30 seconds.
+// The back-off has full jitter: a share of 1, 2, 4, 8, 16 and then 30 seconds.
 func TestSource_BackoffIsFullJitter(t *testing.T) {
 	for _, share := range []float64{0, 0.5, 1} {
 		s := &Source{c: &Config{knobs: &knobs{random: func() float64 { return share }}}}

@@ -52,7 +52,7 @@ func benchClient(b *testing.B, change func(*Config)) *Client {
 	return c
 }
 
-// Bare Set.EvaluateFlag, told the time and asking for it, beside Decide.
+// Compares Set.EvaluateFlag, with a fixed time and with the current time, to Decide.
 func BenchmarkRemote_BareNoAlloc(b *testing.B) {
 	set, sub := benchSet(b), benchSubject()
 	sub.Partial = true
@@ -75,7 +75,7 @@ func BenchmarkRemote_BareNoAlloc(b *testing.B) {
 
 func BenchmarkRemote_DecideNoAlloc(b *testing.B) {
 	c, ctx := benchClient(b, nil), context.Background()
-	for _, partial := range []bool{true, false} { // of the subject: false makes a copy
+	for _, partial := range []bool{true, false} { // whether the subject is Partial; false copies it
 		sub := benchSubject()
 		sub.Partial = partial
 		b.Run(fmt.Sprintf("partial=%v", partial), func(b *testing.B) {
@@ -124,7 +124,7 @@ func BenchmarkRemote_DecideAllNoAlloc(b *testing.B) {
 	})
 }
 
-// A value whose exposure has been told.
+// Reads a value whose exposure has been sent before.
 func BenchmarkRemote_BoolNoAlloc(b *testing.B) {
 	ctx := context.Background()
 	for _, exposed := range []bool{false, true} {

@@ -12,9 +12,9 @@ import (
 
 var _ flags.Source = (*Client)(nil)
 
-// New starts a Client. It has the flags of the copy on disk, or of the bundle, before it
-// returns; the network is only asked afterwards. It fails for a Config that cannot work
-// and a broken bundle, never for what cannot be had.
+// New starts a Client. Before it returns, the Client has loaded the copy on disk, or else the
+// bundle; network requests start afterwards. It returns an error for an invalid Config and for a
+// broken bundle, but not if the server or the copy is unavailable.
 func New(c Config) (*Client, error) {
 	if err := c.complete(); err != nil {
 		return nil, err
@@ -31,7 +31,7 @@ func New(c Config) (*Client, error) {
 	return client, nil
 }
 
-// newClient makes a Client on the flags that set gives, and starts its sender.
+// newClient creates a Client for the flags that set returns, and starts its sender.
 func newClient(config *Config, set func() *flags.Set, requests *http.Client) (*Client, error) {
 	c := &Client{set: set, config: config, http: requests, log: config.Logger}
 	c.reader = flags.WithHooks(flags.NewReader(c.read, c.snapshot), c.guardHooks(config.Hooks)...)
@@ -45,9 +45,9 @@ func newClient(config *Config, set func() *flags.Set, requests *http.Client) (*C
 	return c, nil
 }
 
-// Flush sends what waits, and returns when each event that was there has been sent
-// or dropped. The error is ErrDropped with how many were, or the context's with how many
-// still wait; they stay in the queue.
+// Flush sends the queued events, and returns when each event that was in the queue has been sent or
+// dropped. The error is ErrDropped with the number of dropped events, or the context's error with
+// the number of events that still wait; these stay in the queue.
 func (c *Client) Flush(ctx context.Context) error {
 	if !c.isInitialized() {
 		return nil
@@ -55,11 +55,11 @@ func (c *Client) Flush(ctx context.Context) error {
 	return c.sender.flush(wire.Context(ctx))
 }
 
-// Close sends what waits until the context or Config.ShutdownTimeout ends, then ends all
-// goroutines of the Client. What is left is dropped: the error is ErrDropped with how
-// many events that are, and why the time was over; of a batch on its way it is not known
-// whether it arrived. Flags are read no more (flags.ErrClosed). It may be called again,
-// and not from a function of OnChange or Watch.
+// Close sends the queued events until the context or Config.ShutdownTimeout ends, then ends all
+// goroutines of the Client. The remaining events are dropped: the error is then ErrDropped with
+// their number and the cause. A batch in transit at that moment may or may not have arrived. Later
+// reads of flags return flags.ErrClosed. Close may be called more than once, but not from a
+// function passed to OnChange or Watch.
 func (c *Client) Close(ctx context.Context) error {
 	if !c.isInitialized() {
 		return nil
@@ -90,7 +90,7 @@ func (c *Client) Close(ctx context.Context) error {
 	return c.closed
 }
 
-// Stats are counts since New.
+// Stats returns counts since New.
 func (c *Client) Stats() Stats {
 	if !c.isInitialized() {
 		return Stats{}
@@ -100,7 +100,7 @@ func (c *Client) Stats() Stats {
 	return s
 }
 
-// Set is the project's flags as they are known now, nil while nothing is.
+// Set returns the project's current flags, or nil until the first definitions are loaded.
 func (c *Client) Set() *flags.Set {
 	if !c.isInitialized() {
 		return nil
@@ -108,10 +108,10 @@ func (c *Client) Set() *flags.Set {
 	return c.set()
 }
 
-// WaitForReady waits until there are definitions, or the context ends. Its error has the
-// context's cause and why the last attempt failed. A server that refuses the key (401,
-// 403) ends it at once, with a *[StatusError] and what to look at; it is asked again
-// all the same. So does Config.Offline, with flags.ErrNotReady.
+// WaitForReady waits until definitions are loaded or the context ends. Its error wraps the
+// context's cause and the error of the last attempt. If the server rejects the key (401, 403), it
+// returns at once with a *[StatusError] and advice, while the Client goes on trying. With
+// Config.Offline and no definitions it returns flags.ErrNotReady at once.
 func (c *Client) WaitForReady(ctx context.Context) error {
 	if !c.isInitialized() || c.source == nil {
 		return errNotReady
@@ -119,7 +119,7 @@ func (c *Client) WaitForReady(ctx context.Context) error {
 	return c.source.WaitForReady(wire.Context(ctx))
 }
 
-// Status says what is known and how the last attempt ended.
+// Status returns the state of the definitions and the result of the last attempt.
 func (c *Client) Status() Status {
 	if !c.isInitialized() || c.source == nil {
 		return Status{}
@@ -127,8 +127,8 @@ func (c *Client) Status() Status {
 	return c.source.Status()
 }
 
-// ProjectByKey implements flags.Source. The Revision counts the changes that this
-// process has seen. While nothing is known it fails with flags.ErrUnavailable.
+// ProjectByKey implements flags.Source. The Revision counts the changes that this process has seen.
+// Until definitions are loaded it fails with flags.ErrUnavailable.
 func (c *Client) ProjectByKey(_ context.Context, apiKey string) (flags.Project, error) {
 	k, err := c.currentFor(apiKey)
 	if err != nil {
@@ -137,8 +137,8 @@ func (c *Client) ProjectByKey(_ context.Context, apiKey string) (flags.Project, 
 	return k.project, nil
 }
 
-// Definitions implements flags.Source: those that are known now. They are shared
-// and must not be changed.
+// Definitions implements flags.Source. It returns the current definitions, which are shared and
+// must not be modified.
 func (c *Client) Definitions(_ context.Context, p flags.Project) (flags.Definitions, error) {
 	k, err := c.currentFor(p.APIKey)
 	if err != nil {
@@ -147,6 +147,7 @@ func (c *Client) Definitions(_ context.Context, p flags.Project) (flags.Definiti
 	return k.defs, nil
 }
 
+// currentFor returns the current definitions if apiKey is the project's key.
 func (c *Client) currentFor(apiKey string) (*loadedDefinitions, error) {
 	if !c.isInitialized() || c.source == nil {
 		return nil, errors.Join(flags.ErrUnavailable, errNotReady)

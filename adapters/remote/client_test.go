@@ -12,7 +12,7 @@ import (
 	"github.com/bunting-flags/bunting/flags"
 )
 
-// A Config that cannot work is refused, and leaves nothing behind.
+// New rejects an invalid Config and leaves no goroutine behind.
 func TestRemote_NewRefuses(t *testing.T) {
 	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
 	for _, c := range []remote.Config{
@@ -25,7 +25,7 @@ func TestRemote_NewRefuses(t *testing.T) {
 	}
 }
 
-// Close leaves no goroutine behind, of the client or of its connections.
+// Close leaves no goroutine of the client or of its connections behind.
 func TestRemote_NoGoroutineAfterClose(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { _, _ = w.Write([]byte(`{"flags":{}}`)) }))
 	defer server.Close()
@@ -41,6 +41,6 @@ func TestRemote_NoGoroutineAfterClose(t *testing.T) {
 	if err := c.Close(ctx); err != nil {
 		t.Fatal(err)
 	}
-	server.CloseClientConnections() // the server's side of them
+	server.CloseClientConnections() // closes the server's side of the connections
 	goleak.VerifyNone(t, ignore)
 }

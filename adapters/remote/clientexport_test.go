@@ -6,7 +6,7 @@ import (
 	"github.com/bunting-flags/bunting/flags"
 )
 
-// NewClientOn is a Client on flags that do not change, without a Source.
+// NewClientOn returns a Client for flags that do not change, without a Source.
 func NewClientOn(c Config, set *flags.Set) (*Client, error) {
 	if err := c.complete(); err != nil {
 		return nil, err

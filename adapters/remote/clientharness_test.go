@@ -8,7 +8,7 @@ import (
 	"github.com/bunting-flags/bunting/flags"
 )
 
-// houseFlags are the flags that a Client's tests decide.
+// houseFlags are the flags that the Client's tests evaluate.
 const houseFlags = `
 	{"id": 1, "key": "on", "active": true, "version": 3, "has_experiment": false, "filters": {"groups": [{"properties": [], "rollout_percentage": 100}], "payloads": {"true": "{\"limit\": 10}"}}},
 	{"id": 2, "key": "off", "active": true, "version": 1, "filters": {"groups": [{"properties": [], "rollout_percentage": 0}]}},
@@ -23,8 +23,8 @@ const houseFlags = `
 	{"id": 9, "key": "for-gold", "active": true, "version": 1, "filters": {"groups": [{"properties": [{"key": "id", "type": "cohort", "operator": "in", "value": 13}], "rollout_percentage": 100}]}},
 	{"id": 10, "key": "broken", "active": true, "version": 1, "filters": {"groups": [{"properties": [{"key": "id", "type": "cohort", "operator": "in", "value": 99}], "rollout_percentage": 100}]}}`
 
-// localSet are the flags as a Client has them: one is withheld, and nobody knows
-// who is in the static cohort.
+// localSet returns the flags as a Client has them: one is withheld, and the members of the static
+// cohort are unknown.
 func localSet(t testing.TB, members string) *flags.Set {
 	t.Helper()
 	d, err := flags.ParseDefinitions([]byte(`{"flags": [` + houseFlags + `]` + members + `}`))
@@ -42,11 +42,11 @@ func clientOn(t testing.TB, c remote.Config, set *flags.Set) *remote.Client {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = client.Close(t.Context()) }) // which is over by then: what is not sent is dropped
+	t.Cleanup(func() { _ = client.Close(t.Context()) }) // the context is over by then, so unsent events are dropped
 	return client
 }
 
-// show is an answer in one word.
+// show formats a decision as one word.
 func show(d flags.Decision, found bool, err error) string {
 	switch {
 	case err != nil:

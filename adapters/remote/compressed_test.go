@@ -9,8 +9,7 @@ import (
 	"testing"
 )
 
-// Definitions are asked for compressed, and read and known by their ETag as they are
-// without that.
+// Definitions are requested with compression; the content and the ETag are the same as without.
 func TestSource_CompressedDefinitions(t *testing.T) {
 	var p project
 	p.set(t, definitions("one"))

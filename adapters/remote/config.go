@@ -13,102 +13,102 @@ import (
 	"github.com/bunting-flags/bunting/flags"
 )
 
-// Config says whose flags are decided, and how. URL, ProjectKey and Key are required,
-// unless it is Offline. It prints with its Key masked and without its Bundle, by package
-// fmt, as JSON and in logs; fmt cannot ask it in an unexported field of another struct.
+// Config configures a Client. URL, ProjectKey and Key are required, unless Offline is set. Package
+// fmt, encoding/json and slog print a Config with its Key masked and without its Bundle. In an
+// unexported field of another struct fmt cannot call these methods, and prints the Key.
 type Config struct {
-	// URL is the server's, such as https://flags.example.com. It may have a path
-	// in front of /flags/definitions.
+	// URL is the address of the server, such as https://flags.example.com. It may have a path in
+	// front of /flags/definitions.
 	URL string
 	// ProjectKey is the project's public key, phc_….
 	ProjectKey string
-	// Key opens the definitions: a project's secret key, phs_…, or a personal key,
+	// Key authorizes reading the definitions: a project's secret key, phs_…, or a personal key,
 	// phx_…, with the scope feature_flag:read.
 	Key string
 
-	// Offline uses no network at all: flags are those of the copy, else of Bundle, and do
-	// not change. The server is not asked (AskServer), and AskAll fails. There are no
-	// exposures; what Track is given is dropped without an error, and counted (DropOffline).
+	// Offline disables all network requests: flags come from the copy, or else from Bundle, and do
+	// not change. AskServer has no effect, and AskAll fails. No exposures are sent; events passed
+	// to Track are dropped without an error, and counted (DropOffline).
 	Offline bool
 
-	// Dir is the folder of the copy of the last good definitions; its name is made of
-	// URL and ProjectKey. Processes may share it: the last who writes wins. Empty:
-	// bunting in the user's cache folder (os.UserCacheDir). A folder that cannot be
-	// used is told to Logger once, and the Client goes on without a copy.
+	// Dir is the folder of the copy of the last good definitions; the file's name is derived from
+	// URL and ProjectKey. Several processes may share it: the last writer wins. If empty, it is
+	// "bunting" in the user's cache folder (os.UserCacheDir). If the folder cannot be used, Logger
+	// receives one warning, and the Client runs without a copy.
 	Dir string
-	// NoCopy keeps no copy on disk.
+	// NoCopy disables the copy on disk.
 	NoCopy bool
-	// Bundle are definitions that the program brings along (go:embed): a payload of
-	// /flags/definitions or a definitions file of one project. It is used only where
-	// there is no copy that can be: a copy wins, even over a newer bundle. One that
-	// cannot be read is an error of New in any case. Nil: none.
+	// Bundle has definitions that are built into the program (go:embed): a payload of
+	// /flags/definitions or a definitions file of one project. It is used only if there is no
+	// usable copy: a copy takes precedence, even over a newer bundle. New fails for a bundle that
+	// cannot be parsed, whether it is used or not. If nil, there is no bundle.
 	Bundle []byte `json:"-"`
 
-	// Full says that subjects come with everything that is stored about them:
-	// properties, static cohorts, identifiers of experience continuity. Then what is
-	// missing is missing, and every flag is decided. False: a property that a subject
-	// does not have is unknown, and a flag whose answer could change with it is not
-	// decided (decision 2). A subject that says Partial is partial in any case.
+	// Full declares that subjects carry everything that is stored about them: properties, static
+	// cohorts, identifiers of experience continuity. A missing property is then absent, and every
+	// flag is decided. If false, a property that a subject does not have is unknown, and a flag
+	// whose value could depend on it is not decided (decision 2). A subject with Partial set is
+	// partial in any case.
 	Full bool
-	// AskServer asks the server (POST /flags?v=2) for flags that cannot be decided
-	// here and for those that the definitions do not have. False: never.
+	// AskServer requests flags from the server (POST /flags?v=2) that cannot be decided locally or
+	// that the definitions do not include. If false, the Client never does so.
 	AskServer bool
-	// AskTimeout bounds one such question with all its repetitions, 3 seconds when zero.
+	// AskTimeout is the limit for one such request with all its retries, by default 3 seconds.
 	AskTimeout time.Duration
-	// AskRetries is how often a question is repeated that ends in 502, 503 or 504 or whose
-	// connection is lost, 2 when zero, never when negative. The first wait is up to a tenth
-	// of a second, each further one twice as long, and none shorter than a Retry-After; one
-	// that would outlast AskTimeout ends the question.
+	// AskRetries is how often a request for flags is retried after 502, 503 or 504 or a lost
+	// connection, by default 2; negative means never. The first wait is at most a tenth of a
+	// second, each further one twice as long, and none is shorter than a Retry-After. A wait that
+	// would exceed AskTimeout ends the request.
 	AskRetries int
-	// GeoIP has the server locate the address that requests come from, which is that of
-	// this machine, for the flags that it is asked for and for events. False: it is told
-	// not to (geoip_disable).
+	// GeoIP lets the server locate the IP address of requests, which is this machine's, for the
+	// flags that are requested from it and for events. If false, requests disable that
+	// (geoip_disable).
 	GeoIP bool
 
-	// Poll is how often changes are asked for where there is no stream, 30 seconds
-	// when zero; each wait is up to a tenth shorter or longer.
+	// Poll is the interval of polling for changes while there is no stream, by default 30 seconds.
+	// Each wait is up to a tenth shorter or longer.
 	Poll time.Duration
-	// NoStream asks for changes by polling alone.
+	// NoStream disables streams: changes are received by polling only.
 	NoStream bool
-	// Timeout bounds one request, 10 seconds when zero. Of a stream it bounds the
-	// time until it begins.
+	// Timeout is the limit for one request, by default 10 seconds. For a stream it limits the time
+	// until the stream begins.
 	Timeout time.Duration
 
-	// NoExposures sends no $feature_flag_called.
+	// NoExposures disables the events $feature_flag_called.
 	NoExposures bool
-	// ExposureMemory is how many exposures are remembered, so that each is sent once,
-	// 65,536 when zero. The one seen longest ago is forgotten first.
+	// ExposureMemory is the number of exposures that are remembered so that each is sent once, by
+	// default 65,536. The least recently used is evicted first.
 	ExposureMemory int
 
-	// QueueEvents and QueueBytes bound what waits to be sent, 10,000 and 32 MiB when
-	// zero. What comes when the queue is full is dropped.
+	// QueueEvents and QueueBytes limit the queue of events, by default 10,000 events and 32 MiB.
+	// Events that arrive while the queue is full are dropped.
 	QueueEvents, QueueBytes int
-	// FlushInterval is how long an event waits for others, 5 seconds when
-	// zero. A hundred events go at once.
+	// FlushInterval is the maximum time that an event waits for others, by default 5 seconds. A
+	// hundred events are sent at once.
 	FlushInterval time.Duration
-	// RetryWait is the first wait before a batch is sent again, half a second when
-	// zero. It doubles up to 30 seconds. A Retry-After is waited for, up to 5 minutes.
+	// RetryWait is the wait before the first retry of a batch, by default half a second. It doubles
+	// up to 30 seconds. A Retry-After is honored, up to 5 minutes.
 	RetryWait time.Duration
-	// MaxRetries is how often a batch is sent again before it is dropped,
-	// 20 (about eight minutes) when zero, without end when negative.
+	// MaxRetries is how often a batch is retried before it is dropped, by default 20 (about eight
+	// minutes); negative means no limit.
 	MaxRetries int
-	// ShutdownTimeout bounds how long Close sends what waits, as does its context. Zero:
-	// 10 seconds where that has no deadline.
+	// ShutdownTimeout limits how long Close sends queued events; Close's context limits it too. If
+	// zero, the limit is 10 seconds unless that context has a deadline.
 	ShutdownTimeout time.Duration
 
 	// Hooks are called around each typed read, and around the first read of each flag of a
-	// snapshot: see flags.WithHooks. One that panics is logged, and the read goes on.
+	// snapshot: see flags.WithHooks. If a hook panics, the panic is logged and the read continues.
 	Hooks []flags.Hook `json:"-"`
-	// HTTPClient makes requests, one with the defaults of net/http when nil. Its
-	// Timeout must be zero: streams are long.
+	// HTTPClient sends the requests. If nil, the Client uses the defaults of net/http. Its Timeout
+	// must be zero, because streams are long.
 	HTTPClient *http.Client `json:"-"`
-	// Logger is told what an operator may want to know. Nil: nobody is told.
+	// Logger receives messages for operators. If nil, nothing is logged.
 	Logger *slog.Logger `json:"-"`
-	// Now is the clock of Status, time.Now when nil. Nothing waits by it: it may be
-	// set back.
+	// Now is the clock of Status, by default time.Now. Waits do not depend on it, so it may be set
+	// back.
 	Now func() time.Time `json:"-"`
 
-	knobs *knobs // nil outside tests
+	knobs *knobs // nil outside of tests
 }
 
 // Defaults of Config.
@@ -126,7 +126,7 @@ const (
 	defaultShutdownTimeout = 10 * time.Second
 )
 
-// complete checks a Config and fills in defaults.
+// complete validates a Config and fills in defaults.
 func (c *Config) complete() error {
 	if !c.Offline {
 		if err := c.checkServer(); err != nil {
@@ -153,11 +153,11 @@ func (c *Config) complete() error {
 	return nil
 }
 
-// checkServer checks what is needed to ask a server.
+// checkServer checks the fields that are needed to send requests to a server.
 func (c *Config) checkServer() error {
 	u, err := url.Parse(c.URL)
 	switch {
-	case err != nil: // which repeats the whole text, a password too
+	case err != nil: // url.Error repeats the whole URL, which may include a password
 		var inURL *url.Error
 		if errors.As(err, &inURL) {
 			err = inURL.Err
@@ -177,7 +177,7 @@ func (c *Config) checkServer() error {
 	return nil
 }
 
-// fill puts the defaults in.
+// fill sets the defaults of zero fields.
 func (c *Config) fill() error {
 	for _, d := range []struct {
 		name  string
@@ -217,9 +217,10 @@ func (c *Config) fill() error {
 	return nil
 }
 
-// printableConfig is a Config as it is printed.
+// printableConfig is a Config without the methods that would print it again.
 type printableConfig Config
 
+// mask returns a copy to print, with the secrets masked.
 func (c Config) mask() printableConfig {
 	out := printableConfig(c)
 	out.Bundle = nil
@@ -234,7 +235,7 @@ func (c Config) mask() printableConfig {
 	return out
 }
 
-// redactURL is an address without the password that may stand in it.
+// redactURL returns an address without the password that it may include.
 func redactURL(text string) string {
 	u, err := url.Parse(text)
 	if err != nil || u.Host == "" && strings.Contains(text, "@") {
@@ -248,7 +249,7 @@ func (c Config) Format(f fmt.State, verb rune) {
 	_, _ = fmt.Fprintf(f, fmt.FormatString(f, verb), c.mask())
 }
 
-// Format implements fmt.Formatter: a Client is its Config.
+// Format implements fmt.Formatter. It prints the Client's Config.
 func (c *Client) Format(f fmt.State, verb rune) {
 	switch {
 	case f == nil:
@@ -260,7 +261,7 @@ func (c *Client) Format(f fmt.State, verb rune) {
 	}
 }
 
-// MarshalJSON implements json.Marshaler. Hooks, HTTPClient, Logger and Now are left out.
+// MarshalJSON implements json.Marshaler. It omits Hooks, HTTPClient, Logger and Now.
 func (c Config) MarshalJSON() ([]byte, error) { return json.Marshal(c.mask()) }
 
 // LogValue implements slog.LogValuer.

@@ -19,8 +19,8 @@ import (
 	"github.com/bunting-flags/bunting/flags"
 )
 
-// Offline touches no network: flags are those of the bundle, everything that would ask
-// or send says no or is dropped, and no goroutine asks.
+// Offline uses no network: flags come from the bundle, every method that would request or send
+// something fails or drops it, and no goroutine sends requests.
 func TestConfig_Offline(t *testing.T) {
 	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
 	net := &network{}
@@ -61,8 +61,8 @@ func TestConfig_Offline(t *testing.T) {
 	}
 }
 
-// Offline uses the copy of the last time; without that and a bundle nothing is known,
-// and nobody waits for it.
+// Offline uses the last copy. Without a copy and a bundle there are no definitions, and
+// WaitForReady does not wait.
 func TestConfig_OfflineWithACopy(t *testing.T) {
 	var p project
 	p.set(t, definitions("one"))
@@ -84,8 +84,8 @@ func TestConfig_OfflineWithACopy(t *testing.T) {
 	}
 }
 
-// A bundle that cannot be read is an error of New with its place, whether a copy would
-// have been used in its stead or not.
+// New fails for a bundle that cannot be parsed, with the position of the error, whether or not a
+// copy would have been used instead.
 func TestConfig_BrokenBundle(t *testing.T) {
 	var p project
 	p.set(t, definitions("one"))
@@ -116,12 +116,12 @@ func TestConfig_BrokenBundle(t *testing.T) {
 		if err := s.WaitForReady(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		checkStopped(t, s) // leaves a copy
+		checkStopped(t, s) // writes a copy
 	}
 }
 
-// A server that refuses the key ends WaitForReady with what to look at, also one that
-// waits already; it is asked again all the same.
+// A server that rejects the key ends WaitForReady with advice, also a call that waits already; the
+// Client goes on sending requests.
 func TestConfig_RejectedKey(t *testing.T) {
 	for _, code := range []int{http.StatusUnauthorized, http.StatusForbidden} {
 		var p project
@@ -144,8 +144,8 @@ func TestConfig_RejectedKey(t *testing.T) {
 	}
 }
 
-// Close waits for a server that is away for ShutdownTimeout, for the default where
-// nothing says how long, and never for longer than its context.
+// Close waits for an unavailable server for ShutdownTimeout, for the default if there is no limit,
+// and never longer than its context.
 func TestConfig_ShutdownTimeout(t *testing.T) {
 	for _, tt := range []struct{ timeout, deadline, want time.Duration }{
 		{0, 0, 10 * time.Second},
@@ -185,7 +185,7 @@ type away struct{}
 
 func (away) RoundTrip(*http.Request) (*http.Response, error) { return nil, errors.New("away") }
 
-// A key is printed by no verb, encoder or handler, of a Config or what was made of it.
+// No verb, encoder or log handler prints the key of a Config or of values created from it.
 func TestConfig_MasksItsKey(t *testing.T) {
 	for key, want := range map[string]string{"phs_veryhidden": "phs_…", "phx_veryhidden": "phx_…", "other_veryhidden": "…"} {
 		c := remote.Config{URL: "https://flags.example.com", ProjectKey: "phc_x", Key: key, Bundle: []byte(`{"flags": []}`), Now: time.Now, HTTPClient: &http.Client{}}
@@ -212,7 +212,7 @@ func TestConfig_MasksItsKey(t *testing.T) {
 			}
 		}
 		inURL := remote.Config{URL: "https://ana:veryhidden@flags.example.com"}
-		for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q", "%d"} { // a verb that is wrong shows all there is
+		for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q", "%d"} { // an invalid verb prints the whole value
 			for _, v := range []any{client, struct{ C *remote.Client }{client}, inURL, remote.Config{URL: "ana:veryhidden@flags.example.com:x"}} {
 				if s := fmt.Sprintf(verb, v); strings.Contains(s, "veryhidden") {
 					t.Errorf("%T with %s: %s", v, verb, s)

@@ -14,7 +14,7 @@ import (
 	"github.com/bunting-flags/bunting/adapters/remote/lastgood"
 )
 
-// loadCopy takes the copy into use and finds where it is kept.
+// loadCopy sets copyPath and applies the copy of the definitions that is there.
 func (s *source) loadCopy() {
 	if s.c.NoCopy {
 		return
@@ -35,6 +35,7 @@ func (s *source) loadCopy() {
 	}
 }
 
+// applyCopy reads the copy on disk and applies it.
 func (s *source) applyCopy() error {
 	all, err := lastgood.Load(s.copyPath)
 	if err != nil {
@@ -48,7 +49,7 @@ func (s *source) applyCopy() error {
 	return s.apply(text, cleanVersion(head.Version), FromCopy, head.FetchedAt)
 }
 
-// save hands a copy over to be written, in place of one that still waits.
+// save passes a copy to saveCopies. It replaces one that still waits to be written.
 func (s *source) save(c savedCopy) {
 	if s.copyPath == "" {
 		return
@@ -57,10 +58,11 @@ func (s *source) save(c savedCopy) {
 	case <-s.copies:
 	default:
 	}
-	s.copies <- c // one goroutine alone sends: there is room
+	s.copies <- c // Only one goroutine sends, so the channel has space.
 }
 
-// saveCopies writes copies until there will be no more.
+// saveCopies writes copies until the channel is closed. It logs the first of several consecutive
+// failures.
 func (s *source) saveCopies() {
 	logged := false
 	for c := range s.copies {

@@ -8,16 +8,16 @@ import (
 	"github.com/bunting-flags/bunting/flags"
 )
 
-// allRuntimes selects flags of any runtime.
+// allRuntimes selects the flags of every runtime.
 var allRuntimes = flags.Selection{Runtime: "all"}
 
-// Decide decides one flag for a subject, whatever runtime and contexts it is for.
-// found is false where the project has no such flag or it is not active. An answer
-// that cannot be known here has Undecided set. It sends no exposure, and no hook is
-// called. With AskServer
-// what is not known is asked, and err says why that failed, and is the *flags.Undecided
-// too; without, the only errors are flags.ErrNotReady, flags.ErrClosed and
-// flags.ErrNoDistinctID, also for no subject.
+// Decide evaluates one flag for a subject, regardless of the flag's runtime and contexts. found is
+// false if the project has no such flag or the flag is not active. If the flag cannot be decided
+// locally, d.Undecided is set. Decide sends no exposure and calls no hooks.
+//
+// With Config.AskServer, undecided flags are requested from the server. If that fails, err wraps
+// the server's error and the *flags.Undecided. Without it, the only errors are flags.ErrNotReady,
+// flags.ErrClosed and flags.ErrNoDistinctID, which is also the error for a nil subject.
 func (c *Client) Decide(ctx context.Context, key string, sub *flags.Subject) (d flags.Decision, found bool, err error) {
 	if !c.isInitialized() {
 		return d, false, errNotReady
@@ -27,12 +27,12 @@ func (c *Client) Decide(ctx context.Context, key string, sub *flags.Subject) (d 
 	return r.d, r.found, r.err
 }
 
-// isAskable: the server may know what is not known here. It cannot be told of a value
-// that has no form in JSON.
+// isAskable reports whether the server may be able to decide what was not decided locally. A
+// property whose value has no JSON form cannot be sent to it.
 func isAskable(d *flags.Decision) bool { return d.Undecided != nil && d.Undecided.Problem == "" }
 
-// resolve decides one flag into r, and asks the server where that is wanted and
-// needed; with a view by what that has.
+// resolve evaluates one flag into r and requests it from the server if that is configured and
+// necessary. If v is not nil, it uses the definitions, the time and the response of v.
 func (c *Client) resolve(ctx context.Context, key string, sub *flags.Subject, v *view, r *result) {
 	if r.err = c.checkSubject(sub); r.err != nil {
 		return
@@ -45,7 +45,7 @@ func (c *Client) resolve(ctx context.Context, key string, sub *flags.Subject, v 
 		if !r.found {
 			r.d.Reason = absenceReason(set, key)
 		}
-		// The server would not answer the inactive and the cyclic either.
+		// The server would not return inactive and cyclic flags either.
 		if r.found && !isAskable(&r.d) || !c.config.AskServer || r.d.Reason.Code != flags.NoReason {
 			return
 		}
@@ -78,7 +78,7 @@ func (c *Client) resolve(ctx context.Context, key string, sub *flags.Subject, v 
 	}
 }
 
-// setAndTime are the flags and the instant to decide by.
+// setAndTime returns the flags and the time to evaluate with.
 func (c *Client) setAndTime(v *view) (*flags.Set, time.Time) {
 	if v != nil {
 		return v.set, v.at
@@ -87,7 +87,7 @@ func (c *Client) setAndTime(v *view) (*flags.Set, time.Time) {
 	return set, c.decisionTime(set)
 }
 
-// absenceReason says why a flag has no answer that there is.
+// absenceReason returns why a flag has no decision.
 func absenceReason(set *flags.Set, key string) flags.Reason {
 	why := flags.Reason{Condition: flags.NoCondition}
 	switch {
@@ -99,10 +99,10 @@ func absenceReason(set *flags.Set, key string) flags.Reason {
 	return why
 }
 
-// DecideAll decides all flags for a subject into out, whose memory is used again.
-// Those that cannot be known here are named in out.List, with Undecided set; with
-// AskServer they are asked, all at once, and err says why that failed. It sends no
-// exposure.
+// DecideAll evaluates all flags for a subject into out and reuses its memory. Flags that cannot be
+// decided locally are in out.List with Undecided set. With Config.AskServer, they are requested
+// from the server in one request, and err is the error of that request. DecideAll sends no
+// exposures.
 func (c *Client) DecideAll(ctx context.Context, sub *flags.Subject, out *flags.Decisions) error {
 	if out == nil {
 		out = new(flags.Decisions)
@@ -139,7 +139,7 @@ func (c *Client) DecideAll(ctx context.Context, sub *flags.Subject, out *flags.D
 	return err
 }
 
-// undecidedKeys are the flags that the server may know.
+// undecidedKeys returns the keys of the flags that the server may be able to decide.
 func undecidedKeys(out *flags.Decisions) (keys []string) {
 	for i := range out.List {
 		if isAskable(&out.List[i]) {
@@ -149,7 +149,7 @@ func undecidedKeys(out *flags.Decisions) (keys []string) {
 	return keys
 }
 
-// mergeAnswer takes what is not decided from an answer.
+// mergeAnswer replaces the undecided flags of out by those in the response.
 func mergeAnswer(out *flags.Decisions, answer *Answer) {
 	out.Errors = out.Errors || answer.Errors
 	for i := range answer.Decisions {

@@ -9,27 +9,27 @@ import (
 	"time"
 )
 
-// This file reads server-sent events (WHATWG HTML §9.2). It is our own because a
-// line here may have 64 MiB and must have a bound, keep-alives must be seen, and
-// the wait that a server asks for must reach the back-off. Lines end with LF or
-// CRLF; a CR alone is no end, no server that is read here writes it.
+// This file reads server-sent events (WHATWG HTML §9.2). The package has its own parser because a
+// line may have up to 64 MiB and must be bounded, keep-alives must be visible to the caller, and
+// the reconnection time that a server sends must reach the back-off. Lines end with LF or CRLF. A
+// CR on its own does not end a line, because no supported server writes it.
 
-// event is what one read of a stream gives.
+// event is the result of one read of a stream.
 type event struct {
-	// comment: it is a comment, and nothing else is set.
+	// comment is set for a comment; all other fields are then empty.
 	comment bool
 	name    string
 	data    []byte
-	id      string // of this or the last event that had one
+	id      string // of this event or the last one that had an id
 }
 
-// eventReader reads a stream of events.
+// eventReader parses a stream of events.
 type eventReader struct {
 	r     *bufio.Reader
-	limit int // bytes of a line, and of an event's data
+	limit int // maximum bytes of a line, and of an event's data
 	line  []byte
 	id    string
-	// retry is the wait that was asked for last, where hasRetry.
+	// retry is the last reconnection time that the server sent. It is set if hasRetry is true.
 	retry    time.Duration
 	hasRetry bool
 	begun    bool
@@ -37,25 +37,24 @@ type eventReader struct {
 
 var errLongEvent = errors.New("an event is too long")
 
-// maxRetry bounds the wait before another stream that a server may ask for.
+// maxRetry limits the reconnection time that a server may request.
 const maxRetry = 5 * time.Minute
 
-// maxField bounds what is kept of an event's name and id, in bytes; longer ones
-// are ignored.
+// maxField is the maximum length of an event's name and id, in bytes; longer ones are ignored.
 const maxField = 200
 
 func newEventReader(r io.Reader, limit int) *eventReader {
 	return &eventReader{r: bufio.NewReaderSize(r, 32<<10), limit: limit}
 }
 
-// next is the next comment or event with data. The data is the caller's.
+// next returns the next comment or event with data. The caller owns the data.
 func (r *eventReader) next() (event, error) {
 	var e event
-	some := false // there was a data field
+	some := false // the event has a data field
 	for {
 		line, err := r.readLine()
 		if err != nil {
-			return event{}, err // an event that was not ended does not count
+			return event{}, err // an event without a final empty line is discarded
 		}
 		if len(line) == 0 {
 			if !some {
@@ -69,7 +68,7 @@ func (r *eventReader) next() (event, error) {
 		value = bytes.TrimPrefix(value, []byte{' '})
 		switch string(field) {
 		case "":
-			if !some && e.name == "" { // between events; inside of one it only keeps alive
+			if !some && e.name == "" { // a comment inside of an event is ignored
 				return event{comment: true}, nil
 			}
 		case "event":
@@ -91,7 +90,7 @@ func (r *eventReader) next() (event, error) {
 	}
 }
 
-// setting takes a field that counts beyond its event.
+// setting applies a field that has an effect beyond its event.
 func (r *eventReader) setting(field string, value []byte) {
 	switch field {
 	case "id":
@@ -105,7 +104,7 @@ func (r *eventReader) setting(field string, value []byte) {
 	}
 }
 
-// readLine returns a line without its end, valid until the next call.
+// readLine returns a line without its line ending. The line is valid until the next call.
 func (r *eventReader) readLine() ([]byte, error) {
 	r.line = r.line[:0]
 	for {

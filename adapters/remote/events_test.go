@@ -24,8 +24,7 @@ func readAll(r io.Reader, limit int) (all []event, last *eventReader, err error)
 	}
 }
 
-// The expectations are those of the standard (WHATWG HTML §9.2.6), its own
-// examples among them.
+// The expectations are those of the standard (WHATWG HTML §9.2.6), including its examples.
 func TestEventReader(t *testing.T) {
 	comment := event{comment: true}
 	tests := map[string]struct {
@@ -82,8 +81,8 @@ func TestEventReader_IsBounded(t *testing.T) {
 	}
 }
 
-// However a stream comes in pieces, it says the same; what is read is bounded, and
-// written again reads the same.
+// The way a stream is split does not change its events; memory is bounded, and encoding the events
+// reproduces them.
 func FuzzEventReader(f *testing.F) {
 	for _, s := range []string{
 		"retry: 1730\n\nevent: definitions\nid: 5f3c\ndata: {\"flags\":[]}\n\n:\n\nevent: closing\ndata: {\"code\":\"shutdown\"}\n\n",

@@ -14,8 +14,8 @@ import (
 	"github.com/bunting-flags/bunting/flags"
 )
 
-// exampleServer stands in for a server of yours. It has the flags "checkout", on
-// for those who pay, and "color", blue for everybody.
+// exampleServer stands for your server. It has the flags "checkout", on for paying users, and
+// "color", blue for all users.
 func exampleServer() *httptest.Server {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /flags/definitions", func(w http.ResponseWriter, _ *http.Request) {
@@ -53,7 +53,7 @@ func ExampleNew() {
 	// <nil> 3 events sent
 }
 
-// A web request: what is read is the same until its end, and events say what it was.
+// In a web request, values stay the same until its end, and events include them.
 func ExampleClient_For() {
 	server := exampleServer()
 	defer server.Close()

@@ -8,9 +8,8 @@ import (
 	"github.com/bunting-flags/bunting/flags"
 )
 
-// Faster lets time run so many times as fast for what waits between attempts. A
-// stream may be silent for silence, and a look for the server take limit, by the
-// real clock.
+// Faster divides the waits between attempts by times. silence, the maximum time without data on a
+// stream, and limit, the timeout of a probe, use the real clock.
 func Faster(c Config, times float64, silence, limit time.Duration) Config {
 	k := realKnobs()
 	clock := *k
@@ -21,8 +20,8 @@ func Faster(c Config, times float64, silence, limit time.Duration) Config {
 	return c
 }
 
-// WithFakeClock makes the clock of what waits between attempts stand still: each wait passes at once, and
-// takes the clock on by as much as it was to last. elapsed is the time by that clock.
+// WithFakeClock replaces the clock of the waits between attempts: each wait returns at once and
+// advances the clock by its duration. elapsed returns the time of that clock.
 func WithFakeClock(c Config) (_ Config, elapsed func() time.Duration) {
 	k := *c.knobs
 	var now atomic.Int64
@@ -32,10 +31,10 @@ func WithFakeClock(c Config) (_ Config, elapsed func() time.Duration) {
 	return c, k.elapsed
 }
 
-// Source is what keeps the definitions.
+// Source is the type that loads the definitions.
 type Source = source
 
-// Open starts a Source alone.
+// Open starts a Source without a Client.
 func Open(c Config) (*Source, error) {
 	if err := c.complete(); err != nil {
 		return nil, err
@@ -45,7 +44,7 @@ func Open(c Config) (*Source, error) {
 
 func (s *Source) on() *Client { return &Client{source: s, set: s.Set, config: s.c} }
 
-// What a Client on the Source does.
+// These methods are those of a Client with the Source.
 func (s *Source) OnChange(f func([]string)) (stop func())  { return s.on().OnChange(f) }
 func (s *Source) Watch(f func(bool, string)) (stop func()) { return s.on().Watch(f) }
 func (s *Source) OnStatus(f func(Status)) (stop func())    { return s.on().OnStatus(f) }
@@ -59,5 +58,5 @@ func (s *Source) Definitions(ctx context.Context, p flags.Project) (flags.Defini
 	return s.on().Definitions(ctx, p)
 }
 
-// CopyPath is where the copy is.
+// CopyPath returns the path of the copy.
 func (s *Source) CopyPath() string { return s.copyPath }

@@ -12,13 +12,13 @@ import (
 	"github.com/bunting-flags/bunting/flags"
 )
 
-// expose sends $feature_flag_called, once. What finds the queue full is sent when
-// the flag is read again.
+// expose sends $feature_flag_called, once for each key that exposures.key returns. If the queue is
+// full, the exposure is sent when the flag is read the next time.
 func (c *Client) expose(key string, sub *flags.Subject, r *result, problem error) {
 	if c.config.NoExposures || sub == nil || sub.DistinctID == "" {
 		return
 	}
-	// The kinds of response are kept apart: the variant "true" is not the value true.
+	// Each kind of response has its own form, because the variant "true" is not the value true.
 	response := "-"
 	switch {
 	case problem != nil:
@@ -38,8 +38,7 @@ func (c *Client) expose(key string, sub *flags.Subject, r *result, problem error
 	}
 }
 
-// exposure has the properties of §10.3. The minimal ones are those without
-// $feature/<key> and the payload.
+// exposure returns the properties of §10.3. The minimal ones lack $feature/<key> and the payload.
 func (c *Client) exposure(key string, sub *flags.Subject, r *result, problem error) map[string]any {
 	p := map[string]any{
 		"$feature_flag": key, "$feature_flag_response": nil, "locally_evaluated": r.found && r.from == nil && problem == nil,
@@ -66,7 +65,7 @@ func (c *Client) exposure(key string, sub *flags.Subject, r *result, problem err
 	} else if set := c.set(); r.found && set != nil {
 		minimal = set.MinimalFlagCalledEvents() && !r.d.HasExperiment
 	}
-	if r.found && (r.from == nil || r.d.ID != 0) { // an older server tells the value alone
+	if r.found && (r.from == nil || r.d.ID != 0) { // older servers return only the value
 		p["$feature_flag_id"], p["$feature_flag_version"] = r.d.ID, r.d.Version
 		p["$feature_flag_has_experiment"] = r.d.HasExperiment
 		if reason := r.d.Reason.Description(); reason != "" {
@@ -82,8 +81,8 @@ func (c *Client) exposure(key string, sub *flags.Subject, r *result, problem err
 	return p
 }
 
-// exposureError is $feature_flag_error (§10.3), empty for none: what the server says
-// of its whole answer, and why there is no value.
+// exposureError returns $feature_flag_error (§10.3), or "" if there is no error. It combines the
+// server's errors for the whole response and the reason why the flag has no value.
 func exposureError(r *result, problem error) string {
 	const computing = "errors_while_computing_flags"
 	var status *StatusError
@@ -98,7 +97,7 @@ func exposureError(r *result, problem error) string {
 			codes = append(codes, "flag_missing")
 		}
 		return strings.Join(codes, ",")
-	case r.err == nil: // failed, or not to be decided here
+	case r.err == nil: // the flag failed or cannot be decided locally
 		return computing
 	case errors.Is(r.err, flags.ErrQuotaLimited):
 		return "quota_limited"

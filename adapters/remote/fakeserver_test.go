@@ -9,9 +9,8 @@ import (
 	"time"
 )
 
-// project is one project behind a server of definitions that knows as much of the
-// wire (§1.8, decision 5) as these tests need; adapters/httpapi/remotetest asks the
-// real one.
+// project is one project behind a server of definitions that implements as much of the protocol
+// (§1.8, decision 5) as these tests need; adapters/httpapi/remotetest uses the real server.
 type project struct {
 	mu   sync.Mutex
 	text string
@@ -37,7 +36,7 @@ func (p *project) handler(testing.TB) http.Handler {
 	return mux
 }
 
-// guarded refuses whoever has another key.
+// guarded rejects requests with another key.
 func (p *project) guarded(next http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		if r.FormValue("token") != projectKey || r.Header.Get("Authorization") != "Bearer "+secretKey {

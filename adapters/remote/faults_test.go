@@ -17,17 +17,17 @@ import (
 	"github.com/bunting-flags/bunting/adapters/remote/lastgood"
 )
 
-// site is the good server and all that can stand in its place.
+// site is the good server and everything that can replace it.
 type site struct {
 	good    string // addresses
-	payload []byte // what the good server sends
+	payload []byte // the payload of the good server
 	faults  []fault
 }
 
-// fault is a way to be bad: of the server at an address, or of what is here.
+// fault is one kind of failure: of the server at an address, or on this machine.
 type fault struct {
 	name    string
-	address string // empty: the server is good
+	address string // if empty, the server is good
 	clock   time.Duration
 	disk    bool // the copy is damaged
 }
@@ -67,7 +67,7 @@ func newSite(t *testing.T) *site {
 	return s
 }
 
-// truncated sends each time more of what it promises, never all.
+// truncated sends a longer part of the promised body each time, but never all of it.
 func (site *site) truncated() http.Handler {
 	var n atomic.Int64
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -78,14 +78,14 @@ func (site *site) truncated() http.Handler {
 			return
 		}
 		w.Header().Set("ETag", `W/"new"`)
-		if i%2 == 0 { // cut on the way; else by whoever made it
+		if i%2 == 0 { // cut in transit; otherwise cut by the sender
 			w.Header().Set("Content-Length", strconv.Itoa(len(site.payload)))
 		}
 		_, _ = w.Write(site.payload[:i])
 	})
 }
 
-// corrupt sends all kinds of what is no definitions.
+// corrupt sends different documents that are not definitions.
 func (site *site) corrupt() http.Handler {
 	texts := [][]byte{
 		[]byte(`{}`), []byte(`{"flags": null}`), []byte(`{"flags": {}}`), []byte(`[]`), []byte(`null`), {}, []byte("<html>Sign in</html>"),
@@ -111,7 +111,7 @@ func (site *site) corrupt() http.Handler {
 
 const allFlags = "one two three"
 
-// checkAnswered checks that every flag is on for somebody.
+// checkAnswered checks that every flag is on for a subject.
 func checkAnswered(t *testing.T, s *remote.Source) {
 	t.Helper()
 	if got := keys(s); len(got) != len(allFlags) {
@@ -134,9 +134,8 @@ func damage(t *testing.T, path string, n int) {
 
 var long = flag.Bool("long", false, "go through each pair of faults five times, in a thousand starts")
 
-// Whatever goes wrong, in every order of two, in two hundred starts every flag is
-// answered from the last good set: of the copy, or where that is damaged of the
-// bundle.
+// For every ordered pair of faults, in two hundred starts, every flag is evaluated with the last
+// good definitions: of the copy or, if that is damaged, of the bundle.
 func TestSource_Faults_EveryOrderOfTwo(t *testing.T) {
 	rounds := 1
 	if *long {
@@ -161,8 +160,8 @@ func TestSource_Faults_EveryOrderOfTwo(t *testing.T) {
 	}
 }
 
-// checkSurvives goes through two faults with one Source, and starts another under the
-// second. The Source of before, which makes the copy, is not counted.
+// checkSurvives goes through two faults with one Source, and starts another under the second. It
+// does not count the first Source, which creates the copy.
 func (site *site) checkSurvives(t *testing.T, first, second fault, n int) (starts int64) {
 	net := &network{}
 	var back atomic.Int64
@@ -176,7 +175,7 @@ func (site *site) checkSurvives(t *testing.T, first, second fault, n int) (start
 	checkStopped(t, s)
 	path := s.CopyPath()
 
-	// From here on what gives no answer is given up soon.
+	// From here on, requests without a response time out soon.
 	c = remote.Faster(c, 1000, 20*time.Millisecond, 10*time.Millisecond)
 	c.Timeout = 20 * time.Millisecond
 	begin := func(f fault) {
@@ -214,9 +213,9 @@ func (site *site) checkSurvives(t *testing.T, first, second fault, n int) (start
 	begin(second)
 	tried(s, second)
 	checkStopped(t, s)
-	checkAnswered(t, s) // what was known stays
+	checkAnswered(t, s) // the definitions remain
 
-	_, err := lastgood.Load(path) // a good server has mended what was damaged before
+	_, err := lastgood.Load(path) // a good server has replaced the damaged copy
 	s = open(t, c)
 	origin(s, err != nil)
 	checkAnswered(t, s)
@@ -225,7 +224,7 @@ func (site *site) checkSurvives(t *testing.T, first, second fault, n int) (start
 	return 2
 }
 
-// No copy with one byte changed is taken for good, wherever the byte is.
+// A copy with one changed byte is never accepted, whichever byte it is.
 func TestSource_Faults_EveryByteOfACopy(t *testing.T) {
 	var p project
 	p.set(t, definitions("one"))
@@ -252,7 +251,7 @@ func TestSource_Faults_EveryByteOfACopy(t *testing.T) {
 		}
 		checkStopped(t, s)
 	}
-	for i := range good { // cut short
+	for i := range good { // truncated
 		if err := os.WriteFile(s.CopyPath(), good[:i], 0o600); err != nil {
 			t.Fatal(err)
 		}

@@ -14,33 +14,33 @@ import (
 )
 
 const (
-	// definitionsPath is below Config.URL.
+	// definitionsPath is relative to Config.URL.
 	definitionsPath = "/flags/definitions"
-	// maxRetryAfter bounds how long a server may ask to be left alone.
+	// maxRetryAfter limits the wait that a server may request.
 	maxRetryAfter = time.Hour
-	// maxDetail bounds what is read of an error's body, in bytes.
+	// maxDetail is the maximum number of bytes read from the body of an error response.
 	maxDetail = 4 << 10
 )
 
-// failure is an attempt that failed.
+// failure is a failed attempt.
 type failure struct {
 	err error
-	// answered: the server is there. Otherwise it is looked for.
+	// answered is true if the server sent a response. Otherwise the source probes for it.
 	answered bool
-	// after is the least time to wait, zero for none.
+	// after is the minimum time to wait, or zero.
 	after time.Duration
 }
 
-// noAnswer is the failure of a request that got no answer.
+// noAnswer returns the failure for a request that got no response.
 func noAnswer(request string, err error) *failure {
 	var inURL *url.Error
-	if errors.As(err, &inURL) { // which repeats the whole address
+	if errors.As(err, &inURL) { // url.Error repeats the whole address
 		err = inURL.Err
 	}
 	return &failure{err: fmt.Errorf("remote: %s: no answer: %w", request, err)}
 }
 
-// request is a GET below definitionsPath with the project and the key.
+// request returns a GET request for a path below definitionsPath, with the project and the key.
 func (s *source) request(ctx context.Context, path string) (*http.Request, error) {
 	query := "?token=" + url.QueryEscape(s.c.ProjectKey) + "&send_cohorts&static_cohorts=members"
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, s.c.URL+definitionsPath+path+query, nil)
@@ -52,7 +52,7 @@ func (s *source) request(ctx context.Context, path string) (*http.Request, error
 	return r, nil
 }
 
-// poll asks for the definitions, once.
+// poll requests the definitions once.
 func (s *source) poll(ctx context.Context) *failure {
 	ctx, cancel := context.WithTimeout(ctx, s.c.Timeout)
 	defer cancel()
@@ -92,7 +92,7 @@ func (s *source) poll(ctx context.Context) *failure {
 	return nil
 }
 
-// renew takes what the server sent into use, and keeps a copy where it is news.
+// renew applies definitions that the server sent, and saves a copy if they are new.
 func (s *source) renew(text []byte, version string, from Origin) error {
 	before, now := s.current.Load(), s.c.Now()
 	if err := s.apply(text, version, from, now); err != nil {
@@ -104,8 +104,8 @@ func (s *source) renew(text []byte, version string, from Origin) error {
 	return nil
 }
 
-// statusFailure is the failure of an answer without definitions, with the server's own
-// words where it has any.
+// statusFailure returns the failure for a response without definitions, with the server's error
+// detail if it has one.
 func (s *source) statusFailure(request string, resp *http.Response) *failure {
 	f := &failure{answered: true, after: min(retryAfterOf(resp.Header, s.c.Now()), maxRetryAfter)}
 	var problem struct{ Detail string }
@@ -125,10 +125,11 @@ func (s *source) statusFailure(request string, resp *http.Response) *failure {
 	return f
 }
 
-// isAnswering reports whether a server that gave no answer gives one now.
+// isAnswering reports whether the server responds with a status below 500 to a HEAD request without
+// a key.
 func (s *source) isAnswering(ctx context.Context) bool {
 	if s.ownsClient {
-		s.client.CloseIdleConnections() // they may lead nowhere
+		s.client.CloseIdleConnections() // they may lead to a server that is gone
 	}
 	ctx, cancel := context.WithTimeout(ctx, s.c.knobs.probeLimit)
 	defer cancel()

@@ -24,7 +24,7 @@ const (
 	secretKey  = "phs_remote"
 )
 
-// definitions has a flag of each name, on for everybody.
+// definitions has a flag of each name, on for every subject.
 func definitions(names ...string) string {
 	list := make([]string, len(names))
 	for i, name := range names {
@@ -33,8 +33,8 @@ func definitions(names ...string) string {
 	return `{"flags": [` + strings.Join(list, ", ") + `]}`
 }
 
-// network is between a Source and servers: connections lead where it says, and
-// those that are there end when it changes its mind.
+// network is between a Source and servers: connections lead to the current target, and open ones
+// are closed when it changes.
 type network struct {
 	mu    sync.Mutex
 	to    string // host:port
@@ -54,7 +54,7 @@ func (n *network) redirect(address string) {
 
 func (n *network) client() *http.Client {
 	return &http.Client{Transport: &http.Transport{
-		DisableKeepAlives: true, // each request goes where the network leads now
+		DisableKeepAlives: true, // each request opens a connection to the current target
 		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
 			n.dials.Add(1)
 			n.mu.Lock()
@@ -90,7 +90,7 @@ func serve(t testing.TB, h http.Handler) string {
 	return srv.Listener.Addr().String()
 }
 
-// nowhere is an address at which nothing listens.
+// nowhere returns an address at which nothing listens.
 func nowhere(t testing.TB) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -101,7 +101,7 @@ func nowhere(t testing.TB) string {
 	return l.Addr().String()
 }
 
-// blackHole takes connections and never says a word.
+// blackHole accepts connections and never sends anything.
 func blackHole(t testing.TB) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -132,7 +132,7 @@ func blackHole(t testing.TB) string {
 	return l.Addr().String()
 }
 
-// config is one whose waits are a hundred times shorter.
+// config returns a Config with waits that are a hundred times shorter.
 func config(t testing.TB, n *network) remote.Config {
 	t.Helper()
 	return remote.Faster(remote.Config{
@@ -161,7 +161,7 @@ func waitUntil(t testing.TB, condition string, ok func() bool) {
 	}
 }
 
-// keys are the flags of a Source, "" for none.
+// keys returns the keys of a Source's flags, or "" if there are none.
 func keys(s *remote.Source) string {
 	if set := s.Set(); set != nil {
 		return strings.Join(set.Keys(), " ")
@@ -169,7 +169,7 @@ func keys(s *remote.Source) string {
 	return ""
 }
 
-// checkStopped closes a Source; its copy is written then.
+// checkStopped closes a Source, after which its copy is written.
 func checkStopped(t testing.TB, s *remote.Source) {
 	t.Helper()
 	if err := s.Close(); err != nil {

@@ -7,7 +7,7 @@ import (
 	"github.com/bunting-flags/bunting/flags"
 )
 
-// guardHooks are hooks that cannot end a read by a panic.
+// guardHooks wraps hooks so that a panic in one does not end the read.
 func (c *Client) guardHooks(hooks []flags.Hook) []flags.Hook {
 	out := make([]flags.Hook, len(hooks))
 	for i, h := range hooks {
@@ -27,6 +27,7 @@ func (c *Client) guardHooks(hooks []flags.Hook) []flags.Hook {
 	return out
 }
 
+// recoverHook logs the panic of a hook. It must be deferred.
 func (c *Client) recoverHook(key string) {
 	if p := recover(); p != nil {
 		c.log.Error("a hook of the flags client panicked", "flag", key, "panic", p, "stack", string(debug.Stack()))

@@ -12,15 +12,15 @@ import (
 	"github.com/bunting-flags/bunting/flags/wire"
 )
 
-// httpClient is the client that makes all requests, and whether its connections are
-// ours to close.
+// httpClient returns the client for all requests. owned reports whether the package may close its
+// idle connections. The caller's client is copied, not modified.
 func httpClient(custom *http.Client) (c *http.Client, owned bool) {
 	c = &http.Client{}
 	if custom != nil {
 		*c = *custom
-	} else if t, ok := http.DefaultTransport.(*http.Transport); ok { // else the program has put another in its place
+	} else if t, ok := http.DefaultTransport.(*http.Transport); ok { // otherwise the program has replaced the default transport
 		t = t.Clone()
-		// A connection over HTTP/2 on which nothing comes any more would be used again and again.
+		// Without pings, net/http would reuse an HTTP/2 connection on which no more data arrives.
 		t.HTTP2 = &http.HTTP2Config{SendPingTimeout: 5 * time.Second, PingTimeout: 5 * time.Second}
 		c.Transport, owned = t, true
 	}
@@ -39,9 +39,9 @@ func httpClient(custom *http.Client) (c *http.Client, owned bool) {
 	return c, owned
 }
 
-// canFollow reports whether a redirect is followed: not one that turns a POST into a
-// GET, since what is sent would be lost, nor one that gives up encryption, nor one
-// that would carry the key to another server.
+// canFollow reports whether to follow a redirect. It rejects redirects that turn a POST into a GET,
+// since the body would be lost, that give up encryption, and that would send the key to another
+// server.
 func canFollow(first, next *http.Request) bool {
 	from, to := first.URL, next.URL
 	switch {
@@ -53,7 +53,7 @@ func canFollow(first, next *http.Request) bool {
 	return from.Scheme == "http" && to.Scheme == "https" && strings.EqualFold(to.Hostname(), from.Hostname())
 }
 
-// redirectTarget says where a redirect leads that was not followed, empty for none.
+// redirectTarget returns the server to which resp redirects, or "" if it is not a redirect.
 func redirectTarget(resp *http.Response) string {
 	to, err := resp.Location()
 	if resp.StatusCode/100 != 3 || err != nil {
@@ -62,8 +62,8 @@ func redirectTarget(resp *http.Response) string {
 	return (&url.URL{Scheme: to.Scheme, Host: to.Host}).String()
 }
 
-// newRequest makes a POST that may be sent again on a new connection when an old one
-// turns out to be closed: questions change nothing, and events have their uuids.
+// newRequest returns a POST request that net/http may send again on a new connection if the old one
+// was closed. That is safe: requests for flags change no data, and events have uuids.
 func newRequest(ctx context.Context, url string, body *bytes.Reader) (*http.Request, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, url, body)
 	if err != nil {
@@ -71,11 +71,11 @@ func newRequest(ctx context.Context, url string, body *bytes.Reader) (*http.Requ
 	}
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("User-Agent", library+"/"+libraryVersion)
-	req.Header["Idempotency-Key"] = []string{} // told to net/http, not to the server
+	req.Header["Idempotency-Key"] = []string{} // tells net/http that the request is idempotent; a header without values is not sent
 	return req, nil
 }
 
-// retryAfterOf is how long a server asks to be left alone.
+// retryAfterOf returns how long the server requests clients to wait.
 func retryAfterOf(h http.Header, now time.Time) time.Duration {
 	return wire.RetryAfter(h.Get("Retry-After"), h.Get("Date"), now)
 }

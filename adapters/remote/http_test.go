@@ -11,9 +11,8 @@ import (
 	"github.com/bunting-flags/bunting/adapters/remote"
 )
 
-// The key opens the definitions of Config.URL's server and goes nowhere else: not to
-// another port of the same host, which net/http would take it to, and not from https
-// to http. What is said names the place.
+// The key is sent only to the server of Config.URL: not to another port of the same host, to which
+// net/http would send it, and not from https to http. The error names the target.
 func TestSource_RedirectsKeepTheKey(t *testing.T) {
 	var keys atomic.Int64
 	thief := serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -60,7 +59,8 @@ func TestSource_RedirectsOfOneServer(t *testing.T) {
 	waitUntil(t, "the definitions", func() bool { return keys(s) == "one" })
 }
 
-// What is added to a URL that ends with ? or # would be no path.
+// A path appended to a URL that ends with ? or # would not become part of its path, so such URLs
+// are rejected.
 func TestSource_URLWithoutQuery(t *testing.T) {
 	for _, u := range []string{"https://flags.test?", "https://flags.test/#", "https://flags.test/?a=b", "https://me@flags.test"} {
 		if s, err := remote.Open(remote.Config{URL: u, ProjectKey: projectKey, Key: secretKey, NoCopy: true}); err == nil {
@@ -73,7 +73,7 @@ func TestSource_URLWithoutQuery(t *testing.T) {
 // wrapped is a transport such as those that count or trace requests.
 type wrapped struct{ http.RoundTripper }
 
-// A program may have put a transport of its own in the place of net/http's.
+// A program may have replaced net/http's default transport.
 func TestSource_OtherDefaultTransport(t *testing.T) {
 	before := http.DefaultTransport
 	http.DefaultTransport = wrapped{before}
@@ -88,7 +88,7 @@ func TestSource_OtherDefaultTransport(t *testing.T) {
 	before.(*http.Transport).CloseIdleConnections()
 }
 
-// A URL that cannot be read is not repeated: it may hold a password.
+// An error about an invalid URL does not repeat it, because it may include a password.
 func TestSource_URLErrorTellsNoPassword(t *testing.T) {
 	_, err := remote.Open(remote.Config{URL: "https://me:secret@flags.test:port", ProjectKey: projectKey, Key: secretKey})
 	if err == nil || strings.Contains(err.Error(), "secret") {

@@ -13,26 +13,27 @@ import (
 	"github.com/bunting-flags/bunting/flags"
 )
 
-// source keeps the definitions of one project. It is safe for any number of
-// goroutines; reading takes no lock.
+// source loads the definitions of one project and keeps them current. It is safe for concurrent
+// use; reading takes no lock.
 type source struct {
 	c          *Config
 	client     *http.Client
-	ownsClient bool // client's connections
+	ownsClient bool // whether to close client's idle connections
 	current    atomic.Pointer[loadedDefinitions]
-	ready      chan struct{} // closed when the first definitions are known
+	ready      chan struct{} // closed when the first definitions are loaded
 
 	status   attemptStatus
-	copies   chan savedCopy // what is to be written, the newest alone
-	news     chan struct{}  // a change, or an attempt that ended otherwise than the one before
-	copyPath string         // empty: no copy is kept
+	copies   chan savedCopy // copies to be written; only the newest waits
+	news     chan struct{}  // signals a change, or an attempt whose result differs from the previous one
+	copyPath string         // empty if there is no copy on disk
 
 	stop context.CancelFunc
 	done sync.WaitGroup
 	over <-chan struct{}
 }
 
-// applyBundle takes the bundle into use where nothing else is, and reads it in any case.
+// applyBundle applies the bundle if there are no other definitions. It parses the bundle in any
+// case, so that errors in it are always reported.
 func (s *source) applyBundle() (err error) {
 	switch {
 	case s.c.Bundle == nil:
@@ -47,10 +48,10 @@ func (s *source) applyBundle() (err error) {
 	return nil
 }
 
-// apply puts definitions into use, unless they are those that are. After an error
-// all is as before.
+// apply replaces the current definitions by those in text, unless they are equal. After an error
+// the current definitions remain.
 func (s *source) apply(text []byte, version string, from Origin, fetchedAt time.Time) error {
-	sum := sha256.Sum256(bytes.TrimSpace(text)) // a stream brings no end of the line
+	sum := sha256.Sum256(bytes.TrimSpace(text)) // a stream sends the text without the final line break
 	old := s.current.Load()
 	if old != nil && old.sum == sum {
 		if old.version != version {
@@ -81,7 +82,7 @@ func (s *source) apply(text []byte, version string, from Origin, fetchedAt time.
 	return nil
 }
 
-// Set is the flags as they are known now, nil while nothing is.
+// Set returns the current flags, or nil until the first definitions are loaded.
 func (s *source) Set() *flags.Set {
 	if k := s.current.Load(); k != nil {
 		return k.set
@@ -89,27 +90,27 @@ func (s *source) Set() *flags.Set {
 	return nil
 }
 
-// savedCopy is a copy: one line of JSON about the payload, then the payload as it was
-// received.
+// savedCopy is a copy on disk: one line of JSON with metadata, then the payload as it was received.
 type savedCopy struct {
 	text []byte
 	head copyHead
 }
 
+// copyHead is the metadata of a copy.
 type copyHead struct {
 	Version   string    `json:"version"` // for If-None-Match and Last-Event-ID
 	FetchedAt time.Time `json:"fetched_at"`
 }
 
-// wake has the watchers told of what is new to them.
+// wake signals notifyWatchers that something has changed.
 func (s *source) wake() {
 	select {
 	case s.news <- struct{}{}:
-	default: // whoever tells has yet to look
+	default: // a signal is already pending, and notifyWatchers reads the state after receiving it
 	}
 }
 
-// Status says what is known and how the last attempt ended.
+// Status returns the state of the definitions and the result of the last attempt.
 func (s *source) Status() Status {
 	st := &s.status
 	st.mu.Lock()
@@ -131,7 +132,7 @@ func (s *source) Status() Status {
 	return out
 }
 
-// recordFailure notes why an attempt failed. The same reason is logged once.
+// recordFailure records why an attempt failed. Consecutive equal errors are logged once.
 func (s *source) recordFailure(err error) {
 	st := &s.status
 	st.mu.Lock()
@@ -148,7 +149,7 @@ func (s *source) recordFailure(err error) {
 	}
 }
 
-// confirm notes that what is known is what the server has.
+// confirm records that the current definitions are those of the server.
 func (s *source) confirm(streaming bool) {
 	st := &s.status
 	st.mu.Lock()
@@ -162,7 +163,7 @@ func (s *source) confirm(streaming bool) {
 	}
 }
 
-// endStream notes that a stream is over, without a failure.
+// endStream records that a stream has ended without a failure.
 func (s *source) endStream() {
 	s.status.mu.Lock()
 	defer s.status.mu.Unlock()

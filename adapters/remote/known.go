@@ -10,30 +10,30 @@ import (
 	"github.com/bunting-flags/bunting/flags"
 )
 
-// Where definitions come from.
+// The origins of definitions.
 const (
-	FromCopy   Origin = "copy"   // of the last good ones, on disk
+	FromCopy   Origin = "copy"   // the copy of the last good definitions on disk
 	FromBundle Origin = "bundle" // Config.Bundle
 	FromStream Origin = "stream"
 	FromPoll   Origin = "poll"
 )
 
-// Origin says where definitions came from.
+// Origin is where definitions were loaded from.
 type Origin string
 
-// loadedDefinitions is what a source has. It never changes: a change makes another.
+// loadedDefinitions is a set of definitions in use. It is immutable: a change creates a new one.
 type loadedDefinitions struct {
 	set       *flags.Set
 	defs      flags.Definitions
-	project   flags.Project // its Revision counts the changes of this process
+	project   flags.Project // its Revision counts the changes in this process
 	sum       [sha256.Size]byte
-	version   string // the ETag's bare value, empty: none
+	version   string // the ETag without quotes; empty if there is none
 	from      Origin
-	fetchedAt time.Time // when it was fetched, zero for a bundle
+	fetchedAt time.Time // zero for a bundle
 	faults    int
 }
 
-// readDefinitions reads what has to be definitions.
+// readDefinitions parses definitions. It rejects documents without a list of flags.
 func readDefinitions(text []byte) (flags.Definitions, error) {
 	d, err := flags.ParseDefinitions(text)
 	if err == nil && len(d.Flags) == 0 && !hasFlagList(text) {
@@ -42,13 +42,13 @@ func readDefinitions(text []byte) (flags.Definitions, error) {
 	return d, err
 }
 
-// hasFlagList tells a project without flags from an answer that says nothing of flags.
+// hasFlagList distinguishes a project without flags from a document that has no definitions.
 func hasFlagList(text []byte) bool {
 	var list struct{ Flags, Projects json.RawMessage }
 	return json.Unmarshal(text, &list) == nil && (list.Projects != nil || list.Flags != nil && string(list.Flags) != "null")
 }
 
-// isNewer reports whether k are other definitions than before; either may be nil.
+// isNewer reports whether k has other definitions than before. Either may be nil.
 func (k *loadedDefinitions) isNewer(before *loadedDefinitions) bool {
 	return k != nil && (before == nil || k.project.Revision != before.project.Revision)
 }
@@ -67,10 +67,11 @@ func (k *loadedDefinitions) flags() *flags.Set {
 	return k.set
 }
 
-// maxVersion bounds the ETag that is kept and sent back, in bytes.
+// maxVersion is the maximum length in bytes of an ETag that is stored and sent back.
 const maxVersion = 200
 
-// cleanVersion is the bare value of an ETag, empty where it could not be sent back.
+// cleanVersion returns an ETag without quotes and W/, or "" if it could not be sent back in a
+// header.
 func cleanVersion(etag string) string {
 	v := strings.Trim(strings.TrimPrefix(strings.TrimSpace(etag), "W/"), `"`)
 	if len(v) > maxVersion || strings.ContainsFunc(v, func(r rune) bool { return r <= ' ' || r > '~' || r == '"' || r == ',' }) {

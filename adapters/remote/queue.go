@@ -7,64 +7,64 @@ import (
 	"time"
 )
 
-// DropReason is why an event was not sent.
+// DropReason is the reason why an event was not sent.
 type DropReason string
 
 // The reasons.
 const (
-	DropQueueFull DropReason = "queue_full" // it found the queue full
-	DropTooLarge  DropReason = "too_large"  // it is above 900 KiB ([ErrTooLarge]), or alone too large for the server
-	DropInvalid   DropReason = "invalid"    // no id, no name, or no JSON
-	DropRefused   DropReason = "refused"    // the server said 4xx, or sent it elsewhere
-	DropRetries   DropReason = "retries"    // it was sent MaxRetries times again in vain
-	DropClosed    DropReason = "closed"     // it was left over at Close, or came after
-	DropOffline   DropReason = "offline"    // Config.Offline
+	DropQueueFull DropReason = "queue_full" // the queue was full
+	DropTooLarge  DropReason = "too_large"  // the event exceeds 900 KiB ([ErrTooLarge]), or the server rejects it as too large on its own
+	DropInvalid   DropReason = "invalid"    // it has no id or no name, or cannot be encoded as JSON
+	DropRefused   DropReason = "refused"    // the server responded with 4xx or a redirect
+	DropRetries   DropReason = "retries"    // all MaxRetries retries failed
+	DropClosed    DropReason = "closed"     // it was still queued at Close, or was added later
+	DropOffline   DropReason = "offline"    // Config.Offline is set
 )
 
-// ErrQueueFull says that an event is dropped because too many wait.
+// ErrQueueFull is returned for an event that is dropped because the queue is full.
 var ErrQueueFull = errors.New("remote: the queue of events is full")
 
-// ErrDropped says that events that waited were not sent: Stats and the log have the reasons.
+// ErrDropped reports that queued events were not sent. Stats and the log have the reasons.
 var ErrDropped = errors.New("remote: events were dropped")
 
-// Stats are counts of events since New, but for Waiting and WaitingBytes.
+// Stats counts events since New. Waiting and WaitingBytes are the current values.
 type Stats struct {
-	Sent, Retries         uint64 // Retries are attempts to send a batch again
-	Waiting, WaitingBytes int    // with the batch on its way
+	Sent, Retries         uint64 // Retries counts attempts to send a batch again
+	Waiting, WaitingBytes int    // including the batch in transit
 	Dropped               map[DropReason]uint64
 }
 
-// batchEvents and batchBytes, of JSON, bound a batch (capture §14.3).
+// batchEvents and batchBytes (of JSON) are the limits of a batch (capture §14.3).
 const (
 	batchEvents = 100
 	batchBytes  = 1 << 20
 )
 
-// item is an event that waits.
+// item is a queued event.
 type item struct {
 	body  []byte
-	since time.Time // by the clock of the machine: for waiting, not for telling
+	since time.Time // from the monotonic clock; used for waits only, never sent
 }
 
-// queue holds events until they are sent or dropped, first in, first out. It is
-// bounded by number and bytes.
+// queue holds events until they are sent or dropped, first in, first out. It is limited by number
+// and bytes.
 type queue struct {
 	maxEvents, maxBytes int
-	// wake has something when a first event came, a batch is full, or something was
-	// dropped or asked for.
+	// wake receives a value when the first event arrives, when a batch is full, when an event is
+	// dropped and when a flush is requested.
 	wake chan struct{}
 
 	mu         sync.Mutex
 	waiting    []item
 	bytes      int
 	closed     bool
-	urgent     uint64 // events up to this one are to go at once
-	accepted   uint64 // events that were taken in
-	finished   uint64 // of those the sent and the dropped
+	urgent     uint64 // number of the last event that must be sent without delay
+	accepted   uint64 // events that were added
+	finished   uint64 // of accepted, the events that were sent or dropped
 	sent       uint64
-	lost       uint64 // of gone the dropped
+	lost       uint64 // of finished, the events that were dropped
 	dropped    map[DropReason]uint64
-	progressed chan struct{} // closed when gone grows
+	progressed chan struct{} // closed and replaced when finished grows
 }
 
 func newQueue(maxEvents, maxBytes int) *queue {
@@ -81,7 +81,7 @@ func (q *queue) signal() {
 	}
 }
 
-// add takes an event in, or drops it.
+// add appends an event, or drops it with an error.
 func (q *queue) add(body []byte) error {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -103,7 +103,7 @@ func (q *queue) add(body []byte) error {
 	return nil
 }
 
-// drop counts an event that never was in the queue.
+// drop counts an event that is dropped without having been in the queue.
 func (q *queue) drop(why DropReason) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -111,8 +111,8 @@ func (q *queue) drop(why DropReason) {
 	q.signal()
 }
 
-// next is the batch of at most limit events that the queue begins with, nil when it
-// is empty, and how long that is still to wait for more.
+// next returns the batch at the head of the queue, of at most limit events, and how long the caller
+// should wait for more events before it sends the batch. The batch is nil if the queue is empty.
 func (q *queue) next(limit int, interval time.Duration) (batch []item, wait time.Duration) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -131,7 +131,7 @@ func (q *queue) next(limit int, interval time.Duration) (batch []item, wait time
 	return batch, max(0, interval-time.Since(q.waiting[0].since))
 }
 
-// finish takes the first n out: sent when why is empty, else dropped.
+// finish removes the first n events: as sent if why is empty, else as dropped.
 func (q *queue) finish(n int, why DropReason) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -153,15 +153,15 @@ func (q *queue) finish(n int, why DropReason) {
 	q.progressed = make(chan struct{})
 }
 
-// close takes no more in.
+// close makes the queue reject further events.
 func (q *queue) close() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.closed = true
 }
 
-// expedite wants all that waits to go at once, and says which event is the last of it
-// and how many have been lost so far.
+// expedite marks all queued events as urgent. It returns the number of the last of them and how
+// many events have been lost so far.
 func (q *queue) expedite() (last, lost uint64) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -170,8 +170,8 @@ func (q *queue) expedite() (last, lost uint64) {
 	return q.accepted, q.lost
 }
 
-// progress says how many events are gone, how many of those were lost, and what is
-// closed when more are gone.
+// progress returns how many events have left the queue, how many of those were lost, and a channel
+// that is closed when more have left.
 func (q *queue) progress() (finished, lost uint64, progressed <-chan struct{}) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

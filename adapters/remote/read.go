@@ -7,7 +7,7 @@ import (
 	"github.com/bunting-flags/bunting/flags"
 )
 
-// read is the Client's flags.Reader: each read decides and sends an exposure
+// read implements the Client's flags.Reader: each read evaluates the flag and sends an exposure
 // ($feature_flag_called), once for each distinct id, flag, value and groups.
 func (c *Client) read(ctx context.Context, key string, sub *flags.Subject, out *flags.Detail) {
 	c.readInto(ctx, key, sub, nil, out)
@@ -20,8 +20,8 @@ func (c *Client) readInto(ctx context.Context, key string, sub *flags.Subject, v
 	c.expose(key, sub, &r, out.Err)
 }
 
-// DecideAndExpose is Decide for somebody who is shown the answer: it sends an exposure
-// as typed reads do. Package ofprovider calls it.
+// DecideAndExpose is like Decide for a value that is shown to the subject: it also sends an
+// exposure, as typed reads do. Package ofprovider calls it.
 func (c *Client) DecideAndExpose(ctx context.Context, key string, sub *flags.Subject) (d flags.Decision, found bool, err error) {
 	if !c.isInitialized() {
 		return d, false, errNotReady
@@ -32,9 +32,9 @@ func (c *Client) DecideAndExpose(ctx context.Context, key string, sub *flags.Sub
 	return r.d, r.found, r.err
 }
 
-var notReadyReader = flags.NewReader(nil, nil) // not ready
+var notReadyReader = flags.NewReader(nil, nil) // for a Client that was not created by New
 
-// reads is what the typed reads are, which package flags describes: flags.Reader.
+// reads returns the flags.Reader of the typed reads; package flags documents them.
 func (c *Client) reads() flags.Reader {
 	if !c.isInitialized() {
 		return notReadyReader
@@ -42,42 +42,42 @@ func (c *Client) reads() flags.Reader {
 	return c.reader
 }
 
-// Bool is whether a flag is on: see flags.Reader.
+// Bool returns whether a flag is on: see flags.Reader.
 func (c *Client) Bool(ctx context.Context, key string, sub *flags.Subject, fallback bool) bool {
 	return c.reads().Bool(ctx, key, sub, fallback)
 }
 
-// BoolDetail is Bool, and how the value was come by.
+// BoolDetail is like Bool and also returns how the value was determined.
 func (c *Client) BoolDetail(ctx context.Context, key string, sub *flags.Subject, fallback bool) (bool, flags.Detail) {
 	return c.reads().BoolDetail(ctx, key, sub, fallback)
 }
 
-// String is the key of a flag's variant: see flags.Reader.
+// String returns the key of a flag's variant: see flags.Reader.
 func (c *Client) String(ctx context.Context, key string, sub *flags.Subject, fallback string) string {
 	return c.reads().String(ctx, key, sub, fallback)
 }
 
-// StringDetail is String, and how the value was come by.
+// StringDetail is like String and also returns how the value was determined.
 func (c *Client) StringDetail(ctx context.Context, key string, sub *flags.Subject, fallback string) (string, flags.Detail) {
 	return c.reads().StringDetail(ctx, key, sub, fallback)
 }
 
-// Number is a flag's payload, or variant, as a number: see flags.Reader.
+// Number returns a flag's payload, or variant, as a number: see flags.Reader.
 func (c *Client) Number(ctx context.Context, key string, sub *flags.Subject, fallback float64) float64 {
 	return c.reads().Number(ctx, key, sub, fallback)
 }
 
-// NumberDetail is Number, and how the value was come by.
+// NumberDetail is like Number and also returns how the value was determined.
 func (c *Client) NumberDetail(ctx context.Context, key string, sub *flags.Subject, fallback float64) (float64, flags.Detail) {
 	return c.reads().NumberDetail(ctx, key, sub, fallback)
 }
 
-// JSON is a flag's payload; flags.JSON decodes it: see flags.Reader.
+// JSON returns a flag's payload, which flags.JSON decodes: see flags.Reader.
 func (c *Client) JSON(ctx context.Context, key string, sub *flags.Subject, fallback json.RawMessage) json.RawMessage {
 	return c.reads().JSON(ctx, key, sub, fallback)
 }
 
-// JSONDetail is JSON, and how the value was come by.
+// JSONDetail is like JSON and also returns how the value was determined.
 func (c *Client) JSONDetail(ctx context.Context, key string, sub *flags.Subject, fallback json.RawMessage) (json.RawMessage, flags.Detail) {
 	return c.reads().JSONDetail(ctx, key, sub, fallback)
 }

@@ -21,7 +21,7 @@ import (
 
 var ctx = context.Background()
 
-// offlineClient is a Client whose server cannot be had.
+// offlineClient returns a Client whose server is unavailable.
 func offlineClient(t *testing.T, change func(*remote.Config)) *remote.Client {
 	t.Helper()
 	c := remote.Config{URL: "http://127.0.0.1:1", ProjectKey: "phc_x", Key: "phs_x"}
@@ -31,13 +31,13 @@ func offlineClient(t *testing.T, change func(*remote.Config)) *remote.Client {
 	return clientOn(t, c, localSet(t, unknownMembers))
 }
 
-// everyRollout has a flag at 0 per cent, a variant and a payload: the empty distinct
-// id is in all of them on the wire (§2.4).
+// everyRollout has a flag at 0 per cent, a variant and a payload: on the wire, the empty distinct
+// id is in all rollouts (§2.4).
 const everyRollout = `{"flags": [{"id": 1, "key": "f", "active": true, "filters": {"groups": [{"rollout_percentage": 0}],
 	"multivariate": {"variants": [{"key": "a", "rollout_percentage": 100}]}, "payloads": {"a": "5"}}}]}`
 
-// A subject whose distinct id was forgotten has no value, but the fallback and an error
-// that says so (decision 31); the Set keeps the wire's parity.
+// A subject without a distinct id gets the fallback and an error (decision 31); the Set behaves as
+// the wire does.
 func TestRemote_NoDistinctID(t *testing.T) {
 	d, err := flags.ParseDefinitions([]byte(everyRollout))
 	if err != nil {
@@ -91,8 +91,8 @@ func TestRemote_NoDistinctID(t *testing.T) {
 	}
 }
 
-// What the client cannot know is unknown (decision 2); the expectations follow from
-// the definitions of the harness.
+// Facts that are missing locally are unknown (decision 2); the expectations follow from the
+// definitions of the harness.
 func TestRemote_Decide(t *testing.T) {
 	partial, full := offlineClient(t, nil), offlineClient(t, func(c *remote.Config) { c.Full = true })
 	pro := flags.Properties{"plan": "pro"}
@@ -153,7 +153,7 @@ func TestRemote_NotReady(t *testing.T) {
 	}
 }
 
-// Values with a fallback, and why.
+// Reads return the value or the fallback, and the reason.
 func TestRemote_Reads(t *testing.T) {
 	c := offlineClient(t, nil)
 	sub := &flags.Subject{DistinctID: "u"}
@@ -208,8 +208,7 @@ func TestRemote_Reads(t *testing.T) {
 	}
 }
 
-// With the server down what is not known here is told all the same, and why the server
-// could not be asked.
+// With the server down, the error has both why the flag is undecided and why the request failed.
 func TestRemote_UndecidedWhileServerIsDown(t *testing.T) {
 	c := offlineClient(t, func(c *remote.Config) { c.AskServer = true })
 	sub := &flags.Subject{DistinctID: "u"}
@@ -227,7 +226,7 @@ func TestRemote_UndecidedWhileServerIsDown(t *testing.T) {
 	}
 }
 
-// After Close there is no value but the fallback.
+// After Close, reads return the fallback.
 func TestRemote_ReadAfterClose(t *testing.T) {
 	c := offlineClient(t, func(c *remote.Config) { c.NoExposures = true })
 	sub := &flags.Subject{DistinctID: "u"}
@@ -246,8 +245,8 @@ func TestRemote_ReadAfterClose(t *testing.T) {
 	}
 }
 
-// Hooks are called around each typed read and the first of a snapshot; one that panics is
-// logged, and the value still comes. Decide calls none.
+// Hooks are called around each typed read and around the first read of a snapshot; if one panics,
+// that is logged and the value is still returned. Decide calls no hooks.
 func TestRemote_Hooks(t *testing.T) {
 	var calls []string
 	var log bytes.Buffer
@@ -287,7 +286,7 @@ func TestRemote_Hooks(t *testing.T) {
 	}
 }
 
-// Flags that compare dates are decided at the time of Config.Now.
+// Flags that compare dates use Config.Now.
 func TestRemote_Clock(t *testing.T) {
 	d, err := flags.ParseDefinitions([]byte(`{"flags": [{"id": 1, "key": "old", "active": true, "filters": {"groups": [
 		{"properties": [{"key": "since", "type": "person", "operator": "is_date_before", "value": "-7d"}], "rollout_percentage": 100}]}}]}`))

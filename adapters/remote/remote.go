@@ -1,27 +1,26 @@
-// Package remote decides flags inside other Go services, with definitions that it
-// fetches over HTTP from a Bunting server or from PostHog, whose wire is the same.
+// Package remote evaluates flags inside other Go services, with definitions that it fetches over
+// HTTP from a Bunting server or from PostHog, which uses the same protocol.
 //
-// A [Client] keeps a project's definitions current and is never without those it
-// had: a copy on disk, a bundle of the program, the network. It decides, reads values
-// with a default, and sends exposures and events back.
+// A [Client] keeps a project's definitions current and never discards those it has: they come from
+// a copy on disk, a bundle in the program, or the network. It evaluates flags, reads values with a
+// default, and sends exposures and events to the server.
 //
-// # When the server cannot be had
+// # When the server is unavailable
 //
-// No failure takes definitions away. One attempt is made at a time.
+// No failure removes definitions. The Client makes one attempt at a time.
 //
-// A server that answers with anything but definitions (401, 402, 403, 429, 5xx, a
-// body that is cut or no definitions) is asked again after a random share of 1
-// second, then of 2, 4, … up to 30 seconds ("full jitter"), and never before its
-// Retry-After (at most an hour is waited).
+// If the server responds with anything but definitions (401, 402, 403, 429, 5xx, a truncated or
+// invalid body), the next attempt follows after a random share of 1 second, then of 2, 4, … up to
+// 30 seconds ("full jitter"), and never before its Retry-After (which is limited to an hour).
 //
-// A server that gives no answer at all (refused, no route, silence) costs nothing
-// to look for, and what matters is to notice soon that it is back: once a second it
-// gets a HEAD request without a key, which is refused before anything is looked
-// up, and is given up after 0.9 seconds. As soon as one is answered with less than
-// 500, the refusal included, definitions are asked for. Each process begins at a random moment of the second, so a
-// server that comes back meets its clients spread over a second, most of which it
-// can answer with 304. Where even HEAD takes longer, a whole attempt is made after
-// every 60.
+// If the server does not respond at all (connection refused, no route, timeout), checking for it is
+// cheap, and it is important to notice soon that it is back: once a second the Client sends a HEAD
+// request without a key, which the server rejects before it looks anything up, and which is
+// canceled after 0.9 seconds. When such a request gets a response below 500, the rejection
+// included, the Client requests the definitions. Each process starts at a random moment of the
+// second, so that the clients of a server that comes back are spread over a second, and it can
+// respond to most of them with 304. For a server where even HEAD takes longer, the Client makes a
+// full attempt after every 60 checks.
 package remote
 
 import (
@@ -30,22 +29,21 @@ import (
 	"time"
 )
 
-// knobs are the times that are not for users to choose, and how time passes.
+// knobs holds the times that users cannot configure, and the clock; tests replace them.
 type knobs struct {
-	// silence is how long a stream may be silent: two keep-alives.
+	// silence is the maximum time without data on a stream: two keep-alives.
 	silence time.Duration
-	// streamAgain is how long a server that offers no stream is not asked for one.
+	// streamAgain is the time until the next attempt to stream from a server that offers no stream.
 	streamAgain time.Duration
-	// probe is the time from one look for a server that gives no answer to the
-	// next, probeLimit how long one may take, probes how many are made before a
-	// whole attempt.
+	// probe is the interval of the checks for an unresponsive server, probeLimit the timeout of one
+	// check, and probes the number of checks before a full attempt.
 	probe, probeLimit time.Duration
 	probes            int
-	// elapsed is the time since the start, by a clock that nobody sets.
+	// elapsed returns the time since the start, from a monotonic clock.
 	elapsed func() time.Duration
-	// wait returns after a time, or when the context ends.
+	// wait returns after the given time, or when the context ends.
 	wait func(context.Context, time.Duration)
-	// random is in [0, 1).
+	// random returns a number in [0, 1).
 	random func() float64
 }
 

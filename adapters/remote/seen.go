@@ -6,12 +6,12 @@ import (
 	lru "github.com/hashicorp/golang-lru/v2"
 )
 
-// exposureShards keep goroutines apart that read at the same time.
+// exposureShards is the number of caches, so that concurrent readers rarely wait for the same lock.
 const exposureShards = 16
 
-// exposures remember what has been told, so that it is told once (§10.3). A key is
-// 128 bits of two keyed hashes: the memory of an entry does not depend on the length
-// of ids, and that two exposures of a process share a key is not to be expected.
+// exposures remembers which exposures have been sent, so that each is sent once (§10.3). A key is
+// 128 bits of two keyed hashes: the memory per entry does not depend on the length of ids, and
+// collisions within a process are not to be expected.
 type exposures struct {
 	seeds  [2]maphash.Seed
 	shards [exposureShards]*lru.Cache[exposureKey, struct{}]
@@ -30,8 +30,9 @@ func newExposures(size int) (*exposures, error) {
 	return e, nil
 }
 
-// key is that of a distinct id, a flag, a response and groups. The order of the
-// groups does not matter, and no two lists of texts are written alike.
+// key returns the key of a distinct id, a flag, a response and groups. The order of the groups does
+// not matter. Strings are hashed with their lengths, so that different lists never hash the same
+// bytes.
 func (e *exposures) key(distinctID, flag, response string, groups map[string]string) (k exposureKey) {
 	for i, seed := range e.seeds {
 		var h maphash.Hash
@@ -50,6 +51,7 @@ func (e *exposures) key(distinctID, flag, response string, groups map[string]str
 	return k
 }
 
+// writeText adds the length of s and then s to the hash.
 func writeText(h *maphash.Hash, s string) {
 	n := uint64(len(s))
 	for range 4 {
@@ -59,8 +61,8 @@ func writeText(h *maphash.Hash, s string) {
 	_, _ = h.WriteString(s)
 }
 
-// isFirst reports whether a key is new, and remembers it. Of many callers at once it
-// says so to one.
+// isFirst reports whether a key is new, and remembers it. Of several concurrent callers it returns
+// true to one.
 func (e *exposures) isFirst(k exposureKey) bool {
 	shard := e.shards[k[0]%exposureShards]
 	if _, seen := shard.Get(k); seen {
@@ -70,5 +72,5 @@ func (e *exposures) isFirst(k exposureKey) bool {
 	return !seen
 }
 
-// forget makes a key new again.
+// forget removes a key, so that isFirst returns true for it the next time.
 func (e *exposures) forget(k exposureKey) { e.shards[k[0]%exposureShards].Remove(k) }

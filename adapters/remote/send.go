@@ -15,15 +15,15 @@ import (
 )
 
 const (
-	// maxWait bounds the waits that double, maxServerWait those that the server
-	// asks for.
+	// maxWait limits the waits that double; maxServerWait limits the waits that the server
+	// requests.
 	maxWait       = 30 * time.Second
 	maxServerWait = 5 * time.Minute
-	// logInterval is how often drops and failures are logged at most.
+	// logInterval is the minimum time between two log messages about drops and failures.
 	logInterval = time.Minute
 )
 
-// sender is the one goroutine that empties the queue, in order (capture §13.2).
+// sender is the goroutine that sends the queued events, in order (capture §13.2).
 type sender struct {
 	client  *Client
 	queue   *queue
@@ -32,13 +32,13 @@ type sender struct {
 	done    chan struct{}
 	retries atomic.Uint64
 
-	// The rest is the goroutine's own.
-	limit  int // of events in a batch: halved by 413, five more after each success
+	// Only the goroutine of run uses the remaining fields, and Close after it has ended.
+	limit  int // events in a batch: halved by 413, five more after each success
 	gzip   *gzip.Writer
-	logged Stats     // what has been logged
-	since  time.Time // and when
-	last   error     // the last failure
-	unsent int       // events that waited when it ended
+	logged Stats     // the counts at the last log message
+	since  time.Time // time of the last log message
+	last   error     // error of the last failure
+	unsent int       // events still queued at the end
 }
 
 func startSender(c *Client) *sender {
@@ -48,7 +48,7 @@ func startSender(c *Client) *sender {
 	return s
 }
 
-// run sends batches until the sender is ended, and drops the rest.
+// run sends batches until the sender is ended, and drops the remaining events.
 func (s *sender) run() {
 	defer close(s.done)
 	for again := 0; s.ctx.Err() == nil; {
@@ -98,18 +98,17 @@ func (s *sender) run() {
 	s.logDrops(true)
 }
 
-// backoff doubles with each attempt; the last quarter is left to chance, so that
-// many clients do not come back at once.
+// backoff returns the wait before retry number again. It doubles with each retry and has jitter.
 func (s *sender) backoff(again int) time.Duration {
 	wait := min(s.client.config.RetryWait<<min(again, 20), maxWait)
-	if wait <= 0 { // shifted out
+	if wait <= 0 { // the shift overflowed
 		wait = maxWait
 	}
 	return jitter(wait)
 }
 
-// pause waits for a time, until the sender is ended or, where that is wanted,
-// something happens to the queue. Meanwhile drops are logged.
+// pause waits until the time is over or the sender is ended or, if wakes is set, until the queue
+// signals a change. Meanwhile it logs drops.
 func (s *sender) pause(wait time.Duration, wakes bool) {
 	timer := time.NewTimer(wait)
 	defer timer.Stop()
@@ -128,9 +127,9 @@ func (s *sender) pause(wait time.Duration, wakes bool) {
 	}
 }
 
-// logDrops logs what was dropped and had to be sent again, once in logInterval or when it
-// is the last time. It returns when there is more to tell, long after everything
-// when there is nothing.
+// logDrops logs how many events were dropped and how many batches were retried since the last
+// message, at most once in logInterval unless final is set. It returns the time until the next
+// message is due, or the maximum duration if there is nothing to log.
 func (s *sender) logDrops(final bool) time.Duration {
 	now := s.queue.stats()
 	now.Retries = s.retries.Load()
@@ -158,7 +157,7 @@ func (s *sender) logDrops(final bool) time.Duration {
 	return math.MaxInt64
 }
 
-// verdict is what is to become of a batch.
+// verdict is how the sender treats a batch after an attempt.
 type verdict uint8
 
 const (
@@ -168,7 +167,7 @@ const (
 	verdictReject
 )
 
-// verdictOf is what a status means (capture §14.1, rows CORE and HARN).
+// verdictOf returns the verdict for a response status (capture §14.1, rows CORE and HARN).
 func verdictOf(status int) verdict {
 	switch {
 	case status >= 200 && status < 300:
@@ -187,7 +186,7 @@ func (s *sender) post(batch []item) (retryAfter time.Duration, v verdict, err er
 	body := s.pack(batch)
 	ctx, cancel := context.WithTimeout(s.ctx, c.config.Timeout)
 	defer cancel()
-	// Both marks of gzip, as posthog-go sends them (capture §2.4).
+	// Like posthog-go, the request marks gzip both in the query and in the header (capture §2.4).
 	req, err := newRequest(ctx, c.config.URL+"/batch/?compression=gzip", bytes.NewReader(body))
 	if err != nil {
 		return 0, verdictReject, err
@@ -205,13 +204,13 @@ func (s *sender) post(batch []item) (retryAfter time.Duration, v verdict, err er
 	return retryAfterOf(res.Header, time.Now()), v, &StatusError{Status: res.StatusCode, Text: string(text)}
 }
 
-// pack writes the body of a batch. sent_at is that of the attempt: the server takes
-// its distance from its own clock for the error of this one (capture §5). The memory
-// is new each time, since net/http may read a body after its request has failed.
+// pack encodes the body of a batch. sent_at is the time of the attempt: the server uses its
+// difference from the server's clock to correct timestamps (capture §5). Each body has new memory,
+// because net/http may still read a body after its request has failed.
 func (s *sender) pack(batch []item) []byte {
 	var body bytes.Buffer
 	s.gzip.Reset(&body)
-	write := func(b []byte) { _, _ = s.gzip.Write(b) } // to memory: it cannot fail
+	write := func(b []byte) { _, _ = s.gzip.Write(b) } // writes to memory, so it cannot fail
 	key, _ := json.Marshal(s.client.config.ProjectKey)
 	write([]byte(`{"api_key":`))
 	write(key)
@@ -227,7 +226,7 @@ func (s *sender) pack(batch []item) []byte {
 	return body.Bytes()
 }
 
-// flush waits until all that waits now is gone.
+// flush waits until all events that are queued now have been sent or dropped.
 func (s *sender) flush(ctx context.Context) error {
 	last, before := s.queue.expedite()
 	for {
@@ -246,7 +245,7 @@ func (s *sender) flush(ctx context.Context) error {
 	}
 }
 
-// end ends the goroutine and what it is doing.
+// end stops the goroutine, cancels its request and waits for it.
 func (s *sender) end() {
 	s.cancel()
 	<-s.done

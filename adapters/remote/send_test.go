@@ -24,7 +24,7 @@ import (
 	"github.com/bunting-flags/bunting/flags"
 )
 
-// wire is what a Client sends to, in its own process: an answer to each request.
+// wire is an in-process server that responds to a Client's requests.
 type wire struct {
 	start  time.Time
 	answer func(n int, events []sent) (status int, header http.Header, err error)
@@ -72,7 +72,7 @@ func (w *wire) RoundTrip(r *http.Request) (*http.Response, error) {
 	n := len(w.got)
 	w.mu.Unlock()
 	status, header, err := w.answer(n, body.Batch)
-	if status == 0 && err == nil { // silence
+	if status == 0 && err == nil { // no response
 		<-r.Context().Done()
 		err = r.Context().Err()
 	}
@@ -86,7 +86,7 @@ func answerAlways(status int) func(int, []sent) (int, http.Header, error) {
 	return func(int, []sent) (int, http.Header, error) { return status, nil, nil }
 }
 
-// runTracking runs a test in a bubble whose clock stands still until all wait.
+// runTracking runs a test in a synctest bubble.
 func runTracking(t *testing.T, w *wire, change func(*remote.Config), test func(t *testing.T, c *remote.Client)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -102,7 +102,7 @@ func runTracking(t *testing.T, w *wire, change func(*remote.Config), test func(t
 		test(t, c)
 		closing, cancel := context.WithTimeout(ctx, time.Second)
 		defer cancel()
-		_ = c.Close(closing) // the bubble ends only when all goroutines have
+		_ = c.Close(closing) // the bubble ends only when all goroutines have ended
 	})
 }
 
@@ -115,8 +115,8 @@ func track(t *testing.T, c *remote.Client, from, n int) {
 	}
 }
 
-// §14.1, rows CORE and HARN: what is sent again and what is not. With three retries
-// a failing server sees four requests; uuid and timestamp stay the same.
+// §14.1, rows CORE and HARN, is followed for retries. With three retries a failing server receives
+// four requests; uuid and timestamp stay the same.
 func TestRemote_14_1_Retries(t *testing.T) {
 	const again, once = 4, 1
 	for status, want := range map[int]int{
@@ -155,8 +155,8 @@ func TestRemote_14_1_Retries(t *testing.T) {
 	}
 }
 
-// Waits double up to 30 seconds, each with up to a quarter left to chance.
-// Retry-After, in seconds or as a date, is waited for at least, up to 5 minutes.
+// Waits double up to 30 seconds, each with a random reduction of up to a quarter. Retry-After, in
+// seconds or as a date, is a minimum, up to 5 minutes.
 func TestRemote_14_1_RetryAfter(t *testing.T) {
 	answers := []string{"", "", "", "7", "0", "junk", "-3", "600", "date", "", "", ""}
 	w := &wire{}
@@ -181,7 +181,7 @@ func TestRemote_14_1_RetryAfter(t *testing.T) {
 		if after := answers[i]; after == "7" || after == "600" {
 			least = most
 		} else if after == "date" {
-			least = most - 1 // whole seconds
+			least = most - 1 // dates have whole seconds
 		}
 		if got := (w.requests()[i+1].since - w.requests()[i].since).Seconds(); got < least || got > most {
 			t.Errorf("wait %d: %.3f s, want %v to %v", i+1, got, least, most)
@@ -189,7 +189,7 @@ func TestRemote_14_1_RetryAfter(t *testing.T) {
 	}
 }
 
-// Events of language models may have 8 MiB, and go alone.
+// Events of language models may have 8 MiB, and are sent in a batch of their own.
 func TestRemote_LongEvents(t *testing.T) {
 	w := &wire{answer: answerAlways(200)}
 	runTracking(t, w, nil, func(t *testing.T, c *remote.Client) {
@@ -210,8 +210,8 @@ func TestRemote_LongEvents(t *testing.T) {
 	})
 }
 
-// A hundred events go at once, fewer after five seconds; a batch has at most a
-// megabyte, an event 900 KiB; the order stays.
+// A hundred events are sent at once, fewer after five seconds; a batch has at most a megabyte, an
+// event 900 KiB; the order is preserved.
 func TestRemote_14_3_Batches(t *testing.T) {
 	w := &wire{answer: answerAlways(200)}
 	runTracking(t, w, nil, func(t *testing.T, c *remote.Client) {
@@ -264,8 +264,8 @@ func TestRemote_14_3_Batches(t *testing.T) {
 	})
 }
 
-// 413 halves the batch until it is taken, in order; the next ones grow again. One
-// event that is too large alone is dropped.
+// 413 halves the batch until it is accepted, in order; later batches grow. A single event that is
+// too large is dropped.
 func TestRemote_14_1_TooLarge(t *testing.T) {
 	w := &wire{}
 	w.answer = func(_ int, events []sent) (int, http.Header, error) {
@@ -305,8 +305,8 @@ func TestRemote_14_1_TooLarge(t *testing.T) {
 	})
 }
 
-// With the server silent nobody is held up: what does not fit is dropped, the
-// newest, counted, and logged once a minute. What is left at Close is told.
+// A server that does not respond blocks no caller: when the queue is full, new events are dropped,
+// counted, and logged once a minute. Close reports the remaining events.
 func TestRemote_14_Full(t *testing.T) {
 	var log bytes.Buffer
 	w := &wire{answer: answerAlways(0)}
@@ -360,7 +360,7 @@ func TestRemote_14_Full(t *testing.T) {
 			t.Errorf("the last words:\n%s", &log)
 		}
 	})
-	// The bound by bytes: 5,000 are some twenty small events, or one of 4,000.
+	// The limit in bytes: 5,000 are some twenty small events, or one of 4,000.
 	w = &wire{answer: answerAlways(0)}
 	runTracking(t, w, func(c *remote.Config) { c.QueueBytes = 5000 }, func(t *testing.T, c *remote.Client) {
 		text := map[string]any{"text": strings.Repeat("x", 4000)}
@@ -373,7 +373,7 @@ func TestRemote_14_Full(t *testing.T) {
 	})
 }
 
-// Events that wait longer than the server is away are sent when it is back.
+// Events in the queue during an outage are sent afterwards.
 func TestRemote_14_Outage(t *testing.T) {
 	w := &wire{}
 	w.answer = func(int, []sent) (int, http.Header, error) {

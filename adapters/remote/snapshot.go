@@ -8,18 +8,18 @@ import (
 	"github.com/bunting-flags/bunting/flags"
 )
 
-// For is the flags of one subject for the length of a request: see flags.Reader. They are
-// decided by the definitions of its beginning; what is read is exposed, once, and Track
-// sends. With AskServer the server is asked once, when a flag that it may know better is
-// read first, for all flags.
+// For returns the flags of one subject for the duration of a request: see flags.Reader. They are
+// evaluated with the definitions at the time of the call. Each flag that is read is exposed once,
+// and the snapshot's Track sends events. With Config.AskServer, the first read of a flag that the
+// server may know better requests all flags from the server, once.
 func (c *Client) For(ctx context.Context, sub *flags.Subject) *flags.Snapshot {
 	return c.reads().For(ctx, sub)
 }
 
-// view is what one snapshot decides with.
+// view holds what one snapshot evaluates with.
 type view struct {
 	c      *Client
-	sub    *flags.Subject // nil: nobody
+	sub    *flags.Subject // nil if the caller passed no subject
 	set    *flags.Set
 	at     time.Time
 	once   sync.Once
@@ -37,8 +37,8 @@ func (v *view) decide(ctx context.Context, key string, out *flags.Detail) {
 	v.c.readInto(ctx, key, v.sub, v, out)
 }
 
-// client decides what a browser may see. The definitions alone say which flags that are:
-// without them there are none.
+// client evaluates the flags that a browser may see. The definitions determine which flags those
+// are, so without definitions it fails.
 func (v *view) client(ctx context.Context, out *flags.Decisions) error {
 	c := v.c
 	if err := c.checkSubject(v.sub); err != nil {
@@ -60,7 +60,7 @@ func (v *view) client(ctx context.Context, out *flags.Decisions) error {
 	return err
 }
 
-// ask asks the server for all flags, once.
+// ask requests all flags from the server, once.
 func (v *view) ask(ctx context.Context) (*Answer, error) {
 	v.once.Do(func() { v.answer, v.err = v.c.ask(ctx, v.sub, nil) })
 	return v.answer, v.err

@@ -14,9 +14,9 @@ import (
 	"github.com/bunting-flags/bunting/flags"
 )
 
-// What is read of a snapshot is exposed, once, and nothing that is not; an event has the
-// values of the flags that were read (capture.md §12.2: $feature/<key>,
-// $active_feature_flags with those that are on), the groups and the device.
+// Each flag read from a snapshot is exposed once, and no other flag is; an event has the values of
+// the flags that were read (capture.md §12.2: $feature/<key>, $active_feature_flags with those that
+// are on), the groups and the device.
 func TestSnapshot_SendsReadFlags(t *testing.T) {
 	w := &wire{answer: answerAlways(http.StatusOK)}
 	runTracking(t, w, nil, func(t *testing.T, c *remote.Client) {
@@ -66,7 +66,7 @@ func TestSnapshot_SendsReadFlags(t *testing.T) {
 	}
 }
 
-// countingServer is a server that answers flags and counts the questions.
+// countingServer returns flags and counts the requests.
 type countingServer struct{ calls atomic.Int32 }
 
 func (a *countingServer) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -85,8 +85,8 @@ func (a *countingServer) RoundTrip(r *http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: http.StatusOK, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(text)), Request: r}, nil
 }
 
-// The server is asked once a snapshot, and not for what is known here; of what it answers
-// the browser gets no flag that the definitions do not show to browsers.
+// A snapshot sends at most one request, and none for locally decided flags; the response adds no
+// flag for the browser that the definitions do not allow there.
 func TestSnapshot_AsksOnce(t *testing.T) {
 	server := &countingServer{}
 	d, err := flags.ParseDefinitions([]byte(`{"flags": [` + houseFlags + `,
@@ -125,7 +125,7 @@ func TestSnapshot_AsksOnce(t *testing.T) {
 	}
 }
 
-// A change in the middle of a request is for the next one.
+// A change during a request takes effect with the next one.
 func TestSnapshot_DefinitionsChange(t *testing.T) {
 	var p project
 	p.set(t, definitions("one"))

@@ -9,9 +9,9 @@ import (
 	"github.com/bunting-flags/bunting/flags"
 )
 
-// open starts a source, with a Config that is complete. It has the copy on disk, or the
-// bundle, before it returns; the network is only asked afterwards. It fails for a broken
-// bundle alone, never for what cannot be had.
+// open starts a source with a completed Config. Before it returns, the source has loaded the copy
+// on disk, or else the bundle; network requests start afterwards. It returns an error only for a
+// broken bundle.
 func open(c *Config) (*source, error) {
 	s := &source{
 		c: c, ready: make(chan struct{}),
@@ -33,7 +33,7 @@ func open(c *Config) (*source, error) {
 	return s, nil
 }
 
-// WaitForReady is that of the Client.
+// WaitForReady implements Client.WaitForReady.
 func (s *source) WaitForReady(ctx context.Context) error {
 	for {
 		moved, last := s.status.last()
@@ -60,7 +60,8 @@ func (s *source) WaitForReady(ctx context.Context) error {
 	}
 }
 
-// project is what a Decider asks for: flags.ErrUnavailable while nothing is known.
+// project returns the definitions for apiKey. The error is flags.ErrUnavailable until definitions
+// are loaded.
 func (s *source) project(apiKey string) (*loadedDefinitions, error) {
 	k := s.current.Load()
 	switch {
@@ -72,8 +73,8 @@ func (s *source) project(apiKey string) (*loadedDefinitions, error) {
 	return k, nil
 }
 
-// Close ends requests and streams, lets a copy that is being written be written, and waits for
-// the source's goroutines; what was known stays readable. It may be called again.
+// Close ends requests and streams, waits until a copy in progress is written and the source's
+// goroutines have ended. The definitions remain readable. It may be called more than once.
 func (s *source) Close() error {
 	s.stop()
 	s.done.Wait()

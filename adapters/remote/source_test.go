@@ -42,8 +42,8 @@ func TestOpen_Refuses(t *testing.T) {
 	}
 }
 
-// A change is asked for with the ETag of what is known, and comes with the next
-// poll; what is not news is not taken in again (§1.8, §11).
+// Polls send the current ETag and find a change with the next poll; unchanged definitions are not
+// applied again (§1.8, §11).
 func TestSource_1_8_PollsWithETags(t *testing.T) {
 	var p project
 	p.set(t, definitions("one"))
@@ -83,12 +83,11 @@ func TestSource_1_8_PollsWithETags(t *testing.T) {
 	}
 }
 
-// The first answer after a start comes from the copy; it says for how long it may
-// be out of date, and its version is asked with.
+// After a start, flags come from the copy; the status has its age, and polls send its version.
 func TestSource_StartsFromTheCopy(t *testing.T) {
 	var p project
 	p.set(t, definitions("one"))
-	net := &network{} // which leads nowhere at first
+	net := &network{} // without a target at first
 	c := config(t, net)
 	c.Bundle = []byte(definitions("old"))
 	at := time.Date(2026, 7, 15, 12, 0, 0, 0, time.UTC)
@@ -133,14 +132,14 @@ func TestSource_StartsFromTheCopy(t *testing.T) {
 	}
 	checkStopped(t, s)
 
-	other := c // another project's copy is another
+	other := c // another project has another copy
 	other.ProjectKey = "phc_other"
 	if s := open(t, other); keys(s) != "old" {
 		t.Errorf("another project has %q", keys(s))
 	}
 }
 
-// Without a copy, a bundle and a server nothing is known, and that is said.
+// Without a copy, a bundle and a server there are no definitions, and the errors report that.
 func TestSource_NoDefinitions(t *testing.T) {
 	net := &network{}
 	net.redirect(nowhere(t))
@@ -169,7 +168,7 @@ func TestSource_NoDefinitions(t *testing.T) {
 	checkStopped(t, s)
 }
 
-// As a flags.Source it stands below a Decider, whose answers change with it.
+// As a flags.Source below a Decider, it changes the Decider's results.
 func TestSource_IsAFlagsSource(t *testing.T) {
 	var p project
 	p.set(t, definitions("one"))
@@ -198,12 +197,11 @@ func TestSource_IsAFlagsSource(t *testing.T) {
 	}
 }
 
-// A function is told of changes until it is stopped; a slow one holds up nobody
-// else.
+// A function is called for changes until it is stopped; a slow one does not delay others.
 func TestSource_OnChange(t *testing.T) {
 	var p project
 	p.set(t, definitions("one"))
-	net := &network{} // which leads nowhere before somebody listens
+	net := &network{} // without a target until the functions are registered
 	c := config(t, net)
 	c.Bundle = []byte(definitions("old"))
 	s := open(t, c)
@@ -220,7 +218,7 @@ func TestSource_OnChange(t *testing.T) {
 	waitUntil(t, "a change while a function runs", func() bool { return keys(s) == "two" })
 	p.set(t, definitions("three"))
 	waitUntil(t, "another", func() bool { return keys(s) == "three" })
-	if got := <-changes; len(got) != 2 || !slices.Contains(got, "old") { // and what is there when it looks
+	if got := <-changes; len(got) != 2 || !slices.Contains(got, "old") { // the current definitions when it is called
 		t.Errorf("told of %q", got)
 	}
 	stop()
@@ -234,7 +232,7 @@ func TestSource_OnChange(t *testing.T) {
 	}
 }
 
-// What refuses the key is said in the server's words, with what to look at.
+// Errors have the server's detail and advice.
 func TestSource_ErrorTexts(t *testing.T) {
 	var p project
 	p.set(t, definitions("one"))
@@ -263,7 +261,8 @@ func TestSource_ErrorTexts(t *testing.T) {
 	}
 }
 
-// One attempt is made at a time, and none before Retry-After is over, nor more than a second later.
+// There is one attempt at a time, none before Retry-After is over, and none more than a second
+// later.
 func TestSource_KeepsRetryAfter(t *testing.T) {
 	var mu sync.Mutex
 	var at []time.Duration
@@ -283,7 +282,7 @@ func TestSource_KeepsRetryAfter(t *testing.T) {
 	s := open(t, c)
 	waitUntil(t, "four attempts", func() bool { return s.Status().Failures >= 4 })
 	checkStopped(t, s)
-	mu.Lock() // a request that was given up may still be under way
+	mu.Lock() // a canceled request may still be in progress
 	defer mu.Unlock()
 	for i := range at[1:] {
 		if wait := at[i+1] - at[i]; wait < 7*time.Second || wait > 8*time.Second {
@@ -295,7 +294,7 @@ func TestSource_KeepsRetryAfter(t *testing.T) {
 	}
 }
 
-// A folder that cannot be used costs the copy, nothing else.
+// Without a usable folder there is no copy, but everything else works.
 func TestSource_WithoutAFolder(t *testing.T) {
 	var p project
 	p.set(t, definitions("one"))
@@ -315,7 +314,7 @@ func TestSource_WithoutAFolder(t *testing.T) {
 	waitUntil(t, "the change", func() bool { return keys(s) == "two" })
 }
 
-// What Close finds under way it ends.
+// Close cancels requests in progress.
 func TestSource_CloseIsPrompt(t *testing.T) {
 	net := &network{}
 	net.redirect(blackHole(t))

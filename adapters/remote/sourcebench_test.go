@@ -15,8 +15,8 @@ import (
 	"github.com/bunting-flags/bunting/flags"
 )
 
-// manyFlags is a payload of flags with a condition, a rollout, and every other one
-// with variants. About 330 bytes a flag.
+// manyFlags is a payload of flags with a condition and a rollout, every second one with variants:
+// about 330 bytes a flag.
 func manyFlags(n int, name string) []byte {
 	var b strings.Builder
 	b.WriteString(`{"flags":[`)
@@ -35,7 +35,7 @@ func manyFlags(n int, name string) []byte {
 	return []byte(b.String())
 }
 
-// openBundle is a Source that has a bundle and whose server refuses.
+// openBundle returns a Source with a bundle and a server that refuses connections.
 func openBundle(b *testing.B, bundle []byte) *remote.Source {
 	b.Helper()
 	s, err := remote.Open(remote.Config{URL: "http://127.0.0.1:1", ProjectKey: projectKey, Key: secretKey, NoCopy: true, Bundle: bundle})
@@ -46,7 +46,7 @@ func openBundle(b *testing.B, bundle []byte) *remote.Source {
 	return s
 }
 
-// One flag of a hundred, by a Set that is held and by Source.Set.
+// Evaluates one flag of a hundred with a stored Set and with Source.Set.
 func BenchmarkRemote_SetNoAlloc(b *testing.B) {
 	s := openBundle(b, manyFlags(100, "x"))
 	sub := &flags.Subject{DistinctID: "user-4711", Person: flags.Properties{"plan": "pro"}}
@@ -69,7 +69,8 @@ func BenchmarkRemote_SetNoAlloc(b *testing.B) {
 	}
 }
 
-// From Open to the first answer, with a copy of 1,000 flags and a server that refuses.
+// Measures the time from Open to the first value, with a copy of 1,000 flags and a server that
+// refuses connections.
 func BenchmarkRemote_FirstAnswerFromCopy(b *testing.B) {
 	c := remote.Config{URL: "http://127.0.0.1:1", ProjectKey: projectKey, Key: secretKey, Dir: b.TempDir(), NoStream: true}
 	served := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(manyFlags(1000, "x")) })
@@ -107,8 +108,8 @@ func BenchmarkRemote_FirstAnswerFromCopy(b *testing.B) {
 	b.ReportMetric(float64(info.Size()), "copy-bytes")
 }
 
-// The longest that a reader waits for an answer while 10,000 flags are swapped in,
-// again and again, and for comparison while nothing is.
+// Measures the longest time of a read while 10,000 flags are replaced repeatedly and, for
+// comparison, without replacements.
 func BenchmarkRemote_Swap10000(b *testing.B) {
 	texts := [][]byte{manyFlags(10_000, "a"), manyFlags(10_000, "b")}
 	var version atomic.Int64
@@ -148,7 +149,7 @@ func BenchmarkRemote_Swap10000(b *testing.B) {
 			reads.Add(1)
 		}
 	})
-	quiet := func() int64 { // about as long as the swaps take, without them
+	quiet := func() int64 { // about as long as the replacements take, without them
 		longest.Store(0)
 		time.Sleep(time.Second)
 		return longest.Load()

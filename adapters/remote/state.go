@@ -16,14 +16,14 @@ var (
 	errClosed   = fmt.Errorf("remote: %w", flags.ErrClosed)
 )
 
-// Client decides a project's flags in this process. It is safe for any number of
-// goroutines; deciding takes no lock. It is a [flags.Reader], and a [flags.Source] for a
-// Decider. A nil Client has no flags: reads give the fallback and flags.ErrNotReady.
+// Client evaluates a project's flags in this process. It is safe for concurrent use; evaluation
+// takes no lock. It is a [flags.Reader], and a [flags.Source] for a Decider. A nil Client has no
+// flags: reads return the fallback and flags.ErrNotReady.
 type Client struct {
 	source    *source
 	reader    flags.Reader
-	set       func() *flags.Set // nil: nobody has made the Client
-	config    *Config           // behind a pointer, so that it does not print
+	set       func() *flags.Set // nil if the Client was not created by New
+	config    *Config           // a pointer, so that printing the Client does not print the Config
 	http      *http.Client
 	log       *slog.Logger
 	scratches sync.Pool
@@ -35,24 +35,24 @@ type Client struct {
 	closed    error
 }
 
-// isInitialized reports whether the Client is one of New's.
+// isInitialized reports whether New created the Client.
 func (c *Client) isInitialized() bool { return c != nil && c.set != nil }
 
-// scratch is the memory of one decision, used again by another.
+// scratch is memory that evaluations reuse.
 type scratch struct {
 	decisions flags.Decisions
 	subject   flags.Subject
 }
 
-// result is what is known about one flag for one subject.
+// result is the outcome of evaluating one flag for one subject.
 type result struct {
 	d     flags.Decision
 	found bool
-	err   error   // of asking, or why nobody could decide
-	from  *Answer // the server's answer that it is from, nil: decided here
+	err   error   // the error of the server request, or why the flag could not be evaluated
+	from  *Answer // the server's response with this decision; nil if decided locally
 }
 
-// problem is why there is no decision, nil when there is one.
+// problem returns why there is no decision, or nil if there is one.
 func (r *result) problem() error {
 	switch {
 	case r.err != nil:
@@ -63,8 +63,8 @@ func (r *result) problem() error {
 	return r.d.Problem()
 }
 
-// checkSubject says why nothing is decided: there is nobody to decide for, or no more. The
-// empty distinct id would be in every rollout (§2.4).
+// checkSubject returns an error if the Client is not ready or closed, or if sub has no distinct id.
+// The empty distinct id would be in every rollout (§2.4).
 func (c *Client) checkSubject(sub *flags.Subject) error {
 	switch {
 	case !c.isInitialized():
@@ -77,7 +77,7 @@ func (c *Client) checkSubject(sub *flags.Subject) error {
 	return nil
 }
 
-// decisionTime is when a decision is made: now, where that matters.
+// decisionTime returns the current time if the flags depend on it, else the zero time.
 func (c *Client) decisionTime(set *flags.Set) (now time.Time) {
 	if set.HasDates() {
 		now = c.config.Now()
@@ -85,8 +85,8 @@ func (c *Client) decisionTime(set *flags.Set) (now time.Time) {
 	return now
 }
 
-// partial is the subject as a partial one, unless Config.Full. The caller's is
-// never changed.
+// partial returns the subject with Partial set, unless Config.Full is set. It copies the caller's
+// subject into sc instead of modifying it.
 func (c *Client) partial(sub *flags.Subject, sc *scratch) *flags.Subject {
 	if sub.Partial || c.config.Full {
 		return sub

@@ -5,57 +5,58 @@ import (
 	"time"
 )
 
-// Status says what a Client has, and how it fares.
+// Status describes the definitions of a Client and its attempts to renew them.
 type Status struct {
-	// Ready says that there are definitions to decide with.
+	// Ready reports whether definitions are loaded.
 	Ready bool
-	// From is where they came from, empty while there are none.
+	// From is where they came from; empty if there are none.
 	From Origin
-	// Version is the server's name for them, its ETag without quotes; empty for a
-	// bundle and where the server gives none.
+	// Version is the server's version of the definitions, its ETag without quotes. It is empty for
+	// a bundle, and if the server sends no ETag.
 	Version string
-	// Revision counts the definitions that this process has taken into use.
+	// Revision counts the definitions that this process has used.
 	Revision int64
-	// FetchedAt is when they came from the server, zero for a bundle. Of a copy: when
-	// that was fetched, perhaps by another process.
+	// FetchedAt is when the definitions were received from the server; zero for a bundle. For a
+	// copy it is when the copy was fetched, perhaps by another process.
 	FetchedAt time.Time
-	// StaleSince is the last moment at which the server was known to have no newer
-	// ones, zero while it is asked without failure. Before its first answer: when
-	// the copy was fetched, or of a bundle and of nothing when the Client was made.
+	// StaleSince is the last time at which the server had no newer definitions; zero while attempts
+	// succeed. Before the first response it is the time when the copy was fetched or, with a bundle
+	// or without definitions, when the Client was created.
 	StaleSince time.Time
-	// Streaming says that changes come by a stream now.
+	// Streaming reports whether changes currently arrive by a stream.
 	Streaming bool
-	// LastError is why the last attempt failed, nil after one that did not. LastErrorAt
-	// is when, and stays.
+	// LastError is why the last attempt failed; nil if it succeeded. LastErrorAt is the time of the
+	// last failure and is not reset by a success.
 	LastError   error
 	LastErrorAt time.Time
-	// Failures counts the attempts that failed since the Client was made.
+	// Failures counts the failed attempts since the Client was created.
 	Failures uint64
 	// Faults counts the flags, cohorts and operands that cannot work (flags.Set.Faults).
 	Faults int
 }
 
-// attemptStatus guards what Status tells beyond known. No reader of flags takes its lock.
+// attemptStatus guards the part of Status that does not belong to the definitions. Reading flags
+// does not take its lock.
 type attemptStatus struct {
 	mu        sync.Mutex
-	current   bool      // the last attempt did not fail
-	since     time.Time // of the last answer that was good, of the start before
-	confirmed bool      // there was such an answer
+	current   bool      // the last attempt succeeded
+	since     time.Time // time of the last successful response, or of the start if there was none
+	confirmed bool      // there was a successful response
 	streaming bool
 	err       error
 	errAt     time.Time
 	failures  uint64
-	moved     chan struct{} // closed when an attempt fails
+	moved     chan struct{} // closed and replaced when an attempt fails
 
 	watchers []*watcher
 }
 
-// watcher is who is told of news: look compares them with what it knows.
+// watcher is a registered function; notify compares the new state with the one it has seen.
 type watcher struct {
 	notify func(*loadedDefinitions, Status)
 }
 
-// last is why the last attempt failed, and what is closed when another does.
+// last returns the error of the last attempt and a channel that is closed when another fails.
 func (st *attemptStatus) last() (moved <-chan struct{}, err error) {
 	st.mu.Lock()
 	defer st.mu.Unlock()

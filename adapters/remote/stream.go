@@ -13,20 +13,20 @@ import (
 	"github.com/bunting-flags/bunting/adapters/remote/lastgood"
 )
 
-// streamEnd says how a stream ended.
+// streamEnd describes how a stream ended.
 type streamEnd struct {
-	notOffered bool // the server has none
-	opened     bool // something came through it
-	// retry is how long the server asked to wait before the next, where hasRetry.
+	notOffered bool // the server offers no stream
+	opened     bool // at least one event or comment arrived
+	// retry is the reconnection time that the server sent. It is set if hasRetry is true.
 	retry    time.Duration
 	hasRetry bool
-	failed   *failure // nil where the server ended it with notice
+	failed   *failure // nil if the server announced the end
 }
 
-// errSilent is why a stream is given up.
+// errSilent is the cause when a stream is canceled because no data arrived.
 var errSilent = errors.New("nothing came for too long")
 
-// stream asks for a stream of changes and follows it to its end.
+// stream requests a stream of changes and follows it until it ends.
 func (s *source) stream(ctx context.Context) (end streamEnd) {
 	const what = "GET " + definitionsPath + "/stream"
 	ctx, cancel := context.WithCancelCause(ctx)
@@ -38,7 +38,7 @@ func (s *source) stream(ctx context.Context) (end streamEnd) {
 		return streamEnd{failed: noAnswer(what, err)}
 	}
 	r.Header.Set("Accept", "text/event-stream")
-	r.Header.Set("Accept-Encoding", "identity") // what is packed may be held back
+	r.Header.Set("Accept-Encoding", "identity") // a compressed stream may be buffered on the way
 	r.Header.Set("Cache-Control", "no-cache")
 	if old := s.current.Load(); old != nil && old.version != "" {
 		r.Header.Set("Last-Event-ID", old.version)
@@ -71,7 +71,7 @@ func (s *source) stream(ctx context.Context) (end streamEnd) {
 	return end
 }
 
-// silenceError is errSilent where the request was given up for that, else err.
+// silenceError returns errSilent if the request was canceled for that, else err.
 func silenceError(ctx context.Context, err error) error {
 	if errors.Is(context.Cause(ctx), errSilent) {
 		return errSilent
@@ -79,7 +79,7 @@ func silenceError(ctx context.Context, err error) error {
 	return err
 }
 
-// follow takes what comes into use.
+// follow applies the definitions that arrive.
 func (s *source) follow(events *eventReader, body *watchedReader) (end streamEnd) {
 	for {
 		e, err := events.next()
@@ -103,7 +103,7 @@ func (s *source) follow(events *eventReader, body *watchedReader) (end streamEnd
 			s.c.Logger.Info("the server ends the stream of flag definitions", "url", s.c.URL, "code", why.Code)
 			end.opened = true
 			return end
-		case !end.opened: // another kind of stream than ours
+		case !end.opened: // another kind of stream than Bunting's
 			return streamEnd{notOffered: true}
 		}
 		end.opened = true
@@ -111,10 +111,10 @@ func (s *source) follow(events *eventReader, body *watchedReader) (end streamEnd
 	}
 }
 
-// watchedReader is a body whose reads are given up after a limit.
+// watchedReader is a body whose reads are canceled when one takes longer than limit.
 type watchedReader struct {
 	io.Reader
-	alive *time.Timer // gives up
+	alive *time.Timer // cancels the request
 	limit time.Duration
 }
 

@@ -16,8 +16,7 @@ import (
 	"github.com/bunting-flags/bunting/adapters/remote"
 )
 
-// With our own server changes come by its stream, and go on with the version of
-// what came before.
+// With a Bunting server changes arrive by its stream, which resumes from the current version.
 func TestSource_Decision5_Streams(t *testing.T) {
 	var p project
 	p.set(t, definitions("one"))
@@ -45,12 +44,12 @@ func TestSource_Decision5_Streams(t *testing.T) {
 	}
 }
 
-// script is a server whose streams a test writes by hand.
+// script is a server whose streams a test writes itself.
 type script struct {
 	mu      sync.Mutex
-	streams []http.Header // of the requests, in order
+	streams []http.Header // headers of the requests, in order
 	polls   int
-	// stream serves the n-th, from 0. It has ended when it returns.
+	// stream serves the n-th stream, from 0, until it returns.
 	stream func(n int, w http.ResponseWriter, r *http.Request)
 }
 
@@ -76,7 +75,7 @@ func (s *script) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// count is how many streams and polls there were.
+// count returns the number of streams and polls so far.
 func (s *script) count() (streams, polls int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -89,14 +88,14 @@ func (s *script) header(n int, name string) string {
 	return s.streams[n].Get(name)
 }
 
-// writeStream sends a piece of a stream.
+// writeStream sends a part of a stream.
 func writeStream(w http.ResponseWriter, format string, args ...any) {
 	w.Header().Set("Content-Type", "text/event-stream")
 	_, _ = fmt.Fprintf(w, format, args...)
 	_ = http.NewResponseController(w).Flush()
 }
 
-// follow opens a Source on a script. Streams are dead after 100 ms of silence.
+// follow opens a Source with a script as its server. Streams time out after 100 ms without data.
 func (s *script) follow(t *testing.T, change func(*remote.Config)) *remote.Source {
 	t.Helper()
 	net := &network{}
@@ -108,14 +107,13 @@ func (s *script) follow(t *testing.T, change func(*remote.Config)) *remote.Sourc
 	return open(t, c)
 }
 
-// A stream that is silent for two keep-alives is dead: another is asked for, from
-// where the first was.
+// A stream without data for two keep-alives times out; the next one resumes from the same version.
 func TestSource_ASilentStreamIsDead(t *testing.T) {
 	s := &script{stream: func(n int, w http.ResponseWriter, r *http.Request) {
 		switch n {
 		case 0:
 			writeStream(w, "event: definitions\nid: v1\ndata: %s\n\n", definitions("first"))
-			for range 5 { // a keep-alive every 50 ms is in time
+			for range 5 { // a keep-alive every 50 ms prevents the timeout
 				time.Sleep(50 * time.Millisecond)
 				writeStream(w, ":\n\n")
 			}
@@ -135,8 +133,8 @@ func TestSource_ASilentStreamIsDead(t *testing.T) {
 	}
 }
 
-// Events that say nothing new but a comment prove that what is known is current;
-// retry is kept; an event closing is no failure.
+// A comment confirms that the definitions are current; retry is applied; an event "closing" is not
+// a failure.
 func TestSource_ClosingAndRetry(t *testing.T) {
 	var mu sync.Mutex
 	var ends, begins []time.Duration
@@ -173,8 +171,8 @@ func TestSource_ClosingAndRetry(t *testing.T) {
 	}
 }
 
-// Where no stream is offered, or another kind of stream, polls go on, and a stream
-// is looked for again every ten minutes (6 s here, at a hundredth).
+// If the server offers no stream, or another kind, polls continue, and a stream is tried every ten
+// minutes (6 s here, at a hundredth).
 func TestSource_WithoutStreams(t *testing.T) {
 	for name, answer := range map[string]func(w http.ResponseWriter, r *http.Request){
 		"404":  func(w http.ResponseWriter, r *http.Request) { http.NotFound(w, r) },
@@ -201,8 +199,8 @@ func TestSource_WithoutStreams(t *testing.T) {
 	}
 }
 
-// A stream that a proxy holds back gives nothing: polls go on, and after three
-// tries it counts as not offered.
+// A stream that a proxy buffers delivers no data: polls continue, and after three attempts it
+// counts as not offered.
 func TestSource_StreamsHeldBack(t *testing.T) {
 	s := &script{stream: func(_ int, _ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }}
 	src := s.follow(t, func(c *remote.Config) { c.Timeout = 50 * time.Millisecond })
@@ -214,7 +212,7 @@ func TestSource_StreamsHeldBack(t *testing.T) {
 	}
 }
 
-// What a stream sends and is no definitions is not taken; polls go on.
+// Invalid definitions in a stream are not applied; polls continue.
 func TestSource_BadEventIsIgnored(t *testing.T) {
 	s := &script{stream: func(n int, w http.ResponseWriter, r *http.Request) {
 		writeStream(w, "event: definitions\nid: bad\ndata: {\"flags\": {}}\n\n")
@@ -227,7 +225,7 @@ func TestSource_BadEventIsIgnored(t *testing.T) {
 	}
 }
 
-// While the server refuses streams, polls bring the changes.
+// While the server rejects streams, polls find the changes.
 func TestSource_RejectedStreams(t *testing.T) {
 	s := &script{stream: func(_ int, w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Retry-After", "100") // 1 s here
@@ -240,8 +238,8 @@ func TestSource_RejectedStreams(t *testing.T) {
 	}
 }
 
-// A server that gives no answer is looked for every second, and asked as soon as it
-// answers: two seconds at most, if a look that has begun meets silence to its end.
+// An unresponsive server is probed every second, and polled as soon as it responds: after at most
+// two seconds, if a probe in progress has to time out first.
 func TestSource_NoticesThatTheServerIsBack(t *testing.T) {
 	for name, away := range map[string]func(*http.Request) error{
 		"refusing":    func(*http.Request) error { return errors.New("connection refused") },
@@ -274,7 +272,7 @@ func TestSource_NoticesThatTheServerIsBack(t *testing.T) {
 				if keys(s) != "one" {
 					t.Error("it has not noticed")
 				}
-				// A look under way is cut off; the next one is answered; then a poll.
+				// A probe in progress is canceled; the next one succeeds; then there is a poll.
 				if got := probes.Load() - looks; got > 3 {
 					t.Errorf("%d requests until the definitions were had", got)
 				}

@@ -13,9 +13,9 @@ import (
 	"github.com/bunting-flags/bunting/flags/wire"
 )
 
-// maxEvent is the size in bytes of the largest event of a name that is sent: 900 KiB
-// (capture §14.3), where servers refuse one above 1,000,000, and for events of language
-// models what servers take.
+// maxEvent returns the maximum size in bytes of an event with the given name: 900 KiB (capture
+// §14.3), because servers reject events above 1,000,000 bytes, and for events of language models
+// the limit of servers.
 func maxEvent(name string) int {
 	const usual = 900 << 10
 	if most := wire.MaxEventOf(name); most > 1<<20 {
@@ -24,12 +24,12 @@ func maxEvent(name string) int {
 	return usual
 }
 
-// ErrTooLarge says that an event is larger than 900 KiB as JSON, one of a language model
-// ($ai_generation, $ai_span, $ai_trace, $ai_embedding, $ai_metric, $ai_feedback) than 8 MiB,
-// and is dropped.
+// ErrTooLarge is returned for an event that is dropped because its JSON is larger than 900 KiB, or
+// 8 MiB for an event of a language model ($ai_generation, $ai_span, $ai_trace, $ai_embedding,
+// $ai_metric, $ai_feedback).
 var ErrTooLarge = errors.New("remote: the event is larger than 900 KiB, or 8 MiB for one of a language model: send less in its properties")
 
-// sentEvent is an event on the wire (capture §3.2).
+// sentEvent is an event as it is sent (capture §3.2).
 type sentEvent struct {
 	UUID       string         `json:"uuid"`
 	Event      string         `json:"event"`
@@ -38,31 +38,32 @@ type sentEvent struct {
 	Properties map[string]any `json:"properties"`
 }
 
-// Event is an event for [Client].TrackEvent. It needs a DistinctID and a Name.
+// Event is an event for [Client].TrackEvent. DistinctID and Name are required.
 type Event struct {
 	DistinctID string
 	Name       string
-	// Properties of the event; $set and $set_once stand in them.
+	// Properties are the event's properties. They may include $set and $set_once.
 	Properties map[string]any
 	// Groups are group keys by group type.
 	Groups map[string]string
-	// Timestamp is when it happened, sent in UTC. Zero: now.
+	// Timestamp is when the event happened; it is sent in UTC. If zero, it is the current time.
 	Timestamp time.Time
-	// UUID names the event: the server stores one of a uuid once. Empty: a new one.
+	// UUID identifies the event: the server stores events with the same UUID once. If empty, a new
+	// one is generated.
 	UUID string
 }
 
-// Track is TrackEvent for what happens now.
+// Track is like TrackEvent for an event that happens now.
 func (c *Client) Track(ctx context.Context, distinctID, event string, properties map[string]any, groups map[string]string) error {
 	return c.TrackEvent(ctx, Event{DistinctID: distinctID, Name: event, Properties: properties, Groups: groups})
 }
 
-// TrackEvent sends an event back in time, through the bounded queue. It does no I/O and
-// never waits; properties and groups are read before it returns and not kept. Unless
-// properties say otherwise, the address of the request is located only with Config.GeoIP
-// ($geoip_disable). The error says that the event is dropped: it lacks an id or a name, has
-// a UUID that is none or a time beyond the year 9999, cannot be written as JSON, is too
-// large (ErrTooLarge), or finds the queue full (ErrQueueFull) or closed (flags.ErrClosed).
+// TrackEvent adds an event to the bounded queue. It does no I/O and never blocks; it reads
+// properties and groups before it returns and does not retain them. The address of the request is
+// located only with Config.GeoIP, unless the properties set $geoip_disable. If it returns an error,
+// the event is dropped: it has no id or name, an invalid UUID or a time after the year 9999, cannot
+// be encoded as JSON, is too large (ErrTooLarge), or the queue is full (ErrQueueFull) or closed
+// (flags.ErrClosed).
 func (c *Client) TrackEvent(_ context.Context, e Event) error {
 	if !c.isInitialized() {
 		return errNotReady
@@ -74,7 +75,7 @@ func (c *Client) TrackEvent(_ context.Context, e Event) error {
 	return c.enqueue(e)
 }
 
-// fault is what keeps an event from being sent, nil for nothing.
+// fault returns why an event cannot be sent, or nil.
 func (e *Event) fault() error {
 	switch {
 	case e.DistinctID == "":
@@ -94,8 +95,8 @@ func isUUID(text string) bool {
 	return ok && len(text) == 36
 }
 
-// enqueue writes an event as JSON, with a uuid and a time that stay the same however
-// often it is sent (capture §14.1), and puts it into the queue. The properties are changed.
+// enqueue encodes an event as JSON and appends it to the queue. Its uuid and time are set here, so
+// that they are the same in every attempt (capture §14.1). It modifies the properties.
 func (c *Client) enqueue(e Event) error {
 	if err := e.fault(); err != nil {
 		c.queue.drop(DropInvalid)
@@ -129,10 +130,10 @@ func (c *Client) enqueue(e Event) error {
 	return c.queue.add(body)
 }
 
-// library is what events and requests say that they come from.
+// library is the name of this library in events and requests.
 const library = "bunting-go"
 
-// libraryVersion is the version of this module in the program that it is built into.
+// libraryVersion is the version of this module in the running program.
 var libraryVersion = func() string {
 	const module, unknown = "github.com/bunting-flags/bunting", "(devel)"
 	info, ok := debug.ReadBuildInfo()

@@ -8,13 +8,14 @@ import (
 	"github.com/bunting-flags/bunting/flags"
 )
 
-// The functions of this file call others from one goroutine of the Client, one after the
-// other. What changes while one runs is told of together, by one call. They must not call
-// Close. Each returns what ends the calls; one that has begun may still go on.
+// The methods in this file register functions that one goroutine of the Client calls, one after the
+// other. Changes that happen during a call are reported together by the next one. The functions
+// must not call Close. Each method returns a function that ends the calls; a call that has begun
+// may still continue.
 
-// OnChange calls f after a change of the flags, with the keys of those that may be answered
-// otherwise than before: see flags.Definitions.Changed. The first definitions are a change
-// of all.
+// OnChange calls f after a change of the flags, with the keys of the flags whose values may have
+// changed: see flags.Definitions.Changed. The first definitions count as a change of all flags. If
+// f is nil, OnChange does nothing.
 func (c *Client) OnChange(f func(keys []string)) (stop func()) {
 	return c.watch(f == nil, func(before *loadedDefinitions) func(*loadedDefinitions, Status) {
 		return func(k *loadedDefinitions, _ Status) {
@@ -29,10 +30,10 @@ func (c *Client) OnChange(f func(keys []string)) (stop func()) {
 	})
 }
 
-// OnValue calls f when a flag's answer for a subject has changed: its value, its payload,
-// or whether there is one, as Err says. It is decided here, once for each change of the
-// definitions; the server is not asked, and nothing is exposed. Of values that change with
-// time alone nothing is told.
+// OnValue calls f when a flag's decision for a subject has changed: its value, its payload, or
+// whether it has an error. It evaluates the flag locally, once for each change of the definitions;
+// it sends no requests to the server and no exposures. It does not report values that change only
+// with time.
 func (c *Client) OnValue(key string, sub *flags.Subject, f func(before, after flags.Detail)) (stop func()) {
 	if sub != nil {
 		subject := *sub
@@ -58,7 +59,8 @@ func (c *Client) OnValue(key string, sub *flags.Subject, f func(before, after fl
 	})
 }
 
-// differ: an error is as good as another, as both give the fallback.
+// differ reports whether two decisions have different values or payloads. All errors are equal,
+// because reads return the fallback for each of them.
 func differ(a, b *flags.Detail) bool {
 	if a.Err != nil || b.Err != nil {
 		return (a.Err == nil) != (b.Err == nil)
@@ -66,9 +68,9 @@ func differ(a, b *flags.Detail) bool {
 	return a.Value() != b.Value() || string(a.Payload) != string(b.Payload)
 }
 
-// OnStatus calls f when the Status changes: other definitions, an attempt that succeeds
-// after one that failed or fails otherwise (with another status, or without an answer), a
-// stream that begins. What only counts or tells the time is no change.
+// OnStatus calls f when the Status changes: other definitions, an attempt that succeeds after one
+// that failed, a failure with another status or without a response, a stream that begins or ends.
+// Changes of counters and times only are not reported.
 func (c *Client) OnStatus(f func(Status)) (stop func()) {
 	var before statusSummary
 	if c.isInitialized() && c.source != nil {
@@ -84,14 +86,15 @@ func (c *Client) OnStatus(f func(Status)) (stop func()) {
 	})
 }
 
-// statusSummary is what of a Status is compared.
+// statusSummary is the part of a Status that OnStatus compares.
 type statusSummary struct {
 	ready, stale, streaming bool
 	from                    Origin
 	revision                int64
-	failed                  int // the answer's status, -1 without an answer; 0: it did not fail
+	failed                  int // the status of the error response, -1 without a response, 0 if the attempt succeeded
 }
 
+// summary returns the part of st that OnStatus compares.
 func (st Status) summary() statusSummary {
 	e := statusSummary{ready: st.Ready, stale: !st.StaleSince.IsZero(), streaming: st.Streaming, from: st.From, revision: st.Revision}
 	var answer *StatusError
@@ -104,10 +107,10 @@ func (st Status) summary() statusSummary {
 	return e
 }
 
-// Watch calls tell after each change of the flags and when they
-// become stale or current again: stale where there are definitions and the last
-// attempt to renew them failed, with the reason as the message. Where that is so
-// already, it is told soon. It is what ofprovider.Config.Watch wants.
+// Watch calls notify after each change of the flags, and when they become stale or current again.
+// They are stale if there are definitions and the last attempt to renew them failed; the message is
+// then the error. If they are stale at the time of the call, notify is called soon. The method fits
+// ofprovider.Config.Watch.
 func (c *Client) Watch(notify func(stale bool, message string)) (stop func()) {
 	return c.watch(notify == nil, func(before *loadedDefinitions) func(*loadedDefinitions, Status) {
 		wasStale := false
@@ -128,7 +131,8 @@ func (c *Client) Watch(notify func(stale bool, message string)) (stop func()) {
 	})
 }
 
-// watch has look called when there may be news; start makes it, of what is known then.
+// watch registers the function that start returns for the current definitions. It is called when
+// something may have changed.
 func (c *Client) watch(disabled bool, start func(*loadedDefinitions) func(*loadedDefinitions, Status)) (stop func()) {
 	if disabled || !c.isInitialized() || c.source == nil {
 		return func() {}
@@ -138,6 +142,7 @@ func (c *Client) watch(disabled bool, start func(*loadedDefinitions) func(*loade
 	return stop
 }
 
+// add registers a watcher and returns a function that removes it.
 func (s *source) add(start func(*loadedDefinitions) func(*loadedDefinitions, Status)) (stop func()) {
 	w := &watcher{start(s.current.Load())}
 	st := &s.status
@@ -151,7 +156,7 @@ func (s *source) add(start func(*loadedDefinitions) func(*loadedDefinitions, Sta
 	}
 }
 
-// notifyWatchers tells the watchers, until the context ends.
+// notifyWatchers calls the watchers after each signal, until the context ends.
 func (s *source) notifyWatchers(ctx context.Context) {
 	for {
 		select {

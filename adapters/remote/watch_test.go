@@ -12,20 +12,19 @@ import (
 	"github.com/bunting-flags/bunting/flags"
 )
 
-// staleNews is one call of a function of Watch.
+// staleNews is one call of a function passed to Watch.
 type staleNews struct {
 	stale   bool
 	message string
 }
 
-// Watch tells of changes, and when the definitions become stale and current again,
-// each once.
+// Watch reports changes, and each time the definitions become stale and current, once.
 func TestSource_Watch(t *testing.T) {
 	var p project
 	p.set(t, definitions("one"))
 	good := serve(t, p.handler(t))
 	net := &network{}
-	net.redirect(nowhere(t)) // until somebody listens
+	net.redirect(nowhere(t)) // until the function is registered
 	s := open(t, config(t, net))
 	heard := make(chan staleNews, 100)
 	stop := s.Watch(func(stale bool, message string) { heard <- staleNews{stale, message} })
@@ -64,7 +63,7 @@ func TestSource_Watch(t *testing.T) {
 	}
 	stop()
 	net.redirect(nowhere(t))
-	for got := range late { // it hears more than the one that is stopped
+	for got := range late { // this function is still called after the other is stopped
 		if got.stale {
 			break
 		}
@@ -74,8 +73,8 @@ func TestSource_Watch(t *testing.T) {
 	}
 }
 
-// The keys that may be answered otherwise, the value for one subject, and the status are
-// each told when they change, and when nothing of theirs does they are not.
+// OnChange, OnValue and OnStatus report the keys, the value of one subject and the status when they
+// change, and not otherwise.
 func TestSource_Listeners(t *testing.T) {
 	var p project
 	shop := func(rollout, payload string) string {
@@ -140,7 +139,7 @@ func TestSource_Listeners(t *testing.T) {
 	}
 }
 
-// A status is told once for each thing that changes in it.
+// OnStatus reports each change of a status once.
 func TestSource_OnStatus(t *testing.T) {
 	var p project
 	p.set(t, definitions("one"))

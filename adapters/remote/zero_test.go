@@ -12,13 +12,13 @@ import (
 	"github.com/bunting-flags/bunting/flags"
 )
 
-// No method of a nil Client, of one that New has not made, or of one that it has panics
-// for zero values; without New the errors and the details say that nothing is ready.
+// No method of a nil Client, a zero Client or one from New panics for zero values; without New the
+// errors and details report that the Client is not ready.
 func TestClient_ZeroAndNil(t *testing.T) {
 	for name, c := range map[string]*remote.Client{"nil": nil, "zero": {}, "made": offlineClient(t, nil)} {
 		v := reflect.ValueOf(c)
 		for i := range v.NumMethod() + 1 {
-			method := "Close" // the last
+			method := "Close" // the last method
 			if i < v.NumMethod() {
 				if method = v.Type().Method(i).Name; method == "Close" {
 					continue
@@ -45,7 +45,7 @@ func TestClient_ZeroAndNil(t *testing.T) {
 	}
 }
 
-// Without a context a Client flushes, asks and closes as with one that never ends.
+// A nil context works like context.Background in Flush, reads and Close.
 func TestClient_NoContext(t *testing.T) {
 	var noContext context.Context
 	w := &wire{answer: answerAlways(200)}
@@ -81,7 +81,7 @@ func TestClient_NoContext(t *testing.T) {
 	})
 }
 
-// callZero calls a function with zero values, without a context and then with one.
+// callZero calls a function with zero values, with a nil context and then with a context.
 func callZero(t *testing.T, name string, f reflect.Value) []reflect.Value {
 	t.Helper()
 	defer func() {

@@ -10,13 +10,14 @@ import (
 	"github.com/bunting-flags/bunting/flags/wire"
 )
 
-// DeadLetter is a message of a stream whose events the database refuses, or that
-// cannot be read.
+// DeadLetter is a message of a stream that cannot be parsed, or that has events that the database
+// rejects.
 type DeadLetter struct {
-	// ID names it, At is when it came.
+	// ID identifies the message, At is when it was received.
 	ID string
 	At time.Time
-	// Fault says why it cannot be read; nil: it has Events, of Projects, in order.
+	// Fault is why the message cannot be parsed. If it is nil, the message has the given number of
+	// Events, of Projects, which are sorted.
 	Fault    error
 	Events   int
 	Projects []int64
@@ -25,7 +26,7 @@ type DeadLetter struct {
 	letter *natsstream.DeadLetter
 }
 
-// Requeue gives it back to the stream, to be recorded again.
+// Requeue returns the message to the stream, so that its events are recorded.
 func (d *DeadLetter) Requeue(ctx context.Context) error {
 	if d == nil || d.stream == nil {
 		return errNoLetter
@@ -33,7 +34,7 @@ func (d *DeadLetter) Requeue(ctx context.Context) error {
 	return d.stream.Requeue(wire.Context(ctx), d.letter)
 }
 
-// Delete deletes it.
+// Delete deletes the message.
 func (d *DeadLetter) Delete(ctx context.Context) error {
 	if d == nil || d.stream == nil {
 		return errNoLetter
@@ -43,7 +44,8 @@ func (d *DeadLetter) Delete(ctx context.Context) error {
 
 var errNoLetter = errors.New("the dead letter is none that DeadLetters has given")
 
-// DeadLetters calls each with those of a stream, the oldest first, until it fails.
+// DeadLetters calls each for the dead letters of a stream, the oldest first. It stops at the first
+// error and returns it.
 func DeadLetters(ctx context.Context, s Stream, each func(*DeadLetter) error) error {
 	ctx = wire.Context(ctx)
 	stream, err := natsstream.Connect(ctx, natsstream.Config{URL: s.URL, Creds: s.Creds})

@@ -13,8 +13,8 @@ import (
 	"github.com/bunting-flags/bunting/management/organizations"
 )
 
-// openDefinitions brings the definitions files into the store, or makes a first
-// project where there is none at all. Files are watched until watching ends.
+// openDefinitions applies the definitions files to the store, or creates a first project if the
+// store is empty and there are no files. The files are watched until the watching context ends.
 func (p *parts) openDefinitions(ctx, watching context.Context) (err error) {
 	if len(p.Definitions) == 0 {
 		if _, err := capture.CheckToken(p.APIKey); p.APIKey != "" && err != nil {
@@ -44,7 +44,8 @@ func (p *parts) openDefinitions(ctx, watching context.Context) (err error) {
 	return p.applyFiles(ctx)
 }
 
-// watchDefinitions reads the files, and again when they change.
+// watchDefinitions reads the files, and reads them again when they change. If changed is nil,
+// changes take effect without a store.
 func (p *parts) watchDefinitions(changed func()) (err error) {
 	p.source, err = filesource.Open(filesource.Config{
 		Files: p.Definitions, APIKey: p.APIKey, Logger: p.log,
@@ -60,7 +61,8 @@ func (p *parts) watchDefinitions(changed func()) (err error) {
 	return err
 }
 
-// firstKey is the owner's key as Options.OwnerKey has it.
+// firstKey returns the owner's key that Options.OwnerKey returns. If that is nil, the new key is
+// available from Server.OwnerKey.
 func (p *parts) firstKey() (OwnerKey, error) {
 	if p.OwnerKey != nil {
 		return p.OwnerKey()
@@ -68,7 +70,7 @@ func (p *parts) firstKey() (OwnerKey, error) {
 	return OwnerKey{Show: func(key string) error { p.server.ownerKey.Store(&key); return nil }}, nil
 }
 
-// applyFiles makes the store say what the files say.
+// applyFiles updates the store to the contents of the files.
 func (p *parts) applyFiles(ctx context.Context) error {
 	p.applying.Lock()
 	defer p.applying.Unlock()
@@ -82,8 +84,8 @@ func (p *parts) applyFiles(ctx context.Context) error {
 	return errors.Join(problems...)
 }
 
-// adopt gives the organizations of the files an owner, whose key is shown when it is
-// made: at the first start.
+// adopt assigns an owner to the organizations of the files. At the first start it creates the
+// owner's key and shows it.
 func (p *parts) adopt(ctx context.Context) error {
 	return p.manager.Organizations.Adopt(ctx, organizations.Adoption{Email: p.OwnerEmail, Key: func() (organizations.FirstKey, error) {
 		key, err := p.firstKey()
@@ -91,8 +93,8 @@ func (p *parts) adopt(ctx context.Context) error {
 	}})
 }
 
-// warnOfKeys warns once where more than this machine and private networks can
-// use the keys of a file, which are meant for development and tests.
+// warnOfKeys logs one warning if the keys of a file, which are meant for development and tests, can
+// be used from outside of this machine and private networks.
 func (p *parts) warnOfKeys() {
 	address := p.server.Addr()
 	if address == nil || p.source == nil || !IsPublic(address.String()) || !p.source.HasKeys() {
@@ -103,8 +105,8 @@ func (p *parts) warnOfKeys() {
 	})
 }
 
-// IsPublic reports whether others than this machine and private networks reach an
-// address, HOST:PORT.
+// IsPublic reports whether an address, HOST:PORT, can be reached from outside of this machine and
+// private networks.
 func IsPublic(address string) bool {
 	host, _, err := net.SplitHostPort(address)
 	if err == nil && host == "localhost" {
@@ -112,7 +114,7 @@ func IsPublic(address string) bool {
 	}
 	ip, err := netip.ParseAddr(host)
 	if err != nil {
-		return true // an empty host is every address, a name may be any
+		return true // an empty host is every address, and a name may resolve to any
 	}
 	ip = ip.Unmap()
 	return !ip.IsLoopback() && !ip.IsPrivate() && !ip.IsLinkLocalUnicast()

@@ -17,38 +17,38 @@ import (
 	"github.com/bunting-flags/bunting/flags"
 )
 
-// A server whose database cannot be reached at the start answers flags from the
-// last good definitions, if it has some (decision 29). All that needs the database
-// is 503, an unknown key too: it may be known there. /_readiness is 200 and says
-// so: a server that answers flags is worth sending requests to, and clients send
-// events again. (It is 503 where the database answers and only the start takes long,
-// as while another server changes the schema.) It becomes whole by itself.
+// A server that cannot reach its database at the start evaluates flags with the last good
+// definitions, if it has some (decision 29). Every request that needs the database gets 503, also
+// one with an unknown key, because the database may have it. /_readiness is 200 and reports this
+// state: it is worth sending requests to a server that evaluates flags, and clients retry events.
+// (It is 503 if the database responds and only the start takes long, for example while another
+// server changes the schema.) The server recovers without a restart.
 
-// lastGoodFolder is the folder in the data folder with the last good definitions.
+// lastGoodFolder is the folder with the last good definitions, in the data folder.
 const lastGoodFolder = "last-good"
 
-// The wait between two attempts to reach the database doubles from the first to
-// the last, with chance.
+// The wait between two attempts to reach the database doubles from firstReach to lastReach, with
+// jitter.
 const (
 	firstReach = time.Second
 	lastReach  = 10 * time.Second
 )
 
-// openPatience is how long a start waits for the database where there are copies,
-// before it asks whether that answers at all, for a second at most.
+// openPatience is how long a start with copies waits for the database. After it, the server sends
+// one ping, with a timeout of a second, to find out whether the database responds at all.
 const openPatience = time.Second
 
 var errSlow = fmt.Errorf("the database is not ready after %s", openPatience)
 
-// degraded is what answers without the database.
+// degraded serves requests without the database.
 type degraded struct {
 	decider *flags.Decider
 	handler *httpapi.Handler
-	waits   atomic.Bool // for a database that answers and keeps this server waiting
+	waits   atomic.Bool // the database responds but is not ready for this server
 }
 
-// openCopies opens the last good definitions. There are some where the database is
-// a server: a file in the data folder is there when they are.
+// openCopies opens the last good definitions. It does so only for a database server: an SQLite file
+// in the data folder is available whenever the copies are.
 func (s *Server) openCopies() {
 	if !strings.HasPrefix(s.options.Database, "postgres") || s.options.Data == "" {
 		return
@@ -62,13 +62,13 @@ func (s *Server) openCopies() {
 	s.copies = copies
 }
 
-// openSoon opens a server that can do without the database: whole, or degraded when
-// the database cannot be reached or keeps it waiting, be it for its lock.
+// openSoon opens a server that can start without the database: with all parts, or degraded if the
+// database cannot be reached or is not ready within openPatience, for example because of a lock.
 func (s *Server) openSoon(ctx, watching context.Context) (err error) {
 	if s.degraded, err = s.openDegraded(); err != nil {
 		return err
 	}
-	started := make(chan struct{}) // closed when nobody waits for the first try any more
+	started := make(chan struct{}) // closed when openSoon no longer waits for the first attempt
 	defer close(started)
 	first := make(chan attempt)
 	s.background.Go(func() { s.openUntilReady(watching, first, started) })
@@ -95,7 +95,7 @@ func (s *Server) openSoon(ctx, watching context.Context) (err error) {
 	return nil
 }
 
-// openDegraded makes what answers flags without the database.
+// openDegraded creates the handler that evaluates flags without the database.
 func (s *Server) openDegraded() (*degraded, error) {
 	d := &degraded{}
 	c := flags.DeciderConfig{Source: missingDatabase{}, LastGood: s.copies, People: missingDatabase{}, Continuity: missingDatabase{}, Usage: missingDatabase{}}
@@ -116,16 +116,16 @@ func (s *Server) openDegraded() (*degraded, error) {
 	return d, err
 }
 
-// ready reports that flags alone are answered.
+// ready returns an error that reports that only flags are available.
 func (d *degraded) ready(context.Context) error {
-	if d.waits.Load() { // as during an upgrade, when other servers answer everything
+	if d.waits.Load() { // as during an upgrade, when other servers serve all requests
 		return errors.New("the database keeps this server waiting")
 	}
 	return fmt.Errorf("%w: %w", httpapi.ErrDegraded, errNoDatabase)
 }
 
-// ready reports whether there is something to answer with. It waits as look-ups do: for
-// a database that has not answered a moment ago not at all.
+// ready returns an error if the server cannot serve all requests. It has the timeout of other
+// look-ups, and does not wait for a database that failed to respond a moment ago.
 func (p *parts) ready(ctx context.Context) error {
 	projects, err := p.projects(ctx)
 	switch {
@@ -141,14 +141,15 @@ func (p *parts) ready(ctx context.Context) error {
 	return nil
 }
 
-// attempt is what became of a try to open everything.
+// attempt is the result of trying to open all parts.
 type attempt struct {
 	parts *parts
 	err   error
 }
 
-// openUntilReady opens everything, and tries again until it can or the context ends.
-// The start gets its first try while it waits for that, before started.
+// openUntilReady opens all parts, and retries until that succeeds or the context ends. It sends the
+// result of the first attempt to openSoon if that still waits, which it does until started is
+// closed.
 func (s *Server) openUntilReady(ctx context.Context, first chan<- attempt, started <-chan struct{}) {
 	logged := ""
 	for wait := firstReach; ; wait = min(2*wait, lastReach) {
@@ -181,7 +182,7 @@ func (s *Server) openUntilReady(ctx context.Context, first chan<- attempt, start
 	}
 }
 
-// missingDatabase is the database that is not there.
+// missingDatabase implements the interfaces of the database with errNoDatabase.
 type missingDatabase struct{}
 
 var errNoDatabase = errors.New("the database cannot be reached, flags are answered from the last good definitions")

@@ -15,11 +15,11 @@ import (
 	"github.com/bunting-flags/bunting/adapters/storetest"
 )
 
-// wire is the way to a database, which can be cut.
+// wire is the connection to a database, which can be interrupted.
 type wire struct {
 	t       *testing.T
 	socket  string // of the database
-	address string // empty before the first time
+	address string // empty before the first call of mend
 
 	listener net.Listener
 	mu       sync.Mutex
@@ -27,7 +27,7 @@ type wire struct {
 	running  sync.WaitGroup
 }
 
-// mend makes the way, at the same address each time.
+// mend starts to forward connections, at the same address each time.
 func (w *wire) mend() {
 	w.t.Helper()
 	if w.address == "" {
@@ -58,7 +58,7 @@ func (w *wire) mend() {
 	})
 }
 
-// cut ends the way and all that went over it.
+// cut stops forwarding and closes all connections.
 func (w *wire) cut() {
 	_ = w.listener.Close()
 	w.mu.Lock()
@@ -70,8 +70,8 @@ func (w *wire) cut() {
 	w.running.Wait()
 }
 
-// A server whose database is away at the start answers flags from the last good
-// definitions, everything else with 503, and becomes whole by itself.
+// A server whose database is unavailable at the start evaluates flags with the last good
+// definitions, responds 503 to everything else, and recovers.
 func TestServer_WithoutItsDatabase(t *testing.T) {
 	database, err := url.Parse(storetest.Postgres(t))
 	if err != nil {
@@ -117,7 +117,7 @@ func TestServer_WithoutItsDatabase(t *testing.T) {
 	if status, _ := ask(t, s, "GET", "/api/users/@me/", "phx_demo", ""); status != http.StatusServiceUnavailable {
 		t.Errorf("management: %d", status)
 	}
-	s.Reload() // has no parts yet
+	s.Reload() // without parts
 
 	w.mend()
 	select {

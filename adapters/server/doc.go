@@ -1,5 +1,5 @@
-// Package server is the whole server of Bunting, for the program bunting and for
-// programs that have one inside.
+// Package server is the complete server of Bunting, for the program bunting and for programs that
+// embed one.
 //
 //	s, err := server.Open(ctx, server.Options{Data: "data"})
 //	if err != nil {
@@ -10,32 +10,31 @@
 //	if s.Reader("").Bool(ctx, "new-checkout", &flags.Subject{DistinctID: "ana"}, false) { … }
 //	err = s.Intake().Capture(ctx, "phc_…", "ana", "order placed", map[string]any{"total": 49})
 //
-// Without Options everything is kept in memory, a first project is made, and nobody
-// listens: Handler is there to be served.
+// With zero Options the server stores all data in memory, creates a first project, and does not
+// listen on an address: the program serves Handler.
 //
-// Open opens the store and everything above it, and begins the work that nobody
-// waits for: mails, batch exports, scheduled changes of flags, issues of exceptions,
-// deletion of old events. Handler answers from then on, below any prefix; Run is for
-// programs that leave listening to the server. Close ends all of it: no goroutine stays.
+// Open opens the store and everything above it, and starts the background work: mails, batch
+// exports, scheduled changes of flags, issues of exceptions, deletion of old events. Handler then
+// serves requests, below any prefix; Run is for programs that let the server listen. Close stops
+// all of it and leaves no goroutines.
 //
-// In the process, Reader reads flags, Intake takes events in, and Management has the
-// rooms of what people manage. They follow the same rules as over HTTP: what Intake has
-// accepted is durable, what is read of a project is counted, and changes are seen at
-// once.
+// In the process, Reader reads flags, Intake accepts events, and Management has the packages of
+// management. They follow the same rules as over HTTP: events that Intake has accepted are durable,
+// reads count towards the project's usage, and changes are visible at once.
 //
-// It reads no environment, catches no signals and keeps nothing in the process:
-// several servers may run beside each other, each with a data folder of its own.
+// The package reads no environment variables, handles no signals and has no global state: several
+// servers may run in one process, each with a data folder of its own.
 //
 // # Parts
 //
-// Options.Without leaves parts out: Capture|Management is a server of flags alone, which
-// with Options.Definitions needs no store, Flags|Management one of events alone. What is
-// left out is not opened and runs nothing.
+// Options.Without omits parts: without Capture|Management the server serves flags only, and with
+// Options.Definitions it needs no store; without Flags|Management it serves events only. Omitted
+// parts are not opened and run no background work.
 //
-// # A sign-in of one's own
+// # Your own sign-in
 //
-// With Options.Authenticate a program says who sends a request of management, by what
-// its own sessions know:
+// With Options.Authenticate the program determines who sends a management request, from its own
+// sessions:
 //
 //	Authenticate: func(r *http.Request) (*management.Caller, error) {
 //		session, err := sessions.Of(r)
@@ -45,20 +44,19 @@
 //		return &management.Caller{User: &management.User{Email: session.Email}}, nil
 //	}
 //
-// The caller is a user of the server with its memberships, such as Options.OwnerEmail;
-// the Key of the Caller, when there is one, takes scopes and projects away from it. A
-// page of another site cannot use a session to change something: the browser says so,
-// and the answer is 403.
+// The caller is a user of the server with its memberships, such as Options.OwnerEmail. The Key of
+// the Caller, if set, restricts it to scopes and projects. A page of another site cannot use a
+// session to change something: the browser marks such requests, and the response is 403.
 //
 // # Without the database
 //
-// Where the database is PostgreSQL and there is a data folder, a server keeps the
-// last good definitions in it. One that starts while its database is away answers
-// flags by those (decision 29) and everything else with 503, until it has become
-// whole by itself: Recovered.
+// If the database is PostgreSQL and there is a data folder, the server stores the last good
+// definitions in it. A server that starts while its database is unavailable evaluates flags with
+// these (decision 29) and responds 503 to everything else, until it has recovered without a
+// restart: see Recovered.
 //
-// # The roof
+// # Dependencies
 //
-// This package wires adapters and rooms together. It may import all of them, only
-// programs and tests import it, and it holds no rule.
+// This package connects adapters and packages of management. It may import all of them, only
+// programs and tests import it, and it has no rules of its own.
 package server

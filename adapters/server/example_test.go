@@ -13,7 +13,7 @@ import (
 	"github.com/bunting-flags/bunting/management"
 )
 
-// A service with the whole server inside, beside its own routes.
+// A program that embeds the server and has routes of its own.
 func Example() {
 	s, err := server.Open(context.Background(), server.Options{Definitions: []string{"../../testdata/demo.json"}})
 	if err != nil {
@@ -32,7 +32,7 @@ func Example() {
 	// Output: 200 true
 }
 
-// The same server manages, decides and takes events in for the program that it is in.
+// The server manages flags, evaluates them and accepts events inside of a program.
 func ExampleServer_Management() {
 	ctx := context.Background()
 	s, err := server.Open(ctx, server.Options{APIKey: "phc_shop"})
@@ -67,7 +67,7 @@ func ExampleServer_Management() {
 	// <nil>
 }
 
-// Decider has all that is decided of a project at once.
+// Decider evaluates all flags of a project in one call.
 func ExampleServer_Decider() {
 	ctx := context.Background()
 	s, err := server.Open(ctx, server.Options{Definitions: []string{"../../testdata/demo.json"}})

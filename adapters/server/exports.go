@@ -9,13 +9,13 @@ import (
 	"github.com/bunting-flags/bunting/management/batchexports"
 )
 
-// exportFolder is the folder in the data folder below which exports to files are.
+// exportFolder is the folder in the data folder to which exports to files are written.
 const exportFolder = "exports"
 
-// exportTick is how often is looked whether an export is due.
+// exportTick is the interval of checks for exports that are due.
 const exportTick = 2 * time.Second
 
-// exportRunner is what writes exports.
+// exportRunner returns the writer of exports.
 func (p *parts) exportRunner() batchexports.Runner {
 	c := exports.Config{Allowed: p.ExportNetworks}
 	if p.Data != "" {
@@ -24,7 +24,7 @@ func (p *parts) exportRunner() batchexports.Runner {
 	return exports.New(c)
 }
 
-// exportSilence is how long a failure of the store is not told again.
+// exportSilence is the minimum time between two log messages about failures of the store.
 const exportSilence = time.Minute
 
 // runExports runs batch exports until the context ends.

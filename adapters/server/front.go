@@ -9,7 +9,8 @@ import (
 	"github.com/bunting-flags/bunting/adapters/httpapi"
 )
 
-// front is the handler of the moment, and the news that the server is about to stop.
+// front forwards requests to the current handler. While draining is set, the server is about to
+// stop.
 type front struct {
 	handler  atomic.Pointer[http.Handler]
 	draining atomic.Bool
@@ -17,7 +18,7 @@ type front struct {
 
 func (f *front) set(h http.Handler) { f.handler.Store(&h) }
 
-// api is the handler of the moment, nil before there is one.
+// api returns the current handler, or nil before there is one.
 func (f *front) api() *httpapi.Handler {
 	h := f.handler.Load()
 	if h == nil {
@@ -29,8 +30,8 @@ func (f *front) api() *httpapi.Handler {
 
 const drainingBody = `{"type":"server_error","code":"service_unavailable","detail":"The server is stopping: send requests to another one.","attr":null}`
 
-// ServeHTTP answers as ever while the server drains, but clients are told to come
-// back on another connection, and balancers not to send anything more.
+// ServeHTTP serves requests also while the server drains. It then closes the connections of
+// clients, and responds 503 to /_readiness so that load balancers stop sending requests.
 func (f *front) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if f.draining.Load() {
 		w.Header().Set("Connection", "close")

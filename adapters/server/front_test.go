@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// While the server drains it is not ready, answers everything else as ever, and
-// asks clients to come back on another connection.
+// While the server drains, it is not ready, serves all other requests, and closes their
+// connections.
 func TestFront_Draining(t *testing.T) {
 	var f front
 	f.set(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "answer") }))

@@ -19,19 +19,19 @@ const (
 )
 
 const (
-	// healthEvery is how often the server looks how it is, when nobody asks.
+	// healthEvery is the interval of the checks that run without a request.
 	healthEvery = time.Minute
-	// healthHour is how many minutes are kept.
+	// healthHour is the number of minutes for which counts are stored.
 	healthHour = 60
-	// healthFresh is how long a look is good for: those who ask at once get the same one.
+	// healthFresh is how long a result is reused for further requests.
 	healthFresh = 2 * time.Second
-	// healthPatience bounds one look: a store that does not answer is a finding.
+	// healthPatience is the timeout of all checks: a store that does not respond is a finding.
 	healthPatience = 3 * time.Second
-	// healthRecent is how far back failures count, in minutes.
+	// healthRecent is the number of minutes in which failures count.
 	healthRecent = 5
 )
 
-// health is what a server knows of how it is. It is safe for several goroutines.
+// health checks the state of the server. It is safe for concurrent use.
 type health struct {
 	p     *parts
 	began time.Time
@@ -43,7 +43,7 @@ type health struct {
 	lastAt  time.Time
 }
 
-// mark is the state that a check has, and since when.
+// mark is the state of a check and the time since when it has it.
 type mark struct {
 	state string
 	since time.Time
@@ -55,17 +55,18 @@ type totals struct {
 	flags    flags.Stats
 	intake   capture.IntakeStats
 	recorder capture.RecorderStats
-	errors   uint64 // answers of 500 and above
+	errors   uint64 // responses with a status of 500 and above
 }
 
+// newHealth returns a health without results, with the current time as its start.
 func newHealth(p *parts) *health {
 	h := &health{p: p, began: time.Now(), since: map[string]mark{}}
 	h.minutes = []totals{{at: h.began}}
 	return h
 }
 
-// watch looks once a minute, until the context ends, so that "since" is right also when
-// nobody has asked.
+// watch runs the checks every minute until the context ends, so that "since" is right even without
+// requests.
 func (h *health) watch(ctx context.Context) {
 	every(ctx, healthEvery, func() {
 		h.mu.Lock()
@@ -78,7 +79,7 @@ func (h *health) watch(ctx context.Context) {
 	})
 }
 
-// now is how the server is.
+// now returns the state of the server, at most healthFresh old.
 func (h *health) now(ctx context.Context) *httpapi.Health {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -99,7 +100,7 @@ func (h *health) count() totals {
 	return t
 }
 
-// check runs every check, with the lock held.
+// check runs every check. The caller must hold the lock.
 func (h *health) check(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, healthPatience)
 	defer cancel()
@@ -137,7 +138,7 @@ func isWorse(a, b string) bool {
 	return order[a] > order[b]
 }
 
-// rates are the differences from minute to minute.
+// rates fills in the differences from minute to minute.
 func (h *health) rates(out *httpapi.Health) {
 	r := &out.Rates
 	r.Minutes, r.Flags, r.Events, r.Errors = []management.Stamp{}, []uint64{}, []uint64{}, []uint64{}

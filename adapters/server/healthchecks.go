@@ -9,17 +9,17 @@ import (
 	"time"
 )
 
-// finding is what a check has found; an empty state is ok.
+// finding is the result of a check; an empty state means healthOK.
 type finding struct{ state, detail, advice string }
 
-// healthView is what checks look at: the counters now, some minutes ago, and an hour ago.
+// healthView is the input of checks: the counters now, some minutes ago, and an hour ago.
 type healthView struct {
 	*parts
 	now, recent, hour totals
 	began             time.Time
 }
 
-// Where a check turns.
+// The thresholds of the checks. Of two, the first is for a warning and the second for a bad state.
 const (
 	littleDisk, noDisk     = 2 << 30, 200 << 20
 	slowCommit, hangCommit = 250 * time.Millisecond, 2 * time.Second
@@ -31,7 +31,7 @@ const (
 	clockMoved             = 5 * time.Second
 )
 
-// THE TABLE: what is checked, in the order in which it is shown.
+// healthChecks are the checks in the order of the response.
 var healthChecks = []struct {
 	name  string
 	has   func(*parts) bool
@@ -52,11 +52,12 @@ var healthChecks = []struct {
 func (p *parts) hasStore() bool    { return p.store != nil }
 func (p *parts) hasRecorder() bool { return p.recorder != nil }
 
-// storeProblem is what a check finds where the store does not answer it.
+// storeProblem returns the finding of a check that got an error from the store.
 func storeProblem(err error) finding {
 	return finding{healthBad, "The store does not answer: " + err.Error(), "See whether the database runs and can be reached from here."}
 }
 
+// storageHealth checks that the store responds and the disk has space.
 func storageHealth(ctx context.Context, v *healthView) finding {
 	if _, err := v.projects(ctx); err != nil {
 		return storeProblem(err)
@@ -94,7 +95,7 @@ func bytesText(n int64) string {
 	return fmt.Sprintf("%.0f KiB", float64(n)/1024)
 }
 
-// commitHealth is how long what is taken in takes to be stored.
+// commitHealth checks how long accepted events wait until they are stored.
 func commitHealth(_ context.Context, v *healthView) finding {
 	commits := v.now.recorder.Commits - v.recent.recorder.Commits
 	if commits == 0 {
@@ -114,7 +115,7 @@ func commitHealth(_ context.Context, v *healthView) finding {
 	return f
 }
 
-// intakeHealth is what waits, what could not be stored, and what was dropped.
+// intakeHealth checks how many events wait, could not be stored, and were dropped.
 func intakeHealth(_ context.Context, v *healthView) finding {
 	now, before := &v.now.recorder, &v.recent.recorder
 	failed, rejected := now.Failures-before.Failures, now.Rejected-before.Rejected+now.TimedOut-before.TimedOut
@@ -128,7 +129,7 @@ func intakeHealth(_ context.Context, v *healthView) finding {
 	return finding{"", detail, ""}
 }
 
-// droppedText is what was dropped in the last hour, by reason, the most first.
+// droppedText returns the events dropped in the last hour by reason, the most frequent first.
 func droppedText(v *healthView) string {
 	type count struct {
 		reason string
@@ -157,7 +158,7 @@ func droppedText(v *healthView) string {
 	return fmt.Sprintf("%d dropped in the last hour (%s)", sum, strings.Join(parts, ", "))
 }
 
-// definitionsHealth is where flags come from, and whether that answers.
+// definitionsHealth checks that the definitions can be read from the store and the files.
 func definitionsHealth(_ context.Context, v *healthView) finding {
 	if failed := v.now.flags.SourceErrors - v.recent.flags.SourceErrors; failed > 0 {
 		return finding{healthWarn, fmt.Sprintf("Definitions could not be read %d times in the last minutes; flags are decided by the last good ones.", failed), "See whether the database runs and can be reached from here."}
@@ -183,6 +184,7 @@ func definitionsHealth(_ context.Context, v *healthView) finding {
 	return finding{"", detail, ""}
 }
 
+// streamHealth checks how long events wait in the stream, and for dead letters.
 func streamHealth(_ context.Context, v *healthView) finding {
 	s := v.stream.Stats()
 	f := finding{"", fmt.Sprintf("%d messages wait, the oldest for %s", s.Waiting, s.Oldest.Round(time.Second)), ""}
@@ -198,6 +200,7 @@ func streamHealth(_ context.Context, v *healthView) finding {
 	return f
 }
 
+// mailHealth checks how long mails wait.
 func mailHealth(ctx context.Context, v *healthView) finding {
 	if v.mailQueued == nil {
 		return finding{"", "No mails are sent: there is no mail server.", ""}
@@ -212,6 +215,7 @@ func mailHealth(ctx context.Context, v *healthView) finding {
 	return finding{"", fmt.Sprintf("%d mails wait", waiting), ""}
 }
 
+// exportsHealth checks for batch exports that failed in their last run.
 func exportsHealth(ctx context.Context, v *healthView) finding {
 	failing, total, err := v.rooms.BatchExports.Failing(ctx)
 	switch {
@@ -223,6 +227,7 @@ func exportsHealth(ctx context.Context, v *healthView) finding {
 	return finding{"", fmt.Sprintf("%d exports, none fails", total), ""}
 }
 
+// scheduleHealth checks for scheduled changes that are overdue.
 func scheduleHealth(ctx context.Context, v *healthView) finding {
 	n, err := v.rooms.FeatureFlags.ScheduledChanges.Overdue(ctx, lateSchedule)
 	switch {
@@ -234,6 +239,7 @@ func scheduleHealth(ctx context.Context, v *healthView) finding {
 	return finding{"", "none overdue", ""}
 }
 
+// certificateHealth checks when the certificate expires.
 func certificateHealth(_ context.Context, v *healthView) finding {
 	pair := v.server.certificate.now.Load()
 	leaf := pair.Leaf
@@ -257,13 +263,13 @@ func certificateHealth(_ context.Context, v *healthView) finding {
 	return f
 }
 
-// clockHealth is whether somebody has set the clock since the start: dates of conditions
-// and of events go by it.
+// clockHealth checks whether the clock was set since the start. Conditions with dates and the
+// timestamps of events depend on it.
 func clockHealth(_ context.Context, v *healthView) finding {
 	return clockBetween(v.began, v.now.at, v.now.at.Sub(v.began))
 }
 
-// clockBetween judges what the clock said at two times that lay so far apart.
+// clockBetween compares the wall clock at two times with the elapsed time between them.
 func clockBetween(from, to time.Time, apart time.Duration) finding {
 	moved := to.Round(0).Sub(from.Round(0)) - apart
 	if moved.Abs() < clockMoved {

@@ -14,8 +14,8 @@ import (
 	"github.com/bunting-flags/bunting/flags"
 )
 
-// console.md N20: what each check makes of the counters. The figures are worked by hand:
-// what counts is the difference to some minutes ago, not the total.
+// console.md N20: each check derives its state from the counters. The numbers are calculated by
+// hand: a check uses the difference to some minutes ago, not the total.
 func TestHealth_Checks(t *testing.T) {
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	recorder := func(commits, failures, refused uint64, took time.Duration, waiting int) totals {
@@ -64,14 +64,14 @@ func certificateUntil(end time.Time) func(context.Context, *healthView) finding 
 	}
 }
 
-// movedClock looks an hour after the start by the clock, and a second by the running one.
+// movedClock reports an hour by the wall clock and a second by the monotonic clock.
 func movedClock(context.Context, *healthView) finding {
 	now := time.Now()
 	return clockBetween(now, now.Add(time.Hour+time.Second), time.Second)
 }
 
-// What was seen stays: "since" is the start for what has always been so, and the moment of
-// the look for what has changed; minutes are the differences between looks.
+// "since" is the start for a state that never changed, and the time of the check for one that did;
+// minutes are the differences between checks.
 func TestHealth_SinceAndRates(t *testing.T) {
 	s, err := Open(t.Context(), Options{Database: "sqlite::memory:"})
 	if err != nil {

@@ -10,21 +10,20 @@ import (
 	"github.com/bunting-flags/bunting/management"
 )
 
-// The jobs of a server, as its metrics and its log name them.
+// The jobs of a server, by their names in its metrics and its log.
 const (
-	jobSchedules = "schedules" // changes of flags and iterations of surveys whose time has come
+	jobSchedules = "schedules" // due changes of flags and iterations of surveys
 	jobExports   = "exports"   // runs of batch exports
-	jobDeletions = "deletions" // passes over old events
+	jobDeletions = "deletions" // deletions of old events
 	jobMails     = "mails"
-	jobIssues    = "issues"   // looks at captured exceptions
-	jobAlerts    = "alerts"   // looks at alerts that are due
-	jobRollouts  = "rollouts" // looks at guarded rollouts that are due
+	jobIssues    = "issues"   // reads of captured exceptions
+	jobAlerts    = "alerts"   // checks of due alerts
+	jobRollouts  = "rollouts" // evaluations of due guarded rollouts
 )
 
 var jobNames = []string{jobSchedules, jobExports, jobDeletions, jobMails, jobIssues, jobAlerts, jobRollouts}
 
-// jobs counts and logs what becomes of the work that nobody waits for. It is safe
-// for several goroutines.
+// jobs counts and logs the results of background work. It is safe for concurrent use.
 type jobs struct {
 	log *slog.Logger
 
@@ -40,7 +39,7 @@ func newJobs(log *slog.Logger) *jobs {
 	return j
 }
 
-// count counts a piece of work that is over, and how it ended.
+// count counts a finished piece of work, as failed if err is not nil.
 func (j *jobs) count(name string, err error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -52,7 +51,7 @@ func (j *jobs) count(name string, err error) {
 	j.done[name].LastDone = time.Now()
 }
 
-// metrics are the counts, in the order of jobNames.
+// metrics returns the counts, in the order of jobNames.
 func (j *jobs) metrics() []metrics.Job {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -63,7 +62,7 @@ func (j *jobs) metrics() []metrics.Job {
 	return out
 }
 
-// countManaged takes what management tells.
+// countManaged counts and logs a result that package management reports.
 func (j *jobs) countManaged(d management.JobDone) {
 	attrs := []any{"project", d.Project, "id", d.ID}
 	name, what := jobSchedules, "scheduled change"
@@ -85,7 +84,7 @@ func (j *jobs) countManaged(d management.JobDone) {
 	j.log.Warn(what+" failed", append(attrs, "again", d.Again, "error", d.Failure)...)
 }
 
-// countDeletions takes the result of a pass over old events.
+// countDeletions counts and logs a successful deletion of old events.
 func (j *jobs) countDeletions(events int64, before time.Time) {
 	j.count(jobDeletions, nil)
 	if events > 0 {

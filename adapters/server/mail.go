@@ -14,7 +14,7 @@ import (
 	"github.com/bunting-flags/bunting/management/rooms"
 )
 
-// openMail puts what reaches outside into the configuration of management.
+// openMail configures the parts of management that use the network: mails and DNS.
 func (p *parts) openMail(c *rooms.Config) error {
 	c.SiteURL, c.ChallengeHost = p.SiteURL, p.ChallengeHost
 	resolver, err := dnstxt.New(p.DNSResolver)
@@ -52,26 +52,26 @@ func (p *parts) openMail(c *rooms.Config) error {
 	c.MailQueued = func() {
 		select {
 		case p.mailQueued <- struct{}{}:
-		default: // it is known already
+		default: // a signal is already pending
 		}
 	}
 	return nil
 }
 
-// CheckSMTPURL says what is wrong with an address for SMTP.URL.
+// CheckSMTPURL returns an error if text is not valid as SMTP.URL.
 func CheckSMTPURL(text string) error {
 	_, err := smtpmail.ParseURL(text)
 	return err
 }
 
-// CheckResolver says what is wrong with an address for Options.DNSResolver.
+// CheckResolver returns an error if address is not valid as Options.DNSResolver.
 func CheckResolver(address string) error {
 	_, err := dnstxt.New(address)
 	return err
 }
 
-// mailPoll is how often the outbox is looked at when nothing happens: another
-// server with the same database may have left something there.
+// mailPoll is the interval of checks of the outbox without a signal: another server with the same
+// database may have added a mail.
 const mailPoll = time.Minute
 
 // deliverMail sends the mails of the outbox until the context ends.

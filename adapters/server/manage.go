@@ -16,7 +16,7 @@ import (
 	"github.com/bunting-flags/bunting/management/rooms"
 )
 
-// openManagement makes what people manage.
+// openManagement opens the packages of management.
 func (p *parts) openManagement() (err error) {
 	c := rooms.Config{
 		Store:  sqlstore.ManagementStore{Store: p.store},
@@ -32,7 +32,7 @@ func (p *parts) openManagement() (err error) {
 		},
 	}
 	c.RolloutInterval = p.RolloutInterval
-	if p.stream != nil { // what another server reads of it is not known here
+	if p.stream != nil { // how far other servers have read the stream is not known here
 		c.Lag = func(context.Context) (time.Duration, error) { return p.stream.Stats().Oldest, nil }
 	}
 	if p.SignIn != nil {
@@ -55,7 +55,7 @@ func (p *parts) openManagement() (err error) {
 	return nil
 }
 
-// openProvider makes what asks a provider of OpenID Connect, if there is one.
+// openProvider configures a provider of OpenID Connect, unless o is zero.
 func openProvider(c *rooms.Config, o OIDC) error {
 	if o == (OIDC{}) {
 		return nil

@@ -11,7 +11,7 @@ import (
 	"github.com/bunting-flags/bunting/flags"
 )
 
-// metrics is what /metrics shows of a server that has all parts.
+// metrics returns the handler of /metrics for a server with all parts.
 func (p *parts) metrics() http.Handler {
 	c := p.server.flagMetrics(p.decider, func() *httpapi.Handler { return p.handler })
 	if p.recorder != nil {
@@ -33,11 +33,12 @@ func (p *parts) metrics() http.Handler {
 	return metrics.Handler(c)
 }
 
-// storageMaxAge is how long a size is good for: that of a PostgreSQL takes a look at
-// every file of it.
+// storageMaxAge is how long a size is reused: PostgreSQL reads the size of every file to compute
+// it.
 const storageMaxAge = 30 * time.Second
 
-// storageMetrics asks the store for its size, at most once in storageMaxAge.
+// storageMetrics returns a function that reads the size of the store, at most once in
+// storageMaxAge.
 func (p *parts) storageMetrics() func() metrics.Storage {
 	var mu sync.Mutex
 	var at time.Time
@@ -54,7 +55,8 @@ func (p *parts) storageMetrics() func() metrics.Storage {
 	}
 }
 
-// flagMetrics are those of what answers flags; handler is there when they are asked for.
+// flagMetrics returns the metrics of evaluating flags. handler is called only when metrics are
+// read, because it may not be set before.
 func (s *Server) flagMetrics(d *flags.Decider, handler func() *httpapi.Handler) metrics.Config {
 	c := metrics.Config{Flags: d.Stats, Version: s.options.Version}
 	c.HTTP = func() metrics.HTTP { return metrics.HTTP(handler().Stats()) }

@@ -10,8 +10,9 @@ import (
 	"github.com/bunting-flags/bunting/geoip"
 )
 
-// openParts makes all parts, from the ground up, for as long as watching goes on.
-// When the first context ends meanwhile it fails soon, whatever it waits for.
+// openParts opens all parts, in the order of their dependencies. Their background work ends with
+// the watching context. If the starting context ends first, openParts fails soon, even while it
+// waits for the database.
 func (s *Server) openParts(starting, watching context.Context) (*parts, error) {
 	p := &parts{Options: &s.options, server: s, log: s.options.Logger, jobs: s.jobs}
 	ctx, stop := context.WithCancel(watching)
@@ -48,7 +49,7 @@ func (p *parts) open(starting, ctx context.Context) error {
 	return nil
 }
 
-// backgroundJobs is what goes on in the background, of the parts that there are.
+// backgroundJobs returns the background work of the parts that are open.
 func (p *parts) backgroundJobs() (out []func(context.Context)) {
 	for _, w := range []struct {
 		has bool
@@ -74,7 +75,7 @@ func (p *parts) backgroundJobs() (out []func(context.Context)) {
 	return out
 }
 
-// tellBrowsers brings what projects tell browsers up to date.
+// tellBrowsers updates the settings of projects that browsers load.
 func (p *parts) tellBrowsers(ctx context.Context) error {
 	if p.rooms == nil {
 		return nil
@@ -82,7 +83,7 @@ func (p *parts) tellBrowsers(ctx context.Context) error {
 	return p.rooms.Organizations.RefreshBrowserSettings(ctx)
 }
 
-// openHandler makes what answers.
+// openHandler creates the HTTP handler.
 func (p *parts) openHandler() (err error) {
 	c := httpapi.Config{
 		Decider: p.decider, Intake: p.intake, Management: p.rooms, ManagementLimits: *p.ManagementLimits, Authenticate: p.Authenticate,
@@ -112,8 +113,8 @@ func (p *parts) openHandler() (err error) {
 	return err
 }
 
-// openDecider makes what decides: by the flags of the store, keeping the last good ones,
-// or by those of files.
+// openDecider creates the decider: with the flags of the store, whose last good state is saved to
+// the copies, or with the flags of files.
 func (p *parts) openDecider() (err error) {
 	c := flags.DeciderConfig{}
 	if p.store == nil {
@@ -135,6 +136,7 @@ func (p *parts) openDecider() (err error) {
 	return nil
 }
 
+// openGeo opens the location database and watches its file for changes.
 func (s *Server) openGeo(ctx context.Context) (err error) {
 	if s.options.GeoIP == "" {
 		return nil
@@ -150,7 +152,7 @@ func (s *Server) openGeo(ctx context.Context) (err error) {
 	return nil
 }
 
-// openScripts takes the copy of posthog-js that there is.
+// openScripts opens the copy of posthog-js, if one is configured.
 func (s *Server) openScripts() (err error) {
 	if s.options.PosthogJS == "" {
 		return nil

@@ -13,188 +13,187 @@ import (
 	"github.com/bunting-flags/bunting/management"
 )
 
-// DatabaseFile is the SQLite file in the data folder.
+// DatabaseFile is the name of the SQLite file in the data folder.
 const DatabaseFile = "bunting.db"
 
 const (
-	// DefaultOwnerEmail is Options.OwnerEmail where it is empty.
+	// DefaultOwnerEmail is the default of Options.OwnerEmail.
 	DefaultOwnerEmail = "owner@localhost"
-	// defaultGrace is Options.Grace where it is zero.
+	// defaultGrace is the default of Options.Grace.
 	defaultGrace = 10 * time.Second
 )
 
-// Options say what a server runs with. The zero value is a server that has all parts,
-// keeps everything in memory, makes a first project and listens nowhere. Errors and
-// lines of the log name options as they are written in Go: Options.Data.
+// Options configure a server. The zero value is a server that has all parts, stores all data in
+// memory, creates a first project and does not listen on an address. Errors and log messages use
+// the Go names of options, such as Options.Data.
 type Options struct {
-	// Data is the folder of everything that is stored, made when it is missing. One
-	// server uses it at a time. Without it and Database nothing is kept.
+	// Data is the folder for all stored data, created if it is missing. Only one server may use it
+	// at a time. If Data and Database are empty, data is stored in memory only.
 	Data string
-	// Database is where everything is stored instead of in Data, such as
-	// postgres://USER@HOST/NAME.
+	// Database is a database to store data in instead of Data, such as postgres://USER@HOST/NAME.
 	Database string
-	// Logger gets what an operator wants to know. Nil: nothing is logged.
+	// Logger receives messages for operators. If nil, nothing is logged.
 	Logger *slog.Logger
-	// Version of the program, for metrics.
+	// Version is the version of the program, for metrics.
 	Version string
-	// Without leaves parts out, such as Capture|Management for flags alone. With these
-	// and Definitions, and without Data and Database, there is no store at all: what
-	// experience continuity keeps, and counts of quotas, end with the process.
+	// Without omits parts, for example Capture|Management for flags only. With these and
+	// Definitions, and without Data and Database, there is no store: the data of experience
+	// continuity and the counts of quotas end with the process.
 	Without Parts
 
 	// Definitions are files with projects and flags, watched for changes.
 	Definitions []string
-	// APIKey, such as phc_shop, is the project key of a file that is a bare definitions
-	// payload, and without Definitions that of the project which a first start makes. Empty:
-	// one is made, see Server.Projects.
+	// APIKey, such as phc_shop, is the project key of a file that is a bare definitions payload.
+	// Without Definitions it is the key of the project that a first start creates. If empty, a key
+	// is generated; see Server.Projects.
 	APIKey string
-	// OwnerEmail is who owns what the first start makes, or finds in Definitions:
-	// DefaultOwnerEmail when empty.
+	// OwnerEmail is the owner of the project that the first start creates, or of the projects in
+	// Definitions, by default DefaultOwnerEmail.
 	OwnerEmail string
-	// OwnerKey is asked for that owner's personal key where there is to be one. Nil:
-	// one is made, which Server.OwnerKey returns.
+	// OwnerKey is called for that owner's personal key when it is to be created. If nil, a key is
+	// generated, which Server.OwnerKey returns.
 	OwnerKey func() (OwnerKey, error)
-	// RetainDays is how many days events are kept; zero: for ever.
+	// RetainDays is the number of days after which events are deleted. If zero, they are never
+	// deleted.
 	RetainDays int
 
-	// GeoIP is a City or Country database (.mmdb) that locates addresses, watched for
-	// changes. StrictGeoIP locates only addresses that a trusted proxy vouches for.
+	// GeoIP is a City or Country database (.mmdb) that locates addresses, watched for changes.
+	// StrictGeoIP locates only addresses that come from a trusted proxy.
 	GeoIP       string
 	StrictGeoIP bool
-	// PosthogJS is a copy of posthog-js/dist that browsers load scripts from.
+	// PosthogJS is a copy of posthog-js/dist from which browsers load scripts.
 	PosthogJS string
-	// TrustedProxies may speak for a client's address; nil: loopback and private networks.
+	// TrustedProxies may forward a client's address; by default loopback and private networks.
 	TrustedProxies []netip.Prefix
-	// ExportNetworks may be the target of batch exports, beside public addresses.
+	// ExportNetworks are allowed as targets of batch exports, in addition to public addresses.
 	ExportNetworks []netip.Prefix
-	// MaxBody bounds the body of a flags request, in bytes: httpapi.DefaultMaxBody when zero.
+	// MaxBody is the maximum body of a flags request, in bytes, by default httpapi.DefaultMaxBody.
 	MaxBody int64
-	// RateLimits of flags are off when zero; TokenRates are those of single project keys.
+	// RateLimits of flags are off if zero; TokenRates override them for single project keys.
 	RateLimits httpapi.RateLimits
 	TokenRates map[string]httpapi.Rate
-	// ManagementLimits are the default ones when nil, off when they point to a zero value.
+	// ManagementLimits have defaults if nil, and are off if they point to a zero value.
 	ManagementLimits *httpapi.ManagementLimits
-	// Queries bound questions about events; zero members are the defaults, Workers
-	// half of the cores.
+	// Queries are the limits of queries over events. Zero fields have defaults; Workers is by
+	// default half of the cores.
 	Queries queries.Limits
-	// LogRequests says which requests are logged, httpapi.LogNoRequests when zero.
+	// LogRequests selects which requests are logged, by default httpapi.LogNoRequests.
 	LogRequests httpapi.RequestLog
-	// NewID makes the ids of requests whose caller gives none: httpapi.Config.NewID.
+	// NewID returns the id of a request that has none: see httpapi.Config.NewID.
 	NewID func(*http.Request) string
-	// Authenticate lets the program use its own sign-in for management: it says who
-	// sends a request, by an e-mail address of a user of this server for example, and
-	// what the caller may at most (management.Service.Admit). Nil, and where it returns
-	// neither a caller nor an error: personal keys say so. An error is answered 401,
-	// which does not tell it.
+	// Authenticate lets the program use its own sign-in for management: it returns who sends a
+	// request, for example by the e-mail address of a user of this server, and the maximum
+	// permissions of the caller (management.Service.Admit). If it is nil, or returns neither a
+	// caller nor an error, personal keys authenticate the request. If it returns an error, the
+	// response is 401, without the error's text.
 	Authenticate func(*http.Request) (*management.Caller, error)
 
-	// Console serves /console, pages for people: adapters/console has one. Nil: there
-	// is none.
+	// Console serves /console, the web interface: package adapters/console has one. If nil, there
+	// is no console.
 	Console http.Handler
 
-	// SignIn lets people sign in with a browser, for Console. Nil: there are keys and
-	// Authenticate alone.
+	// SignIn enables sign-in with a browser, for Console. If nil, there are only keys and
+	// Authenticate.
 	SignIn *SignIn
 
-	// SiteURL is where people reach the server, such as https://flags.example.com, for
-	// links in mails. SMTP sends these.
+	// SiteURL is the public address of the server, such as https://flags.example.com, for links in
+	// mails. SMTP sends these.
 	SiteURL string
 	SMTP    SMTP
-	// DNSResolver is asked for the TXT records of domains, HOST:PORT; empty: that of
-	// the system. ChallengeHost stands before a domain in the record's name.
+	// DNSResolver is the DNS server that is queried for the TXT records of domains, HOST:PORT, by
+	// default that of the system. ChallengeHost precedes a domain in the record's name.
 	DNSResolver   string
 	ChallengeHost string
 
-	// RolloutInterval is how often guarded rollouts are judged, 10 s to an hour: a minute
-	// when zero.
+	// RolloutInterval is how often guarded rollouts are evaluated, from 10 seconds to an hour, by
+	// default a minute.
 	RolloutInterval time.Duration
 
 	Stream Stream
 	Shadow Shadow
 
-	// Listen is the address that Run serves, HOST:PORT, taken by Open. Empty: none,
-	// Handler is served by somebody else.
+	// Listen is the address that Run serves, HOST:PORT. Open binds it. If empty, Run is not
+	// available, and the program serves Handler.
 	Listen string
 	TLS    TLS
-	// Drain is how long Run goes on when it is to end, and /_readiness says 503, so
-	// that a balancer sends no more. Then requests have Grace to end: 10 seconds
-	// when zero.
+	// Drain is how long Run continues after its context ends. Meanwhile /_readiness is 503, so that
+	// load balancers stop sending requests. Then requests in progress have Grace to finish, by
+	// default 10 seconds.
 	Drain, Grace time.Duration
 }
 
-// SignIn says how long sessions of browsers live, and what they may.
+// SignIn configures the sessions of browsers.
 type SignIn struct {
-	// Idle is how long one lives without use, Life how long in all: 12 hours and 30 days
-	// when zero.
+	// Idle is how long a session lasts without use, Life how long in total, by default 12 hours and
+	// 30 days.
 	Idle, Life time.Duration
-	// ReadOnly sessions change nothing.
+	// ReadOnly sessions cannot change anything.
 	ReadOnly bool
-	// OIDC is a provider of OpenID Connect that people sign in with.
+	// OIDC is a provider of OpenID Connect with which people sign in.
 	OIDC OIDC
 }
 
-// OIDC is a provider of OpenID Connect. It sends browsers back to
-// /api/session/oidc/sso/callback.
+// OIDC is a provider of OpenID Connect. It redirects browsers to /api/session/oidc/sso/callback.
 type OIDC struct {
-	// Issuer is its address, such as https://accounts.example.com. Empty: there is none.
+	// Issuer is its address, such as https://accounts.example.com. If empty, there is no provider.
 	Issuer string
-	// ClientID is what the provider knows the server by, ClientSecretFile has the secret
-	// that goes with it.
+	// ClientID identifies the server to the provider; ClientSecretFile is the file with its secret.
 	ClientID, ClientSecretFile string
-	// Name is what people call it; empty: the host of Issuer.
+	// Name is the name that people see, by default the host of Issuer.
 	Name string
 }
 
 // OwnerKey is the first personal key of an owner.
 type OwnerKey struct {
-	// Text is the key; empty: one is made.
+	// Text is the key. If empty, one is generated.
 	Text string
-	// Show brings the key to its owner before it is committed: what it cannot show is
-	// not made, and the next start is a first one again.
+	// Show passes the key to its owner before it is committed. If Show fails, the key is not
+	// created, and the next start is again a first one.
 	Show func(key string) error
 }
 
 // SMTP is the server for mails.
 type SMTP struct {
-	// URL is smtp://USER@HOST:PORT (STARTTLS), smtps:// (TLS) or smtp+plain:// (not
-	// encrypted). Empty: no mails are sent.
+	// URL is smtp://USER@HOST:PORT (STARTTLS), smtps:// (TLS) or smtp+plain:// (not encrypted). If
+	// empty, no mails are sent.
 	URL string
-	// PasswordFile has the password of the user, where it does not stand in URL.
+	// PasswordFile is the file with the user's password, if it is not in URL.
 	PasswordFile string
 	// From is the sender, such as Bunting <bunting@example.com>.
 	From string
 }
 
-// Stream is a JetStream that takes events in front of the database.
+// Stream is a JetStream that buffers events in front of the database.
 type Stream struct {
-	// URL is nats://HOST:PORT, several with commas between them. Empty: there is none.
+	// URL is nats://HOST:PORT, several separated by commas. If empty, there is no stream.
 	URL string
-	// Creds is a file with credentials; empty: none are needed.
+	// Creds is a file with credentials. If empty, the connection has no credentials.
 	Creds string
-	// Replicas are the brokers that keep each event, MaxBytes is how much may wait until
-	// events are refused. Zero leaves an existing stream as it is.
+	// Replicas is the number of brokers that store each event, MaxBytes the size of the stream at
+	// which further events are rejected. Zero leaves an existing stream unchanged.
 	Replicas int
 	MaxBytes int64
 }
 
-// Shadow is another service that speaks the same wire, to be compared with.
+// Shadow is another service with the same protocol with which responses are compared.
 type Shadow struct {
-	// Upstream is its address. Nil: there is none.
+	// Upstream is its address. If nil, there is no comparison.
 	Upstream *url.URL
-	// UpstreamAnswers: the other service answers, and this one only where that does not.
+	// UpstreamAnswers makes clients receive the upstream's responses, and this server's only if the
+	// upstream fails.
 	UpstreamAnswers bool
-	// Sample is the share of flag requests that are compared, above 0 to 1; 1 when zero.
+	// Sample is the share of flag requests that are compared, above 0 and at most 1, by default 1.
 	Sample float64
-	// Report is the file of the report; empty: shadow.json in the data folder, or in the
-	// working directory without one.
+	// Report is the file of the report, by default shadow.json in the data folder or, without one,
+	// in the working directory.
 	Report string
 }
 
-// TLS are files in PEM: certificates, the server's own first, and their private
-// key. Both empty: plain HTTP.
+// TLS are files in PEM: certificates, the server's own first, and their private key. If both are
+// empty, Run serves plain HTTP.
 type TLS struct{ Cert, Key string }
 
-// DatabaseURL is where everything is stored.
+// DatabaseURL returns the address of the database, with SQLite as the default.
 func (o *Options) DatabaseURL() string {
 	switch {
 	case o.Database != "":
@@ -205,7 +204,7 @@ func (o *Options) DatabaseURL() string {
 	return "sqlite:" + filepath.Join(o.Data, DatabaseFile)
 }
 
-// withDefaults fills in what is not given.
+// withDefaults returns a copy with defaults for zero fields.
 func (o Options) withDefaults() Options {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
@@ -226,21 +225,21 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// Parts of a server, for Options.Without. What is left out is not opened: it has no
-// routes, no goroutines, and asks the database nothing.
+// Parts are parts of a server, for Options.Without. An omitted part is not opened: it has no routes
+// and no goroutines, and sends no queries to the database.
 type Parts uint8
 
 const (
-	// Flags are the routes that answer flags. Decider and Reader stay.
+	// Flags are the routes that evaluate flags. Without it, Decider and Reader are still available.
 	Flags Parts = 1 << iota
-	// Capture takes in events and reads them back, and deletes old ones.
+	// Capture accepts and reads events, and deletes old ones.
 	Capture
-	// Management is everything that people manage: its API, changes of flags at a time,
-	// mails, and the two that follow.
+	// Management is the management API, with scheduled changes of flags, mails, and the two parts
+	// below.
 	Management
-	// Exports write events and persons to other places.
+	// Exports write events and persons to other services.
 	Exports
-	// ErrorTracking makes issues of captured exceptions.
+	// ErrorTracking creates issues of captured exceptions.
 	ErrorTracking
 )
 

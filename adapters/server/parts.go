@@ -17,14 +17,14 @@ import (
 	"github.com/bunting-flags/bunting/management/rooms"
 )
 
-// parts are what a server has of its database, and the work over it.
+// parts are the components of a server that use its database, and their background work.
 type parts struct {
 	*Options
 	server *Server
 	log    *slog.Logger
 	jobs   *jobs
 
-	store     *sqlstore.Store    // nil for flags of files alone
+	store     *sqlstore.Store    // nil if only flags of files are served
 	recorder  *capture.Recorder  // nil without Capture
 	source    *filesource.Source // nil without Options.Definitions
 	keeper    *keptsource.Keeper // nil without copies
@@ -32,24 +32,24 @@ type parts struct {
 	processor *capture.Processor // nil without Options.Stream
 	intake    *capture.Intake    // nil without Capture
 	decider   *flags.Decider
-	deciding  atomic.Pointer[flags.Decider] // decider, for those who may come before it
+	deciding  atomic.Pointer[flags.Decider] // the same as decider, for goroutines that may run before it is set
 	manager   *rooms.Rooms                  // nil without a store
-	rooms     *rooms.Rooms                  // those that are served, nil without Management
+	rooms     *rooms.Rooms                  // the packages that are served; nil without Management
 	queries   *queries.Service              // nil without Capture and Management
 	handler   *httpapi.Handler
 	health    *health // nil without Management
 
-	mailQueued chan struct{} // nil where no mails are sent
-	applying   sync.Mutex    // held while files are brought into the store
+	mailQueued chan struct{} // nil if no mails are sent
+	applying   sync.Mutex    // locked while files are applied to the store
 	warnOnce   sync.Once
 	stop       context.CancelFunc
 	background sync.WaitGroup
 }
 
-// close ends all that was opened; the error is that of the store.
+// close closes everything that was opened. It returns the error of closing the store.
 func (p *parts) close() error {
 	if p.handler != nil {
-		p.handler.CloseStreams() // they read the store
+		p.handler.CloseStreams() // streams read the store
 	}
 	p.stop()
 	if p.queries != nil {

@@ -18,7 +18,7 @@ import (
 	"github.com/bunting-flags/bunting/management"
 )
 
-// The goroutines of parts, by a name that stands in their stacks.
+// goroutines has the parts by names that occur in the stacks of their goroutines.
 var goroutines = map[string]server.Parts{
 	"capture.(*Recorder)": server.Capture,
 	"reportMerges":        server.Capture,
@@ -32,7 +32,7 @@ func stacks() string {
 	return string(text[:runtime.Stack(text, true)])
 }
 
-// What is left out has no routes and no goroutines; what is not, has.
+// An omitted part has no routes and no goroutines; the other parts have both.
 func TestServer_Without(t *testing.T) {
 	key := "phx_demo"
 	routes := []struct {
@@ -83,8 +83,8 @@ func TestServer_Without(t *testing.T) {
 	}
 }
 
-// Flags of files need no store: the start makes no file, one goroutine watches, and a
-// change is taken into use.
+// Flags of files need no store: the start creates no file, one goroutine watches, and changes are
+// applied.
 func TestServer_FlagsOfFiles(t *testing.T) {
 	before := runtime.NumGoroutine()
 	path := filepath.Join(t.TempDir(), "flags.json")
@@ -117,7 +117,7 @@ func TestServer_FlagsOfFiles(t *testing.T) {
 	}
 }
 
-// What cannot be left out, or wants what is left out, is said by name.
+// The error names a part that cannot be omitted, and an option that needs an omitted part.
 func TestServer_WithoutFaults(t *testing.T) {
 	signIn := func(*http.Request) (*management.Caller, error) { return nil, nil }
 	for want, o := range map[string]server.Options{
@@ -139,8 +139,8 @@ func TestServer_WithoutFaults(t *testing.T) {
 	}
 }
 
-// The program that has a server inside takes events in, reads flags and manages with
-// its own sign-in; the same is seen over HTTP, below a prefix.
+// A program that embeds a server can accept events, read flags and manage them with its own
+// sign-in; HTTP below a prefix has the same data.
 func TestServer_Inside(t *testing.T) {
 	s := open(t, server.Options{
 		APIKey: "phc_ours",
@@ -184,7 +184,8 @@ func TestServer_Inside(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	// What a snapshot tracks has what was read (capture.md: $feature/<key>), and whose it is.
+	// A tracked event has the flags that were read (capture.md: $feature/<key>), and the subject's
+	// groups and device.
 	flagID := s.Reader("").For(t.Context(), &flags.Subject{DistinctID: "ana", Groups: map[string]string{"company": "acme"}, DeviceID: "d"})
 	flagID.Bool("new", false)
 	if err := flagID.Track("paid", map[string]any{"total": 50, "$device_id": "mine"}); err != nil {
@@ -207,7 +208,7 @@ func TestServer_Inside(t *testing.T) {
 	}
 }
 
-// With several projects Reader wants to be told which.
+// With several projects Reader needs an API key.
 func TestServer_ReaderOfSeveral(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "flags.json")
 	write(t, path, `{"projects": [{"id": 1, "api_key": "phc_p", "flags": []}, {"id": 2, "api_key": "phc_q", "flags": []}]}`)
@@ -221,7 +222,7 @@ func TestServer_ReaderOfSeveral(t *testing.T) {
 	}
 }
 
-// Close does not wait longer than its context, and ends everything all the same.
+// Close returns when its context ends, and still stops everything.
 func TestServer_CloseInTime(t *testing.T) {
 	s := open(t, server.Options{})
 	ended, cancel := context.WithCancel(t.Context())
@@ -235,7 +236,7 @@ func TestServer_CloseInTime(t *testing.T) {
 	}
 }
 
-// What a start costs, with all parts and with fewer.
+// Measures a start with all parts and with fewer.
 func BenchmarkOpen(b *testing.B) {
 	for name, o := range map[string]server.Options{
 		"all": {Definitions: []string{demo}}, "flags of files": {Definitions: []string{demo}, Without: server.Capture | server.Management},

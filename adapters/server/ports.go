@@ -13,7 +13,7 @@ import (
 	"github.com/bunting-flags/bunting/flags"
 )
 
-// keys looks personal and secret keys up.
+// keys looks up personal and secret keys in the store.
 type keys struct{ store *sqlstore.Store }
 
 func (k keys) Key(ctx context.Context, text string) (httpapi.Key, error) {
@@ -28,7 +28,7 @@ func (k keys) Key(ctx context.Context, text string) (httpapi.Key, error) {
 	return key, err
 }
 
-// keys looks up those of the store, or of the files where there is none.
+// keys returns the keys of the store, or of the files if there is no store.
 func (p *parts) keys() httpapi.Keys {
 	if p.store == nil {
 		return fileKeys{p.source}
@@ -47,7 +47,7 @@ func (k fileKeys) Key(_ context.Context, text string) (httpapi.Key, error) {
 	return httpapi.Key{Secret: secret, Scopes: scopes, Projects: projects}, nil
 }
 
-// projects are all projects, by id.
+// projects returns all projects, sorted by id.
 func (p *parts) projects(ctx context.Context) ([]flags.Project, error) {
 	if p.store != nil {
 		return p.store.Projects(ctx)
@@ -57,7 +57,7 @@ func (p *parts) projects(ctx context.Context) ([]flags.Project, error) {
 	return out, nil
 }
 
-// snapshot is httpapi.Config.Backup.
+// snapshot implements httpapi.Config.Backup.
 func (p *parts) snapshot(ctx context.Context) (*httpapi.Backup, error) {
 	snapshot, err := p.store.Snapshot(ctx)
 	if err != nil {
@@ -70,7 +70,7 @@ func (p *parts) snapshot(ctx context.Context) (*httpapi.Backup, error) {
 	}, nil
 }
 
-// backups is snapshot where there is a file to copy, nil elsewhere.
+// backups returns snapshot if the store is a file, else nil.
 func (p *parts) backups() func(context.Context) (*httpapi.Backup, error) {
 	if !p.store.HasFile() {
 		return nil

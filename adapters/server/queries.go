@@ -11,8 +11,8 @@ import (
 	"github.com/bunting-flags/bunting/flags"
 )
 
-// openQueries makes what answers questions about events, of a server that takes
-// events in and is managed.
+// openQueries creates the service for queries over events, if the server has both Capture and
+// Management.
 func (p *parts) openQueries() (err error) {
 	if p.recorder == nil || p.rooms == nil {
 		return nil

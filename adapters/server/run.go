@@ -15,7 +15,7 @@ import (
 	"github.com/bunting-flags/bunting/flags/wire"
 )
 
-// listen takes the address; who connects waits until the server is ready.
+// listen binds the address. Connections wait until the server is ready.
 func (s *Server) listen(ctx context.Context) (err error) {
 	address := s.options.Listen
 	if address == "" {
@@ -27,7 +27,7 @@ func (s *Server) listen(ctx context.Context) (err error) {
 	return s.secure()
 }
 
-// listenProblems is what can be done where listening fails.
+// listenProblems has advice for errors of listening.
 var listenProblems = []struct {
 	is     error
 	advice string
@@ -37,7 +37,7 @@ var listenProblems = []struct {
 	{syscall.EADDRNOTAVAIL, "this machine does not have the address: choose one it has with Options.Listen"},
 }
 
-// adviceError says something in place of its cause, which errors.Is finds nevertheless.
+// adviceError has a text instead of its cause's, and unwraps to the cause.
 type adviceError struct {
 	text  string
 	cause error
@@ -55,13 +55,13 @@ func listenError(address string, err error) error {
 	return fmt.Errorf("cannot listen on %s: %w; see Options.Listen", address, err)
 }
 
-// certificate is the one that new connections get.
+// certificate holds the certificate for new connections.
 type certificate struct {
 	files TLS
 	now   atomic.Pointer[tls.Certificate]
 }
 
-// load reads the files; what is in use stays where they cannot be used.
+// load reads the files. After an error the certificate in use remains.
 func (c *certificate) load() error {
 	pair, err := tls.LoadX509KeyPair(c.files.Cert, c.files.Key)
 	if err != nil {
@@ -71,7 +71,7 @@ func (c *certificate) load() error {
 	return nil
 }
 
-// secure wraps the listener where certificates are configured.
+// secure wraps the listener if a certificate is configured.
 func (s *Server) secure() error {
 	files := s.options.TLS
 	switch {
@@ -91,8 +91,8 @@ func (s *Server) secure() error {
 	return nil
 }
 
-// Reload reads certificates, definitions and the location database again. What
-// cannot be used leaves the last good state in use, and is logged.
+// Reload reads certificates, definitions and the location database again. For files that cannot be
+// used, the last good state remains, and the error is logged.
 func (s *Server) Reload() {
 	if !s.isOpen() {
 		return
@@ -118,9 +118,9 @@ func (s *Server) Reload() {
 	}
 }
 
-// Run serves Handler on the address of Options.Listen until the context ends, then
-// lets requests end: see Options.Drain and Options.Grace. Where some had to be cut off, the
-// error is context.DeadlineExceeded. It is called once.
+// Run serves Handler on the address of Options.Listen until the context ends, then waits for
+// requests in progress: see Options.Drain and Options.Grace. If requests had to be interrupted, the
+// error is context.DeadlineExceeded. It must be called at most once.
 func (s *Server) Run(ctx context.Context) error {
 	if s == nil || s.listener == nil {
 		return errors.New("Options.Listen is empty: there is nothing to serve on")

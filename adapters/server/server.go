@@ -17,8 +17,8 @@ import (
 	"github.com/bunting-flags/bunting/management/rooms"
 )
 
-// Server is a running server. It is safe for several goroutines. One that Open has not
-// made, such as nil, has no flags and takes nothing in; its Handler answers 503.
+// Server is a running server. It is safe for concurrent use. A Server that Open did not create,
+// such as nil, has no flags and accepts no events; its Handler responds 503.
 type Server struct {
 	options Options
 	jobs    *jobs
@@ -30,21 +30,21 @@ type Server struct {
 	certificate *certificate       // nil without Options.TLS
 	geo         *geoip.DB          // nil without Options.GeoIP
 	scripts     *httpapi.PosthogJS // nil without Options.PosthogJS
-	copies      *keptsource.Copies // nil where no definitions are kept
+	copies      *keptsource.Copies // nil if no definitions are saved
 
-	full      atomic.Pointer[parts] // nil while the database is away
-	degraded  *degraded             // nil where no definitions are kept
-	recovered chan struct{}         // closed when there is a whole
+	full      atomic.Pointer[parts] // nil until the database has been reached
+	degraded  *degraded             // nil if no definitions are saved
+	recovered chan struct{}         // closed when full is set
 	ownerKey  atomic.Pointer[string]
 
-	stop       context.CancelFunc // ends what runs in the background
+	stop       context.CancelFunc // ends the background work
 	background sync.WaitGroup
 	closing    sync.Once
 	ended      chan struct{} // closed when close has returned
 	closed     error
 }
 
-// activate makes whole parts serve.
+// activate serves requests with p from now on.
 func (s *Server) activate(p *parts) {
 	s.full.Store(p)
 	p.warnOfKeys()
@@ -52,10 +52,10 @@ func (s *Server) activate(p *parts) {
 	close(s.recovered)
 }
 
-// Handler answers everything that the server answers. It may be mounted below any
-// prefix: by a pattern of net/http that ends with a slash or {rest...}, by chi's Mount or
-// Handle, or in any router behind http.StripPrefix. Links in its answers have the prefix.
-// With Options.Shadow it wants to be at the root, or behind StripPrefix.
+// Handler serves all routes of the server. It may be mounted below any prefix: by a pattern of
+// net/http that ends with a slash or {rest...}, by chi's Mount or Handle, or in any router behind
+// http.StripPrefix. Links in its responses include the prefix. With Options.Shadow it must be at
+// the root, or behind StripPrefix.
 func (s *Server) Handler() http.Handler {
 	if !s.isOpen() {
 		return (*httpapi.Handler)(nil)
@@ -65,7 +65,7 @@ func (s *Server) Handler() http.Handler {
 
 func (s *Server) isOpen() bool { return s != nil && s.stop != nil }
 
-// parts are those that serve now, nil while the database is away.
+// parts returns the parts that serve requests, or nil until the database has been reached.
 func (s *Server) parts() *parts {
 	if s == nil {
 		return nil
@@ -73,8 +73,8 @@ func (s *Server) parts() *parts {
 	return s.full.Load()
 }
 
-// Recovered is closed when the server answers everything. It is closed already when
-// Open returns, except for a server that waits for its database.
+// Recovered returns a channel that is closed when the server serves all requests. It is already
+// closed when Open returns, except for a server that waits for its database.
 func (s *Server) Recovered() <-chan struct{} {
 	if s == nil {
 		return nil
@@ -82,8 +82,8 @@ func (s *Server) Recovered() <-chan struct{} {
 	return s.recovered
 }
 
-// OwnerKey is the personal key that the first start has made without
-// Options.OwnerKey; empty: this was not the first.
+// OwnerKey returns the personal key that the first start created because Options.OwnerKey was nil.
+// It is empty if this was not the first start.
 func (s *Server) OwnerKey() string {
 	if s == nil {
 		return ""
@@ -94,7 +94,7 @@ func (s *Server) OwnerKey() string {
 	return ""
 }
 
-// Addr is the address that Run serves, nil without Options.Listen.
+// Addr returns the address that Run serves, or nil without Options.Listen.
 func (s *Server) Addr() net.Addr {
 	if s == nil || s.listener == nil {
 		return nil
@@ -102,8 +102,8 @@ func (s *Server) Addr() net.Addr {
 	return s.listener.Addr()
 }
 
-// Decider decides flags in the process, by what the server knows now. A server that
-// waits for its database has another one when it has recovered.
+// Decider returns the decider that evaluates flags in the process, with the current definitions. A
+// server that waits for its database has another one after it has recovered.
 func (s *Server) Decider() *flags.Decider {
 	switch p := s.parts(); {
 	case p != nil:
@@ -114,8 +114,8 @@ func (s *Server) Decider() *flags.Decider {
 	return s.degraded.decider
 }
 
-// Projects are all projects, by id: their names, API keys and organizations. A server that
-// waits for its database knows none.
+// Projects returns all projects, sorted by id, with their names, API keys and organizations. It
+// fails while the server waits for its database.
 func (s *Server) Projects(ctx context.Context) ([]flags.Project, error) {
 	p := s.parts()
 	if p == nil {
@@ -124,10 +124,10 @@ func (s *Server) Projects(ctx context.Context) ([]flags.Project, error) {
 	return p.projects(wire.Context(ctx))
 }
 
-// Reader reads the flags of a project in the process, as values of Go types: that of an
-// API key, or with an empty one the only project that there is. It is asked for once and
-// kept; one that is asked for before Recovered goes on with the last good definitions.
-// What its snapshots Track goes to Intake, and is durable when Track returns.
+// Reader returns a reader of a project's flags in the process, as values of Go types. apiKey is the
+// project's API key; if it is empty, the server must have exactly one project. Callers should
+// create a Reader once and reuse it; one created before Recovered continues with the last good
+// definitions. Events that its snapshots Track go to Intake, and are durable when Track returns.
 func (s *Server) Reader(apiKey string) flags.Reader {
 	if apiKey == "" {
 		projects, err := s.Projects(context.Background())
@@ -156,9 +156,9 @@ func (s *Server) Reader(apiKey string) flags.Reader {
 	})
 }
 
-// Intake takes events in as the routes of capture do, by the same rules: what it has
-// accepted is as durable. Nil without the part Capture, and while the server waits for
-// its database; a nil Intake accepts nothing.
+// Intake accepts events like the routes of capture, with the same rules and the same durability. It
+// is nil without the part Capture, and while the server waits for its database; a nil Intake
+// accepts no events.
 func (s *Server) Intake() *capture.Intake {
 	if p := s.parts(); p != nil {
 		return p.intake
@@ -166,10 +166,10 @@ func (s *Server) Intake() *capture.Intake {
 	return nil
 }
 
-// Management are the rooms of what people manage. Admit makes a caller, Project brings
-// it into a project as far as it may be there, and what it does there is judged as over
-// HTTP; only the scopes of keys are for the routes to look at. Nil without the part
-// Management, and while the server waits for its database.
+// Management returns the packages of management. Admit returns a caller, Project returns the
+// caller's scope in a project, and its permissions are checked as over HTTP, except for the scopes
+// of keys, which only the routes check. It is nil without the part Management, and while the server
+// waits for its database.
 func (s *Server) Management() *rooms.Rooms {
 	if p := s.parts(); p != nil {
 		return p.rooms
@@ -177,8 +177,8 @@ func (s *Server) Management() *rooms.Rooms {
 	return nil
 }
 
-// Copies is how many projects have last good definitions, by which flags are answered
-// while the database is away.
+// Copies returns the number of projects with last good definitions, with which flags are evaluated
+// while the database is unavailable.
 func (s *Server) Copies() int {
 	if s == nil || s.copies == nil {
 		return 0
@@ -186,9 +186,8 @@ func (s *Server) Copies() int {
 	return s.copies.Len()
 }
 
-// EndStreams ends the streams of definitions that are open, for
-// http.Server.RegisterOnShutdown: the shutdown would wait for some of them and
-// forget the others. Run does so by itself.
+// EndStreams ends the open streams of definitions, for http.Server.RegisterOnShutdown: Shutdown
+// would wait for some of them and ignore others. Run calls it.
 func (s *Server) EndStreams() {
 	if s == nil {
 		return
@@ -198,9 +197,10 @@ func (s *Server) EndStreams() {
 	}
 }
 
-// Close ends everything and waits until it has, or until the context ends: then the
-// rest ends behind it, and its error is the context's. What was answered before is
-// safe. Otherwise the error is that of the store. Further calls wait alike.
+// Close stops everything and waits until that is done or the context ends. In the latter case
+// stopping continues in the background, and the error is the context's; otherwise it is the error
+// of closing the store. Everything that was acknowledged to clients before is durable. Further
+// calls wait in the same way.
 func (s *Server) Close(ctx context.Context) error {
 	if !s.isOpen() {
 		return nil
@@ -221,12 +221,12 @@ func (s *Server) Close(ctx context.Context) error {
 
 func (s *Server) close() (err error) {
 	if s.listener != nil {
-		_ = s.listener.Close() // closed already where it has served
+		_ = s.listener.Close() // already closed if Run has served it
 	}
 	if s.shadow != nil {
 		s.shadow.end()
 	}
-	s.EndStreams() // they read the store
+	s.EndStreams() // streams read the store
 	s.stop()
 	s.background.Wait()
 	if p := s.full.Load(); p != nil {

@@ -26,10 +26,10 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 const demo = "../../testdata/demo.json"
 
-// patience is how long these tests wait for what must come before they say that it hangs.
+// patience is the timeout of these tests for an expected state.
 const patience = time.Minute
 
-// open opens a server that is closed with the test at the latest.
+// open opens a server and closes it at the end of the test.
 func open(t *testing.T, o server.Options) *server.Server {
 	t.Helper()
 	s, err := server.Open(t.Context(), o)
@@ -60,7 +60,7 @@ func ask(t *testing.T, s *server.Server, method, path, key, body string) (int, s
 	return w.Code, w.Body.String()
 }
 
-// enabledFlags are the flags that are on for somebody.
+// enabledFlags returns the flags that are on for a subject.
 func enabledFlags(t *testing.T, s *server.Server, projectKey string) map[string]bool {
 	t.Helper()
 	status, body := ask(t, s, "POST", "/flags?v=2", "", `{"api_key": "`+projectKey+`", "distinct_id": "user-1"}`)
@@ -79,7 +79,7 @@ func enabledFlags(t *testing.T, s *server.Server, projectKey string) map[string]
 	return out
 }
 
-// onlyProject is the only project of a first start.
+// onlyProject returns the only project of a first start.
 func onlyProject(t *testing.T, s *server.Server) flags.Project {
 	t.Helper()
 	projects, err := s.Projects(t.Context())
@@ -89,7 +89,7 @@ func onlyProject(t *testing.T, s *server.Server) flags.Project {
 	return projects[0]
 }
 
-// A server in a folder is the same after it was closed and opened again.
+// A server with a data folder has the same data after a restart.
 func TestServer_OpenedAgain(t *testing.T) {
 	o := server.Options{Data: filepath.Join(t.TempDir(), "data")}
 	s := open(t, o)
@@ -102,7 +102,7 @@ func TestServer_OpenedAgain(t *testing.T) {
 		t.Errorf("on: %v", on)
 	}
 	closeServer(t, s)
-	closeServer(t, s) // twice is once
+	closeServer(t, s) // a second call has no effect
 
 	s = open(t, o)
 	if on := enabledFlags(t, s, project); !on["new"] {
@@ -114,7 +114,7 @@ func TestServer_OpenedAgain(t *testing.T) {
 	if status, body := ask(t, s, "GET", "/api/users/@me/", key, ""); status != http.StatusOK || !strings.Contains(body, server.DefaultOwnerEmail) {
 		t.Errorf("%d %s", status, body)
 	}
-	// What was answered is counted by the hour, at the latest when the server closes.
+	// Evaluations are counted by the hour, and stored when the server closes.
 	if status, body := ask(t, s, "GET", "/api/projects/1/feature_flags/1/exposures/?count=evaluations", key, ""); status != http.StatusOK || !strings.Contains(body, `"total":1,"first_called_at"`) {
 		t.Errorf("%d %s", status, body)
 	}
@@ -125,7 +125,7 @@ func TestServer_OpenedAgain(t *testing.T) {
 	}
 }
 
-// Several servers run beside each other and know nothing of each other.
+// Several servers run in one process and share no state.
 func TestServer_SeveralInAProcess(t *testing.T) {
 	one, other := open(t, server.Options{}), open(t, server.Options{Definitions: []string{demo}})
 	if on := enabledFlags(t, one, onlyProject(t, one).APIKey); len(on) > 0 {
@@ -144,7 +144,7 @@ func TestServer_SeveralInAProcess(t *testing.T) {
 	}
 }
 
-// The key that is shown is the one that opens; one that cannot be shown is not made.
+// The key passed to Show is valid; if Show fails, the key is not created.
 func TestServer_OwnerKey(t *testing.T) {
 	data := t.TempDir()
 	o := server.Options{Data: data, OwnerKey: func() (server.OwnerKey, error) {
@@ -163,7 +163,7 @@ func TestServer_OwnerKey(t *testing.T) {
 	}
 }
 
-// Run answers until its context ends, and a second server cannot have the address.
+// Run serves requests until its context ends, and a second server cannot bind the address.
 func TestServer_Run(t *testing.T) {
 	s := open(t, server.Options{Listen: "127.0.0.1:0", Definitions: []string{demo}})
 	if _, err := server.Open(t.Context(), server.Options{Listen: s.Addr().String()}); !errors.Is(err, syscall.EADDRINUSE) || !strings.Contains(err.Error(), "Options.Listen") {
@@ -192,7 +192,7 @@ func TestServer_Run(t *testing.T) {
 	}
 }
 
-// A request that does not end within Grace is cut off, and Run says so.
+// A request that does not end within Grace is interrupted, and Run returns an error.
 func TestServer_RunCutsOff(t *testing.T) {
 	s := open(t, server.Options{Listen: "127.0.0.1:0", Definitions: []string{demo}, Grace: time.Millisecond})
 	ctx, stop := context.WithCancel(t.Context())
@@ -218,7 +218,8 @@ func TestServer_RunCutsOff(t *testing.T) {
 	}
 }
 
-// What cannot be opened ends the start, names the option, and leaves nothing behind.
+// Open fails for options that cannot be used, names the option, and leaves no goroutines or files
+// behind.
 func TestServer_Faults(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "file")
 	if err := os.WriteFile(file, []byte("x"), 0o600); err != nil {
@@ -252,7 +253,7 @@ func TestServer_Faults(t *testing.T) {
 	}
 }
 
-// What two servers answer differently is in the table, and in the file.
+// Responses that differ between two servers are in the table and in the file.
 func TestServer_Shadow(t *testing.T) {
 	definitions := func(name, active string) string {
 		path := filepath.Join(t.TempDir(), name)
@@ -273,7 +274,7 @@ func TestServer_Shadow(t *testing.T) {
 	if on := enabledFlags(t, s, "phc_p"); !on["moved"] {
 		t.Errorf("another one answers: %v", on)
 	}
-	for deadline := time.Now().Add(patience); ; time.Sleep(10 * time.Millisecond) { // it is compared behind the answer
+	for deadline := time.Now().Add(patience); ; time.Sleep(10 * time.Millisecond) { // the comparison happens after the response
 		var table strings.Builder
 		if err := s.WriteShadow(&table); err != nil || time.Now().After(deadline) {
 			t.Fatalf("%v in %q", err, table.String())

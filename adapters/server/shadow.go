@@ -13,10 +13,10 @@ import (
 	"github.com/bunting-flags/bunting/adapters/remote/lastgood"
 )
 
-// shadowEvery is how old the report in the file may be.
+// shadowEvery is how often the report is written.
 const shadowEvery = 10 * time.Second
 
-// shadowServer is a server beside another service.
+// shadowServer compares the server's responses with those of another service.
 type shadowServer struct {
 	server  *Server
 	handler *shadow.Handler
@@ -26,7 +26,7 @@ type shadowServer struct {
 	ending  sync.Once
 }
 
-// openShadow puts the handler beside the upstream, if there is one.
+// openShadow wraps the handler if an upstream is configured.
 func (s *Server) openShadow() error {
 	s.handler = &s.front
 	o := s.options.Shadow
@@ -54,6 +54,7 @@ func (s *Server) openShadow() error {
 	return nil
 }
 
+// writeReports writes the report every shadowEvery, until stop is closed.
 func (b *shadowServer) writeReports() {
 	tick := time.NewTicker(shadowEvery)
 	defer tick.Stop()
@@ -67,7 +68,7 @@ func (b *shadowServer) writeReports() {
 	}
 }
 
-// end waits for the comparisons that are under way and writes the last report.
+// end waits for comparisons in progress and writes the last report.
 func (b *shadowServer) end() {
 	b.ending.Do(func() {
 		b.handler.Close()
@@ -77,7 +78,7 @@ func (b *shadowServer) end() {
 	})
 }
 
-// write replaces the report's file in one step.
+// write replaces the report's file atomically.
 func (b *shadowServer) write() {
 	text, err := json.MarshalIndent(b.handler.Report(), "", "  ")
 	if err == nil {
@@ -88,10 +89,11 @@ func (b *shadowServer) write() {
 	}
 }
 
-// shadowFlags is how many flags the table of WriteShadow has at most.
+// shadowFlags is the maximum number of flags in the table of WriteShadow.
 const shadowFlags = 50
 
-// WriteShadow writes what the comparison with Options.Shadow has come to, as a table.
+// WriteShadow writes the result of the comparison with Options.Shadow, as a table. It writes
+// nothing without Options.Shadow.
 func (s *Server) WriteShadow(w io.Writer) error {
 	if s == nil || s.shadow == nil {
 		return nil
@@ -100,7 +102,7 @@ func (s *Server) WriteShadow(w io.Writer) error {
 	return r.Write(w, shadowFlags)
 }
 
-// metrics are the totals without flags: those stand in the report.
+// metrics returns the totals, without the flags, which are in the report.
 func (b *shadowServer) metrics() metrics.Shadow {
 	r := b.handler.Report()
 	m := metrics.Shadow{Requests: r.Requests, Compared: r.Compared, Differing: r.Differing, EventsLost: r.EventsLost, UpstreamErrors: r.UpstreamErrors}

@@ -7,8 +7,8 @@ import (
 	"github.com/bunting-flags/bunting/flags/wire"
 )
 
-// Open opens a server, whose background work goes on until Close. The context bounds
-// the start alone: when it ends meanwhile, Open fails soon, whatever it waits for.
+// Open opens a server. Its background work runs until Close. The context limits only the start:
+// when it ends during the start, Open fails soon, even while it waits for the database.
 func Open(ctx context.Context, o Options) (*Server, error) {
 	ctx = wire.Context(ctx)
 	if err := o.checkParts(); err != nil {
@@ -25,8 +25,8 @@ func Open(ctx context.Context, o Options) (*Server, error) {
 func (s *Server) open(ctx context.Context) error {
 	var watching context.Context // until Close
 	watching, s.stop = context.WithCancel(context.WithoutCancel(ctx))
-	// First of all: a first start whose address is taken must not make keys that
-	// nobody gets to see.
+	// The address is bound first: a first start that cannot bind it must not create keys, because
+	// its output would be lost.
 	if err := s.listen(ctx); err != nil {
 		return err
 	}

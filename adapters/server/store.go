@@ -11,7 +11,7 @@ import (
 	"github.com/bunting-flags/bunting/capture"
 )
 
-// openStore opens the database and what records into it.
+// openStore opens the database and the recorder of events.
 func (p *parts) openStore(ctx context.Context) (err error) {
 	if p.Database == "" && p.Data != "" {
 		if err := makeFolder(p.Data); err != nil {
@@ -28,7 +28,7 @@ func (p *parts) openStore(ctx context.Context) (err error) {
 	return nil
 }
 
-// makeFolder makes a folder and tries whether it can be written to.
+// makeFolder creates a folder and checks that it is writable.
 func makeFolder(dir string) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
@@ -40,8 +40,8 @@ func makeFolder(dir string) error {
 	return errors.Join(probe.Close(), os.Remove(probe.Name()))
 }
 
-// storeFailed logs what the recorder meets, at most once a second: a store that
-// fails does so for every request.
+// storeFailed logs errors of the recorder, at most once a second, because a failing store fails for
+// every request.
 func (p *parts) storeFailed() func(error) {
 	say := throttle(time.Second, func(err error, unsaid int) {
 		message := "events could not be stored; their senders were told to try again"
@@ -52,12 +52,12 @@ func (p *parts) storeFailed() func(error) {
 	})
 	return func(err error) {
 		if p.Stream.URL == "" || errors.Is(err, capture.ErrIndexing) {
-			say(err) // else nobody was told: the events wait in the stream, and streamFailed says so
+			say(err) // with a stream the events wait there, and streamFailed reports the failure
 		}
 	}
 }
 
-// renew makes a change of definitions visible at once.
+// renew makes a change of definitions visible at once. projectID zero means all projects.
 func (p *parts) renew(projectID int64) {
 	if d := p.deciding.Load(); d != nil {
 		d.Renew(projectID)
@@ -67,7 +67,7 @@ func (p *parts) renew(projectID int64) {
 	}
 }
 
-// openIntake makes what judges events.
+// openIntake creates the intake of events.
 func (p *parts) openIntake() (err error) {
 	if p.recorder == nil {
 		return nil

@@ -9,8 +9,7 @@ import (
 	"github.com/bunting-flags/bunting/capture"
 )
 
-// openStream connects to the stream, if there is one, and records what it holds
-// until ctx ends.
+// openStream connects to the stream, if one is configured, and records its events until ctx ends.
 func (p *parts) openStream(ctx context.Context) (err error) {
 	c := p.Stream
 	if c.URL == "" {
@@ -27,12 +26,12 @@ func (p *parts) openStream(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	p.background.Go(func() { _ = p.processor.Run(ctx) }) // it ends with the context
+	p.background.Go(func() { _ = p.processor.Run(ctx) }) // ends with the context
 	return nil
 }
 
-// streamFailed logs what the processor meets, at once and then once a minute: while
-// the database is away each partition fails every few seconds.
+// streamFailed logs errors of the processor, the first at once and then one a minute: while the
+// database is unavailable, each partition fails every few seconds.
 func (p *parts) streamFailed() func(error) {
 	return throttle(time.Minute, func(err error, unsaid int) {
 		p.log.Error("events of the stream could not be recorded yet; they wait there and are tried again", "error", err, "unsaid", unsaid)

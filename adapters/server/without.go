@@ -7,7 +7,7 @@ import (
 	"github.com/bunting-flags/bunting/management/rooms"
 )
 
-// misplaced are options that want a part.
+// misplaced are options that need a part.
 var misplaced = []struct {
 	name, part string
 	needs      Parts
@@ -19,7 +19,7 @@ var misplaced = []struct {
 	{"Options.Authenticate", "Management", Management, func(o *Options) bool { return o.Authenticate != nil }},
 }
 
-// checkParts says what cannot be left out.
+// checkParts returns an error if the options do not fit the parts in Without.
 func (o *Options) checkParts() error {
 	for _, m := range misplaced {
 		if m.isSet(o) && o.Without.has(m.needs) {
@@ -37,13 +37,12 @@ func (o *Options) checkParts() error {
 	return nil
 }
 
-// needsNoStore reports whether a server needs no store: it has flags alone, and they stand
-// in files.
+// needsNoStore reports whether a server needs no store, because it serves only the flags of files.
 func (o *Options) needsNoStore() bool {
 	return o.Without.has(Capture|Management) && o.Data == "" && o.Database == ""
 }
 
-// serveRooms chooses the rooms that are served.
+// serveRooms sets the packages of management that are served.
 func (p *parts) serveRooms(all *rooms.Rooms) {
 	if p.Without.has(Management) {
 		return

@@ -10,8 +10,7 @@ import (
 	"github.com/bunting-flags/bunting/management/featureflags"
 )
 
-// retain deletes events that are older than Options.RetainDays says, a piece at a
-// time.
+// retain deletes events that are older than Options.RetainDays, in batches.
 func (p *parts) retain(ctx context.Context) {
 	const pause, piece = time.Minute, 5000
 	for deleted := int64(0); ; {
@@ -37,11 +36,11 @@ func (p *parts) retain(ctx context.Context) {
 	}
 }
 
-// scheduleEvery is how long a scheduled change or an iteration of a survey may be late.
+// scheduleEvery is the maximum delay of a scheduled change or an iteration of a survey.
 const scheduleEvery = time.Second
 
-// schedule makes the changes of flags whose time has come, and takes surveys to their next
-// iteration, until the context ends. A failure is logged once.
+// schedule makes scheduled changes of flags and starts iterations of surveys when they are due,
+// until the context ends. Of consecutive failures it logs the first.
 func (p *parts) schedule(ctx context.Context) {
 	failing := false
 	every(ctx, scheduleEvery, func() {
@@ -61,7 +60,7 @@ func (p *parts) schedule(ctx context.Context) {
 	})
 }
 
-// alertsEvery is how long an alert may be late (spec/clients.md §9.3).
+// alertsEvery is the maximum delay of an alert (spec/clients.md §9.3).
 const alertsEvery = 2 * time.Minute
 
 // checkAlerts checks the alerts that are due, until the context ends.
@@ -82,11 +81,11 @@ func (p *parts) checkAlerts(ctx context.Context) {
 	})
 }
 
-// cohortsEvery is how often the counts of cohorts are looked at, see
+// cohortsEvery is the interval of checks for old counts of cohorts, see
 // featureflags.CohortCountInterval.
 const cohortsEvery = time.Minute
 
-// countCohorts counts dynamic cohorts again whose count is old, until the context ends.
+// countCohorts updates old counts of dynamic cohorts, until the context ends.
 func (p *parts) countCohorts(ctx context.Context) {
 	say := throttle(time.Minute, func(err error, unsaid int) {
 		p.log.Error("cohorts could not be counted; it will be tried again", "error", err, "unsaid", unsaid)
@@ -101,10 +100,10 @@ func (p *parts) countCohorts(ctx context.Context) {
 	})
 }
 
-// rolloutsEvery is how late the evaluation of a guarded rollout may be.
+// rolloutsEvery is the maximum delay of the evaluation of a guarded rollout.
 const rolloutsEvery = 5 * time.Second
 
-// judgeRollouts judges the guarded rollouts that are due, until the context ends.
+// judgeRollouts evaluates the guarded rollouts that are due, until the context ends.
 func (p *parts) judgeRollouts(ctx context.Context) {
 	say := throttle(time.Minute, func(err error, unsaid int) {
 		p.log.Error("guarded rollouts could not be judged; it will be tried again", "error", err, "unsaid", unsaid)
@@ -122,11 +121,11 @@ func (p *parts) judgeRollouts(ctx context.Context) {
 	})
 }
 
-// followPause is how long the follower waits when it has seen all events.
+// followPause is the wait after all events have been read.
 const followPause = time.Second
 
-// follow makes issues of the exceptions among the events, until the context ends.
-// A failure is logged once; it goes on where it was.
+// follow creates issues of the exceptions among the events, until the context ends. Of consecutive
+// failures it logs the first; it continues at the same position.
 func (p *parts) follow(ctx context.Context) {
 	failing := false
 	for ctx.Err() == nil {
@@ -151,11 +150,11 @@ func (p *parts) follow(ctx context.Context) {
 	}
 }
 
-// usageInterval is how late the report of who spends what may be. A kill loses as
-// much of it; quotas are counted on their own.
+// usageInterval is the maximum delay of the usage report. If the process is killed, up to that much
+// of it is lost; quotas are counted separately.
 const usageInterval = 10 * time.Second
 
-// reportUsage stores who spends what, until the context ends.
+// reportUsage stores the usage, until the context ends.
 func (p *parts) reportUsage(ctx context.Context) {
 	store := func() { p.storeUsage(context.WithoutCancel(ctx)) }
 	every(ctx, usageInterval, store)
@@ -176,12 +175,12 @@ func (p *parts) storeUsage(ctx context.Context) {
 	}
 }
 
-// answersEvery is how late the counts of what flags were answered may be. A kill loses
-// as much of them.
+// answersEvery is the maximum delay of the counts of evaluated values. If the process is killed, up
+// to that much of them is lost.
 const answersEvery = time.Minute
 
-// countAnswers stores what flags were answered, and deletes old counts, until the
-// context ends.
+// countAnswers stores the counts of evaluated values, and deletes old counts, until the context
+// ends.
 func (p *parts) countAnswers(ctx context.Context) {
 	store := func() {
 		list := p.handler.TakeEvaluationCounts()
@@ -205,10 +204,10 @@ func (p *parts) countAnswers(ctx context.Context) {
 	store() // the last minute
 }
 
-// mergesInterval is how often refused merges are logged.
+// mergesInterval is how often rejected merges are logged.
 const mergesInterval = time.Minute
 
-// reportMerges logs how many merges of people were refused, when there were any.
+// reportMerges logs how many merges of people were rejected, if there were any.
 func (p *parts) reportMerges(ctx context.Context) {
 	logged := uint64(0)
 	every(ctx, mergesInterval, func() {
@@ -219,7 +218,7 @@ func (p *parts) reportMerges(ctx context.Context) {
 	})
 }
 
-// every does something again and again, until the context ends.
+// every calls do at each interval, until the context ends.
 func every(ctx context.Context, pause time.Duration, do func()) {
 	tick := time.NewTicker(pause)
 	defer tick.Stop()
@@ -233,8 +232,8 @@ func every(ctx context.Context, pause time.Duration, do func()) {
 	}
 }
 
-// throttle passes on the first error, and then at most one in each pause, with how
-// many there were meanwhile.
+// throttle returns a function that passes the first error to report, and then at most one in each
+// pause, with the number of errors it skipped.
 func throttle(pause time.Duration, report func(err error, skipped int)) func(error) {
 	var mu sync.Mutex
 	var last time.Time

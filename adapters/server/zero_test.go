@@ -17,8 +17,8 @@ import (
 	"github.com/bunting-flags/bunting/flags"
 )
 
-// A Server that Open has not made, such as the nil that stands beside an error, panics
-// nowhere.
+// A Server that Open did not create, such as the nil that is returned with an error, does not
+// panic.
 func TestZero(t *testing.T) {
 	for name, handle := range map[string]any{"nil": (*server.Server)(nil), "zero": &server.Server{}, "no dead letter": (*server.DeadLetter)(nil), "a zero dead letter": &server.DeadLetter{}} {
 		v := reflect.ValueOf(handle)
@@ -37,7 +37,7 @@ func TestZero(t *testing.T) {
 	}
 }
 
-// Without a context a Server opens, serves and closes as with one that never ends.
+// A nil context works like context.Background in Open, requests and Close.
 func TestServer_NoContext(t *testing.T) {
 	var noContext context.Context
 	s, err := server.Open(noContext, server.Options{Data: filepath.Join(t.TempDir(), "data"), Listen: "127.0.0.1:0"})
@@ -64,7 +64,7 @@ func TestServer_NoContext(t *testing.T) {
 	}
 }
 
-// refusingBroker is the address of a broker of NATS that lets nobody in, at once.
+// refusingBroker returns the address of a NATS broker that rejects every connection at once.
 func refusingBroker(t *testing.T) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -89,7 +89,7 @@ func refusingBroker(t *testing.T) string {
 	return "nats://" + l.Addr().String()
 }
 
-// callZero calls a function with zero values: with a context that soon ends, and with none.
+// callZero calls a function with zero values, with a context that soon ends and with nil.
 func callZero(t *testing.T, name string, f reflect.Value) {
 	t.Helper()
 	defer func() {

@@ -126,8 +126,8 @@ func (s ManagementStore) readLoggedEvents(ctx context.Context, ids []int64) (out
 // horizons is the state of Store.horizon. It is used only on PostgreSQL, where several
 // servers write.
 type horizons struct {
+	mu sync.Mutex
 	// safe is the id up to which no event can be committed any more.
-	mu   sync.Mutex
 	safe int64
 	// next becomes safe when the transactions in waiting have ended, which are the ones
 	// that were writing when next was the last id.
@@ -167,7 +167,7 @@ func (s *Store) horizon(ctx context.Context) (int64, error) {
 		h.safe = max(h.safe, h.next)
 		h.next, h.waiting = last, writing
 	}
-	// Nobody writes, so the last id is final without waiting for another call.
+	// No transaction writes, so the last id is final without waiting for another call.
 	if len(writing) == 0 {
 		h.safe = max(h.safe, last)
 	}

@@ -24,6 +24,7 @@ type stringTable struct {
 	reserve func(bytes int64) error
 }
 
+// newStringTable returns an empty table that counts its memory with reserve.
 func newStringTable(reserve func(bytes int64) error) *stringTable {
 	return &stringTable{numbers: map[string]uint32{}, reserve: reserve}
 }

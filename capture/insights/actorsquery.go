@@ -151,6 +151,7 @@ func withAttrOf(err error, texts []sourceText, fallback string) error {
 	return withAttr(err, fallback)
 }
 
+// orderByPerson matches an order by person or actor, with an optional direction.
 var orderByPerson = regexp.MustCompile(`(?i)^\s*(?:person|actor)(\s+(?:asc|desc))?\s*$`)
 
 // orderByDisplay replaces an order by person or actor with the order by display name.

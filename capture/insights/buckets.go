@@ -9,6 +9,7 @@ import (
 // interval is the length of the buckets of a series.
 type interval string
 
+// Series may be divided into any interval of the first group.
 const (
 	minute interval = "minute"
 	hour   interval = "hour"
@@ -125,6 +126,7 @@ func (c calendar) oneBucket(i interval, from, to time.Time) *buckets {
 	return b
 }
 
+// len returns the number of buckets.
 func (b *buckets) len() int { return len(b.starts) }
 
 // find returns the bucket that contains a time, in microseconds since 1970, or -1 if no bucket

@@ -95,6 +95,7 @@ func (c *chains[T]) each(yield func(actor uint32, values []T) error) error {
 		next[actor] = sum
 		sum += n
 	}
+	// positions are the positions of the links, grouped by actor.
 	positions := make([]uint32, c.count)
 	for i, piece := range c.pieces {
 		for k := range piece {
@@ -103,6 +104,7 @@ func (c *chains[T]) each(yield func(actor uint32, values []T) error) error {
 			next[actor]++
 		}
 	}
+	// From here on, next is the end of the actor's part of positions.
 	var values []T
 	for actor, n := range c.counts {
 		if n == 0 {

@@ -108,6 +108,7 @@ func parseOptions(n node, p *Project) plan {
 	return &actorsOptions{source}
 }
 
+// run returns the options, which are the whole result.
 func (o *actorsOptions) run(r *run) (*Result, error) {
 	extra, err := o.plan.options(r)
 	return &Result{Extra: extra}, err

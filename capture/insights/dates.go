@@ -13,6 +13,7 @@ import (
 // dateForm is the form in which a query specifies a date (§3.1.1).
 type dateForm uint8
 
+// The forms of dates.
 const (
 	noDate   dateForm = iota // absent
 	instant                  // with an offset
@@ -33,6 +34,7 @@ type date struct {
 	edge  string // "", "Start" or "End"
 }
 
+// relativeDate matches a relative date: a number, a unit, and optionally Start or End.
 var relativeDate = regexp.MustCompile(`^-?(\d{0,5})([sMhdwmqy])(Start|End)?$`)
 
 // edges are the units for which Start and End are allowed.

@@ -18,9 +18,9 @@
 // project that affect results (time zone, actions, cohorts) are in a [Project].
 //
 // Each kind of query has a plan type in a file of its own, which an init function adds to the table
-// of kinds. Parsing builds the plan; all faults of a query are found then. A run binds the
-// conditions and values of the plan with a binder: this collects the columns and properties that
-// the query needs, and returns functions that are called for each event. The terms in comments are
+// of kinds. Parsing builds the plan and finds members that are not valid. A run binds the conditions
+// and values of the plan with a binder: this collects the columns and properties that the query
+// needs, and returns functions that are called for each event. The terms in comments are
 // those of PostHog: an actor is a person or a group, math is what is computed from the events of a
 // series, a breakdown splits a series by the values of a property.
 //

@@ -117,6 +117,7 @@ func (f *elementCondition) bind(b *binder) func(*row) bool {
 	if f.attribute != "" {
 		return f.bindAttribute(b)
 	}
+	// texts are the values of the filter as strings.
 	var texts []string
 	for _, raw := range f.jsonTexts() {
 		t, _ := textOf(raw)
@@ -137,6 +138,7 @@ func (f *elementCondition) bindAttribute(b *binder) func(*row) bool {
 				values = append(values, wire.Quote(v))
 			}
 		}
+		// Without such an element, the value is absent.
 		if len(values) == 0 {
 			return test("")
 		}

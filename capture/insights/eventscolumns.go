@@ -23,6 +23,7 @@ var eventColumns = map[string]hogqlField{
 // eventObject returns the event as a JSON object, the column *.
 func (b *binder) eventObject() cellOf {
 	b.needs.columns |= UUIDs | Names | Properties | DistinctIDs | Elements | CreatedAt | Modes
+	// at returns a time in the format of responses.
 	at := func(micros int64) string { return b.instantText(time.UnixMicro(micros)) }
 	return func(r *row) hogql.Value {
 		out := append(make([]byte, 0, len(r.b.Properties[r.i])+400), `{"uuid":"`+r.b.UUID[r.i].String()+`","event":`...)
@@ -31,6 +32,7 @@ func (b *binder) eventObject() cellOf {
 		out = append(strconv.AppendInt(out, b.project.ID, 10), `,"distinct_id":`...)
 		out = wire.AppendQuoted(out, r.b.DistinctID[r.i])
 		out = wire.AppendQuoted(append(out, `,"elements_chain":`...), r.b.Elements[r.i])
+		// The member elements is present only if there is a chain.
 		if chain := r.b.Elements[r.i]; chain != "" {
 			out = append(append(out, `,"elements":`...), elementsJSON(chain)...)
 		}

@@ -71,6 +71,7 @@ func (n node) exposure(x trial, p *Project) exposure {
 // textCondition is true for events that have a property with a particular string.
 type textCondition struct{ name, text string }
 
+// bind compares the property as a string.
 func (h textCondition) bind(b *binder) func(*row) bool {
 	value := b.eventProperty(h.name)
 	return func(r *row) bool {

@@ -96,6 +96,7 @@ func (q *exposuresQuery) run(r *run) (*Result, error) {
 	if err := f.readExposures(); err != nil {
 		return nil, err
 	}
+	// Days are those of the project's calendar.
 	days, err := r.calendar().bucketsBetween(day, time.UnixMicro(f.from), time.UnixMicro(max(f.from, f.to)))
 	if err != nil {
 		return nil, err
@@ -168,8 +169,8 @@ func (q *exposuresQuery) fill(out map[string]any, counts [][]int64, days []strin
 		}
 		out["sample_ratio_mismatch"] = map[string]any{"expected": expectedByKey, "p_value": p}
 	}
-	// More than 0.1 % of the entities with several variants can bias a running experiment whose
-	// variants have different shares.
+	// If more than 0.1 % of the entities have several variants, a running experiment with unequal
+	// shares may be biased.
 	if biased := float64(totals[multipleVariants]) / float64(max(all, 1)); biased > 0.001 && q.end(now).Equal(now) && !isUniform(shares) {
 		out["bias_risk"] = map[string]any{"multiple_variant_percentage": 100 * biased}
 	}

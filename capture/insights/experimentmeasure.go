@@ -102,6 +102,7 @@ func (s *exactSum) add(v float64) {
 	s.sum = t
 }
 
+// total returns the sum, including the compensation.
 func (s *exactSum) total() float64 { return s.sum + s.lost }
 
 // bind binds the sides. Maths that count distinct objects get a number function.
@@ -153,8 +154,8 @@ func (s *side) see(f *experimentRun, r *row, actor uint32, earlier bool) (err er
 	to, phase := &s.after, uint32(0)
 	if earlier {
 		to, phase = &s.earlier, 1
-		// Maths about distinct objects skip those that the entity already has in this phase.
 	}
+	// Maths about distinct objects skip those that the entity already has in this phase.
 	if s.number != nil {
 		n, ok := s.number(r)
 		if !ok {

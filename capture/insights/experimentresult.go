@@ -336,9 +336,9 @@ func (a *experimentAnswer) sessions(w *funnelMeasurer, variant int) [][]any {
 		out[step] = []any{}
 		for _, actor := range dropped[:min(len(dropped), maxStepSessions)] {
 			e, session := &w.furthest[actor], ""
+			// Session numbers are stored plus one; 0 means that the event had no session.
 			if e.session > 0 {
 				session = w.sessions.all[e.session-1]
-				// Session numbers are stored plus one; 0 means that the event had no session.
 			}
 			m := a.f.actors.member(a.f.run, actor)
 			person := m.group

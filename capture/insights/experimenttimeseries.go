@@ -53,6 +53,7 @@ func faultText(err error) string {
 func (q *timeseriesQuery) run(r *run) (*Result, error) {
 	out := map[string]any{}
 	end := q.end(r.now)
+	// Days are those of the project's time zone.
 	year, month, day := q.Start.In(r.zone).Date()
 	for i := 0; ; i++ {
 		from := time.Date(year, month, day+i, 0, 0, 0, 0, r.zone)

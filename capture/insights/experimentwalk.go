@@ -192,8 +192,8 @@ func (w *funnelMeasurer) reachUnordered(acts []milestone) (reached uint8, furthe
 // returnMeasurer is the measurer of a retention metric (experiments.md §1.11).
 type returnMeasurer struct {
 	*metric
+	f *experimentRun
 	// begins matches start events; nil if the exposure is the start.
-	f                 *experimentRun
 	begins, completes *matcher
 	acts              *chains[milestone]
 }

@@ -109,6 +109,7 @@ func (f *filterReader) read(n node, depth int) condition {
 	case []any:
 		return allOf(f.each(n, depth))
 	case map[string]any:
+		// An object with values is a group.
 		if _, tree := v["values"]; !tree {
 			return f.leaf(n)
 		}
@@ -138,6 +139,7 @@ func (f *filterReader) each(n node, depth int) []condition {
 
 // leaf parses one filter. An empty object is a filter that is always true.
 func (f *filterReader) leaf(n node) condition {
+	// The limit applies to the whole tree.
 	if f.count++; f.count > maxFilters {
 		n.fail(tooLarge, "A query may have %d filters.", maxFilters)
 	}
@@ -145,6 +147,7 @@ func (f *filterReader) leaf(n node) condition {
 		return allOf{}
 	}
 	name := n.get("type").text("event")
+	// A filter of type empty is always true.
 	if name == "empty" || n.hasFailed() {
 		return allOf{}
 	}

@@ -77,6 +77,7 @@ func (p *formulaParser) space() { p.rest = strings.TrimLeft(p.rest, " \t\r\n") }
 func (p *formulaParser) accept(sign string) bool {
 	p.space()
 	rest, ok := strings.CutPrefix(p.rest, sign)
+	// ** is an operator of its own.
 	if ok && sign == "*" && strings.HasPrefix(rest, "*") {
 		return false
 	}
@@ -90,6 +91,7 @@ func (p *formulaParser) accept(sign string) bool {
 func (p *formulaParser) sum() term {
 	left := p.product()
 	for !p.hasFailed() {
+		// The closures must refer to the present value of left.
 		a := left
 		switch {
 		case p.accept("+"):
@@ -109,6 +111,7 @@ func (p *formulaParser) sum() term {
 func (p *formulaParser) product() term {
 	left := p.unary()
 	for !p.hasFailed() {
+		// The closures must refer to the present value of left.
 		a := left
 		switch {
 		case p.accept("*"):

@@ -135,6 +135,7 @@ func (o *oldFilters) section(name string, fill map[string]any) {
 	}
 }
 
+// common converts the members that all kinds of insights have.
 func (o *oldFilters) common() {
 	dates := map[string]any{}
 	oldMembers(dates, o.node, oldDates)
@@ -148,6 +149,7 @@ func (o *oldFilters) common() {
 	}
 }
 
+// interval converts the interval; minutes become hours.
 func (o *oldFilters) interval() {
 	oldMembers(o.query, o.node, [][2]string{{"interval", "interval"}})
 	if o.query["interval"] == "minute" {
@@ -155,6 +157,7 @@ func (o *oldFilters) interval() {
 	}
 }
 
+// trends converts trends.
 func (o *oldFilters) trends() {
 	o.query["kind"] = "TrendsQuery"
 	o.interval()
@@ -189,6 +192,7 @@ func (o *oldFilters) lifecycle() {
 // stickyMaths are the maths that a StickinessQuery supports; others are replaced by dau.
 var stickyMaths = []any{nil, "dau", "weekly_active", "monthly_active", "unique_group", "hogql"}
 
+// stickiness converts stickiness.
 func (o *oldFilters) stickiness() {
 	o.query["kind"] = "StickinessQuery"
 	o.interval()
@@ -200,6 +204,7 @@ func (o *oldFilters) stickiness() {
 	o.compare()
 }
 
+// funnel converts a funnel.
 func (o *oldFilters) funnel() {
 	o.query["kind"] = "FunnelsQuery"
 	o.interval()
@@ -225,6 +230,7 @@ func (o *oldFilters) funnel() {
 	o.breakdown()
 }
 
+// retention converts retention.
 func (o *oldFilters) retention() {
 	o.query["kind"] = "RetentionQuery"
 	filter := map[string]any{}
@@ -388,6 +394,7 @@ func oldFilterList(list []any) []any {
 	return out
 }
 
+// oldGroup returns a group of filters.
 func oldGroup(group map[string]any, values []any) any {
 	return map[string]any{"type": cmp.Or[any](group["type"], "AND"), "values": oldFilterList(values)}
 }

@@ -27,7 +27,7 @@ func (q *funnelQuery) actorFinder(n node) actorFinder {
 			return nil, err
 		}
 		out := &actorSet{groupType: q.groupType}
-		// last prevents that an actor with several breakdown values is added again.
+		// last prevents an actor with several breakdown values from being added again.
 		last := -1
 		err = find(f, func(actor, value uint32) error {
 			if int(actor) == last || !matches(value) {
@@ -118,6 +118,7 @@ func (f *funnelRun) inCohort(id []string) func(set uint32) bool {
 
 // options returns the breakdown values of a funnel, by which its actors can be selected.
 func (q *funnelQuery) options(r *run) (map[string]any, error) {
+	// Without a breakdown there are no values to select.
 	if q.split.kind == "" {
 		return map[string]any{"breakdown": nil}, nil
 	}

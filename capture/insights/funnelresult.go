@@ -141,6 +141,7 @@ func (f *funnelRun) stepsResult() (any, error) {
 	}
 	for _, g := range top {
 		list := f.stepList(g.sum)
+		// Every step of a row has the breakdown value.
 		for i := range list {
 			list[i].Breakdown, list[i].BreakdownValue = f.label(g.value, g.other)
 		}
@@ -199,6 +200,7 @@ func (f *funnelRun) trends() (any, error) {
 		counts[i] = top[i].sum
 	}
 	out, err := f.lines(counts)
+	// out is nil after an error.
 	for i := range out {
 		_, out[i].BreakdownValue = f.label(top[i].value, top[i].other)
 	}

@@ -17,6 +17,7 @@ type occurrence struct {
 	value uint32
 }
 
+// Bits of occurrence.match.
 const (
 	firstExclusion = 20 // the first of up to 10 exclusions, after up to 20 steps (§5.4)
 	stepBits       = 1<<firstExclusion - 1
@@ -228,6 +229,7 @@ func (t *attempt) begin(now int64, event int) {
 	t.times[0], t.events[0] = now, event
 }
 
+// extend sets the attempt to a copy of from, continued by one step.
 func (t *attempt) extend(from *attempt, now int64, event int) {
 	n := from.reached
 	copy(t.times[:n], from.times)

@@ -1,6 +1,5 @@
 package insights
 
-// extend sets the attempt to a copy of from, continued by one step.
 import (
 	"math"
 	"slices"

@@ -178,6 +178,7 @@ func (b *binder) profileText() cellOf {
 func (b *binder) personCreated() cellOf {
 	person := b.people()
 	if b.mode != modeNoOverride {
+		// The reader returns this time together with the persons.
 		b.needs.columns |= PeopleCreated
 		return func(r *row) hogql.Value {
 			if p := b.reader.Person(person(r)); p.Exists {
@@ -217,6 +218,7 @@ func groupField(rest []string) (hogql.Type, bool) {
 // is no such group.
 func (b *binder) groupField(groupType int, rest []string) cellOf {
 	key := b.groupKey(groupType)
+	// A single property does not need the other data of the groups.
 	if rest[0] == "properties" && len(rest) > 1 {
 		return nestedProperty(b.groupProperty(groupType, rest[1]), rest[1:])
 	}
@@ -254,6 +256,7 @@ func (b *binder) sessionField(rest []string) cellOf {
 	if rest[0] == "id" {
 		return func(r *row) hogql.Value { return hogql.Property(id(r)) }
 	}
+	// Sessions are read when the field is bound.
 	sessions := b.sessions()
 	return func(r *row) hogql.Value {
 		s := sessions[id(r)]

@@ -55,6 +55,7 @@ func parseHogQL(n node, p *Project) plan {
 func (q *hogqlQuery) read(n node, p *Project) {
 	q.values, _ = n.get("values").object().value.(map[string]any)
 	q.variables = map[string]any{}
+	// Variables are by id and have their name as a member.
 	variables, _ := n.get("variables").object().value.(map[string]any)
 	for id := range variables {
 		name, value := n.get("variables").get(id).variable()
@@ -239,6 +240,7 @@ func (r *run) encodeRows(q *hogql.Query, rows [][]hogql.Value, show map[int]func
 			out = append(out, text...)
 		}
 		out = append(out, ']')
+		// Check the size row by row, so that no oversized result is built.
 		if len(out) > maxBody {
 			return nil, newError(tooLarge, "query", "The answer has more than %d MiB: ask for fewer rows or columns.", maxBody>>20)
 		}

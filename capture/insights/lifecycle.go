@@ -100,6 +100,7 @@ func (l *lifecycle) stays(r *run, p *period) ([]stay, error) {
 	if p.len() == 0 {
 		return nil, nil
 	}
+	// around is the range with one more bucket before and after it.
 	c := r.calendar()
 	before := c.startOf(l.interval, p.start(0).Add(-1))
 	after := c.next(l.interval, c.next(l.interval, p.start(p.len()-1)))

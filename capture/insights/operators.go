@@ -14,7 +14,7 @@ import (
 // flags (§3.2.3, decision 40).
 type comparison struct {
 	// node is the filter.
-	node     // of the filter
+	node
 	operator string
 	value    node
 	// settings are those with which flags compare; paths are the path cleaning rules of the

@@ -4,8 +4,8 @@ import "time"
 
 // dateRange is the dateRange of a query.
 type dateRange struct {
-	// explicit is explicitDate: the dates are not rounded to whole intervals.
 	from, to date
+	// explicit is explicitDate: the dates are not rounded to whole intervals.
 	explicit bool
 }
 

@@ -59,6 +59,7 @@ func readRetention(n node, p *Project) *retentionQuery {
 		cumulative: f.get("cumulative").boolean(),
 		minimum:    uint32(f.get("minimumOccurrences").intInRange(1, math.MaxInt32, 1)),
 	}
+	// Brackets replace the columns of totalIntervals.
 	for _, b := range f.get("retentionCustomBrackets").list(maxColumns - 1) {
 		q.rule.brackets = append(q.rule.brackets, int(b.intInRange(1, maxBuckets, 1)))
 		q.rule.columns = 1 + len(q.rule.brackets)
@@ -151,6 +152,7 @@ func (q *retentionQuery) read(r *run) (*retentionRun, error) {
 		// amounts are stored for each event.
 		f.amounts = &amounts{q.amount, q.amount.bindValue(b), map[amountKey][]eventAmount{}}
 	}
+	// addRow counts an event as target event, returning event, or both.
 	addRow := func(row *row) error {
 		p := presence{target: target.matches(row)}
 		returns := p.target
@@ -275,6 +277,7 @@ func (q *retentionQuery) run(r *run) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
+	// Without a breakdown, the only value is 0.
 	if q.split.kind == "" {
 		sum, err := sums.sumOf(0)
 		if err != nil {
@@ -377,6 +380,7 @@ func (f *retentionRun) table(to []retentionRow, c *retentionCells, value *string
 	return to
 }
 
+// periodNames are the names of intervals in labels.
 var periodNames = map[interval]string{hour: "Hour", day: "Day", week: "Week", month: "Month"}
 
 // parseInteger converts an id in a string of digits to a number; it returns other values unchanged.

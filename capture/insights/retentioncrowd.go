@@ -33,6 +33,7 @@ func (q *retentionQuery) actorFinder(n node) actorFinder {
 				last = int(actor)
 				out.members = append(out.members, f.actors.member(r, actor))
 			}
+			// An actor may be in the row with several values; their columns are merged.
 			m := &out.members[len(out.members)-1]
 			m.appearances = append(m.appearances, columns...)
 			slices.Sort(m.appearances)

@@ -15,8 +15,8 @@ func init() { kinds = append(kinds, kind{"GuardedRolloutQuery", parseRollout}) }
 // that it needs.
 type rolloutQuery struct {
 	flag string
+	hash flags.Hash
 	// group is the group type of the flag; nil: persons.
-	hash  flags.Hash
 	group *int
 	// variants are the keys of treatment and control; nil if the flag has no variants.
 	variants []string
@@ -120,8 +120,8 @@ const (
 // population reads the entities that were exposed (§4.4, 1 to 3).
 type population struct {
 	*experimentRun
+	q *rolloutQuery
 	// response is the property with the variant that a client reported.
-	q        *rolloutQuery
 	response getter
 	// first is, by entity, the time of the first exposure; nil until setAnchors has replaced the
 	// times of the entities.

@@ -73,6 +73,7 @@ func (s *stickiness) run(r *run) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
+	// labels are the values of compare_label.
 	periods, labels := []*period{current}, []string{""}
 	if s.compare {
 		before, err := r.previousPeriod(current, s.dates, s.compareTo)
@@ -157,6 +158,7 @@ func (s *stickiness) activeIn(b *binder, p *period, i int) (map[uint32]int, *str
 	counts := map[cell]uint32{}
 	w := newRow(&b.needs)
 	err := r.scan(Scan{From: b.from, To: b.to, Names: eventNames(m), Columns: b.needs.columns}, func(batch *Batch) error {
+		// Memory is reserved batch by batch.
 		before := len(counts)
 		for i := range batch.Len() {
 			w.moveTo(batch, i)
@@ -170,6 +172,7 @@ func (s *stickiness) activeIn(b *binder, p *period, i int) (map[uint32]int, *str
 		}
 		return r.reserve(40 * int64(len(counts)-before))
 	})
+	// Reserve memory for active, with at most one entry for each count.
 	if err == nil {
 		err = r.reserve(24 * int64(len(counts)))
 	}

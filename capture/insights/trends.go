@@ -33,6 +33,7 @@ type measuredSeries struct {
 // display is the form of a series' result.
 type display uint8
 
+// The forms of results.
 const (
 	timeSeries display = iota // a number for each bucket
 	cumulative                // the sums up to each bucket
@@ -47,6 +48,7 @@ var displays = map[string]display{
 	"BoldNumber":                 total, "ActionsPie": total, "ActionsBarValue": total, "ActionsTable": total, "WorldMap": total, "Progress": total,
 }
 
+// worldMap is the display that lists up to 250 countries.
 const worldMap = "WorldMap"
 
 // parseTrends parses a TrendsQuery.
@@ -137,6 +139,7 @@ func (t *trends) current(r *run) (*period, error) {
 	return r.periodOf(t.dates, bucketing{unit: t.interval, single: t.display == total})
 }
 
+// currentLabel returns compare_label of the current period.
 func (t *trends) currentLabel() string {
 	if t.compare {
 		return "current"
@@ -261,6 +264,7 @@ func (c *counting) see(w *row) error {
 	return c.eachValue(w, func(value int) error { return c.tally.add(w, value, bucket) })
 }
 
+// passes reports whether an event satisfies all conditions.
 func (c *counting) passes(w *row) bool {
 	return c.matcher.matchesConditions(w) && (c.common == nil || c.common(w))
 }
@@ -314,6 +318,7 @@ func (c *counting) checkSize(values int) error {
 	return nil
 }
 
+// tooManyCells returns the error of a result that is too large.
 func tooManyCells() error {
 	return newError(tooLarge, "", "A result may have %d cells, values times buckets: ask for a shorter time or fewer breakdown values.", maxCells)
 }
@@ -367,6 +372,7 @@ const (
 	maxBreakdownValues = 100_000
 )
 
+// sumUp makes points cumulative.
 func sumUp(points []float64) {
 	for i := 1; i < len(points); i++ {
 		points[i] += points[i-1]

@@ -113,6 +113,7 @@ func (a *trendsAnswer) add(p *period, label string) error {
 		if series, err = a.count(a.run, p); err != nil {
 			return err
 		}
+		// Smooth first, since the rank of a value depends on its points.
 		for i, rows := range series {
 			for k := range rows {
 				if a.display != total { // a single number is not smoothed
@@ -159,6 +160,7 @@ func (a *trendsAnswer) reserveRows(rows int, p *period) error {
 	if a.display != total {
 		cells *= p.len()
 	}
+	// The limit applies to all rows of the result together.
 	if a.cells += cells; a.cells > maxCells {
 		return tooManyCells()
 	}

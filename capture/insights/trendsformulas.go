@@ -74,6 +74,7 @@ func (a *trendsAnswer) sortFormula(rows []valuePoints) {
 		return
 	}
 	slices.SortStableFunc(rows, func(x, y valuePoints) int {
+		// With a comparison, values are ordered only by their sum and label.
 		if a.compare {
 			return cmp.Or(cmp.Compare(sum(y.points), sum(x.points)), natural(strings.Join(x.value.texts, "::"), strings.Join(y.value.texts, "::")))
 		}
@@ -112,6 +113,7 @@ func (f formula) points(series [][]float64) []float64 {
 // natural compares strings without regard to case, and numbers in them by value.
 func natural(a, b string) int {
 	x, y := naturalParts(strings.ToLower(a)), naturalParts(strings.ToLower(b))
+	// Parts are compared by value only if both are numbers.
 	return cmp.Or(slices.CompareFunc(x, y, func(p, q string) int {
 		m, errM := strconv.ParseFloat(p, 64)
 		n, errN := strconv.ParseFloat(q, 64)

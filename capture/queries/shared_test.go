@@ -46,7 +46,7 @@ func TestShared_Fresh(t *testing.T) {
 	})
 }
 
-// A query that many visitors of a public link execute concurrently is computed one time.
+// A query that many visitors of a public link execute concurrently is computed once.
 // Their runs do not count as runs of members, and those that time out are removed.
 func TestShared_ComputedOnce(t *testing.T) {
 	withService(t, 100*time.Second, Limits{}, func(t *testing.T, h *fakeSource, d *Service) {

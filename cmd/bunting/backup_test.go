@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// The owner of everything gets a backup over HTTP; restored elsewhere it opens for
-// the same keys and gives the same answers, without being told anything.
+// The owner of everything can download a backup over HTTP. A server that is restored from it
+// elsewhere, without further settings, accepts the same keys and returns the same responses.
 func TestBackup_OverHTTP(t *testing.T) {
 	s := serve(t, time.Minute)
 	key := printedKey.FindString(s.stdout.String())

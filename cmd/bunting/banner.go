@@ -14,20 +14,20 @@ import (
 	"github.com/bunting-flags/bunting/flags"
 )
 
-// headline says where the server is.
+// headline returns the line that names the program's version and the server's URL.
 func (s *served) headline() string {
 	return fmt.Sprintf("Bunting %s listens on %s\n", cli.ReadBuild().Version, s.url())
 }
 
 func (s *served) url() string { return s.scheme + "://" + reachable(s.Addr()) }
 
-// waitingBanner is what the start prints without the database.
+// waitingBanner returns the banner for a start without the database.
 func (s *served) waitingBanner() string {
 	return fmt.Sprintf("%s\nThe database cannot be reached yet. Flags of %d projects are answered from their last good definitions,\neverything else with 503 until it can be.\n",
 		s.headline(), s.Copies())
 }
 
-// projects are the projects, and a line to paste.
+// projects returns a table of the projects, followed by a curl command to paste.
 func (s *served) projects(ctx context.Context) string {
 	var b strings.Builder
 	projects, err := s.Projects(ctx)
@@ -39,7 +39,7 @@ func (s *served) projects(ctx context.Context) string {
 	for i := range projects {
 		_, set, err := decider.Project(ctx, projects[i].APIKey)
 		if err != nil {
-			continue // gone just now
+			continue // deleted since the list was read
 		}
 		rows = append(rows, []string{projects[i].Name, strconv.FormatInt(projects[i].ID, 10), projects[i].APIKey, strconv.Itoa(set.Len())})
 		if i == 0 {
@@ -59,7 +59,8 @@ func (s *served) projects(ctx context.Context) string {
 	return b.String()
 }
 
-// link signs the owner in, once, within 30 minutes; empty for who has signed in before.
+// link returns a line with a link that signs the owner in. The link works a single time, within 30
+// minutes. The line is empty if the owner has signed in before, unless renewLink is set.
 func (s *served) link(ctx context.Context) string {
 	m := s.Management()
 	if !s.signIn || m == nil || m.Organizations == nil {
@@ -75,8 +76,8 @@ func (s *served) link(ctx context.Context) string {
 	return strings.TrimSuffix(cmp.Or(s.site, s.url()), "/") + "/console/sign-in#" + token
 }
 
-// someFlag is a flag that every caller gets an answer for; empty when there is
-// none.
+// someFlag returns the key of a flag that is evaluated for every caller, or "" if there is no such
+// flag.
 func someFlag(d *flags.Decider, set *flags.Set) string {
 	var out flags.Decisions
 	set.Select(&flags.Subject{DistinctID: "user-1"}, d.Now(), &flags.Selection{}, &out)
@@ -86,7 +87,7 @@ func someFlag(d *flags.Decider, set *flags.Set) string {
 	return out.List[0].Key
 }
 
-// curl is a command that asks for a flag, or for all.
+// curl returns a shell command that requests the value of flag, or of all flags if flag is empty.
 func curl(url, apiKey, flag string) string {
 	body := struct {
 		APIKey     string   `json:"api_key"`
@@ -96,14 +97,14 @@ func curl(url, apiKey, flag string) string {
 	if flag != "" {
 		body.FlagKeys = []string{flag}
 	}
-	text, _ := json.Marshal(body) // texts always have a JSON form
+	text, _ := json.Marshal(body) // strings can always be encoded as JSON
 	return "curl -s " + quoteShell(url+"/flags?v=2") + " -H 'Content-Type: application/json' -d " + quoteShell(string(text))
 }
 
 func quoteShell(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
 
-// reachable is an address that a client on this machine can use: an unspecified
-// one becomes the loopback address.
+// reachable returns an address that a client on this machine can use: an unspecified address is
+// replaced by the loopback address.
 func reachable(address net.Addr) string {
 	addrPort, err := netip.ParseAddrPort(address.String())
 	if err != nil || !addrPort.Addr().IsUnspecified() {

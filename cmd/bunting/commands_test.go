@@ -16,8 +16,8 @@ import (
 	"github.com/bunting-flags/bunting/cmd/bunting/internal/clitest"
 )
 
-// startServer is a server that has begun with an empty folder, and the environment with
-// which commands reach it.
+// startServer starts a server with an empty folder. It returns the server, the environment with
+// which commands reach it, and the project's token.
 func startServer(t *testing.T) (s *serving, env []string, token string) {
 	t.Helper()
 	s = serve(t, time.Minute)
@@ -32,7 +32,7 @@ func startServer(t *testing.T) (s *serving, env []string, token string) {
 	return s, env, p.Token
 }
 
-// send captures events; each is name and distinct id, and members of $set.
+// send captures an event with a name, a distinct id and the members of $set.
 func (s *serving) send(token, name, id, set string) {
 	s.t.Helper()
 	r, err := http.NewRequest("POST", s.url+"/capture/", strings.NewReader(fmt.Sprintf(
@@ -45,7 +45,8 @@ func (s *serving) send(token, name, id, set string) {
 	}
 }
 
-// A flag's life: variants with payloads, its versions, one of them brought back.
+// The commands cover a flag's life: variants with payloads, its versions, and the restoration of
+// one of them.
 func TestFlags_HistoryAndRestore(t *testing.T) {
 	_, env, _ := startServer(t)
 	call(t, "", env, "flags", "set", "color", "--variants", "red=50,blue=50", "--payload", `red={"hex":"f00"}`, "--payload", "blue=7").Want(t, cli.ExitOK, "red=50,blue=50", "in project 1")
@@ -83,13 +84,13 @@ func TestFlags_HistoryAndRestore(t *testing.T) {
 	call(t, "", env, "flags", "restore", "color", "first").Want(t, cli.ExitUsage, "", "want the number of a version")
 	call(t, "", env, "flags", "restore", "none", "1").Want(t, cli.ExitError, "", "there is no such flag")
 
-	// A deleted flag has no key any more, but its number.
+	// A deleted flag has no key any more; it is addressed by its number.
 	call(t, "", env, "flags", "delete", "color", "--yes").Want(t, cli.ExitOK, "deleted", "in project 1")
 	call(t, "", env, "flags", "history", "color").Want(t, cli.ExitError, "", "there is no such flag")
 	call(t, "", env, "flags", "restore", "1", "4").Want(t, cli.ExitOK, "on", "in project 1")
 }
 
-// bunting flags why asks the server, which knows the person.
+// bunting flags why sends its request to the server, so that the person's stored properties count.
 func TestFlags_Why(t *testing.T) {
 	s, env, token := startServer(t)
 	call(t, `{"groups":[{"properties":[{"key":"email","type":"person","operator":"icontains","value":"@example.com"}],"rollout_percentage":100}]}`, env,
@@ -123,7 +124,7 @@ func TestFlags_Why(t *testing.T) {
 	call(t, "", env, "flags", "why", "none", "--distinct-id", "ana").Want(t, cli.ExitError, "", `There is no feature flag "none".`)
 }
 
-// A rollout from its file to its end (experiments.md §4.9).
+// A rollout is followed from its file to its end (experiments.md §4.9).
 func TestRollout(t *testing.T) {
 	_, env, _ := startServer(t)
 	call(t, "", env, "flags", "set", "new", "--rollout", "0").Want(t, cli.ExitOK, "0%", "in project 1")
@@ -139,7 +140,7 @@ func TestRollout(t *testing.T) {
 	call(t, "", env, "rollout", "simulate", file, "--per-day", "1000", "--values", "rate").Want(t, cli.ExitUsage, "", "is not rate:SHARE")
 	call(t, "", env, "rollout", "simulate", file, "--per-day", "1000", "--values", "rate:x").Want(t, cli.ExitUsage, "", `"x" is no number`)
 	call(t, "", env, "rollout", "simulate", file, "--per-day", "1000", "--values", "rate:0.5,rate:1").Want(t, cli.ExitError, "", "one object for each of the 1 guardrails")
-	// Of errors that nobody has, none can be more: nothing is ever turned back.
+	// If no user has errors, no variant can have more of them, so the rollout is never rolled back.
 	call(t, "", env, "rollout", "simulate", file, "--per-day", "1000000", "--values", "count:0", "--effects", "0", "--runs", "5").Want(t, cli.ExitOK, "+0.00%  0.00%        52.18%   -      -      0.00% 0.00%", "")
 	call(t, definition, env, "rollout", "create", "-").Want(t, cli.ExitOK, "draft", "in project 1")
 	call(t, "", env, "rollout", "create", file).Want(t, cli.ExitError, "", "has a rollout that has not ended")
@@ -156,7 +157,8 @@ func TestRollout(t *testing.T) {
 	call(t, "", env, "rollout", "status", "7").Want(t, cli.ExitError, "", "Not found")
 }
 
-// A value that is pinned is what its person gets, whatever the flag says (console.md N11).
+// A person for whom a value is pinned gets that value, whatever the flag evaluates to
+// (console.md N11).
 func TestFlags_Pin(t *testing.T) {
 	s, env, token := startServer(t)
 	call(t, "", env, "flags", "set", "color", "--variants", "red=100,blue=0").Want(t, cli.ExitOK, "red=100,blue=0", "in project 1")
@@ -244,7 +246,7 @@ func TestEvents_Tail(t *testing.T) {
 	call(t, "", env, "events", "tail", "--lines", "0").Want(t, cli.ExitUsage, "", "from 1 to 500")
 	call(t, "", env, "events", "tail", "--lines", "501").Want(t, cli.ExitUsage, "", "from 1 to 500")
 
-	// With --follow what comes in later is printed once, until an interruption.
+	// With --follow, later events are printed a single time, until the command is interrupted.
 	ctx, interrupt := context.WithCancel(context.Background())
 	defer interrupt()
 	stdout, stderr := clitest.NewOutput(), clitest.NewOutput()

@@ -13,7 +13,7 @@ import (
 	"github.com/bunting-flags/bunting/cmd/bunting/internal/clitest"
 )
 
-// A real bash completes with the script that is printed for it.
+// A real bash completes commands with the script that is printed for it.
 func TestCompletion_Bash(t *testing.T) {
 	script := clitest.TempFile(t, "bunting.bash", call(t, "", nil, "completion", "bash").Stdout)
 	for line, want := range map[string][]string{
@@ -55,7 +55,7 @@ func TestCompletion_IsComplete(t *testing.T) {
 	call(t, "", nil, "completion").Want(t, cli.ExitUsage, "", "which shell?")
 }
 
-// Every action stands in the help of its command.
+// The help of each command names all of its actions.
 func TestCompletion_HelpNamesActions(t *testing.T) {
 	seen := 0
 	for _, c := range commands {

@@ -62,7 +62,7 @@ func TestConfig_Errors(t *testing.T) {
 	}
 }
 
-// The golden text is written by hand from the arguments and the table.
+// The golden text is written by hand from the arguments and the table of settings.
 func TestConfig_PrintConfigGolden(t *testing.T) {
 	file := clitest.TempFile(t, "bunting.json", `{"log_format": "json", "definitions": ["a.json"]}`)
 	want := strings.ReplaceAll(`{

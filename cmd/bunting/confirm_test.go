@@ -27,7 +27,7 @@ func TestManager_DeletionsWantYes(t *testing.T) {
 	s.wait(0)
 }
 
-// Who is asked before a pruning apply hears how many flags go, and which.
+// The confirmation of an apply with --prune states how many flags it deletes, and which.
 func TestConfirm_PruneNamesDeletedFlags(t *testing.T) {
 	s := serve(t, time.Minute)
 	env := []string{"BUNTING_SERVER=" + s.url, "BUNTING_KEY=" + printedKey.FindString(s.stdout.String())}

@@ -4,5 +4,5 @@ package main
 
 import "net/http"
 
-// consolePages are left out of this build.
+// consolePages returns nil: this build has no console.
 func consolePages() http.Handler { return nil }

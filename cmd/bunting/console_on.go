@@ -8,5 +8,5 @@ import (
 	"github.com/bunting-flags/bunting/adapters/console"
 )
 
-// consolePages are what people see in a browser.
+// consolePages serves the web console.
 func consolePages() http.Handler { return console.New() }

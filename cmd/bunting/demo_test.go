@@ -15,8 +15,8 @@ var (
 	demoLink  = regexp.MustCompile(`http://\S+/shared/\S+`)
 )
 
-// A newcomer's demo: a filled dashboard behind the printed link. The second time
-// nothing is there twice; a project with events of its own is asked about.
+// The demo fills a dashboard, which the printed link opens. A second run duplicates no object, and
+// for a project that has events of its own the command requires a confirmation.
 func TestDemo_FillsAProjectOnce(t *testing.T) {
 	s := serve(t, time.Minute)
 	env := []string{"BUNTING_SERVER=" + s.url, "BUNTING_KEY=" + printedKey.FindString(s.stdout.String())}

@@ -10,7 +10,7 @@ import (
 	"github.com/bunting-flags/bunting/adapters/server"
 )
 
-// runDoctor are the doctor's findings by check and level.
+// runDoctor returns the doctor's findings, keyed by check and level.
 func runDoctor(t *testing.T, code int, args ...string) map[string]string {
 	t.Helper()
 	r := call(t, "", nil, append([]string{"doctor", "--json"}, args...)...)
@@ -20,7 +20,7 @@ func runDoctor(t *testing.T, code int, args ...string) map[string]string {
 	return r.Findings(t)
 }
 
-// The doctor finds a sound server sound, running or not, and changes nothing.
+// The doctor reports no faults of an intact server, whether it runs or not, and changes no files.
 func TestDoctor_Sound(t *testing.T) {
 	folder := filepath.Join(t.TempDir(), "data")
 	if got := runDoctor(t, 0, "--data", folder); !strings.Contains(got["database note"], "nothing yet") {
@@ -44,7 +44,7 @@ func TestDoctor_Sound(t *testing.T) {
 	call(t, "", nil, "doctor", "--data", folder).Want(t, 0, "ok       schema", "")
 }
 
-// A damaged file is a fault, and files that others may read are told of.
+// The doctor reports a damaged file as a fault, and warns about files that other users may read.
 func TestDoctor_Damage(t *testing.T) {
 	folder := filepath.Join(t.TempDir(), "data")
 	s := serve(t, time.Minute, "--data", folder)

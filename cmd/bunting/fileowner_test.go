@@ -20,8 +20,8 @@ const ownedFile = `{
 
 const keysWithOrganization = `"personal_api_keys": [{"key": "phx_of_everything", "scopes": ["*"]}, {"key": "phx_of_readers", "scopes": ["organization:read"]}],`
 
-// Decision 21: what stands in a definitions file has an owner, who gets a key at the
-// first start; keys beside the organization open it, those of a project that project.
+// Decision 21: the organization of a definitions file has an owner, who gets a key at the first
+// start. Keys in the organization open the organization, and keys in a project open that project.
 func TestServe_FileHasAnOwner(t *testing.T) {
 	dir, path := t.TempDir(), filepath.Join(t.TempDir(), "flags.json")
 	write := func(keys string) {
@@ -73,12 +73,12 @@ func TestServe_FileHasAnOwner(t *testing.T) {
 	s.stop()
 	s.wait(0)
 
-	// The next start shows no key; the first one, and the owner, stay.
+	// The next start prints no key; the first key and the owner remain.
 	s = serve(t, time.Minute, "--data", dir, "--definitions", path, "--owner-email", "chief@example.com")
 	if again := printedKey.FindString(s.stdout.String()); again != "" || !s.keyOpens(owner) {
 		t.Errorf("a second key is shown, %s, or the first does not open any more:\n%s", again, s.stdout)
 	}
-	// A key that leaves the file opens nothing.
+	// A key that is removed from the file is no longer accepted.
 	write("")
 	deadline := time.Now().Add(clitest.WaitTimeout)
 	for {
@@ -95,8 +95,8 @@ func TestServe_FileHasAnOwner(t *testing.T) {
 	s.wait(0)
 }
 
-// The owner's key is in a file where that is asked for, and one that cannot be shown is
-// not made: the next start is a first one again.
+// With --owner-key-file the owner's key is written to that file. A key that cannot be written is
+// not created, and the next start counts as the first.
 func TestServe_FileOwnerKeyFile(t *testing.T) {
 	dir, file := t.TempDir(), filepath.Join(t.TempDir(), "key")
 	call(t, "", nil, "serve", "--listen", "127.0.0.1:0", "--data", dir, "--definitions", demo, "--log-level", "error", "--owner-key-file", filepath.Join(dir, "none", "key")).

@@ -33,7 +33,7 @@ func recordedRequests(t *testing.T, name string) recordedRequest {
 	return r
 }
 
-// send sends a request to a server and returns its answer, 200.
+// send sends the request to a server and returns the response's body. It requires the status 200.
 func (r recordedRequest) send(t *testing.T, server, key string) string {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), r.Method, server+r.URL, strings.NewReader(string(r.Body)))
@@ -60,17 +60,17 @@ func (r recordedRequest) send(t *testing.T, server, key string) string {
 	return string(body)
 }
 
-// serve --fixtures answers what the file says, in every form that SDKs ask for, to the
-// very requests that one of them sends; and otherwise as soon as the file does.
+// serve --fixtures returns the values of the file in every response format that SDKs use, for
+// requests recorded from an SDK, and returns other values as soon as the file changes.
 func TestServe_Fixtures(t *testing.T) {
-	const token = "phc_testtoken0000000000000000000000000000000000" // of the recorded requests
+	const token = "phc_testtoken0000000000000000000000000000000000" // the token of the recorded requests
 	fixtures := func(layout string) string {
 		return `{"api_key": "` + token + `", "fixtures": {"search": true, "layout": {"value": "` + layout + `", "payload": {"columns": 3}, "for": {"bob": false}}, "old": false}}`
 	}
 	path := clitest.TempFile(t, "fixtures.json", fixtures("wide"))
 	s := serve(t, time.Minute, "--fixtures", path)
 
-	flags := recordedRequests(t, "posthog-go-1.23.1.batch-default-and-flags.001-POST-flags.json") // of user_1
+	flags := recordedRequests(t, "posthog-go-1.23.1.batch-default-and-flags.001-POST-flags.json") // a request for user_1
 	var v2 struct {
 		Flags map[string]struct {
 			Enabled  bool
@@ -115,7 +115,7 @@ func TestServe_Fixtures(t *testing.T) {
 	s.wait(0)
 }
 
-// --fixtures stands alone, and says what is wrong in its file.
+// --fixtures excludes the other options, and faults of its file are reported.
 func TestServe_FixturesRejected(t *testing.T) {
 	bad := clitest.TempFile(t, "fixtures.json", `{"fixtures": {"f": 5}}`)
 	for _, tt := range []struct {

@@ -10,8 +10,8 @@ import (
 	"github.com/bunting-flags/bunting/cmd/bunting/internal/clitest"
 )
 
-// A plan says line by line what would change, in three formats, and exits with 2
-// while there is something to do.
+// A plan lists what would change line by line, in three formats, and exits with 2 while there are
+// changes.
 func TestFlagsPlan(t *testing.T) {
 	s := serve(t, time.Minute)
 	env := []string{"BUNTING_SERVER=" + s.url, "BUNTING_KEY=" + printedKey.FindString(s.stdout.String())}

@@ -11,8 +11,8 @@ import (
 	"github.com/bunting-flags/bunting/cmd/bunting/internal/clitest"
 )
 
-// The demo's flags as code: bunting check finds nothing wrong with them, bunting
-// eval decides as the demo does, another project takes them as they are.
+// For the exported flags of the demo, bunting check finds no faults, bunting eval returns the
+// demo's decisions, and another project accepts them unchanged.
 func TestFlagsExport_Demo(t *testing.T) {
 	s := serve(t, time.Minute, "--definitions", demo)
 	env := []string{"BUNTING_SERVER=" + s.url, "BUNTING_KEY=phx_demo"}
@@ -58,8 +58,8 @@ func TestFlagsExport_Demo(t *testing.T) {
 	s.wait(0)
 }
 
-// decisions are what an answer says of flags, without ids and versions, which are
-// not of a document.
+// decisions returns the flags of a response without ids and versions, which a document does not
+// contain.
 func decisions(t *testing.T, answer string) string {
 	t.Helper()
 	var a struct {
@@ -75,7 +75,7 @@ func decisions(t *testing.T, answer string) string {
 	if err := json.Unmarshal([]byte(answer), &a); err != nil || len(a.Flags) != 8 {
 		t.Fatalf("%v in %s", err, answer)
 	}
-	text, err := json.Marshal(a) // sorted by key
+	text, err := json.Marshal(a) // members are sorted by key
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,8 +10,8 @@ import (
 	"github.com/bunting-flags/bunting/cmd/bunting/internal/clitest"
 )
 
-// Decision 24: exceptions become issues while the server runs, and the follower
-// ends with it.
+// Decision 24: exceptions become issues while the server runs, and the follower ends with the
+// server.
 func TestServe_FollowsExceptions(t *testing.T) {
 	s := serve(t, time.Minute, "--rate-limit", "off")
 	key := func(kind string) string {

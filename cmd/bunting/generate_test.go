@@ -13,7 +13,7 @@ import (
 	"github.com/bunting-flags/bunting/cmd/bunting/internal/clitest"
 )
 
-// reading is a program of somebody's, with the functions that were generated.
+// reading is a client program that uses the generated functions.
 const reading = `package main
 
 import (
@@ -44,8 +44,8 @@ func main() {
 }
 `
 
-// The functions of the demo's flags compile, read what bunting eval decides for
-// user-1, and no longer compile when a flag has gone.
+// The functions that are generated for the demo's flags compile, return what bunting eval returns
+// for user-1, and do not compile after a flag was deleted.
 func TestGenerate_Go(t *testing.T) {
 	root, err := filepath.Abs("../..")
 	if err != nil {
@@ -55,7 +55,7 @@ func TestGenerate_Go(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// Flags of remote configuration, as an import makes them: their value is the payload.
+	// Flags of remote configuration, as an import writes them: their value is the payload.
 	definitions = []byte(strings.Replace(string(definitions), `"flags": [`, `"flags": [
 		{"id": 901, "key": "limit", "active": true, "is_remote_configuration": true, "filters": {"groups": [{"variant": "low"}],
 			"multivariate": {"variants": [{"key": "low", "rollout_percentage": 100}, {"key": "high", "rollout_percentage": 0}]}, "payloads": {"low": "5", "high": "20"}}},
@@ -101,7 +101,7 @@ func TestGenerate_Go(t *testing.T) {
 	}
 }
 
-// The same from a server, and what no code names there.
+// The same functions are generated from a server, and unused flags are found there.
 func TestGenerate_OfServer(t *testing.T) {
 	s := serve(t, time.Minute, "--definitions", demo)
 	env := []string{"BUNTING_SERVER=" + s.url, "BUNTING_KEY=phx_demo", "BUNTING_PROJECT=1"}
@@ -144,8 +144,8 @@ func TestGenerate_OfServer(t *testing.T) {
 	s.wait(0)
 }
 
-// lastCalled: what unused says of a flag is when a client last told that it had called
-// it, the newest of several that come in any order.
+// lastCalled proves that unused reports when a client last reported a call of a flag: the newest of
+// several timestamps that arrive in any order.
 func lastCalled(t *testing.T, url string, env []string, code string) {
 	t.Helper()
 	event := `{"event": "$feature_flag_called", "distinct_id": "u", "timestamp": "%s", "properties": {"$feature_flag": "new-onboarding", "$feature_flag_response": true}}`
@@ -169,8 +169,8 @@ func lastCalled(t *testing.T, url string, env []string, code string) {
 	}
 }
 
-// Keys that make one name in code are told of, each once, and with --strict nothing is
-// written.
+// Keys that result in the same name in code are each reported a single time, and with --strict no
+// file is written.
 func TestGenerate_NamesTwice(t *testing.T) {
 	dir := t.TempDir()
 	definitions, out := filepath.Join(dir, "flags.json"), filepath.Join(dir, "flags.go")

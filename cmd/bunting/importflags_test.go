@@ -28,7 +28,7 @@ half:
   defaultRule: {percentage: {on: 50, off: 50}}
 `
 
-// The file that import writes is one that check and eval take.
+// check and eval accept the file that import writes.
 func TestImportFlags_File(t *testing.T) {
 	in, out := clitest.TempFile(t, "flags.yaml", goFeatureFlags), filepath.Join(t.TempDir(), "out.json")
 	r := call(t, "", nil, "import", "gofeatureflag", in, "--output", out)
@@ -43,7 +43,7 @@ func TestImportFlags_File(t *testing.T) {
 	if r := call(t, "", nil, "check", out); r.Code != 0 || !strings.Contains(r.Stdout, "project phc_imported (imported): 2 flags") {
 		t.Errorf("check: exit %d: %s%s", r.Code, r.Stdout, r.Stderr)
 	}
-	// The values follow from the rules above: Norway is red, pro of age 20 is on.
+	// The expected values follow from the rules above: Norway is red, and pro of age 20 is on.
 	eval := call(t, "", nil, "eval", "--definitions", out, "--distinct-id", "u", "--property", "plan=PRO", "--property", "age=20", "--property", "country=no", "--json")
 	if eval.Code != 0 || !strings.Contains(eval.Stdout, `"red"`) || strings.Contains(eval.Stdout, `"blue"`) {
 		t.Errorf("eval: exit %d: %s%s", eval.Code, eval.Stdout, eval.Stderr)
@@ -97,8 +97,8 @@ func TestImportFlags_Refusals(t *testing.T) {
 	}
 }
 
-// With --server the flags become those of a project, as bunting flags apply does:
-// a second time nothing changes.
+// With --server the flags are written to a project, as bunting flags apply does. A second run
+// changes no flags.
 func TestImportFlags_Server(t *testing.T) {
 	s := serve(t, time.Minute)
 	key := printedKey.FindString(s.stdout.String())

@@ -18,9 +18,9 @@ const flagdLimits = `{"flags": {
 	"team/new checkout": {"state": "ENABLED", "variants": {"on": true, "off": false}, "defaultVariant": "on"},
 	"a.b": {"state": "ENABLED", "variants": {"on": true, "off": false}, "defaultVariant": "off", "targeting": {"if": [{"==": [{"var": "plan"}, "pro"]}, "on", "off"]}}}}`
 
-// A server stores what it takes and the others are listed with the reason; check tells of them by the
-// same rules. OpenFeature's clients get the value of a variant, and
-// /flags has variant and payload.
+// A server stores the flags that it accepts, and the command lists the rejected flags with the
+// reason; check reports them by the same rules. OpenFeature's clients get the value of a variant,
+// and /flags returns variant and payload.
 func TestImportFlags_ServerTakesTheRest(t *testing.T) {
 	s := serve(t, time.Minute)
 	key := printedKey.FindString(s.stdout.String())
@@ -66,8 +66,8 @@ func TestImportFlags_ServerTakesTheRest(t *testing.T) {
 	s.wait(0)
 }
 
-// --rename gives keys that a server takes, and tells the old and new ones. The file of an import is one
-// that flags plan and flags apply take.
+// --rename replaces keys by keys that a server accepts, and prints the old and new keys. flags plan
+// and flags apply accept the file of an import.
 func TestImportFlags_Rename(t *testing.T) {
 	s := serve(t, time.Minute)
 	key := printedKey.FindString(s.stdout.String())
@@ -94,15 +94,15 @@ func TestImportFlags_Rename(t *testing.T) {
 	if r.Code != 0 || !strings.Contains(r.Stdout, "0 would change, 3 stay as they are") {
 		t.Errorf("import of the same: exit %d: %s%s", r.Code, r.Stdout, r.Stderr)
 	}
-	// Server and key may come from the environment, as for other commands.
+	// Server and key may be set by the environment, as for other commands.
 	for _, args := range [][]string{{"--plan"}, {"--server", s.url, "--plan"}, {"--server", s.url}} {
 		r = call(t, "", env, append([]string{"import", "flagd", file, "--rename"}, args...)...)
 		if r.Code != 0 || !strings.Contains(r.Stdout, "3 stay as they are") {
 			t.Errorf("import %v: exit %d: %s%s", args, r.Code, r.Stdout, r.Stderr)
 		}
 	}
-	// A file with flags that a server refuses is planned and applied without them, with
-	// --prune not at all.
+	// A file with flags that a server rejects is planned and applied without them; with --prune it
+	// is not applied at all.
 	call(t, "", nil, "import", "flagd", file, "--output", out)
 	for action, pruning := range map[string][]string{"plan": {"--prune"}, "apply": {"--prune", "--yes"}} {
 		r := call(t, "", env, "flags", action, out)
@@ -113,7 +113,7 @@ func TestImportFlags_Rename(t *testing.T) {
 			t.Errorf("%s --prune: exit %d: %s%s", action, r.Code, r.Stdout, r.Stderr)
 		}
 	}
-	// What is not a flag's fault stops it, with the flag's name.
+	// A fault that is not in a flag itself stops the command, and the message names the flag.
 	broken := clitest.TempFile(t, "broken.json", `{"projects": [{"id": 1, "name": "x", "api_key": "phc_x", "flags": [{"id": 1, "key": "f", "active": true, "filters": {"groups": [{"properties": [{"key": "id", "type": "cohort", "value": 9}]}]}}]}]}`)
 	if r := call(t, "", env, "flags", "apply", broken); r.Code != 1 || !strings.Contains(r.Stderr, `flag "f"`) || !strings.Contains(r.Stderr, "cohort 9") {
 		t.Errorf("a flag whose cohort is missing: exit %d: %s", r.Code, r.Stderr)
@@ -122,7 +122,7 @@ func TestImportFlags_Rename(t *testing.T) {
 	s.wait(0)
 }
 
-// Notes that say the same are one line with their number, those about types before others.
+// Equal notes are printed as one line with their number; notes about types precede the rest.
 func TestImportFlags_EqualNotes(t *testing.T) {
 	const flag = `{"variations": {"on": true, "off": false}, "version": "1", "targeting": [{"query": "age eq 5", "variation": "on"}], "defaultRule": {"variation": "off"}}`
 	r := call(t, `{"a": `+flag+`, "b": `+flag+`, "c": `+flag+`, "d": `+flag+`}`, nil, "import", "gofeatureflag", "-", "--output", filepath.Join(t.TempDir(), "x"))

@@ -12,8 +12,8 @@ import (
 	"github.com/bunting-flags/bunting/cmd/bunting/internal/clitest"
 )
 
-// What becomes of work that nobody waits for is in the log and in the metrics:
-// scheduled changes, done and failed, and merges of people that were refused.
+// The results of background work are logged and counted in the metrics: scheduled changes that
+// succeeded or failed, and merges of persons that were refused.
 func TestServe_JobsReportResults(t *testing.T) {
 	s := serve(t, time.Minute)
 	keys := regexp.MustCompile(`ph[cx]_\w+`).FindAllString(s.stdout.String(), -1)

@@ -14,8 +14,8 @@ import (
 
 var printedUserCode = regexp.MustCompile(`Confirm the code ([A-Z]{4}-[A-Z]{4}) at`)
 
-// clients.md §14.2, as people do it: the code is confirmed by somebody signed in, and the
-// other commands have the key then, for that server alone; the file is its user's alone.
+// clients.md §14.2: a signed-in user confirms the code, after which the other commands use the key,
+// for that server only. Only its user may read the file of the key.
 func TestLogin(t *testing.T) {
 	s := serve(t, 0)
 	t.Cleanup(func() { s.stop(); s.wait(0) })
@@ -23,7 +23,7 @@ func TestLogin(t *testing.T) {
 	env := []string{"XDG_CONFIG_HOME=" + home}
 	call(t, "", env, "flags", "list", "--server", s.url).Want(t, cli.ExitUsage, "", "bunting login gets one")
 
-	// Somebody signs in with the link of the first start.
+	// A user signs in with the link of the first start.
 	r, err := http.NewRequest(http.MethodPost, s.url+"/api/session/", strings.NewReader(`{"link": "`+printedLink.FindStringSubmatch(s.stdout.String())[2]+`"}`))
 	if err != nil {
 		t.Fatal(err)

@@ -17,12 +17,12 @@ import (
 	"github.com/bunting-flags/bunting/cmd/bunting/internal/clitest"
 )
 
-// site is where people reach the servers of these tests, as they are told.
+// site is the URL of the tests' servers, as --site-url sets it.
 const site = "https://flags.example.com/base"
 
 var mailedLink = regexp.MustCompile(`https://flags\.example\.com/base/signup/[0-9a-f-]{36}\?secret=[0-9A-Za-z_-]{43}`)
 
-// post sends JSON, or a form where the body is none.
+// post sends JSON, or an empty form if body is empty.
 func (s *serving) post(address, key, body string) (int, string) {
 	s.t.Helper()
 	r, err := http.NewRequest(http.MethodPost, address, strings.NewReader(body))
@@ -39,7 +39,7 @@ func (s *serving) post(address, key, body string) (int, string) {
 	return do(s.t, r)
 }
 
-// postAs is post to a server that the request calls host.
+// postAs is like post, with host as the request's Host header.
 func (s *serving) postAs(host, path, key, body string) (int, string) {
 	s.t.Helper()
 	r, err := http.NewRequest(http.MethodPost, s.url+path, strings.NewReader(body))
@@ -53,8 +53,7 @@ func (s *serving) postAs(host, path, key, body string) (int, string) {
 	return do(s.t, r)
 }
 
-// Somebody is invited, reads the mail, follows the link and works with the key
-// that the page shows.
+// An invited user reads the mail, follows the link and uses the key that the page displays.
 func TestServe_InvitationByMail(t *testing.T) {
 	mails := smtptest.Start(t, smtptest.Options{User: "me", Password: "hushhush", Plain: true})
 	file := clitest.TempFile(t, "password", "hushhush\n")
@@ -93,8 +92,8 @@ func TestServe_InvitationByMail(t *testing.T) {
 	}
 }
 
-// A wrong password is logged without it, and the server ends at once although a
-// mail waits.
+// A wrong password is logged without the password itself, and the server ends at once although a
+// mail is queued.
 func TestServe_MailServerRefusesThePassword(t *testing.T) {
 	mails := smtptest.Start(t, smtptest.Options{User: "me", Password: "another", Plain: true})
 	s := serve(t, time.Minute, "--smtp-url", "smtp+plain://me:hushhush@"+mails.Address, "--mail-from", "bunting@example.org", "--site-url", site, "--log-level", "debug")
@@ -117,7 +116,7 @@ func TestServe_MailServerRefusesThePassword(t *testing.T) {
 	}
 }
 
-// The TXT record of a domain is looked for where --dns-resolver says.
+// The TXT record of a domain is queried at the server of --dns-resolver.
 func TestServe_VerifyDomain(t *testing.T) {
 	packets, err := net.ListenPacket("udp", "127.0.0.1:0")
 	if err != nil {
@@ -161,7 +160,7 @@ func TestServe_VerifyDomain(t *testing.T) {
 	s.wait(0)
 }
 
-// member is a text of a JSON object.
+// member returns a string member of a JSON object.
 func member(t *testing.T, body, name string) string {
 	t.Helper()
 	_, following, ok := strings.Cut(body, `"`+name+`":"`)
@@ -212,8 +211,8 @@ func TestConfig_Mail(t *testing.T) {
 	}
 }
 
-// A new address counts when the link that is mailed there has come back (§1.9);
-// reading the page of the link changes nothing.
+// A new address takes effect after the link that is mailed to it was used (§1.9). Opening the page
+// of the link does not change the address.
 func TestServe_AddressIsConfirmed(t *testing.T) {
 	mails := smtptest.Start(t, smtptest.Options{Plain: true})
 	s := serve(t, time.Minute, "--smtp-url", "smtp+plain://"+mails.Address, "--mail-from", "bunting@example.org", "--site-url", site)

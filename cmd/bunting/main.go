@@ -1,9 +1,8 @@
-// Command bunting decides feature flags and takes in events: as a server that
-// PostHog's SDKs can talk to (serve), for one user without a server (eval), as a
-// test of definitions files (check), and as a client that carries events and
-// people over (export, import).
+// Command bunting evaluates feature flags and captures events: as a server that PostHog's SDKs can
+// talk to (serve), for one user without a server (eval), as a test of definition files (check), and
+// as a client that moves events and persons between servers (export, import).
 //
-// This package wires the rooms together and holds no rule of its own.
+// This package connects the other packages and has no rules of its own.
 package main
 
 import (
@@ -11,7 +10,7 @@ import (
 	"io"
 	"os"
 	"time"
-	_ "time/tzdata" // projects name time zones, and not every machine has the table
+	_ "time/tzdata" // projects name time zones, and some machines have no time zone database
 
 	"github.com/bunting-flags/bunting/cmd/bunting/internal/cli"
 	"github.com/bunting-flags/bunting/cmd/bunting/internal/client"
@@ -55,7 +54,7 @@ func main() {
 	os.Exit(run(context.Background(), os.Args[1:], os.Stdin, os.Stdout, os.Stderr, os.Environ()))
 }
 
-// run is the whole program. It returns the exit code.
+// run runs the whole program and returns its exit code.
 func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer, env []string) int {
 	return newProgram(stdin, stdout, stderr, env).Run(ctx, args)
 }

@@ -20,7 +20,7 @@ func TestMain(m *testing.M) {
 
 const demo = "../../testdata/demo.json"
 
-// call runs the program to its end.
+// call runs the program until it ends.
 func call(t *testing.T, stdin string, env []string, args ...string) clitest.Result {
 	t.Helper()
 	stdout, stderr := clitest.NewOutput(), clitest.NewOutput()
@@ -67,7 +67,7 @@ func TestRun_HelpAndUsage(t *testing.T) {
 	}
 }
 
-// Every setting, command and flag is in the help.
+// The help names every setting, command and flag.
 func TestRun_HelpIsComplete(t *testing.T) {
 	general, serve := call(t, "", nil).Stdout, call(t, "", nil, "help", "serve").Stdout
 	for _, c := range commands {

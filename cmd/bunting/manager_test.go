@@ -13,8 +13,8 @@ import (
 
 var printedKey = regexp.MustCompile(`phx_[0-9A-Za-z]{40,}`)
 
-// The way of somebody who begins with an empty folder: a flag is made, seen by an
-// SDK's request, changed, and carried over to another project.
+// The path of a user who begins with an empty folder: a flag is created, returned to an SDK's
+// request, changed, and copied to another project.
 func TestManager_FromAnEmptyFolder(t *testing.T) {
 	s := serve(t, time.Minute)
 	key := printedKey.FindString(s.stdout.String())

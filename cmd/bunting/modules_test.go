@@ -17,15 +17,15 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// library is a module that other services import, and what it brings along.
+// library is a module that other services import, with the modules that it requires.
 type library struct {
 	dir string
-	// others is a package that whoever imports the library imports too, if any. What
-	// its module brings along is not ours.
+	// others is a package that importers of the library also import, if any. The modules that it
+	// requires do not count as the library's.
 	others string
-	// linked are the modules, besides the library's own, with code in a service's
-	// program; listed are those that its list has for our tests' sake. Nothing else can
-	// be raised.
+	// linked are the modules, besides the library's own, with code in a service's program. listed
+	// are the modules that its list contains because of our tests. The versions of no further
+	// modules can be raised.
 	linked, listed []string
 }
 
@@ -46,7 +46,7 @@ var libraries = []library{
 	{"adapters/promhook", "github.com/prometheus/client_golang/prometheus", []string{module + "/flags", regexp2, lru, murmur3}, nil},
 }
 
-// A service that imports a library gets these modules, and may go on with its Go.
+// A service that imports a library gets these modules, and need not change its Go version.
 func TestModules_LibrariesAreLight(t *testing.T) {
 	proxy, cache := t.TempDir(), strings.TrimSpace(goCommand(t, ".", nil, "env", "GOMODCACHE"))
 	for _, dir := range workspace(t, os.DirFS("../..")) {
@@ -82,7 +82,7 @@ func TestModules_LibrariesAreLight(t *testing.T) {
 	}
 }
 
-// service is a module of somebody who imports one package.
+// service is an example module that imports one package.
 type service struct {
 	dir string
 	env []string
@@ -97,7 +97,7 @@ func newService(t *testing.T, env []string, imports, module, version string) ser
 	return service{dir, env}
 }
 
-// list is what go list prints, sorted, without the service itself.
+// list returns the sorted output of go list, without the service itself.
 func (s service) list(t *testing.T, args ...string) []string {
 	t.Helper()
 	got := sorted(strings.Fields(goCommand(t, s.dir, s.env, append([]string{"list"}, args...)...)))
@@ -120,8 +120,8 @@ func difference(list, removed []string) []string {
 	return slices.DeleteFunc(list, func(m string) bool { return slices.Contains(removed, m) })
 }
 
-// go install refuses a program whose module replaces others, and finds only what its
-// module names, at one version of ours.
+// go install refuses a program whose module has replace directives, and resolves only the modules
+// that the module requires, at one version of ours.
 func TestModules_ProgramInstalls(t *testing.T) {
 	root := os.DirFS("../..")
 	replaced := []string{"mod", "edit"}
@@ -161,7 +161,7 @@ func TestModules_ProgramInstalls(t *testing.T) {
 	goCommand(t, "../..", []string{"GOWORK=off"}, "list", "-deps", "-modfile="+filepath.Join(tmp, "go.mod"), "./cmd/bunting")
 }
 
-// workspace names the folders of go.work.
+// workspace returns the folders of go.work.
 func workspace(t *testing.T, root fs.FS) (dirs []string) {
 	t.Helper()
 	text, err := fs.ReadFile(root, "go.work")
@@ -176,11 +176,11 @@ func workspace(t *testing.T, root fs.FS) (dirs []string) {
 
 const (
 	module = "github.com/bunting-flags/bunting"
-	// published is the version that our modules ask of each other.
+	// published is the version that our modules require of each other.
 	published = "v0.1.0"
 )
 
-// publish puts the module of a folder into a proxy of files.
+// publish adds the module of a folder to a proxy of files.
 func publish(t *testing.T, proxy, dir string) {
 	t.Helper()
 	name, root := path.Join(module, dir), filepath.Join("../..", dir)
@@ -239,7 +239,7 @@ func write(t *testing.T, file, text string) {
 	}
 }
 
-// goCommand runs the go command and gives what it prints.
+// goCommand runs the go command and returns its output.
 func goCommand(t *testing.T, dir string, env []string, args ...string) string {
 	t.Helper()
 	out, err := goTry(dir, env, args...)
@@ -249,7 +249,7 @@ func goCommand(t *testing.T, dir string, env []string, args ...string) string {
 	return out
 }
 
-// goTry returns what a command prints, or with an error what it complains of.
+// goTry returns the output of a command, or an error with its standard error.
 func goTry(dir string, env []string, args ...string) (string, error) {
 	cmd := exec.Command("go", args...)
 	cmd.Dir, cmd.Env = dir, append(os.Environ(), env...)

@@ -11,8 +11,8 @@ import (
 	"github.com/bunting-flags/bunting/adapters/storetest"
 )
 
-// A server moves to PostgreSQL and back: project key, personal key and answers stay
-// .
+// After a move of a server to PostgreSQL and back, the project key, the personal key and the
+// responses are the same.
 func TestMove_ServerKeepsItsKeys(t *testing.T) {
 	folder, back, there := filepath.Join(t.TempDir(), "a"), filepath.Join(t.TempDir(), "b"), storetest.Postgres(t)
 	s := serve(t, time.Minute, "--data", folder)

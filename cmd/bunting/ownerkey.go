@@ -13,21 +13,22 @@ import (
 	"github.com/bunting-flags/bunting/adapters/server"
 )
 
-// ownerKey is how the owner of a first start comes by its personal key: from the
-// file of --owner-key-file where that is there, else into it, else printed.
+// ownerKey provides the owner's personal key at a first start. If the file of --owner-key-file
+// exists, the key is read from it; if the option names a file that does not exist, a new key is
+// written to it; without the option, a new key is printed.
 type ownerKey struct {
 	file  string
 	print func(string) error
-	isNew atomic.Bool // this start has made it
+	isNew atomic.Bool // reports whether this start created the key
 }
 
-// ownerKeyPattern are the keys that are taken from a file: what is guessed easily is
-// not.
+// ownerKeyPattern matches the keys that are accepted from a file. Its minimum length excludes keys
+// that are easy to guess.
 var ownerKeyPattern = regexp.MustCompile(`^phx_[0-9A-Za-z]{32,128}$`)
 
 const maxOwnerKeyFile = 4 << 10
 
-// get is server.Options.OwnerKey.
+// get implements server.Options.OwnerKey.
 func (o *ownerKey) get() (server.OwnerKey, error) {
 	if o.file == "" {
 		return server.OwnerKey{Show: func(key string) error {

@@ -14,14 +14,14 @@ import (
 	"github.com/bunting-flags/bunting/cmd/bunting/internal/clitest"
 )
 
-// keyOpens reports whether a key opens everything on a server.
+// keyOpens reports whether a key has all scopes on a server.
 func (s *serving) keyOpens(key string) bool {
 	s.t.Helper()
 	status, body := s.get("/api/personal_api_keys/@current/", key)
 	return status == 200 && strings.Contains(body, `"scopes":["*"]`)
 }
 
-// firstKey starts a server and wants a key printed that works.
+// firstKey starts a server and requires that it prints a key that works.
 func firstKey(t *testing.T, dir string) {
 	t.Helper()
 	s := serve(t, time.Minute, "--data", dir)
@@ -32,8 +32,7 @@ func firstKey(t *testing.T, dir string) {
 	s.wait(0)
 }
 
-// A disk that is full, or a pipe that nobody reads any more, at the moment when the
-// first key is printed.
+// The first key cannot be printed because the disk is full or the pipe has no reader.
 func TestServe_FirstKeyCannotBePrinted(t *testing.T) {
 	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
 	if err != nil {
@@ -60,8 +59,8 @@ func TestServe_FirstKeyCannotBePrinted(t *testing.T) {
 	}
 }
 
-// killedFirstStart kills the real program while its first key is in a pipe that is
-// full: nobody has read it, and the next start shows one that works.
+// killedFirstStart kills the real program while its first key is in a full pipe that is not read.
+// The next start must print a key that works.
 func killedFirstStart(t *testing.T) {
 	reader, pipe, err := os.Pipe()
 	if err != nil {
@@ -71,7 +70,7 @@ func killedFirstStart(t *testing.T) {
 	if err := pipe.SetWriteDeadline(time.Now().Add(time.Second)); err != nil {
 		t.Fatal(err)
 	}
-	for err == nil { // until no byte more goes in
+	for err == nil { // until the pipe is full
 		_, err = pipe.Write(make([]byte, 512))
 	}
 	dir := t.TempDir()
@@ -119,7 +118,7 @@ func TestServe_OwnerKeyFile(t *testing.T) {
 	}
 	s.stop()
 	s.wait(0)
-	// Another server takes the key that is there.
+	// Another server uses the key of an existing file.
 	key := "phx_" + strings.Repeat("a1B2", 10)
 	keyFile := clitest.TempFile(t, "given.key", "\n"+key+"\r\n")
 	s = serve(t, time.Minute, "--owner-key-file", keyFile)
@@ -143,7 +142,7 @@ func TestServe_OwnerKeyFile(t *testing.T) {
 	}
 }
 
-// Somebody has lost the only key.
+// keys recover replaces the only key after it was lost.
 func TestKeys_Recover(t *testing.T) {
 	dir := t.TempDir()
 	s := serve(t, time.Minute, "--data", dir, "--owner-email", "me@example.com")

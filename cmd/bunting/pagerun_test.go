@@ -12,15 +12,15 @@ import (
 	"testing"
 )
 
-// scene is what stands before a block of commands of a page, and what its commands
-// must have said. A block without setup goes on where the one before it has ended.
+// scene prepares the environment for a block of commands of a page, and lists the output that its
+// commands must print. A block without setup continues in the environment of the previous block.
 type scene struct {
 	setup      func(*stage)
 	wantOutput []string
 }
 
-// scenes are those of the blocks of commands of each page, in their order. A block
-// without a scene fails the test.
+// scenes maps each page to the scenes of its blocks of commands, in their order. A block without a
+// scene fails the test.
 var scenes = map[string][]scene{
 	"README.md": {
 		{setup: (*stage).clone},
@@ -31,7 +31,7 @@ var scenes = map[string][]scene{
 		{setup: (*stage).madeFolder, wantOutput: []string{"phx_"}},
 		{setup: (*stage).own, wantOutput: []string{"(Demo)", "with 6 insights", "/shared/"}},
 		{setup: (*stage).empty, wantOutput: []string{"+ flag new-checkout", "1 changed"}},
-		{}, // in the same place
+		{}, // in the same environment
 		{setup: (*stage).clone, wantOutput: []string{"beta-program"}},
 		{setup: (*stage).demo},
 		{setup: (*stage).own},
@@ -45,20 +45,19 @@ var scenes = map[string][]scene{
 	"adapters/convert/README.md": {{setup: (*stage).otherMachine, wantOutput: []string{"1 user would change"}}},
 }
 
-// notRun are the commands that are only looked at, by the page, and why.
+// notRun maps pages whose commands are only checked, not run, to the reason.
 var notRun = map[string]string{
 	"CONTRIBUTING.md": "they run this test",
 	"bench/README.md": "they take minutes, and an idle machine",
-	// A test beside them says whether what they make is up to date.
+	// The test in the same package checks whether the files that they generate are up to date.
 	"testdata/geoip/README.md": "they write into the repository",
 }
 
-// exits are the exit codes of commands that may have another than 0.
+// exits are the exit codes of commands that may differ from 0.
 var exits = map[string]int{"bunting flags plan": 2}
 
-// Every command that a page shows works as it stands there, on a port of its own
-// and with the keys that were printed; a program prints what stands behind its
-// Println.
+// Every command of a page works as written, with a free port and with the keys that were printed. A
+// program prints the text in the comments behind its Println calls.
 func TestPages_CommandsRun(t *testing.T) {
 	for page, text := range docPages(t) {
 		blocks := fenced(text, "sh")
@@ -98,7 +97,7 @@ func TestPages_CommandsRun(t *testing.T) {
 	}
 }
 
-// docPages are the pages of the repository by their path, the specifications left out.
+// docPages returns the pages of the repository by path, without the specifications.
 func docPages(t *testing.T) map[string]string {
 	t.Helper()
 	out, err := exec.Command("git", "-C", "../..", "ls-files", "*.md").Output()
@@ -119,7 +118,7 @@ func docPages(t *testing.T) map[string]string {
 	return all
 }
 
-// fenced are the blocks of a language on a page.
+// fenced returns the code blocks of a language on a page.
 func fenced(page, language string) (out []string) {
 	for _, m := range regexp.MustCompile("(?ms)^```"+language+"\n(.*?)^```$").FindAllStringSubmatch(page, -1) {
 		out = append(out, m[1])
@@ -127,7 +126,7 @@ func fenced(page, language string) (out []string) {
 	return out
 }
 
-// commandsOf are the commands of a block, those over several lines in one.
+// commandsOf returns the commands of a block, with continued lines joined.
 func commandsOf(block string) (out []string) {
 	for line := range strings.Lines(strings.ReplaceAll(block, "\\\n", " ")) {
 		line = regexp.MustCompile(`\s+#\s.*`).ReplaceAllString(strings.TrimSpace(line), "")
@@ -138,12 +137,12 @@ func commandsOf(block string) (out []string) {
 	return out
 }
 
-// checkCommand looks whether what a command names is there, without running it: the
-// folder of a program and its options, or a script.
+// checkCommand checks without running it that what a command names exists: the folder of a program
+// and its options, or a script.
 func checkCommand(t *testing.T, dir, line string) {
 	t.Helper()
 	words := strings.Fields(line)
-	if words[0] == "go" && words[2] == "-C" { // from the root
+	if words[0] == "go" && words[2] == "-C" { // the path is relative to the root
 		dir, words = filepath.Join("../..", words[3]), slices.Delete(words, 2, 4)
 	}
 	switch {

@@ -9,8 +9,7 @@ import (
 	"testing"
 )
 
-// Every link of a page to another page of the repository, or to a heading of it,
-// leads somewhere.
+// Every link of a page to another page of the repository, or to one of its headings, has a target.
 func TestPages_LinksLeadSomewhere(t *testing.T) {
 	link := regexp.MustCompile(`\]\(([^)\s]+)\)`)
 	links := 0
@@ -43,13 +42,13 @@ func TestPages_LinksLeadSomewhere(t *testing.T) {
 	}
 }
 
-// Files that a page names are there, from the root or beside the page.
+// Files that a page names exist, relative to the root or to the page.
 func TestPages_FilesAreThere(t *testing.T) {
 	named := regexp.MustCompile("`([\\w.-]+(?:/[\\w.-]+)*/[\\w-]+\\.(?:go|json|md|yml|txt|js))`")
 	files := 0
 	for page, text := range docPages(t) {
 		if page == "testdata/README.md" {
-			continue // its tables say where their names are
+			continue // its tables state where their names are
 		}
 		for _, m := range named.FindAllStringSubmatch(text, -1) {
 			files++
@@ -66,7 +65,7 @@ func TestPages_FilesAreThere(t *testing.T) {
 	}
 }
 
-// The README is for somebody who has a minute.
+// The README can be read in a minute.
 func TestPages_ReadmeIsShort(t *testing.T) {
 	if words := len(strings.Fields(docPages(t)["README.md"])); words > 900 {
 		t.Errorf("the README has %d words, 900 are enough", words)

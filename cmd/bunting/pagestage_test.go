@@ -18,24 +18,25 @@ import (
 	"github.com/bunting-flags/bunting/cmd/bunting/internal/clitest"
 )
 
-// runAsBunting makes the test binary the program that it tests.
+// runAsBunting is the environment variable with which the test binary runs as the program under
+// test.
 const runAsBunting = "RUN_AS_BUNTING"
 
-// stage is a folder with a shell in it, where "bunting" is the program under test.
+// stage is a folder with a shell in which "bunting" is the program under test.
 type stage struct {
 	*testing.T
 	dir, bin string
 	page     string
-	prints   []string // of the page's program
+	prints   []string // the output that the page's program must print
 	goTool   string
-	ports    map[string]string // free ones for those that the pages name
+	ports    map[string]string // free addresses for those that the pages name
 	env      []string
-	keys     map[string]string // by prefix, as the last server has printed them
+	keys     map[string]string // the keys that the last server printed, by prefix
 	postgres string
 	servers  []running
 }
 
-// running is a server, whose end is told once.
+// running is a server; ended receives its result when it ends.
 type running struct {
 	cmd   *exec.Cmd
 	ended chan error
@@ -54,7 +55,7 @@ func newStage(t *testing.T) *stage {
 	if s.goTool, err = exec.LookPath("go"); err != nil {
 		t.Fatal(err)
 	}
-	// What has a build or the network in it is done by hand.
+	// Commands that would build or use the network are replaced by scripts.
 	s.tool("bunting", fmt.Sprintf("exec env %s=yes %q \"$@\"", runAsBunting, self))
 	s.tool("go", fmt.Sprintf("[ \"$1 $2\" = 'run ./cmd/bunting' ] || exec %q \"$@\"\nshift 2\nexec bunting \"$@\"", s.goTool))
 	s.tool("curl", "exec /usr/bin/env -i PATH=/usr/bin:/bin curl --fail --silent --show-error --max-time 60 \"$@\"")
@@ -82,7 +83,7 @@ func (s *stage) file(name, text string) {
 	}
 }
 
-// port is a free address for one that a page names.
+// port returns a free address that replaces an address of a page.
 func (s *stage) port(named string) string {
 	s.Helper()
 	if s.ports[named] == "" {
@@ -98,12 +99,12 @@ func (s *stage) port(named string) string {
 
 var namedPort = regexp.MustCompile(`127\.0\.0\.1:80\d\d`)
 
-// own8000 is a text of a page with addresses of this stage.
+// own8000 replaces the addresses in a text of a page by those of this stage.
 func (s *stage) own8000(text string) string { return namedPort.ReplaceAllStringFunc(text, s.port) }
 
 // The scenes.
 
-// clone is a clone of the repository, as far as commands look at it.
+// clone creates the files of a clone of the repository that the commands read.
 func (s *stage) clone() {
 	s.Helper()
 	data, err := os.ReadFile(demo)
@@ -113,8 +114,7 @@ func (s *stage) clone() {
 	s.file("testdata/demo.json", string(data))
 }
 
-// repository is the clone that the test itself stands in, for programs that write
-// nothing there.
+// repository uses the repository of the test itself, for programs that do not write to it.
 func (s *stage) repository() {
 	s.Helper()
 	root, err := filepath.Abs("../..")
@@ -126,32 +126,31 @@ func (s *stage) repository() {
 
 func (s *stage) empty() {}
 
-// demo is a server with the demo's flags.
+// demo starts a server with the demo's flags.
 func (s *stage) demo() {
 	s.clone()
 	s.serve("bunting serve --definitions testdata/demo.json")
 }
 
-// own is a server that has made its first project.
+// own starts a server that creates its first project.
 func (s *stage) own() {
 	s.serve("bunting serve")
 	s.env = append(s.env, "BUNTING_KEY="+s.keys["phx_"], "URL=http://"+s.port("127.0.0.1:8000"))
 }
 
-// madeFolder is the data folder of such a server, which has stopped.
+// madeFolder leaves the data folder of such a server, which is stopped.
 func (s *stage) madeFolder() {
 	s.own()
 	s.stopAll()
 }
 
-// database is the same, with a PostgreSQL that has an empty database.
+// database is like madeFolder, with an empty database in PostgreSQL.
 func (s *stage) database() {
 	s.madeFolder()
 	s.postgres = storetest.Postgres(s.T)
 }
 
-// posthogJS stands in for npm, which needs the network; the tests of SDKs get the
-// real package.
+// posthogJS replaces npm, which needs the network; the tests of SDKs use the real package.
 func (s *stage) posthogJS() {
 	s.file("package/dist/array.js", "// posthog-js")
 	pack := exec.Command("tar", "czf", "posthog-js-1.0.0.tgz", "package")
@@ -164,8 +163,8 @@ func (s *stage) posthogJS() {
 	s.tool("npm", `[ "$*" = "pack posthog-js" ] && test -f posthog-js-1.0.0.tgz`)
 }
 
-// service is a module of somebody's, with the page's program in it, beside a clone;
-// and a server with the demo's flags.
+// service creates a module with the page's program next to a clone, and starts a server with the
+// demo's flags.
 func (s *stage) service() {
 	s.Helper()
 	s.demo()
@@ -188,10 +187,10 @@ func (s *stage) service() {
 	s.env = append(s.env, "GOWORK=off", "GOSUMDB=off")
 }
 
-// printed is a line of a program with what it prints behind it.
+// printed matches a line of a program that has its expected output in a comment.
 var printed = regexp.MustCompile(`(?m)^\s*fmt\.Println\(.*\)\s*// (.*)$`)
 
-// otherMachine has what people bring from another system.
+// otherMachine creates the files that users bring from another system.
 func (s *stage) otherMachine() {
 	s.file("flags.json", `{"flags": {"checkout": {"key": "checkout", "version": 1, "on": true, "variations": [true, false],
 		"fallthrough": {"variation": 0}, "offVariation": 1, "targets": [], "rules": [], "prerequisites": [], "salt": "s"}}, "segments": {}}`)
@@ -204,7 +203,7 @@ func (s *stage) otherMachine() {
 	s.file("users.jsonl", `{"distinct_id": "ana"}`+"\n")
 }
 
-// run runs a command as it stands on a page and returns what it says.
+// run runs a command as a page contains it and returns its output.
 func (s *stage) run(line string) string {
 	s.Helper()
 	line = s.own8000(line)
@@ -224,7 +223,7 @@ func (s *stage) run(line string) string {
 	return s.command("bash", "-c", line)
 }
 
-// command runs a program to its end.
+// command runs a program until it ends.
 func (s *stage) command(name string, args ...string) string {
 	s.Helper()
 	ctx, cancel := context.WithTimeout(s.Context(), 2*time.Minute)
@@ -244,7 +243,7 @@ func (s *stage) command(name string, args ...string) string {
 	return string(out)
 }
 
-// serve starts a server, stops one that has its address, and reads the keys that it
+// serve starts a server after stopping a server with the same address, and records the keys that it
 // prints.
 func (s *stage) serve(line string) string {
 	s.Helper()

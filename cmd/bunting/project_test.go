@@ -9,9 +9,9 @@ import (
 	"github.com/bunting-flags/bunting/cmd/bunting/internal/cli"
 )
 
-// The project of a command is never one that the server has chosen: the option,
-// else the variable, else the only one, else an error that lists them; each write
-// names the project that it has changed.
+// The project of a command is never chosen by the server: it is set by the option, else by the
+// variable, else it is the only project, else the command returns an error that lists the projects.
+// Each write names the project that it changed.
 func TestProject_OfTheCommandLine(t *testing.T) {
 	s := serve(t, time.Minute)
 	key := printedKey.FindString(s.stdout.String())
@@ -53,11 +53,11 @@ func TestProject_OfTheCommandLine(t *testing.T) {
 	}
 	call(t, "", env[:2], "flags", "enable", "b", "--project", second.Token).Want(t, cli.ExitOK, "on", "in project 2 (Staging)\n")
 
-	// A name that stands twice chooses nothing.
+	// A name that two projects share selects neither.
 	call(t, "", env, "projects", "create", "Staging").Want(t, cli.ExitOK, "Staging", "")
 	call(t, "", env, "flags", "list").Want(t, cli.ExitUsage, "", `several projects have the name "Staging"`)
 
-	// A key of one project needs no name, one that may not list needs one.
+	// A key of one project needs no project name; a key that may not list projects needs one.
 	one := printedKey.FindString(call(t, "", env, "keys", "create", "--label", "one", "--projects", "2").Stdout)
 	call(t, "", env[:1], "flags", "enable", "b", "--key", one).Want(t, cli.ExitOK, "on", "in project 2 (Staging)\n")
 	two := printedKey.FindString(call(t, "", env, "keys", "create", "--label", "two", "--projects", "2,3").Stdout)
@@ -71,8 +71,7 @@ func TestProject_OfTheCommandLine(t *testing.T) {
 	s.wait(0)
 }
 
-// A server that is not there is given up before long: TestAPIClient_Retries has
-// the time.
+// A command gives up soon if the server is unreachable. TestAPIClient_Retries proves the durations.
 func TestProject_StoppedServer(t *testing.T) {
 	s := serve(t, time.Minute)
 	key := printedKey.FindString(s.stdout.String())

@@ -11,8 +11,7 @@ import (
 	"github.com/bunting-flags/bunting/cmd/bunting/internal/cli"
 )
 
-// A question in SQL and one in a file, as a table, as CSV and as JSON, and on the
-// metrics' page.
+// A query in SQL and one in a file return a table, CSV and JSON, and are counted in the metrics.
 func TestQuery_FromTheCommandLine(t *testing.T) {
 	s := serve(t, time.Minute)
 	env := []string{"BUNTING_SERVER=" + s.url, "BUNTING_KEY=" + printedKey.FindString(s.stdout.String())}

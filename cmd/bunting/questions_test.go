@@ -14,8 +14,7 @@ import (
 	"github.com/bunting-flags/bunting/cmd/bunting/internal/clitest"
 )
 
-// questions are asked again and again, as a dashboard does, with what is remembered
-// of them.
+// questions are queries that are repeated, as a dashboard does, so that cached results are used.
 var questions = map[string]string{
 	"buyers":  `{"kind":"TrendsQuery","series":[{"kind":"EventsNode","event":"buy","math":"dau"}],"dateRange":{"date_from":"2024-03-01","date_to":"2024-03-02"},"trendsFilter":{"display":"ActionsTable"}}`,
 	"buys":    `{"kind":"TrendsQuery","series":[{"kind":"EventsNode","event":"buy"}],"dateRange":{"date_from":"2024-03-01","date_to":"2024-03-02"},"trendsFilter":{"display":"ActionsTable"}}`,
@@ -23,15 +22,15 @@ var questions = map[string]string{
 	"people":  `{"kind":"HogQLQuery","query":"SELECT count(), count(DISTINCT person_id) FROM events"}`,
 }
 
-// answers are what the questions say: people who bought, buys, people at each step,
-// and rows and people of the SQL.
+// answers are the results of the queries: people who bought, number of buys, people at each step,
+// and rows and people of the SQL query.
 type answers struct {
 	Buyers, Buys float64
 	Through      [2]float64
 	People       [2]float64
 }
 
-// questioner is a server, and who asks it.
+// questioner is a server with the credentials to query it.
 type questioner struct {
 	*serving
 	key, token string
@@ -74,10 +73,10 @@ func (a questioner) send(t *testing.T, event, person, sentAt string) {
 	}
 }
 
-// Issue 14, "Correct": after each of a capture, a merge, an erasure, a restart, and a
-// backup that was restored, the answers are those of the events that are there. What a
-// merge or an erasure has made wrong is never shown again; captures show when what is
-// remembered has grown old (insights.md §1.6), here after ten times what it cost.
+// Issue 14, "Correct": after each of a capture, a merge, an erasure, a restart, and a restored
+// backup, the results are those of the stored events. Results that a merge or an erasure made wrong
+// are never returned; captures appear when the cached result expires (insights.md §1.6), here after
+// ten times its cost.
 func TestQuery_FollowsWhatHappens(t *testing.T) {
 	folder := t.TempDir()
 	s := serve(t, time.Minute, "--data", folder)
@@ -86,7 +85,7 @@ func TestQuery_FollowsWhatHappens(t *testing.T) {
 	a.token = regexp.MustCompile(`phc_[A-Za-z0-9]+`).FindString(projects)
 	is := func(after string, want answers) {
 		t.Helper()
-		for range 2 { // the second time out of what is remembered
+		for range 2 { // the second time from the cache
 			if got := a.ask(t); got != want {
 				t.Errorf("after %s: %+v, want %+v", after, got, want)
 			}

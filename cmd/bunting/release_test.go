@@ -10,15 +10,15 @@ import (
 	"testing"
 )
 
-// A release tags every module of go.work but the examples, each after those it requires
-// and with the version that they require of it.
+// A release tags every module of go.work except the examples, each after the modules that it
+// requires and with the version that they require of it.
 func TestRelease_Tags(t *testing.T) {
 	page, err := os.ReadFile("../../CONTRIBUTING.md")
 	if err != nil {
 		t.Fatal(err)
 	}
 	var dirs []string
-	version := map[string]string{} // of a module's path
+	version := map[string]string{} // by module path
 	for _, row := range regexp.MustCompile("(?m)^\\| (\\d+) \\| `(\\S+)` \\|").FindAllStringSubmatch(string(page), -1) {
 		dir := path.Dir(row[2])
 		dirs = append(dirs, dir)

@@ -52,8 +52,8 @@ func certify(t *testing.T, cert, key string, serial int64) *x509.Certificate {
 	return parsed
 }
 
-// The real program on SIGHUP: certificates and definitions are read again, bad ones
-// leave the last good ones in use, and a request under way is answered.
+// On SIGHUP the real program reads certificates and definitions again. Invalid ones leave the last
+// valid ones in use, and a request under way is completed.
 func TestServe_SIGHUP(t *testing.T) {
 	dir := t.TempDir()
 	cert, key := filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
@@ -76,7 +76,7 @@ func TestServe_SIGHUP(t *testing.T) {
 	}
 	address := strings.TrimPrefix(s.url, "https://")
 
-	// serial asks on a new connection which certificate there is.
+	// serial returns the serial number of the certificate on a new connection.
 	serial := func() int64 {
 		t.Helper()
 		conn, err := tls.Dial("tcp", address, &tls.Config{InsecureSkipVerify: true})
@@ -149,7 +149,7 @@ func TestServe_SIGHUP(t *testing.T) {
 	s.wait(0)
 }
 
-// Certificates that cannot be used end the start, and say which setting.
+// Certificates that cannot be used end the start with an error that names the setting.
 func TestServe_TLSFaults(t *testing.T) {
 	dir := t.TempDir()
 	cert, key := filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
@@ -167,7 +167,7 @@ func TestServe_TLSFaults(t *testing.T) {
 	}
 }
 
-// Requests that fail are in the log, with what their answer was named.
+// Failed requests are logged with the error code of their response.
 func TestServe_LogRequests(t *testing.T) {
 	s := serve(t, time.Minute, "--definitions", demo)
 	resp, err := httpClient.Get(s.url + "/nowhere")

@@ -57,7 +57,7 @@ Prometheus.
 	return b.String()
 }
 
-// runServe runs the server until the context ends or a signal comes.
+// runServe runs the server until ctx is done or the process receives a signal to end.
 func runServe(ctx context.Context, p *cli.Program, args []string) error {
 	r, err := settings.Resolve(p, args)
 	if err != nil {
@@ -78,8 +78,8 @@ func runServe(ctx context.Context, p *cli.Program, args []string) error {
 	defer stop()
 	ctx, end := context.WithCancel(ctx)
 	defer end()
-	// Before the server hears of a signal, the next one meets no handler: it ends the
-	// process.
+	// The handler is removed before the server starts to shut down, so that a second signal ends
+	// the process at once.
 	context.AfterFunc(signals, func() { stop(); end() })
 	hangups, ignore := reloadOnHangup()
 	defer ignore()
@@ -94,7 +94,7 @@ func runServe(ctx context.Context, p *cli.Program, args []string) error {
 		return errors.New(settings.ReplaceNames(err.Error()))
 	}
 	defer s.close()
-	debug.FreeOSMemory() // what only the start needed
+	debug.FreeOSMemory() // returns the memory that only the start needed
 	err = s.run(ctx, hangups)
 	if ctx.Err() != nil {
 		_ = s.WriteShadow(p.Stdout)
@@ -102,16 +102,16 @@ func runServe(ctx context.Context, p *cli.Program, args []string) error {
 	return err
 }
 
-// Memory of the Go runtime: garbage is collected less often than by default while
-// there is little of it, and more often near the limit, which with the database's
-// own caches keeps a loaded server below 256 MB.
+// Memory limits of the Go runtime. While the heap is small, garbage is collected less often than by
+// default, and near the limit more often. Together with the database's own caches this limit keeps
+// a loaded server below 256 MB.
 const (
 	memoryLimit   = 136 << 20
 	memoryPercent = 300
 )
 
-// tuneMemory leaves alone what the environment says. It is for the whole process, so
-// that a server inside of another program does not do it.
+// tuneMemory sets the garbage collector's limits, except those that the environment sets. They
+// apply to the whole process, so a server that is embedded in another program does not set them.
 func tuneMemory(p *cli.Program) {
 	if p.Env["GOGC"] == "" {
 		debug.SetGCPercent(memoryPercent)
@@ -121,15 +121,16 @@ func tuneMemory(p *cli.Program) {
 	}
 }
 
-// reloadOnHangup makes SIGHUP a wish to read files again; without it the signal would end
-// the process, and cut off requests. stop gives the signal back.
+// reloadOnHangup returns a channel that receives SIGHUP, on which the server reads its files again.
+// Without a handler the signal would end the process and interrupt requests. stop removes the
+// handler.
 func reloadOnHangup() (signals <-chan os.Signal, stop func()) {
 	c := make(chan os.Signal, 1)
 	signal.Notify(c, syscall.SIGHUP)
 	return c, func() { signal.Stop(c) }
 }
 
-// served is a server and what the command says of it.
+// served is a running server with the settings that the command needs to print its banner.
 type served struct {
 	*server.Server
 	program *cli.Program
@@ -138,11 +139,12 @@ type served struct {
 	key     ownerKey
 
 	site, owner string
-	// signIn: people may; renewLink: they get a link though the owner has signed in before.
+	// signIn: users may sign in to the console. renewLink: the owner gets a link even after an
+	// earlier sign-in.
 	signIn, renewLink bool
 }
 
-// run serves until the context ends, prints where, and reads files again when asked.
+// run serves until ctx is done, prints the banner, and reads files again on each hangup signal.
 func (s *served) run(ctx context.Context, hangups <-chan os.Signal) error {
 	var background sync.WaitGroup
 	defer background.Wait()

@@ -17,7 +17,7 @@ import (
 	"github.com/bunting-flags/bunting/cmd/bunting/internal/clitest"
 )
 
-// httpClient keeps no connection: nothing stays behind a test.
+// httpClient reuses no connections, so that no connection outlives a test.
 var httpClient = &http.Client{Timeout: clitest.WaitTimeout, Transport: &http.Transport{DisableKeepAlives: true}}
 
 // serving is a server in this process.
@@ -42,7 +42,7 @@ func serve(t *testing.T, grace time.Duration, args ...string) *serving {
 	return s
 }
 
-// address waits for the start and reads where the server is.
+// address waits for the start and returns the URL that the banner prints.
 func (s *serving) address(out *clitest.Output) string {
 	s.t.Helper()
 	deadline := time.After(clitest.WaitTimeout)
@@ -99,8 +99,8 @@ func do(t *testing.T, r *http.Request) (int, string) {
 	return resp.StatusCode, string(body)
 }
 
-// runPasted reads a printed curl line with a real shell and makes the request that
-// curl would send.
+// runPasted parses a printed curl line with a real shell and returns the request that curl would
+// send.
 func runPasted(t *testing.T, banner string) *http.Request {
 	t.Helper()
 	_, line, ok := strings.Cut(banner, "\n  curl ")
@@ -126,7 +126,7 @@ func runPasted(t *testing.T, banner string) *http.Request {
 	return r
 }
 
-// enabled are the flags of a v2 answer.
+// enabled returns the flags of a v2 response.
 func enabled(t *testing.T, body string) map[string]bool {
 	t.Helper()
 	var a struct {
@@ -224,7 +224,7 @@ func TestServe_ChangedFile(t *testing.T) {
 	}
 }
 
-// begin sends half a request and returns when the server has asked for the rest.
+// begin sends half a request and returns when the server has requested the rest.
 func (s *serving) begin(body string) net.Conn {
 	s.t.Helper()
 	conn, err := net.Dial("tcp", strings.TrimPrefix(s.url, "http://"))

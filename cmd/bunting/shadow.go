@@ -30,7 +30,7 @@ are compared behind the answer; each costs the upstream one flag request. What d
 not fit into the queue (1,024 requests, 32 MiB) is answered and not compared.
 `
 
-// runShadow is serve with an upstream.
+// runShadow runs serve with an upstream service whose responses are compared.
 func runShadow(ctx context.Context, p *cli.Program, args []string) error {
 	r, err := settings.Resolve(p, args)
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/bunting-flags/bunting/cmd/bunting/internal/clitest"
 )
 
-// oneFlag writes a definitions file with the flag "f" at a rollout.
+// oneFlag writes a definitions file with the flag "f" at a rollout percentage.
 func oneFlag(t *testing.T, rollout string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "flags.json")
@@ -24,8 +24,8 @@ func oneFlag(t *testing.T, rollout string) string {
 	return path
 }
 
-// TestShadow_ReportsDifferences: a flag that is on here and off there, on both
-// answering sides.
+// TestShadow_ReportsDifferences proves that a flag that is on in one service and off in the other
+// is reported, whichever of them provides the response.
 func TestShadow_ReportsDifferences(t *testing.T) {
 	upstream := serve(t, time.Minute, "--definitions", oneFlag(t, "0"))
 	for side, want := range map[string]string{"self": `"f":true`, "upstream": `"f":false`} {
@@ -39,7 +39,7 @@ func TestShadow_ReportsDifferences(t *testing.T) {
 			if status, body := do(t, r); status != 200 || !strings.Contains(body, want) {
 				t.Errorf("%d %s, want %s", status, body, want)
 			}
-			for end := time.Now().Add(clitest.WaitTimeout); ; time.Sleep(10 * time.Millisecond) { // the comparison is behind the answer
+			for end := time.Now().Add(clitest.WaitTimeout); ; time.Sleep(10 * time.Millisecond) { // the comparison runs after the response
 				if _, body := s.get("/metrics", ""); strings.Contains(body, "bunting_shadow_compared_total 1\n") {
 					break
 				} else if time.Now().After(end) {

@@ -11,7 +11,7 @@ import (
 	"github.com/bunting-flags/bunting/cmd/bunting/internal/clitest"
 )
 
-// program is the program as a process of its own: this binary, see TestMain.
+// program returns the program as a separate process: this test binary, see TestMain.
 func program(t *testing.T, args ...string) *exec.Cmd {
 	t.Helper()
 	self, err := os.Executable()
@@ -23,7 +23,7 @@ func program(t *testing.T, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// The real program, with real signals.
+// The real program handles real signals.
 func TestServe_Signals(t *testing.T) {
 	start := func(t *testing.T) (*exec.Cmd, *serving) {
 		s := &serving{t: t, stdout: clitest.NewOutput(), stderr: clitest.NewOutput(), ended: make(chan int, 1)}
@@ -55,7 +55,7 @@ func TestServe_Signals(t *testing.T) {
 	}
 	t.Run("a second one ends it at once", func(t *testing.T) {
 		cmd, s := start(t)
-		conn := s.begin(request) // would hold the end up for ten seconds
+		conn := s.begin(request) // would delay the shutdown for ten seconds
 		defer func() { _ = conn.Close() }()
 		if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
 			t.Fatal(err)

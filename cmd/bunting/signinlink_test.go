@@ -10,8 +10,8 @@ import (
 
 var printedLink = regexp.MustCompile(`Open the console: (http://127\.0\.0\.1:[0-9]+)/console/sign-in#([A-Za-z0-9_-]{43})\n`)
 
-// console.md §5.2: the first start prints a link that signs the owner in, further ones
-// do until the owner has signed in, and with --sign-in-link; --console off has neither.
+// console.md §5.2: the first start prints a link that signs the owner in, and later starts do so
+// until the owner has signed in, or with --sign-in-link; with --console off no link is printed.
 func TestServe_SignInLink(t *testing.T) {
 	dir := t.TempDir()
 	start := func(args ...string) (*serving, []string) {

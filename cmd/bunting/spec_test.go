@@ -9,7 +9,8 @@ import (
 	"testing"
 )
 
-// specOf says of which page a bare § is, by the room: testdata/spec/README.md.
+// specOf maps a package to the page that a § without a page name refers to:
+// testdata/spec/README.md.
 var specOf = map[string]string{
 	"flags": "flags", "geoip": "flags", "adapters/convert": "flags", "adapters/remote": "flags", "adapters/ofprovider": "flags", "bench": "flags",
 	"capture": "capture", "capture/insights": "insights", "capture/experiments": "experiments", "adapters/internal/natsstream": "capture",
@@ -23,17 +24,17 @@ var (
 	specDecision = regexp.MustCompile(`\bdecisions? ([0-9]+)`)
 	specHeading  = regexp.MustCompile(`(?m)^#+ ([0-9]+(?:\.[0-9]+)*|[A-Z])\.? `)
 	specItem     = regexp.MustCompile(`(?m)^\s*([0-9]+)\. `)
-	// specMark are the endpoints, decisions and journeys of console.md in comments, and
-	// specMarked where they stand there.
+	// specMark matches the endpoints, decisions and journeys of console.md in comments, and
+	// specMarked matches their definitions on that page.
 	specMark   = regexp.MustCompile(`\bconsole\.md,? ([CJN][0-9]+)\b|\b(N[0-9]{1,2})\b`)
 	specMarked = regexp.MustCompile(`(?m)^\| ([CN][0-9]+) \||^\*\*([JN][0-9]+) `)
 	specClause = regexp.MustCompile(`(?m)^ *"clause": .*$`)
-	// otherDocuments are sections of standards that are not ours.
+	// otherDocuments matches references to sections of external standards.
 	otherDocuments = regexp.MustCompile(`RFC [0-9]+|WHATWG|SQLite's|SemVer|W3C`)
 )
 
-// A § or a decision that a comment names is in the repository, so that the reader
-// of the comment finds it (testdata/spec).
+// Each § and each decision that a comment names exists in testdata/spec, so that readers of the
+// comment find it.
 func TestSpec_SectionsAreFound(t *testing.T) {
 	pages := map[string]map[string]bool{}
 	for _, page := range specPages {
@@ -86,8 +87,8 @@ func TestSpec_SectionsAreFound(t *testing.T) {
 // specPages are the pages whose sections comments name.
 var specPages = []string{"flags", "capture", "management", "clients", "interface", "insights", "experiments", "console"}
 
-// hasSection reports whether a page has a section, or the one above it: items of
-// lists are numbered on.
+// hasSection reports whether a page has a section or its parent section: items of lists are
+// numbered below it.
 func hasSection(page map[string]bool, number string) bool {
 	if page[number] {
 		return true
@@ -103,9 +104,9 @@ func cutLast(s, sep string) (before, after string, found bool) {
 	return s, "", false
 }
 
-// pagesOf are the pages that a § may be of: those that the words before it name, else
-// that of the room, else all. What adds to management.md counts with it. A name at the
-// end of the line before may be meant, or is that of a row of its own.
+// pagesOf returns the pages that a § may refer to: those named by the words before it, else the
+// page of the package, else all pages. A page that adds to management.md also counts for it. A name
+// at the end of the previous line may be meant, or may belong to that line.
 func pagesOf(path, before, line string) (out []string) {
 	for _, m := range specNamed.FindAllStringSubmatch(line, -1) {
 		out = append(out, m[1]+m[2])
@@ -136,8 +137,8 @@ func specPage(t *testing.T, name string) string {
 	return string(data)
 }
 
-// eachSource reads every Go and TypeScript file of the repository, and the clauses of the
-// files of cases; path is from its root.
+// eachSource reads every Go and TypeScript file of the repository, and the clauses of the files of
+// cases. path is relative to the root.
 func eachSource(t *testing.T, look func(path, text string)) {
 	t.Helper()
 	err := filepath.WalkDir("../..", func(path string, d os.DirEntry, err error) error {

@@ -12,8 +12,8 @@ import (
 	"github.com/bunting-flags/bunting/cmd/bunting/internal/clitest"
 )
 
-// Streams of definitions follow a definitions file, and the end of the server: it
-// does not wait for them, and says so to their clients.
+// Streams of definitions follow the changes of a definitions file. A server that ends does not wait
+// for them, and reports its end to their clients.
 func TestServe_Streams(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "flags.json")
 	write := func(flag string) {
@@ -71,5 +71,5 @@ func TestServe_Streams(t *testing.T) {
 	if got := data(); got != `data: {"code":"shutdown"}` {
 		t.Error(got)
 	}
-	s.wait(0) // had it waited for the stream, it would have cut it off: 1
+	s.wait(0) // if it had waited for the stream, the exit code would be 1
 }

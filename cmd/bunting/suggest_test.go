@@ -12,7 +12,7 @@ import (
 	"github.com/bunting-flags/bunting/cmd/bunting/internal/settings"
 )
 
-// What is mistyped is refused, and what is most likely meant is named.
+// Mistyped names are rejected, and the most similar name is suggested.
 func TestSuggest(t *testing.T) {
 	for name, c := range map[string]struct {
 		env  string
@@ -43,8 +43,8 @@ func TestSuggest(t *testing.T) {
 	}
 }
 
-// Variables that are empty, not ours, or made by Kubernetes and Docker for a service
-// called bunting are no mistakes.
+// Variables that are empty, that do not begin with BUNTING_, or that Kubernetes and Docker set for
+// a service called bunting are accepted.
 func TestSuggest_OtherVariables(t *testing.T) {
 	env := []string{
 		"BUNTING_FROBNICATE=", "BUNTINGS=1", "BUNTING_SERVICE_HOST=10.0.0.1", "BUNTING_SERVICE_PORT=8000", "BUNTING_SERVICE_PORT_HTTP=8000",
@@ -59,14 +59,14 @@ func TestSuggest_OtherVariables(t *testing.T) {
 	}
 }
 
-// Every variable that this package reads is known.
+// Every variable that this package reads is accepted.
 func TestSuggest_AcceptsVariables(t *testing.T) {
 	files, err := filepath.Glob("*.go")
 	rooms, err2 := filepath.Glob("internal/*/*.go")
 	if files = append(files, rooms...); err != nil || err2 != nil || len(rooms) == 0 {
 		t.Fatal(err, err2)
 	}
-	accepted := map[string]bool{"BUNTING_NAME": true, "BUNTING_PORT": true} // any; one that others make
+	accepted := map[string]bool{"BUNTING_NAME": true, "BUNTING_PORT": true} // any variable of the program; one set by other systems
 	for _, name := range cli.Variables {
 		accepted[name] = true
 	}

@@ -1,5 +1,5 @@
-// Package flagsdiff compares what two sets of flags answer, one subject after the
-// other, and says of each difference what in the definitions it comes from.
+// Package flagsdiff compares the results of two sets of flags for a series of subjects, and
+// explains which difference between the definitions causes each change.
 package flagsdiff
 
 import (
@@ -12,48 +12,48 @@ import (
 	"github.com/bunting-flags/bunting/flags"
 )
 
-// Diff compares what two sets answer, one subject after the other. It is for one
-// goroutine.
+// Diff compares the results of two sets for one subject after another. It is not safe for
+// concurrent use.
 type Diff struct {
 	before, after *flags.Set
 	options       Options
 
-	keys                            []string // of both sets, sorted, each once
+	keys                            []string // of both sets, sorted, without duplicates
 	totals                          map[string]*Total
 	users                           int64
 	changed                         int64
 	decisionsBefore, decisionsAfter flags.Decisions
 }
 
-// Options are the choices of a Diff. The zero value compares all flags for
-// every runtime, and returns every change.
+// Options are the settings of a Diff. The zero value compares all flags for every runtime, and
+// returns every change.
 type Options struct {
-	// Keys restricts the comparison to these flags. Nil: all of both sets.
+	// Keys restricts the comparison to these flags. If nil, all flags of both sets are compared.
 	Keys []string
-	// Reasons counts another reason for the same answer as a change too. One that is not
-	// known on a side (Decision.ReasonOpen) is no other.
+	// Reasons also counts a different reason for the same result as a change. A reason that is
+	// unknown on one side (Decision.ReasonOpen) never counts as different.
 	Reasons bool
-	// Limit is how many changes of each flag are returned and explained; those
-	// beyond it are only counted. 0: all.
+	// Limit is how many changes of each flag are returned and explained; further changes are only
+	// counted. 0 means no limit.
 	Limit int64
 }
 
-// Answer is the answer for a flag on one side.
+// Answer is the result of a flag on one side.
 type Answer struct {
-	// Answered is false where the flag does not exist or is not active.
+	// Answered is false if the flag does not exist or is not active.
 	Answered bool `json:"answered"`
-	// Value is false, true or the variant; null without an answer.
+	// Value is false, true or the name of the variant; null if Answered is false.
 	Value   any             `json:"value"`
 	Payload json.RawMessage `json:"payload,omitempty"`
-	// Failed and Undecided mark answers that are no decision.
+	// Failed and Undecided mark results for which the evaluation did not succeed.
 	Failed    bool `json:"failed,omitempty"`
 	Undecided bool `json:"undecided,omitempty"`
 
 	reason flags.Reason
-	open   bool // the reason is not known
+	open   bool // the reason is unknown
 }
 
-// Change is one flag that is answered otherwise for one subject.
+// Change is a flag with different results for one subject.
 type Change struct {
 	Key        string `json:"flag"`
 	DistinctID string `json:"distinct_id"`
@@ -71,13 +71,13 @@ type Total struct {
 	Share float64 `json:"share"`
 }
 
-// Difference is a flag that only one side can answer.
+// Difference is a flag that only one side can evaluate.
 type Difference struct {
 	Key   string `json:"flag"`
 	Cause Cause  `json:"cause"` // new, removed, activated, deactivated, unanswered
 }
 
-// New makes a comparison of two sets.
+// New returns a comparison of two sets.
 func New(before, after *flags.Set, options Options) *Diff {
 	d := &Diff{before: before, after: after, options: options, totals: map[string]*Total{}}
 	for _, s := range []*flags.Set{before, after} {
@@ -92,8 +92,8 @@ func New(before, after *flags.Set, options Options) *Diff {
 	return d
 }
 
-// Compare decides all flags for a subject on both sides and returns what
-// differs, by key: the value, the payload, or whether there is an answer at all.
+// Compare evaluates all flags for a subject on both sides and returns the differences, by key: in
+// the value, in the payload, or in whether there is a result at all.
 func (d *Diff) Compare(sub *flags.Subject, now time.Time) []Change {
 	sel := d.selection()
 	d.before.Select(sub, now, &sel, &d.decisionsBefore)
@@ -156,16 +156,16 @@ func (a *Answer) isEqual(b *Answer, reasons bool) bool {
 		bytes.Equal(a.Payload, b.Payload) && (!reasons || a.open || b.open || a.reason == b.reason)
 }
 
-// Unknown lists the keys asked for that neither side has.
+// Unknown returns the keys of Options.Keys that neither side has.
 func (d *Diff) Unknown() []string {
 	return slices.DeleteFunc(slices.Clone(d.options.Keys), func(key string) bool { return slices.Contains(d.keys, key) })
 }
 
-// Users is how many subjects were compared, and how many of them any flag is
-// answered otherwise for.
+// Users returns how many subjects were compared, and for how many of them at least one flag
+// changed.
 func (d *Diff) Users() (compared, changed int64) { return d.users, d.changed }
 
-// Totals counts the changes of each flag that has any, by key.
+// Totals returns the number of changes of each flag that changed, by key.
 func (d *Diff) Totals() []Total {
 	out := []Total{}
 	for _, t := range d.totals {
@@ -178,7 +178,7 @@ func (d *Diff) Totals() []Total {
 	return out
 }
 
-// Flags lists the flags that only one side can answer, whoever asks, by key.
+// Flags returns the flags that only one side can evaluate, for any subject, by key.
 func (d *Diff) Flags() []Difference {
 	out := []Difference{}
 	for _, key := range d.keys {
@@ -189,8 +189,8 @@ func (d *Diff) Flags() []Difference {
 	return out
 }
 
-// presence says how it comes that only one side can answer a flag, or that only
-// one side has its definition; empty when both are alike in this.
+// presence returns the cause for which only one side can evaluate a flag, or only one side has its
+// definition. It is empty if the sides do not differ in this.
 func (d *Diff) presence(key string) Cause {
 	before, after := d.before.Status(key), d.after.Status(key)
 	switch {

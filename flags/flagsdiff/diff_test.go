@@ -19,9 +19,8 @@ func compileJSON(t *testing.T, text string) *flags.Set {
 	return flags.Compile(d)
 }
 
-// The bucket of user-17 in beta-search is 0.0091, that of user-61 among the
-// variants of checkout-layout 0.5698 (spec/flags.md §2.6); the rest follows from
-// §3.6.
+// The bucket of user-17 in beta-search is 0.0091, that of user-61 among the variants of
+// checkout-layout 0.5698 (spec/flags.md §2.6); the rest follows from §3.6.
 func TestDiff_Why(t *testing.T) {
 	flag := func(key, rest string) string {
 		return fmt.Sprintf(`{"flags": [{"id": 1, "key": %q, "active": true, "filters": {%s}}], "cohorts": {}}`, key, rest)
@@ -50,7 +49,7 @@ func TestDiff_Why(t *testing.T) {
 	tests := map[string]struct {
 		before, after string
 		sub           flags.Subject
-		want          string // key: before -> after, cause; empty: no change
+		want          string // key: before -> after, cause; empty if nothing changes
 		text          string // part of the reason
 	}{
 		"same":             {rollout("20"), rollout("20"), flags.Subject{DistinctID: "user-17"}, "", ""},
@@ -102,7 +101,7 @@ func valueText(a flagsdiff.Answer) string {
 	return fmt.Sprint(a.Value)
 }
 
-// 100 users, of whom those change whose bucket is in the share that was added.
+// Among 100 users, exactly those change that have a bucket in the added share.
 func TestDiff_TotalsAndLimit(t *testing.T) {
 	text := `{"flags": [{"id": 1, "key": "f", "active": true, "filters": {"groups": [{"rollout_percentage": %d}]}}, {"id": 2, "key": "same", "active": true, "filters": {"groups": [{}]}}]}`
 	before, after := compileJSON(t, fmt.Sprintf(text, 0)), compileJSON(t, fmt.Sprintf(text, 100))

@@ -8,7 +8,7 @@ import (
 	"github.com/bunting-flags/bunting/flags/flagsdiff"
 )
 
-// What would change for a user, and where in the definitions that comes from.
+// The example shows the change of a flag for a user and its cause in the definitions.
 func ExampleDiff_Compare() {
 	compile := func(rollout int) *flags.Set {
 		d, err := flags.ParseDefinitions(fmt.Appendf(nil,

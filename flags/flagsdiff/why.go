@@ -9,37 +9,37 @@ import (
 	"github.com/bunting-flags/bunting/flags"
 )
 
-// Cause is what kind of difference between two definitions changed an answer.
+// Cause is the kind of difference between two definitions that changed a result.
 type Cause string
 
 // The causes of a change.
 const (
-	CauseNew         Cause = "new"         // the flag is only in the second
-	CauseRemoved     Cause = "removed"     // the flag is only in the first
-	CauseActivated   Cause = "activated"   // it was not active
-	CauseDeactivated Cause = "deactivated" // it is not active any more
-	CauseUnanswered  Cause = "unanswered"  // on or behind a cycle of dependencies on one side
-	CauseFailed      Cause = "failed"      // failed, or not decided, on one side
+	CauseNew         Cause = "new"         // the flag is only in the second set
+	CauseRemoved     Cause = "removed"     // the flag is only in the first set
+	CauseActivated   Cause = "activated"   // the flag was not active before
+	CauseDeactivated Cause = "deactivated" // the flag is no longer active
+	CauseUnanswered  Cause = "unanswered"  // on one side the flag is on, or depends on, a cycle of dependencies
+	CauseFailed      Cause = "failed"      // the evaluation failed or was not decided on one side
 	CausePinned      Cause = "pinned"      // a value is pinned for the subject
 	CauseEnrollment  Cause = "enrollment"  // early access
 	CauseHoldout     Cause = "holdout"
-	CauseCondition   Cause = "condition" // a condition is new, removed or has other requirements
-	CauseOrder       Cause = "order"     // another condition comes first
-	CauseGroup       Cause = "group"     // a condition is about another group or person
-	CauseProperty    Cause = "property"  // the same requirement is compared otherwise
-	CauseCohort      Cause = "cohort"    // the same cohort has other members
+	CauseCondition   Cause = "condition" // a condition is new, removed or has different requirements
+	CauseOrder       Cause = "order"     // a different condition matches first
+	CauseGroup       Cause = "group"     // a condition applies to a different group or person
+	CauseProperty    Cause = "property"  // the same requirement compares differently
+	CauseCohort      Cause = "cohort"    // the same cohort has different members
 	CauseDependency  Cause = "dependency"
-	CauseRollout     Cause = "rollout"  // the share of a rollout moved
-	CauseBucket      Cause = "bucket"   // the subject has another bucket
-	CauseVariants    Cause = "variants" // variants, their shares or the forced variant
+	CauseRollout     Cause = "rollout"  // the share of a rollout changed
+	CauseBucket      Cause = "bucket"   // the subject has a different bucket
+	CauseVariants    Cause = "variants" // the variants, their shares or the forced variant changed
 	CausePayload     Cause = "payload"
-	CauseReason      Cause = "reason" // the same answer for another reason
+	CauseReason      Cause = "reason" // the same result for a different reason
 )
 
-// Why is why an answer changed.
+// Why explains a change.
 type Why struct {
 	Cause Cause `json:"cause"`
-	// Text names the difference; Before and After are the lines that decided.
+	// Text describes the difference; Before and After are the lines of the traces that decided.
 	Text   string `json:"text"`
 	Before string `json:"before"`
 	After  string `json:"after"`
@@ -62,8 +62,8 @@ var presenceTexts = map[Cause]string{
 	CauseDeactivated: "the flag is not active any more", CauseUnanswered: "the flag is on or behind a cycle of dependencies on one side",
 }
 
-// comparison looks for the first difference between two decisions of one flag
-// for one subject, in the order of evaluation.
+// comparison finds the first difference between two evaluations of a flag for one subject, in the
+// order of evaluation.
 type comparison struct{ before, after *flags.FlagTrace }
 
 func (c *comparison) find() (Cause, string) {
@@ -112,8 +112,8 @@ func holdoutShare(b *flags.BucketTrace) string {
 	return percent(b.Share)
 }
 
-// conditions compares by the conditions that decided: first what became of the
-// one that decided before, then where the one that decides now comes from.
+// conditions compares the conditions that decided: it first looks for the previously deciding
+// condition on the new side, then for the now deciding one on the old side.
 func (c *comparison) conditions() (Cause, string) {
 	was, is := decidingCondition(c.before), decidingCondition(c.after)
 	if was != nil {
@@ -129,7 +129,7 @@ func (c *comparison) conditions() (Cause, string) {
 			return CauseOrder, fmt.Sprintf("condition %d, which decided before, is not reached: %s", was.Index+1, c.after.Decided)
 		}
 	}
-	if is == nil { // two misses, which only their reasons tell apart
+	if is == nil { // both sides match no condition; only their reasons differ
 		return CauseReason, "it was: " + c.before.Decided + "; it is: " + c.after.Decided
 	}
 	peer := findPeer(is, c.before, len(c.after.Conditions))
@@ -142,7 +142,7 @@ func (c *comparison) conditions() (Cause, string) {
 	return CauseOrder, fmt.Sprintf("condition %d, which decides now, was not reached before", is.Index+1)
 }
 
-// decidingCondition is the condition that matched.
+// decidingCondition returns the condition that matched, or nil if no condition did.
 func decidingCondition(f *flags.FlagTrace) *flags.ConditionTrace {
 	if f.Decision.Code != flags.ConditionMatch.String() {
 		return nil
@@ -150,9 +150,9 @@ func decidingCondition(f *flags.FlagTrace) *flags.ConditionTrace {
 	return f.Conditions[f.Decision.Condition]
 }
 
-// findPeer is the condition with the same requirements, the one at the same place
-// first; failing that the one at the same place that asks for the same
-// properties, when the number of conditions is the same.
+// findPeer returns the condition of f with the same requirements as cond, preferably at the same
+// index. If there is none and the number of conditions is the same, it returns the condition at the
+// same index if that checks the same properties.
 func findPeer(cond *flags.ConditionTrace, f *flags.FlagTrace, count int) *flags.ConditionTrace {
 	same := func(c *flags.ConditionTrace) bool { return requirements(c) == requirements(cond) }
 	if cond.Index < len(f.Conditions) && same(f.Conditions[cond.Index]) {
@@ -169,7 +169,7 @@ func findPeer(cond *flags.ConditionTrace, f *flags.FlagTrace, count int) *flags.
 	return nil
 }
 
-// requirements is what a condition asks for, in words.
+// requirements returns the requirements of a condition in words.
 func requirements(c *flags.ConditionTrace) string {
 	parts := make([]string, len(c.Filters))
 	for i, f := range c.Filters {
@@ -181,7 +181,7 @@ func requirements(c *flags.ConditionTrace) string {
 	return "about a " + c.For + ", " + strings.Join(parts, " and ")
 }
 
-// condition compares a condition that matched on one side only.
+// condition explains the difference of a condition that matched on one side only.
 func (c *comparison) condition(before, after *flags.ConditionTrace) (Cause, string) {
 	name := fmt.Sprintf("condition %d", after.Index+1)
 	if before.For != after.For {
@@ -213,7 +213,7 @@ func member(f *flags.FilterTrace) string {
 	return f.Cohort.Result
 }
 
-// shares compares two rollouts with different outcomes.
+// shares explains the difference of two rollouts with different outcomes.
 func (c *comparison) shares(name string, before, after *flags.BucketTrace) (Cause, string) {
 	switch {
 	case before == nil || after == nil:
@@ -230,7 +230,7 @@ func (c *comparison) shares(name string, before, after *flags.BucketTrace) (Caus
 	return CauseBucket, fmt.Sprintf("%s has the same rollout, and the bucket was %s of %q and is %s of %q", name, before.Hash, before.Input, after.Hash, after.Input)
 }
 
-// answers compares the answers of one condition that decides on both sides.
+// answers explains the difference in the results of conditions that decided on both sides.
 func (c *comparison) answers(condBefore, condAfter *flags.ConditionTrace) (Cause, string) {
 	before, after := &c.before.Decision, &c.after.Decision
 	name := fmt.Sprintf("condition %d", condAfter.Index+1)

@@ -1,11 +1,11 @@
-// Package flagshttp gives each request of a web service the flags of whoever sends it.
+// Package flagshttp provides the flags of the current user to each request of a web service.
 //
 //	r.Use(flagshttp.Middleware(reader, signedIn, flagshttp.Cookie("phc_…")))
 //	…
 //	flags.FromContext(r.Context()).Bool("search", true)
 //
-// A page that has [flags.Snapshot.Bootstrap] in it is made for one person: no cache may
-// keep it for others.
+// A page that includes [flags.Snapshot.Bootstrap] is specific to one person and must not be stored
+// in a shared cache.
 package flagshttp
 
 import (
@@ -17,10 +17,10 @@ import (
 	"github.com/bunting-flags/bunting/flags"
 )
 
-// Middleware puts a snapshot of r into the context of each request, where
-// [flags.FromContext] finds it: that of the first subject that one of who gives. Where all
-// give nil, or there are none, nobody is known: reads give the fallback, with
-// flags.ErrNoDistinctID.
+// Middleware stores a snapshot of r in the context of each request, from which [flags.FromContext]
+// returns it. The subject of the snapshot is the first non-nil result of the identify functions. If
+// all return nil, or there are none, the request has no subject: reads return the fallback, with
+// flags.ErrNoDistinctID. A nil r is allowed: reads return the fallback, with flags.ErrNotReady.
 func Middleware(r flags.Reader, identify ...func(*http.Request) *flags.Subject) func(http.Handler) http.Handler {
 	if r == nil {
 		r = flags.NewReader(nil, nil)
@@ -45,8 +45,9 @@ func firstSubject(req *http.Request, identify []func(*http.Request) *flags.Subje
 	return nil
 }
 
-// Header takes the distinct id from a header, as a gateway sets one. Anybody can send
-// headers: let the gateway take it away from requests that come from outside.
+// Header returns a function for [Middleware] that reads the distinct id from a header, for example
+// one that a gateway sets. Clients can send any header: the gateway must remove it from requests
+// that it receives from outside.
 func Header(name string) func(*http.Request) *flags.Subject {
 	return func(req *http.Request) *flags.Subject {
 		if id := req.Header.Get(name); id != "" {
@@ -56,16 +57,16 @@ func Header(name string) func(*http.Request) *flags.Subject {
 	}
 }
 
-// maxCookie is the longest cookie that is read, in bytes; browsers keep 4 KiB.
+// maxCookie is the maximum length of a cookie that is read, in bytes; browsers store 4 KiB.
 const maxCookie = 8 << 10
 
-// inCookie is how posthog-js writes a key in the name of its cookie.
+// inCookie escapes a project key as posthog-js does in the name of its cookie.
 var inCookie = strings.NewReplacer("+", "PL", "/", "SL", "=", "EQ")
 
-// Cookie takes distinct id and device id from the cookie in which posthog-js keeps them,
-// ph_<project key>_posthog, so that a page and its server ask for the same person. Who
-// visits for the first time has none. Anybody can send any cookie: what a flag protects
-// wants a subject from the service's own sign-in.
+// Cookie returns a function for [Middleware] that reads the distinct id and device id from
+// ph_<project key>_posthog, the cookie of posthog-js, so that a page and its server evaluate flags
+// for the same person. A first-time visitor has no such cookie. Clients can send any cookie: for a
+// flag that protects something, use a subject from the service's own authentication.
 func Cookie(projectKey string) func(*http.Request) *flags.Subject {
 	name := "ph_" + inCookie.Replace(projectKey) + "_posthog"
 	return func(req *http.Request) *flags.Subject {

@@ -14,11 +14,11 @@ import (
 	"github.com/bunting-flags/bunting/flags/flagstest"
 )
 
-// cookieOf is what posthog-js 1.449.2 sends: encodeURIComponent(JSON.stringify(…)), with the
-// properties that its storage.ts keeps in the cookie.
+// cookieOf returns a cookie as posthog-js 1.449.2 sends it: encodeURIComponent(JSON.stringify(…)),
+// with the properties that its storage.ts writes to the cookie.
 func cookieOf(text string) string { return strings.ReplaceAll(url.QueryEscape(text), "+", "%20") }
 
-// Who a request is from, by each way and in their order.
+// The subject of a request is found by each method, in their order.
 func TestMiddleware(t *testing.T) {
 	who := []func(*http.Request) *flags.Subject{
 		func(r *http.Request) *flags.Subject {
@@ -72,7 +72,7 @@ func TestMiddleware(t *testing.T) {
 	}
 }
 
-// Without a Reader there are fallbacks.
+// If the Reader is nil, reads return the fallback.
 func TestMiddleware_NoReader(t *testing.T) {
 	flagshttp.Middleware(nil)(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		if s := flags.FromContext(r.Context()); !s.Bool("x", true) || !errors.Is(s.Detail("x").Err, flags.ErrNotReady) {
@@ -81,7 +81,7 @@ func TestMiddleware_NoReader(t *testing.T) {
 	})).ServeHTTP(httptest.NewRecorder(), httptest.NewRequest("GET", "/", nil))
 }
 
-// Whatever stands in a cookie, it is a subject with an id or none.
+// Any cookie yields a subject with an id, or no subject.
 func FuzzCookie(f *testing.F) {
 	for _, s := range []string{cookieOf(`{"distinct_id":"a","$device_id":"b"}`), "%7B%7D", "%", `{"distinct_id":"a"}`} {
 		f.Add(s)

@@ -9,7 +9,7 @@ import (
 	"github.com/bunting-flags/bunting/flags/flagstest"
 )
 
-// columns is the code that is tested.
+// columns is the code under test.
 func columns(ctx context.Context, r flags.Reader, user string) int {
 	if r.String(ctx, "layout", &flags.Subject{DistinctID: user}, "narrow") == "wide" {
 		return 3
@@ -18,7 +18,7 @@ func columns(ctx context.Context, r flags.Reader, user string) int {
 }
 
 func Example() {
-	t := &testing.T{} // a test has its own
+	t := &testing.T{} // your test has its own
 
 	f := flagstest.New(t).Bool("search", true).Variant("layout", "wide")
 	fmt.Println(columns(context.Background(), f.Reader(), "ana"))

@@ -1,10 +1,10 @@
-// Package flagstest gives tests the flags that they choose, as a flags.Reader.
+// Package flagstest provides a flags.Reader with values that a test sets.
 //
 //	f := flagstest.New(t).Bool("search", true).Variant("layout", "wide")
-//	shop := NewShop(f.Reader()) // what is tested
-//	f.Set("search", false)      // in the middle
+//	shop := NewShop(f.Reader()) // the code under test
+//	f.Set("search", false)      // during the test
 //
-// What was read and tracked is recorded for the length of the test.
+// Reads and tracked events are recorded until the test ends.
 package flagstest
 
 import (
@@ -19,27 +19,27 @@ import (
 	"github.com/bunting-flags/bunting/flags"
 )
 
-// Flags are flags with values that a test chooses. It is safe for any number of
-// goroutines. Its setters return it, so that they can be written one after the other.
+// Flags are flags with values that a test sets. It is safe for concurrent use. Its setters return
+// it, so that calls can be chained.
 type Flags struct {
 	*state
-	subject string // whom values are set for, empty: everybody
+	subject string // the distinct id that setters apply to; empty for all subjects
 }
 
-// state is what all Flags of a test share.
+// state is shared by all Flags of a test.
 type state struct {
 	t  testing.TB
 	mu sync.Mutex
 
-	values    map[string]map[string]value // by distinct id, empty for everybody, and key
+	values    map[string]map[string]value // by distinct id (empty for all subjects) and key
 	strict    bool
-	missed    map[string]bool // unknown keys that the test has failed for
+	missed    map[string]bool // unknown keys for which the test has failed
 	ended     bool
 	exposures []Exposure
 	events    []Event
 }
 
-// value is what a flag gives.
+// value is the value of a flag.
 type value struct {
 	on      bool
 	variant string
@@ -47,21 +47,21 @@ type value struct {
 	err     error
 }
 
-// Exposure is that a flag was shown to somebody.
+// Exposure records that a flag was read for a subject.
 type Exposure struct {
 	Key, DistinctID string
-	// Value is true, false or the variant; nil where there was none.
+	// Value is true, false or the variant; nil if the read returned an error.
 	Value any
 }
 
-// Event is what was tracked.
+// Event is a tracked event.
 type Event struct {
 	DistinctID, Name string
 	Properties       map[string]any
 	Groups           map[string]string
 }
 
-// New has no flags: a read gives the fallback and flags.ErrUnknownFlag.
+// New returns Flags without any flag: reads return the fallback and flags.ErrUnknownFlag.
 func New(t testing.TB) *Flags {
 	s := &state{t: t, values: map[string]map[string]value{}, missed: map[string]bool{}}
 	t.Cleanup(func() {
@@ -72,7 +72,7 @@ func New(t testing.TB) *Flags {
 	return &Flags{state: s}
 }
 
-// Strict fails the test when a flag is read that is not set, once for each key.
+// Strict fails the test if a flag is read that is not set, once for each key.
 func (f *Flags) Strict() *Flags {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -80,22 +80,22 @@ func (f *Flags) Strict() *Flags {
 	return f
 }
 
-// ForSubject gives the same flags for setting values of one distinct id, which go
-// before those of everybody. Its Reader is that of all.
+// ForSubject returns Flags that set values for one distinct id, which take precedence over the
+// values for all subjects. Its Reader is the same: it serves all subjects.
 func (f *Flags) ForSubject(distinctID string) *Flags { return &Flags{f.state, distinctID} }
 
-// Bool turns a flag on or off; a variant and a payload that it had are gone.
+// Bool turns a flag on or off and removes its variant and payload.
 func (f *Flags) Bool(key string, on bool) *Flags {
 	return f.change(key, func(v *value) { *v = value{on: on} })
 }
 
-// Variant turns a flag on with a variant; a payload that it had is gone.
+// Variant turns a flag on with a variant and removes its payload.
 func (f *Flags) Variant(key, variant string) *Flags {
 	return f.change(key, func(v *value) { *v = value{on: true, variant: variant} })
 }
 
-// Payload turns a flag on with what encoding/json makes of v; a variant stays. The test
-// fails when v has no form in JSON.
+// Payload turns a flag on with v, encoded by encoding/json, as payload; its variant does not
+// change. The test fails if v cannot be encoded.
 func (f *Flags) Payload(key string, v any) *Flags {
 	f.t.Helper()
 	payload, err := json.Marshal(v)
@@ -105,13 +105,13 @@ func (f *Flags) Payload(key string, v any) *Flags {
 	return f.change(key, func(v *value) { *v = value{on: true, variant: v.variant, payload: payload} })
 }
 
-// Fail makes reads of a flag give the fallback and an error, such as flags.ErrNotReady.
+// Fail makes reads of a flag return the fallback and err, for example flags.ErrNotReady.
 func (f *Flags) Fail(key string, err error) *Flags {
 	return f.change(key, func(v *value) { *v = value{err: err} })
 }
 
-// Set is for the middle of a test: true and false as Bool, a text as Variant, nil to
-// take the flag away, everything else as Payload.
+// Set sets a flag during a test: true and false like Bool, a string like Variant, other values like
+// Payload. nil removes the flag.
 func (f *Flags) Set(key string, v any) {
 	f.t.Helper()
 	switch v := v.(type) {
@@ -140,7 +140,7 @@ func (f *Flags) change(key string, change func(*value)) *Flags {
 	return f
 }
 
-// find is what somebody gets: a value of their own, or everybody's.
+// find returns the value for a subject: its own value, or that for all subjects.
 func (s *state) find(distinctID, key string) (value, bool) {
 	if v, ok := s.values[distinctID][key]; ok {
 		return v, true
@@ -149,7 +149,7 @@ func (s *state) find(distinctID, key string) (value, bool) {
 	return v, ok
 }
 
-// Exposures are those so far: one for each distinct id, flag and value, as a
+// Exposures returns the exposures so far: one for each distinct id, flag and value, as a
 // remote.Client sends them.
 func (f *Flags) Exposures() []Exposure {
 	f.mu.Lock()
@@ -157,26 +157,26 @@ func (f *Flags) Exposures() []Exposure {
 	return slices.Clone(f.exposures)
 }
 
-// Events are what was tracked so far.
+// Events returns the events tracked so far.
 func (f *Flags) Events() []Event {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return slices.Clone(f.events)
 }
 
-// Reader is a flags.Reader that can track, as a remote.Client can.
+// Reader is a flags.Reader that can track events, like a remote.Client.
 type Reader struct {
 	flags.Reader
 	state *state
 }
 
-// Reader reads the flags as they are at each read.
+// Reader returns a Reader. Each read uses the values of that moment.
 func (f *Flags) Reader() *Reader {
 	s := f.state
 	return &Reader{flags.NewReader(s.decide, s.snapshot), s}
 }
 
-// snapshot keeps what a subject has when it is read first. Every flag is for browsers too.
+// snapshot decides each flag when it is first read. Every flag is available to browsers too.
 func (s *state) snapshot(_ context.Context, sub *flags.Subject) flags.SnapshotConfig {
 	return flags.SnapshotConfig{
 		Decide: func(ctx context.Context, key string, out *flags.Detail) {
@@ -220,7 +220,7 @@ func (s *state) decide(_ context.Context, key string, sub *flags.Subject, out *f
 	}
 }
 
-// read gives what a flag is set to, false where it is not.
+// read writes the value of a flag to out and reports whether the flag is set.
 func (s *state) read(key, distinctID string, out *flags.Detail) (set bool) {
 	v, ok := s.find(distinctID, key)
 	switch {
@@ -251,7 +251,7 @@ func (s *state) failUnknown(key string) {
 	s.t.Errorf("flagstest: the flag %q is read and was not set; set are: %s", key, strings.Join(s.setKeys(), ", "))
 }
 
-// setKeys are the keys that are set for anybody.
+// setKeys returns the keys that are set for any subject, sorted.
 func (s *state) setKeys() []string {
 	keys := map[string]bool{}
 	for _, values := range s.values {
@@ -262,7 +262,7 @@ func (s *state) setKeys() []string {
 	return slices.Sorted(maps.Keys(keys))
 }
 
-// Track records an event.
+// Track records an event. It returns flags.ErrNoDistinctID if distinctID is empty.
 func (r *Reader) Track(_ context.Context, distinctID, event string, properties map[string]any, groups map[string]string) error {
 	if distinctID == "" {
 		return flags.ErrNoDistinctID

@@ -24,8 +24,7 @@ type limits struct {
 	Limit int `json:"limit"`
 }
 
-// What is set is read, each value by the read of its type, and Set changes it in the
-// middle of a test.
+// Each type of read returns the value that was set, and Set changes it during a test.
 func TestFlags_Values(t *testing.T) {
 	f := flagstest.New(t).Bool("x", true).Variant("y", "wide").Payload("y", limits{3}).Payload("z", 42).Bool("off", false).Fail("away", flags.ErrNotReady)
 	r := f.Reader()
@@ -58,7 +57,7 @@ func TestFlags_Values(t *testing.T) {
 	}
 }
 
-// A subject's own value goes before everybody's.
+// The value of a subject takes precedence over the value for all subjects.
 func TestFlags_ForSubject(t *testing.T) {
 	f := flagstest.New(t).Variant("y", "wide")
 	f.ForSubject("bob").Variant("y", "slim").Bool("x", true)
@@ -73,8 +72,8 @@ func TestFlags_ForSubject(t *testing.T) {
 	}
 }
 
-// An exposure stands once for each distinct id, flag and value; events stand as they
-// were tracked.
+// An exposure is recorded once for each distinct id, flag and value; events are recorded as
+// tracked.
 func TestFlags_Records(t *testing.T) {
 	f := flagstest.New(t).Bool("x", true)
 	r := f.Reader()
@@ -104,7 +103,7 @@ func TestFlags_Records(t *testing.T) {
 	}
 }
 
-// recorder is a test that fails without failing this one.
+// recorder is a testing.TB that can fail without failing the actual test.
 type recorder struct {
 	testing.TB
 	mu    sync.Mutex

@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// ChangeTime is when anything about a file was last changed: its content, its times, its
-// place. A copy that keeps the time of modification changes it all the same. Zero where
-// the operating system does not tell, as Windows.
+// ChangeTime returns the time at which the content, the times or the location of a file last
+// changed (ctime). Unlike the modification time it also changes if a file is copied with its times
+// preserved. The result is zero if the operating system does not report it, as on Windows.
 func ChangeTime(info fs.FileInfo) time.Time {
 	sys := reflect.ValueOf(info.Sys()) // *syscall.Stat_t, which differs among systems
 	if sys.Kind() != reflect.Pointer || sys.Elem().Kind() != reflect.Struct {

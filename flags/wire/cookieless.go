@@ -1,5 +1,5 @@
 package wire
 
-// CookielessID is the distinct id that browsers send when they keep nothing on the device.
-// It is that of every such visitor, so that it says nothing about who somebody is.
+// CookielessID is the distinct id that browsers send if they store no data on the device. All such
+// visitors share it, so it does not identify a person.
 const CookielessID = "$posthog_cookieless"

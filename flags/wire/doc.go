@@ -1,15 +1,14 @@
-// Package wire reads and writes what goes over the wire and into stores as text:
-// JSON in the form of PostHog's service (serde_json), and UUIDs.
+// Package wire reads and writes the text forms that are sent over the wire and stored: JSON as
+// PostHog's service writes it (serde_json), and UUIDs.
 //
-// There is one of each: [Reader] takes JSON apart, strict or lenient, into values
-// or into the spans of the text; [AppendQuoted] and [AppendFloat] write strings and
-// numbers; [Encode] and [Decode] are encoding/json without escapes for HTML and with
-// numbers as they stand; [ParseUUID], [NewUUID7] and the functions beside them are
-// for ids.
+// There is one implementation of each: [Reader] parses JSON, strictly or leniently, into values or
+// into spans of the text; [AppendQuoted] and [AppendFloat] write strings and numbers; [Encode] and
+// [Decode] are encoding/json without the escapes for HTML and with numbers as json.Number;
+// [ParseUUID], [NewUUID7] and related functions handle ids.
 //
-// It is a leaf: it imports nothing of ours, does no I/O and knows no flag and no
-// event. It stands below flags because that is a module of its own and needs it, so
-// it can be in no other; capture, management and the adapters may import it from
-// there without learning of flags. It is for the rooms of this repository: what it
-// exports may change with them.
+// The package is a leaf: it imports no other package of this repository, does no I/O, and contains
+// no logic of flags or events. It is in the module of flags because that module needs it and must
+// not depend on another; capture, management and the adapters may import it from here without
+// depending on flags. It is for the packages of this repository only: its exported names may change
+// with them.
 package wire

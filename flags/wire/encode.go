@@ -5,11 +5,11 @@ import (
 	"encoding/json"
 )
 
-// Encode is json.Marshal without the escapes that are for HTML.
+// Encode is like json.Marshal without the escapes for HTML.
 func Encode(v any) (json.RawMessage, error) { return encode(v, "") }
 
-// MustEncode is [Encode] for values that JSON always has a form for. It panics where
-// there is none.
+// MustEncode is like [Encode] for values that always have a form in JSON. It panics if v has no
+// such form.
 func MustEncode(v any) json.RawMessage {
 	text, err := Encode(v)
 	if err != nil {
@@ -18,7 +18,8 @@ func MustEncode(v any) json.RawMessage {
 	return text
 }
 
-// Indent is [Encode] for people: indented by two blanks, with a line break at the end.
+// Indent is like [Encode] for output that people read: indented by two spaces, with a line break at
+// the end.
 func Indent(v any) (string, error) {
 	text, err := encode(v, "  ")
 	if err != nil {
@@ -38,15 +39,16 @@ func encode(v any, indent string) (json.RawMessage, error) {
 	return bytes.TrimSuffix(out.Bytes(), []byte("\n")), nil
 }
 
-// Decode reads the JSON value at the beginning of a text into v as json.Unmarshal
-// would, but numbers as json.Number: 5 and 5.0 are different texts.
+// Decode reads the JSON value at the beginning of text into v like json.Unmarshal, but decodes
+// numbers as json.Number, so that 5 and 5.0 remain distinct.
 func Decode(text []byte, v any) error {
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.UseNumber()
 	return d.Decode(v)
 }
 
-// Value is the JSON value at the beginning of a text, see [Decode], nil for none.
+// Value returns the JSON value at the beginning of text, decoded as by [Decode], or nil if there is
+// no valid value.
 func Value(text []byte) (v any) {
 	if Decode(text, &v) != nil {
 		return nil

@@ -2,6 +2,6 @@ package wire
 
 import "errors"
 
-// ErrUnknownKey says that nobody has a key. The cores know nothing of each other, and
-// have it from here.
+// ErrUnknownKey is returned for a key that belongs to no project. It is declared in this package
+// because flags and capture, which return it, do not import each other.
 var ErrUnknownKey = errors.New("unknown project key")

@@ -6,14 +6,14 @@ import (
 	"unicode/utf8"
 )
 
-// Fault says what is wrong with a JSON text and where.
+// Fault describes an error in a JSON text and its position.
 type Fault struct {
-	Text   string   // in which it is; empty: nowhere
-	Offset int      // in bytes, from 0
-	What   string   // such as "expected a value"
-	Path   []string // names and indexes, innermost first
-	Err    error    // is answered instead: nothing is wrong with the text
-	Bound  bool     // the text is over a bound, in whatever way it is read
+	Text   string   // the JSON text; empty if the fault is not in a text
+	Offset int      // in Text, in bytes, from 0
+	What   string   // the message, such as "expected a value"
+	Path   []string // names and indexes of the enclosing members, innermost first
+	Err    error    // if not nil, the error to return: the text itself has no fault
+	Bound  bool     // the text exceeds a limit, which applies to strict and lenient reading alike
 }
 
 func (f *Fault) Error() string {
@@ -23,11 +23,11 @@ func (f *Fault) Error() string {
 	return f.What + " at byte " + strconv.Itoa(f.Offset)
 }
 
-// Unwrap is Err.
+// Unwrap returns Err.
 func (f *Fault) Unwrap() error { return f.Err }
 
-// Where names the member at fault, such as "person_properties.tags.0": at most
-// the outer eight names. It is empty at the top level.
+// Where returns the path of the member at fault, such as "person_properties.tags.0". It has at most
+// the eight outermost names, and is empty at the top level.
 func (f *Fault) Where() string {
 	var b strings.Builder
 	for i := len(f.Path) - 1; i >= 0; i-- {
@@ -43,8 +43,8 @@ func (f *Fault) Where() string {
 	return b.String()
 }
 
-// Shorten cuts a text for people to so many bytes, between two characters, and says
-// so with an ellipsis.
+// Shorten cuts s to at most limit bytes, without splitting a character, and appends an ellipsis if
+// it cut something. It is for messages that people read.
 func Shorten(s string, limit int) string {
 	if len(s) <= limit {
 		return s
@@ -55,7 +55,7 @@ func Shorten(s string, limit int) string {
 	return s[:limit] + "…"
 }
 
-// faultText are the two texts of a fault: for those who read values, and for those of Spans.
+// faultText has two messages for one fault: for readers of values, and for readers with Spans set.
 type faultText [2]string
 
 var (
@@ -77,7 +77,7 @@ func (r *Reader) failText(w faultText) bool {
 	return r.Fail(w[0])
 }
 
-// Fail records the first fault, at the present position.
+// Fail records a fault at the current position, unless there is one already. It returns false.
 func (r *Reader) Fail(problem string) bool {
 	if r.Fault == nil {
 		r.Fault = &Fault{Text: r.Src, Offset: r.Pos, What: problem}
@@ -85,14 +85,14 @@ func (r *Reader) Fail(problem string) bool {
 	return false
 }
 
-// failBound records that a bound is passed.
+// failBound records that a limit is exceeded. It returns false.
 func (r *Reader) failBound(problem string) bool {
 	r.Fail(problem)
 	r.Fault.Bound = true
 	return false
 }
 
-// FailIn adds the name of the enclosing member to the fault.
+// FailIn adds the name of the enclosing member to the path of the fault. It returns false.
 func (r *Reader) FailIn(name string) bool {
 	if r.Fault != nil {
 		r.Fault.Path = append(r.Fault.Path, name)

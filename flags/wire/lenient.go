@@ -8,14 +8,13 @@ import (
 	"unicode/utf8"
 )
 
-// The forgiving half of Reader, for texts that the strict half refuses.
-// PostHog's service reads /flags bodies as JSON5, and so does this (§9.3):
-// comments, single quotes, bare names, a comma after the last member, +1, .5,
-// 5., hexadecimal integers. NaN and the infinities become null. Beyond JSON5,
-// half of a surrogate pair becomes U+FFFD.
+// This file has the lenient half of Reader, for texts that the strict half refuses. PostHog's
+// service reads bodies of /flags as JSON5, and so does this Reader (§9.3): comments, single quotes,
+// bare names, a comma after the last member, +1, .5, 5., hexadecimal integers. NaN and the
+// infinities become null. Beyond JSON5, half of a surrogate pair becomes U+FFFD.
 
-// lenientSpace steps over one character of white space or one comment that is
-// no white space in strict JSON. It reports whether there was one.
+// lenientSpace skips one comment, or one character of white space that strict JSON does not allow.
+// It reports whether it skipped one.
 func (r *Reader) lenientSpace() bool {
 	rest := r.Src[r.Pos:]
 	switch {
@@ -42,12 +41,12 @@ func (r *Reader) lenientSpace() bool {
 	return true
 }
 
-// lineEnd reports whether JSON5 ends a line at c.
+// lineEnd reports whether c ends a line in JSON5.
 func lineEnd(c rune) bool {
 	return c == '\n' || c == '\r' || c == '\u2028' || c == '\u2029'
 }
 
-// lenientKey reads a name in single quotes or a bare one.
+// lenientKey reads the name of a member, in single quotes or without quotes.
 func (r *Reader) lenientKey() (string, bool) {
 	if r.Peek() == '\'' {
 		return r.Text()
@@ -74,7 +73,8 @@ func (r *Reader) lenientKey() (string, bool) {
 	return name.String(), true
 }
 
-// nameRune reports whether c may stand in an identifier of ECMAScript 5.1.
+// nameRune reports whether c may appear in an identifier of ECMAScript 5.1; first is true for its
+// first character.
 func nameRune(c rune, first bool) bool {
 	if c == '$' || c == '_' || unicode.IsLetter(c) || unicode.Is(unicode.Nl, c) {
 		return c != utf8.RuneError
@@ -82,7 +82,7 @@ func nameRune(c rune, first bool) bool {
 	return !first && (unicode.In(c, unicode.Mn, unicode.Mc, unicode.Nd, unicode.Pc) || c == '\u200C' || c == '\u200D')
 }
 
-// lenientEscape reads an escape sequence that JSON does not know.
+// lenientEscape reads an escape sequence that JSON5 adds to JSON and appends its text to buf.
 func (r *Reader) lenientEscape(buf []byte) []byte {
 	rest := r.Src[r.Pos+1:]
 	c, n := utf8.DecodeRuneInString(rest)
@@ -91,7 +91,7 @@ func (r *Reader) lenientEscape(buf []byte) []byte {
 		r.Fail("string without an end")
 	case strings.HasPrefix(rest, "\r\n"):
 		r.Pos += 3
-	case lineEnd(c): // the string goes on in the next line
+	case lineEnd(c): // the string continues on the next line
 		r.Pos += 1 + n
 	case c == 'v':
 		r.Pos += 2
@@ -119,7 +119,7 @@ func (r *Reader) lenientEscape(buf []byte) []byte {
 	return buf
 }
 
-// skipNotFinite steps over NaN, Infinity and their signed forms.
+// skipNotFinite skips NaN, Infinity and their signed forms, and reports whether it did.
 func (r *Reader) skipNotFinite() bool {
 	i := r.Pos
 	if i < len(r.Src) && (r.Src[i] == '+' || r.Src[i] == '-') {
@@ -134,7 +134,7 @@ func (r *Reader) skipNotFinite() bool {
 	return false
 }
 
-// lenientNumber reads a number of JSON5.
+// lenientNumber reads a number in the syntax of JSON5.
 func (r *Reader) lenientNumber() (number, bool) {
 	if r.skipNotFinite() {
 		return number{kind: asNull}, true
@@ -190,7 +190,7 @@ func (r *Reader) hexNumber(i int, negative bool) (number, bool) {
 	return r.integer(r.Src[start:i], 16, negative, i)
 }
 
-// integer makes a number of checked digits that end at src[end].
+// integer returns the number of digits that were checked and end before src[end].
 func (r *Reader) integer(digits string, base int, negative bool, end int) (number, bool) {
 	size, err := strconv.ParseUint(digits, base, 64)
 	switch {
@@ -200,7 +200,7 @@ func (r *Reader) integer(digits string, base int, negative bool, end int) (numbe
 	case base == 10:
 		return r.float(r.Pos, end)
 	}
-	// Wider than 64 bits: ParseFloat wants an exponent on hexadecimal digits.
+	// The number has more than 64 bits. ParseFloat requires an exponent after hexadecimal digits.
 	f, err := strconv.ParseFloat("0x"+digits+"p0", 64)
 	if err != nil {
 		return number{}, r.Fail("number out of range")

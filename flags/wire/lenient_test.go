@@ -8,8 +8,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// Expected values: what the npm package json5 2.2.3 reads, written as JSON with
-// null for NaN and the infinities; "" where it refuses the text.
+// Expected values: the results of the npm package json5 2.2.3, written as JSON with null for NaN
+// and the infinities; "" if it refuses the text.
 var json5Vectors = []struct{ text, want string }{
 	{"{a:1}", `{"a":1}`},
 	{"{'a':'b'}", `{"a":"b"}`},
@@ -78,8 +78,8 @@ func TestFlags_9_3_LenientJSON(t *testing.T) {
 	}
 }
 
-// Half of a pair: U+FFFD, as encoding/json has it. Number types: by the rule of
-// the strict reader. Wide hexadecimal numbers: powers of two.
+// Half of a pair becomes U+FFFD, as in encoding/json. Number types follow the rule of the strict
+// reader. Wide hexadecimal numbers are powers of two.
 func TestFlags_9_3_LenientValues(t *testing.T) {
 	for text, want := range map[string]any{
 		`"\ud800"`:              "\ufffd",

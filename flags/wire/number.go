@@ -7,9 +7,10 @@ import (
 	"strconv"
 )
 
-// AppendFloat appends the shortest digits that read back as f: plain with at least
-// one digit after the point while the decimal point stands within -5...16 places of
-// the first digit, else with a bare exponent (1e16, 1.5e-7). f is finite.
+// AppendFloat appends the shortest decimal text that parses back to f. The text has at least one
+// digit after the decimal point; it has an exponent without plus sign or leading zeros (1e16,
+// 1.5e-7) if the decimal point is more than 16 digits after, or at least 5 zeros before, the first
+// digit. f must be finite.
 func AppendFloat(dst []byte, f float64) []byte {
 	var room [32]byte
 	text := strconv.AppendFloat(room[:0], f, 'e', -1, 64) // [-]d[.ddd]e±dd
@@ -26,7 +27,7 @@ func AppendFloat(dst []byte, f float64) []byte {
 		exp = -exp
 	}
 	mantissa := text[:e]
-	if e > 1 { // close the gap of the point
+	if e > 1 { // remove the gap where the point was
 		copy(mantissa[1:], mantissa[2:])
 		mantissa = mantissa[:e-1]
 	}
@@ -52,10 +53,10 @@ func AppendFloat(dst []byte, f float64) []byte {
 	}
 }
 
-// AppendInteger appends f as encoding/json writes it when that is an integer of 64
-// bits. It reports whether it is one.
+// AppendInteger appends f in the form that encoding/json writes, if that is an integer of 64 bits,
+// and reports whether it is one.
 func AppendInteger(dst []byte, f float64) ([]byte, bool) {
-	const exact = 1 << 53 // below it float64 holds every integer
+	const exact = 1 << 53 // float64 represents every integer below it
 	switch size := math.Abs(f); {
 	case f != math.Trunc(f) || size >= 1e21 || f == 0 && math.Signbit(f):
 		return dst, false
@@ -70,7 +71,7 @@ func AppendInteger(dst []byte, f float64) ([]byte, bool) {
 	return append(dst, digits...), true
 }
 
-// isInteger reports whether digits are an int64 or a uint64.
+// isInteger reports whether digits fit an int64 or a uint64.
 func isInteger(digits []byte) bool {
 	if _, err := strconv.ParseInt(string(digits), 10, 64); err == nil {
 		return true
@@ -79,9 +80,9 @@ func isInteger(digits []byte) bool {
 	return err == nil
 }
 
-// Decimal is the property value of a number that JSON writes with a point or an
-// exponent: f itself, and of a whole number a json.Number, whose text is 5.0 where
-// that of the float64 5 is 5.
+// Decimal returns the property value of a number that JSON writes with a point or an exponent: f
+// itself, or for a whole number a json.Number with the text 5.0, since the float64 5 would be
+// written as 5.
 func Decimal(f float64) any {
 	var room [32]byte
 	if _, isInteger := AppendInteger(room[:0], f); isInteger {

@@ -6,41 +6,40 @@ import (
 	"unicode/utf8"
 )
 
-// Bounds of one JSON text.
+// Limits of one JSON text.
 const (
-	MaxDepth   = 128     // nested objects and lists; one more is refused
-	maxMembers = 1 << 20 // members of objects plus elements of lists, in all
-	maxObject  = 1 << 16 // members of one object that is kept
+	MaxDepth   = 128     // nested objects and lists; deeper texts are refused
+	maxMembers = 1 << 20 // members of objects plus elements of lists, in total
+	maxObject  = 1 << 16 // members of one object that is read into a map
 
-	// memberSize is about what a member takes that is an object with one member, or
-	// half of it, in bytes, and reserveStep for how many at a time memory is reserved.
+	// memberSize is an estimate, in bytes, of the memory of one member (an object with a single
+	// member, divided by two). reserveStep is the number of members for which memory is reserved at
+	// once.
 	memberSize, reserveStep = 240, 4096
 )
 
-// Reader reads one JSON text from front to back. It is strict (RFC 8259) unless
-// Lenient is set (see lenient.go). Values come out as serde_json has them: nil,
-// bool, string, int64, uint64 (above the largest int64), float64 (everything with a
-// point or an exponent, what fits no integer, and -0; as [Decimal] has it), []any,
-// map[string]any with the last of equal keys. Bytes that are not UTF-8 become
-// U+FFFD, one for each maximal part of a sequence.
+// Reader reads one JSON text from front to back. It is strict (RFC 8259) unless Lenient is set (see
+// lenient.go). Values have the types that serde_json distinguishes: nil, bool, string, int64,
+// uint64 (above the largest int64), float64 (numbers with a point or an exponent, numbers that fit
+// no integer, and -0; see [Decimal]), []any, and map[string]any, in which the last of several equal
+// keys wins. Bytes that are not UTF-8 become U+FFFD, one for each maximal part of a sequence.
 //
-// Strings without escapes are cut from Src and keep it alive.
+// Strings without escapes are slices of Src and keep it in memory.
 //
-// Methods answer false after the first fault, which stands in Fault. The zero value
-// with a Src is ready.
+// Methods return false after the first fault, which is in Fault. The zero value with a Src is ready
+// to use. A Reader is not safe for concurrent use.
 type Reader struct {
 	Src string
-	// Pos is the present position, in bytes.
+	// Pos is the current position, in bytes.
 	Pos int
-	// Lenient reads JSON5 as well.
+	// Lenient also accepts JSON5.
 	Lenient bool
-	// Spans is for who stores values as the text that was sent, see [Reader.Raw]: half
-	// of a surrogate pair is U+FFFD, members are not counted, and faults have texts
-	// of their own.
+	// Spans is for callers that store values as the text that was sent, see [Reader.Raw]: half of a
+	// surrogate pair is U+FFFD, members are not counted, and faults have messages of their own.
 	Spans bool
-	// Scratch is room for strings with escapes; it grows.
+	// Scratch is the buffer for strings with escapes; the Reader replaces it when it must grow.
 	Scratch []byte
-	// Budget is asked for memory for many members; nil: nobody is.
+	// Budget reserves memory for texts with many members. If nil, no memory is reserved.
 	Budget Budget
 	Fault  *Fault
 
@@ -48,11 +47,11 @@ type Reader struct {
 	members int
 }
 
-// Budget reserves n bytes of memory. Its error ends the reading.
+// Budget reserves n bytes of memory. If it returns an error, reading ends.
 type Budget interface{ Reserve(n int64) error }
 
-// Peek is the byte at the present position, 0 at the end of the text. A NUL
-// byte in the text is equally wrong everywhere.
+// Peek returns the byte at the current position, or 0 at the end of the text. A NUL byte in the
+// text needs no distinction: it is a fault wherever Peek is used.
 func (r *Reader) Peek() byte {
 	if r.Pos < len(r.Src) {
 		return r.Src[r.Pos]
@@ -60,7 +59,7 @@ func (r *Reader) Peek() byte {
 	return 0
 }
 
-// Space steps over white space, and comments where the reader is lenient.
+// Space skips white space, and comments if the reader is lenient.
 func (r *Reader) Space() {
 	if r.Pos == len(r.Src) || r.Src[r.Pos] <= ' ' || r.Lenient {
 		r.allSpace()
@@ -82,7 +81,7 @@ func (r *Reader) allSpace() {
 	}
 }
 
-// End reports whether nothing but white space is left.
+// End skips white space and reports whether the text ends there; further text is a fault.
 func (r *Reader) End() bool {
 	r.Space()
 	if r.Fault == nil && r.Pos < len(r.Src) {
@@ -91,7 +90,7 @@ func (r *Reader) End() bool {
 	return r.Fault == nil
 }
 
-// Value reads any value.
+// Value reads a value of any type.
 func (r *Reader) Value() (any, bool) {
 	switch c := r.Peek(); {
 	case r.StartsText():
@@ -115,7 +114,7 @@ func (r *Reader) Value() (any, bool) {
 	return nil, r.Fail("expected a value")
 }
 
-// Raw steps over white space and one value, and returns the value's text.
+// Raw skips white space and one value, and returns the text of the value.
 func (r *Reader) Raw() (text string, ok bool) {
 	r.Space()
 	start := r.Pos
@@ -123,7 +122,7 @@ func (r *Reader) Raw() (text string, ok bool) {
 	return r.Src[start:r.Pos], ok
 }
 
-// Skip reads any value, checks it and lets it go.
+// Skip reads and checks a value of any type without returning it.
 func (r *Reader) Skip() bool {
 	switch c := r.Peek(); {
 	case c == '"' && !r.Lenient:
@@ -155,7 +154,7 @@ func (r *Reader) Skip() bool {
 	return ok
 }
 
-// Map reads an object into m.
+// Map reads an object and adds its members to m.
 func (r *Reader) Map(m map[string]any) bool {
 	if !r.Enter() {
 		return false
@@ -173,7 +172,7 @@ func (r *Reader) Map(m map[string]any) bool {
 	return r.Fault == nil
 }
 
-// Fits reports whether an object may have n members.
+// Fits reports whether an object may have n members; if not, it records a fault.
 func (r *Reader) Fits(n int) bool {
 	return n <= maxObject || r.failBound("more than "+strconv.Itoa(maxObject)+" members in one object")
 }
@@ -193,8 +192,8 @@ func (r *Reader) array() (any, bool) {
 	return list, r.Fault == nil
 }
 
-// Object steps over an object. each is called with every member's name and has to
-// step over its value; it may end the reading without a fault.
+// Object reads an object. It calls each with the name of every member; each must read the value. If
+// each returns false, reading ends, with or without a fault.
 func (r *Reader) Object(each func(key string) bool) bool {
 	if !r.Enter() {
 		return false
@@ -207,8 +206,8 @@ func (r *Reader) Object(each func(key string) bool) bool {
 	return r.Fault == nil
 }
 
-// List steps over a list. each has to step over one element; it may end the reading
-// without a fault.
+// List reads a list. It calls each for every element, which each must read. If each returns false,
+// reading ends, with or without a fault.
 func (r *Reader) List(each func() bool) bool {
 	if !r.Enter() {
 		return false
@@ -221,7 +220,7 @@ func (r *Reader) List(each func() bool) bool {
 	return r.Fault == nil
 }
 
-// Enter steps over an opening bracket.
+// Enter skips an opening bracket. It fails if the nesting exceeds MaxDepth.
 func (r *Reader) Enter() bool {
 	if r.depth == MaxDepth {
 		return r.failText(tooDeep)
@@ -231,8 +230,8 @@ func (r *Reader) Enter() bool {
 	return true
 }
 
-// More stands before a member: it reports whether there is one, and steps over
-// the comma before it or the closing bracket.
+// More is called before each member or element and reports whether there is another one. It skips
+// the comma before the member, or the closing bracket.
 func (r *Reader) More(closing byte, first bool) bool {
 	r.Space()
 	if !first && r.Peek() == ',' {
@@ -265,7 +264,8 @@ func pickByBracket(closing byte, object, list faultText) faultText {
 	return list
 }
 
-// countMember looks at a member that has to be paid for, or is one too many.
+// countMember reserves memory for the next members or fails if there are too many. It is called
+// only for members at which one of the two may be due.
 func (r *Reader) countMember() bool {
 	if r.members > maxMembers {
 		return r.failBound("more than " + strconv.Itoa(maxMembers) + " values")
@@ -278,7 +278,7 @@ func (r *Reader) countMember() bool {
 	return r.Fault == nil
 }
 
-// NextKey reads up to the value of the next member of an object.
+// NextKey reads the name of the next member of an object and the colon, up to its value.
 func (r *Reader) NextKey(first bool) (key string, more bool) {
 	if !r.More('}', first) {
 		return "", false
@@ -302,7 +302,7 @@ func (r *Reader) NextKey(first bool) (key string, more bool) {
 	return key, r.Fault == nil
 }
 
-// Word steps over a word, such as true.
+// Word skips a literal word, such as true.
 func (r *Reader) Word(w string) bool {
 	if !strings.HasPrefix(r.Src[r.Pos:], w) {
 		return r.Fail("expected a value")
@@ -311,7 +311,8 @@ func (r *Reader) Word(w string) bool {
 	return true
 }
 
-// Null steps over null. A number that is not finite counts as null.
+// Null skips null and reports whether it did. If lenient, numbers that are not finite count as
+// null.
 func (r *Reader) Null() bool {
 	if r.Peek() == 'n' && strings.HasPrefix(r.Src[r.Pos:], "null") {
 		r.Pos += len("null")

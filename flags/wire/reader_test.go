@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// readJSON reads one whole text.
+// readJSON reads a whole text.
 func readJSON(text string, lenient bool) (any, *Fault) {
 	r := Reader{Src: text, Lenient: lenient}
 	r.Space()
@@ -45,8 +45,8 @@ func asFloats(v any) any {
 	return v
 }
 
-// Expected types: serde_json's number rules (i64, u64, else f64; -0 is -0.0). An f64
-// that Go would write as an integer is a json.Number with its text (§4.2).
+// Expected types: the number rules of serde_json (i64, u64, otherwise f64; -0 is -0.0). An f64 that
+// Go would write as an integer is a json.Number with its text (§4.2).
 func TestFlags_9_3_StrictJSONValues(t *testing.T) {
 	for text, want := range map[string]any{
 		`null`:                                  nil,
@@ -212,7 +212,7 @@ func TestFlags_9_3_BrokenUTF8(t *testing.T) {
 	}
 }
 
-// Expected values: §4.2 and serde_json's number format.
+// Expected values: §4.2 and the number format of serde_json.
 func TestFlags_4_2_NumberText(t *testing.T) {
 	for text, want := range map[string]string{
 		`0`: "0", `-7`: "-7", `18446744073709551615`: "18446744073709551615",
@@ -232,7 +232,7 @@ func TestFlags_4_2_NumberText(t *testing.T) {
 	}
 }
 
-// checkAgainstStandard holds a strictly read text against encoding/json.
+// checkAgainstStandard compares the strict reading of a text with encoding/json.
 func checkAgainstStandard(t *testing.T, text string) {
 	got, fault := readJSON(text, false)
 	r := Reader{Src: text}
@@ -271,8 +271,8 @@ func FuzzReader(f *testing.F) {
 	})
 }
 
-// checkSpans holds a text that is stepped over against encoding/json, whose verdict
-// differs only by depth and by numbers that no float64 holds.
+// checkSpans compares the skipping of a text with encoding/json. The two differ only in the depth
+// that they accept and in numbers that do not fit a float64.
 func checkSpans(t *testing.T, text string) {
 	r := Reader{Src: text, Spans: true}
 	span, ok := r.Raw()

@@ -6,10 +6,10 @@ import (
 	"strings"
 )
 
-// number is a number as read, before it is put into an interface.
+// number is a number as read, before its conversion to an interface value.
 type number struct {
 	kind numberKind
-	u    uint64 // asInt (two's complement), asUint
+	u    uint64 // for asInt (two's complement) and asUint
 	f    float64
 }
 
@@ -19,7 +19,7 @@ const (
 	asNull  numberKind = iota // NaN and the infinities
 	asInt                     // fits an int64
 	asUint                    // above the largest int64, fits a uint64
-	asFloat                   // everything else
+	asFloat                   // all other numbers
 )
 
 func (n number) value() any {
@@ -34,7 +34,7 @@ func (n number) value() any {
 	return nil
 }
 
-// newInteger makes a number of an integer's sign and size.
+// newInteger returns the integer with the given sign and absolute value.
 func newInteger(negative bool, size uint64) number {
 	switch {
 	case !negative && size <= math.MaxInt64:
@@ -49,14 +49,14 @@ func newInteger(negative bool, size uint64) number {
 	return number{kind: asFloat, f: -float64(size)}
 }
 
-// StartsNumber reports whether the present value is a number.
+// StartsNumber reports whether the value at the current position is a number.
 func (r *Reader) StartsNumber() bool {
 	c := r.Peek()
 	return c == '-' || '0' <= c && c <= '9' ||
 		r.Lenient && (c == '+' || c == '.' || c == 'N' || c == 'I')
 }
 
-// number reads a number.
+// number reads a number, strict or lenient.
 func (r *Reader) number() (number, bool) {
 	if r.Lenient {
 		return r.lenientNumber()
@@ -75,7 +75,7 @@ func (r *Reader) number() (number, bool) {
 	return r.integer(digits, 10, start+len(digits) < end, end)
 }
 
-// skipNumber steps over a number of strict JSON.
+// skipNumber skips a number in strict JSON. It parses only numbers that may be out of range.
 func (r *Reader) skipNumber() bool {
 	start := r.Pos
 	form := r.stepNumber()
@@ -87,11 +87,11 @@ func (r *Reader) skipNumber() bool {
 	return form != noNumber
 }
 
-// longNumber is below the length of any number without exponent that no float64
-// holds.
+// longNumber is a length in bytes. Numbers without an exponent that are at most this long always
+// fit a float64.
 const longNumber = 300
 
-// numberForm is how a number is written.
+// numberForm is the notation of a number.
 type numberForm uint8
 
 const (
@@ -101,7 +101,7 @@ const (
 	exponentForm
 )
 
-// stepNumber steps over a number of strict JSON, whatever its size.
+// stepNumber skips a number in strict JSON without checking its range.
 func (r *Reader) stepNumber() numberForm {
 	src, i := r.Src, r.Pos
 	if src[i] == '-' {
@@ -121,7 +121,7 @@ func (r *Reader) stepNumber() numberForm {
 	case src[first] == '0' && i > first+1 && !r.Spans:
 		r.Fail("number with a leading zero")
 		return noNumber
-	case src[first] == '0' && i > first+1: // what follows the zero is at fault
+	case src[first] == '0' && i > first+1: // the position after the zero is at fault
 		r.Pos = first + 1
 		return integerForm
 	}
@@ -142,7 +142,7 @@ func (r *Reader) stepNumber() numberForm {
 	return form
 }
 
-// exponent reads what follows the e at src[i].
+// exponent reads the sign and digits after the e at src[i].
 func (r *Reader) exponent(i int) (int, bool) {
 	i++
 	if i < len(r.Src) && (r.Src[i] == '+' || r.Src[i] == '-') {
@@ -151,7 +151,7 @@ func (r *Reader) exponent(i int) (int, bool) {
 	return r.digits(i)
 }
 
-// digits reads one digit or more.
+// digits reads one or more digits.
 func (r *Reader) digits(i int) (int, bool) {
 	start := i
 	for i < len(r.Src) && '0' <= r.Src[i] && r.Src[i] <= '9' {
@@ -166,20 +166,20 @@ func (r *Reader) digits(i int) (int, bool) {
 
 func (r *Reader) float(start, end int) (number, bool) {
 	f, err := strconv.ParseFloat(r.Src[start:end], 64)
-	if err != nil { // the form is checked: only the range can be wrong
+	if err != nil { // the syntax was checked, so the number is out of range
 		return number{}, r.Fail("number out of range")
 	}
 	r.Pos = end
 	return number{kind: asFloat, f: f}, true
 }
 
-// NumberText reads a number as its JSON text, as serde_json writes it: integers in
-// decimal, the rest as [AppendFloat] has it. NaN and the infinities are null.
+// NumberText reads a number and returns it as serde_json writes it: integers in decimal, other
+// numbers like [AppendFloat]. NaN and the infinities are null.
 func (r *Reader) NumberText() (string, bool) {
 	start := r.Pos
 	n, ok := r.number()
 	switch {
-	case n.kind == asInt && !r.Lenient: // it is written as it would be
+	case n.kind == asInt && !r.Lenient: // the text already has the form that would be written
 		return r.Src[start:r.Pos], ok
 	case n.kind == asInt:
 		return strconv.FormatInt(int64(n.u), 10), ok

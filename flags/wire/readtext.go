@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 )
 
-// StartsText reports whether the present value is a string.
+// StartsText reports whether the value at the current position is a string.
 func (r *Reader) StartsText() bool {
 	c := r.Peek()
 	return c == '"' || c == '\'' && r.Lenient
@@ -14,26 +14,26 @@ func (r *Reader) StartsText() bool {
 
 const (
 	ones  = 0x0101010101010101
-	tops  = 0x80 * ones // with it plainEnd stops at bytes beyond ASCII
+	tops  = 0x80 * ones // as the argument stop of plainEnd it also finds bytes beyond ASCII
 	quote = '"' * ones
 	slash = '\\' * ones
 )
 
-// special has the top bit set of those of eight bytes that may not stand for
-// themselves in a string: quotation mark, backslash, control character. A subtraction
-// that borrows sets the top bit of its byte; the lowest bit set is exact, as only
-// what lies above it can be reached by a borrow.
+// special examines eight bytes at once and sets the top bit of each byte that must not appear
+// literally in a string: quotation marks, backslashes, control characters. A subtraction that
+// borrows sets the top bit of its byte. Only the lowest bit that is set is exact, since a borrow
+// can only affect the bytes above it.
 func special(x uint64) uint64 {
 	return ((x - ' '*ones) | ((x ^ quote) - ones) | ((x ^ slash) - ones)) &^ x & tops
 }
 
-// specialOrHigh is special, and bytes beyond ASCII.
+// specialOrHigh is like special and also sets the top bit of bytes beyond ASCII.
 func specialOrHigh(x uint64) uint64 {
 	return (x | (x - ' '*ones) | ((x ^ quote) - ones) | ((x ^ slash) - ones)) & tops
 }
 
-// plainEnd is where from i on the first special byte of a string stands, and with
-// stop the first beyond ASCII.
+// plainEnd returns the index of the first special byte of a string from src[i] on. If stop is tops,
+// it also stops at the first byte beyond ASCII; if stop is 0, it does not.
 func plainEnd(src string, i int, stop uint64) int {
 	for ; i+8 <= len(src); i += 8 {
 		x := eightBytes(src[i : i+8])
@@ -47,14 +47,14 @@ func plainEnd(src string, i int, stop uint64) int {
 	return i
 }
 
-// eightBytes compiles to one load.
+// eightBytes loads eight bytes. The compiler turns it into one load.
 func eightBytes(s string) uint64 {
 	_ = s[7]
 	return uint64(s[0]) | uint64(s[1])<<8 | uint64(s[2])<<16 | uint64(s[3])<<24 |
 		uint64(s[4])<<32 | uint64(s[5])<<40 | uint64(s[6])<<48 | uint64(s[7])<<56
 }
 
-// skipText steps over a string of strict JSON.
+// skipText skips a string in strict JSON.
 func (r *Reader) skipText() bool {
 	src, i := r.Src, r.Pos+1
 	for {
@@ -81,14 +81,14 @@ func (r *Reader) skipText() bool {
 	}
 }
 
-// Text reads a string. The present byte is its quotation mark.
+// Text reads a string. The byte at the current position must be its quotation mark.
 func (r *Reader) Text() (string, bool) {
 	src, start := r.Src, r.Pos+1
 	if src[r.Pos] != '"' {
 		return r.textWithMore(start, start)
 	}
 	i := start
-	for ; i+8 <= len(src); i += 8 { // as plainEnd, without a call
+	for ; i+8 <= len(src); i += 8 { // like plainEnd, without a call
 		x := eightBytes(src[i : i+8])
 		if s := specialOrHigh(x); s != 0 {
 			if i += bits.TrailingZeros64(s) / 8; src[i] == '"' {
@@ -101,11 +101,11 @@ func (r *Reader) Text() (string, bool) {
 	return r.textWithMore(start, i)
 }
 
-// textWithMore reads the rest of a string of which src[start:i] is plain.
+// textWithMore reads the rest of a string, of which src[start:i] contains no escapes.
 func (r *Reader) textWithMore(start, i int) (string, bool) {
 	src, closing := r.Src, r.Src[start-1]
 	buf, from := r.Scratch[:0], start // src[from:i] is not yet in buf
-	same := true                      // nothing is in buf: the text stands in src
+	same := true                      // buf is empty: the string is a slice of src
 	for i < len(src) {
 		switch c := src[i]; {
 		case c == closing:
@@ -142,8 +142,8 @@ func (r *Reader) textWithMore(start, i int) (string, bool) {
 	return "", r.Fail("string without an end")
 }
 
-// Unquote is the string that the text of a JSON string stands for, which has been
-// stepped over before. Half of a surrogate pair becomes U+FFFD.
+// Unquote returns the string that a JSON string literal represents. The text must have been checked
+// before. Half of a surrogate pair becomes U+FFFD.
 func Unquote(text string) string {
 	if strings.IndexByte(text, '\\') < 0 {
 		return text[1 : len(text)-1]
@@ -155,7 +155,8 @@ func Unquote(text string) string {
 
 var simpleEscapes = [256]byte{'"': '"', '\\': '\\', '/': '/', 'b': '\b', 'f': '\f', 'n': '\n', 'r': '\r', 't': '\t'}
 
-// escape reads one escape sequence, whose backslash is the present byte.
+// escape reads one escape sequence and appends its text to buf. The byte at the current position is
+// the backslash.
 func (r *Reader) escape(buf []byte) []byte {
 	if r.Pos+1 < len(r.Src) {
 		c := r.Src[r.Pos+1]
@@ -188,8 +189,9 @@ func (r *Reader) unicodeEscape(buf []byte) []byte {
 	return buf
 }
 
-// unicodeEscape reads \uXXXX at src[at:], or two of them for a character above
-// U+FFFF, and says how long that is, 0 for anything else. Half of a pair is U+FFFD.
+// unicodeEscape reads \uXXXX at src[pos:], or two of them for a character above U+FFFF, and returns
+// the character and the length of its escapes, 0 if there is no valid one. Half of a surrogate pair
+// is U+FFFD, and half is true.
 func unicodeEscape(src string, pos int) (c rune, n int, half bool) {
 	high, ok := hexDigits(src, pos+2, 4)
 	switch {
@@ -205,8 +207,8 @@ func unicodeEscape(src string, pos int) (c rune, n int, half bool) {
 	return utf8.RuneError, 6, true
 }
 
-// ReplaceHalfPairs writes \ufffd for every escape of half a surrogate pair, which
-// is as long, so that places stay the same.
+// ReplaceHalfPairs replaces every escape of half a surrogate pair with \ufffd, which has the same
+// length, so that offsets in the text remain valid.
 func ReplaceHalfPairs(s string) string {
 	if !strings.Contains(s, `\ud`) && !strings.Contains(s, `\uD`) {
 		return s
@@ -236,7 +238,7 @@ func ReplaceHalfPairs(s string) string {
 	return string(out)
 }
 
-// hexDigits reads n hexadecimal digits at src[at:].
+// hexDigits reads n hexadecimal digits at src[pos:].
 func hexDigits(src string, pos, n int) (uint32, bool) {
 	if len(src)-pos < n {
 		return 0, false
@@ -252,7 +254,7 @@ func hexDigits(src string, pos, n int) (uint32, bool) {
 	return v, true
 }
 
-// HexDigit is the value of a hexadecimal digit, -1 for any other byte.
+// HexDigit returns the value of a hexadecimal digit, or -1 for any other byte.
 func HexDigit(c byte) int {
 	switch {
 	case '0' <= c && c <= '9':
@@ -263,7 +265,8 @@ func HexDigit(c byte) int {
 	return -1
 }
 
-// validPrefix is the length of the character at the front of s, 0 if it is broken.
+// validPrefix returns the length in bytes of the character at the start of s, or 0 if it is not
+// valid UTF-8.
 func validPrefix(s string) int {
 	c, n := utf8.DecodeRuneInString(s)
 	if c == utf8.RuneError && n <= 1 {
@@ -272,8 +275,8 @@ func validPrefix(s string) int {
 	return n
 }
 
-// invalidPrefix is how many bytes one U+FFFD stands for at the front of s: the
-// longest part that could have begun a character, at least one byte.
+// invalidPrefix returns the number of bytes at the start of s that one U+FFFD replaces: the longest
+// part that could begin a character, and at least one byte.
 func invalidPrefix(s string) int {
 	size, low, high := 0, byte(0x80), byte(0xBF)
 	switch c := s[0]; {

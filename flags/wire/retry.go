@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// httpDates are the forms of a date in HTTP (RFC 9110 §5.6.7).
+// httpDates are the formats of dates in HTTP (RFC 9110 §5.6.7).
 var httpDates = []string{"Mon, 02 Jan 2006 15:04:05 GMT", time.RFC850, time.ANSIC}
 
 func httpDate(text string) (t time.Time, ok bool) {
@@ -19,9 +19,10 @@ func httpDate(text string) (t time.Time, ok bool) {
 	return t, false
 }
 
-// RetryAfter is how long the header Retry-After asks to wait: seconds, of which more than
-// 68 years are cut, or until a date. Zero: it is empty, over, or cannot be read. A date is
-// compared with the answer's header Date, the server's own clock; with now where that is empty.
+// RetryAfter returns how long to wait according to the header Retry-After, which has a number of
+// seconds (at most 68 years are returned) or a date. It returns 0 if the header is empty or
+// invalid, or if the date has passed. A date is compared with the response's header Date, which is
+// the server's own clock, or with now if that header is empty or invalid.
 func RetryAfter(header, date string, now time.Time) time.Duration {
 	if header != "" && strings.Trim(header, "0123456789") == "" {
 		seconds, err := strconv.ParseInt(header, 10, 32)

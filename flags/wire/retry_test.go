@@ -7,8 +7,8 @@ import (
 	"github.com/bunting-flags/bunting/flags/wire"
 )
 
-// RFC 9110 §10.2.3: seconds, or a date in one of the three forms of §5.6.7, whose examples
-// these are.
+// RFC 9110 §10.2.3: seconds, or a date in one of the three formats of §5.6.7, from which the
+// examples are.
 func TestRetryAfter(t *testing.T) {
 	now := time.Date(1994, 11, 6, 8, 49, 7, 0, time.UTC) // 30 seconds before the dates
 	for _, tt := range []struct {

@@ -6,12 +6,12 @@ import (
 	"testing"
 )
 
-// TestCapture_2_6_Syntax: the expected verdicts are those of RFC 8259, and
-// places are counted by hand.
+// TestCapture_2_6_Syntax: the expected results are those of RFC 8259; positions are counted by
+// hand.
 func TestCapture_2_6_Syntax(t *testing.T) {
 	for _, c := range []struct {
 		text  string
-		fault string // empty: none
+		fault string // empty if the text is valid
 		place int
 	}{
 		{`{}`, "", 0},
@@ -95,7 +95,7 @@ func TestCapture_2_6_Strings(t *testing.T) {
 		if got := Unquote(in); got != want {
 			t.Errorf("%s is %q, want %q", in, got, want)
 		}
-		// Half pairs replaced in the text mean what Unquote makes of them.
+		// The text with half pairs replaced must unquote to the same string.
 		if got := Unquote(ReplaceHalfPairs(in)); got != want {
 			t.Errorf("%s is %q after the replacement, want %q", in, got, want)
 		}

@@ -2,8 +2,9 @@ package wire
 
 import "unicode/utf8"
 
-// escapes say how a byte is written in a JSON string: 0 as it is, 'u' in
-// hexadecimal, any other after a backslash. Bytes beyond ASCII have 'u' too.
+// escapes maps each byte to its form in a JSON string: 0 if it is written unchanged, 'u' if it
+// needs a hexadecimal escape, otherwise the character after a backslash. Bytes beyond ASCII have
+// 'u' too; AppendQuoted treats them separately.
 var escapes = func() (t [256]byte) {
 	for c := range t {
 		if c < ' ' || c >= utf8.RuneSelf {
@@ -15,8 +16,8 @@ var escapes = func() (t [256]byte) {
 	return t
 }()
 
-// AppendQuoted appends s as a JSON string with the fewest escapes: quotation mark,
-// backslash and the control characters below blank. Bytes that are not UTF-8 become
+// AppendQuoted appends s as a JSON string with the fewest escapes: only quotation marks,
+// backslashes and the control characters below space are escaped. Bytes that are not UTF-8 become
 // U+FFFD.
 func AppendQuoted(dst []byte, s string) []byte {
 	const hex = "0123456789abcdef"
@@ -47,5 +48,5 @@ func AppendQuoted(dst []byte, s string) []byte {
 	return append(append(dst, s[start:]...), '"')
 }
 
-// Quote is s as a JSON string, see [AppendQuoted].
+// Quote returns s as a JSON string, see [AppendQuoted].
 func Quote(s string) string { return string(AppendQuoted(make([]byte, 0, len(s)+2), s)) }

@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 )
 
-// Expected texts: what serde_json prints for the same values.
+// Expected texts: the output of serde_json for the same values.
 func TestAppendQuoted(t *testing.T) {
 	for s, want := range map[string]string{
 		"":                                   `""`,
@@ -28,7 +28,7 @@ func TestAppendQuoted(t *testing.T) {
 	}
 }
 
-// FuzzQuote has encoding/json as its judge.
+// FuzzQuote compares with encoding/json.
 func FuzzQuote(f *testing.F) {
 	for _, s := range []string{"", "plain", "\"\\\b\t\n\f\r\x00\x1f", "é\xff\u2028", "\xe2\x82"} {
 		f.Add(s)
@@ -44,7 +44,7 @@ func FuzzQuote(f *testing.F) {
 	})
 }
 
-// Expected texts: what serde_json prints for the same values.
+// Expected texts: the output of serde_json for the same values.
 func TestAppendFloat(t *testing.T) {
 	for f, want := range map[float64]string{
 		5: "5.0", 0: "0.0", 123.45: "123.45", -2.5: "-2.5", 0.1: "0.1", 100: "100.0",
@@ -62,7 +62,7 @@ func TestAppendFloat(t *testing.T) {
 	}
 }
 
-// Expected: what encoding/json writes, where that is an integer of 64 bits.
+// Expected: the output of encoding/json, if that is an integer of 64 bits.
 func TestAppendInteger(t *testing.T) {
 	for _, f := range []float64{0, 5, -5, 1 << 53, 1<<53 + 2, -1 << 53, 1 << 63, 1e19, 18446744073709550000} {
 		want, err := json.Marshal(f)

@@ -7,13 +7,13 @@ import (
 	"time"
 )
 
-// UUID is the 16 bytes of a UUID.
+// UUID is the 16 bytes of a UUID. The zero value means that there is no UUID.
 type UUID [16]byte
 
-// IsZero reports whether there is none.
+// IsZero reports whether u is the zero UUID.
 func (u UUID) IsZero() bool { return u == UUID{} }
 
-// String is the form with hyphens, in lower case.
+// String returns the form with hyphens, in lower case.
 func (u UUID) String() string {
 	var b [36]byte
 	hex.Encode(b[0:8], u[0:4])
@@ -28,8 +28,8 @@ func (u UUID) String() string {
 // MarshalText implements encoding.TextMarshaler.
 func (u UUID) MarshalText() ([]byte, error) { return []byte(u.String()), nil }
 
-// Time is the time in a UUID of version 7, in milliseconds; of any other it means
-// nothing.
+// Time returns the time of a UUID of version 7, in milliseconds. The result has no meaning for
+// other versions.
 func (u UUID) Time() time.Time {
 	ms := int64(0)
 	for _, b := range u[:6] {
@@ -38,8 +38,8 @@ func (u UUID) Time() time.Time {
 	return time.UnixMilli(ms)
 }
 
-// ParseUUID reads the form with hyphens, in any case, with or without the
-// hyphens, braces or urn:uuid: that some programs write.
+// ParseUUID parses a UUID in upper or lower case, with or without hyphens, in braces or after
+// urn:uuid:, and reports whether it is valid.
 func ParseUUID(s string) (UUID, bool) {
 	switch {
 	case len(s) == 45 && s[:9] == "urn:uuid:":
@@ -68,21 +68,21 @@ func ParseUUID(s string) (UUID, bool) {
 	return u, err == nil
 }
 
-// RandomUUID makes a random UUID, of version 4.
+// RandomUUID returns a random UUID of version 4.
 func RandomUUID() string {
 	var u UUID
 	_, _ = rand.Read(u[:]) // never fails
 	return u.version(4).String()
 }
 
-// NewUUID7 makes a random UUID of version 7, whose time is at.
+// NewUUID7 returns a random UUID of version 7 with the time t.
 func NewUUID7(t time.Time) UUID {
 	var random [10]byte
 	_, _ = rand.Read(random[:]) // never fails
 	return UUID7(t, random)
 }
 
-// UUID7 makes a UUID of version 7 of a time and 10 random bytes.
+// UUID7 returns the UUID of version 7 with a time and 10 random bytes.
 func UUID7(t time.Time, random [10]byte) (u UUID) {
 	ms := t.UnixMilli()
 	for i := range 6 {
@@ -92,14 +92,14 @@ func UUID7(t time.Time, random [10]byte) (u UUID) {
 	return u.version(7)
 }
 
-// UUID5 is the UUID of version 5 of a name: always the same one.
+// UUID5 returns the UUID of version 5 of a name in a namespace. It is deterministic.
 func UUID5(namespace UUID, name []byte) UUID {
 	of := make([]byte, 0, 128)
 	sum := sha1.Sum(append(append(of, namespace[:]...), name...))
 	return UUID(sum[:16]).version(5)
 }
 
-// version marks a UUID as one of a version of RFC 9562.
+// version returns u with the version n and the variant of RFC 9562.
 func (u UUID) version(n byte) UUID {
 	u[6], u[8] = u[6]&0x0f|n<<4, u[8]&0x3f|0x80
 	return u

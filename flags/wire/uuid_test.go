@@ -30,7 +30,7 @@ func TestParseUUID(t *testing.T) {
 
 // TestUUID7 checks the bits of RFC 9562, section 5.7.
 func TestUUID7(t *testing.T) {
-	at := time.UnixMilli(0x017f22e279b0) // the sample of its appendix A.6
+	at := time.UnixMilli(0x017f22e279b0) // the sample of RFC 9562, appendix A.6
 	random := [10]byte{0xfc, 0xc3, 0xd8, 0xc4, 0xdc, 0x0c, 0x0c, 0x07, 0x39, 0x8f}
 	if got, want := UUID7(at, random).String(), "017f22e2-79b0-7cc3-98c4-dc0c0c07398f"; got != want {
 		t.Errorf("%s, want %s", got, want)
@@ -40,8 +40,8 @@ func TestUUID7(t *testing.T) {
 	}
 }
 
-// Expected: what another program's uuid5 makes of the name in the namespace of DNS
-// (RFC 9562, appendix A.4).
+// Expected: the result of another program's uuid5 for the name in the namespace of DNS (RFC 9562,
+// appendix A.4).
 func TestUUID5(t *testing.T) {
 	dns, _ := ParseUUID("6ba7b810-9dad-11d1-80b4-00c04fd430c8")
 	if got, want := UUID5(dns, []byte("www.example.com")).String(), "2ed6657d-e927-568b-95e1-2665a8aea6a2"; got != want {

@@ -10,19 +10,20 @@ import (
 	"github.com/bunting-flags/bunting/management"
 )
 
-// kindAction is an action: Parent is the project, ID its number, Unique its name
-// while it is not deleted, Hidden when it is.
+// kindAction is the kind of the records of actions. Parent is the project and ID the number of the
+// action. Unique is its name unless it is deleted, and Hidden means that it is deleted.
 const kindAction = "action"
 
 // Bounds of actions.
 const (
-	maxActionName = 400 // characters
-	maxSlack      = 1200
+	maxActionName = 400  // characters
+	maxSlack      = 1200 // characters of slack_message_format
 	maxSteps      = 100
-	maxStepText   = 2000 // characters of a text of a step
+	maxStepText   = 2000 // characters of a string in a step
 )
 
-// Actions are named disjunctions of steps that events match (clients.md §5).
+// Actions manages actions. An action is a named list of steps, and an event matches the action if
+// it matches at least one step (clients.md §5).
 type Actions struct {
 	*core
 	management.Resource[management.Tx, storedAction, Action]
@@ -41,7 +42,7 @@ var ActionFields = management.Fields{
 	{Name: "_create_in_folder", Type: management.Text, Null: true, Blank: true, Custom: true, Help: "has no effect"},
 }
 
-// actionSettings are what is kept of an action and shown as it is.
+// actionSettings are the fields of an action that are stored and returned unchanged.
 type actionSettings struct {
 	ID             int64             `json:"id"`
 	Name           *string           `json:"name"`
@@ -53,15 +54,18 @@ type actionSettings struct {
 	Deleted        bool              `json:"deleted"`
 	PinnedAt       *management.Stamp `json:"pinned_at"`
 	Created        management.Stamp  `json:"created_at"`
-	LastCalculated management.Stamp  `json:"last_calculated_at"`
+	LastCalculated management.Stamp  `json:"last_calculated_at"` // set when the action is created
 }
 
+// storedAction is the stored form of an action.
 type storedAction struct {
 	actionSettings
-	Author int64 `json:"created_by"` // a user's number
+	Author int64 `json:"created_by"` // the user's number
 }
 
-// Action is an action as it is shown.
+// Action is the form of an action in responses. IsAction is always true; IsCalculating,
+// BytecodeError and CreationContext always have their zero values and exist for clients that expect
+// them.
 type Action struct {
 	actionSettings
 	CreatedBy       *management.UserView   `json:"created_by"`
@@ -75,17 +79,20 @@ type Action struct {
 
 type actionEdit = management.Edit[management.Tx, storedAction]
 
+// newActions returns the resource of actions: its records, and the rules of this file.
 func newActions(c *core) (s Actions) {
 	s.core = c
 	s.Resource = management.NewResource(&c.Env, management.Spec[management.Tx, storedAction, Action]{
 		Kind: kindAction, ActivityScope: "Action", Fields: ActionFields, Object: (*storedAction).accessObject,
 		Header: func(scope *management.Scope, a *storedAction) management.RecordHeader {
 			p := management.RecordHeader{ID: strconv.FormatInt(a.ID, 10), Title: a.title(), Hidden: a.Deleted, Sort: a.sort()}
+			// A deleted action does not reserve its name.
 			if a.Name != nil && !a.Deleted {
 				p.Unique = a.unique(scope)
 			}
 			return p
 		},
+		// Deleted actions are found too, so that they can be restored.
 		Load: func(v *view, id string, _ *management.Body) (*storedAction, error) {
 			r, err := v.Tx.Get(kindAction, v.Parent(), strconv.FormatInt(dashboardNumber(id), 10))
 			if r == nil || err != nil {
@@ -108,10 +115,12 @@ func newActions(c *core) (s Actions) {
 	return s
 }
 
+// accessObject returns the action as access rules name it.
 func (a *storedAction) accessObject() management.AccessObject {
 	return management.AccessObject{Kind: kindAction, ID: strconv.FormatInt(a.ID, 10), Author: a.Author}
 }
 
+// title returns the name, or "" if the action has none.
 func (a *storedAction) title() string {
 	if a.Name == nil {
 		return ""
@@ -119,16 +128,18 @@ func (a *storedAction) title() string {
 	return *a.Name
 }
 
+// unique returns the Record.Unique of the action: no other action of the project may have its name.
 func (a *storedAction) unique(scope *management.Scope) string {
 	return scope.Parent() + "/" + a.title()
 }
 
-// sort puts the latest calculated first, then goes by name.
+// sort returns the Record.Sort: descending by the time of the last calculation, then by name.
 func (a *storedAction) sort() string {
 	return management.SortNumber(1<<62-a.LastCalculated.UnixMicro()) + a.title()
 }
 
-// rules check the steps and that no other action has the name.
+// rules validates the steps, normalizes the tags, and returns an error if another action of the
+// project has the name. A deleted action keeps its name without reserving it.
 func (s Actions) rules(e *actionEdit) error {
 	a := e.After
 	a.Tags = management.NormalizeTags(a.Tags)
@@ -149,16 +160,16 @@ func (s Actions) rules(e *actionEdit) error {
 	return management.CodedFault(management.CodeUnique, "name", "This project already has an action with this name, ID %s", r.ID)
 }
 
-// stepTexts are the members of a step that are texts, stepMatchings those that say
-// how one is compared.
+// stepTexts are the members of a step that are strings. stepMatchings are those that select how a
+// string is compared, and matchings their allowed values.
 var (
 	stepTexts     = []string{"event", "selector", "tag_name", "text", "href", "url"}
 	stepMatchings = []string{"text_matching", "href_matching", "url_matching"}
 	matchings     = []string{"contains", "regex", "exact"}
 )
 
-// readSteps checks the form of steps (clients.md §5.2). What else stands in one is
-// kept.
+// readSteps validates the form of steps (clients.md §5.2) and returns them as they were sent,
+// including members that it does not check.
 func readSteps(raw json.RawMessage) ([]json.RawMessage, error) {
 	out := []json.RawMessage{}
 	if err := json.Unmarshal(raw, &out); err != nil {
@@ -178,6 +189,7 @@ func readSteps(raw json.RawMessage) ([]json.RawMessage, error) {
 				return nil, err
 			}
 		}
+		// The filters themselves are not validated here.
 		if raw := members["properties"]; raw != nil && json.Unmarshal(raw, new([]json.RawMessage)) != nil {
 			return nil, management.Fault(field+"__properties", "Expected a list of filters.")
 		}
@@ -185,6 +197,8 @@ func readSteps(raw json.RawMessage) ([]json.RawMessage, error) {
 	return out, nil
 }
 
+// checkStepText validates one string of a step, which may be absent or null. If matching is true,
+// it must be one of matchings.
 func checkStepText(field string, raw json.RawMessage, matching bool) error {
 	if raw == nil || string(raw) == "null" {
 		return nil
@@ -201,14 +215,15 @@ func checkStepText(field string, raw json.RawMessage, matching bool) error {
 	return nil
 }
 
-// Reference is something that uses an action.
+// Reference is an object that uses an action.
 type Reference struct {
-	Type string `json:"type"` // insight
+	Type string `json:"type"` // always insight
 	ID   int64  `json:"id"`
 	Name string `json:"name"`
 }
 
-// References are the insights whose query names an action.
+// References returns the insights that use an action in their query. Deleted insights, and insights
+// that the caller may not view, are omitted.
 func (s Actions) References(ctx context.Context, scope *management.Scope, id string) ([]Reference, error) {
 	a, err := s.Get(ctx, scope, id)
 	if err != nil {
@@ -227,7 +242,8 @@ func (s Actions) References(ctx context.Context, scope *management.Scope, id str
 	})
 }
 
-// refersToAction says whether a query has a node of an action.
+// refersToAction reports whether v, a decoded query or a part of one, contains a node for the
+// action.
 func refersToAction(v any, id int64) bool {
 	switch v := v.(type) {
 	case []any:
@@ -245,7 +261,7 @@ func refersToAction(v any, id int64) bool {
 	return false
 }
 
-// Each gives the actions of a project that are not deleted.
+// Each calls do for every action of a project that is not deleted. steps is a JSON array.
 func (s Actions) Each(ctx context.Context, project int64, do func(id int64, name string, steps json.RawMessage)) error {
 	list, err := management.Read(ctx, &s.Env, func(tx management.Tx) (management.List[storedAction], error) {
 		return management.ListRecords[storedAction](tx, management.Query{Kind: kindAction, Parent: management.ProjectParent(project)})

@@ -11,42 +11,46 @@ import (
 	"github.com/bunting-flags/bunting/management"
 )
 
-// alertTask says which alert is due, and who checks it.
+// alertTask is the record from which CheckDue finds alerts that are due. It exists while the alert
+// is enabled.
 type alertTask struct {
 	Project int64  `json:"project"`
 	Alert   string `json:"alert"`
-	// Run is the check that goes on, empty for none: what is found by another one has
-	// come too late. Tries are how often it was begun without an end.
+	// Run is the id of the check in progress, or empty. A server may store its result only while
+	// Run is the id of its check. Tries is the number of checks that began and have not finished.
 	Run   string `json:"run,omitempty"`
 	Tries int    `json:"tries,omitempty"`
 }
 
+// The timing of checks.
 const (
-	// alertBatch is how many alerts one call of CheckDue looks at.
+	// alertBatch is the largest number of alerts that one call of CheckDue handles.
 	alertBatch = 100
-	// alertTimeout bounds one query. A claimed alert is left alone for alertClaim: by then
-	// the check has ended, or its server has. The clocks of servers may differ by what
-	// lies between the two.
+	// alertTimeout bounds one query. Other servers do not check a claimed alert for alertClaim:
+	// after that time the check has ended, or its server has crashed. The clocks of servers may
+	// differ by alertClaim minus alertTimeout.
 	alertTimeout = time.Minute
 	alertClaim   = 4 * time.Minute
-	// A check that finds the server busy or the store away is tried again after
-	// alertPause, and is an error after alertTries.
+	// A check that fails because the server is busy or the store unavailable is repeated after
+	// alertPause. After alertTries attempts it is stored as an error.
 	alertPause = time.Minute
 	alertTries = 5
-	// maxTaskWait is the longest that a task waits at once, but for the interval of its
-	// alert; deletedPause how long one of a deleted insight does.
+	// maxTaskWait is the longest time for which the task of a snoozed alert waits before it is
+	// examined again. deletedPause is that time for an alert whose insight is deleted.
 	maxTaskWait  = 24 * time.Hour
 	deletedPause = time.Hour
-	// maxPlannedWait is later than any check can be due: the clock had gone wrong when it was
-	// planned.
+	// maxPlannedWait is longer than any interval. A task that is due later was planned while the
+	// clock was wrong, and is therefore treated as due.
 	maxPlannedWait = 40 * 24 * time.Hour
 )
 
+// put stores the task so that CheckDue finds it at the time due.
 func (t *alertTask) put(tx management.Tx, due time.Time) error {
 	return tx.Put(&management.Record{Kind: kindAlertTask, ID: t.Alert, Sort: management.SortTime(due), Data: management.Encode(t)})
 }
 
-// due is when an alert is to be looked at.
+// due returns the time at which the task of an enabled alert should be examined: the time of the
+// next check, or the end of snoozing if that is later.
 func (a *storedAlert) due(now time.Time) time.Time {
 	due := now
 	if a.Next.After(now) {
@@ -61,18 +65,20 @@ func (a *storedAlert) due(now time.Time) time.Time {
 	return due
 }
 
-// claimedAlert is an alert that this server checks now.
+// claimedAlert is an alert that this server checks now, with the query to run.
 type claimedAlert struct {
 	task     alertTask
 	question *alertQuestion
 	project  *management.ProjectRecord
 }
 
-// CheckDue checks alerts that are due, one after the other; more: others may be.
-// Several servers with one store share the work: an alert is checked by one of them
-// at a time, and what it finds is stored together with the mails that tell of it, so
-// that a server that is killed neither loses nor repeats one. The error is about the
-// store, or about queries that could not be run at all; those alerts are tried again.
+// CheckDue checks alerts that are due, one after the other, and reports whether more may be due.
+//
+// Several servers with one store may call it at the same time: an alert is checked by one of them
+// at a time. The result and the mails about it are stored in one transaction, so a server that
+// crashes neither loses nor repeats a mail. The error is about the store, or about queries that
+// could not be run; those alerts are checked again later. CheckDue does nothing if Config.RunQuery
+// is nil.
 func (s Alerts) CheckDue(ctx context.Context) (more bool, err error) {
 	if s.RunQuery == nil {
 		return false, nil
@@ -98,13 +104,15 @@ func (s Alerts) CheckDue(ctx context.Context) (more bool, err error) {
 	return true, errors.Join(failed...)
 }
 
-// claim takes the alert that has been due for longest. Nil and again: it was not to be
-// checked, another may be.
+// claim reserves the alert that has been due for the longest time. If c is nil, there is no alert
+// to check; retry then reports that this task was handled without a check, and another one may be
+// due.
 func (s Alerts) claim(ctx context.Context) (c *claimedAlert, retry bool, err error) {
 	err = s.Env.Store.Write(ctx, func(tx management.Tx) (err error) {
 		c, retry = nil, false
 		now := s.Env.Now()
 		list, _, err := tx.List(management.Query{Kind: kindAlertTask, To: management.SortTime(now.Add(time.Microsecond)), Limit: 1})
+		// No task is due, unless one was planned with a wrong clock.
 		if err == nil && len(list) == 0 {
 			list, _, err = tx.List(management.Query{Kind: kindAlertTask, From: management.SortTime(now.Add(maxPlannedWait)), Limit: 1})
 		}
@@ -122,18 +130,21 @@ func (s Alerts) claim(ctx context.Context) (c *claimedAlert, retry bool, err err
 	return c, retry, err
 }
 
-// begin looks whether an alert is to be checked now, and puts it off where it is not.
+// begin prepares the check of an alert, and reserves the alert for alertClaim. It returns nil if
+// the alert must not be checked now: it then deletes or postpones the task.
 func (s Alerts) begin(tx management.Tx, t *alertTask, now time.Time) (*claimedAlert, error) {
 	p, a, err := s.alertOfTask(tx, t)
 	if err != nil {
 		return nil, err
 	}
+	// The alert was deleted or disabled.
 	if a == nil || !a.Enabled {
 		return nil, tx.Delete(kindAlertTask, "", t.Alert)
 	}
 	if a.isSnoozed(now) {
 		return nil, t.put(tx, a.due(now))
 	}
+	// The snoozing has ended.
 	if !a.Snoozed.IsZero() {
 		if a.Snoozed = (management.Stamp{}); a.State == alertSnoozed {
 			a.State = alertQuiet
@@ -142,6 +153,7 @@ func (s Alerts) begin(tx management.Tx, t *alertTask, now time.Time) (*claimedAl
 			return nil, err
 		}
 	}
+	// The alert may skip weekends only since the check was planned.
 	if monday := a.afterWeekend(now.In(p.Zone())); monday.After(now) {
 		a.Next = management.NewStamp(monday)
 		return nil, errors.Join(putAlert(tx, p.ID, a), t.put(tx, monday))
@@ -150,9 +162,11 @@ func (s Alerts) begin(tx management.Tx, t *alertTask, now time.Time) (*claimedAl
 	if err != nil {
 		return nil, err
 	}
+	// The insight may be restored later, so the alert remains.
 	if i == nil || i.Deleted {
 		return nil, t.put(tx, now.Add(deletedPause))
 	}
+	// The query may have changed so that the alert no longer fits it.
 	question, err := a.buildQuestion(i.Query)
 	if err != nil {
 		return nil, s.disable(tx, p.ID, a, err)
@@ -161,7 +175,8 @@ func (s Alerts) begin(tx management.Tx, t *alertTask, now time.Time) (*claimedAl
 	return &claimedAlert{*t, question, p}, t.put(tx, now.Add(alertClaim))
 }
 
-// alertOfTask is the alert of a task and its project, nil where one of them is gone.
+// alertOfTask returns the alert of a task and its project. The alert is nil if either of them no
+// longer exists.
 func (s *core) alertOfTask(tx management.Tx, t *alertTask) (*management.ProjectRecord, *storedAlert, error) {
 	p, err := tx.Project(t.Project)
 	if err != nil || p == nil {
@@ -171,13 +186,14 @@ func (s *core) alertOfTask(tx management.Tx, t *alertTask) (*management.ProjectR
 	return p, a, err
 }
 
+// putAlert stores an alert without logging the change.
 func putAlert(tx management.Tx, project int64, a *storedAlert) error {
 	return tx.Put(&management.Record{
 		Kind: kindAlert, Parent: management.ProjectParent(project), ID: a.ID, Other: alertsOf(project, a.Insight), Sort: management.SortTime(a.Created.Time), Data: management.Encode(a),
 	})
 }
 
-// disable switches an alert off that cannot be checked any more, and says why.
+// disable disables an alert that cannot be checked any more, and adds a check with the reason.
 func (s Alerts) disable(tx management.Tx, project int64, a *storedAlert, why error) error {
 	text := why.Error()
 	a.State, a.Enabled, a.Next = alertErrored, false, management.Stamp{}
@@ -191,29 +207,34 @@ func (s Alerts) disable(tx management.Tx, project int64, a *storedAlert, why err
 	return tx.Delete(kindAlertTask, "", a.ID)
 }
 
-// check asks an alert's question, and stores what it finds.
+// check runs the query of an alert and stores the result. If the query could not be run, it
+// postpones the check instead.
 func (s Alerts) check(ctx context.Context, c *claimedAlert) error {
+	// Whether the attempt ran out of time is read before cancel ends its context too.
 	attempt, cancel := context.WithTimeout(ctx, alertTimeout)
 	results, failure := s.RunQuery(attempt, c.project, c.question.query)
 	late := attempt.Err() != nil
 	cancel()
-	storeCtx := context.WithoutCancel(ctx) // what was found is stored even when the end has come
+	storeCtx := context.WithoutCancel(ctx) // the result is stored even if the server is shutting down
 	var apiErr *management.Error
 	switch {
 	case failure == nil:
-	case ctx.Err() != nil: // the server ends: the next one checks at once
+	case ctx.Err() != nil: // the server is shutting down: another one may check at once, and the attempt does not count
 		return s.postpone(storeCtx, c, 0, c.task.Tries-1)
 	case late:
 		failure = management.Fault("", "The query took longer than %g s.", alertTimeout.Seconds())
+	// The query may succeed later.
 	case (!errors.As(failure, &apiErr) || apiErr.Kind == management.Unavailable) && c.task.Tries < alertTries:
 		return errors.Join(failure, s.postpone(storeCtx, c, alertPause, c.task.Tries))
+	// The details of an internal error are returned to the operator, and not stored for users.
 	case apiErr == nil:
 		return errors.Join(failure, s.storeResult(storeCtx, c, nil, management.Fault("", "The query could not be run.")))
 	}
 	return s.storeResult(storeCtx, c, results, failure)
 }
 
-// withClaim runs work if the check still is this server's.
+// withClaim runs work in a transaction if the alert is still reserved for this check. Otherwise the
+// alert was changed or deleted, or another server has taken over, and it does nothing.
 func (s Alerts) withClaim(ctx context.Context, c *claimedAlert, work func(tx management.Tx) error) error {
 	return s.Env.Store.Write(ctx, func(tx management.Tx) error {
 		r, err := tx.Get(kindAlertTask, "", c.task.Alert)
@@ -228,14 +249,15 @@ func (s Alerts) withClaim(ctx context.Context, c *claimedAlert, work func(tx man
 	})
 }
 
-// postpone puts a check off that has found nothing.
+// postpone releases an alert without a result. The next check is due after pause.
 func (s Alerts) postpone(ctx context.Context, c *claimedAlert, pause time.Duration, tries int) error {
 	return s.withClaim(ctx, c, func(tx management.Tx) error {
 		return (&alertTask{Project: c.task.Project, Alert: c.task.Alert, Tries: tries}).put(tx, s.Env.Now().Add(pause))
 	})
 }
 
-// storeResult stores what a check has found, with the mails that tell of it.
+// storeResult stores the result of a check, or its failure, sends the mails about it in the same
+// transaction, and plans the next check.
 func (s Alerts) storeResult(ctx context.Context, c *claimedAlert, results json.RawMessage, failure error) error {
 	notified := false
 	err := s.withClaim(ctx, c, func(tx management.Tx) error {
@@ -252,6 +274,8 @@ func (s Alerts) storeResult(ctx context.Context, c *claimedAlert, results json.R
 		if failed == nil {
 			found, failed = c.question.find(results, now.In(zone))
 		}
+		// The state is reset before the result is applied: an alert that no longer fires becomes
+		// quiet.
 		check := alertCheck{}
 		a.Checked, a.Next, a.State = management.NewStamp(now), management.NewStamp(a.nextCheck(now, zone)), alertQuiet
 		switch {
@@ -266,7 +290,7 @@ func (s Alerts) storeResult(ctx context.Context, c *claimedAlert, results json.R
 		}
 		if found != nil {
 			a.LastValue = nil
-			if !math.IsInf(found.value, 0) { // JSON has no form for it
+			if !math.IsInf(found.value, 0) { // JSON cannot represent infinity
 				a.LastValue = &found.value
 			}
 			check.Value = a.LastValue
@@ -288,7 +312,8 @@ func (s Alerts) storeResult(ctx context.Context, c *claimedAlert, results json.R
 	return err
 }
 
-// notify writes to the subscribers of an alert that fires (§9.4).
+// notify sends a mail about a firing alert to its subscribers (§9.4). It reports whether a mail was
+// queued.
 func (s Alerts) notify(tx management.Tx, p *management.ProjectRecord, a *storedAlert, breach string) (bool, error) {
 	if s.Notify == nil || len(a.Subscribers) == 0 {
 		return false, nil
@@ -308,7 +333,8 @@ func (s Alerts) notify(tx management.Tx, p *management.ProjectRecord, a *storedA
 	})
 }
 
-// filterByAccess are those of some users to whom access rules do not hide a thing.
+// filterByAccess returns those of the users who may still view an object. Users who have left the
+// project are omitted.
 func filterByAccess(tx management.Tx, p *management.ProjectRecord, users []int64, o management.AccessObject) (out []int64, err error) {
 	for _, id := range users {
 		userScope, err := management.NewUserScope(tx, id, p)

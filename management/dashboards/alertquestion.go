@@ -13,34 +13,42 @@ import (
 	"github.com/bunting-flags/bunting/management"
 )
 
-// The conditions of alerts.
+// The conditions of alerts: whether the bounds are for the value of an interval, or for its
+// increase or decrease since the previous interval.
 const (
 	absoluteValue    = "absolute_value"
 	relativeIncrease = "relative_increase"
 	relativeDecrease = "relative_decrease"
 )
 
-// alertQuestion is what an alert asks, and what it makes of the answer.
+// alertQuestion is the query that an alert runs, and the rules by which it evaluates the result.
 type alertQuestion struct {
-	query      json.RawMessage
-	interval   string // empty for a display without time
-	series     int    // of the answer's rows, -1: all of them
-	ongoing    bool   // the interval that runs is looked at, not the last complete one
+	// query is the query to run, with the node of the insight's TrendsQuery.
+	query json.RawMessage
+	// interval is the interval of the series, or empty for a display without time.
+	interval string
+	// series is the index of the row to evaluate. -1 means all rows, which is used with formulas.
+	series int
+	// ongoing selects the current interval instead of the last complete one.
+	ongoing bool
+	// bounds are the bounds for the value. If percentage is true, they are for a relative change,
+	// and 0.2 is 20 %. condition is one of the conditions above.
 	bounds     alertBounds
 	percentage bool
 	condition  string
 }
 
-// intervalUnits are the units of dates back from now, by interval.
+// intervalUnits are the units of relative dates, such as -3d, by interval.
 var intervalUnits = map[string]string{"minute": "M", "hour": "h", "day": "d", "week": "w", "month": "m"}
 
-// timeless displays have one number for all of their dates.
+// timeless are the displays that have one value for the whole range of dates.
 var timeless = []string{"BoldNumber", "ActionsPie", "ActionsBarValue", "ActionsTable", "WorldMap", "Progress"}
 
+// cumulativeDisplay is the display whose values depend on the beginning of the range of dates.
 const cumulativeDisplay = "ActionsLineGraphCumulative"
 
-// buildQuestion is the alert's question about an insight's query (§9.2, §9.3). Errors say why
-// there is none.
+// buildQuestion returns the alertQuestion for an insight's query (§9.2, §9.3), or an error that
+// says why the alert does not fit the query.
 func (a *storedAlert) buildQuestion(query json.RawMessage) (*alertQuestion, error) {
 	q := &alertQuestion{series: -1}
 	var err error
@@ -71,7 +79,9 @@ func (a *storedAlert) buildQuestion(query json.RawMessage) (*alertQuestion, erro
 	return q, nil
 }
 
-// configure reads which series of the query is looked at.
+// configure reads the configuration of the alert: which series of the query is evaluated, and
+// whether the current interval is. If the query has formulas, each of them is a series, and all
+// others are removed from filter.
 func (q *alertQuestion) configure(config json.RawMessage, node, filter map[string]json.RawMessage) error {
 	var c struct {
 		Type    string
@@ -88,7 +98,7 @@ func (q *alertQuestion) configure(config json.RawMessage, node, filter map[strin
 	}
 	q.ongoing = c.Ongoing != nil && *c.Ongoing && q.interval != ""
 	var series []json.RawMessage
-	_ = json.Unmarshal(node["series"], &series) // what is no list has no series
+	_ = json.Unmarshal(node["series"], &series) // a value that is not a list has no series
 	formulas := formulasOf(filter)
 	count := len(series)
 	if len(formulas) > 0 {
@@ -108,17 +118,18 @@ func (q *alertQuestion) configure(config json.RawMessage, node, filter map[strin
 	return nil
 }
 
-// formulasOf are the formulas of a query as nodes (insights.md §2.4.3).
+// formulasOf returns the formulas of a query in the form of nodes (insights.md §2.4.3). It reads
+// the members formulaNodes, formulas and formula, and the first one with a formula has precedence.
 func formulasOf(filter map[string]json.RawMessage) (out []json.RawMessage) {
 	var nodes []json.RawMessage
-	_ = json.Unmarshal(filter["formulaNodes"], &nodes) // what is no list has none
+	_ = json.Unmarshal(filter["formulaNodes"], &nodes) // a value that is not a list has no formulas
 	for _, n := range nodes {
 		if management.JSONText(management.JSONObject(n)["formula"]) != "" {
 			out = append(out, n)
 		}
 	}
 	var texts []string
-	_ = json.Unmarshal(filter["formulas"], &texts) // likewise
+	_ = json.Unmarshal(filter["formulas"], &texts) // as above
 	if len(out) > 0 {
 		return out
 	}
@@ -133,8 +144,8 @@ func formulasOf(filter map[string]json.RawMessage) (out []json.RawMessage) {
 	return out
 }
 
-// narrow makes the query one of as few intervals as the alert looks at; a display
-// without time keeps its dates, and a cumulative one its beginning.
+// narrow sets the query, with a range of dates that has only the intervals that the alert needs. A
+// display without time keeps its dates, and a cumulative one keeps the beginning.
 func (q *alertQuestion) narrow(node, filter map[string]json.RawMessage, display string) {
 	node = maps.Clone(node)
 	delete(node, "compareFilter")
@@ -142,6 +153,8 @@ func (q *alertQuestion) narrow(node, filter map[string]json.RawMessage, display 
 		node["trendsFilter"] = management.Encode(filter)
 	}
 	if q.interval != "" {
+		// The current interval, the last complete one, and the one before it. Smoothing averages
+		// over earlier intervals too.
 		intervals := int64(3)
 		var smoothing int64
 		if json.Unmarshal(filter["smoothingIntervals"], &smoothing) == nil && smoothing > 1 {
@@ -156,14 +169,15 @@ func (q *alertQuestion) narrow(node, filter map[string]json.RawMessage, display 
 	q.query = management.Encode(node)
 }
 
-// alertFinding is what a check has found: the value, and what is said of it where it
-// is out of bounds.
+// alertFinding is the result of a check: the value, and if it is out of bounds, the sentence for
+// the mail.
 type alertFinding struct {
 	value  float64
 	breach string
 }
 
-// alertRow is a row of the answer.
+// alertRow is a row of the result of a TrendsQuery. Aggregated is the value of displays without
+// time, Data that of the others, with a point for each of Days.
 type alertRow struct {
 	Action     *struct{ Order int } `json:"action"`
 	Label      string               `json:"label"`
@@ -172,8 +186,8 @@ type alertRow struct {
 	Aggregated *float64             `json:"aggregated_value"`
 }
 
-// find looks at the rows of the answer: the first that is out of bounds decides, or
-// else the first of all. now is the local time of the project.
+// find evaluates the rows of the result. It returns the first row that is out of bounds, otherwise
+// the first row. now is the local time of the project.
 func (q *alertQuestion) find(results json.RawMessage, now time.Time) (*alertFinding, error) {
 	var rows []alertRow
 	if err := json.Unmarshal(results, &rows); err != nil {
@@ -191,17 +205,20 @@ func (q *alertQuestion) find(results json.RawMessage, now time.Time) (*alertFind
 			}
 		}
 	}
+	// A result without rows counts as 0.
 	if first == nil {
 		return q.evaluateRow(&alertRow{Label: "no data", Aggregated: new(float64)}, now)
 	}
 	return first, nil
 }
 
+// evaluateRow returns the value of one row and compares it with the bounds. A value that is not a
+// number is an error.
 func (q *alertQuestion) evaluateRow(r *alertRow, now time.Time) (*alertFinding, error) {
 	value := r.Aggregated
 	if q.interval != "" {
-		// The bucket that runs is the last that has begun: the clock of a day that is
-		// set back writes two of them alike.
+		// The current interval is the last one that has begun. Two intervals have the same label if
+		// the clock is set back on that day.
 		index := -1
 		for i, day := range r.Days {
 			if day <= now.Format(time.DateTime) {
@@ -221,7 +238,8 @@ func (q *alertQuestion) evaluateRow(r *alertRow, now time.Time) (*alertFinding, 
 	return f, nil
 }
 
-// point is a point of a row, 0 where it has none; nil is no number.
+// point returns the value at an index, or 0 if the row does not have the index. It is nil if the
+// value is not a number.
 func (r *alertRow) point(i int) *float64 {
 	if i < 0 || i >= len(r.Data) {
 		return new(float64)
@@ -229,7 +247,8 @@ func (r *alertRow) point(i int) *float64 {
 	return r.Data[i]
 }
 
-// compare is the value that the bounds are for (§9.3), nil for none.
+// compare returns the value that the bounds apply to (§9.3), or nil if there is none: the value of
+// the interval, or its change since the interval before. A relative change from 0 is infinite.
 func (q *alertQuestion) compare(now, before *float64) *float64 {
 	if q.condition == absoluteValue {
 		return now
@@ -251,10 +270,10 @@ func (q *alertQuestion) compare(now, before *float64) *float64 {
 	return &change
 }
 
-// maxLabel is how much of a series' name a mail has, in characters.
+// maxLabel is the number of characters of a series' name in a mail.
 const maxLabel = 200
 
-// breach says how a value is out of bounds, empty where it is not (§9.4).
+// breach returns the sentence for the mail about a value that is out of bounds, or "" (§9.4).
 func (q *alertQuestion) breach(label string, value float64) string {
 	number := func(x float64) string {
 		if q.percentage {

@@ -9,40 +9,52 @@ import (
 	"github.com/bunting-flags/bunting/management"
 )
 
-// kindAlert is an alert: Parent is the project, ID its uuid, Other its insight, Sort
-// the time it was made.
+// kindAlert is the kind of the records of alerts. Parent is the project, ID the alert's UUID, Other
+// its insight (alertsOf), Sort the time of creation.
 const kindAlert = "alert"
 
-const alertScope = "AlertConfiguration" // what the log calls an alert
+// alertScope is the Activity.Scope of alerts in the log.
+const alertScope = "AlertConfiguration"
 
-// kindAlertCheck is what a check of an alert has found, and when it was snoozed: Parent
-// is the alert, Sort the time.
+// kindAlertCheck is the kind of the records of checks: the results, and the times at which an alert
+// was snoozed. Parent is the alert, Sort the time.
 const kindAlertCheck = "alert_check"
 
-// kindAlertTask is an alert that is to be checked: ID is the alert's, Sort the time when
-// it is due.
+// kindAlertTask is the kind of the records of planned checks. ID is the alert's, Sort the time at
+// which the check is due.
 const kindAlertTask = "alert_task"
 
-// alertSettings are what is kept of an alert and shown as it is.
+// alertSettings are the fields of an alert that are stored and returned unchanged.
 type alertSettings struct {
-	ID          string           `json:"id"`
-	Name        string           `json:"name"`
-	Threshold   alertThreshold   `json:"threshold"`
-	Condition   json.RawMessage  `json:"condition"`
-	Config      json.RawMessage  `json:"config"`
-	Interval    string           `json:"calculation_interval"`
-	Enabled     bool             `json:"enabled"`
-	SkipWeekend *bool            `json:"skip_weekend"`
-	Detector    *string          `json:"detector_config"` // always null
-	Snoozed     management.Stamp `json:"snoozed_until"`
-	State       string           `json:"state"`
-	Notified    management.Stamp `json:"last_notified_at"`
-	Checked     management.Stamp `json:"last_checked_at"`
-	Next        management.Stamp `json:"next_check_at"`
-	LastValue   *float64         `json:"last_value"`
-	Created     management.Stamp `json:"created_at"`
+	ID        string          `json:"id"`
+	Name      string          `json:"name"`
+	Threshold alertThreshold  `json:"threshold"`
+	Condition json.RawMessage `json:"condition"`
+	// Config selects the series that is evaluated. Condition selects whether its value or its
+	// change is.
+	Config json.RawMessage `json:"config"`
+	// Interval is the time between checks: hourly, daily, weekly or monthly.
+	Interval string `json:"calculation_interval"`
+	Enabled  bool   `json:"enabled"`
+	// SkipWeekend postpones checks on Saturday and Sunday to Monday.
+	SkipWeekend *bool   `json:"skip_weekend"`
+	Detector    *string `json:"detector_config"` // always null
+	// Snoozed is the time until which the alert is not checked, or zero.
+	Snoozed management.Stamp `json:"snoozed_until"`
+	// State is one of alertQuiet, alertFiring, alertErrored and alertSnoozed.
+	State string `json:"state"`
+	// Notified and Checked are the times of the last mail and of the last check, or zero.
+	Notified management.Stamp `json:"last_notified_at"`
+	Checked  management.Stamp `json:"last_checked_at"`
+	// Next is the time of the next check. If it is zero, the alert is checked as soon as possible.
+	Next management.Stamp `json:"next_check_at"`
+	// LastValue is the value that the last check has compared with the bounds. It is nil if there
+	// is none.
+	LastValue *float64         `json:"last_value"`
+	Created   management.Stamp `json:"created_at"`
 }
 
+// alertThreshold has the bounds of an alert. Configuration is a JSON object, which limits reads.
 type alertThreshold struct {
 	ID            string           `json:"id"`
 	Name          string           `json:"name"`
@@ -50,29 +62,33 @@ type alertThreshold struct {
 	Configuration json.RawMessage  `json:"configuration"`
 }
 
+// storedAlert is the stored form of an alert.
 type storedAlert struct {
 	alertSettings
-	Insight     string  `json:"insight"`
+	Insight     string  `json:"insight"` // the insight's number
 	Subscribers []int64 `json:"subscribed_users"`
-	Author      int64   `json:"created_by"` // a user's number
+	Author      int64   `json:"created_by"` // the user's number
 
-	rescheduled bool // it is to be looked at when it is due, whatever was planned
-	justSnoozed bool // it has just been snoozed
+	// rescheduled reports that the task must be planned again after this change, whatever was
+	// planned before. justSnoozed reports that this change has snoozed the alert. Neither is
+	// stored.
+	rescheduled bool
+	justSnoozed bool
 }
 
-// alertsOf is Other of the alerts of an insight.
+// alertsOf returns the Record.Other of the alerts of an insight.
 func alertsOf(project int64, insight string) string {
 	return management.ProjectParent(project) + "/insight/" + insight
 }
 
-// auditView is what people change of an alert.
+// auditView returns the alert without the fields that checks change, for the log.
 func (a *storedAlert) auditView() any {
 	out := *a
 	out.State, out.Notified, out.Checked, out.Next, out.LastValue = "", management.Stamp{}, management.Stamp{}, management.Stamp{}, nil
 	return out
 }
 
-// insightAlert is an alert as its insight shows it.
+// insightAlert is the form of an alert inside an insight.
 type insightAlert struct {
 	alertSettings
 	Insight     int64                  `json:"insight"`
@@ -80,7 +96,7 @@ type insightAlert struct {
 	CreatedBy   *management.UserView   `json:"created_by"`
 }
 
-// showAlerts are the alerts of an insight, newest first.
+// showAlerts returns the alerts of an insight, newest first.
 func showAlerts(v *view, insight int64) ([]insightAlert, error) {
 	other := alertsOf(v.Project.ID, strconv.FormatInt(insight, 10))
 	list, err := management.ListRecords[storedAlert](v.Tx, management.Query{Kind: kindAlert, Other: other, Descending: true})
@@ -93,7 +109,8 @@ func showAlerts(v *view, insight int64) ([]insightAlert, error) {
 	return out, err
 }
 
-// people are the subscribers of an alert, and who made it.
+// people returns the subscribers and the creator of an alert. Subscribers who no longer exist are
+// omitted.
 func (a *storedAlert) people(v *view) (subscribers []*management.UserView, author *management.UserView, err error) {
 	subscribers = []*management.UserView{}
 	for _, id := range a.Subscribers {
@@ -109,7 +126,7 @@ func (a *storedAlert) people(v *view) (subscribers []*management.UserView, autho
 	return subscribers, author, err
 }
 
-// deleteAlerts takes the alerts of an insight away whose query is no longer one of trends.
+// deleteAlerts deletes the alerts of an insight if query, its new query, is not a trends query.
 func (s *core) deleteAlerts(v *view, insight string, query json.RawMessage) error {
 	if _, err := trendsOf(query); err == nil {
 		return nil
@@ -130,13 +147,14 @@ func (s *core) deleteAlerts(v *view, insight string, query json.RawMessage) erro
 	return nil
 }
 
-// wrappers are nodes around a query.
+// wrappers are the kinds of nodes that contain a query in their member source.
 var wrappers = []string{"InsightVizNode", "DataVisualizationNode", "DataTableNode"}
 
-// maxSources is how deep the query of an insight may stand in others.
+// maxSources is the greatest number of nodes around the query of an insight.
 const maxSources = 8
 
-// trendsOf is the TrendsQuery of an insight's query.
+// trendsOf returns the members of the TrendsQuery inside an insight's query, or an error if the
+// insight has another query or none.
 func trendsOf(query json.RawMessage) (map[string]json.RawMessage, error) {
 	node := management.JSONObject(query)
 	for range maxSources {

@@ -12,7 +12,8 @@ import (
 	"github.com/bunting-flags/bunting/management"
 )
 
-// rules check an alert, and say what a change makes of its state.
+// rules validates an alert and derives its state and the next check from the change. A change of
+// what is compared resets the state and plans a check at once.
 func (s Alerts) rules(e *alertEdit) error {
 	a, before := e.After, &e.Before
 	for _, read := range []func(*alertEdit) error{s.readAlertParts, s.readSubscribers, s.readSnooze} {
@@ -30,6 +31,7 @@ func (s Alerts) rules(e *alertEdit) error {
 	if _, err := a.buildQuestion(i.Query); err != nil {
 		return err
 	}
+	// The alert is stored, since a mail server may be configured later.
 	if e.Body != nil && e.Body.Warn != nil && s.Notify == nil && len(a.Subscribers) > 0 {
 		e.Body.Warn("nobody will be told: this server has no mail server")
 	}
@@ -38,6 +40,7 @@ func (s Alerts) rules(e *alertEdit) error {
 	if changed {
 		a.State = alertQuiet
 	}
+	// A zero time means that the alert is due now.
 	if changed || a.Interval != before.Interval || a.Enabled && !before.Enabled {
 		a.Next = management.Stamp{}
 	}
@@ -58,7 +61,7 @@ func (s Alerts) rules(e *alertEdit) error {
 // isSnoozed reports whether the alert is snoozed.
 func (a *storedAlert) isSnoozed(now time.Time) bool { return a.Snoozed.After(now) }
 
-// plan puts an alert among those to be checked, or takes it away.
+// plan stores or deletes the task of an alert after a change, and records that it was snoozed.
 func (s Alerts) plan(e *alertEdit) error {
 	a := e.After
 	if a.justSnoozed {
@@ -75,7 +78,8 @@ func (s Alerts) plan(e *alertEdit) error {
 	return (&alertTask{Project: e.Project.ID, Alert: a.ID}).put(e.Tx, a.due(s.Env.Now()))
 }
 
-// alertInsight is the insight of an alert, which a body may change.
+// alertInsight returns the insight of an alert, which the body may change. An insight that the
+// caller may not view is reported like one of another project.
 func (s Alerts) alertInsight(e *alertEdit) (*insightRecord, error) {
 	if !e.Values.Has("insight") {
 		i, err := insightOf(e.Tx, e.Project.ID, e.After.Insight)
@@ -89,6 +93,7 @@ func (s Alerts) alertInsight(e *alertEdit) (*insightRecord, error) {
 	switch {
 	case err == nil && i == nil:
 		return nil, management.CodedFault(management.CodeNull, "insight", "This field may not be null.")
+	// Both cases have the same message, so that a hidden insight is not disclosed.
 	case errors.As(err, &apiErr) && apiErr.Code == management.CodeDoesNotExist, err == nil && !e.CanSee(i.accessObject()):
 		return nil, management.Fault("insight", "This insight does not belong to your team.")
 	case err == nil:
@@ -97,7 +102,7 @@ func (s Alerts) alertInsight(e *alertEdit) (*insightRecord, error) {
 	return i, err
 }
 
-// readAlertParts take threshold, condition and config of a body over.
+// readAlertParts copies threshold, condition and config from the body to the alert.
 func (s Alerts) readAlertParts(e *alertEdit) error {
 	a := e.After
 	for name, to := range map[string]*json.RawMessage{"threshold": nil, "condition": &a.Condition, "config": &a.Config} {
@@ -113,7 +118,7 @@ func (s Alerts) readAlertParts(e *alertEdit) error {
 				return management.CodedFault(management.CodeRequired, "threshold__configuration", "This field is required.")
 			}
 		}
-		var compact bytes.Buffer // as it is stored: what is not changed must be the same
+		var compact bytes.Buffer // the store compacts JSON, and rules compares with the stored bytes
 		if err := json.Compact(&compact, raw); err != nil {
 			return management.Fault(name, "Not a valid object.")
 		}
@@ -122,6 +127,7 @@ func (s Alerts) readAlertParts(e *alertEdit) error {
 	return nil
 }
 
+// readSubscribers reads the numbers of the subscribers. They must be members of the organization.
 func (s Alerts) readSubscribers(e *alertEdit) error {
 	if !e.Values.Has("subscribed_users") {
 		return nil
@@ -153,8 +159,10 @@ func (s Alerts) readSubscribers(e *alertEdit) error {
 	return nil
 }
 
+// snoozeFor matches a duration of snoozing, such as 2h, 1d or 1w.
 var snoozeFor = regexp.MustCompile(`^([0-9]{1,3})([hdw])$`)
 
+// readSnooze reads the end of snoozing: a duration from now on, a time, or null.
 func (s Alerts) readSnooze(e *alertEdit) error {
 	if !e.Values.Has("snoozed_until") {
 		return nil
@@ -165,7 +173,7 @@ func (s Alerts) readSnooze(e *alertEdit) error {
 		return nil
 	}
 	if parts := snoozeFor.FindStringSubmatch(text); parts != nil {
-		n, _ := strconv.Atoi(parts[1]) // three digits
+		n, _ := strconv.Atoi(parts[1]) // at most three digits
 		unit := map[string]time.Duration{"h": time.Hour, "d": 24 * time.Hour, "w": 7 * 24 * time.Hour}[parts[2]]
 		e.After.Snoozed = management.NewStamp(s.Env.Now().Add(time.Duration(n) * unit))
 		return nil
@@ -178,10 +186,10 @@ func (s Alerts) readSnooze(e *alertEdit) error {
 	return nil
 }
 
-// bounds are those of a threshold, nil for none.
+// alertBounds are the bounds of a threshold. A nil bound does not exist.
 type alertBounds struct{ Lower, Upper *float64 }
 
-// limits reads the threshold and the condition.
+// limits reads and validates the threshold and the condition of an alert.
 func (a *storedAlert) limits() (b alertBounds, percentage bool, condition string, err error) {
 	var t struct {
 		Type   string

@@ -10,12 +10,12 @@ import (
 
 // Bounds of alerts.
 const (
-	maxAlerts      = 10_000 // of a project
+	maxAlerts      = 10_000 // in a project
 	maxAlertName   = 255    // characters
 	maxAlertJSON   = 4096   // bytes of threshold, condition and config, each
 	maxSubscribers = 100
-	// Checks are kept for checkLife, at most maxChecks of an alert; answers have
-	// defaultChecks of them unless they are asked for more.
+	// Checks are stored for checkLife, and at most maxChecks for an alert. Responses have
+	// defaultChecks of them, unless the request has another limit.
 	checkLife     = 14 * 24 * time.Hour
 	maxChecks     = 1000
 	defaultChecks = 5
@@ -29,8 +29,8 @@ const (
 	alertSnoozed = "Snoozed"
 )
 
-// Alerts look at an insight again and again and tell people when its value leaves the
-// bounds of a threshold (clients.md §9).
+// Alerts manages alerts. An alert checks the value of an insight at intervals, and sends a mail to
+// its subscribers when the value is outside the bounds of a threshold (clients.md §9).
 type Alerts struct {
 	*core
 	management.Resource[management.Tx, storedAlert, Alert]
@@ -51,7 +51,8 @@ var AlertFields = management.Fields{
 	{Name: "detector_config", Type: management.Any, Custom: true, Help: "null: there are no detectors of anomalies"},
 }
 
-// Alert is an alert as it is shown. Only one that is asked for has its checks.
+// Alert is the form of an alert in responses. Only Get sets Checks. Insight is nil if the caller
+// may not view the insight.
 type Alert struct {
 	alertSettings
 	Insight     *Insight               `json:"insight"`
@@ -60,18 +61,19 @@ type Alert struct {
 	CreatedBy   *management.UserView   `json:"created_by"`
 }
 
-// alertCheck is what one check has found.
+// alertCheck is the result of one check.
 type alertCheck struct {
 	ID       string           `json:"id"`
 	Created  management.Stamp `json:"created_at"`
-	Value    *float64         `json:"calculated_value"`
+	Value    *float64         `json:"calculated_value"` // nil if there is none, or if it is infinite
 	State    string           `json:"state"`
-	Notified bool             `json:"targets_notified"`
-	Error    *string          `json:"error"`
+	Notified bool             `json:"targets_notified"` // a mail was queued
+	Error    *string          `json:"error"`            // nil if the check succeeded
 }
 
 type alertEdit = management.Edit[management.Tx, storedAlert]
 
+// newAlerts returns the resource of alerts. Deleting an alert deletes its checks and its task.
 func newAlerts(c *core) (s Alerts) {
 	s.core = c
 	s.Resource = management.NewResource(&c.Env, management.Spec[management.Tx, storedAlert, Alert]{
@@ -81,6 +83,7 @@ func newAlerts(c *core) (s Alerts) {
 		},
 		New:   s.newAlert,
 		Rules: s.rules,
+		// Checks and the task are records of their own.
 		BeforeDelete: func(e *alertEdit) error {
 			if err := e.Tx.DeleteUnder(kindAlertCheck, e.After.ID); err != nil {
 				return err
@@ -94,6 +97,7 @@ func newAlerts(c *core) (s Alerts) {
 	return s
 }
 
+// newAlert returns an alert with the default values, unless the project has maxAlerts.
 func (s Alerts) newAlert(v *view) (*storedAlert, error) {
 	_, count, err := v.Tx.List(management.Query{Kind: kindAlert, Parent: v.Parent(), Limit: 1})
 	if err == nil && count >= maxAlerts {
@@ -107,6 +111,7 @@ func (s Alerts) newAlert(v *view) (*storedAlert, error) {
 	}}, err
 }
 
+// showAlert returns the form of an alert in responses, without its checks.
 func showAlert(v *view, a *storedAlert) (out *Alert, err error) {
 	out = &Alert{alertSettings: a.alertSettings}
 	if out.Subscribers, out.CreatedBy, err = a.people(v); err != nil {
@@ -120,7 +125,8 @@ func showAlert(v *view, a *storedAlert) (out *Alert, err error) {
 	return out, err
 }
 
-// List returns a page of alerts, newest first; of one insight when that is not empty.
+// List returns a page of alerts, newest first. If insight is not empty, only those of that insight,
+// which is named by its number or its short id.
 func (s Alerts) List(ctx context.Context, scope *management.Scope, insight string, p management.Page) (management.List[Alert], error) {
 	q := management.Query{Offset: p.Offset, Limit: p.Limit}
 	if insight != "" {
@@ -135,8 +141,8 @@ func (s Alerts) List(ctx context.Context, scope *management.Scope, insight strin
 	return s.Query(ctx, scope, q)
 }
 
-// CheckQuery says which checks of an alert are asked for: of a time, at most Limit of
-// them, 5 when it is zero.
+// CheckQuery selects the checks that Get returns: those of a range of time, at most Limit of them.
+// A Limit of 0 means 5.
 type CheckQuery struct {
 	Limit int64
 	Between
@@ -166,12 +172,13 @@ func (s Alerts) Get(ctx context.Context, scope *management.Scope, id string, q C
 	})
 }
 
-// addCheck keeps a check, and takes the old ones away.
+// addCheck stores a check and deletes the checks that are too old or too many.
 func (s *core) addCheck(tx management.Tx, a *storedAlert, c alertCheck) error {
 	c.ID, c.Created, c.State = s.Env.NewID(), management.NewStamp(s.Env.Now()), a.State
 	if err := tx.Put(&management.Record{Kind: kindAlertCheck, Parent: a.ID, ID: c.ID, Sort: management.SortTime(c.Created.Time), Data: management.Encode(c)}); err != nil {
 		return err
 	}
+	// One check is added at a time, so deleting up to 20 old ones keeps up.
 	oldest, count, err := tx.List(management.Query{Kind: kindAlertCheck, Parent: a.ID, Limit: 20})
 	if err != nil {
 		return err

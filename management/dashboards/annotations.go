@@ -11,8 +11,9 @@ import (
 	"github.com/bunting-flags/bunting/management"
 )
 
-// kindAnnotation is an annotation: Parent is the project where it was made, Other the
-// organization, ID and Unique its number, Sort its date, Hidden when it is deleted.
+// kindAnnotation is the kind of the records of annotations. Parent is the project in which it was
+// created, Other the organization, ID and Unique its number, Sort its date. Hidden means that it is
+// deleted.
 const kindAnnotation = "annotation"
 
 // Bounds of annotations, in characters.
@@ -21,7 +22,7 @@ const (
 	maxEmoji      = 16
 )
 
-// What an annotation is about.
+// The scopes of annotations: where an annotation is visible.
 const (
 	onInsight      = "dashboard_item"
 	onDashboard    = "dashboard"
@@ -29,9 +30,10 @@ const (
 	onOrganization = "organization"
 )
 
+// annotationScopes are the values that a body may have for scope.
 var annotationScopes = []string{onInsight, onDashboard, onProject, onOrganization}
 
-// Annotations are remarks on days of charts (clients.md §6).
+// Annotations manages annotations, which are remarks about dates in charts (clients.md §6).
 type Annotations struct {
 	*core
 	management.Resource[management.Tx, storedAnnotation, Annotation]
@@ -50,12 +52,12 @@ var AnnotationFields = management.Fields{
 	{Name: "deleted", Type: management.Bool, Help: "true deletes it softly; a body of exactly {\"deleted\": false} brings it back"},
 }
 
-// annotationSettings are what is kept of an annotation and shown as it is.
+// annotationSettings are the fields of an annotation that are stored and returned unchanged.
 type annotationSettings struct {
 	ID        int64             `json:"id"`
 	Content   *string           `json:"content"`
-	Marks     *management.Stamp `json:"date_marker"`
-	MadeBy    string            `json:"creation_type"`
+	Marks     *management.Stamp `json:"date_marker"`   // the date that it is about
+	MadeBy    string            `json:"creation_type"` // USR for users, GIT for programs
 	Dashboard *int64            `json:"dashboard_id"`
 	Scope     string            `json:"scope"`
 	Emoji     *string           `json:"emoji"`
@@ -65,14 +67,16 @@ type annotationSettings struct {
 	Updated   management.Stamp  `json:"updated_at"`
 }
 
+// storedAnnotation is the stored form of an annotation.
 type storedAnnotation struct {
 	annotationSettings
 	Project int64  `json:"project"`
-	Insight string `json:"insight,omitempty"`
-	Author  int64  `json:"created_by"` // a user's number
+	Insight string `json:"insight,omitempty"` // the insight's number, or empty
+	Author  int64  `json:"created_by"`        // the user's number
 }
 
-// Annotation is an annotation as it is shown.
+// Annotation is the form of an annotation in responses. The fields about an insight or a dashboard
+// are nil if the caller may not view it.
 type Annotation struct {
 	annotationSettings
 	Insight       *int64               `json:"dashboard_item"`
@@ -83,6 +87,8 @@ type Annotation struct {
 	CreatedBy     *management.UserView `json:"created_by"`
 }
 
+// newAnnotations returns the resource of annotations. Its records are found by Unique, since a
+// number may belong to another project of the organization.
 func newAnnotations(c *core) (s Annotations) {
 	s.core = c
 	s.Resource = management.NewResource(&c.Env, management.Spec[management.Tx, storedAnnotation, Annotation]{
@@ -102,9 +108,11 @@ func newAnnotations(c *core) (s Annotations) {
 	return s
 }
 
-// loadAnnotation finds one of the project, or of another one of the organization where
-// it is about all of that.
+// loadAnnotation returns an annotation of the project, or one of another project of the
+// organization if its scope is the organization. A deleted one is found only by a body that
+// restores it.
 func loadAnnotation(v *view, id string, change *management.Body) (*storedAnnotation, error) {
+	// The number is unique in the whole store; the organization must be checked.
 	r, err := v.Tx.Find(kindAnnotation, strconv.FormatInt(dashboardNumber(id), 10))
 	if err != nil || r == nil || r.Other != v.Organization.ID {
 		return nil, err
@@ -116,10 +124,12 @@ func loadAnnotation(v *view, id string, change *management.Body) (*storedAnnotat
 	return a, nil
 }
 
+// isVisibleIn reports whether a project of the same organization shows the annotation.
 func (a *storedAnnotation) isVisibleIn(project int64) bool {
 	return a.Project == project || a.Scope == onOrganization
 }
 
+// title returns the content, or "" if there is none.
 func (a *storedAnnotation) title() string {
 	if a.Content == nil {
 		return ""
@@ -127,7 +137,7 @@ func (a *storedAnnotation) title() string {
 	return *a.Content
 }
 
-// sort is the date; those without one are the newest.
+// sort returns the Record.Sort, which is the date. Annotations without a date count as the newest.
 func (a *storedAnnotation) sort() string {
 	if a.Marks == nil {
 		return "~"
@@ -135,9 +145,11 @@ func (a *storedAnnotation) sort() string {
 	return management.SortTime(a.Marks.Time)
 }
 
+// rules validates the scope, and the dashboard and the insight that the annotation refers to.
 func (s Annotations) rules(e *management.Edit[management.Tx, storedAnnotation]) error {
 	a := e.After
 	a.Updated = management.NewStamp(s.Env.Now())
+	// An empty string removes the emoji.
 	if a.Emoji != nil && *a.Emoji == "" {
 		a.Emoji = nil
 	}
@@ -150,6 +162,7 @@ func (s Annotations) rules(e *management.Edit[management.Tx, storedAnnotation]) 
 		}
 		a.Scope = scope
 	}
+	// The dashboard and the insight must belong to the project of the annotation.
 	if a.Dashboard != nil && e.Values.Has("dashboard_id") {
 		if found, err := Exists(e.Tx, a.Project, *a.Dashboard); err != nil || !found {
 			if err == nil {
@@ -168,7 +181,8 @@ func (s Annotations) rules(e *management.Edit[management.Tx, storedAnnotation]) 
 	return err
 }
 
-// insightOfBody finds the insight that a member of a body names, nil for null.
+// insightOfBody returns the insight that a member of a body refers to by its number or its short
+// id. It returns nil for null.
 func insightOfBody(tx management.Tx, project int64, name string, raw json.RawMessage) (*insightRecord, error) {
 	if management.JSONKind(raw) == "NoneType" {
 		return nil, nil
@@ -181,6 +195,8 @@ func insightOfBody(tx management.Tx, project int64, name string, raw json.RawMes
 	return i, err
 }
 
+// showAnnotation returns the form of an annotation in responses. It omits the names of objects that
+// the caller may not view.
 func showAnnotation(v *view, a *storedAnnotation) (out *Annotation, err error) {
 	out = &Annotation{annotationSettings: a.annotationSettings}
 	if out.CreatedBy, err = v.Author(a.Author); err != nil {
@@ -207,17 +223,21 @@ func showAnnotation(v *view, a *storedAnnotation) (out *Annotation, err error) {
 	return out, nil
 }
 
-// AnnotationQuery narrows a list of annotations down. Zero members do not.
+// AnnotationQuery filters a list of annotations. Fields with zero values are ignored.
 type AnnotationQuery struct {
 	management.Page
-	Search   string // in the content
-	Scope    string
-	From, To string // ISO 8601: dates that are marked, both included
-	Emoji    *bool  // whether the content is one
-	Unseen   *bool
+	// Search is a part of the content.
+	Search string
+	Scope  string
+	// From and To are the ends of the range of dates, in ISO 8601. The range includes both.
+	From, To string
+	// Emoji selects annotations with or without an emoji.
+	Emoji *bool
+	// Unseen selects annotations that user interfaces hide, or those that they show.
+	Unseen *bool
 }
 
-// List returns a page of annotations, the latest dates first.
+// List returns a page of annotations, latest dates first.
 func (s Annotations) List(ctx context.Context, scope *management.Scope, q AnnotationQuery) (management.List[Annotation], error) {
 	match, err := q.match(scope.Project.ID)
 	if err != nil {
@@ -226,6 +246,7 @@ func (s Annotations) List(ctx context.Context, scope *management.Scope, q Annota
 	return s.Query(ctx, scope, management.Query{Other: scope.Organization.ID, Match: match, Offset: q.Offset, Limit: q.Limit})
 }
 
+// match returns the filter for the records of an organization, or an error if the query is invalid.
 func (q *AnnotationQuery) match(project int64) (func(*management.Record) bool, error) {
 	scope := q.Scope
 	if scope == "insight" {
@@ -255,6 +276,7 @@ func (q *AnnotationQuery) match(project int64) (func(*management.Record) bool, e
 	}, nil
 }
 
+// isMarked reports whether the date is in a range. A zero from or to is no bound.
 func (a *storedAnnotation) isMarked(from, to time.Time) bool {
 	if from.IsZero() && to.IsZero() {
 		return true
@@ -262,7 +284,8 @@ func (a *storedAnnotation) isMarked(from, to time.Time) bool {
 	return a.Marks != nil && !a.Marks.Before(from) && (to.IsZero() || !a.Marks.After(to))
 }
 
-// readMarkedDate reads a bound of a list, zero for none.
+// readMarkedDate reads the beginning or the end of a range: a date, or a time with a zone. It
+// returns the zero time if text is empty.
 func readMarkedDate(name, text string) (time.Time, error) {
 	if text == "" {
 		return time.Time{}, nil
@@ -270,7 +293,7 @@ func readMarkedDate(name, text string) (time.Time, error) {
 	if at, err := time.Parse(time.DateOnly, text); err == nil {
 		return at, nil
 	}
-	// A plus sign in a query is a space.
+	// A plus sign in a query string is decoded as a space.
 	for _, try := range []string{text, strings.Replace(text, " ", "+", 1)} {
 		if at, ok := management.ParseTime(try); ok {
 			return at, nil

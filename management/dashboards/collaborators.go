@@ -7,17 +7,18 @@ import (
 	"github.com/bunting-flags/bunting/management"
 )
 
-// maxCollaborators is how many collaborators a dashboard may have.
+// maxCollaborators is the greatest number of collaborators of a dashboard.
 const maxCollaborators = 1000
 
-// collaborator is a collaborator as it is shown (§4.1.7).
+// collaborator is the form of a collaborator in responses (§4.1.7).
 type collaborator struct {
 	ID        string               `json:"id"`
 	Dashboard int64                `json:"dashboard_id"`
 	User      *management.UserView `json:"user"`
-	Level     int64                `json:"level"`
-	Added     management.Stamp     `json:"added_at"`
-	Updated   management.Stamp     `json:"updated_at"`
+	// Level is always canEdit.
+	Level   int64            `json:"level"`
+	Added   management.Stamp `json:"added_at"`
+	Updated management.Stamp `json:"updated_at"`
 }
 
 // CollaboratorFields are the writable fields of a collaborator.
@@ -26,16 +27,17 @@ var CollaboratorFields = management.Fields{
 	{Name: "level", Type: management.IntChoice, Required: true, Numbers: []int64{canView, canEdit}, Help: "only 37: may edit"},
 }
 
-// collaboratorRecord is a collaborator as it is stored.
+// collaboratorRecord is the stored form of a collaborator.
 type collaboratorRecord struct {
 	ID      string           `json:"id"`
-	User    string           `json:"user"` // uuid
+	User    string           `json:"user"` // UUID
 	Level   int64            `json:"level"`
 	Added   management.Stamp `json:"added_at"`
 	Updated management.Stamp `json:"updated_at"`
 }
 
-// Collaborators returns all active collaborators of a dashboard, oldest first.
+// Collaborators returns the collaborators of a dashboard who are active users, in the order in
+// which they were added.
 func (s Dashboards) Collaborators(ctx context.Context, scope *management.Scope, dashboard string) ([]collaborator, error) {
 	return management.Read(ctx, &s.Env, func(tx management.Tx) ([]collaborator, error) {
 		d, err := parentDashboard(tx, scope, dashboard)
@@ -65,7 +67,8 @@ func (c *collaboratorRecord) show(d *dashboardRecord, u *management.User) collab
 	return collaborator{ID: c.ID, Dashboard: d.ID, User: u.View(), Level: c.Level, Added: c.Added, Updated: c.Updated}
 }
 
-// AddCollaborator lets somebody edit a restricted dashboard.
+// AddCollaborator allows a user to edit a dashboard whose editing is restricted (§4.1.7). The
+// caller must be able to edit it.
 func (s Dashboards) AddCollaborator(ctx context.Context, scope *management.Scope, dashboard string, b management.Body) (*collaborator, error) {
 	return management.Write(ctx, &s.Env, func(tx management.Tx) (*collaborator, error) {
 		d, err := parentDashboard(tx, scope, dashboard)
@@ -79,6 +82,7 @@ func (s Dashboards) AddCollaborator(ctx context.Context, scope *management.Scope
 		switch {
 		case err != nil:
 			return nil, err
+		// Collaborators have no meaning if everyone may edit the dashboard.
 		case d.RestrictionLevel == everyoneEdits:
 			return nil, management.Fault("", "Cannot add collaborators to a dashboard on the lowest restriction level.")
 		case v.Int("level") != canEdit:
@@ -99,7 +103,8 @@ func (s Dashboards) AddCollaborator(ctx context.Context, scope *management.Scope
 	})
 }
 
-// newCollaborator looks whether somebody can become a collaborator.
+// newCollaborator returns the user with a UUID, or an error if the user cannot become a
+// collaborator of the dashboard.
 func (s Dashboards) newCollaborator(tx management.Tx, scope *management.Scope, d *dashboardRecord, uuid string) (*management.User, error) {
 	u, err := management.UserByUUID(tx, uuid)
 	if err != nil {
@@ -112,6 +117,7 @@ func (s Dashboards) newCollaborator(tx management.Tx, scope *management.Scope, d
 	if err != nil {
 		return nil, err
 	}
+	// The user's own access is checked, not that of the caller.
 	switch collaboratorScope := (&management.Scope{Caller: c, Project: scope.Project}); {
 	case !c.CanReach(scope.Project):
 		return nil, management.Fault("", "Cannot add collaborators that have no access to the project.")
@@ -132,7 +138,7 @@ func (s Dashboards) newCollaborator(tx management.Tx, scope *management.Scope, d
 	return u, err
 }
 
-// RemoveCollaborator takes the right to edit from somebody.
+// RemoveCollaborator revokes a collaborator's right to edit a dashboard. user is a UUID.
 func (s Dashboards) RemoveCollaborator(ctx context.Context, scope *management.Scope, dashboard, user string) error {
 	return s.Env.Store.Write(ctx, func(tx management.Tx) error {
 		d, err := parentDashboard(tx, scope, dashboard)
@@ -167,7 +173,7 @@ func (s Dashboards) RemoveCollaborator(ctx context.Context, scope *management.Sc
 	})
 }
 
-// logCollaborator notes that somebody has come or gone.
+// logCollaborator adds to the log that a collaborator was added or removed.
 func (s Dashboards) logCollaborator(tx management.Tx, scope *management.Scope, d *dashboardRecord, u *management.User, added bool) error {
 	c := management.Change{Type: dashboardScope, Action: "created", Field: "collaborators", After: management.Encode(u.Email)}
 	if !added {

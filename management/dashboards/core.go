@@ -7,21 +7,24 @@ import (
 	"github.com/bunting-flags/bunting/management"
 )
 
-// Config says what a Service stands on. Only Desk is required.
+// Config has the dependencies of a Service. Only Env is required.
 type Config struct {
+	// Env has the store, the clock and the source of ids.
 	Env management.Env[management.Tx]
-	// RunQuery runs a query of a project for its alerts and returns the rows of the answer.
-	// A *management.Error is the query's fault, or where it is Unavailable nobody's:
-	// it is asked again, as after any other error. Nil: alerts are kept and never
-	// checked.
+	// RunQuery runs a query of a project for its alerts and returns the rows of the result. A
+	// *management.Error means that the query is faulty; one of kind Unavailable and all other
+	// errors mean that the query could not be run now, and the check is repeated. If RunQuery is
+	// nil, alerts are stored and never checked.
 	RunQuery func(ctx context.Context, p *management.ProjectRecord, query json.RawMessage) (json.RawMessage, error)
-	// Notify writes to users, within a transaction. Nil: nobody is told.
+	// Notify sends a mail to users, within a transaction, and reports whether one was queued. If it
+	// is nil, changes of alerts are not reported.
 	Notify func(tx management.Tx, n management.Notice) (bool, error)
-	// MailQueued is called after a transaction in which somebody was told. May be nil.
+	// MailQueued is called after the commit of a transaction that queued a mail. It may be nil.
 	MailQueued func()
 }
 
-// core is what dashboards and insights share.
+// core is the state that all resources of the package share. The resources embed a pointer to it,
+// so that copies of them refer to the same state.
 type core struct {
 	Config
 	guesses    *guesses // of passwords of links
@@ -29,6 +32,6 @@ type core struct {
 	insights   management.Resource[management.Tx, insightRecord, Insight]
 }
 
-// view is a transaction and in whose name it runs: nobody's for who looks through a
+// view is a transaction with the scope of the caller. The scope is nil for visitors who open a
 // link.
 type view = management.View[management.Tx]

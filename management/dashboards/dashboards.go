@@ -9,14 +9,14 @@ import (
 	"github.com/bunting-flags/bunting/management"
 )
 
-// kindDashboard is a dashboard: Parent is the project, ID its number, Hidden when
-// it is deleted.
+// kindDashboard is the kind of the records of dashboards. Parent is the project and ID the number
+// of the dashboard. Hidden means that it is deleted.
 const kindDashboard = "dashboard"
 
-// dashboardScope is what the log calls a dashboard.
+// dashboardScope is the Activity.Scope of dashboards in the log.
 const dashboardScope = "Dashboard"
 
-// The restriction levels of a dashboard: who of a project may edit it.
+// The restriction levels of a dashboard: who in the project may edit it.
 const (
 	everyoneEdits     int64 = 21
 	collaboratorsEdit int64 = 37
@@ -36,30 +36,33 @@ const (
 	maxDashboardTag  = 255 // characters
 )
 
-// How a dashboard was made.
+// The values of creation_mode: how a dashboard was created.
 const (
 	madeByHand       = "default"
 	madeFromTemplate = "template"
 	madeByCopying    = "duplicate"
 )
 
-// Dashboards are dashboards with their tiles, collaborators and sharing (§4.1).
+// Dashboards manages dashboards with their tiles, collaborators and links (§4.1).
 type Dashboards struct{ *core }
 
-// Dashboard is a dashboard as it is shown (§2.2 of the interface). Lists leave
-// Filters, Variables and Tiles out.
+// Dashboard is the form of a dashboard in responses (§2.2 of the interface). Lists omit Filters,
+// Variables and Tiles. CreatedBy is nil if the dashboard is opened through a link.
 type Dashboard struct {
 	dashboardSettings
-	CreatedBy            *management.UserView   `json:"created_by"`
-	Tiles                []tile                 `json:"tiles,omitzero"`
+	CreatedBy *management.UserView `json:"created_by"`
+	Tiles     []tile               `json:"tiles,omitzero"`
+	// EffectiveRestriction and EffectivePrivilege are the restriction level of the dashboard and
+	// the privilege level of the caller. A visitor of a link may view a restricted dashboard.
 	EffectiveRestriction int64                  `json:"effective_restriction_level"`
 	EffectivePrivilege   int64                  `json:"effective_privilege_level"`
 	UserAccessLevel      management.AccessLevel `json:"user_access_level"`
-	AccessControlVersion string                 `json:"access_control_version"`
+	// AccessControlVersion is v1 for dashboards with a restriction level, otherwise v2.
+	AccessControlVersion string `json:"access_control_version"`
 }
 
-// Fields are the writable fields of a dashboard (§4.1.1), and what is
-// read of the body beside them (§4.1.4).
+// Fields are the writable fields of a dashboard (§4.1.1), and the members of the body that control
+// how its tiles are created, copied or deleted (§4.1.4).
 var Fields = management.Fields{
 	{Name: "name", Type: management.Text, Null: true, Blank: true, MaxLength: 400},
 	{Name: "description", Type: management.Text, Blank: true, MaxLength: maxDashboardText},
@@ -79,13 +82,17 @@ var Fields = management.Fields{
 	{Name: "duplicate_tiles", Type: management.Any, Custom: true, Help: "changes: tiles to copy, as objects with an id; with use_dashboard: true copies the insights too"},
 }
 
-// Filter narrows a list of dashboards down (§3).
+// Filter filters a list of dashboards (§3). Fields with zero values are ignored.
 type Filter struct {
-	Tags             []string // any of them
-	ExcludeGenerated bool     // names that begin with Generated Dashboard
+	// Tags selects dashboards that have at least one of the tags.
+	Tags []string
+	// ExcludeGenerated omits dashboards whose names begin with Generated Dashboard.
+	ExcludeGenerated bool
 	Pinned           *bool
-	Creators         []int64
-	Search           string // in name and description
+	// Creators are numbers of users.
+	Creators []int64
+	// Search is a part of the name or the description.
+	Search string
 }
 
 // List returns a page of dashboards, pinned ones first, then by name.
@@ -103,6 +110,7 @@ func (s Dashboards) List(ctx context.Context, scope *management.Scope, f Filter,
 	return s.dashboards.Query(ctx, scope, q)
 }
 
+// match returns the filter for the records of dashboards.
 func (f Filter) match() func(*management.Record) bool {
 	tags := management.NormalizeTags(f.Tags)
 	return func(r *management.Record) bool {
@@ -116,6 +124,9 @@ func (f Filter) match() func(*management.Record) bool {
 	}
 }
 
+// resource returns the resource of dashboards. Load returns a deleted dashboard only for a body
+// that restores it, rows of lists omit the large members, and the log includes the numbers of the
+// tiles that an operation has changed.
 func (s Dashboards) resource() management.Resource[management.Tx, dashboardRecord, Dashboard] {
 	return management.NewResource(&s.Env, management.Spec[management.Tx, dashboardRecord, Dashboard]{
 		Kind: kindDashboard, ActivityScope: dashboardScope, Fields: Fields, ObjectName: "a dashboard", Body: bodyShape.Body, Object: (*dashboardRecord).accessObject,
@@ -139,6 +150,7 @@ func (s Dashboards) resource() management.Resource[management.Tx, dashboardRecor
 			}
 			return out, err
 		},
+		// The log lists changed tiles by their numbers.
 		Audit: func(d *dashboardRecord) any {
 			return struct {
 				*dashboardRecord
@@ -153,16 +165,17 @@ func (s Dashboards) Get(ctx context.Context, scope *management.Scope, id string)
 	return s.dashboards.Get(ctx, scope, id)
 }
 
-// Create makes a dashboard, also out of a template or another dashboard (§4.1.3).
+// Create creates a dashboard, empty or from a template or another dashboard (§4.1.3).
 func (s Dashboards) Create(ctx context.Context, scope *management.Scope, b management.Body) (*Dashboard, error) {
 	return s.dashboards.Create(ctx, scope, b)
 }
 
-// Update changes a dashboard, deletes it softly or brings it back (§4.1.4, §4.1.5).
+// Update changes a dashboard, deletes it softly, or restores it (§4.1.4, §4.1.5).
 func (s Dashboards) Update(ctx context.Context, scope *management.Scope, id string, b management.Body) (*Dashboard, error) {
 	return s.dashboards.Update(ctx, scope, id, b, false)
 }
 
+// newDashboard returns a dashboard with the default values and a new number.
 func (s Dashboards) newDashboard(v *view) (*dashboardRecord, error) {
 	id, err := v.Tx.Next(kindDashboard)
 	if err != nil {
@@ -174,7 +187,8 @@ func (s Dashboards) newDashboard(v *view) (*dashboardRecord, error) {
 	}}, nil
 }
 
-// rules check a dashboard and do with its tiles what a body says.
+// rules validates a dashboard, and creates, changes, deletes or restores its tiles as the body
+// requires.
 func (s Dashboards) rules(e *management.Edit[management.Tx, dashboardRecord]) (err error) {
 	d, change := e.After, s.change
 	if e.IsNew {
@@ -183,6 +197,7 @@ func (s Dashboards) rules(e *management.Edit[management.Tx, dashboardRecord]) (e
 	if err := d.check(e.Scope, e.Values); err != nil {
 		return err
 	}
+	// Such a body has no other members, so nothing else is to be done.
 	if isRestore(e.Body) {
 		d.Deleted = false
 		return s.restoreTiles(e.Tx, e.Scope, d)
@@ -194,7 +209,8 @@ func (s Dashboards) rules(e *management.Edit[management.Tx, dashboardRecord]) (e
 	return s.hideTiles(e.Tx, e.Scope, d, e.Values.Bool("delete_insights"))
 }
 
-// fill makes the tiles of a new dashboard and returns their numbers.
+// fill creates the tiles of a new dashboard from a template or another dashboard, and returns their
+// numbers.
 func (s Dashboards) fill(tx management.Tx, scope *management.Scope, d *dashboardRecord, v management.Values) ([]int64, error) {
 	template, from := v.Text("use_template"), v.Int("use_dashboard")
 	switch {
@@ -208,6 +224,7 @@ func (s Dashboards) fill(tx management.Tx, scope *management.Scope, d *dashboard
 		d.CreationMode = madeFromTemplate
 		return s.addPlanned(tx, scope, d, plan)
 	case from != 0:
+		// A dashboard that the caller may not view is reported like one that does not exist.
 		origin, err := dashboardOf(tx, scope.Project.ID, from)
 		if origin != nil && !scope.CanSee(origin.accessObject()) {
 			origin = nil
@@ -224,8 +241,8 @@ func (s Dashboards) fill(tx management.Tx, scope *management.Scope, d *dashboard
 	return nil, nil
 }
 
-// change does with the tiles of a dashboard what a body says, and returns the numbers
-// of those that it made or changed.
+// change applies the members tiles and duplicate_tiles of a body to an existing dashboard, and
+// returns the numbers of the tiles that it created or changed.
 func (s Dashboards) change(tx management.Tx, scope *management.Scope, d *dashboardRecord, v management.Values) ([]int64, error) {
 	changed, err := s.changeTiles(tx, scope, d, v.Raw("tiles"))
 	if err != nil {
@@ -235,12 +252,14 @@ func (s Dashboards) change(tx management.Tx, scope *management.Scope, d *dashboa
 	return append(changed, copied...), err
 }
 
-// logDashboard notes a change of something that belongs to a dashboard.
+// logDashboard logs a change of an object that belongs to a dashboard. before and after are
+// compared member by member.
 func (s Dashboards) logDashboard(tx management.Tx, scope *management.Scope, d *dashboardRecord, before, after any) error {
 	return s.Env.LogActivity(tx, scope.Caller, scope.Parent(), dashboardScope, strconv.FormatInt(d.ID, 10), d.title(), before, after)
 }
 
-// isRestore reports whether there is a body, and it is exactly {"deleted": false}.
+// isRestore reports whether the body is exactly {"deleted": false}, which restores a deleted
+// object. b may be nil.
 func isRestore(b *management.Body) bool {
 	if b == nil {
 		return false

@@ -13,25 +13,32 @@ import (
 )
 
 const (
-	// maxGuesses is how many guesses of passwords are looked at or wait, maxLinkGuesses
-	// how many of one link: the next ones are refused, so that who guesses at one link
-	// keeps nobody from another. One is derived at a time.
+	// maxGuesses is the greatest number of passwords that are checked or wait for it, and
+	// maxLinkGuesses that number for one link. More are rejected, so that an attack on one link
+	// does not block the others. Only one key is derived at a time.
 	maxGuesses     = 16
 	maxLinkGuesses = 2
-	// maxRememberedPasswords is how many right passwords are remembered, as a keyed hash.
+	// maxRememberedPasswords is the number of correct passwords that are cached, in the form of a
+	// keyed hash.
 	maxRememberedPasswords = 10_000
 )
 
-// guesses bounds the work that passwords of links make, which anybody may ask for.
+// guesses limits the work for checking passwords of links. Every visitor can cause this work, and
+// each check costs a key derivation. It may be used concurrently.
 type guesses struct {
-	key      [32]byte                   // of the names of right passwords, this process's own
-	right    *lru.Cache[[32]byte, bool] // of more the oldest is forgotten
+	// key is the key of the hashes in right. It is random for each process.
+	key [32]byte
+	// right has the hashes of correct passwords. It evicts the oldest.
+	right *lru.Cache[[32]byte, bool]
+	// deriving holds a value while a key is derived.
 	deriving chan struct{}
-	mu       sync.Mutex
-	all      int
-	byLink   map[string]int
+	// mu guards all, the number of checks that run or wait, and byLink, that number for each token.
+	mu     sync.Mutex
+	all    int
+	byLink map[string]int
 }
 
+// newGuesses returns guesses with an empty cache and a random key.
 func newGuesses() *guesses {
 	g := &guesses{deriving: make(chan struct{}, 1), byLink: map[string]int{}}
 	_, _ = rand.Read(g.key[:]) // never fails
@@ -39,7 +46,8 @@ func newGuesses() *guesses {
 	return g
 }
 
-// name is a password of a link that has just these passwords, without telling it.
+// name returns the cache key of a password. It also depends on the link's salt and passwords, so
+// that a change of these invalidates the entry, and it does not disclose the password.
 func (g *guesses) name(c *sharingRecord, password string) (out [32]byte) {
 	h := hmac.New(sha256.New, g.key[:])
 	h.Write(c.Salt)
@@ -51,12 +59,14 @@ func (g *guesses) name(c *sharingRecord, password string) (out [32]byte) {
 	return out
 }
 
+// isRemembered reports whether a password was correct before, by its cache key.
 func (g *guesses) isRemembered(name [32]byte) bool { return g.right.Contains(name) }
 
+// remember caches that a password is correct.
 func (g *guesses) remember(name [32]byte) { g.right.Add(name, true) }
 
-// begin waits for the turn of a guess, which done ends. Where too many wait it is
-// refused at once.
+// begin waits until a check of a password may run. The caller must call done after the check. If
+// too many checks wait already, it returns an error of kind Unavailable at once.
 func (g *guesses) begin(ctx context.Context, link string) (done func(), err error) {
 	g.mu.Lock()
 	if g.all >= maxGuesses || g.byLink[link] >= maxLinkGuesses {

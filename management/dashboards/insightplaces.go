@@ -8,7 +8,7 @@ import (
 	"github.com/bunting-flags/bunting/management"
 )
 
-// title is the name, empty for none.
+// title returns the name, or "" if there is none.
 func (i *insightRecord) title() string {
 	if i.Name == nil {
 		return ""
@@ -16,8 +16,8 @@ func (i *insightRecord) title() string {
 	return *i.Name
 }
 
-// setDashboards puts an insight on the dashboards that are named and takes it from all
-// others. All of them have to be ones that the caller may edit.
+// setDashboards adds an insight to the dashboards with the given numbers and removes it from all
+// others. The caller must be able to edit each dashboard that changes.
 func (s Insights) setDashboards(tx management.Tx, scope *management.Scope, i *insightRecord, ids []int64) error {
 	if len(ids) > maxInsightPlaces {
 		return management.CodedFault(management.CodeMaxLength, "dashboards", "Ensure this field has no more than %d elements.", maxInsightPlaces)
@@ -26,6 +26,7 @@ func (s Insights) setDashboards(tx management.Tx, scope *management.Scope, i *in
 	if err != nil {
 		return err
 	}
+	// Dashboards that show the insight already need no check, so that a client can send them back.
 	for _, id := range ids {
 		if slices.Contains(current, id) {
 			continue
@@ -52,7 +53,8 @@ func (s Insights) setDashboards(tx management.Tx, scope *management.Scope, i *in
 	return nil
 }
 
-// checkTileAccess refuses who may not edit a dashboard, and says what they wanted to do.
+// checkTileAccess returns an error if the caller may not edit a dashboard. action describes the
+// operation for the message.
 func checkTileAccess(d *dashboardRecord, tx management.Tx, scope *management.Scope, action string) error {
 	err := d.checkEdit(tx, scope)
 	var apiErr *management.Error
@@ -62,8 +64,8 @@ func checkTileAccess(d *dashboardRecord, tx management.Tx, scope *management.Sco
 	return err
 }
 
-// addToDashboard gives an insight a tile on a dashboard, the one that it had there before
-// if there is one.
+// addToDashboard adds an insight to a dashboard. If the insight had a tile there before, that tile
+// is restored with its layout.
 func (s Insights) addToDashboard(tx management.Tx, scope *management.Scope, d *dashboardRecord, i *insightRecord) error {
 	if err := checkTileAccess(d, tx, scope, "add insights to dashboard"); err != nil {
 		return err
@@ -85,7 +87,7 @@ func (s Insights) addToDashboard(tx management.Tx, scope *management.Scope, d *d
 	return putTile(tx, d.ID, t)
 }
 
-// removeFromDashboard flags the tile of an insight on a dashboard as deleted.
+// removeFromDashboard marks the tile of an insight on a dashboard as deleted.
 func (s Insights) removeFromDashboard(tx management.Tx, scope *management.Scope, dashboard int64, i *insightRecord) error {
 	d, err := dashboardOf(tx, scope.Project.ID, dashboard)
 	if err != nil || d == nil {
@@ -102,7 +104,8 @@ func (s Insights) removeFromDashboard(tx management.Tx, scope *management.Scope,
 	return putTile(tx, d.ID, t)
 }
 
-// copyOf makes a copy of an insight and says so in its name.
+// copyOf creates a copy of an insight, with a mark after its name. The name is shortened if
+// necessary.
 func (s Insights) copyOf(v *view, i *insightRecord) (*Insight, error) {
 	const mark = " (Copy)"
 	out, err := s.newInsight(v)
@@ -121,7 +124,8 @@ func (s Insights) copyOf(v *view, i *insightRecord) (*Insight, error) {
 	return s.insights.Add(v, out)
 }
 
-// setDeleted flags an insight as deleted or brings it back, if there is one.
+// setDeleted marks an insight as deleted or restores it. It does nothing if the insight does not
+// exist or is in that state already.
 func (s Insights) setDeleted(v *view, id string, deleted bool) error {
 	i, err := insightOf(v.Tx, v.Project.ID, id)
 	if err != nil || i == nil || i.Deleted == deleted {

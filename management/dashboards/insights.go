@@ -12,43 +12,49 @@ import (
 	"github.com/bunting-flags/bunting/management"
 )
 
-// kindInsight is an insight: Parent is the project, ID its number, Unique its short id,
-// Sort the time it was made, Hidden when it is deleted. Its tiles name it (kindTile).
+// kindInsight is the kind of the records of insights. Parent is the project, ID the number of the
+// insight, Unique its short id, Sort the time of creation. Hidden means that it is deleted. The
+// tiles that show it refer to it by Other (kindTile).
 const kindInsight = "insight"
 
 // Bounds of insights.
 const (
 	maxInsightName = 400       // characters
 	maxInsightJSON = 256 << 10 // bytes of query and filters, each
-	// maxInsightPlaces is on how many dashboards a body may put an insight.
+	// maxInsightPlaces is the greatest number of dashboards that a body may name.
 	maxInsightPlaces = 1000
 )
 
-// Insights are insights: stored queries. The room keeps them and runs none.
+// Insights manages insights, which are stored queries. It does not run them.
 type Insights struct{ *core }
 
-// Insight is an insight as it is shown. Dashboards are those on which it stands,
-// left out inside of a tile.
+// Insight is the form of an insight in responses. Dashboards are the numbers of the dashboards that
+// show it; they are omitted inside tiles.
 type Insight struct {
 	insightSettings
 	InsightResult
-	Dashboards      []int64                `json:"dashboards,omitzero"`
-	Tiles           []insightSpot          `json:"dashboard_tiles,omitzero"` // left out as Dashboards are
-	Alerts          []insightAlert         `json:"alerts,omitzero"`          // left out as Dashboards are, and in lists
-	Tags            []string               `json:"tags"`
-	Favorited       bool                   `json:"favorited"`
-	Saved           bool                   `json:"saved"`
-	CreatedBy       *management.UserView   `json:"created_by"`
-	LastModified    management.Stamp       `json:"last_modified_at"`
-	Updated         management.Stamp       `json:"updated_at"` // the same by another name
-	LastModifiedBy  *management.UserView   `json:"last_modified_by"`
-	LastViewed      management.Stamp       `json:"last_viewed_at"` // by the caller
-	Sample          bool                   `json:"is_sample"`      // always false
+	Dashboards []int64        `json:"dashboards,omitzero"`
+	Tiles      []insightSpot  `json:"dashboard_tiles,omitzero"` // omitted inside tiles
+	Alerts     []insightAlert `json:"alerts,omitzero"`          // omitted inside tiles
+	Tags       []string       `json:"tags"`
+	Favorited  bool           `json:"favorited"`
+	// Saved reports whether a user has saved the insight. Clients create an insight before it is
+	// saved.
+	Saved     bool                 `json:"saved"`
+	CreatedBy *management.UserView `json:"created_by"`
+	// LastModified is the time of the last change by LastModifiedBy. Updated is equal to it.
+	LastModified   management.Stamp     `json:"last_modified_at"`
+	Updated        management.Stamp     `json:"updated_at"`
+	LastModifiedBy *management.UserView `json:"last_modified_by"`
+	LastViewed     management.Stamp     `json:"last_viewed_at"` // by the caller
+	Sample         bool                 `json:"is_sample"`      // always false
+	// Restriction and Privilege have the values that they have for dashboards. Insights have no
+	// restriction level, so Privilege follows from UserAccessLevel.
 	Restriction     int64                  `json:"effective_restriction_level"`
 	Privilege       int64                  `json:"effective_privilege_level"`
 	UserAccessLevel management.AccessLevel `json:"user_access_level"`
 
-	question insightSettings // see Question
+	question insightSettings // the stored form; see Question
 }
 
 // InsightFields are the writable fields of an insight.
@@ -67,33 +73,39 @@ var InsightFields = management.Fields{
 	{Name: "deleted", Type: management.Bool, Help: "true deletes it softly; a body of exactly {\"deleted\": false} brings it back"},
 }
 
-// insightSettings are what is kept of an insight and shown as it is.
+// insightSettings are the fields of an insight that are stored and returned unchanged.
 type insightSettings struct {
-	ID          int64            `json:"id"`
-	ShortID     string           `json:"short_id"` // stands for the id in paths too
-	Name        *string          `json:"name"`
-	Derived     *string          `json:"derived_name"`
-	Description string           `json:"description"`
-	Query       json.RawMessage  `json:"query"`
-	Filters     json.RawMessage  `json:"filters"` // the older form of a query
-	Order       *int64           `json:"order"`
-	Deleted     bool             `json:"deleted"`
-	Created     management.Stamp `json:"created_at"`
+	ID      int64   `json:"id"`
+	ShortID string  `json:"short_id"` // paths accept it in place of the id
+	Name    *string `json:"name"`
+	// Derived is the name that a client has derived from the query.
+	Derived     *string `json:"derived_name"`
+	Description string  `json:"description"`
+	// Query is stored as it was sent, null if there is none. Filters is the older form of a query,
+	// {} if there is none.
+	Query   json.RawMessage `json:"query"`
+	Filters json.RawMessage `json:"filters"`
+	// Order is stored for clients and has no effect on lists.
+	Order   *int64           `json:"order"`
+	Deleted bool             `json:"deleted"`
+	Created management.Stamp `json:"created_at"`
 }
 
-// insightRecord is an insight as it is stored. Older ones have no ShortID: it follows
-// from the uuid.
+// insightRecord is the stored form of an insight. Records without a ShortID were created before
+// insights had one, which is then derived from the UUID.
 type insightRecord struct {
 	insightSettings
 	UUID      string           `json:"uuid"`
 	Tags      []string         `json:"tags,omitempty"`
 	Favorited bool             `json:"favorited,omitempty"`
 	Saved     bool             `json:"saved,omitempty"`
-	Author    int64            `json:"created_by"` // a user's number
+	Author    int64            `json:"created_by"` // the user's number
 	Modified  management.Stamp `json:"updated_at"`
-	Modifier  int64            `json:"last_modified_by"`
+	Modifier  int64            `json:"last_modified_by"` // the user's number
 }
 
+// resource returns the resource of insights. A change of the query deletes alerts that no longer
+// fit it. The dashboards that a body names are applied after the insight is stored.
 func (s Insights) resource() management.Resource[management.Tx, insightRecord, Insight] {
 	return management.NewResource(&s.Env, management.Spec[management.Tx, insightRecord, Insight]{
 		Kind: kindInsight, ActivityScope: "Insight", Fields: InsightFields, ObjectName: "an insight", NewestFirst: true, Object: (*insightRecord).accessObject,
@@ -122,7 +134,7 @@ func (s Insights) resource() management.Resource[management.Tx, insightRecord, I
 	})
 }
 
-// insightOf returns an insight, deleted or not, nil when there is none.
+// insightOf returns an insight by its number, deleted or not, or nil if it does not exist.
 func insightOf(tx management.Tx, project int64, id string) (*insightRecord, error) {
 	r, err := tx.Get(kindInsight, management.ProjectParent(project), id)
 	if err != nil {
@@ -131,13 +143,15 @@ func insightOf(tx management.Tx, project int64, id string) (*insightRecord, erro
 	return readInsight(r)
 }
 
-// InsightExists reports whether a project has an insight of a number that is not deleted.
+// InsightExists reports whether a project has an insight with a number. Deleted insights do not
+// count.
 func InsightExists(tx management.Tx, project, id int64) (bool, error) {
 	i, err := insightOf(tx, project, strconv.FormatInt(id, 10))
 	return i != nil && !i.Deleted, err
 }
 
-// findInsight finds the insight of a path; deleted: also one that is deleted.
+// findInsight returns the insight that a path names by its number, its former UUID or its short id,
+// or nil if there is none. If deleted is true, deleted insights are found too.
 func findInsight(v *view, ref string, deleted bool) (*insightRecord, error) {
 	find := insightByShortID
 	id, err := management.ResolveNumber(v.Tx, kindInsight, v.Parent(), ref)
@@ -154,11 +168,12 @@ func findInsight(v *view, ref string, deleted bool) (*insightRecord, error) {
 	return i, err
 }
 
+// accessObject returns the insight as access rules name it.
 func (i *insightRecord) accessObject() management.AccessObject {
 	return management.AccessObject{Kind: kindInsight, ID: i.id(), Author: i.Author}
 }
 
-// show is the insight without its dashboards.
+// show returns the form of the insight in responses, without dashboards, tiles and alerts.
 func (i *insightRecord) show(v *view) (_ *Insight, err error) {
 	out := &Insight{
 		insightSettings: i.insightSettings, question: i.insightSettings, Tags: management.NonNilStrings(i.Tags), Favorited: i.Favorited, Saved: i.Saved,
@@ -177,7 +192,7 @@ func (i *insightRecord) show(v *view) (_ *Insight, err error) {
 	return out, err
 }
 
-// showFull is the insight with its dashboards.
+// showFull returns the complete form of the insight in responses.
 func (i *insightRecord) showFull(v *view) (*Insight, error) {
 	out, err := i.show(v)
 	if err != nil {
@@ -191,19 +206,21 @@ func (i *insightRecord) showFull(v *view) (*Insight, error) {
 	return out, err
 }
 
-// insightSpot says on which dashboard an insight stands, and with which tile.
+// insightSpot is a tile that shows an insight, and the dashboard of the tile.
 type insightSpot struct {
-	ID        int64 `json:"id"`
+	ID        int64 `json:"id"` // the tile's number
 	Dashboard int64 `json:"dashboard_id"`
 }
 
-// dashboardsOfInsight are the numbers of the dashboards on which an insight
-// stands, in order.
+// dashboardsOfInsight returns the numbers of the dashboards that show an insight, in ascending
+// order.
 func dashboardsOfInsight(tx management.Tx, id string) ([]int64, error) {
 	tiles, err := tilesOfInsight(tx, id)
 	return dashboardsOf(tiles), err
 }
 
+// dashboardsOf returns the numbers of the dashboards of tiles, in ascending order without
+// duplicates.
 func dashboardsOf(tiles []insightSpot) []int64 {
 	out := []int64{}
 	for _, t := range tiles {
@@ -213,6 +230,7 @@ func dashboardsOf(tiles []insightSpot) []int64 {
 	return slices.Compact(out)
 }
 
+// tilesOfInsight returns the tiles that show an insight, without deleted ones.
 func tilesOfInsight(tx management.Tx, id string) ([]insightSpot, error) {
 	list, _, err := tx.List(management.Query{Kind: kindTile, Other: tileOfInsight(id)})
 	if err != nil {
@@ -230,8 +248,8 @@ func tilesOfInsight(tx management.Tx, id string) ([]insightSpot, error) {
 	return out, nil
 }
 
-// tileOfInsightOn is the tile of an insight on a dashboard, else one that is
-// deleted there, else nil.
+// tileOfInsightOn returns the tile that shows an insight on a dashboard. If there is none, it
+// returns a deleted one, or nil.
 func tileOfInsightOn(tx management.Tx, dashboard int64, id string) (*tileRecord, error) {
 	for _, deleted := range []bool{false, true} {
 		list, _, err := tx.List(management.Query{
@@ -253,17 +271,17 @@ func (s Insights) Get(ctx context.Context, scope *management.Scope, id string) (
 	return s.insights.Get(ctx, scope, id)
 }
 
-// Create makes an insight.
+// Create creates an insight.
 func (s Insights) Create(ctx context.Context, scope *management.Scope, b management.Body) (*Insight, error) {
 	return s.insights.Create(ctx, scope, b)
 }
 
-// Update changes an insight, deletes it softly or brings it back.
+// Update changes an insight, deletes it softly, or restores it.
 func (s Insights) Update(ctx context.Context, scope *management.Scope, id string, b management.Body) (*Insight, error) {
 	return s.insights.Update(ctx, scope, id, b, false)
 }
 
-// newInsight is an empty insight that is not saved.
+// newInsight returns an empty insight with a new number. It does not store it.
 func (s Insights) newInsight(v *view) (*insightRecord, error) {
 	now := management.NewStamp(s.Env.Now())
 	id, err := v.Tx.Next(kindInsight)
@@ -272,10 +290,10 @@ func (s Insights) newInsight(v *view) (*insightRecord, error) {
 	}}, err
 }
 
-// id is the number as it names the record.
+// id returns the number as the ID of the record.
 func (i *insightRecord) id() string { return strconv.FormatInt(i.ID, 10) }
 
-// rules check an insight.
+// rules validates the sizes of an insight's members and sets who changed it.
 func (s Insights) rules(e *management.Edit[management.Tx, insightRecord]) error {
 	i := e.After
 	i.Modified, i.Modifier = management.NewStamp(s.Env.Now()), e.User.ID
@@ -292,7 +310,7 @@ func (s Insights) rules(e *management.Edit[management.Tx, insightRecord]) error 
 	return nil
 }
 
-// Duplicate makes a copy of an insight that stands on no dashboard.
+// Duplicate creates a copy of an insight. The copy is on no dashboard.
 func (s Insights) Duplicate(ctx context.Context, scope *management.Scope, id string) (*Insight, error) {
 	return management.Write(ctx, &s.Env, func(tx management.Tx) (*Insight, error) {
 		v := &view{Tx: tx, Scope: scope}

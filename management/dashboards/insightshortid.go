@@ -9,14 +9,15 @@ import (
 	"github.com/bunting-flags/bunting/management"
 )
 
-// shortIDLength is how many characters a short id has.
+// shortIDLength is the number of characters of a short id.
 const shortIDLength = 8
 
+// shortIDAlphabet are the characters of short ids, digits first.
 const shortIDAlphabet = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
-// shortIDOf makes the short id of an insight out of its uuid; again is how many of
-// them were another insight's. It is never a number, so that a path says which of
-// the two ids it has (spec/clients.md §1.1).
+// shortIDOf derives the short id of an insight from its UUID. attempt is the number of earlier
+// results that other insights already have. The result begins with a letter, so that a path can
+// have either of the two ids (spec/clients.md §1.1).
 func shortIDOf(uuid string, attempt int) string {
 	sum := sha256.Sum256([]byte(uuid + "/" + strconv.Itoa(attempt)))
 	n := binary.BigEndian.Uint64(sum[:])
@@ -32,8 +33,8 @@ func shortIDOf(uuid string, attempt int) string {
 	return string(out[:])
 }
 
-// short is the short id; insights that were made before there were any have the
-// one that follows from their uuid.
+// short returns the short id. For insights that were created before there were short ids, it is the
+// first one that follows from the UUID.
 func (i *insightRecord) short() string {
 	if i.ShortID == "" {
 		return shortIDOf(i.UUID, 0)
@@ -41,6 +42,8 @@ func (i *insightRecord) short() string {
 	return i.ShortID
 }
 
+// isShortID reports whether text has the form of a short id. It may also begin with a digit, but
+// must contain a letter.
 func isShortID(text string) bool {
 	digits := true
 	for _, c := range []byte(text) {
@@ -55,14 +58,16 @@ func isShortID(text string) bool {
 	return len(text) == shortIDLength && !digits
 }
 
-// shortIDKey is what only one insight of a project has.
+// shortIDKey returns the Record.Unique of an insight, which contains its short id.
 func shortIDKey(project int64, short string) string {
 	return management.ProjectParent(project) + "/" + short
 }
 
-// maxShortIDs is how many short ids are tried for an insight.
+// maxShortIDs is the number of further short ids that are tried if another insight has the first
+// one.
 const maxShortIDs = 10
 
+// putInsight stores an insight without logging the change, and sets its short id if it has none.
 func putInsight(tx management.Tx, project int64, i *insightRecord) error {
 	r := management.Record{Kind: kindInsight, Parent: management.ProjectParent(project), ID: i.id(), Sort: management.SortTime(i.Created.Time), Hidden: i.Deleted}
 	for attempt := 0; ; attempt++ {
@@ -70,13 +75,14 @@ func putInsight(tx management.Tx, project int64, i *insightRecord) error {
 			i.ShortID = shortIDOf(i.UUID, attempt)
 		}
 		r.Unique, r.Data = shortIDKey(project, i.ShortID), management.Encode(i)
+		// With 62^8 short ids a collision is improbable, but the store rejects it.
 		if err := tx.Put(&r); !errors.Is(err, management.ErrDuplicate) || attempt == maxShortIDs {
 			return err
 		}
 	}
 }
 
-// insightByShortID returns an insight, deleted or not, nil when there is none.
+// insightByShortID returns an insight by its short id, deleted or not, or nil if it does not exist.
 func insightByShortID(tx management.Tx, project int64, short string) (*insightRecord, error) {
 	if !isShortID(short) {
 		return nil, nil
@@ -89,7 +95,7 @@ func insightByShortID(tx management.Tx, project int64, short string) (*insightRe
 		if r != nil {
 			break
 		}
-		// It may be one that was made before there were any.
+		// Insights that were created before there were short ids have no Unique.
 		list, _, err := tx.List(management.Query{Kind: kindInsight, Parent: management.ProjectParent(project), Hidden: hidden, Limit: 1, Match: func(r *management.Record) bool {
 			i, err := management.Decode[insightRecord](r)
 			return err == nil && r.Unique == "" && i.short() == short
@@ -104,6 +110,7 @@ func insightByShortID(tx management.Tx, project int64, short string) (*insightRe
 	return readInsight(r)
 }
 
+// readInsight decodes a record of an insight and sets its short id. It returns nil if r is nil.
 func readInsight(r *management.Record) (*insightRecord, error) {
 	i, err := management.Decode[insightRecord](r)
 	if i != nil {

@@ -10,57 +10,76 @@ import (
 	"github.com/bunting-flags/bunting/management"
 )
 
-// InsightQuery narrows a list of insights down. Zero members do not.
+// InsightQuery filters and orders a list of insights. Fields with zero values are ignored. The
+// unexported fields are set by prepare.
 type InsightQuery struct {
 	management.Page
-	ShortID      *string
-	Saved        *bool // true: saved, or on a dashboard
-	Favorited    bool
-	Mine         bool // only the caller's
-	NotOfFlags   bool // leaves out those that were made about the use of a flag
-	Creators     []int64
-	Tags         []string // any of them
-	Dashboards   []int64  // all of them
-	Search       string   // in name, description and tags, at most 200 characters
-	Kind         string   // a word of insightKinds, JSON or SQL
-	Changed      Between
-	Made         Between
-	Viewed       Between // when the caller has last
-	Order        string  // a field of insightOrders, with - in front for descending; empty: newest first
+	ShortID *string
+	// Saved selects insights that are saved or on a dashboard if it is true, and insights that are
+	// not saved if it is false.
+	Saved *bool
+	// Favorited and Mine select the insights that are favorites, and those that the caller has
+	// created.
+	Favorited bool
+	Mine      bool
+	// NotOfFlags omits the insights that were created for the usage of a flag.
+	NotOfFlags bool
+	// Creators are numbers of users.
+	Creators []int64
+	// Tags selects insights that have at least one of the tags.
+	Tags []string
+	// Dashboards selects insights that are on all of the dashboards with these numbers.
+	Dashboards []int64
+	// Search is a part of the name, the description or a tag, with at most 200 characters.
+	Search string
+	// Kind is a value of insightKinds, insightJSON or insightSQL.
+	Kind string
+	// Changed, Made and Viewed are the ranges of the times at which the insight was last modified,
+	// created, and last viewed by the caller.
+	Changed Between
+	Made    Between
+	Viewed  Between
+	// Order is a key of insightOrders, with a leading - for descending order. By default, the
+	// newest insights are first.
+	Order string
+	// onDashboards has the ids of the insights on each of Dashboards, onAny those on any dashboard,
+	// and viewed those that were viewed within Viewed.
 	onDashboards []map[string]bool
 	onAny        map[string]bool
 	viewed       map[string]management.Stamp
 }
 
-// Between are two times: From < t < To; zero ones are no bounds.
+// Between is a range of time: From < t < To. A zero time is no bound.
 type Between struct{ From, To time.Time }
 
-// insightOrders are the fields by which insights can be ordered.
+// insightOrders are the comparisons for the fields by which insights can be ordered.
 var insightOrders = map[string]func(a, b insightKey) int{
 	"created_at":       func(a, b insightKey) int { return a.created.Compare(b.created.Time) },
 	"last_modified_at": func(a, b insightKey) int { return a.modified.Compare(b.modified.Time) },
 	"name":             func(a, b insightKey) int { return cmp.Compare(a.name, b.name) },
 }
 
-// insightKey is what orders an insight.
+// insightKey has the values by which an insight is ordered. name is in lower case.
 type insightKey struct {
 	id, name          string
 	created, modified management.Stamp
 }
 
-// insightKinds are the words of a query for the kinds of insights.
+// insightKinds are the names that a request uses for the kinds of insights, by the kind of the
+// query.
 var insightKinds = map[string]string{
 	"TrendsQuery": "TRENDS", "FunnelsQuery": "FUNNELS", "RetentionQuery": "RETENTION", "PathsQuery": "PATHS",
 	"StickinessQuery": "STICKINESS", "LifecycleQuery": "LIFECYCLE", "HogQLQuery": insightSQL,
 }
 
+// Names of kinds that are not the kind of a single query.
 const (
 	insightSQL  = "SQL"
-	insightJSON = "JSON" // every query but SQL
+	insightJSON = "JSON" // every query except SQL
 )
 
-// kind is what an insight shows, a word of insightKinds, empty where nobody knows;
-// query: it is written in the newer form.
+// kind returns the kind of an insight as a value of insightKinds, or "" if it is unknown. query
+// reports whether the insight has a query, and not only filters in the older form.
 func (i *insightRecord) kind() (kind string, query bool) {
 	node := management.JSONObject(i.Query)
 	for range maxSources {
@@ -76,6 +95,7 @@ func (i *insightRecord) kind() (kind string, query bool) {
 	return strings.ToUpper(management.JSONText(management.JSONObject(i.Filters)["insight"])), false
 }
 
+// hasKind reports whether the insight is of the requested kind. It is true if requested is "".
 func (i *insightRecord) hasKind(requested string) bool {
 	kind, query := i.kind()
 	if requested == insightJSON {
@@ -84,7 +104,7 @@ func (i *insightRecord) hasKind(requested string) bool {
 	return requested == "" || kind == requested
 }
 
-// match looks at an insight; st is whose list it is.
+// match reports whether the caller may view an insight and the query selects it.
 func (q *InsightQuery) match(scope *management.Scope, i *insightRecord) bool {
 	onAll := !slices.ContainsFunc(q.onDashboards, func(onDashboard map[string]bool) bool { return !onDashboard[i.id()] })
 	found := management.ContainsFold(i.title(), q.Search) || management.ContainsFold(i.Description, q.Search) ||
@@ -98,13 +118,14 @@ func (q *InsightQuery) match(scope *management.Scope, i *insightRecord) bool {
 		management.IsBetween(i.Modified, q.Changed.From, q.Changed.To) && management.IsBetween(i.Created, q.Made.From, q.Made.To) && q.wasViewed(i.id())
 }
 
-// prepare finds out what stands on the dashboards that a query asks about.
+// prepare loads the data that match needs besides the insight itself: the insights on the requested
+// dashboards, and the caller's views.
 func (q *InsightQuery) prepare(tx management.Tx, scope *management.Scope) error {
 	project := scope.Project.ID
 	for _, id := range q.Dashboards {
 		onDashboard := map[string]bool{}
 		d, err := dashboardOf(tx, project, id)
-		if err == nil && d != nil { // on one of nobody or of another project there is nothing
+		if err == nil && d != nil { // a dashboard that does not exist in the project has no insights
 			err = insightsOn(tx, id, onDashboard)
 		}
 		if err != nil {
@@ -133,7 +154,7 @@ func (q *InsightQuery) prepare(tx management.Tx, scope *management.Scope) error 
 	return err
 }
 
-// insightsOn adds the ids of the insights on a dashboard.
+// insightsOn adds the ids of the insights on a dashboard to ids.
 func insightsOn(tx management.Tx, dashboard int64, ids map[string]bool) error {
 	tiles, err := tilesOf(tx, dashboard, false)
 	for i := range tiles {
@@ -142,13 +163,14 @@ func insightsOn(tx management.Tx, dashboard int64, ids map[string]bool) error {
 	return err
 }
 
-// List returns a page of insights.
+// List returns a page of the insights that a query selects and that the caller may view.
 func (s Insights) List(ctx context.Context, scope *management.Scope, q InsightQuery) (management.List[Insight], error) {
 	if err := management.CheckSearch(q.Search); err != nil {
 		return management.List[Insight]{}, err
 	}
 	q.Tags = management.NormalizeTags(q.Tags)
 	return management.Read(ctx, &s.Env, func(tx management.Tx) (management.List[Insight], error) {
+		// The store may run this function again, and prepare appends to the query.
 		query := q
 		if err := query.prepare(tx, scope); err != nil {
 			return management.List[Insight]{}, err
@@ -174,8 +196,8 @@ func (s Insights) List(ctx context.Context, scope *management.Scope, q InsightQu
 	})
 }
 
-// matchingKeys are the insights that a query asks for, in its order. Their queries may be
-// large: only what orders them is kept.
+// matchingKeys returns the keys of the insights that a query selects, in its order. It does not
+// keep the insights themselves, because their queries may be large.
 func (q *InsightQuery) matchingKeys(tx management.Tx, scope *management.Scope) (keys []insightKey, err error) {
 	var failed error
 	_, _, err = tx.List(management.Query{Kind: kindInsight, Parent: management.ProjectParent(scope.Project.ID), Descending: true, Limit: 1, Match: func(r *management.Record) bool {

@@ -11,42 +11,45 @@ import (
 	"github.com/bunting-flags/bunting/management"
 )
 
-// kindInsightView is when somebody has last viewed an insight: Parent is the project,
-// ID the numbers of insight and user, Other the user, Sort the time.
+// kindInsightView is the kind of the records of views: when a user last viewed an insight. Parent
+// is the project, ID the numbers of insight and user, Other the user (viewerKey), Sort the time.
 const kindInsightView = "insight_view"
 
-// lastViewed is how many insights Viewed tells of.
+// lastViewed is the number of insights that Viewed returns.
 const lastViewed = 5
 
-// Bounds of what is trending: days back, and the people that are named of an insight.
+// Bounds of Trending: the default and the greatest number of days, and the greatest number of
+// viewers in a response.
 const (
 	defaultTrend = 7
 	maxTrend     = 90
 	maxViewers   = 10
 )
 
-// trendingInsight is an insight and who has viewed it of late: ViewCount of them, of
-// which the last ten are named.
+// trendingInsight is an insight with the users who viewed it recently. ViewCount is the number of
+// these users, and Viewers has at most maxViewers of them, the latest view first.
 type trendingInsight struct {
 	Insight
 	ViewCount int                    `json:"view_count"`
 	Viewers   []*management.UserView `json:"viewers"`
 }
 
+// insightView is the stored form of a view.
 type insightView struct {
-	Insight  string           `json:"insight"`
+	Insight  string           `json:"insight"` // the insight's number
 	User     int64            `json:"user"`
 	ViewedAt management.Stamp `json:"at"`
 }
 
+// id returns the Record.ID: there is one view for each insight and user.
 func (w *insightView) id() string { return w.Insight + "/" + strconv.FormatInt(w.User, 10) }
 
-// viewerKey is Other of what a user has viewed in a project.
+// viewerKey returns the Record.Other of the views of the caller in the project.
 func viewerKey(scope *management.Scope) string {
 	return scope.Parent() + "/user/" + strconv.FormatInt(scope.User.ID, 10)
 }
 
-// viewed is when the caller has last viewed the insight.
+// viewed returns the time at which the caller last viewed the insight, or the zero time.
 func (i *insightRecord) viewed(v *view) (management.Stamp, error) {
 	if v.Scope == nil {
 		return management.Stamp{}, nil
@@ -60,7 +63,7 @@ func (i *insightRecord) viewed(v *view) (management.Stamp, error) {
 	return w.ViewedAt, err
 }
 
-// View notes that the caller views an insight.
+// View records that the caller views an insight. It replaces the caller's earlier view.
 func (s Insights) View(ctx context.Context, scope *management.Scope, id string) error {
 	_, err := management.Write(ctx, &s.Env, func(tx management.Tx) (any, error) {
 		v := &view{Tx: tx, Scope: scope}
@@ -79,7 +82,7 @@ func (s Insights) View(ctx context.Context, scope *management.Scope, id string) 
 	return err
 }
 
-// viewsOf are the insights that the caller has last viewed in a time.
+// viewsOf returns the times of the caller's views in a period, by the id of the insight.
 func viewsOf(tx management.Tx, scope *management.Scope, period Between) (map[string]management.Stamp, error) {
 	list, err := management.EveryRecord(tx, management.Query{Kind: kindInsightView, Other: viewerKey(scope)}, func(w *insightView) bool {
 		return management.IsBetween(w.ViewedAt, period.From, period.To)
@@ -91,17 +94,19 @@ func viewsOf(tx management.Tx, scope *management.Scope, period Between) (map[str
 	return out, err
 }
 
+// wasViewed reports whether the caller's last view of an insight is in the requested period.
 func (q *InsightQuery) wasViewed(id string) bool {
 	_, viewed := q.viewed[id]
 	return viewed || q.Viewed == Between{}
 }
 
-// Viewed are the insights that the caller has viewed last, the newest view first.
+// Viewed returns the insights that the caller viewed last, the latest view first.
 func (s Insights) Viewed(ctx context.Context, scope *management.Scope) ([]Insight, error) {
 	return management.Read(ctx, &s.Env, func(tx management.Tx) ([]Insight, error) {
 		list, err := management.EveryRecord(tx, management.Query{Kind: kindInsightView, Other: viewerKey(scope), Descending: true}, func(*insightView) bool { return true })
 		out := []Insight{}
 		v := &view{Tx: tx, Scope: scope}
+		// The loop continues past insights that are deleted or hidden from the caller.
 		for n := 0; n < len(list) && len(out) < lastViewed && err == nil; n++ {
 			var i *insightRecord
 			if i, err = insightOf(tx, scope.Project.ID, list[n].Insight); err != nil || i == nil || i.Deleted || !scope.CanSee(i.accessObject()) {
@@ -116,8 +121,8 @@ func (s Insights) Viewed(ctx context.Context, scope *management.Scope) ([]Insigh
 	})
 }
 
-// Trending are the insights that most people have viewed in the last days, 7 when that
-// is 0.
+// Trending returns a page of the insights that the most users have viewed in the last days. If days
+// is 0, it is 7.
 func (s Insights) Trending(ctx context.Context, scope *management.Scope, days int64, p management.Page) (management.List[trendingInsight], error) {
 	if days == 0 {
 		days = defaultTrend
@@ -155,13 +160,14 @@ func (s Insights) Trending(ctx context.Context, scope *management.Scope, days in
 	})
 }
 
-// trend is an insight and who has viewed it, the last one first.
+// trend is an insight with the users who viewed it, the latest view first.
 type trend struct {
 	insight *insightRecord
 	users   []int64
 }
 
-// trends are the insights that were viewed since a time, those of most people first.
+// trends returns the insights that were viewed after since and that the caller may view, ordered by
+// descending number of users and then by id.
 func trends(tx management.Tx, scope *management.Scope, since time.Time) (out []trend, err error) {
 	list, err := management.EveryRecord(tx, management.Query{
 		Kind: kindInsightView, Parent: scope.Parent(), From: management.SortTime(since), Descending: true,

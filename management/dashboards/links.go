@@ -6,14 +6,16 @@ import (
 	"github.com/bunting-flags/bunting/management"
 )
 
-// Links show dashboards, or insights by themselves, to whoever has their address
-// (management.md §4.1.8, clients.md §3.2).
+// Links manages how dashboards or insights are shared with visitors who have only an address
+// (management.md §4.1.8, clients.md §3.2). Its methods take the id of a dashboard or of an insight,
+// depending on which resource has returned the Links.
 type Links struct {
 	*core
+	// find returns the object that a path names, or an error if the caller may not view it.
 	find func(v *view, ref string) (*linkTarget, error)
 }
 
-// Links are those to dashboards.
+// Links returns the links of dashboards.
 func (s Dashboards) Links() Links {
 	return Links{s.core, func(v *view, ref string) (*linkTarget, error) {
 		d, err := parentDashboard(v.Tx, v.Scope, ref)
@@ -24,7 +26,7 @@ func (s Dashboards) Links() Links {
 	}}
 }
 
-// Links are those to insights.
+// Links returns the links of insights.
 func (s Insights) Links() Links {
 	return Links{s.core, func(v *view, ref string) (*linkTarget, error) {
 		i, err := s.insights.Load(v, ref)
@@ -38,14 +40,15 @@ func (s Insights) Links() Links {
 	}}
 }
 
-// linkTarget is what a link shows: a dashboard or an insight.
+// linkTarget is the object that a link shows. Either dashboard or insight is nil.
 type linkTarget struct {
 	project   int64
 	dashboard *dashboardRecord
 	insight   *insightRecord
 }
 
-// targetOfToken finds what a token shows.
+// targetOfToken returns the object that a token shows. It returns ErrNotFound if the object was
+// deleted.
 func targetOfToken(tx management.Tx, t *shareToken) (x *linkTarget, err error) {
 	x = &linkTarget{project: t.Project}
 	if t.Insight == 0 {
@@ -59,6 +62,7 @@ func targetOfToken(tx management.Tx, t *shareToken) (x *linkTarget, err error) {
 	return x, err
 }
 
+// dashboardID returns the number of the dashboard, or 0 if the link shows an insight.
 func (x *linkTarget) dashboardID() int64 {
 	if x.dashboard == nil {
 		return 0
@@ -66,6 +70,7 @@ func (x *linkTarget) dashboardID() int64 {
 	return x.dashboard.ID
 }
 
+// insightID returns the number of the insight, or 0 if the link shows a dashboard.
 func (x *linkTarget) insightID() int64 {
 	if x.insight == nil {
 		return 0
@@ -73,7 +78,7 @@ func (x *linkTarget) insightID() int64 {
 	return x.insight.ID
 }
 
-// parent is Record.Parent of how it is shared.
+// parent returns the Record.Parent of the sharing configuration and of the tokens.
 func (x *linkTarget) parent() string {
 	if x.insight != nil {
 		return "insight:" + x.insight.id()
@@ -81,7 +86,7 @@ func (x *linkTarget) parent() string {
 	return dashboardParent(x.dashboard.ID)
 }
 
-// logNames are what the log calls it.
+// logNames returns the scope, the id and the title of the object in the log.
 func (x *linkTarget) logNames() (activityScope, item, title string) {
 	if x.insight != nil {
 		return "Insight", x.insight.id(), x.insight.title()
@@ -89,6 +94,7 @@ func (x *linkTarget) logNames() (activityScope, item, title string) {
 	return dashboardScope, strconv.FormatInt(x.dashboard.ID, 10), x.dashboard.title()
 }
 
+// checkEdit returns an error if the caller may not edit the object.
 func (x *linkTarget) checkEdit(v *view) error {
 	if x.insight != nil {
 		return v.RequireAccess(management.Editor, x.insight.accessObject())
@@ -96,7 +102,8 @@ func (x *linkTarget) checkEdit(v *view) error {
 	return x.dashboard.checkEdit(v.Tx, v.Scope)
 }
 
-// dashboardView is what is shown: an insight is the only tile of a dashboard of its name.
+// dashboardView returns the object in the form of a dashboard. An insight becomes the only tile of
+// a dashboard with the insight's name.
 func (x *linkTarget) dashboardView(v *view) (*Dashboard, error) {
 	if x.insight == nil {
 		rendered, err := x.dashboard.show(v)
@@ -116,7 +123,7 @@ func (x *linkTarget) dashboardView(v *view) (*Dashboard, error) {
 	return out, nil
 }
 
-// Insight is what a link to an insight shows, nil for one to a dashboard.
+// Insight returns the insight that the link shows, or nil if it shows a dashboard.
 func (d *SharedDashboard) Insight() *Insight {
 	if !d.isInsight {
 		return nil

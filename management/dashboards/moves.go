@@ -9,14 +9,14 @@ import (
 	"github.com/bunting-flags/bunting/management"
 )
 
-// MoveTileFields are the fields of a move beside those of a dashboard (§4.1.6).
+// MoveTileFields are the fields of MoveTile: its own and those of a dashboard (§4.1.6).
 var MoveTileFields = append(management.Fields{
 	{Name: "tile", Type: management.Object, Help: "with the id of the tile"},
 	{Name: "toDashboard", Type: management.Int},
 }, Fields...)
 
-// MoveTile puts a tile on another dashboard and returns the one it comes from. A
-// body that speaks of no tile changes the dashboard like Update.
+// MoveTile moves a tile to another dashboard and returns the dashboard from which it was moved. If
+// the body has neither tile nor toDashboard, it changes the dashboard like Update.
 func (s Dashboards) MoveTile(ctx context.Context, scope *management.Scope, id string, b management.Body) (*Dashboard, error) {
 	_, tile := b.Members["tile"]
 	_, target := b.Members["toDashboard"]
@@ -32,12 +32,15 @@ func (s Dashboards) MoveTile(ctx context.Context, scope *management.Scope, id st
 	})
 }
 
+// moveTile reads the body of a move, finds the tile and the target, and moves the tile. The caller
+// must be able to edit both dashboards. A move to the same dashboard has no effect.
 func (s Dashboards) moveTile(tx management.Tx, scope *management.Scope, d *dashboardRecord, b management.Body) (*Dashboard, error) {
 	move := management.Fields{{Name: "tile", Type: management.Object, Required: true}, {Name: "toDashboard", Type: management.Int, Required: true}}
 	v, err := move.Create(b)
 	if err != nil {
 		return nil, err
 	}
+	// Only the tile's id matters; clients send the whole tile.
 	var tileBody management.Body
 	if err := json.Unmarshal(v.Raw("tile"), &tileBody.Members); err != nil {
 		return nil, fmt.Errorf("an object cannot be read: %w", err)
@@ -71,8 +74,9 @@ func (s Dashboards) moveTile(tx management.Tx, scope *management.Scope, d *dashb
 	return d.showFull(&view{Tx: tx, Scope: scope})
 }
 
-// relocate takes a tile from one dashboard to another. An insight stands once on
-// a dashboard.
+// relocate moves a tile from one dashboard to another, and logs it for both. An insight can be on a
+// dashboard only once: if the target has a deleted tile with the insight, that tile is removed for
+// good.
 func (s Dashboards) relocate(tx management.Tx, scope *management.Scope, t *tileRecord, from, to *dashboardRecord) error {
 	if t.Insight != "" {
 		existing, err := tileOfInsightOn(tx, to.ID, t.Insight)
@@ -82,6 +86,7 @@ func (s Dashboards) relocate(tx management.Tx, scope *management.Scope, t *tileR
 		if existing != nil && !existing.Deleted {
 			return management.Fault("tile", "The insight stands on that dashboard already.")
 		}
+		// A deleted tile with the insight would otherwise be restored in addition to the moved one.
 		if existing != nil {
 			if err := tx.Delete(kindTile, dashboardParent(to.ID), strconv.FormatInt(existing.ID, 10)); err != nil {
 				return err
@@ -91,6 +96,7 @@ func (s Dashboards) relocate(tx management.Tx, scope *management.Scope, t *tileR
 	if err := makeRoom(tx, to.ID, 1); err != nil {
 		return err
 	}
+	// The dashboard is a part of the record's key, so moving is deleting and storing.
 	if err := tx.Delete(kindTile, dashboardParent(from.ID), strconv.FormatInt(t.ID, 10)); err != nil {
 		return err
 	}

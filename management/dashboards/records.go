@@ -8,33 +8,39 @@ import (
 	"github.com/bunting-flags/bunting/management"
 )
 
-// dashboardSettings are what is kept of a dashboard and shown as it is.
+// dashboardSettings are the fields of a dashboard that are stored and returned unchanged.
 type dashboardSettings struct {
-	ID               int64            `json:"id"`
-	Name             *string          `json:"name"`
-	Description      string           `json:"description"`
-	Pinned           bool             `json:"pinned"`
-	Created          management.Stamp `json:"created_at"`
-	Shared           bool             `json:"is_shared"` // as the sharing configuration says
-	Deleted          bool             `json:"deleted"`
-	CreationMode     string           `json:"creation_mode"`
-	Filters          json.RawMessage  `json:"filters,omitempty"`
-	Variables        json.RawMessage  `json:"variables,omitempty"`
-	BreakdownColors  json.RawMessage  `json:"breakdown_colors"`
-	ColorTheme       *int64           `json:"data_color_theme_id"`
-	Tags             []string         `json:"tags"`
-	RestrictionLevel int64            `json:"restriction_level"`
+	ID          int64            `json:"id"`
+	Name        *string          `json:"name"`
+	Description string           `json:"description"`
+	Pinned      bool             `json:"pinned"`
+	Created     management.Stamp `json:"created_at"`
+	Shared      bool             `json:"is_shared"` // a copy of sharingRecord.Enabled
+	Deleted     bool             `json:"deleted"`
+	// CreationMode is one of madeByHand, madeFromTemplate and madeByCopying.
+	CreationMode string `json:"creation_mode"`
+	// Filters and Variables are JSON objects for the queries of the insights. Both are nil in
+	// lists.
+	Filters   json.RawMessage `json:"filters,omitempty"`
+	Variables json.RawMessage `json:"variables,omitempty"`
+	// BreakdownColors are the colors of the values of breakdowns; clients define their form.
+	BreakdownColors json.RawMessage `json:"breakdown_colors"`
+	ColorTheme      *int64          `json:"data_color_theme_id"`
+	Tags            []string        `json:"tags"`
+	// RestrictionLevel is everyoneEdits or collaboratorsEdit.
+	RestrictionLevel int64 `json:"restriction_level"`
 }
 
-// dashboardRecord is a dashboard as it is stored.
+// dashboardRecord is the stored form of a dashboard.
 type dashboardRecord struct {
 	dashboardSettings
-	Author int64 `json:"created_by"` // a user's number
-	// changedTiles are the tiles that a call has made or changed.
+	Author int64 `json:"created_by"` // the user's number
+	// changedTiles are the numbers of the tiles that the current operation has created or changed.
+	// They are logged and not stored.
 	changedTiles []int64
 }
 
-// title is the name, empty for none.
+// title returns the name, or "" if there is none.
 func (d *dashboardRecord) title() string {
 	if d.Name == nil {
 		return ""
@@ -42,12 +48,14 @@ func (d *dashboardRecord) title() string {
 	return *d.Name
 }
 
-// dashboardParentPrefix begins the Parent of what belongs to a dashboard.
+// dashboardParentPrefix is the prefix of the Record.Parent of objects that belong to a dashboard.
 const dashboardParentPrefix = "dashboard:"
 
+// dashboardParent returns the Record.Parent of objects that belong to a dashboard.
 func dashboardParent(id int64) string { return dashboardParentPrefix + strconv.FormatInt(id, 10) }
 
-// sort puts pinned dashboards first, then goes by name; those without one are last.
+// sort returns the Record.Sort: pinned dashboards first, then by name. Dashboards without a name
+// are the last of their group.
 func (d *dashboardRecord) sort() string {
 	first, ref := "1", "1"
 	if d.Pinned {
@@ -59,13 +67,13 @@ func (d *dashboardRecord) sort() string {
 	return first + ref
 }
 
-// Exists reports whether a project has a dashboard of a number.
+// Exists reports whether a project has a dashboard with a number. Deleted dashboards do not count.
 func Exists(tx management.Tx, project, id int64) (bool, error) {
 	d, err := dashboardOf(tx, project, id)
 	return d != nil, err
 }
 
-// dashboardOf returns a dashboard, nil when there is none or it is deleted.
+// dashboardOf returns a dashboard, or nil if it does not exist or is deleted.
 func dashboardOf(tx management.Tx, project, id int64) (*dashboardRecord, error) {
 	d, err := anyDashboardOf(tx, project, id)
 	if d != nil && d.Deleted {
@@ -74,6 +82,7 @@ func dashboardOf(tx management.Tx, project, id int64) (*dashboardRecord, error) 
 	return d, err
 }
 
+// anyDashboardOf returns a dashboard, deleted or not, or nil if it does not exist.
 func anyDashboardOf(tx management.Tx, project, id int64) (*dashboardRecord, error) {
 	r, err := tx.Get(kindDashboard, management.ProjectParent(project), strconv.FormatInt(id, 10))
 	if err != nil {
@@ -82,7 +91,8 @@ func anyDashboardOf(tx management.Tx, project, id int64) (*dashboardRecord, erro
 	return management.Decode[dashboardRecord](r)
 }
 
-// dashboardNumber reads the id of a path, 0 for what is none.
+// dashboardNumber parses the id of a path. It returns 0, which no object has, if ref is not the
+// canonical form of a number.
 func dashboardNumber(ref string) int64 {
 	id, err := strconv.ParseInt(ref, 10, 64)
 	if err != nil || strconv.FormatInt(id, 10) != ref {
@@ -91,7 +101,8 @@ func dashboardNumber(ref string) int64 {
 	return id
 }
 
-// parentDashboard finds the dashboard of a path for what stands below it.
+// parentDashboard returns the dashboard that a path names for an object below it, or an error of
+// kind NotFound.
 func parentDashboard(tx management.Tx, scope *management.Scope, ref string) (*dashboardRecord, error) {
 	d, err := dashboardOf(tx, scope.Project.ID, dashboardNumber(ref))
 	if err == nil && d == nil {
@@ -100,17 +111,20 @@ func parentDashboard(tx management.Tx, scope *management.Scope, ref string) (*da
 	return d, err
 }
 
-// hasInherentAccess reports whether the caller edits the dashboard whoever else may: its
-// creator, and who administers the project.
+// hasInherentAccess reports whether the caller may edit the dashboard at each restriction level.
+// This is true for its creator and for administrators of the project.
 func (d *dashboardRecord) hasInherentAccess(scope *management.Scope) bool {
 	return d.Author == scope.User.ID || scope.CanAdminister()
 }
 
+// accessObject returns the dashboard as access rules name it.
 func (d *dashboardRecord) accessObject() management.AccessObject {
 	return management.AccessObject{Kind: kindDashboard, ID: strconv.FormatInt(d.ID, 10), Author: d.Author}
 }
 
-// privilege is what the caller may do with the dashboard: canView or canEdit.
+// privilege returns the caller's privilege level on the dashboard, canView or canEdit. It is
+// canEdit if access rules allow editing, and if everyone edits the dashboard, the caller has
+// inherent access or is a collaborator.
 func (d *dashboardRecord) privilege(tx management.Tx, scope *management.Scope) (int64, error) {
 	if !scope.AccessTo(d.accessObject()).Allows(management.Editor) {
 		return canView, nil
@@ -125,7 +139,7 @@ func (d *dashboardRecord) privilege(tx management.Tx, scope *management.Scope) (
 	return canEdit, nil
 }
 
-// checkEdit refuses who may only look at the dashboard.
+// checkEdit returns an error if the caller may not edit the dashboard.
 func (d *dashboardRecord) checkEdit(tx management.Tx, scope *management.Scope) error {
 	if err := scope.RequireAccess(management.Editor, d.accessObject()); err != nil {
 		return err
@@ -137,13 +151,14 @@ func (d *dashboardRecord) checkEdit(tx management.Tx, scope *management.Scope) e
 	return err
 }
 
-// show is the dashboard without its tiles. v has no standing for who looks at it
-// through a link.
+// show returns the form of the dashboard in responses, without its tiles. The scope of v is nil for
+// visitors who open a link.
 func (d *dashboardRecord) show(v *view) (*Dashboard, error) {
 	out := &Dashboard{dashboardSettings: d.dashboardSettings, EffectiveRestriction: d.RestrictionLevel, UserAccessLevel: v.AccessTo(d.accessObject()), AccessControlVersion: "v2"}
 	if d.RestrictionLevel > everyoneEdits {
 		out.AccessControlVersion = "v1"
 	}
+	// Visitors receive no names of users, and see the dashboard as restricted.
 	if v.Scope == nil {
 		out.EffectiveRestriction, out.EffectivePrivilege = collaboratorsEdit, canView
 		return out, nil
@@ -156,7 +171,7 @@ func (d *dashboardRecord) show(v *view) (*Dashboard, error) {
 	return out, err
 }
 
-// showFull is the dashboard with its tiles.
+// showFull returns the form of the dashboard in responses, with its tiles.
 func (d *dashboardRecord) showFull(v *view) (*Dashboard, error) {
 	out, err := d.show(v)
 	if err != nil {
@@ -166,7 +181,8 @@ func (d *dashboardRecord) showFull(v *view) (*Dashboard, error) {
 	return out, err
 }
 
-// check looks at a dashboard that a body was laid over, and takes the rest of it over.
+// check validates a dashboard after the values of a body were applied, and applies the values that
+// need rules of their own.
 func (d *dashboardRecord) check(scope *management.Scope, v management.Values) error {
 	if v.Has("breakdown_colors") && len(d.BreakdownColors) > maxDashboardJSON {
 		return overBytes("breakdown_colors", maxDashboardJSON)
@@ -176,6 +192,7 @@ func (d *dashboardRecord) check(scope *management.Scope, v management.Values) er
 			return errTooManyTags()
 		}
 	}
+	// A collaborator may edit the dashboard, but not change who else may.
 	if level := v.Int("restriction_level"); level != 0 && level != d.RestrictionLevel {
 		if !d.hasInherentAccess(scope) {
 			return management.Denied("Only the dashboard owner and project admins have the restriction rights required to change the dashboard's restriction level.")
@@ -188,7 +205,7 @@ func (d *dashboardRecord) check(scope *management.Scope, v management.Values) er
 	return setDictionary(v, "variables", &d.Variables)
 }
 
-// setDictionary takes an object over; what counts as nothing changes nothing (§4.1.4).
+// setDictionary copies a JSON object from a body to dst. An empty value changes nothing (§4.1.4).
 func setDictionary(v management.Values, name string, dst *json.RawMessage) error {
 	raw := v.Raw(name)
 	switch {
@@ -203,12 +220,12 @@ func setDictionary(v management.Values, name string, dst *json.RawMessage) error
 	return nil
 }
 
+// overBytes returns the error for a field with more than limit bytes.
 func overBytes(field string, limit int) error {
 	return management.CodedFault(management.CodeMaxLength, field, "Ensure this field has no more than %d bytes.", limit)
 }
 
-// isTruthy reports whether a JSON value is more than null, false, 0 and the
-// empty text, list and object.
+// isTruthy reports whether a JSON value is not null, false, 0, or an empty string, list or object.
 func isTruthy(raw json.RawMessage) bool {
 	var compact bytes.Buffer
 	if raw == nil || json.Compact(&compact, raw) != nil {
@@ -217,16 +234,19 @@ func isTruthy(raw json.RawMessage) bool {
 	switch text := compact.String(); text {
 	case "null", "false", `""`, "[]", "{}":
 		return false
+	// A number is empty if it is 0, in each of its forms.
 	default:
 		n, err := strconv.ParseFloat(text, 64)
 		return err != nil || n != 0
 	}
 }
 
+// errTooManyTags returns the error for an object or a query with more than maxDashboardTags tags.
 func errTooManyTags() error {
 	return management.CodedFault(management.CodeMaxLength, "tags", "Ensure this field has no more than %d elements.", maxDashboardTags)
 }
 
-// kindCollaborator is somebody who edits a restricted dashboard: Parent is the
-// dashboard, ID the user's uuid, Sort the time of adding.
+// kindCollaborator is the kind of the records of collaborators, who may edit a restricted
+// dashboard. Parent is the dashboard, ID the user's UUID, Sort the time at which the collaborator
+// was added.
 const kindCollaborator = "dashboard_collaborator"

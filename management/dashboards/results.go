@@ -6,25 +6,38 @@ import (
 	"github.com/bunting-flags/bunting/management"
 )
 
-// InsightResult is what running an insight has given. Whoever shows an insight fills
-// it in; the room itself runs nothing.
+// InsightResult is the result of running an insight's query. This package runs no queries: the
+// caller that returns an insight to a client sets it.
 type InsightResult struct {
-	Result      json.RawMessage `json:"result"` // null: it was not run
-	HasMore     *bool           `json:"hasMore,omitempty"`
-	Columns     json.RawMessage `json:"columns,omitempty"`
-	Types       json.RawMessage `json:"types,omitempty"`
-	LastRefresh *string         `json:"last_refresh"`
-	Cached      bool            `json:"is_cached"`
-	TargetAge   *string         `json:"cache_target_age"`
-	NextRefresh *string         `json:"next_allowed_client_refresh"`
+	// Result has the rows, in the form of the query's kind. It is null if the query was not run.
+	Result json.RawMessage `json:"result"` // null if the query was not run
+	// HasMore reports whether there are more rows than the query's limit; it is nil if the kind has
+	// none.
+	HasMore *bool `json:"hasMore,omitempty"`
+	// Columns and Types are the names and types of the columns of a list or an SQL query.
+	Columns json.RawMessage `json:"columns,omitempty"`
+	Types   json.RawMessage `json:"types,omitempty"`
+	// LastRefresh is the time at which the result was computed, and Cached reports whether it was
+	// computed for an earlier request.
+	LastRefresh *string `json:"last_refresh"`
+	Cached      bool    `json:"is_cached"`
+	// TargetAge is the time at which the result expires, and NextRefresh the time from which a
+	// client may have it computed again.
+	TargetAge   *string `json:"cache_target_age"`
+	NextRefresh *string `json:"next_allowed_client_refresh"`
+	// QueryStatus describes a query that runs in the background.
 	QueryStatus json.RawMessage `json:"query_status"`
-	Timezone    *string         `json:"timezone"`
-	HogQL       *string         `json:"hogql"`
-	Range       json.RawMessage `json:"resolved_date_range"`
-	Error       *InsightError   `json:"error"`
+	// Timezone is the time zone of the dates in the result.
+	Timezone *string `json:"timezone"`
+	// HogQL is the SQL of the query, nil if its kind has none.
+	HogQL *string `json:"hogql"`
+	// Range is the range of dates of the query, with absolute times.
+	Range json.RawMessage `json:"resolved_date_range"`
+	// Error is nil if the query has succeeded or was not run.
+	Error *InsightError `json:"error"`
 }
 
-// InsightError says why an insight has no result.
+// InsightError is the reason why an insight has no result.
 type InsightError struct {
 	Type   string  `json:"type"`
 	Code   string  `json:"code"`
@@ -32,8 +45,9 @@ type InsightError struct {
 	Attr   *string `json:"attr"`
 }
 
-// Question is what an insight asks, whatever of it is shown: a query, or where there
-// is none the older form of one, empty for neither.
+// Question returns the query of an insight or, if it has none, its filters, which are the older
+// form of a query. Both are nil if the insight has neither. The result does not depend on whether
+// the link or the tile that shows the insight hides its query.
 func (i *Insight) Question() (query, filters json.RawMessage) {
 	present := func(raw json.RawMessage) json.RawMessage {
 		if text := string(raw); text == "null" || text == "{}" || text == "[]" {
@@ -47,8 +61,9 @@ func (i *Insight) Question() (query, filters json.RawMessage) {
 	return nil, present(i.question.Filters)
 }
 
-// StoredOverrides are the filters that a tile lays over its insight.
+// StoredOverrides returns the filters that the tile adds to the query of its insight, even if a
+// link hides them.
 func (t *tile) StoredOverrides() json.RawMessage { return t.stored }
 
-// Project is the project of a shared dashboard.
+// Project returns the project of a shared dashboard.
 func (s *SharedDashboard) Project() *management.ProjectRecord { return s.project }

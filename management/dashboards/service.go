@@ -2,7 +2,8 @@ package dashboards
 
 import "github.com/bunting-flags/bunting/management"
 
-// Service is the room: its methods are those of Dashboards. New makes one.
+// Service is the entry point of the package. Its own methods are those of Dashboards, and its
+// fields have the methods of the other resources. It may be used concurrently. New creates one.
 type Service struct {
 	Dashboards
 	Insights    Insights
@@ -11,14 +12,14 @@ type Service struct {
 	Annotations Annotations
 }
 
-// New makes a Service.
+// New returns a Service that stores its objects in the store of config.Env.
 func New(config Config) *Service {
 	c := &core{Config: config, guesses: newGuesses()}
 	c.dashboards, c.insights = Dashboards{c}.resource(), Insights{c}.resource()
 	return &Service{Dashboards{c}, Insights{c}, newActions(c), newAlerts(c), newAnnotations(c)}
 }
 
-// Things find what access rules may be about, by kind.
+// Things returns functions that find the objects that access rules may name, by their kind.
 func (s *Service) Things() map[string]management.Finder {
 	return map[string]management.Finder{kindDashboard: s.dashboards.Finder(), kindInsight: s.insights.Finder(), kindAction: s.Actions.Finder()}
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/bunting-flags/bunting/management"
 )
 
-// How passwords of links are kept: PBKDF2 with HMAC-SHA-512, with one random salt
-// for all passwords of a link, so that a guess costs one derivation.
+// Passwords of links are stored as PBKDF2 with HMAC-SHA-512. All passwords of a link have one
+// random salt, so that checking a password requires one key derivation.
 const (
 	passwordRounds = 210_000
 	passwordBytes  = 32
@@ -22,20 +22,23 @@ const (
 	maxNote        = 100 // characters
 )
 
-// SharePasswordFields are the fields that make a password of a link. Spaces
-// around a password do not count, here and where it is given.
+// SharePasswordFields are the fields of a new password of a link. Spaces around a password are
+// ignored, here and when a visitor enters it.
 var SharePasswordFields = management.Fields{
 	{Name: "raw_password", Type: management.Text, Null: true, Blank: true, MaxLength: maxPassword, Help: "at least 8 characters; without one it is made up"},
 	{Name: "note", Type: management.Text, Null: true, Blank: true, MaxLength: maxNote},
 }
 
-// derive is a password as it is kept.
+// derive returns the stored form of a password.
 func derive(password string, salt []byte) ([]byte, error) {
 	return pbkdf2.Key(sha512.New, password, salt, passwordRounds, passwordBytes)
 }
 
-// AddSharePassword adds a password to a link that asks for one, and tells it.
+// AddSharePassword adds a password to a link that requires one. Only this response contains the
+// password. If the body has none, a random one is generated.
 func (s Links) AddSharePassword(ctx context.Context, scope *management.Scope, ref string, b management.Body) (*SharePassword, error) {
+	// The key is derived between two transactions, because it takes a long time. The first one
+	// creates the salt if necessary.
 	c, err := management.Write(ctx, &s.Env, func(tx management.Tx) (*sharingRecord, error) {
 		_, c, err := s.writableSharing(&view{Tx: tx, Scope: scope}, ref)
 		return c, err
@@ -74,28 +77,29 @@ func (s Links) AddSharePassword(ctx context.Context, scope *management.Scope, re
 	return &out, err
 }
 
-// SharedDashboard is a dashboard as it is seen through a link, or an insight by itself as
-// one that has no other tile. Nobody who works on it is named.
+// SharedDashboard is a dashboard as visitors see it through a link. An insight has the form of a
+// dashboard with one tile. It does not contain the names of users.
 type SharedDashboard struct {
 	Dashboard *Dashboard      `json:"dashboard"`
 	Settings  map[string]bool `json:"settings"`
 
-	isInsight bool                      // it is an insight
-	project   *management.ProjectRecord // see Of
+	isInsight bool                      // the link shows an insight
+	project   *management.ProjectRecord // see Project
 }
 
-// The codes of links that ask for a password.
+// The values of Error.Code for links that require a password.
 const (
 	CodePasswordRequired = "password_required"
 	CodePasswordWrong    = "authentication_failed"
 )
 
-// Shared opens a link by its token. Where a password is required, one of those of
-// the link has to be given: else the error is Unauthenticated. A link that is
-// unknown, disabled or expired is NotFound, which costs one look-up whatever is
-// given. A wrong password costs that and one derivation; may is asked before it, with
-// the error that ends the guess, nil for none. A password that has been right before
-// costs none, and is not asked for.
+// Shared opens a link by its token. If the link requires a password, password must be one of its
+// passwords; otherwise the error is of kind Unauthenticated. The error is of kind NotFound if the
+// link is unknown, disabled or expired, and finding that out costs one look-up.
+//
+// A wrong password costs one key derivation in addition. Shared calls allow before the derivation
+// and returns its error, if any; allow may be nil. A password that was correct before is cached: it
+// needs no derivation and no call of allow.
 func (s Dashboards) Shared(ctx context.Context, token, password string, allow func() error) (*SharedDashboard, error) {
 	if len(token) > maxShareToken {
 		return nil, management.ErrNotFound()
@@ -111,6 +115,7 @@ func (s Dashboards) Shared(ctx context.Context, token, password string, allow fu
 		}
 	}
 	return management.Read(ctx, &s.Env, func(tx management.Tx) (*SharedDashboard, error) {
+		// The derivation may have taken a while, and the link may have been disabled meanwhile.
 		l, err := s.link(tx, token)
 		if err != nil {
 			return nil, err
@@ -119,10 +124,13 @@ func (s Dashboards) Shared(ctx context.Context, token, password string, allow fu
 	})
 }
 
+// checkPassword returns an error if password is not one of the passwords of a link.
 func (s Dashboards) checkPassword(ctx context.Context, token string, c *sharingRecord, password string, allow func() error) error {
 	if password == "" {
 		return &management.Error{Kind: management.Unauthenticated, Code: CodePasswordRequired, Message: "This dashboard asks for a password."}
 	}
+	// A link without passwords rejects every password, and a password that is too long is not
+	// derived.
 	wrong := &management.Error{Kind: management.Unauthenticated, Code: CodePasswordWrong, Message: "The password is wrong."}
 	if len(c.Passwords) == 0 || utf8.RuneCountInString(password) > maxPassword {
 		return wrong
@@ -145,6 +153,7 @@ func (s Dashboards) checkPassword(ctx context.Context, token string, c *sharingR
 	if err != nil {
 		return err
 	}
+	// All passwords are compared, so that the time does not depend on which one matches.
 	same := 0
 	for i := range c.Passwords {
 		same |= subtle.ConstantTimeCompare(hash, c.Passwords[i].Hash)
@@ -156,14 +165,15 @@ func (s Dashboards) checkPassword(ctx context.Context, token string, c *sharingR
 	return nil
 }
 
-// shareLink is what a token is of.
+// shareLink is a link: the object that it shows, its configuration and its project.
 type shareLink struct {
 	*linkTarget
 	sharing *sharingRecord
 	project *management.ProjectRecord
 }
 
-// link finds what a token is of, as far as it may be seen.
+// link returns the link of a token. It returns ErrNotFound if the token is unknown or expired, if
+// the object is deleted, or if sharing is disabled for the object or for the organization.
 func (s Dashboards) link(tx management.Tx, token string) (*shareLink, error) {
 	r, err := tx.Find(kindShareToken, token)
 	if err != nil {
@@ -186,6 +196,7 @@ func (s Dashboards) link(tx management.Tx, token string) (*shareLink, error) {
 	if l.project, err = tx.Project(t.Project); err != nil {
 		return nil, err
 	}
+	// A disabled link must not differ from one that does not exist.
 	if l.sharing == nil || !l.sharing.Enabled || l.project == nil {
 		return nil, management.ErrNotFound()
 	}
@@ -200,8 +211,8 @@ func (s Dashboards) link(tx management.Tx, token string) (*shareLink, error) {
 	return l, err
 }
 
-// open is what a link shows: without what its settings hide, whether it is shown as a
-// page or not.
+// open returns what a link shows, without the members that the link's settings hide. It removes
+// them for programs too, and not only for the page.
 func (s Dashboards) open(tx management.Tx, l *shareLink) (*SharedDashboard, error) {
 	v := &view{Tx: tx}
 	rendered, err := l.dashboardView(v)
@@ -214,6 +225,7 @@ func (s Dashboards) open(tx management.Tx, l *shareLink) (*SharedDashboard, erro
 		if insight == nil {
 			continue
 		}
+		// Only viewers with the inspector may see the query.
 		if !settings["showInspector"] {
 			rendered.Tiles[i].Overrides = json.RawMessage("null")
 			insight.Query, insight.Filters = json.RawMessage("null"), json.RawMessage("null")

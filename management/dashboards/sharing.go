@@ -12,35 +12,40 @@ import (
 )
 
 const (
-	// kindSharing is how a dashboard or an insight is shared: Parent is that, ID the same
-	// for all.
+	// kindSharing is the kind of the records of sharing configurations. Parent is the shared
+	// object, and ID is always sharingID.
 	kindSharing = "dashboard_sharing"
 	sharingID   = "sharing"
-	// kindShareToken is a token of a link: Parent is what it shows, ID and Unique the
-	// token.
+	// kindShareToken is the kind of the records of tokens. Parent is the shared object, ID and
+	// Unique the token.
 	kindShareToken = "dashboard_share_token"
 )
 
+// Bounds of links.
 const (
-	// shareTokenGrace is how long a token goes on to work after it was replaced (§4.1.8).
+	// shareTokenGrace is the time for which a token remains valid after it was replaced (§4.1.8).
 	shareTokenGrace = 5 * time.Minute
-	// maxSharePasswords is how many passwords a link may have.
+	// maxSharePasswords is the greatest number of passwords of a link.
 	maxSharePasswords = 20
-	shareTokenBytes   = 22 // random ones: 30 characters
-	maxShareToken     = 400
+	shareTokenBytes   = 22  // random bytes: 30 characters
+	maxShareToken     = 400 // bytes of a token that is looked up
 )
 
-// sharing is how a dashboard is shared, as it is shown (§4.1.8).
+// sharing is the form of a sharing configuration in responses (§4.1.8).
 type sharing struct {
-	Created          management.Stamp `json:"created_at"`
-	Enabled          bool             `json:"enabled"`
-	AccessToken      string           `json:"access_token"`
-	Settings         map[string]bool  `json:"settings"` // null while nobody has chosen any
-	PasswordRequired bool             `json:"password_required"`
-	Passwords        []SharePassword  `json:"share_passwords"`
+	Created management.Stamp `json:"created_at"`
+	Enabled bool             `json:"enabled"`
+	// AccessToken is the random part of the link's address.
+	AccessToken string `json:"access_token"`
+	// Settings are the known settings by name. They are null until some are chosen.
+	Settings map[string]bool `json:"settings"`
+	// PasswordRequired reports whether visitors must enter one of Passwords.
+	PasswordRequired bool            `json:"password_required"`
+	Passwords        []SharePassword `json:"share_passwords"`
 }
 
-// SharePassword is a password of a link. Password is only told when it is made.
+// SharePassword is the form of a password of a link in responses. Password is set only in the
+// response that creates it.
 type SharePassword struct {
 	ID             string           `json:"id"`
 	Password       string           `json:"password,omitempty"`
@@ -56,20 +61,22 @@ var SharingFields = management.Fields{
 	{Name: "password_required", Type: management.Bool},
 }
 
-// shareSettings are the names of settings that are kept.
+// shareSettings are the names of the settings of a link. Others are ignored.
 var shareSettings = []string{"whitelabel", "noHeader", "showInspector", "legend", "detailed", "hideExtraDetails"}
 
-// sharingRecord is a sharing configuration as it is stored.
+// sharingRecord is the stored form of a sharing configuration.
 type sharingRecord struct {
 	Created          management.Stamp `json:"created_at"`
 	Enabled          bool             `json:"enabled"`
 	Token            string           `json:"access_token"`
 	Settings         map[string]bool  `json:"settings,omitempty"`
 	PasswordRequired bool             `json:"password_required"`
-	Salt             []byte           `json:"salt"` // of all passwords
+	Salt             []byte           `json:"salt"` // for all passwords
 	Passwords        []sharePassword  `json:"passwords,omitempty"`
 }
 
+// sharePassword is the stored form of a password. Hash is its derived key, and Email is the address
+// of the user who created it.
 type sharePassword struct {
 	ID      string           `json:"id"`
 	Note    string           `json:"note"`
@@ -78,10 +85,12 @@ type sharePassword struct {
 	Hash    []byte           `json:"hash"`
 }
 
+// show returns the form of the password in responses, without the password.
 func (p *sharePassword) show() SharePassword {
 	return SharePassword{ID: p.ID, Note: p.Note, Created: p.Created, CreatedByEmail: p.Email}
 }
 
+// show returns the form of the configuration in responses.
 func (c *sharingRecord) show() *sharing {
 	out := &sharing{Created: c.Created, Enabled: c.Enabled, AccessToken: c.Token, Settings: c.Settings, PasswordRequired: c.PasswordRequired, Passwords: []SharePassword{}}
 	for i := range c.Passwords {
@@ -90,24 +99,29 @@ func (c *sharingRecord) show() *sharing {
 	return out
 }
 
-// shareToken is a token as it is stored. Until is zero while it is the current one.
+// shareToken is the stored form of a token. Until is zero for the current token of a link, and the
+// end of validity for a replaced one.
 type shareToken struct {
+	// Project is the project of the shared object. Dashboard is 0 if the link shows an insight.
 	Project   int64            `json:"project"`
 	Dashboard int64            `json:"dashboard"`
-	Insight   int64            `json:"insight,omitempty"` // it shows this one by itself
+	Insight   int64            `json:"insight,omitempty"` // if not 0, the link shows this insight
 	Until     management.Stamp `json:"until"`
 }
 
+// putSharing stores the sharing configuration of an object.
 func putSharing(tx management.Tx, x *linkTarget, c *sharingRecord) error {
 	return tx.Put(&management.Record{Kind: kindSharing, Parent: x.parent(), ID: sharingID, Data: management.Encode(c)})
 }
 
+// putShareToken stores a token that is valid until a time. A zero time means that it does not
+// expire.
 func putShareToken(tx management.Tx, x *linkTarget, token string, until time.Time) error {
 	t := shareToken{Project: x.project, Dashboard: x.dashboardID(), Insight: x.insightID(), Until: management.NewStamp(until)}
 	return tx.Put(&management.Record{Kind: kindShareToken, Parent: x.parent(), ID: token, Unique: token, Data: management.Encode(t)})
 }
 
-// sharingOf returns how a thing is shared, nil while nobody has asked yet.
+// sharingOf returns the sharing configuration of an object, or nil if there is none yet.
 func sharingOf(tx management.Tx, x *linkTarget) (*sharingRecord, error) {
 	r, err := tx.Get(kindSharing, x.parent(), sharingID)
 	if err != nil {
@@ -116,23 +130,26 @@ func sharingOf(tx management.Tx, x *linkTarget) (*sharingRecord, error) {
 	return management.Decode[sharingRecord](r)
 }
 
+// randomBytes returns n bytes of a cryptographic random generator.
 func randomBytes(n int) []byte {
 	out := make([]byte, n)
 	_, _ = rand.Read(out) // never fails
 	return out
 }
 
+// newShareToken returns a random token for the address of a link.
 func newShareToken() string {
 	return base64.RawURLEncoding.EncodeToString(randomBytes(shareTokenBytes))
 }
 
-// ensureSharing is sharingOf, which makes what is not there: the token stays the
-// same from the first look on.
+// ensureSharing returns the sharing configuration of an object. It creates one with a token if
+// there is none, so that the token is the same from the first response on.
 func (s Links) ensureSharing(tx management.Tx, x *linkTarget) (*sharingRecord, error) {
 	c, err := sharingOf(tx, x)
 	if err != nil || c != nil {
 		return c, err
 	}
+	// The link exists before sharing is enabled, and does not open until then.
 	c = &sharingRecord{Created: management.NewStamp(s.Env.Now()), Token: newShareToken(), Salt: randomBytes(16)}
 	if err := putShareToken(tx, x, c.Token, time.Time{}); err != nil {
 		return nil, err
@@ -140,7 +157,8 @@ func (s Links) ensureSharing(tx management.Tx, x *linkTarget) (*sharingRecord, e
 	return c, putSharing(tx, x, c)
 }
 
-// Sharing returns how a thing is shared.
+// Sharing returns the sharing configuration of an object, and creates a disabled one if there is
+// none.
 func (s Links) Sharing(ctx context.Context, scope *management.Scope, ref string) (*sharing, error) {
 	c, err := management.Read(ctx, &s.Env, func(tx management.Tx) (*sharingRecord, error) {
 		x, err := s.find(&view{Tx: tx, Scope: scope}, ref)
@@ -149,6 +167,7 @@ func (s Links) Sharing(ctx context.Context, scope *management.Scope, ref string)
 		}
 		return sharingOf(tx, x)
 	})
+	// A write transaction is only needed for the first request about an object.
 	if err == nil && c == nil {
 		c, err = management.Write(ctx, &s.Env, func(tx management.Tx) (*sharingRecord, error) {
 			x, err := s.find(&view{Tx: tx, Scope: scope}, ref)
@@ -164,7 +183,8 @@ func (s Links) Sharing(ctx context.Context, scope *management.Scope, ref string)
 	return c.show(), nil
 }
 
-// writableSharing finds a thing and how it is shared for somebody who wants to change that.
+// writableSharing returns an object and its sharing configuration for a change. It returns an error
+// if the caller may not edit the object, or if the organization has disabled sharing.
 func (s Links) writableSharing(v *view, ref string) (*linkTarget, *sharingRecord, error) {
 	x, err := s.find(v, ref)
 	if err != nil {
@@ -184,8 +204,8 @@ func (s Links) writableSharing(v *view, ref string) (*linkTarget, *sharingRecord
 	return x, c, err
 }
 
-// changeSharing runs change on how a thing is shared, saves it and notes what is other
-// now.
+// changeSharing applies change to the sharing configuration of an object, stores the result and
+// logs the difference.
 func (s Links) changeSharing(ctx context.Context, scope *management.Scope, ref string, change func(*view, *linkTarget, *sharingRecord) error) (*sharing, error) {
 	c, err := management.Write(ctx, &s.Env, func(tx management.Tx) (*sharingRecord, error) {
 		v := &view{Tx: tx, Scope: scope}
@@ -200,6 +220,7 @@ func (s Links) changeSharing(ctx context.Context, scope *management.Scope, ref s
 		if err := putSharing(tx, x, c); err != nil {
 			return nil, err
 		}
+		// The dashboard itself has a copy of enabled.
 		if d := x.dashboard; d != nil && d.Shared != c.Enabled {
 			d.Shared = c.Enabled
 			if err := s.dashboards.Put(v, d); err != nil {
@@ -215,14 +236,15 @@ func (s Links) changeSharing(ctx context.Context, scope *management.Scope, ref s
 	return c.show(), nil
 }
 
-// sharingAudit is what the log tells of sharing: no token, and no password.
+// sharingAudit is the form of a sharing configuration in the log, without tokens and passwords.
 type sharingAudit struct {
 	Enabled          bool            `json:"sharing_enabled"`
 	Settings         map[string]bool `json:"sharing_settings"`
 	PasswordRequired bool            `json:"sharing_password_required"`
-	Passwords        []string        `json:"sharing_passwords"` // their ids
+	Passwords        []string        `json:"sharing_passwords"` // ids
 }
 
+// auditView returns the form of the configuration in the log.
 func (c *sharingRecord) auditView() sharingAudit {
 	out := sharingAudit{Enabled: c.Enabled, Settings: c.Settings, PasswordRequired: c.PasswordRequired}
 	for i := range c.Passwords {
@@ -231,7 +253,7 @@ func (c *sharingRecord) auditView() sharingAudit {
 	return out
 }
 
-// UpdateSharing turns sharing on or off and changes its settings.
+// UpdateSharing enables or disables sharing, or changes the settings of the link.
 func (s Links) UpdateSharing(ctx context.Context, scope *management.Scope, ref string, b management.Body) (*sharing, error) {
 	return s.changeSharing(ctx, scope, ref, func(_ *view, _ *linkTarget, c *sharingRecord) error {
 		v, err := SharingFields.Change(b)
@@ -249,7 +271,7 @@ func (s Links) UpdateSharing(ctx context.Context, scope *management.Scope, ref s
 	})
 }
 
-// readShareSettings keeps the settings that are known; null takes all away.
+// readShareSettings returns the known settings of a JSON object. Null removes all settings.
 func readShareSettings(raw json.RawMessage) (map[string]bool, error) {
 	if raw == nil {
 		return nil, nil
@@ -273,10 +295,12 @@ func readShareSettings(raw json.RawMessage) (map[string]bool, error) {
 	return out, nil
 }
 
-// RefreshSharing gives a link a new token; the old one works for shareTokenGrace, and
-// those before it no longer.
+// RefreshSharing replaces the token of a link. The replaced token remains valid for
+// shareTokenGrace, and tokens that were replaced earlier become invalid at once.
 func (s Links) RefreshSharing(ctx context.Context, scope *management.Scope, ref string) (*sharing, error) {
 	return s.changeSharing(ctx, scope, ref, func(v *view, x *linkTarget, c *sharingRecord) error {
+		// The current token is stored again with an end of validity, and all older ones are
+		// deleted.
 		if err := v.Tx.DeleteUnder(kindShareToken, x.parent()); err != nil {
 			return err
 		}
@@ -293,7 +317,7 @@ func (s Links) RefreshSharing(ctx context.Context, scope *management.Scope, ref 
 	})
 }
 
-// DeleteSharePassword takes a password of a link away.
+// DeleteSharePassword deletes a password of a link by its id.
 func (s Links) DeleteSharePassword(ctx context.Context, scope *management.Scope, ref, id string) error {
 	_, err := s.changeSharing(ctx, scope, ref, func(_ *view, _ *linkTarget, c *sharingRecord) error {
 		id, ok := management.NormalizeUUID(id)

@@ -9,34 +9,40 @@ import (
 	"github.com/bunting-flags/bunting/management"
 )
 
-// plannedTile is a tile of a template: a text, or an insight that is to be made.
+// plannedTile is a tile of a template. It has a text, or an insight that is created with the tile.
 type plannedTile struct {
+	// insight reports whether the tile has an insight with query and filters, and not a text. The
+	// log does not contain the creation of an unlogged one.
 	insight           bool
-	unlogged          bool // the log says nothing of it
+	unlogged          bool
 	name, description string
-	query, filters    json.RawMessage // nil: none
-	body              string
-	layouts           json.RawMessage // nil: {}
-	color             *string
+	// query and filters are nil if the insight has none.
+	query, filters json.RawMessage
+	body           string
+	// layouts is nil for a tile without a place.
+	layouts json.RawMessage
+	color   *string
 }
 
-// planInsight is an insight of a template with a trend over events; place is where it
-// stands on a wide screen: x, y, width, height.
+// planInsight returns a tile with an insight for a query, which is JSON. place is the tile's place
+// on a wide screen: x, y, width and height.
 func planInsight(name, description, source string, place [4]int) plannedTile {
 	query := `{"kind":"InsightVizNode","source":` + source + `}`
 	return plannedTile{insight: true, name: name, description: description, query: json.RawMessage(query), layouts: layoutAt(place)}
 }
 
+// planText returns a tile with a text.
 func planText(body string, place [4]int) plannedTile {
 	return plannedTile{body: body, layouts: layoutAt(place)}
 }
 
+// layoutAt returns the layouts of a tile with a place on a wide screen.
 func layoutAt(p [4]int) json.RawMessage {
 	return json.RawMessage(fmt.Sprintf(`{"sm":{"x":%d,"y":%d,"w":%d,"h":%d}}`, p[0], p[1], p[2], p[3]))
 }
 
-// THE TABLE: the templates of use_template (§4.1.3). Their queries are kept for
-// the programs that run them.
+// dashboardTemplates is the table of the templates for use_template (§4.1.3). Their queries are
+// only stored here, and run by the programs that show the insights.
 var dashboardTemplates = map[string][]plannedTile{
 	"DEFAULT_APP": {
 		planText("How people use the product. Every chart counts page views; change the event to count something else.", [4]int{0, 0, 12, 2}),
@@ -55,7 +61,7 @@ var dashboardTemplates = map[string][]plannedTile{
 	},
 }
 
-// addPlanned makes the tiles of a template and returns their numbers.
+// addPlanned creates the tiles of a template on a dashboard and returns their numbers.
 func (s Dashboards) addPlanned(tx management.Tx, scope *management.Scope, d *dashboardRecord, plan []plannedTile) ([]int64, error) {
 	if err := makeRoom(tx, d.ID, len(plan)); err != nil {
 		return nil, err
@@ -86,7 +92,7 @@ func (s Dashboards) addPlanned(tx management.Tx, scope *management.Scope, d *das
 	return ids, nil
 }
 
-// addPlanned makes the insight of a template's tile.
+// addPlanned creates the insight of a template's tile and returns its id.
 func (s Insights) addPlanned(v *view, p *plannedTile) (id string, err error) {
 	i, err := s.newInsight(v)
 	if err != nil {
@@ -106,7 +112,8 @@ func (s Insights) addPlanned(v *view, p *plannedTile) (id string, err error) {
 	return i.id(), err
 }
 
-// templateFields are what a template says (§4.1.6). All texts have to be texts.
+// templateFields are the fields of a template in a body (§4.1.6). readStrict rejects values other
+// than strings in those of type Text.
 var templateFields = management.Fields{
 	{Name: "template_name", Type: management.Text, Required: true, MaxLength: 400},
 	{Name: "dashboard_description", Type: management.Text, Required: true, Blank: true, MaxLength: maxDashboardText},
@@ -118,6 +125,7 @@ var templateFields = management.Fields{
 	{Name: "image_url", Type: management.Text, Null: true, Blank: true, MaxLength: 8000},
 }
 
+// templateVariableFields are the fields of a variable of a template.
 var templateVariableFields = management.Fields{
 	{Name: "id", Type: management.Text, Required: true, MaxLength: 400},
 	{Name: "name", Type: management.Text, Required: true, MaxLength: 400},
@@ -127,11 +135,13 @@ var templateVariableFields = management.Fields{
 	{Name: "required", Type: management.Bool, Required: true},
 }
 
+// The types of tiles in a template.
 const (
 	insightTile = "INSIGHT"
 	textTile    = "TEXT"
 )
 
+// templateTileFields are the fields of a tile of a template.
 var templateTileFields = management.Fields{
 	{Name: "type", Type: management.Choice, Required: true, Choices: []string{insightTile, textTile}},
 	{Name: "name", Type: management.Text, Null: true, Blank: true, MaxLength: maxInsightName},
@@ -143,8 +153,8 @@ var templateTileFields = management.Fields{
 	{Name: "color", Type: management.Text, Null: true, Blank: true, MaxLength: maxTileColor},
 }
 
-// readStrict reads an object and takes no number for a text. What is wrong is told
-// without a field (§4.1.6): the place stands in the text.
+// readStrict reads a JSON object of a template. It accepts only strings for fields of type Text.
+// Its errors have no Field (§4.1.6); their messages contain path, the place of the object.
 func readStrict(f management.Fields, raw json.RawMessage, path string) (management.Values, error) {
 	if kind := management.JSONKind(raw); kind != "dict" {
 		return nil, management.Fault("", "%s is not of type 'object'.", path)
@@ -167,12 +177,13 @@ func readStrict(f management.Fields, raw json.RawMessage, path string) (manageme
 	return v, err
 }
 
-// dashboardPlan is a template that was sent.
+// dashboardPlan is a template that a request contains.
 type dashboardPlan struct {
 	management.Values
 	tiles []plannedTile
 }
 
+// readTemplate reads and validates the template of a request.
 func readTemplate(raw json.RawMessage) (*dashboardPlan, error) {
 	v, err := readStrict(templateFields, raw, "template")
 	if err != nil {
@@ -205,6 +216,7 @@ func readTemplate(raw json.RawMessage) (*dashboardPlan, error) {
 	return out, nil
 }
 
+// readPlannedTile reads and validates one tile of a template. path is its place for messages.
 func readPlannedTile(raw json.RawMessage, path string) (*plannedTile, error) {
 	v, err := readStrict(templateTileFields, raw, path)
 	if err != nil {
@@ -231,15 +243,14 @@ func readPlannedTile(raw json.RawMessage, path string) (*plannedTile, error) {
 	return p, nil
 }
 
-// TemplateJSONFields are the fields of CreateFromTemplate beside those of a
-// dashboard.
+// TemplateJSONFields are the fields of CreateFromTemplate: its own and those of a dashboard.
 var TemplateJSONFields = append(management.Fields{
 	{Name: "template", Type: management.Object, Help: "a template with its tiles; without it the other fields make a dashboard without tiles"},
 	{Name: "creation_context", Type: management.Text, Null: true, Blank: true, MaxLength: 400, Help: "without effect"},
 }, Fields...)
 
-// CreateFromTemplate makes a dashboard out of a template that stands in the body,
-// or, where the body has fields of a dashboard instead, an empty one (§4.1.6).
+// CreateFromTemplate creates a dashboard from a template in the body. If the body has fields of a
+// dashboard instead, it creates a dashboard without tiles (§4.1.6).
 func (s Dashboards) CreateFromTemplate(ctx context.Context, scope *management.Scope, b management.Body) (*Dashboard, error) {
 	v, err := TemplateJSONFields[1:].Create(b)
 	if err != nil {
@@ -250,6 +261,7 @@ func (s Dashboards) CreateFromTemplate(ctx context.Context, scope *management.Sc
 		if !hasDashboardFields(b) {
 			return nil, management.CodedFault(management.CodeRequired, "template", "This field is required.")
 		}
+		// The body itself takes the place of a template.
 		for _, name := range []string{"use_template", "use_dashboard"} {
 			delete(v, name)
 		}
@@ -276,8 +288,8 @@ func (s Dashboards) CreateFromTemplate(ctx context.Context, scope *management.Sc
 	})
 }
 
-// hasDashboardFields reports whether a body has a field of a dashboard; the folder
-// belongs to templates too.
+// hasDashboardFields reports whether a body has a field of a dashboard. The folder does not count,
+// because it is a field of templates too.
 func hasDashboardFields(b management.Body) bool {
 	for i := range Fields {
 		if _, ok := b.Members[Fields[i].Name]; ok && Fields[i].Name != "_create_in_folder" {

@@ -9,8 +9,8 @@ import (
 	"github.com/bunting-flags/bunting/management"
 )
 
-// tileFields are what a body may say of a tile (§4.1.4); everything else in it is
-// left out.
+// tileFields are the fields of a tile in the body of a dashboard (§4.1.4). Other members are
+// ignored.
 var tileFields = management.Fields{
 	{Name: "id", Type: management.Int},
 	{Name: "text", Type: management.Object, Null: true},
@@ -21,24 +21,26 @@ var tileFields = management.Fields{
 	{Name: "filters_overrides", Type: management.Object, Null: true},
 }
 
-// bodyShape is what is known of the tiles in the body of a dashboard: what is shown of
-// one may come back as it is.
+// bodyShape describes the tiles in the body of a dashboard. Members of responses may be sent back
+// unchanged.
 var bodyShape = &management.Shape{Inside: map[string]*management.Shape{"tiles": {
 	Name: "a tile", Members: "id text deleted color show_description layouts filters_overrides",
 	ReadOnly: "insight order last_refresh is_cached error refreshing refresh_attempt dashboard dashboard_id insight_id",
-	Idle:  "button_tile transparent_background widget",
+	Idle:     "button_tile transparent_background widget",
 	Inside: map[string]*management.Shape{
 		"text":    {Name: "a text", Members: "body", ReadOnly: "id created_by last_modified_by last_modified_at team dashboard_tiles"},
 		"layouts": {Name: "layouts", Members: "sm xs", ReadOnly: "xxs md lg xl", Inside: map[string]*management.Shape{"sm": placeShape, "xs": placeShape}},
 	},
 }}}
 
-// placeShape is the place of a tile on a screen of a width.
+// placeShape describes the place of a tile on a screen of one width.
 var placeShape = &management.Shape{Name: "a layout", Members: "x y w h", ReadOnly: "i minW minH maxW maxH moved static isDraggable isResizable isBounded resizeHandles"}
 
+// tileTextFields are the fields of the text of a tile.
 var tileTextFields = management.Fields{{Name: "body", Type: management.Text, Null: true, Blank: true}}
 
-// prefixField puts a place in front of the place of an error.
+// prefixField prepends a path to the Field of an error for the client. It returns other errors
+// unchanged.
 func prefixField(field string, err error) error {
 	var apiErr *management.Error
 	if !errors.As(err, &apiErr) {
@@ -52,7 +54,8 @@ func prefixField(field string, err error) error {
 	return &out
 }
 
-// tileObjects takes an array of objects apart; what counts as nothing is none.
+// tileObjects splits a JSON array of objects, which may have at most limit elements. An empty value
+// is an empty array.
 func tileObjects(name string, raw json.RawMessage, limit int) ([]management.Body, error) {
 	if !isTruthy(raw) {
 		return nil, nil
@@ -74,8 +77,8 @@ func tileObjects(name string, raw json.RawMessage, limit int) ([]management.Body
 	return out, nil
 }
 
-// changeTiles does what the tiles of a body say, and returns the numbers of those
-// that it made or changed.
+// changeTiles applies the member tiles of a body to a dashboard, and returns the numbers of the
+// tiles that it created or changed. All entries are validated before the first one is applied.
 func (s Dashboards) changeTiles(tx management.Tx, scope *management.Scope, d *dashboardRecord, raw json.RawMessage) ([]int64, error) {
 	entries, err := tileObjects("tiles", raw, MaxTiles)
 	if err != nil {
@@ -107,7 +110,8 @@ func (s Dashboards) changeTiles(tx management.Tx, scope *management.Scope, d *da
 	return ids, nil
 }
 
-// readTileChange reads what is said of one tile: only texts can be made.
+// readTileChange reads an entry of tiles. An entry without an id creates a tile, which must have a
+// text.
 func readTileChange(b management.Body) (management.Values, error) {
 	v, err := tileFields.Change(b)
 	if err != nil {
@@ -122,6 +126,7 @@ func readTileChange(b management.Body) (management.Values, error) {
 			return nil, overBytes(name, maxTileJSON)
 		}
 	}
+	// The object is replaced by the string that changeTile applies.
 	delete(v, "text")
 	if text != nil {
 		var inner management.Body
@@ -140,12 +145,13 @@ func readTileChange(b management.Body) (management.Values, error) {
 	return v, nil
 }
 
-// changeTile changes or makes a tile and returns its number, 0 when it stays as it was.
+// changeTile changes or creates a tile and returns its number, or 0 if nothing has changed.
 func (s Dashboards) changeTile(tx management.Tx, scope *management.Scope, d *dashboardRecord, v management.Values) (int64, error) {
 	t, err := findOrNewTile(tx, d, v)
 	if err != nil {
 		return 0, err
 	}
+	// The encoded forms are compared in order to log only tiles that have changed.
 	before := management.Encode(t)
 	if v.Has("text") && (t.Text == nil || t.Text.Body != v.Text("text")) {
 		if t.Insight != "" {
@@ -155,7 +161,7 @@ func (s Dashboards) changeTile(tx management.Tx, scope *management.Scope, d *das
 	}
 	management.Set(v, "deleted", &t.Deleted)
 	management.SetNull(v, "color", &t.Color)
-	if t.Color != nil && *t.Color == "" { // says none
+	if t.Color != nil && *t.Color == "" { // an empty string removes the color
 		t.Color = nil
 	}
 	management.SetNull(v, "show_description", &t.Described)
@@ -171,7 +177,7 @@ func (s Dashboards) changeTile(tx management.Tx, scope *management.Scope, d *das
 	return t.ID, putTile(tx, d.ID, t)
 }
 
-// findOrNewTile is the tile that a change is about.
+// findOrNewTile returns the tile that a change refers to, or a new one.
 func findOrNewTile(tx management.Tx, d *dashboardRecord, v management.Values) (*tileRecord, error) {
 	if !v.Has("id") {
 		return newTile(tx)
@@ -183,15 +189,16 @@ func findOrNewTile(tx management.Tx, d *dashboardRecord, v management.Values) (*
 	if !v.Has("text") {
 		return nil, management.ErrNoObject("id", v.Int("id"))
 	}
-	// A text with an id that no tile has is a new one (spec/clients.md §4).
+	// A text with an id that no tile has creates a tile (spec/clients.md §4). changeTiles has not
+	// counted it.
 	if err := makeRoom(tx, d.ID, 1); err != nil {
 		return nil, err
 	}
 	return newTile(tx)
 }
 
-// duplicateTiles puts deep copies of tiles on their own dashboard, without a
-// place, and returns their numbers.
+// duplicateTiles adds copies of tiles to their own dashboard and returns their numbers. It also
+// copies the insights. The copies have no layouts, so that clients place them.
 func (s Dashboards) duplicateTiles(tx management.Tx, scope *management.Scope, d *dashboardRecord, raw json.RawMessage) ([]int64, error) {
 	entries, err := tileObjects("duplicate_tiles", raw, MaxTiles)
 	if err != nil {

@@ -8,13 +8,14 @@ import (
 	"github.com/bunting-flags/bunting/management"
 )
 
-// ReorderFields are those of a new order of tiles (spec/clients.md §4).
+// ReorderFields are the fields of ReorderTiles (spec/clients.md §4).
 var ReorderFields = management.Fields{{Name: "tile_order", Type: management.IntList, Required: true, Help: "ids of tiles: they are stacked in this order, those that are not named behind them"}}
 
-// The size of a tile whose layout has none, in columns and rows of the grid.
+// The size of a tile whose layout does not have one, in columns and rows of the grid.
 const tileWidth, tileHeight = 6, 5
 
-// ReorderTiles stacks the tiles of a dashboard in an order.
+// ReorderTiles places the tiles of a dashboard below each other, in the order of the ids in the
+// body. The order is logged.
 func (s Dashboards) ReorderTiles(ctx context.Context, scope *management.Scope, id string, b management.Body) (*Dashboard, error) {
 	v, err := ReorderFields.Create(b)
 	if err != nil {
@@ -55,8 +56,10 @@ func (s Dashboards) ReorderTiles(ctx context.Context, scope *management.Scope, i
 	})
 }
 
-// orderTiles are tiles in the order of ids, the others behind them as they stood.
+// orderTiles returns the tiles in the order of ids, followed by the remaining tiles in their
+// present order. An unknown or repeated id is an error.
 func orderTiles(tiles []tileRecord, ids []int64) ([]tileRecord, error) {
+	// Tiles that ids does not contain keep the order of their places.
 	sortTiles(tiles)
 	out := make([]tileRecord, 0, len(tiles))
 	for _, id := range ids {
@@ -77,15 +80,16 @@ func orderTiles(tiles []tileRecord, ids []int64) ([]tileRecord, error) {
 	return out, nil
 }
 
-// stack lays tiles below each other, on every screen. Their sizes stay.
+// stack places tiles below each other on all screens, and leaves their sizes unchanged.
 func stack(tiles []tileRecord) {
 	bottom := map[string]float64{}
 	for i := range tiles {
 		layouts := map[string]map[string]any{}
-		_ = json.Unmarshal(tiles[i].Layouts, &layouts) // what cannot be read is laid out anew
+		_ = json.Unmarshal(tiles[i].Layouts, &layouts) // layouts that cannot be read are replaced
 		for _, screen := range []string{"sm", "xs"} {
 			layout := layouts[screen]
 			if layout == nil {
+				// A narrow screen without a layout derives it from the wide one.
 				if screen != "sm" {
 					continue
 				}

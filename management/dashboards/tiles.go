@@ -10,37 +10,43 @@ import (
 	"github.com/bunting-flags/bunting/management"
 )
 
-// kindTile is a tile: Parent is the dashboard, Other the insight that it shows,
-// Sort and ID are its number, Hidden when it is deleted.
+// kindTile is the kind of the records of tiles. Parent is the dashboard, Other the insight that the
+// tile shows (tileOfInsight), Sort and ID the tile's number. Hidden means that it is deleted.
 const kindTile = "dashboard_tile"
 
 // Bounds of tiles.
 const (
-	// MaxTiles is how many tiles a dashboard may have.
+	// MaxTiles is the greatest number of tiles of a dashboard.
 	MaxTiles     = 1000
 	maxTileText  = 4000     // characters
 	maxTileColor = 400      // characters
 	maxTileJSON  = 16 << 10 // bytes of layouts and filters_overrides, each
 )
 
-// tile is a place on a dashboard as it is shown (§4.1.2): either an insight or a
-// text stands there. LastRefresh and Cached are those of the result, which who shows it fills in.
+// tile is the form of a tile in responses (§4.1.2). It shows either an insight or a text.
+// LastRefresh and Cached belong to the insight's result, and are set by the caller that runs the
+// query.
 type tile struct {
-	ID          int64            `json:"id"`
-	Layouts     json.RawMessage  `json:"layouts"`
-	Color       *string          `json:"color"`
-	Described   *bool            `json:"show_description"`
-	Overrides   json.RawMessage  `json:"filters_overrides"`
-	Insight     *Insight         `json:"insight"`
-	Text        *TileText        `json:"text"`
+	ID int64 `json:"id"`
+	// Layouts are the places of the tile by screen width: a JSON object with the members sm and xs.
+	Layouts json.RawMessage `json:"layouts"`
+	Color   *string         `json:"color"`
+	// Described overrides whether the insight's description is visible; nil for the client's
+	// default.
+	Described *bool `json:"show_description"`
+	// Overrides are filters that are added to the query of the insight.
+	Overrides json.RawMessage `json:"filters_overrides"`
+	Insight   *Insight        `json:"insight"`
+	Text      *TileText       `json:"text"`
+	// Order is the index of the tile among the visible tiles of the dashboard.
 	Order       int              `json:"order"`
 	LastRefresh management.Stamp `json:"last_refresh"`
 	Cached      bool             `json:"is_cached"`
 
-	stored json.RawMessage // see Laid
+	stored json.RawMessage // see StoredOverrides
 }
 
-// TileText is a text on a dashboard.
+// TileText is the form of a tile's text in responses.
 type TileText struct {
 	ID             int64                `json:"id"`
 	Body           string               `json:"body"`
@@ -50,18 +56,19 @@ type TileText struct {
 	Team           int64                `json:"team"`
 }
 
-// tileRecord is a tile as it is stored.
+// tileRecord is the stored form of a tile.
 type tileRecord struct {
 	ID        int64           `json:"id"`
 	Layouts   json.RawMessage `json:"layouts"`
 	Color     *string         `json:"color"`
 	Described *bool           `json:"show_description,omitempty"`
 	Overrides json.RawMessage `json:"filters_overrides"`
-	Insight   string          `json:"insight,omitempty"` // its number
+	Insight   string          `json:"insight,omitempty"` // the insight's number; empty for a text
 	Text      *tileText       `json:"text,omitempty"`
 	Deleted   bool            `json:"deleted,omitempty"`
 }
 
+// tileText is the stored form of a tile's text. Author and Modifier are numbers of users.
 type tileText struct {
 	ID       int64            `json:"id"`
 	Body     string           `json:"body"`
@@ -70,8 +77,10 @@ type tileText struct {
 	Modified management.Stamp `json:"last_modified_at"`
 }
 
+// tileOfInsight returns the Record.Other of the tiles that show an insight.
 func tileOfInsight(id string) string { return "insight:" + id }
 
+// putTile stores a tile of a dashboard.
 func putTile(tx management.Tx, dashboard int64, t *tileRecord) error {
 	r := management.Record{
 		Kind: kindTile, Parent: dashboardParent(dashboard), ID: strconv.FormatInt(t.ID, 10), Sort: management.SortNumber(t.ID), Hidden: t.Deleted, Data: management.Encode(t),
@@ -82,20 +91,19 @@ func putTile(tx management.Tx, dashboard int64, t *tileRecord) error {
 	return tx.Put(&r)
 }
 
-// newTile makes an empty tile without saving it.
+// newTile returns an empty tile with a new number. It does not store it.
 func newTile(tx management.Tx) (*tileRecord, error) {
 	id, err := tx.Next(kindTile)
 	return &tileRecord{ID: id, Layouts: json.RawMessage("{}"), Overrides: json.RawMessage("{}")}, err
 }
 
-// tilesOf are the tiles of a dashboard by number: those that are shown, or those
-// that are deleted.
+// tilesOf returns the tiles of a dashboard by number: either the visible or the deleted ones.
 func tilesOf(tx management.Tx, dashboard int64, deleted bool) ([]tileRecord, error) {
 	list, err := management.ListRecords[tileRecord](tx, management.Query{Kind: kindTile, Parent: dashboardParent(dashboard), Hidden: deleted})
 	return list.Results, err
 }
 
-// tileOf returns a tile of a dashboard, deleted or not, nil when there is none.
+// tileOf returns a tile of a dashboard, deleted or not, or nil if it does not exist.
 func tileOf(tx management.Tx, dashboard, id int64) (*tileRecord, error) {
 	r, err := tx.Get(kindTile, dashboardParent(dashboard), strconv.FormatInt(id, 10))
 	if err != nil {
@@ -104,8 +112,8 @@ func tileOf(tx management.Tx, dashboard, id int64) (*tileRecord, error) {
 	return management.Decode[tileRecord](r)
 }
 
-// makeRoom looks whether n more tiles fit. Deleted tiles count too: where they
-// are in the way the oldest go for good.
+// makeRoom returns an error if n more tiles do not fit on a dashboard. Deleted tiles count too, but
+// makeRoom removes the oldest of them for good if the space is needed.
 func makeRoom(tx management.Tx, dashboard int64, n int) error {
 	if n == 0 {
 		return nil
@@ -118,6 +126,7 @@ func makeRoom(tx management.Tx, dashboard int64, n int) error {
 	if visible+n > MaxTiles {
 		return management.CodedFault(management.CodeMaxLength, "tiles", "A dashboard has at most %d tiles.", MaxTiles)
 	}
+	// Deleted tiles are listed by ascending number, so the oldest are first.
 	q.Hidden, q.Limit = true, MaxTiles
 	old, deleted, err := tx.List(q)
 	if err != nil {
@@ -131,8 +140,8 @@ func makeRoom(tx management.Tx, dashboard int64, n int) error {
 	return nil
 }
 
-// showTiles are the tiles in the order of their places; those of deleted insights
-// are left out.
+// showTiles returns the tiles in the order of their places. Tiles are omitted if their insight is
+// deleted or the caller may not view it. Visitors of a link see all insights.
 func (d *dashboardRecord) showTiles(v *view, project int64) ([]tile, error) {
 	records, err := tilesOf(v.Tx, d.ID, false)
 	if err != nil {
@@ -158,7 +167,8 @@ func (d *dashboardRecord) showTiles(v *view, project int64) ([]tile, error) {
 			if tile.Insight, err = insight.show(v); err != nil {
 				return nil, err
 			}
-			if tile.Insight.Name == nil { // clients read it as a text here
+			// Clients require a string here.
+			if tile.Insight.Name == nil {
 				tile.Insight.Name = new(string)
 			}
 		}
@@ -167,7 +177,7 @@ func (d *dashboardRecord) showTiles(v *view, project int64) ([]tile, error) {
 	return out, nil
 }
 
-// sortTiles puts tiles into the order of their places.
+// sortTiles sorts tiles by their places, from top to bottom and from left to right.
 func sortTiles(list []tileRecord) {
 	slices.SortStableFunc(list, func(a, b tileRecord) int {
 		ax, ay := a.position()
@@ -176,10 +186,10 @@ func sortTiles(list []tileRecord) {
 	})
 }
 
-// noPosition is where a tile stands whose layout does not say (§4.1.2).
+// noPosition is the coordinate of a tile whose layout has none (§4.1.2).
 const noPosition = 100
 
-// position is where the tile stands on a wide screen.
+// position returns the place of the tile on a wide screen.
 func (t *tileRecord) position() (x, y float64) {
 	var layouts struct {
 		SM struct {
@@ -187,7 +197,7 @@ func (t *tileRecord) position() (x, y float64) {
 			Y any `json:"y"`
 		} `json:"sm"`
 	}
-	_ = json.Unmarshal(t.Layouts, &layouts) // what cannot be read says nothing
+	_ = json.Unmarshal(t.Layouts, &layouts) // layouts that cannot be read have no coordinates
 	number := func(v any) float64 {
 		if n, ok := v.(float64); ok {
 			return n
@@ -197,6 +207,7 @@ func (t *tileRecord) position() (x, y float64) {
 	return number(layouts.SM.X), number(layouts.SM.Y)
 }
 
+// show returns the form of the text in responses.
 func (t *tileText) show(v *view, project int64) (_ *TileText, err error) {
 	out := &TileText{ID: t.ID, Body: t.Body, LastModified: t.Modified, Team: project}
 	if out.CreatedBy, err = v.Author(t.Author); err != nil {
@@ -206,7 +217,7 @@ func (t *tileText) show(v *view, project int64) (_ *TileText, err error) {
 	return out, err
 }
 
-// writeText puts a text on a tile.
+// writeText sets the text of a tile. The caller of the request becomes its author or its modifier.
 func (s Dashboards) writeText(scope *management.Scope, t *tileRecord, body string) {
 	if t.Text == nil {
 		t.Text = &tileText{ID: t.ID, Author: scope.User.ID}
@@ -214,6 +225,7 @@ func (s Dashboards) writeText(scope *management.Scope, t *tileRecord, body strin
 	t.Text.Body, t.Text.Modifier, t.Text.Modified = body, scope.User.ID, management.NewStamp(s.Env.Now())
 }
 
+// checkTileText returns an error if a text is too long. field is the place of the text in the body.
 func checkTileText(field, body string) error {
 	if utf8.RuneCountInString(body) > maxTileText {
 		return management.CodedFault(management.CodeMaxLength, field, "Text body cannot exceed %d characters", maxTileText)
@@ -221,8 +233,8 @@ func checkTileText(field, body string) error {
 	return nil
 }
 
-// copyTiles puts the tiles of one dashboard on another: with the same insights,
-// or with copies of them. Texts are always copied.
+// copyTiles copies the tiles of one dashboard to another and returns the new numbers. If deep is
+// true, it copies the insights too; otherwise both dashboards show the same insights.
 func (s Dashboards) copyTiles(tx management.Tx, scope *management.Scope, from, to *dashboardRecord, deep bool) ([]int64, error) {
 	tiles, err := tilesOf(tx, from.ID, false)
 	if err != nil {
@@ -244,17 +256,20 @@ func (s Dashboards) copyTiles(tx management.Tx, scope *management.Scope, from, t
 	return ids, nil
 }
 
-// copyTile puts a copy of a tile on a dashboard; 0: its insight is deleted.
+// copyTile copies a tile to a dashboard and returns the new number. It returns 0 if the insight is
+// deleted or the caller may not view it.
 func (s Dashboards) copyTile(tx management.Tx, scope *management.Scope, target *dashboardRecord, t tileRecord, deep bool) (int64, error) {
 	duplicate, err := newTile(tx)
 	if err != nil {
 		return 0, err
 	}
+	// The copy shows the same insight, unless deep is true.
 	duplicate.Layouts, duplicate.Color, duplicate.Described, duplicate.Overrides, duplicate.Insight = t.Layouts, t.Color, t.Described, t.Overrides, t.Insight
 	if t.Text != nil {
 		s.writeText(scope, duplicate, t.Text.Body)
 		return duplicate.ID, putTile(tx, target.ID, duplicate)
 	}
+	// The tile is not copied if the insight is deleted or hidden from the caller.
 	insight, err := insightOf(tx, scope.Project.ID, t.Insight)
 	if err != nil || insight == nil || insight.Deleted || !scope.CanSee(insight.accessObject()) {
 		return 0, err
@@ -269,8 +284,8 @@ func (s Dashboards) copyTile(tx management.Tx, scope *management.Scope, target *
 	return duplicate.ID, putTile(tx, target.ID, duplicate)
 }
 
-// hideTiles flags all tiles of a dashboard that goes, and with insights those of
-// their insights that stand nowhere else (§4.1.5).
+// hideTiles marks all tiles of a dashboard as deleted. If insights is true, it also deletes the
+// insights that are on no other dashboard (§4.1.5).
 func (s Dashboards) hideTiles(tx management.Tx, scope *management.Scope, d *dashboardRecord, insights bool) error {
 	tiles, err := tilesOf(tx, d.ID, false)
 	if err != nil {
@@ -283,6 +298,7 @@ func (s Dashboards) hideTiles(tx management.Tx, scope *management.Scope, d *dash
 			if err != nil {
 				return err
 			}
+			// The only tile is the one that is deleted here.
 			if places == 1 {
 				if err := Insights(s).setDeleted(&view{Tx: tx, Scope: scope}, t.Insight, true); err != nil {
 					return err
@@ -297,8 +313,9 @@ func (s Dashboards) hideTiles(tx management.Tx, scope *management.Scope, d *dash
 	return nil
 }
 
-// restoreTiles brings all tiles of a dashboard back, and their insights (§4.1.5).
+// restoreTiles restores all tiles of a dashboard and their insights (§4.1.5).
 func (s Dashboards) restoreTiles(tx management.Tx, scope *management.Scope, d *dashboardRecord) error {
+	// The insight of a visible tile may have been deleted too.
 	for _, deleted := range []bool{true, false} {
 		tiles, err := tilesOf(tx, d.ID, deleted)
 		if err != nil {

@@ -7,14 +7,21 @@ import (
 	"github.com/bunting-flags/bunting/management"
 )
 
-// usageTile is a chart of the dashboard about a flag's use (clients.md §7.1).
+// usageTile is a chart of the dashboard about the usage of a flag (clients.md §7.1).
 type usageTile struct {
-	name, description               string
-	event, keyProperty, aggregation string // the event, the property that holds the flag's key, and the math
-	breakdown, display              string // the property it is broken down by, and how; empty: by nothing, as a line
-	place                           [4]int
+	// name and description are those of the insight.
+	name, description string
+	// event is the event that is counted, keyProperty the property that has the flag's key, and
+	// aggregation the math of the series.
+	event, keyProperty, aggregation string
+	// breakdown is the property of the breakdown, or empty. display is empty for a line chart.
+	breakdown, display string
+	// place is x, y, width and height on a wide screen.
+	place [4]int
 }
 
+// usageTiles are the charts that are created with a flag. enrichedTiles are added to them on
+// request, for flags with enriched analytics. Clients recognize the insights by these names.
 var (
 	usageTiles = []usageTile{
 		{
@@ -38,13 +45,13 @@ var (
 	}
 )
 
-// isUsageTile reports whether an insight is called as those about the use of flags are.
+// isUsageTile reports whether an insight has the name of a chart about the usage of a flag.
 func isUsageTile(name string) bool {
 	hasName := func(u usageTile) bool { return u.name == name }
 	return slices.ContainsFunc(usageTiles, hasName) || slices.ContainsFunc(enrichedTiles, hasName)
 }
 
-// plan is the tile for a flag.
+// plan returns the tile for a flag.
 func (u *usageTile) plan(key string) plannedTile {
 	type object = map[string]any
 	query := object{
@@ -60,12 +67,13 @@ func (u *usageTile) plan(key string) plannedTile {
 	if u.display != "" {
 		query["trendsFilter"] = object{"display": u.display}
 	}
-	source, _ := json.Marshal(query) // texts alone
+	source, _ := json.Marshal(query) // cannot fail for these types
 	out := planInsight(u.name, u.description, string(source), u.place)
-	out.unlogged = true // the flag's own change says it
+	out.unlogged = true // the change of the flag is logged instead
 	return out
 }
 
+// planUsage returns the tiles for a flag.
 func planUsage(tiles []usageTile, key string) []plannedTile {
 	out := make([]plannedTile, len(tiles))
 	for i := range tiles {
@@ -74,8 +82,9 @@ func planUsage(tiles []usageTile, key string) []plannedTile {
 	return out
 }
 
-// MakeUsage makes the dashboard about the use of a flag, and returns its number: 0 where
-// the caller may make none.
+// MakeUsage creates the dashboard about the usage of a flag within the transaction of the flag's
+// change. It returns the number of the dashboard, or 0 if the caller may not create dashboards or
+// insights.
 func (s Dashboards) MakeUsage(tx management.Tx, scope *management.Scope, key string) (int64, error) {
 	for _, kind := range []string{kindDashboard, kindInsight} {
 		if scope.RequireAccess(management.Editor, management.AccessObject{Kind: kind}) != nil {
@@ -95,7 +104,8 @@ func (s Dashboards) MakeUsage(tx management.Tx, scope *management.Scope, key str
 	return d.ID, s.dashboards.Put(v, d)
 }
 
-// EnrichUsage adds to the dashboard about the use of a flag who saw and used the feature.
+// EnrichUsage adds charts about views of the feature and interactions with it to the dashboard
+// about the usage of a flag.
 func (s Dashboards) EnrichUsage(tx management.Tx, scope *management.Scope, id int64, key string) error {
 	v := &view{Tx: tx, Scope: scope}
 	d, err := dashboardOf(tx, scope.Project.ID, id)

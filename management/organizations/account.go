@@ -234,7 +234,7 @@ func (s Account) setEmail(tx Tx, scope *management.Scope, u *management.User, em
 		u.Pending = nil
 		return nil
 	}
-	// The address is what links for signing in are mailed to, so a stolen session must not change
+	// Links for signing in are mailed to this address, so a stolen session must not change
 	// it.
 	if err := scope.RequireProof(s.Env.Now()); err != nil {
 		return err
@@ -329,7 +329,7 @@ func (s Account) Delete(ctx context.Context, scope *management.Scope) error {
 			return err
 		}
 		for i := range keys {
-			// The file would create the key again at the next start.
+			// The file would recreate the key at the next start.
 			if keys[i].Origin != "" {
 				return errFromFile("key", keys[i].Origin)
 			}

@@ -36,7 +36,7 @@ func (s Service) Adopt(ctx context.Context, a Adoption) error {
 	if !ok {
 		return errors.New("management: the owner's e-mail address " + a.Email + " is none: use one such as owner@example.com")
 	}
-	// Most starts have nothing to do, so a read transaction looks first.
+	// Usually there is no work, so a read transaction checks first.
 	orphans, err := management.Read(ctx, &s.Env, func(tx Tx) (bool, error) {
 		list, err := organizationsWithoutMembers(tx)
 		if err != nil || len(list) > 0 {
@@ -88,7 +88,7 @@ func (s Service) addFirstKey(tx Tx, owner *management.User, key func() (FirstKey
 		value = NewPersonalKey()
 	}
 	hash := management.HashKey(value)
-	// The given text may already be the key of another user.
+	// The text may already be the key of another user.
 	if other, err := tx.Key(hash); err != nil || other != nil {
 		if err == nil {
 			err = errors.New("management: the key that is to be the owner's is another one already: give another")
@@ -103,7 +103,7 @@ func (s Service) addFirstKey(tx Tx, owner *management.User, key func() (FirstKey
 	if err := tx.PutKey(k); err != nil {
 		return err
 	}
-	// The key is shown last: an error rolls back everything in this transaction.
+	// Show is called last: its error rolls back everything in this transaction.
 	return first.Show(value)
 }
 

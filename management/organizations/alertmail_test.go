@@ -16,7 +16,7 @@ import (
 	"github.com/bunting-flags/bunting/management/rooms"
 )
 
-// addInsight adds a project with an insight whose result is one number.
+// addInsight adds a project with an insight with one number as its result.
 func (d *testServer) addInsight(t *testing.T) (scope *management.Scope, insight *dashboards.Insight) {
 	t.Helper()
 	err := d.store.Write(t.Context(), func(tx rooms.Tx) error {

@@ -59,7 +59,7 @@ func isScope(scope string) bool {
 	return scope == allScopes || (action == "read" || action == "write") && slices.Contains(scopeObjects, object)
 }
 
-// maxKeys is the greatest number of personal keys of a user, without those of definitions files
+// maxKeys is the greatest number of personal keys of a user, except keys of definitions files
 // (§1.10).
 const maxKeys = 10
 
@@ -208,7 +208,7 @@ func checkKeyLimit(tx Tx, user int64) error {
 	return nil
 }
 
-// renew gives a key a new random value.
+// renew generates a new random value for the key.
 func (k *ownKey) renew() {
 	k.value = NewPersonalKey()
 	k.Hash, k.Mask = management.HashKey(k.value), management.MaskKey(k.value)
@@ -217,7 +217,7 @@ func (k *ownKey) renew() {
 // Key returns one of the caller's keys. A key may always read itself; reading other keys requires
 // the scope user:read.
 func (s Account) Key(ctx context.Context, scope *management.Scope, id string) (*APIKey, error) {
-	// A key may read its own record to find out what it can do.
+	// A key may read its own record to find out its rights.
 	if id != management.CurrentRef && id != scope.Key.ID {
 		if err := scope.Require("user:read"); err != nil {
 			return nil, err
@@ -240,6 +240,7 @@ func (s Account) UpdateKey(ctx context.Context, scope *management.Scope, id stri
 // RollKey replaces the value of a key. The old value is invalid from then on.
 func (s Account) RollKey(ctx context.Context, scope *management.Scope, id string) (*APIKey, error) {
 	return management.RunAction(ctx, s.keys, scope, id, func(e *management.Edit[Tx, ownKey]) error {
+		// Sessions that were created from the key end, since they refer to the old hash.
 		e.After.LastRolledAt = s.Env.Now()
 		e.After.renew()
 		return nil

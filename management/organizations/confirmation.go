@@ -12,7 +12,7 @@ import (
 // maxConfirmations is the number of valid secrets of a pending address; older secrets are dropped.
 const maxConfirmations = 8
 
-// pendingAddress returns the user's pending address, or nil if there is none or it has expired.
+// pendingAddress returns the user's pending address, or nil if it is absent or has expired.
 func pendingAddress(u *management.User, now time.Time) *string {
 	if u.Pending == nil || now.Sub(u.Pending.Since.Time) > InviteLife {
 		return nil

@@ -218,7 +218,7 @@ func (s Service) loadDetails(tx Tx, scope *management.Scope, vocabulary *Vocabul
 	return &storedDetails{Tags: []string{}}, nil
 }
 
-// putDetails stores and logs a description, and checks maxDescribed for new ones.
+// putDetails stores and logs a description, and checks maxDescribed for new names.
 func (s Service) putDetails(tx Tx, scope *management.Scope, vocabulary *Vocabulary, d DefinedName, old, details *storedDetails) error {
 	parent := management.ProjectParent(scope.Project.ID)
 	if old.Updated == nil { // may be the first description of this name
@@ -230,7 +230,7 @@ func (s Service) putDetails(tx Tx, scope *management.Scope, vocabulary *Vocabula
 			return management.Fault("", "At most %d names can be described.", maxDescribed)
 		}
 	}
-	// The record has no Sort, since Details reads all records of a project at once.
+	// The record has no Sort, since Details reads all records of a project.
 	if err := tx.Put(&management.Record{Kind: vocabulary.kind, Parent: parent, ID: d.ID, Data: management.Encode(details)}); err != nil {
 		return err
 	}

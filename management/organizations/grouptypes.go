@@ -66,6 +66,7 @@ func (s Service) LabelGroupTypes(ctx context.Context, project int64, changes []j
 		if err != nil {
 			return nil, err
 		}
+		// The labels are those of the transaction, so concurrent changes are not lost.
 		labels, err := groupTypeLabels(tx, project)
 		if err != nil {
 			return nil, err
@@ -100,7 +101,7 @@ func labelGroupType(types map[int]string, labels map[int]GroupTypeLabels, raw js
 	if err != nil {
 		return 0, GroupTypeLabels{}, err
 	}
-	// Group types are created by events only, so unknown ones are errors.
+	// Group types are created by events only, so unknown types are errors.
 	index := int(v.Int("group_type_index"))
 	if _, ok := types[index]; !ok {
 		return 0, GroupTypeLabels{}, management.CodedFault(management.CodeDoesNotExist, "group_type_index", "Invalid pk \"%d\" - object does not exist.", index)

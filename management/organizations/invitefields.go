@@ -139,7 +139,7 @@ func joinGrants(a, b []projectGrant) []projectGrant {
 		return a
 	}
 	best := map[int64]management.AccessLevel{}
-	// A project may be in both lists, or more than once in one of them.
+	// A project may be in both lists, or several times in one of them.
 	for _, g := range slices.Concat(a, b) {
 		if has, ok := best[g.ID]; !ok || !has.Allows(g.Level) {
 			best[g.ID] = g.Level

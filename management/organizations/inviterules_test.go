@@ -167,7 +167,7 @@ var uninviteRows = []ruletest.Row{
 	{"§4.5 no UUID", "gus", "uninvite 1", ``, notFound},
 }
 
-// §4.5: the list has the newest first and includes those that expired after 3 days.
+// §4.5: the list has the newest first and includes invitations that expired after 3 days.
 var inviteListRows = []ruletest.Row{
 	{"§4.5", "bob", "invite => a", `{"target_email":"a@example.com"}`, `{"level":1}`},
 	{"§4.5", "ann", "invite => b", `{"target_email":"b@example.com"}`, `{"level":1}`},

@@ -69,7 +69,7 @@ type inviteSecret struct {
 	Mailed bool `json:"mailed,omitempty"`
 }
 
-// maxSecrets is the greatest number of secrets of an invitation; older ones are dropped.
+// maxSecrets is the greatest number of secrets of an invitation; older secrets are dropped.
 const maxSecrets = 32
 
 // Invites manages invitations and their acceptance (§4.5, decision 22).
@@ -157,7 +157,7 @@ func (i *storedInvite) findSecret(secret string) (found *inviteSecret) {
 // inviteLink returns the link that accepts an invitation.
 func inviteLink(site, id, secret string) string { return site + "/signup/" + id + "?secret=" + secret }
 
-// List returns a page of invitations, newest first, including expired ones.
+// List returns a page of invitations, newest first, including expired invitations.
 func (s Invites) List(ctx context.Context, scope *management.Scope, p management.Page) (management.List[Invite], error) {
 	return s.invites.List(ctx, scope, p)
 }
@@ -301,7 +301,7 @@ func isMember(tx Tx, organization, email string) (bool, error) {
 
 // replace deletes the earlier invitations of the address, except valid ones of inviters above
 // level, so that a member cannot cancel an invitation by an administrator. If combine is true, the
-// new invitation gets the highest level and access of the valid ones.
+// new invitation gets the highest level and access of the valid invitations.
 func (s Invites) replace(tx Tx, invite *storedInvite, level management.Level, combine bool) error {
 	earlier, err := management.ListRecords[storedInvite](tx, management.Query{Kind: kindInvite, Other: invitesOf(invite.Organization, invite.Email)})
 	if err != nil {
@@ -342,7 +342,7 @@ func (s Invites) Delete(ctx context.Context, scope *management.Scope, id string)
 	return s.invites.Delete(ctx, scope, id)
 }
 
-// inviteByID returns an invitation of any organization, or nil if there is none.
+// inviteByID returns an invitation of any organization, or nil if it does not exist.
 func inviteByID(tx Tx, id string) (*storedInvite, error) {
 	id, ok := management.NormalizeUUID(id)
 	if !ok {

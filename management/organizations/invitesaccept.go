@@ -169,7 +169,7 @@ func (s Invites) Accept(ctx context.Context, c *management.Caller, site, id, sec
 		}
 	}
 	out, err := management.Write(ctx, &s.Env, func(tx Tx) (_ *Acceptance, err error) {
-		c := c // work may run more than once
+		c := c // work may run several times
 		if c != nil {
 			if c, err = s.reloadCaller(tx, c); err != nil {
 				return nil, err

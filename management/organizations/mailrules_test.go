@@ -66,7 +66,7 @@ var wordRows = []ruletest.Row{
 	{"§4.5 the subject is one line", "-", "deliver => mail", ``, `{"subject":"Bob Bcc: x@evil.example <i> invites you to A <b>& B","text":"(like) ^Hello Nina,\\n\\nBob Bcc: x@evil.example <i> invites you to the organization A <b>& B\\.\\n\\nHi <there>\\nsee you\\n\\nAccept the invitation:\\nhttps://"}`},
 }
 
-// A user without a name appears with the e-mail address, and a deleted one as "Somebody".
+// A user without a name appears with the e-mail address, and a deleted user as "Somebody".
 var namelessRows = []ruletest.Row{
 	{"§4.5", "bob", "setuser bob", `{"first_name":"","last_name":" "}`, `null`},
 	{"§4.5", "bob", "invite => in", `{"target_email":"a@example.com"}`, `{"level":1}`},

@@ -88,7 +88,7 @@ func isMissing(err error) bool {
 	return errors.As(err, &apiErr) && apiErr.Kind == management.NotFound
 }
 
-// me stands for the caller in paths.
+// me is the name of the caller in paths.
 const me = "@me"
 
 // memberOf returns a member by the uuid of the user. Inactive users are hidden, so they are
@@ -110,7 +110,7 @@ func memberOf(tx Tx, organization, uuid string) (*management.Membership, *manage
 
 // loadMembers returns the caller's own membership, and the membership and user that a path names.
 func loadMembers(tx Tx, scope *management.Scope, ref string) (own, other *management.Membership, u *management.User, err error) {
-	// The membership is read again, since it may have ended after the request was let in.
+	// The membership may have ended since the request was admitted.
 	if own, err = management.MembershipOf(tx, scope.Organization.ID, scope.User.UUID); err == nil && own == nil {
 		err = management.Denied(management.MsgNoPermission)
 	}
@@ -211,7 +211,7 @@ func (s *core) removeMember(tx Tx, organization, uuid string) error {
 	if err != nil || m == nil {
 		return err
 	}
-	// Rules name the membership or the user. They must not apply if the user is invited again.
+	// Rules name the membership or the user. They must not apply if the user rejoins later.
 	if err := management.DeleteMemberRules(tx, m); err != nil {
 		return err
 	}
@@ -268,7 +268,7 @@ type memberKey struct {
 }
 
 // Keys returns the keys of a member that open the organization or a project of it. Only
-// administrators may read the keys of others.
+// administrators may read the keys of other members.
 func (s Members) Keys(ctx context.Context, scope *management.Scope, ref string) (*memberKeys, error) {
 	return management.Read(ctx, &s.Env, func(tx Tx) (*memberKeys, error) {
 		own, other, u, err := loadMembers(tx, scope, ref)
@@ -278,6 +278,7 @@ func (s Members) Keys(ctx context.Context, scope *management.Scope, ref string) 
 		if own.User != other.User && own.Level < management.Admin {
 			return nil, management.Denied(management.MsgLevel)
 		}
+		// All keys of the user are read, and filtered by their lists below.
 		keys, err := tx.Keys(u.ID)
 		if err != nil {
 			return nil, err

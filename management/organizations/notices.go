@@ -33,6 +33,7 @@ func (s Service) QueueNotice(tx management.Tx, n management.Notice) (queued bool
 		if err != nil {
 			return queued, err
 		}
+		// Skipped users do not count for the limit.
 		if !allowed {
 			continue
 		}
@@ -74,7 +75,7 @@ func (s Service) composeNotice(tx Tx, m *waitingMail, mail *Mail) (bool, error) 
 	if err != nil {
 		return false, err
 	}
-	// The access is checked again, since the mail may have waited for hours.
+	// The access may have ended while the mail was waiting.
 	if allowed, err := canNotify(tx, u, p); err != nil || !allowed {
 		return false, err
 	}

@@ -91,7 +91,7 @@ func (s *core) userOfIdentity(tx Tx, identity *Identity) (*management.User, erro
 }
 
 // storeIdentity links an account to a user. It is an error if the user already has another account
-// of this issuer: an address alone must not be enough, because the provider may have reassigned it
+// of this issuer: the address must not be sufficient, because the provider may have reassigned it
 // to another person.
 func (s *core) storeIdentity(tx Tx, identity *Identity, u *management.User) error {
 	list, err := management.ListRecords[storedIdentity](tx, management.Query{Kind: kindIdentity, Parent: u.UUID})

@@ -314,7 +314,7 @@ func (s Service) Update(ctx context.Context, scope *management.Scope, b manageme
 		if err != nil {
 			return nil, err
 		}
-		// Storing the slug makes it independent of the new name.
+		// The stored slug is independent of the new name.
 		meta.Slug, meta.Updated = organizationSlug(&meta, reloaded.Organization), management.NewStamp(s.Env.Now())
 		v, err := Fields.Update(b, put)
 		if err != nil {
@@ -384,7 +384,7 @@ func (s Service) Delete(ctx context.Context, scope *management.Scope) error {
 				return err
 			}
 		}
-		// The projects stay in the store as deleted ones; everything else is removed.
+		// The projects stay in the store, marked as deleted; all other records are removed.
 		for _, kind := range []string{management.KindRole, kindDomain, kindInvite} {
 			if err := tx.DeleteUnder(kind, id); err != nil {
 				return err

@@ -147,7 +147,7 @@ func (s Service) claimMail(ctx context.Context) (claimed *waitingMail, mail Mail
 			return err
 		}
 		for i := range list {
-			// Mails are sorted by due time: none of the remaining ones is due.
+			// Mails are sorted by due time: the remaining mails are not due.
 			if list[i].Sort > management.SortTime(now) {
 				micros, err := strconv.ParseInt(list[i].Sort, 10, 64)
 				next = time.UnixMicro(micros).UTC()
@@ -190,7 +190,7 @@ func (s Service) settleMail(ctx context.Context, claimed *waitingMail, sent erro
 		}
 		m, err := management.Decode[waitingMail](r)
 		switch {
-		// The attempt took longer than claimTime, and another server has claimed the mail.
+		// The attempt was longer than claimTime, and another server has claimed the mail.
 		case err != nil || m.Attempts != claimed.Attempts:
 			return err
 		case sent == nil || errors.Is(sent, ErrMailRejected):

@@ -14,7 +14,7 @@ const (
 	// hash of the credential's id.
 	kindPasskey = "passkey"
 	// kindChallenge is the kind of records of challenges that browsers must sign: Sort is the time
-	// of expiry, Unique the hash of the challenge. Each can be used once.
+	// of expiry, Unique the hash of the challenge. Each is valid for one answer.
 	kindChallenge = "passkey_challenge"
 
 	// challengeLife is how long a browser has for its answer.
@@ -154,11 +154,12 @@ func (s Passkeys) RegistrationOptions(ctx context.Context, scope *management.Sco
 		return nil, err
 	}
 	return management.Write(ctx, &s.Env, func(tx Tx) (json.RawMessage, error) {
+		// The browser must not offer an authenticator that already has a passkey of the user.
 		owner, all, err := ownerOf(tx, scope.User)
 		if err != nil {
 			return nil, err
 		}
-		// Add checks this again, since several challenges may be open.
+		// Add also checks this, since several challenges may be open.
 		if len(all) >= maxPasskeys {
 			return nil, management.Fault("", "A user may have no more than %d passkeys: remove one first.", maxPasskeys)
 		}

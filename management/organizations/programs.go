@@ -18,7 +18,7 @@ const (
 	pollSlack = time.Second
 
 	// maxPrograms is the greatest number of waiting programs, maxProgramsFrom that of one address.
-	// More are refused instead of replacing older ones, so that no client can displace the programs
+	// More are refused instead of replacing older programs, so that no client can displace the programs
 	// of others.
 	maxPrograms     = 10_000
 	maxProgramsFrom = 30

@@ -56,7 +56,7 @@ func (s Projects) RotateSecret(ctx context.Context, scope *management.Scope) (*P
 		if err != nil {
 			return err
 		}
-		// The file would create the old key again at the next start.
+		// The file would recreate the old key at the next start.
 		if secret != nil && secret.Origin != "" {
 			return errFromFile("key", secret.Origin)
 		}
@@ -106,6 +106,7 @@ func (s Projects) Move(ctx context.Context, scope *management.Scope, b managemen
 		return nil, err
 	}
 	target := v.Text("organization_id")
+	// The key must open the target, too, since it could not access the project any more.
 	if !scope.IsAdmin() || scope.Caller.Level(target) < management.Admin || !scope.CanOpenOrganization(target) {
 		return nil, management.Denied("You must be an admin of both the source and target organizations to move a project.")
 	}

@@ -87,7 +87,7 @@ var projectLevelRows = []ruletest.Row{
 	{"§1.11 the fourth ends the second", "-", "opensproject <third.secret_api_token>", ``, `1`},
 }
 
-// clients §12: settings are returned as they were sent, and absent ones are unchanged.
+// clients §12: settings are returned as they were sent, and absent settings are unchanged.
 var projectSettingRows = []ruletest.Row{
 	{"clients §12", "bob", "changeproject", `{"heatmaps_opt_in":true,"autocapture_exceptions_opt_in":false,"session_recording_opt_in":true,"surveys_opt_in":null,"autocapture_web_vitals_opt_in":true,"cookieless_server_hash_mode":2}`,
 		`{"heatmaps_opt_in":true,"autocapture_exceptions_opt_in":false,"session_recording_opt_in":true,"surveys_opt_in":null,"autocapture_web_vitals_opt_in":true,"cookieless_server_hash_mode":2}`},

@@ -21,7 +21,7 @@ func newProjects(c *core) Projects {
 		ActivityScope: "Project",
 		Header: func(_ *management.Scope, p *management.ProjectRecord) management.RecordHeader {
 			place := management.RecordHeader{Parent: management.ProjectParent(p.ID), ID: strconv.FormatInt(p.ID, 10), Title: p.Name}
-			// The log of a deleted project is not readable, so the line goes to the organization.
+			// The log of a deleted project is not readable, so the line is in that of the organization.
 			if p.Deleted {
 				place.Parent = p.Organization
 			}
@@ -355,7 +355,7 @@ func (s Projects) change(ctx context.Context, scope *management.Scope, work func
 		if err != nil {
 			return err
 		}
-		// Storing the UUID makes it independent of the organization, which can change.
+		// The stored UUID is independent of the organization, which can change.
 		meta.UUID, meta.Updated = projectUUID(e.After, &meta), management.NewStamp(s.Env.Now())
 		if err := work(e.Tx, e.After, &meta); err != nil {
 			return err

@@ -19,7 +19,7 @@ var tokenField = management.Fields{{
 	Help: "the project's public key, for a project that moves here with its clients: letters, digits, - and _; made when it is not given; for owners",
 }}
 
-// readToken returns the key that the body of a new project contains, or "" if it has none. Only
+// readToken returns the key that the body of a new project contains, or "" if it is absent. Only
 // owners may choose a key. A key that another project or user has is refused, also that of a
 // deleted project.
 func readToken(tx Tx, level management.Level, b management.Body) (string, error) {

@@ -156,7 +156,7 @@ func (u *usage) addSources(tx Tx, scope *management.Scope, start time.Time) erro
 // add adds the usage of one day.
 func (u *resourceUsage) add(d *DayUsage, now time.Time) {
 	day := projectDayUsage{Day: d.Day.Format(time.DateOnly), Count: d.N}
-	// 0 stands for usage that is counted only by organization.
+	// 0 means usage that is counted only by organization.
 	if d.Project != 0 {
 		day.Project = &d.Project
 	}

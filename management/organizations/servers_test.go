@@ -131,7 +131,7 @@ func TestServers_FollowOnce(t *testing.T) {
 	}
 }
 
-// sendExceptions sends batches of exceptions of the given number of kinds.
+// sendExceptions sends batches of exceptions of several kinds.
 func sendExceptions(intake *capture.Intake, key string, server, batches, perBatch, kinds int) error {
 	for b := range batches {
 		items := make([]string, perBatch)

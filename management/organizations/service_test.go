@@ -38,7 +38,7 @@ type testServer struct {
 	close   func()
 	clock   atomic.Int64 // microseconds since 1970
 	queued  atomic.Int64
-	onQuery func() // called by each query of an alert, whose result is 12
+	onQuery func() // called by each query of an alert, with the result 12
 	owner   *management.Scope
 
 	mu      sync.Mutex

@@ -20,7 +20,7 @@ const (
 
 	// seenEvery is the precision of a session's stored time of last use.
 	seenEvery = time.Minute
-	// maxSessions is the greatest number of sessions of a user; the oldest ones above it end.
+	// maxSessions is the greatest number of sessions of a user; the oldest sessions above it end.
 	maxSessions = 50
 	// maxAgent is the greatest length of a stored User-Agent, in bytes.
 	maxAgent = 300
@@ -59,7 +59,7 @@ func (s *core) expiry(m *management.Session) time.Time {
 	return life
 }
 
-// sessionOf returns the session of a token, or nil if there is none or it has ended.
+// sessionOf returns the session of a token, or nil if it does not exist or has ended.
 func (s *core) sessionOf(tx Tx, token string) (*management.Session, error) {
 	r, err := tx.Find(kindSession, management.HashKey(token))
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 )
 
 // kindLink is the kind of records of links for signing in: Parent is the uuid of the user, Unique
-// the hash of the token. A link works once.
+// the hash of the token. A link is valid for one use.
 const kindLink = "sign_in_link"
 
 const (
@@ -44,7 +44,7 @@ var SignInFields = management.Fields{
 var LinkFields = management.Fields{{Name: "link", Type: management.Text, Required: true, MaxLength: 200}}
 
 // ClientInfo describes the browser of a sign-in. Token is that of the browser's former session,
-// which ends. Site is the site for passkeys, zero if there are none.
+// which ends. Site is the site for passkeys, zero if the browser allows no passkeys.
 type ClientInfo struct {
 	Address, Agent, Token string
 	Site                  Site
@@ -163,7 +163,7 @@ func (s Sessions) Prove(ctx context.Context, c *management.Caller, b management.
 			return nil, unauthenticated("The session has ended.")
 		case p.user.UUID != m.User:
 			return nil, management.Denied("This proves somebody else than who is signed in.")
-		// A weaker key must not unlock what a session with more rights can do.
+		// A weaker key must not unlock the rights of a stronger session.
 		case p.key != nil && p.key.Hash != m.Key && !isUnrestricted(p.key):
 			return nil, management.Denied("This key opens less than the session does: confirm with a key that opens everything.")
 		}
@@ -302,7 +302,7 @@ func (s *core) usePasskey(tx Tx, site Site, answer json.RawMessage) (*proof, err
 	if err != nil {
 		return nil, rejectPasskey(err)
 	}
-	// Challenges for signing in have no user; those for new passkeys are not accepted here.
+	// Challenges for signing in have no user; challenges for new passkeys are not accepted.
 	c, err := s.takeChallenge(tx, "", text)
 	if err != nil {
 		return nil, err

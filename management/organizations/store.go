@@ -16,7 +16,7 @@ type Tx interface {
 	DeleteOrganization(id string) error
 
 	SecretKeys(projectID int64) ([]management.KeyRecord, error) // the secret keys that open the project
-	// KeyByID returns a key, or nil if there is none.
+	// KeyByID returns a key, or nil if it does not exist.
 	KeyByID(id string) (*management.KeyRecord, error)
 	// Keys returns the personal keys of a user, newest first, or those without a user if user is 0.
 	Keys(user int64) ([]management.KeyRecord, error)

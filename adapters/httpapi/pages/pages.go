@@ -1,5 +1,5 @@
-// Package pages has the web pages that the HTTP surface shows to people. They load
-// nothing, and their forms are sent to where they came from.
+// Package pages has the HTML pages of the HTTP API. The pages load no resources, and their forms
+// post to their own origin.
 package pages
 
 import (
@@ -18,13 +18,14 @@ var files embed.FS
 
 var templates = template.Must(template.New("").Funcs(template.FuncMap{"pretty": pretty}).ParseFS(files, "*.html"))
 
-// styles are the sources of the style of each page: the hash of what stands in it.
+// styles are the style sources for the Content-Security-Policy, by page: the hash of its style
+// element.
 var styles = func() map[string]string {
 	out := map[string]string{}
 	for _, t := range templates.Templates() {
 		text, err := files.ReadFile(t.Name())
 		if err != nil {
-			continue // a part of a page
+			continue // a template that is part of other pages
 		}
 		out[t.Name()] = "'none'"
 		if _, rest, ok := bytes.Cut(text, []byte("<style>")); ok {
@@ -36,8 +37,9 @@ var styles = func() map[string]string {
 	return out
 }()
 
-// Policy is the Content-Security-Policy of a page of this folder: its own style and
-// forms and nothing else. framed: others may frame it.
+// Policy returns the Content-Security-Policy of a page. It allows only the page's own style and
+// forms. If framed is true, other sites may embed the page in a frame. name is a file name, as
+// for [Render].
 func Policy(name string, framed bool) string {
 	policy := "default-src 'none'; style-src " + styles[name] + "; form-action 'self'; base-uri 'none'"
 	if !framed {
@@ -46,16 +48,16 @@ func Policy(name string, framed bool) string {
 	return policy
 }
 
-// Render is the page of a file of this folder, such as root.html, with what its view
-// says. It fails where the view lacks what the page shows.
+// Render executes the template of a page, such as root.html, with view as its data. It returns an
+// error if view has no field that the page uses. It may be called concurrently.
 func Render(name string, view any) ([]byte, error) {
 	var page bytes.Buffer
 	err := templates.ExecuteTemplate(&page, name, view)
 	return page.Bytes(), err
 }
 
-// pretty is a JSON value for people to read: indented, without escapes that are
-// for HTML, which the template makes itself.
+// pretty formats a JSON value with indentation. It does not escape HTML, because the template
+// does.
 func pretty(raw json.RawMessage) (string, error) {
 	var value any
 	if err := wire.Decode(raw, &value); err != nil {

@@ -6,8 +6,7 @@ import (
 	"testing"
 )
 
-// What people write is text on a page, never a part of it; a query is shown as it is
-// stored, with its numbers.
+// Text from users is escaped on pages. Queries are displayed as stored, with exact numbers.
 func TestRender_TextStaysText(t *testing.T) {
 	type view struct{ Secret, Problem, Email string }
 	page, err := Render("confirm.html", view{Secret: `"><b>`, Problem: "<script>alert(1)</script>"})

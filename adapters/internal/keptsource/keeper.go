@@ -17,41 +17,40 @@ import (
 	"github.com/bunting-flags/bunting/flags"
 )
 
-// Source is what copies are made of.
+// Source is the source from which copies are made.
 type Source interface {
 	flags.Source
-	// DefinitionsText is what Definitions are read from, as flags.ParseDefinitions
-	// takes it.
+	// DefinitionsText returns the text of the definitions, in the format of flags.ParseDefinitions.
 	DefinitionsText(ctx context.Context, projectID int64) ([]byte, error)
 }
 
-// retryAfter is how long the writer waits when the source cannot be asked.
+// retryAfter is how long the writer waits after an error.
 const retryAfter = time.Second
 
-// logInterval is how often the log is told at most that copies cannot be written.
+// logInterval is the minimum time between two log messages about copies that cannot be written.
 const logInterval = time.Minute
 
-// Keeper is a flags.Source that keeps copies of what it is asked for. Requests only
-// note which projects have changed; one goroutine reads and writes, each project
-// once however often it has changed meanwhile.
+// Keeper is a flags.Source that writes copies of the requested projects. Requests only record which
+// projects have changed; one goroutine reads and writes, each project one time however often it has
+// changed since.
 type Keeper struct {
 	copies *Copies
 	source Source
 
 	mu      sync.Mutex
-	waiting map[string]task // by API key: at most MaxProjects
+	waiting map[string]task // by API key, at most MaxProjects
 	wake    chan struct{}
 	stop    context.CancelFunc
 	done    chan struct{}
 }
 
-// task is a copy to write, or to take away.
+// task is a copy to write or to remove.
 type task struct {
 	project flags.Project
 	remove  bool
 }
 
-// Keep starts keeping copies of a source, until Close.
+// Keep starts to write copies of a source, until Close.
 func (c *Copies) Keep(source Source) *Keeper {
 	ctx, cancel := context.WithCancel(context.Background())
 	k := &Keeper{copies: c, source: source, waiting: map[string]task{}, wake: make(chan struct{}, 1), stop: cancel, done: make(chan struct{})}
@@ -59,14 +58,14 @@ func (c *Copies) Keep(source Source) *Keeper {
 	return k
 }
 
-// Close stops the writing. What is not written yet is when the project is asked for
-// the next time.
+// Close stops writing. Copies that are not yet written are written after the next request for their
+// project.
 func (k *Keeper) Close() {
 	k.stop()
 	<-k.done
 }
 
-// ProjectByKey implements flags.Source.
+// ProjectByKey implements flags.Source. It also records that a copy has to be written or removed.
 func (k *Keeper) ProjectByKey(ctx context.Context, apiKey string) (flags.Project, error) {
 	p, err := k.source.ProjectByKey(ctx, apiKey)
 	switch {
@@ -83,14 +82,14 @@ func (k *Keeper) Definitions(ctx context.Context, p flags.Project) (flags.Defini
 	return k.source.Definitions(ctx, p)
 }
 
-// enqueue leaves a task for the writer, where there is something to do.
+// enqueue adds a task for the writer, unless the copy is up to date.
 func (k *Keeper) enqueue(apiKey string, t task) {
 	if !k.copies.isChanged(apiKey, &t) {
 		return
 	}
 	k.mu.Lock()
 	_, queued := k.waiting[apiKey]
-	if queued || len(k.waiting) < MaxProjects { // one more is noted when it is next asked for
+	if queued || len(k.waiting) < MaxProjects { // a task that does not fit is added with the next request for the project
 		k.waiting[strings.Clone(apiKey)] = t
 	}
 	k.mu.Unlock()
@@ -100,6 +99,7 @@ func (k *Keeper) enqueue(apiKey string, t task) {
 	}
 }
 
+// isChanged reports whether the task would change the copy of a project.
 func (c *Copies) isChanged(apiKey string, t *task) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -110,6 +110,7 @@ func (c *Copies) isChanged(apiKey string, t *task) bool {
 	return file == nil || file.project == nil || !reflect.DeepEqual(*file.project, t.project)
 }
 
+// run executes tasks until the context ends. It logs errors at most once in logInterval.
 func (k *Keeper) run(ctx context.Context) {
 	defer close(k.done)
 	var logged time.Time
@@ -132,7 +133,7 @@ func (k *Keeper) run(ctx context.Context) {
 				k.copies.logger.Warn("the definitions of a project could not be kept on disk", "project", t.project.ID, "error", err)
 				logged = time.Now()
 			}
-			select { // it is noted again when it is next asked for
+			select { // the task is added again with the next request for the project
 			case <-ctx.Done():
 			case <-time.After(retryAfter):
 			}
@@ -140,7 +141,7 @@ func (k *Keeper) run(ctx context.Context) {
 	}
 }
 
-// next takes a task.
+// next removes a task from the queue. ok is false if there is none.
 func (k *Keeper) next() (string, task, bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -151,6 +152,7 @@ func (k *Keeper) next() (string, task, bool) {
 	return "", task{}, false
 }
 
+// write writes or removes a copy.
 func (k *Keeper) write(ctx context.Context, apiKey string, t *task) error {
 	c := k.copies
 	if t.remove {
@@ -161,12 +163,13 @@ func (k *Keeper) write(ctx context.Context, apiKey string, t *task) error {
 	}
 	definitions, err := k.source.DefinitionsText(ctx, t.project.ID)
 	if err != nil {
-		return nil // the source is gone: there is nothing good to keep, and others log that
+		return nil // the source is unavailable, which is logged elsewhere
 	}
 	return c.save(&t.project, definitions)
 }
 
-// save writes a copy, unless the file says the same already.
+// save writes a copy, unless the file already has the same content. It then removes copies under
+// the project's former keys.
 func (c *Copies) save(p *flags.Project, definitions []byte) error {
 	text, err := json.Marshal(&record{*p, definitions})
 	if err != nil {
@@ -183,7 +186,7 @@ func (c *Copies) save(p *flags.Project, definitions []byte) error {
 	project := *p
 	c.mu.Lock()
 	c.files[name] = &copyFile{file: file, project: &project, at: time.Now()}
-	var former []string // under keys that the project had before
+	var former []string // keys that the project had before
 	for other, k := range c.files {
 		if other != name && strings.HasPrefix(k.file, fmt.Sprintf("%d-", p.ID)) {
 			former = append(former, other)
@@ -196,6 +199,7 @@ func (c *Copies) save(p *flags.Project, definitions []byte) error {
 	return err
 }
 
+// remove removes the copy with the given keyName.
 func (c *Copies) remove(name string) error {
 	c.mu.Lock()
 	k := c.files[name]
@@ -210,7 +214,8 @@ func (c *Copies) remove(name string) error {
 	return nil
 }
 
-// makeRoom makes room for a copy, if need be and if it can.
+// makeRoom reports whether a copy may be written. If there are MaxProjects copies, it removes one
+// that this process does not use, if there is one.
 func (c *Copies) makeRoom(name string) bool {
 	c.mu.Lock()
 	_, exists := c.files[name]

@@ -1,7 +1,7 @@
-// Package keptsource keeps the last good definitions of projects on disk, so that
-// a server can answer flags while its database is gone, also one that starts
-// meanwhile (decision 29). Copies are written behind the requests, when something
-// has changed, and are whole or an error (package lastgood).
+// Package keptsource stores the last good definitions of projects on disk, so that a server can
+// evaluate flags while its database is unavailable, even if the server starts during that time
+// (decision 29). Copies are written in the background after a change, and reading one returns the
+// whole copy or an error (package lastgood).
 package keptsource
 
 import (
@@ -23,32 +23,31 @@ import (
 	"github.com/bunting-flags/bunting/flags"
 )
 
-// MaxProjects bounds the copies in a folder. For one more, the oldest of those that
-// this process has not written or found to be right goes; where there is none, it
-// is not kept, and the log says so.
+// MaxProjects is the maximum number of copies in a folder. For one more, the oldest copy is removed
+// that this process has neither written nor verified. If there is none, the new one is not written,
+// which is logged.
 const MaxProjects = 1024
 
-// Copies are a folder of copies, one file a project of at most lastgood.MaxSize. As
-// a flags.Source they answer from the disk. They are safe for use by several
-// goroutines.
+// Copies is a folder of copies, one file per project of at most lastgood.MaxSize. It implements
+// flags.Source by reading the files. It is safe for concurrent use.
 type Copies struct {
 	folder string
 	logger *slog.Logger
 
 	mu    sync.Mutex
 	files map[string]*copyFile // by keyName
-	full  bool                 // it was logged
+	full  bool                 // it was logged that there are MaxProjects copies
 }
 
 // copyFile is a file of the folder.
 type copyFile struct {
 	file string
-	// project is what this process knows to be in it, nil where it has not looked.
+	// project is the project in the file, or nil if this process has not read or written it.
 	project *flags.Project
-	at      time.Time // when it was written
+	at      time.Time // when the file was written
 }
 
-// record is what a file holds.
+// record is the content of a file.
 type record struct {
 	Project     flags.Project   `json:"project"`
 	Definitions json.RawMessage `json:"definitions"`
@@ -56,13 +55,13 @@ type record struct {
 
 const fileEnd = ".copy"
 
-// keyName is what stands for an API key in a file's name: 128 bits of its SHA-256.
+// keyName returns the part of a file's name that identifies the API key: 128 bits of its SHA-256.
 func keyName(apiKey string) string {
 	sum := sha256.Sum256([]byte(apiKey))
 	return hex.EncodeToString(sum[:16])
 }
 
-// Open opens a folder and makes it where it is missing. logger may not be nil.
+// Open opens a folder and creates it if it is missing. logger must not be nil.
 func Open(folder string, logger *slog.Logger) (*Copies, error) {
 	if err := os.MkdirAll(folder, 0o700); err != nil {
 		return nil, err
@@ -84,14 +83,14 @@ func Open(folder string, logger *slog.Logger) (*Copies, error) {
 	return c, nil
 }
 
-// Len is how many copies there are.
+// Len returns the number of copies.
 func (c *Copies) Len() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return len(c.files)
 }
 
-// load reads a copy: fs.ErrNotExist where there is none.
+// load reads a copy. The error is fs.ErrNotExist if there is no copy.
 func (c *Copies) load(apiKey string) (*record, error) {
 	c.mu.Lock()
 	k := c.files[keyName(apiKey)]
@@ -113,7 +112,8 @@ func (c *Copies) load(apiKey string) (*record, error) {
 	return &r, nil
 }
 
-// read is load for requests.
+// read is like load, for requests: it returns flags.ErrUnknownKey if there is no copy, and logs
+// other errors.
 func (c *Copies) read(apiKey string) (*record, error) {
 	r, err := c.load(apiKey)
 	if errors.Is(err, os.ErrNotExist) {
@@ -125,8 +125,8 @@ func (c *Copies) read(apiKey string) (*record, error) {
 	return r, err
 }
 
-// ProjectByKey implements flags.Source. flags.ErrUnknownKey says that there is no
-// copy, not that there is no project.
+// ProjectByKey implements flags.Source. flags.ErrUnknownKey means that there is no copy, not that
+// there is no project.
 func (c *Copies) ProjectByKey(_ context.Context, apiKey string) (flags.Project, error) {
 	r, err := c.read(apiKey)
 	if err != nil {

@@ -24,17 +24,17 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// outage is a store that can be gone.
+// outage is a store that can be unavailable.
 type outage struct {
 	*sqlstore.Store
 	mu    sync.Mutex
 	down  bool
-	texts atomic.Int64 // how often definitions were read to be kept
+	texts atomic.Int64 // number of reads of definitions for copies
 }
 
 var errOutage = errors.New("the database is gone")
 
-// current is the store of the moment.
+// current returns the current store, or an error while it is unavailable.
 func (o *outage) current() (*sqlstore.Store, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -44,7 +44,7 @@ func (o *outage) current() (*sqlstore.Store, error) {
 	return o.Store, nil
 }
 
-// replace puts another store in its place.
+// replace makes another store the current one.
 func (o *outage) replace(next *outage) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -115,7 +115,7 @@ func open(t *testing.T, folder string) *keptsource.Copies {
 	return c
 }
 
-// waitUntil waits for what is written behind the requests.
+// waitUntil waits for a result of the background writer.
 func waitUntil(t *testing.T, condition string, ok func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(time.Minute); !ok(); time.Sleep(2 * time.Millisecond) {
@@ -142,8 +142,8 @@ func payload(t *testing.T, s flags.Source, key string) string {
 	return string(text)
 }
 
-// What is kept is what the store says, project and definitions, the ones with
-// faults too; another process finds it (decision 29).
+// A copy has the project and the definitions of the store, also of projects with unusual settings
+// and with faults; another process can read it (decision 29).
 func TestDecision_29_Copies(t *testing.T) {
 	store := newOutage(t, `{"organization":{"id":"org","quotas":{"feature_flags":7}},"projects":[{"id":3,"name":"odd","api_key":"phc_odd","timezone":"Europe/Berlin",
 		"bucketing_hash":"murmur3","quota_limited":["events"],"group_type_mapping":{"0":"company"},"flags":[{"id":1,"key":"a","active":true,"ensure_experience_continuity":false,
@@ -167,8 +167,8 @@ func TestDecision_29_Copies(t *testing.T) {
 	}
 }
 
-// Copies follow the store: what changes is written again, also what changes
-// without the revision; what has not is not; what is gone is taken away.
+// Copies follow the store: changes are written, also those without a new revision; unchanged
+// projects are not written; copies of deleted projects are removed.
 func TestDecision_29_Follows(t *testing.T) {
 	const file = `{"organization":{"id":"org","quotas":{"feature_flags":%s}},"projects":[{"id":1,"name":"one","api_key":"%s","flags":[{"id":1,"key":"a","active":%s,"filters":{"groups":[{}]}}]}]}`
 	store := newOutage(t, fmt.Sprintf(file, "1", "phc_a", "true"))
@@ -215,8 +215,8 @@ func TestDecision_29_Follows(t *testing.T) {
 	waitUntil(t, "the copy is gone", func() bool { entries, _ := os.ReadDir(folder); return copies.Len() == 0 && len(entries) == 0 })
 }
 
-// While the store is gone a decider answers from copies: one that knows nothing,
-// and nothing of a key without a copy. When the store is back that counts.
+// While the store is unavailable, a new decider evaluates flags with the copies, and has no flags
+// for a key without a copy. When the store is available, it is used.
 func TestDecision_29_DecidesFromCopies(t *testing.T) {
 	store := newOutage(t, demo(t))
 	folder := t.TempDir()
@@ -244,7 +244,7 @@ func TestDecision_29_DecidesFromCopies(t *testing.T) {
 	if _, err := decide("phc_other"); !errors.Is(err, flags.ErrUnavailable) || errors.Is(err, flags.ErrUnknownKey) {
 		t.Errorf("a key without a copy: %v, want ErrUnavailable", err)
 	}
-	// Another database, whose revision is the same by chance.
+	// Another database, with the same revision by chance.
 	other := newOutage(t, `{"projects":[{"id":1,"api_key":"phc_demo","flags":[{"id":1,"key":"other","active":true,"filters":{"groups":[{}]}}]}]}`)
 	store.replace(other)
 	store.setDown(false)
@@ -253,7 +253,7 @@ func TestDecision_29_DecidesFromCopies(t *testing.T) {
 	}
 }
 
-// A copy that is damaged, or another project's, is not used.
+// A copy that is damaged, or of another project, is not used.
 func TestDecision_29_Damaged(t *testing.T) {
 	store := newOutage(t, demo(t))
 	folder := t.TempDir()
@@ -284,8 +284,8 @@ func TestDecision_29_Damaged(t *testing.T) {
 	}
 }
 
-// There are at most MaxProjects copies. Those that nobody has asked for in this
-// process make room; those in use stay, and what comes then is not kept.
+// There are at most MaxProjects copies. Copies that were not requested in this process are removed
+// for new ones; copies in use remain, and then no further ones are written.
 func TestDecision_29_Bounded(t *testing.T) {
 	var file strings.Builder
 	file.WriteString(`{"projects":[`)
@@ -295,7 +295,7 @@ func TestDecision_29_Bounded(t *testing.T) {
 	}
 	store := newOutage(t, strings.TrimSuffix(file.String(), ",")+`]}`)
 	folder := t.TempDir()
-	for n := range 30 { // of projects that nobody asks for any more
+	for n := range 30 { // of projects that are no longer requested
 		if err := os.WriteFile(filepath.Join(folder, fmt.Sprintf("%d-%032x.copy", 100_000+n, n)), nil, 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -325,7 +325,7 @@ func TestDecision_29_Bounded(t *testing.T) {
 	}
 }
 
-// A project that gets another key leaves no copy under the one before.
+// A project with a new key leaves no copy under its former key.
 func TestDecision_29_AnotherKey(t *testing.T) {
 	store := newOutage(t, `{"projects":[{"id":1,"api_key":"phc_a"}]}`)
 	folder := t.TempDir()
@@ -344,7 +344,7 @@ func TestDecision_29_AnotherKey(t *testing.T) {
 	})
 }
 
-// A folder that cannot be written to is told once in a while, not each second.
+// A folder that is not writable is logged rarely, not every second.
 func TestDecision_29_DiskFails(t *testing.T) {
 	store := newOutage(t, demo(t))
 	folder := filepath.Join(t.TempDir(), "last-good")
@@ -367,7 +367,7 @@ func TestDecision_29_DiskFails(t *testing.T) {
 	}
 }
 
-// lockedText is a text that several goroutines write.
+// lockedText is a string builder for several goroutines.
 type lockedText struct {
 	mu   sync.Mutex
 	text strings.Builder

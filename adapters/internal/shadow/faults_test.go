@@ -14,7 +14,7 @@ import (
 	"github.com/bunting-flags/bunting/adapters/internal/shadow"
 )
 
-// silent takes requests and says nothing until they are given up.
+// silent reads requests and does not respond until they are canceled.
 var silent http.Handler = http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 	_, _ = io.Copy(io.Discard, r.Body)
 	<-r.Context().Done()
@@ -22,7 +22,7 @@ var silent http.Handler = http.HandlerFunc(func(_ http.ResponseWriter, r *http.R
 
 const someone = `{"api_key": "phc_x", "distinct_id": "u"}`
 
-// The upstream is given Config.Timeout, then this server answers.
+// After Config.Timeout without a response from the upstream, this server responds.
 func TestShadow_SilentUpstream(t *testing.T) {
 	p := start(t, server(t, flag(1, "here", "")), silent, shadow.Config{Answer: shadow.Upstream, Timeout: 100 * time.Millisecond})
 	if status, body := p.ask(t, "/flags?v=2", someone); status != 200 || !strings.Contains(body, `"here"`) {
@@ -33,7 +33,7 @@ func TestShadow_SilentUpstream(t *testing.T) {
 	}
 }
 
-// A caller that goes away is no failure of the upstream.
+// A client that disconnects is not counted as a failure of the upstream.
 func TestShadow_CallerCanceled(t *testing.T) {
 	arrived := make(chan struct{})
 	var waits http.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -59,8 +59,8 @@ func TestShadow_CallerCanceled(t *testing.T) {
 	}
 }
 
-// The upstream is sent the whole body, also where this server answers without it, and
-// never what opens this server.
+// The upstream receives the whole body, even if this server does not read it, and never the
+// credentials for this server.
 func TestShadow_WhatTheUpstreamIsSent(t *testing.T) {
 	sent := make(chan string, 1)
 	var hears http.Handler = http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
@@ -85,7 +85,7 @@ func TestShadow_WhatTheUpstreamIsSent(t *testing.T) {
 	p.waitSettled(t)
 }
 
-// The share of a difference of whole answers is of all answers.
+// The rate of differences of whole responses is their share of all responses.
 func TestShadow_RateOfOverallAnswers(t *testing.T) {
 	p := start(t, server(t, ""), server(t, ""), shadow.Config{})
 	limited := `{"flags": {}, "errorsWhileComputingFlags": false, "quotaLimited": ["feature_flags"]}`
@@ -108,7 +108,7 @@ func TestShadow_RateOfOverallAnswers(t *testing.T) {
 	}
 }
 
-// Events that wait when the shadow is closed are counted as lost.
+// Events in the queue at Close are counted as lost.
 func TestShadow_EventsLostAtClose(t *testing.T) {
 	var hangs http.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { silent.ServeHTTP(w, r) })
 	upstream := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -116,7 +116,7 @@ func TestShadow_EventsLostAtClose(t *testing.T) {
 		_, _ = io.WriteString(w, `{"status": 1}`)
 	})
 	p := start(t, hangs, upstream, shadow.Config{Answer: shadow.Upstream, Workers: 1, Timeout: time.Minute})
-	for range 5 { // one is on its way, four wait
+	for range 5 { // one is in progress, four wait
 		if status, body := p.ask(t, "/batch/", `{"api_key": "phc_x", "batch": []}`); status != 200 {
 			t.Fatalf("%d %s", status, body)
 		}
@@ -129,8 +129,8 @@ func TestShadow_EventsLostAtClose(t *testing.T) {
 	}
 }
 
-// What is kept of requests under way is bounded: beyond 32 MiB nothing is, and all of
-// it is given back.
+// Buffers of requests in progress are limited: above 32 MiB no further bytes are buffered, and all
+// of the budget is released at the end.
 func TestShadow_BytesUnderWay(t *testing.T) {
 	const each, many = 900 << 10, 60 // 54 MiB
 	long := strings.Repeat("x", each)
@@ -175,7 +175,8 @@ func TestShadow_BytesUnderWay(t *testing.T) {
 	}
 }
 
-// A user in the upstream's URL would be ignored, and its password told.
+// A user in the upstream's URL is rejected, because it would be ignored, and the error does not
+// have the password.
 func TestShadow_UpstreamWithUser(t *testing.T) {
 	u, _ := url.Parse("https://me:secret@flags.test")
 	if _, err := shadow.New(shadow.Config{Next: http.NotFoundHandler(), Upstream: u}); err == nil || strings.Contains(err.Error(), "secret") {

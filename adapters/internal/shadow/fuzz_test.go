@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// Whatever two services answer is counted, and once.
+// Every pair of responses is counted exactly once.
 func FuzzCompare(f *testing.F) {
 	for _, text := range []string{
 		`{"flags": {"a": {"enabled": true, "variant": "x", "reason": {"code": "condition_match", "condition_index": 0}, "metadata": {"payload": "{}"}}}}`,

@@ -14,30 +14,30 @@ import (
 	"time"
 )
 
-// job is a request that one side has answered and the other is to be asked.
+// job is a request to which one side has responded and which is to be sent to the other.
 type job struct {
-	request  *http.Request // to be asked again; its body is in body
+	request  *http.Request // to be sent again; its body is in body
 	body     []byte
 	response answer
 	by       Side
-	// events: it carries events for this server, and is not compared.
+	// events is set for a request with events for this server, which is not compared.
 	events bool
 	size   int64
-	due    time.Time // when it may begin
+	due    time.Time // the earliest start
 }
 
-// settleDelay is how long a comparison waits, so that it does not compete for the
-// processor with the answer that is on its way.
+// settleDelay is the wait before a comparison, so that it does not compete for the processor with
+// the response in progress.
 const settleDelay = 5 * time.Millisecond
 
-// answer is what one side said.
+// answer is the response of one side.
 type answer struct {
 	status int
 	body   []byte
 	err    error // of the connection
 }
 
-// budget is how many bytes may wait.
+// budget is the number of bytes that may still be buffered.
 type budget struct{ free atomic.Int64 }
 
 func (b *budget) acquire(n int64) bool {
@@ -50,21 +50,22 @@ func (b *budget) acquire(n int64) bool {
 
 func (b *budget) release(n int64) { b.free.Add(n) }
 
-// sampler chooses requests.
+// sampler selects requests at random.
 type sampler struct{ share float64 }
 
 func (s sampler) isSampled() bool {
 	return s.share == 0 || s.share == 1 || rand.Float64() < s.share
 }
 
-// part is a body or an answer that is kept to be compared, within the budget.
+// part is a request or response body that is buffered for the comparison, within the budget.
 type part struct {
 	budget     *budget
-	limit      int // bytes
+	limit      int // in bytes
 	text       bytes.Buffer
-	dropReason string // why it is not kept, empty where it is
+	dropReason string // why it is not buffered; empty if it is
 }
 
+// add buffers b, or drops the part if it exceeds its limit or the budget.
 func (p *part) add(b []byte) {
 	switch {
 	case p.dropReason != "":
@@ -77,13 +78,13 @@ func (p *part) add(b []byte) {
 	}
 }
 
-// drop gives back what is kept, if anything is.
+// drop releases the buffer and its share of the budget.
 func (p *part) drop(reason string) {
 	p.budget.release(int64(p.text.Len()))
 	p.text, p.dropReason = bytes.Buffer{}, reason
 }
 
-// bodyRecorder passes a body on and keeps it.
+// bodyRecorder is a request body that also writes what is read to a part.
 type bodyRecorder struct {
 	io.ReadCloser
 	part *part
@@ -97,7 +98,8 @@ func (c *bodyRecorder) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// finish reads what nobody wanted to read, so that the other side gets it all.
+// finish reads the part of the body that the handler did not read, so that the other side receives
+// the whole body.
 func (c *bodyRecorder) finish() {
 	if !c.end && c.part.dropReason == "" {
 		_, _ = io.Copy(io.Discard, io.LimitReader(c, int64(c.part.limit)+1))
@@ -107,7 +109,7 @@ func (c *bodyRecorder) finish() {
 	}
 }
 
-// recorder passes an answer on and keeps it.
+// recorder is a ResponseWriter that also writes the response to a part.
 type recorder struct {
 	http.ResponseWriter
 	status int
@@ -115,7 +117,7 @@ type recorder struct {
 }
 
 func (r *recorder) WriteHeader(status int) {
-	if r.status == 0 && status >= 200 { // 1xx come before the answer
+	if r.status == 0 && status >= 200 { // informational responses precede the response
 		r.status = status
 	}
 	r.ResponseWriter.WriteHeader(status)
@@ -129,10 +131,10 @@ func (r *recorder) Write(p []byte) (int, error) {
 	return r.ResponseWriter.Write(p)
 }
 
-// Unwrap is for http.ResponseController.
+// Unwrap implements the interface of http.ResponseController.
 func (r *recorder) Unwrap() http.ResponseWriter { return r.ResponseWriter }
 
-// answerSelf answers from this server, and has the upstream asked afterwards.
+// answerSelf responds with this server, and queues the request for the upstream.
 func (h *Handler) answerSelf(w http.ResponseWriter, r *http.Request) {
 	h.report.requests.Add(1)
 	if !h.sample.isSampled() {
@@ -140,20 +142,19 @@ func (h *Handler) answerSelf(w http.ResponseWriter, r *http.Request) {
 		h.config.Next.ServeHTTP(w, r)
 		return
 	}
-	clone := cloneRequest(r) // before anybody changes it
+	clone := cloneRequest(r) // before the handler can modify the request
 	body := &bodyRecorder{ReadCloser: r.Body, part: &part{budget: &h.bytes, limit: maxBody}}
 	answered := &recorder{ResponseWriter: w, part: &part{budget: &h.bytes, limit: maxAnswer}}
-	defer body.part.drop("") // after a panic
+	defer body.part.drop("") // in case of a panic
 	defer answered.part.drop("")
 	r.Body = body
-	r.Header.Del("Accept-Encoding") // the answer is read here
+	r.Header.Del("Accept-Encoding") // the response is parsed here, so it must not be compressed
 	h.config.Next.ServeHTTP(answered, r)
 	body.finish()
 	h.enqueue(&job{request: clone, by: Self, response: answer{status: answered.status}}, body.part, answered.part)
 }
 
-// enqueue leaves a job to the workers, if there is room for it and its parts are
-// there.
+// enqueue queues a job, unless the queue is full or one of its parts was dropped.
 func (h *Handler) enqueue(j *job, body, answered *part) {
 	j.body, j.response.body = body.text.Bytes(), answered.text.Bytes()
 	j.size = int64(len(j.body) + len(j.response.body))
@@ -171,14 +172,14 @@ func (h *Handler) enqueue(j *job, body, answered *part) {
 		}
 		h.closing.RUnlock()
 	}
-	if reason == "" { // the worker gives back what they took
+	if reason == "" { // the worker releases their share of the budget
 		body.text, answered.text = bytes.Buffer{}, bytes.Buffer{}
 		return
 	}
 	h.countSkipped(j, reason)
 }
 
-// countSkipped counts a job that is not done.
+// countSkipped counts a job that is not executed.
 func (h *Handler) countSkipped(j *job, reason string) {
 	if j.events {
 		h.report.eventsLost.Add(1)
@@ -187,7 +188,7 @@ func (h *Handler) countSkipped(j *job, reason string) {
 	h.report.skip(reason)
 }
 
-// work compares until Close.
+// work executes jobs until Close.
 func (h *Handler) work() {
 	for j := range h.queue {
 		if h.ctx.Err() == nil {
@@ -199,6 +200,7 @@ func (h *Handler) work() {
 	}
 }
 
+// run sends a job's request to the other side and compares the responses.
 func (h *Handler) run(j *job) {
 	time.Sleep(time.Until(j.due))
 	ctx, cancel := context.WithTimeout(h.ctx, h.config.Timeout)
@@ -220,7 +222,7 @@ func (h *Handler) run(j *job) {
 	h.compare(j, answer{status: other.status, body: other.body.Bytes()}, j.response)
 }
 
-// memoryResponse is an answer that nobody waits for.
+// memoryResponse is a ResponseWriter without a client.
 type memoryResponse struct {
 	header http.Header
 	status int
@@ -239,23 +241,23 @@ func (k *memoryResponse) Write(p []byte) (int, error) {
 	return k.body.Write(p)
 }
 
-// cloneRequest is a request that can be sent once more, without its body.
+// cloneRequest returns a copy of a request that can be sent again, without its body.
 func cloneRequest(r *http.Request) *http.Request {
-	// Whoever waits for the answer must not end the comparison by going away.
+	// The comparison must not end when the client disconnects.
 	out := r.Clone(context.WithoutCancel(r.Context()))
 	out.Body = http.NoBody
-	out.Header.Del("Accept-Encoding") // answers are read here
+	out.Header.Del("Accept-Encoding") // responses are parsed here, so they must not be compressed
 	return out
 }
 
-// forwarded are the headers that both sides are to see alike. What opens this server,
-// such as Authorization, is none of them: flags need no such key. The caller's address
-// is told to the upstream, so that it locates the same one.
+// forwarded are the headers that are sent to both sides. Credentials for this server, such as
+// Authorization, are not among them, because flags do not need them. The client's address is
+// forwarded, so that the upstream locates the same address.
 var forwarded = []string{
 	"Content-Type", "Content-Encoding", "User-Agent", "Origin", "Accept-Language", "X-Forwarded-For",
 }
 
-// askUpstream sends a request to the upstream.
+// askUpstream sends a request to the upstream and returns the response.
 func (h *Handler) askUpstream(r *http.Request) answer {
 	out := r.Clone(r.Context())
 	h.setUpstream(out)
@@ -283,7 +285,7 @@ func (h *Handler) askUpstream(r *http.Request) answer {
 	return answer{response.StatusCode, body, err}
 }
 
-// setUpstream turns a request to the upstream.
+// setUpstream changes the URL of a request to the upstream's.
 func (h *Handler) setUpstream(r *http.Request) {
 	u := *r.URL
 	u.Scheme, u.Host = h.config.Upstream.Scheme, h.config.Upstream.Host
@@ -292,7 +294,7 @@ func (h *Handler) setUpstream(r *http.Request) {
 	r.URL, r.Host = &u, u.Host
 }
 
-// compare counts what differs between the two answers.
+// compare counts the differences between the two responses.
 func (h *Handler) compare(j *job, self, upstream answer) {
 	if upstream.err != nil {
 		h.report.skip(upstreamFailed)

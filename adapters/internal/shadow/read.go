@@ -10,16 +10,16 @@ import (
 	"reflect"
 )
 
-// flagAnswer is what one side says of one flag.
+// flagAnswer is one side's value of one flag.
 type flagAnswer struct {
 	// value is false, true or the variant.
 	value   any
 	payload any
-	reason  string // empty in the older answers
+	reason  string // empty in the older formats
 	failed  bool
 }
 
-// wireAnswer is the union of all answers to /flags and /decide.
+// wireAnswer is the union of the response formats of /flags and /decide.
 type wireAnswer struct {
 	Flags map[string]struct {
 		Enabled bool    `json:"enabled"`
@@ -33,13 +33,13 @@ type wireAnswer struct {
 			Payload any `json:"payload"`
 		} `json:"metadata"`
 	} `json:"flags"`
-	FeatureFlags json.RawMessage `json:"featureFlags"` // by key, or a list of those that are on
+	FeatureFlags json.RawMessage `json:"featureFlags"` // by key, or a list of the keys that are on
 	Payloads     map[string]any  `json:"featureFlagPayloads"`
 	QuotaLimited []string        `json:"quotaLimited"`
 }
 
-// readAnswer reads an answer into what it says of each flag, and whether it says
-// that the quota is spent.
+// readAnswer parses a response into the values by flag key. limited reports whether the quota is
+// exhausted.
 func readAnswer(body []byte) (flags map[string]flagAnswer, limited bool, err error) {
 	var w wireAnswer
 	if err := json.Unmarshal(body, &w); err != nil {
@@ -77,7 +77,8 @@ func readAnswer(body []byte) (flags map[string]flagAnswer, limited bool, err err
 	return flags, len(w.QuotaLimited) > 0, nil
 }
 
-// payload reads a payload that is JSON in a text, so that its spaces do not count.
+// payload parses a payload that is JSON in a string, so that white space does not count as a
+// difference.
 func payload(v any) any {
 	text, ok := v.(string)
 	var inner any
@@ -89,8 +90,8 @@ func payload(v any) any {
 
 func equal(a, b any) bool { return reflect.DeepEqual(a, b) }
 
-// distinctID is whom a request is about, for the examples of the report: empty where
-// the body is neither JSON nor that in gzip.
+// distinctID returns the distinct id of a request, for the examples of the report. It is empty if
+// the body is neither JSON nor JSON compressed with gzip.
 func distinctID(r *http.Request, body []byte) string {
 	if id := r.URL.Query().Get("distinct_id"); id != "" {
 		return id

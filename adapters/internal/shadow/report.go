@@ -15,82 +15,84 @@ import (
 	"unicode"
 )
 
-// Why a request was not compared.
+// Reasons why a request was not compared.
 const (
-	notSampled     = "not_sampled"     // the sample left it out
-	queueFull      = "queue_full"      // too many waited
-	tooLong        = "too_long"        // its body or answer
-	upstreamFailed = "upstream_failed" // the upstream gave no answer
-	unreadable     = "unreadable"      // an answer is not one to a flag request, or a body broke off
-	callerGone     = "caller_gone"     // the caller did not wait for the upstream's answer
+	notSampled     = "not_sampled"     // not selected by the sample
+	queueFull      = "queue_full"      // too many requests in the queue
+	tooLong        = "too_long"        // the body or the response
+	upstreamFailed = "upstream_failed" // no response from the upstream
+	unreadable     = "unreadable"      // a response is not one to a flag request, or the body was interrupted
+	callerGone     = "caller_gone"     // the client disconnected before the upstream's response
 )
 
 // Causes of a difference.
 const (
 	causeValue    = "value"          // another value
 	causePayload  = "payload"        // the same value with another payload
-	causeReason   = "reason"         // the same answer for another reason: no difference to a user
-	onlySelf      = "only_self"      // the upstream does not answer the flag
-	onlyUpstream  = "only_upstream"  // this server does not
-	failsSelf     = "fails_self"     // it fails here alone
-	failsUpstream = "fails_upstream" // it fails there alone
+	causeReason   = "reason"         // the same value and payload with another reason; users see no difference
+	onlySelf      = "only_self"      // the upstream's response does not have the flag
+	onlyUpstream  = "only_upstream"  // this server's response does not have it
+	failsSelf     = "fails_self"     // the flag fails only here
+	failsUpstream = "fails_upstream" // it fails only in the upstream
 	statusDiffers = "status"         // of the whole request: another HTTP status
-	quotaDiffers  = "quota"          // of the whole request: one side's quota is spent
+	quotaDiffers  = "quota"          // of the whole request: one side's quota is exhausted
 )
 
-// Bounds of what is counted apart.
+// Limits of the counts.
 const (
-	maxFlags      = 10000 // keys; further ones are counted together, under otherFlags
-	maxPairs      = 32    // pairs of answers of a flag
-	maxExamples   = 5     // people of a pair
-	maxText       = 400   // bytes of a key, an answer and a person's id
+	maxFlags      = 10000 // keys; further flags are counted together, under otherFlags
+	maxPairs      = 32    // pairs of values per flag
+	maxExamples   = 5     // people per pair
+	maxText       = 400   // bytes of a key, a value and a person's id
 	otherFlags    = "(other flags)"
 	overallAnswer = "(whole answer)"
 )
 
-// Report is what has been compared since the start.
+// Report is the result of the comparisons since the start.
 type Report struct {
 	Since time.Time `json:"since"`
-	// Requests came for flags; of them were Compared, and the others Skipped, by reason.
+	// Requests is the number of flag requests, of which Compared were compared and the others
+	// Skipped, by reason.
 	Requests int64            `json:"requests"`
 	Compared int64            `json:"compared"`
 	Skipped  map[string]int64 `json:"skipped"`
-	// Differing requests had a flag that differs in more than its reason; Rate is their
-	// share of the compared ones.
+	// Differing is the number of requests with a flag that differs in more than its reason; Rate is
+	// their share of Compared.
 	Differing int64   `json:"differing"`
 	Rate      float64 `json:"rate"`
-	// EventsLost are requests with events that did not reach this server,
-	// UpstreamErrors requests that the upstream left unanswered.
+	// EventsLost counts requests with events that did not reach this server, UpstreamErrors
+	// requests to which the upstream did not respond.
 	EventsLost     int64 `json:"events_lost"`
 	UpstreamErrors int64 `json:"upstream_errors"`
-	// Flags that differ, the highest rate first.
+	// Flags are the flags that differ, the highest rate first.
 	Flags []FlagReport `json:"flags"`
 }
 
-// FlagReport is what differs of one flag.
+// FlagReport has the differences of one flag.
 type FlagReport struct {
 	Key string `json:"key"`
-	// Compared answers; of them Differing, reasons not counted, and their share.
+	// Compared is the number of compared values, Differing the number of different ones, without
+	// those that differ only in the reason, and Rate their share.
 	Compared  int64   `json:"compared"`
 	Differing int64   `json:"differing"`
 	Rate      float64 `json:"rate"`
-	// Causes counts differences by cause, reasons too.
+	// Causes counts differences by cause, including the reason.
 	Causes map[string]int64 `json:"causes"`
-	// Pairs are the answers that met, the most frequent first.
+	// Pairs are the different values, the most frequent first.
 	Pairs []Pair `json:"pairs"`
 }
 
-// Pair is two answers that differ.
+// Pair is two different values of a flag.
 type Pair struct {
 	Cause    string `json:"cause"`
 	Self     string `json:"self"`
 	Upstream string `json:"upstream"`
 	Count    int64  `json:"count"`
-	// People are some to whom it happened.
+	// People are examples of the distinct ids with these values.
 	People []string `json:"people"`
 }
 
-// book counts.
+// book has the counts of a Handler. It is safe for concurrent use.
 type book struct {
 	requests, eventsLost, upstreamErrors atomic.Int64
 
@@ -100,9 +102,10 @@ type book struct {
 	differing int64
 	skipped   map[string]int64
 	flags     map[string]*flagBook
-	logged    time.Time // of the upstream's last failure in the log
+	logged    time.Time // time of the last log message about an upstream failure
 }
 
+// flagBook has the counts of one flag.
 type flagBook struct {
 	compared, differing int64
 	causes              map[string]int64
@@ -119,7 +122,7 @@ func (b *book) skip(reason string) {
 	b.skipped[reason]++
 }
 
-// logFailure tells of an upstream that does not answer, once a minute.
+// logFailure logs that the upstream does not respond, at most once a minute.
 func (b *book) logFailure(log *slog.Logger, err error, now time.Time) {
 	b.mu.Lock()
 	tell := now.Sub(b.logged) >= time.Minute
@@ -132,7 +135,7 @@ func (b *book) logFailure(log *slog.Logger, err error, now time.Time) {
 	}
 }
 
-// compare counts two answers to one request.
+// compare counts two responses to one request.
 func (b *book) compare(distinctID string, self, upstream answer) {
 	if self.status != upstream.status || self.status != 200 {
 		b.mu.Lock()
@@ -184,11 +187,11 @@ func (b *book) compare(distinctID string, self, upstream answer) {
 	}
 }
 
-// causeOf says how two answers differ, empty for not at all. A flag that one side
-// does not name has the value nil.
+// causeOf returns how two values differ, or "" if they are equal. A flag that is missing on one
+// side has the value nil.
 func causeOf(self, upstream flagAnswer) string {
 	switch {
-	case self.value == nil && upstream.value == nil: // named with null on both sides
+	case self.value == nil && upstream.value == nil: // null on both sides
 		return ""
 	case upstream.value == nil:
 		return onlySelf
@@ -208,7 +211,7 @@ func causeOf(self, upstream flagAnswer) string {
 	return ""
 }
 
-// String is an answer for people.
+// String formats a value for the report.
 func (a flagAnswer) String() string {
 	switch {
 	case a.value == nil:
@@ -221,6 +224,7 @@ func (a flagAnswer) String() string {
 	return fmt.Sprintf("%v (%s)", a.value, a.reason)
 }
 
+// flag returns the counts of a flag. The caller must hold the lock.
 func (b *book) flag(key string) *flagBook {
 	if f := b.flags[key]; f != nil {
 		return f
@@ -234,6 +238,7 @@ func (b *book) flag(key string) *flagBook {
 	return b.flags[key]
 }
 
+// addDifference counts one difference of the flag.
 func (f *flagBook) addDifference(cause, self, upstream, distinctID string) {
 	if cause != causeReason {
 		f.differing++
@@ -255,7 +260,7 @@ func (f *flagBook) addDifference(cause, self, upstream, distinctID string) {
 	}
 }
 
-// short is the beginning of a text, without what it was cut from.
+// short returns the beginning of a string, as a copy that does not retain the original.
 func short(s string) string {
 	if len(s) > maxText {
 		s = strings.ToValidUTF8(s[:maxText], "")
@@ -270,6 +275,7 @@ func share(part, total int64) float64 {
 	return float64(part) / float64(total)
 }
 
+// report returns the current counts as a Report.
 func (b *book) report() Report {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -299,7 +305,7 @@ func (b *book) report() Report {
 	return r
 }
 
-// Write writes a report for people: at most so many flags.
+// Write writes a report as text, with at most the given number of flags.
 func (r *Report) Write(w io.Writer, flags int) error {
 	_, err := fmt.Fprintf(w, "%d requests for flags, %d compared, %d of them differ (%.4f %%)\n", r.Requests, r.Compared, r.Differing, 100*r.Rate)
 	for _, reason := range slices.Sorted(maps.Keys(r.Skipped)) {
@@ -326,10 +332,11 @@ func (r *Report) Write(w io.Writer, flags int) error {
 	if more := len(r.Flags) - flags; more > 0 {
 		_, _ = fmt.Fprintf(table, "and %d more\n", more)
 	}
-	return table.Flush() // it keeps the first error
+	return table.Flush() // it retains the first error
 }
 
-// printable is a text for a terminal: ids and variants are anybody's.
+// printable replaces characters that a terminal should not receive: ids and variants come from
+// clients.
 func printable(s string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsPrint(r) {

@@ -1,11 +1,11 @@
-// Package shadow puts a server beside an upstream service that speaks the same
-// wire, PostHog's or another Bunting: one of the two answers, both are asked for
-// flags, and what differs is counted by flag and cause. It shows, before anybody
-// depends on it, whether a move changes an answer.
+// Package shadow compares a server with an upstream service that has the same protocol, PostHog or
+// another Bunting server. One of the two responds to clients, flag requests are sent to both, and
+// differences are counted by flag and cause. This shows before a migration whether it changes the
+// value of a flag.
 //
-// Comparing happens behind the answer: a request is copied, answered, and queued.
-// The queue is bounded in number and bytes; what does not fit is answered all the
-// same and counted as not compared.
+// Comparisons run in the background: a request is copied, gets its response, and is queued. The
+// queue is limited in number and bytes; requests that do not fit get their response and are counted
+// as not compared.
 package shadow
 
 import (
@@ -21,7 +21,7 @@ import (
 	"time"
 )
 
-// Side is one of the two who can answer.
+// Side is one of the two services.
 type Side string
 
 // The sides.
@@ -30,46 +30,48 @@ const (
 	Upstream Side = "upstream"
 )
 
-// Bounds of what waits to be compared.
+// Limits of the queue of comparisons.
 const (
-	// maxWaiting is how many requests wait, maxWaitingBytes how long they are together,
-	// bodies and answers, with those that are being answered.
+	// maxWaiting is the maximum number of requests in the queue, maxWaitingBytes the maximum size
+	// of their bodies and responses in total, including requests in progress.
 	maxWaiting      = 1024
 	maxWaitingBytes = 32 << 20
-	// maxBody is the longest body of a flag request that is compared, maxAnswer the
-	// longest answer; longer ones are only answered.
+	// maxBody is the maximum body of a flag request that is compared, maxAnswer the maximum
+	// response; larger ones are served but not compared.
 	maxBody   = 1 << 20
 	maxAnswer = 8 << 20
-	// maxEvents is the longest body of events that is copied to this server.
+	// maxEvents is the maximum body of a request with events that is copied to this server.
 	maxEvents = 20 << 20
 )
 
-// Config says who answers. Next and Upstream are required.
+// Config configures a Handler. Next and Upstream are required.
 type Config struct {
 	// Next is this server.
 	Next http.Handler
 	// Upstream is the other service, such as https://us.i.posthog.com.
 	Upstream *url.URL
-	// Answer is who answers, Self when empty. With Upstream, requests for flags that it
-	// cannot answer (no connection, 502, 503, 504) are answered by this server; events
-	// go to both, so that the same people are known here.
+	// Answer is the side whose responses clients receive, by default Self. With Upstream, this
+	// server responds to flag requests if the upstream fails (no connection, 502, 503, 504); events
+	// are sent to both, so that both have the same persons.
 	Answer Side
-	// Sample is the share of flag requests that are compared, above 0 to 1. Zero: all.
+	// Sample is the share of flag requests that are compared, above 0 and at most 1. Zero means
+	// all.
 	Sample float64
-	// Workers is how many comparisons run at once, 32 when zero: some 6,000 a second.
+	// Workers is the number of concurrent comparisons, by default 32, which is enough for some
+	// 6,000 a second.
 	Workers int
-	// Timeout bounds one request for flags to the upstream, 10 seconds when zero: with
-	// Upstream, this server answers what takes longer.
+	// Timeout is the limit for one flag request to the upstream, by default 10 seconds: with
+	// Upstream, this server responds if it takes longer.
 	Timeout time.Duration
-	// Transport carries requests to the upstream. When nil it is one with the defaults of
-	// net/http that waits a minute for an answer to begin.
+	// Transport sends requests to the upstream. If nil, it is one with the defaults of net/http
+	// that waits up to a minute for the start of a response.
 	Transport http.RoundTripper
-	// Logger is told, once a minute, of an upstream that does not answer. Nil: nobody is
-	// told.
+	// Logger receives a warning, at most once a minute, while the upstream does not respond. If
+	// nil, nothing is logged.
 	Logger *slog.Logger
 }
 
-// Handler answers and compares. Close ends it.
+// Handler serves requests and compares responses until Close. It is safe for concurrent use.
 type Handler struct {
 	config Config
 	proxy  *httputil.ReverseProxy
@@ -81,11 +83,11 @@ type Handler struct {
 	stop    context.CancelFunc
 	ctx     context.Context
 	workers sync.WaitGroup
-	closing sync.RWMutex // held for reading while something is queued
+	closing sync.RWMutex // locked for reading while a job is added to the queue
 	closed  bool
 }
 
-// New makes a Handler and starts its workers.
+// New creates a Handler and starts its workers.
 func New(c Config) (*Handler, error) {
 	switch {
 	case c.Next == nil || c.Upstream == nil:
@@ -107,10 +109,10 @@ func New(c Config) (*Handler, error) {
 	}
 	if c.Transport == nil {
 		c.Transport = http.DefaultTransport
-		if t, ok := c.Transport.(*http.Transport); ok { // else the program has put another in its place
+		if t, ok := c.Transport.(*http.Transport); ok { // otherwise the program has replaced the default transport
 			t = t.Clone()
 			t.MaxIdleConnsPerHost = 2 * c.Workers
-			t.ResponseHeaderTimeout = max(c.Timeout, time.Minute) // of what is passed on
+			t.ResponseHeaderTimeout = max(c.Timeout, time.Minute) // for requests that are proxied
 			c.Transport = t
 		}
 	}
@@ -127,7 +129,8 @@ func New(c Config) (*Handler, error) {
 	return h, nil
 }
 
-// Close stops comparing: what waits is counted as not compared.
+// Close stops comparing and waits for the workers. Queued requests are counted as not compared. It
+// may be called more than once.
 func (h *Handler) Close() {
 	h.closing.Lock()
 	first := !h.closed
@@ -144,19 +147,19 @@ func (h *Handler) Close() {
 	}
 }
 
-// Report says what has been compared.
+// Report returns the result of the comparisons so far.
 func (h *Handler) Report() Report { return h.report.report() }
 
-// flagPaths are compared.
+// flagPaths are the paths of flag requests, which are compared.
 var flagPaths = []string{"/flags", "/decide"}
 
-// eventPaths take events.
+// eventPaths are the paths of requests with events.
 var eventPaths = []string{
 	"/batch", "/capture", "/e", "/i/v0/e", "/i/v1/analytics/events", "/track", "/engage", "/s",
 }
 
-// ownPaths begin what this server alone answers, whoever answers the rest: what is
-// managed here, and what the upstream does not have.
+// ownPaths are prefixes of paths that only this server serves, whichever side is Answer:
+// management, and routes that the upstream does not have.
 var ownPaths = []string{
 	"/_", "/metrics", "/ofrep/", "/shared/", "/api/schema", "/api/projects", "/api/environments", "/api/organizations",
 	"/api/users", "/api/personal_api_keys",
@@ -181,7 +184,7 @@ func hasAnyPrefix(prefixes []string, path string) bool {
 	return false
 }
 
-// mergeSlashes makes one slash of several, as the server does before it looks for a path.
+// mergeSlashes replaces several slashes by one, as the server does before it matches a path.
 func mergeSlashes(path string) string {
 	for strings.Contains(path, "//") {
 		path = strings.ReplaceAll(path, "//", "/")

@@ -21,7 +21,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// server serves flags, given as records, for the project key phc_x.
+// server serves flags, passed as records, for the project key phc_x.
 func server(t *testing.T, records string) http.Handler {
 	t.Helper()
 	d, err := flags.ParseDefinitions([]byte(`{"flags": [` + records + `]}`))
@@ -72,7 +72,7 @@ func start(t *testing.T, self, upstream http.Handler, c shadow.Config) *pair {
 	return p
 }
 
-// ask sends a request for flags and returns status and body.
+// ask sends a flag request and returns status and body.
 func (p *pair) ask(t *testing.T, path, body string) (int, string) {
 	t.Helper()
 	client := p.front.Client()
@@ -114,8 +114,8 @@ func causes(r shadow.Report) map[string]map[string]int64 {
 	return out
 }
 
-// TestShadow_CountsByFlagAndCause: each cause, on both answering sides. What
-// differs follows from the two sets of flags.
+// TestShadow_CountsByFlagAndCause proves each cause, for both values of Config.Answer. The expected
+// differences follow from the two sets of flags.
 func TestShadow_CountsByFlagAndCause(t *testing.T) {
 	variants := func(key string) string {
 		return `, "multivariate": {"variants": [{"key": "` + key + `", "rollout_percentage": 100}]}`
@@ -163,8 +163,7 @@ func TestShadow_CountsByFlagAndCause(t *testing.T) {
 	}
 }
 
-// TestShadow_OlderAnswers: /decide and /flags without v have maps and lists of
-// their own.
+// TestShadow_OlderAnswers proves that the formats of /decide and of /flags without v are compared.
 func TestShadow_OlderAnswers(t *testing.T) {
 	p := start(t, server(t, flag(1, "same", "")+","+flag(9, "moved", "")), server(t, flag(1, "same", "")+","+off), shadow.Config{})
 	for _, path := range []string{"/flags", "/flags/", "/decide?v=1", "/decide?v=2", "/decide?v=3", "/decide?v=4"} {
@@ -178,7 +177,7 @@ func TestShadow_OlderAnswers(t *testing.T) {
 	}
 }
 
-// TestShadow_UpstreamUnavailable: the answer is this server's, and nothing is
+// TestShadow_UpstreamUnavailable proves that this server responds, and that such requests are not
 // compared.
 func TestShadow_UpstreamUnavailable(t *testing.T) {
 	for _, side := range []shadow.Side{shadow.Self, shadow.Upstream} {
@@ -197,8 +196,8 @@ func TestShadow_UpstreamUnavailable(t *testing.T) {
 	}
 }
 
-// TestShadow_OtherStatus: an unknown key on one side is a difference of the whole
-// answer.
+// TestShadow_OtherStatus proves that an unknown key on one side is a difference of the whole
+// response.
 func TestShadow_OtherStatus(t *testing.T) {
 	p := start(t, server(t, ""), server(t, ""), shadow.Config{})
 	var refuses http.Handler = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(401) })
@@ -210,8 +209,8 @@ func TestShadow_OtherStatus(t *testing.T) {
 	}
 }
 
-// TestShadow_EventsGoToBoth where the upstream answers, and here alone where this
-// server does.
+// TestShadow_EventsGoToBoth proves that events are sent to both sides if Config.Answer is Upstream,
+// and only to this server otherwise.
 func TestShadow_EventsGoToBoth(t *testing.T) {
 	for _, side := range []shadow.Side{shadow.Self, shadow.Upstream} {
 		here, there := make(chan string, 4), make(chan string, 4)
@@ -240,7 +239,7 @@ func TestShadow_EventsGoToBoth(t *testing.T) {
 	}
 }
 
-// TestShadow_SlowUpstreamDelaysNoCaller: the queue fills, answers go on.
+// TestShadow_SlowUpstreamDelaysNoCaller proves that requests are served while the queue is full.
 func TestShadow_SlowUpstreamDelaysNoCaller(t *testing.T) {
 	p := start(t, server(t, flag(1, "here", "")), nil, shadow.Config{Workers: 1})
 	release := make(chan struct{})
@@ -252,7 +251,7 @@ func TestShadow_SlowUpstreamDelaysNoCaller(t *testing.T) {
 		}
 	})
 	p.upstream.Store(&hangs)
-	for range 1100 { // more than may wait
+	for range 1100 { // more than the queue's limit
 		if status, _ := p.ask(t, "/flags?v=2", `{"api_key": "phc_x", "distinct_id": "u"}`); status != 200 {
 			t.Fatalf("status %d", status)
 		}
@@ -261,7 +260,7 @@ func TestShadow_SlowUpstreamDelaysNoCaller(t *testing.T) {
 		t.Errorf("report %+v", r)
 	}
 	close(release)
-	p.Close() // twice, here and at the end
+	p.Close() // a second call follows at the end of the test
 }
 
 func TestShadow_LongRequestsAreAnswered(t *testing.T) {

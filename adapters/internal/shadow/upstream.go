@@ -13,20 +13,20 @@ import (
 	"time"
 )
 
-// newProxy carries requests to the upstream as they are.
+// newProxy returns a proxy that forwards requests to the upstream unchanged.
 func (h *Handler) newProxy() *httputil.ReverseProxy {
 	return &httputil.ReverseProxy{
 		Rewrite: func(r *httputil.ProxyRequest) {
 			h.setUpstream(r.Out)
 			forwardedFor(r)
 			if isAmong(flagPaths, mergeSlashes(r.In.URL.Path)) {
-				r.Out.Header.Del("Accept-Encoding") // the transport then unpacks: answers are read here
+				r.Out.Header.Del("Accept-Encoding") // the transport then decompresses responses, which are parsed here
 			}
 		},
 		Transport: h.config.Transport,
 		ErrorLog:  log.New(io.Discard, "", 0),
 		ErrorHandler: func(w http.ResponseWriter, r *http.Request, _ error) {
-			if r.Context().Err() != nil { // the caller has gone
+			if r.Context().Err() != nil { // the client has disconnected
 				return
 			}
 			h.report.upstreamErrors.Add(1)
@@ -38,7 +38,7 @@ func (h *Handler) newProxy() *httputil.ReverseProxy {
 	}
 }
 
-// forwardedFor adds the caller to those that it names itself.
+// forwardedFor appends the client's address to X-Forwarded-For.
 func forwardedFor(r *httputil.ProxyRequest) {
 	named := r.In.Header.Values("X-Forwarded-For")
 	if ip, _, err := net.SplitHostPort(r.In.RemoteAddr); err == nil {
@@ -49,16 +49,16 @@ func forwardedFor(r *httputil.ProxyRequest) {
 	}
 }
 
-// errUnanswered says that the upstream has no answer of its own.
+// errUnanswered reports a status with which a gateway says that the upstream is unavailable.
 var errUnanswered = errors.New("the upstream is unavailable")
 
-// answerUpstream answers from the upstream, or from here where it is unavailable,
-// and asks this server afterwards.
+// answerUpstream responds with the upstream, or with this server if the upstream is unavailable,
+// and queues the request for this server.
 func (h *Handler) answerUpstream(w http.ResponseWriter, r *http.Request) {
 	h.report.requests.Add(1)
 	body, err := io.ReadAll(io.LimitReader(r.Body, maxBody+1))
 	full := io.MultiReader(bytes.NewReader(body), r.Body)
-	if err != nil || len(body) > maxBody { // as it comes: nothing is kept of it
+	if err != nil || len(body) > maxBody { // forward the body without buffering it
 		h.report.skip(tooLong)
 		r.Body = readCloser{full, r.Body}
 		h.proxy.ServeHTTP(w, r)
@@ -70,7 +70,7 @@ func (h *Handler) answerUpstream(w http.ResponseWriter, r *http.Request) {
 	out := r.WithContext(ctx)
 	out.Body, out.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
 	requestPart, answered := &part{budget: &h.bytes, limit: maxBody}, &recorder{ResponseWriter: w, part: &part{budget: &h.bytes, limit: maxAnswer}}
-	defer requestPart.drop("") // after a panic
+	defer requestPart.drop("") // in case of a panic
 	defer answered.part.drop("")
 	if h.sample.isSampled() {
 		requestPart.add(body)
@@ -82,7 +82,7 @@ func (h *Handler) answerUpstream(w http.ResponseWriter, r *http.Request) {
 	proxy.ModifyResponse = func(response *http.Response) error {
 		switch response.StatusCode {
 		case http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
-			return errUnanswered // its body is closed by the proxy
+			return errUnanswered // the proxy closes the body
 		}
 		return nil
 	}
@@ -102,18 +102,18 @@ func (h *Handler) answerUpstream(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// readCloser reads from one and closes another.
+// readCloser reads from one value and closes another.
 type readCloser struct {
 	io.Reader
 	io.Closer
 }
 
-// eventsToBoth has the upstream answer, then gives this server the same events, so
-// that it knows the same people.
+// eventsToBoth responds with the upstream, and then sends the same events to this server, so that
+// it has the same persons.
 func (h *Handler) eventsToBoth(w http.ResponseWriter, r *http.Request) {
 	clone := cloneRequest(r)
 	body := &bodyRecorder{ReadCloser: r.Body, part: &part{budget: &h.bytes, limit: maxEvents}}
-	defer body.part.drop("") // unless it is queued
+	defer body.part.drop("") // no effect if the body is queued
 	r.Body = body
 	status := &recorder{ResponseWriter: w, part: &part{budget: &h.bytes}}
 	h.proxy.ServeHTTP(status, r)

@@ -1,7 +1,6 @@
-// Package lastgood keeps copies of files that were good once: the definitions that
-// a program starts with when whom it would ask does not answer. A copy carries a
-// checksum of its text, and replaces the one before in one step, so that what is
-// read is either whole or an error.
+// Package lastgood stores copies of valid files: the definitions with which a program starts while
+// the server is unavailable. A copy has a checksum of its text and replaces the previous one
+// atomically, so that reading it returns either the whole text or an error.
 package lastgood
 
 import (
@@ -21,21 +20,20 @@ import (
 	"time"
 )
 
-// ErrDamaged says that a copy is there and is not what was saved.
+// ErrDamaged reports that a copy exists but differs from what was saved.
 var ErrDamaged = errors.New("the copy is damaged")
 
-// MaxSize bounds a copy, in bytes: 64 MiB. A longer one is neither saved nor read.
+// MaxSize is the maximum size of a copy, in bytes: 64 MiB. Larger copies are neither saved nor
+// read.
 const MaxSize = 64 << 20
 
-// header is what a copy begins with, before the SHA-256 of the text in hexadecimal
-// and the end of the line.
+// header begins a copy. The SHA-256 of the text in hexadecimal and a line break follow it.
 const header = "bunting-copy-1 sha256:"
 
 const headerSize = len(header) + 2*sha256.Size + 1
 
-// Save makes text the copy at path, which only this user may read. Its folder is
-// made when it is missing. After an error, and after a power cut, the copy of
-// before is still there.
+// Save writes text as the copy at path, readable only by the current user. It creates the folder if
+// it is missing. After an error or a power failure the previous copy is still there.
 func Save(path string, text []byte) error {
 	if len(text) > MaxSize {
 		return fmt.Errorf("%s: a copy of %d bytes is too long, at most %d are kept", path, len(text), MaxSize)
@@ -48,9 +46,9 @@ func Save(path string, text []byte) error {
 	return Replace(path, 0o600, []byte(header+hex.EncodeToString(sum[:])+"\n"), text)
 }
 
-// Replace makes the parts, one behind the other, the file at path, in one step: on the
-// disk when it returns, and after an error or a power cut either whole or what was there
-// before. mode is that of the file, before the umask. Its folder has to be there.
+// Replace writes the concatenated parts to the file at path atomically: the file is on the disk
+// when Replace returns, and after an error or a power failure it has either the new or the previous
+// content. mode is the mode of the file, before the umask. The folder must exist.
 func Replace(path string, mode fs.FileMode, parts ...[]byte) (err error) {
 	unfinished := filepath.Join(filepath.Dir(path), tempPrefix+rand.Text())
 	f, err := os.OpenFile(unfinished, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
@@ -63,7 +61,7 @@ func Replace(path string, mode fs.FileMode, parts ...[]byte) (err error) {
 		}
 	}
 	if err == nil {
-		err = f.Sync() // else the new name could come to disk before its text
+		err = f.Sync() // otherwise the rename could reach the disk before the text
 	}
 	if err = errors.Join(err, f.Close()); err == nil {
 		err = os.Rename(unfinished, path)
@@ -74,7 +72,7 @@ func Replace(path string, mode fs.FileMode, parts ...[]byte) (err error) {
 	return SyncFolder(filepath.Dir(path))
 }
 
-// SyncFolder makes new names in a folder durable, where folders can be asked for that.
+// SyncFolder makes new names in a folder durable, on systems that support it.
 func SyncFolder(folder string) error {
 	if runtime.GOOS == "windows" {
 		return nil
@@ -84,21 +82,21 @@ func SyncFolder(folder string) error {
 		return err
 	}
 	err = f.Sync()
-	if errors.Is(err, errors.ErrUnsupported) || errors.Is(err, syscall.EINVAL) { // of some network file systems
+	if errors.Is(err, errors.ErrUnsupported) || errors.Is(err, syscall.EINVAL) { // some network file systems
 		err = nil
 	}
 	return errors.Join(err, f.Close())
 }
 
-// tempPrefix begins the name of a file that is being written.
+// tempPrefix begins the names of unfinished files.
 const tempPrefix = ".copy-"
 
-// maxTempAge is how old an unfinished copy is whose writer was killed.
+// maxTempAge is the age from which an unfinished file counts as left behind by a killed writer.
 const maxTempAge = time.Hour
 
-// removeOldTemp takes away what writers left that were killed.
+// removeOldTemp removes unfinished files that killed writers left behind.
 func removeOldTemp(folder string) {
-	entries, _ := os.ReadDir(folder) // where it cannot be read there is nothing to do
+	entries, _ := os.ReadDir(folder) // on an error there are no entries, and nothing is removed
 	for _, e := range entries {
 		if !strings.HasPrefix(e.Name(), tempPrefix) {
 			continue
@@ -109,8 +107,8 @@ func removeOldTemp(folder string) {
 	}
 }
 
-// Load returns the text of the copy at path. Its errors are fs.ErrNotExist, what
-// reading meets, and ErrDamaged.
+// Load returns the text of the copy at path. The error wraps fs.ErrNotExist if there is no copy,
+// and ErrDamaged if it was modified or truncated.
 func Load(path string) ([]byte, error) {
 	f, err := os.Open(path)
 	if err != nil {

@@ -27,7 +27,7 @@ func TestLastGood_SaveAndLoad(t *testing.T) {
 	if got, err := lastgood.Load(path); err != nil || string(got) != text {
 		t.Errorf("Load: %q, %v", got, err)
 	}
-	if err := lastgood.Save(path, nil); err != nil { // replaces, and may be empty
+	if err := lastgood.Save(path, nil); err != nil { // replaces the copy, and may be empty
 		t.Fatal(err)
 	}
 	if got, err := lastgood.Load(path); err != nil || len(got) != 0 {
@@ -47,8 +47,7 @@ func TestLastGood_NoCopy(t *testing.T) {
 	}
 }
 
-// TestLastGood_EveryByteCounts: every bit flipped in turn, and every shorter copy,
-// is found out.
+// TestLastGood_EveryByteCounts proves that every flipped bit and every shorter copy is detected.
 func TestLastGood_EveryByteCounts(t *testing.T) {
 	path := saveCopy(t)
 	good, err := os.ReadFile(path)
@@ -84,8 +83,8 @@ func TestLastGood_FolderThatCannotBeWritten(t *testing.T) {
 	}
 }
 
-// A writer that was killed leaves a file behind; the next one takes it away, unless it
-// is so new that somebody may still be writing.
+// Save removes the file that a killed writer left behind, unless it is so new that another writer
+// may still be using it.
 func TestSave_RemovesOldTemp(t *testing.T) {
 	dir := t.TempDir()
 	old, fresh := filepath.Join(dir, ".copy-1"), filepath.Join(dir, ".copy-2")

@@ -1,6 +1,6 @@
 -- +goose Up
 
--- Times are microseconds since 1970 UTC, uuids their 16 bytes, JSON is text.
+-- Times are microseconds since 1970 in UTC, UUIDs are their 16 bytes, JSON is text.
 -- Words in double braces differ between the databases: see dialect.go.
 
 CREATE TABLE organizations (
@@ -55,8 +55,8 @@ CREATE TABLE cohort_records (
   PRIMARY KEY (project_id, id)
 ){{clustered}};
 
--- Members of static cohorts by one of their distinct ids: all ids of a person are
--- members with it, and a merge moves nothing.
+-- Members of static cohorts, by one of their distinct ids: membership applies to all
+-- distinct ids of the person, so a merge of persons changes no rows.
 CREATE TABLE cohort_members (
   project_id  BIGINT NOT NULL,
   distinct_id {{text}} NOT NULL,
@@ -94,7 +94,7 @@ CREATE TABLE persons (
 CREATE UNIQUE INDEX persons_by_uuid ON persons (project_id, uuid);
 CREATE INDEX persons_by_project ON persons (project_id, id);
 
--- person_uuid is null for an id that only events without a person have used.
+-- person_uuid is null for a distinct id that was used only in events without a person.
 CREATE TABLE distinct_ids (
   project_id  BIGINT NOT NULL,
   distinct_id {{text}} NOT NULL,
@@ -110,7 +110,7 @@ CREATE TABLE erased_persons (
   PRIMARY KEY (project_id, uuid)
 ){{clustered}};
 
--- The identifier under which a person was first bucketed, by flag.
+-- The identifier by which a person was first bucketed, by flag.
 CREATE TABLE flag_overrides (
   project_id  BIGINT NOT NULL,
   person_uuid {{bytes}} NOT NULL,
@@ -119,7 +119,7 @@ CREATE TABLE flag_overrides (
   PRIMARY KEY (project_id, person_uuid, flag_key)
 ){{clustered}};
 
--- What indexes are made of comes first, what may be long comes last.
+-- Indexed columns are first, columns with long values last.
 CREATE TABLE events (
   id                {{id}},
   project_id        BIGINT NOT NULL,
@@ -143,17 +143,16 @@ CREATE TABLE person_states (
   properties {{text}} NOT NULL
 );
 
--- What makes events the same one: the uuid, and a hash of project, name and
--- distinct id after it.
+-- Duplicate keys of events: the UUID, then a hash of project, name and distinct id.
 CREATE TABLE event_keys (
   key {{bytes}} NOT NULL,
   id  BIGINT NOT NULL,
   PRIMARY KEY (key)
 ){{clustered}};
 
--- Indexes of events by epoch, which is a stretch of ids. Inside one epoch keys
--- come in any order, but the epochs follow one another: an index of any size is
--- written at its end only.
+-- Indexes of events by epoch, which is a range of ids. Within an epoch the keys arrive in
+-- any order, but epochs follow one another: an index of any size is written only at its
+-- end.
 CREATE TABLE event_epochs (
   project_id BIGINT NOT NULL,
   epoch      BIGINT NOT NULL,
@@ -188,14 +187,14 @@ CREATE TABLE events_by_distinct_id (
   PRIMARY KEY (epoch, project_id, distinct_id, timestamp, id)
 ){{clustered}};
 
--- How far something has come: the id of the last event that it has done.
+-- Positions in the sequence of events: the id of the last event that was processed.
 CREATE TABLE places (
   name {{text}} PRIMARY KEY,
   id   BIGINT NOT NULL
 );
 INSERT INTO places (name, id) VALUES ('event_id', 0), ('event_index', 0);
 
--- The ids of events; where there is no sequence the place event_id is the last.
+-- The ids of events. Without a sequence, the place event_id is the last assigned id.
 {{sequence}}
 
 CREATE TABLE flag_calls (
@@ -242,8 +241,8 @@ CREATE TABLE usage (
   PRIMARY KEY (organization_id, resource, day, project_id)
 ){{clustered}};
 
--- Numbers by name that are kept: the persons of a project (decision 25), and how
--- many rows of flag_calls and seen_names it has.
+-- Stored counts by name: the persons of a project (decision 25), and the numbers of its
+-- rows in flag_calls and seen_names.
 CREATE TABLE counters (
   project_id BIGINT NOT NULL,
   name       {{text}} NOT NULL,

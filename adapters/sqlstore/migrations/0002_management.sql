@@ -1,6 +1,6 @@
 -- +goose Up
 
--- meta is what management keeps of a thing beside what other rooms read.
+-- meta contains the fields of an object that only management reads.
 ALTER TABLE organizations ADD COLUMN meta {{text}} NOT NULL DEFAULT '{}';
 ALTER TABLE projects ADD COLUMN meta {{text}} NOT NULL DEFAULT '{}';
 ALTER TABLE flag_records ADD COLUMN meta {{text}} NOT NULL DEFAULT '{}';
@@ -12,7 +12,7 @@ CREATE INDEX cohort_records_by_id ON cohort_records (id);
 CREATE INDEX flag_records_shown ON flag_records (project_id, deleted, id);
 CREATE INDEX cohort_records_shown ON cohort_records (project_id, deleted, id);
 
--- A key keeps its id when its text, and so its hash, is another one.
+-- A key has the same id after it was rolled, which changes its hash.
 ALTER TABLE api_keys ADD COLUMN id {{text}} NOT NULL DEFAULT '';
 ALTER TABLE api_keys ADD COLUMN user_id BIGINT NOT NULL DEFAULT 0;
 ALTER TABLE api_keys ADD COLUMN organizations {{text}} NOT NULL DEFAULT '[]';
@@ -22,8 +22,8 @@ CREATE INDEX api_keys_by_id ON api_keys (id);
 CREATE INDEX api_keys_by_user ON api_keys (user_id, created_at);
 CREATE INDEX api_keys_secret ON api_keys (projects, created_at) WHERE kind = 'secret';
 
--- Everything else that people manage: see management.Record. other and name are
--- null for none.
+-- All further managed objects: see management.Record. other and name are null if they
+-- are empty.
 CREATE TABLE records (
   kind   {{text}} NOT NULL,
   parent {{text}} NOT NULL,
@@ -39,8 +39,8 @@ CREATE INDEX records_by_sort ON records (kind, parent, hidden, sort, id);
 CREATE INDEX records_by_other ON records (kind, other, hidden, sort, id) WHERE other IS NOT NULL;
 CREATE UNIQUE INDEX records_by_name ON records (kind, name) WHERE name IS NOT NULL;
 
--- How many records there are in a list, so that nobody has to count them. place
--- is 0 for a parent's and 1 for those under another place.
+-- The number of records in a list, so that rows need not be counted. place is 0 for the
+-- records of a parent, and 1 for the records of another parent.
 CREATE TABLE record_counts (
   kind   {{text}} NOT NULL,
   place  INTEGER NOT NULL,
@@ -50,7 +50,7 @@ CREATE TABLE record_counts (
   PRIMARY KEY (kind, place, parent, hidden)
 ){{clustered}};
 
--- The last number that was given under a name.
+-- The last number that was assigned in a sequence.
 CREATE TABLE sequences (
   name {{text}} PRIMARY KEY,
   n    BIGINT NOT NULL

@@ -1,7 +1,7 @@
 -- +goose Up
 
--- Which persons a commit has changed, for exports: id is the place in the ledger
--- of that commit's last event, or one of its own.
+-- The persons that a commit has changed, for exports: id is the id of the commit's last
+-- event, or an id of its own.
 CREATE TABLE person_changes (
   id         BIGINT NOT NULL,
   project_id BIGINT NOT NULL,

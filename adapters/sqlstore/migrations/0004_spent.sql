@@ -1,7 +1,7 @@
 -- +goose Up
 
--- What was spent of a resource, by UTC day (such as 20261120), key and SDK. key is
--- project, or what may be shown of a personal or secret key.
+-- Uses of a resource by UTC day (such as 20261120), key and SDK. key is project, or the
+-- mask of a personal or secret key.
 CREATE TABLE spent (
   project_id BIGINT NOT NULL,
   day        INTEGER NOT NULL,

@@ -1,7 +1,7 @@
 -- +goose Up
 
--- How far each partition of a stream in front of the ledger is recorded: the
--- number and the id of its last message.
+-- The recorded position of each partition of a stream in front of the ledger: the number
+-- and the id of its last message.
 CREATE TABLE stream_places (
   stream    {{text}} NOT NULL,
   "partition" INTEGER NOT NULL,

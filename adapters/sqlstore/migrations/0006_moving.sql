@@ -1,9 +1,9 @@
 -- +goose Up
 
--- How far a move out of another database into this one is. The row without a name
--- is the move itself, its place where it comes from; the others are tables, their
--- place the key of the last row that is here, as JSON. While there are rows no server
--- starts.
+-- The progress of a move from another database into this one. The row with the empty
+-- name is the move itself, and its place is the source. The other rows are tables, and
+-- their place is the key of the last copied row, as JSON. While there are rows, no
+-- server can start.
 CREATE TABLE moving (
   name  {{text}} PRIMARY KEY,
   place {{text}} NOT NULL,

@@ -1,5 +1,5 @@
 -- +goose Up
 
--- What a project's settings tell browsers, as management has made it of them: empty
--- where nothing is chosen.
+-- The settings of a project for browsers, as management has computed them. Empty if no
+-- setting differs from its default.
 ALTER TABLE projects ADD COLUMN browser {{text}} NOT NULL DEFAULT '';

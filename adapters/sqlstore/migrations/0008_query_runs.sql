@@ -1,8 +1,8 @@
 -- +goose Up
 
--- Runs of queries as the servers tell each other of them. seen_at is when the server
--- last told of one; of one that has ended, its end. result is empty where there is
--- none, or the server keeps it to itself.
+-- Runs of queries, for other servers. seen_at is the time of the last update by the
+-- run's server, or of the end of the run. result is empty if there is none, or if only
+-- the run's server has it.
 CREATE TABLE query_runs (
   project_id BIGINT NOT NULL,
   id         {{text}} NOT NULL,

@@ -1,7 +1,7 @@
 -- +goose Up
 
--- Insights and experiments have numbers in the place of UUIDs. What UUID was which
--- number stays: id is the UUID, sort the number.
+-- Insights and experiments have numbers instead of UUIDs. The number of each former UUID
+-- is stored: id is the UUID, sort the number.
 INSERT INTO records (kind, parent, id, other, sort, name, hidden, data)
 SELECT 'former_' || kind, parent, id, NULL, CAST(ROW_NUMBER() OVER (PARTITION BY kind ORDER BY sort, id) AS TEXT), NULL, 0, '{}'
 FROM records WHERE kind IN ('insight', 'experiment');
@@ -16,7 +16,7 @@ UPDATE records AS r SET id = f.sort, data = REPLACE(r.data, '"id":"' || f.id || 
 FROM records AS f
 WHERE r.kind IN ('insight', 'experiment') AND f.kind = 'former_' || r.kind AND f.parent = r.parent AND f.id = r.id;
 
--- What names them: tiles, annotations, the log of changes, links of flags, rules.
+-- Objects that refer to them: tiles, annotations, the log of changes, links of flags, rules.
 UPDATE records AS r SET other = 'insight:' || f.sort, data = REPLACE(r.data, '"insight":"' || f.id || '"', '"insight":"' || f.sort || '"')
 FROM records AS f
 WHERE f.kind = 'former_insight' AND r.kind = 'dashboard_tile' AND r.other = 'insight:' || f.id;

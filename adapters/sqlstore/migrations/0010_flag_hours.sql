@@ -1,7 +1,7 @@
 -- +goose Up
 
--- How often flags were called (evaluations 0: what SDKs have told) and answered
--- (evaluations 1), by hour since 1970 UTC and value.
+-- Counts of flags by hour since 1970 in UTC and value: calls that SDKs reported
+-- (evaluations 0), and evaluations by servers (evaluations 1).
 CREATE TABLE flag_hours (
   project_id  BIGINT NOT NULL,
   evaluations SMALLINT NOT NULL,

@@ -1,8 +1,8 @@
 -- +goose Up
 
--- The short columns of the events that a project has in a whole epoch (eventblock.go):
--- made behind the indexes, and made anew where events were erased. Empty: there are too
--- few, or they are about to be deleted.
+-- The short columns of the events of a project in a whole epoch (eventblock.go): built
+-- after the indexes, and built again after events were erased. Empty if there are too
+-- few events, or if they are about to be deleted.
 CREATE TABLE event_blocks (
   epoch      BIGINT NOT NULL,
   project_id BIGINT NOT NULL,

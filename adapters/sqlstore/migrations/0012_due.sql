@@ -1,8 +1,8 @@
 -- +goose Up
 
--- Surveys that are repeated go on to their next iteration, and cohorts by rule are counted
--- again, when a record says that they are due. Those that were stored before there were such
--- records are due at once; what is not to be done for one of them takes its record away.
+-- Records of due work: repeated surveys advance to their next iteration, and cohorts by
+-- rule are calculated. Objects from before these records are due immediately. A record is
+-- deleted if there is no work to do for its object.
 INSERT INTO records (kind, parent, id, other, sort, name, hidden, data)
 SELECT 'survey_turn', '', id, NULL, '00000000000000000000', NULL, 0, '{"project":' || SUBSTR(parent, 9) || ',"survey":"' || id || '"}'
 FROM records WHERE kind = 'survey' AND data LIKE '%"iteration_count":%' AND data NOT LIKE '%"iteration_count":null%'

@@ -19,11 +19,11 @@ import (
 
 var attackRequests = flag.Int("attack", 10, "how many requests each honest client makes beside an attack")
 
-// attackers is how many connections attack at once, honestClients how many do not.
+// attackers is the number of connections that attack at once, honestClients of those that do not.
 const attackers, honestClients = 8, 8
 
-// runHonestClients lets clients make so many requests each. All of them must be answered, whatever
-// the server does besides.
+// runHonestClients lets each client make the given number of requests. All of them must be
+// answered, whatever else the server does.
 func runHonestClients(t *testing.T, each int, step func(n int) bool) {
 	t.Helper()
 	var answered atomic.Int64
@@ -47,16 +47,16 @@ func runHonestClients(t *testing.T, each int, step func(n int) bool) {
 type attackCase struct {
 	path, key string
 	body      []byte
-	statuses  []int // that they may get
-	// most is how many times the processor time of an honest request one of theirs may
-	// cost; 0: it costs what it costs, and stops nobody.
+	statuses  []int // the statuses that they may get
+	// most is the highest processor time of one attacker's request, in multiples of an honest
+	// request. 0: no limit.
 	most float64
-	// early: the answer does not wait for more than the beginning of the body.
+	// early: the response must not wait for more than the beginning of the body.
 	early bool
 }
 
-// answeredEarly sends the beginning of the body, and wants the answer before the rest.
-// (A packed one is read to its end, and not unpacked further than its beginning.)
+// answeredEarly sends the beginning of the body, and requires the response before the rest. (A
+// packed body is read to its end, but is not unpacked further than its beginning.)
 func (c *attackCase) answeredEarly(t *testing.T, s *server) {
 	t.Helper()
 	const beginning = 64 << 10
@@ -84,8 +84,8 @@ func (c *attackCase) answeredEarly(t *testing.T, s *server) {
 	}
 }
 
-// against lets honest clients make their requests while attackers have theirs under way,
-// and returns what these got.
+// against lets honest clients make their requests while attackers send theirs, and returns how
+// often the attackers got each status.
 func (c *attackCase) against(t *testing.T, s *server, step func(n int) bool) map[int]int {
 	t.Helper()
 	packed := pack(t, [][]byte{c.body})
@@ -118,14 +118,14 @@ func (c *attackCase) against(t *testing.T, s *server, step func(n int) bool) map
 	return statuses
 }
 
-// attackUnderWay are clients that post a body again and again until end is called.
+// attackUnderWay are clients that post a body repeatedly until end is called.
 type attackUnderWay struct {
 	answered atomic.Int64
 	ending   chan struct{}
 	running  sync.WaitGroup
 
 	mu       sync.Mutex
-	statuses map[int]int // how many answers there were of each
+	statuses map[int]int // number of responses by status
 }
 
 func startAttack(url string, packed []byte, key string) *attackUnderWay {
@@ -150,7 +150,7 @@ func startAttack(url string, packed []byte, key string) *attackUnderWay {
 func (a *attackUnderWay) one(client *http.Client, url string, packed []byte, key string) {
 	r, err := http.NewRequest(http.MethodPost, url, bytes.NewReader(packed))
 	if err != nil {
-		panic(err) // a fixed address
+		panic(err) // the address is constant
 	}
 	r.Header.Set("Content-Type", "application/json")
 	r.Header.Set("Content-Encoding", "gzip")
@@ -175,21 +175,21 @@ func (a *attackUnderWay) end() map[int]int {
 	return a.statuses
 }
 
-// repeat is a text with so many equal pieces in the middle.
+// repeat returns a text with n equal pieces in the middle.
 func repeat(head, piece string, n int, tail string) []byte {
 	return []byte(head + strings.Repeat(piece, n-1) + strings.TrimSuffix(piece, ",") + tail)
 }
 
-// rejectedCost is how many honest requests one may cost that is refused for its first bytes,
-// whatever it becomes when it is unpacked. It would cost nine if all of it were read.
+// rejectedCost limits the cost, in honest requests, of a request that is rejected for its first
+// bytes, whatever its unpacked size. Reading all of it would cost nine.
 const rejectedCost = 3
 
-// measured is how many requests of attackers are looked at for what one of them costs.
+// measured is the number of attackers' requests over which their cost is averaged.
 const measured = 200
 
-// Small packed bodies that are large inside do not stop the intake of others: those
-// without events are refused for their first bytes, those with a wrong key before
-// they are decoded, and the others share what is not for small bodies alone.
+// Small packed bodies that are large when unpacked do not stop the intake of other clients: bodies
+// without events are rejected for their first bytes, bodies with a wrong key before they are
+// decoded, and the rest share the part of the budget that is not reserved for small bodies.
 func TestAttack_PackedBodies(t *testing.T) {
 	const key = `{"api_key":"` + apiKey + `","batch":[`
 	events := func(key string) []byte { return repeat(key, `{"event":"e","distinct_id":"u"},`, 60_000, "]}") }
@@ -206,7 +206,7 @@ func TestAttack_PackedBodies(t *testing.T) {
 		c.generator.batchSize = 100
 	}
 	step := func(n int) bool { return l.clients[n].step(s.url) }
-	runHonestClients(t, *attackRequests, step) // to get warm
+	runHonestClients(t, *attackRequests, step) // warms the server up
 	for name, tt := range tests {
 		tt.path = "/batch/"
 		t.Run(name, func(t *testing.T) { tt.against(t, s, step) })
@@ -214,15 +214,15 @@ func TestAttack_PackedBodies(t *testing.T) {
 	if busy, broken := l.busy.Load(), l.broken.Load(); busy+broken > 0 {
 		t.Errorf("%d honest requests were answered 503, %d not at all", busy, broken)
 	}
-	// All of the budget in few pieces, and as much again until they are collected.
+	// All of the budget in small allocations, and as much uncollected garbage.
 	if peak := s.memory(t, "VmHWM"); peak > mostMemory*5/4 {
 		t.Errorf("the server had %d MB in memory, %d are allowed", peak>>20, mostMemory*5/4>>20)
 	}
 	l.check(t)
 }
 
-// Bodies that stop coming hold no more than the share of their address, and are cut
-// off: 16 KiB a second, measured over 5 seconds, is the least.
+// Bodies that stop arriving use no more than the share of their address, and are cut off below 16
+// KiB a second, measured over 5 seconds.
 func TestAttack_SlowBodies(t *testing.T) {
 	t.Parallel()
 	s := start(t, onSQLite(t.TempDir())...)
@@ -242,7 +242,7 @@ func TestAttack_SlowBodies(t *testing.T) {
 			_, _ = fmt.Fprintf(conn, "POST /batch/ HTTP/1.1\r\nHost: %s\r\nContent-Length: %d\r\n\r\n", address, largest)
 			_, _ = conn.Write(bytes.Repeat([]byte(" "), 15<<20))
 			var more atomic.Int64
-			go func() { // a byte now and then is no body
+			go func() { // a byte now and then is below the minimum rate
 				for {
 					time.Sleep(time.Second)
 					if _, err := conn.Write([]byte(" ")); err != nil {
@@ -255,7 +255,7 @@ func TestAttack_SlowBodies(t *testing.T) {
 			if _, err := io.ReadFull(conn, answer); err != nil || string(answer) != "HTTP/1.1 408" && string(answer) != "HTTP/1.1 503" {
 				t.Errorf("a slow body got %q, %v", answer, err)
 			}
-			if n := more.Load(); n > 50 { // after 60 it would have been too late for any body
+			if n := more.Load(); n > 50 { // after 60 the connection would have been cut off anyway
 				t.Errorf("a slow body is cut off after %d bytes that came one by one", n)
 			}
 			answered.Add(1)
@@ -269,9 +269,8 @@ func TestAttack_SlowBodies(t *testing.T) {
 	l.check(t)
 }
 
-// Long bodies on the ways to flags do not fill the memory, nor stop those who ask for
-// theirs: with a wrong key they are answered for their first bytes, with a right one
-// they share a budget.
+// Long bodies of requests for flags neither fill the memory nor stop other clients: with a wrong
+// key they are answered after their first bytes, with a right one they share a budget.
 func TestAttack_LongFlagsBodies(t *testing.T) {
 	properties := func(n int) string {
 		var out strings.Builder
@@ -310,7 +309,7 @@ func TestAttack_LongFlagsBodies(t *testing.T) {
 		}
 		return true
 	}
-	runHonestClients(t, *attackRequests, step) // to get warm
+	runHonestClients(t, *attackRequests, step) // warms the server up
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) { tt.against(t, s, step) })
 	}
@@ -321,8 +320,8 @@ func TestAttack_LongFlagsBodies(t *testing.T) {
 	}
 }
 
-// Guesses of keys are throttled, also where each names another client, and hold no
-// valid key up.
+// Guesses of keys are throttled, also if each sends another client address, and do not delay
+// requests with valid keys.
 func TestAttack_GuessedKeys(t *testing.T) {
 	t.Parallel()
 	s := start(t, onSQLite(t.TempDir())...)
@@ -356,8 +355,8 @@ func TestAttack_GuessedKeys(t *testing.T) {
 	}
 }
 
-// Invented names and flags, sent with the public key, do not end the statistics of
-// real ones.
+// Invented event names and flags, sent with the public key, do not stop the statistics of real
+// ones.
 func TestAttack_InventedNames(t *testing.T) {
 	t.Parallel()
 	s := start(t, onSQLite(t.TempDir())...)
@@ -372,7 +371,7 @@ func TestAttack_InventedNames(t *testing.T) {
 		return fmt.Sprintf(`{"event":"$feature_flag_called","distinct_id":"u","properties":{"$process_person_profile":false,"$feature_flag":%q,"$feature_flag_response":%s}}`, flag, value)
 	}
 	var events []string
-	for n := range 21_000 { // twice as many as are told apart, and some
+	for n := range 21_000 { // slightly more than twice the limit of distinct names
 		events = append(events, called(fmt.Sprintf("invented-%05d", n), "true"))
 		if n < 12_000 {
 			events = append(events, fmt.Sprintf(`{"event":"invented %05d","distinct_id":"u","properties":{"$process_person_profile":false}}`, n))

@@ -12,13 +12,13 @@ import (
 	"testing"
 )
 
-// Texts that are costly for a flag's pattern, sent with the public key, hold nobody up
-// for long: a pattern whose program is too large is a fault and matches nobody, and any other
-// looks at no more text than it can in a third of a second.
+// Strings that are costly for a flag's pattern, sent with the public key, do not delay other
+// clients for long: a pattern whose program is too large is a fault and never matches, and any
+// other pattern is matched against no more text than takes a third of a second.
 func TestAttack_CostlyPatterns(t *testing.T) {
 	const (
 		tooLarge = `((a{1,100}){1,10}b){1,10}` // ran ten seconds on a million letters
-		large    = `(a{1,100}){1,10}b`         // about 2,000 instructions: 16 KiB of text
+		large    = `(a{1,100}){1,10}b`         // about 2,000 instructions: up to 16 KiB of text
 	)
 	flag := func(id int, key, pattern string) string {
 		return fmt.Sprintf(`{"id": %d, "key": %q, "active": true, "filters": {"groups": [{"properties": [{"key": "p", "type": "person", "operator": "regex", "value": %q}]}]}}`, id, key, pattern)
@@ -36,7 +36,7 @@ func TestAttack_CostlyPatterns(t *testing.T) {
 		return []byte(`{"api_key":"` + apiKey + `","distinct_id":"u","person_properties":{"p":"` + strings.Repeat("a", n) + `"}}`)
 	}
 
-	// What the flags are for somebody with a short text, and with one that is too long.
+	// The values of the flags for a user with a short text, and with one that is too long.
 	for n, want := range map[int]bool{3: false, 1_000_000: true} {
 		before := s.metric(t, "bunting_flags_pattern_timeouts_total")
 		status, answer := read(t)(s.client.Post(s.url+"/flags?v=2", "application/json", strings.NewReader(string(body(n)))))
@@ -63,8 +63,8 @@ func TestAttack_CostlyPatterns(t *testing.T) {
 		}
 		return status == http.StatusOK
 	}
-	runHonestClients(t, *attackRequests, step) // to get warm
-	// Each search of the second one costs a third of a second: where that hurts, write smaller patterns.
+	runHonestClients(t, *attackRequests, step) // warms the server up
+	// Each search of the second pattern takes a third of a second; smaller patterns are the remedy.
 	for name, letters := range map[string]int{"a million letters": 1_000_000, "as many as are looked at": 16_000} {
 		t.Run(name, func(t *testing.T) {
 			c := attackCase{path: "/flags?v=2", body: body(letters), statuses: []int{http.StatusOK, http.StatusServiceUnavailable}}

@@ -12,8 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// What all other tests rest on has to be able to fail: every kind of damage is
-// found.
+// The audit, on which all other tests rely, detects every kind of damage.
 func TestAudit_FindsDamage(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -81,7 +80,7 @@ func TestAudit_FindsDamage(t *testing.T) {
 	}
 }
 
-// The model itself gives the vectors of the specification.
+// The model itself reproduces the vectors of the specification.
 func TestModel_17(t *testing.T) {
 	t.Parallel()
 	type stored struct {
@@ -94,7 +93,7 @@ func TestModel_17(t *testing.T) {
 		id     string
 		want   modelPerson
 	}{
-		// §17.4, of which the newest reading.
+		// §17.4, in its newest reading.
 		"update": {
 			[]stored{
 				{"$set", "u", `{"$set": {"a": 1, "n": null}}`, 0},
@@ -111,7 +110,7 @@ func TestModel_17(t *testing.T) {
 			}, "u",
 			modelPerson{CreatedAt: begin, Identified: true, Properties: map[string]any{"x": 1.0, "y": 2.0, "z": 3.0}, IDs: []string{"u", "a"}},
 		},
-		// §17.6: the person is that of the events that came before it.
+		// §17.6: the person is that of the preceding events.
 		"browser": {
 			[]stored{
 				{"$pageview", "a", `{"$process_person_profile": false}`, 0},

@@ -14,7 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// tool runs the binary to its end and returns what it has printed.
+// tool runs the binary to its end and returns its output.
 func tool(t testing.TB, args ...string) string {
 	t.Helper()
 	out, err := exec.Command(bunting(t), args...).CombinedOutput()
@@ -24,9 +24,9 @@ func tool(t testing.TB, args ...string) string {
 	return string(out)
 }
 
-// A backup that is taken under full load and restored elsewhere has every event that
-// was answered 200 before it began, requests as wholes, and people and groups as a
-// replay of its events makes them (decision 13).
+// A backup that is written under full load and restored elsewhere contains every event that was
+// answered 200 before it began, complete requests, and persons and groups as a replay of its events
+// computes them (decision 13).
 func TestBackup_UnderLoad(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -46,7 +46,7 @@ func TestBackup_UnderLoad(t *testing.T) {
 			t.Error("nothing was answered meanwhile: that is no load")
 		}
 		tool(t, "restore", "--input", file, "--data", copyFolder)
-		// What came while the copy was made may be in it.
+		// Events that arrived during the backup may be in it.
 		for _, b := range l.book.all()[len(before.batches):] {
 			before.add(&batch{events: b.events})
 		}
@@ -58,8 +58,8 @@ func TestBackup_UnderLoad(t *testing.T) {
 	stop()
 	l.settle(t, s.url)
 
-	// Nobody writes: the restored server answers everything as this one does. It is
-	// told nothing but its folder.
+	// Without writes, the restored server returns the same responses as this one. It is given only
+	// its folder.
 	file, copyFolder := filepath.Join(t.TempDir(), "backup.db"), filepath.Join(t.TempDir(), "elsewhere")
 	tool(t, "backup", "--data", dir, "--output", file)
 	tool(t, "restore", "--input", file, "--data", copyFolder)
@@ -70,7 +70,7 @@ func TestBackup_UnderLoad(t *testing.T) {
 	l.check(t)
 }
 
-// compareAnswers asks two servers the same, of everything that is stored.
+// compareAnswers sends the same requests to two servers, for everything that is stored.
 func compareAnswers(t *testing.T, one, second *server) {
 	t.Helper()
 	compared := 0
@@ -120,22 +120,22 @@ func compareAnswers(t *testing.T, one, second *server) {
 	}
 }
 
-// answerOf is what a server says, and the path of the next page. The address of the
-// server is not compared.
+// answerOf returns a server's response, without the server's address, and the path of the next
+// page.
 func answerOf(t *testing.T, s *server, path string) (answer, next string) {
 	t.Helper()
 	var raw json.RawMessage
 	s.must(t, "GET", path, "phx_demo", nil, &raw)
 	var page struct{ Next *string }
-	_ = json.Unmarshal(raw, &page) // lists without pages have none
+	_ = json.Unmarshal(raw, &page) // lists without pages have no next page
 	if page.Next != nil {
 		next = strings.TrimPrefix(*page.Next, s.url)
 	}
 	return strings.ReplaceAll(string(raw), s.url, ""), next
 }
 
-// A folder whose server was killed is backed up with what stands in its log, and a
-// restore overwrites nothing.
+// The backup of a folder whose server was killed includes its write-ahead log, and a restore
+// overwrites no files.
 func TestBackup_AfterAKill(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -144,7 +144,7 @@ func TestBackup_AfterAKill(t *testing.T) {
 	stop := l.run(s.url)
 	eventually(t, "something is stored", func() bool { return l.ok.Load() > 20 })
 	stop()
-	s.kill() // what it had in its log stays there
+	s.kill() // the write-ahead log remains
 	out := tool(t, "backup", "--data", dir, "--output", filepath.Join(dir, "copy.db"))
 	if !strings.Contains(out, "checked") {
 		t.Error(out)

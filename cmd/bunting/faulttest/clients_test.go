@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// Clients that are slow, stop in the middle, or go away cost nobody else an
-// answer, and leave nothing behind.
+// Clients that are slow, stop in the middle, or disconnect do not cost other clients a response,
+// and leave no memory or connections behind.
 func TestClients(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -52,7 +52,7 @@ func TestClients(t *testing.T) {
 			})
 		}
 	}
-	each(50, func(conn net.Conn, b *batch, request []byte) error { // slow, and answered
+	each(50, func(conn net.Conn, b *batch, request []byte) error { // slow, but answered
 		for piece := range pieces(request, 20) {
 			if _, err := conn.Write(piece); err != nil {
 				return err
@@ -66,16 +66,16 @@ func TestClients(t *testing.T) {
 		time.Sleep(100 * time.Millisecond)
 		return err
 	})
-	each(200, func(conn net.Conn, _ *batch, request []byte) error { // gone before the answer
+	each(200, func(conn net.Conn, _ *batch, request []byte) error { // disconnects before the response
 		_, err := conn.Write(request)
 		return err
 	})
-	each(200, func(conn net.Conn, _ *batch, request []byte) error { // a header and nothing more
+	each(200, func(conn net.Conn, _ *batch, request []byte) error { // a header without a body
 		_, err := conn.Write(request[:bytes.Index(request, []byte("\r\n\r\n"))+4])
 		time.Sleep(2 * time.Second)
 		return err
 	})
-	each(200, func(conn net.Conn, _ *batch, _ []byte) error { // not even that
+	each(200, func(conn net.Conn, _ *batch, _ []byte) error { // disconnects without sending
 		time.Sleep(2 * time.Second)
 		return nil
 	})
@@ -107,7 +107,7 @@ func TestClients(t *testing.T) {
 	newAudit(l.book).check(t, openFolder(t, dir), people)
 }
 
-// pieces cuts b into n.
+// pieces splits b into n parts.
 func pieces(b []byte, n int) func(yield func([]byte) bool) {
 	return func(yield func([]byte) bool) {
 		for i := range n {

@@ -12,8 +12,8 @@ import (
 	"testing"
 )
 
-// While fsync fails nothing is answered 200: each yes rests on one. When the disk
-// works again so does the server, and what was answered 200 has stayed.
+// While fsync fails, no request is answered 200, since each 200 depends on an fsync. When the disk
+// works again so does the server, and the events that were answered 200 are still stored.
 func TestFailingFsync(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -26,7 +26,7 @@ func TestFailingFsync(t *testing.T) {
 	eventually(t, "a request is answered 503", func() bool { return l.busy.Load() > 0 })
 	eventually(t, "50 requests are answered 503", func() bool { return l.busy.Load() > 50 })
 	secondLoad := newLoad(1)
-	for range 20 { // new ones each time: what is stored already needs no fsync
+	for range 20 { // new events each time: stored ones need no fsync
 		secondLoad.clients[0].unanswered = nil
 		if secondLoad.clients[0].step(s.url) {
 			t.Error("200 while fsync fails")
@@ -44,7 +44,7 @@ func TestFailingFsync(t *testing.T) {
 	newAudit(l.book).check(t, openFolder(t, dir), people)
 	l.settle(t, s.url)
 
-	// Once more, without a restart.
+	// The same again, without a restart.
 	heal = inject(t, s, "fsync,fdatasync:error=EIO")
 	for range 5 {
 		l.clients[0].step(s.url)
@@ -62,8 +62,8 @@ func TestFailingFsync(t *testing.T) {
 	isIntact(t, dir)
 }
 
-// A full disk: 503 while it is full, flags go on, nothing that was accepted is
-// lost, and with some space the same process accepts again.
+// While the disk is full, events are answered 503 and flags are evaluated. No accepted event is
+// lost, and when space is free the same process accepts events.
 func TestDiskFull(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -80,7 +80,7 @@ func TestDiskFull(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		const left = 1 << 20 // which the load soon uses
+		const left = 1 << 20 // the load soon fills it
 		for tries := 0; ; tries++ {
 			var disk syscall.Statfs_t
 			if err := syscall.Statfs(dir, &disk); err != nil {
@@ -90,7 +90,7 @@ func TestDiskFull(t *testing.T) {
 			if err == nil {
 				break
 			}
-			if !errors.Is(err, syscall.ENOSPC) || tries == 20 { // the load may have been faster
+			if !errors.Is(err, syscall.ENOSPC) || tries == 20 { // the load may have filled it first
 				t.Fatal(err)
 			}
 		}
@@ -105,7 +105,7 @@ func TestDiskFull(t *testing.T) {
 	})
 }
 
-// newFlag tries to make a flag, in a project that the API may change.
+// newFlag tries to create a flag in a project that the API may change.
 func (s *server) newFlag(t *testing.T) int {
 	t.Helper()
 	r, err := http.NewRequest(http.MethodPost, s.url+"/api/projects/1/feature_flags/", strings.NewReader(`{"key":"late","description":"`+strings.Repeat("x", 1<<16)+`"}`))
@@ -136,7 +136,7 @@ func testDiskFull(t *testing.T, dir string, fill func(*server) (empty func())) {
 	before := l.busy.Load()
 	eventually(t, "20 more requests are answered 503", func() bool { return l.busy.Load() > before+20 })
 	stop()
-	newAudit(l.book).check(t, openFolder(t, dir), people) // what was accepted stays
+	newAudit(l.book).check(t, openFolder(t, dir), people) // accepted events are still stored
 
 	empty()
 	l.settle(t, s.url)
@@ -157,15 +157,15 @@ func testDiskFull(t *testing.T, dir string, fill func(*server) (empty func())) {
 	isIntact(t, dir)
 }
 
-// mostMemory is what a server under full load may have resident.
+// mostMemory is the limit of a server's resident memory under full load, in bytes.
 const mostMemory = 256 << 20
 
-// A disk that takes its time, and 500 clients: they wait or are told to come
-// again, and memory does not grow with them (decision 14).
+// With a slow disk and 500 clients, requests wait or are answered 503, and memory does not grow
+// with the number of clients (decision 14).
 func TestSlowDisk(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	start(t, onSQLite(dir)...).kill() // makes the tables, at full speed
+	start(t, onSQLite(dir)...).kill() // creates the tables at full speed
 	s := startWith(t, []string{strace(t), "-f", "--seccomp-bpf", "-o", os.DevNull,
 		"-e", "trace=fsync,fdatasync", "-e", "inject=fsync,fdatasync:delay_enter=150000"}, onSQLite(dir)...)
 	l := newLoad(500)

@@ -17,12 +17,12 @@ import (
 // exportsKey is the personal key of the definitions.
 const exportsKey = "phx_demo"
 
-// killsPerExportKill is for how many of -kills there is one here: a server looks for
-// exports two seconds after its start.
+// killsPerExportKill is the number of -kills for each kill of this test, which is slow: a server
+// looks for exports two seconds after its start.
 const killsPerExportKill = 8
 
-// SIGKILL at any moment while exports are made and events come in: every event is
-// exported once, and every interval has one run (management §4.3, decision 23).
+// SIGKILL at any moment while exports run and events arrive: every event is exported exactly once,
+// and every interval has one run (management §4.3, decision 23).
 func TestKill_Exports(t *testing.T) {
 	t.Parallel()
 	db := newDatabase(t)
@@ -36,7 +36,7 @@ func TestKill_Exports(t *testing.T) {
 	interrupted, times := int64(0), max(1, *kills/killsPerExportKill)
 	for n := range times {
 		interrupted += expireLeases(t, x.dir)
-		if n == times/2 { // a life without the destination
+		if n == times/2 { // a start without the destination
 			db.stop(t)
 		}
 		wait := time.Duration(chance.IntN(300)) * time.Millisecond
@@ -49,7 +49,7 @@ func TestKill_Exports(t *testing.T) {
 		}
 	}
 	interrupted += expireLeases(t, x.dir)
-	if !*waitLeases { // else nobody has counted
+	if !*waitLeases { // otherwise they were not counted
 		t.Logf("%d times an export was left in the middle of a run, or was waiting for the destination", interrupted)
 		if interrupted < int64(times/2) {
 			t.Error("hardly any run was interrupted: that is no test")
@@ -97,25 +97,25 @@ func TestKill_Exports(t *testing.T) {
 	}
 }
 
-// exportTest is a folder with events and exports, which outlives its servers.
+// exportTest is a folder with events and exports that several servers use in turn.
 type exportTest struct {
 	dir     string
 	args    []string
 	load    *load
 	exports []*killedExport
-	// hour is the beginning of an hour in the past, ofHour what was captured of it
-	// before the first kill.
+	// hour is the beginning of an hour in the past, and ofHour contains the events that were
+	// captured in it before the first kill.
 	hour   time.Time
 	ofHour map[eventKey]int64
 
 	mu    sync.Mutex
-	wrong []string // answers that must not be
+	wrong []string // unexpected responses
 }
 
-// killedExport is an export to a folder, or to a table. Those of the hour are
-// asked for the hour by its times again and again; the others have a schedule,
-// which does not get far in a short test, and are paused and unpaused: the
-// backfill of that covers what has come in since, as the schedule does.
+// killedExport is an export to a folder or to a table. Exports of the hour get repeated backfills
+// for the times of that hour. The other exports have a schedule, which does not progress far in a
+// short test, so they are paused and unpaused: the backfill of that covers the events since the
+// pause, as the schedule does.
 type killedExport struct {
 	hour          bool
 	folder, table string
@@ -125,7 +125,7 @@ type killedExport struct {
 	backfills     []string
 }
 
-// killedRun is a run as the API shows it.
+// killedRun is a run as the API returns it.
 type killedRun struct {
 	ID       string
 	Status   string
@@ -201,8 +201,8 @@ func keyOf(t testing.TB, uuid, name, distinctID string) eventKey {
 	return eventKey{[16]byte(raw), name, distinctID}
 }
 
-// live starts a server and kills it: events come in and exports are asked for
-// meanwhile. Those that are paused are so after pause.
+// live starts a server and kills it after wait. Meanwhile events arrive and exports are requested;
+// those that are to be paused are paused after pause.
 func (x *exportTest) live(t *testing.T, wait, pause time.Duration) {
 	s := start(t, x.args...)
 	killed := time.After(wait)
@@ -227,8 +227,8 @@ func (x *exportTest) live(t *testing.T, wait, pause time.Duration) {
 	asking.Wait()
 }
 
-// askHour asks for a backfill of the hour whenever there is none, until the server
-// is gone.
+// askHour requests a backfill of the hour whenever there is no active one, until the server has
+// ended.
 func (x *exportTest) askHour(s *server, e *killedExport) {
 	for s.running() {
 		var list struct{ Results []struct{ Status string } }
@@ -242,7 +242,7 @@ func (x *exportTest) askHour(s *server, e *killedExport) {
 	}
 }
 
-// ask reports whether there was an answer. One that is none of success is noted.
+// ask reports whether there was a response. One without a success status is recorded in wrong.
 func (x *exportTest) ask(s *server, method, path string, body, into any) bool {
 	status, err := s.ask(method, path, exportsKey, body, into)
 	if err != nil && status != 0 {

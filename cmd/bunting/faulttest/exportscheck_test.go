@@ -14,8 +14,7 @@ import (
 	"time"
 )
 
-// idle reports whether an export has nothing to do. Runs that have failed are told
-// by checkRuns.
+// idle reports whether an export has finished its work. checkRuns reports runs that failed.
 func (e *killedExport) idle(t testing.TB, s *server) bool {
 	t.Helper()
 	e.backfills = nil
@@ -41,8 +40,8 @@ func (x *exportTest) readRuns(t testing.TB, s *server, e *killedExport) {
 	e.runs = everyPage[killedRun](t, s, e.path+"/runs/?ordering=data_interval_start", exportsKey)
 }
 
-// checkRuns wants intervals that follow one another, each with one run, and as
-// many rows in each pass as there are events.
+// checkRuns requires consecutive intervals, each with one run, and as many rows in each pass as
+// there are events.
 func (e *killedExport) checkRuns(t testing.TB, hour time.Time, want int64) {
 	t.Helper()
 	passes := map[string][]killedRun{}
@@ -50,7 +49,7 @@ func (e *killedExport) checkRuns(t testing.TB, hour time.Time, want int64) {
 		if r.Status != "Completed" || r.Rows == nil {
 			t.Fatalf("%s: run %s of %s is %s", e.path, r.ID, r.From, r.Status)
 		}
-		pass := "" // schedule and backfills of unpausing take turns in one
+		pass := "" // schedule and backfills of unpausing alternate in one pass
 		if e.hour {
 			pass = "the schedule"
 			if r.Backfill != nil {
@@ -60,7 +59,7 @@ func (e *killedExport) checkRuns(t testing.TB, hour time.Time, want int64) {
 		passes[pass] = append(passes[pass], r)
 	}
 	if e.hour {
-		delete(passes, "the schedule") // where the test was that long, it has runs too
+		delete(passes, "the schedule") // in a long test the schedule has runs too
 	}
 	for pass, runs := range passes {
 		from, to, rows := e.created.Truncate(5*time.Minute), time.Time{}, int64(0)
@@ -87,7 +86,7 @@ func (e *killedExport) checkRuns(t testing.TB, hour time.Time, want int64) {
 	t.Logf("%s%s: %d runs of %d backfills", e.folder, e.table, len(e.runs), len(e.backfills))
 }
 
-// checkRows wants every event once and nothing else.
+// checkRows requires each event exactly one time, and no other rows.
 func (e *killedExport) checkRows(t testing.TB, want map[eventKey]int64, rows []eventKey) {
 	t.Helper()
 	found := make(map[eventKey]int, len(rows))
@@ -111,8 +110,8 @@ func (e *killedExport) checkRows(t testing.TB, want map[eventKey]int64, rows []e
 	}
 }
 
-// inFiles are the rows of all files of a folder. The schedule of those of the hour
-// is left out.
+// inFiles returns the rows of all files of a folder. For exports of the hour, the files of the
+// schedule are omitted.
 func (e *killedExport) inFiles(t testing.TB, folder string) (all []eventKey) {
 	t.Helper()
 	names, err := os.ReadDir(folder)
@@ -153,8 +152,7 @@ func (e *killedExport) inFiles(t testing.TB, folder string) (all []eventKey) {
 	return all
 }
 
-// inTable are the rows of the table. What it knows of its runs has to be what the
-// server knows.
+// inTable returns the rows of the table. The table's record of its runs must equal the server's.
 func (e *killedExport) inTable(t testing.TB, db *database) (all []eventKey) {
 	t.Helper()
 	conn := db.open(t)
@@ -166,7 +164,7 @@ func (e *killedExport) inTable(t testing.TB, db *database) (all []eventKey) {
 	defer func() { _ = tx.Rollback() }()
 	var uuid, name, distinctID string
 	query := "SELECT uuid, event, distinct_id FROM " + e.table
-	if e.hour { // without what the schedule has brought
+	if e.hour { // without the rows of the schedule
 		query += " WHERE distinct_id LIKE 'hour-%'"
 	}
 	rows(t, tx, query, nil, []any{&uuid, &name, &distinctID}, func() { all = append(all, keyOf(t, uuid, name, distinctID)) })

@@ -14,19 +14,19 @@ import (
 	"time"
 )
 
-// flagQueries are clients that ask for flags that need nothing stored, always new users,
-// and want 200 with an answer without errors.
+// flagQueries are clients that request flags which need no stored data, always for new users, and
+// require the status 200 without evaluation errors.
 type flagQueries struct {
-	ok, broken atomic.Int64 // broken: no answer at all, as from a server that is killed
+	ok, broken atomic.Int64 // broken: no response at all, as from a server that is killed
 	ending     chan struct{}
 	running    sync.WaitGroup
 
 	mu      sync.Mutex
 	wrong   []string
-	slowest time.Duration // is only told
+	slowest time.Duration // only logged
 }
 
-// ask starts so many clients.
+// askFlags starts the given number of clients.
 func askFlags(url string, clients int) *flagQueries {
 	a := &flagQueries{ending: make(chan struct{})}
 	for n := range clients {
@@ -78,7 +78,7 @@ func (a *flagQueries) one(client *http.Client, url, id string) {
 	a.slowest = max(a.slowest, time.Since(begin))
 }
 
-// end stops the clients. unbroken: every request must have got an answer.
+// end stops the clients. unbroken: every request must have got a response.
 func (a *flagQueries) end(t testing.TB, unbroken bool) {
 	t.Helper()
 	close(a.ending)

@@ -13,24 +13,24 @@ import (
 	"time"
 )
 
-// generator makes events of every kind that does something to people and groups.
-// It belongs to one goroutine.
+// generator creates events of every kind that changes persons and groups. It must be used by one
+// goroutine only.
 type generator struct {
 	rand *rand.Rand
-	name string // of its own ids
-	// age grows, so that there are always persons who are new.
+	name string // prefix of its ids
+	// age grows, so that there are always new persons.
 	age  int
 	made int
-	// batchSize is the most events of a batch, 12 when zero; padding how many bytes
-	// an event has more.
+	// batchSize is the maximum number of events of a batch, 12 if zero; padding is the number of
+	// bytes that are added to an event.
 	batchSize, padding int
 }
 
-// random is what chance is made of. What comes when is never twice the same, so
-// that a seed would repeat nothing.
+// random returns a generator with a random seed. The order of concurrent requests differs in each
+// run, so a fixed seed would not reproduce a failure.
 func random() *rand.Rand { return rand.New(rand.NewPCG(rand.Uint64(), rand.Uint64())) }
 
-// generators counts them, so that no two make the same ids.
+// generators counts the generators, so that no two create the same ids.
 var generators atomic.Uint64
 
 func newGenerator() *generator {
@@ -39,7 +39,7 @@ func newGenerator() *generator {
 
 type object = map[string]any
 
-// kinds are what the generator makes, with how often.
+// kinds are the events that the generator creates, with their relative frequency.
 var kinds = []struct {
 	weight int
 	make   func(g *generator, e, props object)
@@ -94,7 +94,7 @@ var kinds = []struct {
 	}},
 }
 
-// batch makes a request of new events.
+// batch creates a request of new events.
 func (g *generator) batch() *batch {
 	b := &batch{}
 	var items []object
@@ -102,7 +102,7 @@ func (g *generator) batch() *batch {
 		e := g.event()
 		items = append(items, e)
 		id := e["uuid"].(string)
-		if g.rand.IntN(50) == 0 { // what differs in its name only is an event of its own
+		if g.rand.IntN(50) == 0 { // events that differ only in the name are different events
 			twin := object{"uuid": id, "event": "twin", "distinct_id": e["distinct_id"], "properties": object{"n": g.made}}
 			items = append(items, twin)
 		}
@@ -113,7 +113,7 @@ func (g *generator) batch() *batch {
 	}
 	body, err := json.Marshal(object{"api_key": apiKey, "batch": items})
 	if err != nil {
-		panic(err) // maps of plain values
+		panic(err) // maps of plain values can always be encoded
 	}
 	b.body = body
 	return b
@@ -127,7 +127,7 @@ func (g *generator) event() object {
 	props := object{"n": g.made, "padding": strings.Repeat("x", g.rand.IntN(2*g.padding+1))}
 	e := object{
 		"distinct_id": g.user(), "uuid": g.uuid(), "properties": props,
-		// On both sides of the minute that makes a difference in §9.1.
+		// On both sides of the minute that matters in §9.1.
 		"timestamp": time.Now().Add(time.Duration(g.rand.IntN(300)-300) * time.Second).UTC().Format(time.RFC3339Nano),
 	}
 	total := 0
@@ -144,7 +144,7 @@ func (g *generator) event() object {
 	return e
 }
 
-// uuid is of version 7 or 4, as SDKs send them.
+// uuid returns a UUID of version 7 or 4, as SDKs send them.
 func (g *generator) uuid() string {
 	var b [16]byte
 	binary.BigEndian.PutUint64(b[:], g.rand.Uint64())
@@ -161,7 +161,7 @@ func (g *generator) uuid() string {
 	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
 }
 
-// user is a distinct id: of the newest few persons, of all, or one that all
+// user returns a distinct id: of the newest few persons, of all persons, or one that all
 // connections share.
 func (g *generator) user() string {
 	switch g.rand.IntN(10) {
@@ -175,8 +175,8 @@ func (g *generator) user() string {
 	return fmt.Sprintf("%s-%d-%d", g.name, g.age, g.rand.IntN(8))
 }
 
-// other is an id that is merged: an anonymous one mostly, one of a user's, or
-// one that must not be merged (§10.4).
+// other returns an id to be merged: mostly an anonymous one, one of a user, or one that must not be
+// merged (§10.4).
 func (g *generator) other() string {
 	switch g.rand.IntN(20) {
 	case 0:
@@ -202,8 +202,8 @@ func (g *generator) updates(props object) {
 	}
 }
 
-// copied are properties that the person gets from the event (§9.5), none of them
-// noisy (§9.3).
+// copied adds properties that are copied from the event to the person (§9.5), except noisy ones
+// (§9.3).
 func (g *generator) copied(props object) {
 	if g.rand.IntN(4) == 0 {
 		props["utm_source"], props["$app_version"] = g.value(), fmt.Sprint(g.rand.IntN(5))
@@ -216,7 +216,7 @@ func (g *generator) groups(props object) {
 	}
 }
 
-// groupType is one of seven: two more than there can be (§11.1).
+// groupType returns one of seven types, two more than a project may have (§11.1).
 func (g *generator) groupType() string {
 	return g.one("company", "team", "project", "country", "shop", "house", "street")
 }

@@ -1,8 +1,8 @@
 //go:build linux
 
-// Package faulttest starts the real binary, loads it and hurts it: what was
-// answered 200 has to be there exactly once, whatever happens (spec/capture.md
-// §13.6, decisions 13 and 14). It needs Linux, strace and PostgreSQL 15.
+// Package faulttest starts the real binary, loads it and injects faults: every event that was
+// answered 200 must be stored exactly one time, whatever happens (spec/capture.md §13.6, decisions
+// 13 and 14). It needs Linux, strace and PostgreSQL 15.
 package faulttest
 
 import (
@@ -41,20 +41,20 @@ func TestMain(m *testing.M) {
 	}())
 }
 
-// definitions is the project that all tests use, apiKey its key.
+// definitions is the file with the project that all tests use, apiKey its key.
 const (
 	definitions = "../../../testdata/demo.json"
 	apiKey      = "phc_demo"
 )
 
-// patience is how long a test waits for what must come before it says that it hangs. It
-// is long, as tests must not fail where the machine is slow.
+// patience is how long a test waits for a condition before it fails. It is long, since tests must
+// not fail on a slow machine.
 const patience = 2 * time.Minute
 
-// server is a running bunting.
+// server is a running bunting process.
 type server struct {
 	cmd *exec.Cmd
-	// pid is bunting's, also where another program runs it.
+	// pid is bunting's process id, even if another program runs it.
 	pid    int
 	url    string // empty until it listens
 	out    *lockedBuffer
@@ -64,18 +64,17 @@ type server struct {
 	err    error
 }
 
-// onSQLite are the arguments of a server on a data folder.
+// onSQLite returns the arguments of a server on a data folder.
 func onSQLite(dir string) []string { return []string{"--data", dir} }
 
-// launch starts a server with the definitions and does not wait for it. with is a
-// program that runs it, empty for none.
+// launch starts a server with the definitions and does not wait for it. with is a program that runs
+// it, or empty.
 func launch(t testing.TB, with []string, args ...string) (*server, <-chan string) {
 	t.Helper()
 	return launchBare(t, with, append([]string{"--definitions", definitions}, args...)...)
 }
 
-// launchBare is launch without definitions. Servers without a data folder get one of
-// their own.
+// launchBare is launch without definitions. A server without a data folder gets a new one.
 func launchBare(t testing.TB, with []string, args ...string) (*server, <-chan string) {
 	t.Helper()
 	if !slices.Contains(args, "--data") {
@@ -86,9 +85,9 @@ func launchBare(t testing.TB, with []string, args ...string) (*server, <-chan st
 	s.client = &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 1024}, Timeout: patience}
 	s.cmd.Env = append(os.Environ(), "GOTRACEBACK=single")
 	s.cmd.Stderr = s.log
-	// Nothing is left running when the tests themselves are killed.
+	// The server is killed when the tests themselves are killed.
 	s.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
-	// A pipe of our own: that of exec.Cmd is closed before everything is read.
+	// A separate pipe, since that of exec.Cmd is closed before everything is read.
 	out, in, err := os.Pipe()
 	if err != nil {
 		t.Fatal(err)
@@ -148,7 +147,7 @@ func (s *server) await(t testing.TB, address <-chan string) {
 	}
 }
 
-// kill ends the server with SIGKILL, whatever it does.
+// kill ends the server with SIGKILL.
 func (s *server) kill() {
 	_ = syscall.Kill(s.pid, syscall.SIGKILL)
 	_ = s.cmd.Process.Kill()
@@ -189,7 +188,7 @@ func (s *server) running() bool {
 	}
 }
 
-// childOf is the one child of a process.
+// childOf returns the only child of a process.
 func childOf(t testing.TB, pid int) int {
 	t.Helper()
 	path := fmt.Sprintf("/proc/%d/task/%d/children", pid, pid)
@@ -204,7 +203,7 @@ func childOf(t testing.TB, pid int) int {
 	return child
 }
 
-// memory is a line of /proc/PID/status in bytes, such as VmRSS or VmHWM.
+// memory returns a line of /proc/PID/status in bytes, such as VmRSS or VmHWM.
 func (s *server) memory(t testing.TB, name string) int64 {
 	t.Helper()
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", s.pid))
@@ -224,8 +223,8 @@ func (s *server) memory(t testing.TB, name string) int64 {
 	return 0
 }
 
-// processorTime is how long processors have worked for the server: unlike what a clock
-// says, it hardly depends on what else the machine does.
+// processorTime returns the processor time of the server. Unlike elapsed time, it hardly depends on
+// the load of the machine.
 func (s *server) processorTime(t testing.TB) (sum time.Duration) {
 	t.Helper()
 	threads, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/schedstat", s.pid))
@@ -245,7 +244,7 @@ func (s *server) processorTime(t testing.TB) (sum time.Duration) {
 	return sum
 }
 
-// metric is a number of /metrics that stands alone on its line.
+// metric returns a metric without labels from /metrics.
 func (s *server) metric(t testing.TB, name string) float64 {
 	t.Helper()
 	status, body := s.get(t, "/metrics")
@@ -270,7 +269,7 @@ func (s *server) get(t testing.TB, path string) (status int, body string) {
 	return read(t)(s.client.Get(s.url + path))
 }
 
-// flags asks for the flags of a user.
+// flags requests the flags of a user.
 func (s *server) flags(t testing.TB, distinctID string) (status int, body string) {
 	t.Helper()
 	return read(t)(s.client.Post(s.url+"/flags?v=2", "application/json",
@@ -292,14 +291,14 @@ func read(t testing.TB) func(*http.Response, error) (int, string) {
 	}
 }
 
-// eventually waits until something is so.
+// eventually waits until a condition is true.
 func eventually(t testing.TB, what string, is func() bool) {
 	t.Helper()
 	eventuallyWithin(t, patience, what, is)
 }
 
-// eventuallyWithin is eventually for what takes more than a minute by its nature, such as
-// mails that are tried again and again.
+// eventuallyWithin is eventually for conditions that take more than a minute, such as mails that
+// are retried.
 func eventuallyWithin(t testing.TB, within time.Duration, what string, is func() bool) {
 	t.Helper()
 	for end := time.Now().Add(within); !is(); time.Sleep(20 * time.Millisecond) {
@@ -309,7 +308,7 @@ func eventuallyWithin(t testing.TB, within time.Duration, what string, is func()
 	}
 }
 
-// lockedBuffer keeps the end of what is written to it, for any number of
+// lockedBuffer stores the last part of the output that is written to it. It may be used by several
 // goroutines.
 type lockedBuffer struct {
 	mu  sync.Mutex
@@ -331,7 +330,7 @@ func (b *lockedBuffer) String() string {
 	return b.buf.String()
 }
 
-// tail are the last lines.
+// tail returns the last n lines.
 func (b *lockedBuffer) tail(n int) string {
 	lines := strings.SplitAfter(b.String(), "\n")
 	return strings.Join(lines[max(0, len(lines)-n-1):], "")

@@ -9,9 +9,9 @@ import (
 	"time"
 )
 
-// SIGKILL at any moment, under load and during the start: the server comes back
-// by itself, what was answered 200 is there once, and people and groups are what
-// a replay of the events makes of them (decision 13, §13.2, §13.3).
+// After SIGKILL at any moment, under load and during the start, the server recovers by itself,
+// events that were answered 200 are stored exactly one time, and persons and groups are those of a
+// replay of the events (decision 13, §13.2, §13.3).
 func TestKill_SQLite(t *testing.T) {
 	t.Parallel()
 	const inOneFolder = 200
@@ -26,7 +26,7 @@ func killFolder(t *testing.T, times int) {
 	l := newLoad(4)
 	a := newAudit(l.book)
 	for n := range times {
-		if n%8 == 7 { // a server that dies before it listens
+		if n%8 == 7 { // a server that is killed before it listens
 			early, _ := launch(t, nil, onSQLite(dir)...)
 			time.Sleep(time.Duration(chance.IntN(25_000)) * time.Microsecond)
 			early.kill()
@@ -36,7 +36,7 @@ func killFolder(t *testing.T, times int) {
 		if n%10 == 9 {
 			how = people
 		}
-		a.check(t, openFolder(t, dir), how) // what the last one has left
+		a.check(t, openFolder(t, dir), how) // the state that the last server left
 		stop := l.run(s.url)
 		time.Sleep(time.Duration(chance.IntN(200_000)) * time.Microsecond)
 		s.kill()
@@ -58,7 +58,7 @@ func killFolder(t *testing.T, times int) {
 	}
 }
 
-// A first start that is killed leaves a folder that the next one can use.
+// A first start that is killed leaves a folder that the next start can use.
 func TestKill_FirstStart(t *testing.T) {
 	t.Parallel()
 	chance := random()
@@ -77,7 +77,7 @@ func TestKill_FirstStart(t *testing.T) {
 	}
 }
 
-// SIGTERM under load: requests under way end well, and the exit code is 0.
+// After SIGTERM under load, requests under way are completed and the exit code is 0.
 func TestTerminate(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -94,8 +94,8 @@ func TestTerminate(t *testing.T) {
 	a.check(t, openFolder(t, dir), people)
 }
 
-// Two servers on one folder: the second says why it cannot be, and the folder is
-// free at once when the first is killed.
+// A second server on the same folder ends with an error that states the reason, and the folder is
+// free at once when the first server is killed.
 func TestTwoServers(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -113,5 +113,5 @@ func TestTwoServers(t *testing.T) {
 		t.Errorf("the first server is not ready any more: %d", status)
 	}
 	first.kill()
-	start(t, onSQLite(dir)...) // fails where the folder is not free
+	start(t, onSQLite(dir)...) // fails if the folder is not free
 }

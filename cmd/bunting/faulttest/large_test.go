@@ -16,12 +16,11 @@ import (
 	"testing"
 )
 
-// largest is the longest body there may be (§4.6).
+// largest is the maximum length of a body in bytes (§4.6).
 const largest = 20 << 20
 
-// Bodies of the largest size there is, 32 at once: as many as there is room for
-// are taken, the others are told to come again, and memory stays bounded
-// (decision 14).
+// Of 32 concurrent bodies of the maximum size, as many are accepted as there is memory for, the
+// rest are answered 503, and memory stays bounded (decision 14).
 func TestLargeBodies(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {
@@ -47,7 +46,7 @@ func TestLargeBodies(t *testing.T) {
 				running.Go(func() {
 					b := &batch{}
 					body := largeBody(n, tt.padding, b)
-					if tt.gzip { // one for all
+					if tt.gzip { // one buffer for all
 						b, body = &batch{}, [][]byte{packed()}
 					}
 					l.book.add(b)
@@ -82,8 +81,7 @@ func TestLargeBodies(t *testing.T) {
 	}
 }
 
-// largeBody is the text of a body of the largest size in pieces, of which the
-// long ones are shared.
+// largeBody returns a body of the maximum size in pieces, of which the long ones are shared.
 func largeBody(n, padding int, b *batch) [][]byte {
 	if padding < 0 {
 		item := `{"event":"e","distinct_id":"u"}`
@@ -121,7 +119,7 @@ func pack(t testing.TB, pieces [][]byte) []byte {
 	return out.Bytes()
 }
 
-// postLarge sends a body and returns the status, 0 when there is no answer.
+// postLarge sends a body and returns the status, or 0 if there is no response.
 func (l *load) postLarge(client *http.Client, url string, pieces [][]byte, b *batch) int {
 	readers, size := make([]io.Reader, len(pieces)), 0
 	for i, p := range pieces {

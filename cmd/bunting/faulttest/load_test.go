@@ -16,24 +16,24 @@ import (
 	"time"
 )
 
-// load is a number of clients that send events, each on a connection of its own,
-// and send again what was not answered 200, as SDKs do (§14.1). It lives longer
-// than a server.
+// load is a number of clients that send events, each on its own connection, and that resend
+// requests that were not answered 200, as SDKs do (§14.1). It outlives a server.
 type load struct {
 	book    *book
 	clients []*client
-	// ok, busy and broken count answers of 200, of 503, and requests that got none.
+	// ok and busy count responses of 200 and 503, broken counts requests without a response.
 	ok, busy, broken atomic.Int64
 
 	mu    sync.Mutex
-	wrong []string // answers that must not be
+	wrong []string // unexpected responses
 }
 
 // client is one connection.
 type client struct {
 	load      *load
 	generator *generator
-	// unanswered is what has to be sent again, sent the last few that were answered.
+	// unanswered is the batch that must be sent again, and sent are the last few that were
+	// answered.
 	unanswered *batch
 	sent       []*batch
 	http       *http.Client
@@ -51,8 +51,7 @@ func newHTTPClient() *http.Client {
 	return &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 1}, Timeout: patience}
 }
 
-// run sends until stop is called, which waits until every client has its answer
-// or knows that there is none.
+// run sends until stop is called. stop waits until the last request of every client has ended.
 func (l *load) run(url string) (stop func()) {
 	ending := make(chan struct{})
 	var running sync.WaitGroup
@@ -80,14 +79,14 @@ func (l *load) run(url string) (stop func()) {
 	}
 }
 
-// awaitOK waits until so many more requests are answered 200.
+// awaitOK waits until n more requests are answered 200.
 func (l *load) awaitOK(t testing.TB, n int64) {
 	t.Helper()
 	before := l.ok.Load()
 	eventually(t, fmt.Sprintf("%d more requests are answered 200", n), func() bool { return l.ok.Load() >= before+n })
 }
 
-// settle sends again what is not answered, until all is.
+// settle resends unanswered batches until all are answered.
 func (l *load) settle(t testing.TB, url string) {
 	t.Helper()
 	end := time.Now().Add(patience)
@@ -109,8 +108,8 @@ func (l *load) settle(t testing.TB, url string) {
 	}
 }
 
-// step sends one batch: one that is unanswered, a new one, or now and then one
-// that was answered long ago, a second time.
+// step sends one batch: an unanswered one, a new one, or sometimes a batch that was answered long
+// ago.
 func (c *client) step(url string) (answered bool) {
 	b := c.unanswered
 	switch {
@@ -130,7 +129,7 @@ func (c *client) step(url string) (answered bool) {
 	if c.unanswered == b {
 		c.unanswered = nil
 		if c.sent = append(c.sent, b); len(c.sent) > 8 {
-			c.sent[0].body = nil // it will not be sent again
+			c.sent[0].body = nil // is not sent again
 			c.sent = c.sent[1:]
 		}
 	}
@@ -153,7 +152,7 @@ func (l *load) post(client *http.Client, url string, b *batch) bool {
 	return l.judge(response, body, b)
 }
 
-// answer reads the answer to a batch from a bare connection.
+// answer reads the response to a batch from a bare connection.
 func (l *load) answer(conn net.Conn, b *batch) error {
 	response, err := http.ReadResponse(bufio.NewReader(conn), nil)
 	if err != nil {
@@ -168,7 +167,7 @@ func (l *load) answer(conn net.Conn, b *batch) error {
 	return nil
 }
 
-// judge notes an answer: 200, or 503 with Retry-After (§13.6), nothing else.
+// judge checks a response: 200, or 503 with Retry-After (§13.6). It records all other responses.
 func (l *load) judge(r *http.Response, body []byte, b *batch) (ok bool) {
 	switch {
 	case r.StatusCode == http.StatusOK && string(body) == `{"status":1}`:
@@ -199,7 +198,7 @@ func (l *load) complain(format string, args ...any) {
 	}
 }
 
-// check fails the test when an answer was wrong, and tells what there was.
+// check logs the counts, and fails the test if there was an unexpected response.
 func (l *load) check(t testing.TB) {
 	t.Helper()
 	t.Logf("%d requests answered 200, %d answered 503, %d without an answer", l.ok.Load(), l.busy.Load(), l.broken.Load())

@@ -16,12 +16,12 @@ import (
 	"time"
 )
 
-// waitLeases is for the patient: a server that is killed holds what it had taken
-// for a minute or two more, and the tests then wait for that.
+// waitLeases makes the tests wait until the leases of a killed server expire, which takes a minute
+// or two.
 var waitLeases = flag.Bool("leases", false, "wait until leases of killed servers run out, instead of ending them in the store")
 
-// ask sends a request to the management API. into may be nil. The error is about
-// requests that got no answer.
+// ask sends a request to the management API. into may be nil. err is non-nil if there was no
+// response, with a status of 0, and if the status is 300 or more.
 func (s *server) ask(method, path, key string, body, into any) (status int, err error) {
 	var data []byte
 	if body != nil {
@@ -52,7 +52,7 @@ func (s *server) ask(method, path, key string, body, into any) (status int, err 
 	return response.StatusCode, err
 }
 
-// must is ask of a server that is not killed.
+// must is ask for a server that is not killed.
 func (s *server) must(t testing.TB, method, path, key string, body, into any) {
 	t.Helper()
 	if _, err := s.ask(method, path, key, body, into); err != nil {
@@ -60,7 +60,7 @@ func (s *server) must(t testing.TB, method, path, key string, body, into any) {
 	}
 }
 
-// everyPage reads a list to its end.
+// everyPage reads all pages of a list.
 func everyPage[T any](t testing.TB, s *server, path, key string) (all []T) {
 	t.Helper()
 	for path != "" {
@@ -81,9 +81,8 @@ func everyPage[T any](t testing.TB, s *server, path, key string) (all []T) {
 	return all
 }
 
-// expireLeases makes leases of a killed server run out now, and whatever waits to be
-// tried again due, as if the time had passed. It returns how many such exports and
-// mails there were.
+// expireLeases makes leases of a killed server expire now, and pending retries due. It returns the
+// number of such exports and mails.
 func expireLeases(t testing.TB, dir string) (waited int64) {
 	t.Helper()
 	if *waitLeases {

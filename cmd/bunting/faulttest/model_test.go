@@ -12,9 +12,8 @@ import (
 	"time"
 )
 
-// model is what spec/capture.md §9 to §11 says of people and groups, in the
-// simplest words: it is told the stored events in the order of the ledger, one by
-// one, and shares nothing with the server.
+// model implements spec/capture.md §9 to §11 for persons and groups in the simplest form. It gets
+// the stored events in the order of the ledger, one at a time, and shares no code with the server.
 type model struct {
 	project    int64
 	owner      map[string]*modelPerson // by distinct id
@@ -42,7 +41,7 @@ type modelGroup struct {
 	Properties map[string]any
 }
 
-// storedEvent is an event as it stands in the ledger (§8.3).
+// storedEvent is an event as the ledger contains it (§8.3).
 type storedEvent struct {
 	ID               int64
 	UUID             [16]byte
@@ -52,7 +51,7 @@ type storedEvent struct {
 	Person           storedPerson
 }
 
-// storedPerson is whose a stored event says it is.
+// storedPerson is the person that is stored with an event.
 type storedPerson struct {
 	UUID       string
 	CreatedAt  time.Time
@@ -60,7 +59,7 @@ type storedPerson struct {
 	Mode       string
 }
 
-// attribution is whose an event is.
+// attribution is the person to whom an event belongs.
 type attribution struct {
 	UUID, Mode string
 	CreatedAt  time.Time
@@ -74,8 +73,7 @@ func newModel(project int64, types []string) *model {
 	}
 }
 
-// apply takes in the next event and says whose it is. Its person's properties are
-// those after it.
+// apply processes the next event and returns its person, with the properties after the event.
 func (m *model) apply(e *storedEvent) (attribution, error) {
 	var props map[string]any
 	if err := json.Unmarshal([]byte(e.Properties), &props); err != nil {
@@ -96,8 +94,8 @@ func (m *model) apply(e *storedEvent) (attribution, error) {
 	return attribution{p.UUID, "full", p.CreatedAt, p.Properties}, nil
 }
 
-// attributePersonless is §9.1: a person who is there gets what is more than a
-// minute younger.
+// attributePersonless implements §9.1: an existing person gets the events that are more than a
+// minute younger than the person.
 func (m *model) attributePersonless(e *storedEvent) attribution {
 	if p := m.owner[e.DistinctID]; p != nil && e.Timestamp.After(p.CreatedAt.Add(time.Minute)) {
 		return attribution{p.UUID, "force_upgrade", p.CreatedAt, map[string]any{}}
@@ -106,7 +104,7 @@ func (m *model) attributePersonless(e *storedEvent) attribution {
 	return attribution{m.uuid(e.DistinctID), "propertyless", time.Unix(5, 0).UTC(), map[string]any{}}
 }
 
-// person merges, makes and updates the event's person.
+// person merges, creates and updates the event's person.
 func (m *model) person(e *storedEvent, props map[string]any) *modelPerson {
 	otherID := ""
 	switch e.Name {
@@ -169,13 +167,13 @@ func (m *model) give(id string, p *modelPerson) {
 	p.IDs = append(p.IDs, id)
 }
 
-// update is §9.4: $set_once, $set, $unset.
+// update implements §9.4: $set_once, $set, $unset.
 func (m *model) update(p *modelPerson, e *storedEvent, props map[string]any) {
 	if e.Name == "$exception" {
 		return
 	}
 	set, once := objectOf(props["$set"]), objectOf(props["$set_once"])
-	for _, key := range []string{"utm_source", "$app_version"} { // of §9.5, those that the load has
+	for _, key := range []string{"utm_source", "$app_version"} { // those of §9.5 that the load uses
 		if v := props[key]; v != nil {
 			setIfMissing(set, key, v)
 			setIfMissing(once, "$initial_"+strings.TrimPrefix(key, "$"), v)
@@ -199,14 +197,14 @@ func (m *model) update(p *modelPerson, e *storedEvent, props map[string]any) {
 	}
 }
 
-// groupTypes is §11.2: an event's groups make their types.
+// groupTypes implements §11.2: an event's groups create their types.
 func (m *model) groupTypes(props map[string]any) {
 	for _, name := range slices.Sorted(maps.Keys(objectOf(props["$groups"]))) {
 		m.groupType(name)
 	}
 }
 
-// groupType is the number of a type, -1 when there are five others (§11.1).
+// groupType returns the number of a type, or -1 if there are already five other types (§11.1).
 func (m *model) groupType(name string) int {
 	if i := slices.Index(m.types, name); i >= 0 || len(m.types) == 5 {
 		return i
@@ -215,7 +213,7 @@ func (m *model) groupType(name string) int {
 	return len(m.types) - 1
 }
 
-// groupIdentify is §11.3.
+// groupIdentify implements §11.3.
 func (m *model) groupIdentify(e *storedEvent, props map[string]any) {
 	name, key := props["$group_type"].(string), props["$group_key"].(string)
 	number := m.groupType(name)
@@ -229,8 +227,7 @@ func (m *model) groupIdentify(e *storedEvent, props map[string]any) {
 	maps.Copy(m.groups[id].Properties, objectOf(props["$group_set"]))
 }
 
-// uuid is the id of the person that a distinct id makes: §9.2, a UUID of version
-// 5.
+// uuid returns the id of the person that is created for a distinct id: §9.2, a UUID of version 5.
 func (m *model) uuid(distinctID string) string {
 	namespace := []byte{0x93, 0x29, 0x79, 0xb4, 0x65, 0xc3, 0x44, 0x24, 0x84, 0x67, 0x0b, 0x66, 0xec, 0x27, 0xbc, 0x22}
 	sum := sha1.Sum(fmt.Appendf(namespace, "%d:%s", m.project, distinctID))
@@ -238,7 +235,7 @@ func (m *model) uuid(distinctID string) string {
 	return uuidText([16]byte(sum[:16]))
 }
 
-// persons are all persons by uuid.
+// persons returns all persons by uuid.
 func (m *model) persons() map[string]*modelPerson {
 	all := map[string]*modelPerson{}
 	for _, p := range m.owner {
@@ -247,7 +244,7 @@ func (m *model) persons() map[string]*modelPerson {
 	return all
 }
 
-// isLegalID is §10.4, for the ids that the load has.
+// isLegalID implements §10.4 for the ids that the load uses.
 func isLegalID(id string) bool {
 	return id != "undefined" && !strings.EqualFold(id, "anonymous") && id != "0"
 }
@@ -260,7 +257,7 @@ func objectOf(v any) map[string]any {
 	return o
 }
 
-// setIfMissing sets a key that is not there.
+// setIfMissing sets a key if it does not exist.
 func setIfMissing(o map[string]any, key string, v any) {
 	if _, has := o[key]; !has {
 		o[key] = v

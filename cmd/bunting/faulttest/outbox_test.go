@@ -21,7 +21,7 @@ import (
 	"github.com/bunting-flags/bunting/adapters/smtptest"
 )
 
-// mailSite is where the links of mails lead; the tests go to the server instead.
+// mailSite is the base of links in mails; the tests use the server's address instead.
 const mailSite = "http://bunting.example"
 
 var (
@@ -29,15 +29,14 @@ var (
 	printedKey = regexp.MustCompile(`phx_[0-9A-Za-z_-]+`)
 )
 
-// killsPerOutboxKill is for how many of -kills there is one here.
+// killsPerOutboxKill is the number of -kills for each kill of this test.
 const killsPerOutboxKill = 4
 
-// SIGKILL at any moment, and a mail server that is away at times: each invitation
-// that there is comes to its address at least once, and its link works whatever
-// has happened (decision 22).
+// With SIGKILL at any moment and a mail server that is sometimes down, each stored invitation is
+// delivered at least one time, and its link works (decision 22).
 func TestKill_Outbox(t *testing.T) {
 	t.Parallel()
-	var calm atomic.Bool // a mail that is refused waits longer each time
+	var calm atomic.Bool // the delay of a rejected mail grows with each attempt
 	o := newOutbox(t, func() error {
 		time.Sleep(rand.N(30 * time.Millisecond))
 		if !calm.Load() && rand.IntN(8) == 0 {
@@ -47,7 +46,7 @@ func TestKill_Outbox(t *testing.T) {
 	}, nil)
 	times := max(1, *kills/killsPerOutboxKill)
 	for n := range times {
-		if n%8 == 7 { // a server that dies before it listens
+		if n%8 == 7 { // a server that is killed before it listens
 			early, _ := launchBare(t, nil, o.args...)
 			time.Sleep(rand.N(60 * time.Millisecond))
 			early.kill()
@@ -62,7 +61,7 @@ func TestKill_Outbox(t *testing.T) {
 		var inviting sync.WaitGroup
 		for range 2 {
 			inviting.Go(func() {
-				for limit := 400 * (n + 1) / times; s.running() && o.invited() < limit; { // a day's mails are 500
+				for limit := 400 * (n + 1) / times; s.running() && o.invited() < limit; { // at most 500 mails a day are sent
 					o.invite(s)
 					time.Sleep(rand.N(40 * time.Millisecond))
 				}
@@ -70,7 +69,7 @@ func TestKill_Outbox(t *testing.T) {
 		}
 		wait := rand.N(500 * time.Millisecond)
 		time.Sleep(wait / 2)
-		if rand.IntN(4) == 0 { // it goes in the middle of it
+		if rand.IntN(4) == 0 { // the mail server stops during delivery
 			o.mails.down()
 		}
 		time.Sleep(wait / 2)
@@ -97,7 +96,7 @@ func TestKill_Outbox(t *testing.T) {
 		t.Error("no mail was interrupted: that is no test")
 	}
 
-	// Each acceptance makes mails of its own.
+	// Each acceptance creates further mails.
 	guests := map[string]bool{}
 	for i := range 3 {
 		link, _ := linkOf(t, mails[rand.IntN(len(mails)/3)+i*(len(mails)/3)])
@@ -108,7 +107,7 @@ func TestKill_Outbox(t *testing.T) {
 		name := fmt.Sprint("Guest", i)
 		form := url.Values{"first_name": {name}, "secret": {target.Query().Get("secret")}}
 		status, page := read(t)(s.client.PostForm(s.url+target.Path, form))
-		if status == http.StatusBadRequest && len(guests) > 0 { // of an invitation that came twice, and was accepted
+		if status == http.StatusBadRequest && len(guests) > 0 { // of an invitation that was delivered twice, and was accepted
 			continue
 		}
 		key := printedKey.FindString(page)
@@ -143,8 +142,8 @@ func TestKill_Outbox(t *testing.T) {
 	o.check(t)
 }
 
-// Where nothing is killed each mail comes exactly once, also when the mail server
-// was away, or has asked to come later.
+// Without kills each mail is delivered exactly one time, also if the mail server was down or
+// returned a temporary error.
 func TestOutbox(t *testing.T) {
 	t.Parallel()
 	var mu sync.Mutex
@@ -193,7 +192,7 @@ func TestOutbox(t *testing.T) {
 	o.check(t)
 }
 
-// outbox is a folder with invitations, which outlives its servers.
+// outbox is a folder with invitations that several servers use in turn.
 type outbox struct {
 	dir   string
 	args  []string
@@ -203,14 +202,13 @@ type outbox struct {
 	mu       sync.Mutex
 	made     int
 	answered map[string]string // addresses by the id of the invitation
-	wrong    []string          // answers that must not be
+	wrong    []string          // unexpected responses
 }
 
-// newOutbox makes a folder, with one start for its key, and a mail server that is
-// down.
+// newOutbox creates a folder, with one start for its key, and a mail server that is down.
 func newOutbox(t testing.TB, data func() error, rcpt func(string) error) *outbox {
 	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.2:0") // an address that nobody else takes a port of
+	listener, err := net.Listen("tcp", "127.0.0.2:0") // no other test uses ports of this address
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -239,14 +237,14 @@ func (o *outbox) start(t testing.TB) *server {
 	return s
 }
 
-// invited is how many invitations were asked for.
+// invited returns the number of requested invitations.
 func (o *outbox) invited() int {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.made
 }
 
-// invite invites somebody new, and notes it when the answer is 201.
+// invite invites a new user, and records the invitation if the response is 201.
 func (o *outbox) invite(s *server) {
 	o.mu.Lock()
 	o.made++
@@ -264,8 +262,8 @@ func (o *outbox) invite(s *server) {
 	}
 }
 
-// delivered waits until all invitations that there are have been mailed, and
-// returns their addresses by id. Those that were answered 201 have to be there.
+// delivered waits until all stored invitations have been mailed, and returns their addresses by id.
+// Invitations that were answered 201 must be among them.
 func (o *outbox) delivered(t testing.TB, s *server, within time.Duration) map[string]string {
 	t.Helper()
 	invites := map[string]string{}
@@ -296,7 +294,7 @@ func (o *outbox) delivered(t testing.TB, s *server, within time.Duration) map[st
 	return invites
 }
 
-// empty waits until no mail waits any more.
+// empty waits until the queue of mails is empty.
 func (o *outbox) empty(t testing.TB, within time.Duration) {
 	t.Helper()
 	eventuallyWithin(t, within, "no mail waits", func() bool {
@@ -317,7 +315,7 @@ func (o *outbox) check(t testing.TB) {
 	}
 }
 
-// linkOf is where a mail's link leads, and the invitation that it is of.
+// linkOf returns the path of a mail's link, and the id of its invitation.
 func linkOf(t testing.TB, m smtptest.Mail) (link, id string) {
 	t.Helper()
 	text, err := io.ReadAll(quotedprintable.NewReader(strings.NewReader(m.Text)))
@@ -331,7 +329,7 @@ func linkOf(t testing.TB, m smtptest.Mail) (link, id string) {
 	return string(found[1]), string(found[2])
 }
 
-// mailServer is an SMTP server that goes and comes back at its address.
+// mailServer is an SMTP server that can be stopped and started at the same address.
 type mailServer struct {
 	options smtptest.Options
 	running *smtptest.Server // nil while it is down
@@ -353,7 +351,7 @@ func (m *mailServer) down() {
 	}
 }
 
-// all are the mails that it has ever taken.
+// all returns all mails that it received.
 func (m *mailServer) all() (mails []smtptest.Mail) {
 	for _, s := range m.lives {
 		mails = append(mails, s.Mails()...)

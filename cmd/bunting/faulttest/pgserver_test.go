@@ -21,11 +21,11 @@ import (
 	_ "github.com/jackc/pgx/v5/stdlib"
 )
 
-// database is a PostgreSQL of our own, which a test may stop and start.
+// database is a PostgreSQL server that a test may stop and start.
 type database struct {
 	bin, dir string
 	port     int
-	// as is who it runs as: it refuses to be root.
+	// as is the user that it runs as, since it refuses to run as root.
 	as *syscall.Credential
 
 	log   *lockedBuffer
@@ -33,7 +33,7 @@ type database struct {
 	ended chan struct{}
 }
 
-// newDatabase makes and starts a PostgreSQL.
+// newDatabase creates and starts a PostgreSQL server.
 func newDatabase(t testing.TB) *database {
 	t.Helper()
 	found, _ := filepath.Glob("/usr/lib/postgresql/*/bin")
@@ -41,7 +41,7 @@ func newDatabase(t testing.TB) *database {
 		t.Fatal("PostgreSQL is missing: install Debian's package postgresql-15")
 	}
 	slices.Sort(found)
-	// Not t.TempDir, whose folder another user must not enter.
+	// Not t.TempDir, whose folder other users must not enter.
 	dir, err := os.MkdirTemp("", "bunting-postgres-")
 	if err != nil {
 		t.Fatal(err)
@@ -81,7 +81,7 @@ func (d *database) command(program string, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// start starts it and waits until it can be used.
+// start starts the server and waits until it accepts connections.
 func (d *database) start(t testing.TB) {
 	t.Helper()
 	d.cmd = d.command("postgres", "-D", d.data(), "-p", strconv.Itoa(d.port), "-k", d.dir, "-c", "listen_addresses=127.0.0.1")
@@ -100,7 +100,7 @@ func (d *database) start(t testing.TB) {
 	})
 }
 
-// stop ends it at once: what was under way is broken off (immediate).
+// stop ends the server at once and aborts what is under way (immediate shutdown).
 func (d *database) stop(t testing.TB) {
 	t.Helper()
 	if err := d.cmd.Process.Signal(syscall.SIGQUIT); err != nil {
@@ -110,8 +110,8 @@ func (d *database) stop(t testing.TB) {
 	d.cmd = nil
 }
 
-// freeze stops all its processes where they are, so that nothing is answered and
-// nothing is refused, as behind a broken network; thaw lets them go on.
+// freeze stops all its processes, so that it neither answers nor refuses connections, as behind a
+// broken network; thaw resumes them.
 func (d *database) freeze(t testing.TB) (thaw func()) {
 	t.Helper()
 	path := fmt.Sprintf("/proc/%d/task/%[1]d/children", d.cmd.Process.Pid)

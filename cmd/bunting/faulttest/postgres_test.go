@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// PostgreSQL goes away under load and comes back: 503 meanwhile, flags go on, and
-// the same process accepts again. Then it is the server that is killed.
+// While PostgreSQL is down under load, events are answered 503 and flags are evaluated; afterwards
+// the same process accepts events. Then the server itself is killed.
 func TestPostgres(t *testing.T) {
 	t.Parallel()
 	db := newDatabase(t)
@@ -54,8 +54,8 @@ func TestPostgres(t *testing.T) {
 	t.Logf("%d events of %d persons", len(full.stored), len(full.model.persons()))
 }
 
-// A PostgreSQL that does not answer at all is gone as well: while it hangs, flags that
-// need nothing stored are answered, and events are answered 503.
+// A PostgreSQL server that hangs counts as unavailable: meanwhile flags that need no stored data
+// are evaluated, and events are answered 503.
 func TestPostgres_Hangs(t *testing.T) {
 	t.Parallel()
 	db := newDatabase(t)
@@ -103,8 +103,8 @@ func TestPostgres_Hangs(t *testing.T) {
 	newAudit(l.book).check(t, db.open(t), people)
 }
 
-// flagsWithoutDatabase wants answers of the flags that need nothing stored, and
-// the others as failed (decision 29).
+// flagsWithoutDatabase requires values of the flags that need no stored data, and an evaluation
+// error for the rest (decision 29).
 func flagsWithoutDatabase(t *testing.T, s *server) {
 	t.Helper()
 	status, body := s.flags(t, "somebody")

@@ -11,18 +11,18 @@ import (
 	"testing"
 )
 
-// programs is the folder of what is built here.
+// programs is the folder of the built programs.
 var programs string
 
-// bunting is the server that is tested, natsServer NATS's own.
+// bunting is the server under test, natsServer is NATS's own.
 var (
 	bunting    = builtOnce("TEST_BINARY", "bunting", "..", ".")
 	natsServer = builtOnce("TEST_NATS_SERVER", "nats-server", "../../../adapters/internal/natsstream/natstest", "github.com/nats-io/nats-server/v2")
 )
 
-// builtOnce is the program that an environment variable names; without the variable it
-// is built when the first test wants it. TestMain would be too early to read the
-// variable: the cache of test results knows only those that are read by tests.
+// builtOnce returns the program that an environment variable names; without the variable the first
+// test that needs the program builds it. TestMain would be too early to read the variable, since
+// the cache of test results records only variables that tests read.
 func builtOnce(variable, name, dir, pkg string) func(testing.TB) string {
 	once := sync.OnceValues(func() (string, error) {
 		if path := os.Getenv(variable); path != "" {

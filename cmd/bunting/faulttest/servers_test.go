@@ -21,13 +21,12 @@ var (
 	rounds = flag.Int("rounds", 4, "how often TestServers_OneIsKilled ends one of two servers")
 )
 
-// personalKey stands in the definitions and opens everything.
+// personalKey is a key of the definitions that has all scopes.
 const personalKey = "phx_demo"
 
-// PostgreSQL is away for a while under a load of flags: no request for flags that
-// need nothing stored fails, also of a server that starts meanwhile, which answers
-// from the disk; events are 503 until it is back, without a restart of anything
-// (decision 29).
+// While PostgreSQL is down under a load of flags, no request for flags that need no stored data
+// fails, also at a server that starts meanwhile from its copies on disk. Events are answered 503
+// until PostgreSQL is up, without a restart (decision 29).
 func TestServers_PostgresStops(t *testing.T) {
 	t.Parallel()
 	db := newDatabase(t)
@@ -112,10 +111,10 @@ func (s *server) request(t testing.TB, method, path, body string) (status int, t
 	return status, text, retryAfter
 }
 
-// Two servers on one PostgreSQL under events, flags and changes of flags; one after
-// the other is killed and started again. What was answered 200 is there once,
-// people are what a replay makes of them, every change is seen through both, and the
-// server that lives fails nothing.
+// Two servers on one PostgreSQL handle events, flags and changes of flags, while each in turn is
+// killed and restarted. Events that were answered 200 are stored exactly one time, persons are
+// those of a replay, every change is visible through both servers, and the running server fails no
+// request.
 func TestServers_OneIsKilled(t *testing.T) {
 	t.Parallel()
 	db := newDatabase(t)
@@ -136,7 +135,7 @@ func TestServers_OneIsKilled(t *testing.T) {
 		dying.kill()
 		stop[1]()
 		dyingQueries.end(t, false)
-		stop[1] = loads[1].run(living.url) // clients find the other one, and send again
+		stop[1] = loads[1].run(living.url) // clients switch to the other server, and resend
 		for range 3 {
 			changes.apply(t, living, living)
 		}
@@ -166,12 +165,12 @@ func TestServers_OneIsKilled(t *testing.T) {
 	t.Logf("%d events of %d persons; %d changes of a flag, each seen after %s at most", len(full.stored), len(full.model.persons()), changes.made, changes.slowest)
 }
 
-// changes are those of one flag, which is turned on and off.
+// changes turns one flag on and off.
 type changes struct {
 	id      int64
 	on      bool
 	made    int
-	slowest time.Duration // is only told
+	slowest time.Duration // only logged
 }
 
 func newChanges(t *testing.T, s *server) *changes {
@@ -183,8 +182,8 @@ func newChanges(t *testing.T, s *server) *changes {
 	return &changes{id: created.ID}
 }
 
-// apply changes the flag through one server, and waits until all that are asked tell the
-// new value. How soon they must is tested beside the store, with a clock of its own.
+// apply changes the flag through one server, and waits until all readers return the new value. The
+// tests of the store prove the limit of that delay, with a fake clock.
 func (c *changes) apply(t *testing.T, writer *server, readers ...*server) {
 	t.Helper()
 	c.on = !c.on
@@ -209,8 +208,8 @@ func (c *changes) apply(t *testing.T, writer *server, readers ...*server) {
 	}
 }
 
-// Servers are replaced one after the other behind a balancer that follows
-// /_readiness: with --drain no request is refused.
+// Servers are replaced one after the other behind a balancer that follows /_readiness: with --drain
+// no request is refused.
 func TestServers_RollingUpgrade(t *testing.T) {
 	t.Parallel()
 	db := newDatabase(t)
@@ -248,7 +247,7 @@ func TestServers_RollingUpgrade(t *testing.T) {
 	newAudit(l.book).check(t, db.open(t), people)
 }
 
-// balancer passes requests on to the servers that are ready, in turn.
+// balancer forwards requests to the ready servers in turn.
 type balancer struct {
 	mu     sync.Mutex
 	ready  []*url.URL
@@ -267,7 +266,7 @@ func newBalancer(t *testing.T) *balancer {
 	return b
 }
 
-// add follows a server until it is gone, and waits until it is ready.
+// add polls a server until it has ended, and waits until it is ready.
 func (b *balancer) add(t *testing.T, s *server) {
 	t.Helper()
 	to, err := url.Parse(s.url)

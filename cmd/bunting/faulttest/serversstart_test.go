@@ -12,9 +12,9 @@ import (
 	"time"
 )
 
-// A PostgreSQL that hangs, as behind a broken network, neither keeps a server with
-// copies from starting, nor requests for flags waiting, nor a server from ending: all of
-// that happens while it hangs (decision 29).
+// A PostgreSQL server that hangs, as behind a broken network, delays neither the start of a server
+// that has copies, nor requests for flags, nor the end of a server: all of that happens while it
+// hangs (decision 29).
 func TestServers_PostgresHangs(t *testing.T) {
 	t.Parallel()
 	db := newDatabase(t)
@@ -28,8 +28,8 @@ func TestServers_PostgresHangs(t *testing.T) {
 	if !strings.Contains(cold.out.String(), "cannot be reached") {
 		t.Errorf("it prints %s", cold.out)
 	}
-	// Each look-up that waited for the database would take two seconds: all together
-	// several minutes. The pauses are for the servers, which try the database meanwhile.
+	// If each look-up waited two seconds for the database, all together would take several minutes.
+	// The pauses let the servers try the database meanwhile.
 	began := time.Now()
 	for range 100 {
 		checkFlags(t, s, "running")
@@ -45,7 +45,7 @@ func TestServers_PostgresHangs(t *testing.T) {
 		t.Errorf("400 requests beside a database that hangs take %s: they wait for it", took)
 	}
 	checkEndsWithoutDatabase(t)
-	if code := cold.stop(t); code != 0 { // one that waited would be cut off
+	if code := cold.stop(t); code != 0 { // a server that waited would be cut off
 		t.Errorf("exit code %d", code)
 	}
 	cold = start(t, append(folder, args...)...)
@@ -62,8 +62,8 @@ func TestServers_PostgresHangs(t *testing.T) {
 	}
 }
 
-// checkEndsWithoutDatabase: a server without copies waits for a database that takes
-// connections and says nothing, but not when it is told to end.
+// checkEndsWithoutDatabase proves that a server without copies waits for a database that accepts
+// connections and sends no data, but ends at once when it is stopped.
 func checkEndsWithoutDatabase(t *testing.T) {
 	t.Helper()
 	silent, err := net.Listen("tcp", "127.0.0.1:0")
@@ -86,9 +86,8 @@ func checkEndsWithoutDatabase(t *testing.T) {
 	bare.stop(t)
 }
 
-// A PostgreSQL that answers, but where another server holds the lock of the schema,
-// keeps a server with copies from being whole, and not from answering flags to who
-// asks it; balancers are told to ask others. It ends when it is told to.
+// If PostgreSQL works but another server holds the lock of the schema, a server with copies is not
+// ready but evaluates flags; its readiness sends balancers elsewhere. It ends when it is stopped.
 func TestServers_StartWaits(t *testing.T) {
 	t.Parallel()
 	db := newDatabase(t)
@@ -111,7 +110,7 @@ func TestServers_StartWaits(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	// Without copies it waits; here with its definitions file in the hand.
+	// Without copies the server waits, although it has a definitions file.
 	inDatabase(`SELECT pg_advisory_lock($1)`, managementLock)
 	bare, _ := launch(t, nil, "--database", db.url())
 	eventually(t, "it waits for the lock", func() bool {
@@ -124,7 +123,7 @@ func TestServers_StartWaits(t *testing.T) {
 
 	inDatabase(`SELECT pg_advisory_lock($1)`, schemaLock)
 	for range 2 {
-		s = start(t, args...) // while another one has the lock
+		s = start(t, args...) // while another server has the lock
 		checkFlags(t, s, "waiting")
 		if status, body, _ := s.request(t, "GET", "/_readiness", ""); status != 503 {
 			t.Errorf("/_readiness: %d %s", status, body)
@@ -135,7 +134,7 @@ func TestServers_StartWaits(t *testing.T) {
 	}
 	s = start(t, append(args, "--upstream", "http://127.0.0.1:1")...)
 	s.metric(t, "bunting_shadow_requests_total")
-	if err := conn.Raw(func(any) error { return driver.ErrBadConn }); err == nil { // it is closed, and the lock free
+	if err := conn.Raw(func(any) error { return driver.ErrBadConn }); err == nil { // the connection is closed, and the lock is released
 		t.Fatal("the connection is still there")
 	}
 	eventually(t, "it is ready", func() bool {
@@ -149,7 +148,7 @@ func TestServers_StartWaits(t *testing.T) {
 	}
 }
 
-// waitForCopies waits until the definitions of the project are kept.
+// waitForCopies waits until copies of the project's definitions are on disk.
 func waitForCopies(t *testing.T, folder string) {
 	t.Helper()
 	eventually(t, "the definitions are on the disk", func() bool {
@@ -158,7 +157,7 @@ func waitForCopies(t *testing.T, folder string) {
 	})
 }
 
-// checkFlags wants an answer of a flag that needs nothing stored.
+// checkFlags requires the value of a flag that needs no stored data.
 func checkFlags(t *testing.T, s *server, name string) {
 	t.Helper()
 	status, body, _ := s.request(t, "POST", "/flags?v=2", `{"api_key":"phc_demo","distinct_id":"u","flag_keys_to_evaluate":["new-onboarding"]}`)

@@ -21,9 +21,8 @@ import (
 // projectID is the project of the definitions.
 const projectID = 1
 
-// openFolder opens the SQLite file of a data folder for reading. It has to be
-// closed before the next server starts, so that this one has to recover what the
-// last one left.
+// openFolder opens the SQLite file of a data folder for reading. It must be closed before the next
+// server starts, so that this server has to recover the state that the last one left.
 func openFolder(t testing.TB, dir string) *sql.DB {
 	t.Helper()
 	path, err := filepath.Abs(filepath.Join(dir, "bunting.db"))
@@ -38,19 +37,19 @@ func openFolder(t testing.TB, dir string) *sql.DB {
 	return db
 }
 
-// audit holds what is stored against what was sent and answered, and against the
-// model. It goes on where it was: the ledger only grows.
+// audit compares the stored state with what was sent and answered, and with the model. It continues
+// where it ended, since the ledger only grows.
 type audit struct {
 	book  *book
 	model *model
-	// stored are the events by key, with their ids; last is the highest of those.
+	// stored are the ids of the events by key; last is the highest of them.
 	stored map[eventKey]int64
 	last   int64
-	// entered is how many batches of the book are known, open those not yet found
-	// to be answered and stored.
+	// entered is the number of batches of the book that were read; open are those not yet found to
+	// be answered and stored.
 	entered int
 	open    []*batch
-	// problems are what is wrong, the first few.
+	// problems are the first few problems.
 	problems []string
 }
 
@@ -65,16 +64,15 @@ func (a *audit) problem(format string, args ...any) {
 	}
 }
 
-// depth says how much of the state is looked at.
+// depth determines how much of the state is checked.
 type depth int
 
 const (
-	events depth = iota // new events, and whose they say they are
-	people              // also people and groups, and that all tables agree
+	events depth = iota // new events, and their persons
+	people              // also persons and groups, and the consistency of all tables
 )
 
-// check fails the test when something is wrong with what is stored. No client may
-// be sending.
+// check fails the test if there is a problem with the stored state. No client may be sending.
 func (a *audit) check(t testing.TB, db *sql.DB, how depth) {
 	t.Helper()
 	defer func() { _ = db.Close() }()
@@ -104,7 +102,7 @@ func (a *audit) read(t testing.TB, db *sql.DB, how depth) {
 	}
 }
 
-// readEvents replays the events that are new.
+// readEvents replays the new events.
 func (a *audit) readEvents(t testing.TB, tx *sql.Tx) {
 	t.Helper()
 	var e storedEvent
@@ -122,7 +120,7 @@ func (a *audit) readEvents(t testing.TB, tx *sql.Tx) {
 		})
 }
 
-// take takes in the next stored event.
+// take processes the next stored event.
 func (a *audit) take(e *storedEvent) {
 	a.last = e.ID
 	key := eventKey{e.UUID, e.Name, e.DistinctID}
@@ -136,14 +134,13 @@ func (a *audit) take(e *storedEvent) {
 		return
 	}
 	got := attribution{UUID: e.Person.UUID, Mode: e.Person.Mode, CreatedAt: e.Person.CreatedAt, Properties: parse(e.Person.Properties)}
-	if !reflect.DeepEqual(want, got) { // cmp.Diff would take most of the test's time
+	if !reflect.DeepEqual(want, got) { // cmp.Diff would need most of the test's time
 		a.problem("event %d, %q of %q, properties %s: its person (-replay +stored):\n%s", e.ID, e.Name, e.DistinctID, cutText(e.Properties), cmp.Diff(want, got))
 	}
 }
 
-// readBook holds the events against what was sent: what was answered 200 is
-// there, a request is there as a whole and in its order or not at all, and there
-// is nothing else.
+// readBook compares the events with what was sent: those that were answered 200 are stored, a
+// request is stored completely and in its order or not at all, and there are no other events.
 func (a *audit) readBook() {
 	batches := a.book.all()
 	a.open = append(a.open, batches[a.entered:]...)
@@ -170,7 +167,7 @@ func (a *audit) readBook() {
 	})
 }
 
-// checkNoExtraEvents finds events that nobody has sent.
+// checkNoExtraEvents finds events that were not sent.
 func (a *audit) checkNoExtraEvents(t testing.TB) {
 	t.Helper()
 	sent := map[eventKey]bool{}
@@ -246,7 +243,7 @@ func (a *audit) compareCalls(t testing.TB, tx *sql.Tx) {
 	a.compare("reads of flags", a.model.calls, stored)
 }
 
-// checkTablesAgree holds tables against one another that have to say the same.
+// checkTablesAgree compares tables that must be consistent with one another.
 func (a *audit) checkTablesAgree(t testing.TB, tx *sql.Tx) {
 	t.Helper()
 	for _, law := range []struct{ what, one, other string }{
@@ -268,8 +265,8 @@ func (a *audit) checkTablesAgree(t testing.TB, tx *sql.Tx) {
 	}
 }
 
-// indexedEvents counts the events up to the place of the index; where that stays
-// 0 the index is written with the events.
+// indexedEvents counts the events up to the position of the index; if that stays 0, the index is
+// written together with the events.
 const indexedEvents = `SELECT COUNT(*) FROM events WHERE id <= (SELECT id FROM places WHERE name = 'event_index')
 	OR (SELECT id FROM places WHERE name = 'event_id') = 0`
 
@@ -280,7 +277,7 @@ func (a *audit) compare(what string, replay, stored any) {
 	}
 }
 
-// isIntact asks SQLite whether the file is whole.
+// isIntact runs SQLite's integrity check.
 func isIntact(t testing.TB, dir string) {
 	t.Helper()
 	db := openFolder(t, dir)
@@ -318,7 +315,7 @@ func number(t testing.TB, tx *sql.Tx, query string) (n int64) {
 
 func micros(us int64) time.Time { return time.UnixMicro(us).UTC() }
 
-// parse reads a JSON object; what is none becomes one that equals nothing.
+// parse reads a JSON object. For other text it returns an object that equals no other.
 func parse(text string) map[string]any {
 	o := map[string]any{}
 	if err := json.Unmarshal([]byte(text), &o); err != nil {

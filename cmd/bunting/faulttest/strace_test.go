@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// strace makes system calls fail or slow.
+// strace returns the path of strace, which makes system calls fail or slows them down.
 func strace(t testing.TB) string {
 	t.Helper()
 	path, err := exec.LookPath("strace")
@@ -22,8 +22,8 @@ func strace(t testing.TB) string {
 	return path
 }
 
-// inject changes system calls of a running server until the returned function is
-// called. what is as in strace's manual, such as fsync,fdatasync:error=EIO.
+// inject changes system calls of a running server until the returned function is called. what has
+// the syntax of strace's -e inject, for example fsync,fdatasync:error=EIO.
 func inject(t testing.TB, s *server, what string) (end func()) {
 	t.Helper()
 	calls, _, _ := strings.Cut(what, ":")
@@ -36,11 +36,11 @@ func inject(t testing.TB, s *server, what string) (end func()) {
 	}
 	ended := make(chan struct{})
 	go func() {
-		_ = cmd.Wait() // with the signal, or an error that log tells
+		_ = cmd.Wait() // returns the signal, or an error that log describes
 		close(ended)
 	}()
 	end = func() {
-		_ = cmd.Process.Signal(syscall.SIGINT) // strace lets go of the server
+		_ = cmd.Process.Signal(syscall.SIGINT) // strace detaches from the server
 		<-ended
 	}
 	t.Cleanup(end)

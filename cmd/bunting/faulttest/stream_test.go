@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// broker is a NATS server of our own, which a test may kill and start.
+// broker is a NATS server that a test may kill and start.
 type broker struct {
 	dir  string
 	port int
@@ -52,10 +52,10 @@ func (b *broker) kill() {
 	_ = b.cmd.Wait()
 }
 
-// Two servers with a stream in front of one PostgreSQL, under events and flags: one
-// after the other is killed and started again, then the only broker. Flags go on,
-// events get 200 or, without the broker, 503; what was answered 200 is there once,
-// and people are what a replay makes of them.
+// Two servers with a stream in front of one PostgreSQL get events and requests for flags: each in
+// turn is killed and restarted, then the only broker. Flags are evaluated throughout, and events
+// get 200 or, without the broker, 503. Events that were answered 200 are stored exactly one time,
+// and persons are those of a replay.
 func TestStream_ServersAndBrokerAreKilled(t *testing.T) {
 	t.Parallel()
 	db, b := newDatabase(t), newBroker(t)
@@ -71,7 +71,7 @@ func TestStream_ServersAndBrokerAreKilled(t *testing.T) {
 		busy, broken := loads[0].busy.Load(), loads[0].broken.Load()
 		dying.kill()
 		stop[1]()
-		stop[1] = loads[1].run(living.url) // clients find the other one, and send again
+		stop[1] = loads[1].run(living.url) // clients switch to the other server, and resend
 		loads[1].awaitOK(t, 60)
 		servers[(n+1)%2] = start(t, args...)
 		stop[0]()
@@ -119,7 +119,7 @@ func TestStream_ServersAndBrokerAreKilled(t *testing.T) {
 	}
 	stored := 0
 	t.Cleanup(func() { t.Logf("%d events are stored of %d that were accepted", stored, want) })
-	for moved := time.Now(); stored < want; time.Sleep(100 * time.Millisecond) { // a slow machine has its time
+	for moved := time.Now(); stored < want; time.Sleep(100 * time.Millisecond) { // a slow machine gets more time
 		if n := count(); n > stored {
 			stored, moved = n, time.Now()
 		}

@@ -1,4 +1,4 @@
-// Package dates reads dates as texts, absolute and relative ones (§4.7).
+// Package dates parses absolute and relative dates in text form (§4.7).
 package dates
 
 import (
@@ -12,19 +12,19 @@ type Operand struct {
 	kind  operandKind
 	fixed time.Time // dateFixed
 	back  StepBack  // dateRelative
-	text  string    // dateFromNow: read again at every evaluation
+	text  string    // dateFromNow: parsed again at every evaluation
 }
 
 type operandKind uint8
 
 const (
 	dateFixed    operandKind = iota
-	dateRelative             // so much before now
-	dateFromNow              // its missing year, day or time comes from now
+	dateRelative             // a distance before now
+	dateFromNow              // the missing year, day or time is taken from now
 )
 
-// Compile prepares a filter value; a nil zone is UTC. It reports false for a text that is a
-// date at no time.
+// Compile prepares a filter value; a nil zone is UTC. It reports false for a text that is never a
+// date, at no value of now.
 func Compile(text string, zone *time.Location) (Operand, bool) {
 	if back, ok := ParseStepBack(text); ok {
 		return Operand{kind: dateRelative, back: back}, true
@@ -39,8 +39,8 @@ func Compile(text string, zone *time.Location) (Operand, bool) {
 	return Operand{}, false
 }
 
-// At gives the instant that the operand means at now. It reports false when there is none, such as
-// a wall clock that a change to summer time skips.
+// At returns the instant that the operand denotes at now. It reports false if there is none, for
+// example a wall clock time that the change to summer time skips.
 func (d Operand) At(now time.Time, zone *time.Location) (time.Time, bool) {
 	switch d.kind {
 	case dateRelative:
@@ -52,8 +52,8 @@ func (d Operand) At(now time.Time, zone *time.Location) (time.Time, bool) {
 	return d.fixed, true
 }
 
-// Read reads the text of a property at now as [Compile] and [Operand.At] read that of a
-// filter; a nil zone is UTC. False for what is no date.
+// Read parses the text of a property at now, with the same rules as [Compile] and [Operand.At] for
+// a filter value; a nil zone is UTC. It reports false if the text is not a date.
 func Read(text string, now time.Time, zone *time.Location) (time.Time, bool) {
 	if back, ok := ParseStepBack(text); ok {
 		return back.before(now, zone)
@@ -62,8 +62,8 @@ func Read(text string, now time.Time, zone *time.Location) (time.Time, bool) {
 	return t, found == dateGood
 }
 
-// Epoch turns seconds since 1970 into an instant. Negative fractions are cut off to the whole
-// second below, and NaN is 1970 itself, as the service has it.
+// Epoch converts seconds since 1970 to an instant. Negative fractions are cut off to the whole
+// second below, and NaN is 1970 itself, as in the service.
 func Epoch(f float64) (time.Time, bool) {
 	if math.IsNaN(f) {
 		f = 0
@@ -85,11 +85,11 @@ type parseResult uint8
 const (
 	dateBad parseResult = iota
 	dateGood
-	dateNeedsNow // only when no now was given
+	dateNeedsNow // only returned if now is nil
 )
 
-// parseAbsolute tries RFC 3339, then the forms that are read in the project's zone, then the
-// general reader.
+// parseAbsolute tries RFC 3339, then the layouts that use the project's zone, then the general
+// formats.
 func parseAbsolute(text string, zone *time.Location, now *time.Time) (time.Time, parseResult) {
 	if t, ok := parseRFC3339(text); ok {
 		return t, dateGood
@@ -109,23 +109,23 @@ func resultOf(t time.Time, ok bool) (time.Time, parseResult) {
 	return time.Time{}, dateBad
 }
 
-// wallClock is a reading of a clock without its zone: seconds of the calendar since 1970-01-01T00:00:00,
-// and nanoseconds, which run to 2e9 in a leap second.
+// wallClock is the time of a clock without its zone: seconds of the calendar since
+// 1970-01-01T00:00:00, and nanoseconds, up to 2e9 in a leap second.
 type wallClock struct {
 	sec, nano int64
 }
 
-// The calendar of the service ends here; instants beyond match nothing.
+// The range of the service's calendar; instants beyond it match no condition.
 var (
 	firstInstant = time.Date(-262143, 1, 1, 0, 0, 0, 0, time.UTC).Unix()
 	lastInstant  = time.Date(262142, 12, 31, 23, 59, 59, 0, time.UTC).Unix()
 )
 
-// maxOffset is more than any zone differs from UTC, in seconds.
+// maxOffset is an upper bound of the difference between any zone and UTC, in seconds.
 const maxOffset = 48 * 3600
 
-// inZone gives the instant at which clocks of the zone show w: the earlier one of two, none in a gap. A
-// nil zone is UTC.
+// inZone returns the instant at which clocks of the zone show w: the earlier one if there are two,
+// none if w is in a gap. A nil zone is UTC.
 func (w wallClock) inZone(zone *time.Location) (time.Time, bool) {
 	if zone == nil || zone == time.UTC {
 		return w.atOffset(0)
@@ -145,9 +145,9 @@ func (w wallClock) inZone(zone *time.Location) (time.Time, bool) {
 	}
 }
 
-// atOffset gives the instant at which clocks that are offset seconds ahead of UTC show w. A leap
-// second, which time.Time does not know, becomes the last nanosecond before the next second: it
-// stays before that one and equal to itself.
+// atOffset returns the instant at which clocks that are offset seconds ahead of UTC show w. A leap
+// second, which time.Time does not represent, becomes the last nanosecond before the next second:
+// it remains before that second and equal to itself.
 func (w wallClock) atOffset(offset int64) (time.Time, bool) {
 	sec := w.sec - offset
 	if sec < firstInstant || sec > lastInstant {
@@ -156,7 +156,7 @@ func (w wallClock) atOffset(offset int64) (time.Time, bool) {
 	return time.Unix(sec, min(w.nano, 999_999_999)).UTC(), true
 }
 
-// wallAt is what clocks of the zone show at t.
+// wallAt returns the time that clocks of the zone show at t.
 func wallAt(t time.Time, zone *time.Location) wallClock {
 	offset := 0
 	if zone != nil {
@@ -165,13 +165,13 @@ func wallAt(t time.Time, zone *time.Location) wallClock {
 	return wallClock{sec: t.Unix() + int64(offset), nano: int64(t.Nanosecond())}
 }
 
-// StepBack is a relative date: so many units before now.
+// StepBack is a relative date: Count units before now.
 type StepBack struct {
 	Count int
 	Unit  byte // h, d, w, m (months), y
 }
 
-// ParseStepBack reads an optional minus, digits and a unit. A number of 10000 or more is no
+// ParseStepBack parses an optional minus, digits and a unit. A number of 10000 or more is not a
 // relative date.
 func ParseStepBack(s string) (StepBack, bool) {
 	if s != "" && s[0] == '-' {
@@ -194,7 +194,7 @@ func ParseStepBack(s string) (StepBack, bool) {
 	return StepBack{}, false
 }
 
-// before goes back from now on the wall clock of the zone, and then back to an instant.
+// before subtracts b from now on the wall clock of the zone and converts the result to an instant.
 func (b StepBack) before(now time.Time, zone *time.Location) (time.Time, bool) {
 	w := wallAt(now, zone)
 	switch b.Unit {
@@ -212,9 +212,9 @@ func (b StepBack) before(now time.Time, zone *time.Location) (time.Time, bool) {
 	return w.inZone(zone)
 }
 
-// monthsBack steps one month at a time and keeps the day within each month it meets: 31 March is
-// two months after 29 January. From day 28 on down nothing is lost any more, and the rest is one
-// jump.
+// monthsBack steps one month at a time and limits the day to the length of each month on the way:
+// two months before 31 March is 29 January in a leap year. A day up to 28 exists in every month, so
+// the rest is one step.
 func (w wallClock) monthsBack(n int) wallClock {
 	year, month, day := w.date()
 	for ; n > 0 && day > 28; n-- {
@@ -228,8 +228,7 @@ func (w wallClock) monthsBack(n int) wallClock {
 	return w.withDate(year, months-year*12+1, day)
 }
 
-// yearsBack steps one year at a time: 29 February becomes the 28th in the first step and stays
-// there.
+// yearsBack subtracts n years. 29 February becomes the 28th in the first step and remains the 28th.
 func (w wallClock) yearsBack(n int) wallClock {
 	year, month, day := w.date()
 	if n > 0 && month == 2 {
@@ -243,15 +242,15 @@ func (w wallClock) date() (year, month, day int) {
 	return y, int(m), d
 }
 
-// withDate keeps the time of day.
+// withDate returns w with another date and the same time of day.
 func (w wallClock) withDate(year, month, day int) wallClock {
 	return wallClock{sec: dateSeconds(year, month, day) + w.timeOfDay(), nano: w.nano}
 }
 
-// timeOfDay is the number of seconds since midnight.
+// timeOfDay returns the number of seconds since midnight.
 func (w wallClock) timeOfDay() int64 { return ((w.sec % 86400) + 86400) % 86400 }
 
-// dateSeconds is the midnight of a date in seconds since 1970.
+// dateSeconds returns the midnight of a date in seconds since 1970.
 func dateSeconds(year, month, day int) int64 {
 	return time.Date(year, time.Month(month), day, 0, 0, 0, 0, time.UTC).Unix()
 }
@@ -269,7 +268,7 @@ func daysIn(year, month int) int {
 	return 31
 }
 
-// digits counts the ASCII digits that s begins with.
+// digits returns the number of ASCII digits at the beginning of s.
 func digits(s string) int {
 	n := 0
 	for n < len(s) && s[n]-'0' <= 9 {
@@ -278,7 +277,7 @@ func digits(s string) int {
 	return n
 }
 
-// hasPrefixFold reports whether s begins with a text in lower-case ASCII, whatever its case.
+// hasPrefixFold reports whether s begins with lowered, ignoring the case of ASCII letters.
 func hasPrefixFold(s, lowered string) bool {
 	return len(s) >= len(lowered) && strings.EqualFold(s[:len(lowered)], lowered)
 }

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 	"time"
-	_ "time/tzdata" // the zones of these tests, wherever they run
+	_ "time/tzdata" // the tests need the zones on every system
 )
 
 func zoneNamed(t *testing.T, name string) *time.Location {
@@ -20,7 +20,8 @@ func utc(year, month, day, hour, minute, second, nano int) time.Time {
 	return time.Date(year, time.Month(month), day, hour, minute, second, nano, time.UTC)
 }
 
-// checkDate reads text as a filter value and as a property; the zero time stands for no date.
+// checkDate parses text as a filter value and as a property; a zero want means that it is not a
+// date.
 func checkDate(t *testing.T, text string, now time.Time, zone *time.Location, want time.Time) {
 	t.Helper()
 	var got time.Time
@@ -37,7 +38,7 @@ func checkDate(t *testing.T, text string, now time.Time, zone *time.Location, wa
 	}
 }
 
-// Expected: the service's own tests of relative dates, row 70 of §12.3, and worked sums.
+// Expected: the service's own tests of relative dates, row 70 of §12.3, and calculated dates.
 func TestFlags_4_7_RelativeDates(t *testing.T) {
 	base := utc(2020, 1, 1, 12, 1, 20, 134000000)
 	at := func(year, month, day, hour int) time.Time { return utc(year, month, day, hour, 1, 20, 134000000) }
@@ -107,13 +108,13 @@ func TestFlags_4_7_Zones(t *testing.T) {
 		{"2024-03-10 03:00", pacific, now, utc(2024, 3, 10, 10, 0, 0, 0)},
 		{"2011-12-30", samoa, now, zero},
 		{"2011-12-31", samoa, now, utc(2011, 12, 30, 10, 0, 0, 0)},
-		{"4/8/2014 22:05", pacific, now, utc(2014, 4, 8, 22, 5, 0, 0)}, // the general reader assumes UTC
+		{"4/8/2014 22:05", pacific, now, utc(2014, 4, 8, 22, 5, 0, 0)}, // the general formats assume UTC
 	} {
 		checkDate(t, c.text, c.now, c.zone, c.want)
 	}
 }
 
-// Expected: §4.7; the details are what chrono accepts for the same layouts.
+// Expected: §4.7; the details are those that chrono accepts for the same layouts.
 func TestFlags_4_7_AbsoluteDates(t *testing.T) {
 	now := utc(2024, 5, 6, 7, 8, 9, 10)
 	for text, want := range map[string]time.Time{
@@ -151,7 +152,7 @@ func TestFlags_4_7_GeneralDates(t *testing.T) {
 		"2017-11-25 13:31 PST":    utc(2017, 11, 25, 21, 31, 0, 0), "2014-12-16 06:20:00 GMT": utc(2014, 12, 16, 6, 20, 0, 0),
 		"2014-04-26 13:13:43 +0800": utc(2014, 4, 26, 5, 13, 43, 0), "2014-04-26 13:13:44 +09:00": utc(2014, 4, 26, 4, 13, 44, 0),
 		"2015-09-30 18:48:56.35272715 UTC": utc(2015, 9, 30, 18, 48, 56, 352727150), "2012-08-03 18:31:59.257000000 +0000": utc(2012, 8, 3, 18, 31, 59, 257e6),
-		"2014-04-26 13:13:43 CEST": utc(2014, 4, 26, 13, 13, 43, 0), // a name it does not know is UTC
+		"2014-04-26 13:13:43 CEST": utc(2014, 4, 26, 13, 13, 43, 0), // an unknown name is UTC
 
 		"2021-02-21 PST": utc(2021, 2, 22, 4, 5, 6, 789), // 20:05:06 there, on the day before
 		"2021-02-21 UTC": day(2021, 2, 21), "2020-07-20+08:00": utc(2020, 7, 20, 4, 5, 6, 789),
@@ -181,7 +182,8 @@ func TestFlags_4_7_GeneralDates(t *testing.T) {
 	}
 }
 
-// A date may exist at one now and not at another: the day of the month, or a leap year, comes from now.
+// A date may exist at one now and not at another: the day of the month, or a leap year, is taken
+// from now.
 func TestFlags_4_7_DatesThatNeedNow(t *testing.T) {
 	for _, c := range []struct {
 		text      string
@@ -202,8 +204,8 @@ func TestFlags_4_7_DatesThatNeedNow(t *testing.T) {
 	}
 }
 
-// FuzzDates: nothing panics, a filter value and a property read the same, a reading does not depend on the zone of now,
-// and a wall clock that a zone has is shown at the instant found for it.
+// FuzzDates: no input panics, a filter value and a property are parsed alike, the result does not
+// depend on the zone of now, and a clock of the zone shows the parsed time at the returned instant.
 func FuzzDates(f *testing.F) {
 	for _, s := range []string{"-7d", "9999m", "2024-02-29T23:59:60Z", "2024-03-10 02:30", "oct. 7, 70", "4:00pm PST", "2014.02", "Feb 29 10:00:00",
 		"Wed, 02 Jun 2021 06:31:39 GMT (a (b) \\) c)", "2014年04月08日", "1511648546", "2021-02-21 +99:00", "\xff", "2021-02-21 10:00:00.1-08"} {

@@ -8,34 +8,34 @@ import (
 	"time"
 )
 
-// zonedLayouts are the forms that are read in the project's zone, in their order (§4.7).
+// zonedLayouts are the layouts that use the project's zone, in the order of §4.7.
 var zonedLayouts = compileLayouts("%Y-%m-%d", "%Y-%m-%d %H:%M:%S%.f", "%Y-%m-%dT%H:%M:%S%.f", "%Y-%m-%d %H:%M", "%Y-%m-%dT%H:%M")
 
-// generalForm is one form of the general reader: the shape a text must have, then the layouts that
-// are tried in turn. Times are UTC unless the text names an offset or a zone; what the text leaves
-// out comes from now.
+// generalForm is one of the general formats: the shape that a text must have, and the layouts that
+// are tried in turn. Times are UTC unless the text has an offset or a zone; missing parts are taken
+// from now.
 type generalForm struct {
-	shape   *regexp.Regexp // with a group when the text ends in a zone
+	shape   *regexp.Regexp // has a group if the text ends with a zone
 	fill    fillFrom
-	edit    func(text string, now time.Time) string // makes the text fit the layouts
+	edit    func(text string, now time.Time) string // adapts the text to the layouts
 	layouts []dateLayout
 }
 
-// fillFrom says which part of the instant comes from now.
+// fillFrom is the part of the instant that is taken from now.
 type fillFrom uint8
 
 const (
 	fillNothing fillFrom = iota
 	fillTime
 	fillDate
-	fillText // edit puts it into the text
+	fillText // edit inserts it into the text
 	fillTextAndTime
 )
 
-// generalForms are tried in this order; a text that has a shape but fits none of its layouts goes
-// on to the next. Forms that an earlier step of §4.7 always takes, or always refuses, are left out.
-// The white space of these patterns is that of Unicode, and `+-:` is a range that holds digits,
-// points and slashes too.
+// generalForms are tried in this order; a text that has a shape but fits none of its layouts is
+// tried with the next one. Formats that an earlier step of §4.7 always accepts, or always refuses,
+// are left out. The white space of these patterns is that of Unicode, and `+-:` is a range that
+// includes digits, points and slashes too.
 var generalForms = sync.OnceValue(func() []generalForm {
 	form := func(shape string, fill fillFrom, edit func(string, time.Time) string, layouts ...string) generalForm {
 		shape = strings.NewReplacer(
@@ -97,16 +97,16 @@ var generalForms = sync.OnceValue(func() []generalForm {
 	}
 })
 
-// anyTime stands for a now that is not known: whatever is a date at some time is one in a leap year
-// on the first.
+// anyTime is used if now is unknown: a text that is a date at some time is also a date in a leap
+// year on the first of the month.
 var anyTime = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// maxDateText is the longest text, in bytes, that the general forms are tried on:
-// a property may be a megabyte long, and some forms look at all of it.
+// maxDateText is the maximum length, in bytes, of a text that is matched with the general formats:
+// a property may have a megabyte, and some formats match all of it.
 const maxDateText = 1024
 
-// parseGeneral is the best-effort reader at the end of the order of §4.7. Without now it says when
-// a text needs it.
+// parseGeneral is the best-effort parser, the last step of §4.7. If now is nil, the result reports
+// whether the text needs it.
 func parseGeneral(text string, now *time.Time) (time.Time, parseResult) {
 	if t, ok := parseTimestamp(text); ok {
 		return t, dateGood
@@ -143,7 +143,7 @@ func parseGeneral(text string, now *time.Time) (time.Time, parseResult) {
 	return time.Time{}, dateBad
 }
 
-// read tries the layouts and fills in what is missing, on a clock that is offset seconds ahead of
+// read tries the layouts and fills in missing parts, on a clock that is offset seconds ahead of
 // UTC.
 func (form generalForm) read(text string, offset int64, now time.Time) (time.Time, bool) {
 	if form.edit != nil {
@@ -167,9 +167,9 @@ func (form generalForm) read(text string, offset int64, now time.Time) (time.Tim
 	return time.Time{}, false
 }
 
-// parseTimestamp reads a count since 1970 of which the length says the unit: 10 digits seconds, 13
-// milliseconds, 19 nanoseconds. Only filter values come here, since a property that is a number is
-// seconds.
+// parseTimestamp parses a number since 1970 with a unit that depends on its length: 10 digits are
+// seconds, 13 milliseconds, 19 nanoseconds. It is only for filter values, since a property that is
+// a number is in seconds.
 func parseTimestamp(s string) (time.Time, bool) {
 	if len(s) != 10 && len(s) != 13 && len(s) != 19 || digits(s) != len(s) {
 		return time.Time{}, false
@@ -187,13 +187,13 @@ func parseTimestamp(s string) (time.Time, bool) {
 	return time.Unix(0, n).UTC(), true
 }
 
-// namedOffsets are the zones that RFC 2822 names, in hours ahead of UTC.
+// namedOffsets are the zone names of RFC 2822, in hours ahead of UTC.
 var namedOffsets = map[string]int64{
 	"ut": 0, "gmt": 0, "edt": -4, "est": -5, "cdt": -5, "cst": -6, "mdt": -6, "mst": -7, "pdt": -7, "pst": -8,
 }
 
-// zoneOffset reads the zone at the end of a general form. Any unknown name is UTC, and what follows
-// the minutes of an offset is ignored.
+// zoneOffset parses the zone at the end of a general format. Any unknown name is UTC, and text
+// after the minutes of an offset is ignored.
 func zoneOffset(s string) (int64, bool) {
 	style := offsetStyle{gap: noGap}
 	if strings.Contains(s, ":") {
@@ -205,7 +205,7 @@ func zoneOffset(s string) (int64, bool) {
 	return offset, ok && offset > -86400 && offset < 86400
 }
 
-// letters counts the ASCII letters that s begins with.
+// letters returns the number of ASCII letters at the beginning of s.
 func letters(s string) int {
 	n := 0
 	for n < len(s) && s[n]|0x20-'a' < 26 {
@@ -214,8 +214,8 @@ func letters(s string) int {
 	return n
 }
 
-// parseRFC2822 reads dates of mail: "Wed, 02 Jun 2021 06:31:39 GMT", the weekday and the seconds
-// being optional.
+// parseRFC2822 parses dates of mail, such as "Wed, 02 Jun 2021 06:31:39 GMT". The weekday and the
+// seconds are optional.
 func parseRFC2822(s string) (time.Time, bool) {
 	r := mailReader{s: trimSpace(s)}
 	f := dateFields{weekday: r.weekday()}

@@ -7,23 +7,22 @@ import (
 	"unicode"
 )
 
-// dateLayout is a compiled layout in the notation of strftime, as far as the readers of §4.7 need
-// it:
+// dateLayout is a compiled layout in the notation of strftime, as far as §4.7 needs it:
 //
 //	%Y year, up to four digits or signed   %y two digits: 70...99 are 19xx
 //	%m %d %H %M %S one or two digits       %I %P hours of a half day and am or pm
 //	%b %B month name, short or also long   %.f optional fraction of a second
 //	%z offset, also Z and without minutes  %Z a name that is skipped
 //
-// White space in the layout is any amount of white space, also none; numbers may have white space
-// before them.
+// White space in the layout matches any amount of white space, including no white space; numbers
+// may have white space before them.
 type dateLayout struct {
 	items []layoutItem
 }
 
 type layoutItem struct {
-	verb byte   // the letter; '.' for the fraction, ' ' for white space, 0 for plain text
-	text string // plain text
+	verb byte   // the letter; '.' for the fraction, ' ' for white space, 0 for literal text
+	text string // literal text
 }
 
 func compileLayout(s string) dateLayout {
@@ -55,18 +54,18 @@ func compileLayouts(texts ...string) []dateLayout {
 	return layouts
 }
 
-// dateFields is what a layout found. Parts that the layout does not name are zero, the date
-// 1970-01-01.
+// dateFields are the parts that a layout parsed. Parts that the layout does not contain are zero,
+// or for the date 1970-01-01.
 type dateFields struct {
 	year, month, day     int
 	hour, minute, second int
 	nano                 int64
 	afternoon            bool
 	offset               int64 // seconds ahead of UTC
-	weekday              int   // 1 is Monday, 0 none
+	weekday              int   // 1 is Monday; 0 if there is no weekday
 }
 
-// read reads the whole of s.
+// read parses the whole of s.
 func (l dateLayout) read(s string) (dateFields, bool) {
 	f := dateFields{year: 1970, month: 1, day: 1}
 	for _, item := range l.items {
@@ -78,7 +77,7 @@ func (l dateLayout) read(s string) (dateFields, bool) {
 	return f, s == "" && f.valid()
 }
 
-// numericVerbs are the plain numbers: how many digits at most, and their range.
+// numericVerbs are the unsigned numbers: the maximum number of digits, and the range.
 var numericVerbs = [128]struct{ width, low, high int }{
 	'y': {2, 0, 99}, 'm': {2, 1, 12}, 'd': {2, 1, 31}, 'H': {2, 0, 23}, 'I': {2, 1, 12}, 'M': {2, 0, 59}, 'S': {2, 0, 60},
 }
@@ -140,7 +139,7 @@ func (item layoutItem) read(s string, f *dateFields) (rest string, ok bool) {
 	return rest, true
 }
 
-// valid checks what single numbers cannot show: the length of the month, the weekday, the size of
+// valid checks the constraints between fields: the length of the month, the weekday, the size of
 // the offset.
 func (f dateFields) valid() bool {
 	if f.year < -262143 || f.year > 262142 || f.day > daysIn(f.year, f.month) {
@@ -166,11 +165,12 @@ func (f dateFields) wall() wallClock {
 	return w
 }
 
-// instant applies the offset that was read.
+// instant applies the offset that was parsed.
 func (f dateFields) instant() (time.Time, bool) { return f.wall().atOffset(f.offset) }
 
-// parseRFC3339 reads the strict form: "T" may be small or a blank, the fraction any number of
-// digits of which nine count, the seconds 60, the offset Z or ±hh:mm below 24 hours.
+// parseRFC3339 parses the strict format: the "T" may be lower case or a space, the fraction has any
+// number of digits of which nine count, the seconds may be 60, the offset is Z or ±hh:mm below 24
+// hours.
 func parseRFC3339(s string) (time.Time, bool) {
 	const shape = "dddd-dd-ddTdd:dd:dd"
 	if len(s) < len(shape)+1 {
@@ -214,7 +214,7 @@ func parseRFC3339(s string) (time.Time, bool) {
 	return f.instant()
 }
 
-// readDigits reads at least low and at most high digits; a number beyond 32 bits is refused.
+// readDigits reads low to high digits; it refuses a number above the largest int32.
 func readDigits(s string, low, high int) (n int, rest string, ok bool) {
 	i := 0
 	for ; i < len(s) && i < high && s[i]-'0' <= 9; i++ {
@@ -238,7 +238,7 @@ func readYear(s string) (year int, rest string, ok bool) {
 	return readDigits(s, 1, 4)
 }
 
-// readFraction reads digits after the point as nanoseconds; digits after the ninth are skipped.
+// readFraction reads the digits after the point as nanoseconds; it skips digits after the ninth.
 func readFraction(s string) (nano int64, rest string, ok bool) {
 	count := digits(s)
 	n, _, ok := readDigits(s, 1, 9)
@@ -253,8 +253,8 @@ var monthNames = [12]string{
 	"january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november", "december",
 }
 
-// readMonth reads the first three letters of a month, and with long also the rest of its name where
-// it is there.
+// readMonth reads the first three letters of a month, and if long is true also the rest of the
+// name, if present.
 func readMonth(s string, long bool) (month int, rest string, ok bool) {
 	for i, name := range monthNames {
 		if !hasPrefixFold(s, name[:3]) {
@@ -268,12 +268,12 @@ func readMonth(s string, long bool) (month int, rest string, ok bool) {
 	return 0, s, false
 }
 
-// offsetStyle says what readOffset lets through.
+// offsetStyle describes the offsets that readOffset accepts.
 type offsetStyle struct {
-	zulu  bool                        // Z
-	minus bool                        // U+2212 as the sign
-	short bool                        // no minutes
-	gap   func(string) (string, bool) // what may or must stand between hours and minutes
+	zulu  bool                        // accepts Z
+	minus bool                        // accepts U+2212 as the sign
+	short bool                        // accepts an offset without minutes
+	gap   func(string) (string, bool) // skips the separator between hours and minutes
 }
 
 func noGap(s string) (string, bool)    { return s, true }
@@ -282,7 +282,8 @@ func trimColons(s string) (string, bool) {
 	return strings.TrimLeftFunc(s, func(r rune) bool { return r == ':' || unicode.IsSpace(r) }), true
 }
 
-// readOffset reads a sign, two digits of hours and two of minutes, as seconds ahead of UTC.
+// readOffset reads a sign, two digits of hours and two of minutes, and returns seconds ahead of
+// UTC.
 func readOffset(s string, style offsetStyle) (offset int64, rest string, ok bool) {
 	sign := int64(1)
 	switch {

@@ -2,7 +2,7 @@ package dates
 
 import "strings"
 
-// mailReader reads the parts of an RFC 2822 date one after another; bad stays set after the first
+// mailReader reads the parts of an RFC 2822 date one after another; bad remains set after the first
 // failure.
 type mailReader struct {
 	s   string
@@ -11,7 +11,7 @@ type mailReader struct {
 
 var weekdayNames = [7]string{"mon", "tue", "wed", "thu", "fri", "sat", "sun"}
 
-// weekday reads a short name and its comma; Monday is 1, and 0 is no name.
+// weekday reads a short name and its comma; Monday is 1, and 0 means that there is no weekday.
 func (r *mailReader) weekday() int {
 	for i, name := range weekdayNames {
 		if hasPrefixFold(r.s, name) {
@@ -35,7 +35,8 @@ func (r *mailReader) month(month *int) {
 	r.s, r.bad = rest, r.bad || !ok
 }
 
-// year reads two digits or more: two below 50 are 20xx, other twos and threes count from 1900.
+// year reads two or more digits: two digits below 50 are 20xx, other numbers of two and three
+// digits are added to 1900.
 func (r *mailReader) year() int {
 	before := len(r.s)
 	year := r.number(2, before)
@@ -51,7 +52,7 @@ func (r *mailReader) year() int {
 	return year
 }
 
-// space reads at least one white space.
+// space reads one or more white space characters.
 func (r *mailReader) space() {
 	rest := trimSpace(r.s)
 	r.bad = r.bad || len(rest) == len(r.s)
@@ -63,7 +64,7 @@ func (r *mailReader) colon() {
 	r.s, r.bad = rest, r.bad || !found
 }
 
-// zone reads ±hhmm, one of the named zones, or one letter: Z and all the others but J are UTC.
+// zone reads ±hhmm, a named zone, or one letter: Z and all other letters except J are UTC.
 func (r *mailReader) zone() int64 {
 	n := letters(r.s)
 	if n == 0 {
@@ -78,8 +79,8 @@ func (r *mailReader) zone() int64 {
 	return hours * 3600
 }
 
-// comment skips white space and one text in parentheses, which may hold others and escaped bytes.
-// It reports false, and skips nothing, when there is none.
+// comment skips white space and one comment in parentheses, which may contain nested comments and
+// escaped bytes. If there is no comment, it skips no text and returns false.
 func (r *mailReader) comment() bool {
 	s := trimSpace(r.s)
 	if s == "" || s[0] != '(' {

@@ -1,9 +1,9 @@
 package rustregexp
 
-// A pattern is refused above maxSize, the figure of Rust's own limit, reckoned as follows.
-// Rust spends some 80 bytes on each non-ASCII range of a class (\w{1000} is over its limit, \w{100}
-// is not) and some 32 on a step that takes one ASCII character. Steps are reckoned dearer here, for
-// Go's matcher takes time by their number: that leaves 20,480 of them.
+// A pattern is refused above maxSize, the limit of the crate regex, which is estimated as follows.
+// Rust uses some 80 bytes for each non-ASCII range of a class (\w{1000} is over its limit, \w{100}
+// is not) and some 32 for a step that matches one ASCII character. The estimate here is higher for
+// steps, because the time of Go's matcher depends on their number: the limit is 20,480 steps.
 const (
 	maxSize       = 10 << 20 // bytes
 	stepSize      = 512      // bytes
@@ -11,25 +11,27 @@ const (
 	assertionSize = 4 << 10  // bytes; word boundaries are long in the backtracking engine's syntax
 )
 
-// maxLinearCount is how high package regexp counts in {n,m}, nested counts multiplied.
+// maxLinearCount is the largest n that package regexp accepts in {n,m}, with nested counts
+// multiplied.
 const maxLinearCount = 1000
 
-// nodeFacts say what a node needs. fixed and hard decide, as in fancy_regex, which look-behinds
-// are allowed: those that always look at the same number of runes, or hold nothing hard.
+// nodeFacts are the requirements of a node. As in fancy_regex, fixed and hard decide which
+// look-behinds are allowed: those that always match the same number of runes, or contain no hard
+// node.
 type nodeFacts struct {
-	min   int  // runes consumed at least
-	fixed bool // always min
-	hard  bool // not for a linear engine in Rust's eyes
-	size  int  // bytes, by the reckoning above; may exceed maxSize by one
+	min   int  // minimum number of runes consumed
+	fixed bool // consumes exactly min runes
+	hard  bool // Rust's linear engine cannot match it
+	size  int  // bytes, as estimated above; may exceed maxSize by one
 }
 
-// analyzer goes through a tree once, and leaves in each node its facts and counted, the
-// product of the nested counts that package regexp will see.
+// analyzer visits each node of a tree once and stores in it its facts and counted, the product of
+// the nested counts that package regexp will process.
 type analyzer struct {
-	refs      map[int]bool      // groups referred to
-	groups    map[int]nodeFacts // groups passed so far
-	backtrack bool              // something only a backtracking engine can do
-	boundary  bool              // \b or \B, which package regexp has in ASCII only
+	refs      map[int]bool      // groups with back-references
+	groups    map[int]nodeFacts // groups visited so far
+	backtrack bool              // the pattern requires the backtracking engine
+	boundary  bool              // \b or \B, which package regexp supports for ASCII only
 }
 
 func (a *analyzer) node(n *node) (nodeFacts, error) {
@@ -46,7 +48,7 @@ func (a *analyzer) node(n *node) (nodeFacts, error) {
 		n.counted = max(n.counted, sub.counted)
 	}
 	if n.op == opCondition && n.subs[0].op != opExists {
-		own += subs[0].size // the backtracking engine's syntax has the expression twice
+		own += subs[0].size // the backtracking engine's syntax repeats the expression
 	}
 	facts := a.combine(n, subs)
 	if n.op != opRepeat {
@@ -61,7 +63,7 @@ func (a *analyzer) node(n *node) (nodeFacts, error) {
 	return facts, nil
 }
 
-// isBehindAllowed also allows alternatives that differ in length, each being looked for by itself.
+// isBehindAllowed also allows alternatives of different lengths, since each is matched separately.
 func isBehindAllowed(n *node, facts nodeFacts) bool {
 	if facts.fixed || !facts.hard {
 		return true
@@ -77,7 +79,7 @@ func isBehindAllowed(n *node, facts nodeFacts) bool {
 	return true
 }
 
-// combine returns the facts of a node, its size without that of its parts unless it repeats one.
+// combine returns the facts of a node. The size excludes that of its parts, unless it repeats one.
 func (a *analyzer) combine(n *node, subs []nodeFacts) nodeFacts {
 	facts := nodeFacts{fixed: true}
 	switch n.op {
@@ -152,8 +154,8 @@ func (a *analyzer) repeat(n *node, sub nodeFacts) nodeFacts {
 	}
 }
 
-// withoutTrailingLook replaces a look-ahead at the very end of a pattern by what it looks at:
-// where only the existence of a match counts, that is the same, and needs no backtracking.
+// withoutTrailingLook replaces a look-ahead at the very end of a pattern with its contents: if only
+// the existence of a match matters, the two are equivalent, and the second needs no backtracking.
 func withoutTrailingLook(n *node) *node {
 	if n.op == opLook && !n.behind && !n.negated {
 		return n.subs[0]
@@ -169,7 +171,7 @@ func withoutTrailingLook(n *node) *node {
 	return n
 }
 
-// plainText tells whether a pattern is nothing but text, possibly bound to the start or end.
+// plainText reports whether a pattern is a literal text, possibly anchored at the start or end.
 func plainText(n *node) (text string, start, end, ok bool) {
 	parts := n.subs
 	if n.op != opConcat {

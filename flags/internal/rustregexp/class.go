@@ -2,20 +2,20 @@ package rustregexp
 
 import "unicode/utf8"
 
-// maxClassNesting is how deep bracket classes may nest.
+// maxClassNesting is the maximum depth of nested bracket classes.
 const maxClassNesting = 250
 
 // classItem is a character or an escape of a bracket class.
 type classItem struct {
 	r     rune
 	set   runeSet
-	isSet bool // set counts, not r
-	raw   bool // r stands unescaped and may be an operator
-	folds bool // r obeys (?i) outside classes too, as hexadecimal escapes do
+	isSet bool // the item is set, not r
+	raw   bool // r is unescaped and may be an operator
+	folds bool // (?i) applies to r also outside classes, as for hexadecimal escapes
 }
 
-// classEscapes are the letters that have a meaning only outside classes and stand for themselves
-// here.
+// classEscapes are the letters whose escapes have a meaning only outside classes; in a class each
+// is a literal character.
 var classEscapes = map[byte]rune{'b': '\b', 'B': 'B', 'A': 'A', 'z': 'z', 'k': 'k', 'K': 'K', 'G': 'G'}
 
 // asciiClasses are the names of [[:name:]].
@@ -36,8 +36,8 @@ var asciiClasses = map[string]runeSet{
 	"xdigit": {{'0', '9'}, {'A', 'F'}, {'a', 'f'}},
 }
 
-// class reads a bracket class, from its "[". Its extent is found first, by counting brackets,
-// because that is how fancy_regex cuts out what it hands to regex-syntax.
+// class reads a bracket class, from its "[". It first finds the end of the class, by counting
+// brackets, as fancy_regex does to cut out the text that it passes to regex-syntax.
 func (p *parser) class() (*node, error) {
 	start := p.pos
 	p.pos++
@@ -46,7 +46,7 @@ func (p *parser) class() (*node, error) {
 		items = append(items, classItem{r: r, raw: true})
 		p.pos += size
 	}
-	for _, c := range "^]" { // a "]" right behind the opening is text
+	for _, c := range "^]" { // a "]" immediately after the opening is literal
 		if p.hasPrefix(string(c)) {
 			raw(c, 1)
 		}
@@ -99,8 +99,8 @@ func (p *parser) classEscape() (classItem, error) {
 	return p.sharedEscape()
 }
 
-// classParser evaluates the items of a bracket class: unions of items, joined from left to right
-// by && (both), -- (without) and ~~ (either, not both).
+// classParser evaluates the items of a bracket class: unions of items, joined from left to right by
+// && (intersection), -- (difference) and ~~ (symmetric difference).
 type classParser struct {
 	parser  *parser
 	start   int // of the class in the pattern
@@ -108,10 +108,11 @@ type classParser struct {
 	next    int
 	depth   int
 	fold    bool
-	tooMuch error // the work on sets exceeds maxSetWork
+	tooMuch error // error if the work on sets exceeds maxSetWork
 }
 
-// useBudget counts work on sets that is about to be done; false if it is too much.
+// useBudget adds work on sets to the total, before it is done. It returns false if the total is too
+// high.
 func (c *classParser) useBudget(work int) bool {
 	if c.tooMuch == nil {
 		c.tooMuch = c.parser.useBudget(c.start, work)
@@ -119,7 +120,7 @@ func (c *classParser) useBudget(work int) bool {
 	return c.tooMuch == nil
 }
 
-// isRaw tells whether the item ahead is the unescaped r.
+// isRaw reports whether the item at the offset ahead is the unescaped r.
 func (c *classParser) isRaw(ahead int, r rune) bool {
 	i := c.next + ahead
 	return i < len(c.items) && c.items[i].raw && c.items[i].r == r
@@ -133,7 +134,7 @@ func (c *classParser) takeRaw(r rune) bool {
 	return true
 }
 
-// join is what an operator makes of two sets; without one (0) the right one stands.
+// join returns the result of an operator on two sets; without an operator (0) it is right.
 func (c *classParser) join(left runeSet, op rune, right runeSet) runeSet {
 	if op == 0 {
 		return right
@@ -157,17 +158,17 @@ func (c *classParser) join(left runeSet, op rune, right runeSet) runeSet {
 	return left.union(right).subtract(left.intersect(right))
 }
 
-// bracket evaluates from behind a "[" to its "]". msg is empty unless something is wrong.
+// bracket evaluates the items after a "[" up to its "]". msg is empty unless there is an error.
 func (c *classParser) bracket() (set runeSet, msg string) {
 	if c.depth++; c.depth > maxClassNesting {
 		return nil, "brackets nest too deep"
 	}
 	defer func() { c.depth-- }()
 	var (
-		ranges []runeRange // single items of the operand being read
-		sets   runeSet     // its classes
-		left   runeSet     // what stands before the last operator
-		op     rune        // that operator's character; 0: none yet
+		ranges []runeRange // single items of the current operand
+		sets   runeSet     // classes of the current operand
+		left   runeSet     // result of all before the last operator
+		op     rune        // the operator's character, 0 before the first
 	)
 	operand := func() runeSet {
 		if !c.useBudget(len(ranges) + len(sets)) {
@@ -228,7 +229,7 @@ func (c *classParser) operator() rune {
 	return 0
 }
 
-// asciiClass reads [:name:] or [:^name:]. Anything else that begins so is a nested class.
+// asciiClass reads [:name:] or [:^name:]. Any other text that begins with [: is a nested class.
 func (c *classParser) asciiClass() (runeSet, bool) {
 	if !c.isRaw(0, '[') || !c.isRaw(1, ':') {
 		return nil, false
@@ -255,7 +256,7 @@ func (c *classParser) asciiClass() (runeSet, bool) {
 	return set, true
 }
 
-// classRange reads a single item or a range a-z. A set is returned, runes are added to ranges.
+// classRange reads a single item or a range a-z. It returns a set and appends runes to ranges.
 func (c *classParser) classRange(ranges *[]runeRange) (set runeSet, msg string) {
 	first := c.items[c.next]
 	c.next++

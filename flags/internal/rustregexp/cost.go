@@ -2,25 +2,26 @@ package rustregexp
 
 import "regexp/syntax"
 
-// Limits of package regexp, which looks at each byte of the text with, at worst, each instruction
-// of the program: some 10 ns a step, so that a search takes a third of a second at most.
+// Limits of package regexp, which in the worst case executes every instruction of the program for
+// each byte of the text: some 10 ns per step, so that a search takes at most a third of a second.
 const (
 	maxProgram    = 10_000  // instructions
 	maxSteps      = 1 << 25 // instructions times bytes of text
-	maxLinearText = 1 << 20 // bytes, of however small a program
+	maxLinearText = 1 << 20 // bytes, even for a small program
 )
 
-// maxSetWork bounds how long it takes to read the bracket classes and properties of a pattern. Each time
-// a set of runes is computed from others their ranges are counted, and with (?i) the runes among them
-// that have an upper and a lower case; each takes some 50 ns. \w and \pL have some 700 ranges and
-// 2,700 such runes. A property that package unicode does not know counts as engineSetWork, for the
-// first use of one in a process takes 20 ms.
+// maxSetWork limits the time for computing the bracket classes and properties of a pattern. Each
+// time a set of runes is computed from others, the number of their ranges is added, and with (?i)
+// the number of runes in them that have an upper and a lower case; each takes some 50 ns. \w and
+// \pL have some 700 ranges and 2,700 such runes. A property that package unicode does not have
+// counts as engineSetWork, because its first use in a process takes 20 ms.
 const (
 	maxSetWork    = 1 << 20
 	engineSetWork = maxSetWork / 8
 )
 
-// useBudget counts work on sets that is about to be done for what begins at a position of the pattern.
+// useBudget adds work on sets to the total, before it is done. start is the position in the pattern
+// for the error.
 func (p *parser) useBudget(start, work int) error {
 	if p.work += work; p.work > maxSetWork {
 		return p.errorf(start, "its classes take too long to compute, write fewer or smaller ones")
@@ -28,11 +29,11 @@ func (p *parser) useBudget(start, work int) error {
 	return nil
 }
 
-// foldWork is how much it takes to fold a set.
+// foldWork returns the work of folding a set.
 func foldWork(s runeSet) int { return len(s) + len(s.foldable()) }
 
-// instructions is how many instructions an expression takes, about, without compiling it: counted
-// repetitions are written out.
+// instructions returns the approximate number of instructions of an expression without compiling
+// it. Counted repetitions are expanded.
 func instructions(re *syntax.Regexp) int {
 	n := 0
 	for _, sub := range re.Sub {
@@ -48,8 +49,8 @@ func instructions(re *syntax.Regexp) int {
 		n += len(re.Sub) - 1
 	case syntax.OpRepeat:
 		n = n*max(re.Min, re.Max, 1) + max(re.Max-re.Min, 1)
-	default: // one of its own: a class, an assertion, the choice of a star
+	default: // one instruction: a class, an assertion, the choice of a star
 		n++
 	}
-	return min(max(n, 1), 1<<20) // so that nothing overflows on the way up
+	return min(max(n, 1), 1<<20) // prevents an overflow of the sum
 }

@@ -6,18 +6,18 @@ import (
 	"testing"
 )
 
-// attack ran 10 s on a megabyte of text. It is about 10·(10·(100+99)+10) instructions.
+// attack ran 10 s on a megabyte of text. It has about 10·(10·(100+99)+10) instructions.
 const attack = `((a{1,100}){1,10}b){1,10}`
 
-// A program of more than 10,000 instructions is refused, with the number; the sums: a
-// counted repetition is written out, each optional time with a choice before it.
+// A program of more than 10,000 instructions is refused, with the number. In the calculations a
+// counted repetition is expanded, with a choice before each optional repetition.
 func TestCompile_Bounded(t *testing.T) {
 	for pattern, fits := range map[string]bool{
 		attack:                     false,
 		`(a{1,100}){1,10}b`:        true,
 		`(?:[a-z]{10}){1000}`:      false, // 10·1000 letters, and the end
 		`(?:[a-z]{9}x){900}`:       true,
-		`\b` + attack:              false, // on both engines
+		`\b` + attack:              false, // for both engines
 		strings.Repeat("x?", 4000): true,
 		strings.Repeat("x?", 6000): false,
 	} {
@@ -28,7 +28,7 @@ func TestCompile_Bounded(t *testing.T) {
 	}
 }
 
-// The estimate is near what package regexp makes.
+// The estimate is close to the number of instructions that package regexp generates.
 func TestInstructions(t *testing.T) {
 	for _, pattern := range []string{attack, `^a{2500,}$`, `abc|abd|x`, `(?i)straße\d+`, `[a-z]*(x|yy)?`, `(a{1,100}){1,10}b`, `a{3}`, `a{0,0}b`, `(?:(?:)|a)*`} {
 		tree, _, err := parse(pattern)
@@ -57,8 +57,8 @@ func TestInstructions(t *testing.T) {
 	}
 }
 
-// A text is looked at while instructions times bytes stay within 2^25, and up to 1 MiB;
-// above it is no match, counted. Texts without a pattern's syntax have no limit.
+// A text is searched while instructions times bytes are within 2^25, and up to 1 MiB; a longer text
+// does not match, and is counted. Literal patterns have no limit.
 func TestFind_Bounded(t *testing.T) {
 	for _, v := range []struct {
 		pattern string
@@ -85,13 +85,13 @@ func TestFind_Bounded(t *testing.T) {
 	}
 }
 
-// nestedConditions are conditions on expressions, one within the other: in the engine's syntax an
-// expression stands twice.
+// nestedConditions returns conditions with expressions, nested in each other: the engine's syntax
+// repeats each expression.
 func nestedConditions(deep int) string {
 	return strings.Repeat("(?(", deep) + "a" + strings.Repeat(")b|c)", deep)
 }
 
-// What computing sets takes, and what the engine compiles, are counted; more than the limits is refused.
+// The work of computing sets, and of the engine's compilation, is limited.
 func TestCompile_WorkBounded(t *testing.T) {
 	scripts := func(n int) (pattern string) {
 		for _, code := range strings.Fields("Latn Grek Cyrl Armn Hebr Arab Thai Deva Beng")[:n] {

@@ -1,21 +1,18 @@
-// Package rustregexp runs regular expressions written in Rust's syntax, as the
-// crate fancy_regex reads it, in Go. PostHog's flags service matches with that
-// crate; package flags needs the same answers (§4.5, decision 8).
+// Package rustregexp runs regular expressions written in Rust's syntax, as the crate fancy_regex
+// reads it, in Go. PostHog's flags service matches with that crate; package flags needs the same
+// results (§4.5, decision 8).
 //
-// A pattern is parsed, checked against the limits of fancy_regex, and written
-// out again for one of two engines: package regexp, linear in time, for all
-// that it can do, or regexp2, which backtracks, for look-around,
-// back-references and the like. The second has 10 ms, 2 MiB of stack and 1 MiB
-// of text; beyond that a search is a [Timeout], which is no match and is
-// counted by [Timeouts]. The first has a program of at most 10,000 instructions,
-// which [Compile] refuses to exceed, and 1 MiB of text, or as much as makes 2^25
-// (33,554,432) steps, instructions times bytes, where that is less; of a longer
-// text a search is a [Timeout], too.
+// A pattern is parsed, checked against the limits of fancy_regex, and written in the syntax of one
+// of two engines: package regexp, linear in time, for all patterns that it supports, or regexp2,
+// which backtracks, for look-around, back-references and similar constructs. A search with regexp2
+// is limited to 10 ms, 2 MiB of stack and 1 MiB of text; beyond that it returns [Timeout], which is
+// not a match and is counted by [Timeouts]. With package regexp, [Compile] refuses programs of more
+// than 10,000 instructions, and a search of a text longer than 1 MiB, or longer than 2^25
+// (33,554,432) steps allow, instructions times bytes, returns [Timeout] too.
 //
-// What Compile itself takes is counted too, and bounded: see there. So neither a
-// pattern nor a text that is made to hurt keeps a processor busy for long.
+// The work of Compile is also limited, see there. So neither a malicious pattern nor a malicious
+// text can occupy a processor for long.
 //
-// The time limit of regexp2 is kept by a goroutine that ends by itself when no
-// search is under way; tests that look for leaked goroutines stop it with
-// regexp2.StopTimeoutClock.
+// The time limit of regexp2 uses a goroutine that ends after the last search; tests that check for
+// leaked goroutines stop it with regexp2.StopTimeoutClock.
 package rustregexp

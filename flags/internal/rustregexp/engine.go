@@ -8,26 +8,29 @@ import (
 	"github.com/dlclark/regexp2/v2"
 )
 
-// Limits of the backtracking engine. fancy_regex allows 10,000 steps back; regexp2 can be bounded
-// by time and by the height of its stack only. Time is that of one of two tries, see backtrack.
+// Limits of the backtracking engine. fancy_regex allows 10,000 backtracking steps; regexp2 can only
+// be limited by time and by the size of its stack. The time is that of one of two attempts, see
+// backtrack.
 const (
 	timeLimit           = 10 * time.Millisecond
 	clockPeriod         = 2 * time.Millisecond
-	maxBacktrackStack   = 1 << 18 // integers, 2 MiB a running match
+	maxBacktrackStack   = 1 << 18 // integers, 2 MiB for each running match
 	maxBacktrackingText = 1 << 20 // bytes
 )
 
-// maxSquaredRanges bounds the sum of the squares of how many ranges each class has that the engine
-// compiles: for each range of a class it sorts those before it, which takes some 5 ns for one.
+// maxSquaredRanges limits the sum, over the classes that the engine compiles, of the squared number
+// of ranges: for each range of a class it sorts the previous ranges, which takes some 5 ns per
+// range.
 const maxSquaredRanges = 1 << 24
 
-// A finer clock than regexp2's 100 ms: a deadline is rounded up by one period. The clock's
-// goroutine runs from the first backtracking match until a second after the last.
+// The period is shorter than regexp2's default of 100 ms, because a deadline is rounded up by one
+// period. The clock's goroutine runs from the first backtracking match until a second after the
+// last.
 func init() { regexp2.SetTimeoutCheckPeriod(clockPeriod) }
 
-// compileEngine prepares a tree for regexp2, version 2 of the module: the maintained line, and the
-// one whose stack has a limit. Its default mode is meant, of which only the constructs that
-// writeEngine writes are used: classes come as plain ranges, text ends as \z.
+// compileEngine compiles a tree with regexp2, version 2 of the module: the maintained version, and
+// the one with a stack limit. It uses the default mode, and only the constructs that writeEngine
+// writes: classes are lists of ranges, the end of the text is \z.
 func compileEngine(tree *node, refs map[int]bool) (*regexp2.Regexp, error) {
 	w := &writer{write: writeEngine, set: writeEngineSet, refs: refs}
 	text, err := w.text(tree)
@@ -42,13 +45,13 @@ func compileEngine(tree *node, refs map[int]bool) (*regexp2.Regexp, error) {
 	return re, nil
 }
 
-// engineWord is \w in regexp2's syntax, in categories because that is shorter than ranges. It
-// equals wordSet: the runes that are Alphabetic and in none of these categories are the circled and
-// squared letters.
+// engineWord is \w in regexp2's syntax, written with categories because that is shorter than
+// ranges. It equals wordSet: the only runes that are Alphabetic and in none of these categories are
+// the circled and squared letters.
 const engineWord = `\p{L}\p{M}\p{Nd}\p{Nl}\p{Pc}\u200C\u200DⒶ-ⓩ🄰-🅉🅐-🅩🅰-🆉`
 
-// engineAssertions are the assertions that regexp2 lacks, by what stands to the left and to the
-// right.
+// engineAssertions are the assertions that regexp2 lacks, expressed by the characters on the left
+// and on the right.
 var engineAssertions = map[nodeOp]string{
 	opBoundary:      `(?:` + afterWord + notBeforeWord + `|` + notAfterWord + beforeWord + `)`,
 	opNotBoundary:   `(?:` + afterWord + beforeWord + `|` + notAfterWord + notBeforeWord + `)`,
@@ -110,8 +113,8 @@ func writeEngine(w *writer, n *node) {
 	}
 }
 
-// engineCondition writes a condition. An expression as condition consumes what it matches, unlike
-// regexp2's own, and is not entered again.
+// engineCondition writes a condition. In Rust's syntax, unlike regexp2's own, an expression as
+// condition consumes the text that it matches, and is not backtracked into.
 func (w *writer) engineCondition(n *node) {
 	cond, yes, no := n.subs[0], n.subs[1], n.subs[2]
 	if cond.op == opExists {

@@ -6,20 +6,20 @@ import (
 	"unicode/utf8"
 )
 
-// Escapes that stand for one rune, in and outside classes.
+// Escapes of a single rune, inside and outside classes.
 var runeEscapes = map[byte]rune{
 	'a': '\a', 'f': '\f', 'n': '\n', 'r': '\r', 't': '\t', 'v': '\v', 'e': 0x1B,
 }
 
-// hexEscapes have this many digits, or braces with one to eight.
+// hexEscapes have this number of digits, or one to eight digits in braces.
 var hexEscapes = map[byte]int{'x': 2, 'u': 4, 'U': 8}
 
-// setEscapes stand for one rune of a set.
+// setEscapes match one rune of a set.
 var setEscapes = map[byte]func() runeSet{
 	'd': digitSet, 's': spaceSet, 'w': wordSet, 'h': func() runeSet { return hexSet },
 }
 
-// assertionEscapes have their meaning outside classes only; in a class these are errors or letters.
+// assertionEscapes have this meaning outside classes only; in a class these are errors or letters.
 var assertionEscapes = map[byte]nodeOp{
 	'A': opTextStart, 'z': opTextEnd, 'K': opKeep, 'G': opContinue, 'b': opBoundary, 'B': opNotBoundary,
 	'<': opWordStart, '>': opWordEnd,
@@ -60,7 +60,7 @@ func (p *parser) escape() (*node, error) {
 			return p.reference("'", "'", true)
 		}
 		return p.reference("<", ">", true)
-	case c == 'Z': // the end of the text, but for newlines
+	case c == 'Z': // the end of the text, ignoring newlines
 		p.pos += 2
 		newlines := &node{op: opRepeat, subs: []*node{literalNode('\n')}, hi: unlimited}
 		end := &node{op: opConcat, subs: []*node{newlines, {op: opTextEnd}}}
@@ -84,7 +84,7 @@ func (p *parser) escape() (*node, error) {
 	return literalNode(item.r), nil
 }
 
-// boundary reads what may follow \b: the braces of \b{start}, unless they count a repetition.
+// boundary reads the braces of \b{start} after \b, unless they are a repetition count.
 func (p *parser) boundary(start int, op nodeOp) (*node, error) {
 	after := p.pos
 	if err := p.skipBlanks(); err != nil {
@@ -116,7 +116,7 @@ func (p *parser) boundary(start int, op nodeOp) (*node, error) {
 	return &node{op: named}, nil
 }
 
-// sharedEscape reads an escape that means the same in and outside classes: a rune or a set.
+// sharedEscape reads an escape with the same meaning inside and outside classes: a rune or a set.
 func (p *parser) sharedEscape() (classItem, error) {
 	start := p.pos
 	if start+1 >= len(p.src) {
@@ -152,7 +152,7 @@ func (p *parser) sharedEscape() (classItem, error) {
 	return classItem{r: r}, nil
 }
 
-// hex reads the digits of \x, \u or \U: so many, or in braces.
+// hex reads the hexadecimal digits of \x, \u or \U: a fixed number, or in braces.
 func (p *parser) hex(digits int) (classItem, error) {
 	if err := p.skipBlanks(); err != nil {
 		return classItem{}, err
@@ -190,13 +190,14 @@ func isHex(s string) bool {
 	return s != "" && strings.Trim(s, "0123456789abcdefABCDEF") == ""
 }
 
-// propertyName is a property as a pattern writes it, where flags and \P change what it means.
+// propertyName is a property as written in a pattern, with the flags and \P that change its
+// meaning.
 type propertyName struct {
 	name          string
 	fold, negated bool
 }
 
-// property reads the name behind \p or \P: one rune, or in braces.
+// property reads the name after \p or \P: one rune, or a name in braces.
 func (p *parser) property(start int, negated bool) (classItem, error) {
 	var name string
 	if p.accept("{") {
@@ -215,7 +216,7 @@ func (p *parser) property(start int, negated bool) (classItem, error) {
 	return classItem{set: set, isSet: true}, err
 }
 
-// propertySet is the set of a property, which is computed once for a pattern.
+// propertySet returns the set of a property, which is computed once for a pattern.
 func (p *parser) propertySet(start int, property propertyName) (runeSet, error) {
 	set, ok := p.sets[property]
 	if ok {
@@ -225,7 +226,7 @@ func (p *parser) propertySet(start int, property propertyName) (runeSet, error) 
 	if err != nil {
 		return nil, p.errorf(start, "%v", err)
 	}
-	work := 2 * len(set) // it is computed, and perhaps negated
+	work := 2 * len(set) // it is computed, and possibly negated
 	if slow {
 		work = engineSetWork
 	}

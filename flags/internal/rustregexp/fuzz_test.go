@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// onlyEngine compiles a pattern for the backtracking engine, whether it needs that or not.
+// onlyEngine compiles a pattern for the backtracking engine, even if package regexp could match it.
 func onlyEngine(t testing.TB, rust string) *Pattern {
 	t.Helper()
 	tree, refs, err := parse(rust)
@@ -20,7 +20,7 @@ func onlyEngine(t testing.TB, rust string) *Pattern {
 	return &Pattern{engine: engine}
 }
 
-// againstReference compares a result with that of the reference matcher, as far as both have one.
+// againstReference compares a result with that of the reference matcher, if both have one.
 func againstReference(t *testing.T, rust, text string, got Result) {
 	t.Helper()
 	tree, _, err := parse(rust)
@@ -32,18 +32,18 @@ func againstReference(t *testing.T, rust, text string, got Result) {
 	}
 }
 
-// wordClasses are the words of a small language of which many sentences are patterns.
+// wordClasses are the words of a small language in which many sentences are patterns.
 var wordClasses = []string{
 	"a", "b", "c", ".", "^", "$", "|", "(", ")", "(?:", "*", "+", "?", "*?", "{2}", "{1,3}", "{0,2}?", "[ab]", "[^a]",
 	"[a-c&&[^b]]", `\d`, `\w`, `\W`, `\s`, `\b`, `\B`, "(?i)", "(?m)", "(?s:", "A", "1", " ", `\n`, "é", `\.`, "(?=", "(?!",
 	"(?<=", "(?<!", "(?>", `\1`, "++", `\Z`, `\K`, `\G`, "(?(1)", `\<`, `\b{end}`, "(?R)", "K",
 }
 
-// compileCost is the most that Compile may allocate, in bytes. Allocation stands for the work, for
-// unlike time it is the same on every machine.
+// compileCost is the maximum that Compile may allocate, in bytes. Allocation is measured instead of
+// time because it is the same on every machine.
 const compileCost = 64 << 20
 
-// compileBounded compiles a pattern, which must not take more than compileCost.
+// compileBounded compiles a pattern and fails the test if that allocates more than compileCost.
 func compileBounded(t *testing.T, rust string) (*Pattern, error) {
 	t.Helper()
 	var before, after runtime.MemStats
@@ -56,8 +56,9 @@ func compileBounded(t *testing.T, rust string) (*Pattern, error) {
 	return p, err
 }
 
-// FuzzPattern reads a seed as a pattern, and as one of the small language. No input panics or takes
-// more than compileCost; short ones give what the reference matcher and the backtracking engine give.
+// FuzzPattern uses a seed as a pattern, and as a sentence of the small language. No input panics or
+// allocates more than compileCost; the results for short patterns equal those of the reference
+// matcher and the backtracking engine.
 func FuzzPattern(f *testing.F) {
 	for _, v := range vectors {
 		f.Add(v.pattern, v.text)

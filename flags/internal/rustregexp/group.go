@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// lookarounds are the four assertions, by how their group opens. "?<=" and "?<!" come before "?<".
+// lookarounds are the four assertions, by the opening of their group. "?<=" and "?<!" precede "?<".
 var lookarounds = []struct {
 	open            string
 	behind, negated bool
@@ -13,7 +13,7 @@ var lookarounds = []struct {
 	{"?=", false, false}, {"?!", false, true}, {"?<=", true, false}, {"?<!", true, true},
 }
 
-// groupNode reads whatever begins with "(".
+// groupNode reads any construct that begins with "(".
 func (p *parser) groupNode() (*node, error) {
 	start := p.pos
 	p.depth++
@@ -49,7 +49,7 @@ func (p *parser) groupNode() (*node, error) {
 	return p.capture("")
 }
 
-// capture reads the inside of a capture group, named if name is not empty.
+// capture reads the contents of a capture group, which is named if name is not empty.
 func (p *parser) capture(name string) (*node, error) {
 	p.groups++
 	group := p.groups
@@ -60,7 +60,7 @@ func (p *parser) capture(name string) (*node, error) {
 	return &node{op: opGroup, subs: []*node{sub}, group: group}, err
 }
 
-// closed reads alternatives and the ")" behind them.
+// closed reads alternatives and the ")" after them.
 func (p *parser) closed() (*node, error) {
 	start := p.pos
 	node, err := p.alternation()
@@ -80,8 +80,8 @@ func (p *parser) closeParen(start int) error {
 	return nil
 }
 
-// namedGroup reads (?<name>…), (?P<name>…) or (?'name'…). A later group of the same name hides the
-// earlier one.
+// namedGroup reads (?<name>…), (?P<name>…) or (?'name'…). A later group with the same name replaces
+// the earlier one.
 func (p *parser) namedGroup() (*node, error) {
 	start := p.pos
 	p.pos++
@@ -98,7 +98,7 @@ func (p *parser) namedGroup() (*node, error) {
 	return p.capture(name)
 }
 
-// name reads the runes of a group name; "" where none stands.
+// name reads the runes of a group name. The result is "" if there is no name.
 func (p *parser) name() string {
 	rest := p.src[p.pos:]
 	end := strings.IndexFunc(rest, func(r rune) bool { return !isNameRune(r) })
@@ -109,8 +109,8 @@ func (p *parser) name() string {
 	return rest[:end]
 }
 
-// reference reads a back-reference to a group by name, by number or, if relative and as in <-1>,
-// by distance, between opening and closing.
+// reference reads a back-reference to a group between opening and closing: by name, by number or,
+// if relative is true, by distance, as in <-1>.
 func (p *parser) reference(opening, closing string, relative bool) (*node, error) {
 	start := p.pos
 	if !p.accept(opening) {
@@ -153,7 +153,7 @@ func (p *parser) reference(opening, closing string, relative bool) (*node, error
 	return &node{op: opBackref, group: group, fold: p.flags.fold}, nil
 }
 
-// condition reads what follows "(?(": a reference to a group or an expression, then one or two
+// condition reads the text after "(?(": a reference to a group or an expression, then one or two
 // branches.
 func (p *parser) condition() (*node, error) {
 	start := p.pos
@@ -203,8 +203,8 @@ func (p *parser) condition() (*node, error) {
 	return &node{op: opCondition, subs: []*node{cond, yes, no}}, nil
 }
 
-// flagGroup reads (?flags) and (?flags:…), from the "?". As in fancy_regex, flags set by the first
-// form hold until changed again, beyond the end of the group in which they stand.
+// flagGroup reads (?flags) and (?flags:…), from the "?". As in fancy_regex, flags of the first form
+// apply until changed, even beyond the end of the enclosing group.
 func (p *parser) flagGroup() (*node, error) {
 	start, before := p.pos, p.flags
 	p.pos++

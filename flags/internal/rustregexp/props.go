@@ -9,11 +9,11 @@ import (
 	"github.com/dlclark/regexp2/v2"
 )
 
-// propertySet returns the runes of \p{name}, where name is what stands between the braces:
-// a general category, a script, a binary property, or "property=value" (also ":" and "!=").
-// Names are matched loosely (UAX #44, LM3), as Rust does. Scripts and properties are those of
-// Unicode as this Go release knows it. Age and the break properties are not supported. slow means
-// that the engine knows the runes, see engineSet.
+// propertySet returns the runes of \p{name}. name is the text between the braces: a general
+// category, a script, a binary property, or "property=value" (also ":" and "!="). Names are matched
+// loosely (UAX #44, LM3), as in Rust. Scripts and properties are those of the Unicode version of
+// this Go release. Age and the break properties are not supported. slow is true if the runes are
+// from engineSet.
 func propertySet(name string) (set runeSet, slow bool, err error) {
 	for _, sep := range []string{"!=", ":", "="} {
 		property, value, found := strings.Cut(name, sep)
@@ -57,7 +57,7 @@ func propertyValueSet(property, value string) (set runeSet, slow bool, err error
 	return nil, false, fmt.Errorf("unknown property %q", property)
 }
 
-// looseName drops case, blanks, "_", "-", anything not ASCII, and a leading "is".
+// looseName removes case, blanks, "_", "-", non-ASCII characters, and a leading "is".
 func looseName(name string) string {
 	rest := name
 	if len(name) >= 2 && strings.EqualFold(name[:2], "is") {
@@ -78,7 +78,7 @@ func looseName(name string) string {
 	return loose
 }
 
-// categorySet knows the general categories by short and long name, and the three extra values.
+// categorySet returns a general category by its short or long name, or one of three extra values.
 func categorySet(loose string) (runeSet, bool) {
 	switch loose {
 	case "any":
@@ -131,10 +131,10 @@ var scripts = sync.OnceValue(func() map[string]string {
 	return names
 })
 
-// binaryProperty is a property that a rune has or has not.
+// binaryProperty is a property with a boolean value.
 type binaryProperty struct {
 	set  func() (runeSet, error)
-	slow bool // it comes from engineSet
+	slow bool // the set is from engineSet
 }
 
 // binaryProperties maps loose names to properties.
@@ -178,11 +178,11 @@ const propertyAliases = `ahex=asciihexdigit alpha=alphabetic bidic=bidicontrol b
 	space=whitespace sterm=sentenceterminal term=terminalpunctuation uideo=unifiedideograph upper=uppercase
 	vs=variationselector wspace=whitespace xidc=xidcontinue xids=xidstart`
 
-// engineSets keeps what engineSet found: reading a property off the engine takes some 20 ms.
+// engineSets caches the results of engineSet, since each takes some 20 ms.
 var engineSets sync.Map // property expression → runeSet
 
-// engineSet asks regexp2, which carries more of the Unicode database than the unicode package,
-// for the runes of a property, by its exact name, by matching every scalar value once.
+// engineSet returns the runes of a property, by its exact name, by matching every scalar value with
+// regexp2, which contains more of the Unicode database than the unicode package.
 func engineSet(property string) (runeSet, error) {
 	if set, ok := engineSets.Load(property); ok {
 		return set.(runeSet), nil

@@ -5,15 +5,15 @@ import (
 	"unicode"
 )
 
-// referenceMatcher is a plain backtracking matcher over the parsed tree: slow, without any
-// optimization, and independent of both engines. It gives up after a number of steps.
+// referenceMatcher is a simple backtracking matcher over the parsed tree: slow, without any
+// optimization, and independent of both engines. It stops after a number of steps.
 type referenceMatcher struct {
 	text  []rune
-	spans map[int][2]int // what each group matched
+	spans map[int][2]int // the text that each group matched
 	steps int
 }
 
-// referenceFind looks for a tree in a text; ok is false if it gave up.
+// referenceFind searches for a match of a tree in a text; ok is false if it stopped early.
 func referenceFind(tree *node, text string) (found, ok bool) {
 	m := &referenceMatcher{text: []rune(text), steps: 200_000}
 	for start := 0; start <= len(m.text); start++ {
@@ -25,7 +25,7 @@ func referenceFind(tree *node, text string) (found, ok bool) {
 	return false, m.steps > 0
 }
 
-// match tries n at i and hands each end to next until that is content.
+// match tries n at i and passes each end to next until next returns true.
 func (m *referenceMatcher) match(n *node, i int, next func(int) bool) bool {
 	if m.steps--; m.steps <= 0 {
 		return false
@@ -101,7 +101,7 @@ func (m *referenceMatcher) restore(group int, span [2]int, hadSpan bool) {
 	}
 }
 
-// undo forgets what groups matched during a try that failed.
+// undo calls try and, if that fails, restores the texts that groups matched.
 func (m *referenceMatcher) undo(try func() bool) bool {
 	before := maps.Clone(m.spans)
 	if try() {
@@ -121,7 +121,7 @@ func (m *referenceMatcher) sequence(subs []*node, i int, next func(int) bool) bo
 func (m *referenceMatcher) repeat(n *node, count, i int, next func(int) bool) bool {
 	more := func() bool {
 		return (n.hi == unlimited || count < n.hi) && m.match(n.subs[0], i, func(j int) bool {
-			if j == i && count >= n.lo { // once around for nothing is enough
+			if j == i && count >= n.lo { // an empty repetition need not be repeated
 				return next(j)
 			}
 			return m.repeat(n, count+1, j, next)

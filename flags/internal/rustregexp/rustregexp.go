@@ -13,45 +13,45 @@ import (
 	"github.com/dlclark/regexp2/v2"
 )
 
-// maxLength is the longest pattern that is compiled, in bytes.
+// maxLength is the maximum length of a pattern, in bytes.
 const maxLength = 16 << 10
 
-// Result is the outcome of looking for a pattern.
+// Result is the outcome of a search.
 type Result uint8
 
-// The results of looking for a pattern.
+// The results of a search.
 const (
 	Miss    Result = iota // not in the text
 	Hit                   // in the text
-	Timeout               // undecided within the limits; counts as no match for regex and not_regex alike
+	Timeout               // undecided within the limits; not a match, for regex and not_regex alike
 )
 
 // Pattern is a compiled filter value of the operators regex and not_regex: Rust syntax, as the
 // crate fancy_regex reads it (§4.5 "Regex engine"). It is safe for concurrent use.
 //
-// Patterns run on package regexp, in time linear in the text and without allocating. What that
-// cannot do (look-around, back-references, atomic groups, conditions, one-sided word boundaries)
-// runs on a backtracking engine with limits. \b runs on the first for text in ASCII, where
-// its two meanings agree, and on the second for other text.
+// Patterns run on package regexp, in time linear in the text and without allocating. Constructs
+// that it does not support (look-around, back-references, atomic groups, conditions, one-sided word
+// boundaries) run on a backtracking engine with limits. \b runs on package regexp for text in
+// ASCII, for which both meanings agree, and on the backtracking engine for other text.
 type Pattern struct {
 	plain      string
-	start, end bool // plain must stand at the start, at the end of the text
+	start, end bool // plain must be at the start, at the end of the text
 	linear     *linear
-	asciiOnly  bool // linear is right for text in ASCII only
+	asciiOnly  bool // linear is correct for ASCII text only
 	engine     *regexp2.Regexp
 }
 
 var timedOutPatterns atomic.Uint64
 
-// Timeouts returns how many searches of this process ended as Timeout.
+// Timeouts returns the number of searches in this process that ended with Timeout.
 func Timeouts() uint64 { return timedOutPatterns.Load() }
 
-// Compile prepares a pattern. An error says what is wrong and at which byte of the pattern: bad
-// syntax, a pattern above 16 KiB or not in UTF-8, groups nested more than 63 deep, a compiled
-// size above about 10 MiB (the limits of fancy_regex, but for the length), a program of package
-// regexp above 10,000 instructions, sets of runes that take more than 2^20 steps to compute
-// (maxSetWork), or more or larger classes than the backtracking engine compiles soon
-// (maxSquaredRanges). So no pattern takes much longer than a tenth of a second to compile.
+// Compile compiles a pattern. An error describes the problem and its byte offset in the pattern:
+// invalid syntax, a pattern above 16 KiB or not in UTF-8, groups nested more than 63 deep, a
+// compiled size above about 10 MiB (the limits of fancy_regex, except for the length), a program of
+// package regexp above 10,000 instructions, sets of runes that take more than 2^20 steps to compute
+// (maxSetWork), or too many or too large classes for the backtracking engine (maxSquaredRanges). So
+// no pattern takes much longer than a tenth of a second to compile.
 func Compile(rust string) (*Pattern, error) {
 	if len(rust) > maxLength {
 		return nil, fmt.Errorf("pattern: %d bytes are more than %d", len(rust), maxLength)
@@ -89,23 +89,23 @@ func Compile(rust string) (*Pattern, error) {
 	return p, nil
 }
 
-// linear is a program of package regexp, which is made when it is first asked for: most
-// patterns of a project are never met in a process.
+// linear is a program of package regexp. It is compiled at the first search, since most patterns of
+// a project are never used in a process.
 type linear struct {
 	text    string
-	longest int // bytes of text that it looks at
+	longest int // maximum length of the text that is searched, in bytes
 	once    sync.Once
 	program *regexp.Regexp
 }
 
-// compileLinear makes sure that there is a program.
+// compileLinear checks that the program compiles and is within the limits.
 func compileLinear(tree *node, ascii bool) (*linear, error) {
 	text, err := newLinearWriter(ascii).text(tree)
 	if err != nil {
 		return nil, err
 	}
 	parsed, err := syntax.Parse(text, syntax.Perl)
-	if err != nil { // the only way in which regexp.Compile fails
+	if err != nil { // regexp.Compile fails for no other reason
 		return nil, fmt.Errorf("pattern: %w", err)
 	}
 	size := instructions(parsed)
@@ -124,7 +124,7 @@ func (l *linear) find(text string) Result {
 	return resultOf(l.program.MatchString(text))
 }
 
-// Find looks for the pattern anywhere in text, which must be valid UTF-8.
+// Find searches for the pattern anywhere in text, which must be valid UTF-8.
 func (p *Pattern) Find(text string) Result {
 	switch {
 	case p.linear != nil && (!p.asciiOnly || isASCII(text)):
@@ -141,9 +141,9 @@ func (p *Pattern) Find(text string) Result {
 	return resultOf(strings.Contains(text, p.plain))
 }
 
-// backtrack searches with the backtracking engine, whose only errors are that its time or its stack
-// ran out. Time also runs out when the machine is too busy to run this goroutine, or the engine's
-// clock, for so long: so that load does not change an answer, a search gets a second chance.
+// backtrack searches with the backtracking engine, which only fails if it runs out of time or
+// stack. It can also run out of time because the machine is too busy to run this goroutine, or the
+// engine's clock: a second attempt keeps load from changing the result.
 func (p *Pattern) backtrack(text string) Result {
 	if len(text) <= maxBacktrackingText {
 		for range 2 {

@@ -11,7 +11,8 @@ import (
 	"go.uber.org/goleak"
 )
 
-// stopClock ends the backtracking engine's clock goroutine, which else lives a second longer.
+// stopClock ends the goroutine of the backtracking engine's clock, which would run for another
+// second.
 func stopClock() { regexp2.StopTimeoutClock() }
 
 func TestFlags_4_5_Regex(t *testing.T) {
@@ -31,7 +32,8 @@ func TestFlags_4_5_Regex(t *testing.T) {
 	}
 }
 
-// What fancy_regex 0.17 refuses: parse.rs and analyze.rs, their tests, and regex-syntax 0.8 for classes.
+// Patterns that fancy_regex 0.17 refuses: parse.rs and analyze.rs, their tests, and regex-syntax
+// 0.8 for classes.
 func TestFlags_4_5_RegexInvalid(t *testing.T) {
 	for _, v := range []struct {
 		pattern string
@@ -73,7 +75,8 @@ func TestFlags_4_5_RegexErrorText(t *testing.T) {
 	}
 }
 
-// Patterns made to hurt. The linear ones are decided; the others may only end in time.
+// Malicious patterns. Those for package regexp get a result; for the others the search must only
+// end.
 func hostilePatterns() []struct{ pattern, text string } {
 	as := strings.Repeat("a", 5000) + "!"
 	return []struct{ pattern, text string }{
@@ -96,7 +99,7 @@ func TestFlags_4_5_RegexHostile(t *testing.T) {
 	defer stopClock()
 	for _, v := range hostilePatterns() {
 		if p, err := compileBounded(t, v.pattern); err == nil {
-			p.Find(v.text) // which ends: a search is within limits of its own
+			p.Find(v.text) // which ends: every search has limits
 		}
 	}
 	for _, pattern := range []string{
@@ -116,7 +119,8 @@ func TestFlags_4_5_RegexHostile(t *testing.T) {
 	}
 }
 
-// Over the limit is neither hit nor miss, and counted; without backtracking there is no limit to meet.
+// A search over the limit is neither hit nor miss, and is counted; package regexp has no time
+// limit.
 func TestFlags_4_5_RegexTimeLimit(t *testing.T) {
 	ignore := goleak.IgnoreCurrent()
 	text := strings.Repeat("a", 64) + "!"
@@ -147,11 +151,11 @@ func TestFlags_4_5_RegexTimeLimit(t *testing.T) {
 	goleak.VerifyNone(t, ignore)
 }
 
-// The short form of \w that the engine is given, and the set of which all else is made, against the
+// The short form of \w for the engine, and the set from which other sets are computed, equal the
 // definition in the Unicode tables.
 func TestFlags_4_5_RegexWordCharacters(t *testing.T) {
 	engine := onlyEngine(t, `^\w$`).engine
-	engine.MatchTimeout = regexp2.DefaultMatchTimeout // none: a million matches, some on a busy machine
+	engine.MatchTimeout = regexp2.DefaultMatchTimeout // no limit in practice: the loop has a million matches, and the machine may be busy
 	var m referenceMatcher
 	for _, r := range anySet {
 		for c := r.lo; c <= r.hi; c++ {
@@ -184,7 +188,7 @@ func TestFlags_4_5_RegexWithoutAllocation(t *testing.T) {
 	}
 }
 
-// Random patterns of a small language against the reference matcher, always the same ones.
+// Random patterns of a small language agree with the reference matcher; the sequence is fixed.
 func TestFlags_4_5_RegexAgainstReference(t *testing.T) {
 	defer stopClock()
 	random := rand.New(rand.NewPCG(4, 5))
@@ -246,7 +250,7 @@ func BenchmarkPattern(b *testing.B) {
 	}
 }
 
-// A pattern's program is made by whoever looks for it first, and used by all.
+// The first search compiles a pattern's program, and concurrent searches share it.
 func TestPattern_FirstUseAtOnce(t *testing.T) {
 	p, err := Compile(`^user-\d+@corp\.test$`)
 	if err != nil {

@@ -17,11 +17,11 @@ const (
 // runeRange is an inclusive range of Unicode scalar values.
 type runeRange struct{ lo, hi rune }
 
-// runeSet is a set of Unicode scalar values: sorted ranges that neither overlap nor touch.
-// Nil is the empty set. Values are shared between patterns and never changed.
+// runeSet is a set of Unicode scalar values: sorted ranges that neither overlap nor touch. Nil is
+// the empty set. Values are shared between patterns and must not be modified.
 type runeSet []runeRange
 
-// newRuneSet sorts and joins ranges given in any order, and leaves surrogates out.
+// newRuneSet sorts and joins ranges in any order, and removes surrogates.
 func newRuneSet(ranges []runeRange) runeSet {
 	sorted := make([]runeRange, 0, len(ranges)+1)
 	for _, r := range ranges {
@@ -168,7 +168,7 @@ func (s runeSet) fold() runeSet {
 	return s.union(newRuneSet(extra))
 }
 
-// foldable lists the runes of foldableRunes from the first member of a set to its last.
+// foldable returns the runes of foldableRunes between the first and the last member of a set.
 func (s runeSet) foldable() []rune {
 	if len(s) == 0 {
 		return nil
@@ -179,7 +179,7 @@ func (s runeSet) foldable() []rune {
 	return runes[first:last]
 }
 
-// foldableRunes lists, in order, every rune that simple case folding connects with another.
+// foldableRunes are all runes that simple case folding maps to another, in order.
 var foldableRunes = sync.OnceValue(func() []rune {
 	var runes []rune
 	for _, c := range unicode.CaseRanges {
@@ -192,8 +192,8 @@ var foldableRunes = sync.OnceValue(func() []rune {
 	return runes
 })
 
-// The Perl classes as Rust defines them (regex crate, "Perl character classes"):
-// \w is Alphabetic, M, Nd, Pc and Join_Control; \d is Nd; \s is White_Space.
+// The Perl classes as defined by Rust (regex crate, "Perl character classes"): \w is Alphabetic, M,
+// Nd, Pc and Join_Control; \d is Nd; \s is White_Space.
 var (
 	digitSet = sync.OnceValue(func() runeSet { return tableSet(unicode.Nd) })
 	spaceSet = sync.OnceValue(func() runeSet { return tableSet(unicode.White_Space) })

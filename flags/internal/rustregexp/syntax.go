@@ -8,15 +8,15 @@ import (
 	"unicode/utf8"
 )
 
-// This file reads patterns with the grammar of the Rust crate fancy_regex 0.17, which PostHog's
-// flags service uses, and the flag (?R), which release 0.18 took over from the crate regex. Bracket
-// classes follow the crate regex-syntax 0.8, to which fancy_regex hands them. Groups are in
+// This file parses patterns with the grammar of the Rust crate fancy_regex 0.17, which PostHog's
+// flags service uses, and the flag (?R), which release 0.18 adopted from the crate regex. Bracket
+// classes follow the crate regex-syntax 0.8, to which fancy_regex passes them. Groups are in
 // group.go, escapes in escape.go, bracket classes in class.go.
 
-// maxGroups is how deep groups may nest (fancy_regex refuses the 64th level).
+// maxGroups is the maximum depth of nested groups (fancy_regex refuses the 64th level).
 const maxGroups = 63
 
-// nodeOp says what a node is.
+// nodeOp is the type of a node.
 type nodeOp uint8
 
 const (
@@ -26,14 +26,14 @@ const (
 	opAlternate            // the first of subs that matches
 	opRepeat               // subs[0], lo to hi times
 	opGroup                // subs[0], captured as group
-	opAtomic               // subs[0], never entered again
-	opLook                 // subs[0], looked at without consuming; behind, negated
+	opAtomic               // subs[0], without backtracking into it
+	opLook                 // subs[0], matched without consuming; behind, negated
 	opBackref              // the text of group; fold
 	opExists               // group has matched
 	opCondition            // if subs[0] then subs[1] else subs[2]
-	opKeep                 // \K: moves the start of the match, which nobody reads here
+	opKeep                 // \K: moves the start of the match, which is not used here
 	opTextStart            // ^ \A
-	opContinue             // \G: where the search began, which here is the start
+	opContinue             // \G: the position where the search began, here the start
 	opTextEnd              // $ \z
 	opLineStart            // (?m)^
 	opLineEnd              // (?m)$
@@ -47,7 +47,7 @@ const (
 	opHalfEnd              // \b{end-half}
 )
 
-// unlimited is the hi of a repeat without an upper bound.
+// unlimited is the value of hi for a repetition without an upper bound.
 const unlimited = -1
 
 // node is a node of a parsed pattern.
@@ -72,7 +72,7 @@ func literalNode(r rune) *node { return setNode(runeSet{{r, r}}) }
 
 func setNode(set runeSet) *node { return &node{op: opSet, set: set} }
 
-// syntaxError is a fault at a byte offset of a pattern, counted from 0.
+// syntaxError is an error at a byte offset of a pattern, counted from 0.
 type syntaxError struct {
 	pos int
 	msg string
@@ -82,10 +82,10 @@ func (e *syntaxError) Error() string {
 	return fmt.Sprintf("pattern: position %d: %s", e.pos, e.msg)
 }
 
-// parseFlags are the inline flags that change what is read; (?u) is always on.
+// parseFlags are the inline flags that affect parsing; (?u) is always on.
 type parseFlags struct{ fold, multiLine, dotAll, swapGreed, verbose, crlf bool }
 
-// parser holds the state of one reading. pos is the byte offset of the next character.
+// parser is the state of parsing one pattern. pos is the byte offset of the next character.
 type parser struct {
 	src     string
 	pos     int
@@ -93,20 +93,20 @@ type parser struct {
 	flags   parseFlags
 	groups  int            // capture groups opened so far
 	names   map[string]int // group by name
-	numeric bool           // a group was referred to by number
+	numeric bool           // there is a reference to a group by number
 	refs    []groupRef
 	sets    map[propertyName]runeSet // computed once for a pattern
 	work    int                      // see maxSetWork
 }
 
-// groupRef is a reference to a group, checked once all groups are known.
+// groupRef is a reference to a group. It is checked after all groups have been read.
 type groupRef struct{ group, pos int }
 
 func (p *parser) errorf(pos int, format string, args ...any) error {
 	return &syntaxError{pos, fmt.Sprintf(format, args...)}
 }
 
-// parse reads a whole pattern. It returns the tree and the groups to which it refers.
+// parse parses a whole pattern. It returns the tree and the groups that have references.
 func parse(src string) (*node, map[int]bool, error) {
 	p := &parser{src: src, names: make(map[string]int), sets: make(map[propertyName]runeSet)}
 	node, err := p.alternation()
@@ -128,7 +128,7 @@ func parse(src string) (*node, map[int]bool, error) {
 
 func (p *parser) atEnd() bool { return p.pos >= len(p.src) }
 
-// hasPrefix tells whether the rest of the pattern begins with prefix.
+// hasPrefix reports whether the rest of the pattern begins with prefix.
 func (p *parser) hasPrefix(prefix string) bool {
 	return strings.HasPrefix(p.src[p.pos:], prefix)
 }
@@ -180,7 +180,7 @@ func (p *parser) alternation() (*node, error) {
 		return nil, err
 	}
 	if !p.hasPrefix("|") {
-		// As in fancy_regex, this is noticed only where no alternatives are.
+		// As in fancy_regex, this is an error only if there are no alternatives.
 		if p.numeric && len(p.names) > 0 {
 			return nil, p.errorf(p.pos, "a pattern with named groups cannot refer to groups by number")
 		}
@@ -253,7 +253,8 @@ func (p *parser) piece() (*node, error) {
 	return repeat, nil
 }
 
-// quantifier reads ?, *, + or {n,m}. Braces that are no repetition are literal text and left alone.
+// quantifier reads ?, *, + or {n,m}. Braces that are not a repetition are literal text; it does not
+// skip them.
 func (p *parser) quantifier() (lo, hi int, ok bool) {
 	switch {
 	case p.accept("?"):
@@ -272,7 +273,7 @@ func (p *parser) quantifier() (lo, hi int, ok bool) {
 	return lo, hi, ok
 }
 
-// counts reads what follows the "{" of {n}, {n,}, {n,m} or {,m}.
+// counts reads the text after the "{" of {n}, {n,}, {n,m} or {,m}.
 func (p *parser) counts() (lo, hi int, ok bool) {
 	blanks := func() bool { return p.skipBlanks() == nil && !p.atEnd() }
 	if !blanks() {
@@ -297,8 +298,8 @@ func (p *parser) counts() (lo, hi int, ok bool) {
 	return lo, hi, p.accept("}")
 }
 
-// decimal reads digits that fit 64 bits. Numbers beyond maxSize become just that, so that
-// no sum overflows: the size limit refuses them later, as it would the true number.
+// decimal reads digits that fit 64 bits. It reduces numbers beyond maxSize to maxSize, so that no
+// sum overflows; the size limit refuses them later, like the original number.
 func (p *parser) decimal() (int, bool) {
 	end := p.pos
 	for end < len(p.src) && '0' <= p.src[end] && p.src[end] <= '9' {
@@ -312,7 +313,7 @@ func (p *parser) decimal() (int, bool) {
 	return int(min(n, maxSize)), true
 }
 
-// atom reads one atom; emptyNode where none stands.
+// atom reads one atom, or returns emptyNode if there is none.
 func (p *parser) atom() (*node, error) {
 	if err := p.skipBlanks(); err != nil || p.atEnd() {
 		return emptyNode(), err
@@ -355,7 +356,7 @@ func (p *parser) atom() (*node, error) {
 	return p.foldable(r), nil
 }
 
-// foldable is the literal r, in either case if (?i) holds.
+// foldable returns a node for the literal r, in both cases if (?i) applies.
 func (p *parser) foldable(r rune) *node {
 	node := literalNode(r)
 	if p.flags.fold {
@@ -364,7 +365,7 @@ func (p *parser) foldable(r rune) *node {
 	return node
 }
 
-// isNameRune tells what group names consist of (letters, numbers, "_").
+// isNameRune reports whether r may appear in a group name (letters, numbers, "_").
 func isNameRune(r rune) bool {
 	return r == '_' || unicode.In(r, unicode.L, unicode.N, unicode.Other_Alphabetic)
 }

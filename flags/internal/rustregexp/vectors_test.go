@@ -2,15 +2,15 @@ package rustregexp
 
 import "strings"
 
-// vectors: what must be found in what. Their sources:
+// vectors are searches with their expected results. Their sources:
 //
 //	PM      PostHog, rust/feature-flags/src/properties/property_matching.rs, test_match_properties_regex
 //	        and test_none_property_value_with_all_operators
 //	fancy   fancy-regex 0.17, tests/matching.rs, tests/finding.rs, and its syntax page
-//	onig    the Oniguruma suite as fancy-regex 0.17 runs it, with the results it records as its own
+//	onig    the Oniguruma suite as run by fancy-regex 0.17, with the results that it records as its own
 //	rust    rust-lang/regex, testdata/*.toml (file named) and the crate's syntax page
 //	UCD     Unicode 15.0 data files
-//	sum     worked out from the rule named
+//	sum     worked out from the named rule
 var vectors = []struct {
 	source, pattern, text string
 	want                  bool

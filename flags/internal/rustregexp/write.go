@@ -8,18 +8,18 @@ import (
 	"unicode/utf8"
 )
 
-// maxWritten bounds the text handed to an engine, in bytes.
+// maxWritten is the maximum length of the text for an engine, in bytes.
 const maxWritten = 8 << 20
 
-// writer writes a tree in an engine's own syntax.
+// writer writes a tree in the syntax of an engine.
 type writer struct {
 	out   strings.Builder
-	full  bool // a limit is reached, the rest is dropped
+	full  bool // a limit is exceeded, further text is dropped
 	write func(w *writer, n *node)
 	set   func(w *writer, set runeSet)
 	refs  map[int]bool // groups that must be captured
-	ascii bool         // only for ASCII text: other runes may be left out
-	// squared is the sum of the squares of how many ranges each class has.
+	ascii bool         // for ASCII text only: other runes may be omitted
+	// squared is the sum, over all classes, of the squared number of ranges.
 	squared int
 }
 
@@ -44,7 +44,7 @@ func (w *writer) put(parts ...string) {
 	}
 }
 
-// node writes what both engines share and leaves the rest to write.
+// node writes the constructs that both engines share and calls write for the others.
 func (w *writer) node(n *node) {
 	if w.full {
 		return
@@ -114,8 +114,8 @@ func (w *writer) counts(lo, hi int) {
 	}
 }
 
-// joined returns the ranges of a set without the gap that surrogates, which no text has, leave in
-// it.
+// joined returns the ranges of a set without the gap at the surrogates, which do not occur in valid
+// text.
 func joined(set runeSet) runeSet {
 	for i := 1; i < len(set); i++ {
 		if set[i-1].hi == firstSurrogate-1 && set[i].lo == lastSurrogate+1 {
@@ -127,7 +127,7 @@ func joined(set runeSet) runeSet {
 	return set
 }
 
-// rune writes a literal. Beyond ASCII no engine reads a rune as anything but itself.
+// rune writes a literal. Beyond ASCII every rune is literal in both engines.
 func (w *writer) rune(r rune) {
 	switch {
 	case r >= utf8.RuneSelf:
@@ -135,11 +135,12 @@ func (w *writer) rune(r rune) {
 	case '0' <= r && r <= '9', 'A' <= r && r <= 'Z', 'a' <= r && r <= 'z':
 		w.put(alphanumerics[r-'0' : r-'0'+1])
 	default:
-		w.put(fmt.Sprintf(`\x%02X`, r)) // both engines know this form
+		w.put(fmt.Sprintf(`\x%02X`, r)) // both engines support this form
 	}
 }
 
-// alphanumerics are the characters from '0' to 'z', so that no string is made for one of them.
+// alphanumerics are the characters from '0' to 'z'. Slices of it avoid allocating a string for one
+// character.
 const alphanumerics = "0123456789:;<=>?@ABCDEFGHIJKLMNOPQRSTUVWXYZ[\\]^_`abcdefghijklmnopqrstuvwxyz"
 
 // class writes a set: a single rune, or a bracket class of ranges.
@@ -159,7 +160,8 @@ func (w *writer) class(set runeSet) {
 	w.put("]")
 }
 
-// newLinearWriter writes for package regexp. Captures and greed do not matter to it.
+// newLinearWriter returns a writer for package regexp, without captures and lazy repetitions: they
+// do not affect whether there is a match.
 func newLinearWriter(ascii bool) *writer {
 	return &writer{write: writeLinear, set: writeLinearSet, ascii: ascii}
 }
@@ -177,8 +179,8 @@ func writeLinear(w *writer, n *node) {
 	}
 }
 
-// linearRepeat writes a repetition; counts beyond what package regexp takes are written out piece
-// by piece.
+// linearRepeat writes a repetition. Counts above the maximum of package regexp are split into
+// several repetitions.
 func (w *writer) linearRepeat(n *node) {
 	sub := n.subs[0]
 	step := maxLinearCount / sub.counted
@@ -213,7 +215,7 @@ func writeLinearSet(w *writer, set runeSet) {
 	}
 	switch {
 	case len(set) == 0:
-		w.put(`[^\x{0}-\x{10FFFF}]`) // nothing
+		w.put(`[^\x{0}-\x{10FFFF}]`) // matches no rune
 	case set.equal(anySet):
 		w.put(`(?s:.)`)
 	case set.equal(notNewline):

@@ -5,13 +5,13 @@ import (
 	"strings"
 )
 
-// Range is a list of comparators that must all hold. None at all (the text "*") means every
-// release.
+// Range is a list of comparators that must all match. Without comparators (the text "*") it
+// contains every release.
 type Range struct {
 	comparators []comparator
 }
 
-// comparator is one test of a range. minor and patch are absent where the text ended early or had a
+// comparator is one test of a range. minor and patch are absent if the text ended early or had a
 // wildcard.
 type comparator struct {
 	op                 rangeOp
@@ -24,7 +24,7 @@ type comparator struct {
 type rangeOp uint8
 
 const (
-	opCaret rangeOp = iota // what a bare version means
+	opCaret rangeOp = iota // also the operator of a version without one
 	opExact
 	opGreater
 	opGreaterEqual
@@ -34,7 +34,7 @@ const (
 	opWildcard
 )
 
-// rangeOps are the operators of the range grammar; longer ones come first.
+// rangeOps are the operators of the range grammar; longer operators precede their prefixes.
 var rangeOps = []struct {
 	text string
 	op   rangeOp
@@ -42,23 +42,23 @@ var rangeOps = []struct {
 	{">=", opGreaterEqual}, {">", opGreater}, {"<=", opLessEqual}, {"<", opLess}, {"=", opExact}, {"~", opTilde}, {"^", opCaret},
 }
 
-// maxComparators is the longest list that the grammar accepts.
+// maxComparators is the maximum number of comparators that the grammar accepts.
 const maxComparators = 32
 
-// Tilde reads the filter value of semver_tilde: at least this version, below the next minor
+// Tilde parses the filter value of semver_tilde: at least this version, below the next minor
 // (§4.8).
 func Tilde(text string) (Range, bool) {
 	return parseRange("~" + padVersion(trimVersion(text)))
 }
 
-// Caret reads the filter value of semver_caret: at least this version, below the next change
-// of the left-most part that is not zero (§4.8).
+// Caret parses the filter value of semver_caret: at least this version, below the next change of
+// the left-most part that is not zero (§4.8).
 func Caret(text string) (Range, bool) {
 	return parseRange("^" + padVersion(trimVersion(text)))
 }
 
-// Wildcard reads the filter value of semver_wildcard: "1.*", "1.2.*", "1.*.*", "*"; without a
-// star it is a caret range. As in the service the text goes through the whole range grammar with x
+// Wildcard parses the filter value of semver_wildcard: "1.*", "1.2.*", "1.*.*", "*"; without a star
+// it is a caret range. As in the service the text is parsed with the whole range grammar, with x
 // for every star, so ">=1.2, <2" works too (§4.8).
 func Wildcard(text string) (Range, bool) {
 	parts := strings.Split(trimVersion(text), ".")
@@ -68,8 +68,8 @@ func Wildcard(text string) (Range, bool) {
 	return parseRange(strings.ReplaceAll(strings.Join(parts, "."), "*", "x"))
 }
 
-// Contains says whether v is in the range. A pre-release is only when a comparator with the same
-// three numbers names a pre-release itself.
+// Contains reports whether v is in the range. A pre-release is in it only if a comparator with the
+// same three numbers has a pre-release itself.
 func (r Range) Contains(v Version) bool {
 	for _, c := range r.comparators {
 		if !c.matches(v) {
@@ -87,7 +87,7 @@ func (r Range) Contains(v Version) bool {
 	return false
 }
 
-// compareCore compares the numbers of v with those that the comparator gives.
+// compareCore compares the numbers of v with those that the comparator has.
 func (c comparator) compareCore(v Version) int {
 	order := cmp.Compare(v.major, c.major)
 	if order == 0 && c.hasMinor {
@@ -101,7 +101,7 @@ func (c comparator) compareCore(v Version) int {
 
 func (c comparator) matches(v Version) bool {
 	core := c.compareCore(v)
-	pre := 0 // of v against the comparator's; a comparator without patch has none
+	pre := 0 // result of comparing the pre-releases; a comparator without patch has none
 	if core == 0 {
 		pre = comparePre(v.pre, c.pre)
 	}
@@ -139,7 +139,7 @@ func (c comparator) matchesCaret(v Version, core, pre int) bool {
 	return core > 0 || core == 0 && pre >= 0
 }
 
-// parseRange reads comparators between commas. Only the blank counts as white space here.
+// parseRange parses comparators separated by commas. Only spaces count as white space here.
 func parseRange(text string) (Range, bool) {
 	text = trimBlanks(text)
 	if rest, ok := cutWildcard(text); ok {

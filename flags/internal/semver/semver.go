@@ -1,4 +1,4 @@
-// Package semver reads and compares versions and ranges of versions (§4.8).
+// Package semver parses and compares versions and ranges of versions (§4.8).
 package semver
 
 import (
@@ -8,16 +8,16 @@ import (
 )
 
 // Version is a semantic version. pre and build are the dotted identifiers after "-" and "+", empty
-// when there are none.
+// if absent.
 type Version struct {
 	major, minor, patch uint64
 	pre, build          string
 }
 
-// Parse reads a version (§4.8): one leading lower-case v is removed, then blanks around it;
-// missing minor and patch are 0; zeros before a number of the core are dropped. Everything else is
-// strict SemVer 2.0: a fourth number, a number beyond 64 bits, an empty identifier or zeros before
-// a numeric pre-release identifier are refused.
+// Parse parses a version (§4.8): it removes one leading lower-case v, then surrounding white space;
+// missing minor and patch are 0; leading zeros of the numbers of the core are dropped. Otherwise
+// the syntax is strict SemVer 2.0: a fourth number, a number beyond 64 bits, an empty identifier
+// and leading zeros of a numeric pre-release identifier are refused.
 func Parse(text string) (Version, bool) {
 	core, suffix := splitCore(trimVersion(text))
 	var parts [3]uint64
@@ -44,8 +44,8 @@ func Parse(text string) (Version, bool) {
 	return v, true
 }
 
-// Compare orders by SemVer precedence and then by build metadata, which counts: 1.0.0 <
-// 1.0.0+a. The result is -1, 0 or 1.
+// Compare orders by SemVer precedence and then by build metadata, which counts: 1.0.0 < 1.0.0+a.
+// The result is -1, 0 or 1.
 func Compare(a, b Version) int {
 	return cmp.Or(
 		cmp.Compare(a.major, b.major),
@@ -55,7 +55,7 @@ func Compare(a, b Version) int {
 		compareIdentifiers(a.build, b.build))
 }
 
-// comparePre puts a pre-release before its release.
+// comparePre orders a pre-release before its release.
 func comparePre(a, b string) int {
 	switch {
 	case a == b:
@@ -69,8 +69,8 @@ func comparePre(a, b string) int {
 }
 
 // compareIdentifiers compares dotted lists: numbers by value and before words, words by bytes, a
-// longer list after its own beginning. Numbers of equal value with more zeros in front come later,
-// which only build metadata can have.
+// longer list after its own prefix. Numbers of equal value with more leading zeros are greater,
+// which is only possible in build metadata.
 func compareIdentifiers(a, b string) int {
 	for {
 		x, restA, moreA := strings.Cut(a, ".")
@@ -104,7 +104,8 @@ func compareIdentifier(a, b string) int {
 	return strings.Compare(a, b)
 }
 
-// readNumber reads the digits that s begins with: at least one, none in vain, at most 64 bits.
+// readNumber reads the digits at the beginning of s: at least one, without leading zeros, at most
+// 64 bits.
 func readNumber(s string) (n uint64, rest string, ok bool) {
 	count := digits(s)
 	if count == 0 || count > 1 && s[0] == '0' {
@@ -120,7 +121,7 @@ func readNumber(s string) (n uint64, rest string, ok bool) {
 	return n, s[count:], true
 }
 
-// readSuffix reads "-pre" and "+build", each of them optional.
+// readSuffix reads "-pre" and "+build", which are optional.
 func readSuffix(s string) (pre, build, rest string, ok bool) {
 	ok = true
 	if after, found := strings.CutPrefix(s, "-"); found {
@@ -132,7 +133,7 @@ func readSuffix(s string) (pre, build, rest string, ok bool) {
 	return pre, build, s, ok
 }
 
-// readIdentifiers reads dotted identifiers of letters, digits and hyphens, none of them empty.
+// readIdentifiers reads dotted identifiers of letters, digits and hyphens, which must not be empty.
 func readIdentifiers(s string, strict bool) (list, rest string, ok bool) {
 	end, start := 0, 0 // start of the identifier that end is in
 	for ; ; end++ {
@@ -153,7 +154,7 @@ func readIdentifiers(s string, strict bool) (list, rest string, ok bool) {
 // trimVersion removes one leading lower-case v, and then white space around the rest.
 func trimVersion(s string) string { return strings.TrimSpace(strings.TrimPrefix(s, "v")) }
 
-// splitCore parts the numbers from what follows them.
+// splitCore separates the numbers from the suffix.
 func splitCore(s string) (core, suffix string) {
 	if i := strings.IndexAny(s, "-+"); i >= 0 {
 		return s[:i], s[i:]
@@ -161,8 +162,8 @@ func splitCore(s string) (core, suffix string) {
 	return s, ""
 }
 
-// padVersion gives a version text three parts and drops zeros before its numbers; what is no number
-// stays.
+// padVersion completes a version to three parts and drops leading zeros of its numbers; parts that
+// are not numbers do not change.
 func padVersion(s string) string {
 	core, suffix := splitCore(s)
 	parts := strings.Split(core, ".")
@@ -175,7 +176,7 @@ func padVersion(s string) string {
 	return strings.Join(parts, ".") + suffix
 }
 
-// dropZeros drops zeros before a part that is all digits: "08" is "8", "000" is "0".
+// dropZeros drops leading zeros of a part that is all digits: "08" is "8", "000" is "0".
 func dropZeros(part string) string {
 	if part == "" || digits(part) != len(part) {
 		return part
@@ -186,7 +187,7 @@ func dropZeros(part string) string {
 	return "0"
 }
 
-// digits counts the ASCII digits that s begins with.
+// digits returns the number of ASCII digits at the beginning of s.
 func digits(s string) int {
 	n := 0
 	for n < len(s) && s[n]-'0' <= 9 {

@@ -27,7 +27,7 @@ func TestFlags_4_8_ParseVersion(t *testing.T) {
 	}
 }
 
-// Expected: the chain of SemVer 2.0 §11, then build metadata as the Rust crate orders it.
+// Expected: the chain of SemVer 2.0 §11, then build metadata in the order of the Rust crate.
 func TestFlags_4_8_VersionOrder(t *testing.T) {
 	chain := strings.Fields(`0.9.9 1.0.0-1 1.0.0-1.0 1.0.0-2 1.0.0-10 1.0.0-99999999999999999999 1.0.0-100000000000000000000
 		1.0.0-A 1.0.0-alpha 1.0.0-alpha.1 1.0.0-alpha.beta 1.0.0-beta 1.0.0-beta.2 1.0.0-beta.11 1.0.0-rc.1 1.0.0-rc.1+x
@@ -65,8 +65,8 @@ func TestFlags_12_3_Semver(t *testing.T) {
 	}
 }
 
-// Expected: §4.8, rows 76 and 77 of §12.3, the service's own tests, and for the last block the grammar of the semver
-// crate that the service hands the text to.
+// Expected: §4.8, rows 76 and 77 of §12.3, the service's own tests, and for the last block the
+// grammar of the semver crate that the service uses to parse the text.
 func TestFlags_4_8_Ranges(t *testing.T) {
 	tilde, caret, wild := Tilde, Caret, Wildcard
 	for _, c := range []struct {
@@ -136,8 +136,8 @@ func TestFlags_4_8_Ranges(t *testing.T) {
 	}
 }
 
-// FuzzSemver: nothing panics; the order is antisymmetric and a version equals itself; a tilde range of a version
-// contains it.
+// FuzzSemver: no input panics; the order is antisymmetric and a version equals itself; a tilde
+// range of a version contains it.
 func FuzzSemver(f *testing.F) {
 	for _, s := range []string{"1.2.3", "v01.2", "1.0.0-a.1+b.01", "1.*", ">=1.2, <2", "1.2.3.4", "18446744073709551615.0.0-0", "x"} {
 		f.Add(s, "1.0.0-rc.1")

@@ -11,16 +11,17 @@ import (
 )
 
 const (
-	// maxTapeDepth is how deep encoding/json follows objects and lists.
+	// maxTapeDepth is the maximum nesting that encoding/json accepts.
 	maxTapeDepth = 10_000
-	// cellsAtOnce are scanned without letting others have the core: some 100 µs.
+	// cellsAtOnce is the number of cells that are scanned before the goroutine yields: some 100 µs.
 	cellsAtOnce = 4096
-	// bytesOfCell is about how long a value is in definitions, its name included.
+	// bytesOfCell is the approximate length of a value in definitions, including its name.
 	bytesOfCell = 9
 )
 
-// Scan takes a text apart, false for what encoding/json does not take as JSON, or
-// for more than 2 GiB. Members with the same name are all there.
+// Scan splits a JSON text into its values. It reports false if encoding/json would not accept the
+// text as JSON, or if the text is longer than 2 GiB. Members with the same name are all in the
+// result.
 func Scan(src string, names *Names) (Tape, bool) {
 	if len(src) > math.MaxInt32 {
 		return Tape{}, false
@@ -30,13 +31,13 @@ func Scan(src string, names *Names) (Tape, bool) {
 	return Tape{src, s.cells, names}, ok
 }
 
-// scanner is a Scan on its way.
+// scanner is the state of a Scan.
 type scanner struct {
 	src   string
 	at    int // in src
 	names *Names
 	cells []Cell
-	open  []int32 // the objects and lists that it is in
+	open  []int32 // the enclosing objects and lists, as indexes of cells
 	name  uint8   // of the next value
 }
 
@@ -67,7 +68,7 @@ func (s *scanner) space() {
 	}
 }
 
-// value steps over a scalar, or into an object or list up to its first scalar.
+// value reads a scalar, or the beginning of an object or list up to its first scalar.
 func (s *scanner) value() bool {
 	for s.at < len(s.src) {
 		c := s.src[s.at]
@@ -115,7 +116,7 @@ func (s *scanner) scalar(c byte) bool {
 	return ok
 }
 
-// add notes a value that ends here and holds nothing.
+// add appends a scalar, or an empty value, that ends at the current position.
 func (s *scanner) add(kind Kind, start int) {
 	s.cells = append(s.cells, Cell{
 		At: int32(start), End: int32(s.at), Next: int32(len(s.cells) + 1), Kind: kind, Name: s.name,
@@ -123,7 +124,7 @@ func (s *scanner) add(kind Kind, start int) {
 	s.name = 0
 }
 
-// nextValue steps from behind a value to the next one, or to the end of the text.
+// nextValue skips from the end of a value to the next one, or to the end of the text.
 func (s *scanner) nextValue() bool {
 	for {
 		s.space()
@@ -137,7 +138,7 @@ func (s *scanner) nextValue() bool {
 			s.at++
 			s.space()
 			return in.Kind == List || s.member()
-		case c == s.src[in.At]+2: // } is two behind {, and ] behind [
+		case c == s.src[in.At]+2: // } is two above {, and ] two above [
 			s.at++
 			in.End, in.Next = int32(s.at), int32(len(s.cells))
 			s.open = s.open[:len(s.open)-1]
@@ -147,7 +148,7 @@ func (s *scanner) nextValue() bool {
 	}
 }
 
-// member steps over the name of a member to its value.
+// member reads the name of a member, up to its value.
 func (s *scanner) member() bool {
 	start := s.at
 	if start == len(s.src) || s.src[start] != '"' {
@@ -169,7 +170,7 @@ func (s *scanner) member() bool {
 	return true
 }
 
-// text steps over a string: Text, Escaped, or Null for a bad one.
+// text skips a string and returns Text, Escaped, or Null for an invalid one.
 func (s *scanner) text() Kind {
 	src, i, kind := s.src, s.at+1, Text
 	for {
@@ -194,7 +195,7 @@ func (s *scanner) text() Kind {
 			kind, i = Escaped, i+n
 		case c < ' ':
 			return Null
-		case c < utf8.RuneSelf: // of the last eight bytes
+		case c < utf8.RuneSelf: // one of the last bytes, fewer than eight
 			i++
 		default:
 			c, n := utf8.DecodeRuneInString(src[i:])
@@ -213,22 +214,22 @@ const (
 	slash = '\\' * ones
 )
 
-// special has the top bit set of those of eight bytes that end a plain text: quotation
-// mark, backslash, control character, or beyond ASCII. A subtraction that borrows sets
-// the top bit of its byte; the lowest bit set is exact, as only what lies above it can
-// be reached by a borrow.
+// special examines eight bytes at once and sets the top bit of each byte that ends a plain text:
+// quotation mark, backslash, control character, or beyond ASCII. A subtraction that borrows sets
+// the top bit of its byte. Only the lowest bit that is set is exact, since a borrow can only affect
+// the bytes above it.
 func special(x uint64) uint64 {
 	return (((x-' '*ones)|((x^quote)-ones)|((x^slash)-ones))&^x | x) & tops
 }
 
-// eightBytes compiles to one load.
+// eightBytes loads eight bytes. The compiler turns it into one load.
 func eightBytes(s string) uint64 {
 	_ = s[7]
 	return uint64(s[0]) | uint64(s[1])<<8 | uint64(s[2])<<16 | uint64(s[3])<<24 |
 		uint64(s[4])<<32 | uint64(s[5])<<40 | uint64(s[6])<<48 | uint64(s[7])<<56
 }
 
-// escapeLength is how long the escape at src[i] is, 0 for a bad one.
+// escapeLength returns the length of the escape at src[i], or 0 for an invalid one.
 func escapeLength(src string, i int) int {
 	switch {
 	case i+1 < len(src) && strings.IndexByte(`"\/bfnrt`, src[i+1]) >= 0:
@@ -252,7 +253,7 @@ func (s *scanner) word(w string) bool {
 	return true
 }
 
-// number steps over a number. What follows a zero that leads is at fault there.
+// number skips a number. After a leading zero it stops, so that further digits are an error.
 func (s *scanner) number() bool {
 	src, i := s.src, s.at
 	if src[i] == '-' {

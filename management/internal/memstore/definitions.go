@@ -13,6 +13,7 @@ func copyDefinition(d featureflags.Definition) featureflags.Definition {
 	return d
 }
 
+// newestFirst orders definitions by descending id, as lists have them.
 func newestFirst(a, b featureflags.Definition) int { return cmp.Compare(b.ID, a.ID) }
 
 // Definition implements rooms.Tx.
@@ -20,7 +21,7 @@ func (t *tx) Definition(kind featureflags.DefinitionKind, projectID, id int64) (
 	return lookup(t.definitions, definitionName{kind, projectID, id}, copyDefinition), nil
 }
 
-// DefinitionByKey implements rooms.Tx.
+// DefinitionByKey implements rooms.Tx. Deleted definitions are not found by their key.
 func (t *tx) DefinitionByKey(kind featureflags.DefinitionKind, projectID int64, key string) (*featureflags.Definition, error) {
 	return firstOf(filter(t.definitions, func(name definitionName, d featureflags.Definition) bool {
 		return name.kind == kind && name.project == projectID && d.Key == clean(key) && !d.Deleted
@@ -36,7 +37,7 @@ func (t *tx) Definitions(q featureflags.DefinitionQuery) ([]featureflags.Definit
 	return list, n, nil
 }
 
-// ReserveDefinitionIDs implements rooms.Tx.
+// ReserveDefinitionIDs implements rooms.Tx. Ids are unique for a kind over all projects.
 func (t *tx) ReserveDefinitionIDs(kind featureflags.DefinitionKind, n int) (first int64, err error) {
 	name := fmt.Sprint("definitions", kind)
 	for ids := range t.definitions {
@@ -75,7 +76,8 @@ func (t *tx) DeleteDefinition(kind featureflags.DefinitionKind, projectID, id in
 	})
 }
 
-// DefinitionTotals implements rooms.Tx.
+// DefinitionTotals implements rooms.Tx: it counts definitions that are not deleted, and their
+// bytes.
 func (t *tx) DefinitionTotals(projectID int64) (out featureflags.DefinitionTotals, err error) {
 	for name, d := range t.definitions {
 		switch {

@@ -34,6 +34,8 @@ func (f *Faulty) Write(ctx context.Context, work func(rooms.Tx) error) error {
 	return f.Store.Write(ctx, func(t rooms.Tx) error { return work(faultyTx{t, f}) })
 }
 
+// faultyTx counts the calls of a transaction for Faulty. It wraps each method of rooms.Tx that the
+// management packages use in tests with failures; the other methods never fail.
 type faultyTx struct {
 	rooms.Tx
 	faulty *Faulty

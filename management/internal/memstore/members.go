@@ -18,6 +18,8 @@ func (t *tx) RemoveMembers(projectID, cohort int64, distinctIDs []string) error 
 	return t.setMembers(projectID, cohort, distinctIDs, func(m member) { delete(t.members, m) })
 }
 
+// setMembers calls set for each member and marks the project's definitions as changed, since the
+// members of static cohorts are a part of them.
 func (t *tx) setMembers(projectID, cohort int64, distinctIDs []string, set func(member)) error {
 	return t.write(func() {
 		for _, id := range distinctIDs {
@@ -72,7 +74,8 @@ func (t *tx) personsOf(projectID int64, distinctIDs []string) (persons [][]strin
 	return persons, slices.Sorted(maps.Keys(remaining))
 }
 
-// SamePersons implements rooms.Tx.
+// SamePersons implements rooms.Tx: it returns all distinct ids of the persons, and the ids without
+// a person.
 func (t *tx) SamePersons(projectID int64, distinctIDs []string) ([]string, error) {
 	persons, ids := t.personsOf(projectID, distinctIDs)
 	ids = append(ids, slices.Concat(persons...)...)
@@ -80,13 +83,13 @@ func (t *tx) SamePersons(projectID int64, distinctIDs []string) ([]string, error
 	return ids, nil
 }
 
-// CountMembers implements rooms.Tx.
+// CountMembers implements rooms.Tx. An id without a person counts as a person.
 func (t *tx) CountMembers(projectID, cohort int64) (int, error) {
 	persons, unmatched := t.personsOf(projectID, t.memberIDs(projectID, cohort))
 	return len(persons) + len(unmatched), nil
 }
 
-// MembersOf implements rooms.Tx.
+// MembersOf implements rooms.Tx: the smallest cohorts come first, until the limit is reached.
 func (t *tx) MembersOf(projectID int64, cohorts []int64, limit flags.MembersLimit) (map[int64][]string, error) {
 	out, listed := map[int64][]string{}, map[int64][]string{}
 	for _, cohort := range cohorts {
@@ -98,6 +101,7 @@ func (t *tx) MembersOf(projectID int64, cohorts []int64, limit flags.MembersLimi
 		if err != nil {
 			return nil, err
 		}
+		// A cohort counts with all ids of its persons, and is omitted unless it fits completely.
 		limit.IDs -= len(ids)
 		for _, id := range ids {
 			limit.Bytes -= len(id)

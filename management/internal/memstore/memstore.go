@@ -1,5 +1,10 @@
 // Package memstore is a rooms.Store in memory for the tests of the management packages. It passes
 // the same contract tests as all stores: adapters/storetest.
+//
+// The whole content is one immutable state. A write transaction copies the maps of the state,
+// changes the copy and replaces the state when it commits, so readers need no lock and a rollback
+// only drops the copy. Values are copied when they are stored and when they are returned. Queries
+// filter and sort all values, which is fast enough for tests.
 package memstore
 
 import (
@@ -50,18 +55,22 @@ type state struct {
 	revisions     map[int64]int64 // by project
 }
 
+// recordName is the key of a record.
 type recordName struct{ kind, parent, id string }
 
+// definitionName is the key of a flag or cohort. Ids are unique in a project and kind.
 type definitionName struct {
 	kind        featureflags.DefinitionKind
 	project, id int64
 }
 
+// member is the membership of a distinct id in a static cohort.
 type member struct {
 	project, cohort int64
 	distinctID      string
 }
 
+// clone returns a state with maps of its own. The values are shared, since they are never changed.
 func (s *state) clone() *state {
 	return &state{
 		maps.Clone(s.records), maps.Clone(s.numbers), maps.Clone(s.organizations), maps.Clone(s.projects),
@@ -69,7 +78,7 @@ func (s *state) clone() *state {
 	}
 }
 
-// Read implements rooms.Store.
+// Read implements rooms.Store: work uses the state at its beginning, without a lock.
 func (s *Store) Read(ctx context.Context, work func(rooms.Tx) error) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -90,13 +99,14 @@ func (s *Store) Write(ctx context.Context, work func(rooms.Tx) error) error {
 		return err
 	}
 	for id := range t.changed {
+		// The revision of a project changes with its definitions, as in all stores.
 		t.revisions[id]++
 	}
 	s.current.Store(t.state)
 	return nil
 }
 
-// tx implements rooms.Tx.
+// tx implements rooms.Tx. In a write transaction its state is a copy that only it uses.
 type tx struct {
 	*state
 	external *ExternalData
@@ -147,7 +157,7 @@ func firstOf[V any](list []V) *V {
 // Next implements rooms.Tx.
 func (t *tx) Next(name string) (int64, error) { return t.NextMany(name, 1) }
 
-// NextMany implements rooms.Tx.
+// NextMany implements rooms.Tx. It returns the first of n consecutive numbers.
 func (t *tx) NextMany(name string, n int64) (first int64, err error) {
 	err = t.write(func() {
 		first = t.numbers[clean(name)] + 1
@@ -172,6 +182,7 @@ func object(raw json.RawMessage) json.RawMessage {
 // page returns a page of the elements of a list that match, and the number of all that match.
 func page[V any](list []V, match func(*V) bool, offset, limit int) ([]V, int) {
 	if match != nil {
+		// Match is called for at most MaxScan elements, as in other stores.
 		list = slices.DeleteFunc(window(list, 0, 0), func(v V) bool { return !match(&v) })
 	}
 	return window(list, offset, limit), len(list)
@@ -179,6 +190,7 @@ func page[V any](list []V, match func(*V) bool, offset, limit int) ([]V, int) {
 
 // window returns at most limit elements of a list from offset on.
 func window[V any](list []V, offset, limit int) []V {
+	// As in Query, 0 means all, and MaxScan is the limit in any case.
 	if limit <= 0 || limit > management.MaxScan {
 		limit = management.MaxScan
 	}

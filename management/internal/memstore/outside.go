@@ -76,6 +76,7 @@ func (t *tx) hours(q featureflags.HoursQuery) []featureflags.FlagHour {
 // FlagTotals implements rooms.Tx.
 func (t *tx) FlagTotals(q featureflags.HoursQuery) (map[string]int64, error) {
 	out := map[string]int64{}
+	// The query is for one flag.
 	q.Keys = q.Keys[:1]
 	for _, h := range t.hours(q) {
 		out[h.Value] += h.N
@@ -87,6 +88,7 @@ func (t *tx) FlagTotals(q featureflags.HoursQuery) (map[string]int64, error) {
 func (t *tx) FlagHours(q featureflags.HoursQuery) ([]featureflags.FlagHour, error) {
 	sums := map[featureflags.FlagHour]int64{}
 	for _, h := range t.hours(q) {
+		// Without Values the counts of all values are added up.
 		k := featureflags.FlagHour{Flag: h.Flag, At: h.At}
 		if q.Values != nil {
 			if !slices.Contains(q.Values, h.Value) {

@@ -11,6 +11,7 @@ import (
 	"github.com/bunting-flags/bunting/management"
 )
 
+// copyOrganization returns a copy in stored form that shares no memory with o.
 func copyOrganization(o management.OrganizationRecord) management.OrganizationRecord {
 	o.ID, o.Name, o.Meta = clean(o.ID), clean(o.Name), object(o.Meta)
 	o.Quotas = maps.Clone(o.Quotas)
@@ -47,7 +48,7 @@ func (t *tx) PutOrganization(o *management.OrganizationRecord) error {
 	})
 }
 
-// DeleteOrganization implements rooms.Tx.
+// DeleteOrganization implements rooms.Tx. It is an error if the organization has projects.
 func (t *tx) DeleteOrganization(id string) error {
 	if remaining, _ := t.Projects(id); len(remaining) > 0 {
 		return fmt.Errorf("memstore: the organization %s has %d projects", id, len(remaining))
@@ -55,6 +56,7 @@ func (t *tx) DeleteOrganization(id string) error {
 	return t.write(func() { delete(t.organizations, clean(id)) })
 }
 
+// copyProject returns a copy in stored form that shares no memory with p.
 func copyProject(p management.ProjectRecord) management.ProjectRecord {
 	p.Organization, p.Name, p.APIKey = clean(p.Organization), clean(p.Name), clean(p.APIKey)
 	p.Meta, p.Browser, p.Paused, p.Settings = object(p.Meta), bytes.Clone(p.Browser), slices.Clone(p.Paused), maps.Clone(p.Settings)
@@ -87,7 +89,7 @@ func (t *tx) Projects(organizationID string) ([]management.ProjectRecord, error)
 	}), nil
 }
 
-// PutProject implements rooms.Tx.
+// PutProject implements rooms.Tx. The key of a deleted project stays in use.
 func (t *tx) PutProject(p *management.ProjectRecord) error {
 	var highest int64
 	for id, other := range t.projects {
@@ -105,6 +107,7 @@ func (t *tx) PutProject(p *management.ProjectRecord) error {
 	})
 }
 
+// copyKey returns a copy in stored form that shares no memory with k.
 func copyKey(k management.KeyRecord) management.KeyRecord {
 	k.ID, k.Label = clean(k.ID), clean(k.Label)
 	k.Scopes, k.Projects, k.Organizations = slices.Clone(k.Scopes), slices.Clone(k.Projects), slices.Clone(k.Organizations)
@@ -138,7 +141,7 @@ func (t *tx) SecretKeys(projectID int64) ([]management.KeyRecord, error) {
 	return t.keysThat(func(k *management.KeyRecord) bool { return k.Secret && slices.Equal(k.Projects, []int64{projectID}) }), nil
 }
 
-// PutKey implements rooms.Tx.
+// PutKey implements rooms.Tx. It deletes the key's entry under a former hash first.
 func (t *tx) PutKey(k *management.KeyRecord) error {
 	if err := t.DeleteKey(k.ID); err != nil {
 		return err

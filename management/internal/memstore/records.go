@@ -21,6 +21,7 @@ func (t *tx) Get(kind, parent, id string) (*management.Record, error) {
 	return lookup(t.records, recordName{kind, clean(parent), clean(id)}, copyRecord), nil
 }
 
+// compareRecords is the order of lists: by Sort, and for equal ones by ID.
 func compareRecords(a, b management.Record) int {
 	return cmp.Or(cmp.Compare(a.Sort, b.Sort), cmp.Compare(a.ID, b.ID))
 }
@@ -55,7 +56,7 @@ func (t *tx) Put(r *management.Record) error {
 	return t.write(func() { t.records[name] = stored })
 }
 
-// AddRecords implements rooms.Tx.
+// AddRecords implements rooms.Tx. The records must be new and have no Unique.
 func (t *tx) AddRecords(list []*management.Record) error {
 	for _, r := range list {
 		if old, _ := t.Get(r.Kind, r.Parent, r.ID); old != nil || r.Unique != "" {

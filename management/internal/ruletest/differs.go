@@ -90,6 +90,7 @@ func diffMembers(path string, want map[string]any, got any) string {
 	return ""
 }
 
+// diffElements compares arrays, which must have the same length.
 func diffElements(path string, want []any, got any) string {
 	list, isList := got.([]any)
 	if !isList || len(list) != len(want) {

@@ -1,5 +1,5 @@
 // Package ruletest runs tables of requests against the management packages and compares the
-// responses with the expected ones, which come from a specification.
+// responses with the expected ones, which are those of a specification.
 package ruletest
 
 import (
@@ -20,6 +20,7 @@ const (
 	Organization      = "0191f0a2-5b1c-7d3e-8f40-00000000000a"
 	TheirOrganization = "0191f0a2-5b1c-7d3e-8f40-00000000000b"
 
+	// The patterns of the uuids of users, and of the ids that the World's NewID returns.
 	userUUID, madeUUID = "0191f0a2-5b1c-7d3e-8f40-1000%08d", "0191f0a2-5b1c-7d3e-8f40-2000%08d"
 	owner, member      = management.Owner, management.Member
 )
@@ -41,7 +42,7 @@ type World struct {
 	Store rooms.Store
 	// Clock is the current time of the services.
 	Clock time.Time
-	// Keys are keys by name, for rows whose caller has a restricted key.
+	// Keys are keys by name, for rows with a restricted key.
 	Keys   map[string]management.KeyRecord
 	lastID int
 }
@@ -107,6 +108,7 @@ func (w *World) InZone(t testing.TB, name string) {
 	}
 }
 
+// people are the users of a World, in the order of their numbers.
 var people = []string{"ann", "bob", "cyd", "dan", "eve", "fay", "gus"}
 
 // UUID returns the uuid of a user by name. It panics if there is no such user.
@@ -199,12 +201,17 @@ func List[T any](l management.List[T], err error) (any, error) {
 
 // Row is a request with its expected response. The elements are: the clause of the specification;
 // the user (World.Scope); the name of one of Calls with an optional path; the body; and the
-// expected response.
+// expected response. For example:
 //
-// An expected response is a JSON value whose members must be among those of the response.
-// "(absent)" stands for a member that must not exist, and "(like) " with a pattern for a string
-// that must match. An expected error is its status, code, field (- if it has no field) and message,
-// of which a prefix is enough; * matches any code or field.
+//	{"§4.1 required", "bob", "create", `{}`, `400 required key This field is required.`},
+//	{"§4.1", "bob", "create => it", `{"key":"f"}`, `{"key":"f","active":true}`},
+//	{"§4.1", "bob", "get <it>", ``, `{"id":"(like) ^[0-9]+$","filters":"(absent)"}`},
+//	{"§5.11", "ann", "log FeatureFlag <it>", ``, `{"activity":"created"}`},
+//
+// An expected response is a JSON value whose members must be in the response. "(absent)" stands for
+// a member that must not exist, and "(like) " with a pattern for a string that must match. An
+// expected error is its status, code, field (- if it has no field) and message, of which a prefix
+// is enough; * matches any code or field.
 //
 // The rows of a table run in order in one World. <name> is replaced by the id of the last response
 // with that name. A call that ends with "=> it" names its response: <it> is its id, and <it.member>
@@ -255,6 +262,7 @@ func (w *World) RunFaulty(t *testing.T, calls Calls, rows []Row, fault error, fa
 	})
 }
 
+// run runs rows in order. invoke calls a row's function, in Run directly, in RunFaulty repeatedly.
 func (w *World) run(t *testing.T, calls Calls, rows []Row, invoke func(call func() (any, error)) (any, error)) {
 	t.Helper()
 	names := map[string]string{}
@@ -272,6 +280,7 @@ func (w *World) run(t *testing.T, calls Calls, rows []Row, invoke func(call func
 		if call == nil {
 			t.Fatalf("row %d: nothing is called %q", i, name)
 		}
+		// Each row has a time of its own, so that lists have a definite order.
 		w.Clock = w.Clock.Add(time.Second)
 		scope := w.Scope(t, user)
 		got, err := invoke(func() (any, error) { return call(scope, path, body) })

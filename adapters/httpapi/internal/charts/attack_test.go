@@ -8,21 +8,22 @@ import (
 	"testing"
 )
 
-// hostile are texts that want to be more than texts.
+// hostile are texts that would break out of their element without escaping.
 var hostile = []string{
 	`<script>alert(1)</script>`, `</title></svg><script>alert(1)</script>`, `"><img src=x onerror=alert(1)>`, `' onload='alert(1)`,
 	`<svg onload=alert(1)>`, `&lt;script&gt;`, `]]><script>`, `<!--`, `url(javascript:alert(1))`, "\x00\x01\u202Etxt\u2066", "a\nb\tc", `</style>`, `{{.}}`,
 	strings.Repeat("long<", 3_000),
 }
 
-// allowed are the elements and attributes that pictures are made of.
+// allowed are the elements and attributes in pictures.
 var allowed = map[string]bool{
 	"svg": true, "title": true, "desc": true, "line": true, "text": true, "rect": true, "circle": true, "path": true, "polyline": true, "polygon": true, "defs": true, "pattern": true,
 	"@class": true, "@role": true, "@viewBox": true, "@aria-labelledby": true, "@id": true, "@x": true, "@y": true, "@x1": true, "@y1": true, "@x2": true, "@y2": true, "@cx": true, "@cy": true, "@r": true,
 	"@d": true, "@points": true, "@width": true, "@height": true, "@text-anchor": true, "@fill": true, "@stroke-dasharray": true, "@patternUnits": true,
 }
 
-// answers are results of each kind with a text wherever one may stand.
+// answers returns results of each kind, by query, with the text in each position that may have
+// one.
 func answers(text string) map[string]string {
 	raw, _ := json.Marshal(text)
 	fill := func(s string) string { return strings.ReplaceAll(s, "§", string(raw)) }
@@ -45,7 +46,7 @@ func answers(text string) map[string]string {
 	return out
 }
 
-// Whatever events, people and queries are called is text in a picture.
+// Names of events, people and queries are escaped in pictures and limited in length.
 func TestDraw_TextsStayTexts(t *testing.T) {
 	for _, text := range hostile {
 		columns, _ := json.Marshal([]string{text, text, text, text})
@@ -75,7 +76,7 @@ func TestDraw_TextsStayTexts(t *testing.T) {
 	}
 }
 
-// Whatever the numbers are, a picture has places that are numbers, and an end.
+// Pictures of extreme numbers have valid coordinates and limited sizes.
 func TestDraw_NumbersStayDrawable(t *testing.T) {
 	var many, long strings.Builder
 	for i := range 10_000 {
@@ -123,7 +124,7 @@ func TestDraw_NumbersStayDrawable(t *testing.T) {
 	}
 }
 
-// positionsOf are the coordinates of a picture, without its texts.
+// positionsOf returns the attributes of a picture's elements, without its texts.
 func positionsOf(picture template.HTML) string {
 	var b strings.Builder
 	for _, element := range strings.Split(string(picture), "<") {
@@ -133,7 +134,7 @@ func positionsOf(picture template.HTML) string {
 	return b.String()
 }
 
-// The highest and the lowest of a stretch of points stay in a line that leaves some out.
+// A line with omitted points includes the minimum and maximum of each span.
 func TestThinned_KeepsPeaks(t *testing.T) {
 	data := make([]value, 100_000)
 	for i := range data {

@@ -1,6 +1,6 @@
-// Package charts makes pictures of the answers of queries: inline SVG and tables, for
-// pages without scripts. It does no I/O. Whatever the answers say is text in them,
-// never markup; and however long they are, a figure is not.
+// Package charts renders results of queries as inline SVG and HTML tables, for pages without
+// scripts. It does no I/O. Text in results is always escaped, and the size of a figure is limited
+// whatever the size of the results.
 package charts
 
 import (
@@ -12,44 +12,47 @@ import (
 
 // Bounds of a figure.
 const (
-	// maxResult is the longest answer that is looked at, in bytes.
+	// maxResult is the maximum size of results, in bytes.
 	maxResult = 4 << 20
-	// maxDrawn is how many series a picture has, maxBars how many bars.
+	// maxDrawn is the maximum number of series in a picture, and maxBars of bars.
 	maxDrawn = 10
 	maxBars  = 1500
-	// maxRows and maxCells bound a table, maxColumns one with a column a series.
+	// maxRows and maxCells limit the size of a table. maxColumns is the maximum number of series
+	// with a column each.
 	maxRows    = 500
 	maxCells   = 5000
 	maxColumns = 12
-	// maxCell and maxLabel are how many characters of a text are shown in a table and
-	// in a picture.
+	// maxCell and maxLabel are the maximum lengths of a text, in characters, in a table and in a
+	// picture.
 	maxCell  = 200
 	maxLabel = 40
 )
 
-// Question is what is shown: a query and its answer.
+// Question is a query and its results, the input of [Draw].
 type Question struct {
-	// ID is what ids of elements begin with, other than that of all other figures of
-	// the page: letters and digits.
+	// ID is the prefix of element ids: letters and digits, unique on the page.
 	ID string
-	// Title names the picture.
+	// Title is the title of the picture.
 	Title string
-	// Query is what was run, without wrappers; Results and Columns are what it gave.
+	// Query is the query that was run, without wrappers. Results and Columns are members of the
+	// response.
 	Query, Results, Columns json.RawMessage
-	// More: there is more than the results.
+	// More reports that the results are incomplete.
 	More bool
-	// Now is in the time zone of the project.
+	// Now is the current time in the time zone of the project. Buckets that contain it are marked
+	// as incomplete.
 	Now time.Time
 }
 
-// Figure is a picture and the numbers of which it is made.
+// Figure is a picture with the numbers in it.
 type Figure struct {
-	Picture template.HTML // an SVG element, empty where the tables say all
+	Picture template.HTML // an SVG element; empty if there are only tables
 	Tables  []Table
-	Notes   []string // what a reader has to know beside them
+	Notes   []string // messages to the reader
 }
 
-// Table is a table of a figure. Plain: it is the picture itself.
+// Table is a table of a figure. If Plain is true, it replaces the picture and is displayed
+// directly.
 type Table struct {
 	Caption string
 	Head    []string
@@ -57,21 +60,22 @@ type Table struct {
 	Plain   bool
 }
 
-// Cell is a place of a table. Shade is from 1 to 10, 0 for none.
+// Cell is a cell of a table. Shade is the intensity of its background from 1 to 10, or 0 for no
+// background.
 type Cell struct {
 	Text   string
 	Number bool
 	Shade  int
 }
 
-// drawing is a figure in the making.
+// drawing is a figure under construction.
 type drawing struct {
 	*Question
 	Figure
 	query query
 }
 
-// query is what is read of a query: how it is to be shown.
+// query has the parts of a query that affect its picture.
 type query struct {
 	Kind     text   `json:"kind"`
 	Interval text   `json:"interval"`
@@ -91,7 +95,8 @@ type query struct {
 	} `json:"stickinessFilter"`
 }
 
-// THE TABLE: how the answer of each kind is shown. A drawer says whether it could read it.
+// kinds are the methods that render the results of each kind of query. They return false if the
+// results do not have the expected form.
 var kinds = map[text]func(*drawing) bool{
 	"TrendsQuery":           (*drawing).trends,
 	"FunnelsQuery":          (*drawing).funnel,
@@ -107,13 +112,14 @@ var kinds = map[text]func(*drawing) bool{
 	"HogQLQuery":            (*drawing).rows,
 }
 
-// Draw shows an answer.
+// Draw renders the results of a query. If it cannot, the figure has only notes with the reason.
+// It may be called concurrently.
 func Draw(q Question) Figure {
 	d := drawing{Question: &q}
 	if len(q.Results) > maxResult {
 		return Figure{Notes: []string{"There is too much in this answer for a page. As JSON it is complete."}}
 	}
-	_ = json.Unmarshal(q.Query, &d.query) // what is of another type is as if it were absent
+	_ = json.Unmarshal(q.Query, &d.query) // members of a wrong type count as absent
 	draw := kinds[d.query.Kind]
 	if draw == nil {
 		return Figure{Notes: []string{"There is no picture for this kind of question."}}
@@ -129,10 +135,10 @@ func Draw(q Question) Figure {
 
 func (d *drawing) note(what string) { d.Notes = append(d.Notes, what) }
 
-// read reads the results.
+// read parses the results. It returns false if they do not have the type of into.
 func (d *drawing) read(into any) bool { return json.Unmarshal(d.Results, into) == nil }
 
-// table adds a table, as much of it as a page may have.
+// table adds a table, with at most maxRows rows and about maxCells cells.
 func (d *drawing) table(t Table) {
 	limit := min(maxRows, max(maxCells/max(len(t.Head), 1), 1))
 	if n := len(t.Rows); n > limit {
@@ -144,5 +150,5 @@ func (d *drawing) table(t Table) {
 	}
 }
 
-// title of the picture.
+// title returns the title of the picture.
 func (d *drawing) title() string { return cmp.Or(d.Title, "Insight") }

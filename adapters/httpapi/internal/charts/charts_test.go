@@ -17,7 +17,8 @@ func draw(query, results string) Figure {
 	return Draw(Question{ID: "f", Title: "Visits", Query: []byte(query), Results: []byte(results), Now: now})
 }
 
-// has fails where the picture lacks what stands in it by the worked sums of a test.
+// has fails if the picture does not contain the expected strings. Tests compute the coordinates
+// by hand.
 func has(t *testing.T, f Figure, wants ...string) {
 	t.Helper()
 	for _, want := range wants {
@@ -27,7 +28,7 @@ func has(t *testing.T, f Figure, wants ...string) {
 	}
 }
 
-// trend is the row of a trend over so many days from 1 January 2026.
+// trend returns one row of trend results, with the given number of days from 1 January 2026.
 func trend(label, data string, days int) string {
 	var names []string
 	for i := range days {
@@ -39,9 +40,9 @@ func trend(label, data string, days int) string {
 
 const lineQuery = `{"kind":"TrendsQuery","trendsFilter":{"display":"ActionsLineGraph"}}`
 
-// The field is 640 wide from 60 and 200 high from 220 upwards. Five points are 160
-// apart; up to 10 there are steps of 5, so that one is 20 high: 10 lies at 20, 5 at
-// 120, 0 at 220. The fifth day is not over at noon: its stretch is dotted (§5.1).
+// The plot is 640 wide from 60 and 200 high from 220 upwards. Five points are 160 apart. Up to 10
+// the step is 5, so that one unit is 20 high: 10 is at 20, 5 at 120, 0 at 220. The fifth day is
+// not over at noon: its segment is dotted (§5.1).
 func TestDraw_Lines(t *testing.T) {
 	f := draw(lineQuery, "["+trend("see", "[0,5,10,5,2]", 5)+","+trend("buy", "[10,10,10,10,10]", 5)+"]")
 	has(t, f,
@@ -62,12 +63,12 @@ func TestDraw_Lines(t *testing.T) {
 	}
 }
 
-// A previous period is told apart and goes on dashed over the last bucket, which is
-// over; one point stands in the middle, a gap interrupts the line (null in JSON).
+// A previous period has its own class and is dashed in the last bucket, which is over. A single
+// point is in the middle. A gap (null in JSON) interrupts the line.
 func TestDraw_LinesOfParts(t *testing.T) {
 	previous := strings.Replace(trend("see", "[4,4,4,4,4]", 5), `"count"`, `"compare":true,"compare_label":"previous","count"`, 1)
 	f := draw(lineQuery, "["+trend("see", "[0,4,null,4,4]", 5)+","+previous+"]")
-	has(t, f, // steps of 1 up to 4: 50 high each
+	has(t, f, // the steps are 1 up to 4: 50 high each
 		`<polyline class="line c0" points="60,220 220,20"/>`,
 		`<polyline class="line c0" stroke-dasharray="1 5" points="540,20 700,20"/>`,
 		`<polyline class="line c1 previous" stroke-dasharray="8 4" points="60,20 220,20 380,20 540,20 700,20"/>`,
@@ -78,7 +79,7 @@ func TestDraw_LinesOfParts(t *testing.T) {
 	has(t, f, `points="60,220 700,220"`, `>1</text>`)
 }
 
-// Two series of two points upon each other: 6 and 4 reach 10, at 20; 6 lies at 100.
+// Two stacked series of two points: 6 and 4 reach 10, at 20; 6 is at 100.
 func TestDraw_Areas(t *testing.T) {
 	f := draw(`{"kind":"TrendsQuery","trendsFilter":{"display":"ActionsAreaGraph"}}`, "["+trend("a", "[6,0]", 2)+","+trend("b", "[4,10]", 2)+"]")
 	has(t, f,
@@ -87,19 +88,19 @@ func TestDraw_Areas(t *testing.T) {
 		`<pattern id="f-p1"`)
 }
 
-// Slots are 320 wide, bars take eight tenths of them: 256 from 92 and from 412.
+// Slots are 320 wide and bars use eight tenths of them: 256 from 92 and from 412.
 func TestDraw_Bars(t *testing.T) {
 	rows := "[" + trend("a", "[6,2]", 2) + "," + trend("b", "[4,2]", 2) + "]"
 	f := draw(`{"kind":"TrendsQuery","trendsFilter":{"display":"ActionsBar"}}`, rows)
 	has(t, f, `<rect class="fill c0" x="92" y="100" width="256" height="120">`, `<rect class="fill" fill="url(#f-p1)" x="92" y="20" width="256" height="80">`,
 		`x="412" y="140" width="256" height="40"><title>2026-01-02: 2, b</title>`)
-	// Side by side: 128 each; up to 6 the steps are 2, so that one is 200/6 high.
+	// Side by side: 128 each. Up to 6 the steps are 2, so that one unit is 200/6 high.
 	f = draw(`{"kind":"TrendsQuery","trendsFilter":{"display":"ActionsUnstackedBar"}}`, rows)
 	has(t, f, `<rect class="fill c0" x="92" y="20" width="128" height="200">`, `x="220" y="86.7" width="128" height="133.3"`)
 }
 
-// Dormant people hang below the axis (§2.7, §5.1): from −5 to 5 in steps of 5, 20 a
-// unit, 0 at 120.
+// Dormant people are below the axis (§2.7, §5.1): from −5 to 5 in steps of 5, 20 per unit, 0 at
+// 120.
 func TestDraw_Lifecycle(t *testing.T) {
 	row := func(status, data string) string {
 		return strings.Replace(trend("see - "+status, data, 1), `{`, `{"status":"`+status+`",`, 1)
@@ -120,7 +121,7 @@ func TestDraw_Values(t *testing.T) {
 	f := draw(`{"kind":"TrendsQuery","trendsFilter":{"display":"ActionsPie"}}`, rows)
 	has(t, f, `x="230" y="8" width="360" height="18"`, `>60 (60%)</text>`, `x="230" y="36" width="180" height="18"`, `>(none)</text>`, `>(other)</text>`, `>10 (10%)</text>`)
 	f = draw(`{"kind":"TrendsQuery","trendsFilter":{"display":"ActionsBarValue","aggregationAxisPrefix":"€ "}}`, `[{"label":"a","aggregated_value":-1},{"label":"b","aggregated_value":2}]`)
-	// From −1 to 2 a unit is 120: 0 is at 350.
+	// From −1 to 2 one unit is 120: 0 is at 350.
 	has(t, f, `x="230" y="8" width="120"`, `x="350" y="36" width="240"`, `>€ −1</text>`)
 	f = draw(`{"kind":"TrendsQuery","trendsFilter":{"display":"ActionsTable"}}`, rows)
 	if f.Picture != "" || len(f.Tables) != 1 || !f.Tables[0].Plain || f.Tables[0].Rows[0][1].Text != "60" {
@@ -133,13 +134,13 @@ func TestDraw_BigNumber(t *testing.T) {
 	has(t, draw(query, `[{"label":"a","aggregated_value":1234567,"data":[]}]`), `>1,234,567</text>`)
 	f := draw(query, `[{"label":"a","aggregated_value":45,"compare_label":"current"},{"label":"a","aggregated_value":60,"compare_label":"previous"}]`)
 	has(t, f, `>45</text>`, `>−25%, before: 60</text>`)
-	// Of nothing there are no percents (§5.1).
+	// A change from 0 has no percentage (§5.1).
 	has(t, draw(query, `[{"aggregated_value":45},{"aggregated_value":0,"compare_label":"previous"}]`), `>before: 0</text>`)
 	has(t, draw(query, `[{"aggregated_value":null}]`), `>no number</text>`)
 }
 
-// 100 people begin, 40 of them and then 10 go on: 40 % and 10 % of the first, 25 % of
-// those before.
+// 100 people begin, 40 and then 10 of them continue: 40 % and 10 % of the first step, 25 % of the
+// step before.
 func TestDraw_Funnel(t *testing.T) {
 	const steps = `[{"name":"see","count":100},{"name":"add","count":40,"average_conversion_time":90,"median_conversion_time":60},{"name":"buy","count":10,"average_conversion_time":7200,"median_conversion_time":null}]`
 	f := draw(`{"kind":"FunnelsQuery"}`, steps)
@@ -150,7 +151,7 @@ func TestDraw_Funnel(t *testing.T) {
 		" [{3. buy false 0} {10 true 0} {10% true 0} {25% true 0} {30 true 0} {2 h true 0} {– true 0}]]"; got != want {
 		t.Errorf("the table is\n%s, want\n%s", got, want)
 	}
-	// By value (§2.5.3): steps of the values beside each other.
+	// With a breakdown (§2.5.3), the bars of the values are next to each other in each step.
 	f = draw(`{"kind":"FunnelsQuery"}`, `[[{"name":"see","count":4,"breakdown":["Chrome"],"breakdown_value":["Chrome"]},{"name":"buy","count":2,"breakdown":["Chrome"]}],[{"name":"see","count":2,"breakdown":[""]},{"name":"buy","count":0,"breakdown":[""]}]]`)
 	has(t, f, `>1. Chrome</text>`, `>1. (none)</text>`, `>2, 50% of the first</text>`, `fill="url(#f-p1)" x="230" y="36" width="180"`)
 }
@@ -166,9 +167,9 @@ func TestDraw_FunnelViews(t *testing.T) {
 	}
 }
 
-// 4 people began on 3 January, 2 and 1 of them came back: half is shade 5. The 5th is
-// not over at its noon, the 6th has not begun (§5.1); after the last row nobody was
-// counted (§2.6).
+// 4 people began on 3 January, and 2 and 1 of them returned: one half is shade 5. The 5th is not
+// over at its noon, the 6th has not begun (§5.1). After the last row no people were counted
+// (§2.6).
 func TestDraw_Retention(t *testing.T) {
 	values := func(n ...int) string {
 		var b strings.Builder
@@ -213,7 +214,7 @@ func TestDraw_StickinessAndRows(t *testing.T) {
 	}
 }
 
-// What cannot be drawn is said.
+// If a result cannot be drawn, the figure has a note with the reason.
 func TestDraw_Words(t *testing.T) {
 	for _, tt := range []struct{ query, results, want string }{
 		{lineQuery, `[]`, "There is nothing here yet."},
@@ -233,7 +234,7 @@ func TestDraw_Words(t *testing.T) {
 	}
 }
 
-// wellFormed reads the picture as XML, and says which elements and attributes it has.
+// wellFormed parses the picture as XML and returns the names of its elements and attributes.
 func wellFormed(t *testing.T, f Figure) map[string]bool {
 	t.Helper()
 	names := map[string]bool{}

@@ -6,7 +6,7 @@ import (
 	"strconv"
 )
 
-// step is a step of a funnel.
+// step is a step of a funnel in the results.
 type step struct {
 	Name      text  `json:"name"`
 	Custom    text  `json:"custom_name"`
@@ -18,10 +18,12 @@ type step struct {
 	Called    text  `json:"breakdown"`
 }
 
+// title returns the displayed name of the step.
 func (s *step) title() string {
 	return cmp.Or(string(s.Custom), string(s.Name), string(s.Action), "All events")
 }
 
+// funnel renders a funnel as its query requests: steps, a trend, or the time to convert.
 func (d *drawing) funnel() bool {
 	switch d.query.Funnel.Viz {
 	case "trends":
@@ -37,7 +39,8 @@ func (d *drawing) funnel() bool {
 	return d.read(&several) && d.funnelSteps(several)
 }
 
-// funnelSteps draws a bar for each step, and for each value of a breakdown.
+// funnelSteps draws a bar for each step and each value of the breakdown. values has the steps of
+// each value.
 func (d *drawing) funnelSteps(values [][]step) bool {
 	t := Table{Caption: "Numbers", Head: []string{"Step", "People", "Of the first step", "Of the step before", "Left before", "Average time", "Median time"}}
 	broken := len(values) > 1 || len(values) == 1 && len(values[0]) > 0 && values[0][0].Called != ""
@@ -75,7 +78,7 @@ func (d *drawing) funnelSteps(values [][]step) bool {
 	return true
 }
 
-// stepBar is the bar of a step, of one of several values where it is broken down.
+// stepBar returns the bar of step k. nr is the index of the breakdown value, if broken is true.
 func (d *drawing) stepBar(steps []step, k, nr int, broken bool) horizontalBar {
 	s := &steps[k]
 	bar := horizontalBar{name: strconv.Itoa(k+1) + ". " + s.title(), title: show(s.Count.v), value: s.Count.v, series: nr}
@@ -96,7 +99,7 @@ func valueName(s *step) string {
 	return cmp.Or(clean(string(s.Called), maxLabel), clean(string(s.Breakdown), maxLabel), "(none)")
 }
 
-// stepRow is a step in the table.
+// stepRow returns the row of step k in the table.
 func stepRow(steps []step, k int) []Cell {
 	s, duration := &steps[k], &format{Kind: "duration"}
 	row := []Cell{word(strconv.Itoa(k+1) + ". " + clean(s.title(), maxCell)), numberOf(s.Count, &format{})}
@@ -108,7 +111,7 @@ func stepRow(steps []step, k int) []Cell {
 		numberOf(s.Mean, duration), numberOf(s.Median, duration))
 }
 
-// funnelTrends draws how many of a hundred went through, over time.
+// funnelTrends draws the percentage of people who converted, over time.
 func (d *drawing) funnelTrends() bool {
 	var all []series
 	if !d.read(&all) {
@@ -128,7 +131,7 @@ func (d *drawing) funnelTrends() bool {
 	return true
 }
 
-// funnelTimes draws how long people took.
+// funnelTimes draws a histogram of the time that people needed to convert.
 func (d *drawing) funnelTimes() bool {
 	var times struct {
 		Bins    [][2]value      `json:"bins"`

@@ -5,19 +5,19 @@ import (
 	"strings"
 )
 
-// The field in which points and bars stand.
+// The area of points and bars, in units of the picture.
 const (
 	plotLeft, plotRight = 60.0, 700.0
 	plotTop, plotBottom = 20.0, 220.0
 	legendTop           = 262.0
 	legendRow           = 18.0
-	// maxTicks is how many buckets are named below it.
+	// maxTicks is the maximum number of bucket labels below it.
 	maxTicks = 7
-	// maxTooltips is how many points and bars say their number when they are pointed at.
+	// maxTooltips is the maximum number of points and bars with tooltips.
 	maxTooltips = 400
 )
 
-// plot is a chart on its field.
+// plot is the picture of a chart with axes.
 type plot struct {
 	pen
 	*chart
@@ -25,7 +25,8 @@ type plot struct {
 	hasTooltips bool
 }
 
-// newPlot draws the field: the scale, and names of buckets at their places.
+// newPlot draws the grid, the scale and the labels of the buckets; x returns the coordinate of a
+// bucket.
 func newPlot(d *drawing, c *chart, a axis, x func(i int) float64) *plot {
 	p := &plot{pen: pen{id: d.ID}, chart: c, axis: a, hasTooltips: len(c.series)*len(c.labels) <= maxTooltips}
 	for _, tick := range a.ticks() {
@@ -43,7 +44,7 @@ func newPlot(d *drawing, c *chart, a axis, x func(i int) float64) *plot {
 
 func (p *plot) y(v float64) float64 { return p.axis.position(v, plotBottom, plotTop) }
 
-// tooltip is what a point says when it is pointed at.
+// tooltip returns the tooltip of a point.
 func (p *plot) tooltip(s *series, i int) string {
 	if !p.hasTooltips {
 		return ""
@@ -55,7 +56,8 @@ func (p *plot) tooltip(s *series, i int) string {
 	return clean(day, maxLabel) + ": " + p.format.number(s.Data[i].v) + ", " + s.name(maxLabel)
 }
 
-// finish draws the legend, in two columns, and ends the picture.
+// finish draws the legend, in two columns, and completes the picture. sample draws the sample of
+// a series in the legend.
 func (p *plot) finish(d *drawing, what string, sample func(i int, x, y float64)) {
 	for i := range p.series {
 		x, y := plotLeft+320*float64(i%2), legendTop+legendRow*float64(i/2)
@@ -85,11 +87,11 @@ func (d *drawing) lines(c *chart, what string) {
 	})
 }
 
-// maxMarked is how many points of a line have markers.
+// maxMarked is the maximum number of points of a line with markers on all points.
 const maxMarked = 62
 
-// curve is the line of a series. It has gaps where there is no number; what is of a
-// bucket that is not over is dotted.
+// curve draws the line of a series. The line has gaps at missing numbers and is dotted in a
+// bucket that is not over.
 func (p *plot) curve(nr int, x func(int) float64) {
 	s := &p.series[nr]
 	last := len(s.Data) - 1
@@ -97,7 +99,7 @@ func (p *plot) curve(nr int, x func(int) float64) {
 	point := func(i int) string { return at(x(i)) + "," + at(p.y(s.Data[i].v)) }
 	var line []string
 	flush := func() {
-		if len(line) == 1 { // seen as a dot, by its round ends
+		if len(line) == 1 { // a line of length 0 is a dot, because its ends are round
 			line = append(line, line[0])
 		}
 		if len(line) > 0 {
@@ -126,7 +128,7 @@ func (p *plot) curve(nr int, x func(int) float64) {
 	}
 }
 
-// path is a stroke of a series.
+// path draws a line of a series through points.
 func (p *plot) path(nr int, s *series, dotted bool, points string) {
 	dash, class := dashes[nr%len(dashes)], ""
 	if dotted {
@@ -142,12 +144,11 @@ func (p *plot) path(nr int, s *series, dotted bool, points string) {
 	fmt.Fprintf(p, ` points="%s"/>`, points)
 }
 
-// maxPoints is from how many points on a line leaves some out: it has no more places
-// than this from left to right.
+// maxPoints is the maximum number of points on a line, about one per unit of the plot's width.
 const maxPoints = 640
 
-// thinOut are the points to draw: all, or the least and the greatest of each stretch,
-// of one without numbers its first.
+// thinOut returns the indexes of the points to draw: all, or the minimum and maximum of each
+// span. A span without numbers is represented by its first point.
 func thinOut(data []value) (out []int) {
 	every := 1
 	if len(data) > maxPoints {

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// cohort is a row of a retention: those who began in one interval.
+// cohort is a row of retention results: the people who began in one interval.
 type cohort struct {
 	Label     text `json:"label"`
 	Date      text `json:"date"`
@@ -18,7 +18,7 @@ type cohort struct {
 	} `json:"values"`
 }
 
-// retention shows tables of shares, the darker the more; and tables of counts.
+// retention adds two tables for each breakdown value: percentages, shaded by size, and counts.
 func (d *drawing) retention() bool {
 	var all []cohort
 	if !d.read(&all) {
@@ -39,6 +39,7 @@ func (d *drawing) retention() bool {
 	return true
 }
 
+// cohorts adds the tables of one breakdown value.
 func (d *drawing) cohorts(rows []cohort) {
 	name := ""
 	if value := clean(string(rows[0].Breakdown), maxLabel); value != "" {
@@ -61,7 +62,7 @@ func (d *drawing) cohorts(rows []cohort) {
 			}
 			cell, state := shareOf(v.Count.v, r.Values[0].Count.v), d.interval(r, k)
 			switch {
-			case state == stateNotBegun, i+k >= len(rows): // after the range nobody was counted
+			case state == stateNotBegun, i+k >= len(rows): // after the end of the range no people were counted
 				cell = word("")
 			case state == stateOngoing:
 				cell.Text, unfinished = cell.Text+"*", true
@@ -78,7 +79,7 @@ func (d *drawing) cohorts(rows []cohort) {
 	}
 }
 
-// shareOf is a cell, shaded by tenths.
+// shareOf returns a cell with a percentage, shaded in ten steps.
 func shareOf(part, total float64) Cell {
 	if total == 0 {
 		return number("–")
@@ -86,7 +87,7 @@ func shareOf(part, total float64) Cell {
 	return Cell{Text: percent(part, total), Number: true, Shade: max(0, min(10, int(math.Round(10*part/total))))}
 }
 
-// rowDate is the date of a row as it is written.
+// rowDate returns the date of a row as displayed.
 func (d *drawing) rowDate(r *cohort) string {
 	if t, err := time.Parse(time.RFC3339, string(r.Date)); err == nil {
 		layout := time.DateOnly
@@ -98,7 +99,7 @@ func (d *drawing) rowDate(r *cohort) string {
 	return cmp.Or(clean(string(r.Label), maxLabel), clean(string(r.Date), maxLabel))
 }
 
-// state says where an interval lies.
+// state is the position of an interval relative to now.
 type state uint8
 
 const (
@@ -107,7 +108,7 @@ const (
 	stateNotBegun
 )
 
-// interval says whether the k-th interval of a row is over now (§5.1).
+// interval returns the state of the k-th interval of a row (§5.1).
 func (d *drawing) interval(r *cohort, k int) state {
 	t, err := time.Parse(time.RFC3339, string(r.Date))
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// series is one row of an answer over time, or with one number.
+// series is one row of the results: numbers over time, or one number.
 type series struct {
 	Label        text    `json:"label"`
 	Data         []value `json:"data"`
@@ -22,7 +22,8 @@ type series struct {
 	Status       text    `json:"status"`
 }
 
-// name of a series, as long as a picture has room for.
+// name returns the displayed name of a series, with at most maxLen characters before "
+// (previous)".
 func (s *series) name(maxLen int) string {
 	name := cmp.Or(clean(string(s.Label), maxLen), clean(string(s.Breakdown), maxLen), "(no name)")
 	if s.CompareLabel == "previous" {
@@ -31,7 +32,7 @@ func (s *series) name(maxLen int) string {
 	return name
 }
 
-// size is how much a series weighs among others.
+// size returns the sum of the absolute values, to compare series.
 func (s *series) size() (sum float64) {
 	for _, v := range s.Data {
 		sum += math.Abs(v.v)
@@ -39,17 +40,17 @@ func (s *series) size() (sum float64) {
 	return sum + math.Abs(s.Aggregated.v)
 }
 
-// chart is series over the same buckets.
+// chart has series over the same buckets.
 type chart struct {
 	series []series
-	days   []text // begins of the buckets
-	labels []text // what they are called
+	days   []text // the starts of the buckets
+	labels []text // the labels of the buckets
 	format *format
-	// dotted: the last bucket is not over.
+	// dotted reports that the last bucket is not over.
 	dotted bool
 }
 
-// largestSeries takes the largest series where there are more than a picture shows, in their order.
+// largestSeries returns the series for the picture, in their order: all, or the maxDrawn largest.
 func (d *drawing) largestSeries(all []series) []series {
 	if len(all) <= maxDrawn {
 		return all
@@ -70,7 +71,7 @@ func (d *drawing) largestSeries(all []series) []series {
 	return out
 }
 
-// newChart is a chart of series, nil when there is nothing to draw.
+// newChart returns a chart of the series, or nil if there are no points.
 func (d *drawing) newChart(all []series, f *format) *chart {
 	c := &chart{series: d.largestSeries(all), format: f}
 	for i := range c.series {
@@ -94,7 +95,7 @@ func (d *drawing) newChart(all []series, f *format) *chart {
 	return c
 }
 
-// steps are the ends of a bucket that begins at a time.
+// steps map the start of a bucket to its end, by interval.
 var steps = map[text]func(time.Time) time.Time{
 	"minute": func(t time.Time) time.Time { return t.Add(time.Minute) },
 	"hour":   func(t time.Time) time.Time { return t.Add(time.Hour) },
@@ -103,7 +104,7 @@ var steps = map[text]func(time.Time) time.Time{
 	"month":  func(t time.Time) time.Time { return t.AddDate(0, 1, 0) },
 }
 
-// isOngoing says whether now lies in the bucket that begins at a day (§5.1).
+// isOngoing reports whether now is in the bucket that starts on a day (§5.1).
 func (d *drawing) isOngoing(day string) bool {
 	step := steps[cmp.Or(d.query.Interval, "day")]
 	for _, layout := range []string{time.DateTime, time.DateOnly} {
@@ -114,7 +115,7 @@ func (d *drawing) isOngoing(day string) bool {
 	return false
 }
 
-// extremes are the least and the greatest number, and whether all are whole.
+// extremes returns the minimum and maximum, including 0, and whether all numbers are integers.
 func extremes(all []series) (low, high float64, integer bool) {
 	integer = true
 	for i := range all {
@@ -126,10 +127,10 @@ func extremes(all []series) (low, high float64, integer bool) {
 	return low, high, integer
 }
 
-// maxDescribed is how many series are described in words.
+// maxDescribed is the maximum number of series in the text of a chart.
 const maxDescribed = 3
 
-// describe says what a chart shows.
+// describe returns a text alternative for a chart.
 func (c *chart) describe(what string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s: %s of %s", what, plural(len(c.series), "series", "series"), plural(len(c.labels), "point", "points"))

@@ -5,10 +5,11 @@ import (
 	"strings"
 )
 
-// band is where a value of a stack lies.
+// band is the range of one value in a stack.
 type band struct{ from, to float64 }
 
-// stack lays the values of each bucket upon each other, those below zero downwards.
+// stack computes the positions of stacked values in each bucket. Negative values are stacked
+// downwards.
 func (c *chart) stack() (bands [][]band, low, high float64) {
 	up, down := make([]float64, len(c.labels)), make([]float64, len(c.labels))
 	bands = make([][]band, len(c.series))
@@ -31,7 +32,7 @@ func (c *chart) stack() (bands [][]band, low, high float64) {
 	return bands, low, high
 }
 
-// areas draws the series as areas upon each other.
+// areas draws the series as stacked areas.
 func (d *drawing) areas(c *chart, what string) {
 	if len(c.labels) > maxPoints {
 		d.keepNewest(c, maxPoints)
@@ -58,7 +59,7 @@ func (d *drawing) areas(c *chart, what string) {
 	p.finish(d, what, p.swatch)
 }
 
-// bars draws a bar for each value, those of a bucket upon each other or side by side.
+// bars draws a bar for each value. The bars of a bucket are stacked or side by side.
 func (d *drawing) bars(c *chart, what string, stack bool) {
 	if maxLabels := maxBars / len(c.series); len(c.labels) > maxLabels {
 		d.keepNewest(c, maxLabels)
@@ -94,10 +95,10 @@ func (d *drawing) bars(c *chart, what string, stack bool) {
 	p.finish(d, what, p.swatch)
 }
 
-// swatch shows in the legend how a series is filled.
+// swatch draws the fill of a series in the legend.
 func (p *plot) swatch(nr int, x, y float64) { p.rect(nr, x+8, y-7, 20, 14, "") }
 
-// keepNewest leaves all but the newest buckets out.
+// keepNewest removes all but the newest buckets.
 func (d *drawing) keepNewest(c *chart, maxLabels int) {
 	d.note("The picture has the newest " + count(maxLabels) + " of " + count(len(c.labels)) + " points.")
 	from := len(c.labels) - maxLabels

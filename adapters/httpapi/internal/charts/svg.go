@@ -8,34 +8,34 @@ import (
 	"strings"
 )
 
-// width of every picture; its height is its own.
+// width is the width of all pictures; the height varies.
 const width = 720.0
 
-// pen writes the inside of a picture. Colours are classes of the page's style.
+// pen writes the elements of a picture. Colors are CSS classes of the page.
 type pen struct {
 	strings.Builder
 	id string
 }
 
-// at is a coordinate: a tenth of a unit is less than can be seen.
+// at formats a coordinate, rounded to a tenth of a unit, which is not visible.
 func at(f float64) string { return strconv.FormatFloat(math.Round(f*10)/10+0, 'f', -1, 64) }
 
 func (p *pen) line(class string, x1, y1, x2, y2 float64) {
 	fmt.Fprintf(p, `<line class="%s" x1="%s" y1="%s" x2="%s" y2="%s"/>`, class, at(x1), at(y1), at(x2), at(y2))
 }
 
-// text writes a text; anchor is start, middle or end.
+// text writes a text. The anchor is start, middle or end.
 func (p *pen) text(class, anchor string, x, y float64, s string) {
 	fmt.Fprintf(p, `<text class="%s" text-anchor="%s" x="%s" y="%s">%s</text>`, class, anchor, at(x), at(y), escape(s))
 }
 
-// rect fills a rectangle as that of a series; told, unless empty, is shown when it is
-// pointed at.
+// rect draws a rectangle with the fill of a series. If title is not empty, it is the tooltip.
 func (p *pen) rect(series int, x, y, w, h float64, title string) {
 	fmt.Fprintf(p, `<rect %s x="%s" y="%s" width="%s" height="%s"`, p.fill(series), at(x), at(y), at(w), at(h))
 	p.end("rect", title)
 }
 
+// end closes an element, with its tooltip if title is not empty.
 func (p *pen) end(name, title string) {
 	if title == "" {
 		p.WriteString("/>")
@@ -44,8 +44,8 @@ func (p *pen) end(name, title string) {
 	p.WriteString("><title>" + escape(title) + "</title></" + name + ">")
 }
 
-// fill is what an area of a series is filled with: a colour, and for all but the
-// first a pattern, as colours alone are not told apart by everybody.
+// fill returns the attributes for filling an area of a series: a color, and for all series but
+// the first a pattern, because some people cannot distinguish colors.
 func (p *pen) fill(series int) string {
 	if series == 0 {
 		return `class="fill c0"`
@@ -56,7 +56,7 @@ func (p *pen) fill(series int) string {
 // hatches are the patterns, eight units wide and high.
 var hatches = []string{"M0 8L8 0", "M0 0L8 8", "M0 4H8", "M4 0V8", "M0 4H8M4 0V8", "M2 2h3v3h-3z", "M0 8L8 0M0 0L8 8", "M0 2H8M0 6H8", "M2 0V8M6 0V8"}
 
-// patterns defines those of the series from 1 on.
+// patterns defines the patterns of the series after the first.
 func (p *pen) patterns(series int) {
 	if series < 2 {
 		return
@@ -69,12 +69,12 @@ func (p *pen) patterns(series int) {
 	p.WriteString("</defs>")
 }
 
-// dashes and markers tell lines apart.
+// dashes are the line styles, to distinguish lines without colors.
 var dashes = []string{"", "8 4", "3 3", "12 3 3 3", "16 5"}
 
 const markerKinds = 6
 
-// marker is a sign around a point.
+// marker draws a symbol around a point. Its shape depends on the series.
 func (p *pen) marker(series int, x, y float64, title string) {
 	switch series % markerKinds {
 	case 0:
@@ -99,7 +99,7 @@ func (p *pen) sign(series int, x, y float64, path, title string) {
 	p.end("path", title)
 }
 
-// picture closes the drawing: what it shows is said in words too.
+// picture completes the SVG element. described is its text alternative.
 func (d *drawing) picture(p *pen, height float64, described string) {
 	id := d.ID
 	d.Picture = template.HTML(fmt.Sprintf(`<svg class="chart" role="img" viewBox="0 0 %s %s" aria-labelledby="%s-t %s-d"><title id="%s-t">%s</title><desc id="%s-d">%s</desc>%s</svg>`,

@@ -10,7 +10,7 @@ import (
 func word(s string) Cell   { return Cell{Text: s} }
 func number(s string) Cell { return Cell{Text: s, Number: true} }
 
-// numberOf is a number of a format, a dash where there is none.
+// numberOf returns a cell with a formatted number, or a dash if there is no number.
 func numberOf(v value, f *format) Cell {
 	if !v.ok {
 		return number("–")
@@ -18,7 +18,7 @@ func numberOf(v value, f *format) Cell {
 	return number(f.number(v.v))
 }
 
-// totalTable has a row for each series that is one number.
+// totalTable adds a table with a row for each series that has a single number.
 func (d *drawing) totalTable(all []series) {
 	t := Table{Caption: "Numbers", Head: []string{"Series", "Number"}, Plain: d.Picture == ""}
 	for i := range all {
@@ -27,7 +27,8 @@ func (d *drawing) totalTable(all []series) {
 	d.table(t)
 }
 
-// seriesTable has a column for each series, or a row where there are many.
+// seriesTable adds a table with a column for each series, or a row for each if there are more
+// than maxColumns.
 func (d *drawing) seriesTable(all []series, f *format) {
 	t := Table{Caption: "Numbers", Plain: d.Picture == ""}
 	if len(all) > maxColumns {
@@ -68,7 +69,7 @@ func (d *drawing) seriesTable(all []series, f *format) {
 	d.table(t)
 }
 
-// rows are those of a list or of SQL.
+// rows renders the rows of a list or of an SQL query.
 func (d *drawing) rows() bool {
 	var columns []text
 	var results []json.RawMessage
@@ -99,14 +100,15 @@ func (d *drawing) rows() bool {
 	return true
 }
 
-// named are the members by which something larger is known in a cell.
+// named has the members whose value represents an object in a cell.
 type named struct {
 	Display text `json:"display_name"`
 	Event   text `json:"event"`
 	ID      text `json:"distinct_id"`
 }
 
-// cellOf is a value of a row: of a person its name, of an event what it is called.
+// cellOf returns the cell of a value. A person is displayed by name, and an event by its event
+// name.
 func cellOf(raw json.RawMessage) Cell {
 	raw = bytes.TrimSpace(raw)
 	var v value

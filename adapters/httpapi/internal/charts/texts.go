@@ -11,11 +11,11 @@ import (
 	"unicode/utf8"
 )
 
-// text is a JSON value that is shown: a list joined, null as nothing, all others as
-// they stand.
+// text is a JSON value for display: strings without quotes, lists joined, null as an empty
+// string, and other values as JSON.
 type text string
 
-// UnmarshalJSON takes any value.
+// UnmarshalJSON accepts all JSON values.
 func (t *text) UnmarshalJSON(raw []byte) error {
 	*t = ""
 	switch raw = bytes.TrimSpace(raw); {
@@ -42,16 +42,17 @@ func (t *text) UnmarshalJSON(raw []byte) error {
 	return nil
 }
 
-// value is a number of an answer. Null, and what is too large for one, is no number.
+// value is a number in results. ok is false for null and for numbers that overflow float64.
 type value struct {
 	v  float64
 	ok bool
 }
 
-// largest is the most that is drawn: the sum of all that fits an answer is a number still.
+// largest is the maximum absolute value that is drawn. It is small enough that sums of all values
+// in a result do not overflow.
 const largest = 1e300
 
-// UnmarshalJSON takes any value.
+// UnmarshalJSON accepts all JSON values.
 func (v *value) UnmarshalJSON(raw []byte) error {
 	f, err := strconv.ParseFloat(string(raw), 64)
 	*v = value{}
@@ -61,11 +62,11 @@ func (v *value) UnmarshalJSON(raw []byte) error {
 	return nil
 }
 
-// rowLabels are what values without a name of their own are called.
+// rowLabels replaces the special breakdown values by their displayed names.
 var rowLabels = strings.NewReplacer("$$_posthog_breakdown_null_$$", "(none)", "$$_posthog_breakdown_other_$$", "(other)")
 
-// clean is a text for people: on one line, without what is invisible or turns the
-// direction of what stands beside it, of so many characters at most.
+// clean prepares a text for display: on one line, with at most maxLen characters, and without
+// invisible characters or characters that change the text direction.
 func clean(s string, maxLen int) string {
 	var b strings.Builder
 	n := 0
@@ -85,16 +86,17 @@ func clean(s string, maxLen int) string {
 	return b.String()
 }
 
-// escape is a text inside of markup, or of an attribute in double quotes.
+// escape escapes a text for element content, or for an attribute in double quotes.
 func escape(s string) string { return html.EscapeString(s) }
 
-// count is a whole number with separators.
+// count formats an integer with separators.
 func count(n int) string { return show(float64(n)) }
 
-// show is a number for people: with separators, and no more digits than are read.
+// show formats a number for display, with separators and at most two decimals.
 func show(f float64) string { return showDigits(f, -1) }
 
-// showDigits has at most so many digits behind the point, -1 for as many as are read.
+// showDigits formats a number with at most the given number of decimals, or with the default
+// number if digits is -1.
 func showDigits(f float64, digits int) string {
 	size := math.Abs(f)
 	switch {
@@ -130,7 +132,7 @@ func showDigits(f float64, digits int) string {
 	return b.String()
 }
 
-// short is a number beside an axis.
+// short formats a number for an axis, with a unit prefix.
 func short(f float64) string {
 	for _, unit := range []struct {
 		from float64
@@ -143,7 +145,7 @@ func short(f float64) string {
 	return show(f)
 }
 
-// percent is a share of a whole, empty where there is none.
+// percent formats part as a percentage of total. It is empty if total is 0.
 func percent(part, total float64) string {
 	if total == 0 {
 		return ""
@@ -151,7 +153,7 @@ func percent(part, total float64) string {
 	return showDigits(math.Round(part/total*1000)/10, -1) + "%"
 }
 
-// seconds is a stretch of time.
+// seconds formats a duration in seconds.
 func seconds(s float64) string {
 	size := math.Abs(s)
 	for _, unit := range []struct {
@@ -165,7 +167,7 @@ func seconds(s float64) string {
 	return show(s) + " s"
 }
 
-// format is how the numbers of a trend are written.
+// format is the number format of a trend.
 type format struct {
 	Display  text  `json:"display"`
 	Kind     text  `json:"aggregationAxisFormat"`
@@ -174,8 +176,9 @@ type format struct {
 	Decimals value `json:"decimalPlaces"`
 }
 
-const maxAffix = 12 // characters before and behind a number
+const maxAffix = 12 // maximum length of a prefix or postfix, in characters
 
+// number formats a number.
 func (f *format) number(v float64) string {
 	digits := -1
 	if f.Decimals.ok {
@@ -184,9 +187,10 @@ func (f *format) number(v float64) string {
 	return f.around(v, func(v float64) string { return showDigits(v, digits) })
 }
 
-// tick is a number beside an axis.
+// tick formats a number for an axis.
 func (f *format) tick(v float64) string { return f.around(v, short) }
 
+// around formats a number with plain and adds the unit, prefix and postfix.
 func (f *format) around(v float64, plain func(float64) string) string {
 	var s string
 	switch f.Kind {

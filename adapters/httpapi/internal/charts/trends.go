@@ -5,7 +5,8 @@ import (
 	"math"
 )
 
-// THE TABLE: how a trend is shown, by its display (spec/insights.md §2.4.3, §5.1).
+// displays are the methods that draw a trend, by the display of its query (spec/insights.md
+// §2.4.3, §5.1).
 var displays = map[text]func(*drawing, []series){
 	"":                           (*drawing).lineTrend,
 	"Auto":                       (*drawing).lineTrend,
@@ -23,9 +24,10 @@ var displays = map[text]func(*drawing, []series){
 	"ActionsTable":               func(*drawing, []series) {},
 }
 
-// totals are the displays with one number a series.
+// totals are the displays with one number per series.
 var totals = map[text]bool{"BoldNumber": true, "ActionsPie": true, "ActionsBarValue": true, "ActionsTable": true, "WorldMap": true, "Progress": true}
 
+// trends renders trend results by their display.
 func (d *drawing) trends() bool {
 	var all []series
 	draw := displays[d.query.Trends.Display]
@@ -47,7 +49,7 @@ func (d *drawing) trends() bool {
 	return true
 }
 
-// drawChart draws series over time, where there are any.
+// drawChart draws series over time, if there are any points.
 func (d *drawing) drawChart(all []series, draw func(*chart)) {
 	if c := d.newChart(all, &d.query.Trends); c != nil {
 		if c.dotted {
@@ -81,6 +83,8 @@ func (d *drawing) valueTrend(all []series) { d.valueRows(all, "Bars by value", f
 
 func (d *drawing) pieTrend(all []series) { d.valueRows(all, "Shares as bars", true) }
 
+// valueRows draws a bar for the total of each series. If shares is true and no total is negative,
+// the bars have percentages.
 func (d *drawing) valueRows(all []series, what string, shares bool) {
 	sum := 0.0
 	for i := range all {
@@ -102,7 +106,7 @@ func (d *drawing) valueRows(all []series, what string, shares bool) {
 	d.valueBars(bars, what)
 }
 
-// numberTrend shows one number, with a comparison how it has changed.
+// numberTrend draws one number, and the change from the previous period if there is one.
 func (d *drawing) numberTrend(all []series) {
 	if !all[0].Aggregated.ok {
 		d.bigNumber("no number", "")
@@ -125,7 +129,7 @@ func (d *drawing) numberTrend(all []series) {
 	d.bigNumber(d.query.Trends.number(now), below)
 }
 
-// lifecycle draws what became of people, those who went below the axis.
+// lifecycle draws the people in each state; dormant people are below the axis.
 func (d *drawing) lifecycle() bool {
 	var all []series
 	if !d.read(&all) {
@@ -139,7 +143,7 @@ func (d *drawing) lifecycle() bool {
 	return true
 }
 
-// stickiness draws how many people came in how many intervals.
+// stickiness draws the number of people by the number of intervals in which they were active.
 func (d *drawing) stickiness() bool {
 	var all []series
 	if !d.read(&all) {

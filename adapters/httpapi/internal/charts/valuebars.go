@@ -2,7 +2,7 @@ package charts
 
 import "strings"
 
-// The field of bars that lie: a row for each value.
+// The area of horizontal bars, with one row per value.
 const (
 	barMinX, barMaxX  = 230.0, 590.0
 	barRow            = 28.0
@@ -10,14 +10,14 @@ const (
 	maxHorizontalBars = 30
 )
 
-// horizontalBar is a bar with a name before it and words behind it.
+// horizontalBar is a bar with a name on its left and a title on its right.
 type horizontalBar struct {
 	name, title string
 	value       float64
 	series      int
 }
 
-// valueBars draws a bar for each value, from left to right.
+// valueBars draws a horizontal bar for each value.
 func (d *drawing) valueBars(all []horizontalBar, what string) {
 	if len(all) == 0 {
 		return
@@ -52,7 +52,7 @@ func (d *drawing) valueBars(all []horizontalBar, what string) {
 	d.picture(p, height, what+": "+plural(len(all), "bar", "bars")+". "+strings.Join(titles, ". ")+".")
 }
 
-// bigNumber draws a number, and words below it.
+// bigNumber draws a number, with a text below it.
 func (d *drawing) bigNumber(number, below string) {
 	p := &pen{id: d.ID}
 	p.text("big", "middle", width/2, 76, clean(number, maxLabel))

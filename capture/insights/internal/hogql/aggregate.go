@@ -8,25 +8,31 @@ import (
 
 // aggregate is an entry of the table of aggregates. Rows with a null argument are skipped.
 type aggregate struct {
-	name   string
-	args   string // as in function.args
+	name string
+	args string // as in function.args
+	// result returns the type of the result for the types of the arguments.
 	result func(args []Type) Type
 	// empty reports whether the result over no values is null.
 	empty bool
 	// params is the greatest number of parameters, such as the 0.9 in quantile(0.9)(x).
 	params int
 	check  func(params []Value) string // returns a description of the error in the parameters, or ""
-	start  func(a *aggregation) state
+	// start returns the state over no rows.
+	start func(a *aggregation) state
 }
 
 // state is the state of an aggregate for the rows of one group.
 type state interface {
+	// add adds the current row. Its arguments are in a.args and are not null.
 	add(a *aggregation, r *Row)
+	// result returns the value over the rows so far.
 	result(a *aggregation) Value
 }
 
 // aggregation is a call of an aggregate in a query. site.args has the arguments for the
 // current row.
+//
+// It is shared by all groups, each of which has its own state.
 type aggregation struct {
 	site
 	kind *aggregate
@@ -40,10 +46,13 @@ type aggregation struct {
 // groups has the keys and aggregates of a query with groups. In env.results, the keys of a
 // group precede the results of the aggregates.
 type groups struct {
-	keys     map[int]int // slot by the ident of the expression
-	types    []Type
+	keys map[int]int // slot by the ident of the expression
+	// types are the types of all slots: first those of the keys, then those of the
+	// aggregates.
+	types []Type
+	// all are the aggregates in the order of their slots.
 	all      []*aggregation
-	compiled map[int]compiled // compiled calls of aggregates by ident, so that equal calls are computed one time
+	compiled map[int]compiled // compiled calls of aggregates by ident, so that equal calls are computed once
 }
 
 // caseInsensitiveAggregates are the aggregates whose names are not case-sensitive (§2.9.8).
@@ -75,6 +84,8 @@ func findAggregate(name string) (a *aggregate, conditional bool) {
 
 // aggregate compiles the call of an aggregate. Its value is read from the slot of the result.
 // Equal calls share a slot.
+//
+// Aggregates cannot be nested, and are only permitted where c.groups is set.
 func (c *compiler) aggregate(n *node, a *aggregate, conditional bool) compiled {
 	if c.groups == nil {
 		return c.fail(n.fault(TypeError, "Aggregate "+quoted(n.name)+" may not stand in "+c.where, ""))
@@ -122,6 +133,7 @@ type newAggregation struct {
 func (c *compiler) newAggregation(n *node, a *aggregate, conditional bool) *newAggregation {
 	x := &newAggregation{aggregation: &aggregation{site: site{env: c.env, node: n}, kind: a, distinct: n.distinct}}
 	nodes := n.args
+	// The only call with a star is count(*), which has no arguments.
 	if len(nodes) == 1 && nodes[0].op == opStar {
 		if a.name != "count" || conditional {
 			c.fail(nodes[0].fault(SyntaxError, `Unexpected "*"`, ": expected an expression"))
@@ -240,6 +252,7 @@ type distinctState struct {
 	inner state
 }
 
+// add adds the row unless its arguments occurred before.
 func (d *distinctState) add(a *aggregation, r *Row) {
 	if d.seen.add(a.env, a.key()) {
 		d.inner.add(a, r)

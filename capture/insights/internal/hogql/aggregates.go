@@ -8,27 +8,36 @@ import (
 
 // aggregateRows is the table of aggregates (§2.9.8).
 var aggregateRows = []aggregate{
+	// count(DISTINCT …) is the number of different combinations of arguments.
 	{name: "count", args: "a*", result: constantType(countType), start: func(a *aggregation) state {
 		if a.distinct {
 			return &uniqState{}
 		}
 		return &countState{}
 	}},
+	// sum, avg, min and max are null if there are no values; the sum is not 0.
 	{name: "sum", args: "n", result: numberLikeAll, empty: true, start: func(*aggregation) state { return &sumState{} }},
 	{name: "avg", args: "n", result: constantType(floatType), empty: true, start: func(*aggregation) state { return &avgState{} }},
 	{name: "min", args: "a", result: likeFirst, empty: true, start: func(*aggregation) state { return &extremeState{sign: -1} }},
 	{name: "max", args: "a", result: likeFirst, empty: true, start: func(*aggregation) state { return &extremeState{sign: 1} }},
+	// uniq is computed exactly, like uniqExact.
 	{name: "uniq", args: "a+", result: constantType(countType), start: func(*aggregation) state { return &uniqState{} }},
 	{name: "uniqExact", args: "a+", result: constantType(countType), start: func(*aggregation) state { return &uniqState{} }},
+	// The default of the parameter is 0.5, so that median is quantile without a parameter.
 	{name: "quantile", args: "n", result: constantType(floatType), empty: true, params: 1, check: checkFractions, start: quantileOf(false)},
 	{name: "median", args: "n", result: constantType(floatType), empty: true, start: quantileOf(false)},
 	{name: "quantiles", args: "n", result: constantType(floatType.ListOf()), empty: true, params: 100, check: checkFractions, start: quantileOf(true)},
+	// These aggregates use the times of the rows, so that their results do not depend on the
+	// order in which rows are added.
 	{name: "any", args: "a", result: likeFirst, empty: true, start: func(*aggregation) state { return &anyState{} }},
 	{name: "anyLast", args: "a", result: likeFirst, empty: true, start: func(*aggregation) state { return &anyState{last: true} }},
 	{name: "argMax", args: "aa", result: likeFirst, empty: true, start: func(*aggregation) state { return &argState{sign: 1} }},
 	{name: "argMin", args: "aa", result: likeFirst, empty: true, start: func(*aggregation) state { return &argState{sign: -1} }},
+	// The optional parameter limits the number of elements.
 	{name: "groupArray", args: "a", result: listOfFirst, params: 1, check: checkLimits, start: func(*aggregation) state { return &arrayState{} }},
 	{name: "groupUniqArray", args: "a", result: listOfFirst, params: 1, check: checkLimits, start: func(*aggregation) state { return &arrayState{index: map[string]int{}} }},
+	// The suffix selects the variance of a population or of a sample; stddev is its square
+	// root.
 	{name: "varPop", args: "n", result: constantType(floatType), empty: true, start: func(*aggregation) state { return &varState{} }},
 	{name: "varSamp", args: "n", result: constantType(floatType), empty: true, start: func(*aggregation) state { return &varState{sample: true} }},
 	{name: "stddevPop", args: "n", result: constantType(floatType), empty: true, start: func(*aggregation) state { return &varState{root: true} }},
@@ -79,6 +88,7 @@ type uniqState struct{ seen keySet }
 // sum adds numbers. Integers are added exactly as long as they fit into 64 bits.
 type sum struct{ value Value }
 
+// add adds a number. The first one replaces null, so that the sum of no values is null.
 func (s *sum) add(v Value) {
 	if s.value.kind == Null {
 		s.value = v
@@ -96,6 +106,7 @@ type avgState struct {
 	n   int64
 }
 
+// result returns the average as a float, also if all values are integers.
 func (s *avgState) result(*aggregation) Value {
 	if s.n == 0 {
 		return Value{}
@@ -109,6 +120,7 @@ type extremeState struct {
 	best Value
 }
 
+// add stores the value if it is greater than the best value so far or, for min, less.
 func (s *extremeState) add(a *aggregation, _ *Row) {
 	v := a.args[0]
 	if s.best.kind != Null && order(v, s.best)*s.sign <= 0 {
@@ -121,7 +133,8 @@ func (s *extremeState) add(a *aggregation, _ *Row) {
 // quantileState is the state of quantile, median and quantiles. It stores all values.
 type quantileState struct {
 	values []float64
-	many   bool
+	// many reports whether the result is a list with one quantile for each parameter.
+	many bool
 }
 
 // quantileOf returns the start function of quantile, or of quantiles if many is true.
@@ -129,6 +142,7 @@ func quantileOf(many bool) func(*aggregation) state {
 	return func(*aggregation) state { return &quantileState{many: many} }
 }
 
+// result sorts the values and computes the quantiles.
 func (s *quantileState) result(a *aggregation) Value {
 	if len(s.values) == 0 {
 		return Value{}
@@ -182,6 +196,8 @@ type anyState struct {
 	value timedValue
 }
 
+// add stores the value if its row is earlier than that of the stored value or, for anyLast,
+// later.
 func (s *anyState) add(a *aggregation, r *Row) {
 	if s.value.kind == Null || r.before(s.value.time, s.value.id) != s.last {
 		s.value.set(a, a.args[0], r)
@@ -196,6 +212,8 @@ type argState struct {
 	by    Value
 }
 
+// add stores the value if its key is better than the best key so far, or if the keys are
+// equal and its row is earlier.
 func (s *argState) add(a *aggregation, r *Row) {
 	by := a.args[1]
 	if s.by.kind != Null {
@@ -210,12 +228,14 @@ func (s *argState) add(a *aggregation, r *Row) {
 }
 
 // arrayState is the state of groupArray and groupUniqArray: values in the order of time. If
-// index is not nil, each value is collected one time, with its first time.
+// index is not nil, each value is collected once, with its first time.
 type arrayState struct {
 	all   []timedValue
 	index map[string]int
 }
 
+// add appends the value. For groupUniqArray it updates the time of an equal value instead, if
+// there is one.
 func (s *arrayState) add(a *aggregation, r *Row) {
 	if s.index != nil {
 		key := a.key()
@@ -248,6 +268,7 @@ func (s *arrayState) limit(a *aggregation) int {
 	return int(a.params[0].n)
 }
 
+// result returns the values in the order of time, up to the limit.
 func (s *arrayState) result(a *aggregation) Value {
 	slices.SortStableFunc(s.all, compareTimed)
 	n := len(s.all)
@@ -264,10 +285,13 @@ func (s *arrayState) result(a *aggregation) Value {
 // varState is the state of the variances. It updates the mean and the sum of squared
 // distances from the mean with each value, which is numerically stable.
 type varState struct {
-	sample, root  bool
+	// sample selects the variance of a sample, root the standard deviation.
+	sample, root bool
+	// n is the number of values, and dist the sum of the squared distances from the mean.
 	n, mean, dist float64
 }
 
+// add implements Welford's algorithm.
 func (s *varState) add(a *aggregation, _ *Row) {
 	x := a.args[0].float()
 	s.n++
@@ -276,6 +300,7 @@ func (s *varState) add(a *aggregation, _ *Row) {
 	s.dist += d * (x - s.mean)
 }
 
+// result returns null if there is no value, or only one value of a sample.
 func (s *varState) result(*aggregation) Value {
 	n := s.n
 	if s.sample {

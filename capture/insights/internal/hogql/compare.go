@@ -13,6 +13,7 @@ import (
 // (§2.9.7). It returns false if they cannot be compared, for example a property that is not a
 // number with a number.
 func (s *site) compare(a, b Value) (int, bool) {
+	// The kind of a property varies from row to row, so special rules apply.
 	if a.json || b.json {
 		return s.compareProperty(a, b)
 	}
@@ -23,6 +24,7 @@ func (s *site) compare(a, b Value) (int, bool) {
 		return strings.Compare(a.s, b.s), true
 	case a.kind == b.kind && (a.kind == Time || a.kind == Date):
 		return cmp.Compare(a.n, b.n), true
+	// Booleans, integers and floats are compared as numbers.
 	case a.kind <= Float && b.kind <= Float:
 		return compareNumbers(a, b), true
 	case isMoment(a) || isMoment(b):
@@ -52,6 +54,7 @@ func (s *site) compareProperty(a, b Value) (int, bool) {
 	case isMoment(a) || isMoment(b):
 		return s.compareMoments(a, b)
 	case a.isNumber() && !a.json || b.isNumber() && !b.json:
+		// A number converts the property to a number; if that fails, the comparison is false.
 		x, y := a.num(), b.num()
 		if x.kind == Null || y.kind == Null {
 			return 0, false
@@ -61,6 +64,8 @@ func (s *site) compareProperty(a, b Value) (int, bool) {
 	if a.kind == Text && b.kind == Text {
 		return strings.Compare(a.s, b.s), true
 	}
+	// All other properties are compared as text. The buffer avoids an allocation for short
+	// values.
 	var room [128]byte
 	x := s.env.appendText(room[:0], a)
 	return strings.Compare(string(x), s.env.text(b)), true
@@ -123,6 +128,9 @@ func (s *site) isEqual(a, b Value) bool {
 
 // order is the order of ORDER BY, min and max, in which numbers precede strings (§2.9.7). The
 // arguments must not be null.
+//
+// Unlike compare it is a total order, because it must be able to sort properties of different
+// kinds.
 func order(a, b Value) int {
 	ra, rb := rank(a), rank(b)
 	switch {
@@ -182,6 +190,9 @@ func plainText(v Value) string {
 
 // appendKey appends a key of a value for GROUP BY and DISTINCT: values that are the same have
 // equal keys. Numbers, booleans and strings are the same if their text is.
+//
+// The key begins with a byte for its form and, if the form has no fixed length, the length.
+// Therefore the keys of several values can be concatenated without ambiguity.
 func appendKey(dst []byte, v Value) []byte {
 	switch v.kind {
 	case Null:

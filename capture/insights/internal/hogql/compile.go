@@ -57,6 +57,7 @@ type compiler struct {
 	// where describes the clause that is compiled, for the error if it contains an aggregate.
 	where string
 
+	// idents and identOf are the numbers of expressions by key and by node; see ident.
 	idents     map[string]int
 	identOf    map[*node]int
 	aggregates map[*node]bool // see hasAggregate
@@ -71,12 +72,13 @@ type param struct {
 }
 
 // alias is a name for an expression. The expression is compiled separately for rows and for
-// groups, and is evaluated one time for each row or group.
+// groups, and is evaluated once for each row or group.
 type alias struct {
 	node *node
 	// busy is true while the expression is compiled. A reference to the alias in its own
 	// expression is then a field.
-	busy   bool
+	busy bool
+	// done and result are indexed by 0 for rows and 1 for groups.
 	done   [2]bool
 	result [2]compiled
 	ident  int // see compiler.ident; 0 if not computed yet
@@ -224,7 +226,7 @@ func (c *compiler) alias(a *alias) compiled {
 	return x
 }
 
-// memoize returns an expression that evaluates x at most one time for each row.
+// memoize returns an expression that evaluates x at most once for each row.
 func (c *compiler) memoize(x compiled) compiled {
 	e, eval := c.env, x.eval
 	var epoch uint64

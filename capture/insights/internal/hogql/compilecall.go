@@ -6,11 +6,18 @@ import (
 )
 
 // function is an entry of the table of functions.
+//
+// The tables in the files fn*.go have one entry for each function of the language, and for
+// syntax that is implemented as a function.
 type function struct {
+	// name is the name in queries. Names that begin with $ implement syntax such as CASE, and
+	// cannot be called by queries.
 	name string
 	// args has a letter for the kind of each argument (see argumentKinds). It may be followed
 	// by ? if the argument is optional, * for any number of arguments, or + for at least one.
-	args   string
+	args string
+	// result returns the type of the result for the types of the arguments. It is nil if
+	// special is set.
 	result func(args []Type) Type
 	// acceptsNulls reports whether the function is called with null arguments. Otherwise its
 	// result is null if an argument is.
@@ -36,6 +43,8 @@ var functions = map[string]*function{}
 // caseInsensitiveFunctions are the functions whose names are not case-sensitive (§2.9.8).
 var caseInsensitiveFunctions = []string{"coalesce", "if", "concat", "lower", "upper", "round", "now", "and", "or", "not", "in", "like", "ilike"}
 
+// init fills the table. Functions that are not case-sensitive are also entered in upper case,
+// which findFunction tries after the exact name.
 func init() {
 	for _, rows := range [][]function{logicFunctions, mathFunctions, convertFunctions, textFunctions, urlFunctions, jsonFunctions, listFunctions, timeFunctions} {
 		for i := range rows {
@@ -192,6 +201,8 @@ func (c *compiler) compileCall(n *node, f *function, args []compiled) compiled {
 			return constant(Value{}, nullType)
 		}
 		types[i] = a.typ
+		// An argument that may be null makes the result nullable, unless the function handles
+		// null.
 		nullable = nullable || a.typ.nullable && !f.acceptsNulls
 		folds = folds && a.constant
 		evals[i] = coerceEval(s, kinds[i], a)
@@ -200,6 +211,8 @@ func (c *compiler) compileCall(n *node, f *function, args []compiled) compiled {
 	t.nullable = t.nullable || nullable
 	x := compiled{eval: s.invoke(f, evals), typ: t}
 	if folds && c.err == nil {
+		// The memory of a constant is not that of a row. It is counted by keep instead of
+		// built.
 		v := x.eval(nil)
 		c.env.built = 0
 		c.keep(n, v.size())
@@ -210,8 +223,11 @@ func (c *compiler) compileCall(n *node, f *function, args []compiled) compiled {
 
 // coerceEval returns an expression that converts the values of an argument to its kind. If
 // the type shows that no conversion is needed, it returns the expression unchanged.
+//
+// A constant is converted immediately.
 func coerceEval(s *site, kind byte, a compiled) func(*Row) Value {
 	inner := a.eval
+	// Arguments of these kinds, and null, need no conversion.
 	if kind == 'a' || kind == 'p' || kind == 'c' || a.constant && a.value.kind == Null {
 		return inner
 	}
@@ -219,6 +235,7 @@ func coerceEval(s *site, kind byte, a compiled) func(*Row) Value {
 		v := s.coerce(kind, a.value)
 		return func(*Row) Value { return v }
 	}
+	// Unless the type is only known at run time, it may show that no conversion is needed.
 	if !a.typ.any && !a.typ.json {
 		switch {
 		case kind == 's' && a.typ.kind == Text, kind == 't' && (a.typ.kind == Time || a.typ.kind == Date), kind == 'l', kind == 'i' && a.typ.kind == Int, kind == 'n' && a.typ.kind != Bool && a.typ.kind != Null:
@@ -288,6 +305,7 @@ func (s *site) invoke(f *function, args []func(*Row) Value) func(*Row) Value {
 		}
 	}
 	return func(r *Row) Value {
+		// All calls share s.args, so functions must not retain the slice.
 		null := false
 		for i, a := range args {
 			s.args[i] = a(r)

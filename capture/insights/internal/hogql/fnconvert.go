@@ -44,6 +44,8 @@ var convertFunctions = []function{
 
 // asNumber converts a value to a number. Unlike Value.num it also converts boolean
 // properties, to 1 or 0, and times and dates.
+//
+// A time becomes seconds since 1970, rounded down, and a date becomes days.
 func asNumber(v Value) Value {
 	switch v.kind {
 	case Bool:
@@ -76,6 +78,9 @@ var casts = map[string]string{
 
 // cast compiles CAST(x AS type), which is a call of $cast with the name of the type as a
 // literal.
+//
+// The type determines the conversion function, which is then compiled with the first
+// argument.
 func cast(c *compiler, n *node) compiled {
 	to := n.args[1]
 	f := functions[casts[strings.ToLower(to.value.s)]]

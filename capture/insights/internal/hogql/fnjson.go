@@ -57,6 +57,8 @@ var jsonFunctions = []function{
 // extractJSON returns a function that finds the part of a JSON text below a path of names and
 // positions, and calls convert with it. raw is "" if there is no such part or the text is
 // invalid.
+//
+// v is the part as a property.
 func extractJSON(convert func(s *site, v Value, raw string) Value) func(*site, []Value) Value {
 	return func(s *site, args []Value) Value {
 		raw := strings.TrimSpace(args[0].s)
@@ -79,6 +81,8 @@ func isValidJSON(raw string) bool {
 // jsonElement returns the JSON text of a member, selected by its name or its position.
 // Positions begin at 1; negative ones count from the end. It returns "" if there is no such
 // member.
+//
+// If a name occurs several times, the last member is returned.
 func jsonElement(raw string, k Value) (found string) {
 	if raw == "" {
 		return ""
@@ -98,6 +102,7 @@ func jsonElement(raw string, k Value) (found string) {
 	if at.kind == Null || at.n == 0 {
 		return ""
 	}
+	// A negative position is converted by counting the members first.
 	if at.n < 0 {
 		elements(raw, func(_, _ string) bool {
 			at.n++

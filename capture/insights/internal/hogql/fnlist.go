@@ -308,7 +308,6 @@ func (l *loop) run(r *Row, apply applyLists) Value {
 	if !l.allocate(40 * len(l.values[0].List())) {
 		return Value{}
 	}
-	// The lambda may contain the same loop, which overwrites l.values.
 	own := slices.Clone(l.values)
 	return apply(l.site, own[0], func(i int) Value {
 		if !l.env.tick() {

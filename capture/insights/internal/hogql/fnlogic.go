@@ -46,12 +46,13 @@ func areComparable(a, b Type) bool {
 }
 
 // coerceConstant converts a constant operand to the type that it is compared with, so that a
-// string that is compared with times is parsed only one time. It fails if the types are not
+// string that is compared with times is parsed only once. It fails if the types are not
 // comparable.
 func (c *compiler) coerceConstant(n *node, other Type, x compiled, position *node) compiled {
 	if !areComparable(other, x.typ) {
 		return c.fail(n.fault(TypeError, fmt.Sprintf("%s cannot be compared with %s: %s", other, x.typ, n.word()), ""))
 	}
+	// A constant string is converted now, instead of for each row.
 	if (other.kind == Time || other.kind == Date) && !other.any && x.constant && x.value.kind == Text {
 		t, ok := ParseTime(x.value.s, c.env.zone)
 		if !ok {
@@ -86,12 +87,15 @@ func comparison(holds func(*site, Value, Value) bool) func(*compiler, *node) com
 }
 
 // sameText adds a fast path to the comparison of a field with a constant string.
+//
+// The comparison of a field such as event with a literal is a frequent condition.
 func sameText(compare func(*compiler, *node) compiled, not bool) func(*compiler, *node) compiled {
 	return func(c *compiler, n *node) compiled {
 		x := compare(c, n)
 		if c.err != nil || x.constant || n.args[0].op != opPath || n.args[1].op != opLiteral || n.args[1].value.kind != Text {
 			return x
 		}
+		// The general comparison remains for values that are not strings.
 		operand, text, slow := c.compile(n.args[0]).eval, n.args[1].value.s, x.eval
 		x.eval = func(r *Row) Value {
 			v := operand(r)
@@ -124,6 +128,8 @@ func between(c *compiler, n *node) compiled {
 }
 
 // in compiles x IN list. A long list of constants is converted to a set.
+//
+// A null operand is not a member of any list, so x NOT IN list is true for it.
 func (c *compiler) in(n *node, not bool) compiled {
 	x, list := c.compile(n.args[0]), c.compile(n.args[1])
 	if !c.checkArgument(n, n.args[1], 'l', list.typ) {
@@ -133,6 +139,7 @@ func (c *compiler) in(n *node, not bool) compiled {
 	if list.constant && c.err == nil {
 		c.keep(n.args[1], 2*list.value.size()) // one converted list, and one set
 		all := list.value.List()
+		// Each element is converted to the type of the operand, like an operand of =.
 		own := make([]Value, len(all))
 		for i, v := range all {
 			at := n.args[1]
@@ -144,6 +151,7 @@ func (c *compiler) in(n *node, not bool) compiled {
 		list = constant(ListOf(own), list.typ)
 	}
 	has := s.isMember
+	// A linear search is faster for short lists.
 	if list.constant && len(list.value.List()) > 8 {
 		has = s.set(list.value.List())
 	}
@@ -178,6 +186,7 @@ func (s *site) set(all []Value) func(v, list Value) bool {
 	rest := ListOf(others)
 	return func(v, _ Value) bool {
 		switch {
+		// Times may be equal to strings in several formats, so all elements must be compared.
 		case isMoment(v):
 			return s.isMember(v, ListOf(all))
 		case v.kind == Text || v.kind == UUID:
@@ -206,6 +215,7 @@ func (c *compiler) junction(n *node, decides bool) compiled {
 	eval := func(r *Row) Value {
 		null := false
 		for i := range terms {
+			// The result is null only if no operand determines it and at least one is null.
 			holds, defined := terms[i].eval(r).truth()
 			if defined && holds == decides {
 				return boolInt(decides)
@@ -245,6 +255,8 @@ func (c *compiler) conditions(parent *node, nodes []*node) []compiled {
 
 // choice compiles a list of conditions and values, c1, a1, c2, a2, …, followed by a default
 // value. Only the selected value is evaluated.
+//
+// Both if and multiIf, and CASE without an operand, are compiled this way.
 func (c *compiler) choice(n *node, nodes []*node) compiled {
 	if len(nodes)%2 == 0 {
 		return c.fail(n.fault(TypeError, fmt.Sprintf("Function %s takes an odd number of arguments, not %d", quoted(n.name), len(nodes)), ""))

@@ -11,6 +11,7 @@ var mathFunctions = []function{
 	{name: "minus", args: "aa", special: func(c *compiler, n *node) compiled { return c.sum(n, minusFunction) }},
 	{name: "multiply", args: "nn", result: numberLikeAll, two: func(_ *site, a, b Value) Value {
 		if a.kind == Int && b.kind == Int {
+			// A product of integers that overflows becomes a float.
 			if p := a.n * b.n; fitsProduct(a.n, b.n) {
 				return IntOf(p)
 			}
@@ -143,6 +144,7 @@ func (c *compiler) sum(n *node, f *function) compiled {
 	case period(1):
 		f = laterFunction
 	case period(0) && f == plusFunction:
+		// The time must be the first argument.
 		swapped := *n
 		swapped.args = []*node{n.args[1], n.args[0]}
 		return c.compileCall(&swapped, laterFunction, []compiled{args[1], args[0]})
@@ -173,6 +175,7 @@ func roundFunction(round func(float64) float64) func(*site, []Value) Value {
 		if v.kind == Int && digits >= 0 {
 			return v
 		}
+		// The power of ten would otherwise overflow.
 		digits = max(min(digits, 400), -400)
 		scale := math.Pow(10, math.Abs(float64(digits)))
 		f := v.float()

@@ -68,8 +68,11 @@ var textFunctions = []function{
 	{name: "ilike", args: "ss", special: pattern(likeFunction(true, false))},
 	{name: "notLike", args: "ss", special: pattern(likeFunction(false, true))},
 	{name: "notILike", args: "ss", special: pattern(likeFunction(true, true))},
+	// The operators =~ and =~* are calls of match and $imatch.
 	{name: "match", args: "ss", special: pattern(matchFunction(false))},
 	{name: "$imatch", args: "ss", special: pattern(matchFunction(true))},
+	// extract returns the first group of the first match, or the whole match if there are no
+	// groups.
 	{name: "extract", args: "ss", special: pattern(&function{args: "ss", regexp: true, result: constantType(TextType), two: func(s *site, v, p Value) Value {
 		re := s.regexp(p.s, false)
 		if re == nil {
@@ -87,6 +90,8 @@ var textFunctions = []function{
 
 // mapText adapts a function of strings. It counts the size of the result, which is about that
 // of the argument.
+//
+// The result is null after an error of the query.
 func mapText(f func(string) string) func(*site, Value) Value {
 	return func(s *site, v Value) Value {
 		if !s.allocate(len(v.s)) {
@@ -123,6 +128,8 @@ func concat(s *site, args []Value) Value {
 
 // substring returns n characters beginning at the position from. Positions begin at 1;
 // negative ones count from the end. If from is 0, the result is empty.
+//
+// A negative position before the beginning of the string shortens the result accordingly.
 func substring(text string, from, n int64) string {
 	size := int64(utf8.RuneCountInString(text))
 	switch {
@@ -141,6 +148,7 @@ func substring(text string, from, n int64) string {
 		return ""
 	}
 	to := min(size, from+n)
+	// If each character is one byte, the offsets are the positions.
 	if size == int64(len(text)) {
 		return text[from:to]
 	}
@@ -174,6 +182,7 @@ func (s *site) replace(args []Value, n int) Value {
 	if from == "" {
 		return TextOf(text)
 	}
+	// The size of the result is checked before it is created.
 	if growth := len(to) - len(from); growth > 0 {
 		count := strings.Count(text, from)
 		if n > 0 {

@@ -11,6 +11,7 @@ var timeFunctions = append(unitFunctions(), []function{
 	{name: "today", args: "", result: constantType(dateType), all: func(s *site, _ []Value) Value { return s.env.dateOf(TimeOf(s.env.Now.UnixMicro()), 0) }},
 	{name: "yesterday", args: "", result: constantType(dateType), all: func(s *site, _ []Value) Value { return s.env.dateOf(TimeOf(s.env.Now.UnixMicro()), -1) }},
 	*toDate,
+	// The literals DATE '…' and TIMESTAMP '…' are calls of these functions.
 	{name: "$date", args: "a", special: moment(toDate)},
 	{name: "$timestamp", args: "a", special: moment(convertTime)},
 	{name: "toDateTime", args: "as?", special: toDateTime},
@@ -29,6 +30,7 @@ var timeFunctions = append(unitFunctions(), []function{
 	{name: "toStartOfFifteenMinutes", args: "t", result: timeLike, one: startFunction(unitMinute, 15)},
 	{name: "toStartOfHour", args: "t", result: timeLike, one: startFunction(unitHour, 1)},
 	{name: "toStartOfDay", args: "t", result: timeLike, one: startFunction(unitDay, 1)},
+	// Without a mode, weeks begin on the day that the project has set.
 	{name: "toStartOfWeek", args: "ti?", result: constantType(dateType), all: func(s *site, args []Value) Value {
 		first := s.env.WeekStart
 		if len(args) == 2 {
@@ -57,6 +59,7 @@ var timeFunctions = append(unitFunctions(), []function{
 	})},
 	{name: "toYYYYMM", args: "t", result: constantType(IntType), one: timePart(func(t time.Time) int { return t.Year()*100 + int(t.Month()) })},
 	{name: "toYYYYMMDD", args: "t", result: constantType(IntType), one: timePart(func(t time.Time) int { return t.Year()*10000 + int(t.Month())*100 + t.Day() })},
+	// The first argument of these functions is the name of a unit.
 	{name: "dateDiff", args: "utt", special: unitFirst(IntType, "tt", func(s *site, unit int, args []Value) Value {
 		return IntOf(s.env.borders(unit, args[0], args[1]))
 	})},
@@ -81,6 +84,7 @@ func unitFunctions() []function {
 		add := function{args: "ti", result: moved, two: func(s *site, t, n Value) Value { return s.env.addPeriod(t, n.n, unit) }}
 		subtract := function{args: "ti", result: moved, two: func(s *site, t, n Value) Value { return s.env.addPeriod(t, -n.n, unit) }}
 		add.name, subtract.name, interval.name = "add"+name+"s", "subtract"+name+"s", "toInterval"+name
+		// INTERVAL 1 day has a name of its own, so that queries cannot depend on it.
 		written := interval
 		written.name = "$interval" + units[unit]
 		all = append(all, add, subtract, interval, written)
@@ -128,6 +132,8 @@ func (e *env) dateOf(v Value, days int64) Value {
 
 // instant converts a value to a time. A date remains a date, a number is in seconds, and a
 // string that is not a time is null.
+//
+// Numbers outside of about 3,170 years around 1970 are null.
 func (s *site) instant(v Value) Value {
 	switch v.kind {
 	case Time, Date:
@@ -194,6 +200,7 @@ func toDateTime(c *compiler, n *node) compiled {
 	}
 	f := &function{args: "a", result: conversionType(Type{kind: Time, zone: name}), one: func(s *site, v Value) Value {
 		switch {
+		// A string without an offset is local time in the zone of the argument.
 		case v.kind == Text && n.name != "toTimeZone":
 			if t, ok := ParseTime(strings.TrimSpace(v.s), zone); ok {
 				return Value{kind: Time, n: t, s: name}
@@ -211,7 +218,10 @@ func toDateTime(c *compiler, n *node) compiled {
 
 // start truncates a time to the beginning of n units. It caches the last interval, which
 // usually contains the next time too.
+//
+// The cached interval is only valid for times in the same zone.
 func (s *site) start(v Value, unit int, n int64, first time.Weekday) Value {
+	// Times of consecutive rows are usually in the same interval.
 	if v.kind == Time && v.n >= s.seen.from && v.n < s.seen.to && v.s == s.zone {
 		return s.seen.value
 	}
@@ -273,6 +283,8 @@ func truncateTime(c *compiler, n *node) compiled {
 }
 
 // unitFirst compiles a function whose first argument names a unit.
+//
+// args are the kinds of the other arguments.
 func unitFirst(t Type, args string, f func(s *site, unit int, args []Value) Value) func(*compiler, *node) compiled {
 	return func(c *compiler, n *node) compiled {
 		unit, ok := c.unit(n)

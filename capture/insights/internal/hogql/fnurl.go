@@ -49,6 +49,9 @@ var urlFunctions = []function{
 
 // urlParts returns the scheme, the host without user and port, and the rest of a URL. If
 // there is no scheme, the host must contain a dot.
+//
+// It does not use net/url, because the functions must also return a result for strings that
+// are not valid URLs. An IPv6 address in brackets includes the brackets.
 func urlParts(u string) (scheme, host, rest string) {
 	scheme, rest, found := strings.Cut(u, "://")
 	if !found || strings.ContainsAny(scheme, "/?#@") {

@@ -4,10 +4,13 @@ import "fmt"
 
 // group has the rows with the same keys. For SELECT DISTINCT the keys are the selected items.
 type group struct {
-	keys     []Value
+	keys []Value
+	// states are the states of the aggregates. They are nil for SELECT DISTINCT without
+	// groups.
 	states   []state
 	time, id int64 // of the earliest row
-	first    *output
+	// first is the earliest row. It is only set for SELECT DISTINCT without groups.
+	first *output
 }
 
 // addRow adds a row, or the group in env.results if r is nil, to the result if it is among
@@ -18,12 +21,16 @@ func (q *Query) addRow(r *Row, time, id int64) {
 	if q.env.err != nil || !q.rows.canEnter(&row) {
 		return
 	}
+	// The values may share memory with the row and must be copied. Only rows that enter the
+	// result are copied, and the buffer of a dropped row is reused.
 	cloned := q.spare[:0]
 	q.spare = nil
 	for _, v := range row.order {
 		cloned = append(cloned, v.clone())
 	}
 	row.order = cloned
+	// Many rows enter the result and are dropped later, so the caller may delay the
+	// evaluation of the items.
 	if r != nil && r.Deferred {
 		row.index, row.deferred = r.Index, true
 	} else {
@@ -38,6 +45,9 @@ func (q *Query) addRow(r *Row, time, id int64) {
 
 // EvaluateDeferred evaluates the items of the deferred rows that are still part of the
 // result. row must return the row with an index.
+//
+// The caller uses it with Row.Deferred if the items need fields that are expensive to read:
+// these are then only read for rows that are returned.
 func (q *Query) EvaluateDeferred(row func(index int) *Row) error {
 	for i := range q.rows.all {
 		o := &q.rows.all[i]
@@ -62,6 +72,8 @@ func (q *Query) scratch() []Value {
 
 // group returns the group with the keys of a row, and creates it if needed. isNew reports
 // whether it was created.
+//
+// It returns nil if there are too many groups, which is an error of the query.
 func (q *Query) group(keys []compiled, r *Row) (g *group, isNew bool) {
 	q.buf = q.buf[:0]
 	q.keyValues = evaluate(q.keyValues[:0], keys, r)
@@ -83,6 +95,8 @@ func (q *Query) group(keys []compiled, r *Row) (g *group, isNew bool) {
 		}
 		return g, true
 	}
+	// Equal keys may have different kinds, for example a number and a string with its digits.
+	// The group then has a string.
 	for i, v := range q.keyValues {
 		if stored := &g.keys[i]; stored.kind != v.kind && v.kind != Null && !(stored.isNumber() && v.isNumber()) { // numbers are only returned as such if all are (§2.9.7)
 			*stored = Value{kind: Text, json: true, s: q.env.text(stored.clone())}
@@ -131,6 +145,7 @@ func (q *Query) finish() {
 		q.inOrder = append(q.inOrder, &group{states: q.groups.newStates()})
 	}
 	q.rows.terms, q.rows.newest = q.terms, q.statement.NewestFirst
+	// seen has the items of the groups so far, for SELECT DISTINCT with groups.
 	var seen map[string]*group
 	if q.groups != nil && q.statement.distinct {
 		seen = map[string]*group{}
@@ -154,6 +169,7 @@ func (q *Query) finish() {
 // DISTINCT.
 func (q *Query) finishGroup(g *group, seen map[string]*group) {
 	q.env.next()
+	// Items, HAVING and ORDER BY read the keys and aggregates from these slots.
 	n := copy(q.env.results, g.keys)
 	for i, a := range q.groups.all {
 		q.env.results[n+i] = g.states[i].result(a)

@@ -47,6 +47,10 @@ var signs = []string{
 }
 
 // lex splits a text into tokens. The last token is tokEnd, or tokBad if there is an error.
+//
+// Names consist of letters, digits, _ and $; names in backquotes or double quotes may contain
+// any character; strings are in single quotes. Comments begin with -- or are enclosed in /*
+// and */.
 func lex(text string) *source {
 	s := &source{text: text}
 	if len(text) > maxText {
@@ -55,6 +59,7 @@ func lex(text string) *source {
 	}
 	for pos := 0; ; {
 		t, next := s.next(pos)
+		// The token after the last permitted one becomes an error.
 		if t.kind != tokEnd && t.kind != tokBad && len(s.tokens) == maxTokens {
 			t = token{kind: tokBad, start: t.start, end: t.end, err: s.fault(TooLarge, t.start, t.end, fmt.Sprintf("A query may have %d words and signs: it goes on", maxTokens), "")}
 		}
@@ -145,6 +150,9 @@ func (s *source) sign(pos, size int) token {
 
 // number returns the end of the number at pos. A number after a dot is a position in a tuple,
 // so it has no fraction.
+//
+// It accepts an optional fraction and exponent. A sign is not part of the number; see
+// parser.unary.
 func (s *source) number(pos int) int {
 	digits := func(at int) int {
 		for at < len(s.text) && s.text[at] >= '0' && s.text[at] <= '9' {
@@ -153,6 +161,7 @@ func (s *source) number(pos int) int {
 		return at
 	}
 	end := digits(pos)
+	// In t.1.2 each number is a position of its own.
 	if n := len(s.tokens); n > 0 && s.tokens[n-1].text == "." && s.tokens[n-1].kind == tokSign {
 		return end
 	}
@@ -173,6 +182,8 @@ func (s *source) number(pos int) int {
 
 // str reads a string. Unknown escapes are not changed, so that backslashes in patterns need
 // not be doubled.
+//
+// A quote inside of a string is written as two quotes, or with a backslash.
 func (s *source) str(pos int) token {
 	var b strings.Builder
 	for i := pos + 1; i < len(s.text); {

@@ -36,6 +36,7 @@ func (c *compiler) narrow(f *bounds, n *node) {
 	if n.op != opCall || c.err != nil {
 		return
 	}
+	// All operands of AND must be true, so each one restricts the bounds.
 	if n.name == "and" {
 		for _, a := range n.args {
 			c.narrow(f, a)
@@ -78,6 +79,7 @@ func (c *compiler) narrowTime(f *bounds, name string, values []*node) {
 	s := c.site(values[0])
 	for _, v := range values {
 		x := c.compile(v)
+		// Only constants restrict the bounds.
 		if !x.constant || c.err != nil || x.value.kind == Null {
 			return
 		}
@@ -93,6 +95,8 @@ func (c *compiler) narrowTime(f *bounds, name string, values []*node) {
 		}
 		at = append(at, t)
 	}
+	// The bounds are inclusive, so they may contain rows that do not meet the condition.
+	// WHERE excludes these rows.
 	switch name {
 	case "greater", "greaterOrEquals":
 		f.from = max(f.from, at[0])
@@ -120,11 +124,14 @@ func (c *compiler) narrowNames(f *bounds, name string, value *node) {
 	}
 	names := []string{}
 	for _, v := range all {
+		// The comparison = NULL is true for rows without a name, so it does not restrict the
+		// names.
 		if v.kind == Null && name == "equals" {
 			return
 		}
 		names = append(names, c.env.text(v))
 	}
+	// There was another condition on the name, so only names in both lists remain.
 	if f.names != nil {
 		names = slices.DeleteFunc(names, func(n string) bool { return !slices.Contains(f.names, n) })
 	}

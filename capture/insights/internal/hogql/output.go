@@ -12,6 +12,7 @@ import (
 // AppendFloat appends the shortest decimal form of a number. Integers have no decimal point,
 // and numbers from 1e21 on and below 1e-6 have an exponent (§3.2.2).
 func AppendFloat(dst []byte, f float64) []byte {
+	// Negative zero is written as 0.
 	if size := math.Abs(f); size == 0 {
 		return append(dst, '0')
 	} else if size >= 1e-6 && size < 1e21 {
@@ -62,6 +63,8 @@ func (e *env) text(v Value) string {
 
 // appendJSON appends a value in the form of results (§2.9.7). Infinite and undefined numbers
 // are null.
+//
+// Times are written in their zone, with microseconds only if they are not 0.
 func (e *env) appendJSON(dst []byte, v Value) []byte {
 	switch v.kind {
 	case Null:
@@ -100,6 +103,9 @@ func (e *env) appendJSON(dst []byte, v Value) []byte {
 }
 
 // Type is the type of an expression, as far as it can be determined before the execution.
+//
+// The type of an expression determines the names in "types" of the result, and which
+// arguments are valid. The type of a property is only known for each value.
 type Type struct {
 	kind     Kind
 	json     bool // a property: null, boolean, number or string
@@ -176,6 +182,8 @@ func (t Type) name(zone string) string {
 }
 
 // common returns a type for the values of both types.
+//
+// If there is no such type, it returns a type whose values are only known at run time.
 func common(a, b Type) Type {
 	nullable := a.nullable || b.nullable
 	switch {
@@ -185,11 +193,13 @@ func common(a, b Type) Type {
 	case b.kind == Null:
 		a.nullable = true
 		return a
+	// Types of the same kind remain, without the properties that only one of them has.
 	case a.json && b.json, a.kind == b.kind && !a.any && !b.any && !a.json && !b.json:
 		a.nullable = nullable
 		a.boolean = a.boolean && b.boolean
 		a.unsigned = a.unsigned && b.unsigned
 		return a
+	// Integers remain integers; all other combinations of numbers become floats.
 	case a.isNumber() && b.isNumber():
 		t := floatType
 		if a.kind != Float && b.kind != Float {

@@ -12,6 +12,7 @@ func (p *parser) parens() *node {
 	p.expect("(")
 	all := list(p, (*parser).expr)
 	p.expect(")")
+	// Several expressions in parentheses are a tuple.
 	if len(all) > 1 {
 		return p.call("tuple", start, all...)
 	}
@@ -50,6 +51,7 @@ func (p *parser) placeholder() *node {
 // cast parses CAST(x AS type).
 func (p *parser) cast() *node {
 	start := p.peek().start
+	// CAST and the parenthesis have been checked by the caller.
 	p.pos += 2
 	n := p.expr()
 	p.expect("AS")
@@ -77,6 +79,7 @@ func (p *parser) cases() *node {
 		p.expect("THEN")
 		args = append(args, p.expr())
 	}
+	// Without ELSE the value is null.
 	fallback := p.node(opLiteral, start)
 	if p.accept("ELSE") {
 		fallback = p.expr()
@@ -93,6 +96,7 @@ func (p *parser) interval() *node {
 	start := p.peek().start
 	p.expect("INTERVAL")
 	if t := p.peek(); t.kind == tokString {
+		// The string has a number and a unit, as in '1 day'. Otherwise it is the number only.
 		if number, unit, ok := strings.Cut(strings.TrimSpace(t.text), " "); ok {
 			if n, err := strconv.ParseInt(number, 10, 64); err == nil && unitOf(unit) >= 0 {
 				p.pos++
@@ -128,6 +132,8 @@ func (p *parser) function() *node {
 	start := p.peek().start
 	name := p.name()
 	args, distinct := p.arguments()
+	// A second pair of parentheses means that the first one has parameters, as in
+	// quantile(0.9)(x).
 	var params []*node
 	if p.is("(") {
 		for _, a := range args {

@@ -22,16 +22,25 @@ const (
 
 // node is an expression. Operators, lists, CASE, CAST and similar syntax are calls of
 // functions.
+//
+// A node refers to the part of the text that it was parsed from, so that errors have a
+// position and columns without an alias have a name.
 type node struct {
+	// op determines which of the following fields are used.
 	op         op
 	src        *source
 	start, end int // offsets in src, in bytes
-	name       string
-	path       []string
-	value      Value
-	args       []*node
-	params     []*node // the 0.9 in quantile(0.9)(x)
-	distinct   bool
+	// name is the name of a function, an aggregate or a cohort.
+	name string
+	// path are the names of a path or placeholder, or the parameters of a lambda.
+	path []string
+	// value is the value of a literal.
+	value Value
+	// args are the arguments of a call, the body of a lambda or the operand of IN COHORT.
+	args   []*node
+	params []*node // the 0.9 in quantile(0.9)(x)
+	// distinct reports whether the arguments of an aggregate are preceded by DISTINCT.
+	distinct bool
 }
 
 // node returns a new node from start to the end of the last token.
@@ -48,6 +57,16 @@ func (p *parser) call(name string, start int, args ...*node) *node {
 
 // expr parses an expression. From the lowest precedence, the levels are: ?:, OR, AND, NOT,
 // comparisons, sums, products, unary minus, and access to members.
+//
+//	expr    = or [ "?" expr ":" expr ]
+//	or      = and { "OR" and }
+//	and     = not { "AND" not }
+//	not     = [ "NOT" ] compare
+//	compare = sum [ operator sum | "IS" [ "NOT" ] "NULL" | [ "NOT" ] predicate ]
+//	sum     = product { ( "+" | "-" | "||" ) product }
+//	product = unary { ( "*" | "/" | "%" | "DIV" | "MOD" ) unary }
+//	unary   = [ "-" ] postfix
+//	postfix = atom { "[" expr "]" | "." ( name | number ) }
 func (p *parser) expr() *node {
 	p.enter()
 	defer func() { p.depth-- }()
@@ -94,6 +113,9 @@ var comparisons = map[string]struct {
 }
 
 // compare parses a comparison.
+//
+// The predicates are LIKE, ILIKE, BETWEEN and IN, all of which may follow NOT. Comparisons
+// cannot be chained: a < b < c is a syntax error.
 func (p *parser) compare() *node {
 	start := p.peek().start
 	n := p.sum()
@@ -142,6 +164,9 @@ func (p *parser) negateIf(not bool, n *node) *node {
 }
 
 // in parses the right operand of IN.
+//
+// It is a cohort, a placeholder, a list in brackets or a list in parentheses. The last two
+// are the same. A subquery is not supported.
 func (p *parser) in(start int, n *node) *node {
 	t := p.peek()
 	switch {
@@ -221,6 +246,8 @@ func (p *parser) postfix() *node {
 		case p.accept("["):
 			index := p.expr()
 			p.expect("]")
+			// A string in brackets after a path is a name below it, like the name after a
+			// dot.
 			if n.op == opPath && index.op == opLiteral && index.value.kind == Text {
 				n.path, n.end = append(slices.Clip(n.path), index.value.s), p.prevEnd()
 				continue
@@ -228,6 +255,7 @@ func (p *parser) postfix() *node {
 			n = p.call("arrayElement", start, n, index)
 		case p.accept("."):
 			t := p.peek()
+			// A number after a dot is a position in a tuple.
 			if t.kind == tokNumber {
 				p.pos++
 				n = p.call("tupleElement", start, n, p.literal(t))
@@ -296,10 +324,14 @@ func (p *parser) atom() *node {
 }
 
 // named parses an operand that begins with a word.
+//
+// The word may be a keyword with its own syntax, a literal such as TRUE, the name of a
+// function if a parenthesis follows, or the name of a field.
 func (p *parser) named(t token) *node {
 	next := p.peekAt(1)
 	called := next.is("(")
 	switch {
+	// These words are only special before a string or a parenthesis, and are names otherwise.
 	case next.kind == tokString && (t.text == "DATE" || t.text == "TIMESTAMP"):
 		p.pos += 2
 		return p.call(map[string]string{"DATE": "$date", "TIMESTAMP": "$timestamp"}[t.text], t.start, p.literal(next))

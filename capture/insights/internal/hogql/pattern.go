@@ -10,6 +10,8 @@ import (
 const maxPattern = 1000
 
 // matcher caches the last pattern of a call and its compiled form.
+//
+// The pattern is usually the same for all rows, but need not be a constant.
 type matcher struct {
 	text     string
 	re       *regexp.Regexp
@@ -39,6 +41,7 @@ func compilePattern(text string, fold bool) (*regexp.Regexp, *patternError) {
 	if utf8.RuneCountInString(text) > maxPattern {
 		return nil, &patternError{TooLarge, "A pattern may have 1000 characters: it is longer"}
 	}
+	// A dot also matches a line break.
 	flags := "(?s)"
 	if fold {
 		flags = "(?si)"
@@ -76,6 +79,9 @@ func matchFunction(fold bool) *function {
 
 // replaceFunction returns a function that replaces the first or all matches. In the
 // replacement, \1 represents a group.
+//
+// The size of the result is checked before each match is replaced, because a short query
+// could otherwise create a very large string.
 func replaceFunction(first bool) *function {
 	return &function{args: "sss", regexp: true, result: constantType(TextType), all: func(s *site, args []Value) Value {
 		text, re := args[0].s, s.regexp(args[1].s, false)
@@ -114,6 +120,8 @@ func replaceFunction(first bool) *function {
 }
 
 // groupTemplate converts a replacement with \1 to the syntax of package regexp.
+//
+// A dollar sign has no special meaning in a query, so it is escaped.
 func groupTemplate(t string) string {
 	if !strings.ContainsAny(t, `\$`) {
 		return t
@@ -121,6 +129,7 @@ func groupTemplate(t string) string {
 	var b strings.Builder
 	for i := 0; i < len(t); i++ {
 		switch c := t[i]; {
+		// Package regexp would expand a dollar sign.
 		case c == '$':
 			b.WriteString("$$")
 		case c == '\\' && i+1 < len(t) && t[i+1] >= '0' && t[i+1] <= '9':
@@ -146,6 +155,7 @@ func likeFunction(fold, not bool) *function {
 		text, pattern := v.s, p.s
 		if fold {
 			text = strings.ToLower(text)
+			// The pattern is converted to lower case only if it is a different one.
 			if !s.pattern.compiled || s.pattern.text != pattern {
 				s.pattern = matcher{text: strings.Clone(pattern), like: strings.ToLower(pattern), compiled: true}
 			}
@@ -162,6 +172,7 @@ func like(text, pattern string) bool {
 	t, p := 0, 0
 	backText, backPattern := -1, -1
 	for t < len(text) {
+		// First try to match the empty string with %; if the rest does not match, extend it.
 		if p < len(pattern) && pattern[p] == '%' {
 			p++
 			backText, backPattern = t, p
@@ -174,6 +185,7 @@ func like(text, pattern string) bool {
 				continue
 			}
 		}
+		// There was no % before, so the pattern cannot match.
 		if backPattern < 0 {
 			return false
 		}

@@ -105,27 +105,40 @@ func (s *State) Result() (Value, error) {
 }
 
 // Query is a compiled SELECT that rows are added to. It must not be used concurrently.
+//
+// Without groups, rows that meet WHERE enter rows if they are among the first in the order.
+// With groups or DISTINCT, they are first added to a group, and the groups enter rows when
+// Result is called.
 type Query struct {
+	// env is the state shared by all expressions. Its error ends the query.
 	env       *env
 	statement *Statement
-	where     []compiled
-	groups    *groups // nil if there are no groups
-	keys      []compiled
-	having    []compiled
-	items     []compiled
-	columns   []string
-	order     []compiled
-	terms     []Order
+	// where are conditions for rows, all of which must be true.
+	where  []compiled
+	groups *groups // nil if there are no groups
+	// keys are the keys of the groups, and having the conditions for groups.
+	keys   []compiled
+	having []compiled
+	// items are the selected expressions, and columns their names in the result.
+	items   []compiled
+	columns []string
+	// order are the expressions of ORDER BY, and terms their directions.
+	order []compiled
+	terms []Order
 
-	bounds        bounds
+	bounds bounds
+	// limit and offset are those of the result, with defaults and bounds applied.
 	limit, offset int
-	rows          topRows
-	byKey         map[string]*group
-	inOrder       []*group
-	buf           []byte
-	values        []Value // see scratch
-	spare         []Value // buffer of a row that was dropped
-	keyValues     []Value
+	// rows are the first rows of the result so far.
+	rows topRows
+	// byKey and inOrder have the groups, by key and in the order of their first rows.
+	byKey   map[string]*group
+	inOrder []*group
+	// The following fields are buffers that are reused for each row.
+	buf       []byte
+	values    []Value // see scratch
+	spare     []Value // buffer of a row that was dropped
+	keyValues []Value
 }
 
 // Result is the result of a query.
@@ -159,6 +172,8 @@ func (q *Query) Add(r *Row) error {
 
 // Result returns the result. It must be called after the last row. The error is an [*Error]
 // or one of the context.
+//
+// A query without FROM has one row.
 func (q *Query) Result() (*Result, error) {
 	if q.statement.Table == "" {
 		if err := q.Add(&Row{}); err != nil {
@@ -171,6 +186,7 @@ func (q *Query) Result() (*Result, error) {
 	for _, x := range q.items {
 		result.Types = append(result.Types, x.typ.name(q.env.zone.String()))
 	}
+	// rows has one row more than the result, which is removed here.
 	all = all[min(q.offset, len(all)):]
 	if len(all) > q.limit {
 		all = all[:q.limit]
@@ -196,6 +212,9 @@ type output struct {
 }
 
 // topRows has the first rows in the order of ORDER BY, up to a limit.
+//
+// The limit includes the offset. As long as it is not reached, rows are only appended; then
+// the slice becomes a heap, so that the last row can be replaced in logarithmic time.
 type topRows struct {
 	terms  []Order
 	newest bool
@@ -225,6 +244,7 @@ func (k *topRows) compare(a, b *output) int {
 			return c
 		}
 	}
+	// Rows that are equal in ORDER BY are ordered by time, or by ID from newest to oldest.
 	if k.newest {
 		return cmp.Compare(b.id, a.id)
 	}

@@ -27,6 +27,9 @@ type Context struct {
 
 // Scope defines the fields of rows, and collects those that are used. All expressions that
 // are evaluated over the same rows may share one scope.
+//
+// The caller sets the exported fields before it compiles. Compiling adds the fields that are
+// used; the caller then reads them with Fields.
 type Scope struct {
 	// Resolve returns the type of the field with a path, such as properties, $browser. It
 	// returns false if there is no such field.
@@ -63,6 +66,7 @@ func (s *Scope) Fields() []Field { return s.fields }
 
 // slot returns the slot of a field, and adds the field if needed.
 func (s *Scope) slot(f Field, t Type) int {
+	// Equal fields share a slot, so that the caller computes each value once for a row.
 	key := strings.Join(f.Path, "\x00") + "\x01" + f.Cohort
 	if f.Filters {
 		key = "\x02"
@@ -81,6 +85,9 @@ func (s *Scope) slot(f Field, t Type) int {
 
 // Row is a row that expressions are evaluated over. Its strings must not be modified until
 // the call that the row is passed to returns.
+//
+// The caller may reuse a Row and its slices for the next row, since a Query copies the values
+// that it retains.
 type Row struct {
 	// Fields are the values of [Scope.Fields].
 	Fields []Value
@@ -112,11 +119,16 @@ func (r *Row) before(time, id int64) bool {
 const maxRowBytes = 64 << 20
 
 // env is the state that is shared by the compiled expressions of a query.
+//
+// Compiled expressions are closures over it. Errors are stored here instead of being returned
+// by each expression, which keeps the evaluation fast.
 type env struct {
 	Context
+	// zone is Context.Zone or UTC. zones caches the zones that a query names.
 	zone  *time.Location
 	zones map[string]*time.Location
-	err   error
+	// err is the first error of the evaluation.
+	err error
 
 	built   int64 // size of the values created for this row
 	steps   int   // number of loop steps, see tick
@@ -174,8 +186,10 @@ func (e *env) reserve() {
 type site struct {
 	env  *env
 	node *node
+	// args has the arguments for the current row, for functions that are called with a slice.
 	args []Value
-	buf  []byte
+	// buf is a buffer to build strings and keys in.
+	buf []byte
 	// seen is the interval of the last time that was truncated; it usually contains the next
 	// one.
 	seen span
@@ -202,6 +216,9 @@ func (n *node) word() string { return quoted(n.src.word(n.start, n.end)) }
 
 // allocate counts the size of a value before it is created for a row, and reports whether it
 // may be created.
+//
+// If the limit is exceeded, the query ends with an error, so that a short query cannot use
+// all memory for one row.
 func (s *site) allocate(bytes int) bool {
 	if !s.fits(bytes) {
 		return false

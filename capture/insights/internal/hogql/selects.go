@@ -7,6 +7,9 @@ import (
 
 // Compile compiles a statement. scope may be nil if the statement has no table. The error is
 // an [*Error].
+//
+// The fields of the row are resolved with scope.Resolve and collected in scope.Fields. If the
+// statement has no table, no fields are available.
 func (s *Statement) Compile(scope *Scope, c Context) (*Query, error) {
 	k := newCompiler(scope, c)
 	if s.Table == "" {
@@ -14,6 +17,8 @@ func (s *Statement) Compile(scope *Scope, c Context) (*Query, error) {
 	}
 	k.tables = []string{s.Table, s.alias}
 	q := &Query{env: k.env, statement: s, byKey: map[string]*group{}}
+	// All clauses may use the aliases of items. If two items have the same alias, the first
+	// one counts.
 	items := k.expand(s)
 	for _, item := range items {
 		if item.alias != "" && k.aliases[item.alias] == nil {
@@ -22,9 +27,11 @@ func (s *Statement) Compile(scope *Scope, c Context) (*Query, error) {
 		q.columns = append(q.columns, item.Column)
 	}
 	parts := k.parts(s, items)
+	// The keys of the groups are compiled first, because the other clauses may refer to them.
 	if parts.isGrouped {
 		k.compileGroups(q, parts)
 	}
+	// WHERE applies to rows, so that aggregates are not available in it.
 	k.where = "WHERE"
 	rowMode := k.groups
 	k.groups = nil
@@ -34,6 +41,7 @@ func (s *Statement) Compile(scope *Scope, c Context) (*Query, error) {
 		k.narrow(&q.bounds, n)
 	}
 	k.groups = rowMode
+	// HAVING, the items and ORDER BY apply to groups, if there are any.
 	k.where = "a query without groups"
 	q.having = k.conditions(k.firstExpr(s), parts.having)
 	for _, item := range items {
@@ -54,6 +62,7 @@ func (s *Statement) Compile(scope *Scope, c Context) (*Query, error) {
 		q.limit = DefaultLimit
 	}
 	q.limit = min(q.limit, MaxLimit)
+	// One more row shows whether there are rows after the last one.
 	q.rows.limit = q.limit + q.offset + 1
 	return q, nil
 }
@@ -97,6 +106,9 @@ func (c *compiler) expand(s *Statement) []Item {
 }
 
 // parts are the expressions of a statement by the stage in which they are evaluated.
+//
+// where and the keys in group are evaluated for rows, having and order for groups. Without
+// groups, all of them are evaluated for rows.
 type parts struct {
 	isGrouped                   bool
 	where, group, having, order []*node
@@ -106,6 +118,7 @@ type parts struct {
 // and those for groups.
 func (c *compiler) parts(s *Statement, items []Item) parts {
 	p := parts{where: s.where, having: s.having}
+	// A query has groups if it has GROUP BY or an aggregate in any clause after WHERE.
 	aggregated := len(s.having) > 0 && slices.ContainsFunc(s.having, c.hasAggregate)
 	for _, item := range items {
 		aggregated = aggregated || c.hasAggregate(item.expr)
@@ -122,6 +135,8 @@ func (c *compiler) parts(s *Statement, items []Item) parts {
 	if !s.split {
 		return p
 	}
+	// The parts were parsed separately, so the aggregates determine the stage of each
+	// condition.
 	p.where, p.having = nil, nil
 	for _, n := range s.where {
 		if c.hasAggregate(n) {
@@ -160,6 +175,7 @@ func (c *compiler) compileGroups(q *Query, p parts) {
 	c.where = "GROUP BY"
 	for _, n := range p.group {
 		x := c.compile(n)
+		// Constant keys do not divide groups, and equal keys share a slot.
 		if id := c.ident(n); !x.constant {
 			if _, exists := g.keys[id]; !exists {
 				g.keys[id] = len(g.types)

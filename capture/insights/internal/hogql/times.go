@@ -38,6 +38,10 @@ func ParseTime(s string, zone *time.Location) (int64, bool) {
 // ParseDate parses the absolute formats of a date (§3.1.1). If local is true, the date has no
 // offset, and t is the local time as if it were UTC; otherwise t is the instant. Years must
 // be from 1970 to 2100.
+//
+// The formats are a date such as 2020-01-31, optionally followed by T or a space and a time
+// such as 13:04, 13:04:05 or 13:04:05.678, optionally followed by an offset. Month, day and
+// hour may have a single digit.
 func ParseDate(s string) (t time.Time, local, ok bool) {
 	r := digits{rest: s}
 	year, month, dayOf := r.number(4, 4), r.after('-', 1, 2), r.after('-', 1, 2)
@@ -55,6 +59,7 @@ func ParseDate(s string) (t time.Time, local, ok bool) {
 		}
 		offset, hasOffset = r.offset()
 	}
+	// All parts must be in range, and there must be no text after them.
 	if r.bad || r.rest != "" || year < 1970 || year > 2100 || month < 1 || month > 12 || clock[0] > 23 || clock[1] > 59 || clock[2] > 59 {
 		return t, false, false
 	}
@@ -66,6 +71,9 @@ func ParseDate(s string) (t time.Time, local, ok bool) {
 }
 
 // digits parses the parts of a date. After an error, bad is true.
+//
+// Its methods consume the text from the left. They need not be checked individually: it is
+// sufficient to check bad at the end.
 type digits struct {
 	rest string
 	bad  bool
@@ -153,6 +161,8 @@ func Local(w time.Time, zone *time.Location) time.Time {
 	if w = w.UTC(); zone == time.UTC {
 		return w
 	}
+	// The offset changes at most once within these two days. With the greater offset the
+	// local time is reached first.
 	_, before := w.Add(-24 * time.Hour).In(zone).Zone()
 	_, after := w.Add(24 * time.Hour).In(zone).Zone()
 	early := w.Add(-time.Duration(max(before, after)) * time.Second)
@@ -163,6 +173,7 @@ func Local(w time.Time, zone *time.Location) time.Time {
 	case Clock(late, zone).Equal(w):
 		return late
 	}
+	// The clock skips the time: the gap ends where the new offset begins.
 	start, _ := late.In(zone).ZoneBounds()
 	return start.UTC()
 }
@@ -213,6 +224,7 @@ func (e *env) zoneOf(v Value) *time.Location {
 // addPeriod moves a time or date by n units. Seconds, minutes and hours are absolute; longer
 // units change the date but not the time of day (§2.9.7).
 func (e *env) addPeriod(v Value, n int64, unit int) Value {
+	// A larger number would overflow the computation.
 	if n > 1e9 || n < -1e9 {
 		return Value{}
 	}
@@ -250,6 +262,9 @@ type span struct {
 
 // bucket truncates a time to n units in its zone. The result is a time for days and shorter
 // units, and a date for longer ones.
+//
+// Multiples of days, months and quarters are counted from 1970, those of weeks from the
+// weekStart on or before 1970-01-01, and those of years from year 0.
 func (e *env) bucket(v Value, unit int, n int64, weekStart time.Weekday) span {
 	zone := e.zoneOf(v)
 	t := e.local(v)
@@ -261,6 +276,7 @@ func (e *env) bucket(v Value, unit int, n int64, weekStart time.Weekday) span {
 		return e.clockBucket(v, t, unit, n)
 	}
 	days := dayNumber(t)
+	// first and next are the days on which this interval and the next one begin.
 	var first, next int64
 	y, m, _ := t.Date()
 	month := func(count int64) int64 { // for a number of months since year 0
@@ -277,6 +293,7 @@ func (e *env) bucket(v Value, unit int, n int64, weekStart time.Weekday) span {
 	default:
 		size := n * [...]int64{unitMonth: 1, unitQuarter: 3, unitYear: 12}[unit]
 		since := int64(y)*12 + int64(m) - 1
+		// Months and quarters are counted from 1970, years from year 0.
 		if unit != unitYear {
 			since = floorTo(since-1970*12, size) + 1970*12
 		} else {
@@ -295,9 +312,13 @@ func (e *env) bucket(v Value, unit int, n int64, weekStart time.Weekday) span {
 // clockBucket truncates to hours, minutes and seconds. A single hour, minute or second is
 // that of the clock, so that a repeated hour counts as two hours; multiples are counted from
 // midnight.
+//
+// If the offset of the zone changes within the interval, the span is empty, so that start
+// does not use it for other times.
 func (e *env) clockBucket(v Value, t time.Time, unit int, n int64) span {
 	size := n * [...]int64{second, minute, hour}[unit]
 	within := (int64(t.Minute())*60+int64(t.Second()))*second + int64(t.Nanosecond()/1000)
+	// Multiples that do not divide an hour are counted from midnight.
 	if size > hour || hour%size != 0 {
 		within += int64(t.Hour()) * hour
 	}
@@ -320,6 +341,8 @@ func floorTo(n, size int64) int64 {
 }
 
 // borders returns the number of beginnings of a unit between two times, for dateDiff.
+//
+// It is negative if b is earlier than a. Weeks begin on Monday.
 func (e *env) borders(unit int, a, b Value) int64 {
 	if unit <= unitHour {
 		size := [...]int64{second, minute, hour}[unit]
@@ -332,6 +355,7 @@ func (e *env) borders(unit int, a, b Value) int64 {
 		case unitDay:
 			return dayNumber(t)
 		case unitWeek:
+			// 1970 began on a Thursday, so that three more days count weeks from Monday.
 			return floorTo(dayNumber(t)+3, 7) / 7
 		case unitMonth:
 			return int64(y)*12 + int64(m)

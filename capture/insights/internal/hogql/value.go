@@ -30,16 +30,22 @@ const (
 
 // Value is a value of one of the kinds. The zero value is null. Values must be compared with
 // the functions of this package, not with ==.
+//
+// A Value is small enough to be passed by value. Numbers and times need no allocation;
+// strings are usually substrings of the stored row, see clone.
 type Value struct {
 	kind Kind
 	// json reports whether the value is a property. Properties are compared in a different
 	// way (§2.9.7).
 	json bool
 	unit int8 // of a period
-	n    int64
+	// n is the value of a boolean, an integer, a time, a date or a period, or the bits of a
+	// float.
+	n int64
 	// s is the string of a Text, a UUID or an Object; the zone of a time, if it is not the
 	// project's; or the digits of a number that is returned exactly as it was stored.
-	s   string
+	s string
+	// seq has the elements of a list or tuple.
 	seq *sequence
 }
 
@@ -87,12 +93,15 @@ func ObjectOf(text string) Value { return Value{kind: Object, s: text} }
 
 // Property returns the value of a property from its JSON text. Lists and objects are strings
 // of compact JSON. An empty or invalid text is null.
+//
+// The kind of a property is that of its JSON value, so it may differ from row to row.
 func Property(raw string) Value {
 	if raw == "" {
 		return Value{}
 	}
 	switch c := raw[0]; {
 	case c == '"':
+		// A string without escapes is a substring of the row, without a copy.
 		if body := raw[1 : len(raw)-1]; len(raw) >= 2 && strings.IndexByte(body, '\\') < 0 {
 			return Value{kind: Text, json: true, s: body}
 		}
@@ -172,6 +181,9 @@ func (v Value) isNumber() bool { return v.kind == Int || v.kind == Float }
 func (v Value) plain() Value { return Value{kind: v.kind, unit: v.unit, n: v.n, s: v.s, seq: v.seq} }
 
 // clone returns a copy that does not share strings with the original.
+//
+// It must be used for values that are retained after the row has been processed, because the
+// memory of a row may be reused.
 func (v Value) clone() Value {
 	if v.s == "" && v.seq == nil {
 		return v
@@ -228,6 +240,7 @@ func parseNum(s string) Value {
 		switch c := s[i]; {
 		case c >= '0' && c <= '9':
 			digits++
+		// A sign is permitted at the beginning and after the exponent's letter.
 		case (c == '+' || c == '-') && i == 0:
 		case c == '.' || digits > 0 && (c == 'e' || c == 'E'), (c == '+' || c == '-') && s[i-1]|0x20 == 'e':
 			integer = false
@@ -238,6 +251,7 @@ func parseNum(s string) Value {
 	if digits == 0 {
 		return Value{}
 	}
+	// An integer that does not fit into 64 bits becomes a float.
 	if integer {
 		if n, err := strconv.ParseInt(s, 10, 64); err == nil {
 			return IntOf(n)
@@ -251,6 +265,9 @@ func parseNum(s string) Value {
 }
 
 // truth returns the value as a condition. If it is null, defined is false.
+//
+// Numbers are true unless they are 0. Strings are false, except for a property that is the
+// string "true".
 func (v Value) truth() (holds, defined bool) {
 	switch v.kind {
 	case Null:
