@@ -11,9 +11,8 @@ import (
 	configcat "github.com/configcat/go-sdk/v9"
 )
 
-// ccUser is a struct of the caller's own, which ConfigCat names the efficient
-// way to hand over a user. It has no Beta: the SDK refuses a bool field, and no
-// workload reads it.
+// ccUser is a struct of the caller, which ConfigCat documents as the efficient way to pass a user.
+// It has no Beta, since the SDK rejects bool fields and no workload reads it.
 type ccUser struct {
 	Identifier, Country, Email, Plan string
 	Age                              float64
@@ -33,8 +32,8 @@ var ccOperators = map[string]configcat.Comparator{
 	"gte":       configcat.OpGreaterEqNum,
 }
 
-// ccSetting translates a row into ConfigCat's config JSON. A text setting with
-// the value "" is an off flag with variants.
+// ccSetting translates a row into ConfigCat's config JSON. A text setting with the value "" is an
+// off flag with variants.
 func ccSetting(f Flag) map[string]any {
 	type m = map[string]any
 	off, shares, kind := m{"b": false}, []Variant{{Share: 100}}, int(configcat.BoolSetting)
@@ -84,7 +83,7 @@ func ccSetting(f Flag) map[string]any {
 	return setting
 }
 
-// ccLog fails the benchmark on whatever the SDK calls an error.
+// ccLog fails the benchmark on each error that the SDK logs.
 type ccLog struct{ tb testing.TB }
 
 func (ccLog) Debugf(string, ...any)            {}
@@ -112,11 +111,11 @@ func loadConfigCat(tb testing.TB, w Workload) contender {
 		FlagOverrides: &configcat.FlagOverrides{FilePath: path, Behavior: configcat.LocalOnly},
 	})
 	tb.Cleanup(client.Close)
-	if err := client.Refresh(context.Background()); err != nil { // reads the file; LocalOnly never asks the network
+	if err := client.Refresh(context.Background()); err != nil { // reads the file; LocalOnly disables the network
 		tb.Fatal(err)
 	}
 
-	// A snapshot remembers what it has decided, so each operation takes a new one.
+	// A snapshot caches its decisions, so each operation creates a new one.
 	var c contender
 	c.answers = func(u *User) []Answer {
 		values, got := client.Snapshot(ccFrom(u)).GetAllValues(), make([]Answer, len(w.Flags))

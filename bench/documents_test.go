@@ -10,8 +10,8 @@ import (
 	"github.com/bunting-flags/bunting/flags"
 )
 
-// documents are projects of 10,000 flags of other kinds than the mix: each changes the
-// record of a flag, and adds properties to its first condition.
+// documents are projects of 10,000 flags that differ from the mix: each changes the record of a
+// flag, and adds properties to its first condition.
 var documents = []struct {
 	name    string
 	cohorts int
@@ -53,7 +53,7 @@ var documents = []struct {
 
 type object = map[string]any
 
-// document is the mix of flags, changed, with cohorts.
+// document returns the mix of flags, changed, with cohorts.
 func document(b *testing.B, withCohorts int, change func(i int, flag, filters object) []object) []byte {
 	var doc object
 	if err := json.Unmarshal(Definitions(Mixed(compileFlags)), &doc); err != nil {
@@ -80,8 +80,8 @@ func document(b *testing.B, withCohorts int, change func(i int, flag, filters ob
 	return out
 }
 
-// BenchmarkDocuments reads them as BenchmarkPlainLoad, BenchmarkOursLoad and
-// BenchmarkOursSwap do the mix.
+// BenchmarkDocuments reads the documents as BenchmarkPlainLoad, BenchmarkOursLoad and
+// BenchmarkOursSwap read the mix.
 func BenchmarkDocuments(b *testing.B) {
 	for _, d := range documents {
 		data := document(b, d.cohorts, d.change)
@@ -100,7 +100,7 @@ func BenchmarkDocuments(b *testing.B) {
 	}
 }
 
-// withoutFlag is a document without one of its flags.
+// withoutFlag returns a document without one of its flags.
 func withoutFlag(b *testing.B, data []byte, index int) []byte {
 	var doc struct {
 		Flags      []json.RawMessage `json:"flags"`

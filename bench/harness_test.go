@@ -10,14 +10,13 @@ import (
 
 // contender is one engine loaded with one workload.
 type contender struct {
-	// answers decides every flag for u, in the order of the workload.
+	// answers evaluates every flag for u, in the order of the workload.
 	answers func(u *User) []Answer
-	// worker returns the operation that is timed, for Ana. Each goroutine has
-	// its own.
+	// worker returns the operation that is timed, for Ana. Each goroutine calls it separately.
 	worker func() func()
 }
 
-// checkUsers is how many users every engine has to answer before it is timed.
+// checkUsers is the number of users for whom every engine is checked before it is timed.
 const checkUsers = 60
 
 // race checks a contender and times it on every workload.
@@ -28,8 +27,8 @@ func race(b *testing.B, load func(tb testing.TB, w Workload) contender, check fu
 			for _, u := range Users(checkUsers) {
 				check(b, w, &u, c.answers(&u))
 			}
-			// The memory that an engine keeps for its next operation grows in the
-			// first one, before the clock starts.
+			// The first operation allocates the memory that an engine reuses, before the clock
+			// starts.
 			ready := func() func() {
 				op := c.worker()
 				op()
@@ -39,8 +38,8 @@ func race(b *testing.B, load func(tb testing.TB, w Workload) contender, check fu
 			if w.Parallel {
 				b.ResetTimer()
 				b.RunParallel(func(pb *testing.PB) {
-					// Made here and not before: workers made by one goroutine lie side by
-					// side, and cores that write to one cache line wait for each other.
+					// The worker is created here, since workers created by one goroutine may share
+					// cache lines, for which cores that write to them would wait.
 					op := ready()
 					for pb.Next() {
 						op()
@@ -56,7 +55,7 @@ func race(b *testing.B, load func(tb testing.TB, w Workload) contender, check fu
 	}
 }
 
-// equal demands the limit's answers, for engines with PostHog's hash.
+// equal requires the limit's answers, for engines with PostHog's hash.
 func equal(tb testing.TB, w Workload, u *User, got []Answer) {
 	tb.Helper()
 	if diff := cmp.Diff(Expected(w.Flags, u, nil), got); diff != "" {
@@ -64,8 +63,8 @@ func equal(tb testing.TB, w Workload, u *User, got []Answer) {
 	}
 }
 
-// possible demands an answer that some hash could give, for engines with a
-// hash of their own: where no hash takes part only one answer is possible.
+// possible requires an answer that some hash could produce, for engines with their own hash.
+// Without a hash only one answer is possible.
 func possible(tb testing.TB, w Workload, u *User, got []Answer) {
 	tb.Helper()
 	if len(got) != len(w.Flags) {
@@ -78,8 +77,8 @@ func possible(tb testing.TB, w Workload, u *User, got []Answer) {
 	}
 }
 
-// outcomes lists what f can give u under any hash. It reads the conditions,
-// not the limit, so that it also checks the limit.
+// outcomes returns the values of f for u under any hash. It reads the conditions instead of the
+// limit, so that it also checks the limit.
 func outcomes(f Flag, u *User) []Answer {
 	properties := u.Properties()
 	for _, c := range f.Conditions {

@@ -17,7 +17,7 @@ type ldStore map[string]*ldmodel.FeatureFlag
 func (s ldStore) GetFeatureFlag(key string) *ldmodel.FeatureFlag { return s[key] }
 func (s ldStore) GetSegment(string) *ldmodel.Segment             { return nil }
 
-// ldOperators translates operators; true: the clause is negated.
+// ldOperators translates operators; true means that the clause is negated.
 var ldOperators = map[string]struct {
 	op     ldmodel.Operator
 	negate bool
@@ -28,8 +28,8 @@ var ldOperators = map[string]struct {
 	"gte":       {ldmodel.OperatorGreaterThanOrEqual, false},
 }
 
-// ldFlag translates a row. Variation 0 is "off"; true, or the variants, follow.
-// LaunchDarkly's weights count thousandths of a per cent.
+// ldFlag translates a row. Variation 0 is "off"; true, or the variants, follow. LaunchDarkly's
+// weights are thousandths of a per cent.
 func ldFlag(f Flag) *ldmodel.FeatureFlag {
 	values := []ldvalue.Value{ldvalue.Bool(false), ldvalue.Bool(true)}
 	shares := []Variant{{Share: 100}}

@@ -6,10 +6,9 @@ import (
 	"strings"
 )
 
-// The limit: what the decisions cost when somebody writes them by hand for one
-// struct type. It keeps the rules that change answers (the hash of
-// spec/flags.md §2, text without regard to case) and nothing else: no
-// definitions, no reasons, no property map.
+// The limit is the cost of the decisions if they are written by hand for one struct type. It
+// implements the rules that affect values (the hash of spec/flags.md §2, text without regard to
+// case) and no more: no definitions, no reasons, no property map.
 
 // bucket is H of spec/flags.md §2.1.
 func bucket(key, id, salt string) float64 {
@@ -22,8 +21,8 @@ func bucket(key, id, salt string) float64 {
 	return float64(binary.BigEndian.Uint64(sum[:8])>>4) / (1 << 60)
 }
 
-// containsFold reports whether s contains sub, which is in lower case, without
-// regard to the case of ASCII letters (§4.3).
+// containsFold reports whether s contains sub, which is in lower case, without regard to the case
+// of ASCII letters (§4.3).
 func containsFold(s, sub string) bool {
 	for i := 0; i+len(sub) <= len(s); i++ {
 		j := 0

@@ -22,7 +22,7 @@ func TestFlags_2_6_LimitHash(t *testing.T) {
 	}
 }
 
-// Every workload must be what the issue says it is.
+// Every workload has the properties that the issue describes.
 func TestWorkloads(t *testing.T) {
 	on := map[bool]int{}
 	for _, w := range Workloads() {

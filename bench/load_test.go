@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// cpu is what this process has taken of all cores, the garbage collector included.
+// cpu returns the CPU time of this process on all cores, including the garbage collector.
 func cpu(tb testing.TB) int64 {
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
@@ -16,7 +16,7 @@ func cpu(tb testing.TB) int64 {
 	return u.Utime.Nano() + u.Stime.Nano()
 }
 
-// timeCPU times op by the CPU that it takes, its garbage included: cpu-ns/op.
+// timeCPU measures the CPU time of op, including the collection of its garbage: cpu-ns/op.
 func timeCPU(b *testing.B, op func()) {
 	op()
 	runtime.GC()
@@ -26,12 +26,11 @@ func timeCPU(b *testing.B, op func()) {
 	for range b.N {
 		op()
 	}
-	runtime.GC() // what is left of the last garbage is its too
+	runtime.GC() // includes the collection of the last garbage
 	b.ReportMetric(float64(cpu(b)-before)/float64(b.N), "cpu-ns/op")
 }
 
-// plain is a definitions payload as somebody writes it down for encoding/json who
-// checks nothing and compiles nothing.
+// plain is a definitions payload for encoding/json, without checks and without compilation.
 type plain struct {
 	Flags []struct {
 		ID      int64  `json:"id"`
@@ -74,8 +73,8 @@ func timePlain(b *testing.B, data []byte) {
 	})
 }
 
-// BenchmarkOursSwap compiles the same 10,000 flags when one of them has changed, as
-// a server does that has got the next revision: the flag's rollout goes to and fro.
+// BenchmarkOursSwap compiles the same 10,000 flags when one of them has changed, as a server does
+// for the next revision: the flag's rollout alternates between two values.
 func BenchmarkOursSwap(b *testing.B) {
 	var next [2][]byte
 	for i := range next {
@@ -87,7 +86,7 @@ func BenchmarkOursSwap(b *testing.B) {
 	timeSwap(b, next[:]...)
 }
 
-// BenchmarkOursGone compiles them when one of them is new or gone, by turns.
+// BenchmarkOursGone compiles the flags when one of them was alternately added and deleted.
 func BenchmarkOursGone(b *testing.B) {
 	data := Definitions(Mixed(compileFlags))
 	timeSwap(b, data, withoutFlag(b, data, compileFlags/2))

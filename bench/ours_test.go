@@ -9,7 +9,7 @@ import (
 	"github.com/bunting-flags/bunting/flags"
 )
 
-// now is the time of every evaluation: no workload depends on it.
+// now is the time of every evaluation; no workload depends on it.
 var now = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 
 func compile(tb testing.TB, definitions []byte) *flags.Set {
@@ -69,8 +69,8 @@ func loadOurs(tb testing.TB, w Workload) contender {
 
 func BenchmarkOursNoAlloc(b *testing.B) { race(b, loadOurs, equal) }
 
-// loadConvenient is ours by Reader.Bool: memory from the reader's pool, the clock left
-// to the Set. Of many flags there is no such read, and each is read after the other.
+// loadConvenient uses our engine through Reader.Bool, which takes its memory from the reader's pool
+// and the time from the Set. Several flags are read one after the other.
 func loadConvenient(tb testing.TB, w Workload) contender {
 	reader, ctx := compile(tb, Definitions(w.Flags)).Reader(), context.Background()
 	return contender{
@@ -97,12 +97,12 @@ func loadConvenient(tb testing.TB, w Workload) contender {
 
 func BenchmarkConvenientNoAlloc(b *testing.B) { race(b, loadConvenient, equal) }
 
-// compileFlags is the size of the project that BenchmarkOursCompile compiles.
+// compileFlags is the number of flags that BenchmarkOursCompile compiles.
 const compileFlags = 10_000
 
-// BenchmarkOursCompile times Compile alone. B-held is what the Set keeps alive,
-// strings of the definitions included: the heap after a collection with the Set
-// as the only survivor, less the heap before the definitions were read.
+// BenchmarkOursCompile measures Compile only. B-held is the memory that the Set keeps alive,
+// including strings of the definitions: the heap after a collection with only the Set alive, less
+// the heap before the definitions were read.
 func BenchmarkOursCompile(b *testing.B) {
 	data := Definitions(Mixed(compileFlags))
 	before := heap()
@@ -122,8 +122,8 @@ func BenchmarkOursCompile(b *testing.B) {
 	b.ReportMetric(float64(held), "B-held")
 }
 
-// BenchmarkOursParse times ParseDefinitions on the same project, for knowledge: the
-// limit is on BenchmarkOursLoad.
+// BenchmarkOursParse measures ParseDefinitions on the same project, for information: the limit is
+// on BenchmarkOursLoad.
 func BenchmarkOursParse(b *testing.B) {
 	data := Definitions(Mixed(compileFlags))
 	b.SetBytes(int64(len(data)))
@@ -138,7 +138,7 @@ func BenchmarkOursParse(b *testing.B) {
 // heap returns the bytes that are live after a collection.
 func heap() int64 {
 	runtime.GC()
-	runtime.GC() // the second one frees what finalizers and pools let go
+	runtime.GC() // the second one frees memory that finalizers and pools released
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	return int64(m.HeapAlloc)

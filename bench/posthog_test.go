@@ -13,8 +13,7 @@ import (
 	"github.com/posthog/posthog-go"
 )
 
-// definitionsServer answers posthog-go's poller: the token of a project is the
-// name of a workload.
+// definitionsServer serves posthog-go's poller. The token of a project is the name of a workload.
 var definitionsServer = sync.OnceValue(func() *httptest.Server {
 	bodies := map[string][]byte{}
 	for _, w := range Workloads() {

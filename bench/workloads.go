@@ -1,5 +1,5 @@
-// Package bench measures the flag engine beside a hand-written limit and
-// beside other engines. README.md says how to run it and how to read it.
+// Package bench compares the flag engine with a hand-written limit and with other engines.
+// README.md describes how to run it and how to read the results.
 package bench
 
 import (
@@ -7,8 +7,8 @@ import (
 	"fmt"
 )
 
-// User is the subject of every workload, as a plain struct. The limit reads
-// its fields directly; every engine gets the same values in its own form.
+// User is the subject of every workload, as a plain struct. The limit reads its fields directly;
+// every engine gets the same values in its own form.
 type User struct {
 	ID      string
 	Country string // two capital letters
@@ -23,12 +23,11 @@ func (u *User) Properties() map[string]any {
 	return map[string]any{"country": u.Country, "email": u.Email, "plan": u.Plan, "age": u.Age, "beta": u.Beta}
 }
 
-// Ana is the user that is timed: the third condition of W2 is hers, and so is
-// the condition of W3.
+// Ana is the user that is timed: she matches the third condition of W2, and the condition of W3.
 var Ana = User{ID: "user-4711", Country: "FR", Email: "ana@example.com", Plan: "pro", Age: 34, Beta: true}
 
-// Users returns n different users, Ana first. They differ in every property
-// that a workload reads, so that each branch of each flag is taken by some.
+// Users returns n different users, Ana first. They differ in every property that a workload reads,
+// so that some of them reach each branch of each flag.
 func Users(n int) []User {
 	users := []User{Ana}
 	countries := []string{"US", "FR", "DE", "GB", "JP"}
@@ -53,9 +52,9 @@ type Property struct {
 	Value         any
 }
 
-// Condition is one condition set. Rollout is in per cent. Only the last
-// condition of a flag has a rollout below 100: the engines differ in what
-// follows a rollout miss, and the workloads must not depend on it.
+// Condition is one condition set. Rollout is in per cent. Only the last condition of a flag has a
+// rollout below 100, because the engines differ in the evaluation after a rollout miss, on which
+// the workloads must not depend.
 type Condition struct {
 	Properties []Property
 	Rollout    float64
@@ -73,15 +72,14 @@ type Answer struct {
 	Variant string
 }
 
-// Flag is one row: what every engine is given, and the same decision written
-// by hand.
+// Flag is one row: the definition for every engine, and the same decision written by hand.
 type Flag struct {
 	Key string
 	kind
 }
 
-// kind is the shape of a flag. limit is its decision in plain Go, with the
-// numbers of the conditions written out.
+// kind is the shape of a flag. limit is its decision in plain Go, with the numbers of the
+// conditions written out.
 type kind struct {
 	Conditions []Condition
 	Variants   []Variant
@@ -114,8 +112,8 @@ var (
 	mix = []kind{half, threeWays, fourFold, payingPart, tenth, split, twoTests, farAway, trial, notFreePct}
 )
 
-// Mixed returns n flags, each kind of the mix in turn. For Ana 86 or so of 100
-// hashes are needed: most of a bulk evaluation is SHA-1, as in real projects.
+// Mixed returns n flags, each kind of the mix in turn. For Ana about 86 of 100 hashes are needed:
+// most of the cost of a bulk evaluation is SHA-1, as in real projects.
 func Mixed(n int) []Flag {
 	flags := make([]Flag, n)
 	for i := range flags {
@@ -124,15 +122,15 @@ func Mixed(n int) []Flag {
 	return flags
 }
 
-// Workload is one row of the table. One flag is asked for by its key; of many
-// all are decided together. Parallel runs it on all cores.
+// Workload is one row of the table. A single flag is requested by its key; several flags are all
+// evaluated together. Parallel runs it on all cores.
 type Workload struct {
 	Name     string
 	Flags    []Flag
 	Parallel bool
 }
 
-// Single says that the workload asks for one flag by key.
+// Single reports whether the workload requests one flag by key.
 func (w Workload) Single() bool { return len(w.Flags) == 1 }
 
 // Workloads returns W1 to W6.
@@ -148,8 +146,7 @@ func Workloads() []Workload {
 	}
 }
 
-// Definitions returns the flags as a PostHog definitions payload (spec/flags.md
-// §1.8).
+// Definitions returns the flags as a PostHog definitions payload (spec/flags.md §1.8).
 func Definitions(flags []Flag) []byte {
 	type m = map[string]any
 	records := make([]m, len(flags))
@@ -174,7 +171,7 @@ func Definitions(flags []Flag) []byte {
 	}
 	data, err := json.Marshal(m{"flags": records, "group_type_mapping": m{}, "cohorts": m{}})
 	if err != nil {
-		panic(err) // the table holds nothing that JSON cannot
+		panic(err) // all values of the table can be encoded
 	}
 	return data
 }

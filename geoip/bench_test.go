@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// A remembered address costs at most 150 ns and allocates nothing.
+// A cached address costs at most 150 ns and makes no allocation.
 func BenchmarkLocateRememberedNoAlloc(b *testing.B) {
 	db := open(b, "city.mmdb")
 	a := ip("192.0.2.1")
@@ -18,7 +18,7 @@ func BenchmarkLocateRememberedNoAlloc(b *testing.B) {
 	}
 }
 
-// Every address is new, and the memory is full most of the time.
+// Every address is new, and the cache is full most of the time.
 func BenchmarkLocateCold(b *testing.B) {
 	db := open(b, "city.mmdb")
 	a := ip("2001:db8:1::")
@@ -54,7 +54,7 @@ func BenchmarkClientIPNoAlloc(b *testing.B) {
 	}
 }
 
-// What the benchmarks call NoAlloc is held by the tests too.
+// The benchmarks called NoAlloc are checked by this test too.
 func TestNoAllocations(t *testing.T) {
 	db := open(t, "city.mmdb")
 	var sink netip.Addr

@@ -14,37 +14,40 @@ import (
 )
 
 var (
-	// ErrWrongKind is a database that does not hold City or Country records in MaxMind's layout.
+	// ErrWrongKind is returned for a database without City or Country records in MaxMind's layout.
 	ErrWrongKind = errors.New("not a City or Country database in MaxMind's layout")
-	// ErrDamaged is a file that is no database, or a truncated or damaged one.
+	// ErrDamaged is returned for a file that is not a database, or a truncated or damaged one.
 	ErrDamaged = errors.New("not a readable MaxMind database")
-	// ErrClosed is a use of a DB after Close.
+	// ErrClosed is returned if a DB is used after Close.
 	ErrClosed = errors.New("geoip: database is closed")
 )
 
 const (
-	// maxFileSize bounds what is read into memory, in bytes; the largest published files stay well below.
+	// maxFileSize is the maximum size of a file that is read into memory, in bytes; the largest
+	// published files are well below it.
 	maxFileSize = 1<<31 - 1
-	// sampledNetworks is how many networks of each address family are decoded before a file is accepted.
+	// sampledNetworks is the number of networks of each address family that are decoded before a
+	// file is accepted.
 	sampledNetworks = 4096
-	// separatorSize is the zero bytes between the search tree and the data.
+	// separatorSize is the number of zero bytes between the search tree and the data.
 	separatorSize = 16
 
 	sourcesHint = "get GeoLite2 or GeoIP2 City or Country of MaxMind, or \"IP to City Lite\" or \"IP to Country Lite\" of DB-IP, " +
 		"as an .mmdb file; the flat @ip-location-db builds and ASN, ISP and other kinds do not hold what is needed"
 )
 
-// metadataMarker stands before the metadata, which end the file.
+// metadataMarker precedes the metadata, which are at the end of the file.
 var metadataMarker = []byte("\xAB\xCD\xEFMaxMind.com")
 
-// readFile returns the content of path and the state of the file that was read. The state comes with an error
-// too, nil where there is no file, so that a caller can tell a new fault from one it has seen.
+// readFile returns the content of path and the state of the file that was read. It returns the
+// state also with an error, nil if there is no file, so that a caller can distinguish a new fault
+// from one that it has reported.
 func readFile(path string) ([]byte, os.FileInfo, error) {
 	info, err := os.Stat(path)
 	if err != nil {
 		return nil, nil, err
 	}
-	// Before opening: opening a pipe would block.
+	// This check must precede os.Open, because opening a pipe would block.
 	if !info.Mode().IsRegular() {
 		return nil, info, fmt.Errorf("%s: %w: not a regular file", path, ErrDamaged)
 	}
@@ -52,7 +55,7 @@ func readFile(path string) ([]byte, os.FileInfo, error) {
 	if err != nil {
 		return nil, info, err
 	}
-	defer func() { _ = f.Close() }() // read only: nothing to lose
+	defer func() { _ = f.Close() }() // opened for reading, so an error loses no data
 	if info, err = f.Stat(); err != nil {
 		return nil, nil, err
 	}
@@ -73,7 +76,8 @@ func readFile(path string) ([]byte, os.FileInfo, error) {
 	return data, info, nil
 }
 
-// sameState says whether two looks at a path saw the same file, unchanged; nil stands for no file.
+// sameState reports whether a and b describe the same file, unchanged; nil means that there is no
+// file.
 func sameState(a, b os.FileInfo) bool {
 	if a == nil || b == nil {
 		return a == nil && b == nil
@@ -81,8 +85,9 @@ func sameState(a, b os.FileInfo) bool {
 	return os.SameFile(a, b) && a.Size() == b.Size() && a.ModTime().Equal(b.ModTime()) && wire.ChangeTime(a).Equal(wire.ChangeTime(b))
 }
 
-// openReader checks data and returns a reader over it. It refuses what is not a City or Country database, a search
-// tree with a pointer that leads nowhere, and a file whose first networks cannot be decoded or hold no place.
+// openReader checks data and returns a reader for it. It refuses data that is not a City or Country
+// database, a search tree with an invalid pointer, and a file whose first networks cannot be
+// decoded or have no location.
 func openReader(data []byte) (*geoip2.Reader, error) {
 	if bytes.HasPrefix(data, []byte{0x1f, 0x8b}) || bytes.HasPrefix(data, []byte("PK\x03\x04")) {
 		return nil, fmt.Errorf("%w: it is compressed, unpack the .mmdb file first", ErrDamaged)
@@ -115,12 +120,13 @@ func wrongKind(problem string) error {
 	return fmt.Errorf("%w: %s: %s", ErrWrongKind, problem, sourcesHint)
 }
 
-// nodeReaders gives, by the size of a record in bits, how the two records of a node are read.
+// nodeReaders are the functions that read the two records of a node, by the size of a record in
+// bits.
 var nodeReaders = map[uint64]func(b []byte) (left, right uint64){
 	24: func(b []byte) (uint64, uint64) {
 		return uint64(b[0])<<16 | uint64(b[1])<<8 | uint64(b[2]), uint64(b[3])<<16 | uint64(b[4])<<8 | uint64(b[5])
 	},
-	28: func(b []byte) (uint64, uint64) { // the middle byte holds the top four bits of both
+	28: func(b []byte) (uint64, uint64) { // the middle byte contains the top four bits of both
 		return uint64(b[3]>>4)<<24 | uint64(b[0])<<16 | uint64(b[1])<<8 | uint64(b[2]),
 			uint64(b[3]&0x0f)<<24 | uint64(b[4])<<16 | uint64(b[5])<<8 | uint64(b[6])
 	},
@@ -130,8 +136,9 @@ var nodeReaders = map[uint64]func(b []byte) (left, right uint64){
 	},
 }
 
-// checkTree proves that the tree, the separator and the data lie where the metadata say, and that each record of
-// the tree is a node, "nothing", or a place in the data. It takes about 10 ns a node, 60 ms for GeoLite2 City.
+// checkTree checks that the tree, the separator and the data are at the positions given by the
+// metadata, and that each record of the tree is a node, "nothing", or a position in the data. It
+// takes about 10 ns per node, 60 ms for GeoLite2 City.
 func checkTree(data []byte, nodes, recordBits uint64) error {
 	read, ok := nodeReaders[recordBits]
 	if !ok {
@@ -157,8 +164,8 @@ func checkTree(data []byte, nodes, recordBits uint64) error {
 	return nil
 }
 
-// checkRecords decodes the first networks of each family. The second start lies behind the IPv4 addresses
-// that an IPv6 tree keeps in ::/96.
+// checkRecords decodes the first networks of each family. The second start is after the IPv4
+// addresses, which an IPv6 tree contains in ::/96.
 func checkRecords(r *geoip2.Reader) error {
 	starts := []string{"0.0.0.0", "0:0:0:1::"}
 	if r.Metadata().IPVersion == 4 {
@@ -182,10 +189,11 @@ func checkRecords(r *geoip2.Reader) error {
 	return nil
 }
 
-// after returns the address behind network, which holds ip; the zero Addr at the end of the address space.
+// after returns the first address after network, which contains ip, or the zero Addr at the end of
+// the address space.
 func after(ip netip.Addr, network netip.Prefix) netip.Addr {
 	if !network.IsValid() || !network.Contains(ip) {
-		return netip.Addr{} // an IPv6 tree without IPv4 names its IPv6 network: there is nothing more to see
+		return netip.Addr{} // an IPv6 tree without IPv4 returns its IPv6 network: there are no further networks
 	}
 	last := network.Addr().AsSlice()
 	for bit := network.Bits(); bit < len(last)*8; bit++ {

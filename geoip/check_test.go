@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// A file that ends too early is refused wherever it ends.
+// A truncated file is refused, at whatever length it ends.
 func TestCheck_EveryTruncation(t *testing.T) {
 	for _, name := range []string{"city.mmdb", "country.mmdb", "ipv4.mmdb"} {
 		data := read(t, name)
@@ -33,8 +33,9 @@ func TestCheck_MissingPiece(t *testing.T) {
 	}
 }
 
-// A node count that is not that of the tree: the metadata end the file, node_count is a map entry whose value stands
-// right behind its name as a type byte (0xC0 + length for uint32) and the number.
+// A node count that differs from that of the tree is refused. The metadata are at the end of the
+// file; node_count is a map entry whose value directly follows its name, as a type byte (0xC0 +
+// length for uint32) and the number.
 func TestCheck_NodeCount(t *testing.T) {
 	data := read(t, "city.mmdb")
 	at := bytes.LastIndex(data, []byte("node_count")) + len("node_count")
@@ -51,8 +52,9 @@ func TestCheck_NodeCount(t *testing.T) {
 	}
 }
 
-// The three layouts of a node, by the MaxMind DB specification: worked by hand for left 0x1234567 and right 0xA89ABCD
-// (28 bits), 0x123456 and 0x789ABC (24), 0x12345678 and 0x9ABCDEF0 (32).
+// The three layouts of a node, from the MaxMind DB specification, calculated by hand for left
+// 0x1234567 and right 0xA89ABCD (28 bits), 0x123456 and 0x789ABC (24), 0x12345678 and 0x9ABCDEF0
+// (32).
 func TestCheck_NodeLayouts(t *testing.T) {
 	for _, c := range []struct {
 		bits        uint64
@@ -70,7 +72,7 @@ func TestCheck_NodeLayouts(t *testing.T) {
 	}
 }
 
-// Whatever the bytes, opening them does not panic, and what is accepted can be asked.
+// Opening arbitrary bytes does not panic, and an accepted database can be queried.
 func FuzzOpen(f *testing.F) {
 	for _, name := range []string{"city.mmdb", "country.mmdb", "ipv4.mmdb", "asn.mmdb", "flat.mmdb", "flat-as-city.mmdb"} {
 		data := read(f, name)

@@ -13,28 +13,31 @@ import (
 	geoip2 "github.com/oschwald/geoip2-golang/v2"
 )
 
-// rememberedAddresses is how many addresses keep their answer, the least recently asked for going first. Full, the
-// memory takes about 20 MB for Locate and 30 MB for Details; less where answers are "nothing known".
+// rememberedAddresses is the number of addresses in the cache of results, which evicts the least
+// recently used address. A full cache takes about 20 MB for Locate and 30 MB for Details; less if
+// most addresses are unknown.
 const rememberedAddresses = 32_768
 
-// defaultWatchInterval is how often Watch looks at the file unless told otherwise.
+// defaultWatchInterval is the default interval at which Watch checks the file.
 const defaultWatchInterval = 5 * time.Second
 
-// DB is an open database. All methods may be used at the same time from many goroutines. Nil is one that is closed.
+// DB is an open database. All methods are safe for concurrent use. A nil *DB acts like a closed
+// one.
 type DB struct {
 	path    string
 	current atomic.Pointer[database] // nil after Close
 
-	mu     sync.Mutex  // one reload at a time; guards what follows
-	tried  os.FileInfo // the file of the last attempt, good or bad; nil: there was none
+	mu     sync.Mutex  // serializes reloads; guards tried and closed
+	tried  os.FileInfo // the file of the last attempt, successful or not; nil if there was no file
 	closed bool
 
 	lookups, hits, unreadable atomic.Uint64
 	reloads, failedReloads    atomic.Uint64
 }
 
-// database is one file in memory with the answers it has given. It is dropped as a whole, so no answer of an old
-// file outlives it. The reader is never closed: its bytes are ordinary memory and look-ups may still be under way.
+// database is a file in memory with the cache of its results. It is replaced as a whole, so that no
+// cached result of an old file remains. The reader is never closed: its bytes are ordinary memory,
+// and other goroutines may still use it.
 type database struct {
 	reader     *geoip2.Reader
 	ipv4Only   bool
@@ -43,19 +46,20 @@ type database struct {
 	remembered *lru.Cache[netip.Addr, answer]
 }
 
-// Stats are totals since Open, except Remembered, Type and Built, which are of the moment.
+// Stats are totals since Open, except Remembered, Type and Built, which are current values.
 type Stats struct {
-	Lookups       uint64    // calls of Locate and Details with an address that may have a place (not loopback, private, ...)
-	Hits          uint64    // of these, answered from memory
-	Unreadable    uint64    // look-ups that met a damaged record and were answered with nothing
-	Reloads       uint64    // files taken into use after the first
-	FailedReloads uint64    // attempts that kept the last good database
-	Remembered    int       // addresses in memory
-	Type          string    // database type in the file, e.g. GeoLite2-City; empty after Close
-	Built         time.Time // when its publisher built it, UTC; zero after Close
+	Lookups       uint64    // calls of Locate and Details with an address that may have a location (not loopback, private, ...)
+	Hits          uint64    // lookups that were served from the cache
+	Unreadable    uint64    // lookups that found a damaged record and returned no result
+	Reloads       uint64    // successful reloads after Open
+	FailedReloads uint64    // attempts that failed and left the last good database in use
+	Remembered    int       // addresses in the cache
+	Type          string    // database type in the file, for example GeoLite2-City; empty after Close
+	Built         time.Time // build time of the database, UTC; zero after Close
 }
 
-// Open reads the database at path. The error names the path and wraps fs.ErrNotExist, [ErrDamaged] or [ErrWrongKind].
+// Open reads the database at path. The error contains the path and wraps fs.ErrNotExist,
+// [ErrDamaged] or [ErrWrongKind].
 func Open(path string) (*DB, error) {
 	db := &DB{path: path}
 	l, info, err := load(path)
@@ -67,7 +71,7 @@ func Open(path string) (*DB, error) {
 	return db, nil
 }
 
-// load reads and checks a file; the state of the file comes with an error too, see readFile.
+// load reads and checks a file. It returns the state of the file also with an error, see readFile.
 func load(path string) (*database, os.FileInfo, error) {
 	data, info, err := readFile(path)
 	if err != nil {
@@ -98,11 +102,12 @@ func (db *DB) orEmpty() *DB {
 	return db
 }
 
-// Locate returns the properties of §8.3 that are known of ip; nil: nothing is known, or the address is not a public
-// one. An IPv4 address in IPv6 form is read as IPv4 and a zone is dropped. The map is shared: callers must not change it.
+// Locate returns the properties of §8.3 for ip. The result is nil if the database has none, or if
+// the address is not public. An IPv4 address in IPv6 form is treated as IPv4 and a zone is dropped.
+// The map is shared: callers must not modify it.
 func (db *DB) Locate(ip netip.Addr) map[string]any { return db.lookUp(ip, wantPlace).place }
 
-// lookUp returns what is known of ip, at least what is wanted of it.
+// lookUp returns the result for ip, which includes at least the parts in need.
 func (db *DB) lookUp(ip netip.Addr, need parts) answer {
 	db = db.orEmpty()
 	ip = normalize(ip)
@@ -129,14 +134,15 @@ func (db *DB) lookUp(ip netip.Addr, need parts) answer {
 	return a
 }
 
-// hasPlace is false for addresses that mean something else in every network. Documentation addresses are not among them.
+// hasPlace reports whether an address may have a location. It is false for addresses that mean
+// something different in every network. Documentation addresses are not among them.
 func hasPlace(ip netip.Addr) bool {
 	return ip.IsValid() && !ip.IsUnspecified() && !ip.IsLoopback() && !ip.IsPrivate() &&
 		!ip.IsLinkLocalUnicast() && !ip.IsMulticast()
 }
 
-// Reload reads the file again, changed or not, and takes it into use with an empty memory. On an error, which says
-// the same as one of Open, the last good database stays.
+// Reload reads the file again, even if it has not changed, and uses it with an empty cache. It
+// returns the same errors as Open; after an error the last good database remains in use.
 func (db *DB) Reload() error {
 	db = db.orEmpty()
 	db.mu.Lock()
@@ -144,8 +150,8 @@ func (db *DB) Reload() error {
 	return db.reload()
 }
 
-// HasChanged says whether the file is another than the one last tried: replaced, written to, removed or come back. It
-// costs one stat; it is false after Close.
+// HasChanged reports whether the file differs from the one of the last attempt: it was replaced,
+// written to, removed or created. It costs one stat call, and returns false after Close.
 func (db *DB) HasChanged() bool {
 	db = db.orEmpty()
 	db.mu.Lock()
@@ -153,7 +159,7 @@ func (db *DB) HasChanged() bool {
 	return db.hasChanged()
 }
 
-// Refresh reloads if the file has changed. A bad file is reported once, not again until it changes.
+// Refresh reloads the file if it has changed. It reports a bad file only once until it changes.
 func (db *DB) Refresh() (reloaded bool, err error) {
 	db = db.orEmpty()
 	db.mu.Lock()
@@ -165,8 +171,9 @@ func (db *DB) Refresh() (reloaded bool, err error) {
 	return err == nil, err
 }
 
-// Watch calls Refresh at each interval until ctx is done. every: zero or less means 5 seconds. onError, which
-// may be nil, is called with each error of Refresh, from the goroutine of Watch.
+// Watch calls Refresh at each interval until ctx is done. If every is zero or less, the interval is
+// 5 seconds. onError, which may be nil, is called with each error of Refresh, in the goroutine of
+// Watch.
 func (db *DB) Watch(ctx context.Context, every time.Duration, onError func(error)) {
 	if every <= 0 {
 		every = defaultWatchInterval
@@ -185,8 +192,8 @@ func (db *DB) Watch(ctx context.Context, every time.Duration, onError func(error
 	}
 }
 
-// Close lets go of the database: from now on Locate knows nothing and Reload returns [ErrClosed]. Look-ups under way end
-// as usual. It may be called twice.
+// Close releases the database: from now on Locate returns nil and Reload returns [ErrClosed].
+// Concurrent lookups finish normally. Close may be called more than once.
 func (db *DB) Close() error {
 	db = db.orEmpty()
 	db.mu.Lock()
@@ -212,7 +219,7 @@ func (db *DB) Stats() Stats {
 	return s
 }
 
-// hasChanged needs db.mu.
+// hasChanged requires db.mu.
 func (db *DB) hasChanged() bool {
 	if db.closed {
 		return false
@@ -224,7 +231,7 @@ func (db *DB) hasChanged() bool {
 	return !sameState(db.tried, info)
 }
 
-// reload needs db.mu.
+// reload requires db.mu.
 func (db *DB) reload() error {
 	if db.closed {
 		return ErrClosed

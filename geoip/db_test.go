@@ -15,7 +15,7 @@ import (
 
 const testdata = "../testdata/geoip"
 
-// sourceRow is a row of source.json, as far as an answer depends on it.
+// sourceRow is a row of source.json, with the members that affect a result.
 type sourceRow struct {
 	Network       string `json:"network"`
 	ContinentCode string `json:"continent_code"`
@@ -27,7 +27,8 @@ type sourceRow struct {
 	TimeZone      string `json:"time_zone"`
 }
 
-// want gives the answer by the table of §8.3; a Country database knows four of the seven.
+// want returns the result according to the table of §8.3; a Country database has four of the seven
+// properties.
 func (r sourceRow) want(city bool) Properties {
 	all := Properties{
 		"$geoip_continent_code": r.ContinentCode,
@@ -91,7 +92,8 @@ func firstAndLast(t *testing.T, network string) [2]netip.Addr {
 	return [2]netip.Addr{p.Addr(), last}
 }
 
-// Every row of source.json, from the file that was made of it. The expected values are the rows themselves.
+// Every row of source.json is found in the files generated from it. The expected values are the
+// rows.
 func TestFlags_8_3_EveryRowOfTheSource(t *testing.T) {
 	rows, nothing := readSource(t)
 	for _, n := range nothing {
@@ -109,7 +111,7 @@ func TestFlags_8_3_EveryRowOfTheSource(t *testing.T) {
 					if a.Is6() && !file.ipv6 {
 						want = nil
 					}
-					for range 2 { // the second time from memory
+					for range 2 { // the second lookup uses the cache
 						if diff := cmp.Diff(want, db.Locate(a)); diff != "" {
 							t.Errorf("%s: -want +got\n%s", a, diff)
 						}
@@ -126,7 +128,8 @@ func TestFlags_8_3_EveryRowOfTheSource(t *testing.T) {
 	}
 }
 
-// Vectors of testdata/geoip/source.json written out once more by hand, so that the test above cannot be wrong as a whole.
+// Values of testdata/geoip/source.json repeated by hand, to check the expectations of the test
+// above.
 func TestFlags_8_3_SevenProperties(t *testing.T) {
 	db := open(t, "city.mmdb")
 	want := Properties{
@@ -140,8 +143,8 @@ func TestFlags_8_3_SevenProperties(t *testing.T) {
 	}
 }
 
-// §8.3: loopback is not looked up; nor are the other addresses that have no place. That they never reach the file
-// shows in the count of look-ups.
+// §8.3: loopback and other addresses without a location are not looked up. The number of lookups
+// proves that the file is not read for them.
 func TestFlags_8_3_AddressesWithoutAPlace(t *testing.T) {
 	db := open(t, "city.mmdb")
 	for _, s := range []string{
@@ -196,7 +199,7 @@ func TestFlags_8_3_OpenRefuses(t *testing.T) {
 			if !strings.Contains(err.Error(), c.says) || !strings.Contains(err.Error(), c.path) {
 				t.Errorf("message without %q or the path: %v", c.says, err)
 			}
-			// Decision 7: the message says which files to get.
+			// Decision 7: the message names the files to download.
 			for _, file := range []string{"GeoLite2", "GeoIP2", "DB-IP", ".mmdb"} {
 				if errors.Is(c.is, ErrWrongKind) && !strings.Contains(err.Error(), file) {
 					t.Errorf("message does not name %s: %v", file, err)

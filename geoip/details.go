@@ -9,8 +9,8 @@ import (
 	geoip2 "github.com/oschwald/geoip2-golang/v2"
 )
 
-// parts are what an answer holds: Locate and Details remember beside one
-// another, and nobody pays for what is never asked for.
+// parts are the parts of an answer. Locate and Details cache their results separately, so that a
+// part that is never used costs nothing.
 type parts uint8
 
 const (
@@ -18,7 +18,7 @@ const (
 	wantDetails
 )
 
-// answer is what is remembered of an address.
+// answer is the cached result for an address.
 type answer struct {
 	place   Properties
 	details [][2]string
@@ -34,15 +34,16 @@ func (a *answer) read(r *geoip2.City, need parts) {
 	}
 }
 
-// Details returns the $geoip_ properties of capture.md §12.1 that are known of ip, each with its value as JSON text; nil:
-// nothing is known, or the address is not a public one. $geoip_city_confidence is never known: City and Country databases
-// do not hold it. The result is shared: callers must not change it.
+// Details returns the $geoip_ properties of capture.md §12.1 for ip, each with its value as JSON
+// text. The result is nil if the database has no such property, or if the address is not public. It never
+// includes $geoip_city_confidence, which City and Country databases do not contain. The result is
+// shared: callers must not modify it.
 func (db *DB) Details(ip netip.Addr) [][2]string { return db.lookUp(ip, wantDetails).details }
 
-// detail is one of the properties and where a record keeps it.
+// detail is one of the properties and the function that reads it from a record.
 type detail struct {
 	name string
-	text func(*geoip2.City) string // JSON text, empty: not known
+	text func(*geoip2.City) string // JSON text, empty if unknown
 }
 
 // detailFields is the table of capture.md §12.1, without $geoip_city_confidence.
@@ -82,7 +83,7 @@ func subdivision(r *geoip2.City, i int) geoip2.CitySubdivision {
 	return geoip2.CitySubdivision{}
 }
 
-// jsonText quotes a string; empty ones are not known.
+// jsonText returns s as a JSON string, or "" for an empty (unknown) value.
 func jsonText(s string) string {
 	if s == "" {
 		return ""
@@ -94,7 +95,7 @@ func jsonText(s string) string {
 	return string(text)
 }
 
-// jsonDegrees writes a coordinate; JSON has no numbers that are infinite.
+// jsonDegrees returns a coordinate as JSON, or "" if it is unknown or not finite.
 func jsonDegrees(f *float64) string {
 	if f == nil || math.IsNaN(*f) || math.IsInf(*f, 0) {
 		return ""
@@ -102,7 +103,7 @@ func jsonDegrees(f *float64) string {
 	return strconv.FormatFloat(*f, 'f', -1, 64)
 }
 
-// jsonCount writes a number of kilometres; 0 is not known.
+// jsonCount returns a number of kilometres as JSON, or "" for 0 (unknown).
 func jsonCount(n uint16) string {
 	if n == 0 {
 		return ""

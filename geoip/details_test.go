@@ -10,8 +10,8 @@ import (
 	geoip2 "github.com/oschwald/geoip2-golang/v2"
 )
 
-// Every network of source.json, from which the database is made, is told with
-// the values that stand there. It says nothing of subdivisions and coordinates.
+// Every network of source.json, from which the database is generated, is returned with its values.
+// The source has no subdivisions and coordinates.
 func TestDetails_12_1_Source(t *testing.T) {
 	db := open(t, "city.mmdb")
 	rows, nothing := readSource(t)
@@ -44,7 +44,7 @@ func TestDetails_12_1_Source(t *testing.T) {
 	}
 }
 
-// A full record gives all names of §12.1 in its order, but the city's confidence.
+// A complete record returns all names of §12.1 in their order, except the city's confidence.
 func TestDetails_12_1_All(t *testing.T) {
 	latitude, longitude := 41.5, -81.6938
 	r := &geoip2.City{}
@@ -80,7 +80,7 @@ func TestDetails_12_1_All(t *testing.T) {
 	}
 }
 
-// Locate and Details do not take one another's answers away.
+// Locate and Details do not evict each other's cached results.
 func TestDetails_WithLocate(t *testing.T) {
 	db := open(t, "city.mmdb")
 	a := ip("192.0.2.1")

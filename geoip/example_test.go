@@ -19,18 +19,18 @@ func ExampleDB_Locate() {
 	// Output: Berlin DE Europe/Berlin
 }
 
-// For limits and logs: only what a trusted proxy has written counts.
+// For limits and logs: only entries that a trusted proxy has written count.
 func ExampleClientIP() {
 	proxy := netip.MustParseAddr("10.0.0.1")
-	header := []string{"1.1.1.1, 203.0.113.7"} // the caller wrote the first one
+	header := []string{"1.1.1.1, 203.0.113.7"} // the client wrote the first one
 	fmt.Println(geoip.ClientIP(header, proxy, geoip.DefaultTrusted()))
-	fmt.Println(geoip.ClientIP(header, proxy, nil)) // nobody speaks for others
+	fmt.Println(geoip.ClientIP(header, proxy, nil)) // no proxy is trusted
 	// Output:
 	// 203.0.113.7
 	// 10.0.0.1
 }
 
-// For where a caller is: the first address that the header names, true or not.
+// For the location of a client: the first address in the header, whether true or not.
 func ExampleCallerIP() {
 	ip, fromHeader := geoip.CallerIP([]string{"203.0.113.7, 10.0.0.1"}, nil, netip.MustParseAddr("10.0.0.1"))
 	fmt.Println(ip, fromHeader)

@@ -5,26 +5,29 @@ import (
 	"strings"
 )
 
-// The headers that CallerIP reads, in the form in which Go's net/http keeps them, so that a header map can be indexed
-// without a call. A proxy may drop names with underscores (nginx does unless underscores_in_headers is on).
+// The headers that CallerIP reads, in the canonical form of Go's net/http, so that a header map can
+// be indexed directly. A proxy may drop names with underscores (nginx does unless
+// underscores_in_headers is on).
 const (
 	HeaderForwardedFor = "X-Forwarded-For"
 	HeaderLiteral      = "Http_x_forwarded_for" // HTTP_X_FORWARDED_FOR, as interface §4.4 prints it
 )
 
 const (
-	// maxHops is how many entries of a header are looked at. Real chains have fewer than ten.
+	// maxHops is the maximum number of entries of a header that are read. Real chains have fewer
+	// than ten.
 	maxHops = 64
-	// maxAddrText is longer than any address with brackets, zone and port that is worth parsing.
+	// maxAddrText is longer than any valid address with brackets, zone and port.
 	maxAddrText = 80
 )
 
-// CallerIP returns the address that the caller of a request wants to have located (decision 7). Anyone may speak:
-// use it for nothing but locating. forwardedFor are all lines of X-Forwarded-For and literal all lines of
-// HTTP_X_FORWARDED_FOR, in the order received; literal counts only where forwardedFor is absent or blank. The first valid
-// entry is the answer, whatever stands before it, among the first 64 entries; without one it is the peer, remote, and
-// fromHeader is false. The address comes without zone, and as IPv4 where it is one. An invalid remote gives the zero
-// Addr. A single address costs no allocation.
+// CallerIP returns the address to locate for a request (decision 7). Any client can choose it: use
+// it only for locating. forwardedFor are all lines of X-Forwarded-For and literal all lines of
+// HTTP_X_FORWARDED_FOR, in the order received; literal is only used if forwardedFor is absent or
+// blank. The result is the first valid entry among the first 64 entries, and fromHeader is true; if
+// there is no valid entry, it is the peer, remote, and fromHeader is false. The address has no
+// zone, and is in IPv4 form if possible. An invalid remote yields the zero Addr. A single address
+// causes no allocation.
 func CallerIP(forwardedFor, literal []string, remote netip.Addr) (ip netip.Addr, fromHeader bool) {
 	lines := forwardedFor
 	if isAllBlank(lines) {
@@ -43,22 +46,26 @@ func CallerIP(forwardedFor, literal []string, remote netip.Addr) (ip netip.Addr,
 	return normalize(remote), false
 }
 
-// ClientIP returns the address of the client as far as it can be trusted, for limits, logs and all that protects
-// the server (decision 7). forwardedFor are all lines of X-Forwarded-For in the order received, remote is the
-// peer, trusted are the networks of the proxies that may speak for a client (nil: nobody; see [DefaultTrusted]; an IPv4
-// network must be written as IPv4).
+// ClientIP returns the address of the client as far as it can be trusted, for limits, logs and
+// other uses that protect the server (decision 7). forwardedFor are all lines of X-Forwarded-For in
+// the order received, remote is the peer, trusted are the networks of the proxies that may name a
+// client (nil means that no proxy is trusted; see [DefaultTrusted]; an IPv4 network must be written
+// as IPv4).
 //
 //   - A peer that is not trusted is the client; the header is not read.
-//   - Else the header is read from the right, over all its lines, and the first address that is not trusted is the
-//     client: the nearest trusted proxy wrote it. What stands left of it was written by the client and is ignored.
-//   - When all are trusted, the leftmost is the client; without a header, the peer.
-//   - Where an entry that would be believed is not an address, or the chain has more than 64 entries, the answer is the zero
-//     Addr: cannot be trusted. The caller must not fall back to an entry further left; it should count all such
-//     requests as one client, or as the peer. The same for an invalid remote, e.g. of a unix socket: a server
-//     behind one passes the address of a trusted proxy as remote.
+//   - Otherwise the header is read from the right, over all its lines, and the first address that is not
+//     trusted is the client: the nearest trusted proxy wrote it. Entries to its left were written by the
+//     client and are ignored.
+//   - If all addresses are trusted, the leftmost is the client; without a header, the peer.
+//   - If the next entry to use is not an address, or the chain has more than 64 entries, the result is
+//     the zero Addr: the client is unknown. The caller must not use an entry further left instead; it
+//     should count all such requests as one client, or as the peer. The same applies to an invalid
+//     remote, for example of a unix socket: a server behind one passes the address of a trusted proxy
+//     as remote.
 //
-// It is only as safe as trusted: every machine in a trusted network can name any client it likes, and a proxy that
-// passes X-Forwarded-For on without adding its own peer hands that right to its clients.
+// The result is only as safe as trusted: every machine in a trusted network can name any client,
+// and a proxy that forwards X-Forwarded-For without adding its own peer extends that right to its
+// clients.
 func ClientIP(forwardedFor []string, remote netip.Addr, trusted []netip.Prefix) netip.Addr {
 	client := normalize(remote)
 	seen := 0
@@ -82,8 +89,8 @@ func ClientIP(forwardedFor []string, remote netip.Addr, trusted []netip.Prefix) 
 	return client
 }
 
-// DefaultTrusted returns the networks whose machines are trusted as proxies unless configured otherwise: loopback and the
-// private networks of RFC 1918 and RFC 4193. The slice is the caller's.
+// DefaultTrusted returns the networks whose machines are trusted as proxies by default: loopback
+// and the private networks of RFC 1918 and RFC 4193. The caller may modify the slice.
 func DefaultTrusted() []netip.Prefix {
 	return []netip.Prefix{
 		netip.MustParsePrefix("127.0.0.0/8"),
@@ -95,15 +102,16 @@ func DefaultTrusted() []netip.Prefix {
 	}
 }
 
-// ParseRemote reads the address of a peer: host:port, [v6]:port or a bare address. Anything else, such as the "@" of a
-// unix socket, is the zero Addr.
+// ParseRemote parses the address of a peer: host:port, [v6]:port or a bare address. For any other
+// text, such as the "@" of a unix socket, it returns the zero Addr.
 func ParseRemote(remoteAddr string) netip.Addr {
 	ip, _ := parseAddr(remoteAddr)
 	return ip
 }
 
-// parseAddr reads one entry: an IPv4 or IPv6 address, IPv6 perhaps in brackets and with a zone, perhaps with a
-// port; an IPv6 address with a port needs brackets. The address is plain: no zone, IPv4 never in IPv6 form.
+// parseAddr parses one entry: an IPv4 or IPv6 address, optionally with a port. IPv6 may be in
+// brackets and have a zone; with a port it needs brackets. The result has no zone, and IPv4 is
+// never in IPv6 form.
 func parseAddr(s string) (netip.Addr, bool) {
 	s = strings.Trim(s, " \t")
 	if s == "" || len(s) > maxAddrText {
@@ -125,7 +133,7 @@ func parseAddr(s string) (netip.Addr, bool) {
 		return netip.Addr{}, false
 	}
 	if address, zone, found := strings.Cut(host, "%"); found {
-		// The zone is cut here because ParseAddr would keep it in a table of its own.
+		// The zone is removed here because ParseAddr would store it in a global table.
 		if zone == "" || strings.IndexByte(address, ':') < 0 {
 			return netip.Addr{}, false
 		}
@@ -138,7 +146,7 @@ func parseAddr(s string) (netip.Addr, bool) {
 	return ip.Unmap(), true
 }
 
-// isPort accepts nothing, or a colon and a number up to 65535.
+// isPort reports whether s is empty, or a colon and a number up to 65535.
 func isPort(s string) bool {
 	if s == "" {
 		return true
@@ -156,7 +164,8 @@ func isPort(s string) bool {
 	return n <= 65535
 }
 
-// normalize drops the zone and the IPv6 form of an IPv4 address: either could otherwise slip past a list of networks.
+// normalize removes the zone and the IPv6 form of an IPv4 address: with either, an address would
+// not match a list of networks.
 func normalize(ip netip.Addr) netip.Addr { return ip.Unmap().WithZone("") }
 
 func contains(networks []netip.Prefix, ip netip.Addr) bool {
@@ -168,7 +177,7 @@ func contains(networks []netip.Prefix, ip netip.Addr) bool {
 	return false
 }
 
-// cutLast returns what stands before and behind the last comma; more is false when there is none.
+// cutLast splits s at the last comma; more is false if s has no comma.
 func cutLast(s string) (before, last string, more bool) {
 	if i := strings.LastIndexByte(s, ','); i >= 0 {
 		return s[:i], s[i+1:], true

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// addr is ip for a table: empty is the zero Addr.
+// addr is like ip but returns the zero Addr for an empty string.
 func addr(s string) netip.Addr {
 	if s == "" {
 		return netip.Addr{}
@@ -15,7 +15,7 @@ func addr(s string) netip.Addr {
 	return netip.MustParseAddr(s)
 }
 
-// The forms of one address, and what is none. The expected values are the addresses that were written down in each form.
+// The forms of an address, and invalid ones. The expected values are the addresses in each form.
 func TestDecision7_FormsOfAnAddress(t *testing.T) {
 	for _, c := range []struct{ in, want string }{
 		{"192.0.2.1", "192.0.2.1"},
@@ -48,7 +48,8 @@ func TestDecision7_FormsOfAnAddress(t *testing.T) {
 	}
 }
 
-// The caller's word: interface §4.4, flags §8.3, decision 7. The expected addresses follow from "the first valid one".
+// CallerIP: interface §4.4, flags §8.3, decision 7. The expected addresses are the first valid
+// entries.
 func TestDecision7_CallerIP(t *testing.T) {
 	const peer = "198.51.100.9"
 	for _, c := range []struct {
@@ -86,8 +87,8 @@ func TestDecision7_CallerIP(t *testing.T) {
 	}
 }
 
-// The strict rule of decision 7, worked by hand: from the right, past trusted proxies, never past an address or an entry that
-// is not trusted.
+// ClientIP, the strict rule of decision 7, worked by hand: from the right, over trusted proxies,
+// but not beyond an address or an entry that is not trusted.
 func TestDecision7_ClientIP(t *testing.T) {
 	trusted := DefaultTrusted()
 	for _, c := range []struct {
@@ -127,8 +128,8 @@ func TestDecision7_ClientIP(t *testing.T) {
 	}
 }
 
-// RFC 1122 §3.2.1.3, RFC 4291 §2.5.3, RFC 1918 §3, RFC 4193 §3: first and last address of each network, and the
-// neighbours outside.
+// RFC 1122 §3.2.1.3, RFC 4291 §2.5.3, RFC 1918 §3, RFC 4193 §3: first and last address of each
+// network, and the adjacent addresses outside.
 func TestDecision7_DefaultTrusted(t *testing.T) {
 	trusted := DefaultTrusted()
 	for _, s := range []string{"127.0.0.0", "127.255.255.255", "::1", "10.0.0.0", "10.255.255.255", "172.16.0.0",
@@ -145,10 +146,10 @@ func TestDecision7_DefaultTrusted(t *testing.T) {
 	}
 }
 
-// lenient reads an entry in another way than parseAddr and accepts at least what it accepts.
+// lenient parses an entry differently from parseAddr and accepts at least the same entries.
 func lenient(entry string) netip.Addr {
 	s := strings.Trim(entry, " \t")
-	if i := strings.IndexByte(s, '%'); i >= 0 { // cut the zone, keep what may stand behind the bracket
+	if i := strings.IndexByte(s, '%'); i >= 0 { // cut the zone, but not the text after the bracket
 		rest := ""
 		if j := strings.IndexByte(s, ']'); j > i {
 			rest = s[j:]
@@ -167,8 +168,9 @@ func lenient(entry string) netip.Addr {
 	return netip.Addr{}
 }
 
-// The law of the strict rule: its answer is nothing, or the peer, or an entry right of which every entry is trusted, the
-// peer too. The law of the other: the peer, or the first entry that is valid. lines holds the header's lines.
+// The result of ClientIP is the zero Addr, or the peer, or an entry such that the peer and every
+// entry to its right are trusted. The result of CallerIP is the peer, or the first valid entry.
+// lines are the lines of the header.
 func FuzzClientAddress(f *testing.F) {
 	for _, seed := range [][2]string{
 		{"", "203.0.113.5:1"}, {"192.0.2.1", "10.0.0.1:80"}, {"192.0.2.1, 10.0.0.2\n203.0.113.5,,", "[::1]:80"},
@@ -181,7 +183,7 @@ func FuzzClientAddress(f *testing.F) {
 	f.Fuzz(func(t *testing.T, header, remoteAddr string) {
 		lines := strings.Split(header, "\n")
 		remote := ParseRemote(remoteAddr)
-		var entries []netip.Addr // as lenient reads them; empty elements left out
+		var entries []netip.Addr // as parsed by lenient; empty elements left out
 		for _, e := range strings.Split(strings.Join(lines, ","), ",") {
 			if strings.Trim(e, " \t") != "" {
 				entries = append(entries, lenient(e))

@@ -9,7 +9,7 @@ import (
 	"github.com/bunting-flags/bunting/geoip"
 )
 
-// A nil database, and one that Open has not made, knows nothing, as one that is closed.
+// A nil database, and one that was not returned by Open, acts like a closed one.
 func TestDB_NilAndZero(t *testing.T) {
 	for name, db := range map[string]*geoip.DB{"nil": nil, "zero": {}} {
 		for _, ip := range []netip.Addr{netip.MustParseAddr("89.160.20.112"), {}} {

@@ -15,7 +15,7 @@ import (
 	"go.uber.org/goleak"
 )
 
-// replace puts a file in place of path by rename, as update tools do.
+// replace puts a file at path by renaming, like update tools.
 func replace(t testing.TB, path, name string) {
 	t.Helper()
 	if err := os.WriteFile(path+".new", read(t, name), 0o600); err != nil {
@@ -85,7 +85,8 @@ func TestReload_KeepsTheLastGoodDatabase(t *testing.T) {
 	}
 }
 
-// A file overwritten in place: half of it, then all. Each state is reported once.
+// A file is overwritten in place: first with its first half, then completely. Each state is
+// reported once.
 func TestRefresh_OncePerChange(t *testing.T) {
 	db, path := copyDB(t)
 	step := func(name string, wantReloaded, wantErr bool) {
@@ -141,7 +142,7 @@ func TestWatch_ReloadsAndEnds(t *testing.T) {
 		if len(faults) != 0 {
 			t.Errorf("too early: %v", <-faults)
 		}
-		after(10 * defaultWatchInterval) // many looks, one report
+		after(10 * defaultWatchInterval) // many checks, one report
 		if n := len(faults); n != 1 {
 			t.Fatalf("%d reports", n)
 		}
@@ -177,7 +178,7 @@ func TestClose(t *testing.T) {
 	}
 }
 
-// Every answer during reloads is wholly that of one file or of the other.
+// Every result during reloads is completely that of one file or that of the other.
 func TestReload_WhileLocating(t *testing.T) {
 	defer goleak.VerifyNone(t)
 	db, path := copyDB(t)
@@ -216,7 +217,7 @@ func TestReload_WhileLocating(t *testing.T) {
 	}
 }
 
-// The memory is bounded, whoever asks for how many addresses, and "nothing known" is remembered too.
+// The cache is bounded for any number of addresses, and negative results are cached too.
 func TestLocate_BoundedMemory(t *testing.T) {
 	db := open(t, "city.mmdb")
 	a := ip("2001:db8:ffff::") // no record

@@ -1,4 +1,4 @@
-// Package lint has tests of what CI runs.
+// Package lint contains the settings of the linters, and tests of scripts that CI runs.
 package lint
 
 import (
@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// clone is a repository with a module at its top and one below it.
+// clone is a repository with a module at its root and one in a subfolder.
 type clone struct {
 	t   *testing.T
 	dir string
@@ -39,7 +39,7 @@ func (c clone) write(name, text string) {
 	}
 }
 
-// next are the tags that come next.
+// next writes the table of the next tags.
 func (c clone) next(tags ...string) {
 	c.t.Helper()
 	text := "| | tag |\n|---|---|\n"
@@ -63,7 +63,8 @@ func (c clone) commit() {
 	c.git("commit", "-qm", "a change")
 }
 
-// api runs .ci/api, which says each of want. fails says that it must not pass.
+// api runs .ci/api and requires that its output contains each of want. fails reports whether it
+// must fail.
 func (c clone) api(fails bool, want ...string) {
 	c.t.Helper()
 	command := exec.Command("../api", c.dir)
@@ -79,8 +80,8 @@ func (c clone) api(fails bool, want ...string) {
 	}
 }
 
-// Before a first tag there is nothing to compare. After it, additions and what is
-// internal are nobody's concern; a change that breaks is, until the next version says so.
+// Before the first tag there is no version to compare with. Afterwards, additions and internal
+// changes are accepted, and incompatible changes only if the table has a sufficient next version.
 func TestAPI(t *testing.T) {
 	c := newClone(t)
 	c.commit()
@@ -104,7 +105,7 @@ func TestAPI(t *testing.T) {
 	c.next("below/v0.1.0", "v0.2.0")
 	c.api(false, ".: v0.2.0 may break what used v0.1.0:", "Gone: removed")
 
-	c.git("tag", "v1.9.0") // from v1 on a minor version breaks nothing; the last version is not the last by letters
+	c.git("tag", "v1.9.0") // from v1 on a minor version must not break; the last version is not the last in alphabetical order
 	c.git("tag", "v1.10.0")
 	c.write("top.go", "package top\n")
 	c.commit()

@@ -1,4 +1,4 @@
-// Package lint has the settings of the linters.
+// Package lint contains the settings of the linters, and tests of scripts that CI runs.
 package lint
 
 import _ "embed"

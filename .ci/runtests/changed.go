@@ -12,12 +12,12 @@ import (
 	"strings"
 )
 
-// change is what the quick tier looks at.
+// change describes the changes that the quick tier tests.
 type change struct {
 	base     string      // the commit that the files are compared with
-	files    []string    // that differ from base, by path from the top of the repository
-	changed  []string    // packages of go.work that these belong to
-	reached  []string    // these, and all that import them, directly or not
+	files    []string    // files that differ from base, relative to the root of the repository
+	changed  []string    // packages of go.work that contain them
+	reached  []string    // these, and all packages that import them, directly or not
 	packages []string    // to test: see affected
 	all      []goPackage // of go.work
 }
@@ -29,13 +29,15 @@ func (c change) in(folders ...string) bool {
 	})
 }
 
+// findChanges compares the working tree, including untracked files, with the common ancestor of
+// HEAD and origin/main.
 func (w *world) findChanges() (change, error) {
 	var c change
 	head, err := git("rev-parse", "HEAD")
 	if err != nil {
 		return c, err
 	}
-	c.base = head[0] // where there is no origin/main, what is not committed yet counts
+	c.base = head[0] // without origin/main, only uncommitted changes count
 	if base, err := git("merge-base", "HEAD", "origin/main"); err == nil {
 		c.base = base[0]
 	}
@@ -58,7 +60,7 @@ func (w *world) findChanges() (change, error) {
 	return c, nil
 }
 
-// goPackage is what `go list -json` prints of a package, in part.
+// goPackage contains some members of the output of `go list -json`.
 type goPackage struct {
 	ImportPath, Dir                    string
 	Imports, TestImports, XTestImports []string
@@ -66,8 +68,8 @@ type goPackage struct {
 	data                               []string // folders below testdata that its tests name
 }
 
-// listPackages returns the packages of the modules in go.work, with folders relative to
-// the top of the repository.
+// listPackages returns the packages of the modules in go.work, with folders relative to the root of
+// the repository.
 func listPackages() ([]goPackage, error) {
 	top, err := os.Getwd()
 	if err != nil {
@@ -95,10 +97,10 @@ func listPackages() ([]goPackage, error) {
 	}
 }
 
-// affected returns import paths of packages: those in whose folder a file has changed, all
-// that such a change reaches through imports, and those to test. The latter are the
-// changed ones, those whose tests name a changed folder below testdata, and those that
-// import a changed one and do not need the store, which takes long to build.
+// affected returns import paths of packages: packages with a changed file, all packages that import
+// them directly or indirectly, and packages to test. The latter are the changed packages, packages
+// with tests that name a changed folder below testdata, and packages that import a changed one,
+// except if they need the store, which is slow to build.
 func affected(files []string, packages []goPackage) (changed, reached, tested []string) {
 	byDir, byPath := map[string]goPackage{}, map[string]goPackage{}
 	for _, p := range packages {
@@ -113,7 +115,7 @@ func affected(files []string, packages []goPackage) (changed, reached, tested []
 			isChanged[p.ImportPath] = true
 		}
 	}
-	isOther := func(path string) bool { return isChanged[path] && !onlyTests[path] } // for those that import it
+	isOther := func(path string) bool { return isChanged[path] && !onlyTests[path] } // for packages that import it
 	for _, p := range packages {
 		imports := slices.Concat(p.Imports, p.TestImports, p.XTestImports)
 		needs := func(path string) bool {
@@ -155,8 +157,8 @@ func owner(file string, byDir map[string]goPackage) (goPackage, bool) {
 	}
 }
 
-// dataFolder returns "testdata/x" for a file below that folder at the top of the
-// repository, and "-" for any other.
+// dataFolder returns "testdata/x" for a file below that folder at the root of the repository, and
+// "-" for any other file.
 func dataFolder(file string) string {
 	if parts := strings.Split(file, "/"); len(parts) > 1 && parts[0] == "testdata" {
 		return parts[0] + "/" + parts[1]
@@ -164,8 +166,8 @@ func dataFolder(file string) string {
 	return "-"
 }
 
-// dataFolders returns the folders and files right below testdata that a package's tests
-// name in their source.
+// dataFolders returns the files and folders directly below testdata that the source of a package's
+// tests names.
 func dataFolders(p goPackage) ([]string, error) {
 	var found []string
 	for _, file := range slices.Concat(p.TestGoFiles, p.XTestGoFiles) {

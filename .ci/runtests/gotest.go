@@ -11,16 +11,17 @@ import (
 	"time"
 )
 
-// hangs is after how long the tests of a package are taken to hang. It leaves room for a
-// machine that is busy with other things.
+// hangs is the time after which the tests of a package are considered to hang. It allows for a
+// machine that is busy with other work.
 const hangs = "40m"
 
-// goTest runs `go test` in dir and reports each package as it ends, and what failed. The
-// args are those of go test; vet has run in a step of its own.
+// goTest runs `go test` in dir and reports each package when it ends, and each failure. args are
+// the arguments of go test; vet is a separate step.
 func (r *stepRun) goTest(dir string, args ...string) {
 	r.goTestEnv(dir, nil, args...)
 }
 
+// goTestEnv is goTest with additional environment variables.
 func (r *stepRun) goTestEnv(dir string, env []string, args ...string) {
 	reader, writer := io.Pipe()
 	var stderr lockedBuffer
@@ -38,7 +39,7 @@ func (r *stepRun) goTestEnv(dir string, env []string, args ...string) {
 	}
 }
 
-// flagsOf returns those of the arguments of go test that a run of one package needs too.
+// flagsOf returns the arguments of go test that a run of one package needs too.
 func flagsOf(args []string) []string {
 	var flags []string
 	for _, arg := range args {
@@ -61,17 +62,18 @@ type event struct {
 	FailedBuild string  // of fail: the import path that did not build
 }
 
-// testEvents turns the events of one `go test` into lines of a report.
+// testEvents converts the events of one `go test` into lines of a report.
 type testEvents struct {
 	r          *stepRun
 	dir        string
 	env, flags []string
-	output     map[string]string  // by package and test, of what still runs; by import path, of builds
-	tests      map[string][]timed // by package, that have run
-	failed     map[string]bool    // packages of which a failure was reported
+	output     map[string]string  // of running tests, by package and test; of builds, by import path
+	tests      map[string][]timed // completed tests by package
+	failed     map[string]bool    // packages for which a failure was reported
 	rest       strings.Builder    // lines that are not events
 }
 
+// read handles all events of in. Other lines, for example of a failed build, are collected in rest.
 func (t *testEvents) read(in io.Reader) {
 	lines := bufio.NewReader(in)
 	for {
@@ -90,6 +92,7 @@ func (t *testEvents) read(in io.Reader) {
 	}
 }
 
+// handle handles one event. The output of a subtest belongs to its top-level test.
 func (t *testEvents) handle(e event) {
 	root, _, isSub := strings.Cut(e.Test, "/")
 	key := e.Package + " " + root
@@ -119,6 +122,8 @@ func (t *testEvents) endTest(e event, key string, took time.Duration) {
 	delete(t.output, key)
 }
 
+// endPackage reports the result of a package: its last line, its duration unless it is cached, and
+// a failure that is not a failure of a single test, for example of a build.
 func (t *testEvents) endPackage(e event, key string, took time.Duration) {
 	output := t.output[key]
 	if e.Action == "fail" && !t.failed[e.Package] {
@@ -136,8 +141,8 @@ func (t *testEvents) endPackage(e event, key string, took time.Duration) {
 	delete(t.tests, e.Package)
 }
 
-// unfinished returns what tests of a package have printed that have not ended: where the
-// package timed out or a goroutine panicked.
+// unfinished returns the output of the tests of a package that have not ended, because the package
+// timed out or a goroutine panicked.
 func (t *testEvents) unfinished(pkg string) string {
 	var text strings.Builder
 	for _, key := range slices.Sorted(maps.Keys(t.output)) {
@@ -155,7 +160,7 @@ func (t *testEvents) fail(pkg, what, output string, args ...string) {
 	t.r.fail(what, output, again.String())
 }
 
-// shortName returns a package's import path without that of the project.
+// shortName returns a package's import path without the prefix of the project.
 func shortName(pkg string) string {
 	return strings.TrimPrefix(pkg, "github.com/bunting-flags/bunting/")
 }

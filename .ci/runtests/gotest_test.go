@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// files are a module with a package for each way in which one can end.
+// files is a module with a package for each way in which a package can end.
 var files = map[string]string{
 	"go.mod":           "module example.org/m\n\ngo 1.26.0\n",
 	"passes/a_test.go": "package a\n\nimport \"testing\"\n\nfunc TestGood(t *testing.T) {}\n\nfunc TestLater(t *testing.T) { t.Skip(\"later\") }\n",

@@ -1,16 +1,16 @@
-// Command runtests runs the project's tests: a table of steps (steps.go), each of which
-// names what it needs. .ci/test builds and starts it at the top of the repository.
+// Command runtests runs the project's tests: a table of steps (steps.go), each of which names the
+// resources that it needs. .ci/test builds and starts it at the root of the repository.
 //
 //	.ci/test                   everything that protects a submission
 //	.ci/test --quick           what changed since origin/main: no browser, no race detector
 //	.ci/test --long            everything, and simulations and kill tests at full length
 //	.ci/test --list            prints the steps of all tiers
-//	.ci/test --only lint,race  runs these steps alone
+//	.ci/test --only lint,race  runs only these steps
 //
-// Steps run side by side unless they need the same thing. Every step runs, also after
-// another has failed. The last lines show what took longest and repeat each failure with
-// the command that runs it alone. The exit code is 0 if nothing failed, 1 if something
-// did, 2 for a wrong command line and 130 after an interrupt.
+// Steps run concurrently unless they need the same resource. Every step runs, also after another
+// step has failed. The last lines list the slowest steps and repeat each failure with the command
+// that repeats it. The exit code is 0 for success, 1 for a failure, 2 for an invalid command line
+// and 130 after an interrupt.
 package main
 
 import (
@@ -51,7 +51,7 @@ func exitCode(err error) int {
 	return 1
 }
 
-// options are what the command line asks for.
+// options are the options of the command line.
 type options struct {
 	tier tier
 	only []string // names of steps; empty means all of the tier
@@ -82,7 +82,7 @@ func parseOptions(args []string) (options, error) {
 	return o, nil
 }
 
-// run runs the steps of all that the arguments ask for, and prints to out.
+// run runs the steps that the arguments select, and prints to out.
 func run(args []string, all []step, out io.Writer) error {
 	o, err := parseOptions(args)
 	if err != nil {
@@ -120,8 +120,8 @@ func run(args []string, all []step, out io.Writer) error {
 	return nil
 }
 
-// waitForOrphans returns the processes that the steps have left behind. One that is about to
-// end has three seconds for it.
+// waitForOrphans returns the processes that the steps left running. It waits three seconds for
+// processes that are about to end.
 func waitForOrphans() []string {
 	for range 30 {
 		if len(descendants()) == 0 {

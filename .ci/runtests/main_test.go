@@ -10,7 +10,8 @@ import (
 	"time"
 )
 
-// runInstead makes this test program run the steps below in place of its tests.
+// runInstead is the environment variable with which this test program runs the steps below instead
+// of its tests.
 const runInstead = "RUNTESTS_RUN_STEPS"
 
 var ownSteps = []step{
@@ -38,7 +39,7 @@ func runSteps(args string) *exec.Cmd {
 	return cmd
 }
 
-// A step that fails hides no other, and is repeated at the end.
+// A failing step does not stop the other steps, and is repeated at the end.
 func TestRun_Failures(t *testing.T) {
 	out, err := runSteps("").CombinedOutput()
 	if exit := new(exec.ExitError); !errors.As(err, &exit) || exit.ExitCode() != 1 {
@@ -77,8 +78,8 @@ func TestRun_Orphans(t *testing.T) {
 	waitUntil(t, func() bool { return exec.Command("pgrep", "-f", "^sleep 1001$").Run() != nil })
 }
 
-// After an interrupt nothing is left: neither a process in a session of its own, nor one
-// that does not heed SIGTERM.
+// After an interrupt no process is left, neither one in its own session, nor one that ignores
+// SIGTERM.
 func TestRun_Interrupted(t *testing.T) {
 	for _, signal := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM} {
 		cmd := runSteps("--long --only server")

@@ -12,15 +12,15 @@ import (
 	"time"
 )
 
-// adoptOrphans makes this process the parent of every descendant whose own parent ends,
-// so that descendants finds servers and browsers that a killed test has left behind.
+// adoptOrphans sets this process as the new parent of every descendant after its own parent has
+// ended, so that descendants finds servers and browsers that a killed test left running.
 func adoptOrphans() {
 	const setChildSubreaper = 36 // PR_SET_CHILD_SUBREAPER of linux/prctl.h
 	syscall.RawSyscall(syscall.SYS_PRCTL, setChildSubreaper, 1, 0)
 }
 
-// descendants returns "pid command line" of each process that this one or one of its
-// descendants has started and that is still running.
+// descendants returns "pid command line" for each running process that this process or one of its
+// descendants has started.
 func descendants() []string {
 	children := map[int][]int{}
 	stats, _ := filepath.Glob("/proc/[0-9]*/stat")
@@ -43,11 +43,11 @@ func descendants() []string {
 	return found
 }
 
-// readStat returns the process, its parent and its state from a file /proc/<pid>/stat, or
-// zeros if the process has ended.
+// readStat returns the process, its parent and its state from a file /proc/<pid>/stat, or zeros if
+// the process has ended.
 func readStat(file string) (pid, parent int, state string) {
 	text, err := os.ReadFile(file)
-	end := bytes.LastIndexByte(text, ')') // of the command's name, which may have spaces
+	end := bytes.LastIndexByte(text, ')') // the end of the command's name, which may contain spaces
 	if err != nil || end < 0 {
 		return 0, 0, ""
 	}

@@ -2,7 +2,7 @@
 
 package main
 
-// Elsewhere than on Linux orphans are not found: steps end their own processes.
+// On systems other than Linux orphans are not found; steps end their own processes.
 
 func adoptOrphans() {}
 

@@ -11,25 +11,25 @@ import (
 )
 
 const (
-	slowest     = 10 // packages and tests that the summary names
-	outputLines = 80 // of a failure that the summary repeats
+	slowest     = 10 // number of packages and tests that the summary lists
+	outputLines = 80 // number of lines of a failure that the summary repeats
 )
 
-// failure is something that did not pass: a test, a package that did not build, a command.
+// failure is a test that failed, a package that did not build, or a command that failed.
 type failure struct {
 	step, what, output string
-	rerun              string // the command that repeats it alone
+	rerun              string // the command that repeats only this
 }
 
-// timed is something that took time.
+// timed is a named duration.
 type timed struct {
 	name string
 	took time.Duration
-	cpu  time.Duration // of steps
+	cpu  time.Duration // processor time, for steps
 }
 
-// report prints what happens as it happens, and sums it up at the end. Its methods may be
-// called by several goroutines at once.
+// report prints results as they arrive, and a summary at the end. Its methods may be called
+// concurrently.
 type report struct {
 	mu       sync.Mutex
 	out      io.Writer
@@ -83,7 +83,7 @@ func (r *report) test(name, result string) {
 	}
 }
 
-// took notes how long a package and its tests took.
+// took records the duration of a package and of its tests.
 func (r *report) took(pkg timed, tests []timed) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -91,8 +91,8 @@ func (r *report) took(pkg timed, tests []timed) {
 	r.tests = append(r.tests, tests...)
 }
 
-// summary prints the slowest packages and tests, the processor time of each step, the
-// skipped tests, the failures, and a closing line with the counts.
+// summary prints the slowest packages and tests, the processor time of each step, the skipped
+// tests, the failures, and a closing line with the counts.
 func (r *report) summary(took time.Duration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -6,7 +6,7 @@ import (
 	"sync"
 )
 
-// A need is something of which one step at a time may have hold.
+// A need is a resource that only one step at a time may use.
 type need string
 
 const (
@@ -16,13 +16,13 @@ const (
 	broker   need = "broker"   // starts NATS servers
 )
 
-// atOnce is how many steps run side by side: one that computes, and two that mostly wait.
+// atOnce is the number of steps that run concurrently: one that computes, and two that mostly wait.
 const atOnce = 3
 
-// schedule calls run for each step, in goroutines of its own, and returns when all have
-// returned. A step begins when what it needs is free, and, where several could begin, in
-// the order of the list. A step that another waits for with after ends before that one
-// begins. Once ctx is done no further step begins.
+// schedule calls run for each step, each in its own goroutine, and returns when all calls have
+// returned. A step begins when its needs are free; of several steps that could begin, the first in
+// the list does. A step begins after the steps in its field after have ended. Once ctx is done no
+// further step begins.
 func schedule(ctx context.Context, list []step, run func(context.Context, step)) {
 	var (
 		mu      sync.Mutex

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// span is when a step ran.
+// span is the time in which a step ran.
 type span struct{ begin, end time.Time }
 
 func (s span) overlaps(o span) bool { return s.begin.Before(o.end) && o.begin.Before(s.end) }

@@ -5,16 +5,16 @@ import (
 	"strings"
 )
 
-// racing are the packages in which our goroutines meet. Their tests run under the race
-// detector, except those named in sequential.
+// racing are the packages in which several of our goroutines share data. Their tests run with the
+// race detector, except the tests in sequential.
 var racing = []string{
 	"./flags", "./flags/flagshttp", "./capture", "./capture/queries",
 	"./adapters/remote", "./adapters/httpapi", "./adapters/internal/natsstream", "./adapters/server",
 }
 
-// sequential are tests of these packages that run without the race detector: those in which
-// one goroutine has much to do, where it has nothing to find and takes ten times as long, and
-// those that count allocations, which it adds to.
+// sequential are tests of these packages that run without the race detector: tests that compute in
+// one goroutine, where it cannot find races and is ten times slower, and tests that count
+// allocations, to which it adds its own.
 var sequential = []string{
 	// flags
 	"TestFlags_(AgreementLaw|4_.*|3_6_PlainLaw)", "TestExplain_ReplayGivesTheSameAnswer",
@@ -33,12 +33,12 @@ var sequential = []string{
 	"TestInsights_.*", "TestQuery_.*", ".*EveryRoute.*",
 }
 
-// theStore is the package that opens databases: a test program with it has SQLite and the
-// driver of PostgreSQL in it.
+// theStore is the package that opens databases: a test program with it contains SQLite and the
+// driver of PostgreSQL.
 const theStore = "github.com/bunting-flags/bunting/adapters/sqlstore"
 
-// slow are further tests that take more than a second. The quick tier leaves them and the
-// sequential ones out.
+// slow are further tests that take more than a second. The quick tier omits them and the sequential
+// tests.
 var slow = []string{
 	"TestScan_AsEncodingJSON", "TestDecider_(RenewIsNotLost|FullRegistryBearsUnknownKeys)",
 	"TestSimulated_.*", "TestSimulation_FullRollouts", "TestExperiments_(Vectors|MetricsShareMemory)", "TestRun_EveryKindIsBounded", "TestLaws_NothingIsMadeUncounted", "TestFunnels_Plain", "TestRetention_Plain", "TestTrends_AsTheText",
@@ -49,7 +49,7 @@ var slow = []string{
 	"TestExportStore_.*", "TestPages_CommandsRun", "TestModules_.*", "TestServe_.*", "TestGenerate_.*",
 }
 
-// names returns a pattern for -skip that the lists of tests make together.
+// names returns a pattern for -skip that matches all tests of the lists.
 func names(lists ...[]string) string {
 	return "^(" + strings.Join(slices.Concat(lists...), "|") + ")$"
 }
@@ -57,8 +57,8 @@ func names(lists ...[]string) string {
 func runRace(r *stepRun) {
 	args := []string{
 		"-race", "-skip=" + names(sequential),
-		// SQLite is C translated to Go, with memory that the detector does not know: it
-		// finds nothing there, at three times the cost of everything else.
+		// SQLite is C translated to Go, which manages its own memory: the detector finds no races
+		// there, and would take three times as long as for all other packages.
 		"-gcflags=modernc.org/sqlite/lib=-race=false -dwarf=false", "-gcflags=modernc.org/libc=-race=false -dwarf=false",
 	}
 	r.goTestEnv("", []string{"GORACE=atexit_sleep_ms=100"}, append(args, racing...)...)

@@ -12,16 +12,16 @@ import (
 	"time"
 )
 
-// stepRun is a step while it runs: what its function calls.
+// stepRun is a running step, with the methods that its function calls.
 type stepRun struct {
 	*world
 	step
 
 	ctx context.Context
-	cpu time.Duration // of all commands so far, with what they have started
+	cpu time.Duration // of all commands so far, including their child processes
 }
 
-// runStep runs a step to its end and reports what came of it.
+// runStep runs a step until it ends and reports its result.
 func (w *world) runStep(ctx context.Context, s step) {
 	w.report.begin(s)
 	begin := time.Now()
@@ -32,8 +32,7 @@ func (w *world) runStep(ctx context.Context, s step) {
 	}
 }
 
-// fail reports a failure of the step. The rerun command may be empty: then it is the
-// step's own.
+// fail reports a failure of the step. If rerun is empty, it is the command that repeats the step.
 func (r *stepRun) fail(what, output, rerun string) {
 	if r.ctx.Err() != nil {
 		return // an interrupted command has not failed
@@ -46,12 +45,12 @@ func (r *stepRun) fail(what, output, rerun string) {
 
 // command is a program that a step runs: its arguments, in a folder of the repository.
 type command struct {
-	dir  string // "" is the top of the repository
+	dir  string // "" is the root of the repository
 	env  []string
 	args []string
 }
 
-// in returns a command in dir, whose args are separated by spaces.
+// in returns a command in dir. args are separated by spaces.
 func in(dir, args string) command { return command{dir: dir, args: strings.Fields(args)} }
 
 func (c command) String() string {
@@ -69,8 +68,8 @@ func (c command) String() string {
 	return text
 }
 
-// start runs the command until it ends, with both outputs going to out. It leads a process
-// group of its own, which ends as a whole when the run is interrupted.
+// start runs the command until it ends and writes its outputs to stdout and stderr. The command
+// leads its own process group, which is ended when the run is interrupted.
 func (r *stepRun) start(c command, stdout, stderr interface{ Write([]byte) (int, error) }) error {
 	cmd := exec.CommandContext(r.ctx, c.args[0], c.args[1:]...)
 	cmd.Dir = c.dir
@@ -86,7 +85,7 @@ func (r *stepRun) start(c command, stdout, stderr interface{ Write([]byte) (int,
 	return err
 }
 
-// run runs commands, up to the first that fails, and prints what they print.
+// run runs commands until one fails, and prints their output.
 func (r *stepRun) run(commands ...command) {
 	for _, c := range commands {
 		out, err := r.output(c)
@@ -98,14 +97,14 @@ func (r *stepRun) run(commands ...command) {
 	}
 }
 
-// output runs a command and returns what it prints, on both outputs.
+// output runs a command and returns its combined output.
 func (r *stepRun) output(c command) (string, error) {
 	var out lockedBuffer
 	err := r.start(c, &out, &out)
 	return out.String(), err
 }
 
-// lockedBuffer may be written to by the goroutines of two outputs.
+// lockedBuffer is a buffer to which several goroutines may write.
 type lockedBuffer struct {
 	mu sync.Mutex
 	b  bytes.Buffer
@@ -123,7 +122,7 @@ func (l *lockedBuffer) String() string {
 	return l.b.String()
 }
 
-// choose returns the steps that the options ask for: those of the tier, or those named.
+// choose returns the steps that the options select: the steps of the tier, or the named ones.
 func choose(all []step, o options) ([]step, error) {
 	var selected []step
 	named := map[string]bool{}

@@ -7,13 +7,13 @@ import (
 	"strings"
 )
 
-// A tier is how much is tested.
+// A tier is a set of tests.
 type tier string
 
 const (
 	quick tier = "quick" // while working: what changed
-	full  tier = "full"  // before each landing: everything that protects main
-	long  tier = "long"  // now and then: full, and much more of the same
+	full  tier = "full"  // before each merge: everything that protects main
+	long  tier = "long"  // occasionally: full, with longer runs
 )
 
 // step is a row of the table.
@@ -21,8 +21,8 @@ type step struct {
 	name  string
 	about string
 	tiers []tier   // nil means full and long
-	needs []need   // what no other step may use meanwhile
-	after []string // steps that must have ended before, where they run at all
+	needs []need   // resources that no other step may use concurrently
+	after []string // steps that must have ended before, if they are selected
 	do    func(*stepRun)
 }
 
@@ -35,7 +35,7 @@ func (s step) isIn(t tier) bool {
 
 var everyTier = []tier{quick, full, long}
 
-// steps are all steps, in the order in which they begin where nothing hinders them.
+// steps are all steps, in the order in which they begin if their needs are free.
 var steps = []step{
 	{name: "format", about: "gofmt", tiers: everyTier, do: checkFormat},
 	{name: "program", about: "builds bunting, which tests of later steps start", needs: []need{cpu}, do: func(r *stepRun) {
@@ -136,8 +136,7 @@ var steps = []step{
 	}},
 }
 
-// isQuickWithout reports whether this is the quick tier and nothing below the folders has
-// changed.
+// isQuickWithout reports whether this is the quick tier and no file below the folders has changed.
 func (r *stepRun) isQuickWithout(folders ...string) bool {
 	if r.world.tier != quick {
 		return false
@@ -146,8 +145,7 @@ func (r *stepRun) isQuickWithout(folders ...string) bool {
 	return err == nil && !c.in(folders...)
 }
 
-// testedPackages returns the packages of go.work except those that have a step of their own
-// and those of racing.
+// testedPackages returns the packages of go.work except the packages of racing and of other steps.
 func testedPackages() ([]string, error) {
 	packages, err := listPackages()
 	if err != nil {
@@ -174,8 +172,8 @@ func checkFormat(r *stepRun) {
 	}
 }
 
-// checkNoAlloc runs the benchmarks named NoAlloc of packages and fails for those that
-// allocate, or if there are none.
+// checkNoAlloc runs the benchmarks named NoAlloc of packages and fails if one of them allocates, or
+// if there are no such benchmarks.
 func (r *stepRun) checkNoAlloc(packages ...string) {
 	c := command{args: append(strings.Fields("go test -vet=off -run ^$ -bench NoAlloc -benchtime 2000x -benchmem"), packages...)}
 	out, err := r.output(c)

@@ -16,9 +16,9 @@ import (
 	"strings"
 )
 
-// typeCheck checks the types of packages and of their tests, and returns what the compiler
-// would refuse. It reads our own packages from source and compiles none of them: this
-// takes seconds where a build of all of them takes minutes.
+// typeCheck checks the types of packages and of their tests, and returns the errors that the
+// compiler would report. It reads our own packages from source without compiling them, in seconds
+// instead of minutes.
 func typeCheck(paths []string, packages []goPackage) error {
 	w := &sources{fset: token.NewFileSet(), packages: map[string]goPackage{}, files: map[string]*ast.File{}}
 	for _, p := range packages {
@@ -42,8 +42,8 @@ func typeCheck(paths []string, packages []goPackage) error {
 	return errors.Join(found...)
 }
 
-// compiledImports returns the files with the types of all packages that ours import and
-// that are not ours, by import path.
+// compiledImports returns the files with the types of all packages that ours import and that are
+// not ours, by import path.
 func compiledImports(packages []goPackage) (map[string]string, error) {
 	ours := map[string]bool{"unsafe": true, "C": true}
 	for _, p := range packages {
@@ -73,7 +73,7 @@ func compiledImports(packages []goPackage) (map[string]string, error) {
 	return files, nil
 }
 
-// sources are our packages and their files, each parsed once.
+// sources are our packages and their files, each parsed only once.
 type sources struct {
 	fset     *token.FileSet
 	packages map[string]goPackage
@@ -81,6 +81,7 @@ type sources struct {
 	others   types.Importer // of packages that are not ours
 }
 
+// parse returns the named files of a folder. Each file is parsed only once.
 func (w *sources) parse(dir string, names ...string) ([]*ast.File, error) {
 	var files []*ast.File
 	for _, name := range names {
@@ -97,8 +98,8 @@ func (w *sources) parse(dir string, names ...string) ([]*ast.File, error) {
 	return files, nil
 }
 
-// check checks the types of files as those of a package; without bodies, only what is
-// declared at the top of the files. It returns at most ten findings.
+// check checks the types of files as one package; if bodies is false, function bodies are not
+// checked. It returns at most ten errors.
 func (w *sources) check(path string, imports types.Importer, bodies bool, files []*ast.File) (*types.Package, error) {
 	var found []error
 	config := types.Config{
@@ -115,8 +116,7 @@ func (w *sources) check(path string, imports types.Importer, bodies bool, files 
 	return p, errors.Join(found...)
 }
 
-// checkTests checks a package with the tests that are part of it, and then the tests in a
-// package of their own.
+// checkTests checks a package together with its internal tests, and then its external tests.
 func (w *sources) checkTests(plain *variant, p goPackage) error {
 	files, err := w.parse(p.Dir, slices.Concat(p.GoFiles, p.TestGoFiles)...)
 	if err != nil {
@@ -133,15 +133,17 @@ func (w *sources) checkTests(plain *variant, p goPackage) error {
 	return err
 }
 
-// variant imports packages. Where it is for the tests of a package, which these see with
-// the tests that are part of it, all that import that package are made anew for them.
+// variant imports packages. The variant for the tests of a package replaces it by the package with
+// its internal tests, and checks all packages that import it again.
 type variant struct {
 	*sources
 	imported map[string]*types.Package
-	plain    *variant // nil for the variant of those that are not tested
+	plain    *variant // nil for the variant of packages that are not tested
 	tested   string   // the import path of the tested package
 }
 
+// Import implements types.Importer. Packages that do not import the tested package are shared with
+// the plain variant.
 func (v *variant) Import(path string) (*types.Package, error) {
 	switch p, ours := v.packages[path]; {
 	case path == "unsafe":
@@ -163,7 +165,7 @@ func (v *variant) Import(path string) (*types.Package, error) {
 	}
 }
 
-// reaches reports whether a package imports another, directly or not.
+// reaches reports whether a package imports another, directly or indirectly.
 func (w *sources) reaches(from, to string) bool { return reaches(from, to, w.packages) }
 
 func reaches(from, to string, packages map[string]goPackage) bool {

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// What the compiler would refuse is found where it stands: in a package, in those that
-// import it, and in tests of either kind.
+// Errors of the compiler are found in a package, in packages that import it, and in tests of either
+// kind.
 func TestTypeCheck(t *testing.T) {
 	sound := map[string]string{
 		"a/a.go":           "package a\n\nimport \"strings\"\n\nfunc F() int { return len(strings.ToUpper(\"\")) }\n",

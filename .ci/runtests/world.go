@@ -15,14 +15,14 @@ import (
 	"time"
 )
 
-// world is what the steps of one run share.
+// world is the state that the steps of one run share.
 type world struct {
 	tier   tier
 	report *report
 	cache  string // the folder of programs that tests start
 
 	mu  sync.Mutex
-	env []string // for all commands: where these programs are
+	env []string // for all commands: the paths of these programs
 
 	changes func() (change, error)
 }
@@ -42,16 +42,16 @@ func newWorld(t tier, r *report) (*world, error) {
 	return w, nil
 }
 
-// programs returns the environment variables that tell tests which programs to start.
+// programs returns the environment variables with the paths of the programs that tests start.
 func (w *world) programs() []string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return slices.Clone(w.env)
 }
 
-// build builds a program from a package in dir, and hands its path to the tests of later
-// steps in an environment variable. The path has a hash of the program: a test that reads
-// the variable has another result in Go's cache for another program.
+// build builds a program from a package in dir, and passes its path to the tests of later steps in
+// an environment variable. The path contains a hash of the program, so that Go's cache of test
+// results distinguishes the results for different programs.
 func (r *stepRun) build(variable, dir, pkg string) {
 	name := filepath.Base(pkg)
 	fresh := filepath.Join(r.cache, name+".new")
@@ -82,7 +82,7 @@ func (w *world) removeOld() {
 	folders, _ := filepath.Glob(filepath.Join(w.cache, "*", "*"))
 	for _, program := range folders {
 		if info, err := os.Stat(program); err == nil && time.Since(info.ModTime()) > 7*24*time.Hour {
-			_ = os.RemoveAll(filepath.Dir(program)) // it is tried again at the next run
+			_ = os.RemoveAll(filepath.Dir(program)) // the next run tries again
 		}
 	}
 }
@@ -100,9 +100,9 @@ func hashFile(path string) (string, error) {
 	return hex.EncodeToString(h.Sum(nil))[:16], nil
 }
 
-// hashInputs returns a hash of the repository's files other than Go code and pages. Go's
-// cache of test results knows what is compiled in, and the files of a test's own module
-// that it opens; it cannot see files of other modules.
+// hashInputs returns a hash of the repository's files other than Go code and pages. Go's cache of
+// test results tracks the compiled code, and the files of a test's own module that it opens; it
+// does not track files of other modules.
 func hashInputs() (string, error) {
 	files, err := git("ls-files", "--cached", "--others", "--exclude-standard")
 	if err != nil {
@@ -124,14 +124,14 @@ func hashInputs() (string, error) {
 	return hex.EncodeToString(h.Sum(nil))[:16], nil
 }
 
-// git returns the lines that git prints, without empty ones.
+// git returns the lines that git prints, without empty lines.
 func git(args ...string) ([]string, error) {
 	out, err := outputOf("git", args...)
 	lines := strings.Split(out, "\n")
 	return slices.DeleteFunc(lines, func(line string) bool { return line == "" }), err
 }
 
-// outputOf runs a program that computes nothing for long and returns what it prints.
+// outputOf runs a program that ends soon and returns its output.
 func outputOf(name string, args ...string) (string, error) {
 	cmd := exec.CommandContext(context.Background(), name, args...)
 	var stderr strings.Builder
@@ -143,7 +143,7 @@ func outputOf(name string, args ...string) (string, error) {
 	return string(out), nil
 }
 
-// existing returns those of the files that are there: git lists deleted ones, too.
+// existing returns the files that exist: git also lists deleted ones.
 func existing(files []string) []string {
 	return slices.DeleteFunc(files, func(file string) bool {
 		_, err := os.Stat(file)

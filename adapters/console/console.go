@@ -1,6 +1,6 @@
-// Package console serves the web console: a shell document and the scripts and styles
-// that it loads. It knows no API and no session; the scripts ask the management API of
-// the same server, as any program may.
+// Package console serves the web console: an HTML document and the scripts and styles that it
+// loads. It uses no API and no session of its own; the scripts send requests to the management API
+// of the same server, as any program may.
 package console
 
 import (
@@ -17,14 +17,14 @@ import (
 
 //go:generate go run -C build .
 
-// dist is what build makes of src: the shell, and assets that are stored compressed.
+// dist is the output of build: the HTML document, and assets that are stored compressed.
 //
 //go:embed dist
 var dist embed.FS
 
 var shell = template.Must(template.ParseFS(dist, "dist/shell.html"))
 
-// shellHeaders are sent with the shell, exactly (§5.3).
+// shellHeaders are exactly the headers of the document (§5.3).
 var shellHeaders = [][2]string{
 	{"Cache-Control", "no-store"},
 	{"Content-Security-Policy", "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'self'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"},
@@ -36,8 +36,8 @@ var shellHeaders = [][2]string{
 	{"Permissions-Policy", "camera=(), microphone=(), geolocation=(), payment=(), usb=()"},
 }
 
-// New makes the handler of /console and everything below it. Its links are relative, so
-// that it works below any prefix, also one that a proxy takes away.
+// New returns the handler of /console and everything below it. Its links are relative, so that it
+// works below any prefix, also one that a proxy removes.
 func New() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method != http.MethodGet && r.Method != http.MethodHead {
@@ -45,7 +45,8 @@ func New() http.Handler {
 			http.Error(w, "the console is only read", http.StatusMethodNotAllowed)
 			return
 		}
-		// Escaped: an escaped slash parts nothing, for browsers too.
+		// The path is compared in its escaped form, because an escaped slash does not separate
+		// segments, in browsers either.
 		below, ok := strings.CutPrefix(r.URL.EscapedPath(), "/console/")
 		switch {
 		case !ok:
@@ -59,6 +60,7 @@ func New() http.Handler {
 	})
 }
 
+// serveShell sends the document, with a base that leads back to /console/.
 func serveShell(w http.ResponseWriter, below string) {
 	base := strings.Repeat("../", strings.Count(below, "/"))
 	if base == "" {
@@ -73,13 +75,13 @@ func serveShell(w http.ResponseWriter, below string) {
 		w.Header().Set(h[0], h[1])
 	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
-	_, _ = w.Write(page.Bytes()) // who has gone needs no page
+	_, _ = w.Write(page.Bytes()) // an error means that the client has disconnected
 }
 
 var types = map[string]string{".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8", ".svg": "image/svg+xml"}
 
-// serveAsset sends a file whose name has its hash in it. It is stored compressed; who
-// takes no gzip gets it unpacked.
+// serveAsset sends a file whose name includes its hash. It is stored compressed, and decompressed
+// for clients that do not accept gzip.
 func serveAsset(w http.ResponseWriter, r *http.Request, name string) {
 	packed, err := dist.ReadFile("dist/" + name + ".gz")
 	if err != nil {
@@ -106,8 +108,8 @@ func serveAsset(w http.ResponseWriter, r *http.Request, name string) {
 	_, _ = io.Copy(w, unpacked)
 }
 
-// takesGzip reports whether Accept-Encoding names gzip, and not with a weight of 0
-// (RFC 9110 §12.5.3).
+// takesGzip reports whether Accept-Encoding includes gzip, and not with a weight of 0 (RFC 9110
+// §12.5.3).
 func takesGzip(accepted []string) bool {
 	for coding := range strings.SplitSeq(strings.Join(accepted, ","), ",") {
 		name, weight, _ := strings.Cut(coding, ";")

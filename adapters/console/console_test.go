@@ -25,7 +25,7 @@ func get(t *testing.T, path string, header ...string) *http.Response {
 	return w.Result()
 }
 
-// The headers of console.md §5.3, to the letter.
+// The headers are exactly those of console.md §5.3.
 func TestShell_Headers(t *testing.T) {
 	want := http.Header{
 		"Cache-Control":                {"no-store"},
@@ -44,9 +44,8 @@ func TestShell_Headers(t *testing.T) {
 	}
 }
 
-// §6.1: a path with an extension that is no asset is 404, every other one the shell,
-// whose base leads back to the console from wherever it is. An escaped slash parts
-// nothing.
+// §6.1: a path with an extension that is not an asset is 404, every other path is the document,
+// whose base leads back to the console. An escaped slash does not separate segments.
 func TestConsole_Paths(t *testing.T) {
 	for path, want := range map[string]struct {
 		status int
@@ -75,8 +74,8 @@ func TestConsole_Paths(t *testing.T) {
 	}
 }
 
-// §5.3: assets are kept for ever, have their type, and come compressed to who takes it.
-// The shell has no script and no style inside.
+// §5.3: assets are immutable, have their type, and are compressed for clients that accept it. The
+// document has no inline script and no inline style.
 func TestAssets(t *testing.T) {
 	shell, err := io.ReadAll(get(t, "/console/").Body)
 	if err != nil {

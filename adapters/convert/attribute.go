@@ -12,31 +12,31 @@ import (
 	"github.com/bunting-flags/bunting/flags"
 )
 
-// attribute is what another system knows of a user, as a person property. Its
-// methods are the conditions that every reader speaks; unless noted an attribute
-// that is missing meets none of them.
+// attribute is an attribute of a user in another system, which becomes a person property. Its
+// methods return the conditions that all readers use. Unless noted, a missing attribute meets none
+// of them.
 type attribute struct {
 	b   *builder
-	src *node // what asks: the place of notes and refusals
+	src *node // the source of the condition: the position of notes and refusals
 	key string
-	// textOnly: it is never anything but text, so there is nothing to mistake.
+	// textOnly: it is always a string, so that its type cannot be confused.
 	textOnly bool
-	// boolean: it is always true or false, and false when it is not sent.
+	// boolean: it is always true or false, and false if it is not sent.
 	boolean bool
-	// lists: one of several values in a list is enough.
+	// lists: if it is a list, one matching element is sufficient.
 	lists bool
 }
 
-// distinctID is the property that holds the id of a user (§8.1).
+// distinctID is the property with the id of a user (§8.1).
 const distinctID = "distinct_id"
 
-// userKey is the user's own key: the distinct id.
+// userKey is the user's own key, which becomes the distinct id.
 func (b *builder) userKey(src *node) attribute {
 	return attribute{b: b, src: src, key: distinctID, textOnly: true}
 }
 
-// attribute is the one of that name. Those that the server fills in by itself
-// would be there although nobody has sent them.
+// attribute returns the attribute with a name. It refuses names that the server fills in itself,
+// since these would exist although no client has sent them.
 func (b *builder) attribute(src *node, name string) attribute {
 	if name == distinctID || strings.HasPrefix(name, "$initial_") || strings.HasPrefix(name, "$geoip_") {
 		src.refuse("the attribute %q has a meaning of its own here", short(name))
@@ -44,11 +44,11 @@ func (b *builder) attribute(src *node, name string) attribute {
 	return attribute{b: b, src: src, key: name, lists: true}
 }
 
-// isKey reports whether it is the user's key: always there, and a text.
+// isKey reports whether a is the user's key, which always exists and is a string.
 func (a attribute) isKey() bool { return a.key == distinctID }
 
-// compare asks for an operator of ours. Numbers become text where that is the only form
-// that the management API takes; the operators read the number in it.
+// compare returns a condition with one of our operators. Numbers become strings for operators for
+// which the management API accepts only strings; such operators parse the number.
 func (a attribute) compare(op flags.Operator, value any) formula {
 	if info, _ := op.Info(); info.Operand == flags.TextOperand {
 		switch n := value.(type) {
@@ -61,17 +61,17 @@ func (a attribute) compare(op flags.Operator, value any) formula {
 	return leaf(flags.Property{Key: a.key, Type: flags.PersonProperty, Operator: op, Value: value, HasValue: true})
 }
 
-// matches holds where a regular expression is found in the text.
+// matches is true if a regular expression matches part of the text.
 func (a attribute) matches(pattern string) formula { return a.compare(flags.Regex, pattern) }
 
 func (a attribute) isSet() formula { return a.compare(flags.IsSet, "is_set") }
 
-// unary holds where an operator that takes no value does.
+// unary is true if an operator without an operand is true.
 func (a attribute) unary(op flags.Operator) formula {
 	return leaf(flags.Property{Key: a.key, Type: flags.PersonProperty, Operator: op})
 }
 
-// isAbsent holds where it is missing or null.
+// isAbsent is true if the attribute is missing or null.
 func (a attribute) isAbsent() formula {
 	if a.isKey() || a.boolean {
 		return never
@@ -108,7 +108,7 @@ func (a attribute) isBlank() formula {
 // order is a comparison by size.
 type order struct {
 	op       flags.Operator
-	mirrored string // what says the same with the sides changed
+	mirrored string // the equivalent operator with exchanged operands
 	holds    func(x, n float64) bool
 }
 
@@ -119,8 +119,8 @@ var orders = map[string]order{
 	"ge": {flags.GreaterOrEqual, "le", func(x, n float64) bool { return x >= n }},
 }
 
-// number compares a number, or a text that reads as one, with n: eq, ne, or one of
-// the orders.
+// number compares a number, or a string that can be parsed as one, with n. op is eq, ne, or a key
+// of orders.
 func (a attribute) number(op string, n float64) formula {
 	v := numberValue(n)
 	switch op {
@@ -132,13 +132,13 @@ func (a attribute) number(op string, n float64) formula {
 	return a.compare(orders[op].op, v)
 }
 
-// ordered is number where it may be anything.
+// ordered is number for an attribute of any type.
 func (a attribute) ordered(op string, n float64) formula {
 	a.noteType("attribute %q: a text that is a number counts as one here, a list never does")
 	return a.number(op, n)
 }
 
-// numberValue is a number as a definition holds it.
+// numberValue returns a number as it is stored in definitions.
 func numberValue(n float64) any {
 	if n == math.Trunc(n) && math.Abs(n) < 1<<53 {
 		return int64(n)
@@ -156,10 +156,10 @@ func parseNumber(src *node, text string) float64 {
 	return f
 }
 
-// note notes what is different about it; the format has a %q for its name.
+// note notes a difference of the attribute. format contains a %q for its name.
 func (a attribute) note(format string) { a.b.note(a.src, fmt.Sprintf(format, short(a.key))) }
 
-// noteTyped notes it where other values than text may be sent: their types are lost.
+// noteTyped notes a lost type, unless the attribute is always a string.
 func (a attribute) noteTyped(format string) {
 	if !a.textOnly {
 		a.noteType(format)
@@ -170,35 +170,35 @@ func (a attribute) noteType(format string) {
 	a.b.noteType(a.src, fmt.Sprintf(format, short(a.key)))
 }
 
-// noteText notes that its text is compared.
+// noteText notes that the attribute is compared as a string.
 func (a attribute) noteText() {
 	a.noteTyped("the attribute %q is compared as text: answers differ where it is a number, a boolean, a list or an object")
 }
 
-// noteSame notes that a number or boolean and its text are one.
+// noteSame notes that a number or boolean equals its text.
 func (a attribute) noteSame() {
 	a.noteTyped("attribute %q: a number or boolean and its text are the same here")
 }
 
-// noteNumber notes that texts count as the numbers that they are.
+// noteNumber notes that strings count as the numbers that they contain.
 func (a attribute) noteNumber() {
 	a.noteTyped(`answers differ where the attribute %q is a text that reads as a number, such as "5"`)
 }
 
-// noteBoolean notes that texts count as the booleans that they read as.
+// noteBoolean notes that strings count as the booleans that they contain.
 func (a attribute) noteBoolean() {
 	a.noteTyped(`answers differ where the attribute %q is the text "true" or "false" instead of a boolean`)
 }
 
-// noteTexts notes it where one of the texts is also that of another value.
+// noteTexts notes a lost type if one of the strings is also the text of another JSON value.
 func (a attribute) noteTexts(texts ...string) {
 	if slices.ContainsFunc(texts, looksTyped) {
 		a.noteText()
 	}
 }
 
-// looksTyped reports whether a text is that of a JSON value, and one with it for
-// our operators.
+// looksTyped reports whether a string is the text of another JSON value, which our operators cannot
+// distinguish from it.
 func looksTyped(text string) bool {
 	var v any
 	if json.Unmarshal([]byte(strings.ToLower(text)), &v) != nil {

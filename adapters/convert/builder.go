@@ -12,7 +12,7 @@ import (
 	"github.com/bunting-flags/bunting/flags"
 )
 
-// builder collects what is converted and what is left.
+// builder collects the converted flags and the omissions.
 type builder struct {
 	options    Options
 	flags      map[string]flags.Flag
@@ -21,19 +21,19 @@ type builder struct {
 	omissions  []Omission
 	seen       map[string]bool
 
-	// Of the flag that is being read.
+	// State of the current flag.
 	key         string
 	top         *node
 	notes       []Omission
-	madeCohorts []int64 // cohorts
+	madeCohorts []int64 // cohorts that were created for it
 }
 
 func newBuilder(o Options) *builder {
 	return &builder{options: o, flags: map[string]flags.Flag{}, cohorts: map[int64]flags.Cohort{}, seen: map[string]bool{}}
 }
 
-// flag reads one flag. Active flags, without id, are what read is given; what it
-// refuses is left out, and the places of refusals and notes are below at.
+// flag converts one flag. read fills in a flag that is active and has no id; if it refuses, the
+// flag is left out. The positions of refusals and notes are relative to src.
 func (b *builder) flag(key string, src *node, read func(f *flags.Flag)) {
 	b.key, b.top, b.notes, b.madeCohorts = key, src, nil, nil
 	f := flags.Flag{Key: key, Active: true}
@@ -58,7 +58,7 @@ func (b *builder) flag(key string, src *node, read func(f *flags.Flag)) {
 	b.omissions = append(b.omissions, Omission{Flag: key, Place: r.src.pathFrom(b.top), Reason: r.reason, IsFlagOmitted: true})
 }
 
-// dropCohorts removes the cohorts of the flag that is being read.
+// dropCohorts removes the cohorts of the current flag.
 func (b *builder) dropCohorts() {
 	for _, id := range b.madeCohorts {
 		delete(b.cohorts, id)
@@ -66,11 +66,11 @@ func (b *builder) dropCohorts() {
 	b.madeCohorts = nil
 }
 
-// maxKey is the longest key of a flag, in bytes (§1.5).
+// maxKey is the maximum length of a flag's key, in bytes (§1.5).
 const maxKey = 400
 
-// note says what is not carried of the flag that is being read, or different. A
-// note is listed once.
+// note notes a part of the current flag that was not converted, or that behaves differently. Equal
+// notes are listed one time.
 func (b *builder) note(src *node, reason string) { b.add(Omission{Reason: reason}, src) }
 
 // noteType notes that a type is lost.
@@ -85,7 +85,7 @@ func (b *builder) add(l Omission, src *node) {
 	}
 }
 
-// notCarried notes members that are there and change no answer.
+// notCarried notes members that exist but do not affect the value.
 func (b *builder) notCarried(src *node, names ...string) {
 	for _, name := range names {
 		if v := src.get(name); !empty(v.value) {
@@ -108,8 +108,8 @@ func empty(v any) bool {
 	return false
 }
 
-// onlyMembers refuses an object that has members besides those: what is not
-// known may change answers.
+// onlyMembers refuses an object with members that are not allowed, since unknown members may affect
+// the value.
 func (n *node) onlyMembers(allowed ...string) {
 	for _, m := range n.members() {
 		if !slices.Contains(allowed, m.name) {
@@ -118,7 +118,7 @@ func (n *node) onlyMembers(allowed ...string) {
 	}
 }
 
-// carryOnly notes in one line what else an object has.
+// carryOnly notes the other members of an object in one note.
 func (b *builder) carryOnly(n *node, carried ...string) {
 	var ignored []string
 	for _, m := range n.members() {
@@ -131,7 +131,7 @@ func (b *builder) carryOnly(n *node, carried ...string) {
 	}
 }
 
-// cohort adds a cohort and returns its id, which its name decides.
+// cohort adds a cohort and returns its id, which is derived from its name.
 func (b *builder) cohort(name string, tree flags.CohortNode) int64 {
 	id := freeID(name, func(id int64) bool { _, taken := b.cohorts[id]; return taken })
 	b.cohorts[id] = flags.Cohort{Name: name, Tree: &tree}
@@ -139,11 +139,11 @@ func (b *builder) cohort(name string, tree flags.CohortNode) int64 {
 	return id
 }
 
-// idSpace bounds ids: large enough that names rarely meet.
+// idSpace is the number of ids. It is large enough to make collisions of names rare.
 const idSpace = 100_000_000
 
-// freeID makes an id of a name, so that it stays when others come and go. Where
-// two names meet the later takes the next one.
+// freeID derives an id from a name, so that it does not change when other names are added or
+// removed. After a collision, the later name gets the next free id.
 func freeID(name string, isUsed func(int64) bool) int64 {
 	h := fnv.New64a()
 	_, _ = h.Write([]byte(name))
@@ -154,7 +154,7 @@ func freeID(name string, isUsed func(int64) bool) int64 {
 	return id
 }
 
-// result leaves out flags whose dependencies are, and gives ids to those without.
+// result leaves out flags whose dependencies were left out, and assigns ids to flags without one.
 func (b *builder) result() *Result {
 	b.dropDependants()
 	keys := slices.Sorted(maps.Keys(b.flags))
@@ -187,8 +187,8 @@ func (b *builder) result() *Result {
 	return &Result{File: flags.File{Projects: []flags.FileProject{p}}, Converted: keys, Omissions: b.omissions, rebucket: b.options.Rebucket}
 }
 
-// dropDependants leaves out what depends on what is left out or not there, and
-// cohorts that nothing uses.
+// dropDependants leaves out flags that depend on flags that were left out or do not exist, and
+// cohorts that are not used.
 func (b *builder) dropDependants() {
 	dependants := map[string][]string{}
 	var missing []string
@@ -222,8 +222,8 @@ func (b *builder) dropDependants() {
 	maps.DeleteFunc(b.cohorts, func(id int64, _ flags.Cohort) bool { return !used[id] })
 }
 
-// dropTransitively drops what depends on what is gone, and what depends on that. drop is false
-// for what has gone before.
+// dropTransitively drops the dependants of the missing flags, and recursively their dependants.
+// drop returns false for a flag that was dropped before.
 func dropTransitively(missing []string, dependants map[string][]string, drop func(key, on string) bool) {
 	for len(missing) > 0 {
 		on := missing[0]
@@ -236,7 +236,7 @@ func dropTransitively(missing []string, dependants map[string][]string, drop fun
 	}
 }
 
-// requirements are all that the conditions of a flag require.
+// requirements iterates over all property filters of a flag's conditions.
 func requirements(f flags.Flag) iter.Seq[*flags.Property] {
 	return func(yield func(*flags.Property) bool) {
 		for _, c := range f.Conditions {
@@ -249,7 +249,7 @@ func requirements(f flags.Flag) iter.Seq[*flags.Property] {
 	}
 }
 
-// dependencies are the keys of the flags that a flag asks for.
+// dependencies returns the keys of the flags on which a flag depends.
 func dependencies(f flags.Flag) map[string]bool {
 	out := map[string]bool{}
 	for p := range requirements(f) {
@@ -260,7 +260,7 @@ func dependencies(f flags.Flag) map[string]bool {
 	return out
 }
 
-// leaves are the requirements of a cohort's tree, which may be nil.
+// leaves iterates over the property filters of a cohort's tree, which may be nil.
 func leaves(n *flags.CohortNode) iter.Seq[*flags.Property] {
 	return func(yield func(*flags.Property) bool) {
 		if n == nil || n.Leaf != nil && !yield(n.Leaf) {
@@ -276,7 +276,7 @@ func leaves(n *flags.CohortNode) iter.Seq[*flags.Property] {
 	}
 }
 
-// use marks the cohorts that a requirement needs.
+// use marks the cohorts that a property filter refers to, directly or through other cohorts.
 func (b *builder) use(p *flags.Property, used map[int64]bool) {
 	id, ok := p.Value.(int64)
 	if p.Type != flags.CohortProperty || !ok || used[id] {

@@ -1,42 +1,39 @@
-// Package convert reads the flag definitions of other systems and says them in
-// ours. It is pure: bytes in, definitions out.
+// Package convert converts the flag definitions of other systems into ours. It does no I/O: its
+// input is bytes, and its output is definitions.
 //
-// A flag is converted when every user gets the same answer as before, or it is
-// left out and listed with the place and the reason. What is lost but
-// changes no answer (a tag, a description) is listed too.
+// A flag is converted if every user gets the same value as before. Otherwise it is left out, and
+// listed with the position and the reason. Parts that are lost without affecting a value, such as a
+// tag or a description, are listed too.
 //
-// # What equal means
+// # Equal values
 //
-//   - true and false are on and off.
-//   - Another value is a variant, named as the source names it, with the value as
-//     its payload. Over OpenFeature such a flag answers the value, with its type
-//     (the flag is one of remote configuration); over /flags the variant and the
-//     payload. Flipt's variants are their own value, and the attachment is the
-//     payload.
-//   - A value that everybody else gets is a last condition for 100 %.
-//   - A flag that the source answers with the caller's own default (disabled,
-//     archived) is inactive: it is not in the answer, and the caller's default
-//     counts.
-//   - The source's key of a user is the distinct id, its attributes are person
-//     properties of the same names.
+//   - true and false become on and off.
+//   - Another value becomes a variant with the name that the source uses, and with the value as its
+//     payload. For OpenFeature the value of such a flag is the payload, with its type (the flag is a
+//     remote configuration flag); /flags returns the variant and the payload. Flipt's variants are
+//     their own value, and their attachment is the payload.
+//   - A value for all remaining users becomes a last condition with 100 %.
+//   - A flag for which the source returns the caller's default (because it is disabled or archived)
+//     becomes inactive: responses do not contain it, so that the caller's default is used.
+//   - The source's key of a user is the distinct id, and its attributes are person properties of the
+//     same names.
 //
-// # Limits of what is equal
+// # Limits
 //
-// Our operators compare the text of a property (spec/flags.md §4.2): they cannot
-// tell the number 5 from the text "5". A rule that sees the difference is
-// converted with a note. Without a note these are one: null and the text "null",
-// a boolean and the texts "true" and "false". Texts such as "inf", "0x1p2" or
-// " 5" may read as a number on one side only. Of letters outside ASCII the sign
-// of Kelvin and the dotted capital I are not k and i here where case does not
-// count. Distinct ids have at most 200 bytes here, and are not empty.
+// Our operators compare the text of a property (spec/flags.md §4.2): they cannot distinguish the
+// number 5 from the string "5". A rule that distinguishes them is converted with a note. The
+// following are equal without a note: null and the string "null", a boolean and the strings "true"
+// and "false". Strings such as "inf", "0x1p2" or " 5" may be parsed as a number on one side only.
+// Of the letters outside ASCII, the Kelvin sign and the dotted capital I do not equal k and i here
+// if case is ignored. Distinct ids have at most 200 bytes here, and are not empty.
 //
-// The names of boolean values are not carried: true is on, false is off.
+// The names of boolean values are lost: true is on, and false is off.
 //
 // # Shares
 //
-// A share of the users between 0 and 100 % falls on other people here, because
-// every system has a hash of its own: such flags are left out, or with
-// [Options].Rebucket converted with equal shares and a note.
+// A share of the users between 0 and 100 % selects other users here, because every system has its
+// own hash. Such flags are left out, or with [Options].Rebucket converted with equal shares and a
+// note.
 package convert
 
 import (
@@ -52,50 +49,50 @@ import (
 )
 
 const (
-	// MaxSize bounds a file, in bytes.
+	// MaxSize is the maximum size of a file, in bytes.
 	MaxSize = 64 << 20
-	// maxDepth bounds how deep documents, rules and what is made of them nest.
+	// maxDepth is the maximum depth of documents, rules and generated cohorts.
 	maxDepth = 64
 )
 
-// Options say what to read and how.
+// Options configure a conversion.
 type Options struct {
-	// Rebucket converts flags with shares although other people get them.
+	// Rebucket converts flags with shares, although the shares then select other users.
 	Rebucket bool
-	// Environment chooses one of several in a file; empty: the only one, or an
-	// error that lists them.
+	// Environment selects an environment of a file. If empty, the file must have only one; the
+	// error lists several.
 	Environment string
-	// ProjectKey is the public key of the project that is made, phc_imported when
-	// empty.
+	// ProjectKey is the public key of the resulting project, phc_imported by default.
 	ProjectKey string
-	// Now is the time by which dates in a file are past, the clock's when zero.
+	// Now is the time that dates in a file are compared with. If zero, it is the current time.
 	Now time.Time
 }
 
-// Result is what came of the files.
+// Result is the result of a conversion.
 type Result struct {
-	// File holds one project with flags sorted by key, cohorts and group types.
+	// File contains one project with flags sorted by key, cohorts and group types.
 	File flags.File
 	// Converted are the keys of the flags in File, sorted.
 	Converted []string
-	// Omissions is what was left out, sorted by flag and place.
+	// Omissions lists flags and parts of flags that were not converted, sorted by flag and
+	// position.
 	Omissions []Omission
 
-	// rawCohorts are cohorts as they were read, where their form is ours.
+	// rawCohorts are cohorts in their input form, for input in our own format.
 	rawCohorts map[int64]any
-	rebucket   bool // as in Options
+	rebucket   bool // Options.Rebucket
 }
 
-// Omission is something that was not converted.
+// Omission describes a flag, or a part of a flag, that was not converted.
 type Omission struct {
-	Flag   string // key; empty: of no flag
-	Place  string // in the source's words, such as targeting[0].query
+	Flag   string // key; empty if it does not concern a flag
+	Place  string // position in the source, such as targeting[0].query
 	Reason string
-	// IsFlagOmitted: the flag is not in the result. Else it is, and the reason says what
-	// is different or not carried.
+	// IsFlagOmitted reports whether the flag is missing from the result. Otherwise the result
+	// contains it, and Reason describes what is different or missing.
 	IsFlagOmitted bool
-	// Type: the note is about a type that our operators do not see, such as that
-	// the number 5 is the text "5" here.
+	// Type reports whether the note concerns a type that our operators cannot distinguish, for
+	// example the number 5 and the string "5".
 	Type bool
 }
 
@@ -105,11 +102,11 @@ type Input struct {
 	Data []byte
 }
 
-// Format is a system whose definitions are read.
+// Format is a system whose definitions can be read.
 type Format struct {
 	Name, Summary string
-	// Read fails on what is no such document, with the place. What is wrong with
-	// one flag leaves out that flag.
+	// Read converts files. It returns an error with the position for a file that is not a document
+	// of the format. A fault in one flag leaves out that flag only.
 	Read func(files []Input, o Options) (*Result, error)
 }
 
@@ -124,7 +121,7 @@ var Formats = []Format{
 	{"growthbook", "payload of GrowthBook's SDKs", perFile(readGrowthBook)},
 }
 
-// Find returns the format of that name.
+// Find returns the format with a name.
 func Find(name string) (Format, bool) {
 	i := slices.IndexFunc(Formats, func(f Format) bool { return f.Name == name })
 	if i < 0 {
@@ -133,9 +130,9 @@ func Find(name string) (Format, bool) {
 	return Formats[i], true
 }
 
-// perFile makes a reader of several files out of one that adds what is in a single
-// document to b. The first definition of a key counts, others are listed. several says what
-// to do about a file with more than one document.
+// perFile returns a Format.Read function that calls read for each file's document. The first
+// definition of a key counts, and duplicates are listed. several is a hint for files with more than
+// one document.
 func perFile(read func(b *builder, doc *node) error, several ...string) func([]Input, Options) (*Result, error) {
 	return func(files []Input, o Options) (*Result, error) {
 		b := newBuilder(o)
@@ -158,7 +155,7 @@ func perFile(read func(b *builder, doc *node) error, several ...string) func([]I
 	}
 }
 
-// kubernetes refuses a Kubernetes resource, and says where the flags are in it.
+// kubernetes refuses a Kubernetes resource with a hint to the flags inside it.
 func kubernetes(doc *node) {
 	_, isResource := doc.get("apiVersion").value.(string)
 	kind, ok := doc.get("kind").value.(string)
@@ -178,7 +175,7 @@ func kubernetes(doc *node) {
 	doc.refuse("is a Kubernetes resource, a %s, without flags inside", short(kind))
 }
 
-// guard turns a refusal outside a flag into an error.
+// guard converts a refusal outside of a flag into an error.
 func guard(f func() error) (err error) {
 	if r := catchRefusal(func() { err = f() }); r != nil {
 		return r

@@ -14,7 +14,7 @@ import (
 	"github.com/bunting-flags/bunting/flags"
 )
 
-// decideAll decides all flags for a person.
+// decideAll evaluates all flags for a person.
 func decideAll(t testing.TB, d flags.Definitions, id string, attributes map[string]any) map[string]any {
 	t.Helper()
 	var out flags.Decisions
@@ -29,8 +29,8 @@ func decideAll(t testing.TB, d flags.Definitions, id string, attributes map[stri
 	return got
 }
 
-// Shares are kept by --rebucket, for other people, and told: 30 % of 20,000 are
-// within 4.5 standard deviations (292) of 6,000.
+// With Rebucket, shares are converted and noted, and select other users: 30 % of 20,000 are within
+// 4.5 standard deviations (292) of 6,000.
 func TestConvert_Rebucket(t *testing.T) {
 	inputs := map[string]string{
 		"gofeatureflag": `{"half": {"variations": {"a": "A", "b": "B", "c": "C"}, "defaultRule": {"percentage": {"a": 30, "b": 60, "c": 10}}},
@@ -76,7 +76,7 @@ func TestConvert_Rebucket(t *testing.T) {
 	}
 }
 
-// Ids follow from keys: they stay when other flags come and go.
+// Ids are derived from keys: they do not change when other flags are added or removed.
 func TestConvert_StableIDs(t *testing.T) {
 	flag := `: {variations: {on: true, off: false}, defaultRule: {variation: on}}` + "\n"
 	ids := func(text string) map[string]int64 {
@@ -92,7 +92,7 @@ func TestConvert_StableIDs(t *testing.T) {
 	}
 }
 
-// What is no document of the format is an error with its place (never a result).
+// Input that is not a document of the format returns an error with its position, and no result.
 func TestConvert_BadInput(t *testing.T) {
 	deep := strings.Repeat("[", 100) + strings.Repeat("]", 100)
 	for name, c := range map[string]struct{ format, data, want string }{
@@ -124,7 +124,7 @@ func TestConvert_BadInput(t *testing.T) {
 	}
 }
 
-// Aliases may not make a small document large.
+// Aliases must not expand a small document to a large one.
 func TestConvert_AliasesAreBounded(t *testing.T) {
 	var b strings.Builder
 	b.WriteString("a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n")
@@ -136,7 +136,7 @@ func TestConvert_AliasesAreBounded(t *testing.T) {
 	}
 }
 
-// An export has the parts of a feature in lists of their own, for an environment.
+// An export has the parts of a feature in separate lists, for an environment.
 func TestUnleash_Export(t *testing.T) {
 	export := `{"features": [{"name": "a", "description": "First", "type": "release"}, {"name": "b"}, {"name": "c", "archived": true}],
 	 "featureEnvironments": [{"featureName": "a", "environment": "prod", "enabled": true}, {"featureName": "a", "environment": "dev", "enabled": false},
@@ -160,7 +160,7 @@ func TestUnleash_Export(t *testing.T) {
 	}
 }
 
-// The same document as YAML and as JSON is converted to the same.
+// The same document as YAML and as JSON has the same result.
 func TestConvert_YAML(t *testing.T) {
 	c := readCorpus(t, "gofeatureflag")
 	fromJSON, err := convertOne(t, "gofeatureflag", c.Input, Options{}).Document()

@@ -15,10 +15,10 @@ import (
 	"github.com/bunting-flags/bunting/flags"
 )
 
-// errSeveral says that a file holds more than one document.
+// errSeveral is returned for a file with more than one document.
 var errSeveral = errors.New("a second document in one file is not read")
 
-// decode reads a document, JSON or YAML. The error has the line.
+// decode parses a document as JSON or YAML. Its errors contain the line.
 func decode(data []byte) (*node, error) {
 	if len(data) > MaxSize {
 		return nil, fmt.Errorf("is larger than %d MiB", MaxSize>>20)
@@ -43,7 +43,8 @@ func decode(data []byte) (*node, error) {
 		return nil, errors.New("is TOML, which is not read: give it as YAML or JSON")
 	}
 	if yamlErr != nil && (trimmed[0] == '{' || trimmed[0] == '[') {
-		// YAML in the flow style begins so too, but is rare: JSON's error tells more.
+		// YAML in flow style begins with these characters too, but is rare; JSON's error is more
+		// helpful.
 		return nil, err
 	}
 	return y, yamlErr
@@ -56,16 +57,17 @@ func severalJSON(text []byte) bool {
 	return dec.Decode(&one) == nil && len(one) > 0 && one[0] == '{' && dec.Decode(&two) == nil && len(two) > 0 && two[0] == '{'
 }
 
-// What lines of TOML look like: [tables] and the values of keys.
+// Patterns for lines of TOML: [tables] and the values of keys.
 var (
 	tomlTable = regexp.MustCompile(`(?m)^\[{1,2}[\w."' -]+\]{1,2}[ \t]*(?:#.*)?\r?$`)
 	tomlValue = regexp.MustCompile(`(?m)^[ \t]*[\w."'-]+[ \t]*=[ \t]*[^=\s]`)
 )
 
-// kubernetesLine is one that all Kubernetes resources have.
+// kubernetesLine matches a line that all Kubernetes resources contain.
 var kubernetesLine = regexp.MustCompile(`(?m)^"?apiVersion"?:[ \t]*\S`)
 
-// isTOML reports whether what YAML cannot read, or reads as a single text, looks like TOML.
+// isTOML reports whether a text that is not valid YAML, or is a single YAML string, looks like
+// TOML.
 func isTOML(data []byte, y *node, err error) bool {
 	if err == nil {
 		_, isText := y.value.(string)
@@ -74,6 +76,7 @@ func isTOML(data []byte, y *node, err error) bool {
 	return tomlTable.Match(data) && tomlValue.Match(data)
 }
 
+// decodeYAML parses a YAML file, which must contain a single document.
 func decodeYAML(data []byte) (*node, error) {
 	var root yaml.Node
 	dec := yaml.NewDecoder(bytes.NewReader(data))
@@ -96,9 +99,11 @@ func decodeYAML(data []byte) (*node, error) {
 	return &node{value: v}, nil
 }
 
-// yamlReader bounds what aliases make of a document.
+// yamlReader limits the size of a document with expanded aliases.
 type yamlReader struct{ remaining int }
 
+// value converts a YAML node. Each node counts against remaining, also if it is reached through an
+// alias.
 func (y *yamlReader) value(n *yaml.Node, depth int) (any, error) {
 	if y.remaining--; y.remaining < 0 {
 		return nil, fmt.Errorf("line %d: aliases make the document too large", n.Line)
@@ -127,6 +132,8 @@ func (y *yamlReader) value(n *yaml.Node, depth int) (any, error) {
 	return scalar(n)
 }
 
+// mapping converts a YAML mapping. Its own members override those of merge keys, and of several
+// merged objects the first one wins.
 func (y *yamlReader) mapping(n *yaml.Node, depth int) (any, error) {
 	out := make(map[string]any, len(n.Content)/2)
 	var merged []map[string]any
@@ -163,7 +170,7 @@ func (y *yamlReader) mapping(n *yaml.Node, depth int) (any, error) {
 	return out, nil
 }
 
-// merge adds the objects of a << to those before.
+// merge appends the objects of a merge key (<<).
 func merge(merged []map[string]any, value any, line int) ([]map[string]any, error) {
 	list, ok := value.([]any)
 	if !ok {
@@ -179,7 +186,7 @@ func merge(merged []map[string]any, value any, line int) ([]map[string]any, erro
 	return merged, nil
 }
 
-// scalar reads a word as YAML does, except that a date stays the text it is.
+// scalar decodes a YAML scalar, except that dates remain strings.
 func scalar(n *yaml.Node) (any, error) {
 	switch n.ShortTag() {
 	case "!!null":
@@ -208,6 +215,7 @@ func scalar(n *yaml.Node) (any, error) {
 	return n.Value, nil
 }
 
+// depthOf returns the number of nested lists and objects of a value, 0 for a scalar.
 func depthOf(v any) int {
 	deepest := 0
 	switch v := v.(type) {

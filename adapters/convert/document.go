@@ -7,8 +7,8 @@ import (
 	"github.com/bunting-flags/bunting/flags"
 )
 
-// Document is the result as a definitions file: indented JSON with sorted
-// members, the same for the same input.
+// Document returns the result as a definitions file: indented JSON with sorted members, which is
+// identical for identical input.
 func (r *Result) Document() ([]byte, error) {
 	var projects []any
 	for i := range r.File.Projects {
@@ -18,6 +18,7 @@ func (r *Result) Document() ([]byte, error) {
 	return append(text, '\n'), err
 }
 
+// project returns a project as it is encoded in a definitions file.
 func (r *Result) project(p *flags.FileProject) map[string]any {
 	d := &p.Definitions
 	list := []any{}

@@ -10,13 +10,13 @@ import (
 	"github.com/bunting-flags/bunting/flags"
 )
 
-// documented is a flag f of another system, and the value that its documentation or its
-// public test suite names for users. A nil value is the caller's default.
+// documented is a flag f of another system, with the values that its documentation or its public
+// test suite states for users. A nil value is the caller's default.
 type documented struct {
 	name, page string
-	flag       string // as it stands in a document of the format
+	flag       string // as in a document of the format
 	users      []userCase
-	omitted    string // it is left out, with this in the reason
+	omitted    string // the flag is left out, with this text in the reason
 }
 
 type userCase struct {
@@ -26,7 +26,7 @@ type userCase struct {
 
 type m = map[string]any
 
-// checkDocumented puts each flag into a document of its format, where %s stands in it.
+// checkDocumented inserts each flag into a document of its format, at %s.
 func checkDocumented(t *testing.T, format, document string, rows []documented) {
 	t.Helper()
 	for _, row := range rows {
@@ -55,7 +55,7 @@ func checkDocumented(t *testing.T, format, document string, rows []documented) {
 	}
 }
 
-// colours are a flag with three variants and this targeting.
+// colours returns a flag with three variants and the given targeting.
 func colours(targeting string) string {
 	return `"f": {"state": "ENABLED", "variants": {"red": "#F00", "green": "#0F0", "blue": "#00F"}, "defaultVariant": "blue", "targeting": ` + targeting + `}`
 }

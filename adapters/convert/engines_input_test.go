@@ -12,8 +12,8 @@ import (
 	"github.com/bunting-flags/bunting/flags"
 )
 
-// Flags with shares, and the part of all users that gets each value: worked out
-// from the weights in the documents. 3 sigma of 20,000 draws are below 0.011.
+// Flags with shares, and the share of all users for each value, computed from the weights in the
+// documents. 3 sigma of 20,000 draws are below 0.011.
 func TestEngines_Rebucket(t *testing.T) {
 	tests := map[string]map[string]map[string]float64{
 		"launchdarkly": {"share": {"true": 0.3, "false": 0.7}},
@@ -90,7 +90,7 @@ func TestEngines_BadInput(t *testing.T) {
 	}
 }
 
-// A flag that cannot be read is left out alone.
+// If a flag cannot be read, only that flag is left out.
 func TestEngines_BadFlag(t *testing.T) {
 	tests := map[string]struct{ format, text, want string }{
 		"flipt: unknown segment":  {"flipt", `{"flags": [{"key": "bad", "type": "BOOLEAN_FLAG_TYPE", "rollouts": [{"segment": {"key": "s"}}]}, {"key": "good", "type": "BOOLEAN_FLAG_TYPE"}]}`, `rollouts[0].segment.key: there is no segment "s"`},
@@ -117,7 +117,7 @@ func TestEngines_BadFlag(t *testing.T) {
 	}
 }
 
-// Flags of two namespaces of Flipt are told apart by the environment option.
+// The environment option selects one of two namespaces of Flipt.
 func TestFlipt_Namespace(t *testing.T) {
 	files := []Input{{"a", []byte("namespace: default\nflags: [{key: x}]")}, {"b", []byte("namespace: {key: shop}\nflags: [{key: x, name: shop's}]")}}
 	f, _ := Find("flipt")
@@ -132,8 +132,8 @@ func TestFlipt_Namespace(t *testing.T) {
 	}
 }
 
-// Whatever the document: no panic, each flag that it names is converted or left
-// out and not both, and what was made has no fault and can be written and read.
+// For any document: reading does not panic, each flag that it names is either converted or left
+// out, and the result has no faults and can be written and read.
 func FuzzEngines(f *testing.F) {
 	formats := []string{"flipt", "launchdarkly", "growthbook"}
 	for i, format := range formats {
@@ -177,7 +177,7 @@ func FuzzEngines(f *testing.F) {
 	})
 }
 
-// flagsNamed are the keys of the flags in a document, as far as it is JSON.
+// flagsNamed returns the keys of the flags in a document that is JSON.
 func flagsNamed(format string, data []byte) (keys []string) {
 	var doc map[string]json.RawMessage
 	if json.Unmarshal(data, &doc) != nil {
@@ -201,8 +201,7 @@ func flagsNamed(format string, data []byte) (keys []string) {
 	return keys
 }
 
-// Prerequisites in the shape of a ladder have 2^40 ways down: each flag is
-// looked at once.
+// A ladder of prerequisites has 2^40 paths: each flag must be visited only once.
 func TestEngines_LadderOfPrerequisites(t *testing.T) {
 	var ld, gb []string
 	for i := range 40 {

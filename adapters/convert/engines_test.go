@@ -15,21 +15,21 @@ import (
 	"github.com/bunting-flags/bunting/flags"
 )
 
-// corpus is a document of another system, users, and what that system's own
-// engine answered each of them, as it names itself in the file.
+// corpus is a document of another system, users, and the values that the system's own engine
+// returned for each of them. The file names the engine.
 type corpus struct {
 	Format, Engine, Version string
 	Input                   json.RawMessage
 	Users                   []corpusUser
-	// Answers are by flag, in the order of the users. Null is the caller's default.
+	// Answers are the values by flag, in the order of the users. Null is the caller's default.
 	Answers map[string][]json.RawMessage
 }
 
 type corpusUser struct {
 	ID         string
 	Attributes map[string]any
-	// Odd are attributes of a kind that the rules do not expect: where a note
-	// about the attribute says so, answers may differ.
+	// Odd are attributes of a type that the rules do not expect: if the attribute has a note about
+	// it, values may differ.
 	Odd []string
 }
 
@@ -53,8 +53,8 @@ func readCorpus(t *testing.T, format string) *corpus {
 	return &c
 }
 
-// omittedFlags are the flags of each corpus that must be left out, and a part of the
-// reason: everything else must be converted.
+// omittedFlags are the flags of each corpus that must be left out, with a part of the reason. All
+// other flags must be converted.
 var omittedFlags = map[string]map[string]string{
 	"launchdarkly": {
 		"op-sv-bad": "not a version", "op-unknown-op": "no operator that is known", "op-kind": "asks for the kind of a context",
@@ -114,8 +114,7 @@ func TestEngines_EqualAnswers(t *testing.T) {
 	}
 }
 
-// compareAnswers decides what came of it for every user, once from memory and
-// once from the file that is written.
+// compareAnswers evaluates the result for every user, from memory and from the written file.
 func compareAnswers(t *testing.T, c *corpus, result *Result, own map[string][]string) {
 	t.Helper()
 	text, err := result.Document()
@@ -157,7 +156,7 @@ func compareAnswers(t *testing.T, c *corpus, result *Result, own map[string][]st
 	}
 }
 
-// inherit gives flags the notes of those they depend on.
+// inherit adds to each flag the notes of the flags that it depends on.
 func inherit(d flags.Definitions, own map[string][]string) map[string][]string {
 	byID, all := map[string]*flags.Flag{}, map[string][]string{}
 	for i := range d.Flags {
@@ -193,14 +192,14 @@ func plain(t *testing.T, raw json.RawMessage, nullIsOff bool) any {
 	return v
 }
 
-// answerOf is our answer as the source's value: that of the payload, else the
-// variant, else on or off. Without an answer it is the caller's default.
+// answerOf returns our value in the source's form: the payload, else the variant, else on or off.
+// If there is no value it is the caller's default.
 func answerOf(t *testing.T, format string, d *flags.Decision) any {
 	t.Helper()
 	switch {
 	case d == nil:
 		return nil
-	case format == "flipt" && d.Variant != "": // it answers with the key and the attachment
+	case format == "flipt" && d.Variant != "": // its values are the key and the attachment
 		a := map[string]any{"variant": d.Variant, "attachment": nil}
 		if d.Payload != nil {
 			a["attachment"] = payloadOf(t, d)

@@ -7,8 +7,8 @@ import (
 	"github.com/bunting-flags/bunting/adapters/convert"
 )
 
-// A flag of flagd that keeps every answer, and one whose shares it decides by a hash
-// of its own: that one is left out, with the place and the reason.
+// One flag of flagd is converted with all of its values. The other one has shares, which flagd
+// selects by its own hash: it is left out, with the position and the reason.
 func ExampleFind() {
 	format, _ := convert.Find("flagd")
 	result, err := format.Read([]convert.Input{{Name: "flags.json", Data: []byte(`{"flags": {
@@ -30,7 +30,7 @@ func ExampleFind() {
 	// left out: color targeting
 }
 
-// What was converted is a document of flags as code, as bunting apply reads it.
+// The result can be written as a document of flags, which bunting flags apply reads.
 func ExampleResult_Document() {
 	format, _ := convert.Find("gofeatureflag")
 	result, err := format.Read([]convert.Input{{Name: "flags.yaml", Data: []byte("beta:\n  variations: {yes: true, no: false}\n  defaultRule: {variation: yes}\n")}}, convert.Options{})

@@ -10,7 +10,7 @@ import (
 	"github.com/bunting-flags/bunting/flags/wire"
 )
 
-// readFlagd reads flagd's definitions: flags by key, or a list of them.
+// readFlagd reads flagd's definitions: flags by key, or a list of flags.
 func readFlagd(b *builder, doc *node) error {
 	doc.object()
 	list := doc.get("flags")
@@ -35,6 +35,8 @@ func readFlagd(b *builder, doc *node) error {
 	return nil
 }
 
+// flagd converts one flag. A flag without targeting and without a default variant becomes inactive,
+// since flagd then returns the caller's default.
 func (b *builder) flagd(f *flags.Flag, n *node, refs map[string]*node) {
 	if n.value == nil {
 		n.want("an object")
@@ -62,7 +64,7 @@ func (b *builder) flagd(f *flags.Flag, n *node, refs map[string]*node) {
 	v.declare(f)
 }
 
-// targeting makes rules of what JSONLogic answers with.
+// targeting converts the results of a JSONLogic expression into rules.
 type targeting struct {
 	logic
 	variants *variantSet
@@ -77,8 +79,8 @@ func (t *targeting) add(src *node, when formula, shares []share) {
 	t.rules = append(t.rules, rule{src: src, name: "rule " + strconv.Itoa(len(t.rules)+1), when: when, shares: shares})
 }
 
-// decide adds the rules for those of whom when holds. It gives each of them an
-// answer, so that rules added later are for the others.
+// decide adds the rules for users for whom when is true. Each of them gets a value, so that rules
+// that are added later apply to other users.
 func (t *targeting) decide(n *node, when formula) {
 	op, args, ok := t.operation(n)
 	if !ok {
@@ -106,7 +108,7 @@ func (t *targeting) decide(n *node, when formula) {
 	}
 }
 
-// boolean reports whether an expression answers true or false and nothing else.
+// boolean reports whether an expression always evaluates to true or false.
 func (t *targeting) boolean(n *node) bool {
 	op, args, ok := t.operation(n)
 	if !ok {
@@ -116,11 +118,11 @@ func (t *targeting) boolean(n *node) bool {
 	if op == "and" || op == "or" {
 		return len(args) > 0 && !slices.ContainsFunc(args, func(a *node) bool { return !t.boolean(a) })
 	}
-	own := op == "starts_with" || op == "ends_with" || op == "sem_ver" // answer null for what is no text
+	own := op == "starts_with" || op == "ends_with" || op == "sem_ver" // these evaluate to null for operands that are not strings
 	return !own && slices.Contains(comparisons, op)
 }
 
-// answer is the outcome of a result: the name of a variant, null for the default.
+// answer returns the outcome of a result: v is the name of a variant, or nil for the default.
 func (t *targeting) answer(n *node, v any) outcome {
 	if v == nil {
 		if t.fallback == nil {
@@ -135,7 +137,8 @@ func (t *targeting) answer(n *node, v any) outcome {
 	return t.variants.outcome(n, name)
 }
 
-// fractional are weighted answers by a hash of the user's key.
+// fractional returns the shares of weighted results, which flagd selects by a hash of the user's
+// key.
 func (t *targeting) fractional(n *node, args []*node) []share {
 	if len(args) > 0 {
 		if _, isList := args[0].value.([]any); !isList {
@@ -158,13 +161,13 @@ func (t *targeting) fractional(n *node, args []*node) []share {
 	return out
 }
 
-// weighted is a value of fractional and its weight.
+// weighted is an argument of fractional with its weight.
 type weighted struct {
 	src    *node
 	weight float64
 }
 
-// weights are the values of fractional, and their weights together.
+// weights returns the arguments of fractional, and the sum of their weights.
 func (l *logic) weights(n *node, args []*node) (all []weighted, sum float64) {
 	for _, a := range args {
 		parts, ok := a.value.([]any)
@@ -194,8 +197,8 @@ func (l *logic) weights(n *node, args []*node) (all []weighted, sum float64) {
 	return all, sum
 }
 
-// someFraction is when fractional counts as true: where every variant does, its hash decides
-// nothing.
+// someFraction returns when fractional is truthy. If every variant is truthy, the hash has no
+// influence.
 func (l *logic) someFraction(n *node, args []*node) formula {
 	combined := always
 	if len(args) > 0 {
@@ -222,12 +225,12 @@ func (l *logic) someFraction(n *node, args []*node) formula {
 	return combined
 }
 
-// isText holds where fractional has something to hash: a text, or nothing, for which the
-// user's key stands. With a number, a boolean or a list it answers nothing.
+// isText is true if fractional has a value to hash: a string, or no value, for which the user's key
+// is used. For a number, a boolean or a list its result is null.
 func (l *logic) isText(n *node) formula {
 	if op, args, ok := l.operation(n); ok && op == "cat" {
 		for _, a := range args {
-			l.operand(a) // what is joined is a text, whatever it is
+			l.operand(a) // the concatenation is a string for operands of any type
 		}
 		return always
 	}

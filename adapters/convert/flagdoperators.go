@@ -5,7 +5,7 @@ import (
 	"regexp"
 )
 
-// part is flagd's starts_with or ends_with.
+// part converts flagd's starts_with and ends_with.
 func (l *logic) part(n *node, p part, args []*node) formula {
 	if len(args) != 2 {
 		return never
@@ -22,13 +22,16 @@ func (l *logic) part(n *node, p part, args []*node) formula {
 	return a.has(p, text)
 }
 
-// Versions as flagd takes them: minor and patch may be absent, a v or V before.
+// looseVersion matches versions that flagd accepts: minor and patch may be missing, and a v or V
+// may precede.
 const looseVersion = `^[vV]?` + versionNumber + `(?:\.` + versionNumber + `(?:\.` + versionNumber + versionPre + versionBuild + `)?)?$`
 
 var flagdOperand = regexp.MustCompile(`^[vV]?(` + versionNumber + `)(?:\.(` + versionNumber + `)(?:\.(` + versionNumber + `)(` + versionPre + `)` + versionBuild + `)?)?$`)
 
 var flagdVersionOps = map[string]string{"=": "eq", "!=": "ne", "<": "lt", "<=": "le", ">": "gt", ">=": "ge"}
 
+// semVer converts flagd's sem_ver. The operator ^ compares the major number, and ~ the major and
+// the minor number.
 func (l *logic) semVer(n *node, args []*node) formula {
 	if len(args) != 3 {
 		return never

@@ -9,10 +9,10 @@ import (
 	"github.com/bunting-flags/bunting/flags/wire"
 )
 
-// readFlipt reads a Flipt features file, or an export of one namespace, format
-// versions 1.0 to 1.6. The entity id is the distinct id; the context, texts all,
-// are person properties. The variant that Flipt answers with counts, also for a
-// flag that is not enabled; without one the flag is off.
+// readFlipt reads a Flipt features file, or an export of one namespace, in the format versions 1.0
+// to 1.6. The entity id becomes the distinct id, and the context, whose values are all strings,
+// becomes person properties. The value is the variant that Flipt returns, also for a flag that is
+// not enabled; without a variant the flag is off.
 func readFlipt(b *builder, doc *node) error {
 	if doc.object() == nil || !doc.has("flags") && !doc.has("segments") {
 		doc.refuse(`is no Flipt export: there are no "flags"`)
@@ -38,7 +38,7 @@ func readFlipt(b *builder, doc *node) error {
 type fliptReader struct {
 	b        *builder
 	segments map[string]*node
-	size     int // constraints of the flag that were read
+	size     int // number of constraints read for the flag
 }
 
 func (r *fliptReader) flag(n *node, to *flags.Flag) {
@@ -56,7 +56,8 @@ func (r *fliptReader) flag(n *node, to *flags.Flag) {
 	}
 }
 
-// boolean asks the rollouts first, enabled or not; then being enabled counts.
+// boolean converts a boolean flag: its rollouts are evaluated first, whether it is enabled or not,
+// and then its enabled state is the value.
 func (r *fliptReader) boolean(n *node, to *flags.Flag) {
 	var list []rule
 	outcomes := map[bool]outcome{true: on, false: off}
@@ -77,6 +78,8 @@ func (r *fliptReader) boolean(n *node, to *flags.Flag) {
 	r.b.rules(to, list)
 }
 
+// variant converts a flag with variants. Rules are evaluated only if the flag is enabled; otherwise
+// all users get the default variant, or the flag is off.
 func (r *fliptReader) variant(n *node, to *flags.Flag) {
 	set := &variantSet{payload: map[string]json.RawMessage{}, keys: map[string]string{}, named: true} // Flipt's clients get the key
 	fallback := off
@@ -116,7 +119,8 @@ func (r *fliptReader) variant(n *node, to *flags.Flag) {
 	set.declare(to)
 }
 
-// givesVariants reports whether a flag has no rules, or any of them gives somebody a variant.
+// givesVariants reports whether a flag has no rules, or has a rule that assigns a variant to some
+// users.
 func givesVariants(n *node) bool {
 	rules := n.get("rules").items()
 	return len(rules) == 0 || slices.ContainsFunc(rules, func(src *node) bool {
@@ -124,7 +128,7 @@ func givesVariants(n *node) bool {
 	})
 }
 
-// distribution are the shares of a rule, which Flipt brings to 100 per cent.
+// distribution returns the shares of a rule, which Flipt scales to 100 per cent.
 func (r *fliptReader) distribution(n *node, set *variantSet, fallback outcome) []share {
 	var out []share
 	total := 0.0
@@ -151,8 +155,8 @@ func (r *fliptReader) distribution(n *node, set *variantSet, fallback outcome) [
 	return out
 }
 
-// segmentRule is one segment by its key, several, or an object of keys and how
-// to join them.
+// segmentRule converts a key of a segment, a list of keys, or an object with keys and the operator
+// that joins them.
 func (r *fliptReader) segmentRule(n *node) formula {
 	var keys []*node
 	join, all := anyOf, false
@@ -183,7 +187,7 @@ func (r *fliptReader) segmentRule(n *node) formula {
 	return join(mapFormulas(keys, r.segment)...)
 }
 
-// segment is who is in the segment of a key.
+// segment returns the condition of the segment with a key.
 func (r *fliptReader) segment(key *node) formula {
 	n := r.segments[key.text()]
 	if n == nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/bunting-flags/bunting/flags"
 )
 
-// fliptConstraints are the kinds of constraint by type.
+// fliptConstraints are the readers of constraints by type.
 var fliptConstraints = map[string]func(r *fliptReader, c *node, a attribute, op string) formula{
 	"STRING_COMPARISON_TYPE":    (*fliptReader).text,
 	"ENTITY_ID_COMPARISON_TYPE": (*fliptReader).text,
@@ -21,6 +21,8 @@ var fliptConstraints = map[string]func(r *fliptReader, c *node, a attribute, op 
 	"DATETIME_COMPARISON_TYPE":  (*fliptReader).date,
 }
 
+// constraint converts one constraint of a segment. The operators for presence are the same for all
+// types, up to their names.
 func (r *fliptReader) constraint(c *node) formula {
 	c.onlyMembers("type", "property", "operator", "value", "description")
 	if r.size++; r.size > maxLeaves {
@@ -34,7 +36,7 @@ func (r *fliptReader) constraint(c *node) formula {
 	a := r.b.userKey(c)
 	if kind != "ENTITY_ID_COMPARISON_TYPE" {
 		a = r.b.attribute(c, c.get("property").text())
-		a.textOnly, a.lists = true, false // a context holds texts alone
+		a.textOnly, a.lists = true, false // values of a context are always strings
 	}
 	op := c.get("operator").text()
 	isText := kind == "STRING_COMPARISON_TYPE" || kind == "ENTITY_ID_COMPARISON_TYPE"
@@ -47,16 +49,16 @@ func (r *fliptReader) constraint(c *node) formula {
 	return read(r, c, a, op)
 }
 
-// white is what Go's strings.TrimSpace removes, as a class without brackets.
+// white is the inside of a character class for what Go's strings.TrimSpace removes.
 const white = `\t-\r\x{85}\p{Z}`
 
-// isFilled holds when there is more than white space.
+// isFilled is true if the text contains more than white space.
 func (a attribute) isFilled() formula { return a.matches(`[^` + white + `]`) }
 
-// isNonEmpty holds when there is any text: an empty one is the same as none.
+// isNonEmpty is true if the text is not empty; an empty text equals a missing one.
 func (a attribute) isNonEmpty() formula { return a.matches(`(?s:.)`) }
 
-// fliptValue is the operand as Flipt keeps it: text.
+// fliptValue returns the operand as Flipt stores it, as text.
 func fliptValue(n *node) string {
 	switch v := n.value.(type) {
 	case nil:
@@ -71,7 +73,7 @@ func fliptValue(n *node) string {
 	return n.text()
 }
 
-// fliptList is the operand as a list: it is one, or the text of one.
+// fliptList returns the operand as a list. It is a list, or the JSON text of one.
 func fliptList(n *node) []*node {
 	if text, isText := n.value.(string); isText {
 		v, err := flags.DecodeJSON([]byte(text))
@@ -83,6 +85,8 @@ func fliptList(n *node) []*node {
 	return n.items()
 }
 
+// text converts a comparison of strings. An empty attribute equals a missing one, and matches no
+// operator, including the negated ones.
 func (r *fliptReader) text(c *node, a attribute, op string) formula {
 	value := fliptValue(c.get("value"))
 	is := func(values ...*node) formula {
@@ -117,7 +121,7 @@ func (r *fliptReader) text(c *node, a attribute, op string) formula {
 			return never
 		}
 	}
-	// The white space around the attribute does not count, that of the operand does.
+	// White space around the attribute is ignored, but not that of the operand.
 	switch op {
 	case "prefix":
 		switch {
@@ -139,12 +143,14 @@ func (r *fliptReader) text(c *node, a attribute, op string) formula {
 	return unknownFlipt(c)
 }
 
-// unknownFlipt refuses an operator that the type of a constraint does not have.
+// unknownFlipt refuses an operator that the type of a constraint does not support.
 func unknownFlipt(c *node) formula {
 	c.get("operator").refuse("%q is no operator of a %s that is known here", short(c.get("operator").text()), short(c.get("type").text()))
 	return never
 }
 
+// number converts a comparison of numbers. An attribute that is not a number matches no operator,
+// including the negated ones.
 func (r *fliptReader) number(c *node, a attribute, op string) formula {
 	value := c.get("value")
 	parse := func(n *node) float64 {
@@ -187,9 +193,10 @@ func (r *fliptReader) truth(c *node, a attribute, op string) formula {
 	return unknownFlipt(c)
 }
 
-// dateForm are the dates that Flipt reads: RFC 3339, or a day.
+// dateForm matches the dates that Flipt parses: RFC 3339, or a day.
 const dateForm = `\A\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])(?:T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:\.\d+)?(?:Z|[+-](?:[01]\d|2[0-3]):[0-5]\d))?\z`
 
+// date converts a comparison of dates. An attribute that is not a date matches no operator.
 func (r *fliptReader) date(c *node, a attribute, op string) formula {
 	value := fliptValue(c.get("value"))
 	if _, err := time.Parse(time.RFC3339, value); err != nil {

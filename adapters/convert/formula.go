@@ -7,12 +7,13 @@ import (
 	"github.com/bunting-flags/bunting/flags"
 )
 
-// formula is what must hold of a user: a leaf, or all or any of others. The
-// zero value, all of none, always holds; any of none never does.
+// formula is a condition on a user: a leaf, or the conjunction or disjunction (any) of its parts.
+// The zero value, a conjunction without parts, is always true; a disjunction without parts is never
+// true.
 type formula struct {
 	any   bool
 	parts []formula
-	leaf  *flags.Property // its Negated turns it round
+	leaf  *flags.Property // its field Negated inverts it
 }
 
 var (
@@ -23,15 +24,15 @@ var (
 func isTrue(f *formula) bool  { return f.leaf == nil && !f.any && len(f.parts) == 0 }
 func isFalse(f *formula) bool { return f.leaf == nil && f.any && len(f.parts) == 0 }
 
-// leaf is a single requirement.
+// leaf returns the formula of a single property filter.
 func leaf(p flags.Property) formula { return formula{leaf: &p} }
 
-// flagIs is a requirement on another flag, by key: true, false or a variant.
+// flagIs returns a condition on the value of another flag, by key: true, false or a variant.
 func flagIs(key string, value any) formula {
 	return leaf(flags.Property{Key: key, Type: flags.FlagProperty, Operator: flags.FlagEvaluatesTo, Value: value, HasValue: true})
 }
 
-// mapFormulas are the formulas of several things.
+// mapFormulas converts each element of a list.
 func mapFormulas[T any](list []T, convert func(T) formula) []formula {
 	out := make([]formula, len(list))
 	for i, v := range list {
@@ -43,14 +44,14 @@ func mapFormulas[T any](list []T, convert func(T) formula) []formula {
 func allOf(parts ...formula) formula { return join(false, parts) }
 func anyOf(parts ...formula) formula { return join(true, parts) }
 
-// join flattens, and removes what decides nothing.
+// join flattens nested formulas, and removes constants that do not affect the result.
 func join(isAny bool, parts []formula) formula {
 	out := formula{any: isAny}
 	for _, f := range parts {
 		switch {
 		case f.leaf == nil && f.any == isAny: // includes the neutral element
 			out.parts = append(out.parts, f.parts...)
-		case f.leaf == nil && len(f.parts) == 0: // the other constant decides
+		case f.leaf == nil && len(f.parts) == 0: // the other constant determines the result
 			return f
 		default:
 			out.parts = append(out.parts, f)
@@ -62,8 +63,8 @@ func join(isAny bool, parts []formula) formula {
 	return out
 }
 
-// not holds when f does not. Patterns in f must be valid: an invalid one matches
-// neither way.
+// not is true if f is false. Patterns in f must be valid, since an invalid pattern makes both f and
+// its negation false.
 func not(f formula) formula {
 	if f.leaf == nil {
 		out := formula{any: !f.any, parts: make([]formula, len(f.parts))}
@@ -87,8 +88,8 @@ func not(f formula) formula {
 }
 
 const (
-	// maxConditions bounds the conditions of a flag, maxLeaves the requirements
-	// in one formula.
+	// maxConditions is the maximum number of conditions of a flag, maxLeaves that of property
+	// filters in a formula.
 	maxConditions = 1_000
 	maxLeaves     = 5_000
 )
@@ -104,13 +105,13 @@ func (f *formula) leaves() int {
 	return n
 }
 
-// hasFlag reports whether it asks for a flag, which a cohort cannot.
+// hasFlag reports whether f depends on another flag, which is not allowed in a cohort.
 func (f *formula) hasFlag() bool {
 	return f.leaf != nil && f.leaf.Type == flags.FlagProperty || slices.ContainsFunc(f.parts, func(g formula) bool { return g.hasFlag() })
 }
 
-// conditions says a formula as conditions, any of which is enough. What a list
-// of requirements cannot say goes into a cohort with the given name.
+// conditions converts a formula into conditions of which any is sufficient. Parts that a list of
+// property filters cannot express become a cohort with the given name.
 func (b *builder) conditions(src *node, name string, f formula) []flags.Condition {
 	if f.leaves() > maxLeaves {
 		src.refuse("is too large: more than %d requirements", maxLeaves)
@@ -122,8 +123,8 @@ func (b *builder) conditions(src *node, name string, f formula) []flags.Conditio
 	return out
 }
 
-// alternatives splits a formula at its top, and multiplies out what asks for
-// flags below.
+// alternatives splits a disjunction into its parts, and distributes conjunctions over disjunctions
+// that depend on flags.
 func alternatives(src *node, f formula) []formula {
 	if f.leaf != nil || !f.hasFlag() && !f.any {
 		return []formula{f}
@@ -153,7 +154,7 @@ func alternatives(src *node, f formula) []formula {
 	return out
 }
 
-// properties are the requirements of one condition.
+// properties returns the property filters of one condition.
 func (b *builder) properties(src *node, name string, f formula) []flags.Property {
 	if f.leaf != nil || f.any {
 		f = formula{parts: []formula{f}}
@@ -177,7 +178,7 @@ func (b *builder) properties(src *node, name string, f formula) []flags.Property
 	return out
 }
 
-// cohortName makes a name that no cohort of the flag has, of at most 400 characters.
+// cohortName returns a name of at most 400 characters that is unique among the flag's cohorts.
 func (b *builder) cohortName(name string) string {
 	const longestKey = 300
 	key := []rune(b.key)
@@ -189,7 +190,7 @@ func (b *builder) cohortName(name string) string {
 	return unique
 }
 
-// tree is the formula as a cohort's tree.
+// tree converts the formula into a cohort's tree.
 func (f *formula) tree(src *node, depth int) flags.CohortNode {
 	if depth >= maxDepth {
 		src.refuse("is nested deeper than a cohort may be, %d levels", maxDepth)

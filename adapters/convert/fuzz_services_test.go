@@ -8,8 +8,8 @@ import (
 	"github.com/bunting-flags/bunting/flags"
 )
 
-// fuzzFormat checks of any document: reading never panics, every flag that it
-// names is converted or left out, and what is converted is a file without faults.
+// fuzzFormat checks for any document that reading does not panic, that every flag that it names is
+// converted or left out, and that the result is a file without faults.
 func fuzzFormat(f *testing.F, format string, flagKeys func(data []byte) []string, seeds ...string) {
 	f.Helper()
 	if format != "posthog" {
@@ -53,7 +53,7 @@ func fuzzFormat(f *testing.F, format string, flagKeys func(data []byte) []string
 	})
 }
 
-// members are the names of an object's members, of a document or below it.
+// members returns the names of the members of a document, or of its member below.
 func members(data []byte, below string) (out []string) {
 	v, err := decode(data)
 	if err != nil {
@@ -68,7 +68,7 @@ func members(data []byte, below string) (out []string) {
 	return nil
 }
 
-// textsUnder are the texts under a name in the objects of a list.
+// textsUnder returns the strings with a name in the objects of a list.
 func textsUnder(data []byte, list, name string) (out []string) {
 	v, err := decode(data)
 	if err != nil {

@@ -9,8 +9,7 @@ import (
 	"github.com/bunting-flags/bunting/flags"
 )
 
-// readGoFeatureFlag reads flags by key, as a configuration file of GO Feature
-// Flag has them.
+// readGoFeatureFlag reads a configuration file of GO Feature Flag: an object of flags by key.
 func readGoFeatureFlag(b *builder, doc *node) error {
 	if doc.value == nil {
 		doc.refuse("must be an object of flags by key, not null")
@@ -21,9 +20,11 @@ func readGoFeatureFlag(b *builder, doc *node) error {
 	return nil
 }
 
-// oldFlag are members of flags in the format that GO Feature Flag had before version 1.
+// oldFlag are members of flags in the format that GO Feature Flag used before version 1.
 var oldFlag = []string{"rule", "percentage", "true", "false", "default"}
 
+// goFeatureFlag converts one flag: first its schedule is applied, then each targeting rule and the
+// default rule become rules.
 func (b *builder) goFeatureFlag(f *flags.Flag, n *node) {
 	n.object()
 	if n.value == nil {
@@ -33,7 +34,7 @@ func (b *builder) goFeatureFlag(f *flags.Flag, n *node) {
 		n.refuse("is of GO Feature Flag's old format (%s), of before version 1: give it with variations, targeting and defaultRule", strings.Join(oldFlag, ", "))
 	}
 	n = b.applySchedule(n)
-	b.top = n // places are below the flag as its schedule has made it
+	b.top = n // positions refer to the flag after its schedule was applied
 	over := b.experimentation(n.get("experimentation"))
 	if v := n.get("bucketingKey"); v.textOr() != "" {
 		v.refuse("answers users without this attribute with the caller's default, which cannot be said here")
@@ -63,7 +64,7 @@ func (b *builder) goFeatureFlag(f *flags.Flag, n *node) {
 	v.declare(f)
 }
 
-// sameTypes refuses values of different types, and none.
+// sameTypes refuses values of different types, and an empty list.
 func sameTypes(src *node, values []*node) {
 	if len(values) == 0 {
 		src.refuse("there must be one value at least")
@@ -78,6 +79,8 @@ func sameTypes(src *node, values []*node) {
 	}
 }
 
+// goQuery converts a query, which is either JSONLogic or in the query language. An empty query
+// matches all users.
 func (b *builder) goQuery(q *node) formula {
 	lines := strings.Split(q.text(), "\n")
 	for i := range lines {
@@ -99,7 +102,7 @@ func (b *builder) goQuery(q *node) formula {
 	return parseQuery(b, q, text)
 }
 
-// goShares are what a rule gives: percentages are parts of their sum.
+// goShares returns the shares of a rule; percentages are relative to their sum.
 func (b *builder) goShares(r *node, v *variantSet) []share {
 	if p := r.get("progressiveRollout"); p.value != nil {
 		return b.finalShares(p, v)

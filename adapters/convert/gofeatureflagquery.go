@@ -8,9 +8,9 @@ import (
 	"strings"
 )
 
-// The query language of GO Feature Flag's rules (nikunjy/rules): attribute,
-// operator and value, joined by and and or from left to right, with not ( … ).
-// Only what its grammar takes without repair is read.
+// The query language of GO Feature Flag's rules (nikunjy/rules) consists of comparisons of an
+// attribute, an operator and a value, which are joined by and and or from left to right, and of not
+// ( … ). Queries that its parser accepts only by error recovery are refused.
 
 type query struct {
 	b     *builder
@@ -20,7 +20,7 @@ type query struct {
 	depth int
 }
 
-// parseQuery reads a query as a formula.
+// parseQuery parses a query into a formula.
 func parseQuery(b *builder, src *node, text string) formula {
 	q := &query{b: b, src: src, text: text}
 	f := q.expression()
@@ -34,7 +34,7 @@ func (q *query) fail(want string) {
 	q.src.refuse("cannot be read at character %d: %s is expected, not %q", q.pos+1, want, short(q.text[q.pos:]))
 }
 
-// token takes what a pattern matches here.
+// token consumes the text that a pattern matches at the current position.
 func (q *query) token(re *regexp.Regexp) (string, bool) {
 	s := re.FindString(q.text[q.pos:])
 	q.pos += len(s)
@@ -58,6 +58,7 @@ func (q *query) space() {
 	}
 }
 
+// expression parses terms that are joined by and and or, which have equal precedence.
 func (q *query) expression() formula {
 	left := q.term()
 	for {
@@ -77,6 +78,7 @@ func (q *query) expression() formula {
 	}
 }
 
+// term parses a comparison, or an expression in parentheses that may follow not.
 func (q *query) term() formula {
 	if open, ok := q.token(queryNot); ok {
 		if q.depth++; q.depth > maxDepth {
@@ -122,10 +124,10 @@ var queryOps = map[string]string{
 	"co": "co", "CO": "co", "sw": "sw", "SW": "sw", "ew": "ew", "EW": "ew", "in": "in", "IN": "in",
 }
 
-// queryKeywords are words that cannot be attributes, beside those of queryOps.
+// queryKeywords are words that cannot be attributes, in addition to those of queryOps.
 var queryKeywords = []string{"not", "NOT", "and", "or", "true", "false", "null", "pr"}
 
-// subject is the left side of a comparison.
+// subject returns the attribute on the left side of a comparison.
 func (q *query) subject(name string) attribute {
 	if name == "key" || name == "targetingKey" {
 		return q.b.userKey(q.src)
@@ -135,8 +137,8 @@ func (q *query) subject(name string) attribute {
 	return a
 }
 
-// compare reads the value and makes the comparison. Values of another type than
-// the attribute's never match there.
+// compare parses the value and returns the comparison. In GO Feature Flag, a value never matches an
+// attribute of another type.
 func (q *query) compare(a attribute, op string) formula {
 	remaining := q.text[q.pos:]
 	switch {
@@ -165,7 +167,7 @@ func (q *query) compare(a attribute, op string) formula {
 	return neverUnlessKind(a, "number", q.compareInt(a, op, n))
 }
 
-// neverUnlessKind is never for attributes that are known to be of another type.
+// neverUnlessKind returns never for attributes that are known to have another type.
 func neverUnlessKind(a attribute, kind string, f formula) formula {
 	if a.isKey() && kind != "text" || a.boolean && kind != "boolean" {
 		return never
@@ -173,7 +175,7 @@ func neverUnlessKind(a attribute, kind string, f formula) formula {
 	return f
 }
 
-// requireOp refuses other operators than those.
+// requireOp refuses operators that are not allowed.
 func (q *query) requireOp(op string, allowed ...string) {
 	if !slices.Contains(allowed, op) {
 		q.refuseOp(op)
@@ -184,7 +186,7 @@ func (q *query) refuseOp(op string) {
 	q.src.refuse("uses %s with a value of this type, which cannot be said here", op)
 }
 
-// quoted reads a text. Its escapes stay as they are, as they do there.
+// quoted parses a string. Its escapes are not decoded, as in GO Feature Flag.
 func (q *query) quoted() string {
 	s, ok := q.token(queryString)
 	if !ok {
@@ -208,12 +210,12 @@ func (q *query) compareText(a attribute, op, text string) formula {
 	return a.hasFold(queryParts[op], text)
 }
 
-// compareInt compares as whole numbers: fractions are cut off the attribute.
+// compareInt compares as integers: fractions of the attribute are truncated.
 func (q *query) compareInt(a attribute, op string, n float64) formula {
 	if math.Abs(n) >= 1<<53 {
 		q.src.refuse("compares with a number that a double cannot hold")
 	}
-	from := func(m float64) formula { // cut off, it is m or more
+	from := func(m float64) formula { // after truncation, the value is at least m
 		if m > 0 {
 			return a.number("ge", m)
 		}
@@ -231,6 +233,7 @@ func (q *query) compareInt(a attribute, op string, n float64) formula {
 	}[op]
 }
 
+// constant converts a comparison with true, false or null.
 func (q *query) constant(a attribute, op, word string) formula {
 	if op != "eq" && op != "ne" || !slices.Contains([]string{"true", "false", "null"}, word) {
 		q.pos -= len(word)
@@ -249,7 +252,7 @@ func (q *query) constant(a attribute, op, word string) formula {
 	return a.isFalse()
 }
 
-// list reads in [ … ].
+// list parses the list of an in operator, [ … ].
 func (q *query) list(a attribute, op string) formula {
 	q.pos++
 	var texts []string

@@ -8,16 +8,16 @@ import (
 	"time"
 )
 
-// What changes with time in GO Feature Flag is converted once all its dates are past: from
-// then on it is one flag.
+// Parts of a GO Feature Flag that change with time are converted if all of their dates are past,
+// since the flag does not change any more then.
 
-// timedReason is why other flags are not.
+// timedReason is the reason for refusing flags with future dates.
 const timedReason = "changes with time, which definitions here do not"
 
-// dateLayouts are those of JSON and of YAML, where a date needs no time.
+// dateLayouts are the date formats of JSON and of YAML, in which the time is optional.
 var dateLayouts = []string{time.RFC3339Nano, "2006-1-2T15:4:5.999999999Z07:00", "2006-1-2t15:4:5.999999999Z07:00", "2006-1-2 15:4:5.999999999Z07:00", "2006-1-2 15:4:5.999999999 Z07:00", "2006-1-2 15:4:5.999999999", time.DateOnly}
 
-// date reads a date.
+// date parses a date.
 func (n *node) date() time.Time {
 	text := n.text()
 	for _, layout := range dateLayouts {
@@ -29,7 +29,7 @@ func (n *node) date() time.Time {
 	return time.Time{}
 }
 
-// pastDate reads a date that must have come, as what comes then changes a flag.
+// pastDate parses a date that must be past, since a future date would change the flag.
 func (b *builder) pastDate(n *node) time.Time {
 	t := n.date()
 	if t.After(b.options.now()) {
@@ -38,7 +38,7 @@ func (b *builder) pastDate(n *node) time.Time {
 	return t
 }
 
-// now is the time by which dates are past.
+// now returns the time that dates are compared with.
 func (o *Options) now() time.Time {
 	if o.Now.IsZero() {
 		return time.Now()
@@ -46,7 +46,7 @@ func (o *Options) now() time.Time {
 	return o.Now
 }
 
-// finalShares are the shares after the end of a progressive rollout.
+// finalShares returns the shares after the end of a progressive rollout.
 func (b *builder) finalShares(p *node, v *variantSet) []share {
 	initial, end := p.get("initial"), p.get("end")
 	for _, src := range []*node{initial.get("variation"), initial.get("date"), end.get("variation"), end.get("date")} {
@@ -67,7 +67,8 @@ func (b *builder) finalShares(p *node, v *variantSet) []share {
 	}
 }
 
-// experimentation reports whether an experiment is over: users get the caller's default then.
+// experimentation reports whether an experiment is over, after which users get the caller's
+// default.
 func (b *builder) experimentation(n *node) (over bool) {
 	n.object()
 	if src := n.get("start"); src.value != nil {
@@ -81,8 +82,8 @@ func (b *builder) experimentation(n *node) (over bool) {
 	return over
 }
 
-// applySchedule is a flag with the steps of its schedule, oldest first. A step without a date
-// never comes.
+// applySchedule returns a flag after the steps of its schedule, oldest first. A step without a date
+// never takes effect.
 func (b *builder) applySchedule(n *node) *node {
 	type step struct {
 		at   *node
@@ -117,14 +118,15 @@ func (b *builder) applySchedule(n *node) *node {
 	return n.with(flag)
 }
 
-// with is the node with another value.
+// with returns a copy of the node with another value.
 func (n *node) with(value any) *node {
 	return &node{value: value, parent: n.parent, name: n.name, index: n.index}
 }
 
 func (n *node) names() []string { return slices.Sorted(maps.Keys(n.object())) }
 
-// overlay are the members of an object with those of another, as far as they are there.
+// overlay returns the members of n, with the named members replaced by those of more that are not
+// nil.
 func overlay(n, more *node, names ...string) map[string]any {
 	out := map[string]any{}
 	maps.Copy(out, n.object())
@@ -136,8 +138,8 @@ func overlay(n, more *node, names ...string) map[string]any {
 	return out
 }
 
-// mergeRules are rules with those of a step: those of a name that is there change that rule,
-// the others come behind.
+// mergeRules returns rules after a step: a rule with an existing name changes that rule, and other
+// rules are appended.
 func mergeRules(rules, step *node) []any {
 	changes := map[string]*node{}
 	for _, r := range step.items() {
@@ -164,7 +166,7 @@ func mergeRules(rules, step *node) []any {
 	return out
 }
 
-// mergeRule is a rule with what a step says of it. A negative percentage takes one away.
+// mergeRule returns a rule after the changes of a step. A negative percentage removes a variation.
 func mergeRule(r, step *node) map[string]any {
 	out := overlay(r, step, "disable", "query", "variation")
 	if p := step.get("progressiveRollout"); p.value != nil {

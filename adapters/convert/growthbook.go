@@ -8,10 +8,9 @@ import (
 	"github.com/bunting-flags/bunting/flags"
 )
 
-// readGrowthBook reads the payload that GrowthBook's SDKs load: {"features": {},
-// "savedGroups": {}}, or the features alone. The attribute id is the distinct id,
-// other attributes are person properties. Null, which leaves a value to the
-// caller, is off.
+// readGrowthBook reads the payload that GrowthBook's SDKs load: {"features": {}, "savedGroups":
+// {}}, or only the features. The attribute id is the distinct id, and other attributes are person
+// properties. Null, for which callers use their default, is off.
 func readGrowthBook(b *builder, doc *node) error {
 	if enc := doc.get("encryptedFeatures"); enc.textOr() != "" {
 		enc.refuse("the features are encrypted: give the payload in clear")
@@ -43,16 +42,16 @@ type gbReader struct {
 	read             map[string]*gbFeature
 }
 
-// gbFeature are the values that a feature can have.
+// gbFeature contains the possible values of a feature.
 type gbFeature struct {
-	values []*node // with the names of their variants; null is not among them
+	values []*node // named by their variants; null is excluded
 	set    *variantSet
-	// null: users may get none.
+	// null: some users may get the value null.
 	null bool
 }
 
-// values collects them: the default, those that rules force, and those of
-// experiments.
+// values returns the possible values of a feature: its default, the values that rules force, and
+// those of experiments.
 func (r *gbReader) values(n *node) *gbFeature {
 	if cached := r.read[n.name]; cached != nil {
 		return cached
@@ -86,7 +85,7 @@ func (r *gbReader) values(n *node) *gbFeature {
 	return f
 }
 
-// outcome is that of a value.
+// outcome returns the outcome of a value.
 func (f *gbFeature) outcome(b *builder, v *node) outcome {
 	if v.value == nil {
 		b.note(v, "is null, which is off here")
@@ -101,17 +100,19 @@ func (f *gbFeature) outcome(b *builder, v *node) outcome {
 	panic("a value that was not collected")
 }
 
+// feature converts one feature. A gate, which is a prerequisite that stops the evaluation, also
+// applies to all rules after its own.
 func (r *gbReader) feature(n *node, to *flags.Flag) {
 	n.onlyMembers("defaultValue", "rules", "id", "description", "dateUpdated", "dateCreated", "valueType", "tags", "project", "owner", "archived")
 	r.checkAcyclic(n, []string{n.name}, map[string]bool{})
 	f := r.values(n)
 	rules := n.get("rules").items()
 	if n.get("defaultValue").value == nil && len(rules) == 0 {
-		to.Active = false // everybody has the caller's default
+		to.Active = false // all users get the caller's default
 		return
 	}
 	var list []rule
-	open := always // nobody whom a gate stopped
+	open := always // is true for users that no gate stopped
 	for _, src := range rules {
 		passes, gate := r.parents(src)
 		if gate {
@@ -129,8 +130,8 @@ func (r *gbReader) feature(n *node, to *flags.Flag) {
 	f.set.declare(to)
 }
 
-// parents are what a rule asks of other features. Gate: who misses it is off,
-// and no rule behind counts.
+// parents converts the prerequisites of a rule. If gate is set, users who do not meet them are off,
+// and no later rule applies.
 func (r *gbReader) parents(src *node) (passes formula, gate bool) {
 	passes = always
 	for i, p := range src.get("parentConditions").items() {
@@ -151,8 +152,7 @@ func (r *gbReader) parents(src *node) (passes formula, gate bool) {
 	return passes, gate
 }
 
-// parent says a condition on the value of another feature as the values that it
-// may have.
+// parent converts a condition on the value of another feature into the set of matching values.
 func (r *gbReader) parent(c, feature *node) formula {
 	if len(c.object()) != 1 || !c.has("value") {
 		c.refuse(`asks for more than the value of a feature`)
@@ -180,7 +180,7 @@ func (r *gbReader) parent(c, feature *node) formula {
 	return isMet
 }
 
-// holds decides a condition on one value. It knows comparison with scalars.
+// holds evaluates a condition on a constant. It supports comparison with scalars.
 func holds(c, v *node) bool {
 	obj, isObject := c.value.(map[string]any)
 	if !isObject {
@@ -217,7 +217,7 @@ func equalScalars(a, b *node) bool {
 	return reflect.TypeOf(a.value) == reflect.TypeOf(b.value) && string(canonical(a)) == string(canonical(b))
 }
 
-// checkAcyclic refuses circles. Features in done lead to none.
+// checkAcyclic refuses cycles. Features in checked are known to lead to none.
 func (r *gbReader) checkAcyclic(n *node, path []string, checked map[string]bool) {
 	for _, rule := range n.get("rules").items() {
 		for _, p := range rule.get("parentConditions").items() {
@@ -236,15 +236,15 @@ func (r *gbReader) checkAcyclic(n *node, path []string, checked map[string]bool)
 	}
 }
 
-// gbRule are the members of a rule; those beside evaluation are only for
-// tracking and for sticky buckets.
+// gbRule are the members of a rule. Those that evaluation does not use are only for tracking and
+// for sticky buckets.
 var gbRule = []string{
 	"id", "condition", "parentConditions", "coverage", "force", "variations", "key", "weights", "namespace", "hashAttribute",
 	"fallbackAttribute", "disableStickyBucketing", "hashVersion", "bucketVersion", "minBucketVersion", "range", "ranges", "meta", "filters",
 	"seed", "name", "phase", "tracks",
 }
 
-// rule reads one; false: it applies to nobody.
+// rule converts a rule. It returns false if the rule applies to no user.
 func (r *gbReader) rule(n, src *node, f *gbFeature) (rule, bool) {
 	src.onlyMembers(gbRule...)
 	out := rule{src: src, name: src.pathFrom(n), when: r.condition(src.get("condition"))}
@@ -268,7 +268,7 @@ func (r *gbReader) rule(n, src *node, f *gbFeature) (rule, bool) {
 	}
 	variations := src.get("variations").items()
 	if len(variations) < 2 {
-		return out, false // nobody is in an experiment with one variation
+		return out, false // an experiment with one variation includes no users
 	}
 	for _, m := range src.get("meta").items() {
 		if m.get("passthrough").boolOr(false) {
@@ -282,8 +282,8 @@ func (r *gbReader) rule(n, src *node, f *gbFeature) (rule, bool) {
 	return out, true
 }
 
-// includedShare is which part of the users the filters of a rule let in, or the namespace of an
-// experiment, which counts where there are none. Each has a hash of its own.
+// includedShare returns the share of users that the filters of a rule include, or without filters
+// the namespace of an experiment. Each has its own hash.
 func (r *gbReader) includedShare(src *node) float64 {
 	filters, namespace := src.get("filters"), src.get("namespace")
 	if filters.value != nil {
@@ -315,8 +315,8 @@ func (r *gbReader) includedShare(src *node) float64 {
 	return part
 }
 
-// hasHashValue is that there is something to hash: nobody else meets the rule. Another
-// attribute than the id cannot be hashed here.
+// hasHashValue is true if there is a value to hash; other users do not match the rule. It refuses
+// attributes other than the id, which cannot be hashed here.
 func (r *gbReader) hasHashValue(src *node) formula {
 	if hashAttribute := src.get("hashAttribute").textOr(); hashAttribute != "" && hashAttribute != "id" {
 		src.get("hashAttribute").refuse("hashes the attribute %q: only the id can be hashed here", short(hashAttribute))
@@ -327,7 +327,7 @@ func (r *gbReader) hasHashValue(src *node) formula {
 	return r.b.userKey(src).isNonEmpty()
 }
 
-// width of a range, 1 for all.
+// width returns the width of a range; 1 is all users.
 func (r *gbReader) width(n *node) float64 {
 	ends := n.items()
 	if len(ends) != 2 {
@@ -336,8 +336,7 @@ func (r *gbReader) width(n *node) float64 {
 	return max(min(ends[1].number(), 1)-max(ends[0].number(), 0), 0)
 }
 
-// weights are the shares of all users that each variation of an experiment gets,
-// as parts of 1.
+// weights returns the share of all users that each variation of an experiment gets, from 0 to 1.
 func (r *gbReader) weights(src *node, count int) []float64 {
 	out := make([]float64, count)
 	if ranges := src.get("ranges").items(); len(ranges) > 0 {
@@ -356,7 +355,7 @@ func (r *gbReader) weights(src *node, count int) []float64 {
 	}
 	if len(weights) != count || math.Abs(sum-1) > 0.01 {
 		for i := range out {
-			out[i] = 1 / float64(count) // as GrowthBook does with weights that do not fit
+			out[i] = 1 / float64(count) // as GrowthBook does with an invalid number of weights
 		}
 	}
 	for i := range out {

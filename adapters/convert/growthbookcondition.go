@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// condition is GrowthBook's condition on attributes, in MongoDB's manner.
+// condition converts GrowthBook's condition on attributes, which has the syntax of MongoDB queries.
 func (r *gbReader) condition(n *node) formula {
 	var parts []formula
 	for _, m := range n.members() {
@@ -41,7 +41,7 @@ func (r *gbReader) each(n *node) []formula {
 	return mapFormulas(n.items(), r.required)
 }
 
-// required is a condition that may not be absent.
+// required is condition for a condition that must be present.
 func (r *gbReader) required(n *node) formula {
 	if n.value == nil {
 		n.want("an object")
@@ -59,7 +59,7 @@ func (r *gbReader) attribute(n *node) attribute {
 	return r.b.attribute(n, n.name)
 }
 
-// test is a value, or operators that must all hold.
+// test converts a value, or an object of operators that must all hold.
 func (r *gbReader) test(a attribute, n *node) formula {
 	obj, isObject := n.value.(map[string]any)
 	for name := range obj {
@@ -77,7 +77,7 @@ func (r *gbReader) test(a attribute, n *node) formula {
 	})...)
 }
 
-// equal is the same scalar; null is the same as a missing attribute.
+// equal is true for the same scalar; null equals a missing attribute.
 func (r *gbReader) equal(a attribute, n *node) formula {
 	switch n.value.(type) {
 	case nil:
@@ -89,11 +89,11 @@ func (r *gbReader) equal(a attribute, n *node) formula {
 	return a.in([]*node{n}, false)
 }
 
-// gbOperators is the table of operators. Only lessThan and its like depend on
-// the attribute being there: what is missing is null, and unequal.
+// gbOperators is the table of operators. Only $lt and the other orders require that the attribute
+// exists: a missing attribute is null, and unequal to other values.
 var gbOperators map[string]func(r *gbReader, a attribute, n *node) formula
 
-func init() { // refers to itself through $not
+func init() { // in init, since it refers to itself through $not
 	gbOperators = map[string]func(r *gbReader, a attribute, n *node) formula{
 		"$eq":         (*gbReader).equal,
 		"$ne":         func(r *gbReader, a attribute, n *node) formula { return not(r.equal(a, n)) },
@@ -121,7 +121,7 @@ func init() { // refers to itself through $not
 	}
 }
 
-// isTruthy reports what counts as true, lists and objects also when they are empty.
+// isTruthy reports whether a constant is truthy. Lists and objects are, even if they are empty.
 func isTruthy(n *node) bool {
 	switch n.value.(type) {
 	case []any, map[string]any:
@@ -159,7 +159,7 @@ func (r *gbReader) in(a attribute, n *node, fold bool) formula {
 	return f
 }
 
-// group is a saved group, a list of values; one that is not there is empty.
+// group converts a reference to a saved group, which is a list of values. A missing group is empty.
 func (r *gbReader) group(a attribute, n *node) formula {
 	list := r.groups.get(n.text())
 	if list.value == nil && !r.groups.has(n.text()) {
@@ -177,7 +177,7 @@ func gbPattern(a attribute, n *node, prefix string) formula {
 	return a.pattern(n, prefix+n.text())
 }
 
-// gbVersions are the versions that GrowthBook orders as we do.
+// gbVersions matches the versions that GrowthBook orders in the same way as our operators.
 const gbVersions = `^v?(?:0|[1-9][0-9]{0,4})(?:\.(?:0|[1-9][0-9]{0,4})){2}(?:-(?:0|[1-9][0-9]{0,4}|[A-Za-z]+)(?:\.(?:0|[1-9][0-9]{0,4}|[A-Za-z]+))*)?(?:\+[0-9A-Za-z.-]*[0-9A-Za-z])?$`
 
 func gbVersion(op string) func(*gbReader, attribute, *node) formula {

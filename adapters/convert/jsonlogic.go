@@ -8,25 +8,25 @@ import (
 	"github.com/bunting-flags/bunting/flags"
 )
 
-// JSONLogic, as diegoholiveira/jsonlogic decides it: flagd's targeting, and one
-// of GO Feature Flag's two query languages.
+// JSONLogic is converted with the semantics of diegoholiveira/jsonlogic. It is the language of
+// flagd's targeting, and one of GO Feature Flag's two query languages.
 
 type logic struct {
 	b   *builder
-	src *node // what notes are about
-	// id are names of the user's key.
+	src *node // the position of notes
+	// id are the names of the user's key.
 	id []string
-	// flag are attributes that are always booleans, false when not sent.
+	// flag are attributes that are always booleans, and false if they are not sent.
 	flag map[string]bool
-	// key, not empty, is the flag's key, which flagd's rules may ask for.
+	// key, if not empty, is the flag's key, which flagd's rules may read.
 	key string
 	// refs are flagd's $evaluators.
 	refs map[string]*node
-	// flagd has some operators of its own.
+	// flagd enables the operators that only flagd has.
 	flagd bool
 }
 
-// refuse names the place inside a rule that is a document of its own too.
+// refuse adds the position inside a rule that is a separate document.
 func (l *logic) refuse(n *node, format string, args ...any) {
 	if top := n.top(); top != l.src.top() {
 		if path := n.path(); path != "" {
@@ -44,7 +44,7 @@ func (n *node) top() *node {
 	return n
 }
 
-// operation is the one operator of an object and its arguments.
+// operation returns the single operator of an object and its arguments.
 func (l *logic) operation(n *node) (op string, args []*node, ok bool) {
 	n = l.resolve(n)
 	obj, isObject := n.value.(map[string]any)
@@ -93,12 +93,13 @@ func hasRef(v any) bool {
 	return false
 }
 
-// operand is a constant, or the attribute that is asked for.
+// operand is a constant, or an attribute.
 type operand struct {
 	constant  any
 	attribute *attribute
 }
 
+// operand converts an expression that must be a constant or a var without a default.
 func (l *logic) operand(n *node) operand {
 	op, args, ok := l.operation(n)
 	if !ok {
@@ -129,6 +130,8 @@ func (l *logic) operand(n *node) operand {
 	return operand{attribute: &a}
 }
 
+// isTruthyConstant reports whether a constant is truthy in JSONLogic, where empty lists and objects
+// are not.
 func isTruthyConstant(v any) bool {
 	switch v := v.(type) {
 	case bool:
@@ -153,10 +156,10 @@ func constant(holds bool) formula {
 	return never
 }
 
-// comparisons are operators that answer true or false.
+// comparisons are operators that evaluate to true or false.
 var comparisons = []string{"==", "!=", "===", "!==", "<", "<=", ">", ">=", "in", "!", "!!", "starts_with", "ends_with", "sem_ver"}
 
-// truth is when an expression counts as true.
+// truth is true if an expression is truthy.
 func (l *logic) truth(n *node) formula {
 	op, args, ok := l.operation(n)
 	if !ok {
@@ -215,9 +218,11 @@ func (l *logic) junction(n *node, op string, args []*node) formula {
 	if op == "and" && len(parts) > 0 {
 		return allOf(parts...)
 	}
-	return anyOf(parts...) // nothing at all counts as false
+	return anyOf(parts...) // an empty list is falsy
 }
 
+// choice converts an if with any number of branches, or the ternary operator, whose result is used
+// as a condition.
 func (l *logic) choice(n *node, args []*node) formula {
 	if _, isList := l.resolve(n).get("if").value.([]any); !isList && !l.resolve(n).has("?:") {
 		l.refuse(n, "needs a list of expressions")
@@ -234,13 +239,13 @@ func (l *logic) choice(n *node, args []*node) formula {
 		parts = append(parts, allOf(before, l.truth(args[i])))
 	}
 	f := anyOf(parts...)
-	if f.leaves() > maxLeaves { // every if in another doubles it
+	if f.leaves() > maxLeaves { // each nested if doubles the size
 		l.refuse(n, "is too large: more than %d requirements", maxLeaves)
 	}
 	return f
 }
 
-// set is when the value of an attribute counts as true.
+// set is true if the value of an operand is truthy.
 func (l *logic) set(o operand) formula {
 	a := o.attribute
 	switch {

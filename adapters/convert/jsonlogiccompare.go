@@ -4,7 +4,8 @@ import (
 	"encoding/json"
 )
 
-// sides are an attribute and a constant; swapped: the constant stood first.
+// sides returns the attribute and the constant of a comparison. swapped reports whether the
+// constant is the left operand.
 func (l *logic) sides(n, a, b *node) (_ *attribute, constant any, swapped bool) {
 	left, right := l.operand(a), l.operand(b)
 	switch {
@@ -17,6 +18,7 @@ func (l *logic) sides(n, a, b *node) (_ *attribute, constant any, swapped bool) 
 	return nil, nil, false
 }
 
+// equal converts == and ===. Only comparisons of an attribute with a scalar are supported.
 func (l *logic) equal(n *node, op string, args []*node) formula {
 	if len(args) != 2 {
 		l.refuse(n, "needs two arguments")
@@ -31,7 +33,7 @@ func (l *logic) equal(n *node, op string, args []*node) formula {
 		}
 		a.noteTexts(v)
 		if blankPattern.MatchString(v) {
-			a.noteText() // equal to 0 and false there
+			a.noteText() // in JSONLogic it also equals 0 and false
 		}
 		return a.oneOf([]string{v})
 	case json.Number:
@@ -43,6 +45,7 @@ func (l *logic) equal(n *node, op string, args []*node) formula {
 	return never
 }
 
+// equalNumber is equal for a number. With ==, booleans and blank strings are converted to numbers.
 func (l *logic) equalNumber(a *attribute, op string, f float64) formula {
 	if op == "===" {
 		if a.isKey() || a.boolean {
@@ -74,7 +77,7 @@ func (l *logic) equalBool(a *attribute, op string, v bool) formula {
 	return anyOf(a.isFalse(), a.numeric("eq", 0), a.isBlank())
 }
 
-// numeric is number where a boolean is none.
+// numeric is number, but is never true for booleans.
 func (a attribute) numeric(op string, n float64) formula {
 	if a.boolean {
 		return never
@@ -92,7 +95,7 @@ func (l *logic) double(n *node, v json.Number) float64 {
 
 var logicOrders = map[string]string{"<": "lt", "<=": "le", ">": "gt", ">=": "ge"}
 
-// ordered compares two, or three in a row.
+// ordered compares two values, or three in a row.
 func (l *logic) ordered(n *node, op string, args []*node) formula {
 	switch len(args) {
 	case 2:
@@ -104,6 +107,7 @@ func (l *logic) ordered(n *node, op string, args []*node) formula {
 	return never
 }
 
+// order converts a comparison by size of an attribute and a number.
 func (l *logic) order(n *node, op string, left, right *node) formula {
 	a, constant, swapped := l.sides(n, left, right)
 	if swapped {
@@ -115,9 +119,10 @@ func (l *logic) order(n *node, op string, left, right *node) formula {
 	}
 	f, holds := l.double(n, v), orders[op].holds
 	parts := []formula{a.numeric(op, f)}
-	// What is no number counts as one: true as 1, false, blanks and nothing as 0.
+	// Values that are not numbers are converted: true to 1, and false, blank and missing values to
+	// 0.
 	if holds(0, f) {
-		if f != 0 { // nothing equals nothing but itself
+		if f != 0 { // null equals only itself
 			parts = append(parts, a.isAbsent())
 		}
 		parts = append(parts, a.isFalse(), a.isBlank())
@@ -128,7 +133,7 @@ func (l *logic) order(n *node, op string, left, right *node) formula {
 	return anyOf(parts...)
 }
 
-// in is a text in the text of an attribute, or an attribute in a list.
+// in converts a search for a string in the text of an attribute, or for an attribute in a list.
 func (l *logic) in(n *node, args []*node) formula {
 	if len(args) != 2 {
 		l.refuse(n, "needs two arguments")
@@ -145,6 +150,7 @@ func (l *logic) in(n *node, args []*node) formula {
 	return a.has(contains, text)
 }
 
+// inList converts a search for an attribute in a list of strings or of numbers.
 func (l *logic) inList(n *node, a *attribute, list []any) formula {
 	if a == nil || a.boolean {
 		l.refuse(n, "must seek an attribute in a list")
@@ -168,7 +174,7 @@ func (l *logic) inList(n *node, a *attribute, list []any) formula {
 	case len(parts) > 0:
 		a.noteNumber()
 	case len(texts) > 0:
-		a.noteText() // 0 is in every list of texts there
+		a.noteText() // in JSONLogic 0 is in every list of strings
 	}
 	return anyOf(append(parts, a.oneOf(texts))...)
 }

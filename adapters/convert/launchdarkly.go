@@ -7,15 +7,14 @@ import (
 	"github.com/bunting-flags/bunting/flags"
 )
 
-// ldREST ends why answers of the REST API are not read.
+// ldREST ends the reason why responses of the REST API are refused.
 const ldREST = "which has no targeting by segments: give the data of an SDK or of the relay, or a file of ldcli"
 
-// readLaunchDarkly reads the data that LaunchDarkly's server-side SDKs and its
-// relay hold: {"flags": {}, "flagValues": {}, "segments": {}}. Only contexts of
-// the kind user are converted: the key is the distinct id, attributes are person
-// properties.
+// readLaunchDarkly reads the data that LaunchDarkly's server-side SDKs and its relay store:
+// {"flags": {}, "flagValues": {}, "segments": {}}. Only contexts of the kind user are converted:
+// the key becomes the distinct id, and attributes become person properties.
 func readLaunchDarkly(b *builder, doc *node) error {
-	if data := doc.get("data"); doc.has("path") && data.has("flags") { // as a stream puts it
+	if data := doc.get("data"); doc.has("path") && data.has("flags") { // the envelope of a stream
 		doc = data
 	}
 	if list := doc.get("items"); list.value != nil && !doc.has("flags") {
@@ -48,11 +47,11 @@ func readLaunchDarkly(b *builder, doc *node) error {
 type ldReader struct {
 	b               *builder
 	flags, segments *node
-	openSegments    []string // segments that are being read
-	size            int      // clauses of the flag that were read
+	openSegments    []string // segments that are being read, to detect cycles
+	size            int      // number of clauses read for the flag
 }
 
-// ldFlag are the variations of a flag.
+// ldFlag contains the variations of a flag.
 type ldFlag struct {
 	src   *node
 	names []*node // by index
@@ -64,7 +63,7 @@ func (b *builder) readVariations(n *node) *ldFlag {
 	return &ldFlag{n, names, b.newVariants(distinct(names))}
 }
 
-// outcome is that of a variation, by number.
+// outcome returns the outcome of a variation, by index.
 func (f *ldFlag) outcome(n *node) outcome {
 	i := n.number()
 	if i < 0 || i >= float64(len(f.names)) || i != float64(int(i)) {
@@ -73,6 +72,8 @@ func (f *ldFlag) outcome(n *node) outcome {
 	return f.set.outcome(n, f.names[int(i)].name)
 }
 
+// flag converts one flag. Users who do not meet a prerequisite get the off variation, as do all
+// users if the flag is not on.
 func (r *ldReader) flag(n *node, to *flags.Flag) {
 	n.onlyMembers("key", "on", "prerequisites", "targets", "contextTargets", "rules", "fallthrough", "offVariation", "variations",
 		"clientSideAvailability", "clientSide", "salt", "sel", "trackEvents", "trackEventsFallthrough", "debugEventsUntilDate", "version",
@@ -94,7 +95,7 @@ func (r *ldReader) flag(n *node, to *flags.Flag) {
 		if len(fallen) > 0 {
 			src.refuse("is absent: users who miss a prerequisite would get their own default")
 		}
-		to.Active = false // everybody has the caller's default
+		to.Active = false // all users get the caller's default
 	}
 	var list []rule
 	switch {
@@ -114,8 +115,8 @@ func (r *ldReader) flag(n *node, to *flags.Flag) {
 	f.set.declare(to)
 }
 
-// prerequisites are what must hold of other flags, and the ways in which it can
-// fail. Not on: it never holds.
+// prerequisites returns the condition on other flags, and the conditions under which each
+// prerequisite fails. If on is false, the condition is never true.
 func (r *ldReader) prerequisites(n *node) (passes formula, fallen []formula, on bool) {
 	r.checkAcyclic(n, []string{n.name}, map[string]bool{})
 	passes = always
@@ -144,7 +145,7 @@ func (r *ldReader) prerequisites(n *node) (passes formula, fallen []formula, on 
 	return passes, fallen, true
 }
 
-// checkAcyclic refuses circles. Flags in done lead to none.
+// checkAcyclic refuses cycles. Flags in checked are known to lead to none.
 func (r *ldReader) checkAcyclic(n *node, path []string, checked map[string]bool) {
 	for _, p := range n.get("prerequisites").items() {
 		key := p.get("key").text()
@@ -160,7 +161,7 @@ func (r *ldReader) checkAcyclic(n *node, path []string, checked map[string]bool)
 	}
 }
 
-// rules are the targets, the rules and the fallthrough, in this order.
+// rules returns the targets, the rules and the fallthrough, in this order.
 func (r *ldReader) rules(n *node, f *ldFlag) []rule {
 	var list []rule
 	add := func(src *node, keys *node, variation *node) {
@@ -180,7 +181,7 @@ func (r *ldReader) rules(n *node, f *ldFlag) []rule {
 			onlyUsers(t)
 		case !empty:
 			add(t, t.get("values"), t.get("variation"))
-		case isUser: // the keys stand in targets
+		case isUser: // its keys are in targets
 			i := slices.IndexFunc(targets, func(old *node) bool { return old.get("variation").number() == t.get("variation").number() })
 			if i >= 0 {
 				add(targets[i], targets[i].get("values"), t.get("variation"))
@@ -200,7 +201,7 @@ func onlyUsers(src *node) {
 	}
 }
 
-// serve are the shares of a rule: one variation, or weights of 100,000.
+// serve returns the shares of a rule: one variation, or weights that sum up to 100,000.
 func (r *ldReader) serve(n *node, f *ldFlag) []share {
 	if v := n.get("variation"); v.value != nil {
 		return everyone(f.outcome(v))
@@ -220,7 +221,7 @@ func (r *ldReader) serve(n *node, f *ldFlag) []share {
 	if len(out) == 0 {
 		n.refuse("serves no variation: users would get their own default")
 	}
-	// What is missing to 100 per cent goes to the last.
+	// The last variation gets the remainder to 100 per cent.
 	if total < 100_000 {
 		out[len(out)-1].percent += 100 - total/1000
 	}
@@ -238,6 +239,7 @@ func (r *ldReader) clauses(n *node) formula {
 	return allOf(mapFormulas(n.get("clauses").items(), r.clause)...)
 }
 
+// clause converts one clause of a rule, or a reference to segments.
 func (r *ldReader) clause(c *node) formula {
 	c.onlyMembers("contextKind", "attribute", "op", "values", "negate")
 	if r.size++; r.size > maxLeaves {
@@ -271,7 +273,7 @@ func (r *ldReader) clause(c *node) formula {
 		c.refuse("asks for the kind of a context: only those of the kind user are converted")
 	case "key":
 		return maybe(test(r.b.userKey(c), values))
-	case "anonymous": // false when it is not there
+	case "anonymous": // false if it is missing
 		if op != "in" {
 			return maybe(never)
 		}
@@ -293,8 +295,8 @@ func (r *ldReader) clause(c *node) formula {
 	return allOf(a.isSet(), not(test(a, values))) // a missing attribute never matches
 }
 
-// ldAttribute is the name of an attribute: with a context kind it is a
-// reference, where / leads inwards.
+// ldAttribute returns the name of an attribute. With a context kind the name is a reference, in
+// which / separates nested members.
 func ldAttribute(c *node) string {
 	src := c.get("attribute")
 	name := src.text()
@@ -311,8 +313,8 @@ func ldAttribute(c *node) string {
 	return strings.NewReplacer("~1", "/", "~0", "~").Replace(name)
 }
 
-// segment is who is in a segment: those included, then those neither excluded nor
-// missed by all of its rules.
+// segment returns the condition of a segment: the included users, and those who match a rule and
+// are not excluded.
 func (r *ldReader) segment(src, n *node) formula {
 	n.onlyMembers("key", "included", "excluded", "includedContexts", "excludedContexts", "salt", "rules", "unbounded", "unboundedContextKind",
 		"version", "generation", "deleted")
@@ -336,7 +338,7 @@ func (r *ldReader) segment(src, n *node) formula {
 			if w.number() > 0 {
 				w.refuse("the segment %q takes a share of the users, which depends on the source's hash and cannot be said in a condition", short(n.name))
 			}
-			continue // nobody
+			continue // matches no user
 		}
 		if kind := rule.get("rolloutContextKind"); kind.textOr() != "" && kind.text() != "user" {
 			kind.refuse("is %q: only contexts of the kind user are converted", short(kind.text()))

@@ -7,8 +7,8 @@ import (
 	"github.com/bunting-flags/bunting/flags"
 )
 
-// ldOperators are the operators of a clause: any of the values is enough. Values
-// of a wrong type never match.
+// ldOperators are the operators of a clause, which is true if any of its values matches. Values of
+// a wrong type never match.
 var ldOperators = map[string]func(a attribute, values []*node) formula{
 	"in":                 func(a attribute, values []*node) formula { return a.in(values, false) },
 	"contains":           ldPart(contains),
@@ -26,7 +26,7 @@ var ldOperators = map[string]func(a attribute, values []*node) formula{
 	"semVerGreaterThan":  ldVersion("gt"),
 }
 
-// ldTest asks for each value that is a T.
+// ldTest applies test to each value that has the type T.
 func ldTest[T any](test func(a attribute, at *node, value T) formula) func(attribute, []*node) formula {
 	return func(a attribute, values []*node) formula {
 		return anyOf(mapFormulas(values, func(v *node) formula {
@@ -51,11 +51,11 @@ func ldNumber(op string) func(attribute, []*node) formula {
 	})
 }
 
-// ldTime are the times that LaunchDarkly reads: RFC 3339. Days that a month does
-// not have are read differently, and are left to the note.
+// ldTime matches the times that LaunchDarkly parses: RFC 3339. Days that a month does not have are
+// parsed differently, which the note covers.
 const ldTime = `\A\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:\.\d{1,9})?(?:Z|[+-](?:[01]\d|2[0-3]):[0-5]\d)\z`
 
-// ldDate compares times: texts, or numbers of milliseconds since 1970.
+// ldDate compares times: strings, or numbers of milliseconds since 1970.
 func ldDate(text flags.Operator, number string) func(attribute, []*node) formula {
 	return ldTest(func(a attribute, v *node, value any) formula {
 		var moment time.Time
@@ -81,13 +81,13 @@ func ldDate(text flags.Operator, number string) func(attribute, []*node) formula
 		a.note("attribute %q: a text that is a number counts as milliseconds here, a list and a time of another form than 2026-01-31T12:00:00Z never match")
 		limit := float64(moment.UnixMilli())
 		if number == "ge" {
-			limit++ // parts of a millisecond do not count
+			limit++ // fractions of a millisecond are ignored
 		}
 		return anyOf(texts, a.number(number, limit))
 	})
 }
 
-// ldVersions are the versions that LaunchDarkly reads.
+// ldVersions matches the versions that LaunchDarkly parses.
 const ldVersions = `^` + versionNumber + `(?:\.` + versionNumber + `){0,2}` + versionPre + versionBuild + `$`
 
 func ldVersion(op string) func(attribute, []*node) formula {

@@ -9,12 +9,12 @@ import (
 	"github.com/bunting-flags/bunting/flags"
 )
 
-// Renamed is a flag that has another key than in the source.
+// Renamed is a flag whose key differs from the source's.
 type Renamed struct{ From, To string }
 
-// Rename gives flags the keys that propose returns, the same or none for one that stays as it
-// is. Where a key is taken, a number follows. A flag of which some people have a share is
-// renamed only with [Options].Rebucket: its key decides which.
+// Rename gives flags the keys that propose returns; a flag for which it returns the same key or ""
+// keeps its key. If a key is already used, a number is appended. A flag with a share of users is
+// renamed only with [Options].Rebucket, since the share depends on its key.
 func (r *Result) Rename(propose func(key string) string) []Renamed {
 	d := &r.File.Projects[0].Definitions
 	usedKeys := map[string]bool{}
@@ -49,7 +49,7 @@ func (r *Result) Rename(propose func(key string) string) []Renamed {
 	return out
 }
 
-// shared reports whether a hash of the flag's key decides anything.
+// shared reports whether the hash of the flag's key affects the value of any user.
 func shared(f *flags.Flag) bool {
 	part := func(percent float64) bool { return percent > 0 && percent < 100 }
 	split := slices.ContainsFunc(f.Variants, func(v flags.Variant) bool { return part(v.Rollout) })
@@ -58,8 +58,8 @@ func shared(f *flags.Flag) bool {
 	})
 }
 
-// Omit takes flags and cohorts out of the result, with the flags that depend on these
-// flags, and the cohorts that no flag needs then.
+// Omit removes flags and cohorts from the result, together with the flags that depend on them, and
+// with the cohorts that are not used any more.
 func (r *Result) Omit(list []Omission, cohorts []int64) {
 	d := &r.File.Projects[0].Definitions
 	keys, dependants, used := map[string]string{}, map[string][]string{}, r.used()
@@ -96,7 +96,7 @@ func (r *Result) Omit(list []Omission, cohorts []int64) {
 	r.list()
 }
 
-// used are the cohorts that the flags of the result need.
+// used returns the cohorts that the flags of the result use.
 func (r *Result) used() map[int64]bool {
 	d := &r.File.Projects[0].Definitions
 	b, used := &builder{cohorts: d.Cohorts}, map[int64]bool{}
@@ -110,7 +110,7 @@ func (r *Result) used() map[int64]bool {
 
 func (r *Result) note(l Omission) { r.Omissions = append(r.Omissions, l) }
 
-// list brings what is listed in line with the flags that there are.
+// list updates the list of converted keys, and sorts the omissions.
 func (r *Result) list() {
 	r.Converted = nil
 	for _, f := range r.File.Projects[0].Definitions.Flags {

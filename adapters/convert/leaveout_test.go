@@ -8,8 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// Flags that are left out take those that depend on them along, and cohorts that only they
-// need.
+// Omit also removes the flags that depend on the omitted flags, and the cohorts that only they use.
 func TestResult_Omit(t *testing.T) {
 	r := convertOne(t, "unleash", []byte(`{"features": [
 		{"name": "a.b", "enabled": true, "strategies": [{"name": "default", "constraints": [{"contextName": "plan", "operator": "IN", "values": ["x"]}, {"contextName": "app", "operator": "SEMVER_EQ", "value": "1.2.3"}]}]},
@@ -32,8 +31,8 @@ func TestResult_Omit(t *testing.T) {
 	}
 }
 
-// New keys are those that are proposed, each once; what refers to a flag still finds it. Whose
-// share a key decides keeps it.
+// Rename uses each proposed key for one flag only, and updates references to a renamed flag. A flag
+// whose share depends on its key is not renamed.
 func TestResult_Rename(t *testing.T) {
 	document := []byte(`{"features": [
 		{"name": "a.b", "enabled": true, "strategies": [{"name": "default", "constraints": [{"contextName": "plan", "operator": "IN", "values": ["x"]}]}]},
@@ -56,7 +55,7 @@ func TestResult_Rename(t *testing.T) {
 		}
 	}
 
-	// In our own form a share depends on the key.
+	// In our own format a share depends on the key.
 	own := []byte(`{"flags": [{"id": 1, "key": "x.y", "active": true, "filters": {"groups": [{"rollout_percentage": 50}]}},
 		{"id": 2, "key": "x.z", "active": true, "filters": {"groups": [{"rollout_percentage": 100}]}},
 		{"id": 3, "key": "x.v", "active": true, "filters": {"groups": [{"rollout_percentage": 100}], "multivariate": {"variants": [{"key": "a", "rollout_percentage": 50}, {"key": "b", "rollout_percentage": 50}]}}}]}`)
@@ -72,7 +71,7 @@ func TestResult_Rename(t *testing.T) {
 	}
 }
 
-// Cohorts of one name are told apart, as in a server's export.
+// Cohorts of the same name get distinct names, as in a server's export.
 func TestResult_PortableCohortNames(t *testing.T) {
 	r := convertOne(t, "posthog", []byte(`{"flags": [{"id": 1, "key": "f", "active": true, "filters": {"groups": [{"properties": [{"key": "id", "type": "cohort", "operator": "in", "value": 8}]}]}}],
 		"cohorts": {"7": {"name": "staff", "filters": {"properties": {"type": "OR", "values": []}}}, "8": {"name": "staff", "filters": {"properties": {"type": "OR", "values": []}}}}}`), Options{})

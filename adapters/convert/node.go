@@ -10,13 +10,13 @@ import (
 	"github.com/bunting-flags/bunting/flags/wire"
 )
 
-// node is a value of a document and its place. Values are nil, bool,
-// json.Number, string, []any and map[string]any.
+// node is a value of a document with its position. Values are nil, bool, json.Number, string, []any
+// and map[string]any.
 type node struct {
 	value  any
 	parent *node
 	name   string // member of an object
-	index  int    // element of an array when name is empty
+	index  int    // element of an array, if name is empty
 }
 
 func (n *node) get(name string) *node {
@@ -30,10 +30,10 @@ func (n *node) has(name string) bool {
 	return ok
 }
 
-// path writes the place as flags[3].rules[0].
+// path formats the position, for example flags[3].rules[0].
 func (n *node) path() string { return n.pathFrom(nil) }
 
-// pathFrom is the place below another node.
+// pathFrom formats the position relative to another node.
 func (n *node) pathFrom(top *node) string {
 	if n == nil || n == top || n.parent == nil {
 		return ""
@@ -48,8 +48,8 @@ func (n *node) pathFrom(top *node) string {
 	return up + "." + n.name
 }
 
-// refusal is why something cannot be converted. Readers panic with it, and
-// refused recovers, which keeps them straight lines.
+// refusal is the reason why a part of a document cannot be converted. Readers panic with it, and
+// catchRefusal recovers it, which keeps readers free of error handling.
 type refusal struct {
 	src    *node
 	reason string
@@ -62,12 +62,12 @@ func (r *refusal) Error() string {
 	return r.reason
 }
 
-// refuse stops the reading of a flag: it is left out.
+// refuse aborts the reading of a flag, which is then left out.
 func (n *node) refuse(format string, args ...any) {
 	panic(&refusal{n, fmt.Sprintf(format, args...)})
 }
 
-// catchRefusal runs f and returns the refusal that it stopped at, nil for none.
+// catchRefusal runs f and returns its refusal, or nil if there was none.
 func catchRefusal(f func()) (r *refusal) {
 	defer func() {
 		switch v := recover().(type) {
@@ -82,6 +82,7 @@ func catchRefusal(f func()) (r *refusal) {
 	return nil
 }
 
+// kindOf describes the type of a value for a reason.
 func kindOf(v any) string {
 	switch v := v.(type) {
 	case nil:
@@ -98,7 +99,7 @@ func kindOf(v any) string {
 	return "an object"
 }
 
-// short cuts what is quoted in a reason.
+// short cuts text that is quoted in a reason.
 func short(s string) string {
 	if r := []rune(s); len(r) > 60 {
 		return string(r[:60]) + "…"
@@ -108,7 +109,7 @@ func short(s string) string {
 
 func (n *node) want(what string) { n.refuse("must be %s, not %s", what, kindOf(n.value)) }
 
-// as is the value as a T. What it must be stands in the refusal.
+// as returns the value as a T. It refuses other types; what describes the expected type.
 func as[T any](n *node, what string) T {
 	v, ok := n.value.(T)
 	if !ok {
@@ -117,7 +118,7 @@ func as[T any](n *node, what string) T {
 	return v
 }
 
-// asOr is as, or what counts when it is absent.
+// asOr is as, but returns absent if the value is nil.
 func asOr[T any](n *node, what string, absent T) T {
 	if n.value == nil {
 		return absent
@@ -125,18 +126,18 @@ func asOr[T any](n *node, what string, absent T) T {
 	return as[T](n, what)
 }
 
-// object is the value as an object, absent is empty.
+// object returns the value as an object, or nil if it is absent.
 func (n *node) object() map[string]any { return asOr[map[string]any](n, "an object", nil) }
 
-// textOr is the text, or empty when there is none.
+// textOr returns the string, or "" if it is absent.
 func (n *node) textOr() string { return asOr(n, "text", "") }
 
 func (n *node) text() string { return as[string](n, "text") }
 
-// boolOr is the boolean, or what counts when it is absent.
+// boolOr returns the boolean, or absent if it is absent.
 func (n *node) boolOr(absent bool) bool { return asOr(n, "true or false", absent) }
 
-// members are the members of an object in the order of their names.
+// members returns the members of an object, sorted by name.
 func (n *node) members() []*node {
 	obj := n.object()
 	out := make([]*node, 0, len(obj))
@@ -146,7 +147,7 @@ func (n *node) members() []*node {
 	return out
 }
 
-// items are the elements of a list, absent is empty.
+// items returns the elements of a list, or none if it is absent.
 func (n *node) items() []*node {
 	list := asOr[[]any](n, "a list", nil)
 	out := make([]*node, len(list))
@@ -164,7 +165,7 @@ func (n *node) number() float64 {
 	return f
 }
 
-// numberOr is the number, or what counts when it is absent.
+// numberOr returns the number, or absent if it is absent.
 func (n *node) numberOr(absent float64) float64 {
 	if n.value == nil {
 		return absent
@@ -180,5 +181,5 @@ func (n *node) texts() []string {
 	return out
 }
 
-// json is the value as compact JSON.
+// json returns the value as compact JSON.
 func (n *node) json() json.RawMessage { return wire.MustEncode(n.value) }

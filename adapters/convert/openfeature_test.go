@@ -8,7 +8,7 @@ import (
 	"github.com/bunting-flags/bunting/flags"
 )
 
-// decideFile decides a flag of what is written for somebody.
+// decideFile evaluates a flag of the written file for a user.
 func decideFile(t *testing.T, r *Result, key string, attributes map[string]any) *flags.Decision {
 	t.Helper()
 	text, err := r.Document()
@@ -29,7 +29,7 @@ func decideFile(t *testing.T, r *Result, key string, attributes map[string]any) 
 	return d
 }
 
-// openFeatureValue is the member value of OFREP's answer, empty where there is none.
+// openFeatureValue returns the member value of OFREP's response, or "" if it is missing.
 func openFeatureValue(t *testing.T, r *Result, key string, attributes map[string]any) string {
 	t.Helper()
 	var answer struct{ Value json.RawMessage }
@@ -39,8 +39,8 @@ func openFeatureValue(t *testing.T, r *Result, key string, attributes map[string
 	return string(answer.Value)
 }
 
-// A flag whose variants carry values answers with the value of its type over
-// OpenFeature, as the sources' own providers do, and keeps variant and payload.
+// For OpenFeature, a flag whose variants have values has the value with its type, as with the
+// sources' own providers, in addition to variant and payload.
 func TestOpenFeature_Values(t *testing.T) {
 	flagd := func(variants, first string) string {
 		return `{"flags": {"f": {"state": "ENABLED", "variants": ` + variants + `, "defaultVariant": "` + first + `"}}}`

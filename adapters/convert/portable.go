@@ -10,16 +10,16 @@ import (
 	"github.com/bunting-flags/bunting/flags/wire"
 )
 
-// notPortable are members that belong to one project.
+// notPortable are members that are specific to a project.
 var notPortable = []string{"id", "team_id", "version", "deleted", "has_experiment"}
 
-// portableDefaults are what a server stores where a flag does not say: with them
-// a document that is applied again changes nothing.
+// portableDefaults are the values that a server stores for missing members. They are added so that
+// applying a document a second time changes no flags.
 var portableDefaults = map[string]any{"evaluation_runtime": "all", "has_encrypted_payloads": false, "is_remote_configuration": false}
 
-// Portable is the result as a document of bunting flags apply: flags by key and
-// cohorts by name, without ids. Of several cohorts with one name the later ones have
-// their id behind it, as in a server's export.
+// Portable returns the result as a document of bunting flags apply: flags by key and cohorts by
+// name, without ids. If several cohorts have the same name, the later ones get their id as a
+// suffix, as in a server's export.
 func (r *Result) Portable() ([]byte, error) {
 	d := &r.File.Projects[0].Definitions
 	keys, names := map[string]string{}, map[string]string{}
@@ -59,23 +59,23 @@ func (r *Result) Portable() ([]byte, error) {
 		flags = append(flags, byName(record, keys, names))
 	}
 	out := map[string]any{"flags": flags, "cohorts": cohorts}
-	if len(d.GroupTypes) > 0 { // the same in the project, or it is refused
+	if len(d.GroupTypes) > 0 { // must equal those of the project, or the document is rejected
 		out["group_type_mapping"] = d.GroupTypes
 	}
 	return json.MarshalIndent(out, "", "  ")
 }
 
-// plainJSON is a value as JSON has it.
+// plainJSON converts a value into decoded JSON.
 func plainJSON(v any) any {
 	out, err := flags.DecodeJSON(wire.MustEncode(v))
 	if err != nil {
-		panic(err) // it has just been written
+		panic(err) // it was just encoded
 	}
 	return out
 }
 
-// withCondition gives a flag without conditions one that nobody meets, because
-// the API takes none without (§1.5).
+// withCondition adds a condition that matches no users to a flag without conditions, since the API
+// requires a condition (§1.5).
 func withCondition(flag map[string]any) {
 	filters, ok := flag["filters"].(map[string]any)
 	if list, _ := filters["groups"].([]any); ok && len(list) == 0 {
@@ -83,7 +83,7 @@ func withCondition(flag map[string]any) {
 	}
 }
 
-// byName turns ids in requirements into keys and names.
+// byName replaces ids in property filters by keys and names.
 func byName(v any, keys, names map[string]string) any {
 	switch v := v.(type) {
 	case []any:

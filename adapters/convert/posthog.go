@@ -12,10 +12,10 @@ import (
 	"github.com/bunting-flags/bunting/flags/wire"
 )
 
-// PostHog's definitions are ours: what is read here is put together from several
-// documents, checked, and kept as it is.
+// PostHog's definitions have our format: they are merged from several documents, checked, and
+// stored unchanged.
 
-// postHog collects what the documents have.
+// postHog collects the contents of the documents.
 type postHog struct {
 	b          *builder
 	flags      []*node
@@ -25,16 +25,18 @@ type postHog struct {
 	settings   map[string]any
 	ids        map[string]int64 // of flags, by key
 	usedIDs    map[int64]bool
-	lists      bool // nothing but lists, which have no settings
+	lists      bool // the documents are lists only, which have no settings
 	omitted    map[string]bool
 	keys       map[int64]string    // of flags, by id
 	badCohorts []string            // ids, as text
-	dependants map[string][]string // keys of flags by that on which they depend
+	dependants map[string][]string // keys of flags by the key of the flag that they depend on
 }
 
 // settingsOf are members of a payload or a project besides flags and cohorts.
 var settingsOf = []string{"timezone", "bucketing_hash", "property_matching_version", "minimal_flag_called_events", "static_cohorts", "empty_cohorts", "behavioral_cohorts"}
 
+// readPostHog merges several documents into one project. Lists contain no settings of the project,
+// which is noted.
 func readPostHog(files []Input, o Options) (*Result, error) {
 	p := &postHog{
 		b: newBuilder(o), cohorts: map[int64]*node{}, names: map[string]int64{}, groupTypes: map[string]any{}, settings: map[string]any{},
@@ -55,7 +57,7 @@ func readPostHog(files []Input, o Options) (*Result, error) {
 	return p.result()
 }
 
-// document adds one document, of any of the forms that PostHog and we have.
+// document adds one document, in any of PostHog's formats or ours.
 func (p *postHog) document(doc *node) {
 	if _, isList := doc.value.([]any); isList {
 		p.list(doc)
@@ -78,6 +80,8 @@ func (p *postHog) document(doc *node) {
 	}
 }
 
+// definitions adds the flags, cohorts and group types of a definitions payload or a project. Its
+// settings must equal those of the other documents.
 func (p *postHog) definitions(doc *node) {
 	doc.object()
 	p.lists = false
@@ -108,7 +112,7 @@ func (p *postHog) definitions(doc *node) {
 	}
 }
 
-// list adds flags, cohorts or group types, each known by what it has.
+// list adds a list of flags, cohorts or group types, which are distinguished by their members.
 func (p *postHog) list(n *node) {
 	for _, item := range n.items() {
 		item.object()
@@ -143,6 +147,7 @@ func (p *postHog) cohort(id int64, n *node) {
 	}
 }
 
+// flag adds a flag. Its id is used unless it is missing, invalid or already used.
 func (p *postHog) flag(n *node) {
 	n.object()
 	key, ok := n.get("key").value.(string)
@@ -170,14 +175,14 @@ func (p *postHog) omit(key, path, reason string) {
 	}
 }
 
-// flagMembers are those of a definition (§1.1); the API shows others too.
+// flagMembers are the members of a definition (§1.1); the API returns further ones.
 var flagMembers = []string{
 	"id", "team_id", "key", "name", "filters", "active", "deleted", "version", "ensure_experience_continuity", "x_ensure_experience_continuity",
 	"bucketing_identifier", "bucketing_hash", "evaluation_runtime", "evaluation_contexts", "evaluation_tags", "evaluation_contexts_match_mode",
 	"has_encrypted_payloads", "has_experiment", "is_remote_configuration", "archived", "rollout_percentage",
 }
 
-// record is a flag as it goes into a file.
+// record returns a flag as it is written to a file.
 func (p *postHog) record(n *node) map[string]any {
 	out := map[string]any{}
 	for name, v := range n.object() {
@@ -198,8 +203,7 @@ func (p *postHog) record(n *node) map[string]any {
 	return out
 }
 
-// resolve turns references by name, as documents of bunting flags export have
-// them, into ids.
+// resolve replaces references by name, which documents of bunting flags export contain, by ids.
 func (p *postHog) resolve(v any) any {
 	switch v := v.(type) {
 	case []any:
@@ -231,7 +235,7 @@ func (p *postHog) resolve(v any) any {
 	return v
 }
 
-// result checks what was collected and leaves out what cannot answer as there.
+// result checks the collected definitions and leaves out flags whose values would differ.
 func (p *postHog) result() (*Result, error) {
 	slices.SortFunc(p.flags, func(a, b *node) int { return strings.Compare(a.get("key").text(), b.get("key").text()) })
 	var records []map[string]any
@@ -258,6 +262,7 @@ func (p *postHog) result() (*Result, error) {
 	return p.toResult(d, raw), nil
 }
 
+// parse parses the merged documents as definitions, which also validates them.
 func (p *postHog) parse(records []map[string]any, cohorts map[int64]any) (flags.Definitions, error) {
 	doc := map[string]any{"flags": records, "group_type_mapping": p.groupTypes}
 	byID := map[string]any{}

@@ -12,8 +12,8 @@ import (
 	"github.com/bunting-flags/bunting/flags"
 )
 
-// A payload that goes through decides as before: all members that the parser
-// knows are there again (spec/flags.md §1.1 to §1.8).
+// A converted payload has the same decisions: all members that the parser reads are preserved
+// (spec/flags.md §1.1 to §1.8).
 func TestPostHog_PayloadSurvives(t *testing.T) {
 	for _, name := range []string{"../../testdata/demo.json"} {
 		data, err := os.ReadFile(name)
@@ -54,7 +54,7 @@ func payload(t *testing.T, d flags.Definitions) string {
 	}
 	for _, f := range v["flags"].([]any) {
 		delete(f.(map[string]any), "team_id") // it is the project's own
-		delete(f.(map[string]any), "tags")    // told as a note
+		delete(f.(map[string]any), "tags")    // reported as a note
 	}
 	out, _ := json.MarshalIndent(v, "", " ")
 	return string(out)
@@ -81,8 +81,8 @@ const apiCohorts = `{"results":[
 
 const apiGroups = `[{"group_type":"company","group_type_index":0}]`
 
-// Lists of the management API, page by page, are put together; what they do not
-// have leaves out the flags that need it, and those that depend on them.
+// Pages of lists of the management API are combined. Flags that need data which the lists do not
+// contain are left out, with the flags that depend on them.
 func TestPostHog_ManagementLists(t *testing.T) {
 	f, _ := Find("posthog")
 	r, err := f.Read([]Input{{"flags.json", []byte(apiFlags)}, {"cohorts.json", []byte(apiCohorts)}, {"groups.json", []byte(apiGroups)}}, Options{ProjectKey: "phc_own"})
@@ -124,7 +124,7 @@ func TestPostHog_ManagementLists(t *testing.T) {
 	}
 }
 
-// A document of bunting flags export names cohorts and flags by name.
+// A document of bunting flags export refers to cohorts and flags by name.
 func TestPostHog_OwnDocument(t *testing.T) {
 	doc := `{"cohorts":[{"name":"Pro","filters":{"properties":{"type":"AND","values":[{"key":"plan","type":"person","value":"pro","operator":"exact"}]}}}],
 	 "flags":[{"key":"a","name":"","active":true,"filters":{"groups":[{"properties":[{"key":"name","type":"cohort","value":"Pro","operator":"in"}]}]}},

@@ -10,8 +10,8 @@ import (
 	"github.com/bunting-flags/bunting/flags"
 )
 
-// judge leaves out flags whose answers need what the files do not have, and those
-// with faults, and then those that depend on them.
+// judge leaves out flags that need data which the files do not contain, flags with faults, and then
+// the flags that depend on them.
 func (p *postHog) judge(d *flags.Definitions) {
 	for i := range d.Flags {
 		f := &d.Flags[i]
@@ -58,6 +58,8 @@ func (p *postHog) group(d *flags.Definitions, f *flags.Flag, path string, index 
 	}
 }
 
+// property checks the group type and the cohort of a property filter, and records the dependency on
+// another flag.
 func (p *postHog) property(d *flags.Definitions, f *flags.Flag, path string, r *flags.Property) {
 	p.group(d, f, path+".group_type_index", r.GroupType)
 	switch r.Type {
@@ -76,7 +78,7 @@ func (p *postHog) property(d *flags.Definitions, f *flags.Flag, path string, r *
 	}
 }
 
-// spread leaves out what depends on what is left out.
+// spread leaves out flags that depend on omitted flags.
 func (p *postHog) spread() {
 	dropTransitively(slices.Sorted(maps.Keys(p.omitted)), p.dependants, func(key, on string) bool {
 		if p.omitted[key] {
@@ -87,11 +89,11 @@ func (p *postHog) spread() {
 	})
 }
 
-// cohortProblem says what of a cohort, or of those it is made of, is not in the
-// files.
+// cohortProblem returns the reason why a cohort, or one that it refers to, cannot be evaluated with
+// the files, or "" if there is none.
 func (p *postHog) cohortProblem(d *flags.Definitions, id int64, visited map[int64]bool) string {
 	if visited[id] {
-		return "" // a cycle is a fault, and reported as one
+		return "" // a cycle is reported as a fault
 	}
 	visited[id] = true
 	c, ok := d.Cohorts[id]

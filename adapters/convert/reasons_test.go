@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Files of other forms are refused with what they are, and what to give in their place.
+// For files of other formats the error names the format, and which file to use instead.
 func TestConvert_ReasonsThatHelp(t *testing.T) {
 	const toml = "# flags\n[new-checkout]\nvariations = { on = true, off = false }\n\n[new-checkout.defaultRule]\nvariation = \"on\"\n"
 	const twoNamespaces = `{"version": "1.4", "namespace": {"key": "a"}, "flags": []}` + "\n" + `{"version": "1.4", "namespace": {"key": "b"}, "flags": []}` + "\n"
@@ -36,14 +36,14 @@ func TestConvert_ReasonsThatHelp(t *testing.T) {
 	if reason := omittedReasons(old)["f"]; !strings.Contains(reason, "old format") || !strings.Contains(reason, "defaultRule") {
 		t.Errorf("old format: %q", reason)
 	}
-	// Texts that merely look like TOML are YAML.
+	// Strings that only look like TOML are YAML.
 	yaml := convertOne(t, "gofeatureflag", []byte("f:\n  variations: {a: \"x = 1\", b: \"[y]\"}\n  defaultRule: {variation: a}\n"), Options{})
 	if !slices.Equal(yaml.Converted, []string{"f"}) {
 		t.Errorf("converted %v, %v", yaml.Converted, yaml.Omissions)
 	}
 }
 
-// Names that no variant can have give way, and the values stay.
+// Names that are not valid variant keys are replaced, and the values are preserved.
 func TestConvert_VariantNames(t *testing.T) {
 	for name, c := range map[string]struct{ format, document, variant, value string }{
 		"flagd": {"flagd", `{"flags": {"f": {"state": "ENABLED", "variants": {"10%": 0.1, "two words": 0.2, "value-1": 0.3}, "defaultVariant": "10%"}}}`, "value-1.2", "0.1"},
@@ -71,8 +71,8 @@ func TestConvert_VariantNames(t *testing.T) {
 	}
 }
 
-// What changes with time in GO Feature Flag is converted once its dates are past, by the rules of
-// its module core/flag (rule.go, internal_flag.go). A nil value is the caller's default.
+// Parts of a GO Feature Flag that change with time are converted if their dates are past, by the
+// rules of its module core/flag (rule.go, internal_flag.go). A nil value is the caller's default.
 func TestGoFeatureFlag_PastDates(t *testing.T) {
 	progress := func(end string, percentage string) string {
 		return `"variations": {"old": "o", "new": "n"}, "defaultRule": {"progressiveRollout": {"initial": {"variation": "old", "percentage": 10, "date": "2024-01-01T00:00:00Z"}, "end": {"variation": "new"` + percentage + `, "date": "` + end + `"}}}`
@@ -127,8 +127,8 @@ func TestGoFeatureFlag_PastDates(t *testing.T) {
 	}
 }
 
-// A flag of Flipt that matches without a variant is on, and the engine's answers are in the
-// corpus (v-no-distribution); one of which some rules give variants cannot be converted.
+// A flag of Flipt that matches without a variant is on; the engine's values are in the corpus
+// (v-no-distribution). If only some of its rules have variants, the flag cannot be converted.
 func TestFlipt_RulesWithoutVariants(t *testing.T) {
 	flag := func(rules, enabled string) string {
 		return `{"flags": [{"key": "f", "type": "VARIANT_FLAG_TYPE", "enabled": ` + enabled + `, "variants": [{"key": "a"}, {"key": "b"}], "rules": [` + rules + `]}],
@@ -146,7 +146,7 @@ func TestFlipt_RulesWithoutVariants(t *testing.T) {
 	}
 }
 
-// What LaunchDarkly's stream and relay send wraps the data in an object with its path.
+// LaunchDarkly's stream and relay send the data in an envelope with its path.
 func TestLaunchDarkly_StreamData(t *testing.T) {
 	r := convertOne(t, "launchdarkly", []byte(`{"path": "/", "data": {"flags": {"f": {"on": true, "variations": ["a text", "b"], "fallthrough": {"variation": 0}, "offVariation": 1}}, "segments": {}}}`), Options{})
 	if got := openFeatureValue(t, r, "f", nil); got != `"a text"` {
@@ -154,7 +154,7 @@ func TestLaunchDarkly_StreamData(t *testing.T) {
 	}
 }
 
-// GO Feature Flag reads names of variations as they stand in YAML, also without quotes.
+// GO Feature Flag uses the text of variation names in YAML, also without quotes.
 func TestGoFeatureFlag_NamesWithoutQuotes(t *testing.T) {
 	r := convertOne(t, "gofeatureflag", []byte(`
 words:

@@ -6,7 +6,7 @@ import (
 	"github.com/bunting-flags/bunting/flags"
 )
 
-// outcome is what a user gets: off, on, or a variant.
+// outcome is the value of a user: off, on, or a variant.
 type outcome struct {
 	off     bool
 	variant string // empty: on without a variant
@@ -17,31 +17,29 @@ var (
 	on  = outcome{}
 )
 
-// share gives an outcome to a part of the users, in per cent.
+// share assigns an outcome to a part of the users, in per cent.
 type share struct {
 	percent float64
 	outcome outcome
 }
 
-// rule gives outcomes to those of whom a formula holds. Shares that do not come
-// to 100 leave the rest to the rules that follow; a nil formula's zero value is
-// everybody.
+// rule assigns outcomes to users who meet a formula. If the shares do not sum up to 100, later
+// rules apply to the rest. The zero formula is true for all users.
 type rule struct {
 	src    *node
-	name   string // of the cohort that may be needed
+	name   string // name of a cohort, if one is needed
 	when   formula
 	shares []share
 }
 
-// everyone gives all of them one outcome.
+// everyone returns a share of 100 per cent.
 func everyone(o outcome) []share { return []share{{100, o}} }
 
-// rules says a list of rules, of which the first that applies decides, as the
-// conditions of f. Who meets none is off. A rule that gives off becomes a
-// requirement of those behind it. Shares other than 0 and 100 are refused
-// without [Options].Rebucket.
+// rules converts a list of rules, of which the first matching one applies, into the conditions of
+// f. Users who match none are off. A rule with the outcome off becomes a negated requirement of the
+// later conditions. Shares other than 0 and 100 are refused without [Options].Rebucket.
 func (b *builder) rules(f *flags.Flag, list []rule) {
-	outside := always // who has met no rule that gives off
+	outside := always // is true for users who match no earlier rule with the outcome off
 	size := 0
 	for i := range list {
 		r := &list[i]
@@ -67,7 +65,7 @@ func (b *builder) rules(f *flags.Flag, list []rule) {
 			outside = allOf(outside, not(r.when))
 		}
 		if isTrue(&r.when) && total >= 100 || isFalse(&outside) {
-			return // nobody is left for the rules behind
+			return // no users remain for the later rules
 		}
 	}
 }
@@ -89,7 +87,7 @@ func (b *builder) addConditions(f *flags.Flag, r *rule, when formula, shares []s
 	}
 }
 
-// shares are those of a rule that anybody gets, the ones that give off last.
+// shares returns the positive shares of a rule, those with the outcome off last.
 func (b *builder) shares(r *rule) []share {
 	out := slices.DeleteFunc(slices.Clone(r.shares), func(s share) bool { return s.percent <= 0 })
 	if len(out) == 0 || len(out) == 1 && out[0].percent >= 100 {
@@ -122,7 +120,7 @@ const (
 	rebucketReason = "converted with equal shares, but other people get them"
 )
 
-// rebucket refuses what depends on the source's hash, or notes it.
+// rebucket refuses a part that depends on the source's hash, or notes it if Rebucket is set.
 func (b *builder) rebucket(src *node) {
 	if !b.options.Rebucket {
 		src.refuse(hashReason)

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// rejectedFlags are the flags of the corpora that must be left out, and a part of
-// the reason: all others must be converted.
+// rejectedFlags are the flags of the corpora that must be left out, with a part of the reason. All
+// other flags must be converted.
 var rejectedFlags = map[string]map[string]string{
 	"gofeatureflag": {
 		"share": "hash", "progressive": "changes with time", "scheduled": "changes with time", "experiment": "changes with time",
@@ -27,12 +27,12 @@ var rejectedFlags = map[string]map[string]string{
 	},
 }
 
-// The engines that are named in the corpora have answered for every user.
+// Values equal those that the engines named in the corpora returned for every user.
 func TestServices_EqualAnswers(t *testing.T) {
 	for name, reasons := range rejectedFlags {
 		t.Run(name, func(t *testing.T) {
 			c := readCorpus(t, name)
-			result := convertOne(t, name, c.Input, Options{Now: time.Date(2023, 12, 31, 0, 0, 0, 0, time.UTC)}) // before the dates of GO Feature Flag's
+			result := convertOne(t, name, c.Input, Options{Now: time.Date(2023, 12, 31, 0, 0, 0, 0, time.UTC)}) // before the dates in the file of GO Feature Flag
 			got := omittedReasons(result)
 			for key := range c.Answers {
 				want, isOmitted := reasons[key]
@@ -71,7 +71,7 @@ func notesOf(r *Result) map[string][]string {
 	return out
 }
 
-// omittedReasons are the flags that are left out.
+// omittedReasons returns the reasons of the flags that were left out.
 func omittedReasons(r *Result) map[string]string {
 	out := map[string]string{}
 	for _, l := range r.Omissions {

@@ -10,7 +10,7 @@ import (
 	"github.com/bunting-flags/bunting/flags"
 )
 
-// fraction is the part of many people for whom a flag is on, or has a variant.
+// fraction returns the share of users for whom a flag is on, or has a variant.
 func fraction(r *Result, key, value string) float64 {
 	const n = 20_000
 	set, hits := flags.Compile(r.File.Projects[0].Definitions), 0
@@ -24,8 +24,9 @@ func fraction(r *Result, key, value string) float64 {
 	return float64(hits) / n
 }
 
-// What a refusal says that --rebucket converts, it converts: with the share of the source, which is
-// the product of what each hash lets in. 20,000 people are within 4.5 standard deviations (1.6 %).
+// Flags whose refusal mentions --rebucket are converted with it, with the share of the source,
+// which is the product of the shares of all hashes. 20,000 users are within 4.5 standard deviations
+// (1.6 %).
 func TestConvert_RebucketKeepsItsPromise(t *testing.T) {
 	for name, c := range map[string]struct {
 		rule  string
@@ -52,13 +53,13 @@ func TestConvert_RebucketKeepsItsPromise(t *testing.T) {
 	}
 }
 
-// flagd's fractional as a condition is true whichever variant the hash gives, as every name counts
-// as true (flagd.dev/reference/custom-operations/fractional-operation, jsonlogic.com/truthy.html).
+// flagd's fractional as a condition is true for every variant, since every name is truthy
+// (flagd.dev/reference/custom-operations/fractional-operation, jsonlogic.com/truthy.html).
 func TestFlagd_FractionalAsCondition(t *testing.T) {
 	for name, c := range map[string]struct {
 		condition string
-		want      any    // of the flag, nil: left out
-		left      string // in the reason
+		want      any    // value of the flag; nil: left out
+		left      string // part of the reason
 	}{
 		"names":              {`{"fractional": [["x", 50], ["y", 50]]}`, true, ""},
 		"a bucketing value":  {`{"fractional": [{"cat": [{"var": "$flagd.flagKey"}, {"var": "email"}]}, ["x", 50], ["y", 50]]}`, true, ""},
@@ -84,8 +85,8 @@ func TestFlagd_FractionalAsCondition(t *testing.T) {
 	}
 }
 
-// A segment of LaunchDarkly with a part of the users cannot be converted, and does not say that it
-// can; none or all of them can.
+// A segment of LaunchDarkly with a share of the users cannot be converted, and its reason does not
+// mention --rebucket. A share of none or of all users can be converted.
 func TestLaunchDarkly_SegmentWeight(t *testing.T) {
 	for weight, want := range map[string]any{"0": false, "100000": true, "30000": nil} {
 		document := []byte(`{"flags": {"f": {"on": true, "offVariation": 1, "variations": [true, false], "fallthrough": {"variation": 1}, "rules": [{"variation": 0, "clauses": [{"op": "segmentMatch", "attribute": "", "values": ["s"]}]}]}},

@@ -14,17 +14,17 @@ import (
 	"github.com/bunting-flags/bunting/flags/wire"
 )
 
-// Bounds of regular expressions, in bytes. The engine takes 16 KiB (flags:
-// Bounds) and some 20,000 steps.
+// Limits of regular expressions, in bytes. The engine accepts 16 KiB (flags: Bounds) and some
+// 20,000 steps.
 const (
 	longestPattern = 12 << 10
-	maxPiece       = 5_000 // of a source's expression, and of each that is made of a list
+	maxPiece       = 5_000 // limit of a source's expression, and of each expression that a list is converted into
 )
 
-// maxValues bounds the values that one rule lists.
+// maxValues is the maximum number of values in a rule's list.
 const maxValues = 10_000
 
-// oneOf is case-sensitive equality with any of the texts.
+// oneOf is case-sensitive equality with any of the strings.
 func (a attribute) oneOf(texts []string) formula {
 	texts = slices.Compact(slices.Sorted(slices.Values(texts)))
 	if len(texts) == 0 {
@@ -54,19 +54,20 @@ func (a attribute) oneOf(texts []string) formula {
 	return anyOf(parts...)
 }
 
-// notCaseless is false for what no letter has as its lower case.
+// notCaseless reports whether case may matter for r. It is false for ASCII characters that are not
+// letters.
 func notCaseless(r rune) bool { return r >= 0x80 || unicode.IsLetter(r) }
 
-// equalFold is equality of text regardless of case, both sides in lower case.
+// equalFold is equality of text regardless of case: both sides are converted to lower case.
 func (a attribute) equalFold(text string) formula {
 	if lower := strings.ToLower(text); lower == "true" || lower == "false" {
-		return a.matches("^" + foldCase(text) + "$") // exact has another meaning for these (§4.6)
+		return a.matches("^" + foldCase(text) + "$") // the operator exact treats these differently (§4.6)
 	}
 	return a.compare(flags.Exact, text)
 }
 
-// foldCase is a pattern for a text regardless of case: every letter with all that
-// have the same lower case.
+// foldCase returns a pattern for a text regardless of case: every letter is replaced by all letters
+// with the same lower case.
 func foldCase(text string) string {
 	var b strings.Builder
 	for _, r := range text {
@@ -90,7 +91,7 @@ func foldCase(text string) string {
 	return b.String()
 }
 
-// part says where a text is sought in another.
+// part is the position of a text within another text.
 type part struct {
 	fold          flags.Operator // for ASCII, regardless of case
 	before, after string         // for patterns
@@ -102,7 +103,7 @@ var (
 	endsWith   = part{flags.EndsWith, "", "$"}
 )
 
-// has holds where a text is part of it, with its case. Null has no parts.
+// has is true if text is a part of the attribute, with its case. It is never true for null.
 func (a attribute) has(p part, text string) formula {
 	return a.unlessNull(text, a.bounded(p, regexp.QuoteMeta(text)))
 }
@@ -116,7 +117,7 @@ func (a attribute) hasFold(p part, text string) formula {
 	return a.unlessNull(strings.ToLower(text), f)
 }
 
-// unlessNull excludes null where its text has the part.
+// unlessNull excludes null if the text "null" contains the part.
 func (a attribute) unlessNull(part string, f formula) formula {
 	if a.isKey() || !strings.Contains("null", part) {
 		return f
@@ -131,8 +132,8 @@ func (a attribute) bounded(p part, expr string) formula {
 	return a.matches(p.before + expr + p.after)
 }
 
-// element is any element of a list of scalars, as compact JSON; inText is what
-// stands between the quotes of a text. isContainer is a list or an object.
+// element matches an element of a list of scalars, as compact JSON; inText matches the text between
+// the quotes of a string; isContainer matches a list or an object.
 const (
 	inText      = `(?:[^"\\]|\\.)*`
 	scalarForm  = `-?[0-9][0-9.eE+-]*|true|false|null`
@@ -140,13 +141,13 @@ const (
 	isContainer = `(?s)\A(?:\[(?:\]|(?:["\[{]|` + scalarForm + `).*\])|\{(?:\}|".*\}))\z`
 )
 
-// inList is a list of which one element matches.
+// inList returns a pattern for a list of which one element matches.
 func inList(pattern string) string {
 	return `\[(?:` + element + `,)*(?:` + pattern + `)(?:,` + element + `)*\]`
 }
 
-// in holds when it, or an element of it, is one of the scalars: of the same text,
-// or with fold the same regardless of case. Null and other values are never equal.
+// in is true if the attribute, or an element of it, equals one of the scalars: as text, or
+// regardless of case if fold is set. Null and non-scalar values are never equal.
 func (a attribute) in(values []*node, fold bool) formula {
 	if len(values) > maxValues {
 		a.src.refuse("lists more than %d values", maxValues)
@@ -178,8 +179,8 @@ func (a attribute) in(values []*node, fold bool) formula {
 	return a.alternatives(plain, quoted, fold)
 }
 
-// alternatives is any of these patterns for the whole text, or any of the quoted
-// ones for an element, in as many regular expressions as they need.
+// alternatives matches any of the plain patterns for the whole text, or any of the quoted ones for
+// an element. It uses as many regular expressions as their size requires.
 func (a attribute) alternatives(plain, quoted []string, fold bool) formula {
 	prefix := ""
 	if fold {
@@ -204,8 +205,7 @@ func (a attribute) alternatives(plain, quoted []string, fold bool) formula {
 	return anyOf(out...)
 }
 
-// numberTexts are the texts that a number can have here: a whole one has or has
-// not a point.
+// numberTexts returns the texts that a number can have here: an integer may have a decimal point.
 func numberTexts(n *node) []string {
 	f := n.number()
 	text := strconv.FormatFloat(f, 'f', -1, 64)
@@ -218,8 +218,8 @@ func numberTexts(n *node) []string {
 	return []string{text}
 }
 
-// hasInAny is has for an attribute, or an element of it where it has lists. Lists
-// and objects have no text.
+// hasInAny is has for an attribute, or for an element of it if it may be a list. Lists and objects
+// have no text.
 func (a attribute) hasInAny(p part, text string) formula {
 	if strings.Trim(text, "-+0123456789.eE") == "" || strings.Contains("true", text) || strings.Contains("false", text) || strings.Contains("null", text) {
 		a.noteSame()
@@ -246,11 +246,10 @@ func (a attribute) hasInAny(p part, text string) formula {
 	return f
 }
 
-// container holds for lists and objects, which our operators see as JSON.
+// container is true for lists and objects, whose text is JSON for our operators.
 func (a attribute) container() formula { return a.matches(isContainer) }
 
-// pattern holds when a regular expression of Go's syntax, which stands at a node,
-// matches the text.
+// pattern is true if a regular expression in Go's syntax matches the text. src is its position.
 func (a attribute) pattern(src *node, expr string) formula {
 	if len(expr) > maxPiece {
 		a.src.refuse("the regular expression is longer than %d bytes", maxPiece)
@@ -262,7 +261,7 @@ func (a attribute) pattern(src *node, expr string) formula {
 	if hasWordBoundary(parsed) {
 		a.src.refuse(`the regular expression has \b or \B, which know other letters here`)
 	}
-	f := a.matches(parsed.String()) // classes such as \d are spelled out: they are larger here
+	f := a.matches(parsed.String()) // classes such as \d are spelled out, since they match more here
 	if a.textOnly {
 		return f
 	}

@@ -9,10 +9,10 @@ import (
 	"github.com/bunting-flags/bunting/flags"
 )
 
-// Unleash: an environment's export, or what its client API serves. Rules are
-// those of its Node SDK. Attributes are always text there.
+// Unleash's definitions are an environment's export, or a response of its client API. Rules have
+// the semantics of its Node SDK, in which attributes are always strings.
 
-// toggle is a feature with what belongs to it, from either document.
+// toggle is a feature with its parts, from either kind of document.
 type toggle struct {
 	feature      *node
 	enabled      bool
@@ -25,15 +25,17 @@ type unleash struct {
 	b        *builder
 	toggles  map[string]toggle
 	segments map[string]*node
-	disabled bool               // the feature that is being read
-	keys     map[string]string  // of its variants
-	links    map[string][]*node // ids of segments by that of a strategy, in exports of the state
+	disabled bool               // the current feature is disabled
+	keys     map[string]string  // keys of the current feature's variants
+	links    map[string][]*node // ids of segments by the id of a strategy, in exports of the state
 }
 
-// holdsRules names what to give in place of a document without strategies.
+// holdsRules names the documents to use instead of one without strategies.
 const holdsRules = "give the export of an environment (Export in the list of flags, POST /api/admin/features-batch/export), " +
 	"or the answer of the client API, GET /api/client/features"
 
+// readUnleash reads an export or a response of the client API. All features are collected first,
+// since a feature may depend on a later one.
 func readUnleash(b *builder, doc *node) error {
 	doc.object()
 	features := doc.get("features")
@@ -67,8 +69,9 @@ func readUnleash(b *builder, doc *node) error {
 	return nil
 }
 
-// isServed reads features as the client API has them, with their strategies inside. In files
-// of the first version of the state's export a feature may say of itself nothing at all.
+// isServed reads features in the format of the client API, which contain their strategies. If first
+// is set, for the first version of the state's export, a feature may omit both its strategies and
+// its enabled state.
 func (u *unleash) isServed(features *node, first bool, add func(*node, toggle)) {
 	for _, n := range features.items() {
 		n.object()
@@ -90,7 +93,7 @@ func (u *unleash) isServed(features *node, first bool, add func(*node, toggle)) 
 	}
 }
 
-// export puts the parts of an export together, for one environment.
+// export combines the parts of an export, for one environment.
 func (u *unleash) export(doc *node, add func(*node, toggle)) {
 	environments := map[string]bool{}
 	for _, e := range doc.get("featureEnvironments").items() {
@@ -137,9 +140,8 @@ func (u *unleash) export(doc *node, add func(*node, toggle)) {
 	}
 }
 
-// link reads which strategy has which segments, where that is a list of its own.
-// Exports of the state have that list for archived features too, and not their
-// strategies.
+// link reads the segments of strategies, if the export has a separate list of them. Exports of the
+// state contain that list for archived features too, but not their strategies.
 func (u *unleash) link(doc *node) {
 	for _, l := range doc.get("featureStrategySegments").items() {
 		l.object()
@@ -148,7 +150,7 @@ func (u *unleash) link(doc *node) {
 	}
 }
 
-// linked are the segments that a strategy has by the list of an export.
+// linked returns the segments of a strategy in the separate list of an export.
 func (u *unleash) linked(s *node) []*node {
 	if len(u.links) == 0 {
 		return nil
@@ -173,9 +175,9 @@ func (u *unleash) read(f *flags.Flag, t toggle) {
 	u.rules(f, t)
 }
 
-// addDisabled makes a flag that answers false: an inactive one would have no value over
-// OpenFeature, where the caller's default is given. What can be said of its strategies is
-// kept for when it is enabled.
+// addDisabled adds a flag whose value is false. An inactive flag would have no value for
+// OpenFeature, whose clients would then use their default. Strategies are converted where possible,
+// for when the flag is enabled.
 func (u *unleash) addDisabled(f *flags.Flag, t toggle) {
 	notes := slices.Clone(u.b.notes)
 	r := catchRefusal(func() { u.rules(f, t) })
@@ -192,6 +194,8 @@ func (u *unleash) addDisabled(f *flags.Flag, t toggle) {
 	u.b.note(t.feature, "is disabled: it is on for nobody; its strategies are carried with a rollout of 0 %, its variants are not")
 }
 
+// rules converts the strategies of a feature, each of which may turn it on. A feature without
+// strategies is on for all users.
 func (u *unleash) rules(f *flags.Flag, t toggle) {
 	n := t.feature
 	u.keys = t.keys()

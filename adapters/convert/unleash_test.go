@@ -8,8 +8,8 @@ import (
 	"github.com/bunting-flags/bunting/flags"
 )
 
-// An export of the state (/api/admin/state/export, versions 3 and 4) has the
-// segments of strategies in a list of its own.
+// An export of the state (/api/admin/state/export, versions 3 and 4) has a separate list of the
+// segments of strategies.
 func TestUnleash_StateSegments(t *testing.T) {
 	state := `{"version": 4, "features": [{"name": "seg"}, {"name": "open"}, {"name": "lost"}, {"name": "anonymous"}],
 	 "featureEnvironments": [{"featureName": "seg", "environment": "production", "enabled": true}, {"featureName": "open", "environment": "production", "enabled": true},
@@ -36,8 +36,7 @@ func TestUnleash_StateSegments(t *testing.T) {
 	}
 }
 
-// Lists of the admin API have features without their strategies: nobody can tell who
-// gets them.
+// Lists of the admin API contain features without their strategies, so they are refused.
 func TestUnleash_AdminLists(t *testing.T) {
 	for name, doc := range map[string]string{
 		"features": `{"version": 2, "features": [{"name": "a", "environments": [{"name": "production", "enabled": true}]}]}`,
@@ -68,7 +67,7 @@ func TestUnleash_AdminLists(t *testing.T) {
 			t.Errorf("%s without strategies: left out for %q", name, reason)
 		}
 	}
-	// Files of version 1 need not say that a feature is off.
+	// In files of version 1, a feature without a state is off.
 	r = convertOne(t, "unleash", []byte(`{"version": 1, "features": [{"name": "a", "strategies": [{"name": "default"}]}, {"name": "b"}]}`), Options{})
 	got := decideAll(t, r.File.Projects[0].Definitions, "u", nil)
 	if got["a"] != any(false) || got["b"] != any(false) || len(r.Converted) != 2 {
@@ -76,8 +75,8 @@ func TestUnleash_AdminLists(t *testing.T) {
 	}
 }
 
-// Unleash answers false of a disabled feature. Its strategies stay, for nobody; what
-// cannot be said of them leaves out nothing.
+// Unleash returns false for a disabled feature. Its strategies are converted for no users;
+// strategies that cannot be converted do not cause an omission.
 func TestUnleash_Disabled(t *testing.T) {
 	r := convertOne(t, "unleash", []byte(`{"features": [
 		{"name": "plain", "enabled": false, "strategies": [{"name": "default"}]},

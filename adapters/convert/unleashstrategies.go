@@ -14,13 +14,15 @@ import (
 	"github.com/bunting-flags/bunting/flags/wire"
 )
 
-// carriedStrategy are the members of a strategy that decide, or that nobody
-// misses (ids and positions).
+// carriedStrategy are the members of a strategy that affect the value, or that may be lost without
+// a note (ids and positions).
 var carriedStrategy = []string{
 	"name", "strategyName", "parameters", "constraints", "segments", "variants", "disabled", "sortOrder", "id", "featureName", "environment",
 	"projectId", "featureEnvironment",
 }
 
+// strategy appends the rules of one strategy. Variants of the strategy replace those of the
+// feature.
 func (u *unleash) strategy(list []rule, s *node, needs formula, feature *unleashVariants, all *variantSet) []rule {
 	s.object()
 	u.b.carryOnly(s, carriedStrategy...)
@@ -43,7 +45,7 @@ func (u *unleash) strategy(list []rule, s *node, needs formula, feature *unleash
 
 var commas = regexp.MustCompile(`\s*,\s*`)
 
-// targetUsers is whom a strategy is for, and what share of them in per cent.
+// targetUsers returns the condition of a strategy, and the share of matching users in per cent.
 func (u *unleash) targetUsers(s, kind *node) (formula, float64) {
 	p := s.get("parameters")
 	switch name := kind.text(); name {
@@ -69,7 +71,7 @@ func (u *unleash) targetUsers(s, kind *node) (formula, float64) {
 	}
 }
 
-// sticky is a share of those who have what it is counted by.
+// sticky returns a share of the users who have the attribute that is hashed.
 func (u *unleash) sticky(p *node, member, stickiness string) (formula, float64) {
 	src := p.get(member)
 	text, isText := src.value.(string)
@@ -97,7 +99,7 @@ func (u *unleash) sticky(p *node, member, stickiness string) (formula, float64) 
 	return allOf(a.unary(flags.IsSet), a.compare(flags.IsNot, []any{"", "null"})), percent
 }
 
-// field is the attribute of a field of Unleash's context.
+// field returns the attribute for a field of Unleash's context.
 func (u *unleash) field(src *node, name string) attribute {
 	switch name {
 	case "userId":
@@ -122,6 +124,7 @@ func (u *unleash) segment(id *node) formula {
 	return allOf(mapFormulas(s.get("constraints").items(), u.constraint)...)
 }
 
+// dependencies returns the condition on the parent features.
 func (u *unleash) dependencies(src *node) formula {
 	var parts []formula
 	for _, d := range src.items() {
@@ -146,7 +149,8 @@ func (u *unleash) dependencies(src *node) formula {
 	return allOf(parts...)
 }
 
-// isOn that a feature is on with a variant; that of one without variants is "disabled".
+// isOn is true if a feature is on with a variant; a feature without variants has the variant
+// "disabled".
 func (t toggle) isOn(src *node, variant string) formula {
 	name := t.feature.get("name").text()
 	if variant != "disabled" {
@@ -163,7 +167,7 @@ func (t toggle) isOn(src *node, variant string) formula {
 	return flagIs(name, true)
 }
 
-// constraint is one requirement of a strategy or a segment.
+// constraint converts one constraint of a strategy or a segment.
 func (u *unleash) constraint(c *node) formula {
 	c.object()
 	c.onlyMembers("contextName", "operator", "values", "value", "inverted", "caseInsensitive")
@@ -197,7 +201,7 @@ func unleashDate(c *node, _ attribute) formula {
 	return never
 }
 
-// cleanValues are the values without blanks around them, and without empty ones.
+// cleanValues returns the values without surrounding white space, and without empty ones.
 func cleanValues(c *node) []string {
 	var out []string
 	for _, v := range c.get("values").texts() {
@@ -218,7 +222,7 @@ func unleashPart(p part) func(*node, attribute) formula {
 	}
 }
 
-// valueText is the value of a constraint, text or number.
+// valueText returns the value of a constraint, which may be a string or a number, as text.
 func valueText(c *node) string {
 	if num, ok := c.get("value").value.(json.Number); ok {
 		return string(num)
@@ -226,7 +230,7 @@ func valueText(c *node) string {
 	return c.get("value").text()
 }
 
-// unleashNumber compares as JavaScript does, where a blank text is 0.
+// unleashNumber compares numbers as JavaScript does: a blank text is 0.
 func unleashNumber(op string) func(*node, attribute) formula {
 	return func(c *node, a attribute) formula {
 		n := parseNumber(c.get("value"), valueText(c))
@@ -244,8 +248,8 @@ func unleashVersion(op string) func(*node, attribute) formula {
 	}
 }
 
-// unleashPattern is a regular expression in RE2's syntax. Go's parser, which has
-// the same, writes it out in what Rust's syntax has too.
+// unleashPattern converts a regular expression in RE2's syntax. Go's parser, which uses the same
+// syntax, prints it in a form that is also valid in Rust's syntax.
 func unleashPattern(c *node, a attribute) formula {
 	src := c.get("value")
 	mode := syntax.Perl
@@ -284,7 +288,7 @@ type unleashVariant struct {
 	payload json.RawMessage
 }
 
-// keys are those of a feature's variants, by their names.
+// keys returns the variant keys of a feature, by the names of its variants.
 func (t toggle) keys() map[string]string {
 	var names []string
 	for _, v := range t.variants.items() {
@@ -298,6 +302,7 @@ func (t toggle) keys() map[string]string {
 	return variantKeys(names)
 }
 
+// variants reads weighted variants and the sum of their weights.
 func (u *unleash) variants(src *node) *unleashVariants {
 	out := &unleashVariants{src: src}
 	for _, n := range src.items() {
@@ -310,7 +315,7 @@ func (u *unleash) variants(src *node) *unleashVariants {
 		}
 		u.b.noteVariant(n, name, v.name)
 		if v.payload = u.payload(n.get("payload")); v.payload == nil && v.name != name {
-			v.payload = wire.MustEncode(string(wire.MustEncode(name))) // its name is all that is known of it
+			v.payload = wire.MustEncode(string(wire.MustEncode(name))) // only its name is known
 		}
 		out.total += v.weight
 		out.list = append(out.list, v)
@@ -318,7 +323,7 @@ func (u *unleash) variants(src *node) *unleashVariants {
 	return out
 }
 
-// payload is a variant's payload as JSON in a text (§1.2).
+// payload returns a variant's payload as JSON in a string (§1.2).
 func (u *unleash) payload(p *node) json.RawMessage {
 	if p.object() == nil {
 		return nil
@@ -334,7 +339,7 @@ func (u *unleash) payload(p *node) json.RawMessage {
 	return wire.MustEncode(string(wire.MustEncode(value)))
 }
 
-// addTo adds the variants to those that the flag declares, each once.
+// addTo adds the variants to those that the flag declares, without duplicates.
 func (v *unleashVariants) addTo(all *variantSet) {
 	for _, o := range v.list {
 		old, there := all.payload[o.name]
@@ -348,10 +353,9 @@ func (v *unleashVariants) addTo(all *variantSet) {
 	}
 }
 
-// result adds the rules for those of whom when holds, of whom a share is on:
-// first those with a variant of their own, then all by weight. No variants are
-// given out when they weigh nothing together. A disabled feature only tells for whom
-// it would be.
+// result adds the rules for users who meet when, of whom percent are on: first for users with a
+// variant of their own, then all by weight. If the sum of the weights is zero, no variants are
+// used. For a disabled feature, only the condition of its users is added.
 func (u *unleash) result(list []rule, src *node, when formula, v *unleashVariants, percent float64) []rule {
 	if u.disabled {
 		return append(list, rule{src: src, name: "strategy", when: when, shares: everyone(on)})

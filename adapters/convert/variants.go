@@ -11,10 +11,10 @@ import (
 	"github.com/bunting-flags/bunting/flags/wire"
 )
 
-// declare gives a flag the variants with their values as payloads. All conditions
-// name one, so their shares decide nothing. On and off are none. A flag whose
-// variants carry values is one of remote configuration: OpenFeature's clients get
-// the value of it, and not the name of the variant.
+// declare adds the variants to a flag, with their values as payloads. All conditions set a variant,
+// so the variants' own shares have no effect. On and off are not variants. A flag whose variants
+// have values is a remote configuration flag: OpenFeature's clients get the value instead of the
+// variant's name.
 func (v *variantSet) declare(to *flags.Flag) {
 	if v.boolean {
 		return
@@ -35,17 +35,17 @@ func (v *variantSet) declare(to *flags.Flag) {
 	}
 }
 
-// variantSet are the values of a flag by the key of their variant.
+// variantSet contains the values of a flag by the key of their variant.
 type variantSet struct {
 	order   []string
 	payload map[string]json.RawMessage
 	boolean bool // all values are booleans: they are on and off
-	named   bool // the value is the name of the variant, and a payload comes beside it
+	named   bool // the value is the variant's name, with an additional payload
 	value   map[string]bool
-	keys    map[string]string // of the variants, by the name that the source has
+	keys    map[string]string // of the variants, by the name in the source
 }
 
-// newVariants reads values by name: booleans alone are on and off, others are
+// newVariants reads values by name: if all are booleans they are on and off, else they are
 // variants.
 func (b *builder) newVariants(values []*node) *variantSet {
 	v := &variantSet{payload: map[string]json.RawMessage{}, value: map[string]bool{}, boolean: true}
@@ -60,7 +60,7 @@ func (b *builder) newVariants(values []*node) *variantSet {
 		key := v.keys[n.name]
 		v.value[key], _ = n.value.(bool)
 		v.order = append(v.order, key)
-		// Texts of JSON, as PostHog's clients expect payloads (§1.2).
+		// JSON in a string, as PostHog's clients expect payloads (§1.2).
 		v.payload[key] = wire.MustEncode(string(n.json()))
 		if !v.boolean {
 			b.noteVariant(n, n.name, key)
@@ -69,8 +69,8 @@ func (b *builder) newVariants(values []*node) *variantSet {
 	return v
 }
 
-// variantKeys gives each name the key of its variant: itself where that can be one,
-// else value-1 and so on, by its place in the list.
+// variantKeys returns the key of each named variant: the name itself if it is a valid key, else
+// value-1 and so on, by its index in the list.
 func variantKeys(names []string) map[string]string {
 	keys, usedKeys := map[string]string{}, map[string]bool{}
 	for _, name := range names {
@@ -87,7 +87,7 @@ func variantKeys(names []string) map[string]string {
 	return keys
 }
 
-// unusedValue is the key of a value without a name that could be one.
+// unusedValue returns an unused key for a value whose name is not a valid key.
 func unusedValue(i int, used map[string]bool) string {
 	key := "value-" + strconv.Itoa(i+1)
 	for n := 2; used[key]; n++ {
@@ -96,7 +96,7 @@ func unusedValue(i int, used map[string]bool) string {
 	return key
 }
 
-// noteVariant notes that a variant has another name here.
+// noteVariant notes that a variant is renamed.
 func (b *builder) noteVariant(src *node, name, key string) {
 	if name != key {
 		b.note(src, fmt.Sprintf("the variant %q is called %q here: keys of variants have letters, digits, _ . / and -; its value is the same", short(name), key))
@@ -112,14 +112,14 @@ func isVariant(name string) bool {
 	return ok
 }
 
-// checkVariant refuses names that a variant cannot have.
+// checkVariant refuses a name that is not a valid key of a variant.
 func checkVariant(n *node) {
 	if !isVariant(n.name) {
 		n.refuse("cannot be the key of a variant: those have letters, digits, _ . / and -, at most %d", maxKey)
 	}
 }
 
-// outcome is that of a value, by name.
+// outcome returns the outcome of a value, by name.
 func (v *variantSet) outcome(src *node, name string) outcome {
 	key, ok := v.keys[name]
 	if !ok {
@@ -134,8 +134,8 @@ func (v *variantSet) outcome(src *node, name string) outcome {
 	return off
 }
 
-// spelt is the name of a variation. YAML reads one without quotes, such as True or 1, as a
-// boolean or a number, and GO Feature Flag as the text that stands there.
+// spelt returns the name of a variation. Without quotes, YAML decodes names such as True or 1 as a
+// boolean or a number, but GO Feature Flag uses their text.
 func (v *variantSet) spelt(at *node) string {
 	var names []string
 	switch value := at.value.(type) {
@@ -154,7 +154,7 @@ func (v *variantSet) spelt(at *node) string {
 	return at.text()
 }
 
-// outcomeIs is that another flag has an outcome.
+// outcomeIs returns the condition that another flag has an outcome.
 func outcomeIs(key string, o outcome) formula {
 	switch {
 	case o.off:
@@ -165,7 +165,7 @@ func outcomeIs(key string, o outcome) formula {
 	return flagIs(key, o.variant)
 }
 
-// outcomes are all that a flag can have.
+// outcomes returns all possible outcomes of a flag.
 func (v *variantSet) outcomes() []outcome {
 	if v.boolean {
 		return []outcome{on, off}
@@ -177,8 +177,8 @@ func (v *variantSet) outcomes() []outcome {
 	return out
 }
 
-// nameValues gives each value the name of its variant: its own text where that
-// can be the key of one, else value-1 and so on. Equal values have one name.
+// nameValues assigns each value the name of its variant: its own text if that is a valid key, else
+// value-1 and so on. Equal values have the same name.
 func nameValues(values []*node) []*node {
 	if len(values) > maxConditions {
 		values[0].parent.refuse("has more than %d values", maxConditions)
@@ -205,7 +205,7 @@ func nameValues(values []*node) []*node {
 	return out
 }
 
-// distinct are the values of several names, each once.
+// distinct returns the names without duplicates.
 func distinct(names []*node) []*node {
 	var out []*node
 	for _, n := range names {

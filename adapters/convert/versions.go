@@ -7,26 +7,26 @@ import (
 	"github.com/bunting-flags/bunting/flags"
 )
 
-// The parts of a version, as SemVer 2.0 has them.
+// The parts of a version, as in SemVer 2.0.
 const (
 	versionNumber = `(?:0|[1-9][0-9]{0,14})`
 	versionPre    = `(?:-(?:0|[1-9][0-9]{0,14}|[0-9]*[A-Za-z-][0-9A-Za-z-]*)(?:\.(?:0|[1-9][0-9]{0,14}|[0-9]*[A-Za-z-][0-9A-Za-z-]*))*)?`
 	versionBuild  = `(?:\+[0-9A-Za-z-]+(?:\.[0-9A-Za-z-]+)*)?`
 )
 
-// strictVersion is one of three numbers, as Unleash and GO Feature Flag read it.
+// strictVersion matches versions of three numbers, which Unleash and GO Feature Flag require.
 const strictVersion = `^` + versionNumber + `\.` + versionNumber + `\.` + versionNumber + versionPre + versionBuild + `$`
 
-// What rules compare with: its three numbers, and what stands behind them.
+// Operands of rules: the submatches are the three numbers and the pre-release.
 var (
 	strictOperand = regexp.MustCompile(`^(` + versionNumber + `)\.(` + versionNumber + `)\.(` + versionNumber + `)(` + versionPre + `)$`)
-	// shortOperand may lack the second and third number.
+	// shortOperand may omit the second and third number.
 	shortOperand = regexp.MustCompile(`^(` + versionNumber + `)(?:\.(` + versionNumber + `))?(?:\.(` + versionNumber + `))?(` + versionPre + `)` + versionBuild + `$`)
 )
 
-// version compares what has a form that the source reads with an operand, of which
-// missing numbers are 0: eq, ne or one of the orders. Builds do not count there; in
-// ours a version with one is greater than the same without.
+// version compares an attribute that has the given form in the source with an operand, whose
+// missing numbers are 0. op is eq, ne or a key of orders. The source ignores build metadata, but
+// our operators order a version with it after the same version without.
 func (a attribute) version(op string, operand []string, form string) formula {
 	major, minor, patch, pre := operand[1], cmp.Or(operand[2], "0"), cmp.Or(operand[3], "0"), operand[4]
 	optional := func(isZero bool, expr string) string {
@@ -53,7 +53,7 @@ func (a attribute) compareStrict(op, text string) formula {
 	return a.version(op, operand, strictVersion)
 }
 
-// compareLoose is version for operands that may lack numbers.
+// compareLoose is version for operands that may omit numbers.
 func (a attribute) compareLoose(op, text, form string) formula {
 	operand := shortOperand.FindStringSubmatch(text)
 	if operand == nil {

@@ -1,6 +1,5 @@
-// Package flaglint finds flags in Go code: [Analyzer] reports code that reads a key
-// that no flag has, for go vet and other drivers of go/analysis; bunting unused stands
-// on [In].
+// Package flaglint finds flags in Go code: [Analyzer] reports code that reads a key that no flag
+// has, for go vet and other drivers of go/analysis; bunting unused uses [In].
 package flaglint
 
 import (
@@ -18,7 +17,8 @@ import (
 	"github.com/bunting-flags/bunting/flags"
 )
 
-// Analyzer reports reads of keys that no flag of the file of its flag definitions has.
+// Analyzer reports reads of keys that no flag has. The flags are in the file of its flag
+// -definitions.
 var Analyzer = newAnalyzer()
 
 func newAnalyzer() *analysis.Analyzer {
@@ -50,7 +50,7 @@ func run(pass *analysis.Pass, file string) error {
 	return nil
 }
 
-// keys are those of all projects of a file.
+// keys returns the keys of the flags in all projects of a file, without deleted ones.
 func keys(file string) (map[string]bool, error) {
 	if file == "" {
 		return nil, fmt.Errorf("flaglint: -definitions is required: the file with the flags that exist")
@@ -78,21 +78,21 @@ func keys(file string) (map[string]bool, error) {
 	return found, nil
 }
 
-// Read is a place that reads a flag.
+// Read is a place in the code that reads a flag.
 type Read struct {
 	Pos token.Pos // of the key
 	Key string
 }
 
-// Found is what a file has.
+// Found has the results for a file.
 type Found struct {
 	Reads []Read
-	Texts []string // contents of all texts, which may be keys
+	Texts []string // values of all string literals, which may be keys
 	Names []string // identifiers, which may be functions of bunting generate
 }
 
-// readers are the methods and functions that read a flag, and which argument is its
-// key, of our Reader, OpenFeature's Client and PostHog's.
+// readers are the methods and functions that read a flag, of our Reader, OpenFeature's Client and
+// PostHog's, with the index of the argument that is the key.
 var readers = func() map[string]int {
 	out := map[string]int{}
 	for _, name := range strings.Fields("Bool String Number JSON BooleanValue StringValue FloatValue IntValue ObjectValue") {
@@ -104,12 +104,12 @@ var readers = func() map[string]int {
 	return out
 }()
 
-// ownPackages are the beginnings of the paths of packages whose readers are meant.
+// ownPackages are the path prefixes of the packages with readers.
 var ownPackages = []string{"github.com/bunting-flags/bunting", "github.com/open-feature/go-sdk", "github.com/posthog/posthog-go"}
 
-// In looks through a file. With types (nil: unknown), keys may be constants, and of
-// readers that only have a reader's name none is reported. Without, the first argument
-// must look like a context.
+// In searches a file. With type information, keys may be constants, and functions of other packages
+// with the name of a reader are ignored. If info is nil, keys must be literals, and the first
+// argument must look like a context.
 func In(f *ast.File, info *types.Info) (out Found) {
 	ast.Inspect(f, func(n ast.Node) bool {
 		switch n := n.(type) {
@@ -154,7 +154,7 @@ func textOf(e ast.Expr, info *types.Info) (string, bool) {
 	return text, err == nil
 }
 
-// keyOf is the key of a call that reads a flag, nil of another.
+// keyOf returns the key of a call that reads a flag, or nil for other calls.
 func keyOf(call *ast.CallExpr, info *types.Info) ast.Expr {
 	fun := call.Fun
 	generic := false
@@ -194,7 +194,8 @@ func own(path string) bool {
 	return false
 }
 
-// looksLikeContext: ctx, requestCtx, context.Background(), r.Context().
+// looksLikeContext reports whether an expression is, for example, ctx, requestCtx,
+// context.Background() or r.Context().
 func looksLikeContext(e ast.Expr) bool {
 	switch e := e.(type) {
 	case *ast.Ident:
@@ -212,7 +213,8 @@ func looksLikeContext(e ast.Expr) bool {
 	return false
 }
 
-// payloadKey is Key of posthog.FeatureFlagPayload{Key: …}.
+// payloadKey returns the value of Key in posthog.FeatureFlagPayload{Key: …}, or nil for other
+// literals.
 func payloadKey(lit *ast.CompositeLit) ast.Expr {
 	sel, ok := lit.Type.(*ast.SelectorExpr)
 	if !ok || sel.Sel.Name != "FeatureFlagPayload" {

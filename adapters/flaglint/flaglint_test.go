@@ -10,7 +10,7 @@ import (
 	"github.com/bunting-flags/bunting/adapters/flaglint"
 )
 
-// What is reported stands beside the code, in package a of testdata/code.txtar.
+// The expected reports are next to the code, in package a of testdata/code.txtar.
 func TestAnalyzer(t *testing.T) {
 	set(t, "testdata/flags.json")
 	code, err := txtar.ParseFile("testdata/code.txtar")

@@ -8,8 +8,8 @@ import (
 	"github.com/bunting-flags/bunting/capture"
 )
 
-// spec/management.md §1.2, §1.4, §1.5, §1.7 and the rows of §6 that they are
-// about; texts are the spec's.
+// spec/management.md §1.2, §1.4, §1.5, §1.7 and the related rows of §6; the texts are those of the
+// specification.
 func TestManagement_1_5_Access(t *testing.T) {
 	const (
 		none      = "Authentication credentials were not provided."
@@ -19,7 +19,7 @@ func TestManagement_1_5_Access(t *testing.T) {
 	tests := map[string]struct {
 		method, path, authorization string
 		status                      int
-		detail                      string // empty: no error
+		detail                      string // empty if the request succeeds
 	}{
 		"1 no credential":          {"GET", "/api/projects/1/persons/", "", 401, none},
 		"2 unknown key":            {"GET", "/api/projects/1/persons/", "Bearer phx_wrong", 401, badHeader},
@@ -101,7 +101,7 @@ func TestReading_Failures(t *testing.T) {
 	}
 }
 
-// What belongs to another project is in no answer, by no parameter.
+// No parameter returns data of another project.
 func TestReading_NoLeak(t *testing.T) {
 	for path, want := range map[string]int{
 		"/events/?distinct_id=ada":                           200,

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// A rule's member who leaves takes the rules along, also one that is made in that moment,
-// and who comes back begins without (clients.md §11.3).
+// The access rules of a member are removed when the member leaves, even a rule that is created
+// concurrently, and a member who returns starts without rules (clients.md §11.3).
 func TestManagement_RulesOfFormerMembers(t *testing.T) {
 	o := newOffice(t, "sqlite::memory:")
 	ask := func(request, body string) (int, []byte) {

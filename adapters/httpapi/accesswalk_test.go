@@ -13,8 +13,8 @@ import (
 	"github.com/bunting-flags/bunting/adapters/httpapi"
 )
 
-// accessObjects are the kinds of things that access rules are about (clients.md §11.3) by
-// what their paths begin with, and how one is made that is called Zebra.
+// accessObjects are the kinds of objects that access rules apply to (clients.md §11.3), by the
+// first segment of their paths, with the body of a request that creates one with the name Zebra.
 var accessObjects = map[string]struct{ kind, body string }{
 	"actions":       {"action", `{"name": "Zebra"}`},
 	"cohorts":       {"cohort", `{"name": "Zebra", "is_static": true}`},
@@ -25,8 +25,8 @@ var accessObjects = map[string]struct{ kind, body string }{
 	"surveys":       {"survey", `{"name": "Zebra", "type": "api", "questions": [{"type": "open", "question": "Zebra?"}]}`},
 }
 
-// pathsWithoutRules are what other paths of a project begin with: rules about things are not about
-// them, or what they do to ruled things is held in testdata/management/accesscontrols.json.
+// pathsWithoutRules are the first segments of other paths of a project: access rules do not apply
+// to them, or are tested in testdata/management/accesscontrols.json.
 var pathsWithoutRules = map[string]string{
 	"access_controls": "rules", "resource_access_controls": "rules", "global_access_controls": "rules",
 	"activity_log":         "a kind of its own, in accesscontrols.json",
@@ -41,11 +41,11 @@ var pathsWithoutRules = map[string]string{
 	"persons": "", "property_definitions": "", "session_recordings": "",
 }
 
-// accessWalk is an office with one of all ruled things, made by the owner, and the
-// member's level on all of them.
+// accessWalk is an office with one object of each kind, created by the owner, and a member who has
+// the same level on all of them.
 type accessWalk struct {
 	*office
-	ids map[string]string // by what paths begin with
+	ids map[string]string // by the first segment of the path
 	db  *sql.DB
 }
 
@@ -76,7 +76,7 @@ func newAccessWalk(t *testing.T, level string) *accessWalk {
 	}
 	w.ids["alerts"] = alert.ID
 	for _, segment := range []string{"dashboards", "insights"} {
-		do("GET /api/projects/1/"+segment+"/"+w.ids[segment]+"/sharing/", "") // which makes a token
+		do("GET /api/projects/1/"+segment+"/"+w.ids[segment]+"/sharing/", "") // which creates a token
 	}
 	w.ask(t, manageStep{As: "member", Request: "GET /api/projects/1/dashboards/"})
 	var err error
@@ -87,7 +87,8 @@ func newAccessWalk(t *testing.T, level string) *accessWalk {
 	return w
 }
 
-// levelOf is a level on a kind: that on actions is viewer at least (clients.md §11.1).
+// levelOf returns the level to set for a kind; for actions it is at least viewer (clients.md
+// §11.1).
 func levelOf(kind, level string) string {
 	if kind == "action" && level == "none" {
 		return "viewer"
@@ -95,7 +96,7 @@ func levelOf(kind, level string) string {
 	return level
 }
 
-// try sends the request of a row as the member.
+// try sends the request of an endpoint as the member.
 func (w *accessWalk) try(t *testing.T, e *httpapi.EndpointForTest, segment string) (int, string) {
 	t.Helper()
 	id := unknownUUID
@@ -110,8 +111,8 @@ func (w *accessWalk) try(t *testing.T, e *httpapi.EndpointForTest, segment strin
 	return status, string(body)
 }
 
-// Every route of a project has a level (clients.md §11.3): none is 403 for a thing and
-// leaves it out of everything else, viewer reads, editor writes, manager changes rules.
+// Every route of a project checks a level (clients.md §11.3): with none an object is 403 and absent
+// from all other responses, viewer may read, editor may write, manager may change rules.
 func TestManagement_EveryRouteKnowsLevels(t *testing.T) {
 	const mayNot = "You do not have %s access to this resource."
 	for _, all := range []string{"none", "viewer", "editor", "manager"} {
@@ -119,7 +120,7 @@ func TestManagement_EveryRouteKnowsLevels(t *testing.T) {
 			w := newAccessWalk(t, all)
 			before := contents(t, w.db)
 			rows := httpapi.EndpointsForTest()
-			slices.SortStableFunc(rows, func(a, b httpapi.EndpointForTest) int { // things go last
+			slices.SortStableFunc(rows, func(a, b httpapi.EndpointForTest) int { // deletions run last
 				return strings.Count(a.Method, http.MethodDelete) - strings.Count(b.Method, http.MethodDelete)
 			})
 			for _, e := range rows {
@@ -136,7 +137,7 @@ func TestManagement_EveryRouteKnowsLevels(t *testing.T) {
 				writes, named := !strings.HasSuffix(e.Scope, ":read"), strings.HasPrefix(rest, "{")
 				level := levelOf(object.kind, all)
 				low := level == "none" || level == "viewer"
-				if all == "viewer" && strings.Contains(rest, "/viewed") { // what they have viewed is their own
+				if all == "viewer" && strings.Contains(rest, "/viewed") { // a user's own record of viewed objects
 					continue
 				}
 				if !hasRules && low && (writes || e.Method != http.MethodGet) {
@@ -176,7 +177,7 @@ func TestManagement_EveryRouteKnowsLevels(t *testing.T) {
 	}
 }
 
-// Below a project that is closed to somebody everything is (clients.md §11.2).
+// All routes below a project without access are closed (clients.md §11.2).
 func TestManagement_EveryRouteOfAClosedProject(t *testing.T) {
 	w := newAccessWalk(t, "manager")
 	if status, body := w.ask(t, manageStep{Request: "PUT /api/projects/1/access_controls/", Body: json.RawMessage(`{"access_level": "none"}`)}); status != http.StatusOK {

@@ -16,7 +16,7 @@ import (
 	"github.com/bunting-flags/bunting/management/rooms"
 )
 
-// ownAll makes the owner one of every organization, as who copies the database has to be.
+// ownAll makes the owner an owner of every organization, which copying the database requires.
 func (o *office) ownAll(t testing.TB) {
 	t.Helper()
 	joined := management.Membership{
@@ -32,8 +32,8 @@ func (o *office) ownAll(t testing.TB) {
 	}
 }
 
-// One backup is sent at a time, and one that fails on the way ends the connection,
-// so that nobody takes a part for the whole.
+// Only one backup is sent at a time. If it fails midway, the connection is closed, so that a client
+// does not treat a part as complete.
 func TestBackup_OneAtATime(t *testing.T) {
 	o := newOffice(t, "sqlite::memory:")
 	o.ownAll(t)
@@ -63,7 +63,7 @@ func TestBackup_OneAtATime(t *testing.T) {
 		text, err := io.ReadAll(answer.Body)
 		return answer.StatusCode, string(text), err
 	}
-	if status, body, err := ask(o.URL); status != http.StatusConflict || err != nil { // the office's own has no file
+	if status, body, err := ask(o.URL); status != http.StatusConflict || err != nil { // the office's own database has no file
 		t.Errorf("without a file: %d %s %v", status, body, err)
 	}
 	first := make(chan error, 1)

@@ -46,8 +46,8 @@ func (r *dyingRunner) Run(ctx context.Context, job *batchexports.Job) (done batc
 	return done, err
 }
 
-// A server that is killed at any point of a run leaves a run that another one
-// does again when the lease has run out: without a gap and without a double.
+// If a server is killed at any point of a run, another one repeats the run after the lease has
+// expired: without gaps and without duplicates.
 func TestBatchExport_Kill(t *testing.T) {
 	for _, before := range []bool{true, false} {
 		t.Run(fmt.Sprintf("before writing %v", before), func(t *testing.T) {
@@ -79,7 +79,7 @@ func TestBatchExport_Kill(t *testing.T) {
 	}
 }
 
-// scriptedRunner fails as it is told.
+// scriptedRunner fails as its function specifies.
 type scriptedRunner struct {
 	batchexports.Runner
 	run func(ctx context.Context, job *batchexports.Job) error
@@ -104,8 +104,8 @@ func (o *office) scripted(t *testing.T, run func(context.Context, *batchexports.
 	return s
 }
 
-// Failures are repeated with pauses that grow, up to a bound; those that last are
-// not; the schedule goes on, and a run can be repeated.
+// Failed runs are retried with increasing pauses, up to a limit; permanent failures are not
+// retried. The schedule continues, and a run can be repeated.
 func TestBatchExport_Failures(t *testing.T) {
 	o := newOffice(t, "sqlite::memory:")
 	export := o.export(t, "a", "events", "hour", "")
@@ -155,7 +155,7 @@ func TestBatchExport_Failures(t *testing.T) {
 	differ(t, "events", map[string][]string{"20260101T120000Z-20260101T130000Z": {"first"}}, column(o.rows(t, "a"), "event"))
 }
 
-// A run that is cancelled while it is worked on ends, and the next one follows.
+// A run that is cancelled while it is running ends, and the next one starts.
 func TestBatchExport_Cancel(t *testing.T) {
 	o := newOffice(t, "sqlite::memory:")
 	export := o.export(t, "a", "events", "hour", "")
@@ -177,7 +177,7 @@ func TestBatchExport_Cancel(t *testing.T) {
 	differ(t, "runs", []string{"13:00 Completed 0", "12:00 Cancelled -1"}, o.runs(t, export))
 }
 
-// A server that ends in the middle of a run gives the lease back at once.
+// A server that stops during a run releases the lease immediately.
 func TestBatchExport_Stop(t *testing.T) {
 	o := newOffice(t, "sqlite::memory:")
 	export := o.export(t, "a", "events", "hour", "")

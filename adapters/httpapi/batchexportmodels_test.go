@@ -11,7 +11,7 @@ import (
 	"github.com/bunting-flags/bunting/management/batchexports"
 )
 
-// Backfills cover times of events, in intervals or, without a beginning, at once.
+// Backfills cover event times, in intervals or, without a start, in one run.
 func TestBatchExport_Backfill(t *testing.T) {
 	o := newOffice(t, "sqlite::memory:")
 	export := o.export(t, "a", "events", "hour", "")
@@ -36,7 +36,7 @@ func TestBatchExport_Backfill(t *testing.T) {
 	differ(t, "runs of a time", "", o.compare(`{"next": null, "previous": null, "results": [{"...": 1, "data_interval_start": "2026-01-01T08:00:00Z", "backfill": "`+id+`"}]}`, page))
 }
 
-// A backfill whose end is still to come does not keep those behind it waiting.
+// A backfill with an end in the future does not block the backfills after it.
 func TestBatchExport_BackfillIntoTheFuture(t *testing.T) {
 	o := newOffice(t, "sqlite::memory:")
 	export := o.export(t, "a", "events", "hour", "")
@@ -58,7 +58,7 @@ func TestBatchExport_BackfillIntoTheFuture(t *testing.T) {
 	}
 }
 
-// The persons of a run are those changed in its interval, however (decision 23).
+// The persons of a run are those that changed in its interval, in any way (decision 23).
 func TestBatchExport_Persons(t *testing.T) {
 	o := newOffice(t, "sqlite::memory:")
 	export := o.export(t, "a", "persons", "hour", `,"filters":[{"key":"hidden","type":"person","operator":"is_not_set","value":"is_not_set"}]`)
@@ -78,8 +78,7 @@ func TestBatchExport_Persons(t *testing.T) {
 	}
 }
 
-// A session is in the run in which its last known event came in, with all of its
-// events.
+// A session is in the run in which its last event arrived, with all of its events.
 func TestBatchExport_Sessions(t *testing.T) {
 	o := newOffice(t, "sqlite::memory:")
 	o.export(t, "a", "sessions", "hour", "")
@@ -101,8 +100,7 @@ func TestBatchExport_Sessions(t *testing.T) {
 	}, row)
 }
 
-// Filters, names of events and queries say which rows there are and what is in
-// them.
+// Filters, event names and queries select the rows and their columns.
 func TestBatchExport_Selection(t *testing.T) {
 	o := newOffice(t, "sqlite::memory:")
 	destination := func(folder, more string) string {

@@ -13,7 +13,7 @@ import (
 	"github.com/bunting-flags/bunting/management/rooms"
 )
 
-// plannedRows does something while a run is planned.
+// plannedRows calls a function while a run is planned.
 type plannedRows struct {
 	batchexports.Rows
 	planned func()
@@ -25,9 +25,9 @@ func (r plannedRows) Horizon(ctx context.Context, projectID int64) (int64, error
 	return n, err
 }
 
-// An export that is paused and unpaused while a run of its schedule is planned, is
-// under way, or waits to be tried again, goes on behind that run: what came in is
-// exported once, and without a backfill nothing is caught up.
+// An export that is paused and unpaused while a run of its schedule is planned, running, or waiting
+// for a retry, continues after that run: events are exported once, and without a backfill the
+// paused time is not caught up.
 func TestBatchExport_PauseInRun(t *testing.T) {
 	const planned, underWay, failed = "planned", "under way", "failed"
 	for _, when := range []string{planned, underWay, failed} {
@@ -36,7 +36,7 @@ func TestBatchExport_PauseInRun(t *testing.T) {
 			"":                   {"first": 1, "third": 1, "fourth": 1},
 		} {
 			t.Run(fmt.Sprint(when, " ", unpause), func(t *testing.T) {
-				if when == planned && unpause == "" { // then no run has begun that ends as usual
+				if when == planned && unpause == "" { // in this case no run had started that ends normally
 					want = map[string]int{"third": 1, "fourth": 1}
 				}
 				o := newOffice(t, "sqlite::memory:")
@@ -92,7 +92,7 @@ func TestBatchExport_PauseInRun(t *testing.T) {
 					}
 				}
 				differ(t, "events by how often they were exported", want, got)
-				written := 0 // a run may have written over what another one has
+				written := 0 // a run may have overwritten another one's file
 				for _, run := range o.runs(t, export) {
 					var begin, status string
 					var n int

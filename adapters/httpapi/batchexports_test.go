@@ -24,7 +24,7 @@ import (
 // exported is a row of an export.
 type exported map[string]any
 
-// capture stores events of project 1, which come in at a time.
+// capture stores events of project 1 that arrive at sentAt.
 func (o *office) capture(t *testing.T, sentAt time.Time, events ...string) {
 	t.Helper()
 	now := o.clock.Swap(sentAt.UnixMicro())
@@ -32,12 +32,12 @@ func (o *office) capture(t *testing.T, sentAt time.Time, events ...string) {
 	o.do(t, "POST /batch/", `{"api_key":"phc_1","batch":[`+strings.Join(events, ",")+`]}`, 200)
 }
 
-// event is an event of a person, with more members behind its properties.
+// event returns an event of a person with the given properties.
 func event(name, person string, sentAt time.Time, properties string) string {
 	return fmt.Sprintf(`{"event":%q,"distinct_id":%q,"timestamp":%q,"properties":{%s}}`, name, person, sentAt.Format(time.RFC3339Nano), properties)
 }
 
-// export makes an export of files into a folder, and returns its path in the API.
+// export creates an export to files in a folder, and returns its path in the API.
 func (o *office) export(t *testing.T, folder, model, interval, more string) string {
 	t.Helper()
 	body := fmt.Sprintf(`{"name":"x","model":%q,"interval":%q,"destination":{"type":"Files","config":{"path":%q}}%s}`, model, interval, folder, more)
@@ -48,7 +48,7 @@ func (o *office) export(t *testing.T, folder, model, interval, more string) stri
 	return "/api/projects/1/batch_exports/" + id
 }
 
-// work runs everything that is due.
+// work executes all runs that are due.
 func (o *office) work(t *testing.T) {
 	t.Helper()
 	for n := 0; ; n++ {
@@ -65,7 +65,7 @@ func (o *office) work(t *testing.T) {
 	}
 }
 
-// rows are those of all files below a folder of exports, by file.
+// rows returns the rows of all files below a folder of exports, by file.
 func (o *office) rows(t *testing.T, folder string) map[string][]exported {
 	t.Helper()
 	out := map[string][]exported{}
@@ -98,7 +98,7 @@ func (o *office) rows(t *testing.T, folder string) map[string][]exported {
 	return out
 }
 
-// column is one column of rows by file, sorted.
+// column returns one column of the rows by file, sorted.
 func column(rows map[string][]exported, name string) map[string][]string {
 	out := map[string][]string{}
 	for file, list := range rows {
@@ -110,7 +110,7 @@ func column(rows map[string][]exported, name string) map[string][]string {
 	return out
 }
 
-// runs are the runs of an export as start, status and rows, newest first.
+// runs returns the runs of an export as start, status and number of rows, newest first.
 func (o *office) runs(t *testing.T, export string) (out []string) {
 	t.Helper()
 	var page struct{ Results []batchexports.BatchExportRun }
@@ -136,8 +136,8 @@ func differ(t *testing.T, what string, want, got any) {
 
 var noon = officeStart // 2026-01-01 12:00 UTC, a Thursday
 
-// Each run covers its interval by the time of coming in; what was missed is
-// caught up, one interval after the other (§4.3, decision 23).
+// Each run covers its interval by the time of arrival; missed intervals are caught up, one after
+// the other (§4.3, decision 23).
 func TestBatchExport_Schedule(t *testing.T) {
 	o := newOffice(t, "sqlite::memory:")
 	o.capture(t, noon.Add(-time.Minute), event("before", "u", noon.Add(-time.Minute), ""))
@@ -176,8 +176,7 @@ func TestBatchExport_Schedule(t *testing.T) {
 	}
 }
 
-// start_at, end_at and pause keep runs away; intervals are those of the clock of
-// the zone.
+// start_at, end_at and pause prevent runs; intervals follow the clock of the time zone.
 func TestBatchExport_Bounds(t *testing.T) {
 	o := newOffice(t, "sqlite::memory:")
 	bounded := o.export(t, "a", "events", "hour", `,"start_at":"2026-01-01T14:30:00Z","end_at":"2026-01-01T16:00:00Z"`)
@@ -206,8 +205,8 @@ func TestBatchExport_Bounds(t *testing.T) {
 	}
 }
 
-// Whatever comes late, whenever runs take place, and however often an export is
-// paused: every event is in one file, once.
+// Every event is exported to one file, once, even with late events, irregular runs and repeated
+// pauses.
 func TestBatchExport_EveryEventOnce(t *testing.T) {
 	for seed := range int64(6) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {

@@ -12,7 +12,7 @@ import (
 	"github.com/bunting-flags/bunting/flags"
 )
 
-// sink is a ResponseWriter that keeps nothing.
+// sink is a ResponseWriter that discards the body.
 type sink struct {
 	header http.Header
 	status int
@@ -23,9 +23,8 @@ func (s *sink) Header() http.Header         { return s.header }
 func (s *sink) WriteHeader(status int)      { s.status = status }
 func (s *sink) Write(b []byte) (int, error) { s.n += len(b); return len(b), nil }
 
-// benchmarkPostFlags asks for n flags with one condition each, half of them
-// with a rollout, as posthog-node asks. What net/http does around it is left
-// out.
+// benchmarkPostFlags requests n flags with one condition each, half of them with a rollout, as
+// posthog-node does. It excludes the work of net/http.
 func benchmarkPostFlags(b *testing.B, n int) {
 	var list []string
 	for i := range n {

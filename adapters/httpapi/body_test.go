@@ -34,12 +34,12 @@ func zlibbed(t testing.TB, text string) []byte {
 	return packed(t, text, func(w io.Writer) io.WriteCloser { return zlib.NewWriter(w) })
 }
 
-// lzSmallBody is smallBody packed by lz-string 1.5.0 (compressToBase64).
+// lzSmallBody is smallBody compressed by lz-string 1.5.0 (compressToBase64).
 const lzSmallBody = "N4IgLg9g1gpgdiAXCADgCwMYH0AeIA0IAJgJYDOYJcGYWJRSIAP3APc4B+XAfLwPwCQAXyA="
 
 const formType = "application/x-www-form-urlencoded"
 
-// Every encoding of smallBody gives smallBody back.
+// Every encoding of smallBody decodes to smallBody.
 func TestFlags_9_3_Unpack(t *testing.T) {
 	gz := gzipped(t, smallBody)
 	b64 := base64.StdEncoding.EncodeToString([]byte(smallBody))
@@ -147,8 +147,8 @@ func TestFlags_9_3_UnpackRefuses(t *testing.T) {
 	}
 }
 
-// RFC 1952: members may follow one another. What follows the last and begins no
-// other is passed over, as the service's decoder does.
+// RFC 1952: members may follow one another. Data after the last member is ignored, as by the
+// service's decoder.
 func TestFlags_9_3_GzipMembers(t *testing.T) {
 	half := len(smallBody) / 2
 	two := append(gzipped(t, smallBody[:half]), gzipped(t, smallBody[half:])...)

@@ -20,8 +20,8 @@ import (
 
 const good = `{"api_key":"phc_test","distinct_id":"u1"}`
 
-// A body may be as long as the limit and no longer, whether its length is
-// declared or not, and packed or not (§9.3, §9.11).
+// A body may be as long as the limit but not longer, with or without a declared length, compressed
+// or not (§9.3, §9.11).
 func TestFlags_9_11_BodyLimit(t *testing.T) {
 	const limit = 1000
 	s := httptest.NewServer(sharedWorld(t).handler(t, nil, func(c *httpapi.Config) { c.MaxBody = limit }))
@@ -62,12 +62,12 @@ func TestFlags_9_11_BodyLimit(t *testing.T) {
 	}
 }
 
-// promise is a body that is declared long and comes in small parts. It notes
-// how much memory it is offered beyond what has come.
+// promise is a body that declares a large length and arrives in small parts. It records the size of
+// the buffers that it is offered beyond the bytes read so far.
 type promise struct {
 	rest     io.Reader
 	came     int
-	greatest int // room that was offered, less what had come before
+	greatest int // size of the offered buffer minus the bytes read before
 }
 
 func (p *promise) Read(b []byte) (int, error) {
@@ -77,13 +77,13 @@ func (p *promise) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// A declared length alone takes no memory: a caller who promises 10 MiB and
-// sends little holds little.
+// A declared length by itself reserves no memory: a client that declares 10 MiB and sends few bytes
+// causes few allocations.
 func TestHTTP_DeclaredLengthTakesNoMemory(t *testing.T) {
 	const declared = 10 << 20
 	for name, length := range map[string]int64{"declared": declared, "not declared": -1} {
 		t.Run(name, func(t *testing.T) {
-			h := sharedWorld(t).handler(t, nil, nil) // nothing is pooled in a new one
+			h := sharedWorld(t).handler(t, nil, nil) // a new handler has empty pools
 			for _, text := range []string{good, good + strings.Repeat(" ", declared-len(good))} {
 				p := &promise{rest: strings.NewReader(text)}
 				r := httptest.NewRequest("POST", "/flags?v=2", p)
@@ -101,7 +101,7 @@ func TestHTTP_DeclaredLengthTakesNoMemory(t *testing.T) {
 	}
 }
 
-// packed is n blanks, compressed.
+// packed returns n compressed spaces.
 func packed[W io.WriteCloser](t *testing.T, writer func(io.Writer) W, n int) string {
 	t.Helper()
 	var out bytes.Buffer
@@ -115,8 +115,8 @@ func packed[W io.WriteCloser](t *testing.T, writer func(io.Writer) W, n int) str
 	return out.String()
 }
 
-// A bomb of 10 KB that would become 10 MB and more ends at the default limit, in
-// one piece and in 100.
+// A bomb of 10 KB that would expand to 10 MB or more is stopped at the default limit, with one gzip
+// member and with 100.
 func TestFlags_9_11_Bomb(t *testing.T) {
 	h := sharedWorld(t).handler(t, nil, nil)
 	for _, bomb := range []string{
@@ -130,8 +130,7 @@ func TestFlags_9_11_Bomb(t *testing.T) {
 	}
 }
 
-// Bodies out of the ordinary: each gets the documented status, an error names
-// the place.
+// Unusual bodies get the documented status, and an error names the position.
 func TestFlags_9_11_StrangeBodies(t *testing.T) {
 	h := sharedWorld(t).handler(t, nil, nil)
 	deep := func(n int) string { return strings.Repeat(`{"a":`, n) + "1" + strings.Repeat("}", n) }
@@ -193,7 +192,7 @@ func TestFlags_9_11_StrangeBodies(t *testing.T) {
 	}
 }
 
-// Headers and queries full of garbage do no harm.
+// Invalid headers and queries have no effect.
 func TestHTTP_GarbageAroundTheBody(t *testing.T) {
 	h := sharedWorld(t).handler(t, nil, nil)
 	garbage := []string{"", " ", ",", "\x00\x01\xff", strings.Repeat("1.2.3.4,", 100_000), strings.Repeat("[", 10_000), "fe80::1%eth0", "%", "W/", `"`, strings.Repeat("x", 1<<20), "1.2.3.4:99999", "ünï"}
@@ -220,7 +219,7 @@ func TestHTTP_GarbageAroundTheBody(t *testing.T) {
 	}
 }
 
-// slowClient sends a part of a request and waits for the answer.
+// slowClient sends a part of a request and waits for the response.
 func slowClient(t *testing.T, s *httptest.Server, part string, thenClose bool) *httptest.ResponseRecorder {
 	t.Helper()
 	conn, err := net.Dial("tcp", s.Listener.Addr().String())
@@ -242,7 +241,7 @@ func slowClient(t *testing.T, s *httptest.Server, part string, thenClose bool) *
 	return readAll(t, res)
 }
 
-// impatient serves h with a ReadTimeout for bodies alone: headers may take an hour.
+// impatient serves h with a ReadTimeout for bodies only: headers may take an hour.
 func impatient(t *testing.T, h http.Handler, within time.Duration) *httptest.Server {
 	t.Helper()
 	s := httptest.NewUnstartedServer(h)
@@ -253,8 +252,8 @@ func impatient(t *testing.T, h http.Handler, within time.Duration) *httptest.Ser
 	return s
 }
 
-// A body that ends early, stalls until the server's ReadTimeout, or is no
-// chunked body is the caller's fault: 400.
+// A body that ends early, stalls until the server's ReadTimeout, or is not validly chunked is an
+// error of the client: 400.
 func TestFlags_9_11_UnfinishedBodies(t *testing.T) {
 	s := impatient(t, sharedWorld(t).handler(t, nil, nil), 50*time.Millisecond)
 	const head = "POST /flags?v=2 HTTP/1.1\r\nHost: x\r\n"
@@ -277,8 +276,8 @@ func TestFlags_9_11_UnfinishedBodies(t *testing.T) {
 	}
 }
 
-// A long body is answered for its key as soon as that has come, packed or not, by
-// /flags and by OFREP, where it stands in the header.
+// A long body with an unknown key is refused as soon as the key has been read, compressed or not,
+// by /flags and by OFREP, which has the key in a header.
 func TestFlags_9_10_KeyOfALongBody(t *testing.T) {
 	h := sharedWorld(t).handler(t, nil, nil)
 	body := `{"distinct_id":"u","api_key":"phc_nobody","person_properties":{"a":"` + strings.Repeat("x", 1<<20)
@@ -297,7 +296,7 @@ func TestFlags_9_10_KeyOfALongBody(t *testing.T) {
 		}
 		w := httptest.NewRecorder()
 		h.ServeHTTP(w, r)
-		if w.Code != 401 { // the body is no JSON: 400 for whoever reads all of it
+		if w.Code != 401 { // reading the whole body would return 400, since it is not JSON
 			t.Errorf("%s: %d %s", name, w.Code, w.Body)
 		}
 		if p.came > 100<<10 {
@@ -309,8 +308,8 @@ func TestFlags_9_10_KeyOfALongBody(t *testing.T) {
 	}
 }
 
-// The memory of all requests for flags is bounded, and given back: decoded members
-// count too.
+// The memory of all requests for flags is limited, including decoded members, and released
+// afterwards.
 func TestFlags_Budget(t *testing.T) {
 	h := sharedWorld(t).handler(t, nil, func(c *httpapi.Config) { c.FlagsBudget = 16 << 20 })
 	var list strings.Builder

@@ -14,8 +14,8 @@ import (
 	"time"
 )
 
-// newArrival is a lease of a body that arrives from an address, gone is one that is all
-// there.
+// newArrival returns a lease for a body that is being received from an address, newArrived one for
+// a body that has been received.
 func (b *budget) newArrival(t *testing.T, address string) *memoryLease {
 	return &memoryLease{ctx: t.Context(), budget: b, address: netip.MustParseAddr(address)}
 }
@@ -26,8 +26,8 @@ func (b *budget) newArrived(t *testing.T) *memoryLease {
 
 const oneAddress, otherAddress = "192.0.2.1", "192.0.2.2"
 
-// All that is reserved never exceeds the budget, nobody waits for ever, and all
-// comes back.
+// The reserved memory never exceeds the budget, no request waits forever, and all memory is
+// released.
 func TestBudget_NeverOver(t *testing.T) {
 	const total = 64 << 20
 	b := newBudget(total, 0)
@@ -59,7 +59,7 @@ func TestBudget_NeverOver(t *testing.T) {
 	b.empty(t)
 }
 
-// empty checks that all was given back.
+// empty checks that all memory was released.
 func (b *budget) empty(t *testing.T) {
 	t.Helper()
 	waiting := 0
@@ -71,7 +71,7 @@ func (b *budget) empty(t *testing.T) {
 	}
 }
 
-// wait checks that n claims stand in a line, once all goroutines of the bubble wait.
+// wait checks that n requests are waiting in a line, once all goroutines of the bubble are blocked.
 func (b *budget) wait(t *testing.T, line, n int) {
 	t.Helper()
 	synctest.Wait()
@@ -82,7 +82,7 @@ func (b *budget) wait(t *testing.T, line, n int) {
 	}
 }
 
-// take must succeed at once.
+// mustAcquire acquires memory without waiting.
 func mustAcquire(t *testing.T, l *memoryLease, n int64) {
 	t.Helper()
 	if err := l.acquire(n); err != nil {
@@ -90,19 +90,18 @@ func mustAcquire(t *testing.T, l *memoryLease, n int64) {
 	}
 }
 
-// acquireAsync is take by another goroutine.
+// acquireAsync acquires memory in another goroutine.
 func acquireAsync(l *memoryLease, n int64) <-chan error {
 	done := make(chan error, 1)
 	go func() { done <- l.acquire(n) }()
 	return done
 }
 
-// The numbers below are of a budget of 6,400: a quarter is 1,600, bodies up to 100
-// are small.
+// The numbers below are for a budget of 6,400: a quarter is 1,600, bodies up to 100 are small.
 const tinyBudget = 6400
 
-// Large bodies get two quarters at most, so that small ones always find room; small
-// ones get three, as the last is the eldest's.
+// Large bodies get at most two quarters, so that there is always memory for small ones; small ones
+// get three, because the last quarter is reserved for the oldest body.
 func TestBudget_LaneForSmallBodies(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBudget(tinyBudget, 0)
@@ -131,8 +130,8 @@ func TestBudget_LaneForSmallBodies(t *testing.T) {
 	})
 }
 
-// Two half-read bodies that want the rest do not wait for one another: the elder
-// has a quarter of its own.
+// Two half-read bodies that need more memory do not wait for each other: the older one has a
+// quarter of its own.
 func TestBudget_EldestGetsOn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBudget(tinyBudget, 0)
@@ -148,7 +147,7 @@ func TestBudget_EldestGetsOn(t *testing.T) {
 		third := acquireAsync(all[2], 600)
 		b.wait(t, arrivedLine, 2)
 		mustAcquire(t, all[0], 600)
-		all[0].release() // the second is the eldest now, and has left the others its room
+		all[0].release() // the second is now the oldest, and its memory is free for the others
 		if err := errors.Join(<-second, <-third); err != nil {
 			t.Fatal(err)
 		}
@@ -159,7 +158,7 @@ func TestBudget_EldestGetsOn(t *testing.T) {
 	})
 }
 
-// Of the bodies that have arrived only the eldest few are served at a time.
+// Of the bodies that have arrived, only the oldest few are processed at a time.
 func TestBudget_FewAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBudget(tinyBudget, 0)
@@ -177,8 +176,8 @@ func TestBudget_FewAtOnce(t *testing.T) {
 	})
 }
 
-// Who would hold more than a quarter gets what is free, and never waits; what could
-// never be had is too large.
+// A body that would hold more than a quarter only gets memory that is free and never waits; a
+// request that exceeds the budget is too large.
 func TestBudget_NoWaitingBodyHoldsMore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBudget(tinyBudget, 0)
@@ -204,11 +203,11 @@ func TestBudget_NoWaitingBodyHoldsMore(t *testing.T) {
 	})
 }
 
-// The bodies that arrive from one address share a quarter, but for the first of
-// them; others do not wait for them, and what has arrived counts no more.
+// The bodies that are being received from one address share a quarter, except the first of them;
+// bodies from other addresses do not wait for them, and a received body no longer counts.
 func TestBudget_ShareOfAddress(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		const total = 64 << 20 // a first chunk of 16 KiB counts for nobody
+		const total = 64 << 20 // a first chunk of 16 KiB is not counted
 		b := newBudget(total, 0)
 		one, two, three := b.newArrival(t, oneAddress), b.newArrival(t, oneAddress), b.newArrival(t, oneAddress)
 		mustAcquire(t, one, 10<<20)
@@ -235,8 +234,7 @@ func TestBudget_ShareOfAddress(t *testing.T) {
 	})
 }
 
-// Those who wait are served in their order; who gives up makes room for those
-// behind.
+// Waiting requests are served in order; a request that gives up makes way for the next.
 func TestBudget_Order(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBudget(tinyBudget, 0)
@@ -251,7 +249,7 @@ func TestBudget_Order(t *testing.T) {
 		large := acquireAsync(first, 1500)
 		b.wait(t, arriveLine, 1)
 		behind := acquireAsync(b.newArrival(t, "192.0.2.4"), 500)
-		b.wait(t, arriveLine, 2) // there would be room for 500, but it is not their turn
+		b.wait(t, arriveLine, 2) // 500 are free, but it is not at the front
 		giveUp()
 		if err := <-large; err != &problemBusy {
 			t.Errorf("%v for 1,500 beside 2,600 of 3,200", err)
@@ -265,7 +263,7 @@ func TestBudget_Order(t *testing.T) {
 	})
 }
 
-// A reservation that is not to be had ends after a while.
+// Waiting for memory ends with an error after a while.
 func TestBudget_Patience(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBudget(tinyBudget, 0)
@@ -281,8 +279,7 @@ func TestBudget_Patience(t *testing.T) {
 	})
 }
 
-// What is read is what there is, whatever the buffers do; the lease holds the
-// buffer and nothing else.
+// The body is read completely for all buffer sizes; the lease holds only the buffer.
 func TestBudget_Read(t *testing.T) {
 	for size := int64(0); size < 300; size += 7 {
 		want := make([]byte, size)
@@ -313,10 +310,10 @@ func TestBudget_Read(t *testing.T) {
 	}
 }
 
-// A buffer takes what the budget has, when it cannot have twice as much.
+// A buffer grows to the available memory if it cannot double.
 func TestBudget_ReadToTheBrim(t *testing.T) {
 	l := newBudget(1000, 0).newArrived(t)
-	// 150, 300, then the 450 that are left of three quarters beside the 300.
+	// 150, 300, then the 450 that remain of three quarters next to the 300.
 	if got, err := l.read(nil, bytes.NewReader(make([]byte, 440)), 150, 0, 10_000); err != nil || len(got) != 440 || l.held != 450 {
 		t.Errorf("%d bytes, %v, %d held", len(got), err, l.held)
 	}
@@ -327,8 +324,8 @@ func TestBudget_ReadToTheBrim(t *testing.T) {
 	}
 }
 
-// A first look is taken once, at a body of more than the first chunk, before there
-// is memory for the rest.
+// onFirstChunk is called once, for a body longer than the first chunk, before memory for the rest
+// is acquired.
 func TestBudget_Look(t *testing.T) {
 	for size, want := range map[int]int{firstChunk - 1: 0, 5 * firstChunk: 1} {
 		l := newBudget(64<<20, 0).newArrived(t)
@@ -346,7 +343,7 @@ func TestBudget_Look(t *testing.T) {
 	}
 }
 
-// In place or not, escapes and base64 come out the same.
+// Unescaping in place gives the same result as the standard functions.
 func FuzzCaptureText(f *testing.F) {
 	for _, text := range []string{"", "eyJhIjoxfQ==", "eyJhIjoxfQ", "a+b%2B%zz%4", "~~~%3D", "data=a&b", "YQ==YQ==", "YQ=\n=", "QUJD\r\n", "   "} {
 		f.Add([]byte(text))

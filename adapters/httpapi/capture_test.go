@@ -20,12 +20,12 @@ import (
 	"github.com/bunting-flags/bunting/capture"
 )
 
-// ingestedEvents is what reaches the store behind a handler under test.
+// ingestedEvents records the events that a handler under test stores.
 type ingestedEvents struct {
 	mu           sync.Mutex
 	events       []ingestedEvent
-	block        chan struct{} // when not nil, nothing is stored until it is closed
-	blockedCalls atomic.Int32  // how many have come to wait for that
+	block        chan struct{} // if not nil, calls block until it is closed
+	blockedCalls atomic.Int32  // number of calls that have blocked
 }
 
 type ingestedEvent struct {
@@ -33,7 +33,7 @@ type ingestedEvent struct {
 	Project int64
 }
 
-// Append implements capture.Appender. Project 4 has a store that is away.
+// Append implements capture.Appender. The store of project 4 is unavailable.
 func (k *ingestedEvents) Append(_ context.Context, b *capture.Batch) error {
 	if k.block != nil {
 		k.blockedCalls.Add(1)
@@ -50,7 +50,7 @@ func (k *ingestedEvents) Append(_ context.Context, b *capture.Batch) error {
 	return nil
 }
 
-// take empties the store.
+// take returns the stored events and clears the store.
 func (k *ingestedEvents) take() []ingestedEvent {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -78,8 +78,8 @@ var captureProjects = captureKeys{
 	recordedToken: {ID: 7, APIKey: recordedToken, OrganizationID: "o1"},
 }
 
-// captureHandler is a handler with an Intake, and what it takes in. Its clock
-// stands at 2026-07-15T12:00:00Z.
+// captureHandler returns a handler with an Intake, and the events that it stores. Its clock is
+// fixed at 2026-07-15T12:00:00Z.
 func captureHandler(t testing.TB, config func(*httpapi.Config)) (*httpapi.Handler, *ingestedEvents) {
 	t.Helper()
 	w, into := sharedWorld(t), &ingestedEvents{}
@@ -96,8 +96,7 @@ func captureHandler(t testing.TB, config func(*httpapi.Config)) (*httpapi.Handle
 	return h.(*httpapi.Handler), into
 }
 
-// captureCase is one request, its answer, and the events that it leaves, from
-// testdata/capture.
+// captureCase is one request, its response, and the events that it stores, from testdata/capture.
 type captureCase struct {
 	Name    string          `json:"name"`
 	Clause  string          `json:"clause"`
@@ -108,17 +107,17 @@ type captureCase struct {
 
 type captureRequest struct {
 	httpRequest
-	// Text is sent as it is.
+	// Text is sent unchanged.
 	Text *string `json:"body_text"`
 }
 
-// expectedEvent is a stored event; what it does not name may be anything.
+// expectedEvent is a stored event; members that are absent are not compared.
 type expectedEvent struct {
 	Event      string     `json:"event"`
 	DistinctID string     `json:"distinct_id"`
 	Project    int64      `json:"project"`
 	Timestamp  *time.Time `json:"timestamp"`
-	// Properties: null for one that must not be there.
+	// Properties are compared; null means that the property must be absent.
 	Properties map[string]json.RawMessage `json:"properties"`
 }
 
@@ -171,7 +170,7 @@ func checkEvents(t *testing.T, want []expectedEvent, got []ingestedEvent) {
 	}
 }
 
-// The rows of §17.1, §18.1 and §18.2 and the clauses around them.
+// The rows of §17.1, §18.1 and §18.2 and the related clauses.
 func TestCapture_Cases(t *testing.T) {
 	for _, file := range []string{"http.json", "httpv1.json"} {
 		h, into := captureHandler(t, nil)
@@ -194,8 +193,8 @@ func TestCapture_Cases(t *testing.T) {
 	}
 }
 
-// Every route answers with and without a slash and refuses what it lacks; none
-// is there without an Intake (§1.1, §1.2).
+// Every route responds with and without a trailing slash and refuses other methods; without an
+// Intake the routes do not exist (§1.1, §1.2).
 func TestCapture_1_1_Routes(t *testing.T) {
 	h, _ := captureHandler(t, nil)
 	without := sharedWorld(t).handler(t, nil, nil)
@@ -233,10 +232,10 @@ func TestCapture_1_1_Routes(t *testing.T) {
 	}
 }
 
-// pagePaths are asked by pages that send events too.
+// pagePaths are requested by pages that send events too.
 var pagePaths = []string{"/api/surveys", "/surveys", "/api/early_access_features"}
 
-// HEAD answers have no body on the wire, and are authorised as GET.
+// HEAD responses have no body on the wire, and require the same authorization as GET.
 func TestCapture_1_1_HeadHasNoBody(t *testing.T) {
 	h, _ := captureHandler(t, nil)
 	s := httptest.NewServer(h)
@@ -248,7 +247,7 @@ func TestCapture_1_1_HeadHasNoBody(t *testing.T) {
 		}
 		want := 405
 		switch {
-		case slices.Contains(pagePaths, path): // they want a project's key
+		case slices.Contains(pagePaths, path): // they require a project's key
 			want = 401
 		case slices.Contains(methods, "HEAD"):
 			want = 200
@@ -259,7 +258,7 @@ func TestCapture_1_1_HeadHasNoBody(t *testing.T) {
 	}
 }
 
-// Accepted, refused, and what is in use: all is counted (decision 15).
+// Accepted and refused requests, and memory in use, are counted (decision 15).
 func TestCapture_Decision15_Stats(t *testing.T) {
 	h, _ := captureHandler(t, nil)
 	ask(h, "POST", "/e/", `{"api_key":"phc_x","event":"e","distinct_id":"u"}`)
@@ -273,7 +272,7 @@ func TestCapture_Decision15_Stats(t *testing.T) {
 	}
 }
 
-// A panic behind capture is a 500 that pages may read, and gives its memory back.
+// A panic in capture is a 500 that pages may read, and its memory is released.
 func TestCapture_4_2_Panic(t *testing.T) {
 	in, err := capture.NewIntake(capture.IntakeConfig{Keys: captureProjects, Appender: panicking{}})
 	if err != nil {

@@ -10,10 +10,10 @@ import (
 	"github.com/bunting-flags/bunting/flags/wire"
 )
 
-// Events of language models may have 8 MiB at /i/v0/ai/batch and /batch/, in protocol v1
-// too, with their name before or behind the properties, and are read back whole. Others
-// have 1,000,000 bytes as ever, and what is dropped for its size says so: in the answer
-// where it names events, else in a warning that names the limit.
+// Events of language models may have 8 MiB at /i/v0/ai/batch and /batch/, also in protocol v1, with
+// their name before or after the properties, and are read back unchanged. Other events may have
+// 1,000,000 bytes. An event that is dropped for its size is reported: in the response if it lists
+// events, otherwise in a warning with the limit.
 func TestCapture_LongAIEvents(t *testing.T) {
 	long := func(n int) string { return strings.Repeat("x", n) }
 	names := []string{"$ai_generation", "$ai_span", "$ai_trace", "$ai_embedding", "$ai_metric", "$ai_feedback"}
@@ -71,7 +71,7 @@ func TestCapture_LongAIEvents(t *testing.T) {
 	}
 }
 
-// Protocol v1 says which event was not stored.
+// The response of protocol v1 reports which event was not stored.
 func TestCapture_LongAIEventsV1(t *testing.T) {
 	l := newLab(t, "{}")
 	event := func(n int, name string, size int) string {
@@ -89,8 +89,8 @@ func TestCapture_LongAIEventsV1(t *testing.T) {
 	}
 }
 
-// An object with more members than an event of 1,000,000 bytes can have is dropped, and
-// not cut: what is kept in memory of one event stays bounded.
+// An object with more members than fit an event of 1,000,000 bytes is dropped, not truncated: the
+// memory for one event is limited.
 func TestCapture_AIEventOfManyMembers(t *testing.T) {
 	l := newLab(t, "{}")
 	var members strings.Builder
@@ -103,8 +103,8 @@ func TestCapture_AIEventOfManyMembers(t *testing.T) {
 	}
 }
 
-// A body whose events take more memory than a request may have is refused with that limit
-// and not with one for the body, which is far below it.
+// A body whose events need more memory than a request may use is refused with that limit, not with
+// the limit for the body, which it does not exceed.
 func TestCapture_RefusalNamesTheRightLimit(t *testing.T) {
 	l := newLab(t, "{}")
 	body := `{"api_key":"phc_x","batch":[` + strings.Repeat(`{"event":"e","distinct_id":"u","properties":{}},`, 250_000) + `{"event":"e","distinct_id":"u"}]}`

@@ -8,8 +8,7 @@ import (
 	"testing"
 )
 
-// A gzip batch of 100 events, from the socket's side of the handler to a store
-// that takes everything.
+// A gzip batch of 100 events, from the handler to a store that accepts everything.
 func BenchmarkCaptureBatch(b *testing.B) {
 	h, into := captureHandler(b, nil)
 	var text strings.Builder

@@ -23,8 +23,8 @@ import (
 
 const oneEvent = `{"api_key":"phc_x","event":"e","distinct_id":"u"}`
 
-// sendAllFirst writes all of a request before it reads anything, as simple clients
-// do, and returns the answer.
+// sendAllFirst writes the whole request before it reads the response, like simple clients, and
+// returns the response.
 func sendAllFirst(t *testing.T, s *httptest.Server, head string, body io.Reader) *httptest.ResponseRecorder {
 	t.Helper()
 	conn, err := net.Dial("tcp", s.Listener.Addr().String())
@@ -46,7 +46,7 @@ func sendAllFirst(t *testing.T, s *httptest.Server, head string, body io.Reader)
 	return readAll(t, res)
 }
 
-// blanks is a body of n blanks.
+// blanks returns a body of n spaces.
 func blanks(n int64) io.Reader { return io.LimitReader(blank{}, n) }
 
 type blank struct{}
@@ -58,8 +58,8 @@ func (blank) Read(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// A body over the wire limit is 413, and its sender sees that even when it
-// writes all before it reads (§4.6, §18.1 row 18).
+// A body over the limit on the wire is 413, and the client receives the response even if it writes
+// the whole body before reading (§4.6, §18.1 row 18).
 func TestCapture_4_6_TooLargeOnTheWire(t *testing.T) {
 	h, _ := captureHandler(t, nil)
 	s := httptest.NewServer(h)
@@ -79,7 +79,7 @@ func TestCapture_4_6_TooLargeOnTheWire(t *testing.T) {
 				t.Errorf("%s, %s: %d %s", c.path, name, got.Code, got.Body)
 			}
 		}
-		// As long as the limit is not too long: the blanks hold no event.
+		// A body of exactly the limit is not too long: it fails because spaces are not an event.
 		exact := sendAllFirst(t, s, fmt.Sprintf("%sContent-Length: %d\r\n\r\n", head, c.limit), blanks(c.limit))
 		if exact.Code != 400 {
 			t.Errorf("%s, of the limit: %d %s", c.path, exact.Code, exact.Body)
@@ -90,7 +90,7 @@ func TestCapture_4_6_TooLargeOnTheWire(t *testing.T) {
 	}
 }
 
-// Who asks first whether a body is welcome is told at once, and sends nothing
+// A client that sends Expect: 100-continue gets the refusal immediately, and does not send the body
 // (§14.2 item 7).
 func TestCapture_14_2_Expect(t *testing.T) {
 	h, into := captureHandler(t, nil)
@@ -114,14 +114,14 @@ func TestCapture_14_2_Expect(t *testing.T) {
 	} else {
 		_, _ = io.Copy(io.Discard, res.Body)
 	}
-	// The connection goes on, to a body that is not welcome.
+	// The connection remains open for a request with a body that is refused.
 	_, _ = io.WriteString(conn, "POST /e/ HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: 99999999\r\n\r\n")
 	if res, err := http.ReadResponse(r, nil); err != nil || res.StatusCode != 413 {
 		t.Fatal(res, err)
 	}
 }
 
-// squeezed is text packed by a writer.
+// squeezed returns the text compressed by a writer.
 func squeezed(t testing.TB, text io.Reader, to func(io.Writer) io.WriteCloser) []byte {
 	t.Helper()
 	var out bytes.Buffer
@@ -135,7 +135,7 @@ func squeezed(t testing.TB, text io.Reader, to func(io.Writer) io.WriteCloser) [
 	return out.Bytes()
 }
 
-// packers by the names of Content-Encoding.
+// packers are the compressing writers by Content-Encoding.
 var packers = map[string]func(io.Writer) io.WriteCloser{
 	"gzip":    func(w io.Writer) io.WriteCloser { return gzip.NewWriter(w) },
 	"deflate": func(w io.Writer) io.WriteCloser { return zlib.NewWriter(w) },
@@ -152,8 +152,7 @@ var headersV1 = []string{"Authorization", "Bearer phc_x", "Content-Type", "appli
 const oneEventV1 = `{"created_at":"2026-07-15T12:00:00Z","batch":[{"event":"e","uuid":"0190d0c0-0000-7000-8000-000000000001",` +
 	`"distinct_id":"u","timestamp":"2026-07-15T12:00:00Z","properties":{}}]}`
 
-// Every encoding of protocol v1, one body after the other, so that readers are
-// used again (§6.1).
+// Every encoding of protocol v1, one body after the other, so that decoders are reused (§6.1).
 func TestCapture_6_1_Encodings(t *testing.T) {
 	h, into := captureHandler(t, nil)
 	for name, to := range packers {
@@ -174,10 +173,10 @@ func TestCapture_6_1_Encodings(t *testing.T) {
 	}
 }
 
-// Protocol v1 has 50 MiB when unpacked (§4.6).
+// Protocol v1 allows 50 MiB after decompression (§4.6).
 func TestCapture_4_6_V1Unpacked(t *testing.T) {
 	h, _ := captureHandler(t, nil)
-	for more, status := range []int{400, 413} { // blanks are no JSON
+	for more, status := range []int{400, 413} { // spaces are not JSON
 		packed := squeezed(t, blanks(int64(50<<20+more)), packers["gzip"])
 		if w := ask(h, "POST", "/i/v1/analytics/events", string(packed), append(headersV1, "Content-Encoding", "gzip")...); w.Code != status {
 			t.Errorf("%d more: %d %s", more, w.Code, w.Body)
@@ -185,8 +184,8 @@ func TestCapture_4_6_V1Unpacked(t *testing.T) {
 	}
 }
 
-// A zstd frame may ask for more memory than every decoder has to have (RFC 8878,
-// 3.1.1.1.2): it gets none.
+// A zstd frame may request a larger window than decoders must support (RFC 8878, 3.1.1.1.2): it is
+// refused.
 func TestCapture_6_1_ZstdWindow(t *testing.T) {
 	h, _ := captureHandler(t, nil)
 	z := func(w io.Writer) io.WriteCloser {
@@ -200,8 +199,8 @@ func TestCapture_6_1_ZstdWindow(t *testing.T) {
 	}
 }
 
-// Bodies that never end are 408, those that end early 400, and nothing of them
-// is stored (§4.2).
+// A body that never ends is 408, one that ends early is 400, and no events of either are stored
+// (§4.2).
 func TestCapture_4_2_UnfinishedBodies(t *testing.T) {
 	h, into := captureHandler(t, nil)
 	const head = "POST /e/ HTTP/1.1\r\nHost: x\r\n"
@@ -231,7 +230,7 @@ func TestCapture_4_2_UnfinishedBodies(t *testing.T) {
 	}
 }
 
-// A router around the handler may bound bodies more tightly than it does.
+// A router around the handler may have a lower limit for bodies.
 func TestCapture_4_6_OuterBodyLimit(t *testing.T) {
 	inner, _ := captureHandler(t, nil)
 	s := httptest.NewServer(http.MaxBytesHandler(inner, 10))
@@ -243,7 +242,7 @@ func TestCapture_4_6_OuterBodyLimit(t *testing.T) {
 	checkError(t, exchange(t, s.Client(), r), 413)
 }
 
-// Whatever is sent, capture answers, never with a 5xx, and gives back the memory.
+// For any input, capture responds without a 5xx status and releases its memory.
 func FuzzCaptureBody(f *testing.F) {
 	for _, file := range []string{"http.json", "httpv1.json"} {
 		for _, c := range captureCases(f, file) {
@@ -260,7 +259,7 @@ func FuzzCaptureBody(f *testing.F) {
 	f.Fuzz(func(t *testing.T, method, target, contentType, encoding string, text []byte) {
 		u, err := url.ParseRequestURI(target)
 		if err != nil || method == "" || strings.ContainsAny(method, " \r\n") || bytes.Contains(text, []byte("phc_down")) {
-			return // net/http does not pass it on, or the store is away
+			return // net/http does not accept it, or the store is unavailable
 		}
 		r := httptest.NewRequest("POST", "/", bytes.NewReader(text))
 		r.Method, r.URL = method, u

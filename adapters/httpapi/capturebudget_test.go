@@ -15,7 +15,7 @@ import (
 	"github.com/bunting-flags/bunting/adapters/httpapi"
 )
 
-// peakMemory runs f and returns the most bytes of the budget that were seen in use.
+// peakMemory runs f and returns the highest observed use of the budget, in bytes.
 func peakMemory(h *httpapi.Handler, f func()) (highest uint64) {
 	done := make(chan struct{})
 	go func() {
@@ -32,14 +32,14 @@ func peakMemory(h *httpapi.Handler, f func()) (highest uint64) {
 	}
 }
 
-// Bombs end at the limit, with 413, and take no more memory than the budget has
+// Compression bombs are stopped at the limit, with 413, and use no more memory than the budget
 // (§18.1 row 17).
 func TestCapture_18_1_Bombs(t *testing.T) {
 	const mebibyte = 1 << 20
 	h, _ := captureHandler(t, func(c *httpapi.Config) { c.Budget, c.MaxCaptureBody = 32*mebibyte, mebibyte })
 	gz := squeezed(t, blanks(40*mebibyte), packers["gzip"])
 	many := bytes.Repeat(squeezed(t, blanks(mebibyte), packers["gzip"]), 40)
-	inBase64 := "H4sIAAAAAAAA" // as far as that: the rest is no gzip
+	inBase64 := "H4sIAAAAAAAA" // truncated: the rest is not gzip
 	for name, c := range map[string]struct {
 		target, text string
 		headers      []string
@@ -72,9 +72,9 @@ func TestCapture_18_1_Bombs(t *testing.T) {
 	}
 }
 
-// When the memory is taken new bodies wait, then they are told to come again;
-// what is under way is not hurt, and one body that is larger than all of it is
-// told so (decision 14).
+// If the memory is in use, new bodies wait, then get 503 with Retry-After. Requests in progress are
+// not affected, and a body that is larger than the whole budget is refused as too large (decision
+// 14).
 func TestCapture_Decision14_Budget(t *testing.T) {
 	h, into := captureHandler(t, func(c *httpapi.Config) { c.Budget = 1200 << 10 })
 	s := httptest.NewServer(h)
@@ -100,9 +100,8 @@ func TestCapture_Decision14_Budget(t *testing.T) {
 	release := sync.OnceFunc(func() { close(into.block) })
 	defer release()
 	var slow sync.WaitGroup
-	// These hold 230 KB each until the store has them: the body, what is stored, the
-	// items; one in a quarter of its own, two in two others. With few processors only
-	// two get as far.
+	// Each of these uses 230 KB until it is stored: the body, the stored form, the items. One is in
+	// a quarter of its own, two are in two others. With few processors only two are processed.
 	busy := min(3, max(2, runtime.GOMAXPROCS(0)/2))
 	for i := range busy {
 		slow.Go(func() {
@@ -112,7 +111,7 @@ func TestCapture_Decision14_Budget(t *testing.T) {
 		})
 		eventually(t, "the store has it", func() bool { return into.blockedCalls.Load() > int32(i) })
 	}
-	res, err := post(100 << 10) // when it has waited for as long as TestBudget_Patience says
+	res, err := post(100 << 10) // after waiting for the time in TestBudget_Patience
 	if err != nil || res.StatusCode != 503 || res.Header.Get("Retry-After") != "1" {
 		t.Fatal(res, err)
 	}
@@ -120,7 +119,7 @@ func TestCapture_Decision14_Budget(t *testing.T) {
 		t.Errorf("%d were refused", rejections)
 	}
 	waiting := make(chan int)
-	go func() { // this one waits, and gets its turn
+	go func() { // this one waits until it is served
 		res, err := post(100 << 10)
 		if err != nil {
 			t.Error(err)
@@ -140,7 +139,7 @@ func TestCapture_Decision14_Budget(t *testing.T) {
 	}
 }
 
-// Bodies of many small members count for what they take once they are decoded.
+// Bodies with many small members count with their decoded size.
 func TestCapture_Decision14_DecodedMemory(t *testing.T) {
 	h, _ := captureHandler(t, func(c *httpapi.Config) { c.Budget = 1 << 20 })
 	text := `{"api_key":"phc_x","batch":[` + strings.Repeat(`{"event":""},`, 10_000) + `{"event":""}]}` // 130 KB, 10,000 items
@@ -150,8 +149,7 @@ func TestCapture_Decision14_DecodedMemory(t *testing.T) {
 	}
 }
 
-// A declared length alone takes little of the budget: the rest comes with the
-// bytes.
+// A declared length by itself uses little of the budget: memory is reserved as bytes arrive.
 func TestCapture_Decision14_PromisesTakeNothing(t *testing.T) {
 	h, _ := captureHandler(t, nil)
 	r, w := io.Pipe()

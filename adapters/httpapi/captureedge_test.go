@@ -10,11 +10,11 @@ import (
 	"github.com/bunting-flags/bunting/capture"
 )
 
-// furtherRows is how many lines §18 has below its numbered rows.
+// furtherRows is the number of lines in §18 below its numbered rows.
 const furtherRows = 13
 
-// Every row of §18, and every line of "Further", under its number: over a
-// connection, into a store, read back.
+// Every row of §18, and every line of "Further", by number: sent over a connection, stored, and
+// read back.
 func TestCapture_18(t *testing.T) {
 	rows := map[string]bool{}
 	for _, c := range labCases(t, "18_*.json") {
@@ -47,24 +47,23 @@ func TestCapture_18(t *testing.T) {
 	}
 }
 
-// clauses runs the cases of a file under the clause that each proves.
+// clauses runs the cases of a file, named after the clause that each proves.
 func clauses(t *testing.T, file string) {
 	for _, c := range labCases(t, file) {
 		t.Run(strings.TrimPrefix(c.Clause, "§")+"_"+c.Name, c.run)
 	}
 }
 
-// The vectors of §17, over a connection and into a store.
+// The vectors of §17, sent over a connection and stored.
 func TestCapture_17(t *testing.T) { clauses(t, "17.json") }
 
-// Session recordings: answered as an SDK needs it, nothing kept (§7).
+// Session recordings: accepted for SDKs, but not stored (§7).
 func TestCapture_7(t *testing.T) { clauses(t, "7.json") }
 
-// What SDKs need of answers and connections (§14.2).
+// Requirements of SDKs for responses and connections (§14.2).
 func TestCapture_14(t *testing.T) { clauses(t, "14.json") }
 
-// The comparison of the tests above must be able to fail: each wrong wish is
-// seen.
+// The comparison of the tests above must be able to fail: each wrong expectation is detected.
 func TestCapture_18_SeesDifferences(t *testing.T) {
 	l := newLab(t, "{}")
 	step := labStep{captureRequest: captureRequest{httpRequest: httpRequest{Path: "/batch/", Body: json.RawMessage(`{"api_key": "phc_x", "batch": [
@@ -134,5 +133,5 @@ func TestCapture_18_SeesDifferences(t *testing.T) {
 	}
 }
 
-// What the decisions say of capture, 13 to 16, where no row of §18 does.
+// The decisions about capture, 13 to 16, that have no row in §18.
 func TestCapture_Decisions(t *testing.T) { clauses(t, "decisions.json") }

@@ -25,8 +25,8 @@ import (
 	"github.com/bunting-flags/bunting/geoip"
 )
 
-// lab is a server as cmd/bunting wires one, on a store in memory, with a clock
-// that stands still until a step moves it.
+// lab is a server with the setup of cmd/bunting, a store in memory, and a clock that only a step
+// changes.
 type lab struct {
 	*httptest.Server
 	handler *httpapi.Handler
@@ -35,8 +35,7 @@ type lab struct {
 	now     atomic.Int64 // microseconds since 1970
 }
 
-// labFile has the projects of a lab. Its one argument are the organization's
-// quotas.
+// labFile has the projects of a lab. Its argument is the organization's quotas.
 const labFile = `{
 	"organization": {"id": "0191f0a2-5b1c-7d3e-8f40-1a2b3c4d5e6f", "name": "lab", "quotas": %s},
 	"projects": [
@@ -47,7 +46,7 @@ const labFile = `{
 		{"id": 7, "api_key": "` + recordedToken + `", "flags": []}
 	]}`
 
-// labStart is when a lab's clock begins: the time of §17.3.
+// labStart is the initial time of a lab's clock: the time of §17.3.
 var labStart = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 
 func newLab(t testing.TB, quotas string) *lab {
@@ -103,15 +102,15 @@ func newLab(t testing.TB, quotas string) *lab {
 func (l *lab) clock() time.Time       { return time.UnixMicro(l.now.Load()).UTC() }
 func (l *lab) setClock(now time.Time) { l.now.Store(now.UnixMicro()) }
 
-// labCase is one case of testdata/capture/edgecases: requests, one after the
-// other, to a new server, their answers, and what is stored in the end.
+// labCase is one case of testdata/capture/edgecases: requests, one after the other, to a new
+// server, their responses, and the stored data at the end.
 type labCase struct {
 	// Row is a row of §18, or Clause a section that the case proves.
 	Row    string `json:"row"`
 	Clause string `json:"clause"`
 	Name   string `json:"name"`
-	// Source is where the expected values come from, Note what was chosen where the
-	// row leaves a choice or a decision overrules it.
+	// Source is the source of the expected values. Note explains a choice that the row leaves open
+	// or that a decision overrides.
 	Source string    `json:"source"`
 	Note   string    `json:"note"`
 	Steps  []labStep `json:"steps"`
@@ -120,31 +119,31 @@ type labCase struct {
 	labState
 }
 
-// labStep is one request, POST /i/v0/e/ unless it says otherwise.
+// labStep is one request, by default POST /i/v0/e/.
 type labStep struct {
 	captureRequest
-	// At is what the clock says.
+	// At is the time of the clock.
 	At *time.Time `json:"at"`
-	// Gzip is how many gzip members the body is sent as, each with all of it.
+	// Gzip is the number of gzip members of the body, each with the whole text.
 	Gzip int `json:"gzip"`
-	// Fill replaces every "~" of the body by Text, Times times.
+	// Fill replaces every "~" of the body with Text, repeated Times times.
 	Fill *struct {
 		Text  string `json:"text"`
 		Times int    `json:"times"`
 	} `json:"fill"`
-	// Items makes a batch of phc_x out of one item: "{n}" counts from 0.
+	// Items builds a batch of phc_x from one item: "{n}" counts from 0.
 	Items *struct {
 		Times int             `json:"times"`
 		Item  json.RawMessage `json:"item"`
 	} `json:"items"`
-	// V1 adds the headers of §6.1 that the step does not name; a header that is
-	// named "" is not sent.
+	// V1 adds the headers of §6.1 that the step does not have; a header with an empty value is not
+	// sent.
 	V1 bool `json:"v1"`
 	// Chunked bodies have no Content-Length.
 	Chunked bool `json:"chunked"`
-	// Megabytes bounds what the process allocates for the request.
+	// Megabytes is the maximum that the process may allocate for the request.
 	Megabytes uint64 `json:"allocated_mb"`
-	// Want is 200 with {"status":1} when absent.
+	// Want defaults to 200 with {"status":1}.
 	Want *want `json:"want"`
 }
 
@@ -187,7 +186,7 @@ func (s *labStep) payload(t testing.TB) []byte {
 	return body
 }
 
-// run sends a step and checks its answer.
+// run sends a step and checks the response.
 func (s *labStep) run(t *testing.T, l *lab) {
 	t.Helper()
 	if s.At != nil {
@@ -214,7 +213,7 @@ func (s *labStep) run(t *testing.T, l *lab) {
 		}
 	}
 	for name, v := range s.Headers {
-		if v == "" && name != "User-Agent" { // for which net/http has a value of its own
+		if v == "" && name != "User-Agent" { // net/http has a default value for it
 			req.Header.Del(name)
 			continue
 		}
@@ -235,7 +234,7 @@ func (s *labStep) run(t *testing.T, l *lab) {
 	}
 }
 
-// run is one case from its first request to what is stored.
+// run executes the requests of a case and checks the stored data.
 func (c *labCase) run(t *testing.T) {
 	quotas := "{}"
 	if c.Quotas != nil {
@@ -256,7 +255,7 @@ func (c *labCase) run(t *testing.T) {
 	}
 }
 
-// labCases reads the files of testdata/capture/edgecases that match.
+// labCases reads the matching files of testdata/capture/edgecases.
 func labCases(t testing.TB, pattern string) []labCase {
 	t.Helper()
 	paths, err := filepath.Glob("../../testdata/capture/edgecases/" + pattern)
@@ -286,10 +285,10 @@ func labCases(t testing.TB, pattern string) []labCase {
 	return all
 }
 
-// labState is what is stored in the end. Events, warnings and drops are always
-// compared; persons, groups and group types where they are given.
+// labState is the stored data at the end. Events, warnings and drops are always compared; persons,
+// groups and group types only if present.
 type labState struct {
-	// Project is whose: 1 when absent. No other project may have events, persons or
+	// Project is the project id, by default 1. No other project may have events, persons or
 	// warnings.
 	Project int64 `json:"project"`
 	// Events are in the order in which they were recorded.
@@ -297,48 +296,47 @@ type labState struct {
 	Persons    []labPerson `json:"persons"`
 	Groups     []labGroup  `json:"groups"`
 	GroupTypes []string    `json:"group_types"`
-	// Warnings count by type.
+	// Warnings are counts by type.
 	Warnings map[capture.WarningType]int64 `json:"warnings"`
-	// Dropped counts the events of accepted requests that were dropped by reason.
-	// When absent it is what Warnings says of the reasons that are types too.
+	// Dropped are the counts of dropped events of accepted requests, by reason. By default it is
+	// the counts in Warnings of the types that are reasons too.
 	Dropped map[capture.DropReason]uint64 `json:"dropped"`
-	// FlagCalls count by "flag=value".
+	// FlagCalls are counts by "flag=value".
 	FlagCalls map[string]int64 `json:"flag_calls"`
 }
 
-// labEvent is a stored event; what it does not name may be anything.
+// labEvent is a stored event; members that are absent are not compared.
 type labEvent struct {
 	Event      string     `json:"event"`
 	DistinctID string     `json:"distinct_id"`
 	UUID       string     `json:"uuid"`
 	Timestamp  *time.Time `json:"timestamp"`
-	// Properties are some of the stored ones, Absent names of properties that are
-	// not stored.
+	// Properties are some of the stored properties; Absent are names of properties that must not be
+	// stored.
 	Properties map[string]json.RawMessage `json:"properties"`
 	Absent     []string                   `json:"absent"`
 	Elements   string                     `json:"elements_chain"`
-	// Person is the distinct id that the person's uuid is made from (§9.2).
+	// Person is the distinct id from which the person's uuid is derived (§9.2).
 	Person           string          `json:"person"`
 	Mode             string          `json:"mode"`
 	PersonProperties json.RawMessage `json:"person_properties"`
 	Historical       *bool           `json:"historical"`
 }
 
-// labPerson is a stored person; persons are compared in the order of their
-// first ids.
+// labPerson is a stored person; persons are compared in the order of their first ids.
 type labPerson struct {
 	IDs []string `json:"ids"`
-	// IDCount is how many ids there are when IDs are only some of them.
+	// IDCount is the number of ids if IDs are only some of them.
 	IDCount int `json:"id_count"`
-	// From is the distinct id that the uuid is made from, UUID the uuid itself.
+	// From is the distinct id from which the uuid is derived, UUID the uuid itself.
 	From       string     `json:"from"`
 	UUID       string     `json:"uuid"`
 	Identified bool       `json:"identified"`
 	Created    *time.Time `json:"created"`
 	Version    *int64     `json:"version"`
-	// Properties are all of them, but $creator_event_uuid where it is not named.
+	// Properties are all properties; $creator_event_uuid is ignored if it is not in them.
 	Properties json.RawMessage `json:"properties"`
-	// Has are some of them, Absent names that are not among them.
+	// Has are some of the properties, Absent names that must not be present.
 	Has    map[string]json.RawMessage `json:"has"`
 	Absent []string                   `json:"absent"`
 }

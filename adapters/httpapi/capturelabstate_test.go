@@ -18,7 +18,7 @@ import (
 	"github.com/bunting-flags/bunting/flags/wire"
 )
 
-// personUUID is the uuid of §9.2, worked out apart from the product.
+// personUUID returns the uuid of §9.2, computed independently of the product.
 func personUUID(project int64, distinctID string) string {
 	namespace, _ := hex.DecodeString("932979b465c3442484670b66ec27bc22")
 	sum := sha1.Sum(fmt.Appendf(namespace, "%d:%s", project, distinctID))
@@ -33,7 +33,7 @@ func allocated() uint64 {
 	return m.TotalAlloc
 }
 
-// finder gathers differences between what is wanted and what is stored.
+// finder collects differences between expected and stored data.
 type finder struct {
 	lab     *lab
 	project int64
@@ -57,7 +57,7 @@ func (f *finder) same(what string, want, got any) {
 	}
 }
 
-// parsed is a JSON text with its numbers as they are written.
+// parsed decodes a JSON text, with numbers as json.Number.
 func (f *finder) parsed(text string) (v any) {
 	d := json.NewDecoder(strings.NewReader(text))
 	d.UseNumber()
@@ -75,7 +75,7 @@ func (f *finder) object(text string) map[string]any {
 	return o
 }
 
-// differences reads everything back through capture.History.
+// differences compares all stored data, read through capture.History.
 func (l *lab) differences(want *labState) []string {
 	f := &finder{lab: l, project: want.Project}
 	if f.project == 0 {
@@ -160,7 +160,7 @@ func (f *finder) event(path string, want *labEvent, got *capture.Record) {
 	f.members(path, want.Properties, want.Absent, f.object(got.Properties))
 }
 
-// members compares some members of an object, and names that are not in it.
+// members compares some members of an object, and checks that others are absent.
 func (f *finder) members(path string, want map[string]json.RawMessage, absent []string, got map[string]any) {
 	for _, name := range slices.Sorted(maps.Keys(want)) {
 		v, there := got[name]
@@ -177,7 +177,7 @@ func (f *finder) members(path string, want map[string]json.RawMessage, absent []
 	}
 }
 
-// creatorProperty names the event that made a person (§9.2).
+// creatorProperty is the property with the event that created a person (§9.2).
 const creatorProperty = "$creator_event_uuid"
 
 // properties compares all properties of a person.

@@ -17,8 +17,7 @@ import (
 	"github.com/bunting-flags/bunting/capture"
 )
 
-// capturedRequest is a recorded request of the capture surface, from
-// testdata/http/recorded/capture.
+// capturedRequest is a recorded capture request, from testdata/http/recorded/capture.
 type capturedRequest struct {
 	recording
 	Scenario string          `json:"scenario"`
@@ -30,10 +29,10 @@ type capturedRequest struct {
 	} `json:"recorder_response"`
 }
 
-// capturedBody is what the recorder understood of a body of events.
+// capturedBody is a body of events as decoded by the recorder.
 type capturedBody struct {
 	SentAt     *time.Time      `json:"sent_at"`
-	CreatedAt  *time.Time      `json:"created_at"` // of protocol v1 alone
+	CreatedAt  *time.Time      `json:"created_at"` // protocol v1 only
 	Historical bool            `json:"historical_migration"`
 	Batch      []capturedEvent `json:"batch"`
 }
@@ -49,19 +48,17 @@ type capturedEvent struct {
 	SetOnce    map[string]json.RawMessage `json:"$set_once"`
 }
 
-// capturedScenario is what testdata/capture/recorded.json says of scenarios.
+// capturedScenario is an entry of testdata/capture/recorded.json.
 type capturedScenario struct {
-	// Scenarios are names of an SDK and what it was asked to do, "sdk/scenario".
+	// Scenarios are an SDK and the scenario that it ran, "sdk/scenario".
 	Scenarios []string `json:"scenarios"`
 	Source    string   `json:"source"`
-	// Bodies are those that the recorder could not decode, by the number of the
-	// request.
+	// Bodies are those that the recorder could not decode, by the number of the request.
 	Bodies map[string]json.RawMessage `json:"bodies"`
 	labState
 }
 
-// captured are the recorded requests by scenario, in the order in which they were
-// sent.
+// captured returns the recorded requests by scenario, in the order in which they were sent.
 func captured(t testing.TB) map[string][]capturedRequest {
 	t.Helper()
 	paths, err := filepath.Glob("../../testdata/http/recorded/capture/*.json")
@@ -98,10 +95,10 @@ func capturedScenarios(t testing.TB) map[string]capturedScenario {
 	return out
 }
 
-// Every recorded capture request is answered as its SDK needs it: with what the
-// recorder answered, by which the SDK was content. What is stored is what the
-// recorder's own decoders found in the body, and the people and groups that
-// recorded.json has. A second delivery of everything changes nothing (§19.1).
+// Every recorded capture request gets the response that the recorder sent, which the SDK accepted.
+// The stored events are those that the recorder's own decoders found in the body, and the persons
+// and groups are those of recorded.json. Sending everything a second time changes no stored data
+// (§19.1).
 func TestCapture_19_1_RecordedRequests(t *testing.T) {
 	scenarios := capturedScenarios(t)
 	for name, requests := range captured(t) {
@@ -144,8 +141,8 @@ func TestCapture_19_1_RecordedRequests(t *testing.T) {
 	}
 }
 
-// send replays a request at the time at which it was sent, so that its times need
-// no correction, and returns the events that have to be stored.
+// send replays a request with the clock at its recorded time, so that its timestamps need no
+// correction, and returns the events that must be stored.
 func (r *capturedRequest) send(t *testing.T, l *lab) []labEvent {
 	t.Helper()
 	var body capturedBody
@@ -183,7 +180,7 @@ func (r *capturedRequest) send(t *testing.T, l *lab) []labEvent {
 func (r *capturedRequest) checkAnswer(t *testing.T, status int, header http.Header, got []byte, v1 bool, body *capturedBody) {
 	t.Helper()
 	answer := r.Answer.Body
-	if v1 { // the recorder could not answer what it could not decode
+	if v1 { // the recorder could not respond to bodies that it could not decode
 		results := map[string]map[string]string{}
 		for _, e := range body.Batch {
 			results[e.UUID] = map[string]string{"result": "ok"}
@@ -221,7 +218,7 @@ func (r *capturedRequest) checkAnswer(t *testing.T, status int, header http.Head
 // changed are properties that are not stored as they were sent: §8.2, §9.1.
 var changed = []string{"$process_person_profile", "$elements_chain", "$elements", "$set", "$set_once", "$os_name"}
 
-// stored is what has to be stored of an event.
+// stored returns the expected stored form of an event.
 func (e *capturedEvent) stored(body *capturedBody, now time.Time, v1 bool) labEvent {
 	timestamp := e.Timestamp.UTC().Truncate(time.Microsecond)
 	out := labEvent{Event: e.Event, UUID: e.UUID, DistinctID: e.DistinctID, Timestamp: &timestamp, Mode: "full", Properties: map[string]json.RawMessage{}}
@@ -241,7 +238,7 @@ func (e *capturedEvent) stored(body *capturedBody, now time.Time, v1 bool) labEv
 	for name, top := range map[string]map[string]json.RawMessage{"$set": e.Set, "$set_once": e.SetOnce} {
 		switch inside := e.Properties[name]; {
 		case len(top) > 0 && inside == nil:
-			out.Properties[name], _ = json.Marshal(top) // of raw texts
+			out.Properties[name], _ = json.Marshal(top) // of raw JSON
 		case inside != nil:
 			out.Properties[name] = inside
 		default:
@@ -264,7 +261,7 @@ func (e *capturedEvent) stored(body *capturedBody, now time.Time, v1 bool) labEv
 	return out
 }
 
-// snapshotOf is all that a project has, as texts.
+// snapshotOf returns all stored data of a project as strings.
 func snapshotOf(t *testing.T, l *lab, project int64) []string {
 	t.Helper()
 	ctx := context.Background()

@@ -14,10 +14,10 @@ import (
 	"github.com/bunting-flags/bunting/adapters/httpapi"
 )
 
-// httpCase is one request and its answer, from testdata/http/cases.
+// httpCase is one request and its response, from testdata/http/cases.
 type httpCase struct {
 	Name string `json:"name"`
-	// Clause is what the case proves: a section of spec/flags.md, or a decision.
+	// Clause is the clause that the case proves: a section of spec/flags.md, or a decision.
 	Clause  string      `json:"clause"`
 	Request httpRequest `json:"request"`
 	Want    want        `json:"want"`
@@ -27,7 +27,7 @@ type httpRequest struct {
 	Method  string            `json:"method"`
 	Path    string            `json:"path"`
 	Headers map[string]string `json:"headers"`
-	// Body is sent as compact JSON, Bytes as they are.
+	// Body is sent as compact JSON, Bytes unchanged.
 	Body  json.RawMessage `json:"body"`
 	Bytes []byte          `json:"body_base64"`
 }
@@ -65,7 +65,7 @@ func exchange(t testing.TB, c *http.Client, req *http.Request) *httptest.Respons
 	return readAll(t, res)
 }
 
-// readAll keeps all of an answer and closes it.
+// readAll reads and closes a response.
 func readAll(t testing.TB, res *http.Response) *httptest.ResponseRecorder {
 	t.Helper()
 	defer func() { _ = res.Body.Close() }()
@@ -127,7 +127,7 @@ func TestHTTP_Cases(t *testing.T) {
 	}
 }
 
-// fileOf is the name of the file with a route's cases.
+// fileOf returns the name of the file with a route's cases.
 func fileOf(path string) string {
 	name := strings.NewReplacer("/", "_", "{", "", "}", "").Replace(strings.TrimPrefix(path, "/"))
 	if name == "" {
@@ -136,8 +136,8 @@ func fileOf(path string) string {
 	return name
 }
 
-// Every row of the table of routes has a file of cases, in which each of its
-// methods, OPTIONS, and one that it lacks are asked.
+// Every row of the table of routes has a file of cases, which covers each of its methods, OPTIONS,
+// and a method that it lacks.
 func TestHTTP_EveryRouteHasCases(t *testing.T) {
 	files := caseFiles(t)
 	for path, methods := range httpapi.RoutesForTest() {

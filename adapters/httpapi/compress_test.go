@@ -20,7 +20,7 @@ import (
 	"github.com/bunting-flags/bunting/adapters/httpapi"
 )
 
-// unpackedBody undoes the encoding that an answer names.
+// unpackedBody decodes a body according to the response's Content-Encoding.
 func unpackedBody(t *testing.T, w *httptest.ResponseRecorder) string {
 	t.Helper()
 	var r io.Reader = bytes.NewReader(w.Body.Bytes())
@@ -41,7 +41,7 @@ func unpackedBody(t *testing.T, w *httptest.ResponseRecorder) string {
 	return string(text)
 }
 
-// longOffice is an office whose project has so many flags that answers exceed 1 KB.
+// longOffice returns an office with a project that has enough flags for responses above 1 KB.
 func longOffice(t *testing.T) (o *office, key string) {
 	t.Helper()
 	o = newOffice(t, "sqlite::memory:")
@@ -59,8 +59,8 @@ func longOffice(t *testing.T) (o *office, key string) {
 	return o, key
 }
 
-// Answers above 1 KB are compressed as Accept-Encoding says (RFC 9110 §12.5.3): with zstd
-// where it is named first, else with gzip, and are then the same bytes.
+// Responses above 1 KB are compressed according to Accept-Encoding (RFC 9110 §12.5.3): with zstd if
+// it is listed first, otherwise with gzip. Decompressed, they are the same bytes.
 func TestHTTP_CompressedAnswers(t *testing.T) {
 	o, key := longOffice(t)
 	flagsBody := `{"api_key":"phc_1","distinct_id":"u1"}`
@@ -129,8 +129,8 @@ func TestHTTP_CompressedByTheSecondLine(t *testing.T) {
 	}
 }
 
-// HEAD has GET's headers where the answer is compressed too, Content-Length with them
-// (RFC 9110 §8.6, §9.3.2); over a connection, since net/http completes them.
+// HEAD has the headers of GET also for compressed responses, including Content-Length (RFC 9110
+// §8.6, §9.3.2). The test uses a connection, since net/http completes the headers.
 func TestHTTP_CompressedHead(t *testing.T) {
 	o, key := longOffice(t)
 	dir := t.TempDir()
@@ -180,8 +180,8 @@ func TestHTTP_CompressedHead(t *testing.T) {
 	}
 }
 
-// What stays as it is: short answers, answers without a body, answers with a secret
-// that was just made (BREACH), and streams.
+// Some responses are not compressed: short ones, those without a body, those with a new secret
+// (BREACH), and streams.
 func TestHTTP_UncompressedAnswers(t *testing.T) {
 	o, key := longOffice(t)
 	long := strings.Repeat("n", 1500)
@@ -212,7 +212,7 @@ func TestHTTP_UncompressedAnswers(t *testing.T) {
 			}}, nil
 		}
 	})
-	o.ownAll(t) // may copy the database; a backup is known to be whole by its length
+	o.ownAll(t) // allows a backup; a client checks the length of a backup
 	if w := ask(o.handler, "POST", "/api/instance/backup/", "", "Authorization", key, "Accept-Encoding", "gzip"); w.Code != 200 || w.Body.String() != long || w.Header().Get("Content-Length") != "1500" {
 		t.Errorf("backup: %d %v", w.Code, w.Header())
 	}
@@ -236,7 +236,7 @@ func TestHTTP_UncompressedAnswers(t *testing.T) {
 	}
 }
 
-// A panic behind a compressed route is a 500 as ever.
+// A panic in a compressed route is a 500.
 func TestHTTP_CompressedPanic(t *testing.T) {
 	w := sharedWorld(t)
 	h := w.handler(t, nil, nil)

@@ -12,16 +12,15 @@ import (
 
 const page = "https://shop.example"
 
-// isPublic are the routes that pages may read (§9.1).
+// isPublic reports whether pages may read the responses of a route (§9.1).
 func isPublic(path string) bool { return path != "/" && !strings.HasPrefix(path, "/_") }
 
-// anyPath fills the parameters of a route in.
+// anyPath replaces the parameters of a route.
 func anyPath(route string) string {
 	return strings.NewReplacer("{token}", "phc_test", "{project}", "1", "{flag}", "settings").Replace(route)
 }
 
-// Every answer of a public route may be read by the page that asked, errors
-// included.
+// The page that sent a request may read every response of a public route, including errors.
 func TestFlags_9_1_CORSOnEveryAnswer(t *testing.T) {
 	w := sharedWorld(t)
 	h := w.handler(t, nil, func(c *httpapi.Config) {
@@ -66,7 +65,7 @@ func TestFlags_9_1_CORSOnEveryAnswer(t *testing.T) {
 	check("500", ask(h, "POST", "/flags?v=2", good, "Origin", page), 500)
 }
 
-// A preflight gets back what it asks for, on every public route.
+// A preflight request is allowed on every public route.
 func TestFlags_9_1_Preflight(t *testing.T) {
 	h := sharedWorld(t).handler(t, nil, nil)
 	for route := range httpapi.RoutesForTest() {
@@ -86,15 +85,15 @@ func TestFlags_9_1_Preflight(t *testing.T) {
 			header.Get("Access-Control-Allow-Headers") != "content-type,x-custom" {
 			t.Errorf("%s: %d %v", route, w.Code, header)
 		}
-		// Without a request method it is an ordinary OPTIONS.
+		// Without Access-Control-Request-Method it is an ordinary OPTIONS request.
 		if w := ask(h, "OPTIONS", anyPath(route), "", "Origin", page); w.Code != 204 || w.Header().Get("Allow") == "" {
 			t.Errorf("%s: %d %v", route, w.Code, w.Header())
 		}
 	}
 }
 
-// Without an Origin nothing is said but that it would matter, and what a
-// middleware has put into Vary stays.
+// Without an Origin the response has no CORS headers except Vary, and values that a middleware put
+// into Vary remain.
 func TestFlags_9_1_NoOrigin(t *testing.T) {
 	h := sharedWorld(t).handler(t, nil, nil)
 	outer := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -102,7 +101,7 @@ func TestFlags_9_1_NoOrigin(t *testing.T) {
 		h.ServeHTTP(w, r)
 		w.Header().Add("Vary", "X-Outer")
 	})
-	for range 2 { // what one request adds, the next does not see
+	for range 2 { // the values of one request do not affect the next
 		w := ask(outer, "GET", "/array/phc_test/config", "")
 		if got, want := w.Header().Values("Vary"), []string{"Accept-Encoding", "Origin", "X-Outer"}; !slices.Equal(got, want) {
 			t.Errorf("Vary %q, want %q", got, want)
@@ -118,7 +117,7 @@ func TestFlags_9_1_NoOrigin(t *testing.T) {
 	}
 }
 
-// HEAD answers have no body on the wire, whatever their status.
+// HEAD responses have no body on the wire, for any status.
 func TestFlags_9_1_HeadHasNoBody(t *testing.T) {
 	s := httptest.NewServer(sharedWorld(t).handler(t, nil, nil))
 	defer s.Close()

@@ -18,8 +18,8 @@ import (
 	"github.com/bunting-flags/bunting/management/rooms"
 )
 
-// restrict makes plain members of organization A mere members of project 1,
-// which its default makes administrators of.
+// restrict makes the ordinary members of organization A members of project 1, of which they are
+// administrators by default.
 func (o *office) restrict(t *testing.T) {
 	t.Helper()
 	err := sqlstore.ManagementStore{Store: o.store}.Write(context.Background(), func(tx rooms.Tx) error {
@@ -43,7 +43,7 @@ func TestManagement_RestrictedCases(t *testing.T) {
 	})
 }
 
-// do sends a request as the owner and wants a status.
+// do sends a request as the owner and checks its status.
 func (o *office) do(t *testing.T, request, body string, status int) []byte {
 	t.Helper()
 	s := manageStep{Request: request}
@@ -57,8 +57,7 @@ func (o *office) do(t *testing.T, request, body string, status int) []byte {
 	return answer
 }
 
-// share makes a shared dashboard with a text and an insight and returns its token
-// and path.
+// share creates a shared dashboard with a text and an insight and returns its token and path.
 func (o *office) share(t *testing.T) (token, path string) {
 	t.Helper()
 	id, _ := dig(o.do(t, "POST /api/projects/1/dashboards/", `{"name":"<b>Plan</b>","description":"About <i>it</i>"}`, 201), "id")
@@ -69,7 +68,7 @@ func (o *office) share(t *testing.T) (token, path string) {
 	return token, path
 }
 
-// page asks for a link as a browser does.
+// page requests a shared link like a browser.
 func (o *office) page(t *testing.T, method, path, form string, status int) (text string, h http.Header) {
 	t.Helper()
 	s := manageStep{As: "none", Request: method + " " + path, Text: form, Headers: map[string]string{
@@ -89,7 +88,7 @@ func TestShared_Token(t *testing.T) {
 	}
 }
 
-// A browser gets a page in which what people wrote is text, not markup.
+// A browser gets a page on which user input is text, not markup.
 func TestShared_Page(t *testing.T) {
 	o := newOffice(t, "sqlite::memory:")
 	token, path := o.share(t)
@@ -122,7 +121,7 @@ func TestShared_Page(t *testing.T) {
 	}
 }
 
-// A page asks for the password and takes it as a form.
+// A page asks for the password and accepts it as a form.
 func TestShared_PagePassword(t *testing.T) {
 	o := newOffice(t, "sqlite::memory:")
 	token, path := o.share(t)
@@ -157,7 +156,7 @@ func TestShared_Accept(t *testing.T) {
 	}
 }
 
-// Who has guessed too often waits, as with wrong keys (decision 25).
+// Too many wrong passwords are rate limited, like wrong keys (decision 25).
 func TestShared_Guesses(t *testing.T) {
 	o := newOffice(t, "sqlite::memory:")
 	token, path := o.share(t)
@@ -178,7 +177,7 @@ func TestShared_Guesses(t *testing.T) {
 	}
 }
 
-// An organization that allows no public sharing has no links, and makes none.
+// An organization that forbids public sharing has no links, and cannot create any.
 func TestShared_OrganizationForbids(t *testing.T) {
 	o := newOffice(t, "sqlite::memory:")
 	token, path := o.share(t)
@@ -199,7 +198,7 @@ func TestShared_OrganizationForbids(t *testing.T) {
 	o.step(t, "link", &manageStep{As: "none", Request: "GET /shared/" + token, Status: 404, Error: []any{"invalid_request", "not_found", "Not found."}})
 }
 
-// A dashboard has at most MaxTiles tiles; deleted ones give way.
+// A dashboard has at most MaxTiles tiles; deleted ones are removed first.
 func TestDashboards_TileBounds(t *testing.T) {
 	o := newOffice(t, "sqlite::memory:")
 	id, _ := dig(o.do(t, "POST /api/projects/1/dashboards/", `{}`, 201), "id")
@@ -223,7 +222,7 @@ func TestDashboards_TileBounds(t *testing.T) {
 	})
 }
 
-// Changes are noted with what is other now, without the token of a link.
+// The activity log has the changed fields, without the token of a link.
 func TestDashboards_Activity(t *testing.T) {
 	o := newOffice(t, "sqlite::memory:")
 	token, path := o.share(t)

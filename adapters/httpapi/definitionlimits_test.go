@@ -12,7 +12,7 @@ import (
 	"github.com/bunting-flags/bunting/management/rooms"
 )
 
-// definitions puts definitions into project 1, as many and as large as wanted.
+// definitions stores n definitions with some padding in project 1.
 func (o *office) definitions(t *testing.T, kind featureflags.DefinitionKind, n, padding int) {
 	t.Helper()
 	name := strings.Repeat("x", padding)
@@ -34,7 +34,7 @@ func (o *office) definitions(t *testing.T, kind featureflags.DefinitionKind, n, 
 	}
 }
 
-// wantLimit wants requests to be refused with a limit.
+// wantLimit checks that requests are refused with a limit.
 func (o *office) wantLimit(t *testing.T, limit string, requests ...string) {
 	t.Helper()
 	for _, request := range requests {
@@ -46,7 +46,7 @@ func (o *office) wantLimit(t *testing.T, limit string, requests ...string) {
 	}
 }
 
-// A project has at most 20,000 flags, by whatever door they come in.
+// A project has at most 20,000 flags, by every way of creating them.
 func TestDefinitions_AtMost20000Flags(t *testing.T) {
 	o := newOffice(t, "sqlite::memory:")
 	o.do(t, "POST /api/projects/2/feature_flags/", `{"key":"elsewhere"}`, 201)
@@ -79,11 +79,11 @@ func TestDefinitions_AtMost10000Cohorts(t *testing.T) {
 	o.do(t, "POST /api/projects/1/cohorts/", `{"name":"one more",`+tree+`}`, 201)
 }
 
-// 64 MiB of definitions are enough.
+// A project has at most 64 MiB of definitions.
 func TestDefinitions_AtMost64MiB(t *testing.T) {
 	o := newOffice(t, "sqlite::memory:")
 	o.definitions(t, featureflags.FlagDefinition, 63, 1<<20)
-	payload, _ := json.Marshal(`"` + strings.Repeat("y", 200<<10) + `"`) // JSON in a text
+	payload, _ := json.Marshal(`"` + strings.Repeat("y", 200<<10) + `"`) // JSON in a string
 	var answer []byte
 	created := 0
 	for ; created < 10; created++ {

@@ -15,8 +15,8 @@ import (
 	"github.com/bunting-flags/bunting/flags"
 )
 
-// edgeCase is a row of §12.5 that is asked over HTTP, from
-// testdata/edgecases/12_5.json. Rows without http steps are run elsewhere.
+// edgeCase is a row of §12.5 that is requested over HTTP, from testdata/edgecases/12_5.json. Rows
+// without HTTP steps are tested elsewhere.
 type edgeCase struct {
 	Row         int             `json:"row"`
 	Name        string          `json:"name"`
@@ -29,9 +29,9 @@ type edgeCase struct {
 		IDs        []string         `json:"ids"`
 		Properties flags.Properties `json:"properties"`
 	} `json:"persons"`
-	// Locate is what addresses give.
+	// Locate maps addresses to properties.
 	Locate addresses `json:"locate"`
-	// HTTP are the steps. "{etag}" in a header is the last ETag, bare.
+	// HTTP are the steps. "{etag}" in a header is replaced with the last ETag, without quotes.
 	HTTP []struct {
 		httpRequest
 		Want want `json:"want"`
@@ -48,7 +48,7 @@ func (a addresses) Locate(ip netip.Addr) flags.Properties {
 	return a[ip]
 }
 
-// handler has the case's definitions as project phc_test with the key phs_test.
+// handler serves the case's definitions as project phc_test with the key phs_test.
 func (c *edgeCase) handler(t *testing.T) http.Handler {
 	d, err := flags.ParseDefinitions(c.Definitions)
 	if err != nil {
@@ -94,7 +94,7 @@ func TestFlags_12_5_OverHTTP(t *testing.T) {
 				got := httptest.NewRecorder()
 				h.ServeHTTP(got, r)
 				if r.Method == http.MethodHead {
-					got.Body.Reset() // the server of net/http sends none
+					got.Body.Reset() // the server of net/http sends no body
 				}
 				step.Want.check(t, got, etag)
 				if tag := got.Header().Get("ETag"); tag != "" {
@@ -104,7 +104,7 @@ func TestFlags_12_5_OverHTTP(t *testing.T) {
 		})
 	}
 	for row := 112; row <= 132; row++ {
-		if row != 125 && !rows[row] { // 125 is counting: TestFlags_10_1 of flags, and quota_test.go
+		if row != 125 && !rows[row] { // 125 is about counting: TestFlags_10_1 of flags, and quota_test.go
 			t.Errorf("row %d has no case", row)
 		}
 	}

@@ -8,8 +8,7 @@ import (
 	"testing"
 )
 
-// ERRORS.md is the contract of errors: it has every code that the rooms give, and no
-// other.
+// ERRORS.md documents the errors: it lists every code that the packages return, and no other.
 func TestErrors_PageHasEveryCode(t *testing.T) {
 	page, err := os.ReadFile("ERRORS.md")
 	if err != nil {

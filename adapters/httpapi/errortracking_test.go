@@ -14,7 +14,7 @@ import (
 	"github.com/bunting-flags/bunting/management/rooms"
 )
 
-// follow lets the follower go through the log.
+// follow runs the follower until it has processed the log.
 func (o *office) follow(t testing.TB) {
 	t.Helper()
 	for {
@@ -28,7 +28,7 @@ func (o *office) follow(t testing.TB) {
 	}
 }
 
-// exceptions sends n exceptions, each with a fingerprint of its own kind.
+// exceptions sends n exceptions with kinds different fingerprints.
 func (o *office) exceptions(t testing.TB, n, kinds int) {
 	t.Helper()
 	for i := range n {
@@ -58,8 +58,7 @@ func (o *office) issues(t testing.TB) map[string]int {
 	return out
 }
 
-// failingStore is a store whose transactions fail when everything is done but the
-// commit, as often as it says.
+// failingStore is a store whose transactions fail at the commit, the given number of times.
 type failingStore struct {
 	rooms.Store
 	failures int
@@ -78,8 +77,7 @@ func (s *failingStore) Write(ctx context.Context, work func(rooms.Tx) error) err
 	})
 }
 
-// Decision 24: what a transaction that did not come to its end has done is not
-// there, and is done by the next one, once.
+// Decision 24: the work of a transaction that failed is rolled back, and done once by the next.
 func TestDecision24_AfterAFailureNothingIsMissingOrTwice(t *testing.T) {
 	o := newOffice(t, "sqlite::memory:")
 	store := sqlstore.ManagementStore{Store: o.store}
@@ -126,8 +124,8 @@ func TestDecision24_TwoFollowersCountOnce(t *testing.T) {
 	}
 }
 
-// §4.2: a rule that fails is disabled, and the next one is tried. Such a rule can
-// only come from elsewhere than the API.
+// §4.2: a rule that fails is disabled, and the next one is tried. The API does not accept such a
+// rule.
 func TestManagement_4_2_AFailingRuleIsDisabled(t *testing.T) {
 	o := newOffice(t, "sqlite::memory:")
 	const bad = "0191f0a2-5b1c-7d3e-8f40-0000000000c1"

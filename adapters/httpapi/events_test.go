@@ -19,7 +19,7 @@ type eventPage struct {
 	}
 }
 
-// names are the last digits of the uuids, which are 100 and the number of the event.
+// numbers returns the numbers of the events: the last digits of the uuids minus 100.
 func (s *eventPage) numbers(t testing.TB) (out []int) {
 	t.Helper()
 	for _, r := range s.Results {
@@ -32,7 +32,7 @@ func (s *eventPage) numbers(t testing.TB) (out []int) {
 	return out
 }
 
-// An event of the first moment of the year 1 has a time as any other.
+// The time of an event at the first moment of the year 1 is returned like any other.
 func TestEvents_YearOne(t *testing.T) {
 	o := newOffice(t, "sqlite::memory:")
 	o.do(t, "POST /batch/", `{"api_key":"phc_1","batch":[{"event":"old","distinct_id":"u","timestamp":"0001-01-01T00:00:00Z"}]}`, 200)
@@ -42,8 +42,8 @@ func TestEvents_YearOne(t *testing.T) {
 	}
 }
 
-// The order of EventQuery: newest first by time, then by place in the ledger;
-// events 1 and 4 have one time.
+// The order of EventQuery: newest first by time, then by position in the ledger; events 1 and 4
+// have the same time.
 func TestEvents_List(t *testing.T) {
 	tests := map[string][]int{
 		"":                                 {5, 4, 1, 3},
@@ -77,7 +77,7 @@ func TestEvents_List(t *testing.T) {
 	}
 }
 
-// Following next shows every event once, in both orders and with any limit.
+// Following next returns every event once, in both orders and with any limit.
 func TestEvents_Next(t *testing.T) {
 	for order, want := range map[string][]int{"-timestamp": {5, 4, 1, 3}, "recorded": {1, 3, 4, 5}} {
 		for _, limit := range []string{"1", "2", "3", "4", "5"} {
@@ -99,7 +99,7 @@ func TestEvents_Next(t *testing.T) {
 					}
 					path = next.RequestURI()
 				}
-				if pages == 0 { // what comes in meanwhile does not move the rest
+				if pages == 0 { // events that arrive meanwhile do not affect the other pages
 					late := a.events[0]
 					late.ID, late.UUID, late.Timestamp = 50, uuidOf(150), day(30)
 					if order == "-timestamp" {
@@ -114,15 +114,15 @@ func TestEvents_Next(t *testing.T) {
 	}
 }
 
-// A page of large events ends before its limit, and next goes on: eight events of
-// two million bytes, at 8 MiB a page.
+// A page of large events ends before its limit, and next continues: eight events of two million
+// bytes, with 8 MiB per page.
 func TestEvents_LargePage(t *testing.T) {
 	a := &archive{}
 	for n := range 8 {
 		a.events = append(a.events, capture.Record{ID: int64(n + 1), ProjectID: 1, UUID: uuidOf(byte(101 + n)), Timestamp: day(1),
 			Properties: `{"x":"` + strings.Repeat("x", 2_000_000) + `"}`})
 	}
-	a.events = append(a.events, a.events...) // beyond what is read before sizes are known
+	a.events = append(a.events, a.events...) // more than are read before their sizes are known
 	a.events = append(a.events, a.events...)
 	for i := range a.events {
 		a.events[i].ID = int64(i + 1)

@@ -14,8 +14,8 @@ import (
 	"github.com/bunting-flags/bunting/flags"
 )
 
-// Flags of a service's own, answered by that service: PostHog's SDKs work against
-// /ph. Intake, History and Management would open the other routes.
+// A service with its own flags: PostHog's SDKs use the host with the path /ph. Intake, History and
+// Management would enable the other routes.
 func ExampleNew() {
 	definitions, err := flags.ParseDefinitions([]byte(`{"flags": [{"id": 1, "key": "new-checkout", "active": true,
 		"filters": {"groups": [{"properties": [{"key": "plan", "type": "person", "operator": "exact", "value": ["pro"]}]}]}}]}`))
@@ -46,7 +46,7 @@ func ExampleNew() {
 	// Output: true <nil>
 }
 
-// Rates are written as so many at once, refilled in a time.
+// A rate is a number of requests and the time in which it refills.
 func ExampleParseRate() {
 	rate, err := httpapi.ParseRate("600/minute")
 	fmt.Println(rate.PerSecond, err)

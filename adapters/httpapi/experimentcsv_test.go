@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// experiments.md §3.5: format=csv gives one row for each metric and variant. Members that
-// are null are empty; what a spreadsheet would take for a formula is a text.
+// experiments.md §3.5: format=csv returns one row for each metric and variant. Null members are
+// empty; text that a spreadsheet would interpret as a formula is escaped.
 func TestResultsCSV(t *testing.T) {
 	var result map[string]any
 	if err := json.Unmarshal([]byte(`{"primary": [

@@ -5,9 +5,9 @@ import (
 	"testing"
 )
 
-// Who counts exposures reads $experiment_exposure beside $feature_flag_called: the
-// exposures of a flag as calls, as people and by the minute, those of an experiment, and
-// when a flag was called last.
+// Exposures include $experiment_exposure as well as $feature_flag_called: the exposures of a flag
+// as calls, as persons and by the minute, those of an experiment, and the time of a flag's last
+// call.
 func TestExposures_BothEvents(t *testing.T) {
 	o := newOffice(t, "sqlite::memory:")
 	key := "Bearer " + o.key(t, "owner")

@@ -15,8 +15,7 @@ import (
 	"github.com/bunting-flags/bunting/management/rooms"
 )
 
-// RoutesForTest is the table of routes: path to the methods that it answers,
-// sorted.
+// RoutesForTest returns the table of routes: each path with its methods, sorted.
 func RoutesForTest() map[string][]string {
 	out := map[string][]string{}
 	for _, row := range (&server{}).routesOf(slices.Concat(commonEndpoints, flagEndpoints)) {
@@ -25,7 +24,7 @@ func RoutesForTest() map[string][]string {
 	return out
 }
 
-// FillSharedForTest takes all places in which shared dashboards are shown until leave.
+// FillSharedForTest occupies all slots for rendering shared dashboards until release is called.
 func FillSharedForTest(h *Handler) (release func()) {
 	for range sharedAtOnce {
 		h.server.sharedSlots <- struct{}{}
@@ -45,12 +44,12 @@ var allServices = &rooms.Rooms{
 	FeatureFlags: &featureflags.Service{}, Organizations: &organizations.Service{},
 }
 
-// describedRows are the endpoints of the management API.
+// describedRows returns the endpoints of the management API.
 func describedRows(services *rooms.Rooms) []endpoint {
 	return slices.Concat(managementRows(services), historyRows(services), queryEndpoints)
 }
 
-// SDKRoutesForTest are method and path of what answers SDKs and monitors by itself.
+// SDKRoutesForTest returns method and path of the routes for SDKs and monitors.
 func SDKRoutesForTest() (out []string) {
 	for _, e := range slices.Concat(commonEndpoints, flagEndpoints, ofrepEndpoints, captureEndpoints, pageEndpoints) {
 		out = append(out, e.method+" "+e.path)
@@ -58,7 +57,7 @@ func SDKRoutesForTest() (out []string) {
 	return out
 }
 
-// ManagementRoutesForTest are the methods of all paths of the management API.
+// ManagementRoutesForTest returns the methods of all paths of the management API.
 func ManagementRoutesForTest() map[string][]string {
 	out := map[string][]string{}
 	for _, e := range describedRows(allServices) {
@@ -75,20 +74,20 @@ type EndpointForTest struct {
 	InProject, InOrg    bool
 	Takes               management.Fields
 	Array               bool
-	// List: its parameters are looked at; Parameters are those that it knows, Undone
-	// those of them that are refused.
+	// List is true if parameters are checked; Parameters are the supported names, Undone those that
+	// are refused.
 	List               bool
 	Parameters, Undone []string
 }
 
-// EndpointsForTest are all rows, on the first of their paths.
+// EndpointsForTest returns all rows, with the first of their paths.
 func EndpointsForTest() (out []EndpointForTest) {
 	for _, e := range describedRows(allServices) {
 		row := EndpointForTest{
 			Method: e.method, Path: e.area.prefixes[0] + e.path + "/", Scope: strings.TrimPrefix(e.keyScope, anyKey),
 			InProject: e.area.prefixes[0] == inProject.prefixes[0], InOrg: e.area == inOrganization, Takes: e.bodyFields, Array: e.array, List: e.isList(),
 		}
-		if e.unread { // the person or group of the path is looked for first
+		if e.unread { // the person or group in the path is looked up first
 			row.Takes = nil
 		}
 		for _, q := range e.query {
@@ -105,28 +104,28 @@ func EndpointsForTest() (out []EndpointForTest) {
 	return out
 }
 
-// SetStreamTiming changes how long things take, before the first stream: the time
-// between keep-alives, that of a write, and that between looks at the definitions.
+// SetStreamTiming sets the interval of keep-alives, the time limit of a write, and the interval at
+// which definitions are checked. It must be called before the first stream.
 func (h *Handler) SetStreamTiming(keepAlive, write, look time.Duration) {
 	h.server.streams.timing = streamTiming{keepAlive, write, look}
 }
 
-// SetFeedTiming does so for what is watched: what counts as a second, and the time between
-// looks at new events.
+// SetFeedTiming sets the length of a second for feeds, and the interval at which new events are
+// read.
 func (h *Handler) SetFeedTiming(second, look time.Duration) {
 	h.server.streams.feeds.timing = feedTiming{second, look, 3 * time.Second}
 }
 
-// CountStreams counts n streams more than there are.
+// CountStreams adds n to the number of open streams.
 func (h *Handler) CountStreams(n int64) { h.server.streams.definitions.open.Add(n) }
 
-// ComeBackForTest is a time to come back as one of so many streams.
+// ComeBackForTest returns a retry delay for the current number of streams.
 func (h *Handler) ComeBackForTest() time.Duration { return retryDelay(h.server.streams.spread()) }
 
-// SpreadForTest is over how long so many clients are told of a change.
+// SpreadForTest returns the time over which a change is sent to a number of clients.
 func SpreadForTest(clients int) time.Duration { return spreadOf(clients) }
 
-// PublishForTest tells streams of changes of a version.
+// PublishForTest sends a change with a version to the streams.
 func (h *Handler) PublishForTest(spread time.Duration, version string) {
 	h.server.streams.mu.Lock()
 	defer h.server.streams.mu.Unlock()
@@ -142,8 +141,8 @@ func (h *Handler) PublishForTest(spread time.Duration, version string) {
 // CutPattern is cutPattern.
 var CutPattern = cutPattern
 
-// OpenAPI30ForTest puts a description into the words of OpenAPI 3.0.3.
+// OpenAPI30ForTest converts a description to OpenAPI 3.0.3.
 var OpenAPI30ForTest = openAPI30
 
-// ConsolePathForTest is where next leads.
+// ConsolePathForTest returns the path in the console for next.
 func ConsolePathForTest(base, next string) string { return consolePath(base, next) }

@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// CaptureRoutesForTest is the table of routes that need an Intake: path to the
-// methods that it answers, sorted.
+// CaptureRoutesForTest returns the table of routes that need an Intake: each path with its methods,
+// sorted.
 func CaptureRoutesForTest() map[string][]string {
 	out := map[string][]string{}
 	for _, row := range (&server{}).routesOf(slices.Concat(captureEndpoints, pageEndpoints)) {

@@ -16,8 +16,7 @@ import (
 	"github.com/bunting-flags/bunting/flags"
 )
 
-// What goes wrong behind the handler is told without its inside, with the
-// statuses of §9.11, and is logged.
+// Internal errors are returned without details, with the statuses of §9.11, and are logged.
 func TestFlags_9_11_ServerErrors(t *testing.T) {
 	for name, c := range map[string]struct {
 		spoil        func(*world)
@@ -53,7 +52,7 @@ func TestFlags_9_11_ServerErrors(t *testing.T) {
 				if !strings.Contains(log.String(), "secret") {
 					t.Errorf("%s: log %q", path, log.String())
 				}
-				if name == "panic" && !strings.Contains(log.String(), "ProjectByKey") { // where it happened
+				if name == "panic" && !strings.Contains(log.String(), "ProjectByKey") { // the stack trace
 					t.Errorf("%s: no stack in the log: %q", path, log.String())
 				}
 			}
@@ -63,8 +62,7 @@ func TestFlags_9_11_ServerErrors(t *testing.T) {
 	checkError(t, ask(h, "GET", "/flags/definitions?token=phc_test", "", "Authorization", "Bearer "+brokenKey), 503)
 }
 
-// What fails because the caller has gone is no fault of ours: it is not in the
-// log at the levels that people read.
+// Errors caused by a disconnected client are not logged at the default levels.
 func TestHTTP_DisconnectedCallers(t *testing.T) {
 	w := sharedWorld(t)
 	w.failure = context.Canceled
@@ -87,8 +85,8 @@ func TestHTTP_DisconnectedCallers(t *testing.T) {
 	}
 }
 
-// A route of Extra takes over a path of the table, and a mistake in one is an
-// error of New, not a panic.
+// A route of Extra replaces a path of the table, and an invalid one makes New return an error
+// instead of panicking.
 func TestHTTP_ExtraRoutesAreChecked(t *testing.T) {
 	d, err := flags.NewDecider(flags.DeciderConfig{Source: sharedWorld(t)})
 	if err != nil {
@@ -108,7 +106,7 @@ func TestHTTP_ExtraRoutesAreChecked(t *testing.T) {
 	}
 }
 
-// The net/http way to end a connection passes through.
+// http.ErrAbortHandler is passed on.
 func TestHTTP_AbortHandler(t *testing.T) {
 	w := sharedWorld(t)
 	h := w.handler(t, nil, nil)
@@ -122,8 +120,7 @@ func TestHTTP_AbortHandler(t *testing.T) {
 	t.Error("no panic")
 }
 
-// A store of persons that is down fails single flags, not the request
-// (§9.11, last paragraph).
+// An unavailable store of persons fails single flags, not the request (§9.11, last paragraph).
 func TestFlags_9_11_PeopleDown(t *testing.T) {
 	h := sharedWorld(t).handler(t, func(c *flags.DeciderConfig) { c.People = noPeople{} }, nil)
 	got := decideFlags(t, h, good)
@@ -136,7 +133,7 @@ func TestFlags_9_11_PeopleDown(t *testing.T) {
 	if f := got.Flags["plain"]; f.Failed || !f.Enabled {
 		t.Errorf("plain: %+v", f)
 	}
-	// The request knows what the store would say.
+	// The request contains the properties, so the store is not needed.
 	got = decideFlags(t, h, `{"api_key":"phc_test","distinct_id":"u1","flag_keys":["pro-plan"],"person_properties":{"plan":"pro"}}`)
 	if f := got.Flags["pro-plan"]; got.Errors || f.Failed || !f.Enabled {
 		t.Errorf("pro-plan: %+v", got)
@@ -149,7 +146,7 @@ func (noPeople) Stored(context.Context, flags.Query) (*flags.Stored, error) {
 	return nil, errors.New("database is down")
 }
 
-// Readiness asks, liveness does not.
+// Readiness calls Ready, liveness does not.
 func TestFlags_9_1_Readiness(t *testing.T) {
 	var down error
 	h := sharedWorld(t).handler(t, nil, func(c *httpapi.Config) { c.Ready = func(context.Context) error { return down } })
@@ -168,7 +165,7 @@ func TestFlags_9_1_Readiness(t *testing.T) {
 	}
 }
 
-// Requests at once share no memory: each gets the answer to its own question.
+// Concurrent requests share no memory: each gets its own response.
 func TestHTTP_Concurrent(t *testing.T) {
 	s := httptest.NewServer(sharedWorld(t).handler(t, nil, nil))
 	defer s.Close()
@@ -204,22 +201,22 @@ func TestHTTP_Concurrent(t *testing.T) {
 	}
 }
 
-// openAll is a store of keys in which every key opens the same projects.
+// openAll is a store of keys in which every key gives access to the same projects.
 type openAll []string
 
 func (o openAll) Key(context.Context, string) (httpapi.Key, error) {
 	return httpapi.Key{Scopes: []string{"feature_flag:read"}, Projects: o}, nil
 }
 
-// A key may open several projects, and be older than the end of one of them:
-// @current is the first that is still there, a token or an id names any.
+// A key may have several projects, and outlive one of them: @current is the first project that
+// still exists, a token or an id selects any.
 func TestFlags_1_8_KeyOfSeveralProjects(t *testing.T) {
 	h := sharedWorld(t).handler(t, nil, func(c *httpapi.Config) { c.Keys = openAll{"phc_ended", "phc_test", "phc_empty"} })
 	for path, status := range map[string]int{
 		"@current/feature_flags/settings/remote_config":                 200,
 		"1/feature_flags/settings/remote_config":                        200,
 		"@current/feature_flags/settings/remote_config?token=phc_test":  200,
-		"4/feature_flags/settings/remote_config":                        404, // no such flag there
+		"4/feature_flags/settings/remote_config":                        404, // the flag is in another project
 		"3/feature_flags/settings/remote_config":                        404,
 		"@current/feature_flags/settings/remote_config?token=phc_ended": 401,
 		"@current/feature_flags/settings/remote_config?token=phc_other": 403,

@@ -39,7 +39,7 @@ func step(request string, status int, body string) manageStep {
 	return s
 }
 
-// Five dependants are named, the others counted (§5.1.3).
+// The error lists five dependent flags and the number of the others (§5.1.3).
 func TestFeatureFlags_ManyDependants(t *testing.T) {
 	o := newOffice(t, "sqlite::memory:")
 	first := step("POST /api/projects/1/feature_flags/", 201, `{"key": "base"}`)
@@ -61,7 +61,7 @@ func TestFeatureFlags_ManyDependants(t *testing.T) {
 	o.walk(t, []manageStep{rejection})
 }
 
-// What stands in a file is read-only, and the refusal names the file (decisions).
+// Definitions from a file are read-only, and the error includes the file's name (decisions).
 func TestFeatureFlags_FromAFile(t *testing.T) {
 	o := newOffice(t, "sqlite::memory:")
 	err := sqlstore.ManagementStore{Store: o.store}.Write(context.Background(), func(tx rooms.Tx) error {
@@ -95,8 +95,7 @@ func TestFeatureFlags_FromAFile(t *testing.T) {
 	})
 }
 
-// Definitions are served below a project's path to personal and secret keys
-// (§5.1.3).
+// Definitions are served below a project's path for personal and secret keys (§5.1.3).
 func TestFeatureFlags_LocalEvaluation(t *testing.T) {
 	o := newOffice(t, "sqlite::memory:")
 	err := sqlstore.ManagementStore{Store: o.store}.Write(context.Background(), func(tx rooms.Tx) error {
@@ -125,7 +124,7 @@ func TestFeatureFlags_LocalEvaluation(t *testing.T) {
 		listed,
 		get("owner projects=1 dashboard:read", "/api/projects/1/feature_flags/local_evaluation/", 403, nil),
 		get("none", "/api/projects/1/feature_flags/local_evaluation/", 401, nil),
-		// A key without restrictions opens what its user reaches, and no more.
+		// A key without restrictions has the access of its user, and no more.
 		get("owner", "/flags/definitions?token=phc_1", 200, served),
 		get("owner", "/flags/definitions?token=phc_3", 403, nil),
 		get("owner", "/api/projects/3/feature_flags/local_evaluation/", 403, nil),

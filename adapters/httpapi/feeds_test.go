@@ -17,7 +17,7 @@ const (
 	changesPath = "/api/projects/1/changes/stream/"
 )
 
-// feedServer serves an office's feeds with seconds that are short.
+// feedServer serves an office's feeds with the given length of a second.
 func (o *office) feedServer(t *testing.T, second time.Duration, change func(*httpapi.Config)) *httptest.Server {
 	t.Helper()
 	s, h := o.streamServer(t, longTime, longTime, longTime, change)
@@ -25,7 +25,7 @@ func (o *office) feedServer(t *testing.T, second time.Duration, change func(*htt
 	return s
 }
 
-// captures takes events of project 1 in, each given as "name id".
+// captures sends events of project 1, each given as "name id".
 func (o *office) captures(t *testing.T, events ...string) {
 	t.Helper()
 	var batch []string
@@ -36,7 +36,7 @@ func (o *office) captures(t *testing.T, events ...string) {
 	o.request(t, "POST", "/batch/", `{"api_key": "phc_1", "batch": [`+strings.Join(batch, ",")+`]}`, 200)
 }
 
-// live is the name and distinct id of the next event of a stream.
+// live returns the name and distinct id of the next event of a stream.
 func (l *listener) live(t *testing.T) string {
 	t.Helper()
 	var e struct {
@@ -60,7 +60,7 @@ func (l *listener) wants(t *testing.T, events ...string) {
 	}
 }
 
-// console.md N15: first the last events, then those that come in, narrowed down.
+// console.md N15: the stream sends the last events first, then new ones, filtered.
 func TestLive_Events(t *testing.T) {
 	o := newOffice(t, "sqlite::memory:")
 	s := o.feedServer(t, longTime, nil)
@@ -91,7 +91,7 @@ func TestLive_Events(t *testing.T) {
 	anns.wants(t, "seen ann")
 }
 
-// N15: at most 20 a second, the newest, and how many were left out.
+// N15: the stream sends at most 20 events per second, the newest, and the number of dropped ones.
 func TestLive_Dropped(t *testing.T) {
 	o := newOffice(t, "sqlite::memory:")
 	s := o.feedServer(t, time.Second, nil)
@@ -122,7 +122,7 @@ func TestLive_Dropped(t *testing.T) {
 	}
 }
 
-// N14: each change with who made it; who comes back hears what has been missed.
+// N14: the stream sends each change with its author; a client that reconnects gets the missed ones.
 func TestChanges_Stream(t *testing.T) {
 	o := newOffice(t, "sqlite::memory:")
 	path := o.makeFlag(t, `{"key": "a"}`)
@@ -152,7 +152,7 @@ func TestChanges_Stream(t *testing.T) {
 	}
 }
 
-// SSE: at most four of each for a session or key, whose places are free again.
+// At most four streams of each kind for a session or key; a closed one frees its slot.
 func TestFeeds_Bounds(t *testing.T) {
 	o := newOffice(t, "sqlite::memory:")
 	s := o.feedServer(t, 5*time.Millisecond, nil)
@@ -182,7 +182,7 @@ func TestFeeds_Bounds(t *testing.T) {
 	}
 }
 
-// A session's streams end with it, and with them who looks for their events.
+// A session's streams end with it, and so does the reading of their events.
 func TestFeeds_EndWithTheSession(t *testing.T) {
 	o := newOffice(t, "sqlite::memory:")
 	s := o.feedServer(t, 5*time.Millisecond, nil)
@@ -208,7 +208,7 @@ func TestFeeds_EndWithTheSession(t *testing.T) {
 	}
 }
 
-// A stream that stays open is no use of a session: it ends when nobody has used it.
+// An open stream does not count as use of a session, which expires without other use.
 func TestFeeds_AreNoUse(t *testing.T) {
 	o := newOffice(t, "sqlite::memory:")
 	s := o.feedServer(t, 5*time.Millisecond, nil)
@@ -221,14 +221,14 @@ func TestFeeds_AreNoUse(t *testing.T) {
 	l.next(t)
 	for range 3 {
 		o.wait(5 * time.Hour)
-		time.Sleep(50 * time.Millisecond) // ten looks whether it may go on
+		time.Sleep(50 * time.Millisecond) // about ten checks of the session
 	}
 	if b, ok := l.next(t); ok {
 		t.Errorf("15 hours without use: %+v", b)
 	}
 }
 
-// Rules hide lines about things, and the log as a whole (clients.md §11.1).
+// Access rules hide entries about objects, and the whole log (clients.md §11.1).
 func TestChanges_AccessRules(t *testing.T) {
 	o := newOffice(t, "sqlite::memory:")
 	s := o.feedServer(t, 5*time.Millisecond, nil)
@@ -241,7 +241,7 @@ func TestChanges_AccessRules(t *testing.T) {
 		o.api(t, "PUT", object, level, 200)
 	}
 	rule(path+"access_controls/", `{"access_level": "none"}`)
-	l.event(t, "change") // that of the rule
+	l.event(t, "change") // the change of the rule
 	o.api(t, "PATCH", path, `{"active": false}`, 200)
 	o.makeFlag(t, `{"key": "shown"}`)
 	eventually(t, "what is hidden is left out", func() bool {
@@ -264,7 +264,7 @@ func TestChanges_AccessRules(t *testing.T) {
 	eventually(t, "the stream that was open ends", func() bool { _, ok := l.next(t); return !ok })
 }
 
-// Who may not see a project or has not the scope is refused, and HEAD does not wait.
+// Callers without access to the project or without the scope are refused, and HEAD does not block.
 func TestFeeds_Rights(t *testing.T) {
 	o := newOffice(t, "sqlite::memory:")
 	s := o.feedServer(t, longTime, nil)

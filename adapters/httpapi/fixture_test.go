@@ -18,14 +18,14 @@ import (
 	"github.com/bunting-flags/bunting/flags"
 )
 
-// world is what stands behind a handler under test: projects and keys in
-// memory, and a clock that stands still until it is moved.
+// world is the backend of a handler under test: projects and keys in memory, and a clock that only
+// advance changes.
 type world struct {
 	mu       sync.Mutex
 	now      time.Time
 	projects map[string]flags.FileProject // by API key
-	failure  error                        // of every question to the source
-	panicked any                          // what the source panics with, nil: it does not
+	failure  error                        // returned by every call of the source
+	panicked any                          // if not nil, the source panics with it
 }
 
 func newWorld(t testing.TB, file []byte) *world {
@@ -41,7 +41,7 @@ func newWorld(t testing.TB, file []byte) *world {
 	return w
 }
 
-// sharedWorld has the projects of testdata/http/project.json.
+// sharedWorld returns a world with the projects of testdata/http/project.json.
 func sharedWorld(t testing.TB) *world { return newWorld(t, read(t, "project.json")) }
 
 var (
@@ -49,8 +49,8 @@ var (
 	_ httpapi.Keys = (*world)(nil)
 )
 
-// change edits a project under a new revision and lets the second pass after
-// which revisions are read again.
+// change edits a project, increments its revision and advances the clock by the second after which
+// revisions are read again.
 func (w *world) change(apiKey string, edit func(*flags.FileProject)) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -95,7 +95,7 @@ func (w *world) Definitions(_ context.Context, p flags.Project) (flags.Definitio
 	return w.projects[p.APIKey].Definitions, w.failure
 }
 
-// brokenKey is one that the store of keys cannot look up.
+// brokenKey is a key for which the store of keys returns an error.
 const brokenKey = "phx_unreadable"
 
 // Key implements httpapi.Keys.
@@ -122,8 +122,7 @@ func (w *world) Key(_ context.Context, key string) (httpapi.Key, error) {
 
 const fixedID = "00000000-0000-4000-8000-000000000001"
 
-// handler makes a handler over the world. The arguments change what it stands
-// on; they may be nil.
+// handler returns a handler for the world. The functions change the configuration; they may be nil.
 func (w *world) handler(t testing.TB, decider func(*flags.DeciderConfig), config func(*httpapi.Config)) http.Handler {
 	t.Helper()
 	dc := flags.DeciderConfig{Source: w, Now: w.Now}
@@ -155,7 +154,7 @@ func read(t testing.TB, name string) []byte {
 	return data
 }
 
-// body is a request body of unknown or known length.
+// body returns text as a request body, nil if it is empty.
 func body(text string) io.Reader {
 	if text == "" {
 		return nil
@@ -163,8 +162,7 @@ func body(text string) io.Reader {
 	return strings.NewReader(text)
 }
 
-// ask sends one request straight to a handler. headers are names and values in
-// turn.
+// ask sends one request directly to a handler. headers are alternating names and values.
 func ask(h http.Handler, method, target, text string, headers ...string) *httptest.ResponseRecorder {
 	r := httptest.NewRequest(method, target, body(text))
 	for i := 0; i+1 < len(headers); i += 2 {
@@ -175,7 +173,7 @@ func ask(h http.Handler, method, target, text string, headers ...string) *httpte
 	return w
 }
 
-// flagsAnswer is an answer of POST /flags, or the error instead of it.
+// flagsAnswer is a response of POST /flags, or an error response.
 type flagsAnswer struct {
 	Status int
 	Errors bool `json:"errorsWhileComputingFlags"`
@@ -195,7 +193,7 @@ type flagsAnswer struct {
 	Attr         *string  `json:"attr"`
 }
 
-// decideFlags posts a body to /flags?v=2 and decodes the answer.
+// decideFlags posts a body to /flags?v=2 and decodes the response.
 func decideFlags(t testing.TB, h http.Handler, text string, headers ...string) flagsAnswer {
 	t.Helper()
 	return decoded(t, ask(h, "POST", "/flags?v=2", text, headers...))
@@ -208,11 +206,11 @@ func decoded(t testing.TB, w *httptest.ResponseRecorder) flagsAnswer {
 	return out
 }
 
-// on reports whether a flag is answered and on.
+// on reports whether a flag is in the response and enabled.
 func (a *flagsAnswer) on(key string) bool { return a.Flags[key].Enabled }
 
-// checkError tests that an answer is an error as decision 10 wants it: JSON with
-// exactly type, code, detail and attr.
+// checkError checks that a response is an error as decision 10 defines it: JSON with exactly type,
+// code, detail and attr.
 func checkError(t testing.TB, w *httptest.ResponseRecorder, status int) (problem map[string]any) {
 	t.Helper()
 	if w.Code != status {

@@ -14,7 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
-// parse reads a body into a flagsBody without its storage for later requests.
+// parse parses a body into a flagsBody, without its buffers for later requests.
 func parse(body string) (flagsBody, *bodyError) {
 	var b flagsBody
 	err := parseFlagsBody([]byte(body), &b)
@@ -24,7 +24,7 @@ func parse(body string) (flagsBody, *bodyError) {
 
 var sameBody = cmp.Options{cmp.AllowUnexported(flagsBody{}), cmpopts.EquateEmpty()}
 
-// Every recorded POST /flags of an official SDK reads as the recorder decoded it.
+// Every recorded POST /flags of an official SDK is parsed as the recorder decoded it.
 func TestFlags_9_4_RecordedRequests(t *testing.T) {
 	files, err := filepath.Glob("../../testdata/http/recorded/*POST-flags.json")
 	if err != nil || len(files) < 15 {
@@ -72,7 +72,7 @@ func TestFlags_9_4_RecordedRequests(t *testing.T) {
 	}
 }
 
-// expectedOf picks the fields of §9.4 from a decoded body as the SDKs send it.
+// expectedOf returns the fields of §9.4 from a decoded body as the SDKs send it.
 func expectedOf(d map[string]any) flagsBody {
 	text := func(name string) string { s, _ := d[name].(string); return s }
 	object := func(v any) map[string]any { m, _ := v.(map[string]any); return m }
@@ -164,7 +164,7 @@ func TestFlags_9_4_Fields(t *testing.T) {
 	}
 }
 
-// Rows 10 and 11 of §12.1, and the same at the edge.
+// Rows 10 and 11 of §12.1, and similar lengths at the limit.
 func TestFlags_2_4_DistinctIDIsCut(t *testing.T) {
 	for _, c := range []struct{ id, want string }{
 		{strings.Repeat("a", 200), strings.Repeat("a", 200)},
@@ -262,7 +262,7 @@ func TestFlags_9_11_UndecodableBodies(t *testing.T) {
 	}
 }
 
-// Line and column count from 1, in characters; a byte from 0.
+// Lines and columns are counted from 1, in characters; bytes from 0.
 func TestFlags_9_11_LineAndColumn(t *testing.T) {
 	for body, want := range map[string]string{
 		"{\n  \"token\": 5}":                     "At byte 13, token: expected a string. That is line 2 column 12.",
@@ -295,7 +295,7 @@ func TestFlags_9_11_PlaceIsBounded(t *testing.T) {
 	}
 }
 
-// serde_json keeps the last of equal names, so a later null takes a value back.
+// As in serde_json the last of equal names wins, so a later null removes a value.
 func TestFlags_9_4_LaterNullWins(t *testing.T) {
 	values := `"token":"t","distinct_id":"d","person_properties":{"a":1},"groups":{"g":"k"},"group_properties":{"g":{"b":true}},` +
 		`"$anon_distinct_id":"n","$device_id":"v","geoip_disable":true,"disable_flags":true,"flag_keys":["x"],` +
@@ -314,8 +314,7 @@ func TestFlags_9_4_LaterNullWins(t *testing.T) {
 	}
 }
 
-// A pooled body must show nothing of the request before, nor of a reading that
-// was given up.
+// A pooled body must not contain data of a previous request, even if that was parsed partially.
 func TestFlags_9_4_Reset(t *testing.T) {
 	full := `{"token":"t","distinct_id":"d","person_properties":{"a":1,"s":"x\ny"},"groups":{"g":"k"},"group_properties":{"g":{"b":true},"h":{"c":1}},
 		"$anon_distinct_id":"n","$device_id":"v","geoip_disable":true,"disable_flags":true,"flag_keys":["x"],"evaluation_contexts":["c"],"evaluation_runtime":"server"}`
@@ -337,7 +336,7 @@ func TestFlags_9_4_Reset(t *testing.T) {
 			}
 		}
 	}
-	// Strict reading stops at NaN after it has filled fields.
+	// Strict parsing stops at NaN after it has set fields.
 	if err := parseFlagsBody([]byte(`{"$properties":{"a":1},"flag_keys":["x"],"token":NaN}`), &b); err != nil {
 		t.Fatal(err)
 	}
@@ -355,8 +354,8 @@ func TestFlags_9_4_Reset(t *testing.T) {
 	}
 }
 
-// Storage that a request has made large and then emptied itself is let go too: a
-// map that was once large is slow to empty for ever.
+// Buffers that a request made large and then emptied are also released: a map that was large
+// remains slow to clear.
 func TestFlags_9_4_ResetAfterTakingBack(t *testing.T) {
 	members := func(value string) string {
 		var s strings.Builder
@@ -387,7 +386,7 @@ func TestFlags_9_4_ResetAfterTakingBack(t *testing.T) {
 			}
 		})
 	}
-	// Ordinary storage is kept, and a member that is taken back is not there.
+	// Ordinary buffers are reused, and a member that was set to null is absent.
 	var b flagsBody
 	if err := parseFlagsBody([]byte(`{"groups":{"a":"x","b":"y","a":null}}`), &b); err != nil {
 		t.Fatal(err)
@@ -400,7 +399,7 @@ func TestFlags_9_4_ResetAfterTakingBack(t *testing.T) {
 	}
 }
 
-// Values must not change when the caller uses its buffer again.
+// Values must not change when the caller reuses its buffer.
 func TestFlags_9_4_BodyIsCopied(t *testing.T) {
 	var b flagsBody
 	buf := []byte(`{"token":"tok","distinct_id":"dist","person_properties":{"key":"value","esc":"a\tb"}}`)
@@ -415,7 +414,7 @@ func TestFlags_9_4_BodyIsCopied(t *testing.T) {
 	}
 }
 
-// asFloats turns every number of an object into a float64, as encoding/json has it.
+// asFloats converts every number of an object to float64, like encoding/json.
 func asFloats(m map[string]any) {
 	text, _ := json.Marshal(m) // it was JSON
 	clear(m)

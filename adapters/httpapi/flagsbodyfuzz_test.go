@@ -48,8 +48,7 @@ func FuzzFlagsBody(f *testing.F) {
 	})
 }
 
-// fivePropertyBody is what a server SDK sends for a subject with five
-// properties.
+// fivePropertyBody is the request of a server SDK for a subject with five properties.
 const fivePropertyBody = `{"api_key":"phc_testtoken0000000000000000000000000000000000","distinct_id":"user_1","groups":{"company":"acme"},` +
 	`"person_properties":{"email":"ada@example.com","plan":"enterprise","age":36,"signed_up":"2026-01-01T10:00:00Z","beta":true},` +
 	`"group_properties":{},"geoip_disable":true}`
@@ -79,7 +78,7 @@ func BenchmarkParseFlagsBodyLenient(b *testing.B) {
 	}
 }
 
-// The task's bound: at most about ten allocations for five properties.
+// The limit is about ten allocations for five properties.
 func TestFlags_9_4_Allocations(t *testing.T) {
 	body := []byte(fivePropertyBody)
 	var into flagsBody

@@ -17,8 +17,8 @@ import (
 	"github.com/bunting-flags/bunting/management/rooms"
 )
 
-// documentPeople are asked for their flags. Their properties come with the request;
-// ana is known in both projects, with a second id.
+// documentPeople are the persons to evaluate, with the properties in the request; ana exists in
+// both projects, with a second id.
 var documentPeople = map[string]string{
 	"ana":   `{"plan": "pro", "seats": 10}`,
 	"ana-2": `{"plan": "pro", "seats": 10}`,
@@ -28,8 +28,8 @@ var documentPeople = map[string]string{
 
 const proLeaf = `{"type": "person", "key": "plan", "operator": "exact", "value": "pro"}`
 
-// cohortForms are the forms that a cohort may have in a store, by a file, by the API
-// or from before, and who is in it (spec/flags.md §1.6, §5.4 to §5.6).
+// cohortForms are the forms of a cohort in a store, from a file, from the API or from older
+// versions, with their members (spec/flags.md §1.6, §5.4 to §5.6).
 var cohortForms = []struct{ name, record, who string }{
 	{"a bare tree", `{"type": "AND", "values": [` + proLeaf + `]}`, "ana ana-2"},
 	{"a record", `{"name": "Pro", "filters": {"properties": {"type": "AND", "values": [` + proLeaf + `]}}}`, "ana ana-2"},
@@ -54,7 +54,7 @@ var cohortForms = []struct{ name, record, who string }{
 	{"since when a person is known", `{"name": "Since", "filters": {"properties": {"type": "AND", "values": [{"type": "person_metadata", "key": "created_at", "operator": "is_date_after", "value": "2020-01-01"}]}}}`, "ana ana-2"},
 }
 
-// furnishForms puts the cohorts, and a flag for each, into project 1.
+// furnishForms stores the cohorts, and a flag for each, in project 1.
 func (o *office) furnishForms(t *testing.T) {
 	t.Helper()
 	for _, project := range []string{"phc_1", "phc_2"} {
@@ -86,7 +86,7 @@ func (o *office) furnishForms(t *testing.T) {
 	}
 }
 
-// members are, by flag, the people for whom it is on, as a project's server says.
+// members returns, by flag, the persons for whom it is enabled, as evaluated by a project's server.
 func (o *office) members(t *testing.T, project string) map[string]string {
 	t.Helper()
 	out := map[string]string{}
@@ -111,8 +111,8 @@ func (o *office) members(t *testing.T, project string) map[string]string {
 	return out
 }
 
-// Decision 27: what a project exports and another one takes decides the same for
-// everybody, in whatever form the cohorts were kept.
+// Decision 27: flags that a project exports and another one imports evaluate the same for every
+// person, for all forms of the cohorts.
 func TestFlagsDocument_EveryCohortForm(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t, "sqlite::memory:")
@@ -165,14 +165,13 @@ func TestFlagsDocument_EveryCohortForm(t *testing.T) {
 		}
 	}
 	for i, form := range cohortForms {
-		if key := fmt.Sprint("in-", i+1); form.name != "since when a person is known" && got[key] != want[key] { // that is not in a document
+		if key := fmt.Sprint("in-", i+1); form.name != "since when a person is known" && got[key] != want[key] { // a document does not include that
 			t.Errorf("read as definitions, %s: %q, want %q", form.name, got[key], want[key])
 		}
 	}
 }
 
-// The members of a static cohort are what the document says, and are left alone
-// where it says nothing.
+// The members of a static cohort are those in the document, and do not change if it has none.
 func TestFlagsDocument_Members(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t, "sqlite::memory:")

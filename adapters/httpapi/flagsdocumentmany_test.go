@@ -14,7 +14,7 @@ import (
 	"github.com/bunting-flags/bunting/management/rooms"
 )
 
-// countingStore counts what is asked of a store one by one.
+// countingStore counts the single-record calls of a store.
 type countingStore struct {
 	rooms.Store
 	calls map[string]int
@@ -68,8 +68,8 @@ func (t *countingTx) GroupTypes(project int64) (map[int]string, error) {
 	return t.Tx.GroupTypes(project)
 }
 
-// A document of many flags and cohorts asks no more of the store than one of few:
-// none is read or written by itself.
+// A document with many flags and cohorts causes as many store calls as one with few: no record is
+// read or written individually.
 func TestFlagsDocument_Many(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t, "sqlite::memory:")
@@ -98,7 +98,7 @@ func TestFlagsDocument_Many(t *testing.T) {
 	}
 }
 
-// documentOf is a document of flags with cohorts and flags that they depend on.
+// documentOf returns a document of n flags with the cohorts and flags that they depend on.
 func documentOf(n, share int) management.Body {
 	var flags, cohorts []any
 	for i := range n {

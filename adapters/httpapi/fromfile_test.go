@@ -8,16 +8,14 @@ import (
 	"github.com/bunting-flags/bunting/management/organizations"
 )
 
-// definitionsFile has an organization, a project and keys (decisions, Definitions
-// file).
+// definitionsFile has an organization, a project and keys (decisions, Definitions file).
 const definitionsFile = `{
   "organization": {"id": "0191f0a2-5b1c-7d3e-8f40-0000000000fe", "name": "From a file", "quotas": {"events": 7}},
   "projects": [{"id": 9, "name": "filed", "api_key": "phc_filed", "timezone": "Europe/Oslo",
     "personal_api_keys": [{"key": "phx_filed_0000000000", "scopes": ["*"]}], "secret_api_keys": ["phs_filed0000000000"], "flags": []}]
 }`
 
-// What stands in a file is read-only: 409 that names the file. What it does not
-// say can be changed.
+// Settings from a file are read-only: 409 with the name of the file. Other settings can be changed.
 func TestManagement_FromFile(t *testing.T) {
 	o := newOffice(t, "sqlite::memory:")
 	file, err := flags.ParseFile([]byte(definitionsFile))
@@ -56,7 +54,7 @@ func TestManagement_FromFile(t *testing.T) {
 		{Request: "POST /api/personal_api_keys/{key}/roll/", Status: 409, Error: wantReadOnly("key")},
 		{Request: "DELETE /api/personal_api_keys/{key}/", Status: 409, Error: wantReadOnly("key")},
 	})
-	// The file read again changes nothing of what the API keeps.
+	// Reading the file a second time does not affect the settings from the API.
 	if err := o.store.ApplyFile(ctx, "demo.json", file, []byte(definitionsFile)); err != nil {
 		t.Fatal(err)
 	}

@@ -24,8 +24,8 @@ import (
 var errDiskFull = errors.New("the disk is full: free some space")
 
 // fullLedger and fullStore are stores whose transactions do all of their work and cannot be
-// committed while the disk is full. What such a store answers is held by
-// sqlstore's TestStore_DiskFull.
+// committed while the disk is full. The errors of a real store are tested by sqlstore's
+// TestStore_DiskFull.
 type fullLedger struct {
 	*sqlstore.Store
 	full *atomic.Bool
@@ -54,7 +54,7 @@ func (d fullStore) Write(ctx context.Context, work func(rooms.Tx) error) error {
 	})
 }
 
-// fullOffice is an office whose disk is full while the switch says so.
+// fullOffice returns an office and a switch that makes its disk full.
 func fullOffice(t testing.TB) (*office, *atomic.Bool) {
 	t.Helper()
 	o := newOffice(t, "sqlite::memory:")
@@ -83,14 +83,14 @@ func fullOffice(t testing.TB) (*office, *atomic.Bool) {
 	return o, &full
 }
 
-// writing are the requests that may write; asking those that begin runs of queries alone.
+// writing matches the requests that may write, asking those that only start runs of queries.
 var (
 	writing = regexp.MustCompile("^(PUT|PATCH|DELETE|POST /api/|POST /batch|POST /capture|POST /i/)")
 	asking  = regexp.MustCompile("/query/|_recalculation/|/recalculate_")
 )
 
-// Each write of the cases of management is tried on a full disk first: it answers 503 with
-// Retry-After and leaves no trace, so that the case goes on as it stands.
+// Each write in the management cases is first tried with a full disk: it returns 503 with
+// Retry-After and stores no data, so that the case then continues unchanged.
 func TestManagement_CasesOnAFullDisk(t *testing.T) {
 	eachManageCase(t, "", func(t *testing.T, c *manageCase) {
 		o, full := fullOffice(t)
@@ -121,8 +121,8 @@ func (o *office) tryFull(t *testing.T, name string, s *manageStep, full *atomic.
 	}
 }
 
-// While the disk is full every write is answered 503 with Retry-After, and never another
-// 5xx; afterwards the same ones succeed.
+// While the disk is full every write returns 503 with Retry-After, and never another 5xx; after
+// that the same requests succeed.
 func TestHTTP_FullDisk(t *testing.T) {
 	o, full := fullOffice(t)
 	key := "Bearer " + o.key(t, "owner")
@@ -154,7 +154,7 @@ func TestHTTP_FullDisk(t *testing.T) {
 	}()...)
 	writes := []struct {
 		method, path, body string
-		after              int // what the same is answered when there is room
+		after              int // status of the same request when there is space
 	}{
 		{"POST", "/batch/", `{"api_key":"phc_1","batch":[{"event":"e","distinct_id":"x"}]}`, 200},
 		{"POST", "/i/v0/e/", `{"api_key":"phc_1","event":"e","distinct_id":"x"}`, 200},
@@ -190,7 +190,7 @@ func TestHTTP_FullDisk(t *testing.T) {
 			t.Errorf("%s %s: %d, Retry-After %q: %.200s", c.method, c.path, status, h.Get("Retry-After"), body)
 		}
 	}
-	// All others, with bodies that most of them refuse.
+	// All other endpoints, with bodies that most of them refuse.
 	part := regexp.MustCompile(`\{[^}]*\}`)
 	for _, e := range httpapi.EndpointsForTest() {
 		if e.Method == http.MethodGet || strings.Contains(e.Path, "/session") {

@@ -12,8 +12,8 @@ import (
 	"github.com/bunting-flags/bunting/adapters/httpapi"
 )
 
-// Whatever is sent, the answer is no 5xx, and on the flags surface it is JSON:
-// an error with its four members, or an answer.
+// For any request the response is not 5xx, and for the flags routes it is JSON: an error with its
+// four members, or a result.
 func FuzzHandler(f *testing.F) {
 	for _, cases := range caseFiles(f) {
 		for i := range cases {
@@ -33,7 +33,7 @@ func FuzzHandler(f *testing.F) {
 	f.Fuzz(func(t *testing.T, method, target, contentType, header, v string, text []byte) {
 		u, err := url.ParseRequestURI(target)
 		if err != nil || method == "" || strings.ContainsAny(method, " \r\n") {
-			return // net/http does not pass it on
+			return // net/http does not accept it
 		}
 		r := httptest.NewRequest("POST", "/", strings.NewReader(string(text)))
 		r.Method, r.URL = method, u
@@ -47,7 +47,7 @@ func FuzzHandler(f *testing.F) {
 	})
 }
 
-// leavingWriter is a client who leaves when a stream begins.
+// leavingWriter is a client that disconnects when a stream begins.
 type leavingWriter struct {
 	http.ResponseWriter
 	leave func()

@@ -22,8 +22,8 @@ const (
 	nowhere = "203.0.113.200"
 )
 
-// countries has a flag for each country that a test asks for, on when the
-// request is from there, and one that is on when the country is not known.
+// countries returns a flag for each country in the tests, which is enabled for requests from there,
+// and one that is enabled if the country is unknown.
 func countries() string {
 	var list []string
 	for i, code := range []string{"DE", "US", "JP", "FR"} {
@@ -50,7 +50,7 @@ func geoHandler(t *testing.T, stored flags.Properties, config func(*httpapi.Conf
 	return w.handler(t, func(c *flags.DeciderConfig) { c.Locator, c.People = db, people }, config)
 }
 
-// country asks where a request is seen to come from.
+// country returns the country from which a request appears to come.
 func country(t *testing.T, h http.Handler, peer, members string, headers ...string) string {
 	t.Helper()
 	r := httptest.NewRequest("POST", "/flags?v=2", strings.NewReader(`{"api_key":"phc_test","distinct_id":"u1"`+members+`}`))
@@ -72,14 +72,14 @@ func country(t *testing.T, h http.Handler, peer, members string, headers ...stri
 
 const forwarded, literal = "X-Forwarded-For", "HTTP_X_FORWARDED_FOR"
 
-// The table of decision 7 and §8.3: which address is located, and whether what
-// it gives wins over what is stored (the stored country is Germany, or nothing).
+// The table of decision 7 and §8.3: which address is located, and whether its properties take
+// precedence over stored ones (the stored country is Germany, or empty).
 func TestFlags_Decision7_LocatedAddress(t *testing.T) {
 	stored := flags.Properties{"$geoip_country_code": "DE"}
 	for name, c := range map[string]struct {
 		peer, members string
 		headers       []string
-		fresh, kept   string // with nothing stored, and with Germany stored
+		fresh, kept   string // without a stored country, and with Germany stored
 	}{
 		"bare connection":                {newYork + ":1", "", nil, "US", "DE"},
 		"header":                         {berlin + ":1", "", []string{forwarded, newYork}, "US", "US"},
@@ -118,8 +118,7 @@ func TestFlags_Decision7_LocatedAddress(t *testing.T) {
 	}
 }
 
-// The strict rule: only trusted proxies speak for their clients, read from the
-// right.
+// The strict rule: only trusted proxies can name their clients, read from the right.
 func TestFlags_Decision7_StrictGeoIP(t *testing.T) {
 	stored := flags.Properties{"$geoip_country_code": "DE"}
 	for name, c := range map[string]struct {
@@ -159,7 +158,7 @@ func TestFlags_Decision7_StrictGeoIP(t *testing.T) {
 	}
 }
 
-// All seven properties come from the address (interface §4.4).
+// All seven properties are derived from the address (interface §4.4).
 func TestInterface_4_4_SevenProperties(t *testing.T) {
 	want := map[string]string{ // the row 192.0.2.0/26 of testdata/geoip/source.json
 		"$geoip_city_name": "Berlin", "$geoip_country_name": "Germany", "$geoip_country_code": "DE",

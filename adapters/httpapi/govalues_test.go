@@ -24,7 +24,7 @@ type (
 	goFloat  float64
 	goBool   bool
 	goPlan   struct{ name string } // MarshalText
-	goLevel  int                   // String, which JSON does not ask
+	goLevel  int                   // String, which JSON does not use
 	goRecord struct {              // tags, embedding, unexported members
 		Name    goText   `json:"name"`
 		Seats   *goInt   `json:"seats,omitempty"`
@@ -43,7 +43,7 @@ func (l goLevel) String() string              { return "level" }
 func (goBroken) MarshalJSON() ([]byte, error) { return nil, errors.New("broken") }
 func (goPanics) MarshalJSON() ([]byte, error) { panic("never") }
 
-// goMakers make values of Go types, some of which encoding/json refuses.
+// goMakers return values of Go types, some of which encoding/json cannot encode.
 var goMakers = []func(r *rand.Rand) any{
 	func(r *rand.Rand) any { return randomText(r) },
 	func(r *rand.Rand) any { return goText(randomText(r)) },
@@ -118,22 +118,22 @@ func nested(depth int) (v any) {
 	return v
 }
 
-// ring is a list that holds itself, twice.
+// ring returns a list that contains itself, twice.
 func ring() any {
 	list := []any{nil, nil}
 	list[0], list[1] = list, list
 	return list
 }
 
-// marshalOf is json.Marshal, false where that fails or panics.
+// marshalOf is json.Marshal; ok is false if that fails or panics.
 func marshalOf(v any) (text []byte, ok bool) {
 	defer func() { ok = recover() == nil && ok }()
 	text, err := json.Marshal(v)
 	return text, err == nil
 }
 
-// operatorsOnV are flags that ask for the property v, by every kind of comparison, and
-// whether it equals one of the texts.
+// operatorsOnV returns flags with conditions on the property v: one for each kind of comparison,
+// and one for each of the texts that tests equality.
 func operatorsOnV(texts []string) []byte {
 	var list []string
 	flag := func(property string) {
@@ -154,9 +154,9 @@ func operatorsOnV(texts []string) []byte {
 	return fmt.Appendf(nil, `{"projects": [{"id": 1, "api_key": "phc_v", "flags": [%s, {"id": 9999, "key": "other", "active": true, "filters": {"groups": [{}]}}]}]}`, strings.Join(list, ","))
 }
 
-// A property of any Go type is decided in the process as the server decides it when it
-// is given json.Marshal of the same value (decision 32); where there is no such text,
-// the flags that ask for it are not decided, with an error that names it.
+// A property of any Go type is evaluated in the process as the server evaluates the json.Marshal of
+// the same value (decision 32). If it cannot be encoded, the flags that use it are not decided,
+// with an error that contains its name.
 func TestGoValues_AsTheServer(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	var values []any

@@ -134,7 +134,7 @@ func TestReading_Definitions(t *testing.T) {
 	}
 }
 
-// Decision 15: what was dropped can be read.
+// Decision 15: dropped events can be listed.
 func TestReading_Warnings(t *testing.T) {
 	var got map[string]any
 	newArchive(t).read(t, "/api/projects/1/ingestion_warnings/?limit=1", &got)

@@ -12,11 +12,11 @@ import (
 	"github.com/bunting-flags/bunting/adapters/httpapi"
 )
 
-// notWalked are paths whose GET has no end, makes something, or answers by chance.
+// notWalked matches paths whose GET has no end, creates something, or has a random response.
 var notWalked = regexp.MustCompile(`/stream/?(\?|$)|/ofrep/v1/events|/events/live|duplicate_as_static_cohort|/oidc/|/backup`)
 
-// HEAD is authorised as GET is, and has GET's status and headers (RFC 9110 §9.3.2): on
-// every path, with a key, with a foreign one and without.
+// HEAD requires the authorization of GET, and returns its status and headers (RFC 9110 §9.3.2): on
+// every path, with a key, with one of another organization, and without.
 func TestHTTP_HeadIsAuthorisedAsGet(t *testing.T) {
 	o := newOffice(t, "sqlite::memory:")
 	part := regexp.MustCompile(`\{[^}]*\}`)
@@ -57,7 +57,7 @@ func TestHTTP_HeadIsAuthorisedAsGet(t *testing.T) {
 	}
 }
 
-// steady are the headers that do not differ from one GET to the next.
+// steady returns the headers that do not differ between two GET requests.
 func steady(w *httptest.ResponseRecorder) http.Header {
 	out := w.Header().Clone()
 	for name := range out {
@@ -68,7 +68,7 @@ func steady(w *httptest.ResponseRecorder) http.Header {
 	return out
 }
 
-// HEAD has no effect: where GET takes an event in, it takes none.
+// HEAD has no effect: it does not capture the events that GET would.
 func TestHTTP_HeadTakesNoEvent(t *testing.T) {
 	l := newLab(t, "{}")
 	event := `data=%7B%22event%22%3A%22e%22%2C%22distinct_id%22%3A%22u%22%2C%22api_key%22%3A%22phc_x%22%7D`

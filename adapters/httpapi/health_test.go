@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// console.md N21: a page that fails in a circle is held up, and nobody else.
+// console.md N21: a page that reports errors in a loop is rate limited, without affecting others.
 func TestConsole_MistakesAreBounded(t *testing.T) {
 	o := newOffice(t, "sqlite::memory:")
 	cookie := o.ownerSession(t)
@@ -18,8 +18,8 @@ func TestConsole_MistakesAreBounded(t *testing.T) {
 	o.wantResponse(t, report, 204, "")
 }
 
-// console.md N9: whoever may only read is told of at most 500 faults, and 6,000 of them
-// cost no more than reading them once (a search for each in the whole took two minutes).
+// console.md N9: a check returns at most 500 errors, and 6,000 of them take no longer than parsing
+// them once (searching the whole text for each took two minutes).
 func TestFlagCheck_Bounded(t *testing.T) {
 	o := newOffice(t, "sqlite::memory:")
 	property := `{"key": "p", "type": "person", "operator": "exakt", "value": "v"}`

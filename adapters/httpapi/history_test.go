@@ -22,8 +22,8 @@ import (
 	"github.com/bunting-flags/bunting/management/rooms"
 )
 
-// archive is a History in memory, and what changes of people stand on: what the ports promise, in the
-// plainest way.
+// archive is a History and a store for capture.People in memory: the simplest implementation of
+// these interfaces.
 type archive struct {
 	events   []capture.Record // of all projects, by ID
 	persons  map[int64][]capture.StoredPerson
@@ -173,14 +173,14 @@ func (a *archive) FlagCalls(context.Context, int64, string, int) ([]capture.Flag
 	return nil, a.failure
 }
 
-// Transact makes an archive what capture.People stands on.
+// Transact implements the store of capture.People.
 func (a *archive) Transact(_ context.Context, project int64, work func(capture.Tx) error) error {
 	return cmp.Or(work(archiveTx{archive: a, project: project}), a.failure)
 }
 
-// archiveTx is what is asked of an archive between commits.
+// archiveTx is a transaction of an archive.
 type archiveTx struct {
-	capture.Tx // what nobody asks for here
+	capture.Tx // methods that the tests do not use
 	archive    *archive
 	project    int64
 }
@@ -190,7 +190,7 @@ func (tx archiveTx) ErasePerson(project int64, id capture.UUID, withEvents bool)
 	return true, 0, nil
 }
 
-// duplicateID is a distinct id that belongs to somebody else.
+// duplicateID is a distinct id that belongs to another person.
 const duplicateID = "taken"
 
 func (tx archiveTx) People(_ int64, ids []string) ([]capture.Identity, error) {
@@ -227,10 +227,10 @@ var (
 
 const archiveFile = `{"projects": [{"id": 1, "api_key": "phc_one", "flags": []}, {"id": 2, "api_key": "phc_two", "flags": []}]}`
 
-// archiveKeys are the scopes of the keys that open project 1.
+// archiveKeys are the scopes of the keys of project 1.
 var archiveKeys = map[string][]string{"phx_all": {"*"}, "phx_persons": {"person:read"}, "phx_write": {"person:write"}, "phx_none": {}}
 
-// archiveServices knows the callers of all archives.
+// archiveServices are the management services with the keys for all archives.
 var archiveServices = sync.OnceValues(func() (*rooms.Rooms, error) {
 	s, err := sqlstore.Open(context.Background(), "sqlite::memory:", sqlstore.Config{})
 	if err != nil {
@@ -259,7 +259,7 @@ var archiveServices = sync.OnceValues(func() (*rooms.Rooms, error) {
 	return rooms.Open(rooms.Config{Store: brittleStore{store}})
 })
 
-// brittleStore fails with brokenKey.
+// brittleStore returns an error for brokenKey.
 type brittleStore struct{ sqlstore.ManagementStore }
 
 func (s brittleStore) Read(ctx context.Context, work func(rooms.Tx) error) error {
@@ -286,13 +286,13 @@ func object(t testing.TB, text string) capture.Object {
 	return o
 }
 
-// day is a time on the n-th of June 2025, with microseconds on even days.
+// day returns a time on the n-th of June 2025, with microseconds on even days.
 func day(n int) time.Time {
 	return time.Date(2025, 6, n, 10, 0, 0, (n+1)%2*123456000, time.UTC)
 }
 
-// newArchive has three persons, four events and two groups in project 1, and one
-// of each in project 2.
+// newArchive returns an archive with three persons, four events and two groups in project 1, and
+// one of each in project 2.
 func newArchive(t testing.TB) *archive {
 	person := func(id int64, properties string, identified bool, ids ...string) capture.StoredPerson {
 		return capture.StoredPerson{ID: id, DistinctIDs: ids, Person: capture.Person{
@@ -360,7 +360,7 @@ func (a *archive) handler(t testing.TB) http.Handler {
 	return h
 }
 
-// read asks with the key that opens everything in project 1.
+// read sends a request with the key that has all scopes in project 1.
 func (a *archive) read(t testing.TB, path string, into any) {
 	t.Helper()
 	w := ask(a.handler(t), "GET", path, "", "Authorization", "Bearer phx_all")
@@ -372,7 +372,7 @@ func (a *archive) read(t testing.TB, path string, into any) {
 	}
 }
 
-// refuses asks and wants an error.
+// refuses sends a request and checks that it returns an error.
 func (a *archive) refuses(t testing.TB, method, path, body string, status int, detail string, headers ...string) *httptest.ResponseRecorder {
 	t.Helper()
 	if headers == nil {

@@ -14,7 +14,7 @@ import (
 
 const importPath = "/api/projects/1/import/"
 
-// Decision 26: an import keeps person uuids.
+// Decision 26: an import preserves the uuids of persons.
 func TestImport_Lines(t *testing.T) {
 	body := `{"type":"person","uuid":"` + uuidOf(50).String() + `","distinct_ids":["x","y"],"properties":{"n":1.0,"big":12345678901234567890},"created_at":"2025-01-02T03:04:05.000006Z","is_identified":true}
 

@@ -47,10 +47,10 @@ type insightStep struct {
 	Wait         int
 }
 
-// Spec: insights.md §4. Every check goes through the wire, on SQLite.
+// insights.md §4. Every check is an HTTP request, with SQLite.
 func TestInsights_4_Vectors(t *testing.T) { runInsightVectors(t, "sqlite::memory:", ".") }
 
-// The same on PostgreSQL, a case of each kind.
+// The same with PostgreSQL, one case of each kind.
 func TestInsights_4_VectorsPostgres(t *testing.T) {
 	runInsightVectors(t, storetest.Postgres(t), `^(trends-01|funnel-01|retention-01|lifecycle-01|stickiness-01|events-01|actors-01|hogql-01|wire-01)$`)
 }
@@ -99,7 +99,7 @@ type insightFixture struct {
 	names map[string]any
 }
 
-// insightProject makes the project of a case, with its events.
+// insightProject creates the project of a case, with its events.
 func (o *office) insightProject(t *testing.T, c *insightCase) *insightFixture {
 	t.Helper()
 	v := &insightFixture{office: o, key: o.key(t, "owner"), names: map[string]any{}}
@@ -171,7 +171,7 @@ func (v *insightFixture) check(t *testing.T, c *insightCheck) string {
 
 func (v *insightFixture) step(t *testing.T, s *insightStep) string {
 	var wait time.Duration
-	if s.Wait > 0 { // seconds that an idle machine needs at most
+	if s.Wait > 0 { // maximum on an idle machine, in seconds
 		wait = max(time.Minute, time.Duration(s.Wait)*time.Second)
 	}
 	for end := time.Now().Add(wait); ; time.Sleep(50 * time.Millisecond) {
@@ -193,7 +193,7 @@ func (v *insightFixture) step(t *testing.T, s *insightStep) string {
 	}
 }
 
-// filled puts saved names in.
+// filled replaces saved names with their values.
 func (v *insightFixture) filled(value any) any {
 	switch value := value.(type) {
 	case string:
@@ -241,7 +241,7 @@ func (v *insightFixture) send(t *testing.T, s *insightStep) (int, any) {
 	return res.Code, wire.Value(res.Body.Bytes())
 }
 
-// mismatch says what of an answer does not fit what is expected, "" for nothing.
+// mismatch describes the difference between a response and the expected value, "" if they match.
 func mismatch(path string, want, got any) string {
 	wrong := func() string {
 		return fmt.Sprintf("%s: got %.400s, want %.400s", path, wire.MustEncode(got), wire.MustEncode(want))
@@ -292,7 +292,7 @@ func mismatch(path string, want, got any) string {
 	return ""
 }
 
-// insightMatchers are those of §4.
+// insightMatchers are the matchers of §4.
 var insightMatchers map[string]func(want, got any) bool
 
 func init() {

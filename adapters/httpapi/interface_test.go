@@ -15,35 +15,35 @@ import (
 	"github.com/bunting-flags/bunting/adapters/httpapi"
 )
 
-// interfaceFile is testdata/interface.json: what the interface document prints,
-// and the cases that prove it.
+// interfaceFile is testdata/interface.json: the rows of the interface document, and the cases that
+// prove them.
 type interfaceFile struct {
 	Source   string `json:"source"`
 	Sections []struct {
 		Section string `json:"section"`
-		// Printed is how many rows the document has there.
+		// Printed is the number of rows in the section of the document.
 		Printed int            `json:"printed"`
 		Rows    []interfaceRow `json:"rows"`
 	} `json:"sections"`
 }
 
-// interfaceRow is a row as it is printed.
+// interfaceRow is a row of the document.
 type interfaceRow struct {
-	// Row is method and path, or what a line of §7 says.
+	// Row is method and path, or the text of a line of §7.
 	Row string `json:"row"`
-	// Asks are method and path where Row is a text: one of them is asked.
+	// Asks are methods and paths if Row is a text: one of them must be requested.
 	Asks []string `json:"asks"`
-	// Scope is what the row needs, none for ingestion.
+	// Scope is the required scope, none for ingestion.
 	Scope string `json:"scope"`
-	// NotShown is what the document leaves open, and management.md or a decision says.
+	// NotShown is what the document does not specify, but management.md or a decision does.
 	NotShown string `json:"not_shown"`
-	// Status are the answers, each of which is proven; Empty ones have no body.
+	// Status are the statuses, each of which must be proven; Empty ones have no body.
 	Status []int    `json:"status"`
 	Empty  bool     `json:"empty"`
 	Cases  []string `json:"cases"`
 }
 
-// requested is a request of a case and its answer.
+// requested is a request of a case and its response.
 type requested struct {
 	method, path string
 	status       int
@@ -81,7 +81,7 @@ func TestInterface_EveryRow(t *testing.T) {
 	}
 }
 
-// check looks for the row's request in each of its cases.
+// check searches for the row's request in each of its cases.
 func (row *interfaceRow) check(t *testing.T, name string, cases map[string][]requested) {
 	t.Helper()
 	requests := row.Asks
@@ -112,8 +112,7 @@ func (row *interfaceRow) check(t *testing.T, name string, cases map[string][]req
 	}
 }
 
-// checkScope compares the row's scope with that of the route, which has to be
-// there.
+// checkScope compares the row's scope with that of the route, which must exist.
 func (row *interfaceRow) checkScope(t *testing.T, name string) {
 	t.Helper()
 	for _, e := range httpapi.EndpointsForTest() {
@@ -131,8 +130,7 @@ func (row *interfaceRow) checkScope(t *testing.T, name string) {
 	t.Errorf("%s: there is no such route", name)
 }
 
-// matches reports whether a request is the one that a row prints: :name stands for
-// any part of a path.
+// matches reports whether a request matches a printed row: :name matches any part of a path.
 func (a *requested) matches(printed string) bool {
 	method, path, _ := strings.Cut(strings.Replace(printed, "{ingest_url}", "", 1), " ")
 	path, query, _ := strings.Cut(path, "?")
@@ -144,7 +142,7 @@ func (a *requested) matches(printed string) bool {
 		})
 }
 
-// casesByName are all cases over HTTP, by folder, file and name.
+// casesByName returns all cases over HTTP, by folder, file and name.
 func casesByName(t *testing.T) map[string][]requested {
 	t.Helper()
 	out := map[string][]requested{}

@@ -18,7 +18,7 @@ var (
 	keyInPage    = regexp.MustCompile(`<code>(phx_[0-9A-Za-z]+)</code>`)
 )
 
-// invited makes an invitation and returns its link on the office's own server.
+// invited creates an invitation and returns its link on the office's own server.
 func (o *office) invited(t *testing.T, email string) string {
 	t.Helper()
 	status, _, body := o.send(t, &manageStep{Request: "POST /api/organizations/{org}/invites/", Body: []byte(`{"target_email": "` + email + `", "first_name": "<Nina>"}`)})
@@ -31,7 +31,7 @@ func (o *office) invited(t *testing.T, email string) string {
 	return o.URL + strings.TrimPrefix(in.URL, "https://flags.example.com")
 }
 
-// browse sends what a browser does: a form where there is one.
+// browse sends a request like a browser: a form if form is not nil.
 func (o *office) browse(t *testing.T, address, accept string, form url.Values) (int, http.Header, string) {
 	t.Helper()
 	method, body := http.MethodGet, io.Reader(nil)
@@ -62,12 +62,12 @@ func (o *office) browse(t *testing.T, address, accept string, form url.Values) (
 
 const browser = "text/html,application/xhtml+xml,*/*;q=0.8"
 
-// A person follows the link, fills the form, and is shown a key once (decision 22).
+// A person follows the link, submits the form, and sees a key once (decision 22).
 func TestInvitePage(t *testing.T) {
 	o := newOffice(t, "sqlite::memory:")
 	link := o.invited(t, "new@example.com")
 	path, _, _ := strings.Cut(link, "?")
-	for range 2 { // reading accepts nothing
+	for range 2 { // GET accepts nothing
 		status, header, page := o.browse(t, link, browser, nil)
 		if status != http.StatusOK || !strings.Contains(page, "new@example.com is invited to the organization Organization A") || !strings.Contains(page, `value="&lt;Nina&gt;"`) {
 			t.Fatal(status, page)
@@ -123,7 +123,7 @@ func TestInvitePage_NotComplete(t *testing.T) {
 	}
 }
 
-// Who has an account gives a key of it; the link alone opens nothing.
+// A person with an account must enter its key; the link by itself gives no access.
 func TestInvitePage_Account(t *testing.T) {
 	o := newOffice(t, "sqlite::memory:")
 	link := o.invited(t, "foreign@example.com")
@@ -145,8 +145,8 @@ func TestInvitePage_Account(t *testing.T) {
 	}
 }
 
-// console.md §5.2, Invitation: accepting makes a session too, and the last page leads to
-// the console; what a page of another site sends makes none, nor does a program's.
+// console.md §5.2, Invitation: accepting also creates a session, and the last page links to the
+// console; requests from another site and those of programs create no session.
 func TestInvitePage_Session(t *testing.T) {
 	o := newOffice(t, "sqlite::memory:")
 	server := o.serve(t, func(c *httpapi.Config) { c.Console = http.NotFoundHandler() })
@@ -181,7 +181,7 @@ func TestInvitePage_Session(t *testing.T) {
 	}
 }
 
-// Programs get JSON where they ask for it.
+// Programs that accept JSON get JSON.
 func TestInvitePage_JSON(t *testing.T) {
 	o := newOffice(t, "sqlite::memory:")
 	link := o.invited(t, "new@example.com")

@@ -15,7 +15,7 @@ import (
 	"github.com/bunting-flags/bunting/flags"
 )
 
-// never refills within a test.
+// never returns a rate that does not refill within a test.
 func never(burst int) httpapi.Rate { return httpapi.Rate{PerSecond: 1e-9, Burst: burst} }
 
 func limited(t *testing.T, limits httpapi.RateLimits, logger *slog.Logger) http.Handler {
@@ -35,7 +35,7 @@ func checkLimited(t *testing.T, w *httptest.ResponseRecorder) {
 	}
 }
 
-// The defaults are those of §10.2; the zero value is off.
+// The defaults are those of §10.2; the zero value disables limits.
 func TestFlags_10_2_Defaults(t *testing.T) {
 	want := httpapi.RateLimits{
 		Token: httpapi.Rate{PerSecond: 10, Burst: 625}, IP: httpapi.Rate{PerSecond: 50, Burst: 1250},
@@ -52,13 +52,13 @@ func TestFlags_10_2_Defaults(t *testing.T) {
 	}
 }
 
-// Each token has a bucket; from 80 % on the answers warn; a request without a
-// token counts for its address; GET, HEAD and OPTIONS count for nobody.
+// Each token has a bucket; from 80 % on responses have a warning; a request without a token counts
+// for its address; GET, HEAD and OPTIONS are not counted.
 func TestFlags_10_2_PerToken(t *testing.T) {
 	h := limited(t, httpapi.RateLimits{Token: never(10)}, nil)
 	for i := 1; i <= 10; i++ {
 		w := ask(h, "POST", "/flags?v=2", `{"api_key":"phc_test","distinct_id":"u1"}`)
-		// The eighth is on the edge: the clock that fills the bucket does not stand still.
+		// The eighth is on the boundary: the clock that refills the bucket continues to run.
 		if warned := w.Header().Get(warning) == "true"; w.Code != 200 || i != 8 && warned != (i > 8) {
 			t.Errorf("request %d: %d, warned %v", i, w.Code, warned)
 		}
@@ -81,8 +81,7 @@ func TestFlags_10_2_PerToken(t *testing.T) {
 	}
 }
 
-// A project key may have a rate of its own, written as §10.2 writes it; at most
-// 100 may.
+// A project key may have its own rate, in the notation of §10.2; at most 100 keys may.
 func TestFlags_10_2_RatesOfKeys(t *testing.T) {
 	for text, want := range map[string]httpapi.Rate{
 		"1200/minute": {PerSecond: 20, Burst: 1200}, "5/second": {PerSecond: 5, Burst: 5}, "7200 / hour": {PerSecond: 2, Burst: 7200},
@@ -131,7 +130,7 @@ func TestFlags_9_10_LimitsComeFirst(t *testing.T) {
 	checkLimited(t, ask(h, "POST", "/flags?v=2", `{"api_key":"phc_test","distinct_id":"u1"}`))
 }
 
-// from asks from a peer, with a forwarded header unless that is empty.
+// from sends a request from a peer, with a forwarded header unless that is empty.
 func from(h http.Handler, peer, forwarded string) int {
 	r := httptest.NewRequest("POST", "/flags?v=2", strings.NewReader(`{"api_key":"phc_test","distinct_id":"u1"}`))
 	r.RemoteAddr = peer
@@ -143,8 +142,8 @@ func from(h http.Handler, peer, forwarded string) int {
 	return w.Code
 }
 
-// Only trusted proxies may speak for the address that a limit counts, and they
-// are read from the right (decision 7).
+// Only trusted proxies can set the address that a limit counts, and they are read from the right
+// (decision 7).
 func TestFlags_Decision7_LimitedAddress(t *testing.T) {
 	for name, c := range map[string]struct {
 		first, firstFor, second, secondFor string
@@ -173,8 +172,8 @@ func TestFlags_Decision7_LimitedAddress(t *testing.T) {
 	}
 }
 
-// Definitions are limited by project, remote configuration by key, each after
-// the key has been checked (§1.8).
+// Definitions are limited by project, remote configuration by key, both after the key has been
+// checked (§1.8).
 func TestFlags_10_2_DefinitionsAndRemoteConfig(t *testing.T) {
 	h := limited(t, httpapi.RateLimits{Definitions: never(2), RemoteConfig: never(2)}, nil)
 	definitions := func(key string) *httptest.ResponseRecorder {
@@ -208,7 +207,7 @@ func TestFlags_10_2_DefinitionsAndRemoteConfig(t *testing.T) {
 	}
 }
 
-// In log-only mode what would be refused is logged and warned of, and answered.
+// In log-only mode requests over the limit are logged and get a warning, but are served.
 func TestFlags_10_2_LogOnly(t *testing.T) {
 	var log bytes.Buffer
 	h := limited(t, httpapi.RateLimits{Token: never(1), LogOnly: true}, slog.New(slog.NewTextHandler(&log, nil)))
@@ -221,7 +220,7 @@ func TestFlags_10_2_LogOnly(t *testing.T) {
 	if got := strings.Count(log.String(), `msg="rate limit would refuse" limit=token key=phc_test`); got != 2 {
 		t.Errorf("%d lines: %s", got, log.String())
 	}
-	// Personal keys are secrets: the log does not have them.
+	// Personal keys are secrets and must not be in the log.
 	log.Reset()
 	h = limited(t, httpapi.RateLimits{RemoteConfig: never(1), LogOnly: true}, slog.New(slog.NewTextHandler(&log, nil)))
 	for range 2 {
@@ -232,8 +231,8 @@ func TestFlags_10_2_LogOnly(t *testing.T) {
 	}
 }
 
-// What is remembered of callers stays small: 64 tokens of a megabyte each
-// take no memory of their own, and count for the address that sends them.
+// The memory for rate limits is small: 64 tokens of a megabyte each are not stored, and count for
+// the address that sends them.
 func TestFlags_10_2_LongTokensAreNotRemembered(t *testing.T) {
 	h := limited(t, httpapi.RateLimits{Token: never(1000)}, nil)
 	long := strings.Repeat("x", 1<<20)

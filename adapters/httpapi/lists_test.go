@@ -17,8 +17,8 @@ import (
 	"github.com/bunting-flags/bunting/management/rooms"
 )
 
-// §2.1 of spec/clients.md: what nobody knows is ignored and named, what is not done
-// is 400 and named, by every list; no value of a parameter is a fault of the server.
+// §2.1 of spec/clients.md: every list ignores and reports unknown parameters, and refuses
+// unsupported ones with 400; no value of a parameter causes a server error.
 func TestLists_EveryParameter(t *testing.T) {
 	o := newOffice(t, "sqlite::memory:")
 	values := []string{
@@ -62,8 +62,7 @@ func TestLists_EveryParameter(t *testing.T) {
 	}
 }
 
-// The parameters of lists stand in the API's description, those that are refused do
-// not.
+// The supported parameters of lists are in the API's description, the refused ones are not.
 func TestLists_AreDescribed(t *testing.T) {
 	var d struct {
 		Paths map[string]map[string]struct {
@@ -102,7 +101,7 @@ func TestLists_AreDescribed(t *testing.T) {
 	}
 }
 
-// An insight of before there were short ids has one that stays (§1.1).
+// An insight from before short ids were introduced has a permanent one (§1.1).
 func TestLists_ShortIDsOfOldInsights(t *testing.T) {
 	o := newOffice(t, "sqlite::memory:")
 	id, uuid := "7", "0191f0a2-5b1c-7d3e-8f40-00000000abcd"
@@ -118,7 +117,7 @@ func TestLists_ShortIDsOfOldInsights(t *testing.T) {
 		t.Fatalf("the short id is %q, want eight characters that are no number", short)
 	}
 	o.vars["short"] = short
-	for range 2 { // as it was stored, and as it is after a change
+	for range 2 { // as it was stored, and after a change
 		for _, path := range []string{"/api/projects/1/insights/{short}/", "/api/projects/1/insights/?short_id={short}"} {
 			if body := o.do(t, "GET "+path, "", 200); !strings.Contains(string(body), `"id":7,`) || !strings.Contains(string(body), short) {
 				t.Errorf("%s: %s", path, body)
@@ -132,8 +131,7 @@ func TestLists_ShortIDsOfOldInsights(t *testing.T) {
 	}
 }
 
-// manyEvents are an archive with so many events more, of which the oldest has
-// the property last.
+// manyEvents returns an archive with n more events; only the oldest has the property "tree".
 func manyEvents(t *testing.T, n int) *archive {
 	t.Helper()
 	a := newArchive(t)
@@ -147,8 +145,8 @@ func manyEvents(t *testing.T, n int) *archive {
 	return a
 }
 
-// A filter of events looks at 10,000 of them for one page, which may hold nothing
-// and still say where the next one begins.
+// A filter of events reads 10,000 of them for one page, which may be empty and still have a link to
+// the next page.
 func TestLists_EventsAreFilteredWithinBounds(t *testing.T) {
 	a := manyEvents(t, 10_100)
 	path := "/api/projects/1/events/?event=many&properties=" + url.QueryEscape(`[{"key":"tree","operator":"is_set","value":"is_set"}]`)
@@ -168,8 +166,8 @@ func TestLists_EventsAreFilteredWithinBounds(t *testing.T) {
 	}
 }
 
-// An offset of events that is further than one request goes is stepped over by
-// several.
+// If an offset is larger than the number of events that one request reads, several requests are
+// needed to skip it.
 func TestLists_EventsOffset(t *testing.T) {
 	a := manyEvents(t, 10_100)
 	path, pages := "/api/projects/1/events/?event=many&offset=10050&limit=30", []int{}
@@ -187,8 +185,7 @@ func TestLists_EventsOffset(t *testing.T) {
 	}
 }
 
-// §2.2: event_names looks at the newest 10,000 events, and says so when there are
-// more.
+// §2.2: event_names reads the newest 10,000 events, and reports whether there are more.
 func TestLists_EventNamesWithinBounds(t *testing.T) {
 	names := make([]string, 100)
 	for i := range names {

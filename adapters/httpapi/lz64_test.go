@@ -28,7 +28,7 @@ func lzVectors(t testing.TB) []lzVector {
 	return file.Cases
 }
 
-// Texts packed by lz-string 1.5.0, in all the forms that it makes.
+// Texts compressed by lz-string 1.5.0, in all its formats.
 func TestFlags_Decision9_LZ64Vectors(t *testing.T) {
 	for _, v := range lzVectors(t) {
 		want := v.full()
@@ -60,7 +60,7 @@ func TestFlags_Decision9_LZ64Vectors(t *testing.T) {
 	}
 }
 
-// The packed event of spec/capture.md §17.1.
+// The compressed event of spec/capture.md §17.1.
 func TestCapture_17_1_LZ64(t *testing.T) {
 	got, err := unpackLZ64([]byte("N4IghgDglg+g1gUwJ4gFwggCwMYwB4gA0ICAbggHYAuaJRIAJlAM5VQXZUxQO0CuIAL5A=="), 1<<10)
 	if want := `{"api_key":"phc_x","event":"e","distinct_id":"u"}`; err != nil || string(got) != want {

@@ -27,56 +27,54 @@ import (
 // manageFile is a file of testdata/management: cases of one resource.
 type manageFile struct {
 	Clause string       `json:"clause"`
-	Source string       `json:"source"` // where the expected values come from
+	Source string       `json:"source"` // the source of the expected values
 	Cases  []manageCase `json:"cases"`
 }
 
-// manageCase is a walk through an office of its own.
+// manageCase is a series of requests to a new office.
 type manageCase struct {
 	Name  string       `json:"name"`
-	Row   int          `json:"row"` // of spec/management.md §6, 0 for none
+	Row   int          `json:"row"` // of spec/management.md §6, 0 if there is none
 	Note  string       `json:"note"`
 	Steps []manageStep `json:"steps"`
 }
 
-// manageStep is a request and its answer. Texts hold names in braces, which stand
-// for what an office has (org, other_org, owner, owner_id, ...) and for what
-// earlier steps kept.
+// manageStep is a request and its response. Texts may contain names in braces, for values of the
+// office (org, other_org, owner, owner_id, ...) and values that earlier steps saved.
 type manageStep struct {
-	// After moves the clock first.
+	// After advances the clock first.
 	After string `json:"after"`
 	// DNS are TXT records by host, from now on.
 	DNS map[string][]string `json:"dns"`
-	// Follow lets the follower of exceptions go through the log first.
+	// Follow first runs the follower of exceptions through the log.
 	Follow bool `json:"follow"`
-	// Run lets the server do what it does by itself: scheduled makes the changes whose
-	// time has come, spent stores who spends what.
+	// Run performs a background job of the server: scheduled applies the due changes, spent stores
+	// the usage by caller.
 	Run string `json:"run"`
-	// As is whose key is sent, as office.key reads it; empty: the owner's, none: no
+	// As selects the key, in the notation of office.key; empty means the owner's, none means no
 	// key.
 	As      string            `json:"as"`
 	Request string            `json:"request"` // method and path
 	Headers map[string]string `json:"headers"`
 	Body    json.RawMessage   `json:"body"`
-	Text    string            `json:"text"` // instead of Body, sent as it is
+	Text    string            `json:"text"` // sent unchanged instead of Body
 
 	Status int `json:"status"`
-	// Want is the body: <uuid>, <time>, <int>, <text>, <key> and <any> stand for
-	// values of that kind, <{name}> for a number that was kept, and an object with the
-	// member ... may have others. Null or absent: the body is not looked at; the text
-	// "" is an empty one.
+	// Want is the body: <uuid>, <time>, <int>, <text>, <key> and <any> match values of that kind,
+	// <{name}> a number that was saved, and an object with the member ... may have additional
+	// members. If null or absent, the body is not checked; the text "" means an empty body.
 	Want json.RawMessage `json:"want"`
 	// WantText is the body, byte by byte.
 	WantText    string            `json:"want_text"`
 	WantHeaders map[string]string `json:"want_headers"`
 	// Error is the envelope: type, code, detail, attr.
 	Error []any `json:"error"`
-	// Keep gives names to values of the answer, by their path, such as results.0.id;
-	// an empty path is all of it, accept_url?secret a parameter of an address.
+	// Keep saves values of the response under names, by their path, such as results.0.id; an empty
+	// path is the whole body, accept_url?secret a parameter of a URL.
 	Keep map[string]string `json:"keep"`
 }
 
-// manageFiles are the files of cases below testdata/management, by their names.
+// manageFiles returns the files of cases below testdata/management, by their names.
 func manageFiles(t testing.TB, folder string) map[string]manageFile {
 	t.Helper()
 	paths, err := filepath.Glob(filepath.Join("../../testdata/management", folder, "*.json"))
@@ -129,7 +127,7 @@ func (o *office) walk(t *testing.T, steps []manageStep) {
 	}
 }
 
-// officeRuns are what a server does by itself.
+// officeRuns are background jobs of a server.
 var officeRuns = map[string]func(*office) error{
 	"spent": func(o *office) error {
 		var list []sqlstore.Spending
@@ -158,7 +156,7 @@ var officeRuns = map[string]func(*office) error{
 
 var braced = regexp.MustCompile(`\{[a-z0-9_]+\}`)
 
-// fill puts what an office knows in the place of names in braces.
+// fill replaces names in braces with their values.
 func (o *office) fill(text string) string {
 	return braced.ReplaceAllStringFunc(text, func(name string) string {
 		if value, ok := o.vars[name[1:len(name)-1]]; ok {
@@ -209,7 +207,7 @@ func (o *office) step(t *testing.T, name string, s *manageStep) bool {
 		fail("status %d, want %d: %s", status, s.Status, body)
 	}
 	for header, want := range s.WantHeaders {
-		// One of its lines says it: what compresses adds to Vary, too.
+		// One of the header's lines must match: compression adds to Vary too.
 		if got := headers.Values(header); !slices.Contains(got, o.fill(want)) && (want != "" || len(got) > 0) {
 			fail("%s is %q, want %q", header, got, o.fill(want))
 		}
@@ -281,7 +279,7 @@ func (o *office) sendTo(t *testing.T, url string, s *manageStep) (status int, he
 	}
 	defer func() { _ = res.Body.Close() }()
 	if res.Header.Get("Content-Type") == "text/event-stream" {
-		return res.StatusCode, res.Header, nil // it has no end
+		return res.StatusCode, res.Header, nil // the response is a stream without end
 	}
 	body, err = io.ReadAll(res.Body)
 	if err != nil {
@@ -290,7 +288,7 @@ func (o *office) sendTo(t *testing.T, url string, s *manageStep) (status int, he
 	return res.StatusCode, res.Header, body
 }
 
-// compare lays a body beside what is wanted of it.
+// compare describes the difference between a body and the expected body.
 func (o *office) compare(want string, body []byte) string {
 	var w, g any
 	if err := json.Unmarshal([]byte(want), &w); err != nil {
@@ -318,14 +316,14 @@ var placeholders = map[string]*regexp.Regexp{
 	"<any>":  regexp.MustCompile(``),
 }
 
-// insightResults are the members of an insight that its run gives; the vectors of
-// spec/insights.md ask for them, cases only where they name them.
+// insightResults are the members of an insight that are results of its query; the vectors of
+// spec/insights.md check them, cases only if they name them.
 var insightResults = []string{
 	"result", "hasMore", "columns", "types", "last_refresh", "is_cached", "cache_target_age", "next_allowed_client_refresh",
 	"query_status", "timezone", "hogql", "resolved_date_range", "error", "derived_name",
 }
 
-// settle puts the values of an answer in the place of what may be any of a kind.
+// settle replaces placeholders in want with the values of the response that they match.
 func (o *office) settle(want, got any) any {
 	switch w := want.(type) {
 	case string:
@@ -335,7 +333,7 @@ func (o *office) settle(want, got any) any {
 				return got
 			}
 		}
-		if inner, ok := strings.CutPrefix(w, "<"); ok { // a number that an earlier step kept
+		if inner, ok := strings.CutPrefix(w, "<"); ok { // a number that an earlier step saved
 			if n, err := strconv.ParseFloat(strings.TrimSuffix(inner, ">"), 64); err == nil {
 				return n
 			}
@@ -387,7 +385,7 @@ func parameterOf(address, name string) string {
 	return target.Query().Get(name)
 }
 
-// dig finds a value of an answer by its path.
+// dig returns the value at a path of a response.
 func dig(body []byte, path string) (string, bool) {
 	if path == "" {
 		return string(body), true

@@ -13,8 +13,7 @@ import (
 	"github.com/bunting-flags/bunting/management/rooms"
 )
 
-// What stands in a file is read-only here, in whatever form it stands there
-// (decisions, "Definitions file").
+// Cohorts from a file are read-only, for all forms in the file (decisions, "Definitions file").
 func TestManagement_CohortOfAFile(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t, "sqlite::memory:")
@@ -35,8 +34,8 @@ func TestManagement_CohortOfAFile(t *testing.T) {
 	})
 }
 
-// A list of more persons than fit on a page gives everybody once, however many
-// distinct ids they have.
+// A list of more persons than fit on a page returns each person once, for any number of distinct
+// ids.
 func TestManagement_CohortPages(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t, "sqlite::memory:")

@@ -26,7 +26,7 @@ import (
 	"github.com/bunting-flags/bunting/management/rooms"
 )
 
-// The people and places of an office.
+// The ids of an office.
 const (
 	officeOrg     = "0191f0a2-5b1c-7d3e-8f40-00000000000a"
 	officeOther   = "0191f0a2-5b1c-7d3e-8f40-00000000000b"
@@ -45,13 +45,13 @@ var officeUsers = []struct {
 	{"foreign", officeOther, management.Owner},
 }
 
-// office is a server with people who manage it, as cmd/bunting wires one, whose
-// clock stands still until a step moves it.
+// office is a server for the management API with users, with the setup of cmd/bunting and a clock
+// that only a step changes.
 type office struct {
 	*httptest.Server
 	config  httpapi.Config
 	handler *httpapi.Handler // of the server that was started last
-	// streaming is told of changes of definitions, nil: nobody is.
+	// streaming is notified of changes of definitions, if not nil.
 	streaming atomic.Pointer[httpapi.Handler]
 	store     *sqlstore.Store
 	recorder  *capture.Recorder
@@ -60,23 +60,22 @@ type office struct {
 	dns       officeDNS
 	folder    string // of exports to files
 	vars      map[string]string
-	keys      map[string]string // by who and what for
+	keys      map[string]string // by holder, see key
 }
 
-// officeStart is when an office's clock begins.
+// officeStart is the initial time of an office's clock.
 var officeStart = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 
 func (o *office) now() time.Time { return time.UnixMicro(o.clock.Load()).UTC() }
 
-// newOffice makes an office on a database: organization A with an owner, an
-// admin, a member and the projects 1 and 2; organization B with an owner and
-// project 3.
+// newOffice returns an office with a database: organization A with an owner, an admin, a member and
+// the projects 1 and 2; organization B with an owner and project 3.
 func newOffice(t testing.TB, database string) *office {
 	t.Helper()
 	ctx := context.Background()
 	o := &office{folder: t.TempDir(), keys: map[string]string{}, vars: map[string]string{"org": officeOrg, "other_org": officeOther}}
 	o.clock.Store(officeStart.UnixMicro())
-	var deciding atomic.Pointer[flags.Decider] // the store tells of changes before it is there
+	var deciding atomic.Pointer[flags.Decider] // the store reports changes before the Decider exists
 	var err error
 	o.store, err = sqlstore.Open(ctx, database, sqlstore.Config{Now: o.now, Changed: func(id int64) {
 		if d := deciding.Load(); d != nil {
@@ -140,7 +139,7 @@ func newOffice(t testing.TB, database string) *office {
 	return o
 }
 
-// serve starts another server on the same store.
+// serve starts another server with the same store.
 func (o *office) serve(t testing.TB, change func(*httpapi.Config)) *httptest.Server {
 	t.Helper()
 	config := o.config
@@ -155,14 +154,14 @@ func (o *office) serve(t testing.TB, change func(*httpapi.Config)) *httptest.Ser
 	return s
 }
 
-// configure is where resources wire what their tests need.
+// configure sets the services that the tests of single resources need.
 func (o *office) configure(c *rooms.Config) {
 	c.Events = sqlstore.ManagementStore{Store: o.store}
 	c.People = sqlstore.ManagementStore{Store: o.store}
 	c.ExportRows, c.ExportRunner = sqlstore.ExportStore{Store: o.store}, exports.New(exports.Config{Folder: o.folder})
 }
 
-// furnish puts the people and places in.
+// furnish stores the users, organizations and projects.
 func (o *office) furnish(t testing.TB) {
 	t.Helper()
 	store := sqlstore.ManagementStore{Store: o.store}
@@ -213,11 +212,11 @@ func (o *office) furnish(t testing.TB) {
 	}
 }
 
-// key returns the key of who, such as
+// key returns a key for a holder, such as
 //
 //	owner                                    all scopes
 //	member dashboard:read organization:read  those
-//	owner projects=1,2 organizations=...     all scopes, in those places
+//	owner projects=1,2 organizations=...     all scopes, restricted to these
 func (o *office) key(t testing.TB, holder string) string {
 	t.Helper()
 	if key, ok := o.keys[holder]; ok {
@@ -257,7 +256,7 @@ func (o *office) key(t testing.TB, holder string) string {
 	return key
 }
 
-// officeDNS answers what the steps of a case say.
+// officeDNS returns the TXT records that the steps of a case set.
 type officeDNS struct {
 	mu    sync.Mutex
 	hosts map[string][]string
@@ -269,8 +268,8 @@ func (d *officeDNS) TXT(_ context.Context, host string) ([]string, error) {
 	return d.hosts[host], nil
 }
 
-// walkPath fills the parts of a path: the places with those of an office, ids with
-// something that is not there.
+// walkPath replaces the parameters of a path: organizations and projects with those of an office,
+// other ids with one that does not exist.
 func walkPath(path, id string) string {
 	var out []string
 	for part := range strings.SplitSeq(path, "/") {
@@ -289,7 +288,7 @@ func walkPath(path, id string) string {
 
 const unknownUUID = "0191f0a2-5b1c-7d3e-8f40-00000000ffff"
 
-// ask sends a step and returns its answer.
+// ask sends a step and returns the status and body.
 func (o *office) ask(t *testing.T, s manageStep) (int, []byte) {
 	t.Helper()
 	status, _, body := o.send(t, &s)
@@ -298,9 +297,8 @@ func (o *office) ask(t *testing.T, s manageStep) (int, []byte) {
 
 var allValues = flag.Bool("long", false, "try every value on every route, instead of a seventh of them")
 
-// sample picks every seventh of what it is asked about, and all of it with -long. The
-// numbers of values that are tried on each route are no multiples of seven: from route to
-// route others are picked.
+// sample selects every seventh value, and all values with -long. The numbers of values tried on
+// each route are not multiples of seven, so that each route gets a different selection.
 type sample struct{ n int }
 
 func (s *sample) has() bool {

@@ -9,8 +9,8 @@ import (
 	"github.com/bunting-flags/bunting/adapters/httpapi"
 )
 
-// spec/management.md §2.6, row 74 of §6: 480 requests a minute and 4,800 an hour
-// for a key, 240 a minute for reading persons; failed keys by address.
+// spec/management.md §2.6, row 74 of §6: 480 requests per minute and 4,800 per hour for a key, 240
+// per minute for reading persons; failed keys are limited by address.
 func TestManagement_RateLimits(t *testing.T) {
 	o := newOffice(t, "sqlite::memory:")
 	limits := httpapi.DefaultManagementLimits()
@@ -61,7 +61,7 @@ func TestManagement_RateLimits(t *testing.T) {
 	if status, _ := ask("member", domains); status != http.StatusOK {
 		t.Errorf("a valid key behind the address of the guesses: %d", status)
 	}
-	for i := range 60 * httpapi.PeerFailures { // a trusted proxy names another client each time
+	for i := range 60 * httpapi.PeerFailures { // a trusted proxy reports a different client each time
 		bad.Headers["X-Forwarded-For"] = fmt.Sprintf("198.51.100.%d", i%250)
 		if i >= 250 {
 			bad.Headers["X-Forwarded-For"] = fmt.Sprintf("2001:db8:%x::1", i)
@@ -83,8 +83,8 @@ func TestManagement_RateLimits(t *testing.T) {
 	}
 }
 
-// Keys that nobody has are throttled at definitions and remote configuration too,
-// and hold no valid key up there.
+// Unknown keys are rate limited for definitions and remote configuration too, without blocking
+// valid keys.
 func TestFlags_1_8_FailedKeys(t *testing.T) {
 	h := sharedWorld(t).handler(t, nil, func(c *httpapi.Config) { c.ManagementLimits.Failures = httpapi.Windows{PerMinute: 3} })
 	paths := []string{"/flags/definitions?token=phc_test", "/api/projects/1/feature_flags/settings/remote_config", "/flags/definitions/stream?token=phc_test"}

@@ -11,14 +11,14 @@ import (
 	"github.com/bunting-flags/bunting/adapters/storetest"
 )
 
-// officeDatabases are databases of PostgreSQL for offices, one after the other: to
-// empty one takes less time than to make one.
+// officeDatabases are PostgreSQL databases that offices reuse, since resetting one takes less time
+// than creating one.
 type officeDatabases struct {
 	server *storetest.PostgresServer
 	free   chan string
 }
 
-// keepFresh puts aside what the tables of a new database hold.
+// keepFresh copies the contents of all tables of a new database.
 const keepFresh = `DO $$ DECLARE r record; BEGIN
 	CREATE SCHEMA fresh;
 	FOR r IN SELECT tablename AS name FROM pg_tables WHERE schemaname = 'public' LOOP
@@ -26,7 +26,7 @@ const keepFresh = `DO $$ DECLARE r record; BEGIN
 	END LOOP;
 END $$`
 
-// makeFresh leaves what keepFresh has put aside.
+// makeFresh restores the contents that keepFresh copied.
 const makeFresh = `DO $$ DECLARE r record; BEGIN
 	FOR r IN SELECT tablename AS name FROM pg_tables WHERE schemaname = 'public' LOOP
 		EXECUTE format('DELETE FROM public.%I', r.name);
@@ -49,7 +49,7 @@ func inDatabase(t testing.TB, url, text string) {
 	}
 }
 
-// office makes an office on a database that nobody else uses.
+// office returns an office with exclusive use of a database.
 func (d *officeDatabases) office(t *testing.T) *office {
 	t.Helper()
 	url := <-d.free
@@ -60,7 +60,7 @@ func (d *officeDatabases) office(t *testing.T) *office {
 	return newOffice(t, url)
 }
 
-// Every case of the management API is answered the same by PostgreSQL.
+// Every case of the management API has the same responses with PostgreSQL.
 func TestManagement_PostgresCases(t *testing.T) {
 	d := officeDatabases{server: storetest.StartPostgres(t, 0, storetest.QuickPostgres), free: make(chan string, 8)}
 	for range cap(d.free) { // each office has up to eight connections, of a hundred

@@ -16,14 +16,14 @@ import (
 	"github.com/bunting-flags/bunting/management"
 )
 
-// refusal is what a request is to be refused with.
+// refusal is the expected error of a request.
 type refusal struct {
 	status       int
 	code, detail string
 }
 
-// Every route refuses what §1.5 says, in its order, and nothing has changed then
-// (§1.5, §2.2; rows 1, 2, 8, 13, 15, 19, 75, 76 of §6).
+// Every route returns the errors of §1.5, in its order, without changing any data (§1.5, §2.2; rows
+// 1, 2, 8, 13, 15, 19, 75, 76 of §6).
 func TestManagement_EveryRouteRefuses(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "office.db")
 	o := newOffice(t, "sqlite:"+file)
@@ -44,9 +44,9 @@ func TestManagement_EveryRouteRefuses(t *testing.T) {
 	}
 	for _, caller := range keys {
 		o.key(t, caller)
-		o.ask(t, manageStep{As: caller, Request: "GET /api/projects/1/persons/"}) // from now on the time of its last use stays
+		o.ask(t, manageStep{As: caller, Request: "GET /api/projects/1/persons/"}) // so that later requests do not change the time of last use
 	}
-	// Sessions are refused as the keys are that they were made from (console.md §5.4).
+	// Sessions are refused like the keys from which they were created (console.md §5.4).
 	cookies := map[string]string{}
 	for _, caller := range []string{"foreign", "owner projects=2", "owner organizations=" + officeOther, "owner feature_flag:read", "owner user:write"} {
 		cookies[caller] = o.signedIn(t, `{"key": "`+o.key(t, caller)+`"}`)
@@ -89,7 +89,8 @@ func TestManagement_EveryRouteRefuses(t *testing.T) {
 			checkRefusal(&e, "a project's", manageStep{As: "owner projects=2"}, refusal{403, "permission_denied", "API keys with scoped projects are only supported on project-based endpoints."})
 			checkRefusal(&e, "scoped to another organization", manageStep{As: "owner organizations=" + officeOther}, refusal{403, "permission_denied", "API key does not have access to the requested organization: ID " + officeOrg + "."})
 		}
-		// What is set of nobody is 404 or a missing parameter, whatever the body is.
+		// For a person or group that does not exist, the error is 404 or a missing parameter, for
+		// any body.
 		if own := strings.Contains(e.Path, "{person}") || strings.Contains(e.Path, "/groups/"); e.Takes != nil && e.Method != http.MethodGet && !own {
 			checkRefusal(&e, "no JSON", manageStep{Text: `{"a":`}, refusal{400, "parse_error", "JSON parse error"})
 			checkRefusal(&e, "another media type", manageStep{Text: "x", Headers: map[string]string{"Content-Type": "text/plain"}}, refusal{415, "unsupported_media_type", "Unsupported media type"})
@@ -100,8 +101,7 @@ func TestManagement_EveryRouteRefuses(t *testing.T) {
 	}
 }
 
-// Whatever is sent as an id or in a field, the answer says what is wrong with it,
-// and is never a fault of the server (§2.2).
+// For invalid ids and fields the error describes the problem, and is never a server error (§2.2).
 func TestManagement_EveryRouteBearsNonsense(t *testing.T) {
 	o := newOffice(t, "sqlite::memory:")
 	long := strings.Repeat("x", 5000)
@@ -109,7 +109,7 @@ func TestManagement_EveryRouteBearsNonsense(t *testing.T) {
 	ids := []string{unknownUUID, "999999", "0", "-1", "abc", "99999999999999999999999", "@current", "%00", "a b", "é", long[:300]}
 	for _, e := range httpapi.EndpointsForTest() {
 		if e.Scope == "INTERNAL" && strings.Contains(e.Path, "run_test_step") {
-			continue // asks other servers
+			continue // sends requests to other servers
 		}
 		if strings.Contains(e.Path[strings.LastIndexByte(e.Path[:len(e.Path)-1], '/'):], "{") || strings.Count(e.Path, "{") > 1 {
 			for _, id := range ids {
@@ -136,8 +136,7 @@ func TestManagement_EveryRouteBearsNonsense(t *testing.T) {
 	}
 }
 
-// nonsense are bodies in which one field after the other has a value that is
-// hardly meant.
+// nonsense returns bodies in which one field after the other has an unusual value.
 func nonsense(fields management.Fields, long string) []string {
 	if fields == nil {
 		return nil
@@ -152,8 +151,7 @@ func nonsense(fields management.Fields, long string) []string {
 	return out
 }
 
-// managedTables are the tables of what people manage, without what changes by
-// being used.
+// managedTables are the tables of managed data, without columns that change by use.
 var managedTables = map[string]string{
 	"records": "kind || parent || id || sort || hidden || data", "record_counts": "kind || parent || n", "organizations": "id || name || quotas || meta",
 	"projects": "id || name || api_key || settings || meta || deleted", "api_keys": "hash || label || scopes || projects",

@@ -16,7 +16,7 @@ import (
 	"github.com/bunting-flags/bunting/management/rooms"
 )
 
-// mountings are the ways in which a service of its own may take the handler in.
+// mountings are ways of mounting the handler in a service.
 var mountings = map[string]struct {
 	prefix string
 	mount  func(h http.Handler) http.Handler
@@ -76,7 +76,7 @@ var mountings = map[string]struct {
 	}},
 }
 
-// handled is a router of net/http that serves patterns, and strips nothing.
+// handled returns a router of net/http that serves patterns, without stripping prefixes.
 func handled(patterns ...string) func(http.Handler) http.Handler {
 	return func(h http.Handler) http.Handler {
 		m := http.NewServeMux()
@@ -87,8 +87,8 @@ func handled(patterns ...string) func(http.Handler) http.Handler {
 	}
 }
 
-// The routes, their parameters, and the answers to what is not there are the
-// same wherever the handler is mounted.
+// The routes, their parameters, and the responses for missing paths do not depend on where the
+// handler is mounted.
 func TestHTTP_Mounting(t *testing.T) {
 	shared := sharedWorld(t)
 	for name, m := range mountings {
@@ -126,7 +126,7 @@ func TestHTTP_Mounting(t *testing.T) {
 	}
 }
 
-// What the handler says of its own addresses leads back to it, wherever it is mounted.
+// The handler's links to itself are valid wherever it is mounted.
 func TestHTTP_MountedLinks(t *testing.T) {
 	o := newOffice(t, "sqlite::memory:")
 	service, err := rooms.Open(rooms.Config{Store: sqlstore.ManagementStore{Store: o.store}}) // without a SiteURL
@@ -172,7 +172,7 @@ func TestHTTP_MountedLinks(t *testing.T) {
 	}
 }
 
-// Two handlers in one process share nothing.
+// Two handlers in one process share no state.
 func TestHTTP_TwoHandlers(t *testing.T) {
 	one, two := sharedWorld(t), sharedWorld(t)
 	delete(two.projects, "phc_other")
@@ -192,7 +192,7 @@ func TestHTTP_TwoHandlers(t *testing.T) {
 	checkError(t, ask(r, "POST", "/two/flags?v=2", text), 429)
 }
 
-// A router around the handler may bound bodies more tightly than it does.
+// A router around the handler may have a lower limit for bodies.
 func TestHTTP_OuterBodyLimit(t *testing.T) {
 	h := http.MaxBytesHandler(sharedWorld(t).handler(t, nil, nil), 10)
 	s := httptest.NewServer(h)
@@ -207,7 +207,7 @@ func TestHTTP_OuterBodyLimit(t *testing.T) {
 	}
 }
 
-// A Decider is all that a handler needs; without one there is none.
+// A handler needs only a Decider; New returns an error without one.
 func TestHTTP_New(t *testing.T) {
 	if _, err := httpapi.New(httpapi.Config{}); err == nil {
 		t.Error("no error without a Decider")
@@ -226,8 +226,7 @@ func TestHTTP_New(t *testing.T) {
 	}
 }
 
-// A browser at the root of a handler gets links that it can follow, with and without
-// the slash at the end.
+// A browser at the root of a handler gets valid links, with and without the trailing slash.
 func TestHTTP_MountedPage(t *testing.T) {
 	r := chi.NewRouter()
 	r.Mount("/a/ph", sharedWorld(t).handler(t, nil, nil))
@@ -238,7 +237,7 @@ func TestHTTP_MountedPage(t *testing.T) {
 	}
 }
 
-// A path of the wire's own that looks like another host is not printed as one.
+// A path that looks like another host is not used as a host in links.
 func TestHTTP_MountedPrefixNamesNoHost(t *testing.T) {
 	h := handled("/{a}/{b}/ph/")(sharedWorld(t).handler(t, nil, nil))
 	q := httptest.NewRequest("GET", "/x/evil.example/ph/", nil)
@@ -250,7 +249,7 @@ func TestHTTP_MountedPrefixNamesNoHost(t *testing.T) {
 	}
 }
 
-// A handler of events alone needs no flags, and one of flags no store.
+// A handler for events only needs no flags, and one for flags needs no store.
 func TestHTTP_CaptureOnly(t *testing.T) {
 	l := newLab(t, "{}")
 	h, err := httpapi.New(httpapi.Config{Intake: l.intake})
@@ -281,7 +280,7 @@ func TestHTTP_CaptureOnly(t *testing.T) {
 	}
 }
 
-// A service names requests by what its middleware knows of them.
+// A service can take request ids from its middleware.
 func TestHTTP_NewID(t *testing.T) {
 	h := sharedWorld(t).handler(t, nil, func(c *httpapi.Config) {
 		c.NewID = func(r *http.Request) string { return r.Header.Get("Traceparent") }
@@ -293,8 +292,8 @@ func TestHTTP_NewID(t *testing.T) {
 	}
 }
 
-// What is left of a path is a path, of whole parts of the one that came, and a pattern
-// takes as many parts away as it has.
+// cutPattern returns a path that consists of whole segments of the original, and removes as many
+// segments as the pattern has.
 func FuzzCutPattern(f *testing.F) {
 	for _, seed := range [][2]string{
 		{"/ph/flags", "/ph/"}, {"/ph", "/ph/"}, {"/t/a%2Fb/ph/x", "GET example.com/t/{t}/ph/{rest...}"}, {"/ph/flags", "/ph/*"},

@@ -11,8 +11,7 @@ import (
 	"github.com/bunting-flags/bunting/flags"
 )
 
-// A Handler that nobody made answers 503 and does nothing else; one over a Decider that
-// nobody made says that flags are not to be had.
+// A nil or zero Handler returns 503; one with a zero Decider reports that flags are not available.
 func TestHandler_Nil(t *testing.T) {
 	unready, err := httpapi.New(httpapi.Config{Decider: &flags.Decider{}})
 	if err != nil {

@@ -15,8 +15,8 @@ import (
 	"github.com/bunting-flags/bunting/adapters/httpapi"
 )
 
-// logged makes a handler that logs as JSON, and returns how to read the lines of
-// requests since the last look.
+// logged returns a handler that logs JSON, and a function that returns the lines about requests
+// since its last call.
 func logged(t *testing.T, change func(*httpapi.Config)) (http.Handler, func() []map[string]any) {
 	var log bytes.Buffer
 	h := sharedWorld(t).handler(t, nil, func(c *httpapi.Config) {
@@ -36,8 +36,8 @@ func logged(t *testing.T, change func(*httpapi.Config)) (http.Handler, func() []
 	}
 }
 
-// Each request has a name, which is the caller's where that can be one, and which
-// its answer and every line about it carry.
+// Each request has an id: the client's if that is valid. The response and every log line contain
+// it.
 func TestRequests_ID(t *testing.T) {
 	h, lines := logged(t, func(c *httpapi.Config) { c.LogRequests = httpapi.LogAllRequests })
 	for _, c := range []struct{ sent, want string }{
@@ -65,8 +65,8 @@ func TestRequests_ID(t *testing.T) {
 	}
 }
 
-// A line has method, route, status, time, size, the key's mask and the project, and
-// neither keys nor what the body or the query said.
+// A line has method, route, status, time, size, the masked key and the project, but neither keys
+// nor data of the body or the query.
 func TestRequests_Lines(t *testing.T) {
 	type line map[string]any
 	h, lines := logged(t, func(c *httpapi.Config) { c.LogRequests = httpapi.LogAllRequests })
@@ -106,8 +106,8 @@ func TestRequests_Lines(t *testing.T) {
 	}
 }
 
-// By default of an embedded handler only failed authentication is logged; "errors"
-// adds what is refused or fails; "all" everything.
+// By default an embedded handler logs only failed authentication; LogFailedRequests adds refused
+// and failed requests, LogAllRequests all requests.
 func TestRequests_WhatIsLogged(t *testing.T) {
 	for log, want := range map[httpapi.RequestLog][]float64{
 		httpapi.LogNoRequests:     {401},
@@ -129,8 +129,8 @@ func TestRequests_WhatIsLogged(t *testing.T) {
 	}
 }
 
-// Whoever sends requests that fail cannot fill the disk with lines: a hundred come
-// at once, the others are counted in the next line.
+// Failing requests cannot fill the disk with log lines: a hundred are logged at once, the others
+// are counted in the next line.
 func TestRequests_LinesAreBounded(t *testing.T) {
 	h, lines := logged(t, func(c *httpapi.Config) { c.LogRequests = httpapi.LogFailedRequests })
 	const sent = 20000
@@ -148,8 +148,7 @@ func TestRequests_LinesAreBounded(t *testing.T) {
 	}
 }
 
-// Answers are counted by route and class of status; what a caller writes into a
-// path makes no route.
+// Responses are counted by route and class of status; unknown paths do not add routes.
 func TestRequests_Latencies(t *testing.T) {
 	h := sharedWorld(t).handler(t, nil, nil).(*httpapi.Handler)
 	for range 3 {

@@ -18,16 +18,16 @@ import (
 
 const ofrepBulkPath, ofrepContext = "/ofrep/v1/evaluate/flags", `{"context":{"targetingKey":"u1"}}`
 
-// What the schemas of OFREP's OpenAPI 0.3.0 allow: members, types, and words. DEFAULT
-// is not among its reasons; ADR 6 has it.
+// The members, types and enums of the schemas of OFREP's OpenAPI 0.3.0. DEFAULT is not among its
+// reasons; ADR 6 has it.
 var (
 	ofrepReasons    = []string{"STATIC", "TARGETING_MATCH", "SPLIT", "DISABLED", "UNKNOWN", "DEFAULT"}
 	ofrepErrorCodes = []string{"PARSE_ERROR", "TARGETING_KEY_MISSING", "INVALID_CONTEXT", "GENERAL"}
 	ofrepTags       = regexp.MustCompile(`^W/"[0-9a-z]+"$`)
 )
 
-// checkOFREP holds an answer against the schemas: evaluationSuccess,
-// evaluationFailure, flagNotFound, bulkEvaluationSuccess, bulkEvaluationFailure.
+// checkOFREP checks a response against the schemas evaluationSuccess, evaluationFailure,
+// flagNotFound, bulkEvaluationSuccess, bulkEvaluationFailure.
 func checkOFREP(t *testing.T, w *httptest.ResponseRecorder) {
 	t.Helper()
 	if w.Body.Len() == 0 {
@@ -61,7 +61,7 @@ func checkOFREP(t *testing.T, w *httptest.ResponseRecorder) {
 	}
 }
 
-// checkEventStreams holds the member against the schemas eventStream and
+// checkEventStreams checks the member eventStreams against the schemas eventStream and
 // eventStreamEndpoint.
 func checkEventStreams(t *testing.T, answer []byte) {
 	t.Helper()
@@ -138,7 +138,7 @@ func askOFREP(t *testing.T, h http.Handler, path, text string, headers ...string
 	return w
 }
 
-// The tag stays while the answer does, whoever is asked about; 304 has no body.
+// The ETag is stable while the response is, for any subject; 304 has no body.
 func TestOFREP_Bulk_ETag(t *testing.T) {
 	w := sharedWorld(t)
 	h := w.handler(t, nil, nil)
@@ -174,8 +174,7 @@ func TestOFREP_Bulk_ETag(t *testing.T) {
 	}
 }
 
-// A caller that is a page or unknown gets what is for clients, curl what is for
-// servers (§9.9).
+// A web page or an unknown client gets the flags for clients, curl those for servers (§9.9).
 func TestOFREP_Bulk_Runtime(t *testing.T) {
 	h := sharedWorld(t).handler(t, nil, nil)
 	for _, c := range []struct {
@@ -199,7 +198,8 @@ func TestOFREP_Bulk_Runtime(t *testing.T) {
 	}
 }
 
-// An evaluation counts once, 304 too; refusals do not (§10.1, decision 11).
+// An evaluation counts once, also if the response is 304; refused requests do not count (§10.1,
+// decision 11).
 func TestOFREP_Quota(t *testing.T) {
 	w := newWorld(t, []byte(quotaFile))
 	h := w.handler(t, nil, nil)
@@ -208,7 +208,7 @@ func TestOFREP_Quota(t *testing.T) {
 		checkOFREP(t, got)
 		return got
 	}
-	for range 5 { // none of these
+	for range 5 { // not counted
 		as(ofrepBulkPath, "phc_a", `{}`, "")
 		as(ofrepBulkPath, "phc_nobody", ofrepContext, "")
 		as(ofrepBulkPath, "phc_surveys", ofrepContext, "")
@@ -233,8 +233,7 @@ func TestOFREP_Quota(t *testing.T) {
 	}
 }
 
-// The limits of /flags hold here, by key and by address, and share its buckets
-// (§10.2).
+// The limits of /flags apply, by key and by address, and share its buckets (§10.2).
 func TestOFREP_RateLimits(t *testing.T) {
 	for name, limits := range map[string]httpapi.RateLimits{
 		"by key": {Token: httpapi.Rate{PerSecond: 1e-9, Burst: 3}}, "by address": {IP: httpapi.Rate{PerSecond: 1e-9, Burst: 3}},
@@ -253,7 +252,7 @@ func TestOFREP_RateLimits(t *testing.T) {
 	}
 }
 
-// Addresses are located as for /flags, unless the context says no (§8.3).
+// Addresses are located as for /flags, unless the context disables it (§8.3).
 func TestOFREP_GeoIP(t *testing.T) {
 	locations := addresses{netip.MustParseAddr("203.0.113.7"): {"$geoip_country_code": "DE"}}
 	h := sharedWorld(t).handler(t, func(c *flags.DeciderConfig) { c.Locator = locations }, nil)
@@ -269,8 +268,8 @@ func TestOFREP_GeoIP(t *testing.T) {
 	}
 }
 
-// What is not known of a person for a failing store is a failed entry; where nothing
-// at all is known, 503 says when to ask again.
+// A flag that cannot be evaluated because the store fails is a failed entry; if no flag can be
+// evaluated, the response is 503 with the time of a retry.
 func TestOFREP_Failures(t *testing.T) {
 	w := sharedWorld(t)
 	h := w.handler(t, func(c *flags.DeciderConfig) { c.People = noPeople{} }, nil)
@@ -290,8 +289,8 @@ func TestOFREP_Failures(t *testing.T) {
 	}
 }
 
-// A flag on a cycle is not answered: alone it is a failure, and of all flags the
-// metadata tells that there is one (§6).
+// A flag on a cycle is not evaluated: a single evaluation fails, and the metadata of a bulk
+// evaluation report it (§6).
 func TestOFREP_Cycle(t *testing.T) {
 	w := newWorld(t, []byte(`{"projects": [{"id": 1, "api_key": "phc_test", "flags": [
 		{"id": 1, "key": "a", "active": true, "filters": {"groups": [{"properties": [{"key": "2", "type": "flag", "operator": "flag_evaluates_to", "value": true}]}]}},

@@ -13,8 +13,8 @@ import (
 	"github.com/bunting-flags/bunting/flags"
 )
 
-// ofrepBulk is a request for n flags with one condition each, half of them with a
-// rollout, as an OFREP client sends it.
+// ofrepBulk returns a request for n flags with one condition each, half of them with a rollout, as
+// an OFREP client sends it.
 func ofrepBulk(b *testing.B, n int) (http.Handler, *http.Request, []byte) {
 	var list []string
 	for i := range n {
@@ -51,13 +51,13 @@ func benchmarkHandler(b *testing.B, h http.Handler, r *http.Request, text []byte
 	b.ReportMetric(float64(out.n)/float64(b.N), "B/answer")
 }
 
-// What net/http does around a handler is left out of both: bench/http has it in.
+// Both benchmarks exclude the work of net/http around a handler: bench/http includes it.
 func BenchmarkOFREP_Bulk100(b *testing.B) {
 	h, r, text := ofrepBulk(b, 100)
 	benchmarkHandler(b, h, r, text)
 }
 
-// A handler that reads the same body and answers the same bytes.
+// A handler that reads the same body and writes the same response.
 func BenchmarkOFREP_Bulk100Bare(b *testing.B) {
 	h, r, text := ofrepBulk(b, 100)
 	r.Body = io.NopCloser(bytes.NewReader(text))

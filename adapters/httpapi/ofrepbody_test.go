@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
-// The members of a context with a meaning of their own, and all others.
+// The reserved members of a context, and other members.
 func TestOFREP_Context(t *testing.T) {
 	for text, want := range map[string]flagsBody{
 		`{"context":{"targetingKey":"u","plan":"pro","age":5,"$device_id":"d","tags":["a",null]},"more":[1,{"context":2}]}`: {

@@ -19,12 +19,12 @@ import (
 
 const ofrepEventsPath = "/ofrep/v1/events?token="
 
-// ofrepHint is the member of a bulk answer that tells of the stream.
+// ofrepHint returns the member of a bulk response that describes the stream.
 func ofrepHint(prefix, key string) string {
 	return `"eventStreams":[{"type":"sse","endpoint":{"requestUri":"` + prefix + ofrepEventsPath + key + `"},"inactivityDelaySec":120}]`
 }
 
-// change waits for the event that a change makes.
+// change waits for the event of a change and checks it.
 func (l *listener) change(t testing.TB) block {
 	t.Helper()
 	b := l.event(t, "message")
@@ -34,8 +34,8 @@ func (l *listener) change(t testing.TB) block {
 	return b
 }
 
-// greeted reads what comes at connect where nothing has changed: a wait, and an id
-// that is no event. It returns the id.
+// greeted reads the start of a stream without a change: a retry delay, and an id without an event.
+// It returns the id.
 func (l *listener) greeted(t testing.TB) string {
 	t.Helper()
 	wait, _ := l.next(t)
@@ -46,8 +46,8 @@ func (l *listener) greeted(t testing.TB) string {
 	return version.id
 }
 
-// ADR 8: what comes at connect, after a change, and to who comes back. The id is
-// that of the definitions; nothing is counted (§10.1).
+// ADR 8: the messages on connection, after a change, and for a client that reconnects. The id is
+// that of the definitions; the messages are not counted (§10.1).
 func TestOFREPEvents_ConnectChangeResume(t *testing.T) {
 	o := newOffice(t, "sqlite::memory:")
 	path := o.makeFlag(t, `{"key": "secret-name"}`)
@@ -91,7 +91,7 @@ func TestOFREPEvents_ConnectChangeResume(t *testing.T) {
 	if got := missed.change(t); got.id != second {
 		t.Errorf("%s, want %s", got.id, second)
 	}
-	// Its flags may be those of before the change, of which it was not told.
+	// The client may have flags from before a change of which it was not notified.
 	late := listen(t, s.Client(), s.URL+ofrepEventsPath+"phc_1")
 	if got := late.change(t); got.id != second {
 		t.Errorf("%s, want %s", got.id, second)
@@ -102,7 +102,7 @@ func TestOFREPEvents_ConnectChangeResume(t *testing.T) {
 	eventually(t, "six events are counted", func() bool { return h.Stats().PublicStreamEvents == 6 })
 }
 
-// A change of another server is found by looking; only comments come in between.
+// A change by another server is found by polling; before that only comments are sent.
 func TestOFREPEvents_KeepAlive(t *testing.T) {
 	o := newOffice(t, "sqlite::memory:")
 	s, h := o.streamServer(t, 10*time.Millisecond, longTime, 5*time.Millisecond, nil)
@@ -120,8 +120,8 @@ func TestOFREPEvents_KeepAlive(t *testing.T) {
 	eventually(t, "the client that has gone is noticed", func() bool { return h.Stats().PublicStreams == 0 })
 }
 
-// A stream is over when its project is, and at the end of the server; no event says
-// so, as all events are changes.
+// A stream ends when its project is deleted and when the server stops; no event is sent for it, as
+// all events are changes.
 func TestOFREPEvents_End(t *testing.T) {
 	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
 	for name, start := range map[string]func(http.Handler) *httptest.Server{"HTTP/1.1": httptest.NewServer, "HTTP/2": newHTTP2Server} {
@@ -160,8 +160,8 @@ func TestOFREPEvents_End(t *testing.T) {
 	}
 }
 
-// The stream is named where the client finds it, whatever cut a prefix off, and
-// alike for all of a project.
+// The response has the stream's URL as the client sees it, with any prefix that was stripped, and
+// the same for all clients of a project.
 func TestOFREPEvents_Hint(t *testing.T) {
 	for name, m := range mountings {
 		h := m.mount(sharedWorld(t).handler(t, nil, nil))
@@ -204,7 +204,7 @@ func TestOFREPEvents_Hint(t *testing.T) {
 	if got := ask(partial, "GET", ofrepEventsPath+"phc_test", ""); got.Code != 503 {
 		t.Errorf("%d %s", got.Code, got.Body)
 	}
-	// An outer router that rewrites the target hides where it is.
+	// If an outer router rewrites the target, the prefix cannot be determined.
 	r := httptest.NewRequest("POST", ofrepBulkPath, strings.NewReader(ofrepContext))
 	r.Header.Set("X-API-Key", "phc_test")
 	r.RequestURI = "/flags-for-pages"
@@ -215,9 +215,9 @@ func TestOFREPEvents_Hint(t *testing.T) {
 	}
 }
 
-// Who has heard of a version that is not known here gets flags that are read after
-// it came, though they are looked at only once a second otherwise. A herd shares
-// the reads, and so does who makes versions up.
+// A client that has received a version that this server does not have gets flags that are read
+// after its request arrived, although definitions are otherwise read only once per second.
+// Concurrent requests share these reads, and invented versions cause no more of them.
 func TestOFREPEvents_FlagConfigEtag(t *testing.T) {
 	w := sharedWorld(t)
 	counted := &countingSource{world: w}
@@ -236,7 +236,7 @@ func TestOFREPEvents_FlagConfigEtag(t *testing.T) {
 				p.Definitions.Flags[i].Version += 1000
 			}
 		})
-		w.advance(-time.Second) // the change is there; the second is not over
+		w.advance(-time.Second) // the change is stored, but the second has not passed
 		if got := askOFREP(t, h, ofrepBulkPath, ofrepContext).Body.String(); got != before {
 			t.Fatal("read before the second is over")
 		}
@@ -274,7 +274,7 @@ func TestOFREPEvents_FlagConfigEtag(t *testing.T) {
 	}
 }
 
-// Limits by address hold for those who open streams; the definitions' do not.
+// Limits by address apply to requests that open streams; the limit of definitions does not.
 func TestOFREPEvents_RateLimit(t *testing.T) {
 	h := sharedWorld(t).handler(t, nil, func(c *httpapi.Config) {
 		c.RateLimits = httpapi.RateLimits{IP: httpapi.Rate{PerSecond: 1e-9, Burst: 1}, Definitions: httpapi.Rate{PerSecond: 1e-9, Burst: 1}}
@@ -290,7 +290,7 @@ func TestOFREPEvents_RateLimit(t *testing.T) {
 	}
 }
 
-// countingSource counts how often a project is looked at.
+// countingSource counts the reads of a project.
 type countingSource struct {
 	*world
 	mu sync.Mutex

@@ -12,9 +12,9 @@ import (
 	"github.com/bunting-flags/bunting/flags"
 )
 
-// The places of these streams are not those of SDKs, and one address may not have
-// all. While some lack, answers do not name the stream to those whom that concerns:
-// OpenFeature's web provider would ask for its flags once a second.
+// These streams have slots separate from those of SDKs, and a limit by address. While a limit is
+// reached, responses to the affected clients do not include the stream: OpenFeature's web provider
+// would otherwise request its flags once per second.
 func TestOFREPEvents_Bounds(t *testing.T) {
 	w := sharedWorld(t)
 	h := w.handler(t, nil, func(c *httpapi.Config) { c.MaxStreams, c.MaxPublicStreams = 1, httpapi.MaxAddressStreams+1 }).(*httpapi.Handler)
@@ -43,7 +43,7 @@ func TestOFREPEvents_Bounds(t *testing.T) {
 			t.Errorf("%s: %d, Retry-After %q", address, got.Code, got.Header().Get("Retry-After"))
 		}
 	}
-	s.Client().Transport.(*http.Transport).DisableCompression = true // lengths are looked at
+	s.Client().Transport.(*http.Transport).DisableCompression = true // the test compares lengths
 	var first *listener
 	for range httpapi.MaxAddressStreams {
 		if first = open(t, s.Client(), url, from("192.0.2.1")...); first.StatusCode != 200 {
@@ -81,7 +81,7 @@ func TestOFREPEvents_Bounds(t *testing.T) {
 	}
 }
 
-// Of IPv6 a network /64 is one client.
+// An IPv6 network /64 counts as one client.
 func TestOFREPEvents_BoundsIPv6(t *testing.T) {
 	h := sharedWorld(t).handler(t, nil, nil).(*httpapi.Handler)
 	t.Cleanup(h.CloseStreams)
@@ -101,9 +101,9 @@ func TestOFREPEvents_BoundsIPv6(t *testing.T) {
 	}
 }
 
-// A stream that many were told of and nobody ever found, as behind a proxy that
-// hides a prefix, is not named any more: OpenFeature's web provider would ask for its
-// flags once a second. Where somebody came it is named always.
+// A stream that was included in many responses and never opened, as behind a proxy that hides a
+// prefix, is no longer included: OpenFeature's web provider would otherwise request its flags once
+// per second. After one client has opened it, it is always included.
 func TestOFREPEvents_NeverFound(t *testing.T) {
 	h := sharedWorld(t).handler(t, nil, nil).(*httpapi.Handler)
 	t.Cleanup(h.CloseStreams)
@@ -126,8 +126,8 @@ func TestOFREPEvents_NeverFound(t *testing.T) {
 	}
 }
 
-// Clients are told of a change within a second, no faster than ten a millisecond up
-// to 10,000 of them.
+// Clients are notified of a change within a second, and at a rate of at most ten per millisecond
+// for up to 10,000 of them.
 func TestOFREPEvents_HerdsAreSpread(t *testing.T) {
 	for clients, want := range map[int]time.Duration{1: 0, 9: 0, 100: 10 * time.Millisecond, 5_000: 500 * time.Millisecond, 10_000: time.Second, 1_000_000: time.Second} {
 		if got := httpapi.SpreadForTest(clients); got != want {
@@ -150,7 +150,7 @@ func TestOFREPEvents_HerdsAreSpread(t *testing.T) {
 	if len(ids) != 1 {
 		t.Errorf("%v", ids)
 	}
-	// Who waits for a turn when there is a newer change is told of that alone.
+	// A client that has not been notified when there is a newer change only gets the newer one.
 	eventually(t, "all are counted", func() bool { return h.Stats().PublicStreamEvents == 60 })
 	h.PublishForTest(time.Second, "older")
 	eventually(t, "one is told", func() bool { return h.Stats().PublicStreamEvents > 60 })
@@ -163,7 +163,7 @@ func TestOFREPEvents_HerdsAreSpread(t *testing.T) {
 	if n := h.Stats().PublicStreamEvents - 60; n >= 120 {
 		t.Errorf("%d events for 60 clients", n)
 	}
-	// The end of the server waits for nobody's turn.
+	// The server's shutdown does not wait for pending notifications.
 	h.PublishForTest(longTime, "last")
 	h.CloseStreams()
 	for _, l := range all {

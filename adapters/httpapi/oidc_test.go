@@ -16,7 +16,7 @@ import (
 	"github.com/bunting-flags/bunting/adapters/oidctest"
 )
 
-// ssoOffice is an office with a provider of OpenID Connect.
+// ssoOffice returns an office with a provider of OpenID Connect.
 func ssoOffice(t *testing.T) (*office, *oidctest.Provider) {
 	t.Helper()
 	o, provider := newOffice(t, "sqlite::memory:"), oidctest.New(t)
@@ -28,7 +28,7 @@ func ssoOffice(t *testing.T) (*office, *oidctest.Provider) {
 	return o, provider
 }
 
-// surfer is a browser of its own, which follows where it is sent.
+// surfer returns a browser with its own cookies, which follows redirects.
 func surfer(t *testing.T) *http.Client {
 	t.Helper()
 	jar, err := cookiejar.New(nil)
@@ -38,7 +38,7 @@ func surfer(t *testing.T) *http.Client {
 	return &http.Client{Jar: jar}
 }
 
-// follow goes somewhere, and tells where it ends.
+// follow opens a URL and returns the final URL.
 func follow(t *testing.T, c *http.Client, to string) *url.URL {
 	t.Helper()
 	res, err := c.Get(to)
@@ -49,7 +49,7 @@ func follow(t *testing.T, c *http.Client, to string) *url.URL {
 	return res.Request.URL
 }
 
-// whoIs is the address of who is signed in, empty for nobody, with how.
+// whoIs returns the email of the signed-in user, empty if there is no session, and the method.
 func (o *office) whoIs(t *testing.T, c *http.Client) (email, method string) {
 	t.Helper()
 	res, err := c.Get(o.URL + "/api/session/")
@@ -77,8 +77,8 @@ func withClaim(claims map[string]any, name string, v any) map[string]any {
 	return out
 }
 
-// console.md §5.2, row OIDC: the first time by a verified address, then by issuer and
-// subject; the page that was asked for is the end of the way.
+// console.md §5.2, row OIDC: the first sign-in matches a verified address, later ones issuer and
+// subject; the requested page is opened at the end.
 func TestOIDC_SignsIn(t *testing.T) {
 	o, provider := ssoOffice(t)
 	o.wantResponse(t, visit{request: "GET /api/session/methods/"}, http.StatusOK, `"oidc":[{"id":"sso","name":"Example"}]`)
@@ -101,7 +101,7 @@ func TestOIDC_SignsIn(t *testing.T) {
 	}
 }
 
-// Who is not let in is sent to "Sign in" with the reason, and has no session.
+// A user who is refused is redirected to "Sign in" with the reason, and has no session.
 func TestOIDC_Refuses(t *testing.T) {
 	member := person("17", "member@example.com")
 	for name, c := range map[string]struct {
@@ -132,13 +132,13 @@ func TestOIDC_Refuses(t *testing.T) {
 	}
 }
 
-// A key that is not the provider's, a second account with an address that is somebody's
-// already, a code that comes twice, a way that another browser began, and bad pages.
+// A wrong signing key, a second account with an existing address, a reused code, a sign-in that
+// another browser started, and malformed requests are refused.
 func TestOIDC_Attacks(t *testing.T) {
 	o, provider := ssoOffice(t)
 	provider.SignsIn(person("17", "member@example.com"))
 	follow(t, surfer(t), o.URL+"/api/session/oidc/sso/")
-	provider.SignsIn(person("99", "member@example.com")) // somebody got the address later
+	provider.SignsIn(person("99", "member@example.com")) // another account got the address later
 	thief := surfer(t)
 	if end := follow(t, thief, o.URL+"/api/session/oidc/sso/"); end.Query().Get("failed") != "sso_taken" {
 		t.Errorf("another account with the address ends at %s", end)
@@ -177,7 +177,7 @@ func TestOIDC_Attacks(t *testing.T) {
 		if end := follow(t, surfer(t), o.URL+"/api/session/oidc/sso/?next="+url.QueryEscape(next)); end.Path != "/console/" || end.Host != strings.TrimPrefix(o.URL, "http://") {
 			t.Errorf("next=%s ends at %s", next, end)
 		}
-		o.wait(time.Minute) // so many a minute are let in
+		o.wait(time.Minute) // a limited number per minute is allowed
 	}
 	o.wantResponse(t, visit{request: "GET /api/session/oidc/other/"}, http.StatusNotFound, "not_found")
 	o.wantResponse(t, visit{request: "GET /api/session/oidc/sso/callback?state=&code=x"}, http.StatusNotFound, "") // the console's page, after the redirect
@@ -188,7 +188,7 @@ func TestOIDC_Attacks(t *testing.T) {
 	}
 }
 
-// The cookie of the way is the browser's alone, and of ten minutes.
+// The cookie of a sign-in is bound to the browser, and expires after ten minutes.
 func TestOIDC_Cookie(t *testing.T) {
 	o, _ := ssoOffice(t)
 	c := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
@@ -208,7 +208,7 @@ func TestOIDC_Cookie(t *testing.T) {
 	}
 }
 
-// Without the provider the server works, and says so to who wants to sign in with it.
+// Without the provider the server works, and reports the error to users who sign in with it.
 func TestOIDC_ProviderAway(t *testing.T) {
 	o := newOffice(t, "sqlite::memory:")
 	p, err := oidc.New(oidc.Config{Issuer: "http://127.0.0.1:1", ClientID: "a", ClientSecret: "b"})
@@ -223,9 +223,8 @@ func TestOIDC_ProviderAway(t *testing.T) {
 	}
 }
 
-// console.md §5.2, row Domains act: a verified domain makes members of whom the provider
-// knows, as their invitation says; with enforcement there is no other way, not even for
-// an owner.
+// console.md §5.2, row Domains act: users of the provider with a verified domain become members, as
+// in their invitation; with enforcement there is no other way to sign in, not even for an owner.
 func TestOIDC_Domains(t *testing.T) {
 	o, provider := ssoOffice(t)
 	domains := "/api/organizations/" + officeOrg + "/domains/"

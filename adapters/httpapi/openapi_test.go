@@ -15,7 +15,7 @@ import (
 	"github.com/bunting-flags/bunting/adapters/httpapi"
 )
 
-// description is a document of OpenAPI as far as the laws look at it.
+// description is an OpenAPI document, with the members that the tests check.
 type description struct {
 	OpenAPI    string                          `json:"openapi"`
 	Paths      map[string]map[string]operation `json:"paths"`
@@ -47,7 +47,7 @@ type answerDoc struct {
 	Ref string `json:"$ref"`
 }
 
-// read asks a server for its description.
+// description requests a description from a server.
 func (o *office) description(t testing.TB, version string) (d description) {
 	t.Helper()
 	res, err := http.Get(o.URL + "/api/schema/?version=" + version)
@@ -65,7 +65,7 @@ func (o *office) description(t testing.TB, version string) (d description) {
 	return d
 }
 
-// described are the versions that there are.
+// describedVersions are the available versions.
 var describedVersions = map[string]string{"3.1": "3.1.0", "3.0": "3.0.3"}
 
 // each calls f for every operation.
@@ -77,7 +77,7 @@ func (d *description) each(f func(where string, path string, op *operation)) {
 	}
 }
 
-// schemas calls f for every schema, with what is in it first.
+// schemas calls f for every schema, and for nested schemas first.
 func (d *description) schemas(f func(where string, s map[string]any)) {
 	for name, s := range d.Components.Schemas {
 		within(name, s, f)
@@ -122,7 +122,7 @@ func within(where string, v any, f func(string, map[string]any)) {
 
 var nameOfPart = regexp.MustCompile(`\{[^}]*\}`)
 
-// Every route of the management API is in its description, in words.
+// Every route of the management API is in its description, with a summary.
 func TestOpenAPI_EveryRoute(t *testing.T) {
 	d := newOffice(t, "sqlite::memory:").description(t, "")
 	described := map[string]operation{}
@@ -139,7 +139,7 @@ func TestOpenAPI_EveryRoute(t *testing.T) {
 	for _, route := range httpapi.SDKRoutesForTest() {
 		method, path, _ := strings.Cut(route, " ")
 		op, ok := described[strings.ToLower(method)+" "+nameOfPart.ReplaceAllString(path, "{}")+"/"]
-		if method == http.MethodHead { // as GET
+		if method == http.MethodHead { // like GET
 			continue
 		}
 		if ok == notDescribed[route] || ok && op.Summary == "" {
@@ -151,8 +151,7 @@ func TestOpenAPI_EveryRoute(t *testing.T) {
 	}
 }
 
-// notDescribed are scripts, pages, what answers load tests blindly, and paths that lack
-// their token.
+// notDescribed are scripts, pages, routes for load tests, and paths without their token.
 var notDescribed = map[string]bool{
 	"GET /": true, "GET /array/{token}/array.js": true, "GET /array/{token}/config.js": true,
 	"GET /array/config": true, "GET /array/config.js": true,
@@ -186,12 +185,12 @@ func TestOpenAPI_Versions(t *testing.T) {
 	}
 }
 
-// law holds what spec/clients.md §15 says of both versions.
+// laws check the rules of spec/clients.md §15 for both versions.
 var laws = map[string]func(t *testing.T, d *description){
 	"identifiers of operations": func(t *testing.T, d *description) {
 		seen := map[string]string{}
 		d.each(func(where, _ string, op *operation) {
-			plain := strings.ToLower(strings.ReplaceAll(op.OperationID, "_", "")) // as generators may join the words
+			plain := strings.ToLower(strings.ReplaceAll(op.OperationID, "_", "")) // generators may join the words
 			if !regexp.MustCompile(`^[a-z][A-Za-z0-9_]*$`).MatchString(op.OperationID) || seen[plain] != "" {
 				t.Errorf("%s: operationId %q, as %s", where, op.OperationID, seen[plain])
 			}
@@ -205,7 +204,7 @@ var laws = map[string]func(t *testing.T, d *description){
 			}
 		})
 	},
-	"members of objects": func(t *testing.T, d *description) { // else openapi-typescript says that there are none
+	"members of objects": func(t *testing.T, d *description) { // otherwise openapi-typescript generates an object without members
 		d.schemas(func(where string, s map[string]any) {
 			if fmt.Sprint(s["type"]) != "object" && !strings.Contains(fmt.Sprint(s["type"]), "object ") {
 				return
@@ -325,7 +324,7 @@ var laws = map[string]func(t *testing.T, d *description){
 	},
 }
 
-// placesOfIntegers are those of spec/clients.md §1.1.
+// placesOfIntegers are the integer ids of spec/clients.md §1.1.
 var placesOfIntegers = map[string]string{
 	"/api/projects/":                                    "project_id",
 	"/api/environments/":                                "project_id",
@@ -352,7 +351,7 @@ func TestOpenAPI_Laws(t *testing.T) {
 	}
 }
 
-// 3.0.3 has none of the words of 3.1, and says null in its own way (the table of
+// 3.0.3 has no keywords that only 3.1 has, and expresses null differently (the table of
 // spec/clients.md §15).
 func TestOpenAPI_30(t *testing.T) {
 	d := newOffice(t, "sqlite::memory:").description(t, "3.0.3")
@@ -390,7 +389,7 @@ func TestOpenAPI_30(t *testing.T) {
 	}
 }
 
-// The table of spec/clients.md §15, a row each.
+// The table of spec/clients.md §15, row by row.
 func TestOpenAPI_Lowered(t *testing.T) {
 	for _, row := range []struct{ in31, in30 string }{
 		{`{"type": ["string", "null"]}`, `{"type": "string", "nullable": true}`},
@@ -406,7 +405,7 @@ func TestOpenAPI_Lowered(t *testing.T) {
 		{`{"enum": ["a", null], "type": ["string", "null"]}`, `{"enum": ["a"], "type": "string", "nullable": true}`},
 		{`{"$schema": "x", "unevaluatedProperties": false, "prefixItems": [{}], "type": "array"}`, `{"type": "array", "items": {}}`},
 		{`{"properties": {"const": {"type": "null"}, "type": {"$ref": "#/a", "readOnly": true}}}`,
-			`{"properties": {"const": {"nullable": true}, "type": {"allOf": [{"$ref": "#/a"}], "readOnly": true}}}`}, // names of members are no words
+			`{"properties": {"const": {"nullable": true}, "type": {"allOf": [{"$ref": "#/a"}], "readOnly": true}}}`}, // names of members are not keywords
 		{`{"additionalProperties": {"type": ["string", "null"]}, "$ref": "#/a"}`, `{"additionalProperties": {"type": "string", "nullable": true}, "allOf": [{"$ref": "#/a"}]}`},
 	} {
 		in := func(schema, version, scopes, more string) string {

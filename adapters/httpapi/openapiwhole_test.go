@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// withoutBody are the writes that read none, by the end of their paths.
+// withoutBody are the writes without a request body, by the end of their paths.
 var withoutBody = []string{
 	"alerts/simulate", "backfills/{}/cancel", "runs/{}/cancel", "runs/{}/retry", "batch_exports/{}/pause", "sharing/refresh",
 	"delete_secret_token_backup", "rotate_secret_token", "reset_token", "feature_flags/{}/archive", "feature_flags/{}/unarchive",
@@ -19,18 +19,19 @@ var withoutBody = []string{
 	"query/check_auth_for_async", "change_requests/{}/apply", "change_requests/{}/withdraw", "instance/backup", "passkeys/options", "surveys/{}/launch", "surveys/{}/stop", "session/passkey", "domains/{}/verify", "personal_api_keys/{}/roll",
 }
 
-// withoutAnswer are the writes that answer without a body (decision 18; management.md §5.3; clients.md §3.2).
+// withoutAnswer are the writes without a response body (decision 18; management.md §5.3; clients.md
+// §3.2).
 var withoutAnswer = []string{
 	"session/mail",
 	"insights/{}/viewed", "persons/{}", "persons/bulk_delete", "persons/{}/update_property", "persons/{}/delete_events",
 }
 
-// freeAnswers are JSON that others have made: the description itself, payloads, what
-// browsers are told, flags as a file.
+// freeAnswers are responses of free JSON: the description itself, payloads, configuration for
+// browsers, flags as a file.
 var freeAnswers = []string{"api/schema", "feature_flags/{}/remote_config", "array/{}/config", "feature_flags/export"}
 
-// spec/clients.md §15: every write describes its body and every success its answer, in
-// types; what is left out is listed above, and nothing is there that is not described.
+// spec/clients.md §15: every write describes its body and every success its response, in types;
+// exceptions are listed above, and every listed exception is needed.
 func TestOpenAPI_Complete(t *testing.T) {
 	o := newOffice(t, "sqlite::memory:")
 	for version := range describedVersions {
@@ -78,7 +79,7 @@ func TestOpenAPI_Complete(t *testing.T) {
 	}
 }
 
-// describe is what a schema says in the end: nothing, where anything may stand there.
+// describe returns the type of a resolved schema, "nothing" if it allows any value.
 func (d *description) describe(s map[string]any) string {
 	if ref, ok := s["$ref"].(string); ok {
 		name := strings.TrimPrefix(ref, "#/components/schemas/")

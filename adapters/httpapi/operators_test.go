@@ -10,13 +10,13 @@ import (
 	"testing"
 )
 
-// Decision 40: an operator means the same in filters of people, cohorts, flags, their blast
-// radius, and questions. What it means is flags.md §4.5; outside of flags, which refuse
-// them, lists mean any of their elements with operators that compare texts, and none of
-// them with the opposites.
+// Decision 40: an operator has the same meaning in filters of persons, cohorts, flags, their blast
+// radius, and insights. The meaning is that of flags.md §4.5. Flags refuse list values for
+// operators that compare strings; elsewhere the operators match any element, and the negated
+// operators no element.
 func TestOperators_MeanTheSameEverywhere(t *testing.T) {
 	t.Parallel()
-	meanTheSame(t, `{}`, []string{ // of a, b, …; c has neither property
+	meanTheSame(t, `{}`, []string{ // of persons a, b, …; c has neither property
 		`{"plan":"free","score":5}`, `{"plan":"Pro","score":150}`, `{"other":1}`, `{"plan":"trial","score":null}`, `{"plan":null,"score":"x"}`,
 	}, []sameMeaning{
 		{"plan", "not_icontains", `["free","tri"]`, "b c e"},
@@ -27,7 +27,7 @@ func TestOperators_MeanTheSameEverywhere(t *testing.T) {
 		{"plan", "not_regex", `["^f","^t"]`, "b c e"},
 		{"plan", "regex", `"^p"`, ""},
 		{"plan", "starts_with", `["PR","tr"]`, "b d"},
-		{"plan", "not_ends_with", `["O","L"]`, "a c"}, // null is the text null
+		{"plan", "not_ends_with", `["O","L"]`, "a c"}, // null is the string null
 		{"plan", "exact", `"PRO"`, "b"},
 		{"plan", "exact", `["FREE","pro"]`, "a b"},
 		{"plan", "exact", `"null"`, "e"},
@@ -45,12 +45,12 @@ func TestOperators_MeanTheSameEverywhere(t *testing.T) {
 		{"score", "exact", `"5"`, "a"},
 		{"score", "is_set", `"is_set"`, "a b d e"},
 		{"score", "is_not_set", `"is_not_set"`, "c"},
-		{"score", "is_date_after", `"1970-01-01"`, "a b"}, // seconds since then
+		{"score", "is_date_after", `"1970-01-01"`, "a b"}, // seconds since 1970
 	})
 }
 
-// The settings of a project by which its flags compare hold everywhere: dates without an
-// offset are of its time zone (flags.md §4.7), and lists are compared with booleans by its
+// The project's settings for comparisons in flags apply everywhere: dates without an offset are in
+// its time zone (flags.md §4.7), and lists are compared with booleans according to its
 // property_matching_version (§4.6).
 func TestOperators_BySettingsOfTheProject(t *testing.T) {
 	t.Parallel()
@@ -71,11 +71,11 @@ func TestOperators_BySettingsOfTheProject(t *testing.T) {
 	})
 }
 
-// sameMeaning is a filter of persons, and whom it finds.
+// sameMeaning is a filter of persons, and the persons that it matches.
 type sameMeaning struct{ key, operator, value, want string }
 
-// meanTheSame asks for people, called a, b and so on, in a project with some settings,
-// wherever there are filters of people.
+// meanTheSame creates persons with the names a, b and so on in a project with some settings, and
+// checks the filters in every place that has filters of persons.
 func meanTheSame(t *testing.T, settings string, people []string, filters []sameMeaning) {
 	t.Helper()
 	o := newOffice(t, "sqlite::memory:")
@@ -129,8 +129,8 @@ func meanTheSame(t *testing.T, settings string, people []string, filters []sameM
 	}
 }
 
-// What was thrown is a list: a positive operator holds when any element does, a negative
-// one when none does, in questions and in lists of events.
+// The properties of exceptions are lists: a positive operator matches if any element does, a
+// negative one if no element does, in insights and in lists of events.
 func TestOperators_OverLists(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t, "sqlite::memory:")
@@ -177,7 +177,7 @@ func fromJSON(t *testing.T, text []byte, into any) {
 	}
 }
 
-// personNames are the distinct ids of persons, in order.
+// personNames returns the first distinct ids of persons, in order.
 func personNames(t *testing.T, persons []json.RawMessage) string {
 	var all []string
 	for _, raw := range persons {
@@ -209,7 +209,7 @@ func (o *office) queryPersons(t *testing.T, query string) string {
 	return personNames(t, persons)
 }
 
-// decided are those of some people for whom a flag is on.
+// decided returns the persons for whom a flag is enabled.
 func (o *office) decided(t *testing.T, key, people string) string {
 	t.Helper()
 	var on []string

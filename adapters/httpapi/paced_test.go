@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// deadlines is an answer that remembers until when the body may be read.
+// deadlines is a ResponseWriter that records the read deadline.
 type deadlines struct {
 	*httptest.ResponseRecorder
 	at time.Time
@@ -19,13 +19,13 @@ type deadlines struct {
 
 func (d *deadlines) SetReadDeadline(at time.Time) error { d.at = at; return nil }
 
-// Whoever sends is not told to be slow for what the server itself has waited between two
-// reads, for memory that others held; a sender's own pauses count.
+// The time in which the server itself waits between two reads, for memory, does not count as
+// slowness of the client; the client's own pauses do.
 func TestPacedBody_OwnTime(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
-		server, sender time.Duration // what each takes before the second read is over
-		left           time.Duration // what a third one then has
+		server, sender time.Duration // delay of each before the second read ends
+		left           time.Duration // the time for a third one
 	}{
 		"nobody waits":         {0, 0, paceInterval},
 		"the server":           {20 * time.Second, 0, paceInterval},

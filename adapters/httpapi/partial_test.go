@@ -10,8 +10,8 @@ import (
 	"github.com/bunting-flags/bunting/flags"
 )
 
-// A handler that waits for the rest of its server answers flags, and everything
-// else with 503, which clients try again, not with 404 (decision 29).
+// A partial handler, before the server has started completely, evaluates flags, and responds to all
+// other requests with 503, which clients retry, instead of 404 (decision 29).
 func TestPartial_Decision_29(t *testing.T) {
 	d, err := flags.NewDecider(flags.DeciderConfig{Source: flags.StaticSource("phc_a", flags.Project{ID: 1}, flags.Definitions{})})
 	if err != nil {

@@ -17,8 +17,8 @@ import (
 
 var base64url = base64.RawURLEncoding
 
-// authenticator is one that really signs (WebAuthn §6), and does what it is told where a
-// browser would not.
+// authenticator is an authenticator with real signatures (WebAuthn §6), which can deviate from the
+// behavior of a browser.
 type authenticator struct {
 	key          *ecdsa.PrivateKey
 	id, user     []byte
@@ -41,8 +41,8 @@ func (a *authenticator) clientData(kind, challenge string) []byte {
 	return text
 }
 
-// data is what is signed of the authenticator: hash of the site, flags, counter, and of a
-// new passkey its key.
+// data returns the signed authenticator data: hash of the site, flags, counter, and for a new
+// passkey its key.
 func (a *authenticator) data(withCredential bool) []byte {
 	hash := sha256.Sum256([]byte(a.site))
 	flags := byte(0x01)
@@ -87,7 +87,7 @@ func (a *authenticator) get(challenge string) string {
 	return a.answer(map[string]any{"clientDataJSON": client, "authenticatorData": data, "signature": signature, "userHandle": a.user})
 }
 
-// passkeySite is an office at the name of this machine.
+// passkeySite is an office with a host name.
 type passkeySite struct {
 	*office
 	t      *testing.T
@@ -100,7 +100,7 @@ func newPasskeySite(t *testing.T) *passkeySite {
 	return &passkeySite{o, t, "localhost:" + o.URL[strings.LastIndexByte(o.URL, ':')+1:], o.ownerSession(t)}
 }
 
-// requestChallenge is the challenge that a path gives.
+// requestChallenge returns the challenge of a path.
 func (p *passkeySite) requestChallenge(path, cookie string) (challenge string, user []byte) {
 	p.t.Helper()
 	_, body := p.visits(p.t, p.Server, visit{request: "POST /api/" + path, cookie: cookie, host: p.host})
@@ -120,7 +120,7 @@ func (p *passkeySite) requestChallenge(path, cookie string) (challenge string, u
 	return options.PublicKey.Challenge, user
 }
 
-// register makes a passkey for who has a session.
+// register creates a passkey for the user of a session.
 func (p *passkeySite) register(a *authenticator, cookie string) {
 	p.t.Helper()
 	challenge, user := p.requestChallenge("passkeys/options/", cookie)
@@ -128,7 +128,7 @@ func (p *passkeySite) register(a *authenticator, cookie string) {
 	p.wantResponse(p.t, visit{request: "POST /api/passkeys/", cookie: cookie, host: p.host, body: `{"name": "laptop", "passkey": ` + a.create(challenge) + `}`}, 201, `"name":"laptop"`)
 }
 
-// enter signs in with an answer.
+// enter signs in with an assertion and checks the response.
 func (p *passkeySite) enter(answer string, status int, part string) {
 	p.t.Helper()
 	p.wantResponse(p.t, visit{request: "POST /api/session/", host: p.host, body: `{"passkey": ` + answer + `}`}, status, part)
@@ -140,8 +140,8 @@ func (p *passkeySite) challenge() string {
 	return text
 }
 
-// console.md §5.2, Passkey, and N4: a passkey signs in by itself and proves again who is
-// there; it has a name that can be changed, and opens nothing when it is removed.
+// console.md §5.2, Passkey, and N4: a passkey is sufficient to sign in and to reauthenticate; its
+// name can be changed, and it is invalid after its removal.
 func TestPasskeys_SignIn(t *testing.T) {
 	p := newPasskeySite(t)
 	a := newAuthenticator(t, "http://"+p.host)
@@ -164,8 +164,8 @@ func TestPasskeys_SignIn(t *testing.T) {
 	p.enter(a.get(p.challenge()), 401, "not known here")
 }
 
-// console.md §5.2, Passkey: user verification required, counters checked; an answer is for
-// one challenge, one site and one origin, once, within five minutes.
+// console.md §5.2, Passkey: user verification is required, counters are checked; an assertion is
+// valid for one challenge, one site and one origin, once, within five minutes.
 func TestPasskeys_Attacks(t *testing.T) {
 	p := newPasskeySite(t)
 	a := newAuthenticator(t, "http://"+p.host)
@@ -206,8 +206,8 @@ func TestPasskeys_Attacks(t *testing.T) {
 	p.wantResponse(t, visit{request: "POST /api/session/", host: p.host, body: `{"passkey": {}, "key": "k"}`}, 400, "one of link")
 }
 
-// A new passkey is for who asked for it, after a fresh proof, and at an address that has
-// a name.
+// A passkey can only be registered by the user who requested it, after reauthentication, and at a
+// host name instead of an IP address.
 func TestPasskeys_Registration(t *testing.T) {
 	p := newPasskeySite(t)
 	a := newAuthenticator(t, "http://"+p.host)
@@ -228,7 +228,7 @@ func TestPasskeys_Registration(t *testing.T) {
 	p.wantResponse(t, visit{request: "POST /api/passkeys/options/", cookie: p.cookie, host: p.host}, 403, "proof_required")
 }
 
-// registerAgain makes the passkey of an authenticator a second time.
+// registerAgain registers the passkey of an authenticator a second time.
 func (p *passkeySite) registerAgain(a *authenticator) {
 	p.t.Helper()
 	challenge, _ := p.requestChallenge("passkeys/options/", p.cookie)

@@ -28,7 +28,7 @@ func (s *personList) ids() (out []int) {
 
 func filters(text string) string { return "?properties=" + url.QueryEscape(text) }
 
-// spec/management.md §5.3; what operators mean is spec/flags.md §4.
+// spec/management.md §5.3; the operators are defined in spec/flags.md §4.
 func TestManagement_5_3_List(t *testing.T) {
 	tests := map[string][]int{
 		"":                       {3, 2, 1},
@@ -88,7 +88,7 @@ func TestManagement_5_3_BadFilters(t *testing.T) {
 	newArchive(t).refuses(t, "GET", "/api/projects/1/persons/?search=a&distinct_id=b", "", 400, "cannot be used together")
 }
 
-// Following next shows every person once, whatever limit and offset.
+// Following next returns every person once, for any limit and offset.
 func TestManagement_5_3_Next(t *testing.T) {
 	a := &archive{persons: map[int64][]capture.StoredPerson{}}
 	for id := range int64(253) {
@@ -118,8 +118,8 @@ func TestManagement_5_3_Next(t *testing.T) {
 	}
 }
 
-// §3: URLs are absolute, keep other parameters, and are sorted by name; previous
-// has no offset at the beginning.
+// §3: URLs are absolute, contain the other parameters, and are sorted by name; previous has no
+// offset on the first page.
 func TestManagement_3_Links(t *testing.T) {
 	var got personList
 	newArchive(t).read(t, "/api/projects/1/persons/?search=a&limit=1&offset=1", &got)
@@ -132,7 +132,7 @@ func TestManagement_3_Links(t *testing.T) {
 	}
 }
 
-// Name and order of ids as §5.3 says.
+// Name and order of ids follow §5.3.
 func TestManagement_5_3_Shape(t *testing.T) {
 	want := map[string]any{
 		"id": 1.0, "uuid": uuidOf(1).String(), "name": "ada@example.com", "is_identified": true, "created_at": "2025-06-01T10:00:00Z",

@@ -11,9 +11,9 @@ import (
 	"github.com/bunting-flags/bunting/adapters/httpapi"
 )
 
-// An erasure leaves a line in the server's log and one in the project's log of changes
-// (spec/management.md §5.11): who erased whom, by id, and how many events; not what the
-// person was called. All ways to erase do: one person, many, and events alone.
+// An erasure is recorded in the server's log and in the project's activity log (spec/management.md
+// §5.11): the user, the person's id, and the number of events, but not the person's name. This
+// applies to one person, many, and events only.
 func TestPersons_ErasureLeavesATrace(t *testing.T) {
 	o := newOffice(t, "sqlite::memory:")
 	var log bytes.Buffer
@@ -98,7 +98,7 @@ func TestPersons_ErasureLeavesATrace(t *testing.T) {
 			t.Errorf("%s: the trace has properties of who is gone", path)
 		}
 	}
-	// Nobody was there: there is nothing to tell.
+	// For a person that does not exist there is no entry.
 	log.Reset()
 	if w := ask(o.handler, "POST", "/api/projects/1/persons/bulk_delete/", `{"ids":["0191f0a2-5b1c-7d3e-8f40-0000000000ff"]}`, "Authorization", key, "Content-Type", "application/json"); w.Code >= 300 || log.Len() > 0 {
 		t.Errorf("%d %s, log %s", w.Code, w.Body, log.String())

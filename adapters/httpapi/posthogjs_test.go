@@ -13,8 +13,7 @@ import (
 	"github.com/bunting-flags/bunting/adapters/httpapi"
 )
 
-// scriptFolder is a folder like posthog-js/dist, with things around it that
-// nobody may get.
+// scriptFolder returns a folder like posthog-js/dist, next to files that must not be served.
 func scriptFolder(t *testing.T) string {
 	t.Helper()
 	outside := t.TempDir()
@@ -70,8 +69,7 @@ func scriptServer(t *testing.T, folder string) *httptest.Server {
 	return s
 }
 
-// spec/capture.md §16.2: the files of the copy under any version, and how long
-// they may be kept.
+// spec/capture.md §16.2: the files are served under any version, with their caching headers.
 func TestPosthogJS(t *testing.T) {
 	const loose, exact = "public, max-age=300", "public, max-age=31536000, immutable"
 	const script = "application/javascript; charset=utf-8"
@@ -139,8 +137,8 @@ func get(t *testing.T, s *httptest.Server, path string, headers map[string]strin
 	return exchange(t, s.Client(), r)
 }
 
-// An ETag is of the content: it is told again with 304, is the same under all
-// addresses of a file, and another one as soon as the copy is replaced.
+// An ETag depends on the content: a request with it returns 304, it is the same under all addresses
+// of a file, and it changes as soon as the file is replaced.
 func TestPosthogJS_ETag(t *testing.T) {
 	folder := scriptFolder(t)
 	s := scriptServer(t, folder)

@@ -14,7 +14,7 @@ import (
 	"github.com/bunting-flags/bunting/adapters/httpapi"
 )
 
-// waitingProgram has the codes of a program.
+// waitingProgram are the codes of a program that waits for authorization.
 type waitingProgram struct {
 	DeviceCode string `json:"device_code"`
 	UserCode   string `json:"user_code"`
@@ -33,7 +33,7 @@ func (o *office) program(t *testing.T, body string) (p waitingProgram) {
 	return p
 }
 
-// polls wants exactly this answer.
+// polls sends a poll and checks the status and the whole body.
 func (o *office) polls(t *testing.T, p waitingProgram, status int, want string) {
 	t.Helper()
 	o.wait(5 * time.Second)
@@ -90,7 +90,7 @@ func TestPrograms_SignIn(t *testing.T) {
 	if allowed.Mask != key[:4]+"..."+key[len(key)-4:] {
 		t.Errorf("mask %q of %q", allowed.Mask, key)
 	}
-	o.polls(t, p, 400, pollExpired) // once
+	o.polls(t, p, 400, pollExpired) // only once
 	bearer := []string{"Authorization", "Bearer " + key}
 	o.wantResponse(t, visit{request: "GET /api/projects/1/event_definitions/", headers: bearer}, 200, `"results"`)
 	o.wantResponse(t, visit{request: "GET " + ownFlags, headers: bearer}, 403, "permission_denied")
@@ -107,7 +107,7 @@ func TestPrograms_SignIn(t *testing.T) {
 	}
 }
 
-// clients.md §14.2: the errors, each with what brings it about.
+// clients.md §14.2: each of the errors.
 func TestPrograms_Refusals(t *testing.T) {
 	o := newOffice(t, "sqlite::memory:")
 	cookie, member := o.ownerSession(t), o.key(t, "member")
@@ -133,7 +133,7 @@ func TestPrograms_Refusals(t *testing.T) {
 	crossed.headers = []string{"Sec-Fetch-Site", "cross-site"}
 	o.wantResponse(t, crossed, 403, "another site")
 	o.wantResponse(t, asksFor("authorize", p, o.signedIn(t, `{"key": "`+o.key(t, "foreign")+`"}`), `, "project_id": 1`), 403, `"access_denied"`)
-	o.polls(t, p, 202, pollPending) // nothing of that let it in
+	o.polls(t, p, 202, pollPending) // the attempts above did not authorize it
 	o.wantResponse(t, asksFor("refuse", p, cookie, ""), 204, "")
 	o.polls(t, p, 400, `{"status":"denied","error":"access_denied","error_description":"The sign-in was refused"}`)
 	o.wantResponse(t, asksFor("authorize", p, cookie, `, "project_id": 1`), 400, `"invalid_code"`)
@@ -146,7 +146,7 @@ func TestPrograms_Refusals(t *testing.T) {
 	o.polls(t, late, 400, pollExpired)
 }
 
-// A key that is not fetched in time opens nothing.
+// A key that is not fetched in time is invalid.
 func TestPrograms_Unfetched(t *testing.T) {
 	o := newOffice(t, "sqlite::memory:")
 	cookie := o.ownerSession(t)
@@ -173,7 +173,7 @@ func (o *office) keysOf(t *testing.T, cookie string) int {
 	return len(keys)
 }
 
-// An address has thirty codes at a time, and no program reads or gets a cookie.
+// An address may have thirty codes at a time, and no program reads or gets a cookie.
 func TestPrograms_Bounds(t *testing.T) {
 	o := newOffice(t, "sqlite::memory:")
 	begin := visit{request: "POST /api/cli-auth/device-code", body: "{}", cookie: o.ownerSession(t)}
@@ -206,7 +206,7 @@ func TestPrograms_Bounds(t *testing.T) {
 	o.wantResponse(t, begin, 200, "user_code")
 }
 
-// Guesses of user codes are held up, of device codes too.
+// Guesses of user codes are rate limited, and those of device codes too.
 func TestPrograms_Guesses(t *testing.T) {
 	o := newOffice(t, "sqlite::memory:")
 	limited := o.serve(t, func(c *httpapi.Config) {
@@ -218,7 +218,7 @@ func TestPrograms_Guesses(t *testing.T) {
 		"device code": {request: "POST /api/cli-auth/poll/", body: `{"device_code": "x"}`},
 	} {
 		isLimited := false
-		guess.host = strings.TrimPrefix(o.URL, "http://") // whose the cookie is
+		guess.host = strings.TrimPrefix(o.URL, "http://") // the host of the cookie
 		for range 100 {
 			res, _ := o.visits(t, limited, guess)
 			if res.StatusCode != 400 && res.StatusCode != http.StatusTooManyRequests {

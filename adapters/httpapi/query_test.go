@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// Spec: insights.md §1.5, §1.6: what is remembered, an erasure after which it is not
-// right any more, a run behind a request, and refusals.
+// insights.md §1.5, §1.6: cached results, an erasure that invalidates them, an asynchronous run,
+// and refused requests.
 func TestInsights_1_5_RunsOverHTTP(t *testing.T) {
 	o := newOffice(t, "sqlite::memory:")
 	v := o.insightProject(t, &insightCase{ID: "runs", Events: json.RawMessage(`[["buy","ann","2020-01-02T03:04:05Z",{"$set":{"a":1}}],["buy","bob","2020-01-02T03:04:05Z",{"$set":{"a":1}}]]`)})

@@ -11,12 +11,12 @@ import (
 	"github.com/bunting-flags/bunting/flags/wire"
 )
 
-// queryAttack is a query that somebody means ill with, and what it is answered.
+// queryAttack is a malicious query with its expected response.
 type queryAttack struct {
 	name, query string
 	status      int
-	code, attr  string // "": whatever
-	detail      string // has this in it
+	code, attr  string // not checked if ""
+	detail      string // part of the detail
 }
 
 func hogQL(text string) string {
@@ -27,12 +27,12 @@ func trends(more string) string {
 	return `{"kind":"TrendsQuery","series":[{"kind":"EventsNode","event":"buy"}]` + more + `}`
 }
 
-// deeply is a text within calls, n deep.
+// deeply returns a text nested in n calls.
 func deeply(open, inner, end string, n int) string {
 	return strings.Repeat(open, n) + inner + strings.Repeat(end, n)
 }
 
-// queryAttacks hold the bounds of insights.md §5.4 and the errors of §1.7 and §2.9.8.
+// queryAttacks test the limits of insights.md §5.4 and the errors of §1.7 and §2.9.8.
 var queryAttacks = []queryAttack{
 	{"a range without end", hogQL("SELECT range(0, 1000000000)"), 400, "query_too_large", "query__query", "line 1, column 8"},
 	{"a range of negative length", hogQL("SELECT range(9, -9223372036854775808)"), 200, "", "", ""},
@@ -97,7 +97,7 @@ var queryAttacks = []queryAttack{
 	{"a list", `[]`, 400, "invalid_input", "query", ""},
 }
 
-// doubled are aliases each of which is made of two of the one before.
+// doubled returns aliases, each of which contains the previous one twice.
 func doubled(format string, n int) string {
 	var b strings.Builder
 	for i := range n {
@@ -106,14 +106,14 @@ func doubled(format string, n int) string {
 	return b.String()
 }
 
-// attacked is a project with a few events, of the first year and the last one too.
+// attacked returns a project with a few events, including the first and the last year.
 func (o *office) attacked(t *testing.T) *insightFixture {
 	return o.insightProject(t, &insightCase{ID: "attacked", Events: json.RawMessage(`[
 		["buy","ann","2020-01-02T03:04:05Z",{"a":1,"b":"x"}],["buy","bob","0001-01-01T00:00:00Z",{"a":[1]}],["buy","ann","9999-12-31T23:59:59Z",{"a":{}}],
 		["view","bob","2020-01-03T03:04:05Z",{"a":1e308,"b":null}]]`)})
 }
 
-// question asks a query, and fails where the answer is no answer.
+// question sends a query, and fails if the response is neither a result nor a proper error.
 func (v *insightFixture) question(t *testing.T, query string) (int, map[string]any) {
 	t.Helper()
 	status, answer := v.send(t, &insightStep{Method: "POST", Path: "/api/projects/{project}/query/", Body: json.RawMessage(`{"query":` + query + `}`)})
@@ -126,7 +126,7 @@ func (v *insightFixture) question(t *testing.T, query string) (int, map[string]a
 	return status, object
 }
 
-// A question that is too much is refused with its place (insights.md §1.7, §5.4).
+// A query that is too large is refused with its position (insights.md §1.7, §5.4).
 func TestQuery_Attacks(t *testing.T) {
 	v := newOffice(t, "sqlite::memory:").attacked(t)
 	for _, a := range queryAttacks {
@@ -141,7 +141,7 @@ func TestQuery_Attacks(t *testing.T) {
 	}
 }
 
-// fullQueries have about every member that their kinds take.
+// fullQueries have nearly every member of their kinds.
 var fullQueries = []string{
 	`{"kind":"TrendsQuery","series":[{"kind":"EventsNode","event":"buy","name":"x","custom_name":"y","math":"sum","math_property":"a","properties":[{"key":"a","type":"event","operator":"exact","value":["1"]}]}],
 		"interval":"day","dateRange":{"date_from":"2020-01-01","date_to":"2020-01-03","explicitDate":true},"filterTestAccounts":false,"properties":{"type":"AND","values":[{"type":"OR","values":[{"key":"b","operator":"is_set"}]}]},
@@ -164,11 +164,11 @@ var fullQueries = []string{
 		"filters":{"properties":[{"key":"a","value":1}],"dateRange":{"date_from":"2020-01-01","date_to":"2020-01-03"},"filterTestAccounts":false}}`,
 }
 
-// wrongValues are put in the place of every member, one after the other.
+// wrongValues replace every member, one after the other.
 var wrongValues = []any{nil, true, json.Number("-1"), "\x00x", []any{[]any{}}, map[string]any{"kind": []any{}}}
 
-// Each member of each kind of query with values of every other type is answered, or
-// refused with a place in the query (insights.md §1.7).
+// If a member of a query has a value of a different type, the query returns a result or an error
+// with the position in the query (insights.md §1.7).
 func TestQuery_WrongTypes(t *testing.T) {
 	v := newOffice(t, "sqlite::memory:").attacked(t)
 	total, rejections := 0, 0
@@ -196,8 +196,8 @@ func TestQuery_WrongTypes(t *testing.T) {
 	}
 }
 
-// eachValue calls do for every value within a value, with what puts another one there;
-// afterwards it is as it was.
+// eachValue calls do for every value in a value, with a function that replaces it, and then
+// restores it.
 func eachValue(value any, do func(set func(any))) {
 	check := func(old any, set func(any)) {
 		do(set)
@@ -216,8 +216,8 @@ func eachValue(value any, do func(set func(any))) {
 	}
 }
 
-// Keys that are no personal ones, or open something else, ask nothing (insights.md §1.1,
-// management.md §1.5).
+// Keys that are not personal keys, or have access to another project, cannot query (insights.md
+// §1.1, management.md §1.5).
 func TestQuery_KeysOfOtherKinds(t *testing.T) {
 	o := newOffice(t, "sqlite::memory:")
 	v := o.attacked(t)

@@ -7,9 +7,9 @@ import (
 	"testing"
 )
 
-// Actions and cohorts are found wherever a question names them: by the type of an entity of
-// retention, by the steps of an action, and by the metrics and the exposures of an
-// experiment, which the question does not repeat.
+// Actions and cohorts are found in every part of a query that refers to them: the type of an entity
+// of retention, the steps of an action, and the metrics and exposures of an experiment, which the
+// query does not repeat.
 func TestQuestions_NameActionsAndCohorts(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t, "sqlite::memory:")

@@ -11,7 +11,7 @@ import (
 	"github.com/bunting-flags/bunting/flags"
 )
 
-// quotaFile is an organization with 3 requests a month.
+// quotaFile is an organization with 3 requests per month.
 const quotaFile = `{
   "organization": {"id": "o1", "quotas": {"feature_flags": 3}},
   "projects": [
@@ -45,8 +45,8 @@ func checkQuota(t *testing.T, got flagsAnswer, limited bool) {
 
 const askA, askB = `{"api_key":"phc_a","distinct_id":"u1"}`, `{"api_key":"phc_b","distinct_id":"u1"}`
 
-// On one server the limit is exact, over all projects of the organization, and
-// begins anew with the UTC month (decision 11).
+// On a single server the limit is exact, over all projects of the organization, and resets with the
+// UTC month (decision 11).
 func TestFlags_Decision11_LimitIsExact(t *testing.T) {
 	w := newWorld(t, []byte(quotaFile))
 	h := w.handler(t, nil, nil)
@@ -62,7 +62,7 @@ func TestFlags_Decision11_LimitIsExact(t *testing.T) {
 		checkQuota(t, decideFlags(t, h, askB), false)
 	}
 	checkQuota(t, decideFlags(t, h, askB), true)
-	// A new limit holds from the next month on at the latest.
+	// A new limit applies from the next month at the latest.
 	setLimit(w, 5)
 	w.advance(31 * 24 * time.Hour)
 	for range 5 {
@@ -71,8 +71,8 @@ func TestFlags_Decision11_LimitIsExact(t *testing.T) {
 	checkQuota(t, decideFlags(t, h, askA), true)
 }
 
-// What is not counted (§10.1): disable_flags, limited requests, other methods,
-// errors, and requests over flags that are free.
+// Not counted (§10.1): disable_flags, rate limited requests, other methods, errors, and requests
+// with only free flags.
 func TestFlags_10_1_NotCounted(t *testing.T) {
 	w := newWorld(t, []byte(quotaFile))
 	h := w.handler(t, nil, nil)
@@ -112,8 +112,8 @@ func download(h http.Handler, project, etag string) *httptest.ResponseRecorder {
 	return ask(h, "GET", "/flags/definitions?token=phc_"+project, "", "Authorization", "Bearer phs_"+project, "If-None-Match", etag)
 }
 
-// A download of definitions counts ten, a 304 nothing, and one that does not fit
-// any more is 402 and leaves the rest for /flags (§10.1).
+// A download of definitions counts ten and a 304 counts zero. A download that exceeds the rest is
+// 402 and leaves the rest for /flags (§10.1).
 func TestFlags_10_1_Downloads(t *testing.T) {
 	w := newWorld(t, []byte(quotaFile))
 	setLimit(w, 23)
@@ -148,7 +148,7 @@ func TestFlags_10_1_Downloads(t *testing.T) {
 	}
 }
 
-// An operator's switch pauses a project at once, and only that project.
+// An operator's switch pauses a project immediately, and only that project.
 func TestFlags_Decision11_Paused(t *testing.T) {
 	w := newWorld(t, []byte(quotaFile))
 	setLimit(w, 100)
@@ -162,7 +162,7 @@ func TestFlags_Decision11_Paused(t *testing.T) {
 	checkQuota(t, decideFlags(t, h, askA), false)
 }
 
-// The definitions of a project change with its revision, and their ETag too.
+// The definitions of a project change with its revision, and so does their ETag.
 func TestFlags_1_8_ETagChanges(t *testing.T) {
 	w := newWorld(t, []byte(quotaFile))
 	setLimit(w, 1000)

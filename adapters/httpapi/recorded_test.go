@@ -15,7 +15,7 @@ import (
 	"testing"
 )
 
-// recording is a request of an official SDK, as testdata/http/recorded keeps it.
+// recording is a request of an official SDK from testdata/http/recorded.
 type recording struct {
 	SDK     string            `json:"sdk"`
 	Method  string            `json:"method"`
@@ -27,8 +27,8 @@ type recording struct {
 // recordedToken is the key of the recorded requests.
 const recordedToken = "phc_testtoken0000000000000000000000000000000000"
 
-// recordedProject has the flags that the recorded SDKs ask for, and one that
-// has all that is hard to decode: null beside absent, fractions, group indexes.
+// recordedProject has the flags that the recorded SDKs request, and one with all values that are
+// hard to decode: null as well as absent members, fractions, group indexes.
 const recordedProject = `{"projects": [{
   "id": 7, "api_key": "` + recordedToken + `", "personal_api_keys": [{"key": "phx_personal", "scopes": ["feature_flag:read"]}],
   "group_type_mapping": {"0": "company"},
@@ -65,8 +65,8 @@ func recordings(t testing.TB) map[string]recording {
 	return out
 }
 
-// onTheWire is the request byte for byte; headers are in the order of their
-// names, of which HTTP takes no notice.
+// onTheWire returns the bytes of the request; headers are sorted by name, since HTTP ignores their
+// order.
 func (r *recording) onTheWire() []byte {
 	names := make([]string, 0, len(r.Headers))
 	for name := range r.Headers {
@@ -83,7 +83,7 @@ func (r *recording) onTheWire() []byte {
 	return out.Bytes()
 }
 
-// replay sends a recording over a connection of its own.
+// replay sends a recording over a new connection.
 func replay(t *testing.T, s *httptest.Server, r *recording) *httptest.ResponseRecorder {
 	t.Helper()
 	conn, err := net.Dial("tcp", s.Listener.Addr().String())
@@ -103,7 +103,7 @@ func replay(t *testing.T, s *httptest.Server, r *recording) *httptest.ResponseRe
 	return got
 }
 
-// Every recorded request gets what its SDK needs (§10.4, §11).
+// Every recorded request gets the response that its SDK needs (§10.4, §11).
 func TestFlags_10_4_RecordedRequests(t *testing.T) {
 	h := newWorld(t, []byte(recordedProject)).handler(t, nil, nil)
 	s := httptest.NewServer(h)
@@ -133,7 +133,7 @@ func TestFlags_10_4_RecordedRequests(t *testing.T) {
 	}
 }
 
-// goFlag is a flag of an answer as posthog-go 1.23.1 decodes it.
+// goFlag is a flag of a response as posthog-go 1.23.1 decodes it.
 type goFlag struct {
 	Key     string  `json:"key"`
 	Enabled bool    `json:"enabled"`
@@ -151,8 +151,8 @@ type goFlag struct {
 	Failed *bool `json:"failed"`
 }
 
-// clientAnswer is an answer of /flags?v=2 as posthog-js and posthog-node read
-// it: members that they cannot do without are pointers.
+// clientAnswer is a response of /flags?v=2 as posthog-js and posthog-node read it: required members
+// are pointers.
 type clientAnswer struct {
 	Flags       *map[string]goFlag `json:"flags"`
 	Errors      *bool              `json:"errorsWhileComputingFlags"`
@@ -173,7 +173,7 @@ func checkFlags(t *testing.T, r *recording, body []byte) {
 	if !ok || !beta.Enabled || beta.Key != "beta-feature" || beta.Metadata.ID != 1 || beta.Metadata.Version != 4 || beta.Reason == nil || beta.Failed != nil {
 		t.Errorf("beta-feature: %+v", beta)
 	}
-	// A payload is a string that holds JSON: Go unquotes it, JavaScript parses it.
+	// A payload is a string that contains JSON: Go unquotes it, JavaScript parses it.
 	var text string
 	if decodeJSON(t, beta.Metadata.Payload, &text); text != `{"limit":5}` {
 		t.Errorf("payload %s", beta.Metadata.Payload)
@@ -207,7 +207,7 @@ func checkFlags(t *testing.T, r *recording, body []byte) {
 	}
 }
 
-// recordedBody is what the recorder made of a body.
+// recordedBody is a body as decoded by the recorder.
 type recordedBody struct {
 	FlagKeys        []string                  `json:"flag_keys_to_evaluate"`
 	Person          map[string]any            `json:"person_properties"`
@@ -229,8 +229,8 @@ func requestOf(t *testing.T, r *recording) (sent recordedBody) {
 	return sent
 }
 
-// goDefinitions is the payload as posthog-go 1.23.1 decodes it. One number of a
-// wrong kind and it has no flags at all (§11).
+// goDefinitions is the payload as posthog-go 1.23.1 decodes it. If a number has the wrong type, it
+// rejects all flags (§11).
 type goDefinitions struct {
 	Flags []struct {
 		Key        string `json:"key"`
@@ -285,7 +285,7 @@ func checkDefinitions(t *testing.T, s *httptest.Server, r *recording, got *httpt
 	if dep := d.Flags[slices.Index(keys, "child")].Filters.Groups[0].Properties[0]; dep["key"] != "beta-feature" || fmt.Sprint(dep["dependency_chain"]) != "[beta-feature]" {
 		t.Errorf("the dependency of child: %v", dep)
 	}
-	// The next poll repeats the ETag as it came, and costs nothing.
+	// The next poll repeats the ETag unchanged, and costs no request of the quota.
 	again := *r
 	again.Headers = map[string]string{"if-none-match": got.Header().Get("ETag")}
 	for name, v := range r.Headers {
@@ -301,13 +301,13 @@ func checkDefinitions(t *testing.T, s *httptest.Server, r *recording, got *httpt
 
 func checkRemoteConfig(t *testing.T, got *httptest.ResponseRecorder) {
 	t.Helper()
-	var text string // a JSON string whose text is JSON
+	var text string // a JSON string with JSON in it
 	if decodeJSON(t, got.Body.Bytes(), &text); text != `{"limit":5}` {
 		t.Errorf("remote config: %s", truncate(got.Body.Bytes()))
 	}
 }
 
-// checkArrayConfig takes the script apart as a browser runs it.
+// checkArrayConfig checks the parts of the script that a browser executes.
 func checkArrayConfig(t *testing.T, got *httptest.ResponseRecorder) {
 	t.Helper()
 	const start, end = `(function(){var c=window._POSTHOG_REMOTE_CONFIG=window._POSTHOG_REMOTE_CONFIG||{};c["` + recordedToken + `"]={config:`, ",siteApps:[]}})();\n"

@@ -31,10 +31,10 @@ type dryRunPeople struct {
 	Rows    [][]any
 }
 
-// experiments.md §4.10, §5: the dry runs of the specification's vectors, through the wire.
+// experiments.md §4.10, §5: the dry runs of the specification's vectors, over HTTP.
 func TestRollouts_Vectors(t *testing.T) { runDryRuns(t, "sqlite::memory:", "") }
 
-// The same on PostgreSQL, one that rolls back.
+// The same with PostgreSQL, for one that rolls back.
 func TestRollouts_VectorsPostgres(t *testing.T) { runDryRuns(t, storetest.Postgres(t), "guard-bad-a") }
 
 func runDryRuns(t *testing.T, database, only string) {
@@ -76,7 +76,7 @@ func runDryRuns(t *testing.T, database, only string) {
 	}
 }
 
-// twoArms is a flag whose treatment has a percentage.
+// twoArms returns a flag with a treatment of some percentage, and a control.
 func twoArms(key string, percent float64) map[string]any {
 	return map[string]any{"key": key, "active": true, "filters": map[string]any{
 		"groups": []any{map[string]any{"properties": []any{}, "rollout_percentage": 100}},
@@ -86,7 +86,7 @@ func twoArms(key string, percent float64) map[string]any {
 	}}
 }
 
-// sendPeople captures the rows of people whose ids fall into the arms of their variants.
+// sendPeople captures the events of persons, with distinct ids that get their variants.
 func (o *office) sendPeople(t *testing.T, flag string, percent float64, begin time.Time, people []dryRunPeople) {
 	t.Helper()
 	batch, next := []any{}, 0
@@ -125,7 +125,7 @@ func (o *office) sendPeople(t *testing.T, flag string, percent float64, begin ti
 	}
 }
 
-// rollout is what the tests look at.
+// rollout has the members of a rollout that the tests check.
 type rollout struct {
 	ID      int64
 	Status  string
@@ -136,7 +136,7 @@ type rollout struct {
 
 const errorsGuard = `{"metric": {"kind": "ExperimentMetric", "metric_type": "mean", "source": {"kind": "EventsNode", "event": "error", "math": "total"}, "conversion_window": 30, "conversion_window_unit": "minute"}, "goal": "decrease"}`
 
-// begin makes and starts a rollout of a new flag: 10, 50 and 100 %, an hour each.
+// beginRollout creates and starts a rollout of a new flag: 10, 50 and 100 %, an hour each.
 func (o *office) beginRollout(t *testing.T, key, more string) (r rollout, flag int64) {
 	t.Helper()
 	var f struct{ ID int64 }
@@ -155,7 +155,7 @@ func (o *office) read(t *testing.T, text []byte, to any) {
 	}
 }
 
-// evaluate lets the server judge what is due, and returns the rollout.
+// evaluate runs the evaluations that are due, and returns the rollout.
 func (o *office) evaluate(t *testing.T, id int64) (r rollout) {
 	t.Helper()
 	if _, err := o.service.FeatureFlags.Rollouts.EvaluateDue(t.Context()); err != nil {
@@ -165,7 +165,7 @@ func (o *office) evaluate(t *testing.T, id int64) (r rollout) {
 	return r
 }
 
-// treatmentShare is what the flag gives the treatment.
+// treatmentShare returns the flag's percentage of the treatment.
 func (o *office) treatmentShare(t *testing.T, flag int64) float64 {
 	t.Helper()
 	var f struct {
@@ -181,8 +181,8 @@ func (o *office) treatmentShare(t *testing.T, flag int64) float64 {
 	return f.Filters.Multivariate.Variants[0].Share
 }
 
-// experiments.md §4.7, §4.8: a rollout goes up its ladder while nothing is wrong; each
-// step is a version of the flag, with its reason in the log.
+// experiments.md §4.7, §4.8: a rollout climbs its steps while there are no problems; each step
+// creates a version of the flag, with its reason in the log.
 func TestRollouts_GoUp(t *testing.T) {
 	o := newOffice(t, "sqlite::memory:")
 	r, flag := o.beginRollout(t, "calm", "")
@@ -211,8 +211,8 @@ func TestRollouts_GoUp(t *testing.T) {
 	}
 }
 
-// experiments.md §4.7: a harmed guardrail turns the rollout back at once, before the
-// dwell is over; then nothing more is done.
+// experiments.md §4.7: a harmed guardrail rolls back at once, before the dwell time has passed, and
+// ends the rollout.
 func TestRollouts_TurnBack(t *testing.T) {
 	o := newOffice(t, "sqlite::memory:")
 	r, flag := o.beginRollout(t, "harm", "")
@@ -240,8 +240,8 @@ func TestRollouts_TurnBack(t *testing.T) {
 	}
 }
 
-// experiments.md §4.7, rows 1, 7 and 10: who changes the flag, switches it off or brings
-// no people holds the rollout, and the share stays.
+// experiments.md §4.7, rows 1, 7 and 10: a change of the flag, its deactivation and too few persons
+// hold the rollout at its current share.
 func TestRollouts_Hold(t *testing.T) {
 	o := newOffice(t, "sqlite::memory:")
 	r, flag := o.beginRollout(t, "held", "")

@@ -11,8 +11,8 @@ import (
 	"github.com/bunting-flags/bunting/management/rooms"
 )
 
-// A room that is nil has no routes and no part in the description; what other rooms
-// serve goes on, and nothing falls over the room that is not there.
+// A nil service has no routes and no part in the description; the routes of the other services
+// work, and none of them fails because of the missing service.
 func TestNew_NilServiceHasNoRoutes(t *testing.T) {
 	tests := map[string]struct {
 		shut       func(*rooms.Rooms)
@@ -52,7 +52,7 @@ func TestNew_NilServiceHasNoRoutes(t *testing.T) {
 			if _, text := get("/api/schema/"); json.Unmarshal([]byte(text), &described) != nil {
 				t.Fatal(text)
 			}
-			patterns := map[string]bool{} // whatever the parts are called
+			patterns := map[string]bool{} // with any names of parameters
 			for path := range described.Paths {
 				patterns[part.ReplaceAllString(path, "{}")] = true
 			}
@@ -62,7 +62,7 @@ func TestNew_NilServiceHasNoRoutes(t *testing.T) {
 					t.Error(path, status, body)
 				}
 				pattern := part.ReplaceAllString(path, "{}")
-				// persons/cohorts is flags' own; without them a person's id stands there
+				// persons/cohorts belongs to flags; without them the path matches a person's id
 				byID := pattern[:strings.LastIndexByte(pattern, '/')] + "/{}/"
 				if !patterns[pattern+"/"] && status != http.StatusNotFound && (!patterns[byID] || status != http.StatusBadRequest) {
 					t.Error(path, "is not described and answers", status, body)

@@ -10,9 +10,9 @@ import (
 	"github.com/bunting-flags/bunting/adapters/httpapi"
 )
 
-// console.md §5.1 and 5.4, CSRF: with the cookie no page of another site, and none of
-// another origin of this one, changes anything, on any route; nor does a form, and no
-// GET. No answer that a cookie opens may be read by other pages.
+// console.md §5.1 and 5.4, CSRF: with the cookie, requests from another site or another origin of
+// the same site, forms, and GET requests cannot change data on any route. Other pages cannot read a
+// response that requires the cookie.
 func TestSession_CrossSite(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "office.db")
 	o := newOffice(t, "sqlite:"+file)
@@ -65,7 +65,7 @@ func TestSession_CrossSite(t *testing.T) {
 	}
 }
 
-// console.md §5.1, Where a cookie counts: nothing but the management API looks at it.
+// console.md §5.1, Where a cookie counts: only the management API reads it.
 func TestSession_NotForPublicRows(t *testing.T) {
 	o := newOffice(t, "sqlite::memory:")
 	cookie := o.ownerSession(t)
@@ -82,7 +82,7 @@ func TestSession_NotForPublicRows(t *testing.T) {
 	}
 }
 
-// console.md §5.4, DNS rebinding: another name for this machine has no session.
+// console.md §5.4, DNS rebinding: a request for another host name has no session.
 func TestSession_ForeignHost(t *testing.T) {
 	o := newOffice(t, "sqlite::memory:")
 	cookie := o.ownerSession(t)
@@ -92,7 +92,7 @@ func TestSession_ForeignHost(t *testing.T) {
 	}
 }
 
-// console.md §5.2: next leads to pages of the console alone.
+// console.md §5.2: next can only refer to pages of the console.
 func TestSession_Next(t *testing.T) {
 	const base = "/ph/console/"
 	for next, want := range map[string]string{

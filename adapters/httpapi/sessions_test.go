@@ -18,11 +18,11 @@ import (
 // visit is a request of a browser.
 type visit struct {
 	request, body, cookie string
-	host                  string // another one than the server's
+	host                  string // if it differs from the server's
 	headers               []string
 }
 
-// visits sends it; cookie is name=value, and comes back where the answer sets one.
+// visits sends a visit, with v.cookie (name=value), and returns the response and its body.
 func (o *office) visits(t *testing.T, server *httptest.Server, v visit) (*http.Response, string) {
 	t.Helper()
 	method, path, _ := strings.Cut(v.request, " ")
@@ -45,7 +45,7 @@ func (o *office) visits(t *testing.T, server *httptest.Server, v visit) (*http.R
 	}
 	defer func() { _ = res.Body.Close() }()
 	if res.Header.Get("Content-Type") == "text/event-stream" {
-		return res, "" // it has no end
+		return res, "" // the response has no end
 	}
 	body, err := io.ReadAll(res.Body)
 	if err != nil {
@@ -54,7 +54,7 @@ func (o *office) visits(t *testing.T, server *httptest.Server, v visit) (*http.R
 	return res, string(body)
 }
 
-// signedIn is the cookie of a new session, made from what proves somebody.
+// signedIn returns the cookie of a new session, created with a proof of identity.
 func (o *office) signedIn(t *testing.T, proof string) string {
 	t.Helper()
 	res, body := o.visits(t, o.Server, visit{request: "POST /api/session/", body: proof})
@@ -64,7 +64,7 @@ func (o *office) signedIn(t *testing.T, proof string) string {
 	return res.Cookies()[0].Name + "=" + res.Cookies()[0].Value
 }
 
-// ownerSession has all that the owner may: it was made by a link.
+// ownerSession returns a session with all rights of the owner, since it was created by a link.
 func (o *office) ownerSession(t *testing.T) string {
 	t.Helper()
 	token, err := o.service.Organizations.Sessions.OwnerLink(t.Context(), "owner@example.com", true)
@@ -76,7 +76,7 @@ func (o *office) ownerSession(t *testing.T) string {
 
 func (o *office) wait(d time.Duration) { o.clock.Add(d.Microseconds()) }
 
-// wantResponse looks at a status and a part of the answer.
+// wantResponse sends a visit and checks the status and a part of the response.
 func (o *office) wantResponse(t *testing.T, v visit, status int, part string) {
 	t.Helper()
 	res, body := o.visits(t, o.Server, v)
@@ -87,8 +87,8 @@ func (o *office) wantResponse(t *testing.T, v visit, status int, part string) {
 
 const ownFlags = "/api/projects/1/feature_flags/"
 
-// console.md §5.1, rows Token, Cookie and New token: 32 bytes, hashed in the store; name
-// and attributes of the cookie exactly; a token that is sent along is never taken over.
+// console.md §5.1, rows Token, Cookie and New token: 32 bytes, hashed in the store; name and
+// attributes of the cookie are exact; a token sent by the client is never adopted.
 func TestSession_Cookie(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "office.db")
 	o := newOffice(t, "sqlite:"+file)
@@ -111,7 +111,7 @@ func TestSession_Cookie(t *testing.T) {
 		{"localhost:8000", "", "", "bunting-8000=; Path=/; HttpOnly; SameSite=Lax"},
 		{"[::1]:8001", "", "", "bunting-8001=; Path=/; HttpOnly; SameSite=Lax"},
 		{"localhost", "", "/ph", "bunting-80-ph=; Path=/; HttpOnly; SameSite=Lax"},
-		{"flags.example.com", "", "", ""}, // plain HTTP elsewhere: refused
+		{"flags.example.com", "", "", ""}, // plain HTTP to another host: refused
 		{"localhost.example.com", "", "", ""},
 		{"127.0.0.1.example.com", "", "", ""},
 	} {
@@ -131,8 +131,8 @@ func TestSession_Cookie(t *testing.T) {
 	}
 }
 
-// console.md §5.1, rows Life and End, and 5.4: a stolen cookie opens nothing after
-// sign-out, on any server of the database.
+// console.md §5.1, rows Life and End, and 5.4: a stolen cookie is invalid after sign-out, on any
+// server of the database.
 func TestSession_Ends(t *testing.T) {
 	o := newOffice(t, "sqlite::memory:")
 	other := o.serve(t, func(*httpapi.Config) {})
@@ -154,7 +154,7 @@ func TestSession_Ends(t *testing.T) {
 
 	idle := o.ownerSession(t)
 	o.wait(12*time.Hour - time.Second)
-	o.wantResponse(t, whoami(idle), 200, "owner@example.com") // which is a use
+	o.wantResponse(t, whoami(idle), 200, "owner@example.com") // which counts as use
 	o.wait(12*time.Hour - time.Second)
 	o.wantResponse(t, whoami(idle), 200, "owner@example.com")
 	o.wait(12 * time.Hour)
@@ -170,7 +170,7 @@ func TestSession_Ends(t *testing.T) {
 
 	again := o.ownerSession(t)
 	o.wantResponse(t, visit{request: "POST /api/session/", body: `{"key": "` + o.key(t, "owner") + `"}`, cookie: again}, 201, `"method":"key"`)
-	o.wantResponse(t, whoami(again), 401, "") // the one that was sent along
+	o.wantResponse(t, whoami(again), 401, "") // the cookie that the client sent
 
 	ofKey := o.signedIn(t, `{"key": "`+o.key(t, "member")+`"}`)
 	o.wantResponse(t, whoami(ofKey), 200, "member@example.com")
@@ -180,8 +180,8 @@ func TestSession_Ends(t *testing.T) {
 	o.wantResponse(t, whoami(ofKey), 401, "")
 }
 
-// console.md §5.1: a session made from a key has that key's scopes, one made by a link
-// what the user may.
+// console.md §5.1: a session created with a key has that key's scopes, one created by a link the
+// rights of the user.
 func TestSession_Rights(t *testing.T) {
 	o := newOffice(t, "sqlite::memory:")
 	all := o.ownerSession(t)
@@ -195,7 +195,7 @@ func TestSession_Rights(t *testing.T) {
 	o.wantResponse(t, visit{request: "GET /api/session/", cookie: reads}, 200, `"scopes":["feature_flag:read"],"organization":{"id":"`+officeOrg+`","name":"Organization A","level":15},"projects":[{"id":1,"name":"Project 1","level":15,"timezone":"UTC"}],"project":1`)
 	o.wantResponse(t, visit{request: "GET /api/session/", cookie: all}, 200, `"mode":"full","version":"test"`)
 	o.wantResponse(t, visit{request: "GET /api/session/", headers: []string{"Authorization", "Bearer " + o.key(t, "member")}}, 200, `"method":"key","scopes":["*"]`)
-	// A key goes before a session, wherever it stands.
+	// A key takes precedence over a session, in every place that may contain it.
 	o.wantResponse(t, visit{request: "GET /api/users/@me/", cookie: all, headers: []string{"Authorization", "Bearer " + o.key(t, "member")}}, 200, "member@example.com")
 	o.wantResponse(t, visit{request: "GET /api/users/@me/?personal_api_key=" + o.key(t, "member"), cookie: all}, 200, "member@example.com")
 	o.wantResponse(t, visit{request: "PATCH /api/users/@me/", body: `{"personal_api_key": "` + o.key(t, "member") + `"}`, cookie: all}, 200, "member@example.com")
@@ -222,8 +222,8 @@ func TestSession_Rights(t *testing.T) {
 	}
 }
 
-// console.md §5.1, New proof: ten minutes after the last one; a new token, and the old
-// one ends.
+// console.md §5.1, New proof: it is needed ten minutes after the last one, and replaces the
+// session's token.
 func TestSession_Proof(t *testing.T) {
 	o := newOffice(t, "sqlite::memory:")
 	cookie := o.ownerSession(t)
@@ -257,8 +257,8 @@ func TestSession_Proof(t *testing.T) {
 	o.wantResponse(t, visit{request: "POST /api/personal_api_keys/", body: key, headers: []string{"Authorization", "Bearer " + o.key(t, "owner")}}, 201, "phx_")
 }
 
-// console.md §5.2: a link works once, within thirty minutes, and tells whose it is
-// without being used.
+// console.md §5.2: a link works once, within thirty minutes, and its user can be read without using
+// it.
 func TestSession_Link(t *testing.T) {
 	o := newOffice(t, "sqlite::memory:")
 	sessions := o.service.Organizations.Sessions
@@ -300,7 +300,7 @@ func TestSession_Link(t *testing.T) {
 	}
 }
 
-// console.md N3: a user's own sessions, and no others'.
+// console.md N3: a user sees their own sessions, and no others.
 func TestSession_List(t *testing.T) {
 	o := newOffice(t, "sqlite::memory:")
 	first, second := o.ownerSession(t), o.ownerSession(t)

@@ -11,8 +11,8 @@ import (
 	"github.com/bunting-flags/bunting/adapters/httpapi"
 )
 
-// shareWithPassword makes a dashboard that is shared with a password, and returns the
-// token of its link.
+// shareWithPassword creates a dashboard that is shared with a password, and returns the token of
+// its link.
 func (o *office) shareWithPassword(t *testing.T, password string) string {
 	t.Helper()
 	id, _ := dig(o.do(t, "POST /api/projects/1/dashboards/", `{"name":"Secret"}`, 201), "id")
@@ -38,8 +38,8 @@ func guess(t *testing.T, url, token, password, from string) int {
 	return res.StatusCode
 }
 
-// Many addresses guess the password of a link at once. Few guesses are looked at, and
-// neither the visitors of other links nor those who have been let in wait for them.
+// Many addresses guess the password of a link concurrently. Only a few guesses are checked, and
+// neither the visitors of other links nor visitors with access are delayed.
 func TestShared_GuessesFromManyAddresses(t *testing.T) {
 	o := newOffice(t, "sqlite::memory:")
 	s := o.serve(t, func(c *httpapi.Config) { c.ManagementLimits = httpapi.DefaultManagementLimits() })
@@ -66,7 +66,7 @@ func TestShared_GuessesFromManyAddresses(t *testing.T) {
 		t.Error("a visitor with the right password meanwhile:", got)
 	}
 	group.Wait()
-	// 30 a minute and link (DefaultManagementLimits), one of which was the owner's own.
+	// 30 per minute and link (DefaultManagementLimits), one of which was the owner's own.
 	if statuses[http.StatusUnauthorized] > 29 || statuses[http.StatusUnauthorized] == 0 {
 		t.Errorf("%d guesses were looked at: %v", statuses[http.StatusUnauthorized], statuses)
 	}
@@ -81,7 +81,7 @@ func TestShared_GuessesFromManyAddresses(t *testing.T) {
 	}
 }
 
-// One address that guesses at many links waits as well.
+// A single address that guesses at many links is rate limited too.
 func TestShared_GuessesFromOneAddress(t *testing.T) {
 	o := newOffice(t, "sqlite::memory:")
 	limits := httpapi.DefaultManagementLimits()
@@ -96,9 +96,8 @@ func TestShared_GuessesFromOneAddress(t *testing.T) {
 	}
 }
 
-// More strangers look at once than there are places: who waits too long is told so, as
-// JSON and as a page, and before that nobody without the password learns it. A place that
-// comes free is taken.
+// If more visitors open links than there are slots, a visitor that waits too long gets an error, as
+// JSON or as a page, but only after the check of the password. A slot that becomes free is used.
 func TestShared_TooManyAtOnce(t *testing.T) {
 	o := newOffice(t, "sqlite::memory:")
 	s := o.serve(t, func(*httpapi.Config) {})

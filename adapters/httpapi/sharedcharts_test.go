@@ -15,11 +15,11 @@ import (
 	"github.com/bunting-flags/bunting/management/dashboards"
 )
 
-// hostileText is what events, people and insights are called here.
+// hostileText is the name of events, persons and insights in these tests.
 const hostileText = `</title></svg><script>alert("1")</script><img src=x onerror=alert(1)>'`
 
-// board makes a shared dashboard with insights that ask queries, in their order, and
-// returns the token of its link.
+// board creates a shared dashboard with insights for the given queries, in their order, and returns
+// the token of its link.
 func (v *insightFixture) board(t *testing.T, settings string, questions ...string) string {
 	t.Helper()
 	project := fmt.Sprint(v.names["project"])
@@ -34,8 +34,8 @@ func (v *insightFixture) board(t *testing.T, settings string, questions ...strin
 	return fmt.Sprint(link["access_token"])
 }
 
-// Spec: insights.md §1.9, §5.1: each kind of question as a picture with its numbers, in
-// a page without scripts, in which what was captured is text.
+// insights.md §1.9, §5.1: each kind of query is rendered as a picture with its numbers, on a page
+// without scripts, with captured data escaped.
 func TestShared_Charts(t *testing.T) {
 	o := newOffice(t, "sqlite::memory:")
 	text := string(wire.MustEncode(hostileText))
@@ -85,7 +85,7 @@ func TestShared_Charts(t *testing.T) {
 			t.Errorf("%s has no %s:\n%s", s.query, s.want, sections[i+1])
 		}
 	}
-	// Markup of the page's own: nothing that runs, loads or styles an element.
+	// The page's own markup must not execute, load or style anything.
 	if bad := regexp.MustCompile(`(?i)<(script|img|iframe|object|link|a)\b|<[^>]*\s(on\w+|style|src|href)=`).FindAllString(page, -1); bad != nil {
 		t.Errorf("the page has %q", bad)
 	}
@@ -99,7 +99,7 @@ func TestShared_Charts(t *testing.T) {
 			t.Errorf("the style has no %s", want)
 		}
 	}
-	// Strangers see no queries, not even in faults; who wants them shown does.
+	// Visitors do not see queries, not even in errors, unless showInspector is set.
 	if strings.Contains(page, "PathsQuery") {
 		t.Error("the page tells of a query")
 	}
@@ -109,7 +109,7 @@ func TestShared_Charts(t *testing.T) {
 	}
 }
 
-// Spec: insights.md §1.1: with .json behind the token a browser gets JSON too.
+// insights.md §1.1: with .json after the token a browser gets JSON too.
 func TestShared_AsJSON(t *testing.T) {
 	o := newOffice(t, "sqlite::memory:")
 	token, _ := o.share(t)
@@ -122,7 +122,7 @@ func TestShared_AsJSON(t *testing.T) {
 	}
 }
 
-// Results of 4 and 3 bytes fit in 9; one of 5 more is left out.
+// Results of 4 and 3 bytes fit in 9; a third one with 5 bytes is omitted.
 func TestShared_ResultsAreBounded(t *testing.T) {
 	var d dashboards.Dashboard
 	d.Tiles = slices.Grow(d.Tiles, 5)[:5] // the first is a text

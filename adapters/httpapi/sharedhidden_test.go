@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// Spec: management.md §4.1.8: without showInspector a link tells nothing of questions, as
-// JSON no more than as a page: no query, no part of one in an error or beside the result.
+// management.md §4.1.8: without showInspector a link does not reveal queries, neither as JSON nor
+// as a page: no query, and no part of one in an error or in other members of the result.
 func TestShared_JSONHidesQuestions(t *testing.T) {
 	o := newOffice(t, "sqlite::memory:")
 	v := o.insightProject(t, &insightCase{ID: "hidden", Events: json.RawMessage(`[["buy","ann","2020-01-02T03:04:05Z",{}]]`)})

@@ -10,8 +10,8 @@ import (
 	"github.com/bunting-flags/bunting/management"
 )
 
-// Who a service says it is gets what that user may, within the bounds that the service
-// sets, and nothing of what goes wrong there is told.
+// A user that Authenticate returns has the rights of that user, within the limits that Authenticate
+// sets, and the details of its errors are not revealed.
 func TestHTTP_Authenticate(t *testing.T) {
 	o := newOffice(t, "sqlite::memory:")
 	ownerKey := "Bearer " + o.key(t, "owner")
@@ -90,8 +90,8 @@ func TestHTTP_Authenticate(t *testing.T) {
 	}
 }
 
-// An organization that wants no personal keys of its members (management.md §1.5) lets
-// those in whom a service has signed in.
+// An organization that forbids personal keys for its members (management.md §1.5) accepts users
+// that Authenticate returns.
 func TestHTTP_AuthenticateWithoutKeys(t *testing.T) {
 	o := newOffice(t, "sqlite::memory:")
 	o.api(t, "PATCH", "/api/organizations/"+officeOrg+"/", `{"members_can_use_personal_api_keys": false}`, 200)

@@ -8,9 +8,8 @@ import (
 	"testing"
 )
 
-// Repeated slashes are one, with the query, the body and the method that came: clients that
-// join an address with a slash at its end to a path send //flags. A POST is never
-// redirected.
+// Repeated slashes are treated as one, with the same query, body and method: clients that append a
+// path to an address with a trailing slash send //flags. A POST is never redirected.
 func TestHTTP_RepeatedSlashes(t *testing.T) {
 	shared := sharedWorld(t)
 	body, key := `{"api_key":"phc_test","distinct_id":"u1"}`, "Bearer phs_test"
@@ -46,7 +45,7 @@ func TestHTTP_RepeatedSlashes(t *testing.T) {
 	}
 }
 
-// withoutID is an answer without the names of its request and of its moment.
+// withoutID returns a response without the request's id and time.
 func withoutID(t *testing.T, w *httptest.ResponseRecorder) string {
 	t.Helper()
 	var object map[string]any
@@ -62,7 +61,7 @@ func withoutID(t *testing.T, w *httptest.ResponseRecorder) string {
 	return string(out)
 }
 
-// The same holds for what is managed, taken in and read back, over a real connection.
+// The same applies to the management API, capture and history, over a connection.
 func TestHTTP_RepeatedSlashesManaged(t *testing.T) {
 	o := newOffice(t, "sqlite::memory:")
 	key := "Bearer " + o.key(t, "owner")
@@ -77,7 +76,7 @@ func TestHTTP_RepeatedSlashesManaged(t *testing.T) {
 			t.Errorf("%s: %d %s", path, w.Code, w.Body)
 		}
 	}
-	// Links of an answer name no other host.
+	// Links in a response do not refer to another host.
 	var root struct{ Links map[string]string }
 	if decodeJSON(t, ask(o.handler, "GET", "//", "").Body.Bytes(), &root); root.Links["flags"] != "/flags" {
 		t.Errorf("links %v", root.Links)

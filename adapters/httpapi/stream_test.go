@@ -17,7 +17,7 @@ const streamPath = "/flags/definitions/stream?token=phc_1"
 
 func bearerOf(key string) []string { return []string{"Authorization", "Bearer " + key} }
 
-// makeFlag makes a flag and returns its path.
+// makeFlag creates a flag and returns its path.
 func (o *office) makeFlag(t testing.TB, text string) string {
 	t.Helper()
 	var created struct{ ID int }
@@ -25,8 +25,8 @@ func (o *office) makeFlag(t testing.TB, text string) string {
 	return fmt.Sprintf("/api/projects/1/feature_flags/%d/", created.ID)
 }
 
-// Decision 5: what comes first, what a client gets who comes back, and what is
-// billed (§10.1).
+// Decision 5: the first messages, the messages for a client that reconnects, and the number of
+// billed requests (§10.1).
 func TestStream_ConnectAndResume(t *testing.T) {
 	o := newOffice(t, "sqlite::memory:")
 	o.makeFlag(t, `{"key": "a", "name": "two\nlines"}`)
@@ -78,8 +78,7 @@ func TestStream_ConnectAndResume(t *testing.T) {
 	}
 }
 
-// A change by the management API goes out at once: here nobody would look for an
-// hour.
+// A change by the management API is sent immediately: the polling interval of this test is an hour.
 func TestStream_ChangesOfThisServerAtOnce(t *testing.T) {
 	o := newOffice(t, "sqlite::memory:")
 	path := o.makeFlag(t, `{"key": "a", "active": false}`)
@@ -105,7 +104,7 @@ func TestStream_ChangesOfThisServerAtOnce(t *testing.T) {
 	}
 }
 
-// A change that nobody tells of, as of another server, is found by looking.
+// A change without a notification, for example by another server, is found by polling.
 func TestStream_ChangesOfOtherServers(t *testing.T) {
 	o := newOffice(t, "sqlite::memory:")
 	path := o.makeFlag(t, `{"key": "a"}`)
@@ -131,7 +130,7 @@ func TestStream_KeepAlive(t *testing.T) {
 	}
 	h.CountStreams(9_999)
 	defer h.CountStreams(-9_999)
-	for { // retry follows the number of clients
+	for { // retry depends on the number of clients
 		if b, _ := l.next(t); b.retry > 0 {
 			if b.retry < 1000 || b.retry > 10_000 || !b.comment {
 				t.Errorf("%+v", b)
@@ -143,8 +142,8 @@ func TestStream_KeepAlive(t *testing.T) {
 	eventually(t, "the client that has gone is noticed", func() bool { return h.Stats().Streams == 9_999 })
 }
 
-// N clients who lose their server together come back within N thousandths of a
-// second, from the first second on: 10,000 within 9 s, about 1,111 a second.
+// N clients that lose their connections at the same time reconnect within N milliseconds after the
+// first second: 10,000 within 9 s, about 1,111 per second.
 func TestStream_HerdsAreSpread(t *testing.T) {
 	h := newOffice(t, "sqlite::memory:").streamHandler(t, longTime, longTime, longTime, nil)
 	for _, n := range []int{1, 2_000, 3_000, 10_000, 20_000, 1_000_000} {
@@ -166,7 +165,7 @@ func TestStream_HerdsAreSpread(t *testing.T) {
 	}
 }
 
-// withBuffers starts a server whose connections hold little that is not read.
+// withBuffers starts a server whose connections buffer few unread bytes.
 func withBuffers(h http.Handler) *httptest.Server {
 	s := httptest.NewUnstartedServer(h)
 	s.Config.ConnContext = func(ctx context.Context, c net.Conn) context.Context {
@@ -177,7 +176,7 @@ func withBuffers(h http.Handler) *httptest.Server {
 	return s
 }
 
-// slowReader's connections take little that is not read.
+// slowReader returns a client whose connections buffer few unread bytes.
 func slowReader() *http.Client {
 	return &http.Client{Transport: &http.Transport{DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
 		c, err := (&net.Dialer{}).DialContext(ctx, network, address)
@@ -188,12 +187,12 @@ func slowReader() *http.Client {
 	}}}
 }
 
-// bigFlag is larger than what connections hold.
+// bigFlag returns a flag that is larger than the buffers of a connection.
 func bigFlag(key string) string {
 	return fmt.Sprintf(`{"key": %q, "filters": {"groups": [{}], "payloads": {"true": %q}}}`, key, strconv.Quote(strings.Repeat("x", 500_000)))
 }
 
-// A reader that takes too long is dropped and counted; others do not wait for it.
+// A client that reads too slowly is disconnected and counted; others do not wait for it.
 func TestStream_SlowReader(t *testing.T) {
 	o := newOffice(t, "sqlite::memory:")
 	o.makeFlag(t, bigFlag("a"))
@@ -214,7 +213,7 @@ func TestStream_SlowReader(t *testing.T) {
 	}
 }
 
-// Who was too slow for two changes gets only the newer one.
+// A client that was too slow for two changes only gets the newer one.
 func TestStream_OnlyTheNewest(t *testing.T) {
 	o := newOffice(t, "sqlite::memory:")
 	o.makeFlag(t, bigFlag("a"))

@@ -22,7 +22,7 @@ import (
 	"github.com/bunting-flags/bunting/management/rooms"
 )
 
-// Keys are looked at again: one that was revoked ends its streams, others stay.
+// Keys are checked repeatedly: a revoked key ends its streams, other streams remain.
 func TestStream_RevokedKey(t *testing.T) {
 	o := newOffice(t, "sqlite::memory:")
 	s, h := o.streamServer(t, 10*time.Millisecond, longTime, longTime, nil)
@@ -61,8 +61,8 @@ func TestStream_RevokedKey(t *testing.T) {
 	}
 }
 
-// Each payload counts ten; a push that the quota does not allow ends the stream,
-// and so does a project that is deleted. Coming back without a change is free.
+// Each payload counts ten. A push that exceeds the quota ends the stream, and so does the deletion
+// of the project. Reconnecting without a change is free.
 func TestStream_Quota(t *testing.T) {
 	w := newWorld(t, []byte(quotaFile))
 	setLimit(w, 25)
@@ -96,7 +96,7 @@ func TestStream_Quota(t *testing.T) {
 	l.closes(t, "unauthorized")
 }
 
-// A store that fails ends no stream; the next change goes out when it is back.
+// An error of a store does not end a stream; the next change is sent when the store recovers.
 func TestStream_StoreFails(t *testing.T) {
 	w := sharedWorld(t)
 	var keys failingKeys
@@ -122,7 +122,7 @@ func TestStream_StoreFails(t *testing.T) {
 	l.event(t, "definitions")
 }
 
-// More streams than there may be are refused, and told when to come back.
+// Streams above the limit are refused, with the time of a retry.
 func TestStream_TooMany(t *testing.T) {
 	o := newOffice(t, "sqlite::memory:")
 	s, h := o.streamServer(t, 10*time.Millisecond, longTime, longTime, func(c *httpapi.Config) { c.MaxStreams = 2 })
@@ -146,8 +146,8 @@ func TestStream_TooMany(t *testing.T) {
 	listen(t, s.Client(), s.URL+streamPath, key...).event(t, "definitions")
 }
 
-// The end of the server: every stream is told, none is opened any more, and no
-// goroutine stays.
+// When the server stops, every stream gets a message, no new ones are accepted, and no goroutine is
+// left.
 func TestStream_Shutdown(t *testing.T) {
 	o := newOffice(t, "sqlite::memory:")
 	key := bearerOf(o.key(t, "owner"))
@@ -190,8 +190,8 @@ func newHTTP2Server(h http.Handler) *httptest.Server {
 	return s
 }
 
-// Decision 5: members of static cohorts ship when asked for, all ids of each, and
-// are renewed on merge and when the cohort changes.
+// Decision 5: members of static cohorts are sent on request, with all distinct ids, and are updated
+// when persons are merged and when the cohort changes.
 func TestStream_Decision5_StaticMembers(t *testing.T) {
 	o := newOffice(t, "sqlite::memory:")
 	var cohort struct{ ID int }
@@ -228,7 +228,7 @@ func TestStream_Decision5_StaticMembers(t *testing.T) {
 	without.event(t, "definitions")
 
 	o.request(t, "POST", "/batch/", `{"api_key": "phc_1", "batch": [{"event": "$identify", "distinct_id": "ann", "properties": {"$anon_distinct_id": "anon <1>"}}]}`, 200)
-	o.clock.Add(2_000_000) // members are read once a second
+	o.clock.Add(2_000_000) // members are read once per second
 	merged := with.event(t, "definitions")
 	if got := members(merged.data); got != `{"n":["ann","anon <1>","zoe"]}` {
 		t.Error(got)

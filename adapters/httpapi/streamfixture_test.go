@@ -16,10 +16,10 @@ import (
 	"github.com/bunting-flags/bunting/adapters/httpapi"
 )
 
-// resultsTimeout is how long a test waits for what has to come.
+// resultsTimeout is the maximum time that a test waits for an expected result.
 const resultsTimeout = time.Minute
 
-// longTime is one that no test waits for.
+// longTime is a time that does not pass during a test.
 const longTime = time.Hour
 
 // block is a part of a stream up to an empty line.
@@ -36,7 +36,7 @@ type listener struct {
 	disconnect context.CancelFunc
 }
 
-// listen opens a stream and reads it. headers are names and values in turn.
+// listen opens a stream and reads it. headers are alternating names and values.
 func listen(t testing.TB, c *http.Client, url string, headers ...string) *listener {
 	t.Helper()
 	l := open(t, c, url, headers...)
@@ -44,7 +44,7 @@ func listen(t testing.TB, c *http.Client, url string, headers ...string) *listen
 	return l
 }
 
-// open opens a stream that nobody reads yet.
+// open opens a stream without reading it.
 func open(t testing.TB, c *http.Client, url string, headers ...string) *listener {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
@@ -93,7 +93,7 @@ func (l *listener) read() {
 	}
 }
 
-// next is the next block; ok is false at the end of the stream.
+// next returns the next block; ok is false at the end of the stream.
 func (l *listener) next(t testing.TB) (b block, ok bool) {
 	t.Helper()
 	return l.nextWithin(t, time.After(resultsTimeout))
@@ -110,7 +110,7 @@ func (l *listener) nextWithin(t testing.TB, late <-chan time.Time) (b block, ok 
 	}
 }
 
-// event is the next event; comments and waits in between are passed over.
+// event returns the next event, skipping comments and retry delays.
 func (l *listener) event(t testing.TB, name string) block {
 	t.Helper()
 	for late := time.After(resultsTimeout); ; {
@@ -140,7 +140,7 @@ func (l *listener) closes(t testing.TB, code string) {
 	}
 }
 
-// eventually waits until something holds.
+// eventually waits until a condition is true.
 func eventually(t testing.TB, what string, holds func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(resultsTimeout); !holds(); time.Sleep(time.Millisecond) {
@@ -150,8 +150,8 @@ func eventually(t testing.TB, what string, holds func() bool) {
 	}
 }
 
-// streamHandler is another handler of an office, which is told of changes. What
-// changes its configuration may be nil.
+// streamHandler returns another handler of an office, which is notified of changes. change modifies
+// its configuration; it may be nil.
 func (o *office) streamHandler(t testing.TB, keepAlive, write, look time.Duration, change func(*httpapi.Config)) *httpapi.Handler {
 	t.Helper()
 	config := o.config
@@ -177,7 +177,7 @@ func (o *office) streamServer(t testing.TB, keepAlive, write, look time.Duration
 	return s, h
 }
 
-// api asks the management API as the owner.
+// api sends a request to the management API as the owner.
 func (o *office) api(t testing.TB, method, path, text string, status int) []byte {
 	t.Helper()
 	return o.request(t, method, path, text, status, "Authorization", "Bearer "+o.key(t, "owner"))
@@ -205,7 +205,7 @@ func (o *office) request(t testing.TB, method, path, text string, status int, he
 	return answer
 }
 
-// failingKeys can be told to fail.
+// failingKeys returns errors while failing is set.
 type failingKeys struct {
 	httpapi.Keys
 	failing atomic.Bool

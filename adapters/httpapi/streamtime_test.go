@@ -15,10 +15,10 @@ import (
 	"github.com/bunting-flags/bunting/flags"
 )
 
-// The tests of this file are about time itself, which is not real in them.
+// The tests of this file use the fake clock of synctest.
 
-// pipes is a listener whose connections are in memory, so that time passes where nothing happens
-// on them.
+// pipes is a net.Listener with in-memory connections, so that the fake clock advances while they
+// are idle.
 type pipes chan net.Conn
 
 func (p pipes) Accept() (net.Conn, error) {
@@ -29,7 +29,7 @@ func (p pipes) Accept() (net.Conn, error) {
 	return c, nil
 }
 
-// Close is called once: http.Server sees to that.
+// Close must be called only once, as http.Server does.
 func (p pipes) Close() error {
 	close(p)
 	return nil
@@ -43,7 +43,7 @@ func (p pipes) dial(context.Context, string, string) (net.Conn, error) {
 	return here, nil
 }
 
-// serveInMemory serves a handler, until the test ends, and returns a client of it.
+// serveInMemory serves a handler until the test ends, and returns a client for it.
 func serveInMemory(t *testing.T, h http.Handler, http2 bool, limit time.Duration) *http.Client {
 	t.Helper()
 	var protocols http.Protocols
@@ -62,8 +62,8 @@ func serveInMemory(t *testing.T, h http.Handler, http2 bool, limit time.Duration
 	return &http.Client{Transport: transport}
 }
 
-// Where the connection cannot be had, as with HTTP/2, a stream is the same, and
-// the server's own time limits do not cut it.
+// If the connection cannot be hijacked, as with HTTP/2, a stream works the same, and the server's
+// own timeouts do not end it.
 func TestStream_WithoutHijack(t *testing.T) {
 	const limit, keepAlive = time.Minute, 10 * time.Second
 	for name, http2 := range map[string]bool{"HTTP/2": true, "wrapped": false} {
@@ -100,7 +100,7 @@ func TestStream_WithoutHijack(t *testing.T) {
 	}
 }
 
-// Nothing is streamed where the answer cannot be sent in pieces.
+// No stream is started if the response cannot be flushed.
 func TestStream_WithoutFlush(t *testing.T) {
 	h := sharedWorld(t).handler(t, nil, nil).(*httpapi.Handler)
 	t.Cleanup(h.CloseStreams)
@@ -125,7 +125,7 @@ func (w onlyFlush) SetWriteDeadline(at time.Time) error {
 	return http.NewResponseController(w.ResponseWriter).SetWriteDeadline(at)
 }
 
-// A herd that comes with one key looks it up once, and again when a second has passed.
+// Concurrent connections with one key cause one look-up, and another one after a second.
 func TestStream_HerdLooksUpItsKeyOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := sharedWorld(t)
@@ -150,7 +150,7 @@ func TestStream_HerdLooksUpItsKeyOnce(t *testing.T) {
 			t.Fatalf("%d streams with %d look-ups, want 51 with 1", open, lookups)
 		}
 		time.Sleep(time.Second)
-		for range 10 { // one after the other
+		for range 10 { // sequentially
 			connect(1)
 		}
 		if open, lookups := h.Stats().Streams, keys.lookups.Load(); open != 61 || lookups != 2 {
@@ -159,7 +159,7 @@ func TestStream_HerdLooksUpItsKeyOnce(t *testing.T) {
 	})
 }
 
-// countedKeys count look-ups.
+// countedKeys counts look-ups.
 type countedKeys struct {
 	httpapi.Keys
 	lookups atomic.Int64

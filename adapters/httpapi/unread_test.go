@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// Questions, saved or not, and what holds them: a misspelt member is 400 with its place and
-// a suggestion (decision 30); one that has no effect is named in a header.
+// Queries, saved or not, and the objects that contain them: a misspelt member is 400 with its
+// position and a suggestion (decision 30); a member without effect is reported in a header.
 func TestQueries_MisspeltAndUnread(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t, "sqlite::memory:")
@@ -33,13 +33,13 @@ func TestQueries_MisspeltAndUnread(t *testing.T) {
 	})
 }
 
-// unknownIn is that of one in a question, which ends with a full stop.
+// unknownIn returns the error for a member in a query, which ends with a full stop.
 func unknownIn(attr, place, what, meant string) []any {
 	return []any{"validation_error", "unknown_key", place + " is not a member of " + what + ", \"" + meant + "\" is most likely meant.", attr}
 }
 
-// What stands around a query and is laid over it: at POST query/, in the parameters of
-// insights and dashboards, in dashboards and in their tiles (insights.md §1.3, §1.9).
+// Overrides of a query: in POST query/, in the parameters of insights and dashboards, in dashboards
+// and in their tiles (insights.md §1.3, §1.9).
 func TestQuestions_OverridesMisspeltAndUnread(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t, "sqlite::memory:")
@@ -85,7 +85,7 @@ func TestQuestions_OverridesMisspeltAndUnread(t *testing.T) {
 	})
 }
 
-// The older form of insights is looked at where it is written.
+// The legacy form of insights is checked when it is written.
 func TestQuestions_FiltersMisspeltAndUnread(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t, "sqlite::memory:")

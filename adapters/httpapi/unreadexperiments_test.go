@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// The inside of experiments: metrics of their own and shared ones, exposure criteria, how
-// results are computed, parameters; and the metrics of guarded rollouts.
+// The nested objects of experiments: their own metrics and shared ones, exposure criteria, the
+// computation of results, parameters; and the metrics of guarded rollouts.
 func TestQuestions_ExperimentsMisspeltAndUnread(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t, "sqlite::memory:")

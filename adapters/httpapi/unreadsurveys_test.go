@@ -5,12 +5,12 @@ import (
 	"testing"
 )
 
-// unknownOf is the refusal of a misspelt member.
+// unknownOf returns the error for a misspelt member.
 func unknownOf(attr, place, what, meant string) []any {
 	return []any{"validation_error", "unknown_key", place + " is not a member of " + what + ", \"" + meant + "\" is most likely meant", attr}
 }
 
-// The inside of surveys: questions, conditions, appearance and translations.
+// The nested objects of surveys: questions, conditions, appearance and translations.
 func TestSurveys_MisspeltAndUnread(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t, "sqlite::memory:")

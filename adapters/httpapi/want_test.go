@@ -15,15 +15,15 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// want is what a case expects of an answer. Members of a body are named by JSON
-// pointers (RFC 6901).
+// want is the expected response of a case. Members of a body are selected by JSON pointers (RFC
+// 6901).
 type want struct {
 	Status int `json:"status"`
-	// Headers: a value, or null for a header that must not be there.
+	// Headers have a value, or null if the header must be absent.
 	Headers map[string]*string `json:"headers"`
-	// Body is part of the body: what it does not name may be anything.
+	// Body is a part of the body: members that it does not have are not compared.
 	Body json.RawMessage `json:"body_subset"`
-	// Exact is the whole body: text for what is no JSON.
+	// Exact is the whole body: a string if the body is not JSON.
 	Exact    json.RawMessage            `json:"body_exact"`
 	Equal    map[string]json.RawMessage `json:"equal"`
 	SetEqual map[string][]string        `json:"set_equal"`
@@ -31,11 +31,11 @@ type want struct {
 	Present  []string                   `json:"present"`
 	Absent   []string                   `json:"absent"`
 	Empty    bool                       `json:"empty"`
-	// ETag: "weak", or "same" as the step before.
+	// ETag is "weak", or "same" for the ETag of the previous step.
 	ETag string `json:"etag"`
 }
 
-// check compares an answer; etag is that of the step before.
+// check compares a response; etag is that of the previous step.
 func (w *want) check(t *testing.T, got *httptest.ResponseRecorder, etag string) {
 	t.Helper()
 	if got.Code != w.Status {
@@ -122,8 +122,8 @@ func checkHeaders(t *testing.T, got http.Header, want map[string]*string) {
 	}
 }
 
-// missingFrom names the first place where part is not within whole: members of
-// objects may be missing from part, everything else is equal.
+// missingFrom returns the first position at which part is not contained in all: objects may have
+// members that part does not have, all other values are equal.
 func missingFrom(part, all any, path string) string {
 	object, isObject := part.(map[string]any)
 	inner, innerIsObject := all.(map[string]any)
@@ -145,7 +145,7 @@ func missingFrom(part, all any, path string) string {
 	return ""
 }
 
-// member follows a JSON pointer.
+// member returns the value at a JSON pointer.
 func member(v any, pointer string) (any, bool) {
 	for _, name := range strings.Split(pointer, "/")[1:] {
 		name = strings.NewReplacer("~1", "/", "~0", "~").Replace(name)
@@ -169,7 +169,7 @@ func member(v any, pointer string) (any, bool) {
 	return v, true
 }
 
-// value reads JSON with its numbers as they are written.
+// value decodes JSON, with numbers as json.Number.
 func value(t testing.TB, data []byte) (v any) {
 	t.Helper()
 	d := json.NewDecoder(bytes.NewReader(data))

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// Decision 30: what has had no effect is named in Bunting-Warning, bounded.
+// Decision 30: ignored input is reported in Bunting-Warning, up to a limit.
 func TestWarn(t *testing.T) {
 	w := httptest.NewRecorder()
 	warn(w, `the parameter "x" is not known here and was ignored`)
@@ -16,7 +16,7 @@ func TestWarn(t *testing.T) {
 	warn(w, "a\r\nSet-Cookie: b=c\x00é\U0001F600\xff")
 	want := []string{
 		`the parameter "x" is not known here and was ignored`,
-		`a\r\nSet-Cookie: b=c\x00\u00e9\U0001f600\ufffd`, // as Go writes them in a text
+		`a\r\nSet-Cookie: b=c\x00\u00e9\U0001f600\ufffd`, // as Go quotes them
 	}
 	if got := w.Header().Values("bunting-warning"); !slices.Equal(got, want) {
 		t.Errorf("warnings %q, want %q", got, want)

@@ -1,8 +1,7 @@
-// Package metrics shows the totals of the rooms as Prometheus reads them.
+// Package metrics exports the counters of Bunting's packages to Prometheus.
 //
-// The rooms count in atomics; this package asks them at each scrape, through
-// the functions of [Config], and keeps nothing. THE TABLE of metrics stands in
-// collector.go.
+// The packages count with atomics; this package reads the counters at each scrape, through the
+// functions of [Config], and stores nothing. The table of all metrics is in collector.go.
 package metrics
 
 import (
@@ -19,37 +18,37 @@ import (
 	"github.com/bunting-flags/bunting/flags"
 )
 
-// Config says whom to ask. A nil function leaves its metrics out.
+// Config has the sources of the metrics. If a function is nil, its metrics are omitted.
 type Config struct {
-	// Flags are the totals of a Decider.
+	// Flags returns the totals of a Decider.
 	Flags func() flags.Stats
-	// GeoIP are the totals of a location database.
+	// GeoIP returns the totals of a location database.
 	GeoIP func() GeoIP
-	// HTTP are the totals of the HTTP surface.
+	// HTTP returns the totals of the HTTP API.
 	HTTP func() HTTP
-	// Intake and Recorder are the totals of capture.
+	// Intake and Recorder return the totals of capture.
 	Intake   func() capture.IntakeStats
 	Recorder func() capture.RecorderStats
-	// Stream and Processor are the totals of a stream in front of the database.
+	// Stream and Processor return the totals of a stream in front of the database.
 	Stream    func() capture.StreamStats
 	Processor func() capture.ProcessorStats
-	// Shadow are the totals of comparing with an upstream.
+	// Shadow returns the totals of comparing with an upstream.
 	Shadow func() Shadow
-	// Files is how the definitions files stand.
+	// Files returns the state of the definitions files.
 	Files func() []File
-	// Latencies are how long the answers of the HTTP surface took.
+	// Latencies returns the durations of HTTP requests.
 	Latencies func() []Latency
-	// Jobs are the totals of the work that nobody waits for.
+	// Jobs returns the totals of background work.
 	Jobs func() []Job
-	// Storage is what the store takes on its disk.
+	// Storage returns the disk space that the store uses.
 	Storage func() Storage
-	// Queries are the totals of questions about events.
+	// Queries returns the totals of queries over events.
 	Queries func() queries.Stats
-	// Version is the program's, for bunting_build_info. Empty: left out.
+	// Version is the program's version, for bunting_build_info. If empty, that metric is omitted.
 	Version string
 }
 
-// GeoIP are the totals of a location database; geoip.Stats converts to it.
+// GeoIP has the totals of a location database; geoip.Stats converts to it.
 type GeoIP struct {
 	Lookups, Hits, Unreadable uint64
 	Reloads, FailedReloads    uint64
@@ -58,7 +57,7 @@ type GeoIP struct {
 	Built                     time.Time
 }
 
-// HTTP are the totals of the HTTP surface; httpapi.Stats converts to it.
+// HTTP has the totals of the HTTP API; httpapi.Stats converts to it.
 type HTTP struct {
 	Panics, RateLimited             uint64
 	ConsoleMistakes                 uint64
@@ -70,27 +69,27 @@ type HTTP struct {
 	PublicStreams, PublicStreamEvents, PublicStreamsRefused uint64
 }
 
-// Shadow are the totals of comparing with an upstream.
+// Shadow has the totals of comparing with an upstream.
 type Shadow struct {
 	Requests, Compared, Differing, Skipped int64
 	EventsLost, UpstreamErrors             int64
 }
 
-// File is how a definitions file stands.
+// File is the state of a definitions file.
 type File struct {
 	Path string
 	// LoadedAt is when the state in use was read.
 	LoadedAt time.Time
-	// Stale: a newer state of the file could not be taken into use.
+	// Stale reports whether a newer state of the file could not be used.
 	Stale bool
-	// Projects, Flags and Faults count what is in use.
+	// Projects, Flags and Faults count those of the state in use.
 	Projects, Flags, Faults int
 	// Loads and Failures are totals since the start.
 	Loads, Failures uint64
 }
 
-// Handler serves all metrics, those of the Go runtime and of the process
-// included, from a registry of its own.
+// Handler serves all metrics, including those of the Go runtime and of the process, from a registry
+// of its own.
 func Handler(c Config) http.Handler {
 	r := prometheus.NewRegistry()
 	r.MustRegister(NewCollector(c), collectors.NewGoCollector(),
@@ -98,18 +97,20 @@ func Handler(c Config) http.Handler {
 	return promhttp.HandlerFor(r, promhttp.HandlerOpts{Registry: r})
 }
 
-// NewCollector makes the collector alone, for a registry of the caller's.
+// NewCollector returns only the collector, for a registry of the caller's.
 func NewCollector(c Config) prometheus.Collector { return collector{c} }
 
+// collector implements prometheus.Collector with the functions of a Config.
 type collector struct{ config Config }
 
-// metric is a row of the table: of what T says, one number.
+// metric is a row of the table: one number that is read from a T.
 type metric[T any] struct {
 	desc  *prometheus.Desc
 	kind  prometheus.ValueType
 	value func(*T) float64
 }
 
+// row returns a metric whose name has the prefix bunting_.
 func row[T any](kind prometheus.ValueType, name, help string, value func(*T) float64, labels ...string) metric[T] {
 	return metric[T]{prometheus.NewDesc("bunting_"+name, help, labels, nil), kind, value}
 }
@@ -119,7 +120,7 @@ const (
 	gauge   = prometheus.GaugeValue
 )
 
-// THE TABLE: every metric of ours.
+// The metrics by source, each as a table.
 var (
 	flagMetrics = []metric[flags.Stats]{
 		row(counter, "flags_requests_total", "Requests whose flags were evaluated.", func(s *flags.Stats) float64 { return float64(s.Requests) }),
@@ -297,6 +298,7 @@ func (c collector) Collect(out chan<- prometheus.Metric) {
 	}
 }
 
+// describe sends the descriptions of the rows if their source is enabled.
 func describe[T any](out chan<- *prometheus.Desc, rows []metric[T], enabled bool) {
 	for i := range rows {
 		if enabled {
@@ -305,14 +307,15 @@ func describe[T any](out chan<- *prometheus.Desc, rows []metric[T], enabled bool
 	}
 }
 
+// collect sends the values of the rows.
 func collect[T any](out chan<- prometheus.Metric, rows []metric[T], from *T, labels ...string) {
 	for i := range rows {
 		out <- number(rows[i].desc, rows[i].kind, rows[i].value(from), labels...)
 	}
 }
 
-// number is one figure. Label values have to be UTF-8, which the name of a file
-// need not be: one that is not would fail the whole scrape.
+// number returns a metric with one value. It makes label values valid UTF-8, because an invalid
+// one, such as the name of a file, would fail the whole scrape.
 func number(desc *prometheus.Desc, kind prometheus.ValueType, value float64, labels ...string) prometheus.Metric {
 	for i := range labels {
 		labels[i] = strings.ToValidUTF8(labels[i], "\uFFFD")

@@ -18,11 +18,11 @@ import (
 	"github.com/bunting-flags/bunting/geoip"
 )
 
-// The package may not import geoip; that its totals convert is held here.
+// The package must not import geoip; this proves that its totals convert.
 var _ = GeoIP(geoip.Stats{})
 
-// config says a different number everywhere: a row that reads the wrong field
-// does not go unnoticed.
+// config returns a different number for each field, so that a row that reads the wrong field is
+// detected.
 var config = Config{
 	HTTP: func() HTTP {
 		return HTTP{Panics: 41, RateLimited: 42, ConsoleMistakes: 160, CaptureRequests: 43, CaptureRefused: 44, BudgetInUse: 45, BudgetRefused: 46, FlagsInUse: 151, FlagsRefused: 152, Streams: 47, StreamEvents: 48, StreamsDropped: 49,
@@ -65,7 +65,7 @@ var config = Config{
 	Version: "v1.2.3",
 }
 
-// What is not known of the storage is left out: it is not 0.
+// A metric of the storage with an unknown value is omitted, not 0.
 func TestHandler_StorageUnknown(t *testing.T) {
 	got := scrape(t, Handler(Config{Storage: func() Storage { return Storage{Database: 105, WAL: -1, Free: -1} }}))
 	if !strings.Contains(got, "\nbunting_storage_database_bytes 105\n") || strings.Contains(got, "bunting_storage_wal") || strings.Contains(got, "bunting_storage_free") {
@@ -83,8 +83,7 @@ func scrape(t *testing.T, h http.Handler) string {
 	return w.Body.String()
 }
 
-// The golden text was written by hand from the numbers above and the text
-// format of Prometheus.
+// The golden file was written by hand from the numbers above and Prometheus' text format.
 func TestCollector_Golden(t *testing.T) {
 	golden, err := os.ReadFile(filepath.Join("testdata", "scrape.txt"))
 	if err != nil {
@@ -98,7 +97,7 @@ func TestCollector_Golden(t *testing.T) {
 	}
 }
 
-// A file may have a name that is not UTF-8; labels may not.
+// A file name that is not UTF-8 is changed, because labels must be UTF-8.
 func TestHandler_NamesThatAreNotUTF8(t *testing.T) {
 	got := scrape(t, Handler(Config{
 		Files:   func() []File { return []File{{Path: "d\xff.json", Flags: 8}} },

@@ -10,7 +10,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// names of all metrics of ours, those of histograms with what Prometheus adds.
+// names returns the names of all our metrics, for histograms with the suffixes that Prometheus
+// adds.
 func names() map[string]bool {
 	descs := make(chan *prometheus.Desc, 1024)
 	collector{config}.Describe(descs)
@@ -26,7 +27,7 @@ func names() map[string]bool {
 	return out
 }
 
-// Alert rules and the dashboard ask for metrics that there are, and for nothing else.
+// Alert rules and the dashboard use only metrics that exist.
 func TestOps_MetricsExist(t *testing.T) {
 	metricNames, used := names(), regexp.MustCompile(`\bbunting_[a-z0-9_]+`)
 	for _, name := range []string{"alerts.yml", "alerts_test.yml", "grafana.json"} {
@@ -46,7 +47,7 @@ func TestOps_MetricsExist(t *testing.T) {
 	}
 }
 
-// Every alert has a row in the unit tests that makes it fire.
+// Every alert has a row in the unit tests in which it fires.
 func TestOps_AlertsAreTested(t *testing.T) {
 	rules, err := os.ReadFile("../../testdata/ops/alerts.yml")
 	if err != nil {
@@ -64,7 +65,7 @@ func TestOps_AlertsAreTested(t *testing.T) {
 	}
 }
 
-// The dashboard is one that Grafana can read: panels with a place, and queries.
+// Grafana can load the dashboard: its panels have positions and queries.
 func TestOps_Dashboard(t *testing.T) {
 	data, err := os.ReadFile("../../testdata/ops/grafana.json")
 	if err != nil {

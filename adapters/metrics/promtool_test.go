@@ -12,8 +12,8 @@ import (
 	"testing"
 )
 
-// Prometheus' own tool finds nothing to say about names, units and texts of what is
-// scraped, and the alert rules pass their unit tests.
+// Prometheus' own tool accepts the names, units and help strings of the metrics, and the alert
+// rules pass their unit tests.
 func TestOps_Promtool(t *testing.T) {
 	check := exec.Command("promtool", "check", "metrics")
 	check.Stdin = strings.NewReader(scrape(t, Handler(config)))
@@ -27,7 +27,7 @@ func TestOps_Promtool(t *testing.T) {
 	}
 }
 
-// The queries of the dashboard are PromQL.
+// The queries of the dashboard are valid PromQL.
 func TestOps_DashboardQueries(t *testing.T) {
 	data, err := os.ReadFile("../../testdata/ops/grafana.json")
 	if err != nil {

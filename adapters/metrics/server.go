@@ -6,17 +6,16 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// Job are the totals of one kind of work that nobody waits for.
+// Job has the totals of one kind of background work.
 type Job struct {
 	Name string
 	// Done and Failed count pieces of work, such as a run of an export.
 	Done, Failed uint64
-	// LastDone is when the last piece succeeded, zero for never.
+	// LastDone is when the last piece succeeded; zero means never.
 	LastDone time.Time
 }
 
-// Latency are the answers of one route with a status of one class; httpapi.Latency
-// converts to it.
+// Latency has the responses of one route with one class of status; httpapi.Latency converts to it.
 type Latency struct {
 	Route, Class string
 	Count        uint64
@@ -24,12 +23,12 @@ type Latency struct {
 	Within       map[float64]uint64
 }
 
-// Storage is what the store takes on its disk, in bytes; below zero where that is
-// not known.
+// Storage is the disk space of the store, in bytes. A negative value is unknown, and its metric is
+// omitted.
 type Storage struct {
 	// Database is the size of the database, WAL that of its write-ahead log.
 	Database, WAL int64
-	// Free is what may still be written where the data folder is.
+	// Free is the free space on the disk of the data folder.
 	Free int64
 }
 

@@ -9,15 +9,16 @@ import (
 
 const maxEvents = 16
 
-// events tells OpenFeature what happens.
+// events sends events to OpenFeature.
 type events struct {
 	out    chan openfeature.Event
-	mu     sync.Mutex // of those who send
+	mu     sync.Mutex // guards sending
 	stop   atomic.Pointer[func()]
-	broken atomic.Bool // the last thing heard was an error
+	broken atomic.Bool // the last result was an error
 	stale  atomic.Bool
 }
 
+// send sends an event without blocking. If the channel is full, the oldest event is dropped.
 func (e *events) send(kind openfeature.EventType, message string, code openfeature.ErrorCode) {
 	event := openfeature.Event{ProviderName: Name, EventType: kind, ProviderEventDetails: openfeature.ProviderEventDetails{Message: message, ErrorCode: code}}
 	e.mu.Lock()
@@ -35,7 +36,7 @@ func (e *events) send(kind openfeature.EventType, message string, code openfeatu
 	}
 }
 
-// changed is what Config.Watch calls.
+// changed is the function that is passed to Config.Watch.
 func (e *events) changed(stale bool, message string) {
 	if stale {
 		if !e.stale.Swap(true) {
@@ -50,15 +51,15 @@ func (e *events) changed(stale bool, message string) {
 	e.send(openfeature.ProviderConfigChange, message, "")
 }
 
-// answered notes that there are definitions to answer from: whether they are current
-// an answer does not tell.
+// answered records that there are definitions. An evaluation does not show whether they are
+// current.
 func (e *events) answered() {
-	if e.broken.Load() && e.broken.Swap(false) { // mostly it is only read
+	if e.broken.Load() && e.broken.Swap(false) { // Load avoids a write in the common case
 		e.send(openfeature.ProviderReady, "", "")
 	}
 }
 
-// failed notes that there are no definitions.
+// failed records that there are no definitions.
 func (e *events) failed(err error) {
 	if !e.broken.Swap(true) {
 		e.send(openfeature.ProviderError, err.Error(), openfeature.GeneralCode)

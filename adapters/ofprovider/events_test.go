@@ -14,7 +14,7 @@ import (
 	"github.com/bunting-flags/bunting/flags"
 )
 
-// listener hears the provider's events.
+// listener receives the provider's events.
 type listener struct {
 	heard chan openfeature.EventType
 	api   *openfeature.EvaluationAPI
@@ -30,8 +30,8 @@ func listen(t *testing.T) *listener {
 	return l
 }
 
-// wants waits for events in any order: the SDK calls each handler in a goroutine of
-// its own.
+// wants waits for events in any order, because the SDK calls each handler in a goroutine of its
+// own.
 func (l *listener) wants(t *testing.T, kinds ...openfeature.EventType) {
 	t.Helper()
 	missing := map[openfeature.EventType]int{}
@@ -50,9 +50,9 @@ func (l *listener) wants(t *testing.T, kinds ...openfeature.EventType) {
 	}
 }
 
-// Requirements 2.4.1, 5.1.1, 5.2, 5.3.5: READY after the initialization, then what Watch
-// tells; STALE once, and READY when it is over. Requirement 2.5.1: the shutdown ends
-// what the provider began.
+// Requirements 2.4.1, 5.1.1, 5.2, 5.3.5: READY after the initialization, then the events of Watch;
+// STALE once, and READY when the definitions are current. Requirement 2.5.1: the shutdown stops
+// Watch.
 func TestProvider_5_1_1_Watch(t *testing.T) {
 	s := partial(t)
 	notified := make(chan func(bool, string), 1)
@@ -80,7 +80,7 @@ func TestProvider_5_1_1_Watch(t *testing.T) {
 	}
 }
 
-// Events that nobody reads do not hold anybody up.
+// Events that are not read block no caller.
 func TestProvider_5_1_1_Bounded(t *testing.T) {
 	var notify func(bool, string)
 	p := ofprovider.NewRemote(ofprovider.Config{Client: partial(t), Watch: func(f func(bool, string)) func() { notify = f; return nil }})
@@ -130,9 +130,8 @@ func (s *switching) set(f func()) {
 	f()
 }
 
-// Over a Decider: ERROR while there are no definitions, READY when there are,
-// CONFIGURATION_CHANGED with the first evaluation after a change. Requirement 1.7.7:
-// a key that no project has is fatal.
+// With a Decider: ERROR while there are no definitions, READY when there are, CONFIGURATION_CHANGED
+// with the first evaluation after a change. Requirement 1.7.7: an unknown API key is fatal.
 func TestProvider_5_1_1_Decider(t *testing.T) {
 	source := &switching{project: flags.Project{ID: 1, APIKey: apiKey}, defs: parsed(t, definitions), failure: errors.New("no store")}
 	d := decider(t, source)
@@ -160,8 +159,8 @@ func TestProvider_5_1_1_Decider(t *testing.T) {
 	}
 }
 
-// Requirement 2.4.1: an initialization ends with its context; without a client it is
-// fatal.
+// Requirement 2.4.1: an initialization ends with its context; without a client it fails with a
+// fatal error.
 func TestProvider_2_4_1_Init(t *testing.T) {
 	s := partial(t)
 	s.ready = context.DeadlineExceeded
@@ -186,7 +185,7 @@ func eventually(t *testing.T, done func() bool) {
 	}
 }
 
-// An answer from stale definitions does not make them current.
+// An evaluation with stale definitions does not make them current.
 func TestProvider_5_1_1_StaleAnswers(t *testing.T) {
 	var notify func(bool, string)
 	p := ofprovider.NewRemote(ofprovider.Config{Client: partial(t), Watch: func(f func(bool, string)) func() { notify = f; return nil }})

@@ -10,8 +10,8 @@ import (
 	"github.com/bunting-flags/bunting/flags"
 )
 
-// Flags of a file, decided in this process. With a server's definitions, NewRemote
-// and a *remote.Client take the place of New and the Decider.
+// Flags of a file are evaluated in this process. For the definitions of a server, use NewRemote and
+// a *remote.Client instead of New and the Decider.
 func ExampleNew() {
 	defs, err := flags.ParseDefinitions([]byte(`{"flags": [{"id": 1, "key": "new-checkout", "active": true, "filters": {
 		"groups": [{"properties": [{"key": "plan", "type": "person", "operator": "exact", "value": ["pro"]}]}]}}]}`))

@@ -8,7 +8,7 @@ import (
 	"github.com/bunting-flags/bunting/flags"
 )
 
-// local is a Client over a Decider.
+// local is a Client that uses a Decider.
 type local struct {
 	decider *flags.Decider
 	apiKey  string
@@ -17,6 +17,7 @@ type local struct {
 	memory  sync.Pool // of *memory
 }
 
+// memory is the memory of one evaluation, which is reused.
 type memory struct {
 	request flags.Request
 	answer  flags.Answer
@@ -55,8 +56,8 @@ func (l *local) Decide(ctx context.Context, key string, sub *flags.Subject) (d f
 	return d, found, nil
 }
 
-// absentDecision is the decision of a flag that has no answer though it exists: it is
-// disabled, or on a cycle. False where there is no such flag.
+// absentDecision returns the decision of a flag that exists but has no value, because it is
+// disabled or on a cycle. found is false if there is no such flag.
 func absentDecision(set *flags.Set, key string, sel *flags.Selection) (d flags.Decision, found bool) {
 	d = flags.Decision{Key: key, Reason: flags.Reason{Condition: flags.NoCondition}}
 	switch {
@@ -72,7 +73,7 @@ func absentDecision(set *flags.Set, key string, sel *flags.Selection) (d flags.D
 	return d, true
 }
 
-// WaitForReady looks for the project.
+// WaitForReady checks that the project exists.
 func (l *local) WaitForReady(ctx context.Context) error {
 	_, set, err := l.decider.Project(ctx, l.apiKey)
 	if err == nil {

@@ -12,20 +12,19 @@ import (
 	"github.com/bunting-flags/bunting/flags/wire"
 )
 
-// Client is what a Provider stands on. It may also have
+// Client evaluates flags for a Provider. It may also have the methods
 //
 //	Track(ctx context.Context, distinctID, event string, properties map[string]any, groups map[string]string) error
 //	WaitForReady(ctx context.Context) error
 //	Flush(ctx context.Context) error
-//	Watch(tell func(stale bool, message string)) (stop func())
+//	Watch(notify func(stale bool, message string)) (stop func())
 //	DecideAndExpose(ctx context.Context, key string, sub *flags.Subject) (d flags.Decision, found bool, err error)
 //	Set() *flags.Set
 //
-// for tracking, for initialization, for what waits to be sent at the shutdown, for
-// events, for exposures, and to tell flags that are disabled from those that do not
-// exist. *remote.Client has them all.
+// for tracking, for initialization, to send queued events at the shutdown, for events, for
+// exposures, and to distinguish disabled flags from missing flags. *remote.Client has all of them.
 type Client interface {
-	// Decide decides one flag; found is false where there is no such flag.
+	// Decide evaluates one flag; found is false if there is no such flag.
 	Decide(ctx context.Context, key string, sub *flags.Subject) (d flags.Decision, found bool, err error)
 }
 
@@ -50,36 +49,37 @@ type (
 	}
 )
 
-// Config says what a Provider stands on. Only Client is required.
+// Config configures a Provider. Only Client is required.
 type Config struct {
-	// Client decides. It stays its maker's: Shutdown flushes it and does not close it.
+	// Client evaluates flags. The caller remains responsible for closing it: Shutdown only flushes
+	// it.
 	Client Client
-	// Track sends an event. Nil: the Client's Track, if it has one; else tracking does
-	// nothing.
+	// Track sends an event. If nil, it is the Client's Track; if the Client has no such method,
+	// tracking has no effect.
 	Track func(ctx context.Context, distinctID, event string, properties map[string]any, groups map[string]string) error
-	// Watch calls tell after each change of the flags, or of whether they are current,
-	// until stop is called. message may be empty. Nil: the Client's Watch, if it has
-	// one; else nobody is told.
+	// Watch calls notify after each change of the flags, or of whether they are current, until stop
+	// is called. message may be empty. If nil, it is the Client's Watch; if the Client has no such
+	// method, changes are not reported.
 	Watch func(notify func(stale bool, message string)) (stop func())
-	// NoExposures sends no exposures. False: each evaluation of a Client that has
-	// DecideAndExpose sends $feature_flag_called, once for each distinct id, flag, value
-	// and groups.
+	// NoExposures disables exposures. If false, each evaluation with a Client that has
+	// DecideAndExpose sends $feature_flag_called, once for each distinct id, flag, value and
+	// groups.
 	NoExposures bool
-	// InitTimeout bounds an initialization whose context has no deadline,
-	// 30 seconds when zero.
+	// InitTimeout is the timeout of an initialization whose context has no deadline, by default 30
+	// seconds.
 	InitTimeout time.Duration
-	// OnTrackError is told why an event could not be taken over. Nil: nobody is told.
+	// OnTrackError receives the errors of tracking. If nil, they are ignored.
 	OnTrackError func(error)
 }
 
-// defaultInitTimeout is Config.InitTimeout where that is zero.
+// defaultInitTimeout is the default of Config.InitTimeout.
 const defaultInitTimeout = 30 * time.Second
 
 // Name is the provider's name in OpenFeature.
 const Name = "Bunting"
 
-// Provider is an OpenFeature provider. It is safe for any number of goroutines. One
-// without a Client, nil too, gives the defaults, with flags.ErrNotReady.
+// Provider is an OpenFeature provider. It is safe for concurrent use. A Provider without a Client,
+// such as nil, returns the defaults with flags.ErrNotReady.
 type Provider struct {
 	c      Config
 	decide func(ctx context.Context, key string, sub *flags.Subject) (flags.Decision, bool, error)
@@ -93,8 +93,8 @@ var (
 	_ openfeature.Tracker                  = (*Provider)(nil)
 )
 
-// New makes a Provider over a Decider, for the project with an API key. It asks as a
-// server does: flags that are for clients only are not found.
+// New returns a Provider that uses a Decider, for the project with an API key. It evaluates flags
+// for servers: flags that are only for clients are not found.
 func New(d *flags.Decider, apiKey string) *Provider {
 	l := &local{decider: d, apiKey: apiKey}
 	p := NewRemote(Config{Client: l})
@@ -102,8 +102,8 @@ func New(d *flags.Decider, apiKey string) *Provider {
 	return p
 }
 
-// NewRemote makes a Provider over a client, which for tests and other sources of
-// decisions may be any.
+// NewRemote returns a Provider that uses c.Client, which may be any implementation, for example for
+// tests.
 func NewRemote(c Config) *Provider {
 	if t, ok := c.Client.(tracker); ok && c.Track == nil {
 		c.Track = t.Track
@@ -127,7 +127,7 @@ func NewRemote(c Config) *Provider {
 	return p
 }
 
-// orEmpty is the Provider, or one without a Client for one that nobody has made.
+// orEmpty returns the Provider, or one without a Client if p was not created by New or NewRemote.
 func (p *Provider) orEmpty() *Provider {
 	if p == nil || p.decide == nil {
 		return NewRemote(Config{})
@@ -138,11 +138,10 @@ func (p *Provider) orEmpty() *Provider {
 // Metadata implements openfeature.FeatureProvider.
 func (p *Provider) Metadata() openfeature.Metadata { return openfeature.Metadata{Name: Name} }
 
-// Hooks implements openfeature.FeatureProvider: there are none.
+// Hooks implements openfeature.FeatureProvider. It returns nil.
 func (p *Provider) Hooks() []openfeature.Hook { return nil }
 
-// EventChannel implements openfeature.EventHandler. Of more than 16 events that
-// nobody reads the oldest are dropped.
+// EventChannel implements openfeature.EventHandler. It buffers 16 events and then drops the oldest.
 func (p *Provider) EventChannel() <-chan openfeature.Event { return p.orEmpty().events.out }
 
 // Init implements openfeature.StateHandler.
@@ -150,8 +149,8 @@ func (p *Provider) Init(ec openfeature.EvaluationContext) error {
 	return p.InitWithContext(context.Background(), ec)
 }
 
-// InitWithContext waits until there are definitions. A key that no project has is
-// fatal.
+// InitWithContext waits until definitions are loaded. It returns a fatal error if no project has
+// the API key.
 func (p *Provider) InitWithContext(ctx context.Context, _ openfeature.EvaluationContext) error {
 	p, ctx = p.orEmpty(), wire.Context(ctx)
 	if p.c.Client == nil {
@@ -177,6 +176,7 @@ func (p *Provider) InitWithContext(ctx context.Context, _ openfeature.Evaluation
 	return err
 }
 
+// watch starts Config.Watch, and stops an earlier one.
 func (p *Provider) watch() {
 	if p.c.Watch == nil {
 		return
@@ -193,11 +193,10 @@ func (p *Provider) Shutdown() {
 	p = p.orEmpty()
 	ctx, cancel := context.WithTimeout(context.Background(), p.c.InitTimeout)
 	defer cancel()
-	_ = p.ShutdownWithContext(ctx) // there is nobody to tell
+	_ = p.ShutdownWithContext(ctx) // the interface has no result for the error
 }
 
-// ShutdownWithContext ends what Watch began and flushes the Client. The Provider may
-// be initialized again.
+// ShutdownWithContext stops Watch and flushes the Client. The Provider may be initialized again.
 func (p *Provider) ShutdownWithContext(ctx context.Context) error {
 	p = p.orEmpty()
 	if stop := p.events.stop.Swap(nil); stop != nil {
@@ -209,10 +208,10 @@ func (p *Provider) ShutdownWithContext(ctx context.Context) error {
 	return nil
 }
 
-// Track implements openfeature.Tracker: the event goes to capture, for the person of
-// the targeting key and the groups of the context, with the attributes of the details
-// as properties, and the value as the property value. Details without a value (0 and
-// no attributes) have none. Other members of the context are not sent.
+// Track implements openfeature.Tracker: it sends an event for the person with the targeting key and
+// the groups of the context, with the attributes of the details as properties, and their value as
+// the property "value", unless details has neither a value (0) nor attributes. Other members of the
+// context are not sent.
 func (p *Provider) Track(ctx context.Context, event string, ec openfeature.EvaluationContext, details openfeature.TrackingEventDetails) {
 	if p = p.orEmpty(); p.c.Track == nil {
 		return
@@ -223,7 +222,7 @@ func (p *Provider) Track(ctx context.Context, event string, ec openfeature.Evalu
 	}
 }
 
-// missing is flags.ErrNoDistinctID for a context without a targeting key.
+// missing returns flags.ErrNoDistinctID for a context without a targeting key.
 func missing(members map[string]any) error {
 	if id, _ := members[openfeature.TargetingKey].(string); id == "" {
 		return flags.ErrNoDistinctID
@@ -231,6 +230,7 @@ func missing(members map[string]any) error {
 	return nil
 }
 
+// track sends the event. It returns panics, for example of the context's values, as errors.
 func (p *Provider) track(ctx context.Context, event string, ec openfeature.EvaluationContext, details openfeature.TrackingEventDetails) (err error) {
 	defer func() {
 		if v := recover(); v != nil {

@@ -56,7 +56,7 @@ func decider(t testing.TB, source flags.Source) *flags.Decider {
 	return d
 }
 
-// client is OpenFeature's SDK with the provider set and ready.
+// client returns OpenFeature's client with the provider set and ready.
 func client(t testing.TB, p *ofprovider.Provider) *openfeature.Client {
 	t.Helper()
 	api := isolated.NewAPI()
@@ -79,7 +79,7 @@ var (
 	pro     = openfeature.NewEvaluationContext("u", members{"plan": "pro"})
 )
 
-// outcome is what the SDK tells of an evaluation.
+// outcome is the SDK's result of an evaluation.
 type outcome struct {
 	Value   any
 	Variant string
@@ -87,7 +87,7 @@ type outcome struct {
 	Code    openfeature.ErrorCode
 }
 
-// evaluate asks for the type of the default.
+// evaluate evaluates a flag with the type of the default.
 func evaluate(c *openfeature.Client, flag string, fallback any, ec openfeature.EvaluationContext) (outcome, openfeature.ResolutionDetail) {
 	ctx := context.Background()
 	var value any
@@ -112,8 +112,8 @@ func evaluate(c *openfeature.Client, flag string, fallback any, ec openfeature.E
 	return outcome{value, d.Variant, d.Reason, d.ErrorCode}, d
 }
 
-// Requirements 2.2.3 to 2.2.7: values of each type, variants, reasons, and an error
-// code with the default where there is an error, and only there.
+// Requirements 2.2.3 to 2.2.7: values of each type, variants, reasons, and an error code with the
+// default if there is an error, and only then.
 func TestProvider_2_2_Values(t *testing.T) {
 	c := static(t)
 	noValues := members{"default": true}
@@ -165,7 +165,7 @@ func TestProvider_2_2_Values(t *testing.T) {
 	}
 }
 
-// Requirement 2.2.9: metadata, the same as in OFREP.
+// Requirement 2.2.9: the metadata is the same as in OFREP.
 func TestProvider_2_2_9_Metadata(t *testing.T) {
 	c := static(t)
 	_, d := evaluate(c, "on", false, someone)
@@ -178,7 +178,8 @@ func TestProvider_2_2_9_Metadata(t *testing.T) {
 	}
 }
 
-// The members of a context with a meaning of their own, and all others, as in OFREP.
+// The members of a context with a meaning of their own, and all other members, are read as in
+// OFREP.
 func TestProvider_3_1_Context(t *testing.T) {
 	c := static(t)
 	large := members{"company": members{"size": "large"}}
@@ -209,8 +210,8 @@ func TestProvider_3_1_Context(t *testing.T) {
 	}
 }
 
-// A context without a targeting key, which the wire would have in every rollout, gets
-// the default and TARGETING_KEY_MISSING; tracking tells flags.ErrNoDistinctID.
+// A context without a targeting key, which on the wire would be in every rollout, results in the
+// default and TARGETING_KEY_MISSING; tracking reports flags.ErrNoDistinctID.
 func TestProvider_3_1_NoTargetingKey(t *testing.T) {
 	c := &anyClient{decide: func(*flags.Subject) (flags.Decision, bool, error) {
 		t.Error("the client is asked")
@@ -230,13 +231,13 @@ func TestProvider_3_1_NoTargetingKey(t *testing.T) {
 	}
 }
 
-// named is a text of a type of its own, and proText one to point to.
+// named is a string type, and proText a string to point to.
 type named string
 
 var proText = "pro"
 
-// What groups and their properties are given as is what encoding/json makes of it
-// (decision 32).
+// Groups and their properties of any Go type are converted as encoding/json encodes them (decision
+// 32).
 func TestProvider_3_1_GoTypes(t *testing.T) {
 	type company struct {
 		Plan named `json:"plan"`
@@ -285,7 +286,7 @@ func (s *anyClient) Track(_ context.Context, distinctID, event string, propertie
 	return errors.New("the queue is full")
 }
 
-// partial decides as a client does that does not know what is stored.
+// partial returns a client that evaluates without the stored facts.
 func partial(t testing.TB) *anyClient {
 	set := flags.Compile(parsed(t, definitions))
 	return &anyClient{decide: func(sub *flags.Subject) (flags.Decision, bool, error) {
@@ -296,8 +297,8 @@ func partial(t testing.TB) *anyClient {
 	}}
 }
 
-// Requirement 2.2.7: what is not decided is the default, with the missing fact in the
-// message and the metadata.
+// Requirement 2.2.7: an undecided flag has the default, with the missing fact in the message and
+// the metadata.
 func TestProvider_2_2_7_Undecided(t *testing.T) {
 	c := client(t, ofprovider.NewRemote(ofprovider.Config{Client: partial(t)}))
 	got, d := evaluate(c, "pro", true, someone)
@@ -310,7 +311,7 @@ func TestProvider_2_2_7_Undecided(t *testing.T) {
 	}
 }
 
-// Requirement 2.2.7: a client that fails, or panics, is GENERAL.
+// Requirement 2.2.7: an error or a panic of the client is GENERAL.
 func TestProvider_2_2_7_Failures(t *testing.T) {
 	s := &anyClient{decide: func(*flags.Subject) (flags.Decision, bool, error) {
 		return flags.Decision{}, false, errors.New("not now")
@@ -325,7 +326,7 @@ func TestProvider_2_2_7_Failures(t *testing.T) {
 	}
 }
 
-// Over the quota nothing is decided (decision 11).
+// Over the quota, flags are not evaluated (decision 11).
 func TestProvider_2_2_7_Quota(t *testing.T) {
 	c := client(t, ofprovider.New(decider(t, flags.StaticSource(apiKey, flags.Project{ID: 1, QuotaLimited: []string{"feature_flags"}}, parsed(t, definitions))), apiKey))
 	if got, d := evaluate(c, "on", false, someone); got.Code != "GENERAL" || !strings.Contains(d.ErrorMessage, "quota") {
@@ -333,7 +334,7 @@ func TestProvider_2_2_7_Quota(t *testing.T) {
 	}
 }
 
-// Requirement 2.7.1: tracking goes to the client, with the person and the groups.
+// Requirement 2.7.1: tracking calls the client, with the person and the groups.
 func TestProvider_2_7_1_Tracking(t *testing.T) {
 	s := partial(t)
 	var failed []string

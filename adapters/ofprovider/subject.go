@@ -18,7 +18,7 @@ const (
 	memberGeoIPDisable    = "$geoip_disable"
 )
 
-// subject is whom an evaluation context is about. A nil member counts as absent.
+// subject converts an evaluation context to a subject. A nil member counts as missing.
 func subject(members map[string]any) (sub flags.Subject, wrong *openfeature.ResolutionError) {
 	fail := func(e openfeature.ResolutionError) (flags.Subject, *openfeature.ResolutionError) {
 		return flags.Subject{}, &e
@@ -37,7 +37,7 @@ func subject(members map[string]any) (sub flags.Subject, wrong *openfeature.Reso
 			sub.AnonymousID, err = text(v)
 		case memberGeoIPDisable:
 		default:
-			sub.Person[name] = v // flags read values of any Go type
+			sub.Person[name] = v // flags supports values of any Go type
 		}
 		if err != nil {
 			return fail(openfeature.NewInvalidContextResolutionError("the evaluation context cannot be used: " + name + ": " + err.Error()))
@@ -49,6 +49,7 @@ func subject(members map[string]any) (sub flags.Subject, wrong *openfeature.Reso
 	return sub, nil
 }
 
+// text returns a value that is a string in JSON, and "" for nil.
 func text(v any) (string, error) {
 	switch v := v.(type) {
 	case nil:
@@ -66,7 +67,7 @@ func text(v any) (string, error) {
 	return "", fmt.Errorf("want a string, not %T", v)
 }
 
-// decode is a value of any Go type as encoding/json has it.
+// decode converts a value of any Go type as encoding/json would encode it.
 func decode(v any) (any, error) {
 	raw, err := json.Marshal(v)
 	if err != nil {
@@ -75,7 +76,7 @@ func decode(v any) (any, error) {
 	return flags.DecodeJSON(raw)
 }
 
-// groups reads group keys. What is no usable key counts as absent (§7).
+// groups reads group keys. Keys that are neither strings nor numbers count as missing (§7).
 func groups(v any) (map[string]string, error) {
 	switch v := v.(type) {
 	case nil:

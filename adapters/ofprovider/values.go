@@ -14,7 +14,7 @@ import (
 	"github.com/bunting-flags/bunting/flags/wire"
 )
 
-// errNoValue: the flag has no value to give, and the default holds.
+// errNoValue means that the flag has no value, so that the default is returned.
 var errNoValue = errors.New("no value")
 
 // BooleanEvaluation implements openfeature.FeatureProvider.
@@ -42,8 +42,8 @@ func (p *Provider) ObjectEvaluation(ctx context.Context, flag string, defaultVal
 	return resolve(ctx, p, flag, defaultValue, flat, object)
 }
 
-// resolve decides a flag and reads its value with a function that may answer
-// errNoValue, or with another error for a value of another type.
+// resolve evaluates a flag and reads its value with a function that may return errNoValue, or
+// another error for a value of another type.
 func resolve[T any](ctx context.Context, p *Provider, flag string, defaultValue T, flat openfeature.FlattenedContext, read func(*flags.Decision) (T, error)) (out openfeature.GenericResolutionDetail[T]) {
 	p, ctx = p.orEmpty(), wire.Context(ctx)
 	fail := func(e openfeature.ResolutionError, m openfeature.FlagMetadata) openfeature.GenericResolutionDetail[T] {
@@ -51,7 +51,7 @@ func resolve[T any](ctx context.Context, p *Provider, flag string, defaultValue 
 			ResolutionError: e, Reason: openfeature.ErrorReason, FlagMetadata: m,
 		}}
 	}
-	defer func() { // a context may hold values of any type
+	defer func() { // a context may have values of any type, and their methods may panic
 		if v := recover(); v != nil {
 			out = fail(openfeature.NewGeneralResolutionError(fmt.Sprintf("panic: %v", v)), nil)
 		}
@@ -97,7 +97,7 @@ func resolve[T any](ctx context.Context, p *Provider, flag string, defaultValue 
 	return out
 }
 
-// failure is the error of a decision that failed or was not made.
+// failure returns the error of a decision that failed or is undecided.
 func failure(d *flags.Decision, code string) openfeature.ResolutionError {
 	message := d.Reason.Description()
 	if d.Undecided != nil {
@@ -114,6 +114,7 @@ func failure(d *flags.Decision, code string) openfeature.ResolutionError {
 	return openfeature.NewGeneralResolutionError(message)
 }
 
+// metadataOf returns the metadata of a decision.
 func metadataOf(d *flags.Decision) openfeature.FlagMetadata {
 	m := openfeature.FlagMetadata{"id": d.ID, "version": d.Version}
 	if code := d.Reason.Code.String(); code != "" {
@@ -124,7 +125,7 @@ func metadataOf(d *flags.Decision) openfeature.FlagMetadata {
 	}
 	if u := d.Undecided; u != nil {
 		m["undecided_fact"], m["undecided_name"] = u.Fact, u.Name
-		if u.Problem != "" { // the value has no form in JSON
+		if u.Problem != "" { // the value has no JSON form
 			m["undecided_problem"] = u.Problem
 		}
 	}
@@ -145,6 +146,7 @@ func metadataOf(d *flags.Decision) openfeature.FlagMetadata {
 	return m
 }
 
+// boolean returns the value for BooleanEvaluation.
 func boolean(d *flags.Decision) (bool, error) {
 	if d.Kind != flags.ConfigKind {
 		return d.Enabled, nil
@@ -160,7 +162,7 @@ func boolean(d *flags.Decision) (bool, error) {
 	return v, nil
 }
 
-// variant is the value of StringEvaluation.
+// variant returns the value for StringEvaluation.
 func variant(d *flags.Decision) (string, error) {
 	switch d.Kind {
 	case flags.VariantKind:
@@ -227,7 +229,7 @@ func object(d *flags.Decision) (any, error) {
 	return nil, errors.New("has a payload that is not an object or a list")
 }
 
-// payload is the payload of a flag that is on, errNoValue for one that is off.
+// payload returns the payload of a flag, or errNoValue if the flag is off.
 func payload(d *flags.Decision) (json.RawMessage, error) {
 	if !d.Enabled {
 		return nil, errNoValue

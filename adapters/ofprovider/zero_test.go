@@ -14,7 +14,7 @@ import (
 	"github.com/bunting-flags/bunting/flags"
 )
 
-// A Provider that is nil, zero, or over nothing panics nowhere.
+// A Provider that is nil, zero, or without a Client or Decider does not panic.
 func TestZero(t *testing.T) {
 	for name, handle := range map[string]any{"nil": (*ofprovider.Provider)(nil), "zero": &ofprovider.Provider{}, "over no Decider": ofprovider.New(nil, ""), "of nothing": ofprovider.NewRemote(ofprovider.Config{})} {
 		v := reflect.ValueOf(handle)
@@ -29,7 +29,7 @@ func TestZero(t *testing.T) {
 	}
 }
 
-// Without a context a Provider waits, decides, tracks and shuts down as with one that never ends.
+// A nil context works like context.Background in initialization, evaluation, tracking and shutdown.
 func TestProvider_NoContext(t *testing.T) {
 	var noContext context.Context
 	d := decider(t, contextSource{flags.StaticSource(apiKey, flags.Project{ID: 1}, parsed(t, definitions))})
@@ -51,7 +51,7 @@ func TestProvider_NoContext(t *testing.T) {
 	}
 }
 
-// contextSource and contextClient use the context that they get.
+// contextSource and contextClient use the context that is passed to them.
 type contextSource struct{ flags.Source }
 
 func (s contextSource) ProjectByKey(ctx context.Context, key string) (flags.Project, error) {
@@ -86,7 +86,7 @@ func TestProvider_WithoutCookies(t *testing.T) {
 	}
 }
 
-// callZero calls a function with zero values: with a context that soon ends, and with none.
+// callZero calls a function with zero values, with a context that soon ends and with nil.
 func callZero(t *testing.T, name string, f reflect.Value) {
 	t.Helper()
 	defer func() {

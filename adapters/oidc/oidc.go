@@ -19,27 +19,28 @@ import (
 )
 
 const (
-	// answerTimeout is how long a provider has for one answer.
+	// answerTimeout is the timeout of one request to the provider.
 	answerTimeout = 10 * time.Second
-	// maxAnswer is how long an answer of it may be, in bytes.
+	// maxAnswer is the maximum size of a response, in bytes.
 	maxAnswer = 1 << 20
-	// retryPause is how long a provider that did not answer is left alone.
+	// retryPause is the minimum time between two attempts to reach a provider that did not respond.
 	retryPause = 5 * time.Second
 )
 
-// Config says which provider it is. Issuer, ClientID and ClientSecret are required.
+// Config configures a Provider. Issuer, ClientID and ClientSecret are required.
 type Config struct {
-	// Issuer is the provider's address, below which /.well-known/openid-configuration
-	// stands: https, or http of this machine.
+	// Issuer is the provider's address, to which /.well-known/openid-configuration is appended:
+	// https, or http on this machine.
 	Issuer string
-	// ClientID and ClientSecret are what the provider knows us by.
+	// ClientID and ClientSecret identify the server to the provider.
 	ClientID, ClientSecret string
-	// Name is what people call the provider; empty: the host of Issuer.
+	// Name is the provider's name for people, by default the host of Issuer.
 	Name string
 }
 
-// Provider implements organizations.Provider. The provider is asked for what it is when
-// somebody first wants to sign in: it may be away when the server starts.
+// Provider implements organizations.Provider. It fetches the provider's configuration at the first
+// sign-in, because the provider may be unavailable when the server starts. It is safe for
+// concurrent use.
 type Provider struct {
 	config Config
 	client *http.Client
@@ -49,7 +50,7 @@ type Provider struct {
 	failedAt   time.Time
 }
 
-// New looks at a Config, and asks nobody.
+// New checks a Config. It sends no requests.
 func New(c Config) (*Provider, error) {
 	issuer, err := url.Parse(c.Issuer)
 	if err != nil || issuer.Host == "" || issuer.Scheme != "https" && (issuer.Scheme != "http" || !isLoopback(issuer.Hostname())) {
@@ -70,7 +71,7 @@ func isLoopback(host string) bool {
 	return host == "localhost" || err == nil && ip.IsLoopback()
 }
 
-// bounded cuts answers off that are too long.
+// bounded is a transport that truncates responses after maxAnswer bytes.
 type bounded struct{ http.RoundTripper }
 
 type cut struct {
@@ -90,7 +91,8 @@ func (b bounded) RoundTrip(r *http.Request) (*http.Response, error) {
 // Name implements organizations.Provider.
 func (p *Provider) Name() string { return p.config.Name }
 
-// discover asks the provider what it is, once; who comes while it is away is told so.
+// discover returns the provider's configuration, and fetches it if necessary. After a failure it
+// returns an error for retryPause without a request.
 func (p *Provider) discover(ctx context.Context) (*oidc.Provider, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -109,6 +111,7 @@ func (p *Provider) discover(ctx context.Context) (*oidc.Provider, error) {
 	return found, nil
 }
 
+// flow returns the configuration of the code flow.
 func (p *Provider) flow(provider *oidc.Provider, redirect string) *oauth2.Config {
 	return &oauth2.Config{
 		ClientID: p.config.ClientID, ClientSecret: p.config.ClientSecret, Endpoint: provider.Endpoint(), RedirectURL: redirect,
@@ -152,7 +155,7 @@ func (p *Provider) Finish(ctx context.Context, redirect, code, nonce, verifier s
 	}
 	var claims struct {
 		Email    string `json:"email"`
-		Verified any    `json:"email_verified"` // some send a text
+		Verified any    `json:"email_verified"` // some providers send a string
 		Name     string `json:"name"`
 	}
 	if err := id.Claims(&claims); err != nil {

@@ -1,5 +1,5 @@
-// Package oidctest is a provider of OpenID Connect for tests: it speaks the protocol with
-// real signatures, and signs in whom a test says, without asking.
+// Package oidctest is a provider of OpenID Connect for tests. It uses the protocol with real
+// signatures, and signs in the user that the test sets, without a sign-in page.
 package oidctest
 
 import (
@@ -18,30 +18,31 @@ import (
 	"github.com/go-jose/go-jose/v4"
 )
 
-// The client that the provider knows.
+// The only registered client.
 const (
 	ClientID     = "bunting"
 	ClientSecret = "a secret of the test"
 )
 
-// Provider is one that runs. Its fields are of who comes next; they may be changed between
-// requests.
+// Provider is a running provider. Its methods may be called between requests and affect the next
+// sign-in.
 type Provider struct {
 	URL string
 
 	mu     sync.Mutex
-	claims map[string]any // beside those that every token has, or in their place
+	claims map[string]any // added to the claims of every token, or replacing them
 	key    *rsa.PrivateKey
-	signs  *rsa.PrivateKey // key, unless a test wants another
+	signs  *rsa.PrivateKey // equal to key, unless Forge was called
 	codes  map[string]grant
 }
 
+// grant is an authorization code that was issued.
 type grant struct {
 	nonce, challenge, redirect string
 	claims                     map[string]any
 }
 
-// New runs a provider until the test ends.
+// New starts a provider that stops at the end of the test.
 func New(t *testing.T) *Provider {
 	t.Helper()
 	key, err := rsa.GenerateKey(rand.Reader, 2048)
@@ -60,14 +61,15 @@ func New(t *testing.T) *Provider {
 	return p
 }
 
-// SignsIn says who signs in next: claims such as sub, email and email_verified.
+// SignsIn sets the user of the next sign-ins: claims such as sub, email and email_verified. If
+// claims is nil, sign-ins fail with access_denied.
 func (p *Provider) SignsIn(claims map[string]any) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.claims = claims
 }
 
-// Forge signs with a key from now on that is not the provider's.
+// Forge makes the provider sign with another key than it publishes.
 func (p *Provider) Forge(t *testing.T) {
 	t.Helper()
 	otherKey, err := rsa.GenerateKey(rand.Reader, 2048)

@@ -1,17 +1,18 @@
-// Package otelhook tells OpenTelemetry of each read of a flag, by the semantic conventions
-// for feature flags (1.43): an event feature_flag.evaluation with
+// Package otelhook reports each read of a flag to OpenTelemetry, by the semantic conventions for
+// feature flags (1.43): an event feature_flag.evaluation with
 //
 //	feature_flag.key             the key
 //	feature_flag.provider.name   Config.Provider
 //	feature_flag.context.id      the subject's distinct id, unless Config.NoContextID
 //	feature_flag.result.variant  the variant
-//	feature_flag.result.value    where there is none: what was read, unless it is JSON or longer than 256 bytes
+//	feature_flag.result.value    without a variant, the value, unless it is JSON or longer than 256 bytes
 //	feature_flag.result.reason   targeting_match, split, static, default, disabled, unknown, error
 //	feature_flag.version         of the flag
 //	error.type                   flag_not_found, type_mismatch, provider_not_ready …
 //	feature_flag.error.message   at most 256 bytes
 //
-// The conventions want it as a log record; services without logs get it on their span.
+// The conventions define it as a log record; for services without logs it is an event of their
+// span.
 //
 //	hook := otelhook.New(otelhook.Config{LoggerProvider: global.GetLoggerProvider()})
 //	reader = flags.WithHooks(reader, hook) // or remote.Config.Hooks
@@ -31,14 +32,14 @@ import (
 	"github.com/bunting-flags/bunting/flags"
 )
 
-// Config may be empty.
+// Config configures the hook. The zero value is valid.
 type Config struct {
-	// LoggerProvider makes the logger of the events. Nil: they are events of the span that
-	// the context has, and nothing without one.
+	// LoggerProvider creates the logger for the events. If nil, they are added to the span in the
+	// context, or dropped if there is no span.
 	LoggerProvider log.LoggerProvider
-	// Provider names who decides, Bunting when empty.
+	// Provider is the name of the provider, by default Bunting.
 	Provider string
-	// NoContextID leaves the distinct id out.
+	// NoContextID omits the distinct id.
 	NoContextID bool
 }
 
@@ -48,7 +49,7 @@ const (
 	maxText   = 256 // bytes of a value or message
 )
 
-// New makes the hook.
+// New returns the hook.
 func New(c Config) flags.Hook {
 	if c.Provider == "" {
 		c.Provider = "Bunting"
@@ -74,6 +75,7 @@ func New(c Config) flags.Hook {
 	}}
 }
 
+// attributes returns the attributes of the event for a read.
 func (c *Config) attributes(r *flags.Read) []attribute.KeyValue {
 	reason, code := r.Detail.OpenFeature()
 	list := append(make([]attribute.KeyValue, 0, 8),
@@ -107,7 +109,7 @@ func (c *Config) attributes(r *flags.Read) []attribute.KeyValue {
 	return list
 }
 
-// shorten cuts a text between characters.
+// shorten cuts a string to maxText bytes, between characters.
 func shorten(s string) string {
 	if len(s) <= maxText {
 		return s

@@ -25,7 +25,7 @@ const definitions = `{"flags": [
 	{"id": 4, "key": "limit", "active": true, "version": 1, "filters": {"groups": [{}], "payloads": {"true": "42"}}}
 ]}`
 
-// records keeps what a logger of OpenTelemetry's SDK was given.
+// records stores the records that a logger of OpenTelemetry's SDK exports.
 type records struct{ list []sdklog.Record }
 
 func (r *records) Export(_ context.Context, list []sdklog.Record) error {
@@ -54,9 +54,9 @@ func static(t testing.TB, hook flags.Hook) flags.Reader {
 	return flags.WithHooks(r, hook)
 }
 
-// The attributes are those of the semantic conventions 1.43 ("Semantic conventions for
-// feature flags in events"): value where there is no variant, error.type where there was an
-// error, words in small letters; as log records and on spans alike.
+// The attributes are those of the semantic conventions 1.43 ("Semantic conventions for feature
+// flags in events"): value if there is no variant, error.type if there is an error, and enumerated
+// values in lower case; log records and span events have the same.
 func TestHook(t *testing.T) {
 	long := strings.Repeat("x", 300)
 	broken := flags.NewReader(func(_ context.Context, _ string, _ *flags.Subject, out *flags.Detail) {
@@ -122,7 +122,7 @@ func TestHook(t *testing.T) {
 	}
 }
 
-// reader is a Reader that knows its hook.
+// reader is a Reader with its hook.
 type reader struct {
 	flags.Reader
 	hook flags.Hook
@@ -130,8 +130,7 @@ type reader struct {
 
 func hookOf(r flags.Reader) flags.Hook { return r.(reader).hook }
 
-// Who is asked for stays out of telemetry where that is wanted; the service's own name
-// stands for the provider. Without span there is nothing to tell.
+// Config can omit the distinct id and set the provider's name. Without a span no event is recorded.
 func TestHook_Config(t *testing.T) {
 	logs := &records{}
 	r := static(t, otelhook.New(otelhook.Config{

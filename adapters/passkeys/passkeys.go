@@ -1,5 +1,5 @@
-// Package passkeys checks what authenticators sign, by WebAuthn: it is
-// organizations.Authenticators. It keeps nothing; spec/console.md §5.2 says what holds.
+// Package passkeys verifies the signatures of authenticators with WebAuthn. It implements
+// organizations.Authenticators and stores nothing; spec/console.md §5.2 specifies its behavior.
 package passkeys
 
 import (
@@ -14,13 +14,13 @@ import (
 	"github.com/bunting-flags/bunting/management/organizations"
 )
 
-// Authenticators implements organizations.Authenticators. The zero value is ready.
+// Authenticators implements organizations.Authenticators. The zero value is ready to use.
 type Authenticators struct{}
 
 var _ organizations.Authenticators = Authenticators{}
 
-// newWebAuthn is the relying party at a site. A person has to be verified by the authenticator, and
-// the passkey has to be found without a name.
+// newWebAuthn returns the relying party for a site. The authenticator must verify the person, and
+// the passkey must be discoverable without a user name.
 func newWebAuthn(site organizations.Site) (*webauthn.WebAuthn, error) {
 	w, err := webauthn.New(&webauthn.Config{
 		RPID: site.Host, RPDisplayName: "Bunting", RPOrigins: []string{site.Origin},
@@ -35,7 +35,7 @@ func newWebAuthn(site organizations.Site) (*webauthn.WebAuthn, error) {
 	return w, nil
 }
 
-// owner is a user as the library asks for one.
+// owner implements the library's interface of a user.
 type owner struct {
 	organizations.PasskeyOwner
 	credentials []webauthn.Credential
@@ -46,6 +46,7 @@ func (o *owner) WebAuthnName() string                       { return o.Email }
 func (o *owner) WebAuthnDisplayName() string                { return o.Email }
 func (o *owner) WebAuthnCredentials() []webauthn.Credential { return o.credentials }
 
+// newOwner returns an owner with its decoded credentials.
 func newOwner(passkeyOwner organizations.PasskeyOwner) (*owner, error) {
 	o := &owner{PasskeyOwner: passkeyOwner, credentials: make([]webauthn.Credential, len(passkeyOwner.Credentials))}
 	for i, raw := range passkeyOwner.Credentials {
@@ -56,7 +57,8 @@ func newOwner(passkeyOwner organizations.PasskeyOwner) (*owner, error) {
 	return o, nil
 }
 
-// newChallenge is what a browser is asked, and what is kept of it.
+// newChallenge returns the challenge for the browser, with the state that is stored until its
+// response.
 func newChallenge(options any, session *webauthn.SessionData) (*organizations.Challenge, error) {
 	text, err := json.Marshal(options)
 	if err != nil {
@@ -168,6 +170,7 @@ func (Authenticators) FinishLogin(site organizations.Site, passkeyOwner organiza
 	return json.Marshal(used)
 }
 
+// resumeSession decodes the state of a challenge.
 func resumeSession(site organizations.Site, state json.RawMessage) (*webauthn.WebAuthn, *webauthn.SessionData, error) {
 	w, err := newWebAuthn(site)
 	if err != nil {
@@ -180,5 +183,5 @@ func resumeSession(site organizations.Site, state json.RawMessage) (*webauthn.We
 	return w, session, nil
 }
 
-// wrapRejection is an answer of a browser that does not hold.
+// wrapRejection returns the error for a response of a browser that is not valid.
 func wrapRejection(err error) error { return fmt.Errorf("%w: %w", organizations.ErrPasskey, err) }

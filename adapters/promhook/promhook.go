@@ -3,18 +3,17 @@
 //	hook, err := promhook.New(promhook.Config{})
 //	reader = flags.WithHooks(reader, hook) // or remote.Config.Hooks
 //
-// THE METRICS:
+// The metrics are:
 //
 //	bunting_flag_reads_total{flag, variant, reason}   reads of flags
 //	bunting_flag_read_duration_seconds                how long they took, a histogram
 //
-// flag is the key. variant is the variant, else true or false, and empty where there is no
-// decision and the default was given. reason is OpenFeature's word for it, such as
-// targeting_match, split, static, default or disabled, or its code for an error, such as
-// flag_not_found or type_mismatch.
+// flag is the key. variant is the variant, or else true or false, and empty if there is no decision
+// and the read returned the default. reason is OpenFeature's reason, such as targeting_match,
+// split, static, default or disabled, or its error code, such as flag_not_found or type_mismatch.
 //
-// At most Config.MaxSeries combinations are kept apart. Reads of further ones count as
-// flag="_other" with the same reason, as do those of keys and variants above 200 bytes.
+// At most Config.MaxSeries combinations are counted separately. Further ones are counted as
+// flag="_other" with the same reason, and so are keys and variants above 200 bytes.
 package promhook
 
 import (
@@ -28,12 +27,12 @@ import (
 	"github.com/bunting-flags/bunting/flags"
 )
 
-// Config may be empty.
+// Config configures the hook. The zero value is valid.
 type Config struct {
-	// Registerer is told the metrics, prometheus.DefaultRegisterer when nil.
+	// Registerer registers the metrics, by default prometheus.DefaultRegisterer.
 	Registerer prometheus.Registerer
-	// MaxSeries is how many combinations of flag, variant and reason are kept apart, 1,000
-	// when zero or negative.
+	// MaxSeries is the maximum number of combinations of flag, variant and reason that are counted
+	// separately, by default 1,000.
 	MaxSeries int
 }
 
@@ -43,9 +42,10 @@ const (
 	other            = "_other"
 )
 
-// series are the labels of a counter.
+// series has the labels of a counter.
 type series struct{ flag, variant, reason string }
 
+// counts has the metrics, with the counters by series. It is safe for concurrent use.
 type counts struct {
 	total    *prometheus.CounterVec
 	duration prometheus.Histogram
@@ -55,8 +55,8 @@ type counts struct {
 	series map[series]prometheus.Counter
 }
 
-// New registers the metrics and makes the hook. It fails where they are registered
-// already: one hook is enough for all Readers.
+// New registers the metrics and returns the hook. It fails if they are already registered: one hook
+// serves all Readers.
 func New(c Config) (flags.Hook, error) {
 	if c.Registerer == nil {
 		c.Registerer = prometheus.DefaultRegisterer
@@ -68,7 +68,7 @@ func New(c Config) (flags.Hook, error) {
 		total: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "bunting_flag_reads_total", Help: "Reads of feature flags."}, []string{"flag", "variant", "reason"}),
 		duration: prometheus.NewHistogram(prometheus.HistogramOpts{
 			Name: "bunting_flag_read_duration_seconds", Help: "How long reads of feature flags took.",
-			Buckets: prometheus.ExponentialBuckets(1e-6, 4, 12), // to 4 seconds: some ask a server
+			Buckets: prometheus.ExponentialBuckets(1e-6, 4, 12), // up to 4 seconds, because some reads send a request to a server
 		}),
 		limit: c.MaxSeries, series: map[series]prometheus.Counter{},
 	}
@@ -102,7 +102,7 @@ func labels(r *flags.Read) series {
 	}
 	s := series{r.Key, r.Detail.Variant, strings.ToLower(reason)}
 	switch {
-	case r.Detail.Err != nil: // it is not active
+	case r.Detail.Err != nil: // the flag is not active
 		s.variant = ""
 	case s.variant == "" && r.Detail.Enabled:
 		s.variant = "true"
@@ -112,7 +112,7 @@ func labels(r *flags.Read) series {
 	return s
 }
 
-// counter is that of a series, or of those that are too many.
+// counter returns the counter of a series, or the shared one if there are too many.
 func (m *counts) counter(s series) prometheus.Counter {
 	if len(s.flag) > maxText || len(s.variant) > maxText {
 		s = series{flag: other, reason: s.reason}
@@ -128,7 +128,7 @@ func (m *counts) counter(s series) prometheus.Counter {
 	if c = m.series[s]; c != nil {
 		return c
 	}
-	if len(m.series) >= m.limit { // the few reasons bound these
+	if len(m.series) >= m.limit { // these are limited by the small number of reasons
 		return m.total.WithLabelValues(other, "", s.reason)
 	}
 	c = m.total.WithLabelValues(text(s.flag), text(s.variant), s.reason)
@@ -136,5 +136,5 @@ func (m *counts) counter(s series) prometheus.Counter {
 	return c
 }
 
-// text is what a label can say.
+// text returns a valid label value.
 func text(s string) string { return strings.ToValidUTF8(s, "\ufffd") }

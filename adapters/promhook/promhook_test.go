@@ -38,8 +38,8 @@ func hookedReader(t *testing.T, c promhook.Config) flags.Reader {
 	return flags.WithHooks(r, hook)
 }
 
-// Each read counts once, by key, value and reason (OpenFeature, types: "Resolution
-// Reason" and "Error Code"), and once in the histogram.
+// Each read is counted by key, value and reason (OpenFeature, types: "Resolution Reason" and "Error
+// Code"), and in the histogram.
 func TestHook(t *testing.T) {
 	registry := prometheus.NewRegistry()
 	r, sub := hookedReader(t, promhook.Config{Registerer: registry}), &flags.Subject{DistinctID: "u"}
@@ -89,8 +89,8 @@ bunting_flag_reads_total{flag="on",reason="type_mismatch",variant=""} 1
 	}
 }
 
-// Labels stay within the bound, whatever keys are read and however many at once; the count
-// of all is right all the same.
+// The number of series is limited, however many keys are read concurrently, and the total count is
+// correct.
 func TestHook_Bounded(t *testing.T) {
 	registry := prometheus.NewRegistry()
 	r, sub := hookedReader(t, promhook.Config{Registerer: registry, MaxSeries: 10}), &flags.Subject{DistinctID: "u"}
@@ -123,7 +123,7 @@ func TestHook_Bounded(t *testing.T) {
 	}
 }
 
-// Metrics are registered once; nothing is left of a hook that cannot be had.
+// New fails if the metrics are already registered, and leaves no metrics registered after an error.
 func TestNew_Twice(t *testing.T) {
 	registry := prometheus.NewRegistry()
 	hookedReader(t, promhook.Config{Registerer: registry})

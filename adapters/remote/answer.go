@@ -107,8 +107,8 @@ func (f *wireFlag) decision(key string) flags.Decision {
 	return d
 }
 
-// olderFlags holds flag values by key: true, false or a variant. In JSON it may also be a list of
-// the keys of the flags that are on.
+// olderFlags are flag values by key: true, false or a variant. In JSON it may also be a list of the
+// keys of the flags that are on.
 type olderFlags map[string]any
 
 // UnmarshalJSON implements json.Unmarshaler.
@@ -127,8 +127,8 @@ func (f *olderFlags) UnmarshalJSON(raw []byte) error {
 	return nil
 }
 
-// older reads a response in the older format, which has neither reasons nor versions. A flag whose
-// value is neither a string nor true is off.
+// older reads a response in the older format, which has neither reasons nor versions. A flag with a
+// value that is neither a string nor true is off.
 func (a *Answer) older(w *wireAnswer) {
 	for _, key := range slices.Sorted(maps.Keys(w.Older)) {
 		d := flags.Decision{Key: key, Reason: flags.Reason{Condition: flags.NoCondition}}

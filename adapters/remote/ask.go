@@ -51,8 +51,8 @@ type Answer struct {
 }
 
 // AskAll requests all flags of a subject from the server, whether or not Config.AskServer is set.
-// The request does not include properties that the server stores for the subject, only those in
-// sub. With Config.Offline it fails with flags.ErrUnavailable.
+// The request includes only the properties in sub; the server uses its own stored properties. With
+// Config.Offline it fails with flags.ErrUnavailable.
 func (c *Client) AskAll(ctx context.Context, sub *flags.Subject) (*Answer, error) {
 	if err := c.checkSubject(sub); err != nil {
 		return nil, err
@@ -192,8 +192,8 @@ func (c *Client) postOnce(ctx context.Context, body []byte) ([]byte, error) {
 	return raw, nil
 }
 
-// encodingError returns an error that names the first property whose value cannot be encoded as
-// JSON. It returns err, wrapped, if there is no such property.
+// encodingError returns an error that names the first property with a value that cannot be encoded
+// as JSON. It returns err, wrapped, if there is no such property.
 func encodingError(sub *flags.Subject, err error) error {
 	find := func(fact string, properties flags.Properties) *flags.Undecided {
 		for _, name := range slices.Sorted(maps.Keys(properties)) {

@@ -151,8 +151,8 @@ func TestRemote_AsksAgainInTime(t *testing.T) {
 	})
 }
 
-// Groups and their properties are sent as {} if there are none; geoip_disable is true unless
-// Config.GeoIP is set (the same suite, request_payload).
+// Groups and their properties are sent as {} if the subject has no groups; geoip_disable is true
+// unless Config.GeoIP is set (the same suite, request_payload).
 func TestRemote_Question(t *testing.T) {
 	for name, tt := range map[string]struct {
 		geoIP bool

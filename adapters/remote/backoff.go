@@ -13,7 +13,7 @@ const (
 	buffered = 3
 )
 
-// schedule holds when the next attempt of one kind (poll or stream) is due.
+// schedule has the due time of the next attempt of one kind (poll or stream).
 type schedule struct {
 	due   time.Duration // since the start of the source
 	fails int           // consecutive failures
@@ -33,8 +33,8 @@ func (s *source) backoff(next *schedule, minWait time.Duration) time.Duration {
 	return share
 }
 
-// run keeps the definitions current until the context ends. It makes one attempt at a time, the one
-// that has been due for longest. The first is a poll, because polls work with every server and
+// run keeps the definitions current until the context ends. It starts one attempt at a time, the
+// one that has been due for longest. The first is a poll, because polls work with every server and
 // proxy.
 func (s *source) run(ctx context.Context) {
 	defer close(s.copies)
@@ -100,7 +100,7 @@ func (s *source) streamOnce(ctx context.Context, next, poll *schedule) {
 		} else if end.hasRetry {
 			wait = end.retry
 		}
-		// The next stream sends what has changed since. If it fails, a poll is due.
+		// The next stream sends the changes since then. If it fails, a poll is due.
 		*next = schedule{due: now + wait, fails: next.fails}
 		poll.due, poll.fails = min(next.due, now+s.c.Poll), 0
 		if end.failed != nil && end.failed.answered { // the server sent invalid data
@@ -122,9 +122,9 @@ func (s *source) streamOnce(ctx context.Context, next, poll *schedule) {
 	}
 }
 
-// waitForAnswer waits until an unresponsive server responds again, or until a full attempt is due
-// in any case. If the server responded to the first probe, it was reachable all the time, and the
-// usual back-off applies.
+// waitForAnswer waits until an unresponsive server responds, or until a full attempt is due in any
+// case. If the server responded to the first probe, it was reachable all the time, and the usual
+// back-off applies.
 func (s *source) waitForAnswer(ctx context.Context, next *schedule) {
 	up, tries := s.probe(ctx)
 	next.due = s.c.knobs.elapsed()
@@ -137,7 +137,7 @@ func (s *source) waitForAnswer(ctx context.Context, next *schedule) {
 }
 
 // probe checks once a second whether the server responds, at most knobs.probes times. It returns
-// the number of checks made.
+// the number of checks.
 func (s *source) probe(ctx context.Context) (up bool, tries int) {
 	k := s.c.knobs
 	k.wait(ctx, time.Duration(k.random()*float64(k.probe)))

@@ -124,7 +124,7 @@ func BenchmarkRemote_DecideAllNoAlloc(b *testing.B) {
 	})
 }
 
-// Reads a value whose exposure has been sent before.
+// Reads a value after its exposure was sent.
 func BenchmarkRemote_BoolNoAlloc(b *testing.B) {
 	ctx := context.Background()
 	for _, exposed := range []bool{false, true} {

@@ -12,9 +12,9 @@ import (
 
 var _ flags.Source = (*Client)(nil)
 
-// New starts a Client. Before it returns, the Client has loaded the copy on disk, or else the
-// bundle; network requests start afterwards. It returns an error for an invalid Config and for a
-// broken bundle, but not if the server or the copy is unavailable.
+// New starts a Client. Before it returns, the Client has loaded the copy on disk or, without one,
+// the bundle; network requests start afterwards. It returns an error for an invalid Config and for
+// a broken bundle, but not if the server or the copy is unavailable.
 func New(c Config) (*Client, error) {
 	if err := c.complete(); err != nil {
 		return nil, err
@@ -58,8 +58,8 @@ func (c *Client) Flush(ctx context.Context) error {
 // Close sends the queued events until the context or Config.ShutdownTimeout ends, then ends all
 // goroutines of the Client. The remaining events are dropped: the error is then ErrDropped with
 // their number and the cause. A batch in transit at that moment may or may not have arrived. Later
-// reads of flags return flags.ErrClosed. Close may be called more than once, but not from a
-// function passed to OnChange or Watch.
+// reads of flags return flags.ErrClosed. Close may be called several times, but not from a function
+// passed to OnChange or Watch.
 func (c *Client) Close(ctx context.Context) error {
 	if !c.isInitialized() {
 		return nil
@@ -110,8 +110,8 @@ func (c *Client) Set() *flags.Set {
 
 // WaitForReady waits until definitions are loaded or the context ends. Its error wraps the
 // context's cause and the error of the last attempt. If the server rejects the key (401, 403), it
-// returns at once with a *[StatusError] and advice, while the Client goes on trying. With
-// Config.Offline and no definitions it returns flags.ErrNotReady at once.
+// returns immediately with a *[StatusError] and advice, while the Client continues to retry. With
+// Config.Offline and no definitions it returns flags.ErrNotReady immediately.
 func (c *Client) WaitForReady(ctx context.Context) error {
 	if !c.isInitialized() || c.source == nil {
 		return errNotReady

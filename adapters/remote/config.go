@@ -26,9 +26,9 @@ type Config struct {
 	// phx_…, with the scope feature_flag:read.
 	Key string
 
-	// Offline disables all network requests: flags come from the copy, or else from Bundle, and do
-	// not change. AskServer has no effect, and AskAll fails. No exposures are sent; events passed
-	// to Track are dropped without an error, and counted (DropOffline).
+	// Offline disables all network requests: flags come from the copy, or from Bundle if there is
+	// no copy, and do not change. AskServer has no effect, and AskAll fails. No exposures are sent;
+	// events passed to Track are dropped without an error, and counted (DropOffline).
 	Offline bool
 
 	// Dir is the folder of the copy of the last good definitions; the file's name is derived from
@@ -40,15 +40,15 @@ type Config struct {
 	NoCopy bool
 	// Bundle has definitions that are built into the program (go:embed): a payload of
 	// /flags/definitions or a definitions file of one project. It is used only if there is no
-	// usable copy: a copy takes precedence, even over a newer bundle. New fails for a bundle that
+	// usable copy: a copy has precedence, even over a newer bundle. New fails for a bundle that
 	// cannot be parsed, whether it is used or not. If nil, there is no bundle.
 	Bundle []byte `json:"-"`
 
 	// Full declares that subjects carry everything that is stored about them: properties, static
 	// cohorts, identifiers of experience continuity. A missing property is then absent, and every
 	// flag is decided. If false, a property that a subject does not have is unknown, and a flag
-	// whose value could depend on it is not decided (decision 2). A subject with Partial set is
-	// partial in any case.
+	// with a value that could depend on it is not decided (decision 2). A subject with Partial set
+	// is partial in any case.
 	Full bool
 	// AskServer requests flags from the server (POST /flags?v=2) that cannot be decided locally or
 	// that the definitions do not include. If false, the Client never does so.
@@ -57,11 +57,11 @@ type Config struct {
 	AskTimeout time.Duration
 	// AskRetries is how often a request for flags is retried after 502, 503 or 504 or a lost
 	// connection, by default 2; negative means never. The first wait is at most a tenth of a
-	// second, each further one twice as long, and none is shorter than a Retry-After. A wait that
-	// would exceed AskTimeout ends the request.
+	// second, each further one twice as long, and no wait is shorter than a Retry-After. A wait
+	// that would exceed AskTimeout ends the request.
 	AskRetries int
-	// GeoIP lets the server locate the IP address of requests, which is this machine's, for the
-	// flags that are requested from it and for events. If false, requests disable that
+	// GeoIP allows the server to locate the IP address of requests, which is this machine's, for
+	// the flags that are requested from it and for events. If false, requests disable that
 	// (geoip_disable).
 	GeoIP bool
 
@@ -84,7 +84,7 @@ type Config struct {
 	// Events that arrive while the queue is full are dropped.
 	QueueEvents, QueueBytes int
 	// FlushInterval is the maximum time that an event waits for others, by default 5 seconds. A
-	// hundred events are sent at once.
+	// hundred events are sent immediately.
 	FlushInterval time.Duration
 	// RetryWait is the wait before the first retry of a batch, by default half a second. It doubles
 	// up to 30 seconds. A Retry-After is honored, up to 5 minutes.

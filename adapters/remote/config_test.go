@@ -121,7 +121,7 @@ func TestConfig_BrokenBundle(t *testing.T) {
 }
 
 // A server that rejects the key ends WaitForReady with advice, also a call that waits already; the
-// Client goes on sending requests.
+// Client continues to send requests.
 func TestConfig_RejectedKey(t *testing.T) {
 	for _, code := range []int{http.StatusUnauthorized, http.StatusForbidden} {
 		var p project

@@ -27,8 +27,8 @@ func (c *Client) Decide(ctx context.Context, key string, sub *flags.Subject) (d 
 	return r.d, r.found, r.err
 }
 
-// isAskable reports whether the server may be able to decide what was not decided locally. A
-// property whose value has no JSON form cannot be sent to it.
+// isAskable reports whether the server may be able to decide a flag that is undecided locally.
+// Properties without a JSON form cannot be sent to it.
 func isAskable(d *flags.Decision) bool { return d.Undecided != nil && d.Undecided.Problem == "" }
 
 // resolve evaluates one flag into r and requests it from the server if that is configured and
@@ -149,7 +149,7 @@ func undecidedKeys(out *flags.Decisions) (keys []string) {
 	return keys
 }
 
-// mergeAnswer replaces the undecided flags of out by those in the response.
+// mergeAnswer replaces the undecided flags of out with the flags in the response.
 func mergeAnswer(out *flags.Decisions, answer *Answer) {
 	out.Errors = out.Errors || answer.Errors
 	for i := range answer.Decisions {

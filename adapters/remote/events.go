@@ -40,7 +40,7 @@ var errLongEvent = errors.New("an event is too long")
 // maxRetry limits the reconnection time that a server may request.
 const maxRetry = 5 * time.Minute
 
-// maxField is the maximum length of an event's name and id, in bytes; longer ones are ignored.
+// maxField is the maximum length of an event's name and id, in bytes; longer values are ignored.
 const maxField = 200
 
 func newEventReader(r io.Reader, limit int) *eventReader {

@@ -14,7 +14,7 @@ import (
 	"github.com/bunting-flags/bunting/flags"
 )
 
-// exampleServer stands for your server. It has the flags "checkout", on for paying users, and
+// exampleServer represents your server. It has the flags "checkout", on for paying users, and
 // "color", blue for all users.
 func exampleServer() *httptest.Server {
 	mux := http.NewServeMux()

@@ -20,7 +20,7 @@ func Faster(c Config, times float64, silence, limit time.Duration) Config {
 	return c
 }
 
-// WithFakeClock replaces the clock of the waits between attempts: each wait returns at once and
+// WithFakeClock replaces the clock of the waits between attempts: each wait returns immediately and
 // advances the clock by its duration. elapsed returns the time of that clock.
 func WithFakeClock(c Config) (_ Config, elapsed func() time.Duration) {
 	k := *c.knobs
@@ -44,7 +44,7 @@ func Open(c Config) (*Source, error) {
 
 func (s *Source) on() *Client { return &Client{source: s, set: s.Set, config: s.c} }
 
-// These methods are those of a Client with the Source.
+// Methods of a Client that uses the Source.
 func (s *Source) OnChange(f func([]string)) (stop func())  { return s.on().OnChange(f) }
 func (s *Source) Watch(f func(bool, string)) (stop func()) { return s.on().Watch(f) }
 func (s *Source) OnStatus(f func(Status)) (stop func())    { return s.on().OnStatus(f) }

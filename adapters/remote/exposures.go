@@ -38,7 +38,7 @@ func (c *Client) expose(key string, sub *flags.Subject, r *result, problem error
 	}
 }
 
-// exposure returns the properties of §10.3. The minimal ones lack $feature/<key> and the payload.
+// exposure returns the properties of §10.3. The minimal set lacks $feature/<key> and the payload.
 func (c *Client) exposure(key string, sub *flags.Subject, r *result, problem error) map[string]any {
 	p := map[string]any{
 		"$feature_flag": key, "$feature_flag_response": nil, "locally_evaluated": r.found && r.from == nil && problem == nil,

@@ -160,8 +160,8 @@ func TestSource_Faults_EveryOrderOfTwo(t *testing.T) {
 	}
 }
 
-// checkSurvives goes through two faults with one Source, and starts another under the second. It
-// does not count the first Source, which creates the copy.
+// checkSurvives applies two faults with one Source, and starts another under the second. It does
+// not count the first Source, which creates the copy.
 func (site *site) checkSurvives(t *testing.T, first, second fault, n int) (starts int64) {
 	net := &network{}
 	var back atomic.Int64

@@ -129,7 +129,7 @@ func (s *source) statusFailure(request string, resp *http.Response) *failure {
 // a key.
 func (s *source) isAnswering(ctx context.Context) bool {
 	if s.ownsClient {
-		s.client.CloseIdleConnections() // they may lead to a server that is gone
+		s.client.CloseIdleConnections() // they may lead to a server that no longer runs
 	}
 	ctx, cancel := context.WithTimeout(ctx, s.c.knobs.probeLimit)
 	defer cancel()

@@ -33,8 +33,8 @@ func definitions(names ...string) string {
 	return `{"flags": [` + strings.Join(list, ", ") + `]}`
 }
 
-// network is between a Source and servers: connections lead to the current target, and open ones
-// are closed when it changes.
+// network is between a Source and servers: connections lead to the current target, and open
+// connections are closed when the target changes.
 type network struct {
 	mu    sync.Mutex
 	to    string // host:port
@@ -90,7 +90,7 @@ func serve(t testing.TB, h http.Handler) string {
 	return srv.Listener.Addr().String()
 }
 
-// nowhere returns an address at which nothing listens.
+// nowhere returns an address at which no server listens.
 func nowhere(t testing.TB) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -161,7 +161,7 @@ func waitUntil(t testing.TB, condition string, ok func() bool) {
 	}
 }
 
-// keys returns the keys of a Source's flags, or "" if there are none.
+// keys returns the keys of a Source's flags, or "" without flags.
 func keys(s *remote.Source) string {
 	if set := s.Set(); set != nil {
 		return strings.Join(set.Keys(), " ")

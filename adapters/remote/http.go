@@ -62,8 +62,8 @@ func redirectTarget(resp *http.Response) string {
 	return (&url.URL{Scheme: to.Scheme, Host: to.Host}).String()
 }
 
-// newRequest returns a POST request that net/http may send again on a new connection if the old one
-// was closed. That is safe: requests for flags change no data, and events have uuids.
+// newRequest returns a POST request that net/http may repeat on a new connection if the old one was
+// closed. That is safe: requests for flags change no data, and events have uuids.
 func newRequest(ctx context.Context, url string, body *bytes.Reader) (*http.Request, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, url, body)
 	if err != nil {

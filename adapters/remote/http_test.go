@@ -70,7 +70,7 @@ func TestSource_URLWithoutQuery(t *testing.T) {
 	}
 }
 
-// wrapped is a transport such as those that count or trace requests.
+// wrapped is a transport, for example to count or trace requests.
 type wrapped struct{ http.RoundTripper }
 
 // A program may have replaced net/http's default transport.

@@ -14,7 +14,7 @@ import (
 )
 
 // source loads the definitions of one project and keeps them current. It is safe for concurrent
-// use; reading takes no lock.
+// use; reading needs no lock.
 type source struct {
 	c          *Config
 	client     *http.Client
@@ -24,7 +24,7 @@ type source struct {
 
 	status   attemptStatus
 	copies   chan savedCopy // copies to be written; only the newest waits
-	news     chan struct{}  // signals a change, or an attempt whose result differs from the previous one
+	news     chan struct{}  // signals a change, or an attempt with a result that differs from the previous one
 	copyPath string         // empty if there is no copy on disk
 
 	stop context.CancelFunc
@@ -48,8 +48,8 @@ func (s *source) applyBundle() (err error) {
 	return nil
 }
 
-// apply replaces the current definitions by those in text, unless they are equal. After an error
-// the current definitions remain.
+// apply replaces the current definitions with the definitions in text, unless they are equal. After
+// an error the current definitions remain.
 func (s *source) apply(text []byte, version string, from Origin, fetchedAt time.Time) error {
 	sum := sha256.Sum256(bytes.TrimSpace(text)) // a stream sends the text without the final line break
 	old := s.current.Load()
@@ -149,7 +149,7 @@ func (s *source) recordFailure(err error) {
 	}
 }
 
-// confirm records that the current definitions are those of the server.
+// confirm records that the current definitions are up to date with the server.
 func (s *source) confirm(streaming bool) {
 	st := &s.status
 	st.mu.Lock()

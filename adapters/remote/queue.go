@@ -29,7 +29,7 @@ var ErrDropped = errors.New("remote: events were dropped")
 
 // Stats counts events since New. Waiting and WaitingBytes are the current values.
 type Stats struct {
-	Sent, Retries         uint64 // Retries counts attempts to send a batch again
+	Sent, Retries         uint64 // Retries counts further attempts to send a batch
 	Waiting, WaitingBytes int    // including the batch in transit
 	Dropped               map[DropReason]uint64
 }
@@ -46,7 +46,7 @@ type item struct {
 	since time.Time // from the monotonic clock; used for waits only, never sent
 }
 
-// queue holds events until they are sent or dropped, first in, first out. It is limited by number
+// queue stores events until they are sent or dropped, first in, first out. It is limited by number
 // and bytes.
 type queue struct {
 	maxEvents, maxBytes int
@@ -131,7 +131,7 @@ func (q *queue) next(limit int, interval time.Duration) (batch []item, wait time
 	return batch, max(0, interval-time.Since(q.waiting[0].since))
 }
 
-// finish removes the first n events: as sent if why is empty, else as dropped.
+// finish removes the first n events: as sent if why is empty, and as dropped otherwise.
 func (q *queue) finish(n int, why DropReason) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -153,7 +153,7 @@ func (q *queue) finish(n int, why DropReason) {
 	q.progressed = make(chan struct{})
 }
 
-// close makes the queue reject further events.
+// close causes add to reject further events.
 func (q *queue) close() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -170,7 +170,7 @@ func (q *queue) expedite() (last, lost uint64) {
 	return q.accepted, q.lost
 }
 
-// progress returns how many events have left the queue, how many of those were lost, and a channel
+// progress returns how many events have left the queue, how many of them were lost, and a channel
 // that is closed when more have left.
 func (q *queue) progress() (finished, lost uint64, progressed <-chan struct{}) {
 	q.mu.Lock()

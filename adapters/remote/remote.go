@@ -1,13 +1,13 @@
 // Package remote evaluates flags inside other Go services, with definitions that it fetches over
 // HTTP from a Bunting server or from PostHog, which uses the same protocol.
 //
-// A [Client] keeps a project's definitions current and never discards those it has: they come from
-// a copy on disk, a bundle in the program, or the network. It evaluates flags, reads values with a
-// default, and sends exposures and events to the server.
+// A [Client] keeps a project's definitions current and never discards definitions. Their sources
+// are a copy on disk, a bundle in the program, and the network. It evaluates flags, reads values
+// with a default, and sends exposures and events to the server.
 //
 // # When the server is unavailable
 //
-// No failure removes definitions. The Client makes one attempt at a time.
+// No failure removes definitions. There is one attempt at a time.
 //
 // If the server responds with anything but definitions (401, 402, 403, 429, 5xx, a truncated or
 // invalid body), the next attempt follows after a random share of 1 second, then of 2, 4, … up to
@@ -15,12 +15,11 @@
 //
 // If the server does not respond at all (connection refused, no route, timeout), checking for it is
 // cheap, and it is important to notice soon that it is back: once a second the Client sends a HEAD
-// request without a key, which the server rejects before it looks anything up, and which is
-// canceled after 0.9 seconds. When such a request gets a response below 500, the rejection
-// included, the Client requests the definitions. Each process starts at a random moment of the
-// second, so that the clients of a server that comes back are spread over a second, and it can
-// respond to most of them with 304. For a server where even HEAD takes longer, the Client makes a
-// full attempt after every 60 checks.
+// request without a key, which the server rejects before any look-up, and which is canceled after
+// 0.9 seconds. When such a request gets a response below 500, the rejection included, the Client
+// requests the definitions. Each process starts at a random moment of the second, so that the
+// clients of a restarted server are spread over a second, and it can respond to most of them with
+// 304. If even HEAD takes longer, the Client starts a full attempt after every 60 checks.
 package remote
 
 import (
@@ -29,7 +28,7 @@ import (
 	"time"
 )
 
-// knobs holds the times that users cannot configure, and the clock; tests replace them.
+// knobs has the times that users cannot configure, and the clock; tests replace them.
 type knobs struct {
 	// silence is the maximum time without data on a stream: two keep-alives.
 	silence time.Duration
@@ -41,7 +40,7 @@ type knobs struct {
 	probes            int
 	// elapsed returns the time since the start, from a monotonic clock.
 	elapsed func() time.Duration
-	// wait returns after the given time, or when the context ends.
+	// wait returns after the duration, or when the context ends.
 	wait func(context.Context, time.Duration)
 	// random returns a number in [0, 1).
 	random func() float64

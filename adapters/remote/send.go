@@ -129,7 +129,7 @@ func (s *sender) pause(wait time.Duration, wakes bool) {
 
 // logDrops logs how many events were dropped and how many batches were retried since the last
 // message, at most once in logInterval unless final is set. It returns the time until the next
-// message is due, or the maximum duration if there is nothing to log.
+// message is due, or the maximum duration if no message is due.
 func (s *sender) logDrops(final bool) time.Duration {
 	now := s.queue.stats()
 	now.Retries = s.retries.Load()

@@ -210,8 +210,8 @@ func TestRemote_LongEvents(t *testing.T) {
 	})
 }
 
-// A hundred events are sent at once, fewer after five seconds; a batch has at most a megabyte, an
-// event 900 KiB; the order is preserved.
+// A hundred events are sent immediately, fewer after five seconds; a batch has at most a megabyte,
+// an event 900 KiB; the order is preserved.
 func TestRemote_14_3_Batches(t *testing.T) {
 	w := &wire{answer: answerAlways(200)}
 	runTracking(t, w, nil, func(t *testing.T, c *remote.Client) {

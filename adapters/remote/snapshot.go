@@ -16,7 +16,7 @@ func (c *Client) For(ctx context.Context, sub *flags.Subject) *flags.Snapshot {
 	return c.reads().For(ctx, sub)
 }
 
-// view holds what one snapshot evaluates with.
+// view has the inputs of one snapshot.
 type view struct {
 	c      *Client
 	sub    *flags.Subject // nil if the caller passed no subject
@@ -37,8 +37,8 @@ func (v *view) decide(ctx context.Context, key string, out *flags.Detail) {
 	v.c.readInto(ctx, key, v.sub, v, out)
 }
 
-// client evaluates the flags that a browser may see. The definitions determine which flags those
-// are, so without definitions it fails.
+// client evaluates the flags that a browser may see. It fails without definitions, because they
+// determine the set of flags.
 func (v *view) client(ctx context.Context, out *flags.Decisions) error {
 	c := v.c
 	if err := c.checkSubject(v.sub); err != nil {

@@ -15,8 +15,8 @@ import (
 )
 
 // Each flag read from a snapshot is exposed once, and no other flag is; an event has the values of
-// the flags that were read (capture.md §12.2: $feature/<key>, $active_feature_flags with those that
-// are on), the groups and the device.
+// the flags that were read (capture.md §12.2: $feature/<key>, $active_feature_flags with the flags
+// that are on), the groups and the device.
 func TestSnapshot_SendsReadFlags(t *testing.T) {
 	w := &wire{answer: answerAlways(http.StatusOK)}
 	runTracking(t, w, nil, func(t *testing.T, c *remote.Client) {
@@ -85,8 +85,8 @@ func (a *countingServer) RoundTrip(r *http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: http.StatusOK, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(text)), Request: r}, nil
 }
 
-// A snapshot sends at most one request, and none for locally decided flags; the response adds no
-// flag for the browser that the definitions do not allow there.
+// A snapshot sends at most one request, and no request for locally decided flags; the response adds
+// no flag for the browser that the definitions do not allow there.
 func TestSnapshot_AsksOnce(t *testing.T) {
 	server := &countingServer{}
 	d, err := flags.ParseDefinitions([]byte(`{"flags": [` + houseFlags + `,
@@ -125,7 +125,7 @@ func TestSnapshot_AsksOnce(t *testing.T) {
 	}
 }
 
-// A change during a request takes effect with the next one.
+// A change during a request has an effect on the next one.
 func TestSnapshot_DefinitionsChange(t *testing.T) {
 	var p project
 	p.set(t, definitions("one"))

@@ -10,8 +10,8 @@ import (
 )
 
 // open starts a source with a completed Config. Before it returns, the source has loaded the copy
-// on disk, or else the bundle; network requests start afterwards. It returns an error only for a
-// broken bundle.
+// on disk or, without one, the bundle; network requests start afterwards. It returns an error only
+// for a broken bundle.
 func open(c *Config) (*source, error) {
 	s := &source{
 		c: c, ready: make(chan struct{}),
@@ -74,7 +74,7 @@ func (s *source) project(apiKey string) (*loadedDefinitions, error) {
 }
 
 // Close ends requests and streams, waits until a copy in progress is written and the source's
-// goroutines have ended. The definitions remain readable. It may be called more than once.
+// goroutines have ended. The definitions remain readable. It may be called several times.
 func (s *source) Close() error {
 	s.stop()
 	s.done.Wait()

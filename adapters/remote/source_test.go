@@ -43,7 +43,7 @@ func TestOpen_Refuses(t *testing.T) {
 }
 
 // Polls send the current ETag and find a change with the next poll; unchanged definitions are not
-// applied again (§1.8, §11).
+// applied a second time (§1.8, §11).
 func TestSource_1_8_PollsWithETags(t *testing.T) {
 	var p project
 	p.set(t, definitions("one"))
@@ -197,7 +197,8 @@ func TestSource_IsAFlagsSource(t *testing.T) {
 	}
 }
 
-// A function is called for changes until it is stopped; a slow one does not delay others.
+// A function is called for changes until it is stopped; a slow function does not delay other
+// functions.
 func TestSource_OnChange(t *testing.T) {
 	var p project
 	p.set(t, definitions("one"))
@@ -261,8 +262,7 @@ func TestSource_ErrorTexts(t *testing.T) {
 	}
 }
 
-// There is one attempt at a time, none before Retry-After is over, and none more than a second
-// later.
+// There is one attempt at a time, not before Retry-After is over, and at most a second later.
 func TestSource_KeepsRetryAfter(t *testing.T) {
 	var mu sync.Mutex
 	var at []time.Duration
@@ -294,7 +294,7 @@ func TestSource_KeepsRetryAfter(t *testing.T) {
 	}
 }
 
-// Without a usable folder there is no copy, but everything else works.
+// Without a usable folder there is no copy, but all other functions work.
 func TestSource_WithoutAFolder(t *testing.T) {
 	var p project
 	p.set(t, definitions("one"))

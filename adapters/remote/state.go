@@ -17,7 +17,7 @@ var (
 )
 
 // Client evaluates a project's flags in this process. It is safe for concurrent use; evaluation
-// takes no lock. It is a [flags.Reader], and a [flags.Source] for a Decider. A nil Client has no
+// needs no lock. It is a [flags.Reader], and a [flags.Source] for a Decider. A nil Client has no
 // flags: reads return the fallback and flags.ErrNotReady.
 type Client struct {
 	source    *source
@@ -77,7 +77,7 @@ func (c *Client) checkSubject(sub *flags.Subject) error {
 	return nil
 }
 
-// decisionTime returns the current time if the flags depend on it, else the zero time.
+// decisionTime returns the current time if the flags depend on it, and the zero time otherwise.
 func (c *Client) decisionTime(set *flags.Set) (now time.Time) {
 	if set.HasDates() {
 		now = c.config.Now()

@@ -9,7 +9,7 @@ import (
 type Status struct {
 	// Ready reports whether definitions are loaded.
 	Ready bool
-	// From is where they came from; empty if there are none.
+	// From is the source of the definitions; empty without definitions.
 	From Origin
 	// Version is the server's version of the definitions, its ETag without quotes. It is empty for
 	// a bundle, and if the server sends no ETag.

@@ -71,7 +71,7 @@ func (s *source) stream(ctx context.Context) (end streamEnd) {
 	return end
 }
 
-// silenceError returns errSilent if the request was canceled for that, else err.
+// silenceError returns errSilent if that canceled the request, and err otherwise.
 func silenceError(ctx context.Context, err error) error {
 	if errors.Is(context.Cause(ctx), errSilent) {
 		return errSilent
@@ -111,7 +111,7 @@ func (s *source) follow(events *eventReader, body *watchedReader) (end streamEnd
 	}
 }
 
-// watchedReader is a body whose reads are canceled when one takes longer than limit.
+// watchedReader is a body that cancels the request if a read exceeds limit.
 type watchedReader struct {
 	io.Reader
 	alive *time.Timer // cancels the request

@@ -44,7 +44,7 @@ func TestSource_Decision5_Streams(t *testing.T) {
 	}
 }
 
-// script is a server whose streams a test writes itself.
+// script is a server with streams that a test writes.
 type script struct {
 	mu      sync.Mutex
 	streams []http.Header // headers of the requests, in order

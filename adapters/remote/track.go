@@ -13,9 +13,9 @@ import (
 	"github.com/bunting-flags/bunting/flags/wire"
 )
 
-// maxEvent returns the maximum size in bytes of an event with the given name: 900 KiB (capture
-// §14.3), because servers reject events above 1,000,000 bytes, and for events of language models
-// the limit of servers.
+// maxEvent returns the maximum size in bytes of an event with a name: 900 KiB (capture §14.3),
+// because servers reject events above 1,000,000 bytes, and for events of language models the limit
+// of servers.
 func maxEvent(name string) int {
 	const usual = 900 << 10
 	if most := wire.MaxEventOf(name); most > 1<<20 {

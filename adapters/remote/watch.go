@@ -13,9 +13,9 @@ import (
 // must not call Close. Each method returns a function that ends the calls; a call that has begun
 // may still continue.
 
-// OnChange calls f after a change of the flags, with the keys of the flags whose values may have
-// changed: see flags.Definitions.Changed. The first definitions count as a change of all flags. If
-// f is nil, OnChange does nothing.
+// OnChange calls f after a change of the flags, with the keys of the flags that may have other
+// values: see flags.Definitions.Changed. The first definitions count as a change of all flags. If f
+// is nil, OnChange does nothing.
 func (c *Client) OnChange(f func(keys []string)) (stop func()) {
 	return c.watch(f == nil, func(before *loadedDefinitions) func(*loadedDefinitions, Status) {
 		return func(k *loadedDefinitions, _ Status) {
@@ -69,8 +69,8 @@ func differ(a, b *flags.Detail) bool {
 }
 
 // OnStatus calls f when the Status changes: other definitions, an attempt that succeeds after one
-// that failed, a failure with another status or without a response, a stream that begins or ends.
-// Changes of counters and times only are not reported.
+// that failed, a failure with another status or without a response, a stream that begins. It does
+// not report changes of counters and times only. If f is nil, OnStatus does nothing.
 func (c *Client) OnStatus(f func(Status)) (stop func()) {
 	var before statusSummary
 	if c.isInitialized() && c.source != nil {
@@ -107,9 +107,9 @@ func (st Status) summary() statusSummary {
 	return e
 }
 
-// Watch calls notify after each change of the flags, and when they become stale or current again.
-// They are stale if there are definitions and the last attempt to renew them failed; the message is
-// then the error. If they are stale at the time of the call, notify is called soon. The method fits
+// Watch calls notify after each change of the flags, and when they become stale or current. They
+// are stale if there are definitions and the last attempt to renew them failed; the message is then
+// the error. If they are stale at the time of the call, notify is called soon. The method fits
 // ofprovider.Config.Watch.
 func (c *Client) Watch(notify func(stale bool, message string)) (stop func()) {
 	return c.watch(notify == nil, func(before *loadedDefinitions) func(*loadedDefinitions, Status) {

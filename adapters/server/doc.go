@@ -20,7 +20,7 @@
 //
 // In the process, Reader reads flags, Intake accepts events, and Management has the packages of
 // management. They follow the same rules as over HTTP: events that Intake has accepted are durable,
-// reads count towards the project's usage, and changes are visible at once.
+// reads count towards the project's usage, and changes are visible immediately.
 //
 // The package reads no environment variables, handles no signals and has no global state: several
 // servers may run in one process, each with a data folder of its own.

@@ -57,7 +57,7 @@ func (p *parts) storeFailed() func(error) {
 	}
 }
 
-// renew makes a change of definitions visible at once. projectID zero means all projects.
+// renew makes a change of definitions visible immediately. projectID zero means all projects.
 func (p *parts) renew(projectID int64) {
 	if d := p.deciding.Load(); d != nil {
 		d.Renew(projectID)

@@ -30,7 +30,7 @@ func (p *parts) openStream(ctx context.Context) (err error) {
 	return nil
 }
 
-// streamFailed logs errors of the processor, the first at once and then one a minute: while the
+// streamFailed logs errors of the processor, the first immediately and then one a minute: while the
 // database is unavailable, each partition fails every few seconds.
 func (p *parts) streamFailed() func(error) {
 	return throttle(time.Minute, func(err error, unsaid int) {

@@ -64,7 +64,7 @@ func TestServer_NoContext(t *testing.T) {
 	}
 }
 
-// refusingBroker returns the address of a NATS broker that rejects every connection at once.
+// refusingBroker returns the address of a NATS broker that rejects every connection immediately.
 func refusingBroker(t *testing.T) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")

@@ -8,8 +8,8 @@ import (
 	"github.com/bunting-flags/bunting/management/organizations"
 )
 
-// Mailer is the one that a server of ours sends with, to an address as o's user.
-// trust is the TLS of the Server there; nil trusts none of them.
+// Mailer returns the mailer of a Bunting server, for a Server at address with o's user. trust is
+// the TLS of that Server; with nil the Mailer does not trust it.
 func Mailer(t testing.TB, address string, o Options, trust *tls.Config) organizations.Mailer {
 	t.Helper()
 	m, err := smtpmail.New(smtpmail.Config{Address: address, From: "bunting@example.org", User: o.User, Password: o.Password, TLS: trust})

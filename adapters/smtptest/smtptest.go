@@ -1,5 +1,5 @@
-// Package smtptest is an SMTP server for tests: real in what it says, with memory
-// for its mailbox.
+// Package smtptest is an SMTP server for tests. It uses the real protocol and stores mails in
+// memory.
 package smtptest
 
 import (
@@ -22,13 +22,13 @@ import (
 	"github.com/emersion/go-smtp"
 )
 
-// Server is a server that a test has started.
+// Server is a running server.
 type Server struct {
 	// Address is host and port.
 	Address string
-	// TLS is what a client needs to trust the server.
+	// TLS is the configuration with which a client trusts the server.
 	TLS *tls.Config
-	// Stop ends the server before the test does.
+	// Stop stops the server before the end of the test.
 	Stop func()
 
 	options Options
@@ -37,33 +37,34 @@ type Server struct {
 	sent    chan Mail
 }
 
-// Options say what a server is like.
+// Options configure a server.
 type Options struct {
-	// Address to listen on, a free port when empty.
+	// Address is the address to listen on, by default a free port.
 	Address string
-	// User and Password are wanted of clients, after STARTTLS; none when empty.
+	// User and Password are required from clients, after STARTTLS. If empty, there is no
+	// authentication.
 	User, Password string
-	// Direct: the connection begins with TLS. Plain: there is no TLS at all.
+	// Direct uses TLS from the start of a connection. Plain disables TLS.
 	Direct, Plain bool
-	// Rcpt and Data answer these steps; nil takes everything.
+	// Rcpt and Data return the responses to these steps. If nil, the server accepts everything.
 	Rcpt func(to string) error
 	Data func() error
 }
 
-// Mail is a mail that the server has taken.
+// Mail is a mail that the server has accepted.
 type Mail struct {
 	From, To, Text string
-	// TLS: the connection was encrypted. User is who has given a password.
+	// TLS reports whether the connection was encrypted. User is the authenticated user.
 	TLS  bool
 	User string
 }
 
-// Refusal is an answer to a step.
+// Refusal returns an error response for Rcpt or Data.
 func Refusal(code int, enhanced [3]int, text string) error {
 	return &smtp.SMTPError{Code: code, EnhancedCode: enhanced, Message: text}
 }
 
-// Start starts a server that ends with the test.
+// Start starts a server that stops at the end of the test.
 func Start(t testing.TB, o Options) *Server {
 	t.Helper()
 	s := &Server{options: o, sent: make(chan Mail, 100)}
@@ -80,7 +81,7 @@ func Start(t testing.TB, o Options) *Server {
 	s.TLS = &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12}
 	srv := smtp.NewServer(smtp.BackendFunc(func(c *smtp.Conn) (smtp.Session, error) { return &session{server: s, conn: c}, nil }))
 	srv.Domain = "localhost"
-	srv.ErrorLog = log.New(io.Discard, "", 0) // clients that do not trust it are part of the tests
+	srv.ErrorLog = log.New(io.Discard, "", 0) // tests include clients that do not trust the server
 	srv.ReadTimeout, srv.WriteTimeout = 10*time.Second, 10*time.Second
 	config := &tls.Config{Certificates: []tls.Certificate{certificate}, MinVersion: tls.VersionTLS12}
 	switch {
@@ -95,7 +96,7 @@ func Start(t testing.TB, o Options) *Server {
 	go func() { ended <- srv.Serve(listener) }()
 	s.Stop = sync.OnceFunc(func() {
 		_ = srv.Close()
-		_ = listener.Close() // where the server has not begun yet
+		_ = listener.Close() // in case Serve has not started yet
 		if err := <-ended; err != nil && !errors.Is(err, smtp.ErrServerClosed) && !errors.Is(err, net.ErrClosed) {
 			t.Error("SMTP server:", err)
 		}
@@ -104,14 +105,14 @@ func Start(t testing.TB, o Options) *Server {
 	return s
 }
 
-// Mails are those that were taken so far.
+// Mails returns the mails accepted so far.
 func (s *Server) Mails() []Mail {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return append([]Mail{}, s.mails...)
 }
 
-// Next waits for a mail.
+// Next waits up to a minute for the next mail.
 func (s *Server) Next(t testing.TB) Mail {
 	t.Helper()
 	select {
@@ -123,6 +124,7 @@ func (s *Server) Next(t testing.TB) Mail {
 	}
 }
 
+// session is one connection of a client; it implements smtp.Session.
 type session struct {
 	server *Server
 	conn   *smtp.Conn
@@ -175,7 +177,7 @@ func (s *session) Data(r io.Reader) error {
 	s.server.mu.Unlock()
 	select {
 	case s.server.sent <- s.mail:
-	default: // nobody waits for so many
+	default: // the test does not read this many mails
 	}
 	return nil
 }
@@ -183,7 +185,7 @@ func (s *session) Data(r io.Reader) error {
 func (s *session) Reset()        { s.mail = Mail{} }
 func (s *session) Logout() error { return nil }
 
-// selfSigned is a certificate of this machine's own, and who trusts it.
+// selfSigned returns a certificate for localhost, and a pool that trusts it.
 func selfSigned(t testing.TB) (tls.Certificate, *x509.CertPool) {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)

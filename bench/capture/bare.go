@@ -18,23 +18,24 @@ import (
 	"github.com/bunting-flags/bunting/capture"
 )
 
-// bareCommand is the hidden first argument that makes this program a server to
-// compare with. The second is its mode, the third its file.
+// bareCommand is the hidden first argument with which this program runs as a server to compare
+// with. The second argument is its mode, and the third its file.
 const bareCommand = "bare"
 
 // The modes of bare servers.
 const (
-	bareGroup = "group" // all that waits shares one transaction
-	bareEach  = "each"  // every request is a transaction and a sync of its own
-	bareNone  = "none"  // nothing is stored
+	bareGroup = "group" // all waiting requests share one transaction
+	bareEach  = "each"  // every request has its own transaction and sync
+	bareNone  = "none"  // events are not stored
 )
 
-// bareServer unpacks, decodes and stores events. It knows no people.
+// bareServer decompresses, decodes and stores events. It does not process persons.
 type bareServer struct {
 	store  func(*capture.Submission) error
 	stored atomic.Int64
 }
 
+// serveBare runs one of the servers to compare with, until it is signalled to end.
 func serveBare(args []string) error {
 	if len(args) != 2 {
 		return errors.New("bare wants a mode and a file")

@@ -14,16 +14,16 @@ import (
 )
 
 const (
-	// groupEvents is at about how many events a transaction is full, insertRows how
-	// many rows one statement takes.
+	// groupEvents is the approximate number of events at which a transaction is full, insertRows
+	// the number of rows of one statement.
 	groupEvents = 2_000
 	insertRows  = 50
 )
 
-// barePragmas are those of the server's own store.
+// barePragmas are the pragmas of the server's own store.
 var barePragmas = []string{"journal_mode(WAL)", "synchronous(FULL)", "wal_autocheckpoint(4000)", "cache_size(-24576)"}
 
-// bareStore is one SQLite table that a goroutine writes to.
+// bareStore is one SQLite table to which a goroutine writes.
 type bareStore struct {
 	db       *sql.DB
 	one      *sql.Stmt
@@ -81,6 +81,7 @@ func (s *bareStore) append(events *capture.Submission) error {
 	return <-j.done
 }
 
+// run collects waiting jobs into groups, and commits each group in one transaction.
 func (s *bareStore) run() {
 	defer close(s.ended)
 	var group []bareJob
@@ -114,7 +115,7 @@ func (s *bareStore) commit(group []bareJob) error {
 	if err != nil {
 		return err
 	}
-	defer tx.Rollback() // after a commit it does nothing
+	defer tx.Rollback() // no effect after a commit
 	one, many := tx.Stmt(s.one), tx.Stmt(s.many)
 	var args []any
 	const columns = 5
@@ -154,7 +155,7 @@ func appendRow(args []any, it *capture.Item) ([]any, error) {
 			text = append(text, ',')
 		}
 		text = append(text, '"')
-		text = append(text, m.Key...) // of ours, which need no escapes
+		text = append(text, m.Key...) // our own keys need no escapes
 		text = append(text, '"', ':')
 		text = append(text, m.Value...)
 	}

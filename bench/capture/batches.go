@@ -7,14 +7,14 @@ import (
 
 const (
 	batchConnections = 8
-	// mostRate is what bodies are prepared for, in events a second: a server that is
-	// faster has its load end early.
+	// mostRate is the rate for which bodies are prepared, in events a second. The load of a faster
+	// server ends early.
 	mostRate = 150_000
 	// part is the share of the full rate at which acknowledgements are timed.
 	part = 0.8
 )
 
-// The demands on the intake.
+// The limits for the intake.
 const (
 	leastOfBare  = 0.5
 	leastRate    = 30_000
@@ -23,7 +23,7 @@ const (
 	mostResident = 256 << 20
 )
 
-// measureBatches measures batches of 100.
+// measureBatches measures batches of 100 events.
 func (b *bench) measureBatches() error {
 	b.table.section("batches of %d events, gzip, %d connections", batchSize, batchConnections)
 	before, err := persons(0)
@@ -63,13 +63,14 @@ func (b *bench) measureBatches() error {
 	return nil
 }
 
-// count is how many requests of so many events the time may take.
+// count returns the maximum number of requests of that many events that fit into the time of a
+// load.
 func (b *bench) count(events int) int { return int(mostRate*b.config.time.Seconds()) / events }
 
-// sqlite is our server on a folder of its own.
+// sqlite starts our server on a new folder.
 func (b *bench) sqlite() (*process, string, error) { return b.ours("") }
 
-// compare sends the same load to ours and to a bare server, in turn.
+// compare sends the same load alternately to our server and to a bare server.
 func (b *bench) compare(what string, rounds int, before []request, l load, mode string) (ours, bare *measured, err error) {
 	var us, them []*measured
 	for range rounds {

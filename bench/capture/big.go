@@ -11,15 +11,15 @@ import (
 )
 
 const (
-	bigPart      = 500_000 // events whose rate is taken at a time
-	bigPages     = 20      // times that a page is read
+	bigPart      = 500_000 // number of events for each measured rate
+	bigPages     = 20      // number of reads of each page
 	leastOfEmpty = 0.75
 	longestPage  = 20 * time.Millisecond
 )
 
-// measureBig fills one SQLite file with n events and reads pages of it. Bodies
-// are made between the parts, which the server may use to build indexes; the
-// first part has no such rest before it and the last one has.
+// measureBig fills one SQLite file with n events and reads pages of it. Bodies are prepared between
+// the parts, during which the server may build indexes; this happens before the last part but not
+// before the first.
 func (b *bench) measureBig(n int) (err error) {
 	parts := max(n/bigPart, 2)
 	b.table.section("%d events in one SQLite file, some 200 bytes of properties", parts*bigPart)
@@ -74,7 +74,7 @@ func (b *bench) measureBig(n int) (err error) {
 }
 
 func folderSize(dir string) (n int64) {
-	files, _ := filepath.Glob(filepath.Join(dir, "*")) // the pattern is good
+	files, _ := filepath.Glob(filepath.Join(dir, "*")) // the pattern is valid
 	for _, file := range files {
 		if info, err := os.Stat(file); err == nil && !info.IsDir() {
 			n += info.Size()
@@ -130,7 +130,7 @@ func (b *bench) pages(p *process, half time.Time) error {
 	return nil
 }
 
-// findNext is where the page after a page is.
+// findNext returns the path of the next page.
 func findNext(c *conn, path string) (string, error) {
 	next, n, err := readPage(c, path)
 	if err != nil {

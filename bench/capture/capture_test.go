@@ -15,7 +15,7 @@ import (
 	"github.com/bunting-flags/bunting/capture"
 )
 
-// unpacked is the text of a request that a server has got.
+// unpacked returns the decompressed text of a request as a server receives it.
 func unpacked(t *testing.T, r request) string {
 	t.Helper()
 	var text string
@@ -34,7 +34,7 @@ func unpacked(t *testing.T, r request) string {
 	return text
 }
 
-// The mix is what README.md says, and every event is one that the server takes.
+// The mix is the one that README.md describes, and the server accepts every event.
 func TestBatches_Mix(t *testing.T) {
 	for _, version := range []int{4, 7} {
 		requests, err := batches(100, func(g *generator) { g.version = version })
@@ -81,7 +81,7 @@ func TestBatches_Mix(t *testing.T) {
 		}
 		for _, want := range []struct {
 			what        string
-			least, most int // of 10,000, four standard deviations and what identifies take
+			least, most int // of 10,000: four standard deviations, and the effect of identify events
 		}{{"new", 850, 1_120}, {"$set", 1_000, 1_330}, {"$identify", 140, 260}, {"$anon_distinct_id", 140, 260}, {"$groups", 400, 590}, {"$pageview", 400, 590}} {
 			if got := counts[want.what]; got < want.least || got > want.most {
 				t.Errorf("v%d: %d events of 10,000 with %s", version, got, want.what)
@@ -125,7 +125,7 @@ func TestBareStore_KeepsEverything(t *testing.T) {
 	}
 }
 
-// A server that refuses, or answers with something else, ends a load.
+// A load ends with an error if a server returns an error or an unexpected response.
 func TestLoad_ChecksAnswers(t *testing.T) {
 	for answer, status := range map[string]int{`{"status":1}`: 503, `{"status":0}`: 200} {
 		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -140,7 +140,7 @@ func TestLoad_ChecksAnswers(t *testing.T) {
 	}
 }
 
-// On schedule, the time that a request waits for a connection counts.
+// With a schedule, the time in which a request waits for a connection is part of its latency.
 func TestLoad_LatencyFromTheSchedule(t *testing.T) {
 	const each = 40 * time.Millisecond
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -175,7 +175,7 @@ func TestConn_Chunks(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer c.net.Close()
-	for range 2 { // the connection is good for another one
+	for range 2 { // the connection can be reused
 		status, body, err := c.do(get("/").raw, nil)
 		if err != nil || status != 200 || string(body) != text {
 			t.Errorf("%d, %d bytes, %v", status, len(body), err)

@@ -6,19 +6,19 @@ import (
 	"time"
 )
 
-// The mix of workloads: how events are divided up, in per cent.
+// The mix of workloads: the shares of events, in per cent.
 const (
 	knownPersons = 5_000
 	companies    = 200
 
-	shareNew      = 10 // have a distinct id that nobody has used before
+	shareNew      = 10 // have a distinct id that was not used before
 	shareSet      = 10 // change a property of their person
 	shareIdentify = 2  // are $identify and merge an anonymous id
 	shareGroups   = 5  // belong to a group
-	shareBrowser  = 5  // look like posthog-js, with some 40 properties
+	shareBrowser  = 5  // look like those of posthog-js, with some 40 properties
 )
 
-// usualTick is how far the clock of a generator moves with each event.
+// usualTick is the advance of a generator's clock with each event.
 const usualTick = 20 * time.Microsecond
 
 // generator writes events as SDKs send them. Equal seeds write equal events.
@@ -26,7 +26,7 @@ type generator struct {
 	rng     *rand.Rand
 	version int // of uuids, 4 or 7
 	clock   time.Time
-	tick    time.Duration // how far the clock moves with each event
+	tick    time.Duration // advance of the clock with each event
 	seed    string
 	nextID  int
 	// anonymous are new ids that no $identify has named yet.
@@ -46,7 +46,7 @@ func newGenerator(seed uint64, version int) *generator {
 
 func personID(n int) string { return "person-" + strconv.Itoa(n) + "@example.com" }
 
-// newID is a distinct id that nobody has used.
+// newID returns an unused distinct id.
 func (g *generator) newID() string {
 	g.nextID++
 	id := "0190c0de-" + g.seed + "-" + strconv.Itoa(g.nextID)
@@ -56,7 +56,7 @@ func (g *generator) newID() string {
 	return id
 }
 
-// setPerson is the event that makes a known person.
+// setPerson writes the event that creates a known person.
 func (g *generator) setPerson(to []byte, n int) []byte {
 	to = g.head(to, "$set", personID(n))
 	to = append(to, `"$lib":"posthog-node","$set":{"email":"`...)
@@ -101,7 +101,7 @@ func (g *generator) event(to []byte) []byte {
 	return append(to, `}}`...)
 }
 
-// head begins an event, up to its properties.
+// head writes the beginning of an event, up to its properties.
 func (g *generator) head(to []byte, name, id string) []byte {
 	g.clock = g.clock.Add(g.tick)
 	to = append(to, `{"event":"`...)
@@ -115,7 +115,7 @@ func (g *generator) head(to []byte, name, id string) []byte {
 	return append(to, `","type":"capture","library":"posthog-node","library_version":"5.70.0","properties":{`...)
 }
 
-// identify joins an anonymous id, which mostly has a person, to a known person.
+// identify merges an anonymous id, which usually has a person, into a known person.
 func (g *generator) identify(to []byte) []byte {
 	n := g.rng.IntN(len(g.anonymous))
 	id := g.anonymous[n]
@@ -127,7 +127,7 @@ func (g *generator) identify(to []byte) []byte {
 	return append(to, `","$set":{"plan":"pro"}}}`...)
 }
 
-// smallEvent is for filling large files.
+// smallEvent writes an event for large files.
 func (g *generator) smallEvent(to []byte, id string) []byte {
 	to = g.head(to, names[g.rng.IntN(len(names))], id)
 	to = append(to, `"$lib":"posthog-node","$lib_version":"5.70.0","path":"/orders/`...)
@@ -139,7 +139,7 @@ func (g *generator) smallEvent(to []byte, id string) []byte {
 	return append(to, `","cached":false}}`...)
 }
 
-// server are the properties of an event from a program, some 550 bytes.
+// server writes the properties of an event from a server, some 550 bytes.
 func (g *generator) server(to []byte) []byte {
 	to = append(to, `"$lib":"posthog-node","$lib_version":"5.70.0","$geoip_disable":true,"$is_server":true,"order_id":"ord_`...)
 	to = g.hex(to, 1)
@@ -158,7 +158,7 @@ func (g *generator) server(to []byte) []byte {
 	return append(to, `,"experiment":"checkout-layout","$feature/checkout-layout":"one-page","$feature/new-onboarding":true`...)
 }
 
-// browser are the properties of a page view, some 40.
+// browser writes the properties of a page view, some 40.
 func (g *generator) browser(to []byte) []byte {
 	to = append(to, `"$os":"Mac OS X","$os_version":"10.15.7","$browser":"Chrome","$browser_version":142,"$browser_language":"en-GB","$browser_language_prefix":"en","$device_type":"Desktop","$timezone":"Europe/Paris","$timezone_offset":-60,"$screen_height":1117,"$screen_width":1728,"$viewport_height":958,"$viewport_width":1512,`...)
 	to = append(to, `"$raw_user_agent":"Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/142.0.0.0 Safari/537.36","$current_url":"https://shop.example.com/products/`...)
@@ -188,7 +188,7 @@ func (g *generator) hex(to []byte, words int) []byte {
 	return to
 }
 
-// uuid writes a UUID: random, or of the clock's time and random.
+// uuid writes a UUID: random, or of the clock's time and random bits.
 func (g *generator) uuid(to []byte) []byte {
 	high, low := g.rng.Uint64(), g.rng.Uint64()
 	if g.version == 7 {

@@ -8,11 +8,11 @@ import (
 	"time"
 )
 
-// exportPatience bounds the export of everything.
+// exportPatience is the time limit for the export of all events.
 const exportPatience = 30 * time.Minute
 
-// export writes all events to a file by a batch export, and reads the same rows
-// without anything else beside it.
+// export writes all events to a file with a batch export, and then reads the same rows without any
+// other work for comparison.
 func (b *bench) export(p *process, data string) error {
 	c, err := dial(p.address)
 	if err != nil {
@@ -66,7 +66,7 @@ func (b *bench) export(p *process, data string) error {
 	return nil
 }
 
-// readRows reads what an export reads of the events.
+// readRows reads the columns that an export reads of the events.
 func readRows(file string) (rows int, took time.Duration, err error) {
 	db, err := sql.Open("sqlite", "file:"+file+"?mode=ro")
 	if err != nil {
@@ -94,13 +94,13 @@ func readRows(file string) (rows int, took time.Duration, err error) {
 	return rows, time.Since(began), found.Err()
 }
 
-// postAs posts JSON with the personal key.
+// postAs returns a POST request with JSON and the personal key.
 func postAs(path, body string) request {
 	return request{raw: fmt.Appendf(nil, "POST %s HTTP/1.1\r\nHost: bench\r\nAuthorization: Bearer %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s",
 		path, personalKey, len(body), body)}
 }
 
-// call sends a request and reads its answer; into may be nil.
+// call sends a request and decodes its response; into may be nil.
 func call(c *conn, r request, into any) error {
 	status, body, err := c.do(r.raw, nil)
 	if err != nil {

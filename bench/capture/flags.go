@@ -8,22 +8,22 @@ import (
 	"time"
 )
 
-// plainKey is the project whose flag asks for nothing.
+// plainKey is the key of the project with a flag without property filters.
 const plainKey = "phc_plain"
 
 const (
-	// flagPersons have stored properties; those of rememberedPersons are asked for
-	// again and again, the others once.
+	// flagPersons have stored properties. The first rememberedPersons of them are requested
+	// repeatedly, the rest only once.
 	flagPersons       = 100_000
 	rememberedPersons = 1_000
 	mostWithout       = 1.2
 )
 
-// flagRun is one kind of question.
+// flagRun is one kind of request.
 type flagRun struct {
 	name string
 	make func(i int) request
-	cpu  [2][]float64 // a request in microseconds, by connections
+	cpu  [2][]float64 // time of a request in microseconds, by connections
 	p50  [2][]float64
 	rate [2][]float64
 }
@@ -55,10 +55,10 @@ func (b *bench) measureFlags() (err error) {
 	next := rememberedPersons
 	cold.make = func(int) request { next++; return flagsRequest(projectKey, storedID(next-1), "") }
 
-	if err := b.askFlags(p, cached, 0, rememberedPersons, false); err != nil { // remembers them
+	if err := b.askFlags(p, cached, 0, rememberedPersons, false); err != nil { // fills the cache
 		return err
 	}
-	// Persons who are asked for once are given out evenly, the rest are asked for
+	// Persons who are requested only once are distributed evenly, and cached persons are requested
 	// as often.
 	n := (flagPersons - rememberedPersons) / (len(flagConnections) * b.config.rounds)
 	for range b.config.rounds {
@@ -83,7 +83,7 @@ func (b *bench) measureFlags() (err error) {
 	return nil
 }
 
-// askFlags asks n questions and, if they count, keeps the figures.
+// askFlags sends n requests and, if counts is set, records the results.
 func (b *bench) askFlags(p *process, run *flagRun, index, n int, counts bool) error {
 	l := load{address: p.address, connections: flagConnections[index], check: checkEnabled}
 	for i := range n {
@@ -109,7 +109,7 @@ func (b *bench) askFlags(p *process, run *flagRun, index, n int, counts bool) er
 	return nil
 }
 
-// checkEnabled checks that the one flag is on and nothing went wrong.
+// checkEnabled checks that the flag is on and that there was no error.
 func checkEnabled(body []byte) error {
 	if !bytes.Contains(body, []byte(`"enabled":true`)) || !isDecided(body) {
 		return fmt.Errorf("answer %.300s", body)
@@ -133,7 +133,7 @@ func (b *bench) flagRows(index, connections int, cached, covered, plain, cold *f
 			}
 			t.compare(name+"p50", median(ours.p50[index]), median(other.p50[index]), micros)
 			if ours == cold {
-				break // the second comparison would say no more
+				break // the second comparison would add no information
 			}
 		}
 	}

@@ -14,8 +14,8 @@ import (
 	"time"
 )
 
-// conn is one kept connection. It spends as little as it can: client and server
-// share the machine.
+// conn is a reused connection. It uses as little processor time as possible, since client and
+// server share the machine.
 type conn struct {
 	net net.Conn
 	in  *bufio.Reader
@@ -29,13 +29,12 @@ func dial(address string) (*conn, error) {
 	return &conn{c, bufio.NewReaderSize(c, 16<<10)}, nil
 }
 
-// answerTime is when a request is given up.
+// answerTime is the time limit of a request.
 const answerTime = 60 * time.Second
 
-// do sends a request and returns status and body of the answer; buf is memory
-// for it.
+// do sends a request and returns the response's status and body. buf is reused for the body.
 func (c *conn) do(raw, buf []byte) (status int, body []byte, err error) {
-	_ = c.net.SetDeadline(time.Now().Add(answerTime)) // a closed connection says so next
+	_ = c.net.SetDeadline(time.Now().Add(answerTime)) // if the connection is closed, Write returns the error
 	if _, err := c.net.Write(raw); err != nil {
 		return 0, nil, err
 	}
@@ -93,21 +92,22 @@ func (c *conn) chunks(status int, body []byte) (int, []byte, error) {
 	}
 }
 
-// load is how requests are sent.
+// load describes how requests are sent.
 type load struct {
 	address     string
 	connections int
 	requests    []request
-	// until bounds the time, zero for none; at its end requests are left over.
+	// until limits the duration; zero means no limit. At its end some requests remain unsent.
 	until time.Duration
-	// perSecond sends on schedule whatever the answers do, and latencies count from
-	// the scheduled time. Zero: each connection sends when its last answer is there.
+	// perSecond, if not zero, sends on a schedule independent of responses, and latencies are
+	// measured from the scheduled time. If zero, each connection sends a request when it has
+	// received the last response.
 	perSecond float64
-	// check looks at the body of an answer with status 200.
+	// check checks the body of a response with status 200.
 	check func(body []byte) error
 }
 
-// result is what a load has met.
+// result is the result of a load.
 type result struct {
 	requests, events int // that were answered
 	elapsed          time.Duration
@@ -116,7 +116,7 @@ type result struct {
 
 func (r *result) rate() float64 { return float64(r.events) / r.elapsed.Seconds() }
 
-// quantile of the latencies, 1 for the longest.
+// quantile returns a quantile of the latencies; 1 is the longest.
 func (r *result) quantile(q float64) time.Duration {
 	if len(r.latencies) == 0 {
 		return 0
@@ -124,7 +124,7 @@ func (r *result) quantile(q float64) time.Duration {
 	return r.latencies[min(int(q*float64(len(r.latencies))), len(r.latencies)-1)]
 }
 
-// checkAccepted checks the answer to events.
+// checkAccepted checks the response to events.
 func checkAccepted(body []byte) error {
 	if !bytes.Equal(bytes.TrimSpace(body), []byte(`{"status":1}`)) {
 		return fmt.Errorf("answer %.200q", body)
@@ -132,7 +132,7 @@ func checkAccepted(body []byte) error {
 	return nil
 }
 
-// run sends the requests. Any answer but the wanted one is an error.
+// run sends the requests. Any unexpected response is an error.
 func (l load) run() (*result, error) {
 	conns := make([]*conn, l.connections)
 	for i := range conns {
@@ -156,7 +156,7 @@ func (l load) run() (*result, error) {
 	return out, errors.Join(errs...)
 }
 
-// worker sends over one connection what comes next.
+// worker sends the next requests over one connection.
 func (l *load) worker(c *conn, start time.Time, next, events *atomic.Int64) (latencies []time.Duration, err error) {
 	var buf []byte
 	for {

@@ -1,9 +1,9 @@
-// Command capture measures the intake of events: our server, built from the
-// module around this one, beside bare handlers, each a process of its own, in
-// one run on one machine. It prints one table.
+// Command capture measures the intake of events: our server, built from the parent module, is
+// compared with bare handlers. Each server is a separate process, and all run on one machine in one
+// run. It prints one table.
 //
-// Usage: go run ./capture [-only batches,singles,postgres,flags] [-time d]
-// [-rounds n] [-big n] [-soak d] [-strict] [-dir folder]
+// Usage: go run ./capture [-only batches,singles,postgres,flags] [-time d] [-rounds n] [-big n]
+// [-soak d] [-strict] [-dir folder]
 package main
 
 import (
@@ -19,10 +19,10 @@ import (
 	"time"
 )
 
-// config is what flags say.
+// config contains the values of the command line's flags.
 type config struct {
 	time   time.Duration // of one load
-	rounds int           // ours and others in turn; the table shows medians
+	rounds int           // our server and the other alternate; the table contains medians
 	big    int
 	ask    int
 	file   string
@@ -63,8 +63,8 @@ func main() {
 	}
 }
 
-// measureAll measures what is wanted and prints the table, of what there is
-// even when something goes wrong. met: every demand is.
+// measureAll runs the selected measurements and prints the table, which is printed with partial
+// results even after an error. met reports whether all limits are met.
 func measureAll(c *config) (met bool, err error) {
 	if c.rounds < 1 || c.time < time.Second || flag.NArg() > 0 {
 		return false, errors.New("want one round and one second at least, and nothing but flags")

@@ -8,23 +8,23 @@ import (
 	"time"
 )
 
-// measured is a load and what it cost the server.
+// measured is the result of a load with the server's resource usage.
 type measured struct {
 	*result
 	cpu       time.Duration // of the server process
-	idle      int64         // resident before, in bytes
-	now, peak int64         // resident at the end of the load, and ever
+	idle      int64         // resident memory before the load, in bytes
+	now, peak int64         // resident at the end of the load, and maximum
 }
 
-// atEnd has something done at the end of the program, also when it is
-// interrupted: the last one first.
+// atEnd registers a function to run at the end of the program, also after an interrupt. The
+// functions run in reverse order.
 func (b *bench) atEnd(do func()) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.endings = append(b.endings, do)
 }
 
-// end does what is to be done at the end. Whoever comes second waits.
+// end runs the registered functions. A second call waits for the first.
 func (b *bench) end() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -34,14 +34,14 @@ func (b *bench) end() {
 	b.endings = nil
 }
 
-// target starts a server: ours or a bare one. data is its folder.
+// target starts a server, ours or a bare one. data is its folder.
 type target func() (p *process, data string, err error)
 
-// settle is how long a server is left alone before its idle memory is read.
+// settle is how long a server stays idle before its idle memory is read.
 const settle = 2 * time.Second
 
-// measure starts a server, sends it what comes before, then the load, and
-// checks that it has stored what it has acknowledged, and stops it.
+// measure starts a server, sends the requests in before and then the load, checks that the server
+// has stored the events that it acknowledged, and stops it.
 func (b *bench) measure(what string, t target, before []request, l load) (m *measured, err error) {
 	p, data, err := t()
 	if err != nil {
@@ -99,12 +99,12 @@ func checkStored(p *process, acknowledged int) error {
 	return err
 }
 
-// logf tells the progress.
+// logf prints progress.
 func (b *bench) logf(format string, args ...any) {
 	fmt.Fprintf(os.Stderr, "%s  %s\n", time.Now().Format(time.TimeOnly), fmt.Sprintf(format, args...))
 }
 
-// medianRun is the measurement with the median rate.
+// medianRun returns the measurement with the median rate.
 func medianRun(list []*measured) *measured {
 	rates := make([]float64, len(list))
 	for i, m := range list {

@@ -13,7 +13,7 @@ import (
 	"sync/atomic"
 )
 
-// postgresServer is a PostgreSQL of our own, with its defaults: fsync is on.
+// postgresServer is a PostgreSQL server of this program, with default settings: fsync is on.
 type postgresServer struct {
 	bin, dir string
 	asRoot   bool
@@ -23,10 +23,10 @@ type postgresServer struct {
 
 var errNoPostgres = errors.New("no PostgreSQL is installed")
 
-// startPostgres starts one in a folder directly under the system's temporary
-// one. PostgreSQL refuses to run as root, so then it is run as postgres.
+// startPostgres starts a PostgreSQL server in a folder directly below the system's temporary
+// folder. PostgreSQL refuses to run as root; then it runs as the user postgres.
 func startPostgres() (*postgresServer, error) {
-	found, _ := filepath.Glob("/usr/lib/postgresql/*/bin/initdb") // the pattern is good
+	found, _ := filepath.Glob("/usr/lib/postgresql/*/bin/initdb") // the pattern is valid
 	slices.Sort(found)
 	if len(found) == 0 {
 		path, err := exec.LookPath("initdb")
@@ -65,7 +65,7 @@ func (s *postgresServer) run(name string, args ...string) error {
 	}
 	cmd := exec.Command(args[0], args[1:]...)
 	cmd.Dir = s.dir
-	// No pipe: the server that pg_ctl leaves behind would keep it open.
+	// Not a pipe, which the server that pg_ctl starts would keep open.
 	log, err := os.Create(filepath.Join(s.dir, name+".out"))
 	if err != nil {
 		return err
@@ -79,7 +79,7 @@ func (s *postgresServer) run(name string, args ...string) error {
 	return nil
 }
 
-// database makes an empty database and returns its URL.
+// database creates an empty database and returns its URL.
 func (s *postgresServer) database() (string, error) {
 	s.made++
 	name := "bench" + strconv.Itoa(s.made)
@@ -107,8 +107,7 @@ func giveToPostgres(dir string) error {
 	return os.Chown(dir, uid, gid)
 }
 
-// measurePostgres sends the batches to a server on PostgreSQL, and to one on SQLite
-// beside it.
+// measurePostgres sends the batches to a server on PostgreSQL, and to one on SQLite for comparison.
 func (b *bench) measurePostgres() (err error) {
 	s, err := startPostgres()
 	if errors.Is(err, errNoPostgres) {
@@ -120,7 +119,7 @@ func (b *bench) measurePostgres() (err error) {
 	}
 	b.table.section("the same batches on %s, fsync on; other: on SQLite", s.version())
 	defer func() { err = errors.Join(err, s.stop()) }()
-	b.atEnd(func() { _ = s.stop() }) // of one that has ended: does nothing
+	b.atEnd(func() { _ = s.stop() }) // no effect if it has ended
 	before, err := persons(0)
 	if err != nil {
 		return err
@@ -159,7 +158,7 @@ func (b *bench) measurePostgres() (err error) {
 	return nil
 }
 
-// version is what PostgreSQL says of itself.
+// version returns the version that PostgreSQL prints.
 func (s *postgresServer) version() string {
 	out, _ := exec.Command(filepath.Join(s.bin, "postgres"), "--version").Output()
 	return strings.TrimSpace(string(out))

@@ -17,7 +17,7 @@ import (
 	"time"
 )
 
-// process is a server that was started, of ours or a bare one.
+// process is a running server, ours or a bare one.
 type process struct {
 	cmd     *exec.Cmd
 	address string
@@ -26,10 +26,10 @@ type process struct {
 
 var listens = regexp.MustCompile(`listens on http://(\S+)`)
 
-// startTime is how long a server may take until it listens.
+// startTime is the time limit for a server to start listening.
 const startTime = 30 * time.Second
 
-// start starts a server and waits until it says its address.
+// start starts a server and waits until it prints its address.
 func start(log, program string, args ...string) (*process, error) {
 	stderr, err := os.Create(log)
 	if err != nil {
@@ -77,24 +77,23 @@ func (p *process) stop() error {
 	return p.cmd.Wait()
 }
 
-// cpuTick is the unit of times in /proc: Linux has 100 a second on all that Go
-// runs on.
+// cpuTick is the unit of times in /proc: 100 a second on all Linux systems that Go supports.
 const cpuTick = 10 * time.Millisecond
 
-// cpu is the user and system time so far.
+// cpu returns the user and system time so far.
 func (p *process) cpu() (time.Duration, error) {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", p.cmd.Process.Pid))
 	if err != nil {
 		return 0, err
 	}
-	// The name, in parentheses, may hold blanks.
+	// The name, in parentheses, may contain spaces.
 	fields := strings.Fields(string(text[strings.LastIndexByte(string(text), ')')+1:]))
 	user, err1 := strconv.ParseInt(fields[11], 10, 64)
 	system, err2 := strconv.ParseInt(fields[12], 10, 64)
 	return time.Duration(user+system) * cpuTick, cmp.Or(err1, err2)
 }
 
-// memory is what is resident now, and what was at most, in bytes.
+// memory returns the current and the maximum resident memory, in bytes.
 func (p *process) memory() (now, peak int64, err error) {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.cmd.Process.Pid))
 	if err != nil {
@@ -102,7 +101,7 @@ func (p *process) memory() (now, peak int64, err error) {
 	}
 	for line := range strings.Lines(string(text)) {
 		name, value, _ := strings.Cut(line, ":")
-		n, _ := strconv.ParseInt(strings.TrimSuffix(strings.TrimSpace(value), " kB"), 10, 64) // others are no numbers
+		n, _ := strconv.ParseInt(strings.TrimSuffix(strings.TrimSpace(value), " kB"), 10, 64) // other lines are not numbers
 		switch name {
 		case "VmRSS":
 			now = n << 10
@@ -116,7 +115,7 @@ func (p *process) memory() (now, peak int64, err error) {
 	return now, peak, nil
 }
 
-// recorded is how many events the server says to have stored.
+// recorded returns the number of events that the server reports as stored.
 func (p *process) recorded() (int, error) {
 	c, err := dial(p.address)
 	if err != nil {
@@ -138,10 +137,10 @@ func (p *process) recorded() (int, error) {
 
 const recordedMetric = "bunting_capture_recorded_total"
 
-// bench is what all measurements share.
+// bench is the state that all measurements share.
 type bench struct {
 	program string // the built server
-	dir     string // temporary, where everything is written
+	dir     string // temporary folder for all files
 	config  *config
 	table   *table
 	servers int
@@ -159,15 +158,15 @@ func (b *bench) build() error {
 	return cmd.Run()
 }
 
-// ours starts the server on an empty store: a data folder of its own, or the
-// database if one is given.
+// ours starts the server on an empty store: a new data folder, or the database if one is given.
 func (b *bench) ours(database string) (*process, string, error) {
 	b.servers++
 	data := filepath.Join(b.dir, "data"+strconv.Itoa(b.servers))
 	if err := os.MkdirAll(data, 0o700); err != nil {
 		return nil, "", err
 	}
-	// Beside the data: a folder whose files are watched tells of every write in it.
+	// Not in the data folder, since the watcher of a definitions file is notified of every write in
+	// its folder.
 	file := filepath.Join(b.dir, "definitions", "definitions.json")
 	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
 		return nil, "", err
@@ -198,17 +197,17 @@ func (b *bench) bare(mode string) (*process, string, error) {
 	return p, data, err
 }
 
-// launch starts a server that does not outlive this program.
+// launch starts a server that is ended together with this program.
 func (b *bench) launch(name, program string, args ...string) (*process, error) {
 	p, err := start(filepath.Join(b.dir, fmt.Sprintf("%s%d.log", name, b.servers)), program, args...)
 	if err == nil {
-		b.atEnd(func() { _ = p.cmd.Process.Kill() }) // of one that has ended: does nothing
+		b.atEnd(func() { _ = p.cmd.Process.Kill() }) // no effect if it has ended
 	}
 	return p, err
 }
 
-// definitions of the server: a project with one flag that asks for a stored
-// property, and one whose flag asks for nothing.
+// definitions of the server: a project with one flag that depends on a stored property, and one
+// with a flag without property filters.
 const definitions = `{"projects": [
 	{"id": 1, "name": "bench", "api_key": "` + projectKey + `", "personal_api_keys": [{"key": "` + personalKey + `", "scopes": ["*"]}],
 		"flags": [{"id": 1, "key": "pro", "active": true, "version": 1, "filters": {"groups": [

@@ -19,16 +19,16 @@ import (
 )
 
 const (
-	// questionDays is over how many days the events are spread.
+	// questionDays is the number of days over which the events are spread.
 	questionDays = 30
 	questionRuns = 7
 	mostOfRead   = 1.5
 )
 
-// question is one that is asked, and the rows that somebody reads who does nothing else.
+// question is a query, with an equivalent plain read of its rows for comparison.
 type question struct {
 	name, query, rows string
-	most              time.Duration // demanded of a million events
+	most              time.Duration // time limit for a million events
 }
 
 const questionRange = `"dateRange":{"date_from":"2026-01-01","date_to":"2026-01-31"}`
@@ -59,9 +59,9 @@ var questions = []question{
 	},
 }
 
-// measureQuestions asks questions of n events in a SQLite file, in this process, and
-// reads the same columns of the same rows beside each, in turn; the figures are the
-// least CPU time of seven, and the least time that passes on two processors. A file that is there is asked as it is.
+// measureQuestions runs queries over n events in a SQLite file, in this process, and alternately
+// reads the same columns of the same rows without a query. The results are the least CPU time of
+// seven runs, and the least elapsed time with two processors. If file exists, it is used unchanged.
 func (b *bench) measureQuestions(n int, file string) error {
 	if file == "" {
 		file = filepath.Join(b.dir, "questions.db")
@@ -101,6 +101,8 @@ func (b *bench) measureQuestions(n int, file string) error {
 	return b.measureMixed(file)
 }
 
+// measure runs the query and the plain read alternately. It returns the CPU time of both, and the
+// elapsed time of the query on two processors.
 func (q *question) measure(store *sqlstore.Store, bare *sql.DB) (ours, other, passed time.Duration, err error) {
 	asked, err := insights.Parse(json.RawMessage(q.query), &insights.Project{ID: 1})
 	if err != nil {
@@ -135,8 +137,8 @@ func (q *question) measure(store *sqlstore.Store, bare *sql.DB) (ours, other, pa
 	return ours, other, passed, nil
 }
 
-// unsharedStore is a store whose scans may use a second processor, as queries do while nobody
-// else is at work.
+// unsharedStore is a store whose scans may use a second processor, as queries may while a server
+// has no other work.
 type unsharedStore struct{ insights.Source }
 
 func (s unsharedStore) Open(ctx context.Context, projectID int64) (insights.Reader, error) {
@@ -151,14 +153,14 @@ func (r unsharedReader) Scan(ctx context.Context, s insights.Scan, yield func(*i
 	return r.Reader.Scan(ctx, s, yield)
 }
 
-// ownCPU is the user and system time of this process.
+// ownCPU returns the user and system time of this process.
 func ownCPU() time.Duration {
 	var u syscall.Rusage
-	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &u) // the arguments are good
+	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &u) // the arguments are valid
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// read reads the rows, epoch by epoch as they lie, on the driver itself.
+// read reads the rows with the database driver, epoch by epoch in their stored order.
 func (q *question) read(bare *sql.DB) (n int, err error) {
 	var last int64
 	if err := bare.QueryRow(`SELECT MAX(id) FROM events`).Scan(&last); err != nil {
@@ -199,8 +201,8 @@ func ignoreError(err, but error) error {
 	return err
 }
 
-// fillQuestions has a server store n events of the mix, spread over 30 days, and keeps
-// its file.
+// fillQuestions stores n events of the mix with a server, spread over 30 days, and moves its
+// database to file.
 func (b *bench) fillQuestions(n int, file string) error {
 	p, data, err := b.sqlite()
 	if err != nil {

@@ -9,27 +9,27 @@ import (
 	"time"
 )
 
-// The demands on what questions leave to others.
+// The limits for the effect of queries on other requests.
 const (
 	mixedConnections = 4 // of batches
 	minMixedRate     = 0.8
 	maxMixedLatency  = 2
-	// mostFlags is what requests for flags are prepared for, a second.
+	// mostFlags is the rate for which requests for flags are prepared, per second.
 	mostFlags = 6000
 )
 
-// mixedQuestions are asked back to back: of an index, and of all rows.
+// mixedQuestions run one after the other without pauses: one over an index, and one over all rows.
 var mixedQuestions = []int{2, 3}
 
-// mixedLoad is a load alone and while questions are asked, by round.
+// mixedLoad is a load without and with concurrent queries, by round.
 type mixedLoad struct {
 	rates    [2][]float64
 	p50, p99 [2][]time.Duration
-	answers  []float64 // questions that were answered a second
+	answers  []float64 // completed queries per second
 }
 
-// measureMixed has a server on a copy of the file take events and answer flags, alone
-// and while questions are asked back to back, in turn.
+// measureMixed sends events and requests for flags to a server on a copy of the file, alternately
+// without and with concurrent queries.
 func (b *bench) measureMixed(file string) (err error) {
 	copied := filepath.Join(b.dir, "beside.db")
 	if err := copyFile(copied, file); err != nil {
@@ -84,7 +84,7 @@ func (b *bench) measureMixed(file string) (err error) {
 	return nil
 }
 
-// add runs a load, with questions beside it or without.
+// add runs a load, with or without concurrent queries.
 func (c *mixedLoad) add(l load, questions bool) error {
 	stop, done := make(chan struct{}), make(chan error, 1)
 	answers, with := 0, 0
@@ -107,7 +107,7 @@ func (c *mixedLoad) add(l load, questions bool) error {
 	return nil
 }
 
-// askOn asks questions, one after the other, and counts those answered.
+// askOn runs queries, one after the other, and counts the completed queries.
 func askOn(address string, stop <-chan struct{}, answers *int) error {
 	c, err := dial(address)
 	if err != nil {

@@ -13,7 +13,7 @@ const (
 	longestTiles = 50 * time.Millisecond
 )
 
-// measureTiles reads a dashboard of ten insights whose results are remembered.
+// measureTiles reads a dashboard of ten insights with cached results.
 func (b *bench) measureTiles(p *process) error {
 	c, err := dial(p.address)
 	if err != nil {
@@ -51,7 +51,7 @@ func (b *bench) measureTiles(p *process) error {
 	return nil
 }
 
-// made makes something by API.
+// made creates an object through the API.
 func (c *conn) made(path, body string, out any) error {
 	status, answer, err := c.do(withKey(post(path, "", []byte(body), 0)).raw, nil)
 	if err != nil {
@@ -88,7 +88,7 @@ func (c *conn) tiles(path string) (n int, err error) {
 	return n, nil
 }
 
-// withKey is a request of somebody with the personal key.
+// withKey adds the personal key to a request.
 func withKey(r request) request {
 	r.raw = bytes.Replace(r.raw, []byte("\r\n"), []byte("\r\nAuthorization: Bearer "+personalKey+"\r\n"), 1)
 	return r

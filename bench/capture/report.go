@@ -9,14 +9,14 @@ import (
 	"unicode/utf8"
 )
 
-// table is what a run has measured.
+// table contains the results of a run.
 type table struct {
 	rows   []row
 	failed bool
 }
 
-// row is one line: what was measured, the figure of ours and of what it is
-// compared with, and what is demanded.
+// row is one line: the name of the measurement, our result, the result that it is compared with,
+// their ratio, the limit, and the verdict.
 type row struct{ what, ours, other, ratio, demand, verdict string }
 
 // section begins a part of the table.
@@ -24,17 +24,17 @@ func (t *table) section(format string, args ...any) {
 	t.rows = append(t.rows, row{what: fmt.Sprintf(format, args...)})
 }
 
-// figure adds a row that is not judged.
+// figure adds a row without a limit.
 func (t *table) figure(what, ours string) {
 	t.rows = append(t.rows, row{what: "  " + what, ours: ours})
 }
 
-// compare adds a row of two figures that are not judged.
+// compare adds a row of two results without a limit.
 func (t *table) compare(what string, ours, other float64, text func(float64) string) {
 	t.rows = append(t.rows, row{what: "  " + what, ours: text(ours), other: text(other), ratio: ratio(ours, other)})
 }
 
-// judge says of the last row what is demanded and whether it is met.
+// judge adds the limit and the verdict to the last row.
 func (t *table) judge(demand string, met bool) {
 	last := &t.rows[len(t.rows)-1]
 	last.demand, last.verdict = demand, "pass"
@@ -43,7 +43,7 @@ func (t *table) judge(demand string, met bool) {
 	}
 }
 
-// print writes the rows below each other, sections as they are.
+// print writes the rows as aligned columns, and sections as plain lines.
 func (t *table) print(out io.Writer) {
 	rows := append([]row{{"", "ours", "other", "ours/other", "demanded", "verdict"}}, t.rows...)
 	var widths [6]int
@@ -90,7 +90,7 @@ func millis(d time.Duration) string {
 func mega(v float64) string    { return megabytes(int64(v)) }
 func megabytes(n int64) string { return fmt.Sprintf("%.1f MB", float64(n)/(1<<20)) }
 
-// each is a duration divided by a number, in microseconds.
+// each returns a duration divided by a number, in microseconds.
 func each(d time.Duration, n int) float64 {
 	if n == 0 {
 		return 0

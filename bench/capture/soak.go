@@ -11,13 +11,13 @@ const (
 	soakConnections = 4
 	soakRate        = 2_000 // events a second
 	soakStep        = 10 * time.Second
-	// soakJudged is how long a run must be for its growth to be judged.
+	// soakJudged is the minimum duration of a run for its growth to be judged.
 	soakJudged = 10 * time.Minute
 	mostGrowth = 1.1
 )
 
-// measureSoak sends events whose distinct ids never come back for a long time,
-// and asks for flags of such ids, and watches the memory.
+// measureSoak sends events with ever new distinct ids for a long time, requests flags for such ids,
+// and records the memory.
 func (b *bench) measureSoak(length time.Duration) (err error) {
 	b.table.section("random distinct ids for %s: %d events a second, and flags of one random id for each batch", length, soakRate)
 	p, data, err := b.sqlite()
@@ -41,7 +41,7 @@ func (b *bench) measureSoak(length time.Duration) (err error) {
 		for i, r := range requests {
 			mixed = append(mixed, r, flagsRequest(projectKey, fmt.Sprintf("random-%d-%d", step, i), ""))
 		}
-		// The time that preparing took is caught up with.
+		// The load catches up with the time that preparing took.
 		remaining := time.Until(began.Add(time.Duration(step+1) * soakStep))
 		r, err := load{address: p.address, connections: soakConnections, requests: mixed,
 			perSecond: float64(len(mixed)) / max(remaining, time.Second).Seconds(), check: checkAnswered}.run()
@@ -68,7 +68,7 @@ func (b *bench) measureSoak(length time.Duration) (err error) {
 	t.figure("resident idle", megabytes(idle))
 	t.figure("resident at the first sample", megabytes(samples[0]))
 	t.figure("resident at the end", megabytes(samples[len(samples)-1]))
-	if quarter := len(samples) / 4; quarter > 0 { // the first fills what is bounded
+	if quarter := len(samples) / 4; quarter > 0 { // the first quarter fills the caches
 		second, last := mean(samples[quarter:2*quarter]), mean(samples[len(samples)-quarter:])
 		t.compare("resident in the last quarter of the time, other: in the second", float64(last), float64(second), mega)
 		if length >= soakJudged {
@@ -88,7 +88,7 @@ func mean(list []int64) int64 {
 	return sum / int64(len(list))
 }
 
-// checkAnswered checks an answer about events or about flags.
+// checkAnswered checks a response to events or to a request for flags.
 func checkAnswered(body []byte) error {
 	if checkAccepted(body) == nil || isDecided(body) {
 		return nil

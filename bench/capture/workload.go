@@ -17,13 +17,13 @@ const (
 	batchSize   = 100
 )
 
-// request is one HTTP request as its bytes, made before anything is timed.
+// request is one HTTP request as its bytes, which are prepared before the measurement.
 type request struct {
 	raw    []byte
 	events int
 }
 
-// post writes a POST request. encoding is empty for a body as it is.
+// post returns a POST request. encoding is empty for an uncompressed body.
 func post(path, encoding string, body []byte, events int) request {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "POST %s HTTP/1.1\r\nHost: bench\r\nContent-Type: application/json\r\nContent-Length: %d\r\n", path, len(body))
@@ -35,19 +35,19 @@ func post(path, encoding string, body []byte, events int) request {
 	return request{b.Bytes(), events}
 }
 
-// get writes a GET request of somebody with the personal key.
+// get returns a GET request with the personal key.
 func get(path string) request {
 	return request{raw: fmt.Appendf(nil, "GET %s HTTP/1.1\r\nHost: bench\r\nAuthorization: Bearer %s\r\n\r\n", path, personalKey)}
 }
 
-// packer makes the bodies of batches.
+// packer builds the bodies of batches.
 type packer struct {
 	text []byte
 	out  bytes.Buffer
 	gz   *gzip.Writer
 }
 
-// batch is a request of n events, packed.
+// batch returns a request of n events, compressed.
 func (p *packer) batch(g *generator, n int, event func(to []byte, i int) []byte) (request, error) {
 	p.text = append(p.text[:0], `{"api_key":"`+projectKey+`","historical_migration":false,"batch":[`...)
 	for i := range n {
@@ -57,7 +57,7 @@ func (p *packer) batch(g *generator, n int, event func(to []byte, i int) []byte)
 		p.text = event(p.text, i)
 	}
 	sent := g.clock
-	if g.tick != usualTick { // of long ago: the times of events are as they are
+	if g.tick != usualTick { // historical events keep their times
 		sent = time.Now().UTC()
 	}
 	p.text = append(p.text, `],"sent_at":"`...)
@@ -65,7 +65,7 @@ func (p *packer) batch(g *generator, n int, event func(to []byte, i int) []byte)
 	p.text = append(p.text, `"}`...)
 	p.out.Reset()
 	if p.gz == nil {
-		p.gz, _ = gzip.NewWriterLevel(&p.out, gzip.BestSpeed) // the level is known
+		p.gz, _ = gzip.NewWriterLevel(&p.out, gzip.BestSpeed) // the level is valid
 	}
 	p.gz.Reset(&p.out)
 	if _, err := p.gz.Write(p.text); err != nil {
@@ -77,15 +77,15 @@ func (p *packer) batch(g *generator, n int, event func(to []byte, i int) []byte)
 	return post("/batch/", "gzip", p.out.Bytes(), n), nil
 }
 
-// single is a request of one event, as it is.
+// single returns a request of one event, uncompressed.
 func (p *packer) single(g *generator) request {
 	p.text = append(p.text[:0], `{"api_key":"`+projectKey+`",`...)
 	p.text = append(p.text, g.event(nil)[1:]...) // the rest of the object
 	return post("/i/v0/e/", "", p.text, 1)
 }
 
-// persons are batches that make the known persons, and n more with $set whose
-// ids are storedID(0) to storedID(n-1).
+// persons returns batches that create the known persons, and n further ones with $set whose ids are
+// storedID(0) to storedID(n-1).
 func persons(n int) ([]request, error) {
 	g, p := newGenerator(1, 7), packer{}
 	var out []request
@@ -99,12 +99,11 @@ func persons(n int) ([]request, error) {
 	return out, nil
 }
 
-// storedID is the distinct id of one of the persons that are made beside the
-// known ones.
+// storedID returns the distinct id of one of the further persons.
 func storedID(n int) string { return personID(knownPersons + n) }
 
-// prepare makes n requests on all cores. The generators of the cores have
-// clocks that go together: requests are in the order of time.
+// prepare builds n requests on all cores. The clocks of the cores' generators advance together, so
+// that requests are in the order of time.
 func prepare(n int, options func(*generator), pack func(*packer, *generator) (request, error)) ([]request, error) {
 	out := make([]request, n)
 	cores := runtime.GOMAXPROCS(0)
@@ -131,7 +130,7 @@ func prepare(n int, options func(*generator), pack func(*packer, *generator) (re
 
 var seeds uint64 = 100
 
-// takeSeeds returns the first of n seeds that nobody else gets.
+// takeSeeds returns the first of n unused seeds.
 func takeSeeds(n int) uint64 {
 	seeds += uint64(n)
 	return seeds - uint64(n)
@@ -147,7 +146,7 @@ func singles(n int) ([]request, error) {
 	return prepare(n, func(*generator) {}, func(p *packer, g *generator) (request, error) { return p.single(g), nil })
 }
 
-// flagsRequest asks for flags. properties is a JSON object, empty for none.
+// flagsRequest returns a request for flags. properties is a JSON object, or empty.
 func flagsRequest(key, id, properties string) request {
 	body := `{"api_key":"` + key + `","distinct_id":` + strconv.Quote(id)
 	if properties != "" {

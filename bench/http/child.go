@@ -22,15 +22,15 @@ const (
 	connections = 4
 )
 
-// question is one way to ask for all flags of one user with five properties.
+// question is one way to request all flags of a user with five properties.
 type question struct {
 	name, path string
 	body       any
-	// parse reads an answer: values by flag key, false, true or the variant.
-	// Absent: there is no value.
+	// parse reads a response: values by flag key, which are false, true or the variant. A flag
+	// without a value is absent.
 	parse func(answer []byte) (map[string]any, error)
-	// stream is opened first where answers name it: they do so for long only where
-	// somebody has found it.
+	// stream, if not empty, is opened first, since responses name the stream for a long time only
+	// after a client has used it.
 	stream string
 }
 
@@ -45,9 +45,9 @@ func ofrepContext() map[string]any {
 	return context
 }
 
-// child is a server process on one core. It says its address in its first line
-// of output, answers each line of input with the CPU time it has used so far in
-// nanoseconds, and ends with its input.
+// child is a server process on one core. It prints its address as its first line of output,
+// responds to each line of input with the CPU time used so far in nanoseconds, and ends at the end
+// of its input.
 type child struct {
 	cmd    *exec.Cmd
 	in     io.WriteCloser
@@ -127,8 +127,8 @@ func (c *child) ask() ([]byte, error) {
 	return answer, err
 }
 
-// load sends n requests over the kept connections and returns the CPU time
-// they cost the child.
+// load sends n requests over the reused connections and returns the CPU time that they cost the
+// child.
 func (c *child) load(n int) (time.Duration, error) {
 	before, err := c.cpu()
 	if err != nil {
@@ -182,14 +182,14 @@ func parseOFREP(answer []byte) (map[string]any, error) {
 	values := map[string]any{}
 	for _, f := range got.Flags {
 		values[f.Key] = f.Value
-		if f.Value == nil { // of a flag with variants that is off
+		if f.Value == nil { // a flag with variants that is off
 			values[f.Key] = false
 		}
 	}
 	return values, err
 }
 
-// check compares an answer with the limit's decisions.
+// check compares a response with the limit's decisions.
 func check(q *question, answer []byte, n int) error {
 	got, err := q.parse(answer)
 	if err != nil {

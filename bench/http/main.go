@@ -1,9 +1,9 @@
-// Command http measures what a POST /flags?v=2, and OFREP's bulk evaluation, cost our server: CPU time of
-// the server process per request, beside a bare net/http handler that reads the
-// same body and answers the same bytes.
+// Command http measures the cost of POST /flags?v=2 and of OFREP's bulk evaluation: the CPU time of
+// the server process for each request, compared with a bare net/http handler that reads the same
+// body and returns the same bytes.
 //
-// Usage: http run [-requests n] [-rounds n]. The other modes, serve-ours and
-// serve-bare, are the child processes that run starts, one core each.
+// Usage: http run [-requests n] [-rounds n]. The other modes, serve-ours and serve-bare, are the
+// child processes that run starts, one core each.
 package main
 
 import (
@@ -17,7 +17,7 @@ import (
 	"time"
 )
 
-// flagCounts are the sizes of the project that is asked.
+// flagCounts are the numbers of flags in the measured projects.
 var flagCounts = []int{10, 100}
 
 func main() {
@@ -67,8 +67,8 @@ func run(requests, rounds int) error {
 	return w.Flush()
 }
 
-// compare returns the CPU time that one round costs each server, the median of
-// the rounds, and the size of the answer.
+// compare returns the CPU time of one round for each server, as the median of the rounds, and the
+// size of the response.
 func compare(q *question, flags, requests, rounds int) (ours, bare time.Duration, size int, err error) {
 	us, err := start(q, "serve-ours", fmt.Sprintf("-flags=%d", flags))
 	if err != nil {
@@ -110,7 +110,7 @@ func compare(q *question, flags, requests, rounds int) (ours, bare time.Duration
 	defer them.stop()
 
 	spent := map[*child][]time.Duration{}
-	for round := range rounds + 1 { // the first warms up and is not counted
+	for round := range rounds + 1 { // the first is a warm-up and not counted
 		for _, c := range []*child{us, them} {
 			d, err := c.load(requests)
 			if err != nil {

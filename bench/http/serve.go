@@ -11,7 +11,7 @@ import (
 	"syscall"
 )
 
-// serve is the child's side of the talk with its parent; see child.
+// serve implements the child's side of the protocol with its parent; see child.
 func serve(h http.Handler) error {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -30,7 +30,7 @@ func serve(h http.Handler) error {
 	return server.Close()
 }
 
-// serveBare answers every request with the bytes of a file.
+// serveBare responds to every request with the bytes of a file.
 func serveBare(file string) error {
 	answer, err := os.ReadFile(file)
 	if err != nil {

@@ -10,14 +10,14 @@ import (
 // plainLoad reads 10,000 flags of the mix with encoding/json into structs.
 const plainLoad = "PlainLoad"
 
-// load is a limit on work with 10,000 flags, by the CPU of the whole process: for the mix,
-// and for each of the documents of BenchmarkDocuments.
+// load is a limit on work with 10,000 flags, measured as the CPU time of the whole process: for the
+// mix, and for each of the documents of BenchmarkDocuments.
 type load struct {
 	name, what string
-	ratio      float64 // at most this many times encoding/json
+	ratio      float64 // maximum multiple of encoding/json
 	part       string  // the benchmark of a document
-	// own: beside encoding/json with the document; else with the mix, as a limit in
-	// milliseconds that goes with the machine.
+	// own: the limit is relative to encoding/json with the same document. Otherwise it is relative
+	// to encoding/json with the mix, as a limit in milliseconds that scales with the machine.
 	own bool
 }
 
@@ -27,7 +27,7 @@ var loads = []load{
 	{"OursGone", "compile them when one is new or gone", 5.0 / 47, "gone", false},
 }
 
-// figures is the CPU of a benchmark, and how many times that of another it is.
+// figures returns the CPU time of a benchmark, and its ratio to that of another.
 func (r results) figures(name, plain string) (nanos, ratio float64, missing string) {
 	nanos, ok := r.byName[name].median("cpu-ns/op")
 	reference, okPlain := r.byName[plain].median("cpu-ns/op")
@@ -40,7 +40,7 @@ func (r results) figures(name, plain string) (nanos, ratio float64, missing stri
 	return nanos, nanos / reference, ""
 }
 
-// verdict lists what the load of a document fails, as that of rows; "" is the mix.
+// verdict returns the limits that the load of a document exceeds; "" is the mix.
 func (l load) verdict(r results, document string) (nanos, ratio float64, fails []string) {
 	name, plain := l.name, plainLoad
 	if document != "" {
@@ -61,7 +61,7 @@ func (l load) verdict(r results, document string) (nanos, ratio float64, fails [
 
 const documents = "Documents/"
 
-// documents are the names of those that were measured, in order.
+// documents returns the names of the measured documents, in order.
 func (r results) documents() []string {
 	var names []string
 	for name := range r.byName {
@@ -73,7 +73,7 @@ func (r results) documents() []string {
 	return slices.Compact(names)
 }
 
-// printLoads shows the mix, and of the documents the one with the highest ratio.
+// printLoads prints the mix, and the document with the highest ratio.
 func (r results) printLoads(out io.Writer, format func(fails []string) string) {
 	for _, l := range loads {
 		nanos, ratio, fails := l.verdict(r, "")

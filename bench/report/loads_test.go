@@ -7,7 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// The limit is the issue's: 40 ms where encoding/json takes 47.
+// The limit is that of the issue: 40 ms if encoding/json needs 47.
 func TestLoadVerdict(t *testing.T) {
 	of := func(name, ns string) string { return "Benchmark" + name + "-2 \t 9\t 1 ns/op\t " + ns + " cpu-ns/op\n" }
 	for name, c := range map[string]struct {
@@ -28,8 +28,8 @@ func TestLoadVerdict(t *testing.T) {
 	}
 }
 
-// Of the documents the worst is shown: beside encoding/json with the same document for
-// loading, with the mix for a swap, whose limit is 5 ms where that takes 47.
+// The document with the highest ratio is printed: for loading, relative to encoding/json with the
+// same document; for a swap, relative to the mix, with a limit of 5 ms if that needs 47.
 func TestPrintLoads_WorstDocument(t *testing.T) {
 	of := func(name, ns string) string { return "Benchmark" + name + "-2 \t 9\t 1 ns/op\t " + ns + " cpu-ns/op\n" }
 	mix := of(plainLoad, "47e6") + of("OursLoad", "30e6") + of("OursSwap", "3e6") + of("OursGone", "4e6")

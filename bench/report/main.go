@@ -1,8 +1,8 @@
-// Command report runs the benchmarks of this module, or reads the output of
-// earlier runs, and prints the table of ratios with each row's verdict.
+// Command report runs the benchmarks of this module, or reads the output of earlier runs, and
+// prints the table of ratios with each row's verdict.
 //
-// It exits 1 when a benchmark whose name contains NoAlloc allocates, when an
-// engine gives a wrong answer, or, with -strict, when a row misses its limit.
+// It exits 1 if a benchmark with NoAlloc in its name allocates, if an engine returns a wrong
+// answer, or, with -strict, if a row exceeds its limit.
 package main
 
 import (
@@ -34,8 +34,8 @@ func main() {
 	}
 }
 
-// output returns what go test printed: from a file, or from running it here.
-// A run that fails still returns its text, which says FAIL.
+// output returns the output of go test: from a file, or from running it. The output of a failed
+// run, which contains FAIL, is returned too.
 func output(file, pattern, benchtime string, count int) ([]byte, error) {
 	if file != "" {
 		return os.ReadFile(file)

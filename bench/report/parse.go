@@ -11,10 +11,10 @@ import (
 	"strings"
 )
 
-// samples holds the runs of one benchmark by unit ("ns/op", "allocs/op", "B-held").
+// samples are the runs of one benchmark by unit ("ns/op", "allocs/op", "B-held").
 type samples map[string][]float64
 
-// median returns the median of a unit; ok is false when there are no runs.
+// median returns the median of a unit; ok is false if there are no runs.
 func (s samples) median(unit string) (m float64, ok bool) {
 	v := slices.Clone(s[unit])
 	if len(v) == 0 {
@@ -27,17 +27,17 @@ func (s samples) median(unit string) (m float64, ok bool) {
 	return v[len(v)/2], true
 }
 
-// results is samples by the name of the benchmark, without "Benchmark" and
-// without the number of cores.
+// results are samples by the name of the benchmark, without "Benchmark" and without the number of
+// cores.
 type results struct {
 	byName map[string]samples
 	cores  int
-	failed bool // the run says FAIL
+	failed bool // the output contains FAIL
 }
 
 var line = regexp.MustCompile(`^Benchmark(\S+?)(?:-(\d+))?\s+\d+\s+(.+)$`)
 
-// parse reads what `go test -bench` prints.
+// parse parses the output of `go test -bench`.
 func parse(r io.Reader) (results, error) {
 	res := results{byName: map[string]samples{}, cores: 1}
 	scan := bufio.NewScanner(r)
@@ -73,8 +73,8 @@ func parse(r io.Reader) (results, error) {
 	return res, scan.Err()
 }
 
-// allocating lists the benchmarks that promise no allocation and break it in
-// any run, and how many promised.
+// allocating returns the benchmarks that promise no allocation but allocate in any run, and the
+// number of benchmarks that promise it.
 func (r results) allocating() (broken []string, promised int) {
 	for name, s := range r.byName {
 		if !strings.Contains(name, "NoAlloc") {

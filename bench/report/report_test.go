@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// run writes benchmark output in the form of go test. Each row: name, ns, allocs.
+// run returns benchmark output in the format of go test. Each row: name, ns, allocs.
 func run(rows ...[3]any) string {
 	var b strings.Builder
 	for _, r := range rows {
@@ -27,7 +27,7 @@ func parsed(t *testing.T, text string) results {
 	return res
 }
 
-// Medians worked by hand: of 1, 9, 5 it is 5; of 2, 4 it is 3.
+// Medians computed by hand: of 1, 9, 5 it is 5; of 2, 4 it is 3.
 func TestParseMedian(t *testing.T) {
 	res := parsed(t, "goos: linux\n"+run([3]any{"Limit/W1", 1, 0}, [3]any{"Limit/W1", 9.0, 0}, [3]any{"Limit/W1", 5, 0}, [3]any{"Limit/W2", 2, 0}, [3]any{"Limit/W2", 4, 0})+
 		"BenchmarkOursCompile-2 \t 36\t 30000000 ns/op\t 4194304 B-held\nPASS\n")
@@ -46,8 +46,8 @@ func TestParseMedian(t *testing.T) {
 	}
 }
 
-// The limits are the issues': 1.5 times for W1, 150 ns or 3 times for W2, 0.9
-// of two cores for W6; by a Reader 1.25 times for W1, 2 times for W2.
+// The limits are from the issues: 1.5 times for W1, 150 ns or 3 times for W2, 0.9 of two cores for
+// W6; through a Reader 1.25 times for W1, 2 times for W2.
 func TestVerdict(t *testing.T) {
 	others := func(row string) string {
 		return run([3]any{"PosthogGo/" + row, 1000, 1}, [3]any{"LaunchDarkly/" + row, 400, 0}, [3]any{"ConfigCat/" + row, 500, 3})
@@ -80,7 +80,7 @@ func TestVerdict(t *testing.T) {
 	}
 }
 
-// One allocating run of many is enough to fail, and so is a run with nothing to check.
+// One allocating run of many makes the report fail, and so does a run without benchmarks to check.
 func TestReportFailsOnAllocation(t *testing.T) {
 	clean := run([3]any{"OursNoAlloc/W1", 90, 0}, [3]any{"OursNoAlloc/W1", 90, 0})
 	for name, c := range map[string]struct {

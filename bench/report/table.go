@@ -11,19 +11,19 @@ import (
 
 const (
 	ours       = "OursNoAlloc"
-	convenient = "ConvenientNoAlloc" // ours by flags.Reader
+	convenient = "ConvenientNoAlloc" // our engine through flags.Reader
 	limit      = "Limit"
 )
 
 var rivals = []string{"PosthogGo", "LaunchDarkly", "ConfigCat"}
 
-// rules are the limits on one row. Zero: no such limit.
+// rules are the limits of one row. Zero means no limit.
 type rules struct {
 	name     string
-	own      string  // the benchmark that is judged, ours when empty
-	ratio    float64 // at most this many times the hand-written limit,
-	orNanos  float64 // or at most this many nanoseconds
-	scalesAs string  // must run this row's operation 0.9 times the cores as often
+	own      string  // the benchmark that is judged, ours if empty
+	ratio    float64 // maximum multiple of the hand-written limit,
+	orNanos  float64 // or maximum number of nanoseconds
+	scalesAs string  // row of which this row must reach 0.9 times the rate on each core
 }
 
 var rows = []rules{
@@ -40,7 +40,7 @@ var rows = []rules{
 
 func (row rules) engine() string { return cmp.Or(row.own, ours) }
 
-// title is the row's name in the table.
+// title returns the row's name in the table.
 func (row rules) title() string {
 	if row.own == convenient {
 		return row.name + " convenient"
@@ -56,7 +56,7 @@ const (
 	perCore      = 0.9
 )
 
-// verdict lists what a row fails, in words; empty: it passes.
+// verdict describes the limits that a row exceeds. It is empty if the row passes.
 func (r results) verdict(row rules) []string {
 	own := r.byName[row.engine()+"/"+row.name]
 	mine, ok := own.median("ns/op")
@@ -94,7 +94,7 @@ func (r results) verdict(row rules) []string {
 	return fails
 }
 
-// bound is what a row that is too slow has exceeded.
+// bound describes the limit that a slow row has exceeded.
 func (row rules) bound() string {
 	if row.orNanos > 0 {
 		return fmt.Sprintf("above %.1f x limit and %.0f ns", row.ratio, row.orNanos)
@@ -102,8 +102,8 @@ func (row rules) bound() string {
 	return fmt.Sprintf("above %g x limit", row.ratio)
 }
 
-// limitScales says how the limit scaled in the same run. It shares nothing
-// between cores: where it does not scale either, the fault is not the engine's.
+// limitScales describes how the limit scaled in the same run. It shares no data between cores: if
+// it does not scale either, the engine is not the cause.
 func (r results) limitScales(row rules) string {
 	single, ok := r.byName[limit+"/"+row.scalesAs].median("ns/op")
 	all, okAll := r.byName[limit+"/"+row.name].median("ns/op")
@@ -140,7 +140,7 @@ func (r results) print(out io.Writer) (within bool) {
 		}
 		within = false
 		for _, f := range fails {
-			if strings.HasPrefix(f, "no figure") { // only part of it was run
+			if strings.HasPrefix(f, "no figure") { // only a part of the benchmarks was run
 				return "not judged: " + strings.Join(fails, ", ")
 			}
 		}

@@ -1,9 +1,9 @@
-// Command shadow measures what comparing with an upstream adds to the latency of
-// POST /flags?v=2: the real binary as bunting serve, and again with --upstream,
-// under the same load at a fixed rate.
+// Command shadow measures the latency that comparing with an upstream adds to POST /flags?v=2: the
+// real binary runs as bunting serve, and again with --upstream, under the same load at a fixed
+// rate.
 //
-// Usage: shadow [-rate n] [-time d] [-rounds n]. Requests are sent when they are
-// due, whatever became of those before, and timed from then.
+// Usage: shadow [-rate n] [-time d] [-rounds n]. Requests are sent when they are due, independent
+// of earlier ones, and timed from then.
 package main
 
 import (
@@ -37,7 +37,7 @@ func main() {
 	}
 }
 
-// round is what one round took.
+// round is the latency of one round.
 type round struct{ p50, p99 time.Duration }
 
 func run(rate int, length time.Duration, rounds, flags int) error {
@@ -47,7 +47,7 @@ func run(rate int, length time.Duration, rounds, flags int) error {
 	}
 	defer os.RemoveAll(dir)
 	binary, definitions := filepath.Join(dir, "bunting"), filepath.Join(dir, "flags.json")
-	build := exec.Command("go", "build", "-C", "..", "-o", binary, "./cmd/bunting") // of the product's module
+	build := exec.Command("go", "build", "-C", "..", "-o", binary, "./cmd/bunting") // of the parent module
 	build.Stderr = os.Stderr
 	if err := errors.Join(build.Run(), os.WriteFile(definitions, project(flags), 0o600)); err != nil {
 		return err
@@ -78,7 +78,7 @@ func run(rate int, length time.Duration, rounds, flags int) error {
 		return err
 	}
 	took := map[*server][]round{}
-	for i := range rounds + 1 { // the first warms up
+	for i := range rounds + 1 { // the first is a warm-up
 		for _, s := range []*server{plain, beside} {
 			r, err := load(s.url, rate, length)
 			if err != nil {
@@ -109,7 +109,7 @@ func median(rounds []round) (m round) {
 	return m
 }
 
-// project has flags that need nothing stored, half of them with a bucket.
+// project returns a project of flags that need no stored data, half of them with a bucket.
 func project(n int) []byte {
 	type object = map[string]any
 	var flags []object
@@ -123,7 +123,7 @@ func project(n int) []byte {
 	}
 	text, err := json.Marshal(object{"projects": []object{{"id": 1, "name": "bench", "api_key": "phc_bench", "flags": flags}}})
 	if err != nil {
-		panic(err) // texts and numbers
+		panic(err) // strings and numbers can always be encoded
 	}
 	return text
 }
@@ -168,7 +168,7 @@ func (s *server) stop() {
 	_ = s.cmd.Wait()
 }
 
-// compared checks that the load was compared and that nothing differs.
+// compared checks that the load was compared and that there were no differences.
 func (s *server) compared(sent int) error {
 	for end := time.Now().Add(20 * time.Second); ; time.Sleep(100 * time.Millisecond) {
 		response, err := http.Get(s.url + "/metrics")
@@ -198,7 +198,7 @@ func (s *server) compared(sent int) error {
 	}
 }
 
-// load sends requests at a rate and times each from when it was due.
+// load sends requests at a rate and measures each from the time when it was due.
 func load(url string, rate int, length time.Duration) (round, error) {
 	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 256}}
 	defer client.CloseIdleConnections()

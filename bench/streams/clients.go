@@ -10,29 +10,29 @@ import (
 	"time"
 )
 
-// clients are streams that are open.
+// clients are open streams.
 type clients struct {
 	list  []*client
 	epoch time.Time
 }
 
-// client is one of them.
+// client is one stream.
 type client struct {
 	conn        net.Conn
-	bytes, size atomic.Int64 // received in all, and of the last definitions
-	arrived     atomic.Int64 // when the last definitions were there, since epoch; 0 for none
+	bytes, size atomic.Int64 // received in total, and of the last definitions
+	arrived     atomic.Int64 // when the last definitions were received, since epoch; 0 if none were
 	failure     atomic.Pointer[error]
 	all         *clients
 }
 
-// atOnce is how many clients connect at the same time.
+// atOnce is the number of clients that connect concurrently.
 const atOnce = 100
 
-// patience is how long all clients may take to get a change.
+// patience is the time limit for all clients to receive a change.
 const patience = time.Minute
 
-// connect opens n streams and waits until each has the definitions. Clients come
-// from several loopback addresses, each of which has ports of its own.
+// connect opens n streams and waits until each has received the definitions. Clients use several
+// loopback addresses, each of which has its own ports.
 func connect(s *server, n int) (*clients, error) {
 	all := &clients{epoch: time.Now()}
 	request := []byte("GET /flags/definitions/stream?token=" + s.projectKey + " HTTP/1.1\r\nHost: bench\r\nAuthorization: Bearer " + s.adminKey + "\r\n\r\n")
@@ -58,7 +58,7 @@ func connect(s *server, n int) (*clients, error) {
 	return all, all.wait()
 }
 
-// read takes in a stream until it ends.
+// read reads a stream until it ends.
 func (c *client) read() {
 	in := bufio.NewReaderSize(c.conn, 1024)
 	var size int64
@@ -86,7 +86,7 @@ func (c *client) read() {
 	}
 }
 
-// wait waits until every client has had definitions.
+// wait waits until every client has received definitions.
 func (all *clients) wait() error {
 	deadline := time.Now().Add(patience)
 	for _, c := range all.list {
@@ -103,7 +103,7 @@ func (all *clients) wait() error {
 	return nil
 }
 
-// received is how many bytes all clients have received.
+// received returns the number of bytes that all clients have received.
 func (all *clients) received() (n int64) {
 	for _, c := range all.list {
 		n += c.bytes.Load()

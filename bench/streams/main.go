@@ -1,11 +1,11 @@
-// Command streams measures the streams of definitions: a real server, built from
-// the module around this one, and many clients, each a connection. It prints what
-// a client costs the server in memory, what it gets a minute when nothing changes,
-// and how long it takes from a PATCH of a flag until every client has it.
+// Command streams measures the streams of definitions: a real server, built from the parent module,
+// and many clients with one connection each. It prints the memory that a client costs the server,
+// the bytes that it receives in a minute without changes, and the time from a PATCH of a flag until
+// every client has received it.
 //
 // Usage: go run ./streams [-clients n] [-flags n] [-changes n] [-idle d] [-module folder]
 //
-// Server and clients each need one file descriptor a client.
+// Server and clients each need one file descriptor for each client.
 package main
 
 import (
@@ -70,7 +70,7 @@ func run(c *config) error {
 	}
 	connected.print("connected", before, c.clients)
 
-	time.Sleep(c.idle / 4) // what connecting left behind
+	time.Sleep(c.idle / 4) // frees the memory that only connecting needed
 	start, received := time.Now(), all.received()
 	from, err := s.usage()
 	if err != nil {
@@ -88,7 +88,7 @@ func run(c *config) error {
 	return changes(c, s, all, before, to)
 }
 
-// changes times how long changes of flags take to reach the clients.
+// changes measures the time until changes of flags reach the clients.
 func changes(c *config, s *server, all *clients, before, idle usage) error {
 	var waits []time.Duration
 	for i := range c.changes {
@@ -113,15 +113,14 @@ func changes(c *config, s *server, all *clients, before, idle usage) error {
 	return nil
 }
 
-// print shows what the server has grown by since before.
+// print prints the growth of the server's usage since before.
 func (u usage) print(when string, before usage, clients int) {
 	each := func(now, then float64) float64 { return (now - then) / float64(clients) / 1024 }
 	fmt.Printf("%s: resident %.1f MiB (%.1f KiB a client), heap in use %.1f MiB (%.1f KiB a client), stacks %.1f KiB a client, %.0f goroutines\n",
 		when, u.resident/(1<<20), each(u.resident, before.resident), u.heap/(1<<20), each(u.heap, before.heap), each(u.stacks, before.stacks), u.goroutines)
 }
 
-// raiseFiles raises the number of files that this program, and what it starts,
-// may have open.
+// raiseFiles raises the limit of open files of this program and its child processes.
 func raiseFiles(n int) error {
 	var limit syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {

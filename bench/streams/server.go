@@ -18,7 +18,7 @@ import (
 	"time"
 )
 
-// server is a server of ours on an empty store, and how to talk to it.
+// server is a running server of ours on an empty store, with the keys to use it.
 type server struct {
 	cmd                  *exec.Cmd
 	address              string
@@ -32,7 +32,7 @@ var (
 	adminText   = regexp.MustCompile(`\bphx_\w+`)
 )
 
-// startServer builds the server and starts it; what it prints has its keys.
+// startServer builds the server and starts it. Its output contains its keys.
 func startServer(dir, module string) (*server, error) {
 	program := filepath.Join(dir, "bunting")
 	build := exec.Command("go", "build", "-o", program, "./cmd/bunting")
@@ -69,7 +69,7 @@ func (s *server) stop() {
 	_ = s.cmd.Wait()
 }
 
-// manage asks the management API for a flag; suffix is its place.
+// manage sends a request about a flag to the management API; suffix is the end of its path.
 func (s *server) manage(method, suffix, body string) (id int, err error) {
 	r, err := http.NewRequest(method, "http://"+s.address+"/api/projects/1/feature_flags/"+suffix, strings.NewReader(body))
 	if err != nil {
@@ -102,7 +102,8 @@ func (s *server) makeFlags(n int) error {
 	return nil
 }
 
-// change patches a flag and waits until all clients have it: how long each took.
+// change patches a flag, waits until all clients have received it, and returns the duration for
+// each.
 func (s *server) change(i int, all *clients) ([]time.Duration, error) {
 	for _, c := range all.list {
 		c.arrived.Store(0)
@@ -121,13 +122,13 @@ func (s *server) change(i int, all *clients) ([]time.Duration, error) {
 	return waits, nil
 }
 
-// usage is what the server uses, in bytes.
+// usage is the resource usage of the server, in bytes.
 type usage struct {
 	resident, heap, stacks, goroutines, collections float64
 	cpu                                             time.Duration
 }
 
-// usage asks /metrics.
+// usage reads /metrics.
 func (s *server) usage() (u usage, err error) {
 	res, err := http.Get("http://" + s.address + "/metrics")
 	if err != nil {

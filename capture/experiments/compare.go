@@ -2,42 +2,52 @@ package experiments
 
 import "math"
 
-// Test is how a variant is compared with the baseline (§2.1). The zero Test is of no
-// use: NewTest has the defaults.
+// Test describes how a variant is compared with the baseline (§2.1). The zero value is not usable;
+// NewTest returns the defaults.
 type Test struct {
+	// Frequentist selects Welch's test, or a sequential one, instead of the Bayesian comparison.
 	Frequentist bool
-	Level       float64 // of the intervals, inside (0, 1); Alpha is the rest
-	Absolute    bool    // differences in the metric's unit, not as a share of the baseline
-	Sequential  bool    // frequentist, and may be looked at at any time (§2.6)
-	Tuning      float64 // entities for which a sequential test is the most powerful
-	Covariates  bool    // CUPED (§2.3)
-	Decrease    bool    // less is better
+	// Level is the confidence or credible level of intervals, between 0 and 1. Alpha is 1 − Level.
+	Level float64
+	// Absolute computes differences in the unit of the metric, and not as a share of the baseline.
+	Absolute bool
+	// Sequential selects a frequentist test whose result is valid however often it is computed
+	// (§2.6).
+	Sequential bool
+	// Tuning is the number of entities for which a sequential test has the most power.
+	Tuning float64
+	// Covariates reduces the variance of means by values from before the experiment, by CUPED
+	// (§2.3).
+	Covariates bool
+	// Decrease means that lower values of the metric are better.
+	Decrease bool
 }
 
-// NewTest is the default: Bayesian, 95 %, relative.
+// NewTest returns the default test: Bayesian, 95 %, relative.
 func NewTest() Test { return Test{Level: 0.95, Tuning: 5000} }
 
+// alpha returns the probability of a false positive.
 func (t *Test) alpha() float64 { return 1 - t.Level }
 
-// Interval is from its lower to its upper bound.
+// Interval has a lower and an upper bound.
 type Interval [2]float64
 
-// Comparison is what can be said of a variant against the baseline.
+// Comparison is the result of comparing a variant with the baseline.
 type Comparison struct {
-	Effect      float64  // the estimate of the difference
-	Error       float64  // its standard error
-	Interval    Interval // that holds the effect with the level of the test
+	Effect      float64  // estimated difference
+	Error       float64  // standard error of Effect
+	Interval    Interval // for the effect, at the level of the test
 	Significant bool
-	P           float64 // frequentist: of no effect; 0 below the least number
-	Degrees     float64 // frequentist with a fixed end: of freedom
-	Chance      float64 // Bayesian: that the variant is above the baseline
-	Theta       float64 // with covariates: how much of them explains the values
-	Keep, Take  float64 // Bayesian: the expected loss of keeping the baseline, of taking the variant
+	P           float64 // frequentist: the p-value; 0 if it is below the smallest number
+	Degrees     float64 // frequentist and not sequential: degrees of freedom
+	Chance      float64 // Bayesian: the probability that the variant is above the baseline
+	Theta       float64 // with covariates: their coefficient
+	Keep, Take  float64 // Bayesian: the expected loss of keeping the baseline, and of choosing the variant
 }
 
-// Compare compares a variant with the baseline. It is false where there are no
-// statistics: too few entities or successes, no variance, no baseline to be a share of,
-// sums that contradict each other.
+// Compare compares a variant with the baseline. It returns false if there are no statistics: with
+// too few entities or successes, without variance, with a baseline near zero for a relative effect,
+// or with sums that contradict each other.
 func (t *Test) Compare(k Kind, variant, baseline *Sample) (Comparison, bool) {
 	if k == Funnel && t.Covariates {
 		k = Mean
@@ -68,10 +78,13 @@ func (t *Test) Compare(k Kind, variant, baseline *Sample) (Comparison, bool) {
 	return out, true
 }
 
-// hasFewOutcomes successes or failures make no normal distribution (§2.8).
+// hasFewOutcomes reports whether there are too few successes or failures for a normal distribution
+// (§2.8).
 func hasFewOutcomes(s *Sample) bool { return s.Sum < 5 || float64(s.N)-s.Sum < 5 }
 
-// effect is the difference, and the error of it (§2.4).
+// effect returns the difference of two estimates and its standard error (§2.4). share is the mean
+// by which a relative effect is divided. It returns false if the effect or its variance is not
+// usable.
 func (t *Test) effect(v, b estimate, share float64, nv, nb int64) (Comparison, bool) {
 	effect, variance := v.mean-b.mean, v.meanVariance(nv)+b.meanVariance(nb)
 	if !t.Absolute {
@@ -82,11 +95,11 @@ func (t *Test) effect(v, b estimate, share float64, nv, nb int64) (Comparison, b
 		effect /= share
 		variance = v.meanVariance(nv)/square + v.mean*v.mean*b.meanVariance(nb)/(square*square)
 	}
-	// Not a number is not above zero either.
+	// These comparisons are false for NaN.
 	return Comparison{Effect: effect, Error: math.Sqrt(variance)}, variance > 0 && !math.IsInf(variance, 0) && !math.IsNaN(effect)
 }
 
-// welch is the test with a fixed end (§2.5), by the variances of both means.
+// welch computes the test without sequential monitoring (§2.5), from the variances of both means.
 func (t *Test) welch(c *Comparison, a, b, na, nb float64) {
 	c.Degrees = (a + b) * (a + b) / (a*a/(na-1) + b*b/(nb-1))
 	c.P = 2 * studentTail(math.Abs(c.Effect)/c.Error, c.Degrees)
@@ -94,7 +107,7 @@ func (t *Test) welch(c *Comparison, a, b, na, nb float64) {
 	c.Significant = c.P < t.alpha()
 }
 
-// bayesian is the posterior of a flat prior (§2.8).
+// bayesian computes the posterior distribution with a flat prior (§2.8).
 func (t *Test) bayesian(c *Comparison) {
 	at := c.Effect / c.Error
 	c.Chance = phi(at)
@@ -107,13 +120,12 @@ func (t *Test) bayesian(c *Comparison) {
 	}
 }
 
-// setInterval is the interval of so much on both sides.
+// setInterval sets the interval to the effect plus and minus half.
 func (c *Comparison) setInterval(half float64) {
 	c.Interval = Interval{c.Effect - half, c.Effect + half}
 }
 
-// pooledTheta is how much of the covariate explains the value, over both variants
-// (§2.3).
+// pooledTheta returns the coefficient of the covariate, over both variants together (§2.3).
 func pooledTheta(a, b *Sample) float64 {
 	n := float64(a.N) + float64(b.N)
 	before := a.Before + b.Before
@@ -124,7 +136,7 @@ func pooledTheta(a, b *Sample) float64 {
 	return covariance(a.BeforeProduct+b.BeforeProduct, before, a.Sum+b.Sum, n, n-1) / spread
 }
 
-// adjust is an estimate without what was so before.
+// adjust returns an estimate without the part that the covariate explains.
 func (s *Sample) adjust(e estimate, theta float64) estimate {
 	n := float64(s.N)
 	spread := covariance(s.BeforeSquares, s.Before, s.Before, n, n-1)

@@ -2,67 +2,71 @@ package experiments
 
 import "math"
 
-// Rollout is the definition of a guarded rollout as far as it is judged by (§4.2).
+// Rollout has the parts of the definition of a guarded rollout that its evaluation depends on
+// (§4.2). Guardrails are metrics that cause a rollback if they are harmed, and Signals cause a
+// hold.
 type Rollout struct {
 	Steps               []Step
 	Guardrails, Signals []Guard
-	Alpha               float64 // of a false rollback over the whole rollout
-	MinimumExposures    int64   // matured ones, of each arm
+	Alpha               float64 // probability of a false rollback over all steps
+	MinimumExposures    int64   // matured exposures that each arm needs
 	IgnoreSampleRatio   bool
 }
 
-// Step is one of the ladder.
+// Step is a step of the rollout.
 type Step struct {
-	Percent float64 `json:"percent"` // of both arms, to the treatment
+	Percent float64 `json:"percent"` // share of both arms that gets the treatment
 	Dwell   int64   `json:"dwell_seconds"`
-	Approve bool    `json:"approve"` // somebody has to begin it
+	Approve bool    `json:"approve"` // a user must start the step
 }
 
 // Guard is a metric that must not be harmed.
 type Guard struct {
 	Name      string
 	Kind      Kind
-	Decrease  bool    // less is better
-	Tolerance float64 // how much worse than control is let pass, as a share of it
+	Decrease  bool    // lower values are better
+	Tolerance float64 // accepted harm, as a share of control
 }
 
-// Arms are a number of the treatment and of control.
+// Arms has a number for each arm.
 type Arms struct {
 	Treatment int64 `json:"treatment"`
 	Control   int64 `json:"control"`
 }
 
-// ExposureCounts are all who saw the flag, by their computed arm.
+// ExposureCounts are the numbers of entities that were exposed to the flag, by computed arm.
 type ExposureCounts struct {
 	Arms
-	Multiple int64 `json:"multiple"` // whose identifiers fall on both sides; they count nowhere
+	Multiple int64 `json:"multiple"` // entities with identifiers in both arms; they are in neither number
 }
 
-// Integrity says how many exposures do not report the arm that was computed (§4.4).
+// Integrity counts the exposures that were checked, and the exposures that report another arm than
+// the computed one (§4.4).
 type Integrity struct {
 	Checked  int64 `json:"checked"`
 	Disagree int64 `json:"disagree"`
 }
 
-// isBroken says that what clients report is not what was decided.
+// isBroken reports whether the exposures that clients report differ from the computed arms: at
+// least 100 were checked, and more than 5 % disagree.
 func (i Integrity) isBroken() bool { return i.Checked >= 100 && i.Disagree*20 > i.Checked }
 
-// Measurement is a metric of both arms, or why there is none.
+// Measurement is a metric of both arms. If Error is not empty, it is the reason why there are no
+// samples.
 type Measurement struct {
 	Treatment, Control Sample
 	Error              string
 }
 
-// Evidence is what the events say of a step (§4.4). The metrics are the guardrails, then
-// the signals.
+// Evidence has the data of a step (§4.4). Metrics are the guardrails, followed by the signals.
 type Evidence struct {
 	Exposed   ExposureCounts
-	Matured   Arms // for the longest window
+	Matured   Arms // by the longest window of the metrics
 	Integrity Integrity
 	Metrics   []Measurement
 }
 
-// Evaluation is what a step is judged by (§4.10).
+// Evaluation has the results of the tests of a step, and the decision (§4.10).
 type Evaluation struct {
 	Decision   Decision       `json:"decision"`
 	Reasons    []string       `json:"reasons"`
@@ -76,14 +80,14 @@ type Evaluation struct {
 	Signals    []Harm         `json:"signals"`
 }
 
-// SampleRatio says whether the arms are as large as their shares say (§4.6).
+// SampleRatio is the test whether the sizes of the arms agree with their shares (§4.6).
 type SampleRatio struct {
 	LogEValue float64 `json:"log_e_value"`
 	Threshold float64 `json:"threshold"`
 	Mismatch  bool    `json:"mismatch"`
 }
 
-// Harm is the test of one metric (§4.5). Numbers that cannot be computed are null.
+// Harm is the test of one metric (§4.5). Values that cannot be computed are null.
 type Harm struct {
 	Name          string   `json:"name"`
 	Treatment     *float64 `json:"treatment_mean"`
@@ -96,7 +100,7 @@ type Harm struct {
 	Error         *string  `json:"error"`
 }
 
-// steps is K: how many steps are judged.
+// steps returns K, the number of steps that are judged. A step of 100 % has no control arm.
 func (r *Rollout) steps() float64 {
 	n := 0
 	for _, s := range r.Steps {
@@ -107,7 +111,7 @@ func (r *Rollout) steps() float64 {
 	return float64(max(n, 1))
 }
 
-// Evaluate computes the tests of a step; what is decided is left to [Rollout.Decide].
+// Evaluate computes the tests of a step. It leaves Decision and Reasons empty, which Decide sets.
 func (r *Rollout) Evaluate(step int, e *Evidence) *Evaluation {
 	percent := r.Steps[step].Percent
 	out := &Evaluation{
@@ -119,6 +123,8 @@ func (r *Rollout) Evaluate(step int, e *Evidence) *Evaluation {
 	return out
 }
 
+// evaluateHarms computes the tests of several metrics. Alpha is divided by the steps and the
+// metrics, so that it holds for the whole rollout. p is the share of the treatment.
 func (r *Rollout) evaluateHarms(guards []Guard, measured []Measurement, p float64) []Harm {
 	out := make([]Harm, len(guards))
 	alpha := r.Alpha / (r.steps() * float64(max(len(guards), 1)))
@@ -137,10 +143,10 @@ func (r *Rollout) evaluateHarms(guards []Guard, measured []Measurement, p float6
 	return out
 }
 
-// test computes how much worse the treatment is, and at least is (§4.5).
+// test computes the harm, and a lower bound for it (§4.5).
 func (g *Guard) test(h *Harm, m *Measurement, tuning float64) {
 	kind := g.Kind
-	if kind == Funnel { // n − 1 for shares too
+	if kind == Funnel { // variances of shares are over n − 1 too
 		kind = Mean
 	}
 	t, tOK := m.Treatment.estimate(kind)
@@ -160,10 +166,12 @@ func (g *Guard) test(h *Harm, m *Measurement, tuning float64) {
 		sign = 1
 	}
 	factor := 1 + sign*g.Tolerance
-	if c.mean < 0 { // the tolerance counts on what control is, whatever its sign
+	if c.mean < 0 { // the tolerance is relative to the size of control, whatever its sign
 		factor = 1 - sign*g.Tolerance
 	}
 	harm := sign * (t.mean - factor*c.mean)
+	// The larger of both variances is used: with a small treatment arm, its own variance is
+	// unreliable.
 	pooled := ((nT-1)*t.variance + (nC-1)*c.variance) / (nT + nC - 2)
 	square := factor * factor
 	deviation := math.Sqrt(max(t.variance/nT+square*c.variance/nC, pooled/nT+square*pooled/nC))
@@ -177,8 +185,8 @@ func (g *Guard) test(h *Harm, m *Measurement, tuning float64) {
 	}
 }
 
-// sampleRatio is the evidence that entities do not come to the arms as they should: a
-// test that holds however often it is looked at (§4.6).
+// sampleRatio computes the evidence that the arms do not have their shares. The test is valid
+// however often it is computed (§4.6).
 func (r *Rollout) sampleRatio(p float64, n Arms) SampleRatio {
 	out := SampleRatio{Threshold: math.Log(r.steps() / 0.001)}
 	if p <= 0 || p >= 1 {
@@ -191,6 +199,7 @@ func (r *Rollout) sampleRatio(p float64, n Arms) SampleRatio {
 	return out
 }
 
+// logGamma returns the logarithm of the gamma function, for x > 0.
 func logGamma(x float64) float64 {
 	v, _ := math.Lgamma(x)
 	return v

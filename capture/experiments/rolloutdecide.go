@@ -1,6 +1,6 @@
 package experiments
 
-// Decision is what becomes of a step (§4.7).
+// Decision is the outcome of evaluating a step (§4.7).
 type Decision string
 
 // The decisions.
@@ -8,30 +8,30 @@ const (
 	Wait     Decision = "wait"
 	Hold     Decision = "hold"
 	Advance  Decision = "advance"
-	Complete Decision = "complete" // the last step is over
+	Complete Decision = "complete" // the last step has ended
 	Rollback Decision = "rollback"
-	Fail     Decision = "fail" // there is no flag any more
+	Fail     Decision = "fail" // the flag is deleted
 )
 
-// Situation is what is known of a step beside its events.
+// Situation has the facts about a step that do not follow from events.
 type Situation struct {
 	FlagDeleted, FlagChanged, FlagInactive bool
-	Settled                                bool // the settling time of the step is over
+	Settled                                bool // the settling time of the step has ended
 	DwellOver                              bool
 	IngestionBehind                        bool // events are not complete yet
-	TrustClients                           bool // what clients report is not looked at (a dry run)
+	TrustClients                           bool // Integrity is ignored, for a dry run
 }
 
-// condition is a row of the table of decisions: the first that holds decides, the
-// reasons of all that hold are told.
+// condition is a row of the table of decisions. The first condition that holds determines the
+// decision, and all that hold add their reason.
 type condition struct {
 	reason   string
 	decision Decision
 	holds    func(r *Rollout, e *Evaluation, s *Situation) bool
 }
 
-// The rows of §4.7, in its order. Of a sample that is broken, and of metrics, only what
-// came after the settling time counts.
+// conditions are the rows of §4.7, in its order. Mismatches and metrics, except for guardrails,
+// count only after the settling time.
 var conditions = []condition{
 	{"flag_gone", Fail, func(_ *Rollout, _ *Evaluation, s *Situation) bool { return s.FlagDeleted }},
 	{"flag_changed", Hold, func(_ *Rollout, _ *Evaluation, s *Situation) bool { return s.FlagChanged && !s.FlagDeleted }},
@@ -59,7 +59,7 @@ var conditions = []condition{
 	{"", Advance, func(*Rollout, *Evaluation, *Situation) bool { return true }},
 }
 
-// Decide fills in the decision and its reasons.
+// Decide sets the decision of an evaluation and its reasons.
 func (r *Rollout) Decide(e *Evaluation, s *Situation) {
 	e.Decision, e.Reasons = "", []string{}
 	for _, c := range conditions {
@@ -75,6 +75,7 @@ func (r *Rollout) Decide(e *Evaluation, s *Situation) {
 	}
 }
 
+// hasRegression reports whether a metric is harmed.
 func hasRegression(list []Harm) bool {
 	for i := range list {
 		if list[i].Regression {
@@ -84,6 +85,7 @@ func hasRegression(list []Harm) bool {
 	return false
 }
 
+// hasError reports whether a metric could not be measured.
 func hasError(list []Harm) bool {
 	for i := range list {
 		if list[i].Error != nil {

@@ -10,50 +10,55 @@ import (
 	"gonum.org/v1/gonum/mathext"
 )
 
-// Distribution is how the values of a metric are spread.
+// Distribution is the distribution of a metric's values.
 type Distribution struct {
-	// Kind is rate, of zeroes and ones; mean, of a normal law with the deviation SD; or
-	// count, of Poisson's.
+	// Kind is rate for values of 0 and 1, mean for a normal distribution with the standard
+	// deviation SD, or count for a Poisson distribution.
 	Kind string
-	// Mean is that of control: of a rate between 0 and 1.
+	// Mean is that of control. For a rate, it is between 0 and 1.
 	Mean, SD float64
 }
 
-// Simulation is what a rollout would do to harms of some sizes (§4.10).
+// Simulation computes how a rollout would respond to harm of several sizes (§4.10).
 type Simulation struct {
 	Rollout       *Rollout
 	Distributions []Distribution // of the guardrails, in their order
-	PerDay        float64        // how many entities come to both arms in a day
-	Delay         float64        // seconds from the beginning of a step until the first counts
-	Effects       []float64
-	Runs          int
-	Seed          uint64
+	PerDay        float64        // entities in both arms per day
+	Delay         float64        // seconds from the beginning of a step until the first entity is exposed
+	// Effects are the sizes of harm, as shares of control. Runs is the number of simulated rollouts
+	// for each, and Seed determines their random numbers.
+	Effects []float64
+	Runs    int
+	Seed    uint64
 }
 
-// SimulationResult is what came of it.
+// SimulationResult is the result of a Simulation.
 type SimulationResult struct {
 	Effects []SimulatedEffect `json:"effects"`
-	// FalseHolds is how many of the runs were held for their sample ratio, as a share:
-	// nothing was wrong with it in any.
+	// FalseHolds is the share of the runs that were held for their sample ratio, which was correct
+	// in all of them.
 	FalseHolds float64 `json:"srm_false_hold_rate"`
 }
 
-// SimulatedEffect is what came of one size of harm, in shares of the runs.
+// SimulatedEffect is the result for one size of harm. Rates are shares of the runs.
 type SimulatedEffect struct {
 	Effect float64 `json:"effect"`
 	Rate   float64 `json:"rollback_rate"`
-	Upper  float64 `json:"rollback_rate_upper"` // of Clopper's and Pearson's interval of 95 %
-	// Entities and Seconds are the medians of those that were turned back, of entities
-	// that counted by then and from the start; null where none was.
-	Entities *float64  `json:"median_entities"`
-	Seconds  *float64  `json:"median_seconds"`
-	ByStep   []float64 `json:"by_step"`
+	Upper  float64 `json:"rollback_rate_upper"` // upper bound of the 95 % interval of Clopper and Pearson
+	// Entities and Seconds are medians over the runs that were rolled back: the entities that were
+	// exposed before the rollback, and the time since the start. They are null if no run was rolled
+	// back.
+	Entities *float64 `json:"median_entities"`
+	Seconds  *float64 `json:"median_seconds"`
+	// ByStep is the rate of rollbacks for each step.
+	ByStep []float64 `json:"by_step"`
 }
 
-// lookFactor is how many more entities there are from one look to the next.
+// lookFactor is the ratio between the numbers of entities at two successive evaluations.
 const lookFactor = 1.02
 
-// Run simulates: the same for the same Simulation. It ends early with the context's error.
+// Run runs the simulation. Its result is the same for equal Simulations. It returns the error of
+// ctx if ctx ends.
 func (s *Simulation) Run(ctx context.Context) (*SimulationResult, error) {
 	out, mismatches := &SimulationResult{}, 0
 	for i, effect := range s.Effects {
@@ -64,7 +69,7 @@ func (s *Simulation) Run(ctx context.Context) (*SimulationResult, error) {
 			if err := ctx.Err(); err != nil {
 				return nil, err
 			}
-			runtime.Gosched() // others come first
+			runtime.Gosched() // yields to other goroutines, such as those of requests
 			r := s.simulateRollout(rng, effect)
 			if r.mismatch {
 				mismatches++
@@ -86,6 +91,7 @@ func (s *Simulation) Run(ctx context.Context) (*SimulationResult, error) {
 	return out, nil
 }
 
+// median returns the median of a list, which it sorts, or nil if the list is empty.
 func median(list []float64) *float64 {
 	if len(list) == 0 {
 		return nil
@@ -95,7 +101,7 @@ func median(list []float64) *float64 {
 	return &m
 }
 
-// upperShare is the upper end of Clopper's and Pearson's interval of 95 %.
+// upperShare returns the upper bound of the 95 % interval of Clopper and Pearson for k of n.
 func upperShare(k, n int) float64 {
 	if k == n {
 		return 1
@@ -103,13 +109,14 @@ func upperShare(k, n int) float64 {
 	return mathext.InvRegIncBeta(float64(k+1), float64(n-k), 0.975)
 }
 
-// ascent is one simulated rollout; step is where it was turned back, -1 for nowhere.
+// ascent is one simulated rollout. step is the index of the step that was rolled back, or -1.
 type ascent struct {
 	step              int
 	entities, seconds float64
 	mismatch          bool
 }
 
+// simulateRollout simulates all steps until one is rolled back.
 func (s *Simulation) simulateRollout(rng *rand.Rand, effect float64) ascent {
 	out := ascent{step: -1}
 	for step := range s.Rollout.Steps {
@@ -124,8 +131,8 @@ func (s *Simulation) simulateRollout(rng *rand.Rand, effect float64) ascent {
 	return out
 }
 
-// simulateStep takes one step, and reports whether it was turned back. It lasts as long as its
-// dwell, and until both arms have as many as are needed.
+// simulateStep simulates one step, and reports whether it was rolled back. The step lasts for its
+// dwell time, and until both arms have the minimum number of exposures.
 func (s *Simulation) simulateStep(rng *rand.Rand, effect float64, step int, out *ascent) bool {
 	r := s.Rollout
 	p, dwell, perSecond := r.Steps[step].Percent/100, float64(r.Steps[step].Dwell), s.PerDay/86_400
@@ -138,7 +145,7 @@ func (s *Simulation) simulateStep(rng *rand.Rand, effect float64, step int, out 
 			break
 		}
 		more := max(1, int64(float64(n)*(lookFactor-1)))
-		if tooFew { // the first look is where there are enough
+		if tooFew { // the first evaluation is when there are enough
 			more = max(more, int64(float64(r.MinimumExposures-min(e.Exposed.Treatment, e.Exposed.Control))/2/min(p, 1-p)))
 		}
 		if n < end {
@@ -163,7 +170,7 @@ func (s *Simulation) simulateStep(rng *rand.Rand, effect float64, step int, out 
 	return false
 }
 
-// addEntities adds entities to the arms, with their values.
+// addEntities adds n entities with random values to the arms.
 func (s *Simulation) addEntities(rng *rand.Rand, e *Evidence, n int64, p, effect float64) {
 	treated := binomial(rng, n, p)
 	e.Exposed.Treatment += treated
@@ -178,15 +185,16 @@ func (s *Simulation) addEntities(rng *rand.Rand, e *Evidence, n int64, p, effect
 	}
 }
 
+// The limits up to which random numbers are drawn exactly.
 const (
-	// maxIndividualDraws is up to how many values a law is drawn value by value: the sums of more are
-	// normal enough.
+	// maxIndividualDraws is the greatest number of values that are drawn one by one. The sum of
+	// more values is drawn from a normal distribution.
 	maxIndividualDraws = 10_000
-	// minNormalMean is up to which expectation a binomial is drawn exactly.
+	// minNormalMean is the greatest mean of a binomial distribution that is drawn exactly.
 	minNormalMean = 1000
 )
 
-// draw adds n values to a sample; times is what their mean is of the law's.
+// draw adds n values to a sample. factor multiplies the mean of the distribution.
 func (l *Distribution) draw(rng *rand.Rand, to *Sample, n int64, factor float64) {
 	mean, deviation := l.Mean*factor, l.SD
 	switch {
@@ -213,8 +221,8 @@ func (l *Distribution) draw(rng *rand.Rand, to *Sample, n int64, factor float64)
 	to.Squares += sampleMean*sampleMean*float64(n) + deviation*deviation*chiSquare(rng, n-1)
 }
 
-// binomial is how many of n have what each has with probability p. It counts the distances
-// between them; of many it takes the normal law.
+// binomial returns a random number of n successes with probability p. It adds up the distances
+// between successes, or uses the normal distribution if there are many.
 func binomial(rng *rand.Rand, n int64, p float64) int64 {
 	switch {
 	case p <= 0 || n == 0:
@@ -232,7 +240,7 @@ func binomial(rng *rand.Rand, n int64, p float64) int64 {
 	return k
 }
 
-// poisson is by Knuth: as many as fit into a time.
+// poisson returns a random Poisson number by Knuth's method, which counts exponential intervals.
 func poisson(rng *rand.Rand, mean float64) float64 {
 	k := 0.0
 	for at := rng.ExpFloat64(); at < mean; at += rng.ExpFloat64() {
@@ -241,7 +249,8 @@ func poisson(rng *rand.Rand, mean float64) float64 {
 	return k
 }
 
-// chiSquare is the sum of n squares of normal values; of many by Wilson and Hilferty.
+// chiSquare returns the sum of the squares of n random normal values. For a large n, it uses the
+// approximation of Wilson and Hilferty.
 func chiSquare(rng *rand.Rand, n int64) (sum float64) {
 	if n > 50 {
 		v := 2 / (9 * float64(n))

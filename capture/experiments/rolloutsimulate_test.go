@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// fullRollout is that of experiments.md §4.14: 20,000 entities at each of the first two
-// steps, 10,000 at each of the others.
+// fullRollout returns the rollout of experiments.md §4.14: 20,000 entities at each of the first two
+// steps, and 10,000 at each of the following ones.
 func fullRollout(effects ...float64) *Simulation {
 	steps := ladder(1, 5, 25, 50, 100)
 	for i, seconds := range []int64{86_400, 86_400, 43_200, 43_200, 3600} {
@@ -23,8 +23,8 @@ func fullRollout(effects ...float64) *Simulation {
 	}
 }
 
-// experiments.md §4.14: of rollouts that do no harm 127 in 10,000 are turned back, by steps
-// 1, 23, 33, 70, and 3 held for their ratio; errors that are doubled are found.
+// experiments.md §4.14: of 10,000 harmless rollouts, 127 are rolled back, by steps 1, 23, 33 and
+// 70, and 3 are held for their sample ratio. Doubled errors are found.
 func TestSimulation_FullRollouts(t *testing.T) {
 	s := fullRollout(0, 1)
 	found, err := s.Run(t.Context())
@@ -63,7 +63,7 @@ func TestSimulation_Canceled(t *testing.T) {
 	}
 }
 
-// Worked: with none of n the upper end is 1 − 0.025^(1/n).
+// With 0 of n, the upper bound is 1 − 0.025^(1/n).
 func TestUpperShare(t *testing.T) {
 	for _, c := range []struct {
 		k, n int
@@ -75,8 +75,8 @@ func TestUpperShare(t *testing.T) {
 	}
 }
 
-// The laws have the means and variances that they should have, drawn alone and by the
-// thousand.
+// The distributions have the right means and variances, whether values are drawn one by one or by
+// the thousand.
 func TestLaws(t *testing.T) {
 	for name, c := range map[string]struct {
 		law            Distribution

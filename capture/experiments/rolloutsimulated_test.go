@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// long makes the simulations of rollouts ten times as long. They are random, with fixed
-// seeds, and allow for what chance does in so many runs.
+// long runs ten times as many simulations of rollouts. They are random with fixed seeds, and their
+// bounds allow for the deviations that are expected with that number of runs.
 var long = flag.Bool("long", false, "simulate ten times as many rollouts")
 
 func simulatedRuns(few int) int {
@@ -19,7 +19,7 @@ func simulatedRuns(few int) int {
 	return few
 }
 
-// drawer draws the value of an entity.
+// drawer returns a random value of an entity.
 type drawer func(rng *rand.Rand) float64
 
 func rate(p float64) drawer {
@@ -31,7 +31,8 @@ func rate(p float64) drawer {
 	}
 }
 
-// poissonOf is a count whose mean is exponential with mean 0.5: geometric, by Gamma–Poisson.
+// poissonOf returns a count whose mean is exponential with mean 0.5, which is a geometric
+// distribution (Gamma–Poisson).
 func poissonOf(rng *rand.Rand) float64 {
 	n := 0.0
 	for rng.Float64() < 1.0/3 { // 0.5 / (1 + 0.5)
@@ -40,7 +41,7 @@ func poissonOf(rng *rand.Rand) float64 {
 	return n
 }
 
-// sales: one in ten buys, for a log-normal sum with σ 1.5.
+// sales returns the value of an entity of which one in ten buys, with a log-normal sum with σ 1.5.
 func sales(rng *rand.Rand) float64 {
 	if rng.Float64() >= 0.1 {
 		return 0
@@ -48,8 +49,8 @@ func sales(rng *rand.Rand) float64 {
 	return math.Exp(1.5 * rng.NormFloat64())
 }
 
-// simulatedStep is a simulated step: entities come one by one, and are judged whenever there are
-// 0.2 % more.
+// simulatedStep is a simulated step. Entities arrive one by one, and are evaluated whenever their
+// number has grown by 0.2 %.
 type simulatedStep struct {
 	rollout   *Rollout
 	step      int
@@ -58,9 +59,9 @@ type simulatedStep struct {
 	growth    float64
 }
 
-// stepOutcome is what became of a step.
+// stepOutcome is the result of a step.
 type stepOutcome struct {
-	at       int64 // entities at the rollback, 0: there was none
+	at       int64 // entities at the rollback; 0 if there was no rollback
 	harmed   []bool
 	mismatch bool
 }
@@ -113,9 +114,9 @@ func ladder(percents ...float64) (out []Step) {
 	return out
 }
 
-// experiments.md §4.14 (a) and (c): of rollouts that do no harm at most alpha are turned
-// back (1 to 2 % are expected), and at most 0.5 % held for their sample ratio, however
-// often they are looked at.
+// experiments.md §4.14 (a) and (c): of harmless rollouts, at most alpha are rolled back (1 to 2 %
+// are expected), and at most 0.5 % are held for their sample ratio, however often they are
+// evaluated.
 func TestSimulated_HarmlessRollouts(t *testing.T) {
 	runs := simulatedRuns(200)
 	r := &Rollout{
@@ -147,8 +148,9 @@ func TestSimulated_HarmlessRollouts(t *testing.T) {
 	}
 }
 
-// experiments.md §4.14 (b): whatever the values look like, in both directions, also with
-// a small treatment, where Welch's variance gives up to 80 % false alarms.
+// experiments.md §4.14 (b): the rate of false rollbacks holds for all distributions of values, in
+// both directions, and with a small treatment, for which Welch's variance has up to 80 % false
+// alarms.
 func TestSimulated_FalseAlarms(t *testing.T) {
 	runs := simulatedRuns(50)
 	limit := 0.0125 + 3*math.Sqrt(0.0125*(1-0.0125)/float64(runs))
@@ -166,7 +168,7 @@ func TestSimulated_FalseAlarms(t *testing.T) {
 				rng := rand.New(rand.NewPCG(17, uint64(percent)))
 				var harmed [2]int
 				for range runs {
-					// The same value counts in both directions.
+					// The same value is used in both directions.
 					last := 0.0
 					first := func(rng *rand.Rand) float64 { last = draw(rng); return last }
 					again := func(*rand.Rand) float64 { return last }
@@ -187,7 +189,7 @@ func TestSimulated_FalseAlarms(t *testing.T) {
 	}
 }
 
-// experiments.md §4.14 (d): harm is found at least as soon as the table says, less three
+// experiments.md §4.14 (d): harm is found at least with the probabilities of the table, minus three
 // points.
 func TestSimulated_HarmIsFound(t *testing.T) {
 	runs := simulatedRuns(100)
@@ -204,7 +206,7 @@ func TestSimulated_HarmIsFound(t *testing.T) {
 	} {
 		t.Run(fmt.Sprintf("%v to %v at %v %% by %d", c.was, c.is, c.percent, c.by), func(t *testing.T) {
 			t.Parallel()
-			r := &Rollout{Steps: append(ladder(c.percent), ladder(60, 70, 80)...), Alpha: 0.025, MinimumExposures: 100, Guardrails: []Guard{{Decrease: c.decrease}}}
+			r := &Rollout{Steps: append(ladder(c.percent), ladder(60, 70, 80)...), Alpha: 0.025, MinimumExposures: 100, Guardrails: []Guard{{Decrease: c.decrease}}} // with four steps and two guardrails, 0.0125 remain for each
 			s := simulatedStep{rollout: r, control: []drawer{rate(c.was)}, treatment: []drawer{rate(c.is)}, growth: 0.005}
 			rng, n := rand.New(rand.NewPCG(17, uint64(c.by))), 0
 			for range runs {

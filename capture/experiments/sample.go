@@ -2,29 +2,29 @@ package experiments
 
 import "math"
 
-// Kind is how the numbers of a metric's entities make one number of a variant (§2.2).
+// Kind is the way in which the values of entities become the value of a variant (§2.2).
 type Kind int
 
 // The kinds of metrics.
 const (
-	Mean      Kind = iota // of the values
-	Funnel                // the share of those who came through
-	Ratio                 // of two sums
-	Retention             // the share of those who came back, of those who began
+	Mean      Kind = iota // mean of the values
+	Funnel                // share of the entities that completed the funnel
+	Ratio                 // ratio of two sums
+	Retention             // share of the entities that returned, among those that started
 )
 
-// Sample are the sufficient statistics of a variant (§1.13): sums over its entities.
-// Sums that a kind does not have are zero.
+// Sample has the sufficient statistics of a variant (§1.13), which are sums over its entities. Sums
+// that a kind does not use are zero.
 type Sample struct {
-	N                     int64   // entities
-	Sum, Squares          float64 // of the values, of a ratio's numerators
-	Below, BelowSquares   float64 // of a ratio's denominators
+	N                     int64   // number of entities
+	Sum, Squares          float64 // of the values, or of the numerators of a ratio
+	Below, BelowSquares   float64 // of the denominators of a ratio
 	Product               float64 // of numerator and denominator
 	Before, BeforeSquares float64 // of the covariate of CUPED
 	BeforeProduct         float64 // of covariate and value
 }
 
-// IsFinite reports whether all sums are numbers: values of 10^200 have no sum of squares.
+// IsFinite reports whether all sums are finite. Values near 10^200 have no finite sum of squares.
 func (s *Sample) IsFinite() bool {
 	for _, v := range [...]float64{s.Sum, s.Squares, s.Below, s.BelowSquares, s.Product, s.Before, s.BeforeSquares, s.BeforeProduct} {
 		if math.IsNaN(v) || math.IsInf(v, 0) {
@@ -34,23 +34,22 @@ func (s *Sample) IsFinite() bool {
 	return true
 }
 
-// estimate is a variant's number, with the variance of one entity.
+// estimate is the value of a variant, with the variance of one entity.
 type estimate struct{ mean, variance float64 }
 
-// meanVariance is the variance of the estimate over n entities.
+// meanVariance returns the variance of the estimate for n entities.
 func (e estimate) meanVariance(n int64) float64 { return e.variance / float64(n) }
 
-// epsilon is what is taken for zero in a denominator.
+// epsilon is the value below which a denominator counts as zero.
 const epsilon = 1e-10
 
-// Mean is the number of a variant. It is false where there is none.
+// Mean returns the value of a variant, and false if the sample has no value of this kind.
 func (s *Sample) Mean(k Kind) (float64, bool) {
 	e, ok := s.estimate(k)
 	return e.mean, ok
 }
 
-// estimate follows the row of §2.2 for a kind. It is false where there are no
-// statistics.
+// estimate computes the row of §2.2 for a kind. It returns false if there are no statistics.
 func (s *Sample) estimate(k Kind) (estimate, bool) {
 	if s.N <= 0 {
 		return estimate{}, false
@@ -68,10 +67,11 @@ func (s *Sample) estimate(k Kind) (estimate, bool) {
 	}
 }
 
-// ratio is the delta method's row.
+// ratio returns the estimate of a ratio by the delta method.
 func (s *Sample) ratio() (estimate, bool) { return s.deltaMethod(float64(s.N) - 1) }
 
-// deltaMethod is a quotient of two sums, with moments over so many.
+// deltaMethod returns the quotient of two sums and its variance. Moments are divided by over, which
+// is n or n − 1.
 func (s *Sample) deltaMethod(over float64) (estimate, bool) {
 	n := float64(s.N)
 	above, below := s.Sum/n, s.Below/n
@@ -86,8 +86,8 @@ func (s *Sample) deltaMethod(over float64) (estimate, bool) {
 	return estimate{s.Sum / s.Below, max(v, 0)}, aboveOK && belowOK
 }
 
-// covariance of two quantities of n entities, by the sum of their products and their
-// sums, over so many; 0 for one entity.
+// covariance returns the covariance of two quantities of n entities, from the sum of their products
+// and their sums, divided by over. It returns 0 for one entity.
 func covariance(products, a, b, n, over float64) float64 {
 	if n < 2 {
 		return 0
@@ -95,15 +95,15 @@ func covariance(products, a, b, n, over float64) float64 {
 	return centredProduct(products, a, b, n) / over
 }
 
-// variance is the covariance of a quantity with itself. It is false for sums that no
-// quantity has: a variance below zero by more than rounding.
+// variance returns the covariance of a quantity with itself. It returns false for contradictory
+// sums, for which it is negative by more than rounding errors.
 func variance(squares, sum, n, over float64) (float64, bool) {
 	v := covariance(squares, sum, sum, n, over)
 	return max(v, 0), v >= -1e-9*math.Abs(squares)
 }
 
-// centredProduct is products − a·b/n. What a product and a quotient lose to rounding is taken
-// along, so that a small spread around a large mean is not lost (§2.13).
+// centredProduct returns products − a·b/n. It compensates the rounding errors of the product and
+// the quotient, so that it is exact for a small spread around a large mean (§2.13).
 func centredProduct(products, a, b, n float64) float64 {
 	p := a * b
 	correction := math.FMA(a, b, -p)

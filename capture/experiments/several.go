@@ -5,9 +5,9 @@ import (
 	"slices"
 )
 
-// Mismatch is the probability of counts as far as these from the shares that variants
-// should have (§2.10), with the counts that were expected. It is false where there are
-// fewer than two variants with a share, or fewer than 100 entities.
+// Mismatch returns the probability of counts that differ at least this much from the shares of the
+// variants (§2.10), and the expected counts. It returns false for fewer than two variants with a
+// share, or fewer than 100 entities.
 func Mismatch(observed []int64, shares []float64) (p float64, expected []float64, ok bool) {
 	var total, shareSum float64
 	variants := 0
@@ -33,8 +33,8 @@ func Mismatch(observed []int64, shares []float64) (p float64, expected []float64
 	return chiSquaredTail(square, float64(variants-1)), expected, true
 }
 
-// Holm raises p-values so that the chance of any false alarm among them is that of one
-// (§2.11).
+// Holm adjusts p-values so that the probability of any false positive among them is that of one
+// test (§2.11).
 func Holm(p []float64) []float64 {
 	out, order := make([]float64, len(p)), ascendingOrder(p)
 	highest := 0.0
@@ -45,8 +45,8 @@ func Holm(p []float64) []float64 {
 	return out
 }
 
-// BenjaminiHochberg raises p-values so that the share of false alarms among alarms is
-// that of one (§2.11).
+// BenjaminiHochberg adjusts p-values so that the share of false positives among the positives is
+// that of one test (§2.11).
 func BenjaminiHochberg(p []float64) []float64 {
 	out, order := make([]float64, len(p)), ascendingOrder(p)
 	lowest := 1.0
@@ -58,6 +58,7 @@ func BenjaminiHochberg(p []float64) []float64 {
 	return out
 }
 
+// ascendingOrder returns the indexes of p in ascending order of its values.
 func ascendingOrder(p []float64) []int {
 	order := make([]int, len(p))
 	for i := range order {
@@ -75,8 +76,8 @@ func ascendingOrder(p []float64) []int {
 	return order
 }
 
-// AdjustedInterval is the interval that goes with a raised p-value (§2.11). It is false for one
-// that says nothing.
+// AdjustedInterval returns the interval that corresponds to an adjusted p-value (§2.11). It returns
+// false for a p-value near 1, to which no interval corresponds.
 func AdjustedInterval(effect, p, alpha float64) (Interval, bool) {
 	if p > 0.999 {
 		return Interval{}, false

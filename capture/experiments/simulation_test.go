@@ -8,11 +8,11 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
-// The simulations draw the sufficient statistics of a variant themselves, by their exact
-// laws (Cochran, Bartlett), so that 10,000 experiments take part of a second. Seeds are
-// fixed. Bands are four standard errors of the law's share.
+// The simulations draw the sufficient statistics of a variant directly, by their exact
+// distributions (Cochran, Bartlett), so that 10,000 experiments run in part of a second. Seeds are
+// fixed. Bands are four standard errors of the expected share.
 
-// checkInBand reports a share of runs that is not the law's.
+// checkInBand reports a share of runs that is too far from the expected one.
 func checkInBand(t *testing.T, what string, found, runs int, law float64) {
 	t.Helper()
 	if share, band := float64(found)/float64(runs), 4*math.Sqrt(law*(1-law)/float64(runs)); math.Abs(share-law) > band {
@@ -27,8 +27,8 @@ func (s *Sample) draw(rng *rand.Rand, n int64, mean, deviation float64) {
 	s.N, s.Sum, s.Squares = s.N+n, s.Sum+sum, s.Squares+spread+sum*sum/float64(n)
 }
 
-// drawPaired is a sample whose covariate has variance 1 and a correlation with the value,
-// whose variance is 1 too.
+// drawPaired returns a sample with a covariate. Value and covariate have variance 1 and the given
+// correlation.
 func drawPaired(rng *rand.Rand, n int64, correlation float64) *Sample {
 	rest := math.Sqrt(1 - correlation*correlation)
 	a := math.Sqrt(distuv.ChiSquared{K: float64(n - 1), Src: rng}.Rand())
@@ -43,9 +43,8 @@ func drawPaired(rng *rand.Rand, n int64, correlation float64) *Sample {
 	}
 }
 
-// Of A/A experiments as many are significant as the level says, at their end: 5 % of
-// frequentist ones, and 10 % of Bayesian ones, as 95 % are asked for on each side
-// (experiments.md §2.5, §2.8).
+// The share of significant A/A experiments is the level of the test: 5 % for frequentist tests, and
+// 10 % for Bayesian tests, with 95 % on each side (experiments.md §2.5, §2.8).
 func TestSimulated_FalsePositives(t *testing.T) {
 	simulated := simulatedRuns(1000)
 	bayesian := NewTest()
@@ -83,8 +82,8 @@ func TestSimulated_FalsePositives(t *testing.T) {
 	}
 }
 
-// Who looks every day at a test with a fixed end is deceived; a sequential one may be
-// looked at each day, and still at most 5 % are false (experiments.md §2.6).
+// Evaluating a test with a fixed end every day produces false positives. A sequential test may be
+// evaluated every day and has at most 5 % (experiments.md §2.6).
 func TestSimulated_DailyPeeking(t *testing.T) {
 	simulated := float64(simulatedRuns(1000))
 	sequential := frequentist()
@@ -107,15 +106,15 @@ func TestSimulated_DailyPeeking(t *testing.T) {
 	if found := countPeeks(sequential, int(simulated)); float64(found) > 0.05*simulated+4*math.Sqrt(0.05*0.95*simulated) {
 		t.Errorf("sequential: %d of %v", found, simulated)
 	}
-	// Armitage, McPherson and Rowe (1969): with 20 looks a quarter, with 50 a third.
+	// Armitage, McPherson and Rowe (1969): with 20 evaluations a quarter, with 50 a third.
 	const few = 1000
 	if found := countPeeks(frequentist(), few); found < 250*few/1000 || found > 330*few/1000 {
 		t.Errorf("fixed end, looked at daily: %d of %d, by the law between those of 20 and 50 looks", found, few)
 	}
 }
 
-// With covariates the error is √(1−ρ²) of what it is without, and A/A experiments are
-// false as often (experiments.md §2.3).
+// With covariates, the error is multiplied by √(1−ρ²), and A/A experiments have the same rate of
+// false positives (experiments.md §2.3).
 func TestSimulated_Covariates(t *testing.T) {
 	const correlation, n = 0.8, 500
 	runs := simulatedRuns(1000)
@@ -138,9 +137,8 @@ func TestSimulated_Covariates(t *testing.T) {
 	checkNear(t, "the error, of that without", shrunk, math.Sqrt(1-correlation*correlation), 0.01)
 }
 
-// What is found of a true effect is what Power says, and four of five are found with the
-// size of a plan (experiments.md §2.12: 16 stands for 80 % at 5 %; (1.96+0.84)² · 2 is
-// 15.7).
+// The rate at which a true effect is found is that of Power, and it is 80 % with the size of a plan
+// (experiments.md §2.12: 16 is for 80 % at 5 %; (1.96+0.84)² · 2 is 15.7).
 func TestSimulated_Power(t *testing.T) {
 	const deviation, mean = 4.0, 10.0
 	runs := simulatedRuns(500)
@@ -173,9 +171,9 @@ func TestSimulated_Power(t *testing.T) {
 	checkInBand(t, "found with the size of a plan", countSignificant(size/2, mean*0.05), runs, 0.8074) // Φ(√(16/2) − 1.959964)
 }
 
-// Of families of ten metrics without an effect at most 5 % have a significant one:
-// 1 − (1 − 0.05/10)¹⁰ by Holm, 5 % by Benjamini and Hochberg (Simes' equality), and 40 %
-// without a correction (experiments.md §2.11).
+// Of families of ten metrics without an effect, at most 5 % have a significant one: 1 − (1 −
+// 0.05/10)¹⁰ with Holm, 5 % with Benjamini and Hochberg (Simes' equality), and 40 % without a
+// correction (experiments.md §2.11).
 func TestSimulated_Families(t *testing.T) {
 	simulated := simulatedRuns(10_000)
 	raw := func(p []float64) []float64 { return p }
@@ -201,8 +199,7 @@ func TestSimulated_Families(t *testing.T) {
 	}
 }
 
-// Of A/A experiments whose shares are as they should be one in 1,000 seems to have others
-// (experiments.md §2.10).
+// Mismatch reports one in 1,000 A/A experiments with correct shares (experiments.md §2.10).
 func TestSimulated_Mismatch(t *testing.T) {
 	simulated := simulatedRuns(10_000)
 	rng, found := rand.New(rand.NewPCG(17, 6)), 0

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// checkNear reports numbers that differ by more than a part of what is wanted.
+// checkNear reports numbers that differ by more than a part of the expected value.
 func checkNear(t *testing.T, what string, got, want, part float64) {
 	t.Helper()
 	if math.IsNaN(got) || math.Abs(got-want) > part*max(math.Abs(want), 1e-12) {
@@ -15,8 +15,8 @@ func checkNear(t *testing.T, what string, got, want, part float64) {
 
 func frequentist() Test { t := NewTest(); t.Frequentist = true; return t }
 
-// The unit figures of experiments.md §5, which PostHog's and GrowthBook's own tests
-// publish, with as many digits as they have.
+// The figures of experiments.md §5, which the tests of PostHog and GrowthBook publish, with the
+// published number of digits.
 func TestUnitFigures(t *testing.T) {
 	test := Sample{N: 2461, Sum: 1922.7, Squares: 94698.29}
 	baseline := Sample{N: 2507, Sum: 1196.87, Squares: 37377.9767}
@@ -71,8 +71,8 @@ func TestUnitFigures(t *testing.T) {
 	checkNear(t, "CUPED: upper", got.Interval[1], -0.090633, 1e-5)
 }
 
-// One-sided bounds: GrowthBook's figures of experiments.md §5. An upper bound is the
-// lower one of the other direction.
+// The one-sided bounds are those of GrowthBook in experiments.md §5. An upper bound is the lower
+// bound of the opposite direction.
 func TestLowerBound(t *testing.T) {
 	variant, baseline := Sample{N: 3461, Sum: 2422.7, Squares: 134698.29}, Sample{N: 3000, Sum: 1396.87, Squares: 52377.9767}
 	c := frequentist()
@@ -84,7 +84,7 @@ func TestLowerBound(t *testing.T) {
 	checkNear(t, "absolute lower", LowerBound(absolute.Effect, absolute.Error, 6461, 0.05, 5000), -0.12656844172804982, 1e-9)
 }
 
-// experiments.md §5: the loss of δ 0.1, σ 0.05.
+// experiments.md §5: the expected loss for δ 0.1, σ 0.05.
 func TestBayesianLoss(t *testing.T) {
 	test := NewTest()
 	c := Comparison{Effect: 0.1, Error: 0.05}
@@ -99,7 +99,7 @@ func TestBayesianLoss(t *testing.T) {
 	}
 }
 
-// experiments.md §5: Holm, Benjamini-Hochberg, the ratio of samples.
+// experiments.md §5: Holm, Benjamini-Hochberg, and the test of sample ratios.
 func TestSeveral(t *testing.T) {
 	compare := func(what string, got, want []float64) {
 		t.Helper()
@@ -128,13 +128,13 @@ func TestSeveral(t *testing.T) {
 			t.Errorf("%s: there is an answer", what)
 		}
 	}
-	// Those without a share do not count, whoever saw them.
+	// Variants without a share are ignored, whatever their count is.
 	if p, expected, _ := Mismatch([]int64{100, 7, 100}, []float64{1, 0, 1}); p != 1 || expected[1] != 0 {
 		t.Errorf("%v, %v", p, expected)
 	}
 }
 
-// §2.11: an interval that a raised p-value goes with touches 0 exactly when that is alpha.
+// §2.11: the interval of an adjusted p-value touches 0 exactly if the p-value is alpha.
 func TestAdjusted(t *testing.T) {
 	i, ok := AdjustedInterval(0.3, 0.05, 0.05)
 	if !ok {
@@ -147,7 +147,7 @@ func TestAdjusted(t *testing.T) {
 	}
 }
 
-// §2.2 to §2.5, §2.8: no statistics rather than a guess.
+// §2.2 to §2.5, §2.8: without enough data there are no statistics.
 func TestCompare_NoStatistics(t *testing.T) {
 	good := Sample{N: 100, Sum: 50, Squares: 50, Below: 100, BelowSquares: 100, Product: 50}
 	for what, c := range map[string]struct {
@@ -177,8 +177,8 @@ func TestCompare_NoStatistics(t *testing.T) {
 	}
 }
 
-// §2.13: a small spread around a large mean is not lost, against numbers that are exact:
-// n values of 2^19 ± 1 have the mean 2^19 and the variance n/(n−1).
+// §2.13: a small spread around a large mean is exact: n values of 2^19 ± 1 have the mean 2^19 and
+// the variance n/(n−1).
 func TestVariance_SmallSpread(t *testing.T) {
 	const n, at = 1000, 1 << 19
 	s := Sample{N: n, Sum: n * at, Squares: n*float64(at)*at + n}
@@ -189,8 +189,8 @@ func TestVariance_SmallSpread(t *testing.T) {
 	checkNear(t, "variance", got.variance, float64(n)/(n-1), 1e-9)
 }
 
-// §2.2, worked: numerators 1, 3 and denominators 3, 1 have equal sums and move against
-// each other: m̄ = d̄ = 2, s_m² = s_d² = 2, s_md = −2, so 2/4 + 4·2/16 − 2·2·(−2)/8 = 2.
+// §2.2: numerators 1, 3 and denominators 3, 1 have equal sums and opposite order: m̄ = d̄ = 2, s_m²
+// = s_d² = 2, s_md = −2, so the variance is 2/4 + 4·2/16 − 2·2·(−2)/8 = 2.
 func TestVariance_RatioOfEqualSums(t *testing.T) {
 	s := Sample{N: 2, Sum: 4, Squares: 10, Below: 4, BelowSquares: 10, Product: 6}
 	got, ok := s.estimate(Ratio)
@@ -199,8 +199,8 @@ func TestVariance_RatioOfEqualSums(t *testing.T) {
 	}
 }
 
-// The power of §2.12 is alpha where there is no effect, and the size that a plan asks for
-// has four chances of five: 16 stands for (1.96 + 0.84)², about 15.7, twice.
+// The power of §2.12 is alpha without an effect, and 80 % with the size of a plan: 16 is about two
+// times (1.96 + 0.84)², which is 15.7.
 func TestPlan(t *testing.T) {
 	checkNear(t, "no effect", Power(0, 1, 0.05, 1), 0.05, 1e-9)
 	checkNear(t, "one of ten", Power(0, 1, 0.05, 10), 0.005, 1e-9)
@@ -209,7 +209,7 @@ func TestPlan(t *testing.T) {
 		size, days int64
 		sized      bool
 	}{
-		// Worked: ⌈16·v/(mde·b)²·k⌉.
+		// The sizes are ⌈16·v/(mde·b)²·k⌉.
 		"a funnel":              {Plan{Kind: Funnel, Effect: 50, Variants: 2, PerDay: 100, Baseline: 0.5}, 128, 2, true},                     // 16·0.25/0.0625·2
 		"counts":                {Plan{Kind: Mean, Counts: true, Effect: 10, Variants: 3, PerDay: 1000, Baseline: 2}, 4800, 5, true},         // 16·4/0.04·3
 		"sums":                  {Plan{Kind: Mean, Effect: 10, Variants: 2, Baseline: 7}, 800, 0, true},                                      // 16·0.25·49/0.49·2
@@ -227,8 +227,8 @@ func TestPlan(t *testing.T) {
 			t.Errorf("%s: %d days, %v, want %d", what, days, ok, c.days)
 		}
 	}
-	// Halves that come through, and an effect of a tenth of them: see above, with p(1−p)
-	// = ¼ for both variants of half the size each.
+	// A share of one half, and an effect of a tenth of it: as above, with p(1−p) = ¼ for both
+	// variants of half the size each.
 	p := Plan{Kind: Funnel, Effect: 10, Variants: 2, Baseline: 0.5}
 	size, _ := p.Size()
 	if power := Power(0.05, math.Sqrt(2*0.25/(float64(size)/2)), 0.05, 1); power < 0.8 || power > 0.82 {

@@ -6,29 +6,30 @@ import (
 	"gonum.org/v1/gonum/mathext"
 )
 
-// The distributions are functions of mathext. stat/distuv has them ready, and would
-// bring along gonum's matrices (§2.13); its Normal.Survival and StudentsT.Quantile are
-// wrong in far tails.
+// The distributions use the functions of mathext. Package stat/distuv has them too, but depends on
+// gonum's matrices (§2.13), and its Normal.Survival and StudentsT.Quantile are wrong in far tails.
 
-// phi is the standard normal distribution, exact on its left side.
+// phi returns the standard normal distribution function. It is exact in the left tail.
 func phi(x float64) float64 { return math.Erfc(-x/math.Sqrt2) / 2 }
 
-// density is that of the standard normal distribution.
+// density returns the density of the standard normal distribution.
 func density(x float64) float64 { return math.Exp(-x*x/2) / math.Sqrt(2*math.Pi) }
 
-// z is the quantile of the standard normal distribution.
+// z returns the quantile of the standard normal distribution.
 func z(p float64) float64 { return mathext.NormalQuantile(p) }
 
-// studentTail is the probability of more than t ≥ 0 in Student's distribution with nu
-// degrees of freedom.
+// studentTail returns the probability of more than t ≥ 0 in Student's distribution with nu degrees
+// of freedom.
 func studentTail(t, nu float64) float64 {
 	return mathext.RegIncBeta(nu/2, 0.5, nu/(nu+t*t)) / 2
 }
 
-// manyDegrees is from where on Student's distribution is the normal one.
+// manyDegrees is the number of degrees of freedom from which Student's distribution equals the
+// normal one.
 const manyDegrees = 1e7
 
-// studentQuantile is the t above which upper < ½ of Student's distribution lies.
+// studentQuantile returns the t that Student's distribution exceeds with probability upper < ½. It
+// improves an approximation by Newton's method.
 func studentQuantile(upper, nu float64) float64 {
 	t := -z(upper)
 	if nu > manyDegrees {
@@ -49,7 +50,7 @@ func studentQuantile(upper, nu float64) float64 {
 	return t
 }
 
-// chiSquaredTail is the probability of more than x ≥ 0 in the χ² distribution.
+// chiSquaredTail returns the probability of more than x ≥ 0 in the χ² distribution.
 func chiSquaredTail(x, degrees float64) float64 {
 	return mathext.GammaIncRegComp(degrees/2, x/2)
 }

@@ -6,14 +6,14 @@ import (
 	"testing"
 )
 
-// precision of the sums that the distributions are held against, in bits.
+// precision is the number of bits of the sums with which the distributions are compared.
 const precision = 400
 
 func bigOf(x float64) *big.Float { return new(big.Float).SetPrec(precision).SetFloat64(x) }
 
 func bigFloat() *big.Float { return new(big.Float).SetPrec(precision) }
 
-// bigErf is erf(x) by its series, with more digits than it cancels.
+// bigErf returns erf(x) by its series, with more digits than the series cancels.
 func bigErf(x float64) *big.Float {
 	square := bigFloat().Mul(bigOf(x), bigOf(x))
 	term, sum := bigOf(x), bigOf(x)
@@ -24,7 +24,7 @@ func bigErf(x float64) *big.Float {
 	return sum.Mul(sum, bigOf(2)).Quo(sum, bigFloat().Sqrt(bigPi()))
 }
 
-// bigPi is Machin's sum.
+// bigPi returns π by Machin's formula.
 func bigPi() *big.Float {
 	inverse := func(denominator int64) *big.Float {
 		x := bigFloat().Quo(bigOf(1), bigOf(float64(denominator)))
@@ -38,7 +38,7 @@ func bigPi() *big.Float {
 	return bigFloat().Sub(bigFloat().Mul(bigOf(16), inverse(5)), bigFloat().Mul(bigOf(4), inverse(239)))
 }
 
-// §2.13: the left side of the normal distribution, against a series in 400 bits.
+// §2.13: the left tail of the normal distribution agrees with a series in 400 bits.
 func TestPhi(t *testing.T) {
 	for _, x := range []float64{-13, -10, -8, -5.5, -3, -1, -0.25, 0, 0.5, 2, 6} {
 		half := bigFloat().Quo(bigOf(x), bigFloat().Sqrt(bigOf(2)))
@@ -48,9 +48,9 @@ func TestPhi(t *testing.T) {
 	}
 }
 
-// Student's tail for an even number of degrees is a finite sum (Abramowitz and Stegun
-// 26.7.4): ½ − ½·sin(θ)·Σ (2j−1)!!/(2j)!!·cos²ʲ(θ), j < ν/2, with tan(θ) = t/√ν. In 400
-// bits, so that the tails do not cancel.
+// Student's tail for an even number of degrees is a finite sum (Abramowitz and Stegun 26.7.4): ½ −
+// ½·sin(θ)·Σ (2j−1)!!/(2j)!!·cos²ʲ(θ), j < ν/2, with tan(θ) = t/√ν. It is computed in 400 bits, so
+// that the tails do not cancel.
 func studentSum(t float64, nu int) float64 {
 	square := bigFloat().Mul(bigOf(t), bigOf(t))
 	total := bigFloat().Add(square, bigOf(float64(nu)))
@@ -66,20 +66,20 @@ func studentSum(t float64, nu int) float64 {
 	return out
 }
 
-// §2.13: p-values to 10⁻⁶ down to 10⁻³⁰⁰; quantiles of them give them back.
+// §2.13: p-values are exact to 10⁻⁶ down to 10⁻³⁰⁰, and their quantiles return the original values.
 func TestStudent(t *testing.T) {
 	for _, nu := range []int{4, 10, 50, 1000, 20_000} {
 		for _, at := range []float64{0.01, 0.5, 1.96, 5, 12, 20} {
 			want := studentSum(at, nu)
 			if want < 1e-90 {
-				continue // 400 bits end there
+				continue // beyond the precision of 400 bits
 			}
 			checkNear(t, "tail", studentTail(at, float64(nu)), want, 1e-8)
 			checkNear(t, "quantile", studentQuantile(want, float64(nu)), at, 1e-7)
 		}
 	}
-	// Far tails at many degrees, where distuv's quantile is wrong (§2.13): Cornish-Fisher's
-	// expansion is exact to its next term there.
+	// Far tails with many degrees of freedom, for which distuv's quantile is wrong (§2.13).
+	// Cornish-Fisher's expansion is exact to its next term there.
 	const z7 = 5.199337582192817 // Φ(−5.199…) = 10⁻⁷
 	checkNear(t, "10⁻⁷ at 50,000", studentQuantile(1e-7, 50_000), z7+(z7*z7*z7+z7)/(4*50_000), 1e-7)
 	checkNear(t, "10⁻⁷ at 10⁶", studentQuantile(1e-7, 1e6), z7+(z7*z7*z7+z7)/(4e6), 1e-9)
@@ -89,8 +89,8 @@ func TestStudent(t *testing.T) {
 	}
 }
 
-// χ² with an even number of degrees has a finite tail: exp(−x/2)·Σ (x/2)ʲ/j!; with one
-// degree it is the normal's.
+// The tail of χ² with an even number of degrees is finite: exp(−x/2)·Σ (x/2)ʲ/j!. With one degree
+// it is that of the normal distribution.
 func TestChiSquared(t *testing.T) {
 	for _, x := range []float64{0.1, 1, 10, 100, 1000} {
 		checkNear(t, "1 degree", chiSquaredTail(x, 1), 2*phi(-math.Sqrt(x)), 1e-11)

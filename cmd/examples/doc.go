@@ -1,2 +1,3 @@
-// Package examples stands above programs to begin with: README.md says what each shows.
+// Package examples is the parent folder of small example programs; README.md describes each of
+// them.
 package examples

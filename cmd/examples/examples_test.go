@@ -1,5 +1,5 @@
-// These tests hold the programs of this folder to what they promise: that each
-// can be read at a glance, and how little of it is not its author's own.
+// The tests check two promises of the programs in this folder: each is short, and only a few of its
+// lines are required by Bunting.
 
 package examples_test
 
@@ -12,9 +12,9 @@ import (
 	"testing"
 )
 
-// maxLines is how many lines a program may have; maxSetup how many of them Bunting may
-// cost: those between "// setup" and "// end of setup", and those that end with
-// "// setup".
+// maxLines is the maximum length of a program in lines, and maxSetup the maximum number of lines
+// that Bunting requires: the lines between "// setup" and "// end of setup", and lines that end
+// with "// setup".
 const maxLines = 60
 
 var maxSetup = map[string]int{
@@ -41,7 +41,7 @@ func TestPrograms_AreShort(t *testing.T) {
 			t.Fatal(err)
 		}
 		lines, setup := count(string(text))
-		if name == "unittest" { // where the test is what is shown
+		if name == "unittest" { // its test is the example
 			test, err := os.ReadFile(filepath.Join(name, "main_test.go"))
 			if err != nil {
 				t.Fatal(err)
@@ -60,8 +60,8 @@ func TestPrograms_AreShort(t *testing.T) {
 	}
 }
 
-// count counts the lines of a program, and those of its setup without comments and
-// empty lines.
+// count returns the number of lines of a program, and of its setup without comments and empty
+// lines.
 func count(text string) (lines, setup int) {
 	inside := false
 	for line := range strings.Lines(text) {

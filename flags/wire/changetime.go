@@ -14,6 +14,7 @@ func ChangeTime(info fs.FileInfo) time.Time {
 	if sys.Kind() != reflect.Pointer || sys.Elem().Kind() != reflect.Struct {
 		return time.Time{}
 	}
+	// The field has one name on Linux and another one on macOS and the BSDs.
 	for _, name := range []string{"Ctim", "Ctimespec"} {
 		ctime := sys.Elem().FieldByName(name)
 		if ctime.Kind() != reflect.Struct {

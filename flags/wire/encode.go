@@ -28,6 +28,8 @@ func Indent(v any) (string, error) {
 	return string(append(text, '\n')), nil
 }
 
+// encode writes v with an encoder, since json.Marshal cannot disable the escapes for HTML, and
+// removes the encoder's line break.
 func encode(v any, indent string) (json.RawMessage, error) {
 	var out bytes.Buffer
 	e := json.NewEncoder(&out)

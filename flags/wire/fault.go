@@ -16,6 +16,7 @@ type Fault struct {
 	Bound  bool     // the text exceeds a limit, which applies to strict and lenient reading alike
 }
 
+// Error implements error. The message has the position but not the path, see [Fault.Where].
 func (f *Fault) Error() string {
 	if f.Err != nil {
 		return f.Err.Error()
@@ -58,6 +59,7 @@ func Shorten(s string, limit int) string {
 // faultText has two messages for one fault: for readers of values, and for readers with Spans set.
 type faultText [2]string
 
+// The faults whose messages differ between the two kinds of readers.
 var (
 	tooDeep     = faultText{"nested deeper than " + strconv.Itoa(MaxDepth) + " levels", "nested too deep"}
 	noName      = faultText{"expected a name in double quotes", "expected a name in quotes"}
@@ -70,6 +72,7 @@ var (
 	moreText    = faultText{"text after the end of the value", "unexpected text after the value"}
 )
 
+// failText records a fault with the message for the kind of reader.
 func (r *Reader) failText(w faultText) bool {
 	if r.Spans {
 		return r.Fail(w[1])

@@ -34,6 +34,8 @@ func (r *Reader) lenientSpace() bool {
 		return true
 	}
 	c, n := utf8.DecodeRuneInString(rest)
+	// White space of JSON5 beyond JSON: vertical tab, form feed, byte order mark, line and
+	// paragraph separator, and the category Zs.
 	if c != '\v' && c != '\f' && c != '\uFEFF' && c != '\u2028' && c != '\u2029' && !unicode.Is(unicode.Zs, c) {
 		return false
 	}
@@ -54,6 +56,7 @@ func (r *Reader) lenientKey() (string, bool) {
 	var name strings.Builder
 	for {
 		c, n := utf8.DecodeRuneInString(r.Src[r.Pos:])
+		// A name may contain escapes of the form \uXXXX, which must represent valid characters.
 		if c == '\\' {
 			v, ok := hexDigits(r.Src, r.Pos+2, 4)
 			if !ok || r.Src[r.Pos+1] != 'u' {
@@ -111,6 +114,7 @@ func (r *Reader) lenientEscape(buf []byte) []byte {
 		buf = utf8.AppendRune(buf, rune(v))
 	default: // the character itself, which the caller reads next
 		r.Pos++
+		// The caller's loop copies the next character, but would end the string at an apostrophe.
 		if c == '\'' {
 			r.Pos++
 			buf = append(buf, '\'')
@@ -172,6 +176,7 @@ func (r *Reader) lenientNumber() (number, bool) {
 			return number{}, false
 		}
 	}
+	// An integer is not parsed as a float64, which could lose digits.
 	if plain {
 		return r.integer(src[digits:i], 10, negative, i)
 	}

@@ -12,6 +12,8 @@ import (
 // 1.5e-7) if the decimal point is more than 16 digits after, or at least 5 zeros before, the first
 // digit. f must be finite.
 func AppendFloat(dst []byte, f float64) []byte {
+	// The exponent form always has one digit before the point, so that the position of the point is
+	// known.
 	var room [32]byte
 	text := strconv.AppendFloat(room[:0], f, 'e', -1, 64) // [-]d[.ddd]e±dd
 	if text[0] == '-' {
@@ -31,6 +33,7 @@ func AppendFloat(dst []byte, f float64) []byte {
 		copy(mantissa[1:], mantissa[2:])
 		mantissa = mantissa[:e-1]
 	}
+	// The cases are: exponent form, 0.00ddd, ddd00.0 and dd.dd.
 	switch point := exp + 1; { // digits before the point
 	case point > 16 || point <= -5:
 		dst = append(dst, mantissa[0])
@@ -63,6 +66,7 @@ func AppendInteger(dst []byte, f float64) ([]byte, bool) {
 	case size < exact:
 		return strconv.AppendInt(dst, int64(f), 10), true
 	}
+	// Beyond 2^53 the decimal digits decide whether the number fits 64 bits.
 	var room [32]byte
 	digits := strconv.AppendFloat(room[:0], f, 'f', -1, 64)
 	if !isInteger(digits) {

@@ -66,6 +66,7 @@ func (r *Reader) Space() {
 	}
 }
 
+// allSpace is the slow path of Space.
 func (r *Reader) allSpace() {
 	for r.Pos < len(r.Src) {
 		switch c := r.Src[r.Pos]; {
@@ -116,6 +117,7 @@ func (r *Reader) Value() (any, bool) {
 
 // Raw skips white space and one value, and returns the text of the value.
 func (r *Reader) Raw() (text string, ok bool) {
+	// Skip does not read leading white space.
 	r.Space()
 	start := r.Pos
 	ok = r.Skip()
@@ -177,6 +179,7 @@ func (r *Reader) Fits(n int) bool {
 	return n <= maxObject || r.failBound("more than "+strconv.Itoa(maxObject)+" members in one object")
 }
 
+// array reads a list into a []any, which is not nil.
 func (r *Reader) array() (any, bool) {
 	if !r.Enter() {
 		return nil, false
@@ -237,6 +240,7 @@ func (r *Reader) More(closing byte, first bool) bool {
 	if !first && r.Peek() == ',' {
 		r.Pos++
 		r.Space()
+		// Only JSON5 allows a comma before the closing bracket.
 		if r.Peek() == closing && !r.Lenient {
 			return r.failText(pickByBracket(closing, objectComma, listComma))
 		}
@@ -257,6 +261,7 @@ func (r *Reader) More(closing byte, first bool) bool {
 	return r.countMember()
 }
 
+// pickByBracket returns the message for objects or for lists.
 func pickByBracket(closing byte, object, list faultText) faultText {
 	if closing == '}' {
 		return object
@@ -264,8 +269,8 @@ func pickByBracket(closing byte, object, list faultText) faultText {
 	return list
 }
 
-// countMember reserves memory for the next members or fails if there are too many. It is called
-// only for members at which one of the two may be due.
+// countMember reserves memory for the next members or fails if there are too many. More calls it
+// only at multiples of reserveStep and above maxMembers.
 func (r *Reader) countMember() bool {
 	if r.members > maxMembers {
 		return r.failBound("more than " + strconv.Itoa(maxMembers) + " values")

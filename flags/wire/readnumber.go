@@ -13,6 +13,7 @@ type number struct {
 	f    float64
 }
 
+// numberKind is the type of a number's value, as serde_json distinguishes it.
 type numberKind uint8
 
 const (
@@ -22,6 +23,7 @@ const (
 	asFloat                   // all other numbers
 )
 
+// value returns the number as an interface value, see [Reader] for the types.
 func (n number) value() any {
 	switch n.kind {
 	case asInt:
@@ -34,7 +36,8 @@ func (n number) value() any {
 	return nil
 }
 
-// newInteger returns the integer with the given sign and absolute value.
+// newInteger returns the integer with a sign and an absolute value. -0 becomes a float64, and so does
+// an integer below the smallest int64.
 func newInteger(negative bool, size uint64) number {
 	switch {
 	case !negative && size <= math.MaxInt64:
@@ -67,6 +70,7 @@ func (r *Reader) number() (number, bool) {
 		return number{}, false
 	}
 	end := r.Pos
+	// The second pass parses the number, after its syntax has been checked.
 	r.Pos = start
 	if form != integerForm {
 		return r.float(start, end)
@@ -94,6 +98,7 @@ const longNumber = 300
 // numberForm is the notation of a number.
 type numberForm uint8
 
+// The notations. noNumber means that there was a fault.
 const (
 	noNumber numberForm = iota
 	integerForm
@@ -164,6 +169,7 @@ func (r *Reader) digits(i int) (int, bool) {
 	return i, true
 }
 
+// float parses the number in Src[start:end], whose syntax has been checked.
 func (r *Reader) float(start, end int) (number, bool) {
 	f, err := strconv.ParseFloat(r.Src[start:end], 64)
 	if err != nil { // the syntax was checked, so the number is out of range

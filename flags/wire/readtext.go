@@ -12,6 +12,7 @@ func (r *Reader) StartsText() bool {
 	return c == '"' || c == '\'' && r.Lenient
 }
 
+// These constants have the same byte in all eight positions.
 const (
 	ones  = 0x0101010101010101
 	tops  = 0x80 * ones // as the argument stop of plainEnd it also finds bytes beyond ASCII
@@ -153,6 +154,7 @@ func Unquote(text string) string {
 	return s
 }
 
+// simpleEscapes maps the character after a backslash to the byte that it represents, 0 if none.
 var simpleEscapes = [256]byte{'"': '"', '\\': '\\', '/': '/', 'b': '\b', 'f': '\f', 'n': '\n', 'r': '\r', 't': '\t'}
 
 // escape reads one escape sequence and appends its text to buf. The byte at the current position is
@@ -175,6 +177,8 @@ func (r *Reader) escape(buf []byte) []byte {
 	return buf
 }
 
+// unicodeEscape reads the escape of a character and appends it to buf. In strict mode half of a
+// surrogate pair is a fault.
 func (r *Reader) unicodeEscape(buf []byte) []byte {
 	c, n, half := unicodeEscape(r.Src, r.Pos)
 	switch {

@@ -10,6 +10,7 @@ import (
 // httpDates are the formats of dates in HTTP (RFC 9110 §5.6.7).
 var httpDates = []string{"Mon, 02 Jan 2006 15:04:05 GMT", time.RFC850, time.ANSIC}
 
+// httpDate parses a date in one of the formats of HTTP.
 func httpDate(text string) (t time.Time, ok bool) {
 	for _, form := range httpDates {
 		if t, err := time.Parse(form, text); err == nil {
@@ -24,6 +25,7 @@ func httpDate(text string) (t time.Time, ok bool) {
 // invalid, or if the date has passed. A date is compared with the response's header Date, which is
 // the server's own clock, or with now if that header is empty or invalid.
 func RetryAfter(header, date string, now time.Time) time.Duration {
+	// Only digits, so the error is that the number is too large.
 	if header != "" && strings.Trim(header, "0123456789") == "" {
 		seconds, err := strconv.ParseInt(header, 10, 32)
 		if err != nil {

@@ -31,6 +31,7 @@ func AppendQuoted(dst []byte, s string) []byte {
 			i++
 			continue
 		case c >= utf8.RuneSelf:
+			// An invalid byte is decoded as RuneError with size 1; a valid U+FFFD has size 3.
 			r, size := utf8.DecodeRuneInString(s[i:])
 			if i += size; r == utf8.RuneError && size == 1 {
 				dst = append(append(dst, s[start:i-1]...), "\ufffd"...)

@@ -82,7 +82,8 @@ func NewUUID7(t time.Time) UUID {
 	return UUID7(t, random)
 }
 
-// UUID7 returns the UUID of version 7 with a time and 10 random bytes.
+// UUID7 returns the UUID of version 7 with a time and 10 random bytes. The time in milliseconds is in
+// the first 48 bits, in big-endian order.
 func UUID7(t time.Time, random [10]byte) (u UUID) {
 	ms := t.UnixMilli()
 	for i := range 6 {

@@ -12,13 +12,15 @@ import (
 	"github.com/bunting-flags/bunting/management"
 )
 
-// attempt does the work of a run once, and writes down what became of it.
+// attempt executes a run one time and stores the outcome. It stores nothing if the server is
+// shutting down or has lost the lease, because the run is then repeated.
 func (s Service) attempt(ctx context.Context, h *claimedRun) error {
 	workCtx, cancel := context.WithCancelCause(ctx)
 	limitedCtx, stop := context.WithTimeout(workCtx, exportTime)
 	var watch sync.WaitGroup
 	watch.Go(func() { s.watch(limitedCtx, h, cancel) })
 	done, err := s.Runner.Run(limitedCtx, s.job(h))
+	// The destination's error is only a consequence of the cancelled context.
 	if err != nil && limitedCtx.Err() != nil {
 		err = context.Cause(limitedCtx)
 	}
@@ -27,7 +29,7 @@ func (s Service) attempt(ctx context.Context, h *claimedRun) error {
 	cancel(nil)
 	switch {
 	case err != nil && ctx.Err() != nil:
-		return nil // the server ends: the run is tried again
+		return nil // the server is shutting down: the run is repeated
 	case errors.Is(err, errLeaseLost):
 		return nil
 	case errors.Is(err, errRunCancelled):
@@ -36,8 +38,8 @@ func (s Service) attempt(ctx context.Context, h *claimedRun) error {
 	return s.conclude(context.WithoutCancel(ctx), h, done, err)
 }
 
-// watch renews the lease, and ends the work when that is lost or the run is
-// cancelled.
+// watch renews the lease until ctx ends. It cancels the run if the lease is lost or the run was
+// cancelled in the store.
 func (s Service) watch(ctx context.Context, h *claimedRun, cancel context.CancelCauseFunc) {
 	every := s.Watch
 	if every <= 0 {
@@ -66,8 +68,8 @@ func (s Service) watch(ctx context.Context, h *claimedRun, cancel context.Cancel
 			t.Until = management.NewStamp(s.Env.Now().Add(exportLease))
 			return s.putTask(tx, h.export, t)
 		})
-		// A store that does not answer may do so the next time; whether the lease was
-		// kept is looked at again before anything is written down.
+		// An unavailable store may be available at the next tick. If the lease is lost meanwhile,
+		// conclude finds that out before it stores anything.
 		if errors.Is(err, errLeaseLost) || errors.Is(err, errRunCancelled) {
 			cancel(err)
 			return
@@ -75,8 +77,10 @@ func (s Service) watch(ctx context.Context, h *claimedRun, cancel context.Cancel
 	}
 }
 
-// conclude writes down what became of a run, and how far its export has come.
+// conclude stores the outcome of a run: its totals or its failure, and the position that the export
+// has reached. A failed run may remain active, in order to be attempted later.
 func (s Service) conclude(ctx context.Context, h *claimedRun, done RunTotals, failure error) error {
+	// This reads the ledger, which must not be done inside the transaction.
 	position, err := s.positionAfter(ctx, h)
 	if err != nil {
 		return err
@@ -92,6 +96,7 @@ func (s Service) conclude(ctx context.Context, h *claimedRun, done RunTotals, fa
 		if err != nil || r == nil {
 			return err
 		}
+		// A run that was cancelled meanwhile keeps that status.
 		if isActive(r.Status) {
 			if failure != nil {
 				t.NotBefore = s.fail(r, h.export, failure)
@@ -123,6 +128,7 @@ func (s Service) conclude(ctx context.Context, h *claimedRun, done RunTotals, fa
 	return err
 }
 
+// complete sets the totals of a run that has succeeded.
 func (s Service) complete(r *exportRun, done RunTotals) {
 	zero := int64(0)
 	r.finish(s.Env.Now(), exportCompleted)
@@ -130,7 +136,8 @@ func (s Service) complete(r *exportRun, done RunTotals) {
 	r.addLog(s.Env.Now(), "INFO", fmt.Sprintf("The run is complete: %d rows, %d bytes.", done.Rows, done.Bytes))
 }
 
-// fail notes a failure, and returns when to try again unless the run has ended.
+// fail records a failed attempt. It returns the time of the next attempt, or zero if the run has
+// ended: after a PermanentError or after exportAttempts attempts.
 func (s Service) fail(r *exportRun, e *exportRecord, failure error) management.Stamp {
 	text := cutText(e.Destination.redact(failure.Error()), maxExportError)
 	now := s.Env.Now()
@@ -153,7 +160,7 @@ func (s Service) fail(r *exportRun, e *exportRecord, failure error) management.S
 	return management.Stamp{}
 }
 
-// cutText shortens a text to so many bytes.
+// cutText returns the beginning of a string, at most limit bytes, without cutting a character.
 func cutText(text string, limit int) string {
 	if len(text) <= limit {
 		return text
@@ -164,11 +171,10 @@ func cutText(text string, limit int) string {
 	return text[:limit]
 }
 
-// advance puts a run that has ended behind: the schedule, or the backfill, goes
-// on with what comes after it.
+// advance moves the schedule or the backfill of a run that has ended past that run.
 func (s Service) advance(tx management.Tx, e *exportRecord, t *exportTask, r *exportRun, position exportPosition) error {
 	if t.Backfill == "" {
-		if !position.To.Before(t.Position.To.Time) { // else it was unpaused meanwhile, and is further on
+		if !position.To.Before(t.Position.To.Time) { // otherwise it was unpaused meanwhile, and its position is later
 			t.Position = position
 		}
 		return nil
@@ -182,6 +188,7 @@ func (s Service) advance(tx management.Tx, e *exportRecord, t *exportTask, r *ex
 	if b.Position != nil {
 		b.Position = &position
 	}
+	// exportFailed is the worst status, so later runs do not replace it.
 	if r.Status != exportCompleted && b.Worst != exportFailed {
 		b.Worst = r.Status
 	}

@@ -9,7 +9,8 @@ import (
 	"github.com/bunting-flags/bunting/management/internal/ruletest"
 )
 
-// §4.3.6 of management.md; days and weeks: spec/clients.md §16. Backfills cover event time (decision 23).
+// A backfill covers a range of event time (§4.3.6 of management.md, decision 23), and for days and
+// weeks its range consists of dates (spec/clients.md §16).
 func TestBatchExports_Backfills(t *testing.T) {
 	for name, rows := range map[string][]ruletest.Row{
 		"times": backfillTimeRows, "dates": backfillDateRows, "weeks": backfillWeekRows, "hours": backfillRows, "from the beginning": fullRows,
@@ -17,7 +18,7 @@ func TestBatchExports_Backfills(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)
-			// Its first event is of 11:00, the second of 12:10, the third of 14:00.
+			// The events are of 11:00, 12:10 and 14:00.
 			w.ledger.add("a", "2026-01-01 11:00", `{}`)
 			w.ledger.add("b", "2026-01-01 12:10", `{}`)
 			w.ledger.add("c", "2026-01-01 14:00", `{}`)
@@ -46,7 +47,7 @@ var backfillTimeRows = []ruletest.Row{
 	{"§1.5 another organization's", "dan", "backfill <it>", `{"start_at":null,"end_at":null}`, notFound},
 }
 
-// A date is that day at the export's offset_hour in its zone.
+// A date is that day at the export's offset_hour in its time zone.
 var backfillDateRows = []ruletest.Row{
 	{"clients §16 days", "bob", "create => utc", files(`,"interval":"day"`), `{"interval":"day"}`},
 	{"clients §16 days", "bob", "backfill <utc> => fill", `{"start_at":"2026-01-01","end_at":"2026-01-02"}`, `{"backfill_id":"(like) ."}`},
@@ -111,7 +112,7 @@ var fullRows = []ruletest.Row{
 	{"§4.3.6 both may be left out", "bob", "backfill <it>", `{}`, `{"backfill_id":"(like) ."}`},
 }
 
-// An end that has not come yet is waited for, and keeps no other backfill waiting.
+// A backfill with an end in the future waits for it, and does not block other backfills.
 var futureRows = []ruletest.Row{
 	{"§4.3.6", "bob", "create => it", files(``), `{"interval":"hour"}`},
 	{"§4.3.6", "bob", "pause <it>", ``, `{"paused":true}`},
@@ -147,7 +148,7 @@ var cancelBackfillRows = []ruletest.Row{
 	{"§4.3.6 and it is not tried again", "bob", "work", ``, `["01-01T11:00 01-01T12:00: a"]`},
 }
 
-// §4.3.6: the status of a backfill whose runs have failed.
+// §4.3.6: the status of a backfill with failed runs.
 var backfillFailureRows = []ruletest.Row{
 	{"§4.3.6", "bob", "create => it", files(``), `{"interval":"hour"}`},
 	{"§4.3.6", "bob", "backfill <it> => fill", `{"start_at":"2026-01-01T11:00:00Z","end_at":"2026-01-01T13:00:00Z"}`, `{"backfill_id":"(like) ."}`},
@@ -182,8 +183,8 @@ func TestBatchExports_BackfillPages(t *testing.T) {
 	}
 }
 
-// Decision 23: persons are those changed in the interval, as they are when the run comes;
-// sessions are exported by the run in which their last known event came in.
+// Decision 23: a run exports the persons that changed in its interval, in the state that they have
+// when the run begins, and the sessions whose last event arrived in its interval.
 func TestBatchExports_Models(t *testing.T) {
 	for name, rows := range map[string][]ruletest.Row{"persons": personRows, "sessions": sessionRows, "selection": selectionRows, "tables": tableRows} {
 		t.Run(name, func(t *testing.T) {
@@ -241,8 +242,9 @@ var sessionRows = []ruletest.Row{
 	{"decision 23 exported again, whole: 20 minutes", "bob", "rows", ``, `{"rows":[["s1",1,"d-a","p-d","2026-01-02T12:50:00Z","2026-01-02T13:10:00Z",1200,2,0,0,"https://x/in","https://x/out"]]}`},
 }
 
-// What of the events is written: include_events, exclude_events, filters, hogql_query.
-// spec/clients.md §16: tables in PostgreSQL have PostHog's columns, where no query says others.
+// The events and columns of a run depend on include_events, exclude_events, filters and
+// hogql_query. Tables in PostgreSQL have PostHog's columns, unless a query selects its own
+// (spec/clients.md §16).
 var tableRows = []ruletest.Row{
 	{"clients §16", "bob", "create => it", exportTo("Postgres", `{`+postgres+`}`), `{"name":"x"}`},
 	{"clients §16", "bob", "came a", `{"$ip":"1.2.3.4","$set":{"x":1}}`, `null`},
@@ -264,8 +266,8 @@ var tableRows = []ruletest.Row{
 		"rows":[[1,"d-ann","ann",{"n":1},3,3,"2025-12-01T10:00:00Z"]]}`},
 }
 
-// Decision 40: an operator means what it does in flags, where a date without an offset is one
-// of the project's time zone (spec/flags.md §4.7): midnight in Berlin is 23:00 UTC.
+// Decision 40: an operator has the same meaning as in flags, where a date without an offset is in
+// the project's time zone (spec/flags.md §4.7): midnight in Berlin is 23:00 UTC.
 func TestFilters_DatesOfTheProject(t *testing.T) {
 	w := newWorld(t)
 	w.InZone(t, "Europe/Berlin")

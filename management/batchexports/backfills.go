@@ -10,10 +10,10 @@ import (
 	"github.com/bunting-flags/bunting/management"
 )
 
-// maxBackfillRuns is how many runs a backfill may have.
+// maxBackfillRuns is the greatest number of runs of a backfill.
 const maxBackfillRuns = 10_000
 
-// maxBackfills is how many backfills of an export may wait.
+// maxBackfills is the greatest number of backfills of an export that have not ended.
 const maxBackfills = 100
 
 // BackfillFields are the fields of a new backfill.
@@ -48,10 +48,10 @@ func (s Service) Backfill(ctx context.Context, scope *management.Scope, export, 
 	})
 }
 
-// date reads the bound of a backfill of days or weeks, which is a date alone: that day
-// begins where an interval does, by the clock of the export's zone, which is UTC
-// unless it says another. Midnight of that zone is the date, too, as older clients
-// send it (spec/clients.md §16).
+// date parses the beginning or the end of a backfill of days or weeks, which is a date without a
+// time. The day begins at the offset hour in the time zone of the export, which is UTC by default.
+// A time that is midnight in that zone is accepted as its date, because older clients send it
+// (spec/clients.md §16).
 func (s schedule) date(name, text string) (time.Time, error) {
 	day, err := time.Parse(time.DateOnly, text)
 	if parsed, isTime := management.ParseTime(text); err != nil && isTime {
@@ -70,12 +70,12 @@ func (s schedule) date(name, text string) (time.Time, error) {
 	return time.Date(day.Year(), day.Month(), day.Day(), s.hour, 0, 0, 0, s.zone).UTC(), nil
 }
 
-// hasZone reports whether a time says its zone.
+// hasZone reports whether a time has a time zone.
 func hasZone(text string) bool {
 	return strings.ContainsAny(text[min(len(text), len(time.DateOnly)):], "Zz+-")
 }
 
-// backfillTime reads a time of a backfill; zero for null and for none.
+// backfillTime reads a time of a backfill. It returns the zero time if the field is null or absent.
 func backfillTime(s schedule, v management.Values, name string) (time.Time, error) {
 	raw := v.Raw(name)
 	if raw == nil {
@@ -98,9 +98,9 @@ func backfillTime(s schedule, v management.Values, name string) (time.Time, erro
 	return parsed, nil
 }
 
-// AddBackfill exports a span of time anew: of events by their own time, of
-// persons by when they were first seen, of sessions by their last event.
-// Without a beginning all of it is one run.
+// AddBackfill creates a backfill, which exports a range of time one more time: events by their own
+// time, persons by the time when they were first seen, sessions by the time of their last event.
+// Without start_at, the whole range is one run.
 func (s Service) AddBackfill(ctx context.Context, scope *management.Scope, id string, body management.Body) (*exportBackfillID, error) {
 	v, err := BackfillFields.Change(body)
 	if err != nil {
@@ -119,12 +119,14 @@ func (s Service) AddBackfill(ctx context.Context, scope *management.Scope, id st
 		if err != nil {
 			return nil, err
 		}
+		// The store may call this function several times, and addBackfill changes the backfill.
 		fresh := *b
 		return s.addBackfill(tx, e, &fresh)
 	})
 }
 
-// measure finds out what a backfill covers.
+// measure validates the range of a backfill, moves its beginning to the first data of the project
+// if it is earlier, and sets the number of its runs.
 func (s Service) measure(ctx context.Context, e *exportRecord, b *exportBackfill, v management.Values) error {
 	now, plan := s.Env.Now(), e.schedule()
 	start, err := backfillTime(plan, v, "start_at")
@@ -138,6 +140,7 @@ func (s Service) measure(ctx context.Context, e *exportRecord, b *exportBackfill
 	switch {
 	case !start.IsZero() && !end.IsZero() && !start.Before(end):
 		return management.Fault("", "The initial backfill datetime 'start_at' must be before 'end_at'")
+	// At most the current interval may be included.
 	case end.After(now.Add(plan.next(now).Sub(plan.floor(now)))):
 		return management.Fault("", "The provided 'end_at' (%s) is in the future. Cannot backfill beyond 1 batch period into the future.", end.Format(time.RFC3339))
 	case s.Rows == nil:
@@ -176,7 +179,7 @@ func (s Service) measure(ctx context.Context, e *exportRecord, b *exportBackfill
 	return nil
 }
 
-// first is when the data of an export's model begin.
+// first returns the time at which the data of the export's model begin, and whether there are any.
 func (s Service) first(ctx context.Context, e *exportRecord) (time.Time, bool, error) {
 	if e.Model == modelPersons {
 		return s.Rows.FirstPerson(ctx, e.Team)
@@ -184,7 +187,7 @@ func (s Service) first(ctx context.Context, e *exportRecord) (time.Time, bool, e
 	return s.Rows.FirstEvent(ctx, e.Team)
 }
 
-// addBackfill puts a backfill behind those that wait.
+// addBackfill stores a backfill and appends it to the export's task.
 func (s Service) addBackfill(tx management.Tx, e *exportRecord, b *exportBackfill) (*exportBackfillID, error) {
 	t, err := taskOf(tx, e.ID)
 	if err != nil {
@@ -196,6 +199,8 @@ func (s Service) addBackfill(tx management.Tx, e *exportRecord, b *exportBackfil
 	return &exportBackfillID{b.ID}, s.putTask(tx, e, t)
 }
 
+// queueBackfill is addBackfill without storing the task. It returns an error of kind TooMany if the
+// export has too many backfills.
 func (s Service) queueBackfill(tx management.Tx, e *exportRecord, t *exportTask, b *exportBackfill) (err error) {
 	if len(t.Backfills) >= maxBackfills {
 		return &management.Error{Kind: management.TooMany, Code: "too_many_concurrent_backfills", Message: fmt.Sprintf("There are %d backfills already that wait. Cancel one of them first.", maxBackfills)}
@@ -209,12 +214,12 @@ func (s Service) queueBackfill(tx management.Tx, e *exportRecord, t *exportTask,
 	return putBackfill(tx, b)
 }
 
-// takeOver makes the backfill of unpause: it goes on where the schedule stood, by
-// the time of coming in and up to the horizon, where the schedule then begins. Up
-// to low everything came in long ago.
+// takeOver creates the backfill of Unpause. It continues where the schedule stopped, by ingestion
+// time and up to the horizon, which becomes the position of the schedule. All events up to low have
+// arrived long ago.
 func (s Service) takeOver(tx management.Tx, e *exportRecord, t *exportTask, horizon, low int64) error {
 	now, position := s.Env.Now(), t.Position
-	if t.Run != "" && t.Backfill == "" { // the schedule is in a run, behind which it goes on
+	if t.Run != "" && t.Backfill == "" { // the current run belongs to the schedule; continue behind it
 		r, err := runOf(tx, e.ID, t.Run)
 		if err != nil {
 			return err
@@ -228,14 +233,15 @@ func (s Service) takeOver(tx management.Tx, e *exportRecord, t *exportTask, hori
 		Next:                position.To, Until: management.NewStamp(now), Position: &position, UpTo: max(horizon, position.Cut),
 	}
 	if !b.Next.Before(now) {
-		return nil // nothing has come in that the schedule does not cover itself
+		return nil // the schedule covers everything itself
 	}
+	// The schedule continues where the backfill ends.
 	b.Total = e.schedule().count(b.Next.Time, now, maxBackfillRuns)
 	t.Position = exportPosition{Low: max(position.Low, low), Cut: b.UpTo, To: management.NewStamp(now)}
 	return s.queueBackfill(tx, e, t, b)
 }
 
-// CancelBackfill ends a backfill, and its run that is under way.
+// CancelBackfill cancels a backfill, and its run if one is in progress.
 func (s Service) CancelBackfill(ctx context.Context, scope *management.Scope, export, id string) (*ExportCancelled, error) {
 	return management.Write(ctx, &s.Env, func(tx management.Tx) (*ExportCancelled, error) {
 		e, b, err := findInExport[exportBackfill](tx, scope, kindExportBackfill, export, id)

@@ -23,22 +23,25 @@ var Fields = management.Fields{
 	{Name: "offset_hour", Type: management.Int, Null: true, MaxValue: 23, Help: "the hour at which days and weeks begin"},
 }
 
-// exportProjectFields say where an export goes that is made in an organization.
+// exportProjectFields are the fields that select the project of an export if the path names only an
+// organization.
 var exportProjectFields = management.Fields{
 	{Name: "team_id", Type: management.Int, Null: true},
 	{Name: "project_id", Type: management.Int, Null: true},
 }
 
-// UnpauseFields are what unpause looks at.
+// UnpauseFields are the fields of Unpause.
 var UnpauseFields = management.Fields{{Name: "backfill", Type: management.Bool, Help: "also export what came in while it was paused"}}
 
-// New makes a Service.
+// New returns a Service.
 func New(c Config) *Service {
 	s := Service{Config: c}
 	s.exports = s.resource()
 	return &s
 }
 
+// resource returns the resource of exports. Its records are found by Unique, since a path may name
+// only the organization. Deleted exports are hidden.
 func (s Service) resource() management.Resource[management.Tx, exportRecord, BatchExport] {
 	return management.NewResource(&s.Env, management.Spec[management.Tx, exportRecord, BatchExport]{
 		Kind: kindBatchExport, ActivityScope: "BatchExport", Fields: Fields, NewestFirst: true,
@@ -58,7 +61,8 @@ func (s Service) resource() management.Resource[management.Tx, exportRecord, Bat
 	})
 }
 
-// List returns a page of exports, newest first.
+// List returns a page of exports, newest first. Without a project in the scope, it lists the
+// exports of all projects of the organization that the caller can reach.
 func (s Service) List(ctx context.Context, scope *management.Scope, p management.Page) (management.List[BatchExport], error) {
 	q := management.Query{Offset: p.Offset, Limit: p.Limit}
 	if scope.Project == nil {
@@ -73,8 +77,8 @@ func (s Service) List(ctx context.Context, scope *management.Scope, p management
 	return s.exports.Query(ctx, scope, q)
 }
 
-// reached are the projects of the organization that the caller may see, as
-// parents; all says that these are all that there are.
+// reached returns the projects of the organization that the caller can reach, as parents of
+// records. all reports whether these are all projects.
 func (s Service) reached(ctx context.Context, scope *management.Scope) (parents []string, all bool, err error) {
 	list, err := management.Read(ctx, &s.Env, func(tx management.Tx) ([]management.ProjectRecord, error) { return tx.Projects(scope.Organization.ID) })
 	all = true
@@ -93,7 +97,7 @@ func (s Service) Get(ctx context.Context, scope *management.Scope, id string) (*
 	return s.exports.Get(ctx, scope, id)
 }
 
-// export is findExport outside of a transaction.
+// export is findExport in a transaction of its own.
 func (s Service) export(ctx context.Context, scope *management.Scope, id string) (*exportRecord, error) {
 	return management.Read(ctx, &s.Env, func(tx management.Tx) (*exportRecord, error) { return findExport(tx, scope, id) })
 }

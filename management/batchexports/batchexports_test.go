@@ -76,7 +76,7 @@ func TestRelativeTime(t *testing.T) {
 	}
 }
 
-// No secret comes through a message, whatever it is written into.
+// redact removes secrets from messages, also in the encoding of URLs.
 func TestDestination_Redact(t *testing.T) {
 	d := ExportDestination{Type: destinationPostgres, Config: map[string]json.RawMessage{
 		"user": []byte(`"annika"`), "password": []byte(`"p ss/wörd"`), "host": []byte(`"db"`), "database": []byte(`"x"`),
@@ -87,7 +87,7 @@ func TestDestination_Redact(t *testing.T) {
 	}
 }
 
-// sessionRows are rows that hold events only.
+// sessionRows are Rows with events only.
 type sessionRows struct {
 	Rows
 	events []Event
@@ -106,7 +106,7 @@ func (r *sessionRows) Events(_ context.Context, _ int64, span Span, visit func(*
 	return nil
 }
 
-// More sessions than fit into memory are found in several passes, each once.
+// Sessions that exceed the memory limit are found in several passes, each session exactly one time.
 func TestSessions_Passes(t *testing.T) {
 	const n = 5000
 	r := &sessionRows{}
@@ -143,7 +143,7 @@ func TestSessions_Passes(t *testing.T) {
 	}
 }
 
-// backfills of sessions are by the last event.
+// Backfills of sessions select them by their last event.
 func TestSessions_ByTime(t *testing.T) {
 	when := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 	r := &sessionRows{}
@@ -167,7 +167,7 @@ func TestSessions_ByTime(t *testing.T) {
 	}
 }
 
-// What is looked for as text is found however the JSON is written.
+// mayContain finds a session in each form of the JSON text.
 func TestSessions_MayContain(t *testing.T) {
 	p := &sessionPass{width: 1 << 32}
 	for text, want := range map[string]bool{

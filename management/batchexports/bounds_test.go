@@ -14,7 +14,7 @@ import (
 	"github.com/bunting-flags/bunting/management/internal/ruletest"
 )
 
-// An attempt has six hours; one that takes longer has failed, and the last of ten is
+// An attempt that takes more than six hours fails, and the status after the last of ten attempts is
 // TimedOut (§4.3.5).
 func TestBatchExports_TimedOut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -26,7 +26,7 @@ func TestBatchExports_TimedOut(t *testing.T) {
 			t.Fatal(err)
 		}
 		w.destination.onRun = func(ctx context.Context, _ *batchexports.Job) error {
-			<-ctx.Done() // a destination that never answers
+			<-ctx.Done() // a destination that does not respond
 			return ctx.Err()
 		}
 		w.Clock = moment("2026-01-02 13:00:30")
@@ -46,11 +46,10 @@ func TestBatchExports_TimedOut(t *testing.T) {
 	})
 }
 
-// A server that does not come back keeps others away for a minute: then the next one does
-// its run again.
+// If a server crashes, another one repeats its run a minute later.
 func TestBatchExports_LeaseRunsOut(t *testing.T) {
 	w, export, begun, _ := startWorld(t)
-	w.BatchExports.Watch = time.Hour // it does not come to renew its lease
+	w.BatchExports.Watch = time.Hour // the lease is not renewed
 	ctx, kill := context.WithCancel(t.Context())
 	worked := make(chan error, 1)
 	go func() {
@@ -59,7 +58,7 @@ func TestBatchExports_LeaseRunsOut(t *testing.T) {
 	}()
 	<-begun
 	run := w.newest(t, export)
-	defer func() { // the first server sees that it is late, and leaves the run alone
+	defer func() { // the first server finds that it has lost the lease, and does not change the run
 		kill()
 		if err := <-worked; err != nil {
 			t.Error(err)
@@ -82,7 +81,7 @@ func TestBatchExports_LeaseRunsOut(t *testing.T) {
 	}
 }
 
-// §4.3.4: unpause with a backfill while the schedule's run is under way goes on behind it.
+// §4.3.4: unpause with a backfill during a run of the schedule continues behind that run.
 func TestBatchExports_TakeOverInRun(t *testing.T) {
 	w := newWorld(t)
 	calls := w.calls(t)
@@ -109,7 +108,7 @@ func TestBatchExports_TakeOverInRun(t *testing.T) {
 	})
 }
 
-// §4.3.1 hogql_query: every column of events, and what properties become.
+// §4.3.1 hogql_query: the values of every column of events, and of properties.
 func TestBatchExports_Columns(t *testing.T) {
 	for _, tt := range []struct{ expression, want string }{
 		{"uuid", `"e"`}, {"team_id", `1`}, {"timestamp", `"2026-01-02T12:00:02Z"`}, {"created_at", `"2026-01-02T12:00:02Z"`}, {"event", `"seen"`}, {"distinct_id", `"d-e"`},
@@ -133,7 +132,7 @@ func TestBatchExports_Columns(t *testing.T) {
 	}
 }
 
-// Every list of an export has a bound, and an answer when it is reached.
+// Every list of an export has a limit, and exceeding it is an error.
 func TestBatchExports_Bounds(t *testing.T) {
 	many := func(n int) string {
 		return `[` + strings.TrimSuffix(strings.Repeat(`{"key":"a","value":1},`, n), ",") + `]`
@@ -181,7 +180,7 @@ func TestBatchExports_Bounds(t *testing.T) {
 	})
 }
 
-// An error of the ledger is nobody's fault: the run waits, and the server says so.
+// If the ledger cannot be read, the run waits, and the server reports the error.
 func TestBatchExports_LedgerBroken(t *testing.T) {
 	w := newWorld(t)
 	scope := w.Scope(t, "bob")

@@ -11,18 +11,18 @@ import (
 	"github.com/bunting-flags/bunting/management"
 )
 
-// Create makes an export. Its first run covers the interval that holds this
-// moment, or the one that ends with start_at when that is later.
+// Create creates an export. Its first run covers the current interval, or the interval that ends
+// with start_at if that is later.
 func (s Service) Create(ctx context.Context, scope *management.Scope, b management.Body) (*BatchExport, error) {
 	return s.exports.Create(ctx, scope, b)
 }
 
-// newExport is an export before a body is laid over it.
+// newExport returns an export with the default values.
 func newExport() *exportRecord {
 	return &exportRecord{BatchExport: BatchExport{Model: modelEvents, Schema: json.RawMessage("null"), Filters: json.RawMessage("null"), Timezone: "UTC"}}
 }
 
-// rules check an export, and put what has to be done for it off or forward.
+// rules validates an export, and updates its task so that the schedule follows the change.
 func (s Service) rules(e *exportEdit) error {
 	x, now := e.After, management.NewStamp(s.Env.Now())
 	if err := x.set(e.Values); err != nil {
@@ -42,13 +42,13 @@ func (s Service) rules(e *exportEdit) error {
 	if e.Before.Paused && !x.Paused {
 		t.resume(x.schedule(), now.Time)
 	}
-	if x.Model != e.Before.Model { // places of models are not the same
+	if x.Model != e.Before.Model { // positions of one model do not apply to another
 		t.Position.IsNew = true
 	}
 	return s.putTask(e.Tx, x, t)
 }
 
-// open gives a new export its place and its task.
+// open sets the project and the id of a new export, and creates its task.
 func (s Service) open(e *exportEdit) error {
 	x := e.After
 	project, err := s.projectFor(e.Tx, e.Scope, *e.Body)
@@ -62,9 +62,9 @@ func (s Service) open(e *exportEdit) error {
 	return s.putTask(e.Tx, x, &exportTask{Export: x.ID, Position: exportPosition{To: management.NewStamp(x.schedule().floor(x.Created.Time)), IsNew: true}})
 }
 
-// projectFor is the project in which an export is made: that of the path, else
-// the one that the body names, else the caller's current one in the organization,
-// else its first.
+// projectFor returns the project of a new export: that of the path, otherwise the one that the body
+// names, otherwise the caller's current project if it is in the organization, otherwise the first
+// one.
 func (s Service) projectFor(tx management.Tx, scope *management.Scope, b management.Body) (*management.ProjectRecord, error) {
 	if scope.Project != nil {
 		return scope.Project, nil
@@ -101,8 +101,7 @@ func (s Service) projectFor(tx management.Tx, scope *management.Scope, b managem
 	return &list[0], nil
 }
 
-// set takes the Ruled fields of a body that was laid over the export, and checks what
-// all of them mean together.
+// set applies the Custom fields of a body to the export, and validates all fields together.
 func (e *exportRecord) set(v management.Values) error {
 	management.Set(v, "model", &e.Model)
 	if v.IsNull("model") {
@@ -150,7 +149,7 @@ func (e *exportRecord) set(v management.Values) error {
 	return e.check()
 }
 
-// check looks at what the fields mean together.
+// check validates the fields that depend on each other.
 func (e *exportRecord) check() error {
 	_, daily := evenIntervals[e.Interval]
 	switch {
@@ -167,22 +166,22 @@ func (e *exportRecord) check() error {
 	case e.Model != modelEvents && len(e.Destination.texts("include_events"))+len(e.Destination.texts("exclude_events")) > 0:
 		return destinationFault("'include_events' and 'exclude_events' are for the events model.")
 	}
-	_, err := compileExportFilters(e.Filters, e.Model, flags.FilterSettings{}) // whether it can be done depends on no setting
+	_, err := compileExportFilters(e.Filters, e.Model, flags.FilterSettings{}) // whether filters are valid does not depend on the settings
 	return err
 }
 
-// Update changes an export. put: all required fields have to be there. Where
-// paused changes it is as with Pause and Unpause.
+// Update changes an export. If put is true, all required fields must be present. Changing paused
+// has the effect of Pause or Unpause.
 func (s Service) Update(ctx context.Context, scope *management.Scope, id string, b management.Body, put bool) (*BatchExport, error) {
 	return s.exports.Update(ctx, scope, id, b, put)
 }
 
-// Delete takes an export out of sight. What runs is cancelled.
+// Delete deletes an export softly and cancels its runs and backfills.
 func (s Service) Delete(ctx context.Context, scope *management.Scope, id string) error {
 	return s.exports.Delete(ctx, scope, id)
 }
 
-// beforeDelete cancels what runs of an export that goes.
+// beforeDelete cancels the runs and backfills of an export, and marks it as deleted.
 func (s Service) beforeDelete(e *exportEdit) error {
 	t, err := taskOf(e.Tx, e.After.ID)
 	if err != nil {
@@ -195,12 +194,12 @@ func (s Service) beforeDelete(e *exportEdit) error {
 	return e.Tx.Delete(kindExportTask, "", e.After.ID)
 }
 
-// pauseState is the answer to pause and unpause (A1).
+// pauseState is the response to pause and unpause (A1).
 type pauseState struct {
 	Paused bool `json:"paused"`
 }
 
-// Pause stops the schedule. A run that is under way ends as usual.
+// Pause stops the schedule. A run in progress is completed.
 func (s Service) Pause(ctx context.Context, scope *management.Scope, id string) (*pauseState, error) {
 	_, err := management.RunAction(ctx, s.exports, scope, id, func(e *exportEdit) error {
 		x := e.After
@@ -213,10 +212,9 @@ func (s Service) Pause(ctx context.Context, scope *management.Scope, id string) 
 	return &pauseState{true}, err
 }
 
-// Unpause starts the schedule again, with the interval that holds this moment.
-// With {"backfill": true} a backfill takes over what has come in since the last
-// run: it covers that by the time of coming in, so that with the schedule nothing
-// is left out and nothing comes twice.
+// Unpause restarts the schedule with the current interval. With {"backfill": true}, a backfill also
+// exports the data that have arrived since the last run. It covers them by ingestion time, so that
+// the backfill and the schedule together omit and repeat no event.
 func (s Service) Unpause(ctx context.Context, scope *management.Scope, id string, b management.Body) (*pauseState, error) {
 	v, err := UnpauseFields.Change(b)
 	if err != nil {
@@ -231,6 +229,7 @@ func (s Service) Unpause(ctx context.Context, scope *management.Scope, id string
 		if s.Rows == nil {
 			return nil, errNoExports()
 		}
+		// The ledger is read before the transaction.
 		if horizon, err = s.Rows.Horizon(ctx, e.Team); err != nil {
 			return nil, err
 		}
@@ -260,8 +259,8 @@ func (s Service) Unpause(ctx context.Context, scope *management.Scope, id string
 	return &pauseState{}, err
 }
 
-// resume makes the schedule go on with the interval that holds a time, unless it
-// has come as far already.
+// resume continues the schedule with the interval that contains now, unless it has reached that
+// interval already.
 func (t *exportTask) resume(s schedule, now time.Time) {
 	if begin := s.floor(now); begin.After(t.Position.To.Time) {
 		t.Position = exportPosition{To: management.NewStamp(begin), IsNew: true}

@@ -7,9 +7,8 @@ import (
 	"github.com/bunting-flags/bunting/management"
 )
 
-// exportColumns are the columns of a model, under PostHog's names. Properties,
-// person_properties, set and set_once are JSON objects; set and set_once are null
-// where an event has none.
+// exportColumns are the columns of each model, with PostHog's names. Properties, person_properties,
+// set and set_once are JSON objects; set and set_once are null if the event has none.
 var exportColumns = map[string][]Column{
 	modelEvents: {
 		{"uuid", TextColumn}, {"team_id", IntColumn}, {"timestamp", TimeColumn}, {"created_at", TimeColumn}, {"event", TextColumn},
@@ -27,33 +26,33 @@ var exportColumns = map[string][]Column{
 	},
 }
 
-// exportKeys are the columns that make a row the same one. Events of one uuid are
-// the same when name and distinct id are too.
+// exportKeys are the columns that identify a row. Events with the same uuid are the same event only
+// if their name and distinct id are equal too.
 var exportKeys = map[string][]string{
 	modelEvents:   {"team_id", "uuid", "event", "distinct_id"},
 	modelPersons:  {"team_id", "distinct_id"},
 	modelSessions: {"team_id", "session_id"},
 }
 
-// exportNewer are the columns by which a row is newer than one of the same key.
+// exportNewer are the columns that determine which of two rows with the same key is newer.
 var exportNewer = map[string][]string{
 	modelPersons:  {"person_version", "person_distinct_id_version"},
 	modelSessions: {"end_timestamp"},
 }
 
-// tableColumns are those of tables in PostgreSQL, in PostHog's order, where they are
-// not exportColumns (spec/clients.md §16).
+// tableColumns are the columns of tables in PostgreSQL, in PostHog's order, for the models for
+// which they differ from exportColumns (spec/clients.md §16).
 var tableColumns = map[string][]Column{
 	modelEvents: {
 		{"uuid", TextColumn}, {"event", TextColumn}, {"properties", JSONColumn}, {"elements", JSONColumn}, {"set", JSONColumn},
 		{"set_once", JSONColumn}, {"distinct_id", TextColumn}, {"team_id", IntColumn}, {"ip", TextColumn}, {"site_url", TextColumn},
 		{"timestamp", TimeColumn},
 	},
-	modelPersons: exportColumns[modelPersons][:7], // all but is_identified
+	modelPersons: exportColumns[modelPersons][:7], // all except is_identified
 }
 
-// tableRow appends an event as PostHog writes it to a table. Its elements are the text
-// of JSON within a text of JSON.
+// tableRow appends the values of an event in the form in which PostHog writes it to a table. The
+// elements are a JSON string that contains a JSON string.
 func tableRow(row []any, team int64, e *Event) ([]any, error) {
 	elements := management.Encode(string(management.Encode(e.ElementsChain)))
 	set, once, err := setsOf(e.Properties)
@@ -74,7 +73,7 @@ func tableRow(row []any, team int64, e *Event) ([]any, error) {
 	return append(row, e.UUID, e.Name, objectOf(e.Properties), elements, set, once, e.DistinctID, team, sent.IP, nil, e.Timestamp), nil
 }
 
-// objectOf is a JSON object that is stored, {} where nothing is.
+// objectOf returns a stored JSON object, or {} if text is empty.
 func objectOf(text string) json.RawMessage {
 	if text == "" {
 		return json.RawMessage("{}")
@@ -82,8 +81,10 @@ func objectOf(text string) json.RawMessage {
 	return json.RawMessage(text)
 }
 
-// setsOf are $set and $set_once of an event, nil where it has none.
+// setsOf returns $set and $set_once of an event's properties, or nil for members that are not
+// objects.
 func setsOf(properties string) (set, once json.RawMessage, err error) {
+	// Most events have neither, and a search is much faster than parsing.
 	if !strings.Contains(properties, `"$set`) {
 		return nil, nil, nil
 	}

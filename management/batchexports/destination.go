@@ -19,29 +19,29 @@ const (
 	destinationFiles    = "Files"
 )
 
-// destinationKey is a setting of a type of destination. kind is its JSON type in
-// Python's words, which errors use: str, int, bool or list.
+// destinationKey is a setting of a type of destination. kind is its JSON type in the terms of
+// Python, which messages use: str, int, bool or list.
 type destinationKey struct {
 	name, kind       string
 	required, secret bool
-	// requiredForTest: a test cannot run without it.
+	// requiredForTest reports that a test needs the setting.
 	requiredForTest bool
-	// isAddress: it says where secrets are sent, and how safely. It changes only together
-	// with them, else whoever may change an export could have them sent to a host of
-	// their own.
+	// isAddress reports that the setting determines where secrets are sent, or how safely. It can
+	// only be changed together with the secrets. Otherwise a user who may change an export could
+	// have them sent to another host.
 	isAddress bool
 }
 
-// The values of sslmode, of a destination of type Postgres; sslRequire by default.
+// The values of sslmode for destinations of type Postgres. The default is sslRequire.
 const (
 	sslRequire = "require"
 	SSLPrefer  = "prefer"
 	SSLDisable = "disable"
 )
 
-// destinationKeys are the settings by type, §4.3.2. All take those of
-// commonDestinationKeys too. Files is a type of ours: path is a folder below the
-// data folder's exports/, prefix begins the names of the files in it.
+// destinationKeys are the settings by type (§4.3.2). All types also have those of
+// commonDestinationKeys. The type Files is specific to this program: path is a folder below
+// exports/ in the data folder, prefix the beginning of the names of the files.
 var destinationKeys = map[string][]destinationKey{
 	destinationS3: {
 		{name: "bucket_name", kind: "str", required: true, requiredForTest: true, isAddress: true},
@@ -81,27 +81,28 @@ var destinationKeys = map[string][]destinationKey{
 	},
 }
 
+// commonDestinationKeys select events by their names.
 var commonDestinationKeys = []destinationKey{
 	{name: "include_events", kind: "list"},
 	{name: "exclude_events", kind: "list"},
 }
 
-// destinationTypes are the types in the order of the documentation.
+// destinationTypes are the types, in the order of the documentation.
 var destinationTypes = []string{destinationS3, destinationPostgres, destinationHTTP, destinationFiles}
 
-// fileCompressions are the compressions by file format, for S3 and Files.
+// fileCompressions are the compressions for each file format of S3 and Files.
 var fileCompressions = map[string][]string{
 	"JSONLines": {"gzip", "brotli"},
 	"Parquet":   {"zstd", "lz4", "snappy", "gzip", "brotli"},
 }
 
-// destinationFault is one of the errors of a destination's settings.
+// destinationFault returns an error about the settings of a destination. Its Field is destination.
 func destinationFault(format string, args ...any) error {
 	return management.Fault("destination", format, args...)
 }
 
-// readDestination reads and checks a destination. stored is the one that it
-// changes, whose settings stay where none are given; nil when it is new.
+// readDestination reads and validates a destination. stored is the destination that is changed, or
+// nil for a new one. Its settings remain unless the body replaces them.
 func readDestination(raw json.RawMessage, stored *ExportDestination) (*ExportDestination, error) {
 	var members map[string]json.RawMessage
 	if management.JSONKind(raw) != "dict" || json.Unmarshal(raw, &members) != nil {
@@ -147,8 +148,8 @@ func readDestination(raw json.RawMessage, stored *ExportDestination) (*ExportDes
 	return out, out.checkSecretsResent(stored, sent)
 }
 
-// checkSecretsResent refuses to send stored secrets to another place: where one of
-// the settings that say where is changed, the secrets have to be given again.
+// checkSecretsResent returns an error if an address is changed while the body lacks a stored
+// secret, because that secret would be sent to another place.
 func (d *ExportDestination) checkSecretsResent(stored *ExportDestination, sent map[string]json.RawMessage) error {
 	var changed, missing []string
 	for _, k := range d.keys() {
@@ -166,10 +167,11 @@ func (d *ExportDestination) checkSecretsResent(stored *ExportDestination, sent m
 	return destinationFault("Changing %s needs %s again: what is stored is not sent to another place.", strings.Join(changed, ", "), strings.Join(missing, ", "))
 }
 
-// keyDefaults are what settings that say where mean when they are not there.
+// keyDefaults are the default values of settings with isAddress.
 var keyDefaults = map[string]string{"port": "5432", "has_self_signed_cert": "false", "sslmode": sslRequire}
 
-// valueOf is a setting as it is compared: absent, null and empty are its default.
+// valueOf returns a setting for comparisons. Absent, null and empty settings have their default
+// value.
 func (d *ExportDestination) valueOf(k destinationKey) string {
 	text := string(d.Config[k.name])
 	if k.kind == "str" {
@@ -181,12 +183,12 @@ func (d *ExportDestination) valueOf(k destinationKey) string {
 	return text
 }
 
-// keys are the settings of the type.
+// keys returns the settings of the destination's type.
 func (d *ExportDestination) keys() []destinationKey {
 	return slices.Concat(destinationKeys[d.Type], commonDestinationKeys)
 }
 
-// check looks at all settings, and brings texts of numbers and truths into form.
+// check validates all settings, and converts strings with a number or a boolean.
 func (d *ExportDestination) check() error {
 	keys := d.keys()
 	var unknown []string
@@ -215,12 +217,12 @@ func (d *ExportDestination) check() error {
 	return d.checkType()
 }
 
-// read checks the type of a setting.
+// read validates the type of a setting and returns its value.
 func (k destinationKey) read(raw json.RawMessage) (json.RawMessage, error) {
 	kind := management.JSONKind(raw)
 	if kind == "str" && k.kind != "str" {
 		var text string
-		_ = json.Unmarshal(raw, &text) // it is part of what has been read
+		_ = json.Unmarshal(raw, &text) // valid, since it is a part of parsed JSON
 		text = strings.ToLower(strings.TrimSpace(text))
 		if _, err := strconv.ParseInt(text, 10, 64); k.kind == "int" && err == nil || k.kind == "bool" && (text == "true" || text == "false") {
 			return json.RawMessage(text), nil
@@ -237,14 +239,14 @@ func (k destinationKey) read(raw json.RawMessage) (json.RawMessage, error) {
 	return raw, nil
 }
 
-// text is a setting that is a text, "" for none.
+// text returns a string setting, or "" if it is absent.
 func (d *ExportDestination) text(name string) string {
 	var text string
-	_ = json.Unmarshal(d.Config[name], &text) // of another type: none
+	_ = json.Unmarshal(d.Config[name], &text) // another type counts as absent
 	return text
 }
 
-// int is a setting that is a number, or another one when there is none.
+// int returns an integer setting, or fallback if it is absent.
 func (d *ExportDestination) int(name string, fallback int64) int64 {
 	n, ok := management.Integer(d.Config[name], management.JSONKind(d.Config[name]))
 	if !ok {
@@ -253,14 +255,14 @@ func (d *ExportDestination) int(name string, fallback int64) int64 {
 	return n
 }
 
-// texts is a setting that is a list of texts, nil for none.
+// texts returns a list setting, or nil if it is absent.
 func (d *ExportDestination) texts(name string) []string {
 	var list []string
-	_ = json.Unmarshal(d.Config[name], &list) // of another type: none
+	_ = json.Unmarshal(d.Config[name], &list) // another type counts as absent
 	return list
 }
 
-// checkType looks at what a type's settings mean together.
+// checkType validates the settings of a type that depend on each other.
 func (d *ExportDestination) checkType() error {
 	switch d.Type {
 	case destinationS3:
@@ -298,6 +300,7 @@ func (d *ExportDestination) checkType() error {
 	return nil
 }
 
+// checkAddress validates the URL of a setting. If optional is true, it may be empty.
 func checkAddress(name, text string, optional bool) error {
 	if text == "" && optional {
 		return nil
@@ -309,7 +312,7 @@ func checkAddress(name, text string, optional bool) error {
 	return nil
 }
 
-// checkFiles looks at the settings of what is written as files.
+// checkFiles validates the settings of destinations that write files.
 func (d *ExportDestination) checkFiles() error {
 	format := d.text("file_format")
 	if format == "" {
@@ -328,7 +331,7 @@ func (d *ExportDestination) checkFiles() error {
 	return nil
 }
 
-// view is the destination without its secrets.
+// view returns the destination without its secrets.
 func (d *ExportDestination) view() ExportDestination {
 	out := ExportDestination{Type: d.Type, Config: maps.Clone(d.Config)}
 	for _, k := range d.keys() {
@@ -339,13 +342,13 @@ func (d *ExportDestination) view() ExportDestination {
 	return out
 }
 
-// configured reports whether everything is there that a test needs.
+// configured reports whether all settings that a test needs are set.
 func (d *ExportDestination) configured() bool {
 	return !slices.ContainsFunc(d.keys(), func(k destinationKey) bool { return k.requiredForTest && d.text(k.name) == "" })
 }
 
-// redact takes the secrets out of a message. Those too short to be told from
-// other words stay.
+// redact replaces the secrets in a message. Secrets of less than four bytes remain, since they
+// could be parts of ordinary words.
 func (d *ExportDestination) redact(text string) string {
 	for _, k := range d.keys() {
 		if secret := d.text(k.name); k.secret && len(secret) >= 4 {

@@ -11,12 +11,12 @@ import (
 	"github.com/bunting-flags/bunting/management"
 )
 
-// The engine runs exports. What is to be done stands in the store (task.go),
-// and is written before it is begun: whoever finds a run that was begun and whose
-// lease has run out does it again, with the same id and the same span.
+// The engine runs exports. A run is stored in the task (task.go) before it begins. A server that
+// finds a run with an expired lease executes it again, with the same id and the same Span.
 
-// RunExports runs what is due whenever a tick comes, until the context ends. failed
-// is told about failures of the store; those of destinations stand in the runs.
+// RunExports runs the exports that are due at each tick, until ctx ends. It calls failed with
+// errors of the store, from several goroutines; errors of destinations are stored in the runs. It
+// returns at once if the Config has no Runner or no Rows.
 func (s Service) RunExports(ctx context.Context, ticks <-chan time.Time, failed func(error)) {
 	if s.Runner == nil || s.Rows == nil {
 		return
@@ -54,7 +54,7 @@ func (s Service) Work(ctx context.Context) (bool, error) {
 	}
 	h, err := s.claim(ctx, export)
 	if err != nil || h == nil {
-		return err == nil, err // another server was faster
+		return err == nil, err // another server has claimed it
 	}
 	if h.task.Run == "" {
 		err = s.begin(ctx, h)
@@ -65,12 +65,11 @@ func (s Service) Work(ctx context.Context) (bool, error) {
 	return true, errors.Join(err, s.release(ctx, h))
 }
 
-// maxScanned is how many exports Failing looks at.
+// maxScanned is the greatest number of exports that Failing examines.
 const maxScanned = 200
 
-// Failing are the names of the exports that are not paused and whose newest run that is
-// over has failed, and how many exports there are. Of many the newest maxScanned are
-// looked at.
+// Failing returns the names of exports that are not paused and whose newest finished run has
+// failed, and the number of exports. It examines at most maxScanned exports.
 func (s Service) Failing(ctx context.Context) (names []string, total int, err error) {
 	err = s.Env.Store.Read(ctx, func(tx management.Tx) error {
 		list, err := management.ListRecords[exportTask](tx, management.Query{Kind: kindExportTask, Limit: maxScanned})
@@ -100,7 +99,7 @@ func (s Service) Failing(ctx context.Context) (names []string, total int, err er
 	return names, total, err
 }
 
-// nextDue is the export that has been due longest, empty for none.
+// nextDue returns the id of the export that has been due for the longest time, or "".
 func (s Service) nextDue(ctx context.Context) (string, error) {
 	return management.Read(ctx, &s.Env, func(tx management.Tx) (string, error) {
 		list, _, err := tx.List(management.Query{Kind: kindExportTask, To: management.SortTime(s.Env.Now().Add(time.Microsecond)), Limit: 1})
@@ -111,8 +110,8 @@ func (s Service) nextDue(ctx context.Context) (string, error) {
 	})
 }
 
-// claim takes the lease of an export; nil when it is not to be had, or there is
-// nothing to do.
+// claim acquires the lease of an export. It returns nil if another server has the lease, or if the
+// export is not due.
 func (s Service) claim(ctx context.Context, export string) (*claimedRun, error) {
 	return management.Write(ctx, &s.Env, func(tx management.Tx) (*claimedRun, error) {
 		now := s.Env.Now()
@@ -127,7 +126,7 @@ func (s Service) claim(ctx context.Context, export string) (*claimedRun, error) 
 				return nil, err
 			}
 		}
-		if project == nil { // its project is gone
+		if project == nil { // the project is deleted
 			return nil, tx.Delete(kindExportTask, "", export)
 		}
 		if h.task, err = taskOf(tx, export); err != nil {
@@ -136,11 +135,13 @@ func (s Service) claim(ctx context.Context, export string) (*claimedRun, error) 
 		if h.task.Owner != "" && h.task.Until.After(now) {
 			return nil, nil
 		}
+		// The lease has expired, or there was none. due must compute the time without it.
 		h.task.Owner = ""
 		due, hasWork, err := s.due(tx, h.export, h.task)
 		if err != nil {
 			return nil, err
 		}
+		// Storing the task corrects the time at which it is due.
 		if !hasWork || due.After(now) {
 			return nil, s.putTask(tx, h.export, h.task)
 		}
@@ -154,8 +155,8 @@ func (s Service) claim(ctx context.Context, export string) (*claimedRun, error) 
 	})
 }
 
-// resumeRun is the run that was begun and is to be tried again; nil, and the task
-// goes on, when it was cancelled.
+// resumeRun returns the current run of a task, in order to repeat it. If the run was cancelled, it
+// advances the task and returns nil.
 func (s Service) resumeRun(tx management.Tx, h *claimedRun) (*exportRun, error) {
 	r, err := runOf(tx, h.task.Export, h.task.Run)
 	if err != nil {
@@ -172,8 +173,8 @@ func (s Service) resumeRun(tx management.Tx, h *claimedRun) (*exportRun, error) 
 	return nil, err
 }
 
-// begin makes the next run, if there is one. What it covers is looked up before,
-// outside of the transaction that writes it down.
+// begin creates the next run, unless none is due. It determines the run's data before the
+// transaction that stores the run.
 func (s Service) begin(ctx context.Context, h *claimedRun) error {
 	p, err := s.planRun(ctx, h)
 	if err != nil || p == nil {
@@ -184,8 +185,9 @@ func (s Service) begin(ctx context.Context, h *claimedRun) error {
 		if err != nil {
 			return err
 		}
+		// The task may have changed since planRun has read it.
 		if p.backfill == nil && !t.Position.equals(h.task.Position) {
-			return nil // it was unpaused meanwhile: plan anew
+			return nil // it was unpaused meanwhile: plan again
 		}
 		if p.backfill != nil {
 			b, err := backfillOf(tx, t.Export, p.backfill.ID)
@@ -208,6 +210,7 @@ func (s Service) begin(ctx context.Context, h *claimedRun) error {
 		if t.Backfill != "" {
 			r.Backfill = &t.Backfill
 		}
+		// The id follows from what the run covers, so a repeated run has the same one.
 		r.ID = exportID("run", t.Export, t.Backfill, r.From.String(), r.To.String())
 		if r.Writes = p.writes; r.Writes == "" {
 			r.Writes = r.ID
@@ -225,7 +228,7 @@ func (s Service) begin(ctx context.Context, h *claimedRun) error {
 	})
 }
 
-// release gives the lease back.
+// release releases the lease.
 func (s Service) release(ctx context.Context, h *claimedRun) error {
 	err := s.Env.Store.Write(context.WithoutCancel(ctx), func(tx management.Tx) error {
 		t, err := s.checkLease(tx, h)

@@ -16,8 +16,8 @@ import (
 	"github.com/bunting-flags/bunting/management/internal/ruletest"
 )
 
-// What becomes of runs (§4.3.5, §7): an attempt that fails is made again, the same run
-// writes over what it has left behind, and what lasts ends it.
+// A failed attempt is repeated, and the same run replaces its earlier output. A permanent error
+// ends the run (§4.3.5, §7).
 func TestBatchExports_Runs(t *testing.T) {
 	for name, rows := range map[string][]ruletest.Row{
 		"failures": failureRows, "refusals": refusalRows, "giving up": givingUpRows, "cancelling": cancelRows, "retries": retryRows,
@@ -26,7 +26,7 @@ func TestBatchExports_Runs(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)
 			calls := w.calls(t)
-			// fails makes the next attempts of a number fail, refuses the next one for good.
+			// fails makes a number of attempts fail, and the attempt after them fail permanently.
 			calls["fails"] = func(_ *management.Scope, path, _ string) (any, error) {
 				n, message, _ := strings.Cut(path, " ")
 				for range len(n) {
@@ -48,7 +48,7 @@ func TestBatchExports_Runs(t *testing.T) {
 	}
 }
 
-// The pauses: 5 seconds, then twice as long each time, at most 10 minutes.
+// The pauses between attempts: 5 seconds, then twice as long each time, at most 10 minutes.
 var failureRows = []ruletest.Row{
 	{"§4.3.5", "bob", "create => it", exportTo("Postgres", `{`+postgres+`}`), `{"latest_runs":[]}`},
 	{"§4.3.5", "bob", "came a", `{}`, `null`},
@@ -85,8 +85,8 @@ var refusalRows = []ruletest.Row{
 	{"§4.3.6 the next interval is tried", "bob", "work", ``, `["01-02T13:00 01-02T14:00: b"]`},
 }
 
-// Ten attempts: after failures of 5+10+20+40+80+160+320+600+600 seconds, half an hour and
-// 35 seconds after the first one.
+// A run has ten attempts. After failures of 5+10+20+40+80+160+320+600+600 seconds, the last one is
+// half an hour and 35 seconds after the first one.
 var givingUpRows = []ruletest.Row{
 	{"§4.3.5", "bob", "create => it", files(``), `{"latest_runs":[]}`},
 	{"§4.3.5 ten attempts", "bob", "fails |||||||||| the disk is full", ``, `null`},
@@ -153,7 +153,7 @@ var retryRows = []ruletest.Row{
 	{"§4.3.5 unknown", "bob", "retry <it> " + nowhere, ``, notFound},
 }
 
-// §4.3.5: after (-7d), before (now), start, end, ordering, status.
+// §4.3.5: after (-7d by default), before (now by default), start, end, ordering, status.
 var runListRows = []ruletest.Row{
 	{"§4.3.5", "bob", "create => it", files(``), `{"latest_runs":[]}`},
 	{"§4.3.5", "bob", "came a", `{}`, `null`},
@@ -182,7 +182,7 @@ var runListRows = []ruletest.Row{
 	{"§4.3.5 unknown", "bob", "runs " + nowhere, ``, notFound},
 }
 
-// A run that repeats an earlier interval is made later: the two orders differ.
+// A run that repeats an earlier interval is created later, so the two orders differ.
 var runOrderRows = []ruletest.Row{
 	{"§4.3.5", "bob", "create => it", files(``), `{"latest_runs":[]}`},
 	{"§4.3.5", "bob", "came a", `{}`, `null`},
@@ -214,7 +214,7 @@ var runLogRows = []ruletest.Row{
 	{"§4.3.5 logs", "bob", "runlog <it> " + nowhere, ``, notFound},
 }
 
-// §4.3.5: pages of 100 by cursor, and back again.
+// §4.3.5: pages of 100 by cursor, in both directions.
 func TestBatchExports_RunPages(t *testing.T) {
 	w := newWorld(t)
 	scope := w.Scope(t, "bob")
@@ -260,8 +260,8 @@ func TestBatchExports_RunPages(t *testing.T) {
 	}
 }
 
-// startWorld is a world with an export of one event whose run is due, and where attempts are
-// held: each says that it has begun and goes on when it is let.
+// startWorld returns a world with an export of one event whose run is due. Each attempt sends to
+// begun when it begins, and continues when let receives a value.
 func startWorld(t *testing.T) (w *world, export string, begun chan struct{}, let chan error) {
 	t.Helper()
 	w = newWorld(t)
@@ -284,7 +284,7 @@ func startWorld(t *testing.T) (w *world, export string, begun chan struct{}, let
 	return w, e.ID, begun, let
 }
 
-// newest is the newest run of an export.
+// newest returns the newest run of an export.
 func (w *world) newest(t *testing.T, export string) batchexports.BatchExportRun {
 	t.Helper()
 	e, err := w.BatchExports.Get(t.Context(), w.Scope(t, "bob"), export)
@@ -294,7 +294,7 @@ func (w *world) newest(t *testing.T, export string) batchexports.BatchExportRun 
 	return e.LatestRuns[0]
 }
 
-// §4.3.5, §4.3.3: what is cancelled while the destination works ends there.
+// §4.3.5, §4.3.3: cancelling a run stops it while the destination works.
 func TestBatchExports_CancelAtWork(t *testing.T) {
 	for name, cancel := range map[string]func(w *world, scope *management.Scope, export, run string) error{
 		"the run": func(w *world, scope *management.Scope, export, run string) error {
@@ -318,7 +318,7 @@ func TestBatchExports_CancelAtWork(t *testing.T) {
 			if err := cancel(w, w.Scope(t, "bob"), export, run.ID); err != nil {
 				t.Fatal(err)
 			}
-			if err := <-worked; err != nil { // it waits for ever unless its context ends
+			if err := <-worked; err != nil { // it would block forever unless its context ends
 				t.Error(err)
 			}
 			if len(w.destination.written) != 0 {
@@ -334,7 +334,7 @@ func TestBatchExports_CancelAtWork(t *testing.T) {
 	}
 }
 
-// Two servers share the work: an export is one's as long as that one is there.
+// Two servers share the work: only the server with the lease works on an export.
 func TestBatchExports_Leases(t *testing.T) {
 	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
 	w, export, begun, let := startWorld(t)
@@ -356,8 +356,7 @@ func TestBatchExports_Leases(t *testing.T) {
 	}
 }
 
-// Decision 23: a server that ends in the middle of a run leaves it to the next one, which
-// writes the same run again.
+// Decision 23: if a server stops during a run, the next one repeats the same run.
 func TestBatchExports_ServerEnds(t *testing.T) {
 	w, export, begun, let := startWorld(t)
 	ctx, stop := context.WithCancel(t.Context())
@@ -374,7 +373,7 @@ func TestBatchExports_ServerEnds(t *testing.T) {
 	if got := w.newest(t, export); got.Status != "Running" || got.LatestError != nil {
 		t.Errorf("the end of a server is no failure of a run: %+v", got)
 	}
-	w.ledger.add("b", "2026-01-02 13:00:31", "{}") // which is not of the run
+	w.ledger.add("b", "2026-01-02 13:00:31", "{}") // which does not belong to the run
 	let <- nil
 	if more, err := w.BatchExports.Work(t.Context()); !more || err != nil {
 		t.Fatal("nothing to do", err)
@@ -384,7 +383,8 @@ func TestBatchExports_ServerEnds(t *testing.T) {
 	}
 }
 
-// §4.3.5: a server without a destination or without rows runs nothing, and says so.
+// §4.3.5: a server without a Runner or without Rows runs no exports, and its methods return an
+// error.
 func TestBatchExports_NotHere(t *testing.T) {
 	w := newWorld(t)
 	w.BatchExports.Rows, w.BatchExports.Runner = nil, nil

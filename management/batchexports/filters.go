@@ -10,21 +10,21 @@ import (
 	"github.com/bunting-flags/bunting/management"
 )
 
-// maxExportFilters is how many filters an export may have.
+// maxExportFilters is the greatest number of filters of an export.
 const maxExportFilters = 100
 
-// exportFilters are the property filters of an export, made ready: those of the
-// event and those of its person. For one goroutine.
+// exportFilters are the compiled property filters of an export, for the event and for its person.
+// They must not be used concurrently.
 type exportFilters struct{ event, person []propertyFilter }
 
-// propertyFilter compares one property.
+// propertyFilter is a filter with the property that it compares.
 type propertyFilter struct {
 	key string
 	*flags.Filter
 }
 
-// compileExportFilters reads the filters of an export, all of which have to hold.
-// What cannot be evaluated is refused. settings are those of the project.
+// compileExportFilters reads the filters of an export, all of which must match. It returns an error
+// for filters that cannot be evaluated for the model. settings are those of the project.
 func compileExportFilters(raw json.RawMessage, model string, settings flags.FilterSettings) (*exportFilters, error) {
 	out := &exportFilters{}
 	if len(raw) == 0 || management.JSONKind(raw) == "NoneType" {
@@ -50,6 +50,7 @@ func compileExportFilters(raw json.RawMessage, model string, settings flags.Filt
 			return nil, management.Fault("filters", "Filters of type %q cannot be evaluated for the model %s.", kind, model)
 		}
 		ofEvent := kind == "event"
+		// Filters of the event may compare the elements of an autocaptured click.
 		settings.Elements = ofEvent && flags.ComparesElements(p.Key)
 		test, err := flags.NewFilter(p, settings)
 		var fault *flags.DefinitionError
@@ -65,6 +66,7 @@ func compileExportFilters(raw json.RawMessage, model string, settings flags.Filt
 	return out, nil
 }
 
+// exportFilter reads one filter. Its type is event by default.
 func exportFilter(f map[string]json.RawMessage) (kind string, p flags.Property, err error) {
 	kind = "event"
 	if raw, there := f["type"]; there {
@@ -86,7 +88,8 @@ func exportFilter(f map[string]json.RawMessage) (kind string, p flags.Property, 
 	return kind, p, nil
 }
 
-// matches reports whether the filters hold.
+// matches reports whether all filters match. event and person are the properties as JSON objects,
+// and when is the time to which relative dates refer.
 func (f *exportFilters) matches(event, person string, when time.Time) (bool, error) {
 	for _, part := range []struct {
 		filters []propertyFilter
@@ -101,6 +104,7 @@ func (f *exportFilters) matches(event, person string, when time.Time) (bool, err
 			return f.HoldsOfPerson(properties, f.key, when)
 		}},
 	} {
+		// Properties are only parsed if a filter needs them.
 		if len(part.filters) == 0 {
 			continue
 		}
@@ -117,7 +121,7 @@ func (f *exportFilters) matches(event, person string, when time.Time) (bool, err
 	return true, nil
 }
 
-// flagProperties are the properties of a JSON object as flags read them.
+// flagProperties parses the properties of a JSON object in the way that flags do.
 func flagProperties(text string) (flags.Properties, error) {
 	if text == "" {
 		return nil, nil

@@ -7,28 +7,29 @@ import (
 	"github.com/bunting-flags/bunting/management"
 )
 
-// The sizes of pages (§3), and how many runs of a time are looked at where they
-// are put in another order than that of their making.
+// The sizes of pages (§3). maxSortedRuns is the greatest number of records that are read for a list
+// that is sorted by something other than the time of creation.
 const (
 	exportRunPage      = 100
 	exportBackfillPage = 50
 	maxSortedRuns      = 10_000
 )
 
-// CursorPage is a page of a list that has no count. The cursors are empty where
-// there is no such page.
+// CursorPage is a page of a list without a count. Next and Previous are the cursors of the adjacent
+// pages, or empty if there is no such page.
 type CursorPage[T any] struct {
 	Results        []T
 	Next, Previous string
 }
 
-// keyedItem is an item with what orders it; no two are equal.
+// keyedItem is an item with its unique sort key.
 type keyedItem[T any] struct {
 	key  string
 	item T
 }
 
-// keyedRecords are the newest records that a query chooses, of which place says yes.
+// keyedRecords returns the newest records of a query for which keyOf returns true. keyOf returns
+// the key of an item; sort is the Sort of its record.
 func keyedRecords[T any](tx management.Tx, q management.Query, keyOf func(x *T, sort string) (string, bool)) (out []keyedItem[T], err error) {
 	q.Descending, q.Limit = true, maxSortedRuns
 	list, _, err := tx.List(q)
@@ -43,8 +44,8 @@ func keyedRecords[T any](tx management.Tx, q management.Query, keyOf func(x *T, 
 	return out, err
 }
 
-// pageAt is a page of a list. A cursor is > or < and a place: the page behind or
-// before it.
+// pageAt returns a page of a list. A cursor is > or < with the key of an item: the page after or
+// before that item. An empty cursor is the first page. The item itself may have been deleted.
 func pageAt[T any](list []keyedItem[T], descending bool, cursor string, size int) (out CursorPage[T], err error) {
 	slices.SortFunc(list, func(a, b keyedItem[T]) int {
 		if descending {
@@ -52,6 +53,7 @@ func pageAt[T any](list []keyedItem[T], descending bool, cursor string, size int
 		}
 		return strings.Compare(a.key, b.key)
 	})
+	// The first page is the default.
 	from, to := 0, min(size, len(list))
 	if cursor != "" {
 		side, key := cursor[:1], cursor[1:]
@@ -59,7 +61,7 @@ func pageAt[T any](list []keyedItem[T], descending bool, cursor string, size int
 		if descending {
 			passed = func(p string) bool { return p > key }
 		}
-		index := 0 // of the first that has not been passed
+		index := 0 // of the first item that is not before key
 		for index < len(list) && passed(list[index].key) {
 			index++
 		}

@@ -100,7 +100,7 @@ var placeRows = []ruletest.Row{
 	{"§4.3 of its project", "bob", "outsideget <there>", ``, `{"team_id":3}`},
 }
 
-// §4.3.4; interface §3.2.
+// Pausing and unpausing (§4.3.4; interface §3.2).
 var pausingRows = []ruletest.Row{
 	{"§4.3.4", "bob", "create => it", files(``), `{"paused":false}`},
 	{"§4.3.4 pause", "bob", "pause <it>", ``, `{"paused":true}`},
@@ -144,7 +144,7 @@ var deletionRows = []ruletest.Row{
 	{"§4.3.3 the name is free", "bob", "create", files(``), `{"name":"x"}`},
 }
 
-// §5.8: a project that is gone takes its exports along.
+// §5.8: deleting a project deletes its exports.
 var deletedRows = []ruletest.Row{
 	{"§4.3.3", "bob", "create", files(``), `{"name":"x"}`},
 	{"§5.8 DELETE", "gus", "dropproject", ``, `null`},
@@ -155,7 +155,7 @@ var deletedRows = []ruletest.Row{
 	{"§4.3.3 those of others do", "dan", "work", ``, `["01-02T15:00 01-02T16:00:"]`},
 }
 
-// §4.3.7: the shelf has two steps for each type but Files.
+// §4.3.7: the test destination has two steps for each type except Files.
 var testRows = []ruletest.Row{
 	{"§4.3.7 steps", "bob", "steps S3", ``, `{"steps":[{"name":"Check address","description":"of S3","result":null},{"name":"Check credentials","description":"of S3","result":null}]}`},
 	{"§4.3.7 a type without a test", "bob", "steps Files", ``, `{"steps":[]}`},

@@ -7,24 +7,24 @@ import (
 	"github.com/bunting-flags/bunting/management"
 )
 
-// plannedRun is what the next run of an export covers.
+// plannedRun describes the next run of an export.
 type plannedRun struct {
 	from, to time.Time
 	span     Span
-	backfill *exportBackfill // nil: the schedule
-	writes   string          // the run that it repeats
+	backfill *exportBackfill // nil for a run of the schedule
+	writes   string          // the id of the run whose output it replaces, or empty
 }
 
-// maxLateness is how much earlier than the one before it an event may have come in.
-// It is only looked at where a schedule begins: later on places are exact.
+// maxLateness is the greatest time by which an event may have arrived before an event with a lower
+// position. It matters only when a schedule begins; later positions are exact.
 const maxLateness = time.Hour
 
-// sessionReach is how far back, and for backfills also ahead, the other events of
-// a session are looked for.
+// sessionReach is the time before a run, and for backfills also after it, in which the remaining
+// events of its sessions are searched.
 const sessionReach = 48 * time.Hour
 
-// planRun finds out what the next run covers: the schedule's, when it is due,
-// before the backfills'. nil: nothing is due.
+// planRun determines the data of the next run. A run of the schedule that is due precedes the runs
+// of backfills. It returns nil if no run is due.
 func (s Service) planRun(ctx context.Context, h *claimedRun) (*plannedRun, error) {
 	horizon, err := s.Rows.Horizon(ctx, h.export.Team)
 	if err != nil {
@@ -53,9 +53,11 @@ func (s Service) planRun(ctx context.Context, h *claimedRun) (*plannedRun, error
 	b := p.backfill
 	p.from, p.to = b.interval(h.export)
 	switch {
+	// The interval of the backfill has not ended.
 	case p.to.After(now) && p.to.Add(settleTime).After(now):
 		return nil, nil
 	case repeated != nil:
+		// The output of a completed run is not replaced.
 		if p.span = repeated.Span; repeated.Status != exportCompleted {
 			p.writes = repeated.Writes
 		}
@@ -67,9 +69,10 @@ func (s Service) planRun(ctx context.Context, h *claimedRun) (*plannedRun, error
 	return p, err
 }
 
-// spanOf is what an interval of a schedule covers. Which of the places is its end
-// decides only to which of two runs something belongs that was committed late:
-// the exact end is written down with it. whole: it is the horizon.
+// spanOf returns the Span of an interval of a schedule. The choice of its last position only
+// decides which of two runs exports an event that was committed late, because the Span stores the
+// position exactly and the next run continues there. If toHorizon is true, the last position is the
+// horizon.
 func (s Service) spanOf(ctx context.Context, e *exportRecord, position exportPosition, from, to time.Time, horizon int64, toHorizon bool) (span Span, err error) {
 	boundary := func(when time.Time) (n int64) {
 		if err == nil {
@@ -83,7 +86,9 @@ func (s Service) spanOf(ctx context.Context, e *exportRecord, position exportPos
 		}
 		return max(boundary(when), position.Cut)
 	}
+	// A new schedule has no previous run to continue.
 	isNew := position.IsNew || from.After(position.To.Time)
+	// Persons are selected by positions only.
 	if e.Model == modelPersons {
 		span.UpTo = until(to)
 		if span.After = position.Cut; isNew {
@@ -103,7 +108,8 @@ func (s Service) spanOf(ctx context.Context, e *exportRecord, position exportPos
 	return span, err
 }
 
-// positionAfter is how far a schedule has come with a run.
+// positionAfter returns the position that a schedule has reached with a run. It reads the ledger in
+// order to find the greatest position up to which all events arrived before the end of the run.
 func (s Service) positionAfter(ctx context.Context, h *claimedRun) (exportPosition, error) {
 	position := exportPosition{Low: h.run.Span.UpTo, Cut: h.run.Span.UpTo, To: h.run.To}
 	if h.export.Model == modelPersons || h.run.Span.Before.IsZero() {

@@ -6,7 +6,8 @@ import (
 	"time"
 )
 
-// ColumnType is what a column of an export holds, and the Go type of its values; null is nil.
+// ColumnType is the type of a column's values. The comments of the constants name the Go types; a
+// null value is nil.
 type ColumnType int
 
 // The types of columns.
@@ -25,43 +26,49 @@ type Column struct {
 	Type ColumnType
 }
 
-// Job is one run: what is to be written where.
+// Job describes one run for a Runner: the rows, and the destination to which it writes them.
 type Job struct {
-	// Run and Export are ids. A run that is repeated has the same ones, and writes
-	// over what it has left behind.
+	// Run and Export are ids. A repeated run has the same ids, and replaces the output of its
+	// earlier attempts.
 	Run, Export string
-	Project     int64
-	Model       string // events, persons, sessions
-	// Key names the columns that make a row the same one.
+	// Project is the number of the project, Model events, persons or sessions.
+	Project int64
+	Model   string
+	// Key are the names of the columns that identify a row. If it is empty, all rows are different.
 	Key []string
-	// Newer names the columns that tell which of two such rows holds: what is lower in
-	// all of them is older. Empty: the one that came last.
+	// Newer are the names of the columns that determine which of two rows with the same key is
+	// stored: a row with lower values in all of them is older. If it is empty, the row that is
+	// written last is stored.
 	Newer []string
-	// Appended: a table gets no key. Rows that it has are left out by looking.
+	// Appended reports that a table has no key, so the Runner must look for rows that the table has
+	// already.
 	Appended bool
-	// From <= time < To of the interval, zero for open.
+	// From and To are the interval, From <= time < To. A zero time is no bound.
 	From, To time.Time
-	// Backfill: the interval is one of event time, not of ingestion. The same
-	// interval of the other kind has other rows, and leaves what this run writes.
-	Backfill    bool
+	// Backfill reports that the interval is one of event time and not of ingestion time. A run of
+	// the same interval and of the other kind has other rows, and must not replace the output of
+	// this run.
+	Backfill bool
+	// Destination includes its secrets. Columns are the columns of the rows, in order.
 	Destination ExportDestination
 	Columns     []Column
-	// Rows yields the rows, a value for each column; the slice is used again. An
-	// error of yield ends it. It may be called again for another attempt.
+	// Rows calls yield for each row, with a value for each column. yield must not keep the slice.
+	// An error of yield ends the iteration and is returned. Rows may be called again for another
+	// attempt.
 	Rows func(ctx context.Context, yield func([]any) error) error
 }
 
-// ExportDestination says where an export goes: its type and the settings of the
-// type, secrets among them.
+// ExportDestination is the destination of an export: its type and the settings of that type,
+// including secrets.
 type ExportDestination struct {
+	// Type is S3, Postgres, HTTP or Files. Config has the settings by name (§4.3.2).
 	Type   string                     `json:"type"`
 	Config map[string]json.RawMessage `json:"config"`
-	// Integration is always null: all that a destination needs stands in Config
-	// (spec/clients.md §16).
+	// Integration is always null, because Config has all settings (spec/clients.md §16).
 	Integration *struct{} `json:"integration"`
 }
 
-// RunTotals is what a run has written.
+// RunTotals is the amount of data that a run has written.
 type RunTotals struct{ Rows, Bytes int64 }
 
 // TestStep is a step of the test of a destination.
@@ -70,64 +77,67 @@ type TestStep struct {
 	Description string `json:"description"`
 }
 
-// Runner writes exports. Messages of its errors may be shown to people: no
-// secret stands in them.
+// Runner writes exports to their destinations. It may be used concurrently. The messages of its
+// errors may be shown to users and must not contain secrets.
 type Runner interface {
-	// Run writes a job whole. Permanent errors, which another attempt does not mend,
-	// are *Refused.
+	// Run writes all rows of a job. It returns a *PermanentError for errors that another attempt
+	// cannot resolve.
 	Run(ctx context.Context, job *Job) (RunTotals, error)
-	// Steps are the steps of the test of a type of destination, in order.
+	// Steps returns the steps of the test of a type of destination, in order. It is empty for types
+	// without a test.
 	Steps(destinationType string) []TestStep
-	// Test does one step: nil when it has passed, the reason when not.
+	// Test performs one step of the test, by its index. It returns the reason if the step fails.
 	Test(ctx context.Context, d ExportDestination, step int) error
 }
 
-// PermanentError is an error that lasts until somebody changes something.
+// PermanentError is an error that persists until a user changes the export or the destination.
 type PermanentError struct{ Reason string }
 
 func (e *PermanentError) Error() string { return e.Reason }
 
-// Rows reads what exports write. Its errors are faults of the store. No
-// transaction stays open while visit works.
+// Rows reads the data that exports write. It may be used concurrently. Its errors are faults of the
+// store. It must not hold a transaction open while it calls visit, since visit can take a long
+// time.
 type Rows interface {
-	// Horizon is a place in the ledger at or below which nothing of the project can
-	// be committed any more.
+	// Horizon returns a position of the ledger such that no event of the project can be committed
+	// at or below it any more.
 	Horizon(ctx context.Context, projectID int64) (int64, error)
-	// Boundary is about the last place before the first event that came in at a time
-	// or later, at most the horizon.
+	// Boundary returns approximately the last position before the first event that arrived at when
+	// or later. It is at most horizon.
 	Boundary(ctx context.Context, when time.Time, horizon int64) (int64, error)
-	// Passed is the last place, after < place <= upTo, up to which every event of the
-	// project behind after came in before a time; after when there is none.
+	// Passed returns the greatest position with after < position <= upTo such that all events of
+	// the project between after and that position arrived before when. It returns after if there is
+	// none.
 	Passed(ctx context.Context, projectID, after, upTo int64, when time.Time) (int64, error)
-	// FirstEvent is the time of the earliest event, FirstPerson when the earliest
-	// person was first seen; false when there is none.
+	// FirstEvent returns the time of the earliest event, and FirstPerson the time at which the
+	// earliest person was first seen. They return false if the project has no data.
 	FirstEvent(ctx context.Context, projectID int64) (time.Time, bool, error)
 	FirstPerson(ctx context.Context, projectID int64) (time.Time, bool, error)
-	// Events visits events in an order that is always the same. visit must not keep
-	// what it is given; an error of it ends the visit.
+	// Events calls visit for the events of a span, always in the same order. visit must not keep
+	// the event. An error of visit ends the iteration and is returned.
 	Events(ctx context.Context, projectID int64, span Span, visit func(*Event) error) error
-	// Persons visits persons as they are now, each with one of its distinct ids: those
-	// first seen From <= time < To where these are set, else those changed at the
-	// places of the span.
+	// Persons calls visit for persons in their current state, for each of their distinct ids. If
+	// From or To of the span is set, these are the persons who were first seen in that range,
+	// otherwise the persons who were changed at the span's positions.
 	Persons(ctx context.Context, projectID int64, span Span, visit func(*Person) error) error
 }
 
-// Span says which events, or changes of persons, belong to a run.
+// Span selects the events, or the changes of persons, of a run. All conditions must hold.
 type Span struct {
-	// After < place <= UpTo.
+	// After < position <= UpTo.
 	After int64 `json:"after"`
 	UpTo  int64 `json:"up_to"`
-	// Before is the time before which they came in, zero for any.
+	// Before is the time before which an event arrived; zero for no condition.
 	Before time.Time `json:"before,omitzero"`
-	// Those up to DoneUpTo that came in before DoneBefore belong to earlier runs.
+	// Events at positions up to DoneUpTo that arrived before DoneBefore belong to earlier runs.
 	DoneUpTo   int64     `json:"done_up_to,omitempty"`
 	DoneBefore time.Time `json:"done_before,omitzero"`
-	// From <= their own time < To, zero for open.
+	// From <= Timestamp < To; a zero time is no bound.
 	From time.Time `json:"from,omitzero"`
 	To   time.Time `json:"to,omitzero"`
-	// Back is where the other events of sessions are looked for from on.
+	// Back is the position after which the remaining events of sessions are searched.
 	Back int64 `json:"back,omitempty"`
-	// Light leaves the properties of persons out.
+	// Light omits the properties of persons.
 	Light bool `json:"-"`
 }
 
@@ -139,8 +149,8 @@ func (s *Span) Contains(e *Event) bool {
 		(s.From.IsZero() || !e.Timestamp.Before(s.From)) && (s.To.IsZero() || e.Timestamp.Before(s.To))
 }
 
-// Event is an event as it is stored. ID is its place in the ledger,
-// CreatedAt when it came in. Properties are JSON objects.
+// Event is a stored event. ID is its position in the ledger, CreatedAt the time at which it
+// arrived. Properties and PersonProperties are JSON objects; they may be empty.
 type Event struct {
 	ID                           int64
 	UUID, Name, DistinctID       string
@@ -150,7 +160,7 @@ type Event struct {
 	Timestamp, CreatedAt         time.Time
 }
 
-// Person is a person with one of its distinct ids.
+// Person is a person with one of the person's distinct ids. Properties is a JSON object.
 type Person struct {
 	DistinctID, UUID string
 	Properties       string

@@ -10,29 +10,36 @@ import (
 	"github.com/bunting-flags/bunting/management"
 )
 
-// maxExportQuery is how long a query may be, in characters.
+// maxExportQuery is the greatest length of a query, in characters.
 const maxExportQuery = 10_000
 
-// exportQuery is a hogql_query as it is stored: of all of HogQL only a selection
-// of columns and properties can be run here.
+// exportQuery is the stored form of a hogql_query. Of HogQL, only the selection of columns and
+// properties is supported.
 type exportQuery struct {
+	// Fields are the selected expressions. Values is always empty, and exists for clients that
+	// expect it. Text is the query on one line.
 	Fields []exportQueryField  `json:"fields"`
 	Values map[string]struct{} `json:"values"`
 	Text   string              `json:"hogql_query"`
 }
 
+// exportQueryField is a selected expression, which is a column or a property, with its name in the
+// rows.
 type exportQueryField struct {
 	Expression string `json:"expression"`
 	Alias      string `json:"alias"`
 }
 
+// queryWords finds words that have a message of their own. queryShape splits a query into the
+// selected expressions, the table and the rest. queryField matches an expression with an optional
+// alias.
 var (
 	queryWords = regexp.MustCompile(`(?i)\b(union|join)\b`)
 	queryShape = regexp.MustCompile(`(?is)^\s*select\s+(.+?)\s+from\s+(\S+?)\s*(;|\s.*)?$`)
 	queryField = regexp.MustCompile(`(?is)^([a-z_$][\w$]*(?:\.[a-z_$][\w$]*)*)(?:\s+as\s+([a-z_$][\w$]*))?$`)
 )
 
-// readExportQuery reads a query, and refuses all that cannot be run.
+// readExportQuery parses a query, and returns an error for queries that are not supported.
 func readExportQuery(text string) (*exportQuery, error) {
 	bad := func(format string, args ...any) error { return management.Fault("hogql_query", format, args...) }
 	if word := strings.ToUpper(queryWords.FindString(text)); word != "" {
@@ -86,14 +93,14 @@ func readExportQuery(text string) (*exportQuery, error) {
 	return q, nil
 }
 
-// The beginnings of expressions that are properties.
+// The prefixes of expressions that are properties of the event or of its person.
 const (
 	eventPrefix  = "properties."
 	personPrefix = "person.properties."
 )
 
-// column is what an expression yields; false when it cannot be run. Properties
-// are texts: those that are JSON texts as they are, others as their JSON.
+// column returns the type of an expression, and false if the expression is not supported.
+// Properties are strings: JSON strings become their value, and other values their JSON.
 func (f *exportQueryField) column() (ColumnType, bool) {
 	if strings.HasPrefix(f.Expression, eventPrefix) || strings.HasPrefix(f.Expression, personPrefix) {
 		return TextColumn, true
@@ -106,13 +113,14 @@ func (f *exportQueryField) column() (ColumnType, bool) {
 	return 0, false
 }
 
-// query is the query of an export, nil for none.
+// query returns the query of an export, or nil if it has none.
 func (e *exportRecord) query() *exportQuery {
 	var q *exportQuery
-	_ = json.Unmarshal(e.Schema, &q) // we have written it
+	_ = json.Unmarshal(e.Schema, &q) // stored by set
 	return q
 }
 
+// columns returns the columns that the query selects.
 func (q *exportQuery) columns() []Column {
 	out := make([]Column, len(q.Fields))
 	for i := range q.Fields {
@@ -122,7 +130,8 @@ func (q *exportQuery) columns() []Column {
 	return out
 }
 
-// keyAliases are the names under which the columns of a key are selected.
+// keyAliases returns the names with which the query selects the columns of key. Columns that it
+// does not select are omitted.
 func (q *exportQuery) keyAliases(key []string) (out []string) {
 	for _, name := range key {
 		if i := slices.IndexFunc(q.Fields, func(f exportQueryField) bool { return f.Expression == name }); i >= 0 {
@@ -132,13 +141,15 @@ func (q *exportQuery) keyAliases(key []string) (out []string) {
 	return out
 }
 
+// wantsPerson reports whether the query selects properties of persons.
 func (q *exportQuery) wantsPerson() bool {
 	return slices.ContainsFunc(q.Fields, func(f exportQueryField) bool {
 		return f.Expression == "person_properties" || strings.HasPrefix(f.Expression, personPrefix)
 	})
 }
 
-// row appends what is selected of an event.
+// row appends the selected values of an event to row. Properties are parsed at most one time for
+// each event.
 func (q *exportQuery) row(row []any, team int64, e *Event) ([]any, error) {
 	var event, person map[string]json.RawMessage
 	property := func(parsed *map[string]json.RawMessage, text, name string) (any, error) {
@@ -176,7 +187,7 @@ func (q *exportQuery) row(row []any, team int64, e *Event) ([]any, error) {
 	return row, nil
 }
 
-// eventColumn is the value of a column of an event.
+// eventColumn returns the value of a column of an event.
 func eventColumn(name string, team int64, e *Event) (any, error) {
 	switch name {
 	case "uuid":

@@ -7,8 +7,8 @@ import (
 	"github.com/bunting-flags/bunting/management"
 )
 
-// The kinds of records of exports. An export is Unique by its ID, so that it is
-// found without its project; its Other is the organization.
+// kindBatchExport is the kind of the records of exports. Parent is the project and Other the
+// organization. Unique is the ID, by which an export is found without its project.
 const kindBatchExport = "batch_export"
 
 // The models that can be exported.
@@ -18,69 +18,79 @@ const (
 	modelSessions = "sessions"
 )
 
-// latestRuns is how many runs are shown in an export.
+// latestRuns is the number of runs in the response for an export.
 const latestRuns = 10
 
-// BatchExport is an export as it is shown (§4.3.1). Secrets of its destination
-// are left out.
+// BatchExport is the form of an export in responses (§4.3.1), without the secrets of its
+// destination.
 type BatchExport struct {
-	ID          string            `json:"id"`
-	Team        int64             `json:"team_id"`
+	ID   string `json:"id"`
+	Team int64  `json:"team_id"`
+	// Name is the name of the export, Model one of the models, and Interval one of exportIntervals.
 	Name        string            `json:"name"`
 	Model       string            `json:"model"`
 	Destination ExportDestination `json:"destination"`
 	Interval    string            `json:"interval"`
-	Paused      bool              `json:"paused"`
-	Created     management.Stamp  `json:"created_at"`
-	Updated     management.Stamp  `json:"last_updated_at"`
-	LastPaused  management.Stamp  `json:"last_paused_at"`
-	Start       management.Stamp  `json:"start_at"`
-	End         management.Stamp  `json:"end_at"`
-	LatestRuns  []BatchExportRun  `json:"latest_runs"`
-	Schema      json.RawMessage   `json:"schema"`
-	Filters     json.RawMessage   `json:"filters"`
-	Timezone    string            `json:"timezone"`
-	OffsetDay   *int64            `json:"offset_day"`
-	OffsetHour  *int64            `json:"offset_hour"`
+	// Paused reports that the schedule is stopped, LastPaused when it was stopped the last time.
+	Paused     bool             `json:"paused"`
+	Created    management.Stamp `json:"created_at"`
+	Updated    management.Stamp `json:"last_updated_at"`
+	LastPaused management.Stamp `json:"last_paused_at"`
+	// Start and End limit the schedule: no run is planned before Start or after End. Zero is no
+	// limit.
+	Start management.Stamp `json:"start_at"`
+	End   management.Stamp `json:"end_at"`
+	// LatestRuns are the newest runs, at most latestRuns.
+	LatestRuns []BatchExportRun `json:"latest_runs"`
+	// Schema is the query in parsed form (exportQuery), Filters the property filters. Both may be
+	// null.
+	Schema  json.RawMessage `json:"schema"`
+	Filters json.RawMessage `json:"filters"`
+	// Timezone, OffsetDay and OffsetHour determine when days and weeks begin (schedule).
+	Timezone   string `json:"timezone"`
+	OffsetDay  *int64 `json:"offset_day"`
+	OffsetHour *int64 `json:"offset_hour"`
 }
 
-// exportRecord is an export as it is stored, with the secrets of its destination
-// as they were sent: whoever can read the database can read them.
+// exportRecord is the stored form of an export. It has the secrets of the destination in clear, so
+// anyone who can read the database can read them.
 type exportRecord struct {
 	BatchExport
 	Organization string `json:"organization"`
-	Number       int64  `json:"number"` // in the order of making
+	Number       int64  `json:"number"` // a sequence number
 	Deleted      bool   `json:"deleted,omitempty"`
 }
 
-// Config says what a Service stands on. Only Desk is required.
+// Config has the dependencies of a Service. Only Env is required.
 type Config struct {
 	Env management.Env[management.Tx]
-	// Rows reads what exports write, Runner writes it. Nil: this server runs none.
+	// Rows reads the exported data and Runner writes them. If one of them is nil, this server runs
+	// no exports.
 	Rows   Rows
 	Runner Runner
-	// Watch is how often the lease of a run is renewed, and looked whether it was
-	// cancelled: defaultWatch when zero, well below a minute.
+	// Watch is the interval at which the lease of a run is renewed, and at which the server notices
+	// that a run was cancelled. It must be well below a minute; zero means 10 seconds.
 	Watch time.Duration
-	// JobDone is told what became of runs. It may be called by several goroutines.
-	// Nil: nobody is told.
+	// JobDone is called with the outcome of each run. It may be called concurrently. If nil,
+	// outcomes are not reported.
 	JobDone func(management.JobDone)
 }
 
-// Service has the exports of all projects, their runs and backfills (§4.3, decision
-// 23). A standing is in a project, or in an organization with all its projects. New
-// makes one.
+// Service manages the exports of all projects, with their runs and backfills (§4.3, decision 23).
+// The scopes of its methods are for a project, or for an organization with all its projects. It may
+// be used concurrently. New creates one.
 type Service struct {
 	Config
 	exports management.Resource[management.Tx, exportRecord, BatchExport]
 }
 
-// view is a transaction and in whose name it runs.
+// view is a transaction with the scope of the caller.
 type view = management.View[management.Tx]
 
+// exportEdit is an operation that creates, changes or deletes an export.
 type exportEdit = management.Edit[management.Tx, exportRecord]
 
-// exportByID returns an export that is not deleted, nil for none.
+// exportByID returns an export, or nil if it does not exist or is deleted.
 func exportByID(tx management.Tx, id string) (*exportRecord, error) {
 	r, err := tx.Find(kindBatchExport, id)
 	if err != nil || r == nil || r.Hidden {
@@ -89,7 +99,8 @@ func exportByID(tx management.Tx, id string) (*exportRecord, error) {
 	return management.Decode[exportRecord](r)
 }
 
-// findExport finds an export in a place.
+// findExport returns an export of the scope's project, or of a project of the organization that the
+// caller can reach. Otherwise it returns ErrNotFound.
 func findExport(tx management.Tx, scope *management.Scope, id string) (*exportRecord, error) {
 	id, ok := management.NormalizeUUID(id)
 	if !ok {
@@ -111,13 +122,13 @@ func findExport(tx management.Tx, scope *management.Scope, id string) (*exportRe
 	return e, err
 }
 
-// findInExport finds an export and a thing of a kind that belongs to it.
+// findInExport returns an export and an object of a kind that belongs to it, such as a run.
 func findInExport[T any](tx management.Tx, scope *management.Scope, kind, export, id string) (*exportRecord, *T, error) {
 	e, err := findExport(tx, scope, export)
 	if err != nil {
 		return nil, nil, err
 	}
-	id, _ = management.NormalizeUUID(id) // what is none names nothing
+	id, _ = management.NormalizeUUID(id) // an invalid id becomes "", which no object has
 	x, err := management.LoadRecord[T](tx, kind, e.ID, id)
 	if err == nil && x == nil {
 		err = management.ErrNotFound()
@@ -125,7 +136,7 @@ func findInExport[T any](tx management.Tx, scope *management.Scope, kind, export
 	return e, x, err
 }
 
-// view is the export with its newest runs.
+// view returns the form of the export in responses, with its newest runs.
 func (e *exportRecord) view(tx management.Tx) (*BatchExport, error) {
 	out := e.plain()
 	list, err := management.ListRecords[BatchExportRun](tx, management.Query{Kind: kindExportRun, Parent: e.ID, Descending: true, Limit: latestRuns})
@@ -133,7 +144,7 @@ func (e *exportRecord) view(tx management.Tx) (*BatchExport, error) {
 	return out, err
 }
 
-// plain is the export without its runs and its secrets.
+// plain returns the form of the export in responses, without runs.
 func (e *exportRecord) plain() *BatchExport {
 	out := e.BatchExport
 	out.Destination = e.Destination.view()
@@ -141,14 +152,14 @@ func (e *exportRecord) plain() *BatchExport {
 	return &out
 }
 
-// logged is the export as the log of changes compares it.
+// logged returns the form of the export that the log compares.
 func (e *exportRecord) logged() *BatchExport {
 	out := e.plain()
 	out.Updated = management.Stamp{}
 	return out
 }
 
-// errNoExports says that this server runs no exports.
+// errNoExports returns the error for requests that need a server that runs exports.
 func errNoExports() error {
 	return &management.Error{Kind: management.Unavailable, Code: "unavailable", Message: "This server runs no batch exports."}
 }

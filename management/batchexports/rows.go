@@ -8,7 +8,8 @@ import (
 	"github.com/bunting-flags/bunting/management"
 )
 
-// job is the work of a run.
+// job returns the Job of a run. Its columns and its key depend on the model, on the query, and on
+// whether the destination is a table.
 func (s Service) job(h *claimedRun) *Job {
 	e, span := h.export, h.run.Span
 	j := &Job{
@@ -23,9 +24,10 @@ func (s Service) job(h *claimedRun) *Job {
 	if query != nil {
 		j.Columns = query.columns()
 		if j.Key = query.keyAliases(j.Key); len(j.Key) < len(exportKeys[e.Model]) {
-			j.Key = nil // what is left of it tells no rows apart
+			j.Key = nil // the remaining columns do not identify a row
 		}
 	}
+	// Filters are compiled for each attempt, because the project's settings may change in between.
 	j.Rows = func(ctx context.Context, yield func([]any) error) error {
 		project, err := management.Read(ctx, &s.Env, func(tx management.Tx) (*management.ProjectRecord, error) { return tx.Project(e.Team) })
 		if err != nil {
@@ -52,24 +54,31 @@ func (s Service) job(h *claimedRun) *Job {
 	return j
 }
 
-// rowMaker makes rows of a model.
+// rowMaker converts events or persons to rows and passes them to yield. It reuses the slice of a
+// row.
 type rowMaker struct {
-	export           *exportRecord
-	filters          *exportFilters
-	query            *exportQuery // nil: all columns
+	export  *exportRecord
+	filters *exportFilters
+	// query is nil if the export has all columns. appended reports that the rows have the columns
+	// of PostHog's table.
+	query *exportQuery
+	// include and exclude are names of events. An empty include includes all.
 	include, exclude []string
-	now              time.Time
-	yield            func([]any) error
-	row              []any
-	columns          int
-	appended         bool // rows are those of PostHog's table
+	// now is the time to which relative dates of filters refer.
+	now   time.Time
+	yield func([]any) error
+	// row is the buffer for rows, and columns the number of columns of the model's rows.
+	row      []any
+	columns  int
+	appended bool
 }
 
-// wantsPerson reports whether the properties of persons are looked at.
+// wantsPerson reports whether the rows or the filters need the properties of persons.
 func (r *rowMaker) wantsPerson() bool {
 	return r.query == nil && !r.appended || r.query != nil && r.query.wantsPerson() || r.filters.person != nil
 }
 
+// event yields the row of an event, unless the export excludes it.
 func (r *rowMaker) event(e *Event) error {
 	if len(r.include) > 0 && !slices.Contains(r.include, e.Name) || slices.Contains(r.exclude, e.Name) {
 		return nil
@@ -100,12 +109,14 @@ func (r *rowMaker) event(e *Event) error {
 	return r.yield(r.row)
 }
 
+// person yields the row of a person, unless a filter does not match.
 func (r *rowMaker) person(p *Person) error {
 	holds, err := r.filters.matches("", p.Properties, r.now)
 	if err != nil || !holds {
 		return err
 	}
-	// A distinct id only goes to a person of a higher version.
+	// The version of a person also serves as that of the distinct id: a distinct id only moves to a
+	// person with a higher version.
 	r.row = append(r.row[:0], r.export.Team, p.DistinctID, p.UUID, objectOf(p.Properties), p.Version, p.Version, p.CreatedAt, p.Identified)
 	return r.yield(r.row[:r.columns])
 }

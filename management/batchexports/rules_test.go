@@ -7,8 +7,8 @@ import (
 	"github.com/bunting-flags/bunting/management/internal/ruletest"
 )
 
-// What the tables expect is what spec/management.md says in the section that a row
-// names; "clients" is spec/clients.md, "decision" design/decisions.md.
+// The expected values of the tables follow from spec/management.md, in the section that a row has.
+// "clients" is spec/clients.md, "decision" design/decisions.md.
 
 func TestBatchExports_Rules(t *testing.T) {
 	for name, rows := range map[string][]ruletest.Row{
@@ -23,12 +23,12 @@ func TestBatchExports_Rules(t *testing.T) {
 	}
 }
 
-// files is the body of an export with some more members.
+// files returns the body of an export to files with additional members.
 func files(more string) string {
 	return `{"name":"x","interval":"hour","destination":{"type":"Files","config":{"path":"f"}}` + more + `}`
 }
 
-// exportTo is the body of an export to a destination.
+// exportTo returns the body of an export to a destination.
 func exportTo(kind, config string) string {
 	return `{"name":"x","interval":"hour","destination":{"type":"` + kind + `","config":` + config + `}}`
 }

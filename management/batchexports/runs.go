@@ -10,14 +10,17 @@ import (
 	"github.com/bunting-flags/bunting/management"
 )
 
-// RunQuery is what a list of runs looks at. Zero times are no bounds but
-// for After, which is 7 days ago.
+// RunQuery filters and orders a list of runs. Empty fields are ignored, except that After is 7 days
+// ago and Before now by default.
 type RunQuery struct {
-	After, Before string // of made: ISO 8601, or relative such as -7d
-	Start, End    string // of the interval
-	Ordering      string // created_at, data_interval_start; with - in front the latest first
-	Status        string
-	Cursor        string
+	// After and Before are the range of the times of creation, in ISO 8601 or relative such as -7d.
+	// Start and End are that of the interval that a run covers.
+	After, Before string
+	Start, End    string
+	// Ordering is created_at or data_interval_start, with a leading - for descending order.
+	Ordering string
+	Status   string
+	Cursor   string
 }
 
 // Runs returns a page of the runs of an export.
@@ -41,13 +44,14 @@ func (s Service) Runs(ctx context.Context, scope *management.Scope, id string, q
 	})
 }
 
-// runWindow is a RunQuery, read.
+// runWindow is a parsed RunQuery.
 type runWindow struct {
 	after, before, start, end time.Time
 	byInterval, descending    bool
 	status                    string
 }
 
+// window parses and validates a RunQuery.
 func (s Service) window(q RunQuery) (w runWindow, err error) {
 	now := s.Env.Now()
 	w = runWindow{after: now.AddDate(0, 0, -7), before: now, status: q.Status}
@@ -71,7 +75,7 @@ func (s Service) window(q RunQuery) (w runWindow, err error) {
 	case "data_interval_start":
 		w.byInterval = true
 	default:
-		w.descending = true // as other lists do with an order that they do not know (§3)
+		w.descending = true // an unknown order is ignored, as in other lists (§3)
 	}
 	if q.Status != "" && !slices.Contains(exportStatuses, q.Status) {
 		return w, management.NotAChoice("status", q.Status, exportStatuses)
@@ -79,12 +83,14 @@ func (s Service) window(q RunQuery) (w runWindow, err error) {
 	return w, nil
 }
 
+// matches reports whether the window contains a run. The times of creation are checked by the
+// store.
 func (w *runWindow) matches(r *BatchExportRun) bool {
 	return (w.status == "" || r.Status == w.status) &&
 		(w.start.IsZero() || !r.From.Before(w.start)) && (w.end.IsZero() || !r.To.After(w.end))
 }
 
-// sortKey orders a run in a page.
+// sortKey returns the key by which a run is sorted. sort is the Sort of its record.
 func (w *runWindow) sortKey(r *BatchExportRun, sort string) string {
 	if w.byInterval {
 		return management.SortTime(r.From.Time) + "/" + sort
@@ -92,7 +98,7 @@ func (w *runWindow) sortKey(r *BatchExportRun, sort string) string {
 	return sort
 }
 
-// relativeUnits are those of relative times, by letter.
+// relativeUnits subtract n units from a time, by the letter of the unit.
 var relativeUnits = map[byte]func(when time.Time, n int) time.Time{
 	'h': func(when time.Time, n int) time.Time { return when.Add(-time.Duration(n) * time.Hour) },
 	'd': func(when time.Time, n int) time.Time { return when.AddDate(0, 0, -n) },
@@ -101,8 +107,7 @@ var relativeUnits = map[byte]func(when time.Time, n int) time.Time{
 	'y': func(when time.Time, n int) time.Time { return management.AddMonths(when, -12*n) },
 }
 
-// relativeTime reads a time, or how long it is ago, such as -7d; the number is
-// below 10,000.
+// relativeTime parses a time, or a duration before now such as -7d, whose number is below 10,000.
 func relativeTime(text string, now time.Time) (time.Time, bool) {
 	if body, ok := strings.CutPrefix(text, "-"); ok && len(body) > 1 && len(body) < 6 {
 		n, err := strconv.Atoi(body[:len(body)-1])
@@ -115,7 +120,7 @@ func relativeTime(text string, now time.Time) (time.Time, bool) {
 	if parsed, err := time.Parse(time.DateOnly, text); err == nil {
 		return parsed, true
 	}
-	// In a query a plus sign is a space.
+	// A plus sign in a query string is decoded as a space.
 	if parsed, ok := management.ParseTime(text); ok {
 		return parsed, true
 	}
@@ -133,7 +138,7 @@ func (s Service) Run(ctx context.Context, scope *management.Scope, export, id st
 	})
 }
 
-// RunLog returns a page of the log of a run, oldest first.
+// RunLog returns a page of the log of a run, oldest entries first.
 func (s Service) RunLog(ctx context.Context, scope *management.Scope, export, id string, p management.Page) (management.List[ExportLogEntry], error) {
 	return management.Read(ctx, &s.Env, func(tx management.Tx) (management.List[ExportLogEntry], error) {
 		_, r, err := findInExport[exportRun](tx, scope, kindExportRun, export, id)
@@ -146,13 +151,12 @@ func (s Service) RunLog(ctx context.Context, scope *management.Scope, export, id
 	})
 }
 
-// ExportCancelled is the answer to cancel.
+// ExportCancelled is the response to cancelling a run or a backfill.
 type ExportCancelled struct {
 	Cancelled bool `json:"cancelled"`
 }
 
-// CancelRun ends a run. A server that works on it notices within
-// Config.Watch.
+// CancelRun cancels a run. A server that executes it stops within Config.Watch.
 func (s Service) CancelRun(ctx context.Context, scope *management.Scope, export, id string) (*ExportCancelled, error) {
 	return management.Write(ctx, &s.Env, func(tx management.Tx) (*ExportCancelled, error) {
 		e, r, err := findInExport[exportRun](tx, scope, kindExportRun, export, id)
@@ -171,8 +175,8 @@ func (s Service) CancelRun(ctx context.Context, scope *management.Scope, export,
 	})
 }
 
-// RetryRun makes a backfill that repeats a run: it covers the same and writes
-// over what the run has written.
+// RetryRun creates a backfill that repeats a run: it covers the same data, and replaces the output
+// of the run if that was not completed.
 func (s Service) RetryRun(ctx context.Context, scope *management.Scope, export, id string) (*exportBackfillID, error) {
 	return management.Write(ctx, &s.Env, func(tx management.Tx) (*exportBackfillID, error) {
 		e, r, err := findInExport[exportRun](tx, scope, kindExportRun, export, id)

@@ -14,25 +14,27 @@ const (
 	everyWeek      = "week"
 )
 
-// exportIntervals are the choices, and how long the even ones are: those begin at
-// multiples since 1970. Days and weeks begin by the clock of a zone.
+// exportIntervals are the intervals that an export may have. evenIntervals are the lengths of those
+// that begin at multiples since 1970. Days and weeks begin by the local time of a time zone.
 var exportIntervals = []string{everyHour, everyDay, everyWeek, every5Minutes, every15Minutes}
 
 var evenIntervals = map[string]time.Duration{
 	every5Minutes: 5 * time.Minute, every15Minutes: 15 * time.Minute, everyHour: time.Hour,
 }
 
-// schedule cuts time into intervals. Two intervals of a day or week differ in
-// length where the zone changes its clocks.
+// schedule divides time into intervals. Days and weeks differ in length if the clocks change.
 type schedule struct {
+	// interval is one of exportIntervals.
 	interval string
 	zone     *time.Location
-	day      int // of the week at which weeks begin, 0 is Sunday
-	hour     int // at which days and weeks begin
+	// day is the day of the week at which weeks begin, where 0 is Sunday. hour is the hour at which
+	// days and weeks begin.
+	day  int
+	hour int
 }
 
-// schedule is the one of an export. A zone that is not known counts as UTC: what
-// is stored was checked.
+// schedule returns the schedule of an export. An unknown time zone counts as UTC; it was validated
+// when it was stored.
 func (e *exportRecord) schedule() schedule {
 	s := schedule{interval: e.Interval, zone: time.UTC}
 	if zone, err := loadZone(e.Timezone); err == nil {
@@ -47,15 +49,16 @@ func (e *exportRecord) schedule() schedule {
 	return s
 }
 
-// loadZone finds a zone by its IANA name; empty is UTC.
+// loadZone returns the time zone with an IANA name. An empty name is UTC.
 func loadZone(name string) (*time.Location, error) {
+	// time.LoadLocation would accept the name of the server's own zone.
 	if name == "" || strings.EqualFold(name, "local") {
 		return time.UTC, nil
 	}
 	return time.LoadLocation(name)
 }
 
-// floor is the beginning of the interval that holds a time.
+// floor returns the beginning of the interval that contains a time.
 func (s schedule) floor(t time.Time) time.Time {
 	if even := evenIntervals[s.interval]; even > 0 {
 		micros := even.Microseconds()
@@ -63,6 +66,7 @@ func (s schedule) floor(t time.Time) time.Time {
 		return time.UnixMicro(n - ((n%micros)+micros)%micros).UTC()
 	}
 	local := t.In(s.zone)
+	// The day may begin later than t, and a week up to seven days earlier.
 	for back := 0; ; back++ {
 		day := local.Day() - back
 		begin := time.Date(local.Year(), local.Month(), day, s.hour, 0, 0, 0, s.zone)
@@ -73,8 +77,8 @@ func (s schedule) floor(t time.Time) time.Time {
 	}
 }
 
-// next is the first beginning of an interval after a time, which is the end of
-// the interval that holds it.
+// next returns the end of the interval that contains a time, which is the beginning of the next
+// one.
 func (s schedule) next(t time.Time) time.Time {
 	if even := evenIntervals[s.interval]; even > 0 {
 		return s.floor(t).Add(even)
@@ -89,7 +93,7 @@ func (s schedule) next(t time.Time) time.Time {
 	}
 }
 
-// count is how many intervals there are from one time to another, at most limit.
+// count returns the number of intervals between two times, at most limit.
 func (s schedule) count(from, to time.Time, limit int) (n int) {
 	for from.Before(to) && n < limit {
 		from = s.next(from)

@@ -6,10 +6,9 @@ import (
 	"github.com/bunting-flags/bunting/management/internal/ruletest"
 )
 
-// When runs come and what they cover (§4.3.6 scheduling, decision 23). A run covers what
-// came in in its interval; it comes half a minute after the end, so that requests that
-// came in before the end are committed. The answer to work is every run by now, with its
-// interval in UTC and the events in it.
+// A run of the schedule covers the events that arrived in its interval, and begins half a minute
+// after its end, so that requests that arrived before the end are committed (§4.3.6 scheduling,
+// decision 23). The result of work is every run so far, with its interval in UTC and its events.
 func TestBatchExports_Schedule(t *testing.T) {
 	for name, rows := range map[string][]ruletest.Row{
 		"hours": hourRows, "short intervals": shortRows, "days": dayRows, "weeks": weekRows,
@@ -86,8 +85,8 @@ var weekRows = []ruletest.Row{
 	{"§4.3.6 the next one a week later", "bob", "work", ``, `["12-28T00:00 01-04T00:00:","12-31T09:00 01-07T09:00:","01-07T09:00 01-14T09:00:"]`},
 }
 
-// In 2026 clocks in Berlin go from UTC+1 to UTC+2 on 29 March, 02:00, and back on 25
-// October, 03:00: the days begin at 23:00 UTC before and at 22:00 UTC between.
+// In 2026 the clocks in Berlin change from UTC+1 to UTC+2 on 29 March, 02:00, and back on 25
+// October, 03:00: days begin at 22:00 UTC in summer and at 23:00 UTC otherwise.
 var clockRows = []ruletest.Row{
 	{"decision 23 timezone", "bob", "at 2026-03-28 12:00", ``, `null`},
 	{"decision 23 timezone", "bob", "create => it", files(`,"interval":"day","timezone":"Europe/Berlin"`), `{"timezone":"Europe/Berlin"}`},
@@ -101,7 +100,7 @@ var clockRows = []ruletest.Row{
 		"10-23T22:00 10-24T22:00:","10-24T22:00 10-25T23:00:","10-25T23:00 10-26T23:00:"]`},
 }
 
-// In 2026 clocks in New York go forward on 8 March, 02:00: from UTC-5 to UTC-4.
+// In 2026 the clocks in New York change from UTC-5 to UTC-4 on 8 March, 02:00.
 var clockWeekRows = []ruletest.Row{
 	{"decision 23 timezone", "bob", "at 2026-03-05 12:00", ``, `null`},
 	{"decision 23 timezone", "bob", "create", files(`,"interval":"week","offset_day":1,"offset_hour":8,"timezone":"America/New_York"`), `{"offset_hour":8}`},
@@ -109,8 +108,8 @@ var clockWeekRows = []ruletest.Row{
 	{"decision 23 Monday 08:00 was 13:00 UTC and is 12:00 UTC", "bob", "work", ``, `["03-02T13:00 03-09T12:00:","03-09T12:00 03-16T12:00:"]`},
 }
 
-// 02:00 on 29 March is not there in Berlin; the day begins when clocks would have shown
-// it: at 01:00 UTC, where they show 03:00.
+// 02:00 on 29 March does not exist in Berlin. The day begins at 01:00 UTC, when the clocks change
+// to 03:00.
 var gapRows = []ruletest.Row{
 	{"decision 23 timezone", "bob", "at 2026-03-28 12:00", ``, `null`},
 	{"decision 23 timezone", "bob", "create", files(`,"interval":"day","offset_hour":2,"timezone":"Europe/Berlin"`), `{"offset_hour":2}`},
@@ -132,7 +131,8 @@ var boundRows = []ruletest.Row{
 		"01-02T17:00 01-02T18:00:","01-02T18:00 01-02T19:00:"]`},
 }
 
-// §4.3.4: the schedule of a paused export is stopped; unpause may take over what came in.
+// §4.3.4: pausing an export stops its schedule, and unpause can export the data that arrived
+// meanwhile.
 var pauseRows = []ruletest.Row{
 	{"§4.3.4", "bob", "create => it", files(``), `{"paused":false}`},
 	{"§4.3.4", "bob", "came a", `{}`, `null`},
@@ -161,8 +161,8 @@ var pauseRows = []ruletest.Row{
 		"01-02T17:00 01-02T18:00: e","01-02T18:00 01-02T18:20: f"]`},
 }
 
-// Decision 23: by the time of coming in, whenever an event says that it happened; what is
-// committed late belongs to the next run.
+// Decision 23: runs cover ingestion time and not event time. Events that are committed late belong
+// to the next run.
 var lateRows = []ruletest.Row{
 	{"decision 23", "bob", "create => it", files(``), `{"paused":false}`},
 	{"decision 23 happened long ago, came in now", "bob", "old a 2020-01-01 00:00", ``, `null`},
@@ -179,7 +179,7 @@ var lateRows = []ruletest.Row{
 	{"decision 23 once", "bob", "work", ``, `["01-02T12:00 01-02T13:00: a","01-02T13:00 01-02T14:00: b c","01-02T14:00 01-02T15:00: e d","01-02T15:00 01-02T16:00:"]`},
 }
 
-// A change of the plan leaves nothing out and repeats nothing.
+// Changing the schedule omits and repeats no event.
 var planRows = []ruletest.Row{
 	{"§4.3.6", "bob", "create => it", files(``), `{"interval":"hour"}`},
 	{"§4.3.6", "bob", "came a", `{}`, `null`},

@@ -9,37 +9,42 @@ import (
 	"time"
 )
 
-// sessionMemory bounds, in bytes, the sessions that one pass keeps.
+// sessionMemory is the approximate limit for the sessions that one pass stores, in bytes.
 const sessionMemory = 48 << 20
 
-// sessionURL is how much of an address is kept, in bytes.
+// sessionURL is the number of bytes of a URL that are stored.
 const sessionURL = 2048
 
-// session is the span of events that share $session_id.
+// session has the totals of the events with the same $session_id.
 type session struct {
 	id, distinctID, person string
-	first, last            time.Time // of the events, by their own time
-	firstURL, lastURL      time.Time
-	entry, exit            string
-	events, views, clicks  int64
-	// touched: it has an event of the run.
+	// first and last are the times of the first and the last event, by the events' own time.
+	first, last time.Time
+	// entry and exit are the first and the last URL, and firstURL and lastURL the times of their
+	// events.
+	firstURL, lastURL time.Time
+	entry, exit       string
+	// events, views and clicks count all events, page views and autocaptured events.
+	events, views, clicks int64
+	// touched reports that one of its events belongs to the run.
 	touched bool
 }
 
-// sessionCost is about what a session takes in memory beside its texts, in bytes.
+// sessionCost is the approximate size of a session without its strings, in bytes.
 const sessionCost = 320
 
+// size returns the approximate size of the session in memory.
 func (s *session) size() int {
 	return sessionCost + 2*len(s.id) + len(s.distinctID) + len(s.entry) + len(s.exit)
 }
 
-// sessions yields the sessions of a run, by id: those that have an event of it
-// (by times of coming in), or whose last event is of it (by times of events).
+// sessions yields the sessions of a run, ordered by id within a pass. A session belongs to the run
+// if one of its events does. For ranges of event time, its last event must also be in the range.
 //
-// Memory is bounded by going through the events several times: each pass keeps
-// the sessions whose hash is in one part of all hashes, a part that is halved
-// whenever there are too many.
+// It reads the events in several passes in order to limit memory. Each pass stores the sessions
+// with a hash in one part of all hashes, and halves that part whenever it has too many sessions.
 func (s Service) sessions(ctx context.Context, e *exportRecord, span Span, yield func([]any) error) error {
+	// The remaining events of a session may be outside of the run's span.
 	wide := span
 	wide.Light, wide.DoneUpTo, wide.DoneBefore = true, 0, time.Time{}
 	wide.After = min(span.Back, span.After)
@@ -60,14 +65,17 @@ func (s Service) sessions(ctx context.Context, e *exportRecord, span Span, yield
 	return nil
 }
 
-// sessionPass is one pass through the events.
+// sessionPass is one pass. It collects the sessions with low <= hash < low+width.
 type sessionPass struct {
+	// span is the Span of the run. found has the sessions by id, and bytes is their approximate
+	// size.
 	span       *Span
 	low, width uint64
 	found      map[string]*session
 	bytes      int
 }
 
+// event adds an event to its session, if the session belongs to the pass.
 func (p *sessionPass) event(e *Event) error {
 	if !p.mayContain(e.Properties) {
 		return nil
@@ -80,7 +88,7 @@ func (p *sessionPass) event(e *Event) error {
 	if json.Unmarshal(properties["$session_id"], &id) != nil || id == "" || !p.contains(id) {
 		return nil
 	}
-	_ = json.Unmarshal(properties["$current_url"], &url) // what is no text is no address
+	_ = json.Unmarshal(properties["$current_url"], &url) // a value that is not a string is ignored
 	if len(url) > sessionURL {
 		url = strings.Clone(cutText(url, sessionURL))
 	}
@@ -100,19 +108,19 @@ func (p *sessionPass) event(e *Event) error {
 	return nil
 }
 
-// mayContain reports whether properties may hold the id of a session of the pass.
-// It only looks at the text: to read all of it takes much longer.
+// mayContain reports whether properties may have the id of a session of the pass. It searches the
+// text, which is much faster than parsing all properties, and may return true for other properties.
 func (p *sessionPass) mayContain(properties string) bool {
 	const name = `"$session_id"`
 	for {
 		index := strings.Index(properties, name)
 		if index < 0 {
-			return strings.Contains(properties, `\u`) && strings.Contains(properties, "session_id") // the name may be written otherwise
+			return strings.Contains(properties, `\u`) && strings.Contains(properties, "session_id") // the name may be written with escapes
 		}
 		properties = properties[index+len(name):]
 		value := strings.TrimLeft(properties, ": \t\r\n")
 		if !strings.HasPrefix(value, `"`) {
-			continue // another type, or the text of a value
+			continue // another type, or the name is part of a string
 		}
 		id, _, _ := strings.Cut(value[1:], `"`)
 		if strings.Contains(id, `\`) || p.contains(id) {
@@ -121,18 +129,20 @@ func (p *sessionPass) mayContain(properties string) bool {
 	}
 }
 
+// contains reports whether a session belongs to the pass.
 func (p *sessionPass) contains(id string) bool {
 	hash := hashOf(id)
 	return hash >= p.low && hash < p.low+p.width
 }
 
+// hashOf returns a hash of 32 bits.
 func hashOf(id string) uint64 {
 	h := fnv.New32a()
 	_, _ = h.Write([]byte(id)) // never fails
 	return uint64(h.Sum32())
 }
 
-// halve leaves the upper half of the hashes to the next pass.
+// halve reduces the pass to the lower half of its hashes. The next pass reads the upper half.
 func (p *sessionPass) halve() {
 	p.width /= 2
 	for id, x := range p.found {
@@ -143,7 +153,8 @@ func (p *sessionPass) halve() {
 	}
 }
 
-// add takes an event in.
+// add adds an event to the totals of the session. It clones strings, because an Event may not be
+// kept.
 func (s *session) add(e *Event, url string) {
 	if s.events == 0 || e.Timestamp.Before(s.first) {
 		s.first, s.distinctID = e.Timestamp, strings.Clone(e.DistinctID)
@@ -169,7 +180,7 @@ func (s *session) add(e *Event, url string) {
 	}
 }
 
-// rows yields what a pass has found.
+// rows yields the sessions of the pass that belong to the run.
 func (p *sessionPass) rows(team int64, yield func([]any) error) error {
 	list := make([]*session, 0, len(p.found))
 	for _, x := range p.found {

@@ -7,67 +7,69 @@ import (
 	"github.com/bunting-flags/bunting/management"
 )
 
-// kindExportTask is what a server has to do for an export: ID is the export, Sort
-// when to look at it next.
+// kindExportTask is the kind of the records of tasks. ID is the export, Sort the time at which the
+// task is due. Hidden means that it is not due at any time unless the export changes.
 const kindExportTask = "batch_export_task"
 
-// exportTask is where an export stands. While a server works on it it holds the
-// lease, and no other one takes it before that has run out.
+// exportTask is the state of an export's execution. While a server works on an export it has the
+// lease, and no other server may claim the task before the lease expires.
 type exportTask struct {
 	Export string           `json:"export"`
-	Owner  string           `json:"owner,omitempty"` // of the lease, empty for nobody
-	Until  management.Stamp `json:"until,omitzero"`  // until when the lease holds
-	// Position is how far the schedule has come.
+	Owner  string           `json:"owner,omitempty"` // of the lease; empty if there is none
+	Until  management.Stamp `json:"until,omitzero"`  // end of the lease
+	// Position is the position that the schedule has reached.
 	Position exportPosition `json:"place"`
-	// Run is the run that has been begun, empty for none; Backfill the one that it
-	// belongs to; NotBefore when to try it again.
+	// Run is the id of the current run, or empty. Backfill is the backfill to which that run
+	// belongs, or empty, and NotBefore the time of the next attempt.
 	Run       string           `json:"run,omitempty"`
 	Backfill  string           `json:"backfill,omitempty"`
 	NotBefore management.Stamp `json:"not_before,omitzero"`
-	// Backfills are those that are not done, in their order.
+	// Backfills are the ids of the backfills that have not ended, in order.
 	Backfills []string `json:"backfills,omitempty"`
 }
 
-// exportPosition is how far a schedule has come. Everything of the project is
-// covered that has a place in the ledger up to Cut and came in before To; up to
-// Low all of it came in before To. What came in before To and stands behind Cut
-// was committed late, and the next run covers it too: so nothing is left out and
-// nothing comes twice, however times and places lie.
+// exportPosition is the position that a schedule has reached. All events of the project at
+// positions up to Cut that arrived before To are exported. At positions up to Low, all events
+// arrived before To. Events that arrived before To and are after Cut were committed late, and
+// belong to the next run. Therefore every event is exported exactly one time, whatever the order of
+// times and positions is.
 type exportPosition struct {
 	Low int64            `json:"low,omitempty"`
 	Cut int64            `json:"cut,omitempty"`
 	To  management.Stamp `json:"to"`
-	// IsNew: nothing before To is wanted, and there is no place yet.
+	// IsNew reports that the schedule begins at To and has no positions yet.
 	IsNew bool `json:"fresh,omitempty"`
 }
 
+// equals reports whether two positions are the same. Times are compared by Equal.
 func (p exportPosition) equals(other exportPosition) bool {
 	return p.Low == other.Low && p.Cut == other.Cut && p.To.Equal(other.To.Time) && p.IsNew == other.IsNew
 }
 
-// positionAfter is the place behind a run, as far as the run itself tells.
+// positionAfter returns the position behind a run without reading the ledger, with a lower bound
+// for Low.
 func (r *exportRun) positionAfter() exportPosition {
 	return exportPosition{Low: r.Span.After, Cut: r.Span.UpTo, To: r.To}
 }
 
-// taskOf returns the task of an export.
+// taskOf returns the task of an export, or ErrNotFound if the export was deleted.
 func taskOf(tx management.Tx, export string) (*exportTask, error) {
 	r, err := tx.Get(kindExportTask, "", export)
 	if err != nil {
 		return nil, err
 	}
 	if r == nil {
-		return nil, management.ErrNotFound() // deleted meanwhile
+		return nil, management.ErrNotFound()
 	}
 	return management.Decode[exportTask](r)
 }
 
-// settleTime is how long after its end an interval is exported: by then requests that
-// came in before it have been committed or given up. What is later still belongs
-// to the next run.
+// settleTime is the time after the end of an interval at which the interval is exported. By then,
+// requests that arrived before the end are committed or have failed. Events that are committed even
+// later belong to the next run.
 const settleTime = 30 * time.Second
 
-// putTask saves a task with the time when it is to be looked at.
+// putTask stores a task with the time at which it is due.
 func (s Service) putTask(tx management.Tx, e *exportRecord, t *exportTask) error {
 	due, hasWork, err := s.due(tx, e, t)
 	if err != nil {
@@ -76,7 +78,9 @@ func (s Service) putTask(tx management.Tx, e *exportRecord, t *exportTask) error
 	return tx.Put(&management.Record{Kind: kindExportTask, ID: t.Export, Sort: management.SortTime(due), Hidden: !hasWork, Data: management.Encode(t)})
 }
 
-// due is when there is something to do; false: never, as things are.
+// due returns the time at which the task has to be executed. It returns false if the task has no
+// work unless the export changes. While a server has the lease, the task is due when the lease
+// expires.
 func (s Service) due(tx management.Tx, e *exportRecord, t *exportTask) (due time.Time, hasWork bool, err error) {
 	if t.Owner != "" {
 		return t.Until.Time, true, nil
@@ -84,7 +88,7 @@ func (s Service) due(tx management.Tx, e *exportRecord, t *exportTask) (due time
 	if t.Run != "" {
 		r, err := runOf(tx, e.ID, t.Run)
 		if err != nil || r == nil || !isActive(r.Status) {
-			return time.Unix(0, 0), true, err // it was cancelled: go on
+			return time.Unix(0, 0), true, err // it was cancelled: continue at once
 		}
 		return latest(t.NotBefore.Time, time.Unix(0, 0)), true, nil
 	}
@@ -98,9 +102,10 @@ func (s Service) due(tx management.Tx, e *exportRecord, t *exportTask) (due time
 	return due, hasWork, err
 }
 
-// nextBackfill is the first backfill whose next interval is over, else the one whose
-// is over first: one that ends in the future keeps no other waiting. begin is when it
-// can go on, long ago for at once, zero for no backfill. b is nil for one that is gone.
+// nextBackfill returns the first backfill with an interval that has ended, otherwise the backfill
+// with the interval that ends first. A backfill that ends in the future therefore does not block
+// the ones after it. begin is the time at which the backfill can continue: long ago for
+// immediately, zero if there is no backfill. b is nil for a backfill that no longer exists.
 func (s Service) nextBackfill(tx management.Tx, e *exportRecord, t *exportTask) (b *exportBackfill, begin time.Time, err error) {
 	now := s.Env.Now()
 	for _, id := range t.Backfills {
@@ -122,6 +127,7 @@ func (s Service) nextBackfill(tx management.Tx, e *exportRecord, t *exportTask) 
 	return b, begin, nil
 }
 
+// latest returns the later of two times.
 func latest(a, b time.Time) time.Time {
 	if a.Before(b) {
 		return b
@@ -129,8 +135,8 @@ func latest(a, b time.Time) time.Time {
 	return a
 }
 
-// interval is the next one of the schedule; false: there is none, as things are.
-// Those whose run would come before start_at are passed over.
+// interval returns the next interval of the schedule, and false if the schedule is paused or has
+// ended. Intervals that end before start_at are skipped.
 func (e *exportRecord) interval(t *exportTask) (from, to time.Time, ok bool) {
 	if e.Paused || e.Deleted {
 		return from, to, false
@@ -138,6 +144,7 @@ func (e *exportRecord) interval(t *exportTask) (from, to time.Time, ok bool) {
 	plan := e.schedule()
 	from = t.Position.To.Time
 	to = plan.next(from)
+	// The first interval is the one that contains start_at or ends with it.
 	if start := e.Start.Time; !start.IsZero() && to.Before(start) {
 		from = plan.floor(start.Add(-time.Microsecond))
 		to = plan.next(from)
@@ -145,7 +152,7 @@ func (e *exportRecord) interval(t *exportTask) (from, to time.Time, ok bool) {
 	return from, to, e.End.IsZero() || !to.After(e.End.Time)
 }
 
-// interval is the next one of a backfill.
+// interval returns the next interval of a backfill.
 func (b *exportBackfill) interval(e *exportRecord) (from, to time.Time) {
 	from, to = b.Next.Time, b.Until.Time
 	if !b.Single && b.Repeats == "" {
@@ -156,7 +163,7 @@ func (b *exportBackfill) interval(e *exportRecord) (from, to time.Time) {
 	return from, to
 }
 
-// wake makes a task be looked at anew.
+// wake updates the time at which the task of an export is due.
 func (s Service) wake(tx management.Tx, e *exportRecord) error {
 	t, err := taskOf(tx, e.ID)
 	if err != nil {
@@ -165,7 +172,7 @@ func (s Service) wake(tx management.Tx, e *exportRecord) error {
 	return s.putTask(tx, e, t)
 }
 
-// cancelBackfill ends a backfill that is not done.
+// cancelBackfill cancels a backfill, and its run if that is the current one.
 func (s Service) cancelBackfill(tx management.Tx, t *exportTask, b *exportBackfill) error {
 	now := management.NewStamp(s.Env.Now())
 	b.Status, b.Finished, b.Updated = exportCancelled, now, now
@@ -179,7 +186,7 @@ func (s Service) cancelBackfill(tx management.Tx, t *exportTask, b *exportBackfi
 	return s.cancelCurrent(tx, t)
 }
 
-// cancelCurrent ends the run that was begun.
+// cancelCurrent cancels the current run.
 func (s Service) cancelCurrent(tx management.Tx, t *exportTask) error {
 	r, err := runOf(tx, t.Export, t.Run)
 	if err != nil || r == nil || !isActive(r.Status) {
@@ -190,7 +197,7 @@ func (s Service) cancelCurrent(tx management.Tx, t *exportTask) error {
 	return putRun(tx, r)
 }
 
-// cancelAll ends everything of an export.
+// cancelAll cancels the current run and all backfills.
 func (s Service) cancelAll(tx management.Tx, t *exportTask) error {
 	for _, id := range slices.Clone(t.Backfills) {
 		b, err := backfillOf(tx, t.Export, id)

@@ -7,21 +7,21 @@ import (
 	"github.com/bunting-flags/bunting/management"
 )
 
-// exportStepField is the step that a test of a destination does.
+// exportStepField is the index of the step to perform.
 var exportStepField = management.Field{Name: "step", Type: management.Int, MaxValue: 100, Help: "of the test, from 0"}
 
 // TestFields are the fields of a test: those of an export, and the step.
 var TestFields = append(append(management.Fields{}, Fields...), exportStepField)
 
-// ExportTest is a step of a test with what became of it.
+// ExportTest is a step of a test with its result.
 type ExportTest struct {
 	TestStep
-	Result *exportTestResult `json:"result"` // null: it was not done
+	Result *exportTestResult `json:"result"` // null if the step was not performed
 }
 
-// exportTestResult is what became of a step.
+// exportTestResult is the result of a step.
 type exportTestResult struct {
-	Status  string  `json:"status"` // Passed, Failed
+	Status  string  `json:"status"` // Passed or Failed
 	Message *string `json:"message"`
 }
 
@@ -30,8 +30,8 @@ type ExportTests struct {
 	Steps []ExportTest `json:"steps"`
 }
 
-// Tests are the steps of the test of a type of destination (§4.3.7): nil for a
-// type that there is not.
+// Tests returns the steps of the test of a type of destination (§4.3.7), or nil for an unknown
+// type.
 func (s Service) Tests(destinationType string) *ExportTests {
 	if _, ok := destinationKeys[destinationType]; !ok || s.Runner == nil {
 		return nil
@@ -43,7 +43,7 @@ func (s Service) Tests(destinationType string) *ExportTests {
 	return out
 }
 
-// TestNew does a step of the test of an export that is not made yet.
+// TestNew performs a step of the test of an export that does not exist yet.
 func (s Service) TestNew(ctx context.Context, b management.Body) (*ExportTest, error) {
 	e := newExport()
 	v, err := Fields.Create(b)
@@ -53,8 +53,8 @@ func (s Service) TestNew(ctx context.Context, b management.Body) (*ExportTest, e
 	return s.test(ctx, e, v, b)
 }
 
-// Test does a step of the test of an export, with what the body would change of
-// it. Nothing is changed.
+// Test performs a step of the test of an export with the changes of the body. It does not store the
+// changes.
 func (s Service) Test(ctx context.Context, scope *management.Scope, id string, b management.Body) (*ExportTest, error) {
 	e, err := s.export(ctx, scope, id)
 	if err != nil {
@@ -67,7 +67,7 @@ func (s Service) Test(ctx context.Context, scope *management.Scope, id string, b
 	return s.test(ctx, e, v, b)
 }
 
-// test does the step of a body with an export that the rest of the body is laid over.
+// test applies the values of a body to e and performs the step that the body selects.
 func (s Service) test(ctx context.Context, e *exportRecord, v management.Values, b management.Body) (*ExportTest, error) {
 	Fields.Apply(v, e)
 	if err := e.set(v); err != nil {

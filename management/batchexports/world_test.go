@@ -19,21 +19,21 @@ import (
 
 var _ batchexports.Rows = (*ledger)(nil)
 
-// ledger is a project's events and persons, in memory: a batchexports.Rows. The place of
-// an event is its number, of the change of a person too.
+// ledger has the events and persons of a project in memory, and implements batchexports.Rows. The
+// position of an event or of a change of a person is its number.
 type ledger struct {
 	events  []batchexports.Event
 	persons []change
 }
 
-// change is a person as it was changed at a place.
+// change is a person after a change at a position.
 type change struct {
 	position int64
 	batchexports.Person
 }
 
-// add writes an event down that came in at a time and says that it happened then, with
-// properties that are JSON. A name that is not seen stands before a colon in its uuid.
+// add adds an event that arrived at a time, which is also its own time. properties is JSON. The
+// name is the part of uuid before a colon, or "seen".
 func (l *ledger) add(uuid, arrived, properties string) {
 	when := moment(arrived)
 	name := "seen"
@@ -125,18 +125,18 @@ func (l *ledger) Persons(_ context.Context, _ int64, span batchexports.Span, vis
 	return nil
 }
 
-// destination is a destination in memory: a batchexports.Runner. What a run writes takes the
-// place of what a run of the same id has written before.
+// destination is a batchexports.Runner in memory. The output of a run replaces that of a run with
+// the same id.
 type destination struct {
 	written map[string][]string // the rows of each run, as JSON
 	order   []string            // the ids of runs, in the order of their last attempts
 	jobs    []batchexports.Job
-	// fails are what the next attempts fail with, after they have read their rows; nil:
-	// that one works.
+	// fails are the errors of the next attempts, which occur after the rows were read. nil is a
+	// success.
 	fails []error
-	// onRun is called in the middle of an attempt, with its context. Nil: nothing is.
+	// onRun is called in the middle of an attempt, with its context. It may be nil.
 	onRun func(ctx context.Context, job *batchexports.Job) error
-	// tests are what the steps of a test fail with, nil for those that pass.
+	// tests are the errors of the steps of a test, nil for steps that pass.
 	tests map[int]error
 }
 
@@ -164,7 +164,7 @@ func (s *destination) Run(ctx context.Context, job *batchexports.Job) (done batc
 
 func (s *destination) Steps(kind string) []batchexports.TestStep {
 	if kind == "Files" {
-		return nil // so that there is a type without a test
+		return nil // so that one type has no test
 	}
 	return []batchexports.TestStep{{Name: "Check address", Description: "of " + kind}, {Name: "Check credentials", Description: "of " + kind}}
 }
@@ -190,7 +190,7 @@ func newWorld(t *testing.T) *world {
 	return w
 }
 
-// moment is a time of a table, such as 2026-01-02 13:04 in UTC.
+// moment parses a time of a table, such as 2026-01-02 13:04 in UTC.
 func moment(text string) time.Time {
 	for _, layout := range []string{"2006-01-02 15:04", "2006-01-02 15:04:05", time.RFC3339} {
 		if when, err := time.Parse(layout, text); err == nil {
@@ -200,12 +200,12 @@ func moment(text string) time.Time {
 	panic("no time: " + text)
 }
 
-// cursorPage is a page of runs or backfills as the API shows it.
+// cursorPage returns a page of runs or backfills in the form of the API.
 func cursorPage[T any](p batchexports.CursorPage[T], err error) (any, error) {
 	return map[string]any{"results": p.Results, "next": p.Next, "previous": p.Previous}, err
 }
 
-// atOrganization asks at the level of the organization, without a project.
+// atOrganization runs a call in the scope of the organization, without a project.
 func atOrganization(call func(*management.Scope, string, string) (any, error)) func(*management.Scope, string, string) (any, error) {
 	return func(scope *management.Scope, path, body string) (any, error) {
 		scope.Project = nil
@@ -265,9 +265,9 @@ func (w *world) calls(t *testing.T) ruletest.Calls {
 		"steps": func(_ standing, path, _ string) (any, error) { return s.Tests(path), nil },
 		"try":   func(_ standing, _, b string) (any, error) { return s.TestNew(ctx, body(b)) },
 		"test":  func(scope standing, path, b string) (any, error) { return s.Test(ctx, scope, path, body(b)) },
-		// work does all that is due, and answers what the destination has got by then.
+		// work runs everything that is due, and returns the output of the destination.
 		"work": func(standing, string, string) (any, error) { return w.work(t) },
-		// came are events that come in now, by uuid.
+		// came adds events that arrive now, by uuid.
 		"came": func(_ standing, path, properties string) (any, error) {
 			for _, uuid := range strings.Fields(path) {
 				w.ledger.add(uuid, w.Clock.Format(time.RFC3339), properties)
@@ -282,8 +282,8 @@ func (w *world) calls(t *testing.T) ruletest.Calls {
 			w.destination.fails = append(w.destination.fails, &batchexports.PermanentError{Reason: "no"})
 			return nil, nil
 		},
-		// late is an event that came in at a time and is committed now; old one that comes in
-		// now and says that it happened then.
+		// late adds an event that arrived at a time and is committed now. old adds one that arrives
+		// now, with an earlier time of its own.
 		"late": func(_ standing, path, _ string) (any, error) {
 			uuid, when, _ := strings.Cut(path, " ")
 			w.ledger.add(uuid, when, "{}")
@@ -295,9 +295,9 @@ func (w *world) calls(t *testing.T) ruletest.Calls {
 			w.ledger.events[len(w.ledger.events)-1].Timestamp = moment(when)
 			return nil, nil
 		},
-		// at moves the clock to a time.
+		// at sets the clock.
 		"at": func(_ standing, path, _ string) (any, error) {
-			w.Clock = moment(path).Add(-time.Second) // the next row asks at the time itself
+			w.Clock = moment(path).Add(-time.Second) // each row advances the clock by a second
 			return nil, nil
 		},
 	}
@@ -322,8 +322,8 @@ func (w *world) calls(t *testing.T) ruletest.Calls {
 	return calls
 }
 
-// work does everything that is due, and answers what the destination has got by now:
-// each run with its interval and the first column of its rows.
+// work runs everything that is due, and returns the output of the destination: each run with its
+// interval and the first column of its rows.
 func (w *world) work(t *testing.T) (any, error) {
 	for n := 0; ; n++ {
 		more, err := w.BatchExports.Work(t.Context())
@@ -344,7 +344,7 @@ func (w *world) work(t *testing.T) (any, error) {
 	return out, nil
 }
 
-// written is what a run has written.
+// written returns the output of a run.
 func (w *world) written(run string) string {
 	var job batchexports.Job
 	for _, j := range w.destination.jobs {
@@ -365,7 +365,7 @@ func (w *world) written(run string) string {
 	return text
 }
 
-// changedPerson changes a person now who was first seen at a time, by an event.
+// changedPerson changes a person who was first seen at a time. The change happens now, by an event.
 func changedPerson(w *world) func(*management.Scope, string, string) (any, error) {
 	return func(_ *management.Scope, path, properties string) (any, error) {
 		user, seen, _ := strings.Cut(path, " ")
@@ -377,7 +377,7 @@ func changedPerson(w *world) func(*management.Scope, string, string) (any, error
 	}
 }
 
-// writtenRows is what the last run has written, and what its columns and its key are.
+// writtenRows returns the output of the last run, with its columns and its key.
 func writtenRows(w *world) func(*management.Scope, string, string) (any, error) {
 	return func(*management.Scope, string, string) (any, error) {
 		job := w.destination.jobs[len(w.destination.jobs)-1]

@@ -29,7 +29,8 @@ type Actions struct {
 	management.Resource[management.Tx, storedAction, Action]
 }
 
-// ActionFields are the writable fields of an action.
+// ActionFields are the writable fields of an action. post_to_slack and slack_message_format are
+// stored and have no effect, because the server has no connection to Slack.
 var ActionFields = management.Fields{
 	{Name: "name", Type: management.Text, Null: true, MaxLength: maxActionName, Help: "unique among those that are not deleted"},
 	{Name: "description", Type: management.Text, Blank: true},
@@ -77,6 +78,7 @@ type Action struct {
 	UserAccessLevel management.AccessLevel `json:"user_access_level"`
 }
 
+// actionEdit is an operation that creates, changes or deletes an action.
 type actionEdit = management.Edit[management.Tx, storedAction]
 
 // newActions returns the resource of actions: its records, and the rules of this file.

@@ -36,7 +36,7 @@ const (
 	alertPause = time.Minute
 	alertTries = 5
 	// maxTaskWait is the longest time for which the task of a snoozed alert waits before it is
-	// examined again. deletedPause is that time for an alert whose insight is deleted.
+	// examined. deletedPause is that time for an alert whose insight is deleted.
 	maxTaskWait  = 24 * time.Hour
 	deletedPause = time.Hour
 	// maxPlannedWait is longer than any interval. A task that is due later was planned while the
@@ -77,8 +77,7 @@ type claimedAlert struct {
 // Several servers with one store may call it at the same time: an alert is checked by one of them
 // at a time. The result and the mails about it are stored in one transaction, so a server that
 // crashes neither loses nor repeats a mail. The error is about the store, or about queries that
-// could not be run; those alerts are checked again later. CheckDue does nothing if Config.RunQuery
-// is nil.
+// could not be run; those alerts are checked later. It returns at once if Config.RunQuery is nil.
 func (s Alerts) CheckDue(ctx context.Context) (more bool, err error) {
 	if s.RunQuery == nil {
 		return false, nil
@@ -333,8 +332,8 @@ func (s Alerts) notify(tx management.Tx, p *management.ProjectRecord, a *storedA
 	})
 }
 
-// filterByAccess returns those of the users who may still view an object. Users who have left the
-// project are omitted.
+// filterByAccess returns the users who may still view an object. Users who have left the project
+// are omitted.
 func filterByAccess(tx management.Tx, p *management.ProjectRecord, users []int64, o management.AccessObject) (out []int64, err error) {
 	for _, id := range users {
 		userScope, err := management.NewUserScope(tx, id, p)

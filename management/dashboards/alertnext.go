@@ -39,6 +39,7 @@ func (a *storedAlert) afterWeekend(t time.Time) time.Time {
 		return t
 	}
 	year, month, day := t.Date()
+	// The weekend ends at 0:00, which is the first check of an hourly alert after it.
 	hour := t.Hour()
 	if a.Interval == "hourly" {
 		hour = 0

@@ -7,9 +7,9 @@ import (
 	"github.com/bunting-flags/bunting/management"
 )
 
-// When an alert is checked next (clients.md §9.3). It was made at minute 20. The days
-// on which clocks are set are those of the IANA database: Berlin 29 March and 25
-// October 2026, London the same, Lord Howe (half an hour) 5 April and 4 October 2026.
+// An alert is checked next at the times of clients.md §9.3. It was created at minute 20. The days
+// on which the clocks change are those of the IANA database: Berlin 29 March and 25 October 2026,
+// London the same, Lord Howe (half an hour) 5 April and 4 October 2026.
 func TestAlert_Next(t *testing.T) {
 	for _, c := range []struct {
 		interval, zone, now, want string
@@ -41,7 +41,7 @@ func TestAlert_Next(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		// The minute counts in the zone of the project.
+		// The minute is that of the project's time zone.
 		made := time.Date(2026, 1, 1, 10, 20, 0, 0, zone)
 		a := storedAlert{alertSettings: alertSettings{Interval: c.interval, SkipWeekend: &c.skip, Created: management.NewStamp(made)}}
 		if got := a.nextCheck(now, zone).UTC().Format(time.RFC3339); got != c.want {
@@ -50,7 +50,8 @@ func TestAlert_Next(t *testing.T) {
 	}
 }
 
-// Whatever clocks do, the next check comes, and comes within the interval.
+// The next check is always after now and within the interval, even on days on which the clocks
+// change.
 func TestAlert_NextAlways(t *testing.T) {
 	longest := map[string]time.Duration{"hourly": 2*time.Hour + 30*time.Minute, "daily": 50 * time.Hour, "weekly": 8 * 24 * time.Hour, "monthly": 33 * 24 * time.Hour}
 	for _, name := range []string{"Europe/London", "Australia/Lord_Howe", "America/Sao_Paulo", "Pacific/Apia", "Africa/Cairo"} {

@@ -44,11 +44,11 @@ var intervalUnits = map[string]string{"minute": "M", "hour": "h", "day": "d", "w
 // timeless are the displays that have one value for the whole range of dates.
 var timeless = []string{"BoldNumber", "ActionsPie", "ActionsBarValue", "ActionsTable", "WorldMap", "Progress"}
 
-// cumulativeDisplay is the display whose values depend on the beginning of the range of dates.
+// cumulativeDisplay is the display with values that depend on the beginning of the range of dates.
 const cumulativeDisplay = "ActionsLineGraphCumulative"
 
-// buildQuestion returns the alertQuestion for an insight's query (§9.2, §9.3), or an error that
-// says why the alert does not fit the query.
+// buildQuestion returns the alertQuestion for an insight's query (§9.2, §9.3), or an error with the
+// reason why the alert does not fit the query.
 func (a *storedAlert) buildQuestion(query json.RawMessage) (*alertQuestion, error) {
 	q := &alertQuestion{series: -1}
 	var err error
@@ -80,8 +80,8 @@ func (a *storedAlert) buildQuestion(query json.RawMessage) (*alertQuestion, erro
 }
 
 // configure reads the configuration of the alert: which series of the query is evaluated, and
-// whether the current interval is. If the query has formulas, each of them is a series, and all
-// others are removed from filter.
+// whether the current interval is. If the query has formulas, each of them is a series, and filter
+// then has only the selected formula.
 func (q *alertQuestion) configure(config json.RawMessage, node, filter map[string]json.RawMessage) error {
 	var c struct {
 		Type    string
@@ -177,7 +177,7 @@ type alertFinding struct {
 }
 
 // alertRow is a row of the result of a TrendsQuery. Aggregated is the value of displays without
-// time, Data that of the others, with a point for each of Days.
+// time. The other displays have Data, with a point for each of Days.
 type alertRow struct {
 	Action     *struct{ Order int } `json:"action"`
 	Label      string               `json:"label"`
@@ -273,7 +273,8 @@ func (q *alertQuestion) compare(now, before *float64) *float64 {
 // maxLabel is the number of characters of a series' name in a mail.
 const maxLabel = 200
 
-// breach returns the sentence for the mail about a value that is out of bounds, or "" (§9.4).
+// breach returns the sentence for the mail about a value that is out of bounds (§9.4), or "". The
+// sentence has the label of the series on one line, because it is written by users.
 func (q *alertQuestion) breach(label string, value float64) string {
 	number := func(x float64) string {
 		if q.percentage {

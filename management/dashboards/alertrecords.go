@@ -153,8 +153,8 @@ var wrappers = []string{"InsightVizNode", "DataVisualizationNode", "DataTableNod
 // maxSources is the greatest number of nodes around the query of an insight.
 const maxSources = 8
 
-// trendsOf returns the members of the TrendsQuery inside an insight's query, or an error if the
-// insight has another query or none.
+// trendsOf returns the members of the TrendsQuery inside an insight's query. It returns an error
+// for every other kind of query, and for an insight without a query.
 func trendsOf(query json.RawMessage) (map[string]json.RawMessage, error) {
 	node := management.JSONObject(query)
 	for range maxSources {

@@ -13,7 +13,8 @@ import (
 )
 
 // rules validates an alert and derives its state and the next check from the change. A change of
-// what is compared resets the state and plans a check at once.
+// the insight, the threshold, the condition or the configuration resets the state and plans a check
+// at once.
 func (s Alerts) rules(e *alertEdit) error {
 	a, before := e.After, &e.Before
 	for _, read := range []func(*alertEdit) error{s.readAlertParts, s.readSubscribers, s.readSnooze} {

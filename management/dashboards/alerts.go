@@ -71,6 +71,7 @@ type alertCheck struct {
 	Error    *string          `json:"error"`            // nil if the check succeeded
 }
 
+// alertEdit is an operation that creates, changes or deletes an alert.
 type alertEdit = management.Edit[management.Tx, storedAlert]
 
 // newAlerts returns the resource of alerts. Deleting an alert deletes its checks and its task.
@@ -148,7 +149,7 @@ type CheckQuery struct {
 	Between
 }
 
-// Get returns an alert with its newest checks.
+// Get returns an alert with its newest checks, in descending order of time.
 func (s Alerts) Get(ctx context.Context, scope *management.Scope, id string, q CheckQuery) (*Alert, error) {
 	return management.ReadOne(ctx, s.Resource, scope, id, func(v *view, a *storedAlert) (*Alert, error) {
 		out, err := showAlert(v, a)

@@ -52,12 +52,14 @@ var AnnotationFields = management.Fields{
 	{Name: "deleted", Type: management.Bool, Help: "true deletes it softly; a body of exactly {\"deleted\": false} brings it back"},
 }
 
-// annotationSettings are the fields of an annotation that are stored and returned unchanged.
+// annotationSettings are the fields of an annotation that are stored and returned unchanged. Marks
+// is the time that the annotation is about. MadeBy is USR if a user has created it and GIT for a
+// program.
 type annotationSettings struct {
 	ID        int64             `json:"id"`
 	Content   *string           `json:"content"`
-	Marks     *management.Stamp `json:"date_marker"`   // the date that it is about
-	MadeBy    string            `json:"creation_type"` // USR for users, GIT for programs
+	Marks     *management.Stamp `json:"date_marker"`
+	MadeBy    string            `json:"creation_type"`
 	Dashboard *int64            `json:"dashboard_id"`
 	Scope     string            `json:"scope"`
 	Emoji     *string           `json:"emoji"`

@@ -55,6 +55,7 @@ func (s Dashboards) Collaborators(ctx context.Context, scope *management.Scope, 
 			if err != nil {
 				return nil, err
 			}
+			// Inactive users remain collaborators, but are not listed.
 			if u != nil && !u.Inactive {
 				out = append(out, c.show(d, u))
 			}
@@ -63,6 +64,7 @@ func (s Dashboards) Collaborators(ctx context.Context, scope *management.Scope, 
 	})
 }
 
+// show returns the form of the collaborator in responses. u is the collaborator's user.
 func (c *collaboratorRecord) show(d *dashboardRecord, u *management.User) collaborator {
 	return collaborator{ID: c.ID, Dashboard: d.ID, User: u.View(), Level: c.Level, Added: c.Added, Updated: c.Updated}
 }
@@ -138,7 +140,8 @@ func (s Dashboards) newCollaborator(tx management.Tx, scope *management.Scope, d
 	return u, err
 }
 
-// RemoveCollaborator revokes a collaborator's right to edit a dashboard. user is a UUID.
+// RemoveCollaborator revokes a collaborator's right to edit a dashboard. user is a UUID. The caller
+// must be able to edit the dashboard.
 func (s Dashboards) RemoveCollaborator(ctx context.Context, scope *management.Scope, dashboard, user string) error {
 	return s.Env.Store.Write(ctx, func(tx management.Tx) error {
 		d, err := parentDashboard(tx, scope, dashboard)

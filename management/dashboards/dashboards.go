@@ -175,7 +175,7 @@ func (s Dashboards) Update(ctx context.Context, scope *management.Scope, id stri
 	return s.dashboards.Update(ctx, scope, id, b, false)
 }
 
-// newDashboard returns a dashboard with the default values and a new number.
+// newDashboard returns a dashboard with the default values and a new number. It does not store it.
 func (s Dashboards) newDashboard(v *view) (*dashboardRecord, error) {
 	id, err := v.Tx.Next(kindDashboard)
 	if err != nil {
@@ -194,10 +194,11 @@ func (s Dashboards) rules(e *management.Edit[management.Tx, dashboardRecord]) (e
 	if e.IsNew {
 		change = s.fill
 	}
+	// The caller's access was checked before the body was read (AuthorizeChange).
 	if err := d.check(e.Scope, e.Values); err != nil {
 		return err
 	}
-	// Such a body has no other members, so nothing else is to be done.
+	// Such a body has no other members to apply.
 	if isRestore(e.Body) {
 		d.Deleted = false
 		return s.restoreTiles(e.Tx, e.Scope, d)
@@ -259,7 +260,8 @@ func (s Dashboards) logDashboard(tx management.Tx, scope *management.Scope, d *d
 }
 
 // isRestore reports whether the body is exactly {"deleted": false}, which restores a deleted
-// object. b may be nil.
+// dashboard, insight or annotation. With further members it would be a change of an object that
+// does not exist. b may be nil.
 func isRestore(b *management.Body) bool {
 	if b == nil {
 		return false

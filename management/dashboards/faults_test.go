@@ -7,8 +7,8 @@ import (
 	"github.com/bunting-flags/bunting/management/internal/ruletest"
 )
 
-// Whichever call of the store fails, the request ends with that fault and nothing is
-// changed: asked again, everything is answered as if nothing had happened.
+// If any call of the store fails, the request fails with that error and changes no data: repeating
+// it has the same result as without the failure.
 func TestFaults(t *testing.T) {
 	for name, rows := range map[string][]ruletest.Row{
 		"deletion": deletionRows, "restriction": restrictionRows, "collaborators": collaboratorRows, "copies": copyRows, "moves": moveRows, "moved": moreMoveRows,

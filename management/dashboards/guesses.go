@@ -12,6 +12,7 @@ import (
 	"github.com/bunting-flags/bunting/management"
 )
 
+// The limits of guesses.
 const (
 	// maxGuesses is the greatest number of passwords that are checked or wait for it, and
 	// maxLinkGuesses that number for one link. More are rejected, so that an attack on one link

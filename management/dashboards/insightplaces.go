@@ -65,7 +65,7 @@ func checkTileAccess(d *dashboardRecord, tx management.Tx, scope *management.Sco
 }
 
 // addToDashboard adds an insight to a dashboard. If the insight had a tile there before, that tile
-// is restored with its layout.
+// is restored with its layout. It does nothing if the dashboard shows the insight already.
 func (s Insights) addToDashboard(tx management.Tx, scope *management.Scope, d *dashboardRecord, i *insightRecord) error {
 	if err := checkTileAccess(d, tx, scope, "add insights to dashboard"); err != nil {
 		return err

@@ -81,8 +81,7 @@ type insightSettings struct {
 	// Derived is the name that a client has derived from the query.
 	Derived     *string `json:"derived_name"`
 	Description string  `json:"description"`
-	// Query is stored as it was sent, null if there is none. Filters is the older form of a query,
-	// {} if there is none.
+	// Query is stored as it was sent, or null. Filters is the older form of a query, by default {}.
 	Query   json.RawMessage `json:"query"`
 	Filters json.RawMessage `json:"filters"`
 	// Order is stored for clients and has no effect on lists.
@@ -230,7 +229,7 @@ func dashboardsOf(tiles []insightSpot) []int64 {
 	return slices.Compact(out)
 }
 
-// tilesOfInsight returns the tiles that show an insight, without deleted ones.
+// tilesOfInsight returns the tiles that show an insight. It omits deleted tiles.
 func tilesOfInsight(tx management.Tx, id string) ([]insightSpot, error) {
 	list, _, err := tx.List(management.Query{Kind: kindTile, Other: tileOfInsight(id)})
 	if err != nil {

@@ -170,7 +170,7 @@ func (s Insights) List(ctx context.Context, scope *management.Scope, q InsightQu
 	}
 	q.Tags = management.NormalizeTags(q.Tags)
 	return management.Read(ctx, &s.Env, func(tx management.Tx) (management.List[Insight], error) {
-		// The store may run this function again, and prepare appends to the query.
+		// The store may call this function several times, and prepare appends to the query.
 		query := q
 		if err := query.prepare(tx, scope); err != nil {
 			return management.List[Insight]{}, err

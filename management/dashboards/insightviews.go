@@ -63,7 +63,8 @@ func (i *insightRecord) viewed(v *view) (management.Stamp, error) {
 	return w.ViewedAt, err
 }
 
-// View records that the caller views an insight. It replaces the caller's earlier view.
+// View records that the caller views an insight. It replaces the caller's earlier view, so the
+// store has one view for each insight and user.
 func (s Insights) View(ctx context.Context, scope *management.Scope, id string) error {
 	_, err := management.Write(ctx, &s.Env, func(tx management.Tx) (any, error) {
 		v := &view{Tx: tx, Scope: scope}

@@ -103,7 +103,7 @@ func (x *linkTarget) checkEdit(v *view) error {
 }
 
 // dashboardView returns the object in the form of a dashboard. An insight becomes the only tile of
-// a dashboard with the insight's name.
+// a dashboard with the insight's name, so that clients and pages need only one form.
 func (x *linkTarget) dashboardView(v *view) (*Dashboard, error) {
 	if x.insight == nil {
 		rendered, err := x.dashboard.show(v)

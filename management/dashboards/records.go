@@ -68,6 +68,7 @@ func (d *dashboardRecord) sort() string {
 }
 
 // Exists reports whether a project has a dashboard with a number. Deleted dashboards do not count.
+// Package featureflags calls it for the dashboards that flags refer to.
 func Exists(tx management.Tx, project, id int64) (bool, error) {
 	d, err := dashboardOf(tx, project, id)
 	return d != nil, err

@@ -37,7 +37,8 @@ type InsightResult struct {
 	Error *InsightError `json:"error"`
 }
 
-// InsightError is the reason why an insight has no result.
+// InsightError is the reason why an insight has no result. Its members are those of the error that
+// the API returns for the query itself, so that one faulty insight does not fail a whole dashboard.
 type InsightError struct {
 	Type   string  `json:"type"`
 	Code   string  `json:"code"`

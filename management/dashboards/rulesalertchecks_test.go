@@ -12,14 +12,14 @@ import (
 	"github.com/bunting-flags/bunting/management/internal/ruletest"
 )
 
-// daily is a row of series 0 by day up to 5 January 2026, of which 4 January is the
-// last complete day.
+// daily returns a row of series 0 by day until 5 January 2026. The last complete day is 4 January.
 func daily(points ...string) string {
 	days := []string{`"2026-01-02"`, `"2026-01-03"`, `"2026-01-04"`, `"2026-01-05"`}
 	return `{"action":{"order":0},"label":"a","data":[` + strings.Join(points, ",") + `],"days":[` + strings.Join(days, ",") + `]}`
 }
 
-// found is what a check on Monday, 5 January 2026, makes of an answer.
+// found returns the rows for a check on Monday, 5 January 2026, of an alert whose query has the
+// given result.
 func found(condition, threshold, config, insight, answer, want string) []ruletest.Row {
 	return []ruletest.Row{
 		{"clients.md §9.3", "-", "at 2026-01-05T12:00:00Z", ``, `null`},
@@ -38,8 +38,8 @@ func firing(state, value string) string {
 	return `{"state":"` + state + `","last_value":` + value + `,"checks":[{"state":"` + state + `","calculated_value":` + value + `,"targets_notified":false,"error":null}]}`
 }
 
-// The expected values are sums that the rows show: 4 January against bounds, and
-// against 3 January.
+// A check compares the value of the last complete day, or its change, with the bounds. The expected
+// values follow from the numbers in the rows: 4 January, and 3 January for changes.
 func TestAlerts_Conditions(t *testing.T) {
 	const ongoing = `{"type":"TrendsAlertConfig","series_index":0,"check_ongoing_interval":true}`
 	const second = `{"type":"TrendsAlertConfig","series_index":1}`
@@ -77,7 +77,7 @@ func TestAlerts_Conditions(t *testing.T) {
 	runAlertTables(t, tables)
 }
 
-// What is asked is no more than is looked at.
+// The query of a check has no more intervals than the check evaluates.
 func TestAlerts_Question(t *testing.T) {
 	rowsFor := func(insight, want string) []ruletest.Row {
 		rows := found("absolute_value", absolute(`{}`), firstSeries, insight, `[]`, `{"state":"Not firing"}`)
@@ -196,7 +196,7 @@ func TestAlerts_States(t *testing.T) {
 	})
 }
 
-// A check whose alert is changed meanwhile finds nothing, and the next one counts.
+// A check has no result if its alert is changed meanwhile, and the next check does.
 func TestAlerts_ChangedMeanwhile(t *testing.T) {
 	w := newAlertWorld(t)
 	calls := w.calls(t)
@@ -222,7 +222,7 @@ func TestAlerts_ChangedMeanwhile(t *testing.T) {
 	w.Run(t, calls, []ruletest.Row{{"clients.md §9.3", "bob", "get " + id, ``, `{"state":"Not firing","last_value":99}`}})
 }
 
-// A store or a queue that is away is no error of the alert until it has been five times.
+// An unavailable store or queue counts as an error of the alert only at the fifth attempt.
 func TestAlerts_Unavailable(t *testing.T) {
 	w := newAlertWorld(t)
 	calls := w.calls(t)

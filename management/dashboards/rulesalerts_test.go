@@ -15,12 +15,12 @@ import (
 	"github.com/bunting-flags/bunting/management/rooms"
 )
 
-// alertWorld is a World whose queries are answered by a test.
+// alertWorld is a World in which the test sets the results of queries.
 type alertWorld struct {
 	*ruletest.World
-	rows      string          // of the answer
-	err       error           // instead of one
-	lastQuery json.RawMessage // last
+	rows      string          // the rows of the result
+	err       error           // returned instead of rows
+	lastQuery json.RawMessage // the query of the last call
 	count     int
 }
 
@@ -35,7 +35,7 @@ func newAlertWorld(t *testing.T) *alertWorld {
 	return a
 }
 
-// calls: insights are named by the letters that rows give them, alerts too.
+// calls returns the calls of tables. Rows refer to insights and alerts by letters.
 func (a *alertWorld) calls(t *testing.T) ruletest.Calls {
 	calls, r, ctx := dashboardCalls(t, a.World), a.Dashboards.Alerts, t.Context()
 	ref := map[string]string{}
@@ -103,7 +103,7 @@ func (a *alertWorld) calls(t *testing.T) ruletest.Calls {
 	calls["check"] = func(*management.Scope, string, string) (any, error) {
 		before := a.count
 		_, err := r.CheckDue(ctx)
-		return a.count - before, err // how many questions were asked
+		return a.count - before, err // the number of queries that were run
 	}
 	calls["asked"] = func(*management.Scope, string, string) (any, error) { return a.lastQuery, nil }
 	return calls
@@ -119,12 +119,12 @@ func runAlertTables(t *testing.T, tables map[string][]ruletest.Row) {
 	}
 }
 
-// trends is an insight of trends, with more members of the query.
+// trends returns the body of an insight with a trends query that has additional members.
 func trends(more string) string {
 	return `{"name":"Sales","query":{"kind":"InsightVizNode","source":{"kind":"TrendsQuery","series":[{"kind":"EventsNode","event":"a"},{"kind":"EventsNode","event":"b"}]` + more + `}}}`
 }
 
-// alertOn is an alert on insight A, with other members than the usual ones.
+// alertOn returns the body of an alert on insight A with the given members.
 func alertOn(condition, threshold, config string) string {
 	return `{"name":"N","insight":"<A>","subscribed_users":[2],"condition":{"type":"` + condition + `"},"threshold":{"configuration":` + threshold + `},"config":` + config + `}`
 }

@@ -14,7 +14,7 @@ func TestDashboards_Record(t *testing.T) {
 	})
 }
 
-// aDashboard is where tables begin.
+// aDashboard is the first row of most tables.
 var aDashboard = ruletest.Row{"§4.1.3", "bob", "create", `{"name":"one"}`, `{"id":1,"name":"one"}`}
 
 var typeRows = rows(

@@ -61,7 +61,8 @@ var insightFieldRows = rows(
 	},
 )
 
-// queryRows: what was sent comes back, in its order and with its numbers (clients.md §1.4).
+// queryRows check that a query is returned as it was sent, with the order of its members and its
+// numbers unchanged (clients.md §1.4).
 var queryRows = rows(
 	[]ruletest.Row{anInsight},
 	each("clients.md §1.4", "bob", "changeinsight <I>",
@@ -188,7 +189,7 @@ var insightListRows = rows(
 	[]ruletest.Row{{"§1.5 another project", "dan", "names", ``, `["Theirs"]`}},
 )
 
-// query is the body of an insight with a query.
+// query returns the body of an insight with a query.
 func query(name, q string) string { return `{"name":"` + name + `","query":` + q + `}` }
 
 var kindRows = rows(
@@ -255,7 +256,7 @@ var insightWhoRows = []ruletest.Row{
 	{"§1.5 of another project: not there", "dan", "names", ``, `[]`},
 }
 
-// Whether a project has a dashboard is what flags ask.
+// Exists reports whether a project has a dashboard. Package featureflags uses it.
 func TestExists(t *testing.T) {
 	w := ruletest.New(t, memstore.New(memstore.ExternalData{}))
 	w.Run(t, dashboardCalls(t, w), []ruletest.Row{aDashboard, {"§4.1.5", "bob", "create", `{"deleted":true}`, `{"id":2}`}})

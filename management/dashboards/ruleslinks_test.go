@@ -11,8 +11,8 @@ import (
 	"github.com/bunting-flags/bunting/management/rooms"
 )
 
-// §4.1.8: a link works while sharing is on, and its token for a short time after it was
-// replaced. Passwords: TestDashboards_Passwords.
+// §4.1.8: a link opens while sharing is enabled, and its token remains valid for a short time after
+// it was replaced. TestDashboards_Passwords tests passwords.
 func TestDashboards_Links(t *testing.T) {
 	w := ruletest.New(t, memstore.New(memstore.ExternalData{}))
 	ctx, bob, d := t.Context(), w.Scope(t, "bob"), w.Dashboards

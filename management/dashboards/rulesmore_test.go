@@ -19,7 +19,7 @@ func TestDashboards_More(t *testing.T) {
 	})
 }
 
-// tiles is the body of a change of tiles.
+// tiles returns the body of a change of tiles.
 func tiles(entries string) string { return `{"tiles":[` + entries + `]}` }
 
 var tileFieldRows = rows(
@@ -63,7 +63,7 @@ var tileFieldRows = rows(
 	},
 )
 
-// tileAt is an entry for a text at a place.
+// tileAt returns an entry for a text with a layout.
 func tileAt(body, layout string) string {
 	return `{"text":{"body":"` + body + `"},"layouts":` + layout + `}`
 }
@@ -151,8 +151,8 @@ var deepCopyRows = []ruletest.Row{
 	{"§4.1.3 the empty template is none", "cyd", "create", `{"use_dashboard":2,"use_template":""}`, `{"creation_mode":"duplicate"}`},
 }
 
-// templated is the body with a template that has these members besides, or instead of
-// the usual ones.
+// templated returns a body with a template that has the given members in addition to the usual
+// ones, or in place of them.
 func templated(members string) string {
 	return `{"template":{"template_name":"T","dashboard_description":"","dashboard_filters":{},"tiles":[{"type":"TEXT","body":"x"}],` + members + `}}`
 }
@@ -188,7 +188,7 @@ var templateFieldRows = rows(
 	},
 )
 
-// oneTile is the body with a template of one tile.
+// oneTile returns a body with a template of one tile.
 func oneTile(tile string) string { return templated(`"tiles":[` + tile + `]`) }
 
 var templateTileRows = rows(
@@ -212,7 +212,7 @@ var templateTileRows = rows(
 	[]ruletest.Row{{"§4.1.6 any failure removes the half-made one: five were made, three insights", "bob", "insights", ``, `{"count":3}`}},
 )
 
-// oneVariable is the body with a template of one variable.
+// oneVariable returns a body with a template of one variable.
 func oneVariable(v string) string { return templated(`"variables":[` + v + `]`) }
 
 var templateVariableRows = rows(
@@ -349,8 +349,8 @@ var strangerRows = []ruletest.Row{
 	{"§4.1.8 none is right where there is none", "bob", "open link open-sesame", ``, `401 authentication_failed -`},
 }
 
-// A guess of a password is asked for before it costs anything; one that was right is
-// not asked for again. Each costs a tenth of a second, so there are few here.
+// allow is called before the derivation for a password, and not for a password that was correct
+// before. Each derivation costs a tenth of a second, so the test makes few.
 func TestDashboards_Passwords(t *testing.T) {
 	w := ruletest.New(t, memstore.New(memstore.ExternalData{}))
 	w.Run(t, dashboardCalls(t, w), []ruletest.Row{aDashboard, {"§4.1.8", "bob", "share 1", `{"enabled":true,"password_required":true}`, `{"enabled":true}`}})

@@ -3,7 +3,7 @@ package dashboards
 import "github.com/bunting-flags/bunting/management"
 
 // Service is the entry point of the package. Its own methods are those of Dashboards, and its
-// fields have the methods of the other resources. It may be used concurrently. New creates one.
+// fields have the methods of the remaining resources. It may be used concurrently. New creates one.
 type Service struct {
 	Dashboards
 	Insights    Insights

@@ -80,6 +80,8 @@ func (s Links) AddSharePassword(ctx context.Context, scope *management.Scope, re
 // SharedDashboard is a dashboard as visitors see it through a link. An insight has the form of a
 // dashboard with one tile. It does not contain the names of users.
 type SharedDashboard struct {
+	// Dashboard has its tiles. Settings are the settings of the link, which a page that shows the
+	// dashboard applies.
 	Dashboard *Dashboard      `json:"dashboard"`
 	Settings  map[string]bool `json:"settings"`
 
@@ -129,8 +131,8 @@ func (s Dashboards) checkPassword(ctx context.Context, token string, c *sharingR
 	if password == "" {
 		return &management.Error{Kind: management.Unauthenticated, Code: CodePasswordRequired, Message: "This dashboard asks for a password."}
 	}
-	// A link without passwords rejects every password, and a password that is too long is not
-	// derived.
+	// A link without passwords rejects every password. A password that is longer than any that can
+	// be set is rejected without a derivation.
 	wrong := &management.Error{Kind: management.Unauthenticated, Code: CodePasswordWrong, Message: "The password is wrong."}
 	if len(c.Passwords) == 0 || utf8.RuneCountInString(password) > maxPassword {
 		return wrong

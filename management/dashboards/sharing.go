@@ -11,6 +11,7 @@ import (
 	"github.com/bunting-flags/bunting/management"
 )
 
+// The kinds of records that belong to a link.
 const (
 	// kindSharing is the kind of the records of sharing configurations. Parent is the shared
 	// object, and ID is always sharingID.
@@ -37,7 +38,7 @@ type sharing struct {
 	Enabled bool             `json:"enabled"`
 	// AccessToken is the random part of the link's address.
 	AccessToken string `json:"access_token"`
-	// Settings are the known settings by name. They are null until some are chosen.
+	// Settings are the known settings by name. They are null until a user sets some.
 	Settings map[string]bool `json:"settings"`
 	// PasswordRequired reports whether visitors must enter one of Passwords.
 	PasswordRequired bool            `json:"password_required"`
@@ -61,7 +62,7 @@ var SharingFields = management.Fields{
 	{Name: "password_required", Type: management.Bool},
 }
 
-// shareSettings are the names of the settings of a link. Others are ignored.
+// shareSettings are the names of the settings of a link. Unknown names are ignored.
 var shareSettings = []string{"whitelabel", "noHeader", "showInspector", "legend", "detailed", "hideExtraDetails"}
 
 // sharingRecord is the stored form of a sharing configuration.
@@ -296,7 +297,8 @@ func readShareSettings(raw json.RawMessage) (map[string]bool, error) {
 }
 
 // RefreshSharing replaces the token of a link. The replaced token remains valid for
-// shareTokenGrace, and tokens that were replaced earlier become invalid at once.
+// shareTokenGrace, and tokens that were replaced earlier become invalid. Passwords and settings do
+// not change.
 func (s Links) RefreshSharing(ctx context.Context, scope *management.Scope, ref string) (*sharing, error) {
 	return s.changeSharing(ctx, scope, ref, func(v *view, x *linkTarget, c *sharingRecord) error {
 		// The current token is stored again with an end of validity, and all older ones are

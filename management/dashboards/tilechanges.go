@@ -39,8 +39,8 @@ var placeShape = &management.Shape{Name: "a layout", Members: "x y w h", ReadOnl
 // tileTextFields are the fields of the text of a tile.
 var tileTextFields = management.Fields{{Name: "body", Type: management.Text, Null: true, Blank: true}}
 
-// prefixField prepends a path to the Field of an error for the client. It returns other errors
-// unchanged.
+// prefixField prepends a path to the Field of an error for the client, such as tiles__0. It returns
+// other errors unchanged.
 func prefixField(field string, err error) error {
 	var apiErr *management.Error
 	if !errors.As(err, &apiErr) {
@@ -179,6 +179,7 @@ func (s Dashboards) changeTile(tx management.Tx, scope *management.Scope, d *das
 
 // findOrNewTile returns the tile that a change refers to, or a new one.
 func findOrNewTile(tx management.Tx, d *dashboardRecord, v management.Values) (*tileRecord, error) {
+	// A text without an id is a new tile.
 	if !v.Has("id") {
 		return newTile(tx)
 	}

@@ -177,7 +177,8 @@ func (d *dashboardRecord) showTiles(v *view, project int64) ([]tile, error) {
 	return out, nil
 }
 
-// sortTiles sorts tiles by their places, from top to bottom and from left to right.
+// sortTiles sorts tiles by their places, from top to bottom and from left to right. Tiles at the
+// same place remain in their order.
 func sortTiles(list []tileRecord) {
 	slices.SortStableFunc(list, func(a, b tileRecord) int {
 		ax, ay := a.position()

@@ -84,7 +84,7 @@ func planUsage(tiles []usageTile, key string) []plannedTile {
 
 // MakeUsage creates the dashboard about the usage of a flag within the transaction of the flag's
 // change. It returns the number of the dashboard, or 0 if the caller may not create dashboards or
-// insights.
+// insights. The log has only the change of the flag.
 func (s Dashboards) MakeUsage(tx management.Tx, scope *management.Scope, key string) (int64, error) {
 	for _, kind := range []string{kindDashboard, kindInsight} {
 		if scope.RequireAccess(management.Editor, management.AccessObject{Kind: kind}) != nil {

@@ -12,13 +12,13 @@ import (
 	"github.com/bunting-flags/bunting/management/internal/ruletest"
 )
 
-// What the tables expect is what spec/management.md says in the section that a row
-// names; another specification is named before its section.
+// The expected values of the tables follow from spec/management.md, in the section that a row has.
+// The name of another specification is before its section.
 
-// each and rows keep tables short.
+// each and rows shorten tables.
 var each, rows = ruletest.Each, slices.Concat[[]ruletest.Row]
 
-// runTables asks the rows of each table in a World of its own.
+// runTables runs the rows of each table in a World of its own.
 func runTables(t *testing.T, tables map[string][]ruletest.Row) {
 	t.Helper()
 	for name, rows := range tables {
@@ -34,7 +34,7 @@ func dashboardCalls(t *testing.T, w *ruletest.World) ruletest.Calls {
 	ctx := t.Context()
 	body := func(text string) management.Body { return ruletest.Body(t, text) }
 	query := func(text string, into any) { ruletest.Read(t, text, into) }
-	tokens := map[string]string{} // of links, by the names that rows give them
+	tokens := map[string]string{} // of links, by the names in rows
 	return ruletest.Calls{
 		"create": func(scope *management.Scope, _, b string) (any, error) { return r.Create(ctx, scope, body(b)) },
 		"get":    func(scope *management.Scope, path, _ string) (any, error) { return r.Get(ctx, scope, path) },
@@ -78,7 +78,7 @@ func dashboardCalls(t *testing.T, w *ruletest.World) ruletest.Calls {
 			query(b, &q)
 			return ruletest.List(r.Insights.List(ctx, scope, q))
 		},
-		"names": func(scope *management.Scope, _, b string) (any, error) { // of insights, in the list's order
+		"names": func(scope *management.Scope, _, b string) (any, error) { // of insights, in the order of the list
 			q := dashboards.InsightQuery{Page: management.Page{Limit: management.DefaultPage}}
 			query(b, &q)
 			list, err := r.Insights.List(ctx, scope, q)
@@ -91,14 +91,14 @@ func dashboardCalls(t *testing.T, w *ruletest.World) ruletest.Calls {
 		"duplicate": func(scope *management.Scope, path, _ string) (any, error) {
 			return r.Insights.Duplicate(ctx, scope, path)
 		},
-		"short": func(scope *management.Scope, path, b string) (any, error) { // an insight, asked for and changed by its short id
+		"short": func(scope *management.Scope, path, b string) (any, error) { // an insight that is read and changed by its short id
 			i, err := r.Insights.Get(ctx, scope, path)
 			if err != nil || b == "" {
 				return i, err
 			}
 			return r.Insights.Update(ctx, scope, i.ShortID, body(b))
 		},
-		"keep": func(scope *management.Scope, path, _ string) (any, error) { // the token of a dashboard, under a name
+		"keep": func(scope *management.Scope, path, _ string) (any, error) { // stores the token of a dashboard under a name
 			name, dashboard, _ := strings.Cut(path, " ")
 			s, err := r.Links().Sharing(ctx, scope, dashboard)
 			if err == nil {
@@ -113,7 +113,7 @@ func dashboardCalls(t *testing.T, w *ruletest.World) ruletest.Calls {
 			name, password, _ := strings.Cut(path, " ")
 			return r.Shared(ctx, tokens[name], password, nil)
 		},
-		"same": func(scope *management.Scope, path, _ string) (any, error) { // whether a dashboard's token is one that was kept
+		"same": func(scope *management.Scope, path, _ string) (any, error) { // whether a dashboard's token is a stored one
 			name, dashboard, _ := strings.Cut(path, " ")
 			s, err := r.Links().Sharing(ctx, scope, dashboard)
 			if err != nil {
@@ -128,10 +128,10 @@ func dashboardCalls(t *testing.T, w *ruletest.World) ruletest.Calls {
 	}
 }
 
-// text is a JSON text of n characters.
+// text returns a JSON string of n characters.
 func text(n int) string { return `"` + strings.Repeat("x", n) + `"` }
 
-// list is a JSON array of n items.
+// list returns a JSON array of n items.
 func list(n int, item func(i int) string) string {
 	items := make([]string, n)
 	for i := range items {
@@ -140,7 +140,7 @@ func list(n int, item func(i int) string) string {
 	return "[" + strings.Join(items, ",") + "]"
 }
 
-// numbered is an item of a list with its number.
+// numbered returns a function for list that formats the number of an item, which begins at 1.
 func numbered(format string) func(int) string {
 	return func(i int) string { return fmt.Sprintf(format, i+1) }
 }

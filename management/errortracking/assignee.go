@@ -8,11 +8,11 @@ import (
 	"github.com/bunting-flags/bunting/management"
 )
 
-// assignee is who an issue belongs to: a user or a role. In answers it is the text
-// user:<id> or role:<uuid> (A7).
+// assignee is the user or the role that an issue is assigned to. Its form in responses is the
+// string user:<id> or role:<uuid> (A7).
 type assignee struct {
-	Type string // user, role
-	ID   string // the user's number or the role's uuid
+	Type string // user or role
+	ID   string // the user's number or the role's UUID
 }
 
 // The types of assignees.
@@ -24,16 +24,18 @@ const (
 // MarshalText implements encoding.TextMarshaler.
 func (a assignee) MarshalText() ([]byte, error) { return []byte(a.Type + ":" + a.ID), nil }
 
-// UnmarshalText implements encoding.TextUnmarshaler.
+// UnmarshalText implements encoding.TextUnmarshaler. It accepts every string.
 func (a *assignee) UnmarshalText(text []byte) error {
 	a.Type, a.ID, _ = strings.Cut(string(text), ":")
 	return nil
 }
 
+// assigneeType is the field for the type of an assignee.
 var assigneeType = management.Field{Name: "assignee__type", Type: management.Choice, Choices: []string{assigneeUser, assigneeRole}}
 
-// readAssignee reads an assignee as an object, or in the form of the answers. nil
-// is nobody. A user has to be a member of the organization, a role one of its own.
+// readAssignee reads an assignee as an object with type and id, or in the form of responses. It
+// returns nil for null. A user must be a member of the organization, and a role must be one of its
+// roles.
 func readAssignee(tx management.Tx, scope *management.Scope, raw json.RawMessage) (*assignee, error) {
 	kind := management.JSONKind(raw)
 	parts := map[string]json.RawMessage{}
@@ -46,7 +48,7 @@ func readAssignee(tx management.Tx, scope *management.Scope, raw json.RawMessage
 		}
 	case "str":
 		var text string
-		_ = json.Unmarshal(raw, &text) // what cannot be read has no type either
+		_ = json.Unmarshal(raw, &text) // raw is a valid string
 		if typeName, id, ok := strings.Cut(text, ":"); ok {
 			parts["type"], parts["id"] = management.Encode(typeName), management.Encode(id)
 			break
@@ -67,12 +69,14 @@ func readAssignee(tx management.Tx, scope *management.Scope, raw json.RawMessage
 	return readAssigneeID(tx, scope, typeName.(string), parts["id"])
 }
 
+// readAssigneeID reads the id of an assignee of a type, and checks that the user or the role
+// exists.
 func readAssigneeID(tx management.Tx, scope *management.Scope, typeName string, raw json.RawMessage) (*assignee, error) {
 	const field = "assignee__id"
 	text := string(raw)
 	kind := management.JSONKind(raw)
 	if kind == "str" {
-		_ = json.Unmarshal(raw, &text) // what cannot be read is neither number nor uuid
+		_ = json.Unmarshal(raw, &text) // raw is a valid string
 	}
 	number, err := strconv.ParseInt(text, 10, 64)
 	uuid, isUUID := management.NormalizeUUID(text)
@@ -94,6 +98,8 @@ func readAssigneeID(tx management.Tx, scope *management.Scope, typeName string, 
 	return &assignee{assigneeRole, uuid}, err
 }
 
+// userAssignee returns the user with a number as an assignee, if the user is a member of the
+// organization.
 func userAssignee(tx management.Tx, scope *management.Scope, number int64) (*assignee, error) {
 	u, err := management.UserByNumber(tx, number)
 	if err != nil {

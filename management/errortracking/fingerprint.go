@@ -9,43 +9,43 @@ import (
 	"github.com/bunting-flags/bunting/management"
 )
 
-// maxFingerprint is how long a client's fingerprint may be, in characters, before
-// a hash of it takes its place.
+// maxFingerprint is the greatest length of a client's fingerprint, in characters. A longer one is
+// replaced by a hash.
 const maxFingerprint = 200
 
-// exception is what error tracking reads of an event's properties
-// (spec/capture.md §12.6).
+// exception has the properties of an event that error tracking uses (spec/capture.md §12.6).
 type exception struct {
 	Fingerprint json.RawMessage `json:"$exception_fingerprint"`
 	List        []exceptionItem `json:"$exception_list"`
-	// Type and Message are those of old SDKs, which send no list.
+	// Type and Message are sent by old SDKs, which send no list.
 	Type    json.RawMessage `json:"$exception_type"`
 	Message json.RawMessage `json:"$exception_message"`
 }
 
-// exceptionItem is an exception of the list: the first is what was caught, the
-// others are what it came from.
+// exceptionItem is an exception of the list. The first one is the exception that was caught, and
+// the following ones are its causes.
 type exceptionItem struct {
 	Type       json.RawMessage `json:"type"`
 	Value      json.RawMessage `json:"value"`
 	Stacktrace json.RawMessage `json:"stacktrace"`
 }
 
+// stackFrame is a frame of a stack trace. InApp is true for frames of the application itself.
 type stackFrame struct {
 	InApp    json.RawMessage `json:"in_app"`
 	Filename json.RawMessage `json:"filename"`
 	Function json.RawMessage `json:"function"`
 }
 
-// readException reads the properties of an event. What has another type than it
-// should counts as not there, and the decoder goes on behind it.
+// readException reads the properties of an event. A member with an unexpected type counts as
+// absent.
 func readException(properties string) *exception {
 	e := &exception{}
-	_ = json.Unmarshal([]byte(properties), e) // whatever it is, it is an exception
+	_ = json.Unmarshal([]byte(properties), e) // the decoder reports a wrong type at the end, and reads the other members
 	return e
 }
 
-// items are the exceptions of the list, or the one that an old SDK sends.
+// items returns the exceptions of the list, or the one of an old SDK.
 func (e *exception) items() []exceptionItem {
 	if len(e.List) > 0 {
 		return e.List
@@ -53,16 +53,16 @@ func (e *exception) items() []exceptionItem {
 	return []exceptionItem{{Type: e.Type, Value: e.Message}}
 }
 
-// title is the type and the message of what was caught.
+// title returns the type and the message of the exception that was caught.
 func (e *exception) title() (name, description string) {
 	first := e.items()[0]
 	return exceptionText(first.Type), exceptionText(first.Value)
 }
 
-// fingerprint tells whether two exceptions are the same issue (decision 24): what
-// the client says; else a hash of the types and of the file and function of the
-// frames that are the application's own; else, without such frames, of the types
-// and messages.
+// fingerprint returns the string that two exceptions have in common if they belong to the same
+// issue (decision 24). It is the client's own fingerprint if there is one. Otherwise it is a hash
+// of the types and of the file and the function of each frame of the application, or without such
+// frames a hash of the types and messages.
 func (e *exception) fingerprint() string {
 	if custom := exceptionText(e.Fingerprint); custom != "" {
 		if utf8.RuneCountInString(custom) <= maxFingerprint {
@@ -88,28 +88,28 @@ func (e *exception) fingerprint() string {
 	return fingerprintHash(messages)
 }
 
+// frames returns the frames of the stack trace.
 func (i *exceptionItem) frames() []stackFrame {
 	var trace struct {
 		Frames []stackFrame `json:"frames"`
 	}
-	_ = json.Unmarshal(i.Stacktrace, &trace) // a stack of another form has no frames
+	_ = json.Unmarshal(i.Stacktrace, &trace) // a stack trace of another form has no frames
 	return trace.Frames
 }
 
-// exceptionText is a JSON value as text: a number as it stands, empty for other values.
+// exceptionText returns a JSON string or number as a string, and "" for other values.
 func exceptionText(raw json.RawMessage) string {
 	var text string
 	switch management.JSONKind(raw) {
 	case "str":
-		_ = json.Unmarshal(raw, &text) // it is a text of what has been read
+		_ = json.Unmarshal(raw, &text) // raw is a valid string
 	case "int", "float":
 		text = string(raw)
 	}
 	return text
 }
 
-// fingerprintHash is a hash of texts, in hexadecimal. Where one ends and the next begins
-// counts.
+// fingerprintHash returns a hash of strings, in hexadecimal. It depends on where each string ends.
 func fingerprintHash(parts []string) string {
 	h := sha256.New()
 	for _, p := range parts {

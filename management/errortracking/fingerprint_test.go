@@ -5,8 +5,7 @@ import (
 	"testing"
 )
 
-// Decision 24. What makes two exceptions the same issue, and what does not, of
-// the pairs of each row.
+// Decision 24: the pairs of each row are exceptions of the same issue, or of two issues.
 func TestDecision24_Fingerprint(t *testing.T) {
 	const frame = `{"filename":"a.js","function":"f","lineno":1,"in_app":true}`
 	one := func(rest string) string { return `{"$exception_list":[{"type":"E","value":"m"` + rest + `}]}` }

@@ -9,22 +9,25 @@ import (
 	"github.com/bunting-flags/bunting/management"
 )
 
+// The names and the limits of the follower.
 const (
-	// issueFollower is the name of the place up to which exceptions are issues.
+	// issueFollower is the name of the position up to which exceptions have been read.
 	issueFollower = "issues"
-	// followEvents is how many exceptions one transaction takes.
+	// followEvents is the number of exceptions that one transaction reads.
 	followEvents = 500
-	// maxRuleProps is how long the properties of an event may be, in bytes, to be
-	// kept with a rule that has failed.
+	// maxRuleProps is the greatest size of an event's properties, in bytes, that are stored with a
+	// rule that failed.
 	maxRuleProps = 64 << 10
-	// exceptionEvent is the event of an exception.
+	// exceptionEvent is the name of events that are exceptions.
 	exceptionEvent = "$exception"
 )
 
-// Follow makes issues of the next exceptions of the log and assigns them (§4.2),
-// in one transaction with its place: whenever it is ended, it goes on there. It
-// reports whether there may be more. Several servers may follow at once: only one
-// of them takes a stretch of the log.
+// Follow reads the next exceptions of the log, creates or updates their issues, and assigns them
+// (§4.2). It stores the position of the last exception in the same transaction, so each exception
+// counts exactly one time. It reports whether there may be more exceptions.
+//
+// Several servers may call it at the same time; each part of the log is read by one of them. It
+// does nothing if Config.Events is nil.
 func (s Service) Follow(ctx context.Context) (more bool, err error) {
 	if s.Events == nil {
 		return false, nil
@@ -39,7 +42,7 @@ func (s Service) Follow(ctx context.Context) (more bool, err error) {
 	}
 	err = s.Env.Store.Write(ctx, func(tx management.Tx) error {
 		current, err := management.FollowerPosition(tx, issueFollower)
-		if err != nil || current != after { // another server has been here
+		if err != nil || current != after { // another server has read these exceptions
 			return err
 		}
 		f := &issueRun{Service: s, tx: tx, projects: map[int64]*projectRun{}, issues: map[string]*issueState{}}
@@ -56,33 +59,34 @@ func (s Service) Follow(ctx context.Context) (more bool, err error) {
 	return true, err
 }
 
-// issueRun is one transaction of the follower.
+// issueRun is one transaction of Follow, with caches for it.
 type issueRun struct {
 	Service
 	tx       management.Tx
 	projects map[int64]*projectRun
 	issues   map[string]*issueState // by project and fingerprint
-	order    []*issueState
+	// order has the issues in the order of their first exception.
+	order []*issueState
 }
 
-// issueState is an issue that has changed.
+// issueState is an issue that the transaction has changed, with its project.
 type issueState struct {
 	*storedIssue
 	project int64
 }
 
-// projectRun is a project and its rules, in their order, as long as they are not
-// disabled.
+// projectRun is the cache for a project. The rules are loaded when the first issue must be
+// assigned, in their order, including disabled ones.
 type projectRun struct {
 	deleted  bool
 	settings flags.FilterSettings
 	loaded   bool
 	rules    []*storedRule
-	filters  []*ruleFilters // nil: not made ready yet
+	filters  []*ruleFilters // compiled rules; nil if a rule is not compiled yet
 }
 
-// add counts an exception, and assigns its issue when that is new or active
-// again.
+// add counts an exception in its issue. It applies the rules if the issue is unassigned, and is new
+// or was reopened. Exceptions of deleted projects are ignored.
 func (f *issueRun) add(e *LoggedEvent) error {
 	p := f.projects[e.Project]
 	if p == nil {
@@ -111,6 +115,7 @@ func (f *issueRun) add(e *LoggedEvent) error {
 	if seenAt.After(i.LastSeen.Time) {
 		i.LastSeen = seenAt
 	}
+	// An exception from before the change of the status does not reopen the issue.
 	reopened := (i.Status == issueResolved || i.Status == issueArchived) && seenAt.After(i.Changed.Time)
 	if reopened {
 		i.Status, i.Changed = issueActive, seenAt
@@ -121,7 +126,7 @@ func (f *issueRun) add(e *LoggedEvent) error {
 	return nil
 }
 
-// issue finds or makes the issue of an exception.
+// issue returns the issue of an exception. It creates a missing issue.
 func (f *issueRun) issue(e *LoggedEvent, x *exception) (found *issueState, isNew bool, err error) {
 	fingerprint := x.fingerprint()
 	key := issueUnique(e.Project, fingerprint)
@@ -150,8 +155,8 @@ func (f *issueRun) issue(e *LoggedEvent, x *exception) (found *issueState, isNew
 	return found, isNew, nil
 }
 
-// assign applies the first rule that matches. A rule that fails is disabled, and
-// the next one is tried.
+// assign assigns an issue by the first rule that matches. A rule that cannot be evaluated is
+// disabled, and the next one is tried.
 func (f *issueRun) assign(p *projectRun, i *issueState, e *LoggedEvent) error {
 	if !p.loaded {
 		p.loaded = true
@@ -173,6 +178,7 @@ func (f *issueRun) assign(p *projectRun, i *issueState, e *LoggedEvent) error {
 		if r.Disabled != nil {
 			continue
 		}
+		// The properties are parsed only if there is a rule that needs them.
 		if facts.event == nil {
 			facts.event, facts.person = loggedObject(e.Properties), loggedObject(e.PersonProperties)
 		}
@@ -191,7 +197,7 @@ func (f *issueRun) assign(p *projectRun, i *issueState, e *LoggedEvent) error {
 	return nil
 }
 
-// match tries a rule.
+// match reports whether the rule at index n matches. It compiles the rule for its first use.
 func (p *projectRun) match(n int, facts *ruleFacts) (bool, error) {
 	if p.filters[n] == nil {
 		filters, err := compileRule(p.rules[n].Filters, p.settings)
@@ -203,6 +209,8 @@ func (p *projectRun) match(n int, facts *ruleFacts) (bool, error) {
 	return p.filters[n].match(facts), nil
 }
 
+// disable disables a rule, and stores the reason, the issue and the properties of the event with
+// it.
 func (f *issueRun) disable(e *LoggedEvent, i *issueState, r *storedRule, reason error) error {
 	message := reason.Error()
 	var apiErr *management.Error
@@ -220,7 +228,7 @@ func (f *issueRun) disable(e *LoggedEvent, i *issueState, r *storedRule, reason 
 	return f.rules.Modify(inProject(f.tx, e.Project), r, func() { r.Disabled = failure })
 }
 
-// save puts the issues that have changed.
+// save stores the issues that have changed.
 func (f *issueRun) save() error {
 	for _, i := range f.order {
 		if err := f.Service.issues.Put(inProject(f.tx, i.project), i.storedIssue); err != nil {

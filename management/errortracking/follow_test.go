@@ -12,7 +12,7 @@ import (
 	"github.com/bunting-flags/bunting/management/internal/ruletest"
 )
 
-// What issues exceptions make (decision 24), and to whom rules assign them (§4.2).
+// Exceptions create issues (decision 24), and rules assign these (§4.2).
 func TestErrorTracking_Issues(t *testing.T) {
 	for name, rows := range map[string][]ruletest.Row{
 		"making": issueRows, "changing": changeIssueRows, "lists": issueListRows, "states": stateRows, "assigning": assigningRows,
@@ -76,7 +76,7 @@ var changeIssueRows = []ruletest.Row{
 	{"decision 24 read-only", "bob", "changeissue <it>", `{"count":99,"fingerprint":"x","first_seen":"2020-01-01T00:00:00Z","id":"` + nowhere + `"}`, `{"id":"<it>","count":2,"first_seen":"2026-01-02T12:00:01Z","fingerprint":"(like) ^[0-9a-f]{64}$"}`},
 }
 
-// chars is a JSON text of n characters.
+// chars returns a JSON string of n characters.
 func chars(n int) string { return `"` + strings.Repeat("ä", n) + `"` }
 
 var issueListRows = []ruletest.Row{
@@ -96,7 +96,7 @@ var issueListRows = []ruletest.Row{
 	{"§3 beyond the end", "bob", "issues", `{"Offset":3}`, `{"count":3,"results":[]}`},
 }
 
-// Exceptions make resolved and archived issues active again, suppressed ones stay.
+// An exception reopens resolved and archived issues. Suppressed issues remain suppressed.
 var stateRows = []ruletest.Row{
 	{"decision 24", "bob", "threw", exceptionProperties("A", "", ""), `null`},
 	{"decision 24", "bob", "issueof => a", ``, `{"status":"active"}`},
@@ -111,9 +111,9 @@ var stateRows = []ruletest.Row{
 	{"decision 24 stays so, and counts", "bob", "issue <a>", ``, `{"status":"suppressed","count":4,"last_seen":"2026-01-02T12:00:10Z"}`},
 }
 
-// §4.2: in ascending order_key, the first that matches; an assignment is never overwritten.
-// Decision 40: an operator means what it does in flags, where a date without an offset is one
-// of the project's time zone (spec/flags.md §4.7): midnight in Berlin is 23:00 UTC.
+// Rules are tried in ascending order_key, the first match assigns, and an assignment is never
+// replaced (§4.2). An operator has the same meaning as in flags, where a date without an offset is
+// in the project's time zone (decision 40, spec/flags.md §4.7): midnight in Berlin is 23:00 UTC.
 func TestErrorTracking_DatesOfTheProject(t *testing.T) {
 	w := newWorld(t)
 	w.InZone(t, "Europe/Berlin")
@@ -155,7 +155,7 @@ var assigningRows = []ruletest.Row{
 
 const spoiled = `{"type":"AND","values":[{"type":"hogql","key":"1"}]}`
 
-// §4.2, §7: a rule that fails is disabled, and the next one is tried.
+// §4.2, §7: a rule that cannot be evaluated is disabled, and the next one is tried.
 var failingRows = []ruletest.Row{
 	{"§4.2", "bob", "create => bad", `{"filters":` + always + `,"assignee":{"type":"user","id":1}}`, `{"assignee":"user:1"}`},
 	{"§4.2", "bob", "create => good", `{"filters":` + always + `,"assignee":{"type":"user","id":2}}`, `{"assignee":"user:2"}`},
@@ -188,8 +188,8 @@ var issueLogRows = []ruletest.Row{
 	{"§5.11 resolved", "bob", "log ErrorTrackingIssue <it>", ``, `{"user":{"first_name":"gus"},"detail":{"changes":[{"field":"status","before":"active","after":"resolved"}]}}`},
 }
 
-// What operators mean of an event, a person and an issue: §4.2, spec/flags.md §4, and of
-// lists spec/clients.md §17. Each filter is that of a rule, tried on one exception.
+// Filters of events, persons and issues have the operators of §4.2 and spec/flags.md §4, and those
+// of lists follow spec/clients.md §17. Each filter is that of a rule, applied to one exception.
 func TestErrorTracking_Operators(t *testing.T) {
 	const (
 		properties = `{"$exception_list":[{"type":"TypeError","value":"x is not a function"}],"$exception_types":["TypeError","RangeError"],"$exception_sources":[],"level":"error","n":5,"when":"2026-01-02T00:00:00Z","on":true,"$feature/beta":"test"}`
@@ -252,8 +252,8 @@ func TestErrorTracking_Operators(t *testing.T) {
 	}
 }
 
-// The log is followed from a place of its own: what has been counted is not counted again,
-// by another server neither, and an error of the log changes nothing.
+// Follow continues at its stored position: no exception counts two times, also with several
+// servers, and an error of the log changes no data.
 func TestErrorTracking_Follow(t *testing.T) {
 	w := newWorld(t)
 	scope := w.Scope(t, "bob")
@@ -265,10 +265,10 @@ func TestErrorTracking_Follow(t *testing.T) {
 		}
 		return list.Results[0]
 	}
-	for range 1200 { // more than one transaction takes
+	for range 1200 { // more than one transaction reads
 		w.addException(ruletest.Project, exceptionProperties("E", "m", ""), "")
 	}
-	w.addException(99, exceptionProperties("E", "m", ""), "") // of a project that is gone
+	w.addException(99, exceptionProperties("E", "m", ""), "") // of a deleted project
 	if err := w.follow(t); err != nil {
 		t.Fatal(err)
 	}
@@ -290,8 +290,8 @@ func TestErrorTracking_Follow(t *testing.T) {
 	}
 }
 
-// Exceptions come in another order than they happened in: the first and the last time are
-// those of the events, and one of before the change of a status does not undo it.
+// Exceptions may be recorded in another order than that of their times. FirstSeen and LastSeen are
+// times of the events, and an exception from before a change of the status does not revert it.
 func TestErrorTracking_Late(t *testing.T) {
 	w := newWorld(t)
 	calls := w.calls(t)
@@ -318,7 +318,7 @@ func TestErrorTracking_Late(t *testing.T) {
 	})
 }
 
-// What is taken over as name and description is cut, not refused.
+// A long name or description of a new issue is cut instead of rejected.
 func TestErrorTracking_LongTitles(t *testing.T) {
 	w := newWorld(t)
 	w.addException(ruletest.Project, exceptionProperties(strings.Repeat("ä", 401), strings.Repeat("b", 4001), ""), "")
@@ -334,8 +334,8 @@ func TestErrorTracking_LongTitles(t *testing.T) {
 	}
 }
 
-// §4.2: rules are tried when an issue appears, not at its next exception, also where both
-// are read at once.
+// §4.2: rules are applied when an issue is created and not for its next exception, even if one
+// transaction reads both.
 func TestErrorTracking_RulesTriedOnce(t *testing.T) {
 	w := newWorld(t)
 	scope := w.Scope(t, "bob")

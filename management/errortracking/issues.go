@@ -8,12 +8,12 @@ import (
 	"github.com/bunting-flags/bunting/management"
 )
 
-// kindIssue is an issue of a project: Unique is project and fingerprint, Other
-// project and status, Sort when it was seen last.
+// kindIssue is the kind of the records of issues. Unique is the project and the fingerprint, Other
+// the project and the status, Sort the time when the issue was last seen.
 const kindIssue = "issue"
 
-// The states of issues. Exceptions make resolved and archived ones active again,
-// suppressed ones stay as they are.
+// The states of issues. An exception reopens resolved and archived issues. Suppressed issues remain
+// suppressed.
 const (
 	issueActive     = "active"
 	issueResolved   = "resolved"
@@ -21,30 +21,36 @@ const (
 	issueArchived   = "archived"
 )
 
+// issueStates are the values that a request may have for status.
 var issueStates = []string{issueActive, issueResolved, issueSuppressed, issueArchived}
 
-// Issue is what all exceptions with one fingerprint are (decision 24).
+// Issue is the form of an issue in responses: all exceptions with the same fingerprint (decision
+// 24).
 type Issue struct {
-	ID          string           `json:"id"`
-	Fingerprint string           `json:"fingerprint"`
-	Name        string           `json:"name"`
-	Description string           `json:"description"`
-	Status      string           `json:"status"`
-	Assignee    *assignee        `json:"assignee"`
-	FirstSeen   management.Stamp `json:"first_seen"`
-	LastSeen    management.Stamp `json:"last_seen"`
-	Count       int64            `json:"count"`
+	ID          string `json:"id"`
+	Fingerprint string `json:"fingerprint"`
+	// Name and Description are the type and the message of the first exception, unless a user
+	// changes them.
+	Name        string    `json:"name"`
+	Description string    `json:"description"`
+	Status      string    `json:"status"`
+	Assignee    *assignee `json:"assignee"`
+	// FirstSeen and LastSeen are the earliest and the latest time of the exceptions, Count their
+	// number.
+	FirstSeen management.Stamp `json:"first_seen"`
+	LastSeen  management.Stamp `json:"last_seen"`
+	Count     int64            `json:"count"`
 }
 
-// storedIssue is an issue with what is not shown of it.
+// storedIssue is the stored form of an issue.
 type storedIssue struct {
 	Issue
-	// Changed is when somebody set the status: what happened before does not make
-	// the issue active again.
+	// Changed is the time of the last change of the status. Exceptions from before that time do not
+	// reopen the issue.
 	Changed management.Stamp `json:"status_changed_at"`
 }
 
-// How long an issue's name and description may be, in characters.
+// The greatest lengths of an issue's name and description, in characters.
 const (
 	maxIssueName        = 400
 	maxIssueDescription = 4000
@@ -58,10 +64,11 @@ var IssueFields = management.Fields{
 	{Name: "assignee", Type: management.Any, Null: true, Custom: true, Help: `{"type": "user", "id": 1} or {"type": "role", "id": "<uuid>"}; null for nobody`},
 }
 
+// issueStatus is the field for the status of a query.
 var issueStatus = management.Field{Name: "status", Type: management.Choice, Choices: issueStates}
 
-// Issues returns a page of issues, those of one status when it is not empty, last
-// seen first.
+// Issues returns a page of issues, the last seen first. If status is not empty, it returns only
+// issues with that status.
 func (s Service) Issues(ctx context.Context, scope *management.Scope, status string, p management.Page) (management.List[Issue], error) {
 	q := management.Query{Offset: p.Offset, Limit: p.Limit}
 	if status != "" {
@@ -73,14 +80,17 @@ func (s Service) Issues(ctx context.Context, scope *management.Scope, status str
 	return s.issues.Query(ctx, scope, q)
 }
 
+// issuesOf returns the Record.Other of issues with a status.
 func issuesOf(project int64, status string) string {
 	return management.ProjectParent(project) + "/" + status
 }
 
+// issueUnique returns the Record.Unique of an issue.
 func issueUnique(project int64, fingerprint string) string {
 	return management.ProjectParent(project) + "/" + fingerprint
 }
 
+// issueResource returns the resource of issues. Only Follow creates issues.
 func (c *Config) issueResource() management.Resource[management.Tx, storedIssue, Issue] {
 	return management.NewResource(&c.Env, management.Spec[management.Tx, storedIssue, Issue]{
 		Kind: kindIssue, ActivityScope: "ErrorTrackingIssue", Fields: IssueFields, NewestFirst: true,
@@ -108,8 +118,8 @@ func (s Service) Issue(ctx context.Context, scope *management.Scope, id string) 
 	return s.issues.Get(ctx, scope, id)
 }
 
-// Find returns the issues of a status and of an id, where these are not empty: at most
-// so many, last seen first.
+// Find returns at most limit issues, the last seen first. If status or id is not empty, it returns
+// only issues with that status or id. An unknown id is not an error.
 func (s Service) Find(ctx context.Context, scope *management.Scope, status, id string, limit int) ([]Issue, error) {
 	if id == "" {
 		list, err := s.Issues(ctx, scope, status, management.Page{Limit: limit})
@@ -126,17 +136,16 @@ func (s Service) Find(ctx context.Context, scope *management.Scope, status, id s
 	return []Issue{*issue}, nil
 }
 
-// Fingerprint tells to which issue an exception with such properties, a JSON object,
-// belongs (decision 24).
+// Fingerprint returns the fingerprint of an exception with the given properties, a JSON object
+// (decision 24). Exceptions with the same fingerprint belong to the same issue.
 func Fingerprint(properties string) string { return readException(properties).fingerprint() }
 
-// UpdateIssue changes what people may change of an issue. No field has to be
-// there.
+// UpdateIssue changes the writable fields of an issue. All of them are optional.
 func (s Service) UpdateIssue(ctx context.Context, scope *management.Scope, id string, b management.Body) (*Issue, error) {
 	return s.issues.Update(ctx, scope, id, b, false)
 }
 
-// firstCharacters is the beginning of a text, at most n characters.
+// firstCharacters returns the first n characters of a string.
 func firstCharacters(text string, n int) string {
 	if utf8.RuneCountInString(text) <= n {
 		return text

@@ -14,16 +14,15 @@ import (
 
 // Bounds of the filters of a rule.
 const (
-	// maxRuleDepth is how deep groups of filters may be nested.
+	// maxRuleDepth is the greatest depth of nested groups of filters.
 	maxRuleDepth = 10
-	// maxRuleValues is how many filters a rule may have, and how many values one
+	// maxRuleValues is the greatest number of filters and groups of a rule, and of values of one
 	// filter.
 	maxRuleValues = 1000
 )
 
-// ruleTypes are the types of filters that can be evaluated, and where the
-// property stands that they compare: in the event, in the person as it was after
-// the event, or in the issue.
+// ruleTypes are the supported types of filters. The values are prefixes of keys, which say where
+// the compared property is: in the event, in the person after the event, or in the issue.
 var ruleTypes = map[string]string{
 	"event":                "event:",
 	"feature":              "event:", // its key is $feature/<flag>
@@ -31,37 +30,38 @@ var ruleTypes = map[string]string{
 	"error_tracking_issue": "issue:",
 }
 
-// issueKeys are the properties that an issue has for rules (§4.2).
+// issueKeys are the properties of an issue that rules can compare (§4.2).
 var issueKeys = []string{"status", "name", "description"}
 
-// errPayload refuses what is no property group at all (§4.2).
+// errPayload returns the error for a value that is not a property group (§4.2).
 func errPayload() error { return management.Fault("filters", "Invalid filters payload.") }
 
-// ruleFilters are the filters of a rule, made ready. They are for one goroutine.
+// ruleFilters are the compiled filters of a rule. They must not be used concurrently.
 type ruleFilters struct {
 	root   ruleNode
 	leaves []ruleLeaf
 }
 
-// ruleLeaf compares one property, whose key is behind its place.
+// ruleLeaf is a filter of one property. key is the name of the property after its prefix
+// (ruleTypes).
 type ruleLeaf struct {
 	key    string
 	filter *flags.Filter
 }
 
-// ruleNode is a filter, by its number, or a group of nodes.
+// ruleNode is a group of nodes, or a filter.
 type ruleNode struct {
-	leaf     int // -1: a group
-	any      bool
+	leaf     int  // index of the filter; -1 for a group
+	any      bool // the group is an OR and has values
 	children []ruleNode
 }
 
-// compileRule reads a property group: {"type": "AND" or "OR", "values": [groups
-// and filters]}. A group without values holds for every issue. Its errors are
-// told to whoever has written it. settings are those of the project.
+// compileRule compiles a property group: {"type": "AND" or "OR", "values": [groups and filters]}. A
+// group without values matches every issue. Its errors are for the author of the rule. settings are
+// those of the project.
 func compileRule(raw json.RawMessage, settings flags.FilterSettings) (*ruleFilters, error) {
 	r := &ruleReader{settings: settings}
-	r.settings.Elements = true // spec/clients.md §17: of any list the elements are compared
+	r.settings.Elements = true // spec/clients.md §17: lists are compared by their elements
 	root, err := r.group(raw, 1)
 	if err != nil {
 		return nil, err
@@ -69,13 +69,14 @@ func compileRule(raw json.RawMessage, settings flags.FilterSettings) (*ruleFilte
 	return &ruleFilters{root: *root, leaves: r.leaves}, nil
 }
 
-// ruleReader reads the filters of a rule.
+// ruleReader compiles the filters of a rule, and counts its values.
 type ruleReader struct {
 	settings flags.FilterSettings
 	leaves   []ruleLeaf
 	values   int
 }
 
+// group compiles a group at a depth, which is 1 for the outermost group.
 func (r *ruleReader) group(raw json.RawMessage, depth int) (*ruleNode, error) {
 	if depth > maxRuleDepth {
 		return nil, management.Fault("filters", "Filters cannot be nested more than %d deep.", maxRuleDepth)
@@ -101,7 +102,7 @@ func (r *ruleReader) group(raw json.RawMessage, depth int) (*ruleNode, error) {
 	return out, nil
 }
 
-// value reads a group, or a filter.
+// value compiles a group or a filter inside a group.
 func (r *ruleReader) value(raw json.RawMessage, depth int) (*ruleNode, error) {
 	var f map[string]json.RawMessage
 	if management.JSONKind(raw) != "dict" || json.Unmarshal(raw, &f) != nil {
@@ -146,8 +147,8 @@ func (r *ruleReader) value(raw json.RawMessage, depth int) (*ruleNode, error) {
 	return &ruleNode{leaf: len(r.leaves) - 1}, nil
 }
 
-// ruleOperator is the operator of flags for one of rules: here lists may also be
-// compared with in and not_in.
+// ruleOperator converts an operator of a rule to one of flags. Rules have in and not_in for lists
+// in addition to the operators of flags.
 func ruleOperator(name string) flags.Operator {
 	switch name {
 	case "in":
@@ -158,16 +159,18 @@ func ruleOperator(name string) flags.Operator {
 	return flags.Operator(name)
 }
 
-// ruleFacts are what rules look at.
+// ruleFacts has the values that filters compare. now is the time to which relative dates refer.
 type ruleFacts struct {
 	event, person map[string]json.RawMessage
 	issue         *Issue
 	now           time.Time
 }
 
-// match tries the filters on an issue and the event that it was made of.
+// match reports whether the filters match an issue and the event that has created or reopened it.
 func (r *ruleFilters) match(f *ruleFacts) bool { return r.node(&r.root, f) }
 
+// node evaluates a node. An OR group stops at the first node that matches, an AND group at the
+// first that does not.
 func (r *ruleFilters) node(n *ruleNode, f *ruleFacts) bool {
 	if n.leaf >= 0 {
 		value, exists := f.property(r.leaves[n.leaf].key)
@@ -181,7 +184,7 @@ func (r *ruleFilters) node(n *ruleNode, f *ruleFacts) bool {
 	return !n.any
 }
 
-// property is what a filter compares, by its key behind its place.
+// property returns the value of a property by its key with prefix, and whether it exists.
 func (f *ruleFacts) property(key string) (value any, exists bool) {
 	source, name, _ := strings.Cut(key, ":")
 	properties := f.event

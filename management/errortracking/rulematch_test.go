@@ -12,7 +12,7 @@ import (
 	"github.com/bunting-flags/bunting/management"
 )
 
-// §4.2, and what operators mean: spec/flags.md §4.
+// Filters match as §4.2 and spec/flags.md §4 require.
 func TestManagement_4_2_Matching(t *testing.T) {
 	facts := &ruleFacts{
 		event:  loggedObject(`{"level":"error","n":5,"s":"Hello World","nil":null,"$feature/x":"test","when":"2026-01-02T00:00:00Z","list":["TypeError","RangeError"],"empty":[],"numbers":[1,9]}`),
@@ -52,7 +52,8 @@ func TestManagement_4_2_Matching(t *testing.T) {
 		`{"type":"OR","values":[]}`:                                                                         true,
 		`{"type":"OR","values":[{"type":"event","key":"none","operator":"is_set"},{"type":"AND","values":[{"type":"event","key":"n","value":5},{"type":"event","key":"nil","operator":"is_set"}]}]}`: true,
 		`{"type":"AND","values":[{"type":"event","key":"none","operator":"is_set"},{"type":"event","key":"n","value":5}]}`:                                                                           false,
-		// spec/clients.md §17: a positive operator wants one element, a negative one none.
+		// spec/clients.md §17: a positive operator requires one matching element, a negative one
+		// that no element matches.
 		`{"type":"event","key":"list","operator":"exact","value":["TypeError"]}`:                                                true,
 		`{"type":"event","key":"list","operator":"exact","value":["Error"]}`:                                                    false,
 		`{"type":"event","key":"list","value":"RangeError"}`:                                                                    true,
@@ -75,7 +76,7 @@ func TestManagement_4_2_Matching(t *testing.T) {
 		`{"type":"event","key":"numbers","operator":"between","value":[4,6]}`:                                                   false,
 		`{"type":"event","key":"numbers","operator":"not_between","value":[4,6]}`:                                               true,
 		`{"type":"OR","values":[{"type":"event","key":"list","value":"x"},{"type":"event","key":"empty","operator":"is_set"}]}`: false,
-		// Lists with operators that compare texts mean any of their elements.
+		// Operators that compare strings match if any element of the list does.
 		`{"type":"event","key":"level","operator":"icontains","value":["warn","ERR"]}`:      true,
 		`{"type":"event","key":"level","operator":"not_icontains","value":["warn","ERR"]}`:  false,
 		`{"type":"event","key":"list","operator":"not_regex","value":["^Syntax","^Range"]}`: false,

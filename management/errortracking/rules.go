@@ -10,62 +10,66 @@ import (
 	"github.com/bunting-flags/bunting/management"
 )
 
-// Config says what a Service stands on. Only Desk is required.
+// Config has the dependencies of a Service. Only Env is required.
 type Config struct {
 	Env management.Env[management.Tx]
-	// Events is the log out of whose exceptions issues are made. Nil: none are made.
+	// Events is the log from which exceptions are read. If nil, no issues are created.
 	Events EventLog
 }
 
-// Service has the assignment rules (§4.2) and issues (decision 24) of all projects.
-// New makes one.
+// Service manages the assignment rules (§4.2) and the issues (decision 24) of all projects. It may
+// be used concurrently. New creates one.
 type Service struct {
 	Config
 	rules  management.Resource[management.Tx, storedRule, AssignmentRule]
 	issues management.Resource[management.Tx, storedIssue, Issue]
 }
 
-// New makes a Service.
+// New returns a Service.
 func New(c Config) *Service { return &Service{c, c.ruleResource(), c.issueResource()} }
 
-// kindRule is an assignment rule of a project: Sort is its order, then its age.
+// kindRule is the kind of the records of assignment rules. Parent is the project, Sort the order
+// key and then the number.
 const kindRule = "assignment_rule"
 
-// maxRules is how many assignment rules a project may have.
+// maxRules is the greatest number of assignment rules of a project.
 const maxRules = 1000
 
-// view is a transaction and in whose name it runs.
+// view is a transaction with the scope of the caller.
 type view = management.View[management.Tx]
 
-// inProject is the view of a project in nobody's name.
+// inProject returns the view of a project for operations without a user.
 func inProject(tx management.Tx, project int64) *view {
 	return &view{Tx: tx, Scope: &management.Scope{Project: &management.ProjectRecord{ID: project}}}
 }
 
-// AssignmentRule says whom issues are assigned to that its filters match.
+// AssignmentRule assigns the issues that its filters match.
 type AssignmentRule struct {
 	ID string `json:"id"`
-	// Filters are the property group as it was sent: see ruleFilters.
-	Filters  json.RawMessage `json:"filters"`
-	Assignee *assignee       `json:"assignee"`
-	// OrderKey orders the rules, lowest first; of equal ones the older is first.
+	// Filters is the property group as it was sent (compileRule).
+	Filters json.RawMessage `json:"filters"`
+	// Assignee is the user or role to which issues are assigned. If nil, a matching issue remains
+	// unassigned.
+	Assignee *assignee `json:"assignee"`
+	// OrderKey orders the rules, in ascending order. Rules with the same key are in the order of
+	// their creation.
 	OrderKey int64 `json:"order_key"`
-	// Disabled is nil while the rule is in use.
+	// Disabled is nil while the rule is enabled.
 	Disabled *ruleFailure `json:"disabled_data"`
 }
 
-// ruleFailure is why a rule is not used any more: the error, and the issue and
-// the properties of the event that it was tried on.
+// ruleFailure is the reason why a rule is disabled: the error, and the issue and the properties of
+// the event for which it occurred.
 type ruleFailure struct {
 	Message string          `json:"message"`
 	Issue   json.RawMessage `json:"issue"`
 	Props   json.RawMessage `json:"props"`
 }
 
-// storedRule is a rule with what is not shown of it.
+// storedRule is the stored form of a rule.
 type storedRule struct {
 	AssignmentRule
-	// Number grows with every rule that is made.
+	// Number is a sequence number.
 	Number int64 `json:"number"`
 }
 
@@ -75,19 +79,20 @@ var RuleFields = management.Fields{
 	{Name: "assignee", Type: management.Any, Null: true, Custom: true, Help: `{"type": "user", "id": 1} or {"type": "role", "id": "<uuid>"}; null for nobody`},
 }
 
-// RuleOrderFields are what a change of the order brings.
+// RuleOrderFields are the fields of ReorderRules.
 var RuleOrderFields = management.Fields{
 	{Name: "orders", Type: management.Object, Required: true, Help: "the order_key of rules by id"},
 }
 
-// ruleKeys are the numbers that an order_key may be.
+// ruleKeys is the greatest absolute value of an order_key.
 const ruleKeys = math.MaxInt32
 
+// ruleResource returns the resource of rules.
 func (c *Config) ruleResource() management.Resource[management.Tx, storedRule, AssignmentRule] {
 	return management.NewResource(&c.Env, management.Spec[management.Tx, storedRule, AssignmentRule]{
 		Kind: kindRule, ActivityScope: "ErrorTrackingAssignmentRule", Fields: RuleFields,
 		Header: func(_ *management.Scope, r *storedRule) management.RecordHeader {
-			// The keys are moved up so that the texts of negative ones are in order too.
+			// The keys are shifted so that negative ones are sorted correctly as strings.
 			return management.RecordHeader{ID: r.ID, Sort: management.SortNumber(r.OrderKey+ruleKeys) + "/" + management.SortNumber(r.Number)}
 		},
 		New: func(*view) (*storedRule, error) {
@@ -98,8 +103,8 @@ func (c *Config) ruleResource() management.Resource[management.Tx, storedRule, A
 	})
 }
 
-// setRule takes over what a body says. New filters put a disabled rule into use again
-// (§7). A new rule is the last of those with the order_key 0.
+// setRule applies and validates the values of a body. New filters enable a rule that was disabled
+// (§7). A new rule has the order_key 0 and is the last one with that key.
 func setRule(e *management.Edit[management.Tx, storedRule]) (err error) {
 	r, v := e.After, e.Values
 	if v.Has("filters") {
@@ -137,24 +142,24 @@ func (s Service) Rule(ctx context.Context, scope *management.Scope, id string) (
 	return s.rules.Get(ctx, scope, id)
 }
 
-// CreateRule makes a rule.
+// CreateRule creates a rule.
 func (s Service) CreateRule(ctx context.Context, scope *management.Scope, b management.Body) (*AssignmentRule, error) {
 	return s.rules.Create(ctx, scope, b)
 }
 
-// UpdateRule changes the filters or the assignee of a rule. put: the filters have
-// to be there.
+// UpdateRule changes the filters or the assignee of a rule. If put is true, the filters must be
+// present.
 func (s Service) UpdateRule(ctx context.Context, scope *management.Scope, id string, b management.Body, put bool) error {
 	_, err := s.rules.Update(ctx, scope, id, b, put)
 	return err
 }
 
-// DeleteRule takes a rule away for good.
+// DeleteRule deletes a rule.
 func (s Service) DeleteRule(ctx context.Context, scope *management.Scope, id string) error {
 	return s.rules.Delete(ctx, scope, id)
 }
 
-// ReorderRules gives rules their order_key. Ids of no rule are passed over.
+// ReorderRules sets the order_key of rules. Unknown ids are ignored.
 func (s Service) ReorderRules(ctx context.Context, scope *management.Scope, b management.Body) error {
 	v, err := RuleOrderFields.Create(b)
 	if err != nil {

@@ -10,8 +10,8 @@ import (
 	"github.com/bunting-flags/bunting/management/rooms"
 )
 
-// What the tables expect is what spec/management.md says in the section that a row
-// names; "clients" is spec/clients.md, "decision" design/decisions.md.
+// The expected values of the tables follow from spec/management.md, in the section that a row has.
+// "clients" is spec/clients.md, "decision" design/decisions.md.
 func TestErrorTracking_Rules(t *testing.T) {
 	for name, rows := range map[string][]ruletest.Row{
 		"records": recordRows, "filters": filterRows, "what cannot be evaluated": rejectedRows, "assignees": assigneeRows,
@@ -32,7 +32,7 @@ const (
 	payload  = `400 invalid_input filters Invalid filters payload.`
 )
 
-// filters is the body of a rule.
+// filters returns the body of a rule.
 func filters(text string) string { return `{"filters":` + text + `}` }
 
 var recordRows = []ruletest.Row{
@@ -80,7 +80,7 @@ var filterRows = []ruletest.Row{
 		`{"filters":{"type":"AND","values":[{"type":"event","key":"a","value":["1",2],"operator":"exact","label":"mine"}],"colour":1}}`},
 }
 
-// Decision 24: filter types that cannot be evaluated are 400 at write.
+// Decision 24: a filter of a type that cannot be evaluated is rejected with 400 when it is written.
 var rejectedRows = []ruletest.Row{
 	{"decision 24 event", "bob", "create", filters(when(error1)), `{"assignee":null}`},
 	{"decision 24 person", "bob", "create", filters(when(`{"type":"person","key":"plan","value":"pro","operator":"exact"}`)), `{"assignee":null}`},
@@ -169,7 +169,7 @@ var orderRows = []ruletest.Row{
 	{"§3 beyond the end", "bob", "list", `{"Offset":50}`, `{"count":3,"results":[]}`},
 }
 
-// strangers are orders of so many rules that there are not.
+// strangers returns an order of n rules that do not exist.
 func strangers(n int) string {
 	list := make([]string, n)
 	for i := range list {
@@ -189,7 +189,7 @@ var placeRows = []ruletest.Row{
 	{"§4.2 unknown ids are ignored", "bob", "get <ours>", ``, `{"order_key":0}`},
 }
 
-// §5.11: what the log of changes says of rules.
+// §5.11: the log of changes of rules.
 var logRows = []ruletest.Row{
 	{"§5.11 created", "bob", "create => it", filters(always), `{"order_key":0}`},
 	{"§5.11 created", "bob", "log ErrorTrackingAssignmentRule <it>", ``, `{"activity":"created","scope":"ErrorTrackingAssignmentRule","item_id":"<it>","user":{"first_name":"bob","email":"bob@example.com"}}`},

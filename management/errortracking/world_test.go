@@ -15,8 +15,7 @@ import (
 	"github.com/bunting-flags/bunting/management/rooms"
 )
 
-// eventLog is a log of exceptions in memory: an errortracking.EventLog. The place of an
-// event is its number.
+// eventLog is an errortracking.EventLog in memory. The position of an event is its number.
 type eventLog struct {
 	events []errortracking.LoggedEvent
 	err    error
@@ -48,19 +47,20 @@ func newWorld(t *testing.T) *world {
 	return w
 }
 
-// addException adds an exception of now to the log.
+// addException adds an exception at the present time to the log.
 func (w *world) addException(project int64, properties, person string) {
 	w.log.events = append(w.log.events, errortracking.LoggedEvent{
 		Position: int64(len(w.log.events) + 1), Project: project, Timestamp: w.Clock, Properties: properties, PersonProperties: person,
 	})
 }
 
-// exceptionProperties are the properties of an exception of a type, with a message and more.
+// exceptionProperties returns the properties of an exception with a type, a message and additional
+// members.
 func exceptionProperties(kind, message, more string) string {
 	return `{"$exception_list":[{"type":"` + kind + `","value":"` + message + `"}]` + more + `}`
 }
 
-// follow reads the log to its end.
+// follow calls Follow until the end of the log.
 func (w *world) follow(t *testing.T) error {
 	for range 100 {
 		if more, err := w.ErrorTracking.Follow(t.Context()); err != nil || !more {
@@ -98,8 +98,8 @@ func (w *world) calls(t *testing.T) ruletest.Calls {
 		"issue":       func(scope standing, path, _ string) (any, error) { return s.Issue(ctx, scope, path) },
 		"changeissue": func(scope standing, path, b string) (any, error) { return s.UpdateIssue(ctx, scope, path, body(b)) },
 		"role":        func(scope standing, _, b string) (any, error) { return w.Organizations.CreateRole(ctx, scope, body(b)) },
-		// threw is an exception of now with its properties, which is followed; issueof the issue
-		// that was seen last.
+		// threw adds an exception with properties and calls Follow. issueof returns the issue that
+		// was last seen.
 		"threw": func(scope standing, path, properties string) (any, error) {
 			person := path
 			w.addException(scope.Project.ID, properties, person)
@@ -112,7 +112,7 @@ func (w *world) calls(t *testing.T) ruletest.Calls {
 			}
 			return list.Results[0], nil
 		},
-		// spoil makes the stored filters of a rule something that cannot be evaluated.
+		// spoil replaces the stored filters of a rule by filters that cannot be evaluated.
 		"spoil": func(scope standing, path, filters string) (any, error) {
 			return nil, w.Store.Write(ctx, func(tx rooms.Tx) error {
 				r, err := tx.Get("assignment_rule", management.ProjectParent(scope.Project.ID), path)
@@ -131,10 +131,10 @@ func (w *world) calls(t *testing.T) ruletest.Calls {
 	}
 }
 
-// when are filters of one filter.
+// when returns a property group with one filter.
 func when(filter string) string { return `{"type":"AND","values":[` + filter + `]}` }
 
-// number is that of somebody, as their id.
+// number returns the number of the user with a name.
 func number(name string) string {
 	uuid := ruletest.UUID(name)
 	n, err := strconv.ParseInt(strings.TrimLeft(uuid[len(uuid)-8:], "0"), 10, 64)

@@ -11,10 +11,10 @@ import (
 	"golang.org/x/tools/go/analysis"
 )
 
-// mostBackwards is how many per cent of a room's arrows may lead backwards; the goal is
-// 10. An arrow leads from a file to another one of the room whose functions, types,
-// fields or methods it names. The files stand in the order that leaves few backwards.
-// Rooms of a handful of files are not counted.
+// mostBackwards is the maximum percentage of a package's arrows that may lead backwards; the goal
+// is 10. There is an arrow from a file to each other file of the package whose functions, types,
+// fields or methods it uses. The files are sorted into an order with few backward arrows. Packages
+// of only a few files are not checked.
 var mostBackwards = map[string]int{
 	"adapters/convert":            10,
 	"adapters/httpapi":            10,
@@ -33,8 +33,8 @@ var mostBackwards = map[string]int{
 	"management/organizations":    11,
 }
 
-// Backwards reports rooms whose files name each other in circles. Such a room has to be
-// read whole: what two files share goes into a third one, which both name.
+// Backwards reports packages with files that depend on each other in cycles, so that no file can be
+// read before the rest. The remedy is to move shared code into a third file.
 var Backwards = &analysis.Analyzer{
 	Name: "backwards",
 	Doc:  "reports packages whose files name each other in circles",
@@ -55,8 +55,7 @@ var Backwards = &analysis.Analyzer{
 	},
 }
 
-// arrowsOf are the files of a package that each of its files names something of. Tests do
-// not count.
+// arrowsOf returns for each file of a package the other files that it uses. Test files are ignored.
 func arrowsOf(fset *token.FileSet, pkg *types.Package, uses map[*ast.Ident]types.Object) map[string]map[string]bool {
 	file := func(pos token.Pos) string {
 		name := filepath.Base(fset.Position(pos).Filename)
@@ -79,7 +78,7 @@ func arrowsOf(fset *token.FileSet, pkg *types.Package, uses map[*ast.Ident]types
 	return arrows
 }
 
-// countBackwards counts the arrows, and names those that lead backwards in a good order.
+// countBackwards counts the arrows, and lists the backward arrows in a good order.
 func countBackwards(arrows map[string]map[string]bool) (all int, back []string) {
 	order := orderByCalls(arrows)
 	for improved := true; improved; {
@@ -103,7 +102,8 @@ func countBackwards(arrows map[string]map[string]bool) (all int, back []string) 
 	return all, back
 }
 
-// orderByCalls puts first who names more files than name it, of those that are left.
+// orderByCalls orders the files: repeatedly it selects the remaining file with the greatest
+// difference between the number of files that it uses and the number of files that use it.
 func orderByCalls(arrows map[string]map[string]bool) (order []string) {
 	remaining := map[string]bool{}
 	for from, tos := range arrows {
@@ -134,13 +134,13 @@ func orderByCalls(arrows map[string]map[string]bool) (order []string) {
 	return order
 }
 
-// moveWell moves a file to where the fewest of its arrows lead backwards, and reports
-// whether these are fewer than before.
+// moveWell moves a file to the position with the fewest backward arrows, and reports whether their
+// number has decreased.
 func moveWell(order []string, file string, arrows map[string]map[string]bool) bool {
 	at := slices.Index(order, file)
 	rest := slices.Delete(slices.Clone(order), at, at+1)
 	cost, best, least, now := 0, 0, 0, 0
-	for i, other := range rest { // cost is relative to the first place
+	for i, other := range rest { // the cost is relative to the first position
 		if i == at {
 			now = cost
 		}

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// The arrows are those of the package's files in a good order: a names b and c, b names c,
-// and c names a, which is the only way back.
+// In a good order of these files, the only backward arrow is that from c to a: a uses b and c, and
+// b uses c.
 func TestBackwards_Counts(t *testing.T) {
 	all, back := countBackwards(map[string]map[string]bool{
 		"a.go": {"b.go": true, "c.go": true},

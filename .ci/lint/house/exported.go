@@ -8,9 +8,9 @@ import (
 	"golang.org/x/tools/go/analysis"
 )
 
-// mostExported bounds what users of each room can see: the functions, types,
-// constants and variables that are exported, and the methods of such types. A
-// number falls with what becomes internal; a new room gets a line.
+// mostExported is the maximum number of identifiers that each package may export: functions, types,
+// constants and variables, and methods of exported types. A number decreases when identifiers
+// become internal; a new package needs a line.
 var mostExported = map[string]int{
 	"adapters/console":         1,
 	"adapters/convert":         13,
@@ -76,7 +76,7 @@ var Exported = &analysis.Analyzer{
 	},
 }
 
-// exported counts what a file shows.
+// exported counts the exported identifiers of a file.
 func exported(file *ast.File) (n int) {
 	for _, decl := range file.Decls {
 		switch decl := decl.(type) {
@@ -107,7 +107,7 @@ func countExported(names ...*ast.Ident) (n int) {
 	return n
 }
 
-// receiver is the name of a receiver's type.
+// receiver returns the name of a receiver's type.
 func receiver(t ast.Expr) string {
 	switch t := t.(type) {
 	case *ast.StarExpr:

@@ -1,8 +1,8 @@
-// Package house has analyzers for this repository's own rules: what a package may import,
-// how much it may export, and that its files can be read one after the other.
+// Package house has analyzers for this repository's own rules: what a package may import, how much
+// it may export, and that its files can be read in an order without cycles.
 //
-// A room is a package, or a package with others below it, that has a row in the table of
-// imports.
+// In this package a room is a package, or a package with the packages below it, that has a row in
+// the table of imports.
 package house
 
 import (
@@ -17,16 +17,16 @@ import (
 
 const module = "github.com/bunting-flags/bunting"
 
-// outside are the modules that have no rooms: those of tests and of tools.
+// outside are the modules that the table does not cover, for tests and tools.
 var outside = []string{
 	"adapters/console/browsertest", "adapters/console/build", "adapters/httpapi/sdktest",
 	"adapters/internal/exports/s3test", "adapters/internal/natsstream/natstest",
 	"bench", "ci/lint", "ci/runtests", "testdata/geoip/generate",
 }
 
-// sources are the files of a package that are not tests.
+// sources are the files of a package without its tests.
 type sources struct {
-	dir   string // from the top of the repository
+	dir   string // relative to the root of the repository
 	files []sourceFile
 }
 
@@ -35,8 +35,9 @@ type sourceFile struct {
 	syntax *ast.File
 }
 
-// sourcesOf are the sources of the pass's package, with the files that build constraints
-// leave out. A package of a module outside has none, nor has one of tests alone.
+// sourcesOf returns the sources of the pass's package, including the files that build constraints
+// exclude. It returns no files for a package of a module in outside, or for one that has only
+// tests.
 func sourcesOf(pass *analysis.Pass) (s sources, err error) {
 	s.dir = strings.TrimPrefix(strings.TrimPrefix(withoutVariant(pass.Pkg.Path()), module), "/")
 	if isUnder(s.dir, outside) {
@@ -65,7 +66,7 @@ func sourcesOf(pass *analysis.Pass) (s sources, err error) {
 	return s, nil
 }
 
-// withoutVariant is an import path without the mark of a package with its tests.
+// withoutVariant returns an import path without the suffix of a package that includes its tests.
 func withoutVariant(path string) string {
 	path, _, _ = strings.Cut(path, " ")
 	return path

@@ -8,8 +8,8 @@ import (
 	"golang.org/x/tools/go/analysis/analysistest"
 )
 
-// These tests read files of other modules, of which the go command does not know. The
-// variable changes with the files of the repository, and with it these tests run anew.
+// These tests read files of other modules, which the go command's cache of test results does not
+// track. The variable changes with the files of the repository, so that the tests then run again.
 func TestInputs(t *testing.T) {
 	t.Log("inputs:", os.Getenv("TEST_INPUTS"))
 }
@@ -28,7 +28,8 @@ var all = &analysis.Analyzer{
 	},
 }
 
-// A package with faults, one in no room, and one of a module that has no rooms.
+// The analyzers run on a package with faults, on one without a row in the table, and on one of a
+// module that the table does not cover.
 func TestAnalyzers(t *testing.T) {
 	analysistest.Run(t, analysistest.TestData(), all, module+"/capture", module+"/utils", module+"/bench")
 }

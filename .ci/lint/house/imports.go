@@ -11,8 +11,7 @@ import (
 	"golang.org/x/tools/go/analysis"
 )
 
-// Imports reports imports that the table of rooms does not allow, and packages that are in
-// no room.
+// Imports reports imports that the table does not allow, and packages without a row in the table.
 var Imports = &analysis.Analyzer{
 	Name: "imports",
 	Doc:  "reports imports that the table of rooms does not allow",
@@ -27,13 +26,14 @@ var Imports = &analysis.Analyzer{
 	},
 }
 
-// problem is what is wrong with an import, or with a file.
+// problem describes a fault of an import or of a file.
 type problem struct {
 	pos  token.Pos
 	text string
 }
 
-// judgeFile holds a file, by its path from the top of the repository, against the table.
+// judgeFile checks a file against the table. file is its path relative to the root of the
+// repository.
 func judgeFile(file string, syntax *ast.File) (problems []problem) {
 	name := roomOf(path.Dir(file))
 	if name == "" {
@@ -55,8 +55,8 @@ func judgeFile(file string, syntax *ast.File) (problems []problem) {
 	return problems
 }
 
-// roomOf names the room of a folder: its own, or that of which it is a part;
-// empty when there is none.
+// roomOf returns the room of a folder: the folder itself or the nearest folder above it that has a
+// row in the table, or "" if there is none.
 func roomOf(dir string) string {
 	for ; dir != "." && dir != "/"; dir = path.Dir(dir) {
 		if _, ok := table[dir]; ok {
@@ -66,7 +66,7 @@ func roomOf(dir string) string {
 	return ""
 }
 
-// judge says what is wrong with an import of the named room; empty: nothing.
+// judge returns the fault of an import by the named room, or "" if it is allowed.
 func (r room) judge(name, imported string) string {
 	if ours, is := strings.CutPrefix(imported, module); is && (ours == "" || ours[0] == '/') {
 		if to := roomOf(strings.TrimPrefix(ours, "/")); to != "" && (to == name || to == leaf || slices.Contains(r.ours, to)) {

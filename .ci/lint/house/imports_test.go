@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// Each rule of the table, shown on a file.
+// Each rule of the table is proved with a file.
 func TestImports(t *testing.T) {
 	file := func(imports ...string) []string { return imports }
 	tests := map[string]struct {

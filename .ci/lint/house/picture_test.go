@@ -8,9 +8,9 @@ import (
 	"testing"
 )
 
-// picture reads the floors of ARCHITECTURE.md's picture, the highest first: what
-// stands behind the bar of a line are the rooms of a floor by the ends of their paths.
-// A floor may go on in lines without a name.
+// picture parses the floors of ARCHITECTURE.md's picture, the highest first: after the bar, a line
+// lists the rooms of a floor by the ends of their paths. A floor may continue in lines without a
+// name.
 func picture(t *testing.T) (floors [][]string) {
 	t.Helper()
 	page, err := os.ReadFile("../../../ARCHITECTURE.md")
@@ -34,7 +34,7 @@ func picture(t *testing.T) (floors [][]string) {
 	return floors
 }
 
-// findRoom is the room of the table with this path, or this end of it.
+// findRoom returns the room of the table with this path, or with a path that ends with it.
 func findRoom(t *testing.T, short string) string {
 	t.Helper()
 	if _, there := table[short]; there {
@@ -52,8 +52,8 @@ func findRoom(t *testing.T, short string) string {
 	return found[0]
 }
 
-// The picture shows every room of the table once, and every arrow of the table leads
-// to a lower floor. The analyzer Imports holds the table against the code.
+// The picture contains every room of the table exactly once, and every arrow of the table leads to
+// a lower floor. The analyzer Imports compares the table with the code.
 func TestPicture(t *testing.T) {
 	floors := picture(t)
 	floorOf := map[string]int{}

@@ -1,26 +1,27 @@
 package house
 
-// room is a row of the import table: what a package may import besides the
-// standard library, and what of that it may not.
+// room is a row of the import table: the packages that a package may import in addition to the
+// standard library, and whether it may import packages that do I/O.
 type room struct {
 	ours   []string
 	others []string
-	pure   bool // no I/O: none of the packages of impure
+	pure   bool // no I/O: no packages of impure
 }
 
 var (
 	core = append([]string{"flags", "capture"}, managementRooms...)
-	// managementRooms are the desk, its rooms, and what opens them together.
+	// managementRooms are the package management, the packages below it, and the package that opens
+	// them together.
 	managementRooms = []string{"management", "management/errortracking", "management/batchexports", "management/dashboards", "management/featureflags", "management/organizations", "management/rooms"}
 	impure          = []string{"net", "os", "database", "log", "syscall", "embed", "plugin"}
-	// leaf is the text of the wire and of stores: any room may import it.
+	// leaf is the package for the text of the wire and of stores, which every package may import.
 	leaf = "flags/wire"
 	// harmless are packages below impure ones that do no I/O.
 	harmless = []string{"net/netip", "net/url", "net/mail"}
 )
 
-// table says who may import whom. Arrows point down only; no adapter imports
-// another.
+// table lists the imports that each package may have. Arrows lead to lower floors only; adapters do
+// not import one another.
 var table = map[string]room{
 	"flags":                           {pure: true, ours: []string{"flags/internal/rustregexp", "flags/internal/dates", "flags/internal/semver", "flags/internal/tape"}, others: []string{"github.com/spaolacci/murmur3", "github.com/hashicorp/golang-lru/v2"}},
 	"flags/internal/rustregexp":       {pure: true, others: []string{"github.com/dlclark/regexp2/v2"}},
@@ -44,7 +45,7 @@ var table = map[string]room{
 	"management/featureflags":         {pure: true, ours: []string{"management", "flags", "capture/experiments"}},
 	"management/organizations":        {pure: true, ours: []string{"management", "flags"}},
 	"management/rooms":                {pure: true, ours: managementRooms},
-	// for the tests of the rooms
+	// for the tests of the packages
 	"management/internal/memstore":     {pure: true, ours: append([]string{"flags"}, managementRooms...)},
 	"management/internal/ruletest":     {pure: true, ours: []string{"management", "management/rooms"}},
 	"adapters/httpapi/internal/charts": {pure: true},
@@ -57,7 +58,7 @@ var table = map[string]room{
 		"github.com/hashicorp/golang-lru/v2", "github.com/spaolacci/murmur3",
 	}},
 	"adapters/internal/natsstream": {ours: []string{"capture"}, others: []string{"github.com/nats-io/nats.go", "github.com/klauspost/compress", "github.com/spaolacci/murmur3"}},
-	"adapters/remote/lastgood":     {}, // below its neighbours: the server and its remote clients keep copies alike, and commands replace files
+	"adapters/remote/lastgood":     {}, // below its neighbours: the server and its remote clients store copies in the same way, and commands replace files
 	"adapters/internal/keptsource": {ours: []string{"flags", "adapters/remote/lastgood"}},
 	"adapters/console":             {},
 	"adapters/convert":             {ours: []string{"flags"}, others: []string{"go.yaml.in/yaml/v3"}},
@@ -81,7 +82,7 @@ var table = map[string]room{
 	"adapters/promhook":   {ours: []string{"flags"}, others: []string{"github.com/prometheus/client_golang"}},
 	"adapters/metrics":    {ours: []string{"flags", "capture", "capture/queries"}, others: []string{"github.com/prometheus/client_golang"}},
 	"adapters/storetest":  {ours: append([]string{"capture/insights", "capture/queries"}, core...), others: []string{"github.com/google/go-cmp", "github.com/jackc/pgx/v5"}},
-	"adapters/server": {ours: append([]string{ // the roof
+	"adapters/server": {ours: append([]string{ // the top floor
 		"geoip", "adapters/httpapi", "adapters/sqlstore", "adapters/internal/natsstream", "adapters/filesource", "adapters/internal/smtpmail", "adapters/internal/dnstxt",
 		"adapters/internal/exports", "adapters/metrics", "adapters/passkeys", "adapters/oidc", "adapters/internal/keptsource", "adapters/internal/shadow", "adapters/remote/lastgood", "capture/insights", "capture/queries",
 	}, core...)},
@@ -105,9 +106,9 @@ var table = map[string]room{
 	}, managementRooms...)},
 }
 
-// contextFiles are the files of flags above its inner line: below it everything
-// is a function of its arguments.
+// contextFiles are the files of flags that may use a context. In the rest of the package, every
+// function depends only on its arguments.
 var contextFiles = []string{"flags/ports.go", "flags/quota.go", "flags/registry.go", "flags/memberregistry.go", "flags/decider.go", "flags/reader.go", "flags/readset.go", "flags/readdecider.go", "flags/snapshot.go", "flags/hook.go", "flags/openreads.go", "flags/openwatch.go", "flags/flagstest/flagstest.go", "flags/wire/context.go"}
 
-// openFile alone of flags reads files: a definitions file, for flags.Open.
+// openFile is the only file of flags that reads files: a definitions file, for flags.Open.
 const openFile = "flags/open.go"

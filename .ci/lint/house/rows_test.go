@@ -10,7 +10,7 @@ import (
 
 const top = "../../.."
 
-// A row of a table is about a package that is there.
+// Each row of a table is for an existing package.
 func TestRows(t *testing.T) {
 	names := slices.Concat(
 		slices.Collect(maps.Keys(table)),

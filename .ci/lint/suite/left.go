@@ -8,14 +8,13 @@ import (
 	"github.com/bunting-flags/bunting/ci/lint/unit"
 )
 
-// exception is a finding, or several of a kind, that is let pass: those of a rule in a package,
-// in files whose names end with file, with messages that have the text. Tests outside of a
-// package p are in p_test.
+// exception excludes findings of a rule in a package, in files with names that end with file, with
+// messages that contain text. The package of external tests of a package p is p_test.
 type exception struct {
 	pkg, rule, file, text string
 }
 
-// exceptions only shrinks.
+// exceptions must not get new entries.
 var exceptions = []exception{
 	{"management/batchexports", "cognitive-complexity", "engine.go", "(Service).begin "},
 	{"management/featureflags", "cognitive-complexity", "cohortmembers.go", "(Cohorts).listStatic "},
@@ -31,12 +30,12 @@ var exceptions = []exception{
 	{"adapters/internal/exports/s3test", "errorlint", "s3_test.go", "fail on wrapped errors"},
 	{"bench", "SA4006", "ours_test.go", "this value of set"},
 
-	// Right as it is: a pointer is compared.
+	// Correct as it is: a pointer is compared.
 	{"adapters/remote_test", "errorlint", "read_test.go", "fail on wrapped errors"},
 }
 
-// applyExceptions drops the findings about a package that are let pass. If all analyzers have run,
-// an entry of the package that drops nothing becomes a finding itself.
+// applyExceptions removes the findings about a package that an exception matches. If all analyzers
+// have run, an exception of the package that matches no finding becomes a finding itself.
 func applyExceptions(list []exception, path string, found []unit.Finding, complete bool) []unit.Finding {
 	pkg, _, _ := strings.Cut(path, " ")
 	for _, l := range list {

@@ -18,9 +18,9 @@ import (
 
 // reviveRules is the command revive, with the rules of revive.toml, as an analyzer.
 //
-// Some rules have revive check types by itself, without those of other packages. Where
-// these matter there is an analyzer instead: time-equal is timeEqual, string-of-int is
-// vet's stringintconv, and context-keys-type is SA1029.
+// Some rules make revive check types itself, without the types of other packages. Where these
+// matter, another analyzer replaces the rule: timeEqual replaces time-equal, vet's stringintconv
+// replaces string-of-int, and SA1029 replaces context-keys-type.
 var reviveRules = &analysis.Analyzer{
 	Name: "revive",
 	Doc:  "reports what the rules of revive.toml find",
@@ -56,16 +56,16 @@ var reviveRules = &analysis.Analyzer{
 	},
 }
 
-// reviveSet are revive's settings and the rules that they turn on.
+// reviveSet contains revive's settings and the rules that they enable.
 type reviveSet struct {
 	settings revive.Config
 	rules    []revive.Rule
 }
 
 var reviveConfig = sync.OnceValues(func() (set reviveSet, err error) {
-	// Otherwise the go command would be called for every import of the standard library.
+	// Otherwise the go command would run for every import of the standard library.
 	build.Default.GOROOT = ""
-	set.settings.Confidence = 0.8 // as the command has it
+	set.settings.Confidence = 0.8 // the default of the command
 	if err := toml.Unmarshal(lint.Revive, &set.settings); err != nil {
 		return set, err
 	}

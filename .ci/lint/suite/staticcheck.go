@@ -12,8 +12,8 @@ import (
 	"honnef.co/go/tools/unused"
 )
 
-// staticchecks are the checks of the command staticcheck that are on by default, but for
-// U1000, which is unusedCode.
+// staticchecks returns the default checks of the command staticcheck, except U1000, which
+// unusedCode implements.
 func staticchecks() (on []*analysis.Analyzer) {
 	for _, check := range slices.Concat(simple.Analyzers, staticcheck.Analyzers, stylecheck.Analyzers) {
 		if !check.Doc.NonDefault {
@@ -23,7 +23,7 @@ func staticchecks() (on []*analysis.Analyzer) {
 	return on
 }
 
-// unusedCode reports what staticcheck's check U1000 has found: the check only counts.
+// unusedCode reports the results of staticcheck's check U1000, which itself reports no findings.
 var unusedCode = &analysis.Analyzer{
 	Name:     "U1000",
 	Doc:      "reports unused code",
@@ -36,7 +36,7 @@ var unusedCode = &analysis.Analyzer{
 			name string
 		}
 		at := func(o unused.Object) place { return place{o.Position.Filename, o.Position.Line, o.Name} }
-		used := map[place]bool{} // a field of one instance of a generic type is one of all
+		used := map[place]bool{} // a field of one instance of a generic type is a field of all
 		for _, object := range result.Used {
 			used[at(object)] = true
 		}
@@ -50,7 +50,7 @@ var unusedCode = &analysis.Analyzer{
 	},
 }
 
-// posOf is the place of a position in a file of the pass; none if it is in no file.
+// posOf converts a position into one of the pass, or NoPos if it is in no file of the pass.
 func posOf(pass *analysis.Pass, p token.Position) token.Pos {
 	for _, file := range pass.Files {
 		f := pass.Fset.File(file.FileStart)

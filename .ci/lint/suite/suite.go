@@ -1,5 +1,5 @@
-// Package suite names the analyzers that run over this repository, and the findings that
-// they let pass.
+// Package suite lists the analyzers that run on this repository, and the exceptions from their
+// findings.
 package suite
 
 import (
@@ -17,7 +17,7 @@ import (
 
 const organization = "github.com/bunting-flags/"
 
-// Suite is what the tool runs.
+// Suite returns the configuration of the tool.
 func Suite() unit.Suite {
 	return unit.Suite{
 		Analyzers:  analyzers(),
@@ -32,11 +32,11 @@ func Suite() unit.Suite {
 	}
 }
 
-// neverReturning are the packages that have functions which never return and are called
-// here, such as testing's Fatal: what follows a call of them is not run.
+// neverReturning are the packages with functions that never return and that are called here, such
+// as testing's Fatal: code after a call of them is not reachable.
 var neverReturning = []string{"syscall", "runtime", "os", "log", "flag", "testing"}
 
-// analyzers are all of them.
+// analyzers returns all analyzers.
 func analyzers() []unit.Analyzer {
 	var all []unit.Analyzer
 	add := func(group string, analyzers ...*analysis.Analyzer) {

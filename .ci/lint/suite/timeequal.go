@@ -8,8 +8,8 @@ import (
 	"golang.org/x/tools/go/analysis"
 )
 
-// timeEqual finds times that are compared with == or !=: two times that are the same
-// moment may differ in their time zones.
+// timeEqual reports times that are compared with == or !=: two times of the same instant may differ
+// in their time zones.
 var timeEqual = &analysis.Analyzer{
 	Name: "timeequal",
 	Doc:  "reports == and != between values of time.Time",

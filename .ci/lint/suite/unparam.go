@@ -9,8 +9,8 @@ import (
 	"mvdan.cc/unparam/check"
 )
 
-// unusedParameters is the command unparam as an analyzer. It knows calls in tests, but
-// reports nothing there.
+// unusedParameters is the command unparam as an analyzer. It counts calls in tests, but reports no
+// findings there.
 var unusedParameters = &analysis.Analyzer{
 	Name:     "unparam",
 	Doc:      "reports parameters and results that are not used or are always the same",

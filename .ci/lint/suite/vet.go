@@ -39,7 +39,7 @@ import (
 	"golang.org/x/tools/go/analysis/passes/waitgroup"
 )
 
-// vet are the analyzers of a plain "go vet".
+// vet are the default analyzers of "go vet".
 var vet = []*analysis.Analyzer{
 	appends.Analyzer,
 	asmdecl.Analyzer,

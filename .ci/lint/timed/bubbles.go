@@ -7,25 +7,25 @@ import (
 	"golang.org/x/tools/go/types/typeutil"
 )
 
-// bubbles knows which functions run in bubbles of testing/synctest.
+// bubbles records which functions run in bubbles of testing/synctest.
 type bubbles struct {
 	info    *types.Info
-	inside  map[types.Object]bool // functions that are given to one that opens a bubble
-	openers map[types.Object]bool // functions that run an argument of theirs in a bubble
+	inside  map[types.Object]bool // functions that are passed to one that opens a bubble
+	openers map[types.Object]bool // functions that run one of their arguments in a bubble
 }
 
 func newBubbles(info *types.Info) *bubbles {
 	return &bubbles{info, map[types.Object]bool{}, map[types.Object]bool{}}
 }
 
-// opens reports whether what is given to a call runs in a bubble.
+// opens reports whether the argument of a call runs in a bubble.
 func (b *bubbles) opens(call *ast.CallExpr) bool {
 	f := typeutil.StaticCallee(b.info, call)
 	return f != nil && (f.FullName() == "testing/synctest.Test" || b.openers[f])
 }
 
-// collect goes through the functions until nothing new is learned: one may give what it
-// runs to another one.
+// collect visits the functions until there are no new results: a function may pass its argument to
+// another one.
 func (b *bubbles) collect(files []*ast.File) {
 	for before := -1; before != len(b.openers); {
 		before = len(b.openers)
@@ -39,6 +39,8 @@ func (b *bubbles) collect(files []*ast.File) {
 	}
 }
 
+// function records the functions that f passes to an opener, and f itself as an opener if it passes
+// on one of its parameters.
 func (b *bubbles) function(f *ast.FuncDecl) {
 	for node := range ast.Preorder(f.Body) {
 		call, ok := node.(*ast.CallExpr)
@@ -58,8 +60,8 @@ func (b *bubbles) function(f *ast.FuncDecl) {
 	}
 }
 
-// usesParameter reports whether an expression mentions a parameter of a function that is
-// a function itself.
+// usesParameter reports whether an expression mentions a parameter of a function that is itself a
+// function.
 func (b *bubbles) usesParameter(f *ast.FuncDecl, e ast.Expr) bool {
 	for node := range ast.Preorder(e) {
 		name, ok := node.(*ast.Ident)

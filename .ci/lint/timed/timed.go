@@ -1,9 +1,9 @@
-// Package timed has an analyzer for tests whose outcome hangs on how fast the machine is.
+// Package timed has an analyzer for tests whose result depends on the speed of the machine.
 //
-// A test fails on a busy machine if it demands that something is over in a few seconds.
-// What takes too long is better shown by counting steps, bytes or calls; what waits is
-// better run in a bubble of testing/synctest, where time only passes when nothing else
-// is left to do. A limit of a minute or more is allowed: it tells "hangs" from "slow".
+// A test fails on a busy machine if it requires that an operation ends within a few seconds. Such a
+// test should count steps, bytes or calls instead; a test that waits should run in a bubble of
+// testing/synctest, where time advances only when all goroutines are blocked. A limit of a minute
+// or more is allowed: it distinguishes a test that hangs from a slow one.
 package timed
 
 import (
@@ -16,14 +16,14 @@ import (
 	"golang.org/x/tools/go/analysis"
 )
 
-// hangs is how long a test must at least wait before it fails.
+// hangs is the minimum time that a test must wait before it fails.
 const hangs = time.Minute
 
-// Analyzer reports limits on time in tests.
+// Analyzer reports time limits in tests.
 //
-// It looks at files of tests, and passes over benchmarks and over what runs in a bubble of
-// synctest: what is given to synctest.Test, or to a function that gives it on. A function
-// with the directive //timed:synctest above it is only called in a bubble.
+// It checks test files, except benchmarks and functions that run in a bubble of synctest: those
+// that are passed to synctest.Test, or to a function that passes its argument on to it. The
+// directive //timed:synctest before a function states that it is only called in a bubble.
 var Analyzer = &analysis.Analyzer{
 	Name: "timed",
 	Doc:  "reports tests that fail if something takes less than a minute",
@@ -76,7 +76,7 @@ func (c *checker) isExempt(f *ast.FuncDecl) bool {
 	return false
 }
 
-// visit reports what is wrong with one node, and whether to look into it.
+// visit reports the fault of a node, and returns whether to visit its children.
 func (c *checker) visit(node ast.Node) bool {
 	switch node := node.(type) {
 	case *ast.CallExpr:
@@ -100,8 +100,8 @@ func (c *checker) visit(node ast.Node) bool {
 	return true
 }
 
-// comparison reports an elapsed time that is compared with another time than a constant of
-// a minute or more.
+// comparison reports a comparison of an elapsed time with anything other than a constant of a
+// minute or more.
 func (c *checker) comparison(e *ast.BinaryExpr) {
 	switch e.Op {
 	case token.LSS, token.GTR, token.LEQ, token.GEQ, token.EQL, token.NEQ:
@@ -120,8 +120,8 @@ func (c *checker) comparison(e *ast.BinaryExpr) {
 	}
 }
 
-// call reports polling deadlines, short timeouts of contexts, and functions that fail
-// after a while.
+// call reports polling deadlines, short timeouts of contexts, and functions that fail after a
+// delay.
 func (c *checker) call(call *ast.CallExpr) {
 	switch {
 	case c.facts.calls(call, "(time.Time).After", "(time.Time).Before"):
@@ -140,12 +140,12 @@ func (c *checker) call(call *ast.CallExpr) {
 	}
 }
 
-// polls reports whether one of two moments is now and the other one a near deadline.
+// polls reports whether one of two times is now and the other one a near deadline.
 func (c *checker) polls(a, b ast.Expr) bool {
 	return c.facts.isNow(a) && c.facts.isDeadline(b) || c.facts.isNow(b) && c.facts.isDeadline(a)
 }
 
-// failing are the names of the functions and methods that make a test fail.
+// failing are the functions and methods that make a test fail.
 var failing = map[string]bool{
 	"Fatal": true, "Fatalf": true, "Error": true, "Errorf": true, "Fail": true, "FailNow": true, "panic": true,
 }
@@ -168,7 +168,7 @@ func (c *checker) fails(statements ...ast.Stmt) (fails bool) {
 	return fails
 }
 
-// failsAtOnce is fails, but for what only happens under a condition.
+// failsAtOnce is like fails, but ignores conditional failures.
 func (c *checker) failsAtOnce(statement ast.Stmt) bool {
 	switch statement.(type) {
 	case *ast.ExprStmt, *ast.ReturnStmt:

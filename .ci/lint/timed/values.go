@@ -11,17 +11,17 @@ import (
 	"golang.org/x/tools/go/types/typeutil"
 )
 
-// kind is what a variable holds.
+// kind is the kind of a variable's value.
 type kind int
 
 const (
 	elapsedTime  kind = iota + 1
-	moment            // what time.Now has returned
-	nearDeadline      // a moment and less than a minute
+	moment            // a result of time.Now
+	nearDeadline      // a moment plus less than a minute
 	shortTimer        // a timer of less than a minute, or its channel
 )
 
-// values knows what the variables of some files hold.
+// values records the kinds of the variables of some files.
 type values struct {
 	info  *types.Info
 	kinds map[types.Object]kind
@@ -31,8 +31,8 @@ func newValues(info *types.Info) *values {
 	return &values{info, map[types.Object]kind{}}
 }
 
-// collect goes through all assignments until nothing new is learned: a variable may be
-// assigned from another one.
+// collect visits all assignments until there are no new results: a variable may be assigned from
+// another one.
 func (v *values) collect(files []*ast.File) {
 	for before := -1; before != len(v.kinds); {
 		before = len(v.kinds)
@@ -82,7 +82,7 @@ func (v *values) kindOf(e ast.Expr) kind {
 	return 0
 }
 
-// variable is the kind of a variable that an expression names; 0 for others.
+// variable returns the kind of a variable that an expression names, or 0 for other expressions.
 func (v *values) variable(e ast.Expr) kind {
 	if name, ok := e.(*ast.Ident); ok {
 		return v.kinds[v.info.ObjectOf(name)]
@@ -90,7 +90,7 @@ func (v *values) variable(e ast.Expr) kind {
 	return 0
 }
 
-// isElapsed reports whether a value has been computed from an elapsed time.
+// isElapsed reports whether a value is computed from an elapsed time.
 func (v *values) isElapsed(e ast.Expr) bool {
 	switch e := e.(type) {
 	case *ast.Ident:
@@ -110,7 +110,7 @@ func (v *values) isElapsed(e ast.Expr) bool {
 	return false
 }
 
-// isElapsedCall is elapsed for conversions, min and max, and methods of an elapsed time.
+// isElapsedCall is isElapsed for conversions, min and max, and methods of an elapsed time.
 func (v *values) isElapsedCall(call *ast.CallExpr) bool {
 	if v.calls(call, "time.Since") {
 		return true
@@ -133,13 +133,13 @@ func (v *values) isElapsedCall(call *ast.CallExpr) bool {
 	return false
 }
 
-// isNow reports whether a value is what time.Now has just returned.
+// isNow reports whether a value is a result of time.Now.
 func (v *values) isNow(e ast.Expr) bool {
 	call, ok := ast.Unparen(e).(*ast.CallExpr)
 	return ok && v.calls(call, "time.Now") || v.variable(ast.Unparen(e)) == moment
 }
 
-// isDeadline reports whether a value is a moment and a constant of less than a minute.
+// isDeadline reports whether a value is a moment plus a constant of less than a minute.
 func (v *values) isDeadline(e ast.Expr) bool {
 	e = ast.Unparen(e)
 	if call, ok := e.(*ast.CallExpr); ok && v.calls(call, "(time.Time).Add") {
@@ -181,7 +181,7 @@ func (v *values) isShort(e ast.Expr) bool {
 	return is && d > 0 && d < hangs
 }
 
-// duration is the value of a constant duration.
+// duration returns the value of a constant duration.
 func (v *values) duration(e ast.Expr) (d time.Duration, constantly bool) {
 	tv := v.info.Types[e]
 	if tv.Value == nil || !isNamed(tv.Type, "Duration") {
@@ -197,7 +197,7 @@ func (v *values) calls(call *ast.CallExpr, names ...string) bool {
 	return f != nil && slices.Contains(names, f.FullName())
 }
 
-// isNamed reports whether a type is that of package time with the name.
+// isNamed reports whether a type is the type of package time with this name.
 func isNamed(t types.Type, name string) bool {
 	named, ok := types.Unalias(t).(*types.Named)
 	return ok && named.Obj().Pkg() != nil && named.Obj().Pkg().Path() == "time" && named.Obj().Name() == name

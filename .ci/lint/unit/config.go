@@ -14,8 +14,8 @@ import (
 	"golang.org/x/tools/go/gcexportdata"
 )
 
-// Config is what the go command writes for each package into the file that it hands to a
-// vet tool: where the package is, and what has been made of its imports.
+// Config is the file that the go command writes for each package and passes to a vet tool: it
+// describes the package and the results for its imports.
 type Config struct {
 	ImportPath   string // "p", or "p [p.test]" with the test files of p
 	Dir          string
@@ -27,9 +27,9 @@ type Config struct {
 	ImportMap    map[string]string // from the path in an import to that of the package
 	PackageFile  map[string]string // export data by package, from the compiler
 	PackageVetx  map[string]string // facts by package, from this program
-	VetxOnly     bool              // the package is a dependency: only its facts are wanted
-	VetxOutput   string            // where they are to be written
-	Stdout       string            // where findings are to be written
+	VetxOnly     bool              // the package is a dependency: only its facts are needed
+	VetxOutput   string            // output file of the facts
+	Stdout       string            // output file of the findings
 }
 
 func readConfig(name string) (*Config, error) {
@@ -44,7 +44,7 @@ func readConfig(name string) (*Config, error) {
 	return c, nil
 }
 
-// path is the import path without the mark of a package that is built with its tests.
+// path returns the import path without the suffix of a package that includes its tests.
 func (c *Config) path() string {
 	path, _, _ := strings.Cut(c.ImportPath, " ")
 	return path
@@ -58,11 +58,11 @@ type program struct {
 	pkg    *types.Package
 	info   *types.Info
 	sizes  types.Sizes
-	loaded map[string]*types.Package // the packages that types have come from
+	loaded map[string]*types.Package // the packages of all loaded types
 }
 
-// load parses the package and checks its types; without bodies, only those of what is
-// declared at its top.
+// load parses the package and checks its types. If bodies is false, function bodies are not
+// checked.
 func (c *Config) load(bodies bool) (*program, error) {
 	p := &program{
 		Config: c,
@@ -93,7 +93,7 @@ func (c *Config) load(bodies bool) (*program, error) {
 	return p, err
 }
 
-// Import reads a package's types from what the compiler has written.
+// Import reads a package's types from the compiler's export data.
 func (p *program) Import(path string) (*types.Package, error) {
 	if mapped, is := p.ImportMap[path]; is {
 		path = mapped

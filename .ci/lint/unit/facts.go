@@ -14,12 +14,12 @@ import (
 	"golang.org/x/tools/go/types/objectpath"
 )
 
-// facts is what analyzers have found out about objects and packages, for the analysis of
-// the packages that import them.
+// facts are the results of analyzers about objects and packages, for the analysis of the packages
+// that import them.
 type facts struct {
 	objects  map[objectKey]analysis.Fact
 	packages map[packageKey]analysis.Fact
-	records  map[recordKey]analysis.Fact // all that were read, known here or not
+	records  map[recordKey]analysis.Fact // all facts that were read, whether they concern loaded objects or not
 	paths    objectpath.Encoder
 }
 
@@ -33,7 +33,7 @@ type packageKey struct {
 	kind reflect.Type
 }
 
-// recordKey names a fact in a file. Object is empty where it is about a package.
+// recordKey identifies a fact in a file. Object is empty for a fact about a package.
 type recordKey struct {
 	Package string
 	Object  objectpath.Path
@@ -47,7 +47,7 @@ type record struct {
 	Fact    analysis.Fact
 }
 
-// readFacts reads the facts of what the program imports.
+// readFacts reads the facts about the program's imports.
 func readFacts(p *program) (*facts, error) {
 	f := &facts{
 		objects:  map[objectKey]analysis.Fact{},
@@ -73,8 +73,8 @@ func readFacts(p *program) (*facts, error) {
 	return f, nil
 }
 
-// add takes in a fact from a file. What it is about may not be among the types that the
-// export data of the imports mentions: then nothing here can ask for it.
+// add adds a fact from a file. Its object may be missing from the types in the export data of the
+// imports; then it cannot be queried here.
 func (f *facts) add(r record, loaded map[string]*types.Package) {
 	kind := reflect.TypeOf(r.Fact)
 	key := recordKey{r.Package, r.Object, kind}
@@ -93,7 +93,7 @@ func (f *facts) add(r record, loaded map[string]*types.Package) {
 	}
 }
 
-// write writes the facts about pkg, and with all also those about what it imports.
+// write writes the facts about pkg and, if all is set, those about its imports too.
 func (f *facts) write(name string, pkg *types.Package, all bool) error {
 	records := map[recordKey]analysis.Fact{}
 	if all {
@@ -103,7 +103,7 @@ func (f *facts) write(name string, pkg *types.Package, all bool) error {
 		if key.object.Pkg() != pkg {
 			continue
 		}
-		if path, err := f.paths.For(key.object); err == nil { // other objects are not seen from outside
+		if path, err := f.paths.For(key.object); err == nil { // other objects are not visible outside of the package
 			records[recordKey{pkg.Path(), path, key.kind}] = fact
 		}
 	}
@@ -115,7 +115,7 @@ func (f *facts) write(name string, pkg *types.Package, all bool) error {
 	return writeRecords(name, records)
 }
 
-// writeRecords writes facts in an order, so that equal facts make equal files.
+// writeRecords writes facts in a fixed order, so that equal facts result in equal files.
 func writeRecords(name string, facts map[recordKey]analysis.Fact) error {
 	if len(facts) == 0 {
 		return os.WriteFile(name, nil, 0o666)
@@ -138,13 +138,12 @@ func writeRecords(name string, facts map[recordKey]analysis.Fact) error {
 	return os.WriteFile(name, out.Bytes(), 0o666)
 }
 
-// object copies the fact of fact's type about an object to *fact, and reports whether
-// there is one.
+// object copies the fact of fact's type about an object to *fact, and reports whether it exists.
 func (f *facts) object(object types.Object, fact analysis.Fact) bool {
 	return assign(fact, f.objects[objectKey{object, reflect.TypeOf(fact)}])
 }
 
-// packageFact is as object, about a package.
+// packageFact is object for a package.
 func (f *facts) packageFact(pkg *types.Package, fact analysis.Fact) bool {
 	return assign(fact, f.packages[packageKey{pkg, reflect.TypeOf(fact)}])
 }
@@ -157,7 +156,7 @@ func assign(to, from analysis.Fact) bool {
 	return true
 }
 
-// allObjects are the facts about objects that are of a's types.
+// allObjects returns the facts about objects that have one of a's types.
 func (f *facts) allObjects(a *analysis.Analyzer) (all []analysis.ObjectFact) {
 	for key, fact := range f.objects {
 		if isOf(a, key.kind) {
@@ -167,7 +166,7 @@ func (f *facts) allObjects(a *analysis.Analyzer) (all []analysis.ObjectFact) {
 	return all
 }
 
-// allPackages are the facts about packages that are of a's types.
+// allPackages returns the facts about packages that have one of a's types.
 func (f *facts) allPackages(a *analysis.Analyzer) (all []analysis.PackageFact) {
 	for key, fact := range f.packages {
 		if isOf(a, key.kind) {

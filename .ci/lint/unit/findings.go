@@ -14,7 +14,7 @@ import (
 	"golang.org/x/tools/go/analysis"
 )
 
-// findings collects what analyzers report about a program.
+// findings collects the reports of analyzers about a program.
 type findings struct {
 	program *program
 	groups  map[*analysis.Analyzer]string
@@ -37,14 +37,14 @@ func (f *findings) add(a *analysis.Analyzer, d analysis.Diagnostic) {
 	f.found = append(f.found, Finding{f.program.fset.Position(d.Pos), rule, f.groups[a], d.Message})
 }
 
-// Categories is the group of analyzers that stand for many rules: the category of what
-// they report is the rule.
+// Categories is the group of analyzers that implement several rules: the category of a report is
+// its rule.
 const Categories = "revive"
 
-// nolint is a comment that lets findings of its line pass: //nolint:name,name // why.
+// nolint matches a comment that excludes findings of its line: //nolint:name,name // why.
 var nolint = regexp.MustCompile(`^//nolint:([a-zA-Z0-9_,-]+)`)
 
-// filter are the findings, each once and in order, without those that comments let pass.
+// filter returns the findings sorted and without duplicates, except those that comments exclude.
 func (f *findings) filter() []Finding {
 	passing := map[string][]string{} // names of rules and groups by file:line
 	for _, file := range f.program.files {
@@ -74,9 +74,9 @@ func (f *findings) filter() []Finding {
 
 func lineOf(p token.Position) string { return fmt.Sprint(p.Filename, ":", p.Line) }
 
-// writeFindings writes findings as the go command wants them, which keeps them and prints
-// them: by package, by analyzer. All are under one analyzer, in their order. Paths are from
-// the top of the repository.
+// writeFindings writes findings in the format of the go command, which caches and prints them: by
+// package, and by analyzer. All findings are written under one analyzer, in order. Paths are
+// relative to the root of the repository.
 func writeFindings(c *Config, found []Finding) error {
 	type diagnostic struct {
 		Position string `json:"posn"`
@@ -99,7 +99,7 @@ func writeFindings(c *Config, found []Finding) error {
 	return os.WriteFile(c.Stdout, data, 0o666)
 }
 
-// topOf is the folder of the repository that dir is in; dir if it is in none.
+// topOf returns the root of the repository that contains dir, or dir if it is in none.
 func topOf(dir string) string {
 	for top := dir; top != filepath.Dir(top); top = filepath.Dir(top) {
 		if _, err := os.Stat(filepath.Join(top, ".git")); err == nil {

@@ -1,11 +1,11 @@
-// Package unit analyzes one package whenever the go command asks for it: it is a vet
-// tool's side of "go vet -vettool". The go command keeps what a tool says about a package
-// in its build cache until the package, what it imports, or the tool changes.
+// Package unit analyzes one package at a time for the go command: it implements the protocol of "go
+// vet -vettool". The go command caches a tool's output for a package in its build cache until the
+// package, its imports, or the tool change.
 //
-// It does what golang.org/x/tools/go/analysis/unitchecker does, and differs in three
-// points. Types of imports come from the compiler's export data, so that dependencies need
-// not be analyzed, or even parsed, to have types. A finding can be let pass, by a comment
-// or by a table. Paths are printed from the top of the repository.
+// It corresponds to golang.org/x/tools/go/analysis/unitchecker, with three differences. Types of
+// imports are read from the compiler's export data, so that dependencies need not be analyzed, or
+// even parsed. Findings can be excluded by a comment or by a table. Paths are printed relative to
+// the root of the repository.
 package unit
 
 import (
@@ -26,31 +26,31 @@ import (
 	"golang.org/x/tools/go/analysis"
 )
 
-// Analyzer is an analyzer with the name of its group, such as "vet". Comments and the
-// flag -only may name either.
+// Analyzer is an analyzer with the name of its group, such as "vet". Comments and the flag -only
+// may name either.
 type Analyzer struct {
 	Group string
 	*analysis.Analyzer
 }
 
-// Suite is what a tool runs.
+// Suite is the configuration of a tool.
 type Suite struct {
-	// Analyzers run over the packages for which Ours is true.
+	// Analyzers run on the packages for which Ours returns true.
 	Analyzers []Analyzer
 	Ours      func(importPath string) bool
-	// Signatures runs over the declarations of other packages that mention Word.
-	// Function bodies are not looked at.
+	// Signatures runs on the declarations of other packages that contain Word. Function bodies are
+	// ignored.
 	Signatures *analysis.Analyzer
 	Word       string
-	// Full run over the whole of the named other packages.
+	// Full run on all code of the named other packages.
 	Full     []*analysis.Analyzer
 	Packages []string
-	// Filter drops findings about a package, and may add some. They are complete if all
+	// Filter removes findings about a package, and may add some. complete reports whether all
 	// analyzers have run.
 	Filter func(importPath string, found []Finding, complete bool) []Finding
 }
 
-// Main answers the go command and ends the program.
+// Main handles one call by the go command and ends the program.
 func Main(suite Suite) {
 	log.SetFlags(0)
 	log.SetPrefix("vettool: ")
@@ -76,7 +76,7 @@ func Main(suite Suite) {
 	}
 }
 
-// printVersion prints what the go command tells versions of the tool apart by.
+// printVersion prints the version by which the go command distinguishes builds of the tool.
 func printVersion() error {
 	name, err := os.Executable()
 	if err != nil {
@@ -95,8 +95,8 @@ func printVersion() error {
 	return nil
 }
 
-// check analyzes the package that a file of the go command describes, and writes facts and
-// findings to where the file says.
+// check analyzes the package that a file of the go command describes, and writes its facts and
+// findings to the files that it names.
 func (s Suite) check(configFile, only string) error {
 	config, err := readConfig(configFile)
 	if err != nil {
@@ -125,8 +125,8 @@ func (s Suite) check(configFile, only string) error {
 	return writeFindings(config, found)
 }
 
-// dependency writes the facts about a package that is not ours. Without any the compiler
-// has still found the package to be good, so that an error here is none.
+// dependency writes the facts about a package that is not ours. Errors are ignored, since the
+// compiler has accepted the package.
 func (s Suite) dependency(config *Config) error {
 	analyzers, bodies := []*analysis.Analyzer{s.Signatures}, false
 	switch {
@@ -162,7 +162,7 @@ func (s Suite) registerFacts() {
 	}
 }
 
-// selectAnalyzers are the analyzers that the list names by themselves or by group; all if it is
+// selectAnalyzers returns the analyzers that the list names, by name or by group, or all if it is
 // empty.
 func (s Suite) selectAnalyzers(list string) (selected []*analysis.Analyzer) {
 	names := strings.Split(list, ",")
@@ -174,7 +174,7 @@ func (s Suite) selectAnalyzers(list string) (selected []*analysis.Analyzer) {
 	return selected
 }
 
-// withFacts are those of the analyzers, and of what they require, that find out facts.
+// withFacts returns the analyzers that export facts, including the analyzers that they require.
 func withFacts(analyzers []*analysis.Analyzer) []*analysis.Analyzer {
 	all := closure(analyzers)
 	maps.DeleteFunc(all, func(a *analysis.Analyzer, _ bool) bool { return len(a.FactTypes) == 0 })

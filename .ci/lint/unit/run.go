@@ -10,15 +10,15 @@ import (
 	"golang.org/x/tools/go/analysis"
 )
 
-// Finding is what an analyzer reports.
+// Finding is a report of an analyzer.
 type Finding struct {
 	Position token.Position
 	Rule     string // the analyzer's name, or that of one of its rules
-	Group    string // whose analyzer it is
+	Group    string // the group of the analyzer
 	Message  string
 }
 
-// session is one run of analyzers over a package.
+// session is one run of analyzers on a package.
 type session struct {
 	*program
 	facts   *facts
@@ -26,7 +26,7 @@ type session struct {
 	report  func(*analysis.Analyzer, analysis.Diagnostic)
 }
 
-// run runs an analyzer after those that it requires, each once.
+// run runs an analyzer after its requirements, each only once.
 func (s *session) run(a *analysis.Analyzer) (any, error) {
 	if result, there := s.results[a]; there {
 		return result, nil
@@ -49,6 +49,7 @@ func (s *session) run(a *analysis.Analyzer) (any, error) {
 	return result, nil
 }
 
+// pass returns the analysis.Pass with which an analyzer reads the package and its facts.
 func (s *session) pass(a *analysis.Analyzer) *analysis.Pass {
 	return &analysis.Pass{
 		Analyzer:          a,
@@ -75,7 +76,7 @@ func (s *session) exportObject(object types.Object, fact analysis.Fact) {
 	s.facts.objects[objectKey{object, reflect.TypeOf(fact)}] = fact
 }
 
-// analyze runs analyzers over a loaded package and writes their facts.
+// analyze runs analyzers on a loaded package and writes their facts.
 func (p *program) analyze(analyzers []*analysis.Analyzer, all bool, report func(*analysis.Analyzer, analysis.Diagnostic)) error {
 	facts, err := readFacts(p)
 	if err != nil {
@@ -90,7 +91,7 @@ func (p *program) analyze(analyzers []*analysis.Analyzer, all bool, report func(
 	return facts.write(p.VetxOutput, p.pkg, all)
 }
 
-// closure are the analyzers with all that they require.
+// closure returns the analyzers with all analyzers that they require.
 func closure(analyzers []*analysis.Analyzer) map[*analysis.Analyzer]bool {
 	all := map[*analysis.Analyzer]bool{}
 	var visit func(a *analysis.Analyzer)

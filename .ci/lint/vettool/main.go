@@ -1,38 +1,37 @@
-// Command vettool analyzes Go packages for "go vet". The script .ci/lint/run builds it and
-// runs it over all modules of the repository. For some packages, or with some analyzers:
+// Command vettool analyzes Go packages for "go vet". The script .ci/lint/run builds it and runs it
+// on all modules of the repository. For some packages, or with some analyzers:
 //
 //	.ci/lint/run ./flags/...
 //	go vet -vettool=.ci/lint/cache/vettool -only=revive,SA1019 ./flags/...
 //
-// The go command calls it once per package, and keeps what it said in the build cache until
-// the package, its imports, or the program change: a second run takes seconds.
+// The go command runs it for each package, and caches its output in the build cache until the
+// package, its imports, or the program change: a second run is done in seconds.
 //
-// It has the analyzers of a plain "go vet", staticcheck's default checks, errorlint,
-// unparam, revive with the rules of revive.toml, and those of this repository, such as
-// that no test is timed.
+// It contains the analyzers of a plain "go vet", staticcheck's default checks, errorlint, unparam,
+// revive with the rules of revive.toml, and analyzers of this repository, for example the one that
+// rejects time limits in tests.
 //
-// A comment at the end of a line lets findings of that line pass. It names rules or groups
-// of them, and gives the reason:
+// A comment at the end of a line excludes findings of that line. It names rules or groups of rules,
+// and the reason:
 //
 //	return errors.New("No.") //nolint:ST1005 // the text of the API
 //
-// Findings that cannot be mended yet are in suite/left.go. An entry that is not needed any
-// more is a finding.
+// Findings that cannot be fixed yet are in suite/left.go. An unused entry is a finding.
 //
-// A new rule is an analyzer of golang.org/x/tools/go/analysis, in a package with tests of
-// what it reports and what it does not, and a line in suite/suite.go.
+// A new rule is an analyzer of golang.org/x/tools/go/analysis, in a package with tests of positive
+// and negative examples, and a line in suite/suite.go.
 //
 // # Dependencies
 //
-// Go vet calls a tool for all dependencies as well, so that facts about them are known.
-// Packages of others are neither parsed nor type-checked here, with two exceptions. Where
-// one mentions "Deprecated: ", the declarations are looked at, without function bodies,
-// for staticcheck's SA1019. Of a few packages of the standard library it is found out
-// which functions never return: see neverReturning in suite/suite.go.
+// Go vet also runs a tool for all dependencies, to obtain facts about them. Packages of other
+// organizations are neither parsed nor type-checked here, with two exceptions. If one contains
+// "Deprecated: ", its declarations are checked, without function bodies, for staticcheck's SA1019.
+// For a few packages of the standard library, the functions that never return are determined: see
+// neverReturning in suite/suite.go.
 //
-// Three things are not known, then: functions of other modules that format like Printf
-// (those of the standard library are known to the printf analyzer itself), which of their
-// functions are pure, and which never return nil.
+// As a consequence, three facts about functions of other modules are not available: which of them
+// format like Printf (the printf analyzer itself lists the functions of the standard library),
+// which are pure, and which never return nil.
 package main
 
 import (

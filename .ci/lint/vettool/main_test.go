@@ -9,8 +9,7 @@ import (
 	"testing"
 )
 
-// files are those of a module with faults. What is a fault only shows in one package
-// because of another one is in b.
+// files is a module with faults. Package b contains the faults that depend on another package.
 var files = map[string]string{
 	"go.mod": "module github.com/bunting-flags/example\n\ngo 1.26.0\n",
 	"a/a.go": `package a
@@ -86,8 +85,8 @@ func TestB(t *testing.T) {
 `,
 }
 
-// want is what is found, in order. That p is not nil after Fatal is known of testing, which
-// is only a dependency.
+// want are the findings, in order. The fact that p is not nil after Fatal is a fact about testing,
+// which is only a dependency.
 var want = []string{
 	`a/a.go:15:6: func unused is unused (U1000)`,
 	`b/b.go:14:12: error strings should not be capitalized (ST1005)`,
@@ -121,7 +120,7 @@ func TestVettool(t *testing.T) {
 	if err := os.Mkdir(filepath.Join(module, ".git"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	// With the flags of the environment: with others the standard library is compiled anew.
+	// With the flags of the environment: other flags would compile the standard library again.
 	out, err := run(t, module, "go", "vet", "-vettool="+tool, "-only=vet,staticcheck,unused,unparam,errorlint,revive,timed,timeequal", "./...")
 	if err == nil {
 		t.Error("the command ended well")

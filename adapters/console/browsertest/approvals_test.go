@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// acceptInvite is the server with the key of somebody who has come by an invitation.
+// acceptInvite returns the server with the key of a user who accepted an invitation.
 func (s *server) acceptInvite(email string) *server {
 	s.t.Helper()
 	var invite struct {
@@ -36,8 +36,8 @@ func (s *server) acceptInvite(email string) *server {
 	return &server{t: s.t, url: s.url, publicKey: s.publicKey, key: account.Key}
 }
 
-// J12 (console.md §1.2, §3.4, §3.6): where a project asks for an approval, saving asks for
-// it; nobody approves what they wrote; what has its approvals is applied.
+// J12 (console.md §1.2, §3.4, §3.6): in a project that requires approvals, saving requests an
+// approval. Users cannot approve their own changes, and an approved change is applied.
 func TestApprovals(t *testing.T) {
 	s := serve(t)
 	s.person("ana", map[string]any{"email": "ana@example.com"})
@@ -61,7 +61,7 @@ func TestApprovals(t *testing.T) {
 	p.fill("it breaks", "dialog", "Review changes", "textbox", "Note")
 	p.click("dialog", "Review changes", "button", "Request approval")
 	p.waitAnnounced("Approval requested")
-	p.waitRemoved("StaticText", "Unsaved: 1 change") // the form is as the flag is
+	p.waitRemoved("StaticText", "Unsaved: 1 change") // the form has the flag's values
 	if got := s.flag("new-checkout", "ana"); got != true {
 		t.Errorf("ana gets %v before anybody has approved the change", got)
 	}
@@ -90,7 +90,7 @@ func TestApprovals(t *testing.T) {
 	p.click("button", "Save")
 	p.click("dialog", "Review changes", "button", "Request approval")
 	p.node("heading", "Change of new-checkout")
-	p.node("StaticText", "Nobody has voted on this revision yet.") // an edit takes the approvals back
+	p.node("StaticText", "Nobody has voted on this revision yet.") // an edit discards the approvals
 
 	ben.api("POST", "/api/projects/1/change_requests/1/approve/", map[string]any{"revision": 2}, nil)
 	p.visit("p/1/approvals/1")
@@ -126,7 +126,7 @@ func TestApprovals(t *testing.T) {
 	p.choose("Applied", "combobox", "State")
 	p.node("link", "new-checkout: Condition 1: rollout percentage")
 
-	p.visit("p/1/flags") // J12: switching off stays possible, switching on is asked for
+	p.visit("p/1/flags") // J12: switching off needs no approval, switching on does
 	p.click("switch", "Enabled: new-checkout")
 	p.click("dialog", "Switch off new-checkout?", "button", "Switch off")
 	p.waitAnnounced("Switched off new-checkout")
@@ -142,8 +142,9 @@ func TestApprovals(t *testing.T) {
 	}
 }
 
-// J6 and J12 (console.md §1.2): where others have to approve, the dialog of the tab Schedule asks
-// them for the change, with its time as a note; what needs nobody is scheduled as ever.
+// J6 and J12 (console.md §1.2): if an approval is required, the dialog of the tab Schedule requests
+// it for the change, with its time as a note; a change that needs no approval is scheduled as
+// usual.
 func TestApprovals_OfTheSchedule(t *testing.T) {
 	s := serve(t)
 	s.banner()
@@ -181,13 +182,13 @@ func TestApprovals_OfTheSchedule(t *testing.T) {
 	p.node("table", "Scheduled changes", "cell", "Switch off")
 }
 
-// disabled reports whether the button of a name is.
+// disabled reports whether the button with a name is disabled.
 func disabled(p *page, name string) bool {
 	return js[bool](p, fmt.Sprintf(`[...document.querySelectorAll("button")].findLast(b => b.innerText === %q).disabled`, name))
 }
 
-// Project settings (console.md §2.3, §3.9): each region saves alone; what cannot be undone
-// wants the project's name.
+// Project settings (console.md §2.3, §3.9): each region is saved separately, and an action that
+// cannot be undone requires the project's name.
 func TestProjectSettings(t *testing.T) {
 	s := serve(t)
 	p := s.open(t, "p/1/settings")
@@ -233,7 +234,7 @@ func TestProjectSettings(t *testing.T) {
 		t.Error("a project is deleted without its name")
 	}
 	p.click("alertdialog", "Delete Shop?", "button", "Cancel")
-	s.api("POST", "/api/projects/", map[string]any{"name": "Second"}, nil) // that somebody has after it
+	s.api("POST", "/api/projects/", map[string]any{"name": "Second"}, nil) // the user's remaining project
 	p.click("region", "Danger", "button", "Delete project")
 	p.fill("Shop", "alertdialog", "Delete Shop?", "textbox", "Type Shop to confirm")
 	p.click("alertdialog", "Delete Shop?", "button", "Delete project")

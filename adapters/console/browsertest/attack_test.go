@@ -6,17 +6,16 @@ import (
 	"testing"
 )
 
-// What somebody may send in place of a text: it leaves the element, the attribute and the
-// title that it may stand in, and runs where it is taken for HTML, SVG or an address.
+// Strings that an attacker may send. They close the element, the attribute and the title that may
+// contain them, and run if they are interpreted as HTML, SVG or an address.
 const (
 	attack     = `"'></a></title></textarea><script>attacked=1</script><img src=x onerror=attacked=1><svg onload=attacked=1>`
 	attackLink = `javascript:attacked=1//https://example.com`
 )
 
-// Threat "XSS" of console.md §5.4: texts that people and events bring are markup and
-// javascript: wherever they may stand. Nothing runs, nothing of it becomes an element, no
-// link leads elsewhere than to http(s); and the page's own faults are policy violations
-// and requests to other origins.
+// Threat "XSS" of console.md §5.4: strings of users and events contain markup and javascript:
+// addresses in every position. No script runs, no part of them becomes an element, and links lead
+// only to http(s). The page itself causes no policy violations and no requests to other origins.
 func TestAttack_StoredTexts(t *testing.T) {
 	s := serve(t)
 	p := s.open(t, "p/1/live")
@@ -51,8 +50,8 @@ func TestAttack_StoredTexts(t *testing.T) {
 	p.checkUnharmed("p/1/errors/"+attack, false)
 }
 
-// The same where members of the team bring the texts: names, descriptions, rules, the
-// breakdown of an insight.
+// The same for strings of team members: names, descriptions, rules, and the breakdown of an
+// insight.
 func TestAttack_RecordsOfMembers(t *testing.T) {
 	s := serve(t)
 	s.attackByEvents()
@@ -73,7 +72,7 @@ func TestAttack_RecordsOfMembers(t *testing.T) {
 	p.checkUnharmed("", false)
 }
 
-// attackByEvents sends the attack in every text that an event has.
+// attackByEvents sends the attack in every string of an event.
 func (s *server) attackByEvents() {
 	s.t.Helper()
 	set := map[string]any{"email": attack + attackLink, "name": attack, attack: attackLink, "plan": attack, "avatar": "data:image/svg+xml," + attack}
@@ -88,7 +87,7 @@ func (s *server) attackByEvents() {
 	)
 }
 
-// attackByMembers makes a record of each kind out of the attack, and gives ids of some.
+// attackByMembers creates an object of each kind with the attack, and returns the ids of some.
 func (s *server) attackByMembers() map[string]string {
 	s.t.Helper()
 	condition := map[string]any{"properties": []any{map[string]any{"key": attack, "type": "person", "operator": "exact", "value": []string{attack}}}}
@@ -123,8 +122,8 @@ func (s *server) attackByMembers() map[string]string {
 	return ids
 }
 
-// checkUnharmed visits a path, if it names one, and looks that it holds the attack as text
-// alone. shown: main or a dialog has it in its text or its fields.
+// checkUnharmed visits a path, unless it is empty, and checks that the attack appears only as text.
+// If visible is set, main or a dialog must contain it in its text or its fields.
 func (p *page) checkUnharmed(path string, visible bool) {
 	p.t.Helper()
 	if path != "" {

@@ -2,8 +2,8 @@ package browsertest
 
 import "testing"
 
-// console.md §2.6 Conflict, N14, T23: what others save is taken over while a form is clean,
-// and only told of while it is not; nobody's work is lost unseen.
+// console.md §2.6 Conflict, N14, T23: while a form has no changes, it adopts the changes of other
+// users; otherwise it only reports them. No changes are lost without notice.
 func TestChanges_ByOthers(t *testing.T) {
 	s := serve(t)
 	const flag = "/api/projects/1/feature_flags/1/"

@@ -23,8 +23,8 @@ func (s *server) sendAnonymous(t *testing.T, path string, body map[string]string
 	return res.StatusCode, answer
 }
 
-// console.md §2.3, connect, and §3.9: the code comes along, what the program asks for is
-// shown, and it is let in, or refused.
+// console.md §2.3, connect, and §3.9: the link contains the code, the page displays the requested
+// scopes, and the user accepts or refuses the program.
 func TestSignIn_Program(t *testing.T) {
 	s := serve(t)
 	p := s.open(t, "account")

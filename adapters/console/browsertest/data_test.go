@@ -12,8 +12,8 @@ func (s *server) capture(events ...map[string]any) {
 	s.api("POST", "/batch/", map[string]any{"api_key": s.publicKey, "batch": events}, nil)
 }
 
-// Events and groups (console.md §2.3 and §3.7): empty, filtered, one of them whole;
-// filters stand in the address, and the person is a distinct id (C3).
+// Events and groups (console.md §2.3 and §3.7): empty lists, filtered lists, and a single event.
+// Filters are part of the address, and the person is a distinct id (C3).
 func TestEventsAndGroups(t *testing.T) {
 	s := serve(t)
 	p := s.open(t, "p/1/events")
@@ -73,8 +73,8 @@ func TestEventsAndGroups(t *testing.T) {
 	p.accessible()
 }
 
-// J9 (console.md §1.2, §3.7): events as they come in, filtered, held still and cleared;
-// one of them whole.
+// J9 (console.md §1.2, §3.7): live events are displayed, filtered, paused and cleared, and a single
+// event is opened.
 func TestLive(t *testing.T) {
 	s := serve(t)
 	p := s.open(t, "p/1/live")
@@ -104,9 +104,9 @@ func TestLive(t *testing.T) {
 	p.waitRemoved("cell", "seen")
 }
 
-// J10 (console.md §1.2, §3.8): a question is asked, its chart and table follow each
-// choice, and it is saved; what other clients stored stays. The numbers are counted by
-// hand: four orders of two people.
+// J10 (console.md §1.2, §3.8): an insight's chart and table follow each choice, and it is saved;
+// members stored by other clients are preserved. The numbers are counted by hand: four orders of
+// two people.
 func TestInsights(t *testing.T) {
 	s := serve(t)
 	p := s.open(t, "p/1/insights")
@@ -161,7 +161,7 @@ func TestInsights(t *testing.T) {
 	insightKinds(p)
 }
 
-// insightKinds goes through the kinds of an insight, copies it, and deletes the copy.
+// insightKinds selects the kinds of an insight, copies it, and deletes the copy.
 func insightKinds(p *page) {
 	p.t.Helper()
 	p.choose("Funnel", "combobox", "Kind")
@@ -186,8 +186,8 @@ func insightKinds(p *page) {
 	p.accessible()
 }
 
-// J10: tiles on a dashboard, one period for all of them, their order, and a link for
-// strangers, with a password from then on (console.md §3.8).
+// J10: tiles on a dashboard, one period for all of them, their order, and a public link that gets a
+// password later (console.md §3.8).
 func TestDashboards(t *testing.T) {
 	s := serve(t)
 	p := s.open(t, "p/1/dashboards")
@@ -235,7 +235,7 @@ func TestDashboards(t *testing.T) {
 	sharedByLink(s, p)
 }
 
-// sharedByLink makes a link of a dashboard, and gives it a password.
+// sharedByLink creates a link of a dashboard, and sets its password.
 func sharedByLink(s *server, p *page) {
 	t := s.t
 	t.Helper()

@@ -2,7 +2,7 @@ package browsertest
 
 import "testing"
 
-// exception captures an exception of a type with a message, by ana.
+// exception captures an exception of ana, with a type and a message.
 func (s *server) exception(kind, message, browser string) {
 	s.t.Helper()
 	s.capture(map[string]any{"event": "$exception", "distinct_id": "ana", "properties": map[string]any{
@@ -10,8 +10,8 @@ func (s *server) exception(kind, message, browser string) {
 	}})
 }
 
-// Errors (console.md §2.3; decision 24): issues are counted, assigned and resolved, and
-// rules in their order say whose new ones are: the first that holds.
+// Errors (console.md §2.3; decision 24): issues are counted, assigned and resolved, and the first
+// matching rule assigns new ones.
 func TestErrors(t *testing.T) {
 	s := serve(t)
 	p := s.open(t, "p/1/errors")
@@ -52,7 +52,7 @@ type issue struct {
 	Count                  int
 }
 
-// issue is the one with a name, empty when there is none.
+// issue returns the issue with a name, or an empty one.
 func (s *server) issue(name string) issue {
 	s.t.Helper()
 	var got struct{ Results []issue }
@@ -65,8 +65,8 @@ func (s *server) issue(name string) issue {
 	return issue{}
 }
 
-// assignmentRules makes two rules, of which the first takes everything until it is moved
-// behind the other.
+// assignmentRules creates two rules, of which the first matches everything until it is moved behind
+// the other.
 func assignmentRules(s *server, p *page) {
 	t := s.t
 	t.Helper()

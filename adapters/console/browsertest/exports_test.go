@@ -7,9 +7,9 @@ import (
 	"testing"
 )
 
-// J14 (console.md §1.2, §3.9): a destination is tested step by step, an export is made,
-// a span of the past is exported and its log read; it is run again, paused and changed.
-// The file in the folder is the effect: one of the two events is of that day.
+// J14 (console.md §1.2, §3.9): a destination is tested step by step, an export is created, a past
+// interval is exported and its log read; it is repeated, paused and changed. The file in the folder
+// proves the effect: one of the two events is of that day.
 func TestExports(t *testing.T) {
 	s := serve(t)
 	for id, timestamp := range map[string]string{"ana": "2026-01-02T09:30:00Z", "ben": "2026-01-03T09:30:00Z"} {
@@ -43,7 +43,7 @@ func TestExports(t *testing.T) {
 	exportChanged(s, p)
 }
 
-// exportRuns exports a day, reads the log, and runs it again.
+// exportRuns exports a day, reads the log, and repeats the export.
 func exportRuns(s *server, p *page) {
 	t := s.t
 	t.Helper()
@@ -86,7 +86,7 @@ func exportRuns(s *server, p *page) {
 	p.accessible()
 }
 
-// exportChanged pauses an export, changes and deletes it.
+// exportChanged pauses, changes and deletes an export.
 func exportChanged(s *server, p *page) {
 	t := s.t
 	t.Helper()

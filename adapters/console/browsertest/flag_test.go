@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// J2 and J3 (console.md §1.2): a first flag, and its release in steps; what SDKs get is
-// asked of /flags.
+// J2 and J3 (console.md §1.2): a first flag, and its release in steps. The values for SDKs are read
+// from /flags.
 func TestFlag_MadeAndReleased(t *testing.T) {
 	s := serve(t)
 	s.person("ana", map[string]any{"email": "ana@example.com", "plan": "pro"})
@@ -34,7 +34,7 @@ func TestFlag_MadeAndReleased(t *testing.T) {
 
 	const tooMuch = "The rollout percentage of a group must be a number between 0 and 100."
 	p.fill("120", "group", "Condition 1", "spinbutton", "Rollout percentage")
-	p.node("group", "Condition 1", "StaticText", tooMuch) // N9: before anything is saved, at its place
+	p.node("group", "Condition 1", "StaticText", tooMuch) // N9: displayed before saving, next to the field
 	p.accessible()
 	p.fill("0", "group", "Condition 1", "spinbutton", "Rollout percentage")
 	p.waitRemoved("StaticText", tooMuch)
@@ -67,8 +67,8 @@ func TestFlag_MadeAndReleased(t *testing.T) {
 	}
 }
 
-// A flag of remote configuration with variants, as an import makes it, keeps them and their
-// values when something else of it is changed.
+// A remote configuration flag with variants, as an import creates it, keeps them and their values
+// when another part of it is changed.
 func TestFlag_VariantsWithValues(t *testing.T) {
 	s := serve(t)
 	filters := `{"groups":[{"properties":[],"rollout_percentage":100,"variant":"low"}],"multivariate":{"variants":[{"key":"low","rollout_percentage":100},{"key":"high","rollout_percentage":0}]},"payloads":{"low":"5","high":"20"}}`
@@ -98,8 +98,8 @@ func TestFlag_VariantsWithValues(t *testing.T) {
 	}
 }
 
-// J5 and J16: a switch of the list, after its dialog; search, order and filters stand in
-// the address; several at once. Names with markup stay texts (§5.4).
+// J5 and J16: the switch in the list opens a dialog; search, order and filters are part of the
+// address; several flags are changed together. Names with markup are displayed as text (§5.4).
 func TestFlags_List(t *testing.T) {
 	s := serve(t)
 	for key, name := range map[string]string{"alpha": "First", "beta": "<img src=x onerror=alert(1)>", "gamma": "javascript:alert(1)"} {
@@ -145,7 +145,7 @@ func TestFlags_List(t *testing.T) {
 	p.waitAnnounced("1 flag")
 }
 
-// T24: a link to a view shows it, back and forward too; what is no page says so.
+// T24: a link to a view opens it, also with back and forward; an unknown page is reported.
 func TestFrame_Addresses(t *testing.T) {
 	s := serve(t)
 	p := s.open(t, "p/1/flags?sort=-updated_at&status=off")
@@ -169,8 +169,8 @@ func TestFrame_Addresses(t *testing.T) {
 	p.accessible()
 }
 
-// Without a session every page leads to the sign-in page (§2.3), whose key field takes
-// no wrong key.
+// Without a session every page redirects to the sign-in page (§2.3), whose key field rejects wrong
+// keys.
 func TestSignIn_Page(t *testing.T) {
 	s := serve(t)
 	p := s.openAnonymous(t)

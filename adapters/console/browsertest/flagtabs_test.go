@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// J3, J4 and J6 (console.md §3.5): how often a flag was asked for, who has which value, and
-// a change at a later time; what is scheduled is asked of the API, and is really made.
+// J3, J4 and J6 (console.md §3.5): the call counts of a flag, the users of each value, and a change
+// at a later time. The scheduled change is read from the API, and is applied.
 func TestFlag_Tabs(t *testing.T) {
 	s := serve(t)
 	s.person("ana", map[string]any{"email": "ana@example.com", "plan": "pro"})
@@ -106,7 +106,7 @@ func TestFlag_Tabs(t *testing.T) {
 	p.node("table", "Scheduled changes", "cell", "Switch off")
 }
 
-// Region "Guarded rollout" of console.md §3.7: from nothing to a rollout that is turned back.
+// Region "Guarded rollout" of console.md §3.7: a rollout is created, and then rolled back.
 func TestFlag_GuardedRollout(t *testing.T) {
 	s := serve(t)
 	s.api("POST", "/api/projects/1/feature_flags/", map[string]any{"key": "checkout", "active": true, "filters": map[string]any{

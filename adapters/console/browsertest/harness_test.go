@@ -1,5 +1,5 @@
-// Package browsertest drives the console in Chromium over the real program, by ARIA
-// role and accessible name alone (console.md §3 and §7). All tests share one browser.
+// Package browsertest drives the console in Chromium with the real program, only by ARIA role and
+// accessible name (console.md §3 and §7). All tests share one browser.
 package browsertest
 
 import (
@@ -23,14 +23,14 @@ import (
 )
 
 var (
-	program string          // the real one: TEST_BINARY, or else built once
-	browser context.Context // the one Chromium
+	program string          // the real program: TEST_BINARY, or built by the first test
+	browser context.Context // the shared Chromium
 	axe     string          // axe-core's source
 )
 
 var long = flag.Bool("long", false, "visit every page and make five thousand flags, where otherwise a third of the pages and 1,200 flags do")
 
-// sample returns every third of a list, and all of it with -long.
+// sample returns every third element of a list, or all of them with -long.
 func sample[T any](list []T) (out []T) {
 	for i, x := range list {
 		if *long || i%3 == 0 {
@@ -85,11 +85,11 @@ func run(m *testing.M) (int, error) {
 
 // server is the real program on an empty folder.
 type server struct {
-	provider            string // of single sign-on, where pages may lead
+	provider            string // of single sign-on, to which pages may redirect
 	t                   *testing.T
 	url, key, publicKey string
 	link                string // to the console, of the first start
-	data                string // the folder that it was started on
+	data                string // the data folder
 }
 
 var (
@@ -141,7 +141,7 @@ func serve(t *testing.T, options ...string) *server {
 	return s
 }
 
-// api asks the management API with the owner's key, and decodes its answer.
+// api sends a request to the management API with the owner's key, and decodes its response.
 func (s *server) api(method, path string, body, answer any) {
 	s.t.Helper()
 	text, err := json.Marshal(body)
@@ -178,7 +178,7 @@ func (s *server) person(id string, set map[string]any) {
 	}}, nil)
 }
 
-// flag is what /flags answers for a person: the value that an SDK gets.
+// flag returns the value of /flags for a person, as an SDK gets it.
 func (s *server) flag(key, distinctID string) any {
 	s.t.Helper()
 	var got struct {
@@ -188,10 +188,10 @@ func (s *server) flag(key, distinctID string) any {
 	return got.FeatureFlags[key]
 }
 
-// patience is how long a test waits for what must come before it says that it hangs.
+// patience is how long a test waits for a condition before it fails.
 const patience = time.Minute
 
-// eventually waits until something is so.
+// eventually waits until a condition is true.
 func eventually(t *testing.T, what string, is func() bool) {
 	t.Helper()
 	for end := time.Now().Add(patience); !is(); time.Sleep(20 * time.Millisecond) {

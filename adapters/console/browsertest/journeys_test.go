@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// J5: what a version changed, and back to one of them; the effect is asked of /flags.
+// J5: the history displays the changes of a version, and an earlier version is restored. The effect
+// is read from /flags.
 func TestHistory_RestoresAVersion(t *testing.T) {
 	s := serve(t)
 	base := "/api/projects/1/feature_flags/"
@@ -33,8 +34,8 @@ func TestHistory_RestoresAVersion(t *testing.T) {
 	}
 }
 
-// J2 (4) and (5): code to copy with this server's address and this project's key; the
-// first call is seen without a reload.
+// J2 (4) and (5): code to copy contains this server's address and this project's key, and the first
+// call is displayed without a reload.
 func TestCode_FirstCall(t *testing.T) {
 	s := serve(t)
 	s.api("POST", "/api/projects/1/feature_flags/", map[string]any{"key": "banner", "filters": map[string]any{"groups": []any{map[string]any{"properties": []any{}}}}}, nil)
@@ -60,14 +61,14 @@ func TestCode_FirstCall(t *testing.T) {
 	p.waitAnnounced("First call: ben got true")
 }
 
-// sendFlagCall stores the event by which an SDK reports that a flag was true for somebody.
+// sendFlagCall sends the event with which an SDK reports that a flag was true for a user.
 func (s *server) sendFlagCall(event, flag, id string) {
 	s.api("POST", "/batch/", map[string]any{"api_key": s.publicKey, "batch": []any{map[string]any{
 		"event": event, "distinct_id": id, "properties": map[string]any{"$feature_flag": flag, "$feature_flag_response": true}}}}, nil)
 }
 
-// J8: a person is found, what is known of them is shown as text whatever it is, and
-// erasing wants the word typed; afterwards nothing of them is there.
+// J8: a person is found, and their data is displayed as text. Erasing requires that the user types
+// a word, and removes all data of the person.
 func TestPeople_FoundAndErased(t *testing.T) {
 	s := serve(t)
 	s.person("ana", map[string]any{"email": "ana@example.com", "bio": "<script>alert(1)</script>"})
@@ -136,7 +137,7 @@ func TestPeople_FoundAndErased(t *testing.T) {
 	}
 }
 
-// J13: a key is made, shown once, works, and is revoked; the look is chosen.
+// J13: a key is created, displayed only then, works, and is revoked; the theme is chosen.
 func TestAccount_Keys(t *testing.T) {
 	s := serve(t)
 	p := s.open(t, "p/1")

@@ -7,7 +7,7 @@ import (
 	"github.com/chromedp/cdproto/input"
 )
 
-// codes are the keys that have no text of their own, by name, with their Windows codes.
+// codes are the keys without a text, by name, with their Windows codes.
 var codes = map[string]int64{"Tab": 9, "Enter": 13, "Escape": 27, " ": 32, "End": 35, "ArrowDown": 40, "a": 65, "k": 75, "s": 83}
 
 const (
@@ -15,8 +15,7 @@ const (
 	shift = 8
 )
 
-// press presses a key, and says what has the focus then where nobody would see it: it is never
-// lost (T18).
+// press presses a key, and fails the test if the focus is then lost or not visible (T18).
 func (p *page) press(key string, modifiers int64) {
 	p.t.Helper()
 	text := map[string]string{"Enter": "\r", " ": " "}[key]
@@ -32,7 +31,7 @@ func (p *page) press(key string, modifiers int64) {
 	}
 }
 
-// unseen says what is wrong with the focus: it is on nothing, cannot be seen, is under a bar, or
+// unseen returns the fault of the focus: it is on no element, is not visible, is below a bar, or
 // has no outline.
 const unseen = `(() => {
 	const at = document.activeElement;
@@ -48,7 +47,7 @@ const unseen = `(() => {
 	return seen ? "" : "it is covered: " + name;
 })()`
 
-// focused waits until the focus is where somebody sees it.
+// focused waits until the focus is visible.
 func (p *page) focused(after string) {
 	p.t.Helper()
 	var wrong string
@@ -63,8 +62,8 @@ func (p *page) focused(after string) {
 	})
 }
 
-// tab goes by Tab to a thing found by role and name, from where the focus is. A page that draws
-// itself anew meanwhile has the thing again, as another element.
+// tab moves the focus with Tab to an element found by role and name. If the page is redrawn
+// meanwhile, the element is searched for again.
 func (p *page) tab(roleName ...string) {
 	p.t.Helper()
 	want := func() { p.callFunction(p.node(roleName...), "function() { window.wanted = this; }") }
@@ -84,7 +83,7 @@ func (p *page) tab(roleName ...string) {
 	p.t.Fatalf("ninety times Tab do not lead to %q", roleName)
 }
 
-// typeInto replaces what a field has, reached by Tab.
+// typeInto replaces the text of a field, reached by Tab.
 func (p *page) typeInto(text string, roleName ...string) {
 	p.t.Helper()
 	p.tab(roleName...)
@@ -92,7 +91,7 @@ func (p *page) typeInto(text string, roleName ...string) {
 	call(p, input.InsertText, input.InsertTextParams{Text: text})
 }
 
-// pressOn goes to a thing and presses a key on it.
+// pressOn moves the focus to an element and presses a key.
 func (p *page) pressOn(key string, roleName ...string) {
 	p.t.Helper()
 	p.tab(roleName...)
@@ -100,8 +99,8 @@ func (p *page) pressOn(key string, roleName ...string) {
 	p.focused(fmt.Sprintf("%s on %q", key, roleName))
 }
 
-// T18 (console.md §7): without a pointer from signing in to a restored version; the focus is
-// always somewhere, and seen.
+// T18 (console.md §7): all steps from signing in to a restored version work without a pointer, and
+// the focus is always visible.
 func TestKeyboard_FullJourney(t *testing.T) {
 	s := serve(t)
 	p := s.openAnonymous(t)

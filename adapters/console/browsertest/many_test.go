@@ -11,7 +11,7 @@ import (
 	"github.com/chromedp/cdproto/cdp"
 )
 
-// createFlags makes flags flag-0001 and so on, by documents of a thousand.
+// createFlags creates the flags flag-0001 and so on, with documents of a thousand flags.
 func (s *server) createFlags(n int) {
 	s.t.Helper()
 	for from := 0; from < n; from += 1000 {
@@ -24,8 +24,8 @@ func (s *server) createFlags(n int) {
 	}
 }
 
-// narrowed types texts into the search of flags, and gives the most frames that the browser
-// drew until only flags were shown whose key has a text, and the most rows that were made.
+// narrowed types texts into the search of flags. It returns the maximum number of frames until only
+// flags with matching keys were displayed, and the maximum number of created rows.
 const narrowed = `(async () => {
 	const box = document.querySelector("main input[type=search]"), shown = () => [...document.querySelectorAll("tbody a.code")];
 	let frames = 0, rows = 0, made = 0;
@@ -42,8 +42,8 @@ const narrowed = `(async () => {
 	return {frames, rows};
 })()`
 
-// scrolled goes through the list by steps of a wheel and by leaps; it gives the most rows that
-// there were at once, and that one step made.
+// scrolled scrolls the list in small and large steps. It returns the maximum number of rows at any
+// time, and the maximum number that one step created.
 const scrolled = `(async () => {
 	const next = () => new Promise(r => requestAnimationFrame(() => requestAnimationFrame(r)));
 	let most = 0, step = 0, made = 0;
@@ -65,9 +65,9 @@ const scrolled = `(async () => {
 	return {most, step, last: [...document.querySelectorAll("tbody a.code")].at(-1).innerText};
 })()`
 
-// T20 (console.md §6.5, §6.6, §7): of thousands of flags few have rows, whatever is scrolled;
-// searching them waits for nothing; each page of 200 and its calls are requested once. With
-// -long there are 5,000 flags.
+// T20 (console.md §6.5, §6.6, §7): of thousands of flags only few have rows at any scroll position;
+// searching does not wait for requests; each page of 200 and its call counts are requested only
+// once. With -long there are 5,000 flags.
 func TestFlags_Thousands(t *testing.T) {
 	s, n, last := serve(t), 1200, "1200"
 	if *long {
@@ -87,7 +87,7 @@ func TestFlags_Thousands(t *testing.T) {
 		lists, counts = p.countRequests("feature_flags/?"), p.countRequests("feature_flags/exposures/?")
 		return lists >= pages && counts >= pages
 	})
-	// Its tree of what readers of screens see costs more than the page does.
+	// The browser's accessibility tree costs more than the page itself.
 	call(p, accessibility.Disable, cdp.Empty{})
 	got := js[struct {
 		Most, Step int
@@ -106,14 +106,14 @@ func TestFlags_Thousands(t *testing.T) {
 	}
 }
 
-// countRequests counts the requests of the page whose address has a text.
+// countRequests counts the requests of the page whose address contains a text.
 func (p *page) countRequests(part string) int {
 	p.t.Helper()
 	return js[int](p, fmt.Sprintf("performance.getEntriesByType('resource').filter(e => e.name.includes(%q)).length", part))
 }
 
-// T20: a flag of a hundred conditions, one of them with a thousand values, and variants named in
-// scripts of right to left: its page has at most 5,000 elements, and nothing runs out of it.
+// T20: a flag with a hundred conditions, one of them with a thousand values, and with variants
+// named in right-to-left scripts: its page has at most 5,000 elements, and no content overflows it.
 func TestFlag_OfManyConditions(t *testing.T) {
 	s := serve(t)
 	values := make([]string, 1000)

@@ -9,7 +9,7 @@ import (
 	"github.com/chromedp/cdproto/network"
 )
 
-// setNetwork sets the milliseconds that each request of the page waits, and its bytes a second.
+// setNetwork sets the delay of each request of the page in milliseconds, and its bytes per second.
 func (p *page) setNetwork(c network.Conditions) {
 	p.t.Helper()
 	call(p, network.EmulateNetworkConditionsByRule, network.EmulateNetworkConditionsByRuleParams{MatchedNetworkConditions: []*network.Conditions{&c}})
@@ -21,8 +21,8 @@ var (
 	fast = network.Conditions{DownloadThroughput: -1, UploadThroughput: -1}
 )
 
-// watch begins to write down what the page shows, frame by frame: its heading, "busy" and
-// "bars" while it waits, and "rows" of a table.
+// watch begins to record the state of the page in each frame: its heading, "busy" and "bars" while
+// it loads, and "rows" of a table.
 const watch = `(() => {
 	window.seen = [];
 	const look = () => {
@@ -35,8 +35,8 @@ const watch = `(() => {
 	return true;
 })()`
 
-// T21 (console.md §7): on a slow network the states of §2.1 come in their order, what was
-// shown stays until there is something newer, and what is pressed twice is done once.
+// T21 (console.md §7): on a slow network the states of §2.1 appear in order, displayed data stays
+// until newer data is loaded, and pressing a button two times has one effect.
 func TestNetwork_Slow(t *testing.T) {
 	s := serve(t)
 	s.api("POST", "/api/projects/1/feature_flags/", map[string]any{"key": "banner", "filters": map[string]any{"groups": []any{map[string]any{}}}}, nil)
@@ -81,8 +81,8 @@ func TestNetwork_Slow(t *testing.T) {
 	}
 }
 
-// T21: without a network what is there stays, also what was typed; it is said once, nothing is
-// written by itself when the network is back, and what could not be read is read then.
+// T21: without a network, displayed data and typed text stay, and the problem is reported one time.
+// When the network returns, no writes are repeated automatically, and failed reads are repeated.
 func TestNetwork_Lost(t *testing.T) {
 	s := serve(t)
 	s.banner()
@@ -111,9 +111,9 @@ func TestNetwork_Lost(t *testing.T) {
 	}
 
 	p.setNetwork(lost)
-	p.click("navigation", "Main", "link", "Cohorts") // a page that is here already, from what is kept
+	p.click("navigation", "Main", "link", "Cohorts") // a page that was loaded before, from the cache
 	p.node("heading", "No cohorts yet")
-	p.click("navigation", "Main", "link", "Groups") // one that is not
+	p.click("navigation", "Main", "link", "Groups") // a page that was not loaded before
 	p.node("heading", "Groups")
 	p.node("StaticText", "No connection to the server.")
 	p.restoreNetwork("document.querySelector('main h2')?.innerText === 'No groups yet'")
@@ -121,8 +121,8 @@ func TestNetwork_Lost(t *testing.T) {
 	p.accessible()
 }
 
-// restoreNetwork gives the page its network again, and waits for what comes by itself then: the server
-// is looked for every five seconds.
+// restoreNetwork restores the network of the page, and waits for the automatic requests: the page
+// checks the server every five seconds.
 func (p *page) restoreNetwork(is string) {
 	p.t.Helper()
 	p.setNetwork(fast)

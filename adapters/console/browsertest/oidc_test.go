@@ -18,7 +18,8 @@ import (
 	"time"
 )
 
-// provider is one of OpenID Connect, which asks nobody: it signs in who has the address.
+// provider is an OpenID Connect provider that signs in the user with the given address without a
+// login.
 type provider struct {
 	*httptest.Server
 	key *rsa.PrivateKey
@@ -85,8 +86,8 @@ func (p *provider) signsIn(email string) {
 	p.email = email
 }
 
-// console.md §5.2, row OIDC: a link leads over the provider to the page that was wanted; who
-// has no account is told so.
+// console.md §5.2, row OIDC: a link leads through the provider to the requested page, and a user
+// without an account gets an error.
 func TestSignIn_Provider(t *testing.T) {
 	provider := newProvider(t)
 	secret := filepath.Join(t.TempDir(), "secret")

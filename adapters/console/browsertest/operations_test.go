@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// J15 (console.md §1.2, §3.9, N20, N21): what is checked and how it stands; what a page
-// has met wrong is counted by this server, and told to nobody else.
+// J15 (console.md §1.2, §3.9, N20, N21): the page lists the checks and their results. This server
+// counts errors of pages and reports them to no other server.
 func TestHealth(t *testing.T) {
 	s := serve(t)
 	p := s.open(t, "organization/health")
@@ -34,7 +34,7 @@ func TestHealth(t *testing.T) {
 	})
 }
 
-// console.md §2.3, Home: what waits for somebody, and how often flags are asked for.
+// console.md §2.3, Home: the page lists the user's pending work, and the call counts of flags.
 func TestHome_NeedsYouAndLive(t *testing.T) {
 	s := serve(t)
 	s.api("POST", "/api/projects/1/feature_flags/", map[string]any{"key": "banner", "filters": map[string]any{"groups": []any{map[string]any{}}}}, nil)

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// J11, J13 and J15 (console.md §3.9): members are invited, domains proven, limits set, the
-// log read; each is asked of the API afterwards.
+// J11, J13 and J15 (console.md §3.9): members are invited, domains verified, limits set, and the
+// log is read; each effect is then read from the API.
 func TestOrganization(t *testing.T) {
 	s := serve(t)
 	p := s.open(t, "organization/members")
@@ -58,7 +58,7 @@ func TestOrganization(t *testing.T) {
 	}
 }
 
-// J10: the log of changes, with its filters; and another project is made.
+// J10: the log of changes with its filters, and the creation of another project.
 func TestProject_ActivityAndAnother(t *testing.T) {
 	s := serve(t)
 	s.api("POST", "/api/projects/1/feature_flags/", map[string]any{"key": "banner", "filters": map[string]any{"groups": []any{map[string]any{}}}}, nil)

@@ -23,19 +23,18 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// page is a tab. What §7 lets no test pass over fails it: uncaught errors,
-// console.error, answers 5xx, violations of the policy, requests to another origin.
+// page is a tab. The faults that §7 forbids fail the test: uncaught errors, console.error,
+// responses 5xx, policy violations, and requests to another origin.
 type page struct {
 	t      *testing.T
 	ctx    context.Context
 	server *server
 	mu     sync.Mutex
 	faults []string
-	sent   []string // methods and addresses of what is no GET
+	sent   []string // methods and addresses of requests other than GET
 }
 
-// open makes a tab in which the owner signs in with the key, and shows a path of the
-// console.
+// open creates a tab in which the owner signs in with the key, and opens a path of the console.
 func (s *server) open(t *testing.T, path string) *page {
 	t.Helper()
 	p := s.openAnonymous(t)
@@ -48,7 +47,7 @@ func (s *server) open(t *testing.T, path string) *page {
 	return p
 }
 
-// openAnonymous makes a tab of nobody.
+// openAnonymous creates a tab without a session.
 func (s *server) openAnonymous(t *testing.T) *page {
 	t.Helper()
 	ctx, end := chromedp.NewContext(browser)
@@ -107,7 +106,7 @@ func (p *page) fault(ev any) string {
 			return fmt.Sprintf("%d %s", e.Response.Status, e.Response.URL)
 		}
 	case *network.EventRequestWillBeSent:
-		isNavigation := e.Type == network.ResourceTypeDocument && e.Request.Method == "GET" // by a link: to a provider
+		isNavigation := e.Type == network.ResourceTypeDocument && e.Request.Method == "GET" // a link, for example to a provider
 		if !strings.HasPrefix(e.Request.URL, p.server.url+"/") && e.Request.URL != "about:blank" && !(isNavigation && p.server.provider != "" && strings.HasPrefix(e.Request.URL, p.server.provider+"/")) {
 			return "a request to another origin: " + e.Request.URL
 		}
@@ -139,8 +138,7 @@ func (p *page) visit(path string) {
 	}
 }
 
-// js evaluates an expression. If the tab goes to another document meanwhile, js evaluates
-// it there again.
+// js evaluates an expression. If the tab loads another document meanwhile, js evaluates it there.
 func js[T any](p *page, expression string) T {
 	p.t.Helper()
 	for end := time.Now().Add(patience); ; time.Sleep(25 * time.Millisecond) {
@@ -154,8 +152,8 @@ func js[T any](p *page, expression string) T {
 	}
 }
 
-// navigated reports whether the browser gave up a command because its document was
-// replaced. The protocol has one code for all such errors, so their texts tell them apart.
+// navigated reports whether the browser aborted a command because its document was replaced. The
+// protocol has one code for all such errors, so their texts distinguish them.
 func navigated(err error) bool {
 	for _, text := range []string{"Inspected target navigated or closed", "Execution context was destroyed", "Cannot find context with specified id"} {
 		if strings.Contains(err.Error(), text) {
@@ -165,7 +163,7 @@ func navigated(err error) bool {
 	return false
 }
 
-// all are the nodes with a role and a name below a node, or in the document.
+// all returns the nodes with a role and a name below a node, or in the document.
 func (p *page) all(within cdp.BackendNodeID, role, name string) (out []*accessibility.Node) {
 	params := accessibility.QueryAXTreeParams{Role: role, AccessibleName: name, BackendNodeID: within}
 	if within == 0 {
@@ -177,7 +175,7 @@ func (p *page) all(within cdp.BackendNodeID, role, name string) (out []*accessib
 	}
 	got, err := chromedp.Call(p.ctx, accessibility.QueryAXTree, params)
 	if err != nil {
-		return nil // it goes away while it is asked about
+		return nil // the node is being removed
 	}
 	for _, n := range got.Nodes {
 		if !n.Ignored {
@@ -187,8 +185,8 @@ func (p *page) all(within cdp.BackendNodeID, role, name string) (out []*accessib
 	return out
 }
 
-// node is one thing of the page, found by role and name, within others: pairs of them
-// from the outside in.
+// node returns the single element with a role and a name. Several pairs name nested elements, the
+// outer ones first.
 func (p *page) node(roleName ...string) cdp.BackendNodeID {
 	p.t.Helper()
 	var within cdp.BackendNodeID
@@ -211,21 +209,21 @@ func (p *page) node(roleName ...string) cdp.BackendNodeID {
 	return 0
 }
 
-// waitRemoved waits until there is no such thing.
+// waitRemoved waits until there is no such element.
 func (p *page) waitRemoved(role, name string) {
 	p.t.Helper()
 	eventually(p.t, "no more "+role+" "+name, func() bool { return len(p.all(0, role, name)) == 0 })
 }
 
-// callFunction calls a function of JavaScript on a node.
+// callFunction calls a JavaScript function on a node.
 func (p *page) callFunction(id cdp.BackendNodeID, function string) {
 	p.t.Helper()
 	object := call(p, dom.ResolveNode, dom.ResolveNodeParams{BackendNodeID: id}).Object.ObjectID
 	call(p, runtime.CallFunctionOn, runtime.CallFunctionOnParams{FunctionDeclaration: function, ObjectID: object})
 }
 
-// position is where a thing is on the screen, nil where a page that draws itself anew has
-// taken it away since it was found.
+// position returns the position of an element on the screen, or nil if the page was redrawn and the
+// element was removed.
 func (p *page) position(id cdp.BackendNodeID) dom.Quad {
 	if _, err := chromedp.Call(p.ctx, dom.ScrollIntoViewIfNeeded, dom.ScrollIntoViewIfNeededParams{BackendNodeID: id}); err != nil {
 		return nil
@@ -237,7 +235,7 @@ func (p *page) position(id cdp.BackendNodeID) dom.Quad {
 	return got.Quads[0]
 }
 
-// click presses the mouse where a thing is.
+// click clicks an element with the mouse.
 func (p *page) click(roleName ...string) {
 	p.t.Helper()
 	var q dom.Quad
@@ -245,14 +243,14 @@ func (p *page) click(roleName ...string) {
 		id := p.node(roleName...)
 		q = p.position(id)
 		js[bool](p, "new Promise(drawn => setTimeout(() => drawn(true), 30))")
-		return q != nil && slices.Equal(q, p.position(id)) // what moves would be missed
+		return q != nil && slices.Equal(q, p.position(id)) // a moving element would be missed
 	})
 	for _, kind := range []input.DispatchMouseEventType{"mousePressed", "mouseReleased"} {
 		call(p, input.DispatchMouseEvent, input.DispatchMouseEventParams{Type: kind, X: (q[0] + q[4]) / 2, Y: (q[1] + q[5]) / 2, Button: "left", ClickCount: 1})
 	}
 }
 
-// fill writes a text in place of what a control has.
+// fill replaces the text of a control.
 func (p *page) fill(text string, roleName ...string) {
 	p.t.Helper()
 	p.callFunction(p.node(roleName...), "function() { this.focus(); this.select && this.select(); }")
@@ -271,7 +269,7 @@ func (p *page) enter() {
 	}
 }
 
-// choose takes an option of a select.
+// choose selects an option of a select element.
 func (p *page) choose(option string, roleName ...string) {
 	p.t.Helper()
 	text, _ := json.Marshal(option)
@@ -292,7 +290,7 @@ func (p *page) theme(theme string) {
 	call(p, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: theme}}})
 }
 
-// waitLoaded waits until nothing is loading.
+// waitLoaded waits until the page has finished loading.
 func (p *page) waitLoaded() {
 	p.t.Helper()
 	eventually(p.t, "a page that has loaded", func() bool {
@@ -300,15 +298,15 @@ func (p *page) waitLoaded() {
 	})
 }
 
-// accessible is T17: axe finds nothing, and no colour too faint in the dark; and nothing is wider than a
-// phone (T19).
+// accessible is T17: axe finds no problems, colors have sufficient contrast also in the dark theme,
+// and the page is no wider than a phone (T19).
 func (p *page) accessible() {
 	p.t.Helper()
 	p.waitLoaded()
 	p.checkAccessible()
 }
 
-// checkAccessible is accessible of a page that waits for something.
+// checkAccessible is accessible for a page that is still loading.
 func (p *page) checkAccessible() {
 	p.t.Helper()
 	if !js[bool](p, "!!window.axe") {
@@ -339,7 +337,7 @@ func (p *page) checkAccessible() {
 	p.size(1280, 800)
 }
 
-// savePicture keeps a picture where CONSOLE_PICTURES names a folder.
+// savePicture writes a screenshot if CONSOLE_PICTURES names a folder.
 func (p *page) savePicture(name string) {
 	dir := os.Getenv("CONSOLE_PICTURES")
 	if dir == "" {

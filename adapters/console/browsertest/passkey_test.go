@@ -7,12 +7,12 @@ import (
 	"github.com/chromedp/cdproto/webauthn"
 )
 
-// console.md §3.9, §5.2, Passkey: one is made in Account, signs in without a name, and
-// opens nothing any more once it is removed. The authenticator is Chromium's own virtual
-// one, which really signs.
+// console.md §3.9, §5.2, Passkey: a passkey is created in Account, signs in without a name, and is
+// not accepted after its removal. The authenticator is Chromium's virtual one, which creates real
+// signatures.
 func TestPasskey(t *testing.T) {
 	s := serve(t)
-	s.url = strings.Replace(s.url, "127.0.0.1", "localhost", 1) // numbers have no passkeys
+	s.url = strings.Replace(s.url, "127.0.0.1", "localhost", 1) // passkeys need a host name instead of an IP address
 	p := s.open(t, "account")
 	p.authenticator()
 	p.click("button", "Add passkey")
@@ -43,7 +43,7 @@ func TestPasskey(t *testing.T) {
 	p.accessible()
 }
 
-// authenticator gives the tab a virtual authenticator that verifies its person.
+// authenticator adds a virtual authenticator to the tab that verifies its user.
 func (p *page) authenticator() {
 	p.t.Helper()
 	call(p, webauthn.Enable, webauthn.EnableParams{})

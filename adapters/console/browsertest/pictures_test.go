@@ -11,8 +11,8 @@ import (
 	screen "github.com/chromedp/cdproto/page"
 )
 
-// Six pages over the demo's month of events, and some flags beside it. make pictures keeps
-// what they look like, in CONSOLE_KEEP.
+// Six pages with the demo's month of events, and some additional flags. make pictures stores their
+// screenshots in CONSOLE_KEEP.
 func TestPictures(t *testing.T) {
 	s := serve(t)
 	demo := exec.Command(program, "demo", "--yes", "--server", s.url, "--key", s.key)
@@ -66,7 +66,7 @@ func TestPictures(t *testing.T) {
 	}
 }
 
-// writePicture writes a picture of what is seen.
+// writePicture writes a screenshot of the visible part.
 func (p *page) writePicture(name string) {
 	p.t.Helper()
 	quality, dir := int64(80), os.Getenv("CONSOLE_KEEP")

@@ -6,7 +6,7 @@ import (
 	"github.com/chromedp/cdproto/emulation"
 )
 
-// unprinted says what of a page is wrong on paper.
+// unprinted returns the faults of a printed page.
 const unprinted = `(() => {
 	const out = [], seen = el => el.getClientRects().length > 0;
 	for (const el of document.querySelectorAll("header, nav, .notes, main button.button, .save-bar")) if (seen(el)) out.push("printed: " + el.outerHTML.slice(0, 100));
@@ -22,8 +22,8 @@ const unprinted = `(() => {
 	return out;
 })()`
 
-// T29 (console.md §7): a flag, an experiment and a dashboard on paper have no frame, tables are
-// whole, links are written out, and dark pages are dark text on white.
+// T29 (console.md §7): a printed flag, experiment or dashboard has no frame, tables are complete,
+// links are written out, and dark pages have dark text on white.
 func TestPrint(t *testing.T) {
 	s := serve(t)
 	s.attackByMembers()

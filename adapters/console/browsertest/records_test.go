@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// J7 (console.md §1.2, §3.7): cohorts by rule with a preview, by list with the lines
-// that match nobody, and by file; their people, and the flags that ask for them.
+// J7 (console.md §1.2, §3.7): cohorts by rule with a preview, by list with the lines that match no
+// person, and by file; their persons, and the flags that use them.
 func TestCohorts(t *testing.T) {
 	s := serve(t)
 	p := s.open(t, "p/1/cohorts")
@@ -61,7 +61,7 @@ func TestCohorts(t *testing.T) {
 	cohortsByList(s, p)
 }
 
-// cohortsByList makes cohorts of lines and of a file, and counts all of them.
+// cohortsByList creates cohorts from lines and from a file, and counts all of them.
 func cohortsByList(s *server, p *page) {
 	t := s.t
 	t.Helper()
@@ -105,9 +105,9 @@ func cohortsByList(s *server, p *page) {
 	}
 }
 
-// J11 (console.md §1.2, §3.8): an experiment is set up, launched, read and stopped. 100
-// people a variant; 10 with control and 30 with test order, counted by hand: 10 % and
-// 30 %, three times as many (+200 %).
+// J11 (console.md §1.2, §3.8): an experiment is set up, launched, read and stopped. 100 persons for
+// each variant; 10 in control and 30 in test order, counted by hand: 10 % and 30 %, three times as
+// many (+200 %).
 func TestExperiments(t *testing.T) {
 	s := serve(t)
 	p := s.open(t, "p/1/experiments")
@@ -141,7 +141,7 @@ func TestExperiments(t *testing.T) {
 	experimentStopped(s, p)
 }
 
-// experimentRead sends what 200 people did, and reads the results.
+// experimentRead sends the events of 200 persons, and reads the results.
 func experimentRead(s *server, p *page) {
 	t := s.t
 	t.Helper()
@@ -170,7 +170,8 @@ func experimentRead(s *server, p *page) {
 	p.accessible()
 }
 
-// experimentStopped changes the metric, ends the experiment with a variant for everybody, and archives it.
+// experimentStopped changes the metric, ends the experiment with a variant for all users, and
+// archives it.
 func experimentStopped(s *server, p *page) {
 	t := s.t
 	t.Helper()
@@ -178,7 +179,7 @@ func experimentStopped(s *server, p *page) {
 	p.choose("Count per person", "combobox", "Metric kind")
 	p.click("button", "Save")
 	p.waitAnnounced("Saved")
-	js[any](p, "scrollTo(0, 0)") // nothing half below the banner
+	js[any](p, "scrollTo(0, 0)") // no element may be partly below the banner
 	p.accessible()
 	p.click("button", "Stop")
 	p.choose("Everybody gets test", "dialog", "Stop Checkout test?", "combobox", "Afterwards")
@@ -197,9 +198,9 @@ func experimentStopped(s *server, p *page) {
 	p.accessible()
 }
 
-// The states of console.md §2.1: what a key may not see says which scope it takes, a
-// button of a write is there and says why not, a tile that fails leaves the others, and a
-// draft outlives its page.
+// The states of console.md §2.1: a page that a key may not read names the required scope, a button
+// for a forbidden write is displayed with the reason, a failing tile does not affect the rest, and
+// a draft outlives its page.
 func TestDataPages_States(t *testing.T) {
 	s := serve(t)
 	key := func(scopes ...string) *server {
@@ -239,7 +240,8 @@ func TestDataPages_States(t *testing.T) {
 	tilesAndDrafts(s)
 }
 
-// tilesAndDrafts: a tile fails alone, a cursor is said, a draft comes back, search finds dashboards.
+// tilesAndDrafts proves that a tile fails separately, a cursor is announced, a draft is restored,
+// and search finds dashboards.
 func tilesAndDrafts(s *server) {
 	t := s.t
 	t.Helper()

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// everyRoute makes records of each kind and gives the paths of all pages that have a route of
-// their own (console.md §2.3).
+// everyRoute creates objects of each kind and returns the paths of all pages with their own route
+// (console.md §2.3).
 func (s *server) everyRoute() []string {
 	s.t.Helper()
 	s.attackByEvents()
@@ -30,8 +30,8 @@ func (s *server) everyRoute() []string {
 	return paths
 }
 
-// beyond names the controls that nobody reaches by scrolling down: those that stand beside the
-// page, unless they are in a box of their own that scrolls sideways, and those that are cut off.
+// beyond returns the controls that cannot be reached by scrolling down: those beyond the side of
+// the page, unless they are in a box that scrolls horizontally, and those that are cut off.
 const beyond = `(() => {
 	const wide = document.documentElement.clientWidth, out = [];
 	if (document.documentElement.scrollWidth > wide) {
@@ -54,8 +54,9 @@ const beyond = `(() => {
 	return out.slice(0, 5);
 })()`
 
-// T19 (console.md §7): on a phone of 360, and with text twice as large, no page of the table of
-// routes scrolls sideways, and every control is reached; names there are long and of markup.
+// T19 (console.md §7): on a phone of 360 pixels, and with text of twice the size, no page of the
+// table of routes scrolls horizontally, and every control can be reached. Names are long and
+// contain markup.
 func TestEveryRoute_PhoneAndLargeText(t *testing.T) {
 	s := serve(t)
 	p := s.open(t, "account")

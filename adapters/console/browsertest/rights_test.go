@@ -2,11 +2,11 @@ package browsertest
 
 import "testing"
 
-// unexplained are the buttons and switches of a page that are disabled and do not say why.
+// unexplained returns the disabled buttons and switches of a page that do not give a reason.
 const unexplained = `[...document.querySelectorAll("main button:disabled, [role=switch]:disabled")].filter(b => !document.getElementById(b.getAttribute("aria-describedby"))?.innerText && !document.getElementById(b.getAttribute("aria-describedby"))?.textContent && !b.closest("[inert]")).map(b => b.ariaLabel ?? b.innerText)`
 
-// T26 (console.md §7): where the console is for reading alone, and with a key of one scope, what
-// writes is shown, disabled, and names its reason; the API refuses it too.
+// T26 (console.md §7): in a read-only console, and with a key of one scope, controls for writing
+// are displayed as disabled with the reason. The API rejects the writes too.
 func TestRights_ReadOnly(t *testing.T) {
 	s := serve(t, "--console", "read-only")
 	s.banner()
@@ -31,7 +31,8 @@ func TestRights_ReadOnly(t *testing.T) {
 	}
 }
 
-// A key of one scope: what it may not write names the scope, what it may not read says so.
+// With a key of one scope, forbidden writes name the required scope, and forbidden reads are
+// reported.
 func TestRights_OneScope(t *testing.T) {
 	s := serve(t)
 	s.banner()

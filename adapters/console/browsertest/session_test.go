@@ -14,13 +14,13 @@ func (s *server) endSessions() {
 	s.api("DELETE", "/api/sessions/?others=true", nil, nil)
 }
 
-// banner makes the flag banner, described as Banner, for everybody.
+// banner creates the flag banner, described as Banner, for all users.
 func (s *server) banner() {
 	s.t.Helper()
 	s.api("POST", "/api/projects/1/feature_flags/", map[string]any{"key": "banner", "name": "Banner", "filters": map[string]any{"groups": []any{map[string]any{}}}}, nil)
 }
 
-// describeFlag are the description and the version of flag 1.
+// describeFlag returns the description and the version of flag 1.
 func (s *server) describeFlag() string {
 	s.t.Helper()
 	var f struct {
@@ -31,14 +31,14 @@ func (s *server) describeFlag() string {
 	return fmt.Sprintf("%s, version %d", f.Name, f.Version)
 }
 
-// signInAs gives a key to the controls of a dialog or of the page.
+// signInAs enters a key into the form of a dialog or of the page, and submits it.
 func (p *page) signInAs(key string, within ...string) {
 	p.t.Helper()
 	p.callFunction(p.node(append(within, "button", "Sign in with key")...), fmt.Sprintf("function() { this.closest('form').querySelector('input[type=password]').value = %q; }", key))
 	p.click(append(within, "button", "Sign in with key")...)
 }
 
-// reload loads the page again at once; what the browser asks before is answered with yes.
+// reload reloads the page immediately, and confirms the browser's question.
 func (p *page) reload() {
 	p.t.Helper()
 	if err := chromedp.Do(p.ctx, chromedp.Reload()); err != nil {
@@ -46,7 +46,7 @@ func (p *page) reload() {
 	}
 }
 
-// confirmLeaving lets the browser leave pages with changes that are not saved.
+// confirmLeaving confirms the browser's question before it leaves pages with unsaved changes.
 func (p *page) confirmLeaving() {
 	p.t.Helper()
 	err := chromedp.Listen(p.ctx, func(ev any) {
@@ -62,13 +62,13 @@ func (p *page) confirmLeaving() {
 	call(p, cdpage.Enable, cdpage.EnableParams{})
 }
 
-// value is what the field of a label has.
+// value returns the value of the field with a label.
 func (p *page) value(label string) string {
 	return js[string](p, fmt.Sprintf("[...document.querySelectorAll('main label')].find(l => l.innerText === %q)?.control.value ?? 'no field'", label))
 }
 
-// T22 (console.md §7): a session ends in the middle of an edit. Who it was signs in over the
-// page, and the change is saved; a reload keeps what was typed; somebody else gets none of it.
+// T22 (console.md §7): a session ends during an edit. If the same user signs in over the page, the
+// change is saved. A reload preserves the typed text. Another user does not get any of it.
 func TestSession_EndsInAnEdit(t *testing.T) {
 	s := serve(t)
 	s.banner()
@@ -79,7 +79,7 @@ func TestSession_EndsInAnEdit(t *testing.T) {
 	p.click("button", "Save")
 	save := p.node("dialog", "Review changes", "button", "Save changes")
 	s.endSessions()
-	p.callFunction(save, "function() { this.click(); }") // before the page asks for anything by itself
+	p.callFunction(save, "function() { this.click(); }") // before the page sends a request by itself
 	p.node("dialog", "Sign in again", "button", "Sign in with key")
 	p.checkAccessible()
 	if got := p.value("Description"); got != "Mine" {
@@ -91,7 +91,7 @@ func TestSession_EndsInAnEdit(t *testing.T) {
 		t.Errorf("the flag is %q, want what was typed, once", got)
 	}
 
-	// Who cancels goes on with what they typed, and is asked again by the next save.
+	// A user who cancels can continue typing, and the next save opens the dialog again.
 	p.fill("Mine too", "textbox", "Description")
 	save = p.node("button", "Save")
 	s.endSessions()
@@ -102,7 +102,7 @@ func TestSession_EndsInAnEdit(t *testing.T) {
 		t.Errorf("after Cancel there is %q", got)
 	}
 
-	// A reload at once, without a session: the draft is there after signing in.
+	// After an immediate reload without a session, the draft is restored when the user signs in.
 	p.fill("Mine three", "textbox", "Description")
 	p.reload()
 	p.node("heading", "Sign in")
@@ -112,7 +112,7 @@ func TestSession_EndsInAnEdit(t *testing.T) {
 		t.Errorf("after a reload and signing in there is %q", got)
 	}
 
-	// Somebody else, in the same tab: over the page and after a reload.
+	// Another user signs in in the same tab: over the page, and after a reload.
 	save = p.node("button", "Save")
 	s.endSessions()
 	p.callFunction(save, "function() { this.click(); }")
@@ -139,8 +139,8 @@ func TestSession_EndsInAnEdit(t *testing.T) {
 	}
 }
 
-// §2.6 Draft: what is typed in the form of a record outlives a reload in its tab, and no more
-// than what was changed of it.
+// §2.6 Draft: text typed into the form of an object is restored after a reload of its tab, but only
+// the changed fields.
 func TestDrafts_OutliveAReload(t *testing.T) {
 	s := serve(t)
 	s.exception("TypeError", "odd", "Chrome")

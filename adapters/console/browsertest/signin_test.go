@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// J1: the link of the first start says whose it is, waits for a click, leads to the
-// first steps, and works once (console.md §5.2).
+// J1: the link of the first start names its user, requires a click, leads to the first steps, and
+// works only once (console.md §5.2).
 func TestFirstRun_Link(t *testing.T) {
 	s := serve(t)
 	p := s.openAnonymous(t)
@@ -34,7 +34,7 @@ func TestFirstRun_Link(t *testing.T) {
 	again.waitRemoved("button", "Sign in")
 }
 
-// A wrong key is told so, and nobody is in (console.md §3.2).
+// A wrong key is reported, and does not sign in (console.md §3.2).
 func TestSignIn_WrongKey(t *testing.T) {
 	s := serve(t)
 	p := s.openAnonymous(t)

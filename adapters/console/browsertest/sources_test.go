@@ -5,21 +5,20 @@ import (
 	"testing"
 )
 
-// §6.4: the types of the sources hold.
+// §6.4: the TypeScript sources pass the type check.
 func TestSources_Types(t *testing.T) {
 	if out, err := exec.Command("node", "node_modules/typescript/bin/tsc", "-p", "../src").CombinedOutput(); err != nil {
 		t.Errorf("%v\n%s", err, out)
 	}
 }
 
-// The address of no link leads to Not found: links to pages that are still to come are
-// left out.
+// No link leads to the page Not found. Links to pages that do not exist yet are excluded.
 func TestLinks_LeadSomewhere(t *testing.T) {
 	s := serve(t)
 	s.api("POST", "/api/projects/1/feature_flags/", map[string]any{"key": "banner", "filters": map[string]any{"groups": []any{map[string]any{"properties": []any{}}}}}, nil)
 	s.person("ana", map[string]any{"email": "ana@example.com"})
 	p := s.open(t, "p/1")
-	rows := map[string]string{"/console/p/1/flags": "banner", "/console/p/1/people": "ana@example.com"} // that come after the page
+	rows := map[string]string{"/console/p/1/flags": "banner", "/console/p/1/people": "ana@example.com"} // these are loaded after the page
 	visited, next := map[string]bool{}, []string{js[string](p, "location.pathname")}
 	for len(next) > 0 && (*long || len(visited) < 15) {
 		path := next[0]

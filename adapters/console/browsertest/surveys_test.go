@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// public is what a GET of everybody answers.
+// public decodes the response to a GET request without credentials.
 func (s *server) public(path string, answer any) {
 	s.t.Helper()
 	res, err := http.Get(s.url + path)
@@ -24,8 +24,8 @@ func (s *server) public(path string, answer any) {
 	}
 }
 
-// Early access (console.md §2.3; management.md §5.5): a feature is made with its flag,
-// people can enroll once its stage says so, and its link goes to the web alone.
+// Early access (console.md §2.3; management.md §5.5): a feature is created with its flag, users can
+// enroll when its stage allows it, and its link may only lead to web pages.
 func TestEarlyAccess(t *testing.T) {
 	s := serve(t)
 	p := s.open(t, "p/1/early-access")
@@ -76,8 +76,8 @@ func TestEarlyAccess(t *testing.T) {
 	p.node("heading", "No features yet")
 }
 
-// Surveys (console.md §2.3; management.md §5.6): the main fields, the rest as JSON that is
-// checked while it is typed; launched, stopped and resumed, as SDKs see it.
+// Surveys (console.md §2.3; management.md §5.6): the main fields, the rest as JSON that is checked
+// while it is typed; a survey is launched, stopped and resumed, as SDKs see it.
 func TestSurveys(t *testing.T) {
 	s := serve(t)
 	s.api("POST", "/api/projects/1/feature_flags/", map[string]any{"key": "menu"}, nil)

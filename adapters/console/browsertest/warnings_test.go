@@ -2,9 +2,9 @@ package browsertest
 
 import "testing"
 
-// J15 (console.md §1.2, §2.3, §3.9): what the intake could not take, with its reason in
-// words. What identifies without a person is dropped (capture.md §9.1), a $group_set
-// that is no object is passed over (§4.5), and an SDK's own warning stands as it came.
+// J15 (console.md §1.2, §2.3, §3.9): data that the intake rejected, with the reason in words. An
+// identify event without a person is dropped (capture.md §9.1), a $group_set that is not an object
+// is ignored (§4.5), and an SDK's own warning is displayed unchanged.
 func TestWarnings(t *testing.T) {
 	s := serve(t)
 	p := s.open(t, "p/1/warnings")

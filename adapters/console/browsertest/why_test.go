@@ -2,8 +2,9 @@ package browsertest
 
 import "testing"
 
-// J4 (console.md §1.2 and §3.6): who, which flag, the answer, what was given last and
-// why that differs, the tree, and other properties. The bucket plays no part: 100 %.
+// J4 (console.md §1.2 and §3.6): the person, the flag, the value, the last reported value with the
+// reason for the difference, the tree, and other properties. The rollout is 100 %, so the bucket
+// has no effect.
 func TestWhy(t *testing.T) {
 	s := serve(t)
 	s.person("ana", map[string]any{"email": "ana@example.com", "plan": "free"})

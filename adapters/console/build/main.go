@@ -1,5 +1,5 @@
-// Command build bundles the console's sources into the folder that is embedded. It
-// needs no Node: esbuild is a Go library.
+// Command build bundles the console's sources into the folder that is embedded. It does not need
+// Node: esbuild is a Go library.
 package main
 
 import (
@@ -27,7 +27,7 @@ func main() {
 	}
 }
 
-// bundle gives the files of dist by name, unpacked.
+// bundle returns the files of dist by name, uncompressed.
 func bundle(src string) (map[string][]byte, error) {
 	out := api.Build(api.BuildOptions{
 		EntryPoints: []string{filepath.Join(src, "main.ts"), filepath.Join(src, "styles/main.css")},
@@ -62,7 +62,7 @@ func bundle(src string) (map[string][]byte, error) {
 	return files, nil
 }
 
-// shell is the one document. What the pages show, scripts make.
+// shell is the only HTML document. Scripts create the content of all pages.
 const shell = `<!doctype html>
 <html lang="en" dir="ltr">
 <head>

@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// T30 (console.md §7): the committed folder is what the sources make, to the byte;
-// and the budgets of §6.6.
+// T30 (console.md §7): the committed folder is byte for byte the build of the sources, and the
+// budgets of §6.6 are met.
 func TestDist_IsABuildOfTheSources(t *testing.T) {
 	files, err := bundle("../src")
 	if err != nil {
@@ -52,7 +52,7 @@ func TestDist_IsABuildOfTheSources(t *testing.T) {
 	t.Logf("dist %d bytes, first load %d", all, first)
 }
 
-// §2.6, §6.2: the renderer has at most 350 lines, no file more than 500.
+// §2.6, §6.2: the renderer has at most 350 lines, other files at most 500.
 func TestSources_AreShort(t *testing.T) {
 	err := filepath.WalkDir("../src", func(file string, d os.DirEntry, err error) error {
 		if err != nil || d.IsDir() {

@@ -17,8 +17,9 @@ import (
 
 func askRemote(c *remote.Config) { c.AskServer = true }
 
-// The server knows what the client cannot: who is in a static cohort, what is
-// stored, flags that are withheld. It is asked by choice only, and for those alone.
+// The server has data that the client lacks: members of static cohorts, stored properties, and
+// flags that are withheld. The client only sends requests if AskServer is set, and only for these
+// flags.
 func TestRemote_Ask(t *testing.T) {
 	h := newTestServer(t)
 	quiet, c := h.client(t, nil), h.client(t, askRemote)
@@ -95,8 +96,8 @@ func TestRemote_Ask(t *testing.T) {
 	}
 }
 
-// When asking fails the fallback is served, what is not decided stays so, and the
-// reason is told.
+// If the request fails, reads return the fallback, undecided flags remain undecided, and the error
+// is reported.
 func TestRemote_AskFails(t *testing.T) {
 	h := newTestServer(t)
 	answer := func(status int, text string) func(http.ResponseWriter, *http.Request, http.Handler) {
@@ -158,7 +159,7 @@ func TestRemote_AskFails(t *testing.T) {
 	}
 }
 
-// Without definitions everything is asked for, by choice.
+// Without definitions the client requests every flag, if AskServer is set.
 func TestRemote_AskWithoutDefinitions(t *testing.T) {
 	h := newTestServer(t)
 	c := started(t, remote.Config{URL: h.URL + "/", ProjectKey: "phc_x", Key: "phs_wrong", NoCopy: true, AskServer: true})

@@ -13,8 +13,8 @@ import (
 	"github.com/bunting-flags/bunting/flags"
 )
 
-// A Client on its own Source: static cohorts are decided in this process (decision
-// 5), a change of definitions arrives, and after Close no goroutine is left.
+// A Client with its own Source: static cohorts are evaluated in this process (decision 5), a change
+// of definitions arrives, and after Close no goroutine is left.
 func TestRemote_New(t *testing.T) {
 	h := newTestServer(t)
 	h.Client().CloseIdleConnections()
@@ -54,13 +54,13 @@ func TestRemote_New(t *testing.T) {
 	if got := h.stored(t); len(got) != 2 {
 		t.Errorf("%d events are stored, want 2", len(got))
 	}
-	h.handler.CloseStreams() // the server's side
+	h.handler.CloseStreams() // the streams on the server's side
 	h.CloseClientConnections()
 	goleak.VerifyNone(t, ignore)
 }
 
-// A redirect that makes a GET of a POST loses what is sent: it is not followed.
-// One that keeps the method is.
+// A redirect that changes POST to GET would lose the body: it is not followed. A redirect that
+// preserves the method is.
 func TestRemote_Redirects(t *testing.T) {
 	for status, want := range map[int]uint64{301: 0, 302: 0, 303: 0, 307: 1, 308: 1} {
 		h := newTestServer(t)

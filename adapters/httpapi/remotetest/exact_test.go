@@ -16,7 +16,7 @@ import (
 	"github.com/bunting-flags/bunting/flags"
 )
 
-// numbersFlags ask for the text of a number (§4.2: 5.0 is "5.0", 5 is "5").
+// numbersFlags have conditions on the text of a number (§4.2: 5.0 is "5.0", 5 is "5").
 const numbersFlags = `"group_type_mapping": {"0": "company"}, "flags": [
 	{"id": 1, "key": "point", "active": true, "filters": {"groups": [{"properties": [{"key": "n", "type": "person", "operator": "exact", "value": "5.0"}]}]}},
 	{"id": 2, "key": "whole", "active": true, "filters": {"groups": [{"properties": [{"key": "n", "type": "person", "operator": "exact", "value": "5"}]}]}},
@@ -26,8 +26,8 @@ const numbersFlags = `"group_type_mapping": {"0": "company"}, "flags": [
 	{"id": 6, "key": "set", "active": true, "filters": {"groups": [{"properties": [{"key": "n", "type": "person", "operator": "is_set"}]}]}},
 	{"id": 7, "key": "group", "active": true, "filters": {"aggregation_group_type_index": 0, "groups": [{"properties": [{"key": "n", "type": "group", "group_type_index": 0, "operator": "exact", "value": "5.0"}]}]}}]`
 
-// Numbers mean the same here and to the server that is asked, what encoding/json writes
-// (decision 32): whichever decides, the flags of §4.2's text are on.
+// Numbers have the same meaning in the client and in its requests to the server: that of
+// encoding/json (decision 32). The flags for the text of §4.2 are on in both.
 func TestRemote_4_2_NumbersAreSentAsDecided(t *testing.T) {
 	h, stop, err := startTestServer(`{"organization": {"id": "0191f0a2-5b1c-7d3e-8f40-1a2b3c4d5e6f", "name": "house"},
 		"projects": [{"id": 1, "api_key": "phc_x", `+numbersFlags+`}]}`, func(err error) { t.Error(err) })
@@ -68,8 +68,8 @@ func TestRemote_4_2_NumbersAreSentAsDecided(t *testing.T) {
 			}
 		})
 	}
-	// What has no form in JSON is an error on both sides, with the property's name
-	// (decision 32); flags that it cannot change are decided.
+	// A value that has no form in JSON is an error on both sides, with the property's name
+	// (decision 32); flags that do not depend on it are decided.
 	sub := &flags.Subject{DistinctID: "u", Person: flags.Properties{"n": math.NaN()}}
 	if _, err := c.AskAll(context.Background(), sub); !errors.Is(err, flags.ErrNoJSONForm) || !strings.Contains(err.Error(), `person property "n"`) {
 		t.Errorf("asked about NaN: %v", err)
@@ -84,7 +84,7 @@ func TestRemote_4_2_NumbersAreSentAsDecided(t *testing.T) {
 	}
 }
 
-// on are the keys of the flags that are on, sorted.
+// on returns the keys of the flags that are on, sorted.
 func on(list []flags.Decision) []string {
 	set := map[string]bool{}
 	for i := range list {
@@ -95,13 +95,12 @@ func on(list []flags.Decision) []string {
 	return slices.Sorted(maps.Keys(set))
 }
 
-// openReason is on for everybody, by its first condition or its second: without the
-// plan the value is certain and its reason is open (decision 2).
+// openReason is on for all subjects, by its first condition or its second: without the plan the
+// value is certain and its reason is open (decision 2).
 const openReason = `{"flags": [{"id": 1, "key": "f", "active": true, "filters": {"groups": [
 	{"properties": [{"key": "plan", "type": "person", "operator": "exact", "value": "pro"}]}, {}], "payloads": {"true": "5"}}}]}`
 
-// The value is used, the server is not asked for the reason, and the exposure leaves
-// it out.
+// The value is used without a request to the server for the reason, and the exposure has no reason.
 func TestRemote_OpenReason(t *testing.T) {
 	h := newTestServer(t)
 	c := h.clientOn(t, remote.Config{URL: h.URL, ProjectKey: "phc_x", Key: "phs_x", AskServer: true}, openReason)

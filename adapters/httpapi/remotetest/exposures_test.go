@@ -10,9 +10,8 @@ import (
 	"github.com/bunting-flags/bunting/flags"
 )
 
-// exposuresOf sends what waits and gives the properties of the exposures stored
-// since the last call, without those that differ from run to run and those that the
-// server adds.
+// exposuresOf flushes the queue and returns the properties of the exposures stored since the last
+// call, without the ones that differ between runs or that the server adds.
 func exposuresOf(t *testing.T, h *testServer, c *remote.Client, past map[string]bool) (out []map[string]any) {
 	t.Helper()
 	flush(t, c)
@@ -32,9 +31,8 @@ func exposuresOf(t *testing.T, h *testServer, c *remote.Client, past map[string]
 	return out
 }
 
-// §10.3, property by property: what is sent for each kind of answer. posthog-go
-// 1.27.0 names the same, but for the reason, id and version of what it decides
-// itself.
+// §10.3, property by property: the exposure for each kind of result. posthog-go 1.27.0 sends the
+// same, except the reason, id and version of flags that it evaluates locally.
 func TestRemote_10_3_Exposures(t *testing.T) {
 	h := newTestServer(t)
 	past := map[string]bool{}
@@ -90,7 +88,7 @@ func TestRemote_10_3_Exposures(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			c := h.clientOn(t, remote.Config{URL: h.URL, ProjectKey: "phc_x", Key: "phs_x"}, localFlags(tt.members))
 			tt.read(c)
-			tt.read(c) // once
+			tt.read(c) // only once
 			if diff := cmp.Diff([]map[string]any{tt.want}, exposuresOf(t, h, c, past)); diff != "" {
 				t.Errorf("exposures (-want +got)\n%s", diff)
 			}
@@ -118,9 +116,9 @@ func TestRemote_10_3_Exposures(t *testing.T) {
 	}
 }
 
-// Once for each distinct id, flag, response and groups, whoever reads at the same
-// time; Decide and DecideAll send none, nor does anything with NoExposures or
-// without an id.
+// An exposure is sent once for each distinct id, flag, response and groups, also with concurrent
+// reads; Decide and DecideAll send none, and neither do reads with NoExposures or without a
+// distinct id.
 func TestRemote_10_3_Once(t *testing.T) {
 	h := newTestServer(t)
 	past := map[string]bool{}
@@ -150,7 +148,7 @@ func TestRemote_10_3_Once(t *testing.T) {
 		t.Errorf("%d exposures, want %d", got, want)
 	}
 
-	// Another response is another exposure.
+	// A different response is a new exposure.
 	pro, free := &flags.Subject{DistinctID: "a", Person: flags.Properties{"plan": "pro"}}, &flags.Subject{DistinctID: "a", Person: flags.Properties{"plan": "free"}}
 	for _, sub := range []*flags.Subject{pro, free, pro, {DistinctID: "a"}, free} {
 		c.Bool(ctx, "for-pro", sub, false)
@@ -165,8 +163,8 @@ func TestRemote_10_3_Once(t *testing.T) {
 		t.Errorf("%v", got)
 	}
 
-	// The memory is bounded: with one place in each of its parts, a hundred ids are
-	// told again, the last one is not.
+	// The memory is limited: with one entry in each of its parts, a hundred ids are sent a second
+	// time, but the last one is not.
 	small := h.client(t, func(c *remote.Config) { c.ExposureMemory = 1 })
 	for range 2 {
 		for i := range 100 {
@@ -179,7 +177,7 @@ func TestRemote_10_3_Once(t *testing.T) {
 	}
 }
 
-// An exposure that finds the queue full is told when the flag is read again.
+// An exposure that was dropped because the queue was full is sent when the flag is next read.
 func TestRemote_10_3_FullQueue(t *testing.T) {
 	h := newTestServer(t)
 	c := h.client(t, func(c *remote.Config) { c.QueueEvents = 1 })

@@ -1,5 +1,5 @@
-// Package remotetest runs the client of Go services, adapters/remote, against the
-// server. It has tests only: the client is a module that knows no server.
+// Package remotetest runs the client for Go services, adapters/remote, against the server. It has
+// only tests: the client's module must not depend on the server.
 package remotetest
 
 import (
@@ -25,7 +25,7 @@ import (
 	"github.com/bunting-flags/bunting/flags"
 )
 
-// serverFlags are the flags of the server that a Client's tests stand before.
+// serverFlags are the flags of the server in the tests of a Client.
 const serverFlags = `
 	{"id": 1, "key": "on", "active": true, "version": 3, "has_experiment": false, "filters": {"groups": [{"properties": [], "rollout_percentage": 100}], "payloads": {"true": "{\"limit\": 10}"}}},
 	{"id": 2, "key": "off", "active": true, "version": 1, "filters": {"groups": [{"properties": [], "rollout_percentage": 0}]}},
@@ -48,22 +48,22 @@ const serverFile = `{
 		{"id": 2, "api_key": "phc_paused", "quota_limited": ["feature_flags"], "flags": [` + serverFlags + `]}
 	]}`
 
-// localFlags are the flags as a Client has them: one is withheld, and nobody knows
-// who is in the static cohort.
+// localFlags are the definitions that a Client gets: one flag is withheld, and the members of the
+// static cohort are unknown.
 func localFlags(more string) string { return `{"flags": [` + serverFlags + `]` + more + `}` }
 
 var ctx = context.Background()
 
 const unknownMembers = `, "static_cohorts": [13]`
 
-// testServer is a server as cmd/bunting wires one, on a store in memory. between, when
-// set, stands before it. seen are the requests that came through.
+// testServer is a server with the setup of cmd/bunting and a store in memory. If proxy is set, it
+// handles requests first. received are the requests so far.
 type testServer struct {
 	*httptest.Server
 	handler *httpapi.Handler
 	store   *sqlstore.Store
 	proxy   func(w http.ResponseWriter, r *http.Request, next http.Handler)
-	// local, when set, are the definitions that clients get, whatever the server's are.
+	// local, if set, are the definitions that clients get instead of the server's.
 	local string
 
 	mu       sync.Mutex
@@ -91,8 +91,7 @@ func newTestServer(t testing.TB) *testServer {
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// startTestServer serves the projects of a definitions file, whose keys are as in
-// testServerKeys.
+// startTestServer serves the projects of a definitions file, with the keys of testServerKeys.
 func startTestServer(projects string, onFailure func(error)) (h *testServer, stop func() error, err error) {
 	h = &testServer{}
 	if h.store, err = sqlstore.Open(ctx, "sqlite::memory:", sqlstore.Config{}); err != nil {
@@ -126,7 +125,7 @@ func startTestServer(projects string, onFailure func(error)) (h *testServer, sto
 	}, nil
 }
 
-// testServerKeys: the secret key phs_… opens the project phc_….
+// testServerKeys: the secret key phs_… has access to the project phc_….
 type testServerKeys struct{}
 
 func (testServerKeys) Key(_ context.Context, key string) (httpapi.Key, error) {
@@ -147,7 +146,7 @@ func (h *testServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	raw, err := io.ReadAll(r.Body)
 	if err != nil {
-		return // the caller has gone
+		return // the client has disconnected
 	}
 	plain := raw
 	if r.Header.Get("Content-Encoding") == "gzip" {
@@ -168,7 +167,7 @@ func (h *testServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.handler.ServeHTTP(w, r)
 }
 
-// requests are those to a path; all are forgotten.
+// requests returns the requests to a path and removes all recorded requests.
 func (h *testServer) requests(path string) (out []receivedRequest) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -181,7 +180,7 @@ func (h *testServer) requests(path string) (out []receivedRequest) {
 	return out
 }
 
-// stored are all events of project 1, with their properties.
+// stored returns all events of project 1, with their properties.
 func (h *testServer) stored(t testing.TB) (out []storedEvent) {
 	t.Helper()
 	var after *capture.EventCursor
@@ -209,7 +208,7 @@ type storedEvent struct {
 	properties map[string]any
 }
 
-// client is a Client of the house, on the flags as a client has them.
+// client returns a Client of the server with localFlags.
 func (h *testServer) client(t testing.TB, change func(*remote.Config)) *remote.Client {
 	t.Helper()
 	c := remote.Config{URL: h.URL, ProjectKey: "phc_x", Key: "phs_x"}
@@ -219,7 +218,7 @@ func (h *testServer) client(t testing.TB, change func(*remote.Config)) *remote.C
 	return h.clientOn(t, c, localFlags(unknownMembers))
 }
 
-// clientOn is a Client with these definitions, which do not change.
+// clientOn returns a Client with the given definitions, which do not change.
 func (h *testServer) clientOn(t testing.TB, c remote.Config, definitions string) *remote.Client {
 	t.Helper()
 	h.mu.Lock()
@@ -241,7 +240,7 @@ func started(t testing.TB, c remote.Config) *remote.Client {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = client.Close(t.Context()) }) // which is over by then: what is not sent is dropped
+	t.Cleanup(func() { _ = client.Close(t.Context()) }) // the context is already cancelled: unsent events are dropped
 	return client
 }
 
@@ -254,7 +253,7 @@ func flush(t testing.TB, c *remote.Client) {
 	}
 }
 
-// show is an answer in one word.
+// show returns a result in one word.
 func show(d flags.Decision, found bool, err error) string {
 	switch {
 	case err != nil:

@@ -16,8 +16,8 @@ import (
 	"github.com/bunting-flags/bunting/flags"
 )
 
-// Whatever happens to requests and answers, in the end each event and each
-// exposure is stored once (§14.1, §13.3), and in the order of each person.
+// Whatever faults requests and responses have, each event and each exposure is finally stored once
+// (§14.1, §13.3), in the order of each person.
 func TestRemote_14_ExactlyOnce(t *testing.T) {
 	const persons, rounds = 20, 60
 	h := newTestServer(t)
@@ -34,7 +34,7 @@ func TestRemote_14_ExactlyOnce(t *testing.T) {
 			next.ServeHTTP(w, r)
 		case "cut before":
 			panic(http.ErrAbortHandler)
-		case "cut after": // stored, and the answer is lost
+		case "cut after": // stored, but the response is lost
 			next.ServeHTTP(httptest.NewRecorder(), r)
 			panic(http.ErrAbortHandler)
 		case "500 after":

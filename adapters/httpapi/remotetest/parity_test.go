@@ -23,18 +23,18 @@ import (
 
 var pairs = flag.Int("pairs", 20_000, "how many random pairs of definitions and user TestRemote_AnswersAsTheServer compares")
 
-// perProject is how many users are asked about in one set of definitions.
+// perProject is the number of users that are evaluated with one set of definitions.
 const perProject = 250
 
 // parityTime is the clock of both sides.
 var parityTime = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 
-// TestRemote_AnswersAsTheServer: random definitions and users. Whatever the client
-// says it has decided is what POST /flags?v=2 answers: value, variant, reason and
-// payload; where it says that the reason is open, all but the reason. The server is
-// the oracle, asked as a Client asks; it knows stored properties, group properties
-// and members of static cohorts that the client does not. Half of the projects need
-// nothing stored: there nothing may be left undecided.
+// TestRemote_AnswersAsTheServer uses random definitions and users. Every flag that the client
+// decides must equal the response of POST /flags?v=2: value, variant, reason and payload; if its
+// reason is open, all except the reason. The server is the reference, and gets the same requests
+// as from a Client; it has stored properties, group properties and members of static cohorts that the
+// client does not have. Half of the projects need no stored data: for these no flag may be
+// undecided.
 func TestRemote_AnswersAsTheServer(t *testing.T) {
 	projects := max(1, *pairs/perProject)
 	seeds := make(chan uint64)
@@ -69,7 +69,7 @@ func TestRemote_AnswersAsTheServer(t *testing.T) {
 	}
 }
 
-// tally counts answers.
+// tally counts results.
 type tally struct {
 	users, decided, open, undecided, unknown int
 	why                                      map[string]int
@@ -85,7 +85,7 @@ func (a *tally) add(b *tally) {
 	}
 }
 
-// serverAnswer is what POST /flags?v=2 says of a flag.
+// serverAnswer is a flag in the response of POST /flags?v=2.
 type serverAnswer struct {
 	Enabled bool    `json:"enabled"`
 	Variant *string `json:"variant"`
@@ -208,7 +208,7 @@ func differs(here *flags.Decision, there *serverAnswer) string {
 	return ""
 }
 
-// askServer has the client ask for all flags, and reads the answer itself.
+// askServer makes the client request all flags, and decodes the response itself.
 func askServer(t *testing.T, c *remote.Client, answered *[]byte, sub *flags.Subject) map[string]serverAnswer {
 	if _, err := c.AskAll(context.Background(), sub); err != nil {
 		t.Error(err)
@@ -223,8 +223,8 @@ func askServer(t *testing.T, c *remote.Client, answered *[]byte, sub *flags.Subj
 	return answer.Flags
 }
 
-// directTransport carries requests to a handler without a network, and keeps the last answer to
-// a question for flags.
+// directTransport passes requests to a handler without a network, and stores the last response to a
+// request for flags.
 type directTransport struct {
 	handler  http.Handler
 	answered *[]byte

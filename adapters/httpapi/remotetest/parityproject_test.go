@@ -10,8 +10,8 @@ import (
 	"github.com/bunting-flags/bunting/flags"
 )
 
-// parityGenerator makes projects and users. Without stored, no answer depends on
-// anything that a server would keep.
+// parityGenerator generates projects and users. If stored is false, no result depends on stored
+// data.
 type parityGenerator struct {
 	*rand.Rand
 	stored bool
@@ -34,7 +34,7 @@ var (
 	parityIDs = []string{"u0", "u1", "u2", "u3", "u4", "someone", "ÄÖÜ", "0", strings.Repeat("x", 250)}
 )
 
-// project is a definitions file's text and what the server has stored.
+// project returns the text of a definitions file and the data stored on the server.
 func (g parityGenerator) project() ([]byte, *flags.Memory) {
 	people := &flags.Memory{}
 	p := object{"group_type_mapping": object{"0": "company", "1": "team"}}
@@ -135,11 +135,11 @@ func (g parityGenerator) flag(id int) object {
 	return f
 }
 
-// property is a requirement of flag number id, or with 0 a leaf of a cohort.
+// property returns a condition for the flag with the number id, or for 0 a leaf of a cohort.
 func (g parityGenerator) property(id int) object {
 	n := g.IntN(100)
 	switch {
-	case id > 1 && n < 20: // on one before it: no cycles
+	case id > 1 && n < 20: // depends on an earlier flag, so there are no cycles
 		return object{"key": fmt.Sprint(1 + g.IntN(id-1)), "type": "flag", "operator": "flag_evaluates_to", "value": pick[any](g, true, false, "a", "b")}
 	case id > 0 && n < 35:
 		cohort := pick(g, 3, 4)

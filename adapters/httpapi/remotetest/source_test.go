@@ -16,7 +16,7 @@ import (
 	"github.com/bunting-flags/bunting/flags"
 )
 
-// definitions has a flag of each name, on for everybody.
+// definitions returns definitions with a flag of each name, on for all subjects.
 func definitions(names ...string) string {
 	list := make([]string, len(names))
 	for i, name := range names {
@@ -25,7 +25,7 @@ func definitions(names ...string) string {
 	return `{"flags": [` + strings.Join(list, ", ") + `]}`
 }
 
-// changingSource is one project behind the server's handler; its definitions can be changed.
+// changingSource is one project of the server; its definitions can be changed.
 type changingSource struct {
 	mu       sync.Mutex
 	revision int64
@@ -59,8 +59,8 @@ func (p *changingSource) Definitions(context.Context, flags.Project) (flags.Defi
 	return p.defs, nil
 }
 
-// serve starts the server. Its clock runs fast, so that a change of definitions is
-// seen with the next request. Each request is told to seen.
+// serve starts the server. Its clock runs fast, so that the next request sees a change of
+// definitions. It calls record with each request.
 func (p *changingSource) serve(t testing.TB, record func(*http.Request)) string {
 	t.Helper()
 	var seconds atomic.Int64
@@ -85,7 +85,7 @@ func (p *changingSource) serve(t testing.TB, record func(*http.Request)) string 
 	return server.URL
 }
 
-// until waits for a condition, at most 20 seconds.
+// until waits for a condition, at most a minute.
 func until(t testing.TB, what string, ok func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(time.Minute); !ok(); time.Sleep(time.Millisecond) {
@@ -95,7 +95,7 @@ func until(t testing.TB, what string, ok func() bool) {
 	}
 }
 
-// keys are the flags of a Client, "" for none.
+// keys returns the flags of a Client, "" without definitions.
 func keys(s *remote.Client) string {
 	if set := s.Set(); set != nil {
 		return strings.Join(set.Keys(), " ")
@@ -103,8 +103,8 @@ func keys(s *remote.Client) string {
 	return ""
 }
 
-// A change is asked for with the ETag of what is known, and comes with the next
-// poll; what is not news is not taken in again (§1.8, §11).
+// Polling sends the ETag of the current definitions, and the next poll receives a change; unchanged
+// definitions are not loaded again (§1.8, §11).
 func TestSource_1_8_PollsWithETags(t *testing.T) {
 	var p changingSource
 	p.set(t, definitions("one"))
@@ -139,7 +139,7 @@ func TestSource_1_8_PollsWithETags(t *testing.T) {
 	}
 }
 
-// Changes come by the server's stream, on one connection, and are in the copy.
+// Changes are received by the server's stream, on one connection, and are written to the copy.
 func TestSource_Decision5_Streams(t *testing.T) {
 	var p changingSource
 	p.set(t, definitions("one"))
@@ -167,7 +167,7 @@ func TestSource_Decision5_Streams(t *testing.T) {
 	}
 }
 
-// The server's own words, with what to look at.
+// Errors contain the server's message, and the setting to check.
 func TestSource_ReportsErrors(t *testing.T) {
 	var p changingSource
 	p.set(t, definitions("one"))

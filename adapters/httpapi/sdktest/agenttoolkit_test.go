@@ -15,10 +15,10 @@ import (
 	"github.com/bunting-flags/bunting/adapters/httpapi/sdktest/served"
 )
 
-// agent is PostHog's toolkit for agents: what its MCP server is made of.
+// agent is PostHog's toolkit for agents, on which its MCP server is based.
 type agent struct {
 	*node
-	used map[string]bool // the tools that have answered
+	used map[string]bool // the tools that were used successfully
 }
 
 func (a *agent) try(tool string, params object) (text, failure string) {
@@ -28,7 +28,7 @@ func (a *agent) try(tool string, params object) (text, failure string) {
 	return got.Text, got.Refused
 }
 
-// call lets a tool answer, and reads what it answers into a value.
+// call uses a tool, which must succeed, and decodes its result into a value.
 func (a *agent) call(tool string, params object, into any) string {
 	a.t.Helper()
 	text, failure := a.try(tool, params)
@@ -45,11 +45,11 @@ func (a *agent) call(tool string, params object, into any) string {
 	return text
 }
 
-// unsupportedTools are tools that ask the vendor's own models and warehouses.
+// unsupportedTools are tools that require the vendor's own models and warehouses.
 var unsupportedTools = []string{"query-generate-hogql-from-question", "docs-search"}
 
-// spec/clients.md §14.1: every tool of @posthog/agent-toolkit does its work against
-// Bunting. What it expects of answers, its own schemas check.
+// spec/clients.md §14.1: every tool of @posthog/agent-toolkit works with Bunting. The toolkit's own
+// schemas check the responses.
 func TestAgentToolkit(t *testing.T) {
 	s := served.New(t, "testdata/capture.json")
 	a := &agent{startScript(t, "agent.mjs"), map[string]bool{}}
@@ -76,8 +76,8 @@ func TestAgentToolkit(t *testing.T) {
 	}
 }
 
-// captureOf records events: two page views and a purchase of ann's, one page view of
-// bob's, an exception of each.
+// captureOf captures events: two page views and a purchase of ann, one page view of bob, and an
+// exception of each.
 func captureOf(t *testing.T, s *served.Server, now time.Time) {
 	t.Helper()
 	sentAt := now.Add(-time.Hour).Format(time.RFC3339)

@@ -14,8 +14,8 @@ import (
 
 var listening = regexp.MustCompile(`http://127\.0\.0\.1:\d+`)
 
-// The built program serves the same, to an SDK that asks and to one that
-// decides.
+// The built program serves the same results, to an SDK that requests them and to one that evaluates
+// locally.
 func TestGo_Binary(t *testing.T) {
 	s := &server{URL: runBinary(t, served.Binary(t)), projects: map[string]*project{}}
 	for _, p := range readFile(t).Projects {
@@ -52,7 +52,7 @@ func TestGo_Binary(t *testing.T) {
 	}
 }
 
-// runBinary starts the program and returns where it listens.
+// runBinary starts the program and returns its URL.
 func runBinary(t *testing.T, binary string) string {
 	t.Helper()
 	cmd := exec.Command(binary, "serve", "--listen", "127.0.0.1:0", "--definitions", "testdata/project.json", "--data", t.TempDir())
@@ -77,7 +77,7 @@ func runBinary(t *testing.T, binary string) string {
 			if found := listening.FindString(lines.Text()); found != "" {
 				select {
 				case url <- found:
-				default: // printed again
+				default: // printed more than once
 				}
 			}
 		}

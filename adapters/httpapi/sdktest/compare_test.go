@@ -15,22 +15,22 @@ import (
 	"github.com/bunting-flags/bunting/flags"
 )
 
-// answer is one flag's value and payload. A flag that is not answered is off.
+// answer is the value and payload of one flag. A flag without a result is off.
 type answer struct {
 	Value any // false, true or the variant
-	// Payload is the payload's text, as the SDK reads it. Empty: none.
+	// Payload is the payload's text, as the SDK reads it; empty without a payload.
 	Payload string
 }
 
 var off = answer{Value: false}
 
-// answers of one subject by flag key. What is not there was not decided.
+// answers are the results of one subject by flag key. A missing flag was not decided.
 type answers map[string]answer
 
-// A reader is what an SDK makes of a payload.
+// A reader converts a payload like an SDK.
 type reader func(raw json.RawMessage) string
 
-// goPayload is posthog-go's: the content of a JSON string, else the JSON.
+// goPayload is the reader of posthog-go: the content of a JSON string, otherwise the JSON.
 func goPayload(raw json.RawMessage) string {
 	var text string
 	if len(raw) > 0 && raw[0] == '"' && json.Unmarshal(raw, &text) == nil {
@@ -39,8 +39,8 @@ func goPayload(raw json.RawMessage) string {
 	return string(raw)
 }
 
-// nodePayload is posthog-node's: the content of a JSON string is JSON again,
-// or else the text. Null is no payload.
+// nodePayload is the reader of posthog-node: the content of a JSON string, parsed if that is JSON.
+// Null means that there is no payload.
 func nodePayload(raw json.RawMessage) string {
 	var text string
 	if len(raw) == 0 || raw[0] != '"' || json.Unmarshal(raw, &text) != nil {
@@ -61,9 +61,9 @@ func sortedJSON(raw json.RawMessage) string {
 	return describe(v)
 }
 
-// serverOnlyFlags are, by project, the flags that need a murmur3 bucket or depend
-// on one that does: no SDK may decide them (decision 1). The other murmur flags
-// need no bucket: a rollout of 0 or 100, a single or a forced variant.
+// serverOnlyFlags are, by project, the flags that need a murmur3 bucket or depend on one that does:
+// SDKs must not evaluate them (decision 1). The other murmur flags need no bucket: they have a
+// rollout of 0 or 100, or a single or a forced variant.
 var serverOnlyFlags = map[string][]string{
 	"main": {
 		"murmur-half", "murmur-variants", "murmur-later", "murmur-group", "murmur-device", "murmur-mixed",
@@ -72,8 +72,8 @@ var serverOnlyFlags = map[string][]string{
 	"murmur": {"half", "variants", "sha1-depends", "depends-everyone"},
 }
 
-// decide is the server's own answer, without HTTP. Clients of these tests run
-// on servers, so flags for browsers are not answered (§9.9).
+// decide returns the server's own results, without HTTP. Clients of these tests run on servers, so
+// flags for browsers have no result (§9.9).
 func decide(p *project, s *subject, sel flags.Selection, read reader) answers {
 	sel.Runtime = "server"
 	var d flags.Decisions
@@ -85,7 +85,7 @@ func decide(p *project, s *subject, sel flags.Selection, read reader) answers {
 	return out
 }
 
-// same compares an SDK's answers with the server's, which must be all there.
+// same compares an SDK's results with the server's; both must have the same flags.
 func same(t *testing.T, subject string, want, got answers) {
 	t.Helper()
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -93,7 +93,7 @@ func same(t *testing.T, subject string, want, got answers) {
 	}
 }
 
-// pair is one flag decided for one subject.
+// pair is one flag evaluated for one subject.
 type pair struct {
 	SDK     string // "go" or "node"
 	Project *project
@@ -101,12 +101,12 @@ type pair struct {
 	Subject *subject
 }
 
-// comparison counts what an SDK decided by itself, and holds it against the
-// server and against what flags.LocalProblems says of it.
+// comparison counts the local evaluations of an SDK, and compares them with the server and with the
+// results of flags.LocalProblems.
 type comparison struct {
 	sdk                          string
 	read                         reader
-	seen                         map[string]int // rows of the tables, by why
+	seen                         map[string]int // number of uses of the tables' rows, by reason
 	expected                     map[string]*expectation
 	decided, deferred, different int
 }
@@ -115,11 +115,11 @@ func newComparison(sdk string, read reader) *comparison {
 	return &comparison{sdk: sdk, read: read, seen: map[string]int{}, expected: map[string]*expectation{}}
 }
 
-// expectation is what LocalProblems says of a project's flags for one SDK, by key:
-// left to the server for somebody, or decided otherwise for somebody.
+// expectation are the results of LocalProblems for a project's flags and one SDK, by key: flags
+// that are left to the server for some subject, or evaluated differently for some subject.
 type expectation struct {
 	asksServer, differs map[string]string
-	deferred, other     map[string]int // how often that was seen
+	deferred, other     map[string]int // how often that was observed
 }
 
 func (c *comparison) problems(p *project) *expectation {
@@ -140,7 +140,7 @@ func (c *comparison) problems(p *project) *expectation {
 	return out
 }
 
-// subject compares all that an SDK decided by itself for one subject.
+// subject compares all local evaluations of an SDK for one subject.
 func (c *comparison) subject(t *testing.T, p *project, s *subject, sel flags.Selection, got answers) {
 	t.Helper()
 	want := decide(p, s, sel, c.read)
@@ -184,8 +184,8 @@ func (c *comparison) subject(t *testing.T, p *project, s *subject, sel flags.Sel
 	}
 }
 
-// unexpected looks for the reason why a flag was left to the server though
-// LocalProblems has nothing on it.
+// unexpected searches the reason why a flag was left to the server although LocalProblems does not
+// list it.
 func (c *comparison) unexpected(t *testing.T, pr pair) {
 	t.Helper()
 	for _, row := range undecided {
@@ -197,8 +197,7 @@ func (c *comparison) unexpected(t *testing.T, pr pair) {
 	t.Errorf("LocalProblems has nothing on %s %s %s, and %s leaves it to the server for %s", pr.Project.Name, pr.Flag.Key, record(pr.Flag), c.sdk, describe(pr.Subject))
 }
 
-// loaded fails when an SDK decided nothing in a project: then it could not read
-// the definitions.
+// loaded fails if an SDK decided no flag in a project: it could not read the definitions.
 func (c *comparison) loaded(t *testing.T, p *project, before int) {
 	t.Helper()
 	if c.decided == before {
@@ -237,7 +236,7 @@ func (c *comparison) finish(t *testing.T) {
 	t.Logf("known disagreements, with how often they were seen:\n%s", strings.Join(lines, "\n"))
 }
 
-// check fails for problems that no subject shows.
+// check fails for problems that occur for no subject.
 func (c *comparison) check(t *testing.T, project, what string, problems map[string]string, found map[string]int) {
 	t.Helper()
 	for _, key := range slices.Sorted(maps.Keys(problems)) {

@@ -24,19 +24,19 @@ import (
 
 // description checks requests and responses against an OpenAPI document.
 //
-// kin-openapi finds the operation, decodes parameters and has a validator of schemas
-// of its own. For documents of 3.1 it would take jsonschema instead, but for schemas
-// without references only, and without formats. So its own validator is used for both
-// versions, and bodies of 3.1 are held against JSON Schema 2020-12 in addition.
+// kin-openapi finds the operation and decodes parameters, and has its own validator of schemas. For
+// documents of 3.1 it would use jsonschema instead, but only for schemas without references, and
+// without formats. So its own validator is used for both versions, and bodies of 3.1 are
+// additionally checked with JSON Schema 2020-12.
 type description struct {
 	router  routers.Router
 	schemas *jsonschema.Compiler // nil for 3.0
 }
 
-// documentURL is where the schemas of a document are for jsonschema.
+// documentURL is the address of the schemas of a document for jsonschema.
 const documentURL = "https://flags.example.com/api/schema/"
 
-// The formats that kin-openapi knows but does not check by itself.
+// The formats that kin-openapi supports but does not check by default.
 func init() {
 	openapi3.DefineStringFormatValidator("uuid", openapi3.NewRegexpFormatValidator(`^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`))
 	openapi3.DefineStringFormatValidator("email", openapi3.NewRegexpFormatValidator(openapi3.FormatOfStringForEmail))
@@ -65,7 +65,7 @@ func newDescription(text []byte) (*description, error) {
 		if err := d.schemas.AddResource(documentURL, whole); err != nil {
 			return nil, err
 		}
-		doc.OpenAPI = "3.0.3" // kin-openapi chooses its own validator
+		doc.OpenAPI = "3.0.3" // this selects kin-openapi's own validator
 	}
 	if err := doc.WalkSchemas(exact); err != nil {
 		return nil, err
@@ -74,8 +74,8 @@ func newDescription(text []byte) (*description, error) {
 	return d, err
 }
 
-// exact has kin-openapi read a schema as it is meant: null fits where nothing is said
-// of types, and int64 has bounds.
+// exact adjusts a schema for kin-openapi: null is allowed if the schema has no type, and int64 has
+// bounds.
 func exact(_ string, ref *openapi3.SchemaRef) error {
 	s := ref.Value
 	if s.Type == nil && s.Enum == nil && s.Const == nil && s.AllOf == nil && s.AnyOf == nil && s.OneOf == nil && s.Not == nil {
@@ -93,8 +93,8 @@ func exact(_ string, ref *openapi3.SchemaRef) error {
 	return nil
 }
 
-// check returns what is not as described of a response, and of the request, unless it
-// was refused for what it says.
+// check returns the differences of a response from its description, and those of the request,
+// unless the response refuses it as invalid.
 func (d *description) check(req *http.Request, res *http.Response, body []byte) error {
 	route, params, err := d.router.FindRoute(req)
 	if err != nil {
@@ -163,7 +163,7 @@ func (d *description) checkResponse(asked *openapi3filter.RequestValidationInput
 	return d.checkBody(place(asked, "responses/"+status, described.Ref), described.Value.Content, res.Header, body)
 }
 
-// place returns the JSON pointer of a part of an operation, or of what it refers to.
+// place returns the JSON pointer of a part of an operation, or of the component that it refers to.
 func place(in *openapi3filter.RequestValidationInput, part, ref string) string {
 	if ref != "" {
 		return strings.TrimPrefix(ref, "#")
@@ -174,7 +174,7 @@ func place(in *openapi3filter.RequestValidationInput, part, ref string) string {
 // inPointer escapes a name for a JSON pointer in a URL.
 var inPointer = strings.NewReplacer("~", "~0", "/", "~1", "%", "%25")
 
-// checkBody holds a body against the schema of its content type by JSON Schema 2020-12.
+// checkBody checks a body against the schema of its content type with JSON Schema 2020-12.
 func (d *description) checkBody(at string, content openapi3.Content, header http.Header, body []byte) error {
 	described := content.Get(header.Get("Content-Type"))
 	if d.schemas == nil || described == nil || described.Schema == nil {
@@ -201,7 +201,7 @@ func (d *description) checkBody(at string, content openapi3.Content, header http
 	return nil
 }
 
-// descriptions are those that a server gives of itself, by version.
+// descriptions are the descriptions of a server, by version.
 type descriptions map[string]*description
 
 func described(t testing.TB, s *httptest.Server) descriptions {

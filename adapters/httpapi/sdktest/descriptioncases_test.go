@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// schemaCases are schemas in each version, with a value that fits and one that does
-// not. A schema that has no version 3.0 is the same there, or is left out there by "-".
+// schemaCases are schemas in each version, with a valid value and an invalid one. If v30 is empty,
+// version 3.0 uses the same schema; "-" means that it has no equivalent.
 var schemaCases = []struct{ name, v31, v30, right, wrong string }{
 	{"type", `{"type": "integer"}`, "", `1`, `"1"`},
 	{"types", `{"type": ["integer", "boolean"]}`, `{"oneOf": [{"type": "integer"}, {"type": "boolean"}]}`, `true`, `"true"`},
@@ -37,8 +37,8 @@ var schemaCases = []struct{ name, v31, v30, right, wrong string }{
 	{"int64", `{"type": "integer", "format": "int64"}`, "", `9007199254740992`, `1e20`},
 }
 
-// smallDocument describes POST /things/{id}/, whose request and response of status 200
-// have a schema.
+// smallDocument describes POST /things/{id}/; its request and its response with status 200 have a
+// schema.
 const smallDocument = `{"openapi": %q, "info": {"title": "t", "version": "1"}, "servers": [{"url": "/"}], "paths": {"/things/{id}/": {"post": {
 	"parameters": [{"in": "path", "name": "id", "required": true, "schema": {"type": "integer"}},
 		{"in": "query", "name": "at", "schema": {"type": "string", "format": "date-time"}},
@@ -84,7 +84,7 @@ func (e exchange) check(t *testing.T, version, schema string) error {
 
 const smallHeader = "Authorization: Bearer k\nX-Try: 1\nContent-Type: application/json"
 
-// What a schema refuses is found in requests and in responses of both versions.
+// Invalid values are detected in requests and in responses of both versions.
 func TestDescription_Schemas(t *testing.T) {
 	for _, c := range schemaCases {
 		for version, schema := range map[string]string{"3.1.0": c.v31, "3.0.3": c.v30} {
@@ -107,7 +107,7 @@ func TestDescription_Schemas(t *testing.T) {
 	}
 }
 
-// Requests and responses that are not described are found in both versions.
+// Requests and responses that are not described are detected in both versions.
 func TestDescription_Exchanges(t *testing.T) {
 	const (
 		schema = `{"type": "object", "properties": {"id": {"type": "integer", "readOnly": true}, "secret": {"type": "string", "writeOnly": true}}}`

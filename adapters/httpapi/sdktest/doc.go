@@ -1,33 +1,29 @@
-// Package sdktest runs PostHog's own clients, unmodified, against the server:
-// posthog-go from the module proxy, posthog-node from npm, and posthog-js in a
-// browser (package browser); and OpenFeature's SDKs with their official OFREP
-// providers, in Node and in the browser, and for Go with our own provider (package
-// provider). It is a module of its own, so that none of them
+// Package sdktest runs PostHog's own clients, unmodified, against the server: posthog-go from the
+// module proxy, posthog-node from npm, and posthog-js in a browser (package browser); and
+// OpenFeature's SDKs with their official OFREP providers, in Node and in the browser, and for Go
+// with this repository's provider (package provider). It is a separate module, so that none of them
 // becomes a requirement of the product.
 //
 //	go test ./...             posthog-go; needs the module proxy or a filled cache
 //	go test -tags sdk ./...   the others too; needs npm, its registry and Chromium
 //
-// posthog-node runs on Node ^20.20 or >= 22.22; where the machine's is another,
-// npm's package node brings one. TestGo_Binary builds the program and asks it
-// the same questions.
+// posthog-node requires Node ^20.20 or >= 22.22; if the machine has another version, npm's package
+// node provides one. TestGo_Binary builds the program and sends it the same requests.
 //
-// testdata/project.json holds the projects that are served, testdata/subjects.json
-// the people they are asked about: every flag is compared for every subject,
-// once as the server answers it and once as the client decides it by itself from
-// /flags/definitions. Where a client decides otherwise than the server, known_test.go
-// says why; an entry there that is not needed any more fails the test. And
-// flags.LocalProblems is held against what the clients do, both ways: a flag that
-// a client leaves to the server or decides otherwise must be listed, unless a
-// subject's properties are the reason, and what is listed must happen to somebody.
+// testdata/project.json contains the served projects, testdata/subjects.json the subjects: every
+// flag is compared for every subject, once as evaluated by the server and once as evaluated by the
+// client from /flags/definitions. If a client differs from the server, known_test.go has the
+// reason; an entry there that is not needed fails the test. flags.LocalProblems is compared with
+// the behavior of the clients, in both directions: a flag that a client leaves to the server or
+// evaluates differently must be listed, unless a subject's properties are the reason, and every
+// listed problem must occur for some subject.
 //
-// testdata/posthog-go holds the cases of posthog-go's own tests of local evaluation:
-// posthoggo_test.go asks posthog-go over our definitions, and a Set, and says where
-// the specification decides otherwise.
+// testdata/posthog-go contains the cases of posthog-go's own tests of local evaluation:
+// posthoggo_test.go runs them with posthog-go and definitions from the server, and with a Set, and
+// lists the cases for which the specification differs.
 //
-// openapi_test.go holds the descriptions at /api/schema/ against OpenAPI 3.1 and 3.0,
-// and requests and answers against them, by description_test.go. generated_test.go has
-// them read by Redocly's linter too (openapi.mjs), and makes clients of them with
-// oapi-codegen and openapi-typescript, with which the programs of apiclient are built
-// and ask the server.
+// openapi_test.go checks the descriptions at /api/schema/ against OpenAPI 3.1 and 3.0, and requests
+// and responses against them, with description_test.go. generated_test.go also checks them with
+// Redocly's linter (openapi.mjs), and generates clients with oapi-codegen and openapi-typescript,
+// with which the programs of apiclient are built and send requests to the server.
 package sdktest

@@ -9,17 +9,17 @@ import (
 	"github.com/bunting-flags/bunting/adapters/httpapi/sdktest/served"
 )
 
-// fault is what happens to the server while an SDK sends an event (§19.4).
+// fault is a fault of the server while an SDK sends an event (§19.4).
 type fault struct {
 	name string
-	// begin says where the SDK finds the server. heal waits until the SDK has met
-	// the fault, and ends it.
+	// begin returns the address of the server. heal waits until the SDK has encountered the fault,
+	// and ends it.
 	begin func(t *testing.T, s *served.Server) (url string, heal func())
-	// again: the server gets the event more than once for certain.
+	// again is true if the server certainly receives the event repeatedly.
 	again bool
 }
 
-// met is how long an SDK is left with a fault: more than its timeout.
+// met is the duration of a fault for an SDK: longer than its timeout.
 const met = 1200 * time.Millisecond
 
 var faults = []fault{
@@ -30,8 +30,8 @@ var faults = []fault{
 			s.Start()
 		}
 	}},
-	// The system takes the request for the server, which finds it after the SDK has
-	// given that attempt up.
+	// The operating system accepts the request; the server reads it after the SDK's attempt has
+	// timed out.
 	{name: "frozen", begin: func(t *testing.T, s *served.Server) (string, func()) {
 		s.Pause()
 		return s.URL, func() {

@@ -12,8 +12,8 @@ import (
 	"github.com/bunting-flags/bunting/adapters/httpapi/sdktest/served"
 )
 
-// userProgram is a program of somebody's, with the functions that were generated. The
-// reader has the two methods of posthog-js, and the answers of a server for the demo.
+// userProgram is a user's program with the generated functions. The reader has the two methods of
+// posthog-js, and the results of a server for the demo.
 const userProgram = `
 import { readCheckoutLayout, readCheckoutLayoutPayload, readNewOnboarding, type CheckoutLayout, type FlagReader } from './flags.js'
 
@@ -27,8 +27,8 @@ console.log(JSON.stringify([
 ]))
 `
 
-// bunting generate ts: TypeScript's compiler takes it at its strictest, it reads what
-// a client answers, and without a flag its reader no longer compiles.
+// bunting generate ts: TypeScript's compiler accepts the output in its strictest mode, the
+// functions read a client's results, and without a flag the code that reads it does not compile.
 func TestGenerate_TypeScript(t *testing.T) {
 	if err := installed(); err != nil {
 		t.Fatal(err)

@@ -13,7 +13,7 @@ import (
 	"testing"
 )
 
-// describedIn writes the description of a version into a file.
+// describedIn writes the description of a version to a file.
 func describedIn(t *testing.T, url, version, path string) {
 	t.Helper()
 	res, err := http.Get(url + "/api/schema/?version=" + version)
@@ -30,7 +30,7 @@ func describedIn(t *testing.T, url, version, path string) {
 	}
 }
 
-// ran is what a program of the module says.
+// ran returns the output of a program of the module.
 func ran(t *testing.T, name string, args ...string) string {
 	t.Helper()
 	out, err := exec.Command(name, args...).CombinedOutput()
@@ -40,8 +40,8 @@ func ran(t *testing.T, name string, args ...string) string {
 	return string(out)
 }
 
-// Redocly's reader, which knows the words of each version and where they may stand,
-// finds nothing wrong with the descriptions.
+// Redocly's linter, which checks the keywords of each version and their positions, reports no
+// errors in the descriptions.
 func TestOpenAPI_Valid(t *testing.T) {
 	if err := installed(); err != nil {
 		t.Fatal(err)
@@ -56,12 +56,12 @@ func TestOpenAPI_Valid(t *testing.T) {
 	ran(t, "node", args...)
 }
 
-// clientOutput is what the programs of apiclient say, with the key of the flag that
-// they make.
+// clientOutput is the output of the programs of apiclient, with the key of the flag that they
+// create.
 const clientOutput = "flags 1 KEY true\nerror not_found\nenabled true\nvalue true static\ncaptured 1\n"
 
-// oapi-codegen makes a client of all of the description in OpenAPI 3.0, which
-// compiles; a program asks a server with it (spec/clients.md §15).
+// oapi-codegen generates a client from the whole description in OpenAPI 3.0, which compiles; a
+// program sends requests to a server with it (spec/clients.md §15).
 func TestGenerated_Go(t *testing.T) {
 	s, dir := managedServer(t), t.TempDir()
 	document, code, overlay := filepath.Join(dir, "openapi.json"), filepath.Join(dir, "client.go"), filepath.Join(dir, "overlay.json")
@@ -71,7 +71,7 @@ func TestGenerated_Go(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// The client stands in its place for the compiler alone.
+	// Only the compiler sees the client at this path.
 	text, err := json.Marshal(map[string]any{"Replace": map[string]string{path: code}})
 	if err != nil {
 		t.Fatal(err)
@@ -85,8 +85,8 @@ func TestGenerated_Go(t *testing.T) {
 	}
 }
 
-// openapi-typescript makes types of the description in OpenAPI 3.1, with which a
-// program passes the compiler at its strictest and asks a server.
+// openapi-typescript generates types from the description in OpenAPI 3.1; a program with them
+// passes the compiler in its strictest mode and sends requests to a server.
 func TestGenerated_TypeScript(t *testing.T) {
 	if err := installed(); err != nil {
 		t.Fatal(err)

@@ -10,7 +10,7 @@ import (
 	"github.com/bunting-flags/bunting/flags"
 )
 
-// quietLogger is a logger that says nothing.
+// quietLogger is a logger without output.
 type quietLogger struct{}
 
 func (quietLogger) Debugf(string, ...any) {}
@@ -18,8 +18,8 @@ func (quietLogger) Logf(string, ...any)   {}
 func (quietLogger) Warnf(string, ...any)  {}
 func (quietLogger) Errorf(string, ...any) {}
 
-// goClient is posthog-go as an application would set it up. Events are
-// dropped unless a test wants them.
+// goClient returns posthog-go with the setup of an application. Events are dropped unless change
+// sets BeforeSend.
 func goClient(t testing.TB, s *server, p *project, change func(*posthog.Config)) posthog.Client {
 	t.Helper()
 	noRetries := 0
@@ -39,7 +39,7 @@ func goClient(t testing.TB, s *server, p *project, change func(*posthog.Config))
 	return client
 }
 
-// local lets a client decide by itself.
+// local enables local evaluation.
 func local(key string) func(*posthog.Config) {
 	return func(c *posthog.Config) { c.SecretKey = key }
 }
@@ -49,7 +49,7 @@ func goGroups(s *subject, text bool) posthog.Groups {
 	for groupType, key := range s.Groups {
 		out[groupType] = key
 	}
-	if text { // a group key that is no text makes local evaluation panic
+	if text { // a group key that is not a string makes local evaluation panic
 		for groupType, key := range s.groupKeys() {
 			out[groupType] = key
 		}
@@ -80,7 +80,7 @@ func goAnswers(e *posthog.FeatureFlagEvaluations) answers {
 	return out
 }
 
-// All flags at once, values and payloads.
+// All flags in one request, values and payloads.
 func TestGo_Remote(t *testing.T) {
 	s := serve(t)
 	for _, p := range s.projects {

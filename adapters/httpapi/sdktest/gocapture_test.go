@@ -21,8 +21,8 @@ const (
 
 func TestMain(m *testing.M) { served.Main(m, "../../..") }
 
-// recordingLogger keeps what posthog-go tells an application: what it delivered, what it
-// gave up, and what it logs.
+// recordingLogger records what posthog-go reports to an application: delivered events, dropped
+// events, and log messages.
 type recordingLogger struct {
 	mu       sync.Mutex
 	sent     []served.Sent
@@ -53,15 +53,15 @@ func (h *recordingLogger) Logf(format string, args ...any)   { h.line(format, ar
 func (h *recordingLogger) Warnf(format string, args ...any)  { h.line(format, args) }
 func (h *recordingLogger) Errorf(format string, args ...any) { h.line(format, args) }
 
-// outcome is what was delivered so far and what was given up.
+// outcome returns the events delivered so far and the failures.
 func (h *recordingLogger) outcome() (sent []served.Sent, failures []string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return slices.Clone(h.sent), slices.Clone(h.failures)
 }
 
-// noComplaint checks that nothing was given up and, as is said at a retry or
-// at a refusal, nothing was logged.
+// noComplaint checks that no event was dropped and that there are no log messages, which retries
+// and refused requests would cause.
 func (h *recordingLogger) noComplaint(t *testing.T) {
 	t.Helper()
 	h.mu.Lock()
@@ -71,7 +71,7 @@ func (h *recordingLogger) noComplaint(t *testing.T) {
 	}
 }
 
-// identityOf is a message by what identifies its event.
+// identityOf returns the identity of a message's event.
 func identityOf(m posthog.APIMessage) served.Sent {
 	switch m := m.(type) {
 	case posthog.CaptureInApi:
@@ -88,7 +88,7 @@ func identityOf(m posthog.APIMessage) served.Sent {
 	return served.Sent{Event: fmt.Sprintf("%T", m)}
 }
 
-// goSender is posthog-go as it comes, apart from what change says.
+// goSender returns posthog-go with its default configuration, modified by change.
 func goSender(t *testing.T, url string, change func(*posthog.Config)) (posthog.Client, *recordingLogger) {
 	t.Helper()
 	h := &recordingLogger{}
@@ -113,7 +113,7 @@ func enqueue(t *testing.T, client posthog.Client, messages ...posthog.Message) {
 	}
 }
 
-// goFlags are the flags of user_1 without any property from the application.
+// goFlags returns the flags of user_1 without any property from the application.
 func goFlags(t *testing.T, client posthog.Client) map[string]any {
 	t.Helper()
 	all, err := client.GetAllFlags(posthog.FeatureFlagPayloadNoKey{DistinctId: "user_1", Groups: groupKeys})
@@ -123,7 +123,7 @@ func goFlags(t *testing.T, client posthog.Client) map[string]any {
 	return all
 }
 
-// goWalk takes the walk and shuts the client down.
+// goWalk sends the events of the walk and shuts the client down.
 func goWalk(t *testing.T, client posthog.Client) {
 	t.Helper()
 	sameFlags(t, "before all events", flagsUnknown, goFlags(t, client))
@@ -154,7 +154,7 @@ func goWalk(t *testing.T, client posthog.Client) {
 	}
 }
 
-// §19.2 for posthog-go, by either protocol and in every encoding that it has.
+// §19.2 for posthog-go, with both protocols and in every encoding that it supports.
 func TestGo_Capture(t *testing.T) {
 	v1 := func(mode posthog.CompressionMode) func(*posthog.Config) {
 		return func(c *posthog.Config) { c.CaptureMode, c.Compression = posthog.CaptureModeAnalyticsV1, mode }
@@ -178,7 +178,7 @@ func TestGo_Capture(t *testing.T) {
 			client, h := goSender(t, p.URL, c.change)
 			goWalk(t, client)
 			h.noComplaint(t)
-			// v0 of posthog-go has no sent_at; v1 has, in a header of whole seconds.
+			// v0 of posthog-go has no sent_at; v1 has it, in a header with whole seconds.
 			tolerance := time.Duration(0)
 			if c.path == pathV1 {
 				tolerance = moved
@@ -192,8 +192,8 @@ func TestGo_Capture(t *testing.T) {
 	}
 }
 
-// A type of group that events bring is known to flags (flags §1.7, decision 13):
-// for-gold is about the type with the index 0, which the definitions do not name.
+// Flags can use a group type that was created by events (flags §1.7, decision 13): for-gold uses
+// the type with the index 0, which is not in the definitions.
 func TestGo_NewGroupType(t *testing.T) {
 	s := served.New(t, "testdata/grouptype.json")
 	client, h := goSender(t, s.URL, nil)
@@ -213,8 +213,8 @@ func TestGo_NewGroupType(t *testing.T) {
 	h.noComplaint(t)
 }
 
-// A migration keeps its times and its mark, in order; what is younger than 48
-// hours is an ordinary event with a warning (§13.1, decision 16).
+// A migration preserves times, the historical mark and the order; an event younger than 48 hours is
+// an ordinary event with a warning (§13.1, decision 16).
 func TestGo_Historical(t *testing.T) {
 	for _, mode := range []posthog.CaptureMode{posthog.CaptureModeLegacy, posthog.CaptureModeAnalyticsV1} {
 		t.Run(fmt.Sprint("mode ", mode), func(t *testing.T) {
@@ -236,8 +236,8 @@ func TestGo_Historical(t *testing.T) {
 	}
 }
 
-// checkHistorical checks three events of a migration, each a year before the one
-// sent before it, and a young one.
+// checkHistorical checks three events of a migration, each a year before the one sent previously,
+// and a young one.
 func checkHistorical(t *testing.T, s *served.Server, sent []served.Sent) {
 	t.Helper()
 	storedOnce(t, s, sent)
@@ -259,14 +259,14 @@ func checkHistorical(t *testing.T, s *served.Server, sent []served.Sent) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("warnings (-want +got)\n%s", diff)
 	}
-	// The last one sent is the last one applied, though it is the oldest (§13.2).
+	// The last event sent is applied last, although it is the oldest (§13.2).
 	if p := s.PersonOf("user_1"); p.Properties["last"] != 2.0 {
 		t.Errorf("person %+v", p)
 	}
 }
 
-// §19.4 for posthog-go: whatever happens to the server or to its answers, the
-// SDK's retries leave one copy of each event.
+// §19.4 for posthog-go: for all faults of the server or of its responses, the SDK's retries result
+// in one copy of each event.
 func TestGo_Retry(t *testing.T) {
 	attempts := 9
 	patient := func(mode posthog.CaptureMode) func(*posthog.Config) {
@@ -288,7 +288,7 @@ func TestGo_Retry(t *testing.T) {
 				client, h := goSender(t, url, patient(mode))
 				enqueue(t, client, message)
 				heal()
-				// Close would give up what is to be sent again.
+				// Close would give up events that wait for a retry.
 				served.Eventually(t, "posthog-go", func() error {
 					sent, failures := h.outcome()
 					if len(failures) > 0 {

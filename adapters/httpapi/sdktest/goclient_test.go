@@ -17,7 +17,7 @@ import (
 	"github.com/bunting-flags/bunting/flags"
 )
 
-// One flag at a time, value and payload, as most applications ask.
+// One flag at a time, value and payload, like most applications.
 func TestGo_SingleFlags(t *testing.T) {
 	s := serve(t)
 	p := s.projects["main"]
@@ -34,7 +34,7 @@ func TestGo_SingleFlags(t *testing.T) {
 			}
 			server, answered := want[f.Key]
 			result, err := client.GetFeatureFlagResult(q)
-			if errors.Is(err, posthog.ErrFlagNotFound) { // not answered, or failed
+			if errors.Is(err, posthog.ErrFlagNotFound) { // without a result, or failed
 				if server != off && answered {
 					t.Errorf("%s for %s: %v, the server says %v", f.Key, subject.Name, err, server)
 				}
@@ -57,7 +57,8 @@ func TestGo_SingleFlags(t *testing.T) {
 	}
 }
 
-// Only the named flags come back; what they depend on is evaluated and left out.
+// The result contains only the requested flags; the flags that they depend on are evaluated and
+// left out.
 func TestGo_FlagKeys(t *testing.T) {
 	s := serve(t)
 	p := s.projects["main"]
@@ -83,7 +84,7 @@ func TestGo_FlagKeys(t *testing.T) {
 	}
 }
 
-// forwardingTransport puts the address of the application's user on requests.
+// forwardingTransport adds the address of the application's user to requests.
 type forwardingTransport struct{}
 
 func (forwardingTransport) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -92,7 +93,7 @@ func (forwardingTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	return http.DefaultTransport.RoundTrip(r)
 }
 
-// The address is located unless the SDK says no, which is its default (§8.3).
+// The address is located unless the SDK disables it, which is its default (§8.3).
 func TestGo_GeoIP(t *testing.T) {
 	s := serve(t)
 	client := goClient(t, s, s.projects["main"], func(c *posthog.Config) { c.Transport = forwardingTransport{} })
@@ -117,7 +118,7 @@ func TestGo_GeoIP(t *testing.T) {
 	}
 }
 
-// What an SDK cannot decide it asks for, once for all flags, and then agrees.
+// The SDK requests the flags that it cannot evaluate, in a single request; the results then agree.
 func TestGo_Fallback(t *testing.T) {
 	s := serve(t)
 	for _, name := range []string{"main", "murmur"} {
@@ -142,8 +143,8 @@ func TestGo_Fallback(t *testing.T) {
 	}
 }
 
-// Definitions are polled with the ETag: 304 keeps what is there, a change
-// brings the new, 402 clears (§1.8).
+// Definitions are polled with the ETag: 304 preserves them, a change replaces them, 402 clears them
+// (§1.8).
 func TestGo_Polling(t *testing.T) {
 	s := serve(t)
 	p := s.projects["main"]
@@ -163,8 +164,7 @@ func TestGo_Polling(t *testing.T) {
 	polling(t, s, p, value)
 }
 
-// A key that opens nothing leaves the client without definitions, but not
-// without flags.
+// With an invalid key the client has no definitions, but still has flags.
 func TestGo_WrongKeys(t *testing.T) {
 	for key, status := range wrongKeys {
 		s := serve(t)
@@ -185,7 +185,7 @@ func TestGo_WrongKeys(t *testing.T) {
 	}
 }
 
-// posthog-go reads quota_limited, the twin of quotaLimited (decision 11).
+// posthog-go reads quota_limited, the duplicate of quotaLimited (decision 11).
 func TestGo_Quota(t *testing.T) {
 	s := serve(t)
 	p := s.projects["paused"]
@@ -236,8 +236,8 @@ func TestGo_RemoteConfig(t *testing.T) {
 	}
 }
 
-// The SDK tells which flags were used. Where that is not taken in (404), flags
-// go on.
+// The SDK sends events for the flags that were used. If the server refuses them (404), flags
+// continue to work.
 func TestGo_CalledEvents(t *testing.T) {
 	s := serve(t)
 	p := s.projects["main"]
@@ -251,7 +251,7 @@ func TestGo_CalledEvents(t *testing.T) {
 		before := len(s.requestsTo("/batch"))
 		get("experiment", "u")
 		get("rollout-100", "u")
-		get("rollout-100", "u") // told once
+		get("rollout-100", "u") // sent only once
 		eventually(t, "events", func() bool { return len(s.requestsTo("/batch")) == before+2 })
 		get("rollout-100", "v")
 		if err := client.Close(); err != nil {
@@ -261,9 +261,9 @@ func TestGo_CalledEvents(t *testing.T) {
 	checkEvents(t, p, calledEvents(t, s), 6)
 }
 
-// §4.7 against time.AddDate: 31 March less a month is 29 February for the
-// server and 2 March for posthog-go. (A day of the year decides, so this row of
-// §11 is not in the table of known disagreements.)
+// §4.7 compared with time.AddDate: 31 March minus a month is 29 February for the server and 2 March
+// for posthog-go. (The difference depends on the day, so this row of §11 is not in the table of
+// known disagreements.)
 func TestGo_LocalMonths(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		time.Sleep(time.Until(time.Date(2000, 3, 31, 12, 0, 0, 0, time.UTC)))

@@ -14,7 +14,7 @@ import (
 	"github.com/bunting-flags/bunting/flags"
 )
 
-// remoteClient is our own client for Go services, beside posthog-go.
+// remoteClient returns this repository's client for Go services, for comparison with posthog-go.
 func remoteClient(t *testing.T, url, projectKey, key string, change func(*remote.Config)) *remote.Client {
 	t.Helper()
 	config := remote.Config{URL: url, ProjectKey: projectKey, Key: key, NoCopy: true}
@@ -33,7 +33,7 @@ func remoteClient(t *testing.T, url, projectKey, key string, change func(*remote
 	return client
 }
 
-// withoutMember leaves out what says which SDK sent it.
+// withoutMember removes the properties that identify the SDK.
 func withoutMember(p map[string]any, more ...string) map[string]any {
 	p = maps.Clone(p)
 	for _, name := range append(more, "$lib", "$lib_version", "$os", "$os_version", "$os_distro", "$go_version") {
@@ -42,8 +42,7 @@ func withoutMember(p map[string]any, more ...string) map[string]any {
 	return p
 }
 
-// An event of adapters/remote is stored as that of posthog-go is, and makes the
-// same person.
+// An event of adapters/remote is stored like that of posthog-go, and creates the same person.
 func TestGo_RemoteEvents(t *testing.T) {
 	type outcome struct{ Event, Person map[string]any }
 	stored := func(s *served.Server) outcome {
@@ -81,8 +80,8 @@ func TestGo_RemoteEvents(t *testing.T) {
 	}
 }
 
-// What posthog-go tells of the use of a flag adapters/remote tells too, with the
-// same names and values, whether the flag is decided here or by the server.
+// adapters/remote sends the same events as posthog-go for the use of a flag, with the same names
+// and values, whether the flag is evaluated locally or by the server.
 func TestGo_RemoteExposures(t *testing.T) {
 	keys := []string{"experiment", "rollout-100", "no-such-flag"}
 	for _, here := range []bool{true, false} {
@@ -105,7 +104,7 @@ func TestGo_RemoteExposures(t *testing.T) {
 		}
 		theirs := calledEvents(t, s)
 
-		// With a key that opens nothing there are no definitions, and the server decides.
+		// With an invalid key there are no definitions, and the server evaluates the flags.
 		key := p.SecretKeys[0]
 		if !here {
 			key = "phs_nobody"
@@ -127,9 +126,9 @@ func TestGo_RemoteExposures(t *testing.T) {
 			t.Fatalf("here %v: %d and %d exposures, want %d", here, len(theirs), len(ours), len(keys))
 		}
 		for i := range keys {
-			// Each answer has its own request. Of what it decides itself posthog-go
-			// tells when the definitions came and a reason of its own. It sends $groups
-			// when there are none.
+			// Each response has its own request id. For local evaluations posthog-go sends the time
+			// at which the definitions were loaded and a reason of its own. It sends $groups even
+			// if there are none.
 			differ := []string{"$feature_flag_request_id", "$feature_flag_evaluated_at", "$groups"}
 			if here {
 				differ = append(differ, "$feature_flag_definitions_loaded_at", "$feature_flag_reason")

@@ -7,28 +7,27 @@ import (
 	"github.com/bunting-flags/bunting/flags"
 )
 
-// disagreement is one rule by which an SDK that decides locally comes to
-// another answer than the server.
+// disagreement is one rule by which an SDK with local evaluation differs from the server.
 type disagreement struct {
 	sdks    string // "go", "node" or both
-	clause  string // of the specification; "not in §11" where its table has no row
+	clause  string // of the specification; "not in §11" if its table has no row
 	reason  string
 	kind    kind
 	applies func(pair) bool
 }
 
-// kind says what flags.LocalProblems can know of a disagreement.
+// kind describes whether flags.LocalProblems can detect a disagreement.
 type kind uint8
 
 const (
-	// expectedDisagreement: it shows in the definition and LocalProblems lists the flag.
+	// expectedDisagreement depends only on the definition, and LocalProblems lists the flag.
 	expectedDisagreement kind = iota
-	// data: it depends on the subject's properties.
+	// data depends on the subject's properties.
 	data
 )
 
-// disagreements is the table of disagreements. The first row that applies explains a
-// difference; a row that explains none fails the test.
+// disagreements is the table of disagreements. The first row that applies explains a difference; a
+// row that explains none fails the test.
 var disagreements = []disagreement{
 	{"go node", "§11 Long distinct_id", "a distinct id of more than 200 bytes is not cut", data, func(at pair) bool {
 		return len(at.Subject.DistinctID) > 200 && at.hashed()
@@ -180,7 +179,7 @@ var disagreements = []disagreement{
 	{"go node", "§4, partly in §11", "the value of a filter is read otherwise", expectedDisagreement, func(at pair) bool { return at.Project.Name == "values" || at.Flag.Key == "semver_wildcard-3" }},
 }
 
-// payloads are the disagreements about payloads alone.
+// payloads are the disagreements about payloads only.
 var payloads = []disagreement{
 	{"go node", "§3.4 and §11 Early access enrollment", "who has opted out gets no payload", expectedDisagreement, func(at pair) bool {
 		return at.anyFlag(func(f *flags.Flag) bool {
@@ -198,7 +197,7 @@ var payloads = []disagreement{
 	}},
 }
 
-// explain finds the row for a difference, nil if there is none.
+// explain returns the row for a difference, or nil if no row applies.
 func explain(pr pair, mine, server answer) *disagreement {
 	table := disagreements
 	if mine.Value == server.Value {
@@ -212,8 +211,8 @@ func explain(pr pair, mine, server answer) *disagreement {
 	return nil
 }
 
-// undecided are the reasons why a flag is left to the server by an SDK that was
-// given all that the flag asks for, and that do not show in the definition.
+// undecided are the reasons why an SDK leaves a flag to the server although it has all properties
+// of the flag, and that are not visible in the definition.
 var undecided = []struct {
 	sdks, why string
 	applies   func(pair) bool
@@ -244,8 +243,7 @@ var undecided = []struct {
 	}},
 }
 
-// unseen are the problems that LocalProblems is right about, though no subject
-// shows them.
+// unseen are the problems that LocalProblems lists correctly although they occur for no subject.
 var unseen = []struct {
 	sdks, flags, why string // regular expressions
 	reason           string
@@ -295,7 +293,7 @@ var (
 	localTime    = regexp.MustCompile(`^\d{4}-\d\d-\d\d[ T]\d\d:\d\d(:\d\d)?$`)
 )
 
-// isNumber: a number, or text that is one and nothing else.
+// isNumber reports whether v is a number, or text that is a number.
 func isNumber(v any) bool {
 	switch v := v.(type) {
 	case int64, float64:
@@ -308,7 +306,7 @@ func isNumber(v any) bool {
 
 func isSemver(p *flags.Property) bool { return strings.HasPrefix(string(p.Operator), "semver_") }
 
-// isTextual: the operator compares texts, exact apart.
+// isTextual reports whether the operator compares strings, except exact.
 func isTextual(p *flags.Property) bool {
 	name := string(p.Operator)
 	return isRegex(p) || strings.Contains(name, "contains") || strings.Contains(name, "_with")

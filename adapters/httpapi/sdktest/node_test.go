@@ -16,15 +16,15 @@ import (
 	"github.com/bunting-flags/bunting/flags"
 )
 
-// nodeZone is the time zone of the Node process: one that is not UTC shows
-// where dates are read in it.
+// nodeZone is the time zone of the Node process: not UTC, to detect dates that are parsed in local
+// time.
 const nodeZone = "America/New_York"
 
-// nodePackage is a package of npm that carries a Node for machines whose own
-// is none that posthog-node runs on.
+// nodePackage is an npm package with a Node for machines whose version posthog-node does not
+// support.
 const nodePackage = "node@22.23.3"
 
-// nodeFits says whether posthog-node runs on a version: ^20.20 or >= 22.22.
+// nodeFits reports whether posthog-node supports a version: ^20.20 or >= 22.22.
 func nodeFits(version string) bool {
 	var major, minor int
 	if _, err := fmt.Sscanf(version, "v%d.%d", &major, &minor); err != nil {
@@ -33,8 +33,7 @@ func nodeFits(version string) bool {
 	return major == 20 && minor >= 20 || major == 22 && minor >= 22 || major > 22
 }
 
-// installed installs the clients as package-lock.json has them, unless they are
-// there.
+// installed installs the clients in the versions of package-lock.json, unless they are installed.
 var installed = sync.OnceValue(func() error {
 	wanted, err := lockedVersions("package-lock.json")
 	if err != nil {
@@ -50,7 +49,7 @@ var installed = sync.OnceValue(func() error {
 	return nil
 })
 
-// lockedVersions are the versions of all packages, by the folders that they are in.
+// lockedVersions returns the versions of all packages, by their folders.
 func lockedVersions(path string) (map[string]string, error) {
 	data, err := os.ReadFile(path)
 	if err != nil {
@@ -64,21 +63,21 @@ func lockedVersions(path string) (map[string]string, error) {
 	}
 	versions := map[string]string{}
 	for folder, p := range lock.Packages {
-		if folder != "" { // this module
+		if folder != "" { // "" is this module
 			versions[folder] = p.Version
 		}
 	}
 	return versions, nil
 }
 
-// node is a Node process with clients in it, which a script drives.
+// node is a Node process with clients, controlled by a script.
 type node struct {
 	t   testing.TB
 	in  *json.Encoder
 	out *bufio.Reader
 }
 
-// startNode starts the driver of posthog-node.
+// startNode starts the script for posthog-node.
 func startNode(t testing.TB) *node { return startScript(t, "driver.mjs") }
 
 func startScript(t testing.TB, script string) *node {
@@ -105,7 +104,7 @@ func startScript(t testing.TB, script string) *node {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		_ = stdin.Close() // ends the driver
+		_ = stdin.Close() // ends the script
 		if err := cmd.Wait(); err != nil || t.Failed() {
 			t.Logf("node: %v\n%s", err, cmd.Stderr)
 		}
@@ -113,10 +112,10 @@ func startScript(t testing.TB, script string) *node {
 	return &node{t, json.NewEncoder(stdin), bufio.NewReader(stdout)}
 }
 
-// object is a JSON object on its way to the driver.
+// object is a JSON object for the script.
 type object = map[string]any
 
-// do makes one call of the script; result may be nil.
+// do calls a function of the script; result may be nil.
 func (n *node) do(name string, args object, result any) {
 	n.t.Helper()
 	call := object{"name": name}
@@ -147,7 +146,7 @@ func (n *node) do(name string, args object, result any) {
 	}
 }
 
-// open makes a client that polls only when told to.
+// open creates a client that polls only on request.
 func (n *node) open(client string, s *server, p *project, options object) {
 	n.t.Helper()
 	all := object{"host": s.URL, "featureFlagsPollingInterval": 3600000, "requestTimeout": 20000, "flushAt": 1000, "fetchRetryCount": 0}
@@ -166,8 +165,8 @@ func (n *node) method(client, method string, result any, args ...any) {
 	n.do("call", object{"client": client, "method": method, "args": args}, result)
 }
 
-// forNode is the subject as posthog-node can say it: a device id has no place
-// of its own there, it is a person property.
+// forNode returns the subject in the form of posthog-node: it has no field for the device id, which
+// is a person property instead.
 func (s *subject) forNode() *subject {
 	if s.DeviceID == nil || *s.DeviceID == "" {
 		return s
@@ -185,7 +184,7 @@ func nodeOptions(s *subject) object {
 	return object{"personProperties": s.Person, "groups": s.Groups, "groupProperties": s.GroupProperties}
 }
 
-// evaluate asks for the flags of subjects, with further options for all.
+// evaluate requests the flags of subjects, with additional options for all.
 func (n *node) evaluate(client string, subjects []*subject, options object) []answers {
 	n.t.Helper()
 	questions := make([]object, len(subjects))

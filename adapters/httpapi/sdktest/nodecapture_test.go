@@ -10,8 +10,8 @@ import (
 	"github.com/bunting-flags/bunting/adapters/httpapi/sdktest/served"
 )
 
-// nodeReport is what posthog-node tells an application: what it took over for
-// sending, the errors that it emits, and what it logs.
+// nodeReport is what posthog-node reports to an application: the events that it accepted for
+// sending, the errors that it emits, and its log messages.
 type nodeReport struct {
 	Taken []struct {
 		UUID       string
@@ -21,7 +21,7 @@ type nodeReport struct {
 	Errors, Complaints []string
 }
 
-// sent are the events that were taken over since it was asked before.
+// sent returns the events that were accepted since the last call.
 func (n *node) sent(t *testing.T, quiet bool) (out []served.Sent) {
 	t.Helper()
 	var h nodeReport
@@ -35,7 +35,7 @@ func (n *node) sent(t *testing.T, quiet bool) (out []served.Sent) {
 	return out
 }
 
-// sender is posthog-node as it comes, apart from options.
+// sender creates a client of posthog-node with its defaults, modified by options.
 func (n *node) sender(url string, options object) {
 	n.t.Helper()
 	all := object{"host": url}
@@ -50,14 +50,14 @@ func (n *node) capture(message object) {
 	n.do("capture", object{"client": "c", "message": message}, nil)
 }
 
-// flagsOf are the flags of user_1 without any property from the application.
+// flagsOf returns the flags of user_1 without any property from the application.
 func (n *node) flagsOf() (all map[string]any) {
 	n.t.Helper()
 	n.method("c", "getAllFlags", &all, "user_1", object{"groups": groupKeys})
 	return all
 }
 
-// walk takes the walk and shuts the client down.
+// walk sends the events of the walk and shuts the client down.
 func (n *node) walk(t *testing.T) {
 	t.Helper()
 	sameFlags(t, "before all events", flagsUnknown, n.flagsOf())
@@ -84,7 +84,7 @@ func (n *node) walk(t *testing.T) {
 	n.do("close", object{"client": "c"}, nil) // sends the rest
 }
 
-// §19.2 for posthog-node, by either protocol.
+// §19.2 for posthog-node, with both protocols.
 func TestNode_Capture(t *testing.T) {
 	for _, c := range []struct {
 		name, mode, path, encoding string
@@ -111,7 +111,7 @@ func TestNode_Capture(t *testing.T) {
 	}
 }
 
-// As TestGo_Historical.
+// Like TestGo_Historical.
 func TestNode_Historical(t *testing.T) {
 	for _, mode := range []string{"v0", "v1"} {
 		t.Run(mode, func(t *testing.T) {
@@ -147,7 +147,7 @@ func TestNode_Retry(t *testing.T) {
 					"uuid": purchaseUUID, "distinctId": "user_1", "event": "purchase", "properties": object{"$set": object{"plan": "pro"}}, "groups": groupKeys,
 				})
 				heal()
-				n.method("c", "flush", nil) // waits for what is under way
+				n.method("c", "flush", nil) // waits for requests in progress
 				if got := n.sent(t, false); !slices.Equal(got, want) {
 					t.Errorf("%s: posthog-node sent %v", fault.name, got)
 				}

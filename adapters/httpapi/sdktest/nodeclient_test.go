@@ -34,7 +34,7 @@ func TestNode_Remote(t *testing.T) {
 		for i, got := range n.evaluate(p.Name, subjects, nil) {
 			want := decide(p, subjects[i], flags.Selection{}, nodePayload)
 			if _, number := subjects[i].Person["$device_id"].(int64); number {
-				want = answers{} // sent as $device_id, which must be text: 400 (§9.4)
+				want = answers{} // sent as $device_id, which must be a string: 400 (§9.4)
 			}
 			same(t, p.Name+" "+subjects[i].Name, want, got)
 		}
@@ -104,7 +104,7 @@ func TestNode_SingleFlags(t *testing.T) {
 	}
 }
 
-// All flags and payloads by the older method, on and off by another.
+// All flags and payloads by getAllFlagsAndPayloads, and whether a flag is on by isFeatureEnabled.
 func TestNode_AllFlagsAndPayloads(t *testing.T) {
 	s := serve(t)
 	n := startNode(t)
@@ -125,7 +125,7 @@ func TestNode_AllFlagsAndPayloads(t *testing.T) {
 		}
 		want := decide(p, subject, flags.Selection{}, func(raw json.RawMessage) string {
 			switch string(raw) {
-			case "0", "false", `""`: // not told by this method
+			case "0", "false", `""`: // not returned by this method
 				return ""
 			}
 			return nodePayload(raw)
@@ -144,7 +144,8 @@ func TestNode_AllFlagsAndPayloads(t *testing.T) {
 	}
 }
 
-// Only the named flags come back; what they depend on is evaluated and left out.
+// The result contains only the requested flags; the flags that they depend on are evaluated and
+// left out.
 func TestNode_FlagKeys(t *testing.T) {
 	s := serve(t)
 	n := startNode(t)
@@ -166,7 +167,7 @@ func TestNode_FlagKeys(t *testing.T) {
 	}
 }
 
-// The address is located unless the SDK says no, which is its default (§8.3).
+// The address is located unless the SDK disables it, which is its default (§8.3).
 func TestNode_GeoIP(t *testing.T) {
 	s := serve(t)
 	n := startNode(t)
@@ -189,7 +190,7 @@ func TestNode_GeoIP(t *testing.T) {
 	}
 }
 
-// What an SDK cannot decide it asks for, once for all flags, and then agrees.
+// The SDK requests the flags that it cannot evaluate, in a single request; the results then agree.
 func TestNode_Fallback(t *testing.T) {
 	s := serve(t)
 	n := startNode(t)
@@ -225,8 +226,8 @@ func TestNode_Contexts(t *testing.T) {
 	}
 }
 
-// Definitions are polled with the ETag: 304 keeps what is there, a change
-// brings the new, 402 clears (§1.8).
+// Definitions are polled with the ETag: 304 preserves them, a change replaces them, 402 clears them
+// (§1.8).
 func TestNode_Polling(t *testing.T) {
 	s := serve(t)
 	n := startNode(t)
@@ -238,8 +239,7 @@ func TestNode_Polling(t *testing.T) {
 	})
 }
 
-// A key that opens nothing leaves the client without definitions, but not
-// without flags.
+// With an invalid key the client has no definitions, but still has flags.
 func TestNode_WrongKeys(t *testing.T) {
 	n := startNode(t)
 	sub := nodeSubjects(t)[0]
@@ -305,8 +305,8 @@ func TestNode_RemoteConfig(t *testing.T) {
 	}
 }
 
-// The SDK tells which flags were used. Where that is not taken in (404), flags
-// go on.
+// The SDK sends events for the flags that were used. If the server refuses them (404), flags
+// continue to work.
 func TestNode_CalledEvents(t *testing.T) {
 	s := serve(t)
 	n := startNode(t)
@@ -323,7 +323,7 @@ func TestNode_CalledEvents(t *testing.T) {
 		before := len(calledEvents(t, s))
 		get("experiment", "u")
 		get("rollout-100", "u")
-		get("rollout-100", "u") // told once
+		get("rollout-100", "u") // sent only once
 		eventually(t, "events", func() bool { return len(calledEvents(t, s)) == before+2 })
 		get("rollout-100", "v")
 		n.do("close", object{"client": client}, nil)

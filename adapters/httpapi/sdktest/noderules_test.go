@@ -10,9 +10,9 @@ import (
 	"github.com/bunting-flags/bunting/adapters/httpapi/sdktest/served"
 )
 
-// spec/clients.md §17: a rule on the types, values, sources and functions of an
-// exception assigns what posthog-node captured, of the exception and of its cause;
-// one on a frame that is not the application's does not.
+// spec/clients.md §17: a rule with conditions on the types, values, sources and functions of an
+// exception assigns an exception that posthog-node captured, by the exception or its cause; a rule
+// that matches a frame outside the application does not.
 func TestNode_AssignmentRules(t *testing.T) {
 	for name, c := range map[string]struct {
 		filters map[string][2]string

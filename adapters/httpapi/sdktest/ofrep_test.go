@@ -13,7 +13,7 @@ import (
 	"github.com/bunting-flags/bunting/flags"
 )
 
-// ofrepDefinitions: a flag for each kind of value.
+// ofrepDefinitions have a flag for each type of value.
 const ofrepDefinitions = `{"group_type_mapping": {"0": "company"}, "flags": [
 	{"id": 1, "key": "for-all", "version": 7, "active": true, "filters": {"groups": [{"properties": []}], "payloads": {"true": "{\"color\": \"blue\"}"}}},
 	{"id": 2, "key": "for-pro", "active": true, "filters": {"groups": [{"properties": [{"key": "plan", "type": "person", "operator": "exact", "value": ["pro"]}]}]}},
@@ -28,7 +28,7 @@ const ofrepDefinitions = `{"group_type_mapping": {"0": "company"}, "flags": [
 	{"id": 9, "key": "on-servers", "active": true, "evaluation_runtime": "server", "filters": {"groups": [{}]}}
 ]}`
 
-// ofrepDetails is what the SDK makes of an answer.
+// ofrepDetails is the SDK's result.
 type ofrepDetails struct {
 	Value        any            `json:"value"`
 	Variant      string         `json:"variant"`
@@ -82,8 +82,8 @@ func TestOFREP_Node(t *testing.T) {
 		"no targeting key":        {"bearer", "boolean", "for-all", false, object{}, ofrepDetails{Value: false, Reason: "ERROR", ErrorCode: "TARGETING_KEY_MISSING"}},
 		"a context of wrong form": {"bearer", "boolean", "for-all", false, object{"targetingKey": "u", "groups": []string{"x"}}, ofrepDetails{Value: false, Reason: "ERROR", ErrorCode: "INVALID_CONTEXT"}},
 		"failed":                  {"bearer", "boolean", "broken", true, someone, ofrepDetails{Value: true, Reason: "ERROR", ErrorCode: "PARSE_ERROR"}},
-		// This version of the provider knows no answer without a value (ADR 6), and
-		// gives the default all the same.
+		// This version of the provider does not support a response without a value (ADR 6), but
+		// returns the default.
 		"variant, off":    {"bearer", "string", "layout", "none", someone, ofrepDetails{Value: "none", Reason: "ERROR", ErrorCode: "GENERAL"}},
 		"disabled":        {"bearer", "boolean", "paused", true, someone, ofrepDetails{Value: true, Reason: "ERROR", ErrorCode: "GENERAL"}},
 		"an unknown key":  {"nobody", "boolean", "for-all", false, someone, ofrepDetails{Value: false, Reason: "ERROR", ErrorCode: "GENERAL"}},

@@ -23,15 +23,15 @@ import (
 	"github.com/bunting-flags/bunting/management/rooms"
 )
 
-// The people and places of the server that is managed.
+// The ids and the key of the managed server.
 const (
 	managedOrg  = "0191f0a2-5b1c-7d3e-8f40-00000000000a"
 	managedUser = "0191f0a2-5b1c-7d3e-8f40-000000000001"
 	managedKey  = "phx_managed"
 )
 
-// managedServer is a server on a store in memory with an owner of organization A,
-// who has a key with all scopes.
+// managedServer returns a server with a store in memory and an owner of organization A, who has a
+// key with all scopes.
 func managedServer(t testing.TB) *httptest.Server {
 	t.Helper()
 	ctx := context.Background()
@@ -110,7 +110,7 @@ func managedServer(t testing.TB) *httptest.Server {
 	return web
 }
 
-// schemaOf is the description that a server gives of itself.
+// schemaOf returns the API description of a server.
 func schemaOf(t testing.TB, s *httptest.Server, version string) []byte {
 	t.Helper()
 	res, err := http.Get(s.URL + "/api/schema/?version=" + version)
@@ -125,7 +125,7 @@ func schemaOf(t testing.TB, s *httptest.Server, version string) []byte {
 	return text
 }
 
-// The descriptions are of OpenAPI 3.1 and 3.0, and have no words that these do not have.
+// The descriptions are valid OpenAPI 3.1 and 3.0, without keywords that these do not have.
 func TestOpenAPI_Strict(t *testing.T) {
 	s := managedServer(t)
 	for _, version := range []string{"3.1", "3.0"} {
@@ -139,7 +139,7 @@ func TestOpenAPI_Strict(t *testing.T) {
 	}
 }
 
-// sdkWalk asks as SDKs do, with what stands in headers.
+// sdkWalk are requests as SDKs send them, with the given headers.
 var sdkWalk = []struct{ request, body, header string }{
 	{"POST /flags/?v=2", `{"token": "phc_1", "distinct_id": "u", "person_properties": {"plan": "pro"}, "groups": null}`, ""},
 	{"POST /flags/?v=1", `{"token": "phc_1", "distinct_id": "u"}`, ""},
@@ -168,7 +168,7 @@ var sdkWalk = []struct{ request, body, header string }{
 	{"GET /_liveness/", "", ""},
 }
 
-// What SDKs ask and are answered is what the descriptions say, refusals too.
+// Requests of SDKs and their responses match the descriptions, errors too.
 func TestOpenAPI_SDKs(t *testing.T) {
 	s := managedServer(t)
 	createReq, err := http.NewRequest(http.MethodPost, s.URL+"/api/projects/1/feature_flags/", strings.NewReader(
@@ -206,8 +206,8 @@ func TestOpenAPI_SDKs(t *testing.T) {
 	}
 }
 
-// describedWalk asks for an answer of each resource: method and path, a body, and
-// the name by which the id of the answer is known afterwards.
+// describedWalk has a request for each resource: method and path, a body, and the name under which
+// the id in the response is saved.
 var describedWalk = []struct{ request, body, keep string }{
 	{"GET /api/users/@me/", "", ""},
 	{"GET /api/organizations/", "", ""},
@@ -298,8 +298,8 @@ var describedWalk = []struct{ request, body, keep string }{
 	{"POST /api/projects/1/query/check_auth_for_async/", "", ""},
 }
 
-// Requests and answers are what the description says: as the document has them,
-// and with the body that Prefer asks for.
+// Requests and responses match the description: the documented ones, and those with the body that
+// Prefer requests.
 func TestOpenAPI_Answers(t *testing.T) {
 	s := managedServer(t)
 	described := described(t, s)

@@ -14,14 +14,14 @@ import (
 	"github.com/bunting-flags/bunting/flags"
 )
 
-// suite is a test of posthog-go's: definitions, and what it holds of them.
+// suite is a test of posthog-go: definitions, and the expected results.
 type suite struct {
 	Source      string          `json:"source"`
 	Definitions json.RawMessage `json:"definitions"`
 	Cases       []struct {
 		subject
 		Flag string `json:"flag"`
-		Want any    `json:"want"` // false, true or a variant; nil: it is left to the server
+		Want any    `json:"want"` // false, true or a variant; nil if it is left to the server
 	} `json:"cases"`
 }
 
@@ -48,8 +48,8 @@ func readSuites(t testing.TB) []*suite {
 	return all
 }
 
-// fallbackClause are the cases that the specification decides otherwise than posthog-go's
-// tests, by test and flag. One that explains no difference fails the test.
+// fallbackClause are the cases for which the specification differs from posthog-go's tests, by test
+// and flag. A row that explains no difference fails the test.
 var fallbackClause = []struct{ source, flag, why string }{
 	{"TestFlagDependenciesMalformedChain", "missing-chain-flag", "§1.8: the server works out every dependency_chain, also one that its source has not"},
 	{"TestFeatureFlagWithOverrides", "flag-with-groups", "§7, §11: the key of groups overwrites a supplied $group_key"},
@@ -68,7 +68,7 @@ var fallbackClause = []struct{ source, flag, why string }{
 
 const flagLeaf = "§5.5: a cohort's leaf about a flag never matches"
 
-// posthog-go's own tests of local evaluation hold for posthog-go over our definitions,
+// posthog-go's own tests of local evaluation pass for posthog-go with definitions from the server,
 // and for a Set.
 func TestGo_OwnSuite(t *testing.T) {
 	s := serve(t)
@@ -93,7 +93,7 @@ func TestGo_OwnSuite(t *testing.T) {
 				PersonProperties: posthog.Properties(c.Person), GroupProperties: goGroupProperties(subject), OnlyEvaluateLocally: true,
 			})
 			decided := c.Want
-			if c.Want != nil { // else the client leaves it to the server, which may say anything
+			if c.Want != nil { // otherwise the client leaves it to the server, with any result
 				d, _ := p.Set.EvaluateFlag(c.Flag, subject.subject(), time.Now(), &out)
 				decided = valueOf(&d)
 			}
@@ -117,12 +117,12 @@ func TestGo_OwnSuite(t *testing.T) {
 			t.Errorf("%s, %s: nothing is otherwise (%s)", o.source, o.flag, o.why)
 		}
 	}
-	if cases != 2924 { // as testdata/posthog-go/README.md has it
+	if cases != 2924 { // the number in testdata/posthog-go/README.md
 		t.Errorf("%d cases", cases)
 	}
 }
 
-// valueOf is a decision as posthog-go tells it.
+// valueOf returns a decision in the form of posthog-go.
 func valueOf(d *flags.Decision) any {
 	if d.Variant != "" {
 		return d.Variant

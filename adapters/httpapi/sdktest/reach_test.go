@@ -7,9 +7,9 @@ import (
 	"github.com/bunting-flags/bunting/flags"
 )
 
-// This file says what a flag rests on, for the table of known disagreements.
+// This file determines the dependencies of a flag, for the table of known disagreements.
 
-// flags are the flag itself and all it depends on.
+// flags returns the flag itself and all flags that it depends on.
 func (pr pair) flags() []*flags.Flag {
 	all := []*flags.Flag{pr.Flag}
 	for i := 0; i < len(all); i++ {
@@ -40,7 +40,7 @@ func (pr pair) anyFlag(match func(*flags.Flag) bool) bool {
 	return slices.ContainsFunc(pr.flags(), match)
 }
 
-// properties are all filters of the flags, those of their cohorts included.
+// properties returns all filters of the flags, including the filters of their cohorts.
 func (pr pair) properties() []*flags.Property {
 	var all []*flags.Property
 	seen := map[int64]bool{}
@@ -78,7 +78,7 @@ func (pr pair) anyProperty(match func(*flags.Property) bool) bool {
 	return slices.ContainsFunc(pr.properties(), match)
 }
 
-// cohortID is the cohort that a filter names, as a number or as text.
+// cohortID returns the cohort that a filter refers to, as a number or as a string.
 func cohortID(p *flags.Property) (int64, bool) {
 	if p.Type != flags.CohortProperty {
 		return 0, false
@@ -105,22 +105,22 @@ func (pr pair) cohortOperator(op flags.Operator) bool {
 	return pr.anyProperty(func(p *flags.Property) bool { return p.Type == flags.CohortProperty && p.Operator == op })
 }
 
-// grouped: some condition of the flags is about a group.
+// grouped reports whether some condition of the flags applies to a group.
 func (pr pair) grouped() bool {
 	return pr.anyFlag(func(f *flags.Flag) bool {
 		return f.Group != nil || slices.ContainsFunc(f.Conditions, func(c flags.Condition) bool { return c.Aggregation.Group != nil })
 	})
 }
 
-// personCondition: the flag is about a group and has a condition that says it
-// is about persons.
+// personCondition reports whether the flag applies to a group and has a condition that applies to
+// persons.
 func (pr pair) personCondition() bool {
 	return pr.Flag.Group != nil && slices.ContainsFunc(pr.Flag.Conditions, func(c flags.Condition) bool {
 		return c.Aggregation.Set && c.Aggregation.Group == nil
 	})
 }
 
-// hashed: a bucket can decide.
+// hashed reports whether the result may depend on a bucket.
 func (pr pair) hashed() bool {
 	return pr.anyFlag(func(f *flags.Flag) bool {
 		return len(f.Variants) > 0 || f.Holdout != nil ||
@@ -128,7 +128,7 @@ func (pr pair) hashed() bool {
 	})
 }
 
-// value is what the subject has for a filter on a person's property.
+// value returns the subject's value for a filter of a person's property.
 func (pr pair) value(p *flags.Property) (any, bool) {
 	v, ok := pr.Subject.Person[p.Key]
 	return v, ok
@@ -141,14 +141,14 @@ func (pr pair) has(key string) bool {
 	return ok
 }
 
-// filtered: the flag's contexts let it through.
+// filtered reports whether the flag's contexts match the selection.
 func (pr pair) filtered(sel flags.Selection) bool {
 	return len(sel.Contexts) == 0 || len(pr.Flag.Contexts) == 0 ||
 		slices.ContainsFunc(sel.Contexts, func(c string) bool { return slices.Contains(pr.Flag.Contexts, c) })
 }
 
-// withSubject: the subject has the groups that the flag is about, and a value for
-// every property that it asks for.
+// withSubject reports whether the subject has the groups of the flag, and a value for every
+// property in its conditions.
 func (pr pair) withSubject() bool {
 	groups := pr.Project.Definitions.GroupTypes
 	complete := func(g *int) bool {

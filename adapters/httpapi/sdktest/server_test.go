@@ -19,8 +19,7 @@ import (
 	"github.com/bunting-flags/bunting/flags"
 )
 
-// server is the product behind a real socket, with a record of what it was
-// asked.
+// server is the product with a real socket, and a record of the requests.
 type server struct {
 	URL      string
 	projects map[string]*project // by name
@@ -28,7 +27,7 @@ type server struct {
 
 	mu       sync.Mutex
 	requests []request
-	ahead    time.Duration // how far the server's clock is ahead
+	ahead    time.Duration // offset of the server's clock
 }
 
 // project is one project of testdata/project.json.
@@ -39,7 +38,7 @@ type project struct {
 
 func (p *project) personalKey() string { return p.PersonalKeys[0].Key }
 
-// request is what a client sent, and the status it got.
+// request is a request of a client, with the status of the response.
 type request struct {
 	Method, Path string
 	Query        string
@@ -48,7 +47,7 @@ type request struct {
 	Status       int
 }
 
-// memorySource serves the projects of a file and lets a test change them.
+// memorySource serves the projects of a file, which a test can change.
 type memorySource struct {
 	mu       sync.RWMutex
 	projects map[string]flags.FileProject // by API key
@@ -131,7 +130,7 @@ func serve(t testing.TB) *server {
 	return s
 }
 
-// add serves one project more.
+// add adds a project.
 func (s *server) add(p flags.FileProject) *project {
 	s.source.mu.Lock()
 	defer s.source.mu.Unlock()
@@ -147,8 +146,8 @@ func (s *server) now() time.Time {
 	return time.Now().Add(s.ahead)
 }
 
-// change changes a project and puts the server's clock two seconds ahead, by
-// which time it looks at the project again.
+// change changes a project and advances the server's clock by two seconds, after which it reads the
+// project again.
 func (s *server) change(name string, edit func(*flags.FileProject)) {
 	key := s.projects[name].APIKey
 	s.source.mu.Lock()
@@ -162,7 +161,7 @@ func (s *server) change(name string, edit func(*flags.FileProject)) {
 	s.mu.Unlock()
 }
 
-// recorded keeps what goes through.
+// recorded records the requests to next.
 func (s *server) recorded(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
@@ -189,7 +188,7 @@ func (w *statusWriter) WriteHeader(status int) {
 	w.ResponseWriter.WriteHeader(status)
 }
 
-// requestsTo are the recorded requests whose path begins so.
+// requestsTo returns the recorded requests with a path prefix.
 func (s *server) requestsTo(prefix string) []request {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -202,12 +201,12 @@ func (s *server) requestsTo(prefix string) []request {
 	return out
 }
 
-// evaluations are the recorded requests for flags.
+// evaluations returns the recorded requests for flags.
 func (s *server) evaluations() []request {
 	return slices.DeleteFunc(s.requestsTo("/flags"), func(r request) bool { return r.Method != http.MethodPost })
 }
 
-// eventually waits for what another goroutine or process is about to do.
+// eventually waits for an effect of another goroutine or process.
 func eventually(t testing.TB, what string, done func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(served.WaitTimeout); !done(); time.Sleep(5 * time.Millisecond) {

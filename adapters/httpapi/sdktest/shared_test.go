@@ -13,18 +13,17 @@ import (
 	"github.com/bunting-flags/bunting/flags"
 )
 
-// Checks that are the same for every SDK.
+// This file has checks that are the same for every SDK.
 
-// wrongKeys are keys that do not open the definitions of project main, with
-// the status that says so.
+// wrongKeys are keys without access to the definitions of project main, with the resulting status.
 var wrongKeys = map[string]int{
 	"phx_nobody":      http.StatusUnauthorized,
 	"phs_nobody":      http.StatusUnauthorized,
-	"phs_strict":      http.StatusUnauthorized, // another project's
+	"phs_strict":      http.StatusUnauthorized, // the key of another project
 	"phx_main_narrow": http.StatusForbidden,    // without the scope
 }
 
-// checkAnswers checks an SDK that decides what it can and asks for the rest.
+// checkAnswers checks an SDK that evaluates flags locally and requests the others.
 func checkAnswers(t *testing.T, p *project, sub *subject, want, localAnswers, both answers) {
 	t.Helper()
 	for key, mine := range localAnswers {
@@ -45,8 +44,8 @@ func checkAnswers(t *testing.T, p *project, sub *subject, want, localAnswers, bo
 	}
 }
 
-// polling watches a client that polls all the time. value is rollout-None for
-// somebody, decided locally; nil when the client has no such flag.
+// polling checks a client that polls continuously. value returns the flag rollout-None for a
+// subject, evaluated locally, or nil if the client has no such flag.
 func polling(t *testing.T, s *server, p *project, value func() any) {
 	t.Helper()
 	statuses := func() (all []int) {
@@ -77,7 +76,7 @@ func polling(t *testing.T, s *server, p *project, value func() any) {
 	eventually(t, "the changed flag", func() bool { return value() == false })
 	s.change(p.Name, func(f *flags.FileProject) {
 		f.QuotaLimited = []string{"feature_flags"}
-		f.Definitions.Flags = f.Definitions.Flags[:len(f.Definitions.Flags)-1] // or 304 comes first
+		f.Definitions.Flags = f.Definitions.Flags[:len(f.Definitions.Flags)-1] // otherwise the response is 304
 	})
 	eventually(t, "402 to clear the flags", func() bool { return value() == nil })
 	if !slices.Contains(statuses(), http.StatusPaymentRequired) {
@@ -87,8 +86,7 @@ func polling(t *testing.T, s *server, p *project, value func() any) {
 	eventually(t, "flags after the pause", func() bool { return value() == false })
 }
 
-// calledEvents are the properties of the $feature_flag_called events that were
-// sent to /batch/.
+// calledEvents returns the properties of the $feature_flag_called events that were sent to /batch/.
 func calledEvents(t *testing.T, s *server) []map[string]any {
 	t.Helper()
 	var all []map[string]any
@@ -119,8 +117,8 @@ func calledEvents(t *testing.T, s *server) []map[string]any {
 	return all
 }
 
-// checkEvents checks the events about two flags that are on for everybody,
-// experiment and rollout-100 (§10.3).
+// checkEvents checks the events about two flags that are on for all subjects, experiment and
+// rollout-100 (§10.3).
 func checkEvents(t *testing.T, p *project, events []map[string]any, n int) {
 	t.Helper()
 	if len(events) != n {
@@ -128,7 +126,7 @@ func checkEvents(t *testing.T, p *project, events []map[string]any, n int) {
 	}
 	for _, e := range events {
 		flag, remote := p.flag(e["$feature_flag"]), e["locally_evaluated"] == false
-		if remote || flag.HasExperiment { // a definition need not say that it has none
+		if remote || flag.HasExperiment { // a definition may omit it if it is false
 			if e["$feature_flag_has_experiment"] != flag.HasExperiment {
 				t.Errorf("has_experiment of %v", e)
 			}
@@ -146,7 +144,7 @@ func checkEvents(t *testing.T, p *project, events []map[string]any, n int) {
 	}
 }
 
-// limit gives a project's organization a monthly quota of flag requests.
+// limit sets a monthly quota of flag requests for a project's organization.
 func (s *server) limit(name string, requests int64) {
 	s.change(name, func(f *flags.FileProject) { f.FlagLimit = &requests })
 }
@@ -156,8 +154,7 @@ func (p *project) flag(key any) *flags.Flag {
 	return &p.Definitions.Flags[i]
 }
 
-// inProcess answers requests without a socket, so that a test may have a clock
-// of its own.
+// inProcess handles requests without a socket, so that a test can use a fake clock.
 type inProcess struct{ http.Handler }
 
 func (h inProcess) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -172,7 +169,7 @@ func (h inProcess) RoundTrip(r *http.Request) (*http.Response, error) {
 	return out.Result(), nil
 }
 
-// tail keeps the last of what is written to it.
+// tail is a writer that stores the last 4096 bytes.
 type tail struct{ buffer []byte }
 
 func (w *tail) Write(p []byte) (int, error) {

@@ -11,13 +11,13 @@ import (
 	"github.com/bunting-flags/bunting/flags"
 )
 
-// subject is whom the flags are asked for, as a caller of an SDK would say it.
+// subject is the subject of an evaluation, in the form that a caller of an SDK passes.
 type subject struct {
 	Name            string                      `json:"name"`
 	DistinctID      string                      `json:"distinct_id"`
 	DeviceID        *string                     `json:"device_id"`
 	Person          flags.Properties            `json:"person"`
-	Groups          map[string]any              `json:"groups"` // text or number
+	Groups          map[string]any              `json:"groups"` // string or number
 	GroupProperties map[string]flags.Properties `json:"group_properties"`
 }
 
@@ -47,8 +47,8 @@ func (s *subject) goNumbers() {
 	}
 }
 
-// goNumbers turns json.Number into int64 and float64, as a Go program has them:
-// a whole float64 would travel as an integer and mean another text (§4.2).
+// goNumbers converts json.Number to int64 and float64, as in a Go program: a whole float64 would be
+// sent as an integer and have a different text (§4.2).
 func goNumbers(v any) any {
 	switch v := v.(type) {
 	case json.Number:
@@ -70,7 +70,7 @@ func goNumbers(v any) any {
 	return v
 }
 
-// groupKeys are the groups as texts (§7).
+// groupKeys returns the group keys as strings (§7).
 func (s *subject) groupKeys() map[string]string {
 	out := map[string]string{}
 	for groupType, key := range s.Groups {
@@ -84,7 +84,7 @@ func (s *subject) groupKeys() map[string]string {
 	return out
 }
 
-// subject is the question as the server understands it.
+// subject returns the subject in the server's form.
 func (s *subject) subject() *flags.Subject {
 	out := &flags.Subject{DistinctID: s.DistinctID, Groups: s.groupKeys(), Person: s.Person, GroupProperties: s.GroupProperties}
 	if s.DeviceID != nil {

@@ -14,7 +14,7 @@ import (
 	"github.com/bunting-flags/bunting/adapters/httpapi/sdktest/served"
 )
 
-// The walk is what the SDKs of servers are made to send, in this order:
+// The walk is the sequence of events that the tests send with the SDKs for servers, in this order:
 //
 //	browse       anon_1, with $set
 //	purchase     user_1, with $set, $set_once and groups
@@ -26,12 +26,11 @@ import (
 //	$groupidentify company acme
 //	peek         anon_2, without a person
 //	$exception   user_1
-//	             flags, one of which is told as $feature_flag_called
+//	             flags, one of which is sent as $feature_flag_called
 //
-// Everything that a test expects of it follows from these values and the spec.
+// All expectations of a test follow from these values and the specification.
 
-// The uuids are of version 4: the time in one of version 7 would have to be the
-// event's.
+// The uuids are of version 4: the time in a uuid of version 7 would have to be the event's.
 const (
 	browseUUID   = "0190d0c0-0000-4000-8000-000000000001"
 	purchaseUUID = "0190d0c0-0000-4000-8000-000000000002"
@@ -45,16 +44,16 @@ var (
 	purchaseProperties = values{"price": 9.5, "$set": values{"plan": "pro", "old": 1}, "$set_once": values{"first_plan": "pro"}}
 	identifyProperties = values{"name": "Ada"}
 	setProperties      = values{"age": 37}
-	setOnceProperties  = values{"first_plan": "team"} // comes too late
+	setOnceProperties  = values{"first_plan": "team"} // too late
 	// company has its index from the definitions, team gets the next one (§11.1).
 	groupKeys      = values{"company": "acme", "team": "blue"}
 	tierProperties = values{"tier": "gold"}
 	peekProperties = values{"$process_person_profile": false, "$set": values{"seen": true}}
 )
 
-// flagsUnknown are the flags of user_1 at the beginning, flagsBefore after two
-// events, flagsAfter after all: the SDK supplies no property, so each shows that
-// what was stored is seen at once (flags §8).
+// flagsUnknown are the flags of user_1 at the beginning, flagsBefore after two events, flagsAfter
+// after all: the SDK sends no properties, so the flags prove that stored properties take effect
+// immediately (flags §8).
 var (
 	flagsUnknown = map[string]any{"for-pro": false, "for-red": false, "for-gold": false}
 	flagsBefore  = map[string]any{"for-pro": true, "for-red": false, "for-gold": false}
@@ -64,18 +63,18 @@ var (
 // values are properties.
 type values = map[string]any
 
-// walked are the names of the events, with how often each is sent.
+// walked are the names of the events, with the number of times that each is sent.
 var walked = map[string]int{
 	"browse": 1, "purchase": 1, "$identify": 1, "$set": 2, "$create_alias": 1, "$groupidentify": 1, "peek": 1, "$exception": 1,
 	"$feature_flag_called": 1,
 }
 
-// moved is more than a request takes from an SDK to the server, by which times move, and
-// less than the minute that lies between the times of the walk.
+// moved is longer than a request takes from an SDK to the server, by which times are shifted, and
+// less than the minute between the times of the walk.
 const moved = 50 * time.Second
 
-// checkWalk checks what is stored after the walk against what the SDK says that it
-// sent. tolerance is how far times may have moved with sent_at (§5).
+// checkWalk compares the stored data after the walk with the events that the SDK reports as sent.
+// tolerance is the maximum shift of times by sent_at (§5).
 func checkWalk(t *testing.T, s *served.Server, sent []served.Sent, tolerance time.Duration) {
 	t.Helper()
 	if diff := cmp.Diff(served.Sorted(sent), s.SentEvents()); diff != "" {
@@ -91,10 +90,10 @@ func checkWalk(t *testing.T, s *served.Server, sent []served.Sent, tolerance tim
 	near := cmpopts.EquateApproxTime(tolerance)
 	group := s.EventNamed("$groupidentify")
 
-	// §10.3: both exist and anon_1 is not identified, so it is merged into user_1:
-	// its properties below those of user_1, the earlier time of the two (§10.5). What
-	// is under $set_once comes too late for first_plan, $unset takes old away (§9.4).
-	// A server's own system is not the person's (§9.5).
+	// §10.3: both persons exist and anon_1 is not identified, so it is merged into user_1: the
+	// properties of user_1 take precedence, and the earlier time is used (§10.5). The value in
+	// $set_once is too late for first_plan, $unset removes old (§9.4). A server's own operating
+	// system is not that of the person (§9.5).
 	want := []served.Person{
 		{
 			UUID: served.PersonUUID("$company_acme"), DistinctIDs: []string{"$company_acme"}, CreatedAt: group.Timestamp,
@@ -128,7 +127,7 @@ func checkWalk(t *testing.T, s *served.Server, sent []served.Sent, tolerance tim
 	checkEvent(t, s, "purchase", values{"price": 9.5, "$group_0": "acme", "$group_1": "blue", "$groups": groupKeys}, purchaseTime, near)
 	checkMerged(t, s, sent)
 
-	// §9.1: no person, but the uuid that one would have, and $set is taken away.
+	// §9.1: no person, but the uuid that the person would have, and $set is removed.
 	if e := s.EventNamed("peek"); e.PersonMode != "propertyless" || e.PersonID != served.PersonUUID("anon_2") ||
 		e.Properties["$process_person_profile"] != false || e.Properties["$set"] != nil {
 		t.Errorf("the event without a person: %+v", e)
@@ -177,8 +176,8 @@ func checkMerged(t *testing.T, s *served.Server, sent []served.Sent) {
 	}
 }
 
-// checkRequests checks that every request with events went to path in an encoding
-// and was taken in at the first attempt.
+// checkRequests checks that every request with events was sent to path in an encoding and was
+// accepted at the first attempt.
 func checkRequests(t *testing.T, p *served.Proxy, path, encoding string, n int) {
 	t.Helper()
 	all := p.Captures()
@@ -197,18 +196,18 @@ func checkRequests(t *testing.T, p *served.Proxy, path, encoding string, n int) 
 	}
 }
 
-// sameFlags checks flags that an SDK got.
+// sameFlags checks the flags that an SDK returned.
 func sameFlags(t *testing.T, when string, want, got map[string]any) {
 	t.Helper()
 	got = maps.Clone(got)
-	delete(got, "of-chrome") // is for package browser
+	delete(got, "of-chrome") // only for package browser
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("flags %s (-want +got)\n%s", when, diff)
 	}
 }
 
-// storedOnce waits until the server has as many events as were sent, and checks
-// that it has each of them once.
+// storedOnce waits until the server has as many events as were sent, and checks that it has exactly one
+// copy of each.
 func storedOnce(t *testing.T, s *served.Server, sent []served.Sent) {
 	t.Helper()
 	served.Eventually(t, "the events", func() error {

@@ -1,8 +1,8 @@
-// Package dnstxt asks the DNS for TXT records.
+// Package dnstxt queries the DNS for TXT records.
 //
-// The resolver of the standard library joins the strings of a record, but the
-// first string alone is what proves a domain (spec/management.md §4.4); hence the
-// questions are asked here.
+// The resolver of the standard library concatenates the strings of a record, but only the first
+// string proves the ownership of a domain (spec/management.md §4.4). This package therefore sends
+// its own queries.
 package dnstxt
 
 import (
@@ -16,27 +16,28 @@ import (
 )
 
 const (
-	// Timeout bounds one look-up, on all servers together.
+	// Timeout is the limit for one look-up, for all servers together.
 	Timeout = 5 * time.Second
-	// maxServers is how many servers of the system are asked, one after the other.
+	// maxServers is the maximum number of the system's servers that are queried, one after the
+	// other.
 	maxServers = 3
-	// systemFile says which servers the system uses.
+	// systemFile has the addresses of the system's servers.
 	systemFile = "/etc/resolv.conf"
-	// payload is the largest answer over UDP, in bytes, that passes everywhere
-	// in one piece.
+	// payload is the maximum size of a UDP response, in bytes; it avoids fragmentation on common
+	// networks.
 	payload = 1232
 )
 
-// Resolver implements organizations.Resolver.
+// Resolver implements organizations.Resolver. It is safe for concurrent use.
 type Resolver struct {
-	// server is host and port, empty for those of the system.
+	// server is host and port; if empty, the system's servers are queried.
 	server string
-	// timeout bounds one look-up: Timeout outside tests.
+	// timeout is the limit for one look-up, which is Timeout outside of tests.
 	timeout time.Duration
 }
 
-// New makes a Resolver that asks one server (HOST:PORT), or those of the system
-// where that is empty. It fails where the system names none.
+// New returns a Resolver that queries one server (HOST:PORT) or, if server is empty, those of the
+// system. It fails if the address is invalid, or if the system has no servers.
 func New(server string) (*Resolver, error) {
 	r := &Resolver{server: server, timeout: Timeout}
 	if server != "" {
@@ -48,7 +49,8 @@ func New(server string) (*Resolver, error) {
 	return r, err
 }
 
-// servers reads the system's servers anew each time: they change.
+// servers returns the servers to query. It reads the system's servers each time, because they may
+// change.
 func (r *Resolver) servers() ([]string, error) {
 	if r.server != "" {
 		return []string{r.server}, nil
@@ -67,9 +69,9 @@ func (r *Resolver) servers() ([]string, error) {
 	return out, nil
 }
 
-// TXT returns the first string of each TXT record of a host, in the order of the
-// answer; none where there is no such host. Bytes outside of printable ASCII,
-// quotes and backslashes are written as zone files have them, such as \255.
+// TXT returns the first string of each TXT record of a host, in the order of the response. It
+// returns nil if there is no such host. Bytes outside of printable ASCII, quotes and backslashes
+// are escaped as in zone files, such as \255.
 func (r *Resolver) TXT(ctx context.Context, host string) ([]string, error) {
 	ctx, cancel := context.WithTimeout(ctx, r.timeout)
 	defer cancel()
@@ -82,7 +84,7 @@ func (r *Resolver) TXT(ctx context.Context, host string) ([]string, error) {
 	}
 	var failed []error
 	for i, server := range servers {
-		// Each server has its part of the time that is left.
+		// Each server has an equal part of the remaining time.
 		deadline, _ := ctx.Deadline()
 		part, cancel := context.WithTimeout(ctx, time.Until(deadline)/time.Duration(len(servers)-i))
 		answer, err := r.ask(part, server, host)
@@ -95,7 +97,7 @@ func (r *Resolver) TXT(ctx context.Context, host string) ([]string, error) {
 	return nil, errors.Join(failed...)
 }
 
-// ask asks one server over UDP, and over TCP when the answer does not fit.
+// ask queries one server over UDP, and over TCP if the response is truncated.
 func (r *Resolver) ask(ctx context.Context, server, host string) (*dns.Msg, error) {
 	question := new(dns.Msg).SetQuestion(dns.Fqdn(host), dns.TypeTXT)
 	question.SetEdns0(payload, false)
@@ -114,14 +116,15 @@ func (r *Resolver) ask(ctx context.Context, server, host string) (*dns.Msg, erro
 	return answer, nil
 }
 
+// exchange sends one query over the given network.
 func (r *Resolver) exchange(ctx context.Context, network, server string, question *dns.Msg) (*dns.Msg, error) {
 	client := &dns.Client{Net: network, Timeout: r.timeout, UDPSize: payload}
 	answer, _, err := client.ExchangeContext(ctx, question, server)
 	return answer, err
 }
 
-// firstStrings reads the TXT records of an answer. A server that follows aliases
-// puts the records of what they stand for into the same answer.
+// firstStrings returns the first string of each TXT record of a response. A server that follows
+// aliases includes the records of their targets in the same response.
 func firstStrings(answer *dns.Msg) (out []string) {
 	for _, record := range answer.Answer {
 		if txt, ok := record.(*dns.TXT); ok && len(txt.Txt) > 0 {

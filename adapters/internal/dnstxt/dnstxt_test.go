@@ -15,8 +15,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// serve starts a DNS server with a zone; its answers over UDP are cut off where
-// they do not fit.
+// serve starts a DNS server with a zone, which truncates large UDP responses.
 func serve(t *testing.T, zone ...string) string {
 	t.Helper()
 	var records []dns.RR
@@ -123,14 +122,14 @@ func TestTXT(t *testing.T) {
 			t.Errorf("%s: %v, want %q", host, err, tt.fail)
 		}
 	}
-	// More than a UDP answer holds comes over TCP, whole.
+	// A response that is too large for UDP is requested over TCP.
 	got, err := r.TXT(t.Context(), "large.example.com")
 	if err != nil || len(got) != 21 || got[20] != "last" {
 		t.Errorf("%d records, %v", len(got), err)
 	}
 }
 
-// A server that does not answer is left when the time is over, or that of the caller.
+// A look-up of a server that does not respond ends with its timeout or the caller's context.
 func TestTXT_Time(t *testing.T) {
 	r, err := New(serve(t))
 	if err != nil {
@@ -141,7 +140,7 @@ func TestTXT_Time(t *testing.T) {
 	for _, c := range []struct {
 		ctx    context.Context
 		within time.Duration
-	}{{ctx, time.Hour}, {t.Context(), 50 * time.Millisecond}} { // the other time would be that of a test that hangs
+	}{{ctx, time.Hour}, {t.Context(), 50 * time.Millisecond}} { // the other limit is for a test that hangs
 		r.timeout = c.within
 		if _, err := r.TXT(c.ctx, "silent.example.com"); err == nil {
 			t.Error("an answer out of nowhere")

@@ -16,7 +16,7 @@ import (
 	"github.com/bunting-flags/bunting/flags"
 )
 
-// newBunting is a server of ours with an empty project 1 whose key is phc_s3cret.
+// newBunting starts a Bunting server with an empty project 1 whose key is phc_s3cret.
 func newBunting(t *testing.T) (url string, store *sqlstore.Store) {
 	t.Helper()
 	ctx := context.Background()
@@ -56,7 +56,7 @@ func newBunting(t *testing.T) (url string, store *sqlstore.Store) {
 	return server.URL, store
 }
 
-// A server of ours takes what is exported, once however often it is sent.
+// A Bunting server accepts the exported events, and stores each once however often it is sent.
 func TestHTTP_Bunting(t *testing.T) {
 	url, store := newBunting(t)
 	config := httpConfig(url + "/batch/")

@@ -10,7 +10,7 @@ import (
 	"github.com/bunting-flags/bunting/management/batchexports"
 )
 
-// testTimeout bounds a step of a test, connecting included.
+// testTimeout is the limit for one step of a test, including the connection.
 const testTimeout = 30 * time.Second
 
 // The types of destinations (§4.3.2, decision 23).
@@ -21,53 +21,53 @@ const (
 	typeHTTP     = "HTTP"
 )
 
-// DefaultTimeout is Config.Timeout where that is zero.
+// DefaultTimeout is the default of Config.Timeout.
 const DefaultTimeout = 2 * time.Minute
 
-// Config says what exports may reach. The zero value reaches public addresses.
+// Config determines which destinations exports may use. The zero value allows public addresses.
 type Config struct {
-	// Folder is where destinations of type Files write. Empty: they are refused.
+	// Folder is where destinations of type Files write. If empty, they are rejected.
 	Folder string
-	// Allowed are networks that may be reached although they are not public
-	// (loopback, private, link-local). Those of all zero bits allow every address.
+	// Allowed are networks that are allowed although they are not public (loopback, private,
+	// link-local). A prefix of zero bits allows every address.
 	Allowed []netip.Prefix
-	// Timeout bounds connecting, and how long an S3 or HTTP server may be silent.
-	// DefaultTimeout when zero.
+	// Timeout is the limit for connecting, and for the time without data from an S3 or HTTP server,
+	// by default DefaultTimeout.
 	Timeout time.Duration
-	// RootCAs sign the certificates of destinations. Nil: the system's.
+	// RootCAs are the authorities for the certificates of destinations, by default the system's.
 	RootCAs *x509.CertPool
 }
 
-// Runner writes exports. It may be used by many goroutines.
+// Runner writes exports. It is safe for concurrent use.
 type Runner struct {
 	Config
 	guard guard
 }
 
-// destination is one that is open. It is used by one goroutine.
+// destination is an open destination. One goroutine uses it.
 type destination interface {
 	// run writes all rows.
 	run(ctx context.Context, rows *rows) (batchexports.RunTotals, error)
-	// steps are the steps of the test, in the order of Runner.Steps.
+	// steps returns the steps of the test, in the order of Runner.Steps.
 	steps() []func(context.Context) error
-	// needs are the settings that a run, or a test, cannot do without: names and values.
+	// needs returns the settings that a run, or a test, requires: names and values in turn.
 	needs(test bool) []string
-	// secrets are the texts that no error may have in it.
+	// secrets returns the strings that errors must not include.
 	secrets() []string
-	// explain says what an error of run or a step means to people, and whether it
-	// lasts.
+	// explain converts an error of run or a step to a message for people. It is a PermanentError if
+	// another attempt cannot succeed.
 	explain(err error) error
 	close()
 }
 
-// rows are a job's rows. They keep an error of their own apart from those of the
+// rows are a job's rows. err has an error of reading them, to distinguish it from errors of the
 // destination.
 type rows struct {
 	job *batchexports.Job
 	err error
 }
 
-// each calls do for every row until it fails.
+// each calls do for every row and stops at its first error.
 func (r *rows) each(ctx context.Context, do func([]any) error) error {
 	var failed error
 	err := r.job.Rows(ctx, func(row []any) error {

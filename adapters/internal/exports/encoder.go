@@ -10,12 +10,12 @@ import (
 // encoder writes rows as a file.
 type encoder interface {
 	write(row []any) error
-	// size is about what the file would have in bytes if it were closed now.
+	// size returns approximately the size of the file in bytes if it were closed now.
 	size() int64
 	close() error
 }
 
-// counter counts what is written through it.
+// counter counts the bytes that are written through it.
 type counter struct {
 	io.Writer
 	n int64
@@ -27,7 +27,7 @@ func (c *counter) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// typeError is a value that is not of its column's type.
+// typeError returns the error for a value that does not have its column's type.
 func typeError(c batchexports.Column, v any) error {
 	return fmt.Errorf("column %s has a %T", c.Name, v)
 }

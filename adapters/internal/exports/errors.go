@@ -14,20 +14,22 @@ import (
 	"github.com/bunting-flags/bunting/management/batchexports"
 )
 
-// maxReason bounds the text of an error, in bytes.
+// maxReason is the maximum length of an error message, in bytes.
 const maxReason = 1000
 
-// rejectf makes an error that lasts until somebody changes something.
+// rejectf returns a PermanentError: attempts fail until the configuration changes.
 func rejectf(format string, args ...any) error {
 	return &batchexports.PermanentError{Reason: fmt.Sprintf(format, args...)}
 }
 
+// isRejected reports whether err is a PermanentError.
 func isRejected(err error) bool {
 	var r *batchexports.PermanentError
 	return errors.As(err, &r)
 }
 
-// withoutSecrets is an error as people may be told it: a text alone, without secrets.
+// withoutSecrets returns an error that can be shown to people: it has only a message, explained by
+// d and without d's secrets.
 func withoutSecrets(d destination, err error) error {
 	if !isRejected(err) {
 		err = d.explain(err)
@@ -47,8 +49,7 @@ func withoutSecrets(d destination, err error) error {
 	return errors.New(text)
 }
 
-// redact takes secrets out of a text, also as they are written in URLs and
-// between quotes.
+// redact replaces secrets in a string, also in their escaped forms in URLs and quoted strings.
 func redact(text string, secrets []string) string {
 	for _, s := range secrets {
 		if s == "" {
@@ -62,10 +63,10 @@ func redact(text string, secrets []string) string {
 	return text
 }
 
-// explainNet explains errors of connections: addresses that may not be reached
-// and certificates that are not good last, the others pass. What it says names no
-// host: a name or an address may come from a redirect or from the DNS of the
-// server's own network, and the error may be read by whoever makes exports.
+// explainNet explains errors of connections. Addresses that are not allowed and invalid
+// certificates are permanent, all other errors temporary. Messages do not include hosts: a name or
+// an address may come from a redirect or from the DNS of the server's own network, and everyone who
+// can configure exports can read the message.
 func explainNet(err error) error {
 	var address *addressError
 	var certificate *tls.CertificateVerificationError
@@ -84,7 +85,7 @@ func explainNet(err error) error {
 	case errors.As(err, &dial):
 		return describeUnreachable(dial)
 	case errors.As(err, &request):
-		if strings.Contains(request.Err.Error(), "malformed HTTP") { // which shows what it says instead
+		if strings.Contains(request.Err.Error(), "malformed HTTP") { // the error includes the start of the response
 			return errors.New("the server does not speak HTTP")
 		}
 		return request.Err // without the URL
@@ -92,6 +93,7 @@ func explainNet(err error) error {
 	return err
 }
 
+// describeUnreachable returns the error of a connection without its addresses.
 func describeUnreachable(err *net.OpError) error {
 	var code syscall.Errno
 	reason := "the connection broke"
@@ -106,7 +108,7 @@ func describeUnreachable(err *net.OpError) error {
 	return errors.New("the server cannot be reached: " + reason)
 }
 
-// certificateReason leaves out for which names a certificate is, and who signed it.
+// certificateReason describes why a certificate is invalid, without its names and its issuer.
 func certificateReason(err error) string {
 	var host x509.HostnameError
 	var unknown x509.UnknownAuthorityError

@@ -13,8 +13,7 @@ import (
 	"testing"
 )
 
-// Whoever may test destinations learns nothing of names and addresses of the
-// network that the server stands in.
+// A user who tests destinations gets no names and addresses of the server's network.
 func TestExplainNet_NamesNoHosts(t *testing.T) {
 	at := &net.TCPAddr{IP: net.IPv4(10, 9, 8, 7), Port: 5432}
 	certificate := &x509.Certificate{DNSNames: []string{"vault.internal"}}

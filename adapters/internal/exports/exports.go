@@ -1,13 +1,13 @@
-// Package exports writes batch exports where they are to go (management §4.3.2,
-// decision 23): files below a folder, any S3 endpoint, PostgreSQL, and HTTP.
+// Package exports writes batch exports to their destinations (management §4.3.2, decision 23):
+// files below a folder, any S3 endpoint, PostgreSQL, and HTTP.
 //
-// A run streams: whatever its size, in memory are one row, one group of rows of
-// Parquet ([groupBytes]) and one part of an upload ([uploadPart]). Every
-// connection is checked after names have been resolved, also behind redirects:
-// addresses that are not public are refused unless Config.Allowed has them.
+// A run streams: whatever its size, the memory has one row, one group of rows of Parquet
+// ([groupBytes]) and one part of an upload ([uploadPart]). Every connection is checked after names
+// have been resolved, also behind redirects: addresses that are not public are rejected unless
+// Config.Allowed has them.
 //
-// Errors that another attempt does not mend are *batchexports.PermanentError. No
-// error has a secret of its destination in it.
+// Errors that another attempt cannot resolve are *batchexports.PermanentError. No error includes a
+// secret of its destination.
 package exports
 
 import (
@@ -16,7 +16,7 @@ import (
 	"github.com/bunting-flags/bunting/management/batchexports"
 )
 
-// New makes a runner.
+// New returns a Runner.
 func New(c Config) *Runner {
 	if c.Timeout <= 0 {
 		c.Timeout = DefaultTimeout
@@ -26,6 +26,7 @@ func New(c Config) *Runner {
 
 var _ batchexports.Runner = (*Runner)(nil)
 
+// open returns the destination with a configuration.
 func (r *Runner) open(d batchexports.ExportDestination) (destination, error) {
 	switch d.Type {
 	case typeFiles:
@@ -40,7 +41,7 @@ func (r *Runner) open(d batchexports.ExportDestination) (destination, error) {
 	return nil, rejectf("There are no exports to %q.", d.Type)
 }
 
-// Run writes a job whole. A run that is repeated replaces what it has left.
+// Run writes all rows of a job. A repeated run replaces the output of the earlier one.
 func (r *Runner) Run(ctx context.Context, job *batchexports.Job) (batchexports.RunTotals, error) {
 	d, err := r.open(job.Destination)
 	if err != nil {
@@ -64,13 +65,13 @@ func (r *Runner) Run(ctx context.Context, job *batchexports.Job) (batchexports.R
 		return done, nil
 	case ctx.Err() != nil:
 		return batchexports.RunTotals{}, ctx.Err()
-	case rows.err != nil: // not of the destination
+	case rows.err != nil: // an error of the rows, not of the destination
 		return batchexports.RunTotals{}, rows.err
 	}
 	return batchexports.RunTotals{}, withoutSecrets(d, err)
 }
 
-// Test does one step of the test of a destination.
+// Test executes one step of the test of a destination, by its index in Steps.
 func (r *Runner) Test(ctx context.Context, destination batchexports.ExportDestination, step int) error {
 	d, err := r.open(destination)
 	if err != nil {

@@ -13,15 +13,15 @@ import (
 	"github.com/bunting-flags/bunting/management/batchexports"
 )
 
-// files is a folder below Config.Folder. Path is one inside it, Prefix begins the
-// names of the files there.
+// files is a destination folder below Config.Folder. Path is a folder inside of it; Prefix is
+// prepended to the names of the files there.
 type files struct {
 	format
 	Path   string `json:"path"`
 	Prefix string `json:"prefix"`
 
 	root  *os.Root
-	begin string // of every name
+	begin string // prefix of every name
 }
 
 func (r *Runner) openFiles(d batchexports.ExportDestination) (destination, error) {
@@ -125,8 +125,8 @@ func (f *files) steps() []func(context.Context) error {
 	}
 }
 
-// explain says what is wrong without the paths of this machine. Nothing about a
-// file system lasts for sure: a full disk can be emptied.
+// explain returns a message without the paths of this machine. Only missing permissions are
+// permanent: a full disk, for example, can be emptied.
 func (f *files) explain(err error) error {
 	var at *fs.PathError
 	if errors.As(err, &at) {
@@ -138,11 +138,11 @@ func (f *files) explain(err error) error {
 	return err
 }
 
-// filePart is a file that is being written under another name.
+// filePart is a file that is written under a temporary name.
 type filePart struct {
 	*bufio.Writer
 	root *os.Root
-	file *os.File // nil when it is closed
+	file *os.File // nil if it is closed
 	name string
 }
 

@@ -27,7 +27,7 @@ import (
 
 const base = "20260101T100000Z-20260101T110000Z." + exportID + "."
 
-// odd rows, and what they are as JSON lines.
+// Unusual rows, and their JSON lines.
 var (
 	oddRows = [][]any{
 		{"u1", "a <b> & \"c\"\n", "é\u2028", time.Date(2026, 1, 1, 13, 0, 0, 1500, time.FixedZone("", 3600)), json.RawMessage("{\n\"a\": 1}"), true, int64(-1) << 62, []string{"x", "<y>"}},
@@ -76,7 +76,7 @@ func TestFiles_JSONLines(t *testing.T) {
 	}
 }
 
-// parquetRow is how a reader sees the columns.
+// parquetRow is the type with which a reader reads the columns.
 type parquetRow struct {
 	UUID       *string  `parquet:"uuid,optional"`
 	Event      *string  `parquet:"event,optional"`
@@ -101,7 +101,7 @@ func readParquet(t *testing.T, raw []byte) (rows []parquetRow, file *parquet.Fil
 	return rows, file
 }
 
-// schemaText is what the types are to be.
+// schemaText has the expected types.
 const schemaText = `message row {
 	optional binary uuid (STRING);
 	optional binary event (STRING);
@@ -160,8 +160,8 @@ func TestFiles_Parquet(t *testing.T) {
 	}
 }
 
-// A run writes files of bounded size; another attempt of it leaves none of those
-// that the first one has written, and nobody else's.
+// A run writes files of limited size; another attempt removes the files of the first one, and no
+// other files.
 func TestFiles_Again(t *testing.T) {
 	for _, format := range []string{"JSONLines", "Parquet"} {
 		t.Run(format, func(t *testing.T) {
@@ -208,7 +208,7 @@ func TestFiles_Again(t *testing.T) {
 			if diff := cmp.Diff(sorted(want), got); diff != "" {
 				t.Error(diff)
 			}
-			// Of an empty run there is nothing.
+			// An empty run writes no files.
 			run(t, r, big(0))
 			if diff := cmp.Diff(sorted(others), names(t, folder)); diff != "" {
 				t.Error(diff)
@@ -239,7 +239,7 @@ func TestFiles_Names(t *testing.T) {
 	}
 }
 
-// A run that fails leaves what was there, and no file that is not whole.
+// A failed run leaves the existing files, and no incomplete file.
 func TestFiles_Failures(t *testing.T) {
 	folder := t.TempDir()
 	r := exports.New(exports.Config{Folder: folder})
@@ -326,7 +326,7 @@ func TestFiles_Steps(t *testing.T) {
 
 var long = flag.Bool("long", false, "export a million rows, instead of a hundred thousand")
 
-// More than memory holds goes through it: 220 MB of rows, or 2.2 GB with -long, in 128 MB.
+// A run may be larger than the memory: 220 MB of rows, or 2.2 GB with -long, in 128 MB.
 func TestFiles_ManyRows(t *testing.T) {
 	n, bound := 100_000, uint64(128<<20)
 	if *long {

@@ -11,20 +11,20 @@ import (
 // uploadPart is the size of the parts of an upload, one of which is in memory.
 const uploadPart = 8 << 20
 
-// maxFile bounds a file where the destination does not, in bytes: an upload to
+// maxFile is the maximum size of a file, in bytes, if the destination sets no limit: an upload to
 // S3 has at most 10,000 parts.
 const maxFile = 9000 * uploadPart
 
-// format is how files are written.
+// format is the file format of a destination.
 type format struct {
 	Format      string `json:"file_format"`
 	Compression string `json:"compression"`
-	// MaxMB bounds a file in MiB, which is reached by less than one row more. Zero:
-	// maxFile.
+	// MaxMB is the maximum size of a file in MiB; the row that exceeds it is still written. Zero
+	// means maxFile.
 	MaxMB int64 `json:"max_file_size_mb"`
 }
 
-// The formats, and what compresses them (§4.3.2).
+// compressions are the formats and their compressions (§4.3.2).
 var compressions = map[string][]string{
 	"JSONLines": {"", "brotli", "gzip"},
 	"Parquet":   {"", "brotli", "gzip", "lz4", "snappy", "zstd"},
@@ -54,10 +54,10 @@ func (f *format) max() int64 {
 	return f.MaxMB << 20
 }
 
-// extension ends a file's name.
+// extension returns the end of a file's name.
 func (f *format) extension() string {
 	switch {
-	case f.Format == "Parquet": // compressed inside
+	case f.Format == "Parquet": // compressed internally
 		return ".parquet"
 	case f.Compression == "gzip":
 		return ".jsonl.gz"
@@ -67,7 +67,7 @@ func (f *format) extension() string {
 	return ".jsonl"
 }
 
-// contentType is the type of a file's bytes as they are.
+// contentType returns the media type of a file.
 func (f *format) contentType() string {
 	switch f.extension() {
 	case ".parquet":

@@ -14,24 +14,22 @@ import (
 	"time"
 )
 
-// guard lets connections through to public addresses and to those that are
-// allowed.
+// guard allows connections to public addresses and to the allowed networks.
 type guard struct {
 	allowed []netip.Prefix
 	timeout time.Duration
 }
 
-// addressError is an address that exports may not go to. It does not say which: it may
-// be one that a redirect or a name leads to.
+// addressError is the error for an address that is not allowed. It does not include the address,
+// which may come from a redirect or a name.
 type addressError struct{}
 
 func (*addressError) Error() string {
 	return "The address of the destination, or of where it redirects to, is not public, and this server does not allow it."
 }
 
-// dial connects over TCP. The address is looked at when the name has been
-// resolved, right before the connection is made: what a name stands for can
-// change at any time.
+// dial connects over TCP. The address is checked after the name was resolved, immediately before
+// the connection is made, because a name may resolve to another address at any time.
 func (g guard) dial(ctx context.Context, network, address string) (net.Conn, error) {
 	if !strings.HasPrefix(network, "tcp") {
 		return nil, &addressError{}
@@ -46,7 +44,7 @@ func (g guard) dial(ctx context.Context, network, address string) (net.Conn, err
 	return d.DialContext(ctx, network, address)
 }
 
-// try connects and hangs up.
+// try connects and closes the connection.
 func (g guard) try(ctx context.Context, address string) error {
 	conn, err := g.dial(ctx, "tcp", address)
 	if err != nil {
@@ -60,14 +58,14 @@ func (g guard) isAllowed(ip netip.Addr) bool {
 	return isPublic(ip) || slices.ContainsFunc(g.allowed, func(p netip.Prefix) bool { return p.Contains(ip) })
 }
 
-// specialNetworks are the networks of IANA's registries of special addresses that are
-// not reachable for everybody and that package netip has no word for.
+// specialNetworks are the networks of IANA's registries of special addresses that are not globally
+// reachable and that package netip has no method for.
 var specialNetworks = prefixes("0.0.0.0/8", "100.64.0.0/10", "192.0.0.0/24", "192.0.2.0/24", "192.88.99.0/24", "198.18.0.0/15",
 	"198.51.100.0/24", "203.0.113.0/24", "240.0.0.0/4",
 	"::/96", "64:ff9b:1::/48", "100::/64", "2001::/23", "2001:db8::/32", "3fff::/20", "5f00::/16", "fec0::/10")
 
-// embeddedIPv4 are networks of IPv6 with an IPv4 address inside, and the byte where it begins:
-// NAT64 and 6to4.
+// embeddedIPv4 are IPv6 networks whose addresses include an IPv4 address, with the index of its
+// first byte: NAT64 and 6to4.
 var embeddedIPv4 = map[netip.Prefix]int{netip.MustParsePrefix("64:ff9b::/96"): 12, netip.MustParsePrefix("2002::/16"): 2}
 
 func prefixes(texts ...string) []netip.Prefix {
@@ -78,6 +76,7 @@ func prefixes(texts ...string) []netip.Prefix {
 	return out
 }
 
+// isPublic reports whether an address is globally reachable.
 func isPublic(ip netip.Addr) bool {
 	if !ip.IsGlobalUnicast() || ip.IsPrivate() {
 		return false
@@ -91,8 +90,8 @@ func isPublic(ip netip.Addr) bool {
 	return !slices.ContainsFunc(specialNetworks, func(p netip.Prefix) bool { return p.Contains(ip) })
 }
 
-// transport makes an HTTP transport behind the guard, without a proxy, which
-// would resolve names itself.
+// transport returns an HTTP transport that uses the guard. It uses no proxy, because a proxy would
+// resolve names itself.
 func (g guard) transport(roots *x509.CertPool) *http.Transport {
 	return &http.Transport{
 		DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
@@ -112,8 +111,7 @@ func (g guard) transport(roots *x509.CertPool) *http.Transport {
 	}
 }
 
-// timeoutConn is a connection whose other side may not be silent for longer than
-// timeout.
+// timeoutConn is a connection whose reads and writes each time out after timeout.
 type timeoutConn struct {
 	net.Conn
 	timeout time.Duration
@@ -133,7 +131,7 @@ func (c *timeoutConn) Write(b []byte) (int, error) {
 	return c.Conn.Write(b)
 }
 
-// hostPort is the address that a URL is reached at.
+// hostPort returns the address of a URL's server.
 func hostPort(u *url.URL) string {
 	port := u.Port()
 	if port == "" {

@@ -17,10 +17,10 @@ import (
 	"github.com/bunting-flags/bunting/management/batchexports"
 )
 
-// loopback lets tests reach their own servers.
+// loopback lets exports connect to the tests' own servers.
 var loopback = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}
 
-// columns has one of every type.
+// columns has one column of every type.
 var columns = []batchexports.Column{
 	{Name: "uuid", Type: batchexports.TextColumn},
 	{Name: "event", Type: batchexports.TextColumn},
@@ -39,10 +39,10 @@ var (
 
 const exportID = "0191f0a2-5b1c-7d3e-8f40-1a2b3c4d5e6f"
 
-// uuid is that of the n-th row.
+// uuid returns the uuid of the n-th row.
 func uuid(n int) string { return fmt.Sprintf("0191f0a2-0000-7000-8000-%012d", n) }
 
-// row fills the n-th row.
+// row fills in the n-th row.
 func row(into []any, n int) {
 	copy(into, []any{
 		uuid(n), "page viewed", fmt.Sprintf("user-%d", n%10),
@@ -68,7 +68,7 @@ func job(kind string, config map[string]any, n int) *batchexports.Job {
 	}
 }
 
-// jobOf makes a job of rows.
+// jobOf returns a job with the given rows.
 func jobOf(j *batchexports.Job, rows ...[]any) *batchexports.Job {
 	j.Rows = func(_ context.Context, yield func([]any) error) error {
 		for _, row := range rows {
@@ -93,7 +93,7 @@ func destination(kind string, config map[string]any) batchexports.ExportDestinat
 	return d
 }
 
-// run runs a job that has to succeed.
+// run runs a job and fails the test if it does not succeed.
 func run(t *testing.T, r *exports.Runner, j *batchexports.Job) batchexports.RunTotals {
 	t.Helper()
 	done, err := r.Run(t.Context(), j)
@@ -108,7 +108,7 @@ func isRejected(err error) bool {
 	return errors.As(err, &r)
 }
 
-// wantError holds an error against what has to be in it, and whether it lasts.
+// wantError checks that an error includes a string, and whether it is permanent.
 func wantError(t *testing.T, err error, text string, lasts bool) {
 	t.Helper()
 	if err == nil || !strings.Contains(err.Error(), text) || isRejected(err) != lasts {
@@ -116,7 +116,7 @@ func wantError(t *testing.T, err error, text string, lasts bool) {
 	}
 }
 
-// names are the files below a folder.
+// names returns the files below a folder.
 func names(t *testing.T, folder string) (out []string) {
 	t.Helper()
 	err := filepath.WalkDir(folder, func(path string, d os.DirEntry, err error) error {
@@ -142,7 +142,7 @@ func read(t *testing.T, folder, name string) []byte {
 	return b
 }
 
-// allSteps does all steps of a test, which have to pass.
+// allSteps executes all steps of a test, which must succeed.
 func allSteps(t *testing.T, r *exports.Runner, d batchexports.ExportDestination, between func(step int)) {
 	t.Helper()
 	steps := r.Steps(d.Type)
@@ -173,7 +173,7 @@ func scramble(into []byte, n int) []byte {
 	return into
 }
 
-// wantNoSecret looks for secrets in an error and in those that it wraps.
+// wantNoSecret checks that an error, and the errors it wraps, do not include secrets.
 func wantNoSecret(t *testing.T, err error, secrets ...string) {
 	t.Helper()
 	for ; err != nil; err = errors.Unwrap(err) {

@@ -17,21 +17,21 @@ import (
 	"github.com/bunting-flags/bunting/management/batchexports"
 )
 
-// Bounds of requests.
+// Limits of requests.
 const (
 	batchRows     = 1000
-	batchBytes    = 2 << 20          // reached by less than one event more
-	httpAttempts  = 4                // of a batch
-	maxRetryAfter = 30 * time.Second // a server that asks for more ends the run
+	batchBytes    = 2 << 20          // the event that exceeds it is still added
+	httpAttempts  = 4                // per batch
+	maxRetryAfter = 30 * time.Second // the run ends if the server requests a longer wait
 	maxRedirects  = 3
-	maxAnswer     = 4 << 10 // bytes that are read of an answer
+	maxAnswer     = 4 << 10 // bytes that are read of a response
 )
 
-// historicalAge is how old all events of a batch are that is one of a migration
-// (decision 16).
+// historicalAge is the minimum age of all events of a batch that is marked as a migration (decision
+// 16).
 const historicalAge = 48 * time.Hour
 
-// endpoint is a /batch/ endpoint as Bunting and PostHog have one.
+// endpoint is a /batch/ endpoint of Bunting or PostHog.
 type endpoint struct {
 	URL   string `json:"url"`
 	Token string `json:"token"`
@@ -56,8 +56,8 @@ func (r *Runner) openHTTP(d batchexports.ExportDestination) (destination, error)
 	return e, nil
 }
 
-// redirect follows a few redirects, where they keep the body and do not leave
-// TLS. The address of each is looked at when it is connected to.
+// redirect follows up to maxRedirects redirects if they preserve the body and TLS. The address of
+// each is checked when the client connects to it.
 func redirect(next *http.Request, via []*http.Request) error {
 	switch {
 	case len(via) > maxRedirects:
@@ -70,7 +70,7 @@ func redirect(next *http.Request, via []*http.Request) error {
 	return nil
 }
 
-// eventColumns are the columns of an event that are sent, in the order of event.
+// eventColumns are the columns of an event that are sent, in the order of appendEvent.
 var eventColumns = []string{"uuid", "event", "distinct_id", "timestamp", "properties", "elements_chain"}
 
 func (e *endpoint) run(ctx context.Context, rows *rows) (batchexports.RunTotals, error) {
@@ -92,10 +92,10 @@ func (e *endpoint) run(ctx context.Context, rows *rows) (batchexports.RunTotals,
 	return b.done, err
 }
 
-// batch gathers events for a request.
+// batch collects events for a request.
 type batch struct {
 	*endpoint
-	indexes []int // of eventColumns in a row, negative: not there
+	indexes []int // of eventColumns in a row; negative if the column is missing
 	events  bytes.Buffer
 	rows    int64
 	newest  time.Time
@@ -119,8 +119,8 @@ func (b *batch) add(ctx context.Context, row []any) error {
 	return b.send(ctx)
 }
 
-// appendEvent writes a row as an event of a batch, and returns its time. The uuid
-// is what makes one that is sent again the same one.
+// appendEvent writes a row as an event of a batch, and returns its time. The uuid lets the server
+// detect events that are sent repeatedly.
 func appendEvent(out *bytes.Buffer, row []any, indexes []int) (time.Time, error) {
 	column := func(i int) any {
 		if indexes[i] < 0 {
@@ -150,9 +150,8 @@ func appendEvent(out *bytes.Buffer, row []any, indexes []int) (time.Time, error)
 	return when, enc.Encode(event)
 }
 
-// withoutGeoIP adds what keeps a server from taking an event for one that this
-// server's address has caused, and the clicked elements, where they are stored beside the
-// properties.
+// withoutGeoIP adds properties that keep the receiver from locating the event at this server's
+// address, and the clicked elements, which are stored in a column of their own.
 func withoutGeoIP(properties json.RawMessage, elements string) json.RawMessage {
 	rest, ok := bytes.CutPrefix(bytes.TrimSpace(properties), []byte("{"))
 	if !ok {
@@ -167,7 +166,7 @@ func withoutGeoIP(properties json.RawMessage, elements string) json.RawMessage {
 	add("$geoip_disable", "true")
 	add("$ip", "null")
 	if elements != "" {
-		quoted, _ := json.Marshal(elements) // text never fails
+		quoted, _ := json.Marshal(elements) // encoding a string never fails
 		add("$elements_chain", string(quoted))
 	}
 	text := "{" + strings.Join(more, ",")
@@ -177,7 +176,7 @@ func withoutGeoIP(properties json.RawMessage, elements string) json.RawMessage {
 	return append(json.RawMessage(text), rest...)
 }
 
-// send sends what has been gathered.
+// send sends the collected events.
 func (b *batch) send(ctx context.Context) error {
 	if b.rows == 0 {
 		return nil
@@ -193,7 +192,7 @@ func (b *batch) send(ctx context.Context) error {
 	return nil
 }
 
-// post sends events, and returns the size of the request.
+// post sends events, with retries, and returns the size of the request.
 func (e *endpoint) post(ctx context.Context, events []byte, historical bool) (int64, error) {
 	token, err := json.Marshal(e.Token)
 	if err != nil {
@@ -228,10 +227,10 @@ func (e *endpoint) post(ctx context.Context, events []byte, historical bool) (in
 	}
 }
 
-// retryError is the answer of a server that may take the request later.
+// retryError is the error for a response after which the request may succeed later.
 type retryError struct {
 	text string
-	wait time.Duration // as the server asks, zero: it does not say
+	wait time.Duration // the server's Retry-After, or zero
 }
 
 func (e *retryError) Error() string { return e.text }
@@ -248,7 +247,7 @@ func (e *endpoint) exchange(ctx context.Context, body []byte) error {
 	if err != nil {
 		return err
 	}
-	answer, _ := io.ReadAll(io.LimitReader(resp.Body, maxAnswer)) // what there is of it
+	answer, _ := io.ReadAll(io.LimitReader(resp.Body, maxAnswer)) // an incomplete response is sufficient
 	_ = resp.Body.Close()
 	text := fmt.Sprintf("The server answers %d%s", resp.StatusCode, detail(answer))
 	switch code := resp.StatusCode; {
@@ -262,10 +261,10 @@ func (e *endpoint) exchange(ctx context.Context, body []byte) error {
 	return rejectf("%s", text)
 }
 
-// detail is what an answer says of the reason, empty for nothing.
+// detail returns the reason in a response, or "" without a reason.
 func detail(answer []byte) string {
 	var reason struct{ Detail, Error, Message string }
-	_ = json.Unmarshal(answer, &reason) // most errors are JSON, but none has to be
+	_ = json.Unmarshal(answer, &reason) // most errors are JSON, but they need not be
 	for _, text := range []string{reason.Detail, reason.Error, reason.Message} {
 		if text != "" {
 			return ": " + text
@@ -293,8 +292,8 @@ func (e *endpoint) steps() []func(context.Context) error {
 	return []func(context.Context) error{
 		func(ctx context.Context) error { return e.guard.try(ctx, hostPort(e.to)) },
 		func(ctx context.Context) error {
-			// A server that looks at the token first says so; others may say that there
-			// is no event.
+			// A server that checks the token first rejects an invalid one; other servers may report
+			// that the batch is empty.
 			body, err := json.Marshal(map[string]any{"api_key": e.Token, "batch": []any{}})
 			if err != nil {
 				return err

@@ -17,8 +17,8 @@ import (
 	"github.com/bunting-flags/bunting/management/batchexports"
 )
 
-// fakeReceiver is a server that answers every request with the next of some
-// answers, the last of them for ever, and keeps the bodies.
+// fakeReceiver is a server that sends its responses one after the other, repeats the last one, and
+// records the bodies of requests.
 type fakeReceiver struct {
 	*httptest.Server
 	calls  atomic.Int32
@@ -91,8 +91,8 @@ func TestHTTP_Batches(t *testing.T) {
 	}
 }
 
-// Events of the last two days are not those of a migration (decision 16), and large
-// ones go in small numbers.
+// Events of the last two days are not marked as a migration (decision 16), and large events are
+// sent in small batches.
 func TestHTTP_RecentAndLarge(t *testing.T) {
 	a := newFakeReceiver(t, status(200))
 	var rows [][]any
@@ -116,7 +116,7 @@ func TestHTTP_Answers(t *testing.T) {
 	for _, tt := range []struct {
 		name    string
 		answers []http.HandlerFunc
-		text    string // of the error, empty for none
+		text    string // of the error, empty if there is no error
 		lasts   bool
 		calls   int32
 	}{

@@ -15,23 +15,23 @@ import (
 // brotliLevel takes about as long as gzip's default.
 const brotliLevel = 4
 
-// flushEvery is how many bytes of lines a compressor may hold back, so that a
-// file's size is known.
+// flushEvery is the maximum number of bytes in the compressor's buffer, so that the size of the
+// file can be estimated.
 const flushEvery = 1 << 20
 
-// jsonLines writes every row as an object with the columns in their order. Times
-// are RFC 3339 in UTC with microseconds, an absent value is null.
+// jsonLines writes every row as an object with the columns in their order. Times are RFC 3339 in
+// UTC with microseconds, a missing value is null.
 type jsonLines struct {
 	out    counter
-	packer interface { // nil: none
+	packer interface { // nil without compression
 		io.WriteCloser
 		Flush() error
 	}
-	held    int64 // bytes that may not have come out of packer
+	held    int64 // bytes that may still be in packer's buffer
 	columns []batchexports.Column
-	names   [][]byte // `"name":`, as they stand before their values
+	names   [][]byte // `"name":`, as they are written before their values
 	line    bytes.Buffer
-	text    *json.Encoder // to line
+	text    *json.Encoder // writes to line
 }
 
 func newJSONLines(w io.Writer, columns []batchexports.Column, compression string) *jsonLines {
@@ -51,7 +51,7 @@ func newJSONLines(w io.Writer, columns []batchexports.Column, compression string
 		} else {
 			j.line.WriteByte(',')
 		}
-		_ = j.encode(c.Name) // text never fails
+		_ = j.encode(c.Name) // encoding a string never fails
 		j.line.WriteByte(':')
 		j.names = append(j.names, bytes.Clone(j.line.Bytes()))
 	}

@@ -12,14 +12,14 @@ import (
 	"github.com/bunting-flags/bunting/management/batchexports"
 )
 
-// groupRows and groupBytes bound a group of rows, which is in memory until it is
-// written; the second before it is compressed.
+// groupRows and groupBytes limit a group of rows, which is in memory until it is written.
+// groupBytes is the size before compression.
 const (
 	groupRows  = 100_000
 	groupBytes = 16 << 20
 )
 
-// overhead is about what a row takes in a file beside its values, in bytes.
+// overhead is approximately the number of bytes of a row in addition to its values.
 const overhead = 8
 
 var parquetCodecs = map[string]compress.Codec{
@@ -27,19 +27,19 @@ var parquetCodecs = map[string]compress.Codec{
 	"lz4": &parquet.Lz4Raw, "snappy": &parquet.Snappy, "zstd": &parquet.Zstd,
 }
 
-// parquetFile writes rows as Parquet. All columns but lists are optional; times
-// are microseconds in UTC, JSON has its logical type.
+// parquetFile writes rows as Parquet. All columns except lists are optional; times are microseconds
+// in UTC, JSON has its logical type.
 type parquetFile struct {
 	out      counter
 	w        *parquet.GenericWriter[any]
 	columns  []batchexports.Column
 	row      parquet.Row
-	rows     int   // of the group
-	bytes    int64 // of the group
-	maxBytes int64 // of bytes
+	rows     int   // in the current group
+	bytes    int64 // in the current group
+	maxBytes int64 // maximum of bytes
 }
 
-// orderedGroup is a group of columns in our order: parquet.Group sorts them.
+// orderedGroup is a group with our order of columns: parquet.Group sorts them.
 type orderedGroup struct {
 	parquet.Group
 	fields []parquet.Field
@@ -47,6 +47,7 @@ type orderedGroup struct {
 
 func (g orderedGroup) Fields() []parquet.Field { return g.fields }
 
+// schema returns the schema of a file with the columns.
 func schema(columns []batchexports.Column) *parquet.Schema {
 	group := parquet.Group{}
 	for _, c := range columns {
@@ -63,6 +64,7 @@ func schema(columns []batchexports.Column) *parquet.Schema {
 	return parquet.NewSchema("row", root)
 }
 
+// node returns the type of a column.
 func node(t batchexports.ColumnType) parquet.Node {
 	switch t {
 	case batchexports.JSONColumn:
@@ -104,8 +106,8 @@ func (p *parquetFile) write(row []any) error {
 	return p.w.Flush()
 }
 
-// value adds a value of column i. The levels are those of an optional column, or
-// of the elements of a list.
+// value adds a value of column i. Its repetition and definition levels are those of an optional
+// column, or of the elements of a list.
 func (p *parquetFile) value(i int, v any) error {
 	add := func(v parquet.Value, n int) {
 		p.row = append(p.row, v.Level(0, 1, i))

@@ -14,33 +14,33 @@ import (
 // tempSuffix ends the name of a file while it is written.
 const tempSuffix = ".tmp"
 
-// maxParts bounds the files of a run.
+// maxParts is the maximum number of files of a run.
 const maxParts = 10_000
 
 // partStore is where files are written: a folder or a bucket.
 type partStore interface {
-	// create begins a file, or begins it anew.
+	// create starts a file, and replaces an unfinished one with the same name.
 	create(ctx context.Context, name string) (part, error)
-	// list calls do with the names that begin with a prefix.
+	// list calls do with the names that have the prefix.
 	list(ctx context.Context, prefix string, do func(name string)) error
 	remove(ctx context.Context, name string) error
 }
 
-// part is a file that is being written. It is there when it is committed, whole,
-// in place of the one that had its name.
+// part is an unfinished file. commit makes the whole file visible, in place of an earlier one with
+// the same name.
 type part interface {
 	io.Writer
 	commit() error
-	// abort takes what was written away. It does nothing after commit.
+	// abort removes the unfinished file. It has no effect after commit.
 	abort()
 }
 
-// partWriter writes rows to files of bounded size.
+// partWriter writes rows to files of limited size.
 type partWriter struct {
 	store   partStore
 	format  *format
 	columns []batchexports.Column
-	base    string // of names: the number and the extension follow
+	base    string // prefix of names, before the number and the extension
 	written map[string]bool
 	done    batchexports.RunTotals
 
@@ -50,14 +50,14 @@ type partWriter struct {
 	out  counter
 }
 
-// writeParts writes all rows to files whose names have a beginning, and removes
-// those that an earlier attempt has left over.
+// writeParts writes all rows to files whose names start with begin, and removes files that an
+// earlier attempt has left behind.
 func writeParts(ctx context.Context, rows *rows, store partStore, f *format, begin string) (batchexports.RunTotals, error) {
 	w := &partWriter{
 		store: store, format: f, columns: rows.job.Columns,
 		base: begin + runName(rows.job), written: map[string]bool{},
 	}
-	// First, because it fails where it is not allowed.
+	// Listing is first, because it fails if the permission is missing.
 	earlier, err := w.list(ctx)
 	if err != nil {
 		return w.done, err
@@ -82,9 +82,9 @@ func writeParts(ctx context.Context, rows *rows, store partStore, f *format, beg
 	return w.done, nil
 }
 
-// runName begins the names of a run's files. It is made of the interval and the
-// export, so that a run that is repeated writes over what it has written, and
-// exports with one prefix leave each other's files alone.
+// runName returns the prefix of the names of a run's files. It consists of the interval and the
+// export, so that a repeated run overwrites its own files, and exports with the same prefix do not
+// overwrite each other's.
 func runName(job *batchexports.Job) string {
 	bound := func(t time.Time, open string) string {
 		if t.IsZero() {
@@ -99,10 +99,10 @@ func runName(job *batchexports.Job) string {
 	return fmt.Sprintf("%s-%s.%s%s.", bound(job.From, "start"), bound(job.To, "end"), kind, job.Export)
 }
 
-// partName is what follows runName.
+// partName matches the rest of a name after runName.
 var partName = regexp.MustCompile(`^[1-9][0-9]*\.(?:jsonl(?:\.gz|\.br)?|parquet)(?:\` + tempSuffix + `)?$`)
 
-// list returns the run's files of earlier attempts, in whatever format.
+// list returns the run's files of earlier attempts, in all formats.
 func (w *partWriter) list(ctx context.Context) (names []string, err error) {
 	err = w.store.list(ctx, w.base, func(name string) {
 		rest, ok := strings.CutPrefix(name, w.base)
@@ -113,6 +113,7 @@ func (w *partWriter) list(ctx context.Context) (names []string, err error) {
 	return names, err
 }
 
+// row writes one row, and starts and finishes files as needed.
 func (w *partWriter) row(ctx context.Context, row []any) error {
 	if w.part == nil {
 		if err := w.begin(ctx); err != nil {
@@ -129,6 +130,7 @@ func (w *partWriter) row(ctx context.Context, row []any) error {
 	return w.finish()
 }
 
+// begin starts the next file.
 func (w *partWriter) begin(ctx context.Context) (err error) {
 	if len(w.written) == maxParts {
 		return rejectf("The export would have more than %d files: max_file_size_mb is too small.", maxParts)
@@ -143,7 +145,7 @@ func (w *partWriter) begin(ctx context.Context) (err error) {
 	return nil
 }
 
-// finish ends the file that is being written, if there is one.
+// finish commits the current file, if there is one.
 func (w *partWriter) finish() error {
 	if w.part == nil {
 		return nil

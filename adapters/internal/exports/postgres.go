@@ -18,11 +18,11 @@ import (
 	"github.com/bunting-flags/bunting/management/batchexports"
 )
 
-// maxMessage bounds a message of the server, in bytes: none of those that are
-// waited for is large.
+// maxMessage is the maximum size of a message from the server, in bytes. The expected messages are
+// small.
 const maxMessage = 1 << 20
 
-// database is a table of a PostgreSQL database.
+// database is a destination table in a PostgreSQL database.
 type database struct {
 	User       string `json:"user"`
 	Password   string `json:"password"`
@@ -54,15 +54,15 @@ func (r *Runner) openPostgres(d batchexports.ExportDestination) (destination, er
 	return b, nil
 }
 
-// connect opens a connection: with TLS unless sslmode says otherwise, which is
-// require by default: prefer falls back to plain text where the server speaks no
-// TLS (whoever stands in between can make it seem so), disable does not ask for it.
-// The certificate has to be good unless has_self_signed_cert is set. Nothing is
-// taken from the environment but what pgx reads and this overwrites.
+// connect opens a connection. The default of sslmode is require: TLS is used. With prefer, it falls
+// back to plain text if the server does not support TLS (an attacker on the network can pretend
+// that), and with disable it does not use TLS. The certificate must be valid unless
+// has_self_signed_cert is set. Of the environment, pgx reads some variables, and this function
+// overwrites all of them.
 func (b *database) connect(ctx context.Context) (*pgx.Conn, error) {
 	config, err := pgx.ParseConfig("host=localhost port=5432 user=user password=password dbname=database sslmode=disable")
 	if err != nil {
-		return nil, errors.New("the environment variables for PostgreSQL cannot be read") // the error may show them
+		return nil, errors.New("the environment variables for PostgreSQL cannot be read") // the error may include their values
 	}
 	config.Host, config.Port, config.Database = b.Host, b.Port, b.Database
 	config.User, config.Password = b.User, b.Password
@@ -70,7 +70,7 @@ func (b *database) connect(ctx context.Context) (*pgx.Conn, error) {
 	config.RuntimeParams = map[string]string{"application_name": "bunting", "client_encoding": "UTF8"}
 	config.ConnectTimeout = b.guard.timeout
 	config.DialFunc = b.guard.dial
-	config.LookupFunc = func(_ context.Context, host string) ([]string, error) { return []string{host}, nil } // dial resolves
+	config.LookupFunc = func(_ context.Context, host string) ([]string, error) { return []string{host}, nil } // dial resolves the name
 	config.DefaultQueryExecMode = pgx.QueryExecModeExec
 	build := config.BuildFrontend
 	config.BuildFrontend = func(r io.Reader, w io.Writer) *pgproto3.Frontend {
@@ -92,10 +92,10 @@ func (b *database) connect(ctx context.Context) (*pgx.Conn, error) {
 	return pgx.ConnectConfig(ctx, config)
 }
 
-// noTLS ends pgx's error about a server that does not speak TLS.
+// noTLS ends pgx's error about a server that does not support TLS.
 const noTLS = "server refused TLS connection"
 
-// with connects for the time of a call.
+// with calls do with a connection that it closes afterwards.
 func (b *database) with(ctx context.Context, do func(*pgx.Conn) error) error {
 	conn, err := b.connect(ctx)
 	if err != nil {
@@ -104,11 +104,11 @@ func (b *database) with(ctx context.Context, do func(*pgx.Conn) error) error {
 	err = do(conn)
 	ended, cancel := context.WithTimeout(context.WithoutCancel(ctx), testTimeout)
 	defer cancel()
-	_ = conn.Close(ended) // what was to be kept has been committed
+	_ = conn.Close(ended) // everything important has been committed
 	return err
 }
 
-// name is a table of the schema.
+// name returns the quoted name of a table in the schema.
 func (b *database) name(table string) string { return pgx.Identifier{b.Schema, table}.Sanitize() }
 
 func (b *database) needs(bool) []string {
@@ -145,8 +145,8 @@ func (b *database) steps() []func(context.Context) error {
 	}
 }
 
-// explain says what an error of PostgreSQL means. Those of the connection, of
-// resources, of an operator and of other transactions pass.
+// explain explains an error of PostgreSQL. Errors of the connection, of resources, of an operator
+// and of other transactions are temporary.
 func (b *database) explain(err error) error {
 	var pgErr *pgconn.PgError
 	if !errors.As(err, &pgErr) {
@@ -168,7 +168,7 @@ func (b *database) explain(err error) error {
 	}
 }
 
-// explainConnect leaves out what pgx says of a connection's user and host.
+// explainConnect explains an error without the user and the host, which pgx includes.
 func explainConnect(err error) error {
 	var connect *pgconn.ConnectError
 	var dial *net.OpError

@@ -40,8 +40,7 @@ func newHost(t *testing.T) *pgHost {
 	return h
 }
 
-// database makes one of ann's, and returns its settings and a connection to it as
-// the superuser.
+// database creates a database of ann's, and returns its settings and a superuser connection to it.
 func (h *pgHost) database(t *testing.T) (map[string]any, *pgx.Conn) {
 	t.Helper()
 	conn, err := pgx.Connect(t.Context(), h.Database(t))
@@ -54,7 +53,7 @@ func (h *pgHost) database(t *testing.T) (map[string]any, *pgx.Conn) {
 	return map[string]any{"host": "127.0.0.1", "port": h.port, "database": name, "user": "ann_s3cret", "password": annPassword, "sslmode": "prefer"}, conn
 }
 
-// rowsOf are a query's rows as JSON.
+// rowsOf returns a query's rows as JSON.
 func rowsOf(t *testing.T, conn *pgx.Conn, query string) []string {
 	t.Helper()
 	rows, err := conn.Query(t.Context(), "SELECT to_jsonb(q)::text FROM ("+query+") q")
@@ -116,7 +115,7 @@ func testPGRows(t *testing.T, h *pgHost) {
 	}
 }
 
-// A run that is repeated does nothing, another one with the same rows neither.
+// A repeated run has no effect, and neither has another run with the same rows.
 func testPGAgain(t *testing.T, h *pgHost) {
 	config, conn := h.database(t)
 	j := job("Postgres", config, 1000)
@@ -139,7 +138,7 @@ func testPGAgain(t *testing.T, h *pgHost) {
 	}
 }
 
-// Events stay as they are; of persons and sessions the last row counts.
+// Events are immutable; for persons and sessions the last row is stored.
 func testPGUpsert(t *testing.T, h *pgHost) {
 	config, conn := h.database(t)
 	for model, want := range map[string]string{"events": `{"a": "x", "n": 1}`, "persons": `{"a": "x", "n": 3}`} {
@@ -155,7 +154,7 @@ func testPGUpsert(t *testing.T, h *pgHost) {
 			t.Errorf("%s: %s", model, diff)
 		}
 	}
-	// Keys that are too long for an index stay apart.
+	// Keys that are too long for an index stay unique.
 	config["table_name"] = "long"
 	long := strings.Repeat("é", 499)
 	for i := range 2000 {
@@ -171,12 +170,12 @@ func testPGUpsert(t *testing.T, h *pgHost) {
 	if diff := cmp.Diff(want, rowsOf(t, conn, "SELECT n, octet_length(a) <= 1100 AND a LIKE 'é%#%' AS short FROM long ORDER BY n")); diff != "" {
 		t.Error(diff)
 	}
-	// A table of nothing but its key.
+	// A table that has only key columns.
 	config["table_name"] = "keys"
 	j = job("Postgres", config, 0)
 	j.Run, j.Model, j.Key, j.Columns = "keys", "persons", []string{"a"}, []batchexports.Column{{Name: "a"}}
 	run(t, newRunner(), jobOf(j, []any{"x"}, []any{"x"}))
-	// Without a key every row is one.
+	// Without a key, duplicate rows are stored.
 	config["table_name"] = "loose"
 	j.Destination, j.Run, j.Key = destination("Postgres", config), "loose", nil
 	run(t, newRunner(), jobOf(j, []any{"x"}, []any{"x"}))
@@ -186,8 +185,7 @@ func testPGUpsert(t *testing.T, h *pgHost) {
 	}
 }
 
-// Tables that somebody else has made keep their types; what they lack is told
-// before any row is read.
+// Existing tables keep their types; missing columns are reported before any row is read.
 func testPGExisting(t *testing.T, h *pgHost) {
 	config, conn := h.database(t)
 	exec(t, conn, "SET ROLE ann_s3cret")
@@ -212,7 +210,7 @@ func testPGExisting(t *testing.T, h *pgHost) {
 	}
 }
 
-// A run that breaks off leaves nothing behind, not even its marker.
+// An interrupted run leaves neither rows nor its row in runsTable.
 func testPGAtomic(t *testing.T, h *pgHost) {
 	config, conn := h.database(t)
 	j := job("Postgres", config, 0)
@@ -230,7 +228,7 @@ func testPGAtomic(t *testing.T, h *pgHost) {
 	if _, err := newRunner().Run(t.Context(), j); !errors.Is(err, broken) {
 		t.Errorf("error %v, want that of the rows", err)
 	}
-	// The connection is lost while the rows go out.
+	// The connection is lost while the rows are sent.
 	j.Rows = func(_ context.Context, yield func([]any) error) error {
 		values := make([]any, len(columns))
 		for i := range 1_000_000 {
@@ -254,8 +252,7 @@ func testPGAtomic(t *testing.T, h *pgHost) {
 	run(t, newRunner(), job("Postgres", config, 10))
 }
 
-// Servers that do one run at once write it once, also when its table is not there
-// yet.
+// Concurrent servers with the same run write it once, also if its table does not exist yet.
 func testPGAtOnce(t *testing.T, h *pgHost) {
 	config, conn := h.database(t)
 	var all sync.WaitGroup
@@ -313,7 +310,7 @@ func testPGErrors(t *testing.T, h *pgHost) {
 			wantNoSecret(t, err, "ann_s3cret", "nobody_s3cret", annPassword, `s3cret \"1`, "wr0ng-one")
 		})
 	}
-	// What PostgreSQL says may be the name of the user.
+	// PostgreSQL's message may include the name of the user.
 	_, err := newRunner().Run(t.Context(), job("Postgres", with("schema", "ann_s3cret"), 1))
 	wantError(t, err, `schema "***" does not exist`, true)
 	wantNoSecret(t, err, "ann_s3cret", annPassword)

@@ -29,12 +29,12 @@ func tableEvent(uuid string) []any {
 	return []any{uuid, "seen", json.RawMessage(`{"a":1}`), json.RawMessage(`"\"\""`), nil, nil, "ann", int64(1), "1.2.3.4", nil, from}
 }
 
-// types are a table's columns in order.
+// types is a query of a table's columns in order.
 const types = `SELECT string_agg(column_name || ' ' || data_type || coalesce(' ' || character_maximum_length, ''), ', ' ORDER BY ordinal_position) AS c
 	FROM information_schema.columns WHERE table_name = '%s'`
 
-// spec/clients.md §16: the columns of a table of events and their types, no key; what
-// is exported again does not stand there twice.
+// spec/clients.md §16: a table of events has these columns and types, and no key; events that are
+// exported repeatedly are stored once.
 func testPGAppended(t *testing.T, h *pgHost) {
 	config, conn := h.database(t)
 	long := tableEvent("b")
@@ -50,7 +50,7 @@ func testPGAppended(t *testing.T, h *pgHost) {
 		t.Error(diff)
 	}
 	run(t, newRunner(), eventsTable(config, "two", long, tableEvent("a"), tableEvent("c")))
-	run(t, newRunner(), eventsTable(config, "two", tableEvent("d"))) // it has been done
+	run(t, newRunner(), eventsTable(config, "two", tableEvent("d"))) // the run has been written already
 	want := []string{
 		`{"ip": "1.2.3.4", "set": null, "uuid": "a", "event": "seen", "team_id": 1, "elements": "\"\"", "set_once": null, "site_url": null, "timestamp": "2026-01-01T10:00:00+00:00", "properties": {"a": 1}, "distinct_id": "ann"}`,
 		`{"ip": "` + strings.Repeat("x", 200) + `", "set": null, "uuid": "b", "event": "` + strings.Repeat("é", 200) + `", "team_id": 1, "elements": "\"\"", "set_once": null, "site_url": null, "timestamp": "2026-01-01T10:00:00+00:00", "properties": {"a": 1}, "distinct_id": "ann"}`,
@@ -60,7 +60,7 @@ func testPGAppended(t *testing.T, h *pgHost) {
 	if diff := cmp.Diff(want, rowsOf(t, conn, "SELECT * FROM events ORDER BY uuid")); diff != "" {
 		t.Error(diff)
 	}
-	// A table that PostHog has made, with rows of its exports.
+	// A table that PostHog has created, with rows of its exports.
 	exec(t, conn, `SET ROLE ann_s3cret; DROP TABLE events; CREATE TABLE events (uuid varchar(200), event varchar(200), properties jsonb, elements jsonb, set jsonb, set_once jsonb,
 		distinct_id varchar(200), team_id integer, ip varchar(200), site_url varchar(200), timestamp timestamp with time zone);
 		INSERT INTO events (uuid, event, distinct_id, team_id) VALUES ('a', 'seen', 'ann', 1)`)
@@ -78,8 +78,8 @@ func testPGAppended(t *testing.T, h *pgHost) {
 	}
 }
 
-// spec/clients.md §16: a person's row wins with the higher of two versions, a session's
-// with the later end.
+// spec/clients.md §16: of two rows of a person the one with the higher version is stored, of a
+// session the one with the later end.
 func testPGNewer(t *testing.T, h *pgHost) {
 	config, conn := h.database(t)
 	day := func(n int) time.Time { return from.AddDate(0, 0, n) }

@@ -10,14 +10,14 @@ import (
 	"unicode/utf8"
 )
 
-// replacement stands for characters that PostgreSQL does not store.
+// replacement replaces characters that PostgreSQL cannot store.
 const replacement = "\uFFFD"
 
-// maxNumber bounds a number of JSON in characters, and its exponent. PostgreSQL's
-// jsonb has an end, too, far above.
+// maxNumber is the maximum length of a JSON number in characters, and its maximum exponent. jsonb
+// has limits too, which are far higher.
 const maxNumber = 1000
 
-// pgText is a text as PostgreSQL stores one: UTF-8 without NUL.
+// pgText returns a string that PostgreSQL can store: UTF-8 without NUL.
 func pgText(s string) string {
 	if strings.IndexByte(s, 0) >= 0 {
 		s = strings.ReplaceAll(s, "\x00", replacement)
@@ -25,7 +25,7 @@ func pgText(s string) string {
 	return strings.ToValidUTF8(s, replacement)
 }
 
-// pgShort is the beginning of a text.
+// pgShort returns the first shortText characters of a string.
 func pgShort(s string) string {
 	n := 0
 	for i := range s {
@@ -36,26 +36,26 @@ func pgShort(s string) string {
 	return s
 }
 
-// maxKey bounds a text of a key in bytes: an index of PostgreSQL takes 2,704 for
-// all columns together.
+// maxKey is the maximum length of a string in a key, in bytes: an index of PostgreSQL allows 2,704
+// for all columns together.
 const maxKey = 1000
 
-// pgKey is a text that is too long for an index: its beginning, and a hash of all
-// of it, which keeps it apart from others. A session's id may be of any length.
+// pgKey shortens a string that is too long for an index: it returns the beginning and a hash of the
+// whole string, which keeps it unique. A session's id may have any length.
 func pgKey(s string) string {
 	sum := sha256.Sum256([]byte(s))
 	return pgText(s[:maxKey-2*len(sum)-8]) + "#" + hex.EncodeToString(sum[:])
 }
 
-// pgJSON is a JSON text as jsonb takes one: without escapes of NUL and of halves of
-// surrogate pairs (spec/clients.md §16), and with numbers as strings that are too large. Anybody may
-// send events, and one must not keep all others from being exported.
+// pgJSON returns JSON that jsonb accepts: without escapes of NUL and of single surrogates
+// (spec/clients.md §16), and with too large numbers as strings. Everyone can send events, and one
+// event must not prevent the export of all others.
 func pgJSON(raw []byte) []byte {
 	if !utf8.Valid(raw) {
 		raw = bytes.ToValidUTF8(raw, []byte(replacement))
 	}
-	var out []byte // nil: raw is good so far
-	copied := 0    // up to here it is in out
+	var out []byte // nil while raw needs no change
+	copied := 0    // raw is in out up to this index
 	put := func(from, to int, text string) {
 		out = append(append(out, raw[copied:from]...), text...)
 		copied = to
@@ -83,8 +83,8 @@ func pgJSON(raw []byte) []byte {
 	return append(out, raw[copied:]...)
 }
 
-// pgString goes through a string, which begins at i behind its quote, and
-// returns where it has ended.
+// pgString processes a string whose first character is at i, and returns the index after its
+// closing quote.
 func pgString(raw []byte, i int, put func(from, to int, text string)) int {
 	for i < len(raw) && raw[i] != '"' {
 		switch {
@@ -108,7 +108,7 @@ func pgString(raw []byte, i int, put func(from, to int, text string)) int {
 	return i + 1
 }
 
-// readUnit reads an escape \uXXXX, -1 for none.
+// readUnit parses an escape \uXXXX, and returns -1 if there is no escape.
 func readUnit(raw []byte, i int) rune {
 	if i+6 > len(raw) || raw[i] != '\\' || raw[i+1] != 'u' {
 		return -1
@@ -120,8 +120,7 @@ func readUnit(raw []byte, i int) rune {
 	return rune(n)
 }
 
-// isTooLarge reports whether a number has more digits than PostgreSQL is asked to
-// store.
+// isTooLarge reports whether a number has more digits than are sent to PostgreSQL.
 func isTooLarge(number []byte) bool {
 	if len(number) > maxNumber {
 		return true

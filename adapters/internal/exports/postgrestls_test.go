@@ -20,8 +20,7 @@ import (
 	"github.com/bunting-flags/bunting/management/batchexports"
 )
 
-// Where the server speaks TLS its certificate has to be good, unless it may be a
-// self-signed one.
+// The server's certificate must be valid, unless a self-signed one is allowed.
 func testPGTLS(t *testing.T, h *pgHost) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {

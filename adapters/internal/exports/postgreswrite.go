@@ -19,11 +19,12 @@ import (
 // runsTable has a row for every run of the last 30 days that is in the database.
 const runsTable = "bunting_export_runs"
 
-// createLock is held while tables are made: two that make one at once fail.
+// createLock is locked while tables are created: two transactions that create one at the same time
+// would fail.
 const createLock = 0x62756e74696e67 // "bunting"
 
-// stage is the temporary table that rows are copied to, stageOrder its column
-// that says in which order they came.
+// stage is the temporary table to which rows are copied, stageOrder its column with the order of
+// the rows.
 const (
 	stage      = "pg_temp.bunting_export_stage"
 	stageOrder = `"bunting export order"`
@@ -34,16 +35,16 @@ var columnTypes = map[batchexports.ColumnType]string{
 	batchexports.BoolColumn: "boolean", batchexports.IntColumn: "bigint", batchexports.ListColumn: "text[]",
 }
 
-// shortText is how long a text of PostHog's table of events is at most, in characters.
+// shortText is the maximum length of a string in PostHog's table of events, in characters.
 const shortText = 200
 
-// appendedTypes are the types of that table where they are others (spec/clients.md §16).
+// appendedTypes are the types of that table that differ from columnTypes (spec/clients.md §16).
 var appendedTypes = map[batchexports.ColumnType]string{
 	batchexports.TextColumn: fmt.Sprintf("varchar(%d)", shortText), batchexports.IntColumn: "integer",
 }
 
-// run writes all rows and that the run is done in one transaction: it is there
-// whole or not at all, and a run that is repeated after it changes nothing.
+// run writes all rows and the row of runsTable in one transaction: the run is written completely or
+// not at all, and a repeated run changes nothing.
 func (b *database) run(ctx context.Context, rows *rows) (done batchexports.RunTotals, err error) {
 	err = b.with(ctx, func(conn *pgx.Conn) error {
 		if err := b.createTables(ctx, conn, rows.job); err != nil {
@@ -57,6 +58,7 @@ func (b *database) run(ctx context.Context, rows *rows) (done batchexports.RunTo
 	return done, err
 }
 
+// createTables creates the table of the export and runsTable if they do not exist.
 func (b *database) createTables(ctx context.Context, conn *pgx.Conn, job *batchexports.Job) error {
 	return pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, "SELECT pg_advisory_xact_lock($1)", int64(createLock)); err != nil {
@@ -68,7 +70,7 @@ func (b *database) createTables(ctx context.Context, conn *pgx.Conn, job *batche
 				run text PRIMARY KEY, export text NOT NULL, rows bigint NOT NULL DEFAULT 0, bytes bigint NOT NULL DEFAULT 0,
 				finished_at timestamptz NOT NULL DEFAULT now())`},
 		} {
-			// Not IF NOT EXISTS, which needs the right to create even where there is one.
+			// IF NOT EXISTS would need the privilege to create even if the table exists.
 			var exists bool
 			err := tx.QueryRow(ctx, "SELECT to_regclass($1) IS NOT NULL", b.name(table.name)).Scan(&exists)
 			if err == nil && !exists {
@@ -95,7 +97,7 @@ func createTable(name string, job *batchexports.Job) string {
 		parts = append(parts, "PRIMARY KEY ("+strings.Join(quoteAll(job.Key), ", ")+")")
 	}
 	text := "CREATE TABLE " + name + " (" + strings.Join(parts, ", ") + ")"
-	if job.Appended { // no key, but rows are looked for
+	if job.Appended { // no unique key, but rows are searched by uuid
 		text += "; CREATE INDEX ON " + name + " (uuid)"
 	}
 	return text
@@ -111,9 +113,10 @@ func quoteAll(names []string) []string {
 	return out
 }
 
+// write writes all rows in a transaction, unless runsTable has the run already.
 func (b *database) write(ctx context.Context, tx pgx.Tx, rows *rows) (done batchexports.RunTotals, err error) {
 	runs := b.name(runsTable)
-	// It waits for a transaction that is writing the same run.
+	// This statement waits for a transaction that is writing the same run.
 	tag, err := tx.Exec(ctx, "INSERT INTO "+runs+" (run, export) VALUES ($1, $2) ON CONFLICT DO NOTHING", rows.job.Run, rows.job.Export)
 	if err != nil {
 		return done, err
@@ -129,10 +132,10 @@ func (b *database) write(ctx context.Context, tx pgx.Tx, rows *rows) (done batch
 	columns := strings.Join(quoteAll(names), ", ")
 	insert := b.insert(columns, rows.job)
 	for _, text := range []string{
-		// With the types of the table, which may be one that somebody else has made.
+		// The stage has the types of the table, which may be one that another program has created.
 		"CREATE TEMPORARY TABLE " + stage + " ON COMMIT DROP AS SELECT " + columns + " FROM " + b.name(b.Table) + " WITH NO DATA",
 		"ALTER TABLE " + stage + " ADD COLUMN " + stageOrder + " bigint GENERATED ALWAYS AS IDENTITY",
-		insert, // of nothing: what is wrong with it is known before the rows are sent
+		insert, // inserts no rows: errors in the statement are found before the rows are sent
 	} {
 		if _, err := tx.Exec(ctx, text); err != nil {
 			return done, err
@@ -158,8 +161,8 @@ func (b *database) write(ctx context.Context, tx pgx.Tx, rows *rows) (done batch
 	return done, err
 }
 
-// insert moves the rows from the stage to the table. An event does not change;
-// of anything else the newer row replaces what is there.
+// insert returns the statement that moves rows from the stage to the table. Events are immutable;
+// for other models a newer row replaces the one in the table.
 func (b *database) insert(columns string, job *batchexports.Job) string {
 	into := "INSERT INTO " + b.name(b.Table) + " AS t (" + columns + ") SELECT "
 	each := func(format, between string, names []string) string {
@@ -189,16 +192,16 @@ func (b *database) insert(columns string, job *batchexports.Job) string {
 	text := fmt.Sprintf("%sDISTINCT ON (%s) %s FROM %s ORDER BY %[2]s, %[5]s DESC ON CONFLICT (%[2]s) DO UPDATE SET ", into, key, columns, stage, stageOrder) +
 		each("%[1]s = EXCLUDED.%[1]s", ", ", others)
 	if len(job.Newer) > 0 {
-		// An equal row may know more: a session whose end was known gets an event.
+		// An equal row may have more data, for example for a session that gets another event.
 		text += " WHERE " + each("t.%[1]s IS NULL OR EXCLUDED.%[1]s >= t.%[1]s", " OR ", job.Newer)
 	}
 	return text
 }
 
-// errStopped ends the rows when nobody takes more.
+// errStopped ends the rows when the reader stops early.
 var errStopped = errors.New("no more rows are wanted")
 
-// copyRows copies all rows to the stage as they come.
+// copyRows copies all rows to the stage while they are read.
 func copyRows(ctx context.Context, tx pgx.Tx, rows *rows, names []string) (done batchexports.RunTotals, err error) {
 	source := &copySource{columns: rows.job.Columns, key: rows.job.Key, short: rows.job.Appended}
 	next, stop := iter.Pull(func(yield func([]any) bool) {
@@ -216,12 +219,12 @@ func copyRows(ctx context.Context, tx pgx.Tx, rows *rows, names []string) (done 
 	return done, err
 }
 
-// copySource is a pgx.CopyFromSource.
+// copySource implements pgx.CopyFromSource.
 type copySource struct {
 	next    func() ([]any, bool)
 	columns []batchexports.Column
 	key     []string
-	short   bool // texts are cut after shortText characters
+	short   bool // strings are cut after shortText characters
 	row     []any
 	bytes   int64
 	err     error
@@ -229,7 +232,7 @@ type copySource struct {
 
 func (s *copySource) Next() bool {
 	row, ok := s.next()
-	s.row = append(s.row[:0], row...) // what was given is not ours to change
+	s.row = append(s.row[:0], row...) // the row belongs to the caller, so a copy is modified
 	return ok
 }
 

@@ -16,10 +16,10 @@ import (
 	"github.com/bunting-flags/bunting/management/batchexports"
 )
 
-// s3Attempts is how often a request to S3 is made before the run fails.
+// s3Attempts is the maximum number of attempts of a request to S3.
 const s3Attempts = 4
 
-// bucket is a bucket of an S3 endpoint.
+// bucket is a destination in a bucket of an S3 endpoint.
 type bucket struct {
 	format
 	Bucket     string `json:"bucket_name"`
@@ -32,7 +32,7 @@ type bucket struct {
 	Endpoint   string `json:"endpoint_url"`
 	Virtual    bool   `json:"use_virtual_style_addressing"`
 
-	begin     string // of every key
+	begin     string // prefix of every key
 	guard     guard
 	transport *http.Transport
 	client    *minio.Client
@@ -57,7 +57,7 @@ func (r *Runner) openS3(d batchexports.ExportDestination) (destination, error) {
 	if err != nil {
 		return nil, err
 	}
-	endpoint := &url.URL{Scheme: "https", Host: "s3.amazonaws.com"} // of the region, says the client
+	endpoint := &url.URL{Scheme: "https", Host: "s3.amazonaws.com"} // the client adds the region
 	if b.Endpoint != "" {
 		if endpoint, err = parseURL("endpoint_url", b.Endpoint); err != nil {
 			return nil, err
@@ -99,8 +99,8 @@ func (b *bucket) run(ctx context.Context, rows *rows) (batchexports.RunTotals, e
 }
 
 func (b *bucket) create(ctx context.Context, name string) (part, error) {
-	// What a process that was killed has uploaded of it stays, and is paid for,
-	// until it is removed. Not everybody may: then it is the bucket's owner's.
+	// Parts that a killed process has uploaded would stay, and be charged, until they are removed.
+	// The credentials may lack that permission; then the bucket's owner has to remove them.
 	_ = b.client.RemoveIncompleteUpload(ctx, b.Bucket, name)
 	out, in := io.Pipe()
 	p := &upload{PipeWriter: in, ended: make(chan error, 1)}
@@ -108,7 +108,7 @@ func (b *bucket) create(ctx context.Context, name string) (part, error) {
 		_, err := b.client.PutObject(ctx, b.Bucket, name, out, -1, minio.PutObjectOptions{
 			ContentType: b.contentType(), ServerSideEncryption: b.sse, PartSize: uploadPart, NumThreads: 1,
 		})
-		_ = out.CloseWithError(err) // ends a write that waits; never fails
+		_ = out.CloseWithError(err) // unblocks a pending write; never fails
 		p.ended <- err
 	}()
 	return p, nil
@@ -117,7 +117,7 @@ func (b *bucket) create(ctx context.Context, name string) (part, error) {
 // upload is an object that is being uploaded.
 type upload struct {
 	*io.PipeWriter
-	ended chan error // takes one
+	ended chan error // receives one value
 	over  bool
 }
 
@@ -127,7 +127,7 @@ func (u *upload) commit() error {
 	return <-u.ended
 }
 
-// errAborted ends an upload, which the client then takes away.
+// errAborted ends an upload, which the client then removes.
 var errAborted = errors.New("the upload was given up")
 
 func (u *upload) abort() {
@@ -153,7 +153,8 @@ func (b *bucket) remove(ctx context.Context, name string) error {
 	return b.client.RemoveObject(ctx, b.Bucket, name, minio.RemoveObjectOptions{})
 }
 
-// needs: without credentials a run goes as nobody, where the bucket lets everybody write.
+// needs does not require credentials for a run: it is then anonymous, for buckets that everyone can
+// write to.
 func (b *bucket) needs(test bool) []string {
 	pairs := []string{"bucket_name", b.Bucket, "region", b.Region}
 	if test {
@@ -190,8 +191,8 @@ func (b *bucket) steps() []func(context.Context) error {
 	}
 }
 
-// explain says what an answer of S3 means. What the request is to blame for
-// lasts, but for those codes that ask to try again.
+// explain explains a response of S3. Errors that the request has caused are permanent, except for
+// codes that ask for another attempt.
 func (b *bucket) explain(err error) error {
 	var r minio.ErrorResponse
 	if !errors.As(err, &r) {

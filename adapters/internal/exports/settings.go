@@ -10,8 +10,7 @@ import (
 	"github.com/bunting-flags/bunting/management/batchexports"
 )
 
-// settings reads a destination's configuration. What is absent or null keeps its
-// default.
+// settings decodes a destination's configuration. Missing and null members keep their defaults.
 func settings(d batchexports.ExportDestination, into any) error {
 	text, err := json.Marshal(d.Config)
 	if err == nil {
@@ -21,14 +20,14 @@ func settings(d batchexports.ExportDestination, into any) error {
 	switch {
 	case errors.As(err, &wrong):
 		name := wrong.Field[strings.LastIndexByte(wrong.Field, '.')+1:]
-		return rejectf("Configuration has an invalid type: %q.", name) // the value may be a secret
+		return rejectf("Configuration has an invalid type: %q.", name) // without the value, which may be a secret
 	case err != nil:
 		return rejectf("Configuration cannot be read.")
 	}
 	return nil
 }
 
-// requireSettings refuses settings that are empty: pairs of names and values.
+// requireSettings returns an error if a setting is empty. It expects pairs of names and values.
 func requireSettings(pairs []string) error {
 	for i := 0; i < len(pairs); i += 2 {
 		if pairs[i+1] == "" {
@@ -38,12 +37,11 @@ func requireSettings(pairs []string) error {
 	return nil
 }
 
-// maxPrefix bounds a prefix, in bytes. S3's keys may have 1024.
+// maxPrefix is the maximum length of a prefix, in bytes. Keys of S3 may have 1024.
 const maxPrefix = 800
 
-// joinPrefix is what the names of files begin with that lie in a folder and begin with
-// a prefix there, as a path without dots, doubled slashes and one at its
-// beginning.
+// joinPrefix joins a folder and a prefix of file names in it to a clean path: without dots, double
+// slashes and a slash at the beginning.
 func joinPrefix(folder, prefix string) (string, error) {
 	text := folder + "/" + prefix
 	if len(text) > maxPrefix {
@@ -64,7 +62,7 @@ func joinPrefix(folder, prefix string) (string, error) {
 	return clean, nil
 }
 
-// parseURL reads the address of an HTTP server.
+// parseURL parses the address of an HTTP server.
 func parseURL(name, text string) (*url.URL, error) {
 	u, err := url.Parse(text)
 	if err != nil || u.Hostname() == "" || u.Scheme != "http" && u.Scheme != "https" {

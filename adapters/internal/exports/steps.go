@@ -6,13 +6,13 @@ import (
 	"github.com/bunting-flags/bunting/management/batchexports"
 )
 
-// testName is the name of what the tests of destinations write and remove.
+// testName is the name of the file, table or event that tests of destinations write and remove.
 const testName = "bunting_export_test"
 
 var checkAddress = batchexports.TestStep{Name: "Check address", Description: "The server can be reached, and its address is one that exports may go to."}
 
-// testSteps are the steps of tests (decision 23, §4.3.7). An event that was sent
-// cannot be taken back, which is why HTTP has one step less.
+// testSteps are the steps of tests (decision 23, §4.3.7). An event cannot be removed after it was
+// sent, which is why HTTP has one step fewer.
 var testSteps = map[string][]batchexports.TestStep{
 	typeFiles: {
 		{Name: "Check address", Description: "The prefix is a folder below the server's folder of exports."},
@@ -39,8 +39,7 @@ var testSteps = map[string][]batchexports.TestStep{
 	},
 }
 
-// Steps are the steps of the test of a type of destination, nil for a type that
-// there is not.
+// Steps returns the steps of the test of a destination type, or nil for an unknown type.
 func (r *Runner) Steps(destinationType string) []batchexports.TestStep {
 	return slices.Clone(testSteps[destinationType])
 }

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// NUL and halves of surrogate pairs are taken out (spec/clients.md §16).
+// NUL and single surrogates are removed (spec/clients.md §16).
 func TestPGJSON(t *testing.T) {
 	digits := strings.Repeat("9", 1001)
 	for in, want := range map[string]string{
@@ -34,7 +34,7 @@ func TestPGJSON(t *testing.T) {
 	}
 }
 
-// Whatever comes in, JSON comes out of JSON.
+// Every JSON text results in a JSON text.
 func FuzzPGJSON(f *testing.F) {
 	f.Add([]byte(`{"a":"\u0000\ud83d","b":1e9999}`))
 	f.Add([]byte(`"\`))

@@ -17,7 +17,7 @@ import (
 	"github.com/bunting-flags/bunting/flags"
 )
 
-// Source is the source from which copies are made.
+// Source has the definitions that are copied.
 type Source interface {
 	flags.Source
 	// DefinitionsText returns the text of the definitions, in the format of flags.ParseDefinitions.
@@ -133,7 +133,7 @@ func (k *Keeper) run(ctx context.Context) {
 				k.copies.logger.Warn("the definitions of a project could not be kept on disk", "project", t.project.ID, "error", err)
 				logged = time.Now()
 			}
-			select { // the task is added again with the next request for the project
+			select { // the task is added with the next request for the project
 			case <-ctx.Done():
 			case <-time.After(retryAfter):
 			}
@@ -141,7 +141,7 @@ func (k *Keeper) run(ctx context.Context) {
 	}
 }
 
-// next removes a task from the queue. ok is false if there is none.
+// next removes a task from the queue. ok is false if the queue is empty.
 func (k *Keeper) next() (string, task, bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -199,7 +199,7 @@ func (c *Copies) save(p *flags.Project, definitions []byte) error {
 	return err
 }
 
-// remove removes the copy with the given keyName.
+// remove removes the copy with a keyName.
 func (c *Copies) remove(name string) error {
 	c.mu.Lock()
 	k := c.files[name]

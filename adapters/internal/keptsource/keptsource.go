@@ -24,8 +24,8 @@ import (
 )
 
 // MaxProjects is the maximum number of copies in a folder. For one more, the oldest copy is removed
-// that this process has neither written nor verified. If there is none, the new one is not written,
-// which is logged.
+// that this process has neither written nor verified. If there is no such copy, the new copy is not
+// written, which is logged.
 const MaxProjects = 1024
 
 // Copies is a folder of copies, one file per project of at most lastgood.MaxSize. It implements

@@ -44,7 +44,7 @@ func (o *outage) current() (*sqlstore.Store, error) {
 	return o.Store, nil
 }
 
-// replace makes another store the current one.
+// replace sets the current store.
 func (o *outage) replace(next *outage) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -167,8 +167,8 @@ func TestDecision_29_Copies(t *testing.T) {
 	}
 }
 
-// Copies follow the store: changes are written, also those without a new revision; unchanged
-// projects are not written; copies of deleted projects are removed.
+// Copies follow the store: changes are written, also without a new revision; unchanged projects are
+// not written; copies of deleted projects are removed.
 func TestDecision_29_Follows(t *testing.T) {
 	const file = `{"organization":{"id":"org","quotas":{"feature_flags":%s}},"projects":[{"id":1,"name":"one","api_key":"%s","flags":[{"id":1,"key":"a","active":%s,"filters":{"groups":[{}]}}]}]}`
 	store := newOutage(t, fmt.Sprintf(file, "1", "phc_a", "true"))
@@ -285,7 +285,7 @@ func TestDecision_29_Damaged(t *testing.T) {
 }
 
 // There are at most MaxProjects copies. Copies that were not requested in this process are removed
-// for new ones; copies in use remain, and then no further ones are written.
+// for new ones; copies in use remain, and then no further copies are written.
 func TestDecision_29_Bounded(t *testing.T) {
 	var file strings.Builder
 	file.WriteString(`{"projects":[`)

@@ -21,36 +21,36 @@ import (
 )
 
 const (
-	// messageBytes is about how much one message holds, before compression. An event
-	// that is larger is a message of its own.
+	// messageBytes is the approximate maximum of one message, before compression. A larger event is
+	// a message of its own.
 	messageBytes = 256 << 10
-	// overhead is what of the broker's largest payload is left to headers.
+	// overhead is the part of the broker's maximum payload that is reserved for headers.
 	overhead = 1024
 )
 
-// lane is what waits for one partition. One message of it is under way at a time;
-// the next one holds all that has come meanwhile.
+// lane is the queue of one partition. One of its messages is published at a time; the next one has
+// all batches that have arrived since.
 type lane struct {
 	mu   sync.Mutex
 	list []*pending
 	busy bool
 }
 
-// pending is a batch that waits, as pieces that each fit into a message.
+// pending is a queued batch, as pieces that each fit into a message.
 type pending struct {
 	pieces    [][]byte
-	done      chan error // of room for one
+	done      chan error // has capacity one
 	abandoned atomic.Bool
 }
 
-// partition is where a project's events go.
+// partition returns the partition of a project's events.
 func (s *Stream) partition(projectID int64) int {
 	var key [8]byte
 	binary.BigEndian.PutUint64(key[:], uint64(projectID))
 	return int(murmur3.Sum64(key[:]) % uint64(s.partitions))
 }
 
-// Append implements capture.Appender: it returns when the broker has acknowledged.
+// Append implements capture.Appender: it returns after the broker has acknowledged the batch.
 func (s *Stream) Append(ctx context.Context, b *capture.Batch) error {
 	p := &pending{pieces: pieces(b), done: make(chan error, 1)}
 	if err := s.enqueue(s.partition(b.ProjectID), p); err != nil {
@@ -69,12 +69,13 @@ func (s *Stream) Append(ctx context.Context, b *capture.Batch) error {
 		err = fmt.Errorf("%w: the stream takes more than %s", capture.ErrUnavailable, s.config.Patience)
 	}
 	if err != nil {
-		p.abandoned.Store(true) // what is under way may still succeed
+		p.abandoned.Store(true) // a message in transit may still succeed
 		s.rejected.Add(1)
 	}
 	return err
 }
 
+// enqueue adds a batch to the lane of a partition, and starts run if it is not running.
 func (s *Stream) enqueue(partition int, p *pending) error {
 	if s.waiting.Add(1) > int64(s.config.Waiting) {
 		s.waiting.Add(-1)
@@ -83,7 +84,7 @@ func (s *Stream) enqueue(partition int, p *pending) error {
 	s.mu.Lock()
 	reject := s.closing.Load() || !s.isReachable()
 	if !reject {
-		s.running.Add(1) // until the lane below is told
+		s.running.Add(1) // until the batch is in the lane below
 	}
 	s.mu.Unlock()
 	if reject {
@@ -102,7 +103,7 @@ func (s *Stream) enqueue(partition int, p *pending) error {
 	return nil
 }
 
-// pieces encodes a batch, split where it is large.
+// pieces encodes a batch, and splits a large one.
 func pieces(b *capture.Batch) (list [][]byte) {
 	piece := *b
 	for first, size := 0, 0; ; {
@@ -122,11 +123,11 @@ func pieces(b *capture.Batch) (list [][]byte) {
 			return list
 		}
 		first = n
-		piece = capture.Batch{ProjectID: b.ProjectID} // what is no event goes with the first
+		piece = capture.Batch{ProjectID: b.ProjectID} // data other than events is in the first piece
 	}
 }
 
-// run publishes until nothing waits.
+// run publishes until the lane is empty.
 func (s *Stream) run(partition int, l *lane) {
 	for {
 		group := l.nextGroup()
@@ -153,7 +154,7 @@ func (s *Stream) run(partition int, l *lane) {
 	}
 }
 
-// nextGroup returns what goes into the next message, or a batch of several pieces.
+// nextGroup returns the batches of the next message, or one batch with several pieces.
 func (l *lane) nextGroup() (group []*pending) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -180,7 +181,7 @@ func (l *lane) nextGroup() (group []*pending) {
 	return group
 }
 
-// publish returns when the broker has a message.
+// publish returns after the broker has acknowledged a message.
 func (s *Stream) publish(partition int, batches [][]byte) error {
 	ctx, cancel := context.WithTimeout(context.Background(), s.config.Patience)
 	defer cancel()
@@ -195,26 +196,26 @@ func (s *Stream) publish(partition int, batches [][]byte) error {
 	return fmt.Errorf("%w: %w", capture.ErrUnavailable, err)
 }
 
-// isFull reports whether a stream has no room.
+// isFull reports whether err means that the stream is full.
 func isFull(err error) bool {
 	const storeFailed, resources, memoryResources = 10077, 10023, 10028
 	return hasCode(err, storeFailed, resources, memoryResources)
 }
 
-// hasCode reports whether the broker has answered with one of some error codes.
+// hasCode reports whether the broker responded with one of the error codes.
 func hasCode(err error, codes ...jetstream.ErrorCode) bool {
 	var api *jetstream.APIError
 	return errors.As(err, &api) && slices.Contains(codes, api.ErrorCode)
 }
 
-// maxAttempts is how often a message in parts is begun.
+// maxAttempts is the maximum number of attempts for a message in parts.
 const maxAttempts = 12
 
-// publishParts stores a body under a subject, in several parts where it is larger than the
-// broker's payload. A part must follow on the one before it, so parts of two
-// messages never mix; where another server comes between, all begin again, a
-// little later each time. (With the broker's own max_payload of 1 MiB that is for
-// events that do not compress; a larger one spares it.)
+// publishParts stores a body under a subject, in several parts if it is larger than the broker's
+// payload. A part is accepted only after the one before it, so parts of two messages never mix; if
+// the message of another server is between them, the message starts again, each time after a longer
+// wait. (With the broker's default max_payload of 1 MiB that affects only events that do not
+// compress; a larger one avoids it.)
 func (s *Stream) publishParts(ctx context.Context, subject string, id capture.UUID, origin string, data []byte) error {
 	part := int(s.conn.MaxPayload()) - overhead
 	if part <= 0 {
@@ -253,15 +254,15 @@ func isWrongLast(err error) bool {
 	return hasCode(err, jetstream.JSErrCodeStreamWrongLastSequence, jetstream.JSErrCodeStreamWrongLastSequenceConstant)
 }
 
-// isInProcess reports whether the broker is still busy with the same message, sent
-// before.
+// isInProcess reports whether the broker is still processing an earlier attempt of the same
+// message.
 func isInProcess(err error) bool {
 	const duplicateInProcess = 10158
 	return hasCode(err, duplicateInProcess)
 }
 
-// send publishes one message, and again while nobody answers: the broker knows it
-// by its id.
+// send publishes one message, and retries while there is no response: the broker detects duplicates
+// by the message id.
 func (s *Stream) send(ctx context.Context, msg *nats.Msg, options []jetstream.PublishOpt) (*jetstream.PubAck, error) {
 	options = append(options, jetstream.WithRetryAttempts(0))
 	for {

@@ -8,7 +8,7 @@ import (
 	"github.com/bunting-flags/bunting/capture"
 )
 
-// Whatever stands in a message is read or is a fault.
+// Every message is parsed or returns an error.
 func FuzzParseBody(f *testing.F) {
 	one := capture.AppendBatch(nil, &capture.Batch{ProjectID: 1, Events: []capture.Event{{Name: "e", Properties: "{}"}}})
 	f.Add(body([][]byte{one, one}))

@@ -20,8 +20,8 @@ func (r *reader) StoreDeadLetter(ctx context.Context, m *capture.Message, reason
 	ctx, cancel := context.WithTimeout(ctx, s.config.Patience)
 	defer cancel()
 	subject := fmt.Sprintf("%s.dead.%d.%s", s.config.Name, r.partition, m.ID)
-	// The same message has the same origin; a letter that was requeued and comes back
-	// has another, else the broker would take it for what it had before.
+	// The same message has the same origin. A dead letter that was requeued and then failed has
+	// another, because the broker would otherwise discard it as a duplicate.
 	origin := "dead" + strconv.FormatUint(m.Seq, 10) + "-"
 	if last, err := s.dead.GetLastMsgForSubject(ctx, subject); err == nil {
 		if name, ok := parseName(last.Header.Get(nats.MsgIdHdr)); ok && name.Part+1 == name.Parts && strings.HasPrefix(name.Attempt, origin) {
@@ -42,7 +42,8 @@ func (r *reader) StoreDeadLetter(ctx context.Context, m *capture.Message, reason
 type DeadLetter struct {
 	ID capture.UUID
 	At time.Time
-	// Batches it holds, nil when it cannot be read; then Fault says why.
+	// Batches are the batches of the message. They are nil if it cannot be parsed; Fault is then
+	// the reason.
 	Batches []*capture.Batch
 	Fault   error
 
@@ -51,13 +52,13 @@ type DeadLetter struct {
 	last    uint64
 }
 
-// DeadLetters calls do with each dead letter, oldest first.
+// DeadLetters calls do with each dead letter, the oldest first, and stops at its first error.
 func (s *Stream) DeadLetters(ctx context.Context, do func(*DeadLetter) error) error {
 	info, err := s.dead.Info(ctx)
 	if err != nil {
 		return err
 	}
-	parts := map[string]*assembly{} // by subject: those of several letters may mix
+	parts := map[string]*assembly{} // by subject, because the parts of several dead letters may be mixed
 	for seq := info.State.FirstSeq; seq <= info.State.LastSeq && info.State.Msgs > 0; seq++ {
 		m, err := s.dead.GetMsg(ctx, seq, jetstream.WithGetMsgSubject(s.config.Name+".dead.>"))
 		if errors.Is(err, jetstream.ErrMsgNotFound) {
@@ -67,11 +68,11 @@ func (s *Stream) DeadLetters(ctx context.Context, do func(*DeadLetter) error) er
 			return err
 		}
 		if seq = m.Sequence; seq > info.State.LastSeq {
-			return nil // it came meanwhile
+			return nil // it was stored after the call of Info
 		}
 		name, ok := parseName(m.Header.Get(nats.MsgIdHdr))
 		if !ok {
-			continue // not ours
+			continue // not a message of this package
 		}
 		a := parts[m.Subject]
 		if a == nil {
@@ -91,14 +92,15 @@ func (s *Stream) DeadLetters(ctx context.Context, do func(*DeadLetter) error) er
 	return nil
 }
 
-// Requeue gives a dead letter back to the stream, behind what waits there.
+// Requeue appends a dead letter to the stream of events and deletes it.
 func (s *Stream) Requeue(ctx context.Context, d *DeadLetter) error {
 	f := strings.Split(d.subject, ".")
 	partition := f[len(f)-2]
 	if n, err := strconv.Atoi(partition); err != nil || n < 0 || n >= s.partitions {
 		return fmt.Errorf("the dead letter %s belongs to no partition", d.ID)
 	}
-	// The broker must not take it for what it had before, but know this attempt.
+	// The broker must not discard the message as a duplicate of the original, but detect duplicates
+	// of this attempt.
 	origin := "requeue" + strconv.FormatUint(d.last, 10) + "-"
 	if err := s.publishParts(ctx, s.config.Name+".events."+partition, d.ID, origin, d.body); err != nil {
 		return err
@@ -106,7 +108,8 @@ func (s *Stream) Requeue(ctx context.Context, d *DeadLetter) error {
 	return s.Delete(ctx, d)
 }
 
-// Delete deletes a dead letter, and not what has come under its id since it was listed.
+// Delete deletes a dead letter, but not a message with the same id that was stored after it was
+// listed.
 func (s *Stream) Delete(ctx context.Context, d *DeadLetter) error {
 	return s.dead.Purge(ctx, jetstream.WithPurgeSubject(d.subject), jetstream.WithPurgeSequence(d.last+1))
 }

@@ -10,29 +10,31 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// lag is how far a partition is behind. It stays while the partition is held, also
-// when it cannot be read: then most of all somebody wants to know.
+// lag is the number of messages of a partition that are not yet recorded. It exists while this
+// server has the partition, also if the partition cannot be read, because it is then most
+// important.
 type lag struct {
 	pending, inHand atomic.Uint64
 	oldest          atomic.Int64
-	received        atomic.Uint64 // by the reader, in the numbers of its consumer
-	last            atomic.Uint64 // what was received last, in the numbers of the stream
-	done            atomic.Uint64 // what was recorded last
-	opened          atomic.Bool   // else nobody has asked yet what is recorded
+	received        atomic.Uint64 // received by the reader, as a number of its consumer
+	last            atomic.Uint64 // last received message, as a number of the stream
+	done            atomic.Uint64 // last recorded message
+	opened          atomic.Bool   // the recorded position has been read
 
-	// Of the Stream's mu.
+	// The fields below are guarded by the Stream's mu.
 	partition int
 	held      bool
-	reader    *reader // nil while there is none
+	reader    *reader // nil without a reader
 }
 
+// setRecorded records that all received messages up to seq are recorded.
 func (l *lag) setRecorded(seq uint64) {
 	l.done.Store(seq)
 	l.inHand.Store(0)
 	l.oldest.Store(0)
 }
 
-// trackLag begins to tell of a partition, until the function is called.
+// trackLag adds a partition to the statistics, until the returned function is called.
 func (s *Stream) trackLag(partition int) (end func()) {
 	l := &lag{partition: partition, held: true}
 	s.mu.Lock()
@@ -45,7 +47,7 @@ func (s *Stream) trackLag(partition int) (end func()) {
 	}
 }
 
-// attachReader makes a reader the one that a partition's lag is told by.
+// attachReader sets the reader as the source of its partition's lag.
 func (s *Stream) attachReader(r *reader, from uint64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -54,7 +56,7 @@ func (s *Stream) attachReader(r *reader, from uint64) {
 			r.lag = l
 		}
 	}
-	if r.lag == nil { // read without sharing
+	if r.lag == nil { // read without RunPartitions
 		r.lag = &lag{partition: r.partition}
 		s.lags[r.lag] = struct{}{}
 	}
@@ -65,13 +67,13 @@ func (s *Stream) attachReader(r *reader, from uint64) {
 	l.done.Store(max(from, 1) - 1)
 	l.opened.Store(true)
 	if n := r.consumer.CachedInfo().NumPending; n == 0 {
-		l.setRecorded(l.done.Load()) // by another server
+		l.setRecorded(l.done.Load()) // recorded by another server
 	} else {
 		l.pending.Store(n)
 	}
 }
 
-// detachReader ends it. What the reader had in hand waits again.
+// detachReader ends that. Messages that the reader has received but not recorded count as pending.
 func (s *Stream) detachReader(r *reader) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -84,7 +86,7 @@ func (s *Stream) detachReader(r *reader) {
 	}
 }
 
-// refreshLag renews the figures of Stats that only the broker knows.
+// refreshLag updates the numbers of Stats that must be requested from the broker.
 func (s *Stream) refreshLag(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, request)
 	defer cancel()
@@ -103,7 +105,7 @@ func (s *Stream) refreshLag(ctx context.Context) {
 	s.mu.Unlock()
 	for _, l := range list {
 		if l.reader != nil && l.inHand.Load() == 0 {
-			continue // it is told with each message
+			continue // updated with each message
 		}
 		if n, err := s.countWaiting(ctx, l.lag, l.reader); err == nil {
 			l.pending.Store(n)
@@ -111,18 +113,18 @@ func (s *Stream) refreshLag(ctx context.Context) {
 	}
 }
 
-// countWaiting asks how many messages of a partition its reader has not received.
+// countWaiting requests the number of messages of a partition that its reader has not received.
 func (s *Stream) countWaiting(ctx context.Context, l *lag, r *reader) (uint64, error) {
 	if r != nil {
 		c, err := s.events.Consumer(ctx, r.consumer.CachedInfo().Name)
 		if err == nil {
-			info := c.CachedInfo() // what is on its way to the reader is not received yet
+			info := c.CachedInfo() // messages in transit to the reader are not received yet
 			return info.NumPending + max(info.Delivered.Consumer, l.received.Load()) - l.received.Load(), nil
 		}
 		if !errors.Is(err, jetstream.ErrConsumerNotFound) {
 			return 0, err
 		}
-		// It has forgotten a reader that waits for the database.
+		// The broker has deleted the consumer of a reader that waits for the database.
 	}
 	c, err := s.events.CreateConsumer(ctx, jetstream.ConsumerConfig{
 		FilterSubject: s.config.Name + ".events." + strconv.Itoa(l.partition), AckPolicy: jetstream.AckNonePolicy, MemoryStorage: true, Replicas: 1,
@@ -131,10 +133,10 @@ func (s *Stream) countWaiting(ctx context.Context, l *lag, r *reader) (uint64, e
 	if err != nil {
 		return 0, err
 	}
-	_ = s.events.DeleteConsumer(ctx, c.CachedInfo().Name) // else it ends soon
+	_ = s.events.DeleteConsumer(ctx, c.CachedInfo().Name) // otherwise it expires soon
 	n := c.CachedInfo().NumPending
 	if !l.opened.Load() && n > 0 {
-		n-- // the last one that is recorded always stays
+		n-- // the last recorded message always stays in the stream
 	}
 	return n, nil
 }

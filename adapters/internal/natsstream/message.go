@@ -17,14 +17,15 @@ import (
 )
 
 const (
-	// bodyVersion begins a message: what follows is compressed with s2, and is a
-	// list of encoded batches, each behind its length.
+	// bodyVersion is the first byte of a message. The rest is compressed with s2, and is a list of
+	// encoded batches, each after its length.
 	bodyVersion = 1
-	// maxBody bounds a body in memory: events are bounded, so a larger one is damaged.
+	// maxBody is the maximum size of an uncompressed body: events are limited, so a larger body is
+	// damaged.
 	maxBody = 64 << 20
 )
 
-// messageName is what stands in a message's Nats-Msg-Id.
+// messageName is the content of a message's header Nats-Msg-Id.
 type messageName struct {
 	ID          capture.UUID
 	Part, Parts int
@@ -48,8 +49,8 @@ func parseName(text string) (n messageName, ok bool) {
 	return n, ok && err1 == nil && err2 == nil && n.Part >= 0 && n.Part < n.Parts
 }
 
-// nameOf returns a message's name. One that has none gets an id that is the same
-// whenever it is read.
+// nameOf returns a message's name. A message without a name gets an id that is the same whenever it
+// is read. named reports whether it has one.
 func nameOf(header nats.Header, seq uint64, data []byte) (n messageName, named bool) {
 	if n, named = parseName(header.Get(nats.MsgIdHdr)); named {
 		return n, true
@@ -62,16 +63,15 @@ func nameOf(header nats.Header, seq uint64, data []byte) (n messageName, named b
 	return n, false
 }
 
-// assembly puts the parts of a subject's messages together again.
+// assembly joins the parts of the messages of a subject.
 type assembly struct {
 	name      messageName
 	parts     [][]byte
 	positions []capture.StreamPosition
 }
 
-// add takes the next part, and reports whether the message is whole. Strays are
-// parts that nothing continues or that continue nothing: of a message that was
-// never acknowledged.
+// add adds the next part, and reports whether the message is complete. strays are the positions of
+// parts without a predecessor or successor, which belong to a message that was never acknowledged.
 func (a *assembly) add(name messageName, pos capture.StreamPosition, data []byte) (complete bool, strays []capture.StreamPosition) {
 	if name.Part != 0 && (name.Part != len(a.parts) || name.ID != a.name.ID || name.Attempt != a.name.Attempt) {
 		strays = append(a.positions, pos)
@@ -86,7 +86,7 @@ func (a *assembly) add(name messageName, pos capture.StreamPosition, data []byte
 	return len(a.parts) == name.Parts, strays
 }
 
-// take returns the message that is whole.
+// take returns the complete message and resets the assembly.
 func (a *assembly) take() []byte {
 	parts := a.parts
 	*a = assembly{}
@@ -96,7 +96,7 @@ func (a *assembly) take() []byte {
 	return bytes.Join(parts, nil)
 }
 
-// body is a message with some encoded batches.
+// body encodes a message with encoded batches.
 func body(batches [][]byte) []byte {
 	size := 0
 	for _, b := range batches {
@@ -111,7 +111,7 @@ func body(batches [][]byte) []byte {
 	return out[:1+len(s2.Encode(out[1:], plain))]
 }
 
-// parseBody reads what body made.
+// parseBody parses a message that was encoded by body.
 func parseBody(data []byte) ([]*capture.Batch, error) {
 	if len(data) == 0 || data[0] != bodyVersion {
 		return nil, errors.New("the message has a form that this program does not know")

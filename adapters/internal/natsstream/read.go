@@ -14,18 +14,18 @@ import (
 )
 
 const (
-	// readAhead is how many messages of a partition are in memory at most.
+	// readAhead is the maximum number of messages of a partition in memory.
 	readAhead = 8
 	// readWait is how long one request for messages waits.
 	readWait = 30 * time.Second
-	// purgeEvery is how often what is recorded is removed while more comes, and
-	// purgeAfter after what silence.
+	// purgeEvery is how often recorded messages are removed while further messages arrive, and
+	// purgeAfter the time without messages after which they are removed.
 	purgeEvery = time.Second
 	purgeAfter = 200 * time.Millisecond
 )
 
-// reader implements capture.StreamReader, with a consumer of its own that the
-// broker forgets when nobody asks it any more.
+// reader implements capture.StreamReader, with a consumer of its own that expires on the broker
+// when it is not used.
 type reader struct {
 	stream    *Stream
 	partition int
@@ -35,10 +35,10 @@ type reader struct {
 	cancel    context.CancelFunc
 
 	batch    jetstream.MessageBatch
-	cancelOf context.CancelFunc // of batch
-	expected uint64             // the consumer's next number: one that is missing was lost on the way
+	cancelOf context.CancelFunc // cancels batch
+	expected uint64             // the consumer's next number; if it is missing, a message was lost in transit
 	parts    assembly
-	strays   []capture.StreamPosition // parts that belong to nothing, to be removed
+	strays   []capture.StreamPosition // incomplete messages to be removed
 
 	done   capture.StreamPosition // recorded, but not yet removed
 	purged time.Time
@@ -52,7 +52,7 @@ func (s *Stream) Open(ctx context.Context, after capture.StreamPosition) (captur
 		FilterSubject: r.subject, AckPolicy: jetstream.AckNonePolicy, MemoryStorage: true, Replicas: 1,
 		InactiveThreshold: time.Minute, DeliverPolicy: jetstream.DeliverAllPolicy,
 	}
-	const patience = 3 // a broker that has just become the leader may need a moment to know
+	const patience = 3 // a new leader among the brokers may not have the message immediately
 	found, err := s.hasMessage(ctx, r.subject, after, patience)
 	if err != nil {
 		return nil, err
@@ -70,8 +70,8 @@ func (s *Stream) Open(ctx context.Context, after capture.StreamPosition) (captur
 	return r, nil
 }
 
-// hasMessage reports whether the stream has the message of a place. What is not there is
-// looked for so many times more.
+// hasMessage reports whether the stream has the message of a position. If it does not, the function
+// retries that many times.
 func (s *Stream) hasMessage(ctx context.Context, subject string, p capture.StreamPosition, again int) (bool, error) {
 	if p.Seq == 0 {
 		return false, nil
@@ -103,7 +103,7 @@ func (r *reader) Next(ctx context.Context) (list []capture.Message, err error) {
 		if msg, err = r.receive(ctx, len(list) == 0); err != nil {
 			return nil, err
 		}
-		if msg == nil { // nothing more at the moment
+		if msg == nil { // no further messages at the moment
 			r.lag.inHand.Store(uint64(len(list)))
 			r.lag.oldest.Store(list[0].At.UnixNano())
 			return list, nil
@@ -120,8 +120,8 @@ func (r *reader) Next(ctx context.Context) (list []capture.Message, err error) {
 	}
 }
 
-// receive returns the next message of the broker. Unless wait it returns nil when
-// none is there, or when as many as may be in memory were there.
+// receive returns the next message of the broker. If wait is false, it returns nil if no message is
+// available, or after readAhead messages.
 func (r *reader) receive(ctx context.Context, wait bool) (jetstream.Msg, error) {
 	for {
 		if r.batch == nil {
@@ -176,6 +176,7 @@ func (r *reader) await(ctx context.Context) (msg jetstream.Msg, open bool, err e
 	}
 }
 
+// fetch requests up to readAhead messages.
 func (r *reader) fetch() (err error) {
 	ctx, cancel := context.WithTimeout(r.ctx, readWait)
 	if r.batch, err = r.consumer.Fetch(readAhead, jetstream.FetchContext(ctx), jetstream.FetchHeartbeat(readWait/6)); err != nil {
@@ -186,8 +187,7 @@ func (r *reader) fetch() (err error) {
 	return nil
 }
 
-// assemble makes a message of what the broker sends, nil while parts are missing.
-// Parts that are not continued are of a message that was never acknowledged.
+// assemble converts a message of the broker. It returns nil while parts are missing.
 func (r *reader) assemble(msg jetstream.Msg) (*capture.Message, error) {
 	meta, err := msg.Metadata()
 	if err != nil {
@@ -217,7 +217,7 @@ func (r *reader) assemble(msg jetstream.Msg) (*capture.Message, error) {
 	return m, nil
 }
 
-// countRedelivered counts what is read again.
+// countRedelivered counts messages that are read repeatedly.
 func (s *Stream) countRedelivered(partition int, seq uint64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -227,7 +227,8 @@ func (s *Stream) countRedelivered(partition int, seq uint64) {
 	s.highest[partition] = max(s.highest[partition], seq)
 }
 
-// Acknowledge implements capture.StreamReader. It removes what is recorded now and then.
+// Acknowledge implements capture.StreamReader. It removes recorded messages, at most once in
+// purgeEvery.
 func (r *reader) Acknowledge(ctx context.Context, pos capture.StreamPosition) error {
 	r.done = pos
 	r.lag.setRecorded(pos.Seq)
@@ -237,13 +238,13 @@ func (r *reader) Acknowledge(ctx context.Context, pos capture.StreamPosition) er
 	return r.purge(ctx)
 }
 
-// purge removes what is recorded, but for the last: it says that the numbers of
-// the stream are still the same. Where they are not it removes nothing, for what has
-// these numbers now may be something else.
+// purge removes the recorded messages except the last one, which proves that the numbers of the
+// stream are still valid. If they are not, it removes no messages, because other messages may have
+// these numbers.
 func (r *reader) purge(ctx context.Context) error {
-	for _, stray := range r.strays { // else they take room until the next message is recorded
+	for _, stray := range r.strays { // otherwise they stay until the next message is recorded
 		if same, err := r.stream.hasMessage(ctx, r.subject, stray, 0); err == nil && same {
-			_ = r.stream.events.DeleteMsg(ctx, stray.Seq) // it may be gone
+			_ = r.stream.events.DeleteMsg(ctx, stray.Seq) // it may have been removed already
 		}
 	}
 	r.strays = nil
@@ -252,7 +253,7 @@ func (r *reader) purge(ctx context.Context) error {
 	}
 	if same, err := r.stream.hasMessage(ctx, r.subject, r.done, 0); err != nil {
 		return fmt.Errorf("removing what is recorded: %w", err)
-	} else if !same { // or another server has come further
+	} else if !same { // or another server has recorded further messages
 		r.done = capture.StreamPosition{}
 		return nil
 	}
@@ -268,11 +269,11 @@ func (r *reader) purge(ctx context.Context) error {
 func (r *reader) Close() {
 	r.stream.detachReader(r)
 	ctx, cancel := context.WithTimeout(r.ctx, 2*time.Second)
-	_ = r.purge(ctx) // else the next reader does
+	_ = r.purge(ctx) // otherwise the next reader removes them
 	_ = r.stream.events.DeleteConsumer(ctx, r.consumer.CachedInfo().Name)
 	cancel()
 	r.cancel()
-	if r.batch != nil { // its goroutine ends with its context
+	if r.batch != nil { // the goroutine of the batch ends with its context
 		for range r.batch.Messages() {
 		}
 		r.cancelOf()

@@ -15,13 +15,13 @@ import (
 	"github.com/bunting-flags/bunting/flags/wire"
 )
 
-// sharer is one process among those that share the partitions.
+// sharer is the part of a process in sharing the partitions.
 type sharer struct {
 	stream *Stream
 	id     string
 	held   map[int]*heldPartition
-	// leaving are partitions that were let go of, of which the reading may not have
-	// ended yet.
+	// leaving are partitions with a released lease, for which the read function may still be
+	// running.
 	leaving map[int]<-chan struct{}
 	read    func(ctx context.Context, partition int)
 	wg      sync.WaitGroup
@@ -34,8 +34,8 @@ type heldPartition struct {
 	ended  chan struct{}
 }
 
-// RunPartitions implements capture.Stream: this process's share is the partitions divided
-// by those who share, rounded up.
+// RunPartitions implements capture.Stream: this process reads the number of partitions divided by
+// the number of processes, rounded up.
 func (s *Stream) RunPartitions(ctx context.Context, read func(ctx context.Context, partition int)) error {
 	h := &sharer{stream: s, id: wire.NewUUID7(time.Now()).String(), held: map[int]*heldPartition{}, leaving: map[int]<-chan struct{}{}, read: read}
 	defer h.end(context.WithoutCancel(ctx))
@@ -44,7 +44,7 @@ func (s *Stream) RunPartitions(ctx context.Context, read func(ctx context.Contex
 	failing := false
 	for {
 		err := h.rebalance(ctx)
-		if err != nil && !failing && ctx.Err() == nil { // once, not while it lasts
+		if err != nil && !failing && ctx.Err() == nil { // log the first of consecutive failures
 			s.config.Logger.Warn("the partitions of the stream cannot be shared out; those that are read go on", "error", err)
 		}
 		failing = err != nil
@@ -59,8 +59,8 @@ func (s *Stream) RunPartitions(ctx context.Context, read func(ctx context.Contex
 
 func (h *sharer) subject(name string) string { return h.stream.config.Name + ".leases." + name }
 
-// lease writes that something is ours; before is the number of the lease that it
-// renews, 0 for a new one.
+// lease writes a lease of this process. before is the number of the lease that it renews, 0 for a
+// new one.
 func (h *sharer) lease(ctx context.Context, name string, before uint64) (uint64, error) {
 	ctx, cancel := context.WithTimeout(ctx, request)
 	defer cancel()
@@ -71,8 +71,8 @@ func (h *sharer) lease(ctx context.Context, name string, before uint64) (uint64,
 	return ack.Sequence, nil
 }
 
-// rebalance renews the leases, sees who else is there, then lets go of what is too much
-// or takes what is free.
+// rebalance renews the leases, counts the servers, and then releases partitions above this server's
+// share or acquires free partitions.
 func (h *sharer) rebalance(ctx context.Context) error {
 	s := h.stream
 	if _, err := s.js.PublishMsg(ctx, &nats.Msg{Subject: h.subject("server." + h.id)}); err != nil {
@@ -83,7 +83,7 @@ func (h *sharer) rebalance(ctx context.Context) error {
 		switch {
 		case err == nil:
 			p.seq = seq
-		case isWrongLast(err): // another one has it, or nobody
+		case isWrongLast(err): // another server has it, or it has expired
 			h.release(n, false)
 		default:
 			return fmt.Errorf("renewing leases: %w", err)
@@ -123,6 +123,7 @@ func (h *sharer) rebalance(ctx context.Context) error {
 	return nil
 }
 
+// start reads a partition until release or end.
 func (h *sharer) start(ctx context.Context, n int, seq uint64) {
 	ctx, cancel := context.WithCancel(ctx)
 	p := &heldPartition{seq: seq, cancel: cancel, ended: make(chan struct{})}
@@ -135,8 +136,8 @@ func (h *sharer) start(ctx context.Context, n int, seq uint64) {
 	})
 }
 
-// release ends the reading of a partition, and then its lease if that is ours. It does
-// not wait: with a database that does not answer that takes longer than leases last.
+// release stops reading a partition, and then deletes its lease if owned is set. It does not wait,
+// because with a database that does not respond that may take longer than leases last.
 func (h *sharer) release(n int, owned bool) {
 	p := h.held[n]
 	delete(h.held, n)
@@ -149,11 +150,11 @@ func (h *sharer) release(n int, owned bool) {
 		<-p.ended
 		ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
 		defer cancel()
-		_ = h.stream.leases.DeleteMsg(ctx, p.seq) // else it ends by itself
+		_ = h.stream.leases.DeleteMsg(ctx, p.seq) // otherwise it expires
 	})
 }
 
-// isFree reports whether no reading of a partition is under way.
+// isFree reports whether the read function of a partition has ended.
 func (h *sharer) isFree(n int) bool {
 	ended, ok := h.leaving[n]
 	if !ok {
@@ -168,7 +169,7 @@ func (h *sharer) isFree(n int) bool {
 	}
 }
 
-// end lets go of everything, so that others need not wait.
+// end releases all leases, so that other servers can continue immediately.
 func (h *sharer) end(ctx context.Context) {
 	for _, p := range h.held {
 		p.cancel()
@@ -178,7 +179,7 @@ func (h *sharer) end(ctx context.Context) {
 	defer cancel()
 	for _, p := range h.held {
 		if err := h.stream.leases.DeleteMsg(ctx, p.seq); err != nil && !errors.Is(err, jetstream.ErrMsgNotFound) {
-			return // they end by themselves
+			return // they expire
 		}
 	}
 	_ = h.stream.leases.Purge(ctx, jetstream.WithPurgeSubject(h.subject("server."+h.id)))

@@ -29,47 +29,50 @@ const (
 )
 
 const (
-	// Partitions of a stream that is made.
+	// Partitions is the number of partitions of a new stream.
 	Partitions = 16
-	// DeadBytes bounds the dead letters: above it processing stops at the next one.
+	// DeadBytes is the maximum size of the dead letters. When it is reached, processing stops at
+	// the next one.
 	DeadBytes = 1 << 30
-	// DeadAge is how old dead letters become until they are deleted.
+	// DeadAge is the age at which dead letters are deleted.
 	DeadAge = 90 * 24 * time.Hour
-	// duplicates is how long the broker knows a message that it has.
+	// duplicates is how long the broker detects duplicates of a message.
 	duplicates = 2 * time.Minute
-	// away is how long the broker may be out of reach until Append refuses at once.
+	// away is the time without a connection after which Append fails immediately.
 	away = 2 * time.Second
-	// request is how long one request to the broker may take.
+	// request is the timeout of one request to the broker.
 	request = 5 * time.Second
 )
 
-// Config says where the stream is. Only URL is required.
+// Config configures a Stream. Only URL is required.
 type Config struct {
-	// URL is nats://HOST:PORT, several with commas between them; tls:// where TLS is
-	// wanted. User and password may stand in it.
+	// URL is nats://HOST:PORT, several separated by commas; tls:// requires TLS. It may include
+	// user and password.
 	URL string
-	// Creds is a file with credentials, empty for none.
+	// Creds is a file with credentials. If empty, the connection has no credentials.
 	Creds string
-	// Name is what the streams are called, DefaultName when empty.
+	// Name is the prefix of the names of the streams, by default DefaultName.
 	Name string
-	// Replicas is how many brokers keep everything: 1, 3 or 5. Zero: as it is, 1 for
-	// a new stream.
+	// Replicas is the number of brokers that store each message: 1, 3 or 5. Zero leaves an existing
+	// stream unchanged, and means 1 for a new one.
 	Replicas int
-	// MaxBytes is how much may wait. Zero: as it is, DefaultMaxBytes for a new stream.
+	// MaxBytes is the maximum size of the stream. Zero leaves an existing stream unchanged, and
+	// means DefaultMaxBytes for a new one.
 	MaxBytes int64
-	// Patience is how long Append may take, DefaultPatience when zero; less than the
-	// two minutes for which the broker knows what it has. Connect tries as long.
+	// Patience is the timeout of Append, by default DefaultPatience. It must be less than the two
+	// minutes for which the broker detects duplicates. It also limits Connect.
 	Patience time.Duration
-	// Waiting is how many Appends may wait, DefaultWaiting when zero.
+	// Waiting is the maximum number of waiting calls of Append, by default DefaultWaiting.
 	Waiting int
-	// Lease is how long a partition stays with a process that is gone, DefaultLease
-	// when zero; at most 30 seconds are sensible. It is fixed when the stream is made.
+	// Lease is the time after which the partitions of a failed process are read by other processes,
+	// by default DefaultLease; more than 30 seconds is not useful. It is fixed when the stream is
+	// created.
 	Lease time.Duration
-	// Logger: nil logs nothing.
+	// Logger receives log messages. If nil, nothing is logged.
 	Logger *slog.Logger
 }
 
-// Stream is a connection to the stream, for any number of goroutines.
+// Stream is a connection to the stream. It is safe for concurrent use.
 type Stream struct {
 	config Config
 	conn   *nats.Conn
@@ -81,7 +84,7 @@ type Stream struct {
 	id           string
 	partitions   int
 	replicas     int
-	disconnected atomic.Int64 // since when, in nanoseconds; 0: connected
+	disconnected atomic.Int64 // start of the disconnection, in nanoseconds; 0 if connected
 
 	lanes   []lane
 	waiting atomic.Int64
@@ -91,16 +94,16 @@ type Stream struct {
 	appended, rejected, redelivered, deadLetters atomic.Uint64
 	mu                                           sync.Mutex
 	lags                                         map[*lag]struct{}
-	highest                                      []uint64 // by partition: what has been read
+	highest                                      []uint64 // by partition: the highest number that was read
 }
 
-// The names of what a stream's metadata says.
+// The keys of a stream's metadata.
 const (
 	metaID         = "bunting_id"
 	metaPartitions = "bunting_partitions"
 )
 
-// Connect connects to the broker and makes the streams where they are missing.
+// Connect connects to the broker and creates the streams that are missing.
 func Connect(ctx context.Context, c Config) (*Stream, error) {
 	if c.Name == "" {
 		c.Name = DefaultName
@@ -133,10 +136,10 @@ func Connect(ctx context.Context, c Config) (*Stream, error) {
 	return s, nil
 }
 
-// retry tries while it is worth while: a broker may just be starting.
+// retry retries do until it succeeds or a retry cannot help: a broker may just be starting.
 func (s *Stream) retry(ctx context.Context, do func(ctx context.Context) error) error {
 	for {
-		// A request that comes while the brokers have no leader is never answered.
+		// The brokers never respond to a request that they receive while they have no leader.
 		once, cancel := context.WithTimeout(ctx, request)
 		err := do(once)
 		cancel()
@@ -151,10 +154,10 @@ func (s *Stream) retry(ctx context.Context, do func(ctx context.Context) error) 
 	}
 }
 
-// errSetting is what only another setting can change.
+// errSetting marks an error that only a change of configuration can resolve.
 var errSetting = errors.New("")
 
-// isFinal reports whether trying again is of no use.
+// isFinal reports whether retrying cannot help.
 func isFinal(err error) bool {
 	var api *jetstream.APIError
 	if errors.Is(err, jetstream.ErrJetStreamNotEnabled) || errors.Is(err, jetstream.ErrJetStreamNotEnabledForAccount) {
@@ -164,13 +167,13 @@ func isFinal(err error) bool {
 		errors.As(err, &api) && api.Code >= 400 && api.Code < 500 && api.Code != 408
 }
 
-// isNoSpace reports whether the broker has no room for a stream of the wanted size.
+// isNoSpace reports whether the broker has no space for a stream of the requested size.
 func isNoSpace(err error) bool {
 	const insufficientStorage = 10047
 	return hasCode(err, insufficientStorage)
 }
 
-// withAdvice says what can be done about a failed start.
+// withAdvice adds advice to the error of a failed start.
 func withAdvice(err error) error {
 	switch {
 	case isNoSpace(err):
@@ -185,7 +188,7 @@ func withAdvice(err error) error {
 	return err
 }
 
-// withoutSecrets is addresses without users and passwords.
+// withoutSecrets returns addresses without users and passwords.
 func withoutSecrets(urls string) string {
 	list := strings.Split(urls, ",")
 	for i, one := range list {
@@ -202,7 +205,7 @@ func (s *Stream) connect(context.Context) (err error) {
 	options := []nats.Option{
 		nats.Name("bunting"), nats.MaxReconnects(-1), nats.ReconnectWait(500 * time.Millisecond),
 		nats.ReconnectJitter(500*time.Millisecond, time.Second), nats.Timeout(request),
-		nats.ReconnectBufSize(-1), // what cannot be sent now fails now
+		nats.ReconnectBufSize(-1), // messages that cannot be sent now fail immediately
 		nats.PingInterval(10 * time.Second), nats.MaxPingsOutstanding(2),
 		nats.DisconnectErrHandler(func(_ *nats.Conn, err error) {
 			s.disconnected.Store(time.Now().UnixNano())
@@ -214,7 +217,7 @@ func (s *Stream) connect(context.Context) (err error) {
 			s.disconnected.Store(0)
 			s.config.Logger.Info("the connection to the stream is back")
 		}),
-		// Readers see for themselves what they lose.
+		// Readers detect lost messages themselves.
 		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) { s.config.Logger.Debug("stream", "error", err) }),
 	}
 	if s.config.Creds != "" {
@@ -270,8 +273,7 @@ func (s *Stream) setUp(ctx context.Context) (err error) {
 	return nil
 }
 
-// ensure makes a stream, or changes the one that is there where the settings say
-// so.
+// ensure creates a stream, or updates an existing one to the configured replicas and size.
 func (s *Stream) ensure(ctx context.Context, want jetstream.StreamConfig, bytes int64) (jetstream.Stream, error) {
 	is, err := s.js.Stream(ctx, want.Name)
 	if errors.Is(err, jetstream.ErrStreamNotFound) {
@@ -300,16 +302,16 @@ func (s *Stream) ensure(ctx context.Context, want jetstream.StreamConfig, bytes 
 // ID implements capture.Stream.
 func (s *Stream) ID() string { return s.id }
 
-// Replicas is how many brokers keep everything.
+// Replicas returns the number of brokers that store each message.
 func (s *Stream) Replicas() int { return s.replicas }
 
-// isReachable reports whether it is worth while to wait for the broker.
+// isReachable reports whether it is useful to wait for the broker.
 func (s *Stream) isReachable() bool {
 	since := s.disconnected.Load()
 	return since == 0 || time.Since(time.Unix(0, since)) < away
 }
 
-// Stats returns what the stream tells of itself.
+// Stats implements capture.Stream.
 func (s *Stream) Stats() capture.StreamStats {
 	stats := capture.StreamStats{
 		Appended: s.appended.Load(), Rejected: s.rejected.Load(), Redelivered: s.redelivered.Load(), DeadLetters: s.deadLetters.Load(),
@@ -326,8 +328,8 @@ func (s *Stream) Stats() capture.StreamStats {
 	return stats
 }
 
-// Close waits for what is being appended, then closes the connection. Share must
-// have returned.
+// Close waits for running calls of Append, then closes the connection. RunPartitions must have
+// returned.
 func (s *Stream) Close() {
 	s.mu.Lock()
 	s.closing.Store(true)

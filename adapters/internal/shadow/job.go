@@ -16,7 +16,7 @@ import (
 
 // job is a request to which one side has responded and which is to be sent to the other.
 type job struct {
-	request  *http.Request // to be sent again; its body is in body
+	request  *http.Request // to be sent to the other side; its body is in body
 	body     []byte
 	response answer
 	by       Side
@@ -84,7 +84,7 @@ func (p *part) drop(reason string) {
 	p.text, p.dropReason = bytes.Buffer{}, reason
 }
 
-// bodyRecorder is a request body that also writes what is read to a part.
+// bodyRecorder is a request body that also copies the read bytes to a part.
 type bodyRecorder struct {
 	io.ReadCloser
 	part *part
@@ -241,7 +241,7 @@ func (k *memoryResponse) Write(p []byte) (int, error) {
 	return k.body.Write(p)
 }
 
-// cloneRequest returns a copy of a request that can be sent again, without its body.
+// cloneRequest returns a copy of a request that can be sent to the other side, without its body.
 func cloneRequest(r *http.Request) *http.Request {
 	// The comparison must not end when the client disconnects.
 	out := r.Clone(context.WithoutCancel(r.Context()))

@@ -51,7 +51,7 @@ const (
 // Report is the result of the comparisons since the start.
 type Report struct {
 	Since time.Time `json:"since"`
-	// Requests is the number of flag requests, of which Compared were compared and the others
+	// Requests is the number of flag requests, of which Compared were compared and the rest
 	// Skipped, by reason.
 	Requests int64            `json:"requests"`
 	Compared int64            `json:"compared"`
@@ -72,7 +72,7 @@ type Report struct {
 type FlagReport struct {
 	Key string `json:"key"`
 	// Compared is the number of compared values, Differing the number of different ones, without
-	// those that differ only in the reason, and Rate their share.
+	// differences in the reason only, and Rate their share.
 	Compared  int64   `json:"compared"`
 	Differing int64   `json:"differing"`
 	Rate      float64 `json:"rate"`
@@ -305,7 +305,7 @@ func (b *book) report() Report {
 	return r
 }
 
-// Write writes a report as text, with at most the given number of flags.
+// Write writes a report as text, with at most that many flags.
 func (r *Report) Write(w io.Writer, flags int) error {
 	_, err := fmt.Fprintf(w, "%d requests for flags, %d compared, %d of them differ (%.4f %%)\n", r.Requests, r.Compared, r.Differing, 100*r.Rate)
 	for _, reason := range slices.Sorted(maps.Keys(r.Skipped)) {

@@ -37,7 +37,7 @@ const (
 	maxWaiting      = 1024
 	maxWaitingBytes = 32 << 20
 	// maxBody is the maximum body of a flag request that is compared, maxAnswer the maximum
-	// response; larger ones are served but not compared.
+	// response; larger bodies are served but not compared.
 	maxBody   = 1 << 20
 	maxAnswer = 8 << 20
 	// maxEvents is the maximum body of a request with events that is copied to this server.
@@ -50,9 +50,9 @@ type Config struct {
 	Next http.Handler
 	// Upstream is the other service, such as https://us.i.posthog.com.
 	Upstream *url.URL
-	// Answer is the side whose responses clients receive, by default Self. With Upstream, this
-	// server responds to flag requests if the upstream fails (no connection, 502, 503, 504); events
-	// are sent to both, so that both have the same persons.
+	// Answer is the side that responds to clients, by default Self. With Upstream, this server
+	// responds to flag requests if the upstream fails (no connection, 502, 503, 504); events are
+	// sent to both, so that both have the same persons.
 	Answer Side
 	// Sample is the share of flag requests that are compared, above 0 and at most 1. Zero means
 	// all.
@@ -130,7 +130,7 @@ func New(c Config) (*Handler, error) {
 }
 
 // Close stops comparing and waits for the workers. Queued requests are counted as not compared. It
-// may be called more than once.
+// may be called several times.
 func (h *Handler) Close() {
 	h.closing.Lock()
 	first := !h.closed

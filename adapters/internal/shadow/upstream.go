@@ -49,7 +49,7 @@ func forwardedFor(r *httputil.ProxyRequest) {
 	}
 }
 
-// errUnanswered reports a status with which a gateway says that the upstream is unavailable.
+// errUnanswered is the error for a gateway status, which means that the upstream is unavailable.
 var errUnanswered = errors.New("the upstream is unavailable")
 
 // answerUpstream responds with the upstream, or with this server if the upstream is unavailable,

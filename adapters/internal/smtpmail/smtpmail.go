@@ -1,12 +1,11 @@
-// Package smtpmail hands mails to an SMTP server.
+// Package smtpmail sends mails to an SMTP server.
 //
-// Every mail goes over a connection of its own: mails are few, and no state is
-// left behind by a server that went away. What the server says of a mail decides
-// whether it is tried again: a recipient or a text that it refuses with a code of
-// 500 and above is refused for good (organizations.ErrMailRejected); everything else,
-// a wrong password too, may be mended and is not.
+// Every mail has a connection of its own: mails are rare, and there is no connection state to
+// repair after a server has failed. The server's response determines whether a mail is retried: a
+// recipient or a text that the server rejects with a code of 500 and above is permanently rejected
+// (organizations.ErrMailRejected); every other error, also an invalid password, may be temporary.
 //
-// Errors never hold the password, nor what is sent for it.
+// Errors do not include the password, nor its encoded forms.
 package smtpmail
 
 import (
@@ -27,21 +26,21 @@ import (
 	"github.com/bunting-flags/bunting/management/organizations"
 )
 
-// Encryption says how a connection is kept from being read.
+// Encryption is how a connection is encrypted.
 type Encryption int
 
 const (
-	// STARTTLS begins in clear and changes to TLS before anything of a mail or a
-	// password is said. A server that cannot is not used.
+	// STARTTLS starts unencrypted and changes to TLS before any part of a mail or a password is
+	// sent. It fails if the server does not support STARTTLS.
 	STARTTLS Encryption = iota
-	// TLS begins with TLS.
+	// TLS uses TLS from the start.
 	TLS
-	// Plain is not encrypted: for a server on the same machine or network. A password
-	// is then sent to the machine itself only.
+	// Plain is not encrypted, for a server on the same machine or network. A password is then only
+	// sent to a server on the same machine.
 	Plain
 )
 
-// schemes are the forms of a server's URL, and their usual ports.
+// schemes are the schemes of a server's URL, and their default ports.
 var schemes = map[string]struct {
 	encryption Encryption
 	port       string
@@ -51,27 +50,27 @@ var schemes = map[string]struct {
 	"smtp+plain": {Plain, "25"},
 }
 
-// DefaultTimeout bounds one mail where Config.Timeout is zero.
+// DefaultTimeout is the default of Config.Timeout.
 const DefaultTimeout = 30 * time.Second
 
-// Config says which server is used. Address and From are required.
+// Config configures a Mailer. Address and From are required.
 type Config struct {
 	// Address is host and port.
 	Address    string
 	Encryption Encryption
-	// User of none: the server wants no password.
+	// User and Password authenticate at the server. If User is empty, there is no authentication.
 	User, Password string
 	// From is the sender: an address, or a name and an address in angle brackets.
 	From string
-	// Timeout bounds all of one mail, DefaultTimeout when zero.
+	// Timeout is the limit for sending one mail, by default DefaultTimeout.
 	Timeout time.Duration
-	// TLS of nil trusts the authorities of the system and wants the server's name.
+	// TLS configures TLS. If nil, the system's authorities are trusted, and the certificate must
+	// have the server's name.
 	TLS *tls.Config
 }
 
-// ParseURL reads smtp://USER:PASSWORD@HOST:PORT, smtps:// or smtp+plain://; user,
-// password and port may be left out. Its errors do not repeat the text, which may
-// hold a password.
+// ParseURL parses smtp://USER:PASSWORD@HOST:PORT, smtps:// or smtp+plain://; user, password and
+// port are optional. Its errors do not include text, which may have a password.
 func ParseURL(text string) (c Config, err error) {
 	const want = "want smtp://USER@HOST:PORT (STARTTLS), smtps:// (TLS) or smtp+plain:// (not encrypted)"
 	u, err := url.Parse(text)
@@ -94,14 +93,14 @@ func ParseURL(text string) (c Config, err error) {
 	return c, nil
 }
 
-// Mailer implements organizations.Mailer.
+// Mailer implements organizations.Mailer. It is safe for concurrent use.
 type Mailer struct {
 	Config
 	host string
 	port int
 }
 
-// New makes a Mailer. It does not look for the server.
+// New returns a Mailer. It does not connect to the server.
 func New(c Config) (*Mailer, error) {
 	host, port, err := net.SplitHostPort(c.Address)
 	if err != nil {
@@ -128,8 +127,8 @@ func New(c Config) (*Mailer, error) {
 	return m, nil
 }
 
-// Send implements organizations.Mailer. It ends at once when ctx does; whether the
-// server has taken the mail is not known then.
+// Send implements organizations.Mailer. It returns immediately when ctx ends; the server may then
+// have accepted the mail or not.
 func (m *Mailer) Send(ctx context.Context, mail organizations.Mail) error {
 	ctx, cancel := context.WithTimeout(ctx, m.Timeout)
 	defer cancel()
@@ -142,7 +141,7 @@ func (m *Mailer) Send(ctx context.Context, mail organizations.Mail) error {
 		if err != nil {
 			return nil, err
 		}
-		// The library bounds steps by time only, and leaves a connection open whose
+		// The library only has timeouts for single steps, and leaves a connection open if its
 		// greeting fails.
 		context.AfterFunc(ctx, func() { _ = conn.Close() })
 		return conn, nil
@@ -152,7 +151,7 @@ func (m *Mailer) Send(ctx context.Context, mail organizations.Mail) error {
 	}
 	err = client.DialAndSendWithContext(ctx, message)
 	switch {
-	case err == nil || message.IsDelivered(): // what fails after the server's word is only the leaving
+	case err == nil || message.IsDelivered(): // an error after the server has accepted the mail only concerns closing the connection
 		return nil
 	case ctx.Err() != nil:
 		return errors.Join(ctx.Err(), m.redact(err))
@@ -162,7 +161,7 @@ func (m *Mailer) Send(ctx context.Context, mail organizations.Mail) error {
 	return m.redact(err)
 }
 
-// dial connects, with TLS where that is how the server begins.
+// dial connects, with TLS if the connection starts with it.
 func (m *Mailer) dial(ctx context.Context, address string) (net.Conn, error) {
 	if m.Encryption == TLS {
 		return (&tls.Dialer{Config: m.TLS}).DialContext(ctx, "tcp", address)
@@ -170,7 +169,7 @@ func (m *Mailer) dial(ctx context.Context, address string) (net.Conn, error) {
 	return (&net.Dialer{}).DialContext(ctx, "tcp", address)
 }
 
-// client is for one mail.
+// client returns a client for one mail.
 func (m *Mailer) client(dial mail.DialContextFunc) (*mail.Client, error) {
 	options := []mail.Option{
 		mail.WithPort(m.port), mail.WithTimeout(m.Timeout), mail.WithDialContextFunc(dial), mail.WithTLSConfig(m.TLS), mail.WithTLSPolicy(mail.TLSMandatory),
@@ -188,7 +187,7 @@ func (m *Mailer) client(dial mail.DialContextFunc) (*mail.Client, error) {
 	return mail.NewClient(m.host, options...)
 }
 
-// message is a mail as it is sent.
+// message converts a mail to the library's type.
 func (m *Mailer) message(from organizations.Mail) (*mail.Msg, error) {
 	message := mail.NewMsg(mail.WithNoDefaultUserAgent())
 	if err := message.From(m.From); err != nil {
@@ -212,8 +211,8 @@ func (m *Mailer) message(from organizations.Mail) (*mail.Msg, error) {
 	return message, nil
 }
 
-// isRejected reports whether a server has refused the recipient or the text for good.
-// What it says to the sender or the password is about this server, not the mail.
+// isRejected reports whether the server has permanently rejected the recipient or the text.
+// Responses to the sender or the password concern this server's configuration, not the mail.
 func isRejected(err error) bool {
 	var sendErr *mail.SendError
 	if !errors.As(err, &sendErr) || sendErr.ErrorCode() < 500 {
@@ -222,7 +221,7 @@ func isRejected(err error) bool {
 	return sendErr.Reason == mail.ErrSMTPRcptTo || sendErr.Reason == mail.ErrSMTPData || sendErr.Reason == mail.ErrSMTPDataClose
 }
 
-// redact is an error without the password, in the forms in which it is sent.
+// redact returns an error without the password, also in the encoded forms in which it is sent.
 func (m *Mailer) redact(err error) error {
 	text := err.Error()
 	if m.Password != "" {

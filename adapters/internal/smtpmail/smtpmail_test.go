@@ -72,7 +72,7 @@ func TestSend(t *testing.T) {
 	}
 }
 
-// checkMessage reads a mail as its recipient's program does.
+// checkMessage parses a mail as the recipient's program does.
 func checkMessage(t *testing.T, text string) {
 	t.Helper()
 	m, err := mail.ReadMessage(strings.NewReader(text))
@@ -113,7 +113,7 @@ func checkMessage(t *testing.T, text string) {
 	}
 }
 
-// What a server refuses for good is told apart from what may be mended.
+// Permanent rejections are distinguished from temporary errors.
 func TestSend_Rejected(t *testing.T) {
 	answer := func(code int, enhanced [3]int, text string) func(string) error {
 		return func(string) error { return smtptest.Refusal(code, enhanced, text) }
@@ -168,13 +168,13 @@ func TestSend_BadAddress(t *testing.T) {
 	}
 }
 
-// A server that does not answer is left when the time is over, or the context.
+// Sending to a server that does not respond ends with the timeout or the context.
 func TestSend_Silence(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = listener.Close() }() // what connects waits in the queue
+	defer func() { _ = listener.Close() }() // connections stay in the accept queue
 	m, err := smtpmail.New(smtpmail.Config{Address: listener.Addr().String(), From: "bunting@example.org", Timeout: 50 * time.Millisecond})
 	if err != nil {
 		t.Fatal(err)

@@ -20,7 +20,7 @@ import (
 	"time"
 )
 
-// ErrDamaged reports that a copy exists but differs from what was saved.
+// ErrDamaged reports that a copy exists but was changed since Save.
 var ErrDamaged = errors.New("the copy is damaged")
 
 // MaxSize is the maximum size of a copy, in bytes: 64 MiB. Larger copies are neither saved nor
@@ -96,7 +96,7 @@ const maxTempAge = time.Hour
 
 // removeOldTemp removes unfinished files that killed writers left behind.
 func removeOldTemp(folder string) {
-	entries, _ := os.ReadDir(folder) // on an error there are no entries, and nothing is removed
+	entries, _ := os.ReadDir(folder) // on an error there are no entries, and no file is removed
 	for _, e := range entries {
 		if !strings.HasPrefix(e.Name(), tempPrefix) {
 			continue

@@ -19,11 +19,12 @@ import (
 
 var attackRequests = flag.Int("attack", 10, "how many requests each honest client makes beside an attack")
 
-// attackers is the number of connections that attack at once, honestClients of those that do not.
+// attackers is the number of connections that attack concurrently, honestClients of the other
+// connections.
 const attackers, honestClients = 8, 8
 
-// runHonestClients lets each client make the given number of requests. All of them must be
-// answered, whatever else the server does.
+// runHonestClients makes each client make each requests. All of them must get a response, whatever
+// the server does otherwise.
 func runHonestClients(t *testing.T, each int, step func(n int) bool) {
 	t.Helper()
 	var answered atomic.Int64
@@ -84,8 +85,8 @@ func (c *attackCase) answeredEarly(t *testing.T, s *server) {
 	}
 }
 
-// against lets honest clients make their requests while attackers send theirs, and returns how
-// often the attackers got each status.
+// against has honest clients make their requests while attackers send theirs, and returns how often
+// the attackers got each status.
 func (c *attackCase) against(t *testing.T, s *server, step func(n int) bool) map[int]int {
 	t.Helper()
 	packed := pack(t, [][]byte{c.body})
@@ -270,7 +271,7 @@ func TestAttack_SlowBodies(t *testing.T) {
 }
 
 // Long bodies of requests for flags neither fill the memory nor stop other clients: with a wrong
-// key they are answered after their first bytes, with a right one they share a budget.
+// key they get a response after their first bytes, with a right one they share a budget.
 func TestAttack_LongFlagsBodies(t *testing.T) {
 	properties := func(n int) string {
 		var out strings.Builder
@@ -356,7 +357,7 @@ func TestAttack_GuessedKeys(t *testing.T) {
 }
 
 // Invented event names and flags, sent with the public key, do not stop the statistics of real
-// ones.
+// names and flags.
 func TestAttack_InventedNames(t *testing.T) {
 	t.Parallel()
 	s := start(t, onSQLite(t.TempDir())...)

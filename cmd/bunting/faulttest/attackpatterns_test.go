@@ -13,8 +13,8 @@ import (
 )
 
 // Strings that are costly for a flag's pattern, sent with the public key, do not delay other
-// clients for long: a pattern whose program is too large is a fault and never matches, and any
-// other pattern is matched against no more text than takes a third of a second.
+// clients for long: a pattern with a too large program is a fault and never matches, and any other
+// pattern is matched against no more text than is possible in a third of a second.
 func TestAttack_CostlyPatterns(t *testing.T) {
 	const (
 		tooLarge = `((a{1,100}){1,10}b){1,10}` // ran ten seconds on a million letters
@@ -64,7 +64,7 @@ func TestAttack_CostlyPatterns(t *testing.T) {
 		return status == http.StatusOK
 	}
 	runHonestClients(t, *attackRequests, step) // warms the server up
-	// Each search of the second pattern takes a third of a second; smaller patterns are the remedy.
+	// Each search of the second pattern needs a third of a second; smaller patterns are the remedy.
 	for name, letters := range map[string]int{"a million letters": 1_000_000, "as many as are looked at": 16_000} {
 		t.Run(name, func(t *testing.T) {
 			c := attackCase{path: "/flags?v=2", body: body(letters), statuses: []int{http.StatusOK, http.StatusServiceUnavailable}}

@@ -25,7 +25,7 @@ func tool(t testing.TB, args ...string) string {
 }
 
 // A backup that is written under full load and restored elsewhere contains every event that was
-// answered 200 before it began, complete requests, and persons and groups as a replay of its events
+// accepted before it began, complete requests, and persons and groups as a replay of its events
 // computes them (decision 13).
 func TestBackup_UnderLoad(t *testing.T) {
 	t.Parallel()
@@ -58,8 +58,8 @@ func TestBackup_UnderLoad(t *testing.T) {
 	stop()
 	l.settle(t, s.url)
 
-	// Without writes, the restored server returns the same responses as this one. It is given only
-	// its folder.
+	// Without writes, the restored server returns the same responses as this one. It gets only its
+	// folder.
 	file, copyFolder := filepath.Join(t.TempDir(), "backup.db"), filepath.Join(t.TempDir(), "elsewhere")
 	tool(t, "backup", "--data", dir, "--output", file)
 	tool(t, "restore", "--input", file, "--data", copyFolder)

@@ -10,7 +10,7 @@ type eventKey struct {
 	name, distinctID string
 }
 
-// batch is a request that is sent until it is answered 200.
+// batch is a request that is sent until it gets 200.
 type batch struct {
 	events []eventKey
 	body   []byte
@@ -25,7 +25,7 @@ func (b *batch) isAnswered() bool {
 	return b.answered
 }
 
-// book records the batches that were sent, and which were answered 200.
+// book records the batches that were sent, and which got 200.
 type book struct {
 	mu      sync.Mutex
 	batches []*batch

@@ -24,7 +24,7 @@ func TestClients(t *testing.T) {
 	l.awaitOK(t, 20)
 	goroutines, address := s.metric(t, "go_goroutines"), strings.TrimPrefix(s.url, "http://")
 
-	odd := newLoad(1) // its batches may or may not be stored, unless answered
+	odd := newLoad(1) // its batches may or may not be stored, unless they got 200
 	var oddMu sync.Mutex
 	newBatch := func() *batch {
 		oddMu.Lock()
@@ -52,7 +52,7 @@ func TestClients(t *testing.T) {
 			})
 		}
 	}
-	each(50, func(conn net.Conn, b *batch, request []byte) error { // slow, but answered
+	each(50, func(conn net.Conn, b *batch, request []byte) error { // slow, but with a response
 		for piece := range pieces(request, 20) {
 			if _, err := conn.Write(piece); err != nil {
 				return err

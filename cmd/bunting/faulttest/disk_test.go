@@ -12,8 +12,8 @@ import (
 	"testing"
 )
 
-// While fsync fails, no request is answered 200, since each 200 depends on an fsync. When the disk
-// works again so does the server, and the events that were answered 200 are still stored.
+// While fsync fails, no request gets 200, since each 200 depends on an fsync. When the disk works
+// again so does the server, and the accepted events are still stored.
 func TestFailingFsync(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -44,7 +44,7 @@ func TestFailingFsync(t *testing.T) {
 	newAudit(l.book).check(t, openFolder(t, dir), people)
 	l.settle(t, s.url)
 
-	// The same again, without a restart.
+	// The same, without a restart.
 	heal = inject(t, s, "fsync,fdatasync:error=EIO")
 	for range 5 {
 		l.clients[0].step(s.url)
@@ -62,8 +62,8 @@ func TestFailingFsync(t *testing.T) {
 	isIntact(t, dir)
 }
 
-// While the disk is full, events are answered 503 and flags are evaluated. No accepted event is
-// lost, and when space is free the same process accepts events.
+// While the disk is full, events get 503 and flags are evaluated. No accepted event is lost, and
+// when space is free the same process accepts events.
 func TestDiskFull(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -160,8 +160,8 @@ func testDiskFull(t *testing.T, dir string, fill func(*server) (empty func())) {
 // mostMemory is the limit of a server's resident memory under full load, in bytes.
 const mostMemory = 256 << 20
 
-// With a slow disk and 500 clients, requests wait or are answered 503, and memory does not grow
-// with the number of clients (decision 14).
+// With a slow disk and 500 clients, requests wait or get 503, and memory does not grow with the
+// number of clients (decision 14).
 func TestSlowDisk(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -202,7 +202,7 @@ func keyOf(t testing.TB, uuid, name, distinctID string) eventKey {
 }
 
 // live starts a server and kills it after wait. Meanwhile events arrive and exports are requested;
-// those that are to be paused are paused after pause.
+// the exports to be paused are paused after pause.
 func (x *exportTest) live(t *testing.T, wait, pause time.Duration) {
 	s := start(t, x.args...)
 	killed := time.After(wait)

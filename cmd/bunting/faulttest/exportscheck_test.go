@@ -86,7 +86,7 @@ func (e *killedExport) checkRuns(t testing.TB, hour time.Time, want int64) {
 	t.Logf("%s%s: %d runs of %d backfills", e.folder, e.table, len(e.runs), len(e.backfills))
 }
 
-// checkRows requires each event exactly one time, and no other rows.
+// checkRows requires each event exactly once, and no other rows.
 func (e *killedExport) checkRows(t testing.TB, want map[eventKey]int64, rows []eventKey) {
 	t.Helper()
 	found := make(map[eventKey]int, len(rows))

@@ -1,8 +1,8 @@
 //go:build linux
 
-// Package faulttest starts the real binary, loads it and injects faults: every event that was
-// answered 200 must be stored exactly one time, whatever happens (spec/capture.md §13.6, decisions
-// 13 and 14). It needs Linux, strace and PostgreSQL 15.
+// Package faulttest starts the real binary, loads it and injects faults: every accepted event,
+// which is one that got the response 200, must be stored exactly once, whatever happens
+// (spec/capture.md §13.6, decisions 13 and 14). It needs Linux, strace and PostgreSQL 15.
 package faulttest
 
 import (

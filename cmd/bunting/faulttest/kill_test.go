@@ -10,8 +10,8 @@ import (
 )
 
 // After SIGKILL at any moment, under load and during the start, the server recovers by itself,
-// events that were answered 200 are stored exactly one time, and persons and groups are those of a
-// replay of the events (decision 13, §13.2, §13.3).
+// accepted events are stored exactly once, and persons and groups equal the result of a replay of
+// the events (decision 13, §13.2, §13.3).
 func TestKill_SQLite(t *testing.T) {
 	t.Parallel()
 	const inOneFolder = 200

@@ -20,7 +20,7 @@ import (
 const largest = 20 << 20
 
 // Of 32 concurrent bodies of the maximum size, as many are accepted as there is memory for, the
-// rest are answered 503, and memory stays bounded (decision 14).
+// rest get 503, and memory stays bounded (decision 14).
 func TestLargeBodies(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {

@@ -17,7 +17,7 @@ import (
 )
 
 // load is a number of clients that send events, each on its own connection, and that resend
-// requests that were not answered 200, as SDKs do (§14.1). It outlives a server.
+// requests that did not get 200, as SDKs do (§14.1). It outlives a server.
 type load struct {
 	book    *book
 	clients []*client
@@ -32,8 +32,7 @@ type load struct {
 type client struct {
 	load      *load
 	generator *generator
-	// unanswered is the batch that must be sent again, and sent are the last few that were
-	// answered.
+	// unanswered is the batch that must be sent again, and sent are the last few accepted ones.
 	unanswered *batch
 	sent       []*batch
 	http       *http.Client
@@ -79,14 +78,14 @@ func (l *load) run(url string) (stop func()) {
 	}
 }
 
-// awaitOK waits until n more requests are answered 200.
+// awaitOK waits until n more requests get 200.
 func (l *load) awaitOK(t testing.TB, n int64) {
 	t.Helper()
 	before := l.ok.Load()
 	eventually(t, fmt.Sprintf("%d more requests are answered 200", n), func() bool { return l.ok.Load() >= before+n })
 }
 
-// settle resends unanswered batches until all are answered.
+// settle resends unanswered batches until all are accepted.
 func (l *load) settle(t testing.TB, url string) {
 	t.Helper()
 	end := time.Now().Add(patience)
@@ -108,7 +107,7 @@ func (l *load) settle(t testing.TB, url string) {
 	}
 }
 
-// step sends one batch: an unanswered one, a new one, or sometimes a batch that was answered long
+// step sends one batch: an unanswered one, a new one, or sometimes a batch that was accepted long
 // ago.
 func (c *client) step(url string) (answered bool) {
 	b := c.unanswered
@@ -136,7 +135,7 @@ func (c *client) step(url string) (answered bool) {
 	return true
 }
 
-// post sends a batch and reports whether it was answered 200.
+// post sends a batch and reports whether it got 200.
 func (l *load) post(client *http.Client, url string, b *batch) bool {
 	response, err := client.Post(url+"/batch/", "application/json", bytes.NewReader(b.body))
 	if err != nil {

@@ -16,8 +16,7 @@ import (
 	"time"
 )
 
-// waitLeases makes the tests wait until the leases of a killed server expire, which takes a minute
-// or two.
+// waitLeases is the option to wait until the leases of a killed server expire, a minute or two.
 var waitLeases = flag.Bool("leases", false, "wait until leases of killed servers run out, instead of ending them in the store")
 
 // ask sends a request to the management API. into may be nil. err is non-nil if there was no
@@ -81,8 +80,8 @@ func everyPage[T any](t testing.TB, s *server, path, key string) (all []T) {
 	return all
 }
 
-// expireLeases makes leases of a killed server expire now, and pending retries due. It returns the
-// number of such exports and mails.
+// expireLeases lets leases of a killed server expire now, and sets pending retries to due. It
+// returns the number of such exports and mails.
 func expireLeases(t testing.TB, dir string) (waited int64) {
 	t.Helper()
 	if *waitLeases {

@@ -59,7 +59,7 @@ type storedPerson struct {
 	Mode       string
 }
 
-// attribution is the person to whom an event belongs.
+// attribution is the person of an event.
 type attribution struct {
 	UUID, Mode string
 	CreatedAt  time.Time

@@ -33,7 +33,7 @@ var (
 const killsPerOutboxKill = 4
 
 // With SIGKILL at any moment and a mail server that is sometimes down, each stored invitation is
-// delivered at least one time, and its link works (decision 22).
+// delivered at least once, and its link works (decision 22).
 func TestKill_Outbox(t *testing.T) {
 	t.Parallel()
 	var calm atomic.Bool // the delay of a rejected mail grows with each attempt
@@ -142,8 +142,8 @@ func TestKill_Outbox(t *testing.T) {
 	o.check(t)
 }
 
-// Without kills each mail is delivered exactly one time, also if the mail server was down or
-// returned a temporary error.
+// Without kills each mail is delivered exactly once, also if the mail server was down or returned a
+// temporary error.
 func TestOutbox(t *testing.T) {
 	t.Parallel()
 	var mu sync.Mutex
@@ -263,7 +263,7 @@ func (o *outbox) invite(s *server) {
 }
 
 // delivered waits until all stored invitations have been mailed, and returns their addresses by id.
-// Invitations that were answered 201 must be among them.
+// Invitations with the response 201 must be among them.
 func (o *outbox) delivered(t testing.TB, s *server, within time.Duration) map[string]string {
 	t.Helper()
 	invites := map[string]string{}

@@ -100,7 +100,7 @@ func (d *database) start(t testing.TB) {
 	})
 }
 
-// stop ends the server at once and aborts what is under way (immediate shutdown).
+// stop ends the server at once and aborts all transactions (immediate shutdown).
 func (d *database) stop(t testing.TB) {
 	t.Helper()
 	if err := d.cmd.Process.Signal(syscall.SIGQUIT); err != nil {

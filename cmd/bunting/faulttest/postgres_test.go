@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// While PostgreSQL is down under load, events are answered 503 and flags are evaluated; afterwards
-// the same process accepts events. Then the server itself is killed.
+// While PostgreSQL is down under load, events get 503 and flags are evaluated; afterwards the same
+// process accepts events. Then the server itself is killed.
 func TestPostgres(t *testing.T) {
 	t.Parallel()
 	db := newDatabase(t)
@@ -55,7 +55,7 @@ func TestPostgres(t *testing.T) {
 }
 
 // A PostgreSQL server that hangs counts as unavailable: meanwhile flags that need no stored data
-// are evaluated, and events are answered 503.
+// are evaluated, and events get 503.
 func TestPostgres_Hangs(t *testing.T) {
 	t.Parallel()
 	db := newDatabase(t)

@@ -25,8 +25,8 @@ var (
 const personalKey = "phx_demo"
 
 // While PostgreSQL is down under a load of flags, no request for flags that need no stored data
-// fails, also at a server that starts meanwhile from its copies on disk. Events are answered 503
-// until PostgreSQL is up, without a restart (decision 29).
+// fails, also at a server that starts meanwhile from its copies on disk. Events get 503 until
+// PostgreSQL is up, without a restart (decision 29).
 func TestServers_PostgresStops(t *testing.T) {
 	t.Parallel()
 	db := newDatabase(t)
@@ -112,9 +112,8 @@ func (s *server) request(t testing.TB, method, path, body string) (status int, t
 }
 
 // Two servers on one PostgreSQL handle events, flags and changes of flags, while each in turn is
-// killed and restarted. Events that were answered 200 are stored exactly one time, persons are
-// those of a replay, every change is visible through both servers, and the running server fails no
-// request.
+// killed and restarted. Accepted events are stored exactly once, persons equal the result of a
+// replay, every change is visible through both servers, and the running server fails no request.
 func TestServers_OneIsKilled(t *testing.T) {
 	t.Parallel()
 	db := newDatabase(t)

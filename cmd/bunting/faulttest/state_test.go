@@ -37,16 +37,16 @@ func openFolder(t testing.TB, dir string) *sql.DB {
 	return db
 }
 
-// audit compares the stored state with what was sent and answered, and with the model. It continues
-// where it ended, since the ledger only grows.
+// audit compares the stored state with the batches that were sent and accepted, and with the model.
+// It continues where it ended, since the ledger only grows.
 type audit struct {
 	book  *book
 	model *model
 	// stored are the ids of the events by key; last is the highest of them.
 	stored map[eventKey]int64
 	last   int64
-	// entered is the number of batches of the book that were read; open are those not yet found to
-	// be answered and stored.
+	// entered is the number of batches of the book that were read; open are the batches not yet
+	// found to be accepted and stored.
 	entered int
 	open    []*batch
 	// problems are the first few problems.
@@ -139,7 +139,7 @@ func (a *audit) take(e *storedEvent) {
 	}
 }
 
-// readBook compares the events with what was sent: those that were answered 200 are stored, a
+// readBook compares the events with the batches that were sent: accepted events are stored, a
 // request is stored completely and in its order or not at all, and there are no other events.
 func (a *audit) readBook() {
 	batches := a.book.all()

@@ -54,8 +54,8 @@ func (b *broker) kill() {
 
 // Two servers with a stream in front of one PostgreSQL get events and requests for flags: each in
 // turn is killed and restarted, then the only broker. Flags are evaluated throughout, and events
-// get 200 or, without the broker, 503. Events that were answered 200 are stored exactly one time,
-// and persons are those of a replay.
+// get 200 or, without the broker, 503. Accepted events are stored exactly once, and persons equal
+// the result of a replay.
 func TestStream_ServersAndBrokerAreKilled(t *testing.T) {
 	t.Parallel()
 	db, b := newDatabase(t), newBroker(t)

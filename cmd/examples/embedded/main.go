@@ -1,5 +1,5 @@
-// Command embedded is a shop with the whole of Bunting inside: PostHog's SDKs and the
-// command line talk to /ph, and the shop's own session manages flags.
+// Command embedded is a shop that embeds the Bunting server: PostHog's SDKs and the command line
+// use it below /ph, and the session of the shop authorizes the management of flags.
 package main
 
 import (
@@ -14,7 +14,7 @@ import (
 	"github.com/bunting-flags/bunting/management"
 )
 
-// projectKey is what SDKs get beside the address.
+// projectKey is the public key with which SDKs are configured.
 const projectKey = "phc_shop"
 
 func main() {
@@ -47,10 +47,10 @@ func shop(s *server.Server) http.Handler {
 	return mux
 }
 
-// signedIn knows the shop's own people by its own cookie.
+// signedIn authenticates the shop's own users by the shop's cookie.
 func signedIn(r *http.Request) (*management.Caller, error) {
 	if session, err := r.Cookie("session"); err != nil || session.Value != "the shopkeeper's" {
-		return nil, nil // a personal key, or nobody
+		return nil, nil // authenticate by a personal key instead
 	}
 	return &management.Caller{User: &management.User{Email: server.DefaultOwnerEmail}}, nil
 }

@@ -12,8 +12,8 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// The shopkeeper releases a discount with the session of the shop; who buys gets it,
-// and what was ordered can be read back.
+// The shopkeeper enables a discount with the session of the shop. Customers then get it, and their
+// orders can be read back.
 func TestEmbedded(t *testing.T) {
 	s, err := server.Open(t.Context(), server.Options{APIKey: projectKey, Authenticate: signedIn})
 	if err != nil {

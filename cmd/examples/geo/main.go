@@ -1,4 +1,4 @@
-// Command geo says where addresses are, by a City or Country database (.mmdb).
+// Command geo prints the locations of IP addresses from a City or Country database (.mmdb).
 package main
 
 import (

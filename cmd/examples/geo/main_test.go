@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// The places are those of testdata/geoip/source.json; nothing is known of a loopback
-// address, and what is no address is told.
+// The expected locations are in testdata/geoip/source.json. A loopback address has no location, and
+// an invalid address is an error.
 func TestGeo(t *testing.T) {
 	const city = "../../../testdata/geoip/city.mmdb"
 	var out strings.Builder

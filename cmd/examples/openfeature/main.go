@@ -1,4 +1,4 @@
-// Command openfeature reads flags of a file by OpenFeature's API.
+// Command openfeature reads flags of a file through OpenFeature's API.
 package main
 
 import (
@@ -27,7 +27,7 @@ func main() {
 
 func read(ctx context.Context, file, projectKey, flag string) (bool, openfeature.Reason, error) {
 	// setup
-	source, err := filesource.Open(filesource.Config{Files: []string{file}, APIKey: projectKey}) // watched
+	source, err := filesource.Open(filesource.Config{Files: []string{file}, APIKey: projectKey}) // the file is watched for changes
 	if err != nil {
 		return false, "", err
 	}

@@ -6,7 +6,8 @@ import (
 	"github.com/open-feature/go-sdk/openfeature"
 )
 
-// The flags are those of testdata/demo.json; the default holds for one that is not there.
+// The flags are defined in testdata/demo.json. The default is returned for a flag that does not
+// exist.
 func TestOpenFeature(t *testing.T) {
 	for _, tt := range []struct {
 		flag   string

@@ -1,5 +1,5 @@
-// Command ownsink takes in the events of PostHog's SDKs and keeps them in a place of
-// its own: it prints them.
+// Command ownsink captures the events of PostHog's SDKs with an appender of its own, which prints
+// them.
 package main
 
 import (
@@ -30,7 +30,7 @@ func newHandler(sink capture.AppenderFunc) (http.Handler, error) {
 	// end of setup
 }
 
-// printed is the sink. What it returns an error for, SDKs send again.
+// printed is the appender. If it returns an error, SDKs send the events again.
 func printed(_ context.Context, b *capture.Batch) error {
 	for i := range b.Events {
 		e := &b.Events[i]

@@ -11,8 +11,8 @@ import (
 	"github.com/bunting-flags/bunting/capture"
 )
 
-// An SDK's batch comes to the sink; what the sink refuses, and keys of others, are not
-// answered as if they were stored.
+// An SDK's batch is passed to the appender. Batches that the appender rejects, and requests with an
+// unknown key, do not get a successful response.
 func TestOwnSink(t *testing.T) {
 	var got []string
 	var sinkErr error

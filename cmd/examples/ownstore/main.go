@@ -1,5 +1,5 @@
-// Command ownstore decides flags by definitions and people that a service keeps where it
-// likes.
+// Command ownstore evaluates flags with definitions and person properties from a service's own
+// storage.
 package main
 
 import (
@@ -12,7 +12,7 @@ import (
 
 // company is the service's own store.
 type company struct {
-	definitions map[string]string           // by the project's key, as PostHog serves them
+	definitions map[string]string           // by project key, in the format of PostHog's API
 	people      map[string]flags.Properties // by distinct id
 }
 
@@ -50,7 +50,7 @@ func main() {
 	}
 }
 
-// reader reads the flags of a project. httpapi.New serves the same Decider to SDKs.
+// reader returns a reader of a project's flags. httpapi.New can serve the same Decider to SDKs.
 func (c company) reader(apiKey string) (flags.Reader, error) {
 	decider, err := flags.NewDecider(flags.DeciderConfig{Source: c, People: c}) // setup
 	if err != nil {

@@ -7,8 +7,8 @@ import (
 	"github.com/bunting-flags/bunting/flags"
 )
 
-// What the service knows of a person decides, and what it changes counts the next
-// second at the latest; keys that it does not have are told.
+// Flags are evaluated with the stored properties of a person, and a change takes effect within a
+// second. An unknown project key is reported.
 func TestOwnStore(t *testing.T) {
 	ours := company{
 		definitions: map[string]string{"phc_x": `{"flags": [{"id": 1, "key": "f", "active": true, "filters": {

@@ -1,6 +1,6 @@
-// Command service searches, with as many results as a flag says to whom it says it, on a
-// page that brings its visitor's flags along for posthog-js. The flags stand in a file that
-// is read again when it changes.
+// Command service has a search with a number of results that a flag sets for each user, and a page
+// that passes its visitor's flags to posthog-js. The flags are in a file that is reread when it
+// changes.
 package main
 
 import (
@@ -49,7 +49,7 @@ func routes(reader flags.Reader) http.Handler {
 
 var page = template.Must(template.New("").Parse("<script>posthog.init('" + projectKey + "', {bootstrap: {{.}}})</script>\n"))
 
-// signedIn is who has signed in; others are known by the cookie of posthog-js.
+// signedIn returns the signed-in user. Other visitors are identified by the cookie of posthog-js.
 func signedIn(r *http.Request) *flags.Subject {
 	id, _, ok := r.BasicAuth()
 	if !ok {

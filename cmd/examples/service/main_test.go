@@ -9,8 +9,8 @@ import (
 	"github.com/bunting-flags/bunting/flags/flagstest"
 )
 
-// What the flags say is served, to who has signed in and to who has been on a page; without
-// flags the service does as it did before it had some.
+// The service uses the flags' values for signed-in users and for visitors of a page. Without flags
+// it uses its defaults.
 func TestService(t *testing.T) {
 	f := flagstest.New(t)
 	handler := routes(f.Reader())

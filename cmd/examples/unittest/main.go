@@ -1,4 +1,4 @@
-// Command unittest says what something costs. Its test chooses the flags.
+// Command unittest prints a price that depends on flags. Its test sets the flags.
 package main
 
 import (
@@ -9,7 +9,7 @@ import (
 	"github.com/bunting-flags/bunting/flags"
 )
 
-// price is in cents.
+// price returns the price in cents.
 func price(ctx context.Context, reader flags.Reader, user *flags.Subject) float64 {
 	if !reader.Bool(ctx, "sale", user, false) {
 		return 1000

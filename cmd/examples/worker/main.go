@@ -1,5 +1,5 @@
-// Command worker decides with the definitions of a server, and starts without it: by the
-// copy of the last time, or by the definitions that were built in.
+// Command worker evaluates flags with the definitions of a server. It also starts without the
+// server: with the definitions of its last run, or with built-in definitions.
 package main
 
 import (
@@ -26,7 +26,7 @@ func main() {
 	}
 }
 
-// run works once a pause, until the context ends.
+// run works once in each pause, until ctx is done.
 func run(ctx context.Context, url string, pause time.Duration, done func(string)) error {
 	// setup
 	client, err := remote.New(remote.Config{URL: url, ProjectKey: "phc_demo", Key: "phs_demo", Bundle: builtIn})
@@ -46,7 +46,7 @@ func run(ctx context.Context, url string, pause time.Duration, done func(string)
 		case <-ctx.Done():
 			within, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 			defer cancel()
-			return client.Close(within) // sends what waits
+			return client.Close(within) // sends pending events
 		}
 	}
 }

@@ -39,7 +39,7 @@ func begin(t *testing.T, url string) *shift {
 	return s
 }
 
-// until waits for a line, or wants it to be the next one.
+// until waits for a line. If next is set, the line must be the next one.
 func (s *shift) until(want string, next bool) {
 	s.Helper()
 	for deadline := time.After(patience); ; {
@@ -66,8 +66,8 @@ func (s *shift) end() {
 	}
 }
 
-// The worker begins without a server, goes on with what one says as soon as there is
-// one, which gets its events, and remembers that when it begins again without.
+// The worker starts without a server, uses the definitions of a server as soon as it is reachable
+// and sends it events, and after a restart without the server it uses the last definitions.
 func TestWorker(t *testing.T) {
 	t.Setenv("XDG_CACHE_HOME", t.TempDir())
 	l, err := net.Listen("tcp", "127.0.0.1:0")

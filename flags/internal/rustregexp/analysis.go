@@ -34,9 +34,13 @@ type analyzer struct {
 	boundary  bool              // \b or \B, which package regexp supports for ASCII only
 }
 
+// node computes and stores the facts of n and of all nodes below it. It returns an error for a
+// look-behind that fancy_regex refuses. Sizes are capped at maxSize+1, so that sums do not
+// overflow.
 func (a *analyzer) node(n *node) (nodeFacts, error) {
 	subs := make([]nodeFacts, len(n.subs))
 	n.counted = 1
+	// own is the size of the node with its parts, which opRepeat multiplies instead.
 	own := stepSize
 	for i, sub := range n.subs {
 		facts, err := a.node(sub)
@@ -65,6 +69,7 @@ func (a *analyzer) node(n *node) (nodeFacts, error) {
 
 // isBehindAllowed also allows alternatives of different lengths, since each is matched separately.
 func isBehindAllowed(n *node, facts nodeFacts) bool {
+	// Rust's linear engine can match a look-behind of variable length by searching backwards.
 	if facts.fixed || !facts.hard {
 		return true
 	}
@@ -91,12 +96,14 @@ func (a *analyzer) combine(n *node, subs []nodeFacts) nodeFacts {
 			}
 		}
 	case opConcat:
+		// A sequence is fixed if all its parts are, and as long as all of them.
 		for _, sub := range subs {
 			facts.min += sub.min
 			facts.fixed = facts.fixed && sub.fixed
 			facts.hard = facts.hard || sub.hard
 		}
 	case opAlternate:
+		// Alternatives are only fixed if all have the same length.
 		facts = nodeFacts{min: subs[0].min, fixed: subs[0].fixed, hard: subs[0].hard}
 		for _, sub := range subs[1:] {
 			facts.fixed = facts.fixed && sub.fixed && facts.min == sub.min
@@ -106,6 +113,7 @@ func (a *analyzer) combine(n *node, subs []nodeFacts) nodeFacts {
 	case opRepeat:
 		facts = a.repeat(n, subs[0])
 	case opGroup:
+		// A group with a back-reference needs an engine that records what it matched.
 		facts = nodeFacts{min: subs[0].min, fixed: subs[0].fixed, hard: subs[0].hard || a.refs[n.group]}
 		a.groups[n.group] = facts
 	case opAtomic:
@@ -113,10 +121,12 @@ func (a *analyzer) combine(n *node, subs []nodeFacts) nodeFacts {
 		a.backtrack = true
 	case opBackref:
 		group := a.groups[n.group]
+		// A back-reference matches the text of its group, so it has the group's length.
 		facts = nodeFacts{min: group.min, fixed: group.fixed, hard: true}
 		a.backtrack = true
 	case opCondition:
 		cond, yes, no := subs[0], subs[1], subs[2]
+		// The branch "no" is taken without consuming the condition.
 		facts.min = cond.min + min(yes.min, no.min)
 		facts.fixed = cond.fixed && yes.fixed && no.fixed && cond.min+yes.min == no.min
 		facts.hard = true
@@ -127,9 +137,13 @@ func (a *analyzer) combine(n *node, subs []nodeFacts) nodeFacts {
 	case opWordStart, opWordEnd, opHalfStart, opHalfEnd:
 		facts.hard, facts.size = true, assertionSize
 		a.backtrack = true
+	// These need look-around in the backtracking engine's syntax, but Rust's linear engine has
+	// them.
 	case opLineStartCRLF, opLineEndCRLF:
 		a.backtrack = true
 	case opBoundary, opNotBoundary:
+		// Package regexp can match these in ASCII text, so they do not require backtracking by
+		// themselves.
 		facts.hard, facts.size = true, assertionSize
 		a.boundary = true
 	case opKeep, opContinue:
@@ -138,11 +152,15 @@ func (a *analyzer) combine(n *node, subs []nodeFacts) nodeFacts {
 	return facts
 }
 
+// repeat returns the facts of n, which repeats a node with the facts sub, and updates n.counted. A
+// repetition without an upper bound needs one copy more than its minimum, since the last copy
+// loops.
 func (a *analyzer) repeat(n *node, sub nodeFacts) nodeFacts {
 	times := n.hi
 	if n.hi == unlimited {
 		times = n.lo + 1
 	}
+	// linearRepeat splits counts above the limit, so counted does not exceed maxLinearCount.
 	if most := max(n.lo, n.hi); most > 1 {
 		n.counted = min(most, maxLinearCount/n.counted) * n.counted
 	}
@@ -157,6 +175,7 @@ func (a *analyzer) repeat(n *node, sub nodeFacts) nodeFacts {
 // withoutTrailingLook replaces a look-ahead at the very end of a pattern with its contents: if only
 // the existence of a match matters, the two are equivalent, and the second needs no backtracking.
 func withoutTrailingLook(n *node) *node {
+	// The pattern consists only of the look-ahead.
 	if n.op == opLook && !n.behind && !n.negated {
 		return n.subs[0]
 	}
@@ -177,9 +196,11 @@ func plainText(n *node) (text string, start, end, ok bool) {
 	if n.op != opConcat {
 		parts = []*node{n}
 	}
+	// An empty pattern is the empty text.
 	if n.op == opEmpty {
 		parts = nil
 	}
+	// The anchors ^ and $ become the results start and end.
 	if len(parts) > 0 && parts[0].op == opTextStart {
 		start, parts = true, parts[1:]
 	}

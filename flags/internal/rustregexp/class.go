@@ -5,7 +5,8 @@ import "unicode/utf8"
 // maxClassNesting is the maximum depth of nested bracket classes.
 const maxClassNesting = 250
 
-// classItem is a character or an escape of a bracket class.
+// classItem is a character or an escape of a bracket class. classParser evaluates a class from a
+// list of items, after class has found its end.
 type classItem struct {
 	r     rune
 	set   runeSet
@@ -42,6 +43,7 @@ func (p *parser) class() (*node, error) {
 	start := p.pos
 	p.pos++
 	var items []classItem
+	// raw adds an unescaped rune and moves behind it.
 	raw := func(r rune, size int) {
 		items = append(items, classItem{r: r, raw: true})
 		p.pos += size
@@ -62,6 +64,7 @@ func (p *parser) class() (*node, error) {
 			if err != nil {
 				return nil, err
 			}
+			// An escape is one item, so an escaped bracket does not count.
 			items = append(items, item)
 			continue
 		case '[':
@@ -71,11 +74,13 @@ func (p *parser) class() (*node, error) {
 		}
 		raw(r, size)
 	}
+	// The second pass interprets the items, in the way of regex-syntax.
 	c := &classParser{parser: p, start: start, items: items, fold: p.flags.fold}
 	set, msg := c.bracket()
 	if c.tooMuch != nil {
 		return nil, c.tooMuch
 	}
+	// The two passes disagree about the end of the class, for example for [[^]]x].
 	if msg == "" && c.next < len(items) {
 		msg = "unopened bracket"
 	}
@@ -85,6 +90,8 @@ func (p *parser) class() (*node, error) {
 	return setNode(set), nil
 }
 
+// classEscape reads an escape in a class. Digits are refused: a class cannot contain a
+// back-reference.
 func (p *parser) classEscape() (classItem, error) {
 	if p.pos+1 < len(p.src) {
 		c := p.src[p.pos+1]
@@ -100,12 +107,15 @@ func (p *parser) classEscape() (classItem, error) {
 }
 
 // classParser evaluates the items of a bracket class: unions of items, joined from left to right by
-// && (intersection), -- (difference) and ~~ (symmetric difference).
+// && (intersection), -- (difference) and ~~ (symmetric difference). All operators have the same
+// precedence, and each takes the whole union on its right as its operand.
 type classParser struct {
-	parser  *parser
-	start   int // of the class in the pattern
-	items   []classItem
-	next    int
+	parser *parser
+	// The class in the pattern, as items; next is the index of the next item.
+	start int // of the class in the pattern
+	items []classItem
+	next  int
+	// depth is the number of open brackets, fold the flag (?i).
 	depth   int
 	fold    bool
 	tooMuch error // error if the work on sets exceeds maxSetWork
@@ -126,6 +136,7 @@ func (c *classParser) isRaw(ahead int, r rune) bool {
 	return i < len(c.items) && c.items[i].raw && c.items[i].r == r
 }
 
+// takeRaw skips the next item if it is the unescaped r, and reports whether it did.
 func (c *classParser) takeRaw(r rune) bool {
 	if !c.isRaw(0, r) {
 		return false
@@ -146,6 +157,7 @@ func (c *classParser) join(left runeSet, op rune, right runeSet) runeSet {
 	if !c.useBudget(work) {
 		return nil
 	}
+	// With (?i) both operands must be folded before the operator: [a&&A] is not empty.
 	if c.fold {
 		left, right = left.fold(), right.fold()
 	}
@@ -170,6 +182,7 @@ func (c *classParser) bracket() (set runeSet, msg string) {
 		left   runeSet     // result of all before the last operator
 		op     rune        // the operator's character, 0 before the first
 	)
+	// operand ends the current operand, and returns the result of the class up to here.
 	operand := func() runeSet {
 		if !c.useBudget(len(ranges) + len(sets)) {
 			return nil
@@ -179,6 +192,7 @@ func (c *classParser) bracket() (set runeSet, msg string) {
 		return c.join(left, op, right)
 	}
 	negated := c.takeRaw('^')
+	// Leading hyphens and a leading "]" are literal.
 	for c.takeRaw('-') {
 		ranges = append(ranges, runeRange{'-', '-'})
 	}
@@ -189,6 +203,7 @@ func (c *classParser) bracket() (set runeSet, msg string) {
 		if c.next >= len(c.items) {
 			return nil, "missing ]"
 		}
+		// An operator ends the operand on its left, which becomes the left operand of the operator.
 		if o := c.operator(); o != 0 {
 			left, op = operand(), o
 			continue
@@ -204,11 +219,13 @@ func (c *classParser) bracket() (set runeSet, msg string) {
 		if msg != "" {
 			return nil, msg
 		}
+		// Classes are joined immediately; single items are collected, and sorted once per operand.
 		if len(item) > 0 && c.useBudget(len(sets)+len(item)) {
 			sets = sets.union(item)
 		}
 	}
 	set = operand()
+	// The result is folded before it is negated, so that (?i)[^a] excludes A as well.
 	if c.fold && c.useBudget(foldWork(set)) {
 		set = set.fold()
 	}

@@ -42,6 +42,7 @@ func instructions(re *syntax.Regexp) int {
 	switch re.Op {
 	case syntax.OpConcat:
 	case syntax.OpLiteral:
+		// Every rune is an instruction.
 		n += len(re.Rune)
 	case syntax.OpCapture:
 		n += 2

@@ -63,6 +63,8 @@ var engineAssertions = map[nodeOp]string{
 	opLineEndCRLF:   `(?:\z|(?=\r)|(?<!\r)(?=\n))`,
 }
 
+// These are the characters on the right and on the left, as look-around: a word character, or
+// another character or an end of the text.
 const (
 	beforeWord    = `(?=[` + engineWord + `])`
 	notBeforeWord = `(?![` + engineWord + `])`
@@ -70,6 +72,8 @@ const (
 	notAfterWord  = `(?<![` + engineWord + `])`
 )
 
+// writeEngine writes the nodes that differ between the engines in regexp2's syntax. Only groups
+// with a back-reference are captured, under their number as name.
 func writeEngine(w *writer, n *node) {
 	group := strconv.Itoa(n.group)
 	switch n.op {
@@ -134,6 +138,7 @@ func (w *writer) engineCondition(n *node) {
 	w.put(")")
 }
 
+// writeEngineSet writes a set in regexp2's syntax, in a short form if there is one.
 func writeEngineSet(w *writer, set runeSet) {
 	switch {
 	case len(set) == 0:

@@ -39,6 +39,7 @@ func (p *parser) escape() (*node, error) {
 	c := p.src[start+1]
 	if op, ok := assertionEscapes[c]; ok {
 		p.pos += 2
+		// Only \b and \B may have a word in braces.
 		if c == 'b' || c == 'B' {
 			return p.boundary(start, op)
 		}
@@ -47,6 +48,7 @@ func (p *parser) escape() (*node, error) {
 	switch {
 	case '0' <= c && c <= '9':
 		p.pos++
+		// Each group takes at least two bytes of the pattern, so a higher number cannot exist.
 		group, ok := p.decimal()
 		if !ok || group >= len(p.src)/2 {
 			return nil, p.errorf(start, "reference to a group that does not exist")
@@ -75,6 +77,7 @@ func (p *parser) escape() (*node, error) {
 	if err != nil {
 		return nil, err
 	}
+	// Only hexadecimal escapes are affected by (?i) here; other escaped runes match exactly.
 	switch {
 	case item.isSet:
 		return setNode(item.set), nil
@@ -86,6 +89,7 @@ func (p *parser) escape() (*node, error) {
 
 // boundary reads the braces of \b{start} after \b, unless they are a repetition count.
 func (p *parser) boundary(start int, op nodeOp) (*node, error) {
+	// The parser returns to this position if there is no word in braces.
 	after := p.pos
 	if err := p.skipBlanks(); err != nil {
 		return nil, err
@@ -130,6 +134,7 @@ func (p *parser) sharedEscape() (classItem, error) {
 	if digits, ok := hexEscapes[c]; ok {
 		return p.hex(digits)
 	}
+	// An upper-case letter is the negation of the lower-case one.
 	if set, ok := setEscapes[c|0x20]; ok {
 		item := classItem{set: set(), isSet: true}
 		if c&0x20 == 0 {
@@ -146,6 +151,7 @@ func (p *parser) sharedEscape() (classItem, error) {
 	if c|0x20 >= 'a' && c|0x20 <= 'z' {
 		return classItem{}, p.errorf(start, "unknown escape \\%c", c)
 	}
+	// Any other escaped rune is literal, such as \. or \-.
 	p.pos = start + 1
 	r, size := utf8.DecodeRuneInString(p.src[p.pos:])
 	p.pos += size
@@ -186,6 +192,7 @@ func (p *parser) hex(digits int) (classItem, error) {
 	return classItem{r: rune(n), folds: true}, nil
 }
 
+// isHex reports whether s is not empty and has only hexadecimal digits.
 func isHex(s string) bool {
 	return s != "" && strings.Trim(s, "0123456789abcdefABCDEF") == ""
 }

@@ -31,6 +31,7 @@ func (p *parser) groupNode() (*node, error) {
 			return &node{op: opLook, subs: []*node{sub}, behind: look.behind, negated: look.negated, pos: start}, err
 		}
 	}
+	// The case "?" must be the last one, since the other prefixes begin with it.
 	switch {
 	case p.accept("?P="):
 		return p.reference("", ")", false)
@@ -51,6 +52,7 @@ func (p *parser) groupNode() (*node, error) {
 
 // capture reads the contents of a capture group, which is named if name is not empty.
 func (p *parser) capture(name string) (*node, error) {
+	// Groups are numbered by their opening parenthesis, so the number is taken before the contents.
 	p.groups++
 	group := p.groups
 	if name != "" {
@@ -63,6 +65,7 @@ func (p *parser) capture(name string) (*node, error) {
 // closed reads alternatives and the ")" after them.
 func (p *parser) closed() (*node, error) {
 	start := p.pos
+	// An unclosed group is reported at its contents.
 	node, err := p.alternation()
 	if err != nil {
 		return nil, err
@@ -70,6 +73,7 @@ func (p *parser) closed() (*node, error) {
 	return node, p.closeParen(start)
 }
 
+// closeParen reads the ")" of the group that begins at start.
 func (p *parser) closeParen(start int) error {
 	if err := p.skipBlanks(); err != nil {
 		return err
@@ -85,6 +89,7 @@ func (p *parser) closeParen(start int) error {
 func (p *parser) namedGroup() (*node, error) {
 	start := p.pos
 	p.pos++
+	// The "?" has been skipped; an optional P follows, then the opening quotation mark or bracket.
 	p.accept("P")
 	closing := ">"
 	if p.src[p.pos] == '\'' {
@@ -118,6 +123,7 @@ func (p *parser) reference(opening, closing string, relative bool) (*node, error
 	}
 	name := p.name()
 	distance, hasDistance := 0, false
+	// A sign begins a distance, or after a name a recursion level, which is refused below.
 	if !p.hasPrefix(closing) && relative && (p.hasPrefix("+") || p.hasPrefix("-")) {
 		sign := p.src[p.pos]
 		p.pos++
@@ -132,18 +138,22 @@ func (p *parser) reference(opening, closing string, relative bool) (*node, error
 	if !p.accept(closing) || name == "" && !hasDistance {
 		return nil, p.errorf(start, "bad group name")
 	}
+	// Oniguruma has \k<name+1> for recursion levels; fancy_regex refuses it as well.
 	if name != "" && hasDistance {
 		return nil, p.errorf(start, "references at a recursion level are not supported")
 	}
 	group, ok := p.names[name]
 	switch {
 	case ok:
+	// A name takes precedence; otherwise it is a number, which parse checks after all groups are
+	// known.
 	case name != "":
 		n, err := strconv.Atoi(name)
 		if err != nil {
 			return nil, p.errorf(start, "unknown group %q", name)
 		}
 		group = n
+	// A negative distance counts back from the last opened group, -1 is that group itself.
 	case distance < 0:
 		group = p.groups + distance + 1
 	default:
@@ -175,6 +185,7 @@ func (p *parser) condition() (*node, error) {
 	if err != nil {
 		return nil, err
 	}
+	// A back-reference as condition means that its group has matched.
 	isRef := cond.op == opBackref
 	if isRef {
 		cond = &node{op: opExists, group: cond.group}
@@ -187,6 +198,8 @@ func (p *parser) condition() (*node, error) {
 	if p.pos == before && !isRef {
 		return nil, p.errorf(p.pos, "condition without a branch")
 	}
+	// Without a second branch the condition that fails matches the empty text. All alternatives
+	// after the first belong to the second branch.
 	yes, no := branches, emptyNode()
 	if branches.op == opAlternate {
 		yes, no = branches.subs[0], branches.subs[1]
@@ -239,6 +252,7 @@ func (p *parser) flagGroup() (*node, error) {
 			}
 			negated = true
 		case ')', ':':
+			// (?-), (?-:…) and (?) are refused; (?:…) is a group without flags.
 			if negated && p.pos == first+1 || c == ')' && p.pos == first {
 				return nil, p.errorf(p.pos, "no flag")
 			}
@@ -246,6 +260,7 @@ func (p *parser) flagGroup() (*node, error) {
 			if c == ')' {
 				return emptyNode(), nil
 			}
+			// Flags in front of a colon apply only to the group.
 			sub, err := p.closed()
 			p.flags = before
 			return sub, err

@@ -24,11 +24,13 @@ func propertySet(name string) (set runeSet, slow bool, err error) {
 		if err != nil {
 			return nil, false, fmt.Errorf("unknown property %q", name)
 		}
+		// The separators are tried in this order because "!=" contains "=".
 		if sep == "!=" {
 			set = set.negate()
 		}
 		return set, slow, nil
 	}
+	// A name without a value is a binary property, a category or a script, in this order.
 	loose := looseName(name)
 	if p, ok := binaryProperties()[loose]; ok {
 		set, err := p.set()
@@ -43,6 +45,8 @@ func propertySet(name string) (set runeSet, slow bool, err error) {
 	return nil, false, fmt.Errorf("unknown property %q", name)
 }
 
+// propertyValueSet returns the runes of property=value, for general categories, scripts and script
+// extensions. Both names must be in loose form.
 func propertyValueSet(property, value string) (set runeSet, slow bool, err error) {
 	switch property {
 	case "gc", "generalcategory":
@@ -72,6 +76,7 @@ func looseName(name string) string {
 		}
 		return r
 	}, rest)
+	// Without this exception \p{isc} would be \p{C}.
 	if loose == "c" && len(rest) < len(name) {
 		return "isc" // ISO_Comment, not the category Other
 	}
@@ -95,6 +100,7 @@ func categorySet(loose string) (runeSet, bool) {
 	return tableSet(table), true
 }
 
+// categories maps the loose short and long names of the general categories to their tables.
 var categories = sync.OnceValue(func() map[string]*unicode.RangeTable {
 	tables := make(map[string]*unicode.RangeTable)
 	for name, table := range unicode.Categories {
@@ -113,16 +119,19 @@ func scriptSet(property, loose string) (set runeSet, slow bool, err error) {
 	if long && property == "sc" {
 		return tableSet(unicode.Scripts[canonical]), false, nil
 	}
+	// Package unicode has no script extensions and no four-letter codes, but regexp2 has both.
 	if !long {
 		if len(loose) != 4 || strings.Trim(loose, "abcdefghijklmnopqrstuvwxyz") != "" {
 			return nil, false, fmt.Errorf("unknown script %q", loose)
 		}
+		// Codes have an upper-case initial in regexp2, such as Latn.
 		canonical = string(loose[0]-'a'+'A') + loose[1:]
 	}
 	set, err = engineSet(property + "=" + canonical)
 	return set, true, err
 }
 
+// scripts maps the loose long names of the scripts to the names in unicode.Scripts.
 var scripts = sync.OnceValue(func() map[string]string {
 	names := make(map[string]string, len(unicode.Scripts))
 	for name := range unicode.Scripts {
@@ -140,6 +149,7 @@ type binaryProperty struct {
 // binaryProperties maps loose names to properties.
 var binaryProperties = sync.OnceValue(func() map[string]binaryProperty {
 	sets := make(map[string]binaryProperty)
+	// fixed wraps a set that is computed from the tables of package unicode.
 	fixed := func(set func() runeSet) binaryProperty {
 		return binaryProperty{func() (runeSet, error) { return set(), nil }, false}
 	}
@@ -149,6 +159,7 @@ var binaryProperties = sync.OnceValue(func() map[string]binaryProperty {
 	for _, name := range strings.Fields(engineProperties) {
 		sets[looseName(name)] = binaryProperty{func() (runeSet, error) { return engineSet(name) }, true}
 	}
+	// The unicode package has these properties only in parts.
 	sets["alphabetic"] = fixed(alphabeticSet)
 	sets["lowercase"] = fixed(func() runeSet { return tableSet(unicode.Ll, unicode.Other_Lowercase) })
 	sets["uppercase"] = fixed(func() runeSet { return tableSet(unicode.Lu, unicode.Other_Uppercase) })
@@ -191,6 +202,7 @@ func engineSet(property string) (runeSet, error) {
 	if err != nil {
 		return nil, err
 	}
+	// All scalar values are one text, so that each match of the property is a whole range.
 	all := make([]rune, 0, maxScalar+1)
 	for _, r := range anySet {
 		for c := r.lo; c <= r.hi; c++ {

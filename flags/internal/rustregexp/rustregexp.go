@@ -34,13 +34,17 @@ const (
 // boundaries) run on a backtracking engine with limits. \b runs on package regexp for text in
 // ASCII, for which both meanings agree, and on the backtracking engine for other text.
 type Pattern struct {
+	// plain is the text of a literal pattern, which has neither linear nor engine.
 	plain      string
 	start, end bool // plain must be at the start, at the end of the text
-	linear     *linear
-	asciiOnly  bool // linear is correct for ASCII text only
-	engine     *regexp2.Regexp
+	// linear is nil if only the backtracking engine can match the pattern; engine is nil if it is
+	// not needed.
+	linear    *linear
+	asciiOnly bool // linear is correct for ASCII text only
+	engine    *regexp2.Regexp
 }
 
+// timedOutPatterns is the result of Timeouts.
 var timedOutPatterns atomic.Uint64
 
 // Timeouts returns the number of searches in this process that ended with Timeout.
@@ -63,6 +67,8 @@ func Compile(rust string) (*Pattern, error) {
 	if err != nil {
 		return nil, err
 	}
+	// This step comes before the analysis: without its look-ahead a pattern may not need
+	// backtracking.
 	tree = withoutTrailingLook(tree)
 	analysis := &analyzer{refs: refs, groups: make(map[int]nodeFacts)}
 	facts, err := analysis.node(tree)
@@ -72,9 +78,11 @@ func Compile(rust string) (*Pattern, error) {
 	if facts.size > maxSize {
 		return nil, errTooBig
 	}
+	// A literal pattern needs no program: Find uses package strings.
 	if text, start, end, ok := plainText(tree); ok {
 		return &Pattern{plain: text, start: start, end: end}, nil
 	}
+	// A pattern with \b needs both engines, since Find chooses between them by text.
 	p := &Pattern{asciiOnly: analysis.boundary}
 	if !analysis.backtrack {
 		if p.linear, err = compileLinear(tree, p.asciiOnly); err != nil {
@@ -115,6 +123,7 @@ func compileLinear(tree *node, ascii bool) (*linear, error) {
 	return &linear{text: text, longest: min(maxLinearText, maxSteps/size)}, nil
 }
 
+// find searches text, unless it is too long for the program.
 func (l *linear) find(text string) Result {
 	if len(text) > l.longest {
 		timedOutPatterns.Add(1)
@@ -127,6 +136,7 @@ func (l *linear) find(text string) Result {
 // Find searches for the pattern anywhere in text, which must be valid UTF-8.
 func (p *Pattern) Find(text string) Result {
 	switch {
+	// Programs come first, because they are faster and have no time limit.
 	case p.linear != nil && (!p.asciiOnly || isASCII(text)):
 		return p.linear.find(text)
 	case p.engine != nil:
@@ -146,6 +156,8 @@ func (p *Pattern) Find(text string) Result {
 // engine's clock: a second attempt keeps load from changing the result.
 func (p *Pattern) backtrack(text string) Result {
 	if len(text) <= maxBacktrackingText {
+		// A second attempt cannot help if the stack is exhausted, since that does not depend on
+		// load.
 		for range 2 {
 			found, err := p.engine.MatchString(text)
 			if err == nil {
@@ -160,6 +172,7 @@ func (p *Pattern) backtrack(text string) Result {
 	return Timeout
 }
 
+// resultOf converts the result of a matcher.
 func resultOf(found bool) Result {
 	if found {
 		return Hit
@@ -167,6 +180,7 @@ func resultOf(found bool) Result {
 	return Miss
 }
 
+// isASCII reports whether text has only ASCII characters.
 func isASCII(text string) bool {
 	for i := 0; i < len(text); i++ {
 		if text[i] >= utf8.RuneSelf {

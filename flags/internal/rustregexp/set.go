@@ -25,6 +25,7 @@ type runeSet []runeRange
 func newRuneSet(ranges []runeRange) runeSet {
 	sorted := make([]runeRange, 0, len(ranges)+1)
 	for _, r := range ranges {
+		// Split a range at the surrogates, and cut off the part in them.
 		if r.lo < firstSurrogate && r.hi >= firstSurrogate {
 			sorted = append(sorted, runeRange{r.lo, firstSurrogate - 1})
 			r.lo = firstSurrogate
@@ -71,6 +72,8 @@ func tableSet(tables ...*unicode.RangeTable) runeSet {
 	return newRuneSet(ranges)
 }
 
+// equal reports whether the sets have the same members. Sets are normalized, so equal sets have
+// equal ranges.
 func (s runeSet) equal(t runeSet) bool {
 	if len(s) != len(t) {
 		return false
@@ -83,6 +86,7 @@ func (s runeSet) equal(t runeSet) bool {
 	return true
 }
 
+// union merges the two sorted lists of ranges. Ranges that overlap or touch are joined.
 func (s runeSet) union(t runeSet) runeSet {
 	out := make(runeSet, 0, len(s)+len(t))
 	for len(s) > 0 || len(t) > 0 {
@@ -99,6 +103,7 @@ func (s runeSet) union(t runeSet) runeSet {
 	return out
 }
 
+// negate returns all scalar values that are not in s. newRuneSet removes the surrogates.
 func (s runeSet) negate() runeSet {
 	ranges := make([]runeRange, 0, len(s)+1)
 	next := rune(0)
@@ -114,6 +119,7 @@ func (s runeSet) negate() runeSet {
 	return newRuneSet(ranges)
 }
 
+// intersect returns the members of both sets. It advances in the set whose range ends first.
 func (s runeSet) intersect(t runeSet) runeSet {
 	var out runeSet
 	for i, j := 0, 0; i < len(s) && j < len(t); {
@@ -130,8 +136,10 @@ func (s runeSet) intersect(t runeSet) runeSet {
 	return out
 }
 
+// subtract returns the members of s that are not in t.
 func (s runeSet) subtract(t runeSet) runeSet { return s.intersect(t.negate()) }
 
+// has reports whether r is in s, by binary search.
 func (s runeSet) has(r rune) bool {
 	_, found := slices.BinarySearchFunc(s, r, func(in runeRange, r rune) int {
 		switch {

@@ -50,13 +50,17 @@ const (
 // unlimited is the value of hi for a repetition without an upper bound.
 const unlimited = -1
 
-// node is a node of a parsed pattern.
+// node is a node of a parsed pattern. The meaning of the fields depends on op, see nodeOp.
 type node struct {
-	op      nodeOp
-	subs    []*node
-	set     runeSet
-	lo, hi  int // hi may be unlimited
-	group   int
+	// subs are the parts of the node.
+	op   nodeOp
+	subs []*node
+	set  runeSet
+	// lo and hi are the bounds of opRepeat, group the number of a capture group.
+	lo, hi int // hi may be unlimited
+	group  int
+	// lazy is set for repetitions like *?, behind and negated for opLook, fold for a back-reference
+	// with (?i).
 	lazy    bool
 	behind  bool
 	negated bool
@@ -66,10 +70,13 @@ type node struct {
 	counted int
 }
 
+// emptyNode returns a node that matches the empty text.
 func emptyNode() *node { return &node{op: opEmpty} }
 
+// literalNode returns a node that matches one rune exactly.
 func literalNode(r rune) *node { return setNode(runeSet{{r, r}}) }
 
+// setNode returns a node that matches one rune of a set.
 func setNode(set runeSet) *node { return &node{op: opSet, set: set} }
 
 // syntaxError is an error at a byte offset of a pattern, counted from 0.
@@ -78,6 +85,7 @@ type syntaxError struct {
 	msg string
 }
 
+// Error implements error.
 func (e *syntaxError) Error() string {
 	return fmt.Sprintf("pattern: position %d: %s", e.pos, e.msg)
 }
@@ -102,6 +110,7 @@ type parser struct {
 // groupRef is a reference to a group. It is checked after all groups have been read.
 type groupRef struct{ group, pos int }
 
+// errorf returns a syntaxError at a byte offset.
 func (p *parser) errorf(pos int, format string, args ...any) error {
 	return &syntaxError{pos, fmt.Sprintf(format, args...)}
 }
@@ -116,6 +125,7 @@ func parse(src string) (*node, map[int]bool, error) {
 	if p.pos < len(src) {
 		return nil, nil, p.errorf(p.pos, "unopened group")
 	}
+	// Groups may be referred to before they are opened, so references are checked at the end.
 	refs := make(map[int]bool, len(p.refs))
 	for _, ref := range p.refs {
 		if ref.group < 1 || ref.group > p.groups {
@@ -126,6 +136,7 @@ func parse(src string) (*node, map[int]bool, error) {
 	return node, refs, nil
 }
 
+// atEnd reports whether the whole pattern has been read.
 func (p *parser) atEnd() bool { return p.pos >= len(p.src) }
 
 // hasPrefix reports whether the rest of the pattern begins with prefix.
@@ -160,6 +171,7 @@ func (p *parser) skipBlanks() error {
 				if p.atEnd() {
 					return p.errorf(start, "unclosed comment")
 				}
+				// A backslash escapes the next character of a comment.
 				if p.src[p.pos] == '\\' {
 					p.pos++
 				} else if p.src[p.pos] == ')' {
@@ -174,6 +186,7 @@ func (p *parser) skipBlanks() error {
 	return nil
 }
 
+// alternation reads alternatives separated by "|", up to a ")" or the end of the pattern.
 func (p *parser) alternation() (*node, error) {
 	first, err := p.sequence()
 	if err != nil {
@@ -197,6 +210,7 @@ func (p *parser) alternation() (*node, error) {
 	return &node{op: opAlternate, subs: subs}, nil
 }
 
+// sequence reads pieces up to "|", ")" or the end of the pattern.
 func (p *parser) sequence() (*node, error) {
 	var subs []*node
 	for !p.atEnd() {
@@ -205,6 +219,7 @@ func (p *parser) sequence() (*node, error) {
 		if err != nil {
 			return nil, err
 		}
+		// The piece read no character, so the sequence ends here.
 		if p.pos == start {
 			break
 		}
@@ -235,6 +250,7 @@ func (p *parser) piece() (*node, error) {
 	if !ok {
 		return atom, nil
 	}
+	// fancy_regex refuses to repeat these atoms, which match no text.
 	switch atom.op {
 	case opEmpty, opLook, opKeep, opContinue, opExists:
 		return nil, p.errorf(start, "nothing to repeat")
@@ -248,6 +264,7 @@ func (p *parser) piece() (*node, error) {
 	lazy := p.accept("?")
 	repeat := &node{op: opRepeat, subs: []*node{atom}, lo: lo, hi: hi, lazy: lazy != p.flags.swapGreed}
 	if p.accept("+") {
+		// A possessive repetition, such as a*+, is an atomic group.
 		repeat = &node{op: opAtomic, subs: []*node{repeat}}
 	}
 	return repeat, nil
@@ -318,6 +335,7 @@ func (p *parser) atom() (*node, error) {
 	if err := p.skipBlanks(); err != nil || p.atEnd() {
 		return emptyNode(), err
 	}
+	// choose returns the node of an anchor for the current flags (?m) and (?R).
 	choose := func(text, line, lineCRLF nodeOp) *node {
 		p.pos++
 		switch {

@@ -11,7 +11,9 @@ import (
 // maxWritten is the maximum length of the text for an engine, in bytes.
 const maxWritten = 8 << 20
 
-// writer writes a tree in the syntax of an engine.
+// writer writes a tree in the syntax of an engine. write and set are the functions for the nodes
+// and sets that differ between the engines. Text that is written after a limit is exceeded is
+// dropped, so functions need not check for errors; text reports the error at the end.
 type writer struct {
 	out   strings.Builder
 	full  bool // a limit is exceeded, further text is dropped
@@ -23,6 +25,7 @@ type writer struct {
 	squared int
 }
 
+// errTooBig is returned for patterns above the limits of size.
 var errTooBig = errors.New("pattern: too big once compiled")
 
 // text writes a tree and returns the result.
@@ -34,6 +37,7 @@ func (w *writer) text(n *node) (string, error) {
 	return w.out.String(), nil
 }
 
+// put writes the parts, or drops them if the text becomes too long.
 func (w *writer) put(parts ...string) {
 	for _, part := range parts {
 		if w.out.Len()+len(part) > maxWritten {
@@ -55,6 +59,7 @@ func (w *writer) node(n *node) {
 		w.set(w, n.set)
 	case opConcat:
 		for _, sub := range n.subs {
+			// An alternation has the lowest precedence and needs a group in a sequence.
 			if sub.op == opAlternate {
 				w.wrap("(?:", sub)
 			} else {
@@ -81,6 +86,7 @@ func (w *writer) node(n *node) {
 	}
 }
 
+// wrap writes a node in a group that begins with open.
 func (w *writer) wrap(open string, n *node) {
 	w.put(open)
 	w.node(n)
@@ -166,6 +172,8 @@ func newLinearWriter(ascii bool) *writer {
 	return &writer{write: writeLinear, set: writeLinearSet, ascii: ascii}
 }
 
+// writeLinear writes the nodes that differ between the engines in the syntax of package regexp.
+// Groups need no captures, and the other nodes do not occur in patterns for package regexp.
 func writeLinear(w *writer, n *node) {
 	switch n.op {
 	case opGroup:
@@ -189,6 +197,8 @@ func (w *writer) linearRepeat(n *node) {
 		w.counts(n.lo, n.hi)
 		return
 	}
+	// pieces writes times repetitions in parts of at most step; each part is optional if optional
+	// is true.
 	pieces := func(times int, optional bool) {
 		for ; times > 0 && !w.full; times -= step {
 			hi := min(times, step)
@@ -200,6 +210,7 @@ func (w *writer) linearRepeat(n *node) {
 			w.counts(lo, hi)
 		}
 	}
+	// First the required repetitions, then a star or the optional ones.
 	pieces(n.lo, false)
 	if n.hi == unlimited {
 		w.atom(sub)
@@ -209,6 +220,7 @@ func (w *writer) linearRepeat(n *node) {
 	pieces(n.hi-n.lo, true)
 }
 
+// writeLinearSet writes a set in the syntax of package regexp, in a short form if there is one.
 func writeLinearSet(w *writer, set runeSet) {
 	if w.ascii {
 		set = set.intersect(runeSet{{0, 0x7F}})

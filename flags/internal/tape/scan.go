@@ -86,7 +86,7 @@ func (s *scanner) value() bool {
 		s.add(kind, s.at)
 		s.at++
 		s.space()
-		if s.at < len(s.src) && s.src[s.at] == c+2 { // empty: behind closes it
+		if s.at < len(s.src) && s.src[s.at] == c+2 { // empty: nextValue closes it
 			return true
 		}
 		s.cells[len(s.cells)-1].Count = 1

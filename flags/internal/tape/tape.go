@@ -1,6 +1,6 @@
-// Package tape takes a whole JSON document apart in one pass, into one flat list: what
-// reads many small records of a long text needs no tree. It takes what encoding/json
-// takes, and reads it as that does.
+// Package tape splits a whole JSON document in one pass into a flat list of values, for code that
+// reads many small records of a long text and does not need a tree. It accepts the same texts as
+// encoding/json, and reads the same values.
 package tape
 
 import (
@@ -13,7 +13,7 @@ import (
 	"github.com/bunting-flags/bunting/flags/wire"
 )
 
-// Kind is what a [Cell] is.
+// Kind is the type of a [Cell].
 type Kind uint8
 
 // The kinds of values.
@@ -23,8 +23,7 @@ const (
 	True
 	Number
 	Text
-	// Escaped is a text that its bytes do not stand for: it has escapes, or is
-	// not UTF-8.
+	// Escaped is a string that differs from its bytes in the text: it has escapes, or is not UTF-8.
 	Escaped
 	List
 	Object
@@ -32,29 +31,29 @@ const (
 
 // Cell is one value of a [Tape].
 type Cell struct {
-	// At and End are where the value stands in Src.
+	// At and End are the range of the value in Src.
 	At, End int32
-	// Count is how many values an object or a list holds itself.
+	// Count is the number of direct members or elements of an object or a list.
 	Count int32
-	// Next is the place of the first value behind this one and all that it holds.
+	// Next is the index of the first cell after this one and all its descendants.
 	Next int32
 	Kind Kind
-	// Name is the number of its name, 0 for one that [Names] does not have.
+	// Name is the number of the member's name, or 0 if [Names] does not have it.
 	Name uint8
 }
 
-// Tape is a JSON text taken apart: all its values, in the order of the text, in one
-// list. What an object or a list holds stands right behind it.
+// Tape is a parsed JSON text: all its values, in the order of the text, in one list. The members of
+// an object and the elements of a list directly follow it.
 type Tape struct {
 	Src   string
 	Cells []Cell
 	Names *Names
 }
 
-// Raw is the text of a value.
+// Raw returns the JSON text of a value.
 func (t *Tape) Raw(i int32) string { return t.Src[t.Cells[i].At:t.Cells[i].End] }
 
-// Text is the string that a value is, cut from Src where it stands there as it is.
+// Text returns a string value, as a slice of Src if it has no escapes.
 func (t *Tape) Text(i int32) string {
 	v := &t.Cells[i]
 	if v.Kind == Text {
@@ -63,7 +62,7 @@ func (t *Tape) Text(i int32) string {
 	return unquoteBytes(t.Src[v.At:v.End])
 }
 
-// NameOf is the name of a member.
+// NameOf returns the name of a member.
 func (t *Tape) NameOf(i int32) string {
 	v := &t.Cells[i]
 	if v.Name != 0 {
@@ -79,8 +78,8 @@ func (t *Tape) NameOf(i int32) string {
 	return name[1 : len(name)-1]
 }
 
-// nameAt is where the name of a member begins. Between a name and its value is no
-// quotation mark, and one within the name has a backslash before it.
+// nameAt returns the position in Src of the name of a member. There is no quotation mark between a
+// name and its value, and a quotation mark within the name has a backslash before it.
 func (t *Tape) nameAt(i int32) int {
 	at := strings.LastIndexByte(t.Src[:t.Cells[i].At], '"')
 	for {
@@ -90,8 +89,8 @@ func (t *Tape) nameAt(i int32) int {
 	}
 }
 
-// unquoteBytes is [wire.Unquote] where each byte that is not UTF-8 becomes U+FFFD, as
-// with encoding/json.
+// unquoteBytes is like [wire.Unquote], but each byte that is not UTF-8 becomes U+FFFD, as in
+// encoding/json.
 func unquoteBytes(text string) string {
 	if !utf8.ValidString(text) {
 		text = string([]rune(text))
@@ -99,7 +98,7 @@ func unquoteBytes(text string) string {
 	return wire.Unquote(text)
 }
 
-// Tree is a value as encoding/json reads it with numbers as json.Number.
+// Tree returns a value as encoding/json decodes it, with numbers as json.Number.
 func (t *Tape) Tree(i int32) any {
 	v := &t.Cells[i]
 	switch v.Kind {
@@ -131,7 +130,8 @@ type Member struct {
 	Cell int32
 }
 
-// Members are those of an object, sorted by name; of those with the same name the last.
+// Members returns the members of an object, sorted by name. Of members with the same name it
+// returns the last.
 func (t *Tape) Members(i int32) []Member {
 	list := make([]Member, 0, t.Cells[i].Count)
 	for at := i + 1; at < t.Cells[i].Next; at = t.Cells[at].Next {
@@ -147,8 +147,8 @@ func (t *Tape) Members(i int32) []Member {
 	return out
 }
 
-// AppendJSON appends the JSON text that encoding/json makes of Tree, without the escapes
-// that are for HTML.
+// AppendJSON appends the JSON text that encoding/json writes for Tree, without the escapes for
+// HTML.
 func (t *Tape) AppendJSON(dst []byte, i int32) []byte {
 	v := &t.Cells[i]
 	switch v.Kind {
@@ -179,7 +179,7 @@ func (t *Tape) AppendJSON(dst []byte, i int32) []byte {
 	return append(dst, t.Raw(i)...)
 }
 
-// isCanonical reports whether a JSON string in ASCII is written as encoding/json would.
+// isCanonical reports whether a JSON string is ASCII and equals the form that encoding/json writes.
 func isCanonical(raw string) bool {
 	for i := 0; i < len(raw); i++ {
 		switch c := raw[i]; {
@@ -194,12 +194,12 @@ func isCanonical(raw string) bool {
 	return true
 }
 
-// appendQuoted is [wire.AppendQuoted] with the two line ends that JavaScript once did
-// not have in texts as escapes, as encoding/json has them.
+// appendQuoted is like [wire.AppendQuoted], but escapes the two line separators that older
+// JavaScript did not allow in strings, as encoding/json does.
 func appendQuoted(dst []byte, s string) []byte {
 	from := len(dst)
 	dst = wire.AppendQuoted(dst, s)
-	if strings.Contains(s, "\xe2\x80") { // what both begin with
+	if strings.Contains(s, "\xe2\x80") { // both separators begin with these bytes
 		dst = append(dst[:from], lineEnds.Replace(string(dst[from:]))...)
 	}
 	return dst
@@ -207,7 +207,7 @@ func appendQuoted(dst []byte, s string) []byte {
 
 var lineEnds = strings.NewReplacer("\u2028", `\u2028`, "\u2029", `\u2029`)
 
-// Names are up to 255 names of members that a Tape knows by number.
+// Names are up to 255 names of members that have a number in a Tape.
 type Names struct {
 	texts []string // by number
 	slots [nameSlots]uint8
@@ -215,8 +215,8 @@ type Names struct {
 
 const nameSlots = 1024 // a power of two
 
-// NewNames numbers names from 1 on, of equal ones the first. It panics if they are
-// more than 255.
+// NewNames numbers the names from 1 on; of equal names only the first has a number. It panics if
+// there are more than 255.
 func NewNames(list ...string) *Names {
 	n := &Names{texts: []string{""}}
 	for _, name := range list {
@@ -236,10 +236,10 @@ func NewNames(list ...string) *Names {
 	return n
 }
 
-// Text is the name with a number.
+// Text returns the name with the given number.
 func (n *Names) Text(number uint8) string { return n.texts[number] }
 
-// Number is that of a name, 0 for one that is not among them.
+// Number returns the number of a name, or 0 if it is not in the list.
 func (n *Names) Number(name string) uint8 {
 	for at := hashName(name); ; at++ {
 		number := n.slots[at%nameSlots]

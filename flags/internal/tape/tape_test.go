@@ -22,7 +22,7 @@ var tapeTexts = []string{
 	strings.Repeat("[", 10_000) + strings.Repeat("]", 10_000), strings.Repeat("[", 10_001) + strings.Repeat("]", 10_001),
 }
 
-// sameAsStandard holds Scan to encoding/json: what is JSON, and what it says.
+// sameAsStandard compares Scan with encoding/json: which texts are valid, and their values.
 func sameAsStandard(t *testing.T, text string) {
 	t.Helper()
 	tape, ok := tape.Scan(text, tapeNames)
@@ -75,7 +75,7 @@ func FuzzScan(f *testing.F) {
 	f.Fuzz(sameAsStandard)
 }
 
-// A member's name has a number however it is written.
+// The name of a member has its number in each of its JSON forms.
 func TestNames(t *testing.T) {
 	tape, ok := tape.Scan(`{"rollout_percentage":1,"k\u0065y":2,"other":3,"":4}`, tapeNames)
 	if !ok {

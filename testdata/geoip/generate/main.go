@@ -1,5 +1,5 @@
-// Command generate makes the .mmdb files in the folder above from source.json.
-// Its output depends on source.json alone.
+// Command generate writes the .mmdb files of the parent folder from source.json. Its output depends
+// only on source.json.
 package main
 
 import (
@@ -21,10 +21,10 @@ import (
 type source struct {
 	BuildTime time.Time `json:"build_time"`
 	Networks  []row     `json:"networks"`
-	Nothing   []string  `json:"nothing"` // networks left out, for the tests
+	Nothing   []string  `json:"nothing"` // networks without a record, for the tests
 }
 
-// row is one network and what is known of it; an empty member is left out of the record.
+// row is one network and its data; an empty member is left out of the record.
 type row struct {
 	Network               string           `json:"network"`
 	ContinentCode         string           `json:"continent_code"`
@@ -45,7 +45,7 @@ type names struct {
 	City      string `json:"city"`
 }
 
-// file is one database to write.
+// file describes one database file.
 type file struct {
 	name       string
 	kind       string // the database type in its metadata
@@ -63,7 +63,7 @@ var files = []file{
 	{"flat-as-city.mmdb", "GeoLite2-City", 4, 24, flatRecord},
 }
 
-// documentation holds the ranges of RFC 5737 and RFC 3849; nothing else may be given a place.
+// documentation contains the ranges of RFC 5737 and RFC 3849; no other network may have a record.
 var documentation = []netip.Prefix{
 	netip.MustParsePrefix("192.0.2.0/24"),
 	netip.MustParsePrefix("198.51.100.0/24"),
@@ -78,7 +78,7 @@ func main() {
 	}
 }
 
-// run writes every file into dir, beside the source.json that it reads there.
+// run reads source.json in dir and writes every file into the same folder.
 func run(dir string) error {
 	s, err := readSource(filepath.Join(dir, "source.json"))
 	if err != nil {
@@ -96,7 +96,8 @@ func run(dir string) error {
 	return nil
 }
 
-// readSource reads and checks the source: known members only, documentation networks only, no overlap.
+// readSource reads and checks the source: unknown members, networks that are not for documentation,
+// and overlapping networks are errors.
 func readSource(path string) (source, error) {
 	var s source
 	data, err := os.ReadFile(path)

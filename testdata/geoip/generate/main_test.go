@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestFilesAreUpToDate builds every file again and compares it, byte for byte, with the one that is kept.
+// TestFilesAreUpToDate builds every file and compares it, byte for byte, with the checked-in file.
 func TestFilesAreUpToDate(t *testing.T) {
 	s, err := readSource(filepath.Join("..", "source.json"))
 	if err != nil {

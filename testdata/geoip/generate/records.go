@@ -2,7 +2,7 @@ package main
 
 import "github.com/maxmind/mmdbwriter/mmdbtype"
 
-// cityRecord lays a row out as a record of a City database.
+// cityRecord returns a row as a record of a City database.
 func cityRecord(r row) mmdbtype.Map {
 	m := countryRecord(r)
 	put(m, "city", place("", "", r.City, r, func(n names) string { return n.City }))
@@ -11,7 +11,7 @@ func cityRecord(r row) mmdbtype.Map {
 	return m
 }
 
-// countryRecord lays a row out as a record of a Country database.
+// countryRecord returns a row as a record of a Country database.
 func countryRecord(r row) mmdbtype.Map {
 	m := mmdbtype.Map{}
 	put(m, "continent", place("code", r.ContinentCode, r.Continent, r, func(n names) string { return n.Continent }))
@@ -20,7 +20,7 @@ func countryRecord(r row) mmdbtype.Map {
 	return m
 }
 
-// asnRecord is a record of an ASN database; 64496 is reserved for documentation (RFC 5398).
+// asnRecord returns a record of an ASN database; 64496 is reserved for documentation (RFC 5398).
 func asnRecord(row) mmdbtype.Map {
 	return mmdbtype.Map{
 		"autonomous_system_number":       mmdbtype.Uint32(64496),
@@ -28,7 +28,8 @@ func asnRecord(row) mmdbtype.Map {
 	}
 }
 
-// flatRecord is a record of the flat community builds: one level, their names.
+// flatRecord returns a row as a record of the flat community builds: a single level, with their
+// names.
 func flatRecord(r row) mmdbtype.Map {
 	m := mmdbtype.Map{}
 	for name, value := range map[mmdbtype.String]string{
@@ -44,7 +45,7 @@ func flatRecord(r row) mmdbtype.Map {
 	return m
 }
 
-// place is a code and the names by language; what is empty is left out.
+// place returns a code and the names by language, without empty members.
 func place(codeName, code, english string, r row, other func(names) string) mmdbtype.Map {
 	m := mmdbtype.Map{}
 	if code != "" {

@@ -1,7 +1,7 @@
 //go:build generated
 
-// Command apiclient is a program of somebody's, with the client that oapi-codegen
-// made of our description (../generated_test.go).
+// Command apiclient is an example of a user's program, with the client that oapi-codegen generates
+// from the API description (../generated_test.go).
 package main
 
 import (
@@ -54,7 +54,7 @@ func run(ctx context.Context, url, key string) error {
 	return evaluate(ctx, url)
 }
 
-// evaluate does what SDKs do.
+// evaluate sends requests like an SDK.
 func evaluate(ctx context.Context, url string) error {
 	c, err := api.NewClientWithResponses(url, as("phc_1"))
 	if err != nil {

@@ -17,8 +17,8 @@ import (
 	"github.com/bunting-flags/bunting/flags/flagshttp"
 )
 
-// bootReport is a report of bootstrap.html: whom posthog-js takes the visitor for, whom the
-// service took the request for, and the flags.
+// bootReport is a report of bootstrap.html: the visitor according to posthog-js, the subject of the
+// request according to the service, and the flags.
 type bootReport struct {
 	Step     string         `json:"step"`
 	Error    string         `json:"error,omitempty"`
@@ -29,8 +29,8 @@ type bootReport struct {
 	Payloads map[string]any `json:"payloads"`
 }
 
-// A page brings the flags of its visitor along, and posthog-js has them at once. Its
-// cookie tells the service who comes again: the same visitor, and after identify the person.
+// A page contains the flags of its visitor, and posthog-js has them immediately. The service
+// identifies a returning visitor by the cookie: the same visitor, and after identify the person.
 func TestBootstrap_Browser(t *testing.T) {
 	script := fetch(t)
 	d, err := flags.ParseDefinitions([]byte(definitions))
@@ -95,8 +95,8 @@ func TestBootstrap_Browser(t *testing.T) {
 	}
 }
 
-// OpenFeature's web provider takes the page's flags as its first answer, each as the
-// server would give it.
+// OpenFeature's web provider uses the page's flags as its first evaluations, with the values that
+// the server would return.
 func TestBootstrap_OFREP(t *testing.T) {
 	d, err := flags.ParseDefinitions([]byte(ofrepDefinitions))
 	if err != nil {

@@ -1,8 +1,7 @@
 //go:build sdk
 
-// Package browser_test runs the unmodified posthog-js in a real browser, on a
-// page of another origin than the server: scripts, CORS, preflights and
-// compression are the browser's own.
+// Package browser_test runs the unmodified posthog-js in a real browser, on a page with another
+// origin than the server: scripts, CORS, preflights and compression are those of the browser.
 package browser_test
 
 import (
@@ -33,7 +32,7 @@ import (
 
 const projectKey = "phc_browser"
 
-// definitions: one flag for each thing that a browser's request carries.
+// definitions have one flag for each part of a browser's request.
 const definitions = `{"group_type_mapping": {"0": "company"}, "flags": [
 	{"id": 1, "key": "for-all", "active": true, "filters": {"groups": [{"properties": []}], "payloads": {"true": "{\"color\": \"blue\"}"}}},
 	{"id": 2, "key": "for-nobody", "active": true, "filters": {"groups": [{"properties": [], "rollout_percentage": 0}]}},
@@ -56,9 +55,8 @@ type pageReport struct {
 	Payloads map[string]any `json:"payloads"`
 }
 
-// The two steps of the page, as §3.6, §7 and §9.9 decide them. A flag that is
-// not answered is undefined for posthog-js; a payload is given for an enabled
-// flag only.
+// The two steps of the page, according to §3.6, §7 and §9.9. A flag without a result is undefined
+// for posthog-js; a payload is only returned for an enabled flag.
 var wantFlags = []pageReport{
 	{
 		Step: "anonymous",
@@ -115,8 +113,8 @@ func TestBrowser(t *testing.T) {
 	}
 }
 
-// server is Bunting with the flags above; what posthog-js asks besides flags is
-// answered with 404, which it bears.
+// server is Bunting with the flags above. Other requests of posthog-js return 404, which it
+// tolerates.
 func server(t *testing.T) http.Handler {
 	t.Helper()
 	d, err := flags.ParseDefinitions([]byte(definitions))
@@ -134,7 +132,7 @@ func server(t *testing.T) http.Handler {
 	return handler
 }
 
-// pageHandler serves the page and the client, and passes reports on.
+// pageHandler serves the page and the client, and forwards reports.
 func pageHandler(t *testing.T, script []byte, reports chan<- pageReport) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /array.js", func(w http.ResponseWriter, _ *http.Request) {
@@ -149,26 +147,26 @@ func pageHandler(t *testing.T, script []byte, reports chan<- pageReport) http.Ha
 		}
 		select {
 		case reports <- s:
-		default: // later than anybody waits for
+		default: // too late for the test
 		}
 	})
 	return mux
 }
 
-// client is the published package of posthog-js. Its script is whole: nothing
-// that the package depends on is needed.
+// client is the published package of posthog-js. Its script is complete: the dependencies of the
+// package are not needed.
 const (
 	client    = "posthog-js@1.449.2"
 	integrity = "sha512-vji+h92IHaLlFSEnRH1hwe8uLWGOdDUImmPXexj/+V7Xm7HTxIQisYE/Kom7Aaw4DRpzfdhQxiyAN1YVYR4G8Q=="
 )
 
-// fetch gets the client from npm and returns its script.
+// fetch downloads the client from npm and returns its script.
 func fetch(t *testing.T) []byte {
 	t.Helper()
 	return fetchFile(t, client, integrity, "dist/array.js")
 }
 
-// fetchArchive gets a package from npm, unzipped.
+// fetchArchive downloads a package from npm and decompresses it.
 func fetchArchive(t *testing.T, client, integrity string) []byte {
 	t.Helper()
 	folder := t.TempDir()
@@ -190,7 +188,7 @@ func fetchArchive(t *testing.T, client, integrity string) []byte {
 	return unzip(t, archive)
 }
 
-// fetchFile gets a package from npm and returns one of its files.
+// fetchFile downloads a package from npm and returns one of its files.
 func fetchFile(t *testing.T, client, integrity, name string) []byte {
 	t.Helper()
 	files := tar.NewReader(bytes.NewReader(fetchArchive(t, client, integrity)))

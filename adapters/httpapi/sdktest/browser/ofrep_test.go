@@ -33,7 +33,7 @@ const ofrepDefinitions = `{"flags": [
 	{"id": 6, "key": "on-servers", "active": true, "evaluation_runtime": "server", "filters": {"groups": [{}]}}
 ]}`
 
-// detail is what the SDK makes of one flag; looked a report of ofrep.html.
+// detail is the SDK's result for one flag; browserReport is a report of ofrep.html.
 type (
 	detail struct {
 		Value     any    `json:"value"`
@@ -48,8 +48,8 @@ type (
 	}
 )
 
-// The steps of the page. A flag that is off and has no value to give is the default
-// without an error (ADR 6).
+// The steps of the page. A flag that is off and has no value yields the default without an error
+// (ADR 6).
 func ofrepWant() []browserReport {
 	first := map[string]detail{
 		"for-all":    {Value: true, Reason: "STATIC"},
@@ -114,8 +114,8 @@ func (c *changingSource) Definitions(context.Context, flags.Project) (flags.Defi
 	return c.defs, nil
 }
 
-// The web SDK with its OFREP provider, on a page of another origin, polling: flags,
-// another context, a key that nobody has, answers of 304, and a change.
+// The web SDK with its OFREP provider, on a page with another origin, by polling: flags, another
+// context, an unknown key, responses with status 304, and a change.
 func TestOFREP_Browser(t *testing.T) {
 	source := &changingSource{}
 	source.set(t, ofrepDefinitions)
@@ -164,8 +164,8 @@ func TestOFREP_Browser(t *testing.T) {
 	}
 }
 
-// The same, not polling: the browser's own EventSource brings a change, and after a
-// server has gone, one that was made meanwhile.
+// The same without polling: the browser's own EventSource receives a change, and after a restart of
+// the server a change from the meantime.
 func TestOFREP_BrowserStream(t *testing.T) {
 	source := &changingSource{}
 	source.set(t, ofrepDefinitions)
@@ -206,7 +206,7 @@ func TestOFREP_BrowserStream(t *testing.T) {
 	back := browserReport{Step: "changed", Events: []string{"for-all"}, Details: steps[1].Details}
 	for i, want := range append(steps, back) {
 		switch i {
-		case 3: // to one that listens
+		case 3: // while a stream is open
 			for deadline := time.Now().Add(served.WaitTimeout); first.Stats().PublicStreams != 1; time.Sleep(10 * time.Millisecond) {
 				if time.Now().After(deadline) {
 					t.Fatal("the page opens no stream")
@@ -227,7 +227,7 @@ func TestOFREP_BrowserStream(t *testing.T) {
 			t.Fatalf("the page did not come to %q", want.Step)
 		}
 	}
-	// Two contexts, a key that nobody has, and the two changes.
+	// Two contexts, an unknown key, and the two changes.
 	if requests.Load() != 5 || heard.Load() != 2 {
 		t.Errorf("%d requests, %d of them after an event; want 5 and 2", requests.Load(), heard.Load())
 	}
@@ -243,8 +243,8 @@ func (w *statusWriter) WriteHeader(status int) {
 	w.ResponseWriter.WriteHeader(status)
 }
 
-// ofrepPage serves the page and the modules of the client, as package-lock.json has
-// them, and passes reports on.
+// ofrepPage serves the page and the modules of the client, in the versions of package-lock.json,
+// and forwards reports.
 func ofrepPage(t *testing.T, reports chan<- browserReport) http.Handler {
 	text, err := os.ReadFile("../package-lock.json")
 	if err != nil {
@@ -278,7 +278,7 @@ func ofrepPage(t *testing.T, reports chan<- browserReport) http.Handler {
 		}
 		select {
 		case reports <- l:
-		default: // later than anybody waits for
+		default: // too late for the test
 		}
 	})
 	return mux

@@ -25,8 +25,8 @@ import (
 	"github.com/bunting-flags/bunting/adapters/httpapi/sdktest/served"
 )
 
-// The HTML snippet as PostHog publishes it on npm: in its plugin for Docusaurus,
-// which puts it into pages.
+// The HTML snippet as published by PostHog on npm: in its plugin for Docusaurus, which inserts it
+// into pages.
 const (
 	snippetPackage   = "posthog-docusaurus@2.0.5"
 	snippetIntegrity = "sha512-Ray65LYEJrMMqDtsBUBXunEVP/g4wtATvq/xz9rchUoLy/9mSkkFgUko/8DVtGxgiP3vivpFMgfb9HpCuDrBHg=="
@@ -34,7 +34,7 @@ const (
 
 var snippetText = regexp.MustCompile(`!function\(t,e\)\{.*\}\(document,window\.posthog\|\|\[\]\);`)
 
-// fetchSnippet gets the snippet, without the call of init that follows it.
+// fetchSnippet downloads the snippet, without the call of init that follows it.
 func fetchSnippet(t *testing.T) []byte {
 	t.Helper()
 	found := snippetText.Find(fetchFile(t, snippetPackage, snippetIntegrity, "src/index.js"))
@@ -44,7 +44,7 @@ func fetchSnippet(t *testing.T) []byte {
 	return found
 }
 
-// fetchDist gets posthog-js as the README says, and returns its folder dist.
+// fetchDist downloads posthog-js as described in the README, and returns its folder dist.
 func fetchDist(t *testing.T) string {
 	t.Helper()
 	folder := t.TempDir()
@@ -70,7 +70,7 @@ func fetchDist(t *testing.T) string {
 	}
 }
 
-// unzip is an archive without its compression.
+// unzip decompresses an archive.
 func unzip(t *testing.T, archive []byte) []byte {
 	t.Helper()
 	r, err := gzip.NewReader(bytes.NewReader(archive))
@@ -84,7 +84,7 @@ func unzip(t *testing.T, archive []byte) []byte {
 	return out
 }
 
-// shopper is a page with settings.html in it, and what it tells.
+// shopper is a page with settings.html, and its reports.
 type shopper struct {
 	URL string
 
@@ -133,22 +133,22 @@ func listenFor[T any](mux *http.ServeMux, p *shopper, path string, take func(T))
 	})
 }
 
-// The settings that switch something on in the browser, and the event that tells
-// of it (spec/capture.md §16.1). autocapture_opt_out switches off.
+// switchedOn are the settings that enable a feature in the browser, with the event that proves it
+// (spec/capture.md §16.1). autocapture_opt_out disables one.
 var switchedOn = map[string]string{
 	"capture_dead_clicks": "$dead_click", "heatmaps_opt_in": "$$heatmap", "autocapture_exceptions_opt_in": "$exception",
 	"autocapture_web_vitals_opt_in": "$web_vitals", "surveys_opt_in": "survey shown",
 }
 
-// state is what a project has chosen.
+// state are the settings of a project.
 type state struct {
 	name     string
 	settings map[string]any
 	on       bool
 }
 
-// states are a project with nothing chosen, with every setting switched, and
-// switched back.
+// states returns a project with the default settings, with every setting changed, and with every
+// setting changed back.
 func states() []state {
 	out := []state{{"nothing chosen", nil, false}, {"switched", map[string]any{}, true}, {"switched back", map[string]any{}, false}}
 	for _, s := range out[1:] {
@@ -164,9 +164,9 @@ func states() []state {
 	return out
 }
 
-// Every setting of a project does in the browser what it says, with the HTML
-// snippet and the scripts from --posthog-js, and with npm's bundle that needs no
-// script from the server. Flags, surveys and issues of exceptions work with both.
+// Every setting of a project has its effect in the browser, with the HTML snippet and the scripts
+// of --posthog-js, and with npm's bundle that loads no scripts from the server. Flags, surveys and
+// issues of exceptions work with both.
 func TestBrowser_Settings(t *testing.T) {
 	dist := fetchDist(t)
 	snippet := fetchSnippet(t)
@@ -176,7 +176,7 @@ func TestBrowser_Settings(t *testing.T) {
 	}
 	for _, with := range []string{"snippet", "module"} {
 		t.Run(with, func(t *testing.T) {
-			t.Parallel() // most of it waits for the page
+			t.Parallel() // it mostly waits for the page
 			var options []string
 			if with == "snippet" {
 				options = []string{"--posthog-js", dist}
@@ -189,8 +189,7 @@ func TestBrowser_Settings(t *testing.T) {
 	}
 }
 
-// shop opens the page on a server whose project is in a state, and waits for what
-// should come of it.
+// shop opens the page with a server whose project has some settings, and waits for their effects.
 func shop(t *testing.T, s *served.Server, with string, c state, snippet, module []byte) {
 	if c.on {
 		s.Manage(http.MethodPost, "/projects/1/surveys/", map[string]any{
@@ -201,7 +200,7 @@ func shop(t *testing.T, s *served.Server, with string, c state, snippet, module 
 	if c.settings != nil {
 		s.Manage(http.MethodPatch, "/environments/1/", c.settings, nil)
 	}
-	// spec/clients.md §17: the page's script has no address but the page's.
+	// spec/clients.md §17: the only URL of the page's script is that of the page.
 	assignee := s.AssignExceptions(map[string][2]string{
 		"$exception_types": {"exact", "TypeError"}, "$exception_values": {"icontains", "nothing to buy"},
 		"$exception_sources": {"exact", "/"}, "$exception_functions": {"exact", "goWrong"},
@@ -223,7 +222,7 @@ func shop(t *testing.T, s *served.Server, with string, c state, snippet, module 
 	})
 }
 
-// hasCaptured says what is not yet as it should be.
+// hasCaptured returns an error that describes the missing effects, or nil.
 func (p *shopper) hasCaptured(on bool) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -245,8 +244,8 @@ func (p *shopper) hasCaptured(on bool) error {
 	return nil
 }
 
-// checkScripts: whatever was asked for was there, nothing has to do with
-// recordings, and the module asked for no script.
+// checkScripts checks that every request succeeded, that no request is for recordings, and that the
+// module loaded no script.
 func checkScripts(t *testing.T, p *served.Proxy, with string) {
 	t.Helper()
 	for _, r := range p.Requests() {
@@ -261,7 +260,7 @@ func checkScripts(t *testing.T, p *served.Proxy, with string) {
 	}
 }
 
-// Without a copy the console says so, once, and what to do.
+// Without a copy of posthog-js the console has one message, with instructions.
 func TestBrowser_NoPosthogJS(t *testing.T) {
 	s := served.New(t, "../testdata/settings.json")
 	v := newShopper(t, fetchSnippet(t), nil)
@@ -280,7 +279,7 @@ func TestBrowser_NoPosthogJS(t *testing.T) {
 		}
 		return nil
 	})
-	time.Sleep(500 * time.Millisecond) // for what may be said a second time
+	time.Sleep(500 * time.Millisecond) // time for a possible second message
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if len(v.complaints) != 1 || !strings.Contains(v.complaints[0], "--posthog-js") || !strings.Contains(v.complaints[0], "module.full.no-external.js") {

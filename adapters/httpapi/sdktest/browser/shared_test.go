@@ -18,8 +18,8 @@ import (
 	"github.com/bunting-flags/bunting/adapters/httpapi/sdktest/served"
 )
 
-// renderText is a page as Chromium has it: its elements, its first pixel and what the
-// console says.
+// renderText returns a page as rendered by Chromium: its elements, its first pixel, and the
+// messages of the console.
 func renderText(t *testing.T, address string, options ...string) (dom, pixel, console string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), served.WaitTimeout)
@@ -57,9 +57,9 @@ func renderText(t *testing.T, address string, options ...string) (dom, pixel, co
 	return dom, fmt.Sprintf("%02x%02x%02x", r>>8, g>>8, b>>8), console
 }
 
-// A shared dashboard in a real browser, light and dark: its style is in force, its
-// pictures are there, and its policy has nothing to refuse, although what was captured
-// would like to be a script.
+// A shared dashboard in a real browser, light and dark: its style is applied, its pictures are
+// rendered, and its Content Security Policy blocks nothing, although captured data contains
+// scripts.
 func TestShared_InABrowser(t *testing.T) {
 	forbidden := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Security-Policy", "default-src 'none'")

@@ -28,7 +28,7 @@ const captureDefinitions = "../testdata/capture.json"
 
 type values = map[string]any
 
-// browserVisit is a page with posthog-js in it, and what it tells.
+// browserVisit is a page with posthog-js, and its reports.
 type browserVisit struct {
 	URL string
 
@@ -84,21 +84,21 @@ func (v *browserVisit) change(edit func()) {
 	edit()
 }
 
-// captured are the events that posthog-js says it captured, sorted.
+// captured returns the events that posthog-js reports as captured, sorted.
 func (v *browserVisit) captured() []served.Sent {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	return served.Sorted(v.sent)
 }
 
-// checkComplaints is what went wrong in the page.
+// checkComplaints returns the errors of the page.
 func (v *browserVisit) checkComplaints() []string {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	return slices.Clone(v.complaints)
 }
 
-// stored waits for a time until all that was captured is stored.
+// stored waits, with a timeout, until all captured events are stored.
 func (v *browserVisit) stored() {
 	for deadline := time.Now().Add(served.WaitTimeout); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
 		if slices.Equal(v.captured(), v.server.SentEvents()) {
@@ -107,24 +107,24 @@ func (v *browserVisit) stored() {
 	}
 }
 
-// address is the page's, with the campaign that the visitor came by.
+// address returns the address of the page, with a campaign.
 func (v *browserVisit) address(name, host, options string, more url.Values) string {
 	q := url.Values{"utm_source": {"news"}, "visit": {name}, "host": {host}, "key": {served.ProjectKey}, "options": {options}}
 	maps.Copy(q, more)
 	return v.URL + "/?" + q.Encode()
 }
 
-// walkOptions are the client's options of one walk, and what they change.
+// walkOptions are the client's options of one walk, and their effects.
 type walkOptions struct {
 	name, options string
-	always        bool // everybody has a person
+	always        bool // every visitor has a person
 	plain         bool // bodies are not compressed
-	beacon        bool // what is left at the end goes out as the page goes
-	lost          int  // answers of the server that do not arrive
+	beacon        bool // the last events are sent when the page is closed
+	lost          int  // number of responses that are lost
 }
 
-// §17.6: a visitor from the first page to the last, at first unknown, then
-// identified, then unknown again, with the client's defaults and with options.
+// §17.6: a visitor from the first page to the last, first anonymous, then identified, then
+// anonymous, with the client's defaults and with options.
 func TestBrowser_Walk(t *testing.T) {
 	script := fetch(t)
 	for _, c := range []walkOptions{
@@ -156,7 +156,7 @@ func TestBrowser_Walk(t *testing.T) {
 				return nil
 			})
 			v.stored()
-			time.Sleep(200 * time.Millisecond) // for what may come a second time
+			time.Sleep(200 * time.Millisecond) // time for possible duplicates
 			if diff := cmp.Diff(v.captured(), s.SentEvents()); diff != "" {
 				t.Errorf("events (-captured +stored)\n%s", diff)
 			}
@@ -174,13 +174,13 @@ func TestBrowser_Walk(t *testing.T) {
 	}
 }
 
-// surveyScripts are what posthog-js looks for and does without (§16.2): they say
-// that there is no copy of it here.
+// surveyScripts are requested by posthog-js but optional (§16.2): they report that the server has
+// no copy.
 var surveyScripts = regexp.MustCompile(`^/static/(1\.449\.2/)?surveys\.js$`)
 
-// checkTraffic checks what posthog-js asked for: nothing was sent again unless an
-// answer was lost, nothing has to do with session recordings, and bodies are
-// encoded as §15.1 says: compressed, or not and then in a form from the beacon.
+// checkTraffic checks the requests of posthog-js: events were sent a second time only if a response
+// was lost, no request is for session recordings, and bodies are encoded according to §15.1:
+// compressed, or plain and then as a form from the beacon.
 func checkTraffic(t *testing.T, p *served.Proxy, c *walkOptions) {
 	t.Helper()
 	for _, r := range p.Requests() {
@@ -211,13 +211,13 @@ func checkTraffic(t *testing.T, p *served.Proxy, c *walkOptions) {
 	}
 }
 
-// checkFlags checks flags that depend on what the server has stored.
-// $initial_browser is no property that posthog-js sends along when it asks.
+// checkFlags checks flags that depend on stored data. posthog-js does not send $initial_browser in
+// its requests for flags.
 func (v *browserVisit) checkFlags(c *walkOptions) {
 	v.t.Helper()
 	before, after := v.steps["anonymous"].Flags, v.steps["identified"].Flags
 	want := values{"for-pro": false, "for-red": false, "for-gold": false, "of-chrome": false}
-	if c.always { // depends on whether the page view is stored by then
+	if c.always { // depends on whether the page view is already stored
 		delete(want, "of-chrome")
 		delete(before, "of-chrome")
 	}
@@ -229,9 +229,8 @@ func (v *browserVisit) checkFlags(c *walkOptions) {
 	}
 }
 
-// checkEvents checks whose each event is. The person's uuid comes from the first
-// anonymous id in any case: it was used before user_1, with a person or
-// without (§10.3).
+// checkEvents checks the person of each event. The person's uuid is always derived from the first
+// anonymous id: it was used before user_1, with a person or without (§10.3).
 func (v *browserVisit) checkEvents(c *walkOptions) {
 	v.t.Helper()
 	type row struct{ Name, DistinctID, PersonID, Mode, Group string }
@@ -277,7 +276,7 @@ func (v *browserVisit) checkPeople(address string, c *walkOptions) {
 	}
 	identified := served.Person{
 		UUID: served.PersonUUID(first), DistinctIDs: []string{first, "user_1", "user_1_alias"}, IsIdentified: true, CreatedAt: creator.Timestamp,
-		// What the page says, and what §9.5 copies from the events.
+		// The properties that the page sets, and those that §9.5 copies from the events.
 		Properties: values{
 			"email": "ada@example.com", "joined": "2026-01-01", "plan": "pro", "first_plan": "pro", "$creator_event_uuid": creator.UUID,
 			"utm_source": "news", "$initial_utm_source": "news", "$browser": "Chrome", "$initial_browser": "Chrome",
@@ -295,7 +294,7 @@ func (v *browserVisit) checkPeople(address string, c *walkOptions) {
 	}
 	got := v.server.People("")
 	slices.SortFunc(got, func(a, b served.Person) int { return len(b.DistinctIDs) - len(a.DistinctIDs) })
-	for i := range min(len(want), len(got)) { // there are others that depend on the browser
+	for i := range min(len(want), len(got)) { // other properties depend on the browser
 		maps.DeleteFunc(got[i].Properties, func(key string, _ any) bool { _, fixed := want[i].Properties[key]; return !fixed })
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -312,8 +311,8 @@ func (v *browserVisit) checkPeople(address string, c *walkOptions) {
 	}
 }
 
-// §19.4 for posthog-js: the server is killed, events are captured, the server
-// starts again; the client's own retries deliver one copy of each.
+// §19.4 for posthog-js: the server is killed, events are captured, the server is restarted; the
+// client's own retries deliver one copy of each event.
 func TestBrowser_Outage(t *testing.T) {
 	s := served.New(t, captureDefinitions)
 	v := newBrowserVisit(t, s, fetch(t))
@@ -325,10 +324,10 @@ func TestBrowser_Outage(t *testing.T) {
 		}
 		return nil
 	})
-	time.Sleep(time.Second) // for the first attempts
+	time.Sleep(time.Second) // time for the first attempts
 	s.Start()
 	v.stored()
-	time.Sleep(200 * time.Millisecond) // for what may come a second time
+	time.Sleep(200 * time.Millisecond) // time for possible duplicates
 	if diff := cmp.Diff(v.captured(), s.SentEvents()); diff != "" {
 		t.Errorf("events (-captured +stored)\n%s", diff)
 	}

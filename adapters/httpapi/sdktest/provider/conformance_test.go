@@ -10,11 +10,11 @@ import (
 	"github.com/cucumber/godog"
 )
 
-// exception is a scenario that does not apply, by the beginning of its name, type and
-// flag: what it fails at, and why.
+// exception is a scenario that does not apply, by a prefix of its name, type and flag: the failing
+// check, and the reason.
 type exception struct{ scenario, failsAt, reason string }
 
-// exceptions may hold nothing that passes, or fails at something else.
+// exceptions must not contain scenarios that pass or that fail at another check.
 var exceptions = []exception{
 	{"Resolves zero value with targeting using default", "the resolved details value", noValue},
 	{"Empty evaluation context", "the resolved details value", noValue},
@@ -31,8 +31,8 @@ const (
 	ownMetadata = "flags have no metadata that people write; what they would say is the payload"
 )
 
-// OpenFeature's specification, Appendix B: the conformance features of
-// testdata/openfeature pass, but for those that cannot apply.
+// OpenFeature's specification, Appendix B: the conformance features of testdata/openfeature pass,
+// except scenarios that do not apply.
 func TestProvider_AppendixB(t *testing.T) {
 	type result struct {
 		name string

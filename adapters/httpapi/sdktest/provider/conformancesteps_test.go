@@ -21,26 +21,26 @@ import (
 	"github.com/bunting-flags/bunting/flags"
 )
 
-// world is what one scenario works with.
+// world is the state of one scenario.
 type world struct {
 	set *flags.Set
 
 	api           *openfeature.EvaluationAPI
 	client        *openfeature.Client
-	release       chan struct{} // lets a provider go that is not ready
+	release       chan struct{} // unblocks a provider that is not ready
 	flag, typ     string
 	fallback      any
 	context       members
-	frozenContext openfeature.EvaluationContext // as it was before the evaluation
+	frozenContext openfeature.EvaluationContext // copy from before the evaluation
 	options       []openfeature.Option
 	got           outcome
 	details       openfeature.EvaluationDetails
 	later         chan struct{}
 	hooks         []*hook
-	order         []string // of hooks that ran before
+	order         []string // of the hooks that ran, in order
 	levels        []string
 	entries       map[string]members // by level
-	subjectPerson flags.Properties   // of the subject that the provider decided for
+	subjectPerson flags.Properties   // of the subject for which the provider decided
 }
 
 func newWorld(t *testing.T) *world {
@@ -51,7 +51,7 @@ func newWorld(t *testing.T) *world {
 	return &world{set: flags.Compile(parsed(t, string(text))), release: make(chan struct{}), context: members{}, entries: map[string]members{}}
 }
 
-// Decide and Set implement ofprovider.Client over the scenario's flags.
+// Decide and Set implement ofprovider.Client with the scenario's flags.
 func (w *world) Decide(_ context.Context, key string, sub *flags.Subject) (flags.Decision, bool, error) {
 	w.subjectPerson = sub.Person
 	var out flags.Decisions
@@ -67,7 +67,7 @@ type unreadyProvider struct {
 	err error
 }
 
-// WaitForReady waits for the end of the scenario where there is no error.
+// WaitForReady waits for the end of the scenario if there is no error.
 func (u unreadyProvider) WaitForReady(context.Context) error {
 	if u.err == nil {
 		<-u.release
@@ -83,9 +83,9 @@ func (w *world) close() error {
 	return w.api.Shutdown(context.Background())
 }
 
-// provider sets a provider in a state; what it says about that state is Bunting's.
+// provider sets a provider in a state, with Bunting's implementation of that state.
 func (w *world) provider(state string) error {
-	if w.api != nil { // the background's
+	if w.api != nil { // the one of the background
 		if err := w.api.Shutdown(context.Background()); err != nil {
 			return err
 		}
@@ -119,7 +119,7 @@ func (w *world) provider(state string) error {
 	return nil
 }
 
-// status waits, since events are told by other goroutines.
+// status waits for the state, since events arrive in other goroutines.
 func (w *world) status(want string) error {
 	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
 		if string(w.client.State()) == want {
@@ -129,7 +129,7 @@ func (w *world) status(want string) error {
 	return fmt.Errorf("the state is %s, want %s", w.client.State(), want)
 }
 
-// typedValue reads a value of the features; an escaped quotation mark is one.
+// typedValue parses a value of the features; an escaped quotation mark is unescaped.
 func typedValue(kind, text string) (any, error) {
 	switch strings.ToLower(kind) {
 	case "boolean":
@@ -198,7 +198,7 @@ func (w *world) value(text string) error {
 	return checkEqual("resolved details value", w.got.Value, want)
 }
 
-// metadata holds a table of key, type and value against the details.
+// metadata compares a table of key, type and value with the details.
 func (w *world) metadata(table *godog.Table) error {
 	for _, row := range table.Rows[1:] {
 		key := row.Cells[0].Value
@@ -213,7 +213,7 @@ func (w *world) metadata(table *godog.Table) error {
 	return nil
 }
 
-// unchangeable: who changes the metadata of details changes those alone.
+// unchangeable checks that changing the metadata of details does not affect other evaluations.
 func (w *world) unchangeable() error {
 	before := maps.Clone(w.details.FlagMetadata)
 	w.details.FlagMetadata["id"] = "changed"
@@ -238,7 +238,7 @@ func (w *world) completes() error {
 	}
 }
 
-// hook records its stages, and may give an entry of the context.
+// hook records its stages, and may add an entry to the context.
 type hook struct {
 	openfeature.UnimplementedHook
 	w       *world
@@ -335,7 +335,7 @@ func (w *world) fill(last, key, value string) error {
 	return fmt.Errorf("there is no level %q", last)
 }
 
-// evaluateMerged asks with the entries of each level.
+// evaluateMerged evaluates a flag with the entries of each level.
 func (w *world) evaluateMerged() error {
 	w.api.SetEvaluationContext(openfeature.NewEvaluationContext("somebody", w.entries["API"]))
 	w.client.SetEvaluationContext(openfeature.NewTargetlessEvaluationContext(w.entries["Client"]))

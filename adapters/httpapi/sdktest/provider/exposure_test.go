@@ -20,9 +20,9 @@ import (
 	"github.com/bunting-flags/bunting/flags"
 )
 
-// testServer is a server as cmd/bunting wires one, on a store in memory. Its project has
-// what is needed to ask: a variant flag whose answer hangs on a stored identifier,
-// and one whose reason alone hangs on the plan. While down is set it answers 503.
+// testServer is a server with the setup of cmd/bunting and a store in memory. Its project has flags
+// that require requests to the server: a variant flag that depends on a stored identifier, and one
+// for which only the reason depends on the plan. While isDown is set it responds with 503.
 type testServer struct {
 	*httptest.Server
 	store  *sqlstore.Store
@@ -76,7 +76,7 @@ func newTestServer(t *testing.T) *testServer {
 	return h
 }
 
-// client is a remote client of the house, closed before it.
+// client returns a remote client of the server, which is closed before the server.
 func (h *testServer) client(t *testing.T, ask bool) *remote.Client {
 	t.Helper()
 	c, err := remote.New(remote.Config{URL: h.URL, ProjectKey: apiKey, Key: "phs_test", NoCopy: true, NoStream: true, Poll: 20 * time.Millisecond,
@@ -94,7 +94,7 @@ func (h *testServer) client(t *testing.T, ask bool) *remote.Client {
 	return c
 }
 
-// stored are the properties of the events of the house's project.
+// stored returns the properties of the events of the server's project.
 func (h *testServer) stored(t *testing.T) (out []map[string]any) {
 	t.Helper()
 	page, err := h.store.Events(context.Background(), 1, capture.EventQuery{Limit: 100})
@@ -111,8 +111,8 @@ func (h *testServer) stored(t *testing.T) (out []map[string]any) {
 	return out
 }
 
-// Evaluations through OpenFeature's SDK arrive on the server as one exposure (§10.3)
-// for each value; none do with NoExposures.
+// Evaluations with OpenFeature's SDK arrive at the server as one exposure (§10.3) for each value;
+// with NoExposures none arrive.
 func TestProvider_10_3_Exposures(t *testing.T) {
 	for _, off := range []bool{false, true} {
 		h := newTestServer(t)
@@ -150,7 +150,7 @@ func TestProvider_10_3_Exposures(t *testing.T) {
 	}
 }
 
-// A variant that the server was asked for is a text, as one that is decided here.
+// A variant that was requested from the server is a string, like one that is decided locally.
 func TestProvider_2_2_RequestedVariant(t *testing.T) {
 	h := newTestServer(t)
 	client := client(t, ofprovider.NewRemote(ofprovider.Config{Client: h.client(t, true)}))
@@ -159,7 +159,7 @@ func TestProvider_2_2_RequestedVariant(t *testing.T) {
 	}
 }
 
-// Requirement 2.2.5: where the reason alone is open it is UNKNOWN, and the value holds.
+// Requirement 2.2.5: if only the reason is open it is UNKNOWN, and the value is returned.
 func TestProvider_2_2_5_OpenReason(t *testing.T) {
 	h := newTestServer(t)
 	client := client(t, ofprovider.NewRemote(ofprovider.Config{Client: h.client(t, false)}))
@@ -172,8 +172,8 @@ func TestProvider_2_2_5_OpenReason(t *testing.T) {
 	}
 }
 
-// Requirements 5.1.1, 5.3.5: STALE when a remote client's definitions cannot be
-// renewed; READY when they can again.
+// Requirements 5.1.1, 5.3.5: STALE if a remote client's definitions cannot be refreshed; READY when
+// they can be refreshed.
 func TestProvider_5_1_1_RemoteStale(t *testing.T) {
 	h := newTestServer(t)
 	l := listen(t)
@@ -194,7 +194,7 @@ func TestProvider_5_1_1_RemoteStale(t *testing.T) {
 	eventually(t, func() bool { return c.State() == openfeature.ReadyState })
 }
 
-// until waits for an event, whatever comes before it.
+// until waits for an event, ignoring other events.
 func (l *listener) until(t *testing.T, kind openfeature.EventType) {
 	t.Helper()
 	for end := time.After(time.Minute); ; {

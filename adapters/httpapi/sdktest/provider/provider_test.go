@@ -1,5 +1,5 @@
-// Package provider runs the OpenFeature provider, on a remote client, against the
-// server. It has tests only: the provider is a module that knows no server.
+// Package provider runs the OpenFeature provider, with a remote client, against the server. It has
+// only tests: the provider's module must not depend on the server.
 package provider
 
 import (
@@ -37,7 +37,7 @@ func parsed(t testing.TB, text string) flags.Definitions {
 	return d
 }
 
-// client is OpenFeature's SDK with the provider set and ready.
+// client returns OpenFeature's SDK with the provider set and ready.
 func client(t testing.TB, p *ofprovider.Provider) *openfeature.Client {
 	t.Helper()
 	api := isolated.NewAPI()
@@ -55,7 +55,7 @@ var (
 	pro        = openfeature.NewEvaluationContext("u", members{"plan": "pro"})
 )
 
-// outcome is what the SDK tells of an evaluation.
+// outcome is the SDK's result of an evaluation.
 type outcome struct {
 	Value   any
 	Variant string
@@ -63,7 +63,7 @@ type outcome struct {
 	Code    openfeature.ErrorCode
 }
 
-// evaluate asks for the type of the default, bool or string.
+// evaluate evaluates a flag with the type of the default, bool or string.
 func evaluate(c *openfeature.Client, flag string, fallback any, ec openfeature.EvaluationContext) (outcome, openfeature.ResolutionDetail) {
 	ctx := context.Background()
 	if text, ok := fallback.(string); ok {
@@ -74,7 +74,7 @@ func evaluate(c *openfeature.Client, flag string, fallback any, ec openfeature.E
 	return outcome{got.Value, got.Variant, got.Reason, got.ErrorCode}, got.ResolutionDetail
 }
 
-// listener hears the provider's events.
+// listener receives the provider's events.
 type listener struct {
 	events chan openfeature.EventType
 	api    *openfeature.EvaluationAPI

@@ -15,7 +15,7 @@ import (
 	"github.com/bunting-flags/bunting/flags"
 )
 
-// keys opens the project with one secret key.
+// keys gives one secret key access to the project.
 type keys struct{}
 
 func (keys) Key(_ context.Context, key string) (httpapi.Key, error) {
@@ -25,8 +25,8 @@ func (keys) Key(_ context.Context, key string) (httpapi.Key, error) {
 	return httpapi.Key{Secret: true, Projects: []string{apiKey}}, nil
 }
 
-// A client with the definitions of a real server: what is not known of a subject is
-// not decided, and a change of the flags is an event.
+// A client with the definitions of a real server: a flag that depends on unknown properties of a
+// subject is not decided, and a change of the flags is an event.
 func TestProvider_Remote(t *testing.T) {
 	source := &switchingSource{project: flags.Project{ID: 1, APIKey: apiKey, Revision: 1}, defs: parsed(t, definitions)}
 	d, err := flags.NewDecider(flags.DeciderConfig{Source: source})
@@ -43,7 +43,7 @@ func TestProvider_Remote(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = c.Close(context.Background()) }) // there is nowhere to send events to
+	t.Cleanup(func() { _ = c.Close(context.Background()) }) // there is no server for events
 	p := ofprovider.NewRemote(ofprovider.Config{Client: c, NoExposures: true})
 	l := listen(t)
 	if err := l.api.SetProviderAndWait(t.Context(), p); err != nil {
@@ -72,8 +72,8 @@ func TestProvider_Remote(t *testing.T) {
 	}
 }
 
-// Requirement 1.7.7: evaluations of a provider whose key no project has say that this
-// is fatal. Before 1.19 the SDK's own details leave the code out.
+// Requirement 1.7.7: evaluations of a provider with an unknown key report that this is fatal.
+// Before 1.19 the SDK's own details do not include the code.
 func TestProvider_1_7_7_Fatal(t *testing.T) {
 	d, err := flags.NewDecider(flags.DeciderConfig{Source: flags.StaticSource(apiKey, flags.Project{ID: 1}, parsed(t, definitions))})
 	if err != nil {

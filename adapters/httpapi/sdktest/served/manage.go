@@ -11,8 +11,8 @@ import (
 // project is the path of the project.
 const project = "/projects/1"
 
-// Manage makes a request to the management API, with a key that opens everything:
-// path is below /api, body and into may be nil.
+// Manage sends a request to the management API, with a key for all organizations: path is relative
+// to /api, body and into may be nil.
 func (s *Server) Manage(method, path string, body, into any) {
 	s.t.Helper()
 	var text []byte
@@ -47,7 +47,7 @@ func (s *Server) Manage(method, path string, body, into any) {
 // Issue is an issue of captured exceptions.
 type Issue struct{ Name, Assignee string }
 
-// Issues are all issues.
+// Issues returns all issues.
 func (s *Server) Issues() []Issue {
 	s.t.Helper()
 	var page struct{ Results []Issue }
@@ -55,8 +55,8 @@ func (s *Server) Issues() []Issue {
 	return page.Results
 }
 
-// AssignExceptions makes a rule that assigns exceptions whose properties hold each
-// of the values, given as operator and value, and returns the assignee.
+// AssignExceptions creates a rule that assigns exceptions with matching properties, given as
+// operator and value, and returns the assignee.
 func (s *Server) AssignExceptions(filters map[string][2]string) (assignee string) {
 	s.t.Helper()
 	var me struct{ ID int64 }

@@ -12,8 +12,8 @@ import (
 	"testing"
 )
 
-// Proxy stands between an SDK and the server. It changes nothing and writes down
-// what passes, except that it loses answers when it is told to.
+// Proxy is a reverse proxy between an SDK and the server. It records requests and passes them on
+// unchanged, except for responses that LoseAnswers discards. It is safe for concurrent use.
 type Proxy struct {
 	URL string
 
@@ -22,7 +22,7 @@ type Proxy struct {
 	losing   int
 }
 
-// Request is a request that passed, with the status that the server answered.
+// Request is a request that passed the proxy, with the status of the server's response.
 type Request struct {
 	Method, Path, Query string
 	Header              http.Header
@@ -30,7 +30,7 @@ type Request struct {
 	Status              int
 }
 
-// NewProxy stands before the server until the test ends.
+// NewProxy starts a proxy for the server, until the test ends.
 func NewProxy(t testing.TB, s *Server) *Proxy {
 	t.Helper()
 	target, err := url.Parse(s.URL)
@@ -42,7 +42,7 @@ func NewProxy(t testing.TB, s *Server) *Proxy {
 	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
 		if err != nil {
-			return // the client has gone
+			return // the client has disconnected
 		}
 		r.Body = io.NopCloser(bytes.NewReader(body))
 		answer := httptest.NewRecorder()
@@ -65,8 +65,8 @@ func NewProxy(t testing.TB, s *Server) *Proxy {
 	return p
 }
 
-// LoseAnswers hands the next n requests with events to the server and then tells the
-// client 503, as if the answers had been lost on their way.
+// LoseAnswers makes the proxy pass the next n requests with events to the server and respond with
+// 503 to the client, as if the responses had been lost.
 func (p *Proxy) LoseAnswers(n int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -84,14 +84,14 @@ func (p *Proxy) record(r Request) (isLost bool) {
 	return false
 }
 
-// Requests are the requests that passed so far.
+// Requests returns the requests so far.
 func (p *Proxy) Requests() []Request {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return append([]Request(nil), p.requests...)
 }
 
-// Captures are those that brought events.
+// Captures returns the requests with events.
 func (p *Proxy) Captures() (out []Request) {
 	for _, r := range p.Requests() {
 		if r.HasEvents() {
@@ -101,7 +101,7 @@ func (p *Proxy) Captures() (out []Request) {
 	return out
 }
 
-// HasEvents reports whether the request brings events.
+// HasEvents reports whether the request has events.
 func (r *Request) HasEvents() bool {
 	if r.Method != http.MethodPost {
 		return false

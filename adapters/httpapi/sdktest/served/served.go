@@ -1,5 +1,5 @@
-// Package served runs the built program for the tests of what SDKs send, and
-// reads back what it stored.
+// Package served runs the built program for the tests of SDKs, and reads back the data that it
+// stored.
 package served
 
 import (
@@ -20,13 +20,13 @@ import (
 const (
 	ProjectKey  = "phc_capture"
 	PersonalKey = "phx_capture"
-	ManageKey   = "phx_manage" // opens everything of the project
-	// OrganizationKey opens everything.
+	ManageKey   = "phx_manage" // has all scopes of the project
+	// OrganizationKey has all scopes of the organization.
 	OrganizationKey = "phx_organization"
 )
 
-// Main runs the tests of a package with the program: the one that TEST_BINARY
-// names, or else one that is built when the first of them needs it.
+// Main runs the tests of a package with the program: the one in TEST_BINARY, or one that is built
+// when the first test needs it. root is the module of the program.
 func Main(m *testing.M, root string) {
 	build = sync.OnceValues(func() (string, error) { return compile(root) })
 	code := m.Run()
@@ -37,11 +37,11 @@ func Main(m *testing.M, root string) {
 }
 
 var (
-	build  func() (binary string, err error) // called by tests: their cache knows only variables that they read
-	folder string                            // of the program
+	build  func() (binary string, err error) // called by tests, since the test cache only tracks variables that they read
+	folder string                            // of the built program
 )
 
-// compile builds the program of the module at root, unless there is one.
+// compile builds the program of the module at root, unless TEST_BINARY is set.
 func compile(root string) (binary string, err error) {
 	if binary = os.Getenv("TEST_BINARY"); binary != "" {
 		return binary, nil
@@ -58,7 +58,7 @@ func compile(root string) (binary string, err error) {
 	return binary, nil
 }
 
-// Binary is the path of the program.
+// Binary returns the path of the program.
 func Binary(t testing.TB) string {
 	t.Helper()
 	binary, err := build()
@@ -68,9 +68,9 @@ func Binary(t testing.TB) string {
 	return binary
 }
 
-// Server is the program with a data folder of its own, which outlives Kill.
+// Server is the running program with its own data folder, which remains after Kill.
 type Server struct {
-	// URL is where it listens, also after Start.
+	// URL is the address of the program; it does not change with Start.
 	URL string
 
 	t           testing.TB
@@ -83,9 +83,8 @@ type Server struct {
 	killed      bool
 }
 
-// New starts the program on a free port and an empty data folder, with more
-// options. At the end of the test it must stop cleanly, without a warning or an
-// error in its log.
+// New starts the program on a free port with an empty data folder and additional options. When the
+// test ends it must stop cleanly, without a warning or an error in its log.
 func New(t testing.TB, definitions string, options ...string) *Server {
 	t.Helper()
 	s := &Server{t: t, binary: Binary(t), definitions: definitions, data: t.TempDir(), options: options}
@@ -129,7 +128,7 @@ func (s *Server) start(listen string) {
 			if found := listening.FindString(text.Text()); found != "" {
 				select {
 				case url <- found:
-				default: // printed again
+				default: // printed more than once
 				}
 			}
 		}
@@ -141,24 +140,24 @@ func (s *Server) start(listen string) {
 	}
 }
 
-// Kill ends the program as a crash would.
+// Kill ends the program like a crash.
 func (s *Server) Kill() {
 	_ = s.cmd.Process.Kill()
-	_ = s.cmd.Wait() // says that it was killed
+	_ = s.cmd.Wait() // returns an error, since it was killed
 	s.killed = true
 }
 
-// Start starts the program again after Kill, on its address and data folder.
+// Start restarts the program after Kill, with its address and data folder.
 func (s *Server) Start() {
 	s.t.Helper()
 	s.start(strings.TrimPrefix(s.URL, "http://"))
 }
 
-// Pause stops the program in its tracks: connections are still made and what is
-// sent is received, by the system, but nothing is answered until Thaw.
+// Pause suspends the program: the operating system still accepts connections and requests, but
+// there are no responses until Resume.
 func (s *Server) Pause() { s.signal(syscall.SIGSTOP) }
 
-// Resume lets the program go on after Freeze.
+// Resume continues the program after Pause.
 func (s *Server) Resume() { s.signal(syscall.SIGCONT) }
 
 func (s *Server) signal(sig os.Signal) {
@@ -168,7 +167,7 @@ func (s *Server) signal(sig os.Signal) {
 	}
 }
 
-// lines keeps what is written to it, for the few lines of a log.
+// lines is a buffer for the few lines of a log.
 type lines struct {
 	mu   sync.Mutex
 	text strings.Builder
@@ -186,8 +185,8 @@ func (l *lines) String() string {
 	return l.text.String()
 }
 
-// complaints are the warnings and errors, without those about the definitions,
-// which a test may want.
+// complaints returns the warnings and errors in the log, except the ones about the definitions, which
+// a test may cause deliberately.
 func (l *lines) complaints() (found []string) {
 	for line := range strings.Lines(l.String()) {
 		bad := strings.Contains(line, "level=WARN") || strings.Contains(line, "level=ERROR")
@@ -198,10 +197,10 @@ func (l *lines) complaints() (found []string) {
 	return found
 }
 
-// WaitTimeout is how long tests wait for what must come before they say that it hangs.
+// WaitTimeout is the maximum time that tests wait for an expected event.
 const WaitTimeout = 3 * time.Minute
 
-// Eventually waits for what a program or a page is about to do.
+// Eventually waits until done returns nil.
 func Eventually(t testing.TB, what string, done func() error) {
 	t.Helper()
 	for deadline := time.Now().Add(WaitTimeout); ; time.Sleep(20 * time.Millisecond) {

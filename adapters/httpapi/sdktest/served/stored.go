@@ -14,12 +14,12 @@ import (
 	"time"
 )
 
-// Sent is an event by what identifies it.
+// Sent identifies an event.
 type Sent struct {
 	UUID, Event, DistinctID string
 }
 
-// Sorted orders events, and makes an empty list of none.
+// Sorted returns the sorted events. The result is not nil.
 func Sorted(list []Sent) []Sent {
 	out := append([]Sent{}, list...)
 	slices.SortFunc(out, func(a, b Sent) int { return cmp.Or(cmp.Compare(a.Event, b.Event), cmp.Compare(a.UUID, b.UUID)) })
@@ -39,7 +39,7 @@ type Event struct {
 	Person     *struct{ Properties map[string]any }
 }
 
-// Sent is the event by what identifies it.
+// Sent returns the identity of the event.
 func (e *Event) Sent() Sent { return Sent{e.UUID, e.Event, e.DistinctID} }
 
 // Person is a stored person.
@@ -67,11 +67,11 @@ type Warning struct {
 	Count      int
 }
 
-// Events are the stored events that a query chooses, all when it is empty, newest
-// first.
+// Events returns the stored events that match a query, newest first. An empty query matches all
+// events.
 func (s *Server) Events(query string) []Event { return list[Event](s, "/events/", query) }
 
-// SentEvents are all stored events by what identifies them, sorted.
+// SentEvents returns the identities of all stored events, sorted.
 func (s *Server) SentEvents() []Sent {
 	var out []Sent
 	for _, e := range s.Events("") {
@@ -80,7 +80,7 @@ func (s *Server) SentEvents() []Sent {
 	return Sorted(out)
 }
 
-// EventNamed is the one event with a name.
+// EventNamed returns the event with a name. The test fails unless there is exactly one.
 func (s *Server) EventNamed(name string) Event {
 	s.t.Helper()
 	found := s.Events("event=" + name)
@@ -90,8 +90,8 @@ func (s *Server) EventNamed(name string) Event {
 	return found[0]
 }
 
-// People are the stored persons that a query chooses, newest first, each with
-// its distinct ids sorted.
+// People returns the stored persons that match a query, newest first, each with its distinct ids
+// sorted.
 func (s *Server) People(query string) []Person {
 	out := list[Person](s, "/persons/", query)
 	for i := range out {
@@ -100,7 +100,7 @@ func (s *Server) People(query string) []Person {
 	return out
 }
 
-// PersonOf is the person of a distinct id, the zero person where there is none.
+// PersonOf returns the person with a distinct id, or the zero Person if there is no such person.
 func (s *Server) PersonOf(distinctID string) Person {
 	s.t.Helper()
 	for _, p := range s.People("distinct_id=" + distinctID) {
@@ -109,12 +109,12 @@ func (s *Server) PersonOf(distinctID string) Person {
 	return Person{}
 }
 
-// Groups are the stored groups of one type.
+// Groups returns the stored groups of one type.
 func (s *Server) Groups(index int) []Group {
 	return list[Group](s, "/groups/", "group_type_index="+strconv.Itoa(index))
 }
 
-// GroupTypes are the names of the types of groups, by index.
+// GroupTypes returns the names of the group types, by index.
 func (s *Server) GroupTypes() []string {
 	s.t.Helper()
 	var types []struct {
@@ -132,10 +132,10 @@ func (s *Server) GroupTypes() []string {
 	return names
 }
 
-// Warnings are all stored warnings.
+// Warnings returns all stored warnings.
 func (s *Server) Warnings() []Warning { return list[Warning](s, "/ingestion_warnings/", "") }
 
-// Metric is the value of a counter of /metrics.
+// Metric returns the value of a counter of /metrics.
 func (s *Server) Metric(name string) float64 {
 	s.t.Helper()
 	res, err := http.Get(s.URL + "/metrics")
@@ -192,8 +192,8 @@ func (s *Server) get(url string, into any) {
 	}
 }
 
-// PersonUUID is the uuid of a person of project 1 by the distinct id that made
-// it: version 5 over the project and the id (§9.2).
+// PersonUUID returns the uuid of a person of project 1 from the distinct id that created it:
+// version 5 of the project and the id (§9.2).
 func PersonUUID(distinctID string) string {
 	namespace := []byte("\x93\x29\x79\xb4\x65\xc3\x44\x24\x84\x67\x0b\x66\xec\x27\xbc\x22")
 	sum := sha1.Sum(append(namespace, "1:"+distinctID...))

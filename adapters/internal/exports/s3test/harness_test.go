@@ -1,5 +1,5 @@
-// Package s3test tries the exports to S3 against a real server of S3. It is a
-// module of its own so that the product does not get the server's requirements.
+// Package s3test tests the exports to S3 with a real S3 server. It is a separate module, so that
+// the product does not get the server's dependencies.
 package s3test
 
 import (
@@ -37,7 +37,7 @@ const (
 	base     = "20260101T100000Z-20260101T110000Z." + exportID + "."
 )
 
-// asServer is the environment variable that makes the test binary the server.
+// asServer is the environment variable with which the test binary runs the server.
 const asServer = "BUNTING_TEST_S3_SERVER"
 
 // endpoint is the server that the tests share.
@@ -51,9 +51,9 @@ func TestMain(m *testing.M) {
 	os.Exit(withServer(m.Run))
 }
 
-// serve is an S3 server in memory until its input ends, with the tests: that of
-// "rclone serve s3", which checks signatures and puts parts together. It says where
-// it listens.
+// serve runs an in-memory S3 server until its standard input ends, which is the end of the tests.
+// It is the server of "rclone serve s3", which checks signatures and assembles parts. It prints its
+// address.
 func serve() {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -64,9 +64,9 @@ func serve() {
 	_, _ = io.Copy(io.Discard, os.Stdin)
 }
 
-// signed refuses requests that are not signed with the secret. An empty delimiter is
-// none to S3, but not to the server: it is taken out here. The server's own check of
-// signatures would come after that and find the query changed.
+// signed rejects requests that are not signed with the secret. It removes an empty delimiter, which
+// S3 ignores and this server does not. The server's own check of signatures would then fail,
+// because the query has changed.
 func signed(server http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		code := signature.V4SignVerifyWithLookup(r, func(id string) (string, bool) { return secret, id == keyID })
@@ -84,15 +84,15 @@ func signed(server http.Handler) http.Handler {
 	})
 }
 
-// withServer starts the server for the time of a call. It is a process of its own,
-// because a test looks at how much memory exports take.
+// withServer runs the server during a call. It is a process of its own, because a test measures how
+// much memory exports use.
 func withServer(do func() int) int {
 	self, err := os.Executable()
 	if err != nil {
 		panic(err)
 	}
 	cmd := exec.Command(self)
-	// Large objects are in its memory, with little else: collecting often costs nothing.
+	// Large objects are most of its memory, so frequent garbage collections cost little.
 	cmd.Env, cmd.Stderr = append(os.Environ(), asServer+"=yes", "GOGC=20"), os.Stderr
 	in, err := cmd.StdinPipe()
 	if err != nil {
@@ -126,7 +126,7 @@ func client(t *testing.T) *minio.Client {
 	return c
 }
 
-// bucket makes one that is named after the test, and the settings for it.
+// bucket creates a bucket with the name of the test, and returns its settings.
 func bucket(t *testing.T) (*minio.Client, map[string]any) {
 	t.Helper()
 	name := strings.ToLower(strings.NewReplacer("_", "-", "/", "-").Replace(t.Name()))
@@ -152,7 +152,7 @@ func destination(config map[string]any) batchexports.ExportDestination {
 	return d
 }
 
-// job is a run of n rows with a text of some size each, which does not compress.
+// job is a run of n rows, each with a string of the given size that does not compress.
 func job(config map[string]any, n, size int) *batchexports.Job {
 	from := time.Date(2026, 1, 1, 10, 0, 0, 0, time.UTC)
 	return &batchexports.Job{
@@ -186,7 +186,7 @@ func run(t *testing.T, j *batchexports.Job) batchexports.RunTotals {
 	return done
 }
 
-// keys are a bucket's, with the sizes of its objects.
+// keys returns a bucket's keys, and the total size of its objects.
 func keys(t *testing.T, c *minio.Client, config map[string]any) (names []string, size int64) {
 	t.Helper()
 	for o := range c.ListObjects(t.Context(), config["bucket_name"].(string), minio.ListObjectsOptions{Recursive: true}) {
@@ -198,7 +198,7 @@ func keys(t *testing.T, c *minio.Client, config map[string]any) (names []string,
 	}
 	for o := range c.ListIncompleteUploads(t.Context(), config["bucket_name"].(string), "", true) {
 		if minio.ToErrorResponse(o.Err).Code == minio.NoSuchUpload {
-			break // what the server answers for a bucket that never had an upload
+			break // the server's response for a bucket that never had an upload
 		}
 		if o.Err != nil {
 			t.Fatal(o.Err)

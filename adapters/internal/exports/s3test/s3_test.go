@@ -38,7 +38,7 @@ func TestObjects(t *testing.T) {
 	} {
 		config["file_format"], config["compression"] = tt.format, tt.compression
 		run(t, job(config, 2, 3))
-		// What an attempt in another format has left is gone.
+		// Files of an attempt in another format are removed.
 		names, _ := keys(t, c, config)
 		if diff := cmp.Diff([]string{"p/" + base + "1" + tt.extension}, names); diff != "" {
 			t.Fatal(diff)
@@ -49,7 +49,7 @@ func TestObjects(t *testing.T) {
 	}
 }
 
-// Objects are split, and another attempt leaves none of those before.
+// Objects are split, and another attempt removes the objects of the first one.
 func TestAgain(t *testing.T) {
 	c, config := bucket(t)
 	config["max_file_size_mb"] = 1
@@ -70,8 +70,8 @@ func TestAgain(t *testing.T) {
 	}
 }
 
-// Large objects go up in parts: none of them stays behind when a run breaks off,
-// and little is in memory.
+// Large objects are uploaded in parts: after an interrupted run no parts remain, and the memory use
+// is low.
 func TestLarge(t *testing.T) {
 	c, config := bucket(t)
 	j := job(config, 8000, 10_000)
@@ -127,7 +127,7 @@ func TestLarge(t *testing.T) {
 	}
 }
 
-// What a process that was killed has uploaded of an object is removed.
+// Parts that a killed process has uploaded are removed.
 func TestKilled(t *testing.T) {
 	c, config := bucket(t)
 	core := minio.Core{Client: c}
@@ -189,12 +189,12 @@ func TestErrors(t *testing.T) {
 	wantError(t, err, notPublic, true)
 }
 
-// notPublic is what is said of addresses within, which are not named: who asks may
-// be somebody who wants to know them.
+// notPublic is the message for internal addresses. It does not include them, because the user may
+// be trying to find them.
 const notPublic = "is not public, and this server does not allow it"
 
-// S3 is asked to encrypt. A proxy looks at what it is asked: the server itself takes
-// AES256 and does not encrypt, and refuses KMS, which it does not have.
+// The request asks S3 to encrypt. A proxy checks the request, because the test server accepts
+// AES256 without encrypting, and rejects KMS, which it does not support.
 func TestEncryption(t *testing.T) {
 	_, config := bucket(t)
 	target, _ := url.Parse(endpoint)

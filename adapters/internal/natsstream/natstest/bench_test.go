@@ -11,8 +11,8 @@ import (
 	"github.com/bunting-flags/bunting/capture"
 )
 
-// BenchmarkAppend takes requests of 50 events in, of one project, from 64 senders;
-// the broker has each on the disk before it acknowledges.
+// BenchmarkAppend appends requests with 50 events of one project, from 64 senders; the broker
+// writes each to the disk before it acknowledges.
 func BenchmarkAppend(b *testing.B) {
 	broker := start(b, b.TempDir(), nil)
 	w := newWorld(b, nil)

@@ -15,7 +15,7 @@ import (
 	"testing"
 )
 
-// output is what a program says, for two goroutines.
+// output is the output of a program, for two goroutines.
 type output struct {
 	mu   sync.Mutex
 	text bytes.Buffer
@@ -33,8 +33,8 @@ func (o *output) find(pattern string) string {
 	return string(regexp.MustCompile(pattern).Find(o.text.Bytes()))
 }
 
-// The real program takes an event over the stream and records it; with the broker
-// gone it answers 503.
+// The real program accepts an event with the stream and records it; without the broker it responds
+// 503.
 func TestBinary_Stream(t *testing.T) {
 	t.Parallel()
 	program := os.Getenv("TEST_BINARY")

@@ -32,7 +32,7 @@ func TestStream_Contract(t *testing.T) {
 	storetest.Stream(t, opener(s.ClientURL(), 1))
 }
 
-// One of three brokers is gone from the beginning.
+// One of three brokers is unavailable from the start.
 func TestStream_Contract_ClusterWithOneKilled(t *testing.T) {
 	t.Parallel()
 	c := startCluster(t)

@@ -11,7 +11,7 @@ import (
 	"github.com/bunting-flags/bunting/capture"
 )
 
-// deadLetters are all dead letters.
+// deadLetters returns all dead letters.
 func deadLetters(t testing.TB, s *natsstream.Stream) (list []*natsstream.DeadLetter) {
 	t.Helper()
 	if err := s.DeadLetters(t.Context(), func(d *natsstream.DeadLetter) error { list = append(list, d); return nil }); err != nil {
@@ -37,8 +37,8 @@ func (w *world) send(t testing.TB, i *capture.Intake, names ...string) {
 	}
 }
 
-// A letter that is requeued too early is kept again: the broker must not take it for
-// the one that it had before.
+// A dead letter that is requeued too early becomes a new dead letter: the broker must not discard
+// it as a duplicate.
 func TestDeadLetter_RequeuedTooEarly(t *testing.T) {
 	t.Parallel()
 	b := start(t, t.TempDir(), nil)
@@ -64,8 +64,7 @@ func TestDeadLetter_RequeuedTooEarly(t *testing.T) {
 	}
 }
 
-// A message that nobody can read becomes one dead letter, however often a reader
-// begins behind it.
+// A message that cannot be parsed becomes one dead letter, even if several readers start before it.
 func TestDeadLetter_UnreadableOnce(t *testing.T) {
 	t.Parallel()
 	b := start(t, t.TempDir(), nil)
@@ -85,8 +84,8 @@ func TestDeadLetter_UnreadableOnce(t *testing.T) {
 	}
 }
 
-// Where not even a warning can be stored, as of a project that is gone, the next
-// events go on all the same.
+// If the warning cannot be stored either, for example because the project was deleted, the
+// following events are recorded.
 func TestDeadLetter_WithoutWarning(t *testing.T) {
 	t.Parallel()
 	b := start(t, t.TempDir(), nil)
@@ -102,7 +101,7 @@ func TestDeadLetter_WithoutWarning(t *testing.T) {
 	}
 }
 
-// The parts of two large letters may lie mixed in the stream.
+// The parts of two large dead letters may be mixed in the stream.
 func TestDeadLetters_PartsMixed(t *testing.T) {
 	t.Parallel()
 	b := start(t, t.TempDir(), nil)

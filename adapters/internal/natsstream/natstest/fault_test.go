@@ -14,17 +14,17 @@ import (
 	"github.com/bunting-flags/bunting/capture"
 )
 
-// failingLedger is a ledger that fails now and then, before and after its commit, and
-// always with events of the name poison.
+// failingLedger is a ledger that fails at intervals, before and after its commit, and always for
+// events with the name poison.
 type failingLedger struct {
 	capture.Ledger
-	every atomic.Int64 // 0: never
+	every atomic.Int64 // 0 means never
 	n     atomic.Int64
-	// down: all commits fail
+	// down causes all commits to fail.
 	down atomic.Bool
-	// mended: poison is none any more
+	// mended allows poison to succeed.
 	mended atomic.Bool
-	// mute: warnings are refused as well, as those of a project that is gone
+	// mute causes warnings to fail as well, as they do for a deleted project.
 	mute atomic.Bool
 }
 
@@ -40,7 +40,7 @@ func (f *failingLedger) Commit(ctx context.Context, projects []int64, work func(
 	}
 	err := f.Ledger.Commit(ctx, projects, func(tx capture.Tx) error { return work(failingTx{tx, f}) })
 	if err == nil && every > 0 && n%every == 2 {
-		return errStore // and nobody knows that it was committed
+		return errStore // the caller does not learn that it was committed
 	}
 	return err
 }
@@ -76,10 +76,10 @@ func TestStream_NodeKilledUnderLoad(t *testing.T) {
 	const senders, each = 8, 120
 	result := make(chan int)
 	go func() { result <- load(t, w.intake(t, s), w.first.APIKey, senders, each, 20*time.Millisecond) }()
-	for i := range c.servers { // each once, so the leader is among them
+	for i := range c.servers { // each of them, which includes the leader
 		waitUntil(t, "there is load", func() bool { return s.Stats().Appended > uint64(20*(i+1)) })
 		stop(c.servers[i])
-		time.Sleep(time.Second) // the load goes on while it is gone
+		time.Sleep(time.Second) // the load continues meanwhile
 		c.start(i)
 		waitUntil(t, "the broker is one of three again", func() bool {
 			return c.servers[i].JetStreamEnabled() && c.servers[i].JetStreamIsCurrent() && c.servers[i].JetStreamIsStreamCurrent("$G", "bunting_events")
@@ -91,7 +91,7 @@ func TestStream_NodeKilledUnderLoad(t *testing.T) {
 	stopProcessing()
 }
 
-// The only broker is gone for a while; it keeps its files.
+// The only broker is unavailable for a while and keeps its files.
 func TestStream_BrokerRestarted(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -110,8 +110,8 @@ func TestStream_BrokerRestarted(t *testing.T) {
 	w.audit(t, senders, each, <-result)
 }
 
-// The processor is killed at odd moments, and the store fails now and then, also
-// after it has committed: every event, every charge and every count is there once.
+// The processor is killed at random times, and the store fails at intervals, also after it has
+// committed: every event, every charge and every count is stored exactly once.
 func TestProcessor_KilledAndStoreFailing(t *testing.T) {
 	t.Parallel()
 	b := start(t, t.TempDir(), nil)
@@ -137,8 +137,8 @@ func TestProcessor_KilledAndStoreFailing(t *testing.T) {
 	w.audit(t, senders, each, again)
 }
 
-// Two servers read the same partitions at once, as they may for a moment: what one
-// has recorded the other one does not record again.
+// Two servers read the same partitions at the same time, which may happen for a short time: each
+// message is recorded by one of them.
 func TestProcessor_TwoReadTheSame(t *testing.T) {
 	t.Parallel()
 	b := start(t, t.TempDir(), nil)
@@ -151,8 +151,8 @@ func TestProcessor_TwoReadTheSame(t *testing.T) {
 	w.audit(t, senders, each, again)
 }
 
-// An event that the store refuses becomes a dead letter, with a warning; the others
-// are recorded. It can be requeued.
+// An event that the store rejects becomes a dead letter, with a warning; the other events are
+// recorded. The dead letter can be requeued.
 func TestProcessor_DeadLetter(t *testing.T) {
 	t.Parallel()
 	b := start(t, t.TempDir(), nil)
@@ -169,7 +169,7 @@ func TestProcessor_DeadLetter(t *testing.T) {
 	send("before")
 	send("poison")
 	send("after")
-	// A message that nobody can read.
+	// A message that cannot be parsed.
 	garbage(t, b.ClientURL())
 	p, stopProcessing := w.process(t, s)
 	waitUntil(t, "two are dead letters", func() bool { return p.Stats().DeadLetters == 2 })
@@ -209,7 +209,7 @@ func TestProcessor_DeadLetter(t *testing.T) {
 	}
 }
 
-// Events that are larger than the broker's largest message go in parts.
+// Events above the broker's maximum payload are sent in parts.
 func TestStream_LargerThanMaxPayload(t *testing.T) {
 	t.Parallel()
 	b := start(t, t.TempDir(), smallPayload)

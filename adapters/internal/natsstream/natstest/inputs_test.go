@@ -5,10 +5,10 @@ import (
 	"testing"
 )
 
-// These tests read files that the go command does not know of: those outside of the
-// module, and those that other programs read. .ci/test gives a hash of all files of the
-// repository in a variable. The go command runs the tests anew when a variable has
-// changed that a test reads; it does not see what TestMain reads.
+// These tests read files that the go command does not track: files outside of the module, and files
+// that other programs read. .ci/test sets a variable to a hash of all files of the repository. The
+// go command invalidates its cached result when a variable that a test reads has changed; it does
+// not track reads in TestMain.
 func TestInputs(t *testing.T) {
 	t.Log("inputs:", os.Getenv("TEST_INPUTS"))
 }

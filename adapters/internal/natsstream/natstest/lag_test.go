@@ -12,7 +12,7 @@ import (
 	"github.com/bunting-flags/bunting/capture"
 )
 
-// noPositions is a stream whose processor asks a database that may be away.
+// noPositions is a stream whose processor reads positions from a database that may be unavailable.
 type noPositions struct {
 	capture.Stream
 	capture.PositionReader
@@ -26,9 +26,8 @@ func (p noPositions) StreamPosition(ctx context.Context, stream string, partitio
 	return p.PositionReader.StreamPosition(ctx, stream, partition)
 }
 
-// Decision 28: the lag is right while nothing comes, while the database takes
-// nothing, when the broker has forgotten the reader meanwhile, when nothing can be
-// read at all, and afterwards.
+// Decision 28: the lag is correct while no events arrive, while the database accepts none, after
+// the broker has deleted the consumer, while reading fails, and afterwards.
 func TestStats_Lag(t *testing.T) {
 	t.Parallel()
 	b := start(t, t.TempDir(), nil)
@@ -51,7 +50,7 @@ func TestStats_Lag(t *testing.T) {
 	is("idle", 0)
 
 	f.down.Store(true)
-	for range 30 { // each a message
+	for range 30 { // each is a message
 		w.send(t, i, "d")
 	}
 	is("behind", 30)
@@ -69,7 +68,7 @@ func TestStats_Lag(t *testing.T) {
 
 	away.Store(true)
 	f.down.Store(false)
-	stopProcessing() // another server comes, and its database goes away
+	stopProcessing() // another server starts, and its database becomes unavailable
 	f.down.Store(true)
 	behind := 35 - len(w.recorded(t))
 	_, stopProcessing = w.process(t, noPositions{s, w.store, &away})

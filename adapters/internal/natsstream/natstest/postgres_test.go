@@ -14,13 +14,13 @@ import (
 	"github.com/bunting-flags/bunting/capture"
 )
 
-// stallingLedger is the ledger of a server that stops for a while in the middle of a
-// commit, before its transaction or at its end.
+// stallingLedger is the ledger of a server that stalls during a commit, before its transaction or
+// at its end.
 type stallingLedger struct {
 	capture.Ledger
 	inside  bool
 	armed   atomic.Bool
-	stalled chan struct{} // closed when it has stopped
+	stalled chan struct{} // closed when it has stalled
 	goOn    chan struct{}
 	once    sync.Once
 }
@@ -47,9 +47,9 @@ func (l *stallingLedger) Commit(ctx context.Context, projects []int64, work func
 	})
 }
 
-// Two servers share the partitions on one PostgreSQL. One stops in the middle of a
-// commit and loses its broker; the other takes over; then the first one commits.
-// Every event, charge and count is there once.
+// Two servers share the partitions on one PostgreSQL. One stalls during a commit and loses its
+// broker; the other continues with its partitions; then the first one commits. Every event, charge
+// and count is stored exactly once.
 func TestPostgres_StaleCommit(t *testing.T) {
 	t.Parallel()
 	for name, inside := range map[string]bool{"before its transaction": false, "at the end of its transaction": true} {
@@ -76,12 +76,12 @@ func TestPostgres_StaleCommit(t *testing.T) {
 				result <- load(t, two.intake(t, second), two.first.APIKey, senders, each, 5*time.Millisecond)
 			}()
 			<-l.stalled
-			closeFirst() // its leases are not given back
+			closeFirst() // its leases are not deleted
 			p, _ := two.process(t, second)
 			if again := <-result; again != 0 {
 				t.Errorf("%d requests had to be sent again", again)
 			}
-			if inside { // it holds the project until it goes on
+			if inside { // the first one has the project locked until it continues
 				waitUntil(t, "the second one tries", func() bool { return p.Stats().Failures > 0 })
 			} else {
 				waitUntil(t, "the second one has recorded all", func() bool { return len(two.recorded(t)) == senders*each })
@@ -94,7 +94,7 @@ func TestPostgres_StaleCommit(t *testing.T) {
 	}
 }
 
-// Both read every partition all the time, and one is abandoned.
+// Both servers read every partition all the time, and one is stopped.
 func TestPostgres_TwoReadTheSame(t *testing.T) {
 	t.Parallel()
 	b := start(t, t.TempDir(), nil)
@@ -114,7 +114,7 @@ func TestPostgres_TwoReadTheSame(t *testing.T) {
 	two.audit(t, senders, each, <-result)
 }
 
-// A database that takes the place and not the events, for reasons of its own, makes
+// A database that stores the position and not the events, because of a failure of its own, causes
 // no dead letters, however long it lasts.
 func TestPostgres_FailsForReasonsOfItsOwn(t *testing.T) {
 	t.Parallel()
@@ -133,11 +133,11 @@ func TestPostgres_FailsForReasonsOfItsOwn(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	// As with a full disk, which only lets small things through.
+	// Like a full disk on which small writes succeed.
 	exec(`CREATE FUNCTION full_disk() RETURNS trigger AS $$ BEGIN RAISE disk_full; END $$ LANGUAGE plpgsql`)
 	exec(`CREATE TRIGGER full_disk BEFORE INSERT ON events EXECUTE FUNCTION full_disk()`)
 	w.send(t, w.intake(t, s), "a", "b")
-	p, _ := w.process(t, s) // three tries, 10 ms and more apart
+	p, _ := w.process(t, s) // three attempts, at least 10 ms apart
 	waitUntil(t, "it is tried often", func() bool { return p.Stats().Failures > 7 })
 	if n := len(deadLetters(t, s)); n != 0 || p.Stats().DeadLetters != 0 {
 		t.Errorf("%d dead letters", n)

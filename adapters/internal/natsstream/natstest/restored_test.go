@@ -11,7 +11,8 @@ import (
 	"github.com/bunting-flags/bunting/capture"
 )
 
-// saveBroker is a broker's folder as it was: restore starts it with that again.
+// saveBroker copies a broker's folder; restore replaces the folder by the copy and starts the
+// broker.
 func saveBroker(t testing.TB, dir string, port int) (restore func()) {
 	t.Helper()
 	copied := t.TempDir()
@@ -24,8 +25,8 @@ func saveBroker(t testing.TB, dir string, port int) (restore func()) {
 	}
 }
 
-// A broker that comes back as it was some time ago gives numbers again: what they
-// name now is recorded, and what was recorded is not recorded again.
+// A broker that is restored to an earlier state reuses numbers: new messages with these numbers are
+// recorded, and recorded messages are not recorded a second time.
 func TestStream_BrokerRestored(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -62,8 +63,8 @@ func TestStream_BrokerRestored(t *testing.T) {
 	}
 }
 
-// A reader that has not yet removed what it has recorded removes nothing when these
-// numbers have become those of others.
+// A reader that has not yet removed its recorded messages removes no messages if their numbers were
+// reused.
 func TestStream_RestoredBehindAReader(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

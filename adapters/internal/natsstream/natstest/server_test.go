@@ -1,5 +1,5 @@
-// Package natstest tries the stream against real brokers. It is a module of its own
-// so that the product does not get their requirements.
+// Package natstest tests the stream with real brokers. It is a separate module, so that the product
+// does not get their dependencies.
 package natstest
 
 import (
@@ -20,7 +20,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// within is how long a test may wait for what must come.
+// within is the timeout of these tests for an expected state.
 const within = time.Minute
 
 func waitUntil(t testing.TB, condition string, ok func() bool) {
@@ -35,8 +35,7 @@ func waitUntil(t testing.TB, condition string, ok func() bool) {
 	}
 }
 
-// start starts a broker with its files in dir, each write on the disk before it is
-// acknowledged.
+// start starts a broker with its files in dir, which writes to the disk before it acknowledges.
 func start(t testing.TB, dir string, change func(*server.Options)) *server.Server {
 	t.Helper()
 	o := &server.Options{
@@ -65,7 +64,7 @@ func stop(s *server.Server) {
 
 func port(t testing.TB, s *server.Server) int { return s.Addr().(*net.TCPAddr).Port }
 
-// cluster are brokers that keep everything three times.
+// cluster has three brokers that each store all data.
 type cluster struct {
 	t       testing.TB
 	servers [3]*server.Server
@@ -82,7 +81,8 @@ func startCluster(t testing.TB) *cluster {
 	for i := range c.servers {
 		c.start(i)
 	}
-	// The leader has to know all, else what is left when one is killed is no majority.
+	// The leader must have all brokers as peers; otherwise the remaining two may have no majority
+	// when one is killed.
 	waitUntil(t, "the brokers have a leader that knows all of them", func() bool {
 		peers := 0
 		for _, s := range c.servers {
@@ -96,8 +96,8 @@ func startCluster(t testing.TB) *cluster {
 	return c
 }
 
-// follower returns a broker that does not lead the others. Where the leader ends, the next
-// one may not have heard yet how much room the others have, and places nothing there.
+// follower returns a broker that is not the leader. If the leader is killed, the next one may not
+// have the free space of the other brokers yet, and places no streams there.
 func (c *cluster) follower() *server.Server {
 	for _, s := range c.servers {
 		if !s.JetStreamIsLeader() {
@@ -122,8 +122,8 @@ func (c *cluster) url() string {
 	return fmt.Sprintf("nats://127.0.0.1:%d,nats://127.0.0.1:%d,nats://127.0.0.1:%d", c.ports[0], c.ports[1], c.ports[2])
 }
 
-// freePort returns a port on which nobody listens, below those that the system hands out
-// by itself: a broker that is started again later finds it free.
+// freePort returns a free port below those that the system assigns, so that it is still free when a
+// broker is restarted.
 func freePort(t testing.TB) int {
 	for range 1000 {
 		port := 10_000 + rand.IntN(22_000)
@@ -136,7 +136,7 @@ func freePort(t testing.TB) int {
 	return 0
 }
 
-// connect connects, with a short lease so that a test need not wait for long.
+// connect connects, with a short lease so that tests do not wait long.
 func connect(t testing.TB, c natsstream.Config) *natsstream.Stream {
 	t.Helper()
 	if c.Lease == 0 {

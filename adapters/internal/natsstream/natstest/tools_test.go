@@ -18,7 +18,7 @@ func smallPayload(o *server.Options)     { o.MaxPayload = 256 << 10 }
 func withoutJetStream(o *server.Options) { o.JetStream = false }
 func withPassword(o *server.Options)     { o.Username, o.Password = "me", "secret" }
 
-// unsharedStream is a stream that shares with nobody.
+// unsharedStream is a stream that reads all partitions without leases.
 type unsharedStream struct{ capture.Stream }
 
 func (g unsharedStream) RunPartitions(ctx context.Context, read func(context.Context, int)) error {
@@ -37,7 +37,7 @@ func shareAll(ctx context.Context, read func(context.Context, int)) error {
 	return nil
 }
 
-// broker is a connection to a broker beside the stream's, with the stream of events.
+// broker returns a separate connection to a broker, with the stream of events.
 func broker(t testing.TB, url string) (jetstream.JetStream, jetstream.Stream) {
 	t.Helper()
 	c, err := nats.Connect(url)
@@ -56,7 +56,7 @@ func broker(t testing.TB, url string) (jetstream.JetStream, jetstream.Stream) {
 	return js, events
 }
 
-// usedSubjects are the subjects of the partitions that hold something.
+// usedSubjects returns the subjects of the partitions that have messages.
 func usedSubjects(t testing.TB, events jetstream.Stream) (subjects []string) {
 	t.Helper()
 	info, err := events.Info(t.Context(), jetstream.WithSubjectFilter(">"))
@@ -69,7 +69,7 @@ func usedSubjects(t testing.TB, events jetstream.Stream) (subjects []string) {
 	return subjects
 }
 
-// partitionOf is the one partition that is in use.
+// partitionOf returns the only partition that is in use.
 func partitionOf(t testing.TB, url string) (n int) {
 	t.Helper()
 	_, events := broker(t, url)
@@ -83,7 +83,7 @@ func partitionOf(t testing.TB, url string) (n int) {
 	return n
 }
 
-// garbage publishes what is no message of ours into the partition that is in use.
+// garbage publishes an invalid message to the partition that is in use.
 func garbage(t testing.TB, url string) {
 	t.Helper()
 	js, events := broker(t, url)
@@ -94,7 +94,7 @@ func garbage(t testing.TB, url string) {
 	}
 }
 
-// random is text that does not compress.
+// random returns a string that does not compress.
 func random(n int) string {
 	const letters = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ-_"
 	r := rand.New(rand.NewPCG(1, 2))

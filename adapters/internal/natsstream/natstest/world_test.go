@@ -16,7 +16,7 @@ import (
 	"github.com/bunting-flags/bunting/capture"
 )
 
-// world is a real store and what records into it.
+// world is a real store and its recorder.
 type world struct {
 	store    *sqlstore.Store
 	first    *sqlstore.BootstrapResult
@@ -28,8 +28,8 @@ func newWorld(t testing.TB, ledger func(capture.Ledger) capture.Ledger) *world {
 	return openWorld(t, "sqlite:"+filepath.Join(t.TempDir(), "audit.db"), ledger)
 }
 
-// openWorld is one of several on a database where others is what the first of them
-// has made.
+// openWorld opens a world on a database. others are the worlds that already use the same database,
+// the first of which has created the project.
 func openWorld(t testing.TB, address string, ledger func(capture.Ledger) capture.Ledger, others ...*world) *world {
 	t.Helper()
 	s, err := sqlstore.Open(context.Background(), address, sqlstore.Config{})
@@ -66,11 +66,11 @@ func (w *world) intake(t testing.TB, into capture.Appender) *capture.Intake {
 	return i
 }
 
-// process records what the stream holds until stop is called.
+// process records the messages of the stream until stop is called.
 func (w *world) process(t testing.TB, s capture.Stream) (p *capture.Processor, stop func()) {
 	t.Helper()
 	var places capture.PositionReader = w.store
-	if own, ok := s.(capture.PositionReader); ok { // a test's
+	if own, ok := s.(capture.PositionReader); ok { // set by a test
 		places = own
 	}
 	p, err := capture.NewProcessor(capture.ProcessorConfig{Stream: s, Recorder: w.recorder, Positions: places, Pause: 10 * time.Millisecond, Tries: 3})
@@ -91,8 +91,8 @@ func (w *world) process(t testing.TB, s capture.Stream) (p *capture.Processor, s
 	return p, stop
 }
 
-// event is what a sender sends as its n-th: an anonymous visitor who is identified
-// in the middle, whose properties say what came last, and who reads a flag.
+// eventBody is the n-th event of a sender: an anonymous visitor who is identified halfway, has
+// properties that record the last event, and reads a flag.
 func eventBody(key string, sender, n, total int) string {
 	uuid := capture.PersonID(int64(sender+1), fmt.Sprint(n)).String()
 	anon, user := fmt.Sprintf("anon-%d", sender), fmt.Sprintf("user-%d", sender)
@@ -118,8 +118,8 @@ func accept(ctx context.Context, i *capture.Intake, text string) error {
 	return err
 }
 
-// load sends from so many senders, each its events in order and each until it is
-// accepted, and returns how often one had to be sent again.
+// load sends events from several senders, each in order and each until it is accepted, and returns
+// how many retries were necessary.
 func load(t testing.TB, i *capture.Intake, key string, senders, each int, pause time.Duration) (again int) {
 	t.Helper()
 	var mu sync.Mutex
@@ -149,7 +149,7 @@ func load(t testing.TB, i *capture.Intake, key string, senders, each int, pause 
 	return again
 }
 
-// recorded are all events in the order of the ledger.
+// recorded returns all events in the order of the ledger.
 func (w *world) recorded(t testing.TB) (all []capture.Record) {
 	t.Helper()
 	for after := int64(0); ; {
@@ -165,8 +165,8 @@ func (w *world) recorded(t testing.TB) (all []capture.Record) {
 	}
 }
 
-// audit holds what is recorded against what was acknowledged, and people and
-// counts against a run of the same events without a stream.
+// audit compares the recorded events to the acknowledged events, and people and counts to a run of
+// the same events without a stream.
 func (w *world) audit(t *testing.T, senders, each int, again int) {
 	t.Helper()
 	waitUntil(t, "all that was acknowledged is recorded", func() bool { return len(w.recorded(t)) >= senders*each })
@@ -229,7 +229,7 @@ func (w *world) audit(t *testing.T, senders, each int, again int) {
 		}
 		return n
 	}
-	// A request that is sent again is charged again where its first answer got lost.
+	// A retried request is charged twice if its first response was lost.
 	if d, s := used(direct), used(w); s < d || s > d+int64(again) {
 		t.Errorf("%d events are charged, want %d, and at most %d more", s, d, again)
 	}

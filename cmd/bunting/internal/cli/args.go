@@ -10,7 +10,7 @@ import (
 	"github.com/bunting-flags/bunting/flags"
 )
 
-// NewFlags makes an empty set of flags that prints nothing by itself.
+// NewFlags returns an empty set of flags that prints neither errors nor its usage.
 func NewFlags(command string) *flag.FlagSet {
 	fs := flag.NewFlagSet(command, flag.ContinueOnError)
 	fs.SetOutput(io.Discard)
@@ -18,7 +18,7 @@ func NewFlags(command string) *flag.FlagSet {
 	return fs
 }
 
-// ParseArgs reads flags and other arguments in any order.
+// ParseArgs parses options and other arguments in any order, and returns the other arguments.
 func ParseArgs(fs *flag.FlagSet, args []string) (rest []string, err error) {
 	for {
 		if err := fs.Parse(args); err != nil {
@@ -41,7 +41,7 @@ func ParseArgs(fs *flag.FlagSet, args []string) (rest []string, err error) {
 	}
 }
 
-// NoArgs refuses what is not a flag.
+// NoArgs is ParseArgs for commands without arguments: it returns a usage error if there are any.
 func NoArgs(fs *flag.FlagSet, args []string) error {
 	rest, err := ParseArgs(fs, args)
 	if err == nil && len(rest) > 0 {
@@ -50,8 +50,8 @@ func NoArgs(fs *flag.FlagSet, args []string) error {
 	return err
 }
 
-// DidYouMean ends an error about an unknown name with the one that is most likely
-// meant, if one is near.
+// DidYouMean returns the end of an error about an unknown name, which suggests the most similar of
+// names, with prefix before it. It returns "" if no name is similar.
 func DidYouMean(name string, names []string, prefix string) string {
 	if near := flags.Nearest(name, names); near != "" {
 		return "; did you mean " + prefix + near + "?"
@@ -59,22 +59,22 @@ func DidYouMean(name string, names []string, prefix string) string {
 	return ""
 }
 
-// unknownOption puts an option that a command does not have into words.
+// unknownOption returns the error for an option that a command does not have.
 func unknownOption(fs *flag.FlagSet, name string) error {
 	var names []string
 	fs.VisitAll(func(f *flag.Flag) { names = append(names, f.Name) })
 	return BadUsage(fs.Name(), "there is no option --%s%s", name, DidYouMean(name, names, "--"))
 }
 
-// Texts is the value of a flag that may be repeated.
+// Texts is the value of an option that may be repeated.
 type Texts []string
 
 func (t *Texts) String() string { return strings.Join(*t, ",") }
 
-// Set takes one more.
+// Set appends s.
 func (t *Texts) Set(s string) error { *t = append(*t, s); return nil }
 
-// SplitList is the value of a flag that is a list, without empty elements.
+// SplitList splits a comma-separated list and omits empty elements.
 func SplitList(s string) []string {
 	out := []string{}
 	for _, part := range strings.Split(s, ",") {
@@ -85,13 +85,13 @@ func SplitList(s string) []string {
 	return out
 }
 
-// Properties reads --property NAME=VALUE of a command: values are JSON, or text where
-// they are none.
+// Properties parses the values of a command's option --property NAME=VALUE. A value that is not
+// JSON is a string.
 func Properties(command string, values Texts) (map[string]any, error) {
 	return pairs(command, "--property: want name=value", values, jsonOrText)
 }
 
-// Groups reads --group TYPE=KEY of a command.
+// Groups parses the values of a command's option --group TYPE=KEY.
 func Groups(command string, values Texts) (map[string]string, error) {
 	return pairs(command, "--group: want type=key, such as company=acme", values, func(key string) string { return key })
 }

@@ -1,5 +1,5 @@
-// Package cli is the frame of bunting's command line: the table of commands, exit
-// codes, options, help, completion, and what more than one command prints with.
+// Package cli is the framework of bunting's command line: the table of commands, exit codes,
+// options, help, completion, and output functions that several commands share.
 package cli
 
 import (
@@ -20,24 +20,24 @@ import (
 // Exit codes.
 const (
 	ExitOK    = 0
-	ExitError = 1 // it did not work, or what was looked for is not there
-	ExitUsage = 2 // the command line is wrong, or a plan has changes
+	ExitError = 1 // the command failed, or did not find its object
+	ExitUsage = 2 // the command line is invalid, or a plan has changes
 )
 
-// Program is all that a command has of the world.
+// Program is the environment of a command: its streams, variables and limits.
 type Program struct {
 	Commands       []Command
 	Stdin          io.Reader
 	Stdout, Stderr io.Writer
 	Env            map[string]string
-	// Settings are the variables of the environment that serve reads.
+	// Settings are the environment variables that serve reads.
 	Settings []string
-	// Grace is how long requests may take to end when the server stops.
+	// Grace is how long requests may run after the server begins to stop.
 	Grace time.Duration
-	// CanPrompt reports whether somebody sits before an input and can be asked.
+	// CanPrompt reports whether an input is a terminal on which a user can confirm an action.
 	CanPrompt func(io.Reader) bool
-	// Width is how many columns the terminal of an output has, 0 where it is none. Nil:
-	// none is.
+	// Width returns the number of columns of an output's terminal, or 0 if the output is not a
+	// terminal. If Width is nil, no output is a terminal.
 	Width func(io.Writer) int
 }
 
@@ -47,12 +47,11 @@ type Command struct {
 	Run           func(ctx context.Context, p *Program, args []string) error
 	Help          string
 	Actions       []string // words that may follow the name
-	// EndsOnSignal: the context of Run ends with SIGTERM and SIGINT, which do not end the
-	// program then.
+	// EndsOnSignal: SIGTERM and SIGINT cancel the context of Run, and do not end the program.
 	EndsOnSignal bool
 }
 
-// Environment are variables as os.Environ has them, by name.
+// Environment converts variables as os.Environ returns them into a map by name.
 func Environment(variables []string) map[string]string {
 	out := make(map[string]string, len(variables))
 	for _, v := range variables {
@@ -62,13 +61,13 @@ func Environment(variables []string) map[string]string {
 	return out
 }
 
-// IsTerminal reports whether somebody may sit before a stream.
+// IsTerminal reports whether a stream is a terminal.
 func IsTerminal(stream any) bool {
 	f, isFile := stream.(*os.File)
 	return isFile && term.IsTerminal(int(f.Fd()))
 }
 
-// TerminalWidth is how many columns a stream's terminal has, 0 where it is none.
+// TerminalWidth returns the number of columns of a stream's terminal, or 0 if it is not a terminal.
 func TerminalWidth(stream any) int {
 	f, isFile := stream.(*os.File)
 	if !isFile {
@@ -81,7 +80,7 @@ func TerminalWidth(stream any) int {
 	return width
 }
 
-// PrintTable writes rows to the standard output. Where that is a terminal they are cut to
+// PrintTable writes rows to the standard output as a table. On a terminal, long cells are cut to
 // its width.
 func (p *Program) PrintTable(rows [][]string) error {
 	width := 0
@@ -91,14 +90,13 @@ func (p *Program) PrintTable(rows [][]string) error {
 	return p.Print(TableWithin(rows, width))
 }
 
-// Print writes to the standard output.
+// Print writes text to the standard output.
 func (p *Program) Print(text string) error {
 	_, err := io.WriteString(p.Stdout, text)
 	return err
 }
 
-// Open opens a file, or the standard input for a dash. Its size is 0 where that is not
-// known.
+// Open opens a file, or the standard input if name is a dash. size is 0 if it is unknown.
 func (p *Program) Open(name string) (in io.ReadCloser, size int64, err error) {
 	if name == "-" {
 		return io.NopCloser(p.Stdin), 0, nil
@@ -113,35 +111,37 @@ func (p *Program) Open(name string) (in io.ReadCloser, size int64, err error) {
 	return f, size, nil
 }
 
-// UsageError is a wrong command line: exit code 2 and a hint.
+// UsageError is an error of an invalid command line: exit code 2 and a hint.
 type UsageError struct{ Problem, Hint string }
 
-// Usage makes one.
+// Usage returns a UsageError.
 func Usage(problem, hint string) error { return &UsageError{problem, hint} }
 
 func (e *UsageError) Error() string { return e.Problem + "\n" + e.Hint }
 
-// BadUsage is the UsageError of a command.
+// BadUsage returns a UsageError of a command whose hint is the command's help.
 func BadUsage(command, format string, args ...any) error {
 	return Usage(command+": "+fmt.Sprintf(format, args...), "see bunting help "+command)
 }
 
-// Errors without a text: the output has everything.
+// Errors that are not printed, since the output has all details.
 var (
 	ErrReported = errors.New("reported")          // exit code 1
 	ErrChanges  = errors.New("there are changes") // exit code 2
 )
 
-// HelpRequest is the error that asks for the help of a command.
+// HelpRequest is returned as an error to print the help of the named command.
 type HelpRequest string
 
 func (e HelpRequest) Error() string { return "help for " + string(e) }
 
-// Run runs the command that the arguments name. It returns the exit code.
+// Run runs the command that the arguments name and returns its exit code.
 func (p *Program) Run(ctx context.Context, args []string) int {
 	return p.exit(p.dispatch(ctx, args))
 }
 
+// dispatch finds and runs the command. It rejects unknown environment variables for all commands
+// except version and completion.
 func (p *Program) dispatch(ctx context.Context, args []string) error {
 	if len(args) == 0 {
 		return p.help(nil)
@@ -170,7 +170,7 @@ func (p *Program) dispatch(ctx context.Context, args []string) error {
 	return c.Run(ctx, p, args)
 }
 
-// exit tells an error and returns the exit code that goes with it.
+// exit prints an error and returns its exit code.
 func (p *Program) exit(err error) int {
 	var usage *UsageError
 	var help HelpRequest

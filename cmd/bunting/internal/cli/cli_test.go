@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// The exit codes are those that the help of the program promises: 0 good, 1 it did not
-// work, 2 the command line is wrong. A wrong one is told with where help is to be had.
+// The exit codes are those of the program's help: 0 success, 1 failure, 2 invalid command line. The
+// error for an invalid command line names the help.
 func TestRun_ExitCodes(t *testing.T) {
 	changes := func(err error) func(context.Context, *Program, []string) error {
 		return func(context.Context, *Program, []string) error { return err }
@@ -49,7 +49,8 @@ func TestRun_ExitCodes(t *testing.T) {
 		"a variable of ours":      {"good", map[string]string{"BUNTING_SERVER": "http://x", "BUNTING_LISTEN": ":1", "PATH": "/bin"}, 0, "done\n", ""},
 		"a variable nearly ours": {"good", map[string]string{"BUNTING_LISTN": ":1", "BUNTING_EMPTY": ""}, 2, "",
 			"bunting: there is no variable BUNTING_LISTN; did you mean BUNTING_LISTEN?\nbunting: see bunting help serve for its settings; commands for servers read BUNTING_SERVER, BUNTING_KEY, BUNTING_PROJECT, BUNTING_PROJECT_KEY\n"},
-		// As Kubernetes (docs, "Discovering services") and Docker links name a service bunting.
+		// Variables as Kubernetes (docs, "Discovering services") and Docker links set them for a
+		// service called bunting.
 		"variables of a cluster": {"good", map[string]string{
 			"BUNTING_SERVICE_HOST": "10.0.0.11", "BUNTING_SERVICE_PORT": "80", "BUNTING_SERVICE_PORT_HTTP": "80", "BUNTING_PORT": "tcp://10.0.0.11:80",
 			"BUNTING_PORT_80_TCP": "tcp://10.0.0.11:80", "BUNTING_PORT_80_TCP_PROTO": "tcp", "BUNTING_PORT_80_TCP_PORT": "80", "BUNTING_PORT_80_TCP_ADDR": "10.0.0.11",
@@ -66,7 +67,7 @@ func TestRun_ExitCodes(t *testing.T) {
 	}
 }
 
-// Without a command the program lists them, with what each does.
+// Without a command the program lists its commands with their summaries.
 func TestRun_NoCommand(t *testing.T) {
 	for _, args := range [][]string{nil, {"help"}, {"-h"}, {"--help"}} {
 		var stdout strings.Builder

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// Completion prints what makes a shell complete the program's commands.
+// Completion prints a script with which a shell completes the program's commands.
 var Completion = Command{Name: "completion", Summary: "print what makes a shell complete commands and options", Run: completion, Help: completionHelp}
 
 const completionHelp = `Usage: bunting completion bash|zsh|fish
@@ -36,14 +36,14 @@ func completion(_ context.Context, p *Program, args []string) error {
 	return p.Print(completions[rest[0]](p.completionEntries()))
 }
 
-// completionEntry is what may follow the name of a command.
+// completionEntry lists the words that may follow the name of a command.
 type completionEntry struct {
 	name, summary string
 	words         []string // actions
 	options       []string // with their hyphens, sorted
 }
 
-// optionNamed finds the options in a help, which names them all.
+// optionNamed finds the options in a help text, which names all of them.
 var optionNamed = regexp.MustCompile(`--[a-z][a-z-]*[a-z]`)
 
 func (p *Program) completionEntries() []completionEntry {
@@ -60,8 +60,8 @@ func (p *Program) completionEntries() []completionEntry {
 	return out
 }
 
-// bashCompletion completes the first word with a command, the second with its
-// actions, what begins with a hyphen with its options, and others with files.
+// bashCompletion completes the first word with a command, the second with its actions, words that
+// begin with a hyphen with its options, and other words with files.
 func bashCompletion(list []completionEntry) string {
 	var b strings.Builder
 	b.WriteString(`_bunting() {
@@ -92,7 +92,7 @@ complete -o filenames -F _bunting bunting
 	return b.String()
 }
 
-// zshCompletion does the same. words is zsh's own variable: the line.
+// zshCompletion is like bashCompletion. words is zsh's own variable for the words of the line.
 func zshCompletion(list []completionEntry) string {
 	var b strings.Builder
 	b.WriteString("#compdef bunting\n_bunting() {\n  local -a names actions options\n  names=(\n")
@@ -108,7 +108,7 @@ func zshCompletion(list []completionEntry) string {
 	return b.String()
 }
 
-// fishCompletion does the same.
+// fishCompletion is like bashCompletion.
 func fishCompletion(list []completionEntry) string {
 	var b strings.Builder
 	for _, c := range list {
@@ -124,5 +124,5 @@ func fishCompletion(list []completionEntry) string {
 	return b.String()
 }
 
-// quote is a text in single quotes, as shells read it.
+// quote returns a text in single quotes, as shells read it.
 func quote(text string) string { return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'" }

@@ -7,25 +7,24 @@ import (
 	"strings"
 )
 
-// ProjectVariable names the project of every command that works in one.
+// ProjectVariable is the environment variable that names the project of a command.
 const ProjectVariable = "BUNTING_PROJECT"
 
-// Variables are those of the environment that commands read beside the settings of
-// serve.
+// Variables are the environment variables that commands read in addition to the settings of serve.
 var Variables = []string{"BUNTING_CONFIG", "BUNTING_SERVER", "BUNTING_KEY", ProjectVariable, "BUNTING_PROJECT_KEY"}
 
-// linkVariables are the names of variables that Kubernetes and Docker make for a service
-// that is called bunting, or bunting-something.
+// linkVariables matches the variables that Kubernetes and Docker set for a service whose name is
+// bunting, or begins with bunting-.
 var linkVariables = regexp.MustCompile(`^BUNTING(_.+)?_(SERVICE_HOST|SERVICE_PORT(_.+)?|PORT|PORT_[0-9]+_(TCP|UDP|SCTP)(_ADDR|_PORT|_PROTO)?)$`)
 
-// isLinkVariable reports whether a variable is such a one, and nobody's mistake: a
-// port alone, as people would write it, is none.
+// isLinkVariable reports whether a variable was set by Kubernetes or Docker. A BUNTING_PORT without
+// "://" is not: it is the variable that a user would write by mistake.
 func isLinkVariable(name, value string) bool {
 	return linkVariables.MatchString(name) && (name != "BUNTING_PORT" || strings.Contains(value, "://"))
 }
 
-// checkEnvironment refuses variables that are nearly ours: what they say would
-// have no effect. Empty ones count as none.
+// checkEnvironment returns an error for unknown variables that begin with BUNTING_, since they
+// would have no effect. Empty variables count as unset.
 func (p *Program) checkEnvironment() error {
 	variables := slices.Concat(Variables, p.Settings)
 	var unknown []string

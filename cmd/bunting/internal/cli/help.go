@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// help prints the help of a command, or that of the program.
+// help prints the help of a command, or of the program if args is empty.
 func (p *Program) help(args []string) error {
 	if len(args) == 0 {
 		return p.Print(p.overview())

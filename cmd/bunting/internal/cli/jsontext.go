@@ -9,7 +9,8 @@ import (
 	"strings"
 )
 
-// NextText is where the next text of a JSON document begins.
+// NextText returns the offset of the next token of a JSON document, at or after from, that is
+// neither a comma nor a colon.
 func NextText(data []byte, from int64) int64 {
 	for from < int64(len(data)) && strings.IndexByte(" \t\r\n,:", data[from]) >= 0 {
 		from++
@@ -17,15 +18,16 @@ func NextText(data []byte, from int64) int64 {
 	return from
 }
 
-// Position names a position in a document for people.
+// Position formats an offset in a document as line and column, both from 1.
 func Position(data []byte, offset int64) string {
 	before := data[:min(offset, int64(len(data)))]
 	line := bytes.Count(before, []byte{'\n'}) + 1
 	return fmt.Sprintf("line %d column %d", line, len(before)-bytes.LastIndexByte(before, '\n'))
 }
 
-// JSONError says where a document is no JSON. err is that of the reader; the
-// place is looked for anew, because a decoder tells it in two ways.
+// JSONError returns an error with the position of a syntax error in a document. err is the error of
+// the decoder. The position is computed again with Unmarshal, because a decoder's errors count
+// offsets in two ways.
 func JSONError(path string, data []byte, err error) error {
 	var syntax *json.SyntaxError
 	var v any

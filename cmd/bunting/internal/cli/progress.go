@@ -7,30 +7,29 @@ import (
 	"time"
 )
 
-// How often progress is shown: as a bar that is drawn over on a terminal, as
-// lines elsewhere.
+// Intervals of the display: a bar that is redrawn on a terminal, lines on other outputs.
 const (
 	BarEvery  = 100 * time.Millisecond
 	lineEvery = 5 * time.Second
 	barWidth  = 30
 )
 
-// Progress shows how far something is.
+// Progress displays the progress of a command. It must be used by one goroutine at a time.
 type Progress struct {
 	to       io.Writer
 	terminal bool
 	now      func() time.Time
-	drawnAt  time.Time // when it was shown last
-	hasBar   bool      // a bar stands on the terminal's last line
+	drawnAt  time.Time // time of the last display
+	hasBar   bool      // the terminal's last line is a bar
 }
 
-// NewProgress shows it on a stream.
+// NewProgress returns a Progress that writes to a stream.
 func NewProgress(to io.Writer) *Progress {
 	return &Progress{to: to, terminal: IsTerminal(to), now: time.Now}
 }
 
-// Show tells that done of total are done, 0 where the total is not known. It may
-// be called as often as one likes.
+// Show displays that done of total are done; total is 0 if it is unknown. It may be called at any
+// rate: calls within the interval have no effect.
 func (p *Progress) Show(done, total int64, text string) {
 	now := p.now()
 	every := lineEvery
@@ -38,7 +37,7 @@ func (p *Progress) Show(done, total int64, text string) {
 		every = BarEvery
 	}
 	if p.drawnAt.IsZero() && !p.terminal {
-		p.drawnAt = now // what is over soon needs no lines
+		p.drawnAt = now // short work prints no lines
 	}
 	if now.Sub(p.drawnAt) < every {
 		return
@@ -61,13 +60,13 @@ func (p *Progress) Show(done, total int64, text string) {
 	_, _ = fmt.Fprintln(p.to, line)
 }
 
-// Println prints a line of its own.
+// Println removes the bar and prints a line.
 func (p *Progress) Println(format string, args ...any) {
 	p.Clear()
 	_, _ = fmt.Fprintf(p.to, format+"\n", args...)
 }
 
-// Clear takes the bar away.
+// Clear removes the bar.
 func (p *Progress) Clear() {
 	if p.hasBar {
 		_, _ = io.WriteString(p.to, "\r\x1b[K")
@@ -75,7 +74,7 @@ func (p *Progress) Clear() {
 	}
 }
 
-// Bytes shows how far a copy is.
+// Bytes displays the progress of a copy; done and total are in bytes.
 func (p *Progress) Bytes(what string, done, total int64) {
 	if total == 0 {
 		p.Show(0, 0, what)
@@ -84,7 +83,7 @@ func (p *Progress) Bytes(what string, done, total int64) {
 	p.Show(done, total, fmt.Sprintf("%s: %d of %d MiB", what, done>>20, total>>20))
 }
 
-// Counter counts what is read, for Progress.
+// Counter is a reader that counts the bytes that were read, for Progress.
 type Counter struct {
 	io.Reader
 	N int64

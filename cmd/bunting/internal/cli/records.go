@@ -9,33 +9,34 @@ import (
 	"io"
 )
 
-// Records reads JSON records from a file: one a line, or the elements of one list. gzip
-// is undone.
+// Records reads JSON records from a file that has one record a line or one JSON list. Files with
+// gzip are decompressed.
 type Records struct {
 	from       *bufio.Reader
 	maxSize    int
 	buf        []byte
-	lineEnds   int // line ends that were read
+	lineEnds   int // number of line ends read
 	isAfterEnd bool
 
-	// List: they are the elements of a list.
+	// List reports whether the records are the elements of a list.
 	List bool
-	// Offset is how many bytes (unpacked) were read.
+	// Offset is the number of (decompressed) bytes that were read.
 	Offset int64
-	// Line is where the last record begins, from 1, or where reading stopped. Number is
-	// its place in a list, else its line.
+	// Line is the line of the last record's beginning, from 1, or of the position where reading
+	// stopped. Number is the record's number in a list, else its line.
 	Line, Number int
-	// Comma: there is one before the end of the list, and nothing between.
+	// Comma reports whether a comma precedes the end of the list without an element between.
 	Comma bool
 }
 
 var (
-	// ErrTooLong is a record that is longer than it may be. The next one can be read.
+	// ErrTooLong is returned for a record that exceeds the maximum size. The next record can be
+	// read.
 	ErrTooLong = errors.New("the record is too long")
 	errNoEnd   = fmt.Errorf("the list has no end: %w", io.ErrUnexpectedEOF)
 )
 
-// NewRecords looks at the first bytes and says what it is. most bounds a record, in
+// NewRecords detects the format of r by its first bytes. maxSize is the maximum size of a record in
 // bytes.
 func NewRecords(r io.Reader, maxSize int) (*Records, error) {
 	rs := &Records{from: bufio.NewReaderSize(r, 64<<10), maxSize: maxSize}
@@ -64,7 +65,7 @@ func NewRecords(r io.Reader, maxSize int) (*Records, error) {
 	return rs, rs.from.UnreadByte()
 }
 
-// next is the next byte.
+// next returns the next byte.
 func (rs *Records) next() (byte, error) {
 	c, err := rs.from.ReadByte()
 	if err == nil {
@@ -76,7 +77,7 @@ func (rs *Records) next() (byte, error) {
 	return c, err
 }
 
-// text is the next byte that is no space, and its line.
+// text returns the next byte that is not white space, and sets Line to its line.
 func (rs *Records) text() (c byte, err error) {
 	for c = ' '; err == nil && (c == ' ' || c == '\t' || c == '\r' || c == '\n'); {
 		c, err = rs.next()
@@ -85,8 +86,8 @@ func (rs *Records) text() (c byte, err error) {
 	return c, err
 }
 
-// Next returns the next record without the space around it, io.EOF after the last one.
-// It is valid until the next call.
+// Next returns the next record without surrounding white space, or io.EOF after the last one. The
+// record is valid until the next call.
 func (rs *Records) Next() ([]byte, error) {
 	switch {
 	case rs.isAfterEnd:
@@ -104,6 +105,7 @@ func (rs *Records) Next() ([]byte, error) {
 	}
 }
 
+// line returns the next line. A line that is too long is skipped to its end.
 func (rs *Records) line() ([]byte, error) {
 	rs.buf = rs.buf[:0]
 	tooLong, read := false, false
@@ -129,8 +131,8 @@ func (rs *Records) line() ([]byte, error) {
 	}
 }
 
-// element returns the next element of a list. It finds only where it ends: what
-// is wrong inside is found later.
+// element returns the next element of a list. It only finds the element's end; syntax errors inside
+// the element are found later.
 func (rs *Records) element() ([]byte, error) {
 	rs.buf = rs.buf[:0]
 	depth, quoted, escaped, tooLong := 0, false, false, false
@@ -159,7 +161,7 @@ func (rs *Records) element() ([]byte, error) {
 	}
 }
 
-// finishElement is the element that is read, before a comma or the end of the list.
+// finishElement returns the element that was read, before a comma or the end of the list.
 func (rs *Records) finishElement(last, tooLong bool) ([]byte, error) {
 	rs.isAfterEnd = last
 	if last && len(rs.buf) == 0 {
@@ -173,8 +175,8 @@ func (rs *Records) finishElement(last, tooLong bool) ([]byte, error) {
 	return bytes.TrimSpace(rs.buf), nil
 }
 
-// End makes sure that nothing follows the last record, which Next does not look at.
-// False: there is something, on Line.
+// End reports whether the last record is followed by white space only, which Next does not check.
+// If it returns false, Line is the line of the other text.
 func (rs *Records) End() bool {
 	_, err := rs.text()
 	return errors.Is(err, io.EOF)

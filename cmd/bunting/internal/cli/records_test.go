@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// Records of a file and where each begins, as "line/number text".
+// Records of a file and the position of each, as "line/number text".
 func TestRecords(t *testing.T) {
 	var zipped bytes.Buffer
 	z := gzip.NewWriter(&zipped)
@@ -59,7 +59,7 @@ func TestRecords(t *testing.T) {
 	}
 }
 
-// What follows a list is not read, and can be asked for.
+// Text after a list is not read as a record, and End reports it.
 func TestRecords_End(t *testing.T) {
 	for file, want := range map[string]bool{"[1]": true, "[1]\n \n": true, "[1]\n\nx": false, "[1] ]": false} {
 		rs, err := NewRecords(strings.NewReader(file), 100)

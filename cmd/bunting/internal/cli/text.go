@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 )
 
-// Plural counts things: 1 flag, 2 flags.
+// Plural formats a number with a noun: 1 flag, 2 flags.
 func Plural(n int, what string) string {
 	if n == 1 {
 		return "1 " + what
@@ -16,10 +16,10 @@ func Plural(n int, what string) string {
 	return strconv.Itoa(n) + " " + what + "s"
 }
 
-// maxCell bounds a long text in a table, in runes.
+// maxCell is the maximum length of a text in a table, in runes.
 const maxCell = 60
 
-// Shorten bounds a text that may be long, such as JSON in a table.
+// Shorten cuts a text that may be long, such as JSON, to maxCell runes.
 func Shorten(s string) string {
 	s = strings.ReplaceAll(s, "\t", " ")
 	if runes := []rune(s); len(runes) > maxCell {
@@ -28,7 +28,8 @@ func Shorten(s string) string {
 	return s
 }
 
-// Cell keeps what stands in a file or on a server from breaking a table.
+// Cell replaces control characters by spaces, so that a text from a file or a server cannot break a
+// table. It returns "-" for an empty text.
 func Cell(s string) string {
 	s = strings.Map(func(r rune) rune {
 		if r < ' ' || r == 0x7f {
@@ -42,7 +43,7 @@ func Cell(s string) string {
 	return s
 }
 
-// Table lays rows out in columns, the first of which may be headings.
+// Table formats rows as columns. The first row may be headings.
 func Table(rows [][]string) string {
 	var b strings.Builder
 	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
@@ -53,11 +54,11 @@ func Table(rows [][]string) string {
 	return b.String()
 }
 
-// minColumn is how narrow columns are made at most, in runes.
+// minColumn is the minimum width of a shortened column, in runes.
 const minColumn = 8
 
-// TableWithin is Table with lines of at most so many runes, as far as that can be: what is
-// too long in the widest columns ends with an ellipsis. 0: as long as they are.
+// TableWithin is Table with lines of at most width runes where possible: long cells in the widest
+// columns end with an ellipsis. If width is 0, lines are not limited.
 func TableWithin(rows [][]string, width int) string {
 	if width <= 0 {
 		return Table(rows)
@@ -76,7 +77,7 @@ func TableWithin(rows [][]string, width int) string {
 	return Table(cut)
 }
 
-// columnsWithin are the widths of columns that make lines of at most width together.
+// columnsWithin returns the widths of columns whose sum is at most width.
 func columnsWithin(rows [][]string, width int) (columns []int) {
 	for _, row := range rows {
 		for j, cell := range row {
@@ -86,7 +87,7 @@ func columnsWithin(rows [][]string, width int) (columns []int) {
 			columns[j] = max(columns[j], utf8.RuneCountInString(cell))
 		}
 	}
-	total := 2 * (len(columns) - 1) // between them
+	total := 2 * (len(columns) - 1) // the spaces between columns
 	for _, n := range columns {
 		total += n
 	}
@@ -105,7 +106,7 @@ func columnsWithin(rows [][]string, width int) (columns []int) {
 	return columns
 }
 
-// Names are the names of the elements of a list.
+// Names returns the name of each element of a list.
 func Names[T any](list []T, name func(T) string) []string {
 	out := make([]string, len(list))
 	for i, v := range list {

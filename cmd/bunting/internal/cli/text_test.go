@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// No text of a file or of a server breaks a table: rows are lines, cells columns.
+// No text of a file or of a server breaks a table: rows are lines, and cells are columns.
 func TestTable(t *testing.T) {
 	got := Table([][]string{{"KEY", "NOTE"}, {Cell("a\nb\tc\x7f"), Cell("")}, {"long-key", Shorten(strings.Repeat("ä", 61))}})
 	want := "KEY       NOTE\na b c     -\nlong-key  " + strings.Repeat("ä", 60) + "…\n"
@@ -21,8 +21,8 @@ func TestTable(t *testing.T) {
 	}
 }
 
-// Lines are as long as the terminal is wide: the widest columns are cut, and nothing is
-// where the output is no terminal.
+// Lines are as long as the terminal is wide: the widest columns are cut. Without a terminal no
+// column is cut.
 func TestTable_Within(t *testing.T) {
 	key := strings.Repeat("k", 400)
 	rows := [][]string{{"KEY", "STATE", "NAME"}, {key, "on", strings.Repeat("ü", 30)}, {"short", "off", "-"}}
@@ -77,7 +77,7 @@ func TestArgs_ListsAndPairs(t *testing.T) {
 	}
 }
 
-// A place is a line and a column from 1, where an editor goes to.
+// Positions are a line and a column from 1, as in editors.
 func TestJSONError(t *testing.T) {
 	for text, want := range map[string]string{
 		"":                  "f.json: the document is empty",

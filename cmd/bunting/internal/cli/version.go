@@ -10,7 +10,7 @@ import (
 	"github.com/bunting-flags/bunting/flags/wire"
 )
 
-// Version prints what the binary knows of itself.
+// Version prints the version and the build information of the binary.
 var Version = Command{Name: "version", Summary: "print version and build", Run: version, Help: versionHelp}
 
 const versionHelp = `Usage: bunting version [--json]
@@ -21,18 +21,17 @@ Go release and the platform.
   --json   for programs
 `
 
-// Build is what the binary knows of itself. Revision and time are empty where they
-// are not known.
+// Build is the build information of the binary. Revision and Time are empty if they are unknown.
 type Build struct {
 	Version  string `json:"version"`
 	Revision string `json:"revision"`
 	Time     string `json:"time"`     // of the revision
-	Modified bool   `json:"modified"` // since the revision
+	Modified bool   `json:"modified"` // the source was modified after the revision
 	Go       string `json:"go"`
 	Platform string `json:"platform"`
 }
 
-// ReadBuild asks the binary.
+// ReadBuild returns the build information of the running binary.
 func ReadBuild() Build {
 	b := Build{Version: "(devel)", Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
 	info, ok := debug.ReadBuildInfo()

@@ -19,39 +19,41 @@ import (
 )
 
 const (
-	// apiTimeout bounds one request, maxAnswer its answer in bytes.
+	// apiTimeout is the time limit of one request, maxAnswer the size limit of its response in
+	// bytes.
 	apiTimeout = 2 * time.Minute
 	maxAnswer  = 64 << 20
-	// apiTries is how often a request is tried while the server does not answer or
-	// asks to come again; the pauses between double up to maxPause.
+	// apiTries is the number of attempts of a request while the server does not respond or returns
+	// a temporary error. The pauses between attempts double, up to maxPause.
 	apiTries = 10
 	minPause = 500 * time.Millisecond
 	maxPause = 30 * time.Second
-	// maxSilence is how long a server is tried that gives no answer at all: it is
-	// stopped, or elsewhere.
+	// maxSilence is how long a server that has never responded is tried: it is probably stopped, or
+	// has another address.
 	maxSilence = 3 * time.Second
-	// maxRetryAfter is the longest pause that a server may ask for.
+	// maxRetryAfter is the longest pause that a server may request.
 	maxRetryAfter = 5 * time.Minute
 )
 
-// apiClient talks to a server, and tries again what may work later.
+// apiClient sends requests to a server, and retries those that may succeed later.
 type apiClient struct {
-	server string // without a slash at the end
-	key    string // personal; empty: none is sent
+	server string // without a trailing slash
+	key    string // personal key; if empty, none is sent
 	http   *http.Client
-	// retriesSilence: a server that has answered once is tried apiTries times when it is
-	// silent later, as it may be starting anew.
+	// retriesSilence: if a server that has responded before stops responding, it is tried apiTries
+	// times, since it may be restarting.
 	retriesSilence, hasAnswered bool
 
 	now func() time.Time
-	// pause waits, or returns early with the context's error.
+	// pause waits for d, or returns early with the context's error.
 	pause func(ctx context.Context, d time.Duration) error
 	// onRetry is called before a pause.
 	onRetry func(why string, pause time.Duration)
-	// onWarning is called for what a request asked for and had no effect; may be nil.
+	// onWarning is called for parts of a request that had no effect. It may be nil.
 	onWarning func(text string)
 }
 
+// newAPIClient returns a client for a server's URL. Connecting times out after maxSilence.
 func newAPIClient(server, key string) (*apiClient, error) {
 	u, err := url.Parse(server)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
@@ -62,7 +64,7 @@ func newAPIClient(server, key string) (*apiClient, error) {
 	client := &http.Client{
 		Timeout:   apiTimeout,
 		Transport: transport,
-		// The server makes no redirects, and a key is not for another host.
+		// The server does not redirect, and the key must not be sent to another host.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
 	return &apiClient{server: strings.TrimRight(server, "/"), key: key, http: client, now: time.Now, pause: pause, onRetry: func(string, time.Duration) {}}, nil
@@ -81,7 +83,7 @@ func pause(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// apiError is an answer that is no success.
+// apiError is a response without a success status.
 type apiError struct {
 	Status int
 	Detail string
@@ -94,13 +96,13 @@ func (e *apiError) Error() string {
 	return fmt.Sprintf("the server answers %d: %s", e.Status, e.Detail)
 }
 
-// isRepeatable reports whether the same request may work later.
+// isRepeatable reports whether the same request may succeed later.
 func (e *apiError) isRepeatable() bool {
 	return e.Status == http.StatusRequestTimeout || e.Status == http.StatusTooManyRequests || e.Status >= 500
 }
 
-// do sends a request, again while that may help, and decodes the answer unless
-// into is nil. A path begins with a slash.
+// do sends a request, with retries if they may help, and decodes the response into into unless it
+// is nil. path must begin with a slash.
 func (c *apiClient) do(ctx context.Context, method, path string, body []byte, into any) error {
 	wait, began := minPause, c.now()
 	for try := 1; ; try++ {
@@ -137,16 +139,16 @@ func (c *apiClient) do(ctx context.Context, method, path string, body []byte, in
 	}
 }
 
-// unreachableError says that nobody answers.
+// unreachableError returns the error for a server that does not respond.
 func (c *apiClient) unreachableError(err error) error {
 	var outer *url.Error
 	if errors.As(err, &outer) {
-		err = outer.Err // without the path, which is not at fault
+		err = outer.Err // without the path, which is not the cause
 	}
 	return fmt.Errorf("no answer from %s: %w\nis it running? --server or BUNTING_SERVER names another one", c.server, err)
 }
 
-// send sends a value as JSON and reads the answer; value and into may be nil.
+// send sends value as JSON and decodes the response into into. Both may be nil.
 func (c *apiClient) send(ctx context.Context, method, path string, value, into any) error {
 	var body []byte
 	if value != nil {
@@ -179,7 +181,7 @@ func pages[T any](ctx context.Context, c *apiClient, path string) (out []T, err 
 	}
 }
 
-// sendOnce sends a request once. after is how long the server asks to wait.
+// sendOnce sends a request without retries. after is the pause that the server requests.
 func (c *apiClient) sendOnce(ctx context.Context, method, path string, body []byte) (answer []byte, after time.Duration, err error) {
 	r, err := http.NewRequestWithContext(ctx, method, c.server+path, bytes.NewReader(body))
 	if err != nil {
@@ -215,6 +217,6 @@ func (c *apiClient) sendOnce(ctx context.Context, method, path string, body []by
 	var problem struct {
 		Detail string `json:"detail"`
 	}
-	_ = json.Unmarshal(answer, &problem) // another server's error may be no JSON
+	_ = json.Unmarshal(answer, &problem) // errors of other servers may not be JSON
 	return nil, wire.RetryAfter(w.Header.Get("Retry-After"), w.Header.Get("Date"), time.Now()), &apiError{w.StatusCode, problem.Detail}
 }

@@ -1,5 +1,5 @@
-// Package client are the commands that talk to a running server: what people manage
-// there, and events, persons and groups carried over.
+// Package client contains the commands that talk to a running server: those that manage its
+// objects, and those that export and import events, persons and groups.
 package client
 
 import (
@@ -27,13 +27,14 @@ var (
 	Import   = cli.Command{Name: "import", Summary: "send such a file to a server; convert flags of other systems", Run: importFiles, Help: importHelp, EndsOnSignal: true}
 )
 
-// Keys is the command for personal keys; recovery makes one without a server.
+// Keys returns the command for personal keys. recovery implements its action recover, which creates
+// a key without a server.
 func Keys(recovery func(ctx context.Context, p *cli.Program, args []string) error) cli.Command {
 	actions := append(keyActions[:len(keyActions):len(keyActions)], action{name: "recover", offline: recovery})
 	return managed("keys", "make and revoke personal API keys", actions, keysHelp)
 }
 
-// managed is a command with actions.
+// managed returns a command with actions.
 func managed(name, summary string, actions []action, help string) cli.Command {
 	c := cli.Command{Name: name, Summary: summary, Help: help, EndsOnSignal: true, Run: func(ctx context.Context, p *cli.Program, args []string) error {
 		return manage(ctx, p, name, actions, args)
@@ -42,7 +43,7 @@ func managed(name, summary string, actions []action, help string) cli.Command {
 	return c
 }
 
-// single is a command that is one action.
+// single returns a command that consists of one action.
 func single(name, summary string, a *action, help string) cli.Command {
 	return cli.Command{Name: name, Summary: summary, Help: help, EndsOnSignal: true, Run: func(ctx context.Context, p *cli.Program, args []string) error {
 		return runAction(ctx, p, name, a, args)

@@ -14,13 +14,13 @@ import (
 const yesHelp = `  --yes             do not ask; needed where nobody can be asked
 `
 
-// errDeclined ends what somebody has been asked about and does not want.
+// errDeclined is returned if the user declines an action.
 var errDeclined = errors.New("nothing is changed")
 
-// confirm asks before something that is not easily undone, such as "Delete the
-// flag x?". With --yes nobody is asked; without it, and without a terminal, it is
-// refused (exit code 2), so that a script says what it means. The action has to
-// have asks set.
+// confirm requires a confirmation before an action that is not easily undone, such as "Delete the
+// flag x?". With --yes there is no question. Without --yes and without a terminal, it returns a
+// usage error (exit code 2), so that scripts must be explicit. The action must set
+// needsConfirmation.
 func (m *manager) confirm(ctx context.Context, question string) error {
 	if m.project != nil {
 		question = fmt.Sprintf("%s in project %s?", strings.TrimSuffix(question, "?"), m.project)
@@ -33,7 +33,7 @@ func (m *manager) confirm(ctx context.Context, question string) error {
 	}
 	_, _ = fmt.Fprintf(m.Stderr, "%s [y/N] ", question)
 	answer := make(chan string, 1)
-	go func() { // the wait for a line cannot be ended otherwise
+	go func() { // reading a line cannot be interrupted otherwise
 		line, _ := bufio.NewReader(io.LimitReader(m.Stdin, 100)).ReadString('\n')
 		answer <- line
 	}()

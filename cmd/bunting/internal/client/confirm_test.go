@@ -11,7 +11,7 @@ import (
 	"github.com/bunting-flags/bunting/cmd/bunting/internal/clitest"
 )
 
-// What deletes asks on a terminal, and wants --yes elsewhere.
+// Actions that delete objects require a confirmation on a terminal, and --yes elsewhere.
 func TestConfirm(t *testing.T) {
 	for name, c := range map[string]struct {
 		yes, terminal bool

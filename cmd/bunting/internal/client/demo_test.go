@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// The same days have the same events, whenever they are made up: what a later run
-// sends again has the same uuids, and so is there once.
+// The events of a day are the same in every run: repeated events have the same uuids, so the server
+// stores them only once.
 func TestDemoEvents_FollowFromTheirDay(t *testing.T) {
 	noon := time.Date(2026, 3, 10, 12, 0, 0, 0, time.UTC)
 	first, later := demoEvents(noon), demoEvents(noon.AddDate(0, 0, 3))

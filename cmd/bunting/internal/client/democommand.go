@@ -34,19 +34,20 @@ var demoAction = action{project: writesProject, needsConfirmation: true, run: ma
 const (
 	demoDashboard = "Demo (made-up data)"
 	demoTag       = "made-up"
-	demoBatch     = 500 // events a request
+	demoBatch     = 500 // events in a request
 	demoAbout     = "Everything here is made up: events of people who do not exist, written by bunting demo."
 )
 
-// demoResult is what there is at the end.
+// demoResult describes the state after the command.
 type demoResult struct {
 	Events    int    `json:"events"`
 	People    int    `json:"people"`
 	Dashboard int64  `json:"dashboard"`
 	Insights  int    `json:"insights"`
-	URL       string `json:"url"` // empty: the organization shares nothing
+	URL       string `json:"url"` // empty if the organization disables sharing
 }
 
+// makeDemo implements the command demo, which may be run repeatedly.
 func makeDemo(ctx context.Context, m *manager, _ []string) error {
 	if m.project.Token == "" {
 		return errors.New("the key may not read the project, whose public key the events need: use one with the scope project:read")
@@ -78,8 +79,8 @@ func makeDemo(ctx context.Context, m *manager, _ []string) error {
 	return m.Print(text + "\nLook at it:\n\n  " + result.URL + "\n\n")
 }
 
-// foreignEvents is how many events the project has now that nobody has made up here: an
-// answer that was kept would miss the newest.
+// foreignEvents returns the number of the project's events that this command did not create. It
+// bypasses the cache of results, which might miss the newest events.
 func (m *manager) foreignEvents(ctx context.Context) (int, error) {
 	var a struct{ Results [][]int }
 	question := map[string]string{"kind": "HogQLQuery", "query": "SELECT count() FROM events WHERE properties.made_up IS NULL"}
@@ -92,14 +93,14 @@ func (m *manager) foreignEvents(ctx context.Context) (int, error) {
 	return a.Results[0][0], nil
 }
 
-// sendDemo sends the events. The server keeps each once, by its uuid.
+// sendDemo sends the events. The server stores each event only once, by its uuid.
 func (m *manager) sendDemo(ctx context.Context, result *demoResult) error {
 	all := demoEvents(time.Now())
 	progress := cli.NewProgress(m.Stderr)
 	progress.Println("Writing %d made-up events of the last %d days into project %s", len(all), demoDays, m.project)
 	defer progress.Clear()
 	public := *m.client
-	public.key = "" // events are for everybody who has the public one
+	public.key = "" // events are sent with the public key only
 	people := map[string]bool{}
 	for from := 0; from < len(all); from += demoBatch {
 		part := all[from:min(from+demoBatch, len(all))]
@@ -116,7 +117,7 @@ func (m *manager) sendDemo(ctx context.Context, result *demoResult) error {
 	return nil
 }
 
-// demoInsights are those of the dashboard, by name.
+// demoInsights are the insights of the dashboard, by name.
 var demoInsights = []struct{ name, about, query string }{
 	{"Page views", "How often pages were looked at, by day.", `{"kind":"TrendsQuery","series":[{"kind":"EventsNode","event":"$pageview"}],"interval":"day","dateRange":{"date_from":"-29d"}}`},
 	{"People by source", "How many different people came, by day and by where they came from.", `{"kind":"TrendsQuery","series":[{"kind":"EventsNode","event":"$pageview","math":"dau"}],"interval":"day","dateRange":{"date_from":"-13d"},"breakdownFilter":{"breakdown":"source","breakdown_type":"event"},"trendsFilter":{"display":"ActionsBar"}}`},
@@ -126,7 +127,7 @@ var demoInsights = []struct{ name, about, query string }{
 	{"Browsers", "Page views by browser.", `{"kind":"TrendsQuery","series":[{"kind":"EventsNode","event":"$pageview"}],"dateRange":{"date_from":"-29d"},"breakdownFilter":{"breakdown":"$browser","breakdown_type":"event"},"trendsFilter":{"display":"ActionsPie"}}`},
 }
 
-// demoBoard makes what there is not yet of the dashboard, and its link.
+// demoBoard creates the missing parts of the dashboard, and its link.
 func (m *manager) demoBoard(ctx context.Context, result *demoResult) error {
 	id, there, err := m.findDemo(ctx)
 	if err != nil {
@@ -153,8 +154,7 @@ func (m *manager) demoBoard(ctx context.Context, result *demoResult) error {
 	return err
 }
 
-// findDemo finds the dashboard of an earlier run with the names of its insights, or
-// makes it.
+// findDemo returns the dashboard of an earlier run with the names of its insights, or creates it.
 func (m *manager) findDemo(ctx context.Context) (id int64, there map[string]bool, err error) {
 	type board struct {
 		ID    int64    `json:"id"`

@@ -14,18 +14,18 @@ import (
 )
 
 const (
-	// demoDays is how many days of events are made up, today with them; demoLife for
-	// how many days a made-up person may come again.
+	// demoDays is the number of days with events, including today. demoLife is the number of days
+	// on which a person may return.
 	demoDays = 30
 	demoLife = 21
-	// demoSeed begins all chance: the same day has the same people on every machine.
+	// demoSeed seeds all random numbers, so that a day has the same persons on every machine.
 	demoSeed = 20260101
 )
 
-// demoNamespace is the namespace of the uuids of made-up events.
+// demoNamespace is the namespace of the uuids of demo events.
 var demoNamespace = capture.UUID{0x1d, 0x5e, 0x2a, 0x90, 0x44, 0x0b, 0x4c, 0x3e, 0xb8, 0x61, 0x7a, 0x0f, 0x93, 0x2c, 0xd5, 0x16}
 
-// demoEvent is an event as /batch/ takes it.
+// demoEvent is an event in the format of /batch/.
 type demoEvent struct {
 	UUID       string         `json:"uuid"`
 	Event      string         `json:"event"`
@@ -34,9 +34,9 @@ type demoEvent struct {
 	Properties map[string]any `json:"properties"`
 }
 
-// demoEvents are the made-up events of the last demoDays days until now, in the order
-// of their time. Each follows from its day alone: on another day most are the same
-// again, with the same uuids, and those of the days since are added.
+// demoEvents returns the demo events of the last demoDays days until now, sorted by time. Each
+// event depends only on its day: on a later day most events are the same, with the same uuids, and
+// those of the days since are added.
 func demoEvents(now time.Time) (out []demoEvent) {
 	now = now.UTC()
 	today := time.Date(now.Year(), now.Month(), now.Day(), 0, 0, 0, 0, time.UTC)
@@ -54,10 +54,10 @@ func demoEvents(now time.Time) (out []demoEvent) {
 	return out
 }
 
-// stampOf is a time whose texts have its order.
+// stampOf formats a time so that the order of strings is that of the times.
 func stampOf(t time.Time) string { return t.Format("2006-01-02T15:04:05.000Z") }
 
-// demoNewcomers is how many people come for the first time: fewer at the weekend.
+// demoNewcomers returns the number of new persons on a day, which is lower at the weekend.
 func demoNewcomers(day time.Time) int {
 	chance := demoChance(day, -1)
 	if w := day.Weekday(); w == time.Saturday || w == time.Sunday {
@@ -70,7 +70,7 @@ func demoChance(day time.Time, nr int) *rand.Rand {
 	return rand.New(rand.NewPCG(demoSeed, uint64(day.Unix()/86400)<<20|uint64(nr+1)))
 }
 
-// demoPerson is somebody who does not exist.
+// demoPerson is an invented person.
 type demoPerson struct {
 	id                    string
 	firstDay              time.Time
@@ -88,7 +88,7 @@ func newDemoPerson(day time.Time, nr int) *demoPerson {
 	return p
 }
 
-// oneOf is one of some texts, each with its share of a hundred before it.
+// oneOf returns one of the strings of list, each preceded by its probability in percent.
 func (p *demoPerson) oneOf(list ...any) string {
 	n := p.chance.IntN(100)
 	for i := 0; i < len(list); i += 2 {
@@ -99,7 +99,8 @@ func (p *demoPerson) oneOf(list ...any) string {
 	return list[len(list)-1].(string)
 }
 
-// allEvents is all that a person does: on the first day for sure, then more and more rarely.
+// allEvents returns all events of a person: there is always a visit on the first day, and then with
+// decreasing probability.
 func (p *demoPerson) allEvents() []demoEvent {
 	for d := range demoLife {
 		if d == 0 || p.chance.Float64() < 0.45*math.Exp(-float64(d)/6)+0.04 {
@@ -111,7 +112,7 @@ func (p *demoPerson) allEvents() []demoEvent {
 
 var demoPages = []any{40, "/", 25, "/shop", 15, "/shop/lamp", 12, "/pricing", 8, "/help"}
 
-// addVisit is one day of a person, which ends before midnight.
+// addVisit adds the events of one day, which ends before midnight.
 func (p *demoPerson) addVisit(day time.Time) {
 	timestamp := day.Add(time.Duration(p.chance.IntN(23*60)) * time.Minute)
 	session := fmt.Sprintf("%s-%s", p.id, day.Format("0102"))

@@ -13,12 +13,12 @@ import (
 	"github.com/bunting-flags/bunting/cmd/bunting/internal/cli"
 )
 
-// Bounds of tail.
+// Limits of tail.
 const (
-	// tailPause is how long --follow waits before it looks again.
+	// tailPause is the interval between the requests of --follow.
 	tailPause = 2 * time.Second
-	// maxTail is the most events that are asked for at once, maxPrintedEvents how many that
-	// were shown are remembered.
+	// maxTail is the maximum number of events in a request, maxPrintedEvents the number of printed
+	// events that are remembered to skip duplicates.
 	maxTail, maxPrintedEvents = 500, 10_000
 )
 
@@ -50,7 +50,7 @@ var eventActions = []action{{name: "tail", project: readsProject, options: func(
 	return o.tail
 }}}
 
-// eventView is what is read of an event.
+// eventView contains the members that are read of an event.
 type eventView struct {
 	UUID       string          `json:"uuid"`
 	Event      string          `json:"event"`
@@ -60,7 +60,7 @@ type eventView struct {
 	raw        json.RawMessage
 }
 
-// newestEvents are so many events, the newest first.
+// newestEvents returns at most limit events, the newest first.
 func (m *manager) newestEvents(ctx context.Context, o *tailOptions, limit int) ([]eventView, error) {
 	q := url.Values{"limit": {strconv.Itoa(limit)}}
 	if *o.event != "" {
@@ -83,13 +83,14 @@ func (m *manager) newestEvents(ctx context.Context, o *tailOptions, limit int) (
 	return out, nil
 }
 
+// tail prints the newest events. With --follow it polls for new ones until the context is done.
 func (o *tailOptions) tail(ctx context.Context, m *manager, _ []string) error {
 	if *o.lines < 1 || *o.lines > maxTail {
 		return cli.BadUsage("events", "--lines: want a number from 1 to %d, not %d", maxTail, *o.lines)
 	}
 	limit := *o.lines
 	if *o.follow {
-		limit = maxTail // what is not printed now is not new later
+		limit = maxTail // later requests must not return older events as new ones
 	}
 	list, err := m.newestEvents(ctx, o, limit)
 	if err != nil {
@@ -112,7 +113,8 @@ func (o *tailOptions) tail(ctx context.Context, m *manager, _ []string) error {
 	}
 }
 
-// endOfFollow is the end of what goes on until it is interrupted.
+// endOfFollow returns nil if the context was interrupted, which is the normal end of --follow, else
+// err.
 func endOfFollow(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return nil
@@ -120,7 +122,7 @@ func endOfFollow(ctx context.Context, err error) error {
 	return err
 }
 
-// printEvents prints events that come newest first, the newest last.
+// printEvents prints events that are sorted from newest to oldest in the opposite order.
 func (m *manager) printEvents(list []eventView) error {
 	var out bytes.Buffer
 	for _, e := range slices.Backward(list) {
@@ -140,7 +142,7 @@ func (m *manager) printEvents(list []eventView) error {
 	return m.Print(out.String())
 }
 
-// recentEvents remembers which events were shown, the last maxPrintedEvents of them.
+// recentEvents is the set of the last maxPrintedEvents events that were printed.
 type recentEvents struct {
 	ids   map[string]bool
 	order []string
@@ -152,7 +154,7 @@ func newRecentEvents(list []eventView) *recentEvents {
 	return s
 }
 
-// unseen are those of a list that it has not seen, which it has then.
+// unseen returns the events of a list that are not in the set, and adds them.
 func (s *recentEvents) unseen(list []eventView) (out []eventView) {
 	for _, e := range list {
 		if s.ids[e.UUID] {

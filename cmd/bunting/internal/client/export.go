@@ -40,11 +40,11 @@ same command goes on there, without gaps or doubles. FILE.part goes away at the
 end.
 `
 
-// The parts of an export, in the order in which they are written: an import finds
-// the persons there when their events come.
+// exportParts are the parts of an export, in the order in which they are written: an import creates
+// the persons before their events.
 var exportParts = []string{"persons", "groups", "events"}
 
-// exporter is one call of export.
+// exporter is one run of export.
 type exporter struct {
 	client   *apiClient
 	progress *cli.Progress
@@ -54,23 +54,25 @@ type exporter struct {
 	state    exportState
 }
 
-// exportState is what FILE.part holds.
+// exportState is the content of FILE.part.
 type exportState struct {
 	Server  string   `json:"server"`
 	Project string   `json:"project"`
 	What    []string `json:"what"`
 	From    string   `json:"from"`
 	To      string   `json:"to"`
-	// Part is the one under way, an index of What; GroupType is the type of groups
-	// under way. Cursor is where its next page begins, empty at its beginning.
+	// Part is the index in What of the current part; GroupType is the current type of groups.
+	// Cursor is the beginning of the next page, or empty at the beginning of the part.
 	Part      int    `json:"part"`
 	GroupType int    `json:"group_type"`
 	Cursor    string `json:"cursor"`
-	// Size is how much of FILE is sure to be good, in bytes.
+	// Size is the number of bytes of FILE that are known to be written.
 	Size   int64            `json:"size"`
 	Counts map[string]int64 `json:"counts"`
 }
 
+// export implements the command export. If it fails, the state is kept, so that the same command
+// continues.
 func export(ctx context.Context, p *cli.Program, args []string) error {
 	e, err := parseExport(p, args)
 	if err != nil {
@@ -137,8 +139,8 @@ func parseExport(p *cli.Program, args []string) (*exporter, error) {
 	return e, nil
 }
 
-// open opens the output, and goes back to the last good place of an export that
-// was interrupted.
+// open opens the output, and truncates the file of an interrupted export to its last saved
+// position.
 func (e *exporter) open(stdout io.Writer) (err error) {
 	if e.output == "-" {
 		e.out = bufio.NewWriter(stdout)
@@ -184,7 +186,7 @@ func (s *exportState) isSameExport(t *exportState) bool {
 		s.Part >= 0 && s.Counts != nil
 }
 
-// close ends the output. When all is done the state is not needed any more.
+// close closes the output, and removes the state if the export is complete.
 func (e *exporter) close(isComplete bool) error {
 	err := e.out.Flush()
 	if e.file == nil {
@@ -197,7 +199,7 @@ func (e *exporter) close(isComplete bool) error {
 	return err
 }
 
-// save makes sure of what is written, then of the state.
+// save syncs the output to disk, and then writes the state.
 func (e *exporter) save() error {
 	if err := e.out.Flush(); err != nil || e.file == nil {
 		return err
@@ -245,15 +247,15 @@ func (e *exporter) run(ctx context.Context) error {
 	return nil
 }
 
-// answerPage is a page as the server sends it.
+// answerPage is one page of a list.
 type answerPage struct {
 	Count   int64             `json:"count"`
 	Next    *string           `json:"next"`
 	Results []json.RawMessage `json:"results"`
 }
 
-// pages reads all pages of a list from the state's cursor on and writes a line
-// for each result. total says how many there are, 0 where that is not known.
+// pages reads all pages of a list from the state's cursor on and writes a line for each result.
+// total returns the number of results, or 0 if it is unknown.
 func (e *exporter) pages(ctx context.Context, list string, q url.Values, total func(first *answerPage) int64, line func(result json.RawMessage) (any, error)) error {
 	part := e.state.What[e.state.Part]
 	var all int64
@@ -278,7 +280,7 @@ func (e *exporter) pages(ctx context.Context, list string, q url.Values, total f
 		if page.Next == nil {
 			return nil
 		}
-		// Only the cursor is taken from the link: the key goes nowhere else.
+		// Only the cursor of the link is used, so that the key is not sent to another host.
 		next, err := url.Parse(*page.Next)
 		if err != nil || next.Query().Get("cursor") == "" || next.Query().Get("cursor") == e.state.Cursor {
 			return fmt.Errorf("the server's next link leads nowhere: %q", *page.Next)

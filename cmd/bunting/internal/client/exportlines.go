@@ -37,6 +37,7 @@ type groupLine struct {
 	CreatedAt       string          `json:"created_at"`
 }
 
+// groups writes the groups of all types, in the order of the types' indexes.
 func (e *exporter) groups(ctx context.Context) error {
 	var types []struct {
 		Name  string `json:"group_type"`
@@ -86,6 +87,8 @@ type eventLine struct {
 	Historical       bool            `json:"historical_migration"`
 }
 
+// events writes the events in the order in which they were stored, with the properties of their
+// persons.
 func (e *exporter) events(ctx context.Context) error {
 	q := url.Values{"limit": {"1000"}, "order": {"recorded"}}
 	for name, value := range map[string]string{"after": e.state.From, "before": e.state.To} {

@@ -11,21 +11,20 @@ import (
 	"github.com/bunting-flags/bunting/flags/wire"
 )
 
-// fieldChange is one value that is another now. Before or After is nil where it was
-// not, or is not, there.
+// fieldChange is one changed value. Before is nil if the value was added, After if it was removed.
 type fieldChange struct {
-	Field         string // such as filters.groups[0].rollout_percentage
+	Field         string // for example filters.groups[0].rollout_percentage
 	Before, After any
 }
 
-// maxValue is how much of a value a line shows, in bytes.
+// maxValue is the maximum length of a value in a line, in bytes.
 const maxValue = 120
 
 func (c *fieldChange) text(arrow string, quote func(string) string) string {
 	return fmt.Sprintf("%s: %s %s %s", quote(c.Field), quote(formatValue(c.Before)), arrow, quote(formatValue(c.After)))
 }
 
-// formatValue is a value on one line.
+// formatValue formats a value on one line.
 func formatValue(v any) string {
 	if v == nil {
 		return "(none)"
@@ -41,8 +40,8 @@ func formatValue(v any) string {
 	return text
 }
 
-// fieldChanges are the values in which two JSON values differ, in order. Lists of
-// texts and numbers are one value.
+// fieldChanges appends the values in which two JSON values differ, in order. A list of strings and
+// numbers counts as one value.
 func fieldChanges(field string, before, after any, out []fieldChange) []fieldChange {
 	was, isObject := before.(map[string]any)
 	is, stays := after.(map[string]any)
@@ -69,7 +68,7 @@ func fieldChanges(field string, before, after any, out []fieldChange) []fieldCha
 }
 
 func marshalValue(v any) string {
-	text, _ := json.Marshal(v) // decoded JSON marshals always
+	text, _ := json.Marshal(v) // decoded JSON can always be encoded
 	return string(text)
 }
 

@@ -31,7 +31,7 @@ func TestFieldChanges(t *testing.T) {
 	}
 }
 
-// Whatever a name holds, it stays code and on its line.
+// Any name is formatted as inline code on one line.
 func TestMarkdownCode(t *testing.T) {
 	for text, want := range map[string]string{"a": "`a`", "a`b": "`` a`b ``", "``": "``` `` ```", "a\n# b": "`a # b`"} {
 		if got := code(text); got != want {

@@ -90,7 +90,7 @@ type documentOptions struct {
 	format *string
 }
 
-// withDocument is an action on a document.
+// withDocument returns the options of an action on a document.
 func withDocument(run func(ctx context.Context, m *manager, file string, o *documentOptions) error) func(*manager) runner {
 	return func(m *manager) runner {
 		o := &documentOptions{prune: m.fs.Bool("prune", false, ""), format: m.fs.String("format", "text", "")}
@@ -98,7 +98,7 @@ func withDocument(run func(ctx context.Context, m *manager, file string, o *docu
 	}
 }
 
-// change is an action that changes a member of a flag.
+// change returns an action that sets a boolean member of a flag.
 func change(member string, to bool) runner {
 	return func(ctx context.Context, m *manager, args []string) error {
 		return m.patchFlag(ctx, args[0], map[string]any{member: to})
@@ -136,7 +136,7 @@ var flagActions = []action{
 	{name: "calls", project: readsProject, args: []string{"KEY"}, options: callsOfFlag},
 }
 
-// flagView is what is read of a flag as the server shows it.
+// flagView contains the members that are read of a flag.
 type flagView struct {
 	ID      int64                      `json:"id"`
 	Key     string                     `json:"key"`
@@ -148,18 +148,18 @@ type flagView struct {
 	Filters map[string]json.RawMessage `json:"filters"`
 }
 
-// condition is what is read of a condition.
+// condition contains the members that are read of a condition.
 type condition struct {
 	Properties []json.RawMessage `json:"properties"`
 	Rollout    *float64          `json:"rollout_percentage"`
 }
 
 func (f *flagView) conditions() (out []condition) {
-	_ = json.Unmarshal(f.Filters["groups"], &out) // what cannot be read is not summed up
+	_ = json.Unmarshal(f.Filters["groups"], &out) // unreadable conditions are not summarized
 	return out
 }
 
-// summary says in a few words whom the flag is for.
+// summary describes briefly which users the flag is on for.
 func (f *flagView) summary() string {
 	var out []string
 	for _, c := range f.conditions() {
@@ -188,7 +188,7 @@ func (f *flagView) variants() string {
 			Rollout float64 `json:"rollout_percentage"`
 		} `json:"variants"`
 	}
-	_ = json.Unmarshal(f.Filters["multivariate"], &multivariate) // null for none
+	_ = json.Unmarshal(f.Filters["multivariate"], &multivariate) // null if there are none
 	var out []string
 	for _, v := range multivariate.Variants {
 		out = append(out, v.Key+"="+strconv.FormatFloat(v.Rollout, 'f', -1, 64))
@@ -222,7 +222,7 @@ func listFlags(ctx context.Context, m *manager, _ []string) error {
 
 var errNoFlag = errors.New("there is no such flag")
 
-// findFlag finds a flag by its key.
+// findFlag returns the flag with a key.
 func (m *manager) findFlag(ctx context.Context, key string) (*flagView, json.RawMessage, error) {
 	list, err := pages[json.RawMessage](ctx, m.client, m.flagsPath("?search="+url.QueryEscape(key)))
 	if err != nil {
@@ -248,7 +248,7 @@ func getFlag(ctx context.Context, m *manager, args []string) error {
 	return m.printJSON(raw)
 }
 
-// saveFlag prints a flag as it is now.
+// saveFlag sends a change and prints the resulting flag.
 func (m *manager) saveFlag(ctx context.Context, method, path string, body any) error {
 	var f flagView
 	if printed, err := m.fetch(ctx, method, path, body, &f); printed || err != nil {
@@ -265,6 +265,8 @@ func (m *manager) patchFlag(ctx context.Context, key string, change map[string]a
 	return m.saveFlag(ctx, "PATCH", m.flagsPath(strconv.FormatInt(f.ID, 10)+"/"), change)
 }
 
+// set creates a flag, or changes the flag that has the key. A change contains the version that was
+// read, so that the server detects conflicts.
 func (o *flagSetOptions) set(ctx context.Context, m *manager, args []string) error {
 	old, _, err := m.findFlag(ctx, args[0])
 	if err != nil && !errors.Is(err, errNoFlag) {
@@ -292,7 +294,7 @@ func (o *flagSetOptions) set(ctx context.Context, m *manager, args []string) err
 	return m.saveFlag(ctx, "POST", m.flagsPath(""), body)
 }
 
-// apply lays the options over the filters of a flag, nil for a new one.
+// apply merges the options into the filters of a flag. old is nil for a new flag.
 func (o *flagSetOptions) apply(m *manager, old *flagView) (filters map[string]json.RawMessage, changed bool, err error) {
 	filters = map[string]json.RawMessage{"groups": json.RawMessage(`[{"properties":[],"rollout_percentage":100}]`)}
 	if old != nil && old.Filters != nil {
@@ -333,7 +335,7 @@ func (o *flagSetOptions) apply(m *manager, old *flagView) (filters map[string]js
 	return filters, changed, nil
 }
 
-// withRollout sets the share of the first condition.
+// withRollout sets the rollout percentage of the first condition.
 func withRollout(groups json.RawMessage, share float64) (json.RawMessage, error) {
 	var list []map[string]json.RawMessage
 	if len(groups) > 0 {
@@ -348,8 +350,7 @@ func withRollout(groups json.RawMessage, share float64) (json.RawMessage, error)
 	return json.Marshal(list)
 }
 
-// withPayload adds what the command line says of a payload: JSON for a flag that is
-// on, or VARIANT=JSON.
+// withPayload adds a payload of the command line: JSON for a flag that is on, or VARIANT=JSON.
 func withPayload(payloads json.RawMessage, text string) (json.RawMessage, error) {
 	all := map[string]json.RawMessage{}
 	if len(payloads) > 0 {
@@ -367,7 +368,7 @@ func withPayload(payloads json.RawMessage, text string) (json.RawMessage, error)
 	if all == nil {
 		all = map[string]json.RawMessage{}
 	}
-	all[key], _ = json.Marshal(payload) // texts marshal always
+	all[key], _ = json.Marshal(payload) // strings can always be encoded
 	return json.Marshal(all)
 }
 

@@ -14,9 +14,9 @@ import (
 
 // documentChange is a flag or cohort that a document changes.
 type documentChange struct {
-	Kind    string `json:"kind"` // flag, cohort
+	Kind    string `json:"kind"` // flag or cohort
 	Name    string `json:"name"`
-	Action  string `json:"action"` // create, update, delete
+	Action  string `json:"action"` // create, update or delete
 	Changes []struct {
 		Field  string          `json:"field"`
 		Before json.RawMessage `json:"before"`
@@ -36,7 +36,7 @@ type documentAnswer struct {
 	Warnings  []string         `json:"warnings"`
 }
 
-// documentFormats are how a plan is shown; JSON is the server's answer.
+// documentFormats are the output formats of a plan. JSON is the server's response itself.
 var documentFormats = map[string]func(a *documentAnswer, applied bool) string{
 	"text": (*documentAnswer).text, "markdown": (*documentAnswer).markdown, "json": nil,
 }
@@ -52,10 +52,10 @@ func exportFlags(m *manager) runner {
 	}
 }
 
-// readDocument reads a document of flags. A definitions file, as bunting import writes one,
-// becomes such a document: with keys and names in the place of ids, and without the flags
-// that a server would refuse, which are listed and counted. With --prune nothing is left
-// out, since the server's flag of that key would be deleted.
+// readDocument reads a document of flags. A definitions file, such as bunting import writes, is
+// converted into a document: ids are replaced by keys and names, and flags that a server would
+// reject are left out, listed and counted in left. With --prune no flags are left out, since the
+// server's flags with those keys would be deleted; the server then rejects the document.
 func readDocument(m *manager, file string, o *documentOptions) (document []byte, left int, err error) {
 	text, err := readInput(m.Program, file)
 	if err != nil {
@@ -65,7 +65,7 @@ func readDocument(m *manager, file string, o *documentOptions) (document []byte,
 	if json.Unmarshal(text, &definitions) != nil || definitions.Projects == nil {
 		return text, 0, nil
 	}
-	format, _ := convert.Find("posthog") // which reads our own files too
+	format, _ := convert.Find("posthog") // this format also reads our definitions files
 	result, err := format.Read([]convert.Input{{Name: file, Data: text}}, convert.Options{})
 	if err != nil {
 		return nil, 0, err
@@ -83,6 +83,8 @@ func readDocument(m *manager, file string, o *documentOptions) (document []byte,
 	return document, left, err
 }
 
+// planFlags prints a plan. It returns ErrReported if flags were left out, and ErrChanges if there
+// are changes.
 func planFlags(ctx context.Context, m *manager, file string, o *documentOptions) error {
 	text, left, err := readDocument(m, file, o)
 	if err != nil {
@@ -114,8 +116,8 @@ func applyFlags(ctx context.Context, m *manager, file string, o *documentOptions
 	return err
 }
 
-// confirmPrune asks before flags are deleted that a document does not have, where
-// somebody can be asked with their number and the first names.
+// confirmPrune requires a confirmation before flags are deleted that a document does not have. On a
+// terminal the question contains their number and the first names.
 func (m *manager) confirmPrune(ctx context.Context, file string, text []byte, o *documentOptions) error {
 	if *m.yes || !m.CanPrompt(m.Stdin) {
 		return m.confirm(ctx, "Delete the flags that the file does not have?")
@@ -141,8 +143,8 @@ func (m *manager) confirmPrune(ctx context.Context, file string, text []byte, o 
 	return m.confirm(ctx, fmt.Sprintf("Delete %s that the file does not have: %s?", count, strings.Join(names, ", ")))
 }
 
-// document sends a document and shows what it changes, or would change. It returns
-// how much that is.
+// document sends a document, prints what it changes or would change, and returns the number of
+// changes.
 func (m *manager) document(ctx context.Context, what, file string, text []byte, o *documentOptions) (changes int, err error) {
 	format := *o.format
 	if *m.asJSON {
@@ -165,13 +167,13 @@ func (m *manager) document(ctx context.Context, what, file string, text []byte, 
 	return len(a.Changes), m.Print(show(a, what == "apply/"))
 }
 
-// sendDocument sends a document and returns the answer, also as it was sent.
+// sendDocument sends a document and returns the response, decoded and raw.
 func (m *manager) sendDocument(ctx context.Context, what, file string, text []byte, o *documentOptions) (*documentAnswer, json.RawMessage, error) {
 	path := m.flagsPath(what)
 	if *o.prune {
 		path += "?prune=true"
 	}
-	m.client.onWarning = nil // the answer has them all
+	m.client.onWarning = nil // the response contains all warnings
 	var raw json.RawMessage
 	end, err := m.showWaiting(what, file, text)
 	if err != nil {
@@ -189,7 +191,7 @@ func (m *manager) sendDocument(ctx context.Context, what, file string, text []by
 	return a, raw, nil
 }
 
-// showWaiting shows what is on its way until end is called.
+// showWaiting displays that a document is being sent, until end is called.
 func (m *manager) showWaiting(what, file string, text []byte) (end func(), err error) {
 	var document struct{ Flags, Cohorts []json.RawMessage }
 	if err := json.Unmarshal(text, &document); err != nil {
@@ -219,10 +221,10 @@ func (m *manager) showWaiting(what, file string, text []byte) (end func(), err e
 	return func() { close(stop); <-stopped }, nil
 }
 
-// signs are how actions are shown.
+// signs are the symbols of actions.
 var signs = map[string]string{"create": "+", "update": "~", "delete": "-"}
 
-// fields are the single values that a change of something that is there changes.
+// fields returns the changed values of an update.
 func (c *documentChange) fields() (out []fieldChange) {
 	if c.Action != "update" {
 		return nil
@@ -233,7 +235,7 @@ func (c *documentChange) fields() (out []fieldChange) {
 	return out
 }
 
-// people says for how many a change is one, empty where nobody has counted.
+// people describes for how many persons the value changes. It is empty if they were not counted.
 func (c *documentChange) people() string {
 	p := c.People
 	switch {
@@ -245,7 +247,7 @@ func (c *documentChange) people() string {
 	return fmt.Sprintf("%d of %d people would see another value", p.Changed, p.Of)
 }
 
-// total is a line that sums up.
+// total returns a summary line.
 func (a *documentAnswer) total(applied bool) string {
 	verb := "would change"
 	if applied {
@@ -254,7 +256,7 @@ func (a *documentAnswer) total(applied bool) string {
 	return fmt.Sprintf("%d %s, %d stay as they are", len(a.Changes), verb, a.Unchanged)
 }
 
-// text is the answer for people.
+// text formats the response for a terminal.
 func (a *documentAnswer) text(applied bool) string {
 	var b strings.Builder
 	for i := range a.Changes {
@@ -271,7 +273,7 @@ func (a *documentAnswer) text(applied bool) string {
 	return b.String() + a.total(applied) + "\n"
 }
 
-// markdown is the answer for a comment on a change, such as that of a pull request.
+// markdown formats the response for a comment, for example on a pull request.
 func (a *documentAnswer) markdown(applied bool) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "**%s**\n\n", a.total(applied))
@@ -289,7 +291,7 @@ func (a *documentAnswer) markdown(applied bool) string {
 	return b.String()
 }
 
-// code is a text as code of Markdown, whatever it holds.
+// code formats any text as inline code of Markdown.
 func code(text string) string {
 	text = strings.Join(strings.Fields(text), " ")
 	longest, run := 0, 0

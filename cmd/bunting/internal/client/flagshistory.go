@@ -13,7 +13,7 @@ import (
 	"github.com/bunting-flags/bunting/cmd/bunting/internal/cli"
 )
 
-// versionView is what is read of a version of a flag.
+// versionView contains the members that are read of a flag's version.
 type versionView struct {
 	flagView
 	At string `json:"created_at"`
@@ -23,7 +23,7 @@ type versionView struct {
 	Tags []string `json:"tags"`
 }
 
-// historyFlag lists what a flag has been, the newest first.
+// historyFlag lists the versions of a flag, the newest first.
 func historyFlag(ctx context.Context, m *manager, args []string) error {
 	f, err := m.findFlagOrID(ctx, args[0])
 	if err != nil {
@@ -32,7 +32,7 @@ func historyFlag(ctx context.Context, m *manager, args []string) error {
 	return printAll(ctx, m, m.flagsPath(strconv.FormatInt(f.ID, 10)+"/versions/"), m.showVersions)
 }
 
-// showVersions shows versions, the newest first.
+// showVersions prints versions, the newest first.
 func (m *manager) showVersions(list ...versionView) error {
 	rows := [][]string{{"VERSION", "WHEN", "BY", "STATE", "WHO", "VARIANTS", "CHANGED"}}
 	for i := range list {
@@ -44,14 +44,14 @@ func (m *manager) showVersions(list ...versionView) error {
 		if i+1 < len(list) {
 			changed = strings.Join(v.changes(&list[i+1]), ", ")
 		} else if v.Version > 1 {
-			changed = "-" // the version before is no longer stored
+			changed = "-" // the previous version is no longer stored
 		}
 		rows = append(rows, []string{strconv.FormatInt(v.Version, 10), v.At, cli.Cell(author), v.state(), v.summary(), v.variants(), cli.Cell(changed)})
 	}
 	return m.printTable(rows)
 }
 
-// changes names what differs from the version before.
+// changes returns the names of the members that differ from the previous version.
 func (v *versionView) changes(before *versionView) []string {
 	differs := map[string]bool{
 		"key": v.Key != before.Key, "name": v.Name != before.Name, "active": v.Active != before.Active, "deleted": v.Deleted != before.Deleted,
@@ -71,15 +71,15 @@ func (v *versionView) changes(before *versionView) []string {
 	return slices.Sorted(maps.Keys(differs))
 }
 
-// sortedJSON is a value whose members are sorted, and its JSON without spaces.
+// sortedJSON encodes a value as JSON without spaces, with sorted members.
 func sortedJSON(v any) []byte {
-	text, _ := json.Marshal(v) // what came as JSON goes as JSON
+	text, _ := json.Marshal(v) // decoded JSON can always be encoded
 	return text
 }
 
 func sameJSON(a, b json.RawMessage) bool {
 	var x, y any
-	_, _ = json.Unmarshal(a, &x), json.Unmarshal(b, &y) // absent is null
+	_, _ = json.Unmarshal(a, &x), json.Unmarshal(b, &y) // an absent value equals null
 	return bytes.Equal(sortedJSON(x), sortedJSON(y))
 }
 
@@ -96,8 +96,7 @@ func restoreFlag(ctx context.Context, m *manager, args []string) error {
 	return m.saveFlag(ctx, "POST", m.flagsPath(fmt.Sprintf("%d/restore/", f.ID)), map[string]any{"version": version})
 }
 
-// findFlagOrID finds a flag by its key, else by its number, by which a deleted one is
-// found too.
+// findFlagOrID returns the flag with a key, else with an id, which also finds deleted flags.
 func (m *manager) findFlagOrID(ctx context.Context, named string) (*flagView, error) {
 	f, _, err := m.findFlag(ctx, named)
 	if id, bad := strconv.ParseInt(named, 10, 64); err == nil || bad != nil || id <= 0 {

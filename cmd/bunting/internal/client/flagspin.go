@@ -10,7 +10,7 @@ import (
 	"github.com/bunting-flags/bunting/cmd/bunting/internal/cli"
 )
 
-// pinView is what is read of a value that is pinned.
+// pinView contains the members that are read of a pinned value.
 type pinView struct {
 	ID     int64 `json:"id"`
 	Person *struct {
@@ -38,7 +38,7 @@ func (p *pinView) owner() string {
 	return "-" // erased
 }
 
-// showPins shows pinned values, the newest first.
+// showPins prints pinned values, the newest first.
 func (m *manager) showPins(list ...pinView) error {
 	rows := [][]string{{"PIN", "FOR", "VALUE", "UNTIL", "NOTE", "BY"}}
 	for i := range list {
@@ -54,7 +54,7 @@ func (m *manager) showPins(list ...pinView) error {
 	return m.printTable(rows)
 }
 
-// pinsPath is a path below the pins of a flag.
+// pinsPath returns a path below the pins of a flag.
 func (m *manager) pinsPath(ctx context.Context, flag, suffix string) (string, error) {
 	f, err := m.findFlagOrID(ctx, flag)
 	if err != nil {
@@ -63,7 +63,7 @@ func (m *manager) pinsPath(ctx context.Context, flag, suffix string) (string, er
 	return m.flagsPath(fmt.Sprintf("%d/pins/%s", f.ID, suffix)), nil
 }
 
-// listPins lists who has a value of a flag pinned.
+// listPins lists the persons and groups for which a value of a flag is pinned.
 func listPins(ctx context.Context, m *manager, args []string) error {
 	path, err := m.pinsPath(ctx, args[0], "")
 	if err != nil {
@@ -120,7 +120,7 @@ func pinFlag(m *manager) runner {
 	}
 }
 
-// pinEnd is when a pin ends: after a time such as 2h, or then.
+// pinEnd parses the end of a pin: a duration from now such as 2h, a date, or a time.
 func pinEnd(text string, now time.Time) (string, error) {
 	if d, err := time.ParseDuration(text); err == nil && d > 0 {
 		return now.Add(d).UTC().Format(time.RFC3339), nil
@@ -133,7 +133,7 @@ func pinEnd(text string, now time.Time) (string, error) {
 	return "", cli.BadUsage("flags", "--until: want such as 48h, 2026-01-31 or 2026-01-31T09:00:00Z, not %q", text)
 }
 
-// unpinFlag takes a pinned value away.
+// unpinFlag removes a pinned value.
 func unpinFlag(ctx context.Context, m *manager, args []string) error {
 	if _, err := strconv.ParseInt(args[1], 10, 64); err != nil {
 		return cli.BadUsage("flags", "unpin: want the number of a pin, as bunting flags pins shows it, not %q", args[1])

@@ -10,7 +10,7 @@ import (
 	"github.com/bunting-flags/bunting/cmd/bunting/internal/cli"
 )
 
-// explanation is what is read of the server's answer.
+// explanation contains the members that are read of the server's response.
 type explanation struct {
 	Person *struct {
 		UUID string `json:"uuid"`
@@ -25,13 +25,13 @@ type explanation struct {
 	Differs *string `json:"differs"`
 }
 
-// differences are the reasons for which a flag is not what it was, in words.
+// differences are texts for the reasons why a value differs from the last one.
 var differences = map[string]string{
 	"pinned": "a value is pinned", "flag_changed": "the flag has changed", "other_id": "it was asked with another distinct id",
 	"person_changed": "the person has changed", "supplied": "properties were given here",
 }
 
-// lastValue says what somebody was really given last.
+// lastValue describes the value that the user was last reported to have received.
 func (e *explanation) lastValue() string {
 	a := e.Assigned
 	if a == nil {
@@ -47,7 +47,7 @@ func (e *explanation) lastValue() string {
 	return cli.Cell(out) + "\n"
 }
 
-// whyFlag asks the server why somebody has a flag's value.
+// whyFlag requests from the server why a user gets a flag's value.
 func whyFlag(m *manager) runner {
 	distinctID, person := m.fs.String("distinct-id", "", ""), m.fs.String("person", "", "")
 	at, version := m.fs.String("at", "", ""), m.fs.Int("flag-version", 0, "")
@@ -81,7 +81,7 @@ func whyFlag(m *manager) runner {
 	}
 }
 
-// explain asks why a flag has its value, and prints the answer.
+// explain requests the explanation of a flag's value, and prints it.
 func (m *manager) explain(ctx context.Context, key, distinctID string, body any) error {
 	var e explanation
 	if printed, err := m.fetch(ctx, "POST", m.flagsPath(pathPart(key)+"/explain/"), body, &e); printed || err != nil {
@@ -94,7 +94,7 @@ func (m *manager) explain(ctx context.Context, key, distinctID string, body any)
 	return m.Print(about + e.Text + e.lastValue())
 }
 
-// exposuresView is what is read of how often a flag was called.
+// exposuresView contains the members that are read of a flag's call counts.
 type exposuresView struct {
 	Labels []string `json:"labels"`
 	Series []struct {

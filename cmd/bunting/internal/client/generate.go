@@ -47,6 +47,8 @@ var generateActions = []action{
 	{name: "ts", project: readsProject, orFile: true, options: func(m *manager) runner { return generator(m, codegen.TypeScript) }},
 }
 
+// generator returns an action that generates code with source. With --check it only compares the
+// result with the existing file.
 func generator(m *manager, source func([]flags.Flag, string, map[string]json.RawMessage) (codegen.Source, error)) runner {
 	var schemas cli.Texts
 	output, check, strict := m.fs.String("output", "-", ""), m.fs.Bool("check", false, ""), m.fs.Bool("strict", false, "")
@@ -88,7 +90,7 @@ func generator(m *manager, source func([]flags.Flag, string, map[string]json.Raw
 	}
 }
 
-// definitions are those of the file that is named, else of the server.
+// definitions returns the definitions of the named file, or of the server if args is empty.
 func (m *manager) definitions(ctx context.Context, args []string) (d flags.Definitions, from string, err error) {
 	if len(args) == 0 {
 		var text json.RawMessage
@@ -105,8 +107,8 @@ func (m *manager) definitions(ctx context.Context, args []string) (d flags.Defin
 	return d, filepath.Base(args[0]), err
 }
 
-// definitionsOf reads definitions, of a file with several projects those of the one
-// with this public key or name.
+// definitionsOf parses definitions. If a file has several projects, project selects one by its
+// public key or name.
 func definitionsOf(name string, text []byte, project string) (flags.Definitions, error) {
 	var f flags.File
 	var err error
@@ -130,6 +132,7 @@ func definitionsOf(name string, text []byte, project string) (flags.Definitions,
 	return found[0].Definitions, nil
 }
 
+// readSchemas reads the files of the option --schema KEY=FILE.
 func readSchemas(named []string) (map[string]json.RawMessage, error) {
 	out := map[string]json.RawMessage{}
 	for _, text := range named {

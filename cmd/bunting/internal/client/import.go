@@ -40,39 +40,43 @@ on there. It goes away at the end.
 Exit code 1 when something was refused or left out; each such line is told.
 ` + importFlagsHelp()
 
-// maxRecord is the longest record that is read into memory, in bytes: the longest event, whose
-// properties may be JSON in a text.
+// maxRecord is the maximum length of a record, in bytes: that of the longest event, whose
+// properties may be JSON in a string.
 const maxRecord = 20 << 20
 
-// importer is one call of import.
+// importer is one run of import.
 type importer struct {
 	client     *apiClient
 	progress   *cli.Progress
 	projectKey string
-	project    string      // as the command line has it
-	into       *projectRef // nil: it was not needed yet
+	project    string      // as the command line names it
+	into       *projectRef // nil: not resolved yet
 	server     string
 
 	state    importState
 	batch    importBatch
-	reported int // lines that were reported
+	reported int // number of reported lines
 }
 
-// importState is what FILE.import holds.
+// importState is the content of FILE.import.
 type importState struct {
 	Server     string `json:"server"`
 	ProjectKey string `json:"project_key"`
-	// Offset is how far the file is done, in bytes, unpacked. Done: all of it is.
+	// Offset is the decompressed position in bytes up to which the file was imported. Done: all of
+	// it was.
 	Offset int64 `json:"offset"`
 	Done   bool  `json:"done"`
-	// Sent events and Imported persons and groups were taken by the server,
-	// Refused ones were not, Skipped ones were never sent.
+	// The server accepted Sent events and Imported persons and groups, and rejected Rejected
+	// records. Skipped records were never sent.
 	Sent     int64 `json:"sent"`
 	Imported int64 `json:"imported"`
 	Rejected int64 `json:"refused"`
 	Skipped  int64 `json:"skipped"`
 }
 
+// importFiles implements the command import. If its first argument is the name of a format, it
+// imports flag definitions instead. The states of the files are removed when all files are
+// imported.
 func importFiles(ctx context.Context, p *cli.Program, args []string) error {
 	if len(args) > 0 {
 		if format, ok := convert.Find(args[0]); ok {
@@ -134,7 +138,7 @@ func (s *importState) summary() string {
 	return fmt.Sprintf("%d events sent, %d persons and groups imported, %d refused, %d left out", s.Sent, s.Imported, s.Rejected, s.Skipped)
 }
 
-// projectName names the project that was written to.
+// projectName describes the project that was written to.
 func (i *importer) projectName() string {
 	switch {
 	case i.into != nil:
@@ -147,7 +151,7 @@ func (i *importer) projectName() string {
 
 func stateOf(file string) string { return file + ".import" }
 
-// file imports one file, from where the state says.
+// file imports one file, from the position of its state.
 func (i *importer) file(ctx context.Context, p *cli.Program, name string) error {
 	i.state, i.batch = importState{Server: i.server, ProjectKey: i.projectKey}, importBatch{}
 	in, size, err := p.Open(name)
@@ -182,7 +186,7 @@ func (i *importer) file(ctx context.Context, p *cli.Program, name string) error 
 			return errors.Join(fmt.Errorf("cannot be read after record %d: %w", all.Number, err), i.flush(ctx, name, offset))
 		}
 		if all.Offset <= i.state.Offset {
-			continue // done by the call before
+			continue // imported by the previous run
 		}
 		if err != nil {
 			i.skip(all.Number, fmt.Errorf("has more than %d MiB", maxRecord>>20))
@@ -194,7 +198,7 @@ func (i *importer) file(ctx context.Context, p *cli.Program, name string) error 
 	}
 }
 
-// resume goes on where an earlier call has stopped.
+// resume continues at the position where an earlier run stopped.
 func (i *importer) resume(name string) error {
 	var old importState
 	resumed, err := readState(stateOf(name), &old)
@@ -209,8 +213,8 @@ func (i *importer) resume(name string) error {
 	return nil
 }
 
-// take adds a record to the batch, and sends what does not fit beside it. before
-// is where the record begins, line what to call it.
+// take adds a record to the batch, and sends the batch first if the record does not fit. before is
+// the offset of the record, line its line in messages.
 func (i *importer) take(ctx context.Context, name string, before int64, text []byte, line int) error {
 	kind, item, err := readRecord(text)
 	if err != nil {
@@ -237,7 +241,7 @@ func (i *importer) skip(line int, why error) {
 	i.reportLine(line, why.Error())
 }
 
-// maxComplaints is how many lines are reported one by one.
+// maxComplaints is the number of lines that are reported individually.
 const maxComplaints = 100
 
 func (i *importer) reportLine(line int, why string) {
@@ -248,8 +252,7 @@ func (i *importer) reportLine(line int, why string) {
 	}
 }
 
-// flush sends the batch. Then everything before offset is done, and the state
-// says so.
+// flush sends the batch, and then saves that everything before offset was imported.
 func (i *importer) flush(ctx context.Context, name string, offset int64) error {
 	if err := i.send(ctx, i.batch.items); err != nil {
 		i.state.Done = false

@@ -10,7 +10,7 @@ import (
 	"github.com/bunting-flags/bunting/flags/wire"
 )
 
-// importKind is where a record of an import goes.
+// importKind selects the endpoint for a record of an import.
 type importKind uint8
 
 const (
@@ -18,18 +18,18 @@ const (
 	importPerson            // persons and groups of our own export
 )
 
-// lineNamespace is the namespace of the uuids of events that have none.
+// lineNamespace is the namespace of the uuids of events without a uuid.
 var lineNamespace = capture.UUID{0x5b, 0x0e, 0x43, 0xd7, 0x71, 0x1c, 0x4b, 0x9f, 0x9d, 0x0a, 0x52, 0x3c, 0x86, 0x1f, 0xe4, 0x38}
 
-// lineUUID is the uuid of an event that has none: one of version 5 (RFC 9562 §5.5)
-// of its text, so that importing it again makes no second event.
+// lineUUID returns the uuid of an event that has none: a UUID of version 5 (RFC 9562 §5.5) of its
+// text, so that importing it again creates no second event.
 func lineUUID(text []byte) capture.UUID {
 	return wire.UUID5(lineNamespace, text)
 }
 
-// readRecord tells what a record is, and makes an event of the batch of it. The
-// error says why it is left out. The forms of events are those of our export, of
-// PostHog's batch export (properties may be JSON text), and of its lists.
+// readRecord returns the kind of a record, and converts an event into an item of a batch. err is
+// the reason to skip the record. Events may have the formats of our export, of PostHog's batch
+// export (properties may be JSON text), and of PostHog's lists.
 func readRecord(text []byte) (importKind, []byte, error) {
 	if !utf8.Valid(text) {
 		return 0, nil, errors.New("is no UTF-8")
@@ -57,7 +57,7 @@ func has(o capture.Object, key string) bool {
 	return ok && value != "null"
 }
 
-// makeEvent makes an event as /batch/ takes it.
+// makeEvent returns an event in the format of /batch/.
 func makeEvent(o capture.Object, text []byte) ([]byte, error) {
 	if name, ok := o.Text("event"); ok && name == "" || !has(o, "event") {
 		return nil, errors.New("has no name of an event")
@@ -75,7 +75,7 @@ func makeEvent(o capture.Object, text []byte) ([]byte, error) {
 	uuid, _ := o.Text("uuid")
 	u, ok := wire.ParseUUID(uuid)
 	if !ok {
-		uuid, _ = o.Text("id") // that of PostHog's lists
+		uuid, _ = o.Text("id") // the name in PostHog's lists
 		if u, ok = wire.ParseUUID(uuid); !ok {
 			u = lineUUID(text)
 		}
@@ -97,7 +97,7 @@ func makeEvent(o capture.Object, text []byte) ([]byte, error) {
 	return out, nil
 }
 
-// eventProperties are the properties with what exports keep beside them.
+// eventProperties returns the properties, including those that exports store in separate members.
 func eventProperties(o capture.Object) (capture.Object, error) {
 	value, _ := o.Get("properties")
 	if inner, ok := o.Text("properties"); ok {
@@ -129,8 +129,7 @@ func eventProperties(o capture.Object) (capture.Object, error) {
 	if mode, _ := o.Text("person_mode"); mode == "propertyless" {
 		add("$process_person_profile", "false")
 	}
-	// Without an address of its own an event would get that of this machine, and
-	// its place.
+	// An event without an address would get this machine's address and location.
 	if ip, ok := o.Get("ip"); ok && ip != `""` {
 		add("$ip", ip)
 	} else {

@@ -55,7 +55,7 @@ Exit code 1 when a flag was left out; 2 when --plan shows a change.
 	return b.String()
 }
 
-// importDefinitions is bunting import with the name of a format.
+// importDefinitions runs bunting import with the name of a format.
 func importDefinitions(ctx context.Context, p *cli.Program, format convert.Format, args []string) error {
 	fs := cli.NewFlags("import")
 	output := fs.String("output", "-", "")
@@ -118,7 +118,7 @@ func importDefinitions(ctx context.Context, p *cli.Program, format convert.Forma
 	return nil
 }
 
-// signedIn fills in whom an import is for, as the other commands for a server do.
+// signedIn sets the server and the key as the other client commands do.
 func signedIn(p *cli.Program, server, key *string) error {
 	*server, *key = cmp.Or(*server, p.Env["BUNTING_SERVER"]), cmp.Or(*key, p.Env["BUNTING_KEY"])
 	kept, err := readSignIns(p)
@@ -131,7 +131,7 @@ func signedIn(p *cli.Program, server, key *string) error {
 	return nil
 }
 
-// readFormat converts what files hold.
+// readFormat converts the files.
 func readFormat(p *cli.Program, format convert.Format, files []string, o convert.Options) (*convert.Result, error) {
 	var inputs []convert.Input
 	for _, name := range files {
@@ -144,7 +144,7 @@ func readFormat(p *cli.Program, format convert.Format, files []string, o convert
 	return format.Read(inputs, o)
 }
 
-// dropInvalid leaves out what a server would refuse, so that it stores the rest.
+// dropInvalid removes the flags that a server would reject, so that it stores the rest.
 func dropInvalid(r *convert.Result) {
 	d := &r.File.Projects[0].Definitions
 	var omissions []convert.Omission
@@ -172,7 +172,7 @@ type renameOption struct {
 func (r *renameOption) String() string   { return r.file }
 func (r *renameOption) IsBoolFlag() bool { return true }
 
-// Set is called with true where the option has no value.
+// Set is called with "true" if the option has no value.
 func (r *renameOption) Set(value string) error {
 	if r.isSet = value != "false"; value != "true" && r.isSet {
 		r.file = value
@@ -204,8 +204,8 @@ func (r *renameOption) apply(p *cli.Program, result *convert.Result) error {
 	return err
 }
 
-// readInput reads a file, or the standard input for a dash: what is longer than any
-// input may be to its last byte but one, so that it is refused as too long.
+// readInput reads a file, or the standard input for a dash. It reads at most one byte more than an
+// input may have, so that longer inputs are rejected as too long.
 func readInput(p *cli.Program, name string) ([]byte, error) {
 	from, _, err := p.Open(name)
 	if err != nil {
@@ -219,7 +219,7 @@ func readInput(p *cli.Program, name string) ([]byte, error) {
 	return data, nil
 }
 
-// write writes a file, or the standard output for a dash.
+// write writes a file, or to the standard output for a dash.
 func write(p *cli.Program, output, text string) error {
 	if output == "-" {
 		return p.Print(text)
@@ -227,8 +227,8 @@ func write(p *cli.Program, output, text string) error {
 	return os.WriteFile(output, []byte(text), 0o644)
 }
 
-// printOmissions lists what was not converted, or not wholly, and counts the flags that
-// are left out. These come first, then notes about types; equal notes are one row.
+// printOmissions lists flags that were left out or only partly converted, and returns the number of
+// flags left out. These are listed first, then notes about types. Equal notes are combined.
 func printOmissions(p *cli.Program, r *convert.Result) (omitted int) {
 	if len(r.Omissions) == 0 {
 		return 0
@@ -269,14 +269,14 @@ func printOmissions(p *cli.Program, r *convert.Result) (omitted int) {
 type equalNotes struct {
 	reason        string
 	types         bool
-	flags, places []string // each once
+	flags, places []string // without duplicates
 	hasPlace      map[string]bool
 	count         int
 }
 
 func (n *equalNotes) add(l convert.Omission) {
 	n.count++
-	if last := len(n.flags) - 1; last < 0 || n.flags[last] != l.Flag { // they come in order
+	if last := len(n.flags) - 1; last < 0 || n.flags[last] != l.Flag { // notes are grouped by flag
 		n.flags = append(n.flags, l.Flag)
 	}
 	if !n.hasPlace[l.Place] {
@@ -291,7 +291,7 @@ func (n *equalNotes) text() string {
 	return fmt.Sprintf("%d times: %s", n.count, n.reason)
 }
 
-// nameList is a name, or the number of several and the first of them.
+// nameList returns a single name, or the number of names and the first of them.
 func nameList(names []string, what string) string {
 	if len(names) == 1 {
 		return names[0]
@@ -304,8 +304,8 @@ func nameList(names []string, what string) string {
 	return text
 }
 
-// applyDefinitions makes the flags those of a server's project, all or none, or shows
-// what that would change. It returns how much that is.
+// applyDefinitions applies the flags to a server's project, all or none, or prints what that would
+// change if plan is set. It returns the number of changes.
 func applyDefinitions(ctx context.Context, p *cli.Program, r *convert.Result, plan bool, server, key, project string) (changes int, err error) {
 	doc, err := r.Portable()
 	if err != nil {

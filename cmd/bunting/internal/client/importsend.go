@@ -13,14 +13,14 @@ import (
 	"github.com/bunting-flags/bunting/cmd/bunting/internal/cli"
 )
 
-// Bounds of one request. Persons take longer than events.
+// Limits of one request. Persons are slower to import than events.
 const (
-	maxBatchBytes  = 5_000_000 - 1000 // what is around the events takes the rest
+	maxBatchBytes  = 5_000_000 - 1000 // leaves room for the text around the events
 	maxBatchEvents = 1000
 	maxBatchPeople = 200
 )
 
-// importBatch is what the next request holds, all of one kind.
+// importBatch contains the records of the next request, all of one kind.
 type importBatch struct {
 	kind  importKind
 	items []importItem
@@ -46,8 +46,8 @@ func (b *importBatch) add(kind importKind, text []byte, line int) {
 	b.bytes += len(text) + 1
 }
 
-// send sends items in their order. What the server does not take is counted and
-// reported; an error is about all of them.
+// send sends items in order. Records that the server rejects are counted and reported. An error
+// concerns all items.
 func (i *importer) send(ctx context.Context, items []importItem) error {
 	if len(items) == 0 {
 		return nil
@@ -58,10 +58,11 @@ func (i *importer) send(ctx context.Context, items []importItem) error {
 	return i.sendEvents(ctx, items)
 }
 
-// aboutItems are statuses that may be the fault of one event: then the batch is
-// sent in two halves, down to that event.
+// aboutItems are statuses that may be caused by a single event: the batch is then split in halves
+// and resent, down to that event.
 var aboutItems = []int{http.StatusBadRequest, http.StatusRequestEntityTooLarge, http.StatusUnprocessableEntity}
 
+// sendEvents sends a batch of events, and isolates rejected events by splitting it.
 func (i *importer) sendEvents(ctx context.Context, items []importItem) error {
 	key, err := json.Marshal(i.projectKey)
 	if err != nil {
@@ -78,7 +79,7 @@ func (i *importer) sendEvents(ctx context.Context, items []importItem) error {
 		body.Write(item.text)
 	}
 	body.WriteString(`]}`)
-	// Not with the personal key: events are for everybody who has the public one.
+	// Without the personal key, since events are sent with the public key only.
 	events := *i.client
 	events.key = ""
 	err = events.do(ctx, "POST", "/batch/", body.Bytes(), nil)
@@ -101,8 +102,7 @@ func (i *importer) sendEvents(ctx context.Context, items []importItem) error {
 	return i.sendEvents(ctx, items[half:])
 }
 
-// findProject finds the project of persons and groups, which is that of the events
-// as well.
+// findProject finds the project of persons and groups, which must also be that of the events.
 func (i *importer) findProject(ctx context.Context) error {
 	if i.into != nil {
 		return nil
@@ -118,10 +118,11 @@ func (i *importer) findProject(ctx context.Context) error {
 	return nil
 }
 
+// sendPeople sends persons and groups as lines. The server returns the lines that it rejected.
 func (i *importer) sendPeople(ctx context.Context, items []importItem) error {
 	var body []byte
 	for _, item := range items {
-		// A record of a list may have line breaks, which mean nothing in JSON.
+		// A record of a list may contain line breaks, which are white space in JSON.
 		body = append(append(body, bytes.ReplaceAll(bytes.ReplaceAll(item.text, []byte("\n"), []byte(" ")), []byte("\r"), []byte(" "))...), '\n')
 	}
 	var answer struct {

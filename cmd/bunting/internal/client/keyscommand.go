@@ -45,7 +45,7 @@ var keyActions = []action{
 
 const keysPath = "/api/personal_api_keys/"
 
-// keyView is a personal key as the server shows it.
+// keyView contains the members that are read of a personal key.
 type keyView struct {
 	ID       string   `json:"id"`
 	Label    string   `json:"label"`
@@ -106,7 +106,7 @@ func createKey(m *manager) runner {
 	}
 }
 
-// newKey asks for a key and prints it: its text is shown this once.
+// newKey creates a key and prints it. Its text cannot be read again later.
 func (m *manager) newKey(ctx context.Context, path string, body any) error {
 	var k keyView
 	if err := m.send(ctx, "POST", path, body, &k); err != nil {

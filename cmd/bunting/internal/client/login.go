@@ -39,9 +39,9 @@ bunting keys revoke.
   --server URL      http://127.0.0.1:8000 by default, or BUNTING_SERVER
 `
 
-// signIns are the servers that this machine is signed in to. The file is its user's alone.
+// signIns are the servers to which the user has signed in. Only that user may read the file.
 type signIns struct {
-	// Last is the server that was signed in to last: commands ask it that name none.
+	// Last is the server of the last sign-in. Commands use it if no server is named.
 	Last    string            `json:"last"`
 	Servers map[string]signIn `json:"servers"`
 }
@@ -51,7 +51,7 @@ type signIn struct {
 	Label string `json:"label"`
 }
 
-// signInFile is where they stand, empty where there is no place for it.
+// signInFile returns the path of the file of sign-ins, or "" if there is no folder for it.
 func signInFile(env map[string]string) string {
 	dir := ""
 	switch runtime.GOOS {
@@ -72,7 +72,7 @@ func signInFile(env map[string]string) string {
 	return filepath.Join(dir, "bunting", "sign-in.json")
 }
 
-// readSignIns reads them; there may be none.
+// readSignIns reads the file of sign-ins; a missing file is no error.
 func readSignIns(p *cli.Program) (s signIns, err error) {
 	if path := signInFile(p.Env); path != "" {
 		_, err = readState(path, &s)
@@ -80,7 +80,7 @@ func readSignIns(p *cli.Program) (s signIns, err error) {
 	return s, err
 }
 
-// writeSignIns keeps them where nobody else reads them.
+// writeSignIns writes the file, which only its user may read.
 func writeSignIns(p *cli.Program, s *signIns) error {
 	path := signInFile(p.Env)
 	if path == "" {
@@ -96,10 +96,10 @@ func writeSignIns(p *cli.Program, s *signIns) error {
 	return lastgood.Replace(path, 0o600, []byte(text))
 }
 
-// serverName is how a server stands in the file.
+// serverName normalizes a server's URL as the key of the file.
 func serverName(server string) string { return strings.ToLower(strings.TrimRight(server, "/")) }
 
-// use fills in what neither the command line nor the environment says.
+// use sets the server and the key if neither the command line nor the environment sets them.
 func (s *signIns) use(server, key *string) {
 	*server = cmp.Or(*server, s.Last, defaultServer)
 	if *key == "" {
@@ -107,7 +107,7 @@ func (s *signIns) use(server, key *string) {
 	}
 }
 
-// programCodes are what the server begins with.
+// programCodes is the server's response at the beginning of a sign-in.
 type programCodes struct {
 	Device   string `json:"device_code"`
 	User     string `json:"user_code"`
@@ -117,7 +117,7 @@ type programCodes struct {
 	Interval int    `json:"interval"`
 }
 
-// loginResult is what a poll brings.
+// loginResult is the server's response to a poll.
 type loginResult struct {
 	Status  string `json:"status"`
 	Key     string `json:"personal_api_key"`
@@ -157,7 +157,7 @@ var loginAction = action{worksWithoutKey: true, options: func(m *manager) runner
 	}
 }}
 
-// awaitProgram asks until the code is confirmed, refused or too old.
+// awaitProgram polls until the code is confirmed, refused or expired.
 func (m *manager) awaitProgram(ctx context.Context, codes *programCodes) (*loginResult, error) {
 	for {
 		if err := m.client.pause(ctx, time.Duration(max(codes.Interval, 1))*time.Second); err != nil {

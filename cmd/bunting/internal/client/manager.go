@@ -14,53 +14,53 @@ import (
 	"github.com/bunting-flags/bunting/flags/wire"
 )
 
-// defaultServer is where a server listens that runs as it comes.
+// defaultServer is the address on which a server listens by default.
 const defaultServer = "http://127.0.0.1:8000"
 
-// manager is one call of a command that manages things on a server.
+// manager is one run of a command that manages objects of a server.
 type manager struct {
 	*cli.Program
 	command     string
 	fs          *flag.FlagSet
 	server      *string
 	key         *string
-	projectName *string     // the project as the command line has it
-	project     *projectRef // nil: the action is outside of projects
+	projectName *string     // the project as the command line names it
+	project     *projectRef // nil if the action does not need a project
 	asJSON      *bool
-	yes         *bool // of actions that ask
+	yes         *bool // of actions that need a confirmation
 	client      *apiClient
 }
 
-// projectUse is what an action does to a project.
+// projectUse describes how an action uses a project.
 type projectUse uint8
 
 const (
-	noProject projectUse = iota // it is outside of projects
+	noProject projectUse = iota // it does not need a project
 	readsProject
-	writesProject // the project is named when it is done
+	writesProject // the project's name is printed afterwards
 )
 
-// action is what a manager can do: a word after the command.
+// action is an operation of a command: the word after the command's name.
 type action struct {
 	name    string
 	project projectUse
-	// args are the names of the arguments that it wants.
+	// args are the names of the required arguments.
 	args []string
-	// options adds those of its own, and returns what runs with them.
+	// options registers further options, and returns the function to run.
 	options func(m *manager) runner
-	// orFile: one more argument is a file that stands for the server, which is not asked.
+	// orFile: an additional argument may name a file, which is used instead of the server.
 	orFile bool
-	// worksWithoutKey: it does something without a key too.
+	// worksWithoutKey: a key is optional.
 	worksWithoutKey bool
-	// needsConfirmation: it deletes, and has --yes (see confirm).
+	// needsConfirmation: it deletes objects, and has the option --yes (see confirm).
 	needsConfirmation bool
-	// run is what runs without options of its own.
+	// run is the function of an action without options of its own.
 	run runner
-	// offline, where it is there, runs instead of all this: it needs no server.
+	// offline, if not nil, runs instead of everything else, without a server.
 	offline func(ctx context.Context, p *cli.Program, args []string) error
 }
 
-// runner does what is asked for.
+// runner runs an action.
 type runner func(ctx context.Context, m *manager, args []string) error
 
 const managerOptions = `  --server URL      BUNTING_SERVER by default, else that of the last bunting
@@ -88,6 +88,8 @@ func manage(ctx context.Context, p *cli.Program, command string, actions []actio
 	return runAction(ctx, p, command, &actions[i], args[1:])
 }
 
+// runAction parses the options of an action, connects to the server, resolves the project and runs
+// the action.
 func runAction(ctx context.Context, p *cli.Program, command string, a *action, args []string) error {
 	m := &manager{Program: p, command: command, fs: cli.NewFlags(command)}
 	m.server = m.fs.String("server", p.Env["BUNTING_SERVER"], "")
@@ -139,7 +141,7 @@ func runAction(ctx context.Context, p *cli.Program, command string, a *action, a
 	return nil
 }
 
-// connect makes the client of the server.
+// connect creates the client of the server.
 func (m *manager) connect() (err error) {
 	if m.client, err = newAPIClient(*m.server, *m.key); err != nil {
 		return cli.BadUsage(m.command, "%s", err)
@@ -148,8 +150,8 @@ func (m *manager) connect() (err error) {
 	return nil
 }
 
-// nameProject says where a change was made. It does so beside the output, which
-// may be for programs.
+// nameProject prints the project of a change. It uses the standard error, since other programs may
+// read the output.
 func (m *manager) nameProject() { _, _ = fmt.Fprintf(m.Stderr, "in project %s\n", m.project) }
 
 func wantArgs(args []string) string {
@@ -159,10 +161,10 @@ func wantArgs(args []string) string {
 	return strings.Join(args, " and ")
 }
 
-// warn tells of what had no effect.
+// warn prints a warning about a part of a request that had no effect.
 func (m *manager) warn(text string) { _, _ = fmt.Fprintln(m.Stderr, "warning: "+text) }
 
-// inProject is a path below the project.
+// inProject returns a path below the project.
 func (m *manager) inProject(path string) string {
 	return fmt.Sprintf("/api/projects/%d%s", m.project.ID, path)
 }
@@ -171,7 +173,7 @@ func (m *manager) send(ctx context.Context, method, path string, value, into any
 	return m.client.send(ctx, method, path, value, into)
 }
 
-// fetch sends a request whose answer it prints where JSON is wanted, and reads else.
+// fetch sends a request. With --json it prints the response, else it decodes it into into.
 func (m *manager) fetch(ctx context.Context, method, path string, value, into any) (printed bool, err error) {
 	if !*m.asJSON {
 		return false, m.send(ctx, method, path, value, into)
@@ -183,7 +185,7 @@ func (m *manager) fetch(ctx context.Context, method, path string, value, into an
 	return true, m.printJSON(raw)
 }
 
-// printAll prints all of a list: as it comes where JSON is wanted, else as show shows it.
+// printAll prints all elements of a list: as JSON with --json, else with show.
 func printAll[T any](ctx context.Context, m *manager, path string, show func(list ...T) error) error {
 	if *m.asJSON {
 		list, err := pages[json.RawMessage](ctx, m.client, path)
@@ -199,7 +201,7 @@ func printAll[T any](ctx context.Context, m *manager, path string, show func(lis
 	return show(list...)
 }
 
-// printJSON prints a value for programs.
+// printJSON prints a value as JSON.
 func (m *manager) printJSON(v any) error {
 	text, err := wire.Indent(v)
 	if err != nil {
@@ -208,9 +210,9 @@ func (m *manager) printJSON(v any) error {
 	return m.Print(text)
 }
 
-// printTable prints rows for people, the first of which are the headings; on a terminal they
-// are cut to its width.
+// printTable prints rows, the first of which are the headings. On a terminal they are cut to its
+// width.
 func (m *manager) printTable(rows [][]string) error { return m.PrintTable(rows) }
 
-// printFullTable prints rows about one thing for people, as long as they are.
+// printFullTable prints rows about one object without cutting them.
 func (m *manager) printFullTable(rows [][]string) error { return m.Print(cli.Table(rows)) }

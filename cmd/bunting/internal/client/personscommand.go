@@ -30,7 +30,7 @@ var personActions = []action{
 	{name: "delete", project: writesProject, args: []string{"ID"}, needsConfirmation: true, options: deletePerson},
 }
 
-// personView is what is read of a person.
+// personView contains the members that are read of a person.
 type personView struct {
 	UUID        string                     `json:"uuid"`
 	Name        string                     `json:"name"`
@@ -40,7 +40,7 @@ type personView struct {
 	Identified  bool                       `json:"is_identified"`
 }
 
-// findPerson finds a person by a distinct id, else by the uuid.
+// findPerson returns the person with a distinct id, else with a uuid.
 func (m *manager) findPerson(ctx context.Context, id string) (raw json.RawMessage, p personView, err error) {
 	var page struct{ Results []json.RawMessage }
 	if err := m.send(ctx, "GET", m.inProject("/persons/?distinct_id="+url.QueryEscape(id)), nil, &page); err != nil {
@@ -82,7 +82,7 @@ func showPerson(ctx context.Context, m *manager, args []string) error {
 			first = "PROPERTIES"
 		}
 		var line bytes.Buffer
-		if json.Compact(&line, p.Properties[name]) != nil { // it came as JSON
+		if json.Compact(&line, p.Properties[name]) != nil { // it was decoded from JSON
 			continue
 		}
 		rows = append(rows, []string{first, cli.Cell(name) + " = " + cli.Cell(line.String())})

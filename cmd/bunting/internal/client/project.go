@@ -15,10 +15,10 @@ const projectOption = `  --project ID      project: its number, name or public k
                     environment by default, else the only one that the key opens
 `
 
-// projectRef is a project that a command works in.
+// projectRef is the project of a command.
 type projectRef struct {
 	ID    int64  `json:"id"`
-	Name  string `json:"name"` // empty: the key may not read it
+	Name  string `json:"name"` // empty if the key may not read it
 	Token string `json:"api_token"`
 }
 
@@ -29,9 +29,9 @@ func (p *projectRef) String() string {
 	return fmt.Sprintf("%d (%s)", p.ID, cli.Cell(p.Name))
 }
 
-// findProject is the project that a command works in: the one that is named, by
-// number, name or public key, else the only one that the key opens. It is never
-// one that the server has chosen, unless @current asks for that.
+// findProject returns the project of a command: the one with the given number, name or public key,
+// or the only project of the key if named is empty. The server's current project is used only for
+// @current.
 func (c *apiClient) findProject(ctx context.Context, named string) (*projectRef, error) {
 	id, err := strconv.ParseInt(named, 10, 64)
 	if named == "@current" || err == nil {
@@ -41,7 +41,7 @@ func (c *apiClient) findProject(ctx context.Context, named string) (*projectRef,
 		case err == nil:
 			return &p, nil
 		case statusOf(err) == http.StatusForbidden && id > 0:
-			return &projectRef{ID: id}, nil // what the key may do there shows in the answer to the request itself
+			return &projectRef{ID: id}, nil // the response to the request itself shows whether the key is allowed to do it
 		case statusOf(err) != http.StatusNotFound:
 			return nil, err
 		}
@@ -72,10 +72,10 @@ func (c *apiClient) findProject(ctx context.Context, named string) (*projectRef,
 	return nil, projectChoiceError(fmt.Sprintf("there is no project %q", named), list)
 }
 
-// maxChoice is how many projects an error lists.
+// maxChoice is the maximum number of projects that an error lists.
 const maxChoice = 30
 
-// projectChoiceError asks for one of some projects.
+// projectChoiceError returns an error that lists projects to choose from.
 func projectChoiceError(problem string, list []projectRef) error {
 	var b strings.Builder
 	b.WriteString("choose one with --project or " + cli.ProjectVariable + ":")
@@ -89,8 +89,8 @@ func projectChoiceError(problem string, list []projectRef) error {
 	return cli.Usage(problem, b.String())
 }
 
-// listProjects are the projects that the key opens. A key of single projects may
-// not ask for the list, but knows which these are.
+// listProjects returns the projects that the key may use. A key that is restricted to projects may
+// not read the list, but its own description contains their ids.
 func (c *apiClient) listProjects(ctx context.Context) ([]projectRef, error) {
 	list, listErr := pages[projectRef](ctx, c, "/api/projects/")
 	if statusOf(listErr) != http.StatusForbidden {
@@ -118,7 +118,7 @@ func (c *apiClient) listProjects(ctx context.Context) ([]projectRef, error) {
 	return list, nil
 }
 
-// statusOf is the status of an answer that is no success, 0 for other errors.
+// statusOf returns the status of an apiError, or 0 for other errors.
 func statusOf(err error) int {
 	var answer *apiError
 	if errors.As(err, &answer) {

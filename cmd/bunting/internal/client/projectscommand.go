@@ -40,7 +40,7 @@ func projectPath(id string) string { return "/api/projects/" + pathPart(id) + "/
 
 func pathPart(text string) string { return url.PathEscape(text) }
 
-// projectView is a project as the server shows it.
+// projectView contains the members that are read of a project.
 type projectView struct {
 	ID           int64  `json:"id"`
 	Name         string `json:"name"`
@@ -68,7 +68,7 @@ func listProjects(ctx context.Context, m *manager, _ []string) error {
 	return m.showProjects(list...)
 }
 
-// oneProject sends a request whose answer is a project.
+// oneProject sends a request whose response is a project, and prints it.
 func (m *manager) oneProject(ctx context.Context, method, path string, body any) error {
 	var p projectView
 	if printed, err := m.fetch(ctx, method, path, body, &p); printed || err != nil {

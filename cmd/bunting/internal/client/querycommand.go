@@ -33,14 +33,14 @@ var queryAction = action{project: readsProject, args: []string{"QUERY"}, options
 	return func(ctx context.Context, m *manager, args []string) error { return m.query(ctx, args[0], *asCSV) }
 }}
 
-// queryAnswer is what is read of an answer.
+// queryAnswer contains the members that are read of a query's result.
 type queryAnswer struct {
 	Columns []string          `json:"columns"`
 	Results []json.RawMessage `json:"results"`
 	HasMore bool              `json:"hasMore"`
 }
 
-// query asks, and prints the answer.
+// query runs a query, and prints the result.
 func (m *manager) query(ctx context.Context, text string, asCSV bool) error {
 	var question any = map[string]string{"kind": "HogQLQuery", "query": text}
 	if strings.HasSuffix(text, ".json") {
@@ -77,8 +77,8 @@ func (m *manager) query(ctx context.Context, text string, asCSV bool) error {
 	return nil
 }
 
-// rows are those of a table, its head first. Answers without columns are made of
-// objects, such as the series of a trend: a column a member.
+// rows returns the rows of a table, beginning with the headings. Results without columns are lists
+// of objects, such as the series of a trend; each member becomes a column.
 func (a *queryAnswer) rows() [][]string {
 	if a.Columns != nil {
 		rows := [][]string{a.Columns}
@@ -119,8 +119,8 @@ func (a *queryAnswer) rows() [][]string {
 	return rows
 }
 
-// seriesRows are those of series over time: a line for each bucket of the first one,
-// a column for each series. nil: they are something else.
+// seriesRows returns the rows of time series: a row for each bucket of the first series, and a
+// column for each series. It returns nil if the results are not time series.
 func seriesRows(series []map[string]any) [][]string {
 	if len(series) == 0 {
 		return nil
@@ -152,7 +152,7 @@ func seriesRows(series []map[string]any) [][]string {
 	return rows
 }
 
-// queryCell is a value in a table: texts without quotes, null as nothing.
+// queryCell formats a value in a table: strings without quotes, and null as an empty cell.
 func queryCell(v any) string {
 	switch v := v.(type) {
 	case nil:

@@ -72,7 +72,8 @@ var rolloutActions = []action{
 	{name: "abort", project: writesProject, args: []string{"ID"}, needsConfirmation: true, options: rolloutStep("abort/", "Abort the rollout %s?", "keep")},
 }
 
-// rolloutStep is an action that people take; question is asked first, where there is one.
+// rolloutStep returns an action that changes a rollout's state. If question is not empty, it must
+// be confirmed first.
 func rolloutStep(path, question, keep string) func(*manager) runner {
 	return func(m *manager) runner {
 		reason, value := m.fs.String("reason", "", ""), new(bool)
@@ -94,7 +95,7 @@ func rolloutStep(path, question, keep string) func(*manager) runner {
 	}
 }
 
-// rolloutView is what is read of a rollout.
+// rolloutView contains the members that are read of a rollout.
 type rolloutView struct {
 	ID    int64  `json:"id"`
 	Flag  int64  `json:"feature_flag"`
@@ -109,7 +110,7 @@ type rolloutView struct {
 	Last    *judgementView `json:"last_evaluation"`
 }
 
-// judgementView is what is read of an evaluation.
+// judgementView contains the members that are read of an evaluation.
 type judgementView struct {
 	Decision string   `json:"decision"`
 	Reasons  []string `json:"reasons"`
@@ -138,7 +139,7 @@ func figure(v *float64) string {
 	return strconv.FormatFloat(*v, 'g', 4, 64)
 }
 
-// showRollouts shows rollouts, the newest first.
+// showRollouts prints rollouts, the newest first.
 func (m *manager) showRollouts(list ...rolloutView) error {
 	rows := [][]string{{"ROLLOUT", "FLAG", "STATUS", "STEP", "SHARE", "NEXT", "REASONS"}}
 	for i := range list {
@@ -154,7 +155,7 @@ func (m *manager) showRollouts(list ...rolloutView) error {
 	return m.printTable(rows)
 }
 
-// showJudgement shows what an evaluation found.
+// showJudgement prints the result of an evaluation.
 func (m *manager) showJudgement(e *judgementView) error {
 	rows := [][]string{{"METRIC", "TREATMENT", "CONTROL", "AT LEAST WORSE", "HARMED"}}
 	for _, h := range append(e.Guardrails, e.Signals...) {
@@ -181,7 +182,7 @@ func (m *manager) rolloutPath(suffix string) string {
 	return m.inProject("/guarded_rollouts/" + suffix)
 }
 
-// rollout asks for one rollout, and shows what comes back.
+// rollout sends a request about one rollout, and prints the response.
 func (m *manager) rollout(ctx context.Context, method, id, suffix string, body any) error {
 	return m.oneRollout(ctx, method, pathPart(id)+"/"+suffix, body)
 }
@@ -212,10 +213,10 @@ func listRollouts(m *manager) runner {
 	}
 }
 
-// maxDefinition is the most that is read of a rollout's definition, in bytes.
+// maxDefinition is the maximum size of a rollout's definition, in bytes.
 const maxDefinition = 1 << 20
 
-// definitionIn reads a rollout's definition: flag may be a key.
+// definitionIn reads a rollout's definition, in which the flag may be a key.
 func (m *manager) definitionIn(ctx context.Context, file string) (map[string]any, error) {
 	in, _, err := m.Open(file)
 	if err != nil {

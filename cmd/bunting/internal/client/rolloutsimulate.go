@@ -10,7 +10,7 @@ import (
 	"github.com/bunting-flags/bunting/cmd/bunting/internal/cli"
 )
 
-// simulationView is what is read of a simulation.
+// simulationView contains the members that are read of a simulation.
 type simulationView struct {
 	Effects []struct {
 		Effect   float64   `json:"effect"`
@@ -23,7 +23,7 @@ type simulationView struct {
 	Held float64 `json:"srm_false_hold_rate"`
 }
 
-// simulateRollout asks what a rollout would do to harms of some sizes.
+// simulateRollout requests a simulation of a rollout for effects of several sizes.
 func simulateRollout(m *manager) runner {
 	perDay, laws := m.fs.Int("per-day", 0, ""), m.fs.String("values", "", "")
 	effects, runs := m.fs.String("effects", "0,0.5,1", ""), m.fs.Int("runs", 1000, "")
@@ -52,10 +52,10 @@ func simulateRollout(m *manager) runner {
 	}
 }
 
-// lawNumbers are the members that the numbers of a law stand for.
+// lawNumbers maps a distribution to the members that its numbers are written to.
 var lawNumbers = map[string][]string{"rate": {"rate"}, "mean": {"mean", "sd"}, "count": {"mean"}}
 
-// parseLaws reads laws such as rate:0.02,mean:10:4.
+// parseLaws parses distributions of metrics such as rate:0.02,mean:10:4.
 func parseLaws(text string) (out []map[string]any, err error) {
 	for law := range strings.SplitSeq(text, ",") {
 		parts := strings.Split(strings.TrimSpace(law), ":")

@@ -12,7 +12,7 @@ import (
 	"github.com/bunting-flags/bunting/cmd/bunting/internal/cli"
 )
 
-// A month is the sum of its days: 3 + 4 of one SDK, 5 of the other.
+// The sum of a month: 3 + 4 of one SDK, 5 of the other.
 func TestUsage_Monthly(t *testing.T) {
 	got := monthly([]usageDayView{{1, "events", "project", "web", 3}, {1, "events", "project", "ios", 5}, {1, "events", "project", "web", 4}})
 	if len(got) != 2 || got[0] != (usageDayView{1, "events", "project", "web", 7}) || got[1].Count != 5 {
@@ -20,8 +20,7 @@ func TestUsage_Monthly(t *testing.T) {
 	}
 }
 
-// What is shown once is not new again, also when more have passed than are
-// remembered.
+// An event is reported as unseen only once, also after more events than the set remembers.
 func TestEvents_RecentIsBounded(t *testing.T) {
 	s := newRecentEvents(nil)
 	for i := range maxPrintedEvents + 5 {
@@ -32,7 +31,7 @@ func TestEvents_RecentIsBounded(t *testing.T) {
 	}
 }
 
-// A version names what differs from the one before: members of the flag, the parts of its
+// The changes of a version are those to the previous one: members of the flag, the parts of its
 // filters that have columns, and its other filters as one.
 func TestHistory_Changes(t *testing.T) {
 	version := func(name, filters string) *versionView {
@@ -57,7 +56,7 @@ func TestHistory_Changes(t *testing.T) {
 	}
 }
 
-// A list of flags with a long key fits the terminal, and is whole elsewhere.
+// A list of flags with a long key is cut to the terminal's width, and complete elsewhere.
 func TestFlags_ListWithin(t *testing.T) {
 	key := strings.Repeat("k", 400)
 	for width, full := range map[int]bool{0: true, 80: false} {

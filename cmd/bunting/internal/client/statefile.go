@@ -9,7 +9,7 @@ import (
 	"github.com/bunting-flags/bunting/adapters/remote/lastgood"
 )
 
-// readState reads a state file. False: there is none.
+// readState reads a state file. It returns false if there is no file.
 func readState(path string, into any) (bool, error) {
 	text, err := os.ReadFile(path)
 	if errors.Is(err, os.ErrNotExist) {
@@ -24,7 +24,7 @@ func readState(path string, into any) (bool, error) {
 	return true, nil
 }
 
-// writeState replaces a state file in one step, so that it is never half written.
+// writeState replaces a state file atomically, so that it is never partly written.
 func writeState(path string, state any) error {
 	text, err := json.MarshalIndent(state, "", "  ")
 	if err != nil {

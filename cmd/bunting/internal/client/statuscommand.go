@@ -26,8 +26,8 @@ var statusAction = action{worksWithoutKey: true, options: func(m *manager) runne
 	return showStatus
 }}
 
-// statusView is what status prints, a line a member. Empty: not asked for, or the
-// key may not read it.
+// statusView is the output of status, a line for each member. Members are empty if they were not
+// requested, or if the key may not read them.
 type statusView struct {
 	Server  string `json:"server"`
 	State   string `json:"state"`
@@ -40,6 +40,8 @@ type statusView struct {
 	Warning string `json:"newest_warning,omitempty"`
 }
 
+// showStatus implements the command status. It sends one request without retries, since an
+// unavailable server is a result.
 func showStatus(ctx context.Context, m *manager, _ []string) error {
 	s := statusView{Server: m.client.server}
 	text, _, err := m.client.sendOnce(ctx, "GET", "/_readiness/", nil)
@@ -65,8 +67,8 @@ func showStatus(ctx context.Context, m *manager, _ []string) error {
 	return nil
 }
 
-// readStatus asks for everything that needs a key; what the key may not read is
-// left out. False: the key opens nothing.
+// readStatus reads everything that needs a key, and omits values that the key may not read. It
+// returns false if the key is not valid.
 func (m *manager) readStatus(ctx context.Context, s *statusView) bool {
 	var key keyView
 	if err := m.send(ctx, "GET", keysPath+"@current/", nil, &key); err != nil {
@@ -108,7 +110,7 @@ func (m *manager) readStatus(ctx context.Context, s *statusView) bool {
 	return true
 }
 
-// flagsStatus counts flags, empty where the key may not.
+// flagsStatus returns the counts of flags, or "" if the key may not read them.
 func (m *manager) flagsStatus(ctx context.Context) string {
 	var all, on, stale struct{ Count int }
 	for query, into := range map[string]any{"": &all, "&active=true": &on, "&active=STALE": &stale} {

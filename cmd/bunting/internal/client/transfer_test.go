@@ -25,18 +25,18 @@ import (
 	"github.com/bunting-flags/bunting/flags/wire"
 )
 
-// apiServer speaks the protocol that export and import use, for 7 persons, two
-// group types with two groups, and 25 events, ten a page.
+// apiServer implements the protocol of export and import for 7 persons, two group types with two
+// groups, and 25 events, ten in a page.
 type apiServer struct {
 	*httptest.Server
 	mu        sync.Mutex
 	requests  int
-	intercept func(n int, w http.ResponseWriter, r *http.Request) bool // answers instead; n counts from 1
+	intercept func(n int, w http.ResponseWriter, r *http.Request) bool // responds instead; n counts from 1
 
-	events  []map[string]any // that /batch/ took
-	batches []int            // how many in each
-	people  []string         // lines that /import/ took
-	refuse  string           // an event of this name spoils its batch
+	events  []map[string]any // events that /batch/ received
+	batches []int            // number of events in each batch
+	people  []string         // lines that /import/ received
+	refuse  string           // batches with an event of this name are rejected
 }
 
 func newAPIServer(t *testing.T) *apiServer {
@@ -102,7 +102,7 @@ func (s *apiServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// page answers with up to ten of n things, whose numbers begin after the cursor.
+// page returns up to ten of n objects, whose numbers begin after the cursor.
 func (s *apiServer) page(w http.ResponseWriter, r *http.Request, n int, item func(n int) string) {
 	after, _ := strconv.Atoi(r.URL.Query().Get("cursor"))
 	var results []string
@@ -125,7 +125,7 @@ func (s *apiServer) batch(w http.ResponseWriter, r *http.Request) {
 	}
 	text, _ := io.ReadAll(r.Body)
 	err := json.Unmarshal(text, &body)
-	tooLong := len(text) >= 5_000_000 && len(body.Batch) > 1 // one event may be longer
+	tooLong := len(text) >= 5_000_000 && len(body.Batch) > 1 // a single event may be longer
 	if err != nil || !body.Historical || body.Key != "phc_good" || r.Header.Get("Authorization") != "" || tooLong {
 		w.WriteHeader(http.StatusUnauthorized)
 		_, _ = io.WriteString(w, `{"detail":"not as it should be"}`)
@@ -143,7 +143,7 @@ func (s *apiServer) batch(w http.ResponseWriter, r *http.Request) {
 	_, _ = io.WriteString(w, `{"status":1}`)
 }
 
-// names are those of the events that came, in order.
+// names returns the names of the received events, in order.
 func (s *apiServer) names() (out []string) {
 	for _, e := range s.events {
 		out = append(out, fmt.Sprint(e["event"]))
@@ -151,7 +151,7 @@ func (s *apiServer) names() (out []string) {
 	return out
 }
 
-// runCommand runs export or import with good keys.
+// runCommand runs export or import with valid keys.
 func runCommand(ctx context.Context, s *apiServer, stdin string, command cli.Command, args ...string) clitest.Result {
 	env := []string{"BUNTING_KEY=phx_good", "BUNTING_PROJECT_KEY=phc_good"}
 	return clitest.Call(ctx, []cli.Command{command}, stdin, env, append([]string{command.Name, "--server", s.URL}, args...)...)
@@ -165,7 +165,7 @@ func importFrom(s *apiServer, stdin string, args ...string) clitest.Result {
 	return runCommand(context.Background(), s, stdin, Import, args...)
 }
 
-// exportedLines are type and id of each line of an export.
+// exportedLines returns type and id of each line of an export.
 func exportedLines(t *testing.T, text string) (out []string) {
 	t.Helper()
 	for line := range strings.Lines(text) {
@@ -205,8 +205,8 @@ func TestExport_Complete(t *testing.T) {
 	}
 }
 
-// Interrupted after any request, the same command goes on without gaps or
-// doubles, even when more was written than the state knows of.
+// After an interruption at any request, the same command continues without gaps or duplicates, even
+// if more was written than the state records.
 func TestExport_Resume(t *testing.T) {
 	for stop := 2; stop <= 9; stop++ { // the first request finds the project
 		s := newAPIServer(t)
@@ -225,7 +225,7 @@ func TestExport_Resume(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			_, _ = f.WriteString(strings.Repeat("x", 1<<16)) // more than what is still to come
+			_, _ = f.WriteString(strings.Repeat("x", 1<<16)) // more than the rest of the export
 			_ = f.Close()
 			exportTo(s, "--output", file).Want(t, cli.ExitOK, "", "exported 7 persons, 4 groups, 25 events")
 		}
@@ -274,12 +274,12 @@ func TestExport_Refusals(t *testing.T) {
 	exportTo(s, "--output", file).Want(t, cli.ExitError, "", "remove it to start over")
 }
 
-// Events of all the shapes that exports have.
+// Events in all formats of exports are accepted.
 func TestImport_Shapes(t *testing.T) {
 	const id = "0191f0a2-5b1c-7d3e-8f40-1a2b3c4d5e6f"
 	tests := map[string]struct {
 		line string
-		want string // the event that is sent, {} for its uuid where it has none
+		want string // the event that is sent; {} replaces its uuid if it has none
 	}{
 		"our export": {
 			`{"type":"event","uuid":"` + id + `","event":"e","distinct_id":"d","properties":{"$ip":"192.0.2.1","n":1.0},"timestamp":"2025-06-01T10:00:00Z","created_at":"2025-06-01T10:00:00Z","elements_chain":"a:b","person_id":"p","person_mode":"full"}`,
@@ -314,8 +314,7 @@ func TestImport_Shapes(t *testing.T) {
 	}
 }
 
-// RFC 9562 §5.5: version 5 and variant 10 in binary; the same text has the same
-// uuid, another one another.
+// RFC 9562 §5.5: version 5 and variant 10 in binary; the uuid is determined by the text.
 func TestImport_LineUUID(t *testing.T) {
 	a, b := lineUUID([]byte("a")), lineUUID([]byte("b"))
 	if a[6]>>4 != 5 || a[8]>>6 != 2 || a == b || a != lineUUID([]byte("a")) {
@@ -323,8 +322,8 @@ func TestImport_LineUUID(t *testing.T) {
 	}
 }
 
-// Events of language models are up to 8 MiB, and their lines twice as long where the
-// properties are JSON in a text.
+// Events of language models are up to 8 MiB, and their lines twice as long if the properties are
+// JSON in a string.
 func TestImport_LongEvents(t *testing.T) {
 	properties := `{"$ai_input":"` + strings.Repeat(`\"`, 3<<20) + `"}`
 	text, err := json.Marshal(properties)
@@ -401,8 +400,8 @@ func packed(t *testing.T, text string) string {
 	return b.String()
 }
 
-// Lines, a list, and gzip of both hold the same; order and bounds of a batch are
-// kept.
+// Lines, a list, and gzip of both contain the same events; the order is preserved and batches
+// respect their limits.
 func TestImport_Forms(t *testing.T) {
 	lines := eventLines(2500)
 	list := "\ufeff [" + strings.ReplaceAll(strings.TrimSpace(lines), "\n", " ,\n") + "]\n"
@@ -418,7 +417,7 @@ func TestImport_Forms(t *testing.T) {
 			}
 		})
 	}
-	s := newAPIServer(t) // bodies under 5 MB, which the server checks
+	s := newAPIServer(t) // bodies below 5 MB, which the server checks
 	large := strings.Repeat(`{"event":"e","distinct_id":"d","properties":{"x":"`+strings.Repeat("x", 900_000)+`"}}`+"\n", 12)
 	importFrom(s, large, "-").Want(t, cli.ExitOK, "", "12 events sent")
 	if diff := cmp.Diff([]int{5, 5, 2}, s.batches); diff != "" {
@@ -435,7 +434,7 @@ func TestImport_Forms(t *testing.T) {
 	importFrom(s, "", clitest.TempFile(t, "events", " [ ] ")).Want(t, cli.ExitOK, "", "0 events sent")
 }
 
-// One bad event does not take the others of its batch with it.
+// A rejected event does not affect the rest of its batch.
 func TestImport_OneRejected(t *testing.T) {
 	s := newAPIServer(t)
 	s.refuse = "e37"
@@ -449,7 +448,7 @@ func TestImport_OneRejected(t *testing.T) {
 	}
 }
 
-// Interrupted after any batch, the same command sends what was not sent.
+// After an interruption at any batch, the same command sends the remaining events.
 func TestImport_Resume(t *testing.T) {
 	for name, text := range map[string]string{"lines": eventLines(3500), "gzip": packed(t, eventLines(3500))} {
 		for stop := 1; stop <= 4; stop++ {
@@ -473,7 +472,7 @@ func TestImport_Resume(t *testing.T) {
 	}
 }
 
-// Of several files those that are done are not sent again.
+// Of several files, those that were completed are not sent again.
 func TestImport_SeveralFiles(t *testing.T) {
 	s := newAPIServer(t)
 	first, second := clitest.TempFile(t, "a", eventLines(3)), clitest.TempFile(t, "b", eventLines(2))
@@ -490,7 +489,7 @@ func TestImport_SeveralFiles(t *testing.T) {
 	}
 }
 
-// Persons and groups go their own way, in the order of the file.
+// Persons and groups are sent to their own endpoint, in the order of the file.
 func TestImport_People(t *testing.T) {
 	s := newAPIServer(t)
 	text := `{"type":"person","uuid":"p1","distinct_ids":["d"]}
@@ -513,13 +512,13 @@ func TestImport_People(t *testing.T) {
 	importFrom(s, text, "--project-key", "phc_bad", "--project", "Shop", "-").Want(t, cli.ExitUsage, "", "--project-key is not that of project 1 (Shop)")
 }
 
-// An export goes back in as it is.
+// An export can be imported without changes.
 func TestExport_ThenImport(t *testing.T) {
 	s := newAPIServer(t)
 	importFrom(s, exportTo(s).Stdout, "-").Want(t, cli.ExitOK, "", "25 events sent, 11 persons and groups imported, 0 refused, 0 left out")
 }
 
-// testClient is a client whose pauses are written down and not waited for.
+// testClient returns a client that records its pauses instead of waiting.
 func testClient(t *testing.T, s *apiServer) (*apiClient, *[]time.Duration) {
 	t.Helper()
 	c, err := newAPIClient(s.URL+"/", "phx_good")
@@ -555,7 +554,7 @@ func TestAPIClient_Retries(t *testing.T) {
 		if err := c.do(context.Background(), "GET", list, nil, &answer); err != nil || len(answer) != 2 {
 			t.Errorf("%d: %v", status, err)
 		}
-		// Half a second doubled, but for what the server asks for.
+		// Half a second, doubled each time, except for the pause that the server requests.
 		if diff := cmp.Diff([]time.Duration{500 * time.Millisecond, 7 * time.Second, 2 * time.Second}, *pauses); diff != "" {
 			t.Errorf("%d (-want +got):\n%s", status, diff)
 		}
@@ -570,7 +569,7 @@ func TestAPIClient_Retries(t *testing.T) {
 	}
 	s := newAPIServer(t)
 	c, pauses := testClient(t, s)
-	s.Close() // nobody listens
+	s.Close() // the server does not listen
 	if err := c.do(context.Background(), "GET", list, nil, nil); err == nil || !strings.Contains(err.Error(), "no answer from "+s.URL) {
 		t.Errorf("a stopped server: %v", err)
 	}
@@ -578,7 +577,7 @@ func TestAPIClient_Retries(t *testing.T) {
 		t.Errorf("a stopped server is tried for three seconds (-want +got):\n%s", diff)
 	}
 	*pauses = nil
-	c.retriesSilence, c.hasAnswered = true, true // it has stopped meanwhile: it may come back
+	c.retriesSilence, c.hasAnswered = true, true // it has responded before: it may return
 	if err := c.do(context.Background(), "GET", list, nil, nil); err == nil || len(*pauses) != apiTries-1 {
 		t.Errorf("%v after %d pauses", err, len(*pauses))
 	}

@@ -30,11 +30,11 @@ as text, and less of them may be found.
 Exit code 2 when there is something to list.
 `
 
-// unusedFlag is a flag that no code names.
+// unusedFlag is a flag that no source code uses.
 type unusedFlag struct {
 	Key    string  `json:"key"`
 	Active bool    `json:"active"`
-	Called *string `json:"last_called_at"` // by exposures; null: never, or not known of a file
+	Called *string `json:"last_called_at"` // time of the last exposure; null: never, or unknown because the flags are from a file
 }
 
 type strangeRead struct {
@@ -43,7 +43,7 @@ type strangeRead struct {
 	Key  string `json:"key"`
 }
 
-// doubtfulFile is one of which not all may have been seen.
+// doubtfulFile is a file that may have been searched only in part.
 type doubtfulFile struct {
 	File    string `json:"file"`
 	Problem string `json:"problem"`
@@ -54,7 +54,7 @@ type unusedAnswer struct {
 	TooLarge int           `json:"files_too_large"`
 	Unused   []unusedFlag  `json:"unused"`
 	Strange  []strangeRead `json:"unknown"`
-	// Doubts are files of which not all may have been seen.
+	// Doubts are files that may have been searched only in part.
 	Doubts []doubtfulFile `json:"doubtful_files"`
 }
 
@@ -63,6 +63,8 @@ var unusedAction = action{project: readsProject, orFile: true, options: func(m *
 	return func(ctx context.Context, m *manager, args []string) error { return m.unused(ctx, *code, args) }
 }}
 
+// unused searches the code below dir, and returns ErrChanges if there are unused flags or reads of
+// unknown keys.
 func (m *manager) unused(ctx context.Context, dir string, args []string) error {
 	list, err := m.flagsToSearch(ctx, args)
 	if err != nil {
@@ -97,7 +99,7 @@ func (m *manager) unused(ctx context.Context, dir string, args []string) error {
 	return err
 }
 
-// flagsToSearch are the flags that are not deleted, by key.
+// flagsToSearch returns the flags that are not deleted.
 func (m *manager) flagsToSearch(ctx context.Context, args []string) (list []unusedFlag, err error) {
 	if len(args) == 0 {
 		list, err = pages[unusedFlag](ctx, m.client, m.flagsPath(""))

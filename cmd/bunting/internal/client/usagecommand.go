@@ -27,7 +27,7 @@ var usageAction = action{options: func(m *manager) runner {
 	}
 }}
 
-// usageView is what is read of a month's usage of one resource.
+// usageView contains the members that are read of a month's usage of one resource.
 type usageView struct {
 	Usage int64  `json:"usage"`
 	Today int64  `json:"todays_usage"`
@@ -35,7 +35,7 @@ type usageView struct {
 	Until string `json:"quota_limited_until"`
 }
 
-// usageDayView is what one SDK has spent with one key on one day.
+// usageDayView is the usage of one SDK with one key on one day.
 type usageDayView struct {
 	Project  int64  `json:"project_id"`
 	Resource string `json:"resource"`
@@ -44,7 +44,7 @@ type usageDayView struct {
 	Count    int64  `json:"count"`
 }
 
-// resourceOrder are the resources in the order in which they are shown.
+// resourceOrder is the order in which resources are printed.
 var resourceOrder = []string{"events", "feature_flags", "exceptions", "surveys", "recordings", "llm_events"}
 
 func (m *manager) showUsage(ctx context.Context, path string) error {
@@ -61,7 +61,7 @@ func (m *manager) showUsage(ctx context.Context, path string) error {
 	for _, name := range resourceOrder {
 		var u usageView
 		if err := json.Unmarshal(members[name], &u); err != nil {
-			continue // another version of the server does not have it
+			continue // another version of the server may not have it
 		}
 		limit := "none"
 		if u.Limit != nil {
@@ -79,7 +79,7 @@ func (m *manager) showUsage(ctx context.Context, path string) error {
 	return m.printTable(rows)
 }
 
-// monthly adds the days up, the largest first.
+// monthly sums up the days, and sorts by count, the largest first.
 func monthly(days []usageDayView) (out []usageDayView) {
 	sums := map[usageDayView]int64{}
 	for _, d := range days {

@@ -16,17 +16,17 @@ import (
 	"github.com/bunting-flags/bunting/cmd/bunting/internal/cli"
 )
 
-// WaitTimeout is how long a test waits for what must come before it says that it hangs.
+// WaitTimeout is how long a test waits for a condition before it fails.
 const WaitTimeout = time.Minute
 
-// Output is what a program has written, for readers and writers at once.
+// Output is the output of a program. It may be written and read concurrently.
 type Output struct {
 	mu      sync.Mutex
 	b       bytes.Buffer
 	OnWrite chan struct{} // signalled after each write
 }
 
-// NewOutput is one that nothing is written to yet.
+// NewOutput returns an empty Output.
 func NewOutput() *Output { return &Output{OnWrite: make(chan struct{}, 1)} }
 
 func (o *Output) Write(p []byte) (int, error) {
@@ -45,13 +45,13 @@ func (o *Output) String() string {
 	return o.b.String()
 }
 
-// Result is what a call of the program came to.
+// Result is the result of a run of the program.
 type Result struct {
 	Code           int
 	Stdout, Stderr string
 }
 
-// Call runs a program of some commands to its end.
+// Call runs a program with the given commands until it ends.
 func Call(ctx context.Context, commands []cli.Command, stdin string, env []string, args ...string) Result {
 	stdout, stderr := NewOutput(), NewOutput()
 	p := &cli.Program{
@@ -62,7 +62,8 @@ func Call(ctx context.Context, commands []cli.Command, stdin string, env []strin
 	return Result{code, stdout.String(), stderr.String()}
 }
 
-// Want checks exit code and what must stand in the two outputs.
+// Want checks the exit code, and that each output contains a text. If the text is empty, the output
+// must be empty.
 func (r Result) Want(t *testing.T, code int, stdout, stderr string) {
 	t.Helper()
 	if r.Code != code {
@@ -76,7 +77,7 @@ func (r Result) Want(t *testing.T, code int, stdout, stderr string) {
 	}
 }
 
-// Findings are those of bunting doctor --json, by check and level.
+// Findings parses the output of bunting doctor --json, and returns the texts by check and level.
 func (r Result) Findings(t *testing.T) map[string]string {
 	t.Helper()
 	var list []struct{ Check, Level, Text string }
@@ -90,7 +91,7 @@ func (r Result) Findings(t *testing.T) map[string]string {
 	return out
 }
 
-// TempFile is a new file with a text.
+// TempFile creates a file with a text and returns its path.
 func TempFile(t *testing.T, name, text string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), name)

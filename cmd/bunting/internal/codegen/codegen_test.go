@@ -25,8 +25,8 @@ func parsed(t *testing.T, text string) []flags.Flag {
 	return d.Flags
 }
 
-// Identifiers of Go are letters, digits and underscores, exported ones begin with an
-// upper-case letter (Go's specification, "Identifiers").
+// Identifiers of Go are letters, digits and underscores, and exported ones begin with an upper-case
+// letter (Go's specification, "Identifiers").
 func TestExported(t *testing.T) {
 	for key, want := range map[string]string{
 		"checkout-layout": "CheckoutLayout", "one_page.2": "OnePage2", "2fa": "Flag2fa", "ÜBER-uns": "ÜBERUns", "日本": "Flag日本", "--": "Flag", "already_Upper": "AlreadyUpper",
@@ -37,7 +37,7 @@ func TestExported(t *testing.T) {
 	}
 }
 
-// The type of payloads is worked out by hand: what all of them fit into.
+// The expected types were derived by hand: each fits all payloads.
 func TestShape(t *testing.T) {
 	for _, tt := range []struct {
 		name, schema string
@@ -100,8 +100,8 @@ func TestGenerate_Refuses(t *testing.T) {
 	}
 }
 
-// Keys that make one name have code all the same: the later one in byte order gets a
-// number, and each is told of once.
+// Keys with the same name in code are generated anyway: the later one in byte order gets a number,
+// and each is reported one time.
 func TestGenerate_NamesTwice(t *testing.T) {
 	flag := func(id int, key string, variants ...string) string {
 		var list []string
@@ -112,9 +112,9 @@ func TestGenerate_NamesTwice(t *testing.T) {
 	}
 	for _, tt := range []struct {
 		name, flags string
-		golang      []string // what the code has
+		golang      []string // text in the code
 		renamed     []string
-		ts          int // how many of renamed TypeScript has: its variants have no names
+		ts          int // number of renamed names in TypeScript, whose variants have no names
 	}{
 		{"two", flag(1, "a_b") + "," + flag(2, "a-b"), []string{"func ReadAB(ctx", `r.Bool(ctx, "a-b"`, "func ReadAB_2(ctx", `r.Bool(ctx, "a_b"`},
 			[]string{`the flag "a_b" is AB_2, since the flag "a-b" has the name ReadAB`}, 1},
@@ -156,8 +156,8 @@ func TestGenerate_NamesTwice(t *testing.T) {
 	}
 }
 
-// Code that cannot be parsed or is in another encoding is searched as text, and named; what
-// is too large is named.
+// Code that cannot be parsed or is not UTF-8 is searched as text, and reported; files that are too
+// large are reported.
 func TestSearch_Doubts(t *testing.T) {
 	utf16le := func(s string) string {
 		var b strings.Builder
@@ -250,7 +250,7 @@ func TestSearch(t *testing.T) {
 	}
 }
 
-// FuzzExported: whatever a key is, its function has a name, and the file compiles.
+// FuzzExported proves that the functions of any key have a name, and that the file compiles.
 func FuzzExported(f *testing.F) {
 	for _, key := range []string{"a", "a-b", "2", "日本", "\u0301x", "ſ", "\"", "*/", "`", "\n", "\xff", "İ"} {
 		f.Add(key)

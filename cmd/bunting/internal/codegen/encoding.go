@@ -6,8 +6,8 @@ import (
 	"unicode/utf16"
 )
 
-// toUTF8 is source code in UTF-8 and which other encoding it was in, empty for none. Of an
-// encoding that is not known but has zero bytes, these are left out.
+// toUTF8 converts source code to UTF-8. encoding is the name of its encoding, or "" if that is
+// UTF-8. If the encoding is unknown but has zero bytes, these are removed.
 func toUTF8(code []byte) (text []byte, encoding string) {
 	switch {
 	case bytes.HasPrefix(code, []byte("\xef\xbb\xbf")):
@@ -22,11 +22,11 @@ func toUTF8(code []byte) (text []byte, encoding string) {
 	return bytes.ReplaceAll(code, []byte{0}, nil), "an encoding with zero bytes"
 }
 
-// isUTF16 reports whether code begins with the mark, or has zeros at every second byte of
-// its beginning, from the one at high, where ASCII has them in UTF-16.
+// isUTF16 reports whether code begins with the byte order mark, or has zeros at every second byte
+// of its beginning, starting at index high, as ASCII text has in UTF-16.
 func isUTF16(code []byte, high int, mark string) bool {
 	if bytes.HasPrefix(code, []byte(mark)) {
-		return len(code) < 4 || code[2]|code[3] != 0 // else it is UTF-32
+		return len(code) < 4 || code[2]|code[3] != 0 // otherwise it is UTF-32
 	}
 	for i := range min(len(code), 16) {
 		if (code[i] == 0) != (i%2 == high) {

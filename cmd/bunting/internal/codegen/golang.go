@@ -11,13 +11,12 @@ import (
 	"github.com/bunting-flags/bunting/flags"
 )
 
-// Go writes a package with a function for each flag that is not deleted, a type for
-// the variants of a flag that has some, and one for its payloads. The value of a flag of
-// remote configuration is its payload. They read through a
-// [flags.Reader]. Schemas are JSON schemas of payloads by key of the flag; a payload
-// without one has the type that fits those that the flag has. From says where the
-// flags come from. Of flags whose keys make one name, later ones have a suffix. It is an
-// error when pkg is no name of a package.
+// Go generates a package pkg with a function for each flag that is not deleted, and types for the
+// variants and the payloads of flags that have any. The functions read flags from a [flags.Reader].
+// The value of a remote configuration flag is its payload. schemas are JSON schemas of payloads by
+// flag key; without a schema, the type fits all payloads of the flag. from describes the source of
+// the flags in a comment. If the keys of several flags result in the same name, the later names get
+// a suffix. Go returns an error if pkg is not a valid package name.
 func Go(list []flags.Flag, pkg, from string, schemas map[string]json.RawMessage) (Source, error) {
 	if !token.IsIdentifier(pkg) {
 		return Source{}, fmt.Errorf("%q cannot be the name of a package", pkg)
@@ -40,12 +39,13 @@ func Go(list []flags.Flag, pkg, from string, schemas map[string]json.RawMessage)
 	return Source{text, renamed}, err
 }
 
+// goCode writes the functions and types of one flag.
 func (n *namedFlag) goCode(b *bytes.Buffer) {
 	key := quote(n.flag.Key)
 	switch {
 	case len(n.variants) > 0:
 		n.goVariants(b)
-	case n.flag.RemoteConfig && n.payload != nil && n.payload.kind != boolean: // its value is the payload alone
+	case n.flag.RemoteConfig && n.payload != nil && n.payload.kind != boolean: // its value is only the payload
 	default:
 		fmt.Fprintf(b, "\n// Read%s reads %s.\n", n.name, n.comment())
 		fmt.Fprintf(b, "func Read%s(ctx context.Context, r flags.Reader, s *flags.Subject, fallback bool) bool {\n\treturn r.Bool(ctx, %s, s, fallback)\n}\n", n.name, key)
@@ -57,6 +57,8 @@ func (n *namedFlag) goCode(b *bytes.Buffer) {
 	}
 }
 
+// goVariants writes the type of the variants, and a function that returns one of them or its
+// fallback.
 func (n *namedFlag) goVariants(b *bytes.Buffer) {
 	fmt.Fprintf(b, "\n// %s is a variant of %s.\ntype %s string\n", n.name, n.comment(), n.name)
 	fmt.Fprintf(b, "\n// The variants of %s.\nconst (\n", quote(n.flag.Key))
@@ -69,14 +71,14 @@ func (n *namedFlag) goVariants(b *bytes.Buffer) {
 	fmt.Fprintf(b, "\n// Read%s reads it. A variant that this code does not know is the fallback.\n", n.name)
 	fmt.Fprintf(b, "func Read%s(ctx context.Context, r flags.Reader, s *flags.Subject, fallback %s) %s {\n", n.name, n.name, n.name)
 	read := "r.String(ctx, " + quote(n.flag.Key) + ", s, string(fallback))"
-	if n.flag.RemoteConfig { // whose text is the payload
+	if n.flag.RemoteConfig { // its string is the payload
 		fmt.Fprintf(b, "\t_, d := r.JSONDetail(ctx, %s, s, nil)\n", quote(n.flag.Key))
 		read = "d.Variant"
 	}
 	fmt.Fprintf(b, "\tswitch v := %s(%s); v {\n\tcase %s:\n\t\treturn v\n\t}\n\treturn fallback\n}\n", n.name, read, strings.Join(names, ", "))
 }
 
-// goType writes a type of Go. What may be missing or null is a pointer.
+// goType returns the Go type of a shape. Members that may be missing or null are pointers.
 func (s *shape) goType() string {
 	switch s.kind {
 	case boolean:
@@ -106,7 +108,7 @@ func (s *shape) goOptional(optional bool) string {
 	return t
 }
 
-// goStruct is a struct, or a map where a member has no name in Go.
+// goStruct returns a struct type, or a map type if a member has no valid name in Go.
 func (s *shape) goStruct() string {
 	var b strings.Builder
 	b.WriteString("struct {\n")

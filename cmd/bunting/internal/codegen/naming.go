@@ -11,17 +11,17 @@ import (
 	"github.com/bunting-flags/bunting/flags"
 )
 
-// naming gives flags and variants their names in code. The first key, in byte order, has
-// the name that is made of it; later ones get _2, _3 and so on behind it: no key makes an
-// underscore, so that these are free.
+// naming assigns names in code to flags and variants. The first key, in byte order, gets the name
+// that is derived from it; later ones get the suffixes _2, _3 and so on. Names derived from keys
+// contain no underscores, so the suffixed names are free.
 type naming struct {
 	constants bool              // variants have names
-	owner     map[string]string // who has a name
+	owner     map[string]string // owner of each name
 	renamed   []string
 }
 
-// nameAll names the flags in the order of their keys, and with constants their variants.
-// Deleted flags have no name, so that code that uses them no longer compiles.
+// nameAll names the flags in the order of their keys and, if constants is set, their variants.
+// Deleted flags get no name, so that code that uses them does not compile any more.
 func nameAll(list []flags.Flag, schemas map[string]json.RawMessage, constants bool) ([]namedFlag, []string, error) {
 	all := naming{constants: constants, owner: map[string]string{"FlagReader": "the generated code itself"}}
 	sorted := make([]*flags.Flag, 0, len(list))
@@ -47,10 +47,10 @@ func nameAll(list []flags.Flag, schemas map[string]json.RawMessage, constants bo
 	return out, all.renamed, nil
 }
 
-// flag finds the first suffix with which all names of a flag are free.
+// flag names a flag with the first suffix for which all of its names are free.
 func (a *naming) flag(f *flags.Flag, payload *shape) namedFlag {
 	plain := exportedName(f.Key)
-	duplicate := "" // the first of them that is not
+	duplicate := "" // the first conflicting name
 	for suffix := 1; ; suffix++ {
 		n := namedFlag{flag: f, name: withSuffix(plain, suffix), payload: payload}
 		renamed := n.nameVariants(a.constants)
@@ -111,7 +111,7 @@ func withSuffix(name string, suffix int) string {
 	return name + "_" + strconv.Itoa(suffix)
 }
 
-// names are all names that a flag takes in code, with constants those of its variants too.
+// names returns all names of a flag in code, with constants also those of its variants.
 func (n *namedFlag) names(constants bool) []string {
 	out := []string{"Read" + n.name}
 	if len(n.flag.Variants) > 0 {
@@ -128,7 +128,7 @@ func (n *namedFlag) names(constants bool) []string {
 	return out
 }
 
-// renamedComment tells of names with a suffix, in lines of comments.
+// renamedComment lists the names with a suffix in a comment.
 func renamedComment(renamed []string) string {
 	if len(renamed) == 0 {
 		return ""

@@ -11,11 +11,11 @@ import (
 	"github.com/bunting-flags/bunting/flags"
 )
 
-// kind is what a payload, or a part of it, is.
+// kind is the kind of a payload, or of a part of it.
 type kind int
 
 const (
-	anything kind = iota // of several kinds, or of none that is known
+	anything kind = iota // of several kinds, or of an unknown kind
 	boolean
 	text
 	integer
@@ -37,8 +37,8 @@ type member struct {
 	optional bool
 }
 
-// payloadShape is the type of a flag's payloads: what its schema says, else what fits
-// all of them. Nil: it has none.
+// payloadShape returns the type of a flag's payloads: that of its schema, or without a schema one
+// that fits all of them. It returns nil if the flag has no payloads.
 func payloadShape(f *flags.Flag, schema json.RawMessage) (*shape, error) {
 	if schema != nil {
 		s, err := fromSchema(schema, "", 0)
@@ -61,7 +61,7 @@ func payloadShape(f *flags.Flag, schema json.RawMessage) (*shape, error) {
 	return out, nil
 }
 
-// example is the type of one payload. PostHog keeps payloads as texts that hold JSON.
+// example returns the type of one payload. PostHog stores payloads as strings that contain JSON.
 func example(raw json.RawMessage) (*shape, error) {
 	v, err := decode(raw)
 	if text, ok := v.(string); ok && err == nil {
@@ -84,6 +84,7 @@ func decode(raw []byte) (v any, err error) {
 	return v, err
 }
 
+// shapeOf returns the type of a decoded JSON value.
 func shapeOf(v any) *shape {
 	switch v := v.(type) {
 	case nil:
@@ -113,7 +114,7 @@ func shapeOf(v any) *shape {
 	return &shape{}
 }
 
-// merge is the type of what is of one or the other.
+// merge returns the type that fits both a and b.
 func merge(a, b *shape) *shape {
 	switch {
 	case a == nil:
@@ -145,6 +146,8 @@ func merge(a, b *shape) *shape {
 func (s *shape) isNull() bool    { return s.kind == anything && s.null }
 func (s *shape) isNumeric() bool { return s.kind == integer || s.kind == number }
 
+// mergeMembers merges the members of two objects. Members that only one of them has become
+// optional.
 func mergeMembers(a, b map[string]*member) map[string]*member {
 	out := map[string]*member{}
 	for name, m := range a {
@@ -163,14 +166,14 @@ func mergeMembers(a, b map[string]*member) map[string]*member {
 	return out
 }
 
-// names are the members in the order in which code has them.
+// names returns the members in the order of the generated code.
 func (s *shape) names() []string { return slices.Sorted(maps.Keys(s.members)) }
 
-// maxSchema is how deep schemas may be nested.
+// maxSchema is the maximum depth of a schema.
 const maxSchema = 32
 
-// fromSchema reads the part of JSON Schema that says types: type, properties, required,
-// items and enum. What it cannot follow is an error, not a guess.
+// fromSchema reads the keywords of JSON Schema that define types: type, properties, required, items
+// and enum. It returns an error for schemas that it does not support.
 func fromSchema(raw json.RawMessage, pointer string, depth int) (*shape, error) {
 	var schema struct {
 		Type       json.RawMessage            `json:"type"`
@@ -227,6 +230,8 @@ func fromSchema(raw json.RawMessage, pointer string, depth int) (*shape, error) 
 
 var schemaKinds = map[string]kind{"boolean": boolean, "string": text, "integer": integer, "number": number, "array": list, "object": object}
 
+// schemaType converts the keyword type, which may be a name or a list of names. Without it any
+// value is allowed.
 func schemaType(raw json.RawMessage) (*shape, error) {
 	var one string
 	names := []string{}

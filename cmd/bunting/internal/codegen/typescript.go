@@ -9,8 +9,8 @@ import (
 	"github.com/bunting-flags/bunting/flags"
 )
 
-// TypeScript writes a module with a function for each flag that is not deleted, and
-// the types of its variants and payloads. They read through anything with posthog-js's
+// TypeScript generates a module with a function for each flag that is not deleted, and the types of
+// its variants and payloads. The functions read flags from any object with posthog-js's methods
 // getFeatureFlag and getFeatureFlagPayload. Otherwise it is like [Go].
 func TypeScript(list []flags.Flag, from string, schemas map[string]json.RawMessage) (Source, error) {
 	all, renamed, err := nameAll(list, schemas, false)

@@ -75,7 +75,7 @@ func backup(ctx context.Context, p *cli.Program, args []string) error {
 	return p.Print(copiedText(*output, &copied))
 }
 
-// restore makes a data folder's database out of a backup.
+// restore creates a data folder's database from a backup.
 func restore(ctx context.Context, p *cli.Program, args []string) error {
 	fs := cli.NewFlags("restore")
 	data := fs.String("data", dataFolder(p), "")
@@ -100,7 +100,7 @@ func restore(ctx context.Context, p *cli.Program, args []string) error {
 	return p.Print(copiedText(path, &copied))
 }
 
-// dataFolder is --data where it is not given.
+// dataFolder returns the default of --data.
 func dataFolder(p *cli.Program) string {
 	if dir := p.Env["BUNTING_DATA"]; dir != "" {
 		return dir

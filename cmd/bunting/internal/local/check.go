@@ -36,10 +36,10 @@ bunting flags export, and lists:
 Exit code 1 when there is an error.
 `
 
-// fileResult is what was found in one file.
+// fileResult contains the faults of one file.
 type fileResult struct {
 	File     string          `json:"file"`
-	Error    string          `json:"error,omitempty"` // the file cannot be used at all
+	Error    string          `json:"error,omitempty"` // the reason why the file cannot be used at all
 	Projects []projectResult `json:"projects"`
 }
 
@@ -53,7 +53,7 @@ type projectResult struct {
 }
 
 type faultResult struct {
-	Severity string `json:"severity"` // error: something fails; warning: only reported
+	Severity string `json:"severity"` // error: a flag fails; warning: only reported
 	Place    string `json:"place"`
 	Flag     string `json:"flag,omitempty"`
 	Code     string `json:"code,omitempty"`
@@ -103,6 +103,8 @@ func check(_ context.Context, p *cli.Program, args []string) error {
 	return err
 }
 
+// checkFile returns the faults of a file. If it is a bare payload, apiKey is the key of its
+// project.
 func checkFile(path, apiKey string) fileResult {
 	out := fileResult{File: path, Projects: []projectResult{}}
 	f, err := filesource.Load(path, apiKey)
@@ -129,6 +131,8 @@ func checkFile(path, apiKey string) fileResult {
 	return out
 }
 
+// checkProject returns the faults of a project, and the flags that SDKs may evaluate differently.
+// prefix is the position of the project in its file.
 func checkProject(p *flags.FileProject, prefix string) projectResult {
 	out := projectResult{
 		Key: p.APIKey, Name: p.Name, Flags: len(p.Definitions.Flags), Cohorts: len(p.Definitions.Cohorts),
@@ -157,8 +161,8 @@ func newFault(f *flags.DefinitionError) faultResult {
 	return fault
 }
 
-// addRejections adds what the API of a server would refuse of flags and cohorts, where nothing is
-// listed yet: they are read from a file as they are.
+// addRejections adds the faults for which the API of a server would reject flags and cohorts,
+// unless a fault is already listed there. Files are evaluated without these checks.
 func (p *projectResult) addRejections(d *flags.Definitions, prefix string) {
 	index, failed := map[string]int{}, map[string]bool{}
 	for i := range d.Flags {
@@ -182,11 +186,11 @@ func (p *projectResult) addRejections(d *flags.Definitions, prefix string) {
 	}
 }
 
-// elementOf is an element of a list in a place as the API has it, such as groups.0.
+// elementOf matches the index of a list element in a path of the API, such as groups.0.
 var elementOf = regexp.MustCompile(`\.(\d+)\b`)
 
-// addUnknown adds the members that nothing reads and that are not listed yet: those
-// of the project, and with the first project those that are in none.
+// addUnknown adds members that are not read and that are not listed yet: those of the project, and
+// for the first project also those outside of projects.
 func (p *projectResult) addUnknown(unknown []*flags.DefinitionError, prefix string, first bool) {
 	for _, u := range unknown {
 		ours := strings.HasPrefix(u.Path, prefix) || first && !strings.HasPrefix(u.Path, "projects[")
@@ -197,7 +201,7 @@ func (p *projectResult) addUnknown(unknown []*flags.DefinitionError, prefix stri
 	}
 }
 
-// count counts faults; a file that cannot be used is an error.
+// count counts faults of a severity. A file that cannot be used counts as an error.
 func (c *fileResult) count(severity string) (n int) {
 	if c.Error != "" && severity == severityError {
 		n++

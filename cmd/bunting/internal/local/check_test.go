@@ -16,7 +16,7 @@ func TestCheck_DemoHasNoFaults(t *testing.T) {
 	if !strings.HasSuffix(r.Stdout, "\n0 errors, 0 warnings\n") {
 		t.Errorf("stdout %q", r.Stdout)
 	}
-	// §11: membership of a static cohort is on the server, whatever the SDK.
+	// §11: membership of a static cohort is stored on the server, whatever the SDK.
 	if !strings.Contains(r.Stdout, "beta-program  all  asks the server  ") {
 		t.Errorf("beta-program is not listed in %q", r.Stdout)
 	}
@@ -63,8 +63,8 @@ func TestCheck_FaultsWithTheirPlaces(t *testing.T) {
 	}
 }
 
-// Members that nothing reads are listed, and a misspelt one is an error with what is
-// meant (decision 30), each once.
+// Members that are not read are listed, and a misspelt one is an error with a suggestion
+// (decision 30). Each is listed one time.
 func TestCheck_NamesUnknownMembers(t *testing.T) {
 	file := clitest.TempFile(t, "f.json", `{"organization": {"id": "o", "boss": "me"}, "projects": [
 		{"id": 1, "api_key": "phc_one", "owner": "x", "timezon": "Europe/Berlin"},
@@ -111,5 +111,5 @@ func TestCheck_SeveralFiles(t *testing.T) {
 			t.Errorf("no %q in %s", want, r.Stdout)
 		}
 	}
-	call(t, "", nil, "check", bare).Want(t, 0, "0 errors, 1 warning", "") // warnings alone are no failure
+	call(t, "", nil, "check", bare).Want(t, 0, "0 errors, 1 warning", "") // warnings only are no failure
 }

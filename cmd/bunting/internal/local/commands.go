@@ -1,5 +1,5 @@
-// Package local are the commands that need no server: they read definitions files,
-// or look after what a server has stored.
+// Package local contains the commands that need no server: they read definitions files, or maintain
+// the data that a server has stored.
 package local
 
 import "github.com/bunting-flags/bunting/cmd/bunting/internal/cli"

@@ -27,7 +27,7 @@ drop deletes them. Both take all, or with --id one.
         only this one
 `
 
-// deadLetters lists, requeues or drops dead letters.
+// deadLetters lists, requeues or deletes dead letters.
 func deadLetters(ctx context.Context, p *cli.Program, args []string) error {
 	fs := cli.NewFlags("deadletters")
 	url := fs.String("stream", p.Env["BUNTING_STREAM"], "")

@@ -40,10 +40,10 @@ Exit code 0 when there is no difference, 1 when there is one, 2 when it did not
 work.
 `
 
-// diffLimit is how many examples of each flag are shown when nobody says.
+// diffLimit is the default number of examples for each flag.
 const diffLimit = 10
 
-// diffCommand is one call of diff.
+// diffCommand is one run of diff.
 type diffCommand struct {
 	usersFile, format, project string
 	keys                       cli.Texts
@@ -65,7 +65,7 @@ func diff(ctx context.Context, p *cli.Program, args []string) error {
 	case err == nil, errors.As(err, &usage), errors.As(err, &help):
 		return err
 	}
-	return cli.Usage(err.Error(), "see bunting help diff") // 1 is for a difference
+	return cli.Usage(err.Error(), "see bunting help diff") // exit code 1 is for differences
 }
 
 func runDiff(ctx context.Context, p *cli.Program, args []string) (differs bool, err error) {
@@ -121,8 +121,8 @@ func runDiff(ctx context.Context, p *cli.Program, args []string) (differs bool, 
 	return changed > 0 || len(d.diff.Flags()) > 0, p.Print(out)
 }
 
-// load compiles the project of a file that is meant. A file with one project
-// needs no --project, and has the one that is asked for when it is a bare payload.
+// load compiles the selected project of a file. A file with one project needs no --project; if it
+// is a bare payload, its project matches any --project.
 func (d *diffCommand) load(path, apiKey string) (*flags.Set, error) {
 	f, err := filesource.Load(path, apiKey)
 	if err != nil {
@@ -139,6 +139,7 @@ func (d *diffCommand) load(path, apiKey string) (*flags.Set, error) {
 	return flags.Compile(project.Definitions), nil
 }
 
+// compare evaluates both sets of flags for each user of the file.
 func (d *diffCommand) compare(ctx context.Context, p *cli.Program) error {
 	from, size, err := p.Open(d.usersFile)
 	if err != nil {
@@ -165,7 +166,7 @@ func (d *diffCommand) compare(ctx context.Context, p *cli.Program) error {
 	}
 }
 
-// text is the answer for people.
+// text formats the result for a terminal.
 func (d *diffCommand) text() string {
 	var b strings.Builder
 	for _, f := range d.diff.Flags() {
@@ -202,7 +203,7 @@ var flagDifferences = map[flagsdiff.Cause]string{
 	flagsdiff.CauseDeactivated: "active only in A", flagsdiff.CauseUnanswered: "on or behind a cycle of dependencies in one of them",
 }
 
-// diffValue shows an answer, with its payload where that is what differs.
+// diffValue formats an answer, with its payload if the payloads differ.
 func diffValue(a, second *flagsdiff.Answer) string {
 	text := fmt.Sprint(a.Value)
 	switch {

@@ -10,7 +10,7 @@ import (
 	"github.com/bunting-flags/bunting/cmd/bunting/internal/clitest"
 )
 
-// Definitions with one flag on a plan, and one for everybody.
+// diffFile writes definitions with one flag for a plan, and one for all users.
 func diffFile(t *testing.T, name, plan string, more string) string {
 	t.Helper()
 	return clitest.TempFile(t, name, `{"flags": [
@@ -131,8 +131,7 @@ func TestDiff_Refuses(t *testing.T) {
 	}
 }
 
-// Whatever the users are, reading them ends, with an error or with users that
-// have an id.
+// For any list of users, reading ends, with an error or with users that have an id.
 func FuzzDiffUsers(f *testing.F) {
 	for _, s := range []string{"a\nb", `{"distinct_id": "a"}`, `["a", {"distinct_id": 1}]`, "[}]", "\ufeff[]", `"`, "[[],]", "[\"\\\"]\"]"} {
 		f.Add(s)

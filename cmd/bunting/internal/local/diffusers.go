@@ -13,11 +13,11 @@ import (
 	"github.com/bunting-flags/bunting/flags"
 )
 
-// maxUserLine bounds the text of one user among many, in bytes.
+// maxUserLine is the maximum size of one user in a list of users, in bytes.
 const maxUserLine = 1 << 20
 
-// userReader reads users one by one: a line each, as JSON object, JSON string or
-// plain distinct id, or all in a JSON list.
+// userReader reads users one at a time: one a line, as JSON object, JSON string or plain distinct
+// id, or as a JSON list.
 type userReader struct {
 	name     string
 	counter  *cli.Counter
@@ -25,8 +25,8 @@ type userReader struct {
 	beginErr error
 }
 
-// manyMembers is the table of what a user among many may say: there is nothing
-// to locate an address with, and "properties" is what events call them.
+// manyMembers are the members of a user in a list of users. They are those of a single user except
+// ip, since addresses are not located, and also "properties", as in events.
 var manyMembers = append([]reader{
 	{"properties", readInto(propertiesOf, func(u *user) *flags.Properties { return &u.subject.Person })},
 }, slices.DeleteFunc(slices.Clone(userMembers), func(r reader) bool { return r.name == "ip" })...)
@@ -39,14 +39,14 @@ func newUserReader(name string, from io.Reader) *userReader {
 	return r
 }
 
-// read is how many bytes were read so far.
+// read returns the number of bytes that were read.
 func (r *userReader) read() int64 { return r.counter.N }
 
 func (r *userReader) newError(format string, args ...any) error {
 	return fmt.Errorf("%s: line %d: %s", r.name, r.from.Line, fmt.Sprintf(format, args...))
 }
 
-// next returns the next user, nil at the end. The error names the place.
+// next returns the next user, or nil at the end. Its error contains the position.
 func (r *userReader) next() (*user, error) {
 	if r.beginErr != nil {
 		return nil, r.newError("%v", r.beginErr)
@@ -74,6 +74,7 @@ func (r *userReader) next() (*user, error) {
 	return u, nil
 }
 
+// json parses a user, who may be an object or only a distinct id.
 func (r *userReader) json(text []byte) (*user, error) {
 	dec := json.NewDecoder(bytes.NewReader(text))
 	dec.UseNumber()

@@ -38,22 +38,24 @@ const (
 	levelFault   = "fault"
 )
 
-// finding is one line of the doctor's.
+// finding is one line of the doctor's output.
 type finding struct {
 	Check string `json:"check"`
 	Level string `json:"level"`
 	Text  string `json:"text"`
 }
 
-// Free disk: below minFree nothing can be expected to work, below warnFree, or
-// the size of the database, there is no room for a backup or a night of events.
+// Limits of free disk space: below minFree the server is expected to fail; below warnFree, or the
+// size of the database, there is no space for a backup or a night of events.
 const (
 	minFree  = 256 << 20
 	warnFree = 1 << 30
-	// longLog is a log of SQLite's that something keeps from beginning anew.
+	// longLog is the size of SQLite's write-ahead log above which it apparently cannot be
+	// truncated.
 	longLog = 512 << 20
 )
 
+// doctor implements the command doctor. It returns ErrReported if there is a fault.
 func doctor(ctx context.Context, p *cli.Program, args []string) error {
 	var quick, asJSON bool
 	r, err := settings.ResolveAs(p, "doctor", args, func(fs *flag.FlagSet) {
@@ -84,7 +86,7 @@ func doctor(ctx context.Context, p *cli.Program, args []string) error {
 	return err
 }
 
-// examineData looks at the folder and the database.
+// examineData examines the folder and the database.
 func examineData(ctx context.Context, c *settings.Config, quick bool) (out []finding) {
 	say := func(check, level, format string, args ...any) {
 		out = append(out, finding{check, level, fmt.Sprintf(format, args...)})
@@ -138,6 +140,7 @@ func schemaFinding(e *sqlstore.Examination) finding {
 	return finding{"schema", levelOK, fmt.Sprintf("%d, the newest", e.Schema)}
 }
 
+// diskFindings checks the disk and the files of SQLite. For PostgreSQL it returns no findings.
 func diskFindings(e *sqlstore.Examination) (out []finding) {
 	if e.Postgres {
 		return nil

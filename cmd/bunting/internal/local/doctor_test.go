@@ -25,7 +25,7 @@ func TestDoctor_UnsafeSettings(t *testing.T) {
 	data := []string{"--data", t.TempDir()}
 	for name, tt := range map[string]struct {
 		args []string
-		want string // empty: nothing is unsafe
+		want string // empty if no setting is unsafe
 	}{
 		"a private address": {[]string{"--listen", "192.168.1.7:8000"}, ""},
 		"loopback":          {[]string{"--listen", "localhost:8000", "--definitions", demo}, ""},

@@ -13,13 +13,13 @@ import (
 	"github.com/bunting-flags/bunting/flags"
 )
 
-// settingCheck is a row of the table of what is unsafe: empty where all is well.
+// settingCheck checks one setting. judge returns the problem, or "" if the setting is safe.
 type settingCheck struct {
 	name  string // of the setting
 	judge func(r *settings.Resolved) string
 }
 
-// settingChecks is the table.
+// settingChecks is the table of checks.
 var settingChecks = []settingCheck{
 	{"listen", func(r *settings.Resolved) string {
 		if !server.IsPublic(r.Config.Listen) {
@@ -96,7 +96,7 @@ var settingChecks = []settingCheck{
 	}},
 }
 
-// unsafeSettings are the findings of the table.
+// unsafeSettings returns the findings of all checks.
 func unsafeSettings(r *settings.Resolved) (out []finding) {
 	for _, a := range settingChecks {
 		if text := a.judge(r); text != "" {
@@ -109,7 +109,7 @@ func unsafeSettings(r *settings.Resolved) (out []finding) {
 	return out
 }
 
-// wideNetworks tells of networks that are most of the world.
+// wideNetworks returns a problem if one of the networks is a large part of the Internet.
 func wideNetworks(networks []netip.Prefix, why string) string {
 	i := slices.IndexFunc(networks, func(n netip.Prefix) bool { return n.Bits() < 8 && !n.Addr().IsPrivate() })
 	if i < 0 {
@@ -118,7 +118,7 @@ func wideNetworks(networks []netip.Prefix, why string) string {
 	return networks[i].String() + ": " + why
 }
 
-// hasKeys reports whether a definitions file has personal or secret keys.
+// hasKeys reports whether a definitions file contains personal or secret keys.
 func hasKeys(path string) bool {
 	text, err := os.ReadFile(path)
 	if err != nil {
@@ -129,7 +129,8 @@ func hasKeys(path string) bool {
 		slices.ContainsFunc(f.Projects, func(p flags.FileProject) bool { return len(p.PersonalKeys)+len(p.SecretKeys) > 0 }))
 }
 
-// insecurePostgres tells of a database elsewhere that may be talked to in plain text.
+// insecurePostgres returns a problem if a database on another machine may be used without
+// encryption.
 func insecurePostgres(address string) string {
 	u, err := url.Parse(address)
 	if err != nil || !strings.HasPrefix(u.Scheme, "postgres") {
@@ -163,7 +164,7 @@ func isNear(host string) bool {
 	return host == "" || host == "localhost" || strings.HasPrefix(host, "/") || err == nil && ip.IsLoopback()
 }
 
-// readableByOthers tells of a file with a secret that others may read.
+// readableByOthers returns a problem if other users may read a file with a secret.
 func readableByOthers(path string) string {
 	info, err := os.Stat(path)
 	if path == "" || err != nil || info.Mode().Perm()&0o077 == 0 {

@@ -63,12 +63,12 @@ The user, all members optional:
 Numbers keep their form: 5 and 5.0 are different texts.
 `
 
-// evalCommand is one call of eval.
+// evalCommand is one run of eval.
 type evalCommand struct {
 	definitions              cli.Texts
 	project, apiKey, geoIP   string
 	userFile                 string
-	distinctID               *string // nil: not given; "" is a distinct id too
+	distinctID               *string // nil if not set; "" is a valid distinct id
 	properties, groups, keys cli.Texts
 	runtime                  string
 	partial                  bool
@@ -78,9 +78,10 @@ type evalCommand struct {
 	user *user
 }
 
-// payloadKey stands for the project of a bare payload.
+// payloadKey is the public key of the project of a bare payload.
 const payloadKey = "payload"
 
+// eval implements the command eval.
 func eval(ctx context.Context, p *cli.Program, args []string) error {
 	e, err := parseEval(args)
 	if err != nil {
@@ -143,7 +144,7 @@ func parseEval(args []string) (*evalCommand, error) {
 	return e, nil
 }
 
-// parseAt reads --at, zero when it is empty.
+// parseAt parses --at. It returns the zero time if text is empty.
 func parseAt(command, text string) (t time.Time, err error) {
 	if text != "" {
 		if t, err = time.Parse(time.RFC3339, text); err != nil {
@@ -153,7 +154,7 @@ func parseAt(command, text string) (t time.Time, err error) {
 	return t, err
 }
 
-// readUser reads the user's file and lays the command line over it.
+// readUser reads the file of the user, whose members the command line overrides.
 func (e *evalCommand) readUser(p *cli.Program) error {
 	e.user = &user{}
 	if e.userFile != "" {
@@ -185,7 +186,7 @@ func (e *evalCommand) readUser(p *cli.Program) error {
 	return nil
 }
 
-// inputName names a file for people.
+// inputName returns the name of a file for messages.
 func inputName(file string) string {
 	if file == "-" {
 		return "the standard input"
@@ -193,7 +194,7 @@ func inputName(file string) string {
 	return file
 }
 
-// overlay is a map with another laid over it.
+// overlay merges over into m, and overwrites its members.
 func overlay[M ~map[string]V, V any](over map[string]V, m M) M {
 	if m == nil && len(over) > 0 {
 		m = M{}
@@ -202,7 +203,7 @@ func overlay[M ~map[string]V, V any](over map[string]V, m M) M {
 	return m
 }
 
-// locate looks the user's address up.
+// locate derives properties from the user's IP address.
 func (e *evalCommand) locate() error {
 	if e.geoIP == "" {
 		if e.user.ip != (netip.Addr{}) {
@@ -218,8 +219,8 @@ func (e *evalCommand) locate() error {
 	return db.Close()
 }
 
-// watchFiles prints now and after each change, until the context ends or a
-// signal comes.
+// watchFiles prints the decisions now and after each change, until the context is done or the
+// process receives a signal.
 func (e *evalCommand) watchFiles(ctx context.Context, p *cli.Program) error {
 	ctx, stop := signal.NotifyContext(ctx, syscall.SIGTERM, os.Interrupt)
 	defer stop()
@@ -227,7 +228,7 @@ func (e *evalCommand) watchFiles(ctx context.Context, p *cli.Program) error {
 	s, err := filesource.Open(filesource.Config{Files: e.definitions, APIKey: e.apiKey, Documents: true, OnChange: func() {
 		select {
 		case changed <- struct{}{}:
-		default: // a change is waiting already
+		default: // a change is already pending
 		}
 	}})
 	if err != nil {
@@ -239,7 +240,7 @@ func (e *evalCommand) watchFiles(ctx context.Context, p *cli.Program) error {
 		for _, project := range s.Projects() {
 			d, err := s.Definitions(ctx, project)
 			if err != nil {
-				continue // left its file just now: the next round knows
+				continue // the project was just removed from its file: the next change is handled
 			}
 			projects = append(projects, flags.FileProject{Project: project, Definitions: d})
 		}
@@ -262,7 +263,7 @@ func (e *evalCommand) watchFiles(ctx context.Context, p *cli.Program) error {
 	}
 }
 
-// choose finds the project that is meant.
+// choose returns the selected project.
 func (e *evalCommand) choose(projects []flags.FileProject) (*flags.FileProject, error) {
 	var found []*flags.FileProject
 	names := make([]string, len(projects))
@@ -286,8 +287,8 @@ func (e *evalCommand) choose(projects []flags.FileProject) (*flags.FileProject, 
 	return found[0], nil
 }
 
-// print decides and prints. Flags asked for that have no answer are named on the
-// standard error and end in ErrReported.
+// print evaluates the flags and prints the decisions. Requested flags without a decision are listed
+// on the standard error, and print then returns ErrReported.
 func (e *evalCommand) print(p *cli.Program, projects []flags.FileProject) error {
 	project, err := e.choose(projects)
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 	"github.com/bunting-flags/bunting/flags"
 )
 
-// evalJSON calls eval --json and returns the value of each flag.
+// evalJSON runs eval --json and returns the value of each flag.
 func evalJSON(t *testing.T, stdin string, args ...string) map[string]any {
 	t.Helper()
 	r := call(t, stdin, nil, append([]string{"eval", "--json"}, args...)...)
@@ -39,8 +39,7 @@ func evalJSON(t *testing.T, stdin string, args ...string) map[string]any {
 	return out
 }
 
-// What the flags of the demo are for, from their definitions; none of these
-// answers depends on a bucket.
+// The values of the demo's flags follow from their definitions; none of them depends on a bucket.
 func TestEval_Demo(t *testing.T) {
 	tests := map[string]struct {
 		user string
@@ -77,7 +76,7 @@ func TestEval_Demo(t *testing.T) {
 	}
 }
 
-// 5 and 5.0 have different texts (§4.2), in properties and inside lists.
+// 5 and 5.0 are different strings (§4.2), in properties and inside lists.
 func TestEval_4_2_NumbersKeepTheirForm(t *testing.T) {
 	flag := func(key, value string) string {
 		return `{"id": 1, "key": "` + key + `", "active": true, "filters": {"groups": [{"properties": [{"key": "n", "type": "person", "operator": "regex", "value": "` + value + `"}]}]}}`
@@ -107,7 +106,7 @@ single-sign-on  not decided  unknown group property seats  -
 	}
 }
 
-// The v2 shape of §9.6: members, and null where there is nothing.
+// The v2 response of §9.6: its members, with null for missing values.
 func TestEval_9_6_JSON(t *testing.T) {
 	want := `{
   "errorsWhileComputingFlags": false,
@@ -139,7 +138,7 @@ func TestEval_9_6_JSON(t *testing.T) {
 	}
 }
 
-// "" is a distinct id too, also over that of a user.
+// "" is a valid distinct id, also if it overrides that of a user.
 func TestEval_EmptyDistinctID(t *testing.T) {
 	for _, user := range []string{`{}`, `{"distinct_id": "u"}`} {
 		call(t, user, nil, "eval", "--definitions", demo, "--user", "-", "--distinct-id", "").Want(t, 0, `user ""`, "")
@@ -241,7 +240,7 @@ func TestReadUser(t *testing.T) {
 	}
 }
 
-// --watch prints again after each change, and says when a file is bad.
+// --watch prints again after each change, and reports an invalid file.
 func TestEval_Watch(t *testing.T) {
 	file := clitest.TempFile(t, "f.json", `{"projects": [{"id": 1, "api_key": "phc", "flags": []}]}`)
 	ctx, stop := context.WithCancel(context.Background())

@@ -12,7 +12,7 @@ import (
 	"github.com/bunting-flags/bunting/flags/wire"
 )
 
-// evalResult is what eval prints.
+// evalResult is the result that eval prints.
 type evalResult struct {
 	project   *flags.FileProject
 	set       *flags.Set
@@ -21,18 +21,17 @@ type evalResult struct {
 	selection flags.Selection
 
 	decisions flags.Decisions
-	list      []flags.Decision // what was asked for, by key
+	list      []flags.Decision // the requested decisions, sorted by key
 }
 
-// decide fills in the decisions. What was asked for by key and has no answer is
-// named in the result, a line each.
+// decide fills in the decisions. It returns a line for each requested key that has no decision.
 func (r *evalResult) decide(keys []string) (missing []string) {
 	if len(keys) == 0 {
 		r.selection.Keys = nil
 	}
 	r.set.Select(r.subject, r.at, &r.selection, &r.decisions)
 	for i := range r.decisions.List {
-		// What a flag depends on is decided with it, and not asked for.
+		// Flags on which a requested flag depends are evaluated too, but not requested.
 		if d := &r.decisions.List[i]; len(keys) == 0 || slices.Contains(keys, d.Key) {
 			r.list = append(r.list, *d)
 		}
@@ -50,7 +49,7 @@ func (r *evalResult) trace(key string) *flags.Trace {
 	return r.set.Explain(key, r.subject, r.at, r.selection)
 }
 
-// table is the answer for people.
+// table formats the result for a terminal.
 func (r *evalResult) table() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "user %q, project %s, at %s\n\n", r.subject.DistinctID, r.project.APIKey, r.at.UTC().Format(time.RFC3339))
@@ -95,7 +94,7 @@ func (r *evalResult) tracesJSON() (string, error) {
 	return wire.Indent(traces)
 }
 
-// answer is the v2 shape of §9.6, and what is not decided.
+// answer is the v2 response of §9.6, with the flags that are undecided.
 type answer struct {
 	Errors      bool                        `json:"errorsWhileComputingFlags"`
 	Flags       map[string]answerFlag       `json:"flags"`

@@ -17,8 +17,8 @@ import (
 	"github.com/bunting-flags/bunting/management/rooms"
 )
 
-// RecoverKey makes a key for an owner straight in the data of a server. Whoever may
-// write there may do anything anyway.
+// RecoverKey creates a key for an owner directly in the stored data of a server. It needs no
+// authorization, since users with write access to the data can change everything anyway.
 func RecoverKey(ctx context.Context, p *cli.Program, args []string) error {
 	fs := cli.NewFlags("keys")
 	data := fs.String("data", cmp.Or(p.Env["BUNTING_DATA"], "bunting-data"), "")
@@ -29,7 +29,7 @@ func RecoverKey(ctx context.Context, p *cli.Program, args []string) error {
 	}
 	c := &settings.Config{Options: server.Options{Data: *data, Database: *database}}
 	if c.Database == "" {
-		// What is not there must not be made: it would be another, empty server.
+		// A missing file must not be created: it would be a new, empty server.
 		if _, err := os.Stat(filepath.Join(c.Data, server.DatabaseFile)); err != nil {
 			return fmt.Errorf("--data: %w; name the data folder of the server, or its database with --database", err)
 		}
@@ -38,7 +38,7 @@ func RecoverKey(ctx context.Context, p *cli.Program, args []string) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = store.Close() }() // what was committed is safe without
+	defer func() { _ = store.Close() }() // committed data is safe even if Close fails
 	service, err := rooms.Open(rooms.Config{Store: sqlstore.ManagementStore{Store: store}})
 	if err != nil {
 		return err

@@ -67,7 +67,7 @@ func move(ctx context.Context, p *cli.Program, args []string) error {
 	return p.Print(fmt.Sprintf("%d rows of %d tables are moved, counts and checksums are equal\n", copied.Rows, copied.Tables))
 }
 
-// moveAddress is the URL of a database that may be named by its folder.
+// moveAddress returns the URL of a database that may also be named by its folder.
 func moveAddress(text string) string {
 	if strings.Contains(text, "://") || strings.HasPrefix(text, "sqlite:") {
 		return text

@@ -16,17 +16,17 @@ import (
 	"github.com/bunting-flags/bunting/flags"
 )
 
-// maxUser bounds the text of a user, in bytes.
+// maxUser is the maximum size of a user, in bytes.
 const maxUser = 16 << 20
 
-// user is whom eval decides for.
+// user is the subject of an evaluation.
 type user struct {
 	subject       flags.Subject
-	hasDistinctID bool // there is a distinct id
+	hasDistinctID bool // a distinct id is set
 	ip            netip.Addr
 }
 
-// place of a value in the user's JSON, and what is wrong with it.
+// memberError is an error with the position of a value in the user's JSON.
 type memberError struct{ place, problem string }
 
 func (e *memberError) Error() string { return e.place + ": " + e.problem }
@@ -39,8 +39,8 @@ type reader struct {
 	read func(u *user, place string, v any) error
 }
 
-// userMembers is the table of what a user may say; storedMembers of what may
-// be stored about one.
+// userMembers are the members that a user may have; storedMembers are those of the stored data
+// about a user.
 var userMembers = []reader{
 	{"distinct_id", func(u *user, at string, v any) (err error) {
 		u.subject.DistinctID, err = textOf(at, v)
@@ -67,7 +67,7 @@ var storedMembers = []reader{
 	{"overrides", readInto(textsOf, func(u *user) *map[string]string { return &u.subject.Stored.Overrides })},
 }
 
-// readInto reads a member into a field.
+// readInto returns a function that reads a member into a field.
 func readInto[T any](read func(pointer string, v any) (T, error), field func(*user) *T) func(*user, string, any) error {
 	return func(u *user, pointer string, v any) (err error) {
 		*field(u), err = read(pointer, v)
@@ -75,8 +75,8 @@ func readInto[T any](read func(pointer string, v any) (T, error), field func(*us
 	}
 }
 
-// readUser reads the JSON of a user. Numbers keep their form: 5 and 5.0 are
-// different texts (§4.2). The error names the place.
+// readUser reads the JSON of a user. Numbers are read as their text, since 5 and 5.0 are different
+// strings (§4.2). Errors contain the position.
 func readUser(name string, from io.Reader) (*user, error) {
 	data, err := io.ReadAll(io.LimitReader(from, maxUser+1))
 	if err == nil && len(data) > maxUser {
@@ -102,8 +102,7 @@ func readUser(name string, from io.Reader) (*user, error) {
 	return u, nil
 }
 
-// readMembers reads an object by a table, in the order of the table. Null is
-// the same as absent.
+// readMembers reads an object by a table, in the order of the table. Null equals absent.
 func readMembers(u *user, pointer string, v any, table []reader) error {
 	members, ok := v.(map[string]any)
 	if !ok {
@@ -131,7 +130,7 @@ func joinPointer(pointer, name string) string {
 	return pointer + "." + name
 }
 
-// textOf takes text, or a number as its text (§9.4).
+// textOf returns a string, or a number as its text (§9.4).
 func textOf(pointer string, v any) (string, error) {
 	switch v := v.(type) {
 	case string:

@@ -12,8 +12,8 @@ import (
 	"github.com/bunting-flags/bunting/cmd/bunting/internal/cli"
 )
 
-// parseConfigFile reads the config file: a JSON object with the settings as
-// members. Its errors name line and column.
+// parseConfigFile parses the config file: a JSON object with the settings as members. Its errors
+// contain line and column.
 func parseConfigFile(path string, data []byte) (map[string][]string, error) {
 	dec := json.NewDecoder(bytes.NewReader(data))
 	dec.UseNumber()
@@ -63,7 +63,7 @@ func parseConfigFile(path string, data []byte) (map[string][]string, error) {
 	return members, nil
 }
 
-// parse takes a value of the right JSON type.
+// parse converts a value, and reports whether it has the setting's JSON type.
 func (s *setting) parse(value any) ([]string, bool) {
 	switch v := value.(type) {
 	case string:
@@ -96,5 +96,5 @@ func findMember(name string) *setting {
 
 func memberNames() []string { return cli.Names(All, func(s setting) string { return s.member() }) }
 
-// Variables are the names of all settings in the environment.
+// Variables returns the environment variables of all settings.
 func Variables() []string { return cli.Names(All, func(s setting) string { return s.Env() }) }

@@ -10,8 +10,8 @@ import (
 
 var consoleModes = map[string]*server.SignIn{"on": {}, "read-only": {ReadOnly: true}, "off": nil}
 
-// consoleSettings are those of the web console; --console comes first, as the others
-// change what it makes.
+// consoleSettings are the settings of the web console. --console must be the first, since the other
+// rows change the SignIn that it creates.
 var consoleSettings = []setting{
 	{"console", text, "on|read-only|off", []string{"on"}, "web console at /console/: as people's rights allow, without changes (keys still make them), or none",
 		oneOf(consoleModes, "on, read-only or off", func(c *Config, s *server.SignIn) {

@@ -9,7 +9,7 @@ import (
 	"github.com/bunting-flags/bunting/management/organizations"
 )
 
-// mailSettings are rows of the table of settings.
+// mailSettings are the settings of mails and of the verification of domains.
 var mailSettings = []setting{
 	{"site-url", text, "URL", []string{""}, "where people reach this server, for links; needed with --smtp-url: what a request says of the address is not put into mails",
 		func(c *Config, v []string) error {

@@ -7,7 +7,8 @@ import (
 	"strings"
 )
 
-// optionNames puts the settings in place of the server's options, in errors and in the log.
+// optionNames replaces the names of the server's options by the names of settings, in errors and in
+// the log.
 var optionNames = strings.NewReplacer(
 	"Options.Listen", "--listen", "Options.Definitions", "--definitions", "Options.APIKey", "--api-key", "Options.Data", "--data", "Options.OwnerKey", "--owner-key-file", "Options.RetainDays", "--retain-events",
 	"Options.GeoIP", "--geoip", "Options.PosthogJS", "--posthog-js", "Options.SiteURL", "--site-url",
@@ -17,10 +18,10 @@ var optionNames = strings.NewReplacer(
 	"Options.Shadow.Report", "--shadow-report", "Options.TLS.Cert", "--tls-cert", "Options.TLS.Key", "--tls-key",
 )
 
-// ReplaceNames is a text of the server with the names of settings in it.
+// ReplaceNames returns a text of the server with the names of settings instead of options.
 func ReplaceNames(text string) string { return optionNames.Replace(text) }
 
-// NewLogger is the log of serve.
+// NewLogger returns the logger of serve.
 func (c *Config) NewLogger(to io.Writer) *slog.Logger {
 	options := &slog.HandlerOptions{Level: c.logLevel}
 	if c.logJSON {
@@ -29,7 +30,7 @@ func (c *Config) NewLogger(to io.Writer) *slog.Logger {
 	return slog.New(renamingHandler{slog.NewTextHandler(to, options)})
 }
 
-// renamingHandler names settings in messages.
+// renamingHandler replaces the names of options by the names of settings in messages.
 type renamingHandler struct{ slog.Handler }
 
 func (h renamingHandler) Handle(ctx context.Context, r slog.Record) error {

@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// Whatever option the server names in a text, the command names the setting; of those that
-// only programs have it never hears.
+// For each option that a text of the server names, the command prints the setting. Options without
+// a setting, which only programs can set, never occur in them.
 func TestNamed_EveryOption(t *testing.T) {
 	files, err := filepath.Glob("../../../../adapters/server/*.go")
 	if err != nil || len(files) == 0 {

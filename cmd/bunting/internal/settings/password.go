@@ -5,12 +5,11 @@ import (
 	"strings"
 )
 
-// passwordParameter is a password among the parameters of an address, or of a
-// connection in PostgreSQL's other form ("host=db password=secret").
+// passwordParameter matches a password in the parameters of a URL, or in a PostgreSQL connection
+// string ("host=db password=secret").
 var passwordParameter = regexp.MustCompile(`(?i)(password=)('(?:[^'\\]|\\.)*'|[^&\s]*)`)
 
-// WithoutPassword is a setting as it may be shown: an address without the password
-// in it.
+// WithoutPassword returns a setting that is safe to print: passwords in a URL are replaced.
 func WithoutPassword(text string) string {
 	text = passwordParameter.ReplaceAllString(text, "$1***")
 	scheme, rest, ok := strings.Cut(text, "://")

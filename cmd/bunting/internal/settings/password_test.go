@@ -2,7 +2,7 @@ package settings
 
 import "testing"
 
-// The password of a database is not shown, wherever it stands in the address.
+// The password of a database is hidden, whatever its position in the address.
 func TestWithoutPassword(t *testing.T) {
 	for text, want := range map[string]string{
 		"postgres://bunting@db/x":                                     "postgres://bunting@db/x",

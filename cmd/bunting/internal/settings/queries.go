@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// querySettings bound questions about events (spec/insights.md §5.4).
+// querySettings limit queries about events (spec/insights.md §5.4).
 var querySettings = []setting{
 	{"rollout-interval", text, "DURATION", []string{"1m"}, "how often guarded rollouts are judged, 10s to 1h",
 		func(c *Config, v []string) error {

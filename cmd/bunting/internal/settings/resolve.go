@@ -11,13 +11,13 @@ import (
 	"github.com/bunting-flags/bunting/cmd/bunting/internal/cli"
 )
 
-// provided is the value of a setting and where it came from.
+// provided is the value of a setting with its source.
 type provided struct {
 	Values []string
 	origin origin
 }
 
-// origin says where a value came from: for people, and for errors.
+// origin describes the source of a value: source for the output, place for errors.
 type origin struct{ source, place string }
 
 func fromDefault() origin         { return origin{"default", "default"} }
@@ -29,8 +29,8 @@ func fromFile(path string) func(member string) origin {
 	}
 }
 
-// flagValue takes a setting from the command line. The first use replaces what
-// stands anywhere else; a list grows with each further one.
+// flagValue collects the values of a setting on the command line. The first use replaces the value
+// of all other sources; further uses append to a list.
 type flagValue struct {
 	kind   kind
 	used   bool // an empty list is a value too
@@ -49,21 +49,21 @@ func (f *flagValue) Set(s string) error {
 	return nil
 }
 
-// Resolved is every setting with its value, and the other options of serve.
+// Resolved contains every setting with its value, and the other options of serve.
 type Resolved struct {
 	Config      Config
-	values      []provided // in the order of settings
+	values      []provided // in the order of All
 	File        provided   // the config file itself
 	PrintConfig bool
 }
 
-// Resolve finds the value of each setting: command line, else environment, else
-// config file, else default.
+// Resolve determines the value of each setting: the command line precedes the environment, then the
+// config file, then the default.
 func Resolve(p *cli.Program, args []string) (*Resolved, error) {
 	return ResolveAs(p, "serve", args, nil)
 }
 
-// ResolveAs is Resolve for another command, which may have more options.
+// ResolveAs is Resolve for another command, for which more may define further options.
 func ResolveAs(p *cli.Program, command string, args []string, more func(*flag.FlagSet)) (*Resolved, error) {
 	fs := cli.NewFlags(command)
 	if more != nil {
@@ -117,7 +117,7 @@ func ResolveAs(p *cli.Program, command string, args []string, more func(*flag.Fl
 	return r, nil
 }
 
-// split is the value of a variable.
+// split converts the value of an environment variable.
 func (s *setting) split(value string) []string {
 	if s.Kind == list {
 		return cli.SplitList(value)
@@ -125,7 +125,7 @@ func (s *setting) split(value string) []string {
 	return []string{value}
 }
 
-// apply checks a value and puts it into the configuration.
+// apply checks a value and stores it in the configuration.
 func (s *setting) apply(c *Config, v []string) error {
 	if s.Kind == Boolean {
 		if _, err := strconv.ParseBool(v[0]); err != nil {
@@ -135,8 +135,7 @@ func (s *setting) apply(c *Config, v []string) error {
 	return s.set(c, v)
 }
 
-// Print writes the effective configuration as JSON, with where each value came
-// from.
+// Print formats the effective configuration as JSON, with the source of each value.
 func (r *Resolved) Print() (string, error) {
 	var b strings.Builder
 	b.WriteString("{\n")
@@ -161,7 +160,7 @@ func (r *Resolved) Print() (string, error) {
 	return b.String(), nil
 }
 
-// fileValue is a value as the config file would have it.
+// fileValue returns a value as it is written in the config file.
 func (s *setting) fileValue(v []string) any {
 	switch s.Kind {
 	case list:

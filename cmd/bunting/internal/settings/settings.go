@@ -1,5 +1,5 @@
-// Package settings has the settings of bunting serve: a table of rows, and where each
-// value comes from.
+// Package settings contains the settings of bunting serve: a table with a row for each setting, and
+// the resolution of their values from several sources.
 package settings
 
 import (
@@ -20,11 +20,11 @@ import (
 	"github.com/bunting-flags/bunting/geoip"
 )
 
-// Config is what serve runs with.
+// Config is the configuration of serve.
 type Config struct {
 	server.Options
 	OwnerKeyFile string
-	SignInLink   bool // print one though the owner has signed in before
+	SignInLink   bool // print a link even after an earlier sign-in
 	logLevel     slog.Level
 	logJSON      bool
 }
@@ -41,22 +41,22 @@ const (
 
 var kindNames = [...]string{"text", "a whole number", "true or false", "an array of texts"}
 
-// setting is one row of the table: --name, BUNTING_NAME, and the member name
-// (with underscores) of the config file.
+// setting is one row of the table. Its option is --name, its environment variable BUNTING_NAME, and
+// its member in the config file is the name with underscores.
 type setting struct {
 	Name     string
 	Kind     kind
-	Arg      string // what stands for the value in the help
+	Arg      string // placeholder of the value in the help
 	Fallback []string
 	Help     string
-	// set checks and takes the value: one element, any number for a list. Its
-	// error says what is wanted.
+	// set checks and stores the value: one element, or any number for a list. Its error describes
+	// the valid values.
 	set func(c *Config, v []string) error
 }
 
 func (s *setting) member() string { return strings.ReplaceAll(s.Name, "-", "_") }
 
-// Env names it in the environment.
+// Env returns the setting's environment variable.
 func (s *setting) Env() string { return "BUNTING_" + strings.ToUpper(s.member()) }
 
 // All is the table of all settings of serve.
@@ -109,7 +109,7 @@ var All = slices.Concat([]setting{
 	{"trusted-proxies", list, "CIDRS", defaultProxies(), "networks whose proxies are believed about a client's address in rate limits",
 		func(c *Config, v []string) error {
 			networks, err := parseNetworks(v)
-			c.TrustedProxies = append([]netip.Prefix{}, networks...) // not nil: an empty list trusts nobody
+			c.TrustedProxies = append([]netip.Prefix{}, networks...) // not nil: an empty list trusts no proxies
 			return err
 		}},
 	{"export-networks", list, "CIDRS", nil, "networks beside public addresses that batch exports may go to, such as 10.0.0.0/8",
@@ -151,7 +151,7 @@ var All = slices.Concat([]setting{
 		oneOf(map[string]bool{"text": false, "json": true}, "text or json", func(c *Config, json bool) { c.logJSON = json })},
 }, consoleSettings, querySettings, tlsSettings, mailSettings, streamSettings, shadowSettings)
 
-// intInRange takes a whole number between two.
+// intInRange returns a set function for an integer from minimum to maximum.
 func intInRange[N int | int64](field func(*Config) *N, minimum, maximum N, want string) func(*Config, []string) error {
 	return func(c *Config, v []string) error {
 		n, err := strconv.ParseInt(v[0], 10, 64)
@@ -163,7 +163,7 @@ func intInRange[N int | int64](field func(*Config) *N, minimum, maximum N, want 
 	}
 }
 
-// oneOf takes one of some words.
+// oneOf returns a set function for a value that must be a key of words.
 func oneOf[T any](words map[string]T, want string, take func(*Config, T)) func(*Config, []string) error {
 	return func(c *Config, v []string) error {
 		value, ok := words[v[0]]
@@ -175,7 +175,7 @@ func oneOf[T any](words map[string]T, want string, take func(*Config, T)) func(*
 	}
 }
 
-// limits are what a word of --rate-limit means; management nil: the default ones.
+// limits are the limits of a value of --rate-limit. If management is nil, the defaults apply.
 type limits struct {
 	flags      httpapi.RateLimits
 	management *httpapi.ManagementLimits
@@ -219,7 +219,7 @@ func parseNetworks(texts []string) (out []netip.Prefix, err error) {
 }
 
 func parseNetwork(s string) (netip.Prefix, error) {
-	if ip, err := netip.ParseAddr(s); err == nil { // one machine
+	if ip, err := netip.ParseAddr(s); err == nil { // a single address
 		return netip.PrefixFrom(ip, ip.BitLen()), nil
 	}
 	network, err := netip.ParsePrefix(s)

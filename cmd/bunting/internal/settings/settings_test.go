@@ -23,8 +23,8 @@ func resolveIn(t *testing.T, env []string, args ...string) *Resolved {
 	return r
 }
 
-// Command line, else environment, else config file, else default: each row adds
-// one source to the row before.
+// Command line, else environment, else config file, else default: each row adds one source to the
+// previous row.
 func TestConfig_Precedence(t *testing.T) {
 	file := clitest.TempFile(t, "bunting.json", `{"listen": ":1", "definitions": ["file1.json", "file,2.json"], "geoip_strict": true, "max_body": 1, "api_key": "phc_file"}`)
 	type values struct {
@@ -87,7 +87,7 @@ func TestConfig_Values(t *testing.T) {
 	if got := resolveIn(t, nil).Config.TrustedProxies; len(got) != len(geoip.DefaultTrusted()) {
 		t.Errorf("default proxies %v", got)
 	}
-	// Nobody is trusted, which is not the default.
+	// No proxies are trusted, which is not the default.
 	if got := resolveIn(t, nil, "--trusted-proxies", "").Config.TrustedProxies; got == nil || len(got) != 0 {
 		t.Errorf("no proxies: %#v, want an empty list", got)
 	}

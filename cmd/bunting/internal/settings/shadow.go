@@ -6,7 +6,7 @@ import (
 	"strconv"
 )
 
-// shadowSettings are rows of the table of settings.
+// shadowSettings are the settings of bunting shadow.
 var shadowSettings = []setting{
 	{"upstream", text, "URL", []string{""}, "service that speaks the same wire, to be compared with: see bunting help shadow",
 		func(c *Config, v []string) (err error) {

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// streamSettings are rows of the table of settings.
+// streamSettings are the settings of the stream in front of the database.
 var streamSettings = []setting{
 	{"stream", text, "URL", []string{""}, "JetStream that takes events in front of the database: nats://HOST:PORT, several with commas between them",
 		func(c *Config, v []string) error { c.Stream.URL = v[0]; return CheckStream(v[0]) }},
@@ -25,7 +25,7 @@ var streamSettings = []setting{
 		}},
 }
 
-// CheckStream says what is wrong with the address of a stream.
+// CheckStream returns an error if the address of a stream is invalid.
 func CheckStream(urls string) error {
 	if urls == "" {
 		return nil

@@ -1,6 +1,6 @@
 package settings
 
-// tlsSettings are rows of the table of settings.
+// tlsSettings are the settings of HTTPS.
 var tlsSettings = []setting{
 	{"tls-cert", text, "FILE", []string{""}, "certificates in PEM, the server's own first: serve HTTPS; read again on SIGHUP",
 		func(c *Config, v []string) error { c.TLS.Cert = v[0]; return nil }},
@@ -8,7 +8,7 @@ var tlsSettings = []setting{
 		func(c *Config, v []string) error { c.TLS.Key = v[0]; return nil }},
 }
 
-// Scheme is how the server is reached.
+// Scheme returns the scheme of the server's URL, http or https.
 func (c *Config) Scheme() string {
 	if c.TLS.Cert != "" {
 		return "https"

@@ -1,5 +1,5 @@
-// Package api is where oapi-codegen's client of our description stands while
-// TestGenerated_Go runs the program beside it.
+// Package api is the location of oapi-codegen's client for the API description while
+// TestGenerated_Go runs the program in the parent folder.
 package api
 
 import _ "github.com/oapi-codegen/runtime" // the client needs it
