@@ -7,5 +7,5 @@ import (
 	"time"
 )
 
-// giveUpAfter does nothing. The default of the system applies.
-func giveUpAfter(net.Conn, time.Duration) {}
+// setWriteTimeout does nothing: there is no such option, and the limit of the operating system applies.
+func setWriteTimeout(net.Conn, time.Duration) {}

@@ -40,12 +40,12 @@ func (s Flags) MakeUsageDashboard(ctx context.Context, scope *management.Scope, 
 		if exists {
 			return PlainError("Usage dashboard already exists")
 		}
-		f.wantsDashboard = true
+		f.wantsDashboard, f.UsageDashboard = true, nil // the dashboard that it names was deleted
 		if err := s.createUsageDashboard(v, f); err != nil {
 			return err
 		}
 		// MakeUsage has returned no dashboard: the caller may not create one.
-		if f.UsageDashboard == f.before.UsageDashboard {
+		if f.UsageDashboard == nil {
 			return management.Denied("You don't have access to dashboards of this project.")
 		}
 		return nil

@@ -318,7 +318,8 @@ func (s Rollouts) notify(v *view, x *storedRollout, event, why string) error {
 	users := []int64{x.StartedBy}
 	if emails := x.emails(); emails != nil {
 		var err error
-		if users, err = s.members(v, emails); err != nil {
+		// A user who has lost access gets no mail, and must not keep the rollout from going back.
+		if users, _, err = s.members(v, emails); err != nil {
 			return err
 		}
 	}
@@ -360,33 +361,39 @@ func (s Rollouts) tidyNotify(v *view, x *storedRollout) error {
 		if len(emails) > maxNotified {
 			return management.CodedFault(management.CodeMaxLength, "notify.emails", "At most %d.", maxNotified)
 		}
-		if _, err := s.members(v, emails); err != nil {
+		_, missing, err := s.members(v, emails)
+		if err != nil {
 			return err
+		}
+		if missing >= 0 {
+			return management.CodedFault(management.CodeDoesNotExist, fmt.Sprintf("notify.emails.%d", missing), "Nobody of the project has the address %s.", management.ShortText(emails[missing]))
 		}
 	}
 	x.Notify = management.Encode(notify)
 	return nil
 }
 
-// members returns the ids of the users with given addresses. It returns an error if an address
-// belongs to no user with access to the project.
-func (s Rollouts) members(v *view, emails []string) (out []int64, err error) {
+// members returns the ids of the users with access to the project who have one of the addresses,
+// and the index of the first address that no such user has, or -1.
+func (s Rollouts) members(v *view, emails []string) (users []int64, missing int, err error) {
+	missing = -1
 	for i, email := range emails {
 		u, err := management.UserByEmail(v.Tx, email)
 		if err != nil {
-			return nil, err
+			return nil, 0, err
 		}
 		var member *management.Scope
 		if u != nil {
-			member, err = management.NewUserScope(v.Tx, u.ID, v.Project)
+			if member, err = management.NewUserScope(v.Tx, u.ID, v.Project); err != nil {
+				return nil, 0, err
+			}
 		}
-		if err != nil {
-			return nil, err
+		switch {
+		case member != nil:
+			users = append(users, u.ID)
+		case missing < 0:
+			missing = i
 		}
-		if member == nil {
-			return nil, management.CodedFault(management.CodeDoesNotExist, fmt.Sprintf("notify.emails.%d", i), "Nobody of the project has the address %s.", management.ShortText(email))
-		}
-		out = append(out, u.ID)
 	}
-	return out, nil
+	return users, missing, nil
 }

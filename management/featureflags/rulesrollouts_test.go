@@ -153,6 +153,24 @@ func TestRollouts_Mails(t *testing.T) {
 	want("The rollout of f was turned back")
 }
 
+// experiments.md §4.11: an address whose user has lost access to the project gets no mail, and a
+// rollout that harms still goes back.
+func TestRollouts_MailsOfFormerMembers(t *testing.T) {
+	l := newRolloutWorld(t, `, "notify": {"emails": ["cyd@example.com", "bob@example.com"]}`)
+	l.mails()
+	cyd := l.Scope(t, "cyd")
+	if err := l.Organizations.Members.Delete(t.Context(), cyd, ruletest.UUID("cyd")); err != nil { // leaves
+		t.Fatal(err)
+	}
+	l.setEvidence(1000, 1000, 200, 50)
+	if r := l.advance(70 * time.Minute); r.Status != "rolled_back" {
+		t.Error(r.Status, r.Reasons)
+	}
+	if got := l.mails(); !slices.Equal(got, []string{"The rollout of f was turned back"}) {
+		t.Errorf("mails %q", got)
+	}
+}
+
 // experiments.md §4.12: a change of the rollout or its flag during the query has precedence, and
 // the result of the query is discarded.
 func TestRollouts_ConcurrentChange(t *testing.T) {
