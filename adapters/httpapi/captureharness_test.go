@@ -20,6 +20,7 @@ import (
 
 	"github.com/bunting-flags/bunting/adapters/httpapi"
 	"github.com/bunting-flags/bunting/adapters/sqlstore"
+	"github.com/bunting-flags/bunting/adapters/storetest"
 	"github.com/bunting-flags/bunting/capture"
 	"github.com/bunting-flags/bunting/flags"
 	"github.com/bunting-flags/bunting/geoip"
@@ -55,7 +56,7 @@ func newLab(t testing.TB, quotas string) *lab {
 	l := &lab{}
 	l.setClock(labStart)
 	var err error
-	if l.store, err = sqlstore.Open(ctx, "sqlite::memory:", sqlstore.Config{Now: l.clock}); err != nil {
+	if l.store, err = sqlstore.Open(ctx, storetest.SQLiteMigrated(t, "sqlite::memory:", sqlstore.Open), sqlstore.Config{Now: l.clock}); err != nil {
 		t.Fatal(err)
 	}
 	raw := fmt.Appendf(nil, labFile, quotas)

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/go-chi/chi/v5"
+
 	"github.com/bunting-flags/bunting/adapters/httpapi"
 	"github.com/bunting-flags/bunting/flags"
 )
@@ -103,6 +105,25 @@ func TestHTTP_ExtraRoutesAreChecked(t *testing.T) {
 	}
 	if w := ask(h, "POST", "/flags", good); w.Code != 404 {
 		t.Errorf("/flags: %d", w.Code)
+	}
+}
+
+// A route of Extra may be a router, which receives the method of the request.
+func TestHTTP_ExtraMayBeARouter(t *testing.T) {
+	d, err := flags.NewDecider(flags.DeciderConfig{Source: sharedWorld(t)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	hooks := chi.NewRouter()
+	hooks.Post("/hooks", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusAccepted) })
+	h, err := httpapi.New(httpapi.Config{Decider: d, Extra: map[string]http.Handler{"/hooks": hooks}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for method, want := range map[string]int{"POST": http.StatusAccepted, "GET": http.StatusMethodNotAllowed} {
+		if w := ask(h, method, "/hooks", ""); w.Code != want {
+			t.Errorf("%s /hooks: %d, want %d", method, w.Code, want)
+		}
 	}
 }
 

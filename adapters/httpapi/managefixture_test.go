@@ -18,6 +18,7 @@ import (
 	"github.com/bunting-flags/bunting/adapters/internal/exports"
 	"github.com/bunting-flags/bunting/adapters/passkeys"
 	"github.com/bunting-flags/bunting/adapters/sqlstore"
+	"github.com/bunting-flags/bunting/adapters/storetest"
 	"github.com/bunting-flags/bunting/capture"
 	"github.com/bunting-flags/bunting/capture/insights"
 	"github.com/bunting-flags/bunting/capture/queries"
@@ -77,7 +78,7 @@ func newOffice(t testing.TB, database string) *office {
 	o.clock.Store(officeStart.UnixMicro())
 	var deciding atomic.Pointer[flags.Decider] // the store reports changes before the Decider exists
 	var err error
-	o.store, err = sqlstore.Open(ctx, database, sqlstore.Config{Now: o.now, Changed: func(id int64) {
+	o.store, err = sqlstore.Open(ctx, storetest.SQLiteMigrated(t, database, sqlstore.Open), sqlstore.Config{Now: o.now, Changed: func(id int64) {
 		if d := deciding.Load(); d != nil {
 			d.Renew(id)
 		}

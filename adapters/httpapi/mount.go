@@ -74,7 +74,7 @@ func oneSlash(path string) string {
 }
 
 func isRoute(routes chi.Routes, u *url.URL) bool {
-	return routes.Match(chi.NewRouteContext(), http.MethodGet, cmp.Or(u.RawPath, u.Path))
+	return routes.Match(chi.NewRouteContext(), everyMethod, cmp.Or(u.RawPath, u.Path))
 }
 
 // cutPattern removes the prefix of a pattern from an escaped path. The prefix of "GET

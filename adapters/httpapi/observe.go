@@ -134,6 +134,7 @@ func (s *server) observe(next http.Handler) http.Handler {
 		}
 		defer s.finish(x, r)
 		r = r.WithContext(x)
+		chi.RouteContext(x).RouteMethod = everyMethod
 		collapseSlashes(r)
 		if len(r.Pattern) > 1 { // a router around this one has matched a pattern other than its root
 			stripMount(r, routes)

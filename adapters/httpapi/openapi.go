@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -19,6 +20,7 @@ import (
 // openAPI generates the description of the API in OpenAPI 3.1 from the same tables as the router.
 type openAPI struct {
 	reflector jsonschema.Reflector
+	reflected map[reflect.Type]object // what schema has returned
 	schemas   map[string]object
 	paths     map[string]map[string]any
 	tags      map[string]bool
@@ -38,7 +40,8 @@ const (
 // describe returns the description of the endpoints in table as JSON.
 func describe(table []endpoint) ([]byte, error) {
 	d := (&openAPI{
-		schemas: map[string]object{"Error": errorSchema}, paths: map[string]map[string]any{}, tags: map[string]bool{},
+		reflected: map[reflect.Type]object{},
+		schemas:   map[string]object{"Error": errorSchema}, paths: map[string]map[string]any{}, tags: map[string]bool{},
 		pathParts: pathPartsOf(table), writable: map[string]map[string]bool{},
 		responses:       maps.Clone(errorResponses),
 		securitySchemes: object{"personalKey": object{"type": "http", "scheme": "bearer", "description": "a personal API key; the scopes that an operation needs stand in its security"}},

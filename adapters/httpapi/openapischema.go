@@ -34,6 +34,10 @@ func (d *openAPI) schema(v any) (object, error) {
 			"properties": object{"count": object{"type": "integer"}, "next": link, "previous": link, "results": object{"type": "array", "items": items}},
 		}, err
 	}
+	typ := reflect.TypeOf(v)
+	if known, ok := d.reflected[typ]; ok {
+		return maps.Clone(known), nil
+	}
 	var failed error
 	schema, err := d.reflector.Reflect(v, jsonschema.RootRef, jsonschema.InterceptNullability(allowNull),
 		func(rc *jsonschema.ReflectContext) { rc.EnvelopNullability = true }, jsonschema.DefinitionsPrefix(schemaPrefix),
@@ -49,7 +53,9 @@ func (d *openAPI) schema(v any) (object, error) {
 	if err = cmp.Or(err, failed); err != nil {
 		return nil, err
 	}
-	return objectOf(schema)
+	out, err := objectOf(schema)
+	d.reflected[typ] = out
+	return maps.Clone(out), err
 }
 
 // objectOf converts a schema to a generic object.

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/bunting-flags/bunting/adapters/sqlstore"
 	"github.com/bunting-flags/bunting/adapters/storetest"
 	"github.com/bunting-flags/bunting/flags"
 	"github.com/bunting-flags/bunting/flags/wire"
@@ -35,7 +36,9 @@ type dryRunPeople struct {
 func TestRollouts_Vectors(t *testing.T) { runDryRuns(t, "sqlite::memory:", "") }
 
 // The same with PostgreSQL, for one that rolls back.
-func TestRollouts_VectorsPostgres(t *testing.T) { runDryRuns(t, storetest.Postgres(t), "guard-bad-a") }
+func TestRollouts_VectorsPostgres(t *testing.T) {
+	runDryRuns(t, storetest.PostgresMigrated(t, sqlstore.Open), "guard-bad-a")
+}
 
 func runDryRuns(t *testing.T, database, only string) {
 	data, err := os.ReadFile("../../testdata/spec/experiments_vectors.json")

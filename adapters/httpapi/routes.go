@@ -69,16 +69,15 @@ func (s *server) servesSignIn(e *endpoint) bool {
 	return s.hasSessions() || s.SignIn != nil && e.method == http.MethodGet && e.path != "/sessions"
 }
 
+// everyMethod is the method under which every route is registered and every request is
+// routed. The rows check methods themselves, including methods that chi does not know, and
+// chi would otherwise store each route ten times.
+const everyMethod = http.MethodGet
+
 // router returns the handler of all routes. It is called once.
 func (s *server) router() http.Handler {
 	mux := chi.NewRouter()
-	// These must be set before the routes. Otherwise chi would walk all routes for each of them.
-	mux.MethodNotAllowed(func(w http.ResponseWriter, r *http.Request) {
-		// chi does not know the method. The route of the path responds as for other methods that
-		// it does not have.
-		chi.RouteContext(r.Context()).RouteMethod = http.MethodTrace
-		mux.ServeHTTP(w, r)
-	})
+	// chi walks all routes that exist when NotFound is set, so this comes first.
 	mux.NotFound(func(w http.ResponseWriter, r *http.Request) {
 		switch {
 		case cors(w, r):
@@ -94,24 +93,34 @@ func (s *server) router() http.Handler {
 	})
 	for _, row := range s.routesOf(s.tables()) {
 		h := s.serve(row)
-		mux.Handle(row.path, h)
+		mux.Method(everyMethod, row.path, h)
 		if row.path != "/" {
-			mux.Handle(row.path+"/", h)
+			mux.Method(everyMethod, row.path+"/", h)
 		}
 	}
 	if s.Metrics != nil {
 		for _, row := range s.routesOf(serving(forMonitors, "/metrics", methods{"GET": getMetrics})) {
-			mux.Handle(row.path, s.serve(row))
+			mux.Method(everyMethod, row.path, s.serve(row))
 		}
 	}
 	if s.Console != nil {
-		mux.Handle("/console", s.Console)
-		mux.Handle("/console/*", s.Console)
+		console := foreignHandler(s.Console)
+		mux.Method(everyMethod, "/console", console)
+		mux.Method(everyMethod, "/console/*", console)
 	}
 	for path, h := range s.Extra {
-		mux.Handle(path, h)
+		mux.Method(everyMethod, path, foreignHandler(h))
 	}
 	return mux
+}
+
+// foreignHandler wraps a handler of another package, which may be a chi router: it routes by
+// the method in chi's context, so the request's own method is restored there.
+func foreignHandler(h http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		chi.RouteContext(r.Context()).RouteMethod = r.Method
+		h.ServeHTTP(w, r)
+	})
 }
 
 // serve returns the handler of a route. It handles CORS, OPTIONS, missing methods, panics and

@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/bunting-flags/bunting/adapters/storetest"
 	"github.com/bunting-flags/bunting/capture"
 )
 
@@ -167,7 +168,7 @@ func moveOnce(ctx context.Context, from, to string) (MoveResult, error) {
 // C2). Move itself compares every row of every table; here the moved store is used.
 func TestMove_RoundTrip(t *testing.T) {
 	ctx := t.Context()
-	file, back, targetURL := "sqlite:"+filepath.Join(t.TempDir(), "a.db"), "sqlite:"+filepath.Join(t.TempDir(), "b.db"), postgresURL(t)
+	file, back, targetURL := "sqlite:"+filepath.Join(t.TempDir(), "a.db"), "sqlite:"+filepath.Join(t.TempDir(), "b.db"), storetest.Postgres(t)
 	fillDatabase(t, file)
 	done, err := moveOnce(ctx, file, targetURL)
 	if err != nil || done.Rows < 3000 || done.Resumed {
@@ -231,7 +232,7 @@ func TestMove_RoundTrip(t *testing.T) {
 // A move that was interrupted after any batch continues there, and no server can open
 // the target until it is complete.
 func TestMove_Resumes(t *testing.T) {
-	file, targetURL := "sqlite:"+filepath.Join(t.TempDir(), "a.db"), postgresURL(t)
+	file, targetURL := "sqlite:"+filepath.Join(t.TempDir(), "a.db"), storetest.Postgres(t)
 	fillDatabase(t, file)
 	stops := 0
 	for ; ; stops++ {
@@ -276,7 +277,7 @@ func TestMove_Rejects(t *testing.T) {
 	if _, err := moveOnce(ctx, file, other); err == nil || !strings.Contains(err.Error(), "has data of its own") {
 		t.Errorf("a target with data: %v", err)
 	}
-	targetURL := postgresURL(t)
+	targetURL := storetest.Postgres(t)
 	s := openStore(t, targetURL)
 	for _, way := range [][2]string{{file, targetURL}, {targetURL, "sqlite:" + filepath.Join(folder, "c.db")}} {
 		if _, err := moveOnce(ctx, way[0], way[1]); err == nil || !strings.Contains(err.Error(), "stop all servers first") {

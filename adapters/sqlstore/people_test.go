@@ -18,7 +18,7 @@ var sqliteStores = map[string]func(testing.TB) *Store{
 
 func openStore(t testing.TB, url string) *Store {
 	t.Helper()
-	s, err := Open(context.Background(), url, Config{})
+	s, err := Open(context.Background(), storetest.SQLiteMigrated(t, url, Open), Config{})
 	if err != nil {
 		t.Fatal(err)
 	}

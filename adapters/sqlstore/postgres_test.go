@@ -11,23 +11,15 @@ import (
 	"github.com/bunting-flags/bunting/adapters/storetest"
 )
 
-// postgresURL returns the URL of an empty database.
+// postgresURL returns the URL of a database that has the tables and no rows.
 func postgresURL(t testing.TB) string {
 	t.Helper()
-	return storetest.Postgres(t)
+	return storetest.PostgresMigrated(t, Open)
 }
 
 func postgresStore(t testing.TB) *Store {
 	t.Helper()
-	return openStore(t, storetest.PostgresCopy(t, func(url string) {
-		s, err := Open(context.Background(), url, Config{}) // migrates
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := s.Close(); err != nil {
-			t.Fatal(err)
-		}
-	}))
+	return openStore(t, postgresURL(t))
 }
 
 func TestPostgres_Restart(t *testing.T) {
@@ -84,7 +76,7 @@ func TestPostgres_Addresses(t *testing.T) {
 
 // Servers that start at the same time migrate one after the other.
 func TestPostgres_MigrateTogether(t *testing.T) {
-	address := postgresURL(t)
+	address := storetest.Postgres(t)
 	errs := make(chan error, 4)
 	for range cap(errs) {
 		go func() {

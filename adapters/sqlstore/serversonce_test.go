@@ -15,10 +15,9 @@ import (
 	"github.com/bunting-flags/bunting/management/rooms"
 )
 
-// openSeveral opens several stores on one empty PostgreSQL database at the same time.
-func openSeveral(t *testing.T, n int) []*Store {
+// openSeveral opens several stores on one PostgreSQL database at the same time.
+func openSeveral(t *testing.T, address string, n int) []*Store {
 	t.Helper()
-	address := postgresURL(t)
 	stores := make([]*Store, n)
 	storetest.Concurrently(t, n, func(i int) (err error) {
 		stores[i], err = Open(context.Background(), address, Config{})
@@ -35,7 +34,7 @@ func openSeveral(t *testing.T, n int) []*Store {
 // Servers that start at the same time on an empty database migrate it one time: each
 // version is recorded one time, and all stores work.
 func TestServers_MigrateOnce(t *testing.T) {
-	stores := openSeveral(t, 6)
+	stores := openSeveral(t, storetest.Postgres(t), 6)
 	var versions, distinct int
 	if err := stores[0].read.QueryRow(`SELECT COUNT(*), COUNT(DISTINCT version_id) FROM goose_db_version`).Scan(&versions, &distinct); err != nil {
 		t.Fatal(err)
@@ -67,7 +66,7 @@ func TestServers_NewerSchemaWhileRunning(t *testing.T) {
 // Of several servers that start at the same time without definitions, one creates the
 // first project and returns its keys (decision 21).
 func TestServers_Decision21_BootstrapOnce(t *testing.T) {
-	stores := openSeveral(t, 4)
+	stores := openSeveral(t, postgresURL(t), 4)
 	made := make([]*BootstrapResult, len(stores))
 	storetest.Concurrently(t, len(stores), func(i int) (err error) {
 		if made[i], err = stores[i].Bootstrap(context.Background(), BootstrapConfig{OwnerEmail: "owner@example.com"}); err != nil {
@@ -100,7 +99,7 @@ func TestServers_Decision21_BootstrapOnce(t *testing.T) {
 // Servers that start at the same time with the same definitions file apply it one time.
 func TestServers_SameFileOnce(t *testing.T) {
 	for range 4 {
-		stores := openSeveral(t, 4)
+		stores := openSeveral(t, postgresURL(t), 4)
 		text := []byte(sharedFile{Keys: `{"key":"phx_new","scopes":["*"]}`, Members: `"ann"`}.String())
 		f, err := flags.ParseFile(text)
 		if err != nil {
@@ -124,7 +123,7 @@ func TestServers_SameFileOnce(t *testing.T) {
 // A start with a file and a start without one at the same time create one project with
 // id 1, in either order.
 func TestServers_FileAndBootstrap(t *testing.T) {
-	stores := openSeveral(t, 2)
+	stores := openSeveral(t, postgresURL(t), 2)
 	text := []byte(`{"projects":[{"id":7,"api_key":"phc_a"}]}`)
 	f, err := flags.ParseFile(text)
 	if err != nil {
@@ -142,7 +141,7 @@ func TestServers_FileAndBootstrap(t *testing.T) {
 // Two servers process due scheduled changes at the same time: each change is applied
 // one time.
 func TestServers_ScheduledChangesOnce(t *testing.T) {
-	stores := openSeveral(t, 2)
+	stores := openSeveral(t, postgresURL(t), 2)
 	b, err := stores[0].Bootstrap(t.Context(), BootstrapConfig{OwnerEmail: "owner@example.com"})
 	if err != nil {
 		t.Fatal(err)
@@ -178,7 +177,7 @@ func TestServers_ScheduledChangesOnce(t *testing.T) {
 
 // Two servers delete old events at the same time, while a person is erased.
 func TestServers_RetainTogether(t *testing.T) {
-	stores := openSeveral(t, 2)
+	stores := openSeveral(t, postgresURL(t), 2)
 	const events = 3000
 	for n := 0; n < events; n += 500 {
 		if err := commitEvents(stores[0], n, 500); err != nil {
@@ -207,7 +206,7 @@ func TestServers_RetainTogether(t *testing.T) {
 // The person properties of one server's events do not refer to states that another
 // server erases (§8.3 of capture).
 func TestServers_ErasedStates(t *testing.T) {
-	stores := openSeveral(t, 2)
+	stores := openSeveral(t, postgresURL(t), 2)
 	id := capture.PersonID(1, "ann")
 	event := func(s *Store, n int) {
 		t.Helper()

@@ -84,7 +84,7 @@ func TestDecision_13_Durable(t *testing.T) {
 
 func TestStore_Reopen(t *testing.T) {
 	disk := "sqlite:" + filepath.Join(t.TempDir(), "new folder", "100% ?#.db")
-	for name, address := range map[string]string{"disk": disk, "postgres": postgresURL(t)} {
+	for name, address := range map[string]string{"disk": disk, "postgres": storetest.Postgres(t)} {
 		t.Run(name, func(t *testing.T) {
 			for i := range 3 {
 				s, err := Open(context.Background(), address, Config{})
@@ -150,7 +150,7 @@ func TestStore_OpenRejects(t *testing.T) {
 }
 
 func TestStore_NewerSchema(t *testing.T) {
-	for name, address := range map[string]string{"disk": "sqlite:" + filepath.Join(t.TempDir(), "store.db"), "postgres": postgresURL(t)} {
+	for name, address := range map[string]string{"disk": "sqlite:" + filepath.Join(t.TempDir(), "store.db"), "postgres": storetest.Postgres(t)} {
 		t.Run(name, func(t *testing.T) {
 			s, err := Open(context.Background(), address, Config{})
 			if err != nil {

@@ -33,7 +33,7 @@ type PostgresServer struct {
 	stdin      io.Closer // closing it stops the server
 	databases  atomic.Int64
 
-	template sync.Once // creates the database that PostgresCopy copies
+	migrated migratedPostgres
 }
 
 // QuickPostgres are options for tests that do not check durability after a power cut.
@@ -52,21 +52,6 @@ var (
 func Postgres(t testing.TB) string {
 	t.Helper()
 	return sharedPostgres(t).Database(t)
-}
-
-// PostgresCopy creates a copy of a database on the server that a package's tests share,
-// and returns its URL. The first call creates the original with fill, which receives
-// its URL and must have closed its connections on return. A copy takes a tenth of the
-// time of the migrations.
-func PostgresCopy(t testing.TB, fill func(url string)) string {
-	t.Helper()
-	s := sharedPostgres(t)
-	const template = "filled"
-	s.template.Do(func() {
-		s.Admin(t, "CREATE DATABASE "+template)
-		fill(s.URL(template))
-	})
-	return s.database(t, " TEMPLATE "+template)
 }
 
 func sharedPostgres(t testing.TB) *PostgresServer {
@@ -221,15 +206,17 @@ func (s *PostgresServer) Admin(t testing.TB, text string) {
 // returns its URL.
 func (s *PostgresServer) Database(t testing.TB) string {
 	t.Helper()
-	return s.database(t, "")
+	name := s.newName()
+	s.Admin(t, "CREATE DATABASE "+name)
+	t.Cleanup(func() { s.drop(t, name) })
+	return s.URL(name)
 }
 
-func (s *PostgresServer) database(t testing.TB, options string) string {
+func (s *PostgresServer) newName() string { return fmt.Sprintf("test_%d", s.databases.Add(1)) }
+
+func (s *PostgresServer) drop(t testing.TB, name string) {
 	t.Helper()
-	name := fmt.Sprintf("test_%d", s.databases.Add(1))
-	s.Admin(t, "CREATE DATABASE "+name+options)
-	t.Cleanup(func() { s.Admin(t, "DROP DATABASE "+name+" WITH (FORCE)") })
-	return s.URL(name)
+	s.Admin(t, "DROP DATABASE "+name+" WITH (FORCE)")
 }
 
 // Stop stops the server in the default mode of pg_ctl. Start starts it.

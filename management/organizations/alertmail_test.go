@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/bunting-flags/bunting/adapters/smtptest"
+	"github.com/bunting-flags/bunting/adapters/sqlstore"
 	"github.com/bunting-flags/bunting/adapters/storetest"
 	"github.com/bunting-flags/bunting/management"
 	"github.com/bunting-flags/bunting/management/dashboards"
@@ -193,7 +194,7 @@ func TestAlerts_MailsOfADay(t *testing.T) {
 // Servers with one PostgreSQL check each alert once, even if their clocks differ by the allowed
 // maximum.
 func TestServers_AlertOnce(t *testing.T) {
-	url := storetest.Postgres(t)
+	url := storetest.PostgresMigrated(t, sqlstore.Open)
 	s := smtptest.Start(t, withPassword)
 	servers := []*testServer{
 		openTestServer(t, url, smtpTo(t, s.Address, s), testStart),

@@ -19,7 +19,7 @@ import (
 // Servers with one PostgreSQL send each mail once, even if their clocks differ by the allowed
 // maximum; the mail server distinguishes their connections.
 func TestServers_MailOnce(t *testing.T) {
-	url := storetest.Postgres(t)
+	url := storetest.PostgresMigrated(t, sqlstore.Open)
 	s := smtptest.Start(t, withPassword)
 	servers := []*testServer{
 		openTestServer(t, url, smtpTo(t, s.Address, s), testStart),
@@ -57,7 +57,7 @@ func TestServers_MailOnce(t *testing.T) {
 // Servers with one PostgreSQL that follow its log while events arrive at both count each exception
 // once.
 func TestServers_FollowOnce(t *testing.T) {
-	url := storetest.Postgres(t)
+	url := storetest.PostgresMigrated(t, sqlstore.Open)
 	const servers, batches, perBatch, kinds = 2, 40, 10, 3
 	var services [servers]*rooms.Rooms
 	var intakes [servers]*capture.Intake

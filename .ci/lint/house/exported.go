@@ -27,7 +27,7 @@ var mostExported = map[string]int{
 	"adapters/server":          41,
 	"adapters/smtptest":        8,
 	"adapters/sqlstore":        91,
-	"adapters/storetest":       34,
+	"adapters/storetest":       35,
 	"capture":                  170,
 	"capture/experiments":      54,
 	"capture/insights":         35,

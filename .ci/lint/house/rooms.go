@@ -81,7 +81,7 @@ var table = map[string]room{
 	"adapters/otelhook":   {ours: []string{"flags"}, others: []string{"go.opentelemetry.io/otel"}},
 	"adapters/promhook":   {ours: []string{"flags"}, others: []string{"github.com/prometheus/client_golang"}},
 	"adapters/metrics":    {ours: []string{"flags", "capture", "capture/queries"}, others: []string{"github.com/prometheus/client_golang"}},
-	"adapters/storetest":  {ours: append([]string{"capture/insights", "capture/queries"}, core...), others: []string{"github.com/google/go-cmp", "github.com/jackc/pgx/v5"}},
+	"adapters/storetest":  {ours: append([]string{"capture/insights", "capture/queries"}, core...), others: []string{"github.com/google/go-cmp", "github.com/jackc/pgx/v5", "modernc.org/sqlite"}},
 	"adapters/server": {ours: append([]string{ // the top floor
 		"geoip", "adapters/httpapi", "adapters/sqlstore", "adapters/internal/natsstream", "adapters/filesource", "adapters/internal/smtpmail", "adapters/internal/dnstxt",
 		"adapters/internal/exports", "adapters/metrics", "adapters/passkeys", "adapters/oidc", "adapters/internal/keptsource", "adapters/internal/shadow", "adapters/remote/lastgood", "capture/insights", "capture/queries",

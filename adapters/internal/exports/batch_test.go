@@ -12,6 +12,7 @@ import (
 
 	"github.com/bunting-flags/bunting/adapters/httpapi"
 	"github.com/bunting-flags/bunting/adapters/sqlstore"
+	"github.com/bunting-flags/bunting/adapters/storetest"
 	"github.com/bunting-flags/bunting/capture"
 	"github.com/bunting-flags/bunting/flags"
 )
@@ -20,7 +21,7 @@ import (
 func newBunting(t *testing.T) (url string, store *sqlstore.Store) {
 	t.Helper()
 	ctx := context.Background()
-	store, err := sqlstore.Open(ctx, "sqlite::memory:", sqlstore.Config{})
+	store, err := sqlstore.Open(ctx, storetest.SQLiteMigrated(t, "sqlite::memory:", sqlstore.Open), sqlstore.Config{})
 	if err != nil {
 		t.Fatal(err)
 	}

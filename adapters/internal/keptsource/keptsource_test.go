@@ -19,6 +19,7 @@ import (
 	"github.com/bunting-flags/bunting/adapters/internal/keptsource"
 	"github.com/bunting-flags/bunting/adapters/remote/lastgood"
 	"github.com/bunting-flags/bunting/adapters/sqlstore"
+	"github.com/bunting-flags/bunting/adapters/storetest"
 	"github.com/bunting-flags/bunting/flags"
 )
 
@@ -76,7 +77,7 @@ func (o *outage) DefinitionsText(ctx context.Context, id int64) ([]byte, error) 
 
 func newOutage(t *testing.T, file string) *outage {
 	t.Helper()
-	s, err := sqlstore.Open(t.Context(), "sqlite::memory:", sqlstore.Config{})
+	s, err := sqlstore.Open(t.Context(), storetest.SQLiteMigrated(t, "sqlite::memory:", sqlstore.Open), sqlstore.Config{})
 	if err != nil {
 		t.Fatal(err)
 	}
