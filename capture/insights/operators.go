@@ -3,10 +3,10 @@ package insights
 import (
 	"encoding/json"
 	"errors"
-	"regexp"
 	"strings"
 	"time"
 
+	"github.com/bunting-flags/bunting/capture/insights/internal/boundedre"
 	"github.com/bunting-flags/bunting/flags"
 )
 
@@ -152,12 +152,12 @@ const maxPattern = 1000
 
 // pattern compiles a regular expression in which a dot also matches line breaks. It returns nil
 // after a fault.
-func (n node) pattern(text string) *regexp.Regexp {
+func (n node) pattern(text string) *boundedre.Pattern {
 	if len(text) > maxPattern {
 		n.fail(tooLarge, "A regular expression may have %d bytes.", maxPattern)
 		return nil
 	}
-	p, err := regexp.Compile("(?s)" + text)
+	p, err := boundedre.Compile("(?s)" + text)
 	if err != nil {
 		n.fail(invalidInput, "%s is no regular expression (RE2): %v.", describe(text), err)
 	}
@@ -181,7 +181,7 @@ func evaluateAsFlag(d flags.Definitions, p flags.Property) func(sub *flags.Subje
 // cleaning is one rule of a project's path_cleaning_filters: it replaces matches of pattern by
 // alias.
 type cleaning struct {
-	pattern *regexp.Regexp
+	pattern *boundedre.Pattern
 	alias   string
 }
 
@@ -201,10 +201,16 @@ func (c *comparison) cleanedPath() func(raw string) bool {
 	}
 }
 
+// maxCleanedPath is the maximum length of a path that is cleaned, in bytes. Longer ones stay as
+// they are: the work of a replacement can grow with the square of the length.
+const maxCleanedPath = 8 << 10
+
 // clean applies the rules to a path, one after the other.
 func clean(steps []cleaning, path string) string {
 	for _, s := range steps {
-		path = s.pattern.ReplaceAllString(path, s.alias)
+		if len(path) <= maxCleanedPath && s.pattern.Fits(path) {
+			path = s.pattern.ReplaceAllString(path, s.alias)
+		}
 	}
 	return path
 }
@@ -218,7 +224,7 @@ func parseCleanings(list json.RawMessage) []cleaning {
 	}
 	var out []cleaning
 	for _, g := range rules {
-		if p, err := regexp.Compile(g.Regex); err == nil {
+		if p, err := boundedre.Compile(g.Regex); err == nil {
 			// A dollar sign is literal in an alias.
 			out = append(out, cleaning{p, strings.ReplaceAll(g.Alias, "$", "$$")})
 		}

@@ -74,7 +74,7 @@ var textFunctions = []function{
 	// extract returns the first group of the first match, or the whole match if there are no
 	// groups.
 	{name: "extract", args: "ss", special: pattern(&function{args: "ss", regexp: true, result: constantType(TextType), two: func(s *site, v, p Value) Value {
-		re := s.regexp(p.s, false)
+		re := s.regexp(p.s, v.s, false)
 		if re == nil {
 			return Value{}
 		}

@@ -187,6 +187,9 @@ func TestLaws_Bounds(t *testing.T) {
 		"replaced":                  {"SELECT replaceAll(replaceAll('" + strings.Repeat("a", 1000) + "', 'a', '" + strings.Repeat("a", 1000) + "'), 'a', '" + strings.Repeat("a", 1000) + "')", TooLarge},
 		"comparisons 45 deep":       {"SELECT count() FROM events WHERE " + strings.Repeat("if(event = 'a', ", 45) + "event = 'b'" + strings.Repeat(", 'x') = 'y'", 45), ""},
 		"a range":                   {"SELECT range(100000000)", TooLarge},
+		"a pattern of many steps":   {"SELECT match(arrayStringConcat(arrayMap(x -> 'xxxxxxxxxxxxxxxxxxxx', range(400000))), 'x{1000}y')", TooLarge},
+		"steps of a replacement":    {"SELECT length(replaceRegexpAll(arrayStringConcat(arrayMap(x -> 'xxxxxxxxxxxxxxxxxxxx', range(400000))), 'x{1000}y', ''))", TooLarge},
+		"steps of extract":          {"SELECT extract(arrayStringConcat(arrayMap(x -> 'xxxxxxxxxxxxxxxxxxxx', range(400000))), 'x{1000}y')", TooLarge},
 		"a pattern":                 {"SELECT match('a', '" + strings.Repeat("a", 1001) + "')", TooLarge},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -222,6 +225,7 @@ func TestLaws_Bounds(t *testing.T) {
 	if _, _, err := runQuery(t, "SELECT event FROM events ORDER BY timestamp LIMIT 5", Context{Reserve: reserve}, slices.Repeat(fixtureH, 2000)); err != nil {
 		t.Errorf("five rows of 12,000: %v, want room for them", err)
 	}
+	checkEnded("SELECT length(replaceRegexpAll(arrayStringConcat(arrayMap(x -> 'aaaaaaaaaa', range(100000))), 'a(.*b)?', '')) FROM events", Context{Check: func() error { return full }})
 	checkEnded("SELECT arrayMap(x -> arraySum(arrayMap(y -> y, range(1000))), range(1000)) FROM events", Context{Check: func() error { return full }})
 }
 

@@ -1,9 +1,10 @@
 package hogql
 
 import (
-	"regexp"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/bunting-flags/bunting/capture/insights/internal/boundedre"
 )
 
 // maxPattern is the greatest length of a regular expression in characters (§5.4).
@@ -14,7 +15,7 @@ const maxPattern = 1000
 // The pattern is usually the same for all rows, but need not be a constant.
 type matcher struct {
 	text     string
-	re       *regexp.Regexp
+	re       *boundedre.Pattern
 	like     string // the pattern of ILIKE in lower case
 	compiled bool
 }
@@ -37,7 +38,7 @@ func pattern(f *function) func(*compiler, *node) compiled {
 type patternError struct{ code, text string }
 
 // compilePattern compiles a regular expression. fold makes it case-insensitive.
-func compilePattern(text string, fold bool) (*regexp.Regexp, *patternError) {
+func compilePattern(text string, fold bool) (*boundedre.Pattern, *patternError) {
 	if utf8.RuneCountInString(text) > maxPattern {
 		return nil, &patternError{TooLarge, "A pattern may have 1000 characters: it is longer"}
 	}
@@ -46,23 +47,28 @@ func compilePattern(text string, fold bool) (*regexp.Regexp, *patternError) {
 	if fold {
 		flags = "(?si)"
 	}
-	re, err := regexp.Compile(flags + text)
+	re, err := boundedre.Compile(flags + text)
 	if err != nil {
 		return nil, &patternError{TypeError, "Pattern " + quoted(text) + " is no regular expression"}
 	}
 	return re, nil
 }
 
-// regexp returns the compiled pattern, or nil after an error.
-func (s *site) regexp(text string, fold bool) *regexp.Regexp {
-	if s.pattern.compiled && s.pattern.text == text {
-		return s.pattern.re
+// regexp returns the compiled pattern, or nil after an error: the pattern is invalid, or a search
+// in this text takes too long.
+func (s *site) regexp(pattern, text string, fold bool) *boundedre.Pattern {
+	if !s.pattern.compiled || s.pattern.text != pattern {
+		re, err := compilePattern(pattern, fold)
+		if err != nil {
+			s.fail(err.code, err.text)
+		}
+		s.pattern = matcher{text: strings.Clone(pattern), re: re, compiled: true}
 	}
-	re, err := compilePattern(text, fold)
-	if err != nil {
-		s.fail(err.code, err.text)
+	re := s.pattern.re
+	if re != nil && !re.Fits(text) {
+		s.fail(TooLarge, "Pattern "+quoted(pattern)+" has too many steps for a string of this length: repeat less in it, or search only the start of the string, such as with substring")
+		return nil
 	}
-	s.pattern = matcher{text: strings.Clone(text), re: re, compiled: true}
 	return re
 }
 
@@ -72,7 +78,7 @@ func matchFunction(fold bool) *function {
 		if v.kind == Null || p.kind == Null {
 			return boolInt(false)
 		}
-		re := s.regexp(p.s, fold)
+		re := s.regexp(p.s, v.s, fold)
 		return boolInt(re != nil && re.MatchString(v.s))
 	}}
 }
@@ -84,7 +90,7 @@ func matchFunction(fold bool) *function {
 // could otherwise create a very large string.
 func replaceFunction(first bool) *function {
 	return &function{args: "sss", regexp: true, result: constantType(TextType), all: func(s *site, args []Value) Value {
-		text, re := args[0].s, s.regexp(args[1].s, false)
+		text, re := args[0].s, s.regexp(args[1].s, args[0].s, false)
 		if re == nil {
 			return Value{}
 		}
@@ -98,8 +104,8 @@ func replaceFunction(first bool) *function {
 		if first {
 			n = 1
 		}
-		found := re.FindAllStringSubmatchIndex(text, n)
-		if !s.allocate(size * (len(found) + 1)) {
+		found, ok := re.FindAllSubmatches(text, n, s.env.check)
+		if !ok || !s.allocate(size*(len(found)+1)) {
 			return Value{}
 		}
 		groups := strings.Count(template, "${") // each is at most as long as the match

@@ -239,7 +239,15 @@ func (s *site) fits(bytes int) bool {
 // tick must be called in loops. It calls Check from time to time, and reports whether the
 // loop may continue.
 func (e *env) tick() bool {
-	if e.steps++; e.steps%1024 == 0 && e.Check != nil {
+	if e.steps++; e.steps%1024 == 0 {
+		return e.check()
+	}
+	return e.err == nil
+}
+
+// check calls Check, and reports whether the computation may continue.
+func (e *env) check() bool {
+	if e.Check != nil {
 		if err := e.Check(); err != nil {
 			e.fail(err)
 		}
