@@ -14,12 +14,12 @@ func TestInputs(t *testing.T) {
 	t.Log("inputs:", os.Getenv("TEST_INPUTS"))
 }
 
-// all runs the three analyzers as one.
+// all runs the four analyzers as one.
 var all = &analysis.Analyzer{
 	Name: "all",
 	Doc:  "runs all analyzers",
 	Run: func(pass *analysis.Pass) (any, error) {
-		for _, a := range []*analysis.Analyzer{Imports, Backwards, Exported} {
+		for _, a := range []*analysis.Analyzer{Imports, Backwards, Exported, Words} {
 			if _, err := a.Run(pass); err != nil {
 				return nil, err
 			}
@@ -28,8 +28,8 @@ var all = &analysis.Analyzer{
 	},
 }
 
-// The analyzers run on a package with faults, on one without a row in the table, and on one of a
-// module that the table does not cover.
+// The analyzers run on a package with faults, on one without a row in the table, on one of a module
+// that the table does not cover, and on one whose comments have too many rare words.
 func TestAnalyzers(t *testing.T) {
-	analysistest.Run(t, analysistest.TestData(), all, module+"/capture", module+"/utils", module+"/bench")
+	analysistest.Run(t, analysistest.TestData(), all, module+"/capture", module+"/utils", module+"/bench", module+"/bench/words")
 }

@@ -50,6 +50,6 @@ func analyzers() []unit.Analyzer {
 	add("errorlint", errorlint.NewAnalyzer())
 	add("unparam", unusedParameters)
 	add(unit.Categories, reviveRules)
-	add("house", timed.Analyzer, timeEqual, house.Imports, house.Exported, house.Backwards)
+	add("house", timed.Analyzer, timeEqual, house.Imports, house.Exported, house.Backwards, house.Words)
 	return all
 }
