@@ -102,7 +102,7 @@ func (p *Provider) discover(ctx context.Context) (*oidc.Provider, error) {
 	if time.Since(p.failedAt) < retryPause {
 		return nil, fmt.Errorf("%w: it did not answer just now", organizations.ErrProvider)
 	}
-	found, err := oidc.NewProvider(oidc.ClientContext(ctx, p.client), p.config.Issuer)
+	found, err := oidc.NewProvider(oidc.ClientContext(context.WithoutCancel(ctx), p.client), p.config.Issuer)
 	if err != nil {
 		p.failedAt = time.Now()
 		return nil, fmt.Errorf("%w: %w", organizations.ErrProvider, err)
