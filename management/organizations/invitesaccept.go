@@ -284,6 +284,9 @@ func (s Invites) admit(tx Tx, invite *storedInvite, org *management.Organization
 	if err := management.PutMembership(tx, m); err != nil {
 		return 0, err
 	}
+	if err := s.assignDefaultRole(tx, org, u.UUID, now); err != nil {
+		return 0, err
+	}
 	for _, g := range invite.Access {
 		if err := grantAccess(tx, org.ID, u.UUID, g, now); err != nil {
 			return 0, err

@@ -178,9 +178,7 @@ func (s *core) beforeRoleDelete(e *management.Edit[Tx, storedRole]) error {
 func (s Service) roleMemberResource(role string) management.Resource[Tx, storedRoleMember, roleMember] {
 	return management.NewResource(&s.Env, management.Spec[Tx, storedRoleMember, roleMember]{
 		Kind: management.KindRoleMember, Fields: RoleMemberFields, AdminsOnly: true,
-		Header: func(_ *management.Scope, m *storedRoleMember) management.RecordHeader {
-			return management.RecordHeader{Parent: m.Role, ID: m.ID, Other: m.User, Sort: management.SortTime(m.Joined.Time), Unique: m.Role + "/" + m.User}
-		},
+		Header: func(_ *management.Scope, m *storedRoleMember) management.RecordHeader { return m.header() },
 		Load: func(v *view, id string, _ *management.Body) (*storedRoleMember, error) {
 			// Load checks that the role belongs to the caller's organization.
 			r, err := s.roles.Load(v, role)
@@ -215,6 +213,22 @@ func (s Service) roleMemberResource(role string) management.Resource[Tx, storedR
 		OnDuplicate: func(bool) error { return management.Fault("", "User is already part of the role.") },
 		Show:        showRoleMember,
 	})
+}
+
+// header returns the indexed columns of an assignment.
+func (m *storedRoleMember) header() management.RecordHeader {
+	return management.RecordHeader{Parent: m.Role, ID: m.ID, Other: m.User, Sort: management.SortTime(m.Joined.Time), Unique: m.Role + "/" + m.User}
+}
+
+// assignDefaultRole assigns the organization's default_role_id, if there is one, to a new member.
+func (s *core) assignDefaultRole(tx Tx, org *management.OrganizationRecord, user string, now management.Stamp) error {
+	meta, err := management.MetaOfOrganization(org)
+	if err != nil || meta.DefaultRole == nil {
+		return err
+	}
+	m := &storedRoleMember{ID: s.Env.NewID(), Organization: org.ID, Role: *meta.DefaultRole, User: user, Joined: now}
+	h := m.header()
+	return tx.Put(&management.Record{Kind: management.KindRoleMember, Parent: h.Parent, ID: h.ID, Other: h.Other, Sort: h.Sort, Unique: h.Unique, Data: management.Encode(m)})
 }
 
 // RoleMembers returns a page of the members with a role, in the order in which they got it.

@@ -159,7 +159,7 @@ func withoutGeoIP(properties json.RawMessage, elements string) json.RawMessage {
 	}
 	var more []string
 	add := func(name, value string) {
-		if !bytes.Contains(rest, []byte(`"`+name+`"`)) {
+		if !hasMember(properties, name) {
 			more = append(more, `"`+name+`":`+value)
 		}
 	}
@@ -174,6 +174,20 @@ func withoutGeoIP(properties json.RawMessage, elements string) json.RawMessage {
 		text += ","
 	}
 	return append(json.RawMessage(text), rest...)
+}
+
+// hasMember reports whether a JSON object has a member with a name, not counting objects in it.
+// The name must not need escapes.
+func hasMember(object json.RawMessage, name string) bool {
+	if !bytes.Contains(object, []byte(`"`+name+`"`)) {
+		return false
+	}
+	var members map[string]json.RawMessage
+	if json.Unmarshal(object, &members) != nil {
+		return false
+	}
+	_, ok := members[name]
+	return ok
 }
 
 // send sends the collected events.

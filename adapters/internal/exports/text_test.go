@@ -67,6 +67,7 @@ func TestWithoutGeoIP(t *testing.T) {
 		{`{}`, "", `{"$geoip_disable":true,"$ip":null}`},
 		{` { "a" : 1 } `, `a"b`, `{"$geoip_disable":true,"$ip":null,"$elements_chain":"a\"b","a" : 1 }`},
 		{`{"$ip":"1.2.3.4","$geoip_disable":false}`, "", `{"$ip":"1.2.3.4","$geoip_disable":false}`},
+		{`{"a":{"$ip":1},"b":"$geoip_disable"}`, "", `{"$geoip_disable":true,"$ip":null,"a":{"$ip":1},"b":"$geoip_disable"}`},
 	} {
 		got := string(withoutGeoIP(json.RawMessage(tt.in), tt.elements))
 		if got != tt.want || !json.Valid([]byte(got)) {
