@@ -90,7 +90,7 @@ func (s Service) Failing(ctx context.Context) (names []string, total int, err er
 				return err
 			}
 			finished := slices.IndexFunc(runs.Results, func(r exportRun) bool { return !isActive(r.Status) })
-			if finished >= 0 && (runs.Results[finished].Status == exportFailed || runs.Results[finished].Status == exportTimedOut) {
+			if finished >= 0 && isFailure(runs.Results[finished].Status) {
 				names = append(names, e.Name)
 			}
 		}

@@ -100,9 +100,11 @@ var givingUpRows = []ruletest.Row{
 	{"the 8th, 320 s later", "bob", "at 2026-01-02 13:11:05", ``, `null`}, {"", "bob", "work", ``, `[]`},
 	{"the 9th, 600 s later", "bob", "at 2026-01-02 13:21:05", ``, `null`}, {"", "bob", "work", ``, `[]`},
 	{"the 10th is not yet due", "bob", "at 2026-01-02 13:31:04", ``, `null`}, {"", "bob", "work", ``, `[]`},
+	{"a run with attempts left has not failed", "bob", "failing", ``, `null`},
 	{"nine have failed", "bob", "get <it>", ``, `{"latest_runs":[{"status":"Running"}]}`},
 	{"the 10th, 600 s later", "bob", "at 2026-01-02 13:31:05", ``, `null`}, {"", "bob", "work", ``, `[]`},
 	{"§4.3.5 FailedRetryable", "bob", "get <it>", ``, `{"latest_runs":[{"status":"FailedRetryable","latest_error":"the disk is full","finished_at":"2026-01-02T13:31:05Z"}]}`},
+	{"the last run of the export failed", "bob", "failing", ``, `["x"]`},
 }
 
 var cancelRows = []ruletest.Row{

@@ -37,6 +37,12 @@ const maxExportLog = 200
 // isActive reports whether a run or backfill can still be cancelled.
 func isActive(status string) bool { return status == exportStarting || status == exportRunning }
 
+// isFailure reports whether a run ended with a failure: at once, after its last attempt, or because
+// it took too long.
+func isFailure(status string) bool {
+	return status == exportFailed || status == exportRetryable || status == exportTimedOut
+}
+
 // BatchExportRun is the form of a run in responses (§4.3.5).
 type BatchExportRun struct {
 	ID          string `json:"id"`

@@ -220,7 +220,11 @@ func (w *world) calls(t *testing.T) ruletest.Calls {
 	all := management.Page{Limit: management.DefaultPage}
 	calls := ruletest.Calls{
 		"create": func(scope standing, _, b string) (any, error) { return s.Create(ctx, scope, body(b)) },
-		"get":    func(scope standing, path, _ string) (any, error) { return s.Get(ctx, scope, path) },
+		"failing": func(standing, string, string) (any, error) {
+			names, _, err := s.Failing(ctx)
+			return names, err
+		},
+		"get": func(scope standing, path, _ string) (any, error) { return s.Get(ctx, scope, path) },
 		"list": func(scope standing, _, b string) (any, error) {
 			p := all
 			ruletest.Read(t, b, &p)
