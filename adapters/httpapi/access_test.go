@@ -8,7 +8,7 @@ import (
 	"github.com/bunting-flags/bunting/capture"
 )
 
-// spec/management.md §1.2, §1.4, §1.5, §1.7 and the related rows of §6; the texts are those of the
+// spec/management.md §1.2, §1.4, §1.5, §1.7 and the related rows of §6; the texts are from the
 // specification.
 func TestManagement_1_5_Access(t *testing.T) {
 	const (

@@ -16,7 +16,7 @@ import (
 	"github.com/bunting-flags/bunting/management/rooms"
 )
 
-// ownAll makes the owner an owner of every organization, which copying the database requires.
+// ownAll gives the owner the same role in every organization, which copying the database requires.
 func (o *office) ownAll(t testing.TB) {
 	t.Helper()
 	joined := management.Membership{

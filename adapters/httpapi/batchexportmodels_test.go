@@ -58,7 +58,7 @@ func TestBatchExport_BackfillIntoTheFuture(t *testing.T) {
 	}
 }
 
-// The persons of a run are those that changed in its interval, in any way (decision 23).
+// A run exports the persons that changed in its interval, in any way (decision 23).
 func TestBatchExport_Persons(t *testing.T) {
 	o := newOffice(t, "sqlite::memory:")
 	export := o.export(t, "a", "persons", "hour", `,"filters":[{"key":"hidden","type":"person","operator":"is_not_set","value":"is_not_set"}]`)

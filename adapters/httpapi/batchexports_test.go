@@ -32,7 +32,7 @@ func (o *office) capture(t *testing.T, sentAt time.Time, events ...string) {
 	o.do(t, "POST /batch/", `{"api_key":"phc_1","batch":[`+strings.Join(events, ",")+`]}`, 200)
 }
 
-// event returns an event of a person with the given properties.
+// event returns an event of a person with some properties.
 func event(name, person string, sentAt time.Time, properties string) string {
 	return fmt.Sprintf(`{"event":%q,"distinct_id":%q,"timestamp":%q,"properties":{%s}}`, name, person, sentAt.Format(time.RFC3339Nano), properties)
 }
@@ -205,7 +205,7 @@ func TestBatchExport_Bounds(t *testing.T) {
 	}
 }
 
-// Every event is exported to one file, once, even with late events, irregular runs and repeated
+// Every event is exported to exactly one file, even with late events, irregular runs and repeated
 // pauses.
 func TestBatchExport_EveryEventOnce(t *testing.T) {
 	for seed := range int64(6) {

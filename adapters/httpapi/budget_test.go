@@ -71,7 +71,7 @@ func (b *budget) empty(t *testing.T) {
 	}
 }
 
-// wait checks that n requests are waiting in a line, once all goroutines of the bubble are blocked.
+// wait checks that n requests are waiting in a line, after all goroutines of the bubble are blocked.
 func (b *budget) wait(t *testing.T, line, n int) {
 	t.Helper()
 	synctest.Wait()
@@ -100,7 +100,7 @@ func acquireAsync(l *memoryLease, n int64) <-chan error {
 // The numbers below are for a budget of 6,400: a quarter is 1,600, bodies up to 100 are small.
 const tinyBudget = 6400
 
-// Large bodies get at most two quarters, so that there is always memory for small ones; small ones
+// Large bodies get at most two quarters, so that there is always memory for small bodies, which
 // get three, because the last quarter is reserved for the oldest body.
 func TestBudget_LaneForSmallBodies(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -324,7 +324,7 @@ func TestBudget_ReadToTheBrim(t *testing.T) {
 	}
 }
 
-// onFirstChunk is called once, for a body longer than the first chunk, before memory for the rest
+// onFirstChunk is called a single time, for a body longer than the first chunk, before memory for the rest
 // is acquired.
 func TestBudget_Look(t *testing.T) {
 	for size, want := range map[int]int{firstChunk - 1: 0, 5 * firstChunk: 1} {

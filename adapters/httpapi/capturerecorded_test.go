@@ -53,7 +53,7 @@ type capturedScenario struct {
 	// Scenarios are an SDK and the scenario that it ran, "sdk/scenario".
 	Scenarios []string `json:"scenarios"`
 	Source    string   `json:"source"`
-	// Bodies are those that the recorder could not decode, by the number of the request.
+	// Bodies are the bodies that the recorder could not decode, by the number of the request.
 	Bodies map[string]json.RawMessage `json:"bodies"`
 	labState
 }
@@ -96,7 +96,7 @@ func capturedScenarios(t testing.TB) map[string]capturedScenario {
 }
 
 // Every recorded capture request gets the response that the recorder sent, which the SDK accepted.
-// The stored events are those that the recorder's own decoders found in the body, and the persons
+// The stored events are the same that the recorder's own decoders found in the body, and the persons
 // and groups are those of recorded.json. Sending everything a second time changes no stored data
 // (§19.1).
 func TestCapture_19_1_RecordedRequests(t *testing.T) {

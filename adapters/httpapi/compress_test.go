@@ -180,7 +180,7 @@ func TestHTTP_CompressedHead(t *testing.T) {
 	}
 }
 
-// Some responses are not compressed: short ones, those without a body, those with a new secret
+// Some responses are not compressed: short responses, responses without a body or with a new secret
 // (BREACH), and streams.
 func TestHTTP_UncompressedAnswers(t *testing.T) {
 	o, key := longOffice(t)

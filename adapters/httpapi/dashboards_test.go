@@ -18,7 +18,7 @@ import (
 	"github.com/bunting-flags/bunting/management/rooms"
 )
 
-// restrict makes the ordinary members of organization A members of project 1, of which they are
+// restrict changes the role of organization A's ordinary members in project 1 to member, of which they are
 // administrators by default.
 func (o *office) restrict(t *testing.T) {
 	t.Helper()
@@ -121,7 +121,7 @@ func TestShared_Page(t *testing.T) {
 	}
 }
 
-// A page asks for the password and accepts it as a form.
+// A page prompts for the password and accepts it as a form.
 func TestShared_PagePassword(t *testing.T) {
 	o := newOffice(t, "sqlite::memory:")
 	token, path := o.share(t)
@@ -198,7 +198,7 @@ func TestShared_OrganizationForbids(t *testing.T) {
 	o.step(t, "link", &manageStep{As: "none", Request: "GET /shared/" + token, Status: 404, Error: []any{"invalid_request", "not_found", "Not found."}})
 }
 
-// A dashboard has at most MaxTiles tiles; deleted ones are removed first.
+// A dashboard has at most MaxTiles tiles; deleted tiles are removed first.
 func TestDashboards_TileBounds(t *testing.T) {
 	o := newOffice(t, "sqlite::memory:")
 	id, _ := dig(o.do(t, "POST /api/projects/1/dashboards/", `{}`, 201), "id")

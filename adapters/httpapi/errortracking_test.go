@@ -58,7 +58,7 @@ func (o *office) issues(t testing.TB) map[string]int {
 	return out
 }
 
-// failingStore is a store whose transactions fail at the commit, the given number of times.
+// failingStore is a store whose transactions fail at the commit, as often as failures says.
 type failingStore struct {
 	rooms.Store
 	failures int
@@ -77,7 +77,7 @@ func (s *failingStore) Write(ctx context.Context, work func(rooms.Tx) error) err
 	})
 }
 
-// Decision 24: the work of a transaction that failed is rolled back, and done once by the next.
+// Decision 24: the work of a transaction that failed is rolled back, and repeated by the next one.
 func TestDecision24_AfterAFailureNothingIsMissingOrTwice(t *testing.T) {
 	o := newOffice(t, "sqlite::memory:")
 	store := sqlstore.ManagementStore{Store: o.store}

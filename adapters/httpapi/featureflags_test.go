@@ -39,7 +39,7 @@ func step(request string, status int, body string) manageStep {
 	return s
 }
 
-// The error lists five dependent flags and the number of the others (§5.1.3).
+// The error lists five dependent flags and the number of further flags (§5.1.3).
 func TestFeatureFlags_ManyDependants(t *testing.T) {
 	o := newOffice(t, "sqlite::memory:")
 	first := step("POST /api/projects/1/feature_flags/", 201, `{"key": "base"}`)

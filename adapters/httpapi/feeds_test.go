@@ -17,7 +17,7 @@ const (
 	changesPath = "/api/projects/1/changes/stream/"
 )
 
-// feedServer serves an office's feeds with the given length of a second.
+// feedServer serves an office's feeds, with a configurable length of a second.
 func (o *office) feedServer(t *testing.T, second time.Duration, change func(*httpapi.Config)) *httptest.Server {
 	t.Helper()
 	s, h := o.streamServer(t, longTime, longTime, longTime, change)
@@ -25,7 +25,7 @@ func (o *office) feedServer(t *testing.T, second time.Duration, change func(*htt
 	return s
 }
 
-// captures sends events of project 1, each given as "name id".
+// captures sends events of project 1, each in the form "name id".
 func (o *office) captures(t *testing.T, events ...string) {
 	t.Helper()
 	var batch []string
@@ -60,7 +60,7 @@ func (l *listener) wants(t *testing.T, events ...string) {
 	}
 }
 
-// console.md N15: the stream sends the last events first, then new ones, filtered.
+// console.md N15: the stream sends the last events first, then new events, filtered.
 func TestLive_Events(t *testing.T) {
 	o := newOffice(t, "sqlite::memory:")
 	s := o.feedServer(t, longTime, nil)
@@ -91,7 +91,7 @@ func TestLive_Events(t *testing.T) {
 	anns.wants(t, "seen ann")
 }
 
-// N15: the stream sends at most 20 events per second, the newest, and the number of dropped ones.
+// N15: the stream sends at most 20 events per second, the newest, and the number of dropped events.
 func TestLive_Dropped(t *testing.T) {
 	o := newOffice(t, "sqlite::memory:")
 	s := o.feedServer(t, time.Second, nil)
@@ -122,7 +122,7 @@ func TestLive_Dropped(t *testing.T) {
 	}
 }
 
-// N14: the stream sends each change with its author; a client that reconnects gets the missed ones.
+// N14: the stream sends each change with its author; a client that reconnects gets the missed changes.
 func TestChanges_Stream(t *testing.T) {
 	o := newOffice(t, "sqlite::memory:")
 	path := o.makeFlag(t, `{"key": "a"}`)

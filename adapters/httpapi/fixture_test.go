@@ -50,7 +50,7 @@ var (
 )
 
 // change edits a project, increments its revision and advances the clock by the second after which
-// revisions are read again.
+// revisions are checked.
 func (w *world) change(apiKey string, edit func(*flags.FileProject)) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// console.md N21: a page that reports errors in a loop is rate limited, without affecting others.
+// console.md N21: a page that reports errors in a loop is rate limited, without affecting other pages.
 func TestConsole_MistakesAreBounded(t *testing.T) {
 	o := newOffice(t, "sqlite::memory:")
 	cookie := o.ownerSession(t)
@@ -19,7 +19,7 @@ func TestConsole_MistakesAreBounded(t *testing.T) {
 }
 
 // console.md N9: a check returns at most 500 errors, and 6,000 of them take no longer than parsing
-// them once (searching the whole text for each took two minutes).
+// them (searching the whole text for each took two minutes).
 func TestFlagCheck_Bounded(t *testing.T) {
 	o := newOffice(t, "sqlite::memory:")
 	property := `{"key": "p", "type": "person", "operator": "exakt", "value": "v"}`

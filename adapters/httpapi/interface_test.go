@@ -31,7 +31,7 @@ type interfaceFile struct {
 type interfaceRow struct {
 	// Row is method and path, or the text of a line of §7.
 	Row string `json:"row"`
-	// Asks are methods and paths if Row is a text: one of them must be requested.
+	// Asks are methods and paths if Row is a sentence: one of them must be requested.
 	Asks []string `json:"asks"`
 	// Scope is the required scope, none for ingestion.
 	Scope string `json:"scope"`

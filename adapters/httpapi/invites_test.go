@@ -62,12 +62,12 @@ func (o *office) browse(t *testing.T, address, accept string, form url.Values) (
 
 const browser = "text/html,application/xhtml+xml,*/*;q=0.8"
 
-// A person follows the link, submits the form, and sees a key once (decision 22).
+// A person follows the link, submits the form, and sees a key only this time (decision 22).
 func TestInvitePage(t *testing.T) {
 	o := newOffice(t, "sqlite::memory:")
 	link := o.invited(t, "new@example.com")
 	path, _, _ := strings.Cut(link, "?")
-	for range 2 { // GET accepts nothing
+	for range 2 { // GET accepts no invitation
 		status, header, page := o.browse(t, link, browser, nil)
 		if status != http.StatusOK || !strings.Contains(page, "new@example.com is invited to the organization Organization A") || !strings.Contains(page, `value="&lt;Nina&gt;"`) {
 			t.Fatal(status, page)
@@ -146,7 +146,7 @@ func TestInvitePage_Account(t *testing.T) {
 }
 
 // console.md §5.2, Invitation: accepting also creates a session, and the last page links to the
-// console; requests from another site and those of programs create no session.
+// console; requests from another site or from programs create no session.
 func TestInvitePage_Session(t *testing.T) {
 	o := newOffice(t, "sqlite::memory:")
 	server := o.serve(t, func(c *httpapi.Config) { c.Console = http.NotFoundHandler() })

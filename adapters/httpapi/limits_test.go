@@ -35,7 +35,7 @@ func checkLimited(t *testing.T, w *httptest.ResponseRecorder) {
 	}
 }
 
-// The defaults are those of §10.2; the zero value disables limits.
+// The defaults are the limits of §10.2; the zero value disables limits.
 func TestFlags_10_2_Defaults(t *testing.T) {
 	want := httpapi.RateLimits{
 		Token: httpapi.Rate{PerSecond: 10, Burst: 625}, IP: httpapi.Rate{PerSecond: 50, Burst: 1250},

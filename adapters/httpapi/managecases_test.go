@@ -34,7 +34,7 @@ type manageFile struct {
 // manageCase is a series of requests to a new office.
 type manageCase struct {
 	Name  string       `json:"name"`
-	Row   int          `json:"row"` // of spec/management.md §6, 0 if there is none
+	Row   int          `json:"row"` // of spec/management.md §6, 0 without a row
 	Note  string       `json:"note"`
 	Steps []manageStep `json:"steps"`
 }

@@ -237,7 +237,7 @@ func TestHTTP_MountedPage(t *testing.T) {
 	}
 }
 
-// A path that looks like another host is not used as a host in links.
+// A path with the form of another host is not used as a host in links.
 func TestHTTP_MountedPrefixNamesNoHost(t *testing.T) {
 	h := handled("/{a}/{b}/ph/")(sharedWorld(t).handler(t, nil, nil))
 	q := httptest.NewRequest("GET", "/x/evil.example/ph/", nil)

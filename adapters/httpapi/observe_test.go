@@ -129,8 +129,8 @@ func TestRequests_WhatIsLogged(t *testing.T) {
 	}
 }
 
-// Failing requests cannot fill the disk with log lines: a hundred are logged at once, the others
-// are counted in the next line.
+// Failing requests cannot fill the disk with log lines: a hundred are logged immediately, further
+// requests are counted in the next line.
 func TestRequests_LinesAreBounded(t *testing.T) {
 	h, lines := logged(t, func(c *httpapi.Config) { c.LogRequests = httpapi.LogFailedRequests })
 	const sent = 20000

@@ -206,7 +206,7 @@ func TestPrograms_Bounds(t *testing.T) {
 	o.wantResponse(t, begin, 200, "user_code")
 }
 
-// Guesses of user codes are rate limited, and those of device codes too.
+// Guesses of user codes are rate limited, and so are guesses of device codes.
 func TestPrograms_Guesses(t *testing.T) {
 	o := newOffice(t, "sqlite::memory:")
 	limited := o.serve(t, func(c *httpapi.Config) {

@@ -195,7 +195,7 @@ func TestSession_Rights(t *testing.T) {
 	o.wantResponse(t, visit{request: "GET /api/session/", cookie: reads}, 200, `"scopes":["feature_flag:read"],"organization":{"id":"`+officeOrg+`","name":"Organization A","level":15},"projects":[{"id":1,"name":"Project 1","level":15,"timezone":"UTC"}],"project":1`)
 	o.wantResponse(t, visit{request: "GET /api/session/", cookie: all}, 200, `"mode":"full","version":"test"`)
 	o.wantResponse(t, visit{request: "GET /api/session/", headers: []string{"Authorization", "Bearer " + o.key(t, "member")}}, 200, `"method":"key","scopes":["*"]`)
-	// A key takes precedence over a session, in every place that may contain it.
+	// A key takes precedence over a session, in every place in which keys are accepted.
 	o.wantResponse(t, visit{request: "GET /api/users/@me/", cookie: all, headers: []string{"Authorization", "Bearer " + o.key(t, "member")}}, 200, "member@example.com")
 	o.wantResponse(t, visit{request: "GET /api/users/@me/?personal_api_key=" + o.key(t, "member"), cookie: all}, 200, "member@example.com")
 	o.wantResponse(t, visit{request: "PATCH /api/users/@me/", body: `{"personal_api_key": "` + o.key(t, "member") + `"}`, cookie: all}, 200, "member@example.com")
@@ -300,7 +300,7 @@ func TestSession_Link(t *testing.T) {
 	}
 }
 
-// console.md N3: a user sees their own sessions, and no others.
+// console.md N3: a user sees only their own sessions.
 func TestSession_List(t *testing.T) {
 	o := newOffice(t, "sqlite::memory:")
 	first, second := o.ownerSession(t), o.ownerSession(t)

@@ -18,7 +18,7 @@ import (
 // hostileText is the name of events, persons and insights in these tests.
 const hostileText = `</title></svg><script>alert("1")</script><img src=x onerror=alert(1)>'`
 
-// board creates a shared dashboard with insights for the given queries, in their order, and returns
+// board creates a shared dashboard with insights for some queries, in their order, and returns
 // the token of its link.
 func (v *insightFixture) board(t *testing.T, settings string, questions ...string) string {
 	t.Helper()

@@ -228,7 +228,7 @@ func TestStream_Decision5_StaticMembers(t *testing.T) {
 	without.event(t, "definitions")
 
 	o.request(t, "POST", "/batch/", `{"api_key": "phc_1", "batch": [{"event": "$identify", "distinct_id": "ann", "properties": {"$anon_distinct_id": "anon <1>"}}]}`, 200)
-	o.clock.Add(2_000_000) // members are read once per second
+	o.clock.Add(2_000_000) // members are read at most every second
 	merged := with.event(t, "definitions")
 	if got := members(merged.data); got != `{"n":["ann","anon <1>","zoe"]}` {
 		t.Error(got)

@@ -88,6 +88,7 @@ func New(before, after *flags.Set, options Options) *Diff {
 		}
 	}
 	slices.Sort(d.keys)
+	// Most flags are in both sets.
 	d.keys = slices.Compact(d.keys)
 	return d
 }
@@ -101,9 +102,11 @@ func (d *Diff) Compare(sub *flags.Subject, now time.Time) []Change {
 	d.users++
 	was, is := answersByKey(&d.decisionsBefore), answersByKey(&d.decisionsAfter)
 	var out []Change
+	// some is true if at least one flag changed.
 	some := false
 	for _, key := range d.keys {
 		before, after := was[key], is[key]
+		// A flag without a result is the zero Answer.
 		if before.isEqual(&after, d.options.Reasons) {
 			continue
 		}
@@ -122,10 +125,12 @@ func (d *Diff) Compare(sub *flags.Subject, now time.Time) []Change {
 	return out
 }
 
+// selection returns the flags to evaluate, for every runtime.
 func (d *Diff) selection() flags.Selection {
 	return flags.Selection{Keys: d.options.Keys, Runtime: "all"}
 }
 
+// count adds one to the changes of a flag.
 func (d *Diff) count(key string) {
 	t := d.totals[key]
 	if t == nil {
@@ -135,6 +140,7 @@ func (d *Diff) count(key string) {
 	t.Changed++
 }
 
+// answersByKey converts decisions to answers. An undecided flag has no value.
 func answersByKey(d *flags.Decisions) map[string]Answer {
 	out := make(map[string]Answer, len(d.List))
 	for i := range d.List {
@@ -151,6 +157,7 @@ func answersByKey(d *flags.Decisions) map[string]Answer {
 	return out
 }
 
+// isEqual reports whether the answers are equal, including their reasons if reasons is true.
 func (a *Answer) isEqual(b *Answer, reasons bool) bool {
 	return a.Answered == b.Answered && a.Value == b.Value && a.Failed == b.Failed && a.Undecided == b.Undecided &&
 		bytes.Equal(a.Payload, b.Payload) && (!reasons || a.open || b.open || a.reason == b.reason)

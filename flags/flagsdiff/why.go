@@ -45,6 +45,7 @@ type Why struct {
 	After  string `json:"after"`
 }
 
+// explain evaluates a changed flag on both sides once more, with a trace, and compares the traces.
 func (d *Diff) explain(key string, sub *flags.Subject, now time.Time) Why {
 	was, is := d.before.Explain(key, sub, now, d.selection()), d.after.Explain(key, sub, now, d.selection())
 	w := Why{Before: was.Decided, After: is.Decided}
@@ -52,11 +53,13 @@ func (d *Diff) explain(key string, sub *flags.Subject, now time.Time) Why {
 		w.Cause, w.Text = d.presence(key), presenceTexts[d.presence(key)]
 		return w
 	}
+	// The last flag of a trace is the flag itself; the flags that it depends on precede it.
 	c := &comparison{before: was.Flags[len(was.Flags)-1], after: is.Flags[len(is.Flags)-1]}
 	w.Cause, w.Text = c.find()
 	return w
 }
 
+// presenceTexts are the texts of the causes that presence returns.
 var presenceTexts = map[Cause]string{
 	CauseNew: "the flag is new", CauseRemoved: "the flag is removed", CauseActivated: "the flag was not active",
 	CauseDeactivated: "the flag is not active any more", CauseUnanswered: "the flag is on or behind a cycle of dependencies on one side",
@@ -66,6 +69,8 @@ var presenceTexts = map[Cause]string{
 // order of evaluation.
 type comparison struct{ before, after *flags.FlagTrace }
 
+// find returns the cause of the difference and its text. The cases are in the order of evaluation:
+// failures first, then pinned values, early access, holdouts and conditions.
 func (c *comparison) find() (Cause, string) {
 	was, is := &c.before.Decision, &c.after.Decision
 	switch {
@@ -92,12 +97,16 @@ func (c *comparison) find() (Cause, string) {
 	return c.conditions()
 }
 
+// isDecided reports whether early access decided: f is nil without early access, and its property
+// may be missing or unknown.
 func isDecided(f *flags.FilterTrace) bool {
 	return f != nil && f.Type != "missing" && f.Type != "unknown"
 }
 
+// isHeldOut reports whether the subject is in the holdout; b is nil for a flag without one.
 func isHeldOut(b *flags.BucketTrace) bool { return b != nil && b.Result == "yes" }
 
+// nowOrNoLonger returns the word for a text about a difference.
 func nowOrNoLonger(now bool) string {
 	if now {
 		return "now"
@@ -105,6 +114,7 @@ func nowOrNoLonger(now bool) string {
 	return "no longer"
 }
 
+// holdoutShare returns the share of a holdout for a text.
 func holdoutShare(b *flags.BucketTrace) string {
 	if b == nil {
 		return "none"
@@ -117,6 +127,7 @@ func holdoutShare(b *flags.BucketTrace) string {
 func (c *comparison) conditions() (Cause, string) {
 	was, is := decidingCondition(c.before), decidingCondition(c.after)
 	if was != nil {
+		// First follow the condition that decided before.
 		peer := findPeer(was, c.after, len(c.before.Conditions))
 		switch {
 		case peer == nil:
@@ -132,6 +143,7 @@ func (c *comparison) conditions() (Cause, string) {
 	if is == nil { // both sides match no condition; only their reasons differ
 		return CauseReason, "it was: " + c.before.Decided + "; it is: " + c.after.Decided
 	}
+	// Then look for the origin of the condition that decides now.
 	peer := findPeer(is, c.before, len(c.after.Conditions))
 	switch {
 	case peer == nil:
@@ -190,6 +202,7 @@ func (c *comparison) condition(before, after *flags.ConditionTrace) (Cause, stri
 	if requirements(before) != requirements(after) {
 		return CauseCondition, fmt.Sprintf("the requirements of %s were %s and are %s", name, requirements(before), requirements(after))
 	}
+	// Both have the same requirements, so the filters correspond.
 	for i := range before.Filters {
 		a, b := before.Filters[i], after.Filters[i]
 		if a.Result == b.Result {
@@ -206,6 +219,8 @@ func (c *comparison) condition(before, after *flags.ConditionTrace) (Cause, stri
 	return c.shares(name, before.Rollout, after.Rollout)
 }
 
+// member returns the result of a cohort filter: that of the cohort's conditions if they were
+// evaluated, without the operator in or not_in.
 func member(f *flags.FilterTrace) string {
 	if f.Cohort == nil {
 		return f.Result
@@ -248,4 +263,5 @@ func (c *comparison) answers(condBefore, condAfter *flags.ConditionTrace) (Cause
 	}
 }
 
+// percent returns a share from 0 to 1 as a percentage.
 func percent(share float64) string { return strconv.FormatFloat(share*100, 'g', 10, 64) + " %" }

@@ -72,7 +72,7 @@ func New(t testing.TB) *Flags {
 	return &Flags{state: s}
 }
 
-// Strict fails the test if a flag is read that is not set, once for each key.
+// Strict fails the test if a flag is read that is not set. Further reads of the same key are ignored.
 func (f *Flags) Strict() *Flags {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -128,6 +128,8 @@ func (f *Flags) Set(key string, v any) {
 	}
 }
 
+// change modifies the value of a flag for f's subject. If the subject has no value of its own, it
+// begins with a copy of the value for all subjects.
 func (f *Flags) change(key string, change func(*value)) *Flags {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -200,6 +202,7 @@ func (s *state) snapshot(_ context.Context, sub *flags.Subject) flags.SnapshotCo
 	}
 }
 
+// decide reads a flag and records the exposure, once for each subject, flag and value.
 func (s *state) decide(_ context.Context, key string, sub *flags.Subject, out *flags.Detail) {
 	s.t.Helper()
 	if sub == nil || sub.DistinctID == "" {

@@ -119,7 +119,7 @@ func (r *recorder) Errorf(format string, args ...any) {
 	r.lines = append(r.lines, fmt.Sprintf(format, args...))
 }
 
-// Strict flags fail the test once for each unknown key, and never after its end.
+// Strict flags fail the test for the first read of each unknown key, and never after its end.
 func TestFlags_Strict(t *testing.T) {
 	for strict, want := range map[bool]int{true: 2, false: 0} {
 		inner := &recorder{TB: t}

@@ -20,6 +20,7 @@ func ChangeTime(info fs.FileInfo) time.Time {
 		if ctime.Kind() != reflect.Struct {
 			continue
 		}
+		// The fields have different integer types on different systems.
 		seconds, nanoseconds := ctime.FieldByName("Sec"), ctime.FieldByName("Nsec")
 		if seconds.CanInt() && nanoseconds.CanInt() {
 			return time.Unix(seconds.Int(), nanoseconds.Int())

@@ -50,6 +50,7 @@ func Shorten(s string, limit int) string {
 	if len(s) <= limit {
 		return s
 	}
+	// Move back to the beginning of a character.
 	for limit > 0 && !utf8.RuneStart(s[limit]) {
 		limit--
 	}

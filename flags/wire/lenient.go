@@ -50,6 +50,7 @@ func lineEnd(c rune) bool {
 
 // lenientKey reads the name of a member, in single quotes or without quotes.
 func (r *Reader) lenientKey() (string, bool) {
+	// Names in double quotes are read by NextKey.
 	if r.Peek() == '\'' {
 		return r.Text()
 	}
@@ -140,6 +141,7 @@ func (r *Reader) skipNotFinite() bool {
 
 // lenientNumber reads a number in the syntax of JSON5.
 func (r *Reader) lenientNumber() (number, bool) {
+	// The service reads them as null.
 	if r.skipNotFinite() {
 		return number{kind: asNull}, true
 	}
@@ -148,6 +150,7 @@ func (r *Reader) lenientNumber() (number, bool) {
 	if negative || src[i] == '+' {
 		i++
 	}
+	// Hexadecimal integers have no fraction and no exponent.
 	if strings.HasPrefix(src[i:], "0x") || strings.HasPrefix(src[i:], "0X") {
 		return r.hexNumber(i+2, negative)
 	}
@@ -156,6 +159,7 @@ func (r *Reader) lenientNumber() (number, bool) {
 		i++
 	}
 	intDigits, fraction := i-digits, 0
+	// JSON5 allows no octal numbers.
 	if intDigits > 1 && src[digits] == '0' {
 		return number{}, r.Fail("number with a leading zero")
 	}

@@ -61,6 +61,7 @@ func AppendFloat(dst []byte, f float64) []byte {
 func AppendInteger(dst []byte, f float64) ([]byte, bool) {
 	const exact = 1 << 53 // float64 represents every integer below it
 	switch size := math.Abs(f); {
+	// encoding/json writes numbers from 1e21 on with an exponent, and -0 as -0.
 	case f != math.Trunc(f) || size >= 1e21 || f == 0 && math.Signbit(f):
 		return dst, false
 	case size < exact:

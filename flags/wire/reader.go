@@ -98,6 +98,7 @@ func (r *Reader) Value() (any, bool) {
 		s, ok := r.Text()
 		return s, ok
 	case c == '{':
+		// An empty object is an empty map, not nil.
 		m := make(map[string]any)
 		return m, r.Map(m)
 	case c == '[':
@@ -167,6 +168,7 @@ func (r *Reader) Map(m map[string]any) bool {
 			return r.FailIn(key)
 		}
 		m[key] = v
+		// The check follows the insertion, because equal names count once.
 		if !r.Fits(len(m)) {
 			return false
 		}

@@ -83,6 +83,7 @@ func (r *Reader) number() (number, bool) {
 func (r *Reader) skipNumber() bool {
 	start := r.Pos
 	form := r.stepNumber()
+	// Only these numbers can be out of the range of a float64.
 	if end := r.Pos; form == exponentForm || form != noNumber && end-start > longNumber {
 		r.Pos = start
 		_, ok := r.float(start, end)
@@ -117,6 +118,7 @@ func (r *Reader) stepNumber() numberForm {
 		i++
 	}
 	switch {
+	// A minus sign without digits.
 	case i == first:
 		if r.Spans {
 			r.Pos = i

@@ -149,6 +149,7 @@ func Unquote(text string) string {
 	if strings.IndexByte(text, '\\') < 0 {
 		return text[1 : len(text)-1]
 	}
+	// The text without escapes is at most as long as the literal, so Scratch does not grow.
 	r := Reader{Src: text, Spans: true, Scratch: make([]byte, 0, len(text))}
 	s, _ := r.Text()
 	return s
@@ -224,6 +225,7 @@ func ReplaceHalfPairs(s string) string {
 			break
 		}
 		i += next
+		// Other escapes have two bytes.
 		n, half := 0, false
 		if strings.HasPrefix(s[i:], `\u`) {
 			_, n, half = unicodeEscape(s, i)

@@ -33,6 +33,7 @@ func RetryAfter(header, date string, now time.Time) time.Duration {
 		}
 		return time.Duration(seconds) * time.Second
 	}
+	// Otherwise the header must be a date.
 	at, ok := httpDate(header)
 	if !ok {
 		return 0

@@ -48,6 +48,7 @@ func ParseUUID(s string) (UUID, bool) {
 		s = s[1:37]
 	}
 	var digits [32]byte
+	// The remaining text has 32 digits, with or without four hyphens.
 	switch len(s) {
 	case 36:
 		if s[8] != '-' || s[13] != '-' || s[18] != '-' || s[23] != '-' {

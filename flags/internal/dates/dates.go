@@ -15,6 +15,7 @@ type Operand struct {
 	text  string    // dateFromNow: parsed again at every evaluation
 }
 
+// operandKind is the way in which an operand determines its instant.
 type operandKind uint8
 
 const (
@@ -80,6 +81,7 @@ func Epoch(f float64) (time.Time, bool) {
 	return wallClock{sec: sec, nano: nano}.inZone(nil)
 }
 
+// parseResult is the outcome of parsing a text.
 type parseResult uint8
 
 const (
@@ -102,6 +104,7 @@ func parseAbsolute(text string, zone *time.Location, now *time.Time) (time.Time,
 	return parseGeneral(text, now)
 }
 
+// resultOf converts the results of a parser that does not need now.
 func resultOf(t time.Time, ok bool) (time.Time, parseResult) {
 	if ok {
 		return t, dateGood
@@ -130,6 +133,8 @@ func (w wallClock) inZone(zone *time.Location) (time.Time, bool) {
 	if zone == nil || zone == time.UTC {
 		return w.atOffset(0)
 	}
+	// The loop visits the periods of constant offset around w, in order, and returns the first one
+	// in which clocks show w.
 	for at := w.sec - maxOffset; ; {
 		t := time.Unix(at, 0).In(zone)
 		_, offset := t.Zone()
@@ -138,6 +143,7 @@ func (w wallClock) inZone(zone *time.Location) (time.Time, bool) {
 		if (start.IsZero() || sec >= start.Unix()) && (end.IsZero() || sec < end.Unix()) {
 			return w.atOffset(int64(offset))
 		}
+		// Later periods cannot contain w.
 		if end.IsZero() || end.Unix() > w.sec+maxOffset {
 			return time.Time{}, false
 		}
@@ -199,6 +205,7 @@ func (b StepBack) before(now time.Time, zone *time.Location) (time.Time, bool) {
 	w := wallAt(now, zone)
 	switch b.Unit {
 	case 'h':
+		// Hours and days are also subtracted on the wall clock, so a day may have 23 or 25 hours.
 		w.sec -= int64(b.Count) * 3600
 	case 'd':
 		w.sec -= int64(b.Count) * 86400
@@ -223,6 +230,7 @@ func (w wallClock) monthsBack(n int) wallClock {
 		}
 		day = min(day, daysIn(year, month))
 	}
+	// The result may be before the year 0, so the division must round down.
 	months := year*12 + month - 1 - n
 	year = int(math.Floor(float64(months) / 12))
 	return w.withDate(year, months-year*12+1, day)
@@ -237,6 +245,7 @@ func (w wallClock) yearsBack(n int) wallClock {
 	return w.withDate(year-n, month, day)
 }
 
+// date returns the calendar date of w.
 func (w wallClock) date() (year, month, day int) {
 	y, m, d := time.Unix(w.sec, 0).UTC().Date()
 	return y, int(m), d
@@ -255,6 +264,7 @@ func dateSeconds(year, month, day int) int64 {
 	return time.Date(year, time.Month(month), day, 0, 0, 0, 0, time.UTC).Unix()
 }
 
+// daysIn returns the number of days of a month, 1 to 12.
 func daysIn(year, month int) int {
 	switch month {
 	case 2:
@@ -271,6 +281,7 @@ func daysIn(year, month int) int {
 // digits returns the number of ASCII digits at the beginning of s.
 func digits(s string) int {
 	n := 0
+	// The subtraction wraps around for bytes below '0'.
 	for n < len(s) && s[n]-'0' <= 9 {
 		n++
 	}

@@ -25,10 +25,14 @@ type generalForm struct {
 type fillFrom uint8
 
 const (
+	// The text has a date and a time.
 	fillNothing fillFrom = iota
+	// The text has only a date: the time of day is taken from now.
 	fillTime
+	// The text has only a time of day: the date is taken from now.
 	fillDate
 	fillText // edit inserts it into the text
+	// Both fillText and fillTime.
 	fillTextAndTime
 )
 
@@ -37,6 +41,8 @@ const (
 // are left out. The white space of these patterns is that of Unicode, and `+-:` is a range that
 // includes digits, points and slashes too.
 var generalForms = sync.OnceValue(func() []generalForm {
+	// form replaces the abbreviations in a shape: {hm} and {Hm} are hours with two digits and with
+	// one or two, {ap} is am or pm.
 	form := func(shape string, fill fillFrom, edit func(string, time.Time) string, layouts ...string) generalForm {
 		shape = strings.NewReplacer(
 			`\s`, `[\t-\r\x{85}\p{Z}]`, `{ap}`, `(?:am|pm|AM|PM)?`, `{date}`, `[0-9]{4}-[0-9]{2}-[0-9]{2}`,
@@ -45,6 +51,8 @@ var generalForms = sync.OnceValue(func() []generalForm {
 		).Replace(shape)
 		return generalForm{regexp.MustCompile(shape), fill, edit, compileLayouts(layouts...)}
 	}
+	// These functions bring a text into the form of the layouts: they remove commas, the points of
+	// abbreviations and the word "at", or insert the current year or day.
 	commas := func(s string, _ time.Time) string {
 		return strings.ReplaceAll(strings.ReplaceAll(s, ", ", " "), ". ", " ")
 	}
@@ -90,8 +98,11 @@ var generalForms = sync.OnceValue(func() []generalForm {
 		form(`^[0-9]{4}/[0-9]{1,2}/[0-9]{1,2}$`, fillTime, nil, "%Y/%m/%d"),
 		form(`[0-9]{1,4}.[0-9]{1,4}[0-9]{1,4}`, fillTime, nil,
 			"%m.%d.%y", "%m.%d.%Y", "%Y.%m.%d"),
+		// A year and a month, such as 2014.02.
 		form(`[0-9]{1,4}.[0-9]{1,4}[0-9]{1,4}`, fillTextAndTime, thisDay, "%Y.%m.%d"),
+		// The format of MySQL's log. Like the two before, this shape may match a part of the text.
 		form(`[0-9]{6}\s+[0-9]{2}:[0-9]{2}:[0-9]{2}`, fillNothing, nil, "%y%m%d %H:%M:%S"),
+		// Chinese dates.
 		form(`^[0-9]{4}年[0-9]{2}月[0-9]{2}日[0-9]{2}时[0-9]{2}分[0-9]{2}秒$`, fillNothing, nil, "%Y年%m月%d日%H时%M分%S秒"),
 		form(`^[0-9]{4}年[0-9]{2}月[0-9]{2}日$`, fillTime, nil, "%Y年%m月%d日"),
 	}
@@ -117,6 +128,7 @@ func parseGeneral(text string, now *time.Time) (time.Time, parseResult) {
 	if len(text) > maxDateText {
 		return time.Time{}, dateBad
 	}
+	// Dates are parsed even without now, to find out whether the text can be one.
 	clock := anyTime
 	if now != nil {
 		clock = now.UTC()
@@ -127,6 +139,7 @@ func parseGeneral(text string, now *time.Time) (time.Time, parseResult) {
 			continue
 		}
 		offset := int64(0)
+		// The shape has a group for the zone.
 		if len(groups) == 4 {
 			var ok bool
 			if offset, ok = zoneOffset(strings.TrimSpace(text[groups[2]:groups[3]])); !ok {
@@ -134,6 +147,7 @@ func parseGeneral(text string, now *time.Time) (time.Time, parseResult) {
 			}
 		}
 		if t, ok := form.read(text, offset, clock); ok {
+			// The text is a date at anyTime, but its instant depends on now.
 			if form.fill != fillNothing && now == nil {
 				return time.Time{}, dateNeedsNow
 			}
@@ -154,6 +168,7 @@ func (form generalForm) read(text string, offset int64, now time.Time) (time.Tim
 		if !ok {
 			continue
 		}
+		// Missing parts are those of a clock in the zone of the text.
 		w, current := f.wall(), wallAt(now, nil)
 		current.sec += offset
 		switch form.fill {
@@ -237,6 +252,7 @@ func parseRFC2822(s string) (time.Time, bool) {
 	}
 	r.space()
 	f.offset = r.zone()
+	// Comments may follow the zone.
 	for r.comment() {
 	}
 	if r.bad || r.s != "" || f.day < 1 || f.hour > 23 || f.minute > 59 || f.second > 60 || !f.valid() {

@@ -20,11 +20,13 @@ type dateLayout struct {
 	items []layoutItem
 }
 
+// layoutItem is one element of a layout.
 type layoutItem struct {
 	verb byte   // the letter; '.' for the fraction, ' ' for white space, 0 for literal text
 	text string // literal text
 }
 
+// compileLayout splits a layout into verbs, white space and literal text.
 func compileLayout(s string) dateLayout {
 	var l dateLayout
 	for s != "" {
@@ -46,6 +48,7 @@ func compileLayout(s string) dateLayout {
 	return l
 }
 
+// compileLayouts compiles several layouts.
 func compileLayouts(texts ...string) []dateLayout {
 	layouts := make([]dateLayout, len(texts))
 	for i, s := range texts {
@@ -82,6 +85,7 @@ var numericVerbs = [128]struct{ width, low, high int }{
 	'y': {2, 0, 99}, 'm': {2, 1, 12}, 'd': {2, 1, 31}, 'H': {2, 0, 23}, 'I': {2, 1, 12}, 'M': {2, 0, 59}, 'S': {2, 0, 60},
 }
 
+// read parses the beginning of s as the item, stores its value in f and returns the rest of s.
 func (item layoutItem) read(s string, f *dateFields) (rest string, ok bool) {
 	switch item.verb {
 	case 0:
@@ -101,6 +105,7 @@ func (item layoutItem) read(s string, f *dateFields) (rest string, ok bool) {
 		f.afternoon = s[0]|0x20 == 'p'
 		return s[2:], true
 	case '.':
+		// The fraction is optional.
 		if s == "" || s[0] != '.' {
 			return s, true
 		}
@@ -112,6 +117,7 @@ func (item layoutItem) read(s string, f *dateFields) (rest string, ok bool) {
 	case 'Z':
 		return strings.TrimLeftFunc(s, func(r rune) bool { return !unicode.IsSpace(r) }), true
 	}
+	// The other verbs are unsigned numbers.
 	verb := numericVerbs[item.verb]
 	n, rest, ok := readDigits(trimSpace(s), 1, verb.width)
 	if !ok || n < verb.low || n > verb.high {
@@ -142,6 +148,7 @@ func (item layoutItem) read(s string, f *dateFields) (rest string, ok bool) {
 // valid checks the constraints between fields: the length of the month, the weekday, the size of
 // the offset.
 func (f dateFields) valid() bool {
+	// The years of the service's calendar.
 	if f.year < -262143 || f.year > 262142 || f.day > daysIn(f.year, f.month) {
 		return false
 	}
@@ -151,6 +158,7 @@ func (f dateFields) valid() bool {
 	return f.weekday == 0 || int(time.Unix(dateSeconds(f.year, f.month, f.day), 0).UTC().Weekday()) == f.weekday%7
 }
 
+// wall returns the time of the fields. Second 60 is a leap second.
 func (f dateFields) wall() wallClock {
 	w := wallClock{sec: dateSeconds(f.year, f.month, f.day), nano: f.nano}
 	hour, second := f.hour, f.second
@@ -225,6 +233,7 @@ func readDigits(s string, low, high int) (n int, rest string, ok bool) {
 	return n, s[i:], i >= low
 }
 
+// readYear reads up to four digits, or any number of digits after a sign.
 func readYear(s string) (year int, rest string, ok bool) {
 	switch {
 	case s == "":
@@ -249,6 +258,7 @@ func readFraction(s string) (nano int64, rest string, ok bool) {
 	return nano, s[count:], ok
 }
 
+// monthNames are the English names in lower case; their first three letters are the short names.
 var monthNames = [12]string{
 	"january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november", "december",
 }
@@ -276,6 +286,7 @@ type offsetStyle struct {
 	gap   func(string) (string, bool) // skips the separator between hours and minutes
 }
 
+// These are the separators of offsetStyle: none, a colon, and any number of colons and white space.
 func noGap(s string) (string, bool)    { return s, true }
 func cutColon(s string) (string, bool) { return strings.CutPrefix(s, ":") }
 func trimColons(s string) (string, bool) {
@@ -316,4 +327,5 @@ func readOffset(s string, style offsetStyle) (offset int64, rest string, ok bool
 	return sign * int64(hours*3600+minutes*60), s, true
 }
 
+// trimSpace removes white space at the beginning of s.
 func trimSpace(s string) string { return strings.TrimLeftFunc(s, unicode.IsSpace) }

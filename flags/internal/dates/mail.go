@@ -9,6 +9,7 @@ type mailReader struct {
 	bad bool
 }
 
+// weekdayNames are the short names in lower case, from Monday on.
 var weekdayNames = [7]string{"mon", "tue", "wed", "thu", "fri", "sat", "sun"}
 
 // weekday reads a short name and its comma; Monday is 1, and 0 means that there is no weekday.
@@ -23,12 +24,15 @@ func (r *mailReader) weekday() int {
 	return 0
 }
 
+// number reads a number of low to high digits.
 func (r *mailReader) number(low, high int) int {
 	n, rest, ok := readDigits(r.s, low, high)
 	r.s, r.bad = rest, r.bad || !ok
 	return n
 }
 
+// month reads a short name. If there is none, it sets bad and stores 1, so that later calculations
+// with the month are valid.
 func (r *mailReader) month(month *int) {
 	m, rest, ok := readMonth(r.s, false)
 	*month = max(m, 1)
@@ -59,6 +63,7 @@ func (r *mailReader) space() {
 	r.s = rest
 }
 
+// colon reads a colon.
 func (r *mailReader) colon() {
 	rest, found := strings.CutPrefix(r.s, ":")
 	r.s, r.bad = rest, r.bad || !found
@@ -74,6 +79,7 @@ func (r *mailReader) zone() int64 {
 	}
 	name := strings.ToLower(r.s[:n])
 	r.s = r.s[n:]
+	// In RFC 2822 single letters are military zones, which are treated as UTC; J is not one.
 	hours, named := namedOffsets[name]
 	r.bad = r.bad || !named && (n != 1 || name == "j")
 	return hours * 3600

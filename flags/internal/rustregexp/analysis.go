@@ -69,7 +69,7 @@ func (a *analyzer) node(n *node) (nodeFacts, error) {
 
 // isBehindAllowed also allows alternatives of different lengths, since each is matched separately.
 func isBehindAllowed(n *node, facts nodeFacts) bool {
-	// Rust's linear engine can match a look-behind of variable length by searching backwards.
+	// fancy_regex passes a look-behind without hard parts on, and limits only the others.
 	if facts.fixed || !facts.hard {
 		return true
 	}

@@ -80,7 +80,7 @@ func (p *parser) class() (*node, error) {
 	if c.tooMuch != nil {
 		return nil, c.tooMuch
 	}
-	// The two passes disagree about the end of the class, for example for [[^]]x].
+	// The second pass ended before the last bracket.
 	if msg == "" && c.next < len(items) {
 		msg = "unopened bracket"
 	}
@@ -172,6 +172,7 @@ func (c *classParser) join(left runeSet, op rune, right runeSet) runeSet {
 
 // bracket evaluates the items after a "[" up to its "]". msg is empty unless there is an error.
 func (c *classParser) bracket() (set runeSet, msg string) {
+	// bracket is recursive, so the depth limits the stack.
 	if c.depth++; c.depth > maxClassNesting {
 		return nil, "brackets nest too deep"
 	}
@@ -251,6 +252,7 @@ func (c *classParser) asciiClass() (runeSet, bool) {
 	if !c.isRaw(0, '[') || !c.isRaw(1, ':') {
 		return nil, false
 	}
+	// Remember the position: text that only begins like a class is read again as a nested class.
 	start := c.next
 	c.next += 2
 	negated := c.takeRaw('^')

@@ -45,10 +45,13 @@ func instructions(re *syntax.Regexp) int {
 		// Every rune is an instruction.
 		n += len(re.Rune)
 	case syntax.OpCapture:
+		// One at each end of the group.
 		n += 2
 	case syntax.OpAlternate:
+		// A choice between two alternatives at a time.
 		n += len(re.Sub) - 1
 	case syntax.OpRepeat:
+		// A choice precedes each optional copy, and an unlimited repetition has one.
 		n = n*max(re.Min, re.Max, 1) + max(re.Max-re.Min, 1)
 	default: // one instruction: a class, an assertion, the choice of a star
 		n++

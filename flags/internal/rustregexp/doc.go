@@ -13,6 +13,17 @@
 // The work of Compile is also limited, see there. So neither a malicious pattern nor a malicious
 // text can occupy a processor for long.
 //
+// # Structure
+//
+//   - syntax.go, group.go, escape.go and class.go parse a pattern into a tree of nodes.
+//   - set.go and props.go compute the sets of runes of classes and properties.
+//   - analysis.go checks the limits of fancy_regex and determines the engine; cost.go has the limits
+//     of time that fancy_regex does not have.
+//   - write.go and engine.go write the tree in the syntax of the engine.
+//   - rustregexp.go has the exported types and functions.
+//
+// # Goroutines
+//
 // The time limit of regexp2 uses a goroutine that ends after the last search; tests that check for
 // leaked goroutines stop it with regexp2.StopTimeoutClock.
 package rustregexp

@@ -109,6 +109,7 @@ func writeEngine(w *writer, n *node) {
 			w.put(`\k<`, group, `>`)
 		}
 	case opExists:
+		// As an assertion: the condition with an empty branch, or one that never matches.
 		w.put("(?(", group, ")|(?!))")
 	case opCondition:
 		w.engineCondition(n)
@@ -121,6 +122,7 @@ func writeEngine(w *writer, n *node) {
 // condition consumes the text that it matches, and is not backtracked into.
 func (w *writer) engineCondition(n *node) {
 	cond, yes, no := n.subs[0], n.subs[1], n.subs[2]
+	// A group as condition has the same meaning in both syntaxes.
 	if cond.op == opExists {
 		w.put("(?(", strconv.Itoa(cond.group), ")")
 		w.wrap("(?:", yes)
@@ -129,6 +131,7 @@ func (w *writer) engineCondition(n *node) {
 		w.put(")")
 		return
 	}
+	// (?:(?>cond)(?:yes)|(?!cond)(?:no))
 	w.put("(?:")
 	w.wrap("(?>", cond)
 	w.wrap("(?:", yes)

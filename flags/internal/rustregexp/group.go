@@ -16,6 +16,7 @@ var lookarounds = []struct {
 // groupNode reads any construct that begins with "(".
 func (p *parser) groupNode() (*node, error) {
 	start := p.pos
+	// The parser is recursive, so the depth limits the stack.
 	p.depth++
 	defer func() { p.depth-- }()
 	if p.depth > maxGroups {
@@ -138,7 +139,7 @@ func (p *parser) reference(opening, closing string, relative bool) (*node, error
 	if !p.accept(closing) || name == "" && !hasDistance {
 		return nil, p.errorf(start, "bad group name")
 	}
-	// Oniguruma has \k<name+1> for recursion levels; fancy_regex refuses it as well.
+	// \k<name+1> is Oniguruma's syntax for a recursion level.
 	if name != "" && hasDistance {
 		return nil, p.errorf(start, "references at a recursion level are not supported")
 	}
@@ -219,6 +220,7 @@ func (p *parser) condition() (*node, error) {
 // flagGroup reads (?flags) and (?flags:…), from the "?". As in fancy_regex, flags of the first form
 // apply until changed, even beyond the end of the enclosing group.
 func (p *parser) flagGroup() (*node, error) {
+	// The flags of the enclosing group, which apply again after (?flags:…).
 	start, before := p.pos, p.flags
 	p.pos++
 	first, negated := p.pos, false

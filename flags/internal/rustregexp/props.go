@@ -15,6 +15,7 @@ import (
 // this Go release. Age and the break properties are not supported. slow is true if the runes are
 // from engineSet.
 func propertySet(name string) (set runeSet, slow bool, err error) {
+	// "!=" must be tried before "=", which it contains.
 	for _, sep := range []string{"!=", ":", "="} {
 		property, value, found := strings.Cut(name, sep)
 		if !found {
@@ -24,7 +25,6 @@ func propertySet(name string) (set runeSet, slow bool, err error) {
 		if err != nil {
 			return nil, false, fmt.Errorf("unknown property %q", name)
 		}
-		// The separators are tried in this order because "!=" contains "=".
 		if sep == "!=" {
 			set = set.negate()
 		}
@@ -198,6 +198,7 @@ func engineSet(property string) (runeSet, error) {
 	if set, ok := engineSets.Load(property); ok {
 		return set.(runeSet), nil
 	}
+	// In this mode regexp2 has the property names of ECMAScript.
 	re, err := regexp2.Compile(`\p{`+property+`}+`, regexp2.ECMAScript|regexp2.Unicode)
 	if err != nil {
 		return nil, err

@@ -117,6 +117,7 @@ func compileLinear(tree *node, ascii bool) (*linear, error) {
 		return nil, fmt.Errorf("pattern: %w", err)
 	}
 	size := instructions(parsed)
+	// Package regexp itself allows far larger programs.
 	if size > maxProgram {
 		return nil, fmt.Errorf("pattern: it takes %d instructions, more than %d: repeat less", size, maxProgram)
 	}

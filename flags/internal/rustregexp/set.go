@@ -38,6 +38,7 @@ func newRuneSet(ranges []runeRange) runeSet {
 		}
 	}
 	slices.SortFunc(sorted, func(a, b runeRange) int { return cmp.Compare(a.lo, b.lo) })
+	// Join ranges that overlap or touch.
 	var set runeSet
 	for _, r := range sorted {
 		if n := len(set); n > 0 && r.lo <= set[n-1].hi+1 {
@@ -52,6 +53,7 @@ func newRuneSet(ranges []runeRange) runeSet {
 // tableSet returns the runes of all the tables.
 func tableSet(tables ...*unicode.RangeTable) runeSet {
 	var ranges []runeRange
+	// add appends a range of a table, in which every stride-th rune is a member.
 	add := func(lo, hi, stride rune) {
 		if stride == 1 {
 			ranges = append(ranges, runeRange{lo, hi})
@@ -161,6 +163,7 @@ func (s runeSet) fold() runeSet {
 		for s[i].hi < r {
 			i++
 		}
+		// Only members of s are folded; a rune between two ranges is not one.
 		if r < s[i].lo {
 			continue
 		}

@@ -255,6 +255,7 @@ func (p *parser) piece() (*node, error) {
 	case opEmpty, opLook, opKeep, opContinue, opExists:
 		return nil, p.errorf(start, "nothing to repeat")
 	}
+	// Such as {3,1}.
 	if hi != unlimited && lo > hi {
 		return nil, p.errorf(start, "repetition {%d,%d} is upside down", lo, hi)
 	}
@@ -369,6 +370,7 @@ func (p *parser) atom() (*node, error) {
 	case '[':
 		return p.class()
 	}
+	// Any other character is literal.
 	r, size := utf8.DecodeRuneInString(p.src[p.pos:])
 	p.pos += size
 	return p.foldable(r), nil

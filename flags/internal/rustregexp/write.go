@@ -15,7 +15,8 @@ const maxWritten = 8 << 20
 // and sets that differ between the engines. Text that is written after a limit is exceeded is
 // dropped, so functions need not check for errors; text reports the error at the end.
 type writer struct {
-	out   strings.Builder
+	out strings.Builder
+	// out is the text so far.
 	full  bool // a limit is exceeded, further text is dropped
 	write func(w *writer, n *node)
 	set   func(w *writer, set runeSet)
@@ -124,6 +125,7 @@ func (w *writer) counts(lo, hi int) {
 // text.
 func joined(set runeSet) runeSet {
 	for i := 1; i < len(set); i++ {
+		// At most one pair of ranges is next to the surrogates.
 		if set[i-1].hi == firstSurrogate-1 && set[i].lo == lastSurrogate+1 {
 			out := append(runeSet{}, set[:i]...)
 			out[i-1].hi = set[i].hi

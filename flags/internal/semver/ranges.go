@@ -14,13 +14,16 @@ type Range struct {
 // comparator is one test of a range. minor and patch are absent if the text ended early or had a
 // wildcard.
 type comparator struct {
-	op                 rangeOp
+	op rangeOp
+	// major is always present.
 	major              uint64
 	minor, patch       uint64
 	hasMinor, hasPatch bool
-	pre                string
+	// pre is the pre-release, only possible after three numbers.
+	pre string
 }
 
+// rangeOp is the operator of a comparator.
 type rangeOp uint8
 
 const (
@@ -76,6 +79,7 @@ func (r Range) Contains(v Version) bool {
 			return false
 		}
 	}
+	// Without the rule for pre-releases 2.0.0-rc1 would be in >=1.0.0 and <2.0.0.
 	if v.pre == "" {
 		return true
 	}
@@ -99,12 +103,15 @@ func (c comparator) compareCore(v Version) int {
 	return order
 }
 
+// matches reports whether the comparator matches v. With missing numbers, =1.2 matches every 1.2.x,
+// >1.2 begins with 1.3.0 and <=1.2 ends before 1.3.0.
 func (c comparator) matches(v Version) bool {
 	core := c.compareCore(v)
 	pre := 0 // result of comparing the pre-releases; a comparator without patch has none
 	if core == 0 {
 		pre = comparePre(v.pre, c.pre)
 	}
+	// Pre-releases are only compared if the comparator is a full version.
 	full := c.hasMinor && c.hasPatch
 	switch c.op {
 	case opExact, opWildcard:
@@ -123,6 +130,8 @@ func (c comparator) matches(v Version) bool {
 	return c.matchesCaret(v, core, pre)
 }
 
+// matchesCaret matches versions from the comparator's on with the same left-most part that is not
+// zero. core and pre are the results of comparing the numbers and the pre-releases.
 func (c comparator) matchesCaret(v Version, core, pre int) bool {
 	switch {
 	case v.major != c.major:
@@ -158,12 +167,17 @@ func parseRange(text string) (Range, bool) {
 		if rest[0] != ',' {
 			return Range{}, false
 		}
+		// A comma must be followed by a comparator.
 		text = trimBlanks(rest[1:])
 	}
 	return Range{}, false
 }
 
+// readComparator reads an operator, which is optional, and a version with one to three numbers. The
+// last numbers may be wildcards, and three numbers may have a suffix, of which build metadata is
+// ignored.
 func readComparator(text string) (c comparator, rest string, ok bool) {
+	// bare is true without an operator.
 	bare := true
 	for _, o := range rangeOps {
 		if after, found := strings.CutPrefix(text, o.text); found {
@@ -195,6 +209,7 @@ func readComparator(text string) (c comparator, rest string, ok bool) {
 		}
 		*part.has = true
 	}
+	// A wildcard has its own meaning only without an operator; otherwise it is a missing number.
 	if wild && bare {
 		c.op = opWildcard
 	}
@@ -206,6 +221,7 @@ func readComparator(text string) (c comparator, rest string, ok bool) {
 	return c, trimBlanks(text), true
 }
 
+// cutWildcard removes a leading wildcard: *, x or X.
 func cutWildcard(s string) (string, bool) {
 	if s != "" && (s[0] == '*' || s[0]|0x20 == 'x') {
 		return s[1:], true
@@ -213,4 +229,5 @@ func cutWildcard(s string) (string, bool) {
 	return s, false
 }
 
+// trimBlanks removes leading spaces.
 func trimBlanks(s string) string { return strings.TrimLeft(s, " ") }

@@ -23,6 +23,7 @@ func Parse(text string) (Version, bool) {
 	var parts [3]uint64
 	for i := 0; ; i++ {
 		part, rest, more := strings.Cut(core, ".")
+		// A fourth number.
 		if i == len(parts) {
 			return Version{}, false
 		}
@@ -81,6 +82,7 @@ func compareIdentifiers(a, b string) int {
 		switch {
 		case !moreA && !moreB:
 			return 0
+		// A list that is a prefix of the other one is less.
 		case !moreA:
 			return -1
 		case !moreB:
@@ -90,6 +92,8 @@ func compareIdentifiers(a, b string) int {
 	}
 }
 
+// compareIdentifier compares two identifiers, of which an empty one counts as a number. Numbers may
+// have any length, so they are compared as digits.
 func compareIdentifier(a, b string) int {
 	numberA, numberB := digits(a) == len(a), digits(b) == len(b)
 	switch {

@@ -24,6 +24,7 @@ const (
 // result.
 func Scan(src string, names *Names) (Tape, bool) {
 	if len(src) > math.MaxInt32 {
+		// Positions in the text are int32.
 		return Tape{}, false
 	}
 	s := scanner{src: src, names: names, cells: make([]Cell, 0, len(src)/bytesOfCell+8)}
@@ -41,6 +42,7 @@ type scanner struct {
 	name  uint8   // of the next value
 }
 
+// document reads the whole text: values, and the separators between them.
 func (s *scanner) document() bool {
 	s.space()
 	for yieldAt := cellsAtOnce; ; {
@@ -52,11 +54,13 @@ func (s *scanner) document() bool {
 		}
 		if len(s.cells) >= yieldAt {
 			yieldAt += cellsAtOnce
+			// A large document must not block other goroutines of a process with one processor.
 			runtime.Gosched()
 		}
 	}
 }
 
+// space skips white space.
 func (s *scanner) space() {
 	for s.at < len(s.src) {
 		switch s.src[s.at] {
@@ -82,6 +86,8 @@ func (s *scanner) value() bool {
 		if c == '[' {
 			kind = List
 		}
+		// The cell of an object or a list precedes those of its contents; nextValue completes it at
+		// the end.
 		s.open = append(s.open, int32(len(s.cells)))
 		s.add(kind, s.at)
 		s.at++
@@ -89,6 +95,7 @@ func (s *scanner) value() bool {
 		if s.at < len(s.src) && s.src[s.at] == c+2 { // empty: nextValue closes it
 			return true
 		}
+		// The first member or element has no comma, so it is counted here.
 		s.cells[len(s.cells)-1].Count = 1
 		if c == '{' && !s.member() {
 			return false
@@ -97,6 +104,7 @@ func (s *scanner) value() bool {
 	return false
 }
 
+// scalar reads a value that begins with c and is neither an object nor a list.
 func (s *scanner) scalar(c byte) bool {
 	start, kind, ok := s.at, Null, true
 	switch c {
@@ -116,7 +124,8 @@ func (s *scanner) scalar(c byte) bool {
 	return ok
 }
 
-// add appends a scalar, or an empty value, that ends at the current position.
+// add appends the cell of a value that ends at the current position and has no members. The cells of
+// objects and lists get their end and count later.
 func (s *scanner) add(kind Kind, start int) {
 	s.cells = append(s.cells, Cell{
 		At: int32(start), End: int32(s.at), Next: int32(len(s.cells) + 1), Kind: kind, Name: s.name,
@@ -131,9 +140,11 @@ func (s *scanner) nextValue() bool {
 		if len(s.open) == 0 || s.at == len(s.src) {
 			return len(s.open) == 0
 		}
+		// in is the cell of the enclosing object or list.
 		in := &s.cells[s.open[len(s.open)-1]]
 		switch c := s.src[s.at]; {
 		case c == ',':
+			// Each comma precedes one more member or element.
 			in.Count++
 			s.at++
 			s.space()
@@ -219,6 +230,8 @@ const (
 // the top bit of its byte. Only the lowest bit that is set is exact, since a borrow can only affect
 // the bytes above it.
 func special(x uint64) uint64 {
+	// The term &^x removes the bytes beyond ASCII, for which subtractions are not valid, and | x
+	// adds them.
 	return (((x-' '*ones)|((x^quote)-ones)|((x^slash)-ones))&^x | x) & tops
 }
 
@@ -245,6 +258,7 @@ func escapeLength(src string, i int) int {
 	return 6
 }
 
+// word skips a literal word, such as true.
 func (s *scanner) word(w string) bool {
 	if len(s.src)-s.at < len(w) || s.src[s.at:s.at+len(w)] != w {
 		return false
@@ -286,6 +300,7 @@ func (s *scanner) number() bool {
 	return true
 }
 
+// digitsEnd returns the index after the digits at src[i:].
 func digitsEnd(src string, i int) int {
 	for i < len(src) && '0' <= src[i] && src[i] <= '9' {
 		i++

@@ -45,8 +45,11 @@ type Cell struct {
 // Tape is a parsed JSON text: all its values, in the order of the text, in one list. The members of
 // an object and the elements of a list directly follow it.
 type Tape struct {
-	Src   string
+	// Src is the text, to which the cells refer.
+	Src string
+	// Cells are the values; the first one is the whole document.
 	Cells []Cell
+	// Names are the names with numbers, see Cell.Name.
 	Names *Names
 }
 
@@ -68,6 +71,7 @@ func (t *Tape) NameOf(i int32) string {
 	if v.Name != 0 {
 		return t.Names.texts[v.Name]
 	}
+	// A name without a number is read from the text.
 	s := scanner{src: t.Src, at: t.nameAt(i)}
 	from := s.at
 	kind := s.text()
@@ -81,6 +85,7 @@ func (t *Tape) NameOf(i int32) string {
 // nameAt returns the position in Src of the name of a member. There is no quotation mark between a
 // name and its value, and a quotation mark within the name has a backslash before it.
 func (t *Tape) nameAt(i int32) int {
+	// First the end of the name, then its beginning.
 	at := strings.LastIndexByte(t.Src[:t.Cells[i].At], '"')
 	for {
 		if at = strings.LastIndexByte(t.Src[:at], '"'); t.Src[at-1] != '\\' {
@@ -93,6 +98,7 @@ func (t *Tape) nameAt(i int32) int {
 // encoding/json.
 func unquoteBytes(text string) string {
 	if !utf8.ValidString(text) {
+		// The conversion decodes each invalid byte as U+FFFD.
 		text = string([]rune(text))
 	}
 	return wire.Unquote(text)
@@ -115,6 +121,7 @@ func (t *Tape) Tree(i int32) any {
 		}
 		return list
 	case Object:
+		// Of members with the same name the last one wins, as in encoding/json.
 		object := map[string]any{}
 		for at := i + 1; at < v.Next; at = t.Cells[at].Next {
 			object[t.NameOf(at)] = t.Tree(at)
@@ -137,6 +144,7 @@ func (t *Tape) Members(i int32) []Member {
 	for at := i + 1; at < t.Cells[i].Next; at = t.Cells[at].Next {
 		list = append(list, Member{t.NameOf(at), at})
 	}
+	// The sort is stable, so the last of several equal names remains the last.
 	slices.SortStableFunc(list, func(a, b Member) int { return strings.Compare(a.Name, b.Name) })
 	out := list[:0]
 	for i := range list {
@@ -153,6 +161,7 @@ func (t *Tape) AppendJSON(dst []byte, i int32) []byte {
 	v := &t.Cells[i]
 	switch v.Kind {
 	case Text, Escaped:
+		// Most strings can be copied without decoding.
 		if raw := t.Raw(i); isCanonical(raw) {
 			return append(dst, raw...)
 		}
@@ -205,11 +214,13 @@ func appendQuoted(dst []byte, s string) []byte {
 	return dst
 }
 
+// lineEnds escapes the line and the paragraph separator.
 var lineEnds = strings.NewReplacer("\u2028", `\u2028`, "\u2029", `\u2029`)
 
 // Names are up to 255 names of members that have a number in a Tape.
 type Names struct {
 	texts []string // by number
+	// slots is a hash table of numbers, 0 for an empty slot.
 	slots [nameSlots]uint8
 }
 
@@ -220,6 +231,7 @@ const nameSlots = 1024 // a power of two
 func NewNames(list ...string) *Names {
 	n := &Names{texts: []string{""}}
 	for _, name := range list {
+		// An equal name already has a number.
 		if n.Number(name) != 0 {
 			continue
 		}
@@ -241,6 +253,7 @@ func (n *Names) Text(number uint8) string { return n.texts[number] }
 
 // Number returns the number of a name, or 0 if it is not in the list.
 func (n *Names) Number(name string) uint8 {
+	// Open addressing: an empty slot ends the search. The table is never full.
 	for at := hashName(name); ; at++ {
 		number := n.slots[at%nameSlots]
 		if number == 0 || n.texts[number] == name {
