@@ -104,8 +104,7 @@ func (s *Store) deleteOldest(ctx context.Context, q *sql.Tx, before, limit int64
 	if _, err := q.ExecContext(ctx, `DELETE FROM person_states WHERE event_id <= $1`, last-stateReach); err != nil {
 		return 0, err
 	}
-	// Exports read changes of persons by the same ids as events, so old changes are not
-	// needed.
+	// Exports read changes of persons by the same ids as events: old ones are not needed.
 	if _, err := q.ExecContext(ctx, `DELETE FROM person_changes WHERE id <= $1`, last); err != nil {
 		return 0, err
 	}

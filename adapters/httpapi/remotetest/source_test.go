@@ -90,7 +90,7 @@ func until(t testing.TB, what string, ok func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(time.Minute); !ok(); time.Sleep(time.Millisecond) {
 		if time.Now().After(deadline) {
-			t.Fatalf("not within 20 seconds: %s", what)
+			t.Fatalf("not within a minute: %s", what)
 		}
 	}
 }

@@ -339,8 +339,7 @@ func (c *compiler) ident(n *node) int {
 	default:
 		key = appendWords(append(appendWords(key, []string{n.name}), 0), n.path)
 	}
-	// Parameters of lambdas are identified by their names only within the lambda, so nothing
-	// inside of one is cached.
+	// Names identify the parameters of a lambda only inside it, so nothing in it is cached.
 	if n.op == opLambda {
 		for _, name := range n.path {
 			c.params = append(c.params, param{name: name})
