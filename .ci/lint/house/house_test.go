@@ -29,7 +29,7 @@ var all = &analysis.Analyzer{
 }
 
 // The analyzers run on a package with faults, on one without a row in the table, on one of a module
-// that the table does not cover, and on one whose comments have too many rare words.
+// that the table does not cover, and on one with too many rare words in its comments.
 func TestAnalyzers(t *testing.T) {
 	analysistest.Run(t, analysistest.TestData(), all, module+"/capture", module+"/utils", module+"/bench", module+"/bench/words")
 }

@@ -56,7 +56,7 @@ func judgeFile(file string, syntax *ast.File) (problems []problem) {
 }
 
 // roomOf returns the room of a folder: the folder itself or the nearest folder above it that has a
-// row in the table, or "" if there is none.
+// row in the table; otherwise it is "".
 func roomOf(dir string) string {
 	for ; dir != "." && dir != "/"; dir = path.Dir(dir) {
 		if _, ok := table[dir]; ok {

@@ -10,7 +10,7 @@ import (
 	"golang.org/x/tools/go/analysis"
 )
 
-// rareWords are words that comments of the standard library and of well-known Go modules hardly
+// rareWords are words that comments of the standard library and of popular Go modules hardly
 // use, although each has its places. Comments with many of them read like a dialect.
 var rareWords = set(`what says say said told tells tell asks asked ask none nobody somebody whom
 	stands stand stood alone beside texts looked looks shown answered whose kept comes come came
@@ -27,7 +27,7 @@ const minCommentWords = 200
 // moreRareWords are packages that may have more than maxRareWords. A number only falls.
 var moreRareWords = map[string]int{}
 
-// rareNames are parts of identifiers that do not say what something is or does.
+// rareNames are parts of identifiers that carry no meaning for a reader.
 var rareNames = set(`told asked kept said says stands standing whole noted ruled lay alone beside
 	whom nobody none thing taken given shown chosen refused known gone left folded looked wanted
 	meant crowd desk`)
@@ -45,8 +45,8 @@ var (
 	namePart = regexp.MustCompile(`[A-Z]?[a-z]+`)
 )
 
-// Words reports packages whose comments have too many rareWords, and declarations whose names
-// have rareNames in them.
+// Words reports packages whose comments have too many rareWords, and declarations of names with
+// rareNames as a part.
 var Words = &analysis.Analyzer{
 	Name: "words",
 	Doc:  "reports words that Go programmers hardly use, in comments and names",

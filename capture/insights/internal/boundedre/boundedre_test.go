@@ -32,9 +32,9 @@ func TestPattern_Fits(t *testing.T) {
 	}
 }
 
-// a(.*b)? searches to the end of a text without b for each match. A text of 50,000 bytes takes
+// a(.*b)? searches to the end of a text without b for each match. A text of 50,000 bytes needs
 // several attempts, after each of which the caller can end the search. All attempts together find
-// what one call of package regexp finds.
+// the same matches as one call of package regexp.
 func TestPattern_FindAllSubmatches(t *testing.T) {
 	p, err := boundedre.Compile("a(.*b)?")
 	if err != nil {
