@@ -1,20 +1,22 @@
-package management
+package management_test
 
 import (
 	"encoding/json"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/bunting-flags/bunting/management"
 )
 
 type applied struct {
 	inner
-	Text   string          `json:"text"`
-	Maybe  *string         `json:"maybe"`
-	At     Stamp           `json:"at"`
-	Raw    json.RawMessage `json:"raw"`
-	Custom string          `json:"ruled"`
-	Number *int64          `json:"number"`
+	Text   string           `json:"text"`
+	Maybe  *string          `json:"maybe"`
+	At     management.Stamp `json:"at"`
+	Raw    json.RawMessage  `json:"raw"`
+	Custom string           `json:"ruled"`
+	Number *int64           `json:"number"`
 }
 
 type inner struct {
@@ -23,17 +25,17 @@ type inner struct {
 	Text string   `json:"text"` // the outer member counts
 }
 
-var appliedFields = Fields{
-	{Name: "text", Type: Text, Null: true, Blank: true}, {Name: "maybe", Type: Choice, Choices: []string{"a", "b"}, Null: true}, {Name: "at", Type: Time, Null: true},
-	{Name: "raw", Type: Object, Null: true}, {Name: "ruled", Type: Int, Custom: true}, {Name: "number", Type: Int, Null: true},
-	{Name: "deep", Type: Bool}, {Name: "list", Type: TextList},
+var appliedFields = management.Fields{
+	{Name: "text", Type: management.Text, Null: true, Blank: true}, {Name: "maybe", Type: management.Choice, Choices: []string{"a", "b"}, Null: true}, {Name: "at", Type: management.Time, Null: true},
+	{Name: "raw", Type: management.Object, Null: true}, {Name: "ruled", Type: management.Int, Custom: true}, {Name: "number", Type: management.Int, Null: true},
+	{Name: "deep", Type: management.Bool}, {Name: "list", Type: management.TextList},
 }
 
 // Absent fields stay (§2.5), null sets the zero value, and Custom fields are skipped.
 func TestFields_Apply(t *testing.T) {
 	b := "b"
 	one := int64(1)
-	before := applied{Text: "t", Maybe: &b, At: NewStamp(time.Unix(0, 0)), Raw: json.RawMessage(`{}`), Custom: "r", Number: &one, inner: inner{Deep: true, List: []string{"l"}}}
+	before := applied{Text: "t", Maybe: &b, At: management.NewStamp(time.Unix(0, 0)), Raw: json.RawMessage(`{}`), Custom: "r", Number: &one, inner: inner{Deep: true, List: []string{"l"}}}
 	const was = `{"at":"1970-01-01T00:00:00Z","deep":true,"list":["l"],"maybe":"b","number":1,"raw":{},"ruled":"r","text":"t"}`
 	for body, want := range map[string]string{
 		`{}`:                                 was,
@@ -54,17 +56,17 @@ func TestFields_Apply(t *testing.T) {
 		if err := json.Unmarshal([]byte(body), &members); err != nil {
 			t.Fatal(err)
 		}
-		v, err := appliedFields.Change(Body{Members: members})
+		v, err := appliedFields.Change(management.Body{Members: members})
 		if err != nil {
 			t.Fatalf("%s: %v", body, err)
 		}
 		x := before
 		appliedFields.Apply(v, &x)
-		all, err := JSONMembers(x)
+		all, err := management.JSONMembers(x)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := string(Encode(all)); got != want {
+		if got := string(management.Encode(all)); got != want {
 			t.Errorf("%s gives %s, want %s", body, got, want)
 		}
 	}
@@ -74,10 +76,10 @@ func TestFields_Apply(t *testing.T) {
 }
 
 func TestNewResource_TablesFit(t *testing.T) {
-	for want, f := range map[string]Fields{
-		"has no member for the field other":                             {{Name: "other", Type: Text}},
-		"the field text is kept as int64 and not as string":             {{Name: "text", Type: Int}},
-		"the field list is kept as json.RawMessage and not as []string": {{Name: "list", Type: Array}},
+	for want, f := range map[string]management.Fields{
+		"has no member for the field other":                             {{Name: "other", Type: management.Text}},
+		"the field text is kept as int64 and not as string":             {{Name: "text", Type: management.Int}},
+		"the field list is kept as json.RawMessage and not as []string": {{Name: "list", Type: management.Array}},
 	} {
 		func() {
 			defer func() {
@@ -85,8 +87,8 @@ func TestNewResource_TablesFit(t *testing.T) {
 					t.Errorf("panics with %q, want %q", got, want)
 				}
 			}()
-			NewResource(&Env[Tx]{}, Spec[Tx, applied, applied]{Kind: "thing", Fields: f})
+			management.NewResource(&management.Env[management.Tx]{}, management.Spec[management.Tx, applied, applied]{Kind: "thing", Fields: f})
 		}()
 	}
-	NewResource(&Env[Tx]{}, Spec[Tx, applied, applied]{Kind: "thing", Fields: appliedFields})
+	management.NewResource(&management.Env[management.Tx]{}, management.Spec[management.Tx, applied, applied]{Kind: "thing", Fields: appliedFields})
 }

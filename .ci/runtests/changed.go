@@ -100,7 +100,7 @@ func listPackages() ([]goPackage, error) {
 // affected returns import paths of packages: packages with a changed file, all packages that import
 // them directly or indirectly, and packages to test. The latter are the changed packages, packages
 // with tests that name a changed folder below testdata, and packages that import a changed one,
-// except if they need the store, which is slow to build.
+// except if they need a package of slowToBuild.
 func affected(files []string, packages []goPackage) (changed, reached, tested []string) {
 	byDir, byPath := map[string]goPackage{}, map[string]goPackage{}
 	for _, p := range packages {
@@ -129,7 +129,7 @@ func affected(files []string, packages []goPackage) (changed, reached, tested []
 		}
 		if isChanged[p.ImportPath] ||
 			slices.ContainsFunc(p.data, func(folder string) bool { return folders[folder] }) ||
-			slices.ContainsFunc(imports, isOther) && !needs(theStore) {
+			slices.ContainsFunc(imports, isOther) && !slices.ContainsFunc(slowToBuild, needs) {
 			tested = append(tested, p.ImportPath)
 		}
 	}

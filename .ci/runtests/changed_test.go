@@ -14,7 +14,7 @@ func TestAffected(t *testing.T) {
 		{ImportPath: "p/geoip", Dir: "geoip", XTestImports: []string{"p/flags"}},
 		{ImportPath: "p/metrics", Dir: "adapters/metrics", Imports: []string{"p/geoip"}},
 		{ImportPath: "p/console", Dir: "adapters/console"},
-		{ImportPath: theStore, Dir: "adapters/sqlstore", Imports: []string{"p/flags"}},
+		{ImportPath: slowToBuild[0], Dir: "adapters/sqlstore", Imports: []string{"p/flags"}},
 	}
 	for _, tt := range []struct {
 		name                     string
@@ -25,11 +25,11 @@ func TestAffected(t *testing.T) {
 		{
 			"a file of a package: those that import it, and whose tests do",
 			[]string{"flags/decide.go"},
-			[]string{"p/flags"}, []string{"p/flags", "p/httpapi", "p/cmd", "p/geoip", theStore}, []string{"p/flags", "p/httpapi", "p/geoip"},
+			[]string{"p/flags"}, []string{"p/flags", "p/httpapi", "p/cmd", "p/geoip", slowToBuild[0]}, []string{"p/flags", "p/httpapi", "p/geoip"},
 		},
 		{"a package below another", []string{"flags/wire/json.go"}, []string{"p/flags/wire"}, []string{"p/flags/wire"}, []string{"p/flags/wire"}},
 		{"a test alone", []string{"flags/decide_test.go"}, []string{"p/flags"}, []string{"p/flags"}, []string{"p/flags"}},
-		{"the store", []string{"adapters/sqlstore/store.go"}, []string{theStore}, []string{theStore}, []string{theStore}},
+		{"the store", []string{"adapters/sqlstore/store.go"}, []string{slowToBuild[0]}, []string{slowToBuild[0]}, []string{slowToBuild[0]}},
 		{"a file that a package embeds", []string{"adapters/console/src/pages/home.ts"}, []string{"p/console"}, []string{"p/console"}, []string{"p/console"}},
 		{"cases below testdata", []string{"testdata/http/cases/flags.json"}, nil, nil, []string{"p/httpapi"}},
 		{"a page at the top", []string{"README.md"}, nil, nil, nil},

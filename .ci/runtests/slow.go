@@ -33,9 +33,11 @@ var sequential = []string{
 	"TestInsights_.*", "TestQuery_.*", ".*EveryRoute.*",
 }
 
-// theStore is the package that opens databases: a test program with it contains SQLite and the
-// driver of PostgreSQL.
-const theStore = "github.com/bunting-flags/bunting/adapters/sqlstore"
+// slowToBuild are packages that make a test program slow to build: the package that opens
+// databases, with SQLite and the driver of PostgreSQL, and the package with the HTTP API.
+var slowToBuild = []string{
+	"github.com/bunting-flags/bunting/adapters/sqlstore", "github.com/bunting-flags/bunting/adapters/httpapi",
+}
 
 // slow are further tests that take more than a second. The quick tier omits them and the sequential
 // tests.
