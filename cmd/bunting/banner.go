@@ -23,7 +23,7 @@ func (s *served) url() string { return s.scheme + "://" + reachable(s.Addr()) }
 
 // waitingBanner returns the banner for a start without the database.
 func (s *served) waitingBanner() string {
-	return fmt.Sprintf("%s\nThe database cannot be reached yet. Flags of %d projects are answered from their last good definitions,\neverything else with 503 until it can be.\n",
+	return fmt.Sprintf("%s\nThe database cannot be reached yet. Flags of %d projects are answered from their last good definitions,\nand every other request with 503, until it can be reached.\n",
 		s.headline(), s.Copies())
 }
 
@@ -68,7 +68,7 @@ func (s *served) link(ctx context.Context) string {
 	}
 	token, err := m.Organizations.Sessions.OwnerLink(ctx, s.owner, s.renewLink)
 	if err != nil {
-		s.log.Error("no link to the console could be made", "error", err)
+		s.log.Error("the sign-in link could not be created", "error", err)
 	}
 	if token == "" {
 		return ""

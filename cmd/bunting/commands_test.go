@@ -56,7 +56,7 @@ func TestFlags_HistoryAndRestore(t *testing.T) {
 	got.Want(t, cli.ExitOK, `"blue": "8"`, "")
 	got.Want(t, cli.ExitOK, `"red": "{\"hex\":\"f00\"}"`, "")
 	call(t, "", env, "flags", "set", "color", "--payload", "green=1").Want(t, cli.ExitError, "", "Payload keys must match a variant key")
-	call(t, "", env, "flags", "set", "color", "--payload", "red=f00").Want(t, cli.ExitUsage, "", "want JSON or VARIANT=JSON")
+	call(t, "", env, "flags", "set", "color", "--payload", "red=f00").Want(t, cli.ExitUsage, "", "must be JSON or VARIANT=JSON")
 	call(t, "", env, "flags", "set", "plain", "--payload", `{"a": 1}`).Want(t, cli.ExitOK, "100%", "in project 1")
 	call(t, "", env, "flags", "get", "plain").Want(t, cli.ExitOK, `"true": "{\"a\": 1}"`, "")
 
@@ -81,7 +81,7 @@ func TestFlags_HistoryAndRestore(t *testing.T) {
 	call(t, "", env, "flags", "restore", "color", "1").Want(t, cli.ExitOK, "100%", "in project 1 (Default project)")
 	call(t, "", env, "flags", "get", "color").Want(t, cli.ExitOK, `"version": 4`, "")
 	call(t, "", env, "flags", "restore", "color", "9").Want(t, cli.ExitError, "", "has no earlier version 9")
-	call(t, "", env, "flags", "restore", "color", "first").Want(t, cli.ExitUsage, "", "want the number of a version")
+	call(t, "", env, "flags", "restore", "color", "first").Want(t, cli.ExitUsage, "", "the version must be a number")
 	call(t, "", env, "flags", "restore", "none", "1").Want(t, cli.ExitError, "", "there is no such flag")
 
 	// A deleted flag has no key any more; it is addressed by its number.
@@ -109,9 +109,9 @@ func TestFlags_Why(t *testing.T) {
 		t.Error(e, err)
 	}
 	call(t, "", env, "flags", "why", "beta", "--person", e.Person.UUID).Want(t, cli.ExitOK, "because: condition 1 of 1 matched", "")
-	r.Want(t, cli.ExitOK, "last given: no SDK has told of it\n", "")
+	r.Want(t, cli.ExitOK, "last given: no SDK has reported it\n", "")
 	s.send(token, "$feature_flag_called", "ana", `{},"$feature_flag":"beta","$feature_flag_response":false,"$feature_flag_version":1`)
-	call(t, "", env, "flags", "why", "beta", "--distinct-id", "ana").Want(t, cli.ExitOK, ", version 1; another value: it is not known why\n", "")
+	call(t, "", env, "flags", "why", "beta", "--distinct-id", "ana").Want(t, cli.ExitOK, ", version 1; another value: the reason is unknown\n", "")
 	call(t, "", env, "flags", "set", "beta", "--rollout", "0").Want(t, cli.ExitOK, "0% of 1 property", "in project 1")
 	call(t, "", env, "flags", "why", "beta", "--distinct-id", "ana", "--flag-version", "1", "--at", "2026-01-01T00:00:00Z").Want(t, cli.ExitOK, "flag \"beta\" at 2026-01-01T00:00:00Z\n  answer: true", "")
 	calls := call(t, "", env, "flags", "calls", "beta", "--interval", "hour", "--from", "-1h")
@@ -144,7 +144,7 @@ func TestRollout(t *testing.T) {
 	call(t, "", env, "rollout", "simulate", file, "--per-day", "1000000", "--values", "count:0", "--effects", "0", "--runs", "5").Want(t, cli.ExitOK, "+0.00%  0.00%        52.18%   -      -      0.00% 0.00%", "")
 	call(t, definition, env, "rollout", "create", "-").Want(t, cli.ExitOK, "draft", "in project 1")
 	call(t, "", env, "rollout", "create", file).Want(t, cli.ExitError, "", "has a rollout that has not ended")
-	call(t, "[]", env, "rollout", "create", "-").Want(t, cli.ExitError, "", "want a JSON object")
+	call(t, "[]", env, "rollout", "create", "-").Want(t, cli.ExitError, "", "must be a JSON object")
 	call(t, "", env, "rollout", "start", "1").Want(t, cli.ExitOK, "1 of 2  10%", "in project 1")
 	call(t, "", env, "rollout", "advance", "1", "--reason", "sure").Want(t, cli.ExitOK, "2 of 2  50%", "in project 1")
 	call(t, "", env, "flags", "get", "new").Want(t, cli.ExitOK, `"rollout_percentage": 50`, "")
@@ -193,10 +193,10 @@ func TestFlags_Pin(t *testing.T) {
 	if ana := value("ana"); ana != "red" {
 		t.Errorf("without the pin ana gets %q", ana)
 	}
-	call(t, "", env, "flags", "unpin", "color", "ana").Want(t, cli.ExitUsage, "", "want the number of a pin")
+	call(t, "", env, "flags", "unpin", "color", "ana").Want(t, cli.ExitUsage, "", "the pin must be a number")
 	call(t, "", env, "flags", "pin", "color", "blue").Want(t, cli.ExitUsage, "", "for whom?")
 	call(t, "", env, "flags", "pin", "color", "blue", "--distinct-id", "a", "--group", "company=acme").Want(t, cli.ExitUsage, "", "for whom?")
-	call(t, "", env, "flags", "pin", "color", "blue", "--distinct-id", "a", "--until", "soon").Want(t, cli.ExitUsage, "", "want such as 48h")
+	call(t, "", env, "flags", "pin", "color", "blue", "--distinct-id", "a", "--until", "soon").Want(t, cli.ExitUsage, "", "must be a duration or time such as 48h")
 	call(t, "", env, "flags", "pin", "color", "green", "--distinct-id", "ana").Want(t, cli.ExitError, "", "green")
 	call(t, "", env, "flags", "pin", "none", "true", "--distinct-id", "ana").Want(t, cli.ExitError, "", "there is no such flag")
 }
@@ -213,8 +213,8 @@ func TestPersons(t *testing.T) {
 		t.Fatal(p, err)
 	}
 	call(t, "", env, "persons", "show", p.UUID).Want(t, cli.ExitOK, p.UUID, "")
-	call(t, "", env, "persons", "show", "bob").Want(t, cli.ExitError, "", `nobody has the distinct id or uuid "bob"`)
-	call(t, "", env, "persons", "delete", "ana").Want(t, cli.ExitUsage, "", "Delete the person "+p.UUID+" (ana@example.com) in project 1 (Default project)? Nobody can be asked here: --yes is missing")
+	call(t, "", env, "persons", "show", "bob").Want(t, cli.ExitError, "", `no person has the distinct id or uuid "bob"`)
+	call(t, "", env, "persons", "delete", "ana").Want(t, cli.ExitUsage, "", "Delete the person "+p.UUID+" (ana@example.com) in project 1 (Default project)? There is no terminal to confirm this: add --yes")
 	call(t, "", env, "persons", "show", "ana").Want(t, cli.ExitOK, p.UUID, "")
 	call(t, "", env, "persons", "delete", "ana", "--yes").Want(t, cli.ExitOK, "is deleted", "in project 1 (Default project)")
 	call(t, "", env, "persons", "show", "ana").Want(t, cli.ExitError, "", "nobody has")

@@ -60,6 +60,6 @@ func TestDemo_FillsAProjectOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	do(t, r)
-	call(t, "", env, "demo").Want(t, cli.ExitUsage, "", "Put made-up events beside 1 event of its own in project 1 (Default project)? Nobody can be asked here: --yes is missing")
+	call(t, "", env, "demo").Want(t, cli.ExitUsage, "", "Mix made-up events with the existing 1 event in project 1 (Default project)? There is no terminal to confirm this: add --yes")
 	call(t, "", env, "demo", "--yes", "--json").Want(t, cli.ExitOK, `"insights": 6`, "in project 1")
 }

@@ -31,7 +31,7 @@ func TestDoctor_Sound(t *testing.T) {
 	}
 	s := serve(t, time.Minute, "--data", folder)
 	got := runDoctor(t, 0, "--data", folder)
-	for check, want := range map[string]string{"database ok": "1 projects, 0 events; a server uses it", "schema ok": "the newest", "settings ok": "nothing unsafe"} {
+	for check, want := range map[string]string{"database ok": "1 projects, 0 events; a server uses it", "schema ok": "the newest", "settings ok": "no unsafe settings"} {
 		if !strings.Contains(got[check], want) {
 			t.Errorf("%s: %q, want %q; all: %v", check, got[check], want, got)
 		}

@@ -26,25 +26,25 @@ func TestFlagsPlan(t *testing.T) {
 	one := clitest.TempFile(t, "one.json", `{"cohorts": [], "flags": [
 		{"key": "a", "active": true, "tags": ["x"], "filters": {"groups": [{"properties": [], "rollout_percentage": 10}]}},
 		{"key": "gone", "active": true, "filters": {"groups": [{}]}}]}`)
-	if r := run(2, "flags", "plan", one); r.Stdout != "+ flag a   0 of 0 people would see another value\n+ flag gone   0 of 0 people would see another value\n2 would change, 0 stay as they are\n" {
+	if r := run(2, "flags", "plan", one); r.Stdout != "+ flag a   0 of 0 people would get another value\n+ flag gone   0 of 0 people would get another value\n2 would change, 0 unchanged\n" {
 		t.Errorf("%q", r.Stdout)
 	}
 	run(0, "flags", "apply", one)
-	if r := run(0, "flags", "plan", one); r.Stdout != "0 would change, 2 stay as they are\n" {
+	if r := run(0, "flags", "plan", one); r.Stdout != "0 would change, 2 unchanged\n" {
 		t.Errorf("%q", r.Stdout)
 	}
 	two := clitest.TempFile(t, "two.json", `{"cohorts": [], "flags": [
 		{"key": "a", "active": false, "tags": ["x", "y"], "rollout": 5,
 		"filters": {"groups": [{"properties": [{"key": "plan", "type": "person", "value": "pro"}], "rollout_percentage": 50}]}}]}`)
 	r := run(2, "flags", "plan", two, "--prune")
-	want := `~ flag a   0 of 0 people would see another value
+	want := `~ flag a   0 of 0 people would get another value
     active: true -> false
     filters.groups[0].properties[0]: (none) -> {"key":"plan","type":"person","value":"pro"}
     filters.groups[0].rollout_percentage: 10 -> 50
     rollout: (none) -> 5
     tags: ["x"] -> ["x","y"]
-- flag gone   0 of 0 people would see another value
-2 would change, 0 stay as they are
+- flag gone   0 of 0 people would get another value
+2 would change, 0 unchanged
 `
 	if r.Stdout != want {
 		t.Errorf("%s\nwant\n%s", r.Stdout, want)
@@ -53,7 +53,7 @@ func TestFlagsPlan(t *testing.T) {
 		t.Errorf("%q once in %q", warning, r.Stderr)
 	}
 	r = run(2, "flags", "plan", two, "--format", "markdown")
-	if got, _, _ := strings.Cut(r.Stdout, "\n"); got != "**1 would change, 0 stay as they are**" {
+	if got, _, _ := strings.Cut(r.Stdout, "\n"); got != "**1 would change, 0 unchanged**" {
 		t.Errorf("%q", got)
 	}
 	if line := "  - `filters.groups[0].rollout_percentage`: `10` → `50`\n"; !strings.Contains(r.Stdout, line) || !strings.Contains(r.Stdout, "- update flag `a`: 0 of 0 people") {
@@ -66,7 +66,7 @@ func TestFlagsPlan(t *testing.T) {
 	if r = run(2, "flags", "plan", two, "--format", "json"); json.Unmarshal([]byte(r.Stdout), &answer) != nil || len(answer.Changes) != 1 || len(answer.Warnings) != 1 {
 		t.Errorf("%s", r.Stdout)
 	}
-	if r = run(2, "flags", "plan", two, "--format", "xml"); !strings.Contains(r.Stderr, "want text, json or markdown") {
+	if r = run(2, "flags", "plan", two, "--format", "xml"); !strings.Contains(r.Stderr, "must be text, json or markdown") {
 		t.Errorf("%q", r.Stderr)
 	}
 	if r = run(1, "flags", "plan", clitest.TempFile(t, "three.json", `{"flags": [{"key": "a", "filters": {"groups": [{"rolout_percentage": 5}]}}]}`)); !strings.Contains(r.Stderr, `"rollout_percentage" is most likely meant`) {

@@ -74,7 +74,7 @@ func TestImportFlags_Refusals(t *testing.T) {
 		code int
 		want string
 	}{
-		"no file":       {[]string{"import", "flagd"}, 2, "flagd: which file?"},
+		"no file":       {[]string{"import", "flagd"}, 2, "flagd: give a file, or - for the standard input"},
 		"no such file":  {[]string{"import", "flagd", in + "x"}, 1, "no such file"},
 		"bad file":      {[]string{"import", "flagd", in}, 1, "flags.json: line 1 column 12"},
 		"server alone":  {[]string{"import", "flagd", in, "--server", "http://127.0.0.1:1"}, 2, "--key is missing"},

@@ -29,7 +29,7 @@ func TestImportFlags_ServerTakesTheRest(t *testing.T) {
 		t.Fatalf("exit %d: %s", r.Code, r.Stderr)
 	}
 	check := call(t, "", nil, "check", out)
-	for _, want := range []string{`(flag "a.b"): a server's API would not store it: Only letters, numbers, hyphens`, `(flag "team/new checkout")`, "0 errors, 2 warnings"} {
+	for _, want := range []string{`(flag "a.b"): a server's API would refuse it: Only letters, numbers, hyphens`, `(flag "team/new checkout")`, "0 errors, 2 warnings"} {
 		if !strings.Contains(check.Stdout, want) {
 			t.Errorf("check: no %q in\n%s", want, check.Stdout)
 		}
@@ -37,14 +37,14 @@ func TestImportFlags_ServerTakesTheRest(t *testing.T) {
 
 	server := []string{"import", "flagd", file, "--server", s.url, "--key", key}
 	plan := call(t, "", nil, append(server, "--plan")...)
-	if plan.Code != 1 || !strings.Contains(plan.Stdout, "+ flag limit   0 of 0 people would see another value\n1 would change, 0 stay as they are") {
+	if plan.Code != 1 || !strings.Contains(plan.Stdout, "+ flag limit   0 of 0 people would get another value\n1 would change, 0 unchanged") {
 		t.Errorf("plan: exit %d, %s%s", plan.Code, plan.Stdout, plan.Stderr)
 	}
 	if _, list := s.get("/api/projects/1/feature_flags/", key); strings.Contains(list, `"limit"`) {
 		t.Error("the plan has made a flag")
 	}
 	r := call(t, "", nil, server...)
-	if r.Code != 1 || !strings.Contains(r.Stdout, "+ flag limit") || !strings.Contains(r.Stderr, `(--rename makes it "a-b")`) || !strings.Contains(r.Stderr, "1 flag converted, 2 left out") {
+	if r.Code != 1 || !strings.Contains(r.Stdout, "+ flag limit") || !strings.Contains(r.Stderr, `(--rename changes it to "a-b")`) || !strings.Contains(r.Stderr, "1 flag converted, 2 left out") {
 		t.Errorf("exit %d: %s%s", r.Code, r.Stdout, r.Stderr)
 	}
 
@@ -91,13 +91,13 @@ func TestImportFlags_Rename(t *testing.T) {
 		t.Errorf("apply: exit %d: %s%s", r.Code, r.Stdout, r.Stderr)
 	}
 	r = call(t, "", nil, "import", "flagd", file, "--rename", "--server", s.url, "--key", key, "--plan")
-	if r.Code != 0 || !strings.Contains(r.Stdout, "0 would change, 3 stay as they are") {
+	if r.Code != 0 || !strings.Contains(r.Stdout, "0 would change, 3 unchanged") {
 		t.Errorf("import of the same: exit %d: %s%s", r.Code, r.Stdout, r.Stderr)
 	}
 	// Server and key may be set by the environment, as for other commands.
 	for _, args := range [][]string{{"--plan"}, {"--server", s.url, "--plan"}, {"--server", s.url}} {
 		r = call(t, "", env, append([]string{"import", "flagd", file, "--rename"}, args...)...)
-		if r.Code != 0 || !strings.Contains(r.Stdout, "3 stay as they are") {
+		if r.Code != 0 || !strings.Contains(r.Stdout, "3 unchanged") {
 			t.Errorf("import %v: exit %d: %s%s", args, r.Code, r.Stdout, r.Stderr)
 		}
 	}
@@ -106,7 +106,7 @@ func TestImportFlags_Rename(t *testing.T) {
 	call(t, "", nil, "import", "flagd", file, "--output", out)
 	for action, pruning := range map[string][]string{"plan": {"--prune"}, "apply": {"--prune", "--yes"}} {
 		r := call(t, "", env, "flags", action, out)
-		if r.Code != 1 || !strings.Contains(r.Stdout, "1 stay as they are") || !strings.Contains(r.Stderr, `(--rename makes it "a-b")`) || !strings.Contains(r.Stderr, "team/new checkout") {
+		if r.Code != 1 || !strings.Contains(r.Stdout, "1 unchanged") || !strings.Contains(r.Stderr, `(--rename changes it to "a-b")`) || !strings.Contains(r.Stderr, "team/new checkout") {
 			t.Errorf("%s without what is refused: exit %d: %s%s", action, r.Code, r.Stdout, r.Stderr)
 		}
 		if r := call(t, "", env, append([]string{"flags", action, out}, pruning...)...); r.Code != 1 || !strings.Contains(r.Stderr, `"a.b": Only letters`) {

@@ -20,10 +20,10 @@ import (
 
 // commands is the table of all commands, in the order of the help.
 var commands = []cli.Command{
-	{Name: "serve", Summary: "answer flag requests and take in events over HTTP", Run: runServe, Help: serveHelp()},
+	{Name: "serve", Summary: "serve flags and capture events over HTTP", Run: runServe, Help: serveHelp()},
 	local.Eval,
 	client.Demo,
-	{Name: "shadow", Summary: "serve, and compare each answer with that of another service", Run: runShadow, Help: shadowHelp},
+	{Name: "shadow", Summary: "serve, and compare each response with another service's", Run: runShadow, Help: shadowHelp},
 	local.Check,
 	local.Diff,
 	client.Flags,

@@ -85,7 +85,7 @@ func TestManager_FromAnEmptyFolder(t *testing.T) {
 	if again := run("flags", "export", "--project", "2"); again != string(exported) {
 		t.Errorf("exported again:\n%s\nwant\n%s", again, exported)
 	}
-	contains(run("flags", "apply", file, "--project", "2"), "0 changed, 2 stay as they are")
+	contains(run("flags", "apply", file, "--project", "2"), "0 changed, 2 unchanged")
 	contains(run("flags", "delete", "color", "--project", "2", "--yes"), "deleted")
 
 	created := run("keys", "create", "--label", "reader", "--scopes", "feature_flag:read")
@@ -116,11 +116,11 @@ func TestManager_Refusals(t *testing.T) {
 		code int
 		want string
 	}{
-		"no action":       {[]string{"flags"}, 2, "say what to do: list, get, set"},
-		"unknown action":  {[]string{"keys", "eat"}, 2, `there is no "eat", only list, create, roll, revoke, recover`},
+		"no action":       {[]string{"flags"}, 2, "give an action: list, get, set"},
+		"unknown action":  {[]string{"keys", "eat"}, 2, `unknown action "eat", must be one of list, create, roll, revoke, recover`},
 		"no key":          {[]string{"projects", "list"}, 2, "--key is missing"},
 		"an argument":     {[]string{"flags", "get", "--key", "k"}, 2, "get wants KEY"},
-		"no server":       {[]string{"flags", "list", "--key", "k", "--server", "flags.example.com"}, 2, "want a URL"},
+		"no server":       {[]string{"flags", "list", "--key", "k", "--server", "flags.example.com"}, 2, "must be a URL"},
 		"bad rollout":     {[]string{"flags", "list", "--key", "k", "--bogus"}, 2, "-bogus"},
 		"help of actions": {[]string{"keys", "--help"}, 0, ""},
 	} {

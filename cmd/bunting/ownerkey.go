@@ -34,7 +34,7 @@ func (o *ownerKey) get() (server.OwnerKey, error) {
 		return server.OwnerKey{Show: func(key string) error {
 			text := fmt.Sprintf("This is the first start. Your personal key, which is shown only now:\n\n  %s\n\n", key)
 			if err := o.print(text); err != nil {
-				return fmt.Errorf("the owner's key could not be printed, so none was made: %w; start again where the output can be read, or with --owner-key-file", err)
+				return fmt.Errorf("the owner's key could not be printed, so no key was created: %w; start again with readable output, or with --owner-key-file", err)
 			}
 			return nil
 		}}, nil
@@ -43,7 +43,7 @@ func (o *ownerKey) get() (server.OwnerKey, error) {
 	if errors.Is(err, os.ErrNotExist) {
 		return server.OwnerKey{Show: func(key string) error {
 			if err := lastgood.Replace(o.file, 0o600, []byte(key+"\n")); err != nil {
-				return fmt.Errorf("--owner-key-file: %w; no key was made", err)
+				return fmt.Errorf("--owner-key-file: %w; no key was created", err)
 			}
 			o.isNew.Store(true)
 			return nil
@@ -67,7 +67,7 @@ func readOwnerKey(path string) (string, error) {
 	}
 	key := strings.TrimSpace(string(data))
 	if !ownerKeyPattern.MatchString(key) {
-		return "", fmt.Errorf("%s has no personal key in it: want phx_ and 32 to 128 letters and digits, or no file, for a key to be made", path)
+		return "", fmt.Errorf("%s does not contain a personal key: it must be phx_ and 32 to 128 letters and digits; if the file does not exist, a key is created", path)
 	}
 	return key, nil
 }

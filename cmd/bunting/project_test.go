@@ -30,7 +30,7 @@ func TestProject_OfTheCommandLine(t *testing.T) {
 			in = `{"type": "group", "group_type": "company", "group_key": "acme"}`
 		}
 		r := call(t, in, env, args...)
-		r.Want(t, cli.ExitUsage, "", "which project?")
+		r.Want(t, cli.ExitUsage, "", "no project is given")
 		if !strings.Contains(r.Stderr, list) {
 			t.Errorf("%v: the projects are not listed: %s", args, r.Stderr)
 		}

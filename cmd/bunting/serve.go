@@ -21,13 +21,12 @@ func serveHelp() string {
 	var b strings.Builder
 	b.WriteString(`Usage: bunting serve [--definitions FILE] [SETTINGS]
 
-Answers flag requests and takes in events over HTTP. Everything is stored in one
-folder, or in PostgreSQL with --database. The definitions file is read again
-whenever it changes; a bad file leaves the last good one in use. Without one the
-first start makes a project. With or without, the first start prints the key of
-the owner (--owner-email), once. SIGTERM and SIGINT stop
-the server: requests under way have ten seconds to end; a second signal ends it
-at once.
+Evaluates flags and captures events over HTTP. Everything is stored in one folder,
+or in PostgreSQL with --database. The definitions file is read again whenever it
+changes; if it is invalid, the last valid version stays in use. Without a file the
+first start creates a project. In both cases the first start prints the personal
+key of the owner (--owner-email), once. SIGTERM and SIGINT stop the server: running
+requests have ten seconds to finish; a second signal stops it at once.
 
 Settings:
 `)
@@ -41,17 +40,18 @@ Settings:
 	b.WriteString(`  --config FILE
         config file: a JSON object with the settings as members
   --print-config
-        print the settings as JSON, with where each came from, and end
+        print the settings and their sources as JSON, and exit
 
 Each setting can also be given in the environment (--max-body is
-BUNTING_MAX_BODY, an empty value counts as none) and in the config file
-({"max_body": 1000000}). The command line wins over the environment, that over
-the config file, and that over the default. Lists are separated by commas; in
-the config file they are arrays. Paths are relative to the working directory.
+BUNTING_MAX_BODY; an empty value is ignored) and in the config file
+({"max_body": 1000000}). The command line takes precedence over the environment,
+the environment over the config file, and the config file over the default. Lists
+are separated by commas; in the config file they are arrays. Paths are relative to
+the working directory.
 
-Served: /flags and /decide for SDKs, /flags/definitions for SDKs that evaluate
-locally, /batch, /capture, /e, /i/v0/e and /i/v1/analytics/events for their
-events, /api/projects to read back, /_liveness, /_readiness, and /metrics for
+Endpoints: /flags and /decide for SDKs, /flags/definitions for SDKs that evaluate
+locally, /batch, /capture, /e, /i/v0/e and /i/v1/analytics/events for events,
+/api/projects for reading and managing, /_liveness, /_readiness, and /metrics for
 Prometheus.
 `)
 	return b.String()
@@ -180,7 +180,7 @@ func (s *served) run(ctx context.Context, hangups <-chan os.Signal) error {
 
 func (s *served) print(text string) {
 	if err := s.program.Print(text); err != nil {
-		s.log.Warn("the start could not be printed", "error", err)
+		s.log.Warn("the start message could not be printed", "error", err)
 	}
 }
 

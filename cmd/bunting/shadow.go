@@ -10,24 +10,25 @@ import (
 
 const shadowHelp = `Usage: bunting shadow --upstream URL [SETTINGS OF serve]
 
-Serves as bunting serve does, and compares each answer to a flag request with that
-of another service that speaks PostHog's wire. It shows before a move which flags
-would change for whom, and why.
+Serves like bunting serve, and compares each response to a flag request with the
+response of another service that has PostHog's API. Before a migration it shows
+which flags would change, for which users, and why.
 
   --upstream URL            the other service, such as https://us.i.posthog.com
-  --shadow-answer SIDE      who answers: self (default), or upstream: then this
-                            server answers flags only while the upstream does not,
-                            and is given the events that pass, so that it knows the
-                            same people
+  --shadow-answer SIDE      which side's response is sent: self (default) or
+                            upstream; with upstream this server's response is sent
+                            only if the upstream fails, and this server also stores
+                            the events, so that it has the same persons
   --shadow-sample SHARE     share of the requests to compare, 1 by default
-  --shadow-report FILE      where the report is written, as JSON, every ten seconds;
+  --shadow-report FILE      file of the JSON report, written every ten seconds;
                             shadow.json in the data folder by default
 
-Differences are told by flag and cause: value, payload, only_self, only_upstream,
-fails_self, fails_upstream, of the whole answer status and quota, and reason where
-only the reason differs, which no user sees. A table is printed at the end. Requests
-are compared behind the answer; each costs the upstream one flag request. What does
-not fit into the queue (1,024 requests, 32 MiB) is answered and not compared.
+Differences are reported by flag and cause: value, payload, only_self,
+only_upstream, fails_self, fails_upstream, and reason if only the reason differs,
+which no user sees; for the whole response status and quota. A table is printed at
+the end. Requests are compared after the response is sent; each causes one flag
+request to the upstream. Requests that do not fit into the queue (1,024 requests,
+32 MiB) are answered but not compared.
 `
 
 // runShadow runs serve with an upstream service whose responses are compared.
@@ -41,7 +42,7 @@ func runShadow(ctx context.Context, p *cli.Program, args []string) error {
 		return err
 	}
 	if r.Config.Shadow.Upstream == nil && !r.PrintConfig {
-		return cli.BadUsage("shadow", "--upstream is missing: whom to compare with")
+		return cli.BadUsage("shadow", "--upstream is missing: give the URL of the service to compare with")
 	}
 	return runServe(ctx, p, args)
 }

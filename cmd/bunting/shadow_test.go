@@ -72,6 +72,6 @@ func TestShadow_ReportsDifferences(t *testing.T) {
 
 func TestShadow_NeedsAnUpstream(t *testing.T) {
 	call(t, "", nil, "shadow").Want(t, 2, "", "--upstream is missing")
-	call(t, "", nil, "shadow", "--upstream", "nowhere").Want(t, 2, "", `want a URL such as`)
+	call(t, "", nil, "shadow", "--upstream", "nowhere").Want(t, 2, "", `must be a URL such as`)
 	call(t, "", nil, "shadow", "--help").Want(t, 0, "--shadow-answer SIDE", "")
 }

@@ -88,12 +88,12 @@ func SplitList(s string) []string {
 // Properties parses the values of a command's option --property NAME=VALUE. A value that is not
 // JSON is a string.
 func Properties(command string, values Texts) (map[string]any, error) {
-	return pairs(command, "--property: want name=value", values, jsonOrText)
+	return pairs(command, "--property: must be name=value", values, jsonOrText)
 }
 
 // Groups parses the values of a command's option --group TYPE=KEY.
 func Groups(command string, values Texts) (map[string]string, error) {
-	return pairs(command, "--group: want type=key, such as company=acme", values, func(key string) string { return key })
+	return pairs(command, "--group: must be type=key, such as company=acme", values, func(key string) string { return key })
 }
 
 func pairs[V any](command, want string, values Texts, read func(string) V) (map[string]V, error) {

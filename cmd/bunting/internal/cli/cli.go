@@ -205,6 +205,6 @@ func (p *Program) unknown(name string) error {
 	names := Names(p.Commands, func(c Command) string { return c.Name })
 	return Usage(
 		fmt.Sprintf("unknown command %q%s", name, DidYouMean(name, append(names, "help"), "")),
-		"there are "+strings.Join(names, ", ")+" and help; bunting help says more",
+		"the commands are "+strings.Join(names, ", ")+" and help; see bunting help",
 	)
 }

@@ -41,21 +41,21 @@ func TestRun_ExitCodes(t *testing.T) {
 		"it did not work":         {"broken", nil, 1, "", "bunting: one\nbunting: two\n"},
 		"the output has it":       {"reported", nil, 1, "", ""},
 		"there are changes":       {"changes", nil, 2, "", ""},
-		"no such command":         {"goood", nil, 2, "", "bunting: unknown command \"goood\"; did you mean good?\nbunting: there are good, broken, reported, changes, version and help; bunting help says more\n"},
-		"help of no such command": {"help xyzzy", nil, 2, "", "bunting: unknown command \"xyzzy\"\nbunting: there are good, broken, reported, changes, version and help; bunting help says more\n"},
+		"no such command":         {"goood", nil, 2, "", "bunting: unknown command \"goood\"; did you mean good?\nbunting: the commands are good, broken, reported, changes, version and help; see bunting help\n"},
+		"help of no such command": {"help xyzzy", nil, 2, "", "bunting: unknown command \"xyzzy\"\nbunting: the commands are good, broken, reported, changes, version and help; see bunting help\n"},
 		"no such option":          {"good --jsn", nil, 2, "", "bunting: good: there is no option --jsn; did you mean --json?\nbunting: see bunting help good\n"},
 		"a bad value":             {"good --limit many", nil, 2, "", "bunting: good: invalid value \"many\" for flag -limit: parse error\nbunting: see bunting help good\n"},
 		"one argument too many":   {"good now", nil, 2, "", "bunting: good: unexpected argument \"now\"\nbunting: see bunting help good\n"},
 		"a variable of ours":      {"good", map[string]string{"BUNTING_SERVER": "http://x", "BUNTING_LISTEN": ":1", "PATH": "/bin"}, 0, "done\n", ""},
 		"a variable nearly ours": {"good", map[string]string{"BUNTING_LISTN": ":1", "BUNTING_EMPTY": ""}, 2, "",
-			"bunting: there is no variable BUNTING_LISTN; did you mean BUNTING_LISTEN?\nbunting: see bunting help serve for its settings; commands for servers read BUNTING_SERVER, BUNTING_KEY, BUNTING_PROJECT, BUNTING_PROJECT_KEY\n"},
+			"bunting: unknown environment variable BUNTING_LISTN; did you mean BUNTING_LISTEN?\nbunting: see bunting help serve for its settings; commands that call a server read BUNTING_SERVER, BUNTING_KEY, BUNTING_PROJECT, BUNTING_PROJECT_KEY\n"},
 		// Variables as Kubernetes (docs, "Discovering services") and Docker links set them for a
 		// service called bunting.
 		"variables of a cluster": {"good", map[string]string{
 			"BUNTING_SERVICE_HOST": "10.0.0.11", "BUNTING_SERVICE_PORT": "80", "BUNTING_SERVICE_PORT_HTTP": "80", "BUNTING_PORT": "tcp://10.0.0.11:80",
 			"BUNTING_PORT_80_TCP": "tcp://10.0.0.11:80", "BUNTING_PORT_80_TCP_PROTO": "tcp", "BUNTING_PORT_80_TCP_PORT": "80", "BUNTING_PORT_80_TCP_ADDR": "10.0.0.11",
 		}, 0, "done\n", ""},
-		"a port is none":                {"good", map[string]string{"BUNTING_PORT": "80"}, 2, "", "bunting: there is no variable BUNTING_PORT"},
+		"a port is none":                {"good", map[string]string{"BUNTING_PORT": "80"}, 2, "", "bunting: unknown environment variable BUNTING_PORT"},
 		"the version in spite of those": {"--version", map[string]string{"BUNTING_PORT": "80"}, 0, "", ""},
 	} {
 		var stdout, stderr strings.Builder

@@ -9,11 +9,11 @@ import (
 )
 
 // Completion prints a script with which a shell completes the program's commands.
-var Completion = Command{Name: "completion", Summary: "print what makes a shell complete commands and options", Run: completion, Help: completionHelp}
+var Completion = Command{Name: "completion", Summary: "print a completion script for a shell", Run: completion, Help: completionHelp}
 
 const completionHelp = `Usage: bunting completion bash|zsh|fish
 
-Prints a script with which a shell completes commands, their actions and options:
+Prints a shell script that completes commands, their actions and options:
 
   bash  source <(bunting completion bash)               in ~/.bashrc
   zsh   source <(bunting completion zsh)                in ~/.zshrc, after compinit
@@ -29,9 +29,9 @@ func completion(_ context.Context, p *Program, args []string) error {
 	case err != nil:
 		return err
 	case len(rest) != 1:
-		return BadUsage("completion", "which shell? bash, zsh or fish")
+		return BadUsage("completion", "give a shell: bash, zsh or fish")
 	case !slices.Contains(shells, rest[0]):
-		return BadUsage("completion", "there is no %q, only %s%s", rest[0], strings.Join(shells, ", "), DidYouMean(rest[0], shells, ""))
+		return BadUsage("completion", "unknown shell %q, must be one of %s%s", rest[0], strings.Join(shells, ", "), DidYouMean(rest[0], shells, ""))
 	}
 	return p.Print(completions[rest[0]](p.completionEntries()))
 }

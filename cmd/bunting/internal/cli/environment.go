@@ -30,12 +30,12 @@ func (p *Program) checkEnvironment() error {
 	var unknown []string
 	for name, value := range p.Env {
 		if strings.HasPrefix(name, "BUNTING_") && value != "" && !slices.Contains(variables, name) && !isLinkVariable(name, value) {
-			unknown = append(unknown, fmt.Sprintf("there is no variable %s%s", name, DidYouMean(name, variables, "")))
+			unknown = append(unknown, fmt.Sprintf("unknown environment variable %s%s", name, DidYouMean(name, variables, "")))
 		}
 	}
 	if len(unknown) == 0 {
 		return nil
 	}
 	slices.Sort(unknown)
-	return Usage(strings.Join(unknown, "\n"), "see bunting help serve for its settings; commands for servers read "+strings.Join(Variables[1:], ", "))
+	return Usage(strings.Join(unknown, "\n"), "see bunting help serve for its settings; commands that call a server read "+strings.Join(Variables[1:], ", "))
 }

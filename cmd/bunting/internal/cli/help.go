@@ -22,7 +22,7 @@ func (p *Program) help(args []string) error {
 
 func (p *Program) overview() string {
 	var b strings.Builder
-	b.WriteString(`Bunting decides feature flags, takes in events and manages both. It answers
+	b.WriteString(`Bunting evaluates feature flags, captures events and manages both. It serves
 PostHog's SDKs, and has tools for definitions files and for running servers.
 
 Usage: bunting COMMAND [ARGUMENTS]
@@ -39,7 +39,7 @@ A first try, from the root of the repository:
   bunting eval --definitions testdata/demo.json --distinct-id user-1
   bunting check testdata/demo.json
 
-Exit codes: 0 good, 1 it did not work, 2 the command line is wrong.
+Exit codes: 0 success, 1 failure, 2 wrong command line.
 `)
 	return b.String()
 }

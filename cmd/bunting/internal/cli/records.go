@@ -33,7 +33,7 @@ var (
 	// ErrTooLong is returned for a record that exceeds the maximum size. The next record can be
 	// read.
 	ErrTooLong = errors.New("the record is too long")
-	errNoEnd   = fmt.Errorf("the list has no end: %w", io.ErrUnexpectedEOF)
+	errNoEnd   = fmt.Errorf("the list is not closed: %w", io.ErrUnexpectedEOF)
 )
 
 // NewRecords detects the format of r by its first bytes. maxSize is the maximum size of a record in

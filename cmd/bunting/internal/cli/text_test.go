@@ -58,8 +58,8 @@ func TestArgs_ListsAndPairs(t *testing.T) {
 		t.Error(all)
 	}
 	for text, want := range map[string]string{
-		"acme":  "eval: --group: want type=key, such as company=acme, not \"acme\"\nsee bunting help eval",
-		"=acme": "eval: --group: want type=key, such as company=acme, not \"=acme\"\nsee bunting help eval",
+		"acme":  "eval: --group: must be type=key, such as company=acme, not \"acme\"\nsee bunting help eval",
+		"=acme": "eval: --group: must be type=key, such as company=acme, not \"=acme\"\nsee bunting help eval",
 	} {
 		var usage *UsageError
 		if _, err := Groups("eval", Texts{text}); !errors.As(err, &usage) || err.Error() != want {

@@ -15,10 +15,10 @@ var Version = Command{Name: "version", Summary: "print version and build", Run: 
 
 const versionHelp = `Usage: bunting version [--json]
 
-Prints the version, the revision it was built from when that is known, the
-Go release and the platform.
+Prints the version, the revision that it was built from, if known, the Go
+release and the platform.
 
-  --json   for programs
+  --json   print JSON
 `
 
 // Build is the build information of the binary. Revision and Time are empty if they are unknown.

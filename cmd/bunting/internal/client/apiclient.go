@@ -57,7 +57,7 @@ type apiClient struct {
 func newAPIClient(server, key string) (*apiClient, error) {
 	u, err := url.Parse(server)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
-		return nil, fmt.Errorf("--server: want a URL such as http://127.0.0.1:8000, not %q", server)
+		return nil, fmt.Errorf("--server: must be a URL such as http://127.0.0.1:8000, not %q", server)
 	}
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	transport.DialContext = (&net.Dialer{Timeout: maxSilence}).DialContext
@@ -91,9 +91,9 @@ type apiError struct {
 
 func (e *apiError) Error() string {
 	if e.Detail == "" {
-		return fmt.Sprintf("the server answers %d %s", e.Status, http.StatusText(e.Status))
+		return fmt.Sprintf("the server answered %d %s", e.Status, http.StatusText(e.Status))
 	}
-	return fmt.Sprintf("the server answers %d: %s", e.Status, e.Detail)
+	return fmt.Sprintf("the server answered %d: %s", e.Status, e.Detail)
 }
 
 // isRepeatable reports whether the same request may succeed later.
@@ -112,7 +112,7 @@ func (c *apiClient) do(ctx context.Context, method, path string, body []byte, in
 				return nil
 			}
 			if err = json.Unmarshal(answer, into); err != nil {
-				err = fmt.Errorf("the server's answer to %s %s cannot be read: %w", method, path, err)
+				err = fmt.Errorf("the server's response to %s %s cannot be read: %w", method, path, err)
 			}
 			return err
 		}
@@ -145,7 +145,7 @@ func (c *apiClient) unreachableError(err error) error {
 	if errors.As(err, &outer) {
 		err = outer.Err // without the path, which is not the cause
 	}
-	return fmt.Errorf("no answer from %s: %w\nis it running? --server or BUNTING_SERVER names another one", c.server, err)
+	return fmt.Errorf("no answer from %s: %w\nis the server running? choose another one with --server or BUNTING_SERVER", c.server, err)
 }
 
 // send sends value as JSON and decodes the response into into. Both may be nil.

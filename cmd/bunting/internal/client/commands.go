@@ -10,28 +10,28 @@ import (
 
 // The commands.
 var (
-	Flags    = managed("flags", "list, make, change, export and apply the flags of a server", flagActions, flagsHelp)
-	Rollout  = managed("rollout", "raise a flag in steps, and back when it does harm", rolloutActions, rolloutHelp)
+	Flags    = managed("flags", "list, create, change, export and apply the flags of a server", flagActions, flagsHelp)
+	Rollout  = managed("rollout", "raise a flag's rollout in steps, and roll back on harm", rolloutActions, rolloutHelp)
 	Events   = managed("events", "print the newest events of a server", eventActions, eventsHelp)
 	Persons  = managed("persons", "show or erase a person of a server", personActions, personsHelp)
-	Projects = managed("projects", "list, make and rename projects", projectActions, projectsHelp)
-	Usage    = single("usage", "print what an organization has used this month", &usageAction, usageHelp)
-	Query    = single("query", "ask about events, in SQL or with a file of a query", &queryAction, queryHelp)
-	Demo     = single("demo", "fill a project with made-up events and a dashboard to look at", &demoAction, demoHelp)
-	Status   = single("status", "say whether a server is ready, and how a project is", &statusAction, statusHelp)
-	Login    = single("login", "sign this machine in to a server, by a code that you confirm in its console", &loginAction, loginHelp)
-	Logout   = single("logout", "forget the key of a server", &logoutAction, logoutHelp)
-	Generate = managed("generate", "write typed functions for flags, in Go or TypeScript", generateActions, generateHelp)
-	Unused   = single("unused", "list flags that no code names, and code that names no flag", &unusedAction, unusedHelp)
-	Export   = cli.Command{Name: "export", Summary: "write events, persons and groups of a server to a file", Run: export, Help: exportHelp, EndsOnSignal: true}
-	Import   = cli.Command{Name: "import", Summary: "send such a file to a server; convert flags of other systems", Run: importFiles, Help: importHelp, EndsOnSignal: true}
+	Projects = managed("projects", "list, create and rename projects", projectActions, projectsHelp)
+	Usage    = single("usage", "print an organization's usage in this month", &usageAction, usageHelp)
+	Query    = single("query", "query events, with SQL or a query in a JSON file", &queryAction, queryHelp)
+	Demo     = single("demo", "fill a project with made-up events and a dashboard", &demoAction, demoHelp)
+	Status   = single("status", "show whether a server is ready, and a project's state", &statusAction, statusHelp)
+	Login    = single("login", "sign in to a server with a code that you confirm in its console", &loginAction, loginHelp)
+	Logout   = single("logout", "remove the key of a server from this machine", &logoutAction, logoutHelp)
+	Generate = managed("generate", "generate typed functions for flags, in Go or TypeScript", generateActions, generateHelp)
+	Unused   = single("unused", "list flags that no code uses, and code that uses unknown flags", &unusedAction, unusedHelp)
+	Export   = cli.Command{Name: "export", Summary: "export events, persons and groups of a server to a file", Run: export, Help: exportHelp, EndsOnSignal: true}
+	Import   = cli.Command{Name: "import", Summary: "import an export into a server; convert flags of other systems", Run: importFiles, Help: importHelp, EndsOnSignal: true}
 )
 
 // Keys returns the command for personal keys. recovery implements its action recover, which creates
 // a key without a server.
 func Keys(recovery func(ctx context.Context, p *cli.Program, args []string) error) cli.Command {
 	actions := append(keyActions[:len(keyActions):len(keyActions)], action{name: "recover", offline: recovery})
-	return managed("keys", "make and revoke personal API keys", actions, keysHelp)
+	return managed("keys", "create and revoke personal API keys", actions, keysHelp)
 }
 
 // managed returns a command with actions.

@@ -11,11 +11,11 @@ import (
 	"github.com/bunting-flags/bunting/cmd/bunting/internal/cli"
 )
 
-const yesHelp = `  --yes             do not ask; needed where nobody can be asked
+const yesHelp = `  --yes             do not ask for confirmation; required without a terminal
 `
 
 // errDeclined is returned if the user declines an action.
-var errDeclined = errors.New("nothing is changed")
+var errDeclined = errors.New("nothing was changed")
 
 // confirm requires a confirmation before an action that is not easily undone, such as "Delete the
 // flag x?". With --yes there is no question. Without --yes and without a terminal, it returns a
@@ -29,7 +29,7 @@ func (m *manager) confirm(ctx context.Context, question string) error {
 	case *m.yes:
 		return nil
 	case !m.CanPrompt(m.Stdin):
-		return cli.BadUsage(m.command, "%s Nobody can be asked here: --yes is missing", question)
+		return cli.BadUsage(m.command, "%s There is no terminal to confirm this: add --yes", question)
 	}
 	_, _ = fmt.Fprintf(m.Stderr, "%s [y/N] ", question)
 	answer := make(chan string, 1)

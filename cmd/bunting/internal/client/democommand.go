@@ -14,19 +14,19 @@ import (
 
 const demoHelp = `Usage: bunting demo [OPTIONS]
 
-Fills a project with a month of events, to have something to look at: people who do
-not exist visit a shop that does not exist. Every event has the property made_up.
-Then it makes a dashboard with six insights, shares it, and prints the link: whoever
-has the link can read the dashboard.
+Fills a project with a month of made-up events: invented people visit an invented
+shop. Every event has the property made_up. Then the command creates a dashboard
+with six insights, shares it and prints the link. Anyone with the link can read the
+dashboard.
 
-Running it again adds the days since and makes nothing twice. A project that has
-events of its own is asked about first: better give the demo one to itself, which
-bunting projects delete takes away with all that is in it:
+Running it again adds the days since then and duplicates nothing. If the project has
+other events, the command asks for confirmation. A separate project is better, since
+bunting projects delete removes it with everything in it:
 
   bunting projects create Demo
   bunting demo --project Demo
 
-` + projectOption + yesHelp + managerOptions + `  --json            for programs
+` + projectOption + yesHelp + managerOptions + `  --json            print JSON
 `
 
 var demoAction = action{project: writesProject, needsConfirmation: true, run: makeDemo}
@@ -50,14 +50,14 @@ type demoResult struct {
 // makeDemo implements the command demo, which may be run repeatedly.
 func makeDemo(ctx context.Context, m *manager, _ []string) error {
 	if m.project.Token == "" {
-		return errors.New("the key may not read the project, whose public key the events need: use one with the scope project:read")
+		return errors.New("the key cannot read the project, whose public key is needed to send events: use a key with the scope project:read")
 	}
 	foreign, err := m.foreignEvents(ctx)
 	if err != nil {
 		return err
 	}
 	if foreign > 0 {
-		if err := m.confirm(ctx, fmt.Sprintf("Put made-up events beside %s of its own?", cli.Plural(foreign, "event"))); err != nil {
+		if err := m.confirm(ctx, fmt.Sprintf("Mix made-up events with the existing %s?", cli.Plural(foreign, "event"))); err != nil {
 			return err
 		}
 	}
@@ -74,9 +74,9 @@ func makeDemo(ctx context.Context, m *manager, _ []string) error {
 	text := fmt.Sprintf("%d made-up events of %d made-up people in the last %d days\ndashboard %d, %s, with %d insights\n",
 		result.Events, result.People, demoDays, result.Dashboard, demoDashboard, result.Insights)
 	if result.URL == "" {
-		return m.Print(text + "It has no link: the organization shares nothing in public.\n")
+		return m.Print(text + "It has no link: the organization does not allow public sharing.\n")
 	}
-	return m.Print(text + "\nLook at it:\n\n  " + result.URL + "\n\n")
+	return m.Print(text + "\nOpen it:\n\n  " + result.URL + "\n\n")
 }
 
 // foreignEvents returns the number of the project's events that this command did not create. It
@@ -88,7 +88,7 @@ func (m *manager) foreignEvents(ctx context.Context) (int, error) {
 		return 0, err
 	}
 	if len(a.Results) != 1 || len(a.Results[0]) != 1 {
-		return 0, errors.New("the server does not say how many events the project has")
+		return 0, errors.New("the server did not return how many events the project has")
 	}
 	return a.Results[0][0], nil
 }
@@ -119,11 +119,11 @@ func (m *manager) sendDemo(ctx context.Context, result *demoResult) error {
 
 // demoInsights are the insights of the dashboard, by name.
 var demoInsights = []struct{ name, about, query string }{
-	{"Page views", "How often pages were looked at, by day.", `{"kind":"TrendsQuery","series":[{"kind":"EventsNode","event":"$pageview"}],"interval":"day","dateRange":{"date_from":"-29d"}}`},
-	{"People by source", "How many different people came, by day and by where they came from.", `{"kind":"TrendsQuery","series":[{"kind":"EventsNode","event":"$pageview","math":"dau"}],"interval":"day","dateRange":{"date_from":"-13d"},"breakdownFilter":{"breakdown":"source","breakdown_type":"event"},"trendsFilter":{"display":"ActionsBar"}}`},
-	{"Orders this week", "Orders of the last seven days, and of the seven before.", `{"kind":"TrendsQuery","series":[{"kind":"EventsNode","event":"order placed"}],"dateRange":{"date_from":"-6d"},"compareFilter":{"compare":true},"trendsFilter":{"display":"BoldNumber"}}`},
-	{"From visit to order", "How many go on from step to step, within two weeks.", `{"kind":"FunnelsQuery","series":[{"kind":"EventsNode","event":"$pageview"},{"kind":"EventsNode","event":"signed up"},{"kind":"EventsNode","event":"item added"},{"kind":"EventsNode","event":"order placed"}],"dateRange":{"date_from":"-29d"},"funnelsFilter":{"funnelWindowInterval":14,"funnelWindowIntervalUnit":"day"}}`},
-	{"Who comes back", "Of those who came on a day for the first time, how many came on later days.", `{"kind":"RetentionQuery","retentionFilter":{"period":"Day","totalIntervals":10,"retentionType":"retention_first_time","targetEntity":{"id":"$pageview","type":"events"},"returningEntity":{"id":"$pageview","type":"events"}}}`},
+	{"Page views", "Page views by day.", `{"kind":"TrendsQuery","series":[{"kind":"EventsNode","event":"$pageview"}],"interval":"day","dateRange":{"date_from":"-29d"}}`},
+	{"People by source", "Unique visitors by day and source.", `{"kind":"TrendsQuery","series":[{"kind":"EventsNode","event":"$pageview","math":"dau"}],"interval":"day","dateRange":{"date_from":"-13d"},"breakdownFilter":{"breakdown":"source","breakdown_type":"event"},"trendsFilter":{"display":"ActionsBar"}}`},
+	{"Orders this week", "Orders of the last seven days, and of the seven days before.", `{"kind":"TrendsQuery","series":[{"kind":"EventsNode","event":"order placed"}],"dateRange":{"date_from":"-6d"},"compareFilter":{"compare":true},"trendsFilter":{"display":"BoldNumber"}}`},
+	{"From visit to order", "How many people continue from step to step, within two weeks.", `{"kind":"FunnelsQuery","series":[{"kind":"EventsNode","event":"$pageview"},{"kind":"EventsNode","event":"signed up"},{"kind":"EventsNode","event":"item added"},{"kind":"EventsNode","event":"order placed"}],"dateRange":{"date_from":"-29d"},"funnelsFilter":{"funnelWindowInterval":14,"funnelWindowIntervalUnit":"day"}}`},
+	{"Who comes back", "How many of the people who first came on a day came back on later days.", `{"kind":"RetentionQuery","retentionFilter":{"period":"Day","totalIntervals":10,"retentionType":"retention_first_time","targetEntity":{"id":"$pageview","type":"events"},"returningEntity":{"id":"$pageview","type":"events"}}}`},
 	{"Browsers", "Page views by browser.", `{"kind":"TrendsQuery","series":[{"kind":"EventsNode","event":"$pageview"}],"dateRange":{"date_from":"-29d"},"breakdownFilter":{"breakdown":"$browser","breakdown_type":"event"},"trendsFilter":{"display":"ActionsPie"}}`},
 }
 

@@ -27,12 +27,12 @@ const eventsHelp = `Usage: bunting events tail [OPTIONS]
 Prints the newest events of a project, the newest last.
 
   --lines N         how many, 20 by default, at most 500
-  --follow, -f      go on with those that come in, until interrupted; looks every
-                    two seconds at the newest 500 by their own time, so that what
-                    is older when it comes in may be missing
+  --follow, -f      keep printing new events until interrupted; reads the 500 events
+                    with the newest timestamps every two seconds, so events that
+                    arrive late may be missing
   --event NAME      only events of this name
-  --distinct-id ID  only those of this distinct id
-` + projectOption + managerOptions + `  --json            an event a line, for programs
+  --distinct-id ID  only events of this distinct id
+` + projectOption + managerOptions + `  --json            print one JSON object per event
 `
 
 type tailOptions struct {
@@ -76,7 +76,7 @@ func (m *manager) newestEvents(ctx context.Context, o *tailOptions, limit int) (
 	out := make([]eventView, len(page.Results))
 	for i, raw := range page.Results {
 		if err := json.Unmarshal(raw, &out[i]); err != nil {
-			return nil, fmt.Errorf("the server's answer cannot be read: %w", err)
+			return nil, fmt.Errorf("the server's response cannot be read: %w", err)
 		}
 		out[i].raw = raw
 	}
@@ -86,7 +86,7 @@ func (m *manager) newestEvents(ctx context.Context, o *tailOptions, limit int) (
 // tail prints the newest events. With --follow it polls for new ones until the context is done.
 func (o *tailOptions) tail(ctx context.Context, m *manager, _ []string) error {
 	if *o.lines < 1 || *o.lines > maxTail {
-		return cli.BadUsage("events", "--lines: want a number from 1 to %d, not %d", maxTail, *o.lines)
+		return cli.BadUsage("events", "--lines: must be a number from 1 to %d, not %d", maxTail, *o.lines)
 	}
 	limit := *o.lines
 	if *o.follow {

@@ -20,9 +20,9 @@ import (
 
 const exportHelp = `Usage: bunting export --server URL --key phx_… [OPTIONS]
 
-Writes a project's persons, groups and events as JSON lines: one object a line,
+Writes a project's persons, groups and events as JSON lines: one object per line,
 whose "type" is person, group or event. Persons come first and events last, in
-the order in which they were recorded, so that bunting import can take the file
+the order in which they were recorded, so that bunting import can read the file
 as it is.
 
   --server URL      such as http://127.0.0.1:8000; BUNTING_SERVER in the environment
@@ -30,14 +30,14 @@ as it is.
   --key KEY         personal API key with the scopes person:read, group:read and
                     query:read; BUNTING_KEY in the environment by default
 ` + projectOption + `  --what LIST       persons, groups, events, separated by commas; all by default
-  --from TIME       only events from then on, such as 2026-01-31 or
+  --from TIME       only events at or after this time, such as 2026-01-31 or
                     2026-01-31T12:00:00Z
-  --to TIME         only events before then
-  --output FILE     where to, - for the standard output (default)
+  --to TIME         only events before this time
+  --output FILE     the file to write; - (default) is the standard output
 
-With a file, FILE.part says how far the export is: after an interruption the
-same command goes on there, without gaps or doubles. FILE.part goes away at the
-end.
+With a file, FILE.part stores how far the export is: after an interruption the
+same command continues there, without gaps or duplicates. FILE.part is removed at
+the end.
 `
 
 // exportParts are the parts of an export, in the order in which they are written: an import creates
@@ -91,7 +91,7 @@ func export(ctx context.Context, p *cli.Program, args []string) error {
 	e.progress.Clear()
 	if err = errors.Join(err, e.close(err == nil)); err != nil {
 		if e.file != nil {
-			err = fmt.Errorf("%w\nthe same command goes on where this one has stopped", err)
+			err = fmt.Errorf("%w\nrun the same command again to continue where it stopped", err)
 		}
 		return err
 	}
@@ -121,7 +121,7 @@ func parseExport(p *cli.Program, args []string) (*exporter, error) {
 	requested := strings.Split(*what, ",")
 	for _, part := range requested {
 		if !slices.Contains(exportParts, part) {
-			return nil, cli.BadUsage("export", "--what: there is no %q, only %s", part, strings.Join(exportParts, ", "))
+			return nil, cli.BadUsage("export", "--what: unknown part %q, must be one of %s", part, strings.Join(exportParts, ", "))
 		}
 	}
 	for _, part := range exportParts {
@@ -160,7 +160,7 @@ func (e *exporter) open(stdout io.Writer) (err error) {
 		e.state = old
 	}
 	if e.file, err = os.OpenFile(e.output, flag, 0o600); errors.Is(err, os.ErrExist) {
-		return fmt.Errorf("%s is there already: choose another --output, or remove it", e.output)
+		return fmt.Errorf("%s already exists: choose another --output, or remove it", e.output)
 	} else if err != nil {
 		return err
 	}
@@ -175,7 +175,7 @@ func (e *exporter) open(stdout io.Writer) (err error) {
 		return err
 	}
 	_, err = e.file.Seek(e.state.Size, io.SeekStart)
-	e.progress.Println("going on after %s", e.summary())
+	e.progress.Println("continuing after %s", e.summary())
 	return err
 }
 
@@ -283,7 +283,7 @@ func (e *exporter) pages(ctx context.Context, list string, q url.Values, total f
 		// Only the cursor of the link is used, so that the key is not sent to another host.
 		next, err := url.Parse(*page.Next)
 		if err != nil || next.Query().Get("cursor") == "" || next.Query().Get("cursor") == e.state.Cursor {
-			return fmt.Errorf("the server's next link leads nowhere: %q", *page.Next)
+			return fmt.Errorf("the server's link to the next page is not valid: %q", *page.Next)
 		}
 		e.state.Cursor = next.Query().Get("cursor")
 		if err := e.save(); err != nil {
@@ -296,7 +296,7 @@ func (e *exporter) pages(ctx context.Context, list string, q url.Values, total f
 func (e *exporter) write(line func(json.RawMessage) (any, error), result json.RawMessage) error {
 	v, err := line(result)
 	if err != nil {
-		return fmt.Errorf("the server's answer cannot be read: %w", err)
+		return fmt.Errorf("the server's response cannot be read: %w", err)
 	}
 	text, err := wire.Encode(v)
 	if err != nil {

@@ -21,62 +21,64 @@ Manages the feature flags of a server.
   bunting flags set KEY [--rollout N] [--variants a=50,b=50] [--payload JSON]
                         [--payload VARIANT=JSON]... [--name TEXT]
                         [--filters FILE] [--off]
-                                    makes the flag, or changes what is named
+                                    creates the flag, or changes what is given
   bunting flags enable KEY
   bunting flags disable KEY
   bunting flags delete KEY [--yes]
   bunting flags export [--output FILE]
-                                    all flags and cohorts as one document
+                                    writes all flags and cohorts as one document
   bunting flags plan FILE [--prune]
-                                    what apply would do, and how many people
-                                    would see another value; exit code 2 when
-                                    there is something to change
+                                    shows what apply would do, and how many
+                                    people would get another value; exit code 2
+                                    if there is something to change
   bunting flags apply FILE [--prune [--yes]]
-                                    makes the server's flags those of the file,
-                                    all or none; FILE is what export or bunting
-                                    import has written. Flags of an import that
+                                    makes the server's flags equal to the file,
+                                    all or none; FILE was written by export or
+                                    by bunting import. Flags of an import that
                                     the server would refuse are left out and
                                     listed, with exit code 1; not with --prune
-  bunting flags history KEY         what the flag has been, and who changed what
+  bunting flags history KEY         lists the flag's versions, who made them and
+                                    what changed
   bunting flags restore KEY VERSION
-                                    makes an earlier version the next one
+                                    makes an earlier version the current one
   bunting flags why KEY (--distinct-id ID | --person UUID) [--property K=V]
                         [--group TYPE=KEY] [--at TIME] [--flag-version N]
-                                    what the flag is for somebody, and why, and
-                                    what they were given last
+                                    shows the flag's value for a person, the
+                                    reason, and the value the person last got
   bunting flags calls KEY [--from -7d] [--interval day|hour|minute]
                         [--count calls|people|evaluations]
-                                    how often the flag was asked for, by value
+                                    how often the flag was called, by value
   bunting flags pin KEY VALUE (--distinct-id ID | --person UUID |
                         --group TYPE=KEY) [--note TEXT] [--until TIME]
-                                    what somebody gets, whatever the flag says:
-                                    true, false or a variant
-  bunting flags pins KEY            who has a value pinned
+                                    fixes the value for a person or group,
+                                    whatever the flag's conditions: true, false
+                                    or a variant
+  bunting flags pins KEY            lists the pinned values
   bunting flags unpin KEY PIN
 
   --rollout N       percentage of the first condition
   --variants LIST   keys with their shares in percent, 100 together
-  --payload JSON    what the flag brings along; for a flag with variants
-                    VARIANT=JSON, which may be repeated
-  --filters FILE    the whole filters as JSON, - for the standard input
-  --off             a new flag begins disabled
-  --prune           flags that the file does not have are deleted
+  --payload JSON    the flag's payload; for a flag with variants VARIANT=JSON,
+                    which may be repeated
+  --filters FILE    all filters as JSON; - is the standard input
+  --off             create the flag disabled
+  --prune           delete flags that the file does not have
   --format FORMAT   text (default), json or markdown, with a line for each value
                     that changes
   --output FILE     - (default) is the standard output
-  --distinct-id ID  for whom; --person UUID names somebody who is stored
-  --property K=V    person property laid over the stored ones; V is JSON, or text
-                    where it is none; may be repeated
+  --distinct-id ID  the person's distinct id; --person UUID is a stored person
+  --property K=V    person property that replaces the stored one; V is JSON, or
+                    text if it is not valid JSON; may be repeated
   --group TYPE=KEY  group; may be repeated
-  --at TIME         decide for this time, with what is stored now
-  --flag-version N  decide with an earlier version
-  --from TIME       since when, such as -7d (default), -1h or 2026-01-31
-  --interval EACH   what one row counts: day (default), hour or minute
+  --at TIME         evaluate at this time, with what is stored now
+  --flag-version N  evaluate an earlier version
+  --from TIME       start of the period, such as -7d (default), -1h or 2026-01-31
+  --interval EACH   period of one row: day (default), hour or minute
   --note TEXT       why the value is pinned
-  --until TIME      when a pin ends, such as 48h or 2026-01-31; never without it
-  --count WHAT      calls that SDKs tell of (default), people who made them, or
+  --until TIME      when a pin ends, such as 48h or 2026-01-31; never by default
+  --count WHAT      calls that SDKs report (default), people with calls, or
                     evaluations by the server
-` + projectOption + yesHelp + managerOptions + `  --json            for programs
+` + projectOption + yesHelp + managerOptions + `  --json            print JSON
 `
 
 type flagSetOptions struct {
@@ -231,7 +233,7 @@ func (m *manager) findFlag(ctx context.Context, key string) (*flagView, json.Raw
 	for _, raw := range list {
 		var f flagView
 		if err := json.Unmarshal(raw, &f); err != nil {
-			return nil, nil, fmt.Errorf("the server's answer cannot be read: %w", err)
+			return nil, nil, fmt.Errorf("the server's response cannot be read: %w", err)
 		}
 		if f.Key == key {
 			return &f, raw, nil
@@ -285,7 +287,7 @@ func (o *flagSetOptions) set(ctx context.Context, m *manager, args []string) err
 	}
 	if old != nil {
 		if len(body) == 0 {
-			return cli.BadUsage("flags", "set: say what is to change, such as --rollout 50")
+			return cli.BadUsage("flags", "set: give what to change, such as --rollout 50")
 		}
 		body["version"] = old.Version
 		return m.saveFlag(ctx, "PATCH", m.flagsPath(strconv.FormatInt(old.ID, 10)+"/"), body)
@@ -313,7 +315,7 @@ func (o *flagSetOptions) apply(m *manager, old *flagView) (filters map[string]js
 	if *o.rollout != "" {
 		share, err := strconv.ParseFloat(strings.TrimSuffix(*o.rollout, "%"), 64)
 		if err != nil || share < 0 || share > 100 {
-			return nil, false, cli.BadUsage("flags", "--rollout: want a percentage from 0 to 100, not %q", *o.rollout)
+			return nil, false, cli.BadUsage("flags", "--rollout: must be a percentage from 0 to 100, not %q", *o.rollout)
 		}
 		if filters["groups"], err = withRollout(filters["groups"], share); err != nil {
 			return nil, false, err
@@ -362,7 +364,7 @@ func withPayload(payloads json.RawMessage, text string) (json.RawMessage, error)
 	if !json.Valid([]byte(text)) {
 		var found bool
 		if key, payload, found = strings.Cut(text, "="); !found || key == "" || !json.Valid([]byte(payload)) {
-			return nil, cli.BadUsage("flags", "--payload: want JSON or VARIANT=JSON, such as red='{\"hex\":\"f00\"}', not %q", text)
+			return nil, cli.BadUsage("flags", "--payload: must be JSON or VARIANT=JSON, such as red='{\"hex\":\"f00\"}', not %q", text)
 		}
 	}
 	if all == nil {
@@ -383,7 +385,7 @@ func variantsOf(text string) (json.RawMessage, error) {
 		key, share, found := strings.Cut(part, "=")
 		n, err := strconv.ParseFloat(share, 64)
 		if !found || err != nil || key == "" {
-			return nil, cli.BadUsage("flags", "--variants: want such as control=50,test=50, not %q", part)
+			return nil, cli.BadUsage("flags", "--variants: must be like control=50,test=50, not %q", part)
 		}
 		list = append(list, variant{Key: key, Rollout: n})
 	}

@@ -152,7 +152,7 @@ func (m *manager) document(ctx context.Context, what, file string, text []byte, 
 	}
 	show, ok := documentFormats[format]
 	if !ok {
-		return 0, cli.BadUsage(m.command, "--format: want text, json or markdown, not %q", format)
+		return 0, cli.BadUsage(m.command, "--format: must be text, json or markdown, not %q", format)
 	}
 	a, raw, err := m.sendDocument(ctx, what, file, text, o)
 	if err != nil {
@@ -186,7 +186,7 @@ func (m *manager) sendDocument(ctx context.Context, what, file string, text []by
 	}
 	a := new(documentAnswer)
 	if err := json.Unmarshal(raw, a); err != nil {
-		return nil, nil, fmt.Errorf("the server's answer cannot be read: %w", err)
+		return nil, nil, fmt.Errorf("the server's response cannot be read: %w", err)
 	}
 	return a, raw, nil
 }
@@ -195,7 +195,7 @@ func (m *manager) sendDocument(ctx context.Context, what, file string, text []by
 func (m *manager) showWaiting(what, file string, text []byte) (end func(), err error) {
 	var document struct{ Flags, Cohorts []json.RawMessage }
 	if err := json.Unmarshal(text, &document); err != nil {
-		return nil, fmt.Errorf("%s is no document of flags: %w", file, err)
+		return nil, fmt.Errorf("%s is not a document of flags: %w", file, err)
 	}
 	doing := "planning"
 	if what == "apply/" {
@@ -242,9 +242,9 @@ func (c *documentChange) people() string {
 	case p == nil:
 		return ""
 	case p.Sample:
-		return fmt.Sprintf("%d of a sample of %d out of %d people would see another value", p.Changed, p.Counted, p.Of)
+		return fmt.Sprintf("%d of a sample of %d out of %d people would get another value", p.Changed, p.Counted, p.Of)
 	}
-	return fmt.Sprintf("%d of %d people would see another value", p.Changed, p.Of)
+	return fmt.Sprintf("%d of %d people would get another value", p.Changed, p.Of)
 }
 
 // total returns a summary line.
@@ -253,7 +253,7 @@ func (a *documentAnswer) total(applied bool) string {
 	if applied {
 		verb = "changed"
 	}
-	return fmt.Sprintf("%d %s, %d stay as they are", len(a.Changes), verb, a.Unchanged)
+	return fmt.Sprintf("%d %s, %d unchanged", len(a.Changes), verb, a.Unchanged)
 }
 
 // text formats the response for a terminal.

@@ -87,7 +87,7 @@ func sameJSON(a, b json.RawMessage) bool {
 func restoreFlag(ctx context.Context, m *manager, args []string) error {
 	version, err := strconv.ParseInt(args[1], 10, 64)
 	if err != nil {
-		return cli.BadUsage("flags", "restore: want the number of a version, as bunting flags history shows it, not %q", args[1])
+		return cli.BadUsage("flags", "restore: the version must be a number from bunting flags history, not %q", args[1])
 	}
 	f, err := m.findFlagOrID(ctx, args[0])
 	if err != nil {

@@ -99,7 +99,7 @@ func pinFlag(m *manager) runner {
 			targets++
 		}
 		if targets != 1 {
-			return cli.BadUsage("flags", "pin: for whom? give one of --distinct-id ID, --person UUID and --group TYPE=KEY")
+			return cli.BadUsage("flags", "pin: give one of --distinct-id ID, --person UUID and --group TYPE=KEY")
 		}
 		if *until != "" {
 			end, err := pinEnd(*until, time.Now())
@@ -130,13 +130,13 @@ func pinEnd(text string, now time.Time) (string, error) {
 			return t.UTC().Format(time.RFC3339), nil
 		}
 	}
-	return "", cli.BadUsage("flags", "--until: want such as 48h, 2026-01-31 or 2026-01-31T09:00:00Z, not %q", text)
+	return "", cli.BadUsage("flags", "--until: must be a duration or time such as 48h, 2026-01-31 or 2026-01-31T09:00:00Z, not %q", text)
 }
 
 // unpinFlag removes a pinned value.
 func unpinFlag(ctx context.Context, m *manager, args []string) error {
 	if _, err := strconv.ParseInt(args[1], 10, 64); err != nil {
-		return cli.BadUsage("flags", "unpin: want the number of a pin, as bunting flags pins shows it, not %q", args[1])
+		return cli.BadUsage("flags", "unpin: the pin must be a number from bunting flags pins, not %q", args[1])
 	}
 	path, err := m.pinsPath(ctx, args[0], args[1]+"/")
 	if err != nil {

@@ -27,22 +27,22 @@ type explanation struct {
 
 // differences are texts for the reasons why a value differs from the last one.
 var differences = map[string]string{
-	"pinned": "a value is pinned", "flag_changed": "the flag has changed", "other_id": "it was asked with another distinct id",
-	"person_changed": "the person has changed", "supplied": "properties were given here",
+	"pinned": "a value is pinned", "flag_changed": "the flag has changed", "other_id": "the request had another distinct id",
+	"person_changed": "the person has changed", "supplied": "properties were given on the command line",
 }
 
 // lastValue describes the value that the user was last reported to have received.
 func (e *explanation) lastValue() string {
 	a := e.Assigned
 	if a == nil {
-		return "last given: no SDK has told of it\n"
+		return "last given: no SDK has reported it\n"
 	}
 	out := fmt.Sprintf("last given: %v at %s", a.Value, a.At)
 	if a.Version != nil {
 		out += fmt.Sprintf(", version %d", *a.Version)
 	}
 	if e.Differs != nil {
-		out += "; another value: " + cmp.Or(differences[*e.Differs], "it is not known why")
+		out += "; another value: " + cmp.Or(differences[*e.Differs], "the reason is unknown")
 	}
 	return cli.Cell(out) + "\n"
 }
@@ -56,7 +56,7 @@ func whyFlag(m *manager) runner {
 	m.fs.Var(&groups, "group", "")
 	return func(ctx context.Context, m *manager, args []string) error {
 		if (*distinctID == "") == (*person == "") {
-			return cli.BadUsage("flags", "why: for whom? give --distinct-id ID or --person UUID")
+			return cli.BadUsage("flags", "why: give --distinct-id ID or --person UUID")
 		}
 		persons, err := cli.Properties("flags", properties)
 		if err != nil {
@@ -87,7 +87,7 @@ func (m *manager) explain(ctx context.Context, key, distinctID string, body any)
 	if printed, err := m.fetch(ctx, "POST", m.flagsPath(pathPart(key)+"/explain/"), body, &e); printed || err != nil {
 		return err
 	}
-	about := fmt.Sprintf("nobody has the distinct id %q: decided as for somebody of whom nothing is stored\n", distinctID)
+	about := fmt.Sprintf("no person has the distinct id %q: evaluated for a person without stored data\n", distinctID)
 	if e.Person != nil {
 		about = fmt.Sprintf("person %s, %s\n", e.Person.UUID, cli.Cell(cmp.Or(e.Person.Name, "without a name")))
 	}

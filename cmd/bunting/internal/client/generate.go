@@ -17,22 +17,22 @@ import (
 
 const generateHelp = `Usage: bunting generate go|ts [FILE] [OPTIONS]
 
-Writes source code with a function for each flag: booleans, variants as a type
-with their names, payloads as types that fit those that the flag has. Code that
-names a flag that is gone does not compile.
+Generates source code with a function for each flag: booleans, a type with the
+names of the variants, and types that fit the flag's payloads. Code that uses a
+deleted flag does not compile.
 
   bunting generate go flags.json --package features --output features/flags.go
   bunting generate ts --server URL --key KEY --output src/flags.ts
 
 FILE is a definitions file, a payload or a document of bunting flags export;
-without it the flags are those of a server.
+without FILE the flags are read from a server.
 
   --output FILE       - (default) is the standard output
-  --check             writes nothing: exit code 2 when --output is not up to date
-  --package NAME      of Go; features by default
-  --strict            exit code 2, and nothing is written, when two keys make one
-                      name; else the later one, in byte order, gets _2, which is
-                      told on the standard error and in a comment
+  --check             write nothing; exit code 2 if --output is not up to date
+  --package NAME      name of the Go package; features by default
+  --strict            write nothing and exit with code 2 if two keys give the same
+                      name; by default the later key, in byte order, gets the
+                      suffix _2, which a warning and a comment report
   --schema KEY=FILE   JSON schema of a flag's payloads, instead of examples; may be
                       repeated
 ` + projectOption + managerOptions
@@ -76,7 +76,7 @@ func generator(m *manager, source func([]flags.Flag, string, map[string]json.Raw
 			return write(m.Program, *output, string(code.Text))
 		}
 		if *output == "-" {
-			return cli.BadUsage(m.command, "--check wants --output")
+			return cli.BadUsage(m.command, "--check needs --output")
 		}
 		have, err := os.ReadFile(*output)
 		if err != nil && !errors.Is(err, os.ErrNotExist) {
@@ -127,7 +127,7 @@ func definitionsOf(name string, text []byte, project string) (flags.Definitions,
 		}
 	}
 	if len(found) != 1 {
-		return flags.Definitions{}, fmt.Errorf("%s has %s: name one with --project, by its key or name", name, cli.Plural(len(f.Projects), "project"))
+		return flags.Definitions{}, fmt.Errorf("%s has %s: choose one with --project, by its key or name", name, cli.Plural(len(f.Projects), "project"))
 	}
 	return found[0].Definitions, nil
 }
@@ -138,14 +138,14 @@ func readSchemas(named []string) (map[string]json.RawMessage, error) {
 	for _, text := range named {
 		key, file, ok := strings.Cut(text, "=")
 		if !ok {
-			return nil, cli.BadUsage("generate", "--schema wants KEY=FILE, not %q", text)
+			return nil, cli.BadUsage("generate", "--schema must be KEY=FILE, not %q", text)
 		}
 		schema, err := os.ReadFile(file)
 		if err != nil {
 			return nil, err
 		}
 		if !json.Valid(schema) {
-			return nil, fmt.Errorf("%s is no JSON", file)
+			return nil, fmt.Errorf("%s is not valid JSON", file)
 		}
 		out[key] = schema
 	}

@@ -27,17 +27,17 @@ and its lists of events. - is the standard input.
                      groups; BUNTING_KEY in the environment by default
   --project ID       project for persons and groups: its number, name or public key,
                      BUNTING_PROJECT in the environment by default, else that of
-                     --project-key, else the only one that --key opens
+                     --project-key, else the only one that --key can access
 
-Events go through the batch path as a historical migration, in the order of the
-file, and keep their uuids; those without one get one made of their text. So
-nothing is there twice when a file is imported again. An event without an $ip gets
-none, and is not located.
+Events are sent as batches of a historical migration, in the order of the file, and
+keep their uuids; an event without a uuid gets one computed from its text, so that
+importing a file again creates no duplicates. An event without an $ip gets none, and
+no location.
 
-FILE.import says how far a file is: after an interruption the same command goes
-on there. It goes away at the end.
+FILE.import stores how far the import is: after an interruption the same command
+continues there. It is removed at the end.
 
-Exit code 1 when something was refused or left out; each such line is told.
+Exit code 1 if something was refused or left out; each such line is reported.
 ` + importFlagsHelp()
 
 // maxRecord is the maximum length of a record, in bytes: that of the longest event, whose
@@ -102,7 +102,7 @@ func importFiles(ctx context.Context, p *cli.Program, args []string) error {
 	case i.projectKey == "" && *key == "":
 		return cli.BadUsage("import", "--project-key is missing (and --key, for persons and groups)")
 	case len(files) == 0:
-		return cli.BadUsage("import", "which file? - is the standard input")
+		return cli.BadUsage("import", "give a file, or - for the standard input")
 	}
 	if i.client, err = newAPIClient(i.server, *key); err != nil {
 		return cli.BadUsage("import", "%s", err)
@@ -114,7 +114,7 @@ func importFiles(ctx context.Context, p *cli.Program, args []string) error {
 	for _, file := range files {
 		if err := i.file(ctx, p, file); err != nil {
 			i.progress.Clear()
-			return fmt.Errorf("%s: %w\n%s so far; the same command goes on where this one has stopped", file, err, i.state.summary())
+			return fmt.Errorf("%s: %w\n%s so far; run the same command again to continue where it stopped", file, err, i.state.summary())
 		}
 		total.add(&i.state)
 	}
@@ -209,7 +209,7 @@ func (i *importer) resume(name string) error {
 		return fmt.Errorf("%s belongs to an import into another project; remove it to start over", stateOf(name))
 	}
 	i.state = old
-	i.progress.Println("%s: going on after %s", name, old.summary())
+	i.progress.Println("%s: continuing after %s", name, old.summary())
 	return nil
 }
 
@@ -248,7 +248,7 @@ func (i *importer) reportLine(line int, why string) {
 	if i.reported++; i.reported <= maxComplaints {
 		i.progress.Println("line %d %s", line, why)
 	} else if i.reported == maxComplaints+1 {
-		i.progress.Println("more lines like these are only counted")
+		i.progress.Println("more lines like these are counted but not listed")
 	}
 }
 

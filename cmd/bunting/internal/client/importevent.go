@@ -32,11 +32,11 @@ func lineUUID(text []byte) capture.UUID {
 // export (properties may be JSON text), and of PostHog's lists.
 func readRecord(text []byte) (importKind, []byte, error) {
 	if !utf8.Valid(text) {
-		return 0, nil, errors.New("is no UTF-8")
+		return 0, nil, errors.New("is not UTF-8")
 	}
 	o, err := capture.ParseObject(string(text))
 	if err != nil {
-		return 0, nil, fmt.Errorf("is no JSON object: %w", err)
+		return 0, nil, fmt.Errorf("is not a JSON object: %w", err)
 	}
 	kind, _ := o.Text("type")
 	_, isEvent := o.Get("event")
@@ -44,7 +44,7 @@ func readRecord(text []byte) (importKind, []byte, error) {
 	case !isEvent && (kind == "person" || kind == "group"):
 		return importPerson, text, nil
 	case !isEvent && has(o, "person_id"):
-		return 0, nil, errors.New("is a person of PostHog's export; persons come with their events")
+		return 0, nil, errors.New("is a person of PostHog's export, which is not imported: persons are created from their events")
 	case !isEvent:
 		return 0, nil, errors.New(`has no "event"`)
 	}
@@ -60,7 +60,7 @@ func has(o capture.Object, key string) bool {
 // makeEvent returns an event in the format of /batch/.
 func makeEvent(o capture.Object, text []byte) ([]byte, error) {
 	if name, ok := o.Text("event"); ok && name == "" || !has(o, "event") {
-		return nil, errors.New("has no name of an event")
+		return nil, errors.New("has no event name")
 	}
 	properties, err := eventProperties(o)
 	if err != nil {
@@ -107,7 +107,7 @@ func eventProperties(o capture.Object) (capture.Object, error) {
 	if value != "" && value != "null" {
 		var err error
 		if properties, err = capture.ParseObject(value); err != nil {
-			return nil, fmt.Errorf("has properties that are no JSON object: %w", err)
+			return nil, fmt.Errorf("has properties that are not a JSON object: %w", err)
 		}
 	}
 	var more []capture.Member

@@ -22,8 +22,8 @@ func importFlagsHelp() string {
 Usage: bunting import FORMAT FILE... [OPTIONS]
 
 Converts the flag definitions of another system into a definitions file, for
-bunting serve --definitions. A flag that would not answer every user as before is
-left out, and listed with the place and the reason. FORMAT is:
+bunting serve --definitions. A flag that would give some user another value than
+before is left out, and listed with its place and the reason. FORMAT is:
 
 `)
 	for _, f := range convert.Formats {
@@ -31,26 +31,25 @@ left out, and listed with the place and the reason. FORMAT is:
 	}
 	b.WriteString(`
   --output FILE      - (default) is the standard output
-  --rebucket         convert flags for a share of the users too: the share stays,
-                     but other people have it
+  --rebucket         also convert flags for a percentage of the users: the
+                     percentage stays, but other people are in it
   --environment NAME choose one of several environments in a file
-  --project-key KEY  public key of the project that is made, phc_imported by
-                     default
-  --rename           give flags whose keys a server would refuse, such as a.b, a
-                     similar one, and list the old and new names;
-                     --rename=FILE writes that table to FILE, as CSV
-  --server URL       instead of writing a file, make these the flags of a server's
-                     project, as bunting flags apply does. Flags that the server
+  --project-key KEY  public key of the new project, phc_imported by default
+  --rename           rename flags whose keys a server would refuse, such as a.b, and
+                     list the old and new keys; --rename=FILE writes that list to
+                     FILE, as CSV
+  --server URL       instead of writing a file, apply the flags to a project of this
+                     server, as bunting flags apply does. Flags that the server
                      would refuse are left out.
-  --key KEY          personal API key for that; BUNTING_KEY by default, else that of
-                     bunting login
-  --project ID       project there; BUNTING_PROJECT by default, else the only one
-                     that the key opens
-  --plan             only show what would be made and changed on the server
+  --key KEY          personal API key for the server; BUNTING_KEY by default, else
+                     that of bunting login
+  --project ID       project of the server; BUNTING_PROJECT by default, else the
+                     only one that the key can access
+  --plan             only show what would be created and changed on the server
                      (--server, else BUNTING_SERVER, else that of bunting login), and
                      for how many known people
 
-Exit code 1 when a flag was left out; 2 when --plan shows a change.
+Exit code 1 if a flag was left out; 2 if --plan shows a change.
 `)
 	return b.String()
 }
@@ -76,7 +75,7 @@ func importDefinitions(ctx context.Context, p *cli.Program, format convert.Forma
 	case len(files) == 0:
 		return cli.BadUsage("import", "%s: which file? - is the standard input", format.Name)
 	case *key != "" && *server == "" && !*plan:
-		return cli.BadUsage("import", "--key is for a server: name it with --server")
+		return cli.BadUsage("import", "--key is for a server: give its URL with --server")
 	case (*server != "" || *plan) && *output != "-":
 		return cli.BadUsage("import", "--output is for a file, --server and --plan are for a server: choose one")
 	}
@@ -126,7 +125,7 @@ func signedIn(p *cli.Program, server, key *string) error {
 		return err
 	}
 	if kept.use(server, key); *key == "" {
-		return cli.BadUsage("import", "--key is missing: the first start of a server prints one, and bunting login gets one")
+		return cli.BadUsage("import", "--key is missing: use the key that the server's first start printed, or run bunting login")
 	}
 	return nil
 }
@@ -154,9 +153,9 @@ func dropInvalid(r *convert.Result) {
 			cohorts = append(cohorts, refusal.Cohort)
 			continue
 		}
-		reason := "a server does not store it: " + refusal.Reason
+		reason := "a server would refuse it: " + refusal.Reason
 		if to := featureflags.ProposedKey(refusal.Flag); to != "" && to != refusal.Flag {
-			reason += fmt.Sprintf(" (--rename makes it %q)", to)
+			reason += fmt.Sprintf(" (--rename changes it to %q)", to)
 		}
 		omissions = append(omissions, convert.Omission{Flag: refusal.Flag, Place: refusal.Path, Reason: reason})
 	}

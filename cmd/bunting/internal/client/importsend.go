@@ -112,7 +112,7 @@ func (i *importer) findProject(ctx context.Context) error {
 		return err
 	}
 	if i.projectKey != "" && p.Token != "" && p.Token != i.projectKey {
-		return cli.BadUsage("import", "--project-key is not that of project %s: events would go elsewhere than persons and groups", p)
+		return cli.BadUsage("import", "--project-key is not the key of project %s: events would go to another project than persons and groups", p)
 	}
 	i.into = p
 	return nil

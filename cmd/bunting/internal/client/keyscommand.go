@@ -15,23 +15,23 @@ Manages your personal API keys on a server.
 
   bunting keys list
   bunting keys create --label NAME [--scopes LIST] [--projects LIST]
-  bunting keys roll ID      a new text; the old one is dead at once
-  bunting keys revoke ID    it opens nothing any more
+  bunting keys roll ID      replaces the secret; the old one is invalid at once
+  bunting keys revoke ID    makes the key invalid
   bunting keys recover [--data DIR | --database URL] [--email ADDRESS]
-                            a new key for an owner whose keys are lost: without the
-                            server, straight into its data, while it is stopped
-                            (where that is PostgreSQL it may run)
+                            creates a new key for an owner whose keys are lost,
+                            directly in the server's data; stop the server first
+                            (not needed with PostgreSQL)
 
   --label NAME      what the key is for, at most 40 characters
-  --scopes LIST     such as feature_flag:read,person:read; * (default) is all of
-                    them
-  --projects LIST   numbers of the only projects that it opens; all by default
-  --data DIR        the server's data folder, as of serve (default bunting-data)
-  --database URL    the server's database, as of serve
+  --scopes LIST     such as feature_flag:read,person:read; * (default) is all
+                    scopes
+  --projects LIST   ids of the projects that the key can access; all by default
+  --data DIR        the server's data folder, as for serve (default bunting-data)
+  --database URL    the server's database, as for serve
   --email ADDRESS   which owner; the first one by default
-` + managerOptions + `  --json            for programs
+` + managerOptions + `  --json            print JSON
 
-A key is shown once, when it is made or rolled: the server keeps its hash only.
+A key is shown only once, when it is created or rolled: the server stores its hash.
 `
 
 var keyActions = []action{
@@ -90,13 +90,13 @@ func createKey(m *manager) runner {
 	label, scopes, numbers := m.fs.String("label", "", ""), m.fs.String("scopes", "*", ""), m.fs.String("projects", "", "")
 	return func(ctx context.Context, m *manager, _ []string) error {
 		if *label == "" {
-			return cli.BadUsage("keys", "--label is missing: say what the key is for")
+			return cli.BadUsage("keys", "--label is missing: describe what the key is for")
 		}
 		projects := []int64{}
 		for _, text := range cli.SplitList(*numbers) {
 			n, err := strconv.ParseInt(text, 10, 64)
 			if err != nil {
-				return cli.BadUsage("keys", "--projects: want numbers, not %q", text)
+				return cli.BadUsage("keys", "--projects: must be ids, which are numbers, not %q", text)
 			}
 			projects = append(projects, n)
 		}

@@ -19,22 +19,22 @@ import (
 
 const loginHelp = `Usage: bunting login [OPTIONS]
 
-Signs this machine in to a server: it shows a code, which you confirm in the
-server's console, and keeps the key that the server makes then, for the other
-commands. They use it where neither --key nor BUNTING_KEY is given. The key
-opens the one project that you choose in the console.
+Signs this machine in to a server. The command shows a code, which you confirm in
+the server's console, and stores the key that the server then creates. The other
+commands use this key if neither --key nor BUNTING_KEY is given. It gives access to
+the one project that you choose in the console.
 
   --server URL      http://127.0.0.1:8000 by default, or BUNTING_SERVER
-  --scopes LIST     what the key is to open: * (default) is all that you may,
-                    else scopes such as feature_flag:write,query:read
-  --json            for programs
+  --scopes LIST     scopes of the key, such as feature_flag:write,query:read;
+                    * (default) is everything that you may do
+  --json            print JSON
 `
 
 const logoutHelp = `Usage: bunting logout [OPTIONS]
 
-Forgets the key that bunting login has kept for a server. The key itself goes on
-to work until it is revoked: in the console under your account, or with
-bunting keys revoke.
+Removes the key that bunting login has stored for a server from this machine. The
+key itself stays valid until it is revoked: in the console under your account, or
+with bunting keys revoke.
 
   --server URL      http://127.0.0.1:8000 by default, or BUNTING_SERVER
 `
@@ -84,7 +84,7 @@ func readSignIns(p *cli.Program) (s signIns, err error) {
 func writeSignIns(p *cli.Program, s *signIns) error {
 	path := signInFile(p.Env)
 	if path == "" {
-		return errors.New("there is no folder for settings: HOME is not set")
+		return errors.New("there is no folder to store the key in: HOME is not set")
 	}
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return err
@@ -133,7 +133,7 @@ var loginAction = action{worksWithoutKey: true, options: func(m *manager) runner
 		if err := m.send(ctx, http.MethodPost, "/api/cli-auth/device-code/", body, &codes); err != nil {
 			return err
 		}
-		_, _ = fmt.Fprintf(m.Stderr, "Confirm the code %s at\n\n  %s\n\nwaiting for it…\n", codes.User, cmp.Or(codes.Complete, codes.Address))
+		_, _ = fmt.Fprintf(m.Stderr, "Confirm the code %s at\n\n  %s\n\nwaiting for confirmation…\n", codes.User, cmp.Or(codes.Complete, codes.Address))
 		in, err := m.awaitProgram(ctx, &codes)
 		if err != nil {
 			return err
@@ -167,7 +167,7 @@ func (m *manager) awaitProgram(ctx context.Context, codes *programCodes) (*login
 		err := m.send(ctx, http.MethodPost, "/api/cli-auth/poll/", map[string]any{"device_code": codes.Device}, &in)
 		switch {
 		case statusOf(err) == http.StatusBadRequest:
-			return nil, errors.New("nobody is signed in: the code was refused or is too old; begin again with bunting login")
+			return nil, errors.New("not signed in: the code was refused or has expired; run bunting login again")
 		case err != nil:
 			return nil, err
 		case in.Key != "":
@@ -193,5 +193,5 @@ var logoutAction = action{worksWithoutKey: true, run: func(_ context.Context, m 
 	if err := writeSignIns(m.Program, &kept); err != nil {
 		return err
 	}
-	return m.Print(fmt.Sprintf("forgotten; the key %q goes on to work until it is revoked\n", cli.Cell(of.Label)))
+	return m.Print(fmt.Sprintf("signed out; the key %q stays valid until it is revoked\n", cli.Cell(of.Label)))
 }}

@@ -76,12 +76,12 @@ func manage(ctx context.Context, p *cli.Program, command string, actions []actio
 		if len(args) > 0 && slices.Contains([]string{"-h", "-help", "--help"}, args[0]) {
 			return cli.HelpRequest(command)
 		}
-		return cli.BadUsage(command, "say what to do: %s", strings.Join(words, ", "))
+		return cli.BadUsage(command, "give an action: %s", strings.Join(words, ", "))
 	}
 	i := slices.Index(words, args[0])
 	switch {
 	case i < 0:
-		return cli.BadUsage(command, "there is no %q, only %s%s", args[0], strings.Join(words, ", "), cli.DidYouMean(args[0], words, ""))
+		return cli.BadUsage(command, "unknown action %q, must be one of %s%s", args[0], strings.Join(words, ", "), cli.DidYouMean(args[0], words, ""))
 	case actions[i].offline != nil:
 		return actions[i].offline(ctx, p, args[1:])
 	}
@@ -118,9 +118,9 @@ func runAction(ctx context.Context, p *cli.Program, command string, a *action, a
 	case a.orFile && len(remaining) == len(a.args)+1:
 		return run(ctx, m, remaining)
 	case len(remaining) != len(a.args):
-		return cli.BadUsage(command, "%s wants %s", cmp.Or(a.name, command), wantArgs(a.args))
+		return cli.BadUsage(command, "%s needs %s", cmp.Or(a.name, command), wantArgs(a.args))
 	case *m.key == "" && !a.worksWithoutKey:
-		return cli.BadUsage(command, "--key is missing: the first start of a server prints one, and bunting login gets one")
+		return cli.BadUsage(command, "--key is missing: use the key that the server's first start printed, or run bunting login")
 	}
 	if err := m.connect(); err != nil {
 		return err

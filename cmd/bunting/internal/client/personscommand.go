@@ -22,7 +22,7 @@ Shows or erases a person of a server. ID is a distinct id, or the person's uuid.
   bunting persons delete ID [--events] [--yes]
 
   --events          delete the person's events too
-` + projectOption + yesHelp + managerOptions + `  --json            for programs
+` + projectOption + yesHelp + managerOptions + `  --json            print JSON
 `
 
 var personActions = []action{
@@ -50,12 +50,12 @@ func (m *manager) findPerson(ctx context.Context, id string) (raw json.RawMessag
 		raw = page.Results[0]
 	} else if err := m.send(ctx, "GET", m.inProject("/persons/"+pathPart(id)+"/"), nil, &raw); err != nil {
 		if status := statusOf(err); status == http.StatusNotFound || status == http.StatusBadRequest {
-			err = fmt.Errorf("nobody has the distinct id or uuid %q", id)
+			err = fmt.Errorf("no person has the distinct id or uuid %q", id)
 		}
 		return nil, p, err
 	}
 	if err := json.Unmarshal(raw, &p); err != nil {
-		return nil, p, fmt.Errorf("the server's answer cannot be read: %w", err)
+		return nil, p, fmt.Errorf("the server's response cannot be read: %w", err)
 	}
 	return raw, p, nil
 }

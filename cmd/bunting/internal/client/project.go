@@ -12,7 +12,7 @@ import (
 )
 
 const projectOption = `  --project ID      project: its number, name or public key, BUNTING_PROJECT in the
-                    environment by default, else the only one that the key opens
+                    environment by default, else the only one that the key can access
 `
 
 // projectRef is the project of a command.
@@ -63,9 +63,9 @@ func (c *apiClient) findProject(ctx context.Context, named string) (*projectRef,
 	case len(found) == 1:
 		return &found[0], nil
 	case len(list) == 0:
-		return nil, errors.New("the key opens no project")
+		return nil, errors.New("the key has no access to any project")
 	case named == "":
-		return nil, projectChoiceError("which project?", list)
+		return nil, projectChoiceError("no project is given", list)
 	case len(found) > 1:
 		return nil, projectChoiceError(fmt.Sprintf("several projects have the name %q", named), found)
 	}
@@ -103,7 +103,7 @@ func (c *apiClient) listProjects(ctx context.Context) ([]projectRef, error) {
 		return nil, err
 	}
 	if len(key.Projects) == 0 {
-		return nil, cli.Usage("which project? the key may not list them", fmt.Sprintf("name it with --project or %s (%v)", cli.ProjectVariable, listErr))
+		return nil, cli.Usage("no project is given, and the key cannot list the projects", fmt.Sprintf("give it with --project or %s (%v)", cli.ProjectVariable, listErr))
 	}
 	for i, id := range key.Projects {
 		p := &projectRef{ID: id}

@@ -17,11 +17,11 @@ Manages the projects of a server.
   bunting projects rename ID NAME
   bunting projects delete ID [--yes]
 
-  --organization ID   whose it is to be; @current (default) is the one that you
-                      work in
-  --api-token KEY     the project's key, where its clients have one already; for
+  --organization ID   the organization of the new project; @current (default) is
+                      your current one
+  --api-token KEY     the project's key, if its clients use one already; only for
                       owners
-` + yesHelp + managerOptions + `  --json            for programs
+` + yesHelp + managerOptions + `  --json            print JSON
 `
 
 var projectActions = []action{

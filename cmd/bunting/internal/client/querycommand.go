@@ -16,16 +16,16 @@ import (
 
 const queryHelp = `Usage: bunting query [OPTIONS] QUERY
 
-Asks about the events of a project, and prints the answer as a table. QUERY is a
-statement in the server's SQL, such as
+Runs a query over the events of a project and prints the result as a table. QUERY is
+a statement in the server's SQL, such as
 
   bunting query 'SELECT event, count() FROM events GROUP BY event'
 
-or a file whose name ends in .json, with a query such as a TrendsQuery, as the API
-takes it. Wants query:read.
+or a file whose name ends in .json, with a query such as a TrendsQuery in the form
+of the API. The key needs the scope query:read.
 
-` + projectOption + managerOptions + `  --csv             for spreadsheets
-  --json            for programs: the whole answer
+` + projectOption + managerOptions + `  --csv             print CSV
+  --json            print the whole response as JSON
 `
 
 var queryAction = action{project: readsProject, args: []string{"QUERY"}, options: func(m *manager) runner {
@@ -49,7 +49,7 @@ func (m *manager) query(ctx context.Context, text string, asCSV bool) error {
 			return err
 		}
 		if !json.Valid(content) {
-			return fmt.Errorf("%s is no JSON", text)
+			return fmt.Errorf("%s is not valid JSON", text)
 		}
 		question = json.RawMessage(content)
 	}
@@ -72,7 +72,7 @@ func (m *manager) query(ctx context.Context, text string, asCSV bool) error {
 		return err
 	}
 	if a.HasMore {
-		m.warn("there is more than is shown: give the query a LIMIT")
+		m.warn("there are more rows than are shown: add a LIMIT to the query")
 	}
 	return nil
 }

@@ -14,39 +14,40 @@ import (
 
 const rolloutHelp = `Usage: bunting rollout ACTION [OPTIONS]
 
-Guarded rollouts raise a flag's share in steps, and turn back by themselves when
-a guardrail metric is harmed.
+A guarded rollout raises a flag's percentage in steps, and rolls back automatically
+when a guardrail metric gets worse.
 
   bunting rollout list [--flag KEY]
-  bunting rollout create FILE       a draft out of JSON; - is the standard input
-  bunting rollout status ID         where it stands, and its guardrails
+  bunting rollout create FILE       creates a draft from JSON; - is the standard
+                                    input
+  bunting rollout status ID         shows its state and its guardrails
   bunting rollout dry-run FILE --from TIME [--until TIME] [--step N]
-                                    judges a step over the events that are
-                                    there, and changes nothing
-  bunting rollout simulate FILE --per-day N --values LAWS
-                                    what it would do to harms of some sizes
+                                    evaluates a step with stored events, and
+                                    changes nothing
+  bunting rollout simulate FILE --per-day N --values LIST
+                                    shows how likely it is rolled back for
+                                    harms of several sizes
   bunting rollout start ID
-  bunting rollout pause ID          keeps the share; nothing is watched
+  bunting rollout pause ID          keeps the percentage; nothing is monitored
   bunting rollout resume ID [--accept-flag]
-  bunting rollout advance ID        makes the next step now
+  bunting rollout advance ID        starts the next step now
   bunting rollout rollback ID [--yes]
   bunting rollout abort ID [--keep] [--yes]
 
-  --flag KEY        only those of one flag
-  --reason TEXT     why, for the flag's log
-  --from TIME       when the step is taken to have begun, such as
-                    2026-01-31T09:00:00Z
-  --until TIME      when it is judged; now
-  --step N          which step, from 0 (default)
-  --per-day N       how many people or groups see the flag in a day
-  --values LAWS     how the values of each guardrail are spread, in their
+  --flag KEY        only rollouts of this flag
+  --reason TEXT     the reason, for the flag's history
+  --from TIME       assumed start of the step, such as 2026-01-31T09:00:00Z
+  --until TIME      time of the evaluation; now by default
+  --step N          number of the step, from 0 (default)
+  --per-day N       how many people or groups see the flag per day
+  --values LIST     distribution of each guardrail's values, in the guardrails'
                     order: rate:0.02 for shares, mean:10:4 for a mean and its
-                    deviation, count:0.5 for counts; with commas between them
+                    standard deviation, count:0.5 for counts; separated by commas
   --effects LIST    relative harms: 0,0.5,1 (default)
-  --runs N          of each harm: 1000 (default)
-  --accept-flag     go on with the share that somebody else has given the flag
-  --keep            the flag keeps its share
-` + projectOption + yesHelp + managerOptions + `  --json            for programs
+  --runs N          simulated rollouts per harm: 1000 (default)
+  --accept-flag     continue with the percentage that the flag was given meanwhile
+  --keep            keep the flag's percentage
+` + projectOption + yesHelp + managerOptions + `  --json            print JSON
 `
 
 var rolloutActions = []action{
@@ -68,7 +69,7 @@ var rolloutActions = []action{
 		}
 	}},
 	{name: "advance", project: writesProject, args: []string{"ID"}, options: rolloutStep("advance/", "", "")},
-	{name: "rollback", project: writesProject, args: []string{"ID"}, needsConfirmation: true, options: rolloutStep("rollback/", "Turn the rollout %s back?", "")},
+	{name: "rollback", project: writesProject, args: []string{"ID"}, needsConfirmation: true, options: rolloutStep("rollback/", "Roll back the rollout %s?", "")},
 	{name: "abort", project: writesProject, args: []string{"ID"}, needsConfirmation: true, options: rolloutStep("abort/", "Abort the rollout %s?", "keep")},
 }
 
@@ -157,7 +158,7 @@ func (m *manager) showRollouts(list ...rolloutView) error {
 
 // showJudgement prints the result of an evaluation.
 func (m *manager) showJudgement(e *judgementView) error {
-	rows := [][]string{{"METRIC", "TREATMENT", "CONTROL", "AT LEAST WORSE", "HARMED"}}
+	rows := [][]string{{"METRIC", "TREATMENT", "CONTROL", "WORSE BY AT LEAST", "HARMED"}}
 	for _, h := range append(e.Guardrails, e.Signals...) {
 		harmed := "no"
 		switch {
@@ -229,7 +230,7 @@ func (m *manager) definitionIn(ctx context.Context, file string) (map[string]any
 	}
 	var out map[string]any
 	if json.Unmarshal(text, &out) != nil || out == nil {
-		return nil, fmt.Errorf("%s: want a JSON object with feature_flag, steps and guardrails", file)
+		return nil, fmt.Errorf("%s: must be a JSON object with feature_flag, steps and guardrails", file)
 	}
 	if key, ok := out["feature_flag"].(string); ok {
 		f, err := m.findFlagOrID(ctx, key)
@@ -253,7 +254,7 @@ func dryRunRollout(m *manager) runner {
 	from, until, step := m.fs.String("from", "", ""), m.fs.String("until", "", ""), m.fs.Int("step", 0, "")
 	return func(ctx context.Context, m *manager, args []string) error {
 		if *from == "" {
-			return cli.BadUsage("rollout", "dry-run: when did the step begin? give --from TIME")
+			return cli.BadUsage("rollout", "dry-run: give the start of the step with --from TIME")
 		}
 		definition, err := m.definitionIn(ctx, args[0])
 		if err != nil {

@@ -29,7 +29,7 @@ func simulateRollout(m *manager) runner {
 	effects, runs := m.fs.String("effects", "0,0.5,1", ""), m.fs.Int("runs", 1000, "")
 	return func(ctx context.Context, m *manager, args []string) error {
 		if *perDay <= 0 || *laws == "" {
-			return cli.BadUsage("rollout", "simulate: give --per-day N and --values LAWS, such as --values rate:0.02")
+			return cli.BadUsage("rollout", "simulate: give --per-day N and --values LIST, such as --values rate:0.02")
 		}
 		metrics, err := parseLaws(*laws)
 		if err != nil {
@@ -37,7 +37,7 @@ func simulateRollout(m *manager) runner {
 		}
 		var harms []float64
 		if json.Unmarshal([]byte("["+*effects+"]"), &harms) != nil {
-			return cli.BadUsage("rollout", "simulate: --effects wants numbers with commas between them, such as 0,0.5,1")
+			return cli.BadUsage("rollout", "simulate: --effects must be numbers separated by commas, such as 0,0.5,1")
 		}
 		definition, err := m.definitionIn(ctx, args[0])
 		if err != nil {
@@ -66,7 +66,7 @@ func parseLaws(text string) (out []map[string]any, err error) {
 		m := map[string]any{"kind": parts[0]}
 		for i, name := range names {
 			if m[name], err = strconv.ParseFloat(parts[i+1], 64); err != nil {
-				return nil, cli.BadUsage("rollout", "simulate: %q is no number", parts[i+1])
+				return nil, cli.BadUsage("rollout", "simulate: %q is not a number", parts[i+1])
 			}
 		}
 		out = append(out, m)
@@ -77,7 +77,7 @@ func parseLaws(text string) (out []map[string]any, err error) {
 func percent(share float64) string { return strconv.FormatFloat(share*100, 'f', 2, 64) + "%" }
 
 func (m *manager) showSimulated(s *simulationView) error {
-	rows := [][]string{{"HARM", "TURNED BACK", "AT MOST", "AFTER", "HOURS", "BY STEP"}}
+	rows := [][]string{{"HARM", "ROLLED BACK", "AT MOST", "AFTER", "HOURS", "BY STEP"}}
 	for i := range s.Effects {
 		e := &s.Effects[i]
 		hours := "-"
@@ -93,5 +93,5 @@ func (m *manager) showSimulated(s *simulationView) error {
 	if err := m.printTable(rows); err != nil {
 		return err
 	}
-	return m.Print(fmt.Sprintf("held for no reason: %s\n", percent(s.Held)))
+	return m.Print(fmt.Sprintf("held without cause: %s\n", percent(s.Held)))
 }

@@ -13,12 +13,12 @@ import (
 
 const statusHelp = `Usage: bunting status [OPTIONS]
 
-Says whether a server answers and is ready; with a key, what that key opens, and
-how the project is: its flags, its newest event, its newest warning.
+Shows whether a server responds and is ready; with a key also the key's scopes, and
+the project's flags, newest event and newest warning.
 
-` + projectOption + managerOptions + `  --json            for programs
+` + projectOption + managerOptions + `  --json            print JSON
 
-Exit code 1 when the server is not ready or does not take the key.
+Exit code 1 if the server is not ready or refuses the key.
 `
 
 var statusAction = action{worksWithoutKey: true, options: func(m *manager) runner {

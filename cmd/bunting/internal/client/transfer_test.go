@@ -245,14 +245,14 @@ func TestExport_Resume(t *testing.T) {
 func TestExport_Refusals(t *testing.T) {
 	s := newAPIServer(t)
 	file := clitest.TempFile(t, "there.jsonl", "mine")
-	exportTo(s, "--output", file).Want(t, cli.ExitError, "", "is there already")
+	exportTo(s, "--output", file).Want(t, cli.ExitError, "", "already exists")
 	if text, _ := os.ReadFile(file); string(text) != "mine" {
 		t.Errorf("the file was changed: %q", text)
 	}
-	exportTo(s, "--key", "phx_bad").Want(t, cli.ExitError, "", "the server answers 401: bad key")
+	exportTo(s, "--key", "phx_bad").Want(t, cli.ExitError, "", "the server answered 401: bad key")
 	exportTo(s, "--project", "a/b").Want(t, cli.ExitUsage, "", `there is no project "a/b"`)
-	exportTo(s, "--what", "cats").Want(t, cli.ExitUsage, "", `there is no "cats"`)
-	exportTo(s, "--server", "example.org").Want(t, cli.ExitUsage, "", "--server: want a URL")
+	exportTo(s, "--what", "cats").Want(t, cli.ExitUsage, "", `unknown part "cats"`)
+	exportTo(s, "--server", "example.org").Want(t, cli.ExitUsage, "", "--server: must be a URL")
 	exportTo(s, "--key", "").Want(t, cli.ExitUsage, "", "--key is missing")
 	exportTo(s, "extra").Want(t, cli.ExitUsage, "", "unexpected argument")
 
@@ -266,7 +266,7 @@ func TestExport_Refusals(t *testing.T) {
 		w.WriteHeader(http.StatusForbidden)
 		return true
 	}
-	exportTo(s, "--output", file).Want(t, cli.ExitError, "", "the same command goes on")
+	exportTo(s, "--output", file).Want(t, cli.ExitError, "", "run the same command again")
 	exportTo(s, "--output", file, "--what", "events").Want(t, cli.ExitError, "", "other options")
 	if err := os.WriteFile(file+".part", []byte("{"), 0o600); err != nil {
 		t.Fatal(err)
@@ -341,12 +341,12 @@ func TestImport_LongEvents(t *testing.T) {
 func TestImport_Omitted(t *testing.T) {
 	lines := []struct{ text, why string }{
 		{`{"event":"good","distinct_id":"d"}`, ""},
-		{`{bad`, "is no JSON object"},
-		{`[1]`, "is no JSON object"},
-		{"\"\xff\"", "is no UTF-8"},
-		{`{"event":"","distinct_id":"d"}`, "has no name"},
+		{`{bad`, "is not a JSON object"},
+		{`[1]`, "is not a JSON object"},
+		{"\"\xff\"", "is not UTF-8"},
+		{`{"event":"","distinct_id":"d"}`, "has no event name"},
 		{`{"event":"e"}`, "has no distinct_id"},
-		{`{"event":"e","distinct_id":"d","properties":"{"}`, "has properties that are no JSON object"},
+		{`{"event":"e","distinct_id":"d","properties":"{"}`, "has properties that are not a JSON object"},
 		{`{"person_id":"p","distinct_id":"d"}`, "is a person of PostHog's export"},
 		{`{"results":[]}`, `has no "event"`},
 		{`{"event":"e","distinct_id":"d","properties":{"x":"` + strings.Repeat("x", wire.MaxEventOf("e")) + `"}}`, "are allowed"},
@@ -440,7 +440,7 @@ func TestImport_OneRejected(t *testing.T) {
 	s.refuse = "e37"
 	r := importFrom(s, eventLines(100), "-")
 	r.Want(t, cli.ExitError, "", "99 events sent, 0 persons and groups imported, 1 refused")
-	if !strings.Contains(r.Stderr, "line 38 was refused: the server answers 400: a bad event") {
+	if !strings.Contains(r.Stderr, "line 38 was refused: the server answered 400: a bad event") {
 		t.Errorf("stderr %q", r.Stderr)
 	}
 	if diff := cmp.Diff(slices.DeleteFunc(eventNames(100), func(n string) bool { return n == "e37" }), s.names()); diff != "" {
@@ -460,7 +460,7 @@ func TestImport_Resume(t *testing.T) {
 				}
 				return n == stop
 			}
-			importFrom(s, "", file).Want(t, cli.ExitError, "", "the same command goes on")
+			importFrom(s, "", file).Want(t, cli.ExitError, "", "run the same command again")
 			importFrom(s, "", file).Want(t, cli.ExitOK, "", "3500 events sent")
 			if diff := cmp.Diff(eventNames(3500), s.names()); diff != "" {
 				t.Errorf("%s, stop %d (-want +got):\n%s", name, stop, diff)
@@ -482,7 +482,7 @@ func TestImport_SeveralFiles(t *testing.T) {
 		}
 		return n == 2
 	}
-	importFrom(s, "", first, second).Want(t, cli.ExitError, "", "the same command goes on")
+	importFrom(s, "", first, second).Want(t, cli.ExitError, "", "run the same command again")
 	importFrom(s, "", first, second).Want(t, cli.ExitOK, "", "5 events sent")
 	if diff := cmp.Diff([]int{3, 2}, s.batches); diff != "" {
 		t.Errorf("batches (-want +got):\n%s", diff)
@@ -504,12 +504,12 @@ func TestImport_People(t *testing.T) {
 	}
 	importFrom(s, text, "--key", "", "-").Want(t, cli.ExitError, "", "line 1 is a person or a group, and these need --key")
 	importFrom(s, text, "--project-key", "", "-").Want(t, cli.ExitError, "", "line 4 is an event, and events need --project-key")
-	importFrom(s, text).Want(t, cli.ExitUsage, "", "which file?")
+	importFrom(s, text).Want(t, cli.ExitUsage, "", "give a file, or - for the standard input")
 	importFrom(s, text, "--key", "", "--project-key", "", "-").Want(t, cli.ExitUsage, "", "--project-key is missing")
 	importFrom(s, text, filepath.Join(t.TempDir(), "none")).Want(t, cli.ExitError, "", "no such file")
 	importFrom(s, text, "--project-key", "phc_bad", "-").Want(t, cli.ExitUsage, "", `there is no project "phc_bad"`)
 	importFrom(s, `{"type":"event","event":"e0","distinct_id":"d"}`, "--project-key", "phc_bad", "-").Want(t, cli.ExitError, "", "401: not as it should be")
-	importFrom(s, text, "--project-key", "phc_bad", "--project", "Shop", "-").Want(t, cli.ExitUsage, "", "--project-key is not that of project 1 (Shop)")
+	importFrom(s, text, "--project-key", "phc_bad", "--project", "Shop", "-").Want(t, cli.ExitUsage, "", "--project-key is not the key of project 1 (Shop)")
 }
 
 // An export can be imported without changes.

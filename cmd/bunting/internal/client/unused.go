@@ -15,19 +15,19 @@ const unusedHelp = `Usage: bunting unused --code DIR [FILE] [OPTIONS]
 Searches source code for the flags of FILE (definitions, a payload or a document
 of bunting flags export) or of a server, and lists:
 
-  flags that no code names, with when each was last called
-  code that reads a key that no flag has, with its place
+  flags that no code uses, with the time of each flag's last call
+  code that reads flags that do not exist, with its place
 
-A flag is named by a text that is its key, or by a function that bunting generate
-has made for it. Keys that code puts together are not found. Code is read up to
-4 MiB a file; hidden folders and those of packages are left out. Files that are
-larger, that cannot be parsed or are in UTF-16 are named: the last two are searched
-as text, and less of them may be found.
+Code uses a flag if it contains the key as a string, or a function that bunting
+generate wrote for the flag. Keys that are built at run time are not found. Files
+are read up to 4 MiB; hidden folders and package folders are skipped. Files that are
+larger, cannot be parsed or are in UTF-16 are listed: the last two are searched as
+plain text, which may find less.
 
   --code DIR        where the code is; . by default
-` + projectOption + managerOptions + `  --json            for programs
+` + projectOption + managerOptions + `  --json            print JSON
 
-Exit code 2 when there is something to list.
+Exit code 2 if there is something to list.
 `
 
 // unusedFlag is a flag that no source code uses.
@@ -124,7 +124,7 @@ func (a *unusedAnswer) text(called bool) string {
 	}
 	b.WriteString("\n")
 	if len(a.Unused) > 0 {
-		b.WriteString("\nflags that no code names\n")
+		b.WriteString("\nflags that no code uses\n")
 	}
 	for _, f := range a.Unused {
 		fmt.Fprintf(&b, "  %s", cli.Cell(f.Key))
@@ -140,19 +140,19 @@ func (a *unusedAnswer) text(called bool) string {
 		b.WriteString("\n")
 	}
 	if len(a.Strange) > 0 {
-		b.WriteString("\ncode that reads a key that no flag has\n")
+		b.WriteString("\ncode that reads flags that do not exist\n")
 	}
 	for _, s := range a.Strange {
 		fmt.Fprintf(&b, "  %s:%d: %s\n", s.File, s.Line, cli.Cell(s.Key))
 	}
 	if len(a.Doubts) > 0 {
-		b.WriteString("\nfiles of which not all may have been seen\n")
+		b.WriteString("\nfiles that may not be fully searched\n")
 	}
 	for _, d := range a.Doubts {
 		fmt.Fprintf(&b, "  %s: %s\n", d.File, cli.Cell(d.Problem))
 	}
 	if len(a.Unused)+len(a.Strange) == 0 {
-		b.WriteString("every flag is named, and every key that is read is a flag's\n")
+		b.WriteString("every flag is used, and every key that is read is a flag's\n")
 	}
 	return b.String()
 }

@@ -13,11 +13,12 @@ import (
 
 const usageHelp = `Usage: bunting usage [OPTIONS]
 
-Prints what an organization has used in this UTC month: for each resource the
-number and its limit, then by project, key and SDK. Wants organization:read.
+Prints an organization's usage in this UTC month: the count and the limit of each
+resource, then the counts by project, key and SDK. The key needs the scope
+organization:read.
 
-  --organization ID   @current (default) is the one that you work in
-` + managerOptions + `  --json            for programs, with every day
+  --organization ID   @current (default) is your current one
+` + managerOptions + `  --json            print JSON, with every day
 `
 
 var usageAction = action{options: func(m *manager) runner {
@@ -55,7 +56,7 @@ func (m *manager) showUsage(ctx context.Context, path string) error {
 	var members map[string]json.RawMessage
 	var sources struct{ Sources []usageDayView }
 	if err := cmp.Or(json.Unmarshal(raw, &members), json.Unmarshal(raw, &sources)); err != nil {
-		return fmt.Errorf("the server's answer cannot be read: %w", err)
+		return fmt.Errorf("the server's response cannot be read: %w", err)
 	}
 	rows := [][]string{{"RESOURCE", "THIS MONTH", "TODAY", "LIMIT", "LIMITED UNTIL"}}
 	for _, name := range resourceOrder {

@@ -81,8 +81,8 @@ func TestGenerate_Refuses(t *testing.T) {
 	for _, tt := range []struct{ name, flags, pkg, schema, want string }{
 		{"a package that is none", `{"key": "a"}`, "my features", "", `"my features" cannot be the name of a package`},
 		{"a schema of no flag", `{"key": "a"}`, "features", `{"b": {}}`, `there is a schema for the flag "b", which does not exist`},
-		{"a type that is none", `{"key": "a"}`, "features", `{"a": {"properties": {"n": {"type": "float"}}, "type": "object"}}`, `the schema of flag "a": at /properties/n: there is no type "float"`},
-		{"a reference", `{"key": "a"}`, "features", `{"a": {"type": "array", "items": {"$ref": "#/x"}}}`, `the schema of flag "a": at /items: $ref is not followed`},
+		{"a type that is none", `{"key": "a"}`, "features", `{"a": {"properties": {"n": {"type": "float"}}, "type": "object"}}`, `the schema of flag "a": at /properties/n: unknown type "float"`},
+		{"a reference", `{"key": "a"}`, "features", `{"a": {"type": "array", "items": {"$ref": "#/x"}}}`, `the schema of flag "a": at /items: $ref is not supported`},
 	} {
 		var schemas map[string]json.RawMessage
 		if tt.schema != "" {
@@ -117,17 +117,17 @@ func TestGenerate_NamesTwice(t *testing.T) {
 		ts          int // number of renamed names in TypeScript, whose variants have no names
 	}{
 		{"two", flag(1, "a_b") + "," + flag(2, "a-b"), []string{"func ReadAB(ctx", `r.Bool(ctx, "a-b"`, "func ReadAB_2(ctx", `r.Bool(ctx, "a_b"`},
-			[]string{`the flag "a_b" is AB_2, since the flag "a-b" has the name ReadAB`}, 1},
+			[]string{`the flag "a_b" is named AB_2, because the flag "a-b" has the name ReadAB`}, 1},
 		{"three, and one whose key has the number", flag(1, "a_b") + "," + flag(2, "a-b") + "," + flag(3, "a.b") + "," + flag(4, "a-b-2"), []string{"func ReadAB(", "func ReadAB2(", "func ReadAB_2(", "func ReadAB_3("},
-			[]string{`the flag "a.b" is AB_2, since the flag "a-b" has the name ReadAB`, `the flag "a_b" is AB_3, since the flag "a-b" has the name ReadAB`}, 2},
+			[]string{`the flag "a.b" is named AB_2, because the flag "a-b" has the name ReadAB`, `the flag "a_b" is named AB_3, because the flag "a-b" has the name ReadAB`}, 2},
 		{"two pairs", flag(1, "a_b") + "," + flag(2, "a-b") + "," + flag(3, "c.d") + "," + flag(4, "c-d"), []string{"func ReadAB_2(", "func ReadCD_2("},
-			[]string{`the flag "a_b" is AB_2, since the flag "a-b" has the name ReadAB`, `the flag "c.d" is CD_2, since the flag "c-d" has the name ReadCD`}, 2},
+			[]string{`the flag "a_b" is named AB_2, because the flag "a-b" has the name ReadAB`, `the flag "c.d" is named CD_2, because the flag "c-d" has the name ReadCD`}, 2},
 		{"a variant and a type", flag(1, "f", "x") + "," + flag(2, "f-x", "y"), []string{`FX F = "x"`, "func ReadFX_2(", `FX_2Y FX_2 = "y"`},
-			[]string{`the flag "f-x" is FX_2, since the flag "f" has the name FX`}, 0},
+			[]string{`the flag "f-x" is named FX_2, because the flag "f" has the name FX`}, 0},
 		{"two variants", flag(1, "f", "one_page", "one-page"), []string{`FOnePage_2 F = "one_page"`, `FOnePage F = "one-page"`, "case FOnePage_2, FOnePage:"},
-			[]string{`the variant "one_page" of the flag "f" is FOnePage_2, since its variant "one-page" has the name FOnePage`}, 0},
+			[]string{`the variant "one_page" of the flag "f" is named FOnePage_2, because its variant "one-page" has the name FOnePage`}, 0},
 		{"the code itself", flag(1, "flag-reader", "x"), []string{"func ReadFlagReader_2("},
-			[]string{`the flag "flag-reader" is FlagReader_2, since the generated code itself has the name FlagReader`}, 1},
+			[]string{`the flag "flag-reader" is named FlagReader_2, because the generated code itself has the name FlagReader`}, 1},
 		{"none", flag(1, "a") + "," + flag(2, "b", "a"), nil, nil, 0},
 	} {
 		code, err := Go(parsed(t, tt.flags), "features", "x", nil)

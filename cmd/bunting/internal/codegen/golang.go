@@ -28,7 +28,7 @@ func Go(list []flags.Flag, pkg, from string, schemas map[string]json.RawMessage)
 	var b bytes.Buffer
 	fmt.Fprintf(&b, generatedMark+" from %s; DO NOT EDIT.\n\n", oneLine(from))
 	b.WriteString(renamedComment(renamed))
-	fmt.Fprintf(&b, "// Package %s reads feature flags by name. A flag that goes takes its function along.\npackage %s\n", pkg, pkg)
+	fmt.Fprintf(&b, "// Package %s reads feature flags by name. If a flag is deleted, its function is removed.\npackage %s\n", pkg, pkg)
 	if len(all) > 0 {
 		b.WriteString("\nimport (\n\t\"context\"\n\n\t\"github.com/bunting-flags/bunting/flags\"\n)\n")
 	}
@@ -51,8 +51,8 @@ func (n *namedFlag) goCode(b *bytes.Buffer) {
 		fmt.Fprintf(b, "func Read%s(ctx context.Context, r flags.Reader, s *flags.Subject, fallback bool) bool {\n\treturn r.Bool(ctx, %s, s, fallback)\n}\n", n.name, key)
 	}
 	if n.payload != nil {
-		fmt.Fprintf(b, "\n// %sPayload is what %s brings along.\ntype %sPayload %s\n", n.name, key, n.name, n.payload.goType())
-		fmt.Fprintf(b, "\n// Read%sPayload reads it.\n", n.name)
+		fmt.Fprintf(b, "\n// %sPayload is the payload of %s.\ntype %sPayload %s\n", n.name, key, n.name, n.payload.goType())
+		fmt.Fprintf(b, "\n// Read%sPayload reads the payload.\n", n.name)
 		fmt.Fprintf(b, "func Read%sPayload(ctx context.Context, r flags.Reader, s *flags.Subject, fallback %sPayload) %sPayload {\n\treturn flags.JSON(ctx, r, %s, s, fallback)\n}\n", n.name, n.name, n.name, key)
 	}
 }
@@ -68,7 +68,7 @@ func (n *namedFlag) goVariants(b *bytes.Buffer) {
 		fmt.Fprintf(b, "\t%s %s = %s\n", v.name, n.name, quote(v.key))
 	}
 	b.WriteString(")\n")
-	fmt.Fprintf(b, "\n// Read%s reads it. A variant that this code does not know is the fallback.\n", n.name)
+	fmt.Fprintf(b, "\n// Read%s reads the variant. It returns the fallback for a variant that is not listed here.\n", n.name)
 	fmt.Fprintf(b, "func Read%s(ctx context.Context, r flags.Reader, s *flags.Subject, fallback %s) %s {\n", n.name, n.name, n.name)
 	read := "r.String(ctx, " + quote(n.flag.Key) + ", s, string(fallback))"
 	if n.flag.RemoteConfig { // its string is the payload

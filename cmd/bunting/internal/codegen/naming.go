@@ -63,7 +63,7 @@ func (a *naming) flag(f *flags.Flag, payload *shape) namedFlag {
 			continue
 		}
 		if duplicate != "" {
-			a.renamed = append(a.renamed, fmt.Sprintf("the flag %s is %s, since %s has the name %s", quote(f.Key), n.name, a.owner[duplicate], duplicate))
+			a.renamed = append(a.renamed, fmt.Sprintf("the flag %s is named %s, because %s has the name %s", quote(f.Key), n.name, a.owner[duplicate], duplicate))
 		}
 		a.renamed = append(a.renamed, renamed...)
 		for _, name := range names {
@@ -97,7 +97,7 @@ func (n *namedFlag) nameVariants(constants bool) (renamed []string) {
 			suffix++
 		}
 		if v.name = withSuffix(plain, suffix); suffix > 1 {
-			renamed = append(renamed, fmt.Sprintf("the variant %s of the flag %s is %s, since %s has the name %s", quote(v.key), quote(n.flag.Key), v.name, owner[plain], plain))
+			renamed = append(renamed, fmt.Sprintf("the variant %s of the flag %s is named %s, because %s has the name %s", quote(v.key), quote(n.flag.Key), v.name, owner[plain], plain))
 		}
 		owner[v.name] = "its variant " + quote(v.key)
 	}
@@ -134,7 +134,7 @@ func renamedComment(renamed []string) string {
 		return ""
 	}
 	var b strings.Builder
-	b.WriteString("// Names that others have already get a number:\n//\n")
+	b.WriteString("// Names that are already in use get a number:\n//\n")
 	for _, text := range renamed {
 		b.WriteString("//   " + oneLine(text) + "\n")
 	}

@@ -54,7 +54,7 @@ func payloadShape(f *flags.Flag, schema json.RawMessage) (*shape, error) {
 		}
 		s, err := example(f.Payloads[key])
 		if err != nil {
-			return nil, fmt.Errorf("the payload %s of flag %q is no JSON: %w", quote(key), f.Key, err)
+			return nil, fmt.Errorf("the payload %s of flag %q is not valid JSON: %w", quote(key), f.Key, err)
 		}
 		out = merge(out, s)
 	}
@@ -79,7 +79,7 @@ func decode(raw []byte) (v any, err error) {
 	dec := json.NewDecoder(bytes.NewReader(raw))
 	dec.UseNumber()
 	if err = dec.Decode(&v); err == nil && len(bytes.TrimSpace(raw[dec.InputOffset():])) > 0 {
-		err = fmt.Errorf("there is more behind the value")
+		err = fmt.Errorf("there is more text after the value")
 	}
 	return v, err
 }
@@ -197,7 +197,7 @@ func fromSchema(raw json.RawMessage, pointer string, depth int) (*shape, error) 
 		return fault("%v", err)
 	}
 	if schema.Ref != "" {
-		return fault("$ref is not followed, write the type out")
+		return fault("$ref is not supported, write the type out")
 	}
 	if len(schema.Enum) > 0 && schema.Type == nil {
 		var out *shape
@@ -240,7 +240,7 @@ func schemaType(raw json.RawMessage) (*shape, error) {
 	case json.Unmarshal(raw, &one) == nil:
 		names = []string{one}
 	case json.Unmarshal(raw, &names) != nil:
-		return nil, fmt.Errorf("type is %s, want a name or a list of names", raw)
+		return nil, fmt.Errorf("type is %s, must be a name or a list of names", raw)
 	}
 	var out *shape
 	for _, name := range names {
@@ -249,7 +249,7 @@ func schemaType(raw json.RawMessage) (*shape, error) {
 		case name == "null":
 			out = merge(out, &shape{null: true})
 		case !ok:
-			return nil, fmt.Errorf("there is no type %q", name)
+			return nil, fmt.Errorf("unknown type %q", name)
 		default:
 			out = merge(out, &shape{kind: k})
 		}

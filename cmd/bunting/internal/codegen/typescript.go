@@ -20,7 +20,7 @@ func TypeScript(list []flags.Flag, from string, schemas map[string]json.RawMessa
 	var b bytes.Buffer
 	fmt.Fprintf(&b, generatedMark+" from %s; DO NOT EDIT.\n\n", oneLine(from))
 	b.WriteString(renamedComment(renamed))
-	b.WriteString(`/** What flags are read through: posthog-js has both methods. */
+	b.WriteString(`/** The client that flags are read from. posthog-js has both methods. */
 export interface FlagReader {
   getFeatureFlag(key: string): string | boolean | null | undefined
   getFeatureFlagPayload(key: string): unknown
@@ -45,12 +45,12 @@ func (n *namedFlag) typeScript(b *bytes.Buffer) {
 		}
 		fmt.Fprintf(b, "\n/** A variant of %s. */\nexport type %s = %s\n", about, n.name, strings.Join(keys, " | "))
 		fmt.Fprintf(b, "\nconst variantsOf%s: readonly %s[] = [%s]\n", n.name, n.name, strings.Join(keys, ", "))
-		fmt.Fprintf(b, "\n/** Reads it. A variant that this code does not know is the fallback. */\nexport function %s(r: FlagReader, fallback: %s): %s {\n", function, n.name, n.name)
+		fmt.Fprintf(b, "\n/** Reads the variant. Returns the fallback for a variant that is not listed here. */\nexport function %s(r: FlagReader, fallback: %s): %s {\n", function, n.name, n.name)
 		fmt.Fprintf(b, "  const v = r.getFeatureFlag(%s)\n  return variantsOf%s.find((known) => known === v) ?? fallback\n}\n", key, n.name)
 	}
 	if n.payload != nil {
-		fmt.Fprintf(b, "\n/** What %s brings along. */\nexport type %sPayload = %s\n", key, n.name, n.payload.tsType(""))
-		fmt.Fprintf(b, "\n/** Reads it; undefined when there is none. */\nexport function %sPayload(r: FlagReader): %sPayload | undefined {\n", function, n.name)
+		fmt.Fprintf(b, "\n/** The payload of %s. */\nexport type %sPayload = %s\n", key, n.name, n.payload.tsType(""))
+		fmt.Fprintf(b, "\n/** Reads the payload; undefined if there is none. */\nexport function %sPayload(r: FlagReader): %sPayload | undefined {\n", function, n.name)
 		fmt.Fprintf(b, "  return (r.getFeatureFlagPayload(%s) ?? undefined) as %sPayload | undefined\n}\n", key, n.name)
 	}
 }

@@ -16,43 +16,41 @@ const backupHelp = `Usage: bunting backup [--data DIR] --output FILE
 
 Copies everything that is stored in the data folder into one file: events,
 persons, groups, flags, cohorts, projects with their settings and keys, members,
-invitations, everything else that people manage. The server may be running: what
-it has answered before the copy begins is in it, what comes later is not. The
-copy is checked, and on the disk when the command ends; only its owner may read
-it. It holds personal data, and keys as hashes.
+invitations and everything else that users manage. The server may be running: the
+copy contains every request that was answered before it began, and none that came
+later. When the command ends, the copy is checked and synced to the disk; only its
+owner may read it. It contains personal data, and keys as hashes.
 
   --data DIR        the server's data folder, bunting-data by default
                     (BUNTING_DATA)
   --output FILE     a new file; while it is written it is called FILE.part
 
-Do not copy bunting.db by hand: what was written last stands in bunting.db-wal
-beside it, and a copy of bunting.db alone lacks that, or is damaged.
+Do not copy bunting.db by hand: the latest changes are in bunting.db-wal next to
+it, and a copy of bunting.db without them is incomplete or damaged.
 
-While it copies the database's log (bunting.db-wal) grows by what is written
-meanwhile; a copy so slow that this takes half of the free disk is given up. Not
-in it: the options that the server is started with, files of batch exports, and
-events that wait in a --stream. Over HTTP an owner of every organization gets the
-same file, unchecked:
+During the copy the database's log (bunting.db-wal) grows with every write; if it
+takes half of the free disk space, the copy is aborted. A backup does not contain
+the options of the server, files of batch exports, and events that wait in a
+--stream. Over HTTP an owner of every organization gets the same file, unchecked:
 
   curl -f -X POST -H "Authorization: Bearer $BUNTING_KEY" -o FILE URL/api/instance/backup/
 
-PostgreSQL (--database) has pg_dump for this; bunting move makes a SQLite file of
-one too. bunting restore reads the file.
+For PostgreSQL (--database) use pg_dump, or copy it to SQLite with bunting move.
+bunting restore reads the file.
 `
 
 const restoreHelp = `Usage: bunting restore --input FILE [--data DIR] [--replace]
 
-Makes the database of a data folder out of a file that bunting backup has
-written. The file is checked before anything is changed. No server may be using
-the folder.
+Restores the database of a data folder from a file that bunting backup has written.
+The file is checked before anything is changed. No server may be using the folder.
 
   --input FILE      the backup
-  --data DIR        the data folder, bunting-data by default (BUNTING_DATA); made
-                    when it is missing
-  --replace         also where there is a database: it is kept under another name,
+  --data DIR        the data folder, bunting-data by default (BUNTING_DATA);
+                    created if missing
+  --replace         replace an existing database, which is renamed to
                     bunting.db.before-TIME
 
-Keys, ids and addresses are those of the backup: clients need not be told.
+Keys, ids and addresses are those of the backup, so clients need no change.
 `
 
 // backup copies a data folder's database into a file.
@@ -64,7 +62,7 @@ func backup(ctx context.Context, p *cli.Program, args []string) error {
 	case err != nil:
 		return err
 	case *output == "":
-		return cli.BadUsage("backup", "--output is missing: say into which file")
+		return cli.BadUsage("backup", "--output is missing: name the file to write")
 	}
 	progress := cli.NewProgress(p.Stderr)
 	copied, err := sqlstore.Backup(ctx, filepath.Join(*data, server.DatabaseFile), *output, progress.Bytes)
@@ -85,7 +83,7 @@ func restore(ctx context.Context, p *cli.Program, args []string) error {
 	case err != nil:
 		return err
 	case *input == "":
-		return cli.BadUsage("restore", "--input is missing: say which backup")
+		return cli.BadUsage("restore", "--input is missing: name the backup file")
 	}
 	path := filepath.Join(*data, server.DatabaseFile)
 	progress := cli.NewProgress(p.Stderr)

@@ -22,18 +22,18 @@ const checkHelp = `Usage: bunting check [--json] FILE...
 Reads definitions files, bare payloads as PostHog serves them, or documents of
 bunting flags export, and lists:
 
-  errors     what makes a flag fail, with its place in the file; a member with
-             a name that is all but a known one is one (rolout_percentage)
-  warnings   what is ignored or can never match; members that nothing reads; what
-             a server would refuse to store, such as the key a.b
-  SDKs       which flags a PostHog SDK cannot decide locally and asks the server
-             for, or decides by other rules than the server, and why; this is
-             for your information and no fault
+  errors     what makes a flag fail, with its place in the file, including
+             members with a misspelled name (rolout_percentage)
+  warnings   what is ignored or can never match; unknown members; what a server
+             would refuse to store, such as the key a.b
+  SDKs       flags that a PostHog SDK cannot evaluate locally and requests from
+             the server, or evaluates by other rules than the server, and why;
+             this is information, not an error
 
-  --json         the same as JSON
+  --json         print JSON
   --api-key KEY  key of a bare payload's project, which is not needed here
 
-Exit code 1 when there is an error.
+Exit code 1 if there is an error.
 `
 
 // fileResult contains the faults of one file.
@@ -81,7 +81,7 @@ func check(_ context.Context, p *cli.Program, args []string) error {
 		return err
 	}
 	if len(paths) == 0 {
-		return cli.BadUsage("check", "which file? to try it: bunting check testdata/demo.json")
+		return cli.BadUsage("check", "give a file, for example: bunting check testdata/demo.json")
 	}
 	results, errs := make([]fileResult, len(paths)), 0
 	for i, path := range paths {
@@ -181,7 +181,7 @@ func (p *projectResult) addRejections(d *flags.Definitions, prefix string) {
 			hasFailed = slices.ContainsFunc(p.Faults, func(f faultResult) bool { return strings.HasPrefix(f.Place, top) })
 		}
 		if pointer := top + elementOf.ReplaceAllString(r.Path, "[$1]"); !hasFailed && !listed[pointer] {
-			p.Faults = append(p.Faults, faultResult{severityWarning, pointer, r.Flag, "", "a server's API would not store it: " + r.Reason})
+			p.Faults = append(p.Faults, faultResult{severityWarning, pointer, r.Flag, "", "a server's API would refuse it: " + r.Reason})
 		}
 	}
 }
@@ -249,7 +249,7 @@ func (p *projectResult) text(b *strings.Builder) {
 	if len(p.Local) == 0 {
 		return
 	}
-	b.WriteString("    Evaluated locally by an SDK, these flags may not be decided as on the server:\n")
+	b.WriteString("    SDKs that evaluate locally may give other values than the server for these flags:\n")
 	rows := [][]string{{"      FLAG", "SDK", "THERE", "WHY"}}
 	for _, l := range p.Local {
 		there := "asks the server"

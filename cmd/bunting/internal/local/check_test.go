@@ -83,7 +83,7 @@ func TestCheck_NamesUnknownMembers(t *testing.T) {
     error    projects[1].cohorts.3.values[0].operater: is not a member of a property, "operator" is most likely meant
     warning  projects[1].flags[1].enabled (flag "all"): is not a member of a flag and does nothing
     warning  projects[1].flags[1].filters.groups[0].rollout (flag "all"): is not a member of a condition and does nothing
-    Evaluated locally by an SDK, these flags may not be decided as on the server:
+    SDKs that evaluate locally may give other values than the server for these flags:
       FLAG  SDK  THERE            WHY
       half  all  asks the server  it cannot be evaluated: it is not in the payload
 

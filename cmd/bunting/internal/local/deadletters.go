@@ -13,18 +13,19 @@ import (
 
 const deadLettersHelp = `Usage: bunting deadletters --stream URL [--stream-creds FILE] [--id ID] list|requeue|drop
 
-Events that were taken in over --stream and that the database refuses, or that
-cannot be read, are kept for 90 days, at most a gigabyte of them, and counted in
-/metrics (bunting_capture_stream_dead_letters). list shows them, oldest first: id, time,
-events, projects. requeue gives them back to the stream, to be recorded again;
-drop deletes them. Both take all, or with --id one.
+Events that arrived through --stream and that the database refused, or that cannot
+be read, are kept as dead letters for 90 days, at most a gigabyte of them, and
+counted in /metrics (bunting_capture_stream_dead_letters). list shows them, oldest
+first: id, time, events, projects. requeue puts them back into the stream, to be
+recorded again; drop deletes them. Both apply to all dead letters, or with --id to
+one.
 
   --stream URL
-        as serve has it (BUNTING_STREAM)
+        as for serve (BUNTING_STREAM)
   --stream-creds FILE
-        as serve has it (BUNTING_STREAM_CREDS)
+        as for serve (BUNTING_STREAM_CREDS)
   --id ID
-        only this one
+        only this dead letter
 `
 
 // deadLetters lists, requeues or deletes dead letters.
@@ -38,7 +39,7 @@ func deadLetters(ctx context.Context, p *cli.Program, args []string) error {
 		return err
 	}
 	if len(remaining) != 1 {
-		return cli.BadUsage("deadletters", "want one of list, requeue, drop")
+		return cli.BadUsage("deadletters", "give one of list, requeue and drop")
 	}
 	if *url == "" {
 		return cli.BadUsage("deadletters", "name the stream with --stream URL")
@@ -52,7 +53,7 @@ func deadLetters(ctx context.Context, p *cli.Program, args []string) error {
 		"drop":    func(d *server.DeadLetter) error { return d.Delete(ctx) },
 	}[remaining[0]]
 	if !ok {
-		return cli.BadUsage("deadletters", "want list, requeue or drop, not %q", remaining[0])
+		return cli.BadUsage("deadletters", "unknown action %q, must be list, requeue or drop", remaining[0])
 	}
 	n := 0
 	err = server.DeadLetters(ctx, server.Stream{URL: *url, Creds: *creds}, func(d *server.DeadLetter) error {

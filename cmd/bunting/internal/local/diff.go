@@ -25,19 +25,18 @@ A to B, and why.
   --users FILE     the users, - for the standard input: one a line, as JSON or as
                    a plain distinct id, or a JSON list
   --flag KEY       only this flag; may be repeated
-  --at TIME        decide as if it were then, such as 2026-01-31T12:00:00Z
-  --project KEY    project key, where a file has several projects
-  --limit N        examples of each flag: 10 by default, 0 for all
-  --reasons        the same answer for another reason is a change too
+  --at TIME        evaluate at this time, such as 2026-01-31T12:00:00Z
+  --project KEY    project key, if a file has several projects
+  --limit N        examples per flag: 10 by default, 0 for all
+  --reasons        count the same value with another reason as a change
   --format FORMAT  text (default) or json
   --api-key KEY    key of a bare payload's project, which is not needed here
 
-A user is what bunting eval takes: {"distinct_id": "user-1", "person_properties":
-{}, "groups": {}, "group_properties": {}, …}; "properties" may stand for
-"person_properties".
+A user has the form that bunting eval reads: {"distinct_id": "user-1",
+"person_properties": {}, "groups": {}, "group_properties": {}, …}; "properties" is
+accepted for "person_properties".
 
-Exit code 0 when there is no difference, 1 when there is one, 2 when it did not
-work.
+Exit codes: 0 no difference, 1 differences, 2 failure.
 `
 
 // diffLimit is the default number of examples for each flag.
@@ -84,11 +83,11 @@ func runDiff(ctx context.Context, p *cli.Program, args []string) (differs bool, 
 	case err != nil:
 		return false, err
 	case len(files) != 2:
-		return false, cli.BadUsage("diff", "want two definitions files, as in: bunting diff A.json B.json --users users.jsonl")
+		return false, cli.BadUsage("diff", "give two definitions files, as in: bunting diff A.json B.json --users users.jsonl")
 	case d.format != "text" && d.format != "json":
-		return false, cli.BadUsage("diff", "--format: want text or json, not %q", d.format)
+		return false, cli.BadUsage("diff", "--format: must be text or json, not %q", d.format)
 	case d.limit < 0:
-		return false, cli.BadUsage("diff", "--limit: want a number of examples, 0 for all, not %d", d.limit)
+		return false, cli.BadUsage("diff", "--limit: must be a number of examples, 0 for all, not %d", d.limit)
 	}
 	if d.at, err = parseAt("diff", *atFlag); err != nil {
 		return false, err
@@ -174,7 +173,7 @@ func (d *diffCommand) text() string {
 	}
 	if d.usersFile == "" {
 		if b.Len() == 0 {
-			b.WriteString("both have the same flags; --users FILE says whose values would change\n")
+			b.WriteString("both have the same flags; --users FILE shows whose values would change\n")
 		}
 		return b.String()
 	}
@@ -200,7 +199,7 @@ func (d *diffCommand) text() string {
 
 var flagDifferences = map[flagsdiff.Cause]string{
 	flagsdiff.CauseNew: "only in B", flagsdiff.CauseRemoved: "only in A", flagsdiff.CauseActivated: "active only in B",
-	flagsdiff.CauseDeactivated: "active only in A", flagsdiff.CauseUnanswered: "on or behind a cycle of dependencies in one of them",
+	flagsdiff.CauseDeactivated: "active only in A", flagsdiff.CauseUnanswered: "part of a cycle of dependencies, or depends on one, in A or B",
 }
 
 // diffValue formats an answer, with its payload if the payloads differ.

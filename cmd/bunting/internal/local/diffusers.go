@@ -86,7 +86,7 @@ func (r *userReader) json(text []byte) (*user, error) {
 	case errors.Is(err, io.EOF):
 		return nil, r.newError("there is no user between the commas")
 	case errors.Is(err, io.ErrUnexpectedEOF):
-		return nil, r.newError("the JSON ends in the middle: a user stands on one line, or all in a list")
+		return nil, r.newError("the JSON is incomplete: write each user on one line, or all in a list")
 	case err != nil:
 		return nil, r.newError("%s", strings.TrimPrefix(err.Error(), "json: "))
 	}

@@ -16,18 +16,17 @@ import (
 
 const doctorHelp = `Usage: bunting doctor [--quick] [--json] [SETTINGS]
 
-Looks at a server from outside, running or not, and changes nothing: whether the
-database is whole (every page, every index), its schema, the free disk, the
-length of its log, who may read the files, and which settings are unsafe. Give
-the settings that serve has, on the command line, in the environment or with
---config; without any the folder bunting-data is looked at.
+Checks the data and settings of a server, running or not, and changes nothing: the
+integrity of the database (every page, every index), its schema, the free disk
+space, the length of its log, who may read the files, and unsafe settings. Give the
+settings of serve on the command line, in the environment or with --config; by
+default the folder bunting-data is checked.
 
-  --quick   leave out whether indexes and tables agree, which takes long
-  --json    for programs: an array of {"check", "level", "text"}
+  --quick   do not compare indexes with tables, which takes long
+  --json    print JSON: an array of {"check", "level", "text"}
 
-Levels: ok, note, warning (works, but look at it), fault. Exit code 1 when there
-is a fault. PostgreSQL looks after its own files and disk: of it the schema and
-the settings are looked at.
+Levels: ok, note, warning (works, but needs attention), fault. Exit code 1 if there
+is a fault. With PostgreSQL only the schema and the settings are checked.
 `
 
 // The levels of findings.
@@ -93,7 +92,7 @@ func examineData(ctx context.Context, c *settings.Config, quick bool) (out []fin
 	}
 	if c.Database == "" {
 		if info, err := os.Stat(c.Data); err == nil && info.Mode().Perm()&0o077 != 0 {
-			say("folder", levelWarning, "%s can be entered by others (%v): chmod 700 %s", c.Data, info.Mode().Perm(), c.Data)
+			say("folder", levelWarning, "other users can open the folder %s (%v): run chmod 700 %s", c.Data, info.Mode().Perm(), c.Data)
 		}
 	}
 	e, err := sqlstore.Examine(ctx, c.DatabaseURL(), quick)
@@ -116,16 +115,16 @@ func examineData(ctx context.Context, c *settings.Config, quick bool) (out []fin
 		case e.InUse:
 			state = "a server uses it"
 		}
-		say("database", levelOK, "%s is whole: %d projects, %d events; %s", e.URL, e.Projects, e.Events, state)
+		say("database", levelOK, "%s is intact: %d projects, %d events; %s", e.URL, e.Projects, e.Events, state)
 	}
 	if err == nil && len(e.Faults) == 0 {
 		out = append(out, schemaFinding(&e))
 	}
 	if e.Moving {
-		say("database", levelFault, "a move into it has not ended: run bunting move again")
+		say("database", levelFault, "a move into it is not complete: run bunting move again")
 	}
 	for _, path := range e.Open {
-		say("files", levelWarning, "%s can be read by others: chmod 600 %s", path, path)
+		say("files", levelWarning, "other users can read %s: run chmod 600 %s", path, path)
 	}
 	return append(out, diskFindings(&e)...)
 }
@@ -133,9 +132,9 @@ func examineData(ctx context.Context, c *settings.Config, quick bool) (out []fin
 func schemaFinding(e *sqlstore.Examination) finding {
 	switch {
 	case e.Schema > e.NewestSchema:
-		return finding{"schema", levelFault, fmt.Sprintf("%d, from a newer version of bunting; this one knows %d: run that version", e.Schema, e.NewestSchema)}
+		return finding{"schema", levelFault, fmt.Sprintf("%d, from a newer version of bunting; this version supports up to %d: run the newer version", e.Schema, e.NewestSchema)}
 	case e.Schema < e.NewestSchema:
-		return finding{"schema", levelNote, fmt.Sprintf("%d; the next start brings it up to %d: take a backup first", e.Schema, e.NewestSchema)}
+		return finding{"schema", levelNote, fmt.Sprintf("%d; the next start upgrades it to %d: make a backup first", e.Schema, e.NewestSchema)}
 	}
 	return finding{"schema", levelOK, fmt.Sprintf("%d, the newest", e.Schema)}
 }
@@ -149,14 +148,14 @@ func diskFindings(e *sqlstore.Examination) (out []finding) {
 		f := finding{"disk", levelOK, fmt.Sprintf("%d MiB are free; the database has %d MiB, its log %d", e.Free>>20, e.Size>>20, e.Log>>20)}
 		switch {
 		case e.Free < minFree:
-			f.Level, f.Text = levelFault, f.Text+": events will soon be refused, make room"
+			f.Level, f.Text = levelFault, f.Text+": events will soon be refused, free some disk space"
 		case e.Free < max(warnFree, e.Size+e.Log):
-			f.Level, f.Text = levelWarning, f.Text+": no room for a copy beside it"
+			f.Level, f.Text = levelWarning, f.Text+": not enough for a copy next to it"
 		}
 		out = append(out, f)
 	}
 	if e.Log > longLog {
-		out = append(out, finding{"log", levelWarning, fmt.Sprintf("%d MiB: a backup is under way, or another program has been reading the file for long", e.Log>>20)})
+		out = append(out, finding{"log", levelWarning, fmt.Sprintf("%d MiB: a backup is running, or another program has been reading the file for a long time", e.Log>>20)})
 	}
 	if e.Unindexed > 100_000 {
 		out = append(out, finding{"index", levelNote, fmt.Sprintf("%d events wait to be indexed: reading them back is slower until then", e.Unindexed)})

@@ -29,17 +29,17 @@ func TestDoctor_UnsafeSettings(t *testing.T) {
 	}{
 		"a private address": {[]string{"--listen", "192.168.1.7:8000"}, ""},
 		"loopback":          {[]string{"--listen", "localhost:8000", "--definitions", demo}, ""},
-		"every address":     {[]string{"--listen", ":8000"}, "--listen: :8000 is reached from other machines"},
-		"no limits":         {[]string{"--listen", "0.0.0.0:8000", "--rate-limit", "off"}, "--rate-limit: nothing is limited"},
+		"every address":     {[]string{"--listen", ":8000"}, "--listen: :8000 can be reached from other machines"},
+		"no limits":         {[]string{"--listen", "0.0.0.0:8000", "--rate-limit", "off"}, "--rate-limit: there are no rate limits"},
 		"keys in a file":    {[]string{"--listen", "203.0.113.5:80", "--definitions", demo}, "--definitions: " + demo},
 		"everybody trusted": {[]string{"--trusted-proxies", "0.0.0.0/0"}, "--trusted-proxies: 0.0.0.0/0"},
 		"exports anywhere":  {[]string{"--export-networks", "::/0"}, "--export-networks: ::/0"},
 		"private exports":   {[]string{"--export-networks", "10.0.0.0/8"}, ""},
-		"kept nowhere":      {[]string{"--database", "sqlite::memory:"}, "--database: nothing is kept"},
+		"kept nowhere":      {[]string{"--database", "sqlite::memory:"}, "--database: nothing is stored"},
 		"mails to nobody":   {[]string{"--smtp-url", "smtps://mail.example.com", "--mail-from", "a@example.com", "--site-url", "https://x.example.com"}, "--owner-email: owner@localhost"},
 		"plain mails":       {[]string{"--smtp-url", "smtp+plain://mail.example.com", "--mail-from", "a@example.com", "--site-url", "https://x.example.com"}, "--smtp-url: mails"},
-		"an open secret":    {[]string{"--smtp-password-file", open}, "--smtp-password-file: " + open + " has a secret"},
-		"an open config":    {[]string{"--config", config}, "--config: " + config + " has a secret"},
+		"an open secret":    {[]string{"--smtp-password-file", open}, "--smtp-password-file: " + open + " contains a secret"},
+		"an open config":    {[]string{"--config", config}, "--config: " + config + " contains a secret"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := call(t, "", nil, append([]string{"doctor", "--json", data[0], data[1]}, tt.args...)...)

@@ -25,19 +25,19 @@ var settingChecks = []settingCheck{
 		if !server.IsPublic(r.Config.Listen) {
 			return ""
 		}
-		return r.Config.Listen + " is reached from other machines, in plain HTTP, and /metrics asks for no key: put a proxy before it that ends TLS and keeps /metrics to itself"
+		return r.Config.Listen + " can be reached from other machines over plain HTTP, and /metrics needs no key: put a proxy in front of it that terminates TLS and does not forward /metrics"
 	}},
 	{"rate-limit", func(r *settings.Resolved) string {
 		if server.IsPublic(r.Config.Listen) && r.IsSet("rate-limit", "off") {
-			return "nothing is limited on an address that others reach: use on, or api"
+			return "there are no rate limits on an address that other machines can reach: use on or api"
 		}
 		return ""
 	}},
 	{"trusted-proxies", func(r *settings.Resolved) string {
-		return wideNetworks(r.Config.TrustedProxies, "whoever sends from there may say which address is theirs, and so has no rate limit: name only your proxies")
+		return wideNetworks(r.Config.TrustedProxies, "clients in these networks can choose the address that is rate limited, and so have no limit: list only your proxies")
 	}},
 	{"export-networks", func(r *settings.Resolved) string {
-		return wideNetworks(r.Config.ExportNetworks, "who manages exports may send to everything that this machine reaches: name only the networks that are meant")
+		return wideNetworks(r.Config.ExportNetworks, "users who manage exports can send data to every address that this machine reaches: list only the networks that are needed")
 	}},
 	{"definitions", func(r *settings.Resolved) string {
 		for _, path := range r.Config.Definitions {
@@ -45,14 +45,14 @@ var settingChecks = []settingCheck{
 				continue
 			}
 			if server.IsPublic(r.Config.Listen) {
-				return path + " has personal or secret keys, which are for development and tests, on an address that others reach"
+				return path + " has personal or secret keys, which are for development and tests, on an address that other machines can reach"
 			}
 		}
 		return ""
 	}},
 	{"database", func(r *settings.Resolved) string {
 		if strings.HasPrefix(r.Config.Database, "sqlite::memory:") {
-			return "nothing is kept: events and flags are gone when the server ends"
+			return "nothing is stored: events and flags are lost when the server stops"
 		}
 		if r.IsIn("database", "command line") && settings.WithoutPassword(r.Config.Database) != r.Config.Database {
 			return "a password on the command line can be read by every user of the machine: use BUNTING_DATABASE or the config file"
@@ -64,17 +64,17 @@ var settingChecks = []settingCheck{
 		case r.Config.SMTP.URL == "":
 			return ""
 		case r.Config.SiteURL == "":
-			return "without --site-url links in mails are made of the address of whoever asks"
+			return "without --site-url, links in mails use the address from the request"
 		case r.IsIn("smtp-url", "command line") && r.Config.SMTP.PasswordFile == "" && settings.WithoutPassword(r.Value("smtp-url")) != r.Value("smtp-url"):
 			return "a password on the command line can be read by every user of the machine: use --smtp-password-file"
 		case strings.HasPrefix(r.Value("smtp-url"), "smtp+plain:") && !isNear(hostOf(r.Value("smtp-url"))):
-			return "mails, with the secrets of invitations in them, are sent in plain text"
+			return "mails, which contain secrets of invitations, are sent unencrypted"
 		}
 		return ""
 	}},
 	{"owner-email", func(r *settings.Resolved) string {
 		if r.Config.SMTP.URL != "" && strings.HasSuffix(r.Config.OwnerEmail, "@localhost") {
-			return r.Config.OwnerEmail + " gets no mails: give an address that does"
+			return r.Config.OwnerEmail + " cannot receive mails: give an address that can"
 		}
 		return ""
 	}},
@@ -104,7 +104,7 @@ func unsafeSettings(r *settings.Resolved) (out []finding) {
 		}
 	}
 	if len(out) == 0 {
-		out = append(out, finding{"settings", levelOK, "nothing unsafe"})
+		out = append(out, finding{"settings", levelOK, "no unsafe settings"})
 	}
 	return out
 }
@@ -170,5 +170,5 @@ func readableByOthers(path string) string {
 	if path == "" || err != nil || info.Mode().Perm()&0o077 == 0 {
 		return ""
 	}
-	return fmt.Sprintf("%s has a secret and can be read by others (%v): chmod 600 %s", path, info.Mode().Perm(), path)
+	return fmt.Sprintf("%s contains a secret, and other users can read it (%v): run chmod 600 %s", path, info.Mode().Perm(), path)
 }

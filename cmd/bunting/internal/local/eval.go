@@ -21,32 +21,32 @@ import (
 
 const evalHelp = `Usage: bunting eval --definitions FILE (--user FILE | --distinct-id ID) [OPTIONS]
 
-Decides the flags of one user from a definitions file, without a server.
+Evaluates the flags of one user from a definitions file, without a server.
 
-What to decide by:
+Definitions and context:
   --definitions FILE   definitions file, bare payload as PostHog serves it, or
                        document of bunting flags export; may be repeated
-  --project KEY        project key, where the files have several projects
+  --project KEY        project key, if the files have several projects
   --geoip FILE         City or Country database (.mmdb) that locates "ip"
-  --at TIME            decide as if it were then, such as 2026-01-31T12:00:00Z
+  --at TIME            evaluate at this time, such as 2026-01-31T12:00:00Z
   --runtime NAME       only flags for "server" or "client" requests; all by default
 
-For whom:
-  --user FILE          the user as JSON, - for the standard input
-  --distinct-id ID     the distinct id, instead of or over that of --user
-  --property K=V       person property; V is JSON, or text where it is none;
-                       may be repeated
+User:
+  --user FILE          the user as JSON; - is the standard input
+  --distinct-id ID     the distinct id; replaces that of --user
+  --property K=V       person property; V is JSON, or text if it is not valid
+                       JSON; may be repeated
   --group TYPE=KEY     group; may be repeated
-  --partial            more may be known elsewhere: what is not given is unknown,
-                       and flags that hang on it are not decided
+  --partial            treat everything that is not given as unknown: flags that
+                       depend on it are not decided
 
-What to print:
-  --flag KEY           only this flag, and exit code 1 when it has no answer;
-                       may be repeated
-  --explain            why, step by step
-  --json               JSON: flags as in the answer of /flags?v=2, with what is
-                       undecided beside them; with --explain the traces
-  --watch              again whenever a definitions file changes
+Output:
+  --flag KEY           only this flag, and exit code 1 if it has no value; may be
+                       repeated
+  --explain            explain each value step by step
+  --json               print JSON: flags as in the response of /flags?v=2, and the
+                       undecided ones; with --explain the traces
+  --watch              evaluate again whenever a definitions file changes
   --api-key KEY        key of a bare payload's project, which is not needed here
 
 The user, all members optional:
@@ -59,8 +59,8 @@ The user, all members optional:
       "created_at": "2026-01-31T12:00:00Z", "overrides": {"some-flag": "first-id"}
     }
   }
-"stored" is what a server would know; "ip" counts as named by X-Forwarded-For.
-Numbers keep their form: 5 and 5.0 are different texts.
+"stored" is what a server would have stored; "ip" is treated as an address from
+X-Forwarded-For. Numbers keep their form: 5 and 5.0 are different texts.
 `
 
 // evalCommand is one run of eval.
@@ -135,11 +135,11 @@ func parseEval(args []string) (*evalCommand, error) {
 	}
 	switch {
 	case len(e.definitions) == 0:
-		return nil, cli.BadUsage("eval", "--definitions FILE is missing; to try it: bunting eval --definitions testdata/demo.json --distinct-id user-1")
+		return nil, cli.BadUsage("eval", "--definitions FILE is missing; for example: bunting eval --definitions testdata/demo.json --distinct-id user-1")
 	case e.userFile == "" && e.distinctID == nil:
-		return nil, cli.BadUsage("eval", "for whom? give --user FILE or --distinct-id ID")
+		return nil, cli.BadUsage("eval", "give --user FILE or --distinct-id ID")
 	case e.runtime != "all" && e.runtime != "server" && e.runtime != "client":
-		return nil, cli.BadUsage("eval", "--runtime: want server, client or all, not %q", e.runtime)
+		return nil, cli.BadUsage("eval", "--runtime: must be server, client or all, not %q", e.runtime)
 	}
 	return e, nil
 }
@@ -148,7 +148,7 @@ func parseEval(args []string) (*evalCommand, error) {
 func parseAt(command, text string) (t time.Time, err error) {
 	if text != "" {
 		if t, err = time.Parse(time.RFC3339, text); err != nil {
-			err = cli.BadUsage(command, "--at: want a time such as 2026-01-31T12:00:00Z, not %q", text)
+			err = cli.BadUsage(command, "--at: must be a time such as 2026-01-31T12:00:00Z, not %q", text)
 		}
 	}
 	return t, err
@@ -207,7 +207,7 @@ func overlay[M ~map[string]V, V any](over map[string]V, m M) M {
 func (e *evalCommand) locate() error {
 	if e.geoIP == "" {
 		if e.user.ip != (netip.Addr{}) {
-			return errors.New(`the user has an "ip", and there is nothing to locate it with: give --geoip FILE`)
+			return errors.New(`the user has an "ip", which needs a location database: give one with --geoip FILE`)
 		}
 		return nil
 	}
@@ -249,7 +249,7 @@ func (e *evalCommand) watchFiles(ctx context.Context, p *cli.Program) error {
 		}
 		for _, f := range s.Status() {
 			if f.Err != nil {
-				_, _ = fmt.Fprintf(p.Stderr, "bunting: %v; its last good state is used\n", f.Err)
+				_, _ = fmt.Fprintf(p.Stderr, "bunting: %v; its last valid state is used\n", f.Err)
 			}
 		}
 		select {

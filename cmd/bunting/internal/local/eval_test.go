@@ -151,7 +151,7 @@ func TestEval_FlagWithoutAnAnswer(t *testing.T) {
 		{"id": 1, "key": "off", "filters": {}}, {"id": 2, "key": "app", "active": true, "evaluation_runtime": "client", "filters": {"groups": [{}]}}]}]}`)
 	for flag, why := range map[string]string{"nope": `there is no flag "nope"`, "off": "the flag is not active", "app": "left out by the runtime"} {
 		call(t, "", nil, "eval", "--definitions", file, "--distinct-id", "u", "--runtime", "server", "--flag", flag).
-			Want(t, 1, "no flag has an answer\n", "bunting: --flag "+flag+": no answer: ")
+			Want(t, 1, "no flag has a value\n", "bunting: --flag "+flag+": no value: ")
 		if r := call(t, "", nil, "eval", "--definitions", file, "--distinct-id", "u", "--runtime", "server", "--flag", flag); !strings.Contains(r.Stderr, why) {
 			t.Errorf("%s: %q does not say %q", flag, r.Stderr, why)
 		}
@@ -199,7 +199,7 @@ func TestEval_UserErrors(t *testing.T) {
 		"half":         {`{"distinct_id": `, "the document ends in the middle"},
 		"more":         {`{} {}`, "line 1 column 4: text after the end"},
 		"no object":    {`[]`, "the user: must be a JSON object"},
-		"unknown":      {`{"distinctId": "u"}`, "distinctId: is not known here; there are distinct_id, person_properties,"},
+		"unknown":      {`{"distinctId": "u"}`, "distinctId: is unknown; the members are distinct_id, person_properties,"},
 		"no id":        {`{}`, `the user has no "distinct_id"`},
 		"null id":      {`{"distinct_id": null}`, `the user has no "distinct_id"`},
 		"id":           {`{"distinct_id": true}`, "distinct_id: must be text or a number"},
@@ -207,8 +207,8 @@ func TestEval_UserErrors(t *testing.T) {
 		"group":        {`{"distinct_id": 5, "groups": {"company": {}}}`, "groups.company: must be text or a number"},
 		"group props":  {`{"distinct_id": 5, "group_properties": {"company": 5}}`, "group_properties.company: must be a JSON object"},
 		"ip":           {`{"distinct_id": 5, "ip": "home"}`, "ip: must be an address such as 192.0.2.1"},
-		"not located":  {`{"distinct_id": 5, "ip": "192.0.2.1"}`, "give --geoip FILE"},
-		"stored":       {`{"distinct_id": 5, "stored": {"person": {}}}`, "stored.person: is not known here; there are person_properties, groups, cohorts, created_at, overrides"},
+		"not located":  {`{"distinct_id": 5, "ip": "192.0.2.1"}`, "give one with --geoip FILE"},
+		"stored":       {`{"distinct_id": 5, "stored": {"person": {}}}`, "stored.person: is unknown; the members are person_properties, groups, cohorts, created_at, overrides"},
 		"cohorts":      {`{"distinct_id": 5, "stored": {"cohorts": [1, "2"]}}`, "stored.cohorts[1]: must be the id of a cohort"},
 		"created":      {`{"distinct_id": 5, "stored": {"created_at": "today"}}`, "stored.created_at: must be a time"},
 		"overrides":    {`{"distinct_id": 5, "stored": {"overrides": {"f": null}}}`, "stored.overrides.f: must be text"},
@@ -266,11 +266,11 @@ func TestEval_Watch(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	wait(stdout, "no flag has an answer")
+	wait(stdout, "no flag has a value")
 	write(`{"projects": [{"id": 1, "api_key": "phc", "flags": [{"id": 1, "key": "one", "active": true, "filters": {"groups": [{}]}}]}]}`)
 	wait(stdout, "one   true")
 	write(`{"projects": [`)
-	wait(stderr, "f.json: line 1 column 14: the document ends in the middle; its last good state is used")
+	wait(stderr, "f.json: line 1 column 14: the document ends in the middle; its last valid state is used")
 	stop()
 	select {
 	case code := <-ended:

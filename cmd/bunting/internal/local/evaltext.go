@@ -39,7 +39,7 @@ func (r *evalResult) decide(keys []string) (missing []string) {
 	slices.SortFunc(r.list, func(a, b flags.Decision) int { return strings.Compare(a.Key, b.Key) })
 	for _, key := range keys {
 		if r.decisions.Find(key) == nil {
-			missing = append(missing, fmt.Sprintf("--flag %s: no answer: %s", key, r.trace(key).Decided))
+			missing = append(missing, fmt.Sprintf("--flag %s: no value: %s", key, r.trace(key).Decided))
 		}
 	}
 	return missing
@@ -73,7 +73,7 @@ func (r *evalResult) table() string {
 	}
 	b.WriteString(cli.Table(rows))
 	if len(r.list) == 0 {
-		b.WriteString("no flag has an answer\n")
+		b.WriteString("no flag has a value\n")
 	}
 	return b.String()
 }

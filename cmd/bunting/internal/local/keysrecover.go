@@ -47,16 +47,16 @@ func RecoverKey(ctx context.Context, p *cli.Program, args []string) error {
 	err = service.Organizations.RecoverKey(ctx, *email, func(owner string, k *organizations.APIKey) error {
 		text := fmt.Sprintf("%s\n\nThis is key %s (%s) of %s. Keep it: it is not shown again.\n", *k.Value, k.ID, k.Label, owner)
 		if err := p.Print(text); err != nil {
-			return fmt.Errorf("the key could not be printed, so none was made: %w", err)
+			return fmt.Errorf("the key could not be printed, so no key was created: %w", err)
 		}
 		isPrinted = true
 		return nil
 	})
 	if err != nil && isPrinted {
-		err = fmt.Errorf("the key above was not made and opens nothing: %w", err)
+		err = fmt.Errorf("the key above was not created and does not work: %w", err)
 	}
 	if errors.Is(err, organizations.ErrNoOwner) {
-		return errors.New("nobody owns anything here yet: the first start of the server makes an owner with a key")
+		return errors.New("there is no owner yet: the first start of the server creates an owner with a key")
 	}
 	return err
 }

@@ -15,21 +15,21 @@ import (
 const moveHelp = `Usage: bunting move --from DATABASE --to DATABASE
 
 Copies everything from one database into another, empty one: from SQLite to
-PostgreSQL, back, or between two of a kind. Project keys, personal keys, ids,
-people and events stay what they are, so no client has to be told. Stop all
-servers of both first, and start them on the new one at the end:
+PostgreSQL, back, or between two of the same kind. Project keys, personal keys,
+ids, people and events stay the same, so clients need no change. Stop all servers
+of both databases first, and start them on the new one at the end:
 
   bunting move --from bunting-data --to postgres://bunting@localhost/bunting
   bunting serve --database postgres://bunting@localhost/bunting
 
-  --from DATABASE   a data folder, sqlite:FILE or postgres://USER@HOST/NAME; it is
-                    brought to this version's schema and not changed otherwise
-  --to DATABASE     the same; it must hold nothing yet
+  --from DATABASE   a data folder, sqlite:FILE or postgres://USER@HOST/NAME; its
+                    schema is upgraded to this version, nothing else is changed
+  --to DATABASE     the same; it must be empty
 
-It goes in batches. After an interruption the same command goes on where it was;
-until it has ended no server starts on the new database. At the end the number of
-rows and a checksum of every table are compared. Passwords can be left out of
-PostgreSQL's addresses: PGPASSWORD or ~/.pgpass are read.
+Rows are copied in batches. After an interruption run the same command again to
+continue; no server starts on the new database before the copy is complete. At the
+end the number of rows and a checksum of every table are compared. Passwords can be
+left out of PostgreSQL's addresses: PGPASSWORD or ~/.pgpass are read.
 `
 
 // move copies one database into another.
@@ -45,7 +45,7 @@ func move(ctx context.Context, p *cli.Program, args []string) error {
 			return cli.BadUsage("move", "--from and --to are needed: data folders, sqlite:FILE or postgres://USER@HOST/NAME")
 		}
 		if *value = moveAddress(*value); strings.HasSuffix(*value, ":memory:") {
-			return cli.BadUsage("move", "--%s: a database in memory is gone when the command ends", name)
+			return cli.BadUsage("move", "--%s: a database in memory is lost when the command ends", name)
 		}
 	}
 	if *from == *to {
@@ -64,7 +64,7 @@ func move(ctx context.Context, p *cli.Program, args []string) error {
 	if err != nil {
 		return err
 	}
-	return p.Print(fmt.Sprintf("%d rows of %d tables are moved, counts and checksums are equal\n", copied.Rows, copied.Tables))
+	return p.Print(fmt.Sprintf("%d rows of %d tables are copied, counts and checksums match\n", copied.Rows, copied.Tables))
 }
 
 // moveAddress returns the URL of a database that may also be named by its folder.

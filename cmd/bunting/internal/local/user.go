@@ -110,7 +110,7 @@ func readMembers(u *user, pointer string, v any, table []reader) error {
 	}
 	for name := range members {
 		if !slices.ContainsFunc(table, func(r reader) bool { return r.name == name }) {
-			return &memberError{joinPointer(pointer, name), "is not known here; there are " + strings.Join(cli.Names(table, func(r reader) string { return r.name }), ", ")}
+			return &memberError{joinPointer(pointer, name), "is unknown; the members are " + strings.Join(cli.Names(table, func(r reader) string { return r.name }), ", ")}
 		}
 	}
 	for _, r := range table {

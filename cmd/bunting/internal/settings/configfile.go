@@ -25,7 +25,7 @@ func parseConfigFile(path string, data []byte) (map[string][]string, error) {
 		return nil, cli.JSONError(path, data, err)
 	}
 	if first != json.Delim('{') {
-		return nil, fail(0, "want an object with settings as members")
+		return nil, fail(0, "must be an object with settings as members")
 	}
 	members := map[string][]string{}
 	for dec.More() {
@@ -37,10 +37,10 @@ func parseConfigFile(path string, data []byte) (map[string][]string, error) {
 		name, _ := token.(string)
 		s := findMember(name)
 		if s == nil {
-			return nil, fail(offset, "there is no setting %q; there are %s%s", name, strings.Join(memberNames(), ", "), cli.DidYouMean(name, memberNames(), ""))
+			return nil, fail(offset, "unknown setting %q; the settings are %s%s", name, strings.Join(memberNames(), ", "), cli.DidYouMean(name, memberNames(), ""))
 		}
 		if _, twice := members[name]; twice {
-			return nil, fail(offset, "%q stands there twice", name)
+			return nil, fail(offset, "%q is given twice", name)
 		}
 		valueAt := cli.NextText(data, dec.InputOffset())
 		var value any

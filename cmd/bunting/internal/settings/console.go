@@ -13,25 +13,25 @@ var consoleModes = map[string]*server.SignIn{"on": {}, "read-only": {ReadOnly: t
 // consoleSettings are the settings of the web console. --console must be the first, since the other
 // rows change the SignIn that it creates.
 var consoleSettings = []setting{
-	{"console", text, "on|read-only|off", []string{"on"}, "web console at /console/: as people's rights allow, without changes (keys still make them), or none",
+	{"console", text, "on|read-only|off", []string{"on"}, "web console at /console/: on, read-only (API keys can still make changes) or off",
 		oneOf(consoleModes, "on, read-only or off", func(c *Config, s *server.SignIn) {
 			if c.SignIn = nil; s != nil {
 				c.SignIn = &server.SignIn{ReadOnly: s.ReadOnly}
 			}
 		})},
-	{"console-idle", text, "DURATION", []string{"12h"}, "how long a browser stays signed in without use, at least 1m",
+	{"console-idle", text, "DURATION", []string{"12h"}, "how long a browser stays signed in without activity; 1m or more",
 		sessionTime(func(s *server.SignIn) *time.Duration { return &s.Idle })},
-	{"console-life", text, "DURATION", []string{"720h"}, "how long a browser stays signed in in all, at least 1m",
+	{"console-life", text, "DURATION", []string{"720h"}, "how long a browser stays signed in at most; 1m or more",
 		sessionTime(func(s *server.SignIn) *time.Duration { return &s.Life })},
-	{"oidc-issuer", text, "URL", []string{""}, "provider of OpenID Connect that people sign in with, such as https://accounts.example.com",
+	{"oidc-issuer", text, "URL", []string{""}, "OpenID Connect provider that people sign in with, such as https://accounts.example.com",
 		oidcText(func(o *server.OIDC) *string { return &o.Issuer })},
-	{"oidc-client-id", text, "ID", []string{""}, "what the provider knows this server by; it sends browsers back to SITE/api/session/oidc/sso/callback",
+	{"oidc-client-id", text, "ID", []string{""}, "client ID of this server at the provider; the redirect URL is SITE/api/session/oidc/sso/callback",
 		oidcText(func(o *server.OIDC) *string { return &o.ClientID })},
 	{"oidc-client-secret-file", text, "FILE", []string{""}, "file with the secret that goes with --oidc-client-id",
 		oidcText(func(o *server.OIDC) *string { return &o.ClientSecretFile })},
-	{"oidc-name", text, "NAME", []string{""}, "what people call the provider; the host of --oidc-issuer when empty",
+	{"oidc-name", text, "NAME", []string{""}, "name of the provider on the sign-in page; the host of --oidc-issuer by default",
 		oidcText(func(o *server.OIDC) *string { return &o.Name })},
-	{"sign-in-link", Boolean, "", []string{"false"}, "print a link that signs the owner in, once, within 30 minutes, also where the owner has signed in before",
+	{"sign-in-link", Boolean, "", []string{"false"}, "print a link that signs the owner in once, within 30 minutes, even if the owner has signed in before",
 		func(c *Config, v []string) (err error) { c.SignInLink, err = strconv.ParseBool(v[0]); return err }},
 }
 
@@ -39,7 +39,7 @@ func sessionTime(field func(*server.SignIn) *time.Duration) func(*Config, []stri
 	return func(c *Config, v []string) error {
 		d, err := time.ParseDuration(v[0])
 		if err != nil || d < time.Minute {
-			return fmt.Errorf("want a duration of 1m or more such as 12h, not %q", v[0])
+			return fmt.Errorf("must be a duration of 1m or more such as 12h, not %q", v[0])
 		}
 		if c.SignIn != nil {
 			*field(c.SignIn) = d

@@ -11,12 +11,12 @@ import (
 
 // mailSettings are the settings of mails and of the verification of domains.
 var mailSettings = []setting{
-	{"site-url", text, "URL", []string{""}, "where people reach this server, for links; needed with --smtp-url: what a request says of the address is not put into mails",
+	{"site-url", text, "URL", []string{""}, "public URL of this server, for links; needed with --smtp-url, because mails do not use the address in a request",
 		func(c *Config, v []string) error {
 			c.SiteURL = strings.TrimRight(v[0], "/")
 			u, err := url.Parse(v[0])
 			if v[0] != "" && (err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || u.RawQuery != "" || u.Fragment != "") {
-				return errors.New("want an address such as https://flags.example.com")
+				return errors.New("must be a URL such as https://flags.example.com")
 			}
 			return nil
 		}},
@@ -27,17 +27,17 @@ var mailSettings = []setting{
 			}
 			return server.CheckSMTPURL(v[0])
 		}},
-	{"smtp-password-file", text, "FILE", []string{""}, "file with the password of the user of --smtp-url, so that it does not stand there",
+	{"smtp-password-file", text, "FILE", []string{""}, "file with the password of the user of --smtp-url, so that the URL does not contain it",
 		func(c *Config, v []string) error { c.SMTP.PasswordFile = v[0]; return nil }},
 	{"mail-from", text, "ADDRESS", []string{""}, "sender of mails, such as Bunting <bunting@example.com>; needed with --smtp-url",
 		func(c *Config, v []string) error { c.SMTP.From = v[0]; return nil }},
-	{"dns-resolver", text, "HOST:PORT", []string{""}, "DNS server that is asked for the TXT records of domains; that of the system when empty",
+	{"dns-resolver", text, "HOST:PORT", []string{""}, "DNS server for the TXT records of domains; the system's by default",
 		func(c *Config, v []string) error {
 			if c.DNSResolver = v[0]; v[0] == "" {
 				return nil
 			}
 			return server.CheckResolver(v[0])
 		}},
-	{"domain-challenge-host", text, "NAME", []string{organizations.DefaultChallengeHost}, "what stands before a domain in the name of its TXT record",
+	{"domain-challenge-host", text, "NAME", []string{organizations.DefaultChallengeHost}, "prefix of a domain in the name of its TXT record",
 		func(c *Config, v []string) error { c.ChallengeHost = v[0]; return nil }},
 }

@@ -8,24 +8,24 @@ import (
 
 // querySettings limit queries about events (spec/insights.md §5.4).
 var querySettings = []setting{
-	{"rollout-interval", text, "DURATION", []string{"1m"}, "how often guarded rollouts are judged, 10s to 1h",
+	{"rollout-interval", text, "DURATION", []string{"1m"}, "how often guarded rollouts are evaluated, 10s to 1h",
 		func(c *Config, v []string) error {
 			d, err := time.ParseDuration(v[0])
 			if err != nil || d < 10*time.Second || d > time.Hour {
-				return fmt.Errorf("want a duration from 10s to 1h such as 1m, not %q", v[0])
+				return fmt.Errorf("must be a duration from 10s to 1h such as 1m, not %q", v[0])
 			}
 			c.RolloutInterval = d
 			return nil
 		}},
-	{"query-timeout", text, "DURATION", []string{"30s"}, "how long a query computes for somebody who waits, at most 1h",
+	{"query-timeout", text, "DURATION", []string{"30s"}, "time limit of a query whose client waits for the result, at most 1h",
 		queryTime(func(c *Config) *time.Duration { return &c.Queries.Timeout })},
-	{"query-timeout-async", text, "DURATION", []string{"5m"}, "how long a query computes behind the request that began it, at most 1h",
+	{"query-timeout-async", text, "DURATION", []string{"5m"}, "time limit of a query that runs in the background, at most 1h",
 		queryTime(func(c *Config) *time.Duration { return &c.Queries.AsyncTimeout })},
-	{"query-memory", number, "BYTES", []string{"268435456"}, "most memory of one query",
+	{"query-memory", number, "BYTES", []string{"268435456"}, "memory limit of one query",
 		intInRange(func(c *Config) *int64 { return &c.Queries.Memory }, 1<<20, math.MaxInt64, "a number of bytes, 1048576 or more")},
-	{"query-memory-total", number, "BYTES", []string{"536870912"}, "most memory of all queries that run at once",
+	{"query-memory-total", number, "BYTES", []string{"536870912"}, "memory limit of all queries that run at the same time",
 		intInRange(func(c *Config) *int64 { return &c.Queries.MemoryTotal }, 1<<20, math.MaxInt64, "a number of bytes, 1048576 or more")},
-	{"query-workers", number, "N", []string{"0"}, "queries that run at once, three of a project; 0 is half of the cores",
+	{"query-workers", number, "N", []string{"0"}, "queries that run at the same time, at most three per project; 0 is half of the cores",
 		intInRange(func(c *Config) *int { return &c.Queries.Workers }, 0, 1024, "a number from 0 to 1024")},
 }
 
@@ -33,7 +33,7 @@ func queryTime(field func(*Config) *time.Duration) func(*Config, []string) error
 	return func(c *Config, v []string) error {
 		d, err := time.ParseDuration(v[0])
 		if err != nil || d < time.Millisecond || d > time.Hour {
-			return fmt.Errorf("want a duration from 1ms to 1h such as 30s, not %q", v[0])
+			return fmt.Errorf("must be a duration from 1ms to 1h such as 30s, not %q", v[0])
 		}
 		*field(c) = d
 		return nil

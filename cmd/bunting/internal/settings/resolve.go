@@ -129,7 +129,7 @@ func (s *setting) split(value string) []string {
 func (s *setting) apply(c *Config, v []string) error {
 	if s.Kind == Boolean {
 		if _, err := strconv.ParseBool(v[0]); err != nil {
-			return fmt.Errorf("want true or false, not %q", v[0])
+			return fmt.Errorf("must be true or false, not %q", v[0])
 		}
 	}
 	return s.set(c, v)

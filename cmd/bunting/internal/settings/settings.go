@@ -61,11 +61,11 @@ func (s *setting) Env() string { return "BUNTING_" + strings.ToUpper(s.member())
 
 // All is the table of all settings of serve.
 var All = slices.Concat([]setting{
-	{"listen", text, "HOST:PORT", []string{"127.0.0.1:8000"}, "address to listen on; port 0 takes a free one, an empty host every address of the machine",
+	{"listen", text, "HOST:PORT", []string{"127.0.0.1:8000"}, "address to listen on; port 0 chooses a free port, an empty host means every address of the machine",
 		func(c *Config, v []string) error {
 			c.Listen = v[0]
 			if _, port, err := net.SplitHostPort(v[0]); err != nil || port == "" {
-				return fmt.Errorf("want HOST:PORT such as 127.0.0.1:8000 or :8000, not %q", v[0])
+				return fmt.Errorf("must be HOST:PORT such as 127.0.0.1:8000 or :8000, not %q", v[0])
 			}
 			return nil
 		}},
@@ -73,81 +73,81 @@ var All = slices.Concat([]setting{
 		func(c *Config, v []string) error { c.Definitions = v; return nil }},
 	{"api-key", text, "KEY", []string{""}, "project key of a file that is a bare definitions payload, as PostHog serves it",
 		func(c *Config, v []string) error { c.APIKey = v[0]; return nil }},
-	{"data", text, "DIR", []string{"bunting-data"}, "folder of everything that is stored, made when it is missing; one server uses it at a time",
+	{"data", text, "DIR", []string{"bunting-data"}, "folder for all stored data, created if missing; only one server can use it at a time",
 		func(c *Config, v []string) error { c.Data = v[0]; return nil }},
-	{"database", text, "URL", []string{""}, "where everything is stored instead of in the data folder: postgres://USER@HOST/NAME, or sqlite::memory: to keep nothing",
+	{"database", text, "URL", []string{""}, "database to use instead of the data folder: postgres://USER@HOST/NAME, or sqlite::memory: to store nothing",
 		func(c *Config, v []string) error { c.Database = v[0]; return nil }},
-	{"fixtures", text, "FILE", []string{""}, "for tests: file that says what each flag answers, watched for changes; nothing is kept",
+	{"fixtures", text, "FILE", []string{""}, "for tests: file with the value of each flag, watched for changes; nothing is stored",
 		func(c *Config, v []string) error {
 			if v[0] == "" {
 				return nil
 			}
 			if len(c.Definitions) > 0 || c.Database != "" {
-				return errors.New("stands alone, without --definitions and --database")
+				return errors.New("cannot be used with --definitions or --database")
 			}
 			c.Definitions, c.Data, c.Database = v, "", "sqlite::memory:"
 			return nil
 		}},
-	{"owner-email", text, "ADDRESS", []string{server.DefaultOwnerEmail}, "who owns what the first start makes, or finds in --definitions",
+	{"owner-email", text, "ADDRESS", []string{server.DefaultOwnerEmail}, "e-mail address of the owner of what the first start creates, or finds in --definitions",
 		func(c *Config, v []string) error {
 			c.OwnerEmail = v[0]
 			if a, err := mail.ParseAddress(v[0]); err != nil || a.Address != v[0] {
-				return fmt.Errorf("want an address such as owner@example.com, not %q", v[0])
+				return fmt.Errorf("must be an address such as owner@example.com, not %q", v[0])
 			}
 			return nil
 		}},
-	{"owner-key-file", text, "FILE", []string{""}, "where the first start finds the owner's personal key, or writes it (mode 0600) where there is no such file, instead of printing it",
+	{"owner-key-file", text, "FILE", []string{""}, "file with the owner's personal key for the first start; if it does not exist, the new key is written to it (mode 0600) instead of printed",
 		func(c *Config, v []string) error { c.OwnerKeyFile = v[0]; return nil }},
-	{"retain-events", number, "DAYS", []string{"0"}, "delete events after so many days; 0 keeps them",
+	{"retain-events", number, "DAYS", []string{"0"}, "delete events after this many days; 0 keeps them",
 		intInRange(func(c *Config) *int { return &c.RetainDays }, 0, math.MaxInt, "a number of days, 0 or more")},
 	{"posthog-js", text, "DIR", []string{""}, "copy of npm's posthog-js/dist that the HTML snippet and posthog-js load scripts from (npm pack posthog-js, tar xzf posthog-js-*.tgz: package/dist)",
 		func(c *Config, v []string) error { c.PosthogJS = v[0]; return nil }},
 	{"geoip", text, "FILE", []string{""}, "City or Country database (.mmdb) that locates addresses, watched for changes",
 		func(c *Config, v []string) error { c.GeoIP = v[0]; return nil }},
-	{"geoip-strict", Boolean, "", []string{"false"}, "locate only addresses that a trusted proxy vouches for, not those that any caller names",
+	{"geoip-strict", Boolean, "", []string{"false"}, "locate only addresses that a trusted proxy reports, not those that any client reports",
 		func(c *Config, v []string) (err error) { c.StrictGeoIP, err = strconv.ParseBool(v[0]); return err }},
-	{"trusted-proxies", list, "CIDRS", defaultProxies(), "networks whose proxies are believed about a client's address in rate limits",
+	{"trusted-proxies", list, "CIDRS", defaultProxies(), "networks of proxies that are trusted to report a client's address for rate limits",
 		func(c *Config, v []string) error {
 			networks, err := parseNetworks(v)
 			c.TrustedProxies = append([]netip.Prefix{}, networks...) // not nil: an empty list trusts no proxies
 			return err
 		}},
-	{"export-networks", list, "CIDRS", nil, "networks beside public addresses that batch exports may go to, such as 10.0.0.0/8",
+	{"export-networks", list, "CIDRS", nil, "networks that batch exports may send to besides public addresses, such as 10.0.0.0/8",
 		func(c *Config, v []string) (err error) { c.ExportNetworks, err = parseNetworks(v); return err }},
-	{"max-body", number, "BYTES", []string{strconv.Itoa(httpapi.DefaultMaxBody)}, "largest request body, as sent and unpacked",
+	{"max-body", number, "BYTES", []string{strconv.Itoa(httpapi.DefaultMaxBody)}, "largest request body, as sent and decompressed",
 		intInRange(func(c *Config) *int64 { return &c.MaxBody }, 1, math.MaxInt64, "a number of bytes above 0")},
-	{"rate-limit", text, "off|api|log|on", []string{"api"}, "rate limits: off, of the management API only, of flags too (on), or log what flags would refuse",
+	{"rate-limit", text, "off|api|log|on", []string{"api"}, "rate limits: off, api (only the management API), on (flags too), or log (log what flags would refuse)",
 		oneOf(rateLimits, "off, api, log or on", func(c *Config, l limits) {
 			c.RateLimits, c.ManagementLimits = l.flags, l.management
 		})},
-	{"rate-limit-keys", list, "KEY=RATE", nil, "limits of single project keys, such as phc_abc=1200/minute, at most 100; may be repeated",
+	{"rate-limit-keys", list, "KEY=RATE", nil, "rate limits of individual project keys, such as phc_abc=1200/minute, at most 100; may be repeated",
 		func(c *Config, v []string) error {
 			c.TokenRates = map[string]httpapi.Rate{}
 			for _, text := range v {
 				key, rate, _ := strings.Cut(text, "=")
 				limit, err := httpapi.ParseRate(rate)
 				if err != nil || key == "" {
-					return fmt.Errorf("want KEY=RATE such as phc_abc=1200/minute, not %q", text)
+					return fmt.Errorf("must be KEY=RATE such as phc_abc=1200/minute, not %q", text)
 				}
 				c.TokenRates[key] = limit
 			}
 			if len(c.TokenRates) > httpapi.MaxTokenRates {
-				return fmt.Errorf("at most %d keys may have a limit of their own, not %d", httpapi.MaxTokenRates, len(c.TokenRates))
+				return fmt.Errorf("at most %d keys may have their own limit, not %d", httpapi.MaxTokenRates, len(c.TokenRates))
 			}
 			return nil
 		}},
-	{"drain", text, "DURATION", []string{"0s"}, "on SIGTERM, how long /_readiness says 503 while requests are still answered, so that a balancer sends no more; at most 10m",
+	{"drain", text, "DURATION", []string{"0s"}, "after SIGTERM, how long /_readiness returns 503 while requests are still answered, so that a load balancer stops sending; at most 10m",
 		func(c *Config, v []string) (err error) {
 			if c.Drain, err = time.ParseDuration(v[0]); err != nil || c.Drain < 0 || c.Drain > 10*time.Minute {
-				return fmt.Errorf("want a duration from 0s to 10m such as 5s, not %q", v[0])
+				return fmt.Errorf("must be a duration from 0s to 10m such as 5s, not %q", v[0])
 			}
 			return nil
 		}},
-	{"log-level", text, "LEVEL", []string{"info"}, "least that is logged: debug, info, warn or error",
+	{"log-level", text, "LEVEL", []string{"info"}, "lowest level that is logged: debug, info, warn or error",
 		oneOf(logLevels, "debug, info, warn or error", func(c *Config, level slog.Level) { c.logLevel = level })},
-	{"log-requests", text, "off|errors|all", []string{"errors"}, "which requests are logged: none, those answered with 400 or above (10 a second, 100 at once), or all; failed authentication always",
+	{"log-requests", text, "off|errors|all", []string{"errors"}, "which requests are logged: off, errors (status 400 and above, 10 per second, bursts of 100) or all; failed authentication is always logged",
 		oneOf(requestLogs, "off, errors or all", func(c *Config, which httpapi.RequestLog) { c.LogRequests = which })},
-	{"log-format", text, "text|json", []string{"text"}, "form of the log, which goes to the standard error",
+	{"log-format", text, "text|json", []string{"text"}, "format of the log, which is written to the standard error",
 		oneOf(map[string]bool{"text": false, "json": true}, "text or json", func(c *Config, json bool) { c.logJSON = json })},
 }, consoleSettings, querySettings, tlsSettings, mailSettings, streamSettings, shadowSettings)
 
@@ -156,7 +156,7 @@ func intInRange[N int | int64](field func(*Config) *N, minimum, maximum N, want 
 	return func(c *Config, v []string) error {
 		n, err := strconv.ParseInt(v[0], 10, 64)
 		if err != nil || n < int64(minimum) || n > int64(maximum) {
-			return fmt.Errorf("want %s, not %q", want, v[0])
+			return fmt.Errorf("must be %s, not %q", want, v[0])
 		}
 		*field(c) = N(n)
 		return nil
@@ -168,7 +168,7 @@ func oneOf[T any](words map[string]T, want string, take func(*Config, T)) func(*
 	return func(c *Config, v []string) error {
 		value, ok := words[v[0]]
 		if !ok {
-			return fmt.Errorf("want %s, not %q", want, v[0])
+			return fmt.Errorf("must be %s, not %q", want, v[0])
 		}
 		take(c, value)
 		return nil
@@ -224,7 +224,7 @@ func parseNetwork(s string) (netip.Prefix, error) {
 	}
 	network, err := netip.ParsePrefix(s)
 	if err != nil {
-		return network, fmt.Errorf("want networks such as 10.0.0.0/8, not %q", s)
+		return network, fmt.Errorf("must be networks such as 10.0.0.0/8, not %q", s)
 	}
 	return network.Masked(), nil
 }

@@ -10,16 +10,16 @@ import (
 
 // streamSettings are the settings of the stream in front of the database.
 var streamSettings = []setting{
-	{"stream", text, "URL", []string{""}, "JetStream that takes events in front of the database: nats://HOST:PORT, several with commas between them",
+	{"stream", text, "URL", []string{""}, "JetStream that stores events until they are in the database: nats://HOST:PORT, several separated by commas",
 		func(c *Config, v []string) error { c.Stream.URL = v[0]; return CheckStream(v[0]) }},
 	{"stream-creds", text, "FILE", []string{""}, "file with NATS credentials for --stream",
 		func(c *Config, v []string) error { c.Stream.Creds = v[0]; return nil }},
-	{"stream-replicas", number, "N", []string{"0"}, "brokers that keep each event: 1, 3 or 5; 0 leaves a stream as it is and makes a new one with 1",
+	{"stream-replicas", number, "N", []string{"0"}, "brokers that store each event: 1, 3 or 5; 0 does not change an existing stream and creates a new one with 1",
 		intInRange(func(c *Config) *int { return &c.Stream.Replicas }, 0, 5, "0 to 5")},
-	{"stream-bytes", number, "BYTES", []string{"0"}, "how much may wait in the stream until events are refused; 0 leaves a stream as it is and makes a new one with 8 GiB",
+	{"stream-bytes", number, "BYTES", []string{"0"}, "size of the stream, above which events are refused; 0 does not change an existing stream and creates a new one with 8 GiB",
 		func(c *Config, v []string) (err error) {
 			if c.Stream.MaxBytes, err = strconv.ParseInt(v[0], 10, 64); err != nil || c.Stream.MaxBytes < 0 || c.Stream.MaxBytes > 0 && c.Stream.MaxBytes < 1<<20 {
-				return fmt.Errorf("want 0, or 1048576 bytes or more, not %q", v[0])
+				return fmt.Errorf("must be 0, or 1048576 bytes or more, not %q", v[0])
 			}
 			return nil
 		}},
@@ -32,7 +32,7 @@ func CheckStream(urls string) error {
 	}
 	for one := range strings.SplitSeq(urls, ",") {
 		if u, err := url.Parse(strings.TrimSpace(one)); err != nil || u.Scheme != "nats" && u.Scheme != "tls" || u.Hostname() == "" {
-			return errors.New("want nats://HOST:PORT, or tls://HOST:PORT, several with commas between them")
+			return errors.New("must be nats://HOST:PORT or tls://HOST:PORT, several separated by commas")
 		}
 	}
 	return nil
