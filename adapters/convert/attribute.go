@@ -39,7 +39,7 @@ func (b *builder) userKey(src *node) attribute {
 // since these would exist although no client has sent them.
 func (b *builder) attribute(src *node, name string) attribute {
 	if name == distinctID || strings.HasPrefix(name, "$initial_") || strings.HasPrefix(name, "$geoip_") {
-		src.refuse("the attribute %q has a meaning of its own here", short(name))
+		src.refuse("the attribute %q is reserved here", short(name))
 	}
 	return attribute{b: b, src: src, key: name, lists: true}
 }
@@ -134,7 +134,7 @@ func (a attribute) number(op string, n float64) formula {
 
 // ordered is number for an attribute of any type.
 func (a attribute) ordered(op string, n float64) formula {
-	a.noteType("attribute %q: a text that is a number counts as one here, a list never does")
+	a.noteType("attribute %q: a text that is a number counts as a number here, a list never does")
 	return a.number(op, n)
 }
 

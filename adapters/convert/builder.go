@@ -40,7 +40,7 @@ func (b *builder) flag(key string, src *node, read func(f *flags.Flag)) {
 	r := catchRefusal(func() {
 		switch {
 		case b.seen[key]:
-			src.refuse("a flag with this key is there twice: the first counts")
+			src.refuse("there are two flags with this key: the first one is used")
 		case key == "":
 			src.refuse("a flag needs a key")
 		case len(key) > maxKey:
@@ -89,7 +89,7 @@ func (b *builder) add(l Omission, src *node) {
 func (b *builder) notCarried(src *node, names ...string) {
 	for _, name := range names {
 		if v := src.get(name); !empty(v.value) {
-			b.note(v, "is not carried")
+			b.note(v, "is not converted")
 		}
 	}
 }
@@ -113,7 +113,7 @@ func empty(v any) bool {
 func (n *node) onlyMembers(allowed ...string) {
 	for _, m := range n.members() {
 		if !slices.Contains(allowed, m.name) {
-			m.refuse("is not known here, and may change answers")
+			m.refuse("is unknown, and may change answers")
 		}
 	}
 }
@@ -127,7 +127,7 @@ func (b *builder) carryOnly(n *node, carried ...string) {
 		}
 	}
 	if len(ignored) > 0 {
-		b.note(n, "not carried: "+strings.Join(ignored, ", "))
+		b.note(n, "not converted: "+strings.Join(ignored, ", "))
 	}
 }
 
@@ -206,7 +206,7 @@ func (b *builder) dropDependants() {
 			return false
 		}
 		delete(b.flags, key)
-		reasons[key] = "depends on the flag " + strconv.Quote(on) + ", which is left out or not there"
+		reasons[key] = "depends on the flag " + strconv.Quote(on) + ", which is left out or does not exist"
 		return true
 	})
 	b.omissions = slices.DeleteFunc(b.omissions, func(l Omission) bool { return reasons[l.Flag] != "" && !l.IsFlagOmitted })

@@ -101,7 +101,7 @@ func TestConvert_BadInput(t *testing.T) {
 		"json cut":       {"posthog", `{"flags": [`, "the document ends in the middle"},
 		"after the end":  {"posthog", `{"flags": []} {}`, "text after the end"},
 		"yaml":           {"gofeatureflag", "a:\n\tb: 1", "line 2"},
-		"yaml twice":     {"gofeatureflag", "a: {}\na: {}", `line 2: "a" is there twice`},
+		"yaml twice":     {"gofeatureflag", "a: {}\na: {}", `line 2: the member "a" is given twice`},
 		"yaml documents": {"gofeatureflag", "a: {}\n---\nb: {}", "a second document"},
 		"deep":           {"posthog", deep, "nested deeper than 64 levels"},
 		"deep yaml":      {"gofeatureflag", "a: " + deep, "nested deeper than 64 levels"},

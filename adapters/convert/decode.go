@@ -40,7 +40,7 @@ func decode(data []byte) (*node, error) {
 	}
 	y, yamlErr := decodeYAML(data)
 	if isTOML(data, y, yamlErr) {
-		return nil, errors.New("is TOML, which is not read: give it as YAML or JSON")
+		return nil, errors.New("is TOML, which is not supported: convert it to YAML or JSON")
 	}
 	if yamlErr != nil && (trimmed[0] == '{' || trimmed[0] == '[') {
 		// YAML in flow style begins with these characters too, but is rare; JSON's error is more
@@ -87,7 +87,7 @@ func decodeYAML(data []byte) (*node, error) {
 	if err := dec.Decode(&second); !errors.Is(err, io.EOF) {
 		err = fmt.Errorf("line %d: %w", max(second.Line, 1), errSeveral)
 		if kubernetesLine.Match(data) {
-			err = fmt.Errorf("%w: these are Kubernetes resources, and the flags are inside one of them: give that alone", err)
+			err = fmt.Errorf("%w: these are Kubernetes resources, and the flags are inside one of them: give only that one", err)
 		}
 		return nil, err
 	}
@@ -156,7 +156,7 @@ func (y *yamlReader) mapping(n *yaml.Node, depth int) (any, error) {
 			continue
 		}
 		if _, twice := out[key.Value]; twice {
-			return nil, fmt.Errorf("line %d: %q is there twice", key.Line, short(key.Value))
+			return nil, fmt.Errorf("line %d: the member %q is given twice", key.Line, short(key.Value))
 		}
 		out[key.Value] = value
 	}
@@ -179,7 +179,7 @@ func merge(merged []map[string]any, value any, line int) ([]map[string]any, erro
 	for _, m := range list {
 		obj, ok := m.(map[string]any)
 		if !ok {
-			return nil, fmt.Errorf("line %d: << takes an object", line)
+			return nil, fmt.Errorf("line %d: << needs an object", line)
 		}
 		merged = append(merged, obj)
 	}
@@ -198,7 +198,7 @@ func scalar(n *yaml.Node) (any, error) {
 	case "!!int":
 		i, ok := new(big.Int).SetString(strings.ReplaceAll(n.Value, "_", ""), 0)
 		if !ok {
-			return nil, fmt.Errorf("line %d: %q is no number", n.Line, short(n.Value))
+			return nil, fmt.Errorf("line %d: %q is not a number", n.Line, short(n.Value))
 		}
 		return json.Number(i.String()), nil
 	case "!!float":

@@ -88,7 +88,7 @@ func TestDocumented_Flagd(t *testing.T) {
 		{"no default variant", "no-default-variant.feature", `"f": {"state": "ENABLED", "variants": {"on": true, "off": false}, "defaultVariant": null}`, []userCase{{m{}, nil}}, ""},
 		{"a default for some", "no-default-variant.feature", `"f": {"state": "ENABLED", "variants": {"ceo": "CEO"}, "targeting": {"if": [{"==": [{"var": "email"}, "j@o.com"]}, "ceo", null]}}`, nil, "caller's default"},
 		{"lower", "string-casing-operation", colours(`{"if": [{"==": [{"lower": [{"var": "email"}]}, "user@example.com"]}, "red", "green"]}`), nil, "uses lower where only an attribute"},
-		{"a reference to nothing", "evaluator-refs.feature", colours(`{"if": [{"$ref": "nobody"}, "red", null]}`), nil, `names the evaluator "nobody"`},
+		{"a reference to nothing", "evaluator-refs.feature", colours(`{"if": [{"$ref": "nobody"}, "red", null]}`), nil, `uses the evaluator "nobody"`},
 	})
 }
 
@@ -142,7 +142,7 @@ func TestDocumented_Unleash(t *testing.T) {
 		{"a parent without variants", "17-dependent-features, parent.default.variant.child.enabled", parent("", `, "variants": ["disabled"]`), []userCase{{m{}, true}}, ""},
 		{"a parent without variants for some", "17-dependent-features", parent(blue, `, "variants": ["disabled"]`), nil, "is on without a variant"},
 		{"word boundaries", "21-regex-constraint-operators, R04", constraint(`{"contextName": "s", "operator": "REGEX", "value": "\\bcat\\b"}`), nil, `\b or \B`},
-		{"networks", "22-cidr-constraint-operators", constraint(`{"contextName": "ip", "operator": "IN_CIDR", "values": ["10.0.0.0/8"]}`), nil, "IN_CIDR cannot be said here"},
+		{"networks", "22-cidr-constraint-operators", constraint(`{"contextName": "ip", "operator": "IN_CIDR", "values": ["10.0.0.0/8"]}`), nil, "IN_CIDR cannot be expressed here"},
 	})
 }
 
@@ -165,7 +165,7 @@ func TestDocumented_GrowthBook(t *testing.T) {
 		{"builds do not count", "cases.json, version 1.2.3+build == 1.2.3", when(`{"version": {"$veq": "1.2.3"}}`), []userCase{{m{"version": "1.2.3+build"}, true}, {m{"version": "1.2.4"}, false}}, ""},
 		{"a full coverage", "cases.json, force rules - coverage 1", `"f": {"defaultValue": 2, "rules": [{"force": 1, "coverage": 1, "hashVersion": 2}]}`, []userCase{{m{"id": "1"}, float64(1)}}, ""},
 		{"a bad hash version", "cases.json, force rules - coverage with bad hash version", `"f": {"defaultValue": 2, "rules": [{"force": 1, "coverage": 1, "hashVersion": 99}]}`, nil, "version of the hash"},
-		{"$elemMatch", "build-your-own, evalCondition", when(`{"tags": {"$elemMatch": {"$eq": "a"}}}`), nil, `"$elemMatch" is no operator`},
+		{"$elemMatch", "build-your-own, evalCondition", when(`{"tags": {"$elemMatch": {"$eq": "a"}}}`), nil, `"$elemMatch" is an unknown operator`},
 		{"filters", "build-your-own, Filter", `"f": {"defaultValue": true, "rules": [{"filters": [{"seed": "a", "ranges": [[0, 0.5]]}], "force": true}]}`, nil, "depends on the source's hash"},
 	})
 }

@@ -64,19 +64,19 @@ func TestEngines_Rebucket(t *testing.T) {
 func TestEngines_BadInput(t *testing.T) {
 	tests := map[string]struct{ format, text, want string }{
 		"flipt: empty":              {"flipt", "", "the document is empty"},
-		"flipt: other":              {"flipt", `{"a": 1}`, `there are no "flags"`},
+		"flipt: other":              {"flipt", `{"a": 1}`, `it has no "flags"`},
 		"flipt: a list":             {"flipt", `[1]`, "must be an object, not a list"},
 		"flipt: flags":              {"flipt", `{"flags": {"a": 1}}`, "flags: must be a list, not an object"},
 		"flipt: no key":             {"flipt", "flags:\n- name: a\n", "flags[0].key: must be text, not null or absent"},
 		"flipt: two documents":      {"flipt", "flags: []\n---\nflags: []\n", "a second document in one file is not read"},
-		"launchdarkly: other":       {"launchdarkly", `{"a": 1}`, `there are no "flags"`},
+		"launchdarkly: other":       {"launchdarkly", `{"a": 1}`, `it has no "flags"`},
 		"launchdarkly: REST":        {"launchdarkly", `{"items": []}`, "items: is a list of the REST API"},
 		"launchdarkly: flags":       {"launchdarkly", `{"flags": []}`, "flags: must be an object, not a list"},
 		"launchdarkly: broken":      {"launchdarkly", "{\"flags\":\n {,}}", "line 2 column 3"},
-		"growthbook: other":         {"growthbook", `{}`, `there are no "features"`},
+		"growthbook: other":         {"growthbook", `{}`, `it has no "features"`},
 		"growthbook: encrypted":     {"growthbook", `{"features": {}, "encryptedFeatures": "x"}`, "encryptedFeatures: the features are encrypted"},
 		"growthbook: features":      {"growthbook", `{"features": 3}`, "features: must be an object, not the number 3"},
-		"growthbook: REST":          {"growthbook", `{"features": [{"id": "a", "environments": {}}], "limit": 10}`, "features: is a list of the REST API, whose rules have another form: give that of an SDK connection"},
+		"growthbook: REST":          {"growthbook", `{"features": [{"id": "a", "environments": {}}], "limit": 10}`, "features: is a list of the REST API, whose rules have another form: give the payload of an SDK connection"},
 		"growthbook: one of REST":   {"growthbook", `{"feature": {"id": "a", "environments": {}}}`, "feature: is one feature of the REST API"},
 		"growthbook: nested deeply": {"growthbook", `{"features": ` + strings.Repeat(`{"a":`, 100) + "1" + strings.Repeat("}", 101), "nested deeper than 64 levels"},
 	}
@@ -94,13 +94,13 @@ func TestEngines_BadInput(t *testing.T) {
 func TestEngines_BadFlag(t *testing.T) {
 	tests := map[string]struct{ format, text, want string }{
 		"flipt: unknown segment":  {"flipt", `{"flags": [{"key": "bad", "type": "BOOLEAN_FLAG_TYPE", "rollouts": [{"segment": {"key": "s"}}]}, {"key": "good", "type": "BOOLEAN_FLAG_TYPE"}]}`, `rollouts[0].segment.key: there is no segment "s"`},
-		"flipt: unknown type":     {"flipt", `{"flags": [{"key": "bad", "type": "X"}, {"key": "good"}]}`, "type: is no type"},
-		"flipt: operator":         {"flipt", `{"flags": [{"key": "bad", "rules": [{"segment": "s"}], "enabled": true}, {"key": "good"}], "segments": [{"key": "s", "constraints": [{"type": "BOOLEAN_COMPARISON_TYPE", "property": "p", "operator": "lt"}]}]}`, `segments[0].constraints[0].operator: "lt" is no operator of a BOOLEAN_COMPARISON_TYPE`},
-		"flipt: unknown member":   {"flipt", `{"flags": [{"key": "bad", "holdout": 3}, {"key": "good"}]}`, "holdout: is not known here, and may change answers"},
-		"flipt: not a number":     {"flipt", `{"flags": [{"key": "bad", "type": "BOOLEAN_FLAG_TYPE", "rollouts": [{"segment": "s"}]}, {"key": "good"}], "segments": [{"key": "s", "constraints": [{"type": "NUMBER_COMPARISON_TYPE", "property": "p", "operator": "lt", "value": "many"}]}]}`, "value: is no number"},
+		"flipt: unknown type":     {"flipt", `{"flags": [{"key": "bad", "type": "X"}, {"key": "good"}]}`, "type: is an unknown type"},
+		"flipt: operator":         {"flipt", `{"flags": [{"key": "bad", "rules": [{"segment": "s"}], "enabled": true}, {"key": "good"}], "segments": [{"key": "s", "constraints": [{"type": "BOOLEAN_COMPARISON_TYPE", "property": "p", "operator": "lt"}]}]}`, `segments[0].constraints[0].operator: "lt" is an unknown operator of a BOOLEAN_COMPARISON_TYPE`},
+		"flipt: unknown member":   {"flipt", `{"flags": [{"key": "bad", "holdout": 3}, {"key": "good"}]}`, "holdout: is unknown, and may change answers"},
+		"flipt: not a number":     {"flipt", `{"flags": [{"key": "bad", "type": "BOOLEAN_FLAG_TYPE", "rollouts": [{"segment": "s"}]}, {"key": "good"}], "segments": [{"key": "s", "constraints": [{"type": "NUMBER_COMPARISON_TYPE", "property": "p", "operator": "lt", "value": "many"}]}]}`, "value: is not a number"},
 		"launchdarkly: no object": {"launchdarkly", `{"flags": {"bad": 3, "good": {"on": false, "variations": [true], "offVariation": 0}}}`, "must be an object, not the number 3"},
 		"launchdarkly: clauses":   {"launchdarkly", `{"flags": {"bad": {"on": true, "variations": [true], "rules": [{"variation": 0, "clauses": 3}]}, "good": {}}}`, "rules[0].clauses: must be a list"},
-		"growthbook: rule":        {"growthbook", `{"features": {"bad": {"rules": [{"force": 1, "urlPatterns": []}]}, "good": {}}}`, "rules[0].urlPatterns: is not known here"},
+		"growthbook: rule":        {"growthbook", `{"features": {"bad": {"rules": [{"force": 1, "urlPatterns": []}]}, "good": {}}}`, "rules[0].urlPatterns: is unknown"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -57,19 +57,19 @@ func readCorpus(t *testing.T, format string) *corpus {
 // other flags must be converted.
 var omittedFlags = map[string]map[string]string{
 	"launchdarkly": {
-		"op-sv-bad": "not a version", "op-unknown-op": "no operator that is known", "op-kind": "asks for the kind of a context",
-		"op-kind-org": "only contexts of the kind user", "org-targets": "only contexts of the kind user", "op-reserved": "a meaning of its own",
-		"op-matches-word": `has \b or \B`, "op-matches-bad": "no regular expression of Go's syntax", "op-ref-deep": "leads into an attribute",
-		"pre-null-off": "users who miss a prerequisite would get their own default", "no-serve": "serves no variation",
-		"bad-variation": "no variation of this number", "circle-a": "circle of prerequisites", "circle-b": "circle of prerequisites",
+		"op-sv-bad": "not a version", "op-unknown-op": "is an unknown operator", "op-kind": "tests the kind of a context",
+		"op-kind-org": "only contexts of the kind user", "org-targets": "only contexts of the kind user", "op-reserved": "is reserved here",
+		"op-matches-word": `has \b or \B`, "op-matches-bad": "not a regular expression in Go's syntax", "op-ref-deep": "reads a member of an attribute",
+		"pre-null-off": "users who do not meet a prerequisite would get the caller's default", "no-serve": "serves no variation",
+		"bad-variation": "no variation with this number", "circle-a": "circle of prerequisites", "circle-b": "circle of prerequisites",
 		"pre-left-out": `depends on the flag "op-kind"`, "segment-circle": "circle of segments", "segment-big": "big segment",
 		"segment-weighted": "share of the users", "deleted": "is deleted", "share": "depends on the source's hash",
 	},
 	"growthbook": {
-		"c-eq-list": "a list or an object", "c-all": `"$all" is no operator`, "c-unknown": `"$near" is no operator`, "c-v-short": "no version of the form",
-		"c-in-scalar": "must be a list", "c-deep": "leads into an attribute", "c-lt-text": "the order of texts", "c-saved-group": `"$savedGroup" is no operator`,
-		"c-size": `"$size" is no operator`, "c-elem": `"$elemMatch" is no operator`, "c-type": `"$type" is no operator`, "c-reserved": "a meaning of its own",
-		"c-regex-bad": "no regular expression of Go's syntax", "c-not-null": "must be an object", "coverage-half": "depends on the source's hash",
+		"c-eq-list": "a list or an object", "c-all": `"$all" is an unknown operator`, "c-unknown": `"$near" is an unknown operator`, "c-v-short": "not a version of the form",
+		"c-in-scalar": "must be a list", "c-deep": "reads a member of an attribute", "c-lt-text": "the order of texts", "c-saved-group": `"$savedGroup" is an unknown operator`,
+		"c-size": `"$size" is an unknown operator`, "c-elem": `"$elemMatch" is an unknown operator`, "c-type": `"$type" is an unknown operator`, "c-reserved": "is reserved here",
+		"c-regex-bad": "not a regular expression in Go's syntax", "c-not-null": "must be an object", "coverage-half": "depends on the source's hash",
 		"coverage-attr": "only the id can be hashed", "range-part": "depends on the source's hash", "exp": "depends on the source's hash",
 		"exp-namespace": "depends on the source's hash", "circle-a": "circle of prerequisites",
 		"circle-b": "circle of prerequisites", "parent-left-out": `depends on the flag "c-type"`, "parent-missing": "there is no feature",

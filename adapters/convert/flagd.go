@@ -56,7 +56,7 @@ func (b *builder) flagd(f *flags.Flag, n *node, refs map[string]*node) {
 		t.decide(src, always)
 	} else if t.fallback == nil {
 		f.Active = false
-		b.note(n, "has no default variant: the caller's default counts, here too while it is inactive")
+		b.note(n, "has no default variant: users get the caller's default, here too while the flag is inactive")
 	} else {
 		t.add(n.get("defaultVariant"), always, everyone(*t.fallback))
 	}
@@ -104,7 +104,7 @@ func (t *targeting) decide(n *node, when formula) {
 		t.add(n, allOf(when, t.truth(n)), everyone(t.answer(n, true)))
 		t.add(n, when, everyone(t.answer(n, false)))
 	default:
-		t.refuse(n, "answers with the value of %s, which cannot be said here", short(op))
+		t.refuse(n, "answers with the value of %s, which cannot be expressed here", short(op))
 	}
 }
 
@@ -126,13 +126,13 @@ func (t *targeting) boolean(n *node) bool {
 func (t *targeting) answer(n *node, v any) outcome {
 	if v == nil {
 		if t.fallback == nil {
-			t.refuse(n, "answers some users with the caller's default, which cannot be said here")
+			t.refuse(n, "answers some users with the caller's default, which cannot be expressed here")
 		}
 		return *t.fallback
 	}
 	name := strings.ReplaceAll(string(wire.MustEncode(v)), `"`, "")
 	if _, ok := t.variants.keys[name]; !ok {
-		t.refuse(n, "answers with %s, which is no variant: an error there", kindOf(v))
+		t.refuse(n, "answers with %s, which is not a variant: flagd reports an error", kindOf(v))
 	}
 	return t.variants.outcome(n, name)
 }
@@ -143,7 +143,7 @@ func (t *targeting) fractional(n *node, args []*node) []share {
 	if len(args) > 0 {
 		if _, isList := args[0].value.([]any); !isList {
 			if t.b.options.Rebucket {
-				t.b.note(t.src, "is split by the distinct id, not by the attribute or text that is named")
+				t.b.note(t.src, "is split by the distinct id, not by the given attribute or text")
 			} else {
 				t.refuse(n, "%s", hashReason)
 			}
@@ -176,7 +176,7 @@ func (l *logic) weights(n *node, args []*node) (all []weighted, sum float64) {
 		}
 		items := a.items()
 		if _, _, computed := l.operation(items[0]); computed {
-			l.refuse(items[0], "computes a variant, which cannot be said here")
+			l.refuse(items[0], "computes a variant, which cannot be expressed here")
 		}
 		w := 1.0
 		if len(items) == 2 && items[1].value != nil {
@@ -192,7 +192,7 @@ func (l *logic) weights(n *node, args []*node) (all []weighted, sum float64) {
 		sum += max(w, 0)
 	}
 	if sum > 1<<31-1 {
-		l.refuse(n, "has weights that are too large together")
+		l.refuse(n, "has weights whose sum is too large")
 	}
 	return all, sum
 }
@@ -217,7 +217,7 @@ func (l *logic) someFraction(n *node, args []*node) formula {
 		}
 	}
 	if len(truths) > 1 {
-		l.refuse(n, "is true for a share of the users, which depends on the source's hash and cannot be said in a condition")
+		l.refuse(n, "is true for a share of the users, which depends on the source's hash and cannot be expressed in a condition")
 	}
 	if truths[false] {
 		return never

@@ -15,7 +15,7 @@ import (
 // not enabled; without a variant the flag is off.
 func readFlipt(b *builder, doc *node) error {
 	if doc.object() == nil || !doc.has("flags") && !doc.has("segments") {
-		doc.refuse(`is no Flipt export: there are no "flags"`)
+		doc.refuse(`is not a Flipt export: it has no "flags"`)
 	}
 	namespace := doc.get("namespace")
 	if _, isObject := namespace.value.(map[string]any); isObject {
@@ -52,7 +52,7 @@ func (r *fliptReader) flag(n *node, to *flags.Flag) {
 	case "VARIANT_FLAG_TYPE":
 		r.variant(n, to)
 	default:
-		kind.refuse("is no type of a flag that is known here")
+		kind.refuse("is an unknown type of flag")
 	}
 }
 
@@ -89,7 +89,7 @@ func (r *fliptReader) variant(n *node, to *flags.Flag) {
 		key := v.get("key")
 		checkVariant(&node{name: key.text(), parent: v})
 		if _, twice := set.payload[key.text()]; twice {
-			key.refuse("a variant with this key is there twice")
+			key.refuse("there are two variants with this key")
 		}
 		set.order, set.keys[key.text()] = append(set.order, key.text()), key.text()
 		set.payload[key.text()] = nil
@@ -103,14 +103,14 @@ func (r *fliptReader) variant(n *node, to *flags.Flag) {
 	var list []rule
 	enabled := n.get("enabled").boolOr(false)
 	if enabled && fallback.off && len(set.order) > 0 && !givesVariants(n) {
-		r.b.note(n.get("variants"), "are not carried: no rule gives one")
+		r.b.note(n.get("variants"), "are not converted: no rule gives one")
 		set.order = nil
 	}
 	if enabled {
 		for _, src := range n.get("rules").items() {
 			src.onlyMembers("segment", "segments", "operator", "rank", "distributions")
 			if src.has("segments") || src.has("operator") {
-				src.refuse("is of an older format: export it with Flipt 1.x or 2.x")
+				src.refuse("has an older format: export it with Flipt 1.x or 2.x")
 			}
 			list = append(list, rule{src: src, name: src.path(), when: r.segmentRule(src.get("segment")), shares: r.distribution(src.get("distributions"), set, fallback)})
 		}
@@ -142,7 +142,7 @@ func (r *fliptReader) distribution(n *node, set *variantSet, fallback outcome) [
 	}
 	if len(out) == 0 {
 		if fallback.off && len(set.order) > 0 {
-			n.refuse("there is no distribution: the rule matches without a variant, and a flag with variants cannot")
+			n.refuse("there is no distribution: the rule matches without a variant, which a flag with variants cannot do here")
 		}
 		if fallback.off {
 			return everyone(on)

@@ -31,7 +31,7 @@ func (r *fliptReader) constraint(c *node) formula {
 	kind := c.get("type").text()
 	read := fliptConstraints[kind]
 	if read == nil {
-		c.get("type").refuse("is no type of a constraint that is known here")
+		c.get("type").refuse("is an unknown type of constraint")
 	}
 	a := r.b.userKey(c)
 	if kind != "ENTITY_ID_COMPARISON_TYPE" {
@@ -145,7 +145,7 @@ func (r *fliptReader) text(c *node, a attribute, op string) formula {
 
 // unknownFlipt refuses an operator that the type of a constraint does not support.
 func unknownFlipt(c *node) formula {
-	c.get("operator").refuse("%q is no operator of a %s that is known here", short(c.get("operator").text()), short(c.get("type").text()))
+	c.get("operator").refuse("%q is an unknown operator of a %s", short(c.get("operator").text()), short(c.get("type").text()))
 	return never
 }
 
@@ -156,11 +156,11 @@ func (r *fliptReader) number(c *node, a attribute, op string) formula {
 	parse := func(n *node) float64 {
 		f, err := strconv.ParseFloat(fliptValue(n), 64)
 		if err != nil || math.IsNaN(f) || math.IsInf(f, 0) {
-			n.refuse("is no number")
+			n.refuse("is not a number")
 		}
 		return f
 	}
-	a.note("attribute %q: texts such as 1_000, 0x10 and NaN are no numbers here")
+	a.note("attribute %q: texts such as 1_000, 0x10 and NaN are not numbers here")
 	switch op {
 	case "eq", "lt", "gt":
 		return a.number(op, parse(value))

@@ -166,7 +166,7 @@ func (b *builder) properties(src *node, name string, f formula) []flags.Property
 		case g.leaf == nil || g.leaf.Negated && g.leaf.Type != flags.FlagProperty:
 			remaining = append(remaining, g)
 		case g.leaf.Negated:
-			src.refuse("asks that a flag has not one certain value")
+			src.refuse("requires that a flag does not have a certain value")
 		default:
 			out = append(out, *g.leaf)
 		}
@@ -193,7 +193,7 @@ func (b *builder) cohortName(name string) string {
 // tree converts the formula into a cohort's tree.
 func (f *formula) tree(src *node, depth int) flags.CohortNode {
 	if depth >= maxDepth {
-		src.refuse("is nested deeper than a cohort may be, %d levels", maxDepth)
+		src.refuse("is nested deeper than %d levels, the limit of a cohort", maxDepth)
 	}
 	if f.leaf != nil {
 		return flags.CohortNode{Children: []flags.CohortNode{{Leaf: f.leaf}}}

@@ -31,13 +31,13 @@ func (b *builder) goFeatureFlag(f *flags.Flag, n *node) {
 		n.want("an object")
 	}
 	if !n.has("variations") && slices.ContainsFunc(oldFlag, n.has) {
-		n.refuse("is of GO Feature Flag's old format (%s), of before version 1: give it with variations, targeting and defaultRule", strings.Join(oldFlag, ", "))
+		n.refuse("has GO Feature Flag's format of before version 1 (%s): convert it to variations, targeting and defaultRule", strings.Join(oldFlag, ", "))
 	}
 	n = b.applySchedule(n)
 	b.top = n // positions refer to the flag after its schedule was applied
 	over := b.experimentation(n.get("experimentation"))
 	if v := n.get("bucketingKey"); v.textOr() != "" {
-		v.refuse("answers users without this attribute with the caller's default, which cannot be said here")
+		v.refuse("answers users without this attribute with the caller's default, which cannot be expressed here")
 	}
 	b.carryOnly(n, "variations", "targeting", "defaultRule", "disable", "bucketingKey", "scheduledRollout", "experimentation")
 	values := n.get("variations").members()
@@ -47,7 +47,7 @@ func (b *builder) goFeatureFlag(f *flags.Flag, n *node) {
 	var list []rule
 	for i, r := range n.get("targeting").items() {
 		if r.get("disable").boolOr(false) {
-			b.note(r, "is disabled, and not carried")
+			b.note(r, "is disabled, and not converted")
 			continue
 		}
 		q := r.get("query")
@@ -67,7 +67,7 @@ func (b *builder) goFeatureFlag(f *flags.Flag, n *node) {
 // sameTypes refuses values of different types, and an empty list.
 func sameTypes(src *node, values []*node) {
 	if len(values) == 0 {
-		src.refuse("there must be one value at least")
+		src.refuse("there must be at least one value")
 	}
 	for _, n := range values {
 		if n.value == nil {
@@ -120,7 +120,7 @@ func (b *builder) goShares(r *node, v *variantSet) []share {
 		sum += m.number()
 	}
 	if sum == 0 {
-		p.refuse("must not be 0 altogether")
+		p.refuse("must not sum up to 0")
 	}
 	var out []share
 	for _, m := range p.members() {

@@ -103,7 +103,7 @@ func (q *query) term() formula {
 		q.fail("the name of an attribute")
 	}
 	if strings.HasPrefix(q.text[q.pos:], ".") {
-		q.src.refuse("asks for a part of the attribute %q: properties have no parts here", name)
+		q.src.refuse("reads a member of the attribute %q: properties have no members here", name)
 	}
 	q.space()
 	op, _ := q.token(queryOp)
@@ -183,7 +183,7 @@ func (q *query) requireOp(op string, allowed ...string) {
 }
 
 func (q *query) refuseOp(op string) {
-	q.src.refuse("uses %s with a value of this type, which cannot be said here", op)
+	q.src.refuse("uses %s with a value of this type, which cannot be expressed here", op)
 }
 
 // quoted parses a string. Its escapes are not decoded, as in GO Feature Flag.

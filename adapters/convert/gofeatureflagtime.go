@@ -12,7 +12,7 @@ import (
 // since the flag does not change any more then.
 
 // timedReason is the reason for refusing flags with future dates.
-const timedReason = "changes with time, which definitions here do not"
+const timedReason = "changes with time, which is not supported here"
 
 // dateLayouts are the date formats of JSON and of YAML, in which the time is optional.
 var dateLayouts = []string{time.RFC3339Nano, "2006-1-2T15:4:5.999999999Z07:00", "2006-1-2t15:4:5.999999999Z07:00", "2006-1-2 15:4:5.999999999Z07:00", "2006-1-2 15:4:5.999999999 Z07:00", "2006-1-2 15:4:5.999999999", time.DateOnly}
@@ -33,7 +33,7 @@ func (n *node) date() time.Time {
 func (b *builder) pastDate(n *node) time.Time {
 	t := n.date()
 	if t.After(b.options.now()) {
-		n.refuse(timedReason + ": this date is to come")
+		n.refuse(timedReason + ": this date is in the future")
 	}
 	return t
 }

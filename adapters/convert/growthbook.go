@@ -13,9 +13,9 @@ import (
 // properties. Null, for which callers use their default, is off.
 func readGrowthBook(b *builder, doc *node) error {
 	if enc := doc.get("encryptedFeatures"); enc.textOr() != "" {
-		enc.refuse("the features are encrypted: give the payload in clear")
+		enc.refuse("the features are encrypted: give the decrypted payload")
 	}
-	const wanted = "whose rules have another form: give that of an SDK connection, GET /api/features/CLIENT_KEY"
+	const wanted = "whose rules have another form: give the payload of an SDK connection, GET /api/features/CLIENT_KEY"
 	features := doc.get("features")
 	if _, isList := features.value.([]any); isList {
 		features.refuse("is a list of the REST API, " + wanted)
@@ -25,7 +25,7 @@ func readGrowthBook(b *builder, doc *node) error {
 	}
 	if features.value == nil {
 		if doc.has("features") || len(doc.object()) == 0 {
-			doc.refuse(`is no payload of GrowthBook: there are no "features"`)
+			doc.refuse(`is not a payload of GrowthBook: it has no "features"`)
 		}
 		features = doc
 	}
@@ -138,10 +138,10 @@ func (r *gbReader) parents(src *node) (passes formula, gate bool) {
 		p.onlyMembers("id", "condition", "gate")
 		isGate := p.get("gate").boolOr(false)
 		if i > 0 && isGate != gate {
-			p.refuse("mixes prerequisites that stop and others in one rule")
+			p.refuse("has both blocking and other prerequisites in one rule")
 		}
 		if gate = isGate; gate {
-			r.b.note(p.get("gate"), "is null for who misses it, which is off here")
+			r.b.note(p.get("gate"), "is null for users without the prerequisite, which is off here")
 		}
 		parent := r.features.get(p.get("id").text())
 		if parent.value == nil {
@@ -155,7 +155,7 @@ func (r *gbReader) parents(src *node) (passes formula, gate bool) {
 // parent converts a condition on the value of another feature into the set of matching values.
 func (r *gbReader) parent(c, feature *node) formula {
 	if len(c.object()) != 1 || !c.has("value") {
-		c.refuse(`asks for more than the value of a feature`)
+		c.refuse(`tests more than the value of a feature`)
 	}
 	f := r.values(feature)
 	isMet := never
@@ -175,7 +175,7 @@ func (r *gbReader) parent(c, feature *node) formula {
 			return anyOf(isMet, flagIs(feature.name, false))
 		}
 	case holds(c.get("value"), f.values[i]) != nullHolds:
-		c.refuse("tells null and false of the feature %q apart, which are both off here", short(feature.name))
+		c.refuse("distinguishes null and false of the feature %q, which are both off here", short(feature.name))
 	}
 	return isMet
 }
@@ -198,7 +198,7 @@ func holds(c, v *node) bool {
 		case "$exists":
 			ok = (v.value != nil) == isTruthy(arg)
 		default:
-			arg.refuse("is no comparison with values of a feature that is known here")
+			arg.refuse("is an unknown comparison with a feature's values")
 		}
 		if !ok {
 			return false
@@ -272,7 +272,7 @@ func (r *gbReader) rule(n, src *node, f *gbFeature) (rule, bool) {
 	}
 	for _, m := range src.get("meta").items() {
 		if m.get("passthrough").boolOr(false) {
-			m.get("passthrough").refuse("leads to the next rules although the experiment counts")
+			m.get("passthrough").refuse("continues with the next rules, although the experiment counts the exposure")
 		}
 	}
 	out.when = allOf(r.hasHashValue(src), out.when)
@@ -310,7 +310,7 @@ func (r *gbReader) includedShare(src *node) float64 {
 	}
 	part := max(min(bounds[2].number(), 1)-max(bounds[1].number(), 0), 0)
 	if part < 1 && r.b.options.Rebucket {
-		r.b.note(namespace, "is not kept: the same people may be in several experiments of a namespace")
+		r.b.note(namespace, "is not converted: the same people may be in several experiments of a namespace")
 	}
 	return part
 }
@@ -322,7 +322,7 @@ func (r *gbReader) hasHashValue(src *node) formula {
 		src.get("hashAttribute").refuse("hashes the attribute %q: only the id can be hashed here", short(hashAttribute))
 	}
 	if v := src.get("hashVersion"); v.value != nil && v.number() != 1 && v.number() != 2 {
-		v.refuse("is a version of the hash that is not known here: nobody would meet the rule")
+		v.refuse("is an unknown version of the hash: no user would match the rule")
 	}
 	return r.b.userKey(src).isNonEmpty()
 }

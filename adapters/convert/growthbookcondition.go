@@ -26,7 +26,7 @@ func (r *gbReader) condition(n *node) formula {
 			parts = append(parts, not(r.required(m)))
 		default:
 			if strings.HasPrefix(m.name, "$") {
-				m.refuse("%q is no operator that is known here", short(m.name))
+				m.refuse("%q is an unknown operator", short(m.name))
 			}
 			parts = append(parts, r.test(r.attribute(m), m))
 		}
@@ -54,7 +54,7 @@ func (r *gbReader) attribute(n *node) attribute {
 		return r.b.userKey(n)
 	}
 	if strings.Contains(n.name, ".") {
-		n.refuse("leads into an attribute, and properties have no members here")
+		n.refuse("reads a member of an attribute: properties have no members here")
 	}
 	return r.b.attribute(n, n.name)
 }
@@ -71,7 +71,7 @@ func (r *gbReader) test(a attribute, n *node) formula {
 	return allOf(mapFormulas(n.members(), func(m *node) formula {
 		test := gbOperators[m.name]
 		if test == nil {
-			m.refuse("%q is no operator that is known here", short(m.name))
+			m.refuse("%q is an unknown operator", short(m.name))
 		}
 		return test(r, a, m)
 	})...)
@@ -140,7 +140,7 @@ func canonical(n *node) []byte {
 func gbNumber(op string) func(*gbReader, attribute, *node) formula {
 	return func(_ *gbReader, a attribute, n *node) formula {
 		if _, ok := n.value.(json.Number); !ok {
-			n.refuse("compares the order of texts, which cannot be said here")
+			n.refuse("compares the order of texts, which cannot be expressed here")
 		}
 		return a.ordered(op, n.number())
 	}
@@ -166,7 +166,7 @@ func (r *gbReader) group(a attribute, n *node) formula {
 		return never
 	}
 	if _, isList := list.value.([]any); !isList {
-		n.refuse("the saved group %q is no list of values", short(n.text()))
+		n.refuse("the saved group %q is not a list of values", short(n.text()))
 	}
 	a.src = n
 	return r.in(a, list, false)
@@ -184,7 +184,7 @@ func gbVersion(op string) func(*gbReader, attribute, *node) formula {
 	return func(_ *gbReader, a attribute, n *node) formula {
 		text := strings.TrimPrefix(n.text(), "v")
 		if strings.Count(strings.FieldsFunc(text+" ", func(r rune) bool { return r == '-' || r == '+' })[0], ".") != 2 {
-			n.refuse("is no version of the form 1.2.3")
+			n.refuse("is not a version of the form 1.2.3")
 		}
 		f := a.compareLoose(op, text, gbVersions)
 		a.src = n

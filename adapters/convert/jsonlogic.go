@@ -69,10 +69,10 @@ func (l *logic) resolve(n *node) *node {
 	if obj, ok := n.value.(map[string]any); ok && len(obj) == 1 && n.has("$ref") && l.flagd {
 		target, ok := l.refs[n.get("$ref").textOr()]
 		if !ok {
-			l.refuse(n, "names the evaluator %q, which is not there", short(n.get("$ref").textOr()))
+			l.refuse(n, "uses the evaluator %q, which does not exist", short(n.get("$ref").textOr()))
 		}
 		if hasRef(target.value) {
-			l.refuse(n, "names an evaluator that names another, which flagd follows by chance")
+			l.refuse(n, "uses an evaluator that uses another one, which flagd resolves only by chance")
 		}
 		return target
 	}
@@ -106,10 +106,10 @@ func (l *logic) operand(n *node) operand {
 		return operand{constant: l.resolve(n).value}
 	}
 	if op != "var" {
-		l.refuse(n, "uses %s where only an attribute or a constant can be said here", op)
+		l.refuse(n, "uses %s where only an attribute or a constant is supported here", op)
 	}
 	if len(args) == 0 || len(args) > 1 && args[1].value != nil {
-		l.refuse(n, "is an attribute with a default, which cannot be said here")
+		l.refuse(n, "is an attribute with a default, which cannot be expressed here")
 	}
 	name, ok := args[0].value.(string)
 	switch {
@@ -118,9 +118,9 @@ func (l *logic) operand(n *node) operand {
 	case l.key != "" && name == "$flagd.flagKey":
 		return operand{constant: l.key}
 	case l.key != "" && name == "$flagd.timestamp":
-		l.refuse(n, "asks for the time, which definitions here do not")
+		l.refuse(n, "depends on the time, which is not supported here")
 	case strings.Contains(name, "."):
-		l.refuse(n, "asks for a part of an attribute: properties have no parts here")
+		l.refuse(n, "reads a member of an attribute: properties have no members here")
 	}
 	a := l.b.userKey(l.src)
 	if !slices.Contains(l.id, name) {
@@ -206,7 +206,7 @@ func (l *logic) truth(n *node) formula {
 			return l.someFraction(n, args)
 		}
 	}
-	l.refuse(n, "uses the operator %q, which cannot be said here", short(op))
+	l.refuse(n, "uses the operator %q, which cannot be expressed here", short(op))
 	return never
 }
 

@@ -115,7 +115,7 @@ func (l *logic) order(n *node, op string, left, right *node) formula {
 	}
 	v, ok := constant.(json.Number)
 	if !ok {
-		l.refuse(n, "orders by something else than a number")
+		l.refuse(n, "compares the order of something other than numbers")
 	}
 	f, holds := l.double(n, v), orders[op].holds
 	parts := []formula{a.numeric(op, f)}
@@ -144,7 +144,7 @@ func (l *logic) in(n *node, args []*node) formula {
 	a, constant, swapped := l.sides(n, args[0], args[1])
 	text, isText := constant.(string)
 	if !swapped || !isText || a.boolean {
-		l.refuse(n, "must seek a constant text in an attribute, or an attribute in a list")
+		l.refuse(n, "must search for a constant text in an attribute, or for an attribute in a list")
 	}
 	a.noteText()
 	return a.has(contains, text)
@@ -153,7 +153,7 @@ func (l *logic) in(n *node, args []*node) formula {
 // inList converts a search for an attribute in a list of strings or of numbers.
 func (l *logic) inList(n *node, a *attribute, list []any) formula {
 	if a == nil || a.boolean {
-		l.refuse(n, "must seek an attribute in a list")
+		l.refuse(n, "must search for an attribute in a list")
 	}
 	var texts []string
 	var parts []formula
@@ -164,11 +164,11 @@ func (l *logic) inList(n *node, a *attribute, list []any) formula {
 		case json.Number:
 			parts = append(parts, a.number("eq", l.double(n, v)))
 		default:
-			l.refuse(n, "has a list with something else than texts and numbers")
+			l.refuse(n, "has a list with elements other than texts and numbers")
 		}
 	}
 	if len(parts) > 0 && (a.isKey() || len(texts) > 0) {
-		l.refuse(n, "seeks a text among numbers, or among both")
+		l.refuse(n, "searches for a text in a list with numbers")
 	}
 	switch {
 	case len(parts) > 0:

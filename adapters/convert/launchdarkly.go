@@ -8,7 +8,7 @@ import (
 )
 
 // ldREST ends the reason why responses of the REST API are refused.
-const ldREST = "which has no targeting by segments: give the data of an SDK or of the relay, or a file of ldcli"
+const ldREST = "which has no segments: give the data of an SDK or of the relay, or a file of ldcli"
 
 // readLaunchDarkly reads the data that LaunchDarkly's server-side SDKs and its relay store:
 // {"flags": {}, "flagValues": {}, "segments": {}}. Only contexts of the kind user are converted:
@@ -24,7 +24,7 @@ func readLaunchDarkly(b *builder, doc *node) error {
 		doc.refuse("is one flag of the REST API, " + ldREST)
 	}
 	if doc.object() == nil || !doc.has("flags") && !doc.has("flagValues") && !doc.has("segments") {
-		doc.refuse(`is no flag data of LaunchDarkly: there are no "flags"`)
+		doc.refuse(`is not flag data of LaunchDarkly: it has no "flags"`)
 	}
 	r := &ldReader{b: b, flags: doc.get("flags"), segments: doc.get("segments")}
 	for _, f := range r.flags.members() {
@@ -67,7 +67,7 @@ func (b *builder) readVariations(n *node) *ldFlag {
 func (f *ldFlag) outcome(n *node) outcome {
 	i := n.number()
 	if i < 0 || i >= float64(len(f.names)) || i != float64(int(i)) {
-		n.refuse("there is no variation of this number: users would get their own default")
+		n.refuse("there is no variation with this number: users would get the caller's default")
 	}
 	return f.set.outcome(n, f.names[int(i)].name)
 }
@@ -93,7 +93,7 @@ func (r *ldReader) flag(n *node, to *flags.Flag) {
 		unmet = f.outcome(src)
 	} else if !on || len(fallen) > 0 {
 		if len(fallen) > 0 {
-			src.refuse("is absent: users who miss a prerequisite would get their own default")
+			src.refuse("is absent: users who do not meet a prerequisite would get the caller's default")
 		}
 		to.Active = false // all users get the caller's default
 	}
@@ -151,7 +151,7 @@ func (r *ldReader) checkAcyclic(n *node, path []string, checked map[string]bool)
 		key := p.get("key").text()
 		switch prerequisite := r.flags.get(key); {
 		case slices.Contains(path, key):
-			p.refuse("is a circle of prerequisites: users would get their own default")
+			p.refuse("is a circle of prerequisites: users would get the caller's default")
 		case len(path) >= maxDepth:
 			p.refuse("prerequisites are nested deeper than %d levels", maxDepth)
 		case !checked[key] && prerequisite.get("on").boolOr(false):
@@ -219,7 +219,7 @@ func (r *ldReader) serve(n *node, f *ldFlag) []share {
 		out = append(out, share{weight / 1000, o})
 	}
 	if len(out) == 0 {
-		n.refuse("serves no variation: users would get their own default")
+		n.refuse("serves no variation: users would get the caller's default")
 	}
 	// The last variation gets the remainder to 100 per cent.
 	if total < 100_000 {
@@ -265,12 +265,12 @@ func (r *ldReader) clause(c *node) formula {
 	onlyUsers(c)
 	test := ldOperators[op]
 	if test == nil {
-		c.get("op").refuse("%q is no operator that is known here", short(op))
+		c.get("op").refuse("%q is an unknown operator", short(op))
 	}
 	name := ldAttribute(c)
 	switch name {
 	case "kind":
-		c.refuse("asks for the kind of a context: only those of the kind user are converted")
+		c.refuse("tests the kind of a context: only contexts of the kind user are converted")
 	case "key":
 		return maybe(test(r.b.userKey(c), values))
 	case "anonymous": // false if it is missing
@@ -302,13 +302,13 @@ func ldAttribute(c *node) string {
 	name := src.text()
 	if !c.has("contextKind") || !strings.HasPrefix(name, "/") {
 		if name == "" {
-			src.refuse("is empty: users would get their own default")
+			src.refuse("is empty: users would get the caller's default")
 		}
 		return name
 	}
 	name = name[1:]
 	if name == "" || strings.Contains(name, "/") {
-		src.refuse("leads into an attribute, and properties have no members here")
+		src.refuse("reads a member of an attribute: properties have no members here")
 	}
 	return strings.NewReplacer("~1", "/", "~0", "~").Replace(name)
 }
@@ -322,13 +322,13 @@ func (r *ldReader) segment(src, n *node) formula {
 	case n.get("deleted").boolOr(false):
 		return never
 	case slices.Contains(r.openSegments, n.name):
-		src.refuse("is a circle of segments: users would get their own default")
+		src.refuse("is a circle of segments: users would get the caller's default")
 	case len(r.openSegments) >= maxDepth/2:
 		src.refuse("segments are nested deeper than %d levels", maxDepth/2)
 	case n.get("unbounded").boolOr(false):
-		src.refuse("the segment %q is a big segment, whose members are kept elsewhere", short(n.name))
+		src.refuse("the segment %q is a big segment, whose members are stored elsewhere", short(n.name))
 	case len(n.get("includedContexts").items())+len(n.get("excludedContexts").items()) > 0:
-		src.refuse("the segment %q lists contexts of other kinds: only those of the kind user are converted", short(n.name))
+		src.refuse("the segment %q lists contexts of other kinds: only contexts of the kind user are converted", short(n.name))
 	}
 	r.openSegments = append(r.openSegments, n.name)
 	var parts []formula
@@ -336,7 +336,7 @@ func (r *ldReader) segment(src, n *node) formula {
 		rule.onlyMembers("id", "clauses", "weight", "bucketBy", "rolloutContextKind")
 		if w := rule.get("weight"); w.value != nil && w.number() < 100_000 {
 			if w.number() > 0 {
-				w.refuse("the segment %q takes a share of the users, which depends on the source's hash and cannot be said in a condition", short(n.name))
+				w.refuse("the segment %q contains a share of the users, which depends on the source's hash and cannot be expressed in a condition", short(n.name))
 			}
 			continue // matches no user
 		}

@@ -63,7 +63,7 @@ func ldDate(text flags.Operator, number string) func(attribute, []*node) formula
 		case string:
 			t, err := time.Parse(time.RFC3339, x)
 			if err != nil {
-				v.refuse("is no time such as 2026-01-31T12:00:00Z")
+				v.refuse("is not a time such as 2026-01-31T12:00:00Z")
 			}
 			moment = t
 		case json.Number:
@@ -72,7 +72,7 @@ func ldDate(text flags.Operator, number string) func(attribute, []*node) formula
 			return never
 		}
 		if moment.Year() < 1 || moment.Year() > 9999 || moment.Nanosecond()%1e6 != 0 {
-			v.refuse("is a time out of the years 1 to 9999, or finer than a millisecond")
+			v.refuse("is a time outside the years 1 to 9999, or more precise than a millisecond")
 		}
 		texts := allOf(a.matches(ldTime), a.compare(text, moment.UTC().Format(time.RFC3339Nano)))
 		if a.textOnly {

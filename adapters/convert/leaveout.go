@@ -29,7 +29,7 @@ func (r *Result) Rename(propose func(key string) string) []Renamed {
 			continue
 		}
 		if shared(f) {
-			reason := "is split by its key: under another one other people get it"
+			reason := "is split by its key: with another key other people get it"
 			if !r.rebucket {
 				r.note(Omission{Flag: f.Key, Place: "key", Reason: reason + " (--rebucket renames it so)"})
 				continue

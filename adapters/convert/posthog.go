@@ -68,7 +68,7 @@ func (p *postHog) document(doc *node) {
 	case doc.has("projects"):
 		list := doc.get("projects").items()
 		if len(list) != 1 {
-			doc.get("projects").refuse("has %d projects, and one can be imported at a time", len(list))
+			doc.get("projects").refuse("has %d projects, but only one can be imported at a time", len(list))
 		}
 		p.definitions(list[0])
 	case doc.has("results"):
@@ -76,7 +76,7 @@ func (p *postHog) document(doc *node) {
 	case doc.has("flags"):
 		p.definitions(doc)
 	default:
-		doc.refuse("has neither flags nor results nor projects: it is no definitions payload, list or file")
+		doc.refuse("has neither flags nor results nor projects: it is not a definitions payload, list or file")
 	}
 }
 
@@ -156,7 +156,7 @@ func (p *postHog) flag(n *node) {
 		return
 	}
 	if _, twice := p.ids[key]; twice {
-		p.b.omissions = append(p.b.omissions, Omission{Flag: key, Place: n.path(), Reason: "a flag with this key is there twice: the first counts", IsFlagOmitted: true})
+		p.b.omissions = append(p.b.omissions, Omission{Flag: key, Place: n.path(), Reason: "there are two flags with this key: the first one is used", IsFlagOmitted: true})
 		return
 	}
 	p.ids[key] = 0
@@ -191,7 +191,7 @@ func (p *postHog) record(n *node) map[string]any {
 		}
 	}
 	if tags := n.get("tags"); !empty(tags.value) {
-		p.b.omissions = append(p.b.omissions, Omission{Flag: n.get("key").text(), Place: "tags", Reason: "is not carried"})
+		p.b.omissions = append(p.b.omissions, Omission{Flag: n.get("key").text(), Place: "tags", Reason: "is not converted"})
 	}
 	key := n.get("key").text()
 	if p.ids[key] == 0 {

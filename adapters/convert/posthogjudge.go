@@ -22,7 +22,7 @@ func (p *postHog) judge(d *flags.Definitions) {
 			p.omit(f.Key, "has_encrypted_payloads", "has payloads that only PostHog can read")
 		}
 		if f.Continuity {
-			p.b.omissions = append(p.b.omissions, Omission{Flag: f.Key, Place: "ensure_experience_continuity", Reason: "the values that PostHog keeps for people over a sign-in are not in a file: they are found anew"})
+			p.b.omissions = append(p.b.omissions, Omission{Flag: f.Key, Place: "ensure_experience_continuity", Reason: "the values that PostHog keeps for people across a sign-in are not in the file: they are computed again"})
 		}
 		p.group(d, f, "filters.aggregation_group_type_index", f.Group)
 		for j := range f.Conditions {

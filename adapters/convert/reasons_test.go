@@ -12,7 +12,7 @@ func TestConvert_ReasonsThatHelp(t *testing.T) {
 	const toml = "# flags\n[new-checkout]\nvariations = { on = true, off = false }\n\n[new-checkout.defaultRule]\nvariation = \"on\"\n"
 	const twoNamespaces = `{"version": "1.4", "namespace": {"key": "a"}, "flags": []}` + "\n" + `{"version": "1.4", "namespace": {"key": "b"}, "flags": []}` + "\n"
 	for name, c := range map[string]struct{ format, data, want string }{
-		"TOML":               {"gofeatureflag", toml, "is TOML, which is not read: give it as YAML or JSON"},
+		"TOML":               {"gofeatureflag", toml, "is TOML, which is not supported: convert it to YAML or JSON"},
 		"TOML values":        {"gofeatureflag", "title = \"x\"\n", "is TOML"},
 		"TOML for flagd":     {"flagd", toml, "is TOML"},
 		"all namespaces":     {"flipt", "version: \"1.4\"\nnamespace: a\nflags: []\n---\nversion: \"1.4\"\nnamespace: b\nflags: []\n", "line 4: a second document in one file is not read: export one namespace"},
@@ -22,8 +22,8 @@ func TestConvert_ReasonsThatHelp(t *testing.T) {
 		"a list of these":    {"flagd", `{"apiVersion": "v1", "kind": "List", "items": [{}]}`, "at items"},
 		"several resources":  {"flagd", "apiVersion: v1\nkind: Namespace\n---\napiVersion: core.openfeature.dev/v1beta1\nkind: FeatureFlag\n", "line 3: a second document in one file is not read: these are Kubernetes resources, and the flags are inside one of them"},
 		"a resource without": {"unleash", `{"apiVersion": "v1", "kind": "Pod"}`, "without flags inside"},
-		"one REST flag":      {"launchdarkly", `{"key": "f", "kind": "boolean", "variations": [{"value": true}], "environments": {"production": {"on": true}}}`, "is one flag of the REST API, which has no targeting by segments: give the data of an SDK"},
-		"REST flags":         {"launchdarkly", `{"items": [{"key": "f"}]}`, "items: is a list of the REST API, which has no targeting by segments: give the data of an SDK"},
+		"one REST flag":      {"launchdarkly", `{"key": "f", "kind": "boolean", "variations": [{"value": true}], "environments": {"production": {"on": true}}}`, "is one flag of the REST API, which has no segments: give the data of an SDK"},
+		"REST flags":         {"launchdarkly", `{"items": [{"key": "f"}]}`, "items: is a list of the REST API, which has no segments: give the data of an SDK"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f, _ := Find(c.format)
@@ -33,7 +33,7 @@ func TestConvert_ReasonsThatHelp(t *testing.T) {
 		})
 	}
 	old := convertOne(t, "gofeatureflag", []byte("f:\n  rule: key eq \"x\"\n  percentage: 100\n  true: B\n  false: A\n  default: C\n"), Options{})
-	if reason := omittedReasons(old)["f"]; !strings.Contains(reason, "old format") || !strings.Contains(reason, "defaultRule") {
+	if reason := omittedReasons(old)["f"]; !strings.Contains(reason, "format of before version 1") || !strings.Contains(reason, "defaultRule") {
 		t.Errorf("old format: %q", reason)
 	}
 	// Strings that only look like TOML are YAML.
@@ -64,7 +64,7 @@ func TestConvert_VariantNames(t *testing.T) {
 			if got := openFeatureValue(t, r, "f", nil); got != c.value {
 				t.Errorf("OFREP answers %s, want %s", got, c.value)
 			}
-			if c.variant != "" && !slices.ContainsFunc(notesOf(r)["f"], func(n string) bool { return strings.Contains(n, "is called "+`"`+c.variant+`"`) }) {
+			if c.variant != "" && !slices.ContainsFunc(notesOf(r)["f"], func(n string) bool { return strings.Contains(n, "is renamed to "+`"`+c.variant+`"`) }) {
 				t.Errorf("no note about %s: %v", c.variant, notesOf(r))
 			}
 		})
@@ -90,12 +90,12 @@ func TestGoFeatureFlag_PastDates(t *testing.T) {
 		"a rollout that has ended":         {progress("2024-02-01T00:00:00Z", ""), "", "n", ""},
 		"to 100 per cent":                  {progress("2024-02-01T00:00:00Z", `, "percentage": 100`), "", "n", ""},
 		"ended on the day":                 {progress("2026-06-01", ""), "", "n", ""},
-		"a rollout that goes on":           {progress("2026-06-02T00:00:00Z", ""), "", nil, "is to come"},
+		"a rollout that goes on":           {progress("2026-06-02T00:00:00Z", ""), "", nil, "is in the future"},
 		"ended with a share":               {progress("2024-02-01T00:00:00Z", `, "percentage": 60`), "", nil, "depends on the source's hash"},
 		"ends before it begins":            {progress("2023-02-01T00:00:00Z", ""), "", nil, "not after the first date"},
 		"a step":                           {scheduled(`{"date": "2024-01-01T00:00:00Z", "defaultRule": {"variation": "b"}}`), "free", "B", ""},
 		"the newest step wins":             {scheduled(`{"date": "2024-03-01T00:00:00Z", "defaultRule": {"variation": "a"}}, {"date": "2024-01-01T00:00:00Z", "defaultRule": {"variation": "b"}}`), "free", "A", ""},
-		"a step to come":                   {scheduled(`{"date": "2024-01-01T00:00:00Z", "defaultRule": {"variation": "b"}}, {"date": "2027-01-01T00:00:00Z", "disable": true}`), "free", nil, "is to come"},
+		"a step to come":                   {scheduled(`{"date": "2024-01-01T00:00:00Z", "defaultRule": {"variation": "b"}}, {"date": "2027-01-01T00:00:00Z", "disable": true}`), "free", nil, "is in the future"},
 		"a step without a date":            {scheduled(`{"defaultRule": {"variation": "b"}}`), "free", "A", ""},
 		"a step changes a rule":            {scheduled(`{"date": "2024-01-01T00:00:00Z", "targeting": [{"name": "pro", "query": "plan eq \"team\""}]}`), "pro", "A", ""},
 		"and its variation stays":          {scheduled(`{"date": "2024-01-01T00:00:00Z", "targeting": [{"name": "pro", "query": "plan eq \"team\""}]}`), "team", "B", ""},
@@ -106,7 +106,7 @@ func TestGoFeatureFlag_PastDates(t *testing.T) {
 		"a step disables":                  {scheduled(`{"date": "2024-01-01T00:00:00Z", "disable": true}`), "free", nil, ""},
 		"an experiment that is over":       {`"variations": {"a": "A"}, "defaultRule": {"variation": "a"}, "experimentation": {"start": "2024-01-01T00:00:00Z", "end": "2024-02-01T00:00:00Z"}`, "", nil, ""},
 		"an experiment without an end":     {`"variations": {"a": "A"}, "defaultRule": {"variation": "a"}, "experimentation": {"start": "2024-01-01T00:00:00Z"}`, "", "A", ""},
-		"an experiment that runs":          {`"variations": {"a": "A"}, "defaultRule": {"variation": "a"}, "experimentation": {"start": "2024-01-01T00:00:00Z", "end": "2027-02-01T00:00:00Z"}`, "", nil, "is to come"},
+		"an experiment that runs":          {`"variations": {"a": "A"}, "defaultRule": {"variation": "a"}, "experimentation": {"start": "2024-01-01T00:00:00Z", "end": "2027-02-01T00:00:00Z"}`, "", nil, "is in the future"},
 		"no date":                          {`"variations": {"a": "A"}, "defaultRule": {"variation": "a"}, "experimentation": {"start": "soon"}`, "", nil, "must be a date"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -49,7 +49,7 @@ func (b *builder) rules(f *flags.Flag, list []rule) {
 		}
 		when := allOf(outside, r.when)
 		if size += when.leaves(); size > maxLeaves {
-			r.src.refuse("is too large with the rules before: more than %d requirements", maxLeaves)
+			r.src.refuse("is too large together with the rules before it: more than %d requirements", maxLeaves)
 		}
 		total, served := 0.0, 0
 		for _, s := range shares {

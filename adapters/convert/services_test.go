@@ -13,16 +13,16 @@ import (
 var rejectedFlags = map[string]map[string]string{
 	"gofeatureflag": {
 		"share": "hash", "progressive": "changes with time", "scheduled": "changes with time", "experiment": "changes with time",
-		"nested": "no parts here", "text-order": "uses gt", "bucketing-key": "caller's default",
+		"nested": "no members here", "text-order": "uses gt", "bucketing-key": "caller's default",
 		"glued-lines": "cannot be read at character 14",
 	},
 	"flagd": {
-		"share": "hash", "unknown-variant": "no variant", "callers-default": "caller's default", "parts": "no parts here",
-		"arithmetic": "uses +", "time": "asks for the time", "text-order": "something else than a number",
+		"share": "hash", "unknown-variant": "not a variant", "callers-default": "caller's default", "parts": "no members here",
+		"arithmetic": "uses +", "time": "depends on the time", "text-order": "something other than numbers",
 	},
 	"unleash": {
 		"half": "hash", "two-variants": "hash", "grandchild": "depends on a feature that depends", "child-of-half": `the flag "half"`,
-		"date": "asks for the time", "address": `"remoteAddress"`, "own-strategy": `"moonPhase"`, "missing-segment": "not in this file",
+		"date": "depends on the time", "address": `"remoteAddress"`, "own-strategy": `"moonPhase"`, "missing-segment": "not in this file",
 		"word-boundary": `\b`,
 	},
 }

@@ -68,7 +68,7 @@ func TestFlagd_FractionalAsCondition(t *testing.T) {
 		"no weights":         {`{"fractional": [["x", 0], ["y", 0]]}`, false, ""},
 		"false weighs 0":     {`{"fractional": [["x", 1], [false, 0]]}`, true, ""},
 		"all false":          {`{"fractional": [["", 1], [false, 1]]}`, false, ""},
-		"some are false":     {`{"fractional": [["x", 1], [false, 1]]}`, nil, "cannot be said in a condition"},
+		"some are false":     {`{"fractional": [["x", 1], [false, 1]]}`, nil, "cannot be expressed in a condition"},
 		"a number is hashed": {`{"fractional": [5, ["x", 1]]}`, false, ""},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -256,10 +256,10 @@ func (a attribute) pattern(src *node, expr string) formula {
 	}
 	parsed, err := syntax.Parse(expr, syntax.Perl)
 	if err != nil {
-		src.refuse("is no regular expression of Go's syntax: SDKs of other languages may know it")
+		src.refuse("is not a regular expression in Go's syntax: SDKs of other languages may accept it")
 	}
 	if hasWordBoundary(parsed) {
-		a.src.refuse(`the regular expression has \b or \B, which know other letters here`)
+		a.src.refuse(`the regular expression has \b or \B, which treat other letters as words here`)
 	}
 	f := a.matches(parsed.String()) // classes such as \d are spelled out, since they match more here
 	if a.textOnly {

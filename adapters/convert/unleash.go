@@ -40,7 +40,7 @@ func readUnleash(b *builder, doc *node) error {
 	doc.object()
 	features := doc.get("features")
 	if features.value == nil {
-		features.refuse("is missing, the list that Unleash's documents have: " + holdsRules)
+		features.refuse("is missing, which every document of Unleash has: " + holdsRules)
 	}
 	u := &unleash{b: b, toggles: map[string]toggle{}, segments: map[string]*node{}, links: map[string][]*node{}}
 	for _, s := range doc.get("segments").items() {
@@ -51,7 +51,7 @@ func readUnleash(b *builder, doc *node) error {
 	add := func(n *node, t toggle) {
 		name := n.get("name").text()
 		if _, twice := u.toggles[name]; twice {
-			b.flag(name, n, func(*flags.Flag) { n.refuse("a feature with this name is there twice: the first counts") })
+			b.flag(name, n, func(*flags.Flag) { n.refuse("there are two features with this name: the first one is used") })
 			return
 		}
 		u.toggles[name] = t
@@ -156,7 +156,7 @@ func (u *unleash) linked(s *node) []*node {
 		return nil
 	}
 	if s.get("id").value == nil {
-		s.refuse("has no id, by which featureStrategySegments could name its segments")
+		s.refuse("has no id, which featureStrategySegments refer to")
 	}
 	return u.links[s.get("id").text()]
 }
@@ -184,14 +184,14 @@ func (u *unleash) addDisabled(f *flags.Flag, t toggle) {
 	if r != nil {
 		u.b.dropCohorts()
 		u.b.notes, f.Conditions = notes, nil
-		u.b.note(t.feature, "is disabled: it is on for nobody, and its strategies are not carried: "+r.Error())
+		u.b.note(t.feature, "is disabled: it is off for everyone, and its strategies are not converted: "+r.Error())
 		return
 	}
 	for i := range f.Conditions {
 		zero := 0.0
 		f.Conditions[i].Rollout = &zero
 	}
-	u.b.note(t.feature, "is disabled: it is on for nobody; its strategies are carried with a rollout of 0 %, its variants are not")
+	u.b.note(t.feature, "is disabled: it is off for everyone; its strategies are converted with a rollout of 0 %, its variants are not")
 }
 
 // rules converts the strategies of a feature, each of which may turn it on. A feature without
@@ -206,13 +206,13 @@ func (u *unleash) rules(f *flags.Flag, t toggle) {
 	var enabled []*node
 	for _, s := range t.strategies {
 		if s.get("disabled").boolOr(false) {
-			u.b.note(s, "is disabled, and not carried")
+			u.b.note(s, "is disabled, and not converted")
 			continue
 		}
 		enabled = append(enabled, s)
 	}
 	if len(enabled) == 0 && len(t.strategies) > 0 {
-		n.get("strategies").refuse("are all disabled, which Unleash's server decides on its own")
+		n.get("strategies").refuse("are all disabled, which Unleash's server handles itself")
 	}
 	if len(enabled) == 0 {
 		list = u.result(list, n, needs, v, 100)

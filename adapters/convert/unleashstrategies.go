@@ -66,7 +66,7 @@ func (u *unleash) targetUsers(s, kind *node) (formula, float64) {
 	case "gradualRolloutRandom":
 		return u.sticky(p, "percentage", "random")
 	default:
-		kind.refuse("uses the strategy %q, which cannot be said here", short(name))
+		kind.refuse("uses the strategy %q, which cannot be expressed here", short(name))
 		return never, 0
 	}
 }
@@ -88,7 +88,7 @@ func (u *unleash) sticky(p *node, member, stickiness string) (formula, float64) 
 	switch stickiness {
 	case "default", "random", "userId":
 		if percent < 100 && stickiness == "random" && u.b.options.Rebucket {
-			u.b.note(src, "is another answer at every request there, and the same for a person here")
+			u.b.note(src, "gives a new value for every request in Unleash, and the same value for a person here")
 		}
 		return always, percent
 	}
@@ -107,9 +107,9 @@ func (u *unleash) field(src *node, name string) attribute {
 	case "":
 		src.refuse("needs the name of an attribute")
 	case "currentTime":
-		src.refuse("asks for the time, which definitions here do not")
+		src.refuse("depends on the time, which is not supported here")
 	case "environment", "appName":
-		u.b.note(src, "asks for "+name+", which Unleash's SDKs know by themselves: send it as a person property")
+		u.b.note(src, "uses "+name+", which Unleash's SDKs set themselves: send it as a person property")
 	}
 	a := u.b.attribute(src, name)
 	a.textOnly = true
@@ -132,9 +132,9 @@ func (u *unleash) dependencies(src *node) formula {
 		t, ok := u.toggles[parent]
 		switch {
 		case !ok:
-			d.refuse("depends on the feature %q, which is not there", short(parent))
+			d.refuse("depends on the feature %q, which does not exist", short(parent))
 		case !empty(t.dependencies.value):
-			d.refuse("depends on a feature that depends on another, which is always off there")
+			d.refuse("depends on a feature that depends on another one, which is always off in Unleash")
 		}
 		variants := d.get("variants").texts()
 		switch {
@@ -161,7 +161,7 @@ func (t toggle) isOn(src *node, variant string) formula {
 	}
 	for _, s := range append(slices.Clone(t.strategies), &node{value: map[string]any{"variants": t.variants.value}}) {
 		if len(s.get("variants").items()) > 0 {
-			src.refuse("asks that the feature %q is on without a variant, which cannot be said here", short(name))
+			src.refuse("requires that the feature %q is on without a variant, which cannot be expressed here", short(name))
 		}
 	}
 	return flagIs(name, true)
@@ -175,7 +175,7 @@ func (u *unleash) constraint(c *node) formula {
 	op := c.get("operator").text()
 	read := unleashOperators[op]
 	if read == nil {
-		c.get("operator").refuse("%s cannot be said here", short(op))
+		c.get("operator").refuse("%s cannot be expressed here", short(op))
 	}
 	a := u.field(c.get("contextName"), name)
 	a.src = c
@@ -197,7 +197,7 @@ var unleashOperators = map[string]func(c *node, a attribute) formula{
 }
 
 func unleashDate(c *node, _ attribute) formula {
-	c.refuse("asks for the time of the request, which definitions here do not")
+	c.refuse("depends on the time of the request, which is not supported here")
 	return never
 }
 
@@ -261,7 +261,7 @@ func unleashPattern(c *node, a attribute) formula {
 		src.refuse("is a pattern that cannot be read: %s", short(err.Error()))
 	}
 	if hasWordBoundary(tree) {
-		src.refuse("is a pattern with \\b or \\B, which know other letters here")
+		src.refuse("is a pattern with \\b or \\B, which treat other letters as words here")
 	}
 	expr := tree.String()
 	if len(expr) > longestPattern {
@@ -332,7 +332,7 @@ func (u *unleash) payload(p *node) json.RawMessage {
 	switch kind := p.get("type").textOr(); kind {
 	case "json", "number":
 		if !json.Valid([]byte(value)) {
-			p.refuse("is not the %s that it says it is", kind)
+			p.refuse("is not valid %s, although its type says so", kind)
 		}
 		return wire.MustEncode(value)
 	}
@@ -362,7 +362,7 @@ func (u *unleash) result(list []rule, src *node, when formula, v *unleashVariant
 	}
 	if v.total == 0 {
 		if len(v.list) > 0 {
-			u.b.note(v.src, "weigh nothing together, and nobody gets one")
+			u.b.note(v.src, "have weights that sum up to 0, so no user gets one")
 		}
 		return append(list, rule{src: src, name: "strategy", when: when, shares: []share{{percent, on}}})
 	}

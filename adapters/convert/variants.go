@@ -99,7 +99,7 @@ func unusedValue(i int, used map[string]bool) string {
 // noteVariant notes that a variant is renamed.
 func (b *builder) noteVariant(src *node, name, key string) {
 	if name != key {
-		b.note(src, fmt.Sprintf("the variant %q is called %q here: keys of variants have letters, digits, _ . / and -; its value is the same", short(name), key))
+		b.note(src, fmt.Sprintf("the variant %q is renamed to %q: keys of variants have letters, digits, _ . / and -; its value is the same", short(name), key))
 	}
 }
 
@@ -123,7 +123,7 @@ func checkVariant(n *node) {
 func (v *variantSet) outcome(src *node, name string) outcome {
 	key, ok := v.keys[name]
 	if !ok {
-		src.refuse("there is no value of the name %q", short(name))
+		src.refuse("there is no value with the name %q", short(name))
 	}
 	switch {
 	case !v.boolean:

@@ -24,7 +24,7 @@ var Analyzer = newAnalyzer()
 func newAnalyzer() *analysis.Analyzer {
 	a := &analysis.Analyzer{
 		Name: "flaglint",
-		Doc:  "report code that reads a feature flag that does not exist\n\nThe flags are those of -definitions: a definitions file, or what bunting flags export or /flags/definitions gave.",
+		Doc:  "report code that reads a feature flag that does not exist\n\nThe flags are read from the file of -definitions: a definitions file, the output of bunting flags export, or a response of /flags/definitions.",
 		URL:  "https://github.com/bunting-flags/bunting",
 	}
 	file := a.Flags.String("definitions", "", "`file` with the flags that exist")
@@ -53,7 +53,7 @@ func run(pass *analysis.Pass, file string) error {
 // keys returns the keys of the flags in all projects of a file, without deleted ones.
 func keys(file string) (map[string]bool, error) {
 	if file == "" {
-		return nil, fmt.Errorf("flaglint: -definitions is required: the file with the flags that exist")
+		return nil, fmt.Errorf("flaglint: -definitions is required: give the file with the flags that exist")
 	}
 	text, err := os.ReadFile(file)
 	if err != nil {
