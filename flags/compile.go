@@ -217,7 +217,7 @@ func (c *compiler) claimKey(f *Flag) bool {
 		return false
 	}
 	if found && !c.d.Flags[other].Deleted {
-		c.report(FlagDataParsingError, ".key", "the key "+quote(f.Key)+" is taken by flags["+strconv.Itoa(int(other))+"], which is used")
+		c.report(FlagDataParsingError, ".key", "the key "+quote(f.Key)+" is already used by flags["+strconv.Itoa(int(other))+"], which is evaluated")
 		return false
 	}
 	c.set.byKey[c.set.flags[c.flag].key()] = int32(c.flag)
@@ -233,7 +233,7 @@ func (c *compiler) claimID(f *Flag) {
 	if !found || c.d.Flags[other].fault != nil || c.d.Flags[other].Deleted {
 		c.set.byID[f.ID] = int32(c.flag)
 	} else if f.fault == nil && !f.Deleted {
-		c.report(NoReason, ".id", "the id "+strconv.FormatInt(f.ID, 10)+" is that of flags["+strconv.Itoa(int(other))+"] too; dependencies by id mean the first")
+		c.report(NoReason, ".id", "the id "+strconv.FormatInt(f.ID, 10)+" is that of flags["+strconv.Itoa(int(other))+"] too; dependencies by id refer to the first one")
 	}
 }
 

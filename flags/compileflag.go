@@ -115,7 +115,7 @@ func (c *compiler) condition(f *Flag, j int) compiledCondition {
 	if in.Rollout != nil {
 		cond.share, cond.all = share(*in.Rollout), *in.Rollout == 100
 		if *in.Rollout < 0 || *in.Rollout > 100 {
-			c.report(NoReason, c.conditionPath(j, -1)+".rollout_percentage", "a rollout is between 0 and 100 per cent, not "+decimal(*in.Rollout))
+			c.report(NoReason, c.conditionPath(j, -1)+".rollout_percentage", "a rollout must be between 0 and 100 per cent, not "+decimal(*in.Rollout))
 		}
 	}
 	if i, declared := c.variant[in.Variant]; declared && in.Variant != "" {

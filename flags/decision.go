@@ -74,7 +74,7 @@ func (u *Undecided) Is(target error) bool { return target == ErrNoJSONForm && u.
 // describe returns the fact and its name, with the problem if there is one.
 func (u *Undecided) describe() string {
 	if u.Problem != "" {
-		return u.Fact + " " + quote(u.Name) + " has a value without a form in JSON: " + wire.Shorten(u.Problem, 200)
+		return u.Fact + " " + quote(u.Name) + " has a value that cannot be encoded as JSON: " + wire.Shorten(u.Problem, 200)
 	}
 	return "unknown " + u.Fact + " " + quote(u.Name)
 }

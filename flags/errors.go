@@ -12,7 +12,7 @@ import (
 var (
 	// ErrUnknownFlag means that the project has no such flag, or that the flag is not active;
 	// in that case the reason is FlagDisabled.
-	ErrUnknownFlag = errors.New("flags: the project has no active flag of this key")
+	ErrUnknownFlag = errors.New("flags: the project has no active flag with this key")
 	// ErrFailed means that the flag's definition cannot be evaluated or that a store could
 	// not be read. The reason distinguishes them.
 	ErrFailed = errors.New("flags: the flag could not be computed")
@@ -25,7 +25,7 @@ var (
 	// ErrNotReady means that there are no definitions yet.
 	ErrNotReady = errors.New("flags: there are no definitions yet")
 	// ErrClosed means that the source of the flags is closed.
-	ErrClosed = errors.New("flags: what the flags are read from is closed")
+	ErrClosed = errors.New("flags: the source of the flags is closed")
 )
 
 // ErrUnknownKey means that a key does not exist: no project has it, and for secret and
@@ -47,7 +47,7 @@ var ErrNoDistinctID = errors.New("flags: there is no distinct id")
 // a channel, NaN, an infinity, a time beyond the year 9999, a value that refers to itself, or
 // one that fails to marshal. Flags that depend on it are undecided: their [Undecided] is this
 // error and names the property.
-var ErrNoJSONForm = errors.New("flags: the value has no form in JSON")
+var ErrNoJSONForm = errors.New("flags: the value cannot be encoded as JSON")
 
 // DefinitionError is a fault in a definition and its position. Only the faulty flag fails
 // (§1.9).

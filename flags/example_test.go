@@ -186,5 +186,5 @@ func ExampleWithHooks() {
 	}})
 	reader.Bool(context.Background(), "beta-serach", &flags.Subject{DistinctID: "user-61"}, true)
 	// Output:
-	// beta-serach gave true: flags: the project has no active flag of this key
+	// beta-serach gave true: flags: the project has no active flag with this key
 }

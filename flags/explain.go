@@ -49,14 +49,14 @@ func (s *Set) absence(key string, sel *Selection) string {
 	case Absent:
 		return "there is no flag " + quote(key)
 	case Inactive:
-		return "the flag is not active: it is not answered, and false for flags that depend on it"
+		return "the flag is not active: it has no value, and is false for flags that depend on it"
 	case Unanswered:
-		return "the flag is on or behind a cycle of dependencies: it is not answered"
+		return "the flag is in, or depends on, a cycle of dependencies: it has no value"
 	}
 	if !s.flags[s.byKey[key]].isSelected(sel) {
 		return "the flag is left out by the runtime, context or survey filter of the request"
 	}
-	return "the flag is not answered"
+	return "the flag has no value"
 }
 
 // traceDecision converts a decision to its form in a trace.

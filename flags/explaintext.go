@@ -68,7 +68,7 @@ func percent(share float64) string { return strconv.FormatFloat(share*100, 'g', 
 // String returns the bucket and its comparison with the share as text.
 func (b *BucketTrace) String() string {
 	if !b.Hashed {
-		return percent(b.Share) + " of everybody, no hash needed: " + b.Result
+		return percent(b.Share) + " of all users, no hash needed: " + b.Result
 	}
 	sign := "<="
 	if b.Result == "no" {

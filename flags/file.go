@@ -121,7 +121,7 @@ func parseOrganization(n node) Organization {
 			}
 			limit := e.int()
 			if limit < 0 {
-				e.fail("a quota is not negative; null means no limit")
+				e.fail("a quota must not be negative; null means no limit")
 			}
 			org.Quotas[e.name] = limit
 		}
@@ -145,7 +145,7 @@ func parseProject(n node) FileProject {
 	p := FileProject{}
 	p.ID = n.at(nID).int()
 	if p.ID <= 0 {
-		n.at(nID).fail("a project's id is greater than 0, not %d", p.ID)
+		n.at(nID).fail("a project's id must be greater than 0, not %d", p.ID)
 	}
 	p.Name = n.at(nName).textOrEmpty()
 	if p.Name == "" {

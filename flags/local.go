@@ -97,11 +97,11 @@ func (l *localCheck) flag(i int) []LocalProblem {
 	case f.Key == "" || f.Deleted || found && int(used) != i: // not available, or a duplicate key
 	case !f.Active:
 		if listed && f.Continuity && !f.isWithheld() {
-			const why = "experience continuity, which these SDKs look at before they see that the flag is not active"
+			const why = "experience continuity, which these SDKs check before they check that the flag is active"
 			out = []LocalProblem{{f.Key, "go", false, why}, {f.Key, "python", false, why}}
 		}
 	case !listed:
-		out = []LocalProblem{{f.Key, "all", false, "it cannot be evaluated: it is not in the payload"}}
+		out = []LocalProblem{{f.Key, "all", false, "it cannot be evaluated: it is not in the definitions for SDKs"}}
 	default:
 		all := false
 		if out, all = l.ownProblems(f); !all {

@@ -46,23 +46,23 @@ var localRules = []localRule{
 		c := l.compiled(f)
 		return c.has(bitMurmur3) && c.needsBucket()
 	})},
-	{"all", alwaysNeedsServer, "values are pinned for single people, whom the server knows", testFlag(func(_ *localCheck, f *Flag) bool { return len(f.Pins) > 0 })},
-	{"all", alwaysNeedsServer, "encrypted payloads: it is not in the payload", testFlag(func(_ *localCheck, f *Flag) bool { return f.HasEncryptedPayloads })},
-	{"all", alwaysNeedsServer, "surveys create it: it is not in the payload", testFlag(func(_ *localCheck, f *Flag) bool { return strings.HasPrefix(f.Key, surveyPrefix) })},
-	{"all", alwaysNeedsServer, "a group type that the project does not name", testFlag(func(l *localCheck, f *Flag) bool { return f.Group != nil && l.d.GroupTypes[*f.Group] == "" })},
+	{"all", alwaysNeedsServer, "values are pinned for individual people, which only the server stores", testFlag(func(_ *localCheck, f *Flag) bool { return len(f.Pins) > 0 })},
+	{"all", alwaysNeedsServer, "encrypted payloads: the flag is not in the definitions for SDKs", testFlag(func(_ *localCheck, f *Flag) bool { return f.HasEncryptedPayloads })},
+	{"all", alwaysNeedsServer, "surveys create this flag: it is not in the definitions for SDKs", testFlag(func(_ *localCheck, f *Flag) bool { return strings.HasPrefix(f.Key, surveyPrefix) })},
+	{"all", alwaysNeedsServer, "a group type that the project does not define", testFlag(func(l *localCheck, f *Flag) bool { return f.Group != nil && l.d.GroupTypes[*f.Group] == "" })},
 	{"python node", needsServer, "bucketed by device: undecided without a device id", testFlag(func(_ *localCheck, f *Flag) bool { return f.DeviceBucketing && f.Group == nil })},
 	{"go", differs, "bucketed by device: without a device id, or with one among the person's properties, the distinct id is hashed", testFlag(func(l *localCheck, f *Flag) bool {
 		return f.DeviceBucketing && f.Group == nil && l.compiled(f).needsBucket()
 	})},
 	{"all", differs, "early access enrollment is ignored", testFlag(func(_ *localCheck, f *Flag) bool { return f.Enrollment })},
-	{"all", differs, "it is for clients, and an SDK on a server decides it all the same", testFlag(func(_ *localCheck, f *Flag) bool { return f.Runtime == "client" })},
+	{"all", differs, "it is for clients, but an SDK on a server evaluates it too", testFlag(func(_ *localCheck, f *Flag) bool { return f.Runtime == "client" })},
 	{"go python", differs, "the holdout is ignored", testFlag(func(_ *localCheck, f *Flag) bool { return f.Holdout != nil && f.Holdout.Exclusion > 0 })},
 	{"python", differs, "evaluation contexts are ignored", testFlag(func(_ *localCheck, f *Flag) bool { return len(f.Contexts) > 0 })},
-	{"node", differs, "one of the evaluation contexts is enough, where all are wanted", testFlag(func(_ *localCheck, f *Flag) bool { return f.ContextsAll && len(f.Contexts) > 1 })},
-	{"go node", differs, "an explicit person condition in a group flag is decided for the group", testFlag(func(_ *localCheck, f *Flag) bool {
+	{"node", differs, "one of the evaluation contexts is enough, although all are required", testFlag(func(_ *localCheck, f *Flag) bool { return f.ContextsAll && len(f.Contexts) > 1 })},
+	{"go node", differs, "an explicit person condition in a group flag is evaluated for the group", testFlag(func(_ *localCheck, f *Flag) bool {
 		return f.Group != nil && slices.ContainsFunc(f.Conditions, func(c Condition) bool { return c.Aggregation.Set && c.Aggregation.Group == nil })
 	})},
-	{"node", differs, "a payload that JavaScript takes for false (0, false, empty text) is left out", testFlag(func(_ *localCheck, f *Flag) bool {
+	{"node", differs, "a payload that is falsy in JavaScript (0, false, empty text) is left out", testFlag(func(_ *localCheck, f *Flag) bool {
 		for _, raw := range f.Payloads {
 			if falseInJavaScript(raw) {
 				return true
@@ -82,7 +82,7 @@ var localRules = []localRule{
 		c, found := l.d.Cohorts[id]
 		return p.Type == CohortProperty && (!ok || found && (c.Deleted || c.fault != nil) || !found && !l.p.staticCohorts[id])
 	})},
-	{"all", needsServer, "a cohort that leads back to itself, is realtime or behavioral, or is described by nothing: it is not in the payload", testFilter(func(l *localCheck, p *localFilter) bool {
+	{"all", needsServer, "a cohort that refers to itself, is realtime or behavioral, or has no definition: it is not in the definitions for SDKs", testFilter(func(l *localCheck, p *localFilter) bool {
 		id, ok := p.cohort()
 		c, found := l.d.Cohorts[id]
 		return ok && found && !c.Static && !c.Deleted && c.fault == nil && !l.isServed(p)
@@ -92,10 +92,10 @@ var localRules = []localRule{
 		leaf := func(c CohortNode) bool { return c.Leaf != nil }
 		return slices.ContainsFunc(n.Children, leaf) && slices.ContainsFunc(n.Children, func(c CohortNode) bool { return !leaf(c) })
 	})},
-	{"go python", differs, "everybody is in a cohort with an OR of nothing", testNode(func(n *CohortNode) bool {
+	{"go python", differs, "a cohort with an empty OR contains everybody", testNode(func(n *CohortNode) bool {
 		return n.Any && n.Leaf == nil && len(n.Children) == 0
 	})},
-	{"go node", differs, "a cohort's id that is no whole number: the cohort is looked up, where the server fails", testFilter(func(l *localCheck, p *localFilter) bool {
+	{"go node", differs, "a cohort's id that is not a whole number: the SDK looks the cohort up, while the server fails", testFilter(func(l *localCheck, p *localFilter) bool {
 		_, isInteger := p.Value.(int64)
 		return !isInteger && l.isServed(p)
 	})},
@@ -113,33 +113,33 @@ var localRules = []localRule{
 	})},
 
 	// dependencies on flags
-	{"all", needsServer, "it depends on a flag that is not in the payload", dependency(func(l *localCheck, _ *localFilter, target int32) bool { return target < 0 || !l.isInPayload(target) })},
-	{"all", needsServer, "what it depends on leads to a flag that is not in the payload, back to itself, or through too many flags", dependency(func(l *localCheck, _ *localFilter, target int32) bool {
+	{"all", needsServer, "it depends on a flag that is not in the definitions for SDKs", dependency(func(l *localCheck, _ *localFilter, target int32) bool { return target < 0 || !l.isInPayload(target) })},
+	{"all", needsServer, "its dependencies lead to a flag that is not in the definitions for SDKs, back to itself, or through too many flags", dependency(func(l *localCheck, _ *localFilter, target int32) bool {
 		return target >= 0 && l.isInPayload(target) && len(l.p.chain(target)) == 0
 	})},
-	{"go", needsServer, "it depends on a flag that is decided for others: groups of another type, or persons", dependency(func(l *localCheck, p *localFilter, target int32) bool {
+	{"go", needsServer, "it depends on a flag that is evaluated for something else: groups of another type, or persons", dependency(func(l *localCheck, p *localFilter, target int32) bool {
 		return target >= 0 && l.d.Flags[target].Active && !l.d.Flags[target].isAbout(p.group)
 	})},
 	{"go", needsServer, "a dependency on a flag without a value, or with another operator than flag_evaluates_to", dependency(func(_ *localCheck, p *localFilter, _ int32) bool {
 		return p.op != FlagEvaluatesTo || p.Value == nil
 	})},
-	{"node", differs, "the operator of a dependency on a flag is not looked at", dependency(func(_ *localCheck, p *localFilter, _ int32) bool { return p.op != FlagEvaluatesTo })},
+	{"node", differs, "the operator of a dependency on a flag is ignored", dependency(func(_ *localCheck, p *localFilter, _ int32) bool { return p.op != FlagEvaluatesTo })},
 	{"go node", needsServer, "a dependency on a flag in a cohort", testFilter(func(_ *localCheck, p *localFilter) bool { return p.flag == nil && p.Type == FlagProperty })},
 
 	// the entity that the property belongs to
 	{"all", needsServer, "the person's creation time is on the server", testFilter(func(_ *localCheck, p *localFilter) bool { return p.Type == PersonMetadata })},
-	{"go node", needsServer, "a group's property in a condition about persons is looked for among the person's", testFilter(func(_ *localCheck, p *localFilter) bool {
+	{"go node", needsServer, "a group's property in a condition about persons is searched in the person's properties", testFilter(func(_ *localCheck, p *localFilter) bool {
 		return p.flag != nil && p.group == nil && p.Type == GroupProperty
 	})},
 	{"go node", differs, "a property of another group type is read from the condition's group", testFilter(func(_ *localCheck, p *localFilter) bool {
 		return p.flag != nil && p.group != nil && p.Type == GroupProperty && p.GroupType != nil && *p.GroupType != *p.group
 	})},
-	{"go node", differs, "a person's property or a cohort in a condition about a group is decided by the group's properties", testFilter(personOfGroup)},
-	{"go node", needsServer, "a person's property or a cohort in a condition about a group: the person's properties are not looked at", testFilter(personOfGroup)},
+	{"go node", differs, "a person's property or a cohort in a condition about a group is evaluated with the group's properties", testFilter(personOfGroup)},
+	{"go node", needsServer, "a person's property or a cohort in a condition about a group: the person's properties are ignored", testFilter(personOfGroup)},
 
 	// operators and their values
 	{"all", needsServer, "an operator that SDKs do not know", family(unknownFamily)},
-	{"all", needsServer, "is_not_set: an SDK cannot tell a missing property from one it was not given", testFilter(func(_ *localCheck, p *localFilter) bool {
+	{"all", needsServer, "is_not_set: an SDK cannot distinguish a missing property from one that it was not given", testFilter(func(_ *localCheck, p *localFilter) bool {
 		return p.family() == presence && p.op == IsNotSet
 	})},
 	{"go", needsServer, "a condition without an operator", testFilter(func(_ *localCheck, p *localFilter) bool {
@@ -150,35 +150,35 @@ var localRules = []localRule{
 	})},
 	{"node", needsServer, "a condition without a value", testReading(equality, func(p *localFilter) reading { return nothingIf(!p.hasValue()) }, readsNothing)},
 	{"go", differs, "a condition without a value compares with null", testReading(equality, func(p *localFilter) reading { return nothingIf(!p.hasValue()) }, readsNothing)},
-	{"python", differs, "exact true and false are compared as text, not as truth values", testFilter(func(l *localCheck, p *localFilter) bool {
+	{"python", differs, "exact true and false are compared as text, not as booleans", testFilter(func(l *localCheck, p *localFilter) bool {
 		list, isList := p.Value.([]any)
 		return p.family() == equality && isBooleanLike(p.Value) && (l.d.PropertyMatchingVersion != 2 || isList && len(list) == 0)
 	})},
 	{"python", differs, "letters beyond ASCII are compared by full case folding", testReading(equality|textual, func(p *localFilter) reading { return nothingIf(!isPlainASCII(p.text())) }, readsNothing)},
-	{"go", differs, "the text of the value is not the server's", testReading(textual|expressions, goText, readsOther)},
-	{"python", differs, "the text of the value is not the server's", testReading(equality|textual|expressions, pythonText, readsOther)},
-	{"node", differs, "the text of the value is not the server's", testReading(textual|expressions, nodeText, readsOther)},
-	{"go", needsServer, "gt, gte, lt and lte of what is no number", testReading(ordering, goNumber, readsNothing)},
-	{"go", differs, "a number in a form that the server does not read", testReading(ordering, goNumber, readsOther)},
-	{"node", differs, "gt, gte, lt and lte of what is no plain number are compared as text, or by the number it begins with", testReading(ordering, nodeNumber, readsOther)},
+	{"go", differs, "the value is converted to another text than on the server", testReading(textual|expressions, goText, readsOther)},
+	{"python", differs, "the value is converted to another text than on the server", testReading(equality|textual|expressions, pythonText, readsOther)},
+	{"node", differs, "the value is converted to another text than on the server", testReading(textual|expressions, nodeText, readsOther)},
+	{"go", needsServer, "gt, gte, lt and lte with a value that is not a number", testReading(ordering, goNumber, readsNothing)},
+	{"go", differs, "a number in a form that the server does not accept", testReading(ordering, goNumber, readsOther)},
+	{"node", differs, "gt, gte, lt and lte with a value that is not a plain number compare as text, or by its leading number", testReading(ordering, nodeNumber, readsOther)},
 	{"go", differs, "RE2 refuses the regular expression: it never matches", testReading(expressions, goExpression, readsNothing)},
-	{"go", differs, "RE2 reads the regular expression otherwise: \\d, \\w, \\s and \\b know ASCII only, sets of sets are unknown", testReading(expressions, goExpression, readsOther)},
-	{"python", differs, "Python does not read the regular expression as Rust does, or refuses it: then it never matches", testReading(expressions, pythonExpression, readsOther)},
-	{"node", needsServer, "a regular expression beyond what posthog-node takes for portable", testReading(expressions, nodeExpression, readsNothing)},
+	{"go", differs, "RE2 interprets the regular expression differently: \\d, \\w, \\s and \\b match ASCII only, nested sets are not supported", testReading(expressions, goExpression, readsOther)},
+	{"python", differs, "Python interprets the regular expression differently from Rust, or refuses it: then it never matches", testReading(expressions, pythonExpression, readsOther)},
+	{"node", needsServer, "a regular expression that posthog-node does not treat as portable", testReading(expressions, nodeExpression, readsNothing)},
 	{"all", differs, "dates are not read in the project's time zone", testFilter(func(l *localCheck, p *localFilter) bool {
 		return l.d.Timezone != "" && l.d.Timezone != "UTC" && p.family() == dating && nodeDate(p) != readsNothing
 	})},
-	{"go", needsServer, "a date that posthog-go does not read", testReading(dating, goDate, readsNothing)},
-	{"python node", needsServer, "a date that cannot be read", testReading(dating, nodeDate, readsNothing)},
-	{"node", differs, "a date that JavaScript reads in its own way, or in the zone of the process", testReading(dating, nodeDate, readsOther)},
-	{"go", differs, "months and years are counted back past the end of shorter months", monthsBack(1)},
+	{"go", needsServer, "a date that posthog-go cannot parse", testReading(dating, goDate, readsNothing)},
+	{"python node", needsServer, "a date that cannot be parsed", testReading(dating, nodeDate, readsNothing)},
+	{"node", differs, "a date that JavaScript parses differently, or in the time zone of the process", testReading(dating, nodeDate, readsOther)},
+	{"go", differs, "relative months and years overflow at the end of shorter months", monthsBack(1)},
 	{"python", differs, "months are counted back in one step, not one by one", monthsBack(2)},
-	{"go", needsServer, "a version that posthog-go does not read", testReading(versions, goVersion, readsNothing)},
-	{"python", needsServer, "a version that posthog-python does not read", testReading(versions, pythonVersion, readsNothing)},
-	{"node", needsServer, "a version that posthog-node does not read", testReading(versions, nodeVersion, readsNothing)},
-	{"go", differs, "a version with more or less than the SDK looks at: pre-release, build, V, a fourth part, no *", testReading(versions, goVersion, readsOther)},
-	{"python", differs, "a version with more than the SDK looks at: pre-release, build, V, a fourth part", testReading(versions, pythonVersion, readsOther)},
-	{"node", differs, "a version with more or less than the SDK looks at: pre-release, build, V, a fourth part, no *", testReading(versions, nodeVersion, readsOther)},
+	{"go", needsServer, "a version that posthog-go cannot parse", testReading(versions, goVersion, readsNothing)},
+	{"python", needsServer, "a version that posthog-python cannot parse", testReading(versions, pythonVersion, readsNothing)},
+	{"node", needsServer, "a version that posthog-node cannot parse", testReading(versions, nodeVersion, readsNothing)},
+	{"go", differs, "a version with more or fewer parts than the SDK compares: pre-release, build, V, a fourth part, no *", testReading(versions, goVersion, readsOther)},
+	{"python", differs, "a version with more parts than the SDK compares: pre-release, build, V, a fourth part", testReading(versions, pythonVersion, readsOther)},
+	{"node", differs, "a version with more or fewer parts than the SDK compares: pre-release, build, V, a fourth part, no *", testReading(versions, nodeVersion, readsOther)},
 }
 
 // cohortOperator returns a test of the operator of a cohort in the payload.

@@ -190,7 +190,7 @@ func (n node) groupIndex() *int {
 	}
 	i := n.int()
 	if i < 0 || i > 255 {
-		n.fail("a group type index is between 0 and 255, not %d", i)
+		n.fail("a group type index must be between 0 and 255, not %d", i)
 	}
 	g := int(i)
 	return &g

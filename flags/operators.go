@@ -130,7 +130,7 @@ const (
 // testdata/operators.
 var operatorTable = []operator{
 	{name: Exact, help: "equals the text, ignoring case, or one of a list", opposite: IsNot, compile: compileExact, sdks: equality},
-	{name: IsNot, help: "is none of them", opposite: Exact, missing: true, compile: compileExact, negated: true, sdks: equality},
+	{name: IsNot, help: "equals none of them", opposite: Exact, missing: true, compile: compileExact, negated: true, sdks: equality},
 	{name: IContains, help: "contains the text, ignoring ASCII case", operand: TextOperand, opposite: NotIContains, compile: text(containsFold), any: anyOf(containsFold), sdks: textual},
 	{name: NotIContains, help: "does not contain it", operand: TextOperand, opposite: IContains, missing: true, compile: text(containsFold), any: anyOf(containsFold), negated: true, sdks: textual},
 	{name: IContainsMulti, help: "contains one of a list", operand: ListOperand, opposite: NotIContainsMulti, compile: anyText(containsFold)},

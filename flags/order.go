@@ -172,6 +172,6 @@ func (c *compiler) cycles(waiting []int32) {
 			}
 		}
 		c.flag = i
-		c.report(FlagCycle, ".filters", "is on or behind a cycle of flags through "+strings.Join(on, ", ")+": it is left out of every answer")
+		c.report(FlagCycle, ".filters", "is in, or depends on, a cycle of flags through "+strings.Join(on, ", ")+": it is left out of every answer")
 	}
 }

@@ -116,7 +116,7 @@ func parseGroupTypes(n node) map[int]string {
 	for _, e := range n.entries() {
 		i, err := strconv.Atoi(e.name)
 		if err != nil || i < 0 || i > 255 {
-			e.fail("a group type index is a number from 0, not %s", quote(e.name))
+			e.fail("a group type index must be a number from 0, not %s", quote(e.name))
 		}
 		types[i] = e.text()
 	}
@@ -169,7 +169,7 @@ func (d *Definitions) parseCohorts(n node) {
 		for _, e := range entries {
 			id, err := strconv.ParseInt(e.name, 10, 64)
 			if err != nil {
-				e.fail("a cohort's id is a whole number, not %s", quote(e.name))
+				e.fail("a cohort's id must be a whole number, not %s", quote(e.name))
 			}
 			n.t.anchor = anchor{cell: e.i, parent: in, name: e.name}
 			add(id, e.node)

@@ -61,7 +61,7 @@ func (d *Definitions) parseMembers(n node) {
 		err := read(func() {
 			num, err := strconv.ParseInt(e.name, 10, 64)
 			if err != nil {
-				e.fail("a cohort's id is a whole number, not %s", quote(e.name))
+				e.fail("a cohort's id must be a whole number, not %s", quote(e.name))
 			}
 			if members := e.texts(); members != nil {
 				d.addCohort(num, Cohort{Static: true, Members: members})
@@ -83,7 +83,7 @@ func (d *Definitions) parseFailedCohort(n node) {
 		return
 	}
 	d.addCohort(id, Cohort{fault: &DefinitionError{
-		Path: n.path(), Problem: "the cohort cannot be read where it is kept", Code: CohortFiltersParsingError,
+		Path: n.path(), Problem: "the stored cohort cannot be read", Code: CohortFiltersParsingError,
 	}})
 }
 

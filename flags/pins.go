@@ -53,7 +53,7 @@ func parsePins(n node) (out []Pin) {
 	for list := n.list(); list.next(); {
 		p := Pin{Cohort: list.at(nCohort).intOrZero(), GroupType: list.at(nGroupType).textOrEmpty(), GroupKey: list.at(nGroupKey).textOrEmpty()}
 		if p.Cohort == 0 && p.GroupType == "" {
-			list.fail("a pin names a cohort or a group_type")
+			list.fail("a pin must name a cohort or a group_type")
 		}
 		value := list.at(nValue)
 		switch value.kind() {

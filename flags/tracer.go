@@ -181,7 +181,7 @@ func (f *FilterTrace) setSeen(seen *fact) {
 	case factUnknown:
 		f.Type = "unknown"
 		if bad, ok := seen.value.(noForm); ok {
-			f.Seen.Value, f.Note = bad, "the value has no form in JSON: "+bad.problem
+			f.Seen.Value, f.Note = bad, "the value cannot be encoded as JSON: "+bad.problem
 		}
 	}
 }

@@ -37,7 +37,7 @@ func TestOpen_Refuses(t *testing.T) {
 		"different scopes": {files: []string{
 			withKeys("1", "phc_a", `"personal_api_keys": [{"key": "phx", "scopes": ["*"]}]`),
 			withKeys("2", "phc_b", `"personal_api_keys": [{"key": "phx", "scopes": ["feature_flag:read"]}]`),
-		}, want: `1.json: personal_api_keys[0] of the project "phc_b" stands in several places with different scopes`},
+		}, want: `1.json: personal_api_keys[0] of the project "phc_b" is in several places with different scopes`},
 		"secret and personal": {files: []string{
 			withKeys("1", "phc_a", `"personal_api_keys": [{"key": "k", "scopes": []}], "secret_api_keys": ["k"]`),
 		}, want: `secret_api_keys[0] of the project "phc_a" is a personal key in one place and a secret key in another`},

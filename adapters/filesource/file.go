@@ -64,7 +64,7 @@ func parse(path string, data []byte, apiKey string, documents bool) (f flags.Fil
 	case flags.IsFile(data):
 		f, err = flags.ParseFile(data)
 	case !documents && flags.IsDocument(data):
-		err = errors.New("is a document of bunting flags export, which has no ids: bunting flags apply puts it into a project of a server")
+		err = errors.New("is a document of bunting flags export, which has no ids: apply it to a project of a server with bunting flags apply")
 	case apiKey != "":
 		f, err = flags.ParsePayload(data, apiKey)
 	default:
@@ -166,7 +166,7 @@ func (f *file) reject(s *Source, err error) bool {
 	f.err, f.errAt = err, s.config.Now()
 	f.failures++
 	if f.loads > 0 {
-		s.config.Logger.Warn("definitions file is not taken into use, its last good state stays", "file", f.path, "error", err)
+		s.config.Logger.Warn("the definitions file is invalid, its last valid version stays in use", "file", f.path, "error", err)
 	}
 	return true
 }

@@ -66,7 +66,7 @@ func expandFixtures(data []byte, apiKey string) ([]byte, error) {
 		}
 		id := fixtureID(key)
 		if other, used := ids[id]; used {
-			return nil, fmt.Errorf("fixtures.%s: it gets the id of %s: choose another key", key, other)
+			return nil, fmt.Errorf("fixtures.%s: its id would be that of %s: choose another key", key, other)
 		}
 		ids[id] = key
 		list = append(list, object{"id": id, "key": key, "active": true, "version": 1, "filters": filters})
@@ -153,7 +153,7 @@ func (a *fixtureAnswer) read(value, payload json.RawMessage) error {
 			return nil
 		}
 	}
-	return fmt.Errorf("want true, false, a variant, or an object with value, payload and for, not %s", value)
+	return fmt.Errorf("must be true, false, a variant, or an object with value, payload and for, not %s", value)
 }
 
 // filters returns the conditions of a flag with these values. Each condition forces its variant;
@@ -182,7 +182,7 @@ func (f fixture) filters() (map[string]any, error) {
 		groups = append(groups, group)
 		payload := string(a.payload)
 		if before, ok := payloads[name]; ok && before != payload {
-			return fmt.Errorf("the value %s has two payloads, %s and %s: a flag has one for each value", name, orElse(before, "none"), orElse(payload, "none"))
+			return fmt.Errorf("the value %s has two payloads, %s and %s: a flag has one payload for each value", name, orElse(before, "none"), orElse(payload, "none"))
 		}
 		payloads[name] = payload
 		return nil
@@ -191,7 +191,7 @@ func (f fixture) filters() (map[string]any, error) {
 	for _, id := range ids {
 		lower := strings.ToLower(id) // conditions ignore case (flags.md §4.6)
 		if other, used := originals[lower]; used || id == "" || lower == "true" || lower == "false" {
-			return nil, fmt.Errorf("for: %q cannot be told apart from %q: ids differ in more than case, and are not empty, true or false", id, orElse(other, "others"))
+			return nil, fmt.Errorf("for: %q cannot be distinguished from %q: ids must differ in more than case, and must not be empty, true or false", id, orElse(other, "others"))
 		}
 		originals[lower] = id
 		if err := answer(f.For[id], "exact", []string{id}); err != nil {
@@ -202,7 +202,7 @@ func (f fixture) filters() (map[string]any, error) {
 		return nil, err
 	}
 	if variants != nil && slices.ContainsFunc(groups, func(g object) bool { return g["variant"] == nil }) {
-		return nil, errors.New("it is true for some and a variant for others: a flag with variants is off or one of them")
+		return nil, errors.New("it is true for some users and a variant for others: a flag with variants must be false or one of the variants")
 	}
 	maps.DeleteFunc(payloads, func(_, payload string) bool { return payload == "" })
 	filters := object{"groups": groups, "payloads": payloads}

@@ -81,7 +81,7 @@ func TestFixtures_KeysAndIDs(t *testing.T) {
 // Invalid fixtures are rejected with the place of the error.
 func TestFixtures_Rejects(t *testing.T) {
 	for text, want := range map[string]string{
-		`{"fixtures": {"f": 5}}`:                                             "fixtures: want true, false, a variant, or an object with value, payload and for, not 5",
+		`{"fixtures": {"f": 5}}`:                                             "fixtures: must be true, false, a variant, or an object with value, payload and for, not 5",
 		`{"fixtures": {"f": null}}`:                                          "not null",
 		`{"fixtures": {"f": ""}}`:                                            `not ""`,
 		`{"fixtures": {"f": {"vlaue": true}}}`:                               `unknown field "vlaue"`,
@@ -89,10 +89,10 @@ func TestFixtures_Rejects(t *testing.T) {
 		`{"fixtures": {"f": {"value": false, "payload": 1}}}`:                "a flag that is off has no payload",
 		`{"fixtures": {"f": {"payload": 1, "for": {"u": {"payload": 2}}}}}`:  "fixtures.f: the value true has two payloads, 2 and 1",
 		`{"fixtures": {"f": {"value": true, "for": {"u": {"payload": 2}}}}}`: "fixtures.f: the value true has two payloads, 2 and none",
-		`{"fixtures": {"f": {"for": {"Bob": true, "bob": false}}}}`:          `fixtures.f: for: "bob" cannot be told apart from "Bob"`,
-		`{"fixtures": {"f": {"for": {"": true}}}}`:                           `for: "" cannot be told apart`,
+		`{"fixtures": {"f": {"for": {"Bob": true, "bob": false}}}}`:          `fixtures.f: for: "bob" cannot be distinguished from "Bob"`,
+		`{"fixtures": {"f": {"for": {"": true}}}}`:                           `for: "" cannot be distinguished`,
 		`{"fixtures": {"f": {"for": {"u": {"value": true, "for": {}}}}}}`:    `unknown field "for"`,
-		`{"fixtures": {"f": {"value": "a", "for": {"u": true}}}}`:            "fixtures.f: it is true for some and a variant for others",
+		`{"fixtures": {"f": {"value": "a", "for": {"u": true}}}}`:            "fixtures.f: it is true for some users and a variant for others",
 		`{"fixtures": []}`:                                                   "cannot unmarshal array",
 	} {
 		if _, err := loadFixtures(t, text, ""); err == nil || !strings.Contains(err.Error(), want) {

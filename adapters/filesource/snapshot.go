@@ -192,10 +192,10 @@ func (s *Source) report(n *snapshot, f *file) {
 	if f.loads == 1 { // the start logs its own message
 		level = slog.LevelDebug
 	}
-	log.Log(context.Background(), level, "definitions file taken into use", "file", f.path, "projects", len(f.good.Projects), "flags", count, "faults", len(faults))
+	log.Log(context.Background(), level, "definitions file loaded", "file", f.path, "projects", len(f.good.Projects), "flags", count, "faults", len(faults))
 	for i, fault := range faults {
 		if i == maxLogged {
-			log.Warn("more faults in the definitions, see bunting check", "file", f.path, "more", len(faults)-i)
+			log.Warn("there are more faults in the definitions, see bunting check", "file", f.path, "more", len(faults)-i)
 			break
 		}
 		log.Warn("fault in the definitions", "file", f.path, "project", fault.Project, "fault", fault.Error())
@@ -214,7 +214,7 @@ func checkConflicts(files []*file) error {
 		for i := range f.newest().Projects {
 			p := &f.newest().Projects[i]
 			if other, exists := byKey[p.APIKey]; exists {
-				return fmt.Errorf("%s and %s both have the project with the api_key %q: a project may stand in one file only", other.path, f.path, p.APIKey)
+				return fmt.Errorf("%s and %s both have the project with the api_key %q: a project may be in one file only", other.path, f.path, p.APIKey)
 			}
 			if other, exists := byID[p.ID]; exists {
 				return fmt.Errorf("%s and %s both have a project with the id %d (api_key %q and %q): give one of them another id", other.path, f.path, p.ID, other.key, p.APIKey)
@@ -246,7 +246,7 @@ func checkKeys(path, owner string, personal []flags.PersonalKey, secrets []strin
 		case other.secret != g.secret:
 			return fmt.Errorf("%s is a personal key in one place and a secret key in another", position)
 		case !slices.Equal(other.scopes, g.scopes):
-			return fmt.Errorf("%s stands in several places with different scopes", position)
+			return fmt.Errorf("%s is in several places with different scopes", position)
 		}
 		return nil
 	}

@@ -15,12 +15,12 @@ const maxDebounces = 10
 func (s *Source) startWatching(newWatcher func() (*fsnotify.Watcher, error)) {
 	w, err := newWatcher()
 	if err != nil {
-		s.config.Logger.Warn("no file events, files are looked at from time to time", "every", s.config.Poll, "error", err)
+		s.config.Logger.Warn("no file events are available, files are checked periodically", "every", s.config.Poll, "error", err)
 		return
 	}
 	s.watcher = w
 	for dir, err := range s.watchFolders() {
-		s.config.Logger.Warn("no file events in this folder, its files are looked at from time to time", "folder", dir, "every", s.config.Poll, "error", err)
+		s.config.Logger.Warn("no file events are available for this folder, its files are checked periodically", "folder", dir, "every", s.config.Poll, "error", err)
 	}
 }
 
@@ -85,7 +85,7 @@ func (s *Source) watch() {
 				errs = nil
 				continue
 			}
-			s.config.Logger.Warn("file events were lost, all files are read", "error", err)
+			s.config.Logger.Warn("file events were lost, reading all files", "error", err)
 			force = true
 			wait()
 		case <-quiet.C:

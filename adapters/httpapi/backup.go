@@ -70,9 +70,9 @@ func copyAll(svc instanceService, c *call) (any, error) {
 	h.Set("Content-Length", strconv.FormatInt(b.Size, 10))
 	h.Set("Content-Disposition", `attachment; filename="`+b.Name+`"`)
 	h.Set("Cache-Control", "no-store")
-	svc.log.InfoContext(c.ctx, "a backup is sent", "user", c.scope.User.Email, "bytes", b.Size)
+	svc.log.InfoContext(c.ctx, "sending a backup", "user", c.scope.User.Email, "bytes", b.Size)
 	if err := b.Copy(c.ctx, &timedWriter{c.w, control}); err != nil {
-		svc.log.ErrorContext(c.ctx, "the backup was cut off", "error", err)
+		svc.log.ErrorContext(c.ctx, "the backup was interrupted", "error", err)
 		// Close the connection, so that the client does not mistake the part for a complete file.
 		panic(http.ErrAbortHandler)
 	}

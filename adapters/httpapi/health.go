@@ -96,6 +96,6 @@ func reportMistake(svc healthService, c *call) (any, error) {
 		return nil, svc.throttleError(wait)
 	}
 	svc.stats.mistakes.Add(1)
-	svc.log.WarnContext(context.WithoutCancel(c.ctx), "a page of the console has met a mistake", texts...)
+	svc.log.WarnContext(context.WithoutCancel(c.ctx), "error on a page of the console", texts...)
 	return nil, nil
 }

@@ -130,7 +130,7 @@ func (s *server) signInInvited(c *call, joined *organizations.Acceptance) bool {
 		Address: s.clientIP(c.r).String(), Agent: c.r.UserAgent(), Token: s.tokenOf(c.r),
 	})
 	if err != nil {
-		s.Logger.InfoContext(c.ctx, "who has accepted an invitation has no session", "error", err)
+		s.Logger.InfoContext(c.ctx, "no session could be created for the user who accepted an invitation", "error", err)
 		return false
 	}
 	cookie.Value = token

@@ -126,7 +126,7 @@ func (l *limiter) allow(s *server, w http.ResponseWriter, key string) bool {
 	if !allowed {
 		s.stats.rateLimited.Add(1)
 		if l.logOnly {
-			s.Logger.Warn("rate limit would refuse", "limit", l.name, "key", l.maskKey(key))
+			s.Logger.Warn("rate limit exceeded, request allowed because limits are only logged", "limit", l.name, "key", l.maskKey(key))
 		}
 	}
 	if bucket.TokensAt(now) <= 0.2*float64(limit.Burst) {

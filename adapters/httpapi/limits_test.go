@@ -217,7 +217,7 @@ func TestFlags_10_2_LogOnly(t *testing.T) {
 			t.Errorf("%d %v", w.Code, w.Header())
 		}
 	}
-	if got := strings.Count(log.String(), `msg="rate limit would refuse" limit=token key=phc_test`); got != 2 {
+	if got := strings.Count(log.String(), `msg="rate limit exceeded, request allowed because limits are only logged" limit=token key=phc_test`); got != 2 {
 		t.Errorf("%d lines: %s", got, log.String())
 	}
 	// Personal keys are secrets and must not be in the log.

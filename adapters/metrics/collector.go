@@ -123,37 +123,37 @@ const (
 // The metrics by source, each as a table.
 var (
 	flagMetrics = []metric[flags.Stats]{
-		row(counter, "flags_requests_total", "Requests whose flags were evaluated.", func(s *flags.Stats) float64 { return float64(s.Requests) }),
-		row(counter, "flags_decisions_total", "Flags that were decided.", func(s *flags.Stats) float64 { return float64(s.Decisions) }),
-		row(counter, "flags_quota_limited_total", "Requests answered without evaluation because the quota is spent or the resource paused.", func(s *flags.Stats) float64 { return float64(s.QuotaLimited) }),
+		row(counter, "flags_requests_total", "Requests for which flags were evaluated.", func(s *flags.Stats) float64 { return float64(s.Requests) }),
+		row(counter, "flags_decisions_total", "Flags that were evaluated.", func(s *flags.Stats) float64 { return float64(s.Decisions) }),
+		row(counter, "flags_quota_limited_total", "Requests answered without evaluation because the quota is used up or the resource is paused.", func(s *flags.Stats) float64 { return float64(s.QuotaLimited) }),
 		row(counter, "flags_compilations_total", "Sets of definitions that were compiled.", func(s *flags.Stats) float64 { return float64(s.Compilations) }),
 		row(counter, "flags_source_errors_total", "Failed attempts to read definitions.", func(s *flags.Stats) float64 { return float64(s.SourceErrors) }),
 		row(counter, "flags_store_errors_total", "Requests whose stored properties could not be read.", func(s *flags.Stats) float64 { return float64(s.StoreErrors) }),
 		row(counter, "flags_pattern_timeouts_total", "Regular expressions that ran into a limit of time, text or steps.", func(s *flags.Stats) float64 { return float64(s.PatternTimeouts) }),
 	}
-	definitionsConfirmed = prometheus.NewDesc("bunting_flags_definitions_confirmed_timestamp_seconds", "When the store last said what the definitions are; it is asked when flags are.", nil, nil)
+	definitionsConfirmed = prometheus.NewDesc("bunting_flags_definitions_confirmed_timestamp_seconds", "When the definitions were last read from the store or confirmed by it; this happens when flags are requested.", nil, nil)
 
 	geoMetrics = []metric[GeoIP]{
 		row(counter, "geoip_lookups_total", "Addresses that were looked up.", func(s *GeoIP) float64 { return float64(s.Lookups) }),
-		row(counter, "geoip_hits_total", "Look-ups answered from memory.", func(s *GeoIP) float64 { return float64(s.Hits) }),
-		row(counter, "geoip_unreadable_total", "Look-ups that met a damaged record.", func(s *GeoIP) float64 { return float64(s.Unreadable) }),
-		row(counter, "geoip_reloads_total", "Replaced databases that were taken into use.", func(s *GeoIP) float64 { return float64(s.Reloads) }),
-		row(counter, "geoip_reload_failures_total", "Replaced databases that were refused.", func(s *GeoIP) float64 { return float64(s.FailedReloads) }),
-		row(gauge, "geoip_remembered_addresses", "Addresses whose answer is in memory.", func(s *GeoIP) float64 { return float64(s.Remembered) }),
+		row(counter, "geoip_hits_total", "Lookups answered from memory.", func(s *GeoIP) float64 { return float64(s.Hits) }),
+		row(counter, "geoip_unreadable_total", "Lookups that found a damaged record.", func(s *GeoIP) float64 { return float64(s.Unreadable) }),
+		row(counter, "geoip_reloads_total", "Replaced databases that were loaded.", func(s *GeoIP) float64 { return float64(s.Reloads) }),
+		row(counter, "geoip_reload_failures_total", "Replaced databases that could not be loaded.", func(s *GeoIP) float64 { return float64(s.FailedReloads) }),
+		row(gauge, "geoip_remembered_addresses", "Addresses whose location is in memory.", func(s *GeoIP) float64 { return float64(s.Remembered) }),
 	}
 	geoBuilt    = prometheus.NewDesc("bunting_geoip_built_timestamp_seconds", "When the database was built by its publisher, by type of database.", []string{"type"}, nil)
 	httpMetrics = []metric[HTTP]{
-		row(counter, "http_panics_total", "Requests answered with 500 because of a mistake of ours.", func(s *HTTP) float64 { return float64(s.Panics) }),
-		row(counter, "console_mistakes_total", "Mistakes that pages of the console have reported.", func(s *HTTP) float64 { return float64(s.ConsoleMistakes) }),
-		row(gauge, "flags_body_bytes", "Bodies of requests for flags that are in memory now, as sent, unpacked and decoded.", func(s *HTTP) float64 { return float64(s.FlagsInUse) }),
-		row(counter, "flags_body_refused_total", "Requests for flags that found too many bodies in memory.", func(s *HTTP) float64 { return float64(s.FlagsRefused) }),
+		row(counter, "http_panics_total", "Requests answered with 500 because of a panic in the server.", func(s *HTTP) float64 { return float64(s.Panics) }),
+		row(counter, "console_mistakes_total", "Errors that pages of the console have reported.", func(s *HTTP) float64 { return float64(s.ConsoleMistakes) }),
+		row(gauge, "flags_body_bytes", "Size of the bodies of flag requests that are in memory now: as sent, decompressed and decoded.", func(s *HTTP) float64 { return float64(s.FlagsInUse) }),
+		row(counter, "flags_body_refused_total", "Flag requests refused because too many bodies were in memory.", func(s *HTTP) float64 { return float64(s.FlagsRefused) }),
 		row(counter, "http_rate_limited_total", "Requests over a rate limit, refused or only logged.", func(s *HTTP) float64 { return float64(s.RateLimited) }),
 		row(gauge, "definitions_streams", "Streams of definitions that are open.", func(s *HTTP) float64 { return float64(s.Streams) }),
 		row(counter, "definitions_stream_events_total", "Definitions that were sent over streams.", func(s *HTTP) float64 { return float64(s.StreamEvents) }),
-		row(counter, "definitions_streams_dropped_total", "Streams, those of OFREP too, that were ended because their reader was too slow.", func(s *HTTP) float64 { return float64(s.StreamsDropped) }),
+		row(counter, "definitions_streams_dropped_total", "Streams, including those of OFREP, that were closed because their client was too slow.", func(s *HTTP) float64 { return float64(s.StreamsDropped) }),
 		row(gauge, "ofrep_streams", "Event streams of OFREP that are open.", func(s *HTTP) float64 { return float64(s.PublicStreams) }),
-		row(counter, "ofrep_stream_events_total", "Changes that were told over event streams of OFREP.", func(s *HTTP) float64 { return float64(s.PublicStreamEvents) }),
-		row(counter, "ofrep_streams_refused_total", "Event streams of OFREP for which there was no place, here or for one client address.", func(s *HTTP) float64 { return float64(s.PublicStreamsRefused) }),
+		row(counter, "ofrep_stream_events_total", "Changes that were sent over event streams of OFREP.", func(s *HTTP) float64 { return float64(s.PublicStreamEvents) }),
+		row(counter, "ofrep_streams_refused_total", "Event streams of OFREP refused because of the limit in total or per client address.", func(s *HTTP) float64 { return float64(s.PublicStreamsRefused) }),
 	}
 	intakeMetrics = []metric[capture.IntakeStats]{
 		row(counter, "capture_accepted_total", "Events that were durable when their sender was answered.", func(s *capture.IntakeStats) float64 { return float64(s.Accepted) }),
@@ -161,24 +161,24 @@ var (
 	captureDropped  = prometheus.NewDesc("bunting_capture_dropped_total", "Events of accepted requests that were not stored, by reason.", []string{"reason"}, nil)
 	recorderMetrics = []metric[capture.RecorderStats]{
 		row(counter, "capture_commits_total", "Transactions that stored events.", func(s *capture.RecorderStats) float64 { return float64(s.Commits) }),
-		row(counter, "capture_commit_seconds_total", "How long the transactions that stored events took together.", func(s *capture.RecorderStats) float64 { return s.CommitTime.Seconds() }),
+		row(counter, "capture_commit_seconds_total", "Total duration of the transactions that stored events.", func(s *capture.RecorderStats) float64 { return s.CommitTime.Seconds() }),
 		row(counter, "capture_commit_failures_total", "Transactions that failed and stored nothing.", func(s *capture.RecorderStats) float64 { return float64(s.Failures) }),
 		row(counter, "capture_recorded_total", "Events that were stored.", func(s *capture.RecorderStats) float64 { return float64(s.Events) }),
-		row(counter, "capture_duplicates_total", "Events that were stored before and came again.", func(s *capture.RecorderStats) float64 { return float64(s.Duplicates) }),
-		row(counter, "capture_persons_total", "Persons that were made.", func(s *capture.RecorderStats) float64 { return float64(s.Persons) }),
-		row(counter, "capture_merges_total", "Pairs of persons that were joined.", func(s *capture.RecorderStats) float64 { return float64(s.Merges) }),
-		row(counter, "capture_merges_refused_total", "Merges of persons that were asked for and not done; ingestion warnings name them.", func(s *capture.RecorderStats) float64 { return float64(s.MergesRejected) }),
-		row(counter, "capture_refused_total", "Requests that found too many others waiting.", func(s *capture.RecorderStats) float64 { return float64(s.Rejected) }),
+		row(counter, "capture_duplicates_total", "Duplicates of events that were already stored.", func(s *capture.RecorderStats) float64 { return float64(s.Duplicates) }),
+		row(counter, "capture_persons_total", "Persons that were created.", func(s *capture.RecorderStats) float64 { return float64(s.Persons) }),
+		row(counter, "capture_merges_total", "Pairs of persons that were merged.", func(s *capture.RecorderStats) float64 { return float64(s.Merges) }),
+		row(counter, "capture_merges_refused_total", "Merges of persons that were requested and refused; ingestion warnings list them.", func(s *capture.RecorderStats) float64 { return float64(s.MergesRejected) }),
+		row(counter, "capture_refused_total", "Requests refused because too many others were waiting.", func(s *capture.RecorderStats) float64 { return float64(s.Rejected) }),
 		row(counter, "capture_late_total", "Requests whose events took too long to store.", func(s *capture.RecorderStats) float64 { return float64(s.TimedOut) }),
 		row(gauge, "capture_waiting", "Requests that wait for a transaction.", func(s *capture.RecorderStats) float64 { return float64(s.Waiting) }),
-		row(gauge, "capture_remembered_bytes", "What is remembered of people.", func(s *capture.RecorderStats) float64 { return float64(s.CacheBytes) }),
+		row(gauge, "capture_remembered_bytes", "Size of the cache of persons.", func(s *capture.RecorderStats) float64 { return float64(s.CacheBytes) }),
 	}
 	streamMetrics = []metric[capture.StreamStats]{
 		row(counter, "capture_stream_appended_total", "Messages that the stream has acknowledged; each holds the events of one or more requests.", func(s *capture.StreamStats) float64 { return float64(s.Appended) }),
-		row(counter, "capture_stream_refused_total", "Requests whose events the stream did not take.", func(s *capture.StreamStats) float64 { return float64(s.Rejected) }),
+		row(counter, "capture_stream_refused_total", "Requests whose events the stream did not accept.", func(s *capture.StreamStats) float64 { return float64(s.Rejected) }),
 		row(gauge, "capture_stream_partitions", "Partitions of the stream that this server reads.", func(s *capture.StreamStats) float64 { return float64(s.Partitions) }),
 		row(gauge, "capture_stream_waiting", "Messages in these partitions that are not yet recorded.", func(s *capture.StreamStats) float64 { return float64(s.Waiting) }),
-		row(gauge, "capture_stream_oldest_seconds", "Age of the first message that is read and not yet recorded; 0 for none.", func(s *capture.StreamStats) float64 { return s.Oldest.Seconds() }),
+		row(gauge, "capture_stream_oldest_seconds", "Age of the oldest message that is read and not yet recorded; 0 if there is none.", func(s *capture.StreamStats) float64 { return s.Oldest.Seconds() }),
 		row(counter, "capture_stream_redelivered_total", "Messages that were read again after a failure.", func(s *capture.StreamStats) float64 { return float64(s.Redelivered) }),
 		row(gauge, "capture_stream_dead_letters", "Messages that are kept because they could not be recorded; see bunting deadletters.", func(s *capture.StreamStats) float64 { return float64(s.DeadLetters) }),
 	}
@@ -188,27 +188,27 @@ var (
 		row(counter, "capture_stream_failures_total", "Attempts to read or record messages of the stream that failed.", func(s *capture.ProcessorStats) float64 { return float64(s.Failures) }),
 	}
 	captureHTTPMetrics = []metric[HTTP]{
-		row(counter, "capture_requests_total", "Requests to the paths of capture.", func(s *HTTP) float64 { return float64(s.CaptureRequests) }),
-		row(counter, "capture_requests_refused_total", "Requests to the paths of capture that were answered with an error.", func(s *HTTP) float64 { return float64(s.CaptureRefused) }),
-		row(gauge, "capture_body_bytes", "Bodies that are in memory now, as sent, unpacked and decoded.", func(s *HTTP) float64 { return float64(s.BudgetInUse) }),
-		row(counter, "capture_body_refused_total", "Requests that found too many bodies in memory.", func(s *HTTP) float64 { return float64(s.BudgetRefused) }),
+		row(counter, "capture_requests_total", "Requests to the capture endpoints.", func(s *HTTP) float64 { return float64(s.CaptureRequests) }),
+		row(counter, "capture_requests_refused_total", "Requests to the capture endpoints that were answered with an error.", func(s *HTTP) float64 { return float64(s.CaptureRefused) }),
+		row(gauge, "capture_body_bytes", "Size of the bodies that are in memory now: as sent, decompressed and decoded.", func(s *HTTP) float64 { return float64(s.BudgetInUse) }),
+		row(counter, "capture_body_refused_total", "Requests refused because too many bodies were in memory.", func(s *HTTP) float64 { return float64(s.BudgetRefused) }),
 	}
 	fileMetrics = []metric[File]{
-		row(gauge, "definitions_loaded_timestamp_seconds", "When the state of the file that is in use was read.", func(f *File) float64 { return seconds(f.LoadedAt) }, "file"),
-		row(gauge, "definitions_stale", "1 when a newer state of the file could not be taken into use.", func(f *File) float64 { return boolean(f.Stale) }, "file"),
+		row(gauge, "definitions_loaded_timestamp_seconds", "When the version of the file that is in use was read.", func(f *File) float64 { return seconds(f.LoadedAt) }, "file"),
+		row(gauge, "definitions_stale", "1 if a newer version of the file could not be loaded, else 0.", func(f *File) float64 { return boolean(f.Stale) }, "file"),
 		row(gauge, "definitions_projects", "Projects in the file.", func(f *File) float64 { return float64(f.Projects) }, "file"),
 		row(gauge, "definitions_flags", "Flags in the file.", func(f *File) float64 { return float64(f.Flags) }, "file"),
-		row(gauge, "definitions_faults", "Faults in the definitions of the file.", func(f *File) float64 { return float64(f.Faults) }, "file"),
-		row(counter, "definitions_loads_total", "States of the file that were taken into use.", func(f *File) float64 { return float64(f.Loads) }, "file"),
-		row(counter, "definitions_load_failures_total", "States of the file that were refused.", func(f *File) float64 { return float64(f.Failures) }, "file"),
+		row(gauge, "definitions_faults", "Errors in the definitions of the file.", func(f *File) float64 { return float64(f.Faults) }, "file"),
+		row(counter, "definitions_loads_total", "Versions of the file that were loaded.", func(f *File) float64 { return float64(f.Loads) }, "file"),
+		row(counter, "definitions_load_failures_total", "Versions of the file that could not be loaded.", func(f *File) float64 { return float64(f.Failures) }, "file"),
 	}
 	shadowMetrics = []metric[Shadow]{
-		row(counter, "shadow_requests_total", "Requests for flags that could be compared with the upstream's answer.", func(s *Shadow) float64 { return float64(s.Requests) }),
-		row(counter, "shadow_compared_total", "Requests whose two answers were compared.", func(s *Shadow) float64 { return float64(s.Compared) }),
+		row(counter, "shadow_requests_total", "Flag requests that could be compared with the upstream's response.", func(s *Shadow) float64 { return float64(s.Requests) }),
+		row(counter, "shadow_compared_total", "Requests whose two responses were compared.", func(s *Shadow) float64 { return float64(s.Compared) }),
 		row(counter, "shadow_differing_total", "Compared requests with a flag that differs in more than its reason.", func(s *Shadow) float64 { return float64(s.Differing) }),
 		row(counter, "shadow_skipped_total", "Requests that were not compared.", func(s *Shadow) float64 { return float64(s.Skipped) }),
-		row(counter, "shadow_events_lost_total", "Requests with events that the upstream took and this server did not.", func(s *Shadow) float64 { return float64(s.EventsLost) }),
-		row(counter, "shadow_upstream_errors_total", "Requests that the upstream left unanswered.", func(s *Shadow) float64 { return float64(s.UpstreamErrors) }),
+		row(counter, "shadow_events_lost_total", "Requests with events that the upstream accepted and this server did not.", func(s *Shadow) float64 { return float64(s.EventsLost) }),
+		row(counter, "shadow_upstream_errors_total", "Requests that the upstream did not answer.", func(s *Shadow) float64 { return float64(s.UpstreamErrors) }),
 	}
 	buildInfo = prometheus.NewDesc("bunting_build_info", "Always 1, by version of the program.", []string{"version"}, nil)
 )

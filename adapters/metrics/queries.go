@@ -7,15 +7,15 @@ import (
 )
 
 var (
-	queryOutcomes = prometheus.NewDesc("bunting_query_total", "Queries that were computed, by kind and what became of them.", []string{"kind", "outcome"}, nil)
-	querySeconds  = prometheus.NewDesc("bunting_query_seconds", "How long queries computed, by kind.", []string{"kind"}, nil)
-	queryCache    = prometheus.NewDesc("bunting_query_cache_total", "Queries that were asked, by what was remembered of their answers.", []string{"result"}, nil)
+	queryOutcomes = prometheus.NewDesc("bunting_query_total", "Queries that were run, by kind and outcome.", []string{"kind", "outcome"}, nil)
+	querySeconds  = prometheus.NewDesc("bunting_query_seconds", "Duration of queries, by kind.", []string{"kind"}, nil)
+	queryCache    = prometheus.NewDesc("bunting_query_cache_total", "Requested queries, by result of the cache lookup.", []string{"result"}, nil)
 
 	queryMetrics = []metric[queries.Stats]{
 		row(counter, "query_rows_read_total", "Events that queries have read.", func(s *queries.Stats) float64 { return float64(s.RowsRead) }),
-		row(gauge, "query_running", "Queries that compute now.", func(s *queries.Stats) float64 { return float64(s.Running) }),
+		row(gauge, "query_running", "Queries that are running.", func(s *queries.Stats) float64 { return float64(s.Running) }),
 		row(gauge, "query_waiting", "Queries that wait for their turn.", func(s *queries.Stats) float64 { return float64(s.Waiting) }),
-		row(gauge, "query_memory_bytes", "What the queries that compute now may take.", func(s *queries.Stats) float64 { return float64(s.MemoryBytes) }),
+		row(gauge, "query_memory_bytes", "Memory limit of the queries that are running.", func(s *queries.Stats) float64 { return float64(s.MemoryBytes) }),
 	}
 )
 

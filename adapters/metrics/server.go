@@ -33,14 +33,14 @@ type Storage struct {
 }
 
 var (
-	latency      = prometheus.NewDesc("bunting_http_request_duration_seconds", "How long answers took, by route and class of status; streams are left out.", []string{"route", "status"}, nil)
-	jobResults   = prometheus.NewDesc("bunting_job_results_total", "Pieces of work that nobody waits for, by job and result: scheduled changes of flags, runs of exports, passes of deletions, of mails and over captured exceptions.", []string{"job", "result"}, nil)
-	jobSucceeded = prometheus.NewDesc("bunting_job_last_success_timestamp_seconds", "When a piece of work of the job last succeeded.", []string{"job"}, nil)
+	latency      = prometheus.NewDesc("bunting_http_request_duration_seconds", "Duration of responses, by route and class of status, without streams.", []string{"route", "status"}, nil)
+	jobResults   = prometheus.NewDesc("bunting_job_results_total", "Runs of background jobs, by job and result: scheduled changes of flags, exports, deletions, mails and grouping of captured exceptions.", []string{"job", "result"}, nil)
+	jobSucceeded = prometheus.NewDesc("bunting_job_last_success_timestamp_seconds", "When the job last succeeded.", []string{"job"}, nil)
 
 	storageMetrics = []metric[Storage]{
 		row(gauge, "storage_database_bytes", "Size of the database.", func(s *Storage) float64 { return float64(s.Database) }),
 		row(gauge, "storage_wal_bytes", "Size of the write-ahead log of SQLite.", func(s *Storage) float64 { return float64(s.WAL) }),
-		row(gauge, "storage_free_bytes", "What may still be written where the data folder is.", func(s *Storage) float64 { return float64(s.Free) }),
+		row(gauge, "storage_free_bytes", "Free space on the disk of the data folder.", func(s *Storage) float64 { return float64(s.Free) }),
 	}
 )
 

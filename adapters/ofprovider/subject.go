@@ -64,7 +64,7 @@ func text(v any) (string, error) {
 	if s, ok := tree.(string); ok {
 		return s, nil
 	}
-	return "", fmt.Errorf("want a string, not %T", v)
+	return "", fmt.Errorf("must be a string, not %T", v)
 }
 
 // decode converts a value of any Go type as encoding/json would encode it.
@@ -87,7 +87,7 @@ func groups(v any) (map[string]string, error) {
 	tree, err := decode(v)
 	keys, ok := tree.(map[string]any)
 	if err != nil || !ok && tree != nil {
-		return nil, cmp.Or(err, fmt.Errorf("want group keys by group type (map[string]any), not %T", v))
+		return nil, cmp.Or(err, fmt.Errorf("must be group keys by group type (map[string]any), not %T", v))
 	}
 	out := make(map[string]string, len(keys))
 	for groupType, key := range keys {
@@ -122,7 +122,7 @@ func groupProperties(v any) (map[string]flags.Properties, error) {
 	if all, ok := tree.(map[string]any); err == nil && (ok || tree == nil) {
 		return groupProperties(all)
 	}
-	return nil, cmp.Or(err, fmt.Errorf("want properties by group type (map[string]any), not %T", v))
+	return nil, cmp.Or(err, fmt.Errorf("must be properties by group type (map[string]any), not %T", v))
 }
 
 func propertiesOf(v any) (flags.Properties, error) {
@@ -132,7 +132,7 @@ func propertiesOf(v any) (flags.Properties, error) {
 	tree, err := decode(v)
 	m, ok := tree.(map[string]any)
 	if err != nil || !ok && tree != nil {
-		return nil, cmp.Or(err, fmt.Errorf("want properties (map[string]any), not %T", v))
+		return nil, cmp.Or(err, fmt.Errorf("must be properties (map[string]any), not %T", v))
 	}
 	return m, nil
 }

@@ -67,8 +67,8 @@ func New(c Config) (flags.Hook, error) {
 	m := &counts{
 		total: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "bunting_flag_reads_total", Help: "Reads of feature flags."}, []string{"flag", "variant", "reason"}),
 		duration: prometheus.NewHistogram(prometheus.HistogramOpts{
-			Name: "bunting_flag_read_duration_seconds", Help: "How long reads of feature flags took.",
-			Buckets: prometheus.ExponentialBuckets(1e-6, 4, 12), // up to 4 seconds, because some reads send a request to a server
+			Name: "bunting_flag_read_duration_seconds", Help: "Duration of reads of feature flags.",
+			Buckets: prometheus.ExponentialBuckets(1e-6, 4, 12), // to 4 seconds: some ask a server
 		}),
 		limit: c.MaxSeries, series: map[series]prometheus.Counter{},
 	}

@@ -61,7 +61,7 @@ func parseAnswer(raw []byte) (*Answer, error) {
 	}
 	if w.Flags == nil {
 		if w.Older == nil {
-			return nil, errors.New(`remote: the server's answer has no member "flags" or "featureFlags": is Config.URL a server of flags?`)
+			return nil, errors.New(`remote: the server's answer has no member "flags" or "featureFlags": check that Config.URL is a flag server`)
 		}
 		a.older(&w)
 		return a, nil

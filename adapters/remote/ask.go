@@ -58,7 +58,7 @@ func (c *Client) AskAll(ctx context.Context, sub *flags.Subject) (*Answer, error
 		return nil, err
 	}
 	if c.config.Offline {
-		return nil, fmt.Errorf("remote: the server is not asked, by Config.Offline: %w", flags.ErrUnavailable)
+		return nil, fmt.Errorf("remote: no request is sent, because of Config.Offline: %w", flags.ErrUnavailable)
 	}
 	return c.ask(ctx, sub, nil)
 }
@@ -109,7 +109,7 @@ func (c *Client) ask(ctx context.Context, sub *flags.Subject, keys []string) (*A
 	defer cancel()
 	raw, err := c.postRetrying(ctx, body)
 	if err != nil {
-		return nil, fmt.Errorf("remote: asking for flags: %w", err)
+		return nil, fmt.Errorf("remote: requesting flags: %w", err)
 	}
 	return parseAnswer(raw)
 }
@@ -212,5 +212,5 @@ func encodingError(sub *flags.Subject, err error) error {
 	if u != nil {
 		err = u
 	}
-	return fmt.Errorf("remote: the server cannot be asked: %w", err)
+	return fmt.Errorf("remote: no response from the server: %w", err)
 }

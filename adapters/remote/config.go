@@ -164,15 +164,15 @@ func (c *Config) checkServer() error {
 		}
 		return fmt.Errorf("remote: Config.URL cannot be read: %w", err)
 	case u.Scheme != "http" && u.Scheme != "https" || u.Host == "":
-		return fmt.Errorf("remote: Config.URL is %q, want one such as https://flags.example.com", redactURL(c.URL))
+		return fmt.Errorf("remote: Config.URL must be a URL such as https://flags.example.com, not %q", redactURL(c.URL))
 	case strings.ContainsAny(c.URL, "?#") || u.User != nil:
 		return errors.New("remote: Config.URL has a query, a fragment or a user: leave them out")
 	case c.ProjectKey == "":
-		return errors.New("remote: Config.ProjectKey is empty, want the project's public key, phc_…")
+		return errors.New("remote: Config.ProjectKey is empty, set it to the project's public key, phc_…")
 	case c.Key == "":
-		return errors.New("remote: Config.Key is empty, want a project's secret key, phs_…, or a personal key, phx_…")
+		return errors.New("remote: Config.Key is empty, set it to a project's secret key, phs_…, or a personal key, phx_…")
 	case strings.ContainsFunc(c.Key, func(r rune) bool { return r <= ' ' || r > '~' }):
-		return errors.New("remote: Config.Key has a character that no key has, such as the end of a line")
+		return errors.New("remote: Config.Key has a character that keys do not have, such as the end of a line")
 	}
 	return nil
 }

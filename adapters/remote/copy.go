@@ -23,7 +23,7 @@ func (s *source) loadCopy() {
 	if dir == "" {
 		cache, err := os.UserCacheDir()
 		if err != nil {
-			s.c.Logger.Warn("no copy of the flag definitions is kept: name a folder (Config.Dir) or say that none is wanted (NoCopy)", "error", err)
+			s.c.Logger.Warn("no copy of the flag definitions is stored: set a folder (Config.Dir), or NoCopy if none is wanted", "error", err)
 			return
 		}
 		dir = filepath.Join(cache, "bunting")
@@ -71,7 +71,7 @@ func (s *source) saveCopies() {
 			err = lastgood.Save(s.copyPath, bytes.Join([][]byte{line, c.text}, []byte{'\n'}))
 		}
 		if err != nil && !logged {
-			s.c.Logger.Warn("no copy of the flag definitions can be written, a start without the server will not have these", "error", err)
+			s.c.Logger.Warn("the copy of the flag definitions cannot be written, a start without the server will not have them", "error", err)
 		}
 		logged = err != nil
 	}

@@ -145,7 +145,7 @@ func (s *source) recordFailure(err error) {
 	st.mu.Unlock()
 	s.wake()
 	if !logged {
-		s.c.Logger.Warn("flag definitions cannot be renewed, the last good ones stay", "url", s.c.URL, "ready", s.current.Load() != nil, "error", err)
+		s.c.Logger.Warn("the flag definitions cannot be refreshed, the last valid ones stay in use", "url", s.c.URL, "ready", s.current.Load() != nil, "error", err)
 	}
 }
 
@@ -159,7 +159,7 @@ func (s *source) confirm(streaming bool) {
 	st.mu.Unlock()
 	s.wake()
 	if news {
-		s.c.Logger.Info("flag definitions are current", "url", s.c.URL, "streaming", streaming)
+		s.c.Logger.Info("the flag definitions are up to date", "url", s.c.URL, "streaming", streaming)
 	}
 }
 

@@ -37,7 +37,7 @@ type loadedDefinitions struct {
 func readDefinitions(text []byte) (flags.Definitions, error) {
 	d, err := flags.ParseDefinitions(text)
 	if err == nil && len(d.Flags) == 0 && !hasFlagList(text) {
-		err = errors.New("there is no list of flags: it is no definitions")
+		err = errors.New("there is no list of flags: these are not definitions")
 	}
 	return d, err
 }

@@ -152,7 +152,7 @@ func (s *sender) logDrops(final bool) time.Duration {
 	if s.last != nil {
 		attrs = append(attrs, slog.Any("err", s.last))
 	}
-	s.client.log.LogAttrs(context.Background(), slog.LevelWarn, "events of the flags client were dropped or have to be sent again", attrs...)
+	s.client.log.LogAttrs(context.Background(), slog.LevelWarn, "events of the flags client were dropped or must be sent again", attrs...)
 	s.logged, s.since, s.last = now, time.Now(), nil
 	return math.MaxInt64
 }
@@ -233,7 +233,7 @@ func (s *sender) flush(ctx context.Context) error {
 		finished, lost, progressed := s.queue.progress()
 		if finished >= last {
 			if lost > before {
-				return fmt.Errorf("%w on the way: %d", ErrDropped, lost-before)
+				return fmt.Errorf("%w while they were sent: %d", ErrDropped, lost-before)
 			}
 			return nil
 		}

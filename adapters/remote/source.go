@@ -42,7 +42,7 @@ func (s *source) WaitForReady(ctx context.Context) error {
 		case s.current.Load() != nil:
 			return nil
 		case s.c.Offline:
-			return fmt.Errorf("remote: %w, and Config.Offline asks nobody: bring them along in Config.Bundle", flags.ErrNotReady)
+			return fmt.Errorf("remote: %w, and Config.Offline sends no requests: provide them in Config.Bundle", flags.ErrNotReady)
 		case errors.As(last, &status) && (status.Status == http.StatusUnauthorized || status.Status == http.StatusForbidden):
 			return last
 		}

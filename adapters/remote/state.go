@@ -12,7 +12,7 @@ import (
 )
 
 var (
-	errNotReady = fmt.Errorf("remote: %w: wait for them with WaitForReady, or bring them along in Config.Bundle", flags.ErrNotReady)
+	errNotReady = fmt.Errorf("remote: %w: wait for them with WaitForReady, or provide them in Config.Bundle", flags.ErrNotReady)
 	errClosed   = fmt.Errorf("remote: %w", flags.ErrClosed)
 )
 

@@ -100,7 +100,7 @@ func (s *source) follow(events *eventReader, body *watchedReader) (end streamEnd
 		case e.name == "closing":
 			var why struct{ Code string }
 			_ = json.Unmarshal(e.data, &why)
-			s.c.Logger.Info("the server ends the stream of flag definitions", "url", s.c.URL, "code", why.Code)
+			s.c.Logger.Info("the server closed the stream of flag definitions", "url", s.c.URL, "code", why.Code)
 			end.opened = true
 			return end
 		case !end.opened: // another kind of stream than Bunting's

@@ -83,7 +83,7 @@ func (e *Event) fault() error {
 	case e.Name == "":
 		return errors.New("remote: an event needs a distinct id and a name")
 	case e.UUID != "" && !isUUID(e.UUID):
-		return fmt.Errorf("remote: the event %q has the UUID %q, want one such as 0191f0a2-5b1c-7d3e-8f40-1a2b3c4d5e6f", e.Name, wire.Shorten(e.UUID, 50))
+		return fmt.Errorf("remote: the event %q has the UUID %q, it must be like 0191f0a2-5b1c-7d3e-8f40-1a2b3c4d5e6f", e.Name, wire.Shorten(e.UUID, 50))
 	case e.Timestamp.UTC().Year() > 9999 || e.Timestamp.UTC().Year() < 0:
 		return fmt.Errorf("remote: the event %q has a Timestamp in the year %d", e.Name, e.Timestamp.UTC().Year())
 	}

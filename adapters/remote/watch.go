@@ -125,7 +125,7 @@ func (c *Client) Watch(notify func(stale bool, message string)) (stop func()) {
 			case stale && (turned || changed):
 				notify(true, st.LastError.Error())
 			case turned && !changed:
-				notify(false, "the flag definitions are current again")
+				notify(false, "the flag definitions are up to date again")
 			}
 		}
 	})

@@ -53,7 +53,7 @@ func TestSource_Watch(t *testing.T) {
 		t.Errorf("one who comes when they are stale: %+v", got)
 	}
 	net.redirect(good)
-	if got := next(); got != (staleNews{false, "the flag definitions are current again"}) {
+	if got := next(); got != (staleNews{false, "the flag definitions are up to date again"}) {
 		t.Errorf("the server is back: %+v", got)
 	}
 	p.set(t, definitions("one", "two"))

@@ -42,7 +42,7 @@ func (d *DeadLetter) Delete(ctx context.Context) error {
 	return d.stream.Delete(wire.Context(ctx), d.letter)
 }
 
-var errNoLetter = errors.New("the dead letter is none that DeadLetters has given")
+var errNoLetter = errors.New("the dead letter does not come from DeadLetters")
 
 // DeadLetters calls each for the dead letters of a stream, the oldest first. It stops at the first
 // error and returns it.

@@ -35,7 +35,7 @@ func (p *parts) openDefinitions(ctx, watching context.Context) (err error) {
 	}
 	err = p.watchDefinitions(func() {
 		if err := p.applyFiles(watching); err != nil && watching.Err() == nil {
-			p.log.Error("a changed definitions file is not taken into use, its last good state stays", "error", err)
+			p.log.Error("a changed definitions file is invalid, its last valid version stays in use", "error", err)
 		}
 	})
 	if err != nil {
@@ -101,7 +101,7 @@ func (p *parts) warnOfKeys() {
 		return
 	}
 	p.warnOnce.Do(func() {
-		p.log.Warn("listening on a public address with personal or secret keys from a file: these are for development and tests", "address", address.String())
+		p.log.Warn("listening on a public address with personal or secret keys from a file, which are meant for development and tests", "address", address.String())
 	})
 }
 

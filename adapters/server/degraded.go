@@ -56,7 +56,7 @@ func (s *Server) openCopies() {
 	folder := filepath.Join(s.options.Data, lastGoodFolder)
 	copies, err := keptsource.Open(folder, s.options.Logger)
 	if err != nil {
-		s.options.Logger.Warn("no definitions are kept for a time without the database; choose a folder with Options.Data that this user may write to", "error", err)
+		s.options.Logger.Warn("no definitions are stored for use when the database is unavailable; choose a folder with Options.Data that this user can write to", "error", err)
 		return
 	}
 	s.copies = copies
@@ -91,7 +91,7 @@ func (s *Server) openSoon(ctx, watching context.Context) (err error) {
 		s.degraded.waits.Store(sqlstore.Ping(ctx, s.options.DatabaseURL()) == nil)
 	}
 	s.front.set(s.degraded.handler)
-	s.options.Logger.Warn("the database cannot be reached: flags are answered from the last good definitions, everything else waits for it", "projects", s.copies.Len(), "error", reason)
+	s.options.Logger.Warn("the database cannot be reached: flags are evaluated with the last valid definitions, everything else waits for it", "projects", s.copies.Len(), "error", reason)
 	return nil
 }
 
@@ -119,7 +119,7 @@ func (s *Server) openDegraded() (*degraded, error) {
 // ready returns an error that reports that only flags are available.
 func (d *degraded) ready(context.Context) error {
 	if d.waits.Load() { // as during an upgrade, when other servers serve all requests
-		return errors.New("the database keeps this server waiting")
+		return errors.New("the database is too slow")
 	}
 	return fmt.Errorf("%w: %w", httpapi.ErrDegraded, errNoDatabase)
 }
@@ -131,9 +131,9 @@ func (p *parts) ready(ctx context.Context) error {
 	switch {
 	case err == nil:
 	case p.decider.Stats().Compilations > 0:
-		return fmt.Errorf("%w: the database does not answer, flags are answered from the last good definitions", httpapi.ErrDegraded)
+		return fmt.Errorf("%w: the database does not respond, flags are evaluated with the last valid definitions", httpapi.ErrDegraded)
 	default:
-		return errors.New("the database does not answer")
+		return errors.New("the database does not respond")
 	}
 	if len(projects) == 0 {
 		return errors.New("there is no project")
@@ -166,12 +166,12 @@ func (s *Server) openUntilReady(ctx context.Context, first chan<- attempt, start
 		case <-started:
 			if err == nil {
 				s.activate(p)
-				s.options.Logger.Info("the database is reached: everything is answered again")
+				s.options.Logger.Info("the database can be reached again: all requests are answered")
 				return
 			}
 			if ctx.Err() == nil && err.Error() != logged {
 				logged = err.Error()
-				s.options.Logger.Warn("the database cannot be used yet; it is tried again", "error", err)
+				s.options.Logger.Warn("the database cannot be used yet; trying again", "error", err)
 			}
 		}
 		select {
@@ -185,7 +185,7 @@ func (s *Server) openUntilReady(ctx context.Context, first chan<- attempt, start
 // missingDatabase implements the interfaces of the database with errNoDatabase.
 type missingDatabase struct{}
 
-var errNoDatabase = errors.New("the database cannot be reached, flags are answered from the last good definitions")
+var errNoDatabase = errors.New("the database cannot be reached, flags are evaluated with the last valid definitions")
 
 func (missingDatabase) ProjectByKey(context.Context, string) (flags.Project, error) {
 	return flags.Project{}, errNoDatabase

@@ -32,7 +32,7 @@ func (p *parts) runExports(ctx context.Context) {
 	ticker := time.NewTicker(exportTick)
 	defer ticker.Stop()
 	say := throttle(exportSilence, func(err error, _ int) {
-		p.log.Error("an export could not be looked after; it will be tried again", "error", err)
+		p.log.Error("an export could not be run; it will be tried again", "error", err)
 	})
 	p.rooms.BatchExports.RunExports(ctx, ticker.C, func(err error) {
 		p.jobs.count(jobExports, err)

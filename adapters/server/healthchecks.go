@@ -54,7 +54,7 @@ func (p *parts) hasRecorder() bool { return p.recorder != nil }
 
 // storeProblem returns the finding of a check that got an error from the store.
 func storeProblem(err error) finding {
-	return finding{healthBad, "The store does not answer: " + err.Error(), "See whether the database runs and can be reached from here."}
+	return finding{healthBad, "The store does not respond: " + err.Error(), "Check that the database is running and can be reached from this server."}
 }
 
 // storageHealth checks that the store responds and the disk has space.
@@ -76,9 +76,9 @@ func storageHealth(ctx context.Context, v *healthView) finding {
 	f := finding{"", strings.Join(append(detail, bytesText(size.Free)+" free"), ", "), ""}
 	switch {
 	case size.Free < noDisk:
-		f.state, f.advice = healthBad, "Make room on the disk of the data folder now: without it nothing more is taken in."
+		f.state, f.advice = healthBad, "Free space on the disk of the data folder now: without it no more events are accepted."
 	case size.Free < littleDisk:
-		f.state, f.advice = healthWarn, "Make room on the disk of the data folder, or keep events for fewer days."
+		f.state, f.advice = healthWarn, "Free space on the disk of the data folder, or keep events for fewer days."
 	}
 	return f
 }
@@ -110,7 +110,7 @@ func commitHealth(_ context.Context, v *healthView) finding {
 		f.state = healthWarn
 	}
 	if f.state != "" {
-		f.advice = "The disk or the database is slow: see what else uses it."
+		f.advice = "The disk or the database is slow: check what else uses it."
 	}
 	return f
 }
@@ -124,7 +124,7 @@ func intakeHealth(_ context.Context, v *healthView) finding {
 	case failed > 0 && now.Commits == before.Commits:
 		return finding{healthBad, fmt.Sprintf("No event can be stored: %d tries have failed in the last minutes; %s", failed, detail), "Senders try again. See the log for the reason, and whether the disk is full."}
 	case failed+rejected > 0:
-		return finding{healthWarn, fmt.Sprintf("%d tries to store have failed and %d requests were told to come again in the last minutes; %s", failed, rejected, detail), "Senders try again. More comes in than the store can write, or it fails now and then: see the log."}
+		return finding{healthWarn, fmt.Sprintf("%d tries to store events have failed and %d requests were refused for now in the last minutes; %s", failed, rejected, detail), "Senders try again. Events arrive faster than the store can write them, or some writes fail: see the log."}
 	}
 	return finding{"", detail, ""}
 }
@@ -161,7 +161,7 @@ func droppedText(v *healthView) string {
 // definitionsHealth checks that the definitions can be read from the store and the files.
 func definitionsHealth(_ context.Context, v *healthView) finding {
 	if failed := v.now.flags.SourceErrors - v.recent.flags.SourceErrors; failed > 0 {
-		return finding{healthWarn, fmt.Sprintf("Definitions could not be read %d times in the last minutes; flags are decided by the last good ones.", failed), "See whether the database runs and can be reached from here."}
+		return finding{healthWarn, fmt.Sprintf("Definitions could not be read %d times in the last minutes; flags are evaluated with the last valid ones.", failed), "Check that the database is running and can be reached from this server."}
 	}
 	detail := "from the store"
 	if v.source == nil {
@@ -176,9 +176,9 @@ func definitionsHealth(_ context.Context, v *healthView) finding {
 	for i := range status {
 		switch f := &status[i]; {
 		case f.Err != nil:
-			return finding{healthWarn, fmt.Sprintf("%s cannot be used, what it said before holds: %v", f.Path, f.Err), "Mend the file; bunting check FILE says what is wrong."}
+			return finding{healthWarn, fmt.Sprintf("%s cannot be used, its last valid version stays in use: %v", f.Path, f.Err), "Correct the file; bunting check FILE shows what is wrong."}
 		case len(f.Faults) > 0:
-			return finding{healthWarn, fmt.Sprintf("%s has %d faults, the first is %v", f.Path, len(f.Faults), f.Faults[0]), "Mend the file; bunting check FILE says what is wrong."}
+			return finding{healthWarn, fmt.Sprintf("%s has %d faults, the first is %v", f.Path, len(f.Faults), f.Faults[0]), "Correct the file; bunting check FILE shows what is wrong."}
 		}
 	}
 	return finding{"", detail, ""}
@@ -194,7 +194,7 @@ func streamHealth(_ context.Context, v *healthView) finding {
 	case s.Oldest >= longLag:
 		f.state, f.advice = healthWarn, "Events come in faster than they are recorded: see how long commits take."
 	case s.DeadLetters > 0:
-		f.state, f.advice = healthWarn, "bunting deadletters lists what could not be recorded, and plays it again."
+		f.state, f.advice = healthWarn, "bunting deadletters lists what could not be recorded, and can requeue it."
 		f.detail += fmt.Sprintf("; %d dead letters", s.DeadLetters)
 	}
 	return f
@@ -210,7 +210,7 @@ func mailHealth(ctx context.Context, v *healthView) finding {
 	case err != nil:
 		return storeProblem(err)
 	case waiting > 0 && time.Since(oldest) > lateMail:
-		return finding{healthWarn, fmt.Sprintf("%d mails wait, one since %s", waiting, oldest.UTC().Format(time.DateTime)), "The mail server does not take them: see the log for what it says."}
+		return finding{healthWarn, fmt.Sprintf("%d mails wait, one since %s", waiting, oldest.UTC().Format(time.DateTime)), "The mail server does not accept them: see the log for its response."}
 	}
 	return finding{"", fmt.Sprintf("%d mails wait", waiting), ""}
 }
@@ -222,9 +222,9 @@ func exportsHealth(ctx context.Context, v *healthView) finding {
 	case err != nil:
 		return storeProblem(err)
 	case len(failing) > 0:
-		return finding{healthWarn, fmt.Sprintf("The last run has failed of %d of %d exports: %s", len(failing), total, strings.Join(failing[:min(len(failing), 5)], ", ")), "See the log of the run, and test the destination."}
+		return finding{healthWarn, fmt.Sprintf("The last run failed for %d of %d exports: %s", len(failing), total, strings.Join(failing[:min(len(failing), 5)], ", ")), "See the log of the run, and test the destination."}
 	}
-	return finding{"", fmt.Sprintf("%d exports, none fails", total), ""}
+	return finding{"", fmt.Sprintf("%d exports, none failed", total), ""}
 }
 
 // scheduleHealth checks for scheduled changes that are overdue.
@@ -234,7 +234,7 @@ func scheduleHealth(ctx context.Context, v *healthView) finding {
 	case err != nil:
 		return storeProblem(err)
 	case n > 0:
-		return finding{healthBad, fmt.Sprintf("%d scheduled changes are overdue", n), "See the log for why they cannot be made."}
+		return finding{healthBad, fmt.Sprintf("%d scheduled changes are overdue", n), "See the log for the reason."}
 	}
 	return finding{"", "none overdue", ""}
 }
@@ -246,7 +246,7 @@ func certificateHealth(_ context.Context, v *healthView) finding {
 	if leaf == nil {
 		var err error
 		if leaf, err = x509.ParseCertificate(pair.Certificate[0]); err != nil {
-			return finding{healthBad, "The certificate cannot be read: " + err.Error(), "Give another one."}
+			return finding{healthBad, "The certificate cannot be read: " + err.Error(), "Replace it."}
 		}
 	}
 	f := finding{"", "good until " + leaf.NotAfter.UTC().Format(time.DateTime) + " UTC", ""}
@@ -275,5 +275,5 @@ func clockBetween(from, to time.Time, apart time.Duration) finding {
 	if moved.Abs() < clockMoved {
 		return finding{"", "steady", ""}
 	}
-	return finding{healthWarn, fmt.Sprintf("The clock was moved by %s since the start.", moved.Round(time.Second)), "See whether the machine keeps its time (NTP)."}
+	return finding{healthWarn, fmt.Sprintf("The clock was moved by %s since the start.", moved.Round(time.Second)), "Check that the machine's clock is synchronized (NTP)."}
 }

@@ -19,7 +19,7 @@ func (p *parts) openMail(c *rooms.Config) error {
 	c.SiteURL, c.ChallengeHost = p.SiteURL, p.ChallengeHost
 	resolver, err := dnstxt.New(p.DNSResolver)
 	if err != nil {
-		p.log.Warn("no domain can be verified: name a DNS server with Options.DNSResolver", "error", err)
+		p.log.Warn("domains cannot be verified: set a DNS server with Options.DNSResolver", "error", err)
 	} else {
 		c.Resolver = resolver
 	}
@@ -27,7 +27,7 @@ func (p *parts) openMail(c *rooms.Config) error {
 		return nil
 	}
 	if p.SiteURL == "" {
-		return errors.New("Options.SiteURL is needed with Options.SMTP.URL: links in mails are made of it, because a request may name any host; give the address at which people reach this server, such as https://flags.example.com")
+		return errors.New("Options.SiteURL is needed with Options.SMTP.URL: links in mails start with it, because a request may contain any host; set the public URL of this server, such as https://flags.example.com")
 	}
 	smtp, err := smtpmail.ParseURL(p.SMTP.URL)
 	if err != nil {
@@ -41,7 +41,7 @@ func (p *parts) openMail(c *rooms.Config) error {
 		smtp.Password = string(bytes.TrimRight(password, "\r\n"))
 	}
 	if smtp.From = p.SMTP.From; smtp.From == "" {
-		return errors.New("Options.SMTP.From is needed with Options.SMTP.URL: the address that mails come from")
+		return errors.New("Options.SMTP.From is needed with Options.SMTP.URL: set the address that mails are sent from")
 	}
 	mailer, err := smtpmail.New(smtp)
 	if err != nil {
@@ -107,9 +107,9 @@ func (p *parts) mailFailed(err error) {
 		switch {
 		case err == nil:
 		case errors.Is(err, organizations.ErrMailRejected):
-			p.log.Error("a mail is given up", "error", err)
+			p.log.Error("a mail could not be sent, giving up", "error", err)
 		default:
-			p.log.Warn("a mail was not sent yet", "error", err)
+			p.log.Warn("a mail could not be sent, it will be tried again", "error", err)
 		}
 	}
 }

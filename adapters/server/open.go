@@ -146,7 +146,7 @@ func (s *Server) openGeo(ctx context.Context) (err error) {
 	}
 	s.background.Go(func() {
 		s.geo.Watch(ctx, 0, func(err error) {
-			s.options.Logger.Warn("location database is not taken into use, the last good one stays", "error", err)
+			s.options.Logger.Warn("the location database is invalid, the last valid one stays in use", "error", err)
 		})
 	})
 	return nil

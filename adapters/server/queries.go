@@ -42,7 +42,7 @@ func (p *parts) openQueries() (err error) {
 			return p.decider.Stats().Requests + recorded.Events + recorded.Duplicates + recorded.Commits
 		},
 		OnSlowQuery: func(s queries.SlowQuery) {
-			p.log.Warn("a query took long", "kind", s.Kind, "project", s.Project, "rows", s.Rows, "seconds", s.Took.Seconds(), "name", s.Name)
+			p.log.Warn("slow query", "kind", s.Kind, "project", s.Project, "rows", s.Rows, "seconds", s.Took.Seconds(), "name", s.Name)
 		},
 	})
 	return err

@@ -32,9 +32,9 @@ var listenProblems = []struct {
 	is     error
 	advice string
 }{
-	{syscall.EADDRINUSE, "another program listens there: stop it, or choose another port with Options.Listen"},
-	{syscall.EACCES, "ports below 1024 are for the administrator: choose a higher one with Options.Listen"},
-	{syscall.EADDRNOTAVAIL, "this machine does not have the address: choose one it has with Options.Listen"},
+	{syscall.EADDRINUSE, "another program uses this address: stop it, or choose another port with Options.Listen"},
+	{syscall.EACCES, "ports below 1024 are reserved for the administrator: choose a higher port with Options.Listen"},
+	{syscall.EADDRNOTAVAIL, "this machine does not have this address: choose one of its addresses with Options.Listen"},
 }
 
 // adviceError has a text instead of its cause's, and unwraps to the cause.
@@ -78,7 +78,7 @@ func (s *Server) secure() error {
 	case files == TLS{}:
 		return nil
 	case files.Cert == "" || files.Key == "":
-		return errors.New("Options.TLS.Cert and Options.TLS.Key go together: name both files")
+		return errors.New("Options.TLS.Cert and Options.TLS.Key are needed together: give both files")
 	}
 	s.certificate = &certificate{files: files}
 	if err := s.certificate.load(); err != nil {
@@ -111,7 +111,7 @@ func (s *Server) Reload() {
 			continue
 		}
 		if err := part.read(); err != nil {
-			s.options.Logger.Error(part.name+" cannot be used, the last good state stays", "error", err)
+			s.options.Logger.Error(part.name+" cannot be read again, the last valid version stays in use", "error", err)
 			continue
 		}
 		s.options.Logger.Info(part.name + " read again")
@@ -123,7 +123,7 @@ func (s *Server) Reload() {
 // error is context.DeadlineExceeded. It must be called at most once.
 func (s *Server) Run(ctx context.Context) error {
 	if s == nil || s.listener == nil {
-		return errors.New("Options.Listen is empty: there is nothing to serve on")
+		return errors.New("Options.Listen is empty: set an address to listen on")
 	}
 	ctx = wire.Context(ctx)
 	log := s.options.Logger
@@ -146,7 +146,7 @@ func (s *Server) Run(ctx context.Context) error {
 	}
 	s.drain()
 	within := s.options.Grace
-	log.Info("stopping, requests under way may end", "within", within)
+	log.Info("shutting down, waiting for running requests", "within", within)
 	grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), within)
 	defer cancel()
 	err := srv.Shutdown(grace)
@@ -157,10 +157,10 @@ func (s *Server) Run(ctx context.Context) error {
 		s.shadow.end()
 	}
 	if ended := <-ended; !errors.Is(ended, http.ErrServerClosed) {
-		log.Warn("the server had failed", "error", ended)
+		log.Warn("the server failed", "error", ended)
 	}
 	if err != nil {
-		return &adviceError{fmt.Sprintf("requests that were still under way after %s were cut off", within), err}
+		return &adviceError{fmt.Sprintf("requests that were still running after %s were interrupted", within), err}
 	}
 	log.Info("stopped")
 	return nil
@@ -171,7 +171,7 @@ func (s *Server) drain() {
 	if s.options.Drain == 0 {
 		return
 	}
-	s.options.Logger.Info("draining: /_readiness answers 503, everything else as ever", "for", s.options.Drain)
+	s.options.Logger.Info("draining: /_readiness returns 503, all other requests are answered as before", "for", s.options.Drain)
 	s.front.draining.Store(true)
 	time.Sleep(s.options.Drain)
 }

@@ -132,7 +132,7 @@ func (s *Server) Reader(apiKey string) flags.Reader {
 	if apiKey == "" {
 		projects, err := s.Projects(context.Background())
 		if err == nil && len(projects) != 1 {
-			err = fmt.Errorf("%w: there are %d projects, and Reader was not told the API key of one", flags.ErrUnknownKey, len(projects))
+			err = fmt.Errorf("%w: there are %d projects, so Reader needs the API key of one", flags.ErrUnknownKey, len(projects))
 		}
 		if err != nil {
 			return flags.NewReader(func(_ context.Context, _ string, _ *flags.Subject, out *flags.Detail) { out.Err = err }, nil)

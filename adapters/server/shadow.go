@@ -41,7 +41,7 @@ func (s *Server) openShadow() error {
 	if path == "" {
 		path = filepath.Join(s.options.Data, "shadow.json")
 		if err := makeFolder(filepath.Dir(path)); err != nil {
-			return fmt.Errorf("Options.Data: %w; choose a folder that this user may write to, or name the report with Options.Shadow.Report", err)
+			return fmt.Errorf("Options.Data: %w; choose a folder that this user can write to, or set the file of the report with Options.Shadow.Report", err)
 		}
 	}
 	h, err := shadow.New(shadow.Config{Next: &s.front, Upstream: o.Upstream, Answer: side, Sample: o.Sample, Logger: s.options.Logger})
@@ -85,7 +85,7 @@ func (b *shadowServer) write() {
 		err = lastgood.Replace(b.path, 0o600, text, []byte{'\n'})
 	}
 	if err != nil {
-		b.server.options.Logger.Error("the report of the shadow could not be written", "error", err)
+		b.server.options.Logger.Error("the shadow report could not be written", "error", err)
 	}
 }
 

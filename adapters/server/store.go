@@ -15,7 +15,7 @@ import (
 func (p *parts) openStore(ctx context.Context) (err error) {
 	if p.Database == "" && p.Data != "" {
 		if err := makeFolder(p.Data); err != nil {
-			return fmt.Errorf("Options.Data: %w; choose a folder that this user may write to", err)
+			return fmt.Errorf("Options.Data: %w; choose a folder that this user can write to", err)
 		}
 	}
 	if p.store, err = sqlstore.Open(ctx, p.DatabaseURL(), sqlstore.Config{Logger: p.log, Changed: p.renew}); err != nil {
@@ -44,7 +44,7 @@ func makeFolder(dir string) error {
 // every request.
 func (p *parts) storeFailed() func(error) {
 	say := throttle(time.Second, func(err error, unsaid int) {
-		message := "events could not be stored; their senders were told to try again"
+		message := "events could not be stored; clients were asked to try again"
 		if errors.Is(err, capture.ErrIndexing) {
 			message = "stored events could not be indexed; it will be tried again"
 		}

@@ -20,7 +20,7 @@ func (p *parts) openStream(ctx context.Context) (err error) {
 		return fmt.Errorf("Options.Stream: %w", err)
 	}
 	if p.stream.Replicas() == 1 {
-		p.log.Info("one broker keeps the events: so that a power cut takes none it has to run with sync_interval: always, or there have to be three (Options.Stream.Replicas 3)")
+		p.log.Info("only one broker stores the events: to lose none in a power failure, run it with sync_interval: always, or use three brokers (Options.Stream.Replicas 3)")
 	}
 	p.processor, err = capture.NewProcessor(capture.ProcessorConfig{Stream: p.stream, Recorder: p.recorder, Positions: p.store, OnFailure: p.streamFailed()})
 	if err != nil {
@@ -34,6 +34,6 @@ func (p *parts) openStream(ctx context.Context) (err error) {
 // database is unavailable, each partition fails every few seconds.
 func (p *parts) streamFailed() func(error) {
 	return throttle(time.Minute, func(err error, unsaid int) {
-		p.log.Error("events of the stream could not be recorded yet; they wait there and are tried again", "error", err, "unsaid", unsaid)
+		p.log.Error("events of the stream could not be recorded yet; they stay in the stream and will be tried again", "error", err, "unsaid", unsaid)
 	})
 }

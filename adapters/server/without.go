@@ -28,11 +28,11 @@ func (o *Options) checkParts() error {
 	}
 	switch {
 	case o.Without.has(Flags) && !o.Without.has(Management):
-		return errors.New("Options.Without leaves Flags out, which Management needs: leave that out too")
+		return errors.New("Options.Without leaves out Flags, which Management needs: leave out Management too")
 	case o.Without.has(Flags | Capture):
-		return errors.New("Options.Without leaves both Flags and Capture out: nothing is left to serve")
+		return errors.New("Options.Without leaves out both Flags and Capture: nothing is left to serve")
 	case o.Without.has(Capture|Management) && o.Data == "" && o.Database == "" && len(o.Definitions) == 0:
-		return errors.New("there are no flags and nobody can make some: give Options.Definitions, Options.Data or Options.Database")
+		return errors.New("there are no flags and none can be created: set Options.Definitions, Options.Data or Options.Database")
 	}
 	return nil
 }

@@ -54,7 +54,7 @@ func (p *parts) schedule(ctx context.Context) {
 			p.jobs.count(jobSchedules, err)
 		}
 		if err != nil && !failing {
-			p.log.Error("scheduled changes of flags or iterations of surveys could not be made; it will be tried again", "error", err)
+			p.log.Error("scheduled changes of flags or iterations of surveys could not be applied; it will be tried again", "error", err)
 		}
 		failing = err != nil
 	})
@@ -88,7 +88,7 @@ const cohortsEvery = time.Minute
 // countCohorts updates old counts of dynamic cohorts, until the context ends.
 func (p *parts) countCohorts(ctx context.Context) {
 	say := throttle(time.Minute, func(err error, unsaid int) {
-		p.log.Error("cohorts could not be counted; it will be tried again", "error", err, "unsaid", unsaid)
+		p.log.Error("cohorts could not be calculated; it will be tried again", "error", err, "unsaid", unsaid)
 	})
 	every(ctx, cohortsEvery, func() {
 		for more := true; more && ctx.Err() == nil; {
@@ -106,7 +106,7 @@ const rolloutsEvery = 5 * time.Second
 // judgeRollouts evaluates the guarded rollouts that are due, until the context ends.
 func (p *parts) judgeRollouts(ctx context.Context) {
 	say := throttle(time.Minute, func(err error, unsaid int) {
-		p.log.Error("guarded rollouts could not be judged; it will be tried again", "error", err, "unsaid", unsaid)
+		p.log.Error("guarded rollouts could not be evaluated; it will be tried again", "error", err, "unsaid", unsaid)
 	})
 	every(ctx, rolloutsEvery, func() {
 		for more := true; more && ctx.Err() == nil; {
@@ -138,7 +138,7 @@ func (p *parts) follow(ctx context.Context) {
 			failing = false
 		case ctx.Err() == nil && !failing:
 			failing = true
-			p.log.Error("exceptions could not be made issues; it will be tried again", "error", err)
+			p.log.Error("exceptions could not be grouped into issues; it will be tried again", "error", err)
 		}
 		if more && err == nil {
 			continue
@@ -171,7 +171,7 @@ func (p *parts) storeUsage(ctx context.Context) {
 		out[i] = sqlstore.Spending(x)
 	}
 	if err := p.store.AddSpending(ctx, time.Now(), out); err != nil {
-		p.log.Warn("the report of who spends what has lost some seconds", "error", err)
+		p.log.Warn("the usage report lost some seconds", "error", err)
 	}
 }
 
@@ -189,7 +189,7 @@ func (p *parts) countAnswers(ctx context.Context) {
 			out[i] = sqlstore.Evaluation(x)
 		}
 		if err := p.store.AddEvaluations(context.WithoutCancel(ctx), time.Now(), out); err != nil {
-			p.log.Warn("the counts of what flags were answered have lost some", "error", err)
+			p.log.Warn("some counts of flag evaluations were lost", "error", err)
 		}
 	}
 	every(ctx, answersEvery, func() {
@@ -212,7 +212,7 @@ func (p *parts) reportMerges(ctx context.Context) {
 	logged := uint64(0)
 	every(ctx, mergesInterval, func() {
 		if now := p.recorder.Stats().MergesRejected; now > logged {
-			p.log.Info("merges of people refused; …/ingestion_warnings names them", "merges", now-logged, "within", mergesInterval)
+			p.log.Info("merges of persons were refused; see …/ingestion_warnings", "merges", now-logged, "within", mergesInterval)
 			logged = now
 		}
 	})

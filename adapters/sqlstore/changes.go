@@ -109,7 +109,7 @@ func (l *listener) run(ctx context.Context) {
 		if time.Since(started) > lastListenWait { // the connection lasted a while
 			wait = firstListenWait
 		}
-		l.store.logger.Debug("changes of other servers are seen within a second, not at once: the connection that tells of them is lost", "error", err)
+		l.store.logger.Debug("lost the connection that reports changes of other servers; changes are seen within a second instead of at once", "error", err)
 		select {
 		case <-ctx.Done():
 		case <-time.After(wait/2 + mathrand.N(wait)):

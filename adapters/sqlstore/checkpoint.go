@@ -85,7 +85,7 @@ func (c *checkpointer) run(ctx context.Context) {
 		if err != nil && !errors.Is(err, context.Canceled) {
 			// No data is lost: the pages stay in the log, and the commits report errors
 			// of the disk.
-			c.logger.Debug("moving pages from SQLite's log", "error", err)
+			c.logger.Debug("SQLite's log could not be checkpointed", "error", err)
 		}
 	}
 }

@@ -38,7 +38,7 @@ type Examination struct {
 }
 
 // ErrNoDatabase is the error for a database that no server has initialized.
-var ErrNoDatabase = errors.New("there is nothing yet: the first bunting serve makes it")
+var ErrNoDatabase = errors.New("there is no database yet: the first bunting serve creates it")
 
 // Examine inspects the database with a URL without changing it, also while a server
 // uses it. If quick is true, it does not compare indexes with tables, which may take

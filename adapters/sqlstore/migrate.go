@@ -78,6 +78,6 @@ func (s *Store) migrate(ctx context.Context) error {
 	if _, err := provider.Up(ctx); err != nil {
 		return fmt.Errorf("schema %d could not be brought up to %d: %w", current, newest, err)
 	}
-	s.logger.Info("database schema is up to date", "schema", newest, "was", current)
+	s.logger.Info("database schema upgraded", "schema", newest, "was", current)
 	return nil
 }

@@ -102,7 +102,7 @@ func TestServe_MailServerRefusesThePassword(t *testing.T) {
 		t.Fatal(status, body)
 	}
 	deadline := time.After(clitest.WaitTimeout)
-	for !strings.Contains(s.stderr.String(), "a mail was not sent yet") {
+	for !strings.Contains(s.stderr.String(), "a mail could not be sent, it will be tried again") {
 		select {
 		case <-s.stderr.OnWrite:
 		case <-deadline:

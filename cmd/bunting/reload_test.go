@@ -124,7 +124,7 @@ func TestServe_SIGHUP(t *testing.T) {
 	if err := os.WriteFile(cert, []byte("half a certifi"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	hangUp("certificates cannot be used, the last good state stays")
+	hangUp("certificates cannot be read again, the last valid version stays in use")
 	if got := serial(); got != 2 {
 		t.Errorf("certificate %d after a bad one", got)
 	}
@@ -132,7 +132,7 @@ func TestServe_SIGHUP(t *testing.T) {
 	if err := os.WriteFile(definitions, []byte(`{"projects": [`), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	hangUp("definitions cannot be used, the last good state stays")
+	hangUp("definitions cannot be read again, the last valid version stays in use")
 
 	if _, err := underWay.Write([]byte(body[10:])); err != nil {
 		t.Fatal(err)

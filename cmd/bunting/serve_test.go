@@ -277,7 +277,7 @@ func TestServe_RequestsAreCutOff(t *testing.T) {
 	defer func() { _ = conn.Close() }()
 	s.stop()
 	s.wait(1)
-	if got := s.stderr.String(); !strings.Contains(got, "bunting: requests that were still under way after 1ms were cut off") {
+	if got := s.stderr.String(); !strings.Contains(got, "bunting: requests that were still running after 1ms were interrupted") {
 		t.Errorf("stderr %q", got)
 	}
 }

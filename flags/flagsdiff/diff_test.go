@@ -68,7 +68,7 @@ func TestDiff_Why(t *testing.T) {
 		"new":              {noFlags, plan("pro"), user, "f: none -> true, new", "the flag is new"},
 		"removed":          {plan("pro"), noFlags, user, "f: true -> none, removed", "the flag is removed"},
 		"never answered":   {noFlags, strings.Replace(plan("pro"), `"active": true`, `"active": false`, 1), user, "", ""},
-		"payload":          {flag("f", `"groups": [{}], "payloads": {"true": "1"}`), flag("f", `"groups": [{}], "payloads": {"true": "2"}`), user, "f: true -> true, payload", "the payload is another"},
+		"payload":          {flag("f", `"groups": [{}], "payloads": {"true": "1"}`), flag("f", `"groups": [{}], "payloads": {"true": "2"}`), user, "f: true -> true, payload", "the payload has changed"},
 		"pinned":           {flag("f", `"groups": [{}]`), strings.Replace(flag("f", `"groups": [{}]`), `"filters"`, `"pins": [{"group_type": "company", "group_key": "acme", "value": false}], "filters"`, 1), flags.Subject{DistinctID: "u", Groups: map[string]string{"company": "acme"}}, "f: true -> false, pinned", "it is: a value is pinned for the group company \"acme\""},
 		"early access":     {flag("f", `"groups": [{}]`), flag("f", `"groups": [{}], "feature_enrollment": true`), flags.Subject{DistinctID: "u", Person: flags.Properties{"$feature_enrollment/f": false}}, "f: true -> false, enrollment", "now decides"},
 		"holdout":          {flag("f", `"groups": [{}], "holdout": {"id": 3, "exclusion_percentage": 1}`), flag("f", `"groups": [{}], "holdout": {"id": 3, "exclusion_percentage": 2}`), flags.Subject{DistinctID: "user-31"}, "f: true -> holdout-3, holdout", "was 1 % and is 2 %"},

@@ -62,7 +62,7 @@ func (d *Diff) explain(key string, sub *flags.Subject, now time.Time) Why {
 // presenceTexts are the texts of the causes that presence returns.
 var presenceTexts = map[Cause]string{
 	CauseNew: "the flag is new", CauseRemoved: "the flag is removed", CauseActivated: "the flag was not active",
-	CauseDeactivated: "the flag is not active any more", CauseUnanswered: "the flag is on or behind a cycle of dependencies on one side",
+	CauseDeactivated: "the flag is not active any more", CauseUnanswered: "the flag is in, or depends on, a cycle of dependencies on one side",
 }
 
 // comparison finds the first difference between two evaluations of a flag for one subject, in the
@@ -83,14 +83,14 @@ func (c *comparison) find() (Cause, string) {
 	case isDecided(c.before.Enrollment) != isDecided(c.after.Enrollment):
 		return CauseEnrollment, "early access " + nowOrNoLonger(isDecided(c.after.Enrollment)) + " decides"
 	case isDecided(c.before.Enrollment):
-		return CausePayload, "the payload is another"
+		return CausePayload, "the payload has changed"
 	case isHeldOut(c.before.Holdout) != isHeldOut(c.after.Holdout):
 		return CauseHoldout, fmt.Sprintf("the holdout's share was %s and is %s", holdoutShare(c.before.Holdout), holdoutShare(c.after.Holdout))
 	case isHeldOut(c.before.Holdout):
 		if was.Variant != is.Variant {
-			return CauseHoldout, "the holdout is another one"
+			return CauseHoldout, "the holdout has changed"
 		}
-		return CausePayload, "the payload is another"
+		return CausePayload, "the payload has changed"
 	case was.ReasonOpen != nil || is.ReasonOpen != nil:
 		return CauseCondition, "on one side it is not known which condition decides; it was: " + c.before.Decision.String() + "; it is: " + c.after.Decision.String()
 	}
@@ -214,7 +214,7 @@ func (c *comparison) condition(before, after *flags.ConditionTrace) (Cause, stri
 		case "flag":
 			return CauseDependency, fmt.Sprintf("%s: flag %q was %s and is %s", name, b.Key, a.Seen, b.Seen)
 		}
-		return CauseProperty, fmt.Sprintf("%s: %s; it was %s: the properties are compared otherwise", name, b, a.Result)
+		return CauseProperty, fmt.Sprintf("%s: %s; it was %s: the properties are compared differently", name, b, a.Result)
 	}
 	return c.shares(name, before.Rollout, after.Rollout)
 }
@@ -232,7 +232,7 @@ func member(f *flags.FilterTrace) string {
 func (c *comparison) shares(name string, before, after *flags.BucketTrace) (Cause, string) {
 	switch {
 	case before == nil || after == nil:
-		return CauseCondition, name + " is decided otherwise"
+		return CauseCondition, name + " is evaluated differently"
 	case before.Share != after.Share:
 		text := fmt.Sprintf("the rollout of %s was %s and is %s", name, percent(before.Share), percent(after.Share))
 		for _, b := range []*flags.BucketTrace{after, before} {
@@ -251,11 +251,11 @@ func (c *comparison) answers(condBefore, condAfter *flags.ConditionTrace) (Cause
 	name := fmt.Sprintf("condition %d", condAfter.Index+1)
 	switch a, b := condBefore.Variant, condAfter.Variant; {
 	case before.Variant == after.Variant && string(before.Payload) != string(after.Payload):
-		return CausePayload, "the payload is another"
+		return CausePayload, "the payload has changed"
 	case before.Variant == after.Variant:
 		return CauseReason, name + " decided as condition " + fmt.Sprint(condBefore.Index+1) + " before"
 	case a == nil || b == nil:
-		return CauseVariants, fmt.Sprintf("%s gave %s and gives %s: the variants, or the one it forces, are others", name, before.ValueText(), after.ValueText())
+		return CauseVariants, fmt.Sprintf("%s gave %s and gives %s: the variants, or the variant that it forces, have changed", name, before.ValueText(), after.ValueText())
 	case a.Bucket != b.Bucket:
 		return CauseBucket, fmt.Sprintf("the variant's bucket was %s of %q and is %s of %q", a.Hash, a.Input, b.Hash, b.Input)
 	default:

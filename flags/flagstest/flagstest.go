@@ -251,7 +251,7 @@ func (s *state) failUnknown(key string) {
 		return
 	}
 	s.missed[key] = true
-	s.t.Errorf("flagstest: the flag %q is read and was not set; set are: %s", key, strings.Join(s.setKeys(), ", "))
+	s.t.Errorf("flagstest: the flag %q is read but was not set; the flags that are set: %s", key, strings.Join(s.setKeys(), ", "))
 }
 
 // setKeys returns the keys that are set for any subject, sorted.

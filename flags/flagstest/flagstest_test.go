@@ -142,7 +142,7 @@ func TestFlags_Strict(t *testing.T) {
 		if len(inner.lines) != want {
 			t.Errorf("strict %v: %q", strict, inner.lines)
 		}
-		if strict && !strings.Contains(strings.Join(inner.lines, "\n"), `"serach" is read and was not set; set are: layout, search`) {
+		if strict && !strings.Contains(strings.Join(inner.lines, "\n"), `"serach" is read but was not set; the flags that are set: layout, search`) {
 			t.Errorf("%q", inner.lines)
 		}
 	}

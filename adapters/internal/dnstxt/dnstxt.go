@@ -42,7 +42,7 @@ func New(server string) (*Resolver, error) {
 	r := &Resolver{server: server, timeout: Timeout}
 	if server != "" {
 		if host, port, err := net.SplitHostPort(server); err != nil || host == "" || port == "" {
-			return nil, fmt.Errorf("dnstxt: want HOST:PORT such as 192.0.2.1:53, not %q", server)
+			return nil, fmt.Errorf("dnstxt: must be HOST:PORT such as 192.0.2.1:53, not %q", server)
 		}
 	}
 	_, err := r.servers()
@@ -57,7 +57,7 @@ func (r *Resolver) servers() ([]string, error) {
 	}
 	system, err := dns.ClientConfigFromFile(systemFile)
 	if err != nil {
-		return nil, fmt.Errorf("dnstxt: the system's DNS servers are not known: %w", err)
+		return nil, fmt.Errorf("dnstxt: the system's DNS servers cannot be read: %w", err)
 	}
 	var out []string
 	for _, host := range system.Servers[:min(len(system.Servers), maxServers)] {
@@ -76,7 +76,7 @@ func (r *Resolver) TXT(ctx context.Context, host string) ([]string, error) {
 	ctx, cancel := context.WithTimeout(ctx, r.timeout)
 	defer cancel()
 	if _, ok := dns.IsDomainName(host); !ok {
-		return nil, fmt.Errorf("dnstxt: %q is no name", host)
+		return nil, fmt.Errorf("dnstxt: %q is not a domain name", host)
 	}
 	servers, err := r.servers()
 	if err != nil {

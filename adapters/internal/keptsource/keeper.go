@@ -130,7 +130,7 @@ func (k *Keeper) run(ctx context.Context) {
 				continue
 			}
 			if logged.IsZero() || time.Since(logged) >= logInterval {
-				k.copies.logger.Warn("the definitions of a project could not be kept on disk", "project", t.project.ID, "error", err)
+				k.copies.logger.Warn("the definitions of a project could not be stored on disk", "project", t.project.ID, "error", err)
 				logged = time.Now()
 			}
 			select { // the task is added with the next request for the project
@@ -235,7 +235,7 @@ func (c *Copies) makeRoom(name string) bool {
 		return true
 	case oldest == "":
 		if first {
-			c.logger.Warn("the definitions of more projects are not kept on disk", "kept", MaxProjects)
+			c.logger.Warn("the definitions of further projects are not stored on disk: the limit is reached", "kept", MaxProjects)
 		}
 		return false
 	}

@@ -117,7 +117,7 @@ func (c *Copies) load(apiKey string) (*record, error) {
 func (c *Copies) read(apiKey string) (*record, error) {
 	r, err := c.load(apiKey)
 	if errors.Is(err, os.ErrNotExist) {
-		return nil, fmt.Errorf("%w: no copy of it is kept", flags.ErrUnknownKey)
+		return nil, fmt.Errorf("%w: there is no stored copy of it", flags.ErrUnknownKey)
 	}
 	if err != nil {
 		c.logger.Error("the copy of a project's definitions cannot be used", "error", err)

@@ -79,7 +79,7 @@ func (s *Stream) Append(ctx context.Context, b *capture.Batch) error {
 func (s *Stream) enqueue(partition int, p *pending) error {
 	if s.waiting.Add(1) > int64(s.config.Waiting) {
 		s.waiting.Add(-1)
-		return fmt.Errorf("%w: %d requests wait already", capture.ErrUnavailable, s.config.Waiting)
+		return fmt.Errorf("%w: %d requests are already waiting", capture.ErrUnavailable, s.config.Waiting)
 	}
 	s.mu.Lock()
 	reject := s.closing.Load() || !s.isReachable()
@@ -219,7 +219,7 @@ const maxAttempts = 12
 func (s *Stream) publishParts(ctx context.Context, subject string, id capture.UUID, origin string, data []byte) error {
 	part := int(s.conn.MaxPayload()) - overhead
 	if part <= 0 {
-		return fmt.Errorf("the broker takes messages of %d bytes: set max_payload to 1MB", s.conn.MaxPayload())
+		return fmt.Errorf("the broker accepts messages of at most %d bytes: set max_payload to 1MB", s.conn.MaxPayload())
 	}
 	parts := max(1, (len(data)+part-1)/part)
 	for attempt := 0; ; attempt++ {

@@ -33,7 +33,7 @@ func (r *reader) StoreDeadLetter(ctx context.Context, m *capture.Message, reason
 		return errors.New("the stream of dead letters is full: list and drop or requeue them with bunting deadletters")
 	}
 	if err == nil {
-		s.config.Logger.Error("events of the stream are kept as a dead letter", "id", m.ID.String(), "reason", reason)
+		s.config.Logger.Error("events of the stream became a dead letter", "id", m.ID.String(), "reason", reason)
 	}
 	return err
 }

@@ -114,7 +114,7 @@ func body(batches [][]byte) []byte {
 // parseBody parses a message that was encoded by body.
 func parseBody(data []byte) ([]*capture.Batch, error) {
 	if len(data) == 0 || data[0] != bodyVersion {
-		return nil, errors.New("the message has a form that this program does not know")
+		return nil, errors.New("the message has a format that this version does not support")
 	}
 	if n, err := s2.DecodedLen(data[1:]); err != nil || n > maxBody {
 		return nil, errors.New("the message is damaged")

@@ -60,7 +60,7 @@ func (s *Stream) Open(ctx context.Context, after capture.StreamPosition) (captur
 	if found {
 		c.DeliverPolicy, c.OptStartSeq = jetstream.DeliverByStartSequencePolicy, after.Seq+1
 	} else if after.Seq > 0 {
-		s.config.Logger.Warn("the stream does not hold what was recorded last; all that it holds is read", "partition", after.Partition)
+		s.config.Logger.Warn("the stream no longer contains the message that was recorded last; reading everything that it contains", "partition", after.Partition)
 	}
 	if r.consumer, err = s.events.CreateConsumer(ctx, c); err != nil {
 		return nil, err

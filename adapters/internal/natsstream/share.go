@@ -44,8 +44,8 @@ func (s *Stream) RunPartitions(ctx context.Context, read func(ctx context.Contex
 	failing := false
 	for {
 		err := h.rebalance(ctx)
-		if err != nil && !failing && ctx.Err() == nil { // log the first of consecutive failures
-			s.config.Logger.Warn("the partitions of the stream cannot be shared out; those that are read go on", "error", err)
+		if err != nil && !failing && ctx.Err() == nil { // once, not while it lasts
+			s.config.Logger.Warn("the partitions of the stream cannot be assigned; reading of the current ones continues", "error", err)
 		}
 		failing = err != nil
 		s.refreshLag(ctx)

@@ -181,9 +181,9 @@ func withAdvice(err error) error {
 	case errors.Is(err, jetstream.ErrJetStreamNotEnabled), errors.Is(err, jetstream.ErrJetStreamNotEnabledForAccount), errors.Is(err, nats.ErrNoResponders):
 		return fmt.Errorf("%w: start the broker with JetStream (nats-server -js -sd DIR)", err)
 	case errors.Is(err, nats.ErrNoServers), errors.Is(err, nats.ErrTimeout), errors.Is(err, context.DeadlineExceeded):
-		return fmt.Errorf("%w: is the broker running there, and are there enough of them for the replicas?", err)
+		return fmt.Errorf("%w: check that the broker is running there, and that there are enough brokers for the replicas", err)
 	case errors.Is(err, nats.ErrAuthorization):
-		return fmt.Errorf("%w: the broker wants a user and password in the address, or credentials", err)
+		return fmt.Errorf("%w: the broker requires a user and password in the address, or credentials", err)
 	}
 	return err
 }
@@ -210,12 +210,12 @@ func (s *Stream) connect(context.Context) (err error) {
 		nats.DisconnectErrHandler(func(_ *nats.Conn, err error) {
 			s.disconnected.Store(time.Now().UnixNano())
 			if err != nil {
-				s.config.Logger.Warn("the connection to the stream is lost", "error", err)
+				s.config.Logger.Warn("lost the connection to the stream", "error", err)
 			}
 		}),
 		nats.ReconnectHandler(func(*nats.Conn) {
 			s.disconnected.Store(0)
-			s.config.Logger.Info("the connection to the stream is back")
+			s.config.Logger.Info("reconnected to the stream")
 		}),
 		// Readers detect lost messages themselves.
 		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) { s.config.Logger.Debug("stream", "error", err) }),
@@ -252,7 +252,7 @@ func (s *Stream) setUp(ctx context.Context) (err error) {
 		return err
 	}
 	s.leases, err = s.ensure(ctx, jetstream.StreamConfig{
-		Name: c.Name + "_leases", Description: "who reads which partition", Subjects: []string{c.Name + ".leases.>"},
+		Name: c.Name + "_leases", Description: "leases of the partitions", Subjects: []string{c.Name + ".leases.>"},
 		Storage: jetstream.FileStorage, Replicas: replicas, MaxBytes: 1 << 20, MaxMsgsPerSubject: 1, MaxAge: c.Lease, Duplicates: c.Lease,
 	}, 0)
 	if err != nil {
@@ -264,7 +264,7 @@ func (s *Stream) setUp(ctx context.Context) (err error) {
 		return fmt.Errorf("%wthe stream %s was not made by bunting: remove or rename it", errSetting, is.Name)
 	}
 	if is.Storage != jetstream.FileStorage || is.Discard != jetstream.DiscardNew || is.Retention != jetstream.LimitsPolicy || is.MaxAge != 0 || is.MaxMsgs > 0 || is.MaxMsgsPerSubject > 0 {
-		return fmt.Errorf("%wthe stream %s was changed so that it may lose events: it needs file storage, discard new, and no limit but its bytes", errSetting, is.Name)
+		return fmt.Errorf("%wthe stream %s was changed so that it may lose events: it needs file storage, discard new, and no limit other than its bytes", errSetting, is.Name)
 	}
 	if s.config.Lease = s.leases.CachedInfo().Config.MaxAge; s.config.Lease <= 0 {
 		return fmt.Errorf("%wthe stream %s_leases was changed so that leases never end: remove it", errSetting, c.Name)

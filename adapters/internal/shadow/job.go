@@ -280,7 +280,7 @@ func (h *Handler) askUpstream(r *http.Request) answer {
 	defer func() { _ = response.Body.Close() }()
 	body, err := io.ReadAll(io.LimitReader(response.Body, maxAnswer+1))
 	if err == nil && len(body) > maxAnswer {
-		err = errors.New("the answer is too long")
+		err = errors.New("the response is too long")
 	}
 	return answer{response.StatusCode, body, err}
 }

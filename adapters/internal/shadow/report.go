@@ -131,7 +131,7 @@ func (b *book) logFailure(log *slog.Logger, err error, now time.Time) {
 	}
 	b.mu.Unlock()
 	if tell {
-		log.Warn("the upstream does not answer, requests are not compared", "error", err)
+		log.Warn("the upstream does not respond, requests are not compared", "error", err)
 	}
 }
 
@@ -315,7 +315,7 @@ func (r *Report) Write(w io.Writer, flags int) error {
 		return err
 	}
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	_, _ = fmt.Fprintln(table, "flag\tdiffers\tcause\tself\tupstream\tcount\tsuch as")
+	_, _ = fmt.Fprintln(table, "flag\tdiffers\tcause\tself\tupstream\tcount\texample")
 	for _, f := range r.Flags[:min(len(r.Flags), flags)] {
 		for i, p := range f.Pairs {
 			key, rate := f.Key, fmt.Sprintf("%.4f %%", 100*f.Rate)

@@ -93,13 +93,13 @@ func New(c Config) (*Handler, error) {
 	case c.Next == nil || c.Upstream == nil:
 		return nil, errors.New("shadow: Next and Upstream are required")
 	case c.Upstream.Host == "" || c.Upstream.Scheme != "http" && c.Upstream.Scheme != "https":
-		return nil, fmt.Errorf("shadow: the upstream is a URL such as https://us.i.posthog.com, not %q", c.Upstream.Redacted())
+		return nil, fmt.Errorf("shadow: the upstream must be a URL such as https://us.i.posthog.com, not %q", c.Upstream.Redacted())
 	case c.Upstream.User != nil || c.Upstream.RawQuery != "":
 		return nil, errors.New("shadow: the upstream's URL has a user or a query: leave them out")
 	case c.Answer != "" && c.Answer != Self && c.Answer != Upstream:
-		return nil, fmt.Errorf("shadow: the side that answers is %s or %s, not %q", Self, Upstream, c.Answer)
+		return nil, fmt.Errorf("shadow: the side that answers must be %s or %s, not %q", Self, Upstream, c.Answer)
 	case !(c.Sample >= 0 && c.Sample <= 1):
-		return nil, fmt.Errorf("shadow: the sample is a share from 0 to 1, not %v", c.Sample)
+		return nil, fmt.Errorf("shadow: the sample must be a share from 0 to 1, not %v", c.Sample)
 	}
 	if c.Workers <= 0 {
 		c.Workers = 32

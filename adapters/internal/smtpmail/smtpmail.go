@@ -72,7 +72,7 @@ type Config struct {
 // ParseURL parses smtp://USER:PASSWORD@HOST:PORT, smtps:// or smtp+plain://; user, password and
 // port are optional. Its errors do not include text, which may have a password.
 func ParseURL(text string) (c Config, err error) {
-	const want = "want smtp://USER@HOST:PORT (STARTTLS), smtps:// (TLS) or smtp+plain:// (not encrypted)"
+	const want = "must be smtp://USER@HOST:PORT (STARTTLS), smtps:// (TLS) or smtp+plain:// (not encrypted)"
 	u, err := url.Parse(text)
 	if err != nil {
 		return c, errors.New(want)
@@ -104,14 +104,14 @@ type Mailer struct {
 func New(c Config) (*Mailer, error) {
 	host, port, err := net.SplitHostPort(c.Address)
 	if err != nil {
-		return nil, errors.New("smtpmail: Config.Address: want HOST:PORT")
+		return nil, errors.New("smtpmail: Config.Address: must be HOST:PORT")
 	}
 	m := &Mailer{Config: c, host: host}
 	if m.port, err = strconv.Atoi(port); err != nil || m.port < 1 || m.port > 65535 {
-		return nil, errors.New("smtpmail: Config.Address: want HOST:PORT")
+		return nil, errors.New("smtpmail: Config.Address: must be HOST:PORT")
 	}
 	if _, err := stdmail.ParseAddress(c.From); err != nil {
-		return nil, fmt.Errorf("smtpmail: Config.From: want an address such as Bunting <bunting@example.com>, not %q", c.From)
+		return nil, fmt.Errorf("smtpmail: Config.From: must be an address such as Bunting <bunting@example.com>, not %q", c.From)
 	}
 	if m.Timeout <= 0 {
 		m.Timeout = DefaultTimeout

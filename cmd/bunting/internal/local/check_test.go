@@ -85,7 +85,7 @@ func TestCheck_NamesUnknownMembers(t *testing.T) {
     warning  projects[1].flags[1].filters.groups[0].rollout (flag "all"): is not a member of a condition and does nothing
     SDKs that evaluate locally may give other values than the server for these flags:
       FLAG  SDK  THERE            WHY
-      half  all  asks the server  it cannot be evaluated: it is not in the payload
+      half  all  asks the server  it cannot be evaluated: it is not in the definitions for SDKs
 
 3 errors, 4 warnings
 `
