@@ -12,10 +12,10 @@ import { homeProject, may, project, session, signOut } from "./session";
 import { setTheme, theme, type Theme } from "./theme";
 import { openSearch } from "./search";
 import { ApiError, asks, reachable } from "./api/client";
-import { w } from "./words";
+import { words } from "./words";
 
 const strip = signal("");
-asks.offline = (s, busy) => strip.set(s === null ? "" : (busy ? w.tooMany : w.offline)(s));
+asks.offline = (s, busy) => strip.set(s === null ? "" : (busy ? words.tooMany : words.offline)(s));
 
 const opening = signal(false); // a page's own code is on its way
 
@@ -24,10 +24,10 @@ export function frame(): HTMLElement {
   const main = h("main", { id: "main", tabindex: -1, "aria-busy": () => opening() || awaited() > 0 || null });
   const bare = () => find(place().path).route?.bare === true;
   append(document.body, [
-    h("a", { class: "skip", href: "#main", onclick: (e: Event) => (e.preventDefault(), main.focus()) }, w.skip),
+    h("a", { class: "skip", href: "#main", onclick: (e: Event) => (e.preventDefault(), main.focus()) }, words.skip),
     () => (bare() ? null : banner()),
     () => (strip() ? h("div", { class: "strip", role: "alert" }, strip()) : null),
-    h("div", { class: () => (bare() ? "bare" : "columns") }, () => (bare() ? null : h("nav", { "aria-label": w.main, class: "nav" }, navigation())), main),
+    h("div", { class: () => (bare() ? "bare" : "columns") }, () => (bare() ? null : h("nav", { "aria-label": words.main, class: "nav" }, navigation())), main),
     announcements(),
   ]);
   showPages(main);
@@ -39,11 +39,11 @@ function banner(): HTMLElement {
   return h(
     "header",
     { class: "banner" },
-    h("button", { type: "button", class: "button quiet small-only", onclick: openMenu, "aria-label": w.menu }, icon("menu")),
-    h("a", { class: "brand", href: () => href(`p/${project() || homeProject()}`), "aria-label": w.bunting }, mark(), h("span", { class: "word" }, w.bunting)),
+    h("button", { type: "button", class: "button quiet small-only", onclick: openMenu, "aria-label": words.menu }, icon("menu")),
+    h("a", { class: "brand", href: () => href(`p/${project() || homeProject()}`), "aria-label": words.bunting }, mark(), h("span", { class: "word" }, words.bunting)),
     projects(),
     h("span", { class: "space" }),
-    h("button", { type: "button", class: "button quiet find", "aria-label": w.search, title: w.searchHint, onclick: openSearch }, icon("search"), h("span", { class: "wide-only" }, w.search), h("kbd", { class: "wide-only" }, w.searchHint)),
+    h("button", { type: "button", class: "button quiet find", "aria-label": words.search, title: words.searchHint, onclick: openSearch }, icon("search"), h("span", { class: "wide-only" }, words.search), h("kbd", { class: "wide-only" }, words.searchHint)),
     account(),
   );
 }
@@ -58,11 +58,11 @@ function projects(): HTMLElement {
   const name = () => session()?.projects.find((p) => p.id === project())?.name ?? session()?.projects[0]?.name ?? "";
   const box = h("span", null, () =>
     menu(
-      w.projectIs(name()),
+      words.projectIs(name()),
       [h("span", { class: "clip" }, name()), icon("down")],
       () => [
         ...(session.peek()?.projects ?? []).map((p) => ({ label: p.name, run: () => void go(`p/${p.id}`) })),
-        { label: w.newProject, line: true, there: there("organization/settings"), disabled: may("project:write") ? null : w.needs("project:write"), run: () => void go("organization/settings") },
+        { label: words.newProject, line: true, there: there("organization/settings"), disabled: may("project:write") ? null : words.needs("project:write"), run: () => void go("organization/settings") },
       ],
       "button quiet project",
     ),
@@ -72,13 +72,13 @@ function projects(): HTMLElement {
 
 function account(): HTMLElement {
   const look = (t: Theme, label: string) => ({ label, checked: () => theme() === t, run: () => setTheme(t) });
-  return menu(w.accountMenu, icon("user"), () => [
-    { label: w.account, there: there("account"), run: () => void go("account") },
-    { label: w.shortcuts, run: openShortcuts },
-    { ...look("light", w.light), line: true },
-    look("dark", w.dark),
-    look("system", w.system),
-    { label: w.signOut, line: true, run: () => void leaving().then((leaves) => (leaves ? signOut().then(() => go("sign-in", {}, true)) : undefined)) }, // whoever comes next begins at Home
+  return menu(words.accountMenu, icon("user"), () => [
+    { label: words.account, there: there("account"), run: () => void go("account") },
+    { label: words.shortcuts, run: openShortcuts },
+    { ...look("light", words.light), line: true },
+    look("dark", words.dark),
+    look("system", words.system),
+    { label: words.signOut, line: true, run: () => void leaving().then((leaves) => (leaves ? signOut().then(() => go("sign-in", {}, true)) : undefined)) }, // whoever comes next begins at Home
   ]);
 }
 
@@ -93,24 +93,24 @@ function navigation(): Child {
   };
   const rows = routes.filter((r) => r.nav);
   const [mine, all] = [rows.filter((r) => r.path.startsWith("p/")), rows.filter((r) => r.path.startsWith("organization"))];
-  return [h("ul", null, mine.map((r) => h("li", null, link(r)))), all.length ? h("div", { class: "nav-head" }, w.organization) : null, h("ul", null, all.map((r) => h("li", null, link(r))))];
+  return [h("ul", null, mine.map((r) => h("li", null, link(r)))), all.length ? h("div", { class: "nav-head" }, words.organization) : null, h("ul", null, all.map((r) => h("li", null, link(r))))];
 }
 
 function openMenu(): void {
-  void dialog({ title: w.menu, cancel: w.close }, (d) => ({ content: h("nav", { "aria-label": w.menu, class: "nav in-dialog", onclick: (e: Event) => (e.target as Element).closest("a") && d.close() }, navigation()), buttons: null }));
+  void dialog({ title: words.menu, cancel: words.close }, (d) => ({ content: h("nav", { "aria-label": words.menu, class: "nav in-dialog", onclick: (e: Event) => (e.target as Element).closest("a") && d.close() }, navigation()), buttons: null }));
 }
 
 const keys: [string, string][] = [
-  ["Ctrl K", w.search],
-  ["Ctrl S", w.save],
-  ["g f", w.flags],
-  ["g p", w.people],
-  ["/", w.search],
-  ["?", w.shortcuts],
+  ["Ctrl K", words.search],
+  ["Ctrl S", words.save],
+  ["g f", words.flags],
+  ["g p", words.people],
+  ["/", words.search],
+  ["?", words.shortcuts],
 ];
 
 function openShortcuts(): void {
-  void dialog({ title: w.shortcuts, cancel: w.close }, () => ({ content: h("dl", { class: "keys" }, keys.map(([k, text]) => [h("dt", null, h("kbd", null, k)), h("dd", null, text)])), buttons: null }));
+  void dialog({ title: words.shortcuts, cancel: words.close }, () => ({ content: h("dl", { class: "keys" }, keys.map(([k, text]) => [h("dt", null, h("kbd", null, k)), h("dd", null, text)])), buttons: null }));
 }
 
 let pressed = "";
@@ -183,8 +183,8 @@ function open(route: Route | undefined): Promise<Page> {
     (m) => m.default,
     async () => {
       const is = await reachable(); // if so, this server has other pages since
-      const lost = new ApiError(0, "no_connection", is ? w.otherPages : w.noConnectionText, null, "");
-      return () => [heading(route.title), problem(w.failed, lost, () => void reachable().then((now) => now && location.reload()))];
+      const lost = new ApiError(0, "no_connection", is ? words.otherPages : words.noConnectionText, null, "");
+      return () => [heading(route.title), problem(words.failed, lost, () => void reachable().then((now) => now && location.reload()))];
     },
   );
 }
@@ -195,7 +195,7 @@ function guarded(page: Page, params: Record<string, string>): Child {
     return page(params);
   } catch (e) {
     reportError(e);
-    return [heading(w.notDone), problem(w.notDone, e)];
+    return [heading(words.notDone), problem(words.notDone, e)];
   }
 }
 

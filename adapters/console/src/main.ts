@@ -1,7 +1,7 @@
 // Start: who is signed in, then the frame.
 import { startChanges } from "./changes";
 import { frame } from "./frame";
-import { w } from "./words";
+import { words } from "./words";
 import { startFocus } from "./ui/focus";
 import { problem } from "./ui/parts";
 import { startReports } from "./report";
@@ -17,4 +17,4 @@ startSignIn();
 const main = frame();
 startFocus();
 startChanges();
-loadSession().catch((e: unknown) => main.append(problem(w.failed, e, () => location.reload())));
+loadSession().catch((e: unknown) => main.append(problem(words.failed, e, () => location.reload())));

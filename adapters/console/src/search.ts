@@ -5,7 +5,7 @@ import { get } from "./api/client";
 import { go } from "./router";
 import { routes } from "./routes";
 import { inProject, project } from "./session";
-import { w } from "./words";
+import { words } from "./words";
 
 interface Found {
   text: string;
@@ -13,39 +13,39 @@ interface Found {
   to: string;
 }
 
-function pages(words: string): Found[] {
-  const wanted = words.toLowerCase();
+function pages(query: string): Found[] {
+  const wanted = query.toLowerCase();
   return routes.filter((r) => r.nav && r.nav.toLowerCase().includes(wanted)).map((r) => ({ text: r.nav!, kind: "", to: r.path.replace(":project", String(project.peek())) }));
 }
 
 type List<T> = { results: T[] };
 
-async function records(words: string, cancel: AbortSignal): Promise<Found[]> {
+async function records(query: string, cancel: AbortSignal): Promise<Found[]> {
   const p = project.peek();
-  const q = { search: words, limit: 6 };
+  const q = { search: query, limit: 6 };
   const none = () => [] as Found[];
   type Record = { id: number; key?: string; uuid?: string; name: string | null };
   const of = (path: string, kind: string, found: (r: Record) => { text: string; to: string }) =>
     get<List<Record>>(inProject(path + "/"), q, cancel).then((a) => a.results.map((r) => ({ kind, ...found(r) })), none);
   const named = (path: string, kind: string) => of(path, kind, (r) => ({ text: r.name || `#${r.id}`, to: `p/${p}/${path}/${r.id}` }));
   const lists = await Promise.all([
-    of("feature_flags", w.flags, (f) => ({ text: f.key!, to: `p/${p}/flags/${f.id}` })),
-    named("cohorts", w.cohorts),
-    named("dashboards", w.dashboards),
-    of("persons", w.people, (x) => ({ text: x.name!, to: `p/${p}/people/${x.uuid}` })),
+    of("feature_flags", words.flags, (f) => ({ text: f.key!, to: `p/${p}/flags/${f.id}` })),
+    named("cohorts", words.cohorts),
+    named("dashboards", words.dashboards),
+    of("persons", words.people, (x) => ({ text: x.name!, to: `p/${p}/people/${x.uuid}` })),
   ]);
   return lists.flat();
 }
 
 export function openSearch(): void {
-  void dialog<Found>({ title: w.search, cancel: w.close }, (d) => {
-    const words = signal("");
+  void dialog<Found>({ title: words.search, cancel: words.close }, (d) => {
+    const text = signal("");
     const found = signal<Found[]>(pages(""));
     const at = signal(0);
     let timer = 0;
     let cancel: AbortController | undefined;
     effect(() => {
-      const typed = words().trim();
+      const typed = text().trim();
       untracked(() => {
         found.set(pages(typed));
         at.set(0);
@@ -59,14 +59,14 @@ export function openSearch(): void {
     const input: HTMLInputElement = h("input", {
       type: "search",
       role: "combobox",
-      "aria-label": w.search,
+      "aria-label": words.search,
       "aria-expanded": true,
       "aria-controls": "found",
       "aria-autocomplete": "list",
       "aria-activedescendant": () => (found().length ? `found-${at()}` : null),
-      placeholder: w.searchAll,
+      placeholder: words.searchAll,
       "data-first": "",
-      oninput: () => words.set(input.value),
+      oninput: () => text.set(input.value),
       onkeydown: (e: KeyboardEvent) => {
         const n = found.peek().length;
         if (e.key === "ArrowDown") at.update((i) => (i + 1) % n);
@@ -76,7 +76,7 @@ export function openSearch(): void {
         e.preventDefault();
       },
     });
-    const options = h("div", { role: "listbox", id: "found", class: "options", "aria-label": w.search }, () =>
+    const options = h("div", { role: "listbox", id: "found", class: "options", "aria-label": words.search }, () =>
       found().map((f, i) =>
         h("div", { role: "option", id: `found-${i}`, "aria-selected": () => at() === i, onclick: () => d.close(f) }, h("bdi", null, f.text), f.kind ? h("span", { class: "meta" }, f.kind) : null),
       ),

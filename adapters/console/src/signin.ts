@@ -9,8 +9,8 @@ import { ApiError, asks, get, send, url } from "./api/client";
 import { loadSession, session } from "./session";
 import { askPasskey, havePasskeys } from "./passkeys";
 import { guard } from "./router";
-import { w } from "./words";
-import { wp } from "./words/passkeys";
+import { words } from "./words";
+import { passkeyWords } from "./words/passkeys";
 
 interface Methods {
   link: boolean;
@@ -40,7 +40,7 @@ export function ways(o: { submit: string; path: string; next: string; in: () => 
       key.value = "";
       await o.in();
     } catch (e) {
-      fault.set(e instanceof ApiError && [400, 401, 403].includes(e.status) ? w.badKey : String((e as Error).message));
+      fault.set(e instanceof ApiError && [400, 401, 403].includes(e.status) ? words.badKey : String((e as Error).message));
       key.focus();
     }
   };
@@ -50,17 +50,17 @@ export function ways(o: { submit: string; path: string; next: string; in: () => 
       await send("POST", o.path, { passkey: await askPasskey() });
       await o.in();
     } catch (e) {
-      fault.set(e instanceof DOMException ? wp.notUsed : e instanceof ApiError && e.status === 401 ? wp.notKnown : String((e as Error).message));
+      fault.set(e instanceof DOMException ? passkeyWords.notUsed : e instanceof ApiError && e.status === 401 ? passkeyWords.notKnown : String((e as Error).message));
     }
   };
-  const form = h("form", { class: "stack", novalidate: true, onsubmit: (e: Event) => (e.preventDefault(), void once(withKey)) }, field(key, { label: w.personalKey, hint: w.personalKeyHint }), button(o.submit, { kind: "primary wide", submit: true }));
+  const form = h("form", { class: "stack", novalidate: true, onsubmit: (e: Event) => (e.preventDefault(), void once(withKey)) }, field(key, { label: words.personalKey, hint: words.personalKeyHint }), button(o.submit, { kind: "primary wide", submit: true }));
   return [
-    () => (methods() && !methods()!.secure ? h("p", { class: "problem", role: "alert" }, w.needHTTPS) : null),
+    () => (methods() && !methods()!.secure ? h("p", { class: "problem", role: "alert" }, words.needHTTPS) : null),
     () => (fault() ? h("p", { class: "problem", role: "alert" }, fault()) : null),
     () => (methods()?.key === false ? null : form),
-    () => (methods()?.passkey && havePasskeys() ? button(wp.signIn, { kind: "wide", run: withPasskey }) : null),
+    () => (methods()?.passkey && havePasskeys() ? button(passkeyWords.signIn, { kind: "wide", run: withPasskey }) : null),
     () => (methods()?.mail ? mail(o.next) : null),
-    () => (methods()?.oidc ?? []).map((p) => linkButton(w.signInWith(p.name), url(`session/oidc/${encodeURIComponent(p.id)}/`, { next: o.next }), "wide")),
+    () => (methods()?.oidc ?? []).map((p) => linkButton(words.signInWith(p.name), url(`session/oidc/${encodeURIComponent(p.id)}/`, { next: o.next }), "wide")),
   ];
 }
 
@@ -68,9 +68,9 @@ function mail(next: string): HTMLElement {
   const email = h("input", { type: "email", autocomplete: "email" });
   const ask = async () => {
     await send("POST", "session/mail/", { email: email.value.trim(), next });
-    announce(w.linkSent);
+    announce(words.linkSent);
   };
-  return h("form", { class: "stack", novalidate: true, onsubmit: (e: Event) => (e.preventDefault(), void once(ask)) }, field(email, { label: w.email }), button(w.sendLink, { kind: "wide", submit: true }));
+  return h("form", { class: "stack", novalidate: true, onsubmit: (e: Event) => (e.preventDefault(), void once(ask)) }, field(email, { label: words.email }), button(words.sendLink, { kind: "wide", submit: true }));
 }
 
 let open: Promise<boolean> | undefined;
@@ -91,12 +91,12 @@ export function startSignIn(): void {
   asks.signIn = async () => {
     if (!session.peek()) return false;
     const before = session.peek()!.user.uuid;
-    if (!(await ask(w.signInAgain, w.signInAgainText, w.signInWithKey, "session/"))) return false;
+    if (!(await ask(words.signInAgain, words.signInAgainText, words.signInWithKey, "session/"))) return false;
     await loadSession();
     if (session.peek()?.user.uuid === before) return true;
     guard.leave = null; // nothing of the other stays, and nothing of theirs is sent
     location.reload();
     return new Promise<boolean>(() => undefined);
   };
-  asks.proof = () => ask(w.confirmYou, w.confirmText, w.confirm, "session/proof/");
+  asks.proof = () => ask(words.confirmYou, words.confirmText, words.confirm, "session/proof/");
 }

@@ -11,7 +11,7 @@ export const count = (n: number, one: string, many = one + "s"): string => `${nu
 
 export const percent = (n: number): string => `${numbers.format(n)} %`;
 
-export const w = {
+export const words = {
   bunting: "Bunting",
   skip: "Skip to content",
   main: "Main",

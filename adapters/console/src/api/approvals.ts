@@ -1,7 +1,7 @@
 // Changes of flags that others have to approve (N12).
 import { announce } from "../ui/announce";
 import { project, inProject } from "../session";
-import { wa } from "../words/approvals";
+import { approvalWords } from "../words/approvals";
 import { stale } from "./cache";
 import { ApiError, get, send } from "./client";
 import type { Flag } from "./flags";
@@ -32,7 +32,7 @@ export interface Approvals {
 export const waits = (r: ChangeRequest): boolean => r.state === "open" || r.state === "approved";
 export const approvedBy = (r: ChangeRequest): number => r.votes.filter((v) => v.vote === "approve").length;
 
-const words = ["name", "tags"]; // in which nobody gets something else
+const harmless = ["name", "tags"]; // in which nobody gets something else
 
 /** Whether a change has to be asked for; what cannot be known the server says. */
 export async function mustAsk(f: Pick<Flag, "tags">, patch: Partial<Flag>): Promise<boolean> {
@@ -46,7 +46,7 @@ export async function mustAsk(f: Pick<Flag, "tags">, patch: Partial<Flag>): Prom
   const guarded = (tags: string[]) => !a?.tags.length || tags.some((t) => a.tags.includes(t.toLowerCase()));
   if (!a?.needed || !guarded(f.tags)) return false;
   if (patch.tags && !guarded(patch.tags)) return true;
-  const rules = Object.keys(patch).filter((k) => !words.includes(k));
+  const rules = Object.keys(patch).filter((k) => !harmless.includes(k));
   return rules.length > 0 && !(a.switch_off_free && rules.length === 1 && patch.active === false);
 }
 
@@ -56,5 +56,5 @@ export async function request(f: Pick<Flag, "id" | "version">, patch: Partial<Fl
   if (change) await send("PATCH", inProject(`change_requests/${change}/`), body);
   else await send("POST", inProject("change_requests/"), { ...body, flag: f.id, title: title.slice(0, 200) });
   stale("change_requests");
-  announce(wa.requested);
+  announce(approvalWords.requested);
 }

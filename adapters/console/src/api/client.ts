@@ -1,6 +1,6 @@
 // The one way to the server.
 import { signal } from "../ui/dom";
-import { w } from "../words";
+import { words } from "../words";
 
 /** An answer that is no success: as the API words it. */
 export class ApiError extends Error {
@@ -106,7 +106,7 @@ async function ask<T>(method: string, address: string, body: unknown, cancel?: A
       return ask<T>(method, address, body, cancel, false);
     }
     void look();
-    throw new ApiError(0, "no_connection", w.noConnectionText, null, request);
+    throw new ApiError(0, "no_connection", words.noConnectionText, null, request);
   }
   if (answer.ok) return (text ? JSON.parse(text) : undefined) as T;
   const fault = faultOf(answer, text, request);

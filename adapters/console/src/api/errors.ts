@@ -3,7 +3,7 @@ import { answer } from "./cache";
 import { texts } from "./draft";
 import { inProject } from "../session";
 import { operators } from "../words";
-import { wr } from "../words/errors";
+import { errorWords } from "../words/errors";
 
 export interface Issue {
   id: string;
@@ -39,7 +39,7 @@ export interface Rule {
 
 export const rulesPath = () => inProject("error_tracking/assignment_rules/");
 
-export const issueName = (i: Pick<Issue, "name">) => i.name || wr.nameless;
+export const issueName = (i: Pick<Issue, "name">) => i.name || errorWords.nameless;
 
 const isGroup = (x: RuleGroup | RuleFilter): x is RuleGroup => Array.isArray(x.values);
 
@@ -49,8 +49,8 @@ export const flat = (g: RuleGroup): RuleFilter[] | undefined => (g.values.some(i
 /** A rule in one line. */
 export function ruleText(g: RuleGroup): string {
   const one = (x: RuleGroup | RuleFilter) =>
-    isGroup(x) ? `(${ruleText(x)})` : [(wr.kinds[x.type] ?? x.type).toLowerCase(), x.key, operators[x.operator ?? "exact"] ?? x.operator, (x.operator ?? "").endsWith("_set") ? "" : texts(x.value).join(", ")].filter(Boolean).join(" ");
-  return g.values.map(one).join(g.type === "OR" ? wr.or : wr.and) || wr.everyError;
+    isGroup(x) ? `(${ruleText(x)})` : [(errorWords.kinds[x.type] ?? x.type).toLowerCase(), x.key, operators[x.operator ?? "exact"] ?? x.operator, (x.operator ?? "").endsWith("_set") ? "" : texts(x.value).join(", ")].filter(Boolean).join(" ");
+  return g.values.map(one).join(g.type === "OR" ? errorWords.or : errorWords.and) || errorWords.everyError;
 }
 
 export interface Owners {
@@ -65,12 +65,12 @@ export function owners(): Owners {
   const roles = answer<{ results: { id: string; name: string }[] }>(() => ({ path: "organizations/@current/roles/", query: { limit: 200 } }));
   const all = () => [
     ...(members.data()?.results ?? []).map((m) => [`user:${m.user.id}`, m.user.email] as const),
-    ...(roles.data()?.results ?? []).map((r) => [`role:${r.id}`, wr.role(r.name)] as const),
+    ...(roles.data()?.results ?? []).map((r) => [`role:${r.id}`, errorWords.role(r.name)] as const),
   ];
-  const name = (id: string | null) => (id ? (all().find(([v]) => v === id)?.[1] ?? id) : wr.nobody);
+  const name = (id: string | null) => (id ? (all().find(([v]) => v === id)?.[1] ?? id) : errorWords.nobody);
   const options = (now: string | null) => {
     const list = all();
-    return [["", wr.nobody] as const, ...list, ...(now && !list.some(([v]) => v === now) ? [[now, now] as const] : [])];
+    return [["", errorWords.nobody] as const, ...list, ...(now && !list.some(([v]) => v === now) ? [[now, now] as const] : [])];
   };
   return { options, name };
 }

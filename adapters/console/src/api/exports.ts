@@ -1,6 +1,6 @@
 // Exports as the API has them, and as their form has them.
 import { inProject } from "../session";
-import { wo } from "../words/exports";
+import { exportWords } from "../words/exports";
 
 export interface Run {
   id: string;
@@ -79,5 +79,5 @@ export function exportBody(d: ExportDraft, was?: Export): Record<string, unknown
 /** "2 Jan 2026, 00:00 to 3 Jan 2026, 00:00", by the clock of the export. */
 export function spanText(from: string | null, to: string | null, zone: string): string {
   const at = (iso: string) => new Date(iso).toLocaleString("en-GB", { day: "numeric", month: "short", year: "numeric", hour: "2-digit", minute: "2-digit", timeZone: zone });
-  return wo.spanOf(from ? at(from) : wo.beginning, to ? at(to) : wo.end);
+  return exportWords.spanOf(from ? at(from) : exportWords.beginning, to ? at(to) : exportWords.end);
 }

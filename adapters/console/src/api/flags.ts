@@ -1,5 +1,5 @@
 // Flags as the API has them, and what lists say of one.
-import { w, count } from "../words";
+import { words, count } from "../words";
 
 export interface User {
   id: number;
@@ -80,7 +80,7 @@ export function stateOf(f: Pick<Flag, "active" | "archived" | "status">): State 
   return f.active ? "on" : "off";
 }
 
-export const stateWords: Record<State, string> = { on: w.on, off: w.off, stale: w.stale, archived: w.archived };
+export const stateWords: Record<State, string> = { on: words.on, off: words.off, stale: words.stale, archived: words.archived };
 
 /** "50 % · 1 condition", "3 variants · 2 conditions". */
 export function rolloutText(f: Row): string {
@@ -88,7 +88,7 @@ export function rolloutText(f: Row): string {
   const n = f.conditions ?? groups.length;
   const variants = f.variants ?? f.filters?.multivariate?.variants.length ?? 0;
   const open = groups.length === 1 && !groups[0]!.properties?.length;
-  const conditions = open ? w.everybody : w.nConditions(n);
+  const conditions = open ? words.everybody : words.nConditions(n);
   if (variants) return `${count(variants, "variant")} · ${conditions}`;
   const shares = groups.map((g) => g.rollout_percentage ?? 100);
   const same = shares.length > 0 && shares.every((s) => s === shares[0]);

@@ -2,7 +2,7 @@
 import { canonical } from "./draft";
 import { unwrapped, type Query } from "./picture";
 import type { User } from "./flags";
-import { wi } from "../words/insights";
+import { insightWords } from "../words/insights";
 
 export interface Insight {
   id: number;
@@ -18,7 +18,7 @@ export interface Insight {
   user_access_level?: string;
 }
 
-export const titleOf = (i: Pick<Insight, "name" | "derived_name"> & { short_id?: string }) => i.name || i.derived_name || i.short_id || wi.insight;
+export const titleOf = (i: Pick<Insight, "name" | "derived_name"> & { short_id?: string }) => i.name || i.derived_name || i.short_id || insightWords.insight;
 
 interface Node {
   kind: string;
@@ -70,12 +70,12 @@ interface Breakdown {
 function breakdownText(b: Breakdown | undefined): string | undefined {
   if (!b || b.breakdown === undefined || b.breakdown === null) return "";
   if (typeof b.breakdown !== "string") return undefined;
-  if (b.breakdown_type === "person") return b.breakdown + wi.ofPerson;
+  if (b.breakdown_type === "person") return b.breakdown + insightWords.ofPerson;
   return !b.breakdown_type || b.breakdown_type === "event" ? b.breakdown : undefined;
 }
 
 /** Whether the form knows what a query is about. */
-export const formKnows = (q: Query | null): q is Query => q !== null && q.kind in wi.kinds;
+export const formKnows = (q: Query | null): q is Query => q !== null && q.kind in insightWords.kinds;
 
 export function insightDraft(i: Pick<Insight, "name" | "query">): InsightDraft {
   const q = unwrapped(i.query) as (Query & { series?: Node[]; dateRange?: { date_from?: string | null }; breakdownFilter?: Breakdown }) | null;
@@ -109,8 +109,8 @@ function entityOf(s: Series): unknown {
 function breakdownOf(text: string, was: Breakdown | undefined): Breakdown | undefined {
   if (text.trim() === (breakdownText(was) ?? "?")) return was;
   if (!text.trim()) return undefined;
-  const person = text.endsWith(wi.ofPerson);
-  return { breakdown: (person ? text.slice(0, -wi.ofPerson.length) : text).trim(), breakdown_type: person ? "person" : "event" };
+  const person = text.endsWith(insightWords.ofPerson);
+  return { breakdown: (person ? text.slice(0, -insightWords.ofPerson.length) : text).trim(), breakdown_type: person ? "person" : "event" };
 }
 
 /** What a kind's queries may have; others keep what they had. */

@@ -1,7 +1,7 @@
 // What an answer looks like: lines over buckets, and the table beside them.
 import type { Answered } from "./query";
-import { count, percent, w } from "../words";
-import { wi } from "../words/insights";
+import { count, percent, words } from "../words";
+import { insightWords } from "../words/insights";
 
 export interface Line {
   label: string;
@@ -72,8 +72,8 @@ export function unwrapped(q: unknown): Query | null {
 const totals: Record<string, Picture["shape"]> = { BoldNumber: "number", ActionsTable: "none", ActionsPie: "bars", ActionsBarValue: "bars", WorldMap: "bars", Progress: "number" };
 const bars = new Set(["ActionsBar", "ActionsStackedBar", "ActionsUnstackedBar"]);
 
-const named = (label: string) => label.replaceAll("$$_posthog_breakdown_null_$$", wi.noValue).replaceAll("$$_posthog_breakdown_other_$$", wi.other);
-const valueName = (v: unknown) => named([v].flat().map((x) => (x === "" || x === null ? wi.noValue : String(x))).join(", "));
+const named = (label: string) => label.replaceAll("$$_posthog_breakdown_null_$$", insightWords.noValue).replaceAll("$$_posthog_breakdown_other_$$", insightWords.other);
+const valueName = (v: unknown) => named([v].flat().map((x) => (x === "" || x === null ? insightWords.noValue : String(x))).join(", "));
 
 /** "16-Nov-2026 09:00" as people write it. */
 const day = (label: string) => label.replace(/^(\d+)-(\w+)-(\d+)/, "$1 $2 $3");
@@ -85,16 +85,16 @@ function buckets(head: string, labels: string[], lines: Line[]): Table {
   const several = lines.length > 1;
   const across = (row: (number | null)[]): Cell[] => (several ? [...row, sum(row)] : row);
   return {
-    columns: [head, ...lines.map((l) => l.label), ...(several ? [w.total] : [])],
+    columns: [head, ...lines.map((l) => l.label), ...(several ? [words.total] : [])],
     rows: labels.map((label, i) => [label, ...across(lines.map((l) => l.data[i] ?? null))]),
-    total: [w.total, ...across(lines.map((l) => sum(l.data)))],
+    total: [words.total, ...across(lines.map((l) => sum(l.data)))],
   };
 }
 
 function overTime(shape: Picture["shape"], head: string, rows: Trend[], a: Answered): Picture {
   const longest = rows.reduce<string[]>((most, r) => ((r.labels?.length ?? 0) > most.length ? r.labels! : most), []);
   const labels = longest.map(day);
-  const lines = rows.map((r): Line => ({ label: named(r.compare_label === "previous" ? wi.previous(r.label) : r.label), data: r.data ?? [], previous: r.compare_label === "previous" }));
+  const lines = rows.map((r): Line => ({ label: named(r.compare_label === "previous" ? insightWords.previous(r.label) : r.label), data: r.data ?? [], previous: r.compare_label === "previous" }));
   return { shape, head, labels, lines, open: Date.parse(a.resolved_date_range?.date_to ?? "") > Date.now(), table: buckets(head, labels, lines) };
 }
 
@@ -102,37 +102,37 @@ function trends(q: Query, a: Answered): Picture {
   const rows = a.results as Trend[];
   const display = q.trendsFilter?.display ?? "";
   const shape = totals[display];
-  if (!shape) return overTime(bars.has(display) ? "bars" : "lines", wi.intervals[q.interval ?? "day"] ?? wi.time, rows, a);
+  if (!shape) return overTime(bars.has(display) ? "bars" : "lines", insightWords.intervals[q.interval ?? "day"] ?? insightWords.time, rows, a);
   const labels = rows.map((r) => named(r.label));
-  const lines = [{ label: w.value, data: rows.map((r) => r.aggregated_value ?? null) }];
-  return { shape, head: wi.series, labels, lines, open: false, table: buckets(wi.series, labels, lines) };
+  const lines = [{ label: words.value, data: rows.map((r) => r.aggregated_value ?? null) }];
+  return { shape, head: insightWords.series, labels, lines, open: false, table: buckets(insightWords.series, labels, lines) };
 }
 
 function funnel(q: Query, a: Answered): Picture {
   const viz = q.funnelsFilter?.funnelVizType;
-  if (viz === "trends") return { ...overTime("lines", wi.time, (a.results as Trend[]).map((r) => ({ ...r, label: r.breakdown_value === undefined ? wi.converted : valueName(r.breakdown_value) })), a), percent: true };
+  if (viz === "trends") return { ...overTime("lines", insightWords.time, (a.results as Trend[]).map((r) => ({ ...r, label: r.breakdown_value === undefined ? insightWords.converted : valueName(r.breakdown_value) })), a), percent: true };
   if (viz === "time_to_convert") {
     const bins = (a.results as { bins: [number, number][] }).bins;
-    const labels = bins.map(([from]) => wi.seconds(from));
-    const lines = [{ label: w.people, data: bins.map(([, n]) => n) }];
-    return { shape: "bars", head: wi.after, labels, lines, open: false, table: buckets(wi.after, labels, lines) };
+    const labels = bins.map(([from]) => insightWords.seconds(from));
+    const lines = [{ label: words.people, data: bins.map(([, n]) => n) }];
+    return { shape: "bars", head: insightWords.after, labels, lines, open: false, table: buckets(insightWords.after, labels, lines) };
   }
   const list = a.results as Step[] | Step[][];
   const groups = (Array.isArray(list[0]) ? list : [list]) as Step[][];
   const split = Array.isArray(list[0]);
-  const name = (s: Step) => s.custom_name || s.name || wi.everyEvent;
+  const name = (s: Step) => s.custom_name || s.name || insightWords.everyEvent;
   const labels = (groups[0] ?? []).map((s, i) => `${i + 1}. ${name(s)}`);
-  const lines = groups.map((g) => ({ label: split ? valueName(g[0]?.breakdown_value) : w.people, data: g.map((s) => s.count) }));
-  const part = (n: number, of: number) => (of ? percent(Math.round((1000 * n) / of) / 10) : w.dash);
-  const rows = groups.flatMap((g, j) => g.map((s, i): Cell[] => [...(split ? [lines[j]!.label] : []), labels[i]!, s.count, part(s.count, g[0]!.count), i ? part(s.count, g[i - 1]!.count) : w.dash]));
-  return { shape: "bars", head: wi.step, labels, lines, open: false, table: { columns: [...(split ? [w.value] : []), wi.step, w.people, wi.ofFirst, wi.ofBefore], rows } };
+  const lines = groups.map((g) => ({ label: split ? valueName(g[0]?.breakdown_value) : words.people, data: g.map((s) => s.count) }));
+  const part = (n: number, of: number) => (of ? percent(Math.round((1000 * n) / of) / 10) : words.dash);
+  const rows = groups.flatMap((g, j) => g.map((s, i): Cell[] => [...(split ? [lines[j]!.label] : []), labels[i]!, s.count, part(s.count, g[0]!.count), i ? part(s.count, g[i - 1]!.count) : words.dash]));
+  return { shape: "bars", head: insightWords.step, labels, lines, open: false, table: { columns: [...(split ? [words.value] : []), insightWords.step, words.people, insightWords.ofFirst, insightWords.ofBefore], rows } };
 }
 
 function retention(q: Query, a: Answered): Picture {
   const rows = a.results as Cohort[];
   const period = q.retentionFilter?.period ?? "Day";
   const n = Math.max(0, ...rows.map((r) => r.values.length));
-  const labels = Array.from({ length: n }, (_, k) => `${wi.intervals[period.toLowerCase()] ?? period} ${k}`);
+  const labels = Array.from({ length: n }, (_, k) => `${insightWords.intervals[period.toLowerCase()] ?? period} ${k}`);
   // Rows of one breakdown follow each other; the later a row, the fewer intervals have passed.
   const values = [...new Set(rows.map((r) => JSON.stringify(r.breakdown_value ?? null)))];
   const past = (i: number, all: number) => (k: number) => i + k < all;
@@ -143,15 +143,15 @@ function retention(q: Query, a: Answered): Picture {
       const of = sum(seen.map((r) => r.values[0]?.count ?? 0));
       return of ? Math.round((1000 * sum(seen.map((r) => r.values[k]?.count ?? 0))) / of) / 10 : null;
     };
-    return { label: v === "null" ? wi.cameBack : valueName(JSON.parse(v)), data: labels.map((_, k) => share(k)) };
+    return { label: v === "null" ? insightWords.cameBack : valueName(JSON.parse(v)), data: labels.map((_, k) => share(k)) };
   });
   const perValue = rows.length / Math.max(1, values.length);
   const cell = (r: Cohort, k: number) => {
     const first = r.values[0]?.count ?? 0;
     return k && first ? percent(Math.round((1000 * (r.values[k]?.count ?? 0)) / first) / 10) : (r.values[k]?.count ?? null);
   };
-  const table = { columns: [wi.firstOn, ...labels], rows: rows.map((r, i): Cell[] => [[r.date.slice(0, 10), ...(r.breakdown_value === undefined ? [] : [valueName(r.breakdown_value)])].join(" "), ...labels.map((_, k) => (past(i % perValue, perValue)(k) ? cell(r, k) : null))]) };
-  return { shape: "lines", head: wi.intervals[period.toLowerCase()] ?? period, labels, lines, open: false, percent: true, table };
+  const table = { columns: [insightWords.firstOn, ...labels], rows: rows.map((r, i): Cell[] => [[r.date.slice(0, 10), ...(r.breakdown_value === undefined ? [] : [valueName(r.breakdown_value)])].join(" "), ...labels.map((_, k) => (past(i % perValue, perValue)(k) ? cell(r, k) : null))]) };
+  return { shape: "lines", head: insightWords.intervals[period.toLowerCase()] ?? period, labels, lines, open: false, percent: true, table };
 }
 
 function lists(a: Answered): Picture {
@@ -168,9 +168,9 @@ export function pictureOf(q: Query, a: Answered): Picture {
     case "RetentionQuery":
       return retention(q, a);
     case "LifecycleQuery":
-      return overTime("stack", wi.intervals[q.interval ?? "day"] ?? wi.time, (a.results as Trend[]).map((r) => ({ ...r, label: wi.statuses[r.status ?? ""] ?? r.label })), a);
+      return overTime("stack", insightWords.intervals[q.interval ?? "day"] ?? insightWords.time, (a.results as Trend[]).map((r) => ({ ...r, label: insightWords.statuses[r.status ?? ""] ?? r.label })), a);
     case "StickinessQuery":
-      return { ...overTime("bars", wi.activeFor, a.results as Trend[], a), open: false };
+      return { ...overTime("bars", insightWords.activeFor, a.results as Trend[], a), open: false };
     default:
       return lists(a);
   }

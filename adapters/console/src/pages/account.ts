@@ -7,8 +7,8 @@ import { time } from "../ui/time";
 import { answer, stale } from "../api/cache";
 import { ApiError, send } from "../api/client";
 import { setTheme, theme, type Theme } from "../theme";
-import { w } from "../words";
-import { wk } from "../words/account";
+import { words } from "../words";
+import { accountWords } from "../words/account";
 import { ownPasskeys } from "./ownpasskeys";
 import { ownProfile, timesIn } from "./ownprofile";
 import { chosenScopes, objects } from "./scopes";
@@ -33,13 +33,13 @@ interface Login {
 }
 
 const rights: [string, string, (chosen: string[]) => string[]][] = [
-  ["all", w.everythingIMay, () => ["*"]],
-  ["read", w.readRights, () => objects.map((o) => `${o}:read`)],
-  ["chosen", wk.chosen, (chosen) => chosen],
+  ["all", words.everythingIMay, () => ["*"]],
+  ["read", words.readRights, () => objects.map((o) => `${o}:read`)],
+  ["chosen", accountWords.chosen, (chosen) => chosen],
 ];
 
 export default function account(): Child {
-  return [heading(w.account), ownProfile(), look(), keys(), sessions(), ownPasskeys()];
+  return [heading(words.account), ownProfile(), look(), keys(), sessions(), ownPasskeys()];
 }
 
 function look(): HTMLElement {
@@ -47,11 +47,11 @@ function look(): HTMLElement {
   const letters: HTMLInputElement = h("input", { type: "checkbox", checked: localStorage.getItem("bunting.keys") !== "off", onchange: () => localStorage.setItem("bunting.keys", letters.checked ? "on" : "off") });
   return h(
     "section",
-    { class: "card", "aria-label": w.look },
-    h("h2", null, w.look),
-    h("div", { role: "radiogroup", "aria-label": w.theme, class: "choices" }, one("light", w.light), one("dark", w.dark), one("system", w.system)),
+    { class: "card", "aria-label": words.look },
+    h("h2", null, words.look),
+    h("div", { role: "radiogroup", "aria-label": words.theme, class: "choices" }, one("light", words.light), one("dark", words.dark), one("system", words.system)),
     timesIn(),
-    h("label", { class: "check" }, letters, w.letterShortcuts),
+    h("label", { class: "check" }, letters, words.letterShortcuts),
   );
 }
 
@@ -65,19 +65,19 @@ function keys(): HTMLElement {
   const again = () => (stale("personal_api_keys"), list.reload());
   const told = (e: unknown) => fault.set(e instanceof ApiError ? e.detail : String(e));
   const revoke = async (k: Key) => {
-    if (!(await confirm(w.revokeAsk(k.label), w.revokeText, w.revoke))) return;
+    if (!(await confirm(words.revokeAsk(k.label), words.revokeText, words.revoke))) return;
     await send("DELETE", `personal_api_keys/${k.id}/`);
     again();
-    announce(w.revoked(k.label));
+    announce(words.revoked(k.label));
   };
   const row = (k: Key) =>
-    h("tr", null, h("td", null, h("bdi", null, k.label)), h("td", { class: "code" }, k.mask_value), h("td", { class: "meta" }, k.scopes.includes("*") ? w.everythingIMay : k.scopes.join(", ")), h("td", { class: "meta" }, time(k.last_used_at) ?? w.never), h("td", { class: "tight" }, button(w.revoke, { kind: "small", "aria-label": w.revokeOne(k.label), run: () => revoke(k).catch(told) })));
+    h("tr", null, h("td", null, h("bdi", null, k.label)), h("td", { class: "code" }, k.mask_value), h("td", { class: "meta" }, k.scopes.includes("*") ? words.everythingIMay : k.scopes.join(", ")), h("td", { class: "meta" }, time(k.last_used_at) ?? words.never), h("td", { class: "tight" }, button(words.revoke, { kind: "small", "aria-label": words.revokeOne(k.label), run: () => revoke(k).catch(told) })));
   return h(
     "section",
-    { class: "card", "aria-label": w.personalKeys },
-    h("div", { class: "between gap" }, h("h2", null, w.personalKeys), button(w.newKey, { run: () => make().then((made) => made && again(), told) })),
+    { class: "card", "aria-label": words.personalKeys },
+    h("div", { class: "between gap" }, h("h2", null, words.personalKeys), button(words.newKey, { run: () => make().then((made) => made && again(), told) })),
     () => (fault() ? h("p", { class: "problem", role: "alert" }, fault()) : null),
-    shown(list, (data) => table(w.personalKeys, [w.label, w.key, w.rights, w.lastUsed], () => data().map(row))),
+    shown(list, (data) => table(words.personalKeys, [words.label, words.key, words.rights, words.lastUsed], () => data().map(row))),
   );
 }
 
@@ -88,14 +88,14 @@ async function make(): Promise<boolean> {
   const chosen = signal<string[]>([]);
   const fault = signal<string | undefined>(undefined);
   const one = ([id, text]: (typeof rights)[number]) => h("label", { class: "check" }, h("input", { type: "radio", name: "rights", checked: () => right() === id, onchange: () => right.set(id) }), text);
-  const value = await dialog<string>({ title: w.newKey }, (d) => ({
-    content: [field(label, { label: w.label, fault }), h("div", { role: "radiogroup", "aria-label": w.rights, class: "stack" }, rights.map(one)), when(() => right() === "chosen", () => chosenScopes(chosen))],
-    buttons: button(w.makeKey, {
+  const value = await dialog<string>({ title: words.newKey }, (d) => ({
+    content: [field(label, { label: words.label, fault }), h("div", { role: "radiogroup", "aria-label": words.rights, class: "stack" }, rights.map(one)), when(() => right() === "chosen", () => chosenScopes(chosen))],
+    buttons: button(words.makeKey, {
       kind: "primary",
       run: async () => {
         try {
           const scopes = rights.find(([id]) => id === right.peek())![2](chosen.peek());
-          if (scopes.length === 0) return fault.set(wk.scopesWanted);
+          if (scopes.length === 0) return fault.set(accountWords.scopesWanted);
           d.close((await send<{ value: string }>("POST", "personal_api_keys/", { label: label.value.trim(), scopes, scoped_teams: [], scoped_organizations: [] })).value);
         } catch (e) {
           fault.set(e instanceof ApiError ? e.detail : String(e));
@@ -105,9 +105,9 @@ async function make(): Promise<boolean> {
   }));
   if (!value) return false;
   const text = h("input", { type: "text", class: "code", readonly: true, value, "data-first": "" });
-  await dialog<void>({ title: w.newKey, cancel: null }, (d) => ({
-    content: [field(text, { label: w.key, hint: w.keyOnce })],
-    buttons: [button(w.copyKey, { run: () => copyText(value).then(() => announce(w.copied)) }), button(w.doneButton, { kind: "primary", run: () => d.close() })],
+  await dialog<void>({ title: words.newKey, cancel: null }, (d) => ({
+    content: [field(text, { label: words.key, hint: words.keyOnce })],
+    buttons: [button(words.copyKey, { run: () => copyText(value).then(() => announce(words.copied)) }), button(words.doneButton, { kind: "primary", run: () => d.close() })],
   }));
   return true;
 }
@@ -121,13 +121,13 @@ function sessions(): Child {
     again();
   };
   const row = (l: Login) =>
-    h("tr", null, h("td", null, l.current ? w.thisSession : l.method), h("td", { class: "code" }, l.address), h("td", { class: "meta clip-cell", title: l.agent }, l.agent), h("td", { class: "meta" }, time(l.seen_at)), h("td", { class: "tight" }, l.current ? null : button(w.endSession, { kind: "small", run: () => end(`sessions/${l.id}/`) })));
+    h("tr", null, h("td", null, l.current ? words.thisSession : l.method), h("td", { class: "code" }, l.address), h("td", { class: "meta clip-cell", title: l.agent }, l.agent), h("td", { class: "meta" }, time(l.seen_at)), h("td", { class: "tight" }, l.current ? null : button(words.endSession, { kind: "small", run: () => end(`sessions/${l.id}/`) })));
   return when(list.data, () =>
     h(
       "section",
-      { class: "card", "aria-label": w.sessions },
-      h("div", { class: "between gap" }, h("h2", null, w.sessions), button(w.endOthers, { run: () => end("sessions/?others=true") })),
-      table(w.sessions, [w.how, w.address, w.browser, w.lastSeen], () => (list.data()?.results ?? []).map(row)),
+      { class: "card", "aria-label": words.sessions },
+      h("div", { class: "between gap" }, h("h2", null, words.sessions), button(words.endOthers, { run: () => end("sessions/?others=true") })),
+      table(words.sessions, [words.how, words.address, words.browser, words.lastSeen], () => (list.data()?.results ?? []).map(row)),
     ),
   );
 }

@@ -7,8 +7,8 @@ import { time } from "../ui/time";
 import { answer } from "../api/cache";
 import { href, param, setParams } from "../router";
 import { inProject, project } from "../session";
-import { w } from "../words";
-import { wo } from "../words/organization";
+import { words } from "../words";
+import { organizationWords } from "../words/organization";
 
 interface Line {
   id: string;
@@ -34,35 +34,35 @@ const paths: Record<string, string> = { FeatureFlag: "flags", Cohort: "cohorts",
 export default function activityPage(): Child {
   const list = pages<Line>(() => ({ path: inProject("activity_log/"), query: { scope: param("scope"), user: param("who"), limit: 50 } }));
   const members = answer<{ results: Member[] }>(() => ({ path: "organizations/@current/members/", query: { limit: 200 } }));
-  const who = () => [["", wo.anybody], ...(members.data()?.results ?? []).map((m) => [String(m.user.id), m.user.email] as const)] as const;
+  const who = () => [["", organizationWords.anybody], ...(members.data()?.results ?? []).map((m) => [String(m.user.id), m.user.email] as const)] as const;
   const after = () => (param("period") in back ? Date.now() - back[param("period")]! : 0);
   const fits = (data: () => Line[]) => data().filter((l) => Date.parse(l.created_at) >= after());
   const filtered = () => param("scope") || param("who") || param("period");
   return [
-    heading(wo.activity),
+    heading(organizationWords.activity),
     h(
       "div",
-      { class: "filters low", role: "search", "aria-label": wo.activity },
-      field(select(() => param("scope"), () => [["", wo.anything], ...Object.entries(wo.scopes)], (v) => setParams({ scope: v })), { label: wo.what }),
-      field(select(() => param("who"), who, (v) => setParams({ who: v })), { label: wo.who }),
-      field(select(() => param("period"), () => Object.entries(wo.periods), (v) => setParams({ period: v })), { label: wo.period }),
+      { class: "filters low", role: "search", "aria-label": organizationWords.activity },
+      field(select(() => param("scope"), () => [["", organizationWords.anything], ...Object.entries(organizationWords.scopes)], (v) => setParams({ scope: v })), { label: organizationWords.what }),
+      field(select(() => param("who"), who, (v) => setParams({ who: v })), { label: organizationWords.who }),
+      field(select(() => param("period"), () => Object.entries(organizationWords.periods), (v) => setParams({ period: v })), { label: organizationWords.period }),
     ),
     shown(list, (data) => [
-      when(() => fits(data).length === 0, () => (filtered() ? empty(wo.noActivityMatch, w.noFlagsMatchText, button(w.clearFilters, { run: () => setParams({ scope: "", who: "", period: "" }) })) : empty(wo.noActivity, wo.noActivityText))),
+      when(() => fits(data).length === 0, () => (filtered() ? empty(organizationWords.noActivityMatch, words.noFlagsMatchText, button(words.clearFilters, { run: () => setParams({ scope: "", who: "", period: "" }) })) : empty(organizationWords.noActivity, organizationWords.noActivityText))),
       when(() => fits(data).length > 0, () =>
         records<Line>(
-          wo.activity,
+          organizationWords.activity,
           [
-            { label: wo.when, cell: (l) => () => time(l().created_at), class: "meta" },
-            { label: wo.who, cell: (l) => h("bdi", null, () => l().user?.email ?? wo.somebodyElse) },
-            { label: wo.what, cell: (l) => () => thing(l()) },
-            { label: wo.changes, cell: (l) => () => told(l()), class: "long" },
+            { label: organizationWords.when, cell: (l) => () => time(l().created_at), class: "meta" },
+            { label: organizationWords.who, cell: (l) => h("bdi", null, () => l().user?.email ?? organizationWords.somebodyElse) },
+            { label: organizationWords.what, cell: (l) => () => thing(l()) },
+            { label: organizationWords.changes, cell: (l) => () => told(l()), class: "long" },
           ],
           () => fits(data),
           (l) => l.id,
         ),
       ),
-      when(() => list.next() && fits(data).length === data().length, () => h("p", { class: "gap-above" }, button(w.loadMore, { run: list.more }))),
+      when(() => list.next() && fits(data).length === data().length, () => h("p", { class: "gap-above" }, button(words.loadMore, { run: list.more }))),
     ]),
   ];
 }
@@ -70,19 +70,19 @@ export default function activityPage(): Child {
 function thing(l: Line): Child {
   const name = l.detail?.name || l.item_id || "";
   const at = paths[l.scope];
-  return [`${l.activity} `, h("bdi", null, at && l.item_id ? h("a", { href: href(`p/${project()}/${at}/${l.item_id}`) }, name) : name), h("span", { class: "meta" }, ` ${wo.scopes[l.scope] ?? l.scope}`)];
+  return [`${l.activity} `, h("bdi", null, at && l.item_id ? h("a", { href: href(`p/${project()}/${at}/${l.item_id}`) }, name) : name), h("span", { class: "meta" }, ` ${organizationWords.scopes[l.scope] ?? l.scope}`)];
 }
 
 const brief = (v: unknown): string => {
-  const text = v === null || v === undefined ? w.dash : typeof v === "string" ? v : JSON.stringify(v);
+  const text = v === null || v === undefined ? words.dash : typeof v === "string" ? v : JSON.stringify(v);
   return text.length > 60 ? `${text.slice(0, 60)}…` : text;
 };
 
 function told(l: Line): Child {
   const changes = l.activity === "created" ? [] : (l.detail?.changes ?? []);
   return [
-    changes.slice(0, most).map((c) => h("p", null, h("bdi", null, wo.fieldChange(c.field ?? "", brief(c.before), brief(c.after))))),
-    changes.length > most ? h("p", { class: "meta" }, wo.moreChanges(changes.length - most)) : null,
+    changes.slice(0, most).map((c) => h("p", null, h("bdi", null, organizationWords.fieldChange(c.field ?? "", brief(c.before), brief(c.after))))),
+    changes.length > most ? h("p", { class: "meta" }, organizationWords.moreChanges(changes.length - most)) : null,
     l.detail?.change_note ? h("p", { class: "meta" }, h("bdi", null, l.detail.change_note)) : null,
   ];
 }

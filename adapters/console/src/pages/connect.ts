@@ -4,7 +4,7 @@ import { button, field, heading, select } from "../ui/parts";
 import { ApiError, send } from "../api/client";
 import { param } from "../router";
 import { homeProject, session } from "../session";
-import { wc } from "../words/connect";
+import { connectWords } from "../words/connect";
 
 interface Program {
   client: string;
@@ -14,8 +14,8 @@ interface Program {
 /** A scope in words. */
 function inWords(scope: string): string {
   const [object = "", action] = scope.split(":");
-  if (scope === "*") return wc.all;
-  return (action === "write" ? wc.write : wc.read)(object.replaceAll("_", " "));
+  if (scope === "*") return connectWords.all;
+  return (action === "write" ? connectWords.write : connectWords.read)(object.replaceAll("_", " "));
 }
 
 export default function connect(): Child {
@@ -34,38 +34,38 @@ export default function connect(): Child {
   };
   const look = () =>
     attempt(async () => {
-      if (!code.value.trim()) return fault.set(wc.codeWanted);
+      if (!code.value.trim()) return fault.set(connectWords.codeWanted);
       asked.set(await send<Program>("POST", "cli-auth/look/", { user_code: code.value }));
     });
   const allow = () =>
     attempt(async () => {
       const made = await send<{ label: string }>("POST", "cli-auth/authorize/", { user_code: code.value, project_id: Number(chosen.peek()) });
-      told.set([wc.allowed, wc.allowedText(made.label)]);
+      told.set([connectWords.allowed, connectWords.allowedText(made.label)]);
     });
   const refuse = () =>
     attempt(async () => {
       await send("POST", "cli-auth/refuse/", { user_code: code.value });
-      told.set([wc.refused]);
+      told.set([connectWords.refused]);
     });
   const projects = () => (session()?.projects ?? []).map((p) => [String(p.id), p.name] as const);
   const request = (p: Program) =>
     h(
       "section",
-      { class: "card", "aria-label": wc.request },
+      { class: "card", "aria-label": connectWords.request },
       h("p", { class: "code gap" }, code.value),
-      h("p", null, h("bdi", null, wc.asks(p.client))),
+      h("p", null, h("bdi", null, connectWords.asks(p.client))),
       h("ul", null, p.scopes.map((s) => h("li", null, inWords(s)))),
-      field(select(chosen, projects, (v) => chosen.set(v)), { label: wc.project }),
+      field(select(chosen, projects, (v) => chosen.set(v)), { label: connectWords.project }),
       () => (fault() ? h("p", { class: "problem", role: "alert" }, fault()) : null),
-      h("div", { class: "actions" }, button(wc.allow, { kind: "primary", run: allow }), button(wc.refuse, { run: refuse }), button(wc.other, { run: () => (fault.set(undefined), asked.set(undefined)) })),
+      h("div", { class: "actions" }, button(connectWords.allow, { kind: "primary", run: allow }), button(connectWords.refuse, { run: refuse }), button(connectWords.other, { run: () => (fault.set(undefined), asked.set(undefined)) })),
     );
-  const form = () => h("form", { class: "card", onsubmit: (e: Event) => (e.preventDefault(), void look()) }, field(code, { label: wc.code, hint: wc.codeHint, fault }), button(wc.next, { kind: "primary", submit: true }));
+  const form = () => h("form", { class: "card", onsubmit: (e: Event) => (e.preventDefault(), void look()) }, field(code, { label: connectWords.code, hint: connectWords.codeHint, fault }), button(connectWords.next, { kind: "primary", submit: true }));
   return [
-    heading(wc.title),
+    heading(connectWords.title),
     () => {
       if (told().length) return h("section", { class: "card", role: "status" }, told().map((t) => h("p", null, t)));
       const p = asked();
-      return [h("p", { class: "meta gap" }, wc.text), p ? request(p) : form()];
+      return [h("p", { class: "meta gap" }, connectWords.text), p ? request(p) : form()];
     },
   ];
 }

@@ -9,7 +9,7 @@ import { rolloutText, stateOf, type Row } from "../api/flags";
 import { href } from "../router";
 import { there } from "../routes";
 import { inProject, project } from "../session";
-import { w } from "../words";
+import { words } from "../words";
 import { live } from "./homelive";
 import { needs } from "./homeneeds";
 
@@ -33,22 +33,22 @@ export default function home(): Child {
   const at = (path: string) => href(`p/${project()}/${path}`);
   const firstFlag = () => flags.data()?.results.at(-1)?.id;
   const steps: [string, () => boolean, () => string][] = [
-    [w.steps.flag, done.flag, () => at("flags/new")],
-    [w.steps.ask, done.call, () => at(firstFlag() ? `flags/${firstFlag()}/code` : "flags")],
-    [w.steps.call, done.call, () => at(firstFlag() ? `flags/${firstFlag()}/code` : "flags")],
-    [w.steps.invite, done.invite, () => (there("organization/members") ? href("organization/members") : "")],
+    [words.steps.flag, done.flag, () => at("flags/new")],
+    [words.steps.ask, done.call, () => at(firstFlag() ? `flags/${firstFlag()}/code` : "flags")],
+    [words.steps.call, done.call, () => at(firstFlag() ? `flags/${firstFlag()}/code` : "flags")],
+    [words.steps.invite, done.invite, () => (there("organization/members") ? href("organization/members") : "")],
   ];
   const step = ([text, is, to]: (typeof steps)[number]) =>
-    h("li", { class: () => (is() ? "step done" : "step") }, h("span", { class: "tick", "aria-hidden": "true" }, () => (is() ? icon("check") : null)), to() ? h("a", { href: to }, text) : h("span", null, text), " ", h("span", { class: "meta" }, () => (is() ? w.done : w.todo)));
+    h("li", { class: () => (is() ? "step done" : "step") }, h("span", { class: "tick", "aria-hidden": "true" }, () => (is() ? icon("check") : null)), to() ? h("a", { href: to }, text) : h("span", null, text), " ", h("span", { class: "meta" }, () => (is() ? words.done : words.todo)));
   return [
-    heading(w.home),
+    heading(words.home),
     () =>
       known() && !steps.every(([, is]) => is())
-        ? h("section", { class: "card" }, h("h2", { id: "first-steps" }, w.firstSteps), h("ul", { class: "steps", "aria-labelledby": "first-steps" }, steps.map(step)))
+        ? h("section", { class: "card" }, h("h2", { id: "first-steps" }, words.firstSteps), h("ul", { class: "steps", "aria-labelledby": "first-steps" }, steps.map(step)))
         : null,
     needs(),
     live(),
-    h("section", { class: "card" }, h("h2", null, w.changedLately), shown(flags, (data) => (data().results.length ? h("ul", { class: "rows" }, each(() => data().results, (f) => f.id, (f) => changed(f))) : h("p", { class: "meta" }, w.nothingChanged)))),
+    h("section", { class: "card" }, h("h2", null, words.changedLately), shown(flags, (data) => (data().results.length ? h("ul", { class: "rows" }, each(() => data().results, (f) => f.id, (f) => changed(f))) : h("p", { class: "meta" }, words.nothingChanged)))),
   ];
 }
 

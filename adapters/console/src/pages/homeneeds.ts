@@ -5,10 +5,10 @@ import { answer } from "../api/cache";
 import type { ChangeRequest } from "../api/approvals";
 import { href } from "../router";
 import { inProject, may, project, session } from "../session";
-import { percent, w } from "../words";
-import { wa } from "../words/approvals";
-import { wn } from "../words/home";
-import { wo } from "../words/organization";
+import { percent, words } from "../words";
+import { approvalWords } from "../words/approvals";
+import { homeWords } from "../words/home";
+import { organizationWords } from "../words/organization";
 
 type Used = { usage: number; todays_usage: number; limit: number | null };
 
@@ -36,19 +36,19 @@ export function needs(): Child {
     const add = (path: string, text: string, more = "") => out.push({ path, text, more });
     for (const r of requests.data()?.results ?? []) {
       if ([r.author, ...r.editors].includes(session()?.user.email ?? "")) continue;
-      add(at(`approvals/${r.id}`), wa.named(r.flag_key, r.title || wa.untitled(r.id)), r.author ?? wa.somebody);
+      add(at(`approvals/${r.id}`), approvalWords.named(r.flag_key, r.title || approvalWords.untitled(r.id)), r.author ?? approvalWords.somebody);
     }
-    if (stale.data()?.count) add(`${at("flags")}?status=stale`, w.staleFlags(stale.data()!.count));
+    if (stale.data()?.count) add(`${at("flags")}?status=stale`, words.staleFlags(stale.data()!.count));
     for (const e of exports.data()?.results ?? []) {
-      if (!e.paused && e.latest_runs[0]?.status.startsWith("Failed")) add(at(`exports/${e.id}`), wn.exportFails(e.name));
+      if (!e.paused && e.latest_runs[0]?.status.startsWith("Failed")) add(at(`exports/${e.id}`), homeWords.exportFails(e.name));
     }
     const dropped = warnings.data();
-    if (dropped?.results.length) add(at("warnings"), wn.dropped(dropped.results.length, dropped.next !== null));
+    if (dropped?.results.length) add(at("warnings"), homeWords.dropped(dropped.results.length, dropped.next !== null));
     for (const [name, u] of Object.entries(usage.data() ?? {})) {
       const share = u && u.limit ? (u.usage + u.todays_usage) / u.limit : 0;
-      if (share >= near) add(`organization/usage?resource=${name}`, wn.nearLimit(wo.resources[name] ?? name), percent(Math.floor(share * 100)));
+      if (share >= near) add(`organization/usage?resource=${name}`, homeWords.nearLimit(organizationWords.resources[name] ?? name), percent(Math.floor(share * 100)));
     }
     return out;
   });
-  return when(() => list().length > 0, () => h("section", { class: "card" }, h("h2", { id: "needs-you" }, w.needsYou), h("ul", { class: "rows", "aria-labelledby": "needs-you" }, each(list, (n) => n.path, row))));
+  return when(() => list().length > 0, () => h("section", { class: "card" }, h("h2", { id: "needs-you" }, words.needsYou), h("ul", { class: "rows", "aria-labelledby": "needs-you" }, each(list, (n) => n.path, row))));
 }

@@ -6,8 +6,8 @@ import { setTimes, times, type Times } from "../ui/time";
 import { answer, stale } from "../api/cache";
 import { ApiError, send } from "../api/client";
 import { session } from "../session";
-import { w } from "../words";
-import { wk } from "../words/account";
+import { words } from "../words";
+import { accountWords } from "../words/account";
 
 interface Me {
   first_name: string;
@@ -17,7 +17,7 @@ interface Me {
 
 export function ownProfile(): HTMLElement {
   const me = answer<Me>(() => ({ path: "users/@me/" }));
-  return h("section", { class: "card", "aria-label": wk.profile }, h("h2", null, wk.profile), shown(me, (data) => form(data, me.reload)));
+  return h("section", { class: "card", "aria-label": accountWords.profile }, h("h2", null, accountWords.profile), shown(me, (data) => form(data, me.reload)));
 }
 
 function form(me: () => Me, reload: () => void): HTMLElement {
@@ -31,7 +31,7 @@ function form(me: () => Me, reload: () => void): HTMLElement {
       const now = await send<Me>("PATCH", "users/@me/", changed);
       stale("users");
       session.update((s) => s && { ...s, user: { ...s.user, first_name: now.first_name, email: now.email } });
-      announce(w.saved);
+      announce(words.saved);
       reload();
     } catch (e) {
       if (!(e instanceof ApiError)) throw e;
@@ -41,14 +41,14 @@ function form(me: () => Me, reload: () => void): HTMLElement {
   return h(
     "form",
     { class: "stack", onsubmit: (e: Event) => e.preventDefault() },
-    field(name, { label: wk.firstName, fault: faults.first_name }),
-    field(email, { label: wk.email, fault: faults.email }),
-    when(() => me().pending_email, () => h("p", { class: "meta" }, () => wk.confirm(me().pending_email!))),
-    h("p", null, button(w.save, { submit: true, run: save })),
+    field(name, { label: accountWords.firstName, fault: faults.first_name }),
+    field(email, { label: accountWords.email, fault: faults.email }),
+    when(() => me().pending_email, () => h("p", { class: "meta" }, () => accountWords.confirm(me().pending_email!))),
+    h("p", null, button(words.save, { submit: true, run: save })),
   );
 }
 
 /** Whose clock times are shown by. */
 export function timesIn(): HTMLElement {
-  return field(select(times, () => Object.entries(wk.times), (t) => setTimes(t as Times)), { label: wk.timesIn });
+  return field(select(times, () => Object.entries(accountWords.times), (t) => setTimes(t as Times)), { label: accountWords.timesIn });
 }

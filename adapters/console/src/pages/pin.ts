@@ -9,8 +9,8 @@ import { stale } from "../api/cache";
 import { ApiError, get, send } from "../api/client";
 import type { Flag } from "../api/flags";
 import { inProject } from "../session";
-import { wt } from "../words/flagtabs";
-import { wp } from "../words/pins";
+import { flagTabWords } from "../words/flagtabs";
+import { pinWords } from "../words/pins";
 import { flagsNamed, peopleNamed } from "./suggest";
 
 /** For whom: a distinct id, and the name that is shown. */
@@ -39,12 +39,12 @@ export async function pinValue(known: { flag?: Flag; key?: string; person?: Pinn
   if (known.key) await choose(known.key);
   const until: HTMLInputElement = h("input", { type: "text", autocomplete: "off", placeholder: "2026-12-01 09:00" });
   const note: HTMLInputElement = h("input", { type: "text", autocomplete: "off", maxlength: 200 });
-  const done = await dialog<boolean>({ title: wp.pin }, (d) => {
+  const done = await dialog<boolean>({ title: pinWords.pin }, (d) => {
     const run = async () => {
       const at = until.value.trim() && instantOf(until.value, zone);
       const id = known.person?.id ?? who.peek().trim();
-      faults.until.set(at === undefined ? wt.whenWanted : "");
-      faults.who.set(!id ? wp.whoWanted : !flag.peek() ? wp.flagWanted : "");
+      faults.until.set(at === undefined ? flagTabWords.whenWanted : "");
+      faults.who.set(!id ? pinWords.whoWanted : !flag.peek() ? pinWords.flagWanted : "");
       if (at === undefined || faults.who.peek()) return;
       const text = value.peek();
       try {
@@ -58,22 +58,22 @@ export async function pinValue(known: { flag?: Flag; key?: string; person?: Pinn
       content: [
         () => ((faults.other() || faults.who()) ? h("p", { class: "problem", role: "alert" }, faults.other() || faults.who()) : null),
         subject(known, who, key, choose),
-        field(select(value, () => valuesOf(flag()).map((v) => [v, v] as const), value.set), { label: wp.value }),
-        field(until, { label: wp.until, hint: wp.untilHint(zone), fault: () => faults.until() || undefined }),
-        field(note, { label: wp.note }),
+        field(select(value, () => valuesOf(flag()).map((v) => [v, v] as const), value.set), { label: pinWords.value }),
+        field(until, { label: pinWords.until, hint: pinWords.untilHint(zone), fault: () => faults.until() || undefined }),
+        field(note, { label: pinWords.note }),
       ],
-      buttons: button(wp.pinButton, { kind: "primary", run }),
+      buttons: button(pinWords.pinButton, { kind: "primary", run }),
     };
   });
   if (!done) return false;
   stale("feature_flags");
   stale("persons");
-  announce(wp.pinned(value.peek(), known.person?.name ?? who.peek().trim()));
+  announce(pinWords.pinned(value.peek(), known.person?.name ?? who.peek().trim()));
   return true;
 }
 
 /** Who or what is still to be said. */
 function subject(known: { flag?: Flag; person?: Pinned }, who: Signal<string>, key: Signal<string>, choose: (text: string) => Promise<void>): Child {
-  if (known.person) return comboboxField({ label: wp.flag, value: key, options: flagsNamed, change: (text) => void choose(text), free: true, first: true });
-  return comboboxField({ label: wp.person, value: who, options: peopleNamed, change: who.set, free: true, first: true });
+  if (known.person) return comboboxField({ label: pinWords.flag, value: key, options: flagsNamed, change: (text) => void choose(text), free: true, first: true });
+  return comboboxField({ label: pinWords.person, value: who, options: peopleNamed, change: who.set, free: true, first: true });
 }

@@ -1,7 +1,7 @@
 // Scopes of a key, chosen one by one.
 import { h, type Signal } from "../ui/dom";
 import { field, select } from "../ui/parts";
-import { wk } from "../words/account";
+import { accountWords } from "../words/account";
 
 /** What a scope may name, as keys of the API have it. */
 export const objects = [
@@ -14,6 +14,6 @@ export const objects = [
 export function chosenScopes(chosen: Signal<string[]>): HTMLElement {
   const of = (o: string) => chosen().find((s) => s.startsWith(`${o}:`))?.split(":")[1] ?? "";
   const choose = (o: string, action: string) => chosen.update((all) => [...all.filter((s) => !s.startsWith(`${o}:`)), ...(action ? [`${o}:${action}`] : [])]);
-  const actions = [["", wk.none], ["read", wk.read], ["write", wk.write]] as const;
-  return h("div", { class: "scopes", role: "group", "aria-label": wk.scopes }, objects.map((o) => field(select(() => of(o), () => actions, (a) => choose(o, a)), { label: o })));
+  const actions = [["", accountWords.none], ["read", accountWords.read], ["write", accountWords.write]] as const;
+  return h("div", { class: "scopes", role: "group", "aria-label": accountWords.scopes }, objects.map((o) => field(select(() => of(o), () => actions, (a) => choose(o, a)), { label: o })));
 }

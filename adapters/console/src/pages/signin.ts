@@ -6,7 +6,7 @@ import { send } from "../api/client";
 import { go, param } from "../router";
 import { loadSession } from "../session";
 import { ways } from "../signin";
-import { w } from "../words";
+import { words } from "../words";
 
 /** A path of the console, or nothing. */
 function safe(next: string): string {
@@ -32,11 +32,11 @@ export default function signInPage(): Child {
   return h(
     "div",
     { class: "card sign-in" },
-    h("div", { class: "brand large" }, icon("flag"), w.bunting),
-    heading(w.signIn),
-    h("p", { class: "meta" }, w.signInText),
-    param("failed") ? h("p", { class: "problem", role: "alert" }, w.notSignedIn[param("failed")] ?? w.notSignedIn.refused) : null,
-    token ? byLink(token) : ways({ submit: w.signInWithKey, path: "session/", next: param("next"), in: enter }),
+    h("div", { class: "brand large" }, icon("flag"), words.bunting),
+    heading(words.signIn),
+    h("p", { class: "meta" }, words.signInText),
+    param("failed") ? h("p", { class: "problem", role: "alert" }, words.notSignedIn[param("failed")] ?? words.notSignedIn.refused) : null,
+    token ? byLink(token) : ways({ submit: words.signInWithKey, path: "session/", next: param("next"), in: enter }),
   );
 }
 
@@ -51,6 +51,6 @@ function byLink(link: string): Child {
   const use = () => send("POST", "session/", { link }).then(enter, () => spent.set(true));
   return () =>
     spent()
-      ? [h("p", { class: "problem", role: "alert" }, w.badLink), ways({ submit: w.signInWithKey, path: "session/", next: param("next"), in: enter })]
-      : [button(w.signIn, { kind: "primary wide", run: use, disabled: () => email() === null }), h("p", { class: "meta center" }, () => (email() ? w.asWho(email()!) : ""))];
+      ? [h("p", { class: "problem", role: "alert" }, words.badLink), ways({ submit: words.signInWithKey, path: "session/", next: param("next"), in: enter })]
+      : [button(words.signIn, { kind: "primary wide", run: use, disabled: () => email() === null }), h("p", { class: "meta center" }, () => (email() ? words.asWho(email()!) : ""))];
 }

@@ -7,8 +7,8 @@ import { records } from "../ui/table";
 import { time } from "../ui/time";
 import { href, param, setParams } from "../router";
 import { inProject, project } from "../session";
-import { number, w } from "../words";
-import { ww } from "../words/warnings";
+import { number, words } from "../words";
+import { warningWords } from "../words/warnings";
 
 interface Warning {
   type: string;
@@ -24,23 +24,23 @@ const keptID = 64;
 
 export default function warningsPage(): Child {
   const list = pages<Warning>(() => ({ path: inProject("ingestion_warnings/"), query: { limit: 100 } }));
-  return [heading(w.warnings), listOf(list, () => empty(ww.nothing, ww.nothingText), (rows) => warnings(rows))];
+  return [heading(words.warnings), listOf(list, () => empty(warningWords.nothing, warningWords.nothingText), (rows) => warnings(rows))];
 }
 
 function warnings(all: () => Warning[]): Child {
   const types = () => [...new Set([...all().map((x) => x.type), param("type")])].filter(Boolean).sort();
   const rows = () => all().filter((x) => !param("type") || x.type === param("type"));
   return [
-    h("div", { class: "filters low" }, field(select(() => param("type"), () => [["", ww.anyType], ...types().map((t) => [t, t] as const)], (type) => setParams({ type })), { label: ww.type })),
-    when(() => rows().length === 0, () => empty(ww.noneOfType, ww.noneOfTypeText, button(w.clearFilters, { run: () => setParams({ type: "" }) }))),
+    h("div", { class: "filters low" }, field(select(() => param("type"), () => [["", warningWords.anyType], ...types().map((t) => [t, t] as const)], (type) => setParams({ type })), { label: warningWords.type })),
+    when(() => rows().length === 0, () => empty(warningWords.noneOfType, warningWords.noneOfTypeText, button(words.clearFilters, { run: () => setParams({ type: "" }) }))),
     when(() => rows().length > 0, () =>
       records<Warning>(
-        w.warnings,
+        words.warnings,
         [
-          { label: ww.type, cell: (x) => () => x().type, class: "code" },
-          { label: ww.happened, cell: (x) => () => happened(x()), class: "long" },
-          { label: ww.count, cell: (x) => () => number(x().count), class: "number" },
-          { label: ww.last, cell: (x) => () => time(x().last_seen), class: "meta" },
+          { label: warningWords.type, cell: (x) => () => x().type, class: "code" },
+          { label: warningWords.happened, cell: (x) => () => happened(x()), class: "long" },
+          { label: warningWords.count, cell: (x) => () => number(x().count), class: "number" },
+          { label: warningWords.last, cell: (x) => () => time(x().last_seen), class: "meta" },
         ],
         rows,
         (x) => `${x.type} ${x.distinct_id}`,
@@ -55,8 +55,8 @@ function happened(x: Warning): Child {
   const whole = new TextEncoder().encode(id).length < keptID;
   const who = () => h("bdi", null, whole ? h("a", { href: href(`p/${project.peek()}/events`, { person: id }) }, id) : `${id}…`);
   return [
-    ww.what[x.type] ?? "",
+    warningWords.what[x.type] ?? "",
     x.detail ? [" ", h("bdi", null, x.detail)] : null,
-    id ? h("p", { class: "hint" }, ww.by, " ", who()) : null,
+    id ? h("p", { class: "hint" }, warningWords.by, " ", who()) : null,
   ];
 }

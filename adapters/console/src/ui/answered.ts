@@ -4,7 +4,7 @@ import { bars, button, problem } from "./parts";
 import { chart, download, values } from "./chart";
 import { pictureOf, type Picture, type Query } from "../api/picture";
 import { run, type Answered, type Progress } from "../api/query";
-import { wi } from "../words/insights";
+import { insightWords } from "../words/insights";
 
 export interface AnsweredOptions {
   /** How it is asked; the query API by default. */
@@ -34,7 +34,7 @@ export function answered(name: () => string, query: () => Query | null, o: Answe
       const mine = (cancel = new AbortController());
       busy.set(true);
       timer = setTimeout(() => {
-        (o.ask ?? run)(q, mine.signal, (n, of) => read.set(wi.reading(n, of))).then(
+        (o.ask ?? run)(q, mine.signal, (n, of) => read.set(insightWords.reading(n, of))).then(
           (a) => mine.signal.aborted || (picture.set(pictureOf(q, a)), fault.set(undefined), busy.set(false), read.set("")),
           (e: unknown) => mine.signal.aborted || (fault.set(e), busy.set(false), read.set("")),
         );
@@ -44,28 +44,28 @@ export function answered(name: () => string, query: () => Query | null, o: Answe
   });
   return h(
     o.tile ? "div" : "section",
-    { "aria-label": o.tile ? null : wi.result, "aria-busy": busy },
-    () => (fault() ? problem(wi.notAnswered, fault(), () => again.update((n) => n + 1)) : null),
+    { "aria-label": o.tile ? null : insightWords.result, "aria-busy": busy },
+    () => (fault() ? problem(insightWords.notAnswered, fault(), () => again.update((n) => n + 1)) : null),
     () => (read() ? h("p", { class: "meta" }, read()) : null),
     () => (picture() ? (o.tile ? small : whole)(name, picture()!) : fault() ? null : bars(8)),
   );
 }
 
 function whole(name: () => string, p: Picture): Child {
-  if (!p.table.rows.length) return h("p", { class: "meta" }, wi.nothingFound);
+  if (!p.table.rows.length) return h("p", { class: "meta" }, insightWords.nothingFound);
   return [
     untracked(() => chart(name(), p)),
-    h("div", { class: "between gap gap-above" }, h("h2", null, wi.values), button(wi.downloadCSV, { run: () => download(name(), p.table) })),
-    values(wi.values, p.table),
+    h("div", { class: "between gap gap-above" }, h("h2", null, insightWords.values), button(insightWords.downloadCSV, { run: () => download(name(), p.table) })),
+    values(insightWords.values, p.table),
   ];
 }
 
 function small(name: () => string, p: Picture): Child {
-  if (!p.table.rows.length) return h("p", { class: "meta" }, wi.nothingFound);
+  if (!p.table.rows.length) return h("p", { class: "meta" }, insightWords.nothingFound);
   const table = signal(p.shape === "none");
   return [
     when(() => !table(), () => chart(name(), p, 180)),
-    when(table, () => values(wi.values, p.table)),
-    p.shape === "none" ? null : h("button", { type: "button", class: "button small", onclick: () => table.update((x) => !x) }, () => (table() ? wi.showChart : wi.showTable)),
+    when(table, () => values(insightWords.values, p.table)),
+    p.shape === "none" ? null : h("button", { type: "button", class: "button small", onclick: () => table.update((x) => !x) }, () => (table() ? insightWords.showChart : insightWords.showTable)),
   ];
 }

@@ -3,7 +3,7 @@ import { effect, h, onEnd, s, signal, type Child, type Signal } from "./dom";
 import { scroller } from "./table";
 import { csvOf, type Cell, type Line, type Picture, type Table } from "../api/picture";
 import { number, percent } from "../words";
-import { wi } from "../words/insights";
+import { insightWords } from "../words/insights";
 
 const most = 6;
 const axis = { left: 48, bottom: 24, top: 8, right: 12, labels: 112 };
@@ -16,7 +16,7 @@ function drawn(lines: readonly Line[]): Line[] {
   const kept = new Set([...lines].sort((a, b) => size(b) - size(a)).slice(0, most));
   const rest = lines.filter((l) => !kept.has(l));
   const length = Math.max(...rest.map((l) => l.data.length));
-  return [...lines.filter((l) => kept.has(l)), { label: wi.other, data: Array.from({ length }, (_, i) => rest.reduce((a, l) => a + (l.data[i] ?? 0), 0)) }];
+  return [...lines.filter((l) => kept.has(l)), { label: insightWords.other, data: Array.from({ length }, (_, i) => rest.reduce((a, l) => a + (l.data[i] ?? 0), 0)) }];
 }
 
 interface Scale {
@@ -53,7 +53,7 @@ function scaleOf(p: Picture, lines: readonly Line[], width: number, height: numb
   return { width, height, low, high, ticks, band, x: (i) => axis.left + (p.shape === "lines" ? (n === 1 ? inner / 2 : i * band) : (i + 0.5) * band), y: (v) => axis.top + tall * (1 - (v - low) / (high - low)) };
 }
 
-const color = (i: number, l: Line) => (l.label === wi.other && i === most ? "rest" : `c${(i % most) + 1}`);
+const color = (i: number, l: Line) => (l.label === insightWords.other && i === most ? "rest" : `c${(i % most) + 1}`);
 
 function grid(p: Picture, k: Scale): Child {
   const each = Math.max(1, Math.ceil(p.labels.length / Math.max(2, Math.floor((k.width - axis.left) / 84))));
@@ -120,13 +120,13 @@ function reading(p: Picture, lines: readonly Line[], i: number): string {
 export function chart(name: string, p: Picture, height = 240): Child {
   if (p.shape === "none") return null;
   if (p.shape === "number") {
-    return h("div", { role: "img", "aria-label": wi.chartOf(name), class: "big-numbers" }, p.labels.map((label, i) => h("div", null, h("strong", null, text(p, p.lines[0]?.data[i])), h("span", { class: "meta" }, h("bdi", null, label)))));
+    return h("div", { role: "img", "aria-label": insightWords.chartOf(name), class: "big-numbers" }, p.labels.map((label, i) => h("div", null, h("strong", null, text(p, p.lines[0]?.data[i])), h("span", { class: "meta" }, h("bdi", null, label)))));
   }
   const lines = drawn(p.lines);
   const width = signal(640);
   const at = signal<number | null>(null);
   const said = signal("");
-  const el = s("svg", { role: "img", "aria-label": wi.chartOf(name), tabindex: 0, class: "chart", height, width: "100%" });
+  const el = s("svg", { role: "img", "aria-label": insightWords.chartOf(name), tabindex: 0, class: "chart", height, width: "100%" });
   const look = new ResizeObserver(([e]) => e && e.contentRect.width > 0 && width.set(Math.round(e.contentRect.width)));
   look.observe(el);
   onEnd(() => look.disconnect());
@@ -195,6 +195,6 @@ export function values(name: string, t: Table): HTMLElement {
 /** Gives a table as a file. */
 export function download(name: string, t: Table): void {
   const address = URL.createObjectURL(new Blob([csvOf(t)], { type: "text/csv;charset=utf-8" }));
-  h("a", { href: address, download: `${name || wi.insight}.csv` }).click();
+  h("a", { href: address, download: `${name || insightWords.insight}.csv` }).click();
   setTimeout(() => URL.revokeObjectURL(address), 1000);
 }

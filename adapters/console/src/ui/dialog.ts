@@ -1,6 +1,6 @@
 // Dialogs: the platform's own, with a name, a first focus, and the focus given back.
 import { append, detached, h, newID, type Child } from "./dom";
-import { w } from "../words";
+import { words } from "../words";
 
 export interface Dialog<T> {
   close(result?: T): void;
@@ -31,7 +31,7 @@ export function dialog<T>(o: Options, body: (d: Dialog<T>) => { content: Child; 
     };
     const [, end] = detached(() => {
       const { content, buttons } = body(d);
-      const cancel = o.cancel === null ? null : h("button", { type: "button", class: "button", "data-cancel": "", onclick: () => d.close() }, o.cancel ?? w.cancel);
+      const cancel = o.cancel === null ? null : h("button", { type: "button", class: "button", "data-cancel": "", onclick: () => d.close() }, o.cancel ?? words.cancel);
       const form = h("form", { method: "dialog", novalidate: true, onsubmit: (e: Event) => (e.preventDefault(), o.onsubmit?.()) });
       append(form, [h("h2", { id }, o.title), h("div", { class: "dialog-body" }, content), h("div", { class: "dialog-buttons" }, cancel, buttons)]);
       append(el, form);

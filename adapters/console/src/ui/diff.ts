@@ -2,7 +2,7 @@
 import { h, type Child } from "./dom";
 import type { Condition, Filter, Filters, Flag } from "../api/flags";
 import { canonical, texts } from "../api/draft";
-import { operators, percent, w } from "../words";
+import { operators, percent, words } from "../words";
 
 type Versioned = Partial<Omit<Flag, "filters">> & { filters?: Filters };
 
@@ -16,14 +16,14 @@ export interface Change {
 /** "plan is pro", "in cohort 3". */
 export function filterText(f: Filter): string {
   const value = texts(f.value).join(", ");
-  if (f.type === "cohort") return `${f.operator === "not_in" ? w.notInCohort : w.inCohort} ${value}`;
-  if (f.type === "flag") return `${w.flag} ${f.key} ${operators.exact} ${value}`;
+  if (f.type === "cohort") return `${f.operator === "not_in" ? words.notInCohort : words.inCohort} ${value}`;
+  if (f.type === "flag") return `${words.flag} ${f.key} ${operators.exact} ${value}`;
   const op = operators[f.operator ?? "exact"] ?? f.operator ?? "";
   return f.operator === "is_set" || f.operator === "is_not_set" ? `${f.key} ${op}` : `${f.key} ${op} ${value}`;
 }
 
 export function filtersText(c: Condition): string {
-  return c.properties?.length ? c.properties.map(filterText).join(w.and) : w.everybody;
+  return c.properties?.length ? c.properties.map(filterText).join(words.and) : words.everybody;
 }
 
 const share = (c: Condition) => percent(c.rollout_percentage ?? 100);
@@ -64,10 +64,10 @@ function conditions(a: Condition[], b: Condition[]): Change[] {
     const from = moved.get(canonical(b[k]));
     if (from !== undefined) {
       moved.delete(canonical(b[k]));
-      out.push({ kind: "~", what: w.condition(k + 1), before: w.nth(from + 1), after: w.nth(k + 1) });
-    } else out.push({ kind: "+", what: w.condition(k + 1), before: w.dash, after: whole(b[k]!) });
+      out.push({ kind: "~", what: words.condition(k + 1), before: words.nth(from + 1), after: words.nth(k + 1) });
+    } else out.push({ kind: "+", what: words.condition(k + 1), before: words.dash, after: whole(b[k]!) });
   }
-  for (const k of moved.values()) out.push({ kind: "−", what: w.condition(k + 1), before: whole(a[k]!), after: w.dash });
+  for (const k of moved.values()) out.push({ kind: "−", what: words.condition(k + 1), before: whole(a[k]!), after: words.dash });
   return out;
 }
 
@@ -75,7 +75,7 @@ const range = (from: number, to: number) => Array.from({ length: Math.max(0, to 
 
 function changed(a: Condition, b: Condition, n: number): Change[] {
   const row = (what: string, before: string, after: string): Change[] => (before === after ? [] : [{ kind: "~", what, before, after }]);
-  return [...row(w.filtersOf(n), filtersText(a), filtersText(b)), ...row(w.rolloutOf(n), share(a), share(b)), ...row(w.variantOf(n), a.variant || w.byShare, b.variant || w.byShare)];
+  return [...row(words.filtersOf(n), filtersText(a), filtersText(b)), ...row(words.rolloutOf(n), share(a), share(b)), ...row(words.variantOf(n), a.variant || words.byShare, b.variant || words.byShare)];
 }
 
 /** Rows of members by name: variants and payloads. */
@@ -83,50 +83,50 @@ function named(a: Record<string, string>, b: Record<string, string>, what: (key:
   const out: Change[] = [];
   for (const k of new Set([...Object.keys(a), ...Object.keys(b)])) {
     const [x, y] = [a[k], b[k]];
-    if (x !== y) out.push({ kind: x === undefined ? "+" : y === undefined ? "−" : "~", what: what(k), before: x ?? w.dash, after: y ?? w.dash });
+    if (x !== y) out.push({ kind: x === undefined ? "+" : y === undefined ? "−" : "~", what: what(k), before: x ?? words.dash, after: y ?? words.dash });
   }
   return out;
 }
 
-const kindOf = (f: Versioned) => (f.is_remote_configuration ? w.remoteConfig : f.filters?.multivariate?.variants.length ? w.variants : w.onOrOff);
+const kindOf = (f: Versioned) => (f.is_remote_configuration ? words.remoteConfig : f.filters?.multivariate?.variants.length ? words.variants : words.onOrOff);
 const shares = (f: Versioned) => Object.fromEntries((f.filters?.multivariate?.variants ?? []).map((v) => [v.key, percent(v.rollout_percentage)]));
 const payloads = (f: Versioned) => Object.fromEntries(Object.entries(f.filters?.payloads ?? {}).map(([k, v]) => [k, typeof v === "string" ? v : JSON.stringify(v)]));
 
 /** The rows of a diff, in the order of the form. */
 export function changes(a: Versioned, b: Versioned): Change[] {
-  const yes = (x: unknown) => (x ? w.on : w.off);
+  const yes = (x: unknown) => (x ? words.on : words.off);
   const both = (name: keyof Flag) => name in a && name in b;
   const plain: [string, boolean, string, string][] = [
-    [w.key, both("key"), a.key ?? "", b.key ?? ""],
-    [w.description, both("name"), a.name ?? "", b.name ?? ""],
-    [w.enabledPlain, both("active"), yes(a.active), yes(b.active)],
-    [w.archived, both("archived"), yes(a.archived), yes(b.archived)],
-    [w.kind, both("filters"), kindOf(a), kindOf(b)],
-    [w.about, both("filters"), String(a.filters?.aggregation_group_type_index ?? w.people), String(b.filters?.aggregation_group_type_index ?? w.people)],
+    [words.key, both("key"), a.key ?? "", b.key ?? ""],
+    [words.description, both("name"), a.name ?? "", b.name ?? ""],
+    [words.enabledPlain, both("active"), yes(a.active), yes(b.active)],
+    [words.archived, both("archived"), yes(a.archived), yes(b.archived)],
+    [words.kind, both("filters"), kindOf(a), kindOf(b)],
+    [words.about, both("filters"), String(a.filters?.aggregation_group_type_index ?? words.people), String(b.filters?.aggregation_group_type_index ?? words.people)],
   ];
   const later: typeof plain = [
-    [w.tags, both("tags"), (a.tags ?? []).join(", "), (b.tags ?? []).join(", ")],
-    [w.keepValue, both("ensure_experience_continuity"), yes(a.ensure_experience_continuity), yes(b.ensure_experience_continuity)],
-    [w.runsIn, both("evaluation_runtime"), a.evaluation_runtime ?? "all", b.evaluation_runtime ?? "all"],
+    [words.tags, both("tags"), (a.tags ?? []).join(", "), (b.tags ?? []).join(", ")],
+    [words.keepValue, both("ensure_experience_continuity"), yes(a.ensure_experience_continuity), yes(b.ensure_experience_continuity)],
+    [words.runsIn, both("evaluation_runtime"), a.evaluation_runtime ?? "all", b.evaluation_runtime ?? "all"],
   ];
   const rows = (list: typeof plain) =>
-    list.filter(([, there, x, y]) => there && x !== y).map(([what, , x, y]): Change => ({ kind: x ? (y ? "~" : "−") : "+", what, before: x || w.dash, after: y || w.dash }));
-  const filters = a.filters && b.filters ? [...conditions(a.filters.groups ?? [], b.filters.groups ?? []), ...named(shares(a), shares(b), w.variantShare), ...named(payloads(a), payloads(b), w.payloadOf)] : [];
+    list.filter(([, there, x, y]) => there && x !== y).map(([what, , x, y]): Change => ({ kind: x ? (y ? "~" : "−") : "+", what, before: x || words.dash, after: y || words.dash }));
+  const filters = a.filters && b.filters ? [...conditions(a.filters.groups ?? [], b.filters.groups ?? []), ...named(shares(a), shares(b), words.variantShare), ...named(payloads(a), payloads(b), words.payloadOf)] : [];
   return [...rows(plain), ...filters, ...rows(later)];
 }
 
-const marks: Record<Change["kind"], [string, string]> = { "+": ["added", w.added], "−": ["removed", w.removed], "~": ["changed", ""] };
+const marks: Record<Change["kind"], [string, string]> = { "+": ["added", words.added], "−": ["removed", words.removed], "~": ["changed", ""] };
 
 /** The table Changes. */
 export function changesTable(list: readonly Change[]): Child {
-  if (!list.length) return h("p", { class: "meta" }, w.noChanges);
+  if (!list.length) return h("p", { class: "meta" }, words.noChanges);
   return h(
     "div",
     { class: "scroller" },
     h(
       "table",
-      { class: "changes", "aria-label": w.changes },
-      h("thead", null, h("tr", null, [w.what, w.before, w.after].map((t) => h("th", { scope: "col" }, t)))),
+      { class: "changes", "aria-label": words.changes },
+      h("thead", null, h("tr", null, [words.what, words.before, words.after].map((t) => h("th", { scope: "col" }, t)))),
       h(
         "tbody",
         null,

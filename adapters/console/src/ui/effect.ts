@@ -2,7 +2,7 @@
 import { effect, h, onEnd, signal, type Child } from "./dom";
 import { ApiError, send } from "../api/client";
 import { inProject } from "../session";
-import { w } from "../words";
+import { words } from "../words";
 
 interface Who {
   transitions: { from: string; to: string; count: number }[];
@@ -14,8 +14,8 @@ interface Who {
 }
 
 export function sentence(a: Pick<Who, "changed" | "of" | "exact" | "sample">): string {
-  if (!a.changed) return w.nobodyChanges;
-  return a.exact || !a.sample ? w.changesOf(a.changed, a.of) : w.aboutChangesOf(a.changed, a.of, a.sample);
+  if (!a.changed) return words.nobodyChanges;
+  return a.exact || !a.sample ? words.changesOf(a.changed, a.of) : words.aboutChangesOf(a.changed, a.of, a.sample);
 }
 
 /** The region Effect of a change to a flag; null asks nothing yet. */
@@ -37,15 +37,15 @@ export function effectOf(flag: number, body: () => object | null, delay = 0): HT
       const mine = (cancel = new AbortController());
       send<Who>("POST", inProject(`feature_flags/${flag}/who/`), { ...b, changed: true, limit: 50 }, mine.signal).then(
         (a) => (got.set(a), fault.set(""), busy.set(false)),
-        (e: unknown) => mine.signal.aborted || (got.set(null), busy.set(false), fault.set(e instanceof ApiError && e.status !== 404 ? e.detail : w.effectUnknown)),
+        (e: unknown) => mine.signal.aborted || (got.set(null), busy.set(false), fault.set(e instanceof ApiError && e.status !== 404 ? e.detail : words.effectUnknown)),
       );
     }, delay);
   });
   return h(
     "section",
-    { class: "effect", "aria-label": w.effect, "aria-busy": busy },
-    h("h3", null, w.effect),
-    () => (got() ? summary(got()!, people) : h("p", { class: "meta" }, fault() || w.effectWaits)),
+    { class: "effect", "aria-label": words.effect, "aria-busy": busy },
+    h("h3", null, words.effect),
+    () => (got() ? summary(got()!, people) : h("p", { class: "meta" }, fault() || words.effectWaits)),
   );
 }
 
@@ -53,9 +53,9 @@ function summary(a: Who, people: ReturnType<typeof signal<boolean>>): Child {
   return [
     h("p", null, sentence(a)),
     a.transitions.filter((t) => t.from !== t.to).map((t) => h("p", { class: "meta number" }, `${t.from} → ${t.to}  ${t.count}`)),
-    a.changed ? h("button", { type: "button", class: "button small", "aria-expanded": people, onclick: () => people.update((x) => !x) }, w.showWho) : null,
+    a.changed ? h("button", { type: "button", class: "button small", "aria-expanded": people, onclick: () => people.update((x) => !x) }, words.showWho) : null,
     () => (people() && a.changed ? list(a) : null),
-    h("p", { class: "meta" }, w.storedOnly),
+    h("p", { class: "meta" }, words.storedOnly),
   ];
 }
 
@@ -63,11 +63,11 @@ function list(a: Who): HTMLElement {
   const cell = (text: string) => h("td", null, h("bdi", null, text));
   return h(
     "div",
-    { class: "scroller", tabindex: 0, role: "region", "aria-label": w.whoChanges },
+    { class: "scroller", tabindex: 0, role: "region", "aria-label": words.whoChanges },
     h(
       "table",
-      { "aria-label": w.whoChanges },
-      h("thead", null, h("tr", null, [w.person, w.now, w.after, w.reason].map((t) => h("th", { scope: "col" }, t)))),
+      { "aria-label": words.whoChanges },
+      h("thead", null, h("tr", null, [words.person, words.now, words.after, words.reason].map((t) => h("th", { scope: "col" }, t)))),
       h("tbody", null, a.results.map((r) => h("tr", null, cell(r.person.name), cell(r.before), cell(r.after), cell(r.reason)))),
     ),
   );

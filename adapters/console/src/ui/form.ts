@@ -3,12 +3,12 @@ import { effect, onEnd } from "./dom";
 import { confirm } from "./dialog";
 import { once } from "./once";
 import { guard } from "../router";
-import { w } from "../words";
+import { words } from "../words";
 
 /** Asks before a form with changes is left. */
 export function guarded(dirty: () => boolean): void {
   effect(() => {
-    guard.leave = dirty() ? () => confirm(w.leaveAsk, w.leaveText, w.leave, "danger", true) : null;
+    guard.leave = dirty() ? () => confirm(words.leaveAsk, words.leaveText, words.leave, "danger", true) : null;
   });
   onEnd(() => (guard.leave = null));
 }

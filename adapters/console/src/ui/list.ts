@@ -2,13 +2,13 @@
 import { h, when, type Child } from "./dom";
 import { button, shown } from "./parts";
 import type { Pages } from "./pages";
-import { w } from "../words";
+import { words } from "../words";
 
 /** What is said where there is none, else the table; and the button for more. */
 export function listOf<T>(list: Pages<T>, none: () => Child, table: (rows: () => T[]) => Child): Child {
   return shown(list, (data) => [
     when(() => data().length === 0 && !list.next(), none),
     when(() => data().length > 0, () => table(data)),
-    when(list.next, () => h("p", { class: "gap-above" }, button(w.loadMore, { run: list.more }))),
+    when(list.next, () => h("p", { class: "gap-above" }, button(words.loadMore, { run: list.more }))),
   ]);
 }

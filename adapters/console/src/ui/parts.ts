@@ -4,14 +4,14 @@ import { icon, type Icon } from "./icons";
 import { once } from "./once";
 import { ApiError, back, isLost } from "../api/client";
 import { may, project, session } from "../session";
-import { w } from "../words";
+import { words } from "../words";
 
 /** The h1 of a page and its buttons; names the document too. */
 export function heading(title: string | (() => string), ...actions: Child[]): HTMLElement {
   const text = typeof title === "function" ? title : () => title;
   effect(() => {
     const name = session()?.projects.find((p) => p.id === project())?.name ?? "";
-    document.title = w.title(text(), name);
+    document.title = words.title(text(), name);
   });
   return h("div", { class: "heading" }, h("h1", { tabindex: -1 }, h("bdi", null, text)), actions.length ? h("div", { class: "actions" }, actions) : null);
 }
@@ -19,7 +19,7 @@ export function heading(title: string | (() => string), ...actions: Child[]): HT
 /** A button of a write: without its scope, or barred, it is there, disabled, and says why. */
 export function button(label: string, o: { run?: () => unknown; kind?: string; icon?: Icon; scope?: string; barred?: () => string | null; disabled?: () => boolean; submit?: boolean } & Props = {}): HTMLElement {
   const { run, kind, icon: i, scope, barred: other, disabled, submit, ...rest } = o;
-  const barred = () => (scope !== undefined && !may(scope) ? w.needs(scope) : (other?.() ?? null));
+  const barred = () => (scope !== undefined && !may(scope) ? words.needs(scope) : (other?.() ?? null));
   const why = newID();
   const busy = signal(false);
   const press = async () => {
@@ -110,18 +110,18 @@ export function problem(what: string, fault: unknown, again?: () => void): HTMLE
     effect(() => void (back() !== from && untracked(again)));
   }
   const text = e ? e.detail : String((fault as Error)?.message ?? fault);
-  if (e?.status === 403 && what === w.failed) return forbidden(text); // of a write it says what was refused
+  if (e?.status === 403 && what === words.failed) return forbidden(text); // of a write it says what was refused
   return h(
     "div",
     { role: "alert", class: "problem" },
     h("p", null, h("strong", null, what), " ", text),
-    h("p", { class: "meta" }, e?.request ? w.requestID(e.request) : null),
-    again ? h("button", { type: "button", class: "button", onclick: again }, w.tryAgain) : null,
+    h("p", { class: "meta" }, e?.request ? words.requestID(e.request) : null),
+    again ? h("button", { type: "button", class: "button", onclick: again }, words.tryAgain) : null,
   );
 }
 
 export function forbidden(text: string): HTMLElement {
-  return h("section", { class: "empty" }, h("h2", null, w.mayNot), h("p", null, text));
+  return h("section", { class: "empty" }, h("h2", null, words.mayNot), h("p", null, text));
 }
 
 /** How many parts of the page wait for their first answer. */
@@ -137,7 +137,7 @@ export function bars(n = 6): Child {
 }
 
 /** The states of an answer: bars, a problem, or what it shows. What was there stays. */
-export function shown<T>(a: { data: () => T | undefined; error: () => unknown; reload(): void }, show: (data: () => T) => Child, what = w.failed): Child {
+export function shown<T>(a: { data: () => T | undefined; error: () => unknown; reload(): void }, show: (data: () => T) => Child, what = words.failed): Child {
   const has = signal(false);
   effect(() => has.set(a.data() !== undefined));
   return [

@@ -1,5 +1,5 @@
 // Words of a person's own account.
-export const wk = {
+export const accountWords = {
   profile: "Profile",
   firstName: "First name",
   email: "Email",

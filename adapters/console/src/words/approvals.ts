@@ -1,7 +1,7 @@
 // Words of the pages about approvals.
 import { count } from "../words";
 
-export const wa = {
+export const approvalWords = {
   state: "State",
   filters: { open: "Open", approved: "Approved", applied: "Applied", closed: "Closed" } as Record<string, string>,
   states: { open: "Open", approved: "Approved", applied: "Applied", rejected: "Rejected", withdrawn: "Withdrawn" } as Record<string, string>,

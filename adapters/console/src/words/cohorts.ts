@@ -1,7 +1,7 @@
 // Words of cohorts.
 import { count, number } from "../words";
 
-export const wc = {
+export const cohortWords = {
   newCohort: "New cohort",
   cohort: "Cohort",
   searchCohorts: "Search cohorts",

@@ -1,5 +1,5 @@
 // Words of letting a program in.
-export const wc = {
+export const connectWords = {
   title: "Connect a program",
   text: "A program that signs in shows a code. Let it in only if you have started it yourself, and the code is the one that it shows.",
   code: "Code",

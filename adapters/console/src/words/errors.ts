@@ -1,5 +1,5 @@
 // Words of errors: issues and the rules that assign them.
-export const wr = {
+export const errorWords = {
   error: "Error",
   nameless: "Error without a name",
   anyStatus: "Any status",

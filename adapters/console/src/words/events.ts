@@ -1,7 +1,7 @@
 // Words of events and groups.
 import { count } from "../words";
 
-export const we = {
+export const eventWords = {
   after: "After",
   before: "Before",
   timeIn: (zone: string) => `2026-12-01 09:00, ${zone}`,

@@ -4,7 +4,7 @@ import { count, number, percent } from "../words";
 /** "+2.2 %", with a real minus. */
 const signed = (n: number, unit: string) => `${n > 0 ? "+" : n < 0 ? "−" : "±"}${number(Math.abs(Math.round(n * 10) / 10))}${unit}`;
 
-export const wx = {
+export const experimentWords = {
   newExperiment: "New experiment",
   searchExperiments: "Search experiments",
   noExperiments: "No experiments yet",

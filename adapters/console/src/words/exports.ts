@@ -1,7 +1,7 @@
 // Words of exports.
 import { number } from "../words";
 
-export const wo = {
+export const exportWords = {
   newExport: "New export",
   export: "Export",
   name: "Name",

@@ -1,5 +1,5 @@
 // Words of the tabs Exposures, People and Schedule of a flag.
-export const wt = {
+export const flagTabWords = {
   exposures: "Exposures",
   usage: "Usage dashboard",
   byValue: "Exposures by value",

@@ -1,5 +1,5 @@
 // Words of the page Health.
-export const wh = {
+export const healthWords = {
   health: "Health",
   checks: "Checks",
   check: "Check",

@@ -1,7 +1,7 @@
 // Words of parts of Home.
 import { count } from "../words";
 
-export const wn = {
+export const homeWords = {
   live: "Live",
   callsByMinute: "Calls of flags, by minute",
   calls: "Calls",

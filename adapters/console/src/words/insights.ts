@@ -1,7 +1,7 @@
 // Words of insights and dashboards.
 import { number } from "../words";
 
-export const wi = {
+export const insightWords = {
   newInsight: "New insight",
   insight: "Insight",
   searchInsights: "Search insights",

@@ -1,7 +1,7 @@
 // Words of the pages of an organization, of a project's settings and of the log.
 import { count, number } from "../words";
 
-export const wo = {
+export const organizationWords = {
   members: "Members",
   invitations: "Invitations",
   invite: "Invite",

@@ -1,5 +1,5 @@
 // Words of passkeys.
-export const wp = {
+export const passkeyWords = {
   passkeys: "Passkeys",
   signIn: "Sign in with a passkey",
   add: "Add passkey",

@@ -1,5 +1,5 @@
 // Words of a person's tabs.
-export const wf = {
+export const personWords = {
   noCohorts: "In no cohort",
   noCohortsText: "Cohorts by rule are decided with what is stored of the person now.",
   name: "Name",

@@ -1,5 +1,5 @@
 // Words of values that are pinned.
-export const wp = {
+export const pinWords = {
   pins: "Pinned values",
   pin: "Pin a value",
   pinButton: "Pin",

@@ -1,5 +1,5 @@
 // Words of early access features and surveys, and of the form that both have.
-export const wq = {
+export const recordWords = {
   name: "Name",
   nameWanted: "It needs a name.",
   noFlag: (key: string) => `There is no flag ${key}.`,

@@ -1,5 +1,5 @@
 // Words of guarded rollouts.
-export const wr = {
+export const rolloutWords = {
   title: "Guarded rollout",
   make: "New guarded rollout",
   text: "Raises the share in steps, compares who has the new value with who has not, and turns back by itself when a guardrail is harmed.",

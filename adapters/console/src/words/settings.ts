@@ -1,5 +1,5 @@
 // Words of the page Project settings.
-export const ws = {
+export const projectWords = {
   projectSettings: "Project settings",
   general: "General",
   name: "Name",

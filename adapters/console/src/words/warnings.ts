@@ -1,5 +1,5 @@
 // Words of the page Warnings.
-export const ww = {
+export const warningWords = {
   type: "Type",
   anyType: "Any type",
   happened: "What happened",

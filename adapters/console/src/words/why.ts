@@ -1,5 +1,5 @@
 // Words of the page Why?
-export const wy = {
+export const whyWords = {
   text: "Choose a person and a flag: the page says which value the rules give now, which line decided, and what the person was really given last.",
   example: "For example: person ana@example.com, flag new-checkout.",
   ask: "Ask about somebody",

@@ -13,8 +13,8 @@ import type { Flag } from "../../api/flags";
 import { go, href } from "../../router";
 import type { Params } from "../../routes";
 import { inProject, project, session } from "../../session";
-import { w } from "../../words";
-import { wa } from "../../words/approvals";
+import { words } from "../../words";
+import { approvalWords } from "../../words/approvals";
 import { refused } from "../flags/actions";
 
 export default function changePage(params: Params): Child {
@@ -30,7 +30,7 @@ export default function changePage(params: Params): Child {
   const act = async (name: string, body?: object) => {
     try {
       const r = await send<ChangeRequest>("POST", `${path()}${name}/`, body);
-      announce(wa.done[name === "approve" ? "approved" : r.state] ?? r.state);
+      announce(approvalWords.done[name === "approve" ? "approved" : r.state] ?? r.state);
     } catch (e) {
       refused(e);
     }
@@ -38,49 +38,49 @@ export default function changePage(params: Params): Child {
     stale("feature_flags");
   };
   return [
-    heading(() => wa.changeOf(key() || wa.gone), when(() => got.data(), () => tools(() => got.data()!, act))),
+    heading(() => approvalWords.changeOf(key() || approvalWords.gone), when(() => got.data(), () => tools(() => got.data()!, act))),
     shown(got, (data) => [
-      h("p", { class: "gap" }, h("strong", null, () => data().title || wa.untitled(data().id)), " ", () => (data().flag_key ? h("a", { href: href(`p/${project()}/flags/${data().flag}`) }, wa.seeFlag) : null)),
+      h("p", { class: "gap" }, h("strong", null, () => data().title || approvalWords.untitled(data().id)), " ", () => (data().flag_key ? h("a", { href: href(`p/${project()}/flags/${data().flag}`) }, approvalWords.seeFlag) : null)),
       () => (data().note ? h("p", { class: "gap" }, h("bdi", null, data().note)) : null),
       h("p", { class: "meta" }, () => [
-        [wa.states[data().state] ?? data().state, wa.ofNeeded(approvedBy(data()), data().needed), wa.asked(data().author ?? wa.somebody, data().revision), ...(data().editors.length ? [wa.editedBy(data().editors.join(", "))] : [])].join(" · "),
+        [approvalWords.states[data().state] ?? data().state, approvalWords.ofNeeded(approvedBy(data()), data().needed), approvalWords.asked(data().author ?? approvalWords.somebody, data().revision), ...(data().editors.length ? [approvalWords.editedBy(data().editors.join(", "))] : [])].join(" · "),
         " · ",
         time(data().updated_at),
       ]),
       when(() => data().flag_key, () => shown(flag, (f) => () => difference(data(), f()))),
-      h("section", { class: "card gap-above", "aria-label": wa.votes }, h("h2", { id: "votes" }, wa.votes), () => votes(data())),
+      h("section", { class: "card gap-above", "aria-label": approvalWords.votes }, h("h2", { id: "votes" }, approvalWords.votes), () => votes(data())),
     ]),
   ];
 }
 
 function difference(r: ChangeRequest, f: Flag): Child {
   return [
-    waits(r) && f.version !== r.base_version ? h("p", { role: "note", class: "read-only" }, wa.changedSince(r.base_version)) : null,
-    h("h2", { class: "gap gap-above" }, w.changes),
+    waits(r) && f.version !== r.base_version ? h("p", { role: "note", class: "read-only" }, approvalWords.changedSince(r.base_version)) : null,
+    h("h2", { class: "gap gap-above" }, words.changes),
     changesTable(changes(f, { ...f, ...r.patch })),
     waits(r) ? h("div", { class: "gap-above" }, effectOf(r.flag, () => ({ filters: r.patch.filters ?? f.filters, active: r.patch.deleted || r.patch.archived ? false : (r.patch.active ?? f.active) }))) : null,
   ];
 }
 
 function votes(r: ChangeRequest): Child {
-  if (!r.votes.length) return h("p", { class: "meta" }, wa.noVotes);
-  return h("ul", { class: "rows", "aria-labelledby": "votes" }, r.votes.map((v) => h("li", null, h("bdi", null, v.user ?? wa.somebody), " ", wa.says[v.vote] ?? v.vote, h("span", { class: "space" }), h("span", { class: "meta" }, time(v.at)))));
+  if (!r.votes.length) return h("p", { class: "meta" }, approvalWords.noVotes);
+  return h("ul", { class: "rows", "aria-labelledby": "votes" }, r.votes.map((v) => h("li", null, h("bdi", null, v.user ?? approvalWords.somebody), " ", approvalWords.says[v.vote] ?? v.vote, h("span", { class: "space" }), h("span", { class: "meta" }, time(v.at)))));
 }
 
 /** The buttons; one that cannot be used says why. */
 function tools(r: () => ChangeRequest, act: (name: string, body?: object) => Promise<void>): Child {
   const me = () => session()?.user.email ?? "";
   const wrote = () => r().author === me() || r().editors.includes(me());
-  const closed = () => (waits(r()) ? null : wa.closed(wa.states[r().state] ?? r().state));
+  const closed = () => (waits(r()) ? null : approvalWords.closed(approvalWords.states[r().state] ?? r().state));
   const administers = () => (session()?.projects.find((p) => p.id === project())?.level ?? 0) >= 8;
   const asked = (title: string, text: string, name: string, label: string, body?: object) => confirm(title, text, label).then((yes) => (yes ? act(name, body) : undefined));
   const seen = () => ({ revision: r().revision });
   const scope = "feature_flag:write";
   return [
-    button(wa.approve, { kind: "primary", scope, barred: () => closed() ?? (wrote() ? wa.own : null), run: () => act("approve", seen()) }),
-    button(wa.reject, { scope, barred: closed, run: () => asked(wa.rejectAsk, wa.rejectText, "reject", wa.reject, seen()) }),
-    button(wa.apply, { scope, barred: () => closed() ?? (approvedBy(r()) < r().needed ? wa.tooFew : null), run: () => asked(wa.applyAsk, wa.applyText, "apply", wa.apply) }),
-    button(wa.edit, { scope, barred: () => (r().state === "rejected" ? null : closed()), run: () => go(`p/${project.peek()}/flags/${r().flag}`, { change: String(r().id) }) }),
-    button(wa.withdraw, { scope, barred: () => closed() ?? (wrote() || administers() ? null : wa.notOwn), run: () => asked(wa.withdrawAsk, wa.withdrawText, "withdraw", wa.withdraw) }),
+    button(approvalWords.approve, { kind: "primary", scope, barred: () => closed() ?? (wrote() ? approvalWords.own : null), run: () => act("approve", seen()) }),
+    button(approvalWords.reject, { scope, barred: closed, run: () => asked(approvalWords.rejectAsk, approvalWords.rejectText, "reject", approvalWords.reject, seen()) }),
+    button(approvalWords.apply, { scope, barred: () => closed() ?? (approvedBy(r()) < r().needed ? approvalWords.tooFew : null), run: () => asked(approvalWords.applyAsk, approvalWords.applyText, "apply", approvalWords.apply) }),
+    button(approvalWords.edit, { scope, barred: () => (r().state === "rejected" ? null : closed()), run: () => go(`p/${project.peek()}/flags/${r().flag}`, { change: String(r().id) }) }),
+    button(approvalWords.withdraw, { scope, barred: () => closed() ?? (wrote() || administers() ? null : approvalWords.notOwn), run: () => asked(approvalWords.withdrawAsk, approvalWords.withdrawText, "withdraw", approvalWords.withdraw) }),
   ];
 }

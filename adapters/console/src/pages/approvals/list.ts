@@ -6,35 +6,35 @@ import { records } from "../../ui/table";
 import { approvedBy, type ChangeRequest } from "../../api/approvals";
 import { href, param, setParams } from "../../router";
 import { inProject, project } from "../../session";
-import { w } from "../../words";
-import { wa } from "../../words/approvals";
+import { words } from "../../words";
+import { approvalWords } from "../../words/approvals";
 
 const queries: Record<string, string> = { closed: "rejected,withdrawn" };
 
 export default function approvalsPage(): Child {
   const state = () => param("state") || "open";
   const list = pages<ChangeRequest>(() => ({ path: inProject("change_requests/"), query: { state: queries[state()] ?? state(), limit: 50 } }));
-  const title = (r: ChangeRequest) => r.title || wa.untitled(r.id);
+  const title = (r: ChangeRequest) => r.title || approvalWords.untitled(r.id);
   return [
-    heading(w.approvals),
-    h("div", { class: "filters low", role: "search", "aria-label": w.approvals }, field(select(state, () => Object.entries(wa.filters), (v) => setParams({ state: v === "open" ? "" : v })), { label: wa.state })),
+    heading(words.approvals),
+    h("div", { class: "filters low", role: "search", "aria-label": words.approvals }, field(select(state, () => Object.entries(approvalWords.filters), (v) => setParams({ state: v === "open" ? "" : v })), { label: approvalWords.state })),
     shown(list, (data) => [
-      when(() => data().length === 0, () => empty(wa.nothing, wa.nothingText)),
+      when(() => data().length === 0, () => empty(approvalWords.nothing, approvalWords.nothingText)),
       when(() => data().length > 0, () =>
         records<ChangeRequest>(
-          wa.changeRequests,
+          approvalWords.changeRequests,
           [
-            { label: wa.flag, cell: (r) => h("bdi", null, () => r().flag_key || w.dash), class: "code clip-cell" },
-            { label: wa.title, cell: (r) => h("bdi", null, h("a", { href: () => href(`p/${project()}/approvals/${r().id}`), "aria-label": () => wa.named(r().flag_key, title(r())) }, () => title(r()))) },
-            { label: wa.by, cell: (r) => h("bdi", null, () => r().author ?? wa.somebody), class: "meta" },
-            { label: w.approvals, cell: (r) => () => wa.ofNeeded(approvedBy(r()), r().needed) },
-            { label: wa.state, cell: (r) => () => wa.states[r().state] ?? r().state },
+            { label: approvalWords.flag, cell: (r) => h("bdi", null, () => r().flag_key || words.dash), class: "code clip-cell" },
+            { label: approvalWords.title, cell: (r) => h("bdi", null, h("a", { href: () => href(`p/${project()}/approvals/${r().id}`), "aria-label": () => approvalWords.named(r().flag_key, title(r())) }, () => title(r()))) },
+            { label: approvalWords.by, cell: (r) => h("bdi", null, () => r().author ?? approvalWords.somebody), class: "meta" },
+            { label: words.approvals, cell: (r) => () => approvalWords.ofNeeded(approvedBy(r()), r().needed) },
+            { label: approvalWords.state, cell: (r) => () => approvalWords.states[r().state] ?? r().state },
           ],
           data,
           (r) => r.id,
         ),
       ),
-      when(list.next, () => h("p", { class: "gap-above" }, button(w.loadMore, { run: list.more }))),
+      when(list.next, () => h("p", { class: "gap-above" }, button(words.loadMore, { run: list.more }))),
     ]),
   ];
 }

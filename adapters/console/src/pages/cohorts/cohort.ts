@@ -15,8 +15,8 @@ import { linesOf, matchLines } from "../../api/people";
 import { go, href } from "../../router";
 import type { Params } from "../../routes";
 import { inProject, may, project } from "../../session";
-import { w } from "../../words";
-import { wc } from "../../words/cohorts";
+import { words } from "../../words";
+import { cohortWords } from "../../words/cohorts";
 import { refused } from "../flags/actions";
 import type { Person } from "../people/person";
 import { allFlags, cohortName } from "./list";
@@ -41,12 +41,12 @@ export default function cohortPage(params: Params): Child {
   const c = cohort as Signal<Cohort>;
   return [
     heading(() => (cohort() ? cohortName(cohort()!) : "…"), when(cohort, () => tools(c, path, again))),
-    () => (fault() ? problem(w.failed, fault(), () => void load()) : null),
+    () => (fault() ? problem(words.failed, fault(), () => void load()) : null),
     when(() => !cohort() && !fault(), () => bars(8)),
     when(cohort, () => [
-      h("p", { class: "meta gap" }, () => [c().is_static ? wc.byList : wc.byRule, " · ", w.nPeople(c().count ?? 0), ...(c().is_static ? [] : [` · ${wc.counted} `, time(c().last_calculation) ?? w.never])]),
+      h("p", { class: "meta gap" }, () => [c().is_static ? cohortWords.byList : cohortWords.byRule, " · ", words.nPeople(c().count ?? 0), ...(c().is_static ? [] : [` · ${cohortWords.counted} `, time(c().last_calculation) ?? words.never])]),
       form(c, path, again),
-      h("section", { class: "card gap-above", "aria-label": w.people }, h("h2", null, w.people), shown(people, (data) => [when(() => !data().length, () => h("p", { class: "meta" }, wc.nobody)), when(() => data().length > 0, () => members(c, data, path, again)), when(people.next, () => h("p", { class: "gap-above" }, button(w.loadMore, { run: people.more })))])),
+      h("section", { class: "card gap-above", "aria-label": words.people }, h("h2", null, words.people), shown(people, (data) => [when(() => !data().length, () => h("p", { class: "meta" }, cohortWords.nobody)), when(() => data().length > 0, () => members(c, data, path, again)), when(people.next, () => h("p", { class: "gap-above" }, button(words.loadMore, { run: people.more })))])),
       usedBy(c.peek().id),
     ]),
   ];
@@ -56,21 +56,21 @@ function tools(cohort: Signal<Cohort>, path: string, again: () => Promise<void>)
   const recount = async () => {
     const got = await send<Cohort>("PATCH", path, { name: cohort.peek().name });
     await again();
-    announce(got.errors_calculating ? wc.notCounted : wc.countedN(got.count ?? 0));
+    announce(got.errors_calculating ? cohortWords.notCounted : cohortWords.countedN(got.count ?? 0));
   };
   const remove = async () => {
-    if (!(await confirm(w.deleteAsk(cohortName(cohort.peek())), wc.deleteText, w.delete))) return;
+    if (!(await confirm(words.deleteAsk(cohortName(cohort.peek())), cohortWords.deleteText, words.delete))) return;
     await send("PATCH", path, { deleted: true });
     stale("cohorts");
     const at = `p/${project.peek()}/cohorts`;
     await go(at);
-    announce(w.deleted(cohortName(cohort.peek())), { label: w.undo, run: () => void send("PATCH", path, { deleted: false }).then(() => go(`${at}/${cohort.peek().id}`), refused) });
+    announce(words.deleted(cohortName(cohort.peek())), { label: words.undo, run: () => void send("PATCH", path, { deleted: false }).then(() => go(`${at}/${cohort.peek().id}`), refused) });
   };
   return [
     cohort.peek().is_static
-      ? button(wc.addPeople, { scope, run: () => addPeople(path).then((done) => (done ? again() : undefined), refused) })
-      : [button(wc.countAgain, { scope, run: () => recount().catch(refused) }), button(wc.copyAsList, { scope, run: () => copyAsList(path).catch(refused) })],
-    button(wc.deleteCohort, { scope, kind: "danger", run: () => remove().catch(refused) }),
+      ? button(cohortWords.addPeople, { scope, run: () => addPeople(path).then((done) => (done ? again() : undefined), refused) })
+      : [button(cohortWords.countAgain, { scope, run: () => recount().catch(refused) }), button(cohortWords.copyAsList, { scope, run: () => copyAsList(path).catch(refused) })],
+    button(cohortWords.deleteCohort, { scope, kind: "danger", run: () => remove().catch(refused) }),
   ];
 }
 
@@ -79,24 +79,24 @@ async function copyAsList(path: string): Promise<void> {
   const made = await send<Cohort>("POST", path + "duplicate_as_static_cohort/", {});
   stale("cohorts");
   await go(`p/${project.peek()}/cohorts/${made.id}`);
-  announce(w.saved);
+  announce(words.saved);
 }
 
 async function addPeople(path: string): Promise<boolean> {
   const fault = signal<string | undefined>(undefined);
   const text = h("textarea", { rows: 8, class: "code", "data-first": "" });
-  const added = await dialog<true>({ title: wc.addPeople }, (d) => ({
-    content: field(text, { label: wc.lines, hint: wc.linesHint, fault }),
-    buttons: button(wc.addPeople, {
+  const added = await dialog<true>({ title: cohortWords.addPeople }, (d) => ({
+    content: field(text, { label: cohortWords.lines, hint: cohortWords.linesHint, fault }),
+    buttons: button(cohortWords.addPeople, {
       kind: "primary",
       run: async () => {
         const lines = linesOf(text.value);
-        fault.set(lines.length ? (lines.length > 1000 ? wc.tooManyLines(lines.length) : undefined) : wc.linesWanted);
+        fault.set(lines.length ? (lines.length > 1000 ? cohortWords.tooManyLines(lines.length) : undefined) : cohortWords.linesWanted);
         if (fault.peek()) return text.focus();
         try {
           const { persons, unknown } = await matchLines(lines);
           if (persons.length) await send("PATCH", path + "add_persons_to_static_cohort/", { person_ids: persons });
-          announce(wc.addedN(persons.length, unknown.length));
+          announce(cohortWords.addedN(persons.length, unknown.length));
           d.close(true);
         } catch (e) {
           fault.set((e as Error).message);
@@ -119,20 +119,20 @@ function form(cohort: Signal<Cohort>, path: string, again: () => Promise<void>):
   const other = signal<unknown>(undefined);
   const locked = () => !may(scope);
   const changed = () => texts().name !== (cohort().name ?? "") || texts().description !== cohort().description || (ruled && !sameRule(rule(), clean()));
-  if (was && changed()) announce(w.draftRestored);
+  if (was && changed()) announce(words.draftRestored);
   keep(record, () => ({ rule: rule(), texts: texts() }), changed);
   guarded(changed);
   const save = async () => {
     other.set(undefined);
     const { name, description } = texts.peek();
-    faults.set({ name: name.trim() ? undefined : wc.nameWanted, rule: ruled ? ruleFault(rule.peek()) : undefined });
+    faults.set({ name: name.trim() ? undefined : cohortWords.nameWanted, rule: ruled ? ruleFault(rule.peek()) : undefined });
     if (Object.values(faults.peek()).some(Boolean)) return document.querySelector<HTMLElement>("main [aria-invalid=true]")?.focus();
     try {
       const got = await send<Cohort>("PATCH", path, { name: name.trim(), description, ...(ruled && !sameRule(rule.peek(), clean.peek()) ? { filters: { properties: treeOf(rule.peek()) } } : {}) });
       cohort.set(got);
       texts.set({ name: got.name ?? "", description: got.description });
       clean.set(rule.peek());
-      announce(w.saved);
+      announce(words.saved);
       await again();
     } catch (e) {
       other.set(e);
@@ -145,13 +145,13 @@ function form(cohort: Signal<Cohort>, path: string, again: () => Promise<void>):
   };
   return h(
     "section",
-    { class: "stack form-narrow", "aria-label": wc.cohort },
-    () => (other() ? problem(w.notDone, other()) : null),
-    field(text("name", 400), { label: wc.name, fault: () => faults().name }),
-    field(text("description", 1000), { label: w.description }),
+    { class: "stack form-narrow", "aria-label": cohortWords.cohort },
+    () => (other() ? problem(words.notDone, other()) : null),
+    field(text("name", 400), { label: cohortWords.name, fault: () => faults().name }),
+    field(text("description", 1000), { label: words.description }),
     ruled ? [ruleForm(rule, locked), () => (faults().rule ? h("p", { class: "fault", role: "alert" }, faults().rule) : null), preview((cancel) => byRule(treeOf(rule.peek()), cancel))] : null,
-    !ruled && !cohort.peek().is_static ? [h("p", { role: "note", "aria-label": w.readOnly, class: "read-only" }, wc.otherRule), h("pre", { class: "snippet", tabindex: 0 }, h("code", null, () => JSON.stringify(cohort().filters?.properties, null, 2)))] : null,
-    h("div", null, button(w.save, { kind: "primary", scope, run: save })),
+    !ruled && !cohort.peek().is_static ? [h("p", { role: "note", "aria-label": words.readOnly, class: "read-only" }, cohortWords.otherRule), h("pre", { class: "snippet", tabindex: 0 }, h("code", null, () => JSON.stringify(cohort().filters?.properties, null, 2)))] : null,
+    h("div", null, button(words.save, { kind: "primary", scope, run: save })),
   );
 }
 
@@ -160,14 +160,14 @@ function members(cohort: Signal<Cohort>, data: () => Person[], path: string, aga
     await send("PATCH", path + "remove_person_from_static_cohort/", { person_id: p.uuid });
     await again();
     document.querySelector<HTMLElement>("h1")?.focus();
-    announce(wc.removedPerson(p.name), { label: w.undo, run: () => void send("PATCH", path + "add_persons_to_static_cohort/", { person_ids: [p.uuid] }).then(again, refused) });
+    announce(cohortWords.removedPerson(p.name), { label: words.undo, run: () => void send("PATCH", path + "add_persons_to_static_cohort/", { person_ids: [p.uuid] }).then(again, refused) });
   };
   return records<Person>(
-    wc.peopleIn(cohortName(cohort.peek())),
+    cohortWords.peopleIn(cohortName(cohort.peek())),
     [
-      { label: w.person, cell: (p) => h("bdi", null, h("a", { href: () => href(`p/${project()}/people/${p().uuid}`) }, () => p().name)) },
-      { label: w.distinctIDs, cell: (p) => h("bdi", null, () => p().distinct_ids.slice(0, 3).join(", ")), class: "code clip-cell" },
-      ...(cohort.peek().is_static ? [{ label: "", cell: (p: Signal<Person>) => button(wc.remove, { kind: "small", scope, "aria-label": wc.removePerson(p.peek().name), run: () => take(p.peek()).catch(refused) }), class: "tight" }] : []),
+      { label: words.person, cell: (p) => h("bdi", null, h("a", { href: () => href(`p/${project()}/people/${p().uuid}`) }, () => p().name)) },
+      { label: words.distinctIDs, cell: (p) => h("bdi", null, () => p().distinct_ids.slice(0, 3).join(", ")), class: "code clip-cell" },
+      ...(cohort.peek().is_static ? [{ label: "", cell: (p: Signal<Person>) => button(cohortWords.remove, { kind: "small", scope, "aria-label": cohortWords.removePerson(p.peek().name), run: () => take(p.peek()).catch(refused) }), class: "tight" }] : []),
     ],
     data,
     (p) => p.uuid,
@@ -178,11 +178,11 @@ function usedBy(id: number): HTMLElement {
   const flags = allFlags();
   return h(
     "section",
-    { class: "card", "aria-label": w.usedBy },
-    h("h2", null, w.usedBy),
+    { class: "card", "aria-label": words.usedBy },
+    h("h2", null, words.usedBy),
     shown(flags, (data) => {
       const users = () => usersOf(id, data().results);
-      return () => (users().length ? h("ul", { "aria-label": w.usedBy, class: "rows" }, users().map((f) => h("li", null, h("a", { class: "code", href: href(`p/${project.peek()}/flags/${f.id}`) }, f.key)))) : h("p", { class: "meta" }, wc.usedByNone));
+      return () => (users().length ? h("ul", { "aria-label": words.usedBy, class: "rows" }, users().map((f) => h("li", null, h("a", { class: "code", href: href(`p/${project.peek()}/flags/${f.id}`) }, f.key)))) : h("p", { class: "meta" }, cohortWords.usedByNone));
     }),
   );
 }

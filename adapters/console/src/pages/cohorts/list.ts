@@ -9,8 +9,8 @@ import { usersOf, type Cohort } from "../../api/cohorts";
 import type { Flag } from "../../api/flags";
 import { go, href, param, setParams } from "../../router";
 import { inProject, may, project } from "../../session";
-import { number, w } from "../../words";
-import { wc } from "../../words/cohorts";
+import { number, words } from "../../words";
+import { cohortWords } from "../../words/cohorts";
 import { searchBox } from "../people/list";
 
 export const cohortName = (c: Pick<Cohort, "id" | "name">) => c.name || `#${c.id}`;
@@ -23,29 +23,29 @@ export default function cohortsPage(): Child {
   const flags = allFlags();
   const users = (c: Cohort) => {
     const all = flags.data();
-    return all ? w.nFlags(usersOf(c.id, all.results).length) : w.dash;
+    return all ? words.nFlags(usersOf(c.id, all.results).length) : words.dash;
   };
   return [
-    heading(w.cohorts, button(wc.newCohort, { kind: "primary", scope: "cohort:write", run: () => go(`p/${project.peek()}/cohorts/new`) })),
-    h("div", { class: "filters", role: "search", "aria-label": w.cohorts }, searchBox(wc.searchCohorts)),
+    heading(words.cohorts, button(cohortWords.newCohort, { kind: "primary", scope: "cohort:write", run: () => go(`p/${project.peek()}/cohorts/new`) })),
+    h("div", { class: "filters", role: "search", "aria-label": words.cohorts }, searchBox(cohortWords.searchCohorts)),
     shown(list, (data) => [
-      when(() => data().length === 0 && param("search"), () => empty(wc.noCohortsMatch, w.noFlagsMatchText, button(w.clearFilters, { run: () => setParams({ search: "" }) }))),
-      when(() => data().length === 0 && !param("search"), () => empty(wc.noCohorts, wc.noCohortsText)),
+      when(() => data().length === 0 && param("search"), () => empty(cohortWords.noCohortsMatch, words.noFlagsMatchText, button(words.clearFilters, { run: () => setParams({ search: "" }) }))),
+      when(() => data().length === 0 && !param("search"), () => empty(cohortWords.noCohorts, cohortWords.noCohortsText)),
       when(() => data().length > 0, () =>
         records<Cohort>(
-          w.cohorts,
+          words.cohorts,
           [
-            { label: wc.name, cell: (c) => h("bdi", null, h("a", { href: () => href(`p/${project()}/cohorts/${c().id}`) }, () => cohortName(c()))) },
-            { label: wc.kind, cell: (c) => () => (c().is_static ? wc.byList : wc.byRule) },
-            { label: w.people, cell: (c) => () => (c().count === null ? w.dash : number(c().count!)), class: "number" },
-            { label: wc.counted, cell: (c) => () => (c().is_static ? wc.asItIs : (time(c().last_calculation) ?? w.never)), class: "meta" },
-            { label: w.usedBy, cell: (c) => () => users(c()), class: "meta" },
+            { label: cohortWords.name, cell: (c) => h("bdi", null, h("a", { href: () => href(`p/${project()}/cohorts/${c().id}`) }, () => cohortName(c()))) },
+            { label: cohortWords.kind, cell: (c) => () => (c().is_static ? cohortWords.byList : cohortWords.byRule) },
+            { label: words.people, cell: (c) => () => (c().count === null ? words.dash : number(c().count!)), class: "number" },
+            { label: cohortWords.counted, cell: (c) => () => (c().is_static ? cohortWords.asItIs : (time(c().last_calculation) ?? words.never)), class: "meta" },
+            { label: words.usedBy, cell: (c) => () => users(c()), class: "meta" },
           ],
           data,
           (c) => c.id,
         ),
       ),
-      when(list.next, () => h("p", { class: "gap-above" }, button(w.loadMore, { run: list.more }))),
+      when(list.next, () => h("p", { class: "gap-above" }, button(words.loadMore, { run: list.more }))),
     ]),
   ];
 }

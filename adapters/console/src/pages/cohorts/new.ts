@@ -10,21 +10,21 @@ import { emptyRule, sameRule, treeOf, type Cohort, type RuleDraft } from "../../
 import { linesOf, matchLines } from "../../api/people";
 import { go, guard } from "../../router";
 import { inProject, project } from "../../session";
-import { w } from "../../words";
-import { wc } from "../../words/cohorts";
+import { words } from "../../words";
+import { cohortWords } from "../../words/cohorts";
 import { byFile, byLines, byRule, preview, type Previewed } from "./preview";
 import { ruleForm } from "./rule";
 
 type Kind = "rule" | "list" | "csv";
 
 const kinds: [Kind, string][] = [
-  ["rule", wc.byRule],
-  ["list", wc.byList],
-  ["csv", wc.byCSV],
+  ["rule", cohortWords.byRule],
+  ["list", cohortWords.byList],
+  ["csv", cohortWords.byCSV],
 ];
 
 /** A filter without a property or a value is not finished. */
-export const ruleFault = (r: RuleDraft) => (r.groups.every((g) => g.filters.length && g.filters.every((f) => f.filter.key || f.filter.type === "cohort")) ? undefined : wc.filterWanted);
+export const ruleFault = (r: RuleDraft) => (r.groups.every((g) => g.filters.length && g.filters.every((f) => f.filter.key || f.filter.type === "cohort")) ? undefined : cohortWords.filterWanted);
 
 interface Draft {
   kind: Kind;
@@ -53,14 +53,14 @@ export default function newCohort(): Child {
   const dirty = () => texts().name !== "" || texts().about !== "" || lines() !== "" || file() !== undefined || !sameRule(rule(), clean);
   keep(record, () => ({ kind: kind(), rule: rule(), lines: lines(), ...texts() }), dirty);
   guarded(dirty);
-  if (restored) announce(w.draftRestored);
+  if (restored) announce(words.draftRestored);
 
   const wrong = (): Record<string, string | undefined> => {
     const n = linesOf(lines.peek()).length;
     const of: Record<Kind, () => [string, string | undefined]> = {
       rule: () => ["rule", ruleFault(rule.peek())],
-      list: () => ["lines", n ? (n > 1000 ? wc.tooManyLines(n) : undefined) : wc.linesWanted],
-      csv: () => ["file", file.peek() ? undefined : wc.fileWanted],
+      list: () => ["lines", n ? (n > 1000 ? cohortWords.tooManyLines(n) : undefined) : cohortWords.linesWanted],
+      csv: () => ["file", file.peek() ? undefined : cohortWords.fileWanted],
     };
     const [at, fault] = of[kind.peek()]();
     return { [at]: fault };
@@ -87,14 +87,14 @@ export default function newCohort(): Child {
   };
   const save = async () => {
     other.set(undefined);
-    if (!checked({ name: texts.peek().name.trim() ? undefined : wc.nameWanted })) return;
+    if (!checked({ name: texts.peek().name.trim() ? undefined : cohortWords.nameWanted })) return;
     try {
       const made = await send<Cohort>("POST", inProject("cohorts/"), await body());
       stale("cohorts");
       drop(record);
       guard.leave = null;
       await go(`p/${project.peek()}/cohorts/${made.id}`, {}, true);
-      announce(w.saved);
+      announce(words.saved);
     } catch (e) {
       other.set(e);
     }
@@ -104,19 +104,19 @@ export default function newCohort(): Child {
   const chosen: HTMLInputElement = h("input", { type: "file", accept: ".csv,text/csv,text/plain", onchange: () => file.set(chosen.files?.[0]) });
   const radio = ([k, label]: [Kind, string]) => h("label", { class: "check" }, h("input", { type: "radio", name: "kind", checked: () => kind() === k, onchange: () => kind.set(k) }), label);
   return [
-    heading(wc.newCohort),
-    () => (other() ? problem(w.notDone, other()) : null),
+    heading(cohortWords.newCohort),
+    () => (other() ? problem(words.notDone, other()) : null),
     h(
       "div",
       { class: "stack form-narrow" },
-      field(input("name", 400, true), { label: wc.name, fault: () => faults().name }),
-      field(input("about", 1000, false), { label: w.description }),
-      h("div", null, h("span", { class: "label", "aria-hidden": "true" }, wc.kind), h("div", { role: "radiogroup", "aria-label": wc.kind, class: "choices" }, kinds.map(radio))),
+      field(input("name", 400, true), { label: cohortWords.name, fault: () => faults().name }),
+      field(input("about", 1000, false), { label: words.description }),
+      h("div", null, h("span", { class: "label", "aria-hidden": "true" }, cohortWords.kind), h("div", { role: "radiogroup", "aria-label": cohortWords.kind, class: "choices" }, kinds.map(radio))),
       when(() => kind() === "rule", () => [ruleForm(rule, () => false), () => (faults().rule ? h("p", { class: "fault", role: "alert" }, faults().rule) : null)]),
-      when(() => kind() === "list", () => field(text, { label: wc.lines, hint: wc.linesHint, fault: () => faults().lines })),
-      when(() => kind() === "csv", () => field(chosen, { label: wc.file, hint: wc.fileHint, fault: () => faults().file })),
+      when(() => kind() === "list", () => field(text, { label: cohortWords.lines, hint: cohortWords.linesHint, fault: () => faults().lines })),
+      when(() => kind() === "csv", () => field(chosen, { label: cohortWords.file, hint: cohortWords.fileHint, fault: () => faults().file })),
       () => (kind(), preview(look)),
     ),
-    h("div", { class: "save-bar" }, h("span", { class: "space" }), button(w.save, { kind: "primary", scope: "cohort:write", run: save })),
+    h("div", { class: "save-bar" }, h("span", { class: "space" }), button(words.save, { kind: "primary", scope: "cohort:write", run: save })),
   ];
 }

@@ -7,8 +7,8 @@ import { send } from "../../api/client";
 import { findPeople, matchLines, membersOf, type Named } from "../../api/people";
 import { href } from "../../router";
 import { inProject, project } from "../../session";
-import { w } from "../../words";
-import { wc } from "../../words/cohorts";
+import { words } from "../../words";
+import { cohortWords } from "../../words/cohorts";
 import type { Person } from "../people/person";
 
 const shownPeople = 20;
@@ -29,21 +29,21 @@ const named = (p: Person): Named => ({ uuid: p.uuid, name: p.name, ids: p.distin
 
 export async function byRule(tree: Tree, cancel: AbortSignal): Promise<Previewed> {
   const got = await send<Found>("POST", inProject("cohorts/preview/"), { filters: { properties: tree } }, cancel);
-  return { text: got.exact ? wc.matchN(got.count) : wc.aboutMatchN(got.count), people: got.results.map(named), unknown: [] };
+  return { text: got.exact ? cohortWords.matchN(got.count) : cohortWords.aboutMatchN(got.count), people: got.results.map(named), unknown: [] };
 }
 
 export async function byLines(lines: string[], cancel: AbortSignal): Promise<Previewed> {
   const { persons, unknown } = await matchLines(lines, cancel);
   const { people } = await findPeople(persons.slice(0, shownPeople), "person_id", cancel);
-  return { text: wc.matchN(persons.length), people, unknown };
+  return { text: cohortWords.matchN(persons.length), people, unknown };
 }
 
 /** Whom a file means, of whose lines only the first thousand are looked up. */
 export async function byFile(text: string, cancel: AbortSignal): Promise<Previewed> {
   const m = membersOf(text);
-  if (!m.by) return { text: wc.noColumn(m.columns.join(", ")), people: [], unknown: [] };
+  if (!m.by) return { text: cohortWords.noColumn(m.columns.join(", ")), people: [], unknown: [] };
   const found = await findPeople(m.lines.slice(0, 1000), m.by, cancel);
-  const notes = [wc.matchN(found.people.length), wc.fileRows(m.rows, m.by), ...(m.lines.length > 1000 ? [wc.onlyCounted] : [])];
+  const notes = [cohortWords.matchN(found.people.length), cohortWords.fileRows(m.rows, m.by), ...(m.lines.length > 1000 ? [cohortWords.onlyCounted] : [])];
   return { text: notes.join(". "), people: found.people.slice(0, shownPeople), unknown: found.unknown };
 }
 
@@ -67,19 +67,19 @@ export function preview(ask: (cancel: AbortSignal) => Promise<Previewed | undefi
   return h(
     "div",
     { class: "stack" },
-    h("div", { class: "actions" }, button(wc.preview, { run }), h("span", { role: "status" }, () => got()?.text ?? "")),
-    () => (fault() ? problem(w.notDone, fault()) : null),
+    h("div", { class: "actions" }, button(cohortWords.preview, { run }), h("span", { role: "status" }, () => got()?.text ?? "")),
+    () => (fault() ? problem(words.notDone, fault()) : null),
     when(() => got()?.people.length, () =>
       records<Named>(
-        wc.preview,
+        cohortWords.preview,
         [
-          { label: w.person, cell: (p) => () => person(p()) },
-          { label: w.distinctIDs, cell: (p) => h("bdi", null, () => p().ids.slice(0, 3).join(", ")), class: "code clip-cell" },
+          { label: words.person, cell: (p) => () => person(p()) },
+          { label: words.distinctIDs, cell: (p) => h("bdi", null, () => p().ids.slice(0, 3).join(", ")), class: "code clip-cell" },
         ],
         () => got()?.people ?? [],
         (p) => p.uuid,
       ),
     ),
-    when(() => got()?.unknown.length, () => h("div", null, h("h2", null, wc.notFound), h("ul", { "aria-label": wc.notFound, class: "code" }, () => (got()?.unknown ?? []).map((l) => h("li", null, h("bdi", null, l)))))),
+    when(() => got()?.unknown.length, () => h("div", null, h("h2", null, cohortWords.notFound), h("ul", { "aria-label": cohortWords.notFound, class: "code" }, () => (got()?.unknown ?? []).map((l) => h("li", null, h("bdi", null, l)))))),
   );
 }

@@ -15,8 +15,8 @@ import { runTile } from "../../api/query";
 import { go, href, param, setParams } from "../../router";
 import type { Params } from "../../routes";
 import { inProject, may, project } from "../../session";
-import { w } from "../../words";
-import { wi } from "../../words/insights";
+import { words } from "../../words";
+import { insightWords } from "../../words/insights";
 import { refused } from "../flags/actions";
 import { askName, nameOf, type Dashboard } from "./list";
 import { share } from "./share";
@@ -45,15 +45,15 @@ export default function dashboardPage(params: Params): Child {
     stale("dashboards");
     board.set(got);
   };
-  const period = () => (param("period") in wi.periods ? param("period") : "");
+  const period = () => (param("period") in insightWords.periods ? param("period") : "");
   return [
     heading(() => (board() ? nameOf(board()!) : "…"), when(board, () => tools(board as Signal<Full>, write, load))),
-    () => (fault() ? problem(w.failed, fault(), () => void load()) : null),
+    () => (fault() ? problem(words.failed, fault(), () => void load()) : null),
     when(() => !board() && !fault(), () => bars(8)),
     when(board, () => [
       when(() => board()!.description, () => h("p", { class: "meta gap" }, () => board()!.description)),
-      h("div", { class: "filters" }, field(select(() => param("period"), () => [["", wi.asMade], ...Object.entries(wi.periods)], (v) => setParams({ period: v })), { label: wi.period })),
-      when(() => !board()!.tiles.length, () => empty(wi.noTiles, wi.noTilesText)),
+      h("div", { class: "filters" }, field(select(() => param("period"), () => [["", insightWords.asMade], ...Object.entries(insightWords.periods)], (v) => setParams({ period: v })), { label: insightWords.period })),
+      when(() => !board()!.tiles.length, () => empty(insightWords.noTiles, insightWords.noTilesText)),
       h("div", { class: "tiles" }, each(() => board()!.tiles, (t) => t.id, (t) => tile(t, board as Signal<Full>, period, write))),
     ]),
   ];
@@ -62,23 +62,23 @@ export default function dashboardPage(params: Params): Child {
 type Write = (body: object) => Promise<void>;
 
 function tools(board: Signal<Full>, write: Write, load: () => Promise<void>): Child {
-  const barred = () => (may(scope) ? null : w.needs(scope));
-  const rename = () => askName(wi.rename, board.peek().name ?? "", w.save, (name) => write({ name }).then(() => true)).then((done) => done && announce(w.saved));
+  const barred = () => (may(scope) ? null : words.needs(scope));
+  const rename = () => askName(insightWords.rename, board.peek().name ?? "", words.save, (name) => write({ name }).then(() => true)).then((done) => done && announce(words.saved));
   const remove = async () => {
     const d = board.peek();
-    if (!(await confirm(w.deleteAsk(nameOf(d)), wi.deleteDashboardText, w.delete))) return;
+    if (!(await confirm(words.deleteAsk(nameOf(d)), insightWords.deleteDashboardText, words.delete))) return;
     await send("PATCH", inProject(`dashboards/${d.id}/`), { deleted: true });
     stale("dashboards");
     const at = `p/${project.peek()}/dashboards`;
     await go(at);
-    announce(w.deleted(nameOf(d)), { label: w.undo, run: () => void send("PATCH", inProject(`dashboards/${d.id}/`), { deleted: false }).then(() => go(`${at}/${d.id}`), refused) });
+    announce(words.deleted(nameOf(d)), { label: words.undo, run: () => void send("PATCH", inProject(`dashboards/${d.id}/`), { deleted: false }).then(() => go(`${at}/${d.id}`), refused) });
   };
   return [
-    button(wi.addTile, { scope, run: () => addTile(board.peek()).then((done) => (done ? load() : undefined), refused) }),
-    button(wi.share, { run: () => share(board.peek().id).then(() => stale("dashboards")) }),
-    menu(w.moreAbout(nameOf(board.peek())), icon("more"), () => [
-      { label: wi.rename, disabled: barred(), run: () => void rename().catch(refused) },
-      { label: w.delete, disabled: barred(), danger: true, line: true, run: () => void remove().catch(refused) },
+    button(insightWords.addTile, { scope, run: () => addTile(board.peek()).then((done) => (done ? load() : undefined), refused) }),
+    button(insightWords.share, { run: () => share(board.peek().id).then(() => stale("dashboards")) }),
+    menu(words.moreAbout(nameOf(board.peek())), icon("more"), () => [
+      { label: insightWords.rename, disabled: barred(), run: () => void rename().catch(refused) },
+      { label: words.delete, disabled: barred(), danger: true, line: true, run: () => void remove().catch(refused) },
     ]),
   ];
 }
@@ -98,21 +98,21 @@ async function addTile(d: Full): Promise<boolean> {
       return { value: text, text };
     });
   };
-  const chosen = await dialog<Insight>({ title: wi.addTile }, (box) => ({
-    content: h("div", { class: "field" }, h("span", { class: "label", "aria-hidden": "true" }, wi.insight), combobox({ label: wi.insight, value: name, options: named, change: (v) => name.set(v), free: true }), () => (fault() ? h("p", { class: "fault", role: "alert" }, fault()) : null)),
-    buttons: button(wi.add, {
+  const chosen = await dialog<Insight>({ title: insightWords.addTile }, (box) => ({
+    content: h("div", { class: "field" }, h("span", { class: "label", "aria-hidden": "true" }, insightWords.insight), combobox({ label: insightWords.insight, value: name, options: named, change: (v) => name.set(v), free: true }), () => (fault() ? h("p", { class: "fault", role: "alert" }, fault()) : null)),
+    buttons: button(insightWords.add, {
       kind: "primary",
       run: async () => {
         if (!known.has(name.peek())) await named(name.peek());
         const found = known.get(name.peek());
-        fault.set(found ? undefined : wi.noSuchInsight);
+        fault.set(found ? undefined : insightWords.noSuchInsight);
         if (found) box.close(found);
       },
     }),
   }));
   if (!chosen) return false;
   await send("PATCH", inProject(`insights/${chosen.id}/`), { dashboards: [...chosen.dashboards, d.id] });
-  announce(wi.added(nameOf(d)));
+  announce(insightWords.added(nameOf(d)));
   return true;
 }
 
@@ -121,8 +121,8 @@ const laid = (tiles: Tile[]) => tiles.map((t, i) => ({ id: t.id, layouts: { ...t
 
 function tile(t: Signal<Tile>, board: Signal<Full>, period: () => string, write: Write): HTMLElement {
   const { id, insight } = t.peek();
-  const title = () => (t().insight ? titleOf(t().insight!) : wi.text);
-  const barred = () => (may(scope) ? null : w.needs(scope));
+  const title = () => (t().insight ? titleOf(t().insight!) : insightWords.text);
+  const barred = () => (may(scope) ? null : words.needs(scope));
   const at = () => board.peek().tiles.findIndex((x) => x.id === id);
   const move = async (by: number) => {
     const tiles = board.peek().tiles.filter((x) => x.id !== id);
@@ -132,13 +132,13 @@ function tile(t: Signal<Tile>, board: Signal<Full>, period: () => string, write:
   };
   const remove = async () => {
     await write({ tiles: [{ id, deleted: true }] });
-    announce(wi.removedTile(title()), { label: w.undo, run: () => void write({ tiles: [{ id, deleted: false }] }).catch(refused) });
+    announce(insightWords.removedTile(title()), { label: words.undo, run: () => void write({ tiles: [{ id, deleted: false }] }).catch(refused) });
   };
   const items = () => [
-    { label: wi.openInsight, there: insight !== null, run: () => void go(`p/${project.peek()}/insights/${insight!.id}`) },
-    { label: wi.moveEarlier, disabled: barred(), there: at() > 0, run: () => void move(-1) },
-    { label: wi.moveLater, disabled: barred(), there: at() < board.peek().tiles.length - 1, run: () => void move(1) },
-    { label: wi.removeTile, disabled: barred(), danger: true, line: true, run: () => void remove().catch(refused) },
+    { label: insightWords.openInsight, there: insight !== null, run: () => void go(`p/${project.peek()}/insights/${insight!.id}`) },
+    { label: insightWords.moveEarlier, disabled: barred(), there: at() > 0, run: () => void move(-1) },
+    { label: insightWords.moveLater, disabled: barred(), there: at() < board.peek().tiles.length - 1, run: () => void move(1) },
+    { label: insightWords.removeTile, disabled: barred(), danger: true, line: true, run: () => void remove().catch(refused) },
   ];
   const content = () => {
     if (!insight) return h("p", { class: "tile-text" }, h("bdi", null, () => t().text?.body ?? ""));
@@ -149,7 +149,7 @@ function tile(t: Signal<Tile>, board: Signal<Full>, period: () => string, write:
   return h(
     "section",
     { class: "card tile", "aria-label": title },
-    h("div", { class: "between" }, h("h2", null, h("bdi", null, insight ? h("a", { href: href(`p/${project.peek()}/insights/${insight.id}`) }, title) : title)), menu(w.moreAbout(title()), icon("more"), items, "button quiet icon-only")),
+    h("div", { class: "between" }, h("h2", null, h("bdi", null, insight ? h("a", { href: href(`p/${project.peek()}/insights/${insight.id}`) }, title) : title)), menu(words.moreAbout(title()), icon("more"), items, "button quiet icon-only")),
     content(),
   );
 }

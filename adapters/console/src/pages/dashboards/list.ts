@@ -10,8 +10,8 @@ import { stale } from "../../api/cache";
 import type { User } from "../../api/flags";
 import { go, href, param, setParams } from "../../router";
 import { inProject, project } from "../../session";
-import { w } from "../../words";
-import { wi } from "../../words/insights";
+import { words } from "../../words";
+import { insightWords } from "../../words/insights";
 import { searchBox } from "../people/list";
 
 export interface Dashboard {
@@ -31,12 +31,12 @@ export function askName<T>(title: string, was: string, action: string, save: (na
   const fault = signal<string | undefined>(undefined);
   const input = h("input", { type: "text", maxlength: 400, value: was, "data-first": "" });
   return dialog<T>({ title, onsubmit: () => input.closest("dialog")?.querySelector<HTMLButtonElement>(".primary")?.click() }, (d) => ({
-    content: field(input, { label: wi.name, fault }),
+    content: field(input, { label: insightWords.name, fault }),
     buttons: button(action, {
       kind: "primary",
       run: async () => {
         const name = input.value.trim();
-        fault.set(name ? undefined : wi.dashboardNameWanted);
+        fault.set(name ? undefined : insightWords.dashboardNameWanted);
         if (!name) return input.focus();
         await save(name).then((got) => d.close(got), (e: unknown) => fault.set((e as Error).message));
       },
@@ -45,7 +45,7 @@ export function askName<T>(title: string, was: string, action: string, save: (na
 }
 
 async function make(): Promise<void> {
-  const made = await askName(wi.newDashboard, "", wi.create, (name) => send<Dashboard>("POST", inProject("dashboards/"), { name }));
+  const made = await askName(insightWords.newDashboard, "", insightWords.create, (name) => send<Dashboard>("POST", inProject("dashboards/"), { name }));
   if (!made) return;
   stale("dashboards");
   await go(`p/${project.peek()}/dashboards/${made.id}`);
@@ -54,25 +54,25 @@ async function make(): Promise<void> {
 export default function dashboardsPage(): Child {
   const list = pages<Dashboard>(() => ({ path: inProject("dashboards/"), query: { search: param("search"), exclude_generated: param("search") ? "" : "true", limit: 50 } })); // those of flags are found from them
   return [
-    heading(w.dashboards, button(wi.newDashboard, { kind: "primary", scope: "dashboard:write", run: make })),
-    h("div", { class: "filters", role: "search", "aria-label": w.dashboards }, searchBox(wi.searchDashboards)),
+    heading(words.dashboards, button(insightWords.newDashboard, { kind: "primary", scope: "dashboard:write", run: make })),
+    h("div", { class: "filters", role: "search", "aria-label": words.dashboards }, searchBox(insightWords.searchDashboards)),
     shown(list, (data) => [
-      when(() => data().length === 0 && param("search"), () => empty(wi.noDashboardsMatch, w.noFlagsMatchText, button(w.clearFilters, { run: () => setParams({ search: "" }) }))),
-      when(() => data().length === 0 && !param("search"), () => empty(wi.noDashboards, wi.noDashboardsText)),
+      when(() => data().length === 0 && param("search"), () => empty(insightWords.noDashboardsMatch, words.noFlagsMatchText, button(words.clearFilters, { run: () => setParams({ search: "" }) }))),
+      when(() => data().length === 0 && !param("search"), () => empty(insightWords.noDashboards, insightWords.noDashboardsText)),
       when(() => data().length > 0, () =>
         records<Dashboard>(
-          w.dashboards,
+          words.dashboards,
           [
-            { label: wi.name, cell: (d) => h("bdi", null, h("a", { href: () => href(`p/${project()}/dashboards/${d().id}`) }, () => nameOf(d()))) },
-            { label: wi.shared, cell: (d) => () => (d().is_shared ? wi.publicLinkYes : w.dash) },
-            { label: wi.made, cell: (d) => () => time(d().created_at), class: "meta" },
-            { label: wi.by, cell: (d) => h("bdi", null, () => d().created_by?.first_name || d().created_by?.email || ""), class: "meta" },
+            { label: insightWords.name, cell: (d) => h("bdi", null, h("a", { href: () => href(`p/${project()}/dashboards/${d().id}`) }, () => nameOf(d()))) },
+            { label: insightWords.shared, cell: (d) => () => (d().is_shared ? insightWords.publicLinkYes : words.dash) },
+            { label: insightWords.made, cell: (d) => () => time(d().created_at), class: "meta" },
+            { label: insightWords.by, cell: (d) => h("bdi", null, () => d().created_by?.first_name || d().created_by?.email || ""), class: "meta" },
           ],
           data,
           (d) => d.id,
         ),
       ),
-      when(list.next, () => h("p", { class: "gap-above" }, button(w.loadMore, { run: list.more }))),
+      when(list.next, () => h("p", { class: "gap-above" }, button(words.loadMore, { run: list.more }))),
     ]),
   ];
 }

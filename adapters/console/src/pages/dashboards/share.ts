@@ -7,8 +7,8 @@ import { ago } from "../../ui/time";
 import { toggle } from "../../ui/toggle";
 import { get, send, site } from "../../api/client";
 import { inProject, may } from "../../session";
-import { w } from "../../words";
-import { wi } from "../../words/insights";
+import { words } from "../../words";
+import { insightWords } from "../../words/insights";
 
 interface Password {
   id: string;
@@ -32,11 +32,11 @@ export async function share(dashboard: number): Promise<void> {
   const load = () => get<Sharing>(path).then((s) => (sharing.set(s), fault.set(undefined)), (e: unknown) => fault.set(e));
   void load();
   const write = (method: "PATCH" | "POST" | "DELETE", below: string, body?: object) => send(method, path + below, body).then(load, (e: unknown) => fault.set(e));
-  await dialog<void>({ title: wi.shareDashboard, cancel: w.close }, () => ({
+  await dialog<void>({ title: insightWords.shareDashboard, cancel: words.close }, () => ({
     content: h(
       "div",
       { class: "stack" },
-      () => (fault() ? problem(w.notDone, fault()) : null),
+      () => (fault() ? problem(words.notDone, fault()) : null),
       when(() => !sharing() && !fault(), () => bars(3)),
       when(sharing, () => controls(sharing as Signal<Sharing>, write)),
     ),
@@ -47,21 +47,21 @@ export async function share(dashboard: number): Promise<void> {
 type Write = (method: "PATCH" | "POST" | "DELETE", below: string, body?: object) => Promise<void>;
 
 function controls(sharing: Signal<Sharing>, write: Write): HTMLElement {
-  const barred = () => (may(scope) ? null : w.needs(scope));
+  const barred = () => (may(scope) ? null : words.needs(scope));
   const link = () => `${site()}/shared/${sharing().access_token}`;
   const on = () => sharing().enabled;
   const text = h("input", { type: "text", readonly: true, class: "code", value: link });
   return h(
     "div",
     { class: "stack" },
-    h("div", { class: "between" }, h("span", { "aria-hidden": "true" }, wi.publicLink), toggle(() => wi.publicLink, on, () => write("PATCH", "", { enabled: !on() }), barred)),
-    h("p", { class: "meta" }, wi.publicLinkText),
+    h("div", { class: "between" }, h("span", { "aria-hidden": "true" }, insightWords.publicLink), toggle(() => insightWords.publicLink, on, () => write("PATCH", "", { enabled: !on() }), barred)),
+    h("p", { class: "meta" }, insightWords.publicLinkText),
     when(on, () =>
       h(
         "div",
         { class: "stack" },
-        field(text, { label: wi.link }),
-        h("div", { class: "actions" }, button(wi.copyLink, { icon: "copy", run: () => copyText(link()).then(() => announce(w.copied)) }), button(wi.replaceLink, { scope, run: () => write("POST", "refresh/", {}).then(() => announce(wi.replacedLink)) })),
+        field(text, { label: insightWords.link }),
+        h("div", { class: "actions" }, button(insightWords.copyLink, { icon: "copy", run: () => copyText(link()).then(() => announce(words.copied)) }), button(insightWords.replaceLink, { scope, run: () => write("POST", "refresh/", {}).then(() => announce(insightWords.replacedLink)) })),
         passwords(sharing, write),
       ),
     ),
@@ -73,13 +73,13 @@ function passwords(sharing: Signal<Sharing>, write: Write): HTMLElement {
   const input = h("input", { type: "text", autocomplete: "off", maxlength: 128 });
   const add = async () => {
     const raw = input.value;
-    fault.set([...raw].length < 8 ? wi.passwordHint : undefined);
+    fault.set([...raw].length < 8 ? insightWords.passwordHint : undefined);
     if (fault.peek()) return input.focus();
     // First closed, then with the password: never open in between.
     if (!sharing.peek().password_required) await write("PATCH", "", { password_required: true });
     await write("POST", "passwords/", { raw_password: raw });
     input.value = "";
-    announce(wi.addedPassword);
+    announce(insightWords.addedPassword);
   };
   const list = () => sharing().share_passwords;
   const remove = async (p: Password) => {
@@ -90,11 +90,11 @@ function passwords(sharing: Signal<Sharing>, write: Write): HTMLElement {
   return h(
     "div",
     { class: "stack" },
-    field(input, { label: wi.password, hint: wi.passwordHint, fault }),
-    h("div", null, button(wi.addPassword, { scope, run: add })),
-    when(() => sharing().password_required && !list().length, () => h("p", { class: "warning" }, wi.noPasswordLeft)),
+    field(input, { label: insightWords.password, hint: insightWords.passwordHint, fault }),
+    h("div", null, button(insightWords.addPassword, { scope, run: add })),
+    when(() => sharing().password_required && !list().length, () => h("p", { class: "warning" }, insightWords.noPasswordLeft)),
     when(() => list().length, () =>
-      h("ul", { class: "rows", "aria-label": wi.passwords }, each(list, (p) => p.id, (p) => h("li", null, h("span", null, () => wi.passwordN(n(p()))), h("span", { class: "meta" }, () => wi.madeAt(ago(p().created_at), p().created_by_email)), h("span", { class: "space" }), button(w.delete, { kind: "small", scope, "aria-label": wi.removePassword(n(p.peek())), run: () => remove(p.peek()) })))),
+      h("ul", { class: "rows", "aria-label": insightWords.passwords }, each(list, (p) => p.id, (p) => h("li", null, h("span", null, () => insightWords.passwordN(n(p()))), h("span", { class: "meta" }, () => insightWords.madeAt(ago(p().created_at), p().created_by_email)), h("span", { class: "space" }), button(words.delete, { kind: "small", scope, "aria-label": insightWords.removePassword(n(p.peek())), run: () => remove(p.peek()) })))),
     ),
   );
 }

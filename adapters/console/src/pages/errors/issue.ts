@@ -10,8 +10,8 @@ import { issueName, owners, type Issue } from "../../api/errors";
 import { href } from "../../router";
 import type { Params } from "../../routes";
 import { inProject, may, project } from "../../session";
-import { number, w } from "../../words";
-import { wr } from "../../words/errors";
+import { number, words } from "../../words";
+import { errorWords } from "../../words/errors";
 import { refused } from "../flags/actions";
 
 const scope = "error_tracking:write";
@@ -27,11 +27,11 @@ export default function issuePage(params: Params): Child {
   const turn = async () => {
     const open = issue.peek().status !== "active";
     issue.set(await send<Issue>("PATCH", path, { status: open ? "active" : "resolved" }));
-    announce((open ? wr.reopened : wr.resolved)(issueName(issue.peek())));
+    announce((open ? errorWords.reopened : errorWords.resolved)(issueName(issue.peek())));
   };
   return [
-    heading(() => (got() ? issueName(got()!) : "…"), linkButton(wr.exceptions, href(`p/${project.peek()}/events`, { event: "$exception" })), when(got, () => () => button(issue().status === "active" ? wr.resolve : wr.reopen, { scope, run: () => turn().catch(refused) }))),
-    () => (fault() ? problem(w.failed, fault(), () => void load()) : null),
+    heading(() => (got() ? issueName(got()!) : "…"), linkButton(errorWords.exceptions, href(`p/${project.peek()}/events`, { event: "$exception" })), when(got, () => () => button(issue().status === "active" ? errorWords.resolve : errorWords.reopen, { scope, run: () => turn().catch(refused) }))),
+    () => (fault() ? problem(words.failed, fault(), () => void load()) : null),
     when(() => !got() && !fault(), () => bars()),
     when(got, () => [facts(issue), form(issue, path)]),
   ];
@@ -42,10 +42,10 @@ function facts(issue: Signal<Issue>): HTMLElement {
   return h(
     "dl",
     { class: "facts gap" },
-    row(wr.count, () => number(issue().count)),
-    row(w.firstSeen, () => fullTime(issue().first_seen)),
-    row(w.lastSeen, () => fullTime(issue().last_seen)),
-    row(wr.fingerprint, () => h("span", { class: "code" }, issue().fingerprint)),
+    row(errorWords.count, () => number(issue().count)),
+    row(words.firstSeen, () => fullTime(issue().first_seen)),
+    row(words.lastSeen, () => fullTime(issue().last_seen)),
+    row(errorWords.fingerprint, () => h("span", { class: "code" }, issue().fingerprint)),
   );
 }
 
@@ -61,7 +61,7 @@ function form(issue: Signal<Issue>, path: string): HTMLElement {
   const put = (c: Change) => change.update((was) => ({ ...was, ...c }));
   const changed = () => Object.fromEntries(Object.entries(change()).filter(([k, v]) => v !== issue()[k as keyof Change]));
   const dirty = () => Object.keys(changed()).length > 0;
-  if (was && dirty()) announce(w.draftRestored);
+  if (was && dirty()) announce(words.draftRestored);
   keep(record, change, dirty);
   guarded(dirty);
   const save = async () => {
@@ -69,7 +69,7 @@ function form(issue: Signal<Issue>, path: string): HTMLElement {
     try {
       issue.set(await send<Issue>("PATCH", path, changed()));
       change.set({});
-      announce(w.saved);
+      announce(words.saved);
     } catch (e) {
       other.set(e);
     }
@@ -79,12 +79,12 @@ function form(issue: Signal<Issue>, path: string): HTMLElement {
   const text: HTMLTextAreaElement = h("textarea", { rows: 4, maxlength: 4000, disabled: locked, value: () => now("description"), oninput: () => put({ description: text.value }) });
   return h(
     "section",
-    { class: "stack form-narrow", "aria-label": wr.issue },
-    () => (other() ? problem(w.notDone, other()) : null),
-    field(name, { label: wr.name }),
-    field(text, { label: w.description }),
-    field(select(() => now("status"), () => Object.entries(wr.status), (status) => put({ status }), { disabled: locked }), { label: w.status, hint: wr.statusHint }),
-    field(select(() => now("assignee") ?? "", () => whose.options(issue().assignee), (id) => put({ assignee: id || null }), { disabled: locked }), { label: wr.assigned }),
-    h("div", null, button(w.save, { kind: "primary", scope, run: save })),
+    { class: "stack form-narrow", "aria-label": errorWords.issue },
+    () => (other() ? problem(words.notDone, other()) : null),
+    field(name, { label: errorWords.name }),
+    field(text, { label: words.description }),
+    field(select(() => now("status"), () => Object.entries(errorWords.status), (status) => put({ status }), { disabled: locked }), { label: words.status, hint: errorWords.statusHint }),
+    field(select(() => now("assignee") ?? "", () => whose.options(issue().assignee), (id) => put({ assignee: id || null }), { disabled: locked }), { label: errorWords.assigned }),
+    h("div", null, button(words.save, { kind: "primary", scope, run: save })),
   );
 }

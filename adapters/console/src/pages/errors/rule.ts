@@ -9,8 +9,8 @@ import { get, send } from "../../api/client";
 import { texts } from "../../api/draft";
 import { flat, owners, rulesPath, type Rule, type RuleFilter } from "../../api/errors";
 import { inProject } from "../../session";
-import { operators, w } from "../../words";
-import { wr } from "../../words/errors";
+import { operators, words } from "../../words";
+import { errorWords } from "../../words/errors";
 
 interface Row {
   id: number;
@@ -43,30 +43,30 @@ export async function openRule(rule?: Rule): Promise<boolean> {
     const body = { assignee: owner.peek() || null, ...(was ? { filters: { type: any.peek() ? "OR" : "AND", values } } : {}) };
     await (rule ? send("PATCH", `${rulesPath()}${rule.id}/`, body) : send("POST", rulesPath(), body));
   };
-  const saved = await dialog<true>({ title: rule ? wr.editRule : wr.newRule, wide: true }, (d) => ({
+  const saved = await dialog<true>({ title: rule ? errorWords.editRule : errorWords.newRule, wide: true }, (d) => ({
     content: [
-      () => (fault() ? problem(w.notDone, fault()) : null),
-      was ? filters(rows, any) : h("p", { class: "meta" }, wr.otherRule),
+      () => (fault() ? problem(words.notDone, fault()) : null),
+      was ? filters(rows, any) : h("p", { class: "meta" }, errorWords.otherRule),
       whose(owner, rule?.assignee ?? null),
     ],
-    buttons: button(w.save, { kind: "primary", run: () => save().then(() => d.close(true), (e: unknown) => fault.set(e)) }),
+    buttons: button(words.save, { kind: "primary", run: () => save().then(() => d.close(true), (e: unknown) => fault.set(e)) }),
   }));
-  if (saved) announce(w.saved);
+  if (saved) announce(words.saved);
   return saved === true;
 }
 
 function whose(owner: Signal<string>, now: string | null): HTMLElement {
   const all = owners();
-  return field(select(owner, () => all.options(now), owner.set), { label: wr.assigned });
+  return field(select(owner, () => all.options(now), owner.set), { label: errorWords.assigned });
 }
 
 function filters(rows: Signal<Row[]>, any: Signal<boolean>): HTMLElement {
   return h(
     "div",
     { class: "stack" },
-    when(() => rows().length > 1, () => field(select(() => (any() ? "any" : "all"), () => [["all", wr.all], ["any", wr.any]], (v) => any.set(v === "any")), { label: wr.match })),
+    when(() => rows().length > 1, () => field(select(() => (any() ? "any" : "all"), () => [["all", errorWords.all], ["any", errorWords.any]], (v) => any.set(v === "any")), { label: errorWords.match })),
     each(rows, (r) => r.id, (r) => filterOf(r, rows)),
-    h("div", null, h("button", { type: "button", class: "button small", onclick: () => rows.update((list) => [...list, fresh()]) }, icon("plus"), w.addFilter)),
+    h("div", null, h("button", { type: "button", class: "button small", onclick: () => rows.update((list) => [...list, fresh()]) }, icon("plus"), words.addFilter)),
   );
 }
 
@@ -74,15 +74,15 @@ function filterOf(r: Signal<Row>, rows: Signal<Row[]>): HTMLElement {
   const { id } = r.peek();
   const f = () => r().filter;
   const put = (c: Partial<RuleFilter>) => rows.update((list) => list.map((x) => (x.id === id ? { ...x, filter: { ...x.filter, ...c } } : x)));
-  const words = () => Object.entries(operators).filter(([name]) => !name.endsWith("between"));
-  const value: HTMLInputElement = h("input", { type: "text", "aria-label": w.value, placeholder: w.value, value: () => texts(f().value).join(", "), onchange: () => put({ value: several.has(f().operator ?? "exact") && Array.isArray(f().value) ? value.value.split(",").map((x) => x.trim()) : value.value }) });
+  const operatorOptions = () => Object.entries(operators).filter(([name]) => !name.endsWith("between"));
+  const value: HTMLInputElement = h("input", { type: "text", "aria-label": words.value, placeholder: words.value, value: () => texts(f().value).join(", "), onchange: () => put({ value: several.has(f().operator ?? "exact") && Array.isArray(f().value) ? value.value.split(",").map((x) => x.trim()) : value.value }) });
   return h(
     "div",
-    { role: "group", "aria-label": () => w.filter(rows().findIndex((x) => x.id === id) + 1), class: "filter" },
-    select(() => f().type, () => [...new Set([...kinds, f().type])].map((k) => [k, wr.kinds[k] ?? k] as const), (type) => put({ type, key: "" }), { "aria-label": wr.of }),
-    combobox({ label: w.property, value: () => f().key, options: (typed) => names(f().type, typed), change: (key) => put({ key }), free: true, placeholder: w.property }),
-    select(() => f().operator ?? "exact", words, (operator) => put({ operator, value: none(operator) ? "" : f().value }), { "aria-label": w.operator }),
+    { role: "group", "aria-label": () => words.filter(rows().findIndex((x) => x.id === id) + 1), class: "filter" },
+    select(() => f().type, () => [...new Set([...kinds, f().type])].map((k) => [k, errorWords.kinds[k] ?? k] as const), (type) => put({ type, key: "" }), { "aria-label": errorWords.of }),
+    combobox({ label: words.property, value: () => f().key, options: (typed) => names(f().type, typed), change: (key) => put({ key }), free: true, placeholder: words.property }),
+    select(() => f().operator ?? "exact", operatorOptions, (operator) => put({ operator, value: none(operator) ? "" : f().value }), { "aria-label": words.operator }),
     when(() => !none(f().operator), () => value),
-    h("button", { type: "button", class: "button quiet icon-only", "aria-label": w.removeFilter, title: w.removeFilter, onclick: () => rows.update((list) => list.filter((x) => x.id !== id)) }, icon("close")),
+    h("button", { type: "button", class: "button quiet icon-only", "aria-label": words.removeFilter, title: words.removeFilter, onclick: () => rows.update((list) => list.filter((x) => x.id !== id)) }, icon("close")),
   );
 }

@@ -11,8 +11,8 @@ import { send } from "../../api/client";
 import { owners, rulesPath, ruleText, type Rule } from "../../api/errors";
 import { href } from "../../router";
 import { may, project } from "../../session";
-import { w } from "../../words";
-import { wr } from "../../words/errors";
+import { words } from "../../words";
+import { errorWords } from "../../words/errors";
 import { refused } from "../flags/actions";
 import { openRule } from "./rule";
 
@@ -22,9 +22,9 @@ export default function rulesPage(): Child {
   const list = pages<Rule>(() => ({ path: rulesPath(), query: { limit: 100 } }));
   const edit = (rule?: Rule) => openRule(rule).then((done) => done && list.reload());
   return [
-    heading(wr.rules, linkButton(w.errors, href(`p/${project.peek()}/errors`)), button(wr.newRule, { kind: "primary", scope, run: () => edit() })),
-    h("p", { class: "meta gap" }, wr.rulesText),
-    listOf(list, () => empty(wr.noRules, wr.noRulesText), () => table(list, edit)),
+    heading(errorWords.rules, linkButton(words.errors, href(`p/${project.peek()}/errors`)), button(errorWords.newRule, { kind: "primary", scope, run: () => edit() })),
+    h("p", { class: "meta gap" }, errorWords.rulesText),
+    listOf(list, () => empty(errorWords.noRules, errorWords.noRulesText), () => table(list, edit)),
   ];
 }
 
@@ -33,19 +33,19 @@ function table(list: Pages<Rule>, edit: (r: Rule) => unknown): HTMLElement {
   const whose = owners();
   const at = (r: Signal<Rule>) => rows().findIndex((x) => x.id === r().id) + 1;
   const remove = async (r: Rule, n: number) => {
-    if (!(await confirm(wr.removeAsk(n), wr.removeText, wr.remove))) return;
+    if (!(await confirm(errorWords.removeAsk(n), errorWords.removeText, errorWords.remove))) return;
     await send("DELETE", `${rulesPath()}${r.id}/`);
     list.reload();
     document.querySelector<HTMLElement>("h1")?.focus();
-    announce(wr.removed(n));
+    announce(errorWords.removed(n));
   };
   return records<Rule>(
-    wr.rules,
+    errorWords.rules,
     [
-      { label: wr.rule, cell: (r) => [h("bdi", null, () => ruleText(r().filters)), () => (r().disabled_data ? h("p", { class: "fault" }, wr.disabled(r().disabled_data!.message)) : null)], class: "long" },
-      { label: wr.assigned, cell: (r) => h("bdi", null, () => whose.name(r().assignee)) },
-      { label: "", cell: (r) => [arrow("up", () => wr.upN(at(r)), () => at(r) === 1, () => move(list, at(r) - 1, -1)), arrow("down", () => wr.downN(at(r)), () => at(r) === rows().length, () => move(list, at(r) - 1, 1))], class: "tight" },
-      { label: "", cell: (r) => [button(wr.edit, { kind: "small", scope, "aria-label": () => wr.editN(at(r)), run: () => edit(r.peek()) }), " ", button(wr.remove, { kind: "small", scope, "aria-label": () => wr.removeN(at(r)), run: () => remove(r.peek(), at(r)).catch(refused) })], class: "tight" },
+      { label: errorWords.rule, cell: (r) => [h("bdi", null, () => ruleText(r().filters)), () => (r().disabled_data ? h("p", { class: "fault" }, errorWords.disabled(r().disabled_data!.message)) : null)], class: "long" },
+      { label: errorWords.assigned, cell: (r) => h("bdi", null, () => whose.name(r().assignee)) },
+      { label: "", cell: (r) => [arrow("up", () => errorWords.upN(at(r)), () => at(r) === 1, () => move(list, at(r) - 1, -1)), arrow("down", () => errorWords.downN(at(r)), () => at(r) === rows().length, () => move(list, at(r) - 1, 1))], class: "tight" },
+      { label: "", cell: (r) => [button(errorWords.edit, { kind: "small", scope, "aria-label": () => errorWords.editN(at(r)), run: () => edit(r.peek()) }), " ", button(errorWords.remove, { kind: "small", scope, "aria-label": () => errorWords.removeN(at(r)), run: () => remove(r.peek(), at(r)).catch(refused) })], class: "tight" },
     ],
     rows,
     (r) => r.id,
@@ -66,7 +66,7 @@ async function move(list: Pages<Rule>, from: number, by: number): Promise<void> 
   else had?.focus();
   try {
     await send("PATCH", rulesPath() + "reorder/", { orders: Object.fromEntries(rules.map((r, i) => [r.id, i])) });
-    announce(w.saved);
+    announce(words.saved);
   } catch (e) {
     refused(e);
     list.reload();

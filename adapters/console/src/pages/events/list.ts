@@ -11,8 +11,8 @@ import { get, site, type Query } from "../../api/client";
 import { eventNames, gist, type Event } from "../../api/events";
 import { param, setParams } from "../../router";
 import { inProject, project } from "../../session";
-import { w } from "../../words";
-import { we } from "../../words/events";
+import { words } from "../../words";
+import { eventWords } from "../../words/events";
 import type { Person } from "../people/person";
 import { openEvent, whoseEvent } from "./one";
 
@@ -59,14 +59,14 @@ export default function eventsPage(): Child {
   const list = pages<Event>(() => (query() ? { path: inProject("events/"), query: JSON.parse(query()) as Query } : null));
   const filtered = () => filterNames.some((n) => param(n));
   return [
-    heading(w.events),
+    heading(words.events),
     filters(zone),
     shown(list, (data) => [
-      when(() => data().length === 0 && !filtered(), () => empty(w.noEvents, we.noEventsText, h("pre", { class: "snippet", tabindex: 0 }, h("code", null, () => snippet(about.data()?.api_token ?? ""))))),
-      when(() => data().length === 0 && filtered() && !list.next(), () => empty(we.noEventsMatch, w.noFlagsMatchText, button(w.clearFilters, { run: () => setParams(Object.fromEntries(filterNames.map((n) => [n, ""]))) }))),
-      when(() => data().length === 0 && list.next(), () => h("p", { class: "meta" }, we.lookedThrough)),
+      when(() => data().length === 0 && !filtered(), () => empty(words.noEvents, eventWords.noEventsText, h("pre", { class: "snippet", tabindex: 0 }, h("code", null, () => snippet(about.data()?.api_token ?? ""))))),
+      when(() => data().length === 0 && filtered() && !list.next(), () => empty(eventWords.noEventsMatch, words.noFlagsMatchText, button(words.clearFilters, { run: () => setParams(Object.fromEntries(filterNames.map((n) => [n, ""]))) }))),
+      when(() => data().length === 0 && list.next(), () => h("p", { class: "meta" }, eventWords.lookedThrough)),
       when(() => data().length > 0, () => table(data)),
-      when(list.next, () => h("p", { class: "gap-above" }, button(w.loadMore, { run: list.more }))),
+      when(list.next, () => h("p", { class: "gap-above" }, button(words.loadMore, { run: list.more }))),
     ]),
   ];
 }
@@ -83,27 +83,27 @@ function filters(zone: () => string): HTMLElement {
     const input: HTMLInputElement = h("input", { type: "text", value: () => param(name), placeholder: hint, onchange: () => setParams({ [name]: input.value.trim() }) });
     return field(input, fault ? { label, fault } : { label });
   };
-  const clock = (label: string, name: string) => text(label, name, () => we.timeIn(zone()), () => (param(name) && !instantOf(param(name), zone()) ? we.noTime : undefined));
+  const clock = (label: string, name: string) => text(label, name, () => eventWords.timeIn(zone()), () => (param(name) && !instantOf(param(name), zone()) ? eventWords.noTime : undefined));
   return h(
     "div",
-    { class: "filters low", role: "search", "aria-label": w.events },
-    box(w.event, "event", eventNames),
-    box(w.person, "person", peopleNamed),
-    clock(we.after, "after"),
-    clock(we.before, "before"),
-    text(we.propertyFilter, "property", () => we.propertyHint),
+    { class: "filters low", role: "search", "aria-label": words.events },
+    box(words.event, "event", eventNames),
+    box(words.person, "person", peopleNamed),
+    clock(eventWords.after, "after"),
+    clock(eventWords.before, "before"),
+    text(eventWords.propertyFilter, "property", () => eventWords.propertyHint),
   );
 }
 
 function table(data: () => Event[]): HTMLElement {
   return records<Event>(
-    w.events,
+    words.events,
     [
-      { label: we.time, cell: (e) => () => time(e().timestamp), class: "meta when" },
-      { label: w.event, cell: (e) => h("strong", null, h("bdi", null, () => e().event)) },
-      { label: w.person, cell: (e) => () => whoseEvent(e()), class: "clip-cell" },
-      { label: w.properties, cell: (e) => h("bdi", null, () => gist(e())), class: "meta clip-cell" },
-      { label: "", cell: (e: Signal<Event>) => button(we.show, { kind: "small", "aria-label": we.showEvent(e.peek().event), run: () => void openEvent(e.peek()) }), class: "tight" },
+      { label: eventWords.time, cell: (e) => () => time(e().timestamp), class: "meta when" },
+      { label: words.event, cell: (e) => h("strong", null, h("bdi", null, () => e().event)) },
+      { label: words.person, cell: (e) => () => whoseEvent(e()), class: "clip-cell" },
+      { label: words.properties, cell: (e) => h("bdi", null, () => gist(e())), class: "meta clip-cell" },
+      { label: "", cell: (e: Signal<Event>) => button(eventWords.show, { kind: "small", "aria-label": eventWords.showEvent(e.peek().event), run: () => void openEvent(e.peek()) }), class: "tight" },
     ],
     data,
     (e) => e.uuid,

@@ -8,8 +8,8 @@ import type { Event } from "../../api/events";
 import { watch } from "../../api/watch";
 import { param, setParams } from "../../router";
 import { inProject } from "../../session";
-import { we } from "../../words/events";
-import { w } from "../../words";
+import { eventWords } from "../../words/events";
+import { words } from "../../words";
 import { openEvent, whoseEvent } from "./one";
 
 /** Rows that are kept. */
@@ -48,29 +48,29 @@ export default function livePage(): Child {
     rows.set([]);
     left.set(0);
   };
-  const filter: HTMLInputElement = h("input", { type: "search", "aria-label": we.filterByEvent, placeholder: we.filterByEvent, value: () => param("event"), onchange: () => setParams({ event: filter.value.trim() }) });
+  const filter: HTMLInputElement = h("input", { type: "search", "aria-label": eventWords.filterByEvent, placeholder: eventWords.filterByEvent, value: () => param("event"), onchange: () => setParams({ event: filter.value.trim() }) });
   return [
-    heading(we.liveEvents, h("span", { role: "status", class: "meta", "aria-label": () => we[live.state()] }, () => we[live.state()])),
+    heading(eventWords.liveEvents, h("span", { role: "status", class: "meta", "aria-label": () => eventWords[live.state()] }, () => eventWords[live.state()])),
     h(
       "div",
       { class: "filters" },
       filter,
-      () => (paused() ? button(we.resume, { run: () => paused.set(false) }) : button(we.pause, { run: () => paused.set(true) })),
-      button(we.clear, { run: clear }),
+      () => (paused() ? button(eventWords.resume, { run: () => paused.set(false) }) : button(eventWords.pause, { run: () => paused.set(true) })),
+      button(eventWords.clear, { run: clear }),
     ),
-    when(() => left() > 0, () => h("p", { class: "meta" }, () => we.leftOut(left()))),
-    when(() => rows().length === 0, () => empty(we.waitingForEvents, we.waitingText)),
+    when(() => left() > 0, () => h("p", { class: "meta" }, () => eventWords.leftOut(left()))),
+    when(() => rows().length === 0, () => empty(eventWords.waitingForEvents, eventWords.waitingText)),
     when(() => rows().length > 0, () => table(rows)),
   ];
 }
 
 function table(rows: () => readonly Event[]): HTMLElement {
   return records<Event>(
-    we.liveEvents,
+    eventWords.liveEvents,
     [
-      { label: we.time, cell: (e) => () => time(e().timestamp), class: "meta when" },
-      { label: w.event, cell: (e: Signal<Event>) => button(e.peek().event, { kind: "link", run: () => void openEvent(e.peek()) }) },
-      { label: w.person, cell: (e) => () => whoseEvent(e()), class: "clip-cell" },
+      { label: eventWords.time, cell: (e) => () => time(e().timestamp), class: "meta when" },
+      { label: words.event, cell: (e: Signal<Event>) => button(e.peek().event, { kind: "link", run: () => void openEvent(e.peek()) }) },
+      { label: words.person, cell: (e) => () => whoseEvent(e()), class: "clip-cell" },
     ],
     rows,
     (e) => e.uuid,

@@ -6,8 +6,8 @@ import { fullTime } from "../../ui/time";
 import type { Event } from "../../api/events";
 import { href } from "../../router";
 import { project } from "../../session";
-import { w } from "../../words";
-import { we } from "../../words/events";
+import { words } from "../../words";
+import { eventWords } from "../../words/events";
 
 function nameOf(e: Event): string {
   const p = e.person?.properties ?? {};
@@ -20,10 +20,10 @@ export const whoseEvent = (e: Event): Child => h("bdi", null, e.person ? h("a", 
 /** One event with all of its properties. */
 export function openEvent(e: Event): Promise<void> {
   const row = (name: string, value: Child) => [h("dt", null, name), h("dd", null, value)];
-  return dialog<void>({ title: e.event, wide: true, cancel: w.close }, () => ({
+  return dialog<void>({ title: e.event, wide: true, cancel: words.close }, () => ({
     content: [
-      h("dl", { class: "facts" }, row(we.time, h("time", { datetime: e.timestamp }, fullTime(e.timestamp))), row(w.person, whoseEvent(e)), row(w.distinctID, h("bdi", { class: "code" }, e.distinct_id)), row(we.recorded, fullTime(e.created_at)), row(we.uuid, h("span", { class: "code" }, e.uuid))),
-      facts(w.properties, [w.property, w.value], () => Object.entries(e.properties).sort(([a], [b]) => (a < b ? -1 : 1))),
+      h("dl", { class: "facts" }, row(eventWords.time, h("time", { datetime: e.timestamp }, fullTime(e.timestamp))), row(words.person, whoseEvent(e)), row(words.distinctID, h("bdi", { class: "code" }, e.distinct_id)), row(eventWords.recorded, fullTime(e.created_at)), row(eventWords.uuid, h("span", { class: "code" }, e.uuid))),
+      facts(words.properties, [words.property, words.value], () => Object.entries(e.properties).sort(([a], [b]) => (a < b ? -1 : 1))),
     ],
     buttons: null,
   })).then(() => undefined);

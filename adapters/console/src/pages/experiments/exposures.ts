@@ -9,8 +9,8 @@ import type { Picture } from "../../api/picture";
 import { run } from "../../api/query";
 import type { Params } from "../../routes";
 import { inProject } from "../../session";
-import { w } from "../../words";
-import { wx } from "../../words/experiments";
+import { words } from "../../words";
+import { experimentWords } from "../../words/experiments";
 import { experimentPage } from "./frame";
 
 interface Calls {
@@ -32,20 +32,20 @@ function exposures(experiment: Signal<Experiment>): Child {
   void load();
   const calls = answer<Calls>(() => ({ path: inProject(`experiments/${e.id}/exposures/`) }));
   return [
-    () => (fault() ? problem(w.failed, fault(), () => void load()) : null),
+    () => (fault() ? problem(words.failed, fault(), () => void load()) : null),
     when(() => !got() && !fault(), () => bars(8)),
     () => (got() ? people(got()!) : null),
-    shown(calls, (data) => () => (data().exposures.length ? [h("h2", { class: "gap-above gap" }, wx.callsByVariant), values(wx.callsByVariant, { columns: [wx.variant, wx.calls, wx.first, wx.last], rows: data().exposures.map((x) => [x.variant, x.calls, ago(x.first_called_at), ago(x.last_called_at)]) })] : null)),
+    shown(calls, (data) => () => (data().exposures.length ? [h("h2", { class: "gap-above gap" }, experimentWords.callsByVariant), values(experimentWords.callsByVariant, { columns: [experimentWords.variant, experimentWords.calls, experimentWords.first, experimentWords.last], rows: data().exposures.map((x) => [x.variant, x.calls, ago(x.first_called_at), ago(x.last_called_at)]) })] : null)),
   ];
 }
 
 function people(x: Exposed): Child {
   const total = Object.values(x.total_exposures).reduce((a, b) => a + b, 0);
-  if (!total) return empty(wx.noExposures, wx.nobodyYetText);
+  if (!total) return empty(experimentWords.noExposures, experimentWords.nobodyYetText);
   const labels = x.timeseries.reduce<string[]>((most, t) => (t.days.length > most.length ? t.days : most), []);
   const lines = x.timeseries.map((t) => ({ label: t.variant, data: t.exposure_counts }));
   // Counts grow from day to day, so that the last row is the total.
-  const table = { columns: [wx.day, ...lines.map((l) => l.label)], rows: labels.map((d, i) => [d, ...lines.map((l) => l.data[i] ?? null)]) };
-  const picture: Picture = { shape: "lines", head: wx.day, labels, lines, open: false, table };
-  return [h("h2", { class: "gap" }, wx.peopleByVariant), chart(wx.peopleByVariant, picture), values(wx.peopleByVariant, table)];
+  const table = { columns: [experimentWords.day, ...lines.map((l) => l.label)], rows: labels.map((d, i) => [d, ...lines.map((l) => l.data[i] ?? null)]) };
+  const picture: Picture = { shape: "lines", head: experimentWords.day, labels, lines, open: false, table };
+  return [h("h2", { class: "gap" }, experimentWords.peopleByVariant), chart(experimentWords.peopleByVariant, picture), values(experimentWords.peopleByVariant, table)];
 }

@@ -6,8 +6,8 @@ import { field, select } from "../../ui/parts";
 import { eventNames } from "../../api/events";
 import { metricDraft, metricOf, type Experiment, type Metric, type MetricDraft } from "../../api/experiments";
 import { canonical } from "../../api/draft";
-import { w } from "../../words";
-import { wx } from "../../words/experiments";
+import { words } from "../../words";
+import { experimentWords } from "../../words/experiments";
 
 export interface VariantDraft {
   id: number;
@@ -53,11 +53,11 @@ export const variantsOf = (d: ExperimentDraft) => d.variants.map((v) => ({ key: 
 /** What is wrong, by field. */
 export function experimentFaults(d: ExperimentDraft): Record<string, string> {
   const out: Record<string, string> = {};
-  if (!d.name.trim()) out.name = wx.nameWanted;
-  if (!/^[\w-]+$/.test(d.flag.trim())) out.flag = wx.keyWanted;
-  if (d.metric && !d.metric.event.trim()) out.metric = wx.eventWanted;
+  if (!d.name.trim()) out.name = experimentWords.nameWanted;
+  if (!/^[\w-]+$/.test(d.flag.trim())) out.flag = experimentWords.keyWanted;
+  if (d.metric && !d.metric.event.trim()) out.metric = experimentWords.eventWanted;
   const sum = d.variants.reduce((a, v) => a + (Number(v.share) || 0), 0);
-  if (Math.abs(sum - 100) > 0.01) out.variants = w.sharesWrong(sum);
+  if (Math.abs(sum - 100) > 0.01) out.variants = words.sharesWrong(sum);
   return out;
 }
 
@@ -83,25 +83,25 @@ export function experimentForm(f: ExperimentForm): Child {
   return h(
     "div",
     { class: "stack form-narrow" },
-    text("name", wx.name, { first: f.isNew, most: 400 }),
-    text("flag", wx.flagKey, { off: !f.isNew, most: 400, ...(f.isNew ? { hint: wx.flagKeyHint } : {}) }),
-    text("hypothesis", wx.hypothesis, { most: 3000 }),
-    h("h2", null, wx.variants),
-    h("p", { class: "meta" }, wx.firstControl),
+    text("name", experimentWords.name, { first: f.isNew, most: 400 }),
+    text("flag", experimentWords.flagKey, { off: !f.isNew, most: 400, ...(f.isNew ? { hint: experimentWords.flagKeyHint } : {}) }),
+    text("hypothesis", experimentWords.hypothesis, { most: 3000 }),
+    h("h2", null, experimentWords.variants),
+    h("p", { class: "meta" }, experimentWords.firstControl),
     each(() => draft().variants, (v) => v.id, (v) => variantRow(v, f)),
     () => (f.faults().variants ? h("p", { class: "fault", role: "alert" }, f.faults().variants) : null),
-    when(() => !f.fixed(), () => h("div", null, h("button", { type: "button", class: "button small", disabled: locked, onclick: () => addVariant(draft) }, icon("plus"), w.addVariant))),
-    h("h2", null, wx.metric),
+    when(() => !f.fixed(), () => h("div", null, h("button", { type: "button", class: "button small", disabled: locked, onclick: () => addVariant(draft) }, icon("plus"), words.addVariant))),
+    h("h2", null, experimentWords.metric),
     when(metric, () =>
       h(
         "div",
         { class: "fields" },
-        comboboxField({ label: wx.metricEvent, value: () => metric()?.event ?? "", options: eventNames, change: (event) => setMetric({ event }), free: true, disabled: locked }),
-        field(select(() => metric()?.kind ?? "share", () => [["share", wx.shareOfPeople], ["count", wx.countPerPerson]], (v) => setMetric({ kind: v as MetricDraft["kind"] }), { disabled: locked }), { label: wx.metricKind }),
+        comboboxField({ label: experimentWords.metricEvent, value: () => metric()?.event ?? "", options: eventNames, change: (event) => setMetric({ event }), free: true, disabled: locked }),
+        field(select(() => metric()?.kind ?? "share", () => [["share", experimentWords.shareOfPeople], ["count", experimentWords.countPerPerson]], (v) => setMetric({ kind: v as MetricDraft["kind"] }), { disabled: locked }), { label: experimentWords.metricKind }),
       ),
     ),
     () => (f.faults().metric ? h("p", { class: "fault", role: "alert" }, f.faults().metric) : null),
-    f.others.length ? h("p", { class: "meta" }, wx.otherMetrics(f.others.join(", "))) : null,
+    f.others.length ? h("p", { class: "meta" }, experimentWords.otherMetrics(f.others.join(", "))) : null,
   );
 }
 
@@ -129,9 +129,9 @@ function variantRow(v: Signal<VariantDraft>, f: ExperimentForm): HTMLElement {
   const share: HTMLInputElement = h("input", { type: "number", min: 0, max: 100, step: "any", class: "share", value: () => v().share, disabled: off, oninput: () => set({ share: share.value }) });
   return h(
     "div",
-    { role: "group", "aria-label": () => w.variantN(n()), class: "fields variant" },
-    field(key, { label: w.variantKey }),
-    field(share, { label: w.share }),
-    when(() => draft().variants.length > 2 && n() > 1 && !f.fixed(), () => h("button", { type: "button", class: "button quiet icon-only", "aria-label": w.removeVariant, title: w.removeVariant, disabled: off, onclick: () => draft.update((d) => ({ ...d, variants: equal(d.variants.filter((x) => x.id !== id)) })) }, icon("close"))),
+    { role: "group", "aria-label": () => words.variantN(n()), class: "fields variant" },
+    field(key, { label: words.variantKey }),
+    field(share, { label: words.share }),
+    when(() => draft().variants.length > 2 && n() > 1 && !f.fixed(), () => h("button", { type: "button", class: "button quiet icon-only", "aria-label": words.removeVariant, title: words.removeVariant, disabled: off, onclick: () => draft.update((d) => ({ ...d, variants: equal(d.variants.filter((x) => x.id !== id)) })) }, icon("close"))),
   );
 }

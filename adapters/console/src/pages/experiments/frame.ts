@@ -12,16 +12,16 @@ import type { Experiment } from "../../api/experiments";
 import { go, href } from "../../router";
 import type { Params } from "../../routes";
 import { inProject, may, project } from "../../session";
-import { w } from "../../words";
-import { wx } from "../../words/experiments";
+import { words } from "../../words";
+import { experimentWords } from "../../words/experiments";
 import { refused } from "../flags/actions";
 
 const scope = "experiment:write";
 
 const tabs: [string, string][] = [
-  ["", wx.results],
-  ["exposures", wx.exposures],
-  ["setup", wx.setup],
+  ["", experimentWords.results],
+  ["exposures", experimentWords.exposures],
+  ["setup", experimentWords.setup],
 ];
 
 /** A page of one experiment: loads it, and shows the tab below its frame. */
@@ -35,17 +35,17 @@ export function experimentPage(params: Params, tab: string, show: (e: Signal<Exp
   return [
     heading(() => experiment()?.name ?? "…", () => (experiment() ? tools(e) : null)),
     when(experiment, () => h("p", { class: "meta gap" }, () => summary(e()), " · ", () => (e().feature_flag ? h("a", { class: "code", href: href(`p/${project.peek()}/flags/${e().feature_flag!.id}`) }, e().feature_flag_key) : e().feature_flag_key))),
-    h("nav", { "aria-label": wx.experiment, class: "tabs" }, tabs.map(([path, label]) => h("a", { href: href(path ? `${at}/${path}` : at), "aria-current": path === tab ? "page" : null }, label))),
-    () => (fault() ? problem(w.failed, fault(), () => void load()) : null),
+    h("nav", { "aria-label": experimentWords.experiment, class: "tabs" }, tabs.map(([path, label]) => h("a", { href: href(path ? `${at}/${path}` : at), "aria-current": path === tab ? "page" : null }, label))),
+    () => (fault() ? problem(words.failed, fault(), () => void load()) : null),
     when(() => !experiment() && !fault(), () => bars(8)),
     when(experiment, () => show(e)),
   ];
 }
 
 function summary(e: Experiment): string {
-  const state = e.archived ? w.archived : (wx.status[e.status] ?? e.status);
-  if (e.end_date) return `${state}, ${wx.ended(ago(e.end_date))}`;
-  return e.start_date ? `${state}, ${wx.runningSince(ago(e.start_date))}` : state;
+  const state = e.archived ? words.archived : (experimentWords.status[e.status] ?? e.status);
+  if (e.end_date) return `${state}, ${experimentWords.ended(ago(e.end_date))}`;
+  return e.start_date ? `${state}, ${experimentWords.runningSince(ago(e.start_date))}` : state;
 }
 
 function tools(experiment: Signal<Experiment>): Child {
@@ -60,32 +60,32 @@ function tools(experiment: Signal<Experiment>): Child {
   const asked = async (title: string, text: string, action: string, kind: "primary" | "danger", then: () => Promise<void>) => {
     if (await confirm(title, text, action, kind, false)) await then();
   };
-  const launch = () => asked(wx.launchAsk(e.name), wx.launchText(e.feature_flag_key), wx.launch, "primary", () => call("launch", wx.launched));
-  const archive = () => asked(wx.archiveAsk(e.name), wx.archiveText, w.archive, "danger", () => call("archive", wx.archived(e.name)));
+  const launch = () => asked(experimentWords.launchAsk(e.name), experimentWords.launchText(e.feature_flag_key), experimentWords.launch, "primary", () => call("launch", experimentWords.launched));
+  const archive = () => asked(experimentWords.archiveAsk(e.name), experimentWords.archiveText, words.archive, "danger", () => call("archive", experimentWords.archived(e.name)));
   const stop = async () => {
     const variant = await askStop(e);
     if (variant === undefined) return;
-    await (variant ? call("ship_variant", wx.stopped, { variant_key: variant, release_to_everyone: true }) : call("end", wx.stopped));
+    await (variant ? call("ship_variant", experimentWords.stopped, { variant_key: variant, release_to_everyone: true }) : call("end", experimentWords.stopped));
   };
   const remove = async () => {
-    if (!(await confirm(w.deleteAsk(e.name), wx.deleteText, w.delete))) return;
+    if (!(await confirm(words.deleteAsk(e.name), experimentWords.deleteText, words.delete))) return;
     await send("PATCH", path, { deleted: true });
     stale("experiments");
     const at = `p/${project.peek()}/experiments`;
     await go(at);
-    announce(w.deleted(e.name), { label: w.undo, run: () => void send("PATCH", path, { deleted: false }).then(() => go(`${at}/${e.id}`), refused) });
+    announce(words.deleted(e.name), { label: words.undo, run: () => void send("PATCH", path, { deleted: false }).then(() => go(`${at}/${e.id}`), refused) });
   };
-  const barred = may(scope) ? null : w.needs(scope);
+  const barred = may(scope) ? null : words.needs(scope);
   const running = ["running", "paused", "exposure_frozen"].includes(e.status);
   return [
-    e.status === "draft" ? button(wx.launch, { kind: "primary", scope, run: () => launch().catch(refused) }) : null,
-    running ? button(wx.stop, { kind: "danger", scope, run: () => stop().catch(refused) }) : null,
-    e.status === "stopped" && !e.archived ? button(w.archive, { scope, run: () => archive().catch(refused) }) : null,
-    menu(w.moreAbout(e.name), icon("more"), () => [
-      { label: wx.pause, there: e.status === "running", disabled: barred, run: () => void call("pause", wx.paused).catch(refused) },
-      { label: wx.resume, there: e.status === "paused", disabled: barred, run: () => void call("resume", wx.resumed).catch(refused) },
-      { label: wx.unarchive, there: e.archived, disabled: barred, run: () => void call("unarchive", w.saved).catch(refused) },
-      { label: w.delete, disabled: barred, danger: true, line: true, run: () => void remove().catch(refused) },
+    e.status === "draft" ? button(experimentWords.launch, { kind: "primary", scope, run: () => launch().catch(refused) }) : null,
+    running ? button(experimentWords.stop, { kind: "danger", scope, run: () => stop().catch(refused) }) : null,
+    e.status === "stopped" && !e.archived ? button(words.archive, { scope, run: () => archive().catch(refused) }) : null,
+    menu(words.moreAbout(e.name), icon("more"), () => [
+      { label: experimentWords.pause, there: e.status === "running", disabled: barred, run: () => void call("pause", experimentWords.paused).catch(refused) },
+      { label: experimentWords.resume, there: e.status === "paused", disabled: barred, run: () => void call("resume", experimentWords.resumed).catch(refused) },
+      { label: experimentWords.unarchive, there: e.archived, disabled: barred, run: () => void call("unarchive", words.saved).catch(refused) },
+      { label: words.delete, disabled: barred, danger: true, line: true, run: () => void remove().catch(refused) },
     ]),
   ];
 }
@@ -93,9 +93,9 @@ function tools(experiment: Signal<Experiment>): Child {
 /** What the flag does afterwards: a variant for everybody, "" as now, undefined goes on. */
 function askStop(e: Experiment): Promise<string | undefined> {
   const variants = e.parameters?.feature_flag_variants ?? [];
-  const box = h("select", { "data-first": "" }, h("option", { value: "" }, wx.keepFlag), variants.map((v) => h("option", { value: v.key }, wx.ship(v.key))));
-  return dialog<string>({ title: wx.stopAsk(e.name) }, (d) => ({
-    content: [h("p", null, wx.stopText(e.feature_flag_key)), field(box, { label: wx.afterwards })],
-    buttons: h("button", { type: "button", class: "button danger", onclick: () => d.close(box.value) }, wx.stop),
+  const box = h("select", { "data-first": "" }, h("option", { value: "" }, experimentWords.keepFlag), variants.map((v) => h("option", { value: v.key }, experimentWords.ship(v.key))));
+  return dialog<string>({ title: experimentWords.stopAsk(e.name) }, (d) => ({
+    content: [h("p", null, experimentWords.stopText(e.feature_flag_key)), field(box, { label: experimentWords.afterwards })],
+    buttons: h("button", { type: "button", class: "button danger", onclick: () => d.close(box.value) }, experimentWords.stop),
   }));
 }

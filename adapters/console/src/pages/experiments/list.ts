@@ -7,8 +7,8 @@ import { time } from "../../ui/time";
 import type { Experiment } from "../../api/experiments";
 import { go, href, param, setParams } from "../../router";
 import { inProject, project } from "../../session";
-import { w } from "../../words";
-import { wx } from "../../words/experiments";
+import { words } from "../../words";
+import { experimentWords } from "../../words/experiments";
 import { searchBox } from "../people/list";
 
 const filterNames = ["search", "status"];
@@ -19,30 +19,30 @@ export default function experimentsPage(): Child {
   const list = pages<Experiment>(() => ({ path: inProject("experiments/"), query: { search: param("search"), ...query(), limit: 50 } }));
   const filtered = () => filterNames.some((n) => param(n));
   return [
-    heading(w.experiments, button(wx.newExperiment, { kind: "primary", scope: "experiment:write", run: () => go(`p/${project.peek()}/experiments/new`) })),
+    heading(words.experiments, button(experimentWords.newExperiment, { kind: "primary", scope: "experiment:write", run: () => go(`p/${project.peek()}/experiments/new`) })),
     h(
       "div",
-      { class: "filters low", role: "search", "aria-label": w.experiments },
-      searchBox(wx.searchExperiments),
-      field(select(() => param("status"), () => [["", w.anyStatus], ...states.map((s) => [s, wx.status[s]!] as const), ["archived", wx.archivedOnes]], (v) => setParams({ status: v })), { label: w.status }),
+      { class: "filters low", role: "search", "aria-label": words.experiments },
+      searchBox(experimentWords.searchExperiments),
+      field(select(() => param("status"), () => [["", words.anyStatus], ...states.map((s) => [s, experimentWords.status[s]!] as const), ["archived", experimentWords.archivedOnes]], (v) => setParams({ status: v })), { label: words.status }),
     ),
     shown(list, (data) => [
-      when(() => data().length === 0 && filtered(), () => empty(wx.noExperimentsMatch, w.noFlagsMatchText, button(w.clearFilters, { run: () => setParams(Object.fromEntries(filterNames.map((n) => [n, ""]))) }))),
-      when(() => data().length === 0 && !filtered(), () => empty(wx.noExperiments, wx.noExperimentsText)),
+      when(() => data().length === 0 && filtered(), () => empty(experimentWords.noExperimentsMatch, words.noFlagsMatchText, button(words.clearFilters, { run: () => setParams(Object.fromEntries(filterNames.map((n) => [n, ""]))) }))),
+      when(() => data().length === 0 && !filtered(), () => empty(experimentWords.noExperiments, experimentWords.noExperimentsText)),
       when(() => data().length > 0, () =>
         records<Experiment>(
-          w.experiments,
+          words.experiments,
           [
-            { label: wx.name, cell: (e) => h("bdi", null, h("a", { href: () => href(`p/${project()}/experiments/${e().id}`) }, () => e().name)) },
-            { label: w.status, cell: (e) => () => wx.status[e().status] ?? e().status },
-            { label: w.flag, cell: (e) => h("bdi", null, () => e().feature_flag_key), class: "code clip-cell" },
-            { label: wx.since, cell: (e) => () => time(e().start_date) ?? w.dash, class: "meta" },
+            { label: experimentWords.name, cell: (e) => h("bdi", null, h("a", { href: () => href(`p/${project()}/experiments/${e().id}`) }, () => e().name)) },
+            { label: words.status, cell: (e) => () => experimentWords.status[e().status] ?? e().status },
+            { label: words.flag, cell: (e) => h("bdi", null, () => e().feature_flag_key), class: "code clip-cell" },
+            { label: experimentWords.since, cell: (e) => () => time(e().start_date) ?? words.dash, class: "meta" },
           ],
           data,
           (e) => e.id,
         ),
       ),
-      when(list.next, () => h("p", { class: "gap-above" }, button(w.loadMore, { run: list.more }))),
+      when(list.next, () => h("p", { class: "gap-above" }, button(words.loadMore, { run: list.more }))),
     ]),
   ];
 }

@@ -10,8 +10,8 @@ import { canonical } from "../../api/draft";
 import type { Experiment } from "../../api/experiments";
 import { go, guard } from "../../router";
 import { inProject, project } from "../../session";
-import { w } from "../../words";
-import { wx } from "../../words/experiments";
+import { words } from "../../words";
+import { experimentWords } from "../../words/experiments";
 import { emptyExperiment, experimentFaults, experimentForm, metricsOf, variantsOf, type ExperimentDraft } from "./form";
 
 export default function newExperiment(): Child {
@@ -20,7 +20,7 @@ export default function newExperiment(): Child {
   const empty = emptyExperiment();
   const draft = signal(restored ?? empty);
   const dirty = () => canonical(draft()) !== canonical(empty);
-  if (restored) announce(w.draftRestored);
+  if (restored) announce(words.draftRestored);
   const faults = signal<Record<string, string>>({});
   const other = signal<unknown>(undefined);
   keep(record, draft, dirty);
@@ -38,16 +38,16 @@ export default function newExperiment(): Child {
       drop(record);
       guard.leave = null;
       await go(`p/${project.peek()}/experiments/${made.id}`, {}, true);
-      announce(w.saved);
+      announce(words.saved);
     } catch (e) {
       other.set(e);
     }
   };
   saveKey(save);
   return [
-    heading(wx.newExperiment),
-    () => (other() ? problem(w.notDone, other()) : null),
+    heading(experimentWords.newExperiment),
+    () => (other() ? problem(words.notDone, other()) : null),
     experimentForm({ draft, faults, locked: () => false, fixed: () => false, isNew: true, others: [] }),
-    h("div", { class: "save-bar" }, h("span", { class: "space" }), button(w.save, { kind: "primary", scope: "experiment:write", run: save })),
+    h("div", { class: "save-bar" }, h("span", { class: "space" }), button(words.save, { kind: "primary", scope: "experiment:write", run: save })),
   ];
 }

@@ -9,12 +9,12 @@ import { run } from "../../api/query";
 import { href } from "../../router";
 import type { Params } from "../../routes";
 import { project } from "../../session";
-import { number, percent, w } from "../../words";
-import { wx } from "../../words/experiments";
+import { number, percent, words } from "../../words";
+import { experimentWords } from "../../words/experiments";
 import { experimentPage } from "./frame";
 
 export default function resultsPage(params: Params): Child {
-  return experimentPage(params, "", (e) => [when(() => e().status === "draft", () => empty(wx.notLaunched, wx.notLaunchedText)), when(() => e().status !== "draft", () => results(e))]);
+  return experimentPage(params, "", (e) => [when(() => e().status === "draft", () => empty(experimentWords.notLaunched, experimentWords.notLaunchedText)), when(() => e().status !== "draft", () => results(e))]);
 }
 
 function results(experiment: Signal<Experiment>): Child {
@@ -29,7 +29,7 @@ function results(experiment: Signal<Experiment>): Child {
     untracked(() => void run({ kind: "ExperimentResultsQuery", experiment_id: id }, cancel.signal).then((a) => (got.set(a as unknown as Results), fault.set(undefined)), (e: unknown) => cancel.signal.aborted || fault.set(e)));
   });
   return [
-    () => (fault() ? problem(w.failed, fault(), () => again.update((n) => n + 1)) : null),
+    () => (fault() ? problem(words.failed, fault(), () => again.update((n) => n + 1)) : null),
     when(() => !got() && !fault(), () => bars(8)),
     () => (got() ? whole(experiment.peek(), got()!) : null),
   ];
@@ -40,48 +40,48 @@ const pText = (p: number) => (p < 0.001 ? "< 0.001" : number(Math.round(p * 1000
 function whole(e: Experiment, r: Results): Child {
   const people = Object.values(r.exposures.total_exposures).reduce((a, b) => a + b, 0);
   const p = r.exposures.sample_ratio_mismatch?.p_value;
-  if (!people) return empty(wx.nobodyYet, wx.nobodyYetText, h("a", { href: href(`p/${project.peek()}/experiments/${e.id}/exposures`) }, wx.exposures));
+  if (!people) return empty(experimentWords.nobodyYet, experimentWords.nobodyYetText, h("a", { href: href(`p/${project.peek()}/experiments/${e.id}/exposures`) }, experimentWords.exposures));
   const all = [...r.primary, ...r.secondary];
   return [
-    all.length ? null : h("p", null, wx.noMetric),
-    p === undefined ? null : h("p", { class: r.mismatch ? "warning gap" : "meta gap", role: r.mismatch ? "alert" : null }, r.mismatch ? wx.sharesWrong(pText(p)) : wx.sharesRight(pText(p))),
+    all.length ? null : h("p", null, experimentWords.noMetric),
+    p === undefined ? null : h("p", { class: r.mismatch ? "warning gap" : "meta gap", role: r.mismatch ? "alert" : null }, r.mismatch ? experimentWords.sharesWrong(pText(p)) : experimentWords.sharesRight(pText(p))),
     r.primary.map((m) => metric(m, r)),
-    r.secondary.length ? [h("h2", { class: "gap-above gap" }, wx.secondary), r.secondary.map((m) => metric(m, r))] : null,
+    r.secondary.length ? [h("h2", { class: "gap-above gap" }, experimentWords.secondary), r.secondary.map((m) => metric(m, r))] : null,
   ];
 }
 
 const intervalOf = (v: Measured) => v.credible_interval ?? v.confidence_interval ?? null;
 
 /** How an effect is written: of the baseline, in points, or in what is measured. */
-const unit = (m: MetricResult, r: Results) => (r.difference_type === "RELATIVE" ? wx.relative : m.metric_type === "mean" || m.metric_type === "ratio" ? wx.plain : wx.points);
+const unit = (m: MetricResult, r: Results) => (r.difference_type === "RELATIVE" ? experimentWords.relative : m.metric_type === "mean" || m.metric_type === "ratio" ? experimentWords.plain : experimentWords.points);
 
 function metric(m: MetricResult, r: Results): HTMLElement {
-  const name = m.name || wx.metric;
+  const name = m.name || experimentWords.metric;
   const share = m.metric_type === "funnel" || m.metric_type === "retention";
   const text = unit(m, r);
-  const rate = (v: Measured) => (v.mean === null ? w.dash : share ? percent(Math.round(v.mean * 1000) / 10) : number(Math.round(v.mean * 1000) / 1000));
+  const rate = (v: Measured) => (v.mean === null ? words.dash : share ? percent(Math.round(v.mean * 1000) / 10) : number(Math.round(v.mean * 1000) / 1000));
   const row = (v: Measured): Cell[] => {
     const i = intervalOf(v);
-    const chance = r.method === "bayesian" ? (v.chance_to_win == null ? w.dash : percent(Math.round(v.chance_to_win * 1000) / 10)) : w.dash;
-    return [v.key, v.number_of_samples, v.sum, rate(v), v.effect == null ? w.dash : text(v.effect), i ? wx.between(text(i[0]), text(i[1])) : w.dash, chance, ...(r.method === "frequentist" ? [v.p_value == null ? w.dash : pText(v.p_value)] : [])];
+    const chance = r.method === "bayesian" ? (v.chance_to_win == null ? words.dash : percent(Math.round(v.chance_to_win * 1000) / 10)) : words.dash;
+    return [v.key, v.number_of_samples, v.sum, rate(v), v.effect == null ? words.dash : text(v.effect), i ? experimentWords.between(text(i[0]), text(i[1])) : words.dash, chance, ...(r.method === "frequentist" ? [v.p_value == null ? words.dash : pText(v.p_value)] : [])];
   };
-  const columns = [wx.variant, wx.people, wx.converted, wx.rate, wx.against, wx.interval, wx.chance, ...(r.method === "frequentist" ? [wx.pValue] : [])];
+  const columns = [experimentWords.variant, experimentWords.people, experimentWords.converted, experimentWords.rate, experimentWords.against, experimentWords.interval, experimentWords.chance, ...(r.method === "frequentist" ? [experimentWords.pValue] : [])];
   const drawn = (m.variants ?? []).flatMap((v) => (intervalOf(v) ? [{ label: v.key, from: intervalOf(v)![0], to: intervalOf(v)![1], at: v.effect ?? (intervalOf(v)![0] + intervalOf(v)![1]) / 2 }] : []));
   return h(
     "section",
     { class: "card", "aria-label": name },
     h("h2", null, h("bdi", null, name)),
-    h("p", { class: "meta gap" }, share ? wx.shareOfPeople : wx.countPerPerson, ". ", wx.intervalOf(r.level)),
+    h("p", { class: "meta gap" }, share ? experimentWords.shareOfPeople : experimentWords.countPerPerson, ". ", experimentWords.intervalOf(r.level)),
     m.error ? h("p", { class: "problem", role: "alert" }, m.error) : null,
-    drawn.length ? intervals(wx.chartOf(name), drawn, text, m.goal === "decrease") : null,
-    m.baseline ? values(wx.results, { columns, rows: [m.baseline, ...(m.variants ?? [])].map(row) }) : null,
+    drawn.length ? intervals(experimentWords.chartOf(name), drawn, text, m.goal === "decrease") : null,
+    m.baseline ? values(experimentWords.results, { columns, rows: [m.baseline, ...(m.variants ?? [])].map(row) }) : null,
     m.baseline ? h("ul", { class: "gap-above" }, (m.variants ?? []).map((v) => h("li", null, verdict(v, m)))) : null,
   );
 }
 
 function verdict(v: Measured, m: MetricResult): string {
-  const why = [...new Set([...(m.baseline?.validation_failures ?? []), ...v.validation_failures])].map((f) => wx.failures[f] ?? f);
-  if (why.length) return `${v.key}: ${wx.notEnough(why.join(", "))}`;
-  if (!v.significant) return wx.undecided(v.key);
-  return v.better ? wx.better(v.key) : wx.worse(v.key);
+  const why = [...new Set([...(m.baseline?.validation_failures ?? []), ...v.validation_failures])].map((f) => experimentWords.failures[f] ?? f);
+  if (why.length) return `${v.key}: ${experimentWords.notEnough(why.join(", "))}`;
+  if (!v.significant) return experimentWords.undecided(v.key);
+  return v.better ? experimentWords.better(v.key) : experimentWords.worse(v.key);
 }

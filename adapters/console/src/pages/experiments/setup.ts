@@ -10,8 +10,8 @@ import { canonical } from "../../api/draft";
 import { eventOf, metricDraft, type Experiment } from "../../api/experiments";
 import type { Params } from "../../routes";
 import { inProject, may } from "../../session";
-import { w } from "../../words";
-import { wx } from "../../words/experiments";
+import { words } from "../../words";
+import { experimentWords } from "../../words/experiments";
 import { experimentDraft, experimentFaults, experimentForm, metricsOf, variantsOf, type ExperimentDraft } from "./form";
 import { experimentPage } from "./frame";
 
@@ -42,7 +42,7 @@ function setup(experiment: Signal<Experiment>): Child {
   const dirty = () => patch() !== "{}";
   keep(record, draft, dirty);
   guarded(dirty);
-  if (restored && dirty()) announce(w.draftRestored);
+  if (restored && dirty()) announce(words.draftRestored);
   let before = experiment.peek();
   effect(() => {
     const now = experiment();
@@ -55,13 +55,13 @@ function setup(experiment: Signal<Experiment>): Child {
     const { metric, ...found } = experimentFaults(draft.peek());
     faults.set({ ...found, ...(metric && experiment.peek().metrics?.length ? { metric } : {}) });
     if (Object.keys(faults.peek()).length) return document.querySelector<HTMLElement>("main [aria-invalid=true]")?.focus();
-    if (patch() === "{}") return announce(w.noChanges);
+    if (patch() === "{}") return announce(words.noChanges);
     try {
       experiment.set(await send<Experiment>("PATCH", inProject(`experiments/${experiment.peek().id}/`), patchOf(experiment.peek(), draft.peek())));
       stale("experiments");
       drop(record);
       draft.set(experimentDraft(experiment.peek()));
-      announce(w.saved);
+      announce(words.saved);
     } catch (e) {
       other.set(e);
     }
@@ -70,9 +70,9 @@ function setup(experiment: Signal<Experiment>): Child {
   const e = experiment.peek();
   const all = [...(e.metrics ?? []).slice(e.metrics?.[0] && metricDraft(e.metrics[0]) ? 1 : 0), ...(e.metrics_secondary ?? [])];
   return [
-    () => (other() ? problem(w.notDone, other()) : null),
-    when(() => !may(scope), () => h("p", { role: "note", "aria-label": w.readOnly, class: "read-only" }, w.needs(scope))),
-    experimentForm({ draft, faults, locked: () => !may(scope), fixed: () => experiment().status !== "draft", isNew: false, others: all.map((m) => eventOf(m) || wx.unnamed) }),
-    h("div", { class: "save-bar" }, h("span", { class: "space" }), button(w.save, { kind: "primary", scope, run: save })),
+    () => (other() ? problem(words.notDone, other()) : null),
+    when(() => !may(scope), () => h("p", { role: "note", "aria-label": words.readOnly, class: "read-only" }, words.needs(scope))),
+    experimentForm({ draft, faults, locked: () => !may(scope), fixed: () => experiment().status !== "draft", isNew: false, others: all.map((m) => eventOf(m) || experimentWords.unnamed) }),
+    h("div", { class: "save-bar" }, h("span", { class: "space" }), button(words.save, { kind: "primary", scope, run: save })),
   ];
 }

@@ -3,7 +3,7 @@ import { each, h, signal, when, type Child, type Signal } from "../../ui/dom";
 import { button, field, select } from "../../ui/parts";
 import { ApiError, get, send } from "../../api/client";
 import { asFiles, compressions, exportsPath, secrets, settingsOf, type ExportDraft } from "../../api/exports";
-import { wo } from "../../words/exports";
+import { exportWords } from "../../words/exports";
 
 export interface ExportForm {
   draft: Signal<ExportDraft>;
@@ -15,13 +15,13 @@ export interface ExportForm {
 export function exportForm(f: ExportForm): Child {
   const { draft, locked } = f;
   const put = (change: Partial<ExportDraft>) => draft.update((d) => ({ ...d, ...change }));
-  const choice = (label: string, member: "model" | "interval" | "type", words: Record<string, string>, hint?: string) =>
-    field(select(() => draft()[member], () => Object.entries(words), (v) => put({ [member]: v }), { disabled: () => locked() || (member === "type" && !f.isNew) }), { label, ...(hint ? { hint } : {}) });
+  const choice = (label: string, member: "model" | "interval" | "type", options: Record<string, string>, hint?: string) =>
+    field(select(() => draft()[member], () => Object.entries(options), (v) => put({ [member]: v }), { disabled: () => locked() || (member === "type" && !f.isNew) }), { label, ...(hint ? { hint } : {}) });
   const name: HTMLInputElement = h("input", { type: "text", maxlength: 1000, disabled: locked, "data-first-focus": f.isNew ? "" : null, value: () => draft().name, oninput: () => put({ name: name.value }) });
   return [
-    field(name, { label: wo.name, fault: f.fault }),
-    h("div", { class: "fields" }, choice(wo.data, "model", wo.models), choice(wo.every, "interval", wo.intervals)),
-    choice(wo.destination, "type", wo.types, f.isNew ? undefined : wo.destinationStays),
+    field(name, { label: exportWords.name, fault: f.fault }),
+    h("div", { class: "fields" }, choice(exportWords.data, "model", exportWords.models), choice(exportWords.every, "interval", exportWords.intervals)),
+    choice(exportWords.destination, "type", exportWords.types, f.isNew ? undefined : exportWords.destinationStays),
     each(() => settingsOf[draft().type] ?? [], (n) => n, (n) => setting(n.peek(), f)),
     when(() => asFiles(draft().type), () => fileFields(f)),
   ];
@@ -31,8 +31,8 @@ function setting(name: string, f: ExportForm): HTMLElement {
   const secret = secrets.has(name);
   const set = () => f.draft.update((d) => ({ ...d, config: { ...d.config, [name]: input.value } }));
   const input: HTMLInputElement = h("input", { type: secret ? "password" : "text", autocomplete: "off", inputmode: name === "port" ? "numeric" : null, disabled: f.locked, value: () => f.draft().config[name] ?? "", oninput: set });
-  const hint = secret && !f.isNew ? wo.secretStays : wo.hints[name];
-  return field(input, { label: wo.settings[name]!, ...(hint ? { hint } : {}) });
+  const hint = secret && !f.isNew ? exportWords.secretStays : exportWords.hints[name];
+  return field(input, { label: exportWords.settings[name]!, ...(hint ? { hint } : {}) });
 }
 
 function fileFields(f: ExportForm): HTMLElement {
@@ -42,8 +42,8 @@ function fileFields(f: ExportForm): HTMLElement {
   return h(
     "div",
     { class: "fields" },
-    field(select(format, () => Object.entries(wo.formats), (v) => put({ file_format: v, compression: "" }), { disabled: f.locked }), { label: wo.format }),
-    field(select(() => value("compression"), () => [["", wo.noCompression], ...(compressions[format()] ?? []).map((c) => [c, c] as const)], (compression) => put({ compression }), { disabled: f.locked }), { label: wo.compression }),
+    field(select(format, () => Object.entries(exportWords.formats), (v) => put({ file_format: v, compression: "" }), { disabled: f.locked }), { label: exportWords.format }),
+    field(select(() => value("compression"), () => [["", exportWords.noCompression], ...(compressions[format()] ?? []).map((c) => [c, c] as const)], (compression) => put({ compression }), { disabled: f.locked }), { label: exportWords.compression }),
   );
 }
 
@@ -62,12 +62,12 @@ export function tester(type: () => string, body: () => Record<string, unknown>, 
       const name = all.steps[step]!.name;
       const { result } = await send<Step>("POST", path(), { ...body(), step }).catch((e: unknown) => ({ result: { status: "Failed", message: e instanceof ApiError ? e.detail : String(e) } }));
       const ok = result?.status === "Passed";
-      steps.update((list) => [...list, ok ? wo.passed(name) : wo.failed(name, result?.message ?? "")]);
+      steps.update((list) => [...list, ok ? exportWords.passed(name) : exportWords.failed(name, result?.message ?? "")]);
       if (!ok) return;
     }
   };
   return [
-    h("div", null, button(wo.test, { scope: "batch_export:write", run: () => test().catch((e: unknown) => steps.set([(e as Error).message])) })),
-    when(() => steps().length > 0, () => h("ul", { "aria-label": wo.testSteps, class: "rows" }, () => steps().map((text) => h("li", null, text)))),
+    h("div", null, button(exportWords.test, { scope: "batch_export:write", run: () => test().catch((e: unknown) => steps.set([(e as Error).message])) })),
+    when(() => steps().length > 0, () => h("ul", { "aria-label": exportWords.testSteps, class: "rows" }, () => steps().map((text) => h("li", null, text)))),
   ];
 }

@@ -9,16 +9,16 @@ import { exportsPath, type Export } from "../../api/exports";
 import { href } from "../../router";
 import type { Params } from "../../routes";
 import { project } from "../../session";
-import { w } from "../../words";
-import { wo } from "../../words/exports";
+import { words } from "../../words";
+import { exportWords } from "../../words/exports";
 import { refused } from "../flags/actions";
 
 export const scope = "batch_export:write";
 
 const tabs: [string, string][] = [
-  ["", wo.runs],
-  ["backfills", wo.backfills],
-  ["settings", wo.settingsTab],
+  ["", exportWords.runs],
+  ["backfills", exportWords.backfills],
+  ["settings", exportWords.settingsTab],
 ];
 
 /** A page of one export: show gets its path of the API, and how to look again. */
@@ -34,15 +34,15 @@ export function exportPage(params: Params, tab: string, show: (e: Signal<Export>
     const paused = e.peek().paused;
     await send("POST", path + (paused ? "unpause/" : "pause/"), paused ? { backfill: true } : {});
     await load();
-    announce((paused ? wo.resumed : wo.pausedOne)(e.peek().name));
+    announce((paused ? exportWords.resumed : exportWords.pausedOne)(e.peek().name));
   };
   const fill = () => backfill(e.peek(), path).then((done) => done && again.update((n) => n + 1));
   const at = `p/${project.peek()}/exports/${params.id}`;
   return [
-    heading(() => got()?.name ?? "…", when(got, () => [() => button(e().paused ? wo.resume : wo.pause, { scope, run: () => pause().catch(refused) }), button(wo.newBackfill, { scope, run: fill })])),
-    when(got, () => h("p", { class: "meta gap" }, () => [wo.models[e().model], wo.intervals[e().interval], wo.types[e().destination.type], e().paused ? wo.paused : wo.running].filter(Boolean).join(" · "))),
-    h("nav", { "aria-label": wo.export, class: "tabs" }, tabs.map(([part, label]) => h("a", { href: href(part ? `${at}/${part}` : at), "aria-current": part === tab ? "page" : null }, label))),
-    () => (fault() ? problem(w.failed, fault(), () => void load()) : null),
+    heading(() => got()?.name ?? "…", when(got, () => [() => button(e().paused ? exportWords.resume : exportWords.pause, { scope, run: () => pause().catch(refused) }), button(exportWords.newBackfill, { scope, run: fill })])),
+    when(got, () => h("p", { class: "meta gap" }, () => [exportWords.models[e().model], exportWords.intervals[e().interval], exportWords.types[e().destination.type], e().paused ? exportWords.paused : exportWords.running].filter(Boolean).join(" · "))),
+    h("nav", { "aria-label": exportWords.export, class: "tabs" }, tabs.map(([part, label]) => h("a", { href: href(part ? `${at}/${part}` : at), "aria-current": part === tab ? "page" : null }, label))),
+    () => (fault() ? problem(words.failed, fault(), () => void load()) : null),
     when(() => !got() && !fault(), () => bars()),
     when(got, () => show(e, path, again)),
   ];
@@ -67,19 +67,19 @@ async function backfill(e: Export, path: string): Promise<boolean> {
     const at = instantOf(text, zone);
     return byDay ? (at && /^\d{4}-\d\d-\d\d$/.test(text) ? text : undefined) : at;
   };
-  const done = await dialog<true>({ title: wo.newBackfill }, (d) => ({
-    content: [() => (other() ? problem(w.notDone, other()) : null), field(from, { label: wo.from, hint: byDay ? wo.day(zone) : wo.time(zone), fault: () => faults().from }), field(to, { label: wo.to, fault: () => faults().to })],
-    buttons: button(wo.start, {
+  const done = await dialog<true>({ title: exportWords.newBackfill }, (d) => ({
+    content: [() => (other() ? problem(words.notDone, other()) : null), field(from, { label: exportWords.from, hint: byDay ? exportWords.day(zone) : exportWords.time(zone), fault: () => faults().from }), field(to, { label: exportWords.to, fault: () => faults().to })],
+    buttons: button(exportWords.start, {
       kind: "primary",
       run: async () => {
         const body = { start_at: read(from), end_at: read(to) };
-        const wrong = byDay ? wo.noDay : wo.noTime;
+        const wrong = byDay ? exportWords.noDay : exportWords.noTime;
         faults.set({ from: body.start_at === undefined ? wrong : undefined, to: body.end_at === undefined ? wrong : undefined });
         if (faults.peek().from || faults.peek().to) return (faults.peek().from ? from : to).focus();
         await send("POST", path + "backfills/", body).then(() => d.close(true), (fault: unknown) => other.set(fault));
       },
     }),
   }));
-  if (done) announce(wo.started);
+  if (done) announce(exportWords.started);
   return done === true;
 }

@@ -8,8 +8,8 @@ import { canonical } from "../../api/draft";
 import { exportBody, exportDraft, exportsPath, type Export } from "../../api/exports";
 import { go, guard } from "../../router";
 import { project } from "../../session";
-import { w } from "../../words";
-import { wo } from "../../words/exports";
+import { words } from "../../words";
+import { exportWords } from "../../words/exports";
 import { exportForm, tester } from "./form";
 
 /** No draft is kept of it: it has secrets in it. */
@@ -20,23 +20,23 @@ export default function newExport(): Child {
   guarded(() => canonical(draft()) !== canonical(exportDraft()));
   const save = async () => {
     other.set(undefined);
-    fault.set(draft.peek().name.trim() ? undefined : wo.nameWanted);
+    fault.set(draft.peek().name.trim() ? undefined : exportWords.nameWanted);
     if (fault.peek()) return document.querySelector<HTMLElement>("main [aria-invalid=true]")?.focus();
     try {
       const made = await send<Export>("POST", exportsPath(), exportBody(draft.peek()));
       guard.leave = null;
       await go(`p/${project.peek()}/exports/${made.id}`, {}, true);
-      announce(w.saved);
+      announce(words.saved);
     } catch (e) {
       other.set(e);
     }
   };
   saveKey(save);
-  const body = () => ({ ...exportBody(draft.peek()), name: draft.peek().name.trim() || wo.newExport });
+  const body = () => ({ ...exportBody(draft.peek()), name: draft.peek().name.trim() || exportWords.newExport });
   return [
-    heading(wo.newExport),
-    () => (other() ? problem(w.notDone, other()) : null),
+    heading(exportWords.newExport),
+    () => (other() ? problem(words.notDone, other()) : null),
     h("div", { class: "stack form-narrow" }, exportForm({ draft, fault, locked: () => false, isNew: true }), tester(() => draft.peek().type, body, () => exportsPath() + "run_test_step_new/")),
-    h("div", { class: "save-bar" }, h("span", { class: "space" }), button(w.save, { kind: "primary", scope: "batch_export:write", run: save })),
+    h("div", { class: "save-bar" }, h("span", { class: "space" }), button(words.save, { kind: "primary", scope: "batch_export:write", run: save })),
   ];
 }

@@ -10,8 +10,8 @@ import { fullTime, time } from "../../ui/time";
 import { get, send } from "../../api/client";
 import { spanText, underWay, type Export, type Run } from "../../api/exports";
 import type { Params } from "../../routes";
-import { number, w } from "../../words";
-import { wo } from "../../words/exports";
+import { number, words } from "../../words";
+import { exportWords } from "../../words/exports";
 import { refused } from "../flags/actions";
 import { exportPage, following, scope } from "./frame";
 
@@ -19,28 +19,28 @@ export default function runsPage(params: Params): Child {
   return exportPage(params, "", (e, path, again) => {
     following(again);
     const list = pages<Run>(() => (again(), { path: path + "runs/", query: {} }));
-    return listOf(list, () => empty(wo.noRuns, wo.noRunsText), (rows) => table(e, path, rows, again));
+    return listOf(list, () => empty(exportWords.noRuns, exportWords.noRunsText), (rows) => table(e, path, rows, again));
   });
 }
 
 function table(e: Signal<Export>, path: string, rows: () => Run[], again: Signal<number>): HTMLElement {
   const span = (r: Run) => spanText(r.data_interval_start, r.data_interval_end, e.peek().timezone);
   const act = (r: Run, what: string, said: string) => send("POST", `${path}runs/${r.id}/${what}/`, {}).then(() => (announce(said), again.update((n) => n + 1)), refused);
-  const count = (n: number | null) => (n === null ? w.dash : number(n));
+  const count = (n: number | null) => (n === null ? words.dash : number(n));
   return records<Run>(
-    wo.runs,
+    exportWords.runs,
     [
-      { label: wo.span, cell: (r) => () => span(r()) },
-      { label: wo.state, cell: (r) => [() => wo.states[r().status] ?? r().status, () => (r().latest_error ? h("p", { class: "fault" }, h("bdi", null, r().latest_error)) : null)], class: "long" },
-      { label: wo.rows, cell: (r) => () => count(r().records_completed), class: "number" },
-      { label: wo.bytes, cell: (r) => () => count(r().bytes_exported), class: "number" },
-      { label: wo.finished, cell: (r) => () => time(r().finished_at) ?? w.dash, class: "meta" },
+      { label: exportWords.span, cell: (r) => () => span(r()) },
+      { label: exportWords.state, cell: (r) => [() => exportWords.states[r().status] ?? r().status, () => (r().latest_error ? h("p", { class: "fault" }, h("bdi", null, r().latest_error)) : null)], class: "long" },
+      { label: exportWords.rows, cell: (r) => () => count(r().records_completed), class: "number" },
+      { label: exportWords.bytes, cell: (r) => () => count(r().bytes_exported), class: "number" },
+      { label: exportWords.finished, cell: (r) => () => time(r().finished_at) ?? words.dash, class: "meta" },
       {
         label: "",
         cell: (r) => [
-          button(wo.log, { kind: "small", "aria-label": () => wo.logOf(span(r())), run: () => log(path, r.peek(), span(r.peek())).catch(refused) }),
+          button(exportWords.log, { kind: "small", "aria-label": () => exportWords.logOf(span(r())), run: () => log(path, r.peek(), span(r.peek())).catch(refused) }),
           " ",
-          () => (underWay(r().status) ? button(wo.cancelRun, { kind: "small", scope, run: () => act(r.peek(), "cancel", wo.cancelled) }) : button(wo.runAgain, { kind: "small", scope, run: () => act(r.peek(), "retry", wo.runsAgain) })),
+          () => (underWay(r().status) ? button(exportWords.cancelRun, { kind: "small", scope, run: () => act(r.peek(), "cancel", exportWords.cancelled) }) : button(exportWords.runAgain, { kind: "small", scope, run: () => act(r.peek(), "retry", exportWords.runsAgain) })),
         ],
         class: "tight",
       },
@@ -59,5 +59,5 @@ interface Line {
 async function log(path: string, r: Run, span: string): Promise<void> {
   const lines = (await get<{ results: Line[] }>(`${path}runs/${r.id}/logs/`, { limit: 200 })).results;
   const line = (l: Line) => h("li", null, h("span", { class: "meta when" }, h("time", { datetime: l.timestamp }, fullTime(l.timestamp))), h("strong", null, l.level), h("bdi", null, l.message));
-  await dialog<void>({ title: wo.logOf(span), wide: true, cancel: w.close }, () => ({ content: lines.length ? h("ul", { class: "rows", "aria-label": wo.log }, lines.map(line)) : h("p", { class: "meta" }, wo.noLog), buttons: null }));
+  await dialog<void>({ title: exportWords.logOf(span), wide: true, cancel: words.close }, () => ({ content: lines.length ? h("ul", { class: "rows", "aria-label": exportWords.log }, lines.map(line)) : h("p", { class: "meta" }, exportWords.noLog), buttons: null }));
 }

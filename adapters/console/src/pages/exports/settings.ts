@@ -9,8 +9,8 @@ import { exportBody, exportDraft, type Export } from "../../api/exports";
 import { go, guard } from "../../router";
 import type { Params } from "../../routes";
 import { may, project } from "../../session";
-import { w } from "../../words";
-import { wo } from "../../words/exports";
+import { words } from "../../words";
+import { exportWords } from "../../words/exports";
 import { refused } from "../flags/actions";
 import { exportForm, tester } from "./form";
 import { exportPage, scope } from "./frame";
@@ -27,31 +27,31 @@ function settings(e: Signal<Export>, path: string): Child {
   guarded(() => Object.keys(changes()).length > 0);
   const save = async () => {
     other.set(undefined);
-    fault.set(draft.peek().name.trim() ? undefined : wo.nameWanted);
+    fault.set(draft.peek().name.trim() ? undefined : exportWords.nameWanted);
     if (fault.peek()) return document.querySelector<HTMLElement>("main [aria-invalid=true]")?.focus();
     try {
       e.set(await send<Export>("PATCH", path, changes()));
       draft.set(exportDraft(e.peek()));
-      announce(w.saved);
+      announce(words.saved);
     } catch (x) {
       other.set(x);
     }
   };
   const remove = async () => {
     const { name } = e.peek();
-    if (!(await confirm(w.deleteAsk(name), wo.deleteText, w.delete))) return;
+    if (!(await confirm(words.deleteAsk(name), exportWords.deleteText, words.delete))) return;
     await send("DELETE", path);
     guard.leave = null;
     await go(`p/${project.peek()}/exports`);
-    announce(w.deleted(name));
+    announce(words.deleted(name));
   };
   saveKey(save);
   return h(
     "section",
-    { class: "stack form-narrow", "aria-label": wo.settingsTab },
-    () => (other() ? problem(w.notDone, other()) : null),
+    { class: "stack form-narrow", "aria-label": exportWords.settingsTab },
+    () => (other() ? problem(words.notDone, other()) : null),
     exportForm({ draft, fault, locked: () => !may(scope), isNew: false }),
     tester(() => draft.peek().type, changes, () => path + "run_test_step/"),
-    h("div", { class: "actions" }, button(w.save, { kind: "primary", scope, run: save }), button(wo.deleteExport, { kind: "danger", scope, run: () => remove().catch(refused) })),
+    h("div", { class: "actions" }, button(words.save, { kind: "primary", scope, run: save }), button(exportWords.deleteExport, { kind: "danger", scope, run: () => remove().catch(refused) })),
   );
 }

@@ -9,7 +9,7 @@ import type { Flag } from "../../api/flags";
 import { param, setParams } from "../../router";
 import type { Params } from "../../routes";
 import { inProject, project } from "../../session";
-import { w } from "../../words";
+import { words } from "../../words";
 import { flagPage } from "./frame";
 import { snippets } from "./snippets";
 
@@ -29,10 +29,10 @@ function code(flag: Signal<Flag>): Child {
   const language = () => (param("language") in snippets ? param("language") : "JavaScript");
   const text = () => snippets[language()]!({ key: flag().key, host: site(), token: about.data()?.api_token ?? "" });
   return [
-    h("h2", { class: "gap" }, w.code),
-    h("div", { class: "filters" }, field(select(language, () => Object.keys(snippets).map((l) => [l, l] as const), (v) => setParams({ language: v })), { label: w.language })),
+    h("h2", { class: "gap" }, words.code),
+    h("div", { class: "filters" }, field(select(language, () => Object.keys(snippets).map((l) => [l, l] as const), (v) => setParams({ language: v })), { label: words.language })),
     shown(about, () =>
-      h("section", { "aria-label": w.snippet, class: "stack" }, h("pre", { class: "snippet", tabindex: 0 }, h("code", null, text)), h("div", null, button(w.copy, { icon: "copy", run: () => copyText(text()).then(() => announce(w.copied)) }))),
+      h("section", { "aria-label": words.snippet, class: "stack" }, h("pre", { class: "snippet", tabindex: 0 }, h("code", null, text)), h("div", null, button(words.copy, { icon: "copy", run: () => copyText(text()).then(() => announce(words.copied)) }))),
     ),
     firstCall(flag),
   ];
@@ -54,5 +54,5 @@ function firstCall(flag: Signal<Flag>): HTMLElement {
   };
   void look();
   onEnd(() => (clearTimeout(timer), cancel.abort()));
-  return h("section", { class: "card gap-above", "aria-label": w.firstCall }, h("h3", null, w.firstCall), h("p", { role: "status" }, () => (call() ? w.firstCallIs(call()!.distinct_id, String(call()!.properties.$feature_flag_response ?? "")) : w.waitingCall)));
+  return h("section", { class: "card gap-above", "aria-label": words.firstCall }, h("h3", null, words.firstCall), h("p", { role: "status" }, () => (call() ? words.firstCallIs(call()!.distinct_id, String(call()!.properties.$feature_flag_response ?? "")) : words.waitingCall)));
 }

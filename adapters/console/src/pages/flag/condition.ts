@@ -4,7 +4,7 @@ import { icon, type Icon } from "../../ui/icons";
 import { field, select } from "../../ui/parts";
 import { hasVariants, newFilter, type ConditionDraft, type Draft } from "../../api/draft";
 import { filtersText } from "../../ui/diff";
-import { w } from "../../words";
+import { words } from "../../words";
 import { faultsIn, type Places } from "./faults";
 import { filterRow } from "./filter";
 
@@ -35,32 +35,32 @@ export function conditionCard(item: Signal<ConditionDraft>, draft: () => Draft, 
     h(
       "div",
       { class: "condition-body" },
-      when(blocked, () => h("p", { class: "warning" }, w.unreachable)),
+      when(blocked, () => h("p", { class: "warning" }, words.unreachable)),
       each(() => item().filters, (f) => f.id, (f) => {
         const at = () => item().filters.findIndex((x) => x.id === f().id);
         return filterRow(f, () => at() + 1, filters, locked, true, () => faultsIn(places(), place(`.properties.${at()}`)));
       }),
-      h("div", null, h("button", { type: "button", class: "button small", disabled: locked, onclick: () => put({ filters: [...item.peek().filters, newFilter()] }) }, icon("plus"), w.addFilter)),
+      h("div", null, h("button", { type: "button", class: "button small", disabled: locked, onclick: () => put({ filters: [...item.peek().filters, newFilter()] }) }, icon("plus"), words.addFilter)),
       h(
         "div",
         { class: "pair" },
-        h("div", { class: "share-row" }, field(share, { label: w.rolloutPercentage, ...fault(".rollout_percentage") }), h("span", { class: "meta" }, "%")),
-        when(() => hasVariants(draft()), () => field(select(() => item().variant, () => [["", w.byShare], ...draft().variants.map((v) => [v.key, v.key] as const)], (v) => put({ variant: v }), { disabled: locked }), { label: w.variant, ...fault(".variant") })),
+        h("div", { class: "share-row" }, field(share, { label: words.rolloutPercentage, ...fault(".rollout_percentage") }), h("span", { class: "meta" }, "%")),
+        when(() => hasVariants(draft()), () => field(select(() => item().variant, () => [["", words.byShare], ...draft().variants.map((v) => [v.key, v.key] as const)], (v) => put({ variant: v }), { disabled: locked }), { label: words.variant, ...fault(".variant") })),
       ),
     );
   return h(
     "div",
-    { role: "group", "aria-label": () => w.condition(n()), class: "condition" },
+    { role: "group", "aria-label": () => words.condition(n()), class: "condition" },
     h(
       "div",
       { class: "condition-head" },
-      h("button", { type: "button", class: "disclosure", "aria-expanded": () => item().open, onclick: () => put({ open: !item.peek().open }) }, () => icon(item().open ? "down" : "right"), () => w.condition(n())),
+      h("button", { type: "button", class: "disclosure", "aria-expanded": () => item().open, onclick: () => put({ open: !item.peek().open }) }, () => icon(item().open ? "down" : "right"), () => words.condition(n())),
       h("span", { class: "meta clip", "aria-hidden": "true" }, summary),
       h("span", { class: "space" }),
-      tool(w.moveUp, "up", () => act.move(id, -1), () => n() === 1),
-      tool(w.moveDown, "down", () => act.move(id, 1), last),
-      tool(w.duplicate, "copy", () => act.duplicate(id)),
-      tool(w.removeCondition, "close", () => act.remove(id)),
+      tool(words.moveUp, "up", () => act.move(id, -1), () => n() === 1),
+      tool(words.moveDown, "down", () => act.move(id, 1), last),
+      tool(words.duplicate, "copy", () => act.duplicate(id)),
+      tool(words.removeCondition, "close", () => act.remove(id)),
     ),
     when(() => item().open, body),
     when(() => !item().open, () => h("div", null, () => faultsIn(places(), place()).map((text) => h("p", { class: "fault" }, text)))),

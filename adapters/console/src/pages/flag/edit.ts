@@ -13,7 +13,7 @@ import type { Flag } from "../../api/flags";
 import { go, guard, param } from "../../router";
 import type { Params } from "../../routes";
 import { inProject, may, project } from "../../session";
-import { w } from "../../words";
+import { words } from "../../words";
 import { flagPage } from "./frame";
 import { check, rules } from "./rules";
 import { save } from "./save";
@@ -42,7 +42,7 @@ function form(flag: Signal<Flag>, load: () => Promise<void>, asked?: ChangeReque
   const draft = signal<Draft>(was?.draft ?? draftOf({ ...flag.peek(), ...asked?.patch }));
   const faults = signal<Record<string, string>>({});
   const other = signal<unknown>(undefined);
-  const reason = () => (!may("feature_flag:write") ? w.needs("feature_flag:write") : flag().can_edit && !flag().deleted ? "" : w.readOnlyText);
+  const reason = () => (!may("feature_flag:write") ? words.needs("feature_flag:write") : flag().can_edit && !flag().deleted ? "" : words.readOnlyText);
   const locked = () => reason() !== "";
   const outside = ["active", "archived", "deleted"]; // what a request may change and this form has not
   const beside = signal<Partial<Flag>>(Object.fromEntries(Object.entries(asked?.patch ?? {}).filter(([k]) => outside.includes(k))));
@@ -50,7 +50,7 @@ function form(flag: Signal<Flag>, load: () => Promise<void>, asked?: ChangeReque
   const patch = computed(() => canonical(changedOf(flag(), body())));
   const dirty = () => patch() !== "{}";
   const count = () => changes(flag(), { ...flag(), ...body() }).length || 1;
-  if (was && dirty()) announce(w.draftRestored);
+  if (was && dirty()) announce(words.draftRestored);
   keep(record, () => ({ draft: draft(), base: flag() }), dirty);
   guarded(dirty);
   let base = flag.peek(); // what the form began with
@@ -62,7 +62,7 @@ function form(flag: Signal<Flag>, load: () => Promise<void>, asked?: ChangeReque
     if (newer && untouched) draft.set(draftOf(f));
   });
   const run = async () => {
-    if (!dirty()) return announce(w.noChanges);
+    if (!dirty()) return announce(words.noChanges);
     other.set(undefined);
     faults.set(check(draft.peek()));
     if (Object.keys(faults.peek()).length) return toFault(new ApiError(400, "invalid", "", null, ""), faults, signal<unknown>(undefined));
@@ -87,16 +87,16 @@ function form(flag: Signal<Flag>, load: () => Promise<void>, asked?: ChangeReque
   };
   saveKey(run);
   return [
-    () => (other() ? problem(w.notDone, other()) : null),
-    () => (reason() ? h("p", { role: "note", "aria-label": w.readOnly, class: "read-only" }, h("strong", null, w.readOnly), " ", reason()) : null),
+    () => (other() ? problem(words.notDone, other()) : null),
+    () => (reason() ? h("p", { role: "note", "aria-label": words.readOnly, class: "read-only" }, h("strong", null, words.readOnly), " ", reason()) : null),
     rules({ draft, faults, locked, flag }),
     h(
       "div",
       { class: () => (dirty() ? "save-bar" : "save-bar quiet") },
-      when(dirty, () => h("span", { class: "meta" }, () => w.unsaved(count()))),
+      when(dirty, () => h("span", { class: "meta" }, () => words.unsaved(count()))),
       h("span", { class: "space" }),
-      when(dirty, () => button(w.discard, { run: discard })),
-      button(w.save, { kind: "primary", scope: "feature_flag:write", run }),
+      when(dirty, () => button(words.discard, { run: discard })),
+      button(words.save, { kind: "primary", scope: "feature_flag:write", run }),
     ),
   ];
 }

@@ -9,8 +9,8 @@ import type { Picture, Table } from "../../api/picture";
 import { href, param, setParams } from "../../router";
 import type { Params } from "../../routes";
 import { inProject, project } from "../../session";
-import { w } from "../../words";
-import { wt } from "../../words/flagtabs";
+import { words } from "../../words";
+import { flagTabWords } from "../../words/flagtabs";
 import { flagPage } from "./frame";
 
 interface Exposures {
@@ -32,7 +32,7 @@ export default function exposuresPage(params: Params): Child {
 
 function exposures(flag: Signal<Flag>): Child {
   const period = () => (param("period") in spans ? param("period") : "week");
-  const count = () => (param("count") in wt.counts ? param("count") : "calls");
+  const count = () => (param("count") in flagTabWords.counts ? param("count") : "calls");
   const from = () => {
     const now = Math.floor(Date.now() / 60_000) * 60_000; // one address for a minute
     return new Date(now - spans[period()]![0]).toISOString();
@@ -43,16 +43,16 @@ function exposures(flag: Signal<Flag>): Child {
   const choose = (list: Record<string, string>, value: () => string, name: string, label: string) =>
     field(select(value, () => Object.entries(list), (v) => setParams({ [name]: v })), { label });
   return [
-    h("div", { class: "between gap" }, h("h2", null, wt.exposures), h("div", { class: "filters low" }, choose(wt.periods, period, "period", wt.period), choose(wt.counts, count, "count", wt.countOf))),
+    h("div", { class: "between gap" }, h("h2", null, flagTabWords.exposures), h("div", { class: "filters low" }, choose(flagTabWords.periods, period, "period", flagTabWords.period), choose(flagTabWords.counts, count, "count", flagTabWords.countOf))),
     shown(got, (data) => () => {
       const x = data();
-      if (!x.last_called_at && !x.total) return empty(wt.noCalls, wt.noCallsText, linkButton(w.code, href(`p/${project.peek()}/flags/${flag.peek().id}/code`)));
-      if (!x.total) return h("p", { class: "meta" }, wt.noCallsIn);
+      if (!x.last_called_at && !x.total) return empty(flagTabWords.noCalls, flagTabWords.noCallsText, linkButton(words.code, href(`p/${project.peek()}/flags/${flag.peek().id}/code`)));
+      if (!x.total) return h("p", { class: "meta" }, flagTabWords.noCallsIn);
       const { picture, table } = pictureOf(x);
-      return [chart(wt.byValue, picture), values(wt.byValue, table)];
+      return [chart(flagTabWords.byValue, picture), values(flagTabWords.byValue, table)];
     }),
-    when(() => flag().usage_dashboard, () => h("p", { class: "meta gap-above" }, h("a", { href: () => href(`p/${project()}/dashboards/${flag().usage_dashboard}`) }, wt.usage))),
-    when(() => got.data()?.last, () => h("p", { class: "meta gap-above" }, () => h("bdi", null, wt.lastCall(got.data()!.last!.distinct_id, String(got.data()!.last!.value))), " ", () => time(got.data()!.last!.at))),
+    when(() => flag().usage_dashboard, () => h("p", { class: "meta gap-above" }, h("a", { href: () => href(`p/${project()}/dashboards/${flag().usage_dashboard}`) }, flagTabWords.usage))),
+    when(() => got.data()?.last, () => h("p", { class: "meta gap-above" }, () => h("bdi", null, flagTabWords.lastCall(got.data()!.last!.distinct_id, String(got.data()!.last!.value))), " ", () => time(got.data()!.last!.at))),
   ];
 }
 
@@ -61,9 +61,9 @@ function pictureOf(x: Exposures): { picture: Picture; table: Table } {
   const lines = x.series.map((s) => ({ label: s.value, data: s.data ?? [] }));
   const sum = (i: number) => lines.reduce((a, l) => a + (l.data[i] ?? 0), 0);
   const table: Table = {
-    columns: [wt.timeHead, ...lines.map((l) => l.label), w.total],
+    columns: [flagTabWords.timeHead, ...lines.map((l) => l.label), words.total],
     rows: x.labels.map((iso, i) => [x.interval === "day" ? label(iso) : fullTime(iso), ...lines.map((l) => l.data[i] ?? null), sum(i)]),
-    total: [w.total, ...x.series.map((s) => s.total), x.total],
+    total: [words.total, ...x.series.map((s) => s.total), x.total],
   };
-  return { picture: { shape: "lines", head: wt.timeHead, labels: x.labels.map(label), lines, open: true, table }, table };
+  return { picture: { shape: "lines", head: flagTabWords.timeHead, labels: x.labels.map(label), lines, open: true, table }, table };
 }

@@ -8,7 +8,7 @@ import { get } from "../../api/client";
 import { texts, type FilterDraft } from "../../api/draft";
 import type { Filter } from "../../api/flags";
 import { inProject } from "../../session";
-import { operators, w } from "../../words";
+import { operators, words } from "../../words";
 
 type List<T> = { results: T[] };
 
@@ -20,9 +20,9 @@ const listed = 20; // values that are shown one by one; more are edited as a lis
 async function propertyNames(typed: string, type: string, flags: boolean): Promise<Option[]> {
   const list = await get<List<{ name: string; property_type: string | null }>>(inProject("property_definitions/"), { type, search: typed, limit: 20 });
   const own: Option[] = [
-    { value: "@cohort", text: w.inCohort },
-    ...(flags ? [{ value: "@flag", text: w.anotherFlag }] : []),
-    { value: "distinct_id", text: w.distinctID },
+    { value: "@cohort", text: words.inCohort },
+    ...(flags ? [{ value: "@flag", text: words.anotherFlag }] : []),
+    { value: "distinct_id", text: words.distinctID },
   ].filter((o) => o.text.toLowerCase().includes(typed.toLowerCase()));
   return [...list.results.map((p) => ({ value: p.name, text: p.name, note: p.property_type ?? "" })), ...own];
 }
@@ -48,9 +48,9 @@ function operatorsOf(f: Filter): (readonly [string, string])[] {
 /** Many values at once, one a line; undefined when it was cancelled. */
 async function editList(now: string[]): Promise<string[] | undefined> {
   const text: HTMLTextAreaElement = h("textarea", { rows: 16, class: "code", spellcheck: "false", value: now.join("\n") });
-  const done = await dialog<boolean>({ title: w.editList }, (d) => ({
-    content: field(text, { label: w.valuesByLine }),
-    buttons: h("button", { type: "button", class: "button primary", onclick: () => d.close(true) }, w.doneButton),
+  const done = await dialog<boolean>({ title: words.editList }, (d) => ({
+    content: field(text, { label: words.valuesByLine }),
+    buttons: h("button", { type: "button", class: "button primary", onclick: () => d.close(true) }, words.doneButton),
   }));
   return done ? [...new Set(text.value.split("\n").map((v) => v.trim()).filter(Boolean))] : undefined;
 }
@@ -65,12 +65,12 @@ export function filterRow(item: Signal<FilterDraft>, n: () => number, act: Filte
   const f = () => item().filter;
   const put = (change: Partial<Filter>) => act.change(item.peek().id, { ...item.peek().filter, ...change });
   const finished = () => f().key !== "" && (f().type !== "cohort" || f().value !== undefined);
-  const shownKey = () => (f().type === "cohort" ? w.inCohort : f().type === "flag" ? w.anotherFlag : f().key === "distinct_id" ? w.distinctID : f().key);
+  const shownKey = () => (f().type === "cohort" ? words.inCohort : f().type === "flag" ? words.anotherFlag : f().key === "distinct_id" ? words.distinctID : f().key);
   const property = (v: string) => {
     if (v === "@cohort") return put({ type: "cohort", key: "id", operator: "in", value: undefined });
     if (v === "@flag") return put({ type: "flag", key: "", operator: "flag_evaluates_to", value: true });
     const group = item.peek().filter.type === "group";
-    put({ type: group ? "group" : "person", key: v === w.distinctID ? "distinct_id" : v, ...(["cohort", "flag"].includes(item.peek().filter.type ?? "") ? { operator: "exact", value: [] } : {}) });
+    put({ type: group ? "group" : "person", key: v === words.distinctID ? "distinct_id" : v, ...(["cohort", "flag"].includes(item.peek().filter.type ?? "") ? { operator: "exact", value: [] } : {}) });
   };
   const operator = (op: string) => {
     const was = texts(item.peek().filter.value);
@@ -90,22 +90,22 @@ export function filterRow(item: Signal<FilterDraft>, n: () => number, act: Filte
     if (value) put({ value });
   };
   const one = (many: boolean) =>
-    combobox({ label: w.value, value: () => (many ? "" : (texts(f().value)[0] ?? "")), options: (typed) => values(item.peek().filter, typed), change: add, free: true, many, placeholder: w.value, disabled: locked });
+    combobox({ label: words.value, value: () => (many ? "" : (texts(f().value)[0] ?? "")), options: (typed) => values(item.peek().filter, typed), change: add, free: true, many, placeholder: words.value, disabled: locked });
   return h(
     "div",
-    { role: "group", "aria-label": () => w.filter(n()), class: "filter" },
-    combobox({ label: w.property, value: shownKey, options: (typed) => propertyNames(typed, f().type === "group" ? "group" : "person", flags), change: property, free: true, placeholder: w.property, disabled: locked }),
-    when(() => f().type === "flag", () => h("input", { type: "text", "aria-label": w.flag, placeholder: w.flag, value: () => f().key, disabled: locked, onchange: (e: Event) => put({ key: (e.target as HTMLInputElement).value.trim() }) })),
-    select(() => f().operator ?? "exact", () => operatorsOf(f()), operator, { "aria-label": w.operator, disabled: locked }),
+    { role: "group", "aria-label": () => words.filter(n()), class: "filter" },
+    combobox({ label: words.property, value: shownKey, options: (typed) => propertyNames(typed, f().type === "group" ? "group" : "person", flags), change: property, free: true, placeholder: words.property, disabled: locked }),
+    when(() => f().type === "flag", () => h("input", { type: "text", "aria-label": words.flag, placeholder: words.flag, value: () => f().key, disabled: locked, onchange: (e: Event) => put({ key: (e.target as HTMLInputElement).value.trim() }) })),
+    select(() => f().operator ?? "exact", () => operatorsOf(f()), operator, { "aria-label": words.operator, disabled: locked }),
     h(
       "div",
       { class: "values" },
-      each(() => all().slice(0, listed), (v) => v, (v) => h("span", { class: "chip" }, h("bdi", null, v), h("button", { type: "button", "aria-label": () => w.removeValue(v()), disabled: locked, onclick: () => drop(v.peek()) }, icon("close")))),
-      when(() => all().length > listed, () => [h("span", { class: "meta" }, () => w.moreValues(all().length - listed)), button(w.editList, { kind: "small", disabled: locked, run: edit })]),
+      each(() => all().slice(0, listed), (v) => v, (v) => h("span", { class: "chip" }, h("bdi", null, v), h("button", { type: "button", "aria-label": () => words.removeValue(v()), disabled: locked, onclick: () => drop(v.peek()) }, icon("close")))),
+      when(() => all().length > listed, () => [h("span", { class: "meta" }, () => words.moreValues(all().length - listed)), button(words.editList, { kind: "small", disabled: locked, run: edit })]),
       when(() => !none.has(f().operator ?? "") && chips(), () => one(true)),
       when(() => !none.has(f().operator ?? "") && !chips(), () => one(false)),
     ),
-    h("button", { type: "button", class: "button quiet icon-only", "aria-label": w.removeFilter, title: w.removeFilter, disabled: locked, onclick: () => act.remove(item.peek().id) }, icon("close")),
+    h("button", { type: "button", class: "button quiet icon-only", "aria-label": words.removeFilter, title: words.removeFilter, disabled: locked, onclick: () => act.remove(item.peek().id) }, icon("close")),
     () => (finished() ? faults().map((text) => h("p", { class: "fault" }, text)) : null),
   );
 }

@@ -11,19 +11,19 @@ import { stateOf, stateWords, type Flag, type Row } from "../../api/flags";
 import { go, guard, href } from "../../router";
 import { there, type Params } from "../../routes";
 import { inProject, may, project } from "../../session";
-import { w } from "../../words";
+import { words } from "../../words";
 import { onChange } from "../../changes";
 import { dialog } from "../../ui/dialog";
 import { changes, changesTable } from "../../ui/diff";
 import { change, refused } from "../flags/actions";
 
 const tabs: [string, string][] = [
-  ["", w.tabs.rules],
-  ["exposures", w.tabs.exposures],
-  ["people", w.tabs.people],
-  ["history", w.tabs.history],
-  ["schedule", w.tabs.schedule],
-  ["code", w.tabs.code],
+  ["", words.tabs.rules],
+  ["exposures", words.tabs.exposures],
+  ["people", words.tabs.people],
+  ["history", words.tabs.history],
+  ["schedule", words.tabs.schedule],
+  ["code", words.tabs.code],
 ];
 
 /** A page of one flag: loads it, and shows the tab below its frame. */
@@ -47,13 +47,13 @@ export function flagPage(params: Params, tab: string, show: (flag: Signal<Flag |
     const now = flag.peek();
     if (!now || c.item_id !== String(now.id) || (c.version ?? Infinity) <= now.version) return;
     if (guard.leave) return void get<Flag>(inProject(`feature_flags/${params.id}/`)).then(theirs.set, () => undefined);
-    void load().then(() => announce(w.savedBy(c.user ?? w.theServer, flag.peek()?.version ?? 0)));
+    void load().then(() => announce(words.savedBy(c.user ?? words.theServer, flag.peek()?.version ?? 0)));
   });
   const at = `p/${project.peek()}/flags/${params.id}`;
   return [
     heading(() => flag()?.key ?? "…", when(flag, () => tools(flag as Signal<Flag>))),
-    h("nav", { "aria-label": w.flag, class: "tabs" }, tabs.map(([path, label]) => h("a", { href: href(path ? `${at}/${path}` : at), "aria-current": path === tab ? "page" : null }, label))),
-    () => (fault() ? problem(w.failed, fault(), () => void load()) : null),
+    h("nav", { "aria-label": words.flag, class: "tabs" }, tabs.map(([path, label]) => h("a", { href: href(path ? `${at}/${path}` : at), "aria-current": path === tab ? "page" : null }, label))),
+    () => (fault() ? problem(words.failed, fault(), () => void load()) : null),
     () => (theirs() && theirs()!.version > (flag()?.version ?? 0) ? strip(flag as Signal<Flag>, theirs()!) : null),
     when(() => !flag() && !fault(), () => bars(8)),
     when(flag, () => show(flag, load)),
@@ -62,24 +62,24 @@ export function flagPage(params: Params, tab: string, show: (flag: Signal<Flag |
 
 /** Somebody else has saved meanwhile. */
 function strip(flag: Signal<Flag>, theirs: Flag): HTMLElement {
-  const show = () => dialog<void>({ title: w.theirChanges, wide: true, cancel: w.close }, () => ({ content: changesTable(changes(flag.peek(), theirs)), buttons: null }));
-  return h("div", { class: "read-only", role: "status" }, w.savedBy(theirs.last_modified_by?.email ?? w.theServer, theirs.version), " ", button(w.showChanges, { kind: "small", run: show }));
+  const show = () => dialog<void>({ title: words.theirChanges, wide: true, cancel: words.close }, () => ({ content: changesTable(changes(flag.peek(), theirs)), buttons: null }));
+  return h("div", { class: "read-only", role: "status" }, words.savedBy(theirs.last_modified_by?.email ?? words.theServer, theirs.version), " ", button(words.showChanges, { kind: "small", run: show }));
 }
 
 function tools(flag: Signal<Flag>): Child {
-  const barred = () => (may("feature_flag:write") ? (flag().can_edit ? null : w.readOnly) : w.needs("feature_flag:write"));
+  const barred = () => (may("feature_flag:write") ? (flag().can_edit ? null : words.readOnly) : words.needs("feature_flag:write"));
   const state = () => stateOf(flag());
   const put = (got: Row | undefined) => got && flag.set({ ...flag.peek(), ...got } as Flag);
   return [
     h("span", { class: () => `state ${state()}` }, () => shape(state()), () => stateWords[state()]),
-    toggle(() => w.enabled(flag().key), () => flag().active, () => change.active(flag.peek() as Row).then(put, refused), barred),
-    h("span", { class: "meta" }, () => [w.version(flag().version), " · ", flag().last_modified_by?.first_name ?? "", " ", time(flag().updated_at)]),
-    there(`p/${project.peek()}/why`) ? h("a", { href: () => href(`p/${project()}/why`, { flag: flag().key }) }, w.why) : null,
-    menu(w.moreAbout(flag.peek().key), icon("more"), () => [
-      { label: w.copyKey, run: () => void copyText(flag.peek().key).then(() => announce(w.copied)) },
-      { label: w.copy, disabled: barred(), run: () => void go(`p/${project.peek()}/flags/new`, { from: String(flag.peek().id) }) },
-      { label: flag.peek().archived ? w.unarchive : w.archive, disabled: barred(), run: () => void change.archived(flag.peek() as Row).then(put, refused) },
-      { label: w.delete, danger: true, line: true, disabled: barred(), run: () => void change.deleted(flag.peek() as Row, () => undefined).then((gone) => (gone ? go(`p/${project.peek()}/flags`) : undefined), refused) },
+    toggle(() => words.enabled(flag().key), () => flag().active, () => change.active(flag.peek() as Row).then(put, refused), barred),
+    h("span", { class: "meta" }, () => [words.version(flag().version), " · ", flag().last_modified_by?.first_name ?? "", " ", time(flag().updated_at)]),
+    there(`p/${project.peek()}/why`) ? h("a", { href: () => href(`p/${project()}/why`, { flag: flag().key }) }, words.why) : null,
+    menu(words.moreAbout(flag.peek().key), icon("more"), () => [
+      { label: words.copyKey, run: () => void copyText(flag.peek().key).then(() => announce(words.copied)) },
+      { label: words.copy, disabled: barred(), run: () => void go(`p/${project.peek()}/flags/new`, { from: String(flag.peek().id) }) },
+      { label: flag.peek().archived ? words.unarchive : words.archive, disabled: barred(), run: () => void change.archived(flag.peek() as Row).then(put, refused) },
+      { label: words.delete, danger: true, line: true, disabled: barred(), run: () => void change.deleted(flag.peek() as Row, () => undefined).then((gone) => (gone ? go(`p/${project.peek()}/flags`) : undefined), refused) },
     ]),
   ];
 }

@@ -14,8 +14,8 @@ import type { Flag } from "../../api/flags";
 import { param, setParams } from "../../router";
 import type { Params } from "../../routes";
 import { inProject } from "../../session";
-import { w } from "../../words";
-import { wa } from "../../words/approvals";
+import { words } from "../../words";
+import { approvalWords } from "../../words/approvals";
 import { refused } from "../flags/actions";
 import { flagPage } from "./frame";
 
@@ -34,8 +34,8 @@ function versions(flag: Signal<Flag>, reload: () => Promise<void>): Child {
   const chosen = computed(() => all().find((v) => String(v.version) === param("version")));
   const what = (v: Version) => {
     const was = before(v);
-    if (!was) return v.version === 1 ? w.firstVersion : w.dash;
-    return changes(was, v).map((c) => c.what).join(", ") || w.dash;
+    if (!was) return v.version === 1 ? words.firstVersion : words.dash;
+    return changes(was, v).map((c) => c.what).join(", ") || words.dash;
   };
   const back = async (v: Version) => {
     const got = await restore(flag.peek(), v);
@@ -43,39 +43,39 @@ function versions(flag: Signal<Flag>, reload: () => Promise<void>): Child {
     stale("feature_flags");
     await reload();
     list.reload();
-    announce(w.restored(v.version));
+    announce(words.restored(v.version));
   };
   const row = (v: Version) =>
     h(
       "tr",
       null,
-      h("td", null, v.version, v.version === flag().version ? h("span", { class: "meta" }, ` ${w.present}`) : null),
+      h("td", null, v.version, v.version === flag().version ? h("span", { class: "meta" }, ` ${words.present}`) : null),
       h("td", null, time(v.created_at)),
-      h("td", null, h("bdi", null, v.created_by?.email ?? w.dash)),
+      h("td", null, h("bdi", null, v.created_by?.email ?? words.dash)),
       h("td", null, what(v), v.change_note ? h("p", { class: "meta" }, v.change_note) : null),
       h(
         "td",
         { class: "tight" },
         h("div", { class: "choices" }, [
-          button(w.compareShort, { kind: "small", "aria-label": w.compare(v.version), barred: () => (before(v) ? null : w.nothingBefore), run: () => setParams({ version: String(v.version) }) }),
-          v.version === flag().version ? null : button(w.restore, { kind: "small", "aria-label": w.restoreN(v.version), scope: "feature_flag:write", run: () => back(v).catch(refused) }),
+          button(words.compareShort, { kind: "small", "aria-label": words.compare(v.version), barred: () => (before(v) ? null : words.nothingBefore), run: () => setParams({ version: String(v.version) }) }),
+          v.version === flag().version ? null : button(words.restore, { kind: "small", "aria-label": words.restoreN(v.version), scope: "feature_flag:write", run: () => back(v).catch(refused) }),
         ]),
       ),
     );
   return [
-    h("h2", { class: "gap" }, w.tabs.history),
+    h("h2", { class: "gap" }, words.tabs.history),
     shown(list, () =>
       h(
         "div",
-        { class: "scroller", tabindex: 0, role: "region", "aria-label": w.tabs.history },
-        h("table", { "aria-label": w.versions }, h("thead", null, h("tr", null, [w.versionHead, w.when, w.who, w.whatChanged].map((t) => h("th", { scope: "col" }, t)), h("td", null))), h("tbody", null, () => all().map(row))),
+        { class: "scroller", tabindex: 0, role: "region", "aria-label": words.tabs.history },
+        h("table", { "aria-label": words.versions }, h("thead", null, h("tr", null, [words.versionHead, words.when, words.who, words.whatChanged].map((t) => h("th", { scope: "col" }, t)), h("td", null))), h("tbody", null, () => all().map(row))),
       ),
     ),
     when(chosen, () =>
-      h("section", { class: "card gap-above", "aria-label": () => w.changesIn(chosen()?.version ?? 0) }, h("h2", null, () => w.changesIn(chosen()?.version ?? 0)), () => {
+      h("section", { class: "card gap-above", "aria-label": () => words.changesIn(chosen()?.version ?? 0) }, h("h2", null, () => words.changesIn(chosen()?.version ?? 0)), () => {
         const v = chosen();
         const was = v && before(v);
-        return was ? changesTable(changes(was, v)) : problem(w.failed, new Error(w.noChanges));
+        return was ? changesTable(changes(was, v)) : problem(words.failed, new Error(words.noChanges));
       }),
     ),
   ];
@@ -86,11 +86,11 @@ async function restore(flag: Flag, v: Version): Promise<Flag | undefined> {
   const patch = changedOf(flag, { key: v.key, name: v.name, filters: v.filters, active: v.active, deleted: v.deleted, tags: v.tags });
   const asked = await mustAsk(flag, patch);
   const note = h("textarea", { rows: 2, maxlength: 500 });
-  const said = await dialog<string>({ title: w.restoreAsk(v.version), wide: true }, (d) => ({
-    content: [changesTable(changes(flag, v)), effectOf(flag.id, () => ({ filters: v.filters, active: v.active })), field(note, { label: w.note, hint: w.noteHint })],
-    buttons: h("button", { type: "button", class: "button primary", "data-first": "", onclick: () => d.close(note.value) }, asked ? wa.request : w.restore),
+  const said = await dialog<string>({ title: words.restoreAsk(v.version), wide: true }, (d) => ({
+    content: [changesTable(changes(flag, v)), effectOf(flag.id, () => ({ filters: v.filters, active: v.active })), field(note, { label: words.note, hint: words.noteHint })],
+    buttons: h("button", { type: "button", class: "button primary", "data-first": "", onclick: () => d.close(note.value) }, asked ? approvalWords.request : words.restore),
   }));
   if (said === undefined) return undefined;
-  if (asked) return void (await request(flag, patch, w.restoreN(v.version), said));
+  if (asked) return void (await request(flag, patch, words.restoreN(v.version), said));
   return send<Flag>("POST", inProject(`feature_flags/${flag.id}/restore/`), { version: v.version, ...(said ? { change_note: said } : {}) });
 }

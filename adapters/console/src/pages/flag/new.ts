@@ -10,7 +10,7 @@ import { bodyOf, canonical, draftOf, emptyDraft, type Draft } from "../../api/dr
 import type { Flag } from "../../api/flags";
 import { go, guard, param } from "../../router";
 import { inProject, project } from "../../session";
-import { w } from "../../words";
+import { words } from "../../words";
 import { toFault } from "./edit";
 import { check, rules } from "./rules";
 
@@ -21,7 +21,7 @@ export default function newFlag(): Child {
   const other = signal<unknown>(undefined);
   const clean = signal(canonical(bodyOf(emptyDraft())));
   const dirty = () => canonical(bodyOf(draft())) !== clean();
-  if (restored) announce(w.draftRestored);
+  if (restored) announce(words.draftRestored);
   const from = param("from");
   if (from && !restored) {
     get<Flag>(inProject(`feature_flags/${from}/`)).then(
@@ -41,16 +41,16 @@ export default function newFlag(): Child {
       drop("flag:new");
       guard.leave = null;
       await go(`p/${project.peek()}/flags/${got.id}`, {}, true);
-      announce(w.saved);
+      announce(words.saved);
     } catch (e) {
       toFault(e, faults, other);
     }
   };
   saveKey(run);
   return [
-    heading(w.newFlag),
-    () => (other() ? problem(w.notDone, other()) : null),
+    heading(words.newFlag),
+    () => (other() ? problem(words.notDone, other()) : null),
     rules({ draft, faults, locked: () => false, flag: () => undefined }),
-    h("div", { class: "save-bar" }, h("span", { class: "space" }), button(w.discard, { run: () => ((draft.set(emptyDraft())), drop("flag:new")) }), button(w.save, { kind: "primary", scope: "feature_flag:write", run })),
+    h("div", { class: "save-bar" }, h("span", { class: "space" }), button(words.discard, { run: () => ((draft.set(emptyDraft())), drop("flag:new")) }), button(words.save, { kind: "primary", scope: "feature_flag:write", run })),
   ];
 }

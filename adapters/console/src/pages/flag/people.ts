@@ -8,8 +8,8 @@ import type { Flag } from "../../api/flags";
 import { href, param, setParams } from "../../router";
 import { there, type Params } from "../../routes";
 import { inProject, project } from "../../session";
-import { count, number, w } from "../../words";
-import { wt } from "../../words/flagtabs";
+import { count, number, words } from "../../words";
+import { flagTabWords } from "../../words/flagtabs";
 import { searchBox } from "../people/list";
 import { flagPage } from "./frame";
 import { pins } from "./pins";
@@ -55,17 +55,17 @@ function people(flag: Signal<Flag>): Child {
   };
   effect(() => void load(param("value"), param("search"), null));
   const known = () => [...new Set(["true", "false", ...(flag().filters.multivariate?.variants ?? []).map((v) => v.key)])];
-  const options = (): (readonly [string, string])[] => [["", wt.anyValue], ...known().filter((v) => v !== "true" || !flag().filters.multivariate).map((v) => [v, v] as const)];
+  const options = (): (readonly [string, string])[] => [["", flagTabWords.anyValue], ...known().filter((v) => v !== "true" || !flag().filters.multivariate).map((v) => [v, v] as const)];
   return [
-    h("div", { class: "between gap" }, h("h2", null, wt.people), h("div", { class: "filters low", role: "search", "aria-label": wt.people }, field(select(() => param("value"), options, (v) => setParams({ value: v })), { label: wt.value }), searchBox(wt.search))),
-    () => (fault() ? problem(w.failed, fault(), () => void load(param("value"), param("search"), null)) : null),
+    h("div", { class: "between gap" }, h("h2", null, flagTabWords.people), h("div", { class: "filters low", role: "search", "aria-label": flagTabWords.people }, field(select(() => param("value"), options, (v) => setParams({ value: v })), { label: flagTabWords.value }), searchBox(flagTabWords.search))),
+    () => (fault() ? problem(words.failed, fault(), () => void load(param("value"), param("search"), null)) : null),
     when(() => !got() && !fault(), () => bars(8)),
-    when(() => got() && got()!.of === 0, () => empty(wt.nobody, wt.nobodyText)),
-    when(() => got() && got()!.of > 0 && rows().length === 0, () => empty(wt.nobodyMatches, w.noFlagsMatchText, button(w.clearFilters, { run: () => setParams({ search: "", value: "" }) }))),
+    when(() => got() && got()!.of === 0, () => empty(flagTabWords.nobody, flagTabWords.nobodyText)),
+    when(() => got() && got()!.of > 0 && rows().length === 0, () => empty(flagTabWords.nobodyMatches, words.noFlagsMatchText, button(words.clearFilters, { run: () => setParams({ search: "", value: "" }) }))),
     when(() => rows().length > 0, () => table(flag, rows)),
-    () => (got()?.sample ? h("p", { class: "meta" }, wt.sampled(number(got()!.sample!), number(got()!.of))) : null),
-    when(() => got()?.next, () => h("p", { class: "gap-above" }, button(w.loadMore, { run: () => load(param("value"), param("search"), got.peek()!.next) }))),
-    h("p", { class: "meta gap-above" }, w.storedOnly),
+    () => (got()?.sample ? h("p", { class: "meta" }, flagTabWords.sampled(number(got()!.sample!), number(got()!.of))) : null),
+    when(() => got()?.next, () => h("p", { class: "gap-above" }, button(words.loadMore, { run: () => load(param("value"), param("search"), got.peek()!.next) }))),
+    h("p", { class: "meta gap-above" }, words.storedOnly),
     pins(flag, () => void load(param("value"), param("search"), null)),
   ];
 }
@@ -73,13 +73,13 @@ function people(flag: Signal<Flag>): Child {
 function table(flag: Signal<Flag>, rows: () => Row[]): HTMLElement {
   const link = (r: Row) => (r.person.uuid ? h("a", { href: href(`p/${project()}/people/${r.person.uuid}`) }, r.person.name) : r.person.name);
   const why = (r: Row) =>
-    r.person.distinct_id && there(`p/${project()}/why`) ? h("a", { href: href(`p/${project()}/why`, { person: r.person.distinct_id, flag: flag().key }), "aria-label": wt.whyPerson(r.person.name) }, w.why) : null;
+    r.person.distinct_id && there(`p/${project()}/why`) ? h("a", { href: href(`p/${project()}/why`, { person: r.person.distinct_id, flag: flag().key }), "aria-label": flagTabWords.whyPerson(r.person.name) }, words.why) : null;
   return records<Row>(
-    wt.peopleByValue,
+    flagTabWords.peopleByValue,
     [
-      { label: w.person, cell: (r) => h("bdi", null, () => link(r())) },
-      { label: wt.value, cell: (r) => h("bdi", null, () => r().after) },
-      { label: w.reason, cell: (r) => () => r().reason, class: "meta" },
+      { label: words.person, cell: (r) => h("bdi", null, () => link(r())) },
+      { label: flagTabWords.value, cell: (r) => h("bdi", null, () => r().after) },
+      { label: words.reason, cell: (r) => () => r().reason, class: "meta" },
       { label: "", cell: (r) => () => why(r()), class: "tight" },
     ],
     rows,

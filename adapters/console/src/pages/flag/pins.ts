@@ -10,7 +10,7 @@ import { send } from "../../api/client";
 import type { Flag, User } from "../../api/flags";
 import { href } from "../../router";
 import { inProject, project } from "../../session";
-import { wp } from "../../words/pins";
+import { pinWords } from "../../words/pins";
 import { refused } from "../flags/actions";
 import { pinValue } from "../pin";
 
@@ -24,7 +24,7 @@ interface Pin {
   created_by: User | null;
 }
 
-const whose = (p: Pin) => p.person?.name ?? (p.group ? `${p.group.type} ${p.group.key}` : wp.erased);
+const whose = (p: Pin) => p.person?.name ?? (p.group ? `${p.group.type} ${p.group.key}` : pinWords.erased);
 
 /** The region below the people of a flag; changed is told of each pin that comes or goes. */
 export function pins(flag: Signal<Flag>, changed: () => void): HTMLElement {
@@ -32,18 +32,18 @@ export function pins(flag: Signal<Flag>, changed: () => void): HTMLElement {
   const again = () => (stale(`feature_flags/${flag.peek().id}/`), list.reload(), changed());
   const pin = async () => void ((await pinValue({ flag: flag.peek() })) && again());
   const unpin = async (p: Pin) => {
-    if (!(await confirm(wp.unpinAsk(whose(p)), wp.unpinText, wp.unpin))) return;
+    if (!(await confirm(pinWords.unpinAsk(whose(p)), pinWords.unpinText, pinWords.unpin))) return;
     await send("DELETE", inProject(`feature_flags/${flag.peek().id}/pins/${p.id}/`));
     again();
-    announce(wp.unpinned(whose(p)));
+    announce(pinWords.unpinned(whose(p)));
   };
   return h(
     "section",
-    { "aria-label": wp.pins, class: "gap-above" },
-    h("div", { class: "between gap" }, h("h2", null, wp.pins), button(wp.pin, { scope: "feature_flag:write", disabled: () => !flag().can_edit, run: () => pin().catch(refused) })),
-    h("p", { class: "meta" }, wp.text),
+    { "aria-label": pinWords.pins, class: "gap-above" },
+    h("div", { class: "between gap" }, h("h2", null, pinWords.pins), button(pinWords.pin, { scope: "feature_flag:write", disabled: () => !flag().can_edit, run: () => pin().catch(refused) })),
+    h("p", { class: "meta" }, pinWords.text),
     shown(list, (data) => [
-      when(() => data().results.length === 0, () => h("p", { class: "meta" }, wp.none)),
+      when(() => data().results.length === 0, () => h("p", { class: "meta" }, pinWords.none)),
       when(() => data().results.length > 0, () => table(() => data().results, (p) => unpin(p).catch(refused))),
     ]),
   );
@@ -52,14 +52,14 @@ export function pins(flag: Signal<Flag>, changed: () => void): HTMLElement {
 function table(list: () => Pin[], unpin: (p: Pin) => unknown): Child {
   const link = (p: Pin) => (p.person?.uuid ? h("a", { href: href(`p/${project()}/people/${p.person.uuid}`) }, whose(p)) : whose(p));
   return records<Pin>(
-    wp.pins,
+    pinWords.pins,
     [
-      { label: wp.person, cell: (p) => h("bdi", null, () => link(p())) },
-      { label: wp.value, cell: (p) => h("bdi", null, () => String(p().value)) },
-      { label: wp.until, cell: (p) => () => (p().expires_at ? h("time", { datetime: p().expires_at }, fullTime(p().expires_at!)) : wp.never) },
-      { label: wp.note, cell: (p) => h("bdi", null, () => p().note), class: "long" },
-      { label: wp.by, cell: (p) => h("bdi", null, () => p().created_by?.email ?? ""), class: "meta" },
-      { label: "", cell: (p) => button(wp.unpin, { kind: "small", "aria-label": () => wp.unpinOf(whose(p())), scope: "feature_flag:write", run: () => unpin(p.peek()) }), class: "tight" },
+      { label: pinWords.person, cell: (p) => h("bdi", null, () => link(p())) },
+      { label: pinWords.value, cell: (p) => h("bdi", null, () => String(p().value)) },
+      { label: pinWords.until, cell: (p) => () => (p().expires_at ? h("time", { datetime: p().expires_at }, fullTime(p().expires_at!)) : pinWords.never) },
+      { label: pinWords.note, cell: (p) => h("bdi", null, () => p().note), class: "long" },
+      { label: pinWords.by, cell: (p) => h("bdi", null, () => p().created_by?.email ?? ""), class: "meta" },
+      { label: "", cell: (p) => button(pinWords.unpin, { kind: "small", "aria-label": () => pinWords.unpinOf(whose(p())), scope: "feature_flag:write", run: () => unpin(p.peek()) }), class: "tight" },
     ],
     list,
     (p) => p.id,

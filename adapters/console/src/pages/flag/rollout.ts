@@ -9,8 +9,8 @@ import { answer, stale } from "../../api/cache";
 import { send } from "../../api/client";
 import type { Flag } from "../../api/flags";
 import { inProject } from "../../session";
-import { number, percent, w } from "../../words";
-import { wr } from "../../words/rollouts";
+import { number, percent, words } from "../../words";
+import { rolloutWords } from "../../words/rollouts";
 import { refused } from "../flags/actions";
 import { newRollout } from "./rolloutnew";
 
@@ -62,30 +62,30 @@ export function rollout(flag: Signal<Flag>): HTMLElement {
   const make = async () => {
     if (!(await newRollout(flag.peek()))) return;
     again();
-    announce(wr.made);
+    announce(rolloutWords.made);
   };
   const act = async (r: Rollout, name: string) => {
-    if (!(await confirm(wr.asks[name]!, wr.texts[name]!, wr.actions[name]!, name === "rollback" ? "danger" : "primary"))) return;
+    if (!(await confirm(rolloutWords.asks[name]!, rolloutWords.texts[name]!, rolloutWords.actions[name]!, name === "rollback" ? "danger" : "primary"))) return;
     try {
       await send("POST", inProject(`guarded_rollouts/${r.id}/${name}/`), { state_version: r.state_version });
-      announce(wr.did[name]!);
+      announce(rolloutWords.did[name]!);
     } finally {
       again();
     }
   };
   return h(
     "section",
-    { "aria-label": wr.title, class: "gap-above" },
-    h("div", { class: "between gap" }, h("h2", null, wr.title), when(() => list.data() && !open(list.data()!.results[0]), () => button(wr.make, { scope: "feature_flag:write", disabled: () => !flag().can_edit, run: () => make().catch(refused) }))),
-    h("p", { class: "meta" }, wr.text),
+    { "aria-label": rolloutWords.title, class: "gap-above" },
+    h("div", { class: "between gap" }, h("h2", null, rolloutWords.title), when(() => list.data() && !open(list.data()!.results[0]), () => button(rolloutWords.make, { scope: "feature_flag:write", disabled: () => !flag().can_edit, run: () => make().catch(refused) }))),
+    h("p", { class: "meta" }, rolloutWords.text),
     shown(list, (data) => [
-      when(() => data().results.length === 0, () => h("p", { class: "meta" }, wr.none)),
+      when(() => data().results.length === 0, () => h("p", { class: "meta" }, rolloutWords.none)),
       when(() => data().results.length > 0, () => one(() => data().results[0]!, () => flag().can_edit, (r, name) => act(r, name).catch(refused))),
     ]),
   );
 }
 
-const reasonsOf = (r: Rollout) => r.reasons.map((x) => wr.reasons[x] ?? x).join("; ");
+const reasonsOf = (r: Rollout) => r.reasons.map((x) => rolloutWords.reasons[x] ?? x).join("; ");
 
 function one(r: () => Rollout, may: () => boolean, act: (r: Rollout, name: string) => unknown): Child {
   const shape: Record<string, string> = { running: "ok", completed: "ok", holding: "warn", rolled_back: "bad", failed: "bad" };
@@ -94,37 +94,37 @@ function one(r: () => Rollout, may: () => boolean, act: (r: Rollout, name: strin
     h(
       "div",
       { class: "between gap" },
-      h("p", null, h("span", { class: () => `state ${shape[r().status] ?? ""}` }, () => wr.statuses[r().status] ?? r().status), () => (r().reasons.length ? `: ${reasonsOf(r())}` : "")),
-      h("div", { class: "actions" }, Object.keys(wr.actions).map((name) =>
-        when(() => allowed[r().status]?.includes(name), () => button(wr.actions[name]!, { kind: name === "rollback" ? "small danger" : "small", scope: "feature_flag:write", disabled: () => !may(), run: () => act(r(), name) })),
+      h("p", null, h("span", { class: () => `state ${shape[r().status] ?? ""}` }, () => rolloutWords.statuses[r().status] ?? r().status), () => (r().reasons.length ? `: ${reasonsOf(r())}` : "")),
+      h("div", { class: "actions" }, Object.keys(rolloutWords.actions).map((name) =>
+        when(() => allowed[r().status]?.includes(name), () => button(rolloutWords.actions[name]!, { kind: name === "rollback" ? "small danger" : "small", scope: "feature_flag:write", disabled: () => !may(), run: () => act(r(), name) })),
       )),
     ),
     records<Step & { i: number }>(
-      wr.steps,
+      rolloutWords.steps,
       [
-        { label: wr.share, cell: (s) => () => percent(s().percent), class: "number" },
-        { label: wr.since, cell: (s) => () => (s().i === r().step && r().step_started_at ? h("time", { datetime: r().step_started_at }, fullTime(r().step_started_at!)) : w.dash) },
-        { label: wr.state, cell: (s) => () => wr.stepStates[stepState(s().i)] },
-        { label: wr.reason, cell: (s) => () => (s().i === r().step ? reasonsOf(r()) || w.dash : w.dash), class: "long" },
+        { label: rolloutWords.share, cell: (s) => () => percent(s().percent), class: "number" },
+        { label: rolloutWords.since, cell: (s) => () => (s().i === r().step && r().step_started_at ? h("time", { datetime: r().step_started_at }, fullTime(r().step_started_at!)) : words.dash) },
+        { label: rolloutWords.state, cell: (s) => () => rolloutWords.stepStates[stepState(s().i)] },
+        { label: rolloutWords.reason, cell: (s) => () => (s().i === r().step ? reasonsOf(r()) || words.dash : words.dash), class: "long" },
       ],
       () => r().steps.map((s, i) => ({ ...s, i })),
       (s) => s.i,
     ),
     records<{ name: string; harm: Harm | undefined }>(
-      wr.guardrails,
+      rolloutWords.guardrails,
       [
-        { label: wr.metric, cell: (g) => h("bdi", null, () => g().name), class: "long" },
-        { label: wr.treatment, cell: (g) => () => figure(g().harm?.treatment_mean), class: "number" },
-        { label: wr.control, cell: (g) => () => figure(g().harm?.control_mean), class: "number" },
-        { label: wr.worse, cell: (g) => () => figure(g().harm?.bound && g().harm!.bound! > 0 ? g().harm!.bound : null), class: "number" },
-        { label: wr.people, cell: () => () => (r().last_evaluation ? wr.peopleOf(number(r().last_evaluation!.matured.treatment), number(r().last_evaluation!.matured.control)) : w.dash), class: "number" },
-        { label: wr.state, cell: (g) => () => g().harm?.error ?? (g().harm?.regression ? wr.harmed : typeof g().harm?.bound === "number" ? wr.fine : wr.noData), class: "long" },
+        { label: rolloutWords.metric, cell: (g) => h("bdi", null, () => g().name), class: "long" },
+        { label: rolloutWords.treatment, cell: (g) => () => figure(g().harm?.treatment_mean), class: "number" },
+        { label: rolloutWords.control, cell: (g) => () => figure(g().harm?.control_mean), class: "number" },
+        { label: rolloutWords.worse, cell: (g) => () => figure(g().harm?.bound && g().harm!.bound! > 0 ? g().harm!.bound : null), class: "number" },
+        { label: rolloutWords.people, cell: () => () => (r().last_evaluation ? rolloutWords.peopleOf(number(r().last_evaluation!.matured.treatment), number(r().last_evaluation!.matured.control)) : words.dash), class: "number" },
+        { label: rolloutWords.state, cell: (g) => () => g().harm?.error ?? (g().harm?.regression ? rolloutWords.harmed : typeof g().harm?.bound === "number" ? rolloutWords.fine : rolloutWords.noData), class: "long" },
       ],
       () => r().guardrails.map((g, i) => ({ name: g.name, harm: r().last_evaluation?.guardrails[i] })),
       (g) => g.name,
     ),
-    when(() => open(r()) && r().guardrails.every((g) => g.goal === "decrease"), () => h("p", { class: "meta" }, wr.blind)),
+    when(() => open(r()) && r().guardrails.every((g) => g.goal === "decrease"), () => h("p", { class: "meta" }, rolloutWords.blind)),
   ];
 }
 
-const figure = (v: number | null | undefined) => (typeof v === "number" ? String(Number(v.toPrecision(3))) : w.dash);
+const figure = (v: number | null | undefined) => (typeof v === "number" ? String(Number(v.toPrecision(3))) : words.dash);

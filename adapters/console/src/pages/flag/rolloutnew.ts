@@ -5,7 +5,7 @@ import { button, field, select } from "../../ui/parts";
 import { ApiError, send } from "../../api/client";
 import type { Flag } from "../../api/flags";
 import { inProject } from "../../session";
-import { wr } from "../../words/rollouts";
+import { rolloutWords } from "../../words/rollouts";
 
 const settle = 300; // seconds, the server's default
 
@@ -25,11 +25,11 @@ export async function newRollout(flag: Flag): Promise<boolean> {
   const faults = { steps: signal<string | undefined>(undefined), event: signal<string | undefined>(undefined), other: signal("") };
   const steps: HTMLInputElement = h("input", { type: "text", autocomplete: "off", value: "5, 25, 50, 100" });
   const event: HTMLInputElement = h("input", { type: "text", autocomplete: "off", maxlength: 200, value: "$exception" });
-  const made = await dialog<boolean>({ title: wr.make }, (d) => {
+  const made = await dialog<boolean>({ title: rolloutWords.make }, (d) => {
     const run = async () => {
       const percents = percentsOf(steps.value);
-      faults.steps.set(percents ? undefined : wr.stepsWanted);
-      faults.event.set(event.value.trim() ? undefined : wr.eventWanted);
+      faults.steps.set(percents ? undefined : rolloutWords.stepsWanted);
+      faults.event.set(event.value.trim() ? undefined : rolloutWords.eventWanted);
       if (!percents) return steps.focus();
       if (faults.event.peek()) return event.focus();
       const seconds = Number(dwell.peek());
@@ -56,14 +56,14 @@ export async function newRollout(flag: Flag): Promise<boolean> {
       content: [
         () => (faults.other() ? h("p", { class: "problem", role: "alert" }, faults.other()) : null),
         variants.length > 0
-          ? h("div", { class: "pair" }, field(select(treatment, of(variants), (v) => treatment.set(v)), { label: wr.treatment }), field(select(control, of(variants), (v) => control.set(v)), { label: wr.control }))
+          ? h("div", { class: "pair" }, field(select(treatment, of(variants), (v) => treatment.set(v)), { label: rolloutWords.treatment }), field(select(control, of(variants), (v) => control.set(v)), { label: rolloutWords.control }))
           : null,
-        field(steps, { label: wr.steps, hint: wr.stepsHint, fault: faults.steps }),
-        field(select(dwell, () => Object.entries(wr.dwells), (v) => dwell.set(v)), { label: wr.dwell }),
-        field(event, { label: wr.event, hint: wr.eventHint, fault: faults.event }),
-        field(select(goal, () => Object.entries(wr.goals), (v) => goal.set(v)), { label: wr.goal }),
+        field(steps, { label: rolloutWords.steps, hint: rolloutWords.stepsHint, fault: faults.steps }),
+        field(select(dwell, () => Object.entries(rolloutWords.dwells), (v) => dwell.set(v)), { label: rolloutWords.dwell }),
+        field(event, { label: rolloutWords.event, hint: rolloutWords.eventHint, fault: faults.event }),
+        field(select(goal, () => Object.entries(rolloutWords.goals), (v) => goal.set(v)), { label: rolloutWords.goal }),
       ],
-      buttons: button(wr.make, { kind: "primary", run }),
+      buttons: button(rolloutWords.make, { kind: "primary", run }),
     };
   });
   return made === true;

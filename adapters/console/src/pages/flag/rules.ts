@@ -9,7 +9,7 @@ import { bodyOf, canonical, changedOf, copyCondition, hasVariants, newCondition,
 import type { Flag } from "../../api/flags";
 import { href } from "../../router";
 import { inProject, project } from "../../session";
-import { w } from "../../words";
+import { words } from "../../words";
 import { conditionCard } from "./condition";
 import { checked, faultsIn, otherFaults, type Places } from "./faults";
 
@@ -29,7 +29,7 @@ export function jsonFault(text: string): string {
     JSON.parse(text);
     return "";
   } catch (e) {
-    return w.noJSON((e as Error).message);
+    return words.noJSON((e as Error).message);
   }
 }
 
@@ -38,8 +38,8 @@ export const shareSum = (d: Draft) => Math.round(d.variants.reduce((sum, v) => s
 /** What the form itself can see. */
 export function check(d: Draft): Record<string, string> {
   const out: Record<string, string> = {};
-  if (!/^[\w-]+$/.test(d.key.trim())) out.key = w.keyWanted;
-  if (hasVariants(d) && shareSum(d) !== 100) out.variants = w.sharesWrong(shareSum(d));
+  if (!/^[\w-]+$/.test(d.key.trim())) out.key = words.keyWanted;
+  if (hasVariants(d) && shareSum(d) !== 100) out.variants = words.sharesWrong(shareSum(d));
   const bad = hasVariants(d) ? d.variants.map((v) => jsonFault(v.payload)).find(Boolean) : jsonFault(d.payload);
   if (bad) out.payload = bad;
   return out;
@@ -62,19 +62,19 @@ export function rules(form: Form): HTMLElement {
     h(
       "div",
       { class: "form" },
-      field(text("key", { spellcheck: "false", class: "code", ...(isNew ? { "data-first-focus": "" } : {}) }), { label: w.key, ...wrong("key") }),
-      field(text("name"), { label: w.description, ...wrong("name") }),
-      isNew ? h("label", { class: "check" }, h("input", { type: "checkbox", role: "switch", "aria-label": w.enabledPlain, checked: () => draft().active, onchange: (e: Event) => put({ active: (e.target as HTMLInputElement).checked }) }), w.enabledPlain) : null,
+      field(text("key", { spellcheck: "false", class: "code", ...(isNew ? { "data-first-focus": "" } : {}) }), { label: words.key, ...wrong("key") }),
+      field(text("name"), { label: words.description, ...wrong("name") }),
+      isNew ? h("label", { class: "check" }, h("input", { type: "checkbox", role: "switch", "aria-label": words.enabledPlain, checked: () => draft().active, onchange: (e: Event) => put({ active: (e.target as HTMLInputElement).checked }) }), words.enabledPlain) : null,
       kinds(draft, put, locked),
-      field(select(() => draft().about, () => [["", w.people], ...(groups.data() ?? []).map((g) => [String(g.group_type_index), g.group_type] as const)], (v) => put({ about: v }), { disabled: locked }), { label: w.about }),
+      field(select(() => draft().about, () => [["", words.people], ...(groups.data() ?? []).map((g) => [String(g.group_type_index), g.group_type] as const)], (v) => put({ about: v }), { disabled: locked }), { label: words.about }),
       when(() => hasVariants(draft()), () => variants(form, put, places)),
       conditions(form, put, places),
       when(() => !hasVariants(draft()), () => payload(form, put, places)),
-      field(text("tags"), { label: w.tags, hint: w.tagsHint, ...wrong("tags") }),
+      field(text("tags"), { label: words.tags, hint: words.tagsHint, ...wrong("tags") }),
       more(form, put),
       () => otherFaults(places()),
     ),
-    h("aside", { class: "side", "aria-label": w.effect }, effectOf(form.flag()?.id ?? 0, changedBody(form), 600), usedBy(form)),
+    h("aside", { class: "side", "aria-label": words.effect }, effectOf(form.flag()?.id ?? 0, changedBody(form), 600), usedBy(form)),
   );
 }
 
@@ -108,7 +108,7 @@ function kinds(draft: Signal<Draft>, put: (c: Partial<Draft>) => void, locked: (
     put({ kind, ...(kind === "variants" && !d.variants.length ? { variants: [newVariant("control", "50"), newVariant("test", "50")] } : {}) });
   };
   const one = (kind: Kind, label: string) => h("label", { class: "check" }, h("input", { type: "radio", name: "kind", checked: () => draft().kind === kind, disabled: locked, onchange: () => choose(kind) }), label);
-  return h("div", { role: "radiogroup", "aria-label": w.kind, class: "field" }, h("span", { class: "label", "aria-hidden": "true" }, w.kind), h("div", { class: "choices" }, one("boolean", w.onOrOff), one("variants", w.variants), one("config", w.remoteConfig)));
+  return h("div", { role: "radiogroup", "aria-label": words.kind, class: "field" }, h("span", { class: "label", "aria-hidden": "true" }, words.kind), h("div", { class: "choices" }, one("boolean", words.onOrOff), one("variants", words.variants), one("config", words.remoteConfig)));
 }
 
 function conditions(form: Form, put: (c: Partial<Draft>) => void, places: () => Places): HTMLElement {
@@ -129,10 +129,10 @@ function conditions(form: Form, put: (c: Partial<Draft>) => void, places: () => 
   return h(
     "section",
     { class: "field" },
-    h("div", { class: "between" }, h("h2", null, w.conditions), when(() => draft().conditions.some((c) => !c.open), () => button(w.expandAll, { kind: "quiet small", run: () => put({ conditions: list().map((c) => ({ ...c, open: true })) }) }))),
-    h("p", { class: "hint" }, w.conditionsText),
+    h("div", { class: "between" }, h("h2", null, words.conditions), when(() => draft().conditions.some((c) => !c.open), () => button(words.expandAll, { kind: "quiet small", run: () => put({ conditions: list().map((c) => ({ ...c, open: true })) }) }))),
+    h("p", { class: "hint" }, words.conditionsText),
     h("div", { class: "conditions" }, each(() => draft().conditions, (c) => c.id, (c) => conditionCard(c, draft, act, locked, places))),
-    h("div", null, h("button", { type: "button", class: "button", disabled: locked, onclick: () => put({ conditions: [...list(), newCondition()] }) }, icon("plus"), w.addCondition)),
+    h("div", null, h("button", { type: "button", class: "button", disabled: locked, onclick: () => put({ conditions: [...list(), newCondition()] }) }, icon("plus"), words.addCondition)),
   );
 }
 
@@ -154,43 +154,43 @@ function variants(form: Form, put: (c: Partial<Draft>) => void, places: () => Pl
     const text: HTMLInputElement = h("input", { type: "text", class: "code", value: () => v().payload, disabled: locked, oninput: () => change(id, { payload: text.value }) });
     return h(
       "div",
-      { role: "group", class: "variant", "aria-label": () => w.variantN(n() + 1) },
-      field(key, { label: w.variantKey, ...fault("key") }),
-      field(share, { label: w.share, ...fault("rollout_percentage") }),
-      field(text, { label: w.payload, fault: () => jsonFault(v().payload) || faultsIn(places(), `filters.payloads.${v().key.trim()}`)[0] }),
-      h("button", { type: "button", class: "button quiet icon-only", "aria-label": w.removeVariant, title: w.removeVariant, disabled: locked, onclick: () => put({ variants: list().filter((x) => x.id !== id) }) }, icon("close")),
+      { role: "group", class: "variant", "aria-label": () => words.variantN(n() + 1) },
+      field(key, { label: words.variantKey, ...fault("key") }),
+      field(share, { label: words.share, ...fault("rollout_percentage") }),
+      field(text, { label: words.payload, fault: () => jsonFault(v().payload) || faultsIn(places(), `filters.payloads.${v().key.trim()}`)[0] }),
+      h("button", { type: "button", class: "button quiet icon-only", "aria-label": words.removeVariant, title: words.removeVariant, disabled: locked, onclick: () => put({ variants: list().filter((x) => x.id !== id) }) }, icon("close")),
     );
   };
   return h(
     "section",
     { class: "field" },
-    h("h2", null, w.variants),
+    h("h2", null, words.variants),
     h("div", { class: "variants" }, each(() => draft().variants, (v) => v.id, row)),
-    h("p", { class: () => (shareSum(draft()) === 100 ? "hint" : "fault") }, () => (shareSum(draft()) === 100 ? w.shares(100) : w.sharesWrong(shareSum(draft())))),
-    h("div", { class: "choices" }, button(w.addVariant, { kind: "small", disabled: locked, run: () => put({ variants: [...list(), newVariant(`variant-${list().length + 1}`, "0")] }) }), button(w.shareEqually, { kind: "small", disabled: locked, run: equal })),
+    h("p", { class: () => (shareSum(draft()) === 100 ? "hint" : "fault") }, () => (shareSum(draft()) === 100 ? words.shares(100) : words.sharesWrong(shareSum(draft())))),
+    h("div", { class: "choices" }, button(words.addVariant, { kind: "small", disabled: locked, run: () => put({ variants: [...list(), newVariant(`variant-${list().length + 1}`, "0")] }) }), button(words.shareEqually, { kind: "small", disabled: locked, run: equal })),
   );
 }
 
 function payload(form: Form, put: (c: Partial<Draft>) => void, places: () => Places): HTMLElement {
   const el: HTMLTextAreaElement = h("textarea", { rows: 3, class: "code", spellcheck: "false", value: () => form.draft().payload, disabled: form.locked, oninput: () => put({ payload: el.value }) });
   const fault = computed(() => jsonFault(form.draft().payload));
-  return field(el, { label: w.payload, hint: () => (form.draft().payload.trim() && !fault() ? w.validJSON : ""), fault: () => fault() || faultsIn(places(), "filters.payloads")[0] });
+  return field(el, { label: words.payload, hint: () => (form.draft().payload.trim() && !fault() ? words.validJSON : ""), fault: () => fault() || faultsIn(places(), "filters.payloads")[0] });
 }
 
 function more(form: Form, put: (c: Partial<Draft>) => void): Child {
   const { draft, locked } = form;
   const open = signal(draft.peek().keep || draft.peek().runtime !== "all");
-  const runs = () => select(() => draft().runtime, () => [["all", w.everywhere], ["server", w.server], ["client", w.client]], (v) => put({ runtime: v }), { disabled: locked });
+  const runs = () => select(() => draft().runtime, () => [["all", words.everywhere], ["server", words.server], ["client", words.client]], (v) => put({ runtime: v }), { disabled: locked });
   return h(
     "div",
     { class: "more" },
-    h("button", { type: "button", class: "disclosure", "aria-expanded": open, onclick: () => open.update((x) => !x) }, () => icon(open() ? "down" : "right"), w.more),
+    h("button", { type: "button", class: "disclosure", "aria-expanded": open, onclick: () => open.update((x) => !x) }, () => icon(open() ? "down" : "right"), words.more),
     when(open, () =>
       h(
         "div",
         { class: "stack" },
-        h("div", null, h("label", { class: "check" }, h("input", { type: "checkbox", checked: () => draft().keep, disabled: locked, onchange: (e: Event) => put({ keep: (e.target as HTMLInputElement).checked }) }), w.keepValue), h("p", { class: "hint" }, w.keepValueHint)),
-        field(runs(), { label: w.runsIn, hint: w.runsInHint }),
+        h("div", null, h("label", { class: "check" }, h("input", { type: "checkbox", checked: () => draft().keep, disabled: locked, onchange: (e: Event) => put({ keep: (e.target as HTMLInputElement).checked }) }), words.keepValue), h("p", { class: "hint" }, words.keepValueHint)),
+        field(runs(), { label: words.runsIn, hint: words.runsInHint }),
       ),
     ),
   );
@@ -205,7 +205,7 @@ function usedBy(form: Form): Child {
   return h(
     "section",
     { class: "effect" },
-    h("h3", null, w.usedBy),
-    () => (list()?.length ? h("ul", null, list()!.map((f) => h("li", null, h("a", { class: "code", href: href(`p/${project()}/flags/${f.id}`) }, f.key)))) : h("p", { class: "meta" }, w.usedByNone)),
+    h("h3", null, words.usedBy),
+    () => (list()?.length ? h("ul", null, list()!.map((f) => h("li", null, h("a", { class: "code", href: href(`p/${project()}/flags/${f.id}`) }, f.key)))) : h("p", { class: "meta" }, words.usedByNone)),
   );
 }

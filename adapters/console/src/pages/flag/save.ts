@@ -12,8 +12,8 @@ import { mustAsk, request } from "../../api/approvals";
 import { canonical, changedOf } from "../../api/draft";
 import type { Flag } from "../../api/flags";
 import { inProject } from "../../session";
-import { w } from "../../words";
-import { wa } from "../../words/approvals";
+import { words } from "../../words";
+import { approvalWords } from "../../words/approvals";
 
 const path = (id: number) => inProject(`feature_flags/${id}/`);
 
@@ -24,8 +24,8 @@ const unsent = new Map<number, string>();
 function review(flag: Flag, body: Partial<Flag>, action: string): Promise<string | undefined> {
   const note = h("textarea", { rows: 2, maxlength: 500, value: unsent.get(flag.id) ?? "" });
   note.oninput = () => unsent.set(flag.id, note.value);
-  return dialog<string>({ title: w.reviewChanges, wide: true, cancel: w.keepEditing }, (d) => ({
-    content: [changesTable(changes(flag, { ...flag, ...body })), effectOf(flag.id, () => ({ filters: body.filters ?? flag.filters, active: body.active ?? flag.active })), field(note, { label: w.note, hint: w.noteHint })],
+  return dialog<string>({ title: words.reviewChanges, wide: true, cancel: words.keepEditing }, (d) => ({
+    content: [changesTable(changes(flag, { ...flag, ...body })), effectOf(flag.id, () => ({ filters: body.filters ?? flag.filters, active: body.active ?? flag.active })), field(note, { label: words.note, hint: words.noteHint })],
     buttons: h("button", { type: "button", class: "button primary", "data-first": "", onclick: () => d.close(note.value) }, action),
   }));
 }
@@ -34,11 +34,11 @@ function review(flag: Flag, body: Partial<Flag>, action: string): Promise<string
 export async function save(flag: Flag, body: Partial<Flag>, change?: number): Promise<Flag | undefined> {
   const patch = changedOf(flag, body);
   if (!Object.keys(patch).length) {
-    announce(w.noChanges);
+    announce(words.noChanges);
     return undefined;
   }
   if (change !== undefined || (await mustAsk(flag, patch))) return ask(flag, patch, change);
-  const note = await review(flag, patch, w.saveChanges);
+  const note = await review(flag, patch, words.saveChanges);
   if (note === undefined) return undefined;
   try {
     return await write(flag, patch, note);
@@ -49,7 +49,7 @@ export async function save(flag: Flag, body: Partial<Flag>, change?: number): Pr
 }
 
 async function ask(flag: Flag, patch: Partial<Flag>, change?: number): Promise<Flag | undefined> {
-  const note = await review(flag, patch, wa.request);
+  const note = await review(flag, patch, approvalWords.request);
   if (note === undefined) return undefined;
   const what = changes(flag, { ...flag, ...patch }).map((c) => c.what);
   await request(flag, patch, what.join(", "), note, change);
@@ -62,7 +62,7 @@ async function write(flag: Flag, patch: Partial<Flag>, note: string): Promise<Fl
     const got = await send<Flag>("PATCH", path(flag.id), { ...patch, version: flag.version, original_flag: flag, ...(note ? { change_note: note } : {}) });
     stale("feature_flags");
     unsent.delete(flag.id);
-    announce(got.version > flag.version + 1 ? w.savedMerged(got.version, got.last_modified_by?.email ?? "") : w.savedVersion(got.version));
+    announce(got.version > flag.version + 1 ? words.savedMerged(got.version, got.last_modified_by?.email ?? "") : words.savedVersion(got.version));
     return got;
   } catch (e) {
     if (!(e instanceof ApiError) || e.status !== 409) throw e;
@@ -78,11 +78,11 @@ async function conflict(base: Flag, theirs: Flag, patch: Partial<Flag>, note: st
   });
   const mine = changes(base, { ...base, ...patch });
   const others = changes(base, theirs);
-  const choice = await dialog<"theirs" | "mine">({ title: w.changedMeanwhile, wide: true, cancel: w.goOn }, (d) => ({
-    content: [h("p", null, w.changedMeanwhileText(theirs.last_modified_by?.email ?? "", ago(theirs.updated_at))), conflictTable(mine, others)],
+  const choice = await dialog<"theirs" | "mine">({ title: words.changedMeanwhile, wide: true, cancel: words.goOn }, (d) => ({
+    content: [h("p", null, words.changedMeanwhileText(theirs.last_modified_by?.email ?? "", ago(theirs.updated_at))), conflictTable(mine, others)],
     buttons: [
-      h("button", { type: "button", class: "button", onclick: () => d.close("theirs") }, w.keepTheirs),
-      h("button", { type: "button", class: "button danger", onclick: () => d.close("mine") }, w.overwrite),
+      h("button", { type: "button", class: "button", onclick: () => d.close("theirs") }, words.keepTheirs),
+      h("button", { type: "button", class: "button danger", onclick: () => d.close("mine") }, words.overwrite),
     ],
   }));
   if (choice === "mine") return write(theirs, patch, note);
@@ -98,9 +98,9 @@ function conflictTable(mine: Change[], theirs: Change[]): Child {
     { class: "scroller" },
     h(
       "table",
-      { class: "changes", "aria-label": w.conflicts },
-      h("thead", null, h("tr", null, [w.what, w.before, w.theirs, w.yours].map((t) => h("th", { scope: "col" }, t)))),
-      h("tbody", null, rows.map((r) => h("tr", null, h("th", { scope: "row" }, r.what), [(r.mine ?? r.theirs)!.before, r.theirs?.after ?? w.dash, r.mine?.after ?? w.dash].map((t) => h("td", null, h("bdi", null, t)))))),
+      { class: "changes", "aria-label": words.conflicts },
+      h("thead", null, h("tr", null, [words.what, words.before, words.theirs, words.yours].map((t) => h("th", { scope: "col" }, t)))),
+      h("tbody", null, rows.map((r) => h("tr", null, h("th", { scope: "row" }, r.what), [(r.mine ?? r.theirs)!.before, r.theirs?.after ?? words.dash, r.mine?.after ?? words.dash].map((t) => h("td", null, h("bdi", null, t)))))),
     ),
   );
 }

@@ -11,8 +11,8 @@ import { send } from "../../api/client";
 import type { Condition, Flag, User, Variant } from "../../api/flags";
 import type { Params } from "../../routes";
 import { inProject } from "../../session";
-import { percent, w } from "../../words";
-import { wt } from "../../words/flagtabs";
+import { percent, words } from "../../words";
+import { flagTabWords } from "../../words/flagtabs";
 import { refused } from "../flags/actions";
 import { flagPage } from "./frame";
 import { rollout } from "./rollout";
@@ -38,13 +38,13 @@ export default function schedulePage(params: Params): Child {
 function told(c: Scheduled): string {
   const v = c.payload.value as { condition: number; rollout_percentage: number; groups: Condition[]; variants: Variant[] };
   const shareOf = (g: Condition) => String(g.rollout_percentage ?? 100);
-  const words: Record<string, () => string> = {
-    update_status: () => (c.payload.value ? wt.kinds.on! : wt.kinds.off!),
-    update_rollout: () => wt.rolloutText(v.condition + 1, String(v.rollout_percentage)),
-    add_release_condition: () => v.groups.map((g) => wt.addText(filtersText(g), shareOf(g))).join("; "),
-    update_variants: () => wt.variantsText(v.variants.map((x) => `${x.key} ${percent(x.rollout_percentage)}`).join(", ")),
+  const describe: Record<string, () => string> = {
+    update_status: () => (c.payload.value ? flagTabWords.kinds.on! : flagTabWords.kinds.off!),
+    update_rollout: () => flagTabWords.rolloutText(v.condition + 1, String(v.rollout_percentage)),
+    add_release_condition: () => v.groups.map((g) => flagTabWords.addText(filtersText(g), shareOf(g))).join("; "),
+    update_variants: () => flagTabWords.variantsText(v.variants.map((x) => `${x.key} ${percent(x.rollout_percentage)}`).join(", ")),
   };
-  return words[c.payload.operation]?.() ?? c.payload.operation;
+  return describe[c.payload.operation]?.() ?? c.payload.operation;
 }
 
 const stateOf = (c: Scheduled) => (c.failure_reason ? "failed" : c.executed_at ? "done" : "waiting");
@@ -55,29 +55,29 @@ function schedule(flag: Signal<Flag>): Child {
   const make = async () => {
     if (!(await newChange(flag.peek()))) return;
     again();
-    announce(wt.scheduled);
+    announce(flagTabWords.scheduled);
   };
   const cancel = async (c: Scheduled) => {
-    if (!(await confirm(wt.cancelAsk, wt.cancelText, wt.cancelChange))) return;
+    if (!(await confirm(flagTabWords.cancelAsk, flagTabWords.cancelText, flagTabWords.cancelChange))) return;
     await send("DELETE", inProject(`scheduled_changes/${c.id}/`));
     again();
-    announce(wt.cancelled);
+    announce(flagTabWords.cancelled);
   };
   const shape: Record<string, string> = { waiting: "", done: "ok", failed: "bad" };
   return [
-    h("div", { class: "between gap" }, h("h2", null, wt.schedule), button(wt.newChange, { scope: "feature_flag:write", disabled: () => !flag().can_edit, run: make })),
+    h("div", { class: "between gap" }, h("h2", null, flagTabWords.schedule), button(flagTabWords.newChange, { scope: "feature_flag:write", disabled: () => !flag().can_edit, run: make })),
     shown(list, (data) => [
-      when(() => data().results.length === 0, () => empty(wt.nothing, wt.nothingText)),
+      when(() => data().results.length === 0, () => empty(flagTabWords.nothing, flagTabWords.nothingText)),
       when(() => data().results.length > 0, () =>
         records<Scheduled>(
-          wt.changes,
+          flagTabWords.changes,
           [
-            { label: wt.when, cell: (c) => () => h("time", { datetime: c().scheduled_at }, fullTime(c().scheduled_at)) },
-            { label: wt.change, cell: (c) => [h("bdi", null, () => told(c())), () => (c().change_note ? h("p", { class: "meta" }, c().change_note) : null)], class: "long" },
-            { label: wt.repeats, cell: (c) => () => (c().is_recurring ? (wt.steps[c().recurrence_interval ?? ""] ?? "") : w.dash) },
-            { label: wt.state, cell: (c) => [() => h("span", { class: `state ${shape[stateOf(c())]}` }, wt.states[stateOf(c())]), () => (c().failure_reason ? h("p", { class: "fault" }, c().failure_reason) : null)] },
-            { label: wt.by, cell: (c) => h("bdi", null, () => c().created_by?.email ?? w.dash), class: "meta" },
-            { label: "", cell: (c) => () => (stateOf(c()) === "waiting" ? button(w.cancel, { kind: "small", "aria-label": wt.cancelChange, scope: "feature_flag:write", run: () => cancel(c.peek()).catch(refused) }) : null), class: "tight" },
+            { label: flagTabWords.when, cell: (c) => () => h("time", { datetime: c().scheduled_at }, fullTime(c().scheduled_at)) },
+            { label: flagTabWords.change, cell: (c) => [h("bdi", null, () => told(c())), () => (c().change_note ? h("p", { class: "meta" }, c().change_note) : null)], class: "long" },
+            { label: flagTabWords.repeats, cell: (c) => () => (c().is_recurring ? (flagTabWords.steps[c().recurrence_interval ?? ""] ?? "") : words.dash) },
+            { label: flagTabWords.state, cell: (c) => [() => h("span", { class: `state ${shape[stateOf(c())]}` }, flagTabWords.states[stateOf(c())]), () => (c().failure_reason ? h("p", { class: "fault" }, c().failure_reason) : null)] },
+            { label: flagTabWords.by, cell: (c) => h("bdi", null, () => c().created_by?.email ?? words.dash), class: "meta" },
+            { label: "", cell: (c) => () => (stateOf(c()) === "waiting" ? button(words.cancel, { kind: "small", "aria-label": flagTabWords.cancelChange, scope: "feature_flag:write", run: () => cancel(c.peek()).catch(refused) }) : null), class: "tight" },
           ],
           () => data().results,
           (c) => c.id,

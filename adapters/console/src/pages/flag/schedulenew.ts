@@ -9,12 +9,12 @@ import { ApiError, get, send } from "../../api/client";
 import { newFilter, type FilterDraft } from "../../api/draft";
 import type { Condition, Filters, Flag, Variant } from "../../api/flags";
 import { inProject } from "../../session";
-import { w } from "../../words";
-import { wa } from "../../words/approvals";
-import { wt } from "../../words/flagtabs";
+import { words } from "../../words";
+import { approvalWords } from "../../words/approvals";
+import { flagTabWords } from "../../words/flagtabs";
 import { filterRow } from "./filter";
 
-type Kind = keyof typeof wt.kinds;
+type Kind = keyof typeof flagTabWords.kinds;
 
 /** What is chosen so far. */
 interface Choice {
@@ -81,18 +81,18 @@ export async function newChange(flag: Flag): Promise<boolean> {
   const repeat: HTMLInputElement = h("input", { type: "checkbox", onchange: () => repeats.set(repeat.checked) });
   const repeats = signal(false);
   const every = signal("daily");
-  const kinds = Object.keys(wt.kinds).filter((k) => (k !== "variants" || variants.length > 0) && (k !== "rollout" || flag.filters.groups.length > 0));
-  const one = (k: Kind) => h("label", { class: "check" }, h("input", { type: "radio", name: "change", checked: () => c.kind() === k, onchange: () => c.kind.set(k) }), wt.kinds[k]);
+  const kinds = Object.keys(flagTabWords.kinds).filter((k) => (k !== "variants" || variants.length > 0) && (k !== "rollout" || flag.filters.groups.length > 0));
+  const one = (k: Kind) => h("label", { class: "check" }, h("input", { type: "radio", name: "change", checked: () => c.kind() === k, onchange: () => c.kind.set(k) }), flagTabWords.kinds[k]);
   const asked = signal(false);
-  const made = await dialog<boolean>({ title: wt.newChange, wide: true }, (d) => {
+  const made = await dialog<boolean>({ title: flagTabWords.newChange, wide: true }, (d) => {
     effect(() => (c.kind(), untracked(() => void mustAsk(flag, patchOf(flag, c)).then(asked.set, () => undefined))));
     const run = async () => {
       const when = instantOf(at.value, zone);
-      fault.set(when ? undefined : wt.whenWanted);
+      fault.set(when ? undefined : flagTabWords.whenWanted);
       if (!when) return at.focus();
       try {
         if (asked.peek()) {
-          await askFor(flag, c, wt.wantedAt(at.value.trim(), zone));
+          await askFor(flag, c, flagTabWords.wantedAt(at.value.trim(), zone));
           return d.close(false);
         }
         await send("POST", inProject("scheduled_changes/"), {
@@ -110,13 +110,13 @@ export async function newChange(flag: Flag): Promise<boolean> {
     return {
       content: [
         () => (other() ? h("p", { class: "problem", role: "alert" }, other()) : null),
-        h("div", { role: "radiogroup", "aria-label": wt.change, class: "choices" }, kinds.map(one)),
+        h("div", { role: "radiogroup", "aria-label": flagTabWords.change, class: "choices" }, kinds.map(one)),
         details(flag, c),
-        field(at, { label: wt.when, hint: wt.whenHint(zone), fault }),
-        when(asked, () => h("p", { class: "meta" }, wt.othersApprove)),
-        when(() => !asked(), () => h("div", { class: "pair" }, h("label", { class: "check" }, repeat, wt.repeat), when(repeats, () => field(select(every, () => Object.entries(wt.steps), (v) => every.set(v)), { label: wt.every })))),
+        field(at, { label: flagTabWords.when, hint: flagTabWords.whenHint(zone), fault }),
+        when(asked, () => h("p", { class: "meta" }, flagTabWords.othersApprove)),
+        when(() => !asked(), () => h("div", { class: "pair" }, h("label", { class: "check" }, repeat, flagTabWords.repeat), when(repeats, () => field(select(every, () => Object.entries(flagTabWords.steps), (v) => every.set(v)), { label: flagTabWords.every })))),
       ],
-      buttons: () => button(asked() ? wa.request : wt.scheduleButton, { kind: "primary", run }),
+      buttons: () => button(asked() ? approvalWords.request : flagTabWords.scheduleButton, { kind: "primary", run }),
     };
   });
   return made === true;
@@ -128,13 +128,13 @@ function details(flag: Flag, c: Choice): Child {
     const el: HTMLInputElement = h("input", { type: "number", min: 0, max: 100, step: "any", class: "share", value, oninput: () => put(el.value) });
     return el;
   };
-  const share = () => field(number(c.share, (v) => c.share.set(v)), { label: wt.share });
+  const share = () => field(number(c.share, (v) => c.share.set(v)), { label: flagTabWords.share });
   const act = { change: (_: number, filter: FilterDraft["filter"]) => c.filter.update((f) => ({ ...f, filter })), remove: () => c.filter.set(newFilter()) };
   return [
-    when(() => c.kind() === "rollout", () => h("div", { class: "pair" }, field(select(c.condition, () => flag.filters.groups.map((_, i) => [String(i), w.condition(i + 1)] as const), (v) => c.condition.set(v)), { label: wt.condition }), share())),
+    when(() => c.kind() === "rollout", () => h("div", { class: "pair" }, field(select(c.condition, () => flag.filters.groups.map((_, i) => [String(i), words.condition(i + 1)] as const), (v) => c.condition.set(v)), { label: flagTabWords.condition }), share())),
     when(() => c.kind() === "condition", () => h("div", { class: "stack" }, filterRow(c.filter, () => 1, act, () => false), share())),
     when(() => c.kind() === "variants", () =>
-      h("div", { class: "stack" }, (flag.filters.multivariate?.variants ?? []).map((v, i) => field(number(() => c.shares()[i]!, (x) => c.shares.update((all) => all.map((y, j) => (j === i ? x : y)))), { label: wt.sharesOf(v.key) }))),
+      h("div", { class: "stack" }, (flag.filters.multivariate?.variants ?? []).map((v, i) => field(number(() => c.shares()[i]!, (x) => c.shares.update((all) => all.map((y, j) => (j === i ? x : y)))), { label: flagTabWords.sharesOf(v.key) }))),
     ),
   ];
 }

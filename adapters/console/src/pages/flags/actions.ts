@@ -8,8 +8,8 @@ import { ApiError, send } from "../../api/client";
 import { stale } from "../../api/cache";
 import type { Row } from "../../api/flags";
 import { inProject } from "../../session";
-import { w } from "../../words";
-import { wa } from "../../words/approvals";
+import { words } from "../../words";
+import { approvalWords } from "../../words/approvals";
 import { effectOf } from "../../ui/effect";
 
 export const ask = (title: string, text: string, action: string) => confirm(title, text, action);
@@ -28,37 +28,37 @@ export const change = {
   async active(f: Row): Promise<Row | undefined> {
     const on = !f.active;
     const asked = await mustAsk(f, { active: on });
-    const yes = await dialog<boolean>({ title: on ? w.switchOnAsk(f.key) : w.switchOffAsk(f.key) }, (d) => ({
-      content: [h("p", null, on ? w.switchOnText : w.switchOffText), effectOf(f.id, () => ({ active: on }))],
-      buttons: h("button", { type: "button", class: on ? "button primary" : "button danger", "data-first": "", onclick: () => d.close(true) }, asked ? wa.request : on ? w.switchOn : w.switchOff),
+    const yes = await dialog<boolean>({ title: on ? words.switchOnAsk(f.key) : words.switchOffAsk(f.key) }, (d) => ({
+      content: [h("p", null, on ? words.switchOnText : words.switchOffText), effectOf(f.id, () => ({ active: on }))],
+      buttons: h("button", { type: "button", class: on ? "button primary" : "button danger", "data-first": "", onclick: () => d.close(true) }, asked ? approvalWords.request : on ? words.switchOn : words.switchOff),
     }));
     if (!yes) return undefined;
-    if (asked) return void (await request(f, { active: on }, on ? w.switchOn : w.switchOff, ""));
+    if (asked) return void (await request(f, { active: on }, on ? words.switchOn : words.switchOff, ""));
     const got = await patch(f, { active: on });
-    announce(on ? w.switchedOn(f.key) : w.switchedOff(f.key));
+    announce(on ? words.switchedOn(f.key) : words.switchedOff(f.key));
     return got;
   },
 
   async archived(f: Row): Promise<Row | undefined> {
     const body = f.archived ? { archived: false } : { archived: true, active: false };
     const asked = await mustAsk(f, body);
-    if ((!f.archived || asked) && !(await ask(f.archived ? w.unarchiveAsk(f.key) : w.archiveAsk(f.key), f.archived ? w.unarchiveText : w.archiveText, asked ? wa.request : w.archive))) return undefined;
-    if (asked) return void (await request(f, body, f.archived ? w.unarchive : w.archive, ""));
+    if ((!f.archived || asked) && !(await ask(f.archived ? words.unarchiveAsk(f.key) : words.archiveAsk(f.key), f.archived ? words.unarchiveText : words.archiveText, asked ? approvalWords.request : words.archive))) return undefined;
+    if (asked) return void (await request(f, body, f.archived ? words.unarchive : words.archive, ""));
     const got = await patch(f, body);
-    announce(f.archived ? w.saved : w.archivedOne(f.key));
+    announce(f.archived ? words.saved : words.archivedOne(f.key));
     return got;
   },
 
   /** Deletes; for ten seconds it can be undone. */
   async deleted(f: Row, undone: () => void): Promise<boolean> {
     const asked = await mustAsk(f, { deleted: true });
-    if (!(await ask(w.deleteAsk(f.key), w.deleteText, asked ? wa.request : w.delete))) return false;
+    if (!(await ask(words.deleteAsk(f.key), words.deleteText, asked ? approvalWords.request : words.delete))) return false;
     if (asked) {
-      await request(f, { deleted: true }, w.delete, "");
+      await request(f, { deleted: true }, words.delete, "");
       return false;
     }
     await patch(f, { deleted: true });
-    announce(w.deleted(f.key), { label: w.undo, run: () => void patch(f, { deleted: false }).then(undone, refused) });
+    announce(words.deleted(f.key), { label: words.undo, run: () => void patch(f, { deleted: false }).then(undone, refused) });
     return true;
   },
 
@@ -66,9 +66,9 @@ export const change = {
     const input = h("input", { type: "text", "data-first": "" });
     let tag = "";
     const asked = () =>
-      dialog<boolean>({ title: w.addTag, onsubmit: () => input.closest("dialog")?.querySelector<HTMLButtonElement>(".primary")?.click() }, (d) => ({
-        content: field(input, { label: w.tag, hint: flags.map((f) => f.key).join(", ") }),
-        buttons: h("button", { type: "button", class: "button primary", onclick: () => ((tag = input.value.trim()), d.close(tag !== "")) }, w.addTag),
+      dialog<boolean>({ title: words.addTag, onsubmit: () => input.closest("dialog")?.querySelector<HTMLButtonElement>(".primary")?.click() }, (d) => ({
+        content: field(input, { label: words.tag, hint: flags.map((f) => f.key).join(", ") }),
+        buttons: h("button", { type: "button", class: "button primary", onclick: () => ((tag = input.value.trim()), d.close(tag !== "")) }, words.addTag),
       }));
     await all(asked, () => ({ add_tags: [tag] }));
   },

@@ -10,7 +10,7 @@ import { onChange } from "../../changes";
 import type { Row } from "../../api/flags";
 import { go, param, setParams } from "../../router";
 import { inProject, project } from "../../session";
-import { w } from "../../words";
+import { words } from "../../words";
 import { ask, change } from "./actions";
 import { loadFlags } from "./load";
 import { flagRow } from "./row";
@@ -19,12 +19,12 @@ const atOnce = 200; // flags that one request changes
 
 /** Columns that the list can be ordered by, by what the API calls them. */
 const columns: [string, string | null, string][] = [
-  [w.key, "key", "key"],
-  [w.status, "status", ""],
-  [w.rollout, null, ""],
-  [w.calls7, null, "number"],
-  [w.changed, "updated_at", ""],
-  [w.on, null, "tight"],
+  [words.key, "key", "key"],
+  [words.status, "status", ""],
+  [words.rollout, null, ""],
+  [words.calls7, null, "number"],
+  [words.changed, "updated_at", ""],
+  [words.on, null, "tight"],
 ];
 
 const filterNames = ["search", "status", "type", "tag", "mine"];
@@ -46,13 +46,13 @@ export default function flagsPage(): Child {
 
   const some = computed(() => (total() === null ? null : total()! > 0));
   return [
-    heading(w.flags, button(w.newFlag, { kind: "primary", scope: "feature_flag:write", run: () => go(`p/${project.peek()}/flags/new`) })),
+    heading(words.flags, button(words.newFlag, { kind: "primary", scope: "feature_flag:write", run: () => go(`p/${project.peek()}/flags/new`) })),
     filters(total, list, typed),
-    () => (error() ? problem(w.failed, error(), reload) : null),
+    () => (error() ? problem(words.failed, error(), reload) : null),
     () => {
       const n = some();
       if (n === null) return error() ? null : bars(10);
-      if (!n) return filtered() ? empty(w.noFlagsMatch, w.noFlagsMatchText, button(w.clearFilters, { run: clear })) : empty(w.noFlags, w.noFlagsText);
+      if (!n) return filtered() ? empty(words.noFlagsMatch, words.noFlagsMatchText, button(words.clearFilters, { run: clear })) : empty(words.noFlags, words.noFlagsText);
       return table();
     },
     () => (chosen().size ? bulk(chosen, list, reload) : null),
@@ -62,12 +62,12 @@ export default function flagsPage(): Child {
     const body = h("tbody", { role: "rowgroup" });
     const el = h(
       "table",
-      { class: "flags cards", "aria-label": w.flags, "aria-rowcount": () => (total() ?? 0) + 1, role: "table" },
+      { class: "flags cards", "aria-label": words.flags, "aria-rowcount": () => (total() ?? 0) + 1, role: "table" },
       h("thead", { role: "rowgroup" }, h("tr", { role: "row", "aria-rowindex": 1 }, h("td", { class: "tight", role: "cell" }), columns.map(head), h("td", { class: "tight", role: "cell" }))),
       body,
     );
     rows(body, shown, (f) => f.id, (f, i) => flagRow(f, i, chosen, calls, actions), columns.length + 2);
-    return h("div", { class: "scroller", tabindex: 0, role: "region", "aria-label": w.flags }, el);
+    return h("div", { class: "scroller", tabindex: 0, role: "region", "aria-label": words.flags }, el);
   }
 }
 
@@ -79,7 +79,7 @@ function head([label, order, cls]: (typeof columns)[number]): HTMLElement {
   return h(
     "th",
     { scope: "col", role: "columnheader", class: cls, "aria-sort": way },
-    h("button", { type: "button", "aria-label": w.sortBy(label), onclick: next }, label, () => (way() === "none" ? null : icon(way() === "ascending" ? "up" : "down"))),
+    h("button", { type: "button", "aria-label": words.sortBy(label), onclick: next }, label, () => (way() === "none" ? null : icon(way() === "ascending" ? "up" : "down"))),
   );
 }
 
@@ -87,8 +87,8 @@ function filters(total: () => number | null, list: () => readonly Row[], typed: 
   let timer = 0;
   const search = h("input", {
     type: "search",
-    "aria-label": w.searchFlags,
-    placeholder: w.searchFlags,
+    "aria-label": words.searchFlags,
+    placeholder: words.searchFlags,
     oninput: () => {
       typed.set(search.value);
       clearTimeout(timer);
@@ -106,13 +106,13 @@ function filters(total: () => number | null, list: () => readonly Row[], typed: 
   const mine: HTMLInputElement = h("input", { type: "checkbox", checked: () => param("mine") === "1", onchange: () => setParams({ mine: mine.checked ? "1" : "" }) });
   return h(
     "div",
-    { class: "filters", role: "search", "aria-label": w.flags },
+    { class: "filters", role: "search", "aria-label": words.flags },
     search,
-    choice(w.status, "status", () => [["", w.anyStatus], ["on", w.on], ["off", w.off], ["stale", w.stale], ["archived", w.archived]]),
-    choice(w.type, "type", () => [["", w.anyType], ["boolean", w.boolean], ["multivariant", w.multivariate], ["remote_config", w.remoteConfig], ["experiment", w.experiment]]),
-    choice(w.tag, "tag", () => [["", w.anyTag], ...known().split("\n").filter(Boolean).map((t) => [t, t] as const)]),
-    h("label", { class: "check" }, mine, w.mine),
-    h("p", { role: "status" }, () => (total() === null ? "" : w.nFlags(total()!))),
+    choice(words.status, "status", () => [["", words.anyStatus], ["on", words.on], ["off", words.off], ["stale", words.stale], ["archived", words.archived]]),
+    choice(words.type, "type", () => [["", words.anyType], ["boolean", words.boolean], ["multivariant", words.multivariate], ["remote_config", words.remoteConfig], ["experiment", words.experiment]]),
+    choice(words.tag, "tag", () => [["", words.anyTag], ...known().split("\n").filter(Boolean).map((t) => [t, t] as const)]),
+    h("label", { class: "check" }, mine, words.mine),
+    h("p", { role: "status" }, () => (total() === null ? "" : words.nFlags(total()!))),
   );
 }
 
@@ -133,22 +133,22 @@ function bulk(chosen: ReturnType<typeof signal<ReadonlySet<number>>>, list: () =
       }
     }
     chosen.set(new Set());
-    announce(refused.length ? w.bulkFailed(refused.length, refused.join(" ")) : w.saved);
+    announce(refused.length ? words.bulkFailed(refused.length, refused.join(" ")) : words.saved);
     reload();
   };
   const names = () => of().map((f) => f.key).join(", ");
   const scope = "feature_flag:write";
   return h(
     "div",
-    { role: "region", "aria-label": w.selection, class: "bulk" },
-    h("strong", null, () => w.nSelected(chosen().size)),
-    button(w.switchOn, { scope, run: () => all(() => ask(w.switchOnAsk(names()), w.switchOnText, w.switchOn), () => ({ active: true })) }),
-    button(w.switchOff, { scope, run: () => all(() => ask(w.switchOffAsk(names()), w.switchOffText, w.switchOff), () => ({ active: false })) }),
-    button(w.archive, { scope, run: () => all(() => ask(w.archiveAsk(names()), w.archiveText, w.archive), () => ({ archived: true })) }),
-    button(w.addTag, { scope, run: () => change.tags(of(), all) }),
-    button(w.delete, { scope, kind: "danger", run: () => all(() => ask(w.deleteAsk(names()), w.deleteText, w.delete), () => ({ deleted: true })) }),
+    { role: "region", "aria-label": words.selection, class: "bulk" },
+    h("strong", null, () => words.nSelected(chosen().size)),
+    button(words.switchOn, { scope, run: () => all(() => ask(words.switchOnAsk(names()), words.switchOnText, words.switchOn), () => ({ active: true })) }),
+    button(words.switchOff, { scope, run: () => all(() => ask(words.switchOffAsk(names()), words.switchOffText, words.switchOff), () => ({ active: false })) }),
+    button(words.archive, { scope, run: () => all(() => ask(words.archiveAsk(names()), words.archiveText, words.archive), () => ({ archived: true })) }),
+    button(words.addTag, { scope, run: () => change.tags(of(), all) }),
+    button(words.delete, { scope, kind: "danger", run: () => all(() => ask(words.deleteAsk(names()), words.deleteText, words.delete), () => ({ deleted: true })) }),
     h("span", { class: "space" }),
-    button(w.clearSelection, { kind: "quiet", run: () => chosen.set(new Set()) }),
+    button(words.clearSelection, { kind: "quiet", run: () => chosen.set(new Set()) }),
   );
 }
 

@@ -8,7 +8,7 @@ import { rolloutText, stateOf, stateWords, type Row } from "../../api/flags";
 import { go, href } from "../../router";
 import { there } from "../../routes";
 import { may, project } from "../../session";
-import { number, w } from "../../words";
+import { number, words } from "../../words";
 import { change, refused } from "./actions";
 import type { Calls } from "./load";
 
@@ -29,28 +29,28 @@ export function flagRow(f: Signal<Row>, index: () => number, chosen: Chosen, cal
       return now;
     });
   const state = () => stateOf(f());
-  const barred = () => (may("feature_flag:write") ? (f().can_edit ? null : w.readOnly) : w.needs("feature_flag:write"));
+  const barred = () => (may("feature_flag:write") ? (f().can_edit ? null : words.readOnly) : words.needs("feature_flag:write"));
   return h(
     "tr",
     { role: "row", "aria-rowindex": () => index() + 2 },
-    h("td", { role: "cell", class: "tight" }, h("input", { type: "checkbox", "aria-label": () => w.select(f().key), checked: () => chosen().has(f().id), onchange: pick })),
+    h("td", { role: "cell", class: "tight" }, h("input", { type: "checkbox", "aria-label": () => words.select(f().key), checked: () => chosen().has(f().id), onchange: pick })),
     h("td", { role: "cell", class: "key" }, h("div", { class: "two" }, h("bdi", null, h("a", { class: "code", title: () => f().key, href: () => href(`p/${project()}/flags/${f().id}`) }, () => f().key)), h("span", { class: "meta" }, h("bdi", null, () => f().name), () => (f().tags ?? []).map((t) => [" ", h("span", { class: "tag" }, t)])))),
     h("td", { role: "cell" }, h("span", { class: () => `state ${state()}`, title: () => f().status_reason ?? null }, () => shape(state()), () => stateWords[state()])),
     h("td", { role: "cell", class: "clip" }, () => rolloutText(f())),
-    h("td", { role: "cell", class: "number" }, () => (calls().has(f().id) ? number(calls().get(f().id)!.calls) : w.dash)),
+    h("td", { role: "cell", class: "number" }, () => (calls().has(f().id) ? number(calls().get(f().id)!.calls) : words.dash)),
     h("td", { role: "cell", class: "meta clip" }, () => time(f().updated_at), " ", () => f().last_modified_by?.first_name || f().last_modified_by?.email || ""),
-    h("td", { role: "cell", class: "tight" }, toggle(() => w.enabled(f().key), () => f().active, () => change.active(f.peek()).then((got) => got && act.put(got), refused), barred)),
-    h("td", { role: "cell", class: "tight" }, menu(w.moreAbout(f.peek().key), icon("more"), () => items(f.peek(), act), "button quiet icon-only")),
+    h("td", { role: "cell", class: "tight" }, toggle(() => words.enabled(f().key), () => f().active, () => change.active(f.peek()).then((got) => got && act.put(got), refused), barred)),
+    h("td", { role: "cell", class: "tight" }, menu(words.moreAbout(f.peek().key), icon("more"), () => items(f.peek(), act), "button quiet icon-only")),
   );
 }
 
 function items(f: Row, act: Actions) {
-  const barred = may("feature_flag:write") ? null : w.needs("feature_flag:write");
+  const barred = may("feature_flag:write") ? null : words.needs("feature_flag:write");
   const at = `p/${project.peek()}`;
   return [
-    { label: w.why, there: there(`${at}/why`), run: () => void go(`${at}/why`, { flag: f.key }) },
-    { label: w.copy, disabled: barred, run: () => void go(`${at}/flags/new`, { from: String(f.id) }) },
-    { label: f.archived ? w.unarchive : w.archive, disabled: barred, run: () => void change.archived(f).then((got) => got && act.reload(), refused) },
-    { label: w.delete, disabled: barred, danger: true, line: true, run: () => void change.deleted(f, act.reload).then((gone) => gone && act.drop(f), refused) },
+    { label: words.why, there: there(`${at}/why`), run: () => void go(`${at}/why`, { flag: f.key }) },
+    { label: words.copy, disabled: barred, run: () => void go(`${at}/flags/new`, { from: String(f.id) }) },
+    { label: f.archived ? words.unarchive : words.archive, disabled: barred, run: () => void change.archived(f).then((got) => got && act.reload(), refused) },
+    { label: words.delete, disabled: barred, danger: true, line: true, run: () => void change.deleted(f, act.reload).then((gone) => gone && act.drop(f), refused) },
   ];
 }

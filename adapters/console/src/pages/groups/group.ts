@@ -9,8 +9,8 @@ import type { Flag } from "../../api/flags";
 import { href } from "../../router";
 import type { Params } from "../../routes";
 import { inProject, project } from "../../session";
-import { w } from "../../words";
-import { we } from "../../words/events";
+import { words } from "../../words";
+import { eventWords } from "../../words/events";
 import type { Group, GroupType } from "./list";
 
 interface Verdict {
@@ -28,12 +28,12 @@ export default function groupPage(params: Params): Child {
   return [
     heading(key),
     shown(found, (data) => [
-      when(() => !data().results[0], () => empty(w.notFound, we.noSuchGroup, h("a", { href: href(`p/${project.peek()}/groups`, { type: String(index) }) }, w.groups))),
+      when(() => !data().results[0], () => empty(words.notFound, eventWords.noSuchGroup, h("a", { href: href(`p/${project.peek()}/groups`, { type: String(index) }) }, words.groups))),
       when(() => data().results[0], () => {
         const group = () => data().results[0]!;
         return [
-          h("p", { class: "meta gap" }, type, ` · ${w.firstSeen} `, () => time(group().created_at)),
-          h("section", { class: "card", "aria-label": w.properties }, h("h2", null, w.properties), facts(w.properties, [w.property, w.value], () => Object.entries(group().group_properties).sort(([a], [b]) => (a < b ? -1 : 1)))),
+          h("p", { class: "meta gap" }, type, ` · ${words.firstSeen} `, () => time(group().created_at)),
+          h("section", { class: "card", "aria-label": words.properties }, h("h2", null, words.properties), facts(words.properties, [words.property, words.value], () => Object.entries(group().group_properties).sort(([a], [b]) => (a < b ? -1 : 1)))),
           when(type, () => flagsOf(index, type(), key)),
         ];
       }),
@@ -47,14 +47,14 @@ function flagsOf(index: number, type: string, key: string): HTMLElement {
   const most = signal(step);
   return h(
     "section",
-    { class: "card", "aria-label": w.flags },
-    h("h2", null, w.flags),
+    { class: "card", "aria-label": words.flags },
+    h("h2", null, words.flags),
     shown(all, (data) => {
       const about = () => data().results.filter((f) => f.filters.aggregation_group_type_index === index);
       return [
-        h("p", { class: "meta gap" }, () => (about().length ? we.flagsAbout(about().length) : we.noFlagsAbout)),
+        h("p", { class: "meta gap" }, () => (about().length ? eventWords.flagsAbout(about().length) : eventWords.noFlagsAbout)),
         when(() => about().length, () => table(() => about().slice(0, most()), { [type]: key })),
-        when(() => about().length > most(), () => h("p", { class: "gap-above" }, button(w.loadMore, { run: () => most.update((n) => n + step) }))),
+        when(() => about().length > most(), () => h("p", { class: "gap-above" }, button(words.loadMore, { run: () => most.update((n) => n + step) }))),
       ];
     }),
   );
@@ -82,18 +82,18 @@ function table(flags: () => Flag[], groups: Record<string, string>): HTMLElement
   });
   const value = (f: Flag) => {
     const v = verdict(f.id)();
-    return v === null ? "…" : typeof v === "string" ? w.dash : v.value === null ? we.undecided : String(v.value);
+    return v === null ? "…" : typeof v === "string" ? words.dash : v.value === null ? eventWords.undecided : String(v.value);
   };
   const reason = (f: Flag) => {
     const v = verdict(f.id)();
     return v === null ? "" : typeof v === "string" ? v : v.reason.description;
   };
   return records<Flag>(
-    w.flags,
+    words.flags,
     [
-      { label: w.flag, cell: (f) => h("a", { class: "code", href: () => href(`p/${project.peek()}/flags/${f().id}`) }, () => f().key) },
-      { label: we.value, cell: (f) => h("bdi", null, () => value(f())) },
-      { label: w.reason, cell: (f) => () => reason(f()), class: "meta" },
+      { label: words.flag, cell: (f) => h("a", { class: "code", href: () => href(`p/${project.peek()}/flags/${f().id}`) }, () => f().key) },
+      { label: eventWords.value, cell: (f) => h("bdi", null, () => value(f())) },
+      { label: words.reason, cell: (f) => () => reason(f()), class: "meta" },
     ],
     flags,
     (f) => f.id,

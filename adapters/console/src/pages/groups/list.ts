@@ -8,8 +8,8 @@ import { answer } from "../../api/cache";
 import { gistOf } from "../../api/events";
 import { href, param, setParams } from "../../router";
 import { inProject, project } from "../../session";
-import { w } from "../../words";
-import { we } from "../../words/events";
+import { words } from "../../words";
+import { eventWords } from "../../words/events";
 import { searchBox } from "../people/list";
 
 export interface GroupType {
@@ -32,7 +32,7 @@ export const groupPath = (g: Group) => href(`p/${project.peek()}/groups/${g.grou
 
 export default function groupsPage(): Child {
   const types = answer<GroupType[]>(() => ({ path: inProject("groups_types/") }));
-  return [heading(w.groups), shown(types, (data) => [when(() => data().length === 0, () => empty(we.noGroups, we.noGroupsText, h("pre", { class: "snippet", tabindex: 0 }, h("code", null, snippet)))), when(() => data().length > 0, () => groups(data))])];
+  return [heading(words.groups), shown(types, (data) => [when(() => data().length === 0, () => empty(eventWords.noGroups, eventWords.noGroupsText, h("pre", { class: "snippet", tabindex: 0 }, h("code", null, snippet)))), when(() => data().length > 0, () => groups(data))])];
 }
 
 function groups(types: () => GroupType[]): Child {
@@ -41,25 +41,25 @@ function groups(types: () => GroupType[]): Child {
   return [
     h(
       "div",
-      { class: "filters low", role: "search", "aria-label": w.groups },
-      field(select(type, () => types().map((t) => [String(t.group_type_index), t.name_plural || t.group_type] as const), (v) => setParams({ type: v })), { label: we.groupType }),
-      searchBox(we.searchGroups),
+      { class: "filters low", role: "search", "aria-label": words.groups },
+      field(select(type, () => types().map((t) => [String(t.group_type_index), t.name_plural || t.group_type] as const), (v) => setParams({ type: v })), { label: eventWords.groupType }),
+      searchBox(eventWords.searchGroups),
     ),
     shown(list, (data) => [
-      when(() => data().length === 0 && !list.next(), () => (param("search") ? empty(we.noGroupsMatch, w.noFlagsMatchText, button(w.clearFilters, { run: () => setParams({ search: "" }) })) : empty(we.noGroups, we.noGroupsText))),
+      when(() => data().length === 0 && !list.next(), () => (param("search") ? empty(eventWords.noGroupsMatch, words.noFlagsMatchText, button(words.clearFilters, { run: () => setParams({ search: "" }) })) : empty(eventWords.noGroups, eventWords.noGroupsText))),
       when(() => data().length > 0, () =>
         records<Group>(
-          w.groups,
+          words.groups,
           [
-            { label: w.key, cell: (g) => h("bdi", null, h("a", { href: () => groupPath(g()) }, () => g().group_key)) },
-            { label: w.properties, cell: (g) => h("bdi", null, () => gistOf(g().group_properties)), class: "meta clip-cell" },
-            { label: w.firstSeen, cell: (g) => () => time(g().created_at), class: "meta" },
+            { label: words.key, cell: (g) => h("bdi", null, h("a", { href: () => groupPath(g()) }, () => g().group_key)) },
+            { label: words.properties, cell: (g) => h("bdi", null, () => gistOf(g().group_properties)), class: "meta clip-cell" },
+            { label: words.firstSeen, cell: (g) => () => time(g().created_at), class: "meta" },
           ],
           data,
           (g) => g.group_key,
         ),
       ),
-      when(list.next, () => h("p", { class: "gap-above" }, button(w.loadMore, { run: list.more }))),
+      when(list.next, () => h("p", { class: "gap-above" }, button(words.loadMore, { run: list.more }))),
     ]),
   ];
 }

@@ -7,8 +7,8 @@ import { get, send } from "../../api/client";
 import { titleOf, type Insight } from "../../api/insights";
 import { go } from "../../router";
 import { inProject, project } from "../../session";
-import { w } from "../../words";
-import { wi } from "../../words/insights";
+import { words } from "../../words";
+import { insightWords } from "../../words/insights";
 import { refused } from "../flags/actions";
 
 export const path = (id: number) => inProject(`insights/${id}/`);
@@ -22,28 +22,28 @@ interface Choice {
 export async function addToDashboard(i: Insight): Promise<Insight | undefined> {
   const all = (await get<{ results: Choice[] }>(inProject("dashboards/"), { limit: 1000 })).results.filter((d) => !i.dashboards.includes(d.id));
   const box = h("select", { "data-first": "" }, all.map((d) => h("option", { value: d.id }, d.name || `#${d.id}`)));
-  const chosen = await dialog<number>({ title: wi.addToDashboard }, (d) => ({
-    content: all.length ? field(box, { label: wi.dashboard }) : h("p", null, wi.noDashboardsThere),
-    buttons: h("button", { type: "button", class: "button primary", disabled: !all.length, onclick: () => d.close(Number(box.value)) }, wi.add),
+  const chosen = await dialog<number>({ title: insightWords.addToDashboard }, (d) => ({
+    content: all.length ? field(box, { label: insightWords.dashboard }) : h("p", null, insightWords.noDashboardsThere),
+    buttons: h("button", { type: "button", class: "button primary", disabled: !all.length, onclick: () => d.close(Number(box.value)) }, insightWords.add),
   }));
   if (!chosen) return undefined;
   const got = await send<Insight>("PATCH", path(i.id), { dashboards: [...i.dashboards, chosen] });
-  announce(wi.added(all.find((d) => d.id === chosen)?.name || ""));
+  announce(insightWords.added(all.find((d) => d.id === chosen)?.name || ""));
   return got;
 }
 
 export async function duplicate(i: Insight): Promise<void> {
   const copy = await send<Insight>("POST", inProject(`insights/${i.id}/duplicate/`), {});
   await go(`p/${project.peek()}/insights/${copy.id}`);
-  announce(w.saved);
+  announce(words.saved);
 }
 
 /** Deletes; for ten seconds it can be undone. */
 export async function remove(i: Insight): Promise<void> {
-  if (!(await confirm(w.deleteAsk(titleOf(i)), wi.deleteText, w.delete))) return;
+  if (!(await confirm(words.deleteAsk(titleOf(i)), insightWords.deleteText, words.delete))) return;
   await send("PATCH", path(i.id), { deleted: true });
   const at = `p/${project.peek()}/insights`;
   await go(at);
   const undo = () => void send("PATCH", path(i.id), { deleted: false }).then(() => go(`${at}/${i.id}`), refused);
-  announce(w.deleted(titleOf(i)), { label: w.undo, run: undo });
+  announce(words.deleted(titleOf(i)), { label: words.undo, run: undo });
 }

@@ -12,8 +12,8 @@ import { unwrapped, type Query } from "../../api/picture";
 import { go, guard } from "../../router";
 import type { Params } from "../../routes";
 import { inProject, may, project } from "../../session";
-import { w } from "../../words";
-import { wi } from "../../words/insights";
+import { words } from "../../words";
+import { insightWords } from "../../words/insights";
 import { refused } from "../flags/actions";
 import { addToDashboard, duplicate, path, remove } from "./actions";
 import { insightForm } from "./form";
@@ -31,8 +31,8 @@ export default function insightPage(params: Params): Child {
     );
   if (params.id) void load();
   return [
-    heading(() => (insight() ? titleOf(insight()!) : params.id ? "…" : wi.newInsight), tools),
-    () => (fault() ? problem(w.failed, fault(), () => void load()) : null),
+    heading(() => (insight() ? titleOf(insight()!) : params.id ? "…" : insightWords.newInsight), tools),
+    () => (fault() ? problem(words.failed, fault(), () => void load()) : null),
     when(() => params.id && !insight() && !fault(), () => bars(8)),
     when(() => !params.id || insight(), () => editor(insight, tools)),
   ];
@@ -52,11 +52,11 @@ function editor(insight: Signal<Insight | null>, tools: Signal<Child>): Child {
   const nameFault = signal<string | undefined>(undefined);
   keep(record, draft, changed);
   guarded(changed);
-  if (restored && changed()) announce(w.draftRestored);
+  if (restored && changed()) announce(words.draftRestored);
 
   const save = async (): Promise<Insight | undefined> => {
     fault.set(undefined);
-    nameFault.set(draft.peek().name.trim() ? undefined : wi.nameWanted);
+    nameFault.set(draft.peek().name.trim() ? undefined : insightWords.nameWanted);
     if (nameFault.peek()) {
       document.querySelector<HTMLElement>("main [aria-invalid=true]")?.focus();
       return undefined;
@@ -69,7 +69,7 @@ function editor(insight: Signal<Insight | null>, tools: Signal<Child>): Child {
       if (was) insight.set(got);
       clean.set(draft.peek());
       drop(record);
-      announce(w.saved);
+      announce(words.saved);
       return got;
     } catch (e) {
       fault.set(e);
@@ -90,15 +90,15 @@ function editor(insight: Signal<Insight | null>, tools: Signal<Child>): Child {
     if (got && insight.peek()) insight.set({ ...insight.peek()!, dashboards: got.dashboards });
     await toPage(i);
   };
-  const name = () => draft().name || wi.newInsight;
+  const name = () => draft().name || insightWords.newInsight;
   tools.set([
-    button(w.save, { kind: "primary", scope, run: saved }),
-    button(wi.addToDashboard, { scope, run: add }),
-    insight.peek() ? [button(w.duplicate, { scope, run: () => duplicate(insight.peek()!).catch(refused) }), button(w.delete, { scope, kind: "danger", run: () => remove(insight.peek()!).catch(refused) })] : null,
+    button(words.save, { kind: "primary", scope, run: saved }),
+    button(insightWords.addToDashboard, { scope, run: add }),
+    insight.peek() ? [button(words.duplicate, { scope, run: () => duplicate(insight.peek()!).catch(refused) }), button(words.delete, { scope, kind: "danger", run: () => remove(insight.peek()!).catch(refused) })] : null,
   ]);
   return [
-    () => (fault() ? problem(w.notDone, fault()) : null),
-    when(() => !known(), () => h("p", { role: "note", "aria-label": w.readOnly, class: "read-only" }, wi.otherQuery)),
+    () => (fault() ? problem(words.notDone, fault()) : null),
+    when(() => !known(), () => h("p", { role: "note", "aria-label": words.readOnly, class: "read-only" }, insightWords.otherQuery)),
     when(known, () => insightForm({ draft, nameFault, locked: () => !may(scope) && insight.peek() !== null, isNew: !insight.peek() })),
     answered(name, () => JSON.parse(query()) as Query | null),
   ];

@@ -7,24 +7,24 @@ import { get } from "../../api/client";
 import { eventNames } from "../../api/events";
 import { has, newSeries, type InsightDraft, type Series } from "../../api/insights";
 import { inProject } from "../../session";
-import { w } from "../../words";
-import { wi } from "../../words/insights";
+import { words } from "../../words";
+import { insightWords } from "../../words/insights";
 
 type List = { results: { name: string }[] };
 
 async function breakdowns(typed: string): Promise<Option[]> {
-  const bare = typed.replace(wi.ofPerson, "");
+  const bare = typed.replace(insightWords.ofPerson, "");
   const of = (type: string) => get<List>(inProject("property_definitions/"), { type, search: bare, limit: 10 }).then((l) => l.results.map((p) => p.name));
   const [events, people] = await Promise.all([of("event"), of("person")]);
-  return [{ value: "", text: wi.nothing }, ...people.map((n) => ({ value: n + wi.ofPerson, text: n + wi.ofPerson })), ...events.map((n) => ({ value: n, text: n }))];
+  return [{ value: "", text: insightWords.nothing }, ...people.map((n) => ({ value: n + insightWords.ofPerson, text: n + insightWords.ofPerson })), ...events.map((n) => ({ value: n, text: n }))];
 }
 
 /** A bare name that only people have means that of people. */
 async function whose(name: string): Promise<string> {
-  if (!name || name.endsWith(wi.ofPerson)) return name;
+  if (!name || name.endsWith(insightWords.ofPerson)) return name;
   const known = await breakdowns(name).catch(() => []);
   const there = (v: string) => known.some((o) => o.value === v);
-  return !there(name) && there(name + wi.ofPerson) ? name + wi.ofPerson : name;
+  return !there(name) && there(name + insightWords.ofPerson) ? name + insightWords.ofPerson : name;
 }
 
 /** Known choices, and what else an insight may have. */
@@ -46,20 +46,20 @@ export function insightForm(f: InsightForm): Child {
     field(select(() => draft()[member], () => choices(known, draft()[member]), (v) => put({ [member]: v }), { disabled: locked }), { label });
   const series = () => (has.several(kind()) ? draft().series : draft().series.slice(0, 1));
   return [
-    h("div", { class: "fields" }, field(name, { label: wi.name, fault: f.nameFault }), choice(wi.kind, "kind", wi.kinds)),
+    h("div", { class: "fields" }, field(name, { label: insightWords.name, fault: f.nameFault }), choice(insightWords.kind, "kind", insightWords.kinds)),
     h(
       "div",
       { class: "fields" },
       each(series, (s) => s.id, (s) => seriesRow(s, f, put)),
-      when(() => has.several(kind()) && !(kind() === "RetentionQuery" && draft().series.length > 1), () => h("button", { type: "button", class: "button", disabled: locked, onclick: () => put({ series: [...draft.peek().series, newSeries()] }) }, icon("plus"), wi.addSeries)),
+      when(() => has.several(kind()) && !(kind() === "RetentionQuery" && draft().series.length > 1), () => h("button", { type: "button", class: "button", disabled: locked, onclick: () => put({ series: [...draft.peek().series, newSeries()] }) }, icon("plus"), insightWords.addSeries)),
     ),
     h(
       "div",
       { class: "fields" },
-      when(() => has.breakdown(kind()), () => comboboxField({ label: wi.breakDownBy, value: () => draft().breakdown, options: breakdowns, change: (v) => void whose(v.trim()).then((breakdown) => put({ breakdown })), free: true, placeholder: wi.nothing, disabled: locked })),
-      choice(wi.period, "period", wi.periods),
-      when(() => has.interval(kind()), () => choice(wi.interval, "interval", wi.intervals)),
-      when(() => has.chart(kind()), () => choice(wi.chart, "chart", wi.charts)),
+      when(() => has.breakdown(kind()), () => comboboxField({ label: insightWords.breakDownBy, value: () => draft().breakdown, options: breakdowns, change: (v) => void whose(v.trim()).then((breakdown) => put({ breakdown })), free: true, placeholder: insightWords.nothing, disabled: locked })),
+      choice(insightWords.period, "period", insightWords.periods),
+      when(() => has.interval(kind()), () => choice(insightWords.interval, "interval", insightWords.intervals)),
+      when(() => has.chart(kind()), () => choice(insightWords.chart, "chart", insightWords.charts)),
     ),
   ];
 }
@@ -70,12 +70,12 @@ function seriesRow(s: Signal<Series>, f: InsightForm, put: (change: Partial<Insi
   const n = () => draft().series.findIndex((x) => x.id === id) + 1;
   const set = (change: Partial<Series>) => put({ series: draft.peek().series.map((x) => (x.id === id ? { ...x, ...change } : x)) });
   const math = () => draft().kind === "TrendsQuery";
-  const counts: Record<string, string> = { total: wi.countEvents, dau: wi.countPeople };
+  const counts: Record<string, string> = { total: insightWords.countEvents, dau: insightWords.countPeople };
   return h(
     "div",
-    { role: "group", "aria-label": () => (draft().kind === "FunnelsQuery" ? wi.stepN(n()) : wi.seriesN(n())) },
-    comboboxField({ label: w.event, value: () => s().event, options: eventNames, change: (event) => set({ event }), free: true, placeholder: wi.everyEvent, disabled: locked }),
-    when(math, () => field(select(() => s().math, () => choices(counts, s().math), (v) => set({ math: v }), { disabled: locked }), { label: wi.count })),
-    when(() => draft().series.length > 1 && has.several(draft().kind), () => h("button", { type: "button", class: "button quiet icon-only", "aria-label": () => wi.removeSeries(n()), disabled: locked, onclick: () => put({ series: draft.peek().series.filter((x) => x.id !== id) }) }, icon("close"))),
+    { role: "group", "aria-label": () => (draft().kind === "FunnelsQuery" ? insightWords.stepN(n()) : insightWords.seriesN(n())) },
+    comboboxField({ label: words.event, value: () => s().event, options: eventNames, change: (event) => set({ event }), free: true, placeholder: insightWords.everyEvent, disabled: locked }),
+    when(math, () => field(select(() => s().math, () => choices(counts, s().math), (v) => set({ math: v }), { disabled: locked }), { label: insightWords.count })),
+    when(() => draft().series.length > 1 && has.several(draft().kind), () => h("button", { type: "button", class: "button quiet icon-only", "aria-label": () => insightWords.removeSeries(n()), disabled: locked, onclick: () => put({ series: draft.peek().series.filter((x) => x.id !== id) }) }, icon("close"))),
   );
 }

@@ -8,35 +8,35 @@ import { titleOf, type Insight } from "../../api/insights";
 import { unwrapped } from "../../api/picture";
 import { go, href, param, setParams } from "../../router";
 import { inProject, project } from "../../session";
-import { w } from "../../words";
-import { wi } from "../../words/insights";
+import { words } from "../../words";
+import { insightWords } from "../../words/insights";
 import { searchBox } from "../people/list";
 
-const newButton = () => button(wi.newInsight, { kind: "primary", scope: "insight:write", run: () => go(`p/${project.peek()}/insights/new`) });
+const newButton = () => button(insightWords.newInsight, { kind: "primary", scope: "insight:write", run: () => go(`p/${project.peek()}/insights/new`) });
 
 export default function insightsPage(): Child {
   const list = pages<Insight>(() => ({ path: inProject("insights/"), query: { search: param("search"), hide_feature_flag_insights: param("search") ? "" : "true", order: "-last_modified_at", limit: 50, refresh: "force_cache" } }));
-  const kind = (i: Insight) => wi.kinds[unwrapped(i.query)?.kind ?? ""] ?? wi.otherKind;
+  const kind = (i: Insight) => insightWords.kinds[unwrapped(i.query)?.kind ?? ""] ?? insightWords.otherKind;
   return [
-    heading(w.insights, newButton()),
-    h("div", { class: "filters", role: "search", "aria-label": w.insights }, searchBox(wi.searchInsights)),
+    heading(words.insights, newButton()),
+    h("div", { class: "filters", role: "search", "aria-label": words.insights }, searchBox(insightWords.searchInsights)),
     shown(list, (data) => [
-      when(() => data().length === 0 && param("search"), () => empty(wi.noInsightsMatch, w.noFlagsMatchText, button(w.clearFilters, { run: () => setParams({ search: "" }) }))),
-      when(() => data().length === 0 && !param("search"), () => empty(wi.noInsights, wi.noInsightsText)),
+      when(() => data().length === 0 && param("search"), () => empty(insightWords.noInsightsMatch, words.noFlagsMatchText, button(words.clearFilters, { run: () => setParams({ search: "" }) }))),
+      when(() => data().length === 0 && !param("search"), () => empty(insightWords.noInsights, insightWords.noInsightsText)),
       when(() => data().length > 0, () =>
         records<Insight>(
-          w.insights,
+          words.insights,
           [
-            { label: wi.name, cell: (i) => h("bdi", null, h("a", { href: () => href(`p/${project()}/insights/${i().id}`) }, () => titleOf(i()))) },
-            { label: wi.kind, cell: (i) => () => kind(i()) },
-            { label: wi.changed, cell: (i) => () => time(i().last_modified_at), class: "meta" },
-            { label: wi.by, cell: (i) => h("bdi", null, () => i().last_modified_by?.first_name || i().last_modified_by?.email || ""), class: "meta" },
+            { label: insightWords.name, cell: (i) => h("bdi", null, h("a", { href: () => href(`p/${project()}/insights/${i().id}`) }, () => titleOf(i()))) },
+            { label: insightWords.kind, cell: (i) => () => kind(i()) },
+            { label: insightWords.changed, cell: (i) => () => time(i().last_modified_at), class: "meta" },
+            { label: insightWords.by, cell: (i) => h("bdi", null, () => i().last_modified_by?.first_name || i().last_modified_by?.email || ""), class: "meta" },
           ],
           data,
           (i) => i.id,
         ),
       ),
-      when(list.next, () => h("p", { class: "gap-above" }, button(w.loadMore, { run: list.more }))),
+      when(list.next, () => h("p", { class: "gap-above" }, button(words.loadMore, { run: list.more }))),
     ]),
   ];
 }

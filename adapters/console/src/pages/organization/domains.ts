@@ -6,8 +6,8 @@ import { button, empty, field, heading, shown } from "../../ui/parts";
 import { records } from "../../ui/table";
 import { answer, stale } from "../../api/cache";
 import { ApiError, send } from "../../api/client";
-import { w } from "../../words";
-import { wo } from "../../words/organization";
+import { words } from "../../words";
+import { organizationWords } from "../../words/organization";
 import { refused } from "../flags/actions";
 
 interface Domain {
@@ -26,34 +26,34 @@ export default function domainsPage(): Child {
   const verify = async (d: Domain) => {
     const got = await send<Domain>("POST", `${base}${d.id}/verify/`);
     again();
-    announce(got.is_verified ? wo.verified : wo.notFoundYet);
+    announce(got.is_verified ? organizationWords.verified : organizationWords.notFoundYet);
   };
   const remove = async (d: Domain) => {
-    if (!(await confirm(wo.removeAsk(d.domain), wo.removeDomainText, wo.remove))) return;
+    if (!(await confirm(organizationWords.removeAsk(d.domain), organizationWords.removeDomainText, organizationWords.remove))) return;
     await send("DELETE", `${base}${d.id}/`);
     again();
-    announce(wo.removed(d.domain));
+    announce(organizationWords.removed(d.domain));
   };
   const record = (d: Signal<Domain>) => {
     const text = (value: string, label: string) => field(h("input", { type: "text", class: "code", readonly: true, value }), { label });
-    return h("div", { class: "stack" }, text(`_posthog-challenge.${d.peek().domain}`, wo.txtName(d.peek().domain)), text(d.peek().verification_challenge, wo.txtValue(d.peek().domain)));
+    return h("div", { class: "stack" }, text(`_posthog-challenge.${d.peek().domain}`, organizationWords.txtName(d.peek().domain)), text(d.peek().verification_challenge, organizationWords.txtValue(d.peek().domain)));
   };
   return [
-    heading(wo.domains, button(wo.addDomain, { kind: "primary", scope: write, run: () => add().then((done) => done && (again(), announce(w.saved)), refused) })),
+    heading(organizationWords.domains, button(organizationWords.addDomain, { kind: "primary", scope: write, run: () => add().then((done) => done && (again(), announce(words.saved)), refused) })),
     shown(list, (data) => [
-      when(() => data().results.length === 0, () => empty(wo.noDomains, wo.noDomainsText)),
+      when(() => data().results.length === 0, () => empty(organizationWords.noDomains, organizationWords.noDomainsText)),
       when(() => data().results.length > 0, () =>
         records<Domain>(
-          wo.domains,
+          organizationWords.domains,
           [
-            { label: wo.domain, cell: (d) => [h("bdi", null, () => d().domain), when(() => !d().is_verified, () => record(d))], class: "long" },
-            { label: wo.state, cell: (d) => () => (d().is_verified ? wo.verified : wo.unverified) },
+            { label: organizationWords.domain, cell: (d) => [h("bdi", null, () => d().domain), when(() => !d().is_verified, () => record(d))], class: "long" },
+            { label: organizationWords.state, cell: (d) => () => (d().is_verified ? organizationWords.verified : organizationWords.unverified) },
             {
               label: "",
               cell: (d) =>
                 h("div", { class: "choices" }, [
-                  when(() => !d().is_verified, () => button(wo.verifyShort, { kind: "small", "aria-label": wo.verify(d.peek().domain), scope: write, run: () => verify(d.peek()).catch(refused) })),
-                  button(wo.remove, { kind: "small", "aria-label": wo.removeDomain(d.peek().domain), scope: write, run: () => remove(d.peek()).catch(refused) }),
+                  when(() => !d().is_verified, () => button(organizationWords.verifyShort, { kind: "small", "aria-label": organizationWords.verify(d.peek().domain), scope: write, run: () => verify(d.peek()).catch(refused) })),
+                  button(organizationWords.remove, { kind: "small", "aria-label": organizationWords.removeDomain(d.peek().domain), scope: write, run: () => remove(d.peek()).catch(refused) }),
                 ]),
               class: "tight",
             },
@@ -69,9 +69,9 @@ export default function domainsPage(): Child {
 async function add(): Promise<boolean> {
   const name = h("input", { type: "text", class: "code", autocomplete: "off", placeholder: "example.com", "data-first": "" });
   const fault = signal<string | undefined>(undefined);
-  const done = await dialog<boolean>({ title: wo.addDomain }, (d) => ({
-    content: field(name, { label: wo.domain, fault }),
-    buttons: button(wo.add, {
+  const done = await dialog<boolean>({ title: organizationWords.addDomain }, (d) => ({
+    content: field(name, { label: organizationWords.domain, fault }),
+    buttons: button(organizationWords.add, {
       kind: "primary",
       run: async () => {
         try {

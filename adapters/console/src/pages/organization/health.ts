@@ -7,7 +7,7 @@ import { records } from "../../ui/table";
 import { time } from "../../ui/time";
 import { answer } from "../../api/cache";
 import type { Picture } from "../../api/picture";
-import { wh } from "../../words/health";
+import { healthWords } from "../../words/health";
 
 interface Check {
   name: string;
@@ -29,22 +29,22 @@ const shapes: Record<string, string> = { ok: "on", warn: "stale", bad: "archived
 export default function healthPage(): Child {
   const got = answer<Health>(() => ({ path: "health/" }));
   return [
-    heading(wh.health),
+    heading(healthWords.health),
     shown(got, (data) => [
-      h("p", { class: "gap" }, () => wh.overall[data().status] ?? "", " ", () => h("span", { class: "meta" }, data().build ? wh.build(data().build) : null)),
+      h("p", { class: "gap" }, () => healthWords.overall[data().status] ?? "", " ", () => h("span", { class: "meta" }, data().build ? healthWords.build(data().build) : null)),
       records<Check>(
-        wh.checks,
+        healthWords.checks,
         [
-          { label: wh.check, cell: (c) => c().name },
-          { label: wh.state, cell: (c) => () => h("span", { class: `state ${c().state}` }, shape(shapes[c().state] ?? ""), wh.states[c().state] ?? c().state) },
-          { label: wh.since, cell: (c) => () => time(c().since), class: "meta" },
-          { label: wh.detail, cell: (c) => [() => c().detail, () => (c().advice ? h("p", { class: "hint" }, c().advice) : null)], class: "long" },
+          { label: healthWords.check, cell: (c) => c().name },
+          { label: healthWords.state, cell: (c) => () => h("span", { class: `state ${c().state}` }, shape(shapes[c().state] ?? ""), healthWords.states[c().state] ?? c().state) },
+          { label: healthWords.since, cell: (c) => () => time(c().since), class: "meta" },
+          { label: healthWords.detail, cell: (c) => [() => c().detail, () => (c().advice ? h("p", { class: "hint" }, c().advice) : null)], class: "long" },
         ],
         () => data().checks,
         (c) => c.name,
       ),
-      h("h2", { class: "gap-above gap" }, wh.rates),
-      when(() => data().rates.minutes.length === 0, () => h("p", { class: "meta" }, wh.ratesWait)),
+      h("h2", { class: "gap-above gap" }, healthWords.rates),
+      when(() => data().rates.minutes.length === 0, () => h("p", { class: "meta" }, healthWords.ratesWait)),
       when(() => data().rates.minutes.length > 0, () => () => rates(data().rates)),
     ]),
   ];
@@ -53,11 +53,11 @@ export default function healthPage(): Child {
 function rates(r: Health["rates"]): Child {
   const labels = r.minutes.map((m) => new Date(m).toLocaleTimeString("en-GB", { hour: "2-digit", minute: "2-digit" }));
   const lines = [
-    { label: wh.flags, data: r.flags },
-    { label: wh.events, data: r.events },
-    { label: wh.errors, data: r.errors },
+    { label: healthWords.flags, data: r.flags },
+    { label: healthWords.events, data: r.events },
+    { label: healthWords.errors, data: r.errors },
   ];
-  const table = { columns: [wh.minute, ...lines.map((l) => l.label)], rows: labels.map((m, i) => [m, ...lines.map((l) => l.data[i] ?? null)]).reverse() };
-  const picture: Picture = { shape: "lines", head: wh.minute, labels, lines, open: false, table };
-  return [chart(wh.rates, picture), values(wh.rates, table)];
+  const table = { columns: [healthWords.minute, ...lines.map((l) => l.label)], rows: labels.map((m, i) => [m, ...lines.map((l) => l.data[i] ?? null)]).reverse() };
+  const picture: Picture = { shape: "lines", head: healthWords.minute, labels, lines, open: false, table };
+  return [chart(healthWords.rates, picture), values(healthWords.rates, table)];
 }

@@ -8,8 +8,8 @@ import { time } from "../../ui/time";
 import { answer, stale } from "../../api/cache";
 import { ApiError, send } from "../../api/client";
 import { may, session } from "../../session";
-import { w } from "../../words";
-import { wo } from "../../words/organization";
+import { words } from "../../words";
+import { organizationWords } from "../../words/organization";
 import { refused } from "../flags/actions";
 
 interface Member {
@@ -31,7 +31,7 @@ interface Invite {
 
 const base = "organizations/@current/";
 const write = "organization_member:write";
-const levels = () => Object.entries(wo.levels).filter(([level]) => Number(level) <= (session()?.organization.level ?? 0));
+const levels = () => Object.entries(organizationWords.levels).filter(([level]) => Number(level) <= (session()?.organization.level ?? 0));
 
 export default function membersPage(): Child {
   const members = answer<{ results: Member[] }>(() => ({ path: `${base}members/`, query: { limit: 200 } }));
@@ -40,46 +40,46 @@ export default function membersPage(): Child {
   const above = (level: number) => level > (session()?.organization.level ?? 0);
   const change = async (m: Member, level: number) => {
     await send("PATCH", `${base}members/${m.user.uuid}/`, { level }).finally(again);
-    announce(w.saved);
+    announce(words.saved);
   };
   const remove = async (m: Member) => {
-    if (!(await confirm(wo.removeAsk(m.user.email), wo.removeText, wo.remove))) return;
+    if (!(await confirm(organizationWords.removeAsk(m.user.email), organizationWords.removeText, organizationWords.remove))) return;
     await send("DELETE", `${base}members/${m.user.uuid}/`);
     again();
-    announce(wo.removed(m.user.email));
+    announce(organizationWords.removed(m.user.email));
   };
   const cancel = async (i: Invite) => {
-    if (!(await confirm(`${wo.cancelInvitation(i.target_email)}?`, wo.cancelInvitationText, wo.remove))) return;
+    if (!(await confirm(`${organizationWords.cancelInvitation(i.target_email)}?`, organizationWords.cancelInvitationText, organizationWords.remove))) return;
     await send("DELETE", `${base}invites/${i.id}/`);
     again();
-    announce(wo.removed(i.target_email));
+    announce(organizationWords.removed(i.target_email));
   };
   return [
-    heading(wo.members, button(wo.invite, { kind: "primary", scope: write, run: () => invite().then((done) => done && again(), refused) })),
+    heading(organizationWords.members, button(organizationWords.invite, { kind: "primary", scope: write, run: () => invite().then((done) => done && again(), refused) })),
     shown(members, (data) =>
       records<Member>(
-        wo.members,
+        organizationWords.members,
         [
-          { label: wo.email, cell: (m) => h("bdi", null, () => m().user.email) },
-          { label: wo.level, cell: (m) => select(() => String(m().level), () => (above(m().level) ? Object.entries(wo.levels) : levels()), (v) => void change(m.peek(), Number(v)).catch(refused), { "aria-label": wo.levelOf(m.peek().user.email), disabled: () => !may(write) || above(m().level) }) },
-          { label: wo.joined, cell: (m) => () => time(m().joined_at), class: "meta" },
-          { label: "", cell: (m) => button(wo.remove, { kind: "small", "aria-label": wo.removeMember(m.peek().user.email), scope: write, run: () => remove(m.peek()).catch(refused) }), class: "tight" },
+          { label: organizationWords.email, cell: (m) => h("bdi", null, () => m().user.email) },
+          { label: organizationWords.level, cell: (m) => select(() => String(m().level), () => (above(m().level) ? Object.entries(organizationWords.levels) : levels()), (v) => void change(m.peek(), Number(v)).catch(refused), { "aria-label": organizationWords.levelOf(m.peek().user.email), disabled: () => !may(write) || above(m().level) }) },
+          { label: organizationWords.joined, cell: (m) => () => time(m().joined_at), class: "meta" },
+          { label: "", cell: (m) => button(organizationWords.remove, { kind: "small", "aria-label": organizationWords.removeMember(m.peek().user.email), scope: write, run: () => remove(m.peek()).catch(refused) }), class: "tight" },
         ],
         () => data().results,
         (m) => m.id,
       ),
     ),
-    h("h2", { class: "gap-above gap" }, wo.invitations),
+    h("h2", { class: "gap-above gap" }, organizationWords.invitations),
     shown(invites, (data) => [
-      when(() => data().results.length === 0, () => h("p", { class: "meta" }, wo.noInvitations)),
+      when(() => data().results.length === 0, () => h("p", { class: "meta" }, organizationWords.noInvitations)),
       when(() => data().results.length > 0, () =>
         records<Invite>(
-          wo.invitations,
+          organizationWords.invitations,
           [
-            { label: wo.email, cell: (i) => h("bdi", null, () => i().target_email) },
-            { label: wo.level, cell: (i) => () => wo.levels[i().level] ?? String(i().level) },
-            { label: wo.sent, cell: (i) => [() => time(i().created_at), () => (i().is_expired ? ` ${wo.expired}` : "")], class: "meta" },
-            { label: "", cell: (i) => button(w.cancel, { kind: "small", "aria-label": wo.cancelInvitation(i.peek().target_email), scope: write, run: () => cancel(i.peek()).catch(refused) }), class: "tight" },
+            { label: organizationWords.email, cell: (i) => h("bdi", null, () => i().target_email) },
+            { label: organizationWords.level, cell: (i) => () => organizationWords.levels[i().level] ?? String(i().level) },
+            { label: organizationWords.sent, cell: (i) => [() => time(i().created_at), () => (i().is_expired ? ` ${organizationWords.expired}` : "")], class: "meta" },
+            { label: "", cell: (i) => button(words.cancel, { kind: "small", "aria-label": organizationWords.cancelInvitation(i.peek().target_email), scope: write, run: () => cancel(i.peek()).catch(refused) }), class: "tight" },
           ],
           () => data().results,
           (i) => i.id,
@@ -95,9 +95,9 @@ async function invite(): Promise<boolean> {
   const message = h("textarea", { rows: 3, maxlength: 1000 });
   const level = signal("1");
   const fault = signal<string | undefined>(undefined);
-  const made = await dialog<Invite>({ title: wo.invite }, (d) => ({
-    content: [field(email, { label: wo.email, fault }), field(select(level, levels, (v) => level.set(v)), { label: wo.level }), field(message, { label: wo.message, hint: wo.messageHint })],
-    buttons: button(wo.sendInvitation, {
+  const made = await dialog<Invite>({ title: organizationWords.invite }, (d) => ({
+    content: [field(email, { label: organizationWords.email, fault }), field(select(level, levels, (v) => level.set(v)), { label: organizationWords.level }), field(message, { label: organizationWords.message, hint: organizationWords.messageHint })],
+    buttons: button(organizationWords.sendInvitation, {
       kind: "primary",
       run: async () => {
         try {
@@ -112,11 +112,11 @@ async function invite(): Promise<boolean> {
   if (!made) return false;
   if (!made.emailing_attempt_made && made.accept_url) {
     const link = h("input", { type: "text", class: "code", readonly: true, value: made.accept_url, "data-first": "" });
-    await dialog<void>({ title: wo.invite, cancel: null }, (d) => ({
-      content: field(link, { label: wo.invitationLink, hint: wo.invitationLinkHint }),
-      buttons: [button(wo.copyLink, { run: () => copyText(made.accept_url!).then(() => announce(w.copied)) }), button(w.doneButton, { kind: "primary", run: () => d.close() })],
+    await dialog<void>({ title: organizationWords.invite, cancel: null }, (d) => ({
+      content: field(link, { label: organizationWords.invitationLink, hint: organizationWords.invitationLinkHint }),
+      buttons: [button(organizationWords.copyLink, { run: () => copyText(made.accept_url!).then(() => announce(words.copied)) }), button(words.doneButton, { kind: "primary", run: () => d.close() })],
     }));
   }
-  announce(wo.invited(made.target_email));
+  announce(organizationWords.invited(made.target_email));
   return true;
 }

@@ -7,8 +7,8 @@ import { answer, stale } from "../../api/cache";
 import { ApiError, send } from "../../api/client";
 import { go } from "../../router";
 import { loadSession, may } from "../../session";
-import { w } from "../../words";
-import { wo } from "../../words/organization";
+import { words } from "../../words";
+import { organizationWords } from "../../words/organization";
 
 interface Organization {
   name: string;
@@ -23,7 +23,7 @@ const write = "organization:write";
 
 export default function organizationPage(): Child {
   const got = answer<Organization>(() => ({ path: at }));
-  return [heading(wo.settings, button(wo.newProject, { scope: "project:write", run: newProject })), shown(got, (data) => {
+  return [heading(organizationWords.settings, button(organizationWords.newProject, { scope: "project:write", run: newProject })), shown(got, (data) => {
     const o = signal(data());
     return [general(o), danger(o)];
   })];
@@ -41,26 +41,26 @@ function general(o: Signal<Organization>): HTMLElement {
       o.set(await send<Organization>("PATCH", at, { name: name.value.trim(), members_can_invite: invite.checked, members_can_use_personal_api_keys: keys.checked, is_member_join_email_enabled: mails.checked }));
       stale(at);
       await loadSession();
-      announce(w.saved);
+      announce(words.saved);
     } catch (e) {
       fault.set(e instanceof ApiError ? e.detail : String(e));
     }
   };
-  return h("section", { class: "card", "aria-label": wo.general }, [
-    h("h2", null, wo.general),
+  return h("section", { class: "card", "aria-label": organizationWords.general }, [
+    h("h2", null, organizationWords.general),
     () => (fault() ? h("p", { class: "problem", role: "alert" }, fault()) : null),
-    field(name, { label: wo.name }),
-    h("label", { class: "check" }, invite, wo.membersInvite),
-    h("label", { class: "check" }, keys, wo.membersKeys),
-    h("label", { class: "check" }, mails, wo.joinMails),
-    button(w.save, { kind: "primary", scope: write, disabled: off, run: save }),
+    field(name, { label: organizationWords.name }),
+    h("label", { class: "check" }, invite, organizationWords.membersInvite),
+    h("label", { class: "check" }, keys, organizationWords.membersKeys),
+    h("label", { class: "check" }, mails, organizationWords.joinMails),
+    button(words.save, { kind: "primary", scope: write, disabled: off, run: save }),
   ]);
 }
 
 function danger(o: Signal<Organization>): HTMLElement {
   const fault = signal("");
   const remove = async () => {
-    if (!(await typed(o.peek().name, wo.deleteOrganization))) return;
+    if (!(await typed(o.peek().name, organizationWords.deleteOrganization))) return;
     try {
       await send("DELETE", at);
       location.reload();
@@ -68,20 +68,20 @@ function danger(o: Signal<Organization>): HTMLElement {
       fault.set(e instanceof ApiError ? e.detail : String(e));
     }
   };
-  return h("section", { class: "card", "aria-label": wo.danger }, [
-    h("h2", null, wo.danger),
+  return h("section", { class: "card", "aria-label": organizationWords.danger }, [
+    h("h2", null, organizationWords.danger),
     () => (fault() ? h("p", { class: "problem", role: "alert" }, fault()) : null),
-    h("p", { class: "meta" }, wo.deleteText),
-    button(wo.deleteOrganization, { kind: "danger", scope: write, disabled: () => o().membership_level < 15, run: remove }),
+    h("p", { class: "meta" }, organizationWords.deleteText),
+    button(organizationWords.deleteOrganization, { kind: "danger", scope: write, disabled: () => o().membership_level < 15, run: remove }),
   ]);
 }
 
 async function newProject(): Promise<void> {
   const name = h("input", { type: "text", maxlength: 200, "data-first": "" });
   const fault = signal<string | undefined>(undefined);
-  const made = await dialog<{ id: number; name: string }>({ title: wo.newProject }, (d) => ({
-    content: field(name, { label: wo.name, fault }),
-    buttons: button(wo.make, {
+  const made = await dialog<{ id: number; name: string }>({ title: organizationWords.newProject }, (d) => ({
+    content: field(name, { label: organizationWords.name, fault }),
+    buttons: button(organizationWords.make, {
       kind: "primary",
       run: async () => {
         try {
@@ -94,7 +94,7 @@ async function newProject(): Promise<void> {
   }));
   if (!made) return;
   await loadSession();
-  announce(wo.madeProject(made.name));
+  announce(organizationWords.madeProject(made.name));
   await go(`p/${made.id}`);
 }
 
@@ -102,8 +102,8 @@ async function newProject(): Promise<void> {
 async function typed(name: string, action: string): Promise<boolean> {
   const word = signal("");
   const input: HTMLInputElement = h("input", { type: "text", autocomplete: "off", oninput: () => word.set(input.value) });
-  const done = await dialog<boolean>({ title: wo.deleteAsk(name), alert: true }, (d) => ({
-    content: [h("p", null, wo.deleteText), field(input, { label: wo.typeName(name) })],
+  const done = await dialog<boolean>({ title: organizationWords.deleteAsk(name), alert: true }, (d) => ({
+    content: [h("p", null, organizationWords.deleteText), field(input, { label: organizationWords.typeName(name) })],
     buttons: button(action, { kind: "danger", disabled: () => word().trim() !== name, run: () => d.close(true) }),
   }));
   return done === true;

@@ -8,8 +8,8 @@ import { ApiError, send } from "../../api/client";
 import type { Picture, Table } from "../../api/picture";
 import { param, setParams } from "../../router";
 import { session } from "../../session";
-import { w } from "../../words";
-import { wo } from "../../words/organization";
+import { words } from "../../words";
+import { organizationWords } from "../../words/organization";
 
 interface Resource {
   usage: number;
@@ -32,10 +32,10 @@ const used = (r: Resource) => r.usage + r.todays_usage;
 
 export default function usagePage(): Child {
   const got = answer<Usage>(() => ({ path: "organizations/@current/usage/" }));
-  const chosen = () => (param("resource") in wo.resources ? param("resource") : "events");
+  const chosen = () => (param("resource") in organizationWords.resources ? param("resource") : "events");
   return [
-    heading(wo.usage),
-    h("div", { class: "filters low" }, field(select(chosen, () => Object.entries(wo.resources), (v) => setParams({ resource: v })), { label: wo.resource })),
+    heading(organizationWords.usage),
+    h("div", { class: "filters low" }, field(select(chosen, () => Object.entries(organizationWords.resources), (v) => setParams({ resource: v })), { label: organizationWords.resource })),
     shown(got, (data) => [() => month(data(), chosen()), () => limits(data(), () => (stale("usage"), got.reload()))]),
   ];
 }
@@ -49,56 +49,56 @@ export function reached(r: Resource, from: string, to: string, now = Date.now())
 
 function month(u: Usage, name: string): Child {
   const r = u[name]!;
-  const words = wo.resources[name]!;
+  const label = organizationWords.resources[name]!;
   const days = [...new Set(r.days.map((d) => d.day))].sort();
   const of = (day: string) => r.days.filter((d) => d.day === day).reduce((a, d) => a + d.count, 0);
-  const line = { label: words, data: days.map(of) };
-  const byDay: Table = { columns: [wo.day, wo.countHead], rows: days.map((d, i) => [d, line.data[i]!]) };
-  const picture: Picture = { shape: "bars", head: wo.day, labels: days, lines: [line], open: true, table: byDay };
+  const line = { label: label, data: days.map(of) };
+  const byDay: Table = { columns: [organizationWords.day, organizationWords.countHead], rows: days.map((d, i) => [d, line.data[i]!]) };
+  const picture: Picture = { shape: "bars", head: organizationWords.day, labels: days, lines: [line], open: true, table: byDay };
   const sources = new Map<string, [string, string, string, number]>();
   for (const s of u.sources.filter((s) => s.resource === name)) {
     const id = [s.project_id, s.key, s.sdk].join("\n");
     const was = sources.get(id);
     sources.set(id, [session()?.projects.find((p) => p.id === s.project_id)?.name ?? String(s.project_id), s.key, s.sdk, (was?.[3] ?? 0) + s.count]);
   }
-  const bySource: Table = { columns: [wo.project, wo.key, wo.sdk, wo.countHead], rows: [...sources.values()].sort((a, b) => b[3] - a[3]) };
+  const bySource: Table = { columns: [organizationWords.project, organizationWords.key, organizationWords.sdk, organizationWords.countHead], rows: [...sources.values()].sort((a, b) => b[3] - a[3]) };
   const late = reached(r, u.period[0], u.period[1]);
   return [
     h("section", { class: "card" }, [
-      h("h2", null, wo.thisMonth(words)),
-      h("p", null, wo.used(used(r), r.limit)),
-      r.limit ? h("meter", { "aria-label": wo.thisMonth(words), min: 0, max: r.limit, high: r.limit * 0.8, value: Math.min(used(r), r.limit) }) : null,
-      late ? h("p", { class: "warning" }, wo.reachedOn(late)) : null,
+      h("h2", null, organizationWords.thisMonth(label)),
+      h("p", null, organizationWords.used(used(r), r.limit)),
+      r.limit ? h("meter", { "aria-label": organizationWords.thisMonth(label), min: 0, max: r.limit, high: r.limit * 0.8, value: Math.min(used(r), r.limit) }) : null,
+      late ? h("p", { class: "warning" }, organizationWords.reachedOn(late)) : null,
     ]),
-    days.length ? [h("h2", { class: "gap-above gap" }, wo.byDay), chart(wo.byDay, picture), values(wo.byDay, byDay)] : h("p", { class: "meta gap-above" }, wo.nothingUsed),
-    bySource.rows.length ? [h("h2", { class: "gap-above gap" }, wo.bySource), values(wo.bySource, bySource)] : null,
+    days.length ? [h("h2", { class: "gap-above gap" }, organizationWords.byDay), chart(organizationWords.byDay, picture), values(organizationWords.byDay, byDay)] : h("p", { class: "meta gap-above" }, organizationWords.nothingUsed),
+    bySource.rows.length ? [h("h2", { class: "gap-above gap" }, organizationWords.bySource), values(organizationWords.bySource, bySource)] : null,
   ];
 }
 
 /** The limits, for owners. */
 function limits(u: Usage, again: () => void): Child {
-  const texts = signal<Record<string, string>>(Object.fromEntries(Object.keys(wo.resources).map((name) => [name, u[name]?.limit?.toString() ?? ""])));
+  const texts = signal<Record<string, string>>(Object.fromEntries(Object.keys(organizationWords.resources).map((name) => [name, u[name]?.limit?.toString() ?? ""])));
   const fault = signal("");
   const owner = () => (session()?.organization.level ?? 0) >= 15;
   const one = (name: string) => {
     const el: HTMLInputElement = h("input", { type: "number", min: 0, step: 1, value: texts.peek()[name]!, disabled: () => !owner(), oninput: () => texts.update((t) => ({ ...t, [name]: el.value })) });
-    return field(el, { label: wo.limitOf(wo.resources[name]!) });
+    return field(el, { label: organizationWords.limitOf(organizationWords.resources[name]!) });
   };
   const save = async () => {
     fault.set("");
     try {
       await send("PATCH", "organizations/@current/", { quotas: Object.fromEntries(Object.entries(texts.peek()).map(([name, text]) => [name, text.trim() === "" ? null : Number(text)])) });
       again();
-      announce(w.saved);
+      announce(words.saved);
     } catch (e) {
       fault.set(e instanceof ApiError ? e.detail : String(e));
     }
   };
-  return h("section", { class: "card gap-above", "aria-label": wo.limits }, [
-    h("h2", null, wo.limits),
-    h("p", { class: "meta" }, wo.limitsText),
+  return h("section", { class: "card gap-above", "aria-label": organizationWords.limits }, [
+    h("h2", null, organizationWords.limits),
+    h("p", { class: "meta" }, organizationWords.limitsText),
     () => (fault() ? h("p", { class: "problem", role: "alert" }, fault()) : null),
-    Object.keys(wo.resources).map(one),
-    button(wo.saveLimits, { kind: "primary", scope: "organization:write", disabled: () => !owner(), run: save }),
+    Object.keys(organizationWords.resources).map(one),
+    button(organizationWords.saveLimits, { kind: "primary", scope: "organization:write", disabled: () => !owner(), run: save }),
   ]);
 }

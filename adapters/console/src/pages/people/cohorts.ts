@@ -6,8 +6,8 @@ import { answer } from "../../api/cache";
 import { href } from "../../router";
 import type { Params } from "../../routes";
 import { inProject, project } from "../../session";
-import { number, w } from "../../words";
-import { wf } from "../../words/personflags";
+import { number, words } from "../../words";
+import { personWords } from "../../words/personflags";
 import { personPage, type Person } from "./person";
 
 interface Row {
@@ -24,14 +24,14 @@ export default function personCohorts(params: Params): Child {
 function cohorts(person: Signal<Person>): Child {
   const list = answer<{ results: Row[] }>(() => ({ path: inProject("persons/cohorts/"), query: { person_id: person().uuid } }));
   return shown(list, (data) => [
-    when(() => data().results.length === 0, () => empty(wf.noCohorts, wf.noCohortsText)),
+    when(() => data().results.length === 0, () => empty(personWords.noCohorts, personWords.noCohortsText)),
     when(() => data().results.length > 0, () =>
       records<Row>(
-        w.cohorts,
+        words.cohorts,
         [
-          { label: wf.name, cell: (r) => h("bdi", null, () => h("a", { href: href(`p/${project()}/cohorts/${r().id}`) }, r().name ?? w.dash)) },
-          { label: wf.kind, cell: (r) => () => (r().is_static ? wf.byList : wf.byRule), class: "meta" },
-          { label: w.people, cell: (r) => () => (r().count === null ? w.dash : number(r().count!)), class: "number" },
+          { label: personWords.name, cell: (r) => h("bdi", null, () => h("a", { href: href(`p/${project()}/cohorts/${r().id}`) }, r().name ?? words.dash)) },
+          { label: personWords.kind, cell: (r) => () => (r().is_static ? personWords.byList : personWords.byRule), class: "meta" },
+          { label: words.people, cell: (r) => () => (r().count === null ? words.dash : number(r().count!)), class: "number" },
         ],
         () => data().results,
         (r) => r.id,

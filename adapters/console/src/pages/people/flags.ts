@@ -7,9 +7,9 @@ import { answer } from "../../api/cache";
 import { href, param } from "../../router";
 import type { Params } from "../../routes";
 import { inProject, project } from "../../session";
-import { w } from "../../words";
-import { wf } from "../../words/personflags";
-import { wp } from "../../words/pins";
+import { words } from "../../words";
+import { personWords } from "../../words/personflags";
+import { pinWords } from "../../words/pins";
 import { refused } from "../flags/actions";
 import { pinValue } from "../pin";
 import { searchBox } from "./list";
@@ -29,31 +29,31 @@ export default function personFlags(params: Params): Child {
   return personPage(params, "flags", flags);
 }
 
-const text = (v: unknown) => (v === null || v === undefined ? wf.undecided : String(v));
+const text = (v: unknown) => (v === null || v === undefined ? personWords.undecided : String(v));
 
 function flags(person: Signal<Person>): Child {
   const list = answer<{ results: Row[] }>(() => ({ path: inProject(`persons/${person().uuid}/flags/`), query: { search: param("search"), limit: 200 } }));
-  const why = (r: Row) => h("a", { href: href(`p/${project()}/why`, { person: person().distinct_ids[0] ?? "", flag: r.key }), "aria-label": wf.why(r.key) }, w.why);
+  const why = (r: Row) => h("a", { href: href(`p/${project()}/why`, { person: person().distinct_ids[0] ?? "", flag: r.key }), "aria-label": personWords.why(r.key) }, words.why);
   const pin = (key: string) => pinValue({ key, person: pinnedAs(person.peek()) }).then((done) => done && list.reload(), refused);
   return [
-    h("div", { class: "filters", role: "search", "aria-label": w.flags }, searchBox(w.searchFlags)),
+    h("div", { class: "filters", role: "search", "aria-label": words.flags }, searchBox(words.searchFlags)),
     shown(list, (data) => [
-      when(() => data().results.length === 0, () => (param("search") ? empty(w.noFlagsMatch, w.noFlagsMatchText) : empty(w.noFlags, w.noFlagsText))),
+      when(() => data().results.length === 0, () => (param("search") ? empty(words.noFlagsMatch, words.noFlagsMatchText) : empty(words.noFlags, words.noFlagsText))),
       when(() => data().results.length > 0, () =>
         records<Row>(
-          w.flags,
+          words.flags,
           [
-            { label: w.flag, cell: (r) => h("bdi", { class: "code" }, () => h("a", { href: href(`p/${project()}/flags/${r().id}`) }, r().key)) },
-            { label: wf.now, cell: (r) => [h("bdi", null, () => text(r().value)), " ", () => (r().pinned ? h("span", { class: "meta" }, wf.pinned) : null)] },
+            { label: words.flag, cell: (r) => h("bdi", { class: "code" }, () => h("a", { href: href(`p/${project()}/flags/${r().id}`) }, r().key)) },
+            { label: personWords.now, cell: (r) => [h("bdi", null, () => text(r().value)), " ", () => (r().pinned ? h("span", { class: "meta" }, personWords.pinned) : null)] },
             {
-              label: wf.last,
+              label: personWords.last,
               cell: (r) => [
-                () => (r().assigned ? [h("bdi", null, text(r().assigned!.value)), " ", h("span", { class: "meta" }, time(r().assigned!.at))] : w.never),
-                () => (r().differs ? h("p", { class: "meta" }, wf.differs[r().differs!] ?? r().differs) : null),
+                () => (r().assigned ? [h("bdi", null, text(r().assigned!.value)), " ", h("span", { class: "meta" }, time(r().assigned!.at))] : words.never),
+                () => (r().differs ? h("p", { class: "meta" }, personWords.differs[r().differs!] ?? r().differs) : null),
               ],
             },
-            { label: w.reason, cell: (r) => () => r().reason, class: "meta" },
-            { label: "", cell: (r) => [() => why(r()), " ", button(wp.pinButton, { kind: "small", "aria-label": () => wp.pinKey(r().key), scope: "feature_flag:write", run: () => pin(r.peek().key) })], class: "tight" },
+            { label: words.reason, cell: (r) => () => r().reason, class: "meta" },
+            { label: "", cell: (r) => [() => why(r()), " ", button(pinWords.pinButton, { kind: "small", "aria-label": () => pinWords.pinKey(r().key), scope: "feature_flag:write", run: () => pin(r.peek().key) })], class: "tight" },
           ],
           () => data().results,
           (r) => r.id,

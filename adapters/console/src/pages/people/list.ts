@@ -5,19 +5,19 @@ import { pages } from "../../ui/pages";
 import { time } from "../../ui/time";
 import { href, param, setParams } from "../../router";
 import { inProject, project } from "../../session";
-import { w } from "../../words";
+import { words } from "../../words";
 import type { Person } from "./person";
 
 export default function people(): Child {
   const list = pages<Person>(() => ({ path: inProject("persons/"), query: { search: param("search"), limit: 50 } }));
   return [
-    heading(w.people),
-    h("div", { class: "filters", role: "search", "aria-label": w.people }, searchBox(w.searchPeople)),
+    heading(words.people),
+    h("div", { class: "filters", role: "search", "aria-label": words.people }, searchBox(words.searchPeople)),
     shown(list, (data) => [
-      when(() => data().length === 0 && param("search"), () => empty(w.noPeopleMatch, w.noFlagsMatchText, button(w.clearFilters, { run: () => setParams({ search: "" }) }))),
-      when(() => data().length === 0 && !param("search"), () => empty(w.noPeople, w.noPeopleText)),
+      when(() => data().length === 0 && param("search"), () => empty(words.noPeopleMatch, words.noFlagsMatchText, button(words.clearFilters, { run: () => setParams({ search: "" }) }))),
+      when(() => data().length === 0 && !param("search"), () => empty(words.noPeople, words.noPeopleText)),
       when(() => data().length > 0, () => table(data)),
-      when(list.next, () => h("p", { class: "gap-above" }, button(w.loadMore, { run: list.more }))),
+      when(list.next, () => h("p", { class: "gap-above" }, button(words.loadMore, { run: list.more }))),
     ]),
   ];
 }
@@ -35,8 +35,8 @@ export function searchBox(label: string): HTMLElement {
     },
   });
   effect(() => {
-    const words = param("search");
-    if (document.activeElement !== input) input.value = words;
+    const search = param("search");
+    if (document.activeElement !== input) input.value = search;
   });
   return input;
 }
@@ -49,11 +49,11 @@ function table(data: () => Person[]): HTMLElement {
       h("td", null, h("bdi", null, h("a", { href: () => href(`p/${project()}/people/${p().uuid}`) }, () => p().name))),
       h("td", { class: "code clip-cell" }, h("bdi", null, () => p().distinct_ids.slice(0, 3).join(", "))),
       h("td", { class: "meta" }, () => time(p().created_at)),
-      h("td", { class: "meta" }, () => time(p().last_seen_at) ?? w.dash),
+      h("td", { class: "meta" }, () => time(p().last_seen_at) ?? words.dash),
     );
   return h(
     "div",
-    { class: "scroller", tabindex: 0, role: "region", "aria-label": w.people },
-    h("table", { "aria-label": w.people }, h("thead", null, h("tr", null, [w.person, w.distinctIDs, w.firstSeen, w.lastSeen].map((t) => h("th", { scope: "col" }, t)))), h("tbody", null, each(data, (p) => p.uuid, row))),
+    { class: "scroller", tabindex: 0, role: "region", "aria-label": words.people },
+    h("table", { "aria-label": words.people }, h("thead", null, h("tr", null, [words.person, words.distinctIDs, words.firstSeen, words.lastSeen].map((t) => h("th", { scope: "col" }, t)))), h("tbody", null, each(data, (p) => p.uuid, row))),
   );
 }

@@ -9,8 +9,8 @@ import { stale } from "../../api/cache";
 import { go, href } from "../../router";
 import type { Params } from "../../routes";
 import { inProject, project } from "../../session";
-import { w } from "../../words";
-import { wp } from "../../words/pins";
+import { words } from "../../words";
+import { pinWords } from "../../words/pins";
 import { refused } from "../flags/actions";
 import { pinValue } from "../pin";
 
@@ -25,10 +25,10 @@ export interface Person {
 }
 
 const tabs: [string, string][] = [
-  ["", w.timeline],
-  ["properties", w.properties],
-  ["flags", w.flags],
-  ["cohorts", w.cohorts],
+  ["", words.timeline],
+  ["properties", words.properties],
+  ["flags", words.flags],
+  ["cohorts", words.cohorts],
 ];
 
 /** A page of one person: loads them, and shows the tab below. */
@@ -43,10 +43,10 @@ export function personPage(params: Params, tab: string, show: (person: Signal<Pe
   void load();
   const at = `p/${project.peek()}/people/${params.uuid}`;
   return [
-    heading(() => person()?.name ?? "…", when(person, () => h("a", { class: "button", href: () => href(`p/${project()}/why`, { person: person()!.distinct_ids[0] ?? "" }) }, w.why)), when(person, () => button(wp.pin, { scope: "feature_flag:write", run: () => pinValue({ person: pinnedAs(person.peek()!) }).catch(refused) })), when(person, () => button(w.erasePerson, { kind: "danger", scope: "person:write", run: () => erase(person.peek()!).catch(refused) }))),
-    when(person, () => h("p", { class: "meta gap" }, `${w.ids}: `, h("bdi", { class: "code" }, () => person()!.distinct_ids.join(", ")), ` · ${w.firstSeen} `, () => time(person()!.created_at))),
-    h("nav", { "aria-label": w.person, class: "tabs" }, tabs.map(([path, label]) => h("a", { href: href(path ? `${at}/${path}` : at), "aria-current": path === tab ? "page" : null }, label))),
-    () => (fault() ? problem(w.failed, fault(), () => void load()) : null),
+    heading(() => person()?.name ?? "…", when(person, () => h("a", { class: "button", href: () => href(`p/${project()}/why`, { person: person()!.distinct_ids[0] ?? "" }) }, words.why)), when(person, () => button(pinWords.pin, { scope: "feature_flag:write", run: () => pinValue({ person: pinnedAs(person.peek()!) }).catch(refused) })), when(person, () => button(words.erasePerson, { kind: "danger", scope: "person:write", run: () => erase(person.peek()!).catch(refused) }))),
+    when(person, () => h("p", { class: "meta gap" }, `${words.ids}: `, h("bdi", { class: "code" }, () => person()!.distinct_ids.join(", ")), ` · ${words.firstSeen} `, () => time(person()!.created_at))),
+    h("nav", { "aria-label": words.person, class: "tabs" }, tabs.map(([path, label]) => h("a", { href: href(path ? `${at}/${path}` : at), "aria-current": path === tab ? "page" : null }, label))),
+    () => (fault() ? problem(words.failed, fault(), () => void load()) : null),
     when(() => !person() && !fault(), () => bars()),
     when(person, () => show(person as Signal<Person>)),
   ];
@@ -60,13 +60,13 @@ async function erase(p: Person): Promise<void> {
   const word = signal("");
   const events: HTMLInputElement = h("input", { type: "checkbox", checked: true });
   const typed: HTMLInputElement = h("input", { type: "text", autocomplete: "off", oninput: () => word.set(typed.value.trim()) });
-  const yes = await dialog<boolean>({ title: w.eraseAsk(p.name), alert: true }, (d) => ({
-    content: [h("p", null, w.eraseText), h("label", { class: "check" }, events, w.eraseEvents), field(typed, { label: w.eraseType })],
-    buttons: h("button", { type: "button", class: "button danger", disabled: () => word() !== w.eraseWord, onclick: () => d.close(true) }, w.erase),
+  const yes = await dialog<boolean>({ title: words.eraseAsk(p.name), alert: true }, (d) => ({
+    content: [h("p", null, words.eraseText), h("label", { class: "check" }, events, words.eraseEvents), field(typed, { label: words.eraseType })],
+    buttons: h("button", { type: "button", class: "button danger", disabled: () => word() !== words.eraseWord, onclick: () => d.close(true) }, words.erase),
   }));
   if (!yes) return;
   await send("DELETE", inProject(`persons/${p.uuid}/?delete_events=${events.checked}`));
   stale("persons");
   await go(`p/${project.peek()}/people`);
-  announce(w.erased(p.name));
+  announce(words.erased(p.name));
 }

@@ -8,8 +8,8 @@ import { send } from "../../api/client";
 import { stale } from "../../api/cache";
 import type { Params } from "../../routes";
 import { inProject } from "../../session";
-import { w } from "../../words";
-import { wf } from "../../words/personflags";
+import { words } from "../../words";
+import { personWords } from "../../words/personflags";
 import { refused } from "../flags/actions";
 import { personPage, type Person } from "./person";
 
@@ -42,28 +42,28 @@ function properties(person: Signal<Person>): Child {
     const got = await ask(name, name === undefined ? undefined : person.peek().properties[name]);
     if (!got) return;
     await send("POST", `${at()}update_property/`, { key: got.name, value: got.value });
-    put({ ...person.peek().properties, [got.name]: got.value }, w.saved);
+    put({ ...person.peek().properties, [got.name]: got.value }, words.saved);
   };
   const remove = async (name: string) => {
-    if (!(await confirm(wf.removeAsk(name), wf.removeText, wf.removeButton))) return;
+    if (!(await confirm(personWords.removeAsk(name), personWords.removeText, personWords.removeButton))) return;
     await send("POST", `${at()}delete_property/`, { $unset: name });
-    put(Object.fromEntries(Object.entries(person.peek().properties).filter(([k]) => k !== name)), wf.removed(name));
+    put(Object.fromEntries(Object.entries(person.peek().properties).filter(([k]) => k !== name)), personWords.removed(name));
   };
   const list = () => Object.entries(person().properties).sort(([a], [b]) => (a < b ? -1 : 1));
   const tools = (name: string) => [
-    button(wf.editButton, { kind: "small", "aria-label": wf.edit(name), scope: "person:write", run: () => edit(name).catch(refused) }),
+    button(personWords.editButton, { kind: "small", "aria-label": personWords.edit(name), scope: "person:write", run: () => edit(name).catch(refused) }),
     " ",
-    button(wf.removeButton, { kind: "small", "aria-label": wf.remove(name), scope: "person:write", run: () => remove(name).catch(refused) }),
+    button(personWords.removeButton, { kind: "small", "aria-label": personWords.remove(name), scope: "person:write", run: () => remove(name).catch(refused) }),
   ];
   return [
-    h("div", { class: "between gap" }, h("h2", null, w.properties), button(wf.add, { scope: "person:write", run: () => edit().catch(refused) })),
-    when(() => list().length === 0, () => empty(wf.noProperties, wf.noPropertiesText)),
+    h("div", { class: "between gap" }, h("h2", null, words.properties), button(personWords.add, { scope: "person:write", run: () => edit().catch(refused) })),
+    when(() => list().length === 0, () => empty(personWords.noProperties, personWords.noPropertiesText)),
     when(() => list().length > 0, () =>
       records<[string, unknown]>(
-        w.properties,
+        words.properties,
         [
-          { label: w.property, cell: (r) => h("bdi", { class: "code" }, () => r()[0]) },
-          { label: w.value, cell: (r) => h("bdi", null, () => text(r()[1])), class: "long" },
+          { label: words.property, cell: (r) => h("bdi", { class: "code" }, () => r()[0]) },
+          { label: words.value, cell: (r) => h("bdi", null, () => text(r()[1])), class: "long" },
           { label: "", cell: (r) => tools(r.peek()[0]), class: "tight" },
         ],
         list,
@@ -78,8 +78,8 @@ async function ask(name: string | undefined, value: unknown): Promise<{ name: st
   const key: HTMLInputElement = h("input", { type: "text", autocomplete: "off", maxlength: 400, value: name ?? "", readonly: name !== undefined });
   const typed: HTMLInputElement = h("input", { type: "text", autocomplete: "off", value: name === undefined ? "" : typedOf(value) });
   const fault = signal<string | undefined>(undefined);
-  return dialog<{ name: string; value: unknown }>({ title: name === undefined ? wf.add : wf.edit(name) }, (d) => ({
-    content: [field(key, { label: w.property, fault }), field(typed, { label: w.value, hint: wf.valueHint })],
-    buttons: button(w.save, { kind: "primary", run: () => (key.value.trim() ? d.close({ name: key.value.trim(), value: valueOf(typed.value.trim()) }) : fault.set(wf.nameWanted)) }),
+  return dialog<{ name: string; value: unknown }>({ title: name === undefined ? personWords.add : personWords.edit(name) }, (d) => ({
+    content: [field(key, { label: words.property, fault }), field(typed, { label: words.value, hint: personWords.valueHint })],
+    buttons: button(words.save, { kind: "primary", run: () => (key.value.trim() ? d.close({ name: key.value.trim(), value: valueOf(typed.value.trim()) }) : fault.set(personWords.nameWanted)) }),
   }));
 }

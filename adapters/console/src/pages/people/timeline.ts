@@ -8,7 +8,7 @@ import { gist, type Event } from "../../api/events";
 import { param, setParams } from "../../router";
 import type { Params } from "../../routes";
 import { inProject } from "../../session";
-import { w } from "../../words";
+import { words } from "../../words";
 import { personPage, type Person } from "./person";
 
 export default function timeline(params: Params): Child {
@@ -18,13 +18,13 @@ export default function timeline(params: Params): Child {
 function events(person: Signal<Person>): Child {
   const list = pages<Event>(() => ({ path: inProject("events/"), query: { person_id: person().uuid, event: param("event"), limit: 50 } }));
   const names = answer<{ results: { name: string }[] }>(() => ({ path: inProject("event_definitions/"), query: { limit: 100 } }));
-  const options = () => [["", w.anyEvent] as const, ...(names.data()?.results ?? []).map((e) => [e.name, e.name] as const)];
+  const options = () => [["", words.anyEvent] as const, ...(names.data()?.results ?? []).map((e) => [e.name, e.name] as const)];
   return [
-    h("div", { class: "filters" }, field(select(() => param("event"), options, (v) => setParams({ event: v })), { label: w.event })),
+    h("div", { class: "filters" }, field(select(() => param("event"), options, (v) => setParams({ event: v })), { label: words.event })),
     shown(list, (data) => [
-      when(() => data().length === 0, () => h("p", { class: "meta" }, w.noEvents)),
-      h("ul", { class: "rows", "aria-label": w.timeline }, each(data, (e) => e.uuid, (e) => h("li", null, h("span", { class: "meta when" }, () => time(e().timestamp)), h("strong", null, h("bdi", null, () => e().event)), h("span", { class: "meta clip" }, h("bdi", null, () => gist(e())))))),
-      when(list.next, () => h("p", { class: "gap-above" }, button(w.loadMore, { run: list.more }))),
+      when(() => data().length === 0, () => h("p", { class: "meta" }, words.noEvents)),
+      h("ul", { class: "rows", "aria-label": words.timeline }, each(data, (e) => e.uuid, (e) => h("li", null, h("span", { class: "meta when" }, () => time(e().timestamp)), h("strong", null, h("bdi", null, () => e().event)), h("span", { class: "meta clip" }, h("bdi", null, () => gist(e())))))),
+      when(list.next, () => h("p", { class: "gap-above" }, button(words.loadMore, { run: list.more }))),
     ]),
   ];
 }

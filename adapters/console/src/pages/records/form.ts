@@ -5,8 +5,8 @@ import { comboboxField, type Option } from "../../ui/combobox";
 import { field, select } from "../../ui/parts";
 import { get } from "../../api/client";
 import { inProject } from "../../session";
-import { w } from "../../words";
-import { wq } from "../../words/records";
+import { words } from "../../words";
+import { recordWords } from "../../words/records";
 
 export type Record_ = Record<string, unknown> & { id: string; name: string };
 export type Draft = Record<string, string>;
@@ -48,14 +48,14 @@ const setOf = (f: Field, r: Record_) => Object.fromEntries(f.members!.filter((m)
 
 /** What is wrong with a field, before the server is asked. */
 function faultOf(f: Field, text: string): string | undefined {
-  if (f.name === "name" && !text.trim()) return wq.nameWanted;
+  if (f.name === "name" && !text.trim()) return recordWords.nameWanted;
   if ((f.kind !== "json" && f.kind !== "rest") || !text.trim()) return undefined;
   try {
     const value = JSON.parse(text) as object;
     const other = f.kind === "rest" && Object.keys(value).find((m) => !f.members!.includes(m));
-    return other ? wq.noSetting(other) : undefined;
+    return other ? recordWords.noSetting(other) : undefined;
   } catch (e) {
-    return w.noJSON((e as Error).message);
+    return words.noJSON((e as Error).message);
   }
 }
 
@@ -89,7 +89,7 @@ export class FieldFault extends Error {
 
 async function flagID(f: Field, key: string): Promise<number> {
   const found = await get<{ results: { id: number }[] }>(inProject("feature_flags/"), { key, limit: 1 });
-  if (!found.results[0]) throw new FieldFault(f.name, wq.noFlag(key));
+  if (!found.results[0]) throw new FieldFault(f.name, recordWords.noFlag(key));
   return found.results[0].id;
 }
 

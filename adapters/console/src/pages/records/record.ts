@@ -10,7 +10,7 @@ import { canonical } from "../../api/draft";
 import { go, guard } from "../../router";
 import type { Params } from "../../routes";
 import { inProject, may, project } from "../../session";
-import { w } from "../../words";
+import { words } from "../../words";
 import { refused } from "../flags/actions";
 import { bodyOf, draftOf, faultsOf, FieldFault, form, type Draft, type Faults, type Field, type Record_ } from "./form";
 
@@ -20,7 +20,7 @@ export interface Kind<R extends Record_> {
   at: string;
   scope: string;
   fields: Field[];
-  words: { new: string; delete: string; deleteText: string };
+  texts: { new: string; delete: string; deleteText: string };
   /** Buttons beside the heading; put changes the record. */
   actions?: (r: Signal<R>, put: (body: object, said: string) => Promise<void>) => Child;
   /** What stands above the form. */
@@ -58,7 +58,7 @@ export function newRecord<R extends Record_>(k: Kind<R>): Child {
   const was = kept<Draft>(record);
   const f = newForm({ ...empty, ...was });
   const dirty = () => canonical(f.draft()) !== canonical(empty);
-  if (was) announce(w.draftRestored);
+  if (was) announce(words.draftRestored);
   keep(record, f.draft, dirty);
   guarded(dirty);
   const save = () =>
@@ -67,14 +67,14 @@ export function newRecord<R extends Record_>(k: Kind<R>): Child {
       drop(record);
       guard.leave = null;
       await go(`p/${project.peek()}/${k.at}/${made.id}`, {}, true);
-      announce(w.saved);
+      announce(words.saved);
     });
   saveKey(save);
   return [
-    heading(k.words.new),
-    () => (f.other() ? problem(w.notDone, f.other()) : null),
+    heading(k.texts.new),
+    () => (f.other() ? problem(words.notDone, f.other()) : null),
     h("div", { class: "stack form-narrow" }, form(k.fields, f.draft, f.faults, () => false, true)),
-    h("div", { class: "save-bar" }, h("span", { class: "space" }), button(w.save, { kind: "primary", scope: k.scope, run: save })),
+    h("div", { class: "save-bar" }, h("span", { class: "space" }), button(words.save, { kind: "primary", scope: k.scope, run: save })),
   ];
 }
 
@@ -88,15 +88,15 @@ export function oneRecord<R extends Record_>(k: Kind<R>, params: Params): Child 
   const put = (body: object, said: string) => send<R>("PATCH", path, body).then((r) => (got.set(r), announce(said)), refused);
   const remove = async () => {
     const { name } = record.peek();
-    if (!(await confirm(w.deleteAsk(name), k.words.deleteText, w.delete))) return;
+    if (!(await confirm(words.deleteAsk(name), k.texts.deleteText, words.delete))) return;
     await send("DELETE", path);
     guard.leave = null;
     await go(`p/${project.peek()}/${k.at}`);
-    announce(w.deleted(name));
+    announce(words.deleted(name));
   };
   return [
-    heading(() => got()?.name ?? "…", when(got, () => [k.actions?.(record, put), button(k.words.delete, { kind: "danger", scope: k.scope, run: () => remove().catch(refused) })])),
-    () => (fault() ? problem(w.failed, fault(), () => void load()) : null),
+    heading(() => got()?.name ?? "…", when(got, () => [k.actions?.(record, put), button(k.texts.delete, { kind: "danger", scope: k.scope, run: () => remove().catch(refused) })])),
+    () => (fault() ? problem(words.failed, fault(), () => void load()) : null),
     when(() => !got() && !fault(), () => bars(8)),
     when(got, () => [k.notes?.(record), edit(k, record, path)]),
   ];
@@ -110,21 +110,21 @@ function edit<R extends Record_>(k: Kind<R>, record: Signal<R>, path: string): H
   const changed = () => Object.fromEntries(Object.entries(f.draft()).filter(([field, text]) => text !== (was()[field] ?? "")));
   const f = newForm({ ...was(), ...mine });
   const dirty = () => canonical(changed()) !== "{}";
-  if (mine && dirty()) announce(w.draftRestored);
+  if (mine && dirty()) announce(words.draftRestored);
   keep(name, changed, dirty);
   guarded(dirty);
   const save = () =>
     submit(f, fields, was(), async (body) => {
       record.set(await send<R>("PATCH", path, body));
       f.draft.set(was());
-      announce(w.saved);
+      announce(words.saved);
     });
   saveKey(save);
   return h(
     "section",
-    { class: "stack form-narrow", "aria-label": w.properties },
-    () => (f.other() ? problem(w.notDone, f.other()) : null),
+    { class: "stack form-narrow", "aria-label": words.properties },
+    () => (f.other() ? problem(words.notDone, f.other()) : null),
     form(fields, f.draft, f.faults, () => !may(k.scope), false),
-    h("div", null, button(w.save, { kind: "primary", scope: k.scope, run: save })),
+    h("div", null, button(words.save, { kind: "primary", scope: k.scope, run: save })),
   );
 }

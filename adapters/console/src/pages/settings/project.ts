@@ -8,8 +8,8 @@ import { answer, stale, type Answer } from "../../api/cache";
 import { ApiError, send } from "../../api/client";
 import { go } from "../../router";
 import { loadSession, project } from "../../session";
-import { w } from "../../words";
-import { ws } from "../../words/settings";
+import { words } from "../../words";
+import { projectWords } from "../../words/settings";
 
 interface Project {
   id: number;
@@ -25,7 +25,7 @@ const path = () => `projects/${project.peek()}/`;
 
 export default function settingsPage(): Child {
   const got = answer<Project>(() => ({ path: `projects/${project()}/` }));
-  return [heading(ws.projectSettings), shown(got, (data) => {
+  return [heading(projectWords.projectSettings), shown(got, (data) => {
       const was = got.data.peek()!; // a form keeps what is typed when the answer is another one
       return [general(was, got), keys(data, got), approvals(was), danger(data)];
     })];
@@ -44,7 +44,7 @@ function region(name: string, content: Child, ...actions: ((run: (work: () => Pr
 async function change(body: object): Promise<void> {
   await send<Project>("PATCH", path(), body);
   stale(path());
-  announce(w.saved);
+  announce(words.saved);
 }
 
 function general(p: Project, got: Answer<Project>): HTMLElement {
@@ -56,33 +56,33 @@ function general(p: Project, got: Answer<Project>): HTMLElement {
     got.reload();
     await loadSession();
   };
-  return region(ws.general, [field(name, { label: ws.name }), field(select(zone, () => zones, zone.set), { label: ws.timeZone })], (run) => button(w.save, { kind: "primary", scope, run: () => run(save) }));
+  return region(projectWords.general, [field(name, { label: projectWords.name }), field(select(zone, () => zones, zone.set), { label: projectWords.timeZone })], (run) => button(words.save, { kind: "primary", scope, run: () => run(save) }));
 }
 
 function keys(p: () => Project, got: Answer<Project>): HTMLElement {
   const key = h("input", { type: "text", class: "code", readonly: true, value: () => p().api_token });
   const rotate = async () => {
-    if (!(await confirm(ws.rotateAsk, ws.rotateText, ws.rotate))) return;
+    if (!(await confirm(projectWords.rotateAsk, projectWords.rotateText, projectWords.rotate))) return;
     const { secret_api_token: secret } = await send<Project>("PATCH", `${path()}rotate_secret_token/`);
     const once = h("input", { type: "text", class: "code", readonly: true, value: secret ?? "", "data-first": "" });
-    await dialog<void>({ title: ws.newSecret, cancel: null }, (d) => ({
-      content: field(once, { label: w.key, hint: w.keyOnce }),
-      buttons: [button(w.copyKey, { run: () => copyText(secret ?? "").then(() => announce(w.copied)) }), button(w.doneButton, { kind: "primary", run: () => d.close() })],
+    await dialog<void>({ title: projectWords.newSecret, cancel: null }, (d) => ({
+      content: field(once, { label: words.key, hint: words.keyOnce }),
+      buttons: [button(words.copyKey, { run: () => copyText(secret ?? "").then(() => announce(words.copied)) }), button(words.doneButton, { kind: "primary", run: () => d.close() })],
     }));
     got.reload();
   };
   const replace = async () => {
-    if (!(await confirm(ws.replaceAsk, ws.replaceText, ws.replace))) return;
+    if (!(await confirm(projectWords.replaceAsk, projectWords.replaceText, projectWords.replace))) return;
     await send("PATCH", `${path()}reset_token/`);
     got.reload();
-    announce(ws.replaced);
+    announce(projectWords.replaced);
   };
   return region(
-    ws.keys,
-    [field(key, { label: ws.projectKey, hint: ws.projectKeyHint }), h("p", { class: "meta" }, () => ws.secretKey(p().secret_api_token))],
-    () => button(ws.copyProjectKey, { run: () => copyText(p().api_token).then(() => announce(w.copied)) }),
-    (run) => button(ws.rotateSecret, { scope, run: () => run(rotate) }),
-    (run) => button(ws.replaceKey, { kind: "danger", scope, run: () => run(replace) }),
+    projectWords.keys,
+    [field(key, { label: projectWords.projectKey, hint: projectWords.projectKeyHint }), h("p", { class: "meta" }, () => projectWords.secretKey(p().secret_api_token))],
+    () => button(projectWords.copyProjectKey, { run: () => copyText(p().api_token).then(() => announce(words.copied)) }),
+    (run) => button(projectWords.rotateSecret, { scope, run: () => run(rotate) }),
+    (run) => button(projectWords.replaceKey, { kind: "danger", scope, run: () => run(replace) }),
   );
 }
 
@@ -92,9 +92,9 @@ function approvals({ flag_approvals: a }: Project): HTMLElement {
   const free = h("input", { type: "checkbox", checked: a.switch_off_free });
   const list = () => tags.value.split(",").map((t) => t.trim()).filter(Boolean);
   return region(
-    w.approvals,
-    [field(needed, { label: ws.needed, hint: ws.neededHint }), field(tags, { label: ws.onlyTags, hint: ws.onlyTagsHint }), h("label", { class: "check" }, free, ws.offFree)],
-    (run) => button(ws.saveApprovals, { kind: "primary", scope, run: () => run(() => change({ flag_approvals: { needed: Number(needed.value), tags: list(), switch_off_free: free.checked } })) }),
+    words.approvals,
+    [field(needed, { label: projectWords.needed, hint: projectWords.neededHint }), field(tags, { label: projectWords.onlyTags, hint: projectWords.onlyTagsHint }), h("label", { class: "check" }, free, projectWords.offFree)],
+    (run) => button(projectWords.saveApprovals, { kind: "primary", scope, run: () => run(() => change({ flag_approvals: { needed: Number(needed.value), tags: list(), switch_off_free: free.checked } })) }),
   );
 }
 
@@ -103,15 +103,15 @@ function danger(p: () => Project): HTMLElement {
     const { name } = p();
     const word = signal("");
     const typed: HTMLInputElement = h("input", { type: "text", autocomplete: "off", oninput: () => word.set(typed.value.trim()) });
-    const yes = await dialog<boolean>({ title: ws.deleteAsk(name), alert: true }, (d) => ({
-      content: [h("p", null, ws.deleteText), field(typed, { label: ws.typeName(name) })],
-      buttons: h("button", { type: "button", class: "button danger", disabled: () => word() !== name.trim(), onclick: () => d.close(true) }, ws.deleteProject),
+    const yes = await dialog<boolean>({ title: projectWords.deleteAsk(name), alert: true }, (d) => ({
+      content: [h("p", null, projectWords.deleteText), field(typed, { label: projectWords.typeName(name) })],
+      buttons: h("button", { type: "button", class: "button danger", disabled: () => word() !== name.trim(), onclick: () => d.close(true) }, projectWords.deleteProject),
     }));
     if (!yes) return;
     await send("DELETE", path());
     await loadSession();
     await go("");
-    announce(w.deleted(name));
+    announce(words.deleted(name));
   };
-  return region(ws.danger, h("p", null, ws.dangerText), (run) => button(ws.deleteProject, { kind: "danger", scope, run: () => run(gone) }));
+  return region(projectWords.danger, h("p", null, projectWords.dangerText), (run) => button(projectWords.deleteProject, { kind: "danger", scope, run: () => run(gone) }));
 }

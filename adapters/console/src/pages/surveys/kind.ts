@@ -5,8 +5,8 @@ import { button } from "../../ui/parts";
 import { time } from "../../ui/time";
 import { href } from "../../router";
 import { project } from "../../session";
-import { w } from "../../words";
-import { wq } from "../../words/records";
+import { words } from "../../words";
+import { recordWords } from "../../words/records";
 import type { Kind } from "../records/record";
 import type { Record_ } from "../records/form";
 
@@ -28,27 +28,27 @@ export const survey: Kind<Survey> = {
   path: "surveys/",
   at: "surveys",
   scope: "survey:write",
-  words: { new: wq.newSurvey, delete: wq.deleteSurvey, deleteText: wq.deleteSurveyText },
+  texts: { new: recordWords.newSurvey, delete: recordWords.deleteSurvey, deleteText: recordWords.deleteSurveyText },
   fields: [
-    { name: "name", label: wq.name, kind: "text", most: 400 },
-    { name: "description", label: w.description, kind: "long" },
-    { name: "type", label: wq.type, kind: "choice", choices: wq.types, first: "popover" },
-    { name: "schedule", label: wq.schedule, kind: "choice", choices: wq.schedules, first: "once" },
-    { name: "linked_flag_id", from: "linked_flag", label: wq.linkedFlag, kind: "flag", hint: wq.linkedFlagHint },
-    { name: "questions", label: wq.questions, kind: "json", hint: wq.questionsHint, first: '[{"type": "open", "question": ""}]' },
-    { name: "conditions", label: wq.conditions, kind: "json", hint: wq.conditionsHint },
-    { name: "appearance", label: wq.appearance, kind: "json" },
-    { name: "more", label: wq.rest, kind: "rest", members: rest, hint: wq.restHint },
+    { name: "name", label: recordWords.name, kind: "text", most: 400 },
+    { name: "description", label: words.description, kind: "long" },
+    { name: "type", label: recordWords.type, kind: "choice", choices: recordWords.types, first: "popover" },
+    { name: "schedule", label: recordWords.schedule, kind: "choice", choices: recordWords.schedules, first: "once" },
+    { name: "linked_flag_id", from: "linked_flag", label: recordWords.linkedFlag, kind: "flag", hint: recordWords.linkedFlagHint },
+    { name: "questions", label: recordWords.questions, kind: "json", hint: recordWords.questionsHint, first: '[{"type": "open", "question": ""}]' },
+    { name: "conditions", label: recordWords.conditions, kind: "json", hint: recordWords.conditionsHint },
+    { name: "appearance", label: recordWords.appearance, kind: "json" },
+    { name: "more", label: recordWords.rest, kind: "rest", members: rest, hint: recordWords.restHint },
   ],
   actions: (s, put) => () => {
     const { name } = s();
     const ask = async (title: string, text: string, action: string, body: () => object, said: string) => {
       if (await confirm(title, text, action, "primary", false)) await put(body(), said);
     };
-    if (stateOf(s()) === "draft") return button(wq.launch, { scope: survey.scope, run: () => ask(wq.launchAsk(name), wq.launchText, wq.launch, () => ({ start_date: now() }), wq.launched) });
-    if (stateOf(s()) === "running") return button(wq.stop, { scope: survey.scope, run: () => ask(wq.stopAsk(name), wq.stopText, wq.stop, () => ({ end_date: now() }), wq.stopped) });
-    return stateOf(s()) === "complete" ? button(wq.resume, { scope: survey.scope, run: () => put({ end_date: null }, wq.resumed) }) : null;
+    if (stateOf(s()) === "draft") return button(recordWords.launch, { scope: survey.scope, run: () => ask(recordWords.launchAsk(name), recordWords.launchText, recordWords.launch, () => ({ start_date: now() }), recordWords.launched) });
+    if (stateOf(s()) === "running") return button(recordWords.stop, { scope: survey.scope, run: () => ask(recordWords.stopAsk(name), recordWords.stopText, recordWords.stop, () => ({ end_date: now() }), recordWords.stopped) });
+    return stateOf(s()) === "complete" ? button(recordWords.resume, { scope: survey.scope, run: () => put({ end_date: null }, recordWords.resumed) }) : null;
   },
   notes: (s) =>
-    h("p", { class: "meta gap" }, () => [wq.states[stateOf(s())], " ", time(s().end_date ?? s().start_date), " · ", h("a", { href: href(`p/${project.peek()}/events`, { event: "survey sent", property: `$survey_id=${s().id}` }) }, wq.answers)]),
+    h("p", { class: "meta gap" }, () => [recordWords.states[stateOf(s())], " ", time(s().end_date ?? s().start_date), " · ", h("a", { href: href(`p/${project.peek()}/events`, { event: "survey sent", property: `$survey_id=${s().id}` }) }, recordWords.answers)]),
 };

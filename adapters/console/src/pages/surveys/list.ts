@@ -7,22 +7,22 @@ import { records } from "../../ui/table";
 import { time } from "../../ui/time";
 import { go, href } from "../../router";
 import { inProject, project } from "../../session";
-import { w } from "../../words";
-import { wq } from "../../words/records";
+import { words } from "../../words";
+import { recordWords } from "../../words/records";
 import { stateOf, survey, type Survey } from "./kind";
 
 export default function surveysPage(): Child {
   const list = pages<Survey>(() => ({ path: inProject(survey.path), query: { limit: 50 } }));
   return [
-    heading(w.surveys, button(wq.newSurvey, { kind: "primary", scope: survey.scope, run: () => go(`p/${project.peek()}/surveys/new`) })),
-    listOf(list, () => empty(wq.noSurveys, wq.noSurveysText), (rows) =>
+    heading(words.surveys, button(recordWords.newSurvey, { kind: "primary", scope: survey.scope, run: () => go(`p/${project.peek()}/surveys/new`) })),
+    listOf(list, () => empty(recordWords.noSurveys, recordWords.noSurveysText), (rows) =>
       records<Survey>(
-        w.surveys,
+        words.surveys,
         [
-          { label: wq.name, cell: (s) => h("bdi", null, h("a", { href: () => href(`p/${project()}/surveys/${s().id}`) }, () => s().name)) },
-          { label: wq.state, cell: (s) => () => wq.states[stateOf(s())] },
-          { label: wq.type, cell: (s) => () => wq.types[s().type] ?? s().type },
-          { label: wq.made, cell: (s) => () => time(s().created_at), class: "meta" },
+          { label: recordWords.name, cell: (s) => h("bdi", null, h("a", { href: () => href(`p/${project()}/surveys/${s().id}`) }, () => s().name)) },
+          { label: recordWords.state, cell: (s) => () => recordWords.states[stateOf(s())] },
+          { label: recordWords.type, cell: (s) => () => recordWords.types[s().type] ?? s().type },
+          { label: recordWords.made, cell: (s) => () => time(s().created_at), class: "meta" },
         ],
         rows,
         (s) => s.id,

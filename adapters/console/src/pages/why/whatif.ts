@@ -2,8 +2,8 @@
 import { each, h, signal, when } from "../../ui/dom";
 import { button, field, problem } from "../../ui/parts";
 import { param, setParams } from "../../router";
-import { w } from "../../words";
-import { wy } from "../../words/why";
+import { words } from "../../words";
+import { whyWords } from "../../words/why";
 import { asking, question, sentence } from "./why";
 
 interface Line {
@@ -41,12 +41,12 @@ export function whatIf(): HTMLElement {
   };
   return h(
     "section",
-    { class: "card", "aria-label": wy.whatIf, "aria-busy": a.busy },
-    h("h2", null, wy.whatIf),
-    h("p", { class: "meta gap" }, wy.whatIfText),
-    each(lines, (l) => l.n, (l) => h("div", { class: "filters", role: "group", "aria-label": wy.nth(l.peek().n + 1) }, field(set(l.peek(), "key"), { label: w.property }), field(set(l.peek(), "value"), { label: w.value }))),
-    h("div", { class: "actions" }, button(wy.addProperty, { run: () => lines.update((all) => [...all, { n: all.length, key: "", value: "" }]) }), button(wy.try, { kind: "primary", run })),
-    () => (a.fault() ? problem(w.notDone, a.fault(), a.again) : null),
-    when(a.data, () => h("p", { class: "gap-above", role: "status" }, h("strong", null, h("bdi", null, () => (a.data() ? wy.withThis(sentence(a.data()!, param("person"))) : ""))))),
+    { class: "card", "aria-label": whyWords.whatIf, "aria-busy": a.busy },
+    h("h2", null, whyWords.whatIf),
+    h("p", { class: "meta gap" }, whyWords.whatIfText),
+    each(lines, (l) => l.n, (l) => h("div", { class: "filters", role: "group", "aria-label": whyWords.nth(l.peek().n + 1) }, field(set(l.peek(), "key"), { label: words.property }), field(set(l.peek(), "value"), { label: words.value }))),
+    h("div", { class: "actions" }, button(whyWords.addProperty, { run: () => lines.update((all) => [...all, { n: all.length, key: "", value: "" }]) }), button(whyWords.try, { kind: "primary", run })),
+    () => (a.fault() ? problem(words.notDone, a.fault(), a.again) : null),
+    when(a.data, () => h("p", { class: "gap-above", role: "status" }, h("strong", null, h("bdi", null, () => (a.data() ? whyWords.withThis(sentence(a.data()!, param("person"))) : ""))))),
   );
 }

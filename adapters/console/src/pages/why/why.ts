@@ -8,8 +8,8 @@ import { time } from "../../ui/time";
 import { expandAll, tree } from "../../ui/tree";
 import { explain, type Explained, type FlagValue, type Question } from "../../api/explain";
 import { param, setParams } from "../../router";
-import { w } from "../../words";
-import { differences, wy } from "../../words/why";
+import { words } from "../../words";
+import { differences, whyWords } from "../../words/why";
 import { flagsNamed, peopleNamed } from "../suggest";
 import { branches } from "./explanation";
 import { whatIf } from "./whatif";
@@ -21,13 +21,13 @@ interface Asked {
   again(): void;
 }
 
-export const sentence = (a: Explained, person: string): string => wy.is(a.flag.key, text(a.value), a.person?.name ?? person);
+export const sentence = (a: Explained, person: string): string => whyWords.is(a.flag.key, text(a.value), a.person?.name ?? person);
 
-const text = (v: FlagValue) => (v === null ? wy.undecided : String(v));
+const text = (v: FlagValue) => (v === null ? whyWords.undecided : String(v));
 
 /** "company:acme, team:7" as groups by type. */
-function groupsOf(words: string): Record<string, string> {
-  const pairs = words.split(",").map((p) => [p.slice(0, p.indexOf(":")).trim(), p.slice(p.indexOf(":") + 1).trim()] as const);
+function groupsOf(text: string): Record<string, string> {
+  const pairs = text.split(",").map((p) => [p.slice(0, p.indexOf(":")).trim(), p.slice(p.indexOf(":") + 1).trim()] as const);
   return Object.fromEntries(pairs.filter(([type, key]) => type && key));
 }
 
@@ -43,15 +43,15 @@ export function asking(what: () => { flag: string; q: Question } | null): Asked 
   const out: Asked = { data: signal<Explained | undefined>(undefined), fault: signal<unknown>(undefined), busy: signal(false), again: () => turn.update((n) => n + 1) };
   let cancel: AbortController | undefined;
   let before = "";
-  const words = computed(() => JSON.stringify(what())); // another address may ask the same
+  const json = computed(() => JSON.stringify(what())); // another address may ask the same
   onEnd(() => cancel?.abort());
   effect(() => {
-    const asked = JSON.parse(words()) as ReturnType<typeof what>;
+    const asked = JSON.parse(json()) as ReturnType<typeof what>;
     turn();
     untracked(() => {
       cancel?.abort();
-      if (before !== words()) out.data.set(undefined); // it answers another question
-      before = words();
+      if (before !== json()) out.data.set(undefined); // it answers another question
+      before = json();
       out.fault.set(undefined);
       out.busy.set(asked !== null);
       if (!asked) return out.data.set(undefined);
@@ -68,10 +68,10 @@ export function asking(what: () => { flag: string; q: Question } | null): Asked 
 export default function why(): Child {
   const a = asking(question);
   return [
-    heading(w.why),
+    heading(words.why),
     form(a.again),
-    when(() => !question(), () => empty(wy.ask, `${wy.text} ${wy.example}`)),
-    () => (a.fault() ? problem(w.failed, a.fault(), a.again) : null),
+    when(() => !question(), () => empty(whyWords.ask, `${whyWords.text} ${whyWords.example}`)),
+    () => (a.fault() ? problem(words.failed, a.fault(), a.again) : null),
     when(() => a.busy() && !a.data(), () => bars()),
     when(a.data, () => [answer(a), explanation(a), whatIf()]),
   ];
@@ -87,11 +87,11 @@ function form(again: () => void): HTMLElement {
   };
   return h(
     "form",
-    { class: "filters", "aria-label": w.why, onsubmit: (e: Event) => e.preventDefault() },
-    comboboxField({ label: w.person, value: person, options: peopleNamed, change: person.set, free: true }),
-    comboboxField({ label: w.flag, value: flag, options: flagsNamed, change: flag.set, free: true }),
-    field(groups, { label: wy.groups, hint: wy.groupsHint }),
-    button(w.why, { kind: "primary", run: ask }),
+    { class: "filters", "aria-label": words.why, onsubmit: (e: Event) => e.preventDefault() },
+    comboboxField({ label: words.person, value: person, options: peopleNamed, change: person.set, free: true }),
+    comboboxField({ label: words.flag, value: flag, options: flagsNamed, change: flag.set, free: true }),
+    field(groups, { label: whyWords.groups, hint: whyWords.groupsHint }),
+    button(words.why, { kind: "primary", run: ask }),
   );
 }
 
@@ -101,32 +101,32 @@ function answer(a: Asked): HTMLElement {
   const last = () => d()?.assigned;
   return h(
     "section",
-    { class: "card", "aria-label": wy.answer, "aria-busy": a.busy },
+    { class: "card", "aria-label": whyWords.answer, "aria-busy": a.busy },
     h("h2", null, h("bdi", null, () => (d() ? sentence(d(), param("person")) : ""))),
-    when(() => d() && !d().person, () => h("p", null, wy.unknownPerson)),
-    when(() => d() && !d().flag.active, () => h("p", null, wy.off)),
+    when(() => d() && !d().person, () => h("p", null, whyWords.unknownPerson)),
+    when(() => d() && !d().flag.active, () => h("p", null, whyWords.off)),
     h("p", { class: "gap" }, h("bdi", null, () => d()?.decided)),
     scroller(
-      wy.sources,
+      whyWords.sources,
       h(
         "table",
-        { "aria-label": wy.sources },
-        h("thead", null, h("tr", null, [wy.source, w.value, w.when, w.versionHead].map((t) => h("th", { scope: "col" }, t)))),
-        h("tbody", null, row(wy.simulated, () => (d() ? [text(d().value), w.now.toLowerCase(), d().flag.version] : [])), row(wy.assigned, () => (last() ? [text(last()!.value), time(last()!.at), last()!.version ?? w.dash] : [w.never, w.dash, w.dash]))),
+        { "aria-label": whyWords.sources },
+        h("thead", null, h("tr", null, [whyWords.source, words.value, words.when, words.versionHead].map((t) => h("th", { scope: "col" }, t)))),
+        h("tbody", null, row(whyWords.simulated, () => (d() ? [text(d().value), words.now.toLowerCase(), d().flag.version] : [])), row(whyWords.assigned, () => (last() ? [text(last()!.value), time(last()!.at), last()!.version ?? words.dash] : [words.never, words.dash, words.dash]))),
       ),
     ),
-    () => (d()?.differs ? h("p", { class: "gap-above" }, wy.differ(differences[d().differs!] ?? d().differs!)) : null),
+    () => (d()?.differs ? h("p", { class: "gap-above" }, whyWords.differ(differences[d().differs!] ?? d().differs!)) : null),
   );
 }
 
 function explanation(a: Asked): HTMLElement {
   const made = () => (a.data() ? branches(a.data()!) : []);
   let root: HTMLElement | undefined;
-  const copy = async () => (await copyText(a.data.peek()!.text), announce(w.copied));
+  const copy = async () => (await copyText(a.data.peek()!.text), announce(words.copied));
   return h(
     "section",
     { class: "card" },
-    h("div", { class: "between gap" }, h("h2", null, wy.explanation), h("div", { class: "actions" }, button(w.expandAll, { run: () => root && expandAll(root) }), button(wy.copyText, { run: copy }))),
-    () => (made().length ? (root = tree(wy.explanation, made())) : h("p", { class: "meta" }, wy.noRules)),
+    h("div", { class: "between gap" }, h("h2", null, whyWords.explanation), h("div", { class: "actions" }, button(words.expandAll, { run: () => root && expandAll(root) }), button(whyWords.copyText, { run: copy }))),
+    () => (made().length ? (root = tree(whyWords.explanation, made())) : h("p", { class: "meta" }, whyWords.noRules)),
   );
 }
