@@ -1,11 +1,11 @@
 // What others change (N14): one stream for the whole browser. The tab that holds the lock
 // reads it, while it is seen, and tells the others.
 import { effect, onEnd } from "./ui/dom";
-import { stale } from "./api/cache";
+import { invalidate } from "./api/cache";
 import { lastWrite, url } from "./api/client";
-import { inProject, may, project, session } from "./session";
+import { projectPath, hasScope, project, session } from "./session";
 
-export interface Made {
+export interface RemoteChange {
   scope: string;
   item_id: string;
   activity: string;
@@ -16,22 +16,22 @@ export interface Made {
 
 /** What the paths of a kind of thing begin with. */
 const paths: Record<string, string> = { FeatureFlag: "feature_flags", Cohort: "cohorts", Experiment: "experiments", Insight: "insights", Dashboard: "dashboards", Survey: "surveys" };
-const own = 3_000; // ms after a write of this tab in which its own change comes back
+const ownChangeWindow = 3_000; // ms after a write of this tab in which its own change comes back
 
-const listeners = new Set<(c: Made) => void>();
+const listeners = new Set<(c: RemoteChange) => void>();
 
 /** Hears of changes until its owner ends; those that this tab has made itself are left out. */
-export function onChange(scope: string, heard: (c: Made) => void): void {
-  const one = (c: Made) => c.scope === scope && !mine(c) && heard(c);
-  listeners.add(one);
-  onEnd(() => listeners.delete(one));
+export function onChange(scope: string, listener: (c: RemoteChange) => void): void {
+  const filtered = (c: RemoteChange) => c.scope === scope && !isOwnChange(c) && listener(c);
+  listeners.add(filtered);
+  onEnd(() => listeners.delete(filtered));
 }
 
-const mine = (c: Made) => c.user === session.peek()?.user.email && Date.now() - lastWrite() < own;
+const isOwnChange = (c: RemoteChange) => c.user === session.peek()?.user.email && Date.now() - lastWrite() < ownChangeWindow;
 
-function hear(c: Made): void {
+function dispatch(c: RemoteChange): void {
   const part = paths[c.scope];
-  if (part) stale(part);
+  if (part) invalidate(part);
   listeners.forEach((l) => l(c));
 }
 
@@ -39,16 +39,16 @@ function hear(c: Made): void {
 export function startChanges(): void {
   let stop: (() => void) | undefined;
   effect(() => {
-    const address = session() && project() && may("activity_log:read") ? url(inProject("changes/stream/")) : "";
+    const address = session() && project() && hasScope("activity_log:read") ? url(projectPath("changes/stream/")) : "";
     stop?.();
-    stop = address ? follow(address) : undefined;
+    stop = address ? followStream(address) : undefined;
   });
 }
 
-function follow(address: string): () => void {
-  let times = 0;
+function followStream(address: string): () => void {
+  let opens = 0;
   const channel = new BroadcastChannel(`bunting ${address}`);
-  channel.onmessage = (e) => hear(e.data as Made);
+  channel.onmessage = (e) => dispatch(e.data as RemoteChange);
   let ended = false;
   let release: (() => void) | undefined;
   let waiting: AbortController | undefined;
@@ -63,16 +63,16 @@ function follow(address: string): () => void {
         done();
       };
       // Between two readers of the stream something may have been told to nobody.
-      source.onopen = () => times++ && Object.values(paths).forEach(stale);
+      source.onopen = () => opens++ && Object.values(paths).forEach(invalidate);
       source.addEventListener("change", (e) => {
-        const c = JSON.parse((e as MessageEvent<string>).data) as Made;
+        const c = JSON.parse((e as MessageEvent<string>).data) as RemoteChange;
         channel.postMessage(c);
-        hear(c);
+        dispatch(c);
       });
       // Where there is no place for it, it is tried again; pages ask as ever meanwhile.
       source.onerror = () => source.readyState === EventSource.CLOSED && setTimeout(() => release?.(), 15_000);
     });
-  const lead = () => {
+  const becomeReader = () => {
     if (waiting || ended || document.hidden) return;
     const mine = (waiting = new AbortController());
     navigator.locks
@@ -80,19 +80,19 @@ function follow(address: string): () => void {
       .catch(() => undefined) // it was not needed any more
       .then(() => {
         if (waiting === mine) waiting = undefined;
-        lead();
+        becomeReader();
       });
   };
-  const seen = () => {
-    if (!document.hidden) return lead();
+  const onVisibilityChange = () => {
+    if (!document.hidden) return becomeReader();
     if (release) release();
     else waiting?.abort();
   };
-  document.addEventListener("visibilitychange", seen);
-  lead();
+  document.addEventListener("visibilitychange", onVisibilityChange);
+  becomeReader();
   return () => {
     ended = true;
-    document.removeEventListener("visibilitychange", seen);
+    document.removeEventListener("visibilitychange", onVisibilityChange);
     waiting?.abort();
     release?.();
     channel.close();

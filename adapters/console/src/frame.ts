@@ -5,24 +5,24 @@ import { announcements } from "./ui/announce";
 import { dialog } from "./ui/dialog";
 import { icon } from "./ui/icons";
 import { menu } from "./ui/menu";
-import { awaited, heading, problem } from "./ui/parts";
-import { arrival, go, href, leaving, place } from "./router";
-import { find, routes, there, type Page, type Route } from "./routes";
-import { homeProject, may, project, session, signOut } from "./session";
+import { pendingResources, heading, problem } from "./ui/parts";
+import { arrival, go, href, mayLeave, place } from "./router";
+import { findRoute, routes, hasPage, type Page, type Route } from "./routes";
+import { homeProject, hasScope, project, session, signOut } from "./session";
 import { setTheme, theme, type Theme } from "./theme";
 import { openSearch } from "./search";
-import { ApiError, asks, reachable } from "./api/client";
+import { ApiError, prompts, checkServer } from "./api/client";
 import { words } from "./words";
 
 const strip = signal("");
-asks.offline = (s, busy) => strip.set(s === null ? "" : (busy ? words.tooMany : words.offline)(s));
+prompts.offline = (s, busy) => strip.set(s === null ? "" : (busy ? words.tooMany : words.offline)(s));
 
-const opening = signal(false); // a page's own code is on its way
+const isLoadingPage = signal(false); // a page's own code is on its way
 
 /** The whole document. */
 export function frame(): HTMLElement {
-  const main = h("main", { id: "main", tabindex: -1, "aria-busy": () => opening() || awaited() > 0 || null });
-  const bare = () => find(place().path).route?.bare === true;
+  const main = h("main", { id: "main", tabindex: -1, "aria-busy": () => isLoadingPage() || pendingResources() > 0 || null });
+  const bare = () => findRoute(place().path).route?.bare === true;
   append(document.body, [
     h("a", { class: "skip", href: "#main", onclick: (e: Event) => (e.preventDefault(), main.focus()) }, words.skip),
     () => (bare() ? null : banner()),
@@ -62,7 +62,7 @@ function projects(): HTMLElement {
       [h("span", { class: "clip" }, name()), icon("down")],
       () => [
         ...(session.peek()?.projects ?? []).map((p) => ({ label: p.name, run: () => void go(`p/${p.id}`) })),
-        { label: words.newProject, line: true, there: there("organization/settings"), disabled: may("project:write") ? null : words.needs("project:write"), run: () => void go("organization/settings") },
+        { label: words.newProject, line: true, there: hasPage("organization/settings"), disabled: hasScope("project:write") ? null : words.needs("project:write"), run: () => void go("organization/settings") },
       ],
       "button quiet project",
     ),
@@ -71,25 +71,25 @@ function projects(): HTMLElement {
 }
 
 function account(): HTMLElement {
-  const look = (t: Theme, label: string) => ({ label, checked: () => theme() === t, run: () => setTheme(t) });
+  const themeItem = (t: Theme, label: string) => ({ label, checked: () => theme() === t, run: () => setTheme(t) });
   return menu(words.accountMenu, icon("user"), () => [
-    { label: words.account, there: there("account"), run: () => void go("account") },
+    { label: words.account, there: hasPage("account"), run: () => void go("account") },
     { label: words.shortcuts, run: openShortcuts },
-    { ...look("light", words.light), line: true },
-    look("dark", words.dark),
-    look("system", words.system),
-    { label: words.signOut, line: true, run: () => void leaving().then((leaves) => (leaves ? signOut().then(() => go("sign-in", {}, true)) : undefined)) }, // whoever comes next begins at Home
+    { ...themeItem("light", words.light), line: true },
+    themeItem("dark", words.dark),
+    themeItem("system", words.system),
+    { label: words.signOut, line: true, run: () => void mayLeave().then((leaves) => (leaves ? signOut().then(() => go("sign-in", {}, true)) : undefined)) }, // whoever comes next begins at Home
   ]);
 }
 
-const early = (r: Route) => void r.page().catch(() => undefined); // opening it says so
+const preload = (r: Route) => void r.page().catch(() => undefined); // opening it says so
 
 /** The links of the navigation, in the order of the table. */
 function navigation(): Child {
   const link = (r: Route) => {
-    const at = () => r.path.replace(":project", String(project() || homeProject()));
-    const current = () => (find(place().path).route?.nav ?? find(place().path).route?.within) === (r.nav ?? null);
-    return h("a", { href: () => href(at()), "aria-current": () => (current() ? "page" : null), onpointerenter: () => early(r), onfocus: () => early(r) }, icon(r.icon!), r.nav);
+    const path = () => r.path.replace(":project", String(project() || homeProject()));
+    const current = () => (findRoute(place().path).route?.nav ?? findRoute(place().path).route?.within) === (r.nav ?? null);
+    return h("a", { href: () => href(path()), "aria-current": () => (current() ? "page" : null), onpointerenter: () => preload(r), onfocus: () => preload(r) }, icon(r.icon!), r.nav);
   };
   const rows = routes.filter((r) => r.nav);
   const [mine, all] = [rows.filter((r) => r.path.startsWith("p/")), rows.filter((r) => r.path.startsWith("organization"))];
@@ -125,7 +125,7 @@ function shortcuts(e: KeyboardEvent): void {
   if (typing || e.ctrlKey || e.metaKey || e.altKey || localStorage.getItem("bunting.keys") === "off") return;
   const to: Record<string, string> = { f: "flags", p: "people", w: "why", h: "", e: "events" };
   const target = `p/${project.peek()}/${to[e.key]}`.replace(/\/$/, "");
-  if (pressed === "g" && e.key in to && there(target)) void go(target);
+  if (pressed === "g" && e.key in to && hasPage(target)) void go(target);
   else if (e.key === "?") openShortcuts();
   else if (e.key === "/") {
     e.preventDefault();
@@ -144,7 +144,7 @@ function showPages(main: HTMLElement): void {
   effect(() => {
     const { path } = place();
     const who = session();
-    const { route, params } = find(path);
+    const { route, params } = findRoute(path);
     if (who === undefined) return;
     if (who === null && !route?.open) {
       void go("sign-in", { next: path + location.search }, true);
@@ -161,36 +161,36 @@ function showPages(main: HTMLElement): void {
     } else if (!project.peek()) project.set(homeProject());
     if (shown === path) return;
     shown = path;
-    opening.set(true);
+    isLoadingPage.set(true);
     const mine = path;
     const arrive = !first;
     first = false;
-    void open(route).then((page) => {
+    void loadPage(route).then((page) => {
       if (mine !== shown) return;
       close?.();
       main.replaceChildren();
-      const [, end] = scope(() => append(main, guarded(page, params)));
+      const [, end] = scope(() => append(main, renderPage(page, params)));
       close = end;
-      opening.set(false);
-      settle(main, arrive);
+      isLoadingPage.set(false);
+      placeFocus(main, arrive);
     });
   });
 }
 
-function open(route: Route | undefined): Promise<Page> {
-  if (!route) return find("not-found").route!.page().then((m) => m.default);
+function loadPage(route: Route | undefined): Promise<Page> {
+  if (!route) return findRoute("not-found").route!.page().then((m) => m.default);
   return route.page().then(
     (m) => m.default,
     async () => {
-      const is = await reachable(); // if so, this server has other pages since
+      const is = await checkServer(); // if so, this server has other pages since
       const lost = new ApiError(0, "no_connection", is ? words.otherPages : words.noConnectionText, null, "");
-      return () => [heading(route.title), problem(words.failed, lost, () => void reachable().then((now) => now && location.reload()))];
+      return () => [heading(route.title), problem(words.failed, lost, () => void checkServer().then((now) => now && location.reload()))];
     },
   );
 }
 
 /** A page that throws shows it; the frame lives on. */
-function guarded(page: Page, params: Record<string, string>): Child {
+function renderPage(page: Page, params: Record<string, string>): Child {
   try {
     return page(params);
   } catch (e) {
@@ -199,7 +199,7 @@ function guarded(page: Page, params: Record<string, string>): Child {
   }
 }
 
-function settle(main: HTMLElement, arrive: boolean): void {
+function placeFocus(main: HTMLElement, arrive: boolean): void {
   const target = main.querySelector<HTMLElement>("[data-first-focus]") ?? main.querySelector<HTMLElement>("h1");
   if (arrival.restored) {
     requestAnimationFrame(() => scrollTo(0, arrival.scroll));

@@ -9,12 +9,12 @@ export interface Place {
 
 const base = new URL(".", document.baseURI);
 
-function here(): Place {
+function currentPlace(): Place {
   const below = location.pathname.slice(base.pathname.length);
   return { path: below.replace(/^\/+|\/+$/g, ""), query: new URLSearchParams(location.search) };
 }
 
-export const place = signal<Place>(here());
+export const place = signal<Place>(currentPlace());
 
 /** Set by a form with unsaved changes: whether its page may be left. */
 export const guard: { leave: (() => Promise<boolean>) | null } = { leave: null };
@@ -33,14 +33,14 @@ export function href(path: string, query: Record<string, string> = {}): string {
 }
 
 /** Whether the page may be left, which is asked where it has unsaved changes. */
-export async function leaving(): Promise<boolean> {
+export async function mayLeave(): Promise<boolean> {
   if (guard.leave && !(await guard.leave())) return false;
   guard.leave = null;
   return true;
 }
 
 export async function go(path: string, query: Record<string, string> = {}, replace = false): Promise<void> {
-  if (await leaving()) move(href(path, query), replace);
+  if (await mayLeave()) move(href(path, query), replace);
 }
 
 function move(address: string, replace: boolean): void {
@@ -48,7 +48,7 @@ function move(address: string, replace: boolean): void {
   if (!replace) index++;
   history[replace ? "replaceState" : "pushState"]({ n: index }, "", address);
   arrival.restored = false;
-  place.set(here());
+  place.set(currentPlace());
 }
 
 /** One value of the query, as state: what is the default is left out. */
@@ -64,7 +64,7 @@ export function setParams(values: Record<string, string>): void {
   }
   const search = q.toString();
   history.replaceState({ n: index }, "", location.pathname + (search ? "?" + search : ""));
-  place.set(here());
+  place.set(currentPlace());
 }
 
 export function startRouter(): void {
@@ -78,17 +78,17 @@ export function startRouter(): void {
       arrival.restored = true;
       arrival.scroll = scrolls.get(index) ?? 0;
       guard.leave = null;
-      place.set(here());
+      place.set(currentPlace());
     };
     if (!guard.leave) return arrive();
-    const asked = guard.leave;
-    const there = location.href;
+    const confirmLeave = guard.leave;
+    const address = location.href;
     history.go(index - to); // stay until the person has said
     addEventListener("popstate", (stay) => stay.stopImmediatePropagation(), { once: true, capture: true });
-    void asked().then((leave) => {
+    void confirmLeave().then((leave) => {
       if (!leave) return;
       guard.leave = null;
-      move(there, false);
+      move(address, false);
     });
   });
   addEventListener("beforeunload", (e) => guard.leave && e.preventDefault());

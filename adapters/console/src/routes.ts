@@ -93,20 +93,20 @@ export const routes: Route[] = [
 const patterns = routes.map((route) => ({ route, parts: route.path.split("/") }));
 
 /** Whether there is a page at a path: links to what is not there yet are left out. */
-export const there = (path: string): boolean => find(path).route !== undefined;
+export const hasPage = (path: string): boolean => findRoute(path).route !== undefined;
 
 /** The route of a path, and what its parameters are. */
-export function find(path: string): { route: Route | undefined; params: Params } {
+export function findRoute(path: string): { route: Route | undefined; params: Params } {
   const parts = path.split("/");
   for (const p of patterns) {
     if (p.parts.length !== parts.length) continue;
     const params: Params = {};
-    const fits = p.parts.every((want, i) => {
+    const matches = p.parts.every((want, i) => {
       if (!want.startsWith(":")) return want === parts[i];
       params[want.slice(1)] = decodeURIComponent(parts[i]!);
       return parts[i] !== "";
     });
-    if (fits) return { route: p.route, params };
+    if (matches) return { route: p.route, params };
   }
   return { route: undefined, params: {} };
 }

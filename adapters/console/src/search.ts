@@ -4,7 +4,7 @@ import { dialog } from "./ui/dialog";
 import { get } from "./api/client";
 import { go } from "./router";
 import { routes } from "./routes";
-import { inProject, project } from "./session";
+import { projectPath, project } from "./session";
 import { words } from "./words";
 
 interface Found {
@@ -25,14 +25,14 @@ async function records(query: string, cancel: AbortSignal): Promise<Found[]> {
   const q = { search: query, limit: 6 };
   const none = () => [] as Found[];
   type Record = { id: number; key?: string; uuid?: string; name: string | null };
-  const of = (path: string, kind: string, found: (r: Record) => { text: string; to: string }) =>
-    get<List<Record>>(inProject(path + "/"), q, cancel).then((a) => a.results.map((r) => ({ kind, ...found(r) })), none);
-  const named = (path: string, kind: string) => of(path, kind, (r) => ({ text: r.name || `#${r.id}`, to: `p/${p}/${path}/${r.id}` }));
+  const searchIn = (path: string, kind: string, found: (r: Record) => { text: string; to: string }) =>
+    get<List<Record>>(projectPath(path + "/"), q, cancel).then((a) => a.results.map((r) => ({ kind, ...found(r) })), none);
+  const searchByName = (path: string, kind: string) => searchIn(path, kind, (r) => ({ text: r.name || `#${r.id}`, to: `p/${p}/${path}/${r.id}` }));
   const lists = await Promise.all([
-    of("feature_flags", words.flags, (f) => ({ text: f.key!, to: `p/${p}/flags/${f.id}` })),
-    named("cohorts", words.cohorts),
-    named("dashboards", words.dashboards),
-    of("persons", words.people, (x) => ({ text: x.name!, to: `p/${p}/people/${x.uuid}` })),
+    searchIn("feature_flags", words.flags, (f) => ({ text: f.key!, to: `p/${p}/flags/${f.id}` })),
+    searchByName("cohorts", words.cohorts),
+    searchByName("dashboards", words.dashboards),
+    searchIn("persons", words.people, (x) => ({ text: x.name!, to: `p/${p}/people/${x.uuid}` })),
   ]);
   return lists.flat();
 }
@@ -41,14 +41,14 @@ export function openSearch(): void {
   void dialog<Found>({ title: words.search, cancel: words.close }, (d) => {
     const text = signal("");
     const found = signal<Found[]>(pages(""));
-    const at = signal(0);
+    const activeIndex = signal(0);
     let timer = 0;
     let cancel: AbortController | undefined;
     effect(() => {
       const typed = text().trim();
       untracked(() => {
         found.set(pages(typed));
-        at.set(0);
+        activeIndex.set(0);
         clearTimeout(timer);
         cancel?.abort();
         if (!typed) return;
@@ -63,22 +63,22 @@ export function openSearch(): void {
       "aria-expanded": true,
       "aria-controls": "found",
       "aria-autocomplete": "list",
-      "aria-activedescendant": () => (found().length ? `found-${at()}` : null),
+      "aria-activedescendant": () => (found().length ? `found-${activeIndex()}` : null),
       placeholder: words.searchAll,
       "data-first": "",
       oninput: () => text.set(input.value),
       onkeydown: (e: KeyboardEvent) => {
         const n = found.peek().length;
-        if (e.key === "ArrowDown") at.update((i) => (i + 1) % n);
-        else if (e.key === "ArrowUp") at.update((i) => (i - 1 + n) % n);
-        else if (e.key === "Enter" && n) d.close(found.peek()[at.peek()]);
+        if (e.key === "ArrowDown") activeIndex.update((i) => (i + 1) % n);
+        else if (e.key === "ArrowUp") activeIndex.update((i) => (i - 1 + n) % n);
+        else if (e.key === "Enter" && n) d.close(found.peek()[activeIndex.peek()]);
         else return;
         e.preventDefault();
       },
     });
     const options = h("div", { role: "listbox", id: "found", class: "options", "aria-label": words.search }, () =>
       found().map((f, i) =>
-        h("div", { role: "option", id: `found-${i}`, "aria-selected": () => at() === i, onclick: () => d.close(f) }, h("bdi", null, f.text), f.kind ? h("span", { class: "meta" }, f.kind) : null),
+        h("div", { role: "option", id: `found-${i}`, "aria-selected": () => activeIndex() === i, onclick: () => d.close(f) }, h("bdi", null, f.text), f.kind ? h("span", { class: "meta" }, f.kind) : null),
       ),
     );
     return { content: [input, options], buttons: null };

@@ -1,7 +1,7 @@
 // Who is signed in, what they may, and where they are.
 import { signal } from "./ui/dom";
 import { ApiError, get, send } from "./api/client";
-import { forget } from "./api/cache";
+import { clearCache } from "./api/cache";
 
 export interface Project {
   id: number;
@@ -38,13 +38,13 @@ export async function loadSession(): Promise<void> {
 
 export async function signOut(): Promise<void> {
   await send("DELETE", "session/");
-  forget();
+  clearCache();
   sessionStorage.clear();
   session.set(null);
 }
 
 /** Whether a scope such as feature_flag:write is there. */
-export function may(scope: string): boolean {
+export function hasScope(scope: string): boolean {
   const s = session();
   if (!s) return false;
   const [object, action] = scope.split(":");
@@ -53,7 +53,7 @@ export function may(scope: string): boolean {
 }
 
 /** A path of the API in the project of the page. */
-export function inProject(path: string): string {
+export function projectPath(path: string): string {
   return `projects/${project()}/${path}`;
 }
 
@@ -61,6 +61,6 @@ export function inProject(path: string): string {
 export function homeProject(): number {
   const s = session.peek();
   const last = Number(localStorage.getItem("bunting.project"));
-  const known = s?.projects.some((p) => p.id === last);
-  return known ? last : (s?.project ?? s?.projects[0]?.id ?? 0);
+  const isMember = s?.projects.some((p) => p.id === last);
+  return isMember ? last : (s?.project ?? s?.projects[0]?.id ?? 0);
 }

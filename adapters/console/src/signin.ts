@@ -5,7 +5,7 @@ import { announce } from "./ui/announce";
 import { dialog } from "./ui/dialog";
 import { once } from "./ui/once";
 import { button, field, linkButton } from "./ui/parts";
-import { ApiError, asks, get, send, url } from "./api/client";
+import { ApiError, prompts, get, send, url } from "./api/client";
 import { loadSession, session } from "./session";
 import { askPasskey, havePasskeys } from "./passkeys";
 import { guard } from "./router";
@@ -29,7 +29,7 @@ async function loadMethods(): Promise<void> {
 }
 
 /** The controls; in is called when somebody is signed in. */
-export function ways(o: { submit: string; path: string; next: string; in: () => unknown }): Child {
+export function signInControls(o: { submit: string; path: string; next: string; in: () => unknown }): Child {
   void loadMethods();
   const fault = signal<string | undefined>(undefined);
   const key = h("input", { type: "password", autocomplete: "off", spellcheck: "false", "data-first": "", required: true });
@@ -76,9 +76,9 @@ function mail(next: string): HTMLElement {
 let open: Promise<boolean> | undefined;
 
 /** Asks once, whatever number of requests wait for it. */
-function ask(title: string, text: string, submit: string, path: string): Promise<boolean> {
+function askToSignIn(title: string, text: string, submit: string, path: string): Promise<boolean> {
   open ??= dialog<boolean>({ title }, (d) => ({
-    content: [h("p", null, text), ways({ submit, path, next: "", in: () => d.close(true) })],
+    content: [h("p", null, text), signInControls({ submit, path, next: "", in: () => d.close(true) })],
     buttons: null,
   })).then((done) => {
     open = undefined;
@@ -88,15 +88,15 @@ function ask(title: string, text: string, submit: string, path: string): Promise
 }
 
 export function startSignIn(): void {
-  asks.signIn = async () => {
+  prompts.signIn = async () => {
     if (!session.peek()) return false;
     const before = session.peek()!.user.uuid;
-    if (!(await ask(words.signInAgain, words.signInAgainText, words.signInWithKey, "session/"))) return false;
+    if (!(await askToSignIn(words.signInAgain, words.signInAgainText, words.signInWithKey, "session/"))) return false;
     await loadSession();
     if (session.peek()?.user.uuid === before) return true;
     guard.leave = null; // nothing of the other stays, and nothing of theirs is sent
     location.reload();
     return new Promise<boolean>(() => undefined);
   };
-  asks.proof = () => ask(words.confirmYou, words.confirmText, words.confirm, "session/proof/");
+  prompts.proof = () => askToSignIn(words.confirmYou, words.confirmText, words.confirm, "session/proof/");
 }

@@ -1,8 +1,8 @@
 // Changes of flags that others have to approve (N12).
 import { announce } from "../ui/announce";
-import { project, inProject } from "../session";
+import { project, projectPath } from "../session";
 import { approvalWords } from "../words/approvals";
-import { stale } from "./cache";
+import { invalidate } from "./cache";
 import { ApiError, get, send } from "./client";
 import type { Flag } from "./flags";
 
@@ -29,13 +29,13 @@ export interface Approvals {
   switch_off_free: boolean;
 }
 
-export const waits = (r: ChangeRequest): boolean => r.state === "open" || r.state === "approved";
+export const isOpen = (r: ChangeRequest): boolean => r.state === "open" || r.state === "approved";
 export const approvedBy = (r: ChangeRequest): number => r.votes.filter((v) => v.vote === "approve").length;
 
 const harmless = ["name", "tags"]; // in which nobody gets something else
 
 /** Whether a change has to be asked for; what cannot be known the server says. */
-export async function mustAsk(f: Pick<Flag, "tags">, patch: Partial<Flag>): Promise<boolean> {
+export async function needsApproval(f: Pick<Flag, "tags">, patch: Partial<Flag>): Promise<boolean> {
   const a = await get<{ flag_approvals: Approvals }>(`projects/${project.peek()}/`).then(
     (p) => p.flag_approvals,
     (e: unknown) => {
@@ -51,10 +51,10 @@ export async function mustAsk(f: Pick<Flag, "tags">, patch: Partial<Flag>): Prom
 }
 
 /** Asks for a change, or edits a request that is there. */
-export async function request(f: Pick<Flag, "id" | "version">, patch: Partial<Flag>, title: string, note: string, change?: number): Promise<void> {
+export async function requestApproval(f: Pick<Flag, "id" | "version">, patch: Partial<Flag>, title: string, note: string, change?: number): Promise<void> {
   const body = { patch, base_version: f.version, ...(note ? { note } : {}) };
-  if (change) await send("PATCH", inProject(`change_requests/${change}/`), body);
-  else await send("POST", inProject("change_requests/"), { ...body, flag: f.id, title: title.slice(0, 200) });
-  stale("change_requests");
+  if (change) await send("PATCH", projectPath(`change_requests/${change}/`), body);
+  else await send("POST", projectPath("change_requests/"), { ...body, flag: f.id, title: title.slice(0, 200) });
+  invalidate("change_requests");
   announce(approvalWords.requested);
 }

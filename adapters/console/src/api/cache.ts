@@ -2,37 +2,37 @@
 import { effect, onEnd, signal, untracked, type Signal } from "../ui/dom";
 import { get, url, type Query } from "./client";
 
-interface Kept {
+interface CacheEntry {
   value: unknown;
   at: number;
 }
 
-const most = 200;
-const fresh = 10_000;
-const kept = new Map<string, Kept>();
+const maxEntries = 200;
+const maxAge = 10_000;
+const entries = new Map<string, CacheEntry>();
 const changed = signal(0);
 
 /** Keeps an answer by its address. */
-export function remember(address: string, value: unknown): void {
-  kept.delete(address);
-  kept.set(address, { value, at: Date.now() });
-  if (kept.size > most) kept.delete(kept.keys().next().value!);
+export function cacheResponse(address: string, value: unknown): void {
+  entries.delete(address);
+  entries.set(address, { value, at: Date.now() });
+  if (entries.size > maxEntries) entries.delete(entries.keys().next().value!);
 }
 
-export const remembered = <T>(address: string): T | undefined => kept.get(address)?.value as T | undefined;
+export const cachedResponse = <T>(address: string): T | undefined => entries.get(address)?.value as T | undefined;
 
 /** What is kept of these paths is old now: every page that shows them asks again. */
-export function stale(part: string): void {
-  for (const [address, k] of kept) if (address.includes(part)) k.at = 0;
+export function invalidate(part: string): void {
+  for (const [address, k] of entries) if (address.includes(part)) k.at = 0;
   changed.update((n) => n + 1);
 }
 
 /** Forgets everything: somebody else may sit here next. */
-export function forget(): void {
-  kept.clear();
+export function clearCache(): void {
+  entries.clear();
 }
 
-export interface Answer<T> {
+export interface Resource<T> {
   /** The last answer; undefined before the first. */
   data: Signal<T | undefined>;
   error: Signal<unknown>;
@@ -41,35 +41,35 @@ export interface Answer<T> {
 }
 
 /** Asks for what the function names, and again when that changes; null asks nothing. */
-export function answer<T>(what: () => { path: string; query?: Query } | null): Answer<T> {
-  const out: Answer<T> = { data: signal<T | undefined>(undefined), error: signal<unknown>(undefined), loading: signal(false), reload: () => again.update((n) => n + 1) };
-  const again = signal(0);
+export function resource<T>(request: () => { path: string; query?: Query } | null): Resource<T> {
+  const out: Resource<T> = { data: signal<T | undefined>(undefined), error: signal<unknown>(undefined), loading: signal(false), reload: () => reloads.update((n) => n + 1) };
+  const reloads = signal(0);
   let cancel: AbortController | undefined;
-  let asked = "";
+  let current = "";
   let forced = 0;
   onEnd(() => cancel?.abort());
   effect(() => {
-    const q = what();
-    const force = again();
+    const q = request();
+    const force = reloads();
     changed();
     if (!q) return;
-    const plain = url(q.path, q.query);
+    const address = url(q.path, q.query);
     untracked(() => {
-      const k = kept.get(plain);
-      if (k && plain !== asked) out.data.set(k.value as T);
-      if (k && force === forced && Date.now() - k.at < fresh) {
-        asked = plain;
+      const k = entries.get(address);
+      if (k && address !== current) out.data.set(k.value as T);
+      if (k && force === forced && Date.now() - k.at < maxAge) {
+        current = address;
         return;
       }
       forced = force;
-      asked = plain;
+      current = address;
       cancel?.abort();
       const mine = (cancel = new AbortController());
       out.loading.set(true);
       get<T>(q.path, q.query, mine.signal).then(
         (value) => {
           if (mine.signal.aborted) return;
-          remember(plain, value);
+          cacheResponse(address, value);
           out.error.set(undefined);
           out.data.set(value);
           out.loading.set(false);

@@ -18,10 +18,10 @@ export class ApiError extends Error {
 export type Query = Record<string, string | number | boolean | null | undefined>;
 
 const base = new URL("../", document.baseURI);
-const patience = 15_000;
+const timeout = 15_000;
 
 /** What the frame does where a request needs a person first. */
-export const asks = {
+export const prompts = {
   /** Signs in again; false: the person has cancelled. */
   signIn: async (): Promise<boolean> => false,
   /** Proves again who is there. */
@@ -31,35 +31,35 @@ export const asks = {
 };
 
 /** Rises whenever the server is reached again after it was lost. */
-export const back = signal(0);
+export const reconnected = signal(0);
 
 /** Whether a fault is that the server could not be reached. */
-export const isLost = (e: unknown): boolean => e instanceof ApiError && lost.includes(e.status);
-const lost = [0, 502, 503, 504];
-const every = 5; // s, between two looks for a server that is lost
-let looking = false;
+export const isUnreachable = (e: unknown): boolean => e instanceof ApiError && unreachableStatuses.includes(e.status);
+const unreachableStatuses = [0, 502, 503, 504];
+const retryDelay = 5; // s, between two looks for a server that is lost
+let isWaiting = false;
 
-let heard = new AbortController();
-const online = () => new Promise((done) => addEventListener("online", done, { once: true, signal: (heard = new AbortController()).signal }));
-const answers = (): Promise<boolean> => fetch(url("session/methods/"), { signal: AbortSignal.timeout(patience) }).then((a) => a.ok, () => false);
+let onlineListener = new AbortController();
+const online = () => new Promise((done) => addEventListener("online", done, { once: true, signal: (onlineListener = new AbortController()).signal }));
+const isServerUp = (): Promise<boolean> => fetch(url("session/methods/"), { signal: AbortSignal.timeout(timeout) }).then((a) => a.ok, () => false);
 
 /** Whether the server answers; if not, that is said, and it is looked for. */
-export async function reachable(): Promise<boolean> {
-  const is = await answers();
-  if (!is) void look();
+export async function checkServer(): Promise<boolean> {
+  const is = await isServerUp();
+  if (!is) void waitForServer();
   return is;
 }
 
 /** Says that the server is lost, and looks for it until it is there. */
-async function look(): Promise<void> {
-  asks.offline(every);
-  if (looking) return;
-  looking = true;
-  do await Promise.race([pause(every), online()]).finally(() => heard.abort());
-  while (!(await answers()));
-  looking = false;
-  asks.offline(null);
-  back.update((n) => n + 1);
+async function waitForServer(): Promise<void> {
+  prompts.offline(retryDelay);
+  if (isWaiting) return;
+  isWaiting = true;
+  do await Promise.race([sleep(retryDelay), online()]).finally(() => onlineListener.abort());
+  while (!(await isServerUp()));
+  isWaiting = false;
+  prompts.offline(null);
+  reconnected.update((n) => n + 1);
 }
 
 /** A path with its query, below /api/. */
@@ -81,14 +81,14 @@ export function get<T>(path: string, query?: Query, cancel?: AbortSignal): Promi
 }
 
 /** What is asked with POST. */
-const asking = /\/(who|check|query|explain|preview|match|look|report)\/$/;
+const readsByPost = /\/(who|check|query|explain|preview|match|look|report)\/$/;
 let written = 0;
 
 /** When this tab last wrote something, in milliseconds. */
 export const lastWrite = (): number => written;
 
 export function send<T>(method: "POST" | "PATCH" | "PUT" | "DELETE", path: string, body?: unknown, cancel?: AbortSignal): Promise<T> {
-  if (!asking.test(path)) written = Date.now();
+  if (!readsByPost.test(path)) written = Date.now();
   return ask<T>(method, url(path), body, cancel);
 }
 
@@ -102,15 +102,15 @@ async function ask<T>(method: string, address: string, body: unknown, cancel?: A
   } catch (e) {
     if (cancel?.aborted) throw e;
     if (method === "GET" && again) {
-      await pause(1);
+      await sleep(1);
       return ask<T>(method, address, body, cancel, false);
     }
-    void look();
+    void waitForServer();
     throw new ApiError(0, "no_connection", words.noConnectionText, null, request);
   }
   if (answer.ok) return (text ? JSON.parse(text) : undefined) as T;
   const fault = faultOf(answer, text, request);
-  if (again && (await recovered(answer, fault, address, method === "GET" || asking.test(new URL(address).pathname)))) return ask<T>(method, address, body, cancel, false);
+  if (again && (await recover(answer, fault, address, method === "GET" || readsByPost.test(new URL(address).pathname)))) return ask<T>(method, address, body, cancel, false);
   throw fault;
 }
 
@@ -118,7 +118,7 @@ async function once(method: string, address: string, body: unknown, request: str
   const headers: Record<string, string> = { Accept: "application/json", "X-Request-Id": request, Prefer: "return=representation" };
   const form = body instanceof FormData; // its type has the boundary in it
   if (body !== undefined && !form) headers["Content-Type"] = "application/json";
-  const late = AbortSignal.timeout(patience);
+  const late = AbortSignal.timeout(timeout);
   return fetch(address, {
     method,
     headers,
@@ -137,34 +137,34 @@ function faultOf(answer: Response, text: string, request: string): ApiError {
   }
 }
 
-const quiet = 30_000; // ms, after Cancel, in which only what is written asks who it is
-let declined = -quiet;
+const quietTime = 30_000; // ms, after Cancel, in which only what is written asks who it is
+let declined = -quietTime;
 
 /** Whether the request may succeed now. reads: it changes nothing. */
-async function recovered(answer: Response, fault: ApiError, address: string, reads: boolean): Promise<boolean> {
+async function recover(answer: Response, fault: ApiError, address: string, reads: boolean): Promise<boolean> {
   if (fault.status === 401 && !address.includes("/api/session/")) {
-    if (reads && performance.now() - declined < quiet) return false;
-    const is = await asks.signIn();
+    if (reads && performance.now() - declined < quietTime) return false;
+    const is = await prompts.signIn();
     if (!is) declined = performance.now();
     return is;
   }
-  if (fault.status === 403 && fault.code === "proof_required") return asks.proof();
+  if (fault.status === 403 && fault.code === "proof_required") return prompts.proof();
   if (fault.status === 429) {
     const wait = Math.min(Number(answer.headers.get("Retry-After")) || 1, 60);
-    asks.offline(wait, true);
-    await pause(wait);
-    if (!looking) asks.offline(null);
+    prompts.offline(wait, true);
+    await sleep(wait);
+    if (!isWaiting) prompts.offline(null);
     return true;
   }
-  if (lost.includes(fault.status)) {
-    void look();
+  if (unreachableStatuses.includes(fault.status)) {
+    void waitForServer();
     if (!reads) return false; // it may have been done: the person says
-    await pause(Math.min(Number(answer.headers.get("Retry-After")) || 1, 60));
+    await sleep(Math.min(Number(answer.headers.get("Retry-After")) || 1, 60));
     return true;
   }
   return false;
 }
 
-function pause(seconds: number): Promise<void> {
+function sleep(seconds: number): Promise<void> {
   return new Promise((done) => setTimeout(done, seconds * 1000));
 }

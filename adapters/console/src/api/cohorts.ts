@@ -1,5 +1,5 @@
 // Cohorts as the API has them, and as their form has them.
-import { canonical, newFilter, type FilterDraft } from "./draft";
+import { canonicalJSON, newFilter, type FilterDraft } from "./draft";
 import type { Filter, Flag } from "./flags";
 
 export interface Cohort {
@@ -40,14 +40,14 @@ export const emptyRule = (): RuleDraft => ({ any: true, groups: [newGroup()] });
 const isGroup = (t: Tree): t is Group => Array.isArray(t.values);
 
 /** Whether the form has words for a leaf. */
-const plain = (t: Tree) => !isGroup(t) && ["person", "cohort"].includes(t.type ?? "") && !t.negation;
+const isSupportedLeaf = (t: Tree) => !isGroup(t) && ["person", "cohort"].includes(t.type ?? "") && !t.negation;
 
 /** A rule of groups of filters; undefined for one of another form. */
 export function ruleOf(tree: Tree | undefined): RuleDraft | undefined {
   if (!tree || !isGroup(tree)) return tree ? undefined : emptyRule();
-  const leaves = tree.values.length > 0 && tree.values.every(plain);
+  const leaves = tree.values.length > 0 && tree.values.every(isSupportedLeaf);
   const groups = leaves ? [tree] : tree.values;
-  if (!groups.every((g): g is Group => isGroup(g) && g.values.every(plain))) return undefined;
+  if (!groups.every((g): g is Group => isGroup(g) && g.values.every(isSupportedLeaf))) return undefined;
   const drafts = groups.map((g) => ({ id: ++ids, any: g.type === "OR", filters: g.values.map((f) => ({ id: newFilter().id, filter: f as Filter })) }));
   return { any: leaves || tree.type === "OR", groups: drafts.length ? drafts : [newGroup()] };
 }
@@ -57,9 +57,9 @@ export function treeOf(r: RuleDraft): Tree {
 }
 
 /** The flags that ask for a cohort. */
-export function usersOf(cohort: number, flags: readonly Flag[]): Flag[] {
-  const names = (f: Filter) => f.type === "cohort" && [f.value].flat().map(String).includes(String(cohort));
-  return flags.filter((f) => (f.filters.groups ?? []).some((g) => (g.properties ?? []).some(names)));
+export function flagsUsing(cohort: number, flags: readonly Flag[]): Flag[] {
+  const isInCohort = (f: Filter) => f.type === "cohort" && [f.value].flat().map(String).includes(String(cohort));
+  return flags.filter((f) => (f.filters.groups ?? []).some((g) => (g.properties ?? []).some(isInCohort)));
 }
 
-export const sameRule = (a: RuleDraft, b: RuleDraft) => canonical(treeOf(a)) === canonical(treeOf(b));
+export const sameRule = (a: RuleDraft, b: RuleDraft) => canonicalJSON(treeOf(a)) === canonicalJSON(treeOf(b));

@@ -42,12 +42,12 @@ export interface Draft {
 }
 
 let ids = Date.now(); // drafts of an earlier page have lower ones
-const next = () => ++ids;
+const nextID = () => ++ids;
 
-export const newFilter = (): FilterDraft => ({ id: next(), filter: { key: "", type: "person", operator: "exact", value: [] } });
-export const newCondition = (): ConditionDraft => ({ id: next(), open: true, filters: [], rollout: "100", variant: "", rest: { properties: [], rollout_percentage: 100 } });
-export const newVariant = (key: string, share: string): VariantDraft => ({ id: next(), was: null, key, share, payload: "" });
-export const copyCondition = (c: ConditionDraft): ConditionDraft => ({ ...c, id: next(), open: true, filters: c.filters.map((f) => ({ ...f, id: next() })) });
+export const newFilter = (): FilterDraft => ({ id: nextID(), filter: { key: "", type: "person", operator: "exact", value: [] } });
+export const newCondition = (): ConditionDraft => ({ id: nextID(), open: true, filters: [], rollout: "100", variant: "", rest: { properties: [], rollout_percentage: 100 } });
+export const newVariant = (key: string, share: string): VariantDraft => ({ id: nextID(), was: null, key, share, payload: "" });
+export const copyCondition = (c: ConditionDraft): ConditionDraft => ({ ...c, id: nextID(), open: true, filters: c.filters.map((f) => ({ ...f, id: nextID() })) });
 
 export const hasVariants = (d: Draft): boolean => d.kind === "variants" || (d.kind === "config" && d.valued);
 
@@ -68,14 +68,14 @@ export function draftOf(f: Pick<Flag, "key" | "name" | "active" | "filters" | "t
     valued: Boolean(f.is_remote_configuration) && variants.length > 0,
     about: f.filters.aggregation_group_type_index === null || f.filters.aggregation_group_type_index === undefined ? "" : String(f.filters.aggregation_group_type_index),
     conditions: (f.filters.groups ?? []).map((g, i) => ({
-      id: next(),
+      id: nextID(),
       open: i < 3 || (f.filters.groups ?? []).length <= 5,
-      filters: (g.properties ?? []).map((filter) => ({ id: next(), filter })),
+      filters: (g.properties ?? []).map((filter) => ({ id: nextID(), filter })),
       rollout: String(g.rollout_percentage ?? 100),
       variant: g.variant ?? "",
       rest: g,
     })),
-    variants: variants.map((v) => ({ id: next(), was: v, key: v.key, share: String(v.rollout_percentage), payload: payloadText(payloads[v.key]) })),
+    variants: variants.map((v) => ({ id: nextID(), was: v, key: v.key, share: String(v.rollout_percentage), payload: payloadText(payloads[v.key]) })),
     payload: payloadText(payloads.true),
     tags: (f.tags ?? []).join(", "),
     keep: f.ensure_experience_continuity ?? false,
@@ -124,22 +124,22 @@ export function bodyOf(d: Draft, base?: Filters): Partial<Flag> & { filters: Fil
 }
 
 /** The members of a body that differ from the flag. */
-export function changedOf(f: Flag, body: Partial<Flag>): Partial<Flag> {
+export function changedMembers(f: Flag, body: Partial<Flag>): Partial<Flag> {
   const out: Record<string, unknown> = {};
   for (const [k, v] of Object.entries(body)) {
     const was = (f as unknown as Record<string, unknown>)[k] ?? (k === "ensure_experience_continuity" ? false : undefined);
-    if (canonical(was) !== canonical(v)) out[k] = v;
+    if (canonicalJSON(was) !== canonicalJSON(v)) out[k] = v;
   }
   return out as Partial<Flag>;
 }
 
 /** The text of a value, whatever the order of its members. */
-export function canonical(v: unknown): string {
+export function canonicalJSON(v: unknown): string {
   return JSON.stringify(v, (_, x: unknown) => (x && typeof x === "object" && !Array.isArray(x) ? Object.fromEntries(Object.entries(x).sort(([a], [b]) => (a < b ? -1 : 1))) : x)) ?? "";
 }
 
 /** The values of a filter as texts. */
-export function texts(v: unknown): string[] {
+export function valueTexts(v: unknown): string[] {
   if (v === undefined || v === null) return [];
   return (Array.isArray(v) ? v : [v]).map((x) => (typeof x === "string" ? x : JSON.stringify(x)));
 }

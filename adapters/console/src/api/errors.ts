@@ -1,7 +1,7 @@
 // Errors as the API has them, their rules, and whose they can be.
-import { answer } from "./cache";
-import { texts } from "./draft";
-import { inProject } from "../session";
+import { resource } from "./cache";
+import { valueTexts } from "./draft";
+import { projectPath } from "../session";
 import { operators } from "../words";
 import { errorWords } from "../words/errors";
 
@@ -37,19 +37,19 @@ export interface Rule {
   disabled_data: { message: string } | null;
 }
 
-export const rulesPath = () => inProject("error_tracking/assignment_rules/");
+export const rulesPath = () => projectPath("error_tracking/assignment_rules/");
 
 export const issueName = (i: Pick<Issue, "name">) => i.name || errorWords.nameless;
 
 const isGroup = (x: RuleGroup | RuleFilter): x is RuleGroup => Array.isArray(x.values);
 
 /** The filters of a rule whose groups hold no groups. */
-export const flat = (g: RuleGroup): RuleFilter[] | undefined => (g.values.some(isGroup) ? undefined : (g.values as RuleFilter[]));
+export const flatFilters = (g: RuleGroup): RuleFilter[] | undefined => (g.values.some(isGroup) ? undefined : (g.values as RuleFilter[]));
 
 /** A rule in one line. */
 export function ruleText(g: RuleGroup): string {
   const one = (x: RuleGroup | RuleFilter) =>
-    isGroup(x) ? `(${ruleText(x)})` : [(errorWords.kinds[x.type] ?? x.type).toLowerCase(), x.key, operators[x.operator ?? "exact"] ?? x.operator, (x.operator ?? "").endsWith("_set") ? "" : texts(x.value).join(", ")].filter(Boolean).join(" ");
+    isGroup(x) ? `(${ruleText(x)})` : [(errorWords.kinds[x.type] ?? x.type).toLowerCase(), x.key, operators[x.operator ?? "exact"] ?? x.operator, (x.operator ?? "").endsWith("_set") ? "" : valueTexts(x.value).join(", ")].filter(Boolean).join(" ");
   return g.values.map(one).join(g.type === "OR" ? errorWords.or : errorWords.and) || errorWords.everyError;
 }
 
@@ -61,8 +61,8 @@ export interface Owners {
 
 /** The members and roles of the organization; those that may not be read stay numbers. */
 export function owners(): Owners {
-  const members = answer<{ results: { user: { id: number; email: string; first_name: string } }[] }>(() => ({ path: "organizations/@current/members/", query: { limit: 200 } }));
-  const roles = answer<{ results: { id: string; name: string }[] }>(() => ({ path: "organizations/@current/roles/", query: { limit: 200 } }));
+  const members = resource<{ results: { user: { id: number; email: string; first_name: string } }[] }>(() => ({ path: "organizations/@current/members/", query: { limit: 200 } }));
+  const roles = resource<{ results: { id: string; name: string }[] }>(() => ({ path: "organizations/@current/roles/", query: { limit: 200 } }));
   const all = () => [
     ...(members.data()?.results ?? []).map((m) => [`user:${m.user.id}`, m.user.email] as const),
     ...(roles.data()?.results ?? []).map((r) => [`role:${r.id}`, errorWords.role(r.name)] as const),

@@ -1,6 +1,6 @@
 // Events as the API has them.
 import { get } from "./client";
-import { inProject } from "../session";
+import { projectPath } from "../session";
 
 export interface Event {
   uuid: string;
@@ -14,7 +14,7 @@ export interface Event {
 }
 
 /** What is known, in one line: the first members that are no one's but the sender's. */
-export function gistOf(properties: Record<string, unknown>): string {
+export function propertiesSummary(properties: Record<string, unknown>): string {
   return Object.entries(properties)
     .filter(([k]) => !k.startsWith("$"))
     .slice(0, 4)
@@ -26,13 +26,13 @@ export function gistOf(properties: Record<string, unknown>): string {
 export const exposureEvents = ["$feature_flag_called", "$experiment_exposure"] as const;
 
 /** What an event's line says beside its name. */
-export function gist(e: Event): string {
+export function eventSummary(e: Event): string {
   const p = e.properties;
-  return exposureEvents.includes(e.event as (typeof exposureEvents)[number]) ? `${String(p.$feature_flag)} = ${String(p.$feature_flag_response)}` : gistOf(p);
+  return exposureEvents.includes(e.event as (typeof exposureEvents)[number]) ? `${String(p.$feature_flag)} = ${String(p.$feature_flag_response)}` : propertiesSummary(p);
 }
 
 /** Names of events that were seen, for a combobox. */
 export async function eventNames(typed: string): Promise<{ value: string; text: string }[]> {
-  const list = await get<{ results: { name: string }[] }>(inProject("event_definitions/"), { search: typed, limit: 20 });
+  const list = await get<{ results: { name: string }[] }>(projectPath("event_definitions/"), { search: typed, limit: 20 });
   return list.results.map((e) => ({ value: e.name, text: e.name }));
 }

@@ -35,7 +35,7 @@ export interface Experiment {
   created_by: User | null;
 }
 
-export interface Measured {
+export interface VariantResult {
   key: string;
   number_of_samples: number;
   sum: number;
@@ -57,11 +57,11 @@ export interface MetricResult {
   goal: string | null;
   /** In words; then there are no numbers. */
   error: string | null;
-  baseline?: Measured | null;
-  variants?: Measured[];
+  baseline?: VariantResult | null;
+  variants?: VariantResult[];
 }
 
-export interface Exposed {
+export interface ExposureCounts {
   timeseries: { variant: string; days: string[]; exposure_counts: number[] }[];
   total_exposures: Record<string, number>;
   sample_ratio_mismatch: { p_value: number } | null;
@@ -72,7 +72,7 @@ export interface Results {
   level: number;
   difference_type: string;
   mismatch: boolean;
-  exposures: Exposed;
+  exposures: ExposureCounts;
   primary: MetricResult[];
   secondary: MetricResult[];
 }

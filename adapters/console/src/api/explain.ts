@@ -1,6 +1,6 @@
 // Why somebody has a flag's value (console.md N5).
 import { send } from "./client";
-import { inProject } from "../session";
+import { projectPath } from "../session";
 
 export interface Filter {
   kind: string;
@@ -47,7 +47,7 @@ export interface FlagTrace {
 
 export type FlagValue = boolean | string | null;
 
-export interface Explained {
+export interface Explanation {
   flag: { id: number; key: string; version: number; active: boolean };
   person: { uuid: string; name: string; distinct_id: string } | null;
   value: FlagValue;
@@ -64,4 +64,4 @@ export interface Question {
   person_properties?: Record<string, unknown>;
 }
 
-export const explain = (flag: string, q: Question, cancel: AbortSignal): Promise<Explained> => send("POST", inProject(`feature_flags/${encodeURIComponent(flag)}/explain/`), q, cancel);
+export const explain = (flag: string, q: Question, cancel: AbortSignal): Promise<Explanation> => send("POST", projectPath(`feature_flags/${encodeURIComponent(flag)}/explain/`), q, cancel);

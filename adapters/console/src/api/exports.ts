@@ -1,5 +1,5 @@
 // Exports as the API has them, and as their form has them.
-import { inProject } from "../session";
+import { projectPath } from "../session";
 import { exportWords } from "../words/exports";
 
 export interface Run {
@@ -41,8 +41,8 @@ export interface ExportDraft {
   config: Record<string, string>;
 }
 
-export const exportsPath = () => inProject("batch_exports/");
-export const underWay = (status: string) => status === "Starting" || status === "Running";
+export const exportsPath = () => projectPath("batch_exports/");
+export const isRunning = (status: string) => status === "Starting" || status === "Running";
 
 /** The settings of a kind of destination that the form has; secrets are never told again. */
 export const settingsOf: Record<string, string[]> = {
@@ -56,7 +56,7 @@ export const secrets = new Set(["aws_access_key_id", "aws_secret_access_key", "u
 
 /** Formats of files, and what they can be compressed with. */
 export const compressions: Record<string, string[]> = { JSONLines: ["gzip", "brotli"], Parquet: ["zstd", "lz4", "snappy", "gzip", "brotli"] };
-export const asFiles = (type: string) => type === "Files" || type === "S3";
+export const writesFiles = (type: string) => type === "Files" || type === "S3";
 
 export function exportDraft(e?: Export): ExportDraft {
   if (!e) return { name: "", model: "events", interval: "hour", type: "Files", config: {} };
@@ -67,7 +67,7 @@ export function exportDraft(e?: Export): ExportDraft {
 /** What a form asks to store: everything of a new export, else only what was changed. */
 export function exportBody(d: ExportDraft, was?: Export): Record<string, unknown> {
   const before = was && exportDraft(was);
-  const names = [...settingsOf[d.type]!, ...(asFiles(d.type) ? ["file_format", "compression"] : [])];
+  const names = [...settingsOf[d.type]!, ...(writesFiles(d.type) ? ["file_format", "compression"] : [])];
   const value = (n: string) => (n === "port" && d.config[n] ? Number(d.config[n]) : d.config[n] || (always.has(n) ? "" : null));
   const given = names.filter((n) => (before ? (d.config[n] ?? "") !== (before.config[n] ?? "") : d.config[n] || always.has(n)));
   const destination = { type: d.type, config: Object.fromEntries(given.map((n) => [n, value(n)])) };

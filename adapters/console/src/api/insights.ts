@@ -1,6 +1,6 @@
 // Insights as the API has them, and as their form has them.
-import { canonical } from "./draft";
-import { unwrapped, type Query } from "./picture";
+import { canonicalJSON } from "./draft";
+import { unwrapQuery, type Query } from "./chartdata";
 import type { User } from "./flags";
 import { insightWords } from "../words/insights";
 
@@ -75,12 +75,12 @@ function breakdownText(b: Breakdown | undefined): string | undefined {
 }
 
 /** Whether the form knows what a query is about. */
-export const formKnows = (q: Query | null): q is Query => q !== null && q.kind in insightWords.kinds;
+export const isFormQuery = (q: Query | null): q is Query => q !== null && q.kind in insightWords.kinds;
 
 export function insightDraft(i: Pick<Insight, "name" | "query">): InsightDraft {
-  const q = unwrapped(i.query) as (Query & { series?: Node[]; dateRange?: { date_from?: string | null }; breakdownFilter?: Breakdown }) | null;
+  const q = unwrapQuery(i.query) as (Query & { series?: Node[]; dateRange?: { date_from?: string | null }; breakdownFilter?: Breakdown }) | null;
   const out = { ...emptyInsight(), name: i.name ?? "" };
-  if (!q || !formKnows(q)) return out;
+  if (!q || !isFormQuery(q)) return out;
   const r = q.retentionFilter as { targetEntity?: Entity; returningEntity?: Entity; period?: string } | undefined;
   const nodes = q.kind === "RetentionQuery" ? [entityNode(r?.targetEntity), entityNode(r?.returningEntity)] : (q.series ?? []);
   return {
@@ -114,7 +114,7 @@ function breakdownOf(text: string, was: Breakdown | undefined): Breakdown | unde
 }
 
 /** What a kind's queries may have; others keep what they had. */
-export const has = {
+export const supports = {
   several: (kind: string) => kind !== "LifecycleQuery",
   math: (kind: string) => kind === "TrendsQuery",
   breakdown: (kind: string) => ["TrendsQuery", "FunnelsQuery", "RetentionQuery"].includes(kind),
@@ -128,22 +128,22 @@ export function queryOf(d: InsightDraft, base: Query | null): Query {
   const before = was?.dateRange as { date_from?: string | null } | undefined;
   const q: Query = { ...(was ?? (base ? { properties: base.properties, filterTestAccounts: base.filterTestAccounts } : {})), kind: d.kind };
   q.dateRange = before?.date_from === d.period ? before : { date_from: d.period };
-  if (has.breakdown(d.kind)) q.breakdownFilter = breakdownOf(d.breakdown, was?.breakdownFilter as Breakdown | undefined);
+  if (supports.breakdown(d.kind)) q.breakdownFilter = breakdownOf(d.breakdown, was?.breakdownFilter as Breakdown | undefined);
   if (d.kind === "RetentionQuery") {
     const [first, again] = [d.series[0], d.series[1] ?? d.series[0]];
     q.retentionFilter = { ...was?.retentionFilter, period: d.interval[0]!.toUpperCase() + d.interval.slice(1), targetEntity: entityOf(first!), returningEntity: entityOf(again!) } as NonNullable<Query["retentionFilter"]>;
   } else {
-    q.series = (has.several(d.kind) ? d.series : d.series.slice(0, 1)).map((s) => nodeOf(has.math(d.kind) ? s : { ...s, math: (s.was?.math as string) ?? "total" }));
-    if (has.interval(d.kind)) q.interval = d.interval;
+    q.series = (supports.several(d.kind) ? d.series : d.series.slice(0, 1)).map((s) => nodeOf(supports.math(d.kind) ? s : { ...s, math: (s.was?.math as string) ?? "total" }));
+    if (supports.interval(d.kind)) q.interval = d.interval;
   }
-  if (has.chart(d.kind)) q.trendsFilter = { ...was?.trendsFilter, display: d.chart };
+  if (supports.chart(d.kind)) q.trendsFilter = { ...was?.trendsFilter, display: d.chart };
   return JSON.parse(JSON.stringify(q)) as Query; // without what is undefined
 }
 
 /** What is stored: the query inside of what clients wrap it in. */
-export function stored(q: Query, before: unknown): unknown {
+export function storedQuery(q: Query, before: unknown): unknown {
   const outer = before as { kind?: string; source?: unknown } | null;
   return outer?.source ? { ...outer, source: q } : { kind: "InsightVizNode", source: q };
 }
 
-export const sameQuery = (a: unknown, b: unknown) => canonical(a) === canonical(b);
+export const sameQuery = (a: unknown, b: unknown) => canonicalJSON(a) === canonicalJSON(b);

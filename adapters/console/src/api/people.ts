@@ -1,7 +1,7 @@
 // People by what they are called in a list: distinct ids, e-mail addresses, ids of persons.
 import { send } from "./client";
-import { run } from "./query";
-import { inProject } from "../session";
+import { runQuery } from "./query";
+import { projectPath } from "../session";
 
 export interface Named {
   uuid: string;
@@ -26,14 +26,14 @@ export const linesOf = (text: string) => [...new Set(text.split("\n").map((l) =>
 
 /** Whom lines mean, whatever they are: uuids, and the lines that mean nobody. */
 export function matchLines(lines: readonly string[], cancel?: AbortSignal): Promise<{ persons: string[]; unknown: string[] }> {
-  return send("POST", inProject("cohorts/match/"), { lines }, cancel);
+  return send("POST", projectPath("cohorts/match/"), { lines }, cancel);
 }
 
 /** Whom lines of one kind mean, as a file of members has them. */
 export async function findPeople(lines: readonly string[], by: NamedBy, cancel: AbortSignal): Promise<Found> {
   if (!lines.length) return { people: [], unknown: [] };
   const query = `select toString(id), distinct_ids, properties.email from persons where ${where[by]} limit 50000`;
-  const got = (await run({ kind: "HogQLQuery", query, values: { lines: lines.map((l) => (by === "person_id" ? l.toLowerCase() : l)) } }, cancel)).results as [string, string[], string | null][];
+  const got = (await runQuery({ kind: "HogQLQuery", query, values: { lines: lines.map((l) => (by === "person_id" ? l.toLowerCase() : l)) } }, cancel)).results as [string, string[], string | null][];
   const known = new Set(got.flatMap(([uuid, ids, email]) => (by === "person_id" ? uuid : by === "email" ? (email ?? "") : ids)));
   const people = got.map(([uuid, ids, email]) => ({ uuid, ids, name: email || ids[0] || uuid }));
   return { people, unknown: lines.filter((l) => !known.has(l) && !known.has(l.toLowerCase())) };

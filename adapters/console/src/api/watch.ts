@@ -2,24 +2,24 @@
 import { onEnd, signal } from "../ui/dom";
 import { url, type Query } from "./client";
 
-export type Watching = "connecting" | "connected" | "paused";
+export type WatchState = "connecting" | "connected" | "paused";
 
 /** Seconds to wait after a refusal, the last of them from then on. */
-const waits = [1, 2, 5, 10, 15];
+const retryDelays = [1, 2, 5, 10, 15];
 
 export interface Watch {
-  state: () => Watching;
+  state: () => WatchState;
   /** Watches something else, or nothing. */
-  to(path: string | null, query?: Query): void;
+  watchPath(path: string | null, query?: Query): void;
 }
 
 /** Watches until its owner ends. heard gets each event; away runs when there was no place. */
-export function watch(names: string[], heard: (name: string, data: unknown) => void, away: () => void): Watch {
-  const state = signal<Watching>("paused");
+export function watch(names: string[], onEvent: (name: string, data: unknown) => void, onBusy: () => void): Watch {
+  const state = signal<WatchState>("paused");
   let address = "";
   let source: EventSource | undefined;
   let timer: ReturnType<typeof setTimeout> | undefined;
-  let refused = 0;
+  let failures = 0;
   const close = () => {
     clearTimeout(timer);
     source?.close();
@@ -32,17 +32,17 @@ export function watch(names: string[], heard: (name: string, data: unknown) => v
     const s = new EventSource(address);
     source = s;
     s.onopen = () => {
-      refused = 0;
+      failures = 0;
       state.set("connected");
     };
     s.onerror = () => {
       state.set("connecting");
       if (s.readyState !== EventSource.CLOSED) return; // it comes back by itself
-      const wait = waits[Math.min(refused++, waits.length - 1)]!;
+      const wait = retryDelays[Math.min(failures++, retryDelays.length - 1)]!;
       timer = setTimeout(open, wait * 1000 * (0.75 + Math.random() / 2));
-      away();
+      onBusy();
     };
-    for (const name of names) s.addEventListener(name, (e) => heard(name, JSON.parse((e as MessageEvent<string>).data)));
+    for (const name of names) s.addEventListener(name, (e) => onEvent(name, JSON.parse((e as MessageEvent<string>).data)));
   };
   document.addEventListener("visibilitychange", open);
   onEnd(() => {
@@ -51,7 +51,7 @@ export function watch(names: string[], heard: (name: string, data: unknown) => v
   });
   return {
     state,
-    to(path, query) {
+    watchPath(path, query) {
       address = path === null ? "" : url(path, query);
       open();
     },

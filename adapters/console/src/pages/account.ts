@@ -2,16 +2,16 @@
 import { h, signal, when, type Child } from "../ui/dom";
 import { announce } from "../ui/announce";
 import { confirm, dialog } from "../ui/dialog";
-import { button, copyText, field, heading, shown } from "../ui/parts";
+import { button, copyText, field, heading, showResource } from "../ui/parts";
 import { time } from "../ui/time";
-import { answer, stale } from "../api/cache";
+import { resource, invalidate } from "../api/cache";
 import { ApiError, send } from "../api/client";
 import { setTheme, theme, type Theme } from "../theme";
 import { words } from "../words";
 import { accountWords } from "../words/account";
 import { ownPasskeys } from "./ownpasskeys";
-import { ownProfile, timesIn } from "./ownprofile";
-import { chosenScopes, objects } from "./scopes";
+import { ownProfile, timesField } from "./ownprofile";
+import { scopeChooser, objects } from "./scopes";
 
 interface Key {
   id: string;
@@ -39,10 +39,10 @@ const rights: [string, string, (chosen: string[]) => string[]][] = [
 ];
 
 export default function account(): Child {
-  return [heading(words.account), ownProfile(), look(), keys(), sessions(), ownPasskeys()];
+  return [heading(words.account), ownProfile(), lookSection(), keys(), sessions(), ownPasskeys()];
 }
 
-function look(): HTMLElement {
+function lookSection(): HTMLElement {
   const one = (t: Theme, label: string) => h("label", { class: "check" }, h("input", { type: "radio", name: "theme", checked: () => theme() === t, onchange: () => setTheme(t) }), label);
   const letters: HTMLInputElement = h("input", { type: "checkbox", checked: localStorage.getItem("bunting.keys") !== "off", onchange: () => localStorage.setItem("bunting.keys", letters.checked ? "on" : "off") });
   return h(
@@ -50,7 +50,7 @@ function look(): HTMLElement {
     { class: "card", "aria-label": words.look },
     h("h2", null, words.look),
     h("div", { role: "radiogroup", "aria-label": words.theme, class: "choices" }, one("light", words.light), one("dark", words.dark), one("system", words.system)),
-    timesIn(),
+    timesField(),
     h("label", { class: "check" }, letters, words.letterShortcuts),
   );
 }
@@ -60,10 +60,10 @@ function table(name: string, heads: string[], rows: () => Child): HTMLElement {
 }
 
 function keys(): HTMLElement {
-  const list = answer<Key[]>(() => ({ path: "personal_api_keys/" }));
+  const list = resource<Key[]>(() => ({ path: "personal_api_keys/" }));
   const fault = signal("");
-  const again = () => (stale("personal_api_keys"), list.reload());
-  const told = (e: unknown) => fault.set(e instanceof ApiError ? e.detail : String(e));
+  const again = () => (invalidate("personal_api_keys"), list.reload());
+  const showFault = (e: unknown) => fault.set(e instanceof ApiError ? e.detail : String(e));
   const revoke = async (k: Key) => {
     if (!(await confirm(words.revokeAsk(k.label), words.revokeText, words.revoke))) return;
     await send("DELETE", `personal_api_keys/${k.id}/`);
@@ -71,13 +71,13 @@ function keys(): HTMLElement {
     announce(words.revoked(k.label));
   };
   const row = (k: Key) =>
-    h("tr", null, h("td", null, h("bdi", null, k.label)), h("td", { class: "code" }, k.mask_value), h("td", { class: "meta" }, k.scopes.includes("*") ? words.everythingIMay : k.scopes.join(", ")), h("td", { class: "meta" }, time(k.last_used_at) ?? words.never), h("td", { class: "tight" }, button(words.revoke, { kind: "small", "aria-label": words.revokeOne(k.label), run: () => revoke(k).catch(told) })));
+    h("tr", null, h("td", null, h("bdi", null, k.label)), h("td", { class: "code" }, k.mask_value), h("td", { class: "meta" }, k.scopes.includes("*") ? words.everythingIMay : k.scopes.join(", ")), h("td", { class: "meta" }, time(k.last_used_at) ?? words.never), h("td", { class: "tight" }, button(words.revoke, { kind: "small", "aria-label": words.revokeOne(k.label), run: () => revoke(k).catch(showFault) })));
   return h(
     "section",
     { class: "card", "aria-label": words.personalKeys },
-    h("div", { class: "between gap" }, h("h2", null, words.personalKeys), button(words.newKey, { run: () => make().then((made) => made && again(), told) })),
+    h("div", { class: "between gap" }, h("h2", null, words.personalKeys), button(words.newKey, { run: () => make().then((made) => made && again(), showFault) })),
     () => (fault() ? h("p", { class: "problem", role: "alert" }, fault()) : null),
-    shown(list, (data) => table(words.personalKeys, [words.label, words.key, words.rights, words.lastUsed], () => data().map(row))),
+    showResource(list, (data) => table(words.personalKeys, [words.label, words.key, words.rights, words.lastUsed], () => data().map(row))),
   );
 }
 
@@ -89,7 +89,7 @@ async function make(): Promise<boolean> {
   const fault = signal<string | undefined>(undefined);
   const one = ([id, text]: (typeof rights)[number]) => h("label", { class: "check" }, h("input", { type: "radio", name: "rights", checked: () => right() === id, onchange: () => right.set(id) }), text);
   const value = await dialog<string>({ title: words.newKey }, (d) => ({
-    content: [field(label, { label: words.label, fault }), h("div", { role: "radiogroup", "aria-label": words.rights, class: "stack" }, rights.map(one)), when(() => right() === "chosen", () => chosenScopes(chosen))],
+    content: [field(label, { label: words.label, fault }), h("div", { role: "radiogroup", "aria-label": words.rights, class: "stack" }, rights.map(one)), when(() => right() === "chosen", () => scopeChooser(chosen))],
     buttons: button(words.makeKey, {
       kind: "primary",
       run: async () => {
@@ -114,8 +114,8 @@ async function make(): Promise<boolean> {
 
 /** One's sessions, where this server has any. */
 function sessions(): Child {
-  const list = answer<{ results: Login[] }>(() => ({ path: "sessions/" }));
-  const again = () => (stale("sessions"), list.reload());
+  const list = resource<{ results: Login[] }>(() => ({ path: "sessions/" }));
+  const again = () => (invalidate("sessions"), list.reload());
   const end = async (path: string) => {
     await send("DELETE", path);
     again();

@@ -1,12 +1,12 @@
 // Who changed what in a project.
 import { h, when, type Child } from "../ui/dom";
-import { button, empty, field, heading, select, shown } from "../ui/parts";
+import { button, empty, field, heading, select, showResource } from "../ui/parts";
 import { pages } from "../ui/pages";
-import { records } from "../ui/table";
+import { recordTable } from "../ui/table";
 import { time } from "../ui/time";
-import { answer } from "../api/cache";
+import { resource } from "../api/cache";
 import { href, param, setParams } from "../router";
-import { inProject, project } from "../session";
+import { projectPath, project } from "../session";
 import { words } from "../words";
 import { organizationWords } from "../words/organization";
 
@@ -26,17 +26,17 @@ interface Member {
 
 const hour = 3_600_000;
 const back: Record<string, number> = { day: 24 * hour, week: 7 * 24 * hour, month: 30 * 24 * hour };
-const most = 3; // changes that a row tells
+const maxChanges = 3; // changes that a row tells
 
 /** Where the page of a thing is. */
 const paths: Record<string, string> = { FeatureFlag: "flags", Cohort: "cohorts", Experiment: "experiments", Insight: "insights", Dashboard: "dashboards" };
 
 export default function activityPage(): Child {
-  const list = pages<Line>(() => ({ path: inProject("activity_log/"), query: { scope: param("scope"), user: param("who"), limit: 50 } }));
-  const members = answer<{ results: Member[] }>(() => ({ path: "organizations/@current/members/", query: { limit: 200 } }));
+  const list = pages<Line>(() => ({ path: projectPath("activity_log/"), query: { scope: param("scope"), user: param("who"), limit: 50 } }));
+  const members = resource<{ results: Member[] }>(() => ({ path: "organizations/@current/members/", query: { limit: 200 } }));
   const who = () => [["", organizationWords.anybody], ...(members.data()?.results ?? []).map((m) => [String(m.user.id), m.user.email] as const)] as const;
   const after = () => (param("period") in back ? Date.now() - back[param("period")]! : 0);
-  const fits = (data: () => Line[]) => data().filter((l) => Date.parse(l.created_at) >= after());
+  const inPeriod = (data: () => Line[]) => data().filter((l) => Date.parse(l.created_at) >= after());
   const filtered = () => param("scope") || param("who") || param("period");
   return [
     heading(organizationWords.activity),
@@ -47,22 +47,22 @@ export default function activityPage(): Child {
       field(select(() => param("who"), who, (v) => setParams({ who: v })), { label: organizationWords.who }),
       field(select(() => param("period"), () => Object.entries(organizationWords.periods), (v) => setParams({ period: v })), { label: organizationWords.period }),
     ),
-    shown(list, (data) => [
-      when(() => fits(data).length === 0, () => (filtered() ? empty(organizationWords.noActivityMatch, words.noFlagsMatchText, button(words.clearFilters, { run: () => setParams({ scope: "", who: "", period: "" }) })) : empty(organizationWords.noActivity, organizationWords.noActivityText))),
-      when(() => fits(data).length > 0, () =>
-        records<Line>(
+    showResource(list, (data) => [
+      when(() => inPeriod(data).length === 0, () => (filtered() ? empty(organizationWords.noActivityMatch, words.noFlagsMatchText, button(words.clearFilters, { run: () => setParams({ scope: "", who: "", period: "" }) })) : empty(organizationWords.noActivity, organizationWords.noActivityText))),
+      when(() => inPeriod(data).length > 0, () =>
+        recordTable<Line>(
           organizationWords.activity,
           [
             { label: organizationWords.when, cell: (l) => () => time(l().created_at), class: "meta" },
             { label: organizationWords.who, cell: (l) => h("bdi", null, () => l().user?.email ?? organizationWords.somebodyElse) },
             { label: organizationWords.what, cell: (l) => () => thing(l()) },
-            { label: organizationWords.changes, cell: (l) => () => told(l()), class: "long" },
+            { label: organizationWords.changes, cell: (l) => () => describeChanges(l()), class: "long" },
           ],
-          () => fits(data),
+          () => inPeriod(data),
           (l) => l.id,
         ),
       ),
-      when(() => list.next() && fits(data).length === data().length, () => h("p", { class: "gap-above" }, button(words.loadMore, { run: list.more }))),
+      when(() => list.next() && inPeriod(data).length === data().length, () => h("p", { class: "gap-above" }, button(words.loadMore, { run: list.more }))),
     ]),
   ];
 }
@@ -78,11 +78,11 @@ const brief = (v: unknown): string => {
   return text.length > 60 ? `${text.slice(0, 60)}…` : text;
 };
 
-function told(l: Line): Child {
+function describeChanges(l: Line): Child {
   const changes = l.activity === "created" ? [] : (l.detail?.changes ?? []);
   return [
-    changes.slice(0, most).map((c) => h("p", null, h("bdi", null, organizationWords.fieldChange(c.field ?? "", brief(c.before), brief(c.after))))),
-    changes.length > most ? h("p", { class: "meta" }, organizationWords.moreChanges(changes.length - most)) : null,
+    changes.slice(0, maxChanges).map((c) => h("p", null, h("bdi", null, organizationWords.fieldChange(c.field ?? "", brief(c.before), brief(c.after))))),
+    changes.length > maxChanges ? h("p", { class: "meta" }, organizationWords.moreChanges(changes.length - maxChanges)) : null,
     l.detail?.change_note ? h("p", { class: "meta" }, h("bdi", null, l.detail.change_note)) : null,
   ];
 }

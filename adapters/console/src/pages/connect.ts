@@ -12,7 +12,7 @@ interface Program {
 }
 
 /** A scope in words. */
-function inWords(scope: string): string {
+function describeScope(scope: string): string {
   const [object = "", action] = scope.split(":");
   if (scope === "*") return connectWords.all;
   return (action === "write" ? connectWords.write : connectWords.read)(object.replaceAll("_", " "));
@@ -20,8 +20,8 @@ function inWords(scope: string): string {
 
 export default function connect(): Child {
   const code = h("input", { type: "text", class: "code", maxlength: 40, autocomplete: "off", value: param("code") });
-  const asked = signal<Program | undefined>(undefined);
-  const told = signal<string[]>([]);
+  const program = signal<Program | undefined>(undefined);
+  const notes = signal<string[]>([]);
   const fault = signal<string | undefined>(undefined);
   const chosen = signal(String(homeProject()));
   const attempt = async (work: () => Promise<void>) => {
@@ -32,20 +32,20 @@ export default function connect(): Child {
       fault.set(e instanceof ApiError ? e.detail : String(e));
     }
   };
-  const look = () =>
+  const loadProgram = () =>
     attempt(async () => {
       if (!code.value.trim()) return fault.set(connectWords.codeWanted);
-      asked.set(await send<Program>("POST", "cli-auth/look/", { user_code: code.value }));
+      program.set(await send<Program>("POST", "cli-auth/look/", { user_code: code.value }));
     });
   const allow = () =>
     attempt(async () => {
       const made = await send<{ label: string }>("POST", "cli-auth/authorize/", { user_code: code.value, project_id: Number(chosen.peek()) });
-      told.set([connectWords.allowed, connectWords.allowedText(made.label)]);
+      notes.set([connectWords.allowed, connectWords.allowedText(made.label)]);
     });
   const refuse = () =>
     attempt(async () => {
       await send("POST", "cli-auth/refuse/", { user_code: code.value });
-      told.set([connectWords.refused]);
+      notes.set([connectWords.refused]);
     });
   const projects = () => (session()?.projects ?? []).map((p) => [String(p.id), p.name] as const);
   const request = (p: Program) =>
@@ -54,17 +54,17 @@ export default function connect(): Child {
       { class: "card", "aria-label": connectWords.request },
       h("p", { class: "code gap" }, code.value),
       h("p", null, h("bdi", null, connectWords.asks(p.client))),
-      h("ul", null, p.scopes.map((s) => h("li", null, inWords(s)))),
+      h("ul", null, p.scopes.map((s) => h("li", null, describeScope(s)))),
       field(select(chosen, projects, (v) => chosen.set(v)), { label: connectWords.project }),
       () => (fault() ? h("p", { class: "problem", role: "alert" }, fault()) : null),
-      h("div", { class: "actions" }, button(connectWords.allow, { kind: "primary", run: allow }), button(connectWords.refuse, { run: refuse }), button(connectWords.other, { run: () => (fault.set(undefined), asked.set(undefined)) })),
+      h("div", { class: "actions" }, button(connectWords.allow, { kind: "primary", run: allow }), button(connectWords.refuse, { run: refuse }), button(connectWords.other, { run: () => (fault.set(undefined), program.set(undefined)) })),
     );
-  const form = () => h("form", { class: "card", onsubmit: (e: Event) => (e.preventDefault(), void look()) }, field(code, { label: connectWords.code, hint: connectWords.codeHint, fault }), button(connectWords.next, { kind: "primary", submit: true }));
+  const form = () => h("form", { class: "card", onsubmit: (e: Event) => (e.preventDefault(), void loadProgram()) }, field(code, { label: connectWords.code, hint: connectWords.codeHint, fault }), button(connectWords.next, { kind: "primary", submit: true }));
   return [
     heading(connectWords.title),
     () => {
-      if (told().length) return h("section", { class: "card", role: "status" }, told().map((t) => h("p", null, t)));
-      const p = asked();
+      if (notes().length) return h("section", { class: "card", role: "status" }, notes().map((t) => h("p", null, t)));
+      const p = program();
       return [h("p", { class: "meta gap" }, connectWords.text), p ? request(p) : form()];
     },
   ];

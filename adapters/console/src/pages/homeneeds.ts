@@ -1,10 +1,10 @@
 // What waits for somebody on Home: approvals, flags that can go, exports that fail, what was
 // dropped, and limits that are near. Each is asked for and fails alone.
 import { computed, each, h, when, type Child, type Signal } from "../ui/dom";
-import { answer } from "../api/cache";
+import { resource } from "../api/cache";
 import type { ChangeRequest } from "../api/approvals";
 import { href } from "../router";
-import { inProject, may, project, session } from "../session";
+import { projectPath, hasScope, project, session } from "../session";
 import { percent, words } from "../words";
 import { approvalWords } from "../words/approvals";
 import { homeWords } from "../words/home";
@@ -12,7 +12,7 @@ import { organizationWords } from "../words/organization";
 
 type Used = { usage: number; todays_usage: number; limit: number | null };
 
-const near = 0.8; // of a limit
+const nearLimit = 0.8; // of a limit
 
 interface Need {
   path: string;
@@ -21,14 +21,14 @@ interface Need {
 }
 
 /** Asks where the scope is there. */
-const asks = <T>(scope: string, path: () => string, query: Record<string, string | number> = {}) => answer<T>(() => (may(scope) ? { path: path(), query } : null));
+const resourceWithScope = <T>(scope: string, path: () => string, query: Record<string, string | number> = {}) => resource<T>(() => (hasScope(scope) ? { path: path(), query } : null));
 
 export function needs(): Child {
-  const requests = asks<{ results: ChangeRequest[] }>("feature_flag:read", () => inProject("change_requests/"), { state: "open", limit: 20 });
-  const stale = asks<{ count: number }>("feature_flag:read", () => inProject("feature_flags/"), { view: "list", status: "stale", limit: 1 });
-  const exports = asks<{ results: { id: string; name: string; paused: boolean; latest_runs: { status: string }[] }[] }>("batch_export:read", () => inProject("batch_exports/"), { limit: 50 });
-  const warnings = asks<{ results: unknown[]; next: string | null }>("project:read", () => inProject("ingestion_warnings/"), { limit: 20 });
-  const usage = asks<Record<string, Used>>("organization:read", () => "organizations/@current/usage/");
+  const requests = resourceWithScope<{ results: ChangeRequest[] }>("feature_flag:read", () => projectPath("change_requests/"), { state: "open", limit: 20 });
+  const stale = resourceWithScope<{ count: number }>("feature_flag:read", () => projectPath("feature_flags/"), { view: "list", status: "stale", limit: 1 });
+  const exports = resourceWithScope<{ results: { id: string; name: string; paused: boolean; latest_runs: { status: string }[] }[] }>("batch_export:read", () => projectPath("batch_exports/"), { limit: 50 });
+  const warnings = resourceWithScope<{ results: unknown[]; next: string | null }>("project:read", () => projectPath("ingestion_warnings/"), { limit: 20 });
+  const usage = resourceWithScope<Record<string, Used>>("organization:read", () => "organizations/@current/usage/");
   const row = (n: Signal<Need>) => h("li", null, h("a", { href: () => href(n().path) }, h("bdi", null, () => n().text)), h("span", { class: "space" }), h("span", { class: "meta" }, h("bdi", null, () => n().more)));
   const at = (path: string) => `p/${project()}/${path}`;
   const list = computed(() => {
@@ -46,7 +46,7 @@ export function needs(): Child {
     if (dropped?.results.length) add(at("warnings"), homeWords.dropped(dropped.results.length, dropped.next !== null));
     for (const [name, u] of Object.entries(usage.data() ?? {})) {
       const share = u && u.limit ? (u.usage + u.todays_usage) / u.limit : 0;
-      if (share >= near) add(`organization/usage?resource=${name}`, homeWords.nearLimit(organizationWords.resources[name] ?? name), percent(Math.floor(share * 100)));
+      if (share >= nearLimit) add(`organization/usage?resource=${name}`, homeWords.nearLimit(organizationWords.resources[name] ?? name), percent(Math.floor(share * 100)));
     }
     return out;
   });

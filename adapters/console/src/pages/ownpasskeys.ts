@@ -2,10 +2,10 @@
 import { h, signal, when, type Child } from "../ui/dom";
 import { announce } from "../ui/announce";
 import { confirm, dialog } from "../ui/dialog";
-import { button, field, shown } from "../ui/parts";
-import { records } from "../ui/table";
+import { button, field, showResource } from "../ui/parts";
+import { recordTable } from "../ui/table";
 import { time } from "../ui/time";
-import { answer, stale } from "../api/cache";
+import { resource, invalidate } from "../api/cache";
 import { ApiError, send } from "../api/client";
 import { havePasskeys, makePasskey } from "../passkeys";
 import { words } from "../words";
@@ -19,26 +19,26 @@ interface Passkey {
 }
 
 export function ownPasskeys(): Child {
-  const methods = answer<{ passkey: boolean; secure: boolean }>(() => ({ path: "session/methods/" }));
-  return when(() => methods.data() !== undefined, () => (methods.data()!.passkey && havePasskeys() ? section() : elsewhere()));
+  const methods = resource<{ passkey: boolean; secure: boolean }>(() => ({ path: "session/methods/" }));
+  return when(() => methods.data() !== undefined, () => (methods.data()!.passkey && havePasskeys() ? section() : localhostHint()));
 }
 
 /** Where there are none: on this machine the other name of the same server has them. */
-function elsewhere(): Child {
+function localhostHint(): Child {
   if (!/^(127\.|\[::1\])/.test(location.hostname)) return null;
   const there = location.origin.replace(location.hostname, "localhost");
   return h("section", { class: "card", "aria-label": passkeyWords.passkeys }, h("h2", { class: "gap" }, passkeyWords.passkeys), h("p", { class: "meta" }, passkeyWords.wantName, " ", h("a", { href: there + location.pathname }, there)));
 }
 
 function section(): HTMLElement {
-  const list = answer<{ results: Passkey[] }>(() => ({ path: "passkeys/" }));
+  const list = resource<{ results: Passkey[] }>(() => ({ path: "passkeys/" }));
   const fault = signal("");
-  const again = () => (stale("passkeys"), list.reload());
-  const told = (e: unknown) => fault.set(e instanceof ApiError ? e.detail : e instanceof DOMException ? passkeyWords.notMade : String(e));
+  const again = () => (invalidate("passkeys"), list.reload());
+  const showFault = (e: unknown) => fault.set(e instanceof ApiError ? e.detail : e instanceof DOMException ? passkeyWords.notMade : String(e));
   const add = async () => {
     fault.set("");
     const passkey = await makePasskey();
-    const name = await named();
+    const name = await askName();
     if (!name) return;
     await send("POST", "passkeys/", { name, passkey });
     again();
@@ -53,18 +53,18 @@ function section(): HTMLElement {
   return h(
     "section",
     { class: "card", "aria-label": passkeyWords.passkeys },
-    h("div", { class: "between gap" }, h("h2", null, passkeyWords.passkeys), button(passkeyWords.add, { run: () => add().catch(told) })),
+    h("div", { class: "between gap" }, h("h2", null, passkeyWords.passkeys), button(passkeyWords.add, { run: () => add().catch(showFault) })),
     () => (fault() ? h("p", { class: "problem", role: "alert" }, fault()) : null),
-    shown(list, (data) => [
+    showResource(list, (data) => [
       when(() => data().results.length === 0, () => h("p", { class: "meta" }, passkeyWords.none)),
       when(() => data().results.length > 0, () =>
-        records<Passkey>(
+        recordTable<Passkey>(
           passkeyWords.passkeys,
           [
             { label: passkeyWords.name, cell: (p) => h("bdi", null, () => p().name) },
             { label: passkeyWords.made, cell: (p) => () => time(p().created_at), class: "meta" },
             { label: words.lastUsed, cell: (p) => () => time(p().used_at) ?? words.never, class: "meta" },
-            { label: "", cell: (p) => button(passkeyWords.remove, { kind: "small", "aria-label": passkeyWords.removeOne(p.peek().name), run: () => remove(p.peek()).catch(told) }), class: "tight" },
+            { label: "", cell: (p) => button(passkeyWords.remove, { kind: "small", "aria-label": passkeyWords.removeOne(p.peek().name), run: () => remove(p.peek()).catch(showFault) }), class: "tight" },
           ],
           () => data().results,
           (p) => p.id,
@@ -75,7 +75,7 @@ function section(): HTMLElement {
 }
 
 /** Asks what the new one is called. */
-function named(): Promise<string | undefined> {
+function askName(): Promise<string | undefined> {
   const name = h("input", { type: "text", maxlength: 60, "data-first": "" });
   const fault = signal<string | undefined>(undefined);
   return dialog<string>({ title: passkeyWords.nameIt }, (d) => ({

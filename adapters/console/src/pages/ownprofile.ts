@@ -1,9 +1,9 @@
 // One's own name and address.
 import { h, signal, when } from "../ui/dom";
 import { announce } from "../ui/announce";
-import { button, field, select, shown } from "../ui/parts";
+import { button, field, select, showResource } from "../ui/parts";
 import { setTimes, times, type Times } from "../ui/time";
-import { answer, stale } from "../api/cache";
+import { resource, invalidate } from "../api/cache";
 import { ApiError, send } from "../api/client";
 import { session } from "../session";
 import { words } from "../words";
@@ -16,8 +16,8 @@ interface Me {
 }
 
 export function ownProfile(): HTMLElement {
-  const me = answer<Me>(() => ({ path: "users/@me/" }));
-  return h("section", { class: "card", "aria-label": accountWords.profile }, h("h2", null, accountWords.profile), shown(me, (data) => form(data, me.reload)));
+  const me = resource<Me>(() => ({ path: "users/@me/" }));
+  return h("section", { class: "card", "aria-label": accountWords.profile }, h("h2", null, accountWords.profile), showResource(me, (data) => form(data, me.reload)));
 }
 
 function form(me: () => Me, reload: () => void): HTMLElement {
@@ -29,7 +29,7 @@ function form(me: () => Me, reload: () => void): HTMLElement {
     Object.values(faults).forEach((f) => f.set(undefined));
     try {
       const now = await send<Me>("PATCH", "users/@me/", changed);
-      stale("users");
+      invalidate("users");
       session.update((s) => s && { ...s, user: { ...s.user, first_name: now.first_name, email: now.email } });
       announce(words.saved);
       reload();
@@ -49,6 +49,6 @@ function form(me: () => Me, reload: () => void): HTMLElement {
 }
 
 /** Whose clock times are shown by. */
-export function timesIn(): HTMLElement {
+export function timesField(): HTMLElement {
   return field(select(times, () => Object.entries(accountWords.times), (t) => setTimes(t as Times)), { label: accountWords.timesIn });
 }

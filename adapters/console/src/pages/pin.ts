@@ -4,17 +4,17 @@ import { announce } from "../ui/announce";
 import { comboboxField } from "../ui/combobox";
 import { dialog } from "../ui/dialog";
 import { button, field, select } from "../ui/parts";
-import { instantOf } from "../ui/zone";
-import { stale } from "../api/cache";
+import { parseLocalTime } from "../ui/zone";
+import { invalidate } from "../api/cache";
 import { ApiError, get, send } from "../api/client";
 import type { Flag } from "../api/flags";
-import { inProject } from "../session";
+import { projectPath } from "../session";
 import { flagTabWords } from "../words/flagtabs";
 import { pinWords } from "../words/pins";
-import { flagsNamed, peopleNamed } from "./suggest";
+import { suggestFlags, suggestPeople } from "./suggest";
 
 /** For whom: a distinct id, and the name that is shown. */
-export interface Pinned {
+export interface PinSubject {
   id: string;
   name: string;
 }
@@ -23,8 +23,8 @@ export interface Pinned {
 const valuesOf = (f: Flag | undefined) => (f?.filters.multivariate?.variants.length ? ["false", ...f.filters.multivariate.variants.map((v) => v.key)] : ["true", "false"]);
 
 /** Asks for what is not known, and pins; gives whether it was done. */
-export async function pinValue(known: { flag?: Flag; key?: string; person?: Pinned }): Promise<boolean> {
-  const { timezone: zone } = await get<{ timezone: string }>(inProject(""));
+export async function pinValue(known: { flag?: Flag; key?: string; person?: PinSubject }): Promise<boolean> {
+  const { timezone: zone } = await get<{ timezone: string }>(projectPath(""));
   const flag = signal<Flag | undefined>(known.flag);
   const value = signal(known.flag ? valuesOf(known.flag)[0]! : "true");
   const who = signal(known.person?.name ?? "");
@@ -32,8 +32,8 @@ export async function pinValue(known: { flag?: Flag; key?: string; person?: Pinn
   const faults = { who: signal(""), until: signal(""), other: signal("") };
   const choose = async (text: string) => {
     key.set(text.trim());
-    const found = (await get<{ results: Flag[] }>(inProject("feature_flags/"), { search: text.trim(), limit: 50 })).results.find((f) => f.key === text.trim());
-    flag.set(found && (await get<Flag>(inProject(`feature_flags/${found.id}/`))));
+    const found = (await get<{ results: Flag[] }>(projectPath("feature_flags/"), { search: text.trim(), limit: 50 })).results.find((f) => f.key === text.trim());
+    flag.set(found && (await get<Flag>(projectPath(`feature_flags/${found.id}/`))));
     value.set(valuesOf(flag.peek())[0]!);
   };
   if (known.key) await choose(known.key);
@@ -41,14 +41,14 @@ export async function pinValue(known: { flag?: Flag; key?: string; person?: Pinn
   const note: HTMLInputElement = h("input", { type: "text", autocomplete: "off", maxlength: 200 });
   const done = await dialog<boolean>({ title: pinWords.pin }, (d) => {
     const run = async () => {
-      const at = until.value.trim() && instantOf(until.value, zone);
+      const at = until.value.trim() && parseLocalTime(until.value, zone);
       const id = known.person?.id ?? who.peek().trim();
       faults.until.set(at === undefined ? flagTabWords.whenWanted : "");
       faults.who.set(!id ? pinWords.whoWanted : !flag.peek() ? pinWords.flagWanted : "");
       if (at === undefined || faults.who.peek()) return;
       const text = value.peek();
       try {
-        await send("POST", inProject(`feature_flags/${flag.peek()!.id}/pins/`), { distinct_id: id, value: { true: true, false: false }[text] ?? text, note: note.value.trim(), expires_at: at || null });
+        await send("POST", projectPath(`feature_flags/${flag.peek()!.id}/pins/`), { distinct_id: id, value: { true: true, false: false }[text] ?? text, note: note.value.trim(), expires_at: at || null });
         d.close(true);
       } catch (e) {
         faults.other.set(e instanceof ApiError ? e.detail : String(e));
@@ -66,14 +66,14 @@ export async function pinValue(known: { flag?: Flag; key?: string; person?: Pinn
     };
   });
   if (!done) return false;
-  stale("feature_flags");
-  stale("persons");
+  invalidate("feature_flags");
+  invalidate("persons");
   announce(pinWords.pinned(value.peek(), known.person?.name ?? who.peek().trim()));
   return true;
 }
 
 /** Who or what is still to be said. */
-function subject(known: { flag?: Flag; person?: Pinned }, who: Signal<string>, key: Signal<string>, choose: (text: string) => Promise<void>): Child {
-  if (known.person) return comboboxField({ label: pinWords.flag, value: key, options: flagsNamed, change: (text) => void choose(text), free: true, first: true });
-  return comboboxField({ label: pinWords.person, value: who, options: peopleNamed, change: who.set, free: true, first: true });
+function subject(known: { flag?: Flag; person?: PinSubject }, who: Signal<string>, key: Signal<string>, choose: (text: string) => Promise<void>): Child {
+  if (known.person) return comboboxField({ label: pinWords.flag, value: key, options: suggestFlags, change: (text) => void choose(text), free: true, first: true });
+  return comboboxField({ label: pinWords.person, value: who, options: suggestPeople, change: who.set, free: true, first: true });
 }

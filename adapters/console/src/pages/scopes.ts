@@ -11,9 +11,9 @@ export const objects = [
 ];
 
 /** For each object nothing, reading, or reading and writing. */
-export function chosenScopes(chosen: Signal<string[]>): HTMLElement {
-  const of = (o: string) => chosen().find((s) => s.startsWith(`${o}:`))?.split(":")[1] ?? "";
+export function scopeChooser(chosen: Signal<string[]>): HTMLElement {
+  const levelOf = (o: string) => chosen().find((s) => s.startsWith(`${o}:`))?.split(":")[1] ?? "";
   const choose = (o: string, action: string) => chosen.update((all) => [...all.filter((s) => !s.startsWith(`${o}:`)), ...(action ? [`${o}:${action}`] : [])]);
   const actions = [["", accountWords.none], ["read", accountWords.read], ["write", accountWords.write]] as const;
-  return h("div", { class: "scopes", role: "group", "aria-label": accountWords.scopes }, objects.map((o) => field(select(() => of(o), () => actions, (a) => choose(o, a)), { label: o })));
+  return h("div", { class: "scopes", role: "group", "aria-label": accountWords.scopes }, objects.map((o) => field(select(() => levelOf(o), () => actions, (a) => choose(o, a)), { label: o })));
 }

@@ -5,7 +5,7 @@ import { button, heading } from "../ui/parts";
 import { send } from "../api/client";
 import { go, param } from "../router";
 import { loadSession } from "../session";
-import { ways } from "../signin";
+import { signInControls } from "../signin";
 import { words } from "../words";
 
 /** A path of the console, or nothing. */
@@ -36,7 +36,7 @@ export default function signInPage(): Child {
     heading(words.signIn),
     h("p", { class: "meta" }, words.signInText),
     param("failed") ? h("p", { class: "problem", role: "alert" }, words.notSignedIn[param("failed")] ?? words.notSignedIn.refused) : null,
-    token ? byLink(token) : ways({ submit: words.signInWithKey, path: "session/", next: param("next"), in: enter }),
+    token ? byLink(token) : signInControls({ submit: words.signInWithKey, path: "session/", next: param("next"), in: enter }),
   );
 }
 
@@ -51,6 +51,6 @@ function byLink(link: string): Child {
   const use = () => send("POST", "session/", { link }).then(enter, () => spent.set(true));
   return () =>
     spent()
-      ? [h("p", { class: "problem", role: "alert" }, words.badLink), ways({ submit: words.signInWithKey, path: "session/", next: param("next"), in: enter })]
+      ? [h("p", { class: "problem", role: "alert" }, words.badLink), signInControls({ submit: words.signInWithKey, path: "session/", next: param("next"), in: enter })]
       : [button(words.signIn, { kind: "primary wide", run: use, disabled: () => email() === null }), h("p", { class: "meta center" }, () => (email() ? words.asWho(email()!) : ""))];
 }

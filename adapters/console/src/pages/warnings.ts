@@ -3,10 +3,10 @@ import { h, when, type Child } from "../ui/dom";
 import { button, empty, field, heading, select } from "../ui/parts";
 import { listOf } from "../ui/list";
 import { pages } from "../ui/pages";
-import { records } from "../ui/table";
+import { recordTable } from "../ui/table";
 import { time } from "../ui/time";
 import { href, param, setParams } from "../router";
-import { inProject, project } from "../session";
+import { projectPath, project } from "../session";
 import { number, words } from "../words";
 import { warningWords } from "../words/warnings";
 
@@ -23,7 +23,7 @@ interface Warning {
 const keptID = 64;
 
 export default function warningsPage(): Child {
-  const list = pages<Warning>(() => ({ path: inProject("ingestion_warnings/"), query: { limit: 100 } }));
+  const list = pages<Warning>(() => ({ path: projectPath("ingestion_warnings/"), query: { limit: 100 } }));
   return [heading(words.warnings), listOf(list, () => empty(warningWords.nothing, warningWords.nothingText), (rows) => warnings(rows))];
 }
 
@@ -34,7 +34,7 @@ function warnings(all: () => Warning[]): Child {
     h("div", { class: "filters low" }, field(select(() => param("type"), () => [["", warningWords.anyType], ...types().map((t) => [t, t] as const)], (type) => setParams({ type })), { label: warningWords.type })),
     when(() => rows().length === 0, () => empty(warningWords.noneOfType, warningWords.noneOfTypeText, button(words.clearFilters, { run: () => setParams({ type: "" }) }))),
     when(() => rows().length > 0, () =>
-      records<Warning>(
+      recordTable<Warning>(
         words.warnings,
         [
           { label: warningWords.type, cell: (x) => () => x().type, class: "code" },

@@ -1,7 +1,7 @@
 // Charts: SVG of our own with a cursor, and the table with the numbers beside it.
 import { effect, h, onEnd, s, signal, type Child, type Signal } from "./dom";
 import { scroller } from "./table";
-import { csvOf, type Cell, type Line, type Picture, type Table } from "../api/picture";
+import { toCSV, type Cell, type Line, type ChartData, type Table } from "../api/chartdata";
 import { number, percent } from "../words";
 import { insightWords } from "../words/insights";
 
@@ -10,7 +10,7 @@ const axis = { left: 48, bottom: 24, top: 8, right: 12, labels: 112 };
 const brief = new Intl.NumberFormat("en", { notation: "compact", maximumFractionDigits: 1 });
 
 /** The largest lines; the others are one. */
-function drawn(lines: readonly Line[]): Line[] {
+function topLines(lines: readonly Line[]): Line[] {
   if (lines.length <= most) return [...lines];
   const size = (l: Line) => l.data.reduce<number>((a, b) => a + Math.abs(b ?? 0), 0);
   const kept = new Set([...lines].sort((a, b) => size(b) - size(a)).slice(0, most));
@@ -31,7 +31,7 @@ interface Scale {
 }
 
 /** A step of 1, 2 or 5 and noughts, four or five of them in a span. */
-function steps(low: number, high: number, whole: boolean): number[] {
+function tickStep(low: number, high: number, whole: boolean): number[] {
   const span = Math.max(high - low, 1e-9);
   const ten = 10 ** Math.floor(Math.log10(span / 4));
   const fine = [1, 2, 5, 10].map((m) => m * ten).find((x) => span / x <= 5)!;
@@ -41,10 +41,10 @@ function steps(low: number, high: number, whole: boolean): number[] {
   return out;
 }
 
-function scaleOf(p: Picture, lines: readonly Line[], width: number, height: number): Scale {
+function scaleOf(p: ChartData, lines: readonly Line[], width: number, height: number): Scale {
   const sums = (sign: 1 | -1) => p.labels.map((_, i) => lines.reduce((a, l) => a + (Math.sign(l.data[i] ?? 0) === sign ? l.data[i]! : 0), 0));
   const all = p.shape === "stack" ? [...sums(1), ...sums(-1)] : lines.flatMap((l) => l.data.filter((v): v is number => v !== null));
-  const ticks = steps(Math.min(0, ...all), Math.max(0, ...all) || 1, all.every(Number.isInteger));
+  const ticks = tickStep(Math.min(0, ...all), Math.max(0, ...all) || 1, all.every(Number.isInteger));
   const [low, high] = [ticks[0]!, ticks.at(-1)!];
   const right = p.shape === "lines" && width >= 480 ? axis.labels : axis.right;
   const [inner, tall] = [width - axis.left - right, height - axis.top - axis.bottom];
@@ -55,7 +55,7 @@ function scaleOf(p: Picture, lines: readonly Line[], width: number, height: numb
 
 const color = (i: number, l: Line) => (l.label === insightWords.other && i === most ? "rest" : `c${(i % most) + 1}`);
 
-function grid(p: Picture, k: Scale): Child {
+function grid(p: ChartData, k: Scale): Child {
   const each = Math.max(1, Math.ceil(p.labels.length / Math.max(2, Math.floor((k.width - axis.left) / 84))));
   const short = (label: string) => (label.length > 12 ? label.replace(/ \d{4}(?= |$)/, "") : label).slice(0, 14);
   return [
@@ -65,7 +65,7 @@ function grid(p: Picture, k: Scale): Child {
 }
 
 /** A line with its gaps; the bucket that still goes on is reached by dashes. */
-function path(l: Line, i: number, p: Picture, k: Scale): Child {
+function linePath(l: Line, i: number, p: ChartData, k: Scale): Child {
   const points = l.data.map((v, at) => (v === null ? null : `${k.x(at).toFixed(1)} ${k.y(v).toFixed(1)}`));
   const cut = p.open && !l.previous && points.length > 1 ? points.length - 1 : points.length;
   let d = "";
@@ -80,7 +80,7 @@ function path(l: Line, i: number, p: Picture, k: Scale): Child {
 }
 
 /** Names where lines end, pushed apart. */
-function ends(lines: readonly Line[], k: Scale): Child {
+function endLabels(lines: readonly Line[], k: Scale): Child {
   if (k.width < 480) return null;
   const at = lines
     .map((l, i) => ({ l, i, last: l.data.findLastIndex((v) => v !== null) }))
@@ -93,7 +93,7 @@ function ends(lines: readonly Line[], k: Scale): Child {
   return at.map((e) => s("text", { class: `end-text ${color(e.i, e.l)}`, x: k.width - axis.labels + 8, y: e.y - over }, text(e.l.label)));
 }
 
-function blocks(lines: readonly Line[], p: Picture, k: Scale): Child {
+function blocks(lines: readonly Line[], p: ChartData, k: Scale): Child {
   const stack = p.shape === "stack";
   const wide = Math.max(1, Math.min(48, (k.band * 0.8) / (stack ? 1 : lines.length)));
   return p.labels.map((_, i) => {
@@ -110,32 +110,32 @@ function blocks(lines: readonly Line[], p: Picture, k: Scale): Child {
   });
 }
 
-const text = (p: Picture, v: number | null | undefined) => (v === null || v === undefined ? "–" : p.percent ? percent(v) : number(v));
+const text = (p: ChartData, v: number | null | undefined) => (v === null || v === undefined ? "–" : p.percent ? percent(v) : number(v));
 
-function reading(p: Picture, lines: readonly Line[], i: number): string {
+function valuesAt(p: ChartData, lines: readonly Line[], i: number): string {
   return `${p.labels[i]}: ${lines.map((l) => `${l.label} ${text(p, l.data[i])}`).join(" · ")}`;
 }
 
 /** The picture of an answer. Arrow keys move its cursor, whose values are said. */
-export function chart(name: string, p: Picture, height = 240): Child {
+export function chart(name: string, p: ChartData, height = 240): Child {
   if (p.shape === "none") return null;
   if (p.shape === "number") {
     return h("div", { role: "img", "aria-label": insightWords.chartOf(name), class: "big-numbers" }, p.labels.map((label, i) => h("div", null, h("strong", null, text(p, p.lines[0]?.data[i])), h("span", { class: "meta" }, h("bdi", null, label)))));
   }
-  const lines = drawn(p.lines);
+  const lines = topLines(p.lines);
   const width = signal(640);
   const at = signal<number | null>(null);
   const said = signal("");
   const el = s("svg", { role: "img", "aria-label": insightWords.chartOf(name), tabindex: 0, class: "chart", height, width: "100%" });
-  const look = new ResizeObserver(([e]) => e && e.contentRect.width > 0 && width.set(Math.round(e.contentRect.width)));
-  look.observe(el);
-  onEnd(() => look.disconnect());
+  const observer = new ResizeObserver(([e]) => e && e.contentRect.width > 0 && width.set(Math.round(e.contentRect.width)));
+  observer.observe(el);
+  onEnd(() => observer.disconnect());
   let scale = scaleOf(p, lines, 640, height);
   const cursor = s("line", { class: "cursor", y1: axis.top, y2: height - axis.bottom });
   effect(() => {
     scale = scaleOf(p, lines, width(), height);
     el.setAttribute("viewBox", `0 0 ${width()} ${height}`);
-    const parts = p.shape === "lines" ? [lines.map((l, i) => path(l, i, p, scale)), ends(lines, scale)] : blocks(lines, p, scale);
+    const parts = p.shape === "lines" ? [lines.map((l, i) => linePath(l, i, p, scale)), endLabels(lines, scale)] : blocks(lines, p, scale);
     const g = s("g", null, grid(p, scale), parts as Child[], cursor);
     el.replaceChildren(g);
   });
@@ -146,12 +146,12 @@ export function chart(name: string, p: Picture, height = 240): Child {
     cursor.setAttribute("class", i === null ? "cursor off" : "cursor");
     if (i !== null) ["x1", "x2"].forEach((a) => cursor.setAttribute(a, String(scale.x(i))));
   });
-  move(el, p, at, () => scale, (i) => said.set(reading(p, lines, i)));
+  move(el, p, at, () => scale, (i) => said.set(valuesAt(p, lines, i)));
   const legend = () => (lines.length > 1 && (p.shape !== "lines" || width() < 480) ? h("ul", { class: "legend", "aria-hidden": "true" }, lines.map((l, i) => h("li", null, s("svg", { viewBox: "0 0 16 8", class: "key" }, s("line", { class: `line ${color(i, l)} ${p.shape === "lines" ? `dash${i % most}` : "block"}`, x1: 0, x2: 16, y1: 4, y2: 4 })), h("bdi", null, l.label)))) : null);
-  return h("div", { class: "figure" }, el, h("p", { class: "meta readout", "aria-hidden": "true" }, () => (at() === null ? "" : reading(p, lines, at()!))), legend, h("p", { role: "status", class: "hidden" }, said));
+  return h("div", { class: "figure" }, el, h("p", { class: "meta readout", "aria-hidden": "true" }, () => (at() === null ? "" : valuesAt(p, lines, at()!))), legend, h("p", { role: "status", class: "hidden" }, said));
 }
 
-function move(el: SVGElement, p: Picture, at: Signal<number | null>, scale: () => Scale, say: (i: number) => void): void {
+function move(el: SVGElement, p: ChartData, at: Signal<number | null>, scale: () => Scale, say: (i: number) => void): void {
   const n = p.labels.length;
   el.addEventListener("pointermove", (e) => {
     const x = (e as PointerEvent).clientX - el.getBoundingClientRect().left;
@@ -175,7 +175,7 @@ function move(el: SVGElement, p: Picture, at: Signal<number | null>, scale: () =
 }
 
 /** The numbers of a picture. */
-export function values(name: string, t: Table): HTMLElement {
+export function valuesTable(name: string, t: Table): HTMLElement {
   const show = (c: Cell) => (c === null ? "" : typeof c === "number" ? number(Math.round(c * 100) / 100) : c);
   const right = t.columns.map((_, i) => i > 0 && t.rows.some((r) => typeof r[i] === "number" || /%$/.test(String(r[i]))));
   const side = (i: number) => (right[i] ? "number" : null);
@@ -194,7 +194,7 @@ export function values(name: string, t: Table): HTMLElement {
 
 /** Gives a table as a file. */
 export function download(name: string, t: Table): void {
-  const address = URL.createObjectURL(new Blob([csvOf(t)], { type: "text/csv;charset=utf-8" }));
+  const address = URL.createObjectURL(new Blob([toCSV(t)], { type: "text/csv;charset=utf-8" }));
   h("a", { href: address, download: `${name || insightWords.insight}.csv` }).click();
   setTimeout(() => URL.revokeObjectURL(address), 1000);
 }

@@ -1,5 +1,5 @@
 // Dialogs: the platform's own, with a name, a first focus, and the focus given back.
-import { append, detached, h, newID, type Child } from "./dom";
+import { append, detachedScope, h, newID, type Child } from "./dom";
 import { words } from "../words";
 
 export interface Dialog<T> {
@@ -29,7 +29,7 @@ export function dialog<T>(o: Options, body: (d: Dialog<T>) => { content: Child; 
         el.close();
       },
     };
-    const [, end] = detached(() => {
+    const [, end] = detachedScope(() => {
       const { content, buttons } = body(d);
       const cancel = o.cancel === null ? null : h("button", { type: "button", class: "button", "data-cancel": "", onclick: () => d.close() }, o.cancel ?? words.cancel);
       const form = h("form", { method: "dialog", novalidate: true, onsubmit: (e: Event) => (e.preventDefault(), o.onsubmit?.()) });

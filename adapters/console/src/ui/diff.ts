@@ -1,7 +1,7 @@
 // What changes from one version of a flag to another, in words.
 import { h, type Child } from "./dom";
 import type { Condition, Filter, Filters, Flag } from "../api/flags";
-import { canonical, texts } from "../api/draft";
+import { canonicalJSON, valueTexts } from "../api/draft";
 import { operators, percent, words } from "../words";
 
 type Versioned = Partial<Omit<Flag, "filters">> & { filters?: Filters };
@@ -15,7 +15,7 @@ export interface Change {
 
 /** "plan is pro", "in cohort 3". */
 export function filterText(f: Filter): string {
-  const value = texts(f.value).join(", ");
+  const value = valueTexts(f.value).join(", ");
   if (f.type === "cohort") return `${f.operator === "not_in" ? words.notInCohort : words.inCohort} ${value}`;
   if (f.type === "flag") return `${words.flag} ${f.key} ${operators.exact} ${value}`;
   const op = operators[f.operator ?? "exact"] ?? f.operator ?? "";
@@ -27,11 +27,11 @@ export function filtersText(c: Condition): string {
 }
 
 const share = (c: Condition) => percent(c.rollout_percentage ?? 100);
-const whole = (c: Condition) => [filtersText(c), share(c), c.variant ?? ""].filter(Boolean).join(", ");
+const conditionText = (c: Condition) => [filtersText(c), share(c), c.variant ?? ""].filter(Boolean).join(", ");
 
 /** Pairs of the same conditions, by the longest common subsequence of their content. */
-function matched(a: Condition[], b: Condition[]): [number, number][] {
-  const [x, y] = [a.map(canonical), b.map(canonical)];
+function matchConditions(a: Condition[], b: Condition[]): [number, number][] {
+  const [x, y] = [a.map(canonicalJSON), b.map(canonicalJSON)];
   const best = Array.from({ length: a.length + 1 }, () => new Array<number>(b.length + 1).fill(0));
   for (let i = a.length - 1; i >= 0; i--) {
     for (let j = b.length - 1; j >= 0; j--) best[i]![j] = x[i] === y[j] ? best[i + 1]![j + 1]! + 1 : Math.max(best[i + 1]![j]!, best[i]![j + 1]!);
@@ -45,8 +45,8 @@ function matched(a: Condition[], b: Condition[]): [number, number][] {
   return out;
 }
 
-function conditions(a: Condition[], b: Condition[]): Change[] {
-  const same = [...matched(a, b), [a.length, b.length] as [number, number]];
+function diffConditions(a: Condition[], b: Condition[]): Change[] {
+  const same = [...matchConditions(a, b), [a.length, b.length] as [number, number]];
   const [before, after]: [number[], number[]] = [[], []];
   const out: Change[] = [];
   let [i, j] = [0, 0];
@@ -54,32 +54,32 @@ function conditions(a: Condition[], b: Condition[]): Change[] {
   for (const [si, sj] of same) {
     const [left, right] = [range(i, si), range(j, sj)];
     const pairs = Math.min(left.length, right.length);
-    for (let k = 0; k < pairs; k++) out.push(...changed(a[left[k]!]!, b[right[k]!]!, right[k]! + 1));
+    for (let k = 0; k < pairs; k++) out.push(...diffCondition(a[left[k]!]!, b[right[k]!]!, right[k]! + 1));
     before.push(...left.slice(pairs));
     after.push(...right.slice(pairs));
     [i, j] = [si + 1, sj + 1];
   }
-  for (const k of before) moved.set(canonical(a[k]), k);
+  for (const k of before) moved.set(canonicalJSON(a[k]), k);
   for (const k of after) {
-    const from = moved.get(canonical(b[k]));
+    const from = moved.get(canonicalJSON(b[k]));
     if (from !== undefined) {
-      moved.delete(canonical(b[k]));
+      moved.delete(canonicalJSON(b[k]));
       out.push({ kind: "~", what: words.condition(k + 1), before: words.nth(from + 1), after: words.nth(k + 1) });
-    } else out.push({ kind: "+", what: words.condition(k + 1), before: words.dash, after: whole(b[k]!) });
+    } else out.push({ kind: "+", what: words.condition(k + 1), before: words.dash, after: conditionText(b[k]!) });
   }
-  for (const k of moved.values()) out.push({ kind: "−", what: words.condition(k + 1), before: whole(a[k]!), after: words.dash });
+  for (const k of moved.values()) out.push({ kind: "−", what: words.condition(k + 1), before: conditionText(a[k]!), after: words.dash });
   return out;
 }
 
 const range = (from: number, to: number) => Array.from({ length: Math.max(0, to - from) }, (_, k) => from + k);
 
-function changed(a: Condition, b: Condition, n: number): Change[] {
+function diffCondition(a: Condition, b: Condition, n: number): Change[] {
   const row = (what: string, before: string, after: string): Change[] => (before === after ? [] : [{ kind: "~", what, before, after }]);
   return [...row(words.filtersOf(n), filtersText(a), filtersText(b)), ...row(words.rolloutOf(n), share(a), share(b)), ...row(words.variantOf(n), a.variant || words.byShare, b.variant || words.byShare)];
 }
 
 /** Rows of members by name: variants and payloads. */
-function named(a: Record<string, string>, b: Record<string, string>, what: (key: string) => string): Change[] {
+function diffByName(a: Record<string, string>, b: Record<string, string>, what: (key: string) => string): Change[] {
   const out: Change[] = [];
   for (const k of new Set([...Object.keys(a), ...Object.keys(b)])) {
     const [x, y] = [a[k], b[k]];
@@ -93,7 +93,7 @@ const shares = (f: Versioned) => Object.fromEntries((f.filters?.multivariate?.va
 const payloads = (f: Versioned) => Object.fromEntries(Object.entries(f.filters?.payloads ?? {}).map(([k, v]) => [k, typeof v === "string" ? v : JSON.stringify(v)]));
 
 /** The rows of a diff, in the order of the form. */
-export function changes(a: Versioned, b: Versioned): Change[] {
+export function diffFlags(a: Versioned, b: Versioned): Change[] {
   const yes = (x: unknown) => (x ? words.on : words.off);
   const both = (name: keyof Flag) => name in a && name in b;
   const plain: [string, boolean, string, string][] = [
@@ -111,7 +111,7 @@ export function changes(a: Versioned, b: Versioned): Change[] {
   ];
   const rows = (list: typeof plain) =>
     list.filter(([, there, x, y]) => there && x !== y).map(([what, , x, y]): Change => ({ kind: x ? (y ? "~" : "−") : "+", what, before: x || words.dash, after: y || words.dash }));
-  const filters = a.filters && b.filters ? [...conditions(a.filters.groups ?? [], b.filters.groups ?? []), ...named(shares(a), shares(b), words.variantShare), ...named(payloads(a), payloads(b), words.payloadOf)] : [];
+  const filters = a.filters && b.filters ? [...diffConditions(a.filters.groups ?? [], b.filters.groups ?? []), ...diffByName(shares(a), shares(b), words.variantShare), ...diffByName(payloads(a), payloads(b), words.payloadOf)] : [];
   return [...rows(plain), ...filters, ...rows(later)];
 }
 

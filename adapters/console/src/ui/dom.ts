@@ -247,13 +247,13 @@ export function each<T>(items: () => readonly T[], key: (item: T) => string | nu
         row.node.remove();
         rows.delete(k);
       }
-      place(stop, rows, list, key, render);
+      placeRows(stop, rows, list, key, render);
     });
   });
   return out;
 }
 
-function place<T>(stop: Node, rows: Map<string | number, Row<T>>, list: readonly T[], key: (item: T) => string | number, render: (item: Signal<T>) => Element): void {
+function placeRows<T>(stop: Node, rows: Map<string | number, Row<T>>, list: readonly T[], key: (item: T) => string | number, render: (item: Signal<T>) => Element): void {
   let next: Node = stop;
   for (let i = list.length - 1; i >= 0; i--) {
     const item = list[i]!;
@@ -262,7 +262,7 @@ function place<T>(stop: Node, rows: Map<string | number, Row<T>>, list: readonly
       row.item.set(item);
     } else {
       const made = signal(item);
-      const [node, close] = detached(() => render(made));
+      const [node, close] = detachedScope(() => render(made));
       row = { item: made, node, close };
       rows.set(key(item), row);
     }
@@ -272,7 +272,7 @@ function place<T>(stop: Node, rows: Map<string | number, Row<T>>, list: readonly
 }
 
 /** A scope that only its own close ends. */
-export function detached<T>(work: () => T): [T, Cleanup] {
+export function detachedScope<T>(work: () => T): [T, Cleanup] {
   const w = owned;
   owned = undefined;
   try {

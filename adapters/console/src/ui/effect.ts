@@ -1,10 +1,10 @@
 // Who changes value: one sentence, then transitions, then people (N6).
 import { effect, h, onEnd, signal, type Child } from "./dom";
 import { ApiError, send } from "../api/client";
-import { inProject } from "../session";
+import { projectPath } from "../session";
 import { words } from "../words";
 
-interface Who {
+interface EffectResponse {
   transitions: { from: string; to: string; count: number }[];
   changed: number;
   of: number;
@@ -13,14 +13,14 @@ interface Who {
   results: { person: { uuid: string; name: string }; before: string; after: string; reason: string }[];
 }
 
-export function sentence(a: Pick<Who, "changed" | "of" | "exact" | "sample">): string {
+export function effectSentence(a: Pick<EffectResponse, "changed" | "of" | "exact" | "sample">): string {
   if (!a.changed) return words.nobodyChanges;
   return a.exact || !a.sample ? words.changesOf(a.changed, a.of) : words.aboutChangesOf(a.changed, a.of, a.sample);
 }
 
 /** The region Effect of a change to a flag; null asks nothing yet. */
-export function effectOf(flag: number, body: () => object | null, delay = 0): HTMLElement {
-  const got = signal<Who | null>(null);
+export function effectRegion(flag: number, body: () => object | null, delay = 0): HTMLElement {
+  const got = signal<EffectResponse | null>(null);
   const fault = signal("");
   const people = signal(false);
   const busy = signal(false);
@@ -35,7 +35,7 @@ export function effectOf(flag: number, body: () => object | null, delay = 0): HT
     busy.set(true);
     timer = setTimeout(() => {
       const mine = (cancel = new AbortController());
-      send<Who>("POST", inProject(`feature_flags/${flag}/who/`), { ...b, changed: true, limit: 50 }, mine.signal).then(
+      send<EffectResponse>("POST", projectPath(`feature_flags/${flag}/who/`), { ...b, changed: true, limit: 50 }, mine.signal).then(
         (a) => (got.set(a), fault.set(""), busy.set(false)),
         (e: unknown) => mine.signal.aborted || (got.set(null), busy.set(false), fault.set(e instanceof ApiError && e.status !== 404 ? e.detail : words.effectUnknown)),
       );
@@ -49,9 +49,9 @@ export function effectOf(flag: number, body: () => object | null, delay = 0): HT
   );
 }
 
-function summary(a: Who, people: ReturnType<typeof signal<boolean>>): Child {
+function summary(a: EffectResponse, people: ReturnType<typeof signal<boolean>>): Child {
   return [
-    h("p", null, sentence(a)),
+    h("p", null, effectSentence(a)),
     a.transitions.filter((t) => t.from !== t.to).map((t) => h("p", { class: "meta number" }, `${t.from} → ${t.to}  ${t.count}`)),
     a.changed ? h("button", { type: "button", class: "button small", "aria-expanded": people, onclick: () => people.update((x) => !x) }, words.showWho) : null,
     () => (people() && a.changed ? list(a) : null),
@@ -59,7 +59,7 @@ function summary(a: Who, people: ReturnType<typeof signal<boolean>>): Child {
   ];
 }
 
-function list(a: Who): HTMLElement {
+function list(a: EffectResponse): HTMLElement {
   const cell = (text: string) => h("td", null, h("bdi", null, text));
   return h(
     "div",

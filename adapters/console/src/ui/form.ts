@@ -6,7 +6,7 @@ import { guard } from "../router";
 import { words } from "../words";
 
 /** Asks before a form with changes is left. */
-export function guarded(dirty: () => boolean): void {
+export function confirmBeforeLeave(dirty: () => boolean): void {
   effect(() => {
     guard.leave = dirty() ? () => confirm(words.leaveAsk, words.leaveText, words.leave, "danger", true) : null;
   });
@@ -14,7 +14,7 @@ export function guarded(dirty: () => boolean): void {
 }
 
 /** Ctrl S. */
-export function saveKey(run: () => unknown): void {
+export function onSaveKey(run: () => unknown): void {
   const key = (e: KeyboardEvent) => {
     if (e.key !== "s" || !(e.ctrlKey || e.metaKey) || document.querySelector("dialog[open]")) return;
     e.preventDefault();

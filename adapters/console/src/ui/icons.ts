@@ -44,7 +44,7 @@ export function icon(name: Icon): SVGElement {
 }
 
 /** The shape of a status: word and shape say it, colour repeats it. */
-export function shape(state: string): SVGElement {
+export function statusIcon(state: string): SVGElement {
   const parts: Record<string, SVGElement[]> = {
     on: [s("circle", { cx: "8", cy: "8", r: "5", class: "full" })],
     off: [s("circle", { cx: "8", cy: "8", r: "4.5" })],

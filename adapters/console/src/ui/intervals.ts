@@ -17,9 +17,9 @@ export function intervals(name: string, list: readonly Interval[], text: (v: num
   const width = signal(640);
   const height = list.length * row + foot;
   const el = s("svg", { role: "img", "aria-label": name, class: "chart", height, width: "100%" });
-  const look = new ResizeObserver(([e]) => e && e.contentRect.width > 0 && width.set(Math.round(e.contentRect.width)));
-  look.observe(el);
-  onEnd(() => look.disconnect());
+  const observer = new ResizeObserver(([e]) => e && e.contentRect.width > 0 && width.set(Math.round(e.contentRect.width)));
+  observer.observe(el);
+  onEnd(() => observer.disconnect());
   const low = Math.min(0, ...list.map((i) => i.from));
   const high = Math.max(0, ...list.map((i) => i.to));
   const edge = (high - low || 1) * 0.06;

@@ -1,7 +1,7 @@
 // Lists that the API gives page by page: what is there, and the next.
 import { effect, onEnd, signal, untracked, type Signal } from "./dom";
-import { remember, remembered } from "../api/cache";
-import { get, isLost, url, type Query } from "../api/client";
+import { cacheResponse, cachedResponse } from "../api/cache";
+import { get, isUnreachable, url, type Query } from "../api/client";
 
 interface Page<T> {
   results: T[];
@@ -38,13 +38,13 @@ export function pages<T>(what: () => { path: string; query: Query } | null): Pag
     out.loading.set(true);
     try {
       const got = await get<Page<T>>(at, query, mine.signal);
-      if (!before.length) remember(url(at, query), got);
+      if (!before.length) cacheResponse(url(at, query), got);
       out.data.set([...before, ...got.results]);
       out.next.set(got.next ? Object.fromEntries(new URL(got.next).searchParams) : null);
       out.error.set(undefined);
     } catch (e) {
       if (mine.signal.aborted) return;
-      const known = isLost(e) ? remembered<Page<T>>(url(at, query)) : undefined;
+      const known = isUnreachable(e) ? cachedResponse<Page<T>>(url(at, query)) : undefined;
       if (known && !before.length) out.data.set(known.results); // reading goes on from what is there
       out.error.set(e);
     }

@@ -2,8 +2,8 @@
 import { effect, h, newID, onEnd, signal, untracked, type Child, type Props } from "./dom";
 import { icon, type Icon } from "./icons";
 import { once } from "./once";
-import { ApiError, back, isLost } from "../api/client";
-import { may, project, session } from "../session";
+import { ApiError, reconnected, isUnreachable } from "../api/client";
+import { hasScope, project, session } from "../session";
 import { words } from "../words";
 
 /** The h1 of a page and its buttons; names the document too. */
@@ -19,7 +19,7 @@ export function heading(title: string | (() => string), ...actions: Child[]): HT
 /** A button of a write: without its scope, or barred, it is there, disabled, and says why. */
 export function button(label: string, o: { run?: () => unknown; kind?: string; icon?: Icon; scope?: string; barred?: () => string | null; disabled?: () => boolean; submit?: boolean } & Props = {}): HTMLElement {
   const { run, kind, icon: i, scope, barred: other, disabled, submit, ...rest } = o;
-  const barred = () => (scope !== undefined && !may(scope) ? words.needs(scope) : (other?.() ?? null));
+  const barred = () => (scope !== undefined && !hasScope(scope) ? words.needs(scope) : (other?.() ?? null));
   const why = newID();
   const busy = signal(false);
   const press = async () => {
@@ -68,9 +68,9 @@ export interface FieldOptions {
 export function field<E extends HTMLElement>(control: E, o: FieldOptions): HTMLElement {
   const [id, hint, fault] = [newID(), newID(), newID()];
   control.id = id;
-  const wrong = o.fault ?? (() => undefined);
+  const faultText = o.fault ?? (() => undefined);
   effect(() => {
-    const bad = wrong();
+    const bad = faultText();
     control.toggleAttribute("aria-invalid", false);
     if (bad) control.setAttribute("aria-invalid", "true");
     const by = [bad ? fault : "", o.hint ? hint : ""].filter(Boolean).join(" ");
@@ -83,7 +83,7 @@ export function field<E extends HTMLElement>(control: E, o: FieldOptions): HTMLE
     h("label", { for: id }, o.label),
     control,
     o.hint ? h("p", { class: "hint", id: hint }, o.hint) : null,
-    () => (wrong() ? h("p", { class: "fault", id: fault }, wrong()) : null),
+    () => (faultText() ? h("p", { class: "fault", id: fault }, faultText()) : null),
   );
 }
 
@@ -105,9 +105,9 @@ export function empty(title: string, text: string, ...actions: Child[]): HTMLEle
 /** What could not be done, in the server's words, and a button that tries again. */
 export function problem(what: string, fault: unknown, again?: () => void): HTMLElement {
   const e = fault instanceof ApiError ? fault : null;
-  if (again && isLost(e)) {
-    const from = back.peek();
-    effect(() => void (back() !== from && untracked(again)));
+  if (again && isUnreachable(e)) {
+    const from = reconnected.peek();
+    effect(() => void (reconnected() !== from && untracked(again)));
   }
   const text = e ? e.detail : String((fault as Error)?.message ?? fault);
   if (e?.status === 403 && what === words.failed) return forbidden(text); // of a write it says what was refused
@@ -125,24 +125,24 @@ export function forbidden(text: string): HTMLElement {
 }
 
 /** How many parts of the page wait for their first answer. */
-export const awaited = signal(0);
+export const pendingResources = signal(0);
 
 /** Grey bars while the first answer is awaited, not before 200 ms. */
-export function bars(n = 6): Child {
-  const shown = signal(false);
-  const timer = setTimeout(() => shown.set(true), 200);
-  awaited.update((all) => all + 1);
-  onEnd(() => (clearTimeout(timer), awaited.update((all) => all - 1)));
-  return () => (shown() ? h("div", { class: "bars", "aria-hidden": "true" }, Array.from({ length: n }, () => h("div", null))) : null);
+export function loadingBars(n = 6): Child {
+  const showResource = signal(false);
+  const timer = setTimeout(() => showResource.set(true), 200);
+  pendingResources.update((all) => all + 1);
+  onEnd(() => (clearTimeout(timer), pendingResources.update((all) => all - 1)));
+  return () => (showResource() ? h("div", { class: "bars", "aria-hidden": "true" }, Array.from({ length: n }, () => h("div", null))) : null);
 }
 
 /** The states of an answer: bars, a problem, or what it shows. What was there stays. */
-export function shown<T>(a: { data: () => T | undefined; error: () => unknown; reload(): void }, show: (data: () => T) => Child, what = words.failed): Child {
+export function showResource<T>(a: { data: () => T | undefined; error: () => unknown; reload(): void }, show: (data: () => T) => Child, what = words.failed): Child {
   const has = signal(false);
   effect(() => has.set(a.data() !== undefined));
   return [
     () => (a.error() ? problem(what, a.error(), () => a.reload()) : null),
-    () => (has() ? show(() => a.data() as T) : a.error() ? null : bars()),
+    () => (has() ? show(() => a.data() as T) : a.error() ? null : loadingBars()),
   ];
 }
 

@@ -20,22 +20,22 @@ export function rows<T>(body: HTMLElement, list: () => readonly T[], key: (item:
     const r = range.peek();
     if (Math.abs(r.from - from) >= around / 2 || Math.abs(r.to - to) >= around / 2 || (from === 0 && r.from) || (to === n && r.to < n)) range.set({ from, to });
   };
-  let asked = 0;
-  const look = () => {
-    asked ||= requestAnimationFrame(() => {
-      asked = 0;
+  let frameRequest = 0;
+  const scheduleMeasure = () => {
+    frameRequest ||= requestAnimationFrame(() => {
+      frameRequest = 0;
       untracked(measure);
     });
   };
-  addEventListener("scroll", look, { passive: true });
-  addEventListener("resize", look, { passive: true });
+  addEventListener("scroll", scheduleMeasure, { passive: true });
+  addEventListener("resize", scheduleMeasure, { passive: true });
   onEnd(() => {
-    removeEventListener("scroll", look);
-    removeEventListener("resize", look);
-    cancelAnimationFrame(asked);
+    removeEventListener("scroll", scheduleMeasure);
+    removeEventListener("resize", scheduleMeasure);
+    cancelAnimationFrame(frameRequest);
   });
   const positions = new Map<string | number, Signal<number>>();
-  const shown = () => {
+  const visibleRows = () => {
     const { from, to } = range();
     const part = list().slice(from, Math.max(to, from + 40));
     positions.forEach((_, k) => part.some((x) => key(x) === k) || positions.delete(k));
@@ -47,7 +47,7 @@ export function rows<T>(body: HTMLElement, list: () => readonly T[], key: (item:
     return part;
   };
   body.append(above);
-  body.append(each(shown, key, (item) => render(item, positions.get(key(item.peek()))!)) as Node);
+  body.append(each(visibleRows, key, (item) => render(item, positions.get(key(item.peek()))!)) as Node);
   body.append(below);
   effect(() => {
     const { from, to } = range();
@@ -56,6 +56,6 @@ export function rows<T>(body: HTMLElement, list: () => readonly T[], key: (item:
     below.hidden = to >= n;
     (above.firstElementChild as HTMLElement).style.height = `${from * height}px`;
     (below.firstElementChild as HTMLElement).style.height = `${Math.max(0, n - Math.max(to, from + 40)) * height}px`;
-    look();
+    scheduleMeasure();
   });
 }

@@ -13,7 +13,7 @@ export function scroller(name: string, table: HTMLElement): HTMLElement {
 }
 
 /** A column without a label is one of buttons. */
-export function records<T>(name: string, columns: Column<T>[], rows: () => readonly T[], key: (row: T) => string | number): HTMLElement {
+export function recordTable<T>(name: string, columns: Column<T>[], rows: () => readonly T[], key: (row: T) => string | number): HTMLElement {
   const width = (c: Column<T>) => /number|tight/.exec(c.class ?? "")?.[0] ?? null;
   const head = (c: Column<T>) => (c.label ? h("th", { scope: "col", role: "columnheader", class: width(c) }, c.label) : h("td", { role: "cell", class: width(c) }));
   const row = (r: Signal<T>) => h("tr", { role: "row" }, columns.map((c) => h("td", { role: "cell", class: c.class, "data-label": c.label || null }, c.cell(r))));
@@ -24,7 +24,7 @@ export function records<T>(name: string, columns: Column<T>[], rows: () => reado
 }
 
 /** A table of what is known under names. */
-export function facts(name: string, heads: [string, string], rows: () => [string, unknown][]): HTMLElement {
+export function factTable(name: string, heads: [string, string], rows: () => [string, unknown][]): HTMLElement {
   const text = (v: unknown) => (typeof v === "string" ? v : JSON.stringify(v));
   return scroller(
     name,

@@ -25,7 +25,7 @@ export function setTimes(t: Times): void {
 const own = new Intl.DateTimeFormat().resolvedOptions().timeZone;
 
 /** The zone of the times that are shown. */
-function zone(): string {
+function displayZone(): string {
   if (times() === "own") return own;
   const at = project() || session()?.project;
   return (times() === "project" && session()?.projects.find((p) => p.id === at)?.timezone) || "UTC";
@@ -34,7 +34,7 @@ function zone(): string {
 const formats = new Map<string, Intl.DateTimeFormat>();
 
 /** A time in the zone of the times that are shown, or another one. */
-export function clock(at: string | number, how: Format, where = zone()): string {
+export function formatTime(at: string | number, how: Format, where = displayZone()): string {
   const key = where + JSON.stringify(how);
   let f = formats.get(key);
   if (!f) formats.set(key, (f = new Intl.DateTimeFormat("en-GB", { ...how, timeZone: where })));
@@ -42,9 +42,9 @@ export function clock(at: string | number, how: Format, where = zone()): string 
 }
 
 /** "2 h ago", "3 Jan 2026". */
-export function ago(iso: string): string {
+export function relativeTime(iso: string): string {
   const seconds = (Date.parse(iso) - Date.now()) / 1000;
-  if (Math.abs(seconds) > 7 * 86_400) return clock(iso, day);
+  if (Math.abs(seconds) > 7 * 86_400) return formatTime(iso, day);
   for (const [unit, size] of units) {
     if (Math.abs(seconds) >= size) return relative.format(Math.round(seconds / size), unit);
   }
@@ -52,15 +52,15 @@ export function ago(iso: string): string {
 }
 
 export function time(iso: string | null | undefined): HTMLElement | null {
-  return iso ? h("time", { datetime: iso, title: hint(iso) }, ago(iso)) : null;
+  return iso ? h("time", { datetime: iso, title: timeTitle(iso) }, relativeTime(iso)) : null;
 }
 
 /** The full time, and that on the viewer's own clock where it is another one. */
-function hint(iso: string): string {
-  const [shown, mine] = [clock(iso, full), clock(iso, full, own)];
+function timeTitle(iso: string): string {
+  const [shown, mine] = [formatTime(iso, full), formatTime(iso, full, own)];
   return shown === mine ? shown : `${shown} (${mine})`;
 }
 
 export function fullTime(iso: string): string {
-  return clock(iso, full);
+  return formatTime(iso, full);
 }

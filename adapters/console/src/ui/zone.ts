@@ -1,20 +1,20 @@
 // Times that people type: clocks of the project's zone.
 
 /** How far a zone's clock is ahead at an instant, in milliseconds. */
-function ahead(at: number, zone: string): number {
+function zoneOffset(at: number, zone: string): number {
   const parts = new Intl.DateTimeFormat("en-GB", { timeZone: zone, year: "numeric", month: "numeric", day: "numeric", hour: "numeric", minute: "numeric", second: "numeric", hourCycle: "h23" }).formatToParts(at);
   const n = (type: string) => Number(parts.find((p) => p.type === type)?.value);
   return Date.UTC(n("year"), n("month") - 1, n("day"), n("hour"), n("minute"), n("second")) - Math.floor(at / 1000) * 1000;
 }
 
 /** The instant of "2026-12-01 09:00" in a zone; undefined for what is no such time. */
-export function instantOf(text: string, zone: string): string | undefined {
+export function parseLocalTime(text: string, zone: string): string | undefined {
   const m = /^(\d{4})-(\d\d)-(\d\d)(?:[ T](\d\d):(\d\d))?$/.exec(text.trim());
   if (!m) return undefined;
   const [year, month, day, hour, minute] = m.slice(1).map((x) => Number(x ?? 0)) as [number, number, number, number, number];
   const clock = Date.UTC(year, month - 1, day, hour, minute);
   if (new Date(clock).getUTCDate() !== day || hour > 23 || minute > 59) return undefined;
-  let at = clock - ahead(clock, zone);
-  at = clock - ahead(at, zone); // near a change of the clock the first guess may be off
+  let at = clock - zoneOffset(clock, zone);
+  at = clock - zoneOffset(at, zone); // near a change of the clock the first guess may be off
   return new Date(at).toISOString();
 }

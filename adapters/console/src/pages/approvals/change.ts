@@ -2,44 +2,44 @@
 import { h, when, type Child } from "../../ui/dom";
 import { announce } from "../../ui/announce";
 import { confirm } from "../../ui/dialog";
-import { changes, changesTable } from "../../ui/diff";
-import { effectOf } from "../../ui/effect";
-import { button, heading, shown } from "../../ui/parts";
+import { diffFlags, changesTable } from "../../ui/diff";
+import { effectRegion } from "../../ui/effect";
+import { button, heading, showResource } from "../../ui/parts";
 import { time } from "../../ui/time";
-import { approvedBy, waits, type ChangeRequest } from "../../api/approvals";
-import { answer, stale } from "../../api/cache";
+import { approvedBy, isOpen, type ChangeRequest } from "../../api/approvals";
+import { resource, invalidate } from "../../api/cache";
 import { send } from "../../api/client";
 import type { Flag } from "../../api/flags";
 import { go, href } from "../../router";
 import type { Params } from "../../routes";
-import { inProject, project, session } from "../../session";
+import { projectPath, project, session } from "../../session";
 import { words } from "../../words";
 import { approvalWords } from "../../words/approvals";
-import { refused } from "../flags/actions";
+import { showRefusal } from "../flags/actions";
 
 export default function changePage(params: Params): Child {
-  const path = () => inProject(`change_requests/${params.id}/`);
-  const got = answer<ChangeRequest>(() => ({ path: path() }));
+  const path = () => projectPath(`change_requests/${params.id}/`);
+  const got = resource<ChangeRequest>(() => ({ path: path() }));
   const key = () => got.data()?.flag_key ?? "…";
-  const flagPath = (r: ChangeRequest) => inProject(`feature_flags/${r.flag}/`);
+  const flagPath = (r: ChangeRequest) => projectPath(`feature_flags/${r.flag}/`);
   /** What the change is compared with: the flag as it is, or as it was for one that is done. */
-  const flag = answer<Flag>(() => {
+  const flag = resource<Flag>(() => {
     const r = got.data();
-    return r?.flag_key ? { path: waits(r) ? flagPath(r) : `${flagPath(r)}versions/${r.base_version}/` } : null;
+    return r?.flag_key ? { path: isOpen(r) ? flagPath(r) : `${flagPath(r)}versions/${r.base_version}/` } : null;
   });
   const act = async (name: string, body?: object) => {
     try {
       const r = await send<ChangeRequest>("POST", `${path()}${name}/`, body);
       announce(approvalWords.done[name === "approve" ? "approved" : r.state] ?? r.state);
     } catch (e) {
-      refused(e);
+      showRefusal(e);
     }
-    stale("change_requests");
-    stale("feature_flags");
+    invalidate("change_requests");
+    invalidate("feature_flags");
   };
   return [
     heading(() => approvalWords.changeOf(key() || approvalWords.gone), when(() => got.data(), () => tools(() => got.data()!, act))),
-    shown(got, (data) => [
+    showResource(got, (data) => [
       h("p", { class: "gap" }, h("strong", null, () => data().title || approvalWords.untitled(data().id)), " ", () => (data().flag_key ? h("a", { href: href(`p/${project()}/flags/${data().flag}`) }, approvalWords.seeFlag) : null)),
       () => (data().note ? h("p", { class: "gap" }, h("bdi", null, data().note)) : null),
       h("p", { class: "meta" }, () => [
@@ -47,7 +47,7 @@ export default function changePage(params: Params): Child {
         " · ",
         time(data().updated_at),
       ]),
-      when(() => data().flag_key, () => shown(flag, (f) => () => difference(data(), f()))),
+      when(() => data().flag_key, () => showResource(flag, (f) => () => difference(data(), f()))),
       h("section", { class: "card gap-above", "aria-label": approvalWords.votes }, h("h2", { id: "votes" }, approvalWords.votes), () => votes(data())),
     ]),
   ];
@@ -55,10 +55,10 @@ export default function changePage(params: Params): Child {
 
 function difference(r: ChangeRequest, f: Flag): Child {
   return [
-    waits(r) && f.version !== r.base_version ? h("p", { role: "note", class: "read-only" }, approvalWords.changedSince(r.base_version)) : null,
+    isOpen(r) && f.version !== r.base_version ? h("p", { role: "note", class: "read-only" }, approvalWords.changedSince(r.base_version)) : null,
     h("h2", { class: "gap gap-above" }, words.changes),
-    changesTable(changes(f, { ...f, ...r.patch })),
-    waits(r) ? h("div", { class: "gap-above" }, effectOf(r.flag, () => ({ filters: r.patch.filters ?? f.filters, active: r.patch.deleted || r.patch.archived ? false : (r.patch.active ?? f.active) }))) : null,
+    changesTable(diffFlags(f, { ...f, ...r.patch })),
+    isOpen(r) ? h("div", { class: "gap-above" }, effectRegion(r.flag, () => ({ filters: r.patch.filters ?? f.filters, active: r.patch.deleted || r.patch.archived ? false : (r.patch.active ?? f.active) }))) : null,
   ];
 }
 
@@ -71,16 +71,16 @@ function votes(r: ChangeRequest): Child {
 function tools(r: () => ChangeRequest, act: (name: string, body?: object) => Promise<void>): Child {
   const me = () => session()?.user.email ?? "";
   const wrote = () => r().author === me() || r().editors.includes(me());
-  const closed = () => (waits(r()) ? null : approvalWords.closed(approvalWords.states[r().state] ?? r().state));
+  const closed = () => (isOpen(r()) ? null : approvalWords.closed(approvalWords.states[r().state] ?? r().state));
   const administers = () => (session()?.projects.find((p) => p.id === project())?.level ?? 0) >= 8;
-  const asked = (title: string, text: string, name: string, label: string, body?: object) => confirm(title, text, label).then((yes) => (yes ? act(name, body) : undefined));
+  const confirmAct = (title: string, text: string, name: string, label: string, body?: object) => confirm(title, text, label).then((yes) => (yes ? act(name, body) : undefined));
   const seen = () => ({ revision: r().revision });
   const scope = "feature_flag:write";
   return [
     button(approvalWords.approve, { kind: "primary", scope, barred: () => closed() ?? (wrote() ? approvalWords.own : null), run: () => act("approve", seen()) }),
-    button(approvalWords.reject, { scope, barred: closed, run: () => asked(approvalWords.rejectAsk, approvalWords.rejectText, "reject", approvalWords.reject, seen()) }),
-    button(approvalWords.apply, { scope, barred: () => closed() ?? (approvedBy(r()) < r().needed ? approvalWords.tooFew : null), run: () => asked(approvalWords.applyAsk, approvalWords.applyText, "apply", approvalWords.apply) }),
+    button(approvalWords.reject, { scope, barred: closed, run: () => confirmAct(approvalWords.rejectAsk, approvalWords.rejectText, "reject", approvalWords.reject, seen()) }),
+    button(approvalWords.apply, { scope, barred: () => closed() ?? (approvedBy(r()) < r().needed ? approvalWords.tooFew : null), run: () => confirmAct(approvalWords.applyAsk, approvalWords.applyText, "apply", approvalWords.apply) }),
     button(approvalWords.edit, { scope, barred: () => (r().state === "rejected" ? null : closed()), run: () => go(`p/${project.peek()}/flags/${r().flag}`, { change: String(r().id) }) }),
-    button(approvalWords.withdraw, { scope, barred: () => closed() ?? (wrote() || administers() ? null : approvalWords.notOwn), run: () => asked(approvalWords.withdrawAsk, approvalWords.withdrawText, "withdraw", approvalWords.withdraw) }),
+    button(approvalWords.withdraw, { scope, barred: () => closed() ?? (wrote() || administers() ? null : approvalWords.notOwn), run: () => confirmAct(approvalWords.withdrawAsk, approvalWords.withdrawText, "withdraw", approvalWords.withdraw) }),
   ];
 }

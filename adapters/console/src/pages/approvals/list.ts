@@ -1,11 +1,11 @@
 // Changes of flags that wait for others, and what became of them.
 import { h, when, type Child } from "../../ui/dom";
-import { button, empty, field, heading, select, shown } from "../../ui/parts";
+import { button, empty, field, heading, select, showResource } from "../../ui/parts";
 import { pages } from "../../ui/pages";
-import { records } from "../../ui/table";
+import { recordTable } from "../../ui/table";
 import { approvedBy, type ChangeRequest } from "../../api/approvals";
 import { href, param, setParams } from "../../router";
-import { inProject, project } from "../../session";
+import { projectPath, project } from "../../session";
 import { words } from "../../words";
 import { approvalWords } from "../../words/approvals";
 
@@ -13,15 +13,15 @@ const queries: Record<string, string> = { closed: "rejected,withdrawn" };
 
 export default function approvalsPage(): Child {
   const state = () => param("state") || "open";
-  const list = pages<ChangeRequest>(() => ({ path: inProject("change_requests/"), query: { state: queries[state()] ?? state(), limit: 50 } }));
+  const list = pages<ChangeRequest>(() => ({ path: projectPath("change_requests/"), query: { state: queries[state()] ?? state(), limit: 50 } }));
   const title = (r: ChangeRequest) => r.title || approvalWords.untitled(r.id);
   return [
     heading(words.approvals),
     h("div", { class: "filters low", role: "search", "aria-label": words.approvals }, field(select(state, () => Object.entries(approvalWords.filters), (v) => setParams({ state: v === "open" ? "" : v })), { label: approvalWords.state })),
-    shown(list, (data) => [
+    showResource(list, (data) => [
       when(() => data().length === 0, () => empty(approvalWords.nothing, approvalWords.nothingText)),
       when(() => data().length > 0, () =>
-        records<ChangeRequest>(
+        recordTable<ChangeRequest>(
           approvalWords.changeRequests,
           [
             { label: approvalWords.flag, cell: (r) => h("bdi", null, () => r().flag_key || words.dash), class: "code clip-cell" },

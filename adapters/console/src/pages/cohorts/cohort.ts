@@ -2,24 +2,24 @@
 import { h, signal, when, type Child, type Signal } from "../../ui/dom";
 import { announce } from "../../ui/announce";
 import { confirm, dialog } from "../../ui/dialog";
-import { guarded, saveKey } from "../../ui/form";
-import { keep, kept } from "../../ui/kept";
-import { bars, button, field, heading, problem, shown } from "../../ui/parts";
+import { confirmBeforeLeave, onSaveKey } from "../../ui/form";
+import { saveDraft, loadDraft } from "../../ui/drafts";
+import { loadingBars, button, field, heading, problem, showResource } from "../../ui/parts";
 import { pages } from "../../ui/pages";
-import { records } from "../../ui/table";
+import { recordTable } from "../../ui/table";
 import { time } from "../../ui/time";
-import { stale } from "../../api/cache";
+import { invalidate } from "../../api/cache";
 import { get, send } from "../../api/client";
-import { ruleOf, sameRule, treeOf, usersOf, type Cohort, type RuleDraft } from "../../api/cohorts";
+import { ruleOf, sameRule, treeOf, flagsUsing, type Cohort, type RuleDraft } from "../../api/cohorts";
 import { linesOf, matchLines } from "../../api/people";
 import { go, href } from "../../router";
 import type { Params } from "../../routes";
-import { inProject, may, project } from "../../session";
+import { projectPath, hasScope, project } from "../../session";
 import { words } from "../../words";
 import { cohortWords } from "../../words/cohorts";
-import { refused } from "../flags/actions";
+import { showRefusal } from "../flags/actions";
 import type { Person } from "../people/person";
-import { allFlags, cohortName } from "./list";
+import { loadAllFlags, cohortName } from "./list";
 import { ruleFault } from "./new";
 import { byRule, preview } from "./preview";
 import { ruleForm } from "./rule";
@@ -29,55 +29,55 @@ const scope = "cohort:write";
 export default function cohortPage(params: Params): Child {
   const cohort = signal<Cohort | undefined>(undefined);
   const fault = signal<unknown>(undefined);
-  const path = inProject(`cohorts/${params.id}/`);
+  const path = projectPath(`cohorts/${params.id}/`);
   const load = () => get<Cohort>(path).then((c) => (cohort.set(c), fault.set(undefined)), (e: unknown) => fault.set(e));
   void load();
   const people = pages<Person>(() => ({ path: path + "persons/", query: { limit: 50 } }));
-  const again = async () => {
+  const reloadAll = async () => {
     await load();
-    stale("cohorts");
+    invalidate("cohorts");
     people.reload();
   };
   const c = cohort as Signal<Cohort>;
   return [
-    heading(() => (cohort() ? cohortName(cohort()!) : "…"), when(cohort, () => tools(c, path, again))),
+    heading(() => (cohort() ? cohortName(cohort()!) : "…"), when(cohort, () => tools(c, path, reloadAll))),
     () => (fault() ? problem(words.failed, fault(), () => void load()) : null),
-    when(() => !cohort() && !fault(), () => bars(8)),
+    when(() => !cohort() && !fault(), () => loadingBars(8)),
     when(cohort, () => [
       h("p", { class: "meta gap" }, () => [c().is_static ? cohortWords.byList : cohortWords.byRule, " · ", words.nPeople(c().count ?? 0), ...(c().is_static ? [] : [` · ${cohortWords.counted} `, time(c().last_calculation) ?? words.never])]),
-      form(c, path, again),
-      h("section", { class: "card gap-above", "aria-label": words.people }, h("h2", null, words.people), shown(people, (data) => [when(() => !data().length, () => h("p", { class: "meta" }, cohortWords.nobody)), when(() => data().length > 0, () => members(c, data, path, again)), when(people.next, () => h("p", { class: "gap-above" }, button(words.loadMore, { run: people.more })))])),
+      form(c, path, reloadAll),
+      h("section", { class: "card gap-above", "aria-label": words.people }, h("h2", null, words.people), showResource(people, (data) => [when(() => !data().length, () => h("p", { class: "meta" }, cohortWords.nobody)), when(() => data().length > 0, () => members(c, data, path, reloadAll)), when(people.next, () => h("p", { class: "gap-above" }, button(words.loadMore, { run: people.more })))])),
       usedBy(c.peek().id),
     ]),
   ];
 }
 
-function tools(cohort: Signal<Cohort>, path: string, again: () => Promise<void>): Child {
+function tools(cohort: Signal<Cohort>, path: string, reloadAll: () => Promise<void>): Child {
   const recount = async () => {
     const got = await send<Cohort>("PATCH", path, { name: cohort.peek().name });
-    await again();
+    await reloadAll();
     announce(got.errors_calculating ? cohortWords.notCounted : cohortWords.countedN(got.count ?? 0));
   };
   const remove = async () => {
     if (!(await confirm(words.deleteAsk(cohortName(cohort.peek())), cohortWords.deleteText, words.delete))) return;
     await send("PATCH", path, { deleted: true });
-    stale("cohorts");
+    invalidate("cohorts");
     const at = `p/${project.peek()}/cohorts`;
     await go(at);
-    announce(words.deleted(cohortName(cohort.peek())), { label: words.undo, run: () => void send("PATCH", path, { deleted: false }).then(() => go(`${at}/${cohort.peek().id}`), refused) });
+    announce(words.deleted(cohortName(cohort.peek())), { label: words.undo, run: () => void send("PATCH", path, { deleted: false }).then(() => go(`${at}/${cohort.peek().id}`), showRefusal) });
   };
   return [
     cohort.peek().is_static
-      ? button(cohortWords.addPeople, { scope, run: () => addPeople(path).then((done) => (done ? again() : undefined), refused) })
-      : [button(cohortWords.countAgain, { scope, run: () => recount().catch(refused) }), button(cohortWords.copyAsList, { scope, run: () => copyAsList(path).catch(refused) })],
-    button(cohortWords.deleteCohort, { scope, kind: "danger", run: () => remove().catch(refused) }),
+      ? button(cohortWords.addPeople, { scope, run: () => addPeople(path).then((done) => (done ? reloadAll() : undefined), showRefusal) })
+      : [button(cohortWords.countAgain, { scope, run: () => recount().catch(showRefusal) }), button(cohortWords.copyAsList, { scope, run: () => copyAsList(path).catch(showRefusal) })],
+    button(cohortWords.deleteCohort, { scope, kind: "danger", run: () => remove().catch(showRefusal) }),
   ];
 }
 
 /** Makes a cohort by list of who is in one by rule now. */
 async function copyAsList(path: string): Promise<void> {
   const made = await send<Cohort>("POST", path + "duplicate_as_static_cohort/", {});
-  stale("cohorts");
+  invalidate("cohorts");
   await go(`p/${project.peek()}/cohorts/${made.id}`);
   announce(words.saved);
 }
@@ -107,21 +107,21 @@ async function addPeople(path: string): Promise<boolean> {
   return added === true;
 }
 
-function form(cohort: Signal<Cohort>, path: string, again: () => Promise<void>): Child {
+function form(cohort: Signal<Cohort>, path: string, reloadAll: () => Promise<void>): Child {
   const first = ruleOf(cohort.peek().filters?.properties);
   const record = `cohort:${cohort.peek().id}`;
-  const was = kept<{ rule: RuleDraft; texts: { name: string; description: string } }>(record);
+  const was = loadDraft<{ rule: RuleDraft; texts: { name: string; description: string } }>(record);
   const clean = signal(first ?? ruleOf(undefined)!);
   const ruled = !cohort.peek().is_static && first !== undefined;
   const rule = signal((ruled && was?.rule) || clean.peek());
   const texts = signal(was?.texts ?? { name: cohort.peek().name ?? "", description: cohort.peek().description });
   const faults = signal<Record<string, string | undefined>>({});
   const other = signal<unknown>(undefined);
-  const locked = () => !may(scope);
+  const locked = () => !hasScope(scope);
   const changed = () => texts().name !== (cohort().name ?? "") || texts().description !== cohort().description || (ruled && !sameRule(rule(), clean()));
   if (was && changed()) announce(words.draftRestored);
-  keep(record, () => ({ rule: rule(), texts: texts() }), changed);
-  guarded(changed);
+  saveDraft(record, () => ({ rule: rule(), texts: texts() }), changed);
+  confirmBeforeLeave(changed);
   const save = async () => {
     other.set(undefined);
     const { name, description } = texts.peek();
@@ -133,12 +133,12 @@ function form(cohort: Signal<Cohort>, path: string, again: () => Promise<void>):
       texts.set({ name: got.name ?? "", description: got.description });
       clean.set(rule.peek());
       announce(words.saved);
-      await again();
+      await reloadAll();
     } catch (e) {
       other.set(e);
     }
   };
-  saveKey(save);
+  onSaveKey(save);
   const text = (member: "name" | "description", most: number) => {
     const input: HTMLInputElement = h("input", { type: "text", maxlength: most, disabled: locked, value: () => texts()[member], oninput: () => texts.update((t) => ({ ...t, [member]: input.value })) });
     return input;
@@ -155,19 +155,19 @@ function form(cohort: Signal<Cohort>, path: string, again: () => Promise<void>):
   );
 }
 
-function members(cohort: Signal<Cohort>, data: () => Person[], path: string, again: () => Promise<void>): HTMLElement {
+function members(cohort: Signal<Cohort>, data: () => Person[], path: string, reloadAll: () => Promise<void>): HTMLElement {
   const take = async (p: Person) => {
     await send("PATCH", path + "remove_person_from_static_cohort/", { person_id: p.uuid });
-    await again();
+    await reloadAll();
     document.querySelector<HTMLElement>("h1")?.focus();
-    announce(cohortWords.removedPerson(p.name), { label: words.undo, run: () => void send("PATCH", path + "add_persons_to_static_cohort/", { person_ids: [p.uuid] }).then(again, refused) });
+    announce(cohortWords.removedPerson(p.name), { label: words.undo, run: () => void send("PATCH", path + "add_persons_to_static_cohort/", { person_ids: [p.uuid] }).then(reloadAll, showRefusal) });
   };
-  return records<Person>(
+  return recordTable<Person>(
     cohortWords.peopleIn(cohortName(cohort.peek())),
     [
       { label: words.person, cell: (p) => h("bdi", null, h("a", { href: () => href(`p/${project()}/people/${p().uuid}`) }, () => p().name)) },
       { label: words.distinctIDs, cell: (p) => h("bdi", null, () => p().distinct_ids.slice(0, 3).join(", ")), class: "code clip-cell" },
-      ...(cohort.peek().is_static ? [{ label: "", cell: (p: Signal<Person>) => button(cohortWords.remove, { kind: "small", scope, "aria-label": cohortWords.removePerson(p.peek().name), run: () => take(p.peek()).catch(refused) }), class: "tight" }] : []),
+      ...(cohort.peek().is_static ? [{ label: "", cell: (p: Signal<Person>) => button(cohortWords.remove, { kind: "small", scope, "aria-label": cohortWords.removePerson(p.peek().name), run: () => take(p.peek()).catch(showRefusal) }), class: "tight" }] : []),
     ],
     data,
     (p) => p.uuid,
@@ -175,13 +175,13 @@ function members(cohort: Signal<Cohort>, data: () => Person[], path: string, aga
 }
 
 function usedBy(id: number): HTMLElement {
-  const flags = allFlags();
+  const flags = loadAllFlags();
   return h(
     "section",
     { class: "card", "aria-label": words.usedBy },
     h("h2", null, words.usedBy),
-    shown(flags, (data) => {
-      const users = () => usersOf(id, data().results);
+    showResource(flags, (data) => {
+      const users = () => flagsUsing(id, data().results);
       return () => (users().length ? h("ul", { "aria-label": words.usedBy, class: "rows" }, users().map((f) => h("li", null, h("a", { class: "code", href: href(`p/${project.peek()}/flags/${f.id}`) }, f.key)))) : h("p", { class: "meta" }, cohortWords.usedByNone));
     }),
   );

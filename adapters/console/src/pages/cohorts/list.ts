@@ -1,14 +1,14 @@
 // Cohorts: who is in them by rule or by list.
 import { h, when, type Child } from "../../ui/dom";
-import { button, empty, heading, shown } from "../../ui/parts";
+import { button, empty, heading, showResource } from "../../ui/parts";
 import { pages } from "../../ui/pages";
-import { records } from "../../ui/table";
+import { recordTable } from "../../ui/table";
 import { time } from "../../ui/time";
-import { answer } from "../../api/cache";
-import { usersOf, type Cohort } from "../../api/cohorts";
+import { resource } from "../../api/cache";
+import { flagsUsing, type Cohort } from "../../api/cohorts";
 import type { Flag } from "../../api/flags";
 import { go, href, param, setParams } from "../../router";
-import { inProject, may, project } from "../../session";
+import { projectPath, hasScope, project } from "../../session";
 import { number, words } from "../../words";
 import { cohortWords } from "../../words/cohorts";
 import { searchBox } from "../people/list";
@@ -16,23 +16,23 @@ import { searchBox } from "../people/list";
 export const cohortName = (c: Pick<Cohort, "id" | "name">) => c.name || `#${c.id}`;
 
 /** The flags of the project, to see which of them ask for a cohort. */
-export const allFlags = () => answer<{ results: Flag[] }>(() => (may("feature_flag:read") ? { path: inProject("feature_flags/"), query: { limit: 1000, order: "key" } } : null));
+export const loadAllFlags = () => resource<{ results: Flag[] }>(() => (hasScope("feature_flag:read") ? { path: projectPath("feature_flags/"), query: { limit: 1000, order: "key" } } : null));
 
 export default function cohortsPage(): Child {
-  const list = pages<Cohort>(() => ({ path: inProject("cohorts/"), query: { search: param("search"), limit: 50 } }));
-  const flags = allFlags();
+  const list = pages<Cohort>(() => ({ path: projectPath("cohorts/"), query: { search: param("search"), limit: 50 } }));
+  const flags = loadAllFlags();
   const users = (c: Cohort) => {
     const all = flags.data();
-    return all ? words.nFlags(usersOf(c.id, all.results).length) : words.dash;
+    return all ? words.nFlags(flagsUsing(c.id, all.results).length) : words.dash;
   };
   return [
     heading(words.cohorts, button(cohortWords.newCohort, { kind: "primary", scope: "cohort:write", run: () => go(`p/${project.peek()}/cohorts/new`) })),
     h("div", { class: "filters", role: "search", "aria-label": words.cohorts }, searchBox(cohortWords.searchCohorts)),
-    shown(list, (data) => [
+    showResource(list, (data) => [
       when(() => data().length === 0 && param("search"), () => empty(cohortWords.noCohortsMatch, words.noFlagsMatchText, button(words.clearFilters, { run: () => setParams({ search: "" }) }))),
       when(() => data().length === 0 && !param("search"), () => empty(cohortWords.noCohorts, cohortWords.noCohortsText)),
       when(() => data().length > 0, () =>
-        records<Cohort>(
+        recordTable<Cohort>(
           words.cohorts,
           [
             { label: cohortWords.name, cell: (c) => h("bdi", null, h("a", { href: () => href(`p/${project()}/cohorts/${c().id}`) }, () => cohortName(c()))) },

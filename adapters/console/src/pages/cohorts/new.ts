@@ -1,18 +1,18 @@
 // A new cohort: by a rule, by a list that is pasted, or by a file.
 import { h, signal, when, type Child } from "../../ui/dom";
 import { announce } from "../../ui/announce";
-import { guarded, saveKey } from "../../ui/form";
-import { drop, keep, kept } from "../../ui/kept";
+import { confirmBeforeLeave, onSaveKey } from "../../ui/form";
+import { deleteDraft, saveDraft, loadDraft } from "../../ui/drafts";
 import { button, field, heading, problem } from "../../ui/parts";
-import { stale } from "../../api/cache";
+import { invalidate } from "../../api/cache";
 import { send } from "../../api/client";
 import { emptyRule, sameRule, treeOf, type Cohort, type RuleDraft } from "../../api/cohorts";
 import { linesOf, matchLines } from "../../api/people";
 import { go, guard } from "../../router";
-import { inProject, project } from "../../session";
+import { projectPath, project } from "../../session";
 import { words } from "../../words";
 import { cohortWords } from "../../words/cohorts";
-import { byFile, byLines, byRule, preview, type Previewed } from "./preview";
+import { byFile, byLines, byRule, preview, type PreviewResult } from "./preview";
 import { ruleForm } from "./rule";
 
 type Kind = "rule" | "list" | "csv";
@@ -37,7 +37,7 @@ interface Draft {
 const record = "cohort:new";
 
 export default function newCohort(): Child {
-  const restored = kept<Draft>(record);
+  const restored = loadDraft<Draft>(record);
   const kind = signal<Kind>(restored?.kind ?? "rule");
   const clean = emptyRule();
   const rule = signal(restored?.rule ?? clean);
@@ -51,11 +51,11 @@ export default function newCohort(): Child {
     return el;
   };
   const dirty = () => texts().name !== "" || texts().about !== "" || lines() !== "" || file() !== undefined || !sameRule(rule(), clean);
-  keep(record, () => ({ kind: kind(), rule: rule(), lines: lines(), ...texts() }), dirty);
-  guarded(dirty);
+  saveDraft(record, () => ({ kind: kind(), rule: rule(), lines: lines(), ...texts() }), dirty);
+  confirmBeforeLeave(dirty);
   if (restored) announce(words.draftRestored);
 
-  const wrong = (): Record<string, string | undefined> => {
+  const formFaults = (): Record<string, string | undefined> => {
     const n = linesOf(lines.peek()).length;
     const of: Record<Kind, () => [string, string | undefined]> = {
       rule: () => ["rule", ruleFault(rule.peek())],
@@ -65,14 +65,14 @@ export default function newCohort(): Child {
     const [at, fault] = of[kind.peek()]();
     return { [at]: fault };
   };
-  const checked = (more: Record<string, string | undefined> = {}) => {
-    faults.set({ ...more, ...wrong() });
+  const isValid = (more: Record<string, string | undefined> = {}) => {
+    faults.set({ ...more, ...formFaults() });
     const bad = Object.values(faults.peek()).some(Boolean);
     if (bad) document.querySelector<HTMLElement>("main [aria-invalid=true]")?.focus();
     return !bad;
   };
-  const look = async (cancel: AbortSignal): Promise<Previewed | undefined> => {
-    if (!checked()) return undefined;
+  const loadPreview = async (cancel: AbortSignal): Promise<PreviewResult | undefined> => {
+    if (!isValid()) return undefined;
     if (kind.peek() === "rule") return byRule(treeOf(rule.peek()), cancel);
     return kind.peek() === "list" ? byLines(linesOf(lines.peek()), cancel) : byFile(await file.peek()!.text(), cancel);
   };
@@ -87,11 +87,11 @@ export default function newCohort(): Child {
   };
   const save = async () => {
     other.set(undefined);
-    if (!checked({ name: texts.peek().name.trim() ? undefined : cohortWords.nameWanted })) return;
+    if (!isValid({ name: texts.peek().name.trim() ? undefined : cohortWords.nameWanted })) return;
     try {
-      const made = await send<Cohort>("POST", inProject("cohorts/"), await body());
-      stale("cohorts");
-      drop(record);
+      const made = await send<Cohort>("POST", projectPath("cohorts/"), await body());
+      invalidate("cohorts");
+      deleteDraft(record);
       guard.leave = null;
       await go(`p/${project.peek()}/cohorts/${made.id}`, {}, true);
       announce(words.saved);
@@ -99,7 +99,7 @@ export default function newCohort(): Child {
       other.set(e);
     }
   };
-  saveKey(save);
+  onSaveKey(save);
   const text: HTMLTextAreaElement = h("textarea", { rows: 8, class: "code", value: lines.peek(), oninput: () => lines.set(text.value) });
   const chosen: HTMLInputElement = h("input", { type: "file", accept: ".csv,text/csv,text/plain", onchange: () => file.set(chosen.files?.[0]) });
   const radio = ([k, label]: [Kind, string]) => h("label", { class: "check" }, h("input", { type: "radio", name: "kind", checked: () => kind() === k, onchange: () => kind.set(k) }), label);
@@ -115,7 +115,7 @@ export default function newCohort(): Child {
       when(() => kind() === "rule", () => [ruleForm(rule, () => false), () => (faults().rule ? h("p", { class: "fault", role: "alert" }, faults().rule) : null)]),
       when(() => kind() === "list", () => field(text, { label: cohortWords.lines, hint: cohortWords.linesHint, fault: () => faults().lines })),
       when(() => kind() === "csv", () => field(chosen, { label: cohortWords.file, hint: cohortWords.fileHint, fault: () => faults().file })),
-      () => (kind(), preview(look)),
+      () => (kind(), preview(loadPreview)),
     ),
     h("div", { class: "save-bar" }, h("span", { class: "space" }), button(words.save, { kind: "primary", scope: "cohort:write", run: save })),
   ];

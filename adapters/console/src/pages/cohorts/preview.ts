@@ -1,19 +1,19 @@
 // Who would be in a cohort, before it is saved.
 import { h, onEnd, signal, when, type Child } from "../../ui/dom";
 import { button, problem } from "../../ui/parts";
-import { records } from "../../ui/table";
+import { recordTable } from "../../ui/table";
 import type { Tree } from "../../api/cohorts";
 import { send } from "../../api/client";
 import { findPeople, matchLines, membersOf, type Named } from "../../api/people";
 import { href } from "../../router";
-import { inProject, project } from "../../session";
+import { projectPath, project } from "../../session";
 import { words } from "../../words";
 import { cohortWords } from "../../words/cohorts";
 import type { Person } from "../people/person";
 
 const shownPeople = 20;
 
-export interface Previewed {
+export interface PreviewResult {
   text: string;
   people: Named[];
   unknown: string[];
@@ -25,21 +25,21 @@ interface Found {
   results: Person[];
 }
 
-const named = (p: Person): Named => ({ uuid: p.uuid, name: p.name, ids: p.distinct_ids });
+const namedPerson = (p: Person): Named => ({ uuid: p.uuid, name: p.name, ids: p.distinct_ids });
 
-export async function byRule(tree: Tree, cancel: AbortSignal): Promise<Previewed> {
-  const got = await send<Found>("POST", inProject("cohorts/preview/"), { filters: { properties: tree } }, cancel);
-  return { text: got.exact ? cohortWords.matchN(got.count) : cohortWords.aboutMatchN(got.count), people: got.results.map(named), unknown: [] };
+export async function byRule(tree: Tree, cancel: AbortSignal): Promise<PreviewResult> {
+  const got = await send<Found>("POST", projectPath("cohorts/preview/"), { filters: { properties: tree } }, cancel);
+  return { text: got.exact ? cohortWords.matchN(got.count) : cohortWords.aboutMatchN(got.count), people: got.results.map(namedPerson), unknown: [] };
 }
 
-export async function byLines(lines: string[], cancel: AbortSignal): Promise<Previewed> {
+export async function byLines(lines: string[], cancel: AbortSignal): Promise<PreviewResult> {
   const { persons, unknown } = await matchLines(lines, cancel);
   const { people } = await findPeople(persons.slice(0, shownPeople), "person_id", cancel);
   return { text: cohortWords.matchN(persons.length), people, unknown };
 }
 
 /** Whom a file means, of whose lines only the first thousand are looked up. */
-export async function byFile(text: string, cancel: AbortSignal): Promise<Previewed> {
+export async function byFile(text: string, cancel: AbortSignal): Promise<PreviewResult> {
   const m = membersOf(text);
   if (!m.by) return { text: cohortWords.noColumn(m.columns.join(", ")), people: [], unknown: [] };
   const found = await findPeople(m.lines.slice(0, 1000), m.by, cancel);
@@ -48,8 +48,8 @@ export async function byFile(text: string, cancel: AbortSignal): Promise<Preview
 }
 
 /** The button, and what it shows. */
-export function preview(ask: (cancel: AbortSignal) => Promise<Previewed | undefined>): Child {
-  const got = signal<Previewed | undefined>(undefined);
+export function preview(ask: (cancel: AbortSignal) => Promise<PreviewResult | undefined>): Child {
+  const got = signal<PreviewResult | undefined>(undefined);
   const fault = signal<unknown>(undefined);
   let cancel: AbortController | undefined;
   onEnd(() => cancel?.abort());
@@ -70,7 +70,7 @@ export function preview(ask: (cancel: AbortSignal) => Promise<Previewed | undefi
     h("div", { class: "actions" }, button(cohortWords.preview, { run }), h("span", { role: "status" }, () => got()?.text ?? "")),
     () => (fault() ? problem(words.notDone, fault()) : null),
     when(() => got()?.people.length, () =>
-      records<Named>(
+      recordTable<Named>(
         cohortWords.preview,
         [
           { label: words.person, cell: (p) => () => person(p()) },

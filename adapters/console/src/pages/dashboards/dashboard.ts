@@ -1,23 +1,23 @@
 // A dashboard: its tiles, for one period.
 import { computed, each, h, signal, when, type Child, type Signal } from "../../ui/dom";
 import { announce } from "../../ui/announce";
-import { answered } from "../../ui/answered";
+import { queryResult } from "../../ui/queryresult";
 import { combobox } from "../../ui/combobox";
 import { confirm, dialog } from "../../ui/dialog";
 import { icon } from "../../ui/icons";
 import { menu } from "../../ui/menu";
-import { bars, button, empty, field, heading, problem, select } from "../../ui/parts";
+import { loadingBars, button, empty, field, heading, problem, select } from "../../ui/parts";
 import { get, send } from "../../api/client";
-import { stale } from "../../api/cache";
+import { invalidate } from "../../api/cache";
 import { titleOf, type Insight } from "../../api/insights";
-import { unwrapped, type Query } from "../../api/picture";
+import { unwrapQuery, type Query } from "../../api/chartdata";
 import { runTile } from "../../api/query";
 import { go, href, param, setParams } from "../../router";
 import type { Params } from "../../routes";
-import { inProject, may, project } from "../../session";
+import { projectPath, hasScope, project } from "../../session";
 import { words } from "../../words";
 import { insightWords } from "../../words/insights";
-import { refused } from "../flags/actions";
+import { showRefusal } from "../flags/actions";
 import { askName, nameOf, type Dashboard } from "./list";
 import { share } from "./share";
 
@@ -37,19 +37,19 @@ const scope = "dashboard:write";
 export default function dashboardPage(params: Params): Child {
   const board = signal<Full | undefined>(undefined);
   const fault = signal<unknown>(undefined);
-  const path = inProject(`dashboards/${params.id}/`);
+  const path = projectPath(`dashboards/${params.id}/`);
   const load = () => get<Full>(path, { refresh: "force_cache" }).then((d) => (board.set(d), fault.set(undefined)), (e: unknown) => fault.set(e));
   void load();
   const write = async (body: object) => {
     const got = await send<Full>("PATCH", path + "?refresh=force_cache", body);
-    stale("dashboards");
+    invalidate("dashboards");
     board.set(got);
   };
   const period = () => (param("period") in insightWords.periods ? param("period") : "");
   return [
     heading(() => (board() ? nameOf(board()!) : "…"), when(board, () => tools(board as Signal<Full>, write, load))),
     () => (fault() ? problem(words.failed, fault(), () => void load()) : null),
-    when(() => !board() && !fault(), () => bars(8)),
+    when(() => !board() && !fault(), () => loadingBars(8)),
     when(board, () => [
       when(() => board()!.description, () => h("p", { class: "meta gap" }, () => board()!.description)),
       h("div", { class: "filters" }, field(select(() => param("period"), () => [["", insightWords.asMade], ...Object.entries(insightWords.periods)], (v) => setParams({ period: v })), { label: insightWords.period })),
@@ -62,36 +62,36 @@ export default function dashboardPage(params: Params): Child {
 type Write = (body: object) => Promise<void>;
 
 function tools(board: Signal<Full>, write: Write, load: () => Promise<void>): Child {
-  const barred = () => (may(scope) ? null : words.needs(scope));
+  const barred = () => (hasScope(scope) ? null : words.needs(scope));
   const rename = () => askName(insightWords.rename, board.peek().name ?? "", words.save, (name) => write({ name }).then(() => true)).then((done) => done && announce(words.saved));
   const remove = async () => {
     const d = board.peek();
     if (!(await confirm(words.deleteAsk(nameOf(d)), insightWords.deleteDashboardText, words.delete))) return;
-    await send("PATCH", inProject(`dashboards/${d.id}/`), { deleted: true });
-    stale("dashboards");
+    await send("PATCH", projectPath(`dashboards/${d.id}/`), { deleted: true });
+    invalidate("dashboards");
     const at = `p/${project.peek()}/dashboards`;
     await go(at);
-    announce(words.deleted(nameOf(d)), { label: words.undo, run: () => void send("PATCH", inProject(`dashboards/${d.id}/`), { deleted: false }).then(() => go(`${at}/${d.id}`), refused) });
+    announce(words.deleted(nameOf(d)), { label: words.undo, run: () => void send("PATCH", projectPath(`dashboards/${d.id}/`), { deleted: false }).then(() => go(`${at}/${d.id}`), showRefusal) });
   };
   return [
-    button(insightWords.addTile, { scope, run: () => addTile(board.peek()).then((done) => (done ? load() : undefined), refused) }),
-    button(insightWords.share, { run: () => share(board.peek().id).then(() => stale("dashboards")) }),
+    button(insightWords.addTile, { scope, run: () => addTile(board.peek()).then((done) => (done ? load() : undefined), showRefusal) }),
+    button(insightWords.share, { run: () => share(board.peek().id).then(() => invalidate("dashboards")) }),
     menu(words.moreAbout(nameOf(board.peek())), icon("more"), () => [
-      { label: insightWords.rename, disabled: barred(), run: () => void rename().catch(refused) },
-      { label: words.delete, disabled: barred(), danger: true, line: true, run: () => void remove().catch(refused) },
+      { label: insightWords.rename, disabled: barred(), run: () => void rename().catch(showRefusal) },
+      { label: words.delete, disabled: barred(), danger: true, line: true, run: () => void remove().catch(showRefusal) },
     ]),
   ];
 }
 
 /** Chooses an insight by its name. */
 async function addTile(d: Full): Promise<boolean> {
-  const there = new Set(d.tiles.map((t) => t.insight?.id));
+  const present = new Set(d.tiles.map((t) => t.insight?.id));
   const known = new Map<string, Insight>();
   const name = signal("");
   const fault = signal<string | undefined>(undefined);
-  const named = async (typed: string) => {
-    const list = await get<{ results: Insight[] }>(inProject("insights/"), { search: typed, limit: 20, refresh: "force_cache" });
-    return list.results.filter((i) => !there.has(i.id)).map((i) => {
+  const insightOptions = async (typed: string) => {
+    const list = await get<{ results: Insight[] }>(projectPath("insights/"), { search: typed, limit: 20, refresh: "force_cache" });
+    return list.results.filter((i) => !present.has(i.id)).map((i) => {
       const other = known.get(titleOf(i));
       const text = other && other.id !== i.id ? `${titleOf(i)} #${i.id}` : titleOf(i);
       known.set(text, i);
@@ -99,11 +99,11 @@ async function addTile(d: Full): Promise<boolean> {
     });
   };
   const chosen = await dialog<Insight>({ title: insightWords.addTile }, (box) => ({
-    content: h("div", { class: "field" }, h("span", { class: "label", "aria-hidden": "true" }, insightWords.insight), combobox({ label: insightWords.insight, value: name, options: named, change: (v) => name.set(v), free: true }), () => (fault() ? h("p", { class: "fault", role: "alert" }, fault()) : null)),
+    content: h("div", { class: "field" }, h("span", { class: "label", "aria-hidden": "true" }, insightWords.insight), combobox({ label: insightWords.insight, value: name, options: insightOptions, change: (v) => name.set(v), free: true }), () => (fault() ? h("p", { class: "fault", role: "alert" }, fault()) : null)),
     buttons: button(insightWords.add, {
       kind: "primary",
       run: async () => {
-        if (!known.has(name.peek())) await named(name.peek());
+        if (!known.has(name.peek())) await insightOptions(name.peek());
         const found = known.get(name.peek());
         fault.set(found ? undefined : insightWords.noSuchInsight);
         if (found) box.close(found);
@@ -111,40 +111,40 @@ async function addTile(d: Full): Promise<boolean> {
     }),
   }));
   if (!chosen) return false;
-  await send("PATCH", inProject(`insights/${chosen.id}/`), { dashboards: [...chosen.dashboards, d.id] });
+  await send("PATCH", projectPath(`insights/${chosen.id}/`), { dashboards: [...chosen.dashboards, d.id] });
   announce(insightWords.added(nameOf(d)));
   return true;
 }
 
 /** Two tiles a row, as other clients of the API lay them out. */
-const laid = (tiles: Tile[]) => tiles.map((t, i) => ({ id: t.id, layouts: { ...t.layouts, sm: { ...(t.layouts.sm as object), x: (i % 2) * 6, y: Math.floor(i / 2) * 5, w: 6, h: 5 } } }));
+const layOut = (tiles: Tile[]) => tiles.map((t, i) => ({ id: t.id, layouts: { ...t.layouts, sm: { ...(t.layouts.sm as object), x: (i % 2) * 6, y: Math.floor(i / 2) * 5, w: 6, h: 5 } } }));
 
 function tile(t: Signal<Tile>, board: Signal<Full>, period: () => string, write: Write): HTMLElement {
   const { id, insight } = t.peek();
   const title = () => (t().insight ? titleOf(t().insight!) : insightWords.text);
-  const barred = () => (may(scope) ? null : words.needs(scope));
+  const barred = () => (hasScope(scope) ? null : words.needs(scope));
   const at = () => board.peek().tiles.findIndex((x) => x.id === id);
   const move = async (by: number) => {
     const tiles = board.peek().tiles.filter((x) => x.id !== id);
     tiles.splice(at() + by, 0, t.peek());
     board.set({ ...board.peek(), tiles });
-    await write({ tiles: laid(tiles) }).catch(refused);
+    await write({ tiles: layOut(tiles) }).catch(showRefusal);
   };
   const remove = async () => {
     await write({ tiles: [{ id, deleted: true }] });
-    announce(insightWords.removedTile(title()), { label: words.undo, run: () => void write({ tiles: [{ id, deleted: false }] }).catch(refused) });
+    announce(insightWords.removedTile(title()), { label: words.undo, run: () => void write({ tiles: [{ id, deleted: false }] }).catch(showRefusal) });
   };
   const items = () => [
     { label: insightWords.openInsight, there: insight !== null, run: () => void go(`p/${project.peek()}/insights/${insight!.id}`) },
     { label: insightWords.moveEarlier, disabled: barred(), there: at() > 0, run: () => void move(-1) },
     { label: insightWords.moveLater, disabled: barred(), there: at() < board.peek().tiles.length - 1, run: () => void move(1) },
-    { label: insightWords.removeTile, disabled: barred(), danger: true, line: true, run: () => void remove().catch(refused) },
+    { label: insightWords.removeTile, disabled: barred(), danger: true, line: true, run: () => void remove().catch(showRefusal) },
   ];
   const content = () => {
     if (!insight) return h("p", { class: "tile-text" }, h("bdi", null, () => t().text?.body ?? ""));
     // Only another question or period asks again, not another place of the tile.
-    const asked = computed(() => JSON.stringify([unwrapped(t().insight?.query), period()]));
-    return answered(title, () => (JSON.parse(asked()) as [Query | null])[0], { tile: true, ask: (_, cancel, progress) => runTile(insight.id, board.peek().id, period(), cancel, progress) });
+    const queryJSON = computed(() => JSON.stringify([unwrapQuery(t().insight?.query), period()]));
+    return queryResult(title, () => (JSON.parse(queryJSON()) as [Query | null])[0], { tile: true, ask: (_, cancel, progress) => runTile(insight.id, board.peek().id, period(), cancel, progress) });
   };
   return h(
     "section",

@@ -1,15 +1,15 @@
 // Dashboards.
 import { h, signal, when, type Child } from "../../ui/dom";
 import { dialog } from "../../ui/dialog";
-import { button, empty, field, heading, shown } from "../../ui/parts";
+import { button, empty, field, heading, showResource } from "../../ui/parts";
 import { pages } from "../../ui/pages";
-import { records } from "../../ui/table";
+import { recordTable } from "../../ui/table";
 import { time } from "../../ui/time";
 import { send } from "../../api/client";
-import { stale } from "../../api/cache";
+import { invalidate } from "../../api/cache";
 import type { User } from "../../api/flags";
 import { go, href, param, setParams } from "../../router";
-import { inProject, project } from "../../session";
+import { projectPath, project } from "../../session";
 import { words } from "../../words";
 import { insightWords } from "../../words/insights";
 import { searchBox } from "../people/list";
@@ -45,22 +45,22 @@ export function askName<T>(title: string, was: string, action: string, save: (na
 }
 
 async function make(): Promise<void> {
-  const made = await askName(insightWords.newDashboard, "", insightWords.create, (name) => send<Dashboard>("POST", inProject("dashboards/"), { name }));
+  const made = await askName(insightWords.newDashboard, "", insightWords.create, (name) => send<Dashboard>("POST", projectPath("dashboards/"), { name }));
   if (!made) return;
-  stale("dashboards");
+  invalidate("dashboards");
   await go(`p/${project.peek()}/dashboards/${made.id}`);
 }
 
 export default function dashboardsPage(): Child {
-  const list = pages<Dashboard>(() => ({ path: inProject("dashboards/"), query: { search: param("search"), exclude_generated: param("search") ? "" : "true", limit: 50 } })); // those of flags are found from them
+  const list = pages<Dashboard>(() => ({ path: projectPath("dashboards/"), query: { search: param("search"), exclude_generated: param("search") ? "" : "true", limit: 50 } })); // those of flags are found from them
   return [
     heading(words.dashboards, button(insightWords.newDashboard, { kind: "primary", scope: "dashboard:write", run: make })),
     h("div", { class: "filters", role: "search", "aria-label": words.dashboards }, searchBox(insightWords.searchDashboards)),
-    shown(list, (data) => [
+    showResource(list, (data) => [
       when(() => data().length === 0 && param("search"), () => empty(insightWords.noDashboardsMatch, words.noFlagsMatchText, button(words.clearFilters, { run: () => setParams({ search: "" }) }))),
       when(() => data().length === 0 && !param("search"), () => empty(insightWords.noDashboards, insightWords.noDashboardsText)),
       when(() => data().length > 0, () =>
-        records<Dashboard>(
+        recordTable<Dashboard>(
           words.dashboards,
           [
             { label: insightWords.name, cell: (d) => h("bdi", null, h("a", { href: () => href(`p/${project()}/dashboards/${d().id}`) }, () => nameOf(d()))) },

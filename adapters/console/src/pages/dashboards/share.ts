@@ -2,11 +2,11 @@
 import { each, h, signal, when, type Signal } from "../../ui/dom";
 import { announce } from "../../ui/announce";
 import { dialog } from "../../ui/dialog";
-import { bars, button, copyText, field, problem } from "../../ui/parts";
-import { ago } from "../../ui/time";
+import { loadingBars, button, copyText, field, problem } from "../../ui/parts";
+import { relativeTime } from "../../ui/time";
 import { toggle } from "../../ui/toggle";
 import { get, send, site } from "../../api/client";
-import { inProject, may } from "../../session";
+import { projectPath, hasScope } from "../../session";
 import { words } from "../../words";
 import { insightWords } from "../../words/insights";
 
@@ -26,7 +26,7 @@ interface Sharing {
 const scope = "sharing_configuration:write";
 
 export async function share(dashboard: number): Promise<void> {
-  const path = inProject(`dashboards/${dashboard}/sharing/`);
+  const path = projectPath(`dashboards/${dashboard}/sharing/`);
   const sharing = signal<Sharing | undefined>(undefined);
   const fault = signal<unknown>(undefined);
   const load = () => get<Sharing>(path).then((s) => (sharing.set(s), fault.set(undefined)), (e: unknown) => fault.set(e));
@@ -37,7 +37,7 @@ export async function share(dashboard: number): Promise<void> {
       "div",
       { class: "stack" },
       () => (fault() ? problem(words.notDone, fault()) : null),
-      when(() => !sharing() && !fault(), () => bars(3)),
+      when(() => !sharing() && !fault(), () => loadingBars(3)),
       when(sharing, () => controls(sharing as Signal<Sharing>, write)),
     ),
     buttons: null,
@@ -47,7 +47,7 @@ export async function share(dashboard: number): Promise<void> {
 type Write = (method: "PATCH" | "POST" | "DELETE", below: string, body?: object) => Promise<void>;
 
 function controls(sharing: Signal<Sharing>, write: Write): HTMLElement {
-  const barred = () => (may(scope) ? null : words.needs(scope));
+  const barred = () => (hasScope(scope) ? null : words.needs(scope));
   const link = () => `${site()}/shared/${sharing().access_token}`;
   const on = () => sharing().enabled;
   const text = h("input", { type: "text", readonly: true, class: "code", value: link });
@@ -94,7 +94,7 @@ function passwords(sharing: Signal<Sharing>, write: Write): HTMLElement {
     h("div", null, button(insightWords.addPassword, { scope, run: add })),
     when(() => sharing().password_required && !list().length, () => h("p", { class: "warning" }, insightWords.noPasswordLeft)),
     when(() => list().length, () =>
-      h("ul", { class: "rows", "aria-label": insightWords.passwords }, each(list, (p) => p.id, (p) => h("li", null, h("span", null, () => insightWords.passwordN(n(p()))), h("span", { class: "meta" }, () => insightWords.madeAt(ago(p().created_at), p().created_by_email)), h("span", { class: "space" }), button(words.delete, { kind: "small", scope, "aria-label": insightWords.removePassword(n(p.peek())), run: () => remove(p.peek()) })))),
+      h("ul", { class: "rows", "aria-label": insightWords.passwords }, each(list, (p) => p.id, (p) => h("li", null, h("span", null, () => insightWords.passwordN(n(p()))), h("span", { class: "meta" }, () => insightWords.madeAt(relativeTime(p().created_at), p().created_by_email)), h("span", { class: "space" }), button(words.delete, { kind: "small", scope, "aria-label": insightWords.removePassword(n(p.peek())), run: () => remove(p.peek()) })))),
     ),
   );
 }

@@ -1,38 +1,38 @@
 // One error: what it is, how it stands, whose it is.
 import { h, signal, when, type Child, type Signal } from "../../ui/dom";
 import { announce } from "../../ui/announce";
-import { guarded, saveKey } from "../../ui/form";
-import { keep, kept } from "../../ui/kept";
-import { bars, button, field, heading, linkButton, problem, select } from "../../ui/parts";
+import { confirmBeforeLeave, onSaveKey } from "../../ui/form";
+import { saveDraft, loadDraft } from "../../ui/drafts";
+import { loadingBars, button, field, heading, linkButton, problem, select } from "../../ui/parts";
 import { fullTime } from "../../ui/time";
 import { get, send } from "../../api/client";
 import { issueName, owners, type Issue } from "../../api/errors";
 import { href } from "../../router";
 import type { Params } from "../../routes";
-import { inProject, may, project } from "../../session";
+import { projectPath, hasScope, project } from "../../session";
 import { number, words } from "../../words";
 import { errorWords } from "../../words/errors";
-import { refused } from "../flags/actions";
+import { showRefusal } from "../flags/actions";
 
 const scope = "error_tracking:write";
 type Change = Partial<Pick<Issue, "name" | "description" | "status" | "assignee">>;
 
 export default function issuePage(params: Params): Child {
-  const path = inProject(`error_tracking/issues/${params.id}/`);
+  const path = projectPath(`error_tracking/issues/${params.id}/`);
   const got = signal<Issue | undefined>(undefined);
   const fault = signal<unknown>(undefined);
   const load = () => get<Issue>(path).then((i) => (got.set(i), fault.set(undefined)), (e: unknown) => fault.set(e));
   void load();
   const issue = got as Signal<Issue>;
-  const turn = async () => {
+  const toggleStatus = async () => {
     const open = issue.peek().status !== "active";
     issue.set(await send<Issue>("PATCH", path, { status: open ? "active" : "resolved" }));
     announce((open ? errorWords.reopened : errorWords.resolved)(issueName(issue.peek())));
   };
   return [
-    heading(() => (got() ? issueName(got()!) : "…"), linkButton(errorWords.exceptions, href(`p/${project.peek()}/events`, { event: "$exception" })), when(got, () => () => button(issue().status === "active" ? errorWords.resolve : errorWords.reopen, { scope, run: () => turn().catch(refused) }))),
+    heading(() => (got() ? issueName(got()!) : "…"), linkButton(errorWords.exceptions, href(`p/${project.peek()}/events`, { event: "$exception" })), when(got, () => () => button(issue().status === "active" ? errorWords.resolve : errorWords.reopen, { scope, run: () => toggleStatus().catch(showRefusal) }))),
     () => (fault() ? problem(words.failed, fault(), () => void load()) : null),
-    when(() => !got() && !fault(), () => bars()),
+    when(() => !got() && !fault(), () => loadingBars()),
     when(got, () => [facts(issue), form(issue, path)]),
   ];
 }
@@ -52,18 +52,18 @@ function facts(issue: Signal<Issue>): HTMLElement {
 /** Only what was changed is sent. */
 function form(issue: Signal<Issue>, path: string): HTMLElement {
   const record = `issue:${issue.peek().id}`;
-  const was = kept<Change>(record);
+  const was = loadDraft<Change>(record);
   const change = signal<Change>(was ?? {});
   const other = signal<unknown>(undefined);
-  const whose = owners();
-  const locked = () => !may(scope);
+  const allOwners = owners();
+  const locked = () => !hasScope(scope);
   const now = <K extends keyof Change>(member: K) => (member in change() ? change()[member] : issue()[member]) as Issue[K];
   const put = (c: Change) => change.update((was) => ({ ...was, ...c }));
   const changed = () => Object.fromEntries(Object.entries(change()).filter(([k, v]) => v !== issue()[k as keyof Change]));
   const dirty = () => Object.keys(changed()).length > 0;
   if (was && dirty()) announce(words.draftRestored);
-  keep(record, change, dirty);
-  guarded(dirty);
+  saveDraft(record, change, dirty);
+  confirmBeforeLeave(dirty);
   const save = async () => {
     other.set(undefined);
     try {
@@ -74,7 +74,7 @@ function form(issue: Signal<Issue>, path: string): HTMLElement {
       other.set(e);
     }
   };
-  saveKey(save);
+  onSaveKey(save);
   const name: HTMLInputElement = h("input", { type: "text", maxlength: 400, disabled: locked, value: () => now("name"), oninput: () => put({ name: name.value }) });
   const text: HTMLTextAreaElement = h("textarea", { rows: 4, maxlength: 4000, disabled: locked, value: () => now("description"), oninput: () => put({ description: text.value }) });
   return h(
@@ -84,7 +84,7 @@ function form(issue: Signal<Issue>, path: string): HTMLElement {
     field(name, { label: errorWords.name }),
     field(text, { label: words.description }),
     field(select(() => now("status"), () => Object.entries(errorWords.status), (status) => put({ status }), { disabled: locked }), { label: words.status, hint: errorWords.statusHint }),
-    field(select(() => now("assignee") ?? "", () => whose.options(issue().assignee), (id) => put({ assignee: id || null }), { disabled: locked }), { label: errorWords.assigned }),
+    field(select(() => now("assignee") ?? "", () => allOwners.options(issue().assignee), (id) => put({ assignee: id || null }), { disabled: locked }), { label: errorWords.assigned }),
     h("div", null, button(words.save, { kind: "primary", scope, run: save })),
   );
 }

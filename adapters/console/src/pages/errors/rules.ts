@@ -6,14 +6,14 @@ import { icon, type Icon } from "../../ui/icons";
 import { button, empty, heading, linkButton } from "../../ui/parts";
 import { listOf } from "../../ui/list";
 import { pages, type Pages } from "../../ui/pages";
-import { records } from "../../ui/table";
+import { recordTable } from "../../ui/table";
 import { send } from "../../api/client";
 import { owners, rulesPath, ruleText, type Rule } from "../../api/errors";
 import { href } from "../../router";
-import { may, project } from "../../session";
+import { hasScope, project } from "../../session";
 import { words } from "../../words";
 import { errorWords } from "../../words/errors";
-import { refused } from "../flags/actions";
+import { showRefusal } from "../flags/actions";
 import { openRule } from "./rule";
 
 const scope = "error_tracking:write";
@@ -30,7 +30,7 @@ export default function rulesPage(): Child {
 
 function table(list: Pages<Rule>, edit: (r: Rule) => unknown): HTMLElement {
   const rows = () => list.data() ?? [];
-  const whose = owners();
+  const allOwners = owners();
   const at = (r: Signal<Rule>) => rows().findIndex((x) => x.id === r().id) + 1;
   const remove = async (r: Rule, n: number) => {
     if (!(await confirm(errorWords.removeAsk(n), errorWords.removeText, errorWords.remove))) return;
@@ -39,13 +39,13 @@ function table(list: Pages<Rule>, edit: (r: Rule) => unknown): HTMLElement {
     document.querySelector<HTMLElement>("h1")?.focus();
     announce(errorWords.removed(n));
   };
-  return records<Rule>(
+  return recordTable<Rule>(
     errorWords.rules,
     [
       { label: errorWords.rule, cell: (r) => [h("bdi", null, () => ruleText(r().filters)), () => (r().disabled_data ? h("p", { class: "fault" }, errorWords.disabled(r().disabled_data!.message)) : null)], class: "long" },
-      { label: errorWords.assigned, cell: (r) => h("bdi", null, () => whose.name(r().assignee)) },
+      { label: errorWords.assigned, cell: (r) => h("bdi", null, () => allOwners.name(r().assignee)) },
       { label: "", cell: (r) => [arrow("up", () => errorWords.upN(at(r)), () => at(r) === 1, () => move(list, at(r) - 1, -1)), arrow("down", () => errorWords.downN(at(r)), () => at(r) === rows().length, () => move(list, at(r) - 1, 1))], class: "tight" },
-      { label: "", cell: (r) => [button(errorWords.edit, { kind: "small", scope, "aria-label": () => errorWords.editN(at(r)), run: () => edit(r.peek()) }), " ", button(errorWords.remove, { kind: "small", scope, "aria-label": () => errorWords.removeN(at(r)), run: () => remove(r.peek(), at(r)).catch(refused) })], class: "tight" },
+      { label: "", cell: (r) => [button(errorWords.edit, { kind: "small", scope, "aria-label": () => errorWords.editN(at(r)), run: () => edit(r.peek()) }), " ", button(errorWords.remove, { kind: "small", scope, "aria-label": () => errorWords.removeN(at(r)), run: () => remove(r.peek(), at(r)).catch(showRefusal) })], class: "tight" },
     ],
     rows,
     (r) => r.id,
@@ -53,7 +53,7 @@ function table(list: Pages<Rule>, edit: (r: Rule) => unknown): HTMLElement {
 }
 
 function arrow(i: Icon, label: () => string, off: () => boolean, run: (e: Event) => unknown): HTMLElement {
-  return h("button", { type: "button", class: "button quiet icon-only", "aria-label": label, title: label, disabled: () => off() || !may(scope), onclick: run as () => unknown }, icon(i));
+  return h("button", { type: "button", class: "button quiet icon-only", "aria-label": label, title: label, disabled: () => off() || !hasScope(scope), onclick: run as () => unknown }, icon(i));
 }
 
 /** Changes places of two neighbours; what had the focus has it afterwards. */
@@ -68,7 +68,7 @@ async function move(list: Pages<Rule>, from: number, by: number): Promise<void> 
     await send("PATCH", rulesPath() + "reorder/", { orders: Object.fromEntries(rules.map((r, i) => [r.id, i])) });
     announce(words.saved);
   } catch (e) {
-    refused(e);
+    showRefusal(e);
     list.reload();
   }
 }

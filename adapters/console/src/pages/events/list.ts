@@ -1,20 +1,20 @@
 // Events, newest first.
 import { computed, effect, h, signal, when, type Child, type Signal } from "../../ui/dom";
 import { comboboxField } from "../../ui/combobox";
-import { button, empty, field, heading, shown } from "../../ui/parts";
+import { button, empty, field, heading, showResource } from "../../ui/parts";
 import { pages } from "../../ui/pages";
-import { records } from "../../ui/table";
+import { recordTable } from "../../ui/table";
 import { time } from "../../ui/time";
-import { instantOf } from "../../ui/zone";
-import { answer } from "../../api/cache";
+import { parseLocalTime } from "../../ui/zone";
+import { resource } from "../../api/cache";
 import { get, site, type Query } from "../../api/client";
-import { eventNames, gist, type Event } from "../../api/events";
+import { eventNames, eventSummary, type Event } from "../../api/events";
 import { param, setParams } from "../../router";
-import { inProject, project } from "../../session";
+import { projectPath, project } from "../../session";
 import { words } from "../../words";
 import { eventWords } from "../../words/events";
 import type { Person } from "../people/person";
-import { openEvent, whoseEvent } from "./one";
+import { openEvent, eventPerson } from "./one";
 
 interface Project {
   timezone: string;
@@ -24,7 +24,7 @@ interface Project {
 const filterNames = ["event", "person", "after", "before", "property"];
 
 /** The person of a distinct id, with all their ids; an unknown id stands for itself. */
-function whose(): () => Query | null {
+function personFilter(): () => Query | null {
   const found = signal<Query | null>(null);
   const id = computed(() => param("person"));
   effect(() => {
@@ -32,7 +32,7 @@ function whose(): () => Query | null {
     found.set(asked ? null : {});
     if (!asked) return;
     const settle = (q: Query) => asked === param("person") && found.set(q);
-    get<{ results: Person[] }>(inProject("persons/"), { distinct_id: asked }).then(
+    get<{ results: Person[] }>(projectPath("persons/"), { distinct_id: asked }).then(
       (l) => settle(l.results[0] ? { person_id: l.results[0].uuid } : { distinct_id: asked }),
       () => settle({ distinct_id: asked }),
     );
@@ -42,26 +42,26 @@ function whose(): () => Query | null {
 
 /** A filter of the address: plan=pro. */
 function propertyFilter(text: string): string {
-  const at = text.indexOf("=");
-  return at < 1 ? "" : JSON.stringify([{ key: text.slice(0, at).trim(), value: text.slice(at + 1).trim(), operator: "exact", type: "event" }]);
+  const instant = text.indexOf("=");
+  return instant < 1 ? "" : JSON.stringify([{ key: text.slice(0, instant).trim(), value: text.slice(instant + 1).trim(), operator: "exact", type: "event" }]);
 }
 
 export default function eventsPage(): Child {
-  const about = answer<Project>(() => ({ path: `projects/${project()}/` }));
+  const about = resource<Project>(() => ({ path: `projects/${project()}/` }));
   const zone = () => about.data()?.timezone ?? "UTC";
-  const who = whose();
-  const at = (name: string) => (param(name) ? instantOf(param(name), zone()) : "");
+  const who = personFilter();
+  const instant = (name: string) => (param(name) ? parseLocalTime(param(name), zone()) : "");
   const query = computed(() => {
     const person = who();
     if (!person || ((param("after") || param("before")) && !about.data())) return "";
-    return JSON.stringify({ event: param("event"), ...person, after: at("after"), before: at("before"), properties: propertyFilter(param("property")), limit: 50 });
+    return JSON.stringify({ event: param("event"), ...person, after: instant("after"), before: instant("before"), properties: propertyFilter(param("property")), limit: 50 });
   });
-  const list = pages<Event>(() => (query() ? { path: inProject("events/"), query: JSON.parse(query()) as Query } : null));
+  const list = pages<Event>(() => (query() ? { path: projectPath("events/"), query: JSON.parse(query()) as Query } : null));
   const filtered = () => filterNames.some((n) => param(n));
   return [
     heading(words.events),
     filters(zone),
-    shown(list, (data) => [
+    showResource(list, (data) => [
       when(() => data().length === 0 && !filtered(), () => empty(words.noEvents, eventWords.noEventsText, h("pre", { class: "snippet", tabindex: 0 }, h("code", null, () => snippet(about.data()?.api_token ?? ""))))),
       when(() => data().length === 0 && filtered() && !list.next(), () => empty(eventWords.noEventsMatch, words.noFlagsMatchText, button(words.clearFilters, { run: () => setParams(Object.fromEntries(filterNames.map((n) => [n, ""]))) }))),
       when(() => data().length === 0 && list.next(), () => h("p", { class: "meta" }, eventWords.lookedThrough)),
@@ -74,7 +74,7 @@ export default function eventsPage(): Child {
 const snippet = (token: string) => `curl -s '${site()}/capture/' -H 'Content-Type: application/json' -d '{"api_key":"${token}","event":"order placed","distinct_id":"ana"}'`;
 
 const peopleNamed = (typed: string) =>
-  get<{ results: Person[] }>(inProject("persons/"), { search: typed, limit: 10 }).then((l) => l.results.map((p) => ({ value: p.distinct_ids[0] ?? "", text: p.name, note: p.distinct_ids[0] ?? "" })));
+  get<{ results: Person[] }>(projectPath("persons/"), { search: typed, limit: 10 }).then((l) => l.results.map((p) => ({ value: p.distinct_ids[0] ?? "", text: p.name, note: p.distinct_ids[0] ?? "" })));
 
 function filters(zone: () => string): HTMLElement {
   const box = (label: string, name: string, options: typeof eventNames) =>
@@ -83,7 +83,7 @@ function filters(zone: () => string): HTMLElement {
     const input: HTMLInputElement = h("input", { type: "text", value: () => param(name), placeholder: hint, onchange: () => setParams({ [name]: input.value.trim() }) });
     return field(input, fault ? { label, fault } : { label });
   };
-  const clock = (label: string, name: string) => text(label, name, () => eventWords.timeIn(zone()), () => (param(name) && !instantOf(param(name), zone()) ? eventWords.noTime : undefined));
+  const clock = (label: string, name: string) => text(label, name, () => eventWords.timeIn(zone()), () => (param(name) && !parseLocalTime(param(name), zone()) ? eventWords.noTime : undefined));
   return h(
     "div",
     { class: "filters low", role: "search", "aria-label": words.events },
@@ -96,13 +96,13 @@ function filters(zone: () => string): HTMLElement {
 }
 
 function table(data: () => Event[]): HTMLElement {
-  return records<Event>(
+  return recordTable<Event>(
     words.events,
     [
       { label: eventWords.time, cell: (e) => () => time(e().timestamp), class: "meta when" },
       { label: words.event, cell: (e) => h("strong", null, h("bdi", null, () => e().event)) },
-      { label: words.person, cell: (e) => () => whoseEvent(e()), class: "clip-cell" },
-      { label: words.properties, cell: (e) => h("bdi", null, () => gist(e())), class: "meta clip-cell" },
+      { label: words.person, cell: (e) => () => eventPerson(e()), class: "clip-cell" },
+      { label: words.properties, cell: (e) => h("bdi", null, () => eventSummary(e())), class: "meta clip-cell" },
       { label: "", cell: (e: Signal<Event>) => button(eventWords.show, { kind: "small", "aria-label": eventWords.showEvent(e.peek().event), run: () => void openEvent(e.peek()) }), class: "tight" },
     ],
     data,

@@ -1,32 +1,32 @@
 // Events as they come in, newest first.
 import { computed, effect, h, signal, when, type Child, type Signal } from "../../ui/dom";
 import { button, empty, heading } from "../../ui/parts";
-import { records } from "../../ui/table";
+import { recordTable } from "../../ui/table";
 import { time } from "../../ui/time";
 import { get } from "../../api/client";
 import type { Event } from "../../api/events";
 import { watch } from "../../api/watch";
 import { param, setParams } from "../../router";
-import { inProject } from "../../session";
+import { projectPath } from "../../session";
 import { eventWords } from "../../words/events";
 import { words } from "../../words";
-import { openEvent, whoseEvent } from "./one";
+import { openEvent, eventPerson } from "./one";
 
 /** Rows that are kept. */
-const most = 200;
+const maxRows = 200;
 
 export default function livePage(): Child {
   const rows = signal<readonly Event[]>([]);
   const left = signal(0);
   const paused = signal(false);
-  const asked = computed(() => JSON.stringify({ event: param("event"), person_id: param("person") }));
+  const queryJSON = computed(() => JSON.stringify({ event: param("event"), person_id: param("person") }));
   const cleared = new Set<string>();
   const add = (e: Event) => {
     if (cleared.has(e.uuid) || rows.peek().some((r) => r.uuid === e.uuid)) return;
-    rows.update((list) => [e, ...list].slice(0, most));
+    rows.update((list) => [e, ...list].slice(0, maxRows));
   };
-  const look = () => {
-    get<{ results: Event[] }>(inProject("events/"), { ...(JSON.parse(asked()) as object), limit: 20 }).then(
+  const restart = () => {
+    get<{ results: Event[] }>(projectPath("events/"), { ...(JSON.parse(queryJSON()) as object), limit: 20 }).then(
       (l) => l.results.reverse().forEach(add),
       () => undefined, // it is tried again
     );
@@ -34,15 +34,15 @@ export default function livePage(): Child {
   const live = watch(
     ["event", "dropped"],
     (name, data) => (name === "event" ? add(data as Event) : left.update((n) => n + (data as { n: number }).n)),
-    look,
+    restart,
   );
   effect(() => {
-    asked();
+    queryJSON();
     rows.set([]);
     left.set(0);
     cleared.clear();
   });
-  effect(() => live.to(paused() ? null : inProject("events/live/"), JSON.parse(asked()) as Record<string, string>));
+  effect(() => live.watchPath(paused() ? null : projectPath("events/live/"), JSON.parse(queryJSON()) as Record<string, string>));
   const clear = () => {
     rows.peek().forEach((e) => cleared.add(e.uuid));
     rows.set([]);
@@ -65,12 +65,12 @@ export default function livePage(): Child {
 }
 
 function table(rows: () => readonly Event[]): HTMLElement {
-  return records<Event>(
+  return recordTable<Event>(
     eventWords.liveEvents,
     [
       { label: eventWords.time, cell: (e) => () => time(e().timestamp), class: "meta when" },
       { label: words.event, cell: (e: Signal<Event>) => button(e.peek().event, { kind: "link", run: () => void openEvent(e.peek()) }) },
-      { label: words.person, cell: (e) => () => whoseEvent(e()), class: "clip-cell" },
+      { label: words.person, cell: (e) => () => eventPerson(e()), class: "clip-cell" },
     ],
     rows,
     (e) => e.uuid,

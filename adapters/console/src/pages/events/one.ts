@@ -1,7 +1,7 @@
 // One event, whole, and whose it is.
 import { h, type Child } from "../../ui/dom";
 import { dialog } from "../../ui/dialog";
-import { facts } from "../../ui/table";
+import { factTable } from "../../ui/table";
 import { fullTime } from "../../ui/time";
 import type { Event } from "../../api/events";
 import { href } from "../../router";
@@ -9,21 +9,21 @@ import { project } from "../../session";
 import { words } from "../../words";
 import { eventWords } from "../../words/events";
 
-function nameOf(e: Event): string {
+function personName(e: Event): string {
   const p = e.person?.properties ?? {};
   return String(p.email ?? p.name ?? e.distinct_id);
 }
 
 /** The person of an event, as a link. */
-export const whoseEvent = (e: Event): Child => h("bdi", null, e.person ? h("a", { href: href(`p/${project.peek()}/people/${e.person_id}`) }, nameOf(e)) : e.distinct_id);
+export const eventPerson = (e: Event): Child => h("bdi", null, e.person ? h("a", { href: href(`p/${project.peek()}/people/${e.person_id}`) }, personName(e)) : e.distinct_id);
 
 /** One event with all of its properties. */
 export function openEvent(e: Event): Promise<void> {
   const row = (name: string, value: Child) => [h("dt", null, name), h("dd", null, value)];
   return dialog<void>({ title: e.event, wide: true, cancel: words.close }, () => ({
     content: [
-      h("dl", { class: "facts" }, row(eventWords.time, h("time", { datetime: e.timestamp }, fullTime(e.timestamp))), row(words.person, whoseEvent(e)), row(words.distinctID, h("bdi", { class: "code" }, e.distinct_id)), row(eventWords.recorded, fullTime(e.created_at)), row(eventWords.uuid, h("span", { class: "code" }, e.uuid))),
-      facts(words.properties, [words.property, words.value], () => Object.entries(e.properties).sort(([a], [b]) => (a < b ? -1 : 1))),
+      h("dl", { class: "facts" }, row(eventWords.time, h("time", { datetime: e.timestamp }, fullTime(e.timestamp))), row(words.person, eventPerson(e)), row(words.distinctID, h("bdi", { class: "code" }, e.distinct_id)), row(eventWords.recorded, fullTime(e.created_at)), row(eventWords.uuid, h("span", { class: "code" }, e.uuid))),
+      factTable(words.properties, [words.property, words.value], () => Object.entries(e.properties).sort(([a], [b]) => (a < b ? -1 : 1))),
     ],
     buttons: null,
   })).then(() => undefined);

@@ -5,7 +5,7 @@ import { icon } from "../../ui/icons";
 import { field, select } from "../../ui/parts";
 import { eventNames } from "../../api/events";
 import { metricDraft, metricOf, type Experiment, type Metric, type MetricDraft } from "../../api/experiments";
-import { canonical } from "../../api/draft";
+import { canonicalJSON } from "../../api/draft";
 import { words } from "../../words";
 import { experimentWords } from "../../words/experiments";
 
@@ -44,7 +44,7 @@ export function experimentDraft(e: Experiment): ExperimentDraft {
 export function metricsOf(d: ExperimentDraft, was: Metric[]): Metric[] {
   if (!d.metric) return was;
   const before = was[0] && metricDraft(was[0]);
-  if (before && canonical(before) === canonical({ ...d.metric, event: d.metric.event.trim() })) return was;
+  if (before && canonicalJSON(before) === canonicalJSON({ ...d.metric, event: d.metric.event.trim() })) return was;
   return [...(d.metric.event.trim() ? [metricOf(d.metric, was[0])] : []), ...was.slice(1)];
 }
 

@@ -4,17 +4,17 @@ import { announce } from "../../ui/announce";
 import { confirm, dialog } from "../../ui/dialog";
 import { icon } from "../../ui/icons";
 import { menu } from "../../ui/menu";
-import { bars, button, field, heading, problem } from "../../ui/parts";
-import { ago } from "../../ui/time";
-import { stale } from "../../api/cache";
+import { loadingBars, button, field, heading, problem } from "../../ui/parts";
+import { relativeTime } from "../../ui/time";
+import { invalidate } from "../../api/cache";
 import { get, send } from "../../api/client";
 import type { Experiment } from "../../api/experiments";
 import { go, href } from "../../router";
 import type { Params } from "../../routes";
-import { inProject, may, project } from "../../session";
+import { projectPath, hasScope, project } from "../../session";
 import { words } from "../../words";
 import { experimentWords } from "../../words/experiments";
-import { refused } from "../flags/actions";
+import { showRefusal } from "../flags/actions";
 
 const scope = "experiment:write";
 
@@ -28,7 +28,7 @@ const tabs: [string, string][] = [
 export function experimentPage(params: Params, tab: string, show: (e: Signal<Experiment>) => Child): Child {
   const experiment = signal<Experiment | undefined>(undefined);
   const fault = signal<unknown>(undefined);
-  const load = () => get<Experiment>(inProject(`experiments/${params.id}/`)).then((e) => (experiment.set(e), fault.set(undefined)), (e: unknown) => fault.set(e));
+  const load = () => get<Experiment>(projectPath(`experiments/${params.id}/`)).then((e) => (experiment.set(e), fault.set(undefined)), (e: unknown) => fault.set(e));
   void load();
   const at = `p/${project.peek()}/experiments/${params.id}`;
   const e = experiment as Signal<Experiment>;
@@ -37,31 +37,31 @@ export function experimentPage(params: Params, tab: string, show: (e: Signal<Exp
     when(experiment, () => h("p", { class: "meta gap" }, () => summary(e()), " · ", () => (e().feature_flag ? h("a", { class: "code", href: href(`p/${project.peek()}/flags/${e().feature_flag!.id}`) }, e().feature_flag_key) : e().feature_flag_key))),
     h("nav", { "aria-label": experimentWords.experiment, class: "tabs" }, tabs.map(([path, label]) => h("a", { href: href(path ? `${at}/${path}` : at), "aria-current": path === tab ? "page" : null }, label))),
     () => (fault() ? problem(words.failed, fault(), () => void load()) : null),
-    when(() => !experiment() && !fault(), () => bars(8)),
+    when(() => !experiment() && !fault(), () => loadingBars(8)),
     when(experiment, () => show(e)),
   ];
 }
 
 function summary(e: Experiment): string {
   const state = e.archived ? words.archived : (experimentWords.status[e.status] ?? e.status);
-  if (e.end_date) return `${state}, ${experimentWords.ended(ago(e.end_date))}`;
-  return e.start_date ? `${state}, ${experimentWords.runningSince(ago(e.start_date))}` : state;
+  if (e.end_date) return `${state}, ${experimentWords.ended(relativeTime(e.end_date))}`;
+  return e.start_date ? `${state}, ${experimentWords.runningSince(relativeTime(e.start_date))}` : state;
 }
 
 function tools(experiment: Signal<Experiment>): Child {
   const e = experiment.peek();
-  const path = inProject(`experiments/${e.id}/`);
+  const path = projectPath(`experiments/${e.id}/`);
   const call = async (name: string, said: string, body: object = {}) => {
     experiment.set(await send<Experiment>("POST", path + name + "/", body));
-    ["experiments", "feature_flags"].forEach(stale);
+    ["experiments", "feature_flags"].forEach(invalidate);
     document.querySelector<HTMLElement>("h1")?.focus();
     announce(said);
   };
-  const asked = async (title: string, text: string, action: string, kind: "primary" | "danger", then: () => Promise<void>) => {
+  const confirmThen = async (title: string, text: string, action: string, kind: "primary" | "danger", then: () => Promise<void>) => {
     if (await confirm(title, text, action, kind, false)) await then();
   };
-  const launch = () => asked(experimentWords.launchAsk(e.name), experimentWords.launchText(e.feature_flag_key), experimentWords.launch, "primary", () => call("launch", experimentWords.launched));
-  const archive = () => asked(experimentWords.archiveAsk(e.name), experimentWords.archiveText, words.archive, "danger", () => call("archive", experimentWords.archived(e.name)));
+  const launch = () => confirmThen(experimentWords.launchAsk(e.name), experimentWords.launchText(e.feature_flag_key), experimentWords.launch, "primary", () => call("launch", experimentWords.launched));
+  const archive = () => confirmThen(experimentWords.archiveAsk(e.name), experimentWords.archiveText, words.archive, "danger", () => call("archive", experimentWords.archived(e.name)));
   const stop = async () => {
     const variant = await askStop(e);
     if (variant === undefined) return;
@@ -70,22 +70,22 @@ function tools(experiment: Signal<Experiment>): Child {
   const remove = async () => {
     if (!(await confirm(words.deleteAsk(e.name), experimentWords.deleteText, words.delete))) return;
     await send("PATCH", path, { deleted: true });
-    stale("experiments");
+    invalidate("experiments");
     const at = `p/${project.peek()}/experiments`;
     await go(at);
-    announce(words.deleted(e.name), { label: words.undo, run: () => void send("PATCH", path, { deleted: false }).then(() => go(`${at}/${e.id}`), refused) });
+    announce(words.deleted(e.name), { label: words.undo, run: () => void send("PATCH", path, { deleted: false }).then(() => go(`${at}/${e.id}`), showRefusal) });
   };
-  const barred = may(scope) ? null : words.needs(scope);
+  const barred = hasScope(scope) ? null : words.needs(scope);
   const running = ["running", "paused", "exposure_frozen"].includes(e.status);
   return [
-    e.status === "draft" ? button(experimentWords.launch, { kind: "primary", scope, run: () => launch().catch(refused) }) : null,
-    running ? button(experimentWords.stop, { kind: "danger", scope, run: () => stop().catch(refused) }) : null,
-    e.status === "stopped" && !e.archived ? button(words.archive, { scope, run: () => archive().catch(refused) }) : null,
+    e.status === "draft" ? button(experimentWords.launch, { kind: "primary", scope, run: () => launch().catch(showRefusal) }) : null,
+    running ? button(experimentWords.stop, { kind: "danger", scope, run: () => stop().catch(showRefusal) }) : null,
+    e.status === "stopped" && !e.archived ? button(words.archive, { scope, run: () => archive().catch(showRefusal) }) : null,
     menu(words.moreAbout(e.name), icon("more"), () => [
-      { label: experimentWords.pause, there: e.status === "running", disabled: barred, run: () => void call("pause", experimentWords.paused).catch(refused) },
-      { label: experimentWords.resume, there: e.status === "paused", disabled: barred, run: () => void call("resume", experimentWords.resumed).catch(refused) },
-      { label: experimentWords.unarchive, there: e.archived, disabled: barred, run: () => void call("unarchive", words.saved).catch(refused) },
-      { label: words.delete, disabled: barred, danger: true, line: true, run: () => void remove().catch(refused) },
+      { label: experimentWords.pause, there: e.status === "running", disabled: barred, run: () => void call("pause", experimentWords.paused).catch(showRefusal) },
+      { label: experimentWords.resume, there: e.status === "paused", disabled: barred, run: () => void call("resume", experimentWords.resumed).catch(showRefusal) },
+      { label: experimentWords.unarchive, there: e.archived, disabled: barred, run: () => void call("unarchive", words.saved).catch(showRefusal) },
+      { label: words.delete, disabled: barred, danger: true, line: true, run: () => void remove().catch(showRefusal) },
     ]),
   ];
 }

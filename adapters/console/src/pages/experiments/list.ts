@@ -1,12 +1,12 @@
 // Experiments.
 import { h, when, type Child } from "../../ui/dom";
-import { button, empty, field, heading, select, shown } from "../../ui/parts";
+import { button, empty, field, heading, select, showResource } from "../../ui/parts";
 import { pages } from "../../ui/pages";
-import { records } from "../../ui/table";
+import { recordTable } from "../../ui/table";
 import { time } from "../../ui/time";
 import type { Experiment } from "../../api/experiments";
 import { go, href, param, setParams } from "../../router";
-import { inProject, project } from "../../session";
+import { projectPath, project } from "../../session";
 import { words } from "../../words";
 import { experimentWords } from "../../words/experiments";
 import { searchBox } from "../people/list";
@@ -16,7 +16,7 @@ const states = ["draft", "running", "paused", "stopped"];
 
 export default function experimentsPage(): Child {
   const query = () => (param("status") === "archived" ? { archived: true } : { status: param("status") });
-  const list = pages<Experiment>(() => ({ path: inProject("experiments/"), query: { search: param("search"), ...query(), limit: 50 } }));
+  const list = pages<Experiment>(() => ({ path: projectPath("experiments/"), query: { search: param("search"), ...query(), limit: 50 } }));
   const filtered = () => filterNames.some((n) => param(n));
   return [
     heading(words.experiments, button(experimentWords.newExperiment, { kind: "primary", scope: "experiment:write", run: () => go(`p/${project.peek()}/experiments/new`) })),
@@ -26,11 +26,11 @@ export default function experimentsPage(): Child {
       searchBox(experimentWords.searchExperiments),
       field(select(() => param("status"), () => [["", words.anyStatus], ...states.map((s) => [s, experimentWords.status[s]!] as const), ["archived", experimentWords.archivedOnes]], (v) => setParams({ status: v })), { label: words.status }),
     ),
-    shown(list, (data) => [
+    showResource(list, (data) => [
       when(() => data().length === 0 && filtered(), () => empty(experimentWords.noExperimentsMatch, words.noFlagsMatchText, button(words.clearFilters, { run: () => setParams(Object.fromEntries(filterNames.map((n) => [n, ""]))) }))),
       when(() => data().length === 0 && !filtered(), () => empty(experimentWords.noExperiments, experimentWords.noExperimentsText)),
       when(() => data().length > 0, () =>
-        records<Experiment>(
+        recordTable<Experiment>(
           words.experiments,
           [
             { label: experimentWords.name, cell: (e) => h("bdi", null, h("a", { href: () => href(`p/${project()}/experiments/${e().id}`) }, () => e().name)) },

@@ -1,30 +1,30 @@
 // A new experiment.
 import { h, signal, type Child } from "../../ui/dom";
 import { announce } from "../../ui/announce";
-import { guarded, saveKey } from "../../ui/form";
-import { drop, keep, kept } from "../../ui/kept";
+import { confirmBeforeLeave, onSaveKey } from "../../ui/form";
+import { deleteDraft, saveDraft, loadDraft } from "../../ui/drafts";
 import { button, heading, problem } from "../../ui/parts";
-import { stale } from "../../api/cache";
+import { invalidate } from "../../api/cache";
 import { send } from "../../api/client";
-import { canonical } from "../../api/draft";
+import { canonicalJSON } from "../../api/draft";
 import type { Experiment } from "../../api/experiments";
 import { go, guard } from "../../router";
-import { inProject, project } from "../../session";
+import { projectPath, project } from "../../session";
 import { words } from "../../words";
 import { experimentWords } from "../../words/experiments";
 import { emptyExperiment, experimentFaults, experimentForm, metricsOf, variantsOf, type ExperimentDraft } from "./form";
 
 export default function newExperiment(): Child {
   const record = "experiment:new";
-  const restored = kept<ExperimentDraft>(record);
+  const restored = loadDraft<ExperimentDraft>(record);
   const empty = emptyExperiment();
   const draft = signal(restored ?? empty);
-  const dirty = () => canonical(draft()) !== canonical(empty);
+  const dirty = () => canonicalJSON(draft()) !== canonicalJSON(empty);
   if (restored) announce(words.draftRestored);
   const faults = signal<Record<string, string>>({});
   const other = signal<unknown>(undefined);
-  keep(record, draft, dirty);
-  guarded(dirty);
+  saveDraft(record, draft, dirty);
+  confirmBeforeLeave(dirty);
   const save = async () => {
     const d = draft.peek();
     other.set(undefined);
@@ -32,10 +32,10 @@ export default function newExperiment(): Child {
     if (Object.keys(faults.peek()).length) return document.querySelector<HTMLElement>("main [aria-invalid=true]")?.focus();
     try {
       const body = { name: d.name.trim(), feature_flag_key: d.flag.trim(), description: d.hypothesis, parameters: { feature_flag_variants: variantsOf(d) }, metrics: metricsOf(d, []) };
-      const made = await send<Experiment>("POST", inProject("experiments/"), body);
-      stale("experiments");
-      stale("feature_flags");
-      drop(record);
+      const made = await send<Experiment>("POST", projectPath("experiments/"), body);
+      invalidate("experiments");
+      invalidate("feature_flags");
+      deleteDraft(record);
       guard.leave = null;
       await go(`p/${project.peek()}/experiments/${made.id}`, {}, true);
       announce(words.saved);
@@ -43,7 +43,7 @@ export default function newExperiment(): Child {
       other.set(e);
     }
   };
-  saveKey(save);
+  onSaveKey(save);
   return [
     heading(experimentWords.newExperiment),
     () => (other() ? problem(words.notDone, other()) : null),

@@ -1,11 +1,11 @@
 // What an experiment says: each metric by variant, with its interval drawn.
 import { effect, h, onEnd, signal, untracked, when, type Child, type Signal } from "../../ui/dom";
-import { bars, empty, problem } from "../../ui/parts";
-import { values } from "../../ui/chart";
+import { loadingBars, empty, problem } from "../../ui/parts";
+import { valuesTable } from "../../ui/chart";
 import { intervals } from "../../ui/intervals";
-import type { Experiment, Measured, MetricResult, Results } from "../../api/experiments";
-import type { Cell } from "../../api/picture";
-import { run } from "../../api/query";
+import type { Experiment, VariantResult, MetricResult, Results } from "../../api/experiments";
+import type { Cell } from "../../api/chartdata";
+import { runQuery } from "../../api/query";
 import { href } from "../../router";
 import type { Params } from "../../routes";
 import { project } from "../../session";
@@ -26,18 +26,18 @@ function results(experiment: Signal<Experiment>): Child {
   effect(() => {
     const { id } = experiment();
     again();
-    untracked(() => void run({ kind: "ExperimentResultsQuery", experiment_id: id }, cancel.signal).then((a) => (got.set(a as unknown as Results), fault.set(undefined)), (e: unknown) => cancel.signal.aborted || fault.set(e)));
+    untracked(() => void runQuery({ kind: "ExperimentResultsQuery", experiment_id: id }, cancel.signal).then((a) => (got.set(a as unknown as Results), fault.set(undefined)), (e: unknown) => cancel.signal.aborted || fault.set(e)));
   });
   return [
     () => (fault() ? problem(words.failed, fault(), () => again.update((n) => n + 1)) : null),
-    when(() => !got() && !fault(), () => bars(8)),
-    () => (got() ? whole(experiment.peek(), got()!) : null),
+    when(() => !got() && !fault(), () => loadingBars(8)),
+    () => (got() ? resultsSection(experiment.peek(), got()!) : null),
   ];
 }
 
 const pText = (p: number) => (p < 0.001 ? "< 0.001" : number(Math.round(p * 1000) / 1000));
 
-function whole(e: Experiment, r: Results): Child {
+function resultsSection(e: Experiment, r: Results): Child {
   const people = Object.values(r.exposures.total_exposures).reduce((a, b) => a + b, 0);
   const p = r.exposures.sample_ratio_mismatch?.p_value;
   if (!people) return empty(experimentWords.nobodyYet, experimentWords.nobodyYetText, h("a", { href: href(`p/${project.peek()}/experiments/${e.id}/exposures`) }, experimentWords.exposures));
@@ -50,7 +50,7 @@ function whole(e: Experiment, r: Results): Child {
   ];
 }
 
-const intervalOf = (v: Measured) => v.credible_interval ?? v.confidence_interval ?? null;
+const intervalOf = (v: VariantResult) => v.credible_interval ?? v.confidence_interval ?? null;
 
 /** How an effect is written: of the baseline, in points, or in what is measured. */
 const unit = (m: MetricResult, r: Results) => (r.difference_type === "RELATIVE" ? experimentWords.relative : m.metric_type === "mean" || m.metric_type === "ratio" ? experimentWords.plain : experimentWords.points);
@@ -59,27 +59,27 @@ function metric(m: MetricResult, r: Results): HTMLElement {
   const name = m.name || experimentWords.metric;
   const share = m.metric_type === "funnel" || m.metric_type === "retention";
   const text = unit(m, r);
-  const rate = (v: Measured) => (v.mean === null ? words.dash : share ? percent(Math.round(v.mean * 1000) / 10) : number(Math.round(v.mean * 1000) / 1000));
-  const row = (v: Measured): Cell[] => {
+  const rate = (v: VariantResult) => (v.mean === null ? words.dash : share ? percent(Math.round(v.mean * 1000) / 10) : number(Math.round(v.mean * 1000) / 1000));
+  const row = (v: VariantResult): Cell[] => {
     const i = intervalOf(v);
     const chance = r.method === "bayesian" ? (v.chance_to_win == null ? words.dash : percent(Math.round(v.chance_to_win * 1000) / 10)) : words.dash;
     return [v.key, v.number_of_samples, v.sum, rate(v), v.effect == null ? words.dash : text(v.effect), i ? experimentWords.between(text(i[0]), text(i[1])) : words.dash, chance, ...(r.method === "frequentist" ? [v.p_value == null ? words.dash : pText(v.p_value)] : [])];
   };
   const columns = [experimentWords.variant, experimentWords.people, experimentWords.converted, experimentWords.rate, experimentWords.against, experimentWords.interval, experimentWords.chance, ...(r.method === "frequentist" ? [experimentWords.pValue] : [])];
-  const drawn = (m.variants ?? []).flatMap((v) => (intervalOf(v) ? [{ label: v.key, from: intervalOf(v)![0], to: intervalOf(v)![1], at: v.effect ?? (intervalOf(v)![0] + intervalOf(v)![1]) / 2 }] : []));
+  const intervalList = (m.variants ?? []).flatMap((v) => (intervalOf(v) ? [{ label: v.key, from: intervalOf(v)![0], to: intervalOf(v)![1], at: v.effect ?? (intervalOf(v)![0] + intervalOf(v)![1]) / 2 }] : []));
   return h(
     "section",
     { class: "card", "aria-label": name },
     h("h2", null, h("bdi", null, name)),
     h("p", { class: "meta gap" }, share ? experimentWords.shareOfPeople : experimentWords.countPerPerson, ". ", experimentWords.intervalOf(r.level)),
     m.error ? h("p", { class: "problem", role: "alert" }, m.error) : null,
-    drawn.length ? intervals(experimentWords.chartOf(name), drawn, text, m.goal === "decrease") : null,
-    m.baseline ? values(experimentWords.results, { columns, rows: [m.baseline, ...(m.variants ?? [])].map(row) }) : null,
+    intervalList.length ? intervals(experimentWords.chartOf(name), intervalList, text, m.goal === "decrease") : null,
+    m.baseline ? valuesTable(experimentWords.results, { columns, rows: [m.baseline, ...(m.variants ?? [])].map(row) }) : null,
     m.baseline ? h("ul", { class: "gap-above" }, (m.variants ?? []).map((v) => h("li", null, verdict(v, m)))) : null,
   );
 }
 
-function verdict(v: Measured, m: MetricResult): string {
+function verdict(v: VariantResult, m: MetricResult): string {
   const why = [...new Set([...(m.baseline?.validation_failures ?? []), ...v.validation_failures])].map((f) => experimentWords.failures[f] ?? f);
   if (why.length) return `${v.key}: ${experimentWords.notEnough(why.join(", "))}`;
   if (!v.significant) return experimentWords.undecided(v.key);

@@ -2,7 +2,7 @@
 import { each, h, signal, when, type Child, type Signal } from "../../ui/dom";
 import { button, field, select } from "../../ui/parts";
 import { ApiError, get, send } from "../../api/client";
-import { asFiles, compressions, exportsPath, secrets, settingsOf, type ExportDraft } from "../../api/exports";
+import { writesFiles, compressions, exportsPath, secrets, settingsOf, type ExportDraft } from "../../api/exports";
 import { exportWords } from "../../words/exports";
 
 export interface ExportForm {
@@ -23,7 +23,7 @@ export function exportForm(f: ExportForm): Child {
     h("div", { class: "fields" }, choice(exportWords.data, "model", exportWords.models), choice(exportWords.every, "interval", exportWords.intervals)),
     choice(exportWords.destination, "type", exportWords.types, f.isNew ? undefined : exportWords.destinationStays),
     each(() => settingsOf[draft().type] ?? [], (n) => n, (n) => setting(n.peek(), f)),
-    when(() => asFiles(draft().type), () => fileFields(f)),
+    when(() => writesFiles(draft().type), () => fileFields(f)),
   ];
 }
 
@@ -53,7 +53,7 @@ interface Step {
 }
 
 /** Runs the steps one after another, and stops at the first that fails. */
-export function tester(type: () => string, body: () => Record<string, unknown>, path: () => string): Child {
+export function destinationTest(type: () => string, body: () => Record<string, unknown>, path: () => string): Child {
   const steps = signal<string[]>([]);
   const test = async () => {
     steps.set([]);

@@ -2,8 +2,8 @@
 import { h, onEnd, signal, when, type Child, type Signal } from "../../ui/dom";
 import { announce } from "../../ui/announce";
 import { dialog } from "../../ui/dialog";
-import { bars, button, field, heading, problem } from "../../ui/parts";
-import { instantOf } from "../../ui/zone";
+import { loadingBars, button, field, heading, problem } from "../../ui/parts";
+import { parseLocalTime } from "../../ui/zone";
 import { get, send } from "../../api/client";
 import { exportsPath, type Export } from "../../api/exports";
 import { href } from "../../router";
@@ -11,7 +11,7 @@ import type { Params } from "../../routes";
 import { project } from "../../session";
 import { words } from "../../words";
 import { exportWords } from "../../words/exports";
-import { refused } from "../flags/actions";
+import { showRefusal } from "../flags/actions";
 
 export const scope = "batch_export:write";
 
@@ -26,7 +26,7 @@ export function exportPage(params: Params, tab: string, show: (e: Signal<Export>
   const path = `${exportsPath()}${params.id}/`;
   const got = signal<Export | undefined>(undefined);
   const fault = signal<unknown>(undefined);
-  const again = signal(0);
+  const reloads = signal(0);
   const load = () => get<Export>(path).then((e) => (got.set(e), fault.set(undefined)), (e: unknown) => fault.set(e));
   void load();
   const e = got as Signal<Export>;
@@ -36,20 +36,20 @@ export function exportPage(params: Params, tab: string, show: (e: Signal<Export>
     await load();
     announce((paused ? exportWords.resumed : exportWords.pausedOne)(e.peek().name));
   };
-  const fill = () => backfill(e.peek(), path).then((done) => done && again.update((n) => n + 1));
+  const fill = () => backfill(e.peek(), path).then((done) => done && reloads.update((n) => n + 1));
   const at = `p/${project.peek()}/exports/${params.id}`;
   return [
-    heading(() => got()?.name ?? "…", when(got, () => [() => button(e().paused ? exportWords.resume : exportWords.pause, { scope, run: () => pause().catch(refused) }), button(exportWords.newBackfill, { scope, run: fill })])),
+    heading(() => got()?.name ?? "…", when(got, () => [() => button(e().paused ? exportWords.resume : exportWords.pause, { scope, run: () => pause().catch(showRefusal) }), button(exportWords.newBackfill, { scope, run: fill })])),
     when(got, () => h("p", { class: "meta gap" }, () => [exportWords.models[e().model], exportWords.intervals[e().interval], exportWords.types[e().destination.type], e().paused ? exportWords.paused : exportWords.running].filter(Boolean).join(" · "))),
     h("nav", { "aria-label": exportWords.export, class: "tabs" }, tabs.map(([part, label]) => h("a", { href: href(part ? `${at}/${part}` : at), "aria-current": part === tab ? "page" : null }, label))),
     () => (fault() ? problem(words.failed, fault(), () => void load()) : null),
-    when(() => !got() && !fault(), () => bars()),
-    when(got, () => show(e, path, again)),
+    when(() => !got() && !fault(), () => loadingBars()),
+    when(got, () => show(e, path, reloads)),
   ];
 }
 
 /** Looks again every few seconds while the page is seen. */
-export function following(again: Signal<number>): void {
+export function reloadWhileVisible(again: Signal<number>): void {
   const timer = setInterval(() => document.visibilityState === "visible" && again.update((n) => n + 1), 3_000);
   onEnd(() => clearInterval(timer));
 }
@@ -64,7 +64,7 @@ async function backfill(e: Export, path: string): Promise<boolean> {
   const read = (input: HTMLInputElement): string | null | undefined => {
     const text = input.value.trim();
     if (!text) return null;
-    const at = instantOf(text, zone);
+    const at = parseLocalTime(text, zone);
     return byDay ? (at && /^\d{4}-\d\d-\d\d$/.test(text) ? text : undefined) : at;
   };
   const done = await dialog<true>({ title: exportWords.newBackfill }, (d) => ({

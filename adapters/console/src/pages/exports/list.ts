@@ -3,7 +3,7 @@ import { h, type Child } from "../../ui/dom";
 import { button, empty, heading } from "../../ui/parts";
 import { listOf } from "../../ui/list";
 import { pages } from "../../ui/pages";
-import { records } from "../../ui/table";
+import { recordTable } from "../../ui/table";
 import { time } from "../../ui/time";
 import { exportsPath, type Export } from "../../api/exports";
 import { go, href } from "../../router";
@@ -16,7 +16,7 @@ export default function exportsPage(): Child {
   return [
     heading(words.exports, button(exportWords.newExport, { kind: "primary", scope: "batch_export:write", run: () => go(`p/${project.peek()}/exports/new`) })),
     listOf(list, () => empty(exportWords.noExports, exportWords.noExportsText), (rows) =>
-      records<Export>(
+      recordTable<Export>(
         words.exports,
         [
           { label: exportWords.name, cell: (e) => h("bdi", null, h("a", { href: () => href(`p/${project()}/exports/${e().id}`) }, () => e().name)) },

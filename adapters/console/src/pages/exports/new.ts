@@ -1,23 +1,23 @@
 // A new export.
 import { h, signal, type Child } from "../../ui/dom";
 import { announce } from "../../ui/announce";
-import { guarded, saveKey } from "../../ui/form";
+import { confirmBeforeLeave, onSaveKey } from "../../ui/form";
 import { button, heading, problem } from "../../ui/parts";
 import { send } from "../../api/client";
-import { canonical } from "../../api/draft";
+import { canonicalJSON } from "../../api/draft";
 import { exportBody, exportDraft, exportsPath, type Export } from "../../api/exports";
 import { go, guard } from "../../router";
 import { project } from "../../session";
 import { words } from "../../words";
 import { exportWords } from "../../words/exports";
-import { exportForm, tester } from "./form";
+import { exportForm, destinationTest } from "./form";
 
 /** No draft is kept of it: it has secrets in it. */
 export default function newExport(): Child {
   const draft = signal(exportDraft());
   const fault = signal<string | undefined>(undefined);
   const other = signal<unknown>(undefined);
-  guarded(() => canonical(draft()) !== canonical(exportDraft()));
+  confirmBeforeLeave(() => canonicalJSON(draft()) !== canonicalJSON(exportDraft()));
   const save = async () => {
     other.set(undefined);
     fault.set(draft.peek().name.trim() ? undefined : exportWords.nameWanted);
@@ -31,12 +31,12 @@ export default function newExport(): Child {
       other.set(e);
     }
   };
-  saveKey(save);
+  onSaveKey(save);
   const body = () => ({ ...exportBody(draft.peek()), name: draft.peek().name.trim() || exportWords.newExport });
   return [
     heading(exportWords.newExport),
     () => (other() ? problem(words.notDone, other()) : null),
-    h("div", { class: "stack form-narrow" }, exportForm({ draft, fault, locked: () => false, isNew: true }), tester(() => draft.peek().type, body, () => exportsPath() + "run_test_step_new/")),
+    h("div", { class: "stack form-narrow" }, exportForm({ draft, fault, locked: () => false, isNew: true }), destinationTest(() => draft.peek().type, body, () => exportsPath() + "run_test_step_new/")),
     h("div", { class: "save-bar" }, h("span", { class: "space" }), button(words.save, { kind: "primary", scope: "batch_export:write", run: save })),
   ];
 }

@@ -5,19 +5,19 @@ import { dialog } from "../../ui/dialog";
 import { button, empty } from "../../ui/parts";
 import { listOf } from "../../ui/list";
 import { pages } from "../../ui/pages";
-import { records } from "../../ui/table";
+import { recordTable } from "../../ui/table";
 import { fullTime, time } from "../../ui/time";
 import { get, send } from "../../api/client";
-import { spanText, underWay, type Export, type Run } from "../../api/exports";
+import { spanText, isRunning, type Export, type Run } from "../../api/exports";
 import type { Params } from "../../routes";
 import { number, words } from "../../words";
 import { exportWords } from "../../words/exports";
-import { refused } from "../flags/actions";
-import { exportPage, following, scope } from "./frame";
+import { showRefusal } from "../flags/actions";
+import { exportPage, reloadWhileVisible, scope } from "./frame";
 
 export default function runsPage(params: Params): Child {
   return exportPage(params, "", (e, path, again) => {
-    following(again);
+    reloadWhileVisible(again);
     const list = pages<Run>(() => (again(), { path: path + "runs/", query: {} }));
     return listOf(list, () => empty(exportWords.noRuns, exportWords.noRunsText), (rows) => table(e, path, rows, again));
   });
@@ -25,9 +25,9 @@ export default function runsPage(params: Params): Child {
 
 function table(e: Signal<Export>, path: string, rows: () => Run[], again: Signal<number>): HTMLElement {
   const span = (r: Run) => spanText(r.data_interval_start, r.data_interval_end, e.peek().timezone);
-  const act = (r: Run, what: string, said: string) => send("POST", `${path}runs/${r.id}/${what}/`, {}).then(() => (announce(said), again.update((n) => n + 1)), refused);
+  const act = (r: Run, what: string, said: string) => send("POST", `${path}runs/${r.id}/${what}/`, {}).then(() => (announce(said), again.update((n) => n + 1)), showRefusal);
   const count = (n: number | null) => (n === null ? words.dash : number(n));
-  return records<Run>(
+  return recordTable<Run>(
     exportWords.runs,
     [
       { label: exportWords.span, cell: (r) => () => span(r()) },
@@ -38,9 +38,9 @@ function table(e: Signal<Export>, path: string, rows: () => Run[], again: Signal
       {
         label: "",
         cell: (r) => [
-          button(exportWords.log, { kind: "small", "aria-label": () => exportWords.logOf(span(r())), run: () => log(path, r.peek(), span(r.peek())).catch(refused) }),
+          button(exportWords.log, { kind: "small", "aria-label": () => exportWords.logOf(span(r())), run: () => log(path, r.peek(), span(r.peek())).catch(showRefusal) }),
           " ",
-          () => (underWay(r().status) ? button(exportWords.cancelRun, { kind: "small", scope, run: () => act(r.peek(), "cancel", exportWords.cancelled) }) : button(exportWords.runAgain, { kind: "small", scope, run: () => act(r.peek(), "retry", exportWords.runsAgain) })),
+          () => (isRunning(r().status) ? button(exportWords.cancelRun, { kind: "small", scope, run: () => act(r.peek(), "cancel", exportWords.cancelled) }) : button(exportWords.runAgain, { kind: "small", scope, run: () => act(r.peek(), "retry", exportWords.runsAgain) })),
         ],
         class: "tight",
       },

@@ -2,17 +2,17 @@
 import { h, signal, type Child, type Signal } from "../../ui/dom";
 import { announce } from "../../ui/announce";
 import { confirm } from "../../ui/dialog";
-import { guarded, saveKey } from "../../ui/form";
+import { confirmBeforeLeave, onSaveKey } from "../../ui/form";
 import { button, problem } from "../../ui/parts";
 import { send } from "../../api/client";
 import { exportBody, exportDraft, type Export } from "../../api/exports";
 import { go, guard } from "../../router";
 import type { Params } from "../../routes";
-import { may, project } from "../../session";
+import { hasScope, project } from "../../session";
 import { words } from "../../words";
 import { exportWords } from "../../words/exports";
-import { refused } from "../flags/actions";
-import { exportForm, tester } from "./form";
+import { showRefusal } from "../flags/actions";
+import { exportForm, destinationTest } from "./form";
 import { exportPage, scope } from "./frame";
 
 export default function settingsPage(params: Params): Child {
@@ -24,7 +24,7 @@ function settings(e: Signal<Export>, path: string): Child {
   const fault = signal<string | undefined>(undefined);
   const other = signal<unknown>(undefined);
   const changes = () => exportBody(draft(), e());
-  guarded(() => Object.keys(changes()).length > 0);
+  confirmBeforeLeave(() => Object.keys(changes()).length > 0);
   const save = async () => {
     other.set(undefined);
     fault.set(draft.peek().name.trim() ? undefined : exportWords.nameWanted);
@@ -45,13 +45,13 @@ function settings(e: Signal<Export>, path: string): Child {
     await go(`p/${project.peek()}/exports`);
     announce(words.deleted(name));
   };
-  saveKey(save);
+  onSaveKey(save);
   return h(
     "section",
     { class: "stack form-narrow", "aria-label": exportWords.settingsTab },
     () => (other() ? problem(words.notDone, other()) : null),
-    exportForm({ draft, fault, locked: () => !may(scope), isNew: false }),
-    tester(() => draft.peek().type, changes, () => path + "run_test_step/"),
-    h("div", { class: "actions" }, button(words.save, { kind: "primary", scope, run: save }), button(exportWords.deleteExport, { kind: "danger", scope, run: () => remove().catch(refused) })),
+    exportForm({ draft, fault, locked: () => !hasScope(scope), isNew: false }),
+    destinationTest(() => draft.peek().type, changes, () => path + "run_test_step/"),
+    h("div", { class: "actions" }, button(words.save, { kind: "primary", scope, run: save }), button(exportWords.deleteExport, { kind: "danger", scope, run: () => remove().catch(showRefusal) })),
   );
 }

@@ -1,14 +1,14 @@
 // How code asks for the flag, and the first call that arrives.
 import { h, onEnd, signal, type Child, type Signal } from "../../ui/dom";
 import { announce } from "../../ui/announce";
-import { button, copyText, field, select, shown } from "../../ui/parts";
-import { answer } from "../../api/cache";
+import { button, copyText, field, select, showResource } from "../../ui/parts";
+import { resource } from "../../api/cache";
 import { get, site } from "../../api/client";
 import { exposureEvents } from "../../api/events";
 import type { Flag } from "../../api/flags";
 import { param, setParams } from "../../router";
 import type { Params } from "../../routes";
-import { inProject, project } from "../../session";
+import { projectPath, project } from "../../session";
 import { words } from "../../words";
 import { flagPage } from "./frame";
 import { snippets } from "./snippets";
@@ -25,13 +25,13 @@ export default function codePage(params: Params): Child {
 }
 
 function code(flag: Signal<Flag>): Child {
-  const about = answer<{ api_token: string }>(() => ({ path: `projects/${project()}/` }));
+  const about = resource<{ api_token: string }>(() => ({ path: `projects/${project()}/` }));
   const language = () => (param("language") in snippets ? param("language") : "JavaScript");
   const text = () => snippets[language()]!({ key: flag().key, host: site(), token: about.data()?.api_token ?? "" });
   return [
     h("h2", { class: "gap" }, words.code),
     h("div", { class: "filters" }, field(select(language, () => Object.keys(snippets).map((l) => [l, l] as const), (v) => setParams({ language: v })), { label: words.language })),
-    shown(about, () =>
+    showResource(about, () =>
       h("section", { "aria-label": words.snippet, class: "stack" }, h("pre", { class: "snippet", tabindex: 0 }, h("code", null, text)), h("div", null, button(words.copy, { icon: "copy", run: () => copyText(text()).then(() => announce(words.copied)) }))),
     ),
     firstCall(flag),
@@ -43,16 +43,16 @@ function firstCall(flag: Signal<Flag>): HTMLElement {
   const call = signal<Event | null>(null);
   let timer = 0;
   const cancel = new AbortController();
-  const look = async () => {
+  const poll = async () => {
     const properties = JSON.stringify([{ key: "$feature_flag", value: flag.peek().key, operator: "exact", type: "event" }]);
     for (const event of exposureEvents) {
-      const got = await get<{ results: Event[] }>(inProject("events/"), { event, properties, limit: 1 }, cancel.signal).catch(() => null);
+      const got = await get<{ results: Event[] }>(projectPath("events/"), { event, properties, limit: 1 }, cancel.signal).catch(() => null);
       if (cancel.signal.aborted) return;
       if (got?.results[0]) return call.set(got.results[0]);
     }
-    timer = setTimeout(() => void look(), document.hidden ? every * 4 : every);
+    timer = setTimeout(() => void poll(), document.hidden ? every * 4 : every);
   };
-  void look();
+  void poll();
   onEnd(() => (clearTimeout(timer), cancel.abort()));
   return h("section", { class: "card gap-above", "aria-label": words.firstCall }, h("h3", null, words.firstCall), h("p", { role: "status" }, () => (call() ? words.firstCallIs(call()!.distinct_id, String(call()!.properties.$feature_flag_response ?? "")) : words.waitingCall)));
 }

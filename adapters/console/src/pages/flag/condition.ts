@@ -5,7 +5,7 @@ import { field, select } from "../../ui/parts";
 import { hasVariants, newFilter, type ConditionDraft, type Draft } from "../../api/draft";
 import { filtersText } from "../../ui/diff";
 import { words } from "../../words";
-import { faultsIn, type Places } from "./faults";
+import { faultsIn, type FaultsByPlace } from "./faults";
 import { filterRow } from "./filter";
 
 export interface ConditionActions {
@@ -15,7 +15,7 @@ export interface ConditionActions {
   remove(id: number): void;
 }
 
-export function conditionCard(item: Signal<ConditionDraft>, draft: () => Draft, act: ConditionActions, locked: () => boolean, places: () => Places): HTMLElement {
+export function conditionCard(item: Signal<ConditionDraft>, draft: () => Draft, act: ConditionActions, locked: () => boolean, places: () => FaultsByPlace): HTMLElement {
   const id = item.peek().id;
   const n = computed(() => draft().conditions.findIndex((c) => c.id === id) + 1);
   const place = (rest = "") => `filters.groups.${n() - 1}${rest}`;

@@ -1,25 +1,25 @@
 // The Rules of a flag.
 import { computed, effect, h, signal, when, type Child, type Signal } from "../../ui/dom";
 import { announce } from "../../ui/announce";
-import { guarded, saveKey } from "../../ui/form";
-import { drop, keep, kept } from "../../ui/kept";
-import { button, problem, shown } from "../../ui/parts";
-import { changes } from "../../ui/diff";
+import { confirmBeforeLeave, onSaveKey } from "../../ui/form";
+import { deleteDraft, saveDraft, loadDraft } from "../../ui/drafts";
+import { button, problem, showResource } from "../../ui/parts";
+import { diffFlags } from "../../ui/diff";
 import type { ChangeRequest } from "../../api/approvals";
-import { answer } from "../../api/cache";
+import { resource } from "../../api/cache";
 import { ApiError } from "../../api/client";
-import { bodyOf, canonical, changedOf, draftOf, type Draft } from "../../api/draft";
+import { bodyOf, canonicalJSON, changedMembers, draftOf, type Draft } from "../../api/draft";
 import type { Flag } from "../../api/flags";
 import { go, guard, param } from "../../router";
 import type { Params } from "../../routes";
-import { inProject, may, project } from "../../session";
+import { projectPath, hasScope, project } from "../../session";
 import { words } from "../../words";
 import { flagPage } from "./frame";
 import { check, rules } from "./rules";
 import { save } from "./save";
 
 /** Takes a refusal to the place in the form that it names. */
-export function toFault(e: unknown, faults: Signal<Record<string, string>>, other: Signal<unknown>): void {
+export function placeFault(e: unknown, faults: Signal<Record<string, string>>, other: Signal<unknown>): void {
   if (e instanceof ApiError && e.attr && ["key", "name", "tags"].includes(e.attr)) faults.set({ [e.attr]: e.detail });
   else other.set(e);
   queueMicrotask(() => document.querySelector<HTMLElement>("main [aria-invalid=true]")?.focus());
@@ -29,34 +29,34 @@ export default function edit(params: Params): Child {
   const change = Number(param("change"));
   return flagPage(params, "", (flag, load) => {
     if (!change) return form(flag as Signal<Flag>, load);
-    const asked = answer<ChangeRequest>(() => ({ path: inProject(`change_requests/${change}/`) }));
-    return shown(asked, () => form(flag as Signal<Flag>, load, asked.data.peek()));
+    const request = resource<ChangeRequest>(() => ({ path: projectPath(`change_requests/${change}/`) }));
+    return showResource(request, () => form(flag as Signal<Flag>, load, request.data.peek()));
   });
 }
 
 /** The form of a flag, or of the change of it that somebody has asked for. */
 function form(flag: Signal<Flag>, load: () => Promise<void>, asked?: ChangeRequest): Child {
   const record = `flag:${flag.peek().id}${asked ? `:${asked.id}` : ""}`;
-  const was = kept<{ draft: Draft; base: Flag }>(record);
+  const was = loadDraft<{ draft: Draft; base: Flag }>(record);
   if (was && was.base.version < flag.peek().version) flag.set(was.base); // saving tells what others have changed since
   const draft = signal<Draft>(was?.draft ?? draftOf({ ...flag.peek(), ...asked?.patch }));
   const faults = signal<Record<string, string>>({});
   const other = signal<unknown>(undefined);
-  const reason = () => (!may("feature_flag:write") ? words.needs("feature_flag:write") : flag().can_edit && !flag().deleted ? "" : words.readOnlyText);
+  const reason = () => (!hasScope("feature_flag:write") ? words.needs("feature_flag:write") : flag().can_edit && !flag().deleted ? "" : words.readOnlyText);
   const locked = () => reason() !== "";
-  const outside = ["active", "archived", "deleted"]; // what a request may change and this form has not
-  const beside = signal<Partial<Flag>>(Object.fromEntries(Object.entries(asked?.patch ?? {}).filter(([k]) => outside.includes(k))));
-  const body = () => ({ ...bodyOf(draft(), flag().filters), active: flag().active, ...beside() });
-  const patch = computed(() => canonical(changedOf(flag(), body())));
+  const formless = ["active", "archived", "deleted"]; // what a request may change and this form has not
+  const otherChanges = signal<Partial<Flag>>(Object.fromEntries(Object.entries(asked?.patch ?? {}).filter(([k]) => formless.includes(k))));
+  const body = () => ({ ...bodyOf(draft(), flag().filters), active: flag().active, ...otherChanges() });
+  const patch = computed(() => canonicalJSON(changedMembers(flag(), body())));
   const dirty = () => patch() !== "{}";
-  const count = () => changes(flag(), { ...flag(), ...body() }).length || 1;
+  const count = () => diffFlags(flag(), { ...flag(), ...body() }).length || 1;
   if (was && dirty()) announce(words.draftRestored);
-  keep(record, () => ({ draft: draft(), base: flag() }), dirty);
-  guarded(dirty);
+  saveDraft(record, () => ({ draft: draft(), base: flag() }), dirty);
+  confirmBeforeLeave(dirty);
   let base = flag.peek(); // what the form began with
   effect(() => {
     const f = flag();
-    const untouched = canonical(changedOf(base, { ...bodyOf(draft.peek(), base.filters), active: base.active })) === "{}";
+    const untouched = canonicalJSON(changedMembers(base, { ...bodyOf(draft.peek(), base.filters), active: base.active })) === "{}";
     const newer = f.version !== base.version;
     base = f;
     if (newer && untouched) draft.set(draftOf(f));
@@ -65,19 +65,19 @@ function form(flag: Signal<Flag>, load: () => Promise<void>, asked?: ChangeReque
     if (!dirty()) return announce(words.noChanges);
     other.set(undefined);
     faults.set(check(draft.peek()));
-    if (Object.keys(faults.peek()).length) return toFault(new ApiError(400, "invalid", "", null, ""), faults, signal<unknown>(undefined));
+    if (Object.keys(faults.peek()).length) return placeFault(new ApiError(400, "invalid", "", null, ""), faults, signal<unknown>(undefined));
     try {
       const got = await save(flag.peek(), body(), asked?.id);
       if (!got) return;
-      drop(record);
-      beside.set({});
+      deleteDraft(record);
+      otherChanges.set({});
       flag.set({ ...flag.peek(), ...got });
       draft.set(draftOf(got));
       if (!asked) return;
       guard.leave = null; // nothing is lost
       await go(`p/${project.peek()}/approvals/${asked.id}`);
     } catch (e) {
-      toFault(e, faults, other);
+      placeFault(e, faults, other);
     }
   };
   const discard = () => {
@@ -85,7 +85,7 @@ function form(flag: Signal<Flag>, load: () => Promise<void>, asked?: ChangeReque
     void load(); // a draft may have begun with an earlier version
     document.querySelector<HTMLElement>("h1")?.focus(); // the button is gone
   };
-  saveKey(run);
+  onSaveKey(run);
   return [
     () => (other() ? problem(words.notDone, other()) : null),
     () => (reason() ? h("p", { role: "note", "aria-label": words.readOnly, class: "read-only" }, h("strong", null, words.readOnly), " ", reason()) : null),

@@ -1,14 +1,14 @@
 // How often a flag was asked for, by value and time (N7).
 import { h, when, type Child, type Signal } from "../../ui/dom";
-import { chart, values } from "../../ui/chart";
-import { empty, field, linkButton, select, shown } from "../../ui/parts";
-import { clock, fullTime, time } from "../../ui/time";
-import { answer } from "../../api/cache";
+import { chart, valuesTable } from "../../ui/chart";
+import { empty, field, linkButton, select, showResource } from "../../ui/parts";
+import { formatTime, fullTime, time } from "../../ui/time";
+import { resource } from "../../api/cache";
 import type { Flag } from "../../api/flags";
-import type { Picture, Table } from "../../api/picture";
+import type { ChartData, Table } from "../../api/chartdata";
 import { href, param, setParams } from "../../router";
 import type { Params } from "../../routes";
-import { inProject, project } from "../../session";
+import { projectPath, project } from "../../session";
 import { words } from "../../words";
 import { flagTabWords } from "../../words/flagtabs";
 import { flagPage } from "./frame";
@@ -39,25 +39,25 @@ function exposures(flag: Signal<Flag>): Child {
   };
   // Answers are counted by the hour.
   const interval = () => (count() === "evaluations" && period() === "hour" ? "hour" : spans[period()]![1]);
-  const got = answer<Exposures>(() => ({ path: inProject(`feature_flags/${flag().id}/exposures/`), query: { date_from: from(), interval: interval(), count: count() } }));
+  const got = resource<Exposures>(() => ({ path: projectPath(`feature_flags/${flag().id}/exposures/`), query: { date_from: from(), interval: interval(), count: count() } }));
   const choose = (list: Record<string, string>, value: () => string, name: string, label: string) =>
     field(select(value, () => Object.entries(list), (v) => setParams({ [name]: v })), { label });
   return [
     h("div", { class: "between gap" }, h("h2", null, flagTabWords.exposures), h("div", { class: "filters low" }, choose(flagTabWords.periods, period, "period", flagTabWords.period), choose(flagTabWords.counts, count, "count", flagTabWords.countOf))),
-    shown(got, (data) => () => {
+    showResource(got, (data) => () => {
       const x = data();
       if (!x.last_called_at && !x.total) return empty(flagTabWords.noCalls, flagTabWords.noCallsText, linkButton(words.code, href(`p/${project.peek()}/flags/${flag.peek().id}/code`)));
       if (!x.total) return h("p", { class: "meta" }, flagTabWords.noCallsIn);
       const { picture, table } = pictureOf(x);
-      return [chart(flagTabWords.byValue, picture), values(flagTabWords.byValue, table)];
+      return [chart(flagTabWords.byValue, picture), valuesTable(flagTabWords.byValue, table)];
     }),
     when(() => flag().usage_dashboard, () => h("p", { class: "meta gap-above" }, h("a", { href: () => href(`p/${project()}/dashboards/${flag().usage_dashboard}`) }, flagTabWords.usage))),
     when(() => got.data()?.last, () => h("p", { class: "meta gap-above" }, () => h("bdi", null, flagTabWords.lastCall(got.data()!.last!.distinct_id, String(got.data()!.last!.value))), " ", () => time(got.data()!.last!.at))),
   ];
 }
 
-function pictureOf(x: Exposures): { picture: Picture; table: Table } {
-  const label = (iso: string) => clock(iso, x.interval === "day" ? { day: "numeric", month: "short" } : { hour: "2-digit", minute: "2-digit" });
+function pictureOf(x: Exposures): { picture: ChartData; table: Table } {
+  const label = (iso: string) => formatTime(iso, x.interval === "day" ? { day: "numeric", month: "short" } : { hour: "2-digit", minute: "2-digit" });
   const lines = x.series.map((s) => ({ label: s.value, data: s.data ?? [] }));
   const sum = (i: number) => lines.reduce((a, l) => a + (l.data[i] ?? 0), 0);
   const table: Table = {

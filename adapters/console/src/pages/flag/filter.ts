@@ -5,20 +5,20 @@ import { icon } from "../../ui/icons";
 import { dialog } from "../../ui/dialog";
 import { button, field, select } from "../../ui/parts";
 import { get } from "../../api/client";
-import { texts, type FilterDraft } from "../../api/draft";
+import { valueTexts, type FilterDraft } from "../../api/draft";
 import type { Filter } from "../../api/flags";
-import { inProject } from "../../session";
+import { projectPath } from "../../session";
 import { operators, words } from "../../words";
 
 type List<T> = { results: T[] };
 
 /** Operators whose filter has several values, and those with none. */
-const several = new Set(["exact", "is_not", "between", "not_between", "in", "not_in"]);
-const none = new Set(["is_set", "is_not_set"]);
-const listed = 20; // values that are shown one by one; more are edited as a list
+const multiValued = new Set(["exact", "is_not", "between", "not_between", "in", "not_in"]);
+const valueless = new Set(["is_set", "is_not_set"]);
+const maxShownValues = 20; // values that are shown one by one; more are edited as a list
 
 async function propertyNames(typed: string, type: string, flags: boolean): Promise<Option[]> {
-  const list = await get<List<{ name: string; property_type: string | null }>>(inProject("property_definitions/"), { type, search: typed, limit: 20 });
+  const list = await get<List<{ name: string; property_type: string | null }>>(projectPath("property_definitions/"), { type, search: typed, limit: 20 });
   const own: Option[] = [
     { value: "@cohort", text: words.inCohort },
     ...(flags ? [{ value: "@flag", text: words.anotherFlag }] : []),
@@ -29,12 +29,12 @@ async function propertyNames(typed: string, type: string, flags: boolean): Promi
 
 async function values(f: Filter, typed: string): Promise<Option[]> {
   if (f.type === "cohort") {
-    const list = await get<List<{ id: number; name: string }>>(inProject("cohorts/"), { search: typed, limit: 20 });
+    const list = await get<List<{ id: number; name: string }>>(projectPath("cohorts/"), { search: typed, limit: 20 });
     return list.results.map((c) => ({ value: String(c.id), text: c.name, note: `#${c.id}` }));
   }
   if (f.type === "flag") return ["true", "false"].map((v) => ({ value: v, text: v }));
   if (!f.key) return [];
-  const seen = await get<{ name: unknown; count: number }[]>(inProject("persons/values/"), { key: f.key, value: typed });
+  const seen = await get<{ name: unknown; count: number }[]>(projectPath("persons/values/"), { key: f.key, value: typed });
   return seen.slice(0, 20).map((v) => ({ value: String(v.name), text: String(v.name), note: String(v.count) }));
 }
 
@@ -73,24 +73,24 @@ export function filterRow(item: Signal<FilterDraft>, n: () => number, act: Filte
     put({ type: group ? "group" : "person", key: v === words.distinctID ? "distinct_id" : v, ...(["cohort", "flag"].includes(item.peek().filter.type ?? "") ? { operator: "exact", value: [] } : {}) });
   };
   const operator = (op: string) => {
-    const was = texts(item.peek().filter.value);
-    put({ operator: op, value: none.has(op) ? op : several.has(op) ? was.filter((v) => !none.has(v)) : (was[0] ?? "") });
+    const was = valueTexts(item.peek().filter.value);
+    put({ operator: op, value: valueless.has(op) ? op : multiValued.has(op) ? was.filter((v) => !valueless.has(v)) : (was[0] ?? "") });
   };
   const add = (v: string) => {
     const now = item.peek().filter;
     if (now.type === "cohort") return put({ value: Number(v) });
     if (now.type === "flag") return put({ value: v === "true" ? true : v === "false" ? false : v });
-    put({ value: several.has(now.operator ?? "exact") ? [...new Set([...texts(now.value), v])] : v });
+    put({ value: multiValued.has(now.operator ?? "exact") ? [...new Set([...valueTexts(now.value), v])] : v });
   };
-  const chips = computed(() => (several.has(f().operator ?? "exact") || f().type === "cohort") && f().type !== "flag");
-  const drop = (v: string) => put({ value: Array.isArray(item.peek().filter.value) ? (item.peek().filter.value as unknown[]).filter((x) => texts(x)[0] !== v) : undefined });
-  const all = () => (chips() ? texts(f().value) : []);
+  const chips = computed(() => (multiValued.has(f().operator ?? "exact") || f().type === "cohort") && f().type !== "flag");
+  const removeValue = (v: string) => put({ value: Array.isArray(item.peek().filter.value) ? (item.peek().filter.value as unknown[]).filter((x) => valueTexts(x)[0] !== v) : undefined });
+  const all = () => (chips() ? valueTexts(f().value) : []);
   const edit = async () => {
     const value = await editList(all());
     if (value) put({ value });
   };
   const one = (many: boolean) =>
-    combobox({ label: words.value, value: () => (many ? "" : (texts(f().value)[0] ?? "")), options: (typed) => values(item.peek().filter, typed), change: add, free: true, many, placeholder: words.value, disabled: locked });
+    combobox({ label: words.value, value: () => (many ? "" : (valueTexts(f().value)[0] ?? "")), options: (typed) => values(item.peek().filter, typed), change: add, free: true, many, placeholder: words.value, disabled: locked });
   return h(
     "div",
     { role: "group", "aria-label": () => words.filter(n()), class: "filter" },
@@ -100,10 +100,10 @@ export function filterRow(item: Signal<FilterDraft>, n: () => number, act: Filte
     h(
       "div",
       { class: "values" },
-      each(() => all().slice(0, listed), (v) => v, (v) => h("span", { class: "chip" }, h("bdi", null, v), h("button", { type: "button", "aria-label": () => words.removeValue(v()), disabled: locked, onclick: () => drop(v.peek()) }, icon("close")))),
-      when(() => all().length > listed, () => [h("span", { class: "meta" }, () => words.moreValues(all().length - listed)), button(words.editList, { kind: "small", disabled: locked, run: edit })]),
-      when(() => !none.has(f().operator ?? "") && chips(), () => one(true)),
-      when(() => !none.has(f().operator ?? "") && !chips(), () => one(false)),
+      each(() => all().slice(0, maxShownValues), (v) => v, (v) => h("span", { class: "chip" }, h("bdi", null, v), h("button", { type: "button", "aria-label": () => words.removeValue(v()), disabled: locked, onclick: () => removeValue(v.peek()) }, icon("close")))),
+      when(() => all().length > maxShownValues, () => [h("span", { class: "meta" }, () => words.moreValues(all().length - maxShownValues)), button(words.editList, { kind: "small", disabled: locked, run: edit })]),
+      when(() => !valueless.has(f().operator ?? "") && chips(), () => one(true)),
+      when(() => !valueless.has(f().operator ?? "") && !chips(), () => one(false)),
     ),
     h("button", { type: "button", class: "button quiet icon-only", "aria-label": words.removeFilter, title: words.removeFilter, disabled: locked, onclick: () => act.remove(item.peek().id) }, icon("close")),
     () => (finished() ? faults().map((text) => h("p", { class: "fault" }, text)) : null),

@@ -1,21 +1,21 @@
 // What stands above the pages of one flag: key, switch, status, tabs.
 import { h, signal, when, type Child, type Signal } from "../../ui/dom";
 import { announce } from "../../ui/announce";
-import { icon, shape } from "../../ui/icons";
+import { icon, statusIcon } from "../../ui/icons";
 import { menu } from "../../ui/menu";
-import { bars, button, copyText, heading, problem } from "../../ui/parts";
+import { loadingBars, button, copyText, heading, problem } from "../../ui/parts";
 import { time } from "../../ui/time";
 import { toggle } from "../../ui/toggle";
 import { get } from "../../api/client";
 import { stateOf, stateWords, type Flag, type Row } from "../../api/flags";
 import { go, guard, href } from "../../router";
-import { there, type Params } from "../../routes";
-import { inProject, may, project } from "../../session";
+import { hasPage, type Params } from "../../routes";
+import { projectPath, hasScope, project } from "../../session";
 import { words } from "../../words";
 import { onChange } from "../../changes";
 import { dialog } from "../../ui/dialog";
-import { changes, changesTable } from "../../ui/diff";
-import { change, refused } from "../flags/actions";
+import { diffFlags, changesTable } from "../../ui/diff";
+import { change, showRefusal } from "../flags/actions";
 
 const tabs: [string, string][] = [
   ["", words.tabs.rules],
@@ -32,7 +32,7 @@ export function flagPage(params: Params, tab: string, show: (flag: Signal<Flag |
   const fault = signal<unknown>(undefined);
   const load = async () => {
     try {
-      const now = await get<Flag>(inProject(`feature_flags/${params.id}/`));
+      const now = await get<Flag>(projectPath(`feature_flags/${params.id}/`));
       flag.set(now);
       theirs.set(now); // a draft of an earlier version may take its place
       fault.set(undefined);
@@ -46,7 +46,7 @@ export function flagPage(params: Params, tab: string, show: (flag: Signal<Flag |
   onChange("FeatureFlag", (c) => {
     const now = flag.peek();
     if (!now || c.item_id !== String(now.id) || (c.version ?? Infinity) <= now.version) return;
-    if (guard.leave) return void get<Flag>(inProject(`feature_flags/${params.id}/`)).then(theirs.set, () => undefined);
+    if (guard.leave) return void get<Flag>(projectPath(`feature_flags/${params.id}/`)).then(theirs.set, () => undefined);
     void load().then(() => announce(words.savedBy(c.user ?? words.theServer, flag.peek()?.version ?? 0)));
   });
   const at = `p/${project.peek()}/flags/${params.id}`;
@@ -55,31 +55,31 @@ export function flagPage(params: Params, tab: string, show: (flag: Signal<Flag |
     h("nav", { "aria-label": words.flag, class: "tabs" }, tabs.map(([path, label]) => h("a", { href: href(path ? `${at}/${path}` : at), "aria-current": path === tab ? "page" : null }, label))),
     () => (fault() ? problem(words.failed, fault(), () => void load()) : null),
     () => (theirs() && theirs()!.version > (flag()?.version ?? 0) ? strip(flag as Signal<Flag>, theirs()!) : null),
-    when(() => !flag() && !fault(), () => bars(8)),
+    when(() => !flag() && !fault(), () => loadingBars(8)),
     when(flag, () => show(flag, load)),
   ];
 }
 
 /** Somebody else has saved meanwhile. */
 function strip(flag: Signal<Flag>, theirs: Flag): HTMLElement {
-  const show = () => dialog<void>({ title: words.theirChanges, wide: true, cancel: words.close }, () => ({ content: changesTable(changes(flag.peek(), theirs)), buttons: null }));
+  const show = () => dialog<void>({ title: words.theirChanges, wide: true, cancel: words.close }, () => ({ content: changesTable(diffFlags(flag.peek(), theirs)), buttons: null }));
   return h("div", { class: "read-only", role: "status" }, words.savedBy(theirs.last_modified_by?.email ?? words.theServer, theirs.version), " ", button(words.showChanges, { kind: "small", run: show }));
 }
 
 function tools(flag: Signal<Flag>): Child {
-  const barred = () => (may("feature_flag:write") ? (flag().can_edit ? null : words.readOnly) : words.needs("feature_flag:write"));
+  const barred = () => (hasScope("feature_flag:write") ? (flag().can_edit ? null : words.readOnly) : words.needs("feature_flag:write"));
   const state = () => stateOf(flag());
   const put = (got: Row | undefined) => got && flag.set({ ...flag.peek(), ...got } as Flag);
   return [
-    h("span", { class: () => `state ${state()}` }, () => shape(state()), () => stateWords[state()]),
-    toggle(() => words.enabled(flag().key), () => flag().active, () => change.active(flag.peek() as Row).then(put, refused), barred),
+    h("span", { class: () => `state ${state()}` }, () => statusIcon(state()), () => stateWords[state()]),
+    toggle(() => words.enabled(flag().key), () => flag().active, () => change.active(flag.peek() as Row).then(put, showRefusal), barred),
     h("span", { class: "meta" }, () => [words.version(flag().version), " · ", flag().last_modified_by?.first_name ?? "", " ", time(flag().updated_at)]),
-    there(`p/${project.peek()}/why`) ? h("a", { href: () => href(`p/${project()}/why`, { flag: flag().key }) }, words.why) : null,
+    hasPage(`p/${project.peek()}/why`) ? h("a", { href: () => href(`p/${project()}/why`, { flag: flag().key }) }, words.why) : null,
     menu(words.moreAbout(flag.peek().key), icon("more"), () => [
       { label: words.copyKey, run: () => void copyText(flag.peek().key).then(() => announce(words.copied)) },
       { label: words.copy, disabled: barred(), run: () => void go(`p/${project.peek()}/flags/new`, { from: String(flag.peek().id) }) },
-      { label: flag.peek().archived ? words.unarchive : words.archive, disabled: barred(), run: () => void change.archived(flag.peek() as Row).then(put, refused) },
-      { label: words.delete, danger: true, line: true, disabled: barred(), run: () => void change.deleted(flag.peek() as Row, () => undefined).then((gone) => (gone ? go(`p/${project.peek()}/flags`) : undefined), refused) },
+      { label: flag.peek().archived ? words.unarchive : words.archive, disabled: barred(), run: () => void change.archived(flag.peek() as Row).then(put, showRefusal) },
+      { label: words.delete, danger: true, line: true, disabled: barred(), run: () => void change.deleted(flag.peek() as Row, () => undefined).then((gone) => (gone ? go(`p/${project.peek()}/flags`) : undefined), showRefusal) },
     ]),
   ];
 }

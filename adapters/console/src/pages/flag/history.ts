@@ -2,21 +2,21 @@
 import { computed, h, when, type Child, type Signal } from "../../ui/dom";
 import { announce } from "../../ui/announce";
 import { dialog } from "../../ui/dialog";
-import { changes, changesTable } from "../../ui/diff";
-import { effectOf } from "../../ui/effect";
-import { button, field, problem, shown } from "../../ui/parts";
+import { diffFlags, changesTable } from "../../ui/diff";
+import { effectRegion } from "../../ui/effect";
+import { button, field, problem, showResource } from "../../ui/parts";
 import { time } from "../../ui/time";
-import { mustAsk, request } from "../../api/approvals";
-import { answer, stale } from "../../api/cache";
+import { needsApproval, requestApproval } from "../../api/approvals";
+import { resource, invalidate } from "../../api/cache";
 import { send } from "../../api/client";
-import { changedOf } from "../../api/draft";
+import { changedMembers } from "../../api/draft";
 import type { Flag } from "../../api/flags";
 import { param, setParams } from "../../router";
 import type { Params } from "../../routes";
-import { inProject } from "../../session";
+import { projectPath } from "../../session";
 import { words } from "../../words";
 import { approvalWords } from "../../words/approvals";
-import { refused } from "../flags/actions";
+import { showRefusal } from "../flags/actions";
 import { flagPage } from "./frame";
 
 interface Version extends Pick<Flag, "key" | "name" | "filters" | "active" | "deleted" | "tags" | "version" | "created_at" | "created_by"> {
@@ -28,19 +28,19 @@ export default function historyPage(params: Params): Child {
 }
 
 function versions(flag: Signal<Flag>, reload: () => Promise<void>): Child {
-  const list = answer<{ results: Version[] }>(() => ({ path: inProject(`feature_flags/${flag().id}/versions/`), query: { limit: 100 } }));
+  const list = resource<{ results: Version[] }>(() => ({ path: projectPath(`feature_flags/${flag().id}/versions/`), query: { limit: 100 } }));
   const all = () => list.data()?.results ?? [];
   const before = (v: Version) => all().find((x) => x.version === v.version - 1);
   const chosen = computed(() => all().find((v) => String(v.version) === param("version")));
   const what = (v: Version) => {
     const was = before(v);
     if (!was) return v.version === 1 ? words.firstVersion : words.dash;
-    return changes(was, v).map((c) => c.what).join(", ") || words.dash;
+    return diffFlags(was, v).map((c) => c.what).join(", ") || words.dash;
   };
-  const back = async (v: Version) => {
+  const restoreVersion = async (v: Version) => {
     const got = await restore(flag.peek(), v);
     if (!got) return;
-    stale("feature_flags");
+    invalidate("feature_flags");
     await reload();
     list.reload();
     announce(words.restored(v.version));
@@ -58,13 +58,13 @@ function versions(flag: Signal<Flag>, reload: () => Promise<void>): Child {
         { class: "tight" },
         h("div", { class: "choices" }, [
           button(words.compareShort, { kind: "small", "aria-label": words.compare(v.version), barred: () => (before(v) ? null : words.nothingBefore), run: () => setParams({ version: String(v.version) }) }),
-          v.version === flag().version ? null : button(words.restore, { kind: "small", "aria-label": words.restoreN(v.version), scope: "feature_flag:write", run: () => back(v).catch(refused) }),
+          v.version === flag().version ? null : button(words.restore, { kind: "small", "aria-label": words.restoreN(v.version), scope: "feature_flag:write", run: () => restoreVersion(v).catch(showRefusal) }),
         ]),
       ),
     );
   return [
     h("h2", { class: "gap" }, words.tabs.history),
-    shown(list, () =>
+    showResource(list, () =>
       h(
         "div",
         { class: "scroller", tabindex: 0, role: "region", "aria-label": words.tabs.history },
@@ -75,7 +75,7 @@ function versions(flag: Signal<Flag>, reload: () => Promise<void>): Child {
       h("section", { class: "card gap-above", "aria-label": () => words.changesIn(chosen()?.version ?? 0) }, h("h2", null, () => words.changesIn(chosen()?.version ?? 0)), () => {
         const v = chosen();
         const was = v && before(v);
-        return was ? changesTable(changes(was, v)) : problem(words.failed, new Error(words.noChanges));
+        return was ? changesTable(diffFlags(was, v)) : problem(words.failed, new Error(words.noChanges));
       }),
     ),
   ];
@@ -83,14 +83,14 @@ function versions(flag: Signal<Flag>, reload: () => Promise<void>): Child {
 
 /** Asks, with what changes from now to then and for whom. */
 async function restore(flag: Flag, v: Version): Promise<Flag | undefined> {
-  const patch = changedOf(flag, { key: v.key, name: v.name, filters: v.filters, active: v.active, deleted: v.deleted, tags: v.tags });
-  const asked = await mustAsk(flag, patch);
+  const patch = changedMembers(flag, { key: v.key, name: v.name, filters: v.filters, active: v.active, deleted: v.deleted, tags: v.tags });
+  const approval = await needsApproval(flag, patch);
   const note = h("textarea", { rows: 2, maxlength: 500 });
   const said = await dialog<string>({ title: words.restoreAsk(v.version), wide: true }, (d) => ({
-    content: [changesTable(changes(flag, v)), effectOf(flag.id, () => ({ filters: v.filters, active: v.active })), field(note, { label: words.note, hint: words.noteHint })],
-    buttons: h("button", { type: "button", class: "button primary", "data-first": "", onclick: () => d.close(note.value) }, asked ? approvalWords.request : words.restore),
+    content: [changesTable(diffFlags(flag, v)), effectRegion(flag.id, () => ({ filters: v.filters, active: v.active })), field(note, { label: words.note, hint: words.noteHint })],
+    buttons: h("button", { type: "button", class: "button primary", "data-first": "", onclick: () => d.close(note.value) }, approval ? approvalWords.request : words.restore),
   }));
   if (said === undefined) return undefined;
-  if (asked) return void (await request(flag, patch, words.restoreN(v.version), said));
-  return send<Flag>("POST", inProject(`feature_flags/${flag.id}/restore/`), { version: v.version, ...(said ? { change_note: said } : {}) });
+  if (approval) return void (await requestApproval(flag, patch, words.restoreN(v.version), said));
+  return send<Flag>("POST", projectPath(`feature_flags/${flag.id}/restore/`), { version: v.version, ...(said ? { change_note: said } : {}) });
 }

@@ -1,13 +1,13 @@
 // Who has which value of a flag, by what is stored of them (N6).
 import { effect, h, onEnd, signal, when, type Child, type Signal } from "../../ui/dom";
 import { announce } from "../../ui/announce";
-import { bars, button, empty, field, problem, select } from "../../ui/parts";
-import { records } from "../../ui/table";
+import { loadingBars, button, empty, field, problem, select } from "../../ui/parts";
+import { recordTable } from "../../ui/table";
 import { send } from "../../api/client";
 import type { Flag } from "../../api/flags";
 import { href, param, setParams } from "../../router";
-import { there, type Params } from "../../routes";
-import { inProject, project } from "../../session";
+import { hasPage, type Params } from "../../routes";
+import { projectPath, project } from "../../session";
 import { count, number, words } from "../../words";
 import { flagTabWords } from "../../words/flagtabs";
 import { searchBox } from "../people/list";
@@ -43,7 +43,7 @@ function people(flag: Signal<Flag>): Child {
     cancel?.abort();
     const mine = (cancel = new AbortController());
     try {
-      const a = await send<Who>("POST", inProject(`feature_flags/${flag.peek().id}/who/`), { ...(value ? { value } : {}), search, limit: 50, ...(cursor ? { cursor } : {}) }, mine.signal);
+      const a = await send<Who>("POST", projectPath(`feature_flags/${flag.peek().id}/who/`), { ...(value ? { value } : {}), search, limit: 50, ...(cursor ? { cursor } : {}) }, mine.signal);
       rows.set(cursor ? [...rows.peek(), ...a.results] : a.results);
       got.set(a);
       fault.set(undefined);
@@ -59,7 +59,7 @@ function people(flag: Signal<Flag>): Child {
   return [
     h("div", { class: "between gap" }, h("h2", null, flagTabWords.people), h("div", { class: "filters low", role: "search", "aria-label": flagTabWords.people }, field(select(() => param("value"), options, (v) => setParams({ value: v })), { label: flagTabWords.value }), searchBox(flagTabWords.search))),
     () => (fault() ? problem(words.failed, fault(), () => void load(param("value"), param("search"), null)) : null),
-    when(() => !got() && !fault(), () => bars(8)),
+    when(() => !got() && !fault(), () => loadingBars(8)),
     when(() => got() && got()!.of === 0, () => empty(flagTabWords.nobody, flagTabWords.nobodyText)),
     when(() => got() && got()!.of > 0 && rows().length === 0, () => empty(flagTabWords.nobodyMatches, words.noFlagsMatchText, button(words.clearFilters, { run: () => setParams({ search: "", value: "" }) }))),
     when(() => rows().length > 0, () => table(flag, rows)),
@@ -73,8 +73,8 @@ function people(flag: Signal<Flag>): Child {
 function table(flag: Signal<Flag>, rows: () => Row[]): HTMLElement {
   const link = (r: Row) => (r.person.uuid ? h("a", { href: href(`p/${project()}/people/${r.person.uuid}`) }, r.person.name) : r.person.name);
   const why = (r: Row) =>
-    r.person.distinct_id && there(`p/${project()}/why`) ? h("a", { href: href(`p/${project()}/why`, { person: r.person.distinct_id, flag: flag().key }), "aria-label": flagTabWords.whyPerson(r.person.name) }, words.why) : null;
-  return records<Row>(
+    r.person.distinct_id && hasPage(`p/${project()}/why`) ? h("a", { href: href(`p/${project()}/why`, { person: r.person.distinct_id, flag: flag().key }), "aria-label": flagTabWords.whyPerson(r.person.name) }, words.why) : null;
+  return recordTable<Row>(
     flagTabWords.peopleByValue,
     [
       { label: words.person, cell: (r) => h("bdi", null, () => link(r())) },

@@ -2,16 +2,16 @@
 import { h, when, type Child, type Signal } from "../../ui/dom";
 import { announce } from "../../ui/announce";
 import { confirm } from "../../ui/dialog";
-import { button, shown } from "../../ui/parts";
-import { records } from "../../ui/table";
+import { button, showResource } from "../../ui/parts";
+import { recordTable } from "../../ui/table";
 import { fullTime } from "../../ui/time";
-import { answer, stale } from "../../api/cache";
+import { resource, invalidate } from "../../api/cache";
 import { send } from "../../api/client";
 import type { Flag, User } from "../../api/flags";
 import { href } from "../../router";
-import { inProject, project } from "../../session";
+import { projectPath, project } from "../../session";
 import { pinWords } from "../../words/pins";
-import { refused } from "../flags/actions";
+import { showRefusal } from "../flags/actions";
 import { pinValue } from "../pin";
 
 interface Pin {
@@ -24,34 +24,34 @@ interface Pin {
   created_by: User | null;
 }
 
-const whose = (p: Pin) => p.person?.name ?? (p.group ? `${p.group.type} ${p.group.key}` : pinWords.erased);
+const subjectName = (p: Pin) => p.person?.name ?? (p.group ? `${p.group.type} ${p.group.key}` : pinWords.erased);
 
 /** The region below the people of a flag; changed is told of each pin that comes or goes. */
 export function pins(flag: Signal<Flag>, changed: () => void): HTMLElement {
-  const list = answer<{ results: Pin[] }>(() => ({ path: inProject(`feature_flags/${flag().id}/pins/`), query: { limit: 100 } }));
-  const again = () => (stale(`feature_flags/${flag.peek().id}/`), list.reload(), changed());
+  const list = resource<{ results: Pin[] }>(() => ({ path: projectPath(`feature_flags/${flag().id}/pins/`), query: { limit: 100 } }));
+  const again = () => (invalidate(`feature_flags/${flag.peek().id}/`), list.reload(), changed());
   const pin = async () => void ((await pinValue({ flag: flag.peek() })) && again());
   const unpin = async (p: Pin) => {
-    if (!(await confirm(pinWords.unpinAsk(whose(p)), pinWords.unpinText, pinWords.unpin))) return;
-    await send("DELETE", inProject(`feature_flags/${flag.peek().id}/pins/${p.id}/`));
+    if (!(await confirm(pinWords.unpinAsk(subjectName(p)), pinWords.unpinText, pinWords.unpin))) return;
+    await send("DELETE", projectPath(`feature_flags/${flag.peek().id}/pins/${p.id}/`));
     again();
-    announce(pinWords.unpinned(whose(p)));
+    announce(pinWords.unpinned(subjectName(p)));
   };
   return h(
     "section",
     { "aria-label": pinWords.pins, class: "gap-above" },
-    h("div", { class: "between gap" }, h("h2", null, pinWords.pins), button(pinWords.pin, { scope: "feature_flag:write", disabled: () => !flag().can_edit, run: () => pin().catch(refused) })),
+    h("div", { class: "between gap" }, h("h2", null, pinWords.pins), button(pinWords.pin, { scope: "feature_flag:write", disabled: () => !flag().can_edit, run: () => pin().catch(showRefusal) })),
     h("p", { class: "meta" }, pinWords.text),
-    shown(list, (data) => [
+    showResource(list, (data) => [
       when(() => data().results.length === 0, () => h("p", { class: "meta" }, pinWords.none)),
-      when(() => data().results.length > 0, () => table(() => data().results, (p) => unpin(p).catch(refused))),
+      when(() => data().results.length > 0, () => table(() => data().results, (p) => unpin(p).catch(showRefusal))),
     ]),
   );
 }
 
 function table(list: () => Pin[], unpin: (p: Pin) => unknown): Child {
-  const link = (p: Pin) => (p.person?.uuid ? h("a", { href: href(`p/${project()}/people/${p.person.uuid}`) }, whose(p)) : whose(p));
-  return records<Pin>(
+  const link = (p: Pin) => (p.person?.uuid ? h("a", { href: href(`p/${project()}/people/${p.person.uuid}`) }, subjectName(p)) : subjectName(p));
+  return recordTable<Pin>(
     pinWords.pins,
     [
       { label: pinWords.person, cell: (p) => h("bdi", null, () => link(p())) },
@@ -59,7 +59,7 @@ function table(list: () => Pin[], unpin: (p: Pin) => unknown): Child {
       { label: pinWords.until, cell: (p) => () => (p().expires_at ? h("time", { datetime: p().expires_at }, fullTime(p().expires_at!)) : pinWords.never) },
       { label: pinWords.note, cell: (p) => h("bdi", null, () => p().note), class: "long" },
       { label: pinWords.by, cell: (p) => h("bdi", null, () => p().created_by?.email ?? ""), class: "meta" },
-      { label: "", cell: (p) => button(pinWords.unpin, { kind: "small", "aria-label": () => pinWords.unpinOf(whose(p())), scope: "feature_flag:write", run: () => unpin(p.peek()) }), class: "tight" },
+      { label: "", cell: (p) => button(pinWords.unpin, { kind: "small", "aria-label": () => pinWords.unpinOf(subjectName(p())), scope: "feature_flag:write", run: () => unpin(p.peek()) }), class: "tight" },
     ],
     list,
     (p) => p.id,

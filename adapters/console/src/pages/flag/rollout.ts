@@ -2,16 +2,16 @@
 import { h, onEnd, when, type Child, type Signal } from "../../ui/dom";
 import { announce } from "../../ui/announce";
 import { confirm } from "../../ui/dialog";
-import { button, shown } from "../../ui/parts";
-import { records } from "../../ui/table";
+import { button, showResource } from "../../ui/parts";
+import { recordTable } from "../../ui/table";
 import { fullTime } from "../../ui/time";
-import { answer, stale } from "../../api/cache";
+import { resource, invalidate } from "../../api/cache";
 import { send } from "../../api/client";
 import type { Flag } from "../../api/flags";
-import { inProject } from "../../session";
+import { projectPath } from "../../session";
 import { number, percent, words } from "../../words";
 import { rolloutWords } from "../../words/rollouts";
-import { refused } from "../flags/actions";
+import { showRefusal } from "../flags/actions";
 import { newRollout } from "./rolloutnew";
 
 interface Step {
@@ -51,13 +51,13 @@ const allowed: Record<string, string[]> = {
 
 const open = (r: Rollout | undefined) => r !== undefined && r.status in allowed;
 
-const lookAgain = 30_000; // milliseconds: it is judged each minute
+const pollInterval = 30_000; // milliseconds: it is judged each minute
 
 /** The region below what is scheduled. */
 export function rollout(flag: Signal<Flag>): HTMLElement {
-  const list = answer<{ results: Rollout[] }>(() => ({ path: inProject("guarded_rollouts/"), query: { feature_flag: flag().id, limit: 1 } }));
-  const again = () => (stale("guarded_rollouts"), list.reload());
-  const timer = setInterval(() => open(list.data()?.results[0]) && again(), lookAgain);
+  const list = resource<{ results: Rollout[] }>(() => ({ path: projectPath("guarded_rollouts/"), query: { feature_flag: flag().id, limit: 1 } }));
+  const again = () => (invalidate("guarded_rollouts"), list.reload());
+  const timer = setInterval(() => open(list.data()?.results[0]) && again(), pollInterval);
   onEnd(() => clearInterval(timer));
   const make = async () => {
     if (!(await newRollout(flag.peek()))) return;
@@ -67,7 +67,7 @@ export function rollout(flag: Signal<Flag>): HTMLElement {
   const act = async (r: Rollout, name: string) => {
     if (!(await confirm(rolloutWords.asks[name]!, rolloutWords.texts[name]!, rolloutWords.actions[name]!, name === "rollback" ? "danger" : "primary"))) return;
     try {
-      await send("POST", inProject(`guarded_rollouts/${r.id}/${name}/`), { state_version: r.state_version });
+      await send("POST", projectPath(`guarded_rollouts/${r.id}/${name}/`), { state_version: r.state_version });
       announce(rolloutWords.did[name]!);
     } finally {
       again();
@@ -76,18 +76,18 @@ export function rollout(flag: Signal<Flag>): HTMLElement {
   return h(
     "section",
     { "aria-label": rolloutWords.title, class: "gap-above" },
-    h("div", { class: "between gap" }, h("h2", null, rolloutWords.title), when(() => list.data() && !open(list.data()!.results[0]), () => button(rolloutWords.make, { scope: "feature_flag:write", disabled: () => !flag().can_edit, run: () => make().catch(refused) }))),
+    h("div", { class: "between gap" }, h("h2", null, rolloutWords.title), when(() => list.data() && !open(list.data()!.results[0]), () => button(rolloutWords.make, { scope: "feature_flag:write", disabled: () => !flag().can_edit, run: () => make().catch(showRefusal) }))),
     h("p", { class: "meta" }, rolloutWords.text),
-    shown(list, (data) => [
+    showResource(list, (data) => [
       when(() => data().results.length === 0, () => h("p", { class: "meta" }, rolloutWords.none)),
-      when(() => data().results.length > 0, () => one(() => data().results[0]!, () => flag().can_edit, (r, name) => act(r, name).catch(refused))),
+      when(() => data().results.length > 0, () => rolloutDetails(() => data().results[0]!, () => flag().can_edit, (r, name) => act(r, name).catch(showRefusal))),
     ]),
   );
 }
 
 const reasonsOf = (r: Rollout) => r.reasons.map((x) => rolloutWords.reasons[x] ?? x).join("; ");
 
-function one(r: () => Rollout, may: () => boolean, act: (r: Rollout, name: string) => unknown): Child {
+function rolloutDetails(r: () => Rollout, may: () => boolean, act: (r: Rollout, name: string) => unknown): Child {
   const shape: Record<string, string> = { running: "ok", completed: "ok", holding: "warn", rolled_back: "bad", failed: "bad" };
   const stepState = (i: number) => (r().step === null || i > r().step! ? (open(r()) ? "next" : "off") : i < r().step! || r().status === "completed" ? "done" : "now");
   return [
@@ -99,7 +99,7 @@ function one(r: () => Rollout, may: () => boolean, act: (r: Rollout, name: strin
         when(() => allowed[r().status]?.includes(name), () => button(rolloutWords.actions[name]!, { kind: name === "rollback" ? "small danger" : "small", scope: "feature_flag:write", disabled: () => !may(), run: () => act(r(), name) })),
       )),
     ),
-    records<Step & { i: number }>(
+    recordTable<Step & { i: number }>(
       rolloutWords.steps,
       [
         { label: rolloutWords.share, cell: (s) => () => percent(s().percent), class: "number" },
@@ -110,7 +110,7 @@ function one(r: () => Rollout, may: () => boolean, act: (r: Rollout, name: strin
       () => r().steps.map((s, i) => ({ ...s, i })),
       (s) => s.i,
     ),
-    records<{ name: string; harm: Harm | undefined }>(
+    recordTable<{ name: string; harm: Harm | undefined }>(
       rolloutWords.guardrails,
       [
         { label: rolloutWords.metric, cell: (g) => h("bdi", null, () => g().name), class: "long" },

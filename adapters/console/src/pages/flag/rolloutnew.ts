@@ -4,13 +4,13 @@ import { dialog } from "../../ui/dialog";
 import { button, field, select } from "../../ui/parts";
 import { ApiError, send } from "../../api/client";
 import type { Flag } from "../../api/flags";
-import { inProject } from "../../session";
+import { projectPath } from "../../session";
 import { rolloutWords } from "../../words/rollouts";
 
 const settle = 300; // seconds, the server's default
 
 /** Percentages out of a text, undefined where there are none. */
-function percentsOf(text: string): number[] | undefined {
+function parsePercents(text: string): number[] | undefined {
   const list = text.split(/[\s,;]+/).filter(Boolean).map(Number);
   return list.length > 0 && list.every((p) => p > 0 && p <= 100) ? list : undefined;
 }
@@ -27,14 +27,14 @@ export async function newRollout(flag: Flag): Promise<boolean> {
   const event: HTMLInputElement = h("input", { type: "text", autocomplete: "off", maxlength: 200, value: "$exception" });
   const made = await dialog<boolean>({ title: rolloutWords.make }, (d) => {
     const run = async () => {
-      const percents = percentsOf(steps.value);
+      const percents = parsePercents(steps.value);
       faults.steps.set(percents ? undefined : rolloutWords.stepsWanted);
       faults.event.set(event.value.trim() ? undefined : rolloutWords.eventWanted);
       if (!percents) return steps.focus();
       if (faults.event.peek()) return event.focus();
       const seconds = Number(dwell.peek());
       try {
-        await send("POST", inProject("guarded_rollouts/"), {
+        await send("POST", projectPath("guarded_rollouts/"), {
           feature_flag: flag.id,
           ...(variants.length ? { treatment_variant: treatment.peek(), control_variant: control.peek() } : {}),
           steps: percents.map((percent) => ({ percent, dwell_seconds: seconds })),
@@ -51,12 +51,12 @@ export async function newRollout(flag: Flag): Promise<boolean> {
         faults.other.set(e instanceof ApiError ? e.detail : String(e));
       }
     };
-    const of = (list: readonly string[]) => () => list.map((v) => [v, v] as const);
+    const options = (list: readonly string[]) => () => list.map((v) => [v, v] as const);
     return {
       content: [
         () => (faults.other() ? h("p", { class: "problem", role: "alert" }, faults.other()) : null),
         variants.length > 0
-          ? h("div", { class: "pair" }, field(select(treatment, of(variants), (v) => treatment.set(v)), { label: rolloutWords.treatment }), field(select(control, of(variants), (v) => control.set(v)), { label: rolloutWords.control }))
+          ? h("div", { class: "pair" }, field(select(treatment, options(variants), (v) => treatment.set(v)), { label: rolloutWords.treatment }), field(select(control, options(variants), (v) => control.set(v)), { label: rolloutWords.control }))
           : null,
         field(steps, { label: rolloutWords.steps, hint: rolloutWords.stepsHint, fault: faults.steps }),
         field(select(dwell, () => Object.entries(rolloutWords.dwells), (v) => dwell.set(v)), { label: rolloutWords.dwell }),

@@ -1,17 +1,17 @@
 // The form of a flag: kind, conditions, variants, payloads, and what saving would do.
 import { computed, each, h, signal, when, type Child, type Signal } from "../../ui/dom";
 import { icon } from "../../ui/icons";
-import { effectOf } from "../../ui/effect";
+import { effectRegion } from "../../ui/effect";
 import { button, field, select } from "../../ui/parts";
-import { answer } from "../../api/cache";
+import { resource } from "../../api/cache";
 import { get } from "../../api/client";
-import { bodyOf, canonical, changedOf, copyCondition, hasVariants, newCondition, newVariant, type ConditionDraft, type Draft, type Kind, type VariantDraft } from "../../api/draft";
+import { bodyOf, canonicalJSON, changedMembers, copyCondition, hasVariants, newCondition, newVariant, type ConditionDraft, type Draft, type Kind, type VariantDraft } from "../../api/draft";
 import type { Flag } from "../../api/flags";
 import { href } from "../../router";
-import { inProject, project } from "../../session";
+import { projectPath, project } from "../../session";
 import { words } from "../../words";
 import { conditionCard } from "./condition";
-import { checked, faultsIn, otherFaults, type Places } from "./faults";
+import { serverFaults, faultsIn, otherFaults, type FaultsByPlace } from "./faults";
 
 export interface Form {
   draft: Signal<Draft>;
@@ -47,14 +47,14 @@ export function check(d: Draft): Record<string, string> {
 
 export function rules(form: Form): HTMLElement {
   const { draft, faults, locked } = form;
-  const places = checked(savedBody(form));
-  const wrong = (name: string) => ({ fault: () => faults()[name] ?? (name !== "key" || draft().key.trim() ? faultsIn(places(), name)[0] : undefined) });
+  const places = serverFaults(savedBody(form));
+  const faultOf = (name: string) => ({ fault: () => faults()[name] ?? (name !== "key" || draft().key.trim() ? faultsIn(places(), name)[0] : undefined) });
   const put = (change: Partial<Draft>) => draft.update((d) => ({ ...d, ...change }));
   const text = (name: "key" | "name" | "tags", props: Record<string, string | boolean> = {}) => {
     const el: HTMLInputElement = h("input", { type: "text", value: () => draft()[name], disabled: locked, autocomplete: "off", oninput: () => put({ [name]: el.value }), ...props });
     return el;
   };
-  const groups = answer<{ group_type: string; group_type_index: number }[]>(() => ({ path: inProject("groups_types/") }));
+  const groups = resource<{ group_type: string; group_type_index: number }[]>(() => ({ path: projectPath("groups_types/") }));
   const isNew = !form.flag();
   return h(
     "div",
@@ -62,19 +62,19 @@ export function rules(form: Form): HTMLElement {
     h(
       "div",
       { class: "form" },
-      field(text("key", { spellcheck: "false", class: "code", ...(isNew ? { "data-first-focus": "" } : {}) }), { label: words.key, ...wrong("key") }),
-      field(text("name"), { label: words.description, ...wrong("name") }),
+      field(text("key", { spellcheck: "false", class: "code", ...(isNew ? { "data-first-focus": "" } : {}) }), { label: words.key, ...faultOf("key") }),
+      field(text("name"), { label: words.description, ...faultOf("name") }),
       isNew ? h("label", { class: "check" }, h("input", { type: "checkbox", role: "switch", "aria-label": words.enabledPlain, checked: () => draft().active, onchange: (e: Event) => put({ active: (e.target as HTMLInputElement).checked }) }), words.enabledPlain) : null,
       kinds(draft, put, locked),
       field(select(() => draft().about, () => [["", words.people], ...(groups.data() ?? []).map((g) => [String(g.group_type_index), g.group_type] as const)], (v) => put({ about: v }), { disabled: locked }), { label: words.about }),
       when(() => hasVariants(draft()), () => variants(form, put, places)),
       conditions(form, put, places),
       when(() => !hasVariants(draft()), () => payload(form, put, places)),
-      field(text("tags"), { label: words.tags, hint: words.tagsHint, ...wrong("tags") }),
+      field(text("tags"), { label: words.tags, hint: words.tagsHint, ...faultOf("tags") }),
       more(form, put),
       () => otherFaults(places()),
     ),
-    h("aside", { class: "side", "aria-label": words.effect }, effectOf(form.flag()?.id ?? 0, changedBody(form), 600), usedBy(form)),
+    h("aside", { class: "side", "aria-label": words.effect }, effectRegion(form.flag()?.id ?? 0, changedBody(form), 600), usedBy(form)),
   );
 }
 
@@ -85,7 +85,7 @@ function savedBody(form: Form): () => object | null {
     const f = form.flag();
     const body = bodyOf(form.draft(), f?.filters);
     if (!f) return JSON.stringify(body) === clean ? "" : JSON.stringify(body);
-    const patch = changedOf(f, { ...body, active: f.active });
+    const patch = changedMembers(f, { ...body, active: f.active });
     return Object.keys(patch).length ? JSON.stringify({ id: f.id, ...patch }) : "";
   });
   return () => (text() ? (JSON.parse(text()) as object) : null);
@@ -96,7 +96,7 @@ function changedBody(form: Form): () => object | null {
   const text = computed(() => {
     const f = form.flag();
     const b = bodyOf(form.draft(), f?.filters);
-    if (f && canonical(f.filters) === canonical(b.filters) && f.active === b.active) return "";
+    if (f && canonicalJSON(f.filters) === canonicalJSON(b.filters) && f.active === b.active) return "";
     return JSON.stringify({ key: b.key, filters: b.filters, active: f ? f.active : b.active });
   });
   return () => (text() ? (JSON.parse(text()) as object) : null);
@@ -111,7 +111,7 @@ function kinds(draft: Signal<Draft>, put: (c: Partial<Draft>) => void, locked: (
   return h("div", { role: "radiogroup", "aria-label": words.kind, class: "field" }, h("span", { class: "label", "aria-hidden": "true" }, words.kind), h("div", { class: "choices" }, one("boolean", words.onOrOff), one("variants", words.variants), one("config", words.remoteConfig)));
 }
 
-function conditions(form: Form, put: (c: Partial<Draft>) => void, places: () => Places): HTMLElement {
+function conditions(form: Form, put: (c: Partial<Draft>) => void, places: () => FaultsByPlace): HTMLElement {
   const { draft, locked } = form;
   const list = () => draft.peek().conditions;
   const at = (id: number) => list().findIndex((c) => c.id === id);
@@ -136,7 +136,7 @@ function conditions(form: Form, put: (c: Partial<Draft>) => void, places: () => 
   );
 }
 
-function variants(form: Form, put: (c: Partial<Draft>) => void, places: () => Places): HTMLElement {
+function variants(form: Form, put: (c: Partial<Draft>) => void, places: () => FaultsByPlace): HTMLElement {
   const { draft, locked } = form;
   const list = () => draft.peek().variants;
   const change = (id: number, c: Partial<VariantDraft>) => put({ variants: list().map((v) => (v.id === id ? { ...v, ...c } : v)) });
@@ -171,7 +171,7 @@ function variants(form: Form, put: (c: Partial<Draft>) => void, places: () => Pl
   );
 }
 
-function payload(form: Form, put: (c: Partial<Draft>) => void, places: () => Places): HTMLElement {
+function payload(form: Form, put: (c: Partial<Draft>) => void, places: () => FaultsByPlace): HTMLElement {
   const el: HTMLTextAreaElement = h("textarea", { rows: 3, class: "code", spellcheck: "false", value: () => form.draft().payload, disabled: form.locked, oninput: () => put({ payload: el.value }) });
   const fault = computed(() => jsonFault(form.draft().payload));
   return field(el, { label: words.payload, hint: () => (form.draft().payload.trim() && !fault() ? words.validJSON : ""), fault: () => fault() || faultsIn(places(), "filters.payloads")[0] });
@@ -201,7 +201,7 @@ function usedBy(form: Form): Child {
   const id = form.flag()?.id;
   if (!id) return null;
   const list = signal<{ id: number; key: string }[] | null>(null);
-  get<{ id: number; key: string }[]>(inProject(`feature_flags/${id}/dependents/`)).then((a) => list.set(a), () => list.set([]));
+  get<{ id: number; key: string }[]>(projectPath(`feature_flags/${id}/dependents/`)).then((a) => list.set(a), () => list.set([]));
   return h(
     "section",
     { class: "effect" },

@@ -2,20 +2,20 @@
 import { h, type Child } from "../../ui/dom";
 import { announce } from "../../ui/announce";
 import { dialog } from "../../ui/dialog";
-import { changes, changesTable, type Change } from "../../ui/diff";
-import { effectOf } from "../../ui/effect";
+import { diffFlags, changesTable, type Change } from "../../ui/diff";
+import { effectRegion } from "../../ui/effect";
 import { field } from "../../ui/parts";
-import { ago } from "../../ui/time";
+import { relativeTime } from "../../ui/time";
 import { ApiError, get, send } from "../../api/client";
-import { stale } from "../../api/cache";
-import { mustAsk, request } from "../../api/approvals";
-import { canonical, changedOf } from "../../api/draft";
+import { invalidate } from "../../api/cache";
+import { needsApproval, requestApproval } from "../../api/approvals";
+import { canonicalJSON, changedMembers } from "../../api/draft";
 import type { Flag } from "../../api/flags";
-import { inProject } from "../../session";
+import { projectPath } from "../../session";
 import { words } from "../../words";
 import { approvalWords } from "../../words/approvals";
 
-const path = (id: number) => inProject(`feature_flags/${id}/`);
+const path = (id: number) => projectPath(`feature_flags/${id}/`);
 
 /** Notes of saves that have not come to their end, by flag. */
 const unsent = new Map<number, string>();
@@ -25,19 +25,19 @@ function review(flag: Flag, body: Partial<Flag>, action: string): Promise<string
   const note = h("textarea", { rows: 2, maxlength: 500, value: unsent.get(flag.id) ?? "" });
   note.oninput = () => unsent.set(flag.id, note.value);
   return dialog<string>({ title: words.reviewChanges, wide: true, cancel: words.keepEditing }, (d) => ({
-    content: [changesTable(changes(flag, { ...flag, ...body })), effectOf(flag.id, () => ({ filters: body.filters ?? flag.filters, active: body.active ?? flag.active })), field(note, { label: words.note, hint: words.noteHint })],
+    content: [changesTable(diffFlags(flag, { ...flag, ...body })), effectRegion(flag.id, () => ({ filters: body.filters ?? flag.filters, active: body.active ?? flag.active })), field(note, { label: words.note, hint: words.noteHint })],
     buttons: h("button", { type: "button", class: "button primary", "data-first": "", onclick: () => d.close(note.value) }, action),
   }));
 }
 
 /** Saves, or asks for it where others have to approve it or a request is edited; gives the flag as it is then, undefined when nothing was done. */
 export async function save(flag: Flag, body: Partial<Flag>, change?: number): Promise<Flag | undefined> {
-  const patch = changedOf(flag, body);
+  const patch = changedMembers(flag, body);
   if (!Object.keys(patch).length) {
     announce(words.noChanges);
     return undefined;
   }
-  if (change !== undefined || (await mustAsk(flag, patch))) return ask(flag, patch, change);
+  if (change !== undefined || (await needsApproval(flag, patch))) return ask(flag, patch, change);
   const note = await review(flag, patch, words.saveChanges);
   if (note === undefined) return undefined;
   try {
@@ -51,8 +51,8 @@ export async function save(flag: Flag, body: Partial<Flag>, change?: number): Pr
 async function ask(flag: Flag, patch: Partial<Flag>, change?: number): Promise<Flag | undefined> {
   const note = await review(flag, patch, approvalWords.request);
   if (note === undefined) return undefined;
-  const what = changes(flag, { ...flag, ...patch }).map((c) => c.what);
-  await request(flag, patch, what.join(", "), note, change);
+  const what = diffFlags(flag, { ...flag, ...patch }).map((c) => c.what);
+  await requestApproval(flag, patch, what.join(", "), note, change);
   unsent.delete(flag.id);
   return flag;
 }
@@ -60,7 +60,7 @@ async function ask(flag: Flag, patch: Partial<Flag>, change?: number): Promise<F
 async function write(flag: Flag, patch: Partial<Flag>, note: string): Promise<Flag | undefined> {
   try {
     const got = await send<Flag>("PATCH", path(flag.id), { ...patch, version: flag.version, original_flag: flag, ...(note ? { change_note: note } : {}) });
-    stale("feature_flags");
+    invalidate("feature_flags");
     unsent.delete(flag.id);
     announce(got.version > flag.version + 1 ? words.savedMerged(got.version, got.last_modified_by?.email ?? "") : words.savedVersion(got.version));
     return got;
@@ -73,13 +73,13 @@ async function write(flag: Flag, patch: Partial<Flag>, note: string): Promise<Fl
 
 async function conflict(base: Flag, theirs: Flag, patch: Partial<Flag>, note: string): Promise<Flag | undefined> {
   const both = Object.keys(patch).filter((k) => {
-    const [was, now] = [base, theirs].map((f) => canonical((f as unknown as Record<string, unknown>)[k]));
+    const [was, now] = [base, theirs].map((f) => canonicalJSON((f as unknown as Record<string, unknown>)[k]));
     return was !== now;
   });
-  const mine = changes(base, { ...base, ...patch });
-  const others = changes(base, theirs);
+  const mine = diffFlags(base, { ...base, ...patch });
+  const others = diffFlags(base, theirs);
   const choice = await dialog<"theirs" | "mine">({ title: words.changedMeanwhile, wide: true, cancel: words.goOn }, (d) => ({
-    content: [h("p", null, words.changedMeanwhileText(theirs.last_modified_by?.email ?? "", ago(theirs.updated_at))), conflictTable(mine, others)],
+    content: [h("p", null, words.changedMeanwhileText(theirs.last_modified_by?.email ?? "", relativeTime(theirs.updated_at))), conflictTable(mine, others)],
     buttons: [
       h("button", { type: "button", class: "button", onclick: () => d.close("theirs") }, words.keepTheirs),
       h("button", { type: "button", class: "button danger", onclick: () => d.close("mine") }, words.overwrite),

@@ -3,17 +3,17 @@ import { h, when, type Child, type Signal } from "../../ui/dom";
 import { announce } from "../../ui/announce";
 import { confirm } from "../../ui/dialog";
 import { filtersText } from "../../ui/diff";
-import { button, empty, shown } from "../../ui/parts";
-import { records } from "../../ui/table";
+import { button, empty, showResource } from "../../ui/parts";
+import { recordTable } from "../../ui/table";
 import { fullTime } from "../../ui/time";
-import { answer, stale } from "../../api/cache";
+import { resource, invalidate } from "../../api/cache";
 import { send } from "../../api/client";
 import type { Condition, Flag, User, Variant } from "../../api/flags";
 import type { Params } from "../../routes";
-import { inProject } from "../../session";
+import { projectPath } from "../../session";
 import { percent, words } from "../../words";
 import { flagTabWords } from "../../words/flagtabs";
-import { refused } from "../flags/actions";
+import { showRefusal } from "../flags/actions";
 import { flagPage } from "./frame";
 import { rollout } from "./rollout";
 import { newChange } from "./schedulenew";
@@ -35,7 +35,7 @@ export default function schedulePage(params: Params): Child {
 }
 
 /** What a change does, in words. */
-function told(c: Scheduled): string {
+function describeChange(c: Scheduled): string {
   const v = c.payload.value as { condition: number; rollout_percentage: number; groups: Condition[]; variants: Variant[] };
   const shareOf = (g: Condition) => String(g.rollout_percentage ?? 100);
   const describe: Record<string, () => string> = {
@@ -50,8 +50,8 @@ function told(c: Scheduled): string {
 const stateOf = (c: Scheduled) => (c.failure_reason ? "failed" : c.executed_at ? "done" : "waiting");
 
 function schedule(flag: Signal<Flag>): Child {
-  const list = answer<{ results: Scheduled[] }>(() => ({ path: inProject("scheduled_changes/"), query: { model_name: "FeatureFlag", record_id: flag().id, limit: 200 } }));
-  const again = () => (stale("scheduled_changes"), list.reload());
+  const list = resource<{ results: Scheduled[] }>(() => ({ path: projectPath("scheduled_changes/"), query: { model_name: "FeatureFlag", record_id: flag().id, limit: 200 } }));
+  const again = () => (invalidate("scheduled_changes"), list.reload());
   const make = async () => {
     if (!(await newChange(flag.peek()))) return;
     again();
@@ -59,25 +59,25 @@ function schedule(flag: Signal<Flag>): Child {
   };
   const cancel = async (c: Scheduled) => {
     if (!(await confirm(flagTabWords.cancelAsk, flagTabWords.cancelText, flagTabWords.cancelChange))) return;
-    await send("DELETE", inProject(`scheduled_changes/${c.id}/`));
+    await send("DELETE", projectPath(`scheduled_changes/${c.id}/`));
     again();
     announce(flagTabWords.cancelled);
   };
   const shape: Record<string, string> = { waiting: "", done: "ok", failed: "bad" };
   return [
     h("div", { class: "between gap" }, h("h2", null, flagTabWords.schedule), button(flagTabWords.newChange, { scope: "feature_flag:write", disabled: () => !flag().can_edit, run: make })),
-    shown(list, (data) => [
+    showResource(list, (data) => [
       when(() => data().results.length === 0, () => empty(flagTabWords.nothing, flagTabWords.nothingText)),
       when(() => data().results.length > 0, () =>
-        records<Scheduled>(
+        recordTable<Scheduled>(
           flagTabWords.changes,
           [
             { label: flagTabWords.when, cell: (c) => () => h("time", { datetime: c().scheduled_at }, fullTime(c().scheduled_at)) },
-            { label: flagTabWords.change, cell: (c) => [h("bdi", null, () => told(c())), () => (c().change_note ? h("p", { class: "meta" }, c().change_note) : null)], class: "long" },
+            { label: flagTabWords.change, cell: (c) => [h("bdi", null, () => describeChange(c())), () => (c().change_note ? h("p", { class: "meta" }, c().change_note) : null)], class: "long" },
             { label: flagTabWords.repeats, cell: (c) => () => (c().is_recurring ? (flagTabWords.steps[c().recurrence_interval ?? ""] ?? "") : words.dash) },
             { label: flagTabWords.state, cell: (c) => [() => h("span", { class: `state ${shape[stateOf(c())]}` }, flagTabWords.states[stateOf(c())]), () => (c().failure_reason ? h("p", { class: "fault" }, c().failure_reason) : null)] },
             { label: flagTabWords.by, cell: (c) => h("bdi", null, () => c().created_by?.email ?? words.dash), class: "meta" },
-            { label: "", cell: (c) => () => (stateOf(c()) === "waiting" ? button(words.cancel, { kind: "small", "aria-label": flagTabWords.cancelChange, scope: "feature_flag:write", run: () => cancel(c.peek()).catch(refused) }) : null), class: "tight" },
+            { label: "", cell: (c) => () => (stateOf(c()) === "waiting" ? button(words.cancel, { kind: "small", "aria-label": flagTabWords.cancelChange, scope: "feature_flag:write", run: () => cancel(c.peek()).catch(showRefusal) }) : null), class: "tight" },
           ],
           () => data().results,
           (c) => c.id,

@@ -1,14 +1,14 @@
 // The dialog that schedules a change of a flag.
 import { effect, h, signal, untracked, when, type Child, type Signal } from "../../ui/dom";
 import { dialog } from "../../ui/dialog";
-import { changes } from "../../ui/diff";
+import { diffFlags } from "../../ui/diff";
 import { button, field, select } from "../../ui/parts";
-import { instantOf } from "../../ui/zone";
-import { mustAsk, request } from "../../api/approvals";
+import { parseLocalTime } from "../../ui/zone";
+import { needsApproval, requestApproval } from "../../api/approvals";
 import { ApiError, get, send } from "../../api/client";
 import { newFilter, type FilterDraft } from "../../api/draft";
 import type { Condition, Filters, Flag, Variant } from "../../api/flags";
-import { inProject } from "../../session";
+import { projectPath } from "../../session";
 import { words } from "../../words";
 import { approvalWords } from "../../words/approvals";
 import { flagTabWords } from "../../words/flagtabs";
@@ -59,14 +59,14 @@ function patchOf(flag: Flag, c: Choice): Partial<Flag> {
 }
 
 /** Asks others for the change; when it is wanted goes along as a note. */
-async function askFor(flag: Flag, c: Choice, note: string): Promise<void> {
+async function requestChange(flag: Flag, c: Choice, note: string): Promise<void> {
   const patch = patchOf(flag, c);
-  await request(flag, patch, changes(flag, { ...flag, ...patch }).map((x) => x.what).join(", "), note);
+  await requestApproval(flag, patch, diffFlags(flag, { ...flag, ...patch }).map((x) => x.what).join(", "), note);
 }
 
 /** Asks for a change and schedules it; gives whether one was. */
 export async function newChange(flag: Flag): Promise<boolean> {
-  const { timezone: zone } = await get<{ timezone: string }>(inProject(""));
+  const { timezone: zone } = await get<{ timezone: string }>(projectPath(""));
   const variants = flag.filters.multivariate?.variants ?? [];
   const c: Choice = {
     kind: signal<Kind>(flag.active ? "off" : "on"),
@@ -83,26 +83,26 @@ export async function newChange(flag: Flag): Promise<boolean> {
   const every = signal("daily");
   const kinds = Object.keys(flagTabWords.kinds).filter((k) => (k !== "variants" || variants.length > 0) && (k !== "rollout" || flag.filters.groups.length > 0));
   const one = (k: Kind) => h("label", { class: "check" }, h("input", { type: "radio", name: "change", checked: () => c.kind() === k, onchange: () => c.kind.set(k) }), flagTabWords.kinds[k]);
-  const asked = signal(false);
+  const needsOthers = signal(false);
   const made = await dialog<boolean>({ title: flagTabWords.newChange, wide: true }, (d) => {
-    effect(() => (c.kind(), untracked(() => void mustAsk(flag, patchOf(flag, c)).then(asked.set, () => undefined))));
+    effect(() => (c.kind(), untracked(() => void needsApproval(flag, patchOf(flag, c)).then(needsOthers.set, () => undefined))));
     const run = async () => {
-      const when = instantOf(at.value, zone);
+      const when = parseLocalTime(at.value, zone);
       fault.set(when ? undefined : flagTabWords.whenWanted);
       if (!when) return at.focus();
       try {
-        if (asked.peek()) {
-          await askFor(flag, c, flagTabWords.wantedAt(at.value.trim(), zone));
+        if (needsOthers.peek()) {
+          await requestChange(flag, c, flagTabWords.wantedAt(at.value.trim(), zone));
           return d.close(false);
         }
-        await send("POST", inProject("scheduled_changes/"), {
+        await send("POST", projectPath("scheduled_changes/"), {
           record_id: flag.id, model_name: "FeatureFlag", scheduled_at: when, payload: payloadOf(flag, c),
           ...(repeats.peek() ? { is_recurring: true, recurrence_interval: every.peek() } : {}),
         });
         d.close(true);
       } catch (e) {
         const refused = e instanceof ApiError;
-        if (refused && e.code === "approval_required") asked.set(true); // what a project asks for is not told to everybody
+        if (refused && e.code === "approval_required") needsOthers.set(true); // what a project asks for is not told to everybody
         if (refused && e.attr === "scheduled_at") fault.set(e.detail);
         else other.set(refused ? e.detail : String(e));
       }
@@ -113,10 +113,10 @@ export async function newChange(flag: Flag): Promise<boolean> {
         h("div", { role: "radiogroup", "aria-label": flagTabWords.change, class: "choices" }, kinds.map(one)),
         details(flag, c),
         field(at, { label: flagTabWords.when, hint: flagTabWords.whenHint(zone), fault }),
-        when(asked, () => h("p", { class: "meta" }, flagTabWords.othersApprove)),
-        when(() => !asked(), () => h("div", { class: "pair" }, h("label", { class: "check" }, repeat, flagTabWords.repeat), when(repeats, () => field(select(every, () => Object.entries(flagTabWords.steps), (v) => every.set(v)), { label: flagTabWords.every })))),
+        when(needsOthers, () => h("p", { class: "meta" }, flagTabWords.othersApprove)),
+        when(() => !needsOthers(), () => h("div", { class: "pair" }, h("label", { class: "check" }, repeat, flagTabWords.repeat), when(repeats, () => field(select(every, () => Object.entries(flagTabWords.steps), (v) => every.set(v)), { label: flagTabWords.every })))),
       ],
-      buttons: () => button(asked() ? approvalWords.request : flagTabWords.scheduleButton, { kind: "primary", run }),
+      buttons: () => button(needsOthers() ? approvalWords.request : flagTabWords.scheduleButton, { kind: "primary", run }),
     };
   });
   return made === true;

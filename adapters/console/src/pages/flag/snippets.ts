@@ -1,6 +1,6 @@
 // How code asks for a flag, by language: PostHog's SDKs and OpenFeature's client.
 
-export interface Asked {
+export interface SnippetInput {
   key: string;
   host: string;
   token: string;
@@ -8,7 +8,7 @@ export interface Asked {
 
 const q = (text: string) => JSON.stringify(text);
 
-export const snippets: Record<string, (a: Asked) => string> = {
+export const snippets: Record<string, (a: SnippetInput) => string> = {
   JavaScript: (a) => `import posthog from "posthog-js"
 
 posthog.init(${q(a.token)}, { api_host: ${q(a.host)} })

@@ -3,37 +3,37 @@ import { h } from "../../ui/dom";
 import { announce } from "../../ui/announce";
 import { confirm, dialog } from "../../ui/dialog";
 import { field } from "../../ui/parts";
-import { mustAsk, request } from "../../api/approvals";
+import { needsApproval, requestApproval } from "../../api/approvals";
 import { ApiError, send } from "../../api/client";
-import { stale } from "../../api/cache";
+import { invalidate } from "../../api/cache";
 import type { Row } from "../../api/flags";
-import { inProject } from "../../session";
+import { projectPath } from "../../session";
 import { words } from "../../words";
 import { approvalWords } from "../../words/approvals";
-import { effectOf } from "../../ui/effect";
+import { effectRegion } from "../../ui/effect";
 
-export const ask = (title: string, text: string, action: string) => confirm(title, text, action);
+export const askFirst = (title: string, text: string, action: string) => confirm(title, text, action);
 
 /** Says what the server refused. */
-export function refused(e: unknown): void {
+export function showRefusal(e: unknown): void {
   announce(e instanceof ApiError ? e.detail : String(e));
 }
 
 function patch(f: Row, body: object): Promise<Row> {
-  return send<Row>("PATCH", inProject(`feature_flags/${f.id}/`), body).finally(() => stale(`feature_flags/${f.id}/`));
+  return send<Row>("PATCH", projectPath(`feature_flags/${f.id}/`), body).finally(() => invalidate(`feature_flags/${f.id}/`));
 }
 
 export const change = {
   /** Switches after a dialog that says who changes; undefined when it was cancelled. */
   async active(f: Row): Promise<Row | undefined> {
     const on = !f.active;
-    const asked = await mustAsk(f, { active: on });
+    const asked = await needsApproval(f, { active: on });
     const yes = await dialog<boolean>({ title: on ? words.switchOnAsk(f.key) : words.switchOffAsk(f.key) }, (d) => ({
-      content: [h("p", null, on ? words.switchOnText : words.switchOffText), effectOf(f.id, () => ({ active: on }))],
+      content: [h("p", null, on ? words.switchOnText : words.switchOffText), effectRegion(f.id, () => ({ active: on }))],
       buttons: h("button", { type: "button", class: on ? "button primary" : "button danger", "data-first": "", onclick: () => d.close(true) }, asked ? approvalWords.request : on ? words.switchOn : words.switchOff),
     }));
     if (!yes) return undefined;
-    if (asked) return void (await request(f, { active: on }, on ? words.switchOn : words.switchOff, ""));
+    if (asked) return void (await requestApproval(f, { active: on }, on ? words.switchOn : words.switchOff, ""));
     const got = await patch(f, { active: on });
     announce(on ? words.switchedOn(f.key) : words.switchedOff(f.key));
     return got;
@@ -41,9 +41,9 @@ export const change = {
 
   async archived(f: Row): Promise<Row | undefined> {
     const body = f.archived ? { archived: false } : { archived: true, active: false };
-    const asked = await mustAsk(f, body);
-    if ((!f.archived || asked) && !(await ask(f.archived ? words.unarchiveAsk(f.key) : words.archiveAsk(f.key), f.archived ? words.unarchiveText : words.archiveText, asked ? approvalWords.request : words.archive))) return undefined;
-    if (asked) return void (await request(f, body, f.archived ? words.unarchive : words.archive, ""));
+    const asked = await needsApproval(f, body);
+    if ((!f.archived || asked) && !(await askFirst(f.archived ? words.unarchiveAsk(f.key) : words.archiveAsk(f.key), f.archived ? words.unarchiveText : words.archiveText, asked ? approvalWords.request : words.archive))) return undefined;
+    if (asked) return void (await requestApproval(f, body, f.archived ? words.unarchive : words.archive, ""));
     const got = await patch(f, body);
     announce(f.archived ? words.saved : words.archivedOne(f.key));
     return got;
@@ -51,18 +51,18 @@ export const change = {
 
   /** Deletes; for ten seconds it can be undone. */
   async deleted(f: Row, undone: () => void): Promise<boolean> {
-    const asked = await mustAsk(f, { deleted: true });
-    if (!(await ask(words.deleteAsk(f.key), words.deleteText, asked ? approvalWords.request : words.delete))) return false;
+    const asked = await needsApproval(f, { deleted: true });
+    if (!(await askFirst(words.deleteAsk(f.key), words.deleteText, asked ? approvalWords.request : words.delete))) return false;
     if (asked) {
-      await request(f, { deleted: true }, words.delete, "");
+      await requestApproval(f, { deleted: true }, words.delete, "");
       return false;
     }
     await patch(f, { deleted: true });
-    announce(words.deleted(f.key), { label: words.undo, run: () => void patch(f, { deleted: false }).then(undone, refused) });
+    announce(words.deleted(f.key), { label: words.undo, run: () => void patch(f, { deleted: false }).then(undone, showRefusal) });
     return true;
   },
 
-  async tags(flags: readonly Row[], all: (ask: () => Promise<unknown>, patch: () => object) => Promise<void>): Promise<void> {
+  async tags(flags: readonly Row[], all: (askFirst: () => Promise<unknown>, patch: () => object) => Promise<void>): Promise<void> {
     const input = h("input", { type: "text", "data-first": "" });
     let tag = "";
     const asked = () =>

@@ -1,21 +1,21 @@
 // The list of flags: search, filters, order, switches, and what is done to several.
 import { computed, effect, h, onEnd, signal, type Child, type Signal } from "../../ui/dom";
 import { announce } from "../../ui/announce";
-import { button, empty, heading, problem, bars, select } from "../../ui/parts";
+import { button, empty, heading, problem, loadingBars, select } from "../../ui/parts";
 import { icon } from "../../ui/icons";
 import { rows } from "../../ui/rows";
-import { stale } from "../../api/cache";
+import { invalidate } from "../../api/cache";
 import { ApiError, send } from "../../api/client";
 import { onChange } from "../../changes";
 import type { Row } from "../../api/flags";
 import { go, param, setParams } from "../../router";
-import { inProject, project } from "../../session";
+import { projectPath, project } from "../../session";
 import { words } from "../../words";
-import { ask, change } from "./actions";
+import { askFirst, change } from "./actions";
 import { loadFlags } from "./load";
 import { flagRow } from "./row";
 
-const atOnce = 200; // flags that one request changes
+const maxPerRequest = 200; // flags that one request changes
 
 /** Columns that the list can be ordered by, by what the API calls them. */
 const columns: [string, string | null, string][] = [
@@ -39,7 +39,7 @@ export default function flagsPage(): Child {
   const filtered = () => typed() !== "" || filterNames.some((n) => param(n));
   const clear = () => (typed.set(""), setParams(Object.fromEntries(filterNames.map((n) => [n, ""]))));
   const put = (f: Row) => {
-    stale("feature_flags");
+    invalidate("feature_flags");
     list.update((all) => all.map((x) => (x.id === f.id ? { ...x, ...f } : x)));
   };
   const actions = { put, drop: (f: Row) => (list.update((all) => all.filter((x) => x.id !== f.id)), reload()), reload };
@@ -51,7 +51,7 @@ export default function flagsPage(): Child {
     () => (error() ? problem(words.failed, error(), reload) : null),
     () => {
       const n = some();
-      if (n === null) return error() ? null : bars(10);
+      if (n === null) return error() ? null : loadingBars(10);
       if (!n) return filtered() ? empty(words.noFlagsMatch, words.noFlagsMatchText, button(words.clearFilters, { run: clear })) : empty(words.noFlags, words.noFlagsText);
       return table();
     },
@@ -74,12 +74,12 @@ export default function flagsPage(): Child {
 function head([label, order, cls]: (typeof columns)[number]): HTMLElement {
   if (!order) return h("th", { scope: "col", role: "columnheader", class: cls }, label);
   const now = () => param("sort") || "key";
-  const way = () => (now() === order ? "ascending" : now() === "-" + order ? "descending" : "none");
+  const sortDirection = () => (now() === order ? "ascending" : now() === "-" + order ? "descending" : "none");
   const next = () => setParams({ sort: now() === order ? "-" + order : order === "key" ? "" : order });
   return h(
     "th",
-    { scope: "col", role: "columnheader", class: cls, "aria-sort": way },
-    h("button", { type: "button", "aria-label": words.sortBy(label), onclick: next }, label, () => (way() === "none" ? null : icon(way() === "ascending" ? "up" : "down"))),
+    { scope: "col", role: "columnheader", class: cls, "aria-sort": sortDirection },
+    h("button", { type: "button", "aria-label": words.sortBy(label), onclick: next }, label, () => (sortDirection() === "none" ? null : icon(sortDirection() === "ascending" ? "up" : "down"))),
   );
 }
 
@@ -118,15 +118,15 @@ function filters(total: () => number | null, list: () => readonly Row[], typed: 
 
 /** What is done to all that are chosen, each alone: what is refused says why. */
 function bulk(chosen: ReturnType<typeof signal<ReadonlySet<number>>>, list: () => readonly Row[], reload: () => void): HTMLElement {
-  const of = () => list().filter((f) => chosen().has(f.id));
+  const selected = () => list().filter((f) => chosen().has(f.id));
   const all = async (ask1: () => Promise<unknown>, patch: () => object) => {
     if (!(await ask1())) return;
     const refused: string[] = [];
-    const flags = of();
-    for (let i = 0; i < flags.length; i += atOnce) {
-      const some = flags.slice(i, i + atOnce);
+    const flags = selected();
+    for (let i = 0; i < flags.length; i += maxPerRequest) {
+      const some = flags.slice(i, i + maxPerRequest);
       try {
-        const { results } = await send<{ results: { ok: boolean; error: string | null }[] }>("POST", inProject("feature_flags/bulk/"), { ids: some.map((f) => f.id), patch: patch() });
+        const { results } = await send<{ results: { ok: boolean; error: string | null }[] }>("POST", projectPath("feature_flags/bulk/"), { ids: some.map((f) => f.id), patch: patch() });
         results.forEach((r, j) => r.ok || refused.push(`${some[j]!.key}: ${r.error ?? ""}`));
       } catch (e) {
         refused.push(...some.map((f) => `${f.key}: ${e instanceof ApiError ? e.detail : String(e)}`));
@@ -136,17 +136,17 @@ function bulk(chosen: ReturnType<typeof signal<ReadonlySet<number>>>, list: () =
     announce(refused.length ? words.bulkFailed(refused.length, refused.join(" ")) : words.saved);
     reload();
   };
-  const names = () => of().map((f) => f.key).join(", ");
+  const names = () => selected().map((f) => f.key).join(", ");
   const scope = "feature_flag:write";
   return h(
     "div",
     { role: "region", "aria-label": words.selection, class: "bulk" },
     h("strong", null, () => words.nSelected(chosen().size)),
-    button(words.switchOn, { scope, run: () => all(() => ask(words.switchOnAsk(names()), words.switchOnText, words.switchOn), () => ({ active: true })) }),
-    button(words.switchOff, { scope, run: () => all(() => ask(words.switchOffAsk(names()), words.switchOffText, words.switchOff), () => ({ active: false })) }),
-    button(words.archive, { scope, run: () => all(() => ask(words.archiveAsk(names()), words.archiveText, words.archive), () => ({ archived: true })) }),
-    button(words.addTag, { scope, run: () => change.tags(of(), all) }),
-    button(words.delete, { scope, kind: "danger", run: () => all(() => ask(words.deleteAsk(names()), words.deleteText, words.delete), () => ({ deleted: true })) }),
+    button(words.switchOn, { scope, run: () => all(() => askFirst(words.switchOnAsk(names()), words.switchOnText, words.switchOn), () => ({ active: true })) }),
+    button(words.switchOff, { scope, run: () => all(() => askFirst(words.switchOffAsk(names()), words.switchOffText, words.switchOff), () => ({ active: false })) }),
+    button(words.archive, { scope, run: () => all(() => askFirst(words.archiveAsk(names()), words.archiveText, words.archive), () => ({ archived: true })) }),
+    button(words.addTag, { scope, run: () => change.tags(selected(), all) }),
+    button(words.delete, { scope, kind: "danger", run: () => all(() => askFirst(words.deleteAsk(names()), words.deleteText, words.delete), () => ({ deleted: true })) }),
     h("span", { class: "space" }),
     button(words.clearSelection, { kind: "quiet", run: () => chosen.set(new Set()) }),
   );

@@ -1,11 +1,11 @@
 // The flags of the list: pages of the server until all are here; a search of what is all
 // here asks nobody.
 import { batch, computed, effect, onEnd, signal, untracked, type Signal } from "../../ui/dom";
-import { stale } from "../../api/cache";
+import { invalidate } from "../../api/cache";
 import { get } from "../../api/client";
 import type { Row } from "../../api/flags";
 import { param } from "../../router";
-import { inProject, may, project } from "../../session";
+import { projectPath, hasScope, project } from "../../session";
 
 const size = 200;
 
@@ -27,7 +27,7 @@ export interface Loaded {
 }
 
 /** What the page's query asks of the API, but for the search. */
-function asked(): Record<string, string> {
+function listQuery(): Record<string, string> {
   const wire: Record<string, string> = { on: "active", off: "inactive" };
   const status = param("status");
   const out: Record<string, string> = { view: "list", order: param("sort") || "key", status: wire[status] ?? status, type: param("type") };
@@ -37,7 +37,7 @@ function asked(): Record<string, string> {
 }
 
 /** As the server searches: in key and name, where signs between the words of a key are blanks too. */
-function holds(text: string): (f: Row) => boolean {
+function matches(text: string): (f: Row) => boolean {
   const want = text.trim().toLowerCase();
   const has = (s: string) => s.includes(want) || (want.includes(" ") && s.replace(/[-_]/g, " ").includes(want));
   return (f) => has(f.key.toLowerCase()) || has((f.name ?? "").toLowerCase());
@@ -51,14 +51,14 @@ export function loadFlags(): Loaded {
   const typed = signal(param("search"));
   const again = signal(0);
   const whole = signal(""); // the query of which the list has all
-  const shown = computed(() => (whole() && typed().trim() ? list().filter(holds(typed())) : list()));
+  const shown = computed(() => (whole() && typed().trim() ? list().filter(matches(typed())) : list()));
   let cancel: AbortController | undefined;
   let turn = -1;
   onEnd(() => cancel?.abort());
 
   const count = async (page: readonly Row[], mine: AbortSignal) => {
-    if (!page.length || !may("feature_flag:read")) return;
-    const got = await get<{ results: Record<string, Calls> }>(inProject("feature_flags/exposures/"), { ids: page.map((f) => f.id).join(","), days: 7 }, mine);
+    if (!page.length || !hasScope("feature_flag:read")) return;
+    const got = await get<{ results: Record<string, Calls> }>(projectPath("feature_flags/exposures/"), { ids: page.map((f) => f.id).join(","), days: 7 }, mine);
     calls.update((was) => new Map([...was, ...Object.entries(got.results).map(([id, c]) => [Number(id), c] as const)]));
   };
   const load = async (base: string, search: string, again: boolean) => {
@@ -67,7 +67,7 @@ export function loadFlags(): Loaded {
     let all: readonly Row[] = [];
     try {
       for (let more = true; more; ) {
-        const page = await get<{ count: number; results: Row[] }>(inProject("feature_flags/"), { ...(JSON.parse(base) as object), search, limit: size, offset: all.length }, mine);
+        const page = await get<{ count: number; results: Row[] }>(projectPath("feature_flags/"), { ...(JSON.parse(base) as object), search, limit: size, offset: all.length }, mine);
         all = [...all, ...page.results];
         more = page.results.length > 0 && all.length < page.count;
         void count(page.results, mine).catch(() => undefined); // the list is one without them
@@ -85,7 +85,7 @@ export function loadFlags(): Loaded {
   };
   effect(() => {
     const [n, search] = [again(), param("search")];
-    const base = JSON.stringify({ ...asked(), project: project() });
+    const base = JSON.stringify({ ...listQuery(), project: project() });
     untracked(() => {
       const same = whole.peek() === base;
       if (same && n === turn) return; // the list itself is searched
@@ -100,6 +100,6 @@ export function loadFlags(): Loaded {
     error,
     calls,
     typed,
-    reload: () => (stale("feature_flags"), again.update((n) => n + 1)),
+    reload: () => (invalidate("feature_flags"), again.update((n) => n + 1)),
   };
 }

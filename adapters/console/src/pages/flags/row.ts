@@ -1,15 +1,15 @@
 // One flag of the list.
 import { h, type Signal } from "../../ui/dom";
-import { icon, shape } from "../../ui/icons";
+import { icon, statusIcon } from "../../ui/icons";
 import { menu } from "../../ui/menu";
 import { toggle } from "../../ui/toggle";
 import { time } from "../../ui/time";
 import { rolloutText, stateOf, stateWords, type Row } from "../../api/flags";
 import { go, href } from "../../router";
-import { there } from "../../routes";
-import { may, project } from "../../session";
+import { hasPage } from "../../routes";
+import { hasScope, project } from "../../session";
 import { number, words } from "../../words";
-import { change, refused } from "./actions";
+import { change, showRefusal } from "./actions";
 import type { Calls } from "./load";
 
 interface Actions {
@@ -29,28 +29,28 @@ export function flagRow(f: Signal<Row>, index: () => number, chosen: Chosen, cal
       return now;
     });
   const state = () => stateOf(f());
-  const barred = () => (may("feature_flag:write") ? (f().can_edit ? null : words.readOnly) : words.needs("feature_flag:write"));
+  const barred = () => (hasScope("feature_flag:write") ? (f().can_edit ? null : words.readOnly) : words.needs("feature_flag:write"));
   return h(
     "tr",
     { role: "row", "aria-rowindex": () => index() + 2 },
     h("td", { role: "cell", class: "tight" }, h("input", { type: "checkbox", "aria-label": () => words.select(f().key), checked: () => chosen().has(f().id), onchange: pick })),
     h("td", { role: "cell", class: "key" }, h("div", { class: "two" }, h("bdi", null, h("a", { class: "code", title: () => f().key, href: () => href(`p/${project()}/flags/${f().id}`) }, () => f().key)), h("span", { class: "meta" }, h("bdi", null, () => f().name), () => (f().tags ?? []).map((t) => [" ", h("span", { class: "tag" }, t)])))),
-    h("td", { role: "cell" }, h("span", { class: () => `state ${state()}`, title: () => f().status_reason ?? null }, () => shape(state()), () => stateWords[state()])),
+    h("td", { role: "cell" }, h("span", { class: () => `state ${state()}`, title: () => f().status_reason ?? null }, () => statusIcon(state()), () => stateWords[state()])),
     h("td", { role: "cell", class: "clip" }, () => rolloutText(f())),
     h("td", { role: "cell", class: "number" }, () => (calls().has(f().id) ? number(calls().get(f().id)!.calls) : words.dash)),
     h("td", { role: "cell", class: "meta clip" }, () => time(f().updated_at), " ", () => f().last_modified_by?.first_name || f().last_modified_by?.email || ""),
-    h("td", { role: "cell", class: "tight" }, toggle(() => words.enabled(f().key), () => f().active, () => change.active(f.peek()).then((got) => got && act.put(got), refused), barred)),
+    h("td", { role: "cell", class: "tight" }, toggle(() => words.enabled(f().key), () => f().active, () => change.active(f.peek()).then((got) => got && act.put(got), showRefusal), barred)),
     h("td", { role: "cell", class: "tight" }, menu(words.moreAbout(f.peek().key), icon("more"), () => items(f.peek(), act), "button quiet icon-only")),
   );
 }
 
 function items(f: Row, act: Actions) {
-  const barred = may("feature_flag:write") ? null : words.needs("feature_flag:write");
+  const barred = hasScope("feature_flag:write") ? null : words.needs("feature_flag:write");
   const at = `p/${project.peek()}`;
   return [
-    { label: words.why, there: there(`${at}/why`), run: () => void go(`${at}/why`, { flag: f.key }) },
+    { label: words.why, there: hasPage(`${at}/why`), run: () => void go(`${at}/why`, { flag: f.key }) },
     { label: words.copy, disabled: barred, run: () => void go(`${at}/flags/new`, { from: String(f.id) }) },
-    { label: f.archived ? words.unarchive : words.archive, disabled: barred, run: () => void change.archived(f).then((got) => got && act.reload(), refused) },
-    { label: words.delete, disabled: barred, danger: true, line: true, run: () => void change.deleted(f, act.reload).then((gone) => gone && act.drop(f), refused) },
+    { label: f.archived ? words.unarchive : words.archive, disabled: barred, run: () => void change.archived(f).then((got) => got && act.reload(), showRefusal) },
+    { label: words.delete, disabled: barred, danger: true, line: true, run: () => void change.deleted(f, act.reload).then((gone) => gone && act.drop(f), showRefusal) },
   ];
 }

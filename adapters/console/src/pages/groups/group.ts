@@ -1,14 +1,14 @@
 // One group: what is known of it, and which flags it has.
 import { effect, h, onEnd, signal, when, type Child, type Signal } from "../../ui/dom";
-import { button, empty, heading, shown } from "../../ui/parts";
-import { facts, records } from "../../ui/table";
+import { button, empty, heading, showResource } from "../../ui/parts";
+import { factTable, recordTable } from "../../ui/table";
 import { time } from "../../ui/time";
-import { answer } from "../../api/cache";
+import { resource } from "../../api/cache";
 import { send } from "../../api/client";
 import type { Flag } from "../../api/flags";
 import { href } from "../../router";
 import type { Params } from "../../routes";
-import { inProject, project } from "../../session";
+import { projectPath, project } from "../../session";
 import { words } from "../../words";
 import { eventWords } from "../../words/events";
 import type { Group, GroupType } from "./list";
@@ -22,18 +22,18 @@ const step = 20;
 
 export default function groupPage(params: Params): Child {
   const [index, key] = [Number(params.type), params.key!];
-  const found = answer<{ results: Group[] }>(() => ({ path: inProject("groups/"), query: { group_type_index: index, group_key: key } }));
-  const types = answer<GroupType[]>(() => ({ path: inProject("groups_types/") }));
+  const found = resource<{ results: Group[] }>(() => ({ path: projectPath("groups/"), query: { group_type_index: index, group_key: key } }));
+  const types = resource<GroupType[]>(() => ({ path: projectPath("groups_types/") }));
   const type = () => types.data()?.find((t) => t.group_type_index === index)?.group_type ?? "";
   return [
     heading(key),
-    shown(found, (data) => [
+    showResource(found, (data) => [
       when(() => !data().results[0], () => empty(words.notFound, eventWords.noSuchGroup, h("a", { href: href(`p/${project.peek()}/groups`, { type: String(index) }) }, words.groups))),
       when(() => data().results[0], () => {
         const group = () => data().results[0]!;
         return [
           h("p", { class: "meta gap" }, type, ` · ${words.firstSeen} `, () => time(group().created_at)),
-          h("section", { class: "card", "aria-label": words.properties }, h("h2", null, words.properties), facts(words.properties, [words.property, words.value], () => Object.entries(group().group_properties).sort(([a], [b]) => (a < b ? -1 : 1)))),
+          h("section", { class: "card", "aria-label": words.properties }, h("h2", null, words.properties), factTable(words.properties, [words.property, words.value], () => Object.entries(group().group_properties).sort(([a], [b]) => (a < b ? -1 : 1)))),
           when(type, () => flagsOf(index, type(), key)),
         ];
       }),
@@ -43,13 +43,13 @@ export default function groupPage(params: Params): Child {
 
 /** The flags about groups of this type, and what each says of this one. */
 function flagsOf(index: number, type: string, key: string): HTMLElement {
-  const all = answer<{ results: Flag[] }>(() => ({ path: inProject("feature_flags/"), query: { limit: 1000, order: "key" } }));
+  const all = resource<{ results: Flag[] }>(() => ({ path: projectPath("feature_flags/"), query: { limit: 1000, order: "key" } }));
   const most = signal(step);
   return h(
     "section",
     { class: "card", "aria-label": words.flags },
     h("h2", null, words.flags),
-    shown(all, (data) => {
+    showResource(all, (data) => {
       const about = () => data().results.filter((f) => f.filters.aggregation_group_type_index === index);
       return [
         h("p", { class: "meta gap" }, () => (about().length ? eventWords.flagsAbout(about().length) : eventWords.noFlagsAbout)),
@@ -69,12 +69,12 @@ function table(flags: () => Flag[], groups: Record<string, string>): HTMLElement
     if (!v) verdicts.set(id, (v = signal<Verdict | string | null>(null)));
     return v;
   };
-  const asked = new Set<number>();
+  const requested = new Set<number>();
   effect(() => {
     for (const f of flags()) {
-      if (asked.has(f.id)) continue;
-      asked.add(f.id);
-      send<Verdict>("POST", inProject(`feature_flags/${f.id}/test_evaluation/`), { distinct_id: groups[Object.keys(groups)[0]!], groups }, cancel.signal).then(
+      if (requested.has(f.id)) continue;
+      requested.add(f.id);
+      send<Verdict>("POST", projectPath(`feature_flags/${f.id}/test_evaluation/`), { distinct_id: groups[Object.keys(groups)[0]!], groups }, cancel.signal).then(
         (v) => verdict(f.id).set(v),
         (e: unknown) => cancel.signal.aborted || verdict(f.id).set(String((e as Error).message)),
       );
@@ -88,7 +88,7 @@ function table(flags: () => Flag[], groups: Record<string, string>): HTMLElement
     const v = verdict(f.id)();
     return v === null ? "" : typeof v === "string" ? v : v.reason.description;
   };
-  return records<Flag>(
+  return recordTable<Flag>(
     words.flags,
     [
       { label: words.flag, cell: (f) => h("a", { class: "code", href: () => href(`p/${project.peek()}/flags/${f().id}`) }, () => f().key) },

@@ -1,13 +1,13 @@
 // Groups of a type, by key.
 import { computed, h, when, type Child } from "../../ui/dom";
-import { button, empty, field, heading, select, shown } from "../../ui/parts";
+import { button, empty, field, heading, select, showResource } from "../../ui/parts";
 import { pages } from "../../ui/pages";
-import { records } from "../../ui/table";
+import { recordTable } from "../../ui/table";
 import { time } from "../../ui/time";
-import { answer } from "../../api/cache";
-import { gistOf } from "../../api/events";
+import { resource } from "../../api/cache";
+import { propertiesSummary } from "../../api/events";
 import { href, param, setParams } from "../../router";
-import { inProject, project } from "../../session";
+import { projectPath, project } from "../../session";
 import { words } from "../../words";
 import { eventWords } from "../../words/events";
 import { searchBox } from "../people/list";
@@ -31,13 +31,13 @@ const snippet = '{"event": "$groupidentify", "distinct_id": "ana", "properties":
 export const groupPath = (g: Group) => href(`p/${project.peek()}/groups/${g.group_type_index}/${encodeURIComponent(g.group_key)}/`);
 
 export default function groupsPage(): Child {
-  const types = answer<GroupType[]>(() => ({ path: inProject("groups_types/") }));
-  return [heading(words.groups), shown(types, (data) => [when(() => data().length === 0, () => empty(eventWords.noGroups, eventWords.noGroupsText, h("pre", { class: "snippet", tabindex: 0 }, h("code", null, snippet)))), when(() => data().length > 0, () => groups(data))])];
+  const types = resource<GroupType[]>(() => ({ path: projectPath("groups_types/") }));
+  return [heading(words.groups), showResource(types, (data) => [when(() => data().length === 0, () => empty(eventWords.noGroups, eventWords.noGroupsText, h("pre", { class: "snippet", tabindex: 0 }, h("code", null, snippet)))), when(() => data().length > 0, () => groups(data))])];
 }
 
 function groups(types: () => GroupType[]): Child {
   const type = computed(() => param("type") || String(types()[0]!.group_type_index));
-  const list = pages<Group>(() => ({ path: inProject("groups/"), query: { group_type_index: type(), search: param("search"), limit: 50 } }));
+  const list = pages<Group>(() => ({ path: projectPath("groups/"), query: { group_type_index: type(), search: param("search"), limit: 50 } }));
   return [
     h(
       "div",
@@ -45,14 +45,14 @@ function groups(types: () => GroupType[]): Child {
       field(select(type, () => types().map((t) => [String(t.group_type_index), t.name_plural || t.group_type] as const), (v) => setParams({ type: v })), { label: eventWords.groupType }),
       searchBox(eventWords.searchGroups),
     ),
-    shown(list, (data) => [
+    showResource(list, (data) => [
       when(() => data().length === 0 && !list.next(), () => (param("search") ? empty(eventWords.noGroupsMatch, words.noFlagsMatchText, button(words.clearFilters, { run: () => setParams({ search: "" }) })) : empty(eventWords.noGroups, eventWords.noGroupsText))),
       when(() => data().length > 0, () =>
-        records<Group>(
+        recordTable<Group>(
           words.groups,
           [
             { label: words.key, cell: (g) => h("bdi", null, h("a", { href: () => groupPath(g()) }, () => g().group_key)) },
-            { label: words.properties, cell: (g) => h("bdi", null, () => gistOf(g().group_properties)), class: "meta clip-cell" },
+            { label: words.properties, cell: (g) => h("bdi", null, () => propertiesSummary(g().group_properties)), class: "meta clip-cell" },
             { label: words.firstSeen, cell: (g) => () => time(g().created_at), class: "meta" },
           ],
           data,

@@ -6,12 +6,12 @@ import { field } from "../../ui/parts";
 import { get, send } from "../../api/client";
 import { titleOf, type Insight } from "../../api/insights";
 import { go } from "../../router";
-import { inProject, project } from "../../session";
+import { projectPath, project } from "../../session";
 import { words } from "../../words";
 import { insightWords } from "../../words/insights";
-import { refused } from "../flags/actions";
+import { showRefusal } from "../flags/actions";
 
-export const path = (id: number) => inProject(`insights/${id}/`);
+export const path = (id: number) => projectPath(`insights/${id}/`);
 
 interface Choice {
   id: number;
@@ -20,7 +20,7 @@ interface Choice {
 
 /** Puts an insight on a dashboard; gives what it is then. */
 export async function addToDashboard(i: Insight): Promise<Insight | undefined> {
-  const all = (await get<{ results: Choice[] }>(inProject("dashboards/"), { limit: 1000 })).results.filter((d) => !i.dashboards.includes(d.id));
+  const all = (await get<{ results: Choice[] }>(projectPath("dashboards/"), { limit: 1000 })).results.filter((d) => !i.dashboards.includes(d.id));
   const box = h("select", { "data-first": "" }, all.map((d) => h("option", { value: d.id }, d.name || `#${d.id}`)));
   const chosen = await dialog<number>({ title: insightWords.addToDashboard }, (d) => ({
     content: all.length ? field(box, { label: insightWords.dashboard }) : h("p", null, insightWords.noDashboardsThere),
@@ -33,7 +33,7 @@ export async function addToDashboard(i: Insight): Promise<Insight | undefined> {
 }
 
 export async function duplicate(i: Insight): Promise<void> {
-  const copy = await send<Insight>("POST", inProject(`insights/${i.id}/duplicate/`), {});
+  const copy = await send<Insight>("POST", projectPath(`insights/${i.id}/duplicate/`), {});
   await go(`p/${project.peek()}/insights/${copy.id}`);
   announce(words.saved);
 }
@@ -44,6 +44,6 @@ export async function remove(i: Insight): Promise<void> {
   await send("PATCH", path(i.id), { deleted: true });
   const at = `p/${project.peek()}/insights`;
   await go(at);
-  const undo = () => void send("PATCH", path(i.id), { deleted: false }).then(() => go(`${at}/${i.id}`), refused);
+  const undo = () => void send("PATCH", path(i.id), { deleted: false }).then(() => go(`${at}/${i.id}`), showRefusal);
   announce(words.deleted(titleOf(i)), { label: words.undo, run: undo });
 }

@@ -1,20 +1,20 @@
 // An insight: its form, its chart and its numbers, which follow each choice.
 import { computed, h, signal, when, type Child, type Signal } from "../../ui/dom";
 import { announce } from "../../ui/announce";
-import { answered } from "../../ui/answered";
-import { guarded, saveKey } from "../../ui/form";
-import { drop, keep, kept } from "../../ui/kept";
-import { bars, button, heading, problem } from "../../ui/parts";
+import { queryResult } from "../../ui/queryresult";
+import { confirmBeforeLeave, onSaveKey } from "../../ui/form";
+import { deleteDraft, saveDraft, loadDraft } from "../../ui/drafts";
+import { loadingBars, button, heading, problem } from "../../ui/parts";
 import { get, send } from "../../api/client";
-import { stale } from "../../api/cache";
-import { emptyInsight, formKnows, insightDraft, queryOf, sameQuery, stored, titleOf, type Insight, type InsightDraft } from "../../api/insights";
-import { unwrapped, type Query } from "../../api/picture";
+import { invalidate } from "../../api/cache";
+import { emptyInsight, isFormQuery, insightDraft, queryOf, sameQuery, storedQuery, titleOf, type Insight, type InsightDraft } from "../../api/insights";
+import { unwrapQuery, type Query } from "../../api/chartdata";
 import { go, guard } from "../../router";
 import type { Params } from "../../routes";
-import { inProject, may, project } from "../../session";
+import { projectPath, hasScope, project } from "../../session";
 import { words } from "../../words";
 import { insightWords } from "../../words/insights";
-import { refused } from "../flags/actions";
+import { showRefusal } from "../flags/actions";
 import { addToDashboard, duplicate, path, remove } from "./actions";
 import { insightForm } from "./form";
 
@@ -25,33 +25,33 @@ export default function insightPage(params: Params): Child {
   const fault = signal<unknown>(undefined);
   const tools = signal<Child>(null);
   const load = () =>
-    get<Insight>(inProject(`insights/${params.id}/`), { refresh: "force_cache" }).then(
-      (i) => (insight.set(i), fault.set(undefined), void send("POST", inProject(`insights/${i.id}/viewed/`), {}).catch(() => undefined)),
+    get<Insight>(projectPath(`insights/${params.id}/`), { refresh: "force_cache" }).then(
+      (i) => (insight.set(i), fault.set(undefined), void send("POST", projectPath(`insights/${i.id}/viewed/`), {}).catch(() => undefined)),
       (e: unknown) => fault.set(e),
     );
   if (params.id) void load();
   return [
     heading(() => (insight() ? titleOf(insight()!) : params.id ? "…" : insightWords.newInsight), tools),
     () => (fault() ? problem(words.failed, fault(), () => void load()) : null),
-    when(() => params.id && !insight() && !fault(), () => bars(8)),
+    when(() => params.id && !insight() && !fault(), () => loadingBars(8)),
     when(() => !params.id || insight(), () => editor(insight, tools)),
   ];
 }
 
 /** Null is an insight that is not saved yet. */
 function editor(insight: Signal<Insight | null>, tools: Signal<Child>): Child {
-  const base = () => unwrapped(insight()?.query);
-  const known = () => !insight() || formKnows(base());
+  const base = () => unwrapQuery(insight()?.query);
+  const known = () => !insight() || isFormQuery(base());
   const record = `insight:${insight.peek()?.id ?? "new"}`;
-  const restored = kept<InsightDraft>(record);
+  const restored = loadDraft<InsightDraft>(record);
   const clean = signal<InsightDraft>(insight.peek() ? insightDraft(insight.peek()!) : emptyInsight());
   const draft = signal<InsightDraft>(restored ?? clean.peek());
   const query = computed<string>(() => JSON.stringify(known() ? queryOf(draft(), base()) : base()));
   const changed = () => draft().name !== clean().name || (known() && !sameQuery(queryOf(draft(), base()), queryOf(clean(), base())));
   const fault = signal<unknown>(undefined);
   const nameFault = signal<string | undefined>(undefined);
-  keep(record, draft, changed);
-  guarded(changed);
+  saveDraft(record, draft, changed);
+  confirmBeforeLeave(changed);
   if (restored && changed()) announce(words.draftRestored);
 
   const save = async (): Promise<Insight | undefined> => {
@@ -62,13 +62,13 @@ function editor(insight: Signal<Insight | null>, tools: Signal<Child>): Child {
       return undefined;
     }
     const was = insight.peek();
-    const body = { name: draft.peek().name.trim(), ...(known() ? { query: stored(JSON.parse(query()) as Query, was?.query) } : {}), saved: true };
+    const body = { name: draft.peek().name.trim(), ...(known() ? { query: storedQuery(JSON.parse(query()) as Query, was?.query) } : {}), saved: true };
     try {
-      const got = await (was ? send<Insight>("PATCH", path(was.id), body) : send<Insight>("POST", inProject("insights/"), body));
-      stale("insights");
+      const got = await (was ? send<Insight>("PATCH", path(was.id), body) : send<Insight>("POST", projectPath("insights/"), body));
+      invalidate("insights");
       if (was) insight.set(got);
       clean.set(draft.peek());
-      drop(record);
+      deleteDraft(record);
       announce(words.saved);
       return got;
     } catch (e) {
@@ -82,11 +82,11 @@ function editor(insight: Signal<Insight | null>, tools: Signal<Child>): Child {
     await go(`p/${project.peek()}/insights/${i.id}`, {}, true);
   };
   const saved = () => save().then((i) => i && toPage(i));
-  saveKey(() => may(scope) && saved());
+  onSaveKey(() => hasScope(scope) && saved());
   const add = async () => {
     const i = insight.peek() && !changed() ? insight.peek()! : await save();
     if (!i) return;
-    const got = await addToDashboard(i).catch(refused);
+    const got = await addToDashboard(i).catch(showRefusal);
     if (got && insight.peek()) insight.set({ ...insight.peek()!, dashboards: got.dashboards });
     await toPage(i);
   };
@@ -94,12 +94,12 @@ function editor(insight: Signal<Insight | null>, tools: Signal<Child>): Child {
   tools.set([
     button(words.save, { kind: "primary", scope, run: saved }),
     button(insightWords.addToDashboard, { scope, run: add }),
-    insight.peek() ? [button(words.duplicate, { scope, run: () => duplicate(insight.peek()!).catch(refused) }), button(words.delete, { scope, kind: "danger", run: () => remove(insight.peek()!).catch(refused) })] : null,
+    insight.peek() ? [button(words.duplicate, { scope, run: () => duplicate(insight.peek()!).catch(showRefusal) }), button(words.delete, { scope, kind: "danger", run: () => remove(insight.peek()!).catch(showRefusal) })] : null,
   ]);
   return [
     () => (fault() ? problem(words.notDone, fault()) : null),
     when(() => !known(), () => h("p", { role: "note", "aria-label": words.readOnly, class: "read-only" }, insightWords.otherQuery)),
-    when(known, () => insightForm({ draft, nameFault, locked: () => !may(scope) && insight.peek() !== null, isNew: !insight.peek() })),
-    answered(name, () => JSON.parse(query()) as Query | null),
+    when(known, () => insightForm({ draft, nameFault, locked: () => !hasScope(scope) && insight.peek() !== null, isNew: !insight.peek() })),
+    queryResult(name, () => JSON.parse(query()) as Query | null),
   ];
 }

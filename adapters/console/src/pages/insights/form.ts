@@ -5,8 +5,8 @@ import { icon } from "../../ui/icons";
 import { field, select } from "../../ui/parts";
 import { get } from "../../api/client";
 import { eventNames } from "../../api/events";
-import { has, newSeries, type InsightDraft, type Series } from "../../api/insights";
-import { inProject } from "../../session";
+import { supports, newSeries, type InsightDraft, type Series } from "../../api/insights";
+import { projectPath } from "../../session";
 import { words } from "../../words";
 import { insightWords } from "../../words/insights";
 
@@ -14,17 +14,17 @@ type List = { results: { name: string }[] };
 
 async function breakdowns(typed: string): Promise<Option[]> {
   const bare = typed.replace(insightWords.ofPerson, "");
-  const of = (type: string) => get<List>(inProject("property_definitions/"), { type, search: bare, limit: 10 }).then((l) => l.results.map((p) => p.name));
-  const [events, people] = await Promise.all([of("event"), of("person")]);
+  const search = (type: string) => get<List>(projectPath("property_definitions/"), { type, search: bare, limit: 10 }).then((l) => l.results.map((p) => p.name));
+  const [events, people] = await Promise.all([search("event"), search("person")]);
   return [{ value: "", text: insightWords.nothing }, ...people.map((n) => ({ value: n + insightWords.ofPerson, text: n + insightWords.ofPerson })), ...events.map((n) => ({ value: n, text: n }))];
 }
 
 /** A bare name that only people have means that of people. */
-async function whose(name: string): Promise<string> {
+async function qualifiedBreakdown(name: string): Promise<string> {
   if (!name || name.endsWith(insightWords.ofPerson)) return name;
   const known = await breakdowns(name).catch(() => []);
-  const there = (v: string) => known.some((o) => o.value === v);
-  return !there(name) && there(name + insightWords.ofPerson) ? name + insightWords.ofPerson : name;
+  const isKnown = (v: string) => known.some((o) => o.value === v);
+  return !isKnown(name) && isKnown(name + insightWords.ofPerson) ? name + insightWords.ofPerson : name;
 }
 
 /** Known choices, and what else an insight may have. */
@@ -44,22 +44,22 @@ export function insightForm(f: InsightForm): Child {
   const name: HTMLInputElement = h("input", { type: "text", maxlength: 400, value: () => draft().name, disabled: locked, "data-first-focus": f.isNew ? "" : null, oninput: () => put({ name: name.value }) });
   const choice = (label: string, member: "kind" | "period" | "interval" | "chart", known: Record<string, string>) =>
     field(select(() => draft()[member], () => choices(known, draft()[member]), (v) => put({ [member]: v }), { disabled: locked }), { label });
-  const series = () => (has.several(kind()) ? draft().series : draft().series.slice(0, 1));
+  const series = () => (supports.several(kind()) ? draft().series : draft().series.slice(0, 1));
   return [
     h("div", { class: "fields" }, field(name, { label: insightWords.name, fault: f.nameFault }), choice(insightWords.kind, "kind", insightWords.kinds)),
     h(
       "div",
       { class: "fields" },
       each(series, (s) => s.id, (s) => seriesRow(s, f, put)),
-      when(() => has.several(kind()) && !(kind() === "RetentionQuery" && draft().series.length > 1), () => h("button", { type: "button", class: "button", disabled: locked, onclick: () => put({ series: [...draft.peek().series, newSeries()] }) }, icon("plus"), insightWords.addSeries)),
+      when(() => supports.several(kind()) && !(kind() === "RetentionQuery" && draft().series.length > 1), () => h("button", { type: "button", class: "button", disabled: locked, onclick: () => put({ series: [...draft.peek().series, newSeries()] }) }, icon("plus"), insightWords.addSeries)),
     ),
     h(
       "div",
       { class: "fields" },
-      when(() => has.breakdown(kind()), () => comboboxField({ label: insightWords.breakDownBy, value: () => draft().breakdown, options: breakdowns, change: (v) => void whose(v.trim()).then((breakdown) => put({ breakdown })), free: true, placeholder: insightWords.nothing, disabled: locked })),
+      when(() => supports.breakdown(kind()), () => comboboxField({ label: insightWords.breakDownBy, value: () => draft().breakdown, options: breakdowns, change: (v) => void qualifiedBreakdown(v.trim()).then((breakdown) => put({ breakdown })), free: true, placeholder: insightWords.nothing, disabled: locked })),
       choice(insightWords.period, "period", insightWords.periods),
-      when(() => has.interval(kind()), () => choice(insightWords.interval, "interval", insightWords.intervals)),
-      when(() => has.chart(kind()), () => choice(insightWords.chart, "chart", insightWords.charts)),
+      when(() => supports.interval(kind()), () => choice(insightWords.interval, "interval", insightWords.intervals)),
+      when(() => supports.chart(kind()), () => choice(insightWords.chart, "chart", insightWords.charts)),
     ),
   ];
 }
@@ -76,6 +76,6 @@ function seriesRow(s: Signal<Series>, f: InsightForm, put: (change: Partial<Insi
     { role: "group", "aria-label": () => (draft().kind === "FunnelsQuery" ? insightWords.stepN(n()) : insightWords.seriesN(n())) },
     comboboxField({ label: words.event, value: () => s().event, options: eventNames, change: (event) => set({ event }), free: true, placeholder: insightWords.everyEvent, disabled: locked }),
     when(math, () => field(select(() => s().math, () => choices(counts, s().math), (v) => set({ math: v }), { disabled: locked }), { label: insightWords.count })),
-    when(() => draft().series.length > 1 && has.several(draft().kind), () => h("button", { type: "button", class: "button quiet icon-only", "aria-label": () => insightWords.removeSeries(n()), disabled: locked, onclick: () => put({ series: draft.peek().series.filter((x) => x.id !== id) }) }, icon("close"))),
+    when(() => draft().series.length > 1 && supports.several(draft().kind), () => h("button", { type: "button", class: "button quiet icon-only", "aria-label": () => insightWords.removeSeries(n()), disabled: locked, onclick: () => put({ series: draft.peek().series.filter((x) => x.id !== id) }) }, icon("close"))),
   );
 }

@@ -1,13 +1,13 @@
 // Insights, the latest changed first.
 import { h, when, type Child } from "../../ui/dom";
-import { button, empty, heading, shown } from "../../ui/parts";
+import { button, empty, heading, showResource } from "../../ui/parts";
 import { pages } from "../../ui/pages";
-import { records } from "../../ui/table";
+import { recordTable } from "../../ui/table";
 import { time } from "../../ui/time";
 import { titleOf, type Insight } from "../../api/insights";
-import { unwrapped } from "../../api/picture";
+import { unwrapQuery } from "../../api/chartdata";
 import { go, href, param, setParams } from "../../router";
-import { inProject, project } from "../../session";
+import { projectPath, project } from "../../session";
 import { words } from "../../words";
 import { insightWords } from "../../words/insights";
 import { searchBox } from "../people/list";
@@ -15,16 +15,16 @@ import { searchBox } from "../people/list";
 const newButton = () => button(insightWords.newInsight, { kind: "primary", scope: "insight:write", run: () => go(`p/${project.peek()}/insights/new`) });
 
 export default function insightsPage(): Child {
-  const list = pages<Insight>(() => ({ path: inProject("insights/"), query: { search: param("search"), hide_feature_flag_insights: param("search") ? "" : "true", order: "-last_modified_at", limit: 50, refresh: "force_cache" } }));
-  const kind = (i: Insight) => insightWords.kinds[unwrapped(i.query)?.kind ?? ""] ?? insightWords.otherKind;
+  const list = pages<Insight>(() => ({ path: projectPath("insights/"), query: { search: param("search"), hide_feature_flag_insights: param("search") ? "" : "true", order: "-last_modified_at", limit: 50, refresh: "force_cache" } }));
+  const kind = (i: Insight) => insightWords.kinds[unwrapQuery(i.query)?.kind ?? ""] ?? insightWords.otherKind;
   return [
     heading(words.insights, newButton()),
     h("div", { class: "filters", role: "search", "aria-label": words.insights }, searchBox(insightWords.searchInsights)),
-    shown(list, (data) => [
+    showResource(list, (data) => [
       when(() => data().length === 0 && param("search"), () => empty(insightWords.noInsightsMatch, words.noFlagsMatchText, button(words.clearFilters, { run: () => setParams({ search: "" }) }))),
       when(() => data().length === 0 && !param("search"), () => empty(insightWords.noInsights, insightWords.noInsightsText)),
       when(() => data().length > 0, () =>
-        records<Insight>(
+        recordTable<Insight>(
           words.insights,
           [
             { label: insightWords.name, cell: (i) => h("bdi", null, h("a", { href: () => href(`p/${project()}/insights/${i().id}`) }, () => titleOf(i()))) },

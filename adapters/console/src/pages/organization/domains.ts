@@ -2,13 +2,13 @@
 import { h, signal, when, type Child, type Signal } from "../../ui/dom";
 import { announce } from "../../ui/announce";
 import { confirm, dialog } from "../../ui/dialog";
-import { button, empty, field, heading, shown } from "../../ui/parts";
-import { records } from "../../ui/table";
-import { answer, stale } from "../../api/cache";
+import { button, empty, field, heading, showResource } from "../../ui/parts";
+import { recordTable } from "../../ui/table";
+import { resource, invalidate } from "../../api/cache";
 import { ApiError, send } from "../../api/client";
 import { words } from "../../words";
 import { organizationWords } from "../../words/organization";
-import { refused } from "../flags/actions";
+import { showRefusal } from "../flags/actions";
 
 interface Domain {
   id: string;
@@ -21,8 +21,8 @@ const base = "organizations/@current/domains/";
 const write = "organization:write";
 
 export default function domainsPage(): Child {
-  const list = answer<{ results: Domain[] }>(() => ({ path: base, query: { limit: 200 } }));
-  const again = () => (stale("organizations/@current/domains"), list.reload());
+  const list = resource<{ results: Domain[] }>(() => ({ path: base, query: { limit: 200 } }));
+  const again = () => (invalidate("organizations/@current/domains"), list.reload());
   const verify = async (d: Domain) => {
     const got = await send<Domain>("POST", `${base}${d.id}/verify/`);
     again();
@@ -39,11 +39,11 @@ export default function domainsPage(): Child {
     return h("div", { class: "stack" }, text(`_posthog-challenge.${d.peek().domain}`, organizationWords.txtName(d.peek().domain)), text(d.peek().verification_challenge, organizationWords.txtValue(d.peek().domain)));
   };
   return [
-    heading(organizationWords.domains, button(organizationWords.addDomain, { kind: "primary", scope: write, run: () => add().then((done) => done && (again(), announce(words.saved)), refused) })),
-    shown(list, (data) => [
+    heading(organizationWords.domains, button(organizationWords.addDomain, { kind: "primary", scope: write, run: () => add().then((done) => done && (again(), announce(words.saved)), showRefusal) })),
+    showResource(list, (data) => [
       when(() => data().results.length === 0, () => empty(organizationWords.noDomains, organizationWords.noDomainsText)),
       when(() => data().results.length > 0, () =>
-        records<Domain>(
+        recordTable<Domain>(
           organizationWords.domains,
           [
             { label: organizationWords.domain, cell: (d) => [h("bdi", null, () => d().domain), when(() => !d().is_verified, () => record(d))], class: "long" },
@@ -52,8 +52,8 @@ export default function domainsPage(): Child {
               label: "",
               cell: (d) =>
                 h("div", { class: "choices" }, [
-                  when(() => !d().is_verified, () => button(organizationWords.verifyShort, { kind: "small", "aria-label": organizationWords.verify(d.peek().domain), scope: write, run: () => verify(d.peek()).catch(refused) })),
-                  button(organizationWords.remove, { kind: "small", "aria-label": organizationWords.removeDomain(d.peek().domain), scope: write, run: () => remove(d.peek()).catch(refused) }),
+                  when(() => !d().is_verified, () => button(organizationWords.verifyShort, { kind: "small", "aria-label": organizationWords.verify(d.peek().domain), scope: write, run: () => verify(d.peek()).catch(showRefusal) })),
+                  button(organizationWords.remove, { kind: "small", "aria-label": organizationWords.removeDomain(d.peek().domain), scope: write, run: () => remove(d.peek()).catch(showRefusal) }),
                 ]),
               class: "tight",
             },

@@ -1,12 +1,12 @@
 // How the server is: what is checked, since when it is so, and what to do (N20).
 import { h, when, type Child } from "../../ui/dom";
-import { heading, shown } from "../../ui/parts";
-import { chart, values } from "../../ui/chart";
-import { shape } from "../../ui/icons";
-import { records } from "../../ui/table";
+import { heading, showResource } from "../../ui/parts";
+import { chart, valuesTable } from "../../ui/chart";
+import { statusIcon } from "../../ui/icons";
+import { recordTable } from "../../ui/table";
 import { time } from "../../ui/time";
-import { answer } from "../../api/cache";
-import type { Picture } from "../../api/picture";
+import { resource } from "../../api/cache";
+import type { ChartData } from "../../api/chartdata";
 import { healthWords } from "../../words/health";
 
 interface Check {
@@ -27,16 +27,16 @@ interface Health {
 const shapes: Record<string, string> = { ok: "on", warn: "stale", bad: "archived" };
 
 export default function healthPage(): Child {
-  const got = answer<Health>(() => ({ path: "health/" }));
+  const got = resource<Health>(() => ({ path: "health/" }));
   return [
     heading(healthWords.health),
-    shown(got, (data) => [
+    showResource(got, (data) => [
       h("p", { class: "gap" }, () => healthWords.overall[data().status] ?? "", " ", () => h("span", { class: "meta" }, data().build ? healthWords.build(data().build) : null)),
-      records<Check>(
+      recordTable<Check>(
         healthWords.checks,
         [
           { label: healthWords.check, cell: (c) => c().name },
-          { label: healthWords.state, cell: (c) => () => h("span", { class: `state ${c().state}` }, shape(shapes[c().state] ?? ""), healthWords.states[c().state] ?? c().state) },
+          { label: healthWords.state, cell: (c) => () => h("span", { class: `state ${c().state}` }, statusIcon(shapes[c().state] ?? ""), healthWords.states[c().state] ?? c().state) },
           { label: healthWords.since, cell: (c) => () => time(c().since), class: "meta" },
           { label: healthWords.detail, cell: (c) => [() => c().detail, () => (c().advice ? h("p", { class: "hint" }, c().advice) : null)], class: "long" },
         ],
@@ -58,6 +58,6 @@ function rates(r: Health["rates"]): Child {
     { label: healthWords.errors, data: r.errors },
   ];
   const table = { columns: [healthWords.minute, ...lines.map((l) => l.label)], rows: labels.map((m, i) => [m, ...lines.map((l) => l.data[i] ?? null)]).reverse() };
-  const picture: Picture = { shape: "lines", head: healthWords.minute, labels, lines, open: false, table };
-  return [chart(healthWords.rates, picture), values(healthWords.rates, table)];
+  const picture: ChartData = { shape: "lines", head: healthWords.minute, labels, lines, open: false, table };
+  return [chart(healthWords.rates, picture), valuesTable(healthWords.rates, table)];
 }

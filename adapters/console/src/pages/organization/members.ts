@@ -2,15 +2,15 @@
 import { h, signal, when, type Child } from "../../ui/dom";
 import { announce } from "../../ui/announce";
 import { confirm, dialog } from "../../ui/dialog";
-import { button, copyText, field, heading, select, shown } from "../../ui/parts";
-import { records } from "../../ui/table";
+import { button, copyText, field, heading, select, showResource } from "../../ui/parts";
+import { recordTable } from "../../ui/table";
 import { time } from "../../ui/time";
-import { answer, stale } from "../../api/cache";
+import { resource, invalidate } from "../../api/cache";
 import { ApiError, send } from "../../api/client";
-import { may, session } from "../../session";
+import { hasScope, session } from "../../session";
 import { words } from "../../words";
 import { organizationWords } from "../../words/organization";
-import { refused } from "../flags/actions";
+import { showRefusal } from "../flags/actions";
 
 interface Member {
   id: string;
@@ -34,9 +34,9 @@ const write = "organization_member:write";
 const levels = () => Object.entries(organizationWords.levels).filter(([level]) => Number(level) <= (session()?.organization.level ?? 0));
 
 export default function membersPage(): Child {
-  const members = answer<{ results: Member[] }>(() => ({ path: `${base}members/`, query: { limit: 200 } }));
-  const invites = answer<{ results: Invite[] }>(() => ({ path: `${base}invites/`, query: { limit: 200 } }));
-  const again = () => (stale("organizations/@current"), members.reload(), invites.reload());
+  const members = resource<{ results: Member[] }>(() => ({ path: `${base}members/`, query: { limit: 200 } }));
+  const invites = resource<{ results: Invite[] }>(() => ({ path: `${base}invites/`, query: { limit: 200 } }));
+  const again = () => (invalidate("organizations/@current"), members.reload(), invites.reload());
   const above = (level: number) => level > (session()?.organization.level ?? 0);
   const change = async (m: Member, level: number) => {
     await send("PATCH", `${base}members/${m.user.uuid}/`, { level }).finally(again);
@@ -55,31 +55,31 @@ export default function membersPage(): Child {
     announce(organizationWords.removed(i.target_email));
   };
   return [
-    heading(organizationWords.members, button(organizationWords.invite, { kind: "primary", scope: write, run: () => invite().then((done) => done && again(), refused) })),
-    shown(members, (data) =>
-      records<Member>(
+    heading(organizationWords.members, button(organizationWords.invite, { kind: "primary", scope: write, run: () => invite().then((done) => done && again(), showRefusal) })),
+    showResource(members, (data) =>
+      recordTable<Member>(
         organizationWords.members,
         [
           { label: organizationWords.email, cell: (m) => h("bdi", null, () => m().user.email) },
-          { label: organizationWords.level, cell: (m) => select(() => String(m().level), () => (above(m().level) ? Object.entries(organizationWords.levels) : levels()), (v) => void change(m.peek(), Number(v)).catch(refused), { "aria-label": organizationWords.levelOf(m.peek().user.email), disabled: () => !may(write) || above(m().level) }) },
+          { label: organizationWords.level, cell: (m) => select(() => String(m().level), () => (above(m().level) ? Object.entries(organizationWords.levels) : levels()), (v) => void change(m.peek(), Number(v)).catch(showRefusal), { "aria-label": organizationWords.levelOf(m.peek().user.email), disabled: () => !hasScope(write) || above(m().level) }) },
           { label: organizationWords.joined, cell: (m) => () => time(m().joined_at), class: "meta" },
-          { label: "", cell: (m) => button(organizationWords.remove, { kind: "small", "aria-label": organizationWords.removeMember(m.peek().user.email), scope: write, run: () => remove(m.peek()).catch(refused) }), class: "tight" },
+          { label: "", cell: (m) => button(organizationWords.remove, { kind: "small", "aria-label": organizationWords.removeMember(m.peek().user.email), scope: write, run: () => remove(m.peek()).catch(showRefusal) }), class: "tight" },
         ],
         () => data().results,
         (m) => m.id,
       ),
     ),
     h("h2", { class: "gap-above gap" }, organizationWords.invitations),
-    shown(invites, (data) => [
+    showResource(invites, (data) => [
       when(() => data().results.length === 0, () => h("p", { class: "meta" }, organizationWords.noInvitations)),
       when(() => data().results.length > 0, () =>
-        records<Invite>(
+        recordTable<Invite>(
           organizationWords.invitations,
           [
             { label: organizationWords.email, cell: (i) => h("bdi", null, () => i().target_email) },
             { label: organizationWords.level, cell: (i) => () => organizationWords.levels[i().level] ?? String(i().level) },
             { label: organizationWords.sent, cell: (i) => [() => time(i().created_at), () => (i().is_expired ? ` ${organizationWords.expired}` : "")], class: "meta" },
-            { label: "", cell: (i) => button(words.cancel, { kind: "small", "aria-label": organizationWords.cancelInvitation(i.peek().target_email), scope: write, run: () => cancel(i.peek()).catch(refused) }), class: "tight" },
+            { label: "", cell: (i) => button(words.cancel, { kind: "small", "aria-label": organizationWords.cancelInvitation(i.peek().target_email), scope: write, run: () => cancel(i.peek()).catch(showRefusal) }), class: "tight" },
           ],
           () => data().results,
           (i) => i.id,

@@ -2,11 +2,11 @@
 import { h, signal, type Child, type Signal } from "../../ui/dom";
 import { announce } from "../../ui/announce";
 import { dialog } from "../../ui/dialog";
-import { button, field, heading, shown } from "../../ui/parts";
-import { answer, stale } from "../../api/cache";
+import { button, field, heading, showResource } from "../../ui/parts";
+import { resource, invalidate } from "../../api/cache";
 import { ApiError, send } from "../../api/client";
 import { go } from "../../router";
-import { loadSession, may } from "../../session";
+import { loadSession, hasScope } from "../../session";
 import { words } from "../../words";
 import { organizationWords } from "../../words/organization";
 
@@ -22,8 +22,8 @@ const at = "organizations/@current/";
 const write = "organization:write";
 
 export default function organizationPage(): Child {
-  const got = answer<Organization>(() => ({ path: at }));
-  return [heading(organizationWords.settings, button(organizationWords.newProject, { scope: "project:write", run: newProject })), shown(got, (data) => {
+  const got = resource<Organization>(() => ({ path: at }));
+  return [heading(organizationWords.settings, button(organizationWords.newProject, { scope: "project:write", run: newProject })), showResource(got, (data) => {
     const o = signal(data());
     return [general(o), danger(o)];
   })];
@@ -31,7 +31,7 @@ export default function organizationPage(): Child {
 
 function general(o: Signal<Organization>): HTMLElement {
   const fault = signal("");
-  const off = () => !may(write) || o().membership_level < 8;
+  const off = () => !hasScope(write) || o().membership_level < 8;
   const name = h("input", { type: "text", value: o.peek().name, maxlength: 64, disabled: off });
   const check = (member: "members_can_invite" | "members_can_use_personal_api_keys" | "is_member_join_email_enabled") => h("input", { type: "checkbox", checked: o.peek()[member], disabled: off });
   const [invite, keys, mails] = [check("members_can_invite"), check("members_can_use_personal_api_keys"), check("is_member_join_email_enabled")];
@@ -39,7 +39,7 @@ function general(o: Signal<Organization>): HTMLElement {
     fault.set("");
     try {
       o.set(await send<Organization>("PATCH", at, { name: name.value.trim(), members_can_invite: invite.checked, members_can_use_personal_api_keys: keys.checked, is_member_join_email_enabled: mails.checked }));
-      stale(at);
+      invalidate(at);
       await loadSession();
       announce(words.saved);
     } catch (e) {
@@ -60,7 +60,7 @@ function general(o: Signal<Organization>): HTMLElement {
 function danger(o: Signal<Organization>): HTMLElement {
   const fault = signal("");
   const remove = async () => {
-    if (!(await typed(o.peek().name, organizationWords.deleteOrganization))) return;
+    if (!(await confirmByName(o.peek().name, organizationWords.deleteOrganization))) return;
     try {
       await send("DELETE", at);
       location.reload();
@@ -99,7 +99,7 @@ async function newProject(): Promise<void> {
 }
 
 /** Asks for a name to be typed before what cannot be undone. */
-async function typed(name: string, action: string): Promise<boolean> {
+async function confirmByName(name: string, action: string): Promise<boolean> {
   const word = signal("");
   const input: HTMLInputElement = h("input", { type: "text", autocomplete: "off", oninput: () => word.set(input.value) });
   const done = await dialog<boolean>({ title: organizationWords.deleteAsk(name), alert: true }, (d) => ({

@@ -1,11 +1,11 @@
 // What the organization has used this month, of what limits, and who has.
 import { h, signal, type Child } from "../../ui/dom";
 import { announce } from "../../ui/announce";
-import { chart, values } from "../../ui/chart";
-import { button, field, heading, select, shown } from "../../ui/parts";
-import { answer, stale } from "../../api/cache";
+import { chart, valuesTable } from "../../ui/chart";
+import { button, field, heading, select, showResource } from "../../ui/parts";
+import { resource, invalidate } from "../../api/cache";
 import { ApiError, send } from "../../api/client";
-import type { Picture, Table } from "../../api/picture";
+import type { ChartData, Table } from "../../api/chartdata";
 import { param, setParams } from "../../router";
 import { session } from "../../session";
 import { words } from "../../words";
@@ -31,17 +31,17 @@ type Usage = Record<string, Resource> & { sources: Source[]; period: [string, st
 const used = (r: Resource) => r.usage + r.todays_usage;
 
 export default function usagePage(): Child {
-  const got = answer<Usage>(() => ({ path: "organizations/@current/usage/" }));
+  const got = resource<Usage>(() => ({ path: "organizations/@current/usage/" }));
   const chosen = () => (param("resource") in organizationWords.resources ? param("resource") : "events");
   return [
     heading(organizationWords.usage),
     h("div", { class: "filters low" }, field(select(chosen, () => Object.entries(organizationWords.resources), (v) => setParams({ resource: v })), { label: organizationWords.resource })),
-    shown(got, (data) => [() => month(data(), chosen()), () => limits(data(), () => (stale("usage"), got.reload()))]),
+    showResource(got, (data) => [() => month(data(), chosen()), () => limits(data(), () => (invalidate("usage"), got.reload()))]),
   ];
 }
 
 /** The day on which the limit is reached at the rate so far; undefined for none of this month. */
-export function reached(r: Resource, from: string, to: string, now = Date.now()): string | undefined {
+export function limitDay(r: Resource, from: string, to: string, now = Date.now()): string | undefined {
   if (!r.limit || !used(r) || used(r) >= r.limit) return undefined;
   const at = Date.parse(from) + ((now - Date.parse(from)) * r.limit) / used(r);
   return at < Date.parse(to) ? new Intl.DateTimeFormat("en-GB", { dateStyle: "medium", timeZone: "UTC" }).format(at) : undefined;
@@ -51,10 +51,10 @@ function month(u: Usage, name: string): Child {
   const r = u[name]!;
   const label = organizationWords.resources[name]!;
   const days = [...new Set(r.days.map((d) => d.day))].sort();
-  const of = (day: string) => r.days.filter((d) => d.day === day).reduce((a, d) => a + d.count, 0);
-  const line = { label: label, data: days.map(of) };
+  const usedOn = (day: string) => r.days.filter((d) => d.day === day).reduce((a, d) => a + d.count, 0);
+  const line = { label: label, data: days.map(usedOn) };
   const byDay: Table = { columns: [organizationWords.day, organizationWords.countHead], rows: days.map((d, i) => [d, line.data[i]!]) };
-  const picture: Picture = { shape: "bars", head: organizationWords.day, labels: days, lines: [line], open: true, table: byDay };
+  const picture: ChartData = { shape: "bars", head: organizationWords.day, labels: days, lines: [line], open: true, table: byDay };
   const sources = new Map<string, [string, string, string, number]>();
   for (const s of u.sources.filter((s) => s.resource === name)) {
     const id = [s.project_id, s.key, s.sdk].join("\n");
@@ -62,7 +62,7 @@ function month(u: Usage, name: string): Child {
     sources.set(id, [session()?.projects.find((p) => p.id === s.project_id)?.name ?? String(s.project_id), s.key, s.sdk, (was?.[3] ?? 0) + s.count]);
   }
   const bySource: Table = { columns: [organizationWords.project, organizationWords.key, organizationWords.sdk, organizationWords.countHead], rows: [...sources.values()].sort((a, b) => b[3] - a[3]) };
-  const late = reached(r, u.period[0], u.period[1]);
+  const late = limitDay(r, u.period[0], u.period[1]);
   return [
     h("section", { class: "card" }, [
       h("h2", null, organizationWords.thisMonth(label)),
@@ -70,8 +70,8 @@ function month(u: Usage, name: string): Child {
       r.limit ? h("meter", { "aria-label": organizationWords.thisMonth(label), min: 0, max: r.limit, high: r.limit * 0.8, value: Math.min(used(r), r.limit) }) : null,
       late ? h("p", { class: "warning" }, organizationWords.reachedOn(late)) : null,
     ]),
-    days.length ? [h("h2", { class: "gap-above gap" }, organizationWords.byDay), chart(organizationWords.byDay, picture), values(organizationWords.byDay, byDay)] : h("p", { class: "meta gap-above" }, organizationWords.nothingUsed),
-    bySource.rows.length ? [h("h2", { class: "gap-above gap" }, organizationWords.bySource), values(organizationWords.bySource, bySource)] : null,
+    days.length ? [h("h2", { class: "gap-above gap" }, organizationWords.byDay), chart(organizationWords.byDay, picture), valuesTable(organizationWords.byDay, byDay)] : h("p", { class: "meta gap-above" }, organizationWords.nothingUsed),
+    bySource.rows.length ? [h("h2", { class: "gap-above gap" }, organizationWords.bySource), valuesTable(organizationWords.bySource, bySource)] : null,
   ];
 }
 

@@ -1,11 +1,11 @@
 // The cohorts that a person is in now.
 import { h, when, type Child, type Signal } from "../../ui/dom";
-import { empty, shown } from "../../ui/parts";
-import { records } from "../../ui/table";
-import { answer } from "../../api/cache";
+import { empty, showResource } from "../../ui/parts";
+import { recordTable } from "../../ui/table";
+import { resource } from "../../api/cache";
 import { href } from "../../router";
 import type { Params } from "../../routes";
-import { inProject, project } from "../../session";
+import { projectPath, project } from "../../session";
 import { number, words } from "../../words";
 import { personWords } from "../../words/personflags";
 import { personPage, type Person } from "./person";
@@ -22,11 +22,11 @@ export default function personCohorts(params: Params): Child {
 }
 
 function cohorts(person: Signal<Person>): Child {
-  const list = answer<{ results: Row[] }>(() => ({ path: inProject("persons/cohorts/"), query: { person_id: person().uuid } }));
-  return shown(list, (data) => [
+  const list = resource<{ results: Row[] }>(() => ({ path: projectPath("persons/cohorts/"), query: { person_id: person().uuid } }));
+  return showResource(list, (data) => [
     when(() => data().results.length === 0, () => empty(personWords.noCohorts, personWords.noCohortsText)),
     when(() => data().results.length > 0, () =>
-      records<Row>(
+      recordTable<Row>(
         words.cohorts,
         [
           { label: personWords.name, cell: (r) => h("bdi", null, () => h("a", { href: href(`p/${project()}/cohorts/${r().id}`) }, r().name ?? words.dash)) },

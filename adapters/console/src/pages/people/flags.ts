@@ -1,19 +1,19 @@
 // What the flags are for a person now, and what they were last (N16).
 import { h, when, type Child, type Signal } from "../../ui/dom";
-import { button, empty, shown } from "../../ui/parts";
-import { records } from "../../ui/table";
+import { button, empty, showResource } from "../../ui/parts";
+import { recordTable } from "../../ui/table";
 import { time } from "../../ui/time";
-import { answer } from "../../api/cache";
+import { resource } from "../../api/cache";
 import { href, param } from "../../router";
 import type { Params } from "../../routes";
-import { inProject, project } from "../../session";
+import { projectPath, project } from "../../session";
 import { words } from "../../words";
 import { personWords } from "../../words/personflags";
 import { pinWords } from "../../words/pins";
-import { refused } from "../flags/actions";
+import { showRefusal } from "../flags/actions";
 import { pinValue } from "../pin";
 import { searchBox } from "./list";
-import { personPage, pinnedAs, type Person } from "./person";
+import { personPage, pinSubject, type Person } from "./person";
 
 interface Row {
   id: number;
@@ -32,15 +32,15 @@ export default function personFlags(params: Params): Child {
 const text = (v: unknown) => (v === null || v === undefined ? personWords.undecided : String(v));
 
 function flags(person: Signal<Person>): Child {
-  const list = answer<{ results: Row[] }>(() => ({ path: inProject(`persons/${person().uuid}/flags/`), query: { search: param("search"), limit: 200 } }));
+  const list = resource<{ results: Row[] }>(() => ({ path: projectPath(`persons/${person().uuid}/flags/`), query: { search: param("search"), limit: 200 } }));
   const why = (r: Row) => h("a", { href: href(`p/${project()}/why`, { person: person().distinct_ids[0] ?? "", flag: r.key }), "aria-label": personWords.why(r.key) }, words.why);
-  const pin = (key: string) => pinValue({ key, person: pinnedAs(person.peek()) }).then((done) => done && list.reload(), refused);
+  const pin = (key: string) => pinValue({ key, person: pinSubject(person.peek()) }).then((done) => done && list.reload(), showRefusal);
   return [
     h("div", { class: "filters", role: "search", "aria-label": words.flags }, searchBox(words.searchFlags)),
-    shown(list, (data) => [
+    showResource(list, (data) => [
       when(() => data().results.length === 0, () => (param("search") ? empty(words.noFlagsMatch, words.noFlagsMatchText) : empty(words.noFlags, words.noFlagsText))),
       when(() => data().results.length > 0, () =>
-        records<Row>(
+        recordTable<Row>(
           words.flags,
           [
             { label: words.flag, cell: (r) => h("bdi", { class: "code" }, () => h("a", { href: href(`p/${project()}/flags/${r().id}`) }, r().key)) },

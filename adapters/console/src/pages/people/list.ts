@@ -1,19 +1,19 @@
 // People, found by e-mail, name or distinct id.
 import { each, effect, h, when, type Child, type Signal } from "../../ui/dom";
-import { button, empty, heading, shown } from "../../ui/parts";
+import { button, empty, heading, showResource } from "../../ui/parts";
 import { pages } from "../../ui/pages";
 import { time } from "../../ui/time";
 import { href, param, setParams } from "../../router";
-import { inProject, project } from "../../session";
+import { projectPath, project } from "../../session";
 import { words } from "../../words";
 import type { Person } from "./person";
 
 export default function people(): Child {
-  const list = pages<Person>(() => ({ path: inProject("persons/"), query: { search: param("search"), limit: 50 } }));
+  const list = pages<Person>(() => ({ path: projectPath("persons/"), query: { search: param("search"), limit: 50 } }));
   return [
     heading(words.people),
     h("div", { class: "filters", role: "search", "aria-label": words.people }, searchBox(words.searchPeople)),
-    shown(list, (data) => [
+    showResource(list, (data) => [
       when(() => data().length === 0 && param("search"), () => empty(words.noPeopleMatch, words.noFlagsMatchText, button(words.clearFilters, { run: () => setParams({ search: "" }) }))),
       when(() => data().length === 0 && !param("search"), () => empty(words.noPeople, words.noPeopleText)),
       when(() => data().length > 0, () => table(data)),

@@ -2,16 +2,16 @@
 import { h, signal, when, type Child, type Signal } from "../../ui/dom";
 import { announce } from "../../ui/announce";
 import { dialog } from "../../ui/dialog";
-import { bars, button, field, heading, problem } from "../../ui/parts";
+import { loadingBars, button, field, heading, problem } from "../../ui/parts";
 import { time } from "../../ui/time";
 import { get, send } from "../../api/client";
-import { stale } from "../../api/cache";
+import { invalidate } from "../../api/cache";
 import { go, href } from "../../router";
 import type { Params } from "../../routes";
-import { inProject, project } from "../../session";
+import { projectPath, project } from "../../session";
 import { words } from "../../words";
 import { pinWords } from "../../words/pins";
-import { refused } from "../flags/actions";
+import { showRefusal } from "../flags/actions";
 import { pinValue } from "../pin";
 
 export interface Person {
@@ -36,24 +36,24 @@ export function personPage(params: Params, tab: string, show: (person: Signal<Pe
   const person = signal<Person | undefined>(undefined);
   const fault = signal<unknown>(undefined);
   const load = () =>
-    get<Person>(inProject(`persons/${params.uuid}/`)).then(
+    get<Person>(projectPath(`persons/${params.uuid}/`)).then(
       (p) => (person.set(p), fault.set(undefined)),
       (e: unknown) => fault.set(e),
     );
   void load();
   const at = `p/${project.peek()}/people/${params.uuid}`;
   return [
-    heading(() => person()?.name ?? "…", when(person, () => h("a", { class: "button", href: () => href(`p/${project()}/why`, { person: person()!.distinct_ids[0] ?? "" }) }, words.why)), when(person, () => button(pinWords.pin, { scope: "feature_flag:write", run: () => pinValue({ person: pinnedAs(person.peek()!) }).catch(refused) })), when(person, () => button(words.erasePerson, { kind: "danger", scope: "person:write", run: () => erase(person.peek()!).catch(refused) }))),
+    heading(() => person()?.name ?? "…", when(person, () => h("a", { class: "button", href: () => href(`p/${project()}/why`, { person: person()!.distinct_ids[0] ?? "" }) }, words.why)), when(person, () => button(pinWords.pin, { scope: "feature_flag:write", run: () => pinValue({ person: pinSubject(person.peek()!) }).catch(showRefusal) })), when(person, () => button(words.erasePerson, { kind: "danger", scope: "person:write", run: () => erase(person.peek()!).catch(showRefusal) }))),
     when(person, () => h("p", { class: "meta gap" }, `${words.ids}: `, h("bdi", { class: "code" }, () => person()!.distinct_ids.join(", ")), ` · ${words.firstSeen} `, () => time(person()!.created_at))),
     h("nav", { "aria-label": words.person, class: "tabs" }, tabs.map(([path, label]) => h("a", { href: href(path ? `${at}/${path}` : at), "aria-current": path === tab ? "page" : null }, label))),
     () => (fault() ? problem(words.failed, fault(), () => void load()) : null),
-    when(() => !person() && !fault(), () => bars()),
+    when(() => !person() && !fault(), () => loadingBars()),
     when(person, () => show(person as Signal<Person>)),
   ];
 }
 
 /** The person as one for whom a value is pinned. */
-export const pinnedAs = (p: Person) => ({ id: p.distinct_ids[0] ?? "", name: p.name });
+export const pinSubject = (p: Person) => ({ id: p.distinct_ids[0] ?? "", name: p.name });
 
 /** Erases after the word was typed; what goes cannot come back. */
 async function erase(p: Person): Promise<void> {
@@ -65,8 +65,8 @@ async function erase(p: Person): Promise<void> {
     buttons: h("button", { type: "button", class: "button danger", disabled: () => word() !== words.eraseWord, onclick: () => d.close(true) }, words.erase),
   }));
   if (!yes) return;
-  await send("DELETE", inProject(`persons/${p.uuid}/?delete_events=${events.checked}`));
-  stale("persons");
+  await send("DELETE", projectPath(`persons/${p.uuid}/?delete_events=${events.checked}`));
+  invalidate("persons");
   await go(`p/${project.peek()}/people`);
   announce(words.erased(p.name));
 }

@@ -3,14 +3,14 @@ import { h, signal, when, type Child, type Signal } from "../../ui/dom";
 import { announce } from "../../ui/announce";
 import { confirm, dialog } from "../../ui/dialog";
 import { button, empty, field } from "../../ui/parts";
-import { records } from "../../ui/table";
+import { recordTable } from "../../ui/table";
 import { send } from "../../api/client";
-import { stale } from "../../api/cache";
+import { invalidate } from "../../api/cache";
 import type { Params } from "../../routes";
-import { inProject } from "../../session";
+import { projectPath } from "../../session";
 import { words } from "../../words";
 import { personWords } from "../../words/personflags";
-import { refused } from "../flags/actions";
+import { showRefusal } from "../flags/actions";
 import { personPage, type Person } from "./person";
 
 const text = (v: unknown) => (typeof v === "string" ? v : JSON.stringify(v));
@@ -32,10 +32,10 @@ export default function propertiesPage(params: Params): Child {
 }
 
 function properties(person: Signal<Person>): Child {
-  const at = () => inProject(`persons/${person.peek().uuid}/`);
+  const at = () => projectPath(`persons/${person.peek().uuid}/`);
   const put = (all: Record<string, unknown>, said: string) => {
     person.set({ ...person.peek(), properties: all });
-    stale("persons");
+    invalidate("persons");
     announce(said);
   };
   const edit = async (name?: string) => {
@@ -51,15 +51,15 @@ function properties(person: Signal<Person>): Child {
   };
   const list = () => Object.entries(person().properties).sort(([a], [b]) => (a < b ? -1 : 1));
   const tools = (name: string) => [
-    button(personWords.editButton, { kind: "small", "aria-label": personWords.edit(name), scope: "person:write", run: () => edit(name).catch(refused) }),
+    button(personWords.editButton, { kind: "small", "aria-label": personWords.edit(name), scope: "person:write", run: () => edit(name).catch(showRefusal) }),
     " ",
-    button(personWords.removeButton, { kind: "small", "aria-label": personWords.remove(name), scope: "person:write", run: () => remove(name).catch(refused) }),
+    button(personWords.removeButton, { kind: "small", "aria-label": personWords.remove(name), scope: "person:write", run: () => remove(name).catch(showRefusal) }),
   ];
   return [
-    h("div", { class: "between gap" }, h("h2", null, words.properties), button(personWords.add, { scope: "person:write", run: () => edit().catch(refused) })),
+    h("div", { class: "between gap" }, h("h2", null, words.properties), button(personWords.add, { scope: "person:write", run: () => edit().catch(showRefusal) })),
     when(() => list().length === 0, () => empty(personWords.noProperties, personWords.noPropertiesText)),
     when(() => list().length > 0, () =>
-      records<[string, unknown]>(
+      recordTable<[string, unknown]>(
         words.properties,
         [
           { label: words.property, cell: (r) => h("bdi", { class: "code" }, () => r()[0]) },

@@ -4,7 +4,7 @@ import { h, type Child, type Signal } from "../../ui/dom";
 import { comboboxField, type Option } from "../../ui/combobox";
 import { field, select } from "../../ui/parts";
 import { get } from "../../api/client";
-import { inProject } from "../../session";
+import { projectPath } from "../../session";
 import { words } from "../../words";
 import { recordWords } from "../../words/records";
 
@@ -34,14 +34,14 @@ export type Faults = Record<string, string | undefined>;
 const pretty = (v: unknown) => (v === undefined || v === null ? "" : JSON.stringify(v, null, 2));
 
 export function draftOf(fields: Field[], r?: Record_): Draft {
-  const one = (f: Field) => {
+  const fieldText = (f: Field) => {
     if (!r) return f.first ?? "";
     if (f.kind === "json") return pretty(r[f.name]);
     if (f.kind === "flag") return (r[f.from!] as { key: string } | null)?.key ?? "";
     if (f.kind === "rest") return pretty(setOf(f, r)).replace(/^\{\}$/, "");
     return String(r[f.name] ?? "");
   };
-  return Object.fromEntries(fields.map((f) => [f.name, one(f)]));
+  return Object.fromEntries(fields.map((f) => [f.name, fieldText(f)]));
 }
 
 const setOf = (f: Field, r: Record_) => Object.fromEntries(f.members!.filter((m) => r[m] !== null && r[m] !== undefined).map((m) => [m, r[m]]));
@@ -88,13 +88,13 @@ export class FieldFault extends Error {
 }
 
 async function flagID(f: Field, key: string): Promise<number> {
-  const found = await get<{ results: { id: number }[] }>(inProject("feature_flags/"), { key, limit: 1 });
+  const found = await get<{ results: { id: number }[] }>(projectPath("feature_flags/"), { key, limit: 1 });
   if (!found.results[0]) throw new FieldFault(f.name, recordWords.noFlag(key));
   return found.results[0].id;
 }
 
 const flagKeys = (typed: string): Promise<Option[]> =>
-  get<{ results: { key: string; name: string }[] }>(inProject("feature_flags/"), { search: typed, limit: 20 }).then((l) => l.results.map((x) => ({ value: x.key, text: x.key, note: x.name })));
+  get<{ results: { key: string; name: string }[] }>(projectPath("feature_flags/"), { search: typed, limit: 20 }).then((l) => l.results.map((x) => ({ value: x.key, text: x.key, note: x.name })));
 
 export function form(fields: Field[], draft: Signal<Draft>, faults: () => Faults, locked: () => boolean, isNew: boolean): Child {
   return fields.filter((f) => isNew || !f.onlyNew).map((f) => control(f, draft, faults, locked, isNew));

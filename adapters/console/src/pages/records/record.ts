@@ -2,16 +2,16 @@
 import { h, signal, when, type Child, type Signal } from "../../ui/dom";
 import { announce } from "../../ui/announce";
 import { confirm } from "../../ui/dialog";
-import { guarded, saveKey } from "../../ui/form";
-import { drop, keep, kept } from "../../ui/kept";
-import { bars, button, heading, problem } from "../../ui/parts";
+import { confirmBeforeLeave, onSaveKey } from "../../ui/form";
+import { deleteDraft, saveDraft, loadDraft } from "../../ui/drafts";
+import { loadingBars, button, heading, problem } from "../../ui/parts";
 import { ApiError, get, send } from "../../api/client";
-import { canonical } from "../../api/draft";
+import { canonicalJSON } from "../../api/draft";
 import { go, guard } from "../../router";
 import type { Params } from "../../routes";
-import { inProject, may, project } from "../../session";
+import { projectPath, hasScope, project } from "../../session";
 import { words } from "../../words";
-import { refused } from "../flags/actions";
+import { showRefusal } from "../flags/actions";
 import { bodyOf, draftOf, faultsOf, FieldFault, form, type Draft, type Faults, type Field, type Record_ } from "./form";
 
 export interface Kind<R extends Record_> {
@@ -44,8 +44,8 @@ async function submit(f: Form, fields: Field[], was: Draft | undefined, ask: (bo
   try {
     await ask(await bodyOf(fields, f.draft.peek(), was));
   } catch (e) {
-    const of = e instanceof FieldFault ? e.field : e instanceof ApiError ? (e.attr ?? "").split("__")[0]! : "";
-    const known = fields.find((x) => x.name === of || x.members?.includes(of));
+    const name = e instanceof FieldFault ? e.field : e instanceof ApiError ? (e.attr ?? "").split("__")[0]! : "";
+    const known = fields.find((x) => x.name === name || x.members?.includes(name));
     if (!known) return f.other.set(e);
     f.faults.set({ [known.name]: (e as Error).message });
     first();
@@ -55,21 +55,21 @@ async function submit(f: Form, fields: Field[], was: Draft | undefined, ask: (bo
 export function newRecord<R extends Record_>(k: Kind<R>): Child {
   const empty = draftOf(k.fields);
   const record = `${k.path}new`;
-  const was = kept<Draft>(record);
+  const was = loadDraft<Draft>(record);
   const f = newForm({ ...empty, ...was });
-  const dirty = () => canonical(f.draft()) !== canonical(empty);
+  const dirty = () => canonicalJSON(f.draft()) !== canonicalJSON(empty);
   if (was) announce(words.draftRestored);
-  keep(record, f.draft, dirty);
-  guarded(dirty);
+  saveDraft(record, f.draft, dirty);
+  confirmBeforeLeave(dirty);
   const save = () =>
     submit(f, k.fields, undefined, async (body) => {
-      const made = await send<R>("POST", inProject(k.path), body);
-      drop(record);
+      const made = await send<R>("POST", projectPath(k.path), body);
+      deleteDraft(record);
       guard.leave = null;
       await go(`p/${project.peek()}/${k.at}/${made.id}`, {}, true);
       announce(words.saved);
     });
-  saveKey(save);
+  onSaveKey(save);
   return [
     heading(k.texts.new),
     () => (f.other() ? problem(words.notDone, f.other()) : null),
@@ -79,13 +79,13 @@ export function newRecord<R extends Record_>(k: Kind<R>): Child {
 }
 
 export function oneRecord<R extends Record_>(k: Kind<R>, params: Params): Child {
-  const path = `${inProject(k.path)}${params.id}/`;
+  const path = `${projectPath(k.path)}${params.id}/`;
   const got = signal<R | undefined>(undefined);
   const fault = signal<unknown>(undefined);
   const load = () => get<R>(path).then((r) => (got.set(r), fault.set(undefined)), (e: unknown) => fault.set(e));
   void load();
   const record = got as Signal<R>;
-  const put = (body: object, said: string) => send<R>("PATCH", path, body).then((r) => (got.set(r), announce(said)), refused);
+  const put = (body: object, said: string) => send<R>("PATCH", path, body).then((r) => (got.set(r), announce(said)), showRefusal);
   const remove = async () => {
     const { name } = record.peek();
     if (!(await confirm(words.deleteAsk(name), k.texts.deleteText, words.delete))) return;
@@ -95,9 +95,9 @@ export function oneRecord<R extends Record_>(k: Kind<R>, params: Params): Child 
     announce(words.deleted(name));
   };
   return [
-    heading(() => got()?.name ?? "…", when(got, () => [k.actions?.(record, put), button(k.texts.delete, { kind: "danger", scope: k.scope, run: () => remove().catch(refused) })])),
+    heading(() => got()?.name ?? "…", when(got, () => [k.actions?.(record, put), button(k.texts.delete, { kind: "danger", scope: k.scope, run: () => remove().catch(showRefusal) })])),
     () => (fault() ? problem(words.failed, fault(), () => void load()) : null),
-    when(() => !got() && !fault(), () => bars(8)),
+    when(() => !got() && !fault(), () => loadingBars(8)),
     when(got, () => [k.notes?.(record), edit(k, record, path)]),
   ];
 }
@@ -106,25 +106,25 @@ function edit<R extends Record_>(k: Kind<R>, record: Signal<R>, path: string): H
   const fields = k.fields.filter((x) => !x.onlyNew);
   const was = () => draftOf(fields, record());
   const name = `${k.path}${record.peek().id}`;
-  const mine = kept<Draft>(name); // the fields that were changed
+  const mine = loadDraft<Draft>(name); // the fields that were changed
   const changed = () => Object.fromEntries(Object.entries(f.draft()).filter(([field, text]) => text !== (was()[field] ?? "")));
   const f = newForm({ ...was(), ...mine });
-  const dirty = () => canonical(changed()) !== "{}";
+  const dirty = () => canonicalJSON(changed()) !== "{}";
   if (mine && dirty()) announce(words.draftRestored);
-  keep(name, changed, dirty);
-  guarded(dirty);
+  saveDraft(name, changed, dirty);
+  confirmBeforeLeave(dirty);
   const save = () =>
     submit(f, fields, was(), async (body) => {
       record.set(await send<R>("PATCH", path, body));
       f.draft.set(was());
       announce(words.saved);
     });
-  saveKey(save);
+  onSaveKey(save);
   return h(
     "section",
     { class: "stack form-narrow", "aria-label": words.properties },
     () => (f.other() ? problem(words.notDone, f.other()) : null),
-    form(fields, f.draft, f.faults, () => !may(k.scope), false),
+    form(fields, f.draft, f.faults, () => !hasScope(k.scope), false),
     h("div", null, button(words.save, { kind: "primary", scope: k.scope, run: save })),
   );
 }

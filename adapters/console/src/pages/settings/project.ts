@@ -2,9 +2,9 @@
 import { h, signal, type Child } from "../../ui/dom";
 import { announce } from "../../ui/announce";
 import { confirm, dialog } from "../../ui/dialog";
-import { button, copyText, field, heading, select, shown } from "../../ui/parts";
+import { button, copyText, field, heading, select, showResource } from "../../ui/parts";
 import type { Approvals } from "../../api/approvals";
-import { answer, stale, type Answer } from "../../api/cache";
+import { resource, invalidate, type Resource } from "../../api/cache";
 import { ApiError, send } from "../../api/client";
 import { go } from "../../router";
 import { loadSession, project } from "../../session";
@@ -24,8 +24,8 @@ const scope = "project:write";
 const path = () => `projects/${project.peek()}/`;
 
 export default function settingsPage(): Child {
-  const got = answer<Project>(() => ({ path: `projects/${project()}/` }));
-  return [heading(projectWords.projectSettings), shown(got, (data) => {
+  const got = resource<Project>(() => ({ path: `projects/${project()}/` }));
+  return [heading(projectWords.projectSettings), showResource(got, (data) => {
       const was = got.data.peek()!; // a form keeps what is typed when the answer is another one
       return [general(was, got), keys(data, got), approvals(was), danger(data)];
     })];
@@ -43,11 +43,11 @@ function region(name: string, content: Child, ...actions: ((run: (work: () => Pr
 
 async function change(body: object): Promise<void> {
   await send<Project>("PATCH", path(), body);
-  stale(path());
+  invalidate(path());
   announce(words.saved);
 }
 
-function general(p: Project, got: Answer<Project>): HTMLElement {
+function general(p: Project, got: Resource<Project>): HTMLElement {
   const name = h("input", { type: "text", maxlength: 200, value: p.name });
   const zone = signal(p.timezone);
   const zones = [...new Set(["UTC", p.timezone, ...Intl.supportedValuesOf("timeZone")])].map((z) => [z, z] as const);
@@ -59,7 +59,7 @@ function general(p: Project, got: Answer<Project>): HTMLElement {
   return region(projectWords.general, [field(name, { label: projectWords.name }), field(select(zone, () => zones, zone.set), { label: projectWords.timeZone })], (run) => button(words.save, { kind: "primary", scope, run: () => run(save) }));
 }
 
-function keys(p: () => Project, got: Answer<Project>): HTMLElement {
+function keys(p: () => Project, got: Resource<Project>): HTMLElement {
   const key = h("input", { type: "text", class: "code", readonly: true, value: () => p().api_token });
   const rotate = async () => {
     if (!(await confirm(projectWords.rotateAsk, projectWords.rotateText, projectWords.rotate))) return;

@@ -3,20 +3,20 @@ import { h, type Child } from "../../ui/dom";
 import { button, empty, heading } from "../../ui/parts";
 import { listOf } from "../../ui/list";
 import { pages } from "../../ui/pages";
-import { records } from "../../ui/table";
+import { recordTable } from "../../ui/table";
 import { time } from "../../ui/time";
 import { go, href } from "../../router";
-import { inProject, project } from "../../session";
+import { projectPath, project } from "../../session";
 import { words } from "../../words";
 import { recordWords } from "../../words/records";
 import { stateOf, survey, type Survey } from "./kind";
 
 export default function surveysPage(): Child {
-  const list = pages<Survey>(() => ({ path: inProject(survey.path), query: { limit: 50 } }));
+  const list = pages<Survey>(() => ({ path: projectPath(survey.path), query: { limit: 50 } }));
   return [
     heading(words.surveys, button(recordWords.newSurvey, { kind: "primary", scope: survey.scope, run: () => go(`p/${project.peek()}/surveys/new`) })),
     listOf(list, () => empty(recordWords.noSurveys, recordWords.noSurveysText), (rows) =>
-      records<Survey>(
+      recordTable<Survey>(
         words.surveys,
         [
           { label: recordWords.name, cell: (s) => h("bdi", null, h("a", { href: () => href(`p/${project()}/surveys/${s().id}`) }, () => s().name)) },

@@ -1,10 +1,10 @@
 // The explanation of an answer as a tree: conditions, what they saw, buckets, other flags.
 import type { Branch } from "../../ui/tree";
-import type { Bucket, Condition, Explained, Filter, FlagTrace } from "../../api/explain";
+import type { Bucket, Condition, Explanation, Filter, FlagTrace } from "../../api/explain";
 import { operators, percent } from "../../words";
 import { outcomes, whyWords } from "../../words/why";
 
-export function branches(a: Explained): Branch[] {
+export function branches(a: Explanation): Branch[] {
   const flags = a.trace.flags ?? [];
   const own = flags.at(-1);
   if (!own) return [];
@@ -31,10 +31,10 @@ const bucket = (b: Bucket) => `${b.hashed ? whyWords.bucketOf(b.bucket, b.hash ?
 function filter(f: Filter): Branch {
   const items = [...(f.items ?? []), ...(f.cohort?.tree ? [f.cohort.tree] : [])].map(filter);
   const end = [f.result, f.negated ? whyWords.negated : "", f.note ?? ""].filter(Boolean).join(", ");
-  return { label: `${asked(f)}: ${end}`, open: true, items };
+  return { label: `${filterRule(f)}: ${end}`, open: true, items };
 }
 
-function asked(f: Filter): string {
+function filterRule(f: Filter): string {
   if (f.kind === "all") return whyWords.allOf;
   if (f.kind === "any") return whyWords.anyOf;
   if (f.cohort) return whyWords.cohort(f.cohort.id);

@@ -4,7 +4,7 @@ import { button, field, problem } from "../../ui/parts";
 import { param, setParams } from "../../router";
 import { words } from "../../words";
 import { whyWords } from "../../words/why";
-import { asking, question, sentence } from "./why";
+import { loadExplanation, question, sentence } from "./why";
 
 interface Line {
   n: number;
@@ -13,7 +13,7 @@ interface Line {
 }
 
 /** The properties of the address; what is no object is none. */
-function tried(): Record<string, unknown> | null {
+function propertiesParam(): Record<string, unknown> | null {
   try {
     const v: unknown = JSON.parse(param("what") || "null");
     return v && typeof v === "object" && !Array.isArray(v) ? (v as Record<string, unknown>) : null;
@@ -23,21 +23,21 @@ function tried(): Record<string, unknown> | null {
 }
 
 /** Numbers, true, false and null as such, everything else as text. */
-function typed(text: string): unknown {
+function parseValue(text: string): unknown {
   return /^(-?\d+(\.\d+)?|true|false|null)$/.test(text.trim()) ? JSON.parse(text) : text;
 }
 
 export function whatIf(): HTMLElement {
-  const start = Object.entries(tried() ?? {}).map(([key, v], n) => ({ n, key, value: typeof v === "string" ? v : JSON.stringify(v) }));
+  const start = Object.entries(propertiesParam() ?? {}).map(([key, v], n) => ({ n, key, value: typeof v === "string" ? v : JSON.stringify(v) }));
   const lines = signal<Line[]>(start.length ? start : [{ n: 0, key: "", value: "" }]);
-  const a = asking(() => {
-    const [q, what] = [question(), tried()];
+  const a = loadExplanation(() => {
+    const [q, what] = [question(), propertiesParam()];
     return q && what ? { flag: q.flag, q: { ...q.q, person_properties: what } } : null;
   });
   const set = (l: Line, member: "key" | "value") => h("input", { type: "text", autocomplete: "off", value: l[member], oninput: (e: Event) => (l[member] = (e.target as HTMLInputElement).value) });
   const run = () => {
     const given = lines.peek().filter((l) => l.key.trim());
-    setParams({ what: given.length ? JSON.stringify(Object.fromEntries(given.map((l) => [l.key.trim(), typed(l.value)]))) : "" });
+    setParams({ what: given.length ? JSON.stringify(Object.fromEntries(given.map((l) => [l.key.trim(), parseValue(l.value)]))) : "" });
   };
   return h(
     "section",

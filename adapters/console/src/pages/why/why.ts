@@ -2,26 +2,26 @@
 import { computed, effect, h, onEnd, signal, untracked, when, type Child, type Signal } from "../../ui/dom";
 import { announce } from "../../ui/announce";
 import { comboboxField } from "../../ui/combobox";
-import { bars, button, copyText, empty, field, heading, problem } from "../../ui/parts";
+import { loadingBars, button, copyText, empty, field, heading, problem } from "../../ui/parts";
 import { scroller } from "../../ui/table";
 import { time } from "../../ui/time";
 import { expandAll, tree } from "../../ui/tree";
-import { explain, type Explained, type FlagValue, type Question } from "../../api/explain";
+import { explain, type Explanation, type FlagValue, type Question } from "../../api/explain";
 import { param, setParams } from "../../router";
 import { words } from "../../words";
 import { differences, whyWords } from "../../words/why";
-import { flagsNamed, peopleNamed } from "../suggest";
+import { suggestFlags, suggestPeople } from "../suggest";
 import { branches } from "./explanation";
 import { whatIf } from "./whatif";
 
-interface Asked {
-  data: Signal<Explained | undefined>;
+interface ExplanationState {
+  data: Signal<Explanation | undefined>;
   fault: Signal<unknown>;
   busy: Signal<boolean>;
   again(): void;
 }
 
-export const sentence = (a: Explained, person: string): string => whyWords.is(a.flag.key, text(a.value), a.person?.name ?? person);
+export const sentence = (a: Explanation, person: string): string => whyWords.is(a.flag.key, text(a.value), a.person?.name ?? person);
 
 const text = (v: FlagValue) => (v === null ? whyWords.undecided : String(v));
 
@@ -38,25 +38,25 @@ export function question(): { flag: string; q: Question } | null {
 }
 
 /** Asks what the function names, and again when that changes. */
-export function asking(what: () => { flag: string; q: Question } | null): Asked {
-  const turn = signal(0);
-  const out: Asked = { data: signal<Explained | undefined>(undefined), fault: signal<unknown>(undefined), busy: signal(false), again: () => turn.update((n) => n + 1) };
+export function loadExplanation(what: () => { flag: string; q: Question } | null): ExplanationState {
+  const reloads = signal(0);
+  const out: ExplanationState = { data: signal<Explanation | undefined>(undefined), fault: signal<unknown>(undefined), busy: signal(false), again: () => reloads.update((n) => n + 1) };
   let cancel: AbortController | undefined;
   let before = "";
   const json = computed(() => JSON.stringify(what())); // another address may ask the same
   onEnd(() => cancel?.abort());
   effect(() => {
-    const asked = JSON.parse(json()) as ReturnType<typeof what>;
-    turn();
+    const current = JSON.parse(json()) as ReturnType<typeof what>;
+    reloads();
     untracked(() => {
       cancel?.abort();
       if (before !== json()) out.data.set(undefined); // it answers another question
       before = json();
       out.fault.set(undefined);
-      out.busy.set(asked !== null);
-      if (!asked) return out.data.set(undefined);
+      out.busy.set(current !== null);
+      if (!current) return out.data.set(undefined);
       const mine = (cancel = new AbortController());
-      explain(asked.flag, asked.q, mine.signal).then(
+      explain(current.flag, current.q, mine.signal).then(
         (a) => mine.signal.aborted || (out.data.set(a), out.busy.set(false)),
         (e: unknown) => mine.signal.aborted || (out.data.set(undefined), out.fault.set(e), out.busy.set(false)),
       );
@@ -66,13 +66,13 @@ export function asking(what: () => { flag: string; q: Question } | null): Asked 
 }
 
 export default function why(): Child {
-  const a = asking(question);
+  const a = loadExplanation(question);
   return [
     heading(words.why),
     form(a.again),
     when(() => !question(), () => empty(whyWords.ask, `${whyWords.text} ${whyWords.example}`)),
     () => (a.fault() ? problem(words.failed, a.fault(), a.again) : null),
-    when(() => a.busy() && !a.data(), () => bars()),
+    when(() => a.busy() && !a.data(), () => loadingBars()),
     when(a.data, () => [answer(a), explanation(a), whatIf()]),
   ];
 }
@@ -88,14 +88,14 @@ function form(again: () => void): HTMLElement {
   return h(
     "form",
     { class: "filters", "aria-label": words.why, onsubmit: (e: Event) => e.preventDefault() },
-    comboboxField({ label: words.person, value: person, options: peopleNamed, change: person.set, free: true }),
-    comboboxField({ label: words.flag, value: flag, options: flagsNamed, change: flag.set, free: true }),
+    comboboxField({ label: words.person, value: person, options: suggestPeople, change: person.set, free: true }),
+    comboboxField({ label: words.flag, value: flag, options: suggestFlags, change: flag.set, free: true }),
     field(groups, { label: whyWords.groups, hint: whyWords.groupsHint }),
     button(words.why, { kind: "primary", run: ask }),
   );
 }
 
-function answer(a: Asked): HTMLElement {
+function answer(a: ExplanationState): HTMLElement {
   const row = (source: string, cells: () => Child[]) => h("tr", null, h("th", { scope: "row" }, source), () => cells().map((c) => h("td", null, c)));
   const d = () => a.data()!;
   const last = () => d()?.assigned;
@@ -119,7 +119,7 @@ function answer(a: Asked): HTMLElement {
   );
 }
 
-function explanation(a: Asked): HTMLElement {
+function explanation(a: ExplanationState): HTMLElement {
   const made = () => (a.data() ? branches(a.data()!) : []);
   let root: HTMLElement | undefined;
   const copy = async () => (await copyText(a.data.peek()!.text), announce(words.copied));
