@@ -77,7 +77,7 @@ func TestApprovals(t *testing.T) {
 			t.Errorf("%s can be pressed by the author of a change that nobody has approved", name)
 		}
 	}
-	if got := js[string](p, `document.getElementById([...document.querySelectorAll("button")].find(b => b.innerText === "Approve").getAttribute("aria-describedby")).textContent`); got != "Who has written a change cannot approve it." {
+	if got := js[string](p, `document.getElementById([...document.querySelectorAll("button")].find(b => b.innerText === "Approve").getAttribute("aria-describedby")).textContent`); got != "Authors of a change cannot approve it." {
 		t.Errorf("Approve is described by %q", got)
 	}
 	p.accessible()
@@ -90,7 +90,7 @@ func TestApprovals(t *testing.T) {
 	p.click("button", "Save")
 	p.click("dialog", "Review changes", "button", "Request approval")
 	p.node("heading", "Change of new-checkout")
-	p.node("StaticText", "Nobody has voted on this revision yet.") // an edit discards the approvals
+	p.node("StaticText", "There are no votes on this revision yet.") // an edit takes the approvals back
 
 	ben.api("POST", "/api/projects/1/change_requests/1/approve/", map[string]any{"revision": 2}, nil)
 	p.visit("p/1/approvals/1")
@@ -172,7 +172,7 @@ func TestApprovals_OfTheSchedule(t *testing.T) {
 		}
 	}
 	s.api("GET", "/api/projects/1/change_requests/", nil, &request)
-	if len(request.Results) != 1 || len(request.Results[0].Patch.Filters.Groups) != 1 || request.Results[0].Patch.Filters.Groups[0].Share != 25 || request.Results[0].Note != "Wanted at 2099-01-02 03:04, UTC" {
+	if len(request.Results) != 1 || len(request.Results[0].Patch.Filters.Groups) != 1 || request.Results[0].Patch.Filters.Groups[0].Share != 25 || request.Results[0].Note != "Requested for 2099-01-02 03:04, UTC" {
 		t.Errorf("asked for is %+v, want condition 1 at 25 %% and when", request)
 	}
 	p.click("button", "New scheduled change")

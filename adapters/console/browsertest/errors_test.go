@@ -23,7 +23,7 @@ func TestErrors(t *testing.T) {
 	p.visit("p/1/errors")
 	p.node("table", "Errors", "cell", "TypeError x is not <b>a function</b>")
 	p.node("table", "Errors", "cell", "2")
-	p.node("table", "Errors", "cell", "Nobody")
+	p.node("table", "Errors", "cell", "Unassigned")
 	p.accessible()
 	p.click("table", "Errors", "link", "TypeError")
 	p.node("heading", "TypeError")

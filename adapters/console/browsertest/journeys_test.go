@@ -51,7 +51,7 @@ func TestCode_FirstCall(t *testing.T) {
 	s.sendFlagCall("$feature_flag_called", "banner", "ana")
 	p.waitAnnounced("First call: ana got true")
 	p.visit("p/1")
-	p.node("image", "Chart: Calls of flags, by minute")
+	p.node("image", "Chart: Flag calls by minute")
 
 	// Newer SDKs report $experiment_exposure for the flag of an experiment.
 	s.api("POST", "/api/projects/1/feature_flags/", map[string]any{"key": "tried", "filters": map[string]any{"groups": []any{map[string]any{"properties": []any{}}}}}, nil)
@@ -115,7 +115,7 @@ func TestPeople_FoundAndErased(t *testing.T) {
 	p.click("dialog", "Add property", "button", "Save")
 	p.node("button", "Edit email")
 	p.click("navigation", "Person", "link", "Cohorts")
-	p.node("heading", "In no cohort")
+	p.node("heading", "Not in any cohort")
 	p.accessible()
 	filter := map[string]any{"key": "seats", "type": "person", "operator": "gt", "value": 4}
 	s.api("POST", "/api/projects/1/cohorts/", map[string]any{"name": "big teams", "filters": map[string]any{"properties": map[string]any{"type": "AND", "values": []any{filter}}}}, nil)

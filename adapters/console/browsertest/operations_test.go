@@ -44,7 +44,7 @@ func TestHome_NeedsYouAndLive(t *testing.T) {
 			"event": "$feature_flag_called", "distinct_id": "ana", "properties": map[string]any{"$feature_flag": "banner", "$feature_flag_response": true}}}}, nil)
 	}
 	p := s.open(t, "p/1")
-	p.node("list", "Needs you", "link", "Events: the limit of this month is near")
-	p.node("image", "Chart: Calls of flags, by minute")
+	p.node("list", "Needs you", "link", "Events: usage is close to this month's limit")
+	p.node("image", "Chart: Flag calls by minute")
 	p.accessible()
 }

@@ -67,7 +67,7 @@ func TestProject_ActivityAndAnother(t *testing.T) {
 	p.node("table", "Activity", "StaticText", "for the fair")
 	p.accessible()
 	p.choose("Cohorts", "combobox", "What")
-	p.node("heading", "Nothing matches")
+	p.node("heading", "No activity matches")
 	p.click("button", "Clear filters")
 	p.node("table", "Activity", "StaticText", "for the fair")
 
@@ -75,6 +75,6 @@ func TestProject_ActivityAndAnother(t *testing.T) {
 	p.click("button", "New project")
 	p.fill("Second", "dialog", "New project", "textbox", "Name")
 	p.accessible()
-	p.click("dialog", "New project", "button", "Make project")
+	p.click("dialog", "New project", "button", "Create project")
 	p.node("button", "Project: Second")
 }

@@ -37,7 +37,7 @@ func TestPasskey(t *testing.T) {
 	p.click("menuitem", "Sign out")
 	p.click("button", "Sign in with a passkey")
 	p.node("alert", "")
-	if text := js[string](p, "document.querySelector('[role=alert]').innerText"); text != "This passkey is not known here." {
+	if text := js[string](p, "document.querySelector('[role=alert]').innerText"); text != "This passkey is not registered on this server." {
 		t.Errorf("of a passkey that was removed: %q", text)
 	}
 	p.accessible()

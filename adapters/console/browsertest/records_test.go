@@ -80,7 +80,7 @@ func cohortsByList(s *server, p *page) {
 	p.click("radio", "By CSV")
 	js[any](p, `(() => { const f = new DataTransfer(); f.items.add(new File(["name,email\nAna,ana@example.com\n"], "a.csv")); const i = document.querySelector("input[type=file]"); i.files = f.files; i.dispatchEvent(new Event("change")); })()`)
 	p.click("button", "Preview")
-	p.waitAnnounced("1 person matches. 1 row, people are named by email")
+	p.waitAnnounced("1 person matches. 1 row, people identified by email")
 	p.click("button", "Save")
 	p.node("heading", "File")
 	p.node("table", "People in File", "link", "ana@example.com")
@@ -133,7 +133,7 @@ func TestExperiments(t *testing.T) {
 	p.accessible()
 	p.click("dialog", "Launch Checkout test?", "button", "Launch")
 	p.waitAnnounced("Launched")
-	p.node("heading", "Nobody has met a variant yet")
+	p.node("heading", "No exposures yet")
 	if got := s.flag("checkout", "ana"); got != "control" && got != "test" {
 		t.Errorf("ana gets %v, want a variant", got)
 	}
@@ -182,7 +182,7 @@ func experimentStopped(s *server, p *page) {
 	js[any](p, "scrollTo(0, 0)") // no element may be partly below the banner
 	p.accessible()
 	p.click("button", "Stop")
-	p.choose("Everybody gets test", "dialog", "Stop Checkout test?", "combobox", "Afterwards")
+	p.choose("Everyone gets test", "dialog", "Stop Checkout test?", "combobox", "Afterwards")
 	p.accessible()
 	p.click("dialog", "Stop Checkout test?", "button", "Stop")
 	p.waitAnnounced("Stopped")

@@ -25,9 +25,9 @@ func TestWarnings(t *testing.T) {
 	for _, head := range []string{"Type", "What happened", "Count", "Last"} {
 		p.node("table", "Warnings", "columnheader", head)
 	}
-	p.node("table", "Warnings", "cell", "Dropped: this event needs a person, and said that it wants none. by ana")
+	p.node("table", "Warnings", "cell", "Dropped: this event needs a person profile, but $process_person_profile is false. by ana")
 	p.node("table", "Warnings", "cell", "2")
-	p.node("table", "Warnings", "cell", "The SDK said: <i>too fast</i> by cleo")
+	p.node("table", "Warnings", "cell", "Reported by the SDK: <i>too fast</i> by cleo")
 	p.accessible()
 	p.choose("invalid_group_set", "combobox", "Type")
 	p.waitRemoved("cell", "2")

@@ -12,7 +12,7 @@ func TestWhy(t *testing.T) {
 	s.api("POST", "/api/projects/1/feature_flags/", map[string]any{"key": "new-checkout", "filters": map[string]any{"groups": []any{map[string]any{"properties": []any{pro}, "rollout_percentage": 100}}}}, nil)
 	p := s.open(t, "p/1/why")
 	p.node("heading", "Why?")
-	p.node("heading", "Ask about somebody")
+	p.node("heading", "Explain a value")
 	p.accessible()
 	p.fill("ana", "combobox", "Person")
 	p.enter()

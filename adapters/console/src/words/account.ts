@@ -1,9 +1,9 @@
-// Words of a person's own account.
+// Texts of the page Account.
 export const accountWords = {
   profile: "Profile",
   firstName: "First name",
   email: "Email",
-  confirm: (email: string) => `Confirm ${email}: a link was sent there`,
+  confirm: (email: string) => `To confirm ${email}, open the link that was sent to it`,
   timesIn: "Times in",
   times: { project: "The project's zone", own: "My zone", utc: "UTC" } as Record<string, string>,
   chosen: "Chosen scopes",

@@ -1,4 +1,4 @@
-// Words of the page Health.
+// Texts of the page Health.
 export const healthWords = {
   health: "Health",
   checks: "Checks",
@@ -7,12 +7,12 @@ export const healthWords = {
   since: "Since",
   detail: "Detail",
   states: { ok: "OK", warn: "Warning", bad: "Bad" } as Record<string, string>,
-  overall: { ok: "Everything that is checked is as it should be.", warn: "Something wants a look.", bad: "Something is broken." } as Record<string, string>,
+  overall: { ok: "All checks have passed.", warn: "Some checks have warnings.", bad: "Some checks have failed." } as Record<string, string>,
   build: (version: string) => `Version ${version}`,
   rates: "The last hour, by minute",
   minute: "Minute",
   flags: "Requests for flags",
   events: "Events",
   errors: "Errors",
-  ratesWait: "The first minute is not over yet.",
+  ratesWait: "Data appears after the first minute.",
 };

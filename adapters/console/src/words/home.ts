@@ -1,13 +1,13 @@
-// Words of parts of Home.
+// Texts of the live numbers and the list Needs you on Home.
 import { count } from "../words";
 
 export const homeWords = {
   live: "Live",
-  callsByMinute: "Calls of flags, by minute",
+  callsByMinute: "Flag calls by minute",
   calls: "Calls",
   exposures: "Exposures to experiments",
   minute: "Minute",
-  exportFails: (name: string) => `The export ${name} fails`,
-  dropped: (n: number, more: boolean) => (more ? `More than ${n} warnings about events that came in` : `${count(n, "warning")} about events that came in`),
-  nearLimit: (resource: string) => `${resource}: the limit of this month is near`,
+  exportFails: (name: string) => `The export ${name} is failing`,
+  dropped: (n: number, more: boolean) => (more ? `More than ${n} warnings about incoming events` : `${count(n, "warning")} about incoming events`),
+  nearLimit: (resource: string) => `${resource}: usage is close to this month's limit`,
 };

@@ -1,7 +1,7 @@
-// Words of a person's tabs.
+// Texts of the tabs of a person.
 export const personWords = {
-  noCohorts: "In no cohort",
-  noCohortsText: "Cohorts by rule are decided with what is stored of the person now.",
+  noCohorts: "Not in any cohort",
+  noCohortsText: "Cohorts by rule are evaluated with the properties that are stored for the person now.",
   name: "Name",
   kind: "Kind",
   byList: "By list",
@@ -12,12 +12,12 @@ export const personWords = {
   editButton: "Edit",
   removeButton: "Remove",
   removeAsk: (name: string) => `Remove ${name}?`,
-  removeText: "Flags and cohorts that ask for it decide without it from now on.",
+  removeText: "From now on, flags and cohorts that use it are evaluated without it.",
   removed: (name: string) => `Removed ${name}`,
-  noProperties: "Nothing is known",
-  noPropertiesText: "Properties come with events, or are added here.",
-  valueHint: "Text, or JSON such as 5, true or [1, 2]; text that looks like JSON stands in quotes",
-  nameWanted: "Say which property.",
+  noProperties: "No properties yet",
+  noPropertiesText: "Properties come from events, or you can add them here.",
+  valueHint: "Text, or JSON such as 5, true or [1, 2]. Put text that looks like JSON in quotes.",
+  nameWanted: "Enter the name of the property.",
   now: "Simulated now",
   last: "Last assigned",
   undecided: "undecided",
@@ -28,7 +28,7 @@ export const personWords = {
     flag_changed: "These differ: the flag changed.",
     other_id: "These differ: it was assigned under another id.",
     person_changed: "These differ: the person changed.",
-    supplied: "These differ: the request brought properties.",
+    supplied: "These differ: the request contained properties.",
     unknown: "These differ.",
   } as Record<string, string>,
 };

@@ -1,4 +1,4 @@
-// Words of values that are pinned.
+// Texts for pinned values.
 export const pinWords = {
   pins: "Pinned values",
   pin: "Pin a value",
@@ -7,20 +7,20 @@ export const pinWords = {
   unpin: "Unpin",
   unpinOf: (who: string) => `Unpin ${who}`,
   unpinAsk: (who: string) => `Unpin ${who}?`,
-  unpinText: "The conditions decide again.",
-  text: "What somebody gets whatever the conditions say. SDKs that decide by themselves leave a flag with pinned values to the server.",
+  unpinText: "The flag's conditions apply again.",
+  text: "A pinned value overrides the conditions for one person or group. SDKs with local evaluation leave flags with pinned values to the server.",
   none: "No value is pinned.",
   person: "Person",
   flag: "Flag",
   value: "Value",
   until: "Until",
-  untilHint: (zone: string) => `Empty: never ends. Such as 2026-12-01 09:00, in the zone ${zone}`,
+  untilHint: (zone: string) => `For example 2026-12-01 09:00, in the time zone ${zone}. Leave empty for no end.`,
   note: "Note",
   by: "By",
   never: "No end",
   erased: "Erased",
   pinned: (value: string, who: string) => `Pinned ${value} for ${who}`,
   unpinned: (who: string) => `Unpinned ${who}`,
-  whoWanted: "Say for whom.",
-  flagWanted: "Say which flag.",
+  whoWanted: "Choose a person.",
+  flagWanted: "Choose a flag.",
 };

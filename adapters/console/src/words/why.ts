@@ -1,15 +1,15 @@
-// Words of the page Why?
+// Texts of the page Why?
 export const whyWords = {
-  text: "Choose a person and a flag: the page says which value the rules give now, which line decided, and what the person was really given last.",
+  text: "Choose a person and a flag. The page shows the value that the rules give now, the condition that decided it, and the value that the person was last assigned.",
   example: "For example: person ana@example.com, flag new-checkout.",
-  ask: "Ask about somebody",
+  ask: "Explain a value",
   answer: "Answer",
   groups: "Groups",
-  groupsHint: "As type:key, with commas between, such as company:acme",
+  groupsHint: "As type:key, separated by commas, for example company:acme",
   is: (flag: string, value: string, person: string) => `${flag} is ${value} for ${person}`,
   undecided: "undecided",
   unknownPerson: "No stored person has this id.",
-  off: "The flag is off, so that everybody gets false. This is what it would say if it were on.",
+  off: "The flag is off, so everyone gets false. The explanation shows what the conditions would give if it were on.",
   sources: "Simulated and assigned",
   source: "Source",
   simulated: "Simulated now",
@@ -32,16 +32,16 @@ export const whyWords = {
   bucketOf: (bucket: number, hash: string, input: string) => `bucket ${bucket} of ${hash}("${input}")`,
   allOf: "All of",
   anyOf: "Any of",
-  negated: "turned round",
+  negated: "negated",
   whatIf: "What if",
-  whatIfText: "Properties that are laid over the stored ones. Nothing is stored.",
+  whatIfText: "These properties replace the stored ones in this evaluation. Nothing is stored.",
   nth: (n: number) => `Property ${n}`,
   addProperty: "Add property",
   try: "Try",
   withThis: (sentence: string) => `With this: ${sentence}`,
 };
 
-/** Outcomes of a condition, by their code. */
+/** The outcomes of a condition, by their code. */
 export const outcomes: Record<string, string> = {
   condition_match: "matched",
   no_condition_match: "did not match",
@@ -49,12 +49,12 @@ export const outcomes: Record<string, string> = {
   no_group_type: "no such group",
 };
 
-/** Why what was assigned is not what is simulated (console.md N5). */
+/** Why the value that was last assigned differs from the simulated one (console.md N5). */
 export const differences: Record<string, string> = {
   pinned: "the value is pinned.",
   flag_changed: "the flag changed.",
   other_id: "it was assigned under another distinct id.",
   person_changed: "the person changed.",
-  supplied: "the question brought properties.",
-  unknown: "it is not known why.",
+  supplied: "the request contained properties.",
+  unknown: "the reason is unknown.",
 };
