@@ -89,7 +89,9 @@ func TestSurveys(t *testing.T) {
 	p.fill("Menu", "textbox", "Name")
 	p.fill(`[{"type": "open", "question": "What is missing?"`, "textbox", "Questions")
 	p.node("textbox", "Questions")
-	eventually(t, "a fault of the JSON", func() bool { return js[bool](p, "document.querySelector('.fault')?.innerText.startsWith('Invalid JSON: ')") })
+	eventually(t, "a fault of the JSON", func() bool {
+		return js[bool](p, "document.querySelector('.fault')?.innerText.startsWith('Invalid JSON: ')")
+	})
 	p.fill(`[{"type": "riddle", "question": "What is missing?"}]`, "textbox", "Questions")
 	p.fill(`{"responses_limits": 5}`, "textbox", "More settings")
 	p.click("button", "Save")
