@@ -1,5 +1,5 @@
-// What others change (N14): one stream for the whole browser. The tab that holds the lock
-// reads it, while it is seen, and tells the others.
+// Changes by other people (console.md N14). The browser opens one stream: the visible tab that holds
+// the lock reads it and sends the changes to the other tabs.
 import { effect, onEnd } from "./ui/dom";
 import { invalidate } from "./api/cache";
 import { lastWrite, url } from "./api/client";
@@ -14,13 +14,13 @@ export interface RemoteChange {
   at: string;
 }
 
-/** What the paths of a kind of thing begin with. */
+/** The path of each kind of object in the API. */
 const paths: Record<string, string> = { FeatureFlag: "feature_flags", Cohort: "cohorts", Experiment: "experiments", Insight: "insights", Dashboard: "dashboards", Survey: "surveys" };
-const ownChangeWindow = 3_000; // ms after a write of this tab in which its own change comes back
+const ownChangeWindow = 3_000; // milliseconds after a write of this tab in which its own change arrives
 
 const listeners = new Set<(c: RemoteChange) => void>();
 
-/** Hears of changes until its owner ends; those that this tab has made itself are left out. */
+/** Calls listener for each change until the owner ends, except for changes by this tab. */
 export function onChange(scope: string, listener: (c: RemoteChange) => void): void {
   const filtered = (c: RemoteChange) => c.scope === scope && !isOwnChange(c) && listener(c);
   listeners.add(filtered);
@@ -35,7 +35,7 @@ function dispatch(c: RemoteChange): void {
   listeners.forEach((l) => l(c));
 }
 
-/** Follows the project of the page. */
+/** Starts to read the changes of the current project. */
 export function startChanges(): void {
   let stop: (() => void) | undefined;
   effect(() => {
@@ -52,7 +52,7 @@ function followStream(address: string): () => void {
   let ended = false;
   let release: (() => void) | undefined;
   let waiting: AbortController | undefined;
-  /** Reads the stream until release is called; the lock is held as long. */
+  /** Reads the stream until release is called. The lock is held for that time. */
   const read = () =>
     new Promise<void>((done) => {
       if (ended || document.hidden) return done();
@@ -62,14 +62,14 @@ function followStream(address: string): () => void {
         release = undefined;
         done();
       };
-      // Between two readers of the stream something may have been told to nobody.
+      // Changes may have been missed between two readers of the stream.
       source.onopen = () => opens++ && Object.values(paths).forEach(invalidate);
       source.addEventListener("change", (e) => {
         const c = JSON.parse((e as MessageEvent<string>).data) as RemoteChange;
         channel.postMessage(c);
         dispatch(c);
       });
-      // Where there is no place for it, it is tried again; pages ask as ever meanwhile.
+      // If the server refuses the stream, try again later. Pages load by themselves in the meantime.
       source.onerror = () => source.readyState === EventSource.CLOSED && setTimeout(() => release?.(), 15_000);
     });
   const becomeReader = () => {
@@ -77,7 +77,7 @@ function followStream(address: string): () => void {
     const mine = (waiting = new AbortController());
     navigator.locks
       .request(`bunting ${address}`, { signal: mine.signal }, read)
-      .catch(() => undefined) // it was not needed any more
+      .catch(() => undefined) // aborted because it is no longer needed
       .then(() => {
         if (waiting === mine) waiting = undefined;
         becomeReader();

@@ -1,5 +1,4 @@
-// What stands around every page: banner, navigation, main, and what is asked of people
-// wherever they are.
+// The frame of every page: banner, navigation, main element, notices and keyboard shortcuts.
 import { append, effect, h, scope, signal, type Child } from "./ui/dom";
 import { announcements } from "./ui/announce";
 import { dialog } from "./ui/dialog";
@@ -17,9 +16,9 @@ import { words } from "./words";
 const strip = signal("");
 prompts.offline = (s, busy) => strip.set(s === null ? "" : (busy ? words.tooMany : words.offline)(s));
 
-const isLoadingPage = signal(false); // a page's own code is on its way
+const isLoadingPage = signal(false); // while the code of a page is loaded
 
-/** The whole document. */
+/** Builds the document and returns its main element. */
 export function frame(): HTMLElement {
   const main = h("main", { id: "main", tabindex: -1, "aria-busy": () => isLoadingPage() || pendingResources() > 0 || null });
   const bare = () => findRoute(place().path).route?.bare === true;
@@ -62,7 +61,7 @@ function projects(): HTMLElement {
       [h("span", { class: "clip" }, name()), icon("down")],
       () => [
         ...(session.peek()?.projects ?? []).map((p) => ({ label: p.name, run: () => void go(`p/${p.id}`) })),
-        { label: words.newProject, line: true, there: hasPage("organization/settings"), disabled: hasScope("project:write") ? null : words.needs("project:write"), run: () => void go("organization/settings") },
+        { label: words.newProject, line: true, available: hasPage("organization/settings"), disabled: hasScope("project:write") ? null : words.needs("project:write"), run: () => void go("organization/settings") },
       ],
       "button quiet project",
     ),
@@ -73,18 +72,18 @@ function projects(): HTMLElement {
 function account(): HTMLElement {
   const themeItem = (t: Theme, label: string) => ({ label, checked: () => theme() === t, run: () => setTheme(t) });
   return menu(words.accountMenu, icon("user"), () => [
-    { label: words.account, there: hasPage("account"), run: () => void go("account") },
+    { label: words.account, available: hasPage("account"), run: () => void go("account") },
     { label: words.shortcuts, run: openShortcuts },
     { ...themeItem("light", words.light), line: true },
     themeItem("dark", words.dark),
     themeItem("system", words.system),
-    { label: words.signOut, line: true, run: () => void mayLeave().then((leaves) => (leaves ? signOut().then(() => go("sign-in", {}, true)) : undefined)) }, // whoever comes next begins at Home
+    { label: words.signOut, line: true, run: () => void mayLeave().then((leaves) => (leaves ? signOut().then(() => go("sign-in", {}, true)) : undefined)) }, // the next person begins at Home
   ]);
 }
 
-const preload = (r: Route) => void r.page().catch(() => undefined); // opening it says so
+const preload = (r: Route) => void r.page().catch(() => undefined); // opening the page shows the error
 
-/** The links of the navigation, in the order of the table. */
+/** Returns the links of the navigation, in the order of the routes. */
 function navigation(): Child {
   const link = (r: Route) => {
     const path = () => r.path.replace(":project", String(project() || homeProject()));
@@ -136,10 +135,10 @@ function shortcuts(e: KeyboardEvent): void {
   pressed = e.key;
 }
 
-/** Shows the page of the address; a new one gets the focus. */
+/** Shows the page of the address, and moves the focus to it after navigation. */
 function showPages(main: HTMLElement): void {
   let close: (() => void) | undefined;
-  let shown = "";
+  let shownPath = "";
   let first = true;
   effect(() => {
     const { path } = place();
@@ -159,14 +158,14 @@ function showPages(main: HTMLElement): void {
       project.set(id);
       localStorage.setItem("bunting.project", String(id));
     } else if (!project.peek()) project.set(homeProject());
-    if (shown === path) return;
-    shown = path;
+    if (shownPath === path) return;
+    shownPath = path;
     isLoadingPage.set(true);
     const mine = path;
     const arrive = !first;
     first = false;
     void loadPage(route).then((page) => {
-      if (mine !== shown) return;
+      if (mine !== shownPath) return;
       close?.();
       main.replaceChildren();
       const [, end] = scope(() => append(main, renderPage(page, params)));
@@ -182,14 +181,14 @@ function loadPage(route: Route | undefined): Promise<Page> {
   return route.page().then(
     (m) => m.default,
     async () => {
-      const is = await checkServer(); // if so, this server has other pages since
+      const is = await checkServer(); // if it is reachable, it serves another version of the pages
       const lost = new ApiError(0, "no_connection", is ? words.otherPages : words.noConnectionText, null, "");
       return () => [heading(route.title), problem(words.failed, lost, () => void checkServer().then((now) => now && location.reload()))];
     },
   );
 }
 
-/** A page that throws shows it; the frame lives on. */
+/** Renders a page. If the page throws, the error is shown in its place. */
 function renderPage(page: Page, params: Record<string, string>): Child {
   try {
     return page(params);

@@ -1,4 +1,4 @@
-// Start: who is signed in, then the frame.
+// The entry point: loads the session, then shows the frame.
 import { startChanges } from "./changes";
 import { frame } from "./frame";
 import { words } from "./words";

@@ -1,18 +1,18 @@
-// Passkeys: what the browser is asked for, and what it answers.
+// Passkeys: requests to the browser and its responses.
 import { send } from "./api/client";
 
-/** Whether this browser has them. */
+/** Reports whether this browser supports passkeys. */
 export const havePasskeys = (): boolean => typeof PublicKeyCredential !== "undefined" && "parseRequestOptionsFromJSON" in PublicKeyCredential;
 
 const answerOf = (c: Credential | null): object => (c as PublicKeyCredential).toJSON() as object;
 
-/** Asks for a passkey of this site. */
+/** Asks the browser for a passkey of this site. */
 export async function askPasskey(): Promise<object> {
   const { publicKey } = await send<{ publicKey: PublicKeyCredentialRequestOptionsJSON }>("POST", "session/passkey/");
   return answerOf(await navigator.credentials.get({ publicKey: PublicKeyCredential.parseRequestOptionsFromJSON(publicKey) }));
 }
 
-/** Makes one for who is signed in. */
+/** Creates a passkey for the person who is signed in. */
 export async function makePasskey(): Promise<object> {
   const { publicKey } = await send<{ publicKey: PublicKeyCredentialCreationOptionsJSON }>("POST", "passkeys/options/");
   return answerOf(await navigator.credentials.create({ publicKey: PublicKeyCredential.parseCreationOptionsFromJSON(publicKey) }));

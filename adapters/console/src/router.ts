@@ -1,8 +1,8 @@
-// Addresses: every view is one, with its filters in the query.
+// The router. Every view has a URL, with its filters in the query.
 import { signal } from "./ui/dom";
 
 export interface Place {
-  /** Path below the console, without slashes at its ends. */
+  /** Path below the console, without slashes at its start and end. */
   path: string;
   query: URLSearchParams;
 }
@@ -16,23 +16,23 @@ function currentPlace(): Place {
 
 export const place = signal<Place>(currentPlace());
 
-/** Set by a form with unsaved changes: whether its page may be left. */
+/** leave is set by a form with unsaved changes. It reports whether the page may be left. */
 export const guard: { leave: (() => Promise<boolean>) | null } = { leave: null };
 
-/** How the page came to be shown: a new one gets the focus on its heading. */
+/** Whether the page was reached with back or forward, and its scroll position then. */
 export const arrival = { restored: false, scroll: 0 };
 
 let index = (history.state as { n?: number } | null)?.n ?? 0;
 const scrolls = new Map<number, number>();
 
-/** The address of a view. */
+/** Returns the URL of a view, without empty parameters. */
 export function href(path: string, query: Record<string, string> = {}): string {
   const u = new URL(path, base);
   for (const [k, v] of Object.entries(query)) if (v) u.searchParams.set(k, v);
   return u.pathname + u.search;
 }
 
-/** Whether the page may be left, which is asked where it has unsaved changes. */
+/** Reports whether the page may be left. If it has unsaved changes, the person is asked. */
 export async function mayLeave(): Promise<boolean> {
   if (guard.leave && !(await guard.leave())) return false;
   guard.leave = null;
@@ -51,7 +51,7 @@ function move(address: string, replace: boolean): void {
   place.set(currentPlace());
 }
 
-/** One value of the query, as state: what is the default is left out. */
+/** Returns a parameter of the query, or "" if it is missing. Reading it follows its changes. */
 export function param(name: string): string {
   return place().query.get(name) ?? "";
 }
@@ -83,7 +83,7 @@ export function startRouter(): void {
     if (!guard.leave) return arrive();
     const confirmLeave = guard.leave;
     const address = location.href;
-    history.go(index - to); // stay until the person has said
+    history.go(index - to); // stay on the page until the person has answered
     addEventListener("popstate", (stay) => stay.stopImmediatePropagation(), { once: true, capture: true });
     void confirmLeave().then((leave) => {
       if (!leave) return;

@@ -1,4 +1,4 @@
-// The table of pages. A new one is a file in pages and a row here.
+// The table of pages. To add a page, add a file in pages and a row here.
 import type { Child } from "./ui/dom";
 import type { Icon } from "./ui/icons";
 import { words } from "./words";
@@ -10,20 +10,20 @@ export type Params = Record<string, string>;
 export type Page = (params: Params) => Child;
 
 export interface Route {
-  /** Path below the console; a part that begins with a colon is a parameter. */
+  /** Path below the console. A part that begins with a colon is a parameter. */
   path: string;
   title: string;
   page: () => Promise<{ default: Page }>;
-  /** Its words in the navigation, and the picture there. */
+  /** The label and the icon in the navigation. */
   nav?: string;
   icon?: Icon;
-  /** The entry of the navigation that it belongs to. */
+  /** The label of the navigation link that is current on this page. */
   within?: string;
-  /** What a caller needs to see it. */
+  /** The scope that is needed to see the page. */
   scope?: string;
-  /** Shown without a session. */
+  /** Whether the page is shown without a session. */
   open?: boolean;
-  /** Without banner and navigation. */
+  /** Whether the page has no banner and navigation. */
   bare?: boolean;
 }
 
@@ -92,10 +92,10 @@ export const routes: Route[] = [
 
 const patterns = routes.map((route) => ({ route, parts: route.path.split("/") }));
 
-/** Whether there is a page at a path: links to what is not there yet are left out. */
+/** Reports whether there is a page at a path. Links to missing pages are left out. */
 export const hasPage = (path: string): boolean => findRoute(path).route !== undefined;
 
-/** The route of a path, and what its parameters are. */
+/** Returns the route of a path and its parameters. */
 export function findRoute(path: string): { route: Route | undefined; params: Params } {
   const parts = path.split("/");
   for (const p of patterns) {

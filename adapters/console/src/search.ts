@@ -1,4 +1,4 @@
-// Search: pages by name, and after a pause flags, cohorts, dashboards and people.
+// The dialog Search: finds pages by name and, after a delay, flags, cohorts, dashboards and people.
 import { effect, h, signal, untracked } from "./ui/dom";
 import { dialog } from "./ui/dialog";
 import { get } from "./api/client";

@@ -1,4 +1,4 @@
-// Who is signed in, what they may, and where they are.
+// The session: the signed-in person, their rights, and the current project.
 import { signal } from "./ui/dom";
 import { ApiError, get, send } from "./api/client";
 import { clearCache } from "./api/cache";
@@ -20,10 +20,10 @@ export interface Session {
   version: string;
 }
 
-/** Undefined while it is asked for, null for nobody. */
+/** The session. It is undefined while it is loaded, and null if no person is signed in. */
 export const session = signal<Session | null | undefined>(undefined);
 
-/** The project of the page, from its address. */
+/** The id of the current project, from the URL. */
 export const project = signal<number>(0);
 
 export async function loadSession(): Promise<void> {
@@ -43,7 +43,7 @@ export async function signOut(): Promise<void> {
   session.set(null);
 }
 
-/** Whether a scope such as feature_flag:write is there. */
+/** Reports whether the session has a scope such as feature_flag:write. */
 export function hasScope(scope: string): boolean {
   const s = session();
   if (!s) return false;
@@ -52,12 +52,12 @@ export function hasScope(scope: string): boolean {
   return s.scopes.some((x) => x === "*" || x === scope || (action === "read" && x === `${object}:write`));
 }
 
-/** A path of the API in the project of the page. */
+/** Returns the API path of an object in the current project. */
 export function projectPath(path: string): string {
   return `projects/${project()}/${path}`;
 }
 
-/** The project that the page names, or the one used last. */
+/** Returns the id of the current project, or of the one that was used last. */
 export function homeProject(): number {
   const s = session.peek();
   const last = Number(localStorage.getItem("bunting.project"));

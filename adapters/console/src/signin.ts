@@ -1,5 +1,5 @@
-// Ways in: the same controls on the page, over a page whose session has ended, and where
-// a fresh proof is asked for.
+// Controls to sign in. They are used on the page Sign in, in the dialog after a session has ended, and
+// in the dialog that asks for a new proof of identity.
 import { h, signal, type Child } from "./ui/dom";
 import { announce } from "./ui/announce";
 import { dialog } from "./ui/dialog";
@@ -28,7 +28,7 @@ async function loadMethods(): Promise<void> {
   methods.set(await get<Methods>("session/methods/").catch(() => ({ link: true, key: true, mail: false, passkey: false, oidc: [], secure: true })));
 }
 
-/** The controls; in is called when somebody is signed in. */
+/** Returns the controls for all enabled methods. in is called after a successful sign-in. */
 export function signInControls(o: { submit: string; path: string; next: string; in: () => unknown }): Child {
   void loadMethods();
   const fault = signal<string | undefined>(undefined);
@@ -75,7 +75,7 @@ function mail(next: string): HTMLElement {
 
 let open: Promise<boolean> | undefined;
 
-/** Asks once, whatever number of requests wait for it. */
+/** Opens a dialog to sign in. Concurrent requests share one dialog. */
 function askToSignIn(title: string, text: string, submit: string, path: string): Promise<boolean> {
   open ??= dialog<boolean>({ title }, (d) => ({
     content: [h("p", null, text), signInControls({ submit, path, next: "", in: () => d.close(true) })],
@@ -94,7 +94,7 @@ export function startSignIn(): void {
     if (!(await askToSignIn(words.signInAgain, words.signInAgainText, words.signInWithKey, "session/"))) return false;
     await loadSession();
     if (session.peek()?.user.uuid === before) return true;
-    guard.leave = null; // nothing of the other stays, and nothing of theirs is sent
+    guard.leave = null; // another person signed in: nothing of the previous one is kept or sent
     location.reload();
     return new Promise<boolean>(() => undefined);
   };

@@ -1,4 +1,4 @@
-// Light, dark, or as the system is; kept in this browser.
+// The theme: light, dark or that of the system. The choice is stored in this browser.
 import { effect, signal } from "./ui/dom";
 
 export type Theme = "light" | "dark" | "system";

@@ -1,4 +1,4 @@
-// Changes of flags that others have to approve (N12).
+// Requests to change a flag that needs approval (console.md N12).
 import { announce } from "../ui/announce";
 import { project, projectPath } from "../session";
 import { approvalWords } from "../words/approvals";
@@ -32,9 +32,9 @@ export interface Approvals {
 export const isOpen = (r: ChangeRequest): boolean => r.state === "open" || r.state === "approved";
 export const approvedBy = (r: ChangeRequest): number => r.votes.filter((v) => v.vote === "approve").length;
 
-const harmless = ["name", "tags"]; // in which nobody gets something else
+const harmless = ["name", "tags"]; // members of a flag whose change gives no person another value
 
-/** Whether a change has to be asked for; what cannot be known the server says. */
+/** Reports whether a change needs approval. If the settings cannot be read, it returns false and the server decides. */
 export async function needsApproval(f: Pick<Flag, "tags">, patch: Partial<Flag>): Promise<boolean> {
   const a = await get<{ flag_approvals: Approvals }>(`projects/${project.peek()}/`).then(
     (p) => p.flag_approvals,
@@ -50,7 +50,7 @@ export async function needsApproval(f: Pick<Flag, "tags">, patch: Partial<Flag>)
   return rules.length > 0 && !(a.switch_off_free && rules.length === 1 && patch.active === false);
 }
 
-/** Asks for a change, or edits a request that is there. */
+/** Creates a change request, or edits the request with the id change. */
 export async function requestApproval(f: Pick<Flag, "id" | "version">, patch: Partial<Flag>, title: string, note: string, change?: number): Promise<void> {
   const body = { patch, base_version: f.version, ...(note ? { note } : {}) };
   if (change) await send("PATCH", projectPath(`change_requests/${change}/`), body);

@@ -1,4 +1,4 @@
-// Answers by URL: shown at once, asked again when they are old.
+// A cache of responses by URL. A cached response is shown at once and loaded again when it is old.
 import { effect, onEnd, signal, untracked, type Signal } from "../ui/dom";
 import { get, url, type Query } from "./client";
 
@@ -12,7 +12,7 @@ const maxAge = 10_000;
 const entries = new Map<string, CacheEntry>();
 const changed = signal(0);
 
-/** Keeps an answer by its address. */
+/** Stores a response under its URL. The oldest entry is removed when there are too many. */
 export function cacheResponse(address: string, value: unknown): void {
   entries.delete(address);
   entries.set(address, { value, at: Date.now() });
@@ -21,26 +21,26 @@ export function cacheResponse(address: string, value: unknown): void {
 
 export const cachedResponse = <T>(address: string): T | undefined => entries.get(address)?.value as T | undefined;
 
-/** What is kept of these paths is old now: every page that shows them asks again. */
+/** Marks the entries whose URL contains part as old. Pages that show them load them again. */
 export function invalidate(part: string): void {
   for (const [address, k] of entries) if (address.includes(part)) k.at = 0;
   changed.update((n) => n + 1);
 }
 
-/** Forgets everything: somebody else may sit here next. */
+/** Removes all entries. It is called at sign-out, since another person may use the browser next. */
 export function clearCache(): void {
   entries.clear();
 }
 
 export interface Resource<T> {
-  /** The last answer; undefined before the first. */
+  /** The last response; undefined before the first one. */
   data: Signal<T | undefined>;
   error: Signal<unknown>;
   loading: Signal<boolean>;
   reload(): void;
 }
 
-/** Asks for what the function names, and again when that changes; null asks nothing. */
+/** Loads what request returns, and loads again when that changes. If request returns null, nothing is loaded. */
 export function resource<T>(request: () => { path: string; query?: Query } | null): Resource<T> {
   const out: Resource<T> = { data: signal<T | undefined>(undefined), error: signal<unknown>(undefined), loading: signal(false), reload: () => reloads.update((n) => n + 1) };
   const reloads = signal(0);

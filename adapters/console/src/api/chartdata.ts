@@ -1,4 +1,4 @@
-// What an answer looks like: lines over buckets, and the table beside them.
+// The conversion of query responses to charts: lines over buckets, and a table of the numbers.
 import type { QueryResponse } from "./query";
 import { count, percent, words } from "../words";
 import { insightWords } from "../words/insights";
@@ -6,7 +6,7 @@ import { insightWords } from "../words/insights";
 export interface Line {
   label: string;
   data: (number | null)[];
-  /** Of the period before. */
+  /** Whether the line is of the previous period. */
   previous?: boolean;
 }
 
@@ -14,11 +14,11 @@ export type Cell = string | number | null;
 
 export interface ChartData {
   shape: "lines" | "bars" | "stack" | "number" | "none";
-  /** What the buckets are, and each of them. */
+  /** What the buckets are, for example days. */
   head: string;
   labels: string[];
   lines: Line[];
-  /** The last bucket still goes on. */
+  /** Whether the last bucket has not ended yet. */
   open: boolean;
   percent?: boolean;
   table: Table;
@@ -62,7 +62,7 @@ interface Cohort {
   breakdown_value?: unknown;
 }
 
-/** The query inside of what an insight stores. */
+/** Returns the query inside the node that an insight stores, or null. */
 export function unwrapQuery(q: unknown): Query | null {
   const node = q as (Query & { source?: unknown }) | null;
   if (!node || typeof node !== "object") return null;
@@ -75,12 +75,12 @@ const bars = new Set(["ActionsBar", "ActionsStackedBar", "ActionsUnstackedBar"])
 const labelText = (label: string) => label.replaceAll("$$_posthog_breakdown_null_$$", insightWords.noValue).replaceAll("$$_posthog_breakdown_other_$$", insightWords.other);
 const valueName = (v: unknown) => labelText([v].flat().map((x) => (x === "" || x === null ? insightWords.noValue : String(x))).join(", "));
 
-/** "16-Nov-2026 09:00" as people write it. */
+/** Converts a label such as "16-Nov-2026 09:00" to "16 Nov 2026 09:00". */
 const day = (label: string) => label.replace(/^(\d+)-(\w+)-(\d+)/, "$1 $2 $3");
 
 const sum = (list: readonly (number | null)[]) => list.reduce<number>((a, b) => a + (b ?? 0), 0);
 
-/** Buckets down, lines across. */
+/** Builds a table with a row for each bucket and a column for each line. */
 function buckets(head: string, labels: string[], lines: Line[]): Table {
   const several = lines.length > 1;
   const toCells = (row: (number | null)[]): Cell[] => (several ? [...row, sum(row)] : row);
@@ -123,7 +123,7 @@ function funnel(q: Query, a: QueryResponse): ChartData {
   const name = (s: Step) => s.custom_name || s.name || insightWords.everyEvent;
   const labels = (groups[0] ?? []).map((s, i) => `${i + 1}. ${name(s)}`);
   const lines = groups.map((g) => ({ label: split ? valueName(g[0]?.breakdown_value) : words.people, data: g.map((s) => s.count) }));
-  const part = (n: number, of: number) => (of ? percent(Math.round((1000 * n) / of) / 10) : words.dash);
+  const part = (n: number, total: number) => (total ? percent(Math.round((1000 * n) / total) / 10) : words.dash);
   const rows = groups.flatMap((g, j) => g.map((s, i): Cell[] => [...(split ? [lines[j]!.label] : []), labels[i]!, s.count, part(s.count, g[0]!.count), i ? part(s.count, g[i - 1]!.count) : words.dash]));
   return { shape: "bars", head: insightWords.step, labels, lines, open: false, table: { columns: [...(split ? [words.value] : []), insightWords.step, words.people, insightWords.ofFirst, insightWords.ofBefore], rows } };
 }
@@ -176,7 +176,7 @@ export function chartDataOf(q: Query, a: QueryResponse): ChartData {
   }
 }
 
-/** A table as a file for spreadsheets; what could be a formula there is text. */
+/** Returns a table as CSV. Cells that spreadsheets could read as formulas are quoted. */
 export function toCSV(t: Table): string {
   const cell = (c: Cell) => {
     if (c === null) return "";

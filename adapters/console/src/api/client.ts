@@ -1,8 +1,8 @@
-// The one way to the server.
+// The HTTP client. All requests to the server go through it, except streams.
 import { signal } from "../ui/dom";
 import { words } from "../words";
 
-/** An answer that is no success: as the API words it. */
+/** An error response of the API, with the code and the text that it contains. */
 export class ApiError extends Error {
   constructor(
     readonly status: number,
@@ -20,37 +20,37 @@ export type Query = Record<string, string | number | boolean | null | undefined>
 const base = new URL("../", document.baseURI);
 const timeout = 15_000;
 
-/** What the frame does where a request needs a person first. */
+/** Functions that the frame provides for requests that need an action of the person. */
 export const prompts = {
-  /** Signs in again; false: the person has cancelled. */
+  /** Asks the person to sign in again. It returns false if the person cancelled. */
   signIn: async (): Promise<boolean> => false,
-  /** Proves again who is there. */
+  /** Asks for a new proof of identity. It returns false if the person cancelled. */
   proof: async (): Promise<boolean> => false,
-  /** Told of the seconds until it is tried again, or null; busy: the server has told to wait. */
+  /** Shows in how many seconds the next attempt is; null hides it. If busy, the server limits the rate of requests. */
   offline: (_seconds: number | null, _busy = false): void => {},
 };
 
-/** Rises whenever the server is reached again after it was lost. */
+/** A counter that increases whenever the server is reachable again after an outage. */
 export const reconnected = signal(0);
 
-/** Whether a fault is that the server could not be reached. */
+/** Reports whether an error means that the server could not be reached. */
 export const isUnreachable = (e: unknown): boolean => e instanceof ApiError && unreachableStatuses.includes(e.status);
 const unreachableStatuses = [0, 502, 503, 504];
-const retryDelay = 5; // s, between two looks for a server that is lost
+const retryDelay = 5; // seconds between two attempts to reach the server
 let isWaiting = false;
 
 let onlineListener = new AbortController();
 const online = () => new Promise((done) => addEventListener("online", done, { once: true, signal: (onlineListener = new AbortController()).signal }));
 const isServerUp = (): Promise<boolean> => fetch(url("session/methods/"), { signal: AbortSignal.timeout(timeout) }).then((a) => a.ok, () => false);
 
-/** Whether the server answers; if not, that is said, and it is looked for. */
+/** Reports whether the server responds. If not, it shows the outage and starts to wait for the server. */
 export async function checkServer(): Promise<boolean> {
   const is = await isServerUp();
   if (!is) void waitForServer();
   return is;
 }
 
-/** Says that the server is lost, and looks for it until it is there. */
+/** Shows that the server is unreachable, and tries to reach it until it responds. */
 async function waitForServer(): Promise<void> {
   prompts.offline(retryDelay);
   if (isWaiting) return;
@@ -62,7 +62,7 @@ async function waitForServer(): Promise<void> {
   reconnected.update((n) => n + 1);
 }
 
-/** A path with its query, below /api/. */
+/** Returns the URL of a path below /api/. Empty values of the query are left out. */
 export function url(path: string, query: Query = {}): string {
   const u = new URL("api/" + path, base);
   for (const [k, v] of Object.entries(query)) {
@@ -71,7 +71,7 @@ export function url(path: string, query: Query = {}): string {
   return u.href;
 }
 
-/** What reaches this server from outside. */
+/** Returns the public URL of this server, without a slash at the end. */
 export function site(): string {
   return base.href.replace(/\/$/, "");
 }
@@ -80,11 +80,11 @@ export function get<T>(path: string, query?: Query, cancel?: AbortSignal): Promi
   return ask<T>("GET", url(path, query), undefined, cancel);
 }
 
-/** What is asked with POST. */
+/** Matches the paths that are read with POST. */
 const readsByPost = /\/(who|check|query|explain|preview|match|look|report)\/$/;
 let written = 0;
 
-/** When this tab last wrote something, in milliseconds. */
+/** Returns when this tab last sent a write, in milliseconds since 1970. */
 export const lastWrite = (): number => written;
 
 export function send<T>(method: "POST" | "PATCH" | "PUT" | "DELETE", path: string, body?: unknown, cancel?: AbortSignal): Promise<T> {
@@ -116,7 +116,7 @@ async function ask<T>(method: string, address: string, body: unknown, cancel?: A
 
 async function once(method: string, address: string, body: unknown, request: string, cancel?: AbortSignal): Promise<Response> {
   const headers: Record<string, string> = { Accept: "application/json", "X-Request-Id": request, Prefer: "return=representation" };
-  const form = body instanceof FormData; // its type has the boundary in it
+  const form = body instanceof FormData; // the browser sets its type, which contains the boundary
   if (body !== undefined && !form) headers["Content-Type"] = "application/json";
   const late = AbortSignal.timeout(timeout);
   return fetch(address, {
@@ -137,10 +137,10 @@ function faultOf(answer: Response, text: string, request: string): ApiError {
   }
 }
 
-const quietTime = 30_000; // ms, after Cancel, in which only what is written asks who it is
+const quietTime = 30_000; // milliseconds after Cancel during which reads do not ask the person to sign in again
 let declined = -quietTime;
 
-/** Whether the request may succeed now. reads: it changes nothing. */
+/** Reports whether the request should be repeated, after a new sign-in or a wait. reads means that it changes nothing. */
 async function recover(answer: Response, fault: ApiError, address: string, reads: boolean): Promise<boolean> {
   if (fault.status === 401 && !address.includes("/api/session/")) {
     if (reads && performance.now() - declined < quietTime) return false;
@@ -158,7 +158,7 @@ async function recover(answer: Response, fault: ApiError, address: string, reads
   }
   if (unreachableStatuses.includes(fault.status)) {
     void waitForServer();
-    if (!reads) return false; // it may have been done: the person says
+    if (!reads) return false; // the write may have succeeded, so the person decides
     await sleep(Math.min(Number(answer.headers.get("Retry-After")) || 1, 60));
     return true;
   }

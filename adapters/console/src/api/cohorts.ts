@@ -1,4 +1,4 @@
-// Cohorts as the API has them, and as their form has them.
+// Cohorts as the API represents them, and the drafts of their form.
 import { canonicalJSON, newFilter, type FilterDraft } from "./draft";
 import type { Filter, Flag } from "./flags";
 
@@ -33,16 +33,16 @@ export interface RuleDraft {
   groups: GroupDraft[];
 }
 
-let ids = Date.now(); // drafts of an earlier page have lower ones
+let ids = Date.now(); // restored drafts have lower ids
 export const newGroup = (): GroupDraft => ({ id: ++ids, any: false, filters: [newFilter()] });
 export const emptyRule = (): RuleDraft => ({ any: true, groups: [newGroup()] });
 
 const isGroup = (t: Tree): t is Group => Array.isArray(t.values);
 
-/** Whether the form has words for a leaf. */
+/** Reports whether the form can show a filter of the rule. */
 const isSupportedLeaf = (t: Tree) => !isGroup(t) && ["person", "cohort"].includes(t.type ?? "") && !t.negation;
 
-/** A rule of groups of filters; undefined for one of another form. */
+/** Converts a rule to a draft. It returns undefined if the form does not support the rule. */
 export function ruleOf(tree: Tree | undefined): RuleDraft | undefined {
   if (!tree || !isGroup(tree)) return tree ? undefined : emptyRule();
   const leaves = tree.values.length > 0 && tree.values.every(isSupportedLeaf);
@@ -56,7 +56,7 @@ export function treeOf(r: RuleDraft): Tree {
   return { type: r.any ? "OR" : "AND", values: r.groups.map((g) => ({ type: g.any ? "OR" : "AND", values: g.filters.map((f) => f.filter) })) };
 }
 
-/** The flags that ask for a cohort. */
+/** Returns the flags that use a cohort. */
 export function flagsUsing(cohort: number, flags: readonly Flag[]): Flag[] {
   const isInCohort = (f: Filter) => f.type === "cohort" && [f.value].flat().map(String).includes(String(cohort));
   return flags.filter((f) => (f.filters.groups ?? []).some((g) => (g.properties ?? []).some(isInCohort)));

@@ -1,4 +1,4 @@
-// A flag as its form has it, and back to what the API takes.
+// The draft of a flag that its form edits, and the conversion to and from the API.
 import type { Condition, Filter, Filters, Flag, Variant } from "./flags";
 
 export type Kind = "boolean" | "variants" | "config";
@@ -30,7 +30,7 @@ export interface Draft {
   name: string;
   active: boolean;
   kind: Kind;
-  /** Of remote configuration with variants, whose payloads are the values; an import makes such flags. */
+  /** Whether the flag is remote configuration with variants whose payloads are the values. Imports create such flags. */
   valued: boolean;
   about: string;
   conditions: ConditionDraft[];
@@ -41,7 +41,7 @@ export interface Draft {
   runtime: string;
 }
 
-let ids = Date.now(); // drafts of an earlier page have lower ones
+let ids = Date.now(); // restored drafts have lower ids
 const nextID = () => ++ids;
 
 export const newFilter = (): FilterDraft => ({ id: nextID(), filter: { key: "", type: "person", operator: "exact", value: [] } });
@@ -51,7 +51,7 @@ export const copyCondition = (c: ConditionDraft): ConditionDraft => ({ ...c, id:
 
 export const hasVariants = (d: Draft): boolean => d.kind === "variants" || (d.kind === "config" && d.valued);
 
-/** Pretty where it is JSON text. */
+/** Returns a payload as text, indented if it is JSON. */
 function payloadText(p: unknown): string {
   if (p === undefined || p === null) return "";
   return typeof p === "string" ? p : JSON.stringify(p);
@@ -97,7 +97,7 @@ function condition(c: ConditionDraft, variants: boolean): Condition {
   return out;
 }
 
-/** What the API takes; base is what the flag was, whose other members stay. */
+/** Converts a draft to a body for the API. Members of base that the form does not edit are kept. */
 export function bodyOf(d: Draft, base?: Filters): Partial<Flag> & { filters: Filters } {
   const filters: Filters = { ...(base ?? {}), groups: d.conditions.map((c) => condition(c, hasVariants(d))) };
   const payloads: Record<string, unknown> = {};
@@ -123,7 +123,7 @@ export function bodyOf(d: Draft, base?: Filters): Partial<Flag> & { filters: Fil
   };
 }
 
-/** The members of a body that differ from the flag. */
+/** Returns the members of a body that differ from the flag. */
 export function changedMembers(f: Flag, body: Partial<Flag>): Partial<Flag> {
   const out: Record<string, unknown> = {};
   for (const [k, v] of Object.entries(body)) {
@@ -133,12 +133,12 @@ export function changedMembers(f: Flag, body: Partial<Flag>): Partial<Flag> {
   return out as Partial<Flag>;
 }
 
-/** The text of a value, whatever the order of its members. */
+/** Returns a value as JSON with sorted members, to compare values. */
 export function canonicalJSON(v: unknown): string {
   return JSON.stringify(v, (_, x: unknown) => (x && typeof x === "object" && !Array.isArray(x) ? Object.fromEntries(Object.entries(x).sort(([a], [b]) => (a < b ? -1 : 1))) : x)) ?? "";
 }
 
-/** The values of a filter as texts. */
+/** Returns the values of a filter as strings. */
 export function valueTexts(v: unknown): string[] {
   if (v === undefined || v === null) return [];
   return (Array.isArray(v) ? v : [v]).map((x) => (typeof x === "string" ? x : JSON.stringify(x)));

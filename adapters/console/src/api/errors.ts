@@ -1,4 +1,4 @@
-// Errors as the API has them, their rules, and whose they can be.
+// Errors and their assignment rules as the API represents them, and the possible assignees.
 import { resource } from "./cache";
 import { valueTexts } from "./draft";
 import { projectPath } from "../session";
@@ -43,10 +43,10 @@ export const issueName = (i: Pick<Issue, "name">) => i.name || errorWords.namele
 
 const isGroup = (x: RuleGroup | RuleFilter): x is RuleGroup => Array.isArray(x.values);
 
-/** The filters of a rule whose groups hold no groups. */
+/** Returns the filters of a rule, or undefined if it has nested groups. */
 export const flatFilters = (g: RuleGroup): RuleFilter[] | undefined => (g.values.some(isGroup) ? undefined : (g.values as RuleFilter[]));
 
-/** A rule in one line. */
+/** Describes a rule in one line. */
 export function ruleText(g: RuleGroup): string {
   const one = (x: RuleGroup | RuleFilter) =>
     isGroup(x) ? `(${ruleText(x)})` : [(errorWords.kinds[x.type] ?? x.type).toLowerCase(), x.key, operators[x.operator ?? "exact"] ?? x.operator, (x.operator ?? "").endsWith("_set") ? "" : valueTexts(x.value).join(", ")].filter(Boolean).join(" ");
@@ -54,12 +54,12 @@ export function ruleText(g: RuleGroup): string {
 }
 
 export interface Owners {
-  /** Who there is, and the one that is set. */
+  /** Returns the options of the select, including the current assignee. */
   options(now: string | null): (readonly [string, string])[];
   name(id: string | null): string;
 }
 
-/** The members and roles of the organization; those that may not be read stay numbers. */
+/** Loads the members and roles of the organization. Without the right to read them, their ids are shown. */
 export function owners(): Owners {
   const members = resource<{ results: { user: { id: number; email: string; first_name: string } }[] }>(() => ({ path: "organizations/@current/members/", query: { limit: 200 } }));
   const roles = resource<{ results: { id: string; name: string }[] }>(() => ({ path: "organizations/@current/roles/", query: { limit: 200 } }));

@@ -1,4 +1,4 @@
-// Events as the API has them.
+// Events as the API represents them.
 import { get } from "./client";
 import { projectPath } from "../session";
 
@@ -13,7 +13,7 @@ export interface Event {
   properties: Record<string, unknown>;
 }
 
-/** What is known, in one line: the first members that are no one's but the sender's. */
+/** Summarizes properties in one line: the first ones that the sender set, without those of the SDK. */
 export function propertiesSummary(properties: Record<string, unknown>): string {
   return Object.entries(properties)
     .filter(([k]) => !k.startsWith("$"))
@@ -22,16 +22,16 @@ export function propertiesSummary(properties: Record<string, unknown>): string {
     .join(" · ");
 }
 
-/** Events by which SDKs report that a flag gave somebody a value. */
+/** The events with which SDKs report the value that a flag returned. */
 export const exposureEvents = ["$feature_flag_called", "$experiment_exposure"] as const;
 
-/** What an event's line says beside its name. */
+/** Summarizes an event in one line, which is shown next to its name. */
 export function eventSummary(e: Event): string {
   const p = e.properties;
   return exposureEvents.includes(e.event as (typeof exposureEvents)[number]) ? `${String(p.$feature_flag)} = ${String(p.$feature_flag_response)}` : propertiesSummary(p);
 }
 
-/** Names of events that were seen, for a combobox. */
+/** Suggests names of stored events for a combobox. */
 export async function eventNames(typed: string): Promise<{ value: string; text: string }[]> {
   const list = await get<{ results: { name: string }[] }>(projectPath("event_definitions/"), { search: typed, limit: 20 });
   return list.results.map((e) => ({ value: e.name, text: e.name }));

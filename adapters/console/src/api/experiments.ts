@@ -1,4 +1,4 @@
-// Experiments as the API has them.
+// Experiments as the API represents them.
 import type { User, Variant } from "./flags";
 
 interface Node {
@@ -55,7 +55,7 @@ export interface MetricResult {
   name: string | null;
   metric_type: string;
   goal: string | null;
-  /** In words; then there are no numbers. */
+  /** A description of the error, or null. If it is set, there are no numbers. */
   error: string | null;
   baseline?: VariantResult | null;
   variants?: VariantResult[];
@@ -84,7 +84,7 @@ export interface MetricDraft {
   kind: MetricKind;
 }
 
-/** A metric as the form has it; undefined for one that it has no words for. */
+/** Converts a metric to a draft. It returns undefined if the form does not support the metric. */
 export function metricDraft(m: Metric): MetricDraft | undefined {
   const node = m.metric_type === "funnel" && m.series?.length === 1 ? m.series[0] : m.metric_type === "mean" ? m.source : undefined;
   if (!node || node.kind !== "EventsNode" || !node.event || !["total", undefined].includes(node.math)) return undefined;
@@ -92,7 +92,7 @@ export function metricDraft(m: Metric): MetricDraft | undefined {
   return { event: node.event, kind: m.metric_type === "funnel" ? "share" : "count" };
 }
 
-/** The metric of a form, with the name and id that it had. */
+/** Converts a draft to a metric, with the name and id of the previous one. */
 export function metricOf(d: MetricDraft, was?: Metric): Metric {
   const node = { kind: "EventsNode", event: d.event.trim() };
   const id = was?.uuid ?? (crypto.randomUUID ? crypto.randomUUID() : undefined);

@@ -1,4 +1,4 @@
-// Why somebody has a flag's value (console.md N5).
+// Explanations of why a person has a value of a flag (console.md N5).
 import { send } from "./client";
 import { projectPath } from "../session";
 

@@ -1,4 +1,4 @@
-// Exports as the API has them, and as their form has them.
+// Exports as the API represents them, and the drafts of their form.
 import { projectPath } from "../session";
 import { exportWords } from "../words/exports";
 
@@ -44,7 +44,7 @@ export interface ExportDraft {
 export const exportsPath = () => projectPath("batch_exports/");
 export const isRunning = (status: string) => status === "Starting" || status === "Running";
 
-/** The settings of a kind of destination that the form has; secrets are never told again. */
+/** The settings of each kind of destination that the form shows. The API never returns secrets. */
 export const settingsOf: Record<string, string[]> = {
   Files: ["path", "prefix"],
   S3: ["bucket_name", "region", "prefix", "aws_access_key_id", "aws_secret_access_key", "endpoint_url"],
@@ -54,7 +54,7 @@ export const settingsOf: Record<string, string[]> = {
 const always = new Set(["path", "region", "prefix"]);
 export const secrets = new Set(["aws_access_key_id", "aws_secret_access_key", "user", "password", "token"]);
 
-/** Formats of files, and what they can be compressed with. */
+/** The formats of files and the compressions that each supports. */
 export const compressions: Record<string, string[]> = { JSONLines: ["gzip", "brotli"], Parquet: ["zstd", "lz4", "snappy", "gzip", "brotli"] };
 export const writesFiles = (type: string) => type === "Files" || type === "S3";
 
@@ -64,19 +64,19 @@ export function exportDraft(e?: Export): ExportDraft {
   return { name: e.name, model: e.model, interval: e.interval, type: e.destination.type, config };
 }
 
-/** What a form asks to store: everything of a new export, else only what was changed. */
+/** Converts a draft to a body for the API: all fields of a new export, or the changed fields of an existing one. */
 export function exportBody(d: ExportDraft, was?: Export): Record<string, unknown> {
   const before = was && exportDraft(was);
   const names = [...settingsOf[d.type]!, ...(writesFiles(d.type) ? ["file_format", "compression"] : [])];
   const value = (n: string) => (n === "port" && d.config[n] ? Number(d.config[n]) : d.config[n] || (always.has(n) ? "" : null));
-  const given = names.filter((n) => (before ? (d.config[n] ?? "") !== (before.config[n] ?? "") : d.config[n] || always.has(n)));
-  const destination = { type: d.type, config: Object.fromEntries(given.map((n) => [n, value(n)])) };
+  const changed = names.filter((n) => (before ? (d.config[n] ?? "") !== (before.config[n] ?? "") : d.config[n] || always.has(n)));
+  const destination = { type: d.type, config: Object.fromEntries(changed.map((n) => [n, value(n)])) };
   if (!before) return { name: d.name.trim(), model: d.model, interval: d.interval, destination };
   const plain = { name: d.name.trim(), model: d.model, interval: d.interval };
-  return { ...Object.fromEntries(Object.entries(plain).filter(([k, v]) => v !== before[k as keyof typeof plain])), ...(given.length ? { destination } : {}) };
+  return { ...Object.fromEntries(Object.entries(plain).filter(([k, v]) => v !== before[k as keyof typeof plain])), ...(changed.length ? { destination } : {}) };
 }
 
-/** "2 Jan 2026, 00:00 to 3 Jan 2026, 00:00", by the clock of the export. */
+/** Formats a span such as "2 Jan 2026, 00:00 to 3 Jan 2026, 00:00" in the time zone of the export. */
 export function spanText(from: string | null, to: string | null, zone: string): string {
   const at = (iso: string) => new Date(iso).toLocaleString("en-GB", { day: "numeric", month: "short", year: "numeric", hour: "2-digit", minute: "2-digit", timeZone: zone });
   return exportWords.spanOf(from ? at(from) : exportWords.beginning, to ? at(to) : exportWords.end);

@@ -1,4 +1,4 @@
-// Flags as the API has them, and what lists say of one.
+// Flags as the API represents them, and their summaries in lists.
 import { words, count } from "../words";
 
 export interface User {
@@ -39,7 +39,7 @@ export interface Filters {
 
 export interface Flag {
   id: number;
-  /** The dashboard about its use, if there is one. */
+  /** The id of its usage dashboard, or null. */
   usage_dashboard: number | null;
   key: string;
   name: string;
@@ -63,7 +63,7 @@ export interface Flag {
   can_edit: boolean;
 }
 
-/** A flag of the list: view=list has counts in place of filters. */
+/** A flag of the list. view=list returns counts instead of filters. */
 export interface Row extends Omit<Flag, "filters"> {
   filters?: Filters;
   rollout_percentage?: number | null;
@@ -82,7 +82,7 @@ export function stateOf(f: Pick<Flag, "active" | "archived" | "status">): State 
 
 export const stateWords: Record<State, string> = { on: words.on, off: words.off, stale: words.stale, archived: words.archived };
 
-/** "50 % · 1 condition", "3 variants · 2 conditions". */
+/** Summarizes the rollout, such as "50 % · 1 condition" or "3 variants · 2 conditions". */
 export function rolloutText(f: Row): string {
   const groups = f.filters?.groups ?? [];
   const n = f.conditions ?? groups.length;

@@ -1,4 +1,4 @@
-// Insights as the API has them, and as their form has them.
+// Insights as the API represents them, and the drafts of their form.
 import { canonicalJSON } from "./draft";
 import { unwrapQuery, type Query } from "./chartdata";
 import type { User } from "./flags";
@@ -46,7 +46,7 @@ export interface InsightDraft {
   chart: string;
 }
 
-let ids = Date.now(); // drafts of an earlier page have lower ones
+let ids = Date.now(); // restored drafts have lower ids
 export const newSeries = (event = ""): Series => ({ id: ++ids, event, math: "total", was: null });
 
 export const emptyInsight = (): InsightDraft => ({ name: "", kind: "TrendsQuery", series: [newSeries()], breakdown: "", period: "-7d", interval: "day", chart: "ActionsLineGraph" });
@@ -66,7 +66,7 @@ interface Breakdown {
   breakdown_type?: string;
 }
 
-/** "plan (person)"; undefined for what the form has no words for. */
+/** Returns a breakdown as text, such as "plan (person)", or undefined if the form does not support it. */
 function breakdownText(b: Breakdown | undefined): string | undefined {
   if (!b || b.breakdown === undefined || b.breakdown === null) return "";
   if (typeof b.breakdown !== "string") return undefined;
@@ -74,7 +74,7 @@ function breakdownText(b: Breakdown | undefined): string | undefined {
   return !b.breakdown_type || b.breakdown_type === "event" ? b.breakdown : undefined;
 }
 
-/** Whether the form knows what a query is about. */
+/** Reports whether the form supports the kind of a query. */
 export const isFormQuery = (q: Query | null): q is Query => q !== null && q.kind in insightWords.kinds;
 
 export function insightDraft(i: Pick<Insight, "name" | "query">): InsightDraft {
@@ -113,7 +113,7 @@ function breakdownOf(text: string, was: Breakdown | undefined): Breakdown | unde
   return { breakdown: (person ? text.slice(0, -insightWords.ofPerson.length) : text).trim(), breakdown_type: person ? "person" : "event" };
 }
 
-/** What a kind's queries may have; others keep what they had. */
+/** The members that the queries of a kind support. */
 export const supports = {
   several: (kind: string) => kind !== "LifecycleQuery",
   math: (kind: string) => kind === "TrendsQuery",
@@ -122,7 +122,7 @@ export const supports = {
   chart: (kind: string) => kind === "TrendsQuery",
 };
 
-/** The query of a form; base is what it was, whose other members stay. */
+/** Converts a draft to a query. Members of base that the form does not edit are kept. */
 export function queryOf(d: InsightDraft, base: Query | null): Query {
   const was = base && base.kind === d.kind ? base : null;
   const before = was?.dateRange as { date_from?: string | null } | undefined;
@@ -137,10 +137,10 @@ export function queryOf(d: InsightDraft, base: Query | null): Query {
     if (supports.interval(d.kind)) q.interval = d.interval;
   }
   if (supports.chart(d.kind)) q.trendsFilter = { ...was?.trendsFilter, display: d.chart };
-  return JSON.parse(JSON.stringify(q)) as Query; // without what is undefined
+  return JSON.parse(JSON.stringify(q)) as Query; // drops undefined members
 }
 
-/** What is stored: the query inside of what clients wrap it in. */
+/** Returns the query as it is stored, inside the node that clients wrap it in. */
 export function storedQuery(q: Query, before: unknown): unknown {
   const outer = before as { kind?: string; source?: unknown } | null;
   return outer?.source ? { ...outer, source: q } : { kind: "InsightVizNode", source: q };

@@ -1,4 +1,4 @@
-// People by what they are called in a list: distinct ids, e-mail addresses, ids of persons.
+// Lookup of people by the names in a list: distinct ids, email addresses or ids of persons.
 import { send } from "./client";
 import { runQuery } from "./query";
 import { projectPath } from "../session";
@@ -24,12 +24,12 @@ const where: Record<NamedBy, string> = {
 
 export const linesOf = (text: string) => [...new Set(text.split("\n").map((l) => l.trim()).filter(Boolean))];
 
-/** Whom lines mean, whatever they are: uuids, and the lines that mean nobody. */
+/** Looks up lines of any kind. It returns the uuids of the persons and the lines that match no person. */
 export function matchLines(lines: readonly string[], cancel?: AbortSignal): Promise<{ persons: string[]; unknown: string[] }> {
   return send("POST", projectPath("cohorts/match/"), { lines }, cancel);
 }
 
-/** Whom lines of one kind mean, as a file of members has them. */
+/** Looks up lines of one kind, as in a file of members. */
 export async function findPeople(lines: readonly string[], by: NamedBy, cancel: AbortSignal): Promise<Found> {
   if (!lines.length) return { people: [], unknown: [] };
   const query = `select toString(id), distinct_ids, properties.email from persons where ${where[by]} limit 50000`;
@@ -39,7 +39,7 @@ export async function findPeople(lines: readonly string[], by: NamedBy, cancel: 
   return { people, unknown: lines.filter((l) => !known.has(l) && !known.has(l.toLowerCase())) };
 }
 
-/** The rows of CSV. */
+/** Parses CSV into rows. */
 export function parseCSV(text: string): string[][] {
   const rows: string[][] = [];
   let row: string[] = [];
@@ -71,7 +71,7 @@ const headers: [NamedBy, string[]][] = [
   ["email", ["email", "e-mail"]],
 ];
 
-/** Who a file names, as the server reads it; by is undefined where no column says. */
+/** Returns the lines of a CSV file as the server reads it. by is undefined if no column identifies people. */
 export function membersOf(text: string): { by: NamedBy | undefined; columns: string[]; lines: string[]; rows: number } {
   const rows = parseCSV(text);
   const columns = (rows[0] ?? []).filter((c, i, all) => c || all.slice(i).some(Boolean));

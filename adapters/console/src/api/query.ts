@@ -1,5 +1,5 @@
-// Asking about events: a run goes on in the background, is looked after, and is stopped
-// when nobody waits for it any more.
+// Queries about events. A query runs in the background on the server; the client polls it, and
+// stops it when its result is no longer needed.
 import { ApiError, get, send } from "./client";
 import { projectPath } from "../session";
 
@@ -14,9 +14,9 @@ interface Status {
   query_status: { id: string; complete: boolean; error: boolean; error_message: string | null; results: QueryResponse | null; query_progress: { rows_read: number; estimated_rows_total: number } | null };
 }
 
-export type Progress = (read: number, of: number) => void;
+export type Progress = (read: number, total: number) => void;
 
-/** Runs a query; aborting stops it on the server too. */
+/** Runs a query. Aborting cancel also stops the query on the server. */
 export async function runQuery(query: object, cancel: AbortSignal, progress: Progress = () => undefined): Promise<QueryResponse> {
   const id = crypto.randomUUID ? crypto.randomUUID() : String(Math.random());
   const got = await send<QueryResponse | Status>("POST", projectPath("query/"), { query, refresh: "async", client_query_id: id }, cancel);
@@ -28,7 +28,7 @@ interface RunInsight extends Partial<Status>, Omit<QueryResponse, "results"> {
   error: { type: string; code: string; detail: string; attr: string | null } | null;
 }
 
-/** What an insight says on a dashboard, with the filters of both; a period goes before the dashboard's. */
+/** Runs the query of an insight with the filters of its dashboard. A period overrides that of the dashboard. */
 export async function runTile(insight: number, dashboard: number, period: string, cancel: AbortSignal, progress: Progress = () => undefined): Promise<QueryResponse> {
   const query = { from_dashboard: dashboard, refresh: "async", filters_override: period ? JSON.stringify({ date_from: period }) : null };
   const got = await get<RunInsight>(projectPath(`insights/${insight}/`), query, cancel);
@@ -36,7 +36,7 @@ export async function runTile(insight: number, dashboard: number, period: string
   return got.query_status && !got.query_status.complete ? waitForRun(got as Status, cancel, progress) : { ...got, results: got.result };
 }
 
-/** Waits for a run in the background. */
+/** Polls a query until it has ended. */
 async function waitForRun(first: Status, cancel: AbortSignal, progress: Progress): Promise<QueryResponse> {
   const { id } = first.query_status;
   const stop = () => void send("DELETE", projectPath(`query/${id}/`)).catch(() => undefined);
@@ -55,7 +55,7 @@ async function waitForRun(first: Status, cancel: AbortSignal, progress: Progress
   return s.results;
 }
 
-/** Fails when it is cancelled meanwhile. */
+/** Waits. The promise is rejected if cancel is aborted in the meantime. */
 function sleep(ms: number, cancel: AbortSignal): Promise<void> {
   return new Promise((done, fail) => {
     const stop = () => (clearTimeout(timer), fail(new DOMException("", "AbortError")));

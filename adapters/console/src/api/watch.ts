@@ -1,19 +1,19 @@
-// What the server tells as it happens (server-sent events), while the page is seen.
+// Streams of server-sent events, which are open while the page is visible.
 import { onEnd, signal } from "../ui/dom";
 import { url, type Query } from "./client";
 
 export type WatchState = "connecting" | "connected" | "paused";
 
-/** Seconds to wait after a refusal, the last of them from then on. */
+/** Seconds to wait after each failed attempt. The last one repeats. */
 const retryDelays = [1, 2, 5, 10, 15];
 
 export interface Watch {
   state: () => WatchState;
-  /** Watches something else, or nothing. */
+  /** Opens the stream of another path; null closes the stream. */
   watchPath(path: string | null, query?: Query): void;
 }
 
-/** Watches until its owner ends. heard gets each event; away runs when there was no place. */
+/** Reads a stream until the owner ends. onEvent receives each event; onBusy is called when the server refuses the stream. */
 export function watch(names: string[], onEvent: (name: string, data: unknown) => void, onBusy: () => void): Watch {
   const state = signal<WatchState>("paused");
   let address = "";
@@ -37,7 +37,7 @@ export function watch(names: string[], onEvent: (name: string, data: unknown) =>
     };
     s.onerror = () => {
       state.set("connecting");
-      if (s.readyState !== EventSource.CLOSED) return; // it comes back by itself
+      if (s.readyState !== EventSource.CLOSED) return; // the browser reconnects
       const wait = retryDelays[Math.min(failures++, retryDelays.length - 1)]!;
       timer = setTimeout(open, wait * 1000 * (0.75 + Math.random() / 2));
       onBusy();

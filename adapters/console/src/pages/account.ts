@@ -1,4 +1,4 @@
-// Account: how the console looks, one's own keys and sessions.
+// The page Account: profile, appearance, personal keys, sessions and passkeys.
 import { h, signal, when, type Child } from "../ui/dom";
 import { announce } from "../ui/announce";
 import { confirm, dialog } from "../ui/dialog";
@@ -81,7 +81,7 @@ function keys(): HTMLElement {
   );
 }
 
-/** Makes a key, and shows it once. */
+/** Creates a key and shows it once. It returns whether a key was created. */
 async function make(): Promise<boolean> {
   const label = h("input", { type: "text", maxlength: 40, "data-first": "" });
   const right = signal("all");
@@ -112,7 +112,7 @@ async function make(): Promise<boolean> {
   return true;
 }
 
-/** One's sessions, where this server has any. */
+/** Returns the section Sessions, if the server has sessions. */
 function sessions(): Child {
   const list = resource<{ results: Login[] }>(() => ({ path: "sessions/" }));
   const again = () => (invalidate("sessions"), list.reload());

@@ -1,4 +1,4 @@
-// Who changed what in a project.
+// The page Activity: the changes in a project and their authors.
 import { h, when, type Child } from "../ui/dom";
 import { button, empty, field, heading, select, showResource } from "../ui/parts";
 import { pages } from "../ui/pages";
@@ -26,9 +26,9 @@ interface Member {
 
 const hour = 3_600_000;
 const back: Record<string, number> = { day: 24 * hour, week: 7 * 24 * hour, month: 30 * 24 * hour };
-const maxChanges = 3; // changes that a row tells
+const maxChanges = 3; // changes that a row shows
 
-/** Where the page of a thing is. */
+/** The path of the pages of each kind of object. */
 const paths: Record<string, string> = { FeatureFlag: "flags", Cohort: "cohorts", Experiment: "experiments", Insight: "insights", Dashboard: "dashboards" };
 
 export default function activityPage(): Child {

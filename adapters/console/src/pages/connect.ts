@@ -1,4 +1,4 @@
-// Connect a program: somebody lets in what shows a code.
+// The page Connect a program: a person allows a program that shows a code.
 import { h, signal, type Child } from "../ui/dom";
 import { button, field, heading, select } from "../ui/parts";
 import { ApiError, send } from "../api/client";
@@ -11,7 +11,7 @@ interface Program {
   scopes: string[];
 }
 
-/** A scope in words. */
+/** Describes a scope. */
 function describeScope(scope: string): string {
   const [object = "", action] = scope.split(":");
   if (scope === "*") return connectWords.all;

@@ -1,4 +1,4 @@
-// Home: the first steps until they are done, and what changed lately.
+// The page Home: the first steps until they are done, and the latest changes.
 import { each, h, type Child } from "../ui/dom";
 import { icon, statusIcon } from "../ui/icons";
 import { heading, showResource } from "../ui/parts";

@@ -1,4 +1,4 @@
-// How often flags are asked for, minute by minute, on Home.
+// The live number of flag calls by minute, on Home.
 import { h, onEnd, signal, type Child } from "../ui/dom";
 import { chart } from "../ui/chart";
 import type { ChartData } from "../api/chartdata";
@@ -22,7 +22,7 @@ export function live(): Child {
   const ask = () =>
     runQuery({ kind: "TrendsQuery", interval: "minute", dateRange: { date_from: "-1h" }, series: exposureEvents.map((event) => ({ kind: "EventsNode", event, math: "total" })) }, cancel.signal).then(
       (a) => got.set((a.results as Trend[]).map((t, i) => ({ ...t, label: [homeWords.calls, homeWords.exposures][i]! })).filter((t) => t.data.some((n) => n > 0))),
-      () => undefined, // the page stands without it
+      () => undefined, // the page works without it
     );
   void ask();
   const timer = setInterval(() => document.hidden || void ask(), refreshInterval);

@@ -1,5 +1,5 @@
-// What waits for somebody on Home: approvals, flags that can go, exports that fail, what was
-// dropped, and limits that are near. Each is asked for and fails alone.
+// The list Needs you on Home: approvals, stale flags, failing exports, warnings, and limits that are
+// nearly reached. Each is loaded, and can fail, independently.
 import { computed, each, h, when, type Child, type Signal } from "../ui/dom";
 import { resource } from "../api/cache";
 import type { ChangeRequest } from "../api/approvals";
@@ -12,7 +12,7 @@ import { organizationWords } from "../words/organization";
 
 type Used = { usage: number; todays_usage: number; limit: number | null };
 
-const nearLimit = 0.8; // of a limit
+const nearLimit = 0.8; // share of a limit
 
 interface Need {
   path: string;
@@ -20,7 +20,7 @@ interface Need {
   more: string;
 }
 
-/** Asks where the scope is there. */
+/** Loads a path if the session has the scope. */
 const resourceWithScope = <T>(scope: string, path: () => string, query: Record<string, string | number> = {}) => resource<T>(() => (hasScope(scope) ? { path: path(), query } : null));
 
 export function needs(): Child {

@@ -1,4 +1,4 @@
-// The part Passkeys of Account.
+// The section Passkeys of the page Account.
 import { h, signal, when, type Child } from "../ui/dom";
 import { announce } from "../ui/announce";
 import { confirm, dialog } from "../ui/dialog";
@@ -23,7 +23,7 @@ export function ownPasskeys(): Child {
   return when(() => methods.data() !== undefined, () => (methods.data()!.passkey && havePasskeys() ? section() : localhostHint()));
 }
 
-/** Where there are none: on this machine the other name of the same server has them. */
+/** Returns the hint that passkeys work at localhost, if the page is open at a loopback IP address. */
 function localhostHint(): Child {
   if (!/^(127\.|\[::1\])/.test(location.hostname)) return null;
   const there = location.origin.replace(location.hostname, "localhost");
@@ -74,7 +74,7 @@ function section(): HTMLElement {
   );
 }
 
-/** Asks what the new one is called. */
+/** Asks for the name of a new passkey. */
 function askName(): Promise<string | undefined> {
   const name = h("input", { type: "text", maxlength: 60, "data-first": "" });
   const fault = signal<string | undefined>(undefined);

@@ -1,4 +1,4 @@
-// One's own name and address.
+// The section Profile of the page Account: name and email address.
 import { h, signal, when } from "../ui/dom";
 import { announce } from "../ui/announce";
 import { button, field, select, showResource } from "../ui/parts";
@@ -48,7 +48,7 @@ function form(me: () => Me, reload: () => void): HTMLElement {
   );
 }
 
-/** Whose clock times are shown by. */
+/** Returns the select of the time zone in which times are shown. */
 export function timesField(): HTMLElement {
   return field(select(times, () => Object.entries(accountWords.times), (t) => setTimes(t as Times)), { label: accountWords.timesIn });
 }

@@ -1,4 +1,4 @@
-// The dialog that pins a value of a flag for a person.
+// The dialog Pin a value.
 import { h, signal, type Child, type Signal } from "../ui/dom";
 import { announce } from "../ui/announce";
 import { comboboxField } from "../ui/combobox";
@@ -13,16 +13,16 @@ import { flagTabWords } from "../words/flagtabs";
 import { pinWords } from "../words/pins";
 import { suggestFlags, suggestPeople } from "./suggest";
 
-/** For whom: a distinct id, and the name that is shown. */
+/** The person of a pin: a distinct id, and the name that is shown. */
 export interface PinSubject {
   id: string;
   name: string;
 }
 
-/** What a flag may be for somebody. */
+/** Returns the values that a flag can have. */
 const valuesOf = (f: Flag | undefined) => (f?.filters.multivariate?.variants.length ? ["false", ...f.filters.multivariate.variants.map((v) => v.key)] : ["true", "false"]);
 
-/** Asks for what is not known, and pins; gives whether it was done. */
+/** Opens the dialog, which asks for what is not given, and pins the value. It returns whether it was pinned. */
 export async function pinValue(known: { flag?: Flag; key?: string; person?: PinSubject }): Promise<boolean> {
   const { timezone: zone } = await get<{ timezone: string }>(projectPath(""));
   const flag = signal<Flag | undefined>(known.flag);
@@ -72,7 +72,7 @@ export async function pinValue(known: { flag?: Flag; key?: string; person?: PinS
   return true;
 }
 
-/** Who or what is still to be said. */
+/** Returns the field for the person or the flag, whichever is not given. */
 function subject(known: { flag?: Flag; person?: PinSubject }, who: Signal<string>, key: Signal<string>, choose: (text: string) => Promise<void>): Child {
   if (known.person) return comboboxField({ label: pinWords.flag, value: key, options: suggestFlags, change: (text) => void choose(text), free: true, first: true });
   return comboboxField({ label: pinWords.person, value: who, options: suggestPeople, change: who.set, free: true, first: true });

@@ -1,4 +1,4 @@
-// Sign in: by the link of the first start, a key, or what else this server has.
+// The page Sign in: with the link of the first start, a personal key, or another enabled method.
 import { h, signal, type Child } from "../ui/dom";
 import { icon } from "../ui/icons";
 import { button, heading } from "../ui/parts";
@@ -8,7 +8,7 @@ import { loadSession } from "../session";
 import { signInControls } from "../signin";
 import { words } from "../words";
 
-/** A path of the console, or nothing. */
+/** Returns next if it is a path of the console, or else "". */
 function safe(next: string): string {
   const bad = /\/\/|\\|[\x00-\x1f]|(^|\/)\.\.?(\/|$)/;
   let plain = next;
@@ -40,7 +40,7 @@ export default function signInPage(): Child {
   );
 }
 
-/** Whose link it is is shown first, so that nobody is signed into a stranger's account. */
+/** Shows the account of a sign-in link before it is used, so that a link cannot sign a person into another account unnoticed. */
 function byLink(link: string): Child {
   const email = signal<string | null>(null);
   const spent = signal(false);

@@ -1,4 +1,4 @@
-// What the intake dropped or passed over, newest first.
+// The page Warnings: events that were dropped and properties that were ignored, newest first.
 import { h, when, type Child } from "../ui/dom";
 import { button, empty, field, heading, select } from "../ui/parts";
 import { listOf } from "../ui/list";
@@ -19,7 +19,7 @@ interface Warning {
   last_seen: string;
 }
 
-/** Bytes of a distinct id that a warning keeps: one of this length may be cut. */
+/** The maximum length in bytes of the distinct id in a warning. An id of this length may be truncated. */
 const keptID = 64;
 
 export default function warningsPage(): Child {
@@ -49,11 +49,11 @@ function warnings(all: () => Warning[]): Child {
   ];
 }
 
-/** What became of it, in whose words, and of whom. */
+/** Describes a warning: what happened to the event, the message of the SDK, and the person. */
 function happened(x: Warning): Child {
   const id = x.distinct_id;
-  const whole = new TextEncoder().encode(id).length < keptID;
-  const who = () => h("bdi", null, whole ? h("a", { href: href(`p/${project.peek()}/events`, { person: id }) }, id) : `${id}…`);
+  const isComplete = new TextEncoder().encode(id).length < keptID;
+  const who = () => h("bdi", null, isComplete ? h("a", { href: href(`p/${project.peek()}/events`, { person: id }) }, id) : `${id}…`);
   return [
     warningWords.what[x.type] ?? "",
     x.detail ? [" ", h("bdi", null, x.detail)] : null,

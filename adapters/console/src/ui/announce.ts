@@ -1,4 +1,4 @@
-// What has happened, said once to everybody: seen for six seconds, read out.
+// Announcements: messages that are shown for six seconds and read by screen readers.
 import { each, h, signal } from "./dom";
 
 interface Note {

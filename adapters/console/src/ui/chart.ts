@@ -1,22 +1,22 @@
-// Charts: SVG of our own with a cursor, and the table with the numbers beside it.
+// Charts as SVG with a cursor, and the table of their numbers.
 import { effect, h, onEnd, s, signal, type Child, type Signal } from "./dom";
 import { scroller } from "./table";
 import { toCSV, type Cell, type Line, type ChartData, type Table } from "../api/chartdata";
 import { number, percent } from "../words";
 import { insightWords } from "../words/insights";
 
-const most = 6;
+const maxLines = 6;
 const axis = { left: 48, bottom: 24, top: 8, right: 12, labels: 112 };
 const brief = new Intl.NumberFormat("en", { notation: "compact", maximumFractionDigits: 1 });
 
-/** The largest lines; the others are one. */
+/** Returns the largest lines, with the rest combined into one. */
 function topLines(lines: readonly Line[]): Line[] {
-  if (lines.length <= most) return [...lines];
+  if (lines.length <= maxLines) return [...lines];
   const size = (l: Line) => l.data.reduce<number>((a, b) => a + Math.abs(b ?? 0), 0);
-  const kept = new Set([...lines].sort((a, b) => size(b) - size(a)).slice(0, most));
-  const rest = lines.filter((l) => !kept.has(l));
+  const largest = new Set([...lines].sort((a, b) => size(b) - size(a)).slice(0, maxLines));
+  const rest = lines.filter((l) => !largest.has(l));
   const length = Math.max(...rest.map((l) => l.data.length));
-  return [...lines.filter((l) => kept.has(l)), { label: insightWords.other, data: Array.from({ length }, (_, i) => rest.reduce((a, l) => a + (l.data[i] ?? 0), 0)) }];
+  return [...lines.filter((l) => largest.has(l)), { label: insightWords.other, data: Array.from({ length }, (_, i) => rest.reduce((a, l) => a + (l.data[i] ?? 0), 0)) }];
 }
 
 interface Scale {
@@ -30,8 +30,8 @@ interface Scale {
   ticks: number[];
 }
 
-/** A step of 1, 2 or 5 and noughts, four or five of them in a span. */
-function tickStep(low: number, high: number, whole: boolean): number[] {
+/** Returns the ticks of an axis. Their distance is 1, 2 or 5 times a power of ten. */
+function axisTicks(low: number, high: number, whole: boolean): number[] {
   const span = Math.max(high - low, 1e-9);
   const ten = 10 ** Math.floor(Math.log10(span / 4));
   const fine = [1, 2, 5, 10].map((m) => m * ten).find((x) => span / x <= 5)!;
@@ -44,7 +44,7 @@ function tickStep(low: number, high: number, whole: boolean): number[] {
 function scaleOf(p: ChartData, lines: readonly Line[], width: number, height: number): Scale {
   const sums = (sign: 1 | -1) => p.labels.map((_, i) => lines.reduce((a, l) => a + (Math.sign(l.data[i] ?? 0) === sign ? l.data[i]! : 0), 0));
   const all = p.shape === "stack" ? [...sums(1), ...sums(-1)] : lines.flatMap((l) => l.data.filter((v): v is number => v !== null));
-  const ticks = tickStep(Math.min(0, ...all), Math.max(0, ...all) || 1, all.every(Number.isInteger));
+  const ticks = axisTicks(Math.min(0, ...all), Math.max(0, ...all) || 1, all.every(Number.isInteger));
   const [low, high] = [ticks[0]!, ticks.at(-1)!];
   const right = p.shape === "lines" && width >= 480 ? axis.labels : axis.right;
   const [inner, tall] = [width - axis.left - right, height - axis.top - axis.bottom];
@@ -53,7 +53,7 @@ function scaleOf(p: ChartData, lines: readonly Line[], width: number, height: nu
   return { width, height, low, high, ticks, band, x: (i) => axis.left + (p.shape === "lines" ? (n === 1 ? inner / 2 : i * band) : (i + 0.5) * band), y: (v) => axis.top + tall * (1 - (v - low) / (high - low)) };
 }
 
-const color = (i: number, l: Line) => (l.label === insightWords.other && i === most ? "rest" : `c${(i % most) + 1}`);
+const color = (i: number, l: Line) => (l.label === insightWords.other && i === maxLines ? "rest" : `c${(i % maxLines) + 1}`);
 
 function grid(p: ChartData, k: Scale): Child {
   const each = Math.max(1, Math.ceil(p.labels.length / Math.max(2, Math.floor((k.width - axis.left) / 84))));
@@ -64,14 +64,14 @@ function grid(p: ChartData, k: Scale): Child {
   ];
 }
 
-/** A line with its gaps; the bucket that still goes on is reached by dashes. */
+/** Draws a line with its gaps. The line to a bucket that has not ended is dashed. */
 function linePath(l: Line, i: number, p: ChartData, k: Scale): Child {
   const points = l.data.map((v, at) => (v === null ? null : `${k.x(at).toFixed(1)} ${k.y(v).toFixed(1)}`));
   const cut = p.open && !l.previous && points.length > 1 ? points.length - 1 : points.length;
   let d = "";
   points.slice(0, cut).forEach((at, j) => at && (d += (j && points[j - 1] ? "L" : "M") + at));
   const last = points.slice(cut - 1);
-  const cls = `line ${color(i, l)} ${l.previous ? "previous" : `dash${i % most}`}`;
+  const cls = `line ${color(i, l)} ${l.previous ? "previous" : `dash${i % maxLines}`}`;
   return [
     s("path", { class: cls, d }),
     cut < points.length && last[0] && last[1] ? s("path", { class: `line ${color(i, l)} open`, d: `M${last[0]}L${last[1]}` }) : null,
@@ -79,7 +79,7 @@ function linePath(l: Line, i: number, p: ChartData, k: Scale): Child {
   ];
 }
 
-/** Names where lines end, pushed apart. */
+/** Draws the labels at the ends of lines, without overlaps. */
 function endLabels(lines: readonly Line[], k: Scale): Child {
   if (k.width < 480) return null;
   const at = lines
@@ -116,7 +116,7 @@ function valuesAt(p: ChartData, lines: readonly Line[], i: number): string {
   return `${p.labels[i]}: ${lines.map((l) => `${l.label} ${text(p, l.data[i])}`).join(" · ")}`;
 }
 
-/** The picture of an answer. Arrow keys move its cursor, whose values are said. */
+/** Draws a chart. Arrow keys move its cursor, and the values there are announced. */
 export function chart(name: string, p: ChartData, height = 240): Child {
   if (p.shape === "none") return null;
   if (p.shape === "number") {
@@ -147,7 +147,7 @@ export function chart(name: string, p: ChartData, height = 240): Child {
     if (i !== null) ["x1", "x2"].forEach((a) => cursor.setAttribute(a, String(scale.x(i))));
   });
   move(el, p, at, () => scale, (i) => said.set(valuesAt(p, lines, i)));
-  const legend = () => (lines.length > 1 && (p.shape !== "lines" || width() < 480) ? h("ul", { class: "legend", "aria-hidden": "true" }, lines.map((l, i) => h("li", null, s("svg", { viewBox: "0 0 16 8", class: "key" }, s("line", { class: `line ${color(i, l)} ${p.shape === "lines" ? `dash${i % most}` : "block"}`, x1: 0, x2: 16, y1: 4, y2: 4 })), h("bdi", null, l.label)))) : null);
+  const legend = () => (lines.length > 1 && (p.shape !== "lines" || width() < 480) ? h("ul", { class: "legend", "aria-hidden": "true" }, lines.map((l, i) => h("li", null, s("svg", { viewBox: "0 0 16 8", class: "key" }, s("line", { class: `line ${color(i, l)} ${p.shape === "lines" ? `dash${i % maxLines}` : "block"}`, x1: 0, x2: 16, y1: 4, y2: 4 })), h("bdi", null, l.label)))) : null);
   return h("div", { class: "figure" }, el, h("p", { class: "meta readout", "aria-hidden": "true" }, () => (at() === null ? "" : valuesAt(p, lines, at()!))), legend, h("p", { role: "status", class: "hidden" }, said));
 }
 
@@ -174,7 +174,7 @@ function move(el: SVGElement, p: ChartData, at: Signal<number | null>, scale: ()
   });
 }
 
-/** The numbers of a picture. */
+/** Returns the table of a chart's numbers. */
 export function valuesTable(name: string, t: Table): HTMLElement {
   const show = (c: Cell) => (c === null ? "" : typeof c === "number" ? number(Math.round(c * 100) / 100) : c);
   const right = t.columns.map((_, i) => i > 0 && t.rows.some((r) => typeof r[i] === "number" || /%$/.test(String(r[i]))));
@@ -192,7 +192,7 @@ export function valuesTable(name: string, t: Table): HTMLElement {
   );
 }
 
-/** Gives a table as a file. */
+/** Downloads a table as a CSV file. */
 export function download(name: string, t: Table): void {
   const address = URL.createObjectURL(new Blob([toCSV(t)], { type: "text/csv;charset=utf-8" }));
   h("a", { href: address, download: `${name || insightWords.insight}.csv` }).click();

@@ -1,4 +1,4 @@
-// An input with suggestions. Where free text is allowed, Enter and Tab take what stands.
+// An input with suggestions. If free text is allowed, Enter and Tab accept the typed text.
 import { effect, h, newID, signal, untracked } from "./dom";
 
 export interface Option {
@@ -10,11 +10,11 @@ export interface Option {
 export interface ComboboxOptions {
   label: string;
   value: () => string;
-  /** Suggestions for what is typed; asked for when the list opens and after each key. */
+  /** Returns suggestions for the typed text. It is called when the list opens and after each key. */
   options: (typed: string) => Promise<Option[]> | Option[];
   change: (value: string) => void;
   free?: boolean;
-  /** Cleared after each choice: the values are shown elsewhere. */
+  /** Whether the input is cleared after each choice, because the values are shown elsewhere. */
   many?: boolean;
   placeholder?: string;
   first?: boolean;
@@ -114,7 +114,7 @@ export function combobox(o: ComboboxOptions): HTMLElement {
   );
 }
 
-/** The same below its label. */
+/** Returns a combobox with a visible label. */
 export function comboboxField(o: ComboboxOptions): HTMLElement {
   return h("div", { class: "field" }, h("span", { class: "label", "aria-hidden": "true" }, o.label), combobox(o));
 }

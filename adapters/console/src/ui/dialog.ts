@@ -1,4 +1,4 @@
-// Dialogs: the platform's own, with a name, a first focus, and the focus given back.
+// Dialogs, based on the element dialog. They set the first focus and restore the focus when they close.
 import { append, detachedScope, h, newID, type Child } from "./dom";
 import { words } from "../words";
 
@@ -8,15 +8,15 @@ export interface Dialog<T> {
 
 export interface Options {
   title: string;
-  /** alertdialog asks before what cannot be undone: its first focus is Cancel. */
+  /** Whether it is an alertdialog, which confirms what cannot be undone. Its first focus is on Cancel. */
   alert?: boolean;
   wide?: boolean;
-  /** Words of the button that closes without doing; null leaves it out. */
+  /** The label of the button that closes the dialog without an action; null leaves it out. */
   cancel?: string | null;
   onsubmit?: () => unknown;
 }
 
-/** Opens a dialog; the promise gives what close was called with, undefined for Cancel. */
+/** Opens a dialog. The promise resolves to the argument of close, or to undefined after Cancel. */
 export function dialog<T>(o: Options, body: (d: Dialog<T>) => { content: Child; buttons: Child }): Promise<T | undefined> {
   const opener = document.activeElement as HTMLElement | null;
   return new Promise((done) => {
@@ -53,7 +53,7 @@ export function dialog<T>(o: Options, body: (d: Dialog<T>) => { content: Child; 
   });
 }
 
-/** Asks whether to do something; gives true when it is to be done. */
+/** Asks for confirmation. It returns true if the person confirms. */
 export function confirm(title: string, text: Child, action: string, kind: "primary" | "danger" = "danger", alert = true): Promise<boolean> {
   return dialog<boolean>({ title, alert }, (d) => ({
     content: h("p", null, text),

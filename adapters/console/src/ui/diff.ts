@@ -1,4 +1,4 @@
-// What changes from one version of a flag to another, in words.
+// The differences between two versions of a flag.
 import { h, type Child } from "./dom";
 import type { Condition, Filter, Filters, Flag } from "../api/flags";
 import { canonicalJSON, valueTexts } from "../api/draft";
@@ -13,7 +13,7 @@ export interface Change {
   after: string;
 }
 
-/** "plan is pro", "in cohort 3". */
+/** Describes a filter, such as "plan is pro" or "in cohort 3". */
 export function filterText(f: Filter): string {
   const value = valueTexts(f.value).join(", ");
   if (f.type === "cohort") return `${f.operator === "not_in" ? words.notInCohort : words.inCohort} ${value}`;
@@ -29,7 +29,7 @@ export function filtersText(c: Condition): string {
 const share = (c: Condition) => percent(c.rollout_percentage ?? 100);
 const conditionText = (c: Condition) => [filtersText(c), share(c), c.variant ?? ""].filter(Boolean).join(", ");
 
-/** Pairs of the same conditions, by the longest common subsequence of their content. */
+/** Returns pairs of indexes of equal conditions, by the longest common subsequence. */
 function matchConditions(a: Condition[], b: Condition[]): [number, number][] {
   const [x, y] = [a.map(canonicalJSON), b.map(canonicalJSON)];
   const best = Array.from({ length: a.length + 1 }, () => new Array<number>(b.length + 1).fill(0));
@@ -78,12 +78,12 @@ function diffCondition(a: Condition, b: Condition, n: number): Change[] {
   return [...row(words.filtersOf(n), filtersText(a), filtersText(b)), ...row(words.rolloutOf(n), share(a), share(b)), ...row(words.variantOf(n), a.variant || words.byShare, b.variant || words.byShare)];
 }
 
-/** Rows of members by name: variants and payloads. */
-function diffByName(a: Record<string, string>, b: Record<string, string>, what: (key: string) => string): Change[] {
+/** Compares two maps, of variants or payloads, by name. */
+function diffByName(a: Record<string, string>, b: Record<string, string>, label: (key: string) => string): Change[] {
   const out: Change[] = [];
   for (const k of new Set([...Object.keys(a), ...Object.keys(b)])) {
     const [x, y] = [a[k], b[k]];
-    if (x !== y) out.push({ kind: x === undefined ? "+" : y === undefined ? "−" : "~", what: what(k), before: x ?? words.dash, after: y ?? words.dash });
+    if (x !== y) out.push({ kind: x === undefined ? "+" : y === undefined ? "−" : "~", what: label(k), before: x ?? words.dash, after: y ?? words.dash });
   }
   return out;
 }
@@ -92,7 +92,7 @@ const kindOf = (f: Versioned) => (f.is_remote_configuration ? words.remoteConfig
 const shares = (f: Versioned) => Object.fromEntries((f.filters?.multivariate?.variants ?? []).map((v) => [v.key, percent(v.rollout_percentage)]));
 const payloads = (f: Versioned) => Object.fromEntries(Object.entries(f.filters?.payloads ?? {}).map(([k, v]) => [k, typeof v === "string" ? v : JSON.stringify(v)]));
 
-/** The rows of a diff, in the order of the form. */
+/** Returns the rows of the diff of two versions, in the order of the form. */
 export function diffFlags(a: Versioned, b: Versioned): Change[] {
   const yes = (x: unknown) => (x ? words.on : words.off);
   const both = (name: keyof Flag) => name in a && name in b;
@@ -117,7 +117,7 @@ export function diffFlags(a: Versioned, b: Versioned): Change[] {
 
 const marks: Record<Change["kind"], [string, string]> = { "+": ["added", words.added], "−": ["removed", words.removed], "~": ["changed", ""] };
 
-/** The table Changes. */
+/** Returns the table Changes. */
 export function changesTable(list: readonly Change[]): Child {
   if (!list.length) return h("p", { class: "meta" }, words.noChanges);
   return h(

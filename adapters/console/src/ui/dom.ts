@@ -1,5 +1,5 @@
-// The renderer: signals, elements, keyed lists. Everything that a function makes while it
-// runs (effects, rows) ends before it runs again, or when its owner ends.
+// The renderer: signals, elements and keyed lists. The effects and rows that a function creates while
+// it runs end before it runs again, or when its owner ends.
 
 type Cleanup = () => void;
 
@@ -20,7 +20,7 @@ export interface Signal<T> {
   peek(): T;
 }
 
-/** A value that effects who read it follow. */
+/** Creates a signal: a value whose changes rerun the effects that read it. */
 export function signal<T>(value: T): Signal<T> {
   const readers = new Set<Observer>();
   const read = (() => {
@@ -40,7 +40,7 @@ export function signal<T>(value: T): Signal<T> {
   return read;
 }
 
-/** Runs what a change asks for once, at the end of the outermost batch. */
+/** Groups changes. The effects that they affect run once, at the end of the outermost batch. */
 export function batch<T>(work: () => T): T {
   if (queue) return work();
   queue = new Set();
@@ -49,7 +49,7 @@ export function batch<T>(work: () => T): T {
   } finally {
     try {
       for (const o of queue) {
-        queue.delete(o); // it may be asked for again
+        queue.delete(o); // it may be queued again
         if (o.alive) o.run();
       }
     } finally {
@@ -58,7 +58,7 @@ export function batch<T>(work: () => T): T {
   }
 }
 
-/** Runs now, and again whenever a signal that it read changes. */
+/** Runs work now, and again whenever a signal that it read changes. */
 export function effect(work: () => void): void {
   const made: Cleanup[] = [];
   const self: Observer = {
@@ -94,19 +94,19 @@ function end(made: Cleanup[]): void {
   for (const c of made.splice(0).reverse()) c();
 }
 
-/** A signal that is worked out of others. */
+/** Creates a signal that is computed from others. */
 export function computed<T>(work: () => T): () => T {
   const out = signal<T>(undefined as T);
   effect(() => out.set(work()));
   return out;
 }
 
-/** Called when what is being made ends. */
+/** Registers a function that is called when the current owner ends. */
 export function onEnd(cleanup: Cleanup): void {
   owned?.push(cleanup);
 }
 
-/** Reads signals without following them. */
+/** Runs work without following the signals that it reads. */
 export function untracked<T>(work: () => T): T {
   const o = observer;
   observer = undefined;
@@ -117,7 +117,7 @@ export function untracked<T>(work: () => T): T {
   }
 }
 
-/** Makes something that lives until its end is called, or its owner's. */
+/** Runs work in a scope of its own, which ends when the returned function is called or its owner ends. */
 export function scope<T>(work: () => T): [T, Cleanup] {
   const made: Cleanup[] = [];
   const close = () => end(made);
@@ -136,18 +136,18 @@ export type Child = Plain | Child[] | (() => Child);
 type Value = string | number | boolean | null | undefined;
 export type Props = Record<string, Value | ((e: never) => unknown) | (() => Value)>;
 
-/** An element. on… are listeners; other functions are values that follow signals. */
+/** Creates an HTML element. Properties on… are listeners; other functions are values that follow signals. */
 export function h<K extends keyof HTMLElementTagNameMap>(tag: K, props?: Props | null, ...children: Child[]): HTMLElementTagNameMap[K] {
   return build(document.createElement(tag), props, children);
 }
 
-/** An element of SVG. */
+/** Creates an SVG element. */
 export function s(tag: string, props?: Props | null, ...children: Child[]): SVGElement {
   return build(document.createElementNS("http://www.w3.org/2000/svg", tag), props, children) as SVGElement;
 }
 
 function build<E extends Element>(el: E, props: Props | null | undefined, children: Child[]): E {
-  append(el, children); // a select has its options before its value
+  append(el, children); // a select needs its options before its value
   for (const [name, value] of Object.entries(props ?? {})) {
     if (name.startsWith("on") && typeof value === "function") {
       el.addEventListener(name.slice(2), value as EventListener);
@@ -160,7 +160,7 @@ function build<E extends Element>(el: E, props: Props | null | undefined, childr
   return el;
 }
 
-/** What is the state of a control is a property, everything else an attribute. */
+/** The names that are set as properties, because they are the state of a control. All others are attributes. */
 const properties = new Set(["value", "checked", "indeterminate", "selected", "open"]);
 
 function assign(el: Element, name: string, value: Value): void {
@@ -168,7 +168,7 @@ function assign(el: Element, name: string, value: Value): void {
     const target = el as unknown as Record<string, Value>;
     if (target[name] !== value) target[name] = value ?? (name === "value" ? "" : false);
   } else if (value === null || value === undefined || value === false) {
-    // aria-… false is said, other attributes are left out
+    // aria-… is set to "false", other attributes are removed
     if (value === false && name.startsWith("aria-")) el.setAttribute(name, "false");
     else el.removeAttribute(name);
   } else {
@@ -177,7 +177,7 @@ function assign(el: Element, name: string, value: Value): void {
   }
 }
 
-/** Appends children; what a function gives is replaced whenever it changes. */
+/** Appends children. The result of a function is replaced whenever it changes. */
 export function append(parent: Node, children: Child): void {
   if (Array.isArray(children)) {
     for (const c of children) append(parent, c);
@@ -215,7 +215,7 @@ function follow(parent: Node, child: () => Child): void {
   });
 }
 
-/** A child that is made anew only when the test turns, not at each change of what it reads. */
+/** Shows a child while test is true. It is created again only when the result of test changes between true and false. */
 export function when(test: () => unknown, make: () => Child): Child {
   const is = computed(() => Boolean(test()));
   return () => (is() ? untracked(make) : null);
@@ -228,8 +228,8 @@ interface Row<T> {
 }
 
 /**
- * A list whose rows stay the same elements as long as their key does: focus, scroll and
- * what is being typed in them stay.
+ * Renders a list. A row keeps its element as long as its key exists, so that focus, scroll position and
+ * typed text are kept.
  */
 export function each<T>(items: () => readonly T[], key: (item: T) => string | number, render: (item: Signal<T>) => Element): Child {
   const stop = document.createComment("");
@@ -271,7 +271,7 @@ function placeRows<T>(stop: Node, rows: Map<string | number, Row<T>>, list: read
   }
 }
 
-/** A scope that only its own close ends. */
+/** Runs work in a scope without an owner. It ends only when the returned function is called. */
 export function detachedScope<T>(work: () => T): [T, Cleanup] {
   const w = owned;
   owned = undefined;
@@ -284,7 +284,7 @@ export function detachedScope<T>(work: () => T): [T, Cleanup] {
 
 let ids = 0;
 
-/** An id for aria-labelledby and its like. */
+/** Returns a new id, for example for aria-labelledby. */
 export function newID(): string {
   return `i${++ids}`;
 }

@@ -1,5 +1,5 @@
-// A draft that outlives its page: kept in this tab, for this person, until it is saved,
-// discarded or signed out of.
+// Drafts of forms. They are stored in this tab for the signed-in person until the form is saved or
+// discarded, or the person signs out.
 import { effect, onEnd, untracked } from "./dom";
 import { project, session } from "../session";
 
@@ -17,16 +17,16 @@ export function deleteDraft(record: string): void {
   sessionStorage.removeItem(name(record));
 }
 
-/** Writes the draft half a second after the last key, and when the page goes. */
+/** Stores the draft half a second after each change and when the page is left, while dirty returns true. */
 export function saveDraft(record: string, draft: () => unknown, dirty: () => boolean): void {
-  const key = name(record); // whoever signs in over the page
+  const key = name(record); // fixed, since another person may sign in on the page
   let timer = 0;
   const write = () => {
     timer = 0;
     try {
       sessionStorage.setItem(key, JSON.stringify(draft()));
     } catch {
-      // the tab's store is full: the page itself still has it
+      // the storage is full; the page still has the draft
     }
   };
   const onHide = () => timer && untracked(write);

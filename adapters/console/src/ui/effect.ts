@@ -1,4 +1,4 @@
-// Who changes value: one sentence, then transitions, then people (N6).
+// The people whose value a change affects (console.md N6): a sentence, the transitions and the people.
 import { effect, h, onEnd, signal, type Child } from "./dom";
 import { ApiError, send } from "../api/client";
 import { projectPath } from "../session";
@@ -18,7 +18,7 @@ export function effectSentence(a: Pick<EffectResponse, "changed" | "of" | "exact
   return a.exact || !a.sample ? words.changesOf(a.changed, a.of) : words.aboutChangesOf(a.changed, a.of, a.sample);
 }
 
-/** The region Effect of a change to a flag; null asks nothing yet. */
+/** Returns the region Effect for a change to a flag. While body returns null, nothing is requested. */
 export function effectRegion(flag: number, body: () => object | null, delay = 0): HTMLElement {
   const got = signal<EffectResponse | null>(null);
   const fault = signal("");

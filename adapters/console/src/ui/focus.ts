@@ -1,9 +1,9 @@
-// The focus is never lost (console.md §2.1): when what had it goes away or is disabled, it goes
-// to what is nearest, else to the heading.
+// Keeps the focus (console.md §2.1). When the focused element is removed or disabled, the focus moves to
+// the nearest element, or else to the heading.
 
 const focusable = "a[href], button, input, select, textarea, [tabindex]";
 let lastFocused: Element | null = null;
-let ancestors: Element[] = []; // what it stood in, from the inside out
+let ancestors: Element[] = []; // the ancestors of lastFocused, innermost first
 
 const isFocusable = (el: Element) => el.isConnected && !el.matches(":disabled") && el.getClientRects().length > 0;
 
@@ -13,7 +13,7 @@ function remember(e: FocusEvent): void {
   for (let up = lastFocused.parentElement; up && up.tagName !== "MAIN"; up = up.parentElement) ancestors.push(up);
 }
 
-/** What comes after it where it still is, else the first thing near where it was. */
+/** Returns the next focusable element if was is still in the document, or else the first one in its nearest ancestor. */
 function nearestFocusable(was: Element): Element | undefined {
   for (const box of ancestors) {
     if (!box.isConnected) continue;
@@ -28,7 +28,7 @@ function restoreFocus(): void {
   if (document.activeElement !== document.body || !lastFocused || isFocusable(lastFocused)) return;
   const next = nearestFocusable(lastFocused);
   lastFocused = null;
-  const inTable = ancestors.some((box) => box.tagName === "TBODY"); // a row may be gone because somebody scrolls
+  const inTable = ancestors.some((box) => box.tagName === "TBODY"); // scrolling may have removed the row
   (next as HTMLElement | undefined)?.focus({ preventScroll: inTable });
 }
 

@@ -1,11 +1,11 @@
-// What every form does.
+// Behaviour that all forms share.
 import { effect, onEnd } from "./dom";
 import { confirm } from "./dialog";
 import { once } from "./once";
 import { guard } from "../router";
 import { words } from "../words";
 
-/** Asks before a form with changes is left. */
+/** Asks for confirmation before a page with unsaved changes is left. */
 export function confirmBeforeLeave(dirty: () => boolean): void {
   effect(() => {
     guard.leave = dirty() ? () => confirm(words.leaveAsk, words.leaveText, words.leave, "danger", true) : null;
@@ -13,7 +13,7 @@ export function confirmBeforeLeave(dirty: () => boolean): void {
   onEnd(() => (guard.leave = null));
 }
 
-/** Ctrl S. */
+/** Calls run on Ctrl S or Command S. */
 export function onSaveKey(run: () => unknown): void {
   const key = (e: KeyboardEvent) => {
     if (e.key !== "s" || !(e.ctrlKey || e.metaKey) || document.querySelector("dialog[open]")) return;

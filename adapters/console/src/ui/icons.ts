@@ -1,4 +1,4 @@
-// Icons: 16 × 16, strokes of 1.5 in the colour of the text.
+// Icons of 16 × 16 pixels, with strokes of 1.5 pixels in the colour of the text.
 import { s } from "./dom";
 
 const paths = {
@@ -43,7 +43,7 @@ export function icon(name: Icon): SVGElement {
   return s("svg", { viewBox: "0 0 16 16", class: "icon", "aria-hidden": "true" }, s("path", { d: paths[name] }));
 }
 
-/** The shape of a status: word and shape say it, colour repeats it. */
+/** Returns the icon of a status. Its shape and the text carry the meaning; the colour repeats it. */
 export function statusIcon(state: string): SVGElement {
   const parts: Record<string, SVGElement[]> = {
     on: [s("circle", { cx: "8", cy: "8", r: "5", class: "full" })],

@@ -1,4 +1,4 @@
-// Intervals beside each other over one axis, with the line of no difference.
+// A chart of intervals over one axis, with a line at no difference.
 import { effect, h, onEnd, s, signal, type Child } from "./dom";
 
 export interface Interval {
@@ -12,7 +12,7 @@ const row = 32;
 const foot = 28;
 const left = 112;
 
-/** The numbers stand in the table below. Less is what is wanted where less says so. */
+/** Draws intervals. The table below has their numbers. If less is true, smaller values are better. */
 export function intervals(name: string, list: readonly Interval[], text: (v: number) => string, less: boolean): HTMLElement {
   const width = signal(640);
   const height = list.length * row + foot;

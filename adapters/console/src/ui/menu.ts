@@ -1,16 +1,16 @@
-// A button that opens a menu. Arrows, Home, End and Esc work as everywhere.
+// A button that opens a menu. Arrow keys, Home, End and Esc work as usual.
 import { effect, h, onEnd, signal, type Child } from "./dom";
 
 export interface Item {
   label: string;
   run: () => void;
-  /** A choice of several, chosen or not. */
+  /** Makes the item a radio item, and reports whether it is chosen. */
   checked?: () => boolean;
   disabled?: string | null;
   danger?: boolean;
   line?: boolean;
-  /** False leaves it out. */
-  there?: boolean;
+  /** If false, the item is left out. */
+  available?: boolean;
 }
 
 export function menu(name: string, face: Child, items: () => Item[], cls = "button quiet"): HTMLElement {
@@ -48,7 +48,7 @@ function list(name: string, items: Item[], close: () => void): HTMLElement {
   const el: HTMLElement = h(
     "div",
     { role: "menu", "aria-label": name, class: "menu", onkeydown: (e: KeyboardEvent) => keys(e, el, close) },
-    items.filter((i) => i.there !== false).map((i) =>
+    items.filter((i) => i.available !== false).map((i) =>
       h(
         "button",
         {

@@ -1,4 +1,4 @@
-// What is done once at a time: a second press while the first is under way does nothing.
+// Prevents concurrent runs of an action: a second click during the first run does nothing.
 const running = new WeakSet<() => unknown>();
 
 export async function once(run: () => unknown): Promise<void> {

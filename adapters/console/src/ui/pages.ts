@@ -1,4 +1,4 @@
-// Lists that the API gives page by page: what is there, and the next.
+// Lists that the API returns page by page.
 import { effect, onEnd, signal, untracked, type Signal } from "./dom";
 import { cacheResponse, cachedResponse } from "../api/cache";
 import { get, isUnreachable, url, type Query } from "../api/client";
@@ -13,14 +13,14 @@ export interface Pages<T> {
   data: Signal<T[] | undefined>;
   error: Signal<unknown>;
   loading: Signal<boolean>;
-  /** Whether there are more. */
+  /** The query of the next page, or null if there are no more. */
   next: Signal<Query | null>;
   more(): Promise<void>;
   reload(): void;
 }
 
-/** Follows what the function names; a change begins again; null asks nothing. */
-export function pages<T>(what: () => { path: string; query: Query } | null): Pages<T> {
+/** Loads the list that request returns, and starts again when that changes. If it returns null, nothing is loaded. */
+export function pages<T>(request: () => { path: string; query: Query } | null): Pages<T> {
   const again = signal(0);
   const out: Pages<T> = {
     data: signal<T[] | undefined>(undefined),
@@ -32,27 +32,27 @@ export function pages<T>(what: () => { path: string; query: Query } | null): Pag
   };
   let path = "";
   let cancel: AbortController | undefined;
-  const load = async (at: string, query: Query, before: T[]) => {
+  const load = async (listPath: string, query: Query, before: T[]) => {
     cancel?.abort();
     const mine = (cancel = new AbortController());
     out.loading.set(true);
     try {
-      const got = await get<Page<T>>(at, query, mine.signal);
-      if (!before.length) cacheResponse(url(at, query), got);
+      const got = await get<Page<T>>(listPath, query, mine.signal);
+      if (!before.length) cacheResponse(url(listPath, query), got);
       out.data.set([...before, ...got.results]);
       out.next.set(got.next ? Object.fromEntries(new URL(got.next).searchParams) : null);
       out.error.set(undefined);
     } catch (e) {
       if (mine.signal.aborted) return;
-      const known = isUnreachable(e) ? cachedResponse<Page<T>>(url(at, query)) : undefined;
-      if (known && !before.length) out.data.set(known.results); // reading goes on from what is there
+      const known = isUnreachable(e) ? cachedResponse<Page<T>>(url(listPath, query)) : undefined;
+      if (known && !before.length) out.data.set(known.results); // show the cached page while the server is unreachable
       out.error.set(e);
     }
     out.loading.set(false);
   };
   effect(() => {
     again();
-    const q = what();
+    const q = request();
     if (!q) return;
     path = q.path;
     untracked(() => void load(q.path, q.query, []));

@@ -1,4 +1,4 @@
-// Parts that every page has: heading, states, buttons, fields.
+// Parts that all pages use: headings, states, buttons and fields.
 import { effect, h, newID, onEnd, signal, untracked, type Child, type Props } from "./dom";
 import { icon, type Icon } from "./icons";
 import { once } from "./once";
@@ -6,7 +6,7 @@ import { ApiError, reconnected, isUnreachable } from "../api/client";
 import { hasScope, project, session } from "../session";
 import { words } from "../words";
 
-/** The h1 of a page and its buttons; names the document too. */
+/** Returns the h1 of a page and its buttons. It also sets the title of the document. */
 export function heading(title: string | (() => string), ...actions: Child[]): HTMLElement {
   const text = typeof title === "function" ? title : () => title;
   effect(() => {
@@ -16,10 +16,10 @@ export function heading(title: string | (() => string), ...actions: Child[]): HT
   return h("div", { class: "heading" }, h("h1", { tabindex: -1 }, h("bdi", null, text)), actions.length ? h("div", { class: "actions" }, actions) : null);
 }
 
-/** A button of a write: without its scope, or barred, it is there, disabled, and says why. */
-export function button(label: string, o: { run?: () => unknown; kind?: string; icon?: Icon; scope?: string; barred?: () => string | null; disabled?: () => boolean; submit?: boolean } & Props = {}): HTMLElement {
-  const { run, kind, icon: i, scope, barred: other, disabled, submit, ...rest } = o;
-  const barred = () => (scope !== undefined && !hasScope(scope) ? words.needs(scope) : (other?.() ?? null));
+/** Returns a button. If the scope is missing or disabledReason returns a reason, it is disabled and described by the reason. */
+export function button(label: string, o: { run?: () => unknown; kind?: string; icon?: Icon; scope?: string; disabledReason?: () => string | null; disabled?: () => boolean; submit?: boolean } & Props = {}): HTMLElement {
+  const { run, kind, icon: i, scope, disabledReason: reasonOf, disabled, submit, ...rest } = o;
+  const disabledReason = () => (scope !== undefined && !hasScope(scope) ? words.needs(scope) : (reasonOf?.() ?? null));
   const why = newID();
   const busy = signal(false);
   const press = async () => {
@@ -35,25 +35,25 @@ export function button(label: string, o: { run?: () => unknown; kind?: string; i
     {
       type: submit ? "submit" : "button",
       class: `button ${kind ?? ""}`,
-      disabled: () => barred() !== null || (disabled?.() ?? false),
-      "aria-disabled": () => (busy() ? true : null), // it keeps the focus
-      "aria-describedby": () => (barred() ? why : null),
-      title: barred,
+      disabled: () => disabledReason() !== null || (disabled?.() ?? false),
+      "aria-disabled": () => (busy() ? true : null), // not disabled, so that it keeps the focus
+      "aria-describedby": () => (disabledReason() ? why : null),
+      title: disabledReason,
       onclick: (e: Event) => {
         if (!run) return;
         e.preventDefault();
-        return busy.peek() ? undefined : press(); // a double click does it once
+        return busy.peek() ? undefined : press(); // ignore the second click of a double click
       },
       ...(rest as Props),
     },
     i ? icon(i) : null,
     label,
-    () => (barred() ? h("span", { id: why, hidden: true }, barred()) : null), // hidden: no part of the name
+    () => (disabledReason() ? h("span", { id: why, hidden: true }, disabledReason()) : null), // hidden, so that it is not part of the name
   );
   return el;
 }
 
-/** A link that looks like a button. */
+/** Returns a link that looks like a button. */
 export function linkButton(label: string, href: string, kind = ""): HTMLElement {
   return h("a", { class: `button ${kind}`, href }, label);
 }
@@ -64,7 +64,7 @@ export interface FieldOptions {
   fault?: () => string | undefined;
 }
 
-/** A label, a control, its hint and its fault. */
+/** Returns a control with its label, hint and error. */
 export function field<E extends HTMLElement>(control: E, o: FieldOptions): HTMLElement {
   const [id, hint, fault] = [newID(), newID(), newID()];
   control.id = id;
@@ -87,7 +87,7 @@ export function field<E extends HTMLElement>(control: E, o: FieldOptions): HTMLE
   );
 }
 
-/** A native select: [value, words] each. */
+/** Returns a native select. Its options are pairs of value and text. */
 export function select(value: () => string, options: () => readonly (readonly [string, string])[], change: (v: string) => void, props: Props = {}): HTMLSelectElement {
   const el: HTMLSelectElement = h("select", { onchange: () => change(el.value), ...props }, () => options().map(([v, text]) => h("option", { value: v }, text)));
   effect(() => {
@@ -97,24 +97,24 @@ export function select(value: () => string, options: () => readonly (readonly [s
   return el;
 }
 
-/** Nothing is here: what would be, and the button that makes the first. */
+/** Returns the empty state of a list: a title, a text and the button that creates the first object. */
 export function empty(title: string, text: string, ...actions: Child[]): HTMLElement {
   return h("section", { class: "empty" }, h("h2", null, title), h("p", null, text), actions.length ? h("div", { class: "actions" }, actions) : null);
 }
 
-/** What could not be done, in the server's words, and a button that tries again. */
-export function problem(what: string, fault: unknown, again?: () => void): HTMLElement {
+/** Returns an alert with what failed, the server's error text and a button to try again. */
+export function problem(title: string, fault: unknown, again?: () => void): HTMLElement {
   const e = fault instanceof ApiError ? fault : null;
   if (again && isUnreachable(e)) {
     const from = reconnected.peek();
     effect(() => void (reconnected() !== from && untracked(again)));
   }
   const text = e ? e.detail : String((fault as Error)?.message ?? fault);
-  if (e?.status === 403 && what === words.failed) return forbidden(text); // of a write it says what was refused
+  if (e?.status === 403 && title === words.failed) return forbidden(text); // after a write, the alert shows what was refused
   return h(
     "div",
     { role: "alert", class: "problem" },
-    h("p", null, h("strong", null, what), " ", text),
+    h("p", null, h("strong", null, title), " ", text),
     h("p", { class: "meta" }, e?.request ? words.requestID(e.request) : null),
     again ? h("button", { type: "button", class: "button", onclick: again }, words.tryAgain) : null,
   );
@@ -124,19 +124,19 @@ export function forbidden(text: string): HTMLElement {
   return h("section", { class: "empty" }, h("h2", null, words.mayNot), h("p", null, text));
 }
 
-/** How many parts of the page wait for their first answer. */
+/** The number of parts of the page that wait for their first response. */
 export const pendingResources = signal(0);
 
-/** Grey bars while the first answer is awaited, not before 200 ms. */
+/** Returns grey bars, which appear after 200 milliseconds of waiting for the first response. */
 export function loadingBars(n = 6): Child {
-  const showResource = signal(false);
-  const timer = setTimeout(() => showResource.set(true), 200);
+  const visible = signal(false);
+  const timer = setTimeout(() => visible.set(true), 200);
   pendingResources.update((all) => all + 1);
   onEnd(() => (clearTimeout(timer), pendingResources.update((all) => all - 1)));
-  return () => (showResource() ? h("div", { class: "bars", "aria-hidden": "true" }, Array.from({ length: n }, () => h("div", null))) : null);
+  return () => (visible() ? h("div", { class: "bars", "aria-hidden": "true" }, Array.from({ length: n }, () => h("div", null))) : null);
 }
 
-/** The states of an answer: bars, a problem, or what it shows. What was there stays. */
+/** Shows a resource: bars while it loads, an alert if it failed, or its content. Content stays during a reload. */
 export function showResource<T>(a: { data: () => T | undefined; error: () => unknown; reload(): void }, show: (data: () => T) => Child, what = words.failed): Child {
   const has = signal(false);
   effect(() => has.set(a.data() !== undefined));
@@ -146,7 +146,7 @@ export function showResource<T>(a: { data: () => T | undefined; error: () => unk
   ];
 }
 
-/** Text in the typeface of code, with a button that copies it. */
+/** Copies text to the clipboard. */
 export async function copyText(text: string): Promise<void> {
   await navigator.clipboard.writeText(text);
 }

@@ -1,4 +1,4 @@
-// The answer to a query as it changes: chart, and the table of its numbers.
+// The result of a query: a chart and a table of its numbers.
 import { effect, h, onEnd, signal, untracked, when, type Child } from "./dom";
 import { loadingBars, button, problem } from "./parts";
 import { chart, download, valuesTable } from "./chart";
@@ -7,13 +7,13 @@ import { runQuery, type QueryResponse, type Progress } from "../api/query";
 import { insightWords } from "../words/insights";
 
 export interface QueryResultOptions {
-  /** How it is asked; the query API by default. */
+  /** Runs the query. It uses the query API by default. */
   ask?: (q: Query, cancel: AbortSignal, progress: Progress) => Promise<QueryResponse>;
-  /** On a dashboard: small, with a button between chart and table. */
+  /** Whether it is a tile of a dashboard: small, with a button that switches between chart and table. */
   tile?: boolean;
 }
 
-/** Runs what the function names, half a second after it changed; null asks nothing. */
+/** Shows the result of a query, which runs again 0.4 seconds after it changed. If query returns null, nothing runs. */
 export function queryResult(name: () => string, query: () => Query | null, o: QueryResultOptions = {}): HTMLElement {
   const picture = signal<ChartData | null>(null);
   const fault = signal<unknown>(undefined);

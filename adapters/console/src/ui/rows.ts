@@ -1,10 +1,10 @@
-// Rows of a long table: those in sight and some around them are there, the others are
-// room above and below.
+// Virtual rows of a long table: only the visible rows and some around them are in the document. Spacer
+// rows above and below take the space of the others.
 import { each, effect, h, onEnd, signal, untracked, type Signal } from "./dom";
 
 const around = 20;
 
-/** Fills a body whose rows are all as high as the first. */
+/** Fills a table body. All rows must have the height of the first one. */
 export function rows<T>(body: HTMLElement, list: () => readonly T[], key: (item: T) => string | number, render: (item: Signal<T>, index: () => number) => HTMLElement, columns: number): void {
   const range = signal({ from: 0, to: 60 });
   let height = 36;

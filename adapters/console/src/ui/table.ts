@@ -1,4 +1,4 @@
-// Tables of records: on a phone each row is a card with the same cells and labels.
+// Tables of records. On small screens, each row is a card with the same cells and labels.
 import { each, h, type Child, type Signal } from "./dom";
 
 export interface Column<T> {
@@ -7,12 +7,12 @@ export interface Column<T> {
   class?: string;
 }
 
-/** The box around a table that may scroll sideways: it can be reached and has a name. */
+/** Returns a box in which a table can scroll sideways. It is focusable and has a name. */
 export function scroller(name: string, table: HTMLElement): HTMLElement {
   return h("div", { class: "scroller", tabindex: 0, role: "group", "aria-label": name }, table);
 }
 
-/** A column without a label is one of buttons. */
+/** Returns a table. A column without a label contains buttons. */
 export function recordTable<T>(name: string, columns: Column<T>[], rows: () => readonly T[], key: (row: T) => string | number): HTMLElement {
   const width = (c: Column<T>) => /number|tight/.exec(c.class ?? "")?.[0] ?? null;
   const head = (c: Column<T>) => (c.label ? h("th", { scope: "col", role: "columnheader", class: width(c) }, c.label) : h("td", { role: "cell", class: width(c) }));
@@ -23,7 +23,7 @@ export function recordTable<T>(name: string, columns: Column<T>[], rows: () => r
   );
 }
 
-/** A table of what is known under names. */
+/** Returns a table of names and values. */
 export function factTable(name: string, heads: [string, string], rows: () => [string, unknown][]): HTMLElement {
   const text = (v: unknown) => (typeof v === "string" ? v : JSON.stringify(v));
   return scroller(

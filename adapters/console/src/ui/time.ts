@@ -1,4 +1,4 @@
-// Times: relative up to a week, then the date; the full time with its zone is the title.
+// Times. They are shown relative to now up to a week, then as a date, with the full time as the title.
 import { h, signal } from "./dom";
 import { project, session } from "../session";
 
@@ -12,19 +12,19 @@ type Format = Intl.DateTimeFormatOptions;
 const day: Format = { day: "numeric", month: "short", year: "numeric" };
 const full: Format = { dateStyle: "medium", timeStyle: "long" };
 
-/** Whose clock times are shown by; the project's unless somebody has chosen. */
+/** The time zone of the times that are shown. It is that of the project by default. */
 export type Times = "project" | "own" | "utc";
-const kept = "bunting.times";
-export const times = signal<Times>((["own", "utc"] as const).find((t) => t === localStorage.getItem(kept)) ?? "project");
+const storageKey = "bunting.times";
+export const times = signal<Times>((["own", "utc"] as const).find((t) => t === localStorage.getItem(storageKey)) ?? "project");
 
 export function setTimes(t: Times): void {
-  localStorage.setItem(kept, t);
+  localStorage.setItem(storageKey, t);
   times.set(t);
 }
 
 const own = new Intl.DateTimeFormat().resolvedOptions().timeZone;
 
-/** The zone of the times that are shown. */
+/** Returns the time zone of the times that are shown. */
 function displayZone(): string {
   if (times() === "own") return own;
   const at = project() || session()?.project;
@@ -33,7 +33,7 @@ function displayZone(): string {
 
 const formats = new Map<string, Intl.DateTimeFormat>();
 
-/** A time in the zone of the times that are shown, or another one. */
+/** Formats a time in the zone of the times that are shown, or in another zone. */
 export function formatTime(at: string | number, how: Format, where = displayZone()): string {
   const key = where + JSON.stringify(how);
   let f = formats.get(key);
@@ -41,7 +41,7 @@ export function formatTime(at: string | number, how: Format, where = displayZone
   return f.format(new Date(at));
 }
 
-/** "2 h ago", "3 Jan 2026". */
+/** Formats a time such as "2 h ago" or "3 Jan 2026". */
 export function relativeTime(iso: string): string {
   const seconds = (Date.parse(iso) - Date.now()) / 1000;
   if (Math.abs(seconds) > 7 * 86_400) return formatTime(iso, day);
@@ -55,7 +55,7 @@ export function time(iso: string | null | undefined): HTMLElement | null {
   return iso ? h("time", { datetime: iso, title: timeTitle(iso) }, relativeTime(iso)) : null;
 }
 
-/** The full time, and that on the viewer's own clock where it is another one. */
+/** Returns the full time, and the time in the browser's zone if it differs. */
 function timeTitle(iso: string): string {
   const [shown, mine] = [formatTime(iso, full), formatTime(iso, full, own)];
   return shown === mine ? shown : `${shown} (${mine})`;

@@ -1,7 +1,7 @@
-// A switch that acts when its dialog says so; without the right it is there and says why.
+// A switch that acts after its dialog is confirmed. Without the right, it is disabled and described by the reason.
 import { h, newID } from "./dom";
 
-export function toggle(name: () => string, on: () => boolean, run: () => unknown, barred: () => string | null = () => null): HTMLElement {
+export function toggle(name: () => string, on: () => boolean, run: () => unknown, disabledReason: () => string | null = () => null): HTMLElement {
   const why = newID();
   return h("span", null, [
     h("button", {
@@ -10,11 +10,11 @@ export function toggle(name: () => string, on: () => boolean, run: () => unknown
       class: "switch",
       "aria-label": name,
       "aria-checked": on,
-      disabled: () => barred() !== null,
-      title: barred,
-      "aria-describedby": () => (barred() ? why : null),
+      disabled: () => disabledReason() !== null,
+      title: disabledReason,
+      "aria-describedby": () => (disabledReason() ? why : null),
       onclick: run as () => unknown,
     }),
-    () => (barred() ? h("span", { id: why, class: "hidden" }, barred()) : null),
+    () => (disabledReason() ? h("span", { id: why, class: "hidden" }, disabledReason()) : null),
   ]);
 }

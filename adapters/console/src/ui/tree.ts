@@ -1,4 +1,4 @@
-// A tree: arrows walk it, right opens and left closes.
+// A tree with keyboard navigation: up and down move, right expands and left collapses.
 import { h, newID } from "./dom";
 
 export interface Branch {
@@ -13,7 +13,7 @@ export function tree(name: string, branches: Branch[]): HTMLElement {
   return root;
 }
 
-/** Opens everything in a tree. */
+/** Expands all branches of a tree. */
 export function expandAll(root: HTMLElement): void {
   root.querySelectorAll<HTMLElement>("[aria-expanded]").forEach((li) => set(li, true));
 }

@@ -1,13 +1,13 @@
-// Times that people type: clocks of the project's zone.
+// Parsing of times that people type, in the project's time zone.
 
-/** How far a zone's clock is ahead at an instant, in milliseconds. */
-function zoneOffset(at: number, zone: string): number {
-  const parts = new Intl.DateTimeFormat("en-GB", { timeZone: zone, year: "numeric", month: "numeric", day: "numeric", hour: "numeric", minute: "numeric", second: "numeric", hourCycle: "h23" }).formatToParts(at);
+/** Returns the offset of a zone from UTC at an instant, in milliseconds. */
+function zoneOffset(instant: number, zone: string): number {
+  const parts = new Intl.DateTimeFormat("en-GB", { timeZone: zone, year: "numeric", month: "numeric", day: "numeric", hour: "numeric", minute: "numeric", second: "numeric", hourCycle: "h23" }).formatToParts(instant);
   const n = (type: string) => Number(parts.find((p) => p.type === type)?.value);
-  return Date.UTC(n("year"), n("month") - 1, n("day"), n("hour"), n("minute"), n("second")) - Math.floor(at / 1000) * 1000;
+  return Date.UTC(n("year"), n("month") - 1, n("day"), n("hour"), n("minute"), n("second")) - Math.floor(instant / 1000) * 1000;
 }
 
-/** The instant of "2026-12-01 09:00" in a zone; undefined for what is no such time. */
+/** Parses a time such as "2026-12-01 09:00" in a zone. It returns undefined if the text is not valid. */
 export function parseLocalTime(text: string, zone: string): string | undefined {
   const m = /^(\d{4})-(\d\d)-(\d\d)(?:[ T](\d\d):(\d\d))?$/.exec(text.trim());
   if (!m) return undefined;
@@ -15,6 +15,6 @@ export function parseLocalTime(text: string, zone: string): string | undefined {
   const clock = Date.UTC(year, month - 1, day, hour, minute);
   if (new Date(clock).getUTCDate() !== day || hour > 23 || minute > 59) return undefined;
   let at = clock - zoneOffset(clock, zone);
-  at = clock - zoneOffset(at, zone); // near a change of the clock the first guess may be off
+  at = clock - zoneOffset(at, zone); // near a daylight saving change the first guess may be wrong
   return new Date(at).toISOString();
 }

@@ -21,7 +21,7 @@ export const flagTabWords = {
   nobody: "Nobody is stored yet",
   nobodyText: "People are stored when an SDK identifies them. This page then shows which value each person gets.",
   nobodyMatches: "No people match",
-  sampled: (n: string, of: string) => `From a sample of ${n} of ${of}.`,
+  sampled: (n: string, total: string) => `From a sample of ${n} of ${total}.`,
   schedule: "Schedule",
   newChange: "New scheduled change",
   scheduled: "Scheduled",

@@ -35,7 +35,7 @@ export const insightWords = {
   chartOf: (name: string) => `Chart: ${name}`,
   values: "Values",
   result: "Result",
-  reading: (n: number, of: number) => `${number(n)} of about ${number(of)} events read`,
+  reading: (n: number, total: number) => `${number(n)} of about ${number(total)} events read`,
   notAnswered: "The query could not be run.",
   nothingFound: "No events in this period.",
   downloadCSV: "Download CSV",

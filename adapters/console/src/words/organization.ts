@@ -49,7 +49,7 @@ export const organizationWords = {
   resource: "Resource",
   resources: { events: "Events", feature_flags: "Feature flags", exceptions: "Exceptions", recordings: "Recordings", surveys: "Surveys", llm_events: "LLM events" } as Record<string, string>,
   thisMonth: (resource: string) => `${resource} this month`,
-  used: (n: number, of: number | null) => (of === null ? `${number(n)}, without a limit` : `${number(n)} of ${number(of)}`),
+  used: (n: number, total: number | null) => (total === null ? `${number(n)}, without a limit` : `${number(n)} of ${number(total)}`),
   reachedOn: (day: string) => `At this rate the limit is reached on ${day}.`,
   byDay: "Usage by day",
   bySource: "Usage by source",

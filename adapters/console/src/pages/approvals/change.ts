@@ -1,4 +1,4 @@
-// One change that is asked for: what it changes and for whom, who has approved it.
+// The page of a change request: its changes, their effect, and its votes.
 import { h, when, type Child } from "../../ui/dom";
 import { announce } from "../../ui/announce";
 import { confirm } from "../../ui/dialog";
@@ -22,7 +22,7 @@ export default function changePage(params: Params): Child {
   const got = resource<ChangeRequest>(() => ({ path: path() }));
   const key = () => got.data()?.flag_key ?? "…";
   const flagPath = (r: ChangeRequest) => projectPath(`feature_flags/${r.flag}/`);
-  /** What the change is compared with: the flag as it is, or as it was for one that is done. */
+  /** The flag to compare with: the current one, or the earlier version if the request is closed. */
   const flag = resource<Flag>(() => {
     const r = got.data();
     return r?.flag_key ? { path: isOpen(r) ? flagPath(r) : `${flagPath(r)}versions/${r.base_version}/` } : null;
@@ -67,7 +67,7 @@ function votes(r: ChangeRequest): Child {
   return h("ul", { class: "rows", "aria-labelledby": "votes" }, r.votes.map((v) => h("li", null, h("bdi", null, v.user ?? approvalWords.somebody), " ", approvalWords.says[v.vote] ?? v.vote, h("span", { class: "space" }), h("span", { class: "meta" }, time(v.at)))));
 }
 
-/** The buttons; one that cannot be used says why. */
+/** Returns the buttons. A disabled button is described by the reason. */
 function tools(r: () => ChangeRequest, act: (name: string, body?: object) => Promise<void>): Child {
   const me = () => session()?.user.email ?? "";
   const wrote = () => r().author === me() || r().editors.includes(me());
@@ -77,10 +77,10 @@ function tools(r: () => ChangeRequest, act: (name: string, body?: object) => Pro
   const seen = () => ({ revision: r().revision });
   const scope = "feature_flag:write";
   return [
-    button(approvalWords.approve, { kind: "primary", scope, barred: () => closed() ?? (wrote() ? approvalWords.own : null), run: () => act("approve", seen()) }),
-    button(approvalWords.reject, { scope, barred: closed, run: () => confirmAct(approvalWords.rejectAsk, approvalWords.rejectText, "reject", approvalWords.reject, seen()) }),
-    button(approvalWords.apply, { scope, barred: () => closed() ?? (approvedBy(r()) < r().needed ? approvalWords.tooFew : null), run: () => confirmAct(approvalWords.applyAsk, approvalWords.applyText, "apply", approvalWords.apply) }),
-    button(approvalWords.edit, { scope, barred: () => (r().state === "rejected" ? null : closed()), run: () => go(`p/${project.peek()}/flags/${r().flag}`, { change: String(r().id) }) }),
-    button(approvalWords.withdraw, { scope, barred: () => closed() ?? (wrote() || administers() ? null : approvalWords.notOwn), run: () => confirmAct(approvalWords.withdrawAsk, approvalWords.withdrawText, "withdraw", approvalWords.withdraw) }),
+    button(approvalWords.approve, { kind: "primary", scope, disabledReason: () => closed() ?? (wrote() ? approvalWords.own : null), run: () => act("approve", seen()) }),
+    button(approvalWords.reject, { scope, disabledReason: closed, run: () => confirmAct(approvalWords.rejectAsk, approvalWords.rejectText, "reject", approvalWords.reject, seen()) }),
+    button(approvalWords.apply, { scope, disabledReason: () => closed() ?? (approvedBy(r()) < r().needed ? approvalWords.tooFew : null), run: () => confirmAct(approvalWords.applyAsk, approvalWords.applyText, "apply", approvalWords.apply) }),
+    button(approvalWords.edit, { scope, disabledReason: () => (r().state === "rejected" ? null : closed()), run: () => go(`p/${project.peek()}/flags/${r().flag}`, { change: String(r().id) }) }),
+    button(approvalWords.withdraw, { scope, disabledReason: () => closed() ?? (wrote() || administers() ? null : approvalWords.notOwn), run: () => confirmAct(approvalWords.withdrawAsk, approvalWords.withdrawText, "withdraw", approvalWords.withdraw) }),
   ];
 }

@@ -1,4 +1,4 @@
-// Changes of flags that wait for others, and what became of them.
+// The list of change requests.
 import { h, when, type Child } from "../../ui/dom";
 import { button, empty, field, heading, select, showResource } from "../../ui/parts";
 import { pages } from "../../ui/pages";

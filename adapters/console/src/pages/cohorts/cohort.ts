@@ -1,4 +1,4 @@
-// One cohort: its rule or list, its people, and the flags that ask for it.
+// The page of a cohort: its rule or list, its people, and the flags that use it.
 import { h, signal, when, type Child, type Signal } from "../../ui/dom";
 import { announce } from "../../ui/announce";
 import { confirm, dialog } from "../../ui/dialog";
@@ -74,7 +74,7 @@ function tools(cohort: Signal<Cohort>, path: string, reloadAll: () => Promise<vo
   ];
 }
 
-/** Makes a cohort by list of who is in one by rule now. */
+/** Creates a cohort by list with the current people of a cohort. */
 async function copyAsList(path: string): Promise<void> {
   const made = await send<Cohort>("POST", path + "duplicate_as_static_cohort/", {});
   invalidate("cohorts");
@@ -139,8 +139,8 @@ function form(cohort: Signal<Cohort>, path: string, reloadAll: () => Promise<voi
     }
   };
   onSaveKey(save);
-  const text = (member: "name" | "description", most: number) => {
-    const input: HTMLInputElement = h("input", { type: "text", maxlength: most, disabled: locked, value: () => texts()[member], oninput: () => texts.update((t) => ({ ...t, [member]: input.value })) });
+  const text = (member: "name" | "description", maxLength: number) => {
+    const input: HTMLInputElement = h("input", { type: "text", maxlength: maxLength, disabled: locked, value: () => texts()[member], oninput: () => texts.update((t) => ({ ...t, [member]: input.value })) });
     return input;
   };
   return h(

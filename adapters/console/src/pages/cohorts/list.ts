@@ -1,4 +1,4 @@
-// Cohorts: who is in them by rule or by list.
+// The list of cohorts.
 import { h, when, type Child } from "../../ui/dom";
 import { button, empty, heading, showResource } from "../../ui/parts";
 import { pages } from "../../ui/pages";
@@ -15,7 +15,7 @@ import { searchBox } from "../people/list";
 
 export const cohortName = (c: Pick<Cohort, "id" | "name">) => c.name || `#${c.id}`;
 
-/** The flags of the project, to see which of them ask for a cohort. */
+/** Loads the flags of the project, to find those that use a cohort. */
 export const loadAllFlags = () => resource<{ results: Flag[] }>(() => (hasScope("feature_flag:read") ? { path: projectPath("feature_flags/"), query: { limit: 1000, order: "key" } } : null));
 
 export default function cohortsPage(): Child {

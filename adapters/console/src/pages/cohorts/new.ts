@@ -1,4 +1,4 @@
-// A new cohort: by a rule, by a list that is pasted, or by a file.
+// The page New cohort: by a rule, by a pasted list, or by a CSV file.
 import { h, signal, when, type Child } from "../../ui/dom";
 import { announce } from "../../ui/announce";
 import { confirmBeforeLeave, onSaveKey } from "../../ui/form";
@@ -23,7 +23,7 @@ const kinds: [Kind, string][] = [
   ["csv", cohortWords.byCSV],
 ];
 
-/** A filter without a property or a value is not finished. */
+/** Returns the fault of a rule, which is a missing filter or a filter without a property, or undefined. */
 export const ruleFault = (r: RuleDraft) => (r.groups.every((g) => g.filters.length && g.filters.every((f) => f.filter.key || f.filter.type === "cohort")) ? undefined : cohortWords.filterWanted);
 
 interface Draft {
@@ -46,8 +46,8 @@ export default function newCohort(): Child {
   const file = signal<File | undefined>(undefined);
   const faults = signal<Record<string, string | undefined>>({});
   const other = signal<unknown>(undefined);
-  const input = (member: "name" | "about", most: number, first: boolean) => {
-    const el: HTMLInputElement = h("input", { type: "text", maxlength: most, value: () => texts()[member], "data-first-focus": first ? "" : null, oninput: () => texts.update((t) => ({ ...t, [member]: el.value })) });
+  const input = (member: "name" | "about", maxLength: number, first: boolean) => {
+    const el: HTMLInputElement = h("input", { type: "text", maxlength: maxLength, value: () => texts()[member], "data-first-focus": first ? "" : null, oninput: () => texts.update((t) => ({ ...t, [member]: el.value })) });
     return el;
   };
   const dirty = () => texts().name !== "" || texts().about !== "" || lines() !== "" || file() !== undefined || !sameRule(rule(), clean);
@@ -57,12 +57,12 @@ export default function newCohort(): Child {
 
   const formFaults = (): Record<string, string | undefined> => {
     const n = linesOf(lines.peek()).length;
-    const of: Record<Kind, () => [string, string | undefined]> = {
+    const byKind: Record<Kind, () => [string, string | undefined]> = {
       rule: () => ["rule", ruleFault(rule.peek())],
       list: () => ["lines", n ? (n > 1000 ? cohortWords.tooManyLines(n) : undefined) : cohortWords.linesWanted],
       csv: () => ["file", file.peek() ? undefined : cohortWords.fileWanted],
     };
-    const [at, fault] = of[kind.peek()]();
+    const [at, fault] = byKind[kind.peek()]();
     return { [at]: fault };
   };
   const isValid = (more: Record<string, string | undefined> = {}) => {

@@ -1,4 +1,4 @@
-// Who would be in a cohort, before it is saved.
+// The preview of the people in a cohort before it is saved.
 import { h, onEnd, signal, when, type Child } from "../../ui/dom";
 import { button, problem } from "../../ui/parts";
 import { recordTable } from "../../ui/table";
@@ -38,7 +38,7 @@ export async function byLines(lines: string[], cancel: AbortSignal): Promise<Pre
   return { text: cohortWords.matchN(persons.length), people, unknown };
 }
 
-/** Whom a file means, of whose lines only the first thousand are looked up. */
+/** Looks up the people of a CSV file. Only the first thousand lines are looked up. */
 export async function byFile(text: string, cancel: AbortSignal): Promise<PreviewResult> {
   const m = membersOf(text);
   if (!m.by) return { text: cohortWords.noColumn(m.columns.join(", ")), people: [], unknown: [] };
@@ -47,7 +47,7 @@ export async function byFile(text: string, cancel: AbortSignal): Promise<Preview
   return { text: notes.join(". "), people: found.people.slice(0, shownPeople), unknown: found.unknown };
 }
 
-/** The button, and what it shows. */
+/** Returns the button Preview and its result. */
 export function preview(ask: (cancel: AbortSignal) => Promise<PreviewResult | undefined>): Child {
   const got = signal<PreviewResult | undefined>(undefined);
   const fault = signal<unknown>(undefined);

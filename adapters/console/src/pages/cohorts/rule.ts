@@ -1,4 +1,4 @@
-// The rule of a cohort: groups of filters, and who it finds.
+// The form of a cohort's rule: groups of filters.
 import { each, h, when, type Child, type Signal } from "../../ui/dom";
 import { icon } from "../../ui/icons";
 import { field, select } from "../../ui/parts";

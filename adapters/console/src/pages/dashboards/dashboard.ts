@@ -1,4 +1,4 @@
-// A dashboard: its tiles, for one period.
+// The page of a dashboard: its tiles and their period.
 import { computed, each, h, signal, when, type Child, type Signal } from "../../ui/dom";
 import { announce } from "../../ui/announce";
 import { queryResult } from "../../ui/queryresult";
@@ -62,7 +62,7 @@ export default function dashboardPage(params: Params): Child {
 type Write = (body: object) => Promise<void>;
 
 function tools(board: Signal<Full>, write: Write, load: () => Promise<void>): Child {
-  const barred = () => (hasScope(scope) ? null : words.needs(scope));
+  const disabledReason = () => (hasScope(scope) ? null : words.needs(scope));
   const rename = () => askName(insightWords.rename, board.peek().name ?? "", words.save, (name) => write({ name }).then(() => true)).then((done) => done && announce(words.saved));
   const remove = async () => {
     const d = board.peek();
@@ -77,13 +77,13 @@ function tools(board: Signal<Full>, write: Write, load: () => Promise<void>): Ch
     button(insightWords.addTile, { scope, run: () => addTile(board.peek()).then((done) => (done ? load() : undefined), showRefusal) }),
     button(insightWords.share, { run: () => share(board.peek().id).then(() => invalidate("dashboards")) }),
     menu(words.moreAbout(nameOf(board.peek())), icon("more"), () => [
-      { label: insightWords.rename, disabled: barred(), run: () => void rename().catch(showRefusal) },
-      { label: words.delete, disabled: barred(), danger: true, line: true, run: () => void remove().catch(showRefusal) },
+      { label: insightWords.rename, disabled: disabledReason(), run: () => void rename().catch(showRefusal) },
+      { label: words.delete, disabled: disabledReason(), danger: true, line: true, run: () => void remove().catch(showRefusal) },
     ]),
   ];
 }
 
-/** Chooses an insight by its name. */
+/** Opens the dialog Add tile, in which an insight is chosen by name. */
 async function addTile(d: Full): Promise<boolean> {
   const present = new Set(d.tiles.map((t) => t.insight?.id));
   const known = new Map<string, Insight>();
@@ -116,13 +116,13 @@ async function addTile(d: Full): Promise<boolean> {
   return true;
 }
 
-/** Two tiles a row, as other clients of the API lay them out. */
+/** Lays out two tiles in each row, in the format of other clients of the API. */
 const layOut = (tiles: Tile[]) => tiles.map((t, i) => ({ id: t.id, layouts: { ...t.layouts, sm: { ...(t.layouts.sm as object), x: (i % 2) * 6, y: Math.floor(i / 2) * 5, w: 6, h: 5 } } }));
 
 function tile(t: Signal<Tile>, board: Signal<Full>, period: () => string, write: Write): HTMLElement {
   const { id, insight } = t.peek();
   const title = () => (t().insight ? titleOf(t().insight!) : insightWords.text);
-  const barred = () => (hasScope(scope) ? null : words.needs(scope));
+  const disabledReason = () => (hasScope(scope) ? null : words.needs(scope));
   const at = () => board.peek().tiles.findIndex((x) => x.id === id);
   const move = async (by: number) => {
     const tiles = board.peek().tiles.filter((x) => x.id !== id);
@@ -136,13 +136,13 @@ function tile(t: Signal<Tile>, board: Signal<Full>, period: () => string, write:
   };
   const items = () => [
     { label: insightWords.openInsight, there: insight !== null, run: () => void go(`p/${project.peek()}/insights/${insight!.id}`) },
-    { label: insightWords.moveEarlier, disabled: barred(), there: at() > 0, run: () => void move(-1) },
-    { label: insightWords.moveLater, disabled: barred(), there: at() < board.peek().tiles.length - 1, run: () => void move(1) },
-    { label: insightWords.removeTile, disabled: barred(), danger: true, line: true, run: () => void remove().catch(showRefusal) },
+    { label: insightWords.moveEarlier, disabled: disabledReason(), there: at() > 0, run: () => void move(-1) },
+    { label: insightWords.moveLater, disabled: disabledReason(), there: at() < board.peek().tiles.length - 1, run: () => void move(1) },
+    { label: insightWords.removeTile, disabled: disabledReason(), danger: true, line: true, run: () => void remove().catch(showRefusal) },
   ];
   const content = () => {
     if (!insight) return h("p", { class: "tile-text" }, h("bdi", null, () => t().text?.body ?? ""));
-    // Only another question or period asks again, not another place of the tile.
+    // The query runs again if it or the period changes, but not if the tile moves.
     const queryJSON = computed(() => JSON.stringify([unwrapQuery(t().insight?.query), period()]));
     return queryResult(title, () => (JSON.parse(queryJSON()) as [Query | null])[0], { tile: true, ask: (_, cancel, progress) => runTile(insight.id, board.peek().id, period(), cancel, progress) });
   };

@@ -1,4 +1,4 @@
-// Dashboards.
+// The list of dashboards.
 import { h, signal, when, type Child } from "../../ui/dom";
 import { dialog } from "../../ui/dialog";
 import { button, empty, field, heading, showResource } from "../../ui/parts";
@@ -26,7 +26,7 @@ export interface Dashboard {
 
 export const nameOf = (d: Pick<Dashboard, "id" | "name">) => d.name || `#${d.id}`;
 
-/** Asks for a name until there is one; gives what saving it gave. */
+/** Opens a dialog that asks for a name. It returns the result of save, or undefined after Cancel. */
 export function askName<T>(title: string, was: string, action: string, save: (name: string) => Promise<T>): Promise<T | undefined> {
   const fault = signal<string | undefined>(undefined);
   const input = h("input", { type: "text", maxlength: 400, value: was, "data-first": "" });
@@ -52,7 +52,7 @@ async function make(): Promise<void> {
 }
 
 export default function dashboardsPage(): Child {
-  const list = pages<Dashboard>(() => ({ path: projectPath("dashboards/"), query: { search: param("search"), exclude_generated: param("search") ? "" : "true", limit: 50 } })); // those of flags are found from them
+  const list = pages<Dashboard>(() => ({ path: projectPath("dashboards/"), query: { search: param("search"), exclude_generated: param("search") ? "" : "true", limit: 50 } })); // without a search, the usage dashboards of flags are left out
   return [
     heading(words.dashboards, button(insightWords.newDashboard, { kind: "primary", scope: "dashboard:write", run: make })),
     h("div", { class: "filters", role: "search", "aria-label": words.dashboards }, searchBox(insightWords.searchDashboards)),

@@ -1,4 +1,4 @@
-// Who may read a dashboard without signing in.
+// The dialog Share dashboard: the public link and its passwords.
 import { each, h, signal, when, type Signal } from "../../ui/dom";
 import { announce } from "../../ui/announce";
 import { dialog } from "../../ui/dialog";
@@ -47,14 +47,14 @@ export async function share(dashboard: number): Promise<void> {
 type Write = (method: "PATCH" | "POST" | "DELETE", below: string, body?: object) => Promise<void>;
 
 function controls(sharing: Signal<Sharing>, write: Write): HTMLElement {
-  const barred = () => (hasScope(scope) ? null : words.needs(scope));
+  const disabledReason = () => (hasScope(scope) ? null : words.needs(scope));
   const link = () => `${site()}/shared/${sharing().access_token}`;
   const on = () => sharing().enabled;
   const text = h("input", { type: "text", readonly: true, class: "code", value: link });
   return h(
     "div",
     { class: "stack" },
-    h("div", { class: "between" }, h("span", { "aria-hidden": "true" }, insightWords.publicLink), toggle(() => insightWords.publicLink, on, () => write("PATCH", "", { enabled: !on() }), barred)),
+    h("div", { class: "between" }, h("span", { "aria-hidden": "true" }, insightWords.publicLink), toggle(() => insightWords.publicLink, on, () => write("PATCH", "", { enabled: !on() }), disabledReason)),
     h("p", { class: "meta" }, insightWords.publicLinkText),
     when(on, () =>
       h(
@@ -75,7 +75,7 @@ function passwords(sharing: Signal<Sharing>, write: Write): HTMLElement {
     const raw = input.value;
     fault.set([...raw].length < 8 ? insightWords.passwordHint : undefined);
     if (fault.peek()) return input.focus();
-    // First closed, then with the password: never open in between.
+    // Require a password first, then add it, so that the link is never open in between.
     if (!sharing.peek().password_required) await write("PATCH", "", { password_required: true });
     await write("POST", "passwords/", { raw_password: raw });
     input.value = "";

@@ -1,4 +1,4 @@
-// One early access feature.
+// The page of an early access feature.
 import type { Params } from "../../routes";
 import { oneRecord } from "../records/record";
 import { feature } from "./kind";

@@ -1,4 +1,4 @@
-// What an early access feature has.
+// The fields of an early access feature.
 import { h } from "../../ui/dom";
 import { href } from "../../router";
 import { project } from "../../session";
@@ -14,7 +14,7 @@ export interface Feature extends Record_ {
   feature_flag: { id: number; key: string } | null;
 }
 
-/** A link goes to the web alone. */
+/** Reports whether a URL is http or https, since other URLs are not shown as links. */
 const web = (url: string) => /^https?:\/\//i.test(url);
 
 export const feature: Kind<Feature> = {
@@ -23,10 +23,10 @@ export const feature: Kind<Feature> = {
   scope: "early_access_feature:write",
   texts: { new: recordWords.newFeature, delete: recordWords.deleteFeature, deleteText: recordWords.deleteFeatureText },
   fields: [
-    { name: "name", label: recordWords.name, kind: "text", most: 200 },
+    { name: "name", label: recordWords.name, kind: "text", maxLength: 200 },
     { name: "description", label: words.description, kind: "long" },
     { name: "stage", label: recordWords.stage, kind: "choice", choices: recordWords.stages, first: "draft", hint: recordWords.stageHint },
-    { name: "documentation_url", label: recordWords.documentation, kind: "text", most: 800, hint: recordWords.documentationHint },
+    { name: "documentation_url", label: recordWords.documentation, kind: "text", maxLength: 800, hint: recordWords.documentationHint },
     { name: "feature_flag_id", from: "feature_flag", label: recordWords.flag, kind: "flag", onlyNew: true, hint: recordWords.featureFlagHint },
   ],
   notes: (f) =>

@@ -1,4 +1,4 @@
-// Early access features.
+// The list of early access features.
 import { h, type Child } from "../../ui/dom";
 import { button, empty, heading } from "../../ui/parts";
 import { listOf } from "../../ui/list";

@@ -1,4 +1,4 @@
-// A new early access feature.
+// The page New feature.
 import { newRecord } from "../records/record";
 import { feature } from "./kind";
 

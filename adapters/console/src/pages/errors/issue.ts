@@ -1,4 +1,4 @@
-// One error: what it is, how it stands, whose it is.
+// The page of an error: its details, status and assignee.
 import { h, signal, when, type Child, type Signal } from "../../ui/dom";
 import { announce } from "../../ui/announce";
 import { confirmBeforeLeave, onSaveKey } from "../../ui/form";
@@ -49,7 +49,7 @@ function facts(issue: Signal<Issue>): HTMLElement {
   );
 }
 
-/** Only what was changed is sent. */
+/** Returns the form of an error. Only the changed fields are sent. */
 function form(issue: Signal<Issue>, path: string): HTMLElement {
   const record = `issue:${issue.peek().id}`;
   const was = loadDraft<Change>(record);

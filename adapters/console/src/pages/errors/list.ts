@@ -1,4 +1,4 @@
-// Errors, last seen first.
+// The list of errors, last seen first.
 import { h, type Child } from "../../ui/dom";
 import { button, empty, field, heading, linkButton, select } from "../../ui/parts";
 import { listOf } from "../../ui/list";

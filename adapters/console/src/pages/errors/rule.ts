@@ -1,4 +1,4 @@
-// The dialog of one assignment rule.
+// The dialog of an assignment rule.
 import { each, h, signal, when, type Signal } from "../../ui/dom";
 import { announce } from "../../ui/announce";
 import { combobox, type Option } from "../../ui/combobox";
@@ -17,7 +17,7 @@ interface Row {
   filter: RuleFilter;
 }
 
-/** What an issue has for rules. */
+/** The properties of an error that rules can use. */
 const ofIssue = ["name", "description", "status"];
 const kinds = ["event", "person", "error_tracking_issue"];
 const several = new Set(["exact", "is_not"]);
@@ -26,12 +26,12 @@ let ids = 0;
 const row = (filter: RuleFilter): Row => ({ id: ++ids, filter });
 const newRow = () => row({ type: "event", key: "", operator: "exact", value: "" });
 
-async function names(of: string, typed: string): Promise<Option[]> {
-  const list = of === "error_tracking_issue" ? ofIssue : (await get<{ results: { name: string }[] }>(projectPath("property_definitions/"), { type: of, search: typed, limit: 20 })).results.map((p) => p.name);
+async function names(source: string, typed: string): Promise<Option[]> {
+  const list = source === "error_tracking_issue" ? ofIssue : (await get<{ results: { name: string }[] }>(projectPath("property_definitions/"), { type: source, search: typed, limit: 20 })).results.map((p) => p.name);
   return list.filter((n) => n.includes(typed)).map((n) => ({ value: n, text: n }));
 }
 
-/** Makes a rule, or changes one; true when it was saved. */
+/** Opens the dialog to create or change a rule. It returns true if the rule was saved. */
 export async function openRule(rule?: Rule): Promise<boolean> {
   const was = rule ? flatFilters(rule.filters) : [];
   const rows = signal<Row[]>(rule ? (was ?? []).map(row) : [newRow()]);

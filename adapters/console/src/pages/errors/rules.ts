@@ -1,4 +1,4 @@
-// The rules that say whose new errors are, in their order.
+// The page Assignment rules: the rules that assign new errors, in their order.
 import { h, type Child, type Signal } from "../../ui/dom";
 import { announce } from "../../ui/announce";
 import { confirm } from "../../ui/dialog";
@@ -56,7 +56,7 @@ function arrow(i: Icon, label: () => string, off: () => boolean, run: (e: Event)
   return h("button", { type: "button", class: "button quiet icon-only", "aria-label": label, title: label, disabled: () => off() || !hasScope(scope), onclick: run as () => unknown }, icon(i));
 }
 
-/** Changes places of two neighbours; what had the focus has it afterwards. */
+/** Swaps a rule with its neighbour and restores the focus. */
 async function move(list: Pages<Rule>, from: number, by: number): Promise<void> {
   const had = document.activeElement as HTMLButtonElement | null;
   const rules = [...(list.data.peek() ?? [])];

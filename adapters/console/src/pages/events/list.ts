@@ -1,4 +1,4 @@
-// Events, newest first.
+// The page Events: stored events, newest first.
 import { computed, effect, h, signal, when, type Child, type Signal } from "../../ui/dom";
 import { comboboxField } from "../../ui/combobox";
 import { button, empty, field, heading, showResource } from "../../ui/parts";
@@ -23,27 +23,27 @@ interface Project {
 
 const filterNames = ["event", "person", "after", "before", "property"];
 
-/** The person of a distinct id, with all their ids; an unknown id stands for itself. */
+/** Returns the filter for the person of the query's distinct id. An unknown id is used as it is. */
 function personFilter(): () => Query | null {
   const found = signal<Query | null>(null);
   const id = computed(() => param("person"));
   effect(() => {
-    const asked = id();
-    found.set(asked ? null : {});
-    if (!asked) return;
-    const settle = (q: Query) => asked === param("person") && found.set(q);
-    get<{ results: Person[] }>(projectPath("persons/"), { distinct_id: asked }).then(
-      (l) => settle(l.results[0] ? { person_id: l.results[0].uuid } : { distinct_id: asked }),
-      () => settle({ distinct_id: asked }),
+    const distinctID = id();
+    found.set(distinctID ? null : {});
+    if (!distinctID) return;
+    const settle = (q: Query) => distinctID === param("person") && found.set(q);
+    get<{ results: Person[] }>(projectPath("persons/"), { distinct_id: distinctID }).then(
+      (l) => settle(l.results[0] ? { person_id: l.results[0].uuid } : { distinct_id: distinctID }),
+      () => settle({ distinct_id: distinctID }),
     );
   });
   return found;
 }
 
-/** A filter of the address: plan=pro. */
+/** Converts a filter such as plan=pro to JSON for the API. */
 function propertyFilter(text: string): string {
-  const instant = text.indexOf("=");
-  return instant < 1 ? "" : JSON.stringify([{ key: text.slice(0, instant).trim(), value: text.slice(instant + 1).trim(), operator: "exact", type: "event" }]);
+  const separator = text.indexOf("=");
+  return separator < 1 ? "" : JSON.stringify([{ key: text.slice(0, separator).trim(), value: text.slice(separator + 1).trim(), operator: "exact", type: "event" }]);
 }
 
 export default function eventsPage(): Child {

@@ -1,4 +1,4 @@
-// Events as they come in, newest first.
+// The page Live: events as they arrive, newest first.
 import { computed, effect, h, signal, when, type Child, type Signal } from "../../ui/dom";
 import { button, empty, heading } from "../../ui/parts";
 import { recordTable } from "../../ui/table";
@@ -12,7 +12,7 @@ import { eventWords } from "../../words/events";
 import { words } from "../../words";
 import { openEvent, eventPerson } from "./one";
 
-/** Rows that are kept. */
+/** The maximum number of rows. */
 const maxRows = 200;
 
 export default function livePage(): Child {
@@ -28,7 +28,7 @@ export default function livePage(): Child {
   const restart = () => {
     get<{ results: Event[] }>(projectPath("events/"), { ...(JSON.parse(queryJSON()) as object), limit: 20 }).then(
       (l) => l.results.reverse().forEach(add),
-      () => undefined, // it is tried again
+      () => undefined, // the stream is opened again later
     );
   };
   const live = watch(

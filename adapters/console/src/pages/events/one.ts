@@ -1,4 +1,4 @@
-// One event, whole, and whose it is.
+// The dialog of an event, and the link to its person.
 import { h, type Child } from "../../ui/dom";
 import { dialog } from "../../ui/dialog";
 import { factTable } from "../../ui/table";
@@ -14,10 +14,10 @@ function personName(e: Event): string {
   return String(p.email ?? p.name ?? e.distinct_id);
 }
 
-/** The person of an event, as a link. */
+/** Returns a link to the person of an event. */
 export const eventPerson = (e: Event): Child => h("bdi", null, e.person ? h("a", { href: href(`p/${project.peek()}/people/${e.person_id}`) }, personName(e)) : e.distinct_id);
 
-/** One event with all of its properties. */
+/** Opens a dialog with all properties of an event. */
 export function openEvent(e: Event): Promise<void> {
   const row = (name: string, value: Child) => [h("dt", null, name), h("dd", null, value)];
   return dialog<void>({ title: e.event, wide: true, cancel: words.close }, () => ({

@@ -1,4 +1,4 @@
-// Who has met which variant, day by day.
+// The tab Exposures of an experiment: people and calls by variant and day.
 import { h, onEnd, signal, when, type Child, type Signal } from "../../ui/dom";
 import { loadingBars, empty, problem, showResource } from "../../ui/parts";
 import { chart, valuesTable } from "../../ui/chart";
@@ -44,7 +44,7 @@ function people(x: ExposureCounts): Child {
   if (!total) return empty(experimentWords.noExposures, experimentWords.nobodyYetText);
   const labels = x.timeseries.reduce<string[]>((most, t) => (t.days.length > most.length ? t.days : most), []);
   const lines = x.timeseries.map((t) => ({ label: t.variant, data: t.exposure_counts }));
-  // Counts grow from day to day, so that the last row is the total.
+  // Counts are cumulative, so the last row is the total.
   const table = { columns: [experimentWords.day, ...lines.map((l) => l.label)], rows: labels.map((d, i) => [d, ...lines.map((l) => l.data[i] ?? null)]) };
   const picture: ChartData = { shape: "lines", head: experimentWords.day, labels, lines, open: false, table };
   return [h("h2", { class: "gap" }, experimentWords.peopleByVariant), chart(experimentWords.peopleByVariant, picture), valuesTable(experimentWords.peopleByVariant, table)];

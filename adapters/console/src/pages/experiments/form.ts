@@ -1,4 +1,4 @@
-// What an experiment is about: variants and what they are measured by.
+// The form of an experiment: its variants and its first metric.
 import { computed, each, h, when, type Child, type Signal } from "../../ui/dom";
 import { comboboxField } from "../../ui/combobox";
 import { icon } from "../../ui/icons";
@@ -20,11 +20,11 @@ export interface ExperimentDraft {
   flag: string;
   hypothesis: string;
   variants: VariantDraft[];
-  /** Null: the first metric is one that the form has no words for. */
+  /** Null if the form does not support the first metric. */
   metric: MetricDraft | null;
 }
 
-let ids = Date.now(); // drafts of an earlier page have lower ones
+let ids = Date.now(); // restored drafts have lower ids
 const variant = (key: string, share: number): VariantDraft => ({ id: ++ids, key, share: String(share) });
 
 export const emptyExperiment = (): ExperimentDraft => ({ name: "", flag: "", hypothesis: "", variants: [variant("control", 50), variant("test", 50)], metric: { event: "", kind: "share" } });
@@ -40,7 +40,7 @@ export function experimentDraft(e: Experiment): ExperimentDraft {
   };
 }
 
-/** The metrics of a form: the first one changes, the others stay. */
+/** Returns the metrics of a draft. The form changes the first one; the others are kept. */
 export function metricsOf(d: ExperimentDraft, was: Metric[]): Metric[] {
   if (!d.metric) return was;
   const before = was[0] && metricDraft(was[0]);
@@ -50,7 +50,7 @@ export function metricsOf(d: ExperimentDraft, was: Metric[]): Metric[] {
 
 export const variantsOf = (d: ExperimentDraft) => d.variants.map((v) => ({ key: v.key.trim(), rollout_percentage: Number(v.share) || 0 }));
 
-/** What is wrong, by field. */
+/** Returns the faults of a draft, by field. */
 export function experimentFaults(d: ExperimentDraft): Record<string, string> {
   const out: Record<string, string> = {};
   if (!d.name.trim()) out.name = experimentWords.nameWanted;
@@ -65,7 +65,7 @@ export interface ExperimentForm {
   draft: Signal<ExperimentDraft>;
   faults: () => Record<string, string>;
   locked: () => boolean;
-  /** Whether variants may change: before the launch. */
+  /** Reports whether the variants are fixed, which they are after the launch. */
   fixed: () => boolean;
   isNew: boolean;
   others: string[];
@@ -74,8 +74,8 @@ export interface ExperimentForm {
 export function experimentForm(f: ExperimentForm): Child {
   const { draft, locked } = f;
   const put = (change: Partial<ExperimentDraft>) => draft.update((d) => ({ ...d, ...change }));
-  const text = (member: "name" | "flag" | "hypothesis", label: string, o: { hint?: string; first?: boolean; off?: boolean; most: number }) => {
-    const input: HTMLInputElement = h("input", { type: "text", maxlength: o.most, value: () => draft()[member], disabled: () => locked() || o.off === true, "data-first-focus": o.first ? "" : null, oninput: () => put({ [member]: input.value }) });
+  const text = (member: "name" | "flag" | "hypothesis", label: string, o: { hint?: string; first?: boolean; off?: boolean; maxLength: number }) => {
+    const input: HTMLInputElement = h("input", { type: "text", maxlength: o.maxLength, value: () => draft()[member], disabled: () => locked() || o.off === true, "data-first-focus": o.first ? "" : null, oninput: () => put({ [member]: input.value }) });
     return field(input, { label, fault: () => f.faults()[member], ...(o.hint ? { hint: o.hint } : {}) });
   };
   const metric = computed(() => draft().metric);
@@ -83,9 +83,9 @@ export function experimentForm(f: ExperimentForm): Child {
   return h(
     "div",
     { class: "stack form-narrow" },
-    text("name", experimentWords.name, { first: f.isNew, most: 400 }),
-    text("flag", experimentWords.flagKey, { off: !f.isNew, most: 400, ...(f.isNew ? { hint: experimentWords.flagKeyHint } : {}) }),
-    text("hypothesis", experimentWords.hypothesis, { most: 3000 }),
+    text("name", experimentWords.name, { first: f.isNew, maxLength: 400 }),
+    text("flag", experimentWords.flagKey, { off: !f.isNew, maxLength: 400, ...(f.isNew ? { hint: experimentWords.flagKeyHint } : {}) }),
+    text("hypothesis", experimentWords.hypothesis, { maxLength: 3000 }),
     h("h2", null, experimentWords.variants),
     h("p", { class: "meta" }, experimentWords.firstControl),
     each(() => draft().variants, (v) => v.id, (v) => variantRow(v, f)),
@@ -105,7 +105,7 @@ export function experimentForm(f: ExperimentForm): Child {
   );
 }
 
-/** Everybody has the same share then. */
+/** Adds a variant and distributes the shares equally. */
 function addVariant(draft: Signal<ExperimentDraft>): void {
   const d = draft.peek();
   const keys = new Set(d.variants.map((v) => v.key));

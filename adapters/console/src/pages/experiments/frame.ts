@@ -1,4 +1,4 @@
-// What stands above the pages of one experiment: its state, and what can be done with it.
+// The frame of an experiment's tabs: its status and its actions.
 import { h, signal, when, type Child, type Signal } from "../../ui/dom";
 import { announce } from "../../ui/announce";
 import { confirm, dialog } from "../../ui/dialog";
@@ -24,7 +24,7 @@ const tabs: [string, string][] = [
   ["setup", experimentWords.setup],
 ];
 
-/** A page of one experiment: loads it, and shows the tab below its frame. */
+/** Loads an experiment and shows a tab below its frame. */
 export function experimentPage(params: Params, tab: string, show: (e: Signal<Experiment>) => Child): Child {
   const experiment = signal<Experiment | undefined>(undefined);
   const fault = signal<unknown>(undefined);
@@ -75,22 +75,22 @@ function tools(experiment: Signal<Experiment>): Child {
     await go(at);
     announce(words.deleted(e.name), { label: words.undo, run: () => void send("PATCH", path, { deleted: false }).then(() => go(`${at}/${e.id}`), showRefusal) });
   };
-  const barred = hasScope(scope) ? null : words.needs(scope);
+  const disabledReason = hasScope(scope) ? null : words.needs(scope);
   const running = ["running", "paused", "exposure_frozen"].includes(e.status);
   return [
     e.status === "draft" ? button(experimentWords.launch, { kind: "primary", scope, run: () => launch().catch(showRefusal) }) : null,
     running ? button(experimentWords.stop, { kind: "danger", scope, run: () => stop().catch(showRefusal) }) : null,
     e.status === "stopped" && !e.archived ? button(words.archive, { scope, run: () => archive().catch(showRefusal) }) : null,
     menu(words.moreAbout(e.name), icon("more"), () => [
-      { label: experimentWords.pause, there: e.status === "running", disabled: barred, run: () => void call("pause", experimentWords.paused).catch(showRefusal) },
-      { label: experimentWords.resume, there: e.status === "paused", disabled: barred, run: () => void call("resume", experimentWords.resumed).catch(showRefusal) },
-      { label: experimentWords.unarchive, there: e.archived, disabled: barred, run: () => void call("unarchive", words.saved).catch(showRefusal) },
-      { label: words.delete, disabled: barred, danger: true, line: true, run: () => void remove().catch(showRefusal) },
+      { label: experimentWords.pause, available: e.status === "running", disabled: disabledReason, run: () => void call("pause", experimentWords.paused).catch(showRefusal) },
+      { label: experimentWords.resume, available: e.status === "paused", disabled: disabledReason, run: () => void call("resume", experimentWords.resumed).catch(showRefusal) },
+      { label: experimentWords.unarchive, available: e.archived, disabled: disabledReason, run: () => void call("unarchive", words.saved).catch(showRefusal) },
+      { label: words.delete, disabled: disabledReason, danger: true, line: true, run: () => void remove().catch(showRefusal) },
     ]),
   ];
 }
 
-/** What the flag does afterwards: a variant for everybody, "" as now, undefined goes on. */
+/** Asks how to stop. It returns the variant for everyone, "" to keep the flag as it is, or undefined after Cancel. */
 function askStop(e: Experiment): Promise<string | undefined> {
   const variants = e.parameters?.feature_flag_variants ?? [];
   const box = h("select", { "data-first": "" }, h("option", { value: "" }, experimentWords.keepFlag), variants.map((v) => h("option", { value: v.key }, experimentWords.ship(v.key))));

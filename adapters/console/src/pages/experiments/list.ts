@@ -1,4 +1,4 @@
-// Experiments.
+// The list of experiments.
 import { h, when, type Child } from "../../ui/dom";
 import { button, empty, field, heading, select, showResource } from "../../ui/parts";
 import { pages } from "../../ui/pages";

@@ -1,4 +1,4 @@
-// A new experiment.
+// The page New experiment.
 import { h, signal, type Child } from "../../ui/dom";
 import { announce } from "../../ui/announce";
 import { confirmBeforeLeave, onSaveKey } from "../../ui/form";

@@ -1,4 +1,4 @@
-// What an experiment says: each metric by variant, with its interval drawn.
+// The tab Results of an experiment: each metric by variant, with a chart of the intervals.
 import { effect, h, onEnd, signal, untracked, when, type Child, type Signal } from "../../ui/dom";
 import { loadingBars, empty, problem } from "../../ui/parts";
 import { valuesTable } from "../../ui/chart";
@@ -52,7 +52,7 @@ function resultsSection(e: Experiment, r: Results): Child {
 
 const intervalOf = (v: VariantResult) => v.credible_interval ?? v.confidence_interval ?? null;
 
-/** How an effect is written: of the baseline, in points, or in what is measured. */
+/** Returns how an effect is formatted: relative to the baseline, in points, or in the unit of the metric. */
 const unit = (m: MetricResult, r: Results) => (r.difference_type === "RELATIVE" ? experimentWords.relative : m.metric_type === "mean" || m.metric_type === "ratio" ? experimentWords.plain : experimentWords.points);
 
 function metric(m: MetricResult, r: Results): HTMLElement {

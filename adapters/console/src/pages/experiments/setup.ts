@@ -1,4 +1,4 @@
-// What an experiment is about, to read and to change.
+// The tab Setup of an experiment: the form to change it.
 import { computed, effect, h, signal, when, type Child, type Signal } from "../../ui/dom";
 import { announce } from "../../ui/announce";
 import { confirmBeforeLeave, onSaveKey } from "../../ui/form";
@@ -21,7 +21,7 @@ export default function setupPage(params: Params): Child {
   return experimentPage(params, "setup", setup);
 }
 
-/** The members that a form has changed. */
+/** Returns the members that the draft changes. */
 function patchOf(e: Experiment, d: ExperimentDraft): Record<string, unknown> {
   const out: Record<string, unknown> = {};
   if (d.name.trim() !== e.name) out.name = d.name.trim();
@@ -46,7 +46,7 @@ function setup(experiment: Signal<Experiment>): Child {
   let before = experiment.peek();
   effect(() => {
     const now = experiment();
-    // A stop changes shares: a form without changes of its own follows.
+    // Stopping changes shares. A form without changes of its own follows.
     if (now !== before && canonicalJSON(patchOf(before, draft.peek())) === "{}") draft.set(experimentDraft(now));
     before = now;
   });

@@ -1,4 +1,4 @@
-// The backfills of an export.
+// The tab Backfills of an export.
 import { type Child } from "../../ui/dom";
 import { announce } from "../../ui/announce";
 import { button, empty } from "../../ui/parts";

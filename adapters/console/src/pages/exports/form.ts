@@ -1,4 +1,4 @@
-// What an export writes, how often and where; and the test of the destination.
+// The form of an export: data, interval and destination, and the test of the destination.
 import { each, h, signal, when, type Child, type Signal } from "../../ui/dom";
 import { button, field, select } from "../../ui/parts";
 import { ApiError, get, send } from "../../api/client";
@@ -52,7 +52,7 @@ interface Step {
   result: { status: string; message: string | null } | null;
 }
 
-/** Runs the steps one after another, and stops at the first that fails. */
+/** Returns the button that tests a destination. The steps run in order, up to the first that fails. */
 export function destinationTest(type: () => string, body: () => Record<string, unknown>, path: () => string): Child {
   const steps = signal<string[]>([]);
   const test = async () => {

@@ -1,4 +1,4 @@
-// What stands above the pages of one export: pausing it, and backfills.
+// The frame of an export's tabs, with the buttons to pause it and to start a backfill.
 import { h, onEnd, signal, when, type Child, type Signal } from "../../ui/dom";
 import { announce } from "../../ui/announce";
 import { dialog } from "../../ui/dialog";
@@ -21,7 +21,7 @@ const tabs: [string, string][] = [
   ["settings", exportWords.settingsTab],
 ];
 
-/** A page of one export: show gets its path of the API, and how to look again. */
+/** Loads an export and shows a tab below its frame. show receives the path in the API, and a counter that reloads. */
 export function exportPage(params: Params, tab: string, show: (e: Signal<Export>, path: string, again: Signal<number>) => Child): Child {
   const path = `${exportsPath()}${params.id}/`;
   const got = signal<Export | undefined>(undefined);
@@ -48,13 +48,13 @@ export function exportPage(params: Params, tab: string, show: (e: Signal<Export>
   ];
 }
 
-/** Looks again every few seconds while the page is seen. */
+/** Reloads every few seconds while the page is visible. */
 export function reloadWhileVisible(again: Signal<number>): void {
   const timer = setInterval(() => document.visibilityState === "visible" && again.update((n) => n + 1), 3_000);
   onEnd(() => clearInterval(timer));
 }
 
-/** Days and weeks are asked for by date, shorter intervals by time. */
+/** Opens the dialog New backfill. Exports by day or week take dates; those with shorter intervals take times. */
 async function backfill(e: Export, path: string): Promise<boolean> {
   const byDay = e.interval === "day" || e.interval === "week";
   const zone = e.timezone;

@@ -1,4 +1,4 @@
-// Exports.
+// The list of exports.
 import { h, type Child } from "../../ui/dom";
 import { button, empty, heading } from "../../ui/parts";
 import { listOf } from "../../ui/list";

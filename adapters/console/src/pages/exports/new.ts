@@ -1,4 +1,4 @@
-// A new export.
+// The page New export.
 import { h, signal, type Child } from "../../ui/dom";
 import { announce } from "../../ui/announce";
 import { confirmBeforeLeave, onSaveKey } from "../../ui/form";
@@ -12,7 +12,7 @@ import { words } from "../../words";
 import { exportWords } from "../../words/exports";
 import { exportForm, destinationTest } from "./form";
 
-/** No draft is kept of it: it has secrets in it. */
+/** Shows the form of a new export. Its draft is not stored, because it contains secrets. */
 export default function newExport(): Child {
   const draft = signal(exportDraft());
   const fault = signal<string | undefined>(undefined);

@@ -1,4 +1,4 @@
-// The runs of an export, their logs, and running them again.
+// The tab Runs of an export: its runs and their logs.
 import { h, type Child, type Signal } from "../../ui/dom";
 import { announce } from "../../ui/announce";
 import { dialog } from "../../ui/dialog";

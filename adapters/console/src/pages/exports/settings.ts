@@ -1,4 +1,4 @@
-// The settings of an export: only what was changed is sent, secrets stay.
+// The tab Settings of an export. Only the changed fields are sent, and secrets are kept.
 import { h, signal, type Child, type Signal } from "../../ui/dom";
 import { announce } from "../../ui/announce";
 import { confirm } from "../../ui/dialog";

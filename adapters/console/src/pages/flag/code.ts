@@ -1,4 +1,4 @@
-// How code asks for the flag, and the first call that arrives.
+// The tab Code of a flag: snippets, and the first call that arrives.
 import { h, onEnd, signal, type Child, type Signal } from "../../ui/dom";
 import { announce } from "../../ui/announce";
 import { button, copyText, field, select, showResource } from "../../ui/parts";
@@ -38,7 +38,7 @@ function code(flag: Signal<Flag>): Child {
   ];
 }
 
-/** Looks for the flag's calls until one is there. */
+/** Returns the region First call, which polls until a call has arrived. */
 function firstCall(flag: Signal<Flag>): HTMLElement {
   const call = signal<Event | null>(null);
   let timer = 0;

@@ -1,4 +1,4 @@
-// One condition of a flag: who, and how many of them.
+// The form of a condition: its filters and its rollout percentage.
 import { computed, each, h, when, type Signal } from "../../ui/dom";
 import { icon, type Icon } from "../../ui/icons";
 import { field, select } from "../../ui/parts";

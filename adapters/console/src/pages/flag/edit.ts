@@ -1,4 +1,4 @@
-// The Rules of a flag.
+// The tab Rules of a flag.
 import { computed, effect, h, signal, when, type Child, type Signal } from "../../ui/dom";
 import { announce } from "../../ui/announce";
 import { confirmBeforeLeave, onSaveKey } from "../../ui/form";
@@ -18,7 +18,7 @@ import { flagPage } from "./frame";
 import { check, rules } from "./rules";
 import { save } from "./save";
 
-/** Takes a refusal to the place in the form that it names. */
+/** Shows an error at the field that it names, or else above the form, and moves the focus there. */
 export function placeFault(e: unknown, faults: Signal<Record<string, string>>, other: Signal<unknown>): void {
   if (e instanceof ApiError && e.attr && ["key", "name", "tags"].includes(e.attr)) faults.set({ [e.attr]: e.detail });
   else other.set(e);
@@ -34,17 +34,17 @@ export default function edit(params: Params): Child {
   });
 }
 
-/** The form of a flag, or of the change of it that somebody has asked for. */
+/** Returns the form of a flag, or of a change request if asked is set. */
 function form(flag: Signal<Flag>, load: () => Promise<void>, asked?: ChangeRequest): Child {
   const record = `flag:${flag.peek().id}${asked ? `:${asked.id}` : ""}`;
   const was = loadDraft<{ draft: Draft; base: Flag }>(record);
-  if (was && was.base.version < flag.peek().version) flag.set(was.base); // saving tells what others have changed since
+  if (was && was.base.version < flag.peek().version) flag.set(was.base); // saving then shows what others have changed since
   const draft = signal<Draft>(was?.draft ?? draftOf({ ...flag.peek(), ...asked?.patch }));
   const faults = signal<Record<string, string>>({});
   const other = signal<unknown>(undefined);
   const reason = () => (!hasScope("feature_flag:write") ? words.needs("feature_flag:write") : flag().can_edit && !flag().deleted ? "" : words.readOnlyText);
   const locked = () => reason() !== "";
-  const formless = ["active", "archived", "deleted"]; // what a request may change and this form has not
+  const formless = ["active", "archived", "deleted"]; // members that a request may change but this form does not show
   const otherChanges = signal<Partial<Flag>>(Object.fromEntries(Object.entries(asked?.patch ?? {}).filter(([k]) => formless.includes(k))));
   const body = () => ({ ...bodyOf(draft(), flag().filters), active: flag().active, ...otherChanges() });
   const patch = computed(() => canonicalJSON(changedMembers(flag(), body())));
@@ -53,7 +53,7 @@ function form(flag: Signal<Flag>, load: () => Promise<void>, asked?: ChangeReque
   if (was && dirty()) announce(words.draftRestored);
   saveDraft(record, () => ({ draft: draft(), base: flag() }), dirty);
   confirmBeforeLeave(dirty);
-  let base = flag.peek(); // what the form began with
+  let base = flag.peek(); // the version that the form started with
   effect(() => {
     const f = flag();
     const untouched = canonicalJSON(changedMembers(base, { ...bodyOf(draft.peek(), base.filters), active: base.active })) === "{}";
@@ -74,7 +74,7 @@ function form(flag: Signal<Flag>, load: () => Promise<void>, asked?: ChangeReque
       flag.set({ ...flag.peek(), ...got });
       draft.set(draftOf(got));
       if (!asked) return;
-      guard.leave = null; // nothing is lost
+      guard.leave = null; // all changes are saved
       await go(`p/${project.peek()}/approvals/${asked.id}`);
     } catch (e) {
       placeFault(e, faults, other);
@@ -82,8 +82,8 @@ function form(flag: Signal<Flag>, load: () => Promise<void>, asked?: ChangeReque
   };
   const discard = () => {
     draft.set(draftOf(flag.peek()));
-    void load(); // a draft may have begun with an earlier version
-    document.querySelector<HTMLElement>("h1")?.focus(); // the button is gone
+    void load(); // the draft may be based on an earlier version
+    document.querySelector<HTMLElement>("h1")?.focus(); // the button is removed
   };
   onSaveKey(run);
   return [

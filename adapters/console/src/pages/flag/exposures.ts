@@ -1,4 +1,4 @@
-// How often a flag was asked for, by value and time (N7).
+// The tab Exposures of a flag: its calls by value and time (console.md N7).
 import { h, when, type Child, type Signal } from "../../ui/dom";
 import { chart, valuesTable } from "../../ui/chart";
 import { empty, field, linkButton, select, showResource } from "../../ui/parts";
@@ -23,7 +23,7 @@ interface Exposures {
 }
 
 const hour = 3_600_000;
-/** How far back a period goes, and what a point of it is. */
+/** The length of each period in milliseconds, and its interval. */
 const spans: Record<string, [number, string]> = { hour: [hour, "minute"], day: [24 * hour, "hour"], week: [7 * 24 * hour, "day"], month: [30 * 24 * hour, "day"] };
 
 export default function exposuresPage(params: Params): Child {
@@ -34,10 +34,10 @@ function exposures(flag: Signal<Flag>): Child {
   const period = () => (param("period") in spans ? param("period") : "week");
   const count = () => (param("count") in flagTabWords.counts ? param("count") : "calls");
   const from = () => {
-    const now = Math.floor(Date.now() / 60_000) * 60_000; // one address for a minute
+    const now = Math.floor(Date.now() / 60_000) * 60_000; // the URL stays the same for a minute, for the cache
     return new Date(now - spans[period()]![0]).toISOString();
   };
-  // Answers are counted by the hour.
+  // Evaluations are counted by the hour.
   const interval = () => (count() === "evaluations" && period() === "hour" ? "hour" : spans[period()]![1]);
   const got = resource<Exposures>(() => ({ path: projectPath(`feature_flags/${flag().id}/exposures/`), query: { date_from: from(), interval: interval(), count: count() } }));
   const choose = (list: Record<string, string>, value: () => string, name: string, label: string) =>

@@ -1,4 +1,4 @@
-// One filter of a condition: property, operator, values.
+// The form of a filter: property, operator and values.
 import { computed, each, h, when, type Signal } from "../../ui/dom";
 import { combobox, type Option } from "../../ui/combobox";
 import { icon } from "../../ui/icons";
@@ -12,10 +12,10 @@ import { operators, words } from "../../words";
 
 type List<T> = { results: T[] };
 
-/** Operators whose filter has several values, and those with none. */
+/** The operators that take several values, and those that take none. */
 const multiValued = new Set(["exact", "is_not", "between", "not_between", "in", "not_in"]);
 const valueless = new Set(["is_set", "is_not_set"]);
-const maxShownValues = 20; // values that are shown one by one; more are edited as a list
+const maxShownValues = 20; // the maximum number of values that are shown one by one; more are edited as a list
 
 async function propertyNames(typed: string, type: string, flags: boolean): Promise<Option[]> {
   const list = await get<List<{ name: string; property_type: string | null }>>(projectPath("property_definitions/"), { type, search: typed, limit: 20 });
@@ -45,7 +45,7 @@ function operatorsOf(f: Filter): (readonly [string, string])[] {
   return f.operator && !operators[f.operator] ? [...all, [f.operator, f.operator]] : all;
 }
 
-/** Many values at once, one a line; undefined when it was cancelled. */
+/** Opens a dialog to edit many values, one on each line. It returns undefined after Cancel. */
 async function editList(now: string[]): Promise<string[] | undefined> {
   const text: HTMLTextAreaElement = h("textarea", { rows: 16, class: "code", spellcheck: "false", value: now.join("\n") });
   const done = await dialog<boolean>({ title: words.editList }, (d) => ({
@@ -60,7 +60,7 @@ export interface FilterActions {
   remove(id: number): void;
 }
 
-/** In cohorts no filter asks for a flag. Faults are told of a filter that is finished. */
+/** Returns the row of a filter. flags allows filters on other flags, which cohorts do not have. Faults are shown once the filter is complete. */
 export function filterRow(item: Signal<FilterDraft>, n: () => number, act: FilterActions, locked: () => boolean, flags = true, faults: () => string[] = () => []): HTMLElement {
   const f = () => item().filter;
   const put = (change: Partial<Filter>) => act.change(item.peek().id, { ...item.peek().filter, ...change });

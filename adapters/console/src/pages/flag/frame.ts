@@ -1,4 +1,4 @@
-// What stands above the pages of one flag: key, switch, status, tabs.
+// The frame of a flag's tabs: key, switch, status and actions.
 import { h, signal, when, type Child, type Signal } from "../../ui/dom";
 import { announce } from "../../ui/announce";
 import { icon, statusIcon } from "../../ui/icons";
@@ -26,7 +26,7 @@ const tabs: [string, string][] = [
   ["code", words.tabs.code],
 ];
 
-/** A page of one flag: loads it, and shows the tab below its frame. */
+/** Loads a flag and shows a tab below its frame. */
 export function flagPage(params: Params, tab: string, show: (flag: Signal<Flag | undefined>, reload: () => Promise<void>) => Child): Child {
   const flag = signal<Flag | undefined>(undefined);
   const fault = signal<unknown>(undefined);
@@ -34,13 +34,13 @@ export function flagPage(params: Params, tab: string, show: (flag: Signal<Flag |
     try {
       const now = await get<Flag>(projectPath(`feature_flags/${params.id}/`));
       flag.set(now);
-      theirs.set(now); // a draft of an earlier version may take its place
+      theirs.set(now); // a draft may set the flag to an earlier version
       fault.set(undefined);
     } catch (e) {
       fault.set(e);
     }
   };
-  // While a form has changes of its own, those of others only say that they are there.
+  // While a form has unsaved changes, changes by others are only announced.
   const theirs = signal<Flag | undefined>(undefined);
   void load();
   onChange("FeatureFlag", (c) => {
@@ -60,26 +60,26 @@ export function flagPage(params: Params, tab: string, show: (flag: Signal<Flag |
   ];
 }
 
-/** Somebody else has saved meanwhile. */
+/** Returns the notice that another person has saved the flag. */
 function strip(flag: Signal<Flag>, theirs: Flag): HTMLElement {
   const show = () => dialog<void>({ title: words.theirChanges, wide: true, cancel: words.close }, () => ({ content: changesTable(diffFlags(flag.peek(), theirs)), buttons: null }));
   return h("div", { class: "read-only", role: "status" }, words.savedBy(theirs.last_modified_by?.email ?? words.theServer, theirs.version), " ", button(words.showChanges, { kind: "small", run: show }));
 }
 
 function tools(flag: Signal<Flag>): Child {
-  const barred = () => (hasScope("feature_flag:write") ? (flag().can_edit ? null : words.readOnly) : words.needs("feature_flag:write"));
+  const disabledReason = () => (hasScope("feature_flag:write") ? (flag().can_edit ? null : words.readOnly) : words.needs("feature_flag:write"));
   const state = () => stateOf(flag());
   const put = (got: Row | undefined) => got && flag.set({ ...flag.peek(), ...got } as Flag);
   return [
     h("span", { class: () => `state ${state()}` }, () => statusIcon(state()), () => stateWords[state()]),
-    toggle(() => words.enabled(flag().key), () => flag().active, () => change.active(flag.peek() as Row).then(put, showRefusal), barred),
+    toggle(() => words.enabled(flag().key), () => flag().active, () => change.active(flag.peek() as Row).then(put, showRefusal), disabledReason),
     h("span", { class: "meta" }, () => [words.version(flag().version), " · ", flag().last_modified_by?.first_name ?? "", " ", time(flag().updated_at)]),
     hasPage(`p/${project.peek()}/why`) ? h("a", { href: () => href(`p/${project()}/why`, { flag: flag().key }) }, words.why) : null,
     menu(words.moreAbout(flag.peek().key), icon("more"), () => [
       { label: words.copyKey, run: () => void copyText(flag.peek().key).then(() => announce(words.copied)) },
-      { label: words.copy, disabled: barred(), run: () => void go(`p/${project.peek()}/flags/new`, { from: String(flag.peek().id) }) },
-      { label: flag.peek().archived ? words.unarchive : words.archive, disabled: barred(), run: () => void change.archived(flag.peek() as Row).then(put, showRefusal) },
-      { label: words.delete, danger: true, line: true, disabled: barred(), run: () => void change.deleted(flag.peek() as Row, () => undefined).then((gone) => (gone ? go(`p/${project.peek()}/flags`) : undefined), showRefusal) },
+      { label: words.copy, disabled: disabledReason(), run: () => void go(`p/${project.peek()}/flags/new`, { from: String(flag.peek().id) }) },
+      { label: flag.peek().archived ? words.unarchive : words.archive, disabled: disabledReason(), run: () => void change.archived(flag.peek() as Row).then(put, showRefusal) },
+      { label: words.delete, danger: true, line: true, disabled: disabledReason(), run: () => void change.deleted(flag.peek() as Row, () => undefined).then((gone) => (gone ? go(`p/${project.peek()}/flags`) : undefined), showRefusal) },
     ]),
   ];
 }

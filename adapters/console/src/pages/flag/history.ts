@@ -1,4 +1,4 @@
-// The versions of a flag: what each changed, and back to one of them.
+// The tab History of a flag: its versions, their changes, and restoring one.
 import { computed, h, when, type Child, type Signal } from "../../ui/dom";
 import { announce } from "../../ui/announce";
 import { dialog } from "../../ui/dialog";
@@ -32,7 +32,7 @@ function versions(flag: Signal<Flag>, reload: () => Promise<void>): Child {
   const all = () => list.data()?.results ?? [];
   const before = (v: Version) => all().find((x) => x.version === v.version - 1);
   const chosen = computed(() => all().find((v) => String(v.version) === param("version")));
-  const what = (v: Version) => {
+  const describe = (v: Version) => {
     const was = before(v);
     if (!was) return v.version === 1 ? words.firstVersion : words.dash;
     return diffFlags(was, v).map((c) => c.what).join(", ") || words.dash;
@@ -52,12 +52,12 @@ function versions(flag: Signal<Flag>, reload: () => Promise<void>): Child {
       h("td", null, v.version, v.version === flag().version ? h("span", { class: "meta" }, ` ${words.present}`) : null),
       h("td", null, time(v.created_at)),
       h("td", null, h("bdi", null, v.created_by?.email ?? words.dash)),
-      h("td", null, what(v), v.change_note ? h("p", { class: "meta" }, v.change_note) : null),
+      h("td", null, describe(v), v.change_note ? h("p", { class: "meta" }, v.change_note) : null),
       h(
         "td",
         { class: "tight" },
         h("div", { class: "choices" }, [
-          button(words.compareShort, { kind: "small", "aria-label": words.compare(v.version), barred: () => (before(v) ? null : words.nothingBefore), run: () => setParams({ version: String(v.version) }) }),
+          button(words.compareShort, { kind: "small", "aria-label": words.compare(v.version), disabledReason: () => (before(v) ? null : words.nothingBefore), run: () => setParams({ version: String(v.version) }) }),
           v.version === flag().version ? null : button(words.restore, { kind: "small", "aria-label": words.restoreN(v.version), scope: "feature_flag:write", run: () => restoreVersion(v).catch(showRefusal) }),
         ]),
       ),
@@ -81,7 +81,7 @@ function versions(flag: Signal<Flag>, reload: () => Promise<void>): Child {
   ];
 }
 
-/** Asks, with what changes from now to then and for whom. */
+/** Asks for confirmation with the changes and their effect, then restores a version. */
 async function restore(flag: Flag, v: Version): Promise<Flag | undefined> {
   const patch = changedMembers(flag, { key: v.key, name: v.name, filters: v.filters, active: v.active, deleted: v.deleted, tags: v.tags });
   const approval = await needsApproval(flag, patch);

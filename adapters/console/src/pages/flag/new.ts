@@ -1,4 +1,4 @@
-// A new flag, or a copy of one.
+// The page New flag, which can also start with a copy of a flag.
 import { h, signal, type Child } from "../../ui/dom";
 import { announce } from "../../ui/announce";
 import { confirmBeforeLeave, onSaveKey } from "../../ui/form";

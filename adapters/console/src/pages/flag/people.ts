@@ -1,4 +1,4 @@
-// Who has which value of a flag, by what is stored of them (N6).
+// The tab People of a flag: the value of each person by their stored properties (console.md N6).
 import { effect, h, onEnd, signal, when, type Child, type Signal } from "../../ui/dom";
 import { announce } from "../../ui/announce";
 import { loadingBars, button, empty, field, problem, select } from "../../ui/parts";

@@ -1,4 +1,4 @@
-// The values of a flag that are pinned for single people and groups (N11).
+// The pinned values of a flag for people and groups (console.md N11).
 import { h, when, type Child, type Signal } from "../../ui/dom";
 import { announce } from "../../ui/announce";
 import { confirm } from "../../ui/dialog";
@@ -26,7 +26,7 @@ interface Pin {
 
 const subjectName = (p: Pin) => p.person?.name ?? (p.group ? `${p.group.type} ${p.group.key}` : pinWords.erased);
 
-/** The region below the people of a flag; changed is told of each pin that comes or goes. */
+/** Returns the region Pinned values. changed is called after each pin that is added or removed. */
 export function pins(flag: Signal<Flag>, changed: () => void): HTMLElement {
   const list = resource<{ results: Pin[] }>(() => ({ path: projectPath(`feature_flags/${flag().id}/pins/`), query: { limit: 100 } }));
   const again = () => (invalidate(`feature_flags/${flag.peek().id}/`), list.reload(), changed());

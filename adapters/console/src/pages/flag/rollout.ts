@@ -41,7 +41,7 @@ interface Rollout {
   last_evaluation: { guardrails: Harm[]; matured: { treatment: number; control: number } } | null;
 }
 
-/** What may be done in each status. */
+/** The actions that are allowed in each status. */
 const allowed: Record<string, string[]> = {
   draft: ["start"],
   running: ["pause", "advance", "rollback"],
@@ -51,9 +51,9 @@ const allowed: Record<string, string[]> = {
 
 const open = (r: Rollout | undefined) => r !== undefined && r.status in allowed;
 
-const pollInterval = 30_000; // milliseconds: it is judged each minute
+const pollInterval = 30_000; // milliseconds; the server evaluates rollouts each minute
 
-/** The region below what is scheduled. */
+/** Returns the region Guarded rollout. */
 export function rollout(flag: Signal<Flag>): HTMLElement {
   const list = resource<{ results: Rollout[] }>(() => ({ path: projectPath("guarded_rollouts/"), query: { feature_flag: flag().id, limit: 1 } }));
   const again = () => (invalidate("guarded_rollouts"), list.reload());

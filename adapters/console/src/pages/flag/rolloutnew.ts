@@ -1,4 +1,4 @@
-// The dialog that makes a guarded rollout: steps of one length, and one guardrail.
+// The dialog New guarded rollout: steps of equal length and one guardrail.
 import { h, signal } from "../../ui/dom";
 import { dialog } from "../../ui/dialog";
 import { button, field, select } from "../../ui/parts";
@@ -9,13 +9,13 @@ import { rolloutWords } from "../../words/rollouts";
 
 const settle = 300; // seconds, the server's default
 
-/** Percentages out of a text, undefined where there are none. */
+/** Parses a list of percentages. It returns undefined if the text is not valid. */
 function parsePercents(text: string): number[] | undefined {
   const list = text.split(/[\s,;]+/).filter(Boolean).map(Number);
   return list.length > 0 && list.every((p) => p > 0 && p <= 100) ? list : undefined;
 }
 
-/** Asks for a rollout and makes a draft of it; gives whether one was made. */
+/** Opens the dialog and creates a draft of a rollout. It returns whether one was created. */
 export async function newRollout(flag: Flag): Promise<boolean> {
   const variants = (flag.filters.multivariate?.variants ?? []).map((v) => v.key);
   const control = signal(variants.includes("control") ? "control" : (variants[0] ?? ""));

@@ -1,4 +1,4 @@
-// The form of a flag: kind, conditions, variants, payloads, and what saving would do.
+// The form of a flag: kind, conditions, variants, payloads, and the effect of saving.
 import { computed, each, h, signal, when, type Child, type Signal } from "../../ui/dom";
 import { icon } from "../../ui/icons";
 import { effectRegion } from "../../ui/effect";
@@ -15,14 +15,14 @@ import { serverFaults, faultsIn, otherFaults, type FaultsByPlace } from "./fault
 
 export interface Form {
   draft: Signal<Draft>;
-  /** Faults by member; shown once saving was tried. */
+  /** Faults by member, which are shown after an attempt to save. */
   faults: Signal<Record<string, string>>;
   locked: () => boolean;
-  /** The flag that is edited; undefined for a new one. */
+  /** Returns the flag that is edited, or undefined for a new one. */
   flag: () => Flag | undefined;
 }
 
-/** Why a payload is no JSON; empty when it is, or there is none. */
+/** Returns why a payload is not valid JSON, or "" if it is valid or empty. */
 export function jsonFault(text: string): string {
   if (!text.trim()) return "";
   try {
@@ -35,7 +35,7 @@ export function jsonFault(text: string): string {
 
 export const shareSum = (d: Draft) => Math.round(d.variants.reduce((sum, v) => sum + (Number(v.share) || 0), 0) * 1e6) / 1e6;
 
-/** What the form itself can see. */
+/** Returns the faults that can be found without the server. */
 export function check(d: Draft): Record<string, string> {
   const out: Record<string, string> = {};
   if (!/^[\w-]+$/.test(d.key.trim())) out.key = words.keyWanted;
@@ -78,7 +78,7 @@ export function rules(form: Form): HTMLElement {
   );
 }
 
-/** What would be saved; null while nothing differs. */
+/** Returns a function that returns the body to save, or null while nothing has changed. */
 function savedBody(form: Form): () => object | null {
   const clean = JSON.stringify(bodyOf(form.draft.peek()));
   const text = computed(() => {
@@ -91,7 +91,7 @@ function savedBody(form: Form): () => object | null {
   return () => (text() ? (JSON.parse(text()) as object) : null);
 }
 
-/** What N6 is asked: null while nothing that matters differs. */
+/** Returns a function that returns the body of the request for the effect (N6), or null while no value can change. */
 function changedBody(form: Form): () => object | null {
   const text = computed(() => {
     const f = form.flag();
@@ -196,7 +196,7 @@ function more(form: Form, put: (c: Partial<Draft>) => void): Child {
   );
 }
 
-/** Flags that ask for this one. */
+/** Returns the list of flags that depend on this one. */
 function usedBy(form: Form): Child {
   const id = form.flag()?.id;
   if (!id) return null;

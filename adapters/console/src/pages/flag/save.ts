@@ -1,4 +1,4 @@
-// Saving a flag: what changes is shown first, and a change by others is not lost.
+// Saving a flag. The changes are reviewed first, and conflicts with changes by others are shown.
 import { h, type Child } from "../../ui/dom";
 import { announce } from "../../ui/announce";
 import { dialog } from "../../ui/dialog";
@@ -17,10 +17,10 @@ import { approvalWords } from "../../words/approvals";
 
 const path = (id: number) => projectPath(`feature_flags/${id}/`);
 
-/** Notes of saves that have not come to their end, by flag. */
+/** The notes of saves that have not finished, by flag. */
 const unsent = new Map<number, string>();
 
-/** The note of a version, undefined when the person goes on editing. */
+/** Opens the dialog Review changes. It returns the note, or undefined if the person keeps editing. */
 function review(flag: Flag, body: Partial<Flag>, action: string): Promise<string | undefined> {
   const note = h("textarea", { rows: 2, maxlength: 500, value: unsent.get(flag.id) ?? "" });
   note.oninput = () => unsent.set(flag.id, note.value);
@@ -30,7 +30,7 @@ function review(flag: Flag, body: Partial<Flag>, action: string): Promise<string
   }));
 }
 
-/** Saves, or asks for it where others have to approve it or a request is edited; gives the flag as it is then, undefined when nothing was done. */
+/** Saves a flag, or creates or edits a change request. It returns the flag afterwards, or undefined if nothing was done. */
 export async function save(flag: Flag, body: Partial<Flag>, change?: number): Promise<Flag | undefined> {
   const patch = changedMembers(flag, body);
   if (!Object.keys(patch).length) {
@@ -44,15 +44,15 @@ export async function save(flag: Flag, body: Partial<Flag>, change?: number): Pr
     return await write(flag, patch, note);
   } catch (e) {
     if (!(e instanceof ApiError) || e.code !== "approval_required") throw e;
-    return ask(flag, patch); // what a project asks for is not told to everybody
+    return ask(flag, patch); // not known before if the settings cannot be read
   }
 }
 
 async function ask(flag: Flag, patch: Partial<Flag>, change?: number): Promise<Flag | undefined> {
   const note = await review(flag, patch, approvalWords.request);
   if (note === undefined) return undefined;
-  const what = diffFlags(flag, { ...flag, ...patch }).map((c) => c.what);
-  await requestApproval(flag, patch, what.join(", "), note, change);
+  const changedNames = diffFlags(flag, { ...flag, ...patch }).map((c) => c.what);
+  await requestApproval(flag, patch, changedNames.join(", "), note, change);
   unsent.delete(flag.id);
   return flag;
 }
@@ -92,7 +92,7 @@ async function conflict(base: Flag, theirs: Flag, patch: Partial<Flag>, note: st
 }
 
 function conflictTable(mine: Change[], theirs: Change[]): Child {
-  const rows = [...new Set([...mine, ...theirs].map((c) => c.what))].map((what) => ({ what, mine: mine.find((c) => c.what === what), theirs: theirs.find((c) => c.what === what) }));
+  const rows = [...new Set([...mine, ...theirs].map((c) => c.what))].map((changedNames) => ({ what: changedNames, mine: mine.find((c) => c.what === changedNames), theirs: theirs.find((c) => c.what === changedNames) }));
   return h(
     "div",
     { class: "scroller" },

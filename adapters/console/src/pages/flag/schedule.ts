@@ -1,4 +1,4 @@
-// Changes of a flag that are made at a later time.
+// The tab Schedule of a flag: changes at a later time.
 import { h, when, type Child, type Signal } from "../../ui/dom";
 import { announce } from "../../ui/announce";
 import { confirm } from "../../ui/dialog";
@@ -34,7 +34,7 @@ export default function schedulePage(params: Params): Child {
   return flagPage(params, "schedule", (flag) => schedule(flag as Signal<Flag>));
 }
 
-/** What a change does, in words. */
+/** Describes a scheduled change. */
 function describeChange(c: Scheduled): string {
   const v = c.payload.value as { condition: number; rollout_percentage: number; groups: Condition[]; variants: Variant[] };
   const shareOf = (g: Condition) => String(g.rollout_percentage ?? 100);

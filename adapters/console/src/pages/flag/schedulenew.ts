@@ -1,4 +1,4 @@
-// The dialog that schedules a change of a flag.
+// The dialog New scheduled change.
 import { effect, h, signal, untracked, when, type Child, type Signal } from "../../ui/dom";
 import { dialog } from "../../ui/dialog";
 import { diffFlags } from "../../ui/diff";
@@ -16,7 +16,7 @@ import { filterRow } from "./filter";
 
 type Kind = keyof typeof flagTabWords.kinds;
 
-/** What is chosen so far. */
+/** The state of the dialog. */
 interface Choice {
   kind: Signal<Kind>;
   condition: Signal<string>;
@@ -34,37 +34,37 @@ function payloadOf(flag: Flag, c: Choice): Payload {
   const share = Number(c.share.peek()) || 0;
   const variants = flag.filters.multivariate?.variants ?? [];
   const filter = c.filter.peek().filter;
-  const of: Record<string, () => Payload> = {
+  const byKind: Record<string, () => Payload> = {
     on: () => ({ operation: "update_status", value: true }),
     off: () => ({ operation: "update_status", value: false }),
     rollout: () => ({ operation: "update_rollout", value: { condition: Number(c.condition.peek()), rollout_percentage: share } }),
     condition: () => ({ operation: "add_release_condition", value: { groups: [{ properties: filter.key ? [filter] : [], rollout_percentage: share }] } }),
     variants: () => ({ operation: "update_variants", value: { variants: variants.map((v, i) => ({ ...v, rollout_percentage: Number(c.shares.peek()[i]) || 0 })) } }),
   };
-  return of[c.kind.peek()]!();
+  return byKind[c.kind.peek()]!();
 }
 
-/** The same as a change of the flag at once, which others can be asked to approve. */
+/** Returns the change as a patch of the flag, for a change request. */
 function patchOf(flag: Flag, c: Choice): Partial<Flag> {
   const { operation, value } = payloadOf(flag, c);
   if (operation === "update_status") return { active: value as boolean };
   const v = value as { condition: number; rollout_percentage: number; groups: Condition[]; variants: Variant[] };
   const { filters } = flag;
-  const of: Record<string, () => Partial<Filters>> = {
+  const byKind: Record<string, () => Partial<Filters>> = {
     update_rollout: () => ({ groups: filters.groups.map((g, i) => (i === v.condition ? { ...g, rollout_percentage: v.rollout_percentage } : g)) }),
     add_release_condition: () => ({ groups: [...filters.groups, ...v.groups] }),
     update_variants: () => ({ multivariate: { ...filters.multivariate, variants: v.variants } }),
   };
-  return { filters: { ...filters, ...of[operation]!() } };
+  return { filters: { ...filters, ...byKind[operation]!() } };
 }
 
-/** Asks others for the change; when it is wanted goes along as a note. */
+/** Creates a change request. The time of the change is part of the note. */
 async function requestChange(flag: Flag, c: Choice, note: string): Promise<void> {
   const patch = patchOf(flag, c);
   await requestApproval(flag, patch, diffFlags(flag, { ...flag, ...patch }).map((x) => x.what).join(", "), note);
 }
 
-/** Asks for a change and schedules it; gives whether one was. */
+/** Opens the dialog and schedules a change. It returns whether one was scheduled. */
 export async function newChange(flag: Flag): Promise<boolean> {
   const { timezone: zone } = await get<{ timezone: string }>(projectPath(""));
   const variants = flag.filters.multivariate?.variants ?? [];
@@ -102,7 +102,7 @@ export async function newChange(flag: Flag): Promise<boolean> {
         d.close(true);
       } catch (e) {
         const refused = e instanceof ApiError;
-        if (refused && e.code === "approval_required") needsOthers.set(true); // what a project asks for is not told to everybody
+        if (refused && e.code === "approval_required") needsOthers.set(true); // not known before if the settings cannot be read
         if (refused && e.attr === "scheduled_at") fault.set(e.detail);
         else other.set(refused ? e.detail : String(e));
       }
@@ -122,7 +122,7 @@ export async function newChange(flag: Flag): Promise<boolean> {
   return made === true;
 }
 
-/** What the kinds of change want to know besides the time. */
+/** Returns the fields of the chosen kind of change. */
 function details(flag: Flag, c: Choice): Child {
   const number = (value: () => string, put: (v: string) => void) => {
     const el: HTMLInputElement = h("input", { type: "number", min: 0, max: 100, step: "any", class: "share", value, oninput: () => put(el.value) });

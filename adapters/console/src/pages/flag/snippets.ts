@@ -1,4 +1,4 @@
-// How code asks for a flag, by language: PostHog's SDKs and OpenFeature's client.
+// Code that evaluates a flag, by language, for PostHog's SDKs and OpenFeature's client.
 
 export interface SnippetInput {
   key: string;

@@ -1,4 +1,4 @@
-// What is done to a flag from a list or its page.
+// The actions on a flag in the list and on its page.
 import { h } from "../../ui/dom";
 import { announce } from "../../ui/announce";
 import { confirm, dialog } from "../../ui/dialog";
@@ -14,7 +14,7 @@ import { effectRegion } from "../../ui/effect";
 
 export const askFirst = (title: string, text: string, action: string) => confirm(title, text, action);
 
-/** Says what the server refused. */
+/** Shows the error of an action. */
 export function showRefusal(e: unknown): void {
   announce(e instanceof ApiError ? e.detail : String(e));
 }
@@ -24,7 +24,7 @@ function patch(f: Row, body: object): Promise<Row> {
 }
 
 export const change = {
-  /** Switches after a dialog that says who changes; undefined when it was cancelled. */
+  /** Switches a flag after a dialog that shows whose value changes. It returns undefined after Cancel. */
   async active(f: Row): Promise<Row | undefined> {
     const on = !f.active;
     const asked = await needsApproval(f, { active: on });
@@ -49,7 +49,7 @@ export const change = {
     return got;
   },
 
-  /** Deletes; for ten seconds it can be undone. */
+  /** Deletes a flag. It can be undone for ten seconds. */
   async deleted(f: Row, undone: () => void): Promise<boolean> {
     const asked = await needsApproval(f, { deleted: true });
     if (!(await askFirst(words.deleteAsk(f.key), words.deleteText, asked ? approvalWords.request : words.delete))) return false;
@@ -62,7 +62,7 @@ export const change = {
     return true;
   },
 
-  async tags(flags: readonly Row[], all: (askFirst: () => Promise<unknown>, patch: () => object) => Promise<void>): Promise<void> {
+  async tags(flags: readonly Row[], all: (action: () => Promise<unknown>, patch: () => object) => Promise<void>): Promise<void> {
     const input = h("input", { type: "text", "data-first": "" });
     let tag = "";
     const asked = () =>

@@ -1,4 +1,4 @@
-// The list of flags: search, filters, order, switches, and what is done to several.
+// The list of flags: search, filters, order, switches and bulk actions.
 import { computed, effect, h, onEnd, signal, type Child, type Signal } from "../../ui/dom";
 import { announce } from "../../ui/announce";
 import { button, empty, heading, problem, loadingBars, select } from "../../ui/parts";
@@ -15,9 +15,9 @@ import { askFirst, change } from "./actions";
 import { loadFlags } from "./load";
 import { flagRow } from "./row";
 
-const maxPerRequest = 200; // flags that one request changes
+const maxPerRequest = 200; // the maximum number of flags that one request changes
 
-/** Columns that the list can be ordered by, by what the API calls them. */
+/** The columns of the table, and their names in the API if the list can be sorted by them. */
 const columns: [string, string | null, string][] = [
   [words.key, "key", "key"],
   [words.status, "status", ""],
@@ -31,7 +31,7 @@ const filterNames = ["search", "status", "type", "tag", "mine"];
 
 export default function flagsPage(): Child {
   const loaded = loadFlags();
-  const { list, shown, total, error, calls, typed, reload } = loaded;
+  const { list, matching: shown, total, error, calls, typed, reload } = loaded;
   const chosen = signal<ReadonlySet<number>>(new Set());
   let soon = 0;
   onChange("FeatureFlag", () => (clearTimeout(soon), (soon = setTimeout(reload, 500))));
@@ -73,9 +73,9 @@ export default function flagsPage(): Child {
 
 function head([label, order, cls]: (typeof columns)[number]): HTMLElement {
   if (!order) return h("th", { scope: "col", role: "columnheader", class: cls }, label);
-  const now = () => param("sort") || "key";
-  const sortDirection = () => (now() === order ? "ascending" : now() === "-" + order ? "descending" : "none");
-  const next = () => setParams({ sort: now() === order ? "-" + order : order === "key" ? "" : order });
+  const sortOrder = () => param("sort") || "key";
+  const sortDirection = () => (sortOrder() === order ? "ascending" : sortOrder() === "-" + order ? "descending" : "none");
+  const next = () => setParams({ sort: sortOrder() === order ? "-" + order : order === "key" ? "" : order });
   return h(
     "th",
     { scope: "col", role: "columnheader", class: cls, "aria-sort": sortDirection },
@@ -116,7 +116,7 @@ function filters(total: () => number | null, list: () => readonly Row[], typed: 
   );
 }
 
-/** What is done to all that are chosen, each alone: what is refused says why. */
+/** Returns the bar of bulk actions on the selected flags. Each flag that is refused is shown with the reason. */
 function bulk(chosen: ReturnType<typeof signal<ReadonlySet<number>>>, list: () => readonly Row[], reload: () => void): HTMLElement {
   const selected = () => list().filter((f) => chosen().has(f.id));
   const all = async (ask1: () => Promise<unknown>, patch: () => object) => {

@@ -1,5 +1,4 @@
-// The flags of the list: pages of the server until all are here; a search of what is all
-// here asks nobody.
+// Loads the flags of the list page by page. Once all flags are loaded, a search needs no request.
 import { batch, computed, effect, onEnd, signal, untracked, type Signal } from "../../ui/dom";
 import { invalidate } from "../../api/cache";
 import { get } from "../../api/client";
@@ -14,19 +13,19 @@ export interface Calls {
 }
 
 export interface Loaded {
-  /** What the filters leave, as far as it is here. */
-  shown: () => readonly Row[];
+  /** Returns the loaded flags that match the filters. */
+  matching: () => readonly Row[];
   list: Signal<readonly Row[]>;
-  /** How many there are; null before the first answer. */
+  /** Returns the number of flags that match, or null before the first response. */
   total: () => number | null;
   error: Signal<unknown>;
   calls: Signal<ReadonlyMap<number, Calls>>;
-  /** What stands in the field of the search, before the address has it. */
+  /** The text in the search field, before it is in the URL. */
   typed: Signal<string>;
   reload(): void;
 }
 
-/** What the page's query asks of the API, but for the search. */
+/** Returns the query for the API without the search, from the page's query. */
 function listQuery(): Record<string, string> {
   const wire: Record<string, string> = { on: "active", off: "inactive" };
   const status = param("status");
@@ -36,7 +35,7 @@ function listQuery(): Record<string, string> {
   return out;
 }
 
-/** As the server searches: in key and name, where signs between the words of a key are blanks too. */
+/** Returns a test that searches like the server: in the key and the name, with the separators in a key equal to spaces. */
 function matches(text: string): (f: Row) => boolean {
   const want = text.trim().toLowerCase();
   const has = (s: string) => s.includes(want) || (want.includes(" ") && s.replace(/[-_]/g, " ").includes(want));
@@ -50,8 +49,8 @@ export function loadFlags(): Loaded {
   const calls = signal<ReadonlyMap<number, Calls>>(new Map());
   const typed = signal(param("search"));
   const again = signal(0);
-  const whole = signal(""); // the query of which the list has all
-  const shown = computed(() => (whole() && typed().trim() ? list().filter(matches(typed())) : list()));
+  const completeQuery = signal(""); // the query whose flags are all loaded
+  const matching = computed(() => (completeQuery() && typed().trim() ? list().filter(matches(typed())) : list()));
   let cancel: AbortController | undefined;
   let turn = -1;
   onEnd(() => cancel?.abort());
@@ -70,13 +69,13 @@ export function loadFlags(): Loaded {
         const page = await get<{ count: number; results: Row[] }>(projectPath("feature_flags/"), { ...(JSON.parse(base) as object), search, limit: size, offset: all.length }, mine);
         all = [...all, ...page.results];
         more = page.results.length > 0 && all.length < page.count;
-        void count(page.results, mine).catch(() => undefined); // the list is one without them
-        if (more && again) continue; // what is shown stays until all of it is here anew
+        void count(page.results, mine).catch(() => undefined); // the list is shown without the counts
+        if (more && again) continue; // keep the current rows until all pages are loaded again
         batch(() => {
           counted.set(page.count);
           list.set(all);
           error.set(undefined);
-          whole.set(more || search ? "" : base);
+          completeQuery.set(more || search ? "" : base);
         });
       }
     } catch (e) {
@@ -87,16 +86,16 @@ export function loadFlags(): Loaded {
     const [n, search] = [again(), param("search")];
     const base = JSON.stringify({ ...listQuery(), project: project() });
     untracked(() => {
-      const same = whole.peek() === base;
-      if (same && n === turn) return; // the list itself is searched
+      const same = completeQuery.peek() === base;
+      if (same && n === turn) return; // search the loaded list
       void load(base, same ? "" : search, same);
       turn = n;
     });
   });
   return {
-    shown,
+    matching,
     list,
-    total: () => (whole() ? shown().length : counted()),
+    total: () => (completeQuery() ? matching().length : counted()),
     error,
     calls,
     typed,

@@ -1,4 +1,4 @@
-// One flag of the list.
+// A row of the list of flags.
 import { h, type Signal } from "../../ui/dom";
 import { icon, statusIcon } from "../../ui/icons";
 import { menu } from "../../ui/menu";
@@ -29,7 +29,7 @@ export function flagRow(f: Signal<Row>, index: () => number, chosen: Chosen, cal
       return now;
     });
   const state = () => stateOf(f());
-  const barred = () => (hasScope("feature_flag:write") ? (f().can_edit ? null : words.readOnly) : words.needs("feature_flag:write"));
+  const disabledReason = () => (hasScope("feature_flag:write") ? (f().can_edit ? null : words.readOnly) : words.needs("feature_flag:write"));
   return h(
     "tr",
     { role: "row", "aria-rowindex": () => index() + 2 },
@@ -39,18 +39,18 @@ export function flagRow(f: Signal<Row>, index: () => number, chosen: Chosen, cal
     h("td", { role: "cell", class: "clip" }, () => rolloutText(f())),
     h("td", { role: "cell", class: "number" }, () => (calls().has(f().id) ? number(calls().get(f().id)!.calls) : words.dash)),
     h("td", { role: "cell", class: "meta clip" }, () => time(f().updated_at), " ", () => f().last_modified_by?.first_name || f().last_modified_by?.email || ""),
-    h("td", { role: "cell", class: "tight" }, toggle(() => words.enabled(f().key), () => f().active, () => change.active(f.peek()).then((got) => got && act.put(got), showRefusal), barred)),
+    h("td", { role: "cell", class: "tight" }, toggle(() => words.enabled(f().key), () => f().active, () => change.active(f.peek()).then((got) => got && act.put(got), showRefusal), disabledReason)),
     h("td", { role: "cell", class: "tight" }, menu(words.moreAbout(f.peek().key), icon("more"), () => items(f.peek(), act), "button quiet icon-only")),
   );
 }
 
 function items(f: Row, act: Actions) {
-  const barred = hasScope("feature_flag:write") ? null : words.needs("feature_flag:write");
+  const disabledReason = hasScope("feature_flag:write") ? null : words.needs("feature_flag:write");
   const at = `p/${project.peek()}`;
   return [
     { label: words.why, there: hasPage(`${at}/why`), run: () => void go(`${at}/why`, { flag: f.key }) },
-    { label: words.copy, disabled: barred, run: () => void go(`${at}/flags/new`, { from: String(f.id) }) },
-    { label: f.archived ? words.unarchive : words.archive, disabled: barred, run: () => void change.archived(f).then((got) => got && act.reload(), showRefusal) },
-    { label: words.delete, disabled: barred, danger: true, line: true, run: () => void change.deleted(f, act.reload).then((gone) => gone && act.drop(f), showRefusal) },
+    { label: words.copy, disabled: disabledReason, run: () => void go(`${at}/flags/new`, { from: String(f.id) }) },
+    { label: f.archived ? words.unarchive : words.archive, disabled: disabledReason, run: () => void change.archived(f).then((got) => got && act.reload(), showRefusal) },
+    { label: words.delete, disabled: disabledReason, danger: true, line: true, run: () => void change.deleted(f, act.reload).then((gone) => gone && act.drop(f), showRefusal) },
   ];
 }

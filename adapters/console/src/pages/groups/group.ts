@@ -1,4 +1,4 @@
-// One group: what is known of it, and which flags it has.
+// The page of a group: its properties and its flags.
 import { effect, h, onEnd, signal, when, type Child, type Signal } from "../../ui/dom";
 import { button, empty, heading, showResource } from "../../ui/parts";
 import { factTable, recordTable } from "../../ui/table";
@@ -41,10 +41,10 @@ export default function groupPage(params: Params): Child {
   ];
 }
 
-/** The flags about groups of this type, and what each says of this one. */
+/** Returns the flags for groups of this type, with their values for this group. */
 function flagsOf(index: number, type: string, key: string): HTMLElement {
   const all = resource<{ results: Flag[] }>(() => ({ path: projectPath("feature_flags/"), query: { limit: 1000, order: "key" } }));
-  const most = signal(step);
+  const shownCount = signal(step);
   return h(
     "section",
     { class: "card", "aria-label": words.flags },
@@ -53,8 +53,8 @@ function flagsOf(index: number, type: string, key: string): HTMLElement {
       const about = () => data().results.filter((f) => f.filters.aggregation_group_type_index === index);
       return [
         h("p", { class: "meta gap" }, () => (about().length ? eventWords.flagsAbout(about().length) : eventWords.noFlagsAbout)),
-        when(() => about().length, () => table(() => about().slice(0, most()), { [type]: key })),
-        when(() => about().length > most(), () => h("p", { class: "gap-above" }, button(words.loadMore, { run: () => most.update((n) => n + step) }))),
+        when(() => about().length, () => table(() => about().slice(0, shownCount()), { [type]: key })),
+        when(() => about().length > shownCount(), () => h("p", { class: "gap-above" }, button(words.loadMore, { run: () => shownCount.update((n) => n + step) }))),
       ];
     }),
   );

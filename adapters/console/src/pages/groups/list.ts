@@ -1,4 +1,4 @@
-// Groups of a type, by key.
+// The list of groups of a type, by key.
 import { computed, h, when, type Child } from "../../ui/dom";
 import { button, empty, field, heading, select, showResource } from "../../ui/parts";
 import { pages } from "../../ui/pages";
@@ -27,7 +27,7 @@ export interface Group {
 
 const snippet = '{"event": "$groupidentify", "distinct_id": "ana", "properties": {"$group_type": "company", "$group_key": "acme", "$group_set": {"plan": "pro"}}}';
 
-/** A slash at the end keeps a key such as acme.com from looking like a file. */
+/** Returns the path of a group's page. It ends with a slash, since a key such as acme.com would look like a file. */
 export const groupPath = (g: Group) => href(`p/${project.peek()}/groups/${g.group_type_index}/${encodeURIComponent(g.group_key)}/`);
 
 export default function groupsPage(): Child {

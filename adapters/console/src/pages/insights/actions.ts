@@ -1,4 +1,4 @@
-// What is done to an insight beside changing its form.
+// The actions on an insight besides editing.
 import { h } from "../../ui/dom";
 import { announce } from "../../ui/announce";
 import { confirm, dialog } from "../../ui/dialog";
@@ -18,7 +18,7 @@ interface Choice {
   name: string | null;
 }
 
-/** Puts an insight on a dashboard; gives what it is then. */
+/** Adds an insight to a dashboard. It returns the changed insight, or undefined after Cancel. */
 export async function addToDashboard(i: Insight): Promise<Insight | undefined> {
   const all = (await get<{ results: Choice[] }>(projectPath("dashboards/"), { limit: 1000 })).results.filter((d) => !i.dashboards.includes(d.id));
   const box = h("select", { "data-first": "" }, all.map((d) => h("option", { value: d.id }, d.name || `#${d.id}`)));
@@ -38,7 +38,7 @@ export async function duplicate(i: Insight): Promise<void> {
   announce(words.saved);
 }
 
-/** Deletes; for ten seconds it can be undone. */
+/** Deletes an insight. It can be undone for ten seconds. */
 export async function remove(i: Insight): Promise<void> {
   if (!(await confirm(words.deleteAsk(titleOf(i)), insightWords.deleteText, words.delete))) return;
   await send("PATCH", path(i.id), { deleted: true });

@@ -1,4 +1,4 @@
-// An insight: its form, its chart and its numbers, which follow each choice.
+// The page of an insight: its form, chart and numbers, which follow each change.
 import { computed, h, signal, when, type Child, type Signal } from "../../ui/dom";
 import { announce } from "../../ui/announce";
 import { queryResult } from "../../ui/queryresult";
@@ -38,7 +38,7 @@ export default function insightPage(params: Params): Child {
   ];
 }
 
-/** Null is an insight that is not saved yet. */
+/** Returns the editor of an insight. insight is null if it is not saved yet. */
 function editor(insight: Signal<Insight | null>, tools: Signal<Child>): Child {
   const base = () => unwrapQuery(insight()?.query);
   const known = () => !insight() || isFormQuery(base());

@@ -1,4 +1,4 @@
-// What an insight asks: its kind, its series, and how they are counted and drawn.
+// The form of an insight: its kind, its series, and how they are counted and drawn.
 import { computed, each, h, when, type Child, type Signal } from "../../ui/dom";
 import { comboboxField, type Option } from "../../ui/combobox";
 import { icon } from "../../ui/icons";
@@ -19,7 +19,7 @@ async function breakdowns(typed: string): Promise<Option[]> {
   return [{ value: "", text: insightWords.nothing }, ...people.map((n) => ({ value: n + insightWords.ofPerson, text: n + insightWords.ofPerson })), ...events.map((n) => ({ value: n, text: n }))];
 }
 
-/** A bare name that only people have means that of people. */
+/** Returns a breakdown with " (person)" added if only people have a property of this name. */
 async function qualifiedBreakdown(name: string): Promise<string> {
   if (!name || name.endsWith(insightWords.ofPerson)) return name;
   const known = await breakdowns(name).catch(() => []);
@@ -27,7 +27,7 @@ async function qualifiedBreakdown(name: string): Promise<string> {
   return !isKnown(name) && isKnown(name + insightWords.ofPerson) ? name + insightWords.ofPerson : name;
 }
 
-/** Known choices, and what else an insight may have. */
+/** Returns the known options, and the current value if it is not one of them. */
 const choices = (known: Record<string, string>, now: string) => [...Object.entries(known), ...(now in known ? [] : [[now, now] as [string, string]])];
 
 export interface InsightForm {

@@ -1,4 +1,4 @@
-// Insights, the latest changed first.
+// The list of insights, last changed first.
 import { h, when, type Child } from "../../ui/dom";
 import { button, empty, heading, showResource } from "../../ui/parts";
 import { pages } from "../../ui/pages";

@@ -1,4 +1,4 @@
-// Domains of the organization, and how they are proven.
+// The page Domains: the domains of the organization and their verification.
 import { h, signal, when, type Child, type Signal } from "../../ui/dom";
 import { announce } from "../../ui/announce";
 import { confirm, dialog } from "../../ui/dialog";

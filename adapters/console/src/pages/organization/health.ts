@@ -1,4 +1,4 @@
-// How the server is: what is checked, since when it is so, and what to do (N20).
+// The page Health: the checks of the server, since when they have their state, and what to do (console.md N20).
 import { h, when, type Child } from "../../ui/dom";
 import { heading, showResource } from "../../ui/parts";
 import { chart, valuesTable } from "../../ui/chart";

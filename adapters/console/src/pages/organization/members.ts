@@ -1,4 +1,4 @@
-// Members of the organization, and who is invited.
+// The page Members: members and invitations of the organization.
 import { h, signal, when, type Child } from "../../ui/dom";
 import { announce } from "../../ui/announce";
 import { confirm, dialog } from "../../ui/dialog";
@@ -89,7 +89,7 @@ export default function membersPage(): Child {
   ];
 }
 
-/** Asks whom to invite, and hands the link out where no mail was sent. */
+/** Opens the dialog Invite. If no mail was sent, it shows the link. */
 async function invite(): Promise<boolean> {
   const email = h("input", { type: "email", autocomplete: "off", "data-first": "" });
   const message = h("textarea", { rows: 3, maxlength: 1000 });

@@ -1,4 +1,4 @@
-// Settings of the organization: name, what members may, new projects, its end.
+// The page Organization settings: name, rights of members, new projects, and deletion.
 import { h, signal, type Child, type Signal } from "../../ui/dom";
 import { announce } from "../../ui/announce";
 import { dialog } from "../../ui/dialog";
@@ -98,7 +98,7 @@ async function newProject(): Promise<void> {
   await go(`p/${made.id}`);
 }
 
-/** Asks for a name to be typed before what cannot be undone. */
+/** Asks the person to type a name before an action that cannot be undone. */
 async function confirmByName(name: string, action: string): Promise<boolean> {
   const word = signal("");
   const input: HTMLInputElement = h("input", { type: "text", autocomplete: "off", oninput: () => word.set(input.value) });

@@ -1,4 +1,4 @@
-// What the organization has used this month, of what limits, and who has.
+// The page Usage: the usage of the organization this month, its sources, and the limits.
 import { h, signal, type Child } from "../../ui/dom";
 import { announce } from "../../ui/announce";
 import { chart, valuesTable } from "../../ui/chart";
@@ -40,7 +40,7 @@ export default function usagePage(): Child {
   ];
 }
 
-/** The day on which the limit is reached at the rate so far; undefined for none of this month. */
+/** Returns the day on which the limit is reached at the current rate, or undefined if that is not this month. */
 export function limitDay(r: Resource, from: string, to: string, now = Date.now()): string | undefined {
   if (!r.limit || !used(r) || used(r) >= r.limit) return undefined;
   const at = Date.parse(from) + ((now - Date.parse(from)) * r.limit) / used(r);
@@ -75,7 +75,7 @@ function month(u: Usage, name: string): Child {
   ];
 }
 
-/** The limits, for owners. */
+/** Returns the form of the limits, which owners can change. */
 function limits(u: Usage, again: () => void): Child {
   const texts = signal<Record<string, string>>(Object.fromEntries(Object.keys(organizationWords.resources).map((name) => [name, u[name]?.limit?.toString() ?? ""])));
   const fault = signal("");

@@ -1,4 +1,4 @@
-// The cohorts that a person is in now.
+// The tab Cohorts of a person.
 import { h, when, type Child, type Signal } from "../../ui/dom";
 import { empty, showResource } from "../../ui/parts";
 import { recordTable } from "../../ui/table";

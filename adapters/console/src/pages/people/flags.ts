@@ -1,4 +1,4 @@
-// What the flags are for a person now, and what they were last (N16).
+// The tab Flags of a person: simulated and last assigned values (console.md N16).
 import { h, when, type Child, type Signal } from "../../ui/dom";
 import { button, empty, showResource } from "../../ui/parts";
 import { recordTable } from "../../ui/table";

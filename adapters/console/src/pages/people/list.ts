@@ -1,4 +1,4 @@
-// People, found by e-mail, name or distinct id.
+// The list of people, with a search by email address, name or distinct id.
 import { each, effect, h, when, type Child, type Signal } from "../../ui/dom";
 import { button, empty, heading, showResource } from "../../ui/parts";
 import { pages } from "../../ui/pages";
@@ -22,7 +22,7 @@ export default function people(): Child {
   ];
 }
 
-/** A search whose words stand in the address. */
+/** Returns a search field whose text is in the URL. */
 export function searchBox(label: string): HTMLElement {
   let timer = 0;
   const input: HTMLInputElement = h("input", {

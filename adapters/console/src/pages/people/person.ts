@@ -1,4 +1,4 @@
-// What stands above the pages of one person, and erasing them.
+// The frame of a person's tabs, and the dialog that erases the person.
 import { h, signal, when, type Child, type Signal } from "../../ui/dom";
 import { announce } from "../../ui/announce";
 import { dialog } from "../../ui/dialog";
@@ -31,7 +31,7 @@ const tabs: [string, string][] = [
   ["cohorts", words.cohorts],
 ];
 
-/** A page of one person: loads them, and shows the tab below. */
+/** Loads a person and shows a tab below their frame. */
 export function personPage(params: Params, tab: string, show: (person: Signal<Person>) => Child): Child {
   const person = signal<Person | undefined>(undefined);
   const fault = signal<unknown>(undefined);
@@ -52,10 +52,10 @@ export function personPage(params: Params, tab: string, show: (person: Signal<Pe
   ];
 }
 
-/** The person as one for whom a value is pinned. */
+/** Returns the person as the subject of a pin. */
 export const pinSubject = (p: Person) => ({ id: p.distinct_ids[0] ?? "", name: p.name });
 
-/** Erases after the word was typed; what goes cannot come back. */
+/** Erases a person after the word erase was typed. It cannot be undone. */
 async function erase(p: Person): Promise<void> {
   const word = signal("");
   const events: HTMLInputElement = h("input", { type: "checkbox", checked: true });

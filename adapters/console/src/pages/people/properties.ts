@@ -1,4 +1,4 @@
-// What is known of a person, and changing it.
+// The tab Properties of a person.
 import { h, signal, when, type Child, type Signal } from "../../ui/dom";
 import { announce } from "../../ui/announce";
 import { confirm, dialog } from "../../ui/dialog";
@@ -15,7 +15,7 @@ import { personPage, type Person } from "./person";
 
 const text = (v: unknown) => (typeof v === "string" ? v : JSON.stringify(v));
 
-/** What was typed: JSON where it is some, such as 5 or true, else text. */
+/** Parses a typed value: as JSON if it is valid JSON, such as 5 or true, or else as text. */
 function valueOf(typed: string): unknown {
   try {
     return JSON.parse(typed);
@@ -24,7 +24,7 @@ function valueOf(typed: string): unknown {
   }
 }
 
-/** Text that would be read as something else is shown in quotes. */
+/** Formats a value for the input. Text that would be parsed as JSON is quoted. */
 const typedOf = (v: unknown) => (typeof v === "string" && valueOf(v) === v ? v : JSON.stringify(v));
 
 export default function propertiesPage(params: Params): Child {
@@ -73,7 +73,7 @@ function properties(person: Signal<Person>): Child {
   ];
 }
 
-/** Asks for a property, of a name that is known or one to be said. */
+/** Asks for the value of a property, and for its name if name is undefined. */
 async function ask(name: string | undefined, value: unknown): Promise<{ name: string; value: unknown } | undefined> {
   const key: HTMLInputElement = h("input", { type: "text", autocomplete: "off", maxlength: 400, value: name ?? "", readonly: name !== undefined });
   const typed: HTMLInputElement = h("input", { type: "text", autocomplete: "off", value: name === undefined ? "" : typedOf(value) });

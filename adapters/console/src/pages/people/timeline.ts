@@ -1,4 +1,4 @@
-// What a person did, newest first.
+// The tab Timeline of a person: their events, newest first.
 import { each, h, when, type Child, type Signal } from "../../ui/dom";
 import { button, field, select, showResource } from "../../ui/parts";
 import { pages } from "../../ui/pages";

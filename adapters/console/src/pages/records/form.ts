@@ -1,5 +1,5 @@
-// The form of a record with few main fields; what has no field of its own is JSON that is
-// checked while it is typed.
+// The form of a record with few main fields. Members without a field of their own are edited as JSON,
+// which is checked while it is typed.
 import { h, type Child, type Signal } from "../../ui/dom";
 import { comboboxField, type Option } from "../../ui/combobox";
 import { field, select } from "../../ui/parts";
@@ -12,20 +12,20 @@ export type Record_ = Record<string, unknown> & { id: string; name: string };
 export type Draft = Record<string, string>;
 
 export interface Field {
-  /** The member of the record; of a flag the one that has its number when it is written. */
+  /** The member of the record. For a flag, it is the member that takes its id in writes. */
   name: string;
   label: string;
   kind: "text" | "long" | "choice" | "json" | "rest" | "flag";
   choices?: Record<string, string>;
   hint?: string;
-  /** The first value of a new one. */
+  /** The initial value in a new record. */
   first?: string;
-  most?: number;
-  /** The member that a flag is read from. */
+  maxLength?: number;
+  /** The member that contains the flag in reads. */
   from?: string;
-  /** Only a new one takes it. */
+  /** Whether the field exists only for a new record. */
   onlyNew?: boolean;
-  /** The members of the record that a rest has. */
+  /** The members of the record that a field of kind rest edits. */
   members?: string[];
 }
 
@@ -46,7 +46,7 @@ export function draftOf(fields: Field[], r?: Record_): Draft {
 
 const setOf = (f: Field, r: Record_) => Object.fromEntries(f.members!.filter((m) => r[m] !== null && r[m] !== undefined).map((m) => [m, r[m]]));
 
-/** What is wrong with a field, before the server is asked. */
+/** Returns the fault of a field that can be found without the server. */
 function faultOf(f: Field, text: string): string | undefined {
   if (f.name === "name" && !text.trim()) return recordWords.nameWanted;
   if ((f.kind !== "json" && f.kind !== "rest") || !text.trim()) return undefined;
@@ -63,7 +63,7 @@ export function faultsOf(fields: Field[], d: Draft): Faults {
   return Object.fromEntries(fields.map((f) => [f.name, faultOf(f, d[f.name] ?? "")]).filter(([, fault]) => fault));
 }
 
-/** The fields that differ from what was there, as the API takes them; a flag by its key. */
+/** Returns the fields that differ from the previous draft, as the API expects them. Keys of flags become ids. */
 export async function bodyOf(fields: Field[], d: Draft, was?: Draft): Promise<Record<string, unknown>> {
   const body: Record<string, unknown> = {};
   for (const f of fields) {
@@ -77,7 +77,7 @@ export async function bodyOf(fields: Field[], d: Draft, was?: Draft): Promise<Re
   return body;
 }
 
-/** The fault of a field, found on the way to a body. */
+/** A fault of a field that is found while the body is built. */
 export class FieldFault extends Error {
   constructor(
     readonly field: string,
@@ -112,7 +112,7 @@ function control(f: Field, draft: Signal<Draft>, faults: () => Faults, locked: (
     return h("div", null, box, () => (fault() ? h("p", { class: "fault", role: "alert" }, fault()) : null));
   }
   if (f.kind === "text") {
-    const input: HTMLInputElement = h("input", { type: "text", maxlength: f.most ?? null, disabled: locked, "data-first-focus": isNew && f.name === "name" ? "" : null, value, oninput: () => put(input.value) });
+    const input: HTMLInputElement = h("input", { type: "text", maxlength: f.maxLength ?? null, disabled: locked, "data-first-focus": isNew && f.name === "name" ? "" : null, value, oninput: () => put(input.value) });
     return field(input, o);
   }
   const code = f.kind !== "long";

@@ -1,4 +1,4 @@
-// The pages of a record with a form: a new one, and one that is there.
+// The pages of a record with a form: a new record and an existing one.
 import { h, signal, when, type Child, type Signal } from "../../ui/dom";
 import { announce } from "../../ui/announce";
 import { confirm } from "../../ui/dialog";
@@ -15,15 +15,16 @@ import { showRefusal } from "../flags/actions";
 import { bodyOf, draftOf, faultsOf, FieldFault, form, type Draft, type Faults, type Field, type Record_ } from "./form";
 
 export interface Kind<R extends Record_> {
-  /** The path of the API in the project, and that of the pages. */
+  /** The path in the API, below the project. */
   path: string;
+  /** The path of the pages, below the project. */
   at: string;
   scope: string;
   fields: Field[];
   texts: { new: string; delete: string; deleteText: string };
-  /** Buttons beside the heading; put changes the record. */
+  /** Returns buttons next to the heading. put changes the record. */
   actions?: (r: Signal<R>, put: (body: object, said: string) => Promise<void>) => Child;
-  /** What stands above the form. */
+  /** Returns the content above the form. */
   notes?: (r: Signal<R>) => Child;
 }
 
@@ -35,7 +36,7 @@ interface Form {
 
 const newForm = (d: Draft): Form => ({ draft: signal(d), faults: signal<Faults>({}), other: signal<unknown>(undefined) });
 
-/** Checks, asks, and puts the server's fault where its field is. */
+/** Checks the draft, sends it, and shows errors of the server at their fields. */
 async function submit(f: Form, fields: Field[], was: Draft | undefined, ask: (body: object) => Promise<void>): Promise<void> {
   f.other.set(undefined);
   f.faults.set(faultsOf(fields, f.draft.peek()));
@@ -106,7 +107,7 @@ function edit<R extends Record_>(k: Kind<R>, record: Signal<R>, path: string): H
   const fields = k.fields.filter((x) => !x.onlyNew);
   const was = () => draftOf(fields, record());
   const name = `${k.path}${record.peek().id}`;
-  const mine = loadDraft<Draft>(name); // the fields that were changed
+  const mine = loadDraft<Draft>(name); // the changed fields
   const changed = () => Object.fromEntries(Object.entries(f.draft()).filter(([field, text]) => text !== (was()[field] ?? "")));
   const f = newForm({ ...was(), ...mine });
   const dirty = () => canonicalJSON(changed()) !== "{}";

@@ -1,4 +1,4 @@
-// Settings of a project: its name and zone, its keys, who has to approve changes of flags.
+// The page Project settings: name and time zone, keys, approvals of flag changes, and deletion.
 import { h, signal, type Child } from "../../ui/dom";
 import { announce } from "../../ui/announce";
 import { confirm, dialog } from "../../ui/dialog";
@@ -26,12 +26,12 @@ const path = () => `projects/${project.peek()}/`;
 export default function settingsPage(): Child {
   const got = resource<Project>(() => ({ path: `projects/${project()}/` }));
   return [heading(projectWords.projectSettings), showResource(got, (data) => {
-      const was = got.data.peek()!; // a form keeps what is typed when the answer is another one
+      const was = got.data.peek()!; // not reactive, so that the form keeps what is typed when the project is loaded again
       return [general(was, got), keys(data, got), approvals(was), danger(data)];
     })];
 }
 
-/** A region whose button does something, and says what was refused. */
+/** Returns a region with buttons. Errors of their actions are shown in it. */
 function region(name: string, content: Child, ...actions: ((run: (work: () => Promise<unknown>) => Promise<void>) => Child)[]): HTMLElement {
   const fault = signal("");
   const run = async (work: () => Promise<unknown>) => {
@@ -64,9 +64,9 @@ function keys(p: () => Project, got: Resource<Project>): HTMLElement {
   const rotate = async () => {
     if (!(await confirm(projectWords.rotateAsk, projectWords.rotateText, projectWords.rotate))) return;
     const { secret_api_token: secret } = await send<Project>("PATCH", `${path()}rotate_secret_token/`);
-    const once = h("input", { type: "text", class: "code", readonly: true, value: secret ?? "", "data-first": "" });
+    const secretField = h("input", { type: "text", class: "code", readonly: true, value: secret ?? "", "data-first": "" });
     await dialog<void>({ title: projectWords.newSecret, cancel: null }, (d) => ({
-      content: field(once, { label: words.key, hint: words.keyOnce }),
+      content: field(secretField, { label: words.key, hint: words.keyOnce }),
       buttons: [button(words.copyKey, { run: () => copyText(secret ?? "").then(() => announce(words.copied)) }), button(words.doneButton, { kind: "primary", run: () => d.close() })],
     }));
     got.reload();
@@ -99,7 +99,7 @@ function approvals({ flag_approvals: a }: Project): HTMLElement {
 }
 
 function danger(p: () => Project): HTMLElement {
-  const gone = async () => {
+  const deleteProject = async () => {
     const { name } = p();
     const word = signal("");
     const typed: HTMLInputElement = h("input", { type: "text", autocomplete: "off", oninput: () => word.set(typed.value.trim()) });
@@ -113,5 +113,5 @@ function danger(p: () => Project): HTMLElement {
     await go("");
     announce(words.deleted(name));
   };
-  return region(projectWords.danger, h("p", null, projectWords.dangerText), (run) => button(projectWords.deleteProject, { kind: "danger", scope, run: () => run(gone) }));
+  return region(projectWords.danger, h("p", null, projectWords.dangerText), (run) => button(projectWords.deleteProject, { kind: "danger", scope, run: () => run(deleteProject) }));
 }

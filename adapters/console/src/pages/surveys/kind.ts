@@ -1,4 +1,4 @@
-// What a survey has.
+// The fields of a survey.
 import { h } from "../../ui/dom";
 import { confirm } from "../../ui/dialog";
 import { button } from "../../ui/parts";
@@ -30,7 +30,7 @@ export const survey: Kind<Survey> = {
   scope: "survey:write",
   texts: { new: recordWords.newSurvey, delete: recordWords.deleteSurvey, deleteText: recordWords.deleteSurveyText },
   fields: [
-    { name: "name", label: recordWords.name, kind: "text", most: 400 },
+    { name: "name", label: recordWords.name, kind: "text", maxLength: 400 },
     { name: "description", label: words.description, kind: "long" },
     { name: "type", label: recordWords.type, kind: "choice", choices: recordWords.types, first: "popover" },
     { name: "schedule", label: recordWords.schedule, kind: "choice", choices: recordWords.schedules, first: "once" },

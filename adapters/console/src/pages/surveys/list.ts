@@ -1,4 +1,4 @@
-// Surveys.
+// The list of surveys.
 import { h, type Child } from "../../ui/dom";
 import { button, empty, heading } from "../../ui/parts";
 import { listOf } from "../../ui/list";

@@ -1,4 +1,4 @@
-// A new survey.
+// The page New survey.
 import { newRecord } from "../records/record";
 import { survey } from "./kind";
 

@@ -1,4 +1,4 @@
-// One survey.
+// The page of a survey.
 import type { Params } from "../../routes";
 import { oneRecord } from "../records/record";
 import { survey } from "./kind";

@@ -1,4 +1,4 @@
-// The explanation of an answer as a tree: conditions, what they saw, buckets, other flags.
+// The explanation of a value as a tree: conditions, the properties that they read, buckets and other flags.
 import type { Branch } from "../../ui/tree";
 import type { Bucket, Condition, Explanation, Filter, FlagTrace } from "../../api/explain";
 import { operators, percent } from "../../words";

@@ -1,4 +1,4 @@
-// Other properties, and the answer with them; nothing is stored.
+// The region What if: evaluates with other properties. Nothing is stored.
 import { each, h, signal, when } from "../../ui/dom";
 import { button, field, problem } from "../../ui/parts";
 import { param, setParams } from "../../router";
@@ -12,7 +12,7 @@ interface Line {
   value: string;
 }
 
-/** The properties of the address; what is no object is none. */
+/** Returns the properties in the URL, or null if they are missing or not an object. */
 function propertiesParam(): Record<string, unknown> | null {
   try {
     const v: unknown = JSON.parse(param("what") || "null");
@@ -22,7 +22,7 @@ function propertiesParam(): Record<string, unknown> | null {
   }
 }
 
-/** Numbers, true, false and null as such, everything else as text. */
+/** Parses numbers, true, false and null. Everything else is text. */
 function parseValue(text: string): unknown {
   return /^(-?\d+(\.\d+)?|true|false|null)$/.test(text.trim()) ? JSON.parse(text) : text;
 }

@@ -1,4 +1,4 @@
-// Why somebody gets a flag's value: what the rules say now beside what was given last.
+// The page Why?: explains the value of a flag for a person, simulated and last assigned.
 import { computed, effect, h, onEnd, signal, untracked, when, type Child, type Signal } from "../../ui/dom";
 import { announce } from "../../ui/announce";
 import { comboboxField } from "../../ui/combobox";
@@ -25,32 +25,32 @@ export const sentence = (a: Explanation, person: string): string => whyWords.is(
 
 const text = (v: FlagValue) => (v === null ? whyWords.undecided : String(v));
 
-/** "company:acme, team:7" as groups by type. */
+/** Parses text such as "company:acme, team:7" to groups by type. */
 function groupsOf(text: string): Record<string, string> {
   const pairs = text.split(",").map((p) => [p.slice(0, p.indexOf(":")).trim(), p.slice(p.indexOf(":") + 1).trim()] as const);
   return Object.fromEntries(pairs.filter(([type, key]) => type && key));
 }
 
-/** What the address asks about; null while a part of it is missing. */
+/** Returns the question in the URL, or null while the person or the flag is missing. */
 export function question(): { flag: string; q: Question } | null {
   const [person, flag] = [param("person"), param("flag")];
   return person && flag ? { flag, q: { distinct_id: person, groups: groupsOf(param("groups")) } } : null;
 }
 
-/** Asks what the function names, and again when that changes. */
-export function loadExplanation(what: () => { flag: string; q: Question } | null): ExplanationState {
+/** Loads the explanation of the question that request returns, and loads again when that changes. */
+export function loadExplanation(request: () => { flag: string; q: Question } | null): ExplanationState {
   const reloads = signal(0);
   const out: ExplanationState = { data: signal<Explanation | undefined>(undefined), fault: signal<unknown>(undefined), busy: signal(false), again: () => reloads.update((n) => n + 1) };
   let cancel: AbortController | undefined;
   let before = "";
-  const json = computed(() => JSON.stringify(what())); // another address may ask the same
+  const json = computed(() => JSON.stringify(request())); // different URLs can have the same question
   onEnd(() => cancel?.abort());
   effect(() => {
-    const current = JSON.parse(json()) as ReturnType<typeof what>;
+    const current = JSON.parse(json()) as ReturnType<typeof request>;
     reloads();
     untracked(() => {
       cancel?.abort();
-      if (before !== json()) out.data.set(undefined); // it answers another question
+      if (before !== json()) out.data.set(undefined); // the old explanation is for another question
       before = json();
       out.fault.set(undefined);
       out.busy.set(current !== null);
