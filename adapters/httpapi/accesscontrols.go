@@ -64,8 +64,8 @@ const accessObject = "access_control"
 var (
 	accessEndpoints = slices.Concat(
 		accessControlsAt("/access_controls", "the project"),
-		accessControlsAt("/resource_access_controls", "kinds of things"),
-		accessControlsAt("/global_access_controls", "kinds of things, by an older path"),
+		accessControlsAt("/resource_access_controls", "types of objects"),
+		accessControlsAt("/global_access_controls", "types of objects, by an older path"),
 	)
 	flagAccessEndpoints      = accessOf("feature_flags", "cohorts", "experiments", "surveys")
 	dashboardAccessEndpoints = accessOf("dashboards", "insights", "actions")
@@ -80,9 +80,9 @@ func accessServiceOf(s *server) accessService { return s.Management.Service }
 // accessOf returns the endpoints for the access rules of single objects below each path segment.
 func accessOf(segments ...string) (out []endpoint) {
 	for _, segment := range segments {
-		out = append(out, accessControlsAt("/"+segment+"/{id}/access_controls", "one of "+segment)...)
+		out = append(out, accessControlsAt("/"+segment+"/{id}/access_controls", "one of the "+segment)...)
 		out = append(out, resource(inProject, accessObject, accessServiceOf, []row[accessService]{
-			objectRow(http.MethodGet, "/"+segment+"/{id}/users_with_access", "List who may look at one of "+segment, accessService.Users),
+			objectRow(http.MethodGet, "/"+segment+"/{id}/users_with_access", "List the users with access to one of the "+segment, accessService.Users),
 		})...)
 	}
 	return out
@@ -91,7 +91,7 @@ func accessOf(segments ...string) (out []endpoint) {
 // accessControlsAt returns the endpoints that read and change access rules at path. what describes
 // the object of the rules in the summaries.
 func accessControlsAt(path, what string) []endpoint {
-	put := handle(http.MethodPut, path, "Make, change or remove an access rule of "+what, func(svc accessService, c *call) (any, error) {
+	put := handle(http.MethodPut, path, "Create, change or remove an access rule of "+what, func(svc accessService, c *call) (any, error) {
 		kind, id := pathObject(path, c)
 		rule, err := svc.SetControl(c.ctx, c.scope, kind, id, c.body)
 		if err == nil && rule == nil {
@@ -101,7 +101,7 @@ func accessControlsAt(path, what string) []endpoint {
 	})
 	put.response = resultType(accessService.SetControl)
 	return resource(inProject, accessObject, accessServiceOf, []row[accessService]{
-		objectRow(http.MethodGet, path, "Read the access rules of "+what, accessService.Controls),
+		objectRow(http.MethodGet, path, "Read the access rules for "+what, accessService.Controls),
 		put.withBody(management.AccessFields),
 	})
 }

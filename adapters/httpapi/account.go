@@ -12,13 +12,13 @@ import (
 var accountEndpoints = resource(atRoot, "user", accountOf, asMe([]row[organizations.Account]{
 	read("/users/{user}", "Read the calling user, @me", organizations.Account.Me),
 	patch("/users/{user}", "Change the calling user, @me", "Change the calling user, @me", organizations.AccountFields, updateMe),
-	remove("/users/{user}", "Delete the calling user, @me, who is no member of anything", deleteMe),
-	read("/personal_api_keys", "List the calling user's keys", organizations.Account.Keys).withResponse([]organizations.APIKey{}),
-	create("/personal_api_keys", "Make a key, which is shown once", organizations.APIKeyFields, organizations.Account.CreateKey).withProof().uncompressed(),
-	get("/personal_api_keys/{id}", "Read a key; @current is the calling one, others need user:read", organizations.Account.Key).withScope(anyKey),
-	update("/personal_api_keys/{id}", "Change a key", "Replace a key", organizations.APIKeyFields, organizations.Account.UpdateKey).withProof(),
-	remove("/personal_api_keys/{id}", "Revoke a key", organizations.Account.DeleteKey),
-	act(http.MethodPost, "/personal_api_keys/{id}/roll", "Give a key another value, which is shown once", organizations.Account.RollKey).withProof().uncompressed(),
+	remove("/users/{user}", "Delete the calling user, @me, who must not be a member of any organization", deleteMe),
+	read("/personal_api_keys", "List the calling user's personal API keys", organizations.Account.Keys).withResponse([]organizations.APIKey{}),
+	create("/personal_api_keys", "Create a personal API key; the response is the only one with its value", organizations.APIKeyFields, organizations.Account.CreateKey).withProof().uncompressed(),
+	get("/personal_api_keys/{id}", "Read a personal API key; @current is the key of the request, other ids require user:read", organizations.Account.Key).withScope(anyKey),
+	update("/personal_api_keys/{id}", "Change a personal API key", "Replace a personal API key", organizations.APIKeyFields, organizations.Account.UpdateKey).withProof(),
+	remove("/personal_api_keys/{id}", "Revoke a personal API key", organizations.Account.DeleteKey),
+	act(http.MethodPost, "/personal_api_keys/{id}/roll", "Replace the value of a personal API key; the response is the only one with the new value", organizations.Account.RollKey).withProof().uncompressed(),
 }))
 
 func updateMe(svc organizations.Account, ctx context.Context, scope *management.Scope, _ string, b body) (*organizations.Me, error) {

@@ -18,8 +18,8 @@ const maxActivityPage = management.MaxScan
 
 // activityQuery documents the query parameters of activity logs.
 var activityQuery = []parameterDoc{
-	{"limit", "integer", "lines a page, 10 by default, at most 1000"},
-	{"page", "integer", "number of the page, 1 by default"},
+	{"limit", "integer", "entries per page, 10 by default, at most 1000"},
+	{"page", "integer", "page number, 1 by default"},
 }
 
 // activityBody is the response with a page of the activity log (§5.11).
@@ -32,26 +32,26 @@ type activityBody struct {
 
 // activityEndpoints are the endpoints for the activity log of a project.
 var activityEndpoints = resource(inProject, "activity_log", managementOf, []row[*rooms.Rooms]{
-	handle(http.MethodGet, "/activity_log", "Read who changed what in a project", activityLog).withQuery(activityQuery...),
+	handle(http.MethodGet, "/activity_log", "Read the activity log of a project", activityLog).withQuery(activityQuery...),
 })
 
 // flagActivityEndpoints are the endpoints for the activity logs of flags and cohorts of a project.
 var flagActivityEndpoints = resource(inProject, "activity_log", managementOf, []row[*rooms.Rooms]{
-	handle(http.MethodGet, "/feature_flags/activity", "List changes of feature flags", activityOf("FeatureFlag")).withQuery(activityQuery...),
-	handle(http.MethodGet, "/feature_flags/{id}/activity", "List changes of a feature flag", flagActivity).withQuery(activityQuery...),
-	handle(http.MethodGet, "/cohorts/activity", "List changes of cohorts", activityOf("Cohort")).withQuery(activityQuery...),
-	handle(http.MethodGet, "/cohorts/{id}/activity", "List changes of a cohort", cohortActivity).withQuery(activityQuery...),
+	handle(http.MethodGet, "/feature_flags/activity", "List changes to feature flags", activityOf("FeatureFlag")).withQuery(activityQuery...),
+	handle(http.MethodGet, "/feature_flags/{id}/activity", "List changes to a feature flag", flagActivity).withQuery(activityQuery...),
+	handle(http.MethodGet, "/cohorts/activity", "List changes to cohorts", activityOf("Cohort")).withQuery(activityQuery...),
+	handle(http.MethodGet, "/cohorts/{id}/activity", "List changes to a cohort", cohortActivity).withQuery(activityQuery...),
 })
 
 // insightActivityEndpoints are the endpoints for the activity logs of insights of a project.
 var insightActivityEndpoints = resource(inProject, "activity_log", managementOf, []row[*rooms.Rooms]{
-	handle(http.MethodGet, "/insights/activity", "List changes of insights", activityOf("Insight")).withQuery(activityQuery...),
-	handle(http.MethodGet, "/insights/{id}/activity", "List changes of an insight", insightActivity).withQuery(activityQuery...),
+	handle(http.MethodGet, "/insights/activity", "List changes to insights", activityOf("Insight")).withQuery(activityQuery...),
+	handle(http.MethodGet, "/insights/{id}/activity", "List changes to an insight", insightActivity).withQuery(activityQuery...),
 })
 
 // organizationActivityEndpoints are the endpoints for the activity log of an organization.
 var organizationActivityEndpoints = resource(inOrganization, "activity_log", managementOf, []row[*rooms.Rooms]{
-	handle(http.MethodGet, "/activity_log", "Read who changed what in an organization", activityLog).withQuery(activityQuery...),
+	handle(http.MethodGet, "/activity_log", "Read the activity log of an organization", activityLog).withQuery(activityQuery...),
 })
 
 func managementOf(s *server) *rooms.Rooms { return s.Management }

@@ -14,14 +14,14 @@ import (
 // alertEndpoints are the endpoints for alerts (clients.md §9).
 var alertEndpoints = resource(inProject, "alert", func(s *server) dashboards.Alerts { return s.Management.Dashboards.Alerts }, []row[dashboards.Alerts]{
 	handle(http.MethodGet, "/alerts", "List alerts", listAlerts),
-	create("/alerts", "Make an alert", dashboards.AlertFields, dashboards.Alerts.Create),
-	handle(http.MethodGet, "/alerts/{id}", "Read an alert with its newest checks", getAlert).withQuery(
-		parameterDoc{"checks_limit", "integer", "most checks, 5 by default"},
-		parameterDoc{"checks_date_from", "string", "checks at or after this time"}, parameterDoc{"checks_date_to", "string", "checks before this time"},
+	create("/alerts", "Create an alert", dashboards.AlertFields, dashboards.Alerts.Create),
+	handle(http.MethodGet, "/alerts/{id}", "Read an alert with its latest checks", getAlert).withQuery(
+		parameterDoc{"checks_limit", "integer", "maximum number of checks in the response, 5 by default"},
+		parameterDoc{"checks_date_from", "string", "only checks at or after this time"}, parameterDoc{"checks_date_to", "string", "only checks before this time"},
 	),
-	update("/alerts/{id}", "Change an alert, snooze it or wake it up", "Replace an alert", dashboards.AlertFields, dashboards.Alerts.Update),
-	remove("/alerts/{id}", "Remove an alert", dashboards.Alerts.Delete),
-	handle(http.MethodPost, "/alerts/simulate", "Refused: there are no detectors of anomalies", func(dashboards.Alerts, *call) (any, error) {
+	update("/alerts/{id}", "Change, snooze or unsnooze an alert", "Replace an alert", dashboards.AlertFields, dashboards.Alerts.Update),
+	remove("/alerts/{id}", "Delete an alert", dashboards.Alerts.Delete),
+	handle(http.MethodPost, "/alerts/simulate", "Not supported: there is no anomaly detection", func(dashboards.Alerts, *call) (any, error) {
 		return nil, problemUnsupportedProduct.with("", "")
 	}).withStatus(http.StatusNotFound),
 })

@@ -10,10 +10,10 @@ import (
 // annotationEndpoints are the endpoints for annotations (clients.md §6).
 var annotationEndpoints = resource(inProject, "annotation", func(s *server) dashboards.Annotations { return s.Management.Dashboards.Annotations }, []row[dashboards.Annotations]{
 	handle(http.MethodGet, "/annotations", "List annotations of the project and of its organization", listAnnotations).withPageSize(1000),
-	create("/annotations", "Make an annotation", dashboards.AnnotationFields, dashboards.Annotations.Create),
+	create("/annotations", "Create an annotation", dashboards.AnnotationFields, dashboards.Annotations.Create),
 	get("/annotations/{id}", "Read an annotation", dashboards.Annotations.Get),
-	update("/annotations/{id}", "Change an annotation, delete it softly or bring it back", "Replace an annotation", dashboards.AnnotationFields, dashboards.Annotations.Update),
-	handle(http.MethodDelete, "/annotations/{id}", "Refused: annotations are deleted softly, with PATCH", refuseDeletion[dashboards.Annotations]).withStatus(http.StatusMethodNotAllowed),
+	update("/annotations/{id}", "Change, soft-delete or restore an annotation", "Replace an annotation", dashboards.AnnotationFields, dashboards.Annotations.Update),
+	handle(http.MethodDelete, "/annotations/{id}", "Not allowed: use PATCH with deleted: true to delete an annotation", refuseDeletion[dashboards.Annotations]).withStatus(http.StatusMethodNotAllowed),
 })
 
 func listAnnotations(svc dashboards.Annotations, c *call) (management.List[dashboards.Annotation], error) {

@@ -37,7 +37,7 @@ func instanceOf(s *server) instanceService {
 // instanceEndpoints are the endpoints for the whole server.
 var instanceEndpoints = resource(atRoot, "instance", instanceOf, []row[instanceService]{{do: copyAll, endpoint: endpoint{
 	method: http.MethodPost, path: "/instance/backup", keyScope: management.InternalScope, noTimeout: true, kind: "application/vnd.sqlite3",
-	uncompressed: true, summary: "Copy everything that is stored, as a SQLite file that bunting restore reads; for owners of every organization",
+	uncompressed: true, summary: "Download all stored data as a SQLite file for bunting restore; for users who own every organization",
 }}})
 
 // backupPieceTimeout is the time a client has to read one piece of a backup (1 MiB). It limits how
@@ -51,11 +51,11 @@ func copyAll(svc instanceService, c *call) (any, error) {
 		return nil, err
 	}
 	if svc.backup == nil {
-		return nil, management.Clash("There is no file to copy: with --database use the tools of that database, or bunting move.")
+		return nil, management.Clash("This server stores its data in a database given with --database: back it up with that database's own tools, or copy it with bunting move.")
 	}
 	if !svc.copying.CompareAndSwap(false, true) {
 		c.w.Header().Set("Retry-After", "60")
-		return nil, &management.Error{Kind: management.Unavailable, Code: "service_unavailable", Message: "Another backup is under way."}
+		return nil, &management.Error{Kind: management.Unavailable, Code: "service_unavailable", Message: "Another backup is in progress. Try again when it has finished."}
 	}
 	defer svc.copying.Store(false)
 	b, err := svc.backup(c.ctx)

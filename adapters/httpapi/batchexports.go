@@ -19,17 +19,17 @@ func batchExportsIn(a *area) []endpoint {
 
 var batchExportRows = []row[batchexports.Service]{
 	paged("/batch_exports", "List batch exports", batchexports.Service.List),
-	create("/batch_exports", "Make a batch export", batchexports.Fields, batchexports.Service.Create),
+	create("/batch_exports", "Create a batch export", batchexports.Fields, batchexports.Service.Create),
 	get("/batch_exports/{id}", "Read a batch export", batchexports.Service.Get),
 	update("/batch_exports/{id}", "Change a batch export", "Replace a batch export", batchexports.Fields, batchexports.Service.Update),
 	remove("/batch_exports/{id}", "Delete a batch export", batchexports.Service.Delete),
 	act(http.MethodPost, "/batch_exports/{id}/pause", "Pause a batch export", batchexports.Service.Pause).withoutBody(),
-	change(http.MethodPost, "/batch_exports/{id}/unpause", "Go on with a batch export", batchexports.UnpauseFields, batchexports.Service.Unpause).withoutBody(),
-	handle(http.MethodGet, "/batch_exports/test", "List the steps of the test of a destination", batchExportTests).withScope(management.InternalScope).
-		withQuery(parameterDoc{"destination", "string", "the type of the destination"}).withResponse(batchexports.ExportTests{}).withoutBody(),
-	handle(http.MethodPost, "/batch_exports/run_test_step_new", "Do a step of the test of a new destination", testNewExport).withScope(management.InternalScope).
+	change(http.MethodPost, "/batch_exports/{id}/unpause", "Resume a batch export", batchexports.UnpauseFields, batchexports.Service.Unpause).withoutBody(),
+	handle(http.MethodGet, "/batch_exports/test", "List the steps of the connection test for a type of destination", batchExportTests).withScope(management.InternalScope).
+		withQuery(parameterDoc{"destination", "string", "type of destination"}).withResponse(batchexports.ExportTests{}).withoutBody(),
+	handle(http.MethodPost, "/batch_exports/run_test_step_new", "Run one step of the connection test for a new destination", testNewExport).withScope(management.InternalScope).
 		withBody(batchexports.TestFields).withoutBody(),
-	change(http.MethodPost, "/batch_exports/{id}/run_test_step", "Do a step of the test of a destination", batchexports.TestFields, batchexports.Service.Test).
+	change(http.MethodPost, "/batch_exports/{id}/run_test_step", "Run one step of the connection test for a batch export's destination", batchexports.TestFields, batchexports.Service.Test).
 		withScope(management.InternalScope).withoutBody(),
 }
 

@@ -11,7 +11,7 @@ import (
 
 // changeEndpoints stream the changes that users make, as they happen (N14).
 var changeEndpoints = resource(inProject, "activity_log", changeWatcherOf, []row[*changeWatcher]{
-	handle(http.MethodGet, "/changes/stream", "Watch who changes what in a project, as server-sent events", watchChanges).
+	handle(http.MethodGet, "/changes/stream", "Stream the activity log of a project as server-sent events", watchChanges).
 		withMediaType(eventStream).withoutTimeout().uncompressed(),
 })
 

@@ -11,13 +11,13 @@ import (
 // changeRequestEndpoints are the endpoints for changes of flags that other users have to approve
 // (spec/console.md N12).
 var changeRequestEndpoints = resource(inProject, "feature_flag", func(s *server) featureflags.ChangeRequests { return s.Management.FeatureFlags.ChangeRequests }, []row[featureflags.ChangeRequests]{
-	handle(http.MethodGet, "/change_requests", "List requests to change feature flags", listChangeRequests),
-	create("/change_requests", "Ask for a change of a feature flag that others have to approve", featureflags.ChangeRequestFields, featureflags.ChangeRequests.Create),
+	handle(http.MethodGet, "/change_requests", "List change requests for feature flags", listChangeRequests),
+	create("/change_requests", "Create a change request for a feature flag, which other members must approve", featureflags.ChangeRequestFields, featureflags.ChangeRequests.Create),
 	get("/change_requests/{id}", "Read a change request", featureflags.ChangeRequests.Get),
-	change(http.MethodPatch, "/change_requests/{id}", "Edit a change request, which takes its approvals back", featureflags.ChangeRequestEdits, editChangeRequest),
+	change(http.MethodPatch, "/change_requests/{id}", "Edit a change request; this withdraws its approvals", featureflags.ChangeRequestEdits, editChangeRequest),
 	change(http.MethodPost, "/change_requests/{id}/approve", "Approve a revision of a change request", featureflags.VoteFields, featureflags.ChangeRequests.Approve),
 	change(http.MethodPost, "/change_requests/{id}/reject", "Reject a revision of a change request", featureflags.VoteFields, featureflags.ChangeRequests.Reject),
-	act(http.MethodPost, "/change_requests/{id}/apply", "Make the change of a request that has its approvals", featureflags.ChangeRequests.Apply),
+	act(http.MethodPost, "/change_requests/{id}/apply", "Apply an approved change request", featureflags.ChangeRequests.Apply),
 	act(http.MethodPost, "/change_requests/{id}/withdraw", "Withdraw a change request", featureflags.ChangeRequests.Withdraw),
 })
 

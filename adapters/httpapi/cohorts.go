@@ -20,23 +20,23 @@ type cohortService struct {
 // cohortEndpoints are the endpoints of §5.2.
 var cohortEndpoints = slices.Concat(resource(inProject, "cohort", cohortsOf, []row[cohortService]{
 	handle(http.MethodGet, "/cohorts", "List cohorts", listCohorts),
-	handle(http.MethodPost, "/cohorts", "Make a cohort", createCohort).withBody(featureflags.CohortFields).created(),
+	handle(http.MethodPost, "/cohorts", "Create a cohort", createCohort).withBody(featureflags.CohortFields).created(),
 	get("/cohorts/{id}", "Read a cohort", cohortService.Get),
 	handle(http.MethodPatch, "/cohorts/{id}", "Change a cohort", updateCohort).withPut("Replace a cohort").withBody(featureflags.CohortFields),
-	handle(http.MethodDelete, "/cohorts/{id}", "Refused: cohorts are deleted with PATCH and deleted: true", noBody[cohortService]).withStatus(http.StatusMethodNotAllowed),
+	handle(http.MethodDelete, "/cohorts/{id}", "Not allowed: use PATCH with deleted: true to delete a cohort", noBody[cohortService]).withStatus(http.StatusMethodNotAllowed),
 	personsOfCohort("/cohorts/{id}/persons", "List the persons of a cohort"),
-	change(http.MethodPatch, "/cohorts/{id}/add_persons_to_static_cohort", "Put persons into a static cohort", featureflags.CohortAddFields, cohortService.AddPersons),
-	change(http.MethodPatch, "/cohorts/{id}/remove_person_from_static_cohort", "Take a person out of a static cohort", featureflags.CohortRemoveFields, cohortService.RemovePerson),
-	handle(http.MethodGet, "/cohorts/{id}/duplicate_as_static_cohort", "Make a static cohort of the persons in a dynamic one", duplicateCohort).withScope("cohort:write"),
-	handle(http.MethodPost, "/cohorts/{id}/duplicate_as_static_cohort", "Make a static cohort of the persons in a dynamic one", duplicateCohort).created(),
-	readingPeople(handle(http.MethodPost, "/cohorts/preview", "Say who would be in a cohort that is not saved", previewCohort).withBody(featureflags.CohortPreviewFields)),
-	readingPeople(handle(http.MethodPost, "/cohorts/match", "Find the persons of distinct ids, addresses and UUIDs", func(of cohortService, c *call) (*featureflags.MatchResult, error) {
+	change(http.MethodPatch, "/cohorts/{id}/add_persons_to_static_cohort", "Add persons to a static cohort", featureflags.CohortAddFields, cohortService.AddPersons),
+	change(http.MethodPatch, "/cohorts/{id}/remove_person_from_static_cohort", "Remove a person from a static cohort", featureflags.CohortRemoveFields, cohortService.RemovePerson),
+	handle(http.MethodGet, "/cohorts/{id}/duplicate_as_static_cohort", "Create a static cohort from the members of a dynamic cohort", duplicateCohort).withScope("cohort:write"),
+	handle(http.MethodPost, "/cohorts/{id}/duplicate_as_static_cohort", "Create a static cohort from the members of a dynamic cohort", duplicateCohort).created(),
+	readingPeople(handle(http.MethodPost, "/cohorts/preview", "Preview the members of a cohort that is not saved", previewCohort).withBody(featureflags.CohortPreviewFields)),
+	readingPeople(handle(http.MethodPost, "/cohorts/match", "Find persons by distinct ids, email addresses and UUIDs", func(of cohortService, c *call) (*featureflags.MatchResult, error) {
 		return of.Match(c.ctx, c.scope, c.body)
 	}).withBody(featureflags.CohortMatchFields)),
-	pagedOf("/cohorts/{id}/calculation_history", "List the last counts of a cohort", cohortService.Calculations),
+	pagedOf("/cohorts/{id}/calculation_history", "List the latest calculations of a cohort's size", cohortService.Calculations),
 }), resource(inCurrent, "cohort", cohortsOf, []row[cohortService]{
 	// Spec/clients.md §16.
-	personsOfCohort("/cohort/{id}/persons", "List the persons of a cohort, by an old path"),
+	personsOfCohort("/cohort/{id}/persons", "List the persons of a cohort, by an older path"),
 }))
 
 // readingPeople marks a row that only reads and returns persons, so it requires the scopes
@@ -70,7 +70,7 @@ func cohortsOf(s *server) cohortService {
 
 func personsOfCohort(path, summary string) row[cohortService] {
 	return handle(http.MethodGet, path, summary, cohortPersons).
-		withQuery(parameterDoc{"limit", "integer", "persons a page, 100 by default"}, parameterDoc{"cursor", "string", "where the page begins: as in the next link"})
+		withQuery(parameterDoc{"limit", "integer", "persons per page, 100 by default"}, parameterDoc{"cursor", "string", "cursor from the next link"})
 }
 
 func listCohorts(svc cohortService, c *call) (management.List[featureflags.Cohort], error) {

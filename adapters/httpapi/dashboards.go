@@ -15,14 +15,14 @@ func dashboardsOf(s *server) dashboards.Dashboards { return s.Management.Dashboa
 // collaborators of restricted dashboards (§4.1.7).
 var dashboardEndpoints = resource(inProject, "dashboard", dashboardsOf, []row[dashboards.Dashboards]{
 	handle(http.MethodGet, "/dashboards", "List dashboards", listDashboards),
-	create("/dashboards", "Make a dashboard", dashboards.Fields, dashboards.Dashboards.Create).asks(dashboardQuestions),
-	handle(http.MethodPost, "/dashboards/create_from_template_json", "Make a dashboard out of a template in the body", createFromTemplate).withBody(dashboards.TemplateJSONFields).asks(templateQuestions).withoutBody(),
-	patch("/dashboards/{id}", "Change a dashboard, delete it softly or bring it back", "Change a dashboard", dashboards.Fields, dashboards.Dashboards.Update).asks(dashboardQuestions),
-	handle(http.MethodDelete, "/dashboards/{id}", "Refused: dashboards are deleted softly, with PATCH", refuseDeletion[dashboards.Dashboards]).withStatus(http.StatusMethodNotAllowed),
+	create("/dashboards", "Create a dashboard", dashboards.Fields, dashboards.Dashboards.Create).asks(dashboardQuestions),
+	handle(http.MethodPost, "/dashboards/create_from_template_json", "Create a dashboard from a template in the request body", createFromTemplate).withBody(dashboards.TemplateJSONFields).asks(templateQuestions).withoutBody(),
+	patch("/dashboards/{id}", "Change, soft-delete or restore a dashboard", "Change a dashboard", dashboards.Fields, dashboards.Dashboards.Update).asks(dashboardQuestions),
+	handle(http.MethodDelete, "/dashboards/{id}", "Not allowed: use PATCH with deleted: true to delete a dashboard", refuseDeletion[dashboards.Dashboards]).withStatus(http.StatusMethodNotAllowed),
 	change(http.MethodPatch, "/dashboards/{id}/move_tile", "Move a tile to another dashboard", dashboards.MoveTileFields, dashboards.Dashboards.MoveTile).withoutBody(),
-	change(http.MethodPost, "/dashboards/{id}/reorder_tiles", "Stack the tiles of a dashboard in an order", dashboards.ReorderFields, dashboards.Dashboards.ReorderTiles),
+	change(http.MethodPost, "/dashboards/{id}/reorder_tiles", "Reorder the tiles of a dashboard", dashboards.ReorderFields, dashboards.Dashboards.ReorderTiles),
 	get("/dashboards/{id}/collaborators", "List the collaborators of a dashboard", dashboards.Dashboards.Collaborators),
-	add("/dashboards/{id}/collaborators", "Let somebody edit a restricted dashboard", dashboards.CollaboratorFields, dashboards.Dashboards.AddCollaborator),
+	add("/dashboards/{id}/collaborators", "Add a collaborator, who may edit a restricted dashboard", dashboards.CollaboratorFields, dashboards.Dashboards.AddCollaborator),
 	removeOf("/dashboards/{id}/collaborators/{user}", "Remove a collaborator", dashboards.Dashboards.RemoveCollaborator),
 })
 
@@ -35,11 +35,11 @@ var sharingEndpoints = slices.Concat(
 
 func sharingOf(path, what string, links func(*server) dashboards.Links) []endpoint {
 	return resource(inProject, "sharing_configuration", links, []row[dashboards.Links]{
-		get(path+"/sharing", "Read how "+what+" is shared", dashboards.Links.Sharing),
-		change(http.MethodPatch, path+"/sharing", "Share "+what+", or no longer", dashboards.SharingFields, dashboards.Links.UpdateSharing).uncompressed(),
+		get(path+"/sharing", "Read the sharing settings of "+what, dashboards.Links.Sharing),
+		change(http.MethodPatch, path+"/sharing", "Change the sharing settings of "+what, dashboards.SharingFields, dashboards.Links.UpdateSharing).uncompressed(),
 		act(http.MethodPost, path+"/sharing/refresh", "Replace the token of the link to "+what, dashboards.Links.RefreshSharing).uncompressed(),
 		add(path+"/sharing/passwords", "Add a password to the link to "+what, dashboards.SharePasswordFields, dashboards.Links.AddSharePassword).uncompressed(),
-		removeOf(path+"/sharing/passwords/{password}", "Remove a password of the link to "+what, dashboards.Links.DeleteSharePassword),
+		removeOf(path+"/sharing/passwords/{password}", "Remove a password from the link to "+what, dashboards.Links.DeleteSharePassword),
 	})
 }
 

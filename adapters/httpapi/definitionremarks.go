@@ -14,19 +14,19 @@ import (
 // organizations stores (clients.md §10).
 var definitionEndpoints = slices.Concat(
 	resource(inHistory, "event_definition", readerOf, []row[*reader]{
-		handle(http.MethodGet, "/event_definitions/by_name", "Read the name of an event", (*reader).eventByName).withResponse(eventDefinition{}).
-			withQuery(parameterDoc{"name", "string", "the name of the event; required"}),
-		handle(http.MethodGet, "/event_definitions/{definition}", "Read the name of an event", (*reader).getEventDefinition).withResponse(eventDefinition{}),
-		handle(http.MethodPatch, "/event_definitions/{definition}", "Say what the name of an event means", (*reader).describeEvent).
-			withBody(organizations.EventNames.Fields).withResponse(eventDefinition{}).withPut("Say what the name of an event means"),
-		handle(http.MethodDelete, "/event_definitions/{definition}", "Take the name of an event off the list until it is seen again", (*reader).forgetEvent).
+		handle(http.MethodGet, "/event_definitions/by_name", "Read an event definition", (*reader).eventByName).withResponse(eventDefinition{}).
+			withQuery(parameterDoc{"name", "string", "name of the event; required"}),
+		handle(http.MethodGet, "/event_definitions/{definition}", "Read an event definition", (*reader).getEventDefinition).withResponse(eventDefinition{}),
+		handle(http.MethodPatch, "/event_definitions/{definition}", "Change an event definition", (*reader).describeEvent).
+			withBody(organizations.EventNames.Fields).withResponse(eventDefinition{}).withPut("Change an event definition"),
+		handle(http.MethodDelete, "/event_definitions/{definition}", "Delete an event definition until the event is captured again", (*reader).forgetEvent).
 			withStatus(http.StatusNoContent),
 	}),
 	resource(inHistory, "property_definition", readerOf, []row[*reader]{
-		handle(http.MethodGet, "/property_definitions/{definition}", "Read a property", (*reader).getPropertyDefinition).withResponse(propertyDefinition{}),
-		handle(http.MethodPatch, "/property_definitions/{definition}", "Say what a property means", (*reader).describeProperty).
-			withBody(organizations.PropertyNames.Fields).withResponse(propertyDefinition{}).withPut("Say what a property means"),
-		handle(http.MethodDelete, "/property_definitions/{definition}", "Take a property off the list until it is seen again", (*reader).forgetProperty).
+		handle(http.MethodGet, "/property_definitions/{definition}", "Read a property definition", (*reader).getPropertyDefinition).withResponse(propertyDefinition{}),
+		handle(http.MethodPatch, "/property_definitions/{definition}", "Change a property definition", (*reader).describeProperty).
+			withBody(organizations.PropertyNames.Fields).withResponse(propertyDefinition{}).withPut("Change a property definition"),
+		handle(http.MethodDelete, "/property_definitions/{definition}", "Delete a property definition until the property is captured again", (*reader).forgetProperty).
 			withStatus(http.StatusNoContent),
 	}),
 )

@@ -13,5 +13,5 @@ var domainEndpoints = resource(inOrganization, "organization", func(s *server) o
 	get("/domains/{id}", "Read a domain", organizations.Domains.Get),
 	update("/domains/{id}", "Change a domain", "Replace a domain", organizations.DomainFields, organizations.Domains.Update),
 	remove("/domains/{id}", "Remove a domain", organizations.Domains.Delete),
-	act(http.MethodPost, "/domains/{id}/verify", "Look for the TXT record of a domain", organizations.Domains.Verify).withoutBody(),
+	act(http.MethodPost, "/domains/{id}/verify", "Verify a domain by its DNS TXT record", organizations.Domains.Verify).withoutBody(),
 })

@@ -12,9 +12,9 @@ import (
 )
 
 // eventValueRow suggests values of properties for filter inputs (insights.md §1.1).
-var eventValueRow = handle(http.MethodGet, "/events/values", "List values of a property of the last seven days' events, most frequent first", eventValues).
-	withQuery(parameterDoc{"key", "string", "the property; required"}, parameterDoc{"value", "string", "a part of the values, in any case"},
-		parameterDoc{"event_name", "string", "only of events with this name"}).withResponse([]eventValue{})
+var eventValueRow = handle(http.MethodGet, "/events/values", "List the values of an event property in the last seven days, most frequent first", eventValues).
+	withQuery(parameterDoc{"key", "string", "name of the property; required"}, parameterDoc{"value", "string", "text that values contain, ignoring case"},
+		parameterDoc{"event_name", "string", "only values from events with this name"}).withResponse([]eventValue{})
 
 // eventValue is a value of a property, as a string.
 type eventValue struct {

@@ -32,11 +32,11 @@ func experimentsOf(s *server) featureflags.Experiments { return s.Management.Fea
 // Results are derived from events, so the key also needs the scope query:read.
 var experimentResultEndpoints = resource(inProject, "experiment", queryServiceOf, []row[*queryService]{{do: experimentResults, endpoint: endpoint{
 	method: http.MethodGet, path: "/experiments/{id}/results", keyScope: "experiment:read", secondScope: "query:read", noTimeout: true,
-	summary: "Compare the variants of an experiment by all of its metrics",
+	summary: "Compute the results of an experiment for all of its metrics",
 	query: []parameterDoc{
 		{"refresh", "string", "blocking (default), force_blocking"},
-		{"metric", "string", "the uuid of a metric; may be repeated. Absent: all"},
-		{"format", "string", "json (default), csv: a row for each metric and variant"},
+		{"metric", "string", "uuid of a metric; may be repeated; all metrics by default"},
+		{"format", "string", "json (default), or csv with one row for each metric and variant"},
 	},
 	response: experimentResult{},
 }}})

@@ -12,7 +12,7 @@ import (
 
 // triggerFields are the body of a request to recompute results. The trigger has no effect.
 var triggerFields = management.Fields{
-	{Name: "trigger", Type: management.Text, Null: true, MaxLength: 100, Help: "what has asked for it, such as manual; it has no effect"},
+	{Name: "trigger", Type: management.Text, Null: true, MaxLength: 100, Help: "the cause of the recalculation, such as manual; has no effect"},
 }
 
 // metricsRun is a run that recomputes the results of an experiment (experiments.md §3.8). Each

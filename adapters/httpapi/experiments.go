@@ -10,36 +10,36 @@ import (
 // experimentEndpoints are the endpoints of §5.7, and the counts of exposures.
 var experimentEndpoints = resource(inProject, "experiment", experimentsOf, []row[featureflags.Experiments]{
 	handle(http.MethodGet, "/experiments", "List experiments", listExperiments),
-	create("/experiments", "Make an experiment and its flag", featureflags.ExperimentFields, featureflags.Experiments.Create).asks(experimentQuestions),
-	handle(http.MethodPost, "/experiments/calculate_running_time", "Say how many people an experiment needs, and for how long", runningTime).withScope("experiment:read").withBody(featureflags.RunningTimeFields),
-	handle(http.MethodGet, "/experiments/eligible_feature_flags", "List the flags that experiments can have", eligibleFlags),
-	paged("/experiments/requires_flag_implementation", "List running experiments whose flags nobody has asked for", featureflags.Experiments.ListWithoutCalls),
-	read("/experiments/stats", "Count the experiments of the last sixty days", featureflags.Experiments.Stats),
+	create("/experiments", "Create an experiment and its flag", featureflags.ExperimentFields, featureflags.Experiments.Create).asks(experimentQuestions),
+	handle(http.MethodPost, "/experiments/calculate_running_time", "Calculate the recommended sample size and running time of an experiment", runningTime).withScope("experiment:read").withBody(featureflags.RunningTimeFields),
+	handle(http.MethodGet, "/experiments/eligible_feature_flags", "List the flags that experiments can use", eligibleFlags),
+	paged("/experiments/requires_flag_implementation", "List running experiments whose flags have not been called", featureflags.Experiments.ListWithoutCalls),
+	read("/experiments/stats", "Count the experiments of the last 60 days", featureflags.Experiments.Stats),
 	get("/experiments/{id}", "Read an experiment", featureflags.Experiments.Get),
 	update("/experiments/{id}", "Change an experiment", "Replace an experiment", featureflags.ExperimentFields, featureflags.Experiments.Update).asks(experimentQuestions),
-	handle(http.MethodDelete, "/experiments/{id}", "Refused: experiments are deleted softly, with PATCH", refuseDeletion[featureflags.Experiments]).withStatus(http.StatusMethodNotAllowed),
-	add("/experiments/{id}/duplicate", "Make a draft of an experiment", featureflags.DuplicateFields, featureflags.Experiments.Duplicate),
-	add("/experiments/{id}/copy_to_project", "Make a draft of an experiment in another project", featureflags.CopyExperimentFields, featureflags.Experiments.CopyToProject),
+	handle(http.MethodDelete, "/experiments/{id}", "Not allowed: use PATCH with deleted: true to delete an experiment", refuseDeletion[featureflags.Experiments]).withStatus(http.StatusMethodNotAllowed),
+	add("/experiments/{id}/duplicate", "Duplicate an experiment as a draft", featureflags.DuplicateFields, featureflags.Experiments.Duplicate),
+	add("/experiments/{id}/copy_to_project", "Duplicate an experiment as a draft in another project", featureflags.CopyExperimentFields, featureflags.Experiments.CopyToProject),
 	get("/experiments/{id}/exposures", "Count the calls of an experiment's flag by variant", featureflags.Experiments.Exposures),
 })
 
 // savedMetricEndpoints are the endpoints for metrics that experiments share (experiments.md §3.9).
 var savedMetricEndpoints = resource(inProject, "experiment_saved_metric", func(s *server) featureflags.SavedMetrics { return s.Management.FeatureFlags.SavedMetrics }, []row[featureflags.SavedMetrics]{
-	paged("/experiment_saved_metrics", "List metrics that experiments share", featureflags.SavedMetrics.List),
-	create("/experiment_saved_metrics", "Make a metric that experiments share", featureflags.SavedMetricFields, featureflags.SavedMetrics.Create).asks(savedMetricQuestions),
-	get("/experiment_saved_metrics/{id}", "Read a metric that experiments share", featureflags.SavedMetrics.Get),
-	update("/experiment_saved_metrics/{id}", "Change a metric that experiments share", "Replace a metric that experiments share", featureflags.SavedMetricFields, featureflags.SavedMetrics.Update).asks(savedMetricQuestions),
-	remove("/experiment_saved_metrics/{id}", "Remove a metric that experiments share, also from them", featureflags.SavedMetrics.Delete),
+	paged("/experiment_saved_metrics", "List shared metrics of experiments", featureflags.SavedMetrics.List),
+	create("/experiment_saved_metrics", "Create a shared metric of experiments", featureflags.SavedMetricFields, featureflags.SavedMetrics.Create).asks(savedMetricQuestions),
+	get("/experiment_saved_metrics/{id}", "Read a shared metric of experiments", featureflags.SavedMetrics.Get),
+	update("/experiment_saved_metrics/{id}", "Change a shared metric of experiments", "Replace a shared metric of experiments", featureflags.SavedMetricFields, featureflags.SavedMetrics.Update).asks(savedMetricQuestions),
+	remove("/experiment_saved_metrics/{id}", "Delete a shared metric and remove it from its experiments", featureflags.SavedMetrics.Delete),
 })
 
 // holdoutEndpoints are the endpoints for holdouts: groups of users who are excluded from
 // experiments (experiments.md §3.10).
 var holdoutEndpoints = resource(inProject, "experiment", func(s *server) featureflags.Holdouts { return s.Management.FeatureFlags.Holdouts }, []row[featureflags.Holdouts]{
 	paged("/experiment_holdouts", "List holdouts", featureflags.Holdouts.List),
-	create("/experiment_holdouts", "Make a holdout", featureflags.HoldoutFields, featureflags.Holdouts.Create),
+	create("/experiment_holdouts", "Create a holdout", featureflags.HoldoutFields, featureflags.Holdouts.Create),
 	get("/experiment_holdouts/{id}", "Read a holdout", featureflags.Holdouts.Get),
-	update("/experiment_holdouts/{id}", "Change a holdout, also in the flags of its experiments", "Replace a holdout, also in the flags of its experiments", featureflags.HoldoutFields, featureflags.Holdouts.Update),
-	remove("/experiment_holdouts/{id}", "Remove a holdout, also from its experiments and their flags", featureflags.Holdouts.Delete),
+	update("/experiment_holdouts/{id}", "Change a holdout and the flags of its experiments", "Replace a holdout and change the flags of its experiments", featureflags.HoldoutFields, featureflags.Holdouts.Update),
+	remove("/experiment_holdouts/{id}", "Delete a holdout and remove it from its experiments and their flags", featureflags.Holdouts.Delete),
 })
 
 func listExperiments(svc featureflags.Experiments, c *call) (management.List[featureflags.Experiment], error) {

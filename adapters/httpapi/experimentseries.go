@@ -17,28 +17,28 @@ import (
 var experimentSeriesEndpoints = resource(inProject, "experiment", queryServiceOf, []row[*queryService]{
 	{do: timeseriesOf, endpoint: endpoint{
 		method: http.MethodGet, path: "/experiments/{id}/timeseries_results", keyScope: "experiment:read", secondScope: "query:read", noTimeout: true,
-		summary: "Say what a metric of an experiment was at the end of each day",
+		summary: "Read the daily results of a metric of an experiment",
 		query: []parameterDoc{
-			{"metric_uuid", "string", "the uuid of the metric"},
-			{"fingerprint", "string", "the fingerprint of the metric"},
+			{"metric_uuid", "string", "uuid of the metric; required"},
+			{"fingerprint", "string", "fingerprint of the metric; required"},
 		},
 		response: experimentSeries{},
 	}},
 	{do: recalculateTimeseries, endpoint: endpoint{
 		method: http.MethodPost, path: "/experiments/{id}/recalculate_timeseries", keyScope: "experiment:write", secondScope: "query:read",
-		summary: "Compute the days of a metric of an experiment again", status: http.StatusCreated, bodyFields: recalculationFields, response: recalculation{},
+		summary: "Recalculate the daily results of a metric of an experiment", status: http.StatusCreated, bodyFields: recalculationFields, response: recalculation{},
 	}},
 	{do: recalculateMetrics, endpoint: endpoint{
 		method: http.MethodPost, path: "/experiments/{id}/metrics_recalculation", keyScope: "experiment:write", secondScope: "query:read",
-		summary: "Compute the results of an experiment again, behind the request", status: http.StatusCreated, bodyFields: triggerFields, response: metricsRun{},
+		summary: "Start recalculating the results of an experiment in the background", status: http.StatusCreated, bodyFields: triggerFields, response: metricsRun{},
 	}},
-	metricsRunAt("/experiments/{id}/metrics_recalculation/latest", "Say how far the last run is that computes the results of an experiment"),
-	metricsRunAt("/experiments/{id}/metrics_recalculation/{run}", "Say how far a run is that computes the results of an experiment"),
+	metricsRunAt("/experiments/{id}/metrics_recalculation/latest", "Read the status of the latest recalculation of an experiment's results"),
+	metricsRunAt("/experiments/{id}/metrics_recalculation/{run}", "Read the status of a recalculation of an experiment's results"),
 })
 
 // recalculationFields are the body of a request to recompute the days of a metric.
 var recalculationFields = management.Fields{
-	{Name: "metric", Type: management.Object, Required: true, Help: "a metric of the experiment: its uuid counts"},
+	{Name: "metric", Type: management.Object, Required: true, Help: "a metric of the experiment; only its uuid is used"},
 	{Name: "fingerprint", Type: management.Text, Required: true},
 }
 

@@ -36,39 +36,39 @@ func flagServiceOf(s *server) flagService {
 // featureFlagEndpoints are the endpoints of §5.1.
 var featureFlagEndpoints = resource(inProject, "feature_flag", flagServiceOf, withFlagHint([]row[flagService]{
 	handle(http.MethodGet, "/feature_flags", "List feature flags", listFlags).withResponse(management.List[featureflags.Flag]{}).
-		withQuery(parameterDoc{"view", "string", "list: short rows, with counts and a status reason in place of filters"}),
-	create("/feature_flags", "Make a feature flag", featureflags.FlagFields, flagService.Create),
-	get("/feature_flags/{id}", "Read a feature flag, also a deleted one", withNumericID(flagService.Get)),
-	handle(http.MethodPatch, "/feature_flags/{id}", "Change, delete or undelete a feature flag", updateFlag).withPut("Replace a feature flag").withBody(featureflags.FlagFields),
-	handle(http.MethodDelete, "/feature_flags/{id}", "Refused: feature flags are deleted with PATCH and deleted: true", noBody[flagService]).withStatus(http.StatusMethodNotAllowed),
-	handle(http.MethodGet, "/feature_flags/{id}/status", "Say whether a feature flag is still of use, and why", flagStatus).withResponse(featureflags.FlagStatus{}),
-	handle(http.MethodGet, "/feature_flags/{id}/versions", "List what a feature flag has been", flagVersions),
-	handle(http.MethodGet, "/feature_flags/{id}/versions/{version}", "Read what a feature flag was in one version", flagVersion),
-	toggleRow("/feature_flags/{id}/enable", "Switch a feature flag on", flagService.Enable, true),
-	toggleRow("/feature_flags/{id}/disable", "Switch a feature flag off", flagService.Enable, false),
-	toggleRow("/feature_flags/{id}/archive", "Put a feature flag into the archive, which switches it off", flagService.Archive, true),
-	toggleRow("/feature_flags/{id}/unarchive", "Take a feature flag out of the archive", flagService.Archive, false),
-	handle(http.MethodPost, "/feature_flags/{id}/restore", "Bring an earlier version of a feature flag back", restoreFlag).withBody(featureflags.RestoreFields),
+		withQuery(parameterDoc{"view", "string", "list: short rows with counts and the reason for the status instead of filters"}),
+	create("/feature_flags", "Create a feature flag", featureflags.FlagFields, flagService.Create),
+	get("/feature_flags/{id}", "Read a feature flag, including a deleted one", withNumericID(flagService.Get)),
+	handle(http.MethodPatch, "/feature_flags/{id}", "Change, delete or restore a feature flag", updateFlag).withPut("Replace a feature flag").withBody(featureflags.FlagFields),
+	handle(http.MethodDelete, "/feature_flags/{id}", "Not allowed: use PATCH with deleted: true to delete a feature flag", noBody[flagService]).withStatus(http.StatusMethodNotAllowed),
+	handle(http.MethodGet, "/feature_flags/{id}/status", "Read the status of a feature flag, such as active or stale, and the reason", flagStatus).withResponse(featureflags.FlagStatus{}),
+	handle(http.MethodGet, "/feature_flags/{id}/versions", "List the versions of a feature flag", flagVersions),
+	handle(http.MethodGet, "/feature_flags/{id}/versions/{version}", "Read one version of a feature flag", flagVersion),
+	toggleRow("/feature_flags/{id}/enable", "Enable a feature flag", flagService.Enable, true),
+	toggleRow("/feature_flags/{id}/disable", "Disable a feature flag", flagService.Enable, false),
+	toggleRow("/feature_flags/{id}/archive", "Archive a feature flag, which also disables it", flagService.Archive, true),
+	toggleRow("/feature_flags/{id}/unarchive", "Unarchive a feature flag", flagService.Archive, false),
+	handle(http.MethodPost, "/feature_flags/{id}/restore", "Restore an earlier version of a feature flag", restoreFlag).withBody(featureflags.RestoreFields),
 	staticCohortRow,
-	usageDashboardRow("/feature_flags/{id}/dashboard", "Make the dashboard about the use of a feature flag", flagService.MakeUsageDashboard),
-	usageDashboardRow("/feature_flags/{id}/enrich_usage_dashboard", "Add to the dashboard about the use of a feature flag who saw and used the feature", flagService.EnrichUsageDashboard),
-	pagedOf("/feature_flags/{id}/pins", "List the values of a feature flag that are pinned for single people and groups", flagService.Pins),
+	usageDashboardRow("/feature_flags/{id}/dashboard", "Create the usage dashboard of a feature flag", flagService.MakeUsageDashboard),
+	usageDashboardRow("/feature_flags/{id}/enrich_usage_dashboard", "Add insights about feature views and interactions to the usage dashboard of a feature flag", flagService.EnrichUsageDashboard),
+	pagedOf("/feature_flags/{id}/pins", "List the values of a feature flag that are pinned for individual persons and groups", flagService.Pins),
 	add("/feature_flags/{id}/pins", "Pin a value of a feature flag for a person or a group", featureflags.PinFields, pinValue),
-	removeOf("/feature_flags/{id}/pins/{pin}", "Take a pinned value of a feature flag away", unpin),
-	get("/feature_flags/{id}/dependents", "List the feature flags that depend on one", withNumericID(flagService.Dependents)),
-	get("/feature_flags/{id}/dependent_flags", "List the feature flags that depend on one, by an older path", withNumericID(flagService.Dependents)),
-	handle(http.MethodGet, "/feature_flags/my_flags", "List active feature flags with their values for the caller", myFlags).
+	removeOf("/feature_flags/{id}/pins/{pin}", "Remove a pinned value of a feature flag", unpin),
+	get("/feature_flags/{id}/dependents", "List the feature flags that depend on this flag", withNumericID(flagService.Dependents)),
+	get("/feature_flags/{id}/dependent_flags", "List the feature flags that depend on this flag, by an older path", withNumericID(flagService.Dependents)),
+	handle(http.MethodGet, "/feature_flags/my_flags", "List active feature flags with their values for the calling user", myFlags).
 		withQuery(parameterDoc{"groups", "string", "JSON object of group keys by group type"}),
-	handle(http.MethodGet, "/feature_flags/evaluation_reasons", "Say what feature flags are for a person, and why", evaluationReasons).
-		withQuery(parameterDoc{"distinct_id", "string", "of the person"}, parameterDoc{"groups", "string", "JSON object of group keys by group type"}),
-	handle(http.MethodPost, "/feature_flags/user_blast_radius", "Count whom a condition is for", blastRadius).withScope(readFlags).withBody(featureflags.BlastRadiusFields),
+	handle(http.MethodGet, "/feature_flags/evaluation_reasons", "Evaluate all feature flags for a person, with reasons", evaluationReasons).
+		withQuery(parameterDoc{"distinct_id", "string", "distinct id of the person; required"}, parameterDoc{"groups", "string", "JSON object of group keys by group type"}),
+	handle(http.MethodPost, "/feature_flags/user_blast_radius", "Count the persons or groups that match a condition", blastRadius).withScope(readFlags).withBody(featureflags.BlastRadiusFields),
 	flagHoldersRow,
-	handle(http.MethodPost, "/feature_flags/bulk_keys", "Find the keys of feature flags", bulkKeys).withScope(readFlags).withBody(featureflags.BulkKeysFields).withResponse(featureflags.BulkKeys{}),
-	handle(http.MethodGet, "/feature_flags/matching_ids", "List the ids of feature flags that match and may be edited", matchingFlags),
-	handle(http.MethodPost, "/feature_flags/bulk_delete", "Delete feature flags by their ids or all that match", bulkDeleteFlags).withBody(featureflags.BulkDeleteFields).withResponse(featureflags.BulkDeleteResult{}),
-	create("/feature_flags/check", "Say all that is wrong with a feature flag that is not saved yet, each fault at its place", featureflags.CheckFields, flagService.Check).withScope(readFlags).withStatus(http.StatusOK),
-	create("/feature_flags/bulk", "Change many feature flags alike, each alone", featureflags.BulkChangeFields, flagService.BulkChange).withStatus(http.StatusOK),
-	create("/feature_flags/bulk_update_tags", "Add, remove or set the tags of feature flags", featureflags.BulkTagsFields, flagService.BulkTags).withStatus(http.StatusOK),
+	handle(http.MethodPost, "/feature_flags/bulk_keys", "Find the keys of feature flags by their ids", bulkKeys).withScope(readFlags).withBody(featureflags.BulkKeysFields).withResponse(featureflags.BulkKeys{}),
+	handle(http.MethodGet, "/feature_flags/matching_ids", "List the ids of matching feature flags that the caller may edit", matchingFlags),
+	handle(http.MethodPost, "/feature_flags/bulk_delete", "Delete feature flags by ids, or all that match filters", bulkDeleteFlags).withBody(featureflags.BulkDeleteFields).withResponse(featureflags.BulkDeleteResult{}),
+	create("/feature_flags/check", "Validate a feature flag without saving it, and list all of its faults", featureflags.CheckFields, flagService.Check).withScope(readFlags).withStatus(http.StatusOK),
+	create("/feature_flags/bulk", "Apply the same change to several feature flags; one that fails does not affect the others", featureflags.BulkChangeFields, flagService.BulkChange).withStatus(http.StatusOK),
+	create("/feature_flags/bulk_update_tags", "Add, remove or replace the tags of feature flags", featureflags.BulkTagsFields, flagService.BulkTags).withStatus(http.StatusOK),
 }))
 
 // flagID parses an ID in a path. It returns 0 if text is not a valid ID.
@@ -255,14 +255,14 @@ func usageDashboardRow[T any](path, summary string, do func(flagService, context
 
 // staticCohortRow also creates a cohort, so it requires the scope cohort:write too.
 var staticCohortRow = func() row[flagService] {
-	r := act(http.MethodPost, "/feature_flags/{id}/create_static_cohort_for_flag", "Make a static cohort of the persons for whom a feature flag is on", withNumericID(flagService.StaticCohort)).created()
+	r := act(http.MethodPost, "/feature_flags/{id}/create_static_cohort_for_flag", "Create a static cohort of the persons for whom a feature flag is enabled", withNumericID(flagService.StaticCohort)).created()
 	r.secondScope, r.reads = "cohort:write", true
 	return r
 }()
 
 // flagHoldersRow also reads persons, so it requires the scope person:read too.
 var flagHoldersRow = func() row[flagService] {
-	r := handle(http.MethodPost, "/feature_flags/{id}/who", "Say who has which value of a feature flag, and whom a change would move", func(of flagService, c *call) (*featureflags.Who, error) {
+	r := handle(http.MethodPost, "/feature_flags/{id}/who", "List the persons with their values of a feature flag, before and after a change", func(of flagService, c *call) (*featureflags.Who, error) {
 		id := int64(0) // 0 is a flag that is not saved yet
 		if c.part("id") != "0" {
 			if id = flagID(c.part("id")); id == 0 {

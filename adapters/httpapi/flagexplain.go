@@ -14,11 +14,11 @@ import (
 // flagExplainEndpoints explain why a flag has its value for a person.
 var flagExplainEndpoints = resource(inProject, "feature_flag", flagServiceOf, []row[flagService]{{do: explainFlag, endpoint: endpoint{
 	method: http.MethodPost, path: "/feature_flags/{key}/explain", keyScope: readFlags, secondScope: "person:read",
-	summary:    "Say what a feature flag is for a person, and why; as text with Accept: text/plain",
+	summary:    "Explain the evaluation of a feature flag for a person; with Accept: text/plain as text",
 	bodyFields: featureflags.ExplainFields, response: explained{}, reads: true,
 }}, {do: testEvaluation, endpoint: endpoint{
 	method: http.MethodPost, path: "/feature_flags/{id}/test_evaluation", keyScope: readFlags, secondScope: "person:read",
-	summary: "Say what a feature flag is for a person, in short", bodyFields: featureflags.ExplainFields, response: testedFlag{}, reads: true,
+	summary: "Evaluate a feature flag for a person, without an explanation", bodyFields: featureflags.ExplainFields, response: testedFlag{}, reads: true,
 }}})
 
 // testedFlag is the value of a flag for a person, in short. Value is null if the flag cannot be

@@ -18,7 +18,7 @@ import (
 
 // flagExposureEndpoints return how often flags are called (spec/console.md N7, N8).
 var flagExposureEndpoints = resource(inProject, "feature_flag", flagServiceOf, func() []row[flagService] {
-	one := handle(http.MethodGet, "/feature_flags/{id}/exposures", "Count how often a feature flag was called, by whom and with which value, over time", flagExposures)
+	one := handle(http.MethodGet, "/feature_flags/{id}/exposures", "Count the calls of a feature flag over time, by value", flagExposures)
 	one.reads = true
 	return []row[flagService]{one, handle(http.MethodGet, "/feature_flags/exposures", "Count the calls of feature flags by day", manyExposures)}
 }())

@@ -9,13 +9,13 @@ import (
 	"github.com/bunting-flags/bunting/management/featureflags"
 )
 
-var pruneParameter = parameterDoc{"prune", "boolean", "delete the flags that the document does not have"}
+var pruneParameter = parameterDoc{"prune", "boolean", "delete flags that are not in the document"}
 
 // flagsCodeEndpoints are the endpoints for flags as code (decision 27).
 var flagsCodeEndpoints = resource(inProject, "feature_flag", flagServiceOf, withDocumentTimeout([]row[flagService]{
 	handle(http.MethodGet, "/feature_flags/export", "Export flags and cohorts as one document", exportFlags).withResponse(object{}),
-	handle(http.MethodPost, "/feature_flags/plan", "Say what applying a document would change", planFlags).withScope(readFlags).withBody(featureflags.DocumentFields).withQuery(pruneParameter),
-	handle(http.MethodPost, "/feature_flags/apply", "Make flags and cohorts those of a document", applyFlags).withBody(featureflags.DocumentFields).withQuery(pruneParameter),
+	handle(http.MethodPost, "/feature_flags/plan", "Preview the changes that a document of flags and cohorts would make", planFlags).withScope(readFlags).withBody(featureflags.DocumentFields).withQuery(pruneParameter),
+	handle(http.MethodPost, "/feature_flags/apply", "Apply a document of flags and cohorts", applyFlags).withBody(featureflags.DocumentFields).withQuery(pruneParameter),
 }))
 
 // flagCopyEndpoints are the endpoints for the same flag in several projects (§5.1.3).

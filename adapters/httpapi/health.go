@@ -46,8 +46,8 @@ type healthService struct {
 
 // healthEndpoints are the endpoints for the state of this server (console.md N20, N21).
 var healthEndpoints = resource(atRoot, "organization", healthOf, []row[healthService]{
-	handle(http.MethodGet, "/health", "Say how this server is: what is checked, since when it is so, what to do; for administrators", healthNow),
-	handle(http.MethodPost, "/console/report", "Report a mistake of a page of the console", reportMistake).withBody(mistakeFields).withScope(anyKey).withStatus(http.StatusNoContent),
+	handle(http.MethodGet, "/health", "Read the server's health checks: state, since when, and what to do; for administrators", healthNow),
+	handle(http.MethodPost, "/console/report", "Report an error of a console page", reportMistake).withBody(mistakeFields).withScope(anyKey).withStatus(http.StatusNoContent),
 })
 
 func healthOf(s *server) healthService { return healthService{s, s.Logger} }
@@ -69,8 +69,8 @@ const maxMistake = 8 << 10
 var mistakeFields = management.Fields{
 	{Name: "message", Type: management.Text, Required: true, Blank: true},
 	{Name: "stack", Type: management.Text, Null: true, Blank: true},
-	{Name: "page", Type: management.Text, Null: true, Blank: true, Help: "the path of the page"},
-	{Name: "build", Type: management.Text, Null: true, Blank: true, Help: "the version of the console"},
+	{Name: "page", Type: management.Text, Null: true, Blank: true, Help: "path of the page"},
+	{Name: "build", Type: management.Text, Null: true, Blank: true, Help: "version of the console"},
 }
 
 // reportMistake logs an error that a console page reports. It is rate limited, in case a page fails

@@ -11,12 +11,12 @@ import (
 // insightEndpoints are the endpoints for insights: stored queries. The endpoints that also return
 // results are in results.go.
 var insightEndpoints = resource(inProject, "insight", func(s *server) dashboards.Insights { return s.Management.Dashboards.Insights }, []row[dashboards.Insights]{
-	create("/insights", "Make an insight", dashboards.InsightFields, dashboards.Insights.Create).asks(insightQuestions),
-	patch("/insights/{id}", "Change an insight, delete it softly or bring it back", "Change an insight", dashboards.InsightFields, dashboards.Insights.Update).asks(insightQuestions),
-	handle(http.MethodDelete, "/insights/{id}", "Refused: insights are deleted softly, with PATCH", refuseDeletion[dashboards.Insights]).withStatus(http.StatusMethodNotAllowed),
-	read("/insights/my_last_viewed", "List the insights that the caller has viewed last", dashboards.Insights.Viewed),
+	create("/insights", "Create an insight", dashboards.InsightFields, dashboards.Insights.Create).asks(insightQuestions),
+	patch("/insights/{id}", "Change, soft-delete or restore an insight", "Change an insight", dashboards.InsightFields, dashboards.Insights.Update).asks(insightQuestions),
+	handle(http.MethodDelete, "/insights/{id}", "Not allowed: use PATCH with deleted: true to delete an insight", refuseDeletion[dashboards.Insights]).withStatus(http.StatusMethodNotAllowed),
+	read("/insights/my_last_viewed", "List the insights that the calling user viewed most recently", dashboards.Insights.Viewed),
 	trendingInsights(dashboards.Insights.Trending),
-	handle(http.MethodPost, "/insights/{id}/viewed", "Note that the caller views an insight", viewInsight).withScope("insight:read").created(),
+	handle(http.MethodPost, "/insights/{id}/viewed", "Record that the calling user views an insight", viewInsight).withScope("insight:read").created(),
 	act(http.MethodPost, "/insights/{id}/duplicate", "Copy an insight", dashboards.Insights.Duplicate).created(),
 })
 
@@ -34,7 +34,7 @@ func listInsights(svc dashboards.Insights, c *call) (management.List[dashboards.
 }
 
 func trendingInsights[T any](do func(dashboards.Insights, context.Context, *management.Scope, int64, management.Page) (T, error)) row[dashboards.Insights] {
-	return handle(http.MethodGet, "/insights/trending", "List the insights that most people view", func(svc dashboards.Insights, c *call) (T, error) {
+	return handle(http.MethodGet, "/insights/trending", "List the insights with the most viewers", func(svc dashboards.Insights, c *call) (T, error) {
 		return do(svc, c.ctx, c.scope, c.listValues.Int("days"), c.page())
 	})
 }

@@ -10,7 +10,7 @@ import (
 // integrationEndpoints are for PostHog's setup wizard, which lists the integrations of a project
 // and does not accept 404 (clients.md §14.3). The list is always empty.
 var integrationEndpoints = resource(inProject, "project", managementOf, []row[*rooms.Rooms]{
-	handle(http.MethodGet, "/integrations", "List integrations: there are none", listIntegrations),
+	handle(http.MethodGet, "/integrations", "List integrations; the list is always empty", listIntegrations),
 })
 
 // integration is an entry of the list.

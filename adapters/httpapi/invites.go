@@ -28,9 +28,9 @@ func invitesOf(s *server) inviteService {
 var inviteEndpoints = slices.Concat(
 	resource(inOrganization, "organization_member", invitesOf, []row[inviteService]{
 		paged("/invites", "List invitations", inviteService.List),
-		handle(http.MethodPost, "/invites", "Invite somebody", createInvite).withBody(organizations.InviteFields).created().uncompressed(),
+		handle(http.MethodPost, "/invites", "Invite a person", createInvite).withBody(organizations.InviteFields).created().uncompressed(),
 		{do: createInvites, endpoint: endpoint{
-			method: http.MethodPost, path: "/invites/bulk", summary: "Invite up to 20 people, or nobody",
+			method: http.MethodPost, path: "/invites/bulk", summary: "Invite up to 20 people; if one invitation is invalid, none is created",
 			bodyFields: organizations.InviteFields, array: true, response: []organizations.Invite{}, bare: true, uncompressed: true,
 		}},
 		remove("/invites/{id}", "Cancel an invitation", inviteService.Delete),
@@ -40,13 +40,13 @@ var inviteEndpoints = slices.Concat(
 		handle(http.MethodPost, "/signup/{invite}", "Accept an invitation", acceptInvite).withBody(organizations.AcceptFields).withQuery(secretParameter).created().uncompressed(),
 	}),
 	resource(atTop, public, invitesOf, []row[inviteService]{
-		handle(http.MethodGet, "/signup/{invite}", "Show the page of an invitation's link", getInvitePage).withQuery(secretParameter).withResponse(organizations.Invitation{}),
+		handle(http.MethodGet, "/signup/{invite}", "Show the page that accepts an invitation", getInvitePage).withQuery(secretParameter).withResponse(organizations.Invitation{}),
 		handle(http.MethodPost, "/signup/{invite}", "Accept an invitation from its page", postInvitePage).
 			withBody(organizations.AcceptFields).withQuery(secretParameter).withResponse(organizations.Acceptance{}).created().uncompressed(),
 	}),
 )
 
-var secretParameter = parameterDoc{"secret", "string", "that of the invitation's link"}
+var secretParameter = parameterDoc{"secret", "string", "the secret in the invitation's link"}
 
 func createInvite(svc inviteService, c *call) (*organizations.Invite, error) {
 	return svc.Create(c.ctx, c.scope, c.site(), c.body)

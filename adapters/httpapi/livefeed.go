@@ -24,10 +24,10 @@ const (
 
 // liveEndpoints stream events as they are captured (N15).
 var liveEndpoints = resource(inProject, "query", liveWatcherOf, []row[*liveWatcher]{
-	handle(http.MethodGet, "/events/live", "Watch events as they come in, as server-sent events", watchEvents).
+	handle(http.MethodGet, "/events/live", "Stream captured events live as server-sent events", watchEvents).
 		withQuery(
-			parameterDoc{"event", "string", "the name of the events"}, parameterDoc{"distinct_id", "string", "whose events"},
-			parameterDoc{"person_id", "string", "the uuid of the person whose events"},
+			parameterDoc{"event", "string", "only events with this name"}, parameterDoc{"distinct_id", "string", "only events with this distinct id"},
+			parameterDoc{"person_id", "string", "only events of the person with this uuid"},
 		).withMediaType(eventStream).withoutTimeout().uncompressed(),
 })
 

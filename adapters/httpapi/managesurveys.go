@@ -10,12 +10,12 @@ import (
 // surveyEndpoints are the endpoints of §5.6, except the public list.
 var surveyEndpoints = resource(inProject, "survey", func(s *server) featureflags.Surveys { return s.Management.FeatureFlags.Surveys }, []row[featureflags.Surveys]{
 	handle(http.MethodGet, "/surveys", "List surveys", listSurveys),
-	create("/surveys", "Make a survey and its flags", featureflags.SurveyFields, featureflags.Surveys.Create),
+	create("/surveys", "Create a survey and its flags", featureflags.SurveyFields, featureflags.Surveys.Create),
 	get("/surveys/{id}", "Read a survey", featureflags.Surveys.Get),
 	update("/surveys/{id}", "Change a survey", "Replace a survey", featureflags.SurveyFields, featureflags.Surveys.Update),
-	act(http.MethodPost, "/surveys/{id}/launch", "Show a survey from now on", featureflags.Surveys.Launch),
-	act(http.MethodPost, "/surveys/{id}/stop", "Show a survey no longer", featureflags.Surveys.Stop),
-	remove("/surveys/{id}", "Remove a survey and its flags", featureflags.Surveys.Delete),
+	act(http.MethodPost, "/surveys/{id}/launch", "Launch a survey", featureflags.Surveys.Launch),
+	act(http.MethodPost, "/surveys/{id}/stop", "Stop a survey", featureflags.Surveys.Stop),
+	remove("/surveys/{id}", "Delete a survey and its flags", featureflags.Surveys.Delete),
 })
 
 func listSurveys(svc featureflags.Surveys, c *call) (management.List[featureflags.Survey], error) {

@@ -10,9 +10,9 @@ import (
 // memberEndpoints are the endpoints for members of organizations (§4.6).
 var memberEndpoints = resource(inOrganization, "organization_member", func(s *server) organizations.Members { return s.Management.Organizations.Members }, []row[organizations.Members]{
 	handle(http.MethodGet, "/members", "List members", listMembers),
-	patch("/members/{user}", "Change the level of a member", "Change the level of a member", organizations.MemberFields, organizations.Members.Update),
-	remove("/members/{user}", "End a membership", organizations.Members.Delete),
-	get("/members/{user}/scoped_api_keys", "List a member's keys that open the organization", organizations.Members.Keys),
+	patch("/members/{user}", "Change the membership level of a member", "Change the membership level of a member", organizations.MemberFields, organizations.Members.Update),
+	remove("/members/{user}", "Remove a member from the organization", organizations.Members.Delete),
+	get("/members/{user}/scoped_api_keys", "List the personal API keys of a member that can access the organization", organizations.Members.Keys),
 })
 
 func listMembers(svc organizations.Members, c *call) (management.List[organizations.OrganizationMember], error) {

@@ -28,10 +28,10 @@ const (
 // N2). Browsers navigate to them, so most errors redirect to the page "Sign in", which displays
 // them.
 var oidcEndpoints = resource(inSignIn, public, signInOf, []row[signInService]{
-	handle(http.MethodGet, "/session/oidc/{provider}", "Go to the provider to sign in", goToProvider).withStatus(http.StatusFound).
-		withQuery(parameterDoc{"next", "string", "the page of the console to go to then"}),
-	handle(http.MethodGet, "/session/oidc/{provider}/callback", "Come back from the provider, and be signed in", backFromProvider).withStatus(http.StatusSeeOther).
-		withQuery(parameterDoc{"code", "string", "what the provider gave"}, parameterDoc{"state", "string", "what it was sent"}, parameterDoc{"error", "string", "why it gave nothing"}),
+	handle(http.MethodGet, "/session/oidc/{provider}", "Redirect to the OpenID Connect provider to sign in", goToProvider).withStatus(http.StatusFound).
+		withQuery(parameterDoc{"next", "string", "path of the console page to open after sign-in"}),
+	handle(http.MethodGet, "/session/oidc/{provider}/callback", "Complete a sign-in with the OpenID Connect provider", backFromProvider).withStatus(http.StatusSeeOther).
+		withQuery(parameterDoc{"code", "string", "authorization code from the provider"}, parameterDoc{"state", "string", "state that was sent to the provider"}, parameterDoc{"error", "string", "error code from the provider, if the sign-in failed"}),
 })
 
 // flow is the state of a sign-in in a cookie while the browser is at the provider. It ensures

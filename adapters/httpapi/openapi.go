@@ -44,7 +44,7 @@ func describe(table []endpoint) ([]byte, error) {
 		schemas:   map[string]object{"Error": errorSchema}, paths: map[string]map[string]any{}, tags: map[string]bool{},
 		pathParts: pathPartsOf(table), writable: map[string]map[string]bool{},
 		responses:       maps.Clone(errorResponses),
-		securitySchemes: object{"personalKey": object{"type": "http", "scheme": "bearer", "description": "a personal API key; the scopes that an operation needs stand in its security"}},
+		securitySchemes: object{"personalKey": object{"type": "http", "scheme": "bearer", "description": "a personal API key; the security of each operation lists the scopes that it requires"}},
 	}).inline()
 	for _, e := range table {
 		if e.serve != nil {
@@ -66,7 +66,7 @@ func describe(table []endpoint) ([]byte, error) {
 		"openapi": "3.1.0",
 		"info": object{
 			"title": "Bunting API", "version": "1",
-			"description": "What SDKs ask (flags, OFREP, events) and what people manage: flags, cohorts, people, projects, organizations, insights and everything else.",
+			"description": "The endpoints for SDKs (flags, OFREP, events) and for managing flags, cohorts, persons, projects, organizations, insights and other objects.",
 		},
 		"servers":  []object{{"url": "/"}},
 		"security": []object{{"personalKey": []string{}}},
@@ -85,7 +85,7 @@ var errorSchema = object{
 	"type": "object", "required": []string{"type", "code", "detail", "attr"},
 	"properties": object{
 		"type": object{"type": "string"}, "code": object{"type": "string"}, "detail": object{"type": "string"},
-		"attr": object{"type": []string{"string", "null"}, "description": "the place in what was sent"},
+		"attr": object{"type": []string{"string", "null"}, "description": "path of the invalid field or parameter in the request, or null"},
 	},
 }
 
@@ -93,8 +93,8 @@ var errorSchema = object{
 var errorResponses = func() object {
 	out := object{}
 	for name, text := range map[string]string{
-		"Invalid": "what was sent cannot be used", "Unauthorized": "no key, or none that is known", "Forbidden": "the key's owner may not do that",
-		"Missing": "there is no such thing, or it is out of sight", "Error": "an error",
+		"Invalid": "the request is invalid", "Unauthorized": "the API key is missing or invalid", "Forbidden": "the caller lacks permission",
+		"Missing": "the object does not exist, or the caller may not see it", "Error": "an error",
 	} {
 		out[name] = object{"description": text, "content": object{"application/json": object{"schema": object{"$ref": schemaPrefix + "Error"}}}}
 	}
@@ -153,7 +153,7 @@ func (d *openAPI) operation(e *endpoint, path string) (object, error) {
 		if err != nil {
 			return nil, err
 		}
-		responses["202"] = object{"description": "it goes on", "content": object{"application/json": object{"schema": later}}}
+		responses["202"] = object{"description": "the run is still in progress", "content": object{"application/json": object{"schema": later}}}
 	}
 	op["responses"] = responses
 	return op, nil
@@ -166,15 +166,15 @@ func (e *endpoint) successResponse(gives object) object {
 	case e.status >= http.StatusBadRequest && e.status != http.StatusMethodNotAllowed:
 		return object{"$ref": responsePrefix + "Missing"}
 	case e.kind == html:
-		return object{"description": "a page", "content": object{html: object{"schema": object{"type": "string"}}}}
+		return object{"description": "an HTML page", "content": object{html: object{"schema": object{"type": "string"}}}}
 	case e.kind != "":
 		return object{"description": "a file", "content": object{e.kind: object{"schema": object{"type": "string", "format": "binary"}}}}
 	case e.response == nil:
-		return object{"description": "done"}
+		return object{"description": "success"}
 	}
-	text := "the answer"
+	text := "success"
 	if e.bare {
-		text = "no body, unless the request says Prefer: return=representation"
+		text = "success; there is no body unless the request has the header Prefer: return=representation"
 	}
 	return object{"description": text, "content": object{"application/json": object{"schema": gives}}}
 }
@@ -221,8 +221,8 @@ func operationID(method, path string) string {
 // the first request.
 func schemaEndpoint() []endpoint {
 	return resource(atRoot, public, func(s *server) *server { return s }, []row[*server]{
-		handle(http.MethodGet, "/schema", "Read this description", (*server).described).withResponse(json.RawMessage{}).
-			withQuery(parameterDoc{"version", "string", "of OpenAPI: 3.1, which is the default, or 3.0"}),
+		handle(http.MethodGet, "/schema", "Read this OpenAPI description", (*server).described).withResponse(json.RawMessage{}).
+			withQuery(parameterDoc{"version", "string", "OpenAPI version: 3.1 (default) or 3.0"}),
 	})
 }
 
@@ -239,7 +239,7 @@ func (s *server) schemaText(version string) ([]byte, error) {
 	case "3.0", "3.0.3":
 		return s.description30, s.descriptionErr
 	}
-	return nil, invalid("version", "%q is not a version of this description. There are: 3.0, 3.1.", shorten(version))
+	return nil, invalid("version", "%q is not an available version of this description. Use 3.0 or 3.1.", shorten(version))
 }
 
 // described serves the description. The server URL has the prefix where the API is mounted.

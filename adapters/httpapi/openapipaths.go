@@ -89,7 +89,7 @@ func idKind(response any) reflect.Kind {
 func (e *endpoint) queryParameters() (out []any) {
 	query := e.query
 	if _, list := e.response.(interface{ Counted() (int, any) }); list {
-		query = append([]parameterDoc{{"limit", "integer", "most items on a page, 100 by default"}, {"offset", "integer", "items before the page"}}, query...)
+		query = append([]parameterDoc{{"limit", "integer", "maximum number of items per page, 100 by default"}, {"offset", "integer", "number of items to skip"}}, query...)
 	}
 	for _, q := range query {
 		out = append(out, object{"name": q.name, "in": "query", "description": q.help, "schema": object{"type": q.kind}})

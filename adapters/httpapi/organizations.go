@@ -13,13 +13,13 @@ import (
 var organizationEndpoints = slices.Concat(
 	resource(atRoot, "organization", managementOf, []row[*rooms.Rooms]{
 		handle(http.MethodGet, "/organizations", "List organizations", listOrganizations),
-		handle(http.MethodPost, "/organizations", "Make an organization with a first project", createOrganization).withBody(organizations.Fields).created(),
+		handle(http.MethodPost, "/organizations", "Create an organization with a first project", createOrganization).withBody(organizations.Fields).created(),
 		handle(http.MethodGet, "/organizations/{organization}", "Read an organization", withScope(organizationScope, getOrganization)),
 		handle(http.MethodPatch, "/organizations/{organization}", "Change an organization", withScope(organizationScope, updateOrganization)).withPut("Replace an organization").withBody(organizations.Fields),
 		handle(http.MethodDelete, "/organizations/{organization}", "Delete an organization with all its projects", withScope(organizationScope, deleteOrganization)).withStatus(http.StatusNoContent).withProof(),
 	}),
 	resource(inOrganization, "organization", func(s *server) organizations.Service { return *s.Management.Organizations }, []row[organizations.Service]{
-		read("/usage", "Read what an organization has used this month", organizations.Service.Usage),
+		read("/usage", "Read the usage of an organization in this month", organizations.Service.Usage),
 	}),
 )
 

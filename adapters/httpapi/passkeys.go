@@ -21,22 +21,22 @@ var passkeyEndpoints = slices.Concat(
 		handle(http.MethodGet, "/passkeys", "List the calling user's passkeys", func(of signInService, c *call) (management.List[organizations.Passkey], error) {
 			return of.passkeys().List(c.ctx, c.scope, c.page())
 		}),
-		handle(http.MethodPost, "/passkeys", "Keep the passkey that the browser has made", func(of signInService, c *call) (*organizations.Passkey, error) {
+		handle(http.MethodPost, "/passkeys", "Register the passkey that the browser created", func(of signInService, c *call) (*organizations.Passkey, error) {
 			return of.passkeys().Add(c.ctx, c.scope, of.site(c.r), c.body)
 		}).withBody(organizations.PasskeyFields).created().withProof(),
-		handle(http.MethodPost, "/passkeys/options", "Begin to make a passkey: what the browser is to be asked", func(of signInService, c *call) (*passkeyOptions, error) {
+		handle(http.MethodPost, "/passkeys/options", "Start registering a passkey: the options for navigator.credentials.create", func(of signInService, c *call) (*passkeyOptions, error) {
 			options, err := of.passkeys().RegistrationOptions(c.ctx, c.scope, of.site(c.r))
 			return &passkeyOptions{options}, err
 		}).withProof(),
-		handle(http.MethodPatch, "/passkeys/{id}", "Give a passkey another name", func(of signInService, c *call) (*organizations.Passkey, error) {
+		handle(http.MethodPatch, "/passkeys/{id}", "Rename a passkey", func(of signInService, c *call) (*organizations.Passkey, error) {
 			return of.passkeys().Rename(c.ctx, c.scope, c.part("id"), c.body)
 		}).withBody(organizations.PasskeyNameFields),
-		handle(http.MethodDelete, "/passkeys/{id}", "Remove a passkey", func(of signInService, c *call) (any, error) {
+		handle(http.MethodDelete, "/passkeys/{id}", "Delete a passkey", func(of signInService, c *call) (any, error) {
 			return nil, of.passkeys().Remove(c.ctx, c.scope, c.part("id"))
 		}).withStatus(http.StatusNoContent),
 	}),
 	resource(inSignIn, public, signInOf, []row[signInService]{
-		handle(http.MethodPost, "/session/passkey", "Ask for a passkey, to sign in with: what the browser is to be asked", requestPasskey),
+		handle(http.MethodPost, "/session/passkey", "Start signing in with a passkey: the options for navigator.credentials.get", requestPasskey),
 	}),
 )
 

@@ -15,16 +15,16 @@ import (
 
 // personFlagEndpoints evaluate the flags of one person (spec/console.md N16).
 var personFlagEndpoints = func() []endpoint {
-	r := handle(http.MethodGet, "/persons/{person}/flags", "Say what feature flags are for a person now, and what they were last", flagsOfPerson).withScope(readFlags).
-		withQuery(parameterDoc{"search", "string", "a part of key or name"}, parameterDoc{"limit", "integer", "flags, 100 by default"})
+	r := handle(http.MethodGet, "/persons/{person}/flags", "List feature flags with their current and last reported values for a person", flagsOfPerson).withScope(readFlags).
+		withQuery(parameterDoc{"search", "string", "text that the key or name contains"}, parameterDoc{"limit", "integer", "maximum number of flags, 100 by default"})
 	r.secondScope, r.reads = "person:read", true
 	return resource(inProject, "feature_flag", flagServiceOf, []row[flagService]{r})
 }()
 
 // personCohortEndpoints list the cohorts of one person (§5.3).
 var personCohortEndpoints = resource(inProject, "cohort", cohortsOf, []row[cohortService]{
-	readingPeople(handle(http.MethodGet, "/persons/cohorts", "List the cohorts that a person is in now", cohortsOfPerson).
-		withQuery(parameterDoc{"person_id", "string", "uuid or number of the person; required"})),
+	readingPeople(handle(http.MethodGet, "/persons/cohorts", "List the cohorts that currently include a person", cohortsOfPerson).
+		withQuery(parameterDoc{"person_id", "string", "uuid or numeric id of the person; required"})),
 })
 
 // personCohorts is the response with the cohorts of a person.
@@ -154,7 +154,7 @@ var erasureEndpoints = resource(inHistory, "person", func(s *server) erasureServ
 		desk.source = s.Queries.Source
 	}
 	return desk
-}, limited([]row[erasureService]{handle(http.MethodGet, "/persons/{person}/erasure", "Count the events that an erasure of a person would take", countErasure)}))
+}, limited([]row[erasureService]{handle(http.MethodGet, "/persons/{person}/erasure", "Count the events that would be deleted with a person", countErasure)}))
 
 // erasure is the number of events that an erasure of a person would delete.
 type erasure struct {

@@ -16,13 +16,13 @@ import (
 // the console (clients.md §14.2). The first two do not use cookies.
 var programEndpoints = slices.Concat(
 	resource(inSignIn, public, signInOf, []row[signInService]{
-		handle(http.MethodPost, "/cli-auth/device-code", "Begin to sign a program in: its codes", beginProgram).withBody(organizations.ProgramFields).uncompressed(),
-		handle(http.MethodPost, "/cli-auth/poll", "Ask whether the program may: its key, once", pollProgram).withBody(organizations.PollFields).withResponse(programLetIn{}).withLaterResponse(programState{}).uncompressed(),
+		handle(http.MethodPost, "/cli-auth/device-code", "Start the device authorization of a program and return its codes", beginProgram).withBody(organizations.ProgramFields).uncompressed(),
+		handle(http.MethodPost, "/cli-auth/poll", "Poll a device authorization; once it is approved, one response has the API key", pollProgram).withBody(organizations.PollFields).withResponse(programLetIn{}).withLaterResponse(programState{}).uncompressed(),
 	}),
 	resource(inSignIn, "user", signInOf, []row[signInService]{
-		handle(http.MethodPost, "/cli-auth/look", "Say what the program of a code asks for", viewProgram).withBody(organizations.UserCodeFields).withScope(anyKey),
-		handle(http.MethodPost, "/cli-auth/authorize", "Let the program of a code in, to one project", authorizeProgram).withBody(organizations.AuthorizeFields).withScope(anyKey).withProof(),
-		handle(http.MethodPost, "/cli-auth/refuse", "Refuse the program of a code", refuseProgram).withBody(organizations.UserCodeFields).withScope(anyKey).withStatus(http.StatusNoContent),
+		handle(http.MethodPost, "/cli-auth/look", "Read what the program with a user code requests", viewProgram).withBody(organizations.UserCodeFields).withScope(anyKey),
+		handle(http.MethodPost, "/cli-auth/authorize", "Approve the program with a user code for one project", authorizeProgram).withBody(organizations.AuthorizeFields).withScope(anyKey).withProof(),
+		handle(http.MethodPost, "/cli-auth/refuse", "Deny the program with a user code", refuseProgram).withBody(organizations.UserCodeFields).withScope(anyKey).withStatus(http.StatusNoContent),
 	}),
 )
 

@@ -18,24 +18,24 @@ var projectEndpoints = slices.Concat(
 	projectsAt(atRoot, "/environments"),
 	projectsAt(inOrganization, "/projects"),
 	resource(atRoot, "project", managementOf, []row[*rooms.Rooms]{
-		handle(http.MethodGet, "/projects/{project}/environments", "List the environments of a project: itself", environments),
+		handle(http.MethodGet, "/projects/{project}/environments", "List the environments of a project, which is its only environment", environments),
 	}),
 )
 
 // projectsAt returns the endpoints of projects below a path.
 func projectsAt(a *area, path string) []endpoint {
 	one := path + "/{project}"
-	const configuration = "Change a project; what is more than configuration needs project:write"
+	const configuration = "Change a project; fields that are more than configuration require project:write"
 	return resource(a, "project", managementOf, []row[*rooms.Rooms]{
 		handle(http.MethodGet, path, "List projects", listProjects),
-		handle(http.MethodPost, path, "Make a project", createProject).withBody(organizations.NewProjectFields).created().uncompressed(),
+		handle(http.MethodPost, path, "Create a project", createProject).withBody(organizations.NewProjectFields).created().uncompressed(),
 		handle(http.MethodGet, one, "Read a project", withProject(organizations.Projects.Get)),
 		handle(http.MethodPatch, one, configuration, updateProject).withPut(configuration).withScope("project:read").withBody(organizations.ProjectFields),
 		handle(http.MethodDelete, one, "Delete a project", withScope(projectScope, deleteProject)).withStatus(http.StatusNoContent).withProof(),
-		handle(http.MethodPatch, one+"/reset_token", "Give a project another public key", withProject(organizations.Projects.ResetToken)).uncompressed(),
-		handle(http.MethodPatch, one+"/rotate_secret_token", "Give a project another secret key, which is shown once", withProject(organizations.Projects.RotateSecret)).withProof().uncompressed(),
-		handle(http.MethodPatch, one+"/delete_secret_token_backup", "Revoke the secret key before the last rotation", withProject(organizations.Projects.DeleteSecretBackup)).withProof(),
-		handle(http.MethodPost, one+"/change_organization", "Move a project into another organization", withScope(projectScope, moveProject)).withBody(organizations.ProjectMoveFields),
+		handle(http.MethodPatch, one+"/reset_token", "Replace the public key of a project", withProject(organizations.Projects.ResetToken)).uncompressed(),
+		handle(http.MethodPatch, one+"/rotate_secret_token", "Rotate the secret key of a project; the response is the only one with the new key", withProject(organizations.Projects.RotateSecret)).withProof().uncompressed(),
+		handle(http.MethodPatch, one+"/delete_secret_token_backup", "Revoke the secret key that was valid before the last rotation", withProject(organizations.Projects.DeleteSecretBackup)).withProof(),
+		handle(http.MethodPost, one+"/change_organization", "Move a project to another organization", withScope(projectScope, moveProject)).withBody(organizations.ProjectMoveFields),
 	})
 }
 

@@ -53,12 +53,12 @@ var queryEndpoints = func() []endpoint {
 	rows := []row[*queryService]{
 		eventValueRow,
 		handle(http.MethodPost, "/query", "Run a query", runQuery).withBody(queryFields).asks(queryOverrides).withResponse(queryAnswer{}).withLaterResponse(queryState{}),
-		handle(http.MethodPost, "/query/upgrade", "Bring a query up to date: there is one version", upgradeQuery).withBody(queryFields),
-		handle(http.MethodPost, "/query/check_auth_for_async", "Look whether a key may run queries", mayQuery),
-		handle(http.MethodPost, "/query/{query}", "Run a query of a kind", runQuery).withBody(queryFields).asks(queryOverrides).withResponse(queryAnswer{}).withLaterResponse(queryState{}),
-		handle(http.MethodGet, "/query/{query}", "Read how a run stands, and its result", queryStatus).withQuery(parameterDoc{"show_progress", "boolean", "tell how many events were read"}).
+		handle(http.MethodPost, "/query/upgrade", "Upgrade a query; there is only one version, so it is returned unchanged", upgradeQuery).withBody(queryFields),
+		handle(http.MethodPost, "/query/check_auth_for_async", "Check whether the caller may run queries", mayQuery),
+		handle(http.MethodPost, "/query/{query}", "Run a query of one kind", runQuery).withBody(queryFields).asks(queryOverrides).withResponse(queryAnswer{}).withLaterResponse(queryState{}),
+		handle(http.MethodGet, "/query/{query}", "Read the status of a query run, and its result when it is complete", queryStatus).withQuery(parameterDoc{"show_progress", "boolean", "true: report how many events have been read"}).
 			withResponse(queryState{}).withLaterResponse(queryState{}),
-		handle(http.MethodDelete, "/query/{query}", "Cancel a run", cancelQuery),
+		handle(http.MethodDelete, "/query/{query}", "Cancel a query run", cancelQuery),
 	}
 	for i := range rows {
 		rows[i].keyScope, rows[i].noTimeout = "query:read", true
@@ -70,11 +70,11 @@ var queryEndpoints = func() []endpoint {
 var queryFields = management.Fields{
 	{Name: "query", Type: management.Any, Required: true, Help: "an object with a kind, such as TrendsQuery or HogQLQuery"},
 	{Name: "refresh", Type: management.Any, Help: "blocking (default), force_blocking, async, lazy_async, force_async, async_except_on_cache_miss"},
-	{Name: "client_query_id", Type: management.Text, Null: true, MaxLength: maxQueryID, Help: "the name of the run, to look at it and to cancel it"},
-	{Name: "filters_override", Type: management.Object, Null: true, Help: "date_from, date_to, properties, breakdown_filter, interval in the place of the query's own"},
-	{Name: "variables_override", Type: management.Object, Null: true, Help: "values of {variables.name} of HogQL, by id"},
-	{Name: "name", Type: management.Text, Null: true, Blank: true, MaxLength: maxQueryID, Help: "shown in logs"},
-	{Name: "async", Type: management.Any, Help: "true: as refresh async"},
+	{Name: "client_query_id", Type: management.Text, Null: true, MaxLength: maxQueryID, Help: "id of the run, with which its status is read and it is cancelled"},
+	{Name: "filters_override", Type: management.Object, Null: true, Help: "replaces date_from, date_to, properties, breakdown_filter or interval of the query"},
+	{Name: "variables_override", Type: management.Object, Null: true, Help: "values of HogQL variables such as {variables.name}, by variable id"},
+	{Name: "name", Type: management.Text, Null: true, Blank: true, MaxLength: maxQueryID, Help: "name of the query in logs"},
+	{Name: "async", Type: management.Any, Help: "true: the same as refresh async"},
 	{Name: "limit_context", Type: management.Text, Null: true, Blank: true, Help: "has no effect"},
 }
 

@@ -348,21 +348,21 @@ func boundResults(d *dashboards.Dashboard, maxBytes int) {
 // resultEndpoints are the endpoints that include results (§1.8, §1.9).
 var resultEndpoints = func() []endpoint {
 	insight := resource(inProject, "insight", queryServiceOf, withOwnTimeout([]row[*queryService]{
-		handle(http.MethodGet, "/insights", "List insights, with the results that are at hand", getInsights).withQuery(refreshParameters...),
+		handle(http.MethodGet, "/insights", "List insights with their cached results", getInsights).withQuery(refreshParameters...),
 		handle(http.MethodGet, "/insights/{id}", "Read an insight and its result", getInsight).withQuery(append(refreshParameters,
-			parameterDoc{"from_dashboard", "integer", "with the filters of this dashboard, on which it stands"})...),
+			parameterDoc{"from_dashboard", "integer", "id of a dashboard with this insight, whose filters are applied"})...),
 	}))
 	return append(insight, resource(inProject, "dashboard", queryServiceOf, withOwnTimeout([]row[*queryService]{
 		handle(http.MethodGet, "/dashboards/{id}", "Read a dashboard with its tiles and their results", getDashboard).withQuery(refreshParameters...),
-		handle(http.MethodGet, "/dashboards/{id}/run_insights", "Compute the insights of a dashboard, without its texts", runInsights).
-			withQuery(append(refreshParameters, parameterDoc{"output_format", "string", "json; optimized gives the same"})...),
+		handle(http.MethodGet, "/dashboards/{id}/run_insights", "Compute the insights of a dashboard, without its text tiles", runInsights).
+			withQuery(append(refreshParameters, parameterDoc{"output_format", "string", "json or optimized, which return the same"})...),
 	}))...)
 }()
 
 var refreshParameters = []parameterDoc{
-	{"refresh", "string", "whether to compute: force_cache, blocking, async, force_blocking and others; without it for 10 seconds"},
-	{"filters_override", "string", "JSON object: filters in the place of the query's and the dashboard's own"},
-	{"variables_override", "string", "JSON object: values of {variables.name} by id"},
+	{"refresh", "string", "whether to compute results: force_cache, blocking, async, force_blocking and others; by default the request computes for at most 10 seconds"},
+	{"filters_override", "string", "JSON object of filters that replace those of the query and the dashboard"},
+	{"variables_override", "string", "JSON object of values of HogQL variables such as {variables.name}, by variable id"},
 }
 
 // withOwnTimeout marks rows whose handlers limit their time themselves.

@@ -21,20 +21,20 @@ var rolloutEndpoints = func() []endpoint {
 	const path = "/guarded_rollouts"
 	rows := []row[featureflags.Rollouts]{
 		handle(http.MethodGet, path, "List guarded rollouts", listRollouts),
-		create(path, "Make a guarded rollout", featureflags.RolloutFields, featureflags.Rollouts.Create).asks(rolloutQuestions),
+		create(path, "Create a guarded rollout", featureflags.RolloutFields, featureflags.Rollouts.Create).asks(rolloutQuestions),
 		get(path+"/{id}", "Read a guarded rollout", featureflags.Rollouts.Get),
 		update(path+"/{id}", "Change a guarded rollout that is a draft or paused", "Replace a guarded rollout", featureflags.RolloutFields, featureflags.Rollouts.Update).asks(rolloutQuestions),
-		remove(path+"/{id}", "Remove a guarded rollout that is a draft or has ended", featureflags.Rollouts.Delete),
-		handle(http.MethodGet, path+"/{id}/evaluations", "List what was decided of a rollout, the newest first", func(of featureflags.Rollouts, c *call) (management.List[featureflags.Evaluation], error) {
+		remove(path+"/{id}", "Delete a guarded rollout that is a draft or has ended", featureflags.Rollouts.Delete),
+		handle(http.MethodGet, path+"/{id}/evaluations", "List the decisions of a guarded rollout, newest first", func(of featureflags.Rollouts, c *call) (management.List[featureflags.Evaluation], error) {
 			return of.Evaluations(c.ctx, c.scope, c.part("id"), c.page())
 		}),
 		row[featureflags.Rollouts]{do: func(of featureflags.Rollouts, c *call) (any, error) { return of.DryRun(c.ctx, c.scope, c.body) }, endpoint: endpoint{
 			method: http.MethodPost, path: path + "/dry_run", keyScope: "feature_flag:read", secondScope: "query:read", noTimeout: true,
-			summary: "Judge a step over the events that are there, and write nothing", bodyFields: featureflags.DryRunFields, response: experiments.Evaluation{},
+			summary: "Evaluate a step of a guarded rollout on the stored events, without changing anything", bodyFields: featureflags.DryRunFields, response: experiments.Evaluation{},
 		}}.asks(rolloutQuestions),
 		{do: func(of featureflags.Rollouts, c *call) (any, error) { return of.Simulate(c.ctx, c.body) }, endpoint: endpoint{
 			method: http.MethodPost, path: path + "/simulate", keyScope: "feature_flag:read", noTimeout: true,
-			summary: "Say what a rollout would do to harms of some sizes", bodyFields: featureflags.SimulateFields, response: experiments.SimulationResult{},
+			summary: "Simulate how a guarded rollout would respond to harms of different sizes", bodyFields: featureflags.SimulateFields, response: experiments.SimulationResult{},
 		}},
 	}
 	for _, name := range slices.Sorted(maps.Keys(featureflags.RolloutCalls)) {

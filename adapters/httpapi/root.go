@@ -22,19 +22,19 @@ type rootLink struct {
 }
 
 var rootLinks = []rootLink{
-	{"flags", "/flags", "decides feature flags: POST with the project's key and a distinct id", hasDecider},
-	{"definitions", "/flags/definitions", "definitions for SDKs that decide themselves", hasDecider},
-	{"ofrep", "/ofrep/v1/evaluate/flags", "feature flags for OpenFeature's clients", hasDecider},
-	{"capture", "/batch", "takes in events", func(s *server) bool { return s.Intake != nil }},
-	{"api", "/api/projects/", "what people manage; wants a personal key", func(s *server) bool { return s.Management != nil }},
+	{"flags", "/flags", "evaluates feature flags: POST with the project's key and a distinct id", hasDecider},
+	{"definitions", "/flags/definitions", "flag definitions for SDKs that evaluate locally", hasDecider},
+	{"ofrep", "/ofrep/v1/evaluate/flags", "feature flags for OpenFeature providers (OFREP)", hasDecider},
+	{"capture", "/batch", "captures events", func(s *server) bool { return s.Intake != nil }},
+	{"api", "/api/projects/", "management API; requires a personal API key", func(s *server) bool { return s.Management != nil }},
 	{"schema", "/api/schema/", "describes every endpoint (OpenAPI)", func(s *server) bool { return s.Management != nil }},
-	{"liveness", "/_liveness", "says that the process answers", nil},
-	{"readiness", "/_readiness", "says that requests may be sent here", nil},
+	{"liveness", "/_liveness", "reports that the process is running", nil},
+	{"readiness", "/_readiness", "reports that the server is ready for requests", nil},
 }
 
 func hasDecider(s *server) bool { return s.Decider != nil }
 
-const rootAbout = "Feature flags and event capture that PostHog's SDKs can use: give them this address as their host."
+const rootAbout = "Feature flags and event capture for PostHog's SDKs: use this address as their host."
 
 // getRoot serves the root: JSON, or a page if the caller prefers HTML. If there is a console,
 // browsers are redirected to it.

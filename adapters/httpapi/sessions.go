@@ -24,17 +24,17 @@ func signInOf(s *server) signInService { return signInService{s, s.Management.Or
 var (
 	mailFields = management.Fields{
 		{Name: "email", Type: management.Text, Required: true, MaxLength: 254},
-		{Name: "next", Type: management.Text, MaxLength: 2000, Help: "the page of the console to go to"},
+		{Name: "next", Type: management.Text, MaxLength: 2000, Help: "path of the console page to open after sign-in"},
 	}
-	othersParameter = parameterDoc{"others", "boolean", "true: all but the calling one"}
+	othersParameter = parameterDoc{"others", "boolean", "must be true: end all sessions except that of the request"}
 )
 
 // sessionEndpoints are the endpoints for signing in and for sessions (console.md §2.4: N1 to N3).
 var sessionEndpoints = slices.Concat(
 	resource(inSignIn, "user", signInOf, []row[signInService]{
-		handle(http.MethodGet, "/session", "Say who sends the request, and what they may", whoami).withScope(anyKey),
+		handle(http.MethodGet, "/session", "Read the calling user and their permissions", whoami).withScope(anyKey),
 		handle(http.MethodDelete, "/session", "Sign out", signOut).withScope(anyKey).withStatus(http.StatusNoContent),
-		handle(http.MethodPost, "/session/proof", "Prove again who is there: the session gets another token", proveAgain).withBody(organizations.SignInFields).withScope(anyKey).created().uncompressed(),
+		handle(http.MethodPost, "/session/proof", "Verify the user again; the session gets a new token", proveAgain).withBody(organizations.SignInFields).withScope(anyKey).created().uncompressed(),
 		handle(http.MethodGet, "/sessions", "List the calling user's sessions", func(of signInService, c *call) (management.List[organizations.Session], error) {
 			return of.List(c.ctx, c.scope, c.page())
 		}),
@@ -45,9 +45,9 @@ var sessionEndpoints = slices.Concat(
 	}),
 	resource(inSignIn, public, signInOf, []row[signInService]{
 		handle(http.MethodGet, "/session/methods", "List the ways to sign in", signInMethods),
-		handle(http.MethodPost, "/session", "Sign in: the answer has a cookie", signInNow).withBody(organizations.SignInFields).created().uncompressed(),
-		handle(http.MethodPost, "/session/link/look", "Say whose a link is, without using it", viewLink).withBody(organizations.LinkFields),
-		handle(http.MethodPost, "/session/mail", "Mail a link that signs in, if the address is somebody's", mailLink).withBody(mailFields).withStatus(http.StatusAccepted),
+		handle(http.MethodPost, "/session", "Sign in; the response sets the session cookie", signInNow).withBody(organizations.SignInFields).created().uncompressed(),
+		handle(http.MethodPost, "/session/link/look", "Read whose account a sign-in link is for, without using the link", viewLink).withBody(organizations.LinkFields),
+		handle(http.MethodPost, "/session/mail", "Send a sign-in link by email, if the address belongs to a user", mailLink).withBody(mailFields).withStatus(http.StatusAccepted),
 	}),
 )
 

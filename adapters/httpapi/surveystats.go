@@ -12,12 +12,12 @@ import (
 // precede the path with an id.
 var surveyStatEndpoints = func() []endpoint {
 	asks := []parameterDoc{
-		{"date_from", "string", "ISO 8601 with a zone; absent: since the survey began"},
-		{"date_to", "string", "ISO 8601 with a zone; absent: until the survey ended"},
+		{"date_from", "string", "ISO 8601 with a time zone; start of the survey by default"},
+		{"date_to", "string", "ISO 8601 with a time zone; end of the survey by default"},
 	}
 	return resource(inProject, "survey", queryServiceOf, []row[*queryService]{
-		handle(http.MethodGet, "/surveys/stats", "Count what became of all surveys that are not archived", surveyStats).withQuery(asks...).withResponse(surveyStatistics{}).withoutTimeout(),
-		handle(http.MethodGet, "/surveys/{id}/stats", "Count what became of a survey", surveyStats).withQuery(asks...).withResponse(surveyStatistics{}).withoutTimeout(),
+		handle(http.MethodGet, "/surveys/stats", "Read the response statistics of all surveys that are not archived", surveyStats).withQuery(asks...).withResponse(surveyStatistics{}).withoutTimeout(),
+		handle(http.MethodGet, "/surveys/{id}/stats", "Read the response statistics of a survey", surveyStats).withQuery(asks...).withResponse(surveyStatistics{}).withoutTimeout(),
 	})
 }()
 

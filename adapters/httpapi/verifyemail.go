@@ -11,9 +11,9 @@ import (
 // confirmFields are the fields for confirming an e-mail address. The page sends secret and the
 // API token (§1.9).
 var confirmFields = management.Fields{
-	{Name: "uuid", Type: management.Text, MaxLength: 64, Help: "the user"},
-	{Name: "token", Type: management.Text, MaxLength: 200, Help: "the secret of the mailed link"},
-	{Name: "secret", Type: management.Text, MaxLength: 200, Help: "the same"},
+	{Name: "uuid", Type: management.Text, MaxLength: 64, Help: "uuid of the user"},
+	{Name: "token", Type: management.Text, MaxLength: 200, Help: "secret from the link in the email"},
+	{Name: "secret", Type: management.Text, MaxLength: 200, Help: "the same as token"},
 }
 
 func accountOf(s *server) organizations.Account { return s.Management.Organizations.Account }
@@ -21,11 +21,11 @@ func accountOf(s *server) organizations.Account { return s.Management.Organizati
 // confirmEndpoints confirm the pending e-mail address of a user.
 var confirmEndpoints = slices.Concat(
 	resource(atRoot, public, accountOf, []row[organizations.Account]{
-		handle(http.MethodPost, "/users/verify_email", "Confirm an e-mail address", confirmEmail).withBody(confirmFields),
+		handle(http.MethodPost, "/users/verify_email", "Confirm an email address", confirmEmail).withBody(confirmFields),
 	}),
 	resource(atTop, public, accountOf, []row[organizations.Account]{
-		handle(http.MethodGet, "/verify_email/{user}", "Show the page of a link that confirms an e-mail address", getConfirmPage).withQuery(secretParameter).withMediaType(html),
-		handle(http.MethodPost, "/verify_email/{user}", "Confirm an e-mail address from its page", postConfirmPage).withBody(confirmFields).withQuery(secretParameter).withMediaType(html),
+		handle(http.MethodGet, "/verify_email/{user}", "Show the page that confirms an email address", getConfirmPage).withQuery(secretParameter).withMediaType(html),
+		handle(http.MethodPost, "/verify_email/{user}", "Confirm an email address from its page", postConfirmPage).withBody(confirmFields).withQuery(secretParameter).withMediaType(html),
 	}),
 )
 
