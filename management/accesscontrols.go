@@ -9,10 +9,10 @@ import (
 
 // AccessFields are the fields of the request body that sets an access rule.
 var AccessFields = Fields{
-	{Name: "access_level", Type: Text, Required: true, Null: true, MaxLength: 20, Help: "null takes the rule away"},
-	{Name: "resource", Type: Text, Null: true, MaxLength: 100, Help: "of rules about all things of a kind: which"},
-	{Name: "organization_member", Type: UUID, Null: true, Help: "the membership that it is about; without member and role it is the default"},
-	{Name: "role", Type: UUID, Null: true, Help: "the role that it is about"},
+	{Name: "access_level", Type: Text, Required: true, Null: true, MaxLength: 20, Help: "null removes the rule"},
+	{Name: "resource", Type: Text, Null: true, MaxLength: 100, Help: "type of object, for rules about all objects of one type"},
+	{Name: "organization_member", Type: UUID, Null: true, Help: "uuid of the membership that the rule applies to; a rule without organization_member and role is the default"},
+	{Name: "role", Type: UUID, Null: true, Help: "uuid of the role that the rule applies to"},
 }
 
 // accessControls is the response with the rules about one target (clients.md §11.1).

@@ -21,7 +21,7 @@ type FlagApprovals struct {
 }
 
 // FlagApprovalsField is the project's field for FlagApprovals.
-var FlagApprovalsField = Field{Name: "flag_approvals", Type: Object, Help: "needed (0 to 5; 0: off), tags (only flags with one of them; none: all), switch_off_free (true: a flag may be switched off without one); what is left out is as by default"}
+var FlagApprovalsField = Field{Name: "flag_approvals", Type: Object, Help: "object with needed (number of approvals, 0 to 5; 0: off), tags (only flags with one of these tags; empty: all flags) and switch_off_free (true: disabling a flag requires no approval); absent members have their defaults"}
 
 // approvalFields are the members of FlagApprovalsField in a request.
 var approvalFields = Fields{{Name: "needed", Type: Int, MaxValue: 5}, {Name: "tags", Type: TextList, MaxLength: 255}, {Name: "switch_off_free", Type: Bool}}

@@ -18,8 +18,8 @@ const maxBackfills = 100
 
 // BackfillFields are the fields of a new backfill.
 var BackfillFields = management.Fields{
-	{Name: "start_at", Type: management.Any, Help: "ISO 8601 with a zone, of days and weeks a date alone; null: from the beginning"},
-	{Name: "end_at", Type: management.Any, Help: "ISO 8601 with a zone, of days and weeks a date alone; null: until now"},
+	{Name: "start_at", Type: management.Any, Help: "ISO 8601 with a time zone, or a date without time for daily and weekly exports; null: from the beginning"},
+	{Name: "end_at", Type: management.Any, Help: "ISO 8601 with a time zone, or a date without time for daily and weekly exports; null: until now"},
 }
 
 // Backfills returns a page of the backfills of an export, newest first.

@@ -10,17 +10,17 @@ import (
 // Fields are the writable fields of an export.
 var Fields = management.Fields{
 	{Name: "name", Type: management.Text, Required: true, MaxLength: 1000},
-	{Name: "model", Type: management.Choice, Null: true, Choices: []string{modelEvents, modelPersons, modelSessions}, Custom: true, Help: "events unless said"},
-	{Name: "destination", Type: management.Any, Required: true, Custom: true, Help: "{type, config}: S3, Postgres, HTTP or Files with their settings"},
+	{Name: "model", Type: management.Choice, Null: true, Choices: []string{modelEvents, modelPersons, modelSessions}, Custom: true, Help: "type of data to export, events by default"},
+	{Name: "destination", Type: management.Any, Required: true, Custom: true, Help: "object with type (S3, Postgres, HTTP or Files) and config with its settings"},
 	{Name: "interval", Type: management.Choice, Required: true, Choices: exportIntervals},
 	{Name: "paused", Type: management.Bool},
-	{Name: "start_at", Type: management.Time, Null: true, Help: "no run before"},
-	{Name: "end_at", Type: management.Time, Null: true, Help: "no run after"},
-	{Name: "hogql_query", Type: management.Text, Null: true, Blank: true, MaxLength: maxExportQuery, Custom: true, Help: "SELECT of columns and properties FROM events; nothing else can be run"},
-	{Name: "filters", Type: management.Any, Custom: true, Help: "property filters of the type event or person"},
-	{Name: "timezone", Type: management.Text, Null: true, MaxLength: 100, Custom: true, Help: "of days and weeks; UTC unless said"},
-	{Name: "offset_day", Type: management.Int, Null: true, MaxValue: 6, Help: "the day at which weeks begin, 0 is Sunday"},
-	{Name: "offset_hour", Type: management.Int, Null: true, MaxValue: 23, Help: "the hour at which days and weeks begin"},
+	{Name: "start_at", Type: management.Time, Null: true, Help: "no run is triggered before this time"},
+	{Name: "end_at", Type: management.Time, Null: true, Help: "no run is triggered after this time"},
+	{Name: "hogql_query", Type: management.Text, Null: true, Blank: true, MaxLength: maxExportQuery, Custom: true, Help: "SELECT of columns and properties FROM events; other queries are not supported"},
+	{Name: "filters", Type: management.Any, Custom: true, Help: "property filters of type event or person"},
+	{Name: "timezone", Type: management.Text, Null: true, MaxLength: 100, Custom: true, Help: "time zone of days and weeks, UTC by default"},
+	{Name: "offset_day", Type: management.Int, Null: true, MaxValue: 6, Help: "day on which weeks begin; 0 is Sunday"},
+	{Name: "offset_hour", Type: management.Int, Null: true, MaxValue: 23, Help: "hour at which days and weeks begin"},
 }
 
 // exportProjectFields are the fields that select the project of an export if the path names only an
@@ -31,7 +31,7 @@ var exportProjectFields = management.Fields{
 }
 
 // UnpauseFields are the fields of Unpause.
-var UnpauseFields = management.Fields{{Name: "backfill", Type: management.Bool, Help: "also export what came in while it was paused"}}
+var UnpauseFields = management.Fields{{Name: "backfill", Type: management.Bool, Help: "true: also export data from while the export was paused"}}
 
 // New returns a Service.
 func New(c Config) *Service {

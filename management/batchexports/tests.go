@@ -8,7 +8,7 @@ import (
 )
 
 // exportStepField is the index of the step to perform.
-var exportStepField = management.Field{Name: "step", Type: management.Int, MaxValue: 100, Help: "of the test, from 0"}
+var exportStepField = management.Field{Name: "step", Type: management.Int, MaxValue: 100, Help: "index of the step of the test, from 0"}
 
 // TestFields are the fields of a test: those of an export, and the step.
 var TestFields = append(append(management.Fields{}, Fields...), exportStepField)

@@ -32,12 +32,12 @@ type Actions struct {
 // ActionFields are the writable fields of an action. post_to_slack and slack_message_format are
 // stored and have no effect, because the server has no connection to Slack.
 var ActionFields = management.Fields{
-	{Name: "name", Type: management.Text, Null: true, MaxLength: maxActionName, Help: "unique among those that are not deleted"},
+	{Name: "name", Type: management.Text, Null: true, MaxLength: maxActionName, Help: "unique among the actions that are not deleted"},
 	{Name: "description", Type: management.Text, Blank: true},
-	{Name: "tags", Type: management.TextList, MaxLength: maxDashboardTag, Blank: true, Help: "trimmed, in lower case, without duplicates"},
-	{Name: "post_to_slack", Type: management.Bool, Help: "kept; nothing is sent"},
-	{Name: "slack_message_format", Type: management.Text, Blank: true, MaxLength: maxSlack, Help: "kept"},
-	{Name: "steps", Type: management.Array, Custom: true, Help: "objects, one of which an event has to match"},
+	{Name: "tags", Type: management.TextList, MaxLength: maxDashboardTag, Blank: true, Help: "tags are trimmed, converted to lower case and deduplicated"},
+	{Name: "post_to_slack", Type: management.Bool, Help: "stored, but nothing is sent"},
+	{Name: "slack_message_format", Type: management.Text, Blank: true, MaxLength: maxSlack, Help: "stored, without effect"},
+	{Name: "steps", Type: management.Array, Custom: true, Help: "list of objects; an event must match at least one of them"},
 	{Name: "deleted", Type: management.Bool},
 	{Name: "pinned_at", Type: management.Time, Null: true},
 	{Name: "_create_in_folder", Type: management.Text, Null: true, Blank: true, Custom: true, Help: "has no effect"},

@@ -39,16 +39,16 @@ type Alerts struct {
 // AlertFields are the writable fields of an alert.
 var AlertFields = management.Fields{
 	{Name: "name", Type: management.Text, Required: true, Blank: true, MaxLength: maxAlertName},
-	{Name: "insight", Type: management.Any, Required: true, Custom: true, Help: "the id of an insight whose query is of trends"},
-	{Name: "subscribed_users", Type: management.IntList, Required: true, Custom: true, Help: "the numbers of members who are told"},
-	{Name: "threshold", Type: management.Object, Required: true, Custom: true, Help: "configuration: type absolute or percentage (0.2 is 20 %), bounds with lower and upper"},
-	{Name: "condition", Type: management.Object, Custom: true, Help: "type: absolute_value, relative_increase or relative_decrease"},
-	{Name: "config", Type: management.Object, Custom: true, Help: "type TrendsAlertConfig, series_index from 0 on, check_ongoing_interval"},
+	{Name: "insight", Type: management.Any, Required: true, Custom: true, Help: "id of an insight with a trends query"},
+	{Name: "subscribed_users", Type: management.IntList, Required: true, Custom: true, Help: "ids of the users who are notified; they must be members"},
+	{Name: "threshold", Type: management.Object, Required: true, Custom: true, Help: "object with configuration: type absolute or percentage (0.2 is 20 %), and bounds with lower and upper"},
+	{Name: "condition", Type: management.Object, Custom: true, Help: "object with type absolute_value, relative_increase or relative_decrease"},
+	{Name: "config", Type: management.Object, Custom: true, Help: "object with type TrendsAlertConfig, series_index (from 0) and check_ongoing_interval"},
 	{Name: "calculation_interval", Type: management.Choice, Choices: []string{"hourly", "daily", "weekly", "monthly"}},
 	{Name: "enabled", Type: management.Bool},
-	{Name: "skip_weekend", Type: management.Bool, Null: true, Help: "what would be checked on Saturday or Sunday waits for Monday"},
-	{Name: "snoozed_until", Type: management.Text, Null: true, Custom: true, Help: "2h, 1d, 1w or a time; null: no longer"},
-	{Name: "detector_config", Type: management.Any, Custom: true, Help: "null: there are no detectors of anomalies"},
+	{Name: "skip_weekend", Type: management.Bool, Null: true, Help: "true: postpone checks from Saturday and Sunday to Monday"},
+	{Name: "snoozed_until", Type: management.Text, Null: true, Custom: true, Help: "2h, 1d, 1w or a time until which the alert is snoozed; null ends the snooze"},
+	{Name: "detector_config", Type: management.Any, Custom: true, Help: "must be null: anomaly detection is not supported"},
 }
 
 // Alert is the form of an alert in responses. Only Get sets Checks. Insight is nil if the caller

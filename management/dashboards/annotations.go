@@ -42,14 +42,14 @@ type Annotations struct {
 // AnnotationFields are the writable fields of an annotation.
 var AnnotationFields = management.Fields{
 	{Name: "content", Type: management.Text, Null: true, Blank: true, MaxLength: maxAnnotation},
-	{Name: "date_marker", Type: management.Time, Null: true, Help: "what it is a remark on"},
+	{Name: "date_marker", Type: management.Time, Null: true, Help: "time that the annotation marks"},
 	{Name: "creation_type", Type: management.Choice, Choices: []string{"USR", "GIT"}},
-	{Name: "dashboard_item", Type: management.Any, Custom: true, Help: "the number of an insight, or null"},
-	{Name: "dashboard_id", Type: management.Int, Null: true, Help: "the number of a dashboard"},
-	{Name: "scope", Type: management.Text, Custom: true, Help: "dashboard_item, dashboard, project or organization: where it is shown"},
+	{Name: "dashboard_item", Type: management.Any, Custom: true, Help: "id of an insight, or null"},
+	{Name: "dashboard_id", Type: management.Int, Null: true, Help: "id of a dashboard"},
+	{Name: "scope", Type: management.Text, Custom: true, Help: "where the annotation is shown: dashboard_item, dashboard, project or organization"},
 	{Name: "emoji", Type: management.Text, Null: true, Blank: true, MaxLength: maxEmoji},
 	{Name: "hidden_in_user_interface", Type: management.Bool, Null: true},
-	{Name: "deleted", Type: management.Bool, Help: "true deletes it softly; a body of exactly {\"deleted\": false} brings it back"},
+	{Name: "deleted", Type: management.Bool, Help: "true soft-deletes the object; a body of exactly {\"deleted\": false} restores it"},
 }
 
 // annotationSettings are the fields of an annotation that are stored and returned unchanged. Marks

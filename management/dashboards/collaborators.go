@@ -24,7 +24,7 @@ type collaborator struct {
 // CollaboratorFields are the writable fields of a collaborator.
 var CollaboratorFields = management.Fields{
 	{Name: "user_uuid", Type: management.UUID, Required: true},
-	{Name: "level", Type: management.IntChoice, Required: true, Numbers: []int64{canView, canEdit}, Help: "only 37: may edit"},
+	{Name: "level", Type: management.IntChoice, Required: true, Numbers: []int64{canView, canEdit}, Help: "must be 37: may edit"},
 }
 
 // collaboratorRecord is the stored form of a collaborator.

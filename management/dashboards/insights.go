@@ -60,17 +60,17 @@ type Insight struct {
 // InsightFields are the writable fields of an insight.
 var InsightFields = management.Fields{
 	{Name: "name", Type: management.Text, Null: true, Blank: true, MaxLength: maxInsightName},
-	{Name: "derived_name", Type: management.Text, Null: true, Blank: true, MaxLength: maxInsightName, Help: "what a client calls it as long as it has no name"},
+	{Name: "derived_name", Type: management.Text, Null: true, Blank: true, MaxLength: maxInsightName, Help: "name that clients derive from the query, shown if there is no name"},
 	{Name: "description", Type: management.Text, Null: true, Blank: true, MaxLength: maxDashboardText},
-	{Name: "query", Type: management.Any, Help: "kept as given; what cannot be run is said where its result would be"},
-	{Name: "filters", Type: management.Object, Help: "the older form of a query, kept as given; query goes first"},
-	{Name: "dashboards", Type: management.IntList, Custom: true, Help: "the dashboards on which it stands"},
-	{Name: "tags", Type: management.TextList, MaxLength: maxDashboardTag, Blank: true, Help: "trimmed, in lower case, without duplicates"},
+	{Name: "query", Type: management.Any, Help: "stored as sent; if the query cannot be run, the error is in place of the result"},
+	{Name: "filters", Type: management.Object, Help: "older form of a query, stored as sent; query takes precedence"},
+	{Name: "dashboards", Type: management.IntList, Custom: true, Help: "ids of the dashboards with this insight"},
+	{Name: "tags", Type: management.TextList, MaxLength: maxDashboardTag, Blank: true, Help: "tags are trimmed, converted to lower case and deduplicated"},
 	{Name: "favorited", Type: management.Bool},
 	{Name: "saved", Type: management.Bool},
 	{Name: "order", Type: management.Int, Null: true},
-	{Name: "_create_in_folder", Type: management.Text, Null: true, Blank: true, MaxLength: 1000, Custom: true, Help: "without effect"},
-	{Name: "deleted", Type: management.Bool, Help: "true deletes it softly; a body of exactly {\"deleted\": false} brings it back"},
+	{Name: "_create_in_folder", Type: management.Text, Null: true, Blank: true, MaxLength: 1000, Custom: true, Help: "has no effect"},
+	{Name: "deleted", Type: management.Bool, Help: "true soft-deletes the object; a body of exactly {\"deleted\": false} restores it"},
 }
 
 // insightSettings are the fields of an insight that are stored and returned unchanged.

@@ -11,7 +11,7 @@ import (
 
 // MoveTileFields are the fields of MoveTile: its own and those of a dashboard (§4.1.6).
 var MoveTileFields = append(management.Fields{
-	{Name: "tile", Type: management.Object, Help: "with the id of the tile"},
+	{Name: "tile", Type: management.Object, Help: "object with the id of the tile"},
 	{Name: "toDashboard", Type: management.Int},
 }, Fields...)
 

@@ -25,7 +25,7 @@ const (
 // SharePasswordFields are the fields of a new password of a link. Spaces around a password are
 // ignored, here and when a visitor enters it.
 var SharePasswordFields = management.Fields{
-	{Name: "raw_password", Type: management.Text, Null: true, Blank: true, MaxLength: maxPassword, Help: "at least 8 characters; without one it is made up"},
+	{Name: "raw_password", Type: management.Text, Null: true, Blank: true, MaxLength: maxPassword, Help: "password with at least 8 characters; by default one is generated"},
 	{Name: "note", Type: management.Text, Null: true, Blank: true, MaxLength: maxNote},
 }
 

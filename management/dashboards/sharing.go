@@ -58,7 +58,7 @@ type SharePassword struct {
 // SharingFields are the writable fields of a sharing configuration.
 var SharingFields = management.Fields{
 	{Name: "enabled", Type: management.Bool},
-	{Name: "settings", Type: management.Any, Help: "whitelabel, noHeader, showInspector, legend, detailed, hideExtraDetails: true or false"},
+	{Name: "settings", Type: management.Any, Help: "object with whitelabel, noHeader, showInspector, legend, detailed and hideExtraDetails, which are true or false"},
 	{Name: "password_required", Type: management.Bool},
 }
 

@@ -245,8 +245,8 @@ func readPlannedTile(raw json.RawMessage, path string) (*plannedTile, error) {
 
 // TemplateJSONFields are the fields of CreateFromTemplate: its own and those of a dashboard.
 var TemplateJSONFields = append(management.Fields{
-	{Name: "template", Type: management.Object, Help: "a template with its tiles; without it the other fields make a dashboard without tiles"},
-	{Name: "creation_context", Type: management.Text, Null: true, Blank: true, MaxLength: 400, Help: "without effect"},
+	{Name: "template", Type: management.Object, Help: "a template with its tiles; without it the dashboard is created from the other fields and has no tiles"},
+	{Name: "creation_context", Type: management.Text, Null: true, Blank: true, MaxLength: 400, Help: "has no effect"},
 }, Fields...)
 
 // CreateFromTemplate creates a dashboard from a template in the body. If the body has fields of a

@@ -9,7 +9,7 @@ import (
 )
 
 // ReorderFields are the fields of ReorderTiles (spec/clients.md §4).
-var ReorderFields = management.Fields{{Name: "tile_order", Type: management.IntList, Required: true, Help: "ids of tiles: they are stacked in this order, those that are not named behind them"}}
+var ReorderFields = management.Fields{{Name: "tile_order", Type: management.IntList, Required: true, Help: "ids of tiles in their new order; tiles that are not listed follow"}}
 
 // The size of a tile whose layout does not have one, in columns and rows of the grid.
 const tileWidth, tileHeight = 6, 5

@@ -61,7 +61,7 @@ var IssueFields = management.Fields{
 	{Name: "name", Type: management.Text, Blank: true, MaxLength: maxIssueName},
 	{Name: "description", Type: management.Text, Blank: true, MaxLength: maxIssueDescription},
 	{Name: "status", Type: management.Choice, Choices: issueStates, Help: "active, resolved, suppressed or archived"},
-	{Name: "assignee", Type: management.Any, Null: true, Custom: true, Help: `{"type": "user", "id": 1} or {"type": "role", "id": "<uuid>"}; null for nobody`},
+	{Name: "assignee", Type: management.Any, Null: true, Custom: true, Help: `{"type": "user", "id": 1} or {"type": "role", "id": "<uuid>"}; null if unassigned`},
 }
 
 // issueStatus is the field for the status of a query.

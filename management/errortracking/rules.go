@@ -75,13 +75,13 @@ type storedRule struct {
 
 // RuleFields are the writable fields of a rule.
 var RuleFields = management.Fields{
-	{Name: "filters", Type: management.Object, Required: true, Custom: true, Help: "a property group; filters of type event, feature, person and error_tracking_issue"},
-	{Name: "assignee", Type: management.Any, Null: true, Custom: true, Help: `{"type": "user", "id": 1} or {"type": "role", "id": "<uuid>"}; null for nobody`},
+	{Name: "filters", Type: management.Object, Required: true, Custom: true, Help: "a property group with filters of type event, feature, person and error_tracking_issue"},
+	{Name: "assignee", Type: management.Any, Null: true, Custom: true, Help: `{"type": "user", "id": 1} or {"type": "role", "id": "<uuid>"}; null if unassigned`},
 }
 
 // RuleOrderFields are the fields of ReorderRules.
 var RuleOrderFields = management.Fields{
-	{Name: "orders", Type: management.Object, Required: true, Help: "the order_key of rules by id"},
+	{Name: "orders", Type: management.Object, Required: true, Help: "object with the new order_key of each rule, by rule id"},
 }
 
 // ruleKeys is the greatest absolute value of an order_key.

@@ -91,17 +91,17 @@ const voteApprove, voteReject = "approve", "reject"
 
 // ChangeRequestEdits are the fields of a request that can be edited.
 var ChangeRequestEdits = management.Fields{
-	{Name: "patch", Type: management.Object, Required: true, Help: "the body of a PATCH of the flag: only what changes"},
-	{Name: "base_version", Type: management.Int, Custom: true, Help: "the flag's version that the patch was made for; the present one, where there is a patch, by default"},
+	{Name: "patch", Type: management.Object, Required: true, Help: "body of a PATCH of the flag: only the fields that change"},
+	{Name: "base_version", Type: management.Int, Custom: true, Help: "version of the flag that the patch is based on; the current version by default, if there is a patch"},
 	{Name: "title", Type: management.Text, Blank: true, MaxLength: 200},
-	{Name: "note", Type: management.Text, Blank: true, MaxLength: maxChangeNote, Help: "why; kept with the version and in the log"},
+	{Name: "note", Type: management.Text, Blank: true, MaxLength: maxChangeNote, Help: "reason for the change, stored with the version and in the activity log"},
 }
 
 // ChangeRequestFields are the fields of a new request.
-var ChangeRequestFields = append(management.Fields{{Name: "flag", Type: management.Int, Required: true, Help: "the flag's id"}}, ChangeRequestEdits...)
+var ChangeRequestFields = append(management.Fields{{Name: "flag", Type: management.Int, Required: true, Help: "id of the flag"}}, ChangeRequestEdits...)
 
 // VoteFields are the fields of an approval or a rejection.
-var VoteFields = management.Fields{{Name: "revision", Type: management.Int, Required: true, Help: "the revision that was looked at"}}
+var VoteFields = management.Fields{{Name: "revision", Type: management.Int, Required: true, Help: "the revision that was reviewed"}}
 
 // ChangeRequests manages change requests for flags.
 type ChangeRequests struct {

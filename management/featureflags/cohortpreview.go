@@ -20,8 +20,8 @@ const (
 
 // CohortPreviewFields and CohortMatchFields are the request bodies of Preview and Match.
 var (
-	CohortPreviewFields = management.Fields{{Name: "filters", Type: management.Object, Required: true, Help: "those of a cohort that is not saved"}}
-	CohortMatchFields   = management.Fields{{Name: "lines", Type: management.TextList, Required: true, Blank: true, Help: "distinct ids, e-mail addresses and UUIDs of persons, at most 1,000"}}
+	CohortPreviewFields = management.Fields{{Name: "filters", Type: management.Object, Required: true, Help: "filters of a cohort that is not saved"}}
+	CohortMatchFields   = management.Fields{{Name: "lines", Type: management.TextList, Required: true, Blank: true, Help: "distinct ids, email addresses and UUIDs of persons, at most 1,000"}}
 )
 
 // cohortPreview is the result of evaluating an unsaved cohort.

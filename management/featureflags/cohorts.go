@@ -49,14 +49,14 @@ var cohortTypes = []string{"static", "person_property", "behavioral", "realtime"
 var CohortFields = management.Fields{
 	{Name: "name", Type: management.Text, Null: true, Blank: true, MaxLength: 400},
 	{Name: "description", Type: management.Text, Blank: true, MaxLength: 1000},
-	{Name: "groups", Type: management.Array, Custom: true, Help: "the oldest form of filters"},
-	{Name: "deleted", Type: management.Bool, Help: "true hides the cohort, false brings it back"},
-	{Name: "filters", Type: management.Object, Null: true, Help: "a tree of person, cohort and behavioral filters below properties"},
-	{Name: "query", Type: management.Object, Null: true, Help: "of static cohorts; it is kept and never run"},
+	{Name: "groups", Type: management.Array, Custom: true, Help: "oldest form of filters"},
+	{Name: "deleted", Type: management.Bool, Help: "true deletes the cohort, false restores it"},
+	{Name: "filters", Type: management.Object, Null: true, Help: "object with properties: a tree of person, cohort and behavioral filters"},
+	{Name: "query", Type: management.Object, Null: true, Help: "query of a static cohort; it is stored but never run"},
 	{Name: "is_static", Type: management.Bool},
-	{Name: "cohort_type", Type: management.Choice, Null: true, Choices: cohortTypes, Custom: true, Help: "follows from what the cohort consists of"},
+	{Name: "cohort_type", Type: management.Choice, Null: true, Choices: cohortTypes, Custom: true, Help: "type of the cohort; derived from its contents"},
 	{Name: "_create_in_folder", Type: management.Text, Null: true, Blank: true, Custom: true, Help: "has no effect"},
-	{Name: "_create_static_person_ids", Type: management.TextList, Custom: true, Help: "uuids of the first members of a new static cohort"},
+	{Name: "_create_static_person_ids", Type: management.TextList, Custom: true, Help: "uuids of the initial members of a new static cohort"},
 }
 
 // cohortRecord is the part of a cohort that /flags reads.

@@ -82,7 +82,7 @@ var (
 		{Name: "documentation_url", Type: management.URL, Blank: true, MaxLength: 800},
 	}
 	FeatureFields = append(slices.Clone(FeatureChangeFields), management.Fields{
-		{Name: "feature_flag_id", Type: management.Int, Null: true, Custom: true, Help: "the flag of the feature; without it one is made, named after the feature"},
+		{Name: "feature_flag_id", Type: management.Int, Null: true, Custom: true, Help: "id of the feature's flag; by default a flag named after the feature is created"},
 		{Name: "_create_in_folder", Type: management.Text, Null: true, Blank: true, Custom: true, Help: "has no effect"},
 	}...)
 )

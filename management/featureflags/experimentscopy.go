@@ -16,11 +16,11 @@ import (
 // CopyToProject (experiments.md §3.7).
 var (
 	DuplicateFields = management.Fields{
-		{Name: "feature_flag_key", Type: management.Text, Null: true, MaxLength: 400, Help: "of the copy's flag, which is made if it is not there; absent: that of the experiment"},
-		{Name: "name", Type: management.Text, Null: true, MaxLength: 400, Help: "absent: the name with (Copy) behind it"},
+		{Name: "feature_flag_key", Type: management.Text, Null: true, MaxLength: 400, Help: "key of the flag for the copy, which is created if it does not exist; the key of the experiment's flag by default"},
+		{Name: "name", Type: management.Text, Null: true, MaxLength: 400, Help: "name of the copy; the experiment's name followed by (Copy) by default"},
 	}
 	CopyExperimentFields = append(management.Fields{
-		{Name: "target_team_id", Type: management.Int, Required: true, Help: "a project of the organization"},
+		{Name: "target_team_id", Type: management.Int, Required: true, Help: "id of a project in the organization"},
 	}, DuplicateFields...)
 )
 

@@ -78,7 +78,7 @@ var ExperimentCalls = map[string]ExperimentCall{
 		Title: "Give everybody in an experiment one variant, and end it",
 		Fields: append(management.Fields{
 			{Name: "variant_key", Type: management.Text, Required: true, MaxLength: 400},
-			{Name: "release_to_everyone", Type: management.Bool, Help: "true: whoever asks gets it, not only those in the flag's conditions"},
+			{Name: "release_to_everyone", Type: management.Bool, Help: "true: everyone gets the variant, not only those who match the flag's conditions"},
 		}, conclusionFields...),
 		check: func(x *storedExperiment, flag *storedFlag, v management.Values) error {
 			if x.isDraft() {
@@ -114,7 +114,7 @@ var ExperimentCalls = map[string]ExperimentCall{
 	// Archiving hides the experiment from lists, unless they request archived experiments.
 	"archive": {
 		Title:  "Archive an experiment that has ended",
-		Fields: management.Fields{{Name: "disable_feature_flag", Type: management.Bool, Help: "true switches its flag off"}},
+		Fields: management.Fields{{Name: "disable_feature_flag", Type: management.Bool, Help: "true disables the experiment's flag"}},
 		check: func(x *storedExperiment, _ *storedFlag, _ management.Values) error {
 			switch {
 			case x.Archived:

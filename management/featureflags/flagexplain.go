@@ -17,16 +17,16 @@ import (
 // ExplainFields are the fields of a request that explains a flag's value for a person: the person
 // or distinct id, and values that override stored ones.
 var ExplainFields = management.Fields{
-	{Name: "distinct_id", Type: management.Any, Help: "a distinct id of the person; nobody need have it"},
-	{Name: "person_id", Type: management.UUID, Null: true, Help: "the person, instead of a distinct id"},
-	{Name: "person_properties", Type: management.Object, Null: true, Help: "laid over the stored ones, as in a flag request"},
+	{Name: "distinct_id", Type: management.Any, Help: "a distinct id; it need not belong to a person"},
+	{Name: "person_id", Type: management.UUID, Null: true, Help: "uuid of the person, instead of a distinct id"},
+	{Name: "person_properties", Type: management.Object, Null: true, Help: "properties of the person, which override stored properties as in a flag request"},
 	{Name: "groups", Type: management.Object, Null: true, Help: "group keys by group type"},
-	{Name: "group_properties", Type: management.Object, Null: true, Help: "properties by group type, laid over the stored ones"},
-	{Name: "at", Type: management.Time, Null: true, Help: "a time to decide for, with what is stored now"},
-	{Name: "timestamp", Type: management.Time, Null: true, Help: "at, by another name"},
-	{Name: "filters", Type: management.Object, Null: true, Help: "rules that are not saved, in the place of the flag's own"},
-	{Name: "version", Type: management.Int, Null: true, Help: "an earlier version of the flag, in the place of filters"},
-	{Name: "ip", Type: management.Text, Null: true, Help: "an address to locate; that of the request is not"},
+	{Name: "group_properties", Type: management.Object, Null: true, Help: "group properties by group type, which override stored properties"},
+	{Name: "at", Type: management.Time, Null: true, Help: "evaluate the flag as of this time, with currently stored data"},
+	{Name: "timestamp", Type: management.Time, Null: true, Help: "the same as at"},
+	{Name: "filters", Type: management.Object, Null: true, Help: "filters that are not saved, instead of the flag's own"},
+	{Name: "version", Type: management.Int, Null: true, Help: "number of an earlier version of the flag, instead of filters"},
+	{Name: "ip", Type: management.Text, Null: true, Help: "IP address for location properties; the address of the request is not used"},
 }
 
 // Question is a request to explain a flag's value.

@@ -25,7 +25,7 @@ type flagFault struct {
 }
 
 // CheckFields are the fields of a flag and the id of the flag that the body would change.
-var CheckFields = append(management.Fields{{Name: "id", Type: management.Int, Null: true, Custom: true, Help: "the flag that the body changes; absent: it makes one"}}, FlagFields...)
+var CheckFields = append(management.Fields{{Name: "id", Type: management.Int, Null: true, Custom: true, Help: "id of the flag that the body would change; absent for a new flag"}}, FlagFields...)
 
 // maxFaults is the maximum number of faults in one response.
 const maxFaults = 500

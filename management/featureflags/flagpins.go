@@ -23,12 +23,12 @@ const (
 // PinFields are the fields of the request that pins a value (spec/console.md N11). Exactly one of
 // person_id, distinct_id and group is required.
 var PinFields = management.Fields{
-	{Name: "person_id", Type: management.UUID, Null: true, Help: "the person"},
-	{Name: "distinct_id", Type: management.Any, Help: "a distinct id of the person; nobody need have it yet"},
-	{Name: "group", Type: management.Object, Null: true, Help: "a group, with type and key"},
+	{Name: "person_id", Type: management.UUID, Null: true, Help: "uuid of the person"},
+	{Name: "distinct_id", Type: management.Any, Help: "a distinct id; it need not belong to a person yet"},
+	{Name: "group", Type: management.Object, Null: true, Help: "a group: an object with type and key"},
 	{Name: "value", Type: management.Any, Required: true, Help: "true, false or the key of a variant"},
-	{Name: "note", Type: management.Text, Null: true, Blank: true, MaxLength: 200, Help: "why"},
-	{Name: "expires_at", Type: management.Time, Null: true, Help: "when it ends; null: never"},
+	{Name: "note", Type: management.Text, Null: true, Blank: true, MaxLength: 200, Help: "reason for the pinned value"},
+	{Name: "expires_at", Type: management.Time, Null: true, Help: "time when the pinned value expires; null: never"},
 }
 
 // pinSettings are the members of a pin that are stored and returned unchanged.

@@ -22,8 +22,8 @@ const maxMembers = 1_000_000
 
 // BlastRadiusFields are the fields of the request that counts who meets a condition.
 var BlastRadiusFields = management.Fields{
-	{Name: "condition", Type: management.Object, Null: true, Help: "a group of a flag's filters; its rollout is not looked at"},
-	{Name: "group_type_index", Type: management.Int, Null: true, Help: "count groups of this type instead of persons"},
+	{Name: "condition", Type: management.Object, Null: true, Help: "one of the groups in a flag's filters; its rollout percentage is ignored"},
+	{Name: "group_type_index", Type: management.Int, Null: true, Help: "count groups of the type with this index instead of persons"},
 }
 
 // BlastRadius is the number of persons or groups that meet a condition.
@@ -267,7 +267,7 @@ func (s Flags) hiddenIDs(ctx context.Context, scope *management.Scope) (map[stri
 }
 
 // BulkKeysFields are the fields of the request for the keys of several flags.
-var BulkKeysFields = management.Fields{{Name: "ids", Type: management.Any, Help: "ids of flags, as numbers or texts"}}
+var BulkKeysFields = management.Fields{{Name: "ids", Type: management.Any, Help: "ids of flags, as numbers or strings"}}
 
 // BulkKeys are the keys of flags by id. Warning lists the values of the request that are not ids;
 // it is empty if all are.

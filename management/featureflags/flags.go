@@ -24,36 +24,36 @@ const maxChangeNote = 500
 
 // changeNote is the field for the reason of a change. It is stored with the version and in the log
 // (spec/console.md N22).
-var changeNote = management.Field{Name: "change_note", Type: management.Text, Null: true, Blank: true, MaxLength: maxChangeNote, Custom: true, Help: "why; kept with the version and in the activity"}
+var changeNote = management.Field{Name: "change_note", Type: management.Text, Null: true, Blank: true, MaxLength: maxChangeNote, Custom: true, Help: "reason for the change, stored with the version and in the activity log"}
 
 // FlagFields are the writable fields of a flag.
 var FlagFields = management.Fields{
 	{Name: "key", Type: management.Text, Required: true, MaxLength: maxFlagKey, Help: "letters, digits, - and _; unique in the project"},
-	{Name: "name", Type: management.Text, Null: true, Blank: true, Help: "what it is for"},
+	{Name: "name", Type: management.Text, Null: true, Blank: true, Help: "description of the flag"},
 	{Name: "filters", Type: management.Object, Custom: true, Help: "conditions, variants and payloads"},
 	{Name: "active", Type: management.Bool},
-	{Name: "archived", Type: management.Bool, Help: "switches the flag off; one that is switched on comes out of the archive"},
-	{Name: "deleted", Type: management.Bool, Help: "deletes it, or brings it back"},
-	{Name: "ensure_experience_continuity", Type: management.Bool, Null: true, Help: "keep the answer when somebody signs in"},
+	{Name: "archived", Type: management.Bool, Help: "true disables the flag; enabling an archived flag unarchives it"},
+	{Name: "deleted", Type: management.Bool, Help: "true deletes the flag, false restores it"},
+	{Name: "ensure_experience_continuity", Type: management.Bool, Null: true, Help: "keep a person's value when they sign in"},
 	{Name: "rollback_conditions", Type: management.Any},
 	{Name: "performed_rollback", Type: management.Bool, Null: true},
 	{Name: "tags", Type: management.TextList, MaxLength: 255},
-	{Name: "evaluation_tags", Type: management.TextList, MaxLength: 255, Custom: true, Help: "evaluation_contexts that are tags too"},
-	{Name: "evaluation_contexts", Type: management.TextList, MaxLength: 255, Help: "answer only requests that name one of them"},
+	{Name: "evaluation_tags", Type: management.TextList, MaxLength: 255, Custom: true, Help: "evaluation contexts that are also tags"},
+	{Name: "evaluation_contexts", Type: management.TextList, MaxLength: 255, Help: "the flag is only evaluated for requests with one of these contexts"},
 	{Name: "evaluation_contexts_match_mode", Type: management.Choice, Choices: []string{"any", "all"}},
 	{Name: "analytics_dashboards", Type: management.IntList},
 	{Name: "has_enriched_analytics", Type: management.Bool, Null: true},
 	{Name: "creation_context", Type: management.Choice, Choices: []string{"feature_flags", "experiments", "surveys", "early_access_features", "web_experiments"}, Custom: true},
 	{Name: "is_remote_configuration", Type: management.Bool, Null: true},
-	{Name: "has_encrypted_payloads", Type: management.Bool, Null: true, Custom: true, Help: "not supported: true is refused"},
+	{Name: "has_encrypted_payloads", Type: management.Bool, Null: true, Custom: true, Help: "not supported; true is an error"},
 	{Name: "evaluation_runtime", Type: management.Choice, Choices: []string{"server", "client", "all", "both"}},
 	{Name: "bucketing_identifier", Type: management.Choice, Null: true, Choices: []string{"distinct_id", "device_id"}},
-	{Name: "bucketing_hash", Type: management.Choice, Null: true, Choices: []string{"sha1", "murmur3"}, Help: "null: the project's"},
-	{Name: "version", Type: management.Int, Null: true, Custom: true, Help: "the version that was edited, for finding conflicts"},
-	{Name: "original_flag", Type: management.Any, Custom: true, Help: "the flag as it was before it was edited, for finding conflicts"},
+	{Name: "bucketing_hash", Type: management.Choice, Null: true, Choices: []string{"sha1", "murmur3"}, Help: "null: that of the project"},
+	{Name: "version", Type: management.Int, Null: true, Custom: true, Help: "version of the flag that was edited, to detect conflicts"},
+	{Name: "original_flag", Type: management.Any, Custom: true, Help: "the flag before it was edited, to detect conflicts"},
 	changeNote,
 	{Name: "_create_in_folder", Type: management.Text, Null: true, Blank: true, Custom: true},
-	{Name: "_should_create_usage_dashboard", Type: management.Bool, Custom: true, Help: "only when it is made: false, it gets no dashboard about its use"},
+	{Name: "_should_create_usage_dashboard", Type: management.Bool, Custom: true, Help: "only on creation; false: do not create a usage dashboard"},
 }
 
 // resource returns the generic operations on flags, with the rules of flags as hooks.

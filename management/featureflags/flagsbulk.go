@@ -36,7 +36,7 @@ func (s Flags) MatchingIDs(ctx context.Context, scope *management.Scope, q FlagQ
 // required.
 var BulkDeleteFields = management.Fields{
 	{Name: "ids", Type: management.Array, Null: true, Help: "ids of flags, at most 1,000"},
-	{Name: "filters", Type: management.Object, Null: true, Help: "parameters of the list of flags: all that match are deleted"},
+	{Name: "filters", Type: management.Object, Null: true, Help: "parameters of the list of flags; all matching flags are deleted"},
 }
 
 // maxBulk limits the flags that one request may delete or tag.

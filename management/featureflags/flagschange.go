@@ -12,7 +12,7 @@ import (
 // (console.md N13).
 var BulkChangeFields = management.Fields{
 	{Name: "ids", Type: management.Array, Required: true, Help: "ids of flags, at most 200"},
-	{Name: "patch", Type: management.Object, Required: true, Help: "one of active, archived, deleted (booleans), add_tags, remove_tags (lists of texts)"},
+	{Name: "patch", Type: management.Object, Required: true, Help: "exactly one of active, archived, deleted (booleans), add_tags, remove_tags (lists of strings)"},
 }
 
 // patchFields are the fields of a patch.

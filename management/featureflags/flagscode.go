@@ -21,12 +21,12 @@ import (
 
 // DocumentFields are the members of a document.
 var DocumentFields = management.Fields{
-	{Name: "cohorts", Type: management.ObjectList, Help: "known by their names"},
-	{Name: "flags", Type: management.ObjectList, Required: true, Help: "known by their keys"},
-	{Name: "group_type_mapping", Type: management.Object, Null: true, Help: "names of the group types by index, which may not be others in the project"},
-	{Name: "timezone", Type: management.Any, Help: "of the project that it comes from; it is not applied"},
-	{Name: "bucketing_hash", Type: management.Any, Help: "likewise"},
-	{Name: "property_matching_version", Type: management.Any, Help: "likewise"},
+	{Name: "cohorts", Type: management.ObjectList, Help: "cohorts, identified by name"},
+	{Name: "flags", Type: management.ObjectList, Required: true, Help: "flags, identified by key"},
+	{Name: "group_type_mapping", Type: management.Object, Null: true, Help: "names of the group types by index; they must be the same in the project"},
+	{Name: "timezone", Type: management.Any, Help: "time zone of the exported project; it is not applied"},
+	{Name: "bucketing_hash", Type: management.Any, Help: "setting of the exported project; it is not applied"},
+	{Name: "property_matching_version", Type: management.Any, Help: "setting of the exported project; it is not applied"},
 }
 
 // documentSettings are the settings of a project that affect the evaluation of its flags.

@@ -13,8 +13,8 @@ import (
 var CopyFields = management.Fields{
 	{Name: "feature_flag_key", Type: management.Text, Required: true, MaxLength: 400},
 	{Name: "from_project", Type: management.Int, Required: true},
-	{Name: "target_project_ids", Type: management.IntList, Required: true, Help: "at most 100 projects of the organization"},
-	{Name: "copy_schedule", Type: management.Bool, Help: "also the changes that are to come"},
+	{Name: "target_project_ids", Type: management.IntList, Required: true, Help: "ids of at most 100 projects in the organization"},
+	{Name: "copy_schedule", Type: management.Bool, Help: "true: also copy scheduled changes"},
 }
 
 // maxCopies limits the target projects of one request.

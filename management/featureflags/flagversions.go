@@ -50,7 +50,7 @@ type FlagVersion struct {
 }
 
 // RestoreFields are the fields of the request that restores a version.
-var RestoreFields = management.Fields{{Name: "version", Type: management.Int, Required: true, Help: "an earlier version of the flag"}, changeNote}
+var RestoreFields = management.Fields{{Name: "version", Type: management.Int, Required: true, Help: "number of an earlier version of the flag"}, changeNote}
 
 // saveVersion stores the current state of a flag as its version. It overwrites the record if the
 // write did not increment the version, for example if only links have changed.

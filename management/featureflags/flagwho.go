@@ -15,14 +15,14 @@ import (
 // WhoFields are the fields of the request that lists the values of persons, and their values after
 // a change that is not saved (console.md N6).
 var WhoFields = management.Fields{
-	{Name: "filters", Type: management.Object, Null: true, Help: "those of the flag after the change; absent: its own"},
-	{Name: "active", Type: management.Bool, Null: true, Help: "whether it is on after the change; absent: as it is, of a new flag true"},
-	{Name: "key", Type: management.Text, Null: true, Blank: true, MaxLength: 400, Help: "of a flag that is not saved yet"},
-	{Name: "value", Type: management.Text, Null: true, Help: "only people who have this value after the change: true, false or a variant"},
-	{Name: "changed", Type: management.Bool, Help: "true: only people whose value changes"},
-	{Name: "search", Type: management.Text, Null: true, Blank: true, MaxLength: 200, Help: "a part of the name or of a distinct id"},
-	{Name: "limit", Type: management.Int, Null: true, Help: "people a page, 1 to 200, 50 by default"},
-	{Name: "cursor", Type: management.Text, Null: true, Blank: true, Help: "next of the page before"},
+	{Name: "filters", Type: management.Object, Null: true, Help: "filters of the flag after the change; by default those of the flag"},
+	{Name: "active", Type: management.Bool, Null: true, Help: "whether the flag is enabled after the change; by default as before, or true for a new flag"},
+	{Name: "key", Type: management.Text, Null: true, Blank: true, MaxLength: 400, Help: "key of a flag that is not saved yet"},
+	{Name: "value", Type: management.Text, Null: true, Help: "only persons who have this value after the change: true, false or the key of a variant"},
+	{Name: "changed", Type: management.Bool, Help: "true: only persons whose value changes"},
+	{Name: "search", Type: management.Text, Null: true, Blank: true, MaxLength: 200, Help: "text that the name or a distinct id contains"},
+	{Name: "limit", Type: management.Int, Null: true, Help: "persons per page, 1 to 200, 50 by default"},
+	{Name: "cursor", Type: management.Text, Null: true, Blank: true, Help: "value of next from the previous page"},
 }
 
 // Who is the distribution of the values of a flag, with a page of persons or groups.

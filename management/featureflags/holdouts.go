@@ -25,7 +25,7 @@ type Holdouts struct {
 var HoldoutFields = management.Fields{
 	{Name: "name", Type: management.Text, Required: true, MaxLength: 400},
 	{Name: "description", Type: management.Text, Null: true, Blank: true, MaxLength: 400},
-	{Name: "filters", Type: management.Array, Help: "one object with rollout_percentage: the share that is held out, 0 to 100"},
+	{Name: "filters", Type: management.Array, Help: "list of one object with rollout_percentage: the percentage of users to hold out, 0 to 100"},
 }
 
 // holdoutSettings are the members of a holdout that are stored and returned unchanged.

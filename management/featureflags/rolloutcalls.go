@@ -25,8 +25,8 @@ type RolloutCall struct {
 }
 
 var (
-	rolloutReason  = management.Field{Name: "reason", Type: management.Text, Blank: true, MaxLength: 400, Help: "why, for the log"}
-	rolloutVersion = management.Field{Name: "state_version", Type: management.Int, Null: true, Help: "of the rollout that was looked at; 409 if it is another one now"}
+	rolloutReason  = management.Field{Name: "reason", Type: management.Text, Blank: true, MaxLength: 400, Help: "reason, for the activity log"}
+	rolloutVersion = management.Field{Name: "state_version", Type: management.Int, Null: true, Help: "state_version that the caller has read; the response is 409 if the rollout has changed since"}
 )
 
 // RolloutCalls are the actions by their names in paths.
@@ -46,7 +46,7 @@ var RolloutCalls = map[string]RolloutCall{
 	},
 	"resume": {
 		Title:     "Go on with a paused rollout: the dwell and the tests of the step begin anew",
-		Fields:    management.Fields{{Name: "accept_flag", Type: management.Bool, Help: "true takes the flag as it stands, if it was changed"}},
+		Fields:    management.Fields{{Name: "accept_flag", Type: management.Bool, Help: "true: continue with the flag as it is, if it was changed during the rollout"}},
 		isAllowed: func(s rolloutStatus) bool { return s == rolloutPaused },
 		do:        Rollouts.resume,
 	},
@@ -63,7 +63,7 @@ var RolloutCalls = map[string]RolloutCall{
 	},
 	"abort": {
 		Title:     "End a rollout",
-		Fields:    management.Fields{rolloutReason, {Name: "restore", Type: management.Bool, Null: true, Help: "false leaves the flag's share as it is; else it is that of before"}},
+		Fields:    management.Fields{rolloutReason, {Name: "restore", Type: management.Bool, Null: true, Help: "false: leave the flag's share as it is; by default the share from before the rollout is restored"}},
 		isAllowed: func(s rolloutStatus) bool { return s.isOpen() && s != rolloutDraft },
 		do: func(s Rollouts, v *view, x *storedRollout, values management.Values) error {
 			if values.Has("restore") && !values.Bool("restore") {

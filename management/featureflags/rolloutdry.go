@@ -12,10 +12,10 @@ import (
 
 // dryFields are the fields of a dry run, in addition to the definition of the rollout.
 var dryFields = management.Fields{
-	{Name: "id", Type: management.Int, Help: "a rollout; absent: the definition stands in the body"},
-	{Name: "step", Type: management.Int, MinValue: 0, MaxValue: maxRolloutSteps - 1, Help: "the step that is judged, from 0"},
-	{Name: "started_at", Type: management.Time, Help: "when the step is taken to have begun, and the rollout with it"},
-	{Name: "as_of", Type: management.Time, Help: "when it is judged; now"},
+	{Name: "id", Type: management.Int, Help: "id of a rollout; by default the body contains the definition"},
+	{Name: "step", Type: management.Int, MinValue: 0, MaxValue: maxRolloutSteps - 1, Help: "index of the step to evaluate, from 0"},
+	{Name: "started_at", Type: management.Time, Help: "assumed start of the step and of the rollout"},
+	{Name: "as_of", Type: management.Time, Help: "time of the evaluation, now by default"},
 }
 
 // DryRunFields are the fields of the request for a dry run (experiments.md §4.10): dryFields, and

@@ -14,25 +14,25 @@ const kindRollout = "guarded_rollout"
 
 // RolloutFields are the writable fields of a guarded rollout (experiments.md §4.2).
 var RolloutFields = management.Fields{
-	{Name: "feature_flag", Type: management.Int, Required: true, MinValue: 1, MaxValue: 1 << 53, Help: "the flag's id"},
+	{Name: "feature_flag", Type: management.Int, Required: true, MinValue: 1, MaxValue: 1 << 53, Help: "id of the flag"},
 	{Name: "name", Type: management.Text, Blank: true, MaxLength: 400},
 	{Name: "description", Type: management.Text, Blank: true, MaxLength: 4000},
-	{Name: "condition", Type: management.Int, MinValue: 0, MaxValue: 1000, Help: "the condition whose percentage is raised, of flags without variants"},
-	{Name: "treatment_variant", Type: management.Text, Null: true, MaxLength: 400, Help: "whose share is raised"},
-	{Name: "control_variant", Type: management.Text, Null: true, MaxLength: 400, Help: "whose share is lowered"},
+	{Name: "condition", Type: management.Int, MinValue: 0, MaxValue: 1000, Help: "index of the condition whose rollout percentage is raised, for flags without variants"},
+	{Name: "treatment_variant", Type: management.Text, Null: true, MaxLength: 400, Help: "key of the variant whose share is raised"},
+	{Name: "control_variant", Type: management.Text, Null: true, MaxLength: 400, Help: "key of the variant whose share is lowered"},
 	{Name: "steps", Type: management.Array, Required: true, Help: "1 to 20 objects with percent, dwell_seconds and approve"},
-	{Name: "guardrails", Type: management.Array, Help: "up to 10 objects with metric, goal, tolerance and name: harm turns the rollout back"},
-	{Name: "signals", Type: management.Array, Help: "the same: harm holds the rollout"},
-	{Name: "alpha", Type: management.Any, Help: "chance of a false rollback over the whole rollout, 0.001 to 0.2; 0.05"},
-	{Name: "minimum_exposures", Type: management.Int, MinValue: 50, MaxValue: 1_000_000, Help: "of each arm; 100"},
-	{Name: "settle_seconds", Type: management.Int, MinValue: 0, MaxValue: maxDwell, Help: "after a step nothing is judged so long; 300"},
-	{Name: "exposure_lookback_days", Type: management.Int, MinValue: 0, MaxValue: 90, Help: "14"},
+	{Name: "guardrails", Type: management.Array, Help: "up to 10 objects with metric, goal, tolerance and name; harm to one of these metrics rolls the flag back"},
+	{Name: "signals", Type: management.Array, Help: "objects like those of guardrails; harm to one of these metrics holds the rollout"},
+	{Name: "alpha", Type: management.Any, Help: "probability of a false rollback over the whole rollout, 0.001 to 0.2, 0.05 by default"},
+	{Name: "minimum_exposures", Type: management.Int, MinValue: 50, MaxValue: 1_000_000, Help: "minimum number of exposures in each arm, 100 by default"},
+	{Name: "settle_seconds", Type: management.Int, MinValue: 0, MaxValue: maxDwell, Help: "seconds after the start of a step whose events are ignored, 300 by default"},
+	{Name: "exposure_lookback_days", Type: management.Int, MinValue: 0, MaxValue: 90, Help: "days before the start from which exposures are read, 14 by default"},
 	{Name: "on_rollback", Type: management.Choice, Choices: []string{"previous", "zero"}},
-	{Name: "hold_limit_seconds", Type: management.Int, MinValue: 60, MaxValue: maxDwell, Help: "604800"},
+	{Name: "hold_limit_seconds", Type: management.Int, MinValue: 60, MaxValue: maxDwell, Help: "longest time that a rollout may be on hold, in seconds, 604800 by default"},
 	{Name: "on_hold_limit", Type: management.Choice, Choices: []string{"wait", "rollback"}},
 	{Name: "sample_ratio", Type: management.Choice, Choices: []string{"hold", "ignore"}},
-	{Name: "notify", Type: management.Object, Help: "emails: members of the organization; absent: who has started the rollout"},
-	{Name: "start", Type: management.Bool, Custom: true, Help: "true: when it is made, it starts"},
+	{Name: "notify", Type: management.Object, Help: "emails: addresses of members of the organization; by default the user who started the rollout"},
+	{Name: "start", Type: management.Bool, Custom: true, Help: "true: start the rollout when it is created"},
 }
 
 // rolloutDefinition is the part of a rollout that users write. The comments of RolloutFields

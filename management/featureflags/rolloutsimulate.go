@@ -29,12 +29,12 @@ const (
 
 // SimulateFields are the fields of the request for a simulation (experiments.md §4.10).
 var SimulateFields = management.Fields{
-	{Name: "definition", Type: management.Object, Required: true, Help: "of the rollout, as it is made"},
-	{Name: "metrics", Type: management.ObjectList, Required: true, Help: "how the values of each guardrail are spread: kind rate with rate, kind mean with mean and sd, or kind count with mean"},
-	{Name: "entities_per_day", Type: management.Int, Required: true, MinValue: 1, MaxValue: maxPerDay, Help: "how many come to both arms in a day"},
-	{Name: "effects", Type: management.Any, Help: "relative harms, at most 10: [0, 0.5, 1]"},
-	{Name: "runs", Type: management.Int, MinValue: 1, MaxValue: maxRuns, Help: "of each effect: 1000"},
-	{Name: "seed", Type: management.Int, Help: "the same one gives the same answer: 1"},
+	{Name: "definition", Type: management.Object, Required: true, Help: "definition of the rollout, as for creating one"},
+	{Name: "metrics", Type: management.ObjectList, Required: true, Help: "distribution of the values of each guardrail: kind rate with rate, kind mean with mean and sd, or kind count with mean"},
+	{Name: "entities_per_day", Type: management.Int, Required: true, MinValue: 1, MaxValue: maxPerDay, Help: "number of entities per day in both arms together"},
+	{Name: "effects", Type: management.Any, Help: "relative harms, at most 10; [0, 0.5, 1] by default"},
+	{Name: "runs", Type: management.Int, MinValue: 1, MaxValue: maxRuns, Help: "number of simulations for each effect, 1000 by default"},
+	{Name: "seed", Type: management.Int, Help: "seed of the random numbers, 1 by default; the same seed gives the same result"},
 }
 
 // Simulate returns how often a rollout would be completed or rolled back by chance, for several

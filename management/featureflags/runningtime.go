@@ -15,12 +15,12 @@ import (
 // (experiments.md §3.11).
 var RunningTimeFields = management.Fields{
 	{Name: "metric_type", Type: management.Choice, Required: true, Choices: []string{"funnel", "mean_count", "mean_sum_or_avg", "ratio", "retention"}},
-	{Name: "minimum_detectable_effect", Type: management.Any, Required: true, Help: "a number: per cent of the baseline, more than 0"},
-	{Name: "number_of_variants", Type: management.Int, MinValue: 2, MaxValue: maxPlannedVariants, Help: "with the baseline, 2 when absent"},
-	{Name: "exposure_rate_per_day", Type: management.Any, Null: true, Help: "a number: how many are exposed in a day"},
-	{Name: "baseline_value", Type: management.Any, Null: true, Help: "a number: the metric without the experiment"},
-	{Name: "variance", Type: management.Any, Null: true, Help: "a number: of one entity; ratio and retention need it beside baseline_value"},
-	{Name: "baseline_stats", Type: management.Object, Null: true, Help: "sums of what was measured, in the place of baseline_value"},
+	{Name: "minimum_detectable_effect", Type: management.Any, Required: true, Help: "number greater than 0, in percent of the baseline"},
+	{Name: "number_of_variants", Type: management.Int, MinValue: 2, MaxValue: maxPlannedVariants, Help: "number of variants including the baseline, 2 by default"},
+	{Name: "exposure_rate_per_day", Type: management.Any, Null: true, Help: "number of exposures per day"},
+	{Name: "baseline_value", Type: management.Any, Null: true, Help: "value of the metric without the experiment"},
+	{Name: "variance", Type: management.Any, Null: true, Help: "variance of one entity; required with baseline_value for ratio and retention metrics"},
+	{Name: "baseline_stats", Type: management.Object, Null: true, Help: "sums of measured values, instead of baseline_value"},
 }
 
 // maxPlannedVariants limits the variants of a plan.

@@ -23,10 +23,10 @@ type SavedMetrics struct {
 
 // SavedMetricFields are the writable fields of a saved metric.
 var SavedMetricFields = management.Fields{
-	{Name: "name", Type: management.Text, Required: true, MaxLength: 400, Help: "unique in the project, whatever the case of its letters"},
+	{Name: "name", Type: management.Text, Required: true, MaxLength: 400, Help: "unique in the project, ignoring case"},
 	{Name: "description", Type: management.Text, Null: true, Blank: true, MaxLength: 3000},
 	{Name: "query", Type: management.Object, Required: true, Help: "a metric: kind ExperimentMetric, metric_type mean, funnel, ratio or retention"},
-	{Name: "tags", Type: management.TextList, MaxLength: 255, Help: "trimmed, in lower case, without duplicates"},
+	{Name: "tags", Type: management.TextList, MaxLength: 255, Help: "tags are trimmed, converted to lower case and deduplicated"},
 }
 
 // savedMetricSettings are the members of a saved metric that are stored and returned unchanged.

@@ -67,13 +67,13 @@ var recurrences = map[string]struct{ months, days int }{
 
 // ScheduledChangeFields are the writable fields of a scheduled change.
 var ScheduledChangeFields = management.Fields{
-	{Name: "record_id", Type: management.Int, Required: true, Custom: true, Help: "the flag's id"},
+	{Name: "record_id", Type: management.Int, Required: true, Custom: true, Help: "id of the flag"},
 	{Name: "model_name", Type: management.Choice, Required: true, Choices: []string{"FeatureFlag"}},
-	{Name: "payload", Type: management.Object, Required: true, Help: "operation: update_status, update_rollout, add_release_condition or update_variants; value"},
+	{Name: "payload", Type: management.Object, Required: true, Help: "object with operation (update_status, update_rollout, add_release_condition or update_variants) and value"},
 	{Name: "scheduled_at", Type: management.Time, Required: true},
 	{Name: "is_recurring", Type: management.Bool},
 	{Name: "recurrence_interval", Type: management.Choice, Null: true, Choices: []string{"daily", "weekly", "monthly", "yearly"}},
-	{Name: "end_date", Type: management.Time, Null: true, Help: "after this time it does not come again"},
+	{Name: "end_date", Type: management.Time, Null: true, Help: "the change does not recur after this time"},
 	{Name: "change_note", Type: management.Text, Blank: true, MaxLength: maxChangeNote, Help: changeNote.Help},
 }
 

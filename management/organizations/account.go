@@ -79,8 +79,8 @@ var AccountFields = management.Fields{
 	{Name: "theme_mode", Type: management.Choice, Choices: []string{"light", "dark", "system"}, Null: true},
 	{Name: "hedgehog_config", Type: management.Object, Null: true},
 	{Name: "role_at_organization", Type: management.Choice, Choices: RolesAtOrganization, Null: true},
-	{Name: "set_current_organization", Type: management.Text, Help: "the id of an organization of the user"},
-	{Name: "set_current_team", Type: management.Text, Help: "the id of a project that the user may be in"},
+	{Name: "set_current_organization", Type: management.Text, Help: "id of an organization of the user"},
+	{Name: "set_current_team", Type: management.Text, Help: "id of a project that the user can access"},
 }
 
 // userSettings are the fields that are stored by name in User.Settings, with their defaults as

@@ -84,9 +84,9 @@ type APIKey struct {
 // APIKeyFields are the writable fields of a personal key.
 var APIKeyFields = management.Fields{
 	{Name: "label", Type: management.Text, Required: true, MaxLength: maxKeyLabel, Custom: true},
-	{Name: "scopes", Type: management.TextList, Required: true, MaxLength: 100, Custom: true, Help: "such as feature_flag:read, or * for all; none that the calling key has not"},
-	{Name: "scoped_teams", Type: management.IntList, Required: true, Custom: true, Help: "the only projects that it opens; none: all of the user's"},
-	{Name: "scoped_organizations", Type: management.TextList, Required: true, MaxLength: 64, Custom: true, Help: "the only organizations that it opens; none: all of the user's"},
+	{Name: "scopes", Type: management.TextList, Required: true, MaxLength: 100, Custom: true, Help: "scopes such as feature_flag:read, or * for all; at most those of the calling key"},
+	{Name: "scoped_teams", Type: management.IntList, Required: true, Custom: true, Help: "ids of the only projects that the key can access; empty: all projects of the user"},
+	{Name: "scoped_organizations", Type: management.TextList, Required: true, MaxLength: 64, Custom: true, Help: "ids of the only organizations that the key can access; empty: all organizations of the user"},
 }
 
 // viewKey returns the form of a key in responses, without its value. Lists are never null, and a

@@ -27,7 +27,7 @@ var (
 		"property_definition", "PropertyDefinition", "A property cannot be both hidden and verified",
 		append(slices.Clone(detailFields), management.Field{
 			Name: "property_type", Type: management.Choice, Null: true, Choices: []string{"DateTime", "String", "Numeric", "Boolean"},
-			Help: "what its values are; null: as they were seen",
+			Help: "type of the values; null: derived from captured values",
 		}),
 	}
 )
@@ -45,8 +45,8 @@ const (
 var detailFields = management.Fields{
 	{Name: "description", Type: management.Text, Null: true, Blank: true, MaxLength: maxDescription},
 	{Name: "tags", Type: management.TextList, MaxLength: maxTag},
-	{Name: "verified", Type: management.Bool, Help: "true shows a hidden one again"},
-	{Name: "hidden", Type: management.Bool, Help: "true: it is no longer verified"},
+	{Name: "verified", Type: management.Bool, Help: "true: the definition is verified, and no longer hidden"},
+	{Name: "hidden", Type: management.Bool, Help: "true: the definition is hidden, and no longer verified"},
 }
 
 // DefinitionDetails is the description of a name by users. The zero value is that of a name without

@@ -48,9 +48,9 @@ type storedDomain struct {
 
 // DomainFields are the writable fields of a domain.
 var DomainFields = management.Fields{
-	{Name: "domain", Type: management.Text, Required: true, MaxLength: 128, Custom: true, Help: "in lower case; fixed once it is verified"},
-	{Name: "jit_provisioning_enabled", Type: management.Bool, Custom: true, Help: "only of a verified domain"},
-	{Name: "sso_enforcement", Type: management.Text, Blank: true, MaxLength: 28, Custom: true, Help: "only of a verified domain; empty, saml, google-oauth2, github or gitlab"},
+	{Name: "domain", Type: management.Text, Required: true, MaxLength: 128, Custom: true, Help: "domain name in lower case; cannot be changed after verification"},
+	{Name: "jit_provisioning_enabled", Type: management.Bool, Custom: true, Help: "requires a verified domain"},
+	{Name: "sso_enforcement", Type: management.Text, Blank: true, MaxLength: 28, Custom: true, Help: "requires a verified domain; empty, saml, google-oauth2, github or gitlab"},
 	{Name: "saml_entity_id", Type: management.Text, Null: true, Blank: true, MaxLength: 512},
 	{Name: "saml_acs_url", Type: management.Text, Null: true, Blank: true, MaxLength: 512},
 	{Name: "saml_x509_cert", Type: management.Text, Null: true, Blank: true},

@@ -13,21 +13,21 @@ import (
 
 // InviteFields are the writable fields of an invitation (§4.5).
 var InviteFields = management.Fields{
-	{Name: "target_email", Type: management.Email, Required: true, Help: "who is invited"},
+	{Name: "target_email", Type: management.Email, Required: true, Help: "email address of the invited person"},
 	{Name: "first_name", Type: management.Text, Blank: true, MaxLength: 30},
-	{Name: "level", Type: management.IntChoice, Numbers: management.Levels, Help: "1 member (default), 8 administrator, 15 owner; at most the caller's own"},
-	{Name: "message", Type: management.Text, Null: true, Blank: true, MaxLength: 10_000, Help: "stands in the e-mail"},
+	{Name: "level", Type: management.IntChoice, Numbers: management.Levels, Help: "membership level: 1 member (default), 8 administrator, 15 owner; at most the caller's own level"},
+	{Name: "message", Type: management.Text, Null: true, Blank: true, MaxLength: 10_000, Help: "text to include in the email"},
 	{Name: "private_project_access", Type: management.Any, Help: `access to projects, such as [{"id": 1, "level": "member"}]; levels are none, member, admin`},
-	{Name: "send_email", Type: management.Bool, Help: "true by default"},
-	{Name: "combine_pending_invites", Type: management.Bool, Help: "take the highest level and access of the pending invitations of the address; false by default"},
+	{Name: "send_email", Type: management.Bool, Help: "true (default): send the invitation by email"},
+	{Name: "combine_pending_invites", Type: management.Bool, Help: "true: use the highest level and access of all pending invitations for the address; false by default"},
 }
 
 // AcceptFields are the fields of a person without an account who accepts an invitation. A caller
 // with a key needs only the secret.
 var AcceptFields = management.Fields{
-	{Name: "first_name", Type: management.Text, Required: true, MaxLength: 128, Help: "of the new account"},
+	{Name: "first_name", Type: management.Text, Required: true, MaxLength: 128, Help: "first name for the new account"},
 	{Name: "role_at_organization", Type: management.Choice, Null: true, Blank: true, Choices: RolesAtOrganization},
-	{Name: "secret", Type: management.Text, Null: true, Blank: true, MaxLength: 200, Help: "that of the link; it may stand in the query instead"},
+	{Name: "secret", Type: management.Text, Null: true, Blank: true, MaxLength: 200, Help: "secret of the link; may be in the query string instead"},
 }
 
 // maxGrants is the greatest number of projects of one invitation.

@@ -31,7 +31,7 @@ type OrganizationMember struct {
 }
 
 // MemberFields are the writable fields of a member.
-var MemberFields = management.Fields{{Name: "level", Type: management.IntChoice, Numbers: management.Levels, Help: "1 member, 8 administrator, 15 owner"}}
+var MemberFields = management.Fields{{Name: "level", Type: management.IntChoice, Numbers: management.Levels, Help: "membership level: 1 member, 8 administrator, 15 owner"}}
 
 // viewMember returns the form of a member in responses.
 func viewMember(m *management.Membership, u *management.User) *OrganizationMember {

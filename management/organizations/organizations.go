@@ -62,15 +62,15 @@ var features = []productFeature{
 var Fields = management.Fields{
 	{Name: "name", Type: management.Text, Required: true, MaxLength: 64},
 	{Name: "logo_media_id", Type: management.UUID, Null: true},
-	{Name: "is_member_join_email_enabled", Type: management.Bool, Help: "whether members are told by e-mail who joins"},
-	{Name: "enforce_2fa", Type: management.Bool, Null: true, Help: "kept, without effect: there is no sign-in"},
+	{Name: "is_member_join_email_enabled", Type: management.Bool, Help: "whether members are notified by email when a member joins"},
+	{Name: "enforce_2fa", Type: management.Bool, Null: true, Help: "stored without effect, because there is no two-factor authentication"},
 	{Name: "members_can_invite", Type: management.Bool},
-	{Name: "members_can_use_personal_api_keys", Type: management.Bool, Help: "administrators always can"},
+	{Name: "members_can_use_personal_api_keys", Type: management.Bool, Help: "whether members can use personal API keys; administrators always can"},
 	{Name: "allow_publicly_shared_resources", Type: management.Bool},
 	{Name: "is_ai_data_processing_approved", Type: management.Bool, Null: true},
 	{Name: "default_experiment_stats_method", Type: management.Choice, Choices: []string{"bayesian", "frequentist"}},
 	{Name: "default_role_id", Type: management.UUID, Null: true},
-	{Name: "quotas", Type: management.Object, Help: "limits a UTC month by resource, null for none; those that are not named stay; for owners"},
+	{Name: "quotas", Type: management.Object, Help: "limits per UTC month by resource, null for no limit; resources that are absent do not change; only owners may set them"},
 }
 
 // organization returns the organization of the scope in the form of responses.

@@ -55,8 +55,8 @@ type storedChallenge struct {
 // PasskeyFields are the fields of a new passkey. passkey is the result of
 // navigator.credentials.create.
 var PasskeyFields = management.Fields{
-	{Name: "name", Type: management.Text, Required: true, MaxLength: 60, Help: "such as: laptop"},
-	{Name: "passkey", Type: management.Object, Required: true, Custom: true, Help: "the answer of the browser, as JSON"},
+	{Name: "name", Type: management.Text, Required: true, MaxLength: 60, Help: "name of the passkey, such as laptop"},
+	{Name: "passkey", Type: management.Object, Required: true, Custom: true, Help: "JSON of the browser's response"},
 }
 
 // PasskeyNameFields are the fields that can be changed later.

@@ -44,17 +44,17 @@ type Programs struct{ *core }
 var (
 	// ProgramFields are the fields of Begin.
 	ProgramFields = management.Fields{
-		{Name: "client", Type: management.Text, MaxLength: maxProgramName, Help: "what the program is called"},
-		{Name: "scopes", Type: management.TextList, MaxLength: 100, Custom: true, Help: "what the key is to open; none: " + strings.Join(programScopes, ", ")},
+		{Name: "client", Type: management.Text, MaxLength: maxProgramName, Help: "name of the program"},
+		{Name: "scopes", Type: management.TextList, MaxLength: 100, Custom: true, Help: "scopes that the key will have; by default " + strings.Join(programScopes, ", ")},
 	}
 	// PollFields are the fields of Poll.
 	PollFields = management.Fields{{Name: "device_code", Type: management.Text, Required: true, MaxLength: 100}}
 	// UserCodeFields are the fields of Inspect and Deny, with the code that the program displays.
-	UserCodeFields = management.Fields{{Name: "user_code", Type: management.Text, Required: true, MaxLength: 40, Help: "such as BCDF-GHJK; small letters will do"}}
+	UserCodeFields = management.Fields{{Name: "user_code", Type: management.Text, Required: true, MaxLength: 40, Help: "the code that the program shows, such as BCDF-GHJK, in upper or lower case"}}
 	// AuthorizeFields are the fields of Authorize.
 	AuthorizeFields = append(UserCodeFields[:1:1],
-		management.Field{Name: "project_id", Type: management.Int, Required: true, Help: "the only project that the key opens"},
-		management.Field{Name: "scopes", Type: management.TextList, MaxLength: 100, Custom: true, Help: "what the key opens; none: what the program asks for"},
+		management.Field{Name: "project_id", Type: management.Int, Required: true, Help: "id of the only project that the key can access"},
+		management.Field{Name: "scopes", Type: management.TextList, MaxLength: 100, Custom: true, Help: "scopes of the key; by default those that the program requests"},
 	)
 )
 

@@ -96,7 +96,7 @@ func (s Projects) DeleteSecretBackup(ctx context.Context, scope *management.Scop
 }
 
 // ProjectMoveFields are the fields of Move.
-var ProjectMoveFields = management.Fields{{Name: "organization_id", Type: management.UUID, Required: true, Help: "where the project goes"}}
+var ProjectMoveFields = management.Fields{{Name: "organization_id", Type: management.UUID, Required: true, Help: "id of the organization to which the project moves"}}
 
 // Move moves the project of the scope to another organization, whose quotas count its usage from
 // then on. The caller must be an administrator of both organizations.

@@ -58,8 +58,8 @@ type ProjectSettings struct {
 // settingFields are the fields that only configure a project: keys with the scope project:read may
 // change them (§5.8).
 var settingFields = management.Fields{
-	{Name: "anonymize_ips", Type: management.Bool, Help: "addresses are not kept with events"},
-	{Name: "timezone", Type: management.Text, MaxLength: 64, Help: "an IANA name such as Europe/Oslo, UTC by default; dates in flags are of it"},
+	{Name: "anonymize_ips", Type: management.Bool, Help: "true: IP addresses are not stored with events"},
+	{Name: "timezone", Type: management.Text, MaxLength: 64, Help: "an IANA time zone such as Europe/Oslo, UTC by default; it applies to dates in flags"},
 	{Name: "completed_snippet_onboarding", Type: management.Bool},
 	{Name: "has_completed_onboarding_for", Type: management.Object, Null: true},
 	{Name: "app_urls", Type: management.TextList, Null: true, Blank: true, MaxLength: 200},
@@ -77,8 +77,8 @@ var settingFields = management.Fields{
 	{Name: "capture_console_log_opt_in", Type: management.Bool, Null: true},
 	{Name: "capture_performance_opt_in", Type: management.Bool, Null: true},
 	{Name: "capture_dead_clicks", Type: management.Bool, Null: true},
-	{Name: "session_recording_opt_in", Type: management.Bool, Null: true, Help: "kept, and has no effect: recordings are not stored"},
-	{Name: "session_recording_sample_rate", Type: management.Text, Null: true, MaxLength: 8, Help: "a decimal number from 0 to 1, as a text"},
+	{Name: "session_recording_opt_in", Type: management.Bool, Null: true, Help: "stored without effect, because recordings are not stored"},
+	{Name: "session_recording_sample_rate", Type: management.Text, Null: true, MaxLength: 8, Help: "a decimal number from 0 to 1, as a string"},
 	{Name: "session_recording_minimum_duration_milliseconds", Type: management.Int, Null: true, MinValue: 0, MaxValue: 30_000},
 	{Name: "session_recording_linked_flag", Type: management.Any},
 	{Name: "session_recording_network_payload_capture_config", Type: management.Object, Null: true},
@@ -88,23 +88,23 @@ var settingFields = management.Fields{
 	{Name: "survey_config", Type: management.Object, Null: true},
 	{Name: "surveys_opt_in", Type: management.Bool, Null: true},
 	{Name: "heatmaps_opt_in", Type: management.Bool, Null: true},
-	{Name: "week_start_day", Type: management.IntChoice, Numbers: []int64{0, 1}, Null: true, Help: "0 is Sunday, 1 Monday"},
+	{Name: "week_start_day", Type: management.IntChoice, Numbers: []int64{0, 1}, Null: true, Help: "0 is Sunday, 1 is Monday"},
 	{Name: "primary_dashboard", Type: management.Int, Null: true},
 	{Name: "live_events_columns", Type: management.TextList, Null: true, MaxLength: 400},
 	{Name: "inject_web_apps", Type: management.Bool, Null: true},
 	{Name: "extra_settings", Type: management.Any},
 	{Name: "modifiers", Type: management.Object, Null: true},
 	{Name: "flags_persistence_default", Type: management.Bool, Null: true},
-	{Name: "cookieless_server_hash_mode", Type: management.IntChoice, Numbers: []int64{0, 1, 2}, Null: true, Help: "kept, and has no effect: events without cookies are not stored"},
+	{Name: "cookieless_server_hash_mode", Type: management.IntChoice, Numbers: []int64{0, 1, 2}, Null: true, Help: "stored without effect, because cookieless events are not stored"},
 }
 
 // ProjectFields are the writable fields of a project.
 var ProjectFields = slices.Concat(management.Fields{
-	{Name: "name", Type: management.Text, MaxLength: 200, Help: "Default project by default"},
+	{Name: "name", Type: management.Text, MaxLength: 200, Help: "name of the project, Default project by default"},
 	{Name: "product_description", Type: management.Text, Null: true, Blank: true, MaxLength: 1000},
-	{Name: "access_control", Type: management.Bool, Help: "true: only administrators of the organization, and members with a rule of their own, may be in the project"},
-	{Name: "bucketing_hash", Type: management.Choice, Choices: []string{"sha1", "murmur3"}, Help: "how persons are put into buckets; a change moves persons between variants"},
-	{Name: "property_matching_version", Type: management.IntChoice, Numbers: []int64{1, 2}, Help: "the rules by which properties are compared"},
+	{Name: "access_control", Type: management.Bool, Help: "true: only administrators of the organization, and members with an access rule for the project, have access"},
+	{Name: "bucketing_hash", Type: management.Choice, Choices: []string{"sha1", "murmur3"}, Help: "hash function that assigns persons to buckets; a change moves persons between variants"},
+	{Name: "property_matching_version", Type: management.IntChoice, Numbers: []int64{1, 2}, Help: "version of the rules that compare properties"},
 	management.FlagApprovalsField,
 }, settingFields)
 

@@ -30,7 +30,7 @@ type roleMember struct {
 // to a member.
 var (
 	RoleFields       = management.Fields{{Name: "name", Type: management.Text, Required: true, MaxLength: 200}}
-	RoleMemberFields = management.Fields{{Name: "user_uuid", Type: management.UUID, Required: true, Custom: true, Help: "a member of the organization"}}
+	RoleMemberFields = management.Fields{{Name: "user_uuid", Type: management.UUID, Required: true, Custom: true, Help: "uuid of a member of the organization"}}
 )
 
 // roleSettings are the fields of a role that are the same in records and in responses.

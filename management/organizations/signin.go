@@ -34,10 +34,10 @@ type storedLink struct {
 
 // SignInFields are the fields of a sign-in or a proof of identity. Exactly one must be set.
 var SignInFields = management.Fields{
-	{Name: "link", Type: management.Text, MaxLength: 200, Help: "what stands behind the # of a link that signs in, once"},
-	{Name: "key", Type: management.Text, MaxLength: 200, Help: "a personal key, whose rights the session will have"},
-	{Name: "mail_token", Type: management.Text, MaxLength: 200, Help: "that of a mailed link, the same as link"},
-	{Name: "passkey", Type: management.Object, Custom: true, Help: "the answer of the browser to what POST session/passkey/ gave, as JSON"},
+	{Name: "link", Type: management.Text, MaxLength: 200, Help: "the part of a sign-in link after #; it can be used once"},
+	{Name: "key", Type: management.Text, MaxLength: 200, Help: "a personal API key, whose permissions the session will have"},
+	{Name: "mail_token", Type: management.Text, MaxLength: 200, Help: "secret of an emailed link; the same as link"},
+	{Name: "passkey", Type: management.Object, Custom: true, Help: "JSON of the browser's response to the options from POST session/passkey/"},
 }
 
 // LinkFields are the fields of LinkEmail.
