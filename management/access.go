@@ -124,9 +124,9 @@ func (s *Service) Authenticate(ctx context.Context, key, location string) (*Call
 func KeyHint(key string) string {
 	switch {
 	case strings.HasPrefix(key, "phc_"):
-		return "A key that begins with phc_ is a project's public one, for SDKs: here a personal API key is wanted, which begins with phx_."
+		return "Keys that begin with phc_ are public project keys for SDKs. Send a personal API key, which begins with phx_."
 	case strings.HasPrefix(key, "phs_"):
-		return "A key that begins with phs_ is a project's secret one, for definitions: here a personal API key is wanted, which begins with phx_."
+		return "Keys that begin with phs_ are secret project keys for flag definitions. Send a personal API key, which begins with phx_."
 	}
 	return ""
 }

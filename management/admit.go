@@ -16,7 +16,7 @@ import (
 // An *Error of kind Unauthenticated refuses the caller; all other errors are faults of the store.
 func (s *Service) Admit(ctx context.Context, claim *Caller) (*Caller, error) {
 	if claim.User == nil || len(claim.Memberships) > 0 {
-		return nil, unauthenticated("a caller is named by its User alone, and bounded by its Key: there is no User, or there are Memberships")
+		return nil, unauthenticated("the caller must have a User and no Memberships; a Key restricts its permissions")
 	}
 	key := &KeyRecord{Scopes: []string{"*"}}
 	if k := claim.Key; k != nil {
@@ -37,7 +37,7 @@ func (s *Service) Admit(ctx context.Context, claim *Caller) (*Caller, error) {
 		return nil, err
 	}
 	if c == nil || c.User.Inactive {
-		return nil, unauthenticated("there is no user " + strings.ToValidUTF8(cmp.Or(claim.User.UUID, claim.User.Email, "of this number")+", or it is not active: invite it first", "?"))
+		return nil, unauthenticated("there is no user " + strings.ToValidUTF8(cmp.Or(claim.User.UUID, claim.User.Email, "with this ID")+", or the user is not active: invite the user first", "?"))
 	}
 	c.Key, key.User, key.Hash = key, c.User.ID, "user "+c.User.UUID // an own Hash, since limits count by it
 	return c, nil

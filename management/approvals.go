@@ -38,7 +38,7 @@ func ReadFlagApprovals(raw json.RawMessage) (out FlagApprovals, err error) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(b.Members)) {
 		if !slices.ContainsFunc(approvalFields, func(f Field) bool { return f.Name == name }) {
-			return out, Fault(FlagApprovalsField.Name, "%q is none of needed, tags, switch_off_free.", name)
+			return out, Fault(FlagApprovalsField.Name, "%q is not a known member: use needed, tags or switch_off_free.", name)
 		}
 	}
 	v, err := approvalFields.Change(b)

@@ -37,7 +37,7 @@ func (e *Error) Error() string {
 }
 
 // ErrDuplicate is returned by Tx.Put if another record of the kind has the same Unique string.
-var ErrDuplicate = errors.New("management: the unique text of the record is another one's")
+var ErrDuplicate = errors.New("management: the unique text of the record is used by another record")
 
 // The codes of §2.2 that are more specific than the kind of the error.
 const (

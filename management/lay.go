@@ -82,7 +82,7 @@ func (f Fields) checkFit(t reflect.Type) error {
 			member = member.Elem()
 		}
 		if member != memberTypes[f[i].Type] {
-			return fmt.Errorf("the field %s is kept as %v and not as %v", f[i].Name, memberTypes[f[i].Type], member)
+			return fmt.Errorf("the field %s is stored as %v and not as %v", f[i].Name, memberTypes[f[i].Type], member)
 		}
 	}
 	return nil

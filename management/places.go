@@ -29,7 +29,7 @@ func MetaOfOrganization(o *OrganizationRecord) (m OrganizationMeta, err error) {
 		return m, nil
 	}
 	if err := json.Unmarshal(o.Meta, &m); err != nil {
-		return m, fmt.Errorf("the organization %s is not stored as it should be: %w", o.ID, err)
+		return m, fmt.Errorf("the stored organization %s is invalid: %w", o.ID, err)
 	}
 	return m, nil
 }
@@ -59,7 +59,7 @@ func MetaOfProject(p *ProjectRecord) (m ProjectMeta, err error) {
 		return m, nil
 	}
 	if err := json.Unmarshal(p.Meta, &m); err != nil {
-		return m, fmt.Errorf("the project %d is not stored as it should be: %w", p.ID, err)
+		return m, fmt.Errorf("the stored project %d is invalid: %w", p.ID, err)
 	}
 	return m, nil
 }

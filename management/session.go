@@ -28,5 +28,5 @@ func (c *Caller) RequireProof(now time.Time) error {
 	if c.Session == nil || now.Before(c.Session.ProvenAt.Add(ProofLife)) {
 		return nil
 	}
-	return &Error{Kind: Forbidden, Code: "proof_required", Message: "Confirm that it is you: POST /api/session/proof/, then send this again."}
+	return &Error{Kind: Forbidden, Code: "proof_required", Message: "Verify your identity with POST /api/session/proof/, then send this request again."}
 }

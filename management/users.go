@@ -94,7 +94,7 @@ func Decode[T any](r *Record) (*T, error) {
 	}
 	out := new(T)
 	if err := json.Unmarshal(r.Data, out); err != nil {
-		return nil, fmt.Errorf("the %s %s is not stored as it should be: %w", r.Kind, r.ID, err)
+		return nil, fmt.Errorf("the stored %s %s is invalid: %w", r.Kind, r.ID, err)
 	}
 	return out, nil
 }

@@ -161,7 +161,7 @@ func TestBatchExport_Schedule(t *testing.T) {
 	differ(t, "a run", "", o.compare(`{"id": "<uuid>", "batch_export": "<uuid>", "status": "Completed", "records_completed": 2, "records_failed": 0, "latest_error": null,
 		"data_interval_start": "2026-01-01T12:00:00Z", "data_interval_end": "2026-01-01T13:00:00Z", "cursor": null, "created_at": "2026-01-01T15:01:00Z", "finished_at": "2026-01-01T15:01:00Z",
 		"last_updated_at": "2026-01-01T15:01:00Z", "records_total_count": 2, "bytes_exported": "<int>", "backfill": null}`, o.do(t, "GET "+export+"/runs/"+id+"/", "", 200)))
-	differ(t, "its log", "", o.compare(`{"count": 2, "next": null, "previous": null, "results": [{"...": 1, "level": "INFO", "message": "The run begins."}, {"...": 1, "level": "INFO"}]}`,
+	differ(t, "its log", "", o.compare(`{"count": 2, "next": null, "previous": null, "results": [{"...": 1, "level": "INFO", "message": "The run started."}, {"...": 1, "level": "INFO"}]}`,
 		o.do(t, "GET "+export+"/runs/"+id+"/logs/", "", 200)))
 	o.do(t, "POST "+export+"/runs/"+id+"/cancel/", "", 400)
 	differ(t, "newest runs", "", o.compare(`{"...": 1, "latest_runs": [{"...": 1, "records_completed": 0}, {"...": 1, "records_completed": 1}, {"...": 1, "id": "`+id+`"}]}`,

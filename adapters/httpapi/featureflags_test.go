@@ -73,7 +73,7 @@ func TestFeatureFlags_FromAFile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const readOnly = `The feature flag "filed" stands in the file flags.json and can only be changed there.`
+	const readOnly = `The feature flag "filed" is defined in the file flags.json and can only be changed there.`
 	conflict := func(request, body, text string) manageStep {
 		s := step(request, 409, body)
 		s.Error = []any{"server_error", "conflict", text}
@@ -114,7 +114,7 @@ func TestFeatureFlags_LocalEvaluation(t *testing.T) {
 	secret.Headers = map[string]string{"Authorization": "Bearer phs_secret_key_of_project_1"}
 	listed := get("none", "/api/projects/1/feature_flags/", 401, nil)
 	listed.Headers = secret.Headers
-	listed.Error = []any{"authentication_error", "authentication_failed", "Personal API key found in request Authorization header is invalid. A key that begins with phs_ is a project's secret one, for definitions: here a personal API key is wanted, which begins with phx_."}
+	listed.Error = []any{"authentication_error", "authentication_failed", "Personal API key found in request Authorization header is invalid. Keys that begin with phs_ are secret project keys for flag definitions. Send a personal API key, which begins with phx_."}
 	o.walk(t, []manageStep{
 		step("POST /api/projects/1/feature_flags/", 201, `{"key": "b"}`),
 		step("POST /api/projects/1/feature_flags/", 201, `{"key": "a", "active": false}`),

@@ -31,7 +31,7 @@ func TestManagement_FromFile(t *testing.T) {
 	}
 	o.vars["filed"] = "0191f0a2-5b1c-7d3e-8f40-0000000000fe"
 	wantReadOnly := func(what string) []any {
-		return []any{"server_error", "conflict", "This " + what + " is kept in the file demo.json and can only be changed there."}
+		return []any{"server_error", "conflict", "This " + what + " is defined in the file demo.json and can only be changed there."}
 	}
 	filedKey := map[string]string{"Authorization": "Bearer phx_filed_0000000000"}
 	o.walk(t, []manageStep{

@@ -25,7 +25,7 @@ func TestManagement_CohortOfAFile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	clash := []any{"server_error", "conflict", "The cohort 12 stands in the file demo.json and can only be changed there."}
+	clash := []any{"server_error", "conflict", "The cohort 12 is defined in the file demo.json and can only be changed there."}
 	o.walk(t, []manageStep{
 		{Request: "GET /api/projects/1/cohorts/12/", Status: 200, Want: json.RawMessage(`{"...": 1, "name": null, "is_static": false, "filters": {"properties": {"type": "AND", "values": [{"type": "person", "key": "a", "operator": "exact", "value": "b"}]}}}`)},
 		{Request: "PATCH /api/projects/1/cohorts/12/", Body: json.RawMessage(`{"name": "x"}`), Status: 409, Error: clash},

@@ -157,7 +157,7 @@ func parseTextCursor(text string) (string, error) {
 }
 
 func badCursor() error {
-	return invalid("cursor", "Invalid cursor: use the one of the next link as it stands.")
+	return invalid("cursor", "Invalid cursor: use the cursor of the next link unchanged.")
 }
 
 // timeLayouts are the formats of times in parameters. A time without a zone is UTC.

@@ -62,7 +62,7 @@ func (h *Handler) Measure(ctx context.Context, p *management.ProjectRecord, quer
 // the members of the response. Errors of the query are management errors; if queries are not
 // available, the error has the kind Unavailable.
 func (h *Handler) runAndWait(ctx context.Context, p *management.ProjectRecord, query json.RawMessage, mode queries.Mode, name string) (map[string]any, error) {
-	unavailable := &management.Error{Kind: management.Unavailable, Code: "unavailable", Message: "Queries are not run here now."}
+	unavailable := &management.Error{Kind: management.Unavailable, Code: "unavailable", Message: "Queries are not available on this server at the moment."}
 	if !h.isReady() || h.server.Queries == nil {
 		return nil, unavailable
 	}

@@ -150,7 +150,7 @@ func TestKeys_Recover(t *testing.T) {
 	call(t, "", nil, "keys", "recover", "--data", dir).Want(t, 1, "", "is in use by another server")
 	s.stop()
 	s.wait(0)
-	call(t, "", nil, "keys", "recover", "--data", dir, "--email", "you@example.com").Want(t, 1, "", `no owner has the e-mail address "you@example.com", only me@example.com`)
+	call(t, "", nil, "keys", "recover", "--data", dir, "--email", "you@example.com").Want(t, 1, "", `no owner has the email address "you@example.com", only me@example.com`)
 	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
 	if err != nil {
 		t.Fatal(err)

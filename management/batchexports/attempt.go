@@ -149,7 +149,7 @@ func (s Service) fail(r *exportRun, e *exportRecord, failure error) management.S
 		r.finish(now, exportFailed)
 	case r.Attempts < exportAttempts:
 		pause := exportPause(r.Attempts)
-		r.addLog(now, "WARNING", fmt.Sprintf("Attempt %d has failed and is repeated in %s: %s", r.Attempts, pause, text))
+		r.addLog(now, "WARNING", fmt.Sprintf("Attempt %d failed and will be retried in %s: %s", r.Attempts, pause, text))
 		return management.NewStamp(now.Add(pause))
 	case errors.Is(failure, context.DeadlineExceeded):
 		r.finish(now, exportTimedOut)

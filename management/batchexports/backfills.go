@@ -167,14 +167,14 @@ func (s Service) measure(ctx context.Context, e *exportRecord, b *exportBackfill
 		start = first
 	}
 	if !first.Before(end) || !start.Before(end) {
-		return management.Fault("", "The provided backfill date range contains no data. The first data is of %s.", first.Format(time.RFC3339))
+		return management.Fault("", "The provided backfill date range contains no data. The first data is from %s.", first.Format(time.RFC3339))
 	}
 	b.Next, b.Until, b.Total = management.NewStamp(start), management.NewStamp(end), 1
 	if !b.Single {
 		b.Total = plan.count(start, end, maxBackfillRuns+1)
 	}
 	if b.Total > maxBackfillRuns {
-		return management.Fault("", "The backfill would have more than %d runs: choose a shorter range.", maxBackfillRuns)
+		return management.Fault("", "The backfill would have more than %d runs: choose a shorter date range.", maxBackfillRuns)
 	}
 	return nil
 }
@@ -203,7 +203,7 @@ func (s Service) addBackfill(tx management.Tx, e *exportRecord, b *exportBackfil
 // export has too many backfills.
 func (s Service) queueBackfill(tx management.Tx, e *exportRecord, t *exportTask, b *exportBackfill) (err error) {
 	if len(t.Backfills) >= maxBackfills {
-		return &management.Error{Kind: management.TooMany, Code: "too_many_concurrent_backfills", Message: fmt.Sprintf("There are %d backfills already that wait. Cancel one of them first.", maxBackfills)}
+		return &management.Error{Kind: management.TooMany, Code: "too_many_concurrent_backfills", Message: fmt.Sprintf("There are already %d waiting backfills. Cancel one of them first.", maxBackfills)}
 	}
 	now := management.NewStamp(s.Env.Now())
 	b.ID, b.Team, b.BatchExport, b.Status, b.Created, b.Updated = s.Env.NewID(), e.Team, e.ID, exportStarting, now, now

@@ -153,7 +153,7 @@ func TestBatchExports_Bounds(t *testing.T) {
 			rows = append(rows, ruletest.Row{fmt.Sprint("backfill ", n), "bob", "backfill <it> => last", hour, `{"backfill_id":"(like) ."}`})
 		}
 		w.Run(t, w.calls(t), append(rows,
-			ruletest.Row{"one too many", "bob", "backfill <it>", hour, `429 too_many_concurrent_backfills - There are 100 backfills already that wait. Cancel one of them first.`},
+			ruletest.Row{"one too many", "bob", "backfill <it>", hour, `429 too_many_concurrent_backfills - There are already 100 waiting backfills. Cancel one of them first.`},
 			ruletest.Row{"one less", "bob", "cancelbackfill <it> <last>", ``, `{"cancelled":true}`},
 			ruletest.Row{"one less", "bob", "backfill <it>", hour, `{"backfill_id":"(like) ."}`},
 		))
@@ -164,7 +164,7 @@ func TestBatchExports_Bounds(t *testing.T) {
 		w.Run(t, w.calls(t), []ruletest.Row{
 			{"", "bob", "create => it", files(`,"interval":"every 5 minutes"`), `{"name":"x"}`},
 			{"10,000 times 5 minutes are 34 days, 17 hours and 20 minutes", "bob", "backfill <it>", `{"start_at":"2025-01-01T00:00:00Z","end_at":"2025-02-04T17:20:00Z"}`, `{"backfill_id":"(like) ."}`},
-			{"one more", "bob", "backfill <it>", `{"start_at":"2025-01-01T00:00:00Z","end_at":"2025-02-04T17:20:01Z"}`, `400 invalid_input - The backfill would have more than 10000 runs: choose a shorter range.`},
+			{"one more", "bob", "backfill <it>", `{"start_at":"2025-01-01T00:00:00Z","end_at":"2025-02-04T17:20:01Z"}`, `400 invalid_input - The backfill would have more than 10000 runs: choose a shorter date range.`},
 			{"in one run", "bob", "backfill <it>", `{"start_at":null,"end_at":null}`, `{"backfill_id":"(like) ."}`},
 		})
 	})

@@ -162,9 +162,9 @@ func (e *exportRecord) check() error {
 	case string(e.Schema) != "null" && e.Model != modelEvents:
 		return management.Fault("hogql_query", "Invalid HogQL query: only the events model can be queried")
 	case string(e.Schema) != "null" && e.Destination.Type == destinationHTTP:
-		return management.Fault("hogql_query", "Invalid HogQL query: HTTP destinations take whole events")
+		return management.Fault("hogql_query", "Invalid HogQL query: HTTP destinations receive complete events and do not support queries")
 	case e.Model != modelEvents && len(e.Destination.texts("include_events"))+len(e.Destination.texts("exclude_events")) > 0:
-		return destinationFault("'include_events' and 'exclude_events' are for the events model.")
+		return destinationFault("'include_events' and 'exclude_events' are only supported for the events model.")
 	}
 	_, err := compileExportFilters(e.Filters, e.Model, flags.FilterSettings{}) // whether filters are valid does not depend on the settings
 	return err

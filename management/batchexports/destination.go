@@ -164,7 +164,7 @@ func (d *ExportDestination) checkSecretsResent(stored *ExportDestination, sent m
 	if len(changed) == 0 || len(missing) == 0 {
 		return nil
 	}
-	return destinationFault("Changing %s needs %s again: what is stored is not sent to another place.", strings.Join(changed, ", "), strings.Join(missing, ", "))
+	return destinationFault("Changing %s requires %s again: stored secrets are not sent to another destination.", strings.Join(changed, ", "), strings.Join(missing, ", "))
 }
 
 // keyDefaults are the default values of settings with isAddress.
@@ -283,13 +283,13 @@ func (d *ExportDestination) checkType() error {
 		path, prefix := d.text("path"), d.text("prefix")
 		for _, text := range []string{path, prefix} {
 			if strings.HasPrefix(text, "/") || strings.ContainsAny(text, "\\\x00") || slices.Contains(strings.Split(text, "/"), "..") {
-				return destinationFault("'path' and 'prefix' are below the server's folder of exports: without .., backslashes and a slash at the beginning.")
+				return destinationFault("'path' and 'prefix' must be relative to the server's export folder: without '..', backslashes or a leading slash.")
 			}
 		}
 		return d.checkFiles()
 	case destinationPostgres:
 		if port := d.int("port", 5432); port < 1 || port > 65535 {
-			return destinationFault("'port' is a number from 1 to 65535.")
+			return destinationFault("'port' must be a number from 1 to 65535.")
 		}
 		if mode := d.text("sslmode"); mode != "" && !slices.Contains([]string{sslRequire, SSLPrefer, SSLDisable}, mode) {
 			return destinationFault("'sslmode' %s is not supported. Supported are %s, %s, %s.", mode, sslRequire, SSLPrefer, SSLDisable)
@@ -326,7 +326,7 @@ func (d *ExportDestination) checkFiles() error {
 		return destinationFault("Compression %s is not supported for file format %s. Supported are %s.", c, format, strings.Join(allowed, ", "))
 	}
 	if d.int("max_file_size_mb", 1) < 1 {
-		return destinationFault("'max_file_size_mb' is a number above 0.")
+		return destinationFault("'max_file_size_mb' must be a number greater than 0.")
 	}
 	return nil
 }

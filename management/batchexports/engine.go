@@ -163,7 +163,7 @@ func (s Service) resumeRun(tx management.Tx, h *claimedRun) (*exportRun, error) 
 		return nil, err
 	}
 	if r != nil && isActive(r.Status) {
-		r.addLog(s.Env.Now(), "INFO", "The run is tried again.")
+		r.addLog(s.Env.Now(), "INFO", "The run is retried.")
 		return r, putRun(tx, r)
 	}
 	if r != nil {
@@ -218,7 +218,7 @@ func (s Service) begin(ctx context.Context, h *claimedRun) error {
 		if r.Number, err = tx.Next(kindExportRun); err != nil {
 			return err
 		}
-		r.addLog(now.Time, "INFO", "The run begins.")
+		r.addLog(now.Time, "INFO", "The run started.")
 		if err := putRun(tx, r); err != nil {
 			return err
 		}

@@ -391,7 +391,7 @@ func TestBatchExports_NotHere(t *testing.T) {
 	w := newWorld(t)
 	w.BatchExports.Rows, w.BatchExports.Runner = nil, nil
 	calls := w.calls(t)
-	const none = `503 unavailable - This server runs no batch exports.`
+	const none = `503 unavailable - This server does not run batch exports.`
 	w.Run(t, calls, []ruletest.Row{
 		{"§4.3.3", "bob", "create => it", files(``), `{"name":"x"}`},
 		{"§4.3.6", "bob", "backfill <it>", `{"start_at":null,"end_at":null}`, none},

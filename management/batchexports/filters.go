@@ -79,7 +79,7 @@ func exportFilter(f map[string]json.RawMessage) (kind string, p flags.Property, 
 	}
 	if raw, there := f["operator"]; there && management.JSONKind(raw) != "NoneType" {
 		if err := json.Unmarshal(raw, &p.Operator); err != nil {
-			return "", p, management.Fault("filters", "The operator of a filter must be a text.")
+			return "", p, management.Fault("filters", "The operator of a filter must be a string.")
 		}
 	}
 	if raw, there := f["value"]; there {

@@ -26,7 +26,7 @@ const (
 
 // errLeaseLost reports that the lease has expired and another server has acquired it, or that the
 // export was deleted.
-var errLeaseLost = errors.New("another server has taken the export over")
+var errLeaseLost = errors.New("another server has taken over the export")
 
 // errRunCancelled stops the execution of a run that a user has cancelled.
 var errRunCancelled = errors.New("the run was cancelled")

@@ -59,7 +59,7 @@ func readExportQuery(text string) (*exportQuery, error) {
 	case !strings.EqualFold(table, modelEvents):
 		return nil, bad("Query must SELECT FROM events")
 	case rest != "":
-		return nil, bad("Invalid HogQL query: nothing can be run behind FROM events here, use filters")
+		return nil, bad("Invalid HogQL query: clauses after FROM events are not supported, use filters")
 	}
 	q := &exportQuery{Values: map[string]struct{}{}, Text: strings.Join(strings.Fields(text), " ")} // on one line (spec/clients.md §16)
 	seen := map[string]bool{}
@@ -73,7 +73,7 @@ func readExportQuery(text string) (*exportQuery, error) {
 		}
 		m := queryField.FindStringSubmatch(item)
 		if m == nil {
-			return nil, bad("Invalid HogQL query: %q cannot be run here, only columns and properties", item)
+			return nil, bad("Invalid HogQL query: %q is not supported, only columns and properties are", item)
 		}
 		f := exportQueryField{m[1], m[2]}
 		if _, ok := f.column(); !ok {
@@ -86,7 +86,7 @@ func readExportQuery(text string) (*exportQuery, error) {
 	}
 	for _, f := range q.Fields {
 		if seen[f.Alias] {
-			return nil, bad("Invalid HogQL query: two columns are called %q", f.Alias)
+			return nil, bad("Invalid HogQL query: two columns have the name %q", f.Alias)
 		}
 		seen[f.Alias] = true
 	}

@@ -161,5 +161,5 @@ func (e *exportRecord) logged() *BatchExport {
 
 // errNoExports returns the error for requests that need a server that runs exports.
 func errNoExports() error {
-	return &management.Error{Kind: management.Unavailable, Code: "unavailable", Message: "This server runs no batch exports."}
+	return &management.Error{Kind: management.Unavailable, Code: "unavailable", Message: "This server does not run batch exports."}
 }

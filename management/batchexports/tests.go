@@ -82,10 +82,10 @@ func (s Service) test(ctx context.Context, e *exportRecord, v management.Values,
 	}
 	steps, step := s.Runner.Steps(e.Destination.Type), int(v.Int("step"))
 	if len(steps) == 0 {
-		return nil, destinationFault("There is no test for destinations of the type %s.", e.Destination.Type)
+		return nil, destinationFault("There is no test for destinations of type %s.", e.Destination.Type)
 	}
 	if step >= len(steps) {
-		return nil, management.Fault("step", "The test has %d steps, the first one is 0.", len(steps))
+		return nil, management.Fault("step", "The test has %d steps; the index of the first is 0.", len(steps))
 	}
 	out := &ExportTest{TestStep: steps[step], Result: &exportTestResult{Status: "Passed"}}
 	fail := func(message string) (*ExportTest, error) {

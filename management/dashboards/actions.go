@@ -178,13 +178,13 @@ func readSteps(raw json.RawMessage) ([]json.RawMessage, error) {
 		return nil, management.Fault("steps", "Expected a list of steps.")
 	}
 	if len(out) > maxSteps {
-		return nil, management.Fault("steps", "An action may have %d steps.", maxSteps)
+		return nil, management.Fault("steps", "An action may have at most %d steps.", maxSteps)
 	}
 	for i, step := range out {
 		field := "steps__" + strconv.Itoa(i)
 		members := management.JSONObject(step)
 		if members == nil {
-			return nil, management.Fault(field, "A step is an object.")
+			return nil, management.Fault(field, "A step must be an object.")
 		}
 		for _, name := range slices.Concat(stepTexts, stepMatchings) {
 			if err := checkStepText(field+"__"+name, members[name], slices.Contains(stepMatchings, name)); err != nil {

@@ -87,7 +87,7 @@ func (s Alerts) CheckDue(ctx context.Context) (more bool, err error) {
 		c, retry, err := s.claim(ctx)
 		switch {
 		case err != nil:
-			return false, errors.Join(append(failed, fmt.Errorf("looking for alerts that are due: %w", err))...)
+			return false, errors.Join(append(failed, fmt.Errorf("finding due alerts: %w", err))...)
 		case c == nil && !retry:
 			return false, errors.Join(failed...)
 		case c == nil:

@@ -73,7 +73,7 @@ func (a *storedAlert) buildQuestion(query json.RawMessage) (*alertQuestion, erro
 		return nil, management.Fault("condition", "Relative alert condition '%s' is not compatible with non time series trends", q.condition)
 	}
 	if q.ongoing && (q.bounds.Upper == nil || q.condition == relativeDecrease) {
-		return nil, management.Fault("config", "check_ongoing_interval needs an upper bound, and absolute_value or relative_increase: an interval that still runs always looks low.")
+		return nil, management.Fault("config", "check_ongoing_interval requires an upper bound and the condition absolute_value or relative_increase: an interval that has not ended always looks low.")
 	}
 	q.narrow(node, filter, display)
 	return q, nil
@@ -90,7 +90,7 @@ func (q *alertQuestion) configure(config json.RawMessage, node, filter map[strin
 	}
 	switch {
 	case json.Unmarshal(config, &c) != nil:
-		return management.Fault("config", "series_index is a whole number, check_ongoing_interval a boolean.")
+		return management.Fault("config", "series_index must be an integer, and check_ongoing_interval a boolean.")
 	case c.Type != "TrendsAlertConfig":
 		return management.NotAChoice("config__type", c.Type, []string{"TrendsAlertConfig"})
 	case c.Series == nil:
@@ -191,7 +191,7 @@ type alertRow struct {
 func (q *alertQuestion) find(results json.RawMessage, now time.Time) (*alertFinding, error) {
 	var rows []alertRow
 	if err := json.Unmarshal(results, &rows); err != nil {
-		return nil, fmt.Errorf("the rows of trends cannot be read: %w", err)
+		return nil, fmt.Errorf("cannot read the rows of trends: %w", err)
 	}
 	var first *alertFinding
 	for i := range rows {

@@ -23,7 +23,7 @@ func (s Alerts) rules(e *alertEdit) error {
 		}
 	}
 	if d := e.Values.Raw("detector_config"); management.JSONKind(d) != "NoneType" {
-		return management.Fault("detector_config", "'detector_config' is not supported: there are no detectors of anomalies.")
+		return management.Fault("detector_config", "'detector_config' is not supported: there is no anomaly detection.")
 	}
 	i, err := s.alertInsight(e)
 	if err != nil {
@@ -34,7 +34,7 @@ func (s Alerts) rules(e *alertEdit) error {
 	}
 	// The alert is stored, since a mail server may be configured later.
 	if e.Body != nil && e.Body.Warn != nil && s.Notify == nil && len(a.Subscribers) > 0 {
-		e.Body.Warn("nobody will be told: this server has no mail server")
+		e.Body.Warn("no notifications will be sent: this server has no mail server")
 	}
 	changed := e.IsNew || a.Insight != before.Insight || !bytes.Equal(a.Threshold.Configuration, before.Threshold.Configuration) ||
 		!bytes.Equal(a.Condition, before.Condition) || !bytes.Equal(a.Config, before.Config)
@@ -181,7 +181,7 @@ func (s Alerts) readSnooze(e *alertEdit) error {
 	}
 	at, ok := management.ParseTime(text)
 	if !ok {
-		return management.Fault("snoozed_until", "Give 2h, 1d, 1w, a time in ISO 8601, or null.")
+		return management.Fault("snoozed_until", "Must be 2h, 1d, 1w, a time in ISO 8601, or null.")
 	}
 	e.After.Snoozed = management.NewStamp(at)
 	return nil
@@ -197,7 +197,7 @@ func (a *storedAlert) limits() (b alertBounds, percentage bool, condition string
 		Bounds alertBounds
 	}
 	if json.Unmarshal(a.Threshold.Configuration, &t) != nil {
-		return b, false, "", management.Fault("threshold__configuration__bounds", "lower and upper are numbers or null.")
+		return b, false, "", management.Fault("threshold__configuration__bounds", "lower and upper must be numbers or null.")
 	}
 	if kinds := []string{"absolute", "percentage"}; !slices.Contains(kinds, t.Type) {
 		return b, false, "", management.NotAChoice("threshold__configuration__type", t.Type, kinds)

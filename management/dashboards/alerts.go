@@ -102,7 +102,7 @@ func newAlerts(c *core) (s Alerts) {
 func (s Alerts) newAlert(v *view) (*storedAlert, error) {
 	_, count, err := v.Tx.List(management.Query{Kind: kindAlert, Parent: v.Parent(), Limit: 1})
 	if err == nil && count >= maxAlerts {
-		err = management.Fault("", "A project may have %d alerts.", maxAlerts)
+		err = management.Fault("", "A project may have at most %d alerts.", maxAlerts)
 	}
 	now, no := management.NewStamp(s.Env.Now()), false
 	return &storedAlert{Author: v.User.ID, alertSettings: alertSettings{

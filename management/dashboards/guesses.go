@@ -72,7 +72,7 @@ func (g *guesses) begin(ctx context.Context, link string) (done func(), err erro
 	g.mu.Lock()
 	if g.all >= maxGuesses || g.byLink[link] >= maxLinkGuesses {
 		g.mu.Unlock()
-		return nil, &management.Error{Kind: management.Unavailable, Code: "unavailable", Message: "Too many passwords are being looked at. Try again in a moment."}
+		return nil, &management.Error{Kind: management.Unavailable, Code: "unavailable", Message: "Too many passwords are being checked. Try again in a moment."}
 	}
 	g.all++
 	g.byLink[link]++

@@ -240,7 +240,7 @@ func tilesOfInsight(tx management.Tx, id string) ([]insightSpot, error) {
 		dashboard, err := strconv.ParseInt(strings.TrimPrefix(list[i].Parent, dashboardParentPrefix), 10, 64)
 		number, err2 := strconv.ParseInt(list[i].ID, 10, 64)
 		if err = errors.Join(err, err2); err != nil {
-			return nil, fmt.Errorf("the tile %s is not stored as it should be: %w", list[i].ID, err)
+			return nil, fmt.Errorf("the stored tile %s is invalid: %w", list[i].ID, err)
 		}
 		out = append(out, insightSpot{number, dashboard})
 	}

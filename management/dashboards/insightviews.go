@@ -129,7 +129,7 @@ func (s Insights) Trending(ctx context.Context, scope *management.Scope, days in
 		days = defaultTrend
 	}
 	if days < 1 || days > maxTrend {
-		return management.List[trendingInsight]{}, management.Fault("days", "Ask for 1 to %d days.", maxTrend)
+		return management.List[trendingInsight]{}, management.Fault("days", "Must be from 1 to %d days.", maxTrend)
 	}
 	since := s.Env.Now().Add(-time.Duration(days) * 24 * time.Hour)
 	return management.Read(ctx, &s.Env, func(tx management.Tx) (out management.List[trendingInsight], err error) {

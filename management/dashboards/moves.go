@@ -43,7 +43,7 @@ func (s Dashboards) moveTile(tx management.Tx, scope *management.Scope, d *dashb
 	// Only the tile's id matters; clients send the whole tile.
 	var tileBody management.Body
 	if err := json.Unmarshal(v.Raw("tile"), &tileBody.Members); err != nil {
-		return nil, fmt.Errorf("an object cannot be read: %w", err)
+		return nil, fmt.Errorf("cannot read an object: %w", err)
 	}
 	inner, err := management.Fields{{Name: "id", Type: management.Int, Required: true}}.Create(tileBody)
 	if err != nil {
@@ -83,7 +83,7 @@ func (s Dashboards) relocate(tx management.Tx, scope *management.Scope, t *tileR
 			return err
 		}
 		if existing != nil && !existing.Deleted {
-			return management.Fault("tile", "The insight stands on that dashboard already.")
+			return management.Fault("tile", "The insight is already on that dashboard.")
 		}
 		// A deleted tile with the insight would otherwise be restored in addition to the moved one.
 		if existing != nil {

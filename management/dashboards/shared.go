@@ -129,7 +129,7 @@ func (s Dashboards) Shared(ctx context.Context, token, password string, allow fu
 // checkPassword returns an error if password is not one of the passwords of a link.
 func (s Dashboards) checkPassword(ctx context.Context, token string, c *sharingRecord, password string, allow func() error) error {
 	if password == "" {
-		return &management.Error{Kind: management.Unauthenticated, Code: CodePasswordRequired, Message: "This dashboard asks for a password."}
+		return &management.Error{Kind: management.Unauthenticated, Code: CodePasswordRequired, Message: "This dashboard requires a password."}
 	}
 	// A link without passwords rejects every password. A password that is longer than any that can
 	// be set is rejected without a derivation.

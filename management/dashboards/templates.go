@@ -161,7 +161,7 @@ func readStrict(f management.Fields, raw json.RawMessage, path string) (manageme
 	}
 	var b management.Body
 	if err := json.Unmarshal(raw, &b.Members); err != nil {
-		return nil, fmt.Errorf("an object cannot be read: %w", err)
+		return nil, fmt.Errorf("cannot read an object: %w", err)
 	}
 	for i := range f {
 		value, ok := b.Members[f[i].Name]

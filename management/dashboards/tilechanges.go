@@ -71,7 +71,7 @@ func tileObjects(name string, raw json.RawMessage, limit int) ([]management.Body
 	out := make([]management.Body, len(entries))
 	for i, entry := range entries {
 		if err := json.Unmarshal(entry, &out[i].Members); err != nil {
-			return nil, fmt.Errorf("an object cannot be read: %w", err)
+			return nil, fmt.Errorf("cannot read an object: %w", err)
 		}
 	}
 	return out, nil
@@ -131,7 +131,7 @@ func readTileChange(b management.Body) (management.Values, error) {
 	if text != nil {
 		var inner management.Body
 		if err := json.Unmarshal(text, &inner.Members); err != nil {
-			return nil, fmt.Errorf("an object cannot be read: %w", err)
+			return nil, fmt.Errorf("cannot read an object: %w", err)
 		}
 		textValues, err := tileTextFields.Change(inner)
 		if err != nil {
@@ -155,7 +155,7 @@ func (s Dashboards) changeTile(tx management.Tx, scope *management.Scope, d *das
 	before := management.Encode(t)
 	if v.Has("text") && (t.Text == nil || t.Text.Body != v.Text("text")) {
 		if t.Insight != "" {
-			return 0, management.Fault("text", "The tile shows an insight.")
+			return 0, management.Fault("text", "The tile shows an insight and has no text.")
 		}
 		s.writeText(scope, t, v.Text("text"))
 	}

@@ -68,7 +68,7 @@ func orderTiles(tiles []tileRecord, ids []int64) ([]tileRecord, error) {
 			return nil, management.ErrNoObject("tile_order", id)
 		}
 		if slices.ContainsFunc(out, func(t tileRecord) bool { return t.ID == id }) {
-			return nil, management.Fault("tile_order", "The tile %d is named twice.", id)
+			return nil, management.Fault("tile_order", "The tile %d is listed twice.", id)
 		}
 		out = append(out, tiles[index])
 	}

@@ -25,11 +25,11 @@ type usageTile struct {
 var (
 	usageTiles = []usageTile{
 		{
-			"Feature Flag Called Total Volume", "How often the flag was asked for, by its answer",
+			"Feature Flag Called Total Volume", "How often the flag was called, by value",
 			"$feature_flag_called", "$feature_flag", "total", "$feature_flag_response", "", [4]int{0, 0, 6, 5},
 		},
 		{
-			"Feature Flag calls made by unique users per variant", "How many people each answer was given to",
+			"Feature Flag calls made by unique users per variant", "How many people got each value",
 			"$feature_flag_called", "$feature_flag", "dau", "$feature_flag_response", "ActionsTable", [4]int{6, 0, 6, 5},
 		},
 	}
@@ -97,7 +97,7 @@ func (s Dashboards) MakeUsage(tx management.Tx, scope *management.Scope, key str
 		return 0, err
 	}
 	name := "Generated Dashboard: " + key + " Usage"
-	d.Name, d.Description, d.CreationMode = &name, "Made with the feature flag "+key+": how often and to whom it was answered.", madeFromTemplate
+	d.Name, d.Description, d.CreationMode = &name, "Created with the feature flag "+key+": how often it was called, and by how many people.", madeFromTemplate
 	if d.changedTiles, err = s.addPlanned(tx, scope, d, planUsage(usageTiles, key)); err != nil {
 		return 0, err
 	}

@@ -63,7 +63,7 @@ func (f *storedFlag) checkApproval(scope *management.Scope) error {
 	if settings.Needed > 1 {
 		needed = fmt.Sprintf("%d approvals", settings.Needed)
 	}
-	return errApprovalRequired("This change of the feature flag %q needs %s: POST /change_requests/ with the change as its patch.", f.before.Key, needed)
+	return errApprovalRequired("This change to the feature flag %q requires %s: send it as the patch of POST /change_requests/.", f.before.Key, needed)
 }
 
 // errApprovalRequired returns a Forbidden error with the code approval_required.

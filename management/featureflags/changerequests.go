@@ -132,7 +132,7 @@ func newChangeRequests(c *core) (s ChangeRequests) {
 		New: func(v *view) (*storedRequest, error) {
 			_, waiting, err := v.Tx.List(management.Query{Kind: kindChangeRequest, Other: waitingKey(v.Scope), Limit: 1})
 			if err == nil && waiting >= maxWaiting {
-				err = management.Fault("", "At most %d change requests of a project wait at once.", maxWaiting)
+				err = management.Fault("", "A project may have at most %d open change requests.", maxWaiting)
 			}
 			if err != nil {
 				return nil, err
@@ -170,7 +170,7 @@ func (s ChangeRequests) findFlag(v *view, level management.AccessLevel, r *store
 func (s ChangeRequests) List(ctx context.Context, scope *management.Scope, states []string, flag int64, p management.Page) (out management.List[ChangeRequest], err error) {
 	for _, state := range states {
 		if !slices.Contains([]string{requestOpen, requestApproved, requestApplied, requestRejected, requestWithdrawn}, state) {
-			return out, management.Fault("state", "%q is none of open, approved, applied, rejected, withdrawn.", state)
+			return out, management.Fault("state", "%q is not one of open, approved, applied, rejected, withdrawn.", state)
 		}
 	}
 	hidden, err := Flags{s.core}.hiddenIDs(ctx, scope)
@@ -207,7 +207,7 @@ func (s ChangeRequests) rules(e *requestEdit) error {
 	switch {
 	case e.Values.Has("base_version"):
 		if r.Base = e.Values.Int("base_version"); r.Base < 1 || r.Base > f.Version {
-			return management.Fault("base_version", "The feature flag has the versions 1 to %d.", f.Version)
+			return management.Fault("base_version", "The feature flag has versions 1 to %d.", f.Version)
 		}
 	case e.Values.Has("patch"):
 		r.Base = f.Version
@@ -231,11 +231,11 @@ func (s ChangeRequests) rules(e *requestEdit) error {
 func (s ChangeRequests) applyPatch(tx Tx, scope *management.Scope, f *storedFlag, patch json.RawMessage) error {
 	b := management.Body{Members: management.JSONObject(patch)}
 	if len(b.Members) == 0 {
-		return management.Fault("", "It changes nothing.")
+		return management.Fault("", "The patch is empty.")
 	}
 	for name := range b.Members {
 		if slices.Contains(editingFields, name) || !slices.ContainsFunc(FlagFields, func(f management.Field) bool { return f.Name == name }) {
-			return management.Fault(name, "This is no field that a request can change.")
+			return management.Fault(name, "A change request cannot change this field.")
 		}
 	}
 	if f.Origin != "" {
@@ -346,7 +346,7 @@ func emailsOf(v *view, users []int64) ([]string, error) {
 }
 
 func errInFile(f *storedFlag) error {
-	return management.Clash("The feature flag %q stands in the file %s and can only be changed there.", f.Key, f.Origin)
+	return management.Clash("The feature flag %q is defined in the file %s and can only be changed there.", f.Key, f.Origin)
 }
 
 // checkConflict returns a conflict error if a member of the patch was changed in the flag since
@@ -369,7 +369,7 @@ func (s ChangeRequests) checkConflict(e *requestEdit, f *storedFlag) error {
 	}
 	for name, proposed := range management.JSONObject(e.After.Patch) {
 		if members[name] != nil && !equalJSON(base[name], members[name]) && !equalJSON(proposed, members[name]) {
-			return management.Clash("The feature flag has another %s since version %d, for which the change was made. Edit the request to ask for it again.", name, e.After.Base)
+			return management.Clash("The field %s of the feature flag has changed since version %d, on which the request is based. Edit the request to base it on the current version.", name, e.After.Base)
 		}
 	}
 	return nil

@@ -30,9 +30,9 @@ func (s ChangeRequests) vote(ctx context.Context, scope *management.Scope, id st
 		r, me := e.After, e.User.ID
 		switch {
 		case vote == voteApprove && r.isAuthor(me):
-			return &management.Error{Kind: management.Forbidden, Code: "own_change", Message: "Who has written a change cannot approve it: somebody else has to."}
+			return &management.Error{Kind: management.Forbidden, Code: "own_change", Message: "The author of a change request cannot approve it: another member must approve it."}
 		case values.Int("revision") != r.Revision:
-			return &management.Error{Kind: management.Conflict, Code: "revision_changed", Field: "revision", Message: "The change request was edited meanwhile: look at it again."}
+			return &management.Error{Kind: management.Conflict, Code: "revision_changed", Field: "revision", Message: "The change request has been edited in the meantime: review it again."}
 		}
 		// A user has one vote: replace an earlier one.
 		r.Votes = slices.DeleteFunc(slices.Clone(r.Votes), func(v storedVote) bool { return v.User == me })
@@ -53,7 +53,7 @@ func (s ChangeRequests) Withdraw(ctx context.Context, scope *management.Scope, i
 			return e.After.errNotOpen()
 		}
 		if !e.After.isAuthor(e.User.ID) && !e.CanAdminister() {
-			return management.Denied("Only who has written a change request, or an administrator, can withdraw it.")
+			return management.Denied("Only the author of a change request or an administrator can withdraw it.")
 		}
 		f, err := s.findFlag(e.View, management.Editor, e.After)
 		if err != nil {
@@ -88,7 +88,7 @@ func (s ChangeRequests) Apply(ctx context.Context, scope *management.Scope, id s
 		// The author may have lost access since the request was filed.
 		author, err := management.NewUserScope(e.Tx, r.Author, e.Project)
 		if err == nil && author == nil {
-			err = management.Denied("Who has asked for this change may not work in the project any more.")
+			err = management.Denied("The author of this change request no longer has access to the project.")
 		}
 		if err == nil {
 			err = author.RequireAccess(management.Editor, f.accessObject())
@@ -117,7 +117,7 @@ func (s ChangeRequests) editOpen(ctx context.Context, scope *management.Scope, i
 		}
 		f, err := s.findFlag(e.View, management.Editor, e.After)
 		if err == nil && f == nil {
-			err = management.Clash("The feature flag of the change request is gone.")
+			err = management.Clash("The feature flag of the change request no longer exists.")
 		}
 		if err != nil {
 			return err

@@ -225,7 +225,7 @@ func countErrorText(err error) *string {
 	text := "The persons could not be read."
 	switch {
 	case errors.Is(err, errNotEvaluable):
-		text = "The cohort cannot be evaluated: one that it refers to is gone or cannot be read."
+		text = "The cohort cannot be evaluated: a cohort that it refers to no longer exists or cannot be read."
 	case errors.Is(err, context.DeadlineExceeded):
 		text = "The count took too long."
 	}

@@ -64,7 +64,7 @@ func ReadMembers(file io.Reader) (*MemberList, error) {
 	}
 	list, column, hasHeader := memberColumn(header)
 	if !hasHeader && len(header) > 1 {
-		return nil, management.Fault("csv", "The file has several columns and none with ids: one has to be called person_id, distinct_id or email. Found: %s", strings.ToValidUTF8(strings.Join(header, ", "), "?"))
+		return nil, management.Fault("csv", "The file has several columns but none with ids: one must be named person_id, distinct_id or email. Found: %s", strings.ToValidUTF8(strings.Join(header, ", "), "?"))
 	}
 	// Without a header the first row already contains data.
 	rows := 0

@@ -58,18 +58,18 @@ func checkNames(what string, object map[string]json.RawMessage, names ...string)
 func checkTree(raw json.RawMessage) error {
 	node := management.JSONObject(raw)
 	if node == nil {
-		return management.Fault("filters", "A filter has to be an object.")
+		return management.Fault("filters", "A filter must be an object.")
 	}
 	kind := management.JSONText(node["type"])
 	if leaf, ok := cohortLeaves[kind]; ok {
 		return checkLeaf(kind, node, leaf)
 	}
 	if kind != "AND" && kind != "OR" {
-		return management.Fault("filters", "Unknown filter type %q: it has to be AND, OR, person, cohort or behavioral.", kind)
+		return management.Fault("filters", "Unknown filter type %q: it must be AND, OR, person, cohort or behavioral.", kind)
 	}
 	var values []json.RawMessage
 	if json.Unmarshal(node["values"], &values) != nil || node["values"] == nil || string(node["values"]) == "null" {
-		return management.Fault("filters", "The values of a group have to be a list of filters.")
+		return management.Fault("filters", "The values of a group must be a list of filters.")
 	}
 	for _, value := range values {
 		if err := checkTree(value); err != nil {

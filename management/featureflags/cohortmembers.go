@@ -218,7 +218,7 @@ func (s Cohorts) Persons(ctx context.Context, scope *management.Scope, id string
 	// again for each page. The cursor of a static cohort is the last distinct id.
 	skip, err := strconv.Atoi(cursor)
 	if cursor != "" && (err != nil || skip < 0) {
-		return nil, management.Fault("cursor", "Invalid cursor: use the one of the next link as it stands.")
+		return nil, management.Fault("cursor", "Invalid cursor: use the cursor of the next link unchanged.")
 	}
 	out, seen := &cohortPersons{}, 0
 	m, _, err := s.newMatcher(ctx, scope, c.ID)

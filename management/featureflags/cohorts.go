@@ -95,11 +95,11 @@ type storedCohort struct {
 func decodeCohort(d *Definition) (*storedCohort, error) {
 	c := &storedCohort{origin: d.Origin}
 	if err := json.Unmarshal(d.Record, &c.cohortRecord); err != nil && d.Origin == "" {
-		return nil, fmt.Errorf("the cohort %d is not stored as it should be: %w", d.ID, err)
+		return nil, fmt.Errorf("the stored cohort %d is invalid: %w", d.ID, err)
 	}
 	if len(d.Meta) > 0 {
 		if err := json.Unmarshal(d.Meta, &c.cohortMeta); err != nil {
-			return nil, fmt.Errorf("the cohort %d is not stored as it should be: %w", d.ID, err)
+			return nil, fmt.Errorf("the stored cohort %d is invalid: %w", d.ID, err)
 		}
 	}
 	// Files may mark static cohorts by their type only.
@@ -189,7 +189,7 @@ func (s Cohorts) resource(ids []string, ofFile bool) management.Resource[Tx, sto
 		},
 		AuthorizeChange: func(_ *view, c *storedCohort) error {
 			if c.origin != "" {
-				return management.Clash("The cohort %d stands in the file %s and can only be changed there.", c.ID, c.origin)
+				return management.Clash("The cohort %d is defined in the file %s and can only be changed there.", c.ID, c.origin)
 			}
 			return nil
 		},

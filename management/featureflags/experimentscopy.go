@@ -272,10 +272,10 @@ func (c *experimentCopy) detach() (warnings []string, err error) {
 	}
 	warnings = []string{}
 	for _, id := range sortedKeys(references.cohorts) {
-		warnings = append(warnings, fmt.Sprintf("Filters on the cohort %s were left out: it is of the other project.", c.cohortName(id)))
+		warnings = append(warnings, fmt.Sprintf("Filters on the cohort %s were left out: it belongs to the source project.", c.cohortName(id)))
 	}
 	for _, id := range sortedKeys(references.actions) {
-		warnings = append(warnings, fmt.Sprintf("The action %s is of the other project: choose another one.", id))
+		warnings = append(warnings, fmt.Sprintf("The action %s belongs to the source project: choose another one.", id))
 	}
 	return warnings, nil
 }

@@ -30,7 +30,7 @@ var conclusionFields = management.Fields{
 // ExperimentCalls are the transitions by their name in the URL path.
 var ExperimentCalls = map[string]ExperimentCall{
 	"launch": {
-		Title: "Start an experiment now, and switch its flag on",
+		Title: "Launch an experiment now and enable its flag",
 		check: func(x *storedExperiment, flag *storedFlag, _ management.Values) error {
 			if !x.isDraft() {
 				return experimentFault("Experiment has already been launched.")
@@ -47,7 +47,7 @@ var ExperimentCalls = map[string]ExperimentCall{
 	},
 	// Paused is not stored: an experiment is paused while its flag is off (statusOf).
 	"pause": {
-		Title: "Switch the flag of a running experiment off",
+		Title: "Pause a running experiment by disabling its flag",
 		check: func(x *storedExperiment, flag *storedFlag, _ management.Values) error {
 			return x.checkRunning("Experiment is already paused.", !flag.Active)
 		},
@@ -56,7 +56,7 @@ var ExperimentCalls = map[string]ExperimentCall{
 		},
 	},
 	"resume": {
-		Title: "Switch the flag of a paused experiment on again",
+		Title: "Resume a paused experiment by enabling its flag",
 		check: func(x *storedExperiment, flag *storedFlag, _ management.Values) error {
 			return x.checkRunning("Experiment is not paused.", flag.Active)
 		},
@@ -66,7 +66,7 @@ var ExperimentCalls = map[string]ExperimentCall{
 	},
 	// The flag remains on, so persons do not lose their variant.
 	"end": {
-		Title: "End an experiment now; its flag stays as it is", Fields: conclusionFields,
+		Title: "End an experiment now without changing its flag", Fields: conclusionFields,
 		check: func(x *storedExperiment, _ *storedFlag, _ management.Values) error { return x.checkRunning("", false) },
 		do: func(x *storedExperiment, _ *storedFlag, v management.Values, now management.Stamp) {
 			x.End = now
@@ -75,7 +75,7 @@ var ExperimentCalls = map[string]ExperimentCall{
 	},
 	// Without release_to_everyone, the flag's conditions still decide who gets the variant.
 	"ship_variant": {
-		Title: "Give everybody in an experiment one variant, and end it",
+		Title: "Ship one variant to everyone in an experiment, and end it",
 		Fields: append(management.Fields{
 			{Name: "variant_key", Type: management.Text, Required: true, MaxLength: 400},
 			{Name: "release_to_everyone", Type: management.Bool, Help: "true: everyone gets the variant, not only those who match the flag's conditions"},
@@ -100,7 +100,7 @@ var ExperimentCalls = map[string]ExperimentCall{
 	},
 	// After the next launch, results are computed from the new start date.
 	"reset": {
-		Title: "Make an experiment a draft again; its flag stays as it is",
+		Title: "Reset an experiment to a draft without changing its flag",
 		check: func(x *storedExperiment, _ *storedFlag, _ management.Values) error {
 			if x.isDraft() {
 				return experimentFault("Experiment is already in draft state.")
@@ -130,7 +130,7 @@ var ExperimentCalls = map[string]ExperimentCall{
 	},
 	// The flag is not switched on, even if archiving switched it off.
 	"unarchive": {
-		Title: "Take an experiment out of the archive",
+		Title: "Unarchive an experiment",
 		check: func(x *storedExperiment, _ *storedFlag, _ management.Values) error {
 			if !x.Archived {
 				return experimentFault("Experiment is not archived.")

@@ -95,7 +95,7 @@ func sortMetrics(out []json.RawMessage, order json.RawMessage) {
 func (x *storedExperiment) checkExcluded(flag *storedFlag) error {
 	var excluded []string
 	if isPresent(x.Excluded) && json.Unmarshal(x.Excluded, &excluded) != nil {
-		return management.Fault("excluded_variants", "Expected a list of texts.")
+		return management.Fault("excluded_variants", "Expected a list of strings.")
 	}
 	input := x.analysisInput(flag)
 	// base is -1 if the flag has no variants.
@@ -114,7 +114,7 @@ func (x *storedExperiment) checkExcluded(flag *storedFlag) error {
 		}
 	}
 	if len(excluded) > 0 && remaining < 2 {
-		return management.Fault("excluded_variants", "At least one variant beside the baseline has to remain.")
+		return management.Fault("excluded_variants", "At least one variant besides the baseline must remain.")
 	}
 	return nil
 }

@@ -75,7 +75,7 @@ func (s Experiments) readMetrics(raw json.RawMessage, field string, check bool) 
 	var list []json.RawMessage
 	_ = json.Unmarshal(raw, &list) // raw is null or an array: its type has been checked
 	if len(list) > maxExperimentMetrics {
-		return nil, management.CodedFault(management.CodeMaxLength, field, "%d metrics are more than the %d that an experiment may have.", len(list), maxExperimentMetrics)
+		return nil, management.CodedFault(management.CodeMaxLength, field, "%d metrics are too many: an experiment may have at most %d.", len(list), maxExperimentMetrics)
 	}
 	out := make([]map[string]json.RawMessage, len(list))
 	for i, raw := range list {

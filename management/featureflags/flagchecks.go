@@ -135,7 +135,7 @@ func (f *storedFlag) checkSettings(before *storedFlag) error {
 	case f.Archived && f.Active && before.Archived:
 		f.Archived = false
 	case f.Archived && f.Active:
-		return management.Fault("archived", "A feature flag has to be inactive to be archived.")
+		return management.Fault("archived", "A feature flag must be inactive to be archived.")
 	}
 	return nil
 }

@@ -53,7 +53,7 @@ func findCohort(tx Tx, project int64, number json.Number) (*flagCohort, error) {
 	var meta cohortMeta
 	if len(d.Meta) > 0 {
 		if err := json.Unmarshal(d.Meta, &meta); err != nil {
-			return nil, fmt.Errorf("the cohort %d is not stored as it should be: %w", id, err)
+			return nil, fmt.Errorf("the stored cohort %d is invalid: %w", id, err)
 		}
 	}
 	// Cohorts without a name are shown by their id.

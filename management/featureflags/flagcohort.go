@@ -26,7 +26,7 @@ func (s Flags) StaticCohort(ctx context.Context, scope *management.Scope, id int
 			err = management.ErrNotFound()
 		}
 		if err == nil && f.shape().Aggregation != nil {
-			err = management.Fault("", "This feature flag is about groups: no persons are in it.")
+			err = management.Fault("", "This feature flag is evaluated for groups and has no persons.")
 		}
 		// A flag that is off is not compiled: p.set stays nil and the cohort empty.
 		if err != nil || !f.Active {
@@ -68,7 +68,7 @@ func (p *preview) enabledIDs(ctx context.Context, project int64) (ids []string, 
 	case err != nil:
 		return nil, err
 	case len(ids) > maxMembers:
-		return nil, management.Fault("", "The feature flag is on for more than %d distinct ids: a cohort of them is not made at once.", maxMembers)
+		return nil, management.Fault("", "The feature flag is enabled for more than %d distinct ids, the maximum for a new cohort.", maxMembers)
 	}
 	return ids, ctx.Err()
 }

@@ -166,7 +166,7 @@ func (e *Exposures) addCalls(ctx context.Context, q *ExposureQuery, buckets []ti
 	case many:
 		return management.Fault("interval", "There are more than %d calls: choose hour or day.", maxPeopleCalls)
 	case q.CountCalls == nil:
-		return management.Fault("count", "This server does not ask events: choose calls or evaluations by hour or day.")
+		return management.Fault("count", "This server does not query events: choose calls or evaluations by hour or day.")
 	}
 	counts, err := q.CountCalls(ctx, CallQuery{e.Key, buckets, q.To, q.Interval, q.Count == "people"})
 	if err == nil {
@@ -179,7 +179,7 @@ func (e *Exposures) addCalls(ctx context.Context, q *ExposureQuery, buckets []ti
 // the last one.
 func (q *ExposureQuery) buckets(zone *time.Location) (starts []time.Time, end time.Time, err error) {
 	if !q.From.Before(q.To) {
-		return nil, end, management.Fault("date_to", "The time ends before it begins.")
+		return nil, end, management.Fault("date_to", "The end of the period must be after its start.")
 	}
 	// Data points begin at full minutes, hours or days.
 	start := q.From.In(zone).Truncate(time.Minute)

@@ -217,7 +217,7 @@ func (s Flags) loadPinnable(tx Tx, scope *management.Scope, id int64) (*storedFl
 	case err != nil:
 		return nil, err
 	case f.Deleted:
-		return nil, management.Fault("", "This feature flag has been deleted. Restore it before values of it are pinned.")
+		return nil, management.Fault("", "This feature flag has been deleted. Restore it before pinning its values.")
 	case f.Origin != "":
 		return nil, errInFile(f)
 	}
@@ -280,7 +280,7 @@ func (s Flags) removeReplacedPins(tx Tx, f *storedFlag, next *storedPin, distinc
 		return len(found) == 0, err
 	})
 	if err == nil && len(f.Pins) >= maxPins {
-		err = management.CodedFault(management.CodeMaxLength, "", "At most %d values of a feature flag are pinned.", maxPins)
+		err = management.CodedFault(management.CodeMaxLength, "", "A feature flag may have at most %d pinned values.", maxPins)
 	}
 	return err
 }
@@ -361,7 +361,7 @@ func (f *storedFlag) checkPin(tx Tx, p *storedPin, now time.Time) error {
 		return management.Fault("value", "Give true, false or the key of a variant.")
 	}
 	if !p.Expires.IsZero() && !now.Before(p.Expires.Time) {
-		return management.Fault("expires_at", "This time is over.")
+		return management.Fault("expires_at", "This time is in the past.")
 	}
 	if p.Group == nil {
 		return nil

@@ -102,11 +102,11 @@ type flagMeta struct {
 func decodeFlag(project int64, d *Definition) (*storedFlag, error) {
 	f := &storedFlag{ID: d.ID, Project: project, Key: d.Key, Deleted: d.Deleted, Origin: d.Origin}
 	if err := json.Unmarshal(d.Record, &f.Extra); err != nil && d.Origin == "" {
-		return nil, fmt.Errorf("the flag %d is not stored as it should be: %w", d.ID, err)
+		return nil, fmt.Errorf("the stored flag %d is invalid: %w", d.ID, err)
 	}
 	if len(d.Meta) > 0 {
 		if err := json.Unmarshal(d.Meta, &f.flagMeta); err != nil {
-			return nil, fmt.Errorf("the flag %d is not stored as it should be: %w", d.ID, err)
+			return nil, fmt.Errorf("the stored flag %d is invalid: %w", d.ID, err)
 		}
 	}
 	// take decodes a member and removes it from Extra.

@@ -70,7 +70,7 @@ func readDocument(b management.Body) (*parsedDocument, error) {
 			o, _ := wire.Value(raw).(entry)
 			name, _ := o[list.name].(string)
 			if name == "" || seen[name] {
-				return nil, management.Fault(fmt.Sprintf("%s__%d__%s", list.field, i, list.name), "It needs a %s of its own.", list.name)
+				return nil, management.Fault(fmt.Sprintf("%s__%d__%s", list.field, i, list.name), "A unique %s is required.", list.name)
 			}
 			seen[name] = true
 			err := checkUnknownKeys(list.part, raw, func(text string) { out.warn(fmt.Sprintf("%s %q: %s", list.kind, name, text)) })
@@ -257,7 +257,7 @@ func (a *documentApplier) draftCohort(w *namedEntry) (*cohortDraft, error) {
 		c.storedCohort = &storedCohort{cohortMeta: cohortMeta{CreatedAt: management.NewStamp(a.Env.Now()), CreatedBy: a.scope.User.ID}}
 		c.ID = a.current.cohortIDs[w.name]
 	case stored.origin != "":
-		return nil, management.Clash("It stands in the file %s and can only be changed there.", stored.origin)
+		return nil, management.Clash("It is defined in the file %s and can only be changed there.", stored.origin)
 	default:
 		c.before = stored.toView()
 	}

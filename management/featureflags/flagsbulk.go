@@ -104,7 +104,7 @@ func (s Flags) BulkDelete(ctx context.Context, scope *management.Scope, b manage
 	}
 	// A query can match more flags than a request may delete, so check the limit after it.
 	if len(list) > maxBulk {
-		return nil, management.CodedFault(management.CodeMaxLength, "ids", "At most %d feature flags are deleted at once, these are %d.", maxBulk, len(list))
+		return nil, management.CodedFault(management.CodeMaxLength, "ids", "At most %d feature flags can be deleted at once, not %d.", maxBulk, len(list))
 	}
 	return s.deleteAll(ctx, scope, list)
 }

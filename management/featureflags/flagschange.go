@@ -50,7 +50,7 @@ func (s Flags) BulkChange(ctx context.Context, scope *management.Scope, b manage
 		return nil, err
 	}
 	if len(ids) > maxBulkChange {
-		return nil, management.CodedFault(management.CodeMaxLength, "ids", "At most %d feature flags are changed at once, these are %d.", maxBulkChange, len(ids))
+		return nil, management.CodedFault(management.CodeMaxLength, "ids", "At most %d feature flags can be changed at once, not %d.", maxBulkChange, len(ids))
 	}
 	change, err := s.parsePatch(v.Raw("patch"))
 	if err != nil {
@@ -77,11 +77,11 @@ func (s Flags) BulkChange(ctx context.Context, scope *management.Scope, b manage
 func (s Flags) parsePatch(patch json.RawMessage) (func(context.Context, *management.Scope, json.RawMessage) error, error) {
 	var members map[string]json.RawMessage
 	if err := json.Unmarshal(patch, &members); err != nil {
-		return nil, management.Fault("patch", "This is no object.")
+		return nil, management.Fault("patch", "Expected an object.")
 	}
 	// The members are applied by different operations, so a patch has exactly one.
 	if len(members) != 1 {
-		return nil, management.Fault("patch", "Say one of active, archived, deleted, add_tags, remove_tags.")
+		return nil, management.Fault("patch", "Send exactly one of active, archived, deleted, add_tags, remove_tags.")
 	}
 	v, err := patchFields.Change(management.Body{Members: members})
 	if err != nil {
@@ -108,5 +108,5 @@ func (s Flags) parsePatch(patch json.RawMessage) (func(context.Context, *managem
 			}, nil
 		}
 	}
-	return nil, management.Fault("patch", "Say one of active, archived, deleted, add_tags, remove_tags.")
+	return nil, management.Fault("patch", "Send exactly one of active, archived, deleted, add_tags, remove_tags.")
 }

@@ -200,7 +200,7 @@ func (d *document) readCohorts(tx Tx, scope *management.Scope) error {
 	d.members, err = tx.MembersOf(scope.Project.ID, static, maxDocumentMembers)
 	for _, id := range static {
 		if d.members[id] == nil {
-			d.warnings = append(d.warnings, fmt.Sprintf("cohort %q: its members are too many for a document and are left out", d.cohortNames[id]))
+			d.warnings = append(d.warnings, fmt.Sprintf("cohort %q: it has too many members for a document; they are left out", d.cohortNames[id]))
 		}
 	}
 	return err
@@ -250,7 +250,7 @@ func canonicalFlag(o entry) (entry, error) {
 	var tags []string
 	if raw, ok := o["tags"]; ok {
 		if err := json.Unmarshal(wire.MustEncode(raw), &tags); err != nil {
-			return nil, management.Fault("tags", "Expected a list of texts.")
+			return nil, management.Fault("tags", "Expected a list of strings.")
 		}
 	}
 	tags = management.NormalizeTags(tags)
@@ -382,7 +382,7 @@ func (a *documentApplier) compareProjects() error {
 	for _, name := range documentSettings {
 		value := a.parsed.settings[name]
 		if isPresent(value) && !equalJSON(value, rawOr(a.scope.Project.Settings[name], defaultSettings[name])) {
-			a.out.Warnings = append(a.out.Warnings, fmt.Sprintf("%s is %s in the document; the project's own stays", name, plainText(wire.Value(value))))
+			a.out.Warnings = append(a.out.Warnings, fmt.Sprintf("%s is %s in the document; the project's value does not change", name, plainText(wire.Value(value))))
 		}
 	}
 	return nil

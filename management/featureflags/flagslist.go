@@ -90,7 +90,7 @@ func (q *FlagQuery) matcher(s *core) (func(*storedFlag) bool, error) {
 	}
 	for _, word := range q.Status {
 		if !slices.Contains(listStatuses, word) {
-			return nil, management.Fault("status", "Choose among %s.", strings.Join(listStatuses, ", "))
+			return nil, management.Fault("status", "Must be one of %s.", strings.Join(listStatuses, ", "))
 		}
 	}
 	tags, excludedTags, now := management.NormalizeTags(q.Tags), management.NormalizeTags(q.ExcludedTags), s.Env.Now()

@@ -50,7 +50,7 @@ func (s Flags) BulkTags(ctx context.Context, scope *management.Scope, b manageme
 		return nil, err
 	}
 	if len(ids) > maxBulk {
-		return nil, management.CodedFault(management.CodeMaxLength, "ids", "The tags of at most %d feature flags are changed at once, these are %d.", maxBulk, len(ids))
+		return nil, management.CodedFault(management.CodeMaxLength, "ids", "The tags of at most %d feature flags can be changed at once, not %d.", maxBulk, len(ids))
 	}
 	out := &bulkTagResult{Updated: []taggedFlag{}, Skipped: []skippedFlag{}}
 	// Each flag is changed in its own transaction, so a fault affects only that flag.

@@ -59,7 +59,7 @@ func (s Flags) EnrichUsageDashboard(ctx context.Context, scope *management.Scope
 	return s.changeUsage(ctx, scope, id, func(v *view, f *storedFlag, exists bool) error {
 		switch {
 		case !exists:
-			return PlainError("Usage dashboard not found. Make one first.")
+			return PlainError("Usage dashboard not found. Create one first.")
 		case f.UsageEnriched:
 			return PlainError("Usage dashboard already has enriched data")
 		case !f.Enriched:

@@ -86,7 +86,7 @@ func (v *storedVersion) flagAt(f *storedFlag) (*storedFlag, error) {
 		Deleted bool   `json:"deleted"`
 	}
 	if err := json.Unmarshal(v.Record, &header); err != nil {
-		return nil, fmt.Errorf("version %d of the flag %d is not stored as it should be: %w", v.Version, f.ID, err)
+		return nil, fmt.Errorf("the stored version %d of the flag %d is invalid: %w", v.Version, f.ID, err)
 	}
 	old, err := decodeFlag(f.Project, &Definition{ID: f.ID, Key: header.Key, Record: v.Record, Meta: v.Meta, Deleted: header.Deleted})
 	if err == nil {

@@ -138,7 +138,7 @@ func (l *whoSearch) readPage(v management.Values) error {
 	if cursor := v.Text("cursor"); cursor != "" {
 		skip, err := strconv.Atoi(cursor)
 		if err != nil || skip < 0 {
-			return management.Fault("cursor", "Not a cursor of this list.")
+			return management.Fault("cursor", "Invalid cursor: use the value of next from the previous page.")
 		}
 		l.skip = skip
 	}

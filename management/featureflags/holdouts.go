@@ -107,7 +107,7 @@ func (h *storedHoldout) tidyFilters() error {
 		return management.Fault("filters", "Filters are required to create an holdout group")
 	}
 	if len(filters) > 1 {
-		return management.Fault("filters", "A holdout has one filter, not %d.", len(filters))
+		return management.Fault("filters", "A holdout must have one filter, not %d.", len(filters))
 	}
 	f := filters[0]
 	share := f["rollout_percentage"]
@@ -117,7 +117,7 @@ func (h *storedHoldout) tidyFilters() error {
 	case !isPercentage(json.Number(share)):
 		return management.Fault("filters", "Rollout percentage must be between 0 and 100.")
 	case isPresent(f["properties"]):
-		return management.Fault("filters", "A holdout is of all people: properties have to be empty.")
+		return management.Fault("filters", "A holdout applies to all persons: properties must be empty.")
 	}
 	// Write the filter in one form, whatever members the client has sent.
 	h.Filters = management.Encode([]any{map[string]any{

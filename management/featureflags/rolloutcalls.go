@@ -32,12 +32,12 @@ var (
 // RolloutCalls are the actions by their names in paths.
 var RolloutCalls = map[string]RolloutCall{
 	"start": {
-		Title:     "Start a guarded rollout: its first step is made now",
+		Title:     "Start a guarded rollout and apply its first step",
 		isAllowed: func(s rolloutStatus) bool { return s == rolloutDraft },
 		do:        func(s Rollouts, v *view, x *storedRollout, _ management.Values) error { return s.start(v, x) },
 	},
 	"pause": {
-		Title: "Pause a rollout: the flag keeps its share, and nothing is watched", Fields: management.Fields{rolloutReason},
+		Title: "Pause a guarded rollout: the flag keeps its share, and metrics are not checked", Fields: management.Fields{rolloutReason},
 		isAllowed: rolloutStatus.isLive,
 		do: func(s Rollouts, v *view, x *storedRollout, values management.Values) error {
 			x.setStatus(rolloutPaused)
@@ -45,24 +45,24 @@ var RolloutCalls = map[string]RolloutCall{
 		},
 	},
 	"resume": {
-		Title:     "Go on with a paused rollout: the dwell and the tests of the step begin anew",
+		Title:     "Resume a paused guarded rollout: the dwell time and the tests of the step restart",
 		Fields:    management.Fields{{Name: "accept_flag", Type: management.Bool, Help: "true: continue with the flag as it is, if it was changed during the rollout"}},
 		isAllowed: func(s rolloutStatus) bool { return s == rolloutPaused },
 		do:        Rollouts.resume,
 	},
 	"advance": {
-		Title: "Make the next step of a rollout now", Fields: management.Fields{rolloutReason},
+		Title: "Apply the next step of a guarded rollout now", Fields: management.Fields{rolloutReason},
 		isAllowed: rolloutStatus.isLive, do: Rollouts.advance,
 	},
 	"rollback": {
-		Title: "Turn a rollout back", Fields: management.Fields{rolloutReason},
+		Title: "Roll back a guarded rollout", Fields: management.Fields{rolloutReason},
 		isAllowed: func(s rolloutStatus) bool { return s.isLive() || s == rolloutPaused },
 		do: func(s Rollouts, v *view, x *storedRollout, values management.Values) error {
 			return s.rollBack(v, x, rolloutBack, "rollback", values.Text("reason"))
 		},
 	},
 	"abort": {
-		Title:     "End a rollout",
+		Title:     "Abort a guarded rollout",
 		Fields:    management.Fields{rolloutReason, {Name: "restore", Type: management.Bool, Null: true, Help: "false: leave the flag's share as it is; by default the share from before the rollout is restored"}},
 		isAllowed: func(s rolloutStatus) bool { return s.isOpen() && s != rolloutDraft },
 		do: func(s Rollouts, v *view, x *storedRollout, values management.Values) error {
@@ -92,7 +92,7 @@ func (s Rollouts) Call(ctx context.Context, scope *management.Scope, id, name st
 	return management.RunAction(ctx, s.Resource, scope, id, func(e *management.Edit[Tx, storedRollout]) error {
 		x := e.After
 		if values.Has("state_version") && string(values.Raw("state_version")) != "null" && values.Int("state_version") != x.StateVersion {
-			return management.Clash("The rollout was changed meanwhile: it is %s now, state_version %d.", x.Status, x.StateVersion)
+			return management.Clash("The rollout has changed in the meantime: it is now %s, with state_version %d.", x.Status, x.StateVersion)
 		}
 		if !call.isAllowed(x.Status) {
 			return management.Fault("", "This rollout is %s.", x.Status)
@@ -141,14 +141,14 @@ func (s Rollouts) start(v *view, x *storedRollout) error {
 	}
 	// The first step must raise the share, since a rollout cannot lower it.
 	if a.percent >= p.Steps[0].Percent {
-		return notComparable("steps.0.percent", "The treatment has %s %% now: the first step raises it.", share(a.percent))
+		return notComparable("steps.0.percent", "The treatment already has %s %%: the first step must be higher.", share(a.percent))
 	}
 	_, running, err := v.Tx.List(management.Query{Kind: kindRolloutTask, Other: v.Parent(), Limit: 1})
 	if err != nil {
 		return err
 	}
 	if running >= maxRollouts {
-		return management.CodedFault(management.CodeMaxLength, "", "%d rollouts of the project go on: end one first.", maxRollouts)
+		return management.CodedFault(management.CodeMaxLength, "", "%d rollouts of the project are in progress: end one of them first.", maxRollouts)
 	}
 	x.PercentBefore, x.Started, x.StartedBy, x.Both = &a.percent, management.NewStamp(s.Env.Now()), v.User.ID, a.both
 	// Later steps run without the user, so the approval is checked now.
@@ -228,7 +228,7 @@ func (s Rollouts) resume(v *view, x *storedRollout, values management.Values) er
 	// The user has to confirm that the rollout continues with the changed share.
 	if a.hasChanged(x) {
 		if !values.Bool("accept_flag") {
-			return management.Clash("The flag gives the treatment %s %% now, the rollout wrote %s %%: send accept_flag, or abort.", share(a.percent), share(x.LastPercent))
+			return management.Clash("The flag now gives the treatment %s %%, but the rollout set %s %%: send accept_flag, or abort the rollout.", share(a.percent), share(x.LastPercent))
 		}
 		x.LastPercent, x.Both = a.percent, a.both
 	}
@@ -246,7 +246,7 @@ func (s Rollouts) advance(v *view, x *storedRollout, values management.Values) e
 		return err
 	}
 	if a.hasChanged(x) {
-		return management.Clash("The flag was changed: it gives the treatment %s %%, the rollout wrote %s %%.", share(a.percent), share(x.LastPercent))
+		return management.Clash("The flag was changed: it now gives the treatment %s %%, but the rollout set %s %%.", share(a.percent), share(x.LastPercent))
 	}
 	// x.Last is an evaluation; decode only the members that are needed.
 	var last struct {
@@ -305,8 +305,8 @@ func (s Rollouts) logStep(v *view, x *storedRollout, activity, why string) error
 
 // rolloutNews are the ends of the subjects of mails, by event.
 var rolloutNews = map[string]string{
-	"start": "has started", "advance": "went on", "rollback": "was turned back", "abort": "was aborted", "hold": "is held",
-	"go on": "goes on", "complete": "is complete", "fail": "has failed",
+	"start": "has started", "advance": "advanced to the next step", "rollback": "was rolled back", "abort": "was aborted", "hold": "is on hold",
+	"go on": "continues", "complete": "is complete", "fail": "has failed",
 }
 
 // notify queues the mails about an event of a rollout, in its transaction (§4.11). The mails are
@@ -351,7 +351,7 @@ const maxNotified = 20
 func (s Rollouts) tidyNotify(v *view, x *storedRollout) error {
 	notify := management.JSONObject(x.Notify)
 	if !management.EmptyJSON(notify["webhook"]) {
-		return management.Fault("notify.webhook", "Rollouts do not call webhooks: they send mails.")
+		return management.Fault("notify.webhook", "Rollouts do not support webhooks: they send emails.")
 	}
 	if raw := notify["emails"]; !management.EmptyJSON(raw) {
 		var emails []string
@@ -366,7 +366,7 @@ func (s Rollouts) tidyNotify(v *view, x *storedRollout) error {
 			return err
 		}
 		if missing >= 0 {
-			return management.CodedFault(management.CodeDoesNotExist, fmt.Sprintf("notify.emails.%d", missing), "Nobody of the project has the address %s.", management.ShortText(emails[missing]))
+			return management.CodedFault(management.CodeDoesNotExist, fmt.Sprintf("notify.emails.%d", missing), "No member of this project has the address %s.", management.ShortText(emails[missing]))
 		}
 	}
 	x.Notify = management.Encode(notify)

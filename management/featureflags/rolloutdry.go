@@ -35,7 +35,7 @@ var DryRunFields = func() management.Fields {
 // error of the kind Unavailable if the service has no Measure function.
 func (s Rollouts) DryRun(ctx context.Context, scope *management.Scope, b management.Body) (*experiments.Evaluation, error) {
 	if s.Measure == nil {
-		return nil, &management.Error{Kind: management.Unavailable, Code: "unavailable", Message: "Queries are not run here now."}
+		return nil, &management.Error{Kind: management.Unavailable, Code: "unavailable", Message: "Queries are not available on this server at the moment."}
 	}
 	values, err := dryFields.Create(b)
 	if err != nil {
@@ -70,11 +70,11 @@ func (s Rollouts) prepareDryRun(v *view, values management.Values, b management.
 	}
 	step := int(values.Int("step"))
 	if step >= len(plan.Steps) {
-		return nil, management.Fault("step", "The rollout has %d steps, counted from 0.", len(plan.Steps))
+		return nil, management.Fault("step", "The rollout has %d steps; the index of the first is 0.", len(plan.Steps))
 	}
 	// At 100 % the control arm is empty.
 	if plan.Steps[step].Percent == 100 {
-		return nil, management.Fault("step", "At 100 %% nobody is left to compare with.")
+		return nil, management.Fault("step", "At 100 %% no one is left to compare with.")
 	}
 	f, err := s.findFlag(v, x)
 	if err == nil {

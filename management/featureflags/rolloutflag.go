@@ -45,11 +45,11 @@ func newRolloutArms(p *management.ProjectRecord, x *storedRollout, f *storedFlag
 	case f.Archived:
 		return nil, notComparable("feature_flag", "The flag is archived.")
 	case f.RemoteConfig:
-		return nil, notComparable("feature_flag", "The flag is remote configuration: nobody is left without it.")
+		return nil, notComparable("feature_flag", "The flag is a remote configuration: everyone gets it, so there is no one to compare with.")
 	case f.Bucketing == "device_id":
-		return nil, notComparable("feature_flag", "The flag goes by devices, which exposures do not tell. Let it go by people.")
+		return nil, notComparable("feature_flag", "The flag is bucketed by device, which exposure events do not identify. Bucket it by person instead.")
 	case f.Continuity != nil && *f.Continuity:
-		return nil, notComparable("feature_flag", "The flag keeps values across sign-in, so that exposures do not tell by which id it was decided. Switch that off.")
+		return nil, notComparable("feature_flag", "The flag ensures experience continuity, so exposure events do not show by which id it was evaluated. Switch experience continuity off.")
 	}
 	a := &rolloutArms{treatment: -1, control: -1, both: 100, key: f.Key, group: shape.Aggregation, hash: hashOf(p, f)}
 	// The first condition determines whether the flag is about persons or groups; the next check
@@ -60,7 +60,7 @@ func newRolloutArms(p *management.ProjectRecord, x *storedRollout, f *storedFlag
 	if slices.ContainsFunc(shape.Groups, func(g groupShape) bool {
 		return g.Aggregation != nil && (a.group == nil || *a.group != *g.Aggregation) || g.Aggregation == nil && shape.Aggregation == nil && a.group != nil
 	}) {
-		return nil, notComparable("feature_flag", "Conditions of the flag are about people, others about groups: make them about one.")
+		return nil, notComparable("feature_flag", "Some conditions of the flag are about persons and others about groups: use the same for all of them.")
 	}
 	if variants := shape.variants(); len(variants) > 0 {
 		return a, a.useVariants(x, variants)
@@ -81,11 +81,11 @@ func hashOf(p *management.ProjectRecord, f *storedFlag) flags.Hash {
 func (a *rolloutArms) useCondition(x *storedRollout, shape *filterShape) error {
 	switch {
 	case x.Treatment != nil || x.Control != nil:
-		return notComparable("treatment_variant", "The flag has no variants: leave treatment_variant and control_variant out, or give it two.")
+		return notComparable("treatment_variant", "The flag has no variants: leave treatment_variant and control_variant out, or add two variants to the flag.")
 	case x.Condition != 0 || len(shape.Groups) != 1:
-		return notComparable("condition", "Without variants a rollout is of a flag with one condition: those in others would look like control. Give the flag two variants instead.")
+		return notComparable("condition", "Without variants, the flag must have exactly one condition: persons in other conditions would count as control. Add two variants to the flag instead.")
 	case len(shape.Groups[0].Properties) > 0:
-		return notComparable("condition", "People outside of the condition would look like control. Give the flag two variants instead: people outside then are in no arm.")
+		return notComparable("condition", "Persons outside the condition would count as control. Add two variants to the flag instead: persons outside are then in neither arm.")
 	}
 	a.percent = rolloutOf(shape.Groups[0].Rollout)
 	return nil
@@ -106,21 +106,21 @@ func (a *rolloutArms) useVariants(x *storedRollout, variants []variantShape) err
 		place *int
 	}{"treatment_variant": {x.Treatment, &a.treatment}, "control_variant": {x.Control, &a.control}} {
 		if to.name == nil {
-			return management.CodedFault(management.CodeRequired, field, "The flag has variants: say which one this is.")
+			return management.CodedFault(management.CodeRequired, field, "The flag has variants: give the key of one of them.")
 		}
 		if *to.place = find(*to.name); *to.place < 0 {
 			return management.CodedFault(management.CodeDoesNotExist, field, "The feature flag has no variant %q.", management.ShortText(*to.name))
 		}
 	}
 	if a.treatment == a.control {
-		return notComparable("control_variant", "Treatment and control are one variant.")
+		return notComparable("control_variant", "Treatment and control must be different variants.")
 	}
 	// The arms must be adjacent: only then does a higher treatment share move subjects from one arm
 	// to the other and leave the subjects of other variants where they are.
 	first, last := min(a.treatment, a.control), max(a.treatment, a.control)
 	for i := first + 1; i < last; i++ {
 		if variants[i].Rollout > 0 {
-			return notComparable("treatment_variant", "The variant %q lies between: raising the treatment would move its people. Put treatment and control next to each other.", variants[i].Key)
+			return notComparable("treatment_variant", "The variant %q is between treatment and control: raising the treatment would move its persons. Put treatment and control next to each other.", variants[i].Key)
 		}
 	}
 	for i := range first {
@@ -128,7 +128,7 @@ func (a *rolloutArms) useVariants(x *storedRollout, variants []variantShape) err
 	}
 	t, c := variants[a.treatment].Rollout, variants[a.control].Rollout
 	if a.both = t + c; !(a.both > 0) {
-		return notComparable("treatment_variant", "Treatment and control have no share that could move from one to the other.")
+		return notComparable("treatment_variant", "Treatment and control have no share to move from one to the other.")
 	}
 	a.percent, a.names = 100*t/a.both, []string{*x.Treatment, *x.Control}
 	return nil

@@ -51,7 +51,7 @@ func (x *storedRollout) plan() (*rolloutPlan, error) {
 	}
 	// Check the size before the lists are decoded.
 	if len(x.Guardrails)+len(x.Signals) > maxRolloutText {
-		return nil, management.CodedFault(management.CodeMaxLength, "guardrails", "The metrics of a rollout have at most %d bytes.", maxRolloutText)
+		return nil, management.CodedFault(management.CodeMaxLength, "guardrails", "The metrics of a rollout may have at most %d bytes.", maxRolloutText)
 	}
 	if err := p.readSteps(x.Steps); err != nil {
 		return nil, err
@@ -93,7 +93,7 @@ func (p *rolloutPlan) readSteps(raw json.RawMessage) error {
 		case math.Abs(hundredths-math.Round(hundredths)) > 1e-6:
 			return management.Fault(path+".percent", "A percentage has at most two decimals.")
 		case s.Percent <= before:
-			return management.Fault(path+".percent", "Each step is above the one before.")
+			return management.Fault(path+".percent", "Each step must be higher than the previous one.")
 		case s.Dwell < minDwell || s.Dwell > maxDwell:
 			return management.Fault(path+".dwell_seconds", "Give %d to %d seconds.", minDwell, maxDwell)
 		}
@@ -123,7 +123,7 @@ func (p *rolloutPlan) readGuards(field string, raw *json.RawMessage, to *[]exper
 		case g.Goal != "increase" && g.Goal != "decrease":
 			return management.NotAChoice(path+".goal", management.ShortText(g.Goal), []string{"increase", "decrease"})
 		case !(g.Tolerance >= 0 && g.Tolerance < 1):
-			return management.Fault(path+".tolerance", "Give a number of at least 0 and below 1: 0.1 lets pass what is ten percent worse.")
+			return management.Fault(path+".tolerance", "Give a number of at least 0 and below 1: 0.1 accepts values that are up to ten percent worse.")
 		case len(g.Name) > 400:
 			return management.CodedFault(management.CodeMaxLength, path+".name", "Ensure this field has no more than 400 characters.")
 		}
@@ -176,7 +176,7 @@ func readGuardMetric(m map[string]json.RawMessage, path string, longest int64) (
 	// Breakdowns and limits of outliers are not supported in rollouts.
 	for _, name := range []string{"breakdownFilter", "lower_bound_percentile", "upper_bound_percentile", "numerator_outlier_handling", "denominator_outlier_handling"} {
 		if !management.EmptyJSON(m[name]) {
-			return 0, management.Fault(path+"."+name, "Metrics of a rollout have none.")
+			return 0, management.Fault(path+"."+name, "Metrics of a rollout do not support this setting.")
 		}
 	}
 	if management.EmptyJSON(m["conversion_window"]) {
@@ -194,7 +194,7 @@ func readGuardMetric(m map[string]json.RawMessage, path string, longest int64) (
 	case json.Unmarshal(m["conversion_window"], &window) != nil || window < 1 || window != math.Trunc(window):
 		return 0, management.Fault(path+".conversion_window", "Give a whole number above 0.")
 	case window*seconds > float64(longest):
-		return 0, management.Fault(path+".conversion_window", "The window of %v s is longer than the shortest dwell less the settling time: %d s.", window*seconds, longest)
+		return 0, management.Fault(path+".conversion_window", "The window of %v s is longer than the shortest dwell time minus the settling time: %d s.", window*seconds, longest)
 	}
 	return kind, nil
 }
@@ -218,12 +218,12 @@ func (x *storedRollout) checkEdit(before *storedRollout, v management.Values) er
 		return nil
 	}
 	if x.Status != rolloutPaused {
-		return management.Fault("", "This rollout is %s: a rollout is changed while it is a draft or paused.", x.Status)
+		return management.Fault("", "This rollout is %s: only a rollout that is a draft or paused can be changed.", x.Status)
 	}
 	// The other members of a paused rollout may change.
 	equal := func(a, b *string) bool { return (a == nil) == (b == nil) && (a == nil || *a == *b) }
 	if x.Flag != before.Flag || x.Condition != before.Condition || !equal(x.Treatment, before.Treatment) || !equal(x.Control, before.Control) {
-		return management.Fault("feature_flag", "This rollout has begun: its flag, condition and variants stay.")
+		return management.Fault("feature_flag", "This rollout has started: its flag, condition and variants cannot be changed.")
 	}
 	var old, now []experiments.Step
 	_ = json.Unmarshal(before.Steps, &old) // was checked when it was stored
@@ -231,7 +231,7 @@ func (x *storedRollout) checkEdit(before *storedRollout, v management.Values) er
 		// The steps up to the current one are the history of the rollout.
 		for i := range old[:*x.Step+1] {
 			if i >= len(now) || now[i] != old[i] {
-				return management.Fault(fmt.Sprintf("steps.%d", i), "This step is over or goes on: it stays.")
+				return management.Fault(fmt.Sprintf("steps.%d", i), "This step is complete or in progress and cannot be changed.")
 			}
 		}
 	}

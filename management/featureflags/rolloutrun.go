@@ -82,7 +82,7 @@ func (s Rollouts) EvaluateDue(ctx context.Context) (more bool, err error) {
 		j, hasMore, err := s.claim(ctx)
 		switch {
 		case err != nil:
-			return false, errors.Join(append(failed, fmt.Errorf("looking for rollouts that are due: %w", err))...)
+			return false, errors.Join(append(failed, fmt.Errorf("finding due rollouts: %w", err))...)
 		case j == nil && !hasMore:
 			return false, errors.Join(failed...)
 		case j == nil:

@@ -295,7 +295,7 @@ func (s Rollouts) checkExclusive(v *view, x *storedRollout, f *storedFlag) error
 		return o.Flag == x.Flag && !o.Start.IsZero() && o.End.IsZero() && !o.Archived
 	})
 	if err == nil && len(running) > 0 {
-		err = notComparable("feature_flag", "An experiment runs on this flag: end it first.")
+		err = notComparable("feature_flag", "An experiment is running on this flag: end it first.")
 	}
 	return err
 }

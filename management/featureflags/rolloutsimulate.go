@@ -50,7 +50,7 @@ func (s Rollouts) Simulate(ctx context.Context, b management.Body) (*experiments
 	case s.simulating <- struct{}{}:
 		defer func() { <-s.simulating }()
 	default:
-		return nil, &management.Error{Kind: management.TooMany, Code: "throttled", Message: fmt.Sprintf("%d simulations run already: try again in a moment.", simulationsAtOnce)}
+		return nil, &management.Error{Kind: management.TooMany, Code: "throttled", Message: fmt.Sprintf("%d simulations are already running: try again in a moment.", simulationsAtOnce)}
 	}
 	bounded, cancel := context.WithTimeout(ctx, simulationTime)
 	defer cancel()
@@ -58,7 +58,7 @@ func (s Rollouts) Simulate(ctx context.Context, b management.Body) (*experiments
 	// A timeout of the simulation is a fault of the request; the end of the request's own context
 	// is not.
 	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
-		return nil, management.Fault("runs", "This takes more than %v: ask for fewer runs, effects or steps.", simulationTime)
+		return nil, management.Fault("runs", "The simulation takes more than %v: request fewer runs, effects or steps.", simulationTime)
 	}
 	return out, err
 }
@@ -144,7 +144,7 @@ func lawsOf(list []json.RawMessage, guardrails int) ([]experiments.Distribution,
 			Rate, Mean, SD *float64
 		}
 		if json.Unmarshal(raw, &sent) != nil {
-			return nil, management.Fault(path, "Give kind as a text, and rate, mean and sd as numbers.")
+			return nil, management.Fault(path, "Give kind as a string, and rate, mean and sd as numbers.")
 		}
 		l := &laws[i]
 		l.Kind = sent.Kind

@@ -377,7 +377,7 @@ var fileRows = []ruletest.Row{
 	{"§5.2 several columns", "bob", `file {"name":"g","is_static":true}`, "name,distinct_id\nUna,una\nVic,vic\n", `{"id":7,"count":2}`},
 	{"§5.2 of a dynamic one", "bob", `file {"name":"h"}`, "una\n", `400 invalid_input csv`},
 	{"§5.2 nothing of it stays", "bob", "cohorts", `{"Search":"h"}`, `{"count":0}`},
-	{"§5.2 several columns and no ids: those that there are", "bob", `file {"is_static":true}`, "name,age\nUna,40\n", `400 invalid_input csv The file has several columns and none with ids: one has to be called person_id, distinct_id or email. Found: name, age`},
+	{"§5.2 several columns and no ids: those that there are", "bob", `file {"is_static":true}`, "name,age\nUna,40\n", `400 invalid_input csv The file has several columns but none with ids: one must be named person_id, distinct_id or email. Found: name, age`},
 	{"§5.2 empty", "bob", `file {"is_static":true}`, "", `400 invalid_input csv`},
 	{"§5.2 more members", "bob", "morefile 1", "wes\nuna\n", `{"count":3}`},
 	{"§5.2 more members of a dynamic one", "bob", "cohort", `{"name":"dynamic"}`, `{"id":8}`},

@@ -286,7 +286,7 @@ func TestFlags_OfFiles(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const refused = `409 conflict - The feature flag "filed" stands in the file flags.json and can only be changed there.`
+	const refused = `409 conflict - The feature flag "filed" is defined in the file flags.json and can only be changed there.`
 	w.Run(t, roomCalls(t, w), []ruletest.Row{
 		{"it is read", "bob", "get 1", ``, `{"key":"filed","can_edit":false,"user_access_level":"viewer","created_by":null,"active":true}`},
 		{"it is listed", "bob", "keys", `{}`, `["on-key","filed"]`},
@@ -300,9 +300,9 @@ func TestFlags_OfFiles(t *testing.T) {
 		{"no scheduled change of it comes through", "bob", "schedule", `{"record_id":1,"model_name":"FeatureFlag","payload":{"operation":"update_status","value":false},"scheduled_at":"2026-01-03T00:00:00Z"}`, `{"id":1}`},
 		{"no scheduled change of it comes through", "bob", "wait 24h", ``, `null`},
 		{"no scheduled change of it comes through", "bob", "due", ``, `1`},
-		{"no scheduled change of it comes through", "bob", "getschedule 1", ``, `{"failure_reason":"The feature flag \"filed\" stands in the file flags.json and can only be changed there."}`},
+		{"no scheduled change of it comes through", "bob", "getschedule 1", ``, `{"failure_reason":"The feature flag \"filed\" is defined in the file flags.json and can only be changed there."}`},
 		{"a cohort is read: a bare tree", "bob", "getcohort 1", ``, `{"name":null,"filters":{"properties":{"type":"AND"}},"created_by":null}`},
-		{"a cohort is changed there", "bob", "changecohort 1", `{"name":"x"}`, `409 conflict - The cohort 1 stands in the file flags.json and can only be changed there.`},
+		{"a cohort is changed there", "bob", "changecohort 1", `{"name":"x"}`, `409 conflict - The cohort 1 is defined in the file flags.json and can only be changed there.`},
 		{"a cohort is used", "bob", "change 3", `{"filters":{"groups":[{"properties":[{"key":"id","type":"cohort","value":1}]}]}}`, `{"filters":{"groups":[{"properties":[{"cohort_name":"Cohort 1"}]}]}}`},
 	})
 }

@@ -38,7 +38,7 @@ func TestFlags_Rows(t *testing.T) {
 			[2]string{`{"Status":["inactive"]}`, `["off"]`},
 			[2]string{`{"Status":["archived"]}`, `["put-away"]`},
 			[2]string{`{"Status":["archived","stale"]}`, `["put-away","old"]`},
-			[2]string{`{"Status":["gone"]}`, `400 invalid_input status Choose among active, inactive, stale, archived.`},
+			[2]string{`{"Status":["gone"]}`, `400 invalid_input status Must be one of active, inactive, stale, archived.`},
 		),
 		each("N10 mine: made or last changed", "bob", "keys",
 			[2]string{`{"Mine":2}`, `["on","old"]`},

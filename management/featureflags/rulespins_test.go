@@ -77,7 +77,7 @@ var pinBodyRows = rows([]ruletest.Row{pinnedFlag}, each("N11", "bob", "pin 1",
 	[2]string{`{"distinct_id":{},"value":true}`, `400 invalid_input distinct_id Not a valid string.`},
 	[2]string{`{"distinct_id":"` + strings.Repeat("ä", 401) + `","value":true}`, `400 max_length distinct_id`},
 	[2]string{`{"distinct_id":"x","value":true,"note":"` + strings.Repeat("ä", 201) + `"}`, `400 max_length note`},
-	[2]string{`{"distinct_id":"x","value":true,"expires_at":"2026-01-01T00:00:00Z"}`, `400 invalid_input expires_at This time is over.`},
+	[2]string{`{"distinct_id":"x","value":true,"expires_at":"2026-01-01T00:00:00Z"}`, `400 invalid_input expires_at This time is in the past.`},
 	[2]string{`{"person_id":"0191f0a2-5b1c-7d3e-8f40-0000000000ff","value":true}`, `400 does_not_exist person_id There is no person 0191f0a2-5b1c-7d3e-8f40-0000000000ff.`},
 	[2]string{`{"group":{"type":"planet","key":"acme"},"value":true}`, `400 does_not_exist group__type The project has no group type "planet".`},
 	[2]string{`{"group":{"type":"company"},"value":true}`, `400 invalid_input group__key Not a valid string.`},
@@ -92,7 +92,7 @@ func pinBoundRows() []ruletest.Row {
 		out = append(out, ruletest.Row{"N11", "bob", "pin 1", fmt.Sprintf(`{"distinct_id":"u%d","value":true}`, i), `{"value":true}`})
 	}
 	return append(out,
-		ruletest.Row{"N11 at most 100 a flag", "bob", "pin 1", `{"distinct_id":"more","value":true}`, `400 max_length - At most 100 values of a feature flag are pinned.`},
+		ruletest.Row{"N11 at most 100 a flag", "bob", "pin 1", `{"distinct_id":"more","value":true}`, `400 max_length - A feature flag may have at most 100 pinned values.`},
 		ruletest.Row{"N11 replaced", "bob", "pin 1", `{"distinct_id":"u7","value":false}`, `{"id":101,"value":false}`},
 	)
 }
@@ -107,7 +107,7 @@ var pinEntryRows = []ruletest.Row{
 	{"N12 a refusal changes nothing", "bob", "pins 1", `{}`, `{"count":1,"results":[{"id":1}]}`},
 	{"N12", "ann", "approvals", `{"needed":0}`, `{"needed":0}`},
 	{"N11 of a deleted flag none", "bob", "change 1", `{"deleted":true}`, `{"deleted":true}`},
-	{"N11 of a deleted flag none", "bob", "pin 1", `{"distinct_id":"x","value":true}`, `400 invalid_input - This feature flag has been deleted. Restore it before values of it are pinned.`},
+	{"N11 of a deleted flag none", "bob", "pin 1", `{"distinct_id":"x","value":true}`, `400 invalid_input - This feature flag has been deleted. Restore it before pinning its values.`},
 	{"N11 one of the same key begins without", "bob", "create", `{"key":"a"}`, `{"id":2}`},
 	{"N11 one of the same key begins without", "bob", "pins 2", `{}`, `{"count":0}`},
 }

@@ -150,7 +150,7 @@ func TestRollouts_Mails(t *testing.T) {
 	if r := l.advance(10 * time.Minute); r.Status != "rolled_back" {
 		t.Error(r.Status)
 	}
-	want("The rollout of f was turned back")
+	want("The rollout of f was rolled back")
 }
 
 // experiments.md §4.11: an address whose user has lost access to the project gets no mail, and a
@@ -166,7 +166,7 @@ func TestRollouts_MailsOfFormerMembers(t *testing.T) {
 	if r := l.advance(70 * time.Minute); r.Status != "rolled_back" {
 		t.Error(r.Status, r.Reasons)
 	}
-	if got := l.mails(); !slices.Equal(got, []string{"The rollout of f was turned back"}) {
+	if got := l.mails(); !slices.Equal(got, []string{"The rollout of f was rolled back"}) {
 		t.Errorf("mails %q", got)
 	}
 }

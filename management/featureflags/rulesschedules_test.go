@@ -357,7 +357,7 @@ func TestScheduledChanges_ProjectDeleted(t *testing.T) {
 // The permission is checked when a change is executed, not when it is scheduled (clients.md §11.2,
 // §11.3): flag 1 belongs to bob, and cyd has scheduled that it is switched off.
 func TestScheduledChanges_AccessWhenDue(t *testing.T) {
-	const mayNot, isOut = "You do not have editor access to this resource.", "Who has scheduled this change may not work in the project any more."
+	const mayNot, isOut = "You do not have editor access to this resource.", "The user who scheduled this change no longer has access to the project."
 	control := func(kind, id, body string) func(*testing.T, *ruletest.World) {
 		return func(t *testing.T, w *ruletest.World) {
 			body := strings.ReplaceAll(body, "CYD", w.Scope(t, "cyd").Memberships[0].ID)

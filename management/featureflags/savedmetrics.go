@@ -187,7 +187,7 @@ func (s Experiments) linkSaved(e *experimentEdit) error {
 		return management.Fault(field, "Saved metrics must be a list")
 	}
 	if len(list) > maxExperimentMetrics {
-		return management.CodedFault(management.CodeMaxLength, field, "%d metrics are more than the %d that an experiment may have.", len(list), maxExperimentMetrics)
+		return management.CodedFault(management.CodeMaxLength, field, "%d metrics are too many: an experiment may have at most %d.", len(list), maxExperimentMetrics)
 	}
 	links := make([]savedLink, 0, len(list))
 	for _, raw := range list {
@@ -196,7 +196,7 @@ func (s Experiments) linkSaved(e *experimentEdit) error {
 			return err
 		}
 		if slices.ContainsFunc(links, func(l savedLink) bool { return l.Metric == link.Metric }) {
-			return management.Fault(field, "The saved metric %d is there twice.", link.Metric)
+			return management.Fault(field, "The saved metric %d is listed twice.", link.Metric)
 		}
 		links = append(links, *link)
 	}

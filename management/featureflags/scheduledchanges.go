@@ -165,7 +165,7 @@ func (s ScheduledChanges) rules(e *management.Edit[Tx, storedChange]) error {
 	c.UpdatedAt = management.NewStamp(s.Env.Now())
 	switch {
 	case c.Recurring && c.Interval == nil:
-		return management.CodedFault(management.CodeRequired, "recurrence_interval", "A recurring change needs an interval: daily, weekly, monthly or yearly.")
+		return management.CodedFault(management.CodeRequired, "recurrence_interval", "A recurring change requires an interval: daily, weekly, monthly or yearly.")
 	case !c.EndDate.IsZero() && !c.EndDate.After(c.ScheduledAt.Time):
 		return management.Fault("end_date", "End date must be after the scheduled start date.")
 	}
@@ -301,7 +301,7 @@ func (s ScheduledChanges) execute(tx Tx, p *management.ProjectRecord, c *storedC
 	}
 	scope, err := management.NewUserScope(tx, c.Creator, p)
 	if err == nil && scope == nil {
-		err = management.Denied("Who has scheduled this change may not work in the project any more.")
+		err = management.Denied("The user who scheduled this change no longer has access to the project.")
 	}
 	if err != nil {
 		return err

@@ -28,7 +28,7 @@ var scheduledOperations = []struct {
 func (c *storedChange) apply(f *storedFlag) error {
 	var p scheduledPayload
 	if err := json.Unmarshal(c.Payload, &p); err != nil {
-		return badPayload("The payload needs an operation and a value.")
+		return badPayload("The payload must have an operation and a value.")
 	}
 	var names []string
 	for _, o := range scheduledOperations {
@@ -49,7 +49,7 @@ func badPayload(format string, args ...any) error {
 // switchFlag implements update_status: it switches the flag on or off.
 func switchFlag(_ *storedChange, f *storedFlag, value json.RawMessage) error {
 	if err := json.Unmarshal(value, &f.Active); err != nil || management.JSONKind(value) != "bool" {
-		return badPayload("The value of update_status is true or false.")
+		return badPayload("The value of update_status must be true or false.")
 	}
 	return nil
 }
@@ -60,7 +60,7 @@ func addConditions(_ *storedChange, f *storedFlag, value json.RawMessage) error 
 		Groups []json.RawMessage `json:"groups"`
 	}
 	if json.Unmarshal(value, &more) != nil || len(more.Groups) == 0 {
-		return badPayload("The value of add_release_condition has the conditions as groups.")
+		return badPayload("The value of add_release_condition must have the conditions as groups.")
 	}
 	return f.editConditions(func(groups []json.RawMessage) ([]json.RawMessage, error) {
 		return append(groups, more.Groups...), nil
@@ -78,7 +78,7 @@ func setRollout(c *storedChange, f *storedFlag, value json.RawMessage) error {
 		Rollout   json.RawMessage `json:"rollout_percentage"`
 	}
 	if json.Unmarshal(value, &sent) != nil || sent.Condition == nil || sent.Rollout == nil {
-		return badPayload("The value of update_rollout has a condition, counted from 0, and a rollout_percentage.")
+		return badPayload("The value of update_rollout must have a condition, counted from 0, and a rollout_percentage.")
 	}
 	return f.editConditions(func(groups []json.RawMessage) ([]json.RawMessage, error) {
 		index, expected := *sent.Condition, c.Condition
@@ -88,7 +88,7 @@ func setRollout(c *storedChange, f *storedFlag, value json.RawMessage) error {
 			}
 			c.Condition = withoutRollout(groups[index])
 		} else if index = findCondition(groups, expected, index); index < 0 {
-			return nil, badPayload("Condition %d is not what it was when this was scheduled. Schedule the change once more.", *sent.Condition)
+			return nil, badPayload("Condition %d has changed since this was scheduled. Schedule the change again.", *sent.Condition)
 		}
 		var group map[string]json.RawMessage
 		if json.Unmarshal(groups[index], &group) != nil {
@@ -164,7 +164,7 @@ func setVariants(_ *storedChange, f *storedFlag, value json.RawMessage) error {
 		Payloads json.RawMessage `json:"payloads"`
 	}
 	if json.Unmarshal(value, &more) != nil || management.JSONKind(more.Variants) != "list" {
-		return badPayload("The value of update_variants has a list of variants.")
+		return badPayload("The value of update_variants must have a list of variants.")
 	}
 	return f.editFilters(func(filters map[string]json.RawMessage) error {
 		filters["multivariate"] = management.Encode(map[string]json.RawMessage{"variants": more.Variants})

@@ -185,7 +185,7 @@ func checkTargeting(filters json.RawMessage) error {
 		} `json:"groups"`
 	}
 	if json.Unmarshal(filters, &form) != nil {
-		return management.Fault("targeting_flag_filters", "The filters need groups with properties and rollout_percentage.")
+		return management.Fault("targeting_flag_filters", "The filters must have groups with properties and rollout_percentage.")
 	}
 	// A condition without rollout_percentage has a rollout of 100 %.
 	for _, g := range form.Groups {

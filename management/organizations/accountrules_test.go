@@ -82,7 +82,7 @@ func TestAccount_Confirmation(t *testing.T) {
 	runAllTables(t, true, map[string][]ruletest.Row{"pending": {
 		{"§1.9 goes to pending_email", "bob", "changeme", `{"email":"new@example.com"}`, `{"email":"bob@example.com","pending_email":"new@example.com","is_email_verified":null}`},
 		{"§1.9 a mail there", "-", "deliver => mail", ``, `{"to":"new@example.com","failed":"","link":"(like) ^https://flags.example.com/verify_email/` + uuid("bob") + `\\?secret=[0-9A-Za-z]{40,}$"}`},
-		{"§1.9 a wrong secret", "-", "confirm " + uuid("bob") + " https://x/?secret=wrong", ``, `400 invalid_token token This link is not valid, or not any more.`},
+		{"§1.9 a wrong secret", "-", "confirm " + uuid("bob") + " https://x/?secret=wrong", ``, `400 invalid_token token This link is invalid or has expired.`},
 		{"§1.9 another user's", "-", "confirm " + uuid("cyd") + " <mail.link>", ``, `400 invalid_token token`},
 		{"§1.9 nobody's", "-", "confirm " + nowhere + " <mail.link>", ``, `400 invalid_token token`},
 		{"§1.9 confirmed", "-", "confirm " + uuid("bob") + " <mail.link>", ``, `{"email":"new@example.com","is_email_verified":true}`},
@@ -262,7 +262,7 @@ func TestOrganizations_CheckBackupAccess(t *testing.T) {
 	w.Keys["org"] = management.KeyRecord{ID: "org", Scopes: []string{"organization:write"}}
 	w.Run(t, w.calls(t), []ruletest.Row{
 		{"decision 20 INTERNAL", "ann/org", "maycopy", ``, `403 permission_denied - API key missing required scope 'INTERNAL'`},
-		{"not of a project", "ann/P", "maycopy", ``, `403 permission_denied - A backup holds everything: the API key must not be limited to projects or organizations.`},
+		{"not of a project", "ann/P", "maycopy", ``, `403 permission_denied - A backup contains all data: the API key must not be limited to projects or organizations.`},
 		{"not of theirs", "ann/own", "maycopy", ``, `403 permission_denied - A backup holds every organization: only an owner of all of them may have it.`},
 		{"theirs is closed", "dan", "close", ``, `null`},
 		{"an administrator", "gus/own", "maycopy", ``, `403 permission_denied - A backup holds every organization:`},

@@ -34,7 +34,7 @@ type FirstKey struct {
 func (s Service) Adopt(ctx context.Context, a Adoption) error {
 	clean, ok := management.NormalizeEmail(a.Email)
 	if !ok {
-		return errors.New("management: the owner's e-mail address " + a.Email + " is none: use one such as owner@example.com")
+		return errors.New("management: the owner's email address " + a.Email + " is invalid: use an address such as owner@example.com")
 	}
 	// Usually there is no work, so a read transaction checks first.
 	orphans, err := management.Read(ctx, &s.Env, func(tx Tx) (bool, error) {
@@ -91,7 +91,7 @@ func (s Service) addFirstKey(tx Tx, owner *management.User, key func() (FirstKey
 	// The text may already be the key of another user.
 	if other, err := tx.Key(hash); err != nil || other != nil {
 		if err == nil {
-			err = errors.New("management: the key that is to be the owner's is another one already: give another")
+			err = errors.New("management: the key for the owner is already in use: give another key")
 		}
 		return err
 	}

@@ -174,13 +174,13 @@ func (s Service) RefreshBrowserSettings(ctx context.Context) error {
 func (s *ProjectSettings) warnings() []string {
 	out := []string{}
 	if s.Recording != nil && *s.Recording {
-		out = append(out, "session_recording_opt_in: recordings are not kept here, so browsers are told not to record")
+		out = append(out, "session_recording_opt_in: this server does not store recordings, so browsers are configured not to record")
 	}
 	if s.Heatmaps != nil && *s.Heatmaps {
-		out = append(out, "heatmaps_opt_in: browsers send what heatmaps are made of, and it is counted and not kept")
+		out = append(out, "heatmaps_opt_in: browsers send heatmap data, which is counted but not stored")
 	}
 	if s.Cookieless != nil && *s.Cookieless != 0 {
-		out = append(out, "cookieless_server_hash_mode: events of cookieless mode are counted and not kept")
+		out = append(out, "cookieless_server_hash_mode: cookieless events are counted but not stored")
 	}
 	return out
 }

@@ -69,8 +69,8 @@ func (s Service) composeConfirmation(tx Tx, m *waitingMail, mail *Mail) (bool, e
 		return false, err
 	}
 	until := m.Created.Add(InviteLife).Format("2 January 2006, 15:04")
-	*mail = Mail{ID: m.ID, To: m.To, Subject: "Confirm your e-mail address"}
-	mail.write([]string{"Hello " + displayName(u) + ",", "you have said that this is your e-mail address. Until it is confirmed the one that you had before counts."},
+	*mail = Mail{ID: m.ID, To: m.To, Subject: "Confirm your email address"}
+	mail.write([]string{"Hello " + displayName(u) + ",", "you have set this as your email address. Until you confirm it, your previous address remains in use."},
 		singleLink("Confirm the address", confirmLink(s.SiteURL, u.UUID, secret)), "The link works once, until "+until+" UTC. If you do not know what this is about, ignore this mail.")
 	return true, nil
 }
@@ -85,7 +85,7 @@ func (s Account) Confirm(ctx context.Context, user, secret string) (*management.
 			return nil, err
 		}
 		if u == nil || pendingAddress(u, s.Env.Now()) == nil || !isPendingSecret(u.Pending, secret) {
-			return nil, management.CodedFault("invalid_token", "token", "This link is not valid, or not any more.")
+			return nil, management.CodedFault("invalid_token", "token", "This link is invalid or has expired.")
 		}
 		if err := s.displace(tx, u.Pending.Email, u.UUID); err != nil {
 			return nil, err

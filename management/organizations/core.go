@@ -11,7 +11,7 @@ import (
 )
 
 // ErrMailRejected is the error for mails that a mail server refuses permanently.
-var ErrMailRejected = errors.New("the mail server refuses the mail for good")
+var ErrMailRejected = errors.New("the mail server has permanently rejected the mail")
 
 // Config is the environment of a Service. Only Env is required.
 type Config struct {
@@ -81,7 +81,7 @@ type Mailer interface {
 }
 
 // ErrPasskey is the error for a browser's answer that is not valid.
-var ErrPasskey = errors.New("the passkey does not hold")
+var ErrPasskey = errors.New("the passkey could not be verified")
 
 // Site is the web site that a passkey is bound to: the host without port, and the origin, such as
 // https://flags.example.com.
@@ -132,7 +132,7 @@ type Identity struct {
 }
 
 // ErrProvider is the error for a provider that does not respond or sends an invalid response.
-var ErrProvider = errors.New("the provider does not answer as it should")
+var ErrProvider = errors.New("the provider's response is invalid")
 
 // Provider is a provider of OpenID Connect (console.md §5.2). Its errors are ErrProvider.
 type Provider interface {

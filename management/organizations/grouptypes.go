@@ -48,7 +48,7 @@ func groupTypeLabels(tx Tx, project int64) (map[int]GroupTypeLabels, error) {
 		}
 		index, err := strconv.Atoi(list[i].ID)
 		if err != nil {
-			return nil, fmt.Errorf("the group type %s is not stored as it should be: %w", list[i].ID, err)
+			return nil, fmt.Errorf("the stored group type %s is invalid: %w", list[i].ID, err)
 		}
 		out[index] = *l
 	}

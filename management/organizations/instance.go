@@ -14,7 +14,7 @@ func (s Service) CheckBackupAccess(ctx context.Context, c *management.Caller) er
 		return err
 	}
 	if len(c.Key.Projects)+len(c.Key.Organizations) > 0 {
-		return management.Denied("A backup holds everything: the API key must not be limited to projects or organizations.")
+		return management.Denied("A backup contains all data: the API key must not be limited to projects or organizations.")
 	}
 	return s.Env.Store.Read(ctx, func(tx Tx) error {
 		// A backup has the data of all organizations, so owning some of them is not enough.
@@ -24,7 +24,7 @@ func (s Service) CheckBackupAccess(ctx context.Context, c *management.Caller) er
 		}
 		for i := range all {
 			if c.Level(all[i].ID) < management.Owner {
-				return management.Denied("A backup holds every organization: only an owner of all of them may have it. On the server's machine use bunting backup.")
+				return management.Denied("A backup contains all organizations: only a user who owns all of them may download it. On the server itself, use bunting backup.")
 			}
 		}
 		return nil

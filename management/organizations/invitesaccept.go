@@ -206,7 +206,7 @@ func (s Invites) Accept(ctx context.Context, c *management.Caller, site, id, sec
 	})
 	// Reported after the commit: the acceptance itself has succeeded.
 	if err == nil && out.NotNotified > 0 {
-		(&management.JobDone{Job: management.JobMail, ID: id, Failure: fmt.Sprintf("members who are not told that somebody has joined: %d; an organization sends at most %d mails a day", out.NotNotified, MaxMailsPerDay)}).ReportTo(s.JobDone)
+		(&management.JobDone{Job: management.JobMail, ID: id, Failure: fmt.Sprintf("members who are not notified that a member has joined: %d; an organization sends at most %d emails per day", out.NotNotified, MaxMailsPerDay)}).ReportTo(s.JobDone)
 	}
 	return out, s.notifyQueued(err)
 }

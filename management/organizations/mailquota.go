@@ -64,7 +64,7 @@ func (s *core) countMail(tx management.Tx, accounts ...mailAccount) error {
 			c = &mailCount{Day: today}
 		}
 		if c.N++; c.N > a.limit {
-			return management.CodedFault(CodeMailLimit, "", "At most %d mails are sent a day, and today they have been. Try again tomorrow, or invite with \"send_email\": false and hand the link on.", a.limit)
+			return management.CodedFault(CodeMailLimit, "", "The limit of %d emails per day has been reached. Try again tomorrow, or invite with \"send_email\": false and pass the link on.", a.limit)
 		}
 		if err := tx.Put(&management.Record{Kind: kindMailCount, ID: a.id, Data: management.Encode(c)}); err != nil {
 			return err

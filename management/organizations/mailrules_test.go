@@ -93,7 +93,7 @@ var againRows = []ruletest.Row{
 var rejectedMailRows = []ruletest.Row{
 	{"decision 22", "bob", "bulk", people(2), `[{"target_email":"pa@example.com"},{"target_email":"pb@example.com"}]`},
 	{"for good", "-", "refuse for good", ``, `null`},
-	{"for good: the others go out", "-", "deliver", ``, `{"to":"pb@example.com","failed":"(like) the mail server refuses the mail for good","next":null}`},
+	{"for good: the others go out", "-", "deliver", ``, `{"to":"pb@example.com","failed":"(like) the mail server has permanently rejected the mail","next":null}`},
 	{"for good: not again", "-", "wait 24h", ``, `null`},
 	{"for good: not again", "-", "deliver", ``, `{"to":"","next":null}`},
 	{"for good: the invitation stays", "bob", "invites", ``, `{"count":2}`},

@@ -85,6 +85,6 @@ func (s Service) composeNotice(tx Tx, m *waitingMail, mail *Mail) (bool, error) 
 	for i, l := range m.Notice.Links {
 		links[i] = management.Link{Label: l.Label, Path: s.SiteURL + l.Path}
 	}
-	mail.write(append([]string{}, m.Notice.Lines...), links, "You get this mail because you are subscribed in the project "+oneLine(p.Name)+".")
+	mail.write(append([]string{}, m.Notice.Lines...), links, "You receive this email because you are subscribed in the project "+oneLine(p.Name)+".")
 	return true, nil
 }

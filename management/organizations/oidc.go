@@ -72,12 +72,12 @@ func (s *core) userOfIdentity(tx Tx, identity *Identity) (*management.User, erro
 	if stored != nil {
 		u, err := management.UserByUUID(tx, stored.User)
 		if err == nil && u == nil {
-			err = rejectIdentity(codeNoAccount, "The account is of somebody who is not here any more.")
+			err = rejectIdentity(codeNoAccount, "The user of this account no longer exists.")
 		}
 		return u, err
 	}
 	if identity.Email == "" || !identity.Verified {
-		return nil, rejectIdentity(codeUnverified, "The provider does not say that it knows the account's email address to be theirs.")
+		return nil, rejectIdentity(codeUnverified, "The provider has not verified the account's email address.")
 	}
 	// First use: the address decides, since the provider has verified it.
 	u, err := management.UserByEmail(tx, identity.Email)
@@ -104,7 +104,7 @@ func (s *core) storeIdentity(tx Tx, identity *Identity, u *management.User) erro
 		}
 	}
 	if list.Count >= maxIdentities {
-		return rejectIdentity(codeIdentityInUse, "%s has accounts of %d providers already.", u.Email, maxIdentities)
+		return rejectIdentity(codeIdentityInUse, "%s is already linked to accounts of %d providers.", u.Email, maxIdentities)
 	}
 	yes := true
 	// The provider's verification of the address counts for this server, too.
@@ -131,7 +131,7 @@ func (s *core) provision(tx Tx, identity *Identity) (*management.User, error) {
 		return nil, err
 	}
 	if d == nil || !d.Verified || !d.JITProvisioning {
-		return nil, rejectIdentity(codeNoAccount, "Nobody here has the address %s: ask for an invitation.", identity.Email)
+		return nil, rejectIdentity(codeNoAccount, "There is no user with the address %s: ask for an invitation.", identity.Email)
 	}
 	org, err := tx.Organization(r.Parent)
 	if err != nil {

@@ -112,7 +112,7 @@ func (s Service) DeliverMail(ctx context.Context) (next time.Time, err error) {
 		}
 		// The result is recorded even if ctx has ended.
 		if err := s.settleMail(context.WithoutCancel(ctx), claimed, sent); err != nil {
-			failed = append(failed, fmt.Errorf("recording what became of mail %s: %w", mail.ID, err))
+			failed = append(failed, fmt.Errorf("recording the result of mail %s: %w", mail.ID, err))
 		}
 		if ctx.Err() != nil {
 			break
@@ -284,7 +284,7 @@ func (s Sessions) CanMail() bool { return s.Mailer != nil }
 // the console to which the link leads.
 func (s Sessions) MailLink(ctx context.Context, email, next string) error {
 	if s.Mailer == nil {
-		return management.CodedFault("not_supported", "", "This server sends no mails.")
+		return management.CodedFault("not_supported", "", "This server does not send emails.")
 	}
 	clean, ok := management.NormalizeEmail(email)
 	if !ok {

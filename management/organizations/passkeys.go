@@ -64,7 +64,7 @@ var PasskeyNameFields = PasskeyFields[:1]
 
 // errNoPasskeys is the error for sites at which browsers do not allow passkeys.
 func errNoPasskeys() error {
-	return management.Clash("Passkeys do not work at this address: they want a name instead of numbers, and HTTPS or http://localhost.")
+	return management.Clash("Passkeys do not work at this address: they require a domain name instead of an IP address, and HTTPS or http://localhost.")
 }
 
 // checkPasskeySite returns an error if there are no passkeys at a site. The zero Site stands for a
@@ -129,7 +129,7 @@ func (s *core) takeChallenge(tx Tx, user, text string) (*storedChallenge, error)
 		return nil, err
 	}
 	if c == nil || c.User != user || r.Sort <= management.SortTime(s.Env.Now()) {
-		return nil, unauthenticated("Nobody asked for this passkey, or it took longer than five minutes: try again.")
+		return nil, unauthenticated("This passkey was not requested, or the request is older than five minutes: try again.")
 	}
 	return c, tx.Delete(kindChallenge, "", c.ID)
 }
@@ -203,7 +203,7 @@ func (s Passkeys) Add(ctx context.Context, scope *management.Scope, site Site, b
 		}
 		p := &storedPasskey{Passkey{ID: s.Env.NewID(), Name: v.Text("name"), CreatedAt: management.NewStamp(s.Env.Now())}, scope.User.UUID, credential}
 		if err := p.put(tx, management.HashKey(id)); errors.Is(err, management.ErrDuplicate) {
-			return nil, management.CodedFault(management.CodeUnique, "passkey", "This passkey is here already.")
+			return nil, management.CodedFault(management.CodeUnique, "passkey", "This passkey is already registered.")
 		} else if err != nil {
 			return nil, err
 		}
@@ -216,7 +216,7 @@ func (s Passkeys) Add(ctx context.Context, scope *management.Scope, site Site, b
 func rejectPasskeyBody(err error) error {
 	var apiErr *management.Error
 	if errors.Is(err, ErrPasskey) || errors.As(err, &apiErr) && apiErr.Kind == management.Unauthenticated {
-		return management.Fault("passkey", "The answer of the browser does not hold, or nobody asked for it in the last five minutes: try again.")
+		return management.Fault("passkey", "The browser's response is invalid, or was not requested in the last five minutes: try again.")
 	}
 	return err
 }

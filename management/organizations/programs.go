@@ -102,7 +102,7 @@ const (
 
 // errNoCode is the error for an unknown or expired user code.
 func errNoCode() error {
-	return management.CodedFault("invalid_code", "user_code", "This code is not known, or not any more: ask the program for a new one.")
+	return management.CodedFault("invalid_code", "user_code", "This code is unknown or has expired: request a new one in the program.")
 }
 
 // errNoAccess returns an error of kind Forbidden with the code access_denied.
@@ -168,7 +168,7 @@ func checkProgramLimit(tx Tx, from string) error {
 			return err
 		}
 		if n >= bound.max {
-			return &management.Error{Kind: management.TooMany, Code: "throttled", Message: "Too many programs wait to be let in: try again in a few minutes."}
+			return &management.Error{Kind: management.TooMany, Code: "throttled", Message: "Too many programs are waiting for approval: try again in a few minutes."}
 		}
 	}
 	return nil
@@ -248,7 +248,7 @@ func (s Programs) Poll(ctx context.Context, b management.Body) (Poll, error) {
 // have a session: a key cannot give consent in the name of a person.
 func (s *core) findPendingProgram(tx Tx, scope *management.Scope, v management.Values) (*storedProgram, error) {
 	if scope.Session == nil {
-		return nil, errNoAccess("A person lets programs in, who is signed in to the console: a key cannot.")
+		return nil, errNoAccess("Only a user who is signed in to the console can approve programs, not a key.")
 	}
 	p, err := s.decodeProgram(tx.Find(kindProgram, management.HashKey(normalizeUserCode(v.Text("user_code")))))
 	switch {
@@ -257,7 +257,7 @@ func (s *core) findPendingProgram(tx Tx, scope *management.Scope, v management.V
 	case p == nil || p.State == programDenied:
 		return nil, errNoCode()
 	case p.State == programAuthorized:
-		return nil, management.CodedFault("already_authorized", "user_code", "This code was used.")
+		return nil, management.CodedFault("already_authorized", "user_code", "This code has already been used.")
 	}
 	return p, nil
 }
@@ -355,7 +355,7 @@ func scopeForProgram(tx Tx, scope *management.Scope, id int64) (*management.Scop
 	}
 	meta, err := management.MetaOfOrganization(projectScope.Organization)
 	if err == nil && meta.NoMemberKeys && !projectScope.IsAdmin() {
-		err = errNoAccess("The organization does not allow its members personal API keys.")
+		err = errNoAccess("The organization does not allow its members to use personal API keys.")
 	}
 	return projectScope, err
 }

@@ -50,7 +50,7 @@ var newProjectRows = []ruletest.Row{
 	{"decision 1 bucketing_hash", "gus", "newproject", `{"bucketing_hash":"murmur3","property_matching_version":2}`, `{"bucketing_hash":"murmur3","property_matching_version":2}`},
 	{"an owner may choose the key", "ann", "newproject", `{"api_token":"phc_moved-here_1"}`, `{"api_token":"phc_moved-here_1"}`},
 	{"an administrator may not", "gus", "newproject", `{"api_token":"phc_other"}`, `403 permission_denied - Only an owner of the organization can choose a project's api_token.`},
-	{"one that is another's", "ann", "newproject", `{"api_token":"phc_theirs"}`, `400 unique api_token Another project has this key, or had it.`},
+	{"one that is another's", "ann", "newproject", `{"api_token":"phc_theirs"}`, `400 unique api_token Another project uses or has used this key.`},
 	{"one of a personal key", "ann", "newproject", `{"api_token":"phx_other"}`, `400 invalid_input api_token`},
 	{"one of a secret key", "ann", "newproject", `{"api_token":"phs_other"}`, `400 invalid_input api_token`},
 	{"one with other characters", "ann", "newproject", `{"api_token":"phc other"}`, `400 invalid_input api_token`},
@@ -102,7 +102,7 @@ var projectSettingRows = []ruletest.Row{
 	{"decision 1", "bob", "changeproject", `{"bucketing_hash":"murmur3"}`, `{"bucketing_hash":"murmur3","timezone":"America/New_York"}`},
 	{"decision 6", "bob", "changeproject", `{"property_matching_version":2}`, `{"property_matching_version":2,"bucketing_hash":"murmur3"}`},
 	{"§5.8 all of it stays", "bob", "project", ``, `{"anonymize_ips":true,"week_start_day":1,"flags_persistence_default":true,"session_recording_opt_in":true,"person_display_name_properties":["name","email"]}`},
-	{"decision 37 what cannot do what it says", "bob", "project", ``, `{"warnings":["session_recording_opt_in: recordings are not kept here, so browsers are told not to record"]}`},
+	{"decision 37 what cannot do what it says", "bob", "project", ``, `{"warnings":["session_recording_opt_in: this server does not store recordings, so browsers are configured not to record"]}`},
 }
 
 var wrongSettingRows = []ruletest.Row{
@@ -291,7 +291,7 @@ func TestProjects_OfAFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	fixed := func(what string) string {
-		return `409 conflict - This ` + what + ` is kept in the file demo.json and can only be changed there.`
+		return `409 conflict - This ` + what + ` is defined in the file demo.json and can only be changed there.`
 	}
 	w.Run(t, w.calls(t), []ruletest.Row{
 		{"name", "gus", "changeproject", `{"name":"x"}`, fixed("project")},

@@ -345,7 +345,7 @@ func errNoProjectAdmin() error {
 // errFromFile is the error for changes of objects that a definitions file declares. what is the
 // noun for the object.
 func errFromFile(what, origin string) error {
-	return management.Clash("This %s is kept in the file %s and can only be changed there.", what, origin)
+	return management.Clash("This %s is defined in the file %s and can only be changed there.", what, origin)
 }
 
 // change calls work with the project of the scope, and stores and logs it.

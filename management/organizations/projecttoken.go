@@ -34,9 +34,9 @@ func readToken(tx Tx, level management.Level, b management.Body) (string, error)
 	case level < management.Owner:
 		return "", management.Denied("Only an owner of the organization can choose a project's api_token.")
 	case strings.Trim(token, tokenAlphabet) != "":
-		return "", management.Fault("api_token", "A project's key has letters, digits, - and _ only.")
+		return "", management.Fault("api_token", "A project's key may only have letters, digits, - and _.")
 	case strings.HasPrefix(token, "phx_"), strings.HasPrefix(token, "phs_"):
-		return "", management.Fault("api_token", "A project's key is public and does not begin with %s, as personal and secret keys do.", token[:4])
+		return "", management.Fault("api_token", "A project's key is public and must not begin with %s, as personal and secret keys do.", token[:4])
 	}
 	key, err := tx.Key(management.HashKey(token))
 	if err == nil && key != nil {
@@ -50,5 +50,5 @@ const tokenAlphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz01234
 
 // errDuplicateToken is the error for a key that is in use or was used by a deleted project.
 func errDuplicateToken() error {
-	return management.CodedFault(management.CodeUnique, "api_token", "Another project has this key, or had it.")
+	return management.CodedFault(management.CodeUnique, "api_token", "Another project uses or has used this key.")
 }

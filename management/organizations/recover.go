@@ -111,5 +111,5 @@ func findOwner(tx Tx, email string) (*management.User, error) {
 		more = fmt.Sprintf(" and %d more", len(names)-maxOwnersListed)
 		names = names[:maxOwnersListed]
 	}
-	return nil, fmt.Errorf("no owner has the e-mail address %q, only %s%s", email, strings.Join(names, ", "), more)
+	return nil, fmt.Errorf("no owner has the email address %q, only %s%s", email, strings.Join(names, ", "), more)
 }

@@ -135,7 +135,7 @@ func (s Sessions) Caller(ctx context.Context, token string) (*management.Caller,
 // End ends the session of the request.
 func (s Sessions) End(ctx context.Context, c *management.Caller) error {
 	if c.Session == nil {
-		return management.Denied("There is no session to end: this request came with a key.")
+		return management.Denied("There is no session to end: this request used a key.")
 	}
 	return s.Env.Store.Write(ctx, func(tx Tx) error { return tx.Delete(kindSession, c.Session.User, c.Session.ID) })
 }

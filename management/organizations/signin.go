@@ -82,7 +82,7 @@ func (s Sessions) BeginInvited(ctx context.Context, joined *Acceptance, key stri
 			p.user, err = management.UserByUUID(tx, joined.UUID)
 		}
 		if err == nil && (p.user == nil || p.user.UUID != joined.UUID) {
-			err = unauthenticated("This is not who has accepted the invitation.")
+			err = unauthenticated("This user has not accepted the invitation.")
 		}
 		if err != nil {
 			return nil, err
@@ -143,7 +143,7 @@ func (s *core) endToken(tx Tx, token string) error {
 // unrestricted, or be the key that the session was created from.
 func (s Sessions) Prove(ctx context.Context, c *management.Caller, b management.Body, site Site) (token string, _ *management.Caller, err error) {
 	if c.Session == nil {
-		return "", nil, management.Denied("There is no session: a key proves itself with each request.")
+		return "", nil, management.Denied("There is no session: requests with a key need no further proof.")
 	}
 	token = newToken()
 	c, err = management.Write(ctx, &s.Env, func(tx Tx) (*management.Caller, error) {
@@ -162,10 +162,10 @@ func (s Sessions) Prove(ctx context.Context, c *management.Caller, b management.
 		case m == nil:
 			return nil, unauthenticated("The session has ended.")
 		case p.user.UUID != m.User:
-			return nil, management.Denied("This proves somebody else than who is signed in.")
+			return nil, management.Denied("This proves the identity of another user than the one who is signed in.")
 		// A weaker key must not unlock the rights of a stronger session.
 		case p.key != nil && p.key.Hash != m.Key && !isUnrestricted(p.key):
-			return nil, management.Denied("This key opens less than the session does: confirm with a key that opens everything.")
+			return nil, management.Denied("This key has fewer permissions than the session: confirm with a key that has all permissions.")
 		}
 		m.ProvenAt = management.NewStamp(s.Env.Now())
 		m.Seen = m.ProvenAt
@@ -198,7 +198,7 @@ func (s *core) prove(tx Tx, b management.Body, site Site) (*proof, error) {
 	var p *proof
 	switch {
 	case count != 1:
-		return nil, management.Fault("", "Want one of link, key, mail_token and passkey.")
+		return nil, management.Fault("", "Send exactly one of link, key, mail_token and passkey.")
 	case v.Has("passkey"):
 		p, err = s.usePasskey(tx, site, v.Raw("passkey"))
 	case key != "":
@@ -223,7 +223,7 @@ func proofOfKey(tx Tx, key string) (*proof, error) {
 	}
 	u, err := management.UserByNumber(tx, k.User)
 	if err == nil && u == nil {
-		err = unauthenticated("This personal key is nobody's.")
+		err = unauthenticated("The owner of this personal key no longer exists.")
 	}
 	return &proof{u, k, "key"}, err
 }
@@ -239,11 +239,11 @@ func (s *core) linkOf(tx Tx, token string) (*storedLink, *management.User, error
 		return nil, nil, err
 	}
 	if l == nil || !s.Env.Now().Before(l.Expires.Time) {
-		return nil, nil, unauthenticated("This link is not valid, or not any more.")
+		return nil, nil, unauthenticated("This link is invalid or has expired.")
 	}
 	u, err := management.UserByUUID(tx, l.User)
 	if err == nil && u == nil {
-		err = unauthenticated("This link is not valid, or not any more.")
+		err = unauthenticated("This link is invalid or has expired.")
 	}
 	return l, u, err
 }
@@ -261,7 +261,7 @@ func (s *core) useLink(tx Tx, token string) (*proof, error) {
 func checkActive(tx Tx, u *management.User) error {
 	c, err := management.CallerFor(tx, u)
 	if err == nil && (u.Inactive || len(c.Memberships) == 0) {
-		err = unauthenticated("This user is not active, or a member of nothing.")
+		err = unauthenticated("This user is not active, or not a member of any organization.")
 	}
 	return err
 }
@@ -287,7 +287,7 @@ func (s *core) checkSignIn(tx Tx, u *management.User) error {
 // rejectPasskey converts ErrPasskey to the error for the browser.
 func rejectPasskey(err error) error {
 	if errors.Is(err, ErrPasskey) {
-		return unauthenticated("This passkey is not known here, or its answer does not hold.")
+		return unauthenticated("This passkey is not registered here, or its response is invalid.")
 	}
 	return err
 }

@@ -122,7 +122,7 @@ func TestFlag_GuardedRollout(t *testing.T) {
 	p.node("dialog", "New guarded rollout", "StaticText", "Enter increasing percentages such as 5, 25, 50, 100.")
 	p.fill("10, 5", "dialog", "New guarded rollout", "textbox", "Steps")
 	p.click("dialog", "New guarded rollout", "button", "New guarded rollout")
-	p.node("dialog", "New guarded rollout", "StaticText", "Each step is above the one before.")
+	p.node("dialog", "New guarded rollout", "StaticText", "Each step must be higher than the previous one.")
 	p.fill("10, 50, 100", "dialog", "New guarded rollout", "textbox", "Steps")
 	p.click("dialog", "New guarded rollout", "button", "New guarded rollout")
 	p.waitAnnounced("Rollout created")
