@@ -13,7 +13,7 @@ import (
 const batchVersion = 1
 
 // errBatch is the error that ParseBatch returns for a string that is truncated or corrupt.
-var errBatch = errors.New("capture: this is no encoded batch")
+var errBatch = errors.New("capture: this is not an encoded batch")
 
 // AppendBatch appends the encoding of a batch, as a Stream stores it, to dst and returns the
 // extended slice. The encoding is a version byte, followed by the fields in their order:
@@ -40,7 +40,7 @@ func ParseBatch(text string) (*Batch, error) {
 		return nil, errBatch
 	}
 	if text[0] != batchVersion {
-		return nil, fmt.Errorf("capture: the batch has version %d, which this program does not know", text[0])
+		return nil, fmt.Errorf("capture: the batch has version %d, which is not supported", text[0])
 	}
 	r := batchReader{rest: text[1:]}
 	b := &Batch{ProjectID: r.int()}

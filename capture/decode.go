@@ -273,7 +273,7 @@ func (d *decoder) account(members int) bool {
 		return d.used <= d.reserved || d.reserveMore()
 	}
 	d.refusal = &Refusal{Kind: TooLarge, Code: "payload_too_large", Detail: fmt.Sprintf(
-		"maximum event size exceeded: the request holds more than can be taken in at once, send the events after number %d apart", len(d.sub.Items)-1)}
+		"maximum event size exceeded: the request contains more than can be accepted at once, send the events after number %d separately", len(d.sub.Items)-1)}
 	return false
 }
 

@@ -61,7 +61,7 @@ func (h V1Headers) Check() (sentAt time.Time, err error) {
 		return sentAt, newV1Error("missing_required_headers", "request is missing required headers: %s", strings.Join(missing, ", "))
 	}
 	if n, err := strconv.ParseUint(strings.TrimSpace(h.Attempt), 10, 32); err != nil || n < 1 {
-		return sentAt, newV1Error("invalid_header_value", "invalid header value: PostHog-Attempt is not an integer from 1 on")
+		return sentAt, newV1Error("invalid_header_value", "invalid header value: PostHog-Attempt is not an integer of at least 1")
 	}
 	if _, ok := wire.ParseUUID(strings.TrimSpace(h.RequestID)); !ok {
 		return sentAt, newV1Error("invalid_header_value", "invalid header value: PostHog-Request-Id is not a UUID")
@@ -162,7 +162,7 @@ func (d *v1Decoder) read(body string) error {
 	}
 	at, _ := text(createdAt)
 	if _, ok := parseRFC3339(at); !ok {
-		return parseErrorV1("created_at is not a time by RFC 3339")
+		return parseErrorV1("created_at is not an RFC 3339 time")
 	}
 	switch {
 	case !d.sub.setHistorical(historical):

@@ -21,7 +21,7 @@ var (
 	ErrStore = errors.New("capture: the store fails")
 	// ErrMoved is returned if another reader has advanced the position of a stream's
 	// partition.
-	ErrMoved = errors.New("capture: another reader has gone on from this place")
+	ErrMoved = errors.New("capture: another reader has advanced from this position")
 )
 
 // Refusal is the error for a request that is rejected as a whole, with the content of the

@@ -13,7 +13,7 @@ func importPerson(tx Tx, projectID int64, p StoredPerson) error {
 	case p.UUID.IsZero():
 		return invalidInput("uuid", "the person has no uuid")
 	case len(p.DistinctIDs) == 0 || len(p.DistinctIDs) > MaxReturnedIDs:
-		return invalidInput("distinct_ids", fmt.Sprintf("a person has 1 to %d distinct ids, not %d", MaxReturnedIDs, len(p.DistinctIDs)))
+		return invalidInput("distinct_ids", fmt.Sprintf("a person must have 1 to %d distinct ids, not %d", MaxReturnedIDs, len(p.DistinctIDs)))
 	case !fits(p.Properties):
 		return invalidInput("properties", fmt.Sprintf("the properties are larger than %d bytes", maxPersonProperties))
 	}
@@ -22,7 +22,7 @@ func importPerson(tx Tx, projectID int64, p StoredPerson) error {
 	ids = slices.Compact(ids)
 	for _, id := range ids {
 		if id == "" || id != cut(id, maxID) {
-			return invalidInput("distinct_ids", fmt.Sprintf("a distinct id has 1 to %d characters", maxID))
+			return invalidInput("distinct_ids", fmt.Sprintf("a distinct id must have 1 to %d characters", maxID))
 		}
 	}
 	identities, err := tx.People(projectID, ids)
@@ -49,9 +49,9 @@ func importPerson(tx Tx, projectID int64, p StoredPerson) error {
 func importGroup(tx Tx, projectID int64, typeName string, g Group) error {
 	switch {
 	case typeName == "" || isLonger(typeName, maxGroupName):
-		return invalidInput("group_type", fmt.Sprintf("a group type has 1 to %d characters", maxGroupName))
+		return invalidInput("group_type", fmt.Sprintf("a group type must have 1 to %d characters", maxGroupName))
 	case g.Key == "" || isLonger(g.Key, maxGroupName):
-		return invalidInput("group_key", fmt.Sprintf("a group key has 1 to %d characters", maxGroupName))
+		return invalidInput("group_key", fmt.Sprintf("a group key must have 1 to %d characters", maxGroupName))
 	case !fits(g.Properties):
 		return invalidInput("group_properties", fmt.Sprintf("the properties are larger than %d bytes", maxPersonProperties))
 	}
@@ -61,7 +61,7 @@ func importGroup(tx Tx, projectID int64, typeName string, g Group) error {
 	}
 	p := newPlan(projectID, types)
 	if g.Type = p.groupType(typeName, &Event{}); g.Type < 0 {
-		return invalidInput("group_type", fmt.Sprintf("the project has %d group types already", maxGroupTypes))
+		return invalidInput("group_type", fmt.Sprintf("the project already has %d group types", maxGroupTypes))
 	}
 	c := &Changes{GroupTypes: p.newTypes}
 	c.Groups = []ProjectGroup{{projectID, g}}

@@ -15,7 +15,7 @@ import (
 func (i *Intake) Capture(ctx context.Context, apiKey, distinctID, event string, properties map[string]any) error {
 	body, err := wire.Encode(map[string]any{"api_key": apiKey, "distinct_id": distinctID, "event": event, "properties": properties})
 	if err != nil {
-		return fmt.Errorf("capture: the properties have no form in JSON: %w", err)
+		return fmt.Errorf("capture: the properties cannot be encoded as JSON: %w", err)
 	}
 	submission, err := Decode(string(body), DecodeOptions{})
 	if err != nil {

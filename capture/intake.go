@@ -74,7 +74,7 @@ type Intake struct {
 // NewIntake returns an Intake. It returns an error if Keys or Appender is nil.
 func NewIntake(c IntakeConfig) (*Intake, error) {
 	if c.Keys == nil || c.Appender == nil {
-		return nil, errors.New("capture: an Intake needs Keys and somewhere to record into")
+		return nil, errors.New("capture: an Intake requires Keys and a destination for events")
 	}
 	if c.Now == nil {
 		c.Now = time.Now
@@ -180,7 +180,7 @@ func checkItems(s *Submission) error {
 		}
 		if it.Fault == NotDropped && hasCookielessFault(it) {
 			return &Refusal{Kind: Invalid, Code: "invalid_payload", Attr: "$cookieless_mode",
-				Detail: fmt.Sprintf("event submitted with invalid cookieless mode: true or false is wanted (event %d)", n)}
+				Detail: fmt.Sprintf("event submitted with invalid cookieless mode: it must be true or false (event %d)", n)}
 		}
 	}
 	return nil

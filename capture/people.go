@@ -13,10 +13,10 @@ import (
 var (
 	// ErrReadOnly is returned for changes of persons and groups if the field of People that
 	// makes them is nil.
-	ErrReadOnly = errors.New("capture: people cannot be changed here")
+	ErrReadOnly = errors.New("capture: persons cannot be changed here")
 	// ErrOverQuota is returned for changes that are recorded as events, if the events are
 	// over a limit (§13.4).
-	ErrOverQuota = errors.New("capture: the change is an event over the quota")
+	ErrOverQuota = errors.New("capture: the change is an event that exceeds the quota")
 )
 
 // People changes persons and groups on behalf of users of the API, without an event from a
@@ -198,7 +198,7 @@ func (p *People) send(ctx context.Context, project Project, event, distinctID st
 		case reason.IsOverQuota():
 			return ErrOverQuota
 		case reason != NotDropped:
-			return invalidInput("", fmt.Sprintf("The change was not taken: %s.", reason))
+			return invalidInput("", fmt.Sprintf("The change was not accepted: %s.", reason))
 		}
 	}
 	return nil

@@ -159,7 +159,7 @@ func TestPeople_InvalidInput(t *testing.T) {
 			return err
 		}, "$unset", `The group has no property "` + strings.Repeat("x", 64) + `…".`, nil},
 		"an import of nobody": {func(p *People) error { return p.Import(t.Context(), 1, StoredPerson{}) }, "uuid", "the person has no uuid", nil},
-		"a group of no type":  {func(p *People) error { return p.ImportGroup(t.Context(), 1, "", Group{}) }, "group_type", "a group type has 1 to 400 characters", nil},
+		"a group of no type":  {func(p *People) error { return p.ImportGroup(t.Context(), 1, "", Group{}) }, "group_type", "a group type must have 1 to 400 characters", nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			o := newPeopleBackend()

@@ -158,7 +158,7 @@ func (p *plan) create(e *Event, id *distinctID) *profile {
 	case e.Kind == untouchingEvent:
 		w.Properties = creator
 	case !w.setProperties(newProperties(e, creator[0])):
-		p.warn(warnPersonTooLarge, e, "the person was made without properties")
+		p.warn(warnPersonTooLarge, e, "the person was created without properties")
 		w.Properties = creator
 	}
 	id.owner = w

@@ -226,13 +226,13 @@ func (p *Processor) recordMessage(ctx context.Context, r StreamReader, position 
 func (p *Processor) storeDeadLetter(ctx context.Context, r StreamReader, move Move, m *Message, cause error) error {
 	p.config.OnFailure(fmt.Errorf("a message of the stream becomes a dead letter: %w", cause))
 	if err := r.StoreDeadLetter(ctx, m, cause.Error()); err != nil {
-		return fmt.Errorf("keeping a dead letter: %w", err)
+		return fmt.Errorf("storing a dead letter: %w", err)
 	}
 	var warnings []*Batch
 	for _, b := range m.Batches {
 		w := &Batch{ProjectID: b.ProjectID}
 		w.warn(Warning{Type: WarnDeadLetter, At: p.config.Now().UTC().Truncate(time.Microsecond), Count: int64(len(b.Events)),
-			Detail: "the store refuses these events; they are kept as a dead letter"})
+			Detail: "the store rejects these events; they are stored as a dead letter"})
 		warnings = append(warnings, w)
 	}
 	err := p.config.Recorder.Advance(ctx, move, warnings)

@@ -151,7 +151,7 @@ func (r *Recorder) record(ctx context.Context, p *pending) error {
 	case r.queue <- p:
 	default:
 		r.stats.rejected.Add(1)
-		return fmt.Errorf("%w: %d requests wait already", ErrUnavailable, r.config.MaxWaiting)
+		return fmt.Errorf("%w: %d requests are already waiting", ErrUnavailable, r.config.MaxWaiting)
 	}
 	timeout := time.NewTimer(r.config.Timeout)
 	defer timeout.Stop()

@@ -146,7 +146,7 @@ func (d *recordingDecoder) check() error {
 	case isAbsent(d.inner.sessionID):
 		return invalid("$session_id", "replay event submitted without session id")
 	case !isText || session == "" || len(session) > maxSessionID || strings.ContainsFunc(session, isInvalidSessionRune):
-		return invalid("$session_id", fmt.Sprintf("replay event submitted with invalid session id: wanted are at most %d letters, digits and hyphens", maxSessionID))
+		return invalid("$session_id", fmt.Sprintf("replay event submitted with invalid session id: it may have at most %d letters, digits and hyphens", maxSessionID))
 	case d.noData > 0:
 		return invalid("$snapshot_data", fmt.Sprintf("replay event submitted without snapshot data (item %d)", d.noData-1))
 	}

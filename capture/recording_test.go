@@ -19,7 +19,7 @@ func TestCapture_7_Bodies(t *testing.T) {
 		return &wantRefusal{"invalid", "invalid_payload", detail, attr}
 	}
 	noSession := invalid("$session_id", "replay event submitted without session id")
-	badSession := invalid("$session_id", "replay event submitted with invalid session id: wanted are at most 70 letters, digits and hyphens")
+	badSession := invalid("$session_id", "replay event submitted with invalid session id: it may have at most 70 letters, digits and hyphens")
 	session := func(id string) string { return "[" + strings.Replace(item, `"01a1-B"`, id, 1) + "]" }
 	for _, c := range []struct {
 		name, body string

@@ -233,7 +233,7 @@ func (c *compiler) claimID(f *Flag) {
 	if !found || c.d.Flags[other].fault != nil || c.d.Flags[other].Deleted {
 		c.set.byID[f.ID] = int32(c.flag)
 	} else if f.fault == nil && !f.Deleted {
-		c.report(NoReason, ".id", "the id "+strconv.FormatInt(f.ID, 10)+" is that of flags["+strconv.Itoa(int(other))+"] too; dependencies by id refer to the first one")
+		c.report(NoReason, ".id", "the id "+strconv.FormatInt(f.ID, 10)+" is also that of flags["+strconv.Itoa(int(other))+"]; dependencies by id refer to the first")
 	}
 }
 

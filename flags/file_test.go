@@ -95,7 +95,7 @@ func TestDefinitionsFile_Invalid(t *testing.T) {
 		{"secret keys", `["phs_demo"]`, `[1]`, "projects[0].secret_api_keys[0]: must be text, not the number 1"},
 		{"quota_limited", `["feature_flags"]`, `true`, "projects[0].quota_limited: must be an array, not a boolean"},
 		{"hash", `"sha1"`, `"md5"`, `projects[0].bucketing_hash: must be "sha1" or "murmur3", not "md5"`},
-		{"group types", `{"0": "company"}`, `{"first": "company"}`, `projects[0].group_type_mapping.first: a group type index must be a number from 0, not "first"`},
+		{"group types", `{"0": "company"}`, `{"first": "company"}`, `projects[0].group_type_mapping.first: a group type index must be a number of at least 0, not "first"`},
 		{"flags", `"flags": [`, `"flags": {}, "x": [`, "projects[0].flags: must be an array, not an object"},
 		{"a cohort's id", `"12"`, `"twelve"`, `projects[0].cohorts.twelve: a cohort's id must be a whole number, not "twelve"`},
 		{"the end is missing", "}]\n}", "}", "the document ends in the middle"},

@@ -184,7 +184,7 @@ func (p *Property) neverMatches() (member name, problem string) {
 	op := operators[p.Operator.orDefault(p.Type)]
 	switch inCohort := op.name == In || op.name == NotIn; {
 	case p.Type == CohortProperty && !inCohort:
-		return nOperator, "a cohort needs in or not_in"
+		return nOperator, "cohorts support only in and not_in"
 	case p.Type == CohortProperty, p.Type == FlagProperty:
 		return nValue, ""
 	}

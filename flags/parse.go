@@ -116,7 +116,7 @@ func parseGroupTypes(n node) map[int]string {
 	for _, e := range n.entries() {
 		i, err := strconv.Atoi(e.name)
 		if err != nil || i < 0 || i > 255 {
-			e.fail("a group type index must be a number from 0, not %s", quote(e.name))
+			e.fail("a group type index must be a number of at least 0, not %s", quote(e.name))
 		}
 		types[i] = e.text()
 	}

@@ -83,7 +83,7 @@ func (d *Definitions) parseFailedCohort(n node) {
 		return
 	}
 	d.addCohort(id, Cohort{fault: &DefinitionError{
-		Path: n.path(), Problem: "the stored cohort cannot be read", Code: CohortFiltersParsingError,
+		Path: n.path(), Problem: "the cohort cannot be read from its store", Code: CohortFiltersParsingError,
 	}})
 }
 

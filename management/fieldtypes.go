@@ -148,7 +148,7 @@ func readChoice(f *Field, raw json.RawMessage, kind string) (any, error) {
 // NotAChoice returns the error for a value that is not one of the choices, which it lists. The
 // first sentence of the message is that of §2.2.
 func NotAChoice(field, got string, choices []string) *Error {
-	return CodedFault(codeInvalidChoice, field, "%q is not a valid choice. There are: %s.", ShortText(got), strings.Join(choices, ", "))
+	return CodedFault(codeInvalidChoice, field, "%q is not a valid choice. Valid choices: %s.", ShortText(got), strings.Join(choices, ", "))
 }
 
 // Integer reads an integer from a JSON number or string. Floats must be integral and below 2^53.

@@ -77,7 +77,7 @@ func TestFields_Apply(t *testing.T) {
 
 func TestNewResource_TablesFit(t *testing.T) {
 	for want, f := range map[string]Fields{
-		"has no member for the field other":                             {{Name: "other", Type: Text}},
+		"has no member for the field other":                               {{Name: "other", Type: Text}},
 		"the field text is stored as int64 and not as string":             {{Name: "text", Type: Int}},
 		"the field list is stored as json.RawMessage and not as []string": {{Name: "list", Type: Array}},
 	} {

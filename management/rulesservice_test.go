@@ -312,7 +312,7 @@ func TestErrors(t *testing.T) {
 		{management.Missing("Project not found."), management.NotFound, "not_found", "", "Project not found.", "Project not found."},
 		{management.ErrNotFound(), management.NotFound, "not_found", "", "Not found.", "Not found."},
 		{management.Clash("Changed."), management.Conflict, "conflict", "", "Changed.", "Changed."},
-		{management.NotAChoice("x", "c", []string{"a", "b"}), management.Invalid, "invalid_choice", "x", `"c" is not a valid choice. There are: a, b.`, `x: "c" is not a valid choice. There are: a, b.`},
+		{management.NotAChoice("x", "c", []string{"a", "b"}), management.Invalid, "invalid_choice", "x", `"c" is not a valid choice. Valid choices: a, b.`, `x: "c" is not a valid choice. Valid choices: a, b.`},
 	} {
 		want := management.Error{Kind: c.kind, Code: c.code, Field: c.field, Message: c.message}
 		if diff := cmp.Diff(want, *c.err); diff != "" || c.err.Error() != c.text {

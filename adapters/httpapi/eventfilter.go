@@ -74,14 +74,14 @@ func eventFilters(text string) (string, error) {
 	for i, filter := range list {
 		var kind, key string
 		if raw := filter["type"]; raw != nil && json.Unmarshal(raw, &kind) != nil {
-			return "", invalid("properties", "properties[%d].type: expected a text.", i)
+			return "", invalid("properties", "properties[%d].type: expected a string.", i)
 		}
 		prefix, exists := propertyPrefixes[kind]
 		if !exists {
-			return "", invalid("properties", "properties[%d].type: events are found by filters of type event, feature and person, not %q.", i, shorten(kind))
+			return "", invalid("properties", "properties[%d].type: filters of events must have type event, feature or person, not %q.", i, shorten(kind))
 		}
 		if json.Unmarshal(filter["key"], &key) != nil {
-			return "", invalid("properties", "properties[%d].key: expected a text.", i)
+			return "", invalid("properties", "properties[%d].key: expected a string.", i)
 		}
 		quoted, err := json.Marshal(prefix + key)
 		if err != nil {

@@ -82,7 +82,7 @@ func (rd *reader) listEvents(c *call) (any, error) {
 	case "recorded":
 		records, next, err = rd.recordedEvents(c.ctx, c.project(), q, p, match)
 	default:
-		err = problemInvalidChoice.with("", "order").setDetail("%s is not a valid choice. There are: -timestamp, recorded.", strconv.Quote(shorten(order)))
+		err = problemInvalidChoice.with("", "order").setDetail("%s is not a valid choice. Valid choices: -timestamp, recorded.", strconv.Quote(shorten(order)))
 	}
 	if err != nil {
 		return nil, err

@@ -77,7 +77,7 @@ func experimentResults(svc *queryService, c *call) (any, error) {
 			return nil, err
 		}
 		if request.Mode != queries.Blocking && request.Mode != queries.ForceBlocking {
-			return nil, invalid("refresh", "Results are waited for: want blocking or force_blocking.")
+			return nil, invalid("refresh", "Must be blocking or force_blocking: the request waits for the results.")
 		}
 	}
 	found, err := svc.runner.Execute(c.ctx, request)

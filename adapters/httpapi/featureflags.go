@@ -301,7 +301,7 @@ func (svc flagService) decide(c *call, distinctID string) (*flags.Answer, error)
 		Selection: flags.Selection{Runtime: "all"},
 	}
 	if text := c.query().Get("groups"); text != "" && json.Unmarshal([]byte(text), &request.Subject.Groups) != nil {
-		return nil, management.Fault("groups", "Must be a JSON object of texts.")
+		return nil, management.Fault("groups", "Must be a JSON object of strings.")
 	}
 	out := &flags.Answer{}
 	return out, svc.decider.Preview(c.ctx, &request, out)

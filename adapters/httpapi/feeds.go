@@ -98,7 +98,7 @@ func (t *streams) serveFeed(c *call, slots *feedSlots, f feed) (any, error) {
 	defer t.running.Done()
 	callerKey := c.scope.Caller.Key.Hash
 	if !slots.enter(callerKey) {
-		full := problemTooManyStreams.setDetail("At most %d streams for each session or key, and %d in all: ask every %d seconds instead.", maxCallerFeeds, maxFeeds, feedsFullWait)
+		full := problemTooManyStreams.setDetail("At most %d streams are allowed for each session or key, and %d in total: poll every %d seconds instead.", maxCallerFeeds, maxFeeds, feedsFullWait)
 		full.RetryAfter = feedsFullWait
 		return nil, full
 	}

@@ -144,7 +144,7 @@ func explainFlag(svc flagService, c *call) (any, error) {
 	}
 	out := &explained{Flag: q.Flag, Trace: trace, Decided: trace.Decided, Text: trace.String()}
 	if !q.Flag.Active {
-		out.Text = "the flag is off; if it were on:\n" + out.Text
+		out.Text = "the flag is disabled; if it were enabled:\n" + out.Text
 	}
 	c.w.Header().Add("Vary", "Accept")
 	if prefers(c.r, "text/plain") {

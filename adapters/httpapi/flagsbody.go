@@ -185,7 +185,7 @@ func parseFlagsBody(json []byte, b *flagsBody) *bodyError {
 		if decoded, ok := decodeBase64(nil, json); ok && startsObject(decoded) {
 			b.reset()
 			if fault, _ = readFlagsBody(asText(decoded), b); fault != nil {
-				fault.What += " (counted in what the base64 body stands for)"
+				fault.What += " (counted in the decoded base64 body)"
 			}
 		}
 	}

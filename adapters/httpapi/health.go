@@ -58,7 +58,7 @@ func healthNow(svc healthService, c *call) (*Health, error) {
 		return nil, management.Denied(management.MsgLevel)
 	}
 	if svc.Health == nil {
-		return nil, management.Missing("Nothing watches how this server is.")
+		return nil, management.Missing("This server does not run health checks.")
 	}
 	return svc.Health(c.ctx), nil
 }
@@ -96,6 +96,6 @@ func reportMistake(svc healthService, c *call) (any, error) {
 		return nil, svc.throttleError(wait)
 	}
 	svc.stats.mistakes.Add(1)
-	svc.log.WarnContext(context.WithoutCancel(c.ctx), "error on a page of the console", texts...)
+	svc.log.WarnContext(context.WithoutCancel(c.ctx), "a page of the console has reported an error", texts...)
 	return nil, nil
 }

@@ -17,7 +17,7 @@ var (
 	problemParse         = problem{Status: 400, Type: "invalid_request", Code: "parse_error", Detail: "JSON parse error -"}
 	problemInvalidChoice = problem{Status: 400, Type: "validation_error", Code: "invalid_choice"}
 	problemEventQuota    = problem{Status: 402, Type: "server_error", Code: "payment_required", Detail: "You have exceeded your event quota."}
-	problemReadOnly      = problem{Status: 503, Type: "server_error", Code: "service_unavailable", Detail: "This server cannot change people."}
+	problemReadOnly      = problem{Status: 503, Type: "server_error", Code: "service_unavailable", Detail: "This server cannot change persons."}
 )
 
 // invalid returns a problem about an invalid value. attr is its position in the request.

@@ -99,7 +99,7 @@ func refuseLine(format string, args ...any) error {
 func (rd *reader) importOne(c *call, line string) error {
 	var record importLine
 	if err := json.Unmarshal([]byte(line), &record); err != nil {
-		return refuseLine("no line of an export: %s", err)
+		return refuseLine("not a line of an export: %s", err)
 	}
 	var created time.Time
 	if record.CreatedAt != "" {
@@ -118,7 +118,7 @@ func (rd *reader) importOne(c *call, line string) error {
 			return refuseLine("uuid: Must be a valid UUID.")
 		}
 		if len(record.DistinctIDs) == 0 {
-			return refuseLine("distinct_ids: must hold at least one id")
+			return refuseLine("distinct_ids: must have at least one id")
 		}
 		properties, err := importedObject("properties", record.Properties)
 		if err != nil {

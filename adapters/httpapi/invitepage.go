@@ -77,7 +77,7 @@ func (svc inviteService) form(c *call) (*invitePage, error) {
 	opens, err := svc.HasSecret(c.ctx, id, p.Secret)
 	if err == nil && !opens {
 		p.Invite = nil
-		err = management.Fault("", "This link is not complete: use all of it, as it stands in the mail.")
+		err = management.Fault("", "This link is incomplete: use the complete link from the email.")
 	}
 	return p, err
 }
@@ -130,7 +130,7 @@ func (s *server) signInInvited(c *call, joined *organizations.Acceptance) bool {
 		Address: s.clientIP(c.r).String(), Agent: c.r.UserAgent(), Token: s.tokenOf(c.r),
 	})
 	if err != nil {
-		s.Logger.InfoContext(c.ctx, "no session could be created for the user who accepted an invitation", "error", err)
+		s.Logger.InfoContext(c.ctx, "the user who accepted an invitation got no session", "error", err)
 		return false
 	}
 	cookie.Value = token

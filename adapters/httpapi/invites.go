@@ -106,7 +106,7 @@ func acceptInvite(svc inviteService, c *call) (*organizations.Acceptance, error)
 	}
 	joined, err := svc.Accept(c.ctx, guest, c.site(), c.part("invite"), c.secret(), c.body)
 	if err == nil && joined.NotNotified > 0 {
-		warn(c.w, fmt.Sprintf("members who are not told by mail that you have joined: %d; the organization has had its mails of today", joined.NotNotified))
+		warn(c.w, fmt.Sprintf("members who are not notified by email that you have joined: %d; the organization has reached its limit of emails for today", joined.NotNotified))
 	}
 	return joined, err
 }

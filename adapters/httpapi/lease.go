@@ -144,7 +144,7 @@ func (l *memoryLease) release() {
 // decoded from it, than the budget allows for one lease.
 func (l *memoryLease) tooLarge() error {
 	p := problemPayload
-	p.Detail = fmt.Sprintf("maximum event size exceeded: the body and what it holds take more than %d bytes of memory at once: send it in smaller parts", l.maxBytes())
+	p.Detail = fmt.Sprintf("maximum event size exceeded: the body and its contents need more than %d bytes of memory at once: send it in smaller parts", l.maxBytes())
 	return &p
 }
 

@@ -25,7 +25,7 @@ func ParseRate(text string) (Rate, error) {
 	n, err := strconv.Atoi(strings.TrimSpace(count))
 	period := rateUnits[strings.TrimSpace(unit)]
 	if err != nil || n <= 0 || period == 0 {
-		return Rate{}, fmt.Errorf("want a rate such as 1200/minute, not %q", text)
+		return Rate{}, fmt.Errorf("expected a rate such as 1200/minute, not %q", text)
 	}
 	return Rate{float64(n) / period.Seconds(), n}, nil
 }

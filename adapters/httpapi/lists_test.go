@@ -34,7 +34,7 @@ func TestLists_EveryParameter(t *testing.T) {
 		lists[e.Path] = true
 		path := "GET " + walkPath(e.Path, unknownUUID)
 		_, headers, body := o.send(t, &manageStep{Request: path + "?nobody_knows_this=1"})
-		if got := headers.Get("Bunting-Warning"); got != `the parameter "nobody_knows_this" is not known here and was ignored` {
+		if got := headers.Get("Bunting-Warning"); got != `the parameter "nobody_knows_this" is unknown and was ignored` {
 			t.Errorf("%s: the warning is %q: %s", e.Path, got, body)
 		}
 		for _, name := range e.Undone {

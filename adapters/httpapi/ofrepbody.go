@@ -34,7 +34,7 @@ func parseOFREPBody(json []byte, b *flagsBody) (fault *wire.Fault, code string) 
 	case r.wrong != nil:
 		return r.wrong, ofrepInvalidContext
 	case !r.hasContext:
-		return &wire.Fault{What: "expected a member context, an object"}, ofrepInvalidContext
+		return &wire.Fault{What: "expected an object as member context"}, ofrepInvalidContext
 	case b.DistinctID == "":
 		return &wire.Fault{}, ofrepNoTargetingKey
 	}

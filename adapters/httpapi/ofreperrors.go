@@ -21,11 +21,11 @@ const (
 // Errors that only OFREP has. Code is the error code of OpenFeature.
 var (
 	problemOFREPNoKey       = problem{Status: 401, Code: ofrepGeneral, Detail: "No API key provided: send the project's public key as Authorization: Bearer, or in X-API-Key."}
-	problemOFREPSecretKey   = problem{Status: 403, Code: ofrepGeneral, Detail: "Flags are evaluated with the project's public key; this is a secret or personal key. Please do not put it into clients."}
-	problemOFREPQuota       = problem{Status: 429, Code: ofrepGeneral, Detail: "The month's quota of feature flag requests is spent, or feature flags are paused for this project.", RetryAfter: ofrepQuotaRetry}
-	problemOFREPNotFound    = problem{Status: 404, Code: ofrepFlagNotFound, Detail: "There is no such flag for this kind of client."}
+	problemOFREPSecretKey   = problem{Status: 403, Code: ofrepGeneral, Detail: "Flags are evaluated with the project's public key; this is a secret or personal key, which must not be used in clients."}
+	problemOFREPQuota       = problem{Status: 429, Code: ofrepGeneral, Detail: "The monthly quota of feature flag requests has been reached, or feature flags are paused for this project.", RetryAfter: ofrepQuotaRetry}
+	problemOFREPNotFound    = problem{Status: 404, Code: ofrepFlagNotFound, Detail: "The flag does not exist, or is not available to this kind of client."}
 	problemOFREPTooMany     = problem{Status: 503, Code: ofrepGeneral, Detail: "Too many event streams are open, here or from this address. Please poll instead, or try again later.", quiet: true}
-	problemOFREPNoTargeting = problem{Status: 400, Code: ofrepNoTargetingKey, Detail: "The context has no targetingKey: give a text that identifies whom the flags are for."}
+	problemOFREPNoTargeting = problem{Status: 400, Code: ofrepNoTargetingKey, Detail: "The context has no targetingKey: send a string that identifies the subject of the evaluation."}
 )
 
 // ofrepCodes is the set of OpenFeature's error codes.

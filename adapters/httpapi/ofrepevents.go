@@ -72,7 +72,7 @@ func getOFREPEvents(s *server, w http.ResponseWriter, r *http.Request) error {
 		token = parseQuery(r.URL.RawQuery).Token
 	}
 	if token == "" {
-		return problemOFREPNoKey.with("An event stream takes it in the parameter token too.", "")
+		return problemOFREPNoKey.with("Event streams also accept it in the parameter token.", "")
 	}
 	address := s.clientIP(r)
 	if s.limits.enabled && !s.limits.ip.allow(s, w, address.String()) {

@@ -162,7 +162,7 @@ func flowOf(r *http.Request, name string) (f flow, ok bool) {
 // provider; it is only logged.
 func (svc signInService) redirectFailed(c *call, why string, err error) answer {
 	if err != nil {
-		svc.Logger.Warn("sign-in with the OpenID Connect provider failed", "error", err.Error())
+		svc.Logger.Warn("a sign-in with the OpenID Connect provider has failed", "error", err.Error())
 	}
 	return redirect(c, http.StatusSeeOther, svc.mountedAt(c.r)+"/console/sign-in?"+url.Values{"failed": {why}}.Encode())
 }

@@ -120,7 +120,7 @@ func readFilters(filters string, settings map[string]json.RawMessage) (d flags.D
 			p.Type = flags.PersonProperty
 		case flags.PersonProperty, flags.PersonMetadata:
 		default:
-			return d, nil, invalid("properties", "properties[%d].type: persons are found by filters of type person and person_metadata, not %q.", i, shorten(string(p.Type)))
+			return d, nil, invalid("properties", "properties[%d].type: filters of persons must have type person or person_metadata, not %q.", i, shorten(string(p.Type)))
 		}
 		p.Negated = false // as in conditions of flags
 	}

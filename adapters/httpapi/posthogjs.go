@@ -64,7 +64,7 @@ func OpenPosthogJS(path string) (*PosthogJS, error) {
 	f, _, err := p.open(mainScript)
 	if err != nil {
 		_ = root.Close()
-		return nil, fmt.Errorf("%s has no %s: give the folder package/dist that npm pack posthog-js && tar xzf posthog-js-*.tgz makes", path, mainScript)
+		return nil, fmt.Errorf("%s has no %s: give the folder package/dist that npm pack posthog-js && tar xzf posthog-js-*.tgz creates", path, mainScript)
 	}
 	return p, f.Close()
 }

@@ -107,7 +107,7 @@ func (rd *reader) listPropertyDefinitions(c *call) (any, error) {
 	if text := params.Get("type"); text != "" {
 		i := slices.IndexFunc(owners, func(o propertyOwner) bool { return o.name == text })
 		if i < 0 {
-			return nil, problemInvalidChoice.with("", "type").setDetail("%s is not a valid choice. There are: %s.", strconv.Quote(shorten(text)), ownerNames())
+			return nil, problemInvalidChoice.with("", "type").setDetail("%s is not a valid choice. Valid choices: %s.", strconv.Quote(shorten(text)), ownerNames())
 		}
 		owner = owners[i]
 	}

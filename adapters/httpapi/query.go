@@ -108,12 +108,12 @@ func runQuery(svc *queryService, c *call) (any, error) {
 	}
 	request.Mode, request.ID, request.Name = mode, textMember(c.body, "client_query_id"), textMember(c.body, "name")
 	if len(request.ID) > maxQueryID || len(request.Name) > maxQueryID {
-		return nil, invalid("client_query_id", "A name of a run has at most %d characters.", maxQueryID)
+		return nil, invalid("client_query_id", "The name of a run may have at most %d characters.", maxQueryID)
 	}
 	if kind := c.part("query"); kind != "" {
 		var header struct{ Kind string }
 		if _ = json.Unmarshal(request.Query, &header); header.Kind != kind {
-			return nil, invalid("query__kind", "The query is a %q, its address says %q.", shorten(header.Kind), shorten(kind))
+			return nil, invalid("query__kind", "The query has kind %q, but the path has %q.", shorten(header.Kind), shorten(kind))
 		}
 	}
 	found, err := svc.runner.Execute(c.ctx, request)
@@ -240,7 +240,7 @@ func modeOfText(text string) (queries.Mode, error) {
 	case slices.Contains(queries.Modes, mode):
 		return mode, nil
 	}
-	return "", problemInvalidChoice.with("", "refresh").setDetail("%q is not a valid choice. There are: %v.", shorten(text), queries.Modes)
+	return "", problemInvalidChoice.with("", "refresh").setDetail("%q is not a valid choice. Valid choices: %v.", shorten(text), queries.Modes)
 }
 
 // upgradeQuery returns the query unchanged.

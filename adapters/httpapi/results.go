@@ -295,7 +295,7 @@ type ranInsights struct {
 
 func runInsights(svc *queryService, c *call) (*ranInsights, error) {
 	if format := c.query().Get("output_format"); format != "" && format != "json" && format != "optimized" {
-		return nil, management.Fault("output_format", "There are json and optimized.")
+		return nil, management.Fault("output_format", "Must be json or optimized.")
 	}
 	found, err := getDashboard(svc, c)
 	if err != nil {
@@ -340,7 +340,7 @@ func boundResults(d *dashboards.Dashboard, maxBytes int) {
 		if size += len(i.Result); size > maxBytes {
 			size -= len(i.Result)
 			i.Result, i.Error = nil, &dashboards.InsightError{Type: "validation_error", Code: "query_too_large",
-				Detail: fmt.Sprintf("The results of a shared dashboard have more than %d MiB: this one is left out.", maxSharedResults>>20)}
+				Detail: fmt.Sprintf("The results of the shared dashboard have more than %d MiB: this one is left out.", maxSharedResults>>20)}
 		}
 	}
 }

@@ -30,10 +30,10 @@ type SignIn struct {
 }
 
 var (
-	problemKeyRequired     = problem{Status: 403, Type: "authentication_error", Code: "key_required", Detail: "A GET that changes something wants a key: a session does not do."}
-	problemConsoleReadOnly = problem{Status: 403, Type: "authentication_error", Code: "read_only", Detail: "The console of this server is read-only: changes want a key."}
-	problemInsecure        = problem{Status: 403, Type: "authentication_error", Code: "https_required", Detail: "The console needs HTTPS here: put a proxy with HTTPS in front, give --tls-cert, or name the address with --site-url https://…; http://localhost works without."}
-	problemSessionBody     = problemMediaType.with("A session sends application/json or multipart/form-data.", "")
+	problemKeyRequired     = problem{Status: 403, Type: "authentication_error", Code: "key_required", Detail: "A GET request that changes data requires a key instead of a session."}
+	problemConsoleReadOnly = problem{Status: 403, Type: "authentication_error", Code: "read_only", Detail: "The console of this server is read-only: changes require a key."}
+	problemInsecure        = problem{Status: 403, Type: "authentication_error", Code: "https_required", Detail: "The console requires HTTPS here: use a proxy with HTTPS, set --tls-cert, or set --site-url https://…; http://localhost works without HTTPS."}
+	problemSessionBody     = problemMediaType.with("Requests with a session must have the content type application/json or multipart/form-data.", "")
 )
 
 // hasSessions reports whether requests may have a session. They may not if the service has its

@@ -148,7 +148,7 @@ func signOut(svc signInService, c *call) (any, error) {
 
 func endOthers(svc signInService, c *call) (any, error) {
 	if c.query().Get("others") != "true" {
-		return nil, management.Fault("others", "Want others=true: the calling session is ended with DELETE /api/session/.")
+		return nil, management.Fault("others", "others=true is required. To end the session of this request, use DELETE /api/session/.")
 	}
 	return nil, svc.EndOthers(c.ctx, c.scope)
 }

@@ -66,7 +66,7 @@ func TestShared_Charts(t *testing.T) {
 		{`{"kind":"HogQLQuery","query":"SELECT event, count() FROM events GROUP BY event ORDER BY count()"}`, `<td>buy</td><td class="n">1</td>`},
 		{`{"kind":"PathsQuery"}`, `This question is not supported here.`},
 		{`{"kind":"TrendsQuery","series":[]}`, `This question cannot be answered.`},
-		{`{}`, `This insight asks nothing yet.`},
+		{`{}`, `This insight has no query yet.`},
 		{trend(``)[:len(trend(``))-1] + `,"properties":[{"key":"p","value":"nobody"}]}`, `points="60,220 380,220 700,220"`},
 		{`{"kind":"EventsQuery","select":["event"],"event":"never","after":"all"}`, `There is nothing here yet.`},
 	}

@@ -50,7 +50,7 @@ func (c *call) sharedPage(shared *dashboards.SharedDashboard, ran *resultRun, er
 	case errors.As(err, &target) && target.Kind == management.NotFound:
 		view.Message, status = "There is no such dashboard, or it is not shared.", http.StatusNotFound
 	case errors.Is(err, &problemSharedFull):
-		view.Message, status = "Too many look at dashboards just now. Load the page again in a moment.", problemSharedFull.Status
+		view.Message, status = "Too many dashboards are being viewed at the moment. Reload the page in a moment.", problemSharedFull.Status
 		c.w.Header().Set("Retry-After", strconv.Itoa(problemSharedFull.RetryAfter))
 	case err != nil:
 		return nil, err
@@ -108,7 +108,7 @@ func stateOf(i *dashboards.Insight, ran *resultRun) string {
 	case i.Error != nil && i.Error.Code == "query_too_large":
 		return "The answer is too large to be shown here."
 	case i.Error != nil && i.Error.Type == "throttled_error":
-		return "Too much is asked of this server just now. Load the page again in a moment."
+		return "The server is busy at the moment. Reload the page in a moment."
 	case i.Error != nil && i.Error.Code == "query_timeout":
 		return "This takes too long to be computed."
 	case i.Error != nil && i.Error.Type == "server_error":
@@ -120,7 +120,7 @@ func stateOf(i *dashboards.Insight, ran *resultRun) string {
 	case len(i.QueryStatus) > 0:
 		return "These numbers are of " + asOf + "; newer ones are being computed."
 	case query == nil && filters == nil:
-		return "This insight asks nothing yet."
+		return "This insight has no query yet."
 	case isEmpty:
 		return "There was no time for this one. Load the page again in a moment."
 	}

@@ -76,7 +76,7 @@ func TestQuestions_OverridesMisspeltAndUnread(t *testing.T) {
 			"order": 0, "insight": {"id": 1}, "last_refresh": null, "is_cached": false, "show_description": null}]}`), Status: 200, WantHeaders: noEffect("")},
 
 		{Request: insight + `?filters_override={"date_fro":"-7d"}`, Status: 400, Error: unknownIn("filters_override__date_fro", "filters_override.date_fro", laid, "date_from")},
-		{Request: insight + `?filters_override={"colour":"red"}`, Status: 200, WantHeaders: noEffect("filters_override.colour is not known and has no effect")},
+		{Request: insight + `?filters_override={"colour":"red"}`, Status: 200, WantHeaders: noEffect("filters_override.colour is unknown and has no effect")},
 		{Request: insight + `?variables_override={"0190a7d2-5b5e-7c6f-8f3d-1d2c3b4a5f60":{"isNul":true}}`, Status: 400, Error: unknownIn("variables_override__0190a7d2-5b5e-7c6f-8f3d-1d2c3b4a5f60__isNul", "variables_override.0190a7d2-5b5e-7c6f-8f3d-1d2c3b4a5f60.isNul", "a variable", "isNull")},
 		{Request: `GET /api/projects/1/insights/?filters_override={"date_fro":"-7d"}`, Status: 400, Error: unknownIn("filters_override__date_fro", "filters_override.date_fro", laid, "date_from")},
 		{Request: `GET /api/projects/1/dashboards/{board}/?filters_override={"date_fro":"-7d"}`, Status: 400, Error: unknownIn("filters_override__date_fro", "filters_override.date_fro", laid, "date_from")},

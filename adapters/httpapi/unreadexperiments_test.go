@@ -41,7 +41,7 @@ func TestQuestions_ExperimentsMisspeltAndUnread(t *testing.T) {
 			"exposure_criteria": {"filterTestAccounts": true, "multiple_variant_handling": "exclude", "exposure_config": {"kind": "ExperimentEventExposureConfig", "event": "a", "properties": []}},
 			"stats_config": {"version": 2, "method": "bayesian", "bayesian": {"ci_level": 0.9}, "frequentist": {"alpha": 0.05}, "cuped": {"enabled": true, "lookback_days": 14}}}`), Status: 200},
 
-		{Request: saved, Body: body(`{"name": "m", "query": ` + mean + `, "sorce": 1}}`), Status: 201, WantHeaders: noEffect("query.sorce is not known and has no effect")},
+		{Request: saved, Body: body(`{"name": "m", "query": ` + mean + `, "sorce": 1}}`), Status: 201, WantHeaders: noEffect("query.sorce is unknown and has no effect")},
 		{Request: saved, Body: body(`{"name": "n", "query": {"kind": "ExperimentMetric", "metric_type": "mean", "sorce": {"kind": "EventsNode", "event": "a"}}}`), Status: 400, Error: unknownIn("query__sorce", "query.sorce", aMetric, "source")},
 		{Request: saved, Body: body(`{"name": "n", "descripton": "d", "query": ` + mean + `}}`), Status: 400, Error: unknownOf("descripton", "descripton", "a saved metric", "description")},
 		{Request: "POST /api/projects/1/guarded_rollouts/", Body: body(`{"guardrails": [{"metric": ` + mean + `, "conversion_windw": 5}, "goal": "increase", "tolerance": 0.1}]}`), Status: 400,

@@ -11,12 +11,12 @@ import (
 // Decision 30: ignored input is reported in Bunting-Warning, up to a limit.
 func TestWarn(t *testing.T) {
 	w := httptest.NewRecorder()
-	warn(w, `the parameter "x" is not known here and was ignored`)
-	warn(w, `the parameter "x" is not known here and was ignored`)
+	warn(w, `the parameter "x" is unknown and was ignored`)
+	warn(w, `the parameter "x" is unknown and was ignored`)
 	warn(w, "a\r\nSet-Cookie: b=c\x00é\U0001F600\xff")
 	want := []string{
-		`the parameter "x" is not known here and was ignored`,
-		`a\r\nSet-Cookie: b=c\x00\u00e9\U0001f600\ufffd`, // as Go quotes them
+		`the parameter "x" is unknown and was ignored`,
+		`a\r\nSet-Cookie: b=c\x00\u00e9\U0001f600\ufffd`, // as Go writes them in a text
 	}
 	if got := w.Header().Values("bunting-warning"); !slices.Equal(got, want) {
 		t.Errorf("warnings %q, want %q", got, want)

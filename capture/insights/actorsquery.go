@@ -167,7 +167,7 @@ func actorsSource(n node, p *Project) actorFinder {
 	}
 	i := slices.IndexFunc(kinds, func(k kind) bool { return k.name == name })
 	if name != "HogQLQuery" || i < 0 {
-		n.get("kind").fail(invalidInput, "The source of an ActorsQuery is %s or HogQLQuery, not %s.", strings.Join(actorsQueryKinds, ", "), describe(name))
+		n.get("kind").fail(invalidInput, "The source of an ActorsQuery must be %s or HogQLQuery, not %s.", strings.Join(actorsQueryKinds, ", "), describe(name))
 		return nil
 	}
 	return actorsOfRows(kinds[i].parse(n, p), n.attr)

@@ -235,7 +235,7 @@ func actorsOfRows(source plan, attr string) actorFinder {
 		}
 		column := slices.IndexFunc(result.Columns, func(name string) bool { return strings.Contains(strings.ToLower(name), "id") })
 		if column < 0 {
-			return nil, newError(invalidInput, attr, `The source needs a column with "id" in its name, that of people.`)
+			return nil, newError(invalidInput, attr, `The source must have a column with person ids and "id" in its name.`)
 		}
 		text := wire.MustEncode(result.Results)
 		if err := r.reserve(decodedSize * int64(len(text))); err != nil {

@@ -50,7 +50,7 @@ func (n node) breakdown(p *Project, trendsFilter node) *breakdown {
 		b.several = true
 		for _, part := range list {
 			if kind := part.get("type").text("event"); kind == "cohort" {
-				part.get("type").fail(notSupported, "Cohorts cannot stand among several breakdowns.")
+				part.get("type").fail(notSupported, "Cohorts cannot be one of several breakdowns.")
 			} else {
 				b.parts = append(b.parts, part.breakdownPart(kind, part.get("property"), "", p))
 			}

@@ -107,7 +107,7 @@ func (c calendar) bucketsBetween(i interval, from, to time.Time) (*buckets, erro
 	start := c.startOf(i, from)
 	for !start.After(to) {
 		if len(b.starts) == maxBuckets {
-			return nil, newError(tooLarge, "", "A series may have %d buckets: ask for a shorter time or a longer interval.", maxBuckets)
+			return nil, newError(tooLarge, "", "A series may have at most %d buckets: choose a shorter period or a longer interval.", maxBuckets)
 		}
 		b.starts = append(b.starts, start.UnixMicro())
 		start = c.next(i, start)

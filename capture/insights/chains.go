@@ -49,7 +49,7 @@ func (c *chains[T]) grow(actor uint32) (err error) {
 	}
 	if int(c.count>>pieceBits) == len(c.pieces) {
 		if c.count > math.MaxUint32-1<<pieceBits {
-			return newError(tooLarge, "", "The query needs more than %d events at once: ask for a shorter time or a narrower filter.", c.count)
+			return newError(tooLarge, "", "The query needs more than %d events at once: choose a shorter period or a narrower filter.", c.count)
 		}
 		if err := c.reserve((c.size + 4) << pieceBits); err != nil { // 4: the position of each link in each
 			return err

@@ -251,7 +251,7 @@ func (s *stickiness) actorFinder(n node) actorFinder {
 			default: // the value of an expression
 				id, ok := wire.ParseUUID(keys.all[who])
 				if !ok {
-					return nil, newError(notSupported, attr, "The actors of a series whose math is an expression are people only where it gives their ids, as person_id does, not %s.", describe(keys.all[who]))
+					return nil, newError(notSupported, attr, "Actors of a series whose math is an expression are only available if the expression is a person id, such as person_id, not %s.", describe(keys.all[who]))
 				}
 				m.person = id
 			}

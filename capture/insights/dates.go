@@ -132,7 +132,7 @@ func (n node) date(all bool) date {
 	}
 	d, ok := parseDate(text, all)
 	if !ok {
-		n.fail(invalidInput, "%s is no date: want one such as 2026-01-31, 2026-01-31T10:00:00Z, -7d, mStart, today, yesterday or now, between 1970 and 2100.", describe(text))
+		n.fail(invalidInput, "%s is not a date: use one such as 2026-01-31, 2026-01-31T10:00:00Z, -7d, mStart, today, yesterday or now, between 1970 and 2100.", describe(text))
 	}
 	return d
 }

@@ -69,7 +69,7 @@ func (n node) list(limit int) []node {
 		return nil
 	}
 	if len(l) > limit {
-		n.fail(tooLarge, "%d elements are more than the %d that are allowed.", len(l), limit)
+		n.fail(tooLarge, "%d elements are too many: at most %d are allowed.", len(l), limit)
 		return nil
 	}
 	out := make([]node, len(l))
@@ -86,7 +86,7 @@ func (n node) text(fallback string) string {
 	case string:
 		return v
 	default:
-		n.fail(invalidInput, "Expected a text, not %s.", describe(v))
+		n.fail(invalidInput, "Expected a string, not %s.", describe(v))
 	}
 	return fallback
 }

@@ -278,7 +278,7 @@ func (c calendar) unitsBetween(i interval, from, to time.Time) (*buckets, error)
 	start := c.startOf(i, from)
 	for !start.After(to) {
 		if len(b.starts) == maxUnits {
-			return nil, newError(tooLarge, "", "The windows of this series have more than %d units: ask for a shorter time or a longer interval.", maxUnits)
+			return nil, newError(tooLarge, "", "The windows of this series have more than %d units: choose a shorter period or a longer interval.", maxUnits)
 		}
 		b.starts = append(b.starts, start.UnixMicro())
 		start = c.next(i, start)

@@ -102,7 +102,7 @@ func (f *elementCondition) selectors(value node) {
 		text, _ := textOf(raw)
 		s, ok := parseSelector(text)
 		if !ok {
-			value.fail(notSupported, "The selector %s is not supported: want tags, .class, #id, [attr=\"value\"], :nth-child(n), blanks and >.", describe(text))
+			value.fail(notSupported, "The selector %s is not supported: use tags, .class, #id, [attr=\"value\"], :nth-child(n), spaces and >.", describe(text))
 		}
 		list = append(list, s)
 	}

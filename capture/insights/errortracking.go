@@ -80,14 +80,14 @@ func parseIssues(n node, p *Project) plan {
 	switch {
 	case n.hasFailed():
 	case p.Issues.Find == nil:
-		n.get("kind").fail(notSupported, "There is no error tracking here.")
+		n.get("kind").fail(notSupported, "This server has no error tracking.")
 	default:
 		if status == "all" {
 			status = ""
 		}
 		q.issues, q.err = p.Issues.Find(status, id, maxIssues+1)
 		if len(q.issues) > maxIssues {
-			n.get("status").fail(tooLarge, "There are more than %d issues: ask for one status, or resolve some.", maxIssues)
+			n.get("status").fail(tooLarge, "There are more than %d issues: filter by status, or resolve some.", maxIssues)
 		}
 	}
 	return q

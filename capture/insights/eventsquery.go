@@ -209,7 +209,7 @@ func (q *eventsQuery) bind(b *binder, query *hogql.Query) (Scan, func(*row) bool
 func (n node) actorsOfTrend(p *Project) actorFinder {
 	point := unwrap(n)
 	if kind := unwrap(point.get("source")).get("kind"); point.get("kind").text("") != "InsightActorsQuery" || kind.text("") != "TrendsQuery" {
-		n.fail(notSupported, "The source of an EventsQuery is an InsightActorsQuery over a TrendsQuery.")
+		n.fail(notSupported, "The source of an EventsQuery must be an InsightActorsQuery over a TrendsQuery.")
 		return nil
 	}
 	return point.actorFinder(p)

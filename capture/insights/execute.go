@@ -22,7 +22,7 @@ const maxQueryBytes = 256 << 10
 // query is in use.
 func Parse(query json.RawMessage, p *Project) (*Query, error) {
 	if len(query) > maxQueryBytes {
-		return nil, newError(tooLarge, "query", "A query may have %d bytes.", maxQueryBytes)
+		return nil, newError(tooLarge, "query", "A query may have at most %d bytes.", maxQueryBytes)
 	}
 	n, fault := decodeQuery(query, "query")
 	if text, ok := n.value.(string); ok { // a JSON text of such an object
@@ -158,7 +158,7 @@ func newRun(ctx context.Context, reader Reader, p *Project, o Options) *run {
 func (r *run) reserve(bytes int64) error {
 	r.reserved += bytes
 	if r.reserved > r.limits.Memory {
-		return newError(tooLarge, "", "The query needs more than %d MiB of memory: ask for a shorter time, a narrower filter or fewer breakdown values.", r.limits.Memory>>20)
+		return newError(tooLarge, "", "The query needs more than %d MiB of memory: choose a shorter period, a narrower filter or fewer breakdown values.", r.limits.Memory>>20)
 	}
 	return nil
 }

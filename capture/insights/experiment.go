@@ -127,7 +127,7 @@ func (n node) experiment(p *Project, mandatory bool) trial {
 	case x.Experiment == nil:
 		id.fail(invalidInput, "Experiment with id %d not found", number)
 	case len(x.Variants) > experiments.MaxVariants || len(x.Variants) == 0:
-		id.fail(invalidInput, "The flag of experiment %d has %d variants: want 1 to %d.", number, len(x.Variants), experiments.MaxVariants)
+		id.fail(invalidInput, "The flag of experiment %d has %d variants: it must have 1 to %d.", number, len(x.Variants), experiments.MaxVariants)
 	}
 	return x
 }

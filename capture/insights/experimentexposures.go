@@ -78,7 +78,7 @@ func (n node) optionalInstant() time.Time {
 	}
 	at, err := time.Parse(time.RFC3339Nano, text)
 	if err != nil {
-		n.fail(invalidInput, "Expected an instant such as 2026-01-02T15:04:05Z, not %s.", describe(text))
+		n.fail(invalidInput, "Expected a time such as 2026-01-02T15:04:05Z, not %s.", describe(text))
 	}
 	return at
 }

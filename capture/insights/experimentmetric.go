@@ -155,7 +155,7 @@ func (n node) metricSource(p *Project) metricSource {
 		s.groupType = int(n.get("math_group_type_index").intInRange(0, maxGroupTypes-1, 0))
 	case "total", "unique_session", "dau":
 	default:
-		n.get("math").fail(notSupported, "The math %s is not supported of experiments.", describe(s.math))
+		n.get("math").fail(notSupported, "The math %s is not supported in experiments.", describe(s.math))
 	}
 	return s
 }

@@ -25,7 +25,7 @@ func (q *experimentQuery) run(r *run) (*Result, error) {
 		}
 	}
 	if q.parts != nil && len(f.tuples.all) > maxTuples {
-		return nil, newError(tooLarge, "query__metric__breakdownFilter", "%d values of a breakdown are more than the %d that are allowed.", len(f.tuples.all), maxTuples)
+		return nil, newError(tooLarge, "query__metric__breakdownFilter", "%d values of a breakdown are too many: at most %d are allowed.", len(f.tuples.all), maxTuples)
 	}
 	return &Result{Extra: found.members()}, nil
 }

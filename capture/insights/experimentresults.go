@@ -53,7 +53,7 @@ func parseResults(n node, p *Project) plan {
 	}
 	q.primary, q.secondary = q.metrics(q.Primary, only, p), q.metrics(q.Secondary, only, p)
 	if count := len(q.primary) + len(q.secondary); count > maxMetrics {
-		n.fail(tooLarge, "%d metrics are more than the %d that are answered at once.", count, maxMetrics)
+		n.fail(tooLarge, "%d metrics are too many: at most %d are computed at once.", count, maxMetrics)
 	}
 	return q
 }

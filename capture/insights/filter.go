@@ -127,7 +127,7 @@ func (f *filterReader) read(n node, depth int) condition {
 // each parses the elements of a list or group at a depth.
 func (f *filterReader) each(n node, depth int) []condition {
 	if depth >= maxDepth {
-		n.fail(tooLarge, "Groups of filters may be nested %d deep.", maxDepth)
+		n.fail(tooLarge, "Groups of filters may be nested at most %d levels deep.", maxDepth)
 		return nil
 	}
 	var out []condition
@@ -141,7 +141,7 @@ func (f *filterReader) each(n node, depth int) []condition {
 func (f *filterReader) leaf(n node) condition {
 	// The limit applies to the whole tree.
 	if f.count++; f.count > maxFilters {
-		n.fail(tooLarge, "A query may have %d filters.", maxFilters)
+		n.fail(tooLarge, "A query may have at most %d filters.", maxFilters)
 	}
 	if m, _ := n.value.(map[string]any); len(m) == 0 {
 		return allOf{}

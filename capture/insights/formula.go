@@ -47,7 +47,7 @@ func (n node) formulas(series int) []formula {
 func (n node) formula(text, name string, series int) formula {
 	p := &formulaParser{node: n, rest: text, series: series}
 	if len(text) > maxFormula {
-		n.fail(tooLarge, "A formula may have %d characters.", maxFormula)
+		n.fail(tooLarge, "A formula may have at most %d characters.", maxFormula)
 		return formula{}
 	}
 	value := p.sum()

@@ -318,7 +318,7 @@ func (o *oldFilters) breakdown() {
 	filter := map[string]any{}
 	property, kind := o.get("breakdown").value, o.get("breakdown_type").value
 	if several := o.get("breakdowns").oldObjects(); len(several) > 1 {
-		o.get("breakdowns").fail(notSupported, "Filters with %d breakdowns are not supported, one is.", len(several))
+		o.get("breakdowns").fail(notSupported, "Filters with %d breakdowns are not supported: use one.", len(several))
 	} else if len(several) == 1 {
 		one := several[0]
 		property, kind = one.get("property").value, cmp.Or[any](one.get("type").value, kind)

@@ -141,7 +141,7 @@ func TestFromFilters_Unread(t *testing.T) {
 		`{"properties": {"valeu": 1, "typ": 2}}`:                                                     nil,
 		`{"insight": "FUNNELS", "funnel_viz_type": "steps", "new_entity": [], "shown_as": "Volume"}`: {"filters.new_entity is not supported and has no effect", "filters.shown_as is not supported and has no effect"},
 		`{"insight": "PATHS", "step_limit": 5}`:                                                      {"filters.step_limit is not supported and has no effect"},
-		`{"colour_of_all": 1}`:                                                                       {"filters.colour_of_all is not known and has no effect"},
+		`{"colour_of_all": 1}`:                                                                       {"filters.colour_of_all is unknown and has no effect"},
 	} {
 		got, err := UnknownMembers("filters", []byte(filters), "filters", &Project{})
 		if err != nil || !slices.Equal(got, want) {

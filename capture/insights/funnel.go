@@ -152,7 +152,7 @@ func (q *funnelQuery) exclude(n node, p *Project) {
 	// An exclusion that equals a step between its bounds would make the step unreachable.
 	for i := x.from; i <= x.exclusion.to; i++ {
 		if x.sameAs(&q.steps[i]) {
-			n.fail(invalidInput, "Exclusion: it is the same event or action as step %d, which it would keep from being done.", i+1)
+			n.fail(invalidInput, "Exclusion: it is the same event or action as step %d, which could then never be completed.", i+1)
 		}
 	}
 	q.exclusions = append(q.exclusions, x)

@@ -242,7 +242,7 @@ func (r *run) encodeRows(q *hogql.Query, rows [][]hogql.Value, show map[int]func
 		out = append(out, ']')
 		// Check the size row by row, so that no oversized result is built.
 		if len(out) > maxBody {
-			return nil, newError(tooLarge, "query", "The answer has more than %d MiB: ask for fewer rows or columns.", maxBody>>20)
+			return nil, newError(tooLarge, "query", "The result has more than %d MiB: request fewer rows or columns.", maxBody>>20)
 		}
 		if err := r.reserve(int64(cap(out) - counted)); err != nil {
 			return nil, err

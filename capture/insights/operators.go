@@ -93,7 +93,7 @@ func (c *comparison) filter(operator flags.Operator) *flags.Filter {
 	if operator == flags.Regex || operator == flags.NotRegex {
 		for _, raw := range c.jsonTexts() {
 			if text, _ := textOf(raw); len(text) > maxPattern {
-				c.value.fail(tooLarge, "A regular expression of the property %s may have %d bytes.", c.property(), maxPattern)
+				c.value.fail(tooLarge, "A regular expression of the property %s may have at most %d bytes.", c.property(), maxPattern)
 				return nil
 			}
 		}
@@ -122,7 +122,7 @@ func (c *comparison) bindTest(r *run) func(raw string) bool {
 			}
 			holds := f.HoldsJSON(raw, r.now)
 			if f.TimedOut() {
-				r.fault = newError(tooLarge, c.value.attr, "The regular expression of the property %s takes too long to look for.", c.property())
+				r.fault = newError(tooLarge, c.value.attr, "The regular expression of the property %s takes too long to evaluate.", c.property())
 			}
 			return holds
 		}
@@ -154,12 +154,12 @@ const maxPattern = 1000
 // after a fault.
 func (n node) pattern(text string) *boundedre.Pattern {
 	if len(text) > maxPattern {
-		n.fail(tooLarge, "A regular expression may have %d bytes.", maxPattern)
+		n.fail(tooLarge, "A regular expression may have at most %d bytes.", maxPattern)
 		return nil
 	}
 	p, err := boundedre.Compile("(?s)" + text)
 	if err != nil {
-		n.fail(invalidInput, "%s is no regular expression (RE2): %v.", describe(text), err)
+		n.fail(invalidInput, "%s is not a valid regular expression (RE2): %v.", describe(text), err)
 	}
 	return p
 }

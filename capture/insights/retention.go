@@ -138,7 +138,7 @@ func (q *retentionQuery) read(r *run) (*retentionRun, error) {
 	}
 	f := &retentionRun{retentionQuery: q, run: r, buckets: rows, acts: newChains[presence](presenceSize+4, r.reserve)}
 	if rows.len()*q.rule.columns > maxCells {
-		return nil, newError(tooLarge, "", "A result may have %d cells: ask for a shorter time or fewer intervals.", maxCells)
+		return nil, newError(tooLarge, "", "A result may have at most %d cells: choose a shorter period or fewer intervals.", maxCells)
 	}
 	if rows.len() == 0 {
 		return f, nil
@@ -294,7 +294,7 @@ func (q *retentionQuery) run(r *run) (*Result, error) {
 		top = append(top, *rest)
 	}
 	if f.len()*q.rule.columns*len(top) > maxCells {
-		return nil, newError(tooLarge, "", "A result may have %d cells: ask for a shorter time or fewer intervals or values.", maxCells)
+		return nil, newError(tooLarge, "", "A result may have at most %d cells: choose a shorter period, or fewer intervals or values.", maxCells)
 	}
 	if err := f.reserve(answerCell * int64(f.len()*q.rule.columns*len(top))); err != nil {
 		return nil, err

@@ -23,7 +23,7 @@ func readRetentionAmount(f node) *retentionAmount {
 		return nil
 	}
 	if f.get("cumulative").boolean() {
-		f.get("aggregationType").fail(notSupported, "The %s of a property is not supported of cumulative retention.", kind)
+		f.get("aggregationType").fail(notSupported, "The %s of a property is not supported in cumulative retention.", kind)
 	}
 	target, returning := f.get("targetEntity"), f.get("returningEntity")
 	return &retentionAmount{

@@ -75,7 +75,7 @@ func parseRollout(n node, p *Project) plan {
 		case read.kind == experiments.Retention:
 			own.get("metric_type").fail(invalidChoice, "retention is not one of mean, funnel, ratio.")
 		case slices.ContainsFunc(read.sides, func(s metricSource) bool { return s.cut.lower != nil || s.cut.upper != nil }):
-			own.fail(notSupported, "Outliers are not cut in rollouts.")
+			own.fail(notSupported, "Outlier handling is not supported in rollouts.")
 		}
 		read.fault = *fault
 		q.metrics = append(q.metrics, read)

@@ -53,7 +53,7 @@ func (n node) entity(p *Project) entity {
 	case "":
 		n.fail(invalidInput, `A series needs a "kind": EventsNode or ActionsNode.`)
 	default:
-		n.get("kind").fail(notSupported, "Series of kind %q are not supported: want EventsNode or ActionsNode.", wire.Shorten(kind, 100))
+		n.get("kind").fail(notSupported, "Series of kind %q are not supported: use EventsNode or ActionsNode.", wire.Shorten(kind, 100))
 	}
 	if n.get("optionalInFunnel").boolean() {
 		n.get("optionalInFunnel").fail(notSupported, "Optional steps are not supported.")

@@ -62,7 +62,7 @@ func pathOf(raw string) string {
 // sessionName validates the name of a value of sessions and returns it.
 func (n node) sessionName(name string) string {
 	if _, ok := sessionValues[name]; !ok && !n.hasFailed() {
-		n.fail(notSupported, "%q is not supported of sessions.", wire.Shorten(name, 100))
+		n.fail(notSupported, "%q is not supported for sessions.", wire.Shorten(name, 100))
 	}
 	return name
 }

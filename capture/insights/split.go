@@ -73,7 +73,7 @@ func (s *split) readList(list []node, limit int, kinds []string, p *Project) {
 	for i, m := range list {
 		kind := m.get("type").choice("event", kinds...)
 		if i > 0 && kind != s.kind || kind == "cohort" {
-			m.get("type").fail(notSupported, "Breakdowns must have one type here, and not that of cohorts.")
+			m.get("type").fail(notSupported, "Breakdowns must all have the same type here, and not be cohorts.")
 		}
 		s.kind = kind
 		s.normalize = s.normalize || m.get("normalize_url").boolean()

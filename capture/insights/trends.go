@@ -98,7 +98,7 @@ func (n node) interval(allowed ...interval) interval {
 func (n node) relativeDate() date {
 	d := n.date(false)
 	if d.form != noDate && d.form != relative {
-		n.fail(invalidInput, "%s is no relative date such as -1m.", describe(n.value))
+		n.fail(invalidInput, "%s is not a relative date such as -1m.", describe(n.value))
 	}
 	return d
 }
@@ -320,7 +320,7 @@ func (c *counting) checkSize(values int) error {
 
 // tooManyCells returns the error of a result that is too large.
 func tooManyCells() error {
-	return newError(tooLarge, "", "A result may have %d cells, values times buckets: ask for a shorter time or fewer breakdown values.", maxCells)
+	return newError(tooLarge, "", "A result may have at most %d cells, values times buckets: choose a shorter period or fewer breakdown values.", maxCells)
 }
 
 // finish returns the results for each breakdown value, in no particular order.

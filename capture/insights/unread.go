@@ -113,7 +113,7 @@ func (l *memberTracker) listIgnored() (all []string) {
 		if l.known[name] {
 			all = append(all, attr+" is not supported and has no effect")
 		} else {
-			all = append(all, attr+" is not known and has no effect")
+			all = append(all, attr+" is unknown and has no effect")
 		}
 	})
 	return all

@@ -47,7 +47,7 @@ func TestParse_IgnoredMembers(t *testing.T) {
 			"query.samplingFactor is not supported and has no effect",
 		},
 		`{"kind":"TrendsQuery","series":[{"kind":"EventsNode","event":"a","colour":"red"}],"modifiers":{"debug":true}}`: {
-			"query.modifiers.debug is not supported and has no effect", "query.series[0].colour is not known and has no effect",
+			"query.modifiers.debug is not supported and has no effect", "query.series[0].colour is unknown and has no effect",
 		},
 	} {
 		q, err := Parse(json.RawMessage(query), &Project{})

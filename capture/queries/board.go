@@ -210,7 +210,7 @@ func (t *StoredRun) status(now time.Time, progress bool) (*Status, error) {
 		}
 	case !t.Ended && t.isLost(now):
 		s.end(t.Seen)
-		text := "The server that ran the query is gone: ask again."
+		text := "The server that ran the query has stopped: run the query again."
 		s.Failed, s.ErrorMessage = true, &text
 	}
 	return s, nil

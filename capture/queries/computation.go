@@ -118,7 +118,7 @@ func (d *Service) answer(c *computation) (*entry, error) {
 		return nil, err
 	}
 	if e.size = sizeOf(e.members); e.size > maxResult {
-		return nil, &insights.Error{Code: "query_too_large", Detail: "The result has more than 32 MiB. Ask for fewer rows, a shorter range or fewer breakdowns."}
+		return nil, &insights.Error{Code: "query_too_large", Detail: "The result has more than 32 MiB. Request fewer rows, a shorter range or fewer breakdowns."}
 	}
 	return e, nil
 }

@@ -37,7 +37,7 @@ func errConflict(id string) *Error {
 
 // errTimeout is the error of computations that took longer than the limit.
 func errTimeout(after time.Duration) *Error {
-	return &Error{Kind: TimedOut, Detail: fmt.Sprintf(`Query took longer than %g s. Ask for a shorter range or fewer breakdowns, or with refresh: "async".`, after.Seconds())}
+	return &Error{Kind: TimedOut, Detail: fmt.Sprintf(`Query took longer than %g s. Request a shorter range or fewer breakdowns, or use refresh: "async".`, after.Seconds())}
 }
 
 // errBusy is the error of runs that are rejected or give up because of too many other

@@ -91,7 +91,7 @@ func (l *runs) admit(r *run) error {
 	case old != nil && !old.isDone():
 		return errConflict(r.id)
 	case r.background && n >= maxBackground:
-		return errBusy("%d queries of the project go on already.", maxBackground)
+		return errBusy("%d queries of the project are already running.", maxBackground)
 	case l.byName == nil:
 		l.byName = map[runName]*run{}
 	}
@@ -162,7 +162,7 @@ func (r *run) wait() (*entry, error) {
 	}
 	timer := time.NewTimer(turn)
 	defer timer.Stop()
-	picked, timeoutErr := r.computation.picked, error(errBusy("No turn came within %g s: too many queries run on this server or in this project.", turn.Seconds()))
+	picked, timeoutErr := r.computation.picked, error(errBusy("The query could not start within %g s: too many queries are running on this server or in this project.", turn.Seconds()))
 	for {
 		select {
 		case <-r.computation.done:
