@@ -47,7 +47,7 @@ func TestIntake_Capture(t *testing.T) {
 		"no key":             {"", "ana", "e", nil, "key"},
 		"no distinct id":     {"phc_x", "", "e", nil, "missing_distinct_id"},
 		"no name":            {"phc_x", "ana", "", nil, "missing_event_name"},
-		"no form in JSON":    {"phc_x", "ana", "e", map[string]any{"x": math.NaN()}, "no form in JSON"},
+		"no form in JSON":    {"phc_x", "ana", "e", map[string]any{"x": math.NaN()}, "cannot be encoded as JSON"},
 		"larger than 1 MB":   {"phc_x", "ana", "e", map[string]any{"x": strings.Repeat("x", wire.MaxEventOf("e"))}, "maximum event size"},
 		"not taken just now": {"phc_x", "ana", "e", nil, "cannot be stored"},
 	} {

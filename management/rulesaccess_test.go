@@ -138,7 +138,7 @@ var keyRows = rows(
 		[2]string{`phx_fay_0000000000000000`, `401 authentication_failed - Personal API key found in request Authorization header is invalid.`}, // of an inactive user
 		[2]string{`phx_nobody_0000000000000`, `401 authentication_failed - Personal API key found in request Authorization header is invalid.`}, // unknown key
 		[2]string{`phs_secret_0000000000000`, `401 authentication_failed - Personal API key found in request Authorization header is invalid.`}, // §1.11
-		[2]string{`phc_ours`, `401 authentication_failed - Personal API key found in request Authorization header is invalid. A key that begins with phc_ is`},
+		[2]string{`phc_ours`, `401 authentication_failed - Personal API key found in request Authorization header is invalid. Keys that begin with phc_ are`},
 	),
 	[]ruletest.Row{
 		{"§1.5 its place", "bob", "authenticate body", `wrong`, `401 authentication_failed - Personal API key found in request body is invalid.`},

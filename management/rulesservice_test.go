@@ -471,12 +471,12 @@ func TestDecode(t *testing.T) {
 		t.Errorf("of nothing: %v, %v", got, err)
 	}
 	_, err := management.Decode[management.User](&management.Record{Kind: "user", ID: "7", Data: []byte(`{"id":"seven"}`)})
-	if err == nil || !strings.HasPrefix(err.Error(), "the user 7 is not stored as it should be: ") {
+	if err == nil || !strings.HasPrefix(err.Error(), "the stored user 7 is invalid: ") {
 		t.Errorf("of another form: %v", err)
 	}
 	for what, err := range map[string]error{
-		"the organization o is not stored as it should be": metaOf(management.MetaOfOrganization(&management.OrganizationRecord{ID: "o", Meta: []byte(`[]`)})),
-		"the project 7 is not stored as it should be":      metaOf(management.MetaOfProject(&management.ProjectRecord{ID: 7, Meta: []byte(`[]`)})),
+		"the stored organization o is invalid": metaOf(management.MetaOfOrganization(&management.OrganizationRecord{ID: "o", Meta: []byte(`[]`)})),
+		"the stored project 7 is invalid":      metaOf(management.MetaOfProject(&management.ProjectRecord{ID: 7, Meta: []byte(`[]`)})),
 	} {
 		if err == nil || !strings.HasPrefix(err.Error(), what) {
 			t.Errorf("%v, want %s", err, what)

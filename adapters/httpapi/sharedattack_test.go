@@ -123,7 +123,7 @@ func TestShared_TooManyAtOnce(t *testing.T) {
 	}
 	release := httpapi.FillSharedForTest(o.handler)
 	var group sync.WaitGroup
-	for accept, want := range map[string]string{"application/json": "too_many", "text/html": "Too many look at dashboards just now."} {
+	for accept, want := range map[string]string{"application/json": "too_many", "text/html": "Too many dashboards are being viewed at the moment."} {
 		for range 20 {
 			group.Go(func() {
 				status, body, h := look(accept)

@@ -176,7 +176,7 @@ var testRows = []ruletest.Row{
 	{"§4.3.7 the stored secrets need not be sent again", "bob", "test <it>", ``, `{"result":{"status":"Passed"}}`},
 	{"§4.3.7 under the given config", "bob", "test <it>", `{"destination":{"config":{"database":""}}}`, `{"result":{"status":"Failed","message":"The test step cannot run as it's not configured."}}`},
 	{"§4.3.7 validated", "bob", "test <it>", `{"destination":{"config":{"port":"x"}}}`, `400 invalid_input destination Configuration has invalid type: got 'str', expected 'int'`},
-	{"README: secrets go to no other place", "bob", "test <it>", `{"destination":{"config":{"host":"evil"}}}`, `400 invalid_input destination Changing 'host' needs 'user', 'password' again:`},
+	{"README: secrets go to no other place", "bob", "test <it>", `{"destination":{"config":{"host":"evil"}}}`, `400 invalid_input destination Changing 'host' requires 'user', 'password' again:`},
 	{"§4.3.7 nothing is changed", "bob", "get <it>", ``, `{"destination":{"config":{"database":"d","host":"db"}},"last_updated_at":"2026-01-02T12:00:16Z"}`},
 	{"§4.3.7 unknown", "bob", "test " + nowhere, ``, notFound},
 }

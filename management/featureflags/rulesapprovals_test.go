@@ -68,7 +68,7 @@ func approvalCalls(t *testing.T, w *ruletest.World) ruletest.Calls {
 	}
 }
 
-const needsOne = `403 approval_required - This change of the feature flag "a" needs an approval:`
+const needsOne = `403 approval_required - This change to the feature flag "a" requires an approval:`
 
 // shareOf returns the body of a change that rolls a flag out to a share of all persons.
 func shareOf(percent int) string {
@@ -130,10 +130,10 @@ var approvalEntryRows = rows(
 		{"N12 restore", "bob", "restore 1", `{"version":1}`, needsOne},
 		{"N12 a switch of its own", "bob", "enable 1", ``, needsOne},
 		{"N12 the archive", "bob", "archive 1", ``, needsOne},
-		{"N12 bulk", "bob", "bulk", `{"ids":[1],"patch":{"active":true}}`, `{"results":[{"id":1,"ok":false,"error":"(like) ^This change of the feature flag .a. needs an approval"}]}`},
+		{"N12 bulk", "bob", "bulk", `{"ids":[1],"patch":{"active":true}}`, `{"results":[{"id":1,"ok":false,"error":"(like) ^This change to the feature flag .a. requires an approval"}]}`},
 		{"N12 bulk", "bob", "bulk", `{"ids":[1],"patch":{"deleted":true}}`, `{"results":[{"ok":false}]}`},
 		{"N12 bulk tags", "bob", "bulk", `{"ids":[1],"patch":{"add_tags":["x"]}}`, `{"results":[{"ok":true}]}`},
-		{"N12 apply", "bob", "apply", `{"flags":[{"key":"a","filters":{"groups":[{"properties":[]}]}}]}`, `403 approval_required - flag "a": This change of the feature flag "a" needs`},
+		{"N12 apply", "bob", "apply", `{"flags":[{"key":"a","filters":{"groups":[{"properties":[]}]}}]}`, `403 approval_required - flag "a": This change to the feature flag "a" requires`},
 		{"N12 a plan writes nothing", "bob", "plan", `{"flags":[{"key":"a","filters":{"groups":[{"properties":[]}]}}]}`, `{"changes":[{"name":"a","action":"update"}]}`},
 		{"N12 apply may make", "bob", "apply", `{"flags":[{"key":"fresh","filters":{"groups":[]}}]}`, `{"changes":[{"name":"fresh","action":"create"}]}`},
 		{"N12 apply, pruning", "bob", "applyprune", `{"flags":[]}`, `403 approval_required -`},
@@ -141,11 +141,11 @@ var approvalEntryRows = rows(
 		{"N12 scheduled changes", "bob", "changeschedule 1", `{"scheduled_at":"2026-01-03T01:00:00Z"}`, needsOne},
 		{"N12 one that was scheduled before fails at its time", "-", "until 2026-01-03T00:00:00Z", ``, `null`},
 		{"N12 one that was scheduled before fails at its time", "-", "due", ``, `1`},
-		{"N12 one that was scheduled before fails at its time", "bob", "getschedule 1", ``, `{"failure_reason":"(like) needs an approval"}`},
+		{"N12 one that was scheduled before fails at its time", "bob", "getschedule 1", ``, `{"failure_reason":"(like) requires an approval"}`},
 		{"N12 one that was scheduled before fails at its time", "bob", "get 1", ``, `{"active":false}`},
-		{"N12 an experiment's launch", "bob", "launch 1", ``, `403 approval_required - This change of the feature flag "e" needs`},
+		{"N12 an experiment's launch", "bob", "launch 1", ``, `403 approval_required - This change to the feature flag "e" requires`},
 		{"N12 an experiment's launch", "bob", "getexperiment 1", ``, `{"status":"draft","start_date":null}`},
-		{"N12 early access", "bob", "changefeature <F>", `{"stage":"beta"}`, `403 approval_required - This change of the feature flag "f" needs`},
+		{"N12 early access", "bob", "changefeature <F>", `{"stage":"beta"}`, `403 approval_required - This change to the feature flag "f" requires`},
 		{"N12 early access, words alone", "bob", "changefeature <F>", `{"description":"more"}`, `{"description":"more","stage":"draft"}`},
 		{"N12 a survey's own flags are no flags that are shown", "bob", "survey", `{"name":"S","type":"popover","questions":[{"type":"open","question":"?"}],"linked_flag_id":1}`, `{"name":"S"}`},
 		{"N12 a survey's own flags are no flags that are shown", "bob", "changesurvey <S>", `{"start_date":"2026-01-03T00:00:00Z"}`, `{"internal_targeting_flag":{"active":true}}`},
@@ -177,7 +177,7 @@ var approvalTagRows = []ruletest.Row{
 	{"N12 only flags that have one of them", "bob", "change 1", shareOf(70), needsOne},
 	{"N12 no way around: the tag goes", "bob", "change 1", `{"tags":["x"]}`, needsOne},
 	{"N12 no way around: the tag goes", "bob", "change 1", `{"tags":[],"filters":{"groups":[{"properties":[],"rollout_percentage":70}]}}`, needsOne},
-	{"N12 no way around: the tag goes", "bob", "tags", `{"ids":[1],"action":"set","tags":[]}`, `{"updated":[],"skipped":[{"id":1,"reason":"(like) needs an approval"}]}`},
+	{"N12 no way around: the tag goes", "bob", "tags", `{"ids":[1],"action":"set","tags":[]}`, `{"updated":[],"skipped":[{"id":1,"reason":"(like) requires an approval"}]}`},
 	{"N12 no way around: the tag goes", "bob", "bulk", `{"ids":[1],"patch":{"remove_tags":["prod"]}}`, `{"results":[{"ok":false}]}`},
 	{"N12 another one that protects", "bob", "change 1", `{"tags":["money"]}`, `{"tags":["money"]}`},
 	{"N12 an approval takes it", "bob", "request", requestBody(`{"tags":[]}`), `{"id":1,"needed":1}`},
@@ -194,7 +194,7 @@ var requestRows = []ruletest.Row{
 	{"N12 the log", "ann", "log FeatureFlag 1", ``, `{"activity":"change_requested","user":{"email":"bob@example.com"},"detail":{"name":"a","change_request":1,"change_note":"slowly"}}`},
 	{"N12 it changes nothing yet", "bob", "get 1", ``, `{"version":1}`},
 	{"N12 not without enough approvals", "gus", "applyrequest 1", ``, `403 approval_required - The change request has 0 of the 1 approvals that it needs.`},
-	{"N12 the author cannot approve", "bob", "approve 1", `{"revision":1}`, `403 own_change - Who has written a change cannot approve it:`},
+	{"N12 the author cannot approve", "bob", "approve 1", `{"revision":1}`, `403 own_change - The author of a change request cannot approve it:`},
 	{"N12 they name the revision", "cyd", "approve 1", `{}`, `400 required revision This field is required.`},
 	{"N12 another revision", "cyd", "approve 1", `{"revision":2}`, `409 revision_changed revision`},
 	{"N12 enough approvals", "cyd", "approve 1", `{"revision":1}`, `{"state":"approved","votes":[{"user":"cyd@example.com","vote":"approve","revision":1,"at":"(like) ^2026-01-02T12:00:"}]}`},
@@ -223,7 +223,7 @@ var requestConflictRows = []ruletest.Row{
 	{"N12", "cyd", "approve 1", `{"revision":1}`, `{"state":"approved"}`},
 	{"N12 another field", "bob", "change 1", `{"name":"about"}`, `{"version":2}`},
 	{"N12 a field of the patch", "bob", "change 1", shareOf(20), `{"version":3}`},
-	{"N12 a field of the patch", "bob", "applyrequest 1", ``, `409 conflict - The feature flag has another filters since version 1, for which the change was made.`},
+	{"N12 a field of the patch", "bob", "applyrequest 1", ``, `409 conflict - The field filters of the feature flag has changed since version 1, on which the request is based.`},
 	{"N12 a rebase is an edit", "bob", "editrequest 1", `{"base_version":9}`, `400 invalid_input base_version The feature flag has versions 1 to 3.`},
 	{"N12 a rebase is an edit", "bob", "editrequest 1", `{"base_version":0}`, `400 invalid_input base_version`},
 	{"N12 a rebase is an edit", "bob", "editrequest 1", `{"base_version":3}`, `{"revision":2,"base_version":3,"votes":[]}`},

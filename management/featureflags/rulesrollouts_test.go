@@ -138,14 +138,14 @@ func TestRollouts_Mails(t *testing.T) {
 	if r := l.advance(70 * time.Minute); r.Status != "holding" || !slices.Equal(r.Reasons, []string{"too_few_exposures"}) {
 		t.Error(r.Status, r.Reasons)
 	}
-	want("The rollout of f is held")
+	want("The rollout of f is on hold")
 	l.advance(2 * time.Minute)
 	want()
 	l.setEvidence(1000, 9000, 50, 450)
 	if r := l.advance(2 * time.Minute); r.Status != "running" || *r.Step != 1 {
 		t.Error(r.Status, *r.Step)
 	}
-	want("The rollout of f went on")
+	want("The rollout of f advanced to the next step")
 	l.setEvidence(1000, 1000, 200, 50)
 	if r := l.advance(10 * time.Minute); r.Status != "rolled_back" {
 		t.Error(r.Status)

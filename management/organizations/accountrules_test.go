@@ -263,9 +263,9 @@ func TestOrganizations_CheckBackupAccess(t *testing.T) {
 	w.Run(t, w.calls(t), []ruletest.Row{
 		{"decision 20 INTERNAL", "ann/org", "maycopy", ``, `403 permission_denied - API key missing required scope 'INTERNAL'`},
 		{"not of a project", "ann/P", "maycopy", ``, `403 permission_denied - A backup contains all data: the API key must not be limited to projects or organizations.`},
-		{"not of theirs", "ann/own", "maycopy", ``, `403 permission_denied - A backup holds every organization: only an owner of all of them may have it.`},
+		{"not of theirs", "ann/own", "maycopy", ``, `403 permission_denied - A backup contains all organizations: only a user who owns all of them may download it.`},
 		{"theirs is closed", "dan", "close", ``, `null`},
-		{"an administrator", "gus/own", "maycopy", ``, `403 permission_denied - A backup holds every organization:`},
+		{"an administrator", "gus/own", "maycopy", ``, `403 permission_denied - A backup contains all organizations:`},
 		{"an owner of all", "ann/own", "maycopy", ``, `null`},
 	})
 }

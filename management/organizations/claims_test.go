@@ -264,7 +264,7 @@ func TestMails_CappedByDay(t *testing.T) {
 	}
 	again := bodyOf(t, `{"target_email": "x0@example.com"}`) // another mail to the same address
 	_, err := d.Organizations.Invites.Create(t.Context(), d.owner, "", again)
-	if errorCode(t, err) != organizations.CodeMailLimit || !strings.Contains(err.Error(), "At most 500 mails are sent a day") {
+	if errorCode(t, err) != organizations.CodeMailLimit || !strings.Contains(err.Error(), "The limit of 500 emails per day has been reached") {
 		t.Errorf("one more: %v", err)
 	}
 	invite := d.invite(t, `{"target_email": "y@example.com", "send_email": false}`)
@@ -276,7 +276,7 @@ func TestMails_CappedByDay(t *testing.T) {
 	if err != nil || joined.NotNotified != 1 {
 		t.Errorf("somebody joins: %+v, %v", joined, err)
 	}
-	if len(d.results) != 1 || d.results[0].Job != management.JobMail || d.results[0].ID != invite.ID || !strings.Contains(d.results[0].Failure, "at most 500 mails") {
+	if len(d.results) != 1 || d.results[0].Job != management.JobMail || d.results[0].ID != invite.ID || !strings.Contains(d.results[0].Failure, "at most 500 emails") {
 		t.Errorf("told: %+v", d.results)
 	}
 	for n := range organizations.MaxConfirmationsPerDay + 1 {
