@@ -161,7 +161,9 @@ func TestOutbox(t *testing.T) {
 	for range 10 {
 		o.invite(s)
 	}
-	eventually(t, "the log says that a mail was not sent", func() bool { return strings.Contains(s.log.String(), "a mail could not be sent, it will be tried again") })
+	eventually(t, "the log says that a mail was not sent", func() bool {
+		return strings.Contains(s.log.String(), "a mail could not be sent, it will be tried again")
+	})
 	o.mails.up(t)
 	var inviting sync.WaitGroup
 	for range 4 {
