@@ -76,10 +76,10 @@ func TestFields_Apply(t *testing.T) {
 }
 
 func TestNewResource_TablesFit(t *testing.T) {
-	for want, f := range map[string]Fields{
-		"has no member for the field other":                               {{Name: "other", Type: Text}},
-		"the field text is stored as int64 and not as string":             {{Name: "text", Type: Int}},
-		"the field list is stored as json.RawMessage and not as []string": {{Name: "list", Type: Array}},
+	for want, f := range map[string]management.Fields{
+		"has no member for the field other":                               {{Name: "other", Type: management.Text}},
+		"the field text is stored as int64 and not as string":             {{Name: "text", Type: management.Int}},
+		"the field list is stored as json.RawMessage and not as []string": {{Name: "list", Type: management.Array}},
 	} {
 		func() {
 			defer func() {
