@@ -36,7 +36,7 @@ func TestSignIn_Program(t *testing.T) {
 		p.accessible()
 		p.click("button", "Continue")
 		p.node("combobox", "Project")
-		if !js[bool](p, "(document.body?.innerText ?? '').includes('posthog-cli wants a key of yours') && (document.body?.innerText ?? '').includes('Read and change: error tracking')") {
+		if !js[bool](p, "(document.body?.innerText ?? '').includes('posthog-cli requests a key with your rights') && (document.body?.innerText ?? '').includes('Read and change: error tracking')") {
 			t.Error("the page does not say what the program asks for")
 		}
 		p.accessible()
