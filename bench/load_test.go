@@ -86,8 +86,8 @@ func BenchmarkOursSwap(b *testing.B) {
 	timeSwap(b, next[:]...)
 }
 
-// BenchmarkOursGone compiles the flags when one of them was alternately added and deleted.
-func BenchmarkOursGone(b *testing.B) {
+// BenchmarkOursDeleted compiles the flags when one of them was alternately added and deleted.
+func BenchmarkOursDeleted(b *testing.B) {
 	data := Definitions(Mixed(compileFlags))
 	timeSwap(b, data, withoutFlag(b, data, compileFlags/2))
 }

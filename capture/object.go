@@ -165,10 +165,10 @@ func (o Object) size() int {
 // MarshalJSON implements json.Marshaler.
 func (o Object) MarshalJSON() ([]byte, error) { return o.AppendJSON(nil), nil }
 
-// rooted returns the object as JSON text, and a copy of the object whose strings are
+// detach returns the object as JSON text, and a copy of the object whose strings are
 // substrings of that text. The copy does not keep the request alive that the original strings
 // are part of.
-func (o Object) rooted() (Object, string) {
+func (o Object) detach() (Object, string) {
 	all := make([]byte, 0, o.size())
 	out := make(Object, len(o))
 	type span struct{ key, value, end int }

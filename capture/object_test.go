@@ -77,7 +77,7 @@ func TestObject(t *testing.T) {
 	if got := o.String(); got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
-	if root, text := o.rooted(); text != want || root.String() != want {
+	if root, text := o.detach(); text != want || root.String() != want {
 		t.Errorf("%s and %s, want %s", text, root, want)
 	}
 	if got, err := json.Marshal(o); err != nil || string(got) != want {
@@ -128,7 +128,7 @@ func FuzzObject(f *testing.F) {
 		if diff := cmp.Diff([]Member(got), []Member(back)); diff != "" {
 			t.Errorf("%q is not the same when read back\n%s", src, diff)
 		}
-		if root, text := got.rooted(); !slices.Equal(got, root) || text != got.String() {
+		if root, text := got.detach(); !slices.Equal(got, root) || text != got.String() {
 			t.Errorf("%v and %s, want %s", root, text, got)
 		}
 	})

@@ -231,7 +231,7 @@ func (p *plan) finish(out *Changes) {
 		if w.into != nil || !w.changed {
 			continue
 		}
-		w.Properties, w.text = w.Properties.rooted()
+		w.Properties, w.text = w.Properties.detach()
 		out.Persons = append(out.Persons, ProjectPerson{ProjectID: p.project, Person: w.Person, IsNew: w.isNew})
 		for _, from := range w.inherits {
 			out.Merges = append(out.Merges, Merge{p.project, from, w.UUID})

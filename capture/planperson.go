@@ -292,17 +292,17 @@ func (o Object) seek(pos *int, key string) (int, bool) {
 // mergeObjects appends the merged members of three sorted objects to out. Members of over
 // replace those of stored; members of once only do so if the stored value is null. over takes
 // precedence over once.
-func mergeObjects(out, stored, once, over Object) Object {
-	for len(once) > 0 || len(over) > 0 {
+func mergeObjects(out, stored, setOnce, set Object) Object {
+	for len(setOnce) > 0 || len(set) > 0 {
 		var m Member
-		wins := len(over) > 0 && (len(once) == 0 || over[0].Key <= once[0].Key)
+		wins := len(set) > 0 && (len(setOnce) == 0 || set[0].Key <= setOnce[0].Key)
 		if wins {
-			m, over = over[0], over[1:]
-			if len(once) > 0 && once[0].Key == m.Key {
-				once = once[1:]
+			m, set = set[0], set[1:]
+			if len(setOnce) > 0 && setOnce[0].Key == m.Key {
+				setOnce = setOnce[1:]
 			}
 		} else {
-			m, once = once[0], once[1:]
+			m, setOnce = setOnce[0], setOnce[1:]
 		}
 		n := 0
 		for n < len(stored) && stored[n].Key < m.Key {

@@ -317,18 +317,18 @@ func (r *Recorder) commit(group []*pending) {
 	}
 	err := r.try(group)
 	if err == nil || len(group) == 1 {
-		answer(group, err)
+		sendResults(group, err)
 		return
 	}
 	const enough = 3
 	failures := 1
 	for i := range group {
 		if failures >= enough {
-			answer(group[i:], fmt.Errorf("%w: %w", errNotTried, err))
+			sendResults(group[i:], fmt.Errorf("%w: %w", errNotTried, err))
 			return
 		}
 		tryErr := r.try(group[i : i+1])
-		answer(group[i:i+1], tryErr)
+		sendResults(group[i:i+1], tryErr)
 		switch {
 		case tryErr == nil:
 			failures = 0
@@ -342,8 +342,8 @@ func (r *Recorder) commit(group []*pending) {
 // with the cause.
 var errNotTried = fmt.Errorf("%w: not tried", ErrUnavailable)
 
-// answer sends the result to all calls of a group.
-func answer(group []*pending, err error) {
+// sendResults sends the result to all calls of a group.
+func sendResults(group []*pending, err error) {
 	for _, p := range group {
 		p.done <- err
 	}

@@ -37,7 +37,7 @@ func (e *evaluation) checkCohorts(filters []filter) verdict {
 		switch {
 		case co.failure == NoReason:
 		case co.absent && e.subject.Partial:
-			e.unknownFact(co.undecided)
+			e.recordUnknown(co.undecided)
 			result, e.mayFail = unknown, true
 		default:
 			e.trace.filter(f, nil, invalid)
@@ -84,7 +84,7 @@ func (e *evaluation) member(i int32) verdict {
 		e.trace.endCohort(in)
 	}
 	if m.in == unknown {
-		e.unknownFact(m.missing)
+		e.recordUnknown(m.missing)
 	}
 	return m.in
 }
@@ -100,7 +100,7 @@ func (e *evaluation) staticMember(co *compiledCohort) verdict {
 	case stored != nil && slices.Contains(stored.Cohorts, co.id):
 		return yes
 	case e.subject.absentState() == factUnknown && (stored == nil || stored.Cohorts == nil || stored.Failure != NoReason):
-		return e.unknownFact(co.undecided)
+		return e.recordUnknown(co.undecided)
 	}
 	return no
 }

@@ -251,7 +251,7 @@ func (c *compiler) flags() {
 	}
 	// All conditions and all filters share one slice each: fewer allocations, and flags that
 	// are evaluated one after the other are close in memory.
-	room := compiledRoom{make([]compiledCondition, 0, conditions), make([]filter, 0, filters)}
+	room := compiledMemory{make([]compiledCondition, 0, conditions), make([]filter, 0, filters)}
 	for i := range c.d.Flags {
 		f, out := &c.d.Flags[i], &c.set.flags[i]
 		c.flag = i
@@ -272,16 +272,16 @@ func (c *compiler) flags() {
 	}
 }
 
-// compiledRoom is the memory that the conditions and filters of all flags are appended to.
+// compiledMemory is the memory that the conditions and filters of all flags are appended to.
 // Its capacity is computed before, so that appending never moves earlier parts.
-type compiledRoom struct {
+type compiledMemory struct {
 	conditions []compiledCondition
 	filters    []filter
 }
 
 // conditions compiles the conditions of a flag. Filters on cohorts are moved to the end of
 // each condition (§3.6).
-func (c *compiler) conditions(f *Flag, out *compiledFlag, room *compiledRoom) {
+func (c *compiler) conditions(f *Flag, out *compiledFlag, room *compiledMemory) {
 	from := len(room.conditions)
 	for j := range f.Conditions {
 		fromFilter := len(room.filters)

@@ -175,7 +175,7 @@ func (c *compiler) flagFilter(p *Property, op *operator, out *filter) (problem s
 	own := &c.set.flags[c.flag]
 	own.deps = append(own.deps, target) // -1 if the flag does not exist
 	if !found {
-		if !c.d.canExist(p.Key) {
+		if !c.d.mayExist(p.Key) {
 			own.bits |= bitSurelyMissing
 		} else if own.absent == nil {
 			own.absent = &Undecided{Fact: "flag", Name: out.name}

@@ -79,7 +79,7 @@ func (e *evaluation) decideEnrollment(f *compiledFlag, d *Decision) bool {
 	case factMissing:
 		return false
 	case factUnknown:
-		e.unknownFact(e.unknownOf(f.enrollment, fact))
+		e.recordUnknown(e.unknownOf(f.enrollment, fact))
 		e.setUndecided(d)
 		return true
 	}

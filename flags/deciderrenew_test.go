@@ -17,7 +17,7 @@ import (
 // otherwise served without a check.
 func TestDecider_Renew(t *testing.T) {
 	now := time.Unix(1767225600, 0)
-	source := &turningSource{project: flags.Project{ID: 7, APIKey: "phc_x", Revision: 1}}
+	source := &changingSource{project: flags.Project{ID: 7, APIKey: "phc_x", Revision: 1}}
 	d, err := flags.NewDecider(flags.DeciderConfig{Source: source, Now: func() time.Time { return now }})
 	if err != nil {
 		t.Fatal(err)
@@ -45,14 +45,14 @@ func TestDecider_Renew(t *testing.T) {
 	}
 }
 
-// turningSource has one project, which the test modifies.
-type turningSource struct{ project flags.Project }
+// changingSource has one project, which the test modifies.
+type changingSource struct{ project flags.Project }
 
-func (s *turningSource) ProjectByKey(context.Context, string) (flags.Project, error) {
+func (s *changingSource) ProjectByKey(context.Context, string) (flags.Project, error) {
 	return s.project, nil
 }
 
-func (s *turningSource) Definitions(context.Context, flags.Project) (flags.Definitions, error) {
+func (s *changingSource) Definitions(context.Context, flags.Project) (flags.Definitions, error) {
 	return flags.Definitions{}, nil
 }
 

@@ -231,9 +231,9 @@ type FlagName struct {
 	Key string `json:"key"`
 }
 
-// canExist reports whether a flag that these definitions do not contain may exist on the
+// mayExist reports whether a flag that these definitions do not contain may exist on the
 // server. name is its id or key, as in a dependency.
-func (d *Definitions) canExist(name string) bool {
+func (d *Definitions) mayExist(name string) bool {
 	return d.Withheld == nil || slices.ContainsFunc(d.Withheld, func(f FlagName) bool {
 		return f.Key == name || strconv.FormatInt(f.ID, 10) == name
 	})

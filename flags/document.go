@@ -28,8 +28,8 @@ func isDocument(root node) bool {
 	if flags.kind() != tape.List || cohorts.kind() != tape.List || !root.at(nProjects).null() {
 		return false
 	}
-	for _, of := range [...]node{flags, cohorts} {
-		for list := of.list(); list.next(); {
+	for _, array := range [...]node{flags, cohorts} {
+		for list := array.list(); list.next(); {
 			if list.kind() != tape.Object || !list.at(nID).null() {
 				return false
 			}
@@ -45,7 +45,7 @@ func openNumbered(data []byte) (node, error) {
 	if err != nil {
 		return node{}, err
 	}
-	numberDocument(v.(map[string]any))
+	addIDs(v.(map[string]any))
 	text, err := wire.Encode(v)
 	if err != nil {
 		return node{}, err
@@ -53,8 +53,8 @@ func openNumbered(data []byte) (node, error) {
 	return open(text)
 }
 
-// numberDocument adds ids to a document and replaces the names in references by them.
-func numberDocument(root map[string]any) {
+// addIDs adds ids to a document and replaces the names in references by them.
+func addIDs(root map[string]any) {
 	flags, _ := root["flags"].([]any)
 	cohorts, _ := root["cohorts"].([]any)
 	number := func(list []any, name string) map[string]int {

@@ -341,9 +341,9 @@ func (e *evaluation) unknownOf(slot int32, f *fact) *Undecided {
 	return u
 }
 
-// unknownFact records the first unknown fact that the flag's result may depend on. It returns
+// recordUnknown records the first unknown fact that the flag's result may depend on. It returns
 // unknown.
-func (e *evaluation) unknownFact(u *Undecided) verdict {
+func (e *evaluation) recordUnknown(u *Undecided) verdict {
 	if e.missing == nil {
 		e.missing = u
 	}

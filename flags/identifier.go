@@ -99,7 +99,7 @@ func (b *bucketing) inRollout(cond *compiledCondition) verdict {
 		b.e.trace.rollout(b, cond, false, no)
 		return no
 	case !b.readable:
-		return b.e.unknownFact(undecidedContinuity)
+		return b.e.recordUnknown(undecidedContinuity)
 	case b.id == "":
 		b.bucketFor, b.bucketKnown, b.rolloutBucket = "", true, 0
 	case cond.share == 0:
@@ -127,7 +127,7 @@ func (f *compiledFlag) matchVariant(cond *compiledCondition) int32 {
 func (b *bucketing) hashVariant() (variant int32, ok bool) {
 	f := b.f
 	if !b.readable {
-		b.e.unknownFact(undecidedContinuity)
+		b.e.recordUnknown(undecidedContinuity)
 		return noVariant, false
 	}
 	bucket := 0.0

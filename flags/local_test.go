@@ -358,7 +358,7 @@ func TestLocalProblems_PortableExpressions(t *testing.T) {
 		`[\w-z]`: false, `[a-\d]`: false, `[\:]`: false, `[\B]`: false, `a++`: false, `a?+`: false, `a{2}{3}`: false, `a{2}+`: false, `a{,2}`: false, `{2}`: false,
 		`|{2}`: false, `({2})`: false, `a{4294967296}`: false, `^*`: false, `$+`: false, `()*`: false, `(?:)?`: false,
 	} {
-		if got := portableExpression(pattern); got != want {
+		if got := isPortableExpression(pattern); got != want {
 			t.Errorf("%q: %v", pattern, got)
 		}
 	}

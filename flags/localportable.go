@@ -18,9 +18,9 @@ const (
 
 var portableRepeat = regexp.MustCompile(`^\{(\d+)(?:,(\d*))?\}`)
 
-// portableExpression reports whether posthog-node considers a pattern portable. This includes
+// isPortableExpression reports whether posthog-node considers a pattern portable. This includes
 // patterns that are invalid in both languages.
-func portableExpression(p string) bool {
+func isPortableExpression(p string) bool {
 	before := startToken
 	for i := 0; i < len(p); i++ {
 		c, rest := p[i], p[i+1:]
@@ -60,14 +60,14 @@ func portableToken(p string, before int) (n, token int, ok bool) {
 			return 0, emptyGroupToken, true
 		}
 	case '{':
-		return 0, '{', before != startToken && before != '|' && before != '(' && repeats(p)
+		return 0, '{', before != startToken && before != '|' && before != '(' && isRepetition(p)
 	}
 	return 0, int(p[0]), true
 }
 
-// repeats reports whether p starts with a repetition and the counts fit into 32 bits, as Rust
+// isRepetition reports whether p starts with a repetition and the counts fit into 32 bits, as Rust
 // requires.
-func repeats(p string) bool {
+func isRepetition(p string) bool {
 	counts := portableRepeat.FindStringSubmatch(p)
 	if counts == nil {
 		return false

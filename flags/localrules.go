@@ -64,7 +64,7 @@ var localRules = []localRule{
 	})},
 	{"node", differs, "a payload that is falsy in JavaScript (0, false, empty text) is left out", testFlag(func(_ *localCheck, f *Flag) bool {
 		for _, raw := range f.Payloads {
-			if falseInJavaScript(raw) {
+			if isFalsyInJavaScript(raw) {
 				return true
 			}
 		}
@@ -99,10 +99,10 @@ var localRules = []localRule{
 		_, isInteger := p.Value.(int64)
 		return !isInteger && l.isServed(p)
 	})},
-	{"go", differs, "not_in of a cohort is read as in", cohortOperator(func(o Operator) bool { return o == NotIn })},
-	{"go node", differs, "a cohort's operator other than in and not_in never matches on the server, and is read as in", cohortOperator(func(o Operator) bool { return o != In && o != NotIn })},
-	{"python", differs, "exact of a cohort is read as in", cohortOperator(func(o Operator) bool { return o == Exact })},
-	{"python", needsServer, "a cohort's operator other than in and not_in", cohortOperator(func(o Operator) bool { return o != In && o != NotIn && o != Exact })},
+	{"go", differs, "not_in of a cohort is read as in", testCohortOperator(func(o Operator) bool { return o == NotIn })},
+	{"go node", differs, "a cohort's operator other than in and not_in never matches on the server, and is read as in", testCohortOperator(func(o Operator) bool { return o != In && o != NotIn })},
+	{"python", differs, "exact of a cohort is read as in", testCohortOperator(func(o Operator) bool { return o == Exact })},
+	{"python", needsServer, "a cohort's operator other than in and not_in", testCohortOperator(func(o Operator) bool { return o != In && o != NotIn && o != Exact })},
 	{"all", differs, "in a cohort, a list that is compared with an operator for one value means any of its elements, and in an SDK its text", testFilter(func(_ *localCheck, p *localFilter) bool {
 		list, isList := p.Value.([]any)
 		op := operators[p.op]
@@ -113,17 +113,17 @@ var localRules = []localRule{
 	})},
 
 	// dependencies on flags
-	{"all", needsServer, "it depends on a flag that is not in the definitions for SDKs", dependency(func(l *localCheck, _ *localFilter, target int32) bool { return target < 0 || !l.isInPayload(target) })},
-	{"all", needsServer, "its dependencies lead to a flag that is not in the definitions for SDKs, back to itself, or through too many flags", dependency(func(l *localCheck, _ *localFilter, target int32) bool {
+	{"all", needsServer, "it depends on a flag that is not in the definitions for SDKs", testDependency(func(l *localCheck, _ *localFilter, target int32) bool { return target < 0 || !l.isInPayload(target) })},
+	{"all", needsServer, "its dependencies lead to a flag that is not in the definitions for SDKs, back to itself, or through too many flags", testDependency(func(l *localCheck, _ *localFilter, target int32) bool {
 		return target >= 0 && l.isInPayload(target) && len(l.p.chain(target)) == 0
 	})},
-	{"go", needsServer, "it depends on a flag that is evaluated for something else: groups of another type, or persons", dependency(func(l *localCheck, p *localFilter, target int32) bool {
+	{"go", needsServer, "it depends on a flag that is evaluated for something else: groups of another type, or persons", testDependency(func(l *localCheck, p *localFilter, target int32) bool {
 		return target >= 0 && l.d.Flags[target].Active && !l.d.Flags[target].isAbout(p.group)
 	})},
-	{"go", needsServer, "a dependency on a flag without a value, or with another operator than flag_evaluates_to", dependency(func(_ *localCheck, p *localFilter, _ int32) bool {
+	{"go", needsServer, "a dependency on a flag without a value, or with another operator than flag_evaluates_to", testDependency(func(_ *localCheck, p *localFilter, _ int32) bool {
 		return p.op != FlagEvaluatesTo || p.Value == nil
 	})},
-	{"node", differs, "the operator of a dependency on a flag is ignored", dependency(func(_ *localCheck, p *localFilter, _ int32) bool { return p.op != FlagEvaluatesTo })},
+	{"node", differs, "the operator of a dependency on a flag is ignored", testDependency(func(_ *localCheck, p *localFilter, _ int32) bool { return p.op != FlagEvaluatesTo })},
 	{"go node", needsServer, "a dependency on a flag in a cohort", testFilter(func(_ *localCheck, p *localFilter) bool { return p.flag == nil && p.Type == FlagProperty })},
 
 	// the entity that the property belongs to
@@ -138,7 +138,7 @@ var localRules = []localRule{
 	{"go node", needsServer, "a person's property or a cohort in a condition about a group: the person's properties are ignored", testFilter(personOfGroup)},
 
 	// operators and their values
-	{"all", needsServer, "an operator that SDKs do not know", family(unknownFamily)},
+	{"all", needsServer, "an operator that SDKs do not know", testFamily(unknownFamily)},
 	{"all", needsServer, "is_not_set: an SDK cannot distinguish a missing property from one that it was not given", testFilter(func(_ *localCheck, p *localFilter) bool {
 		return p.family() == presence && p.op == IsNotSet
 	})},
@@ -171,8 +171,8 @@ var localRules = []localRule{
 	{"go", needsServer, "a date that posthog-go cannot parse", testReading(dating, goDate, readsNothing)},
 	{"python node", needsServer, "a date that cannot be parsed", testReading(dating, nodeDate, readsNothing)},
 	{"node", differs, "a date that JavaScript parses differently, or in the time zone of the process", testReading(dating, nodeDate, readsOther)},
-	{"go", differs, "relative months and years overflow at the end of shorter months", monthsBack(1)},
-	{"python", differs, "months are counted back in one step, not one by one", monthsBack(2)},
+	{"go", differs, "relative months and years overflow at the end of shorter months", testMonthsBack(1)},
+	{"python", differs, "months are counted back in one step, not one by one", testMonthsBack(2)},
 	{"go", needsServer, "a version that posthog-go cannot parse", testReading(versions, goVersion, readsNothing)},
 	{"python", needsServer, "a version that posthog-python cannot parse", testReading(versions, pythonVersion, readsNothing)},
 	{"node", needsServer, "a version that posthog-node cannot parse", testReading(versions, nodeVersion, readsNothing)},
@@ -181,14 +181,14 @@ var localRules = []localRule{
 	{"node", differs, "a version with more or fewer parts than the SDK compares: pre-release, build, V, a fourth part, no *", testReading(versions, nodeVersion, readsOther)},
 }
 
-// cohortOperator returns a test of the operator of a cohort in the payload.
-func cohortOperator(match func(Operator) bool) localTest {
+// testCohortOperator returns a test of the operator of a cohort in the payload.
+func testCohortOperator(match func(Operator) bool) localTest {
 	return testFilter(func(l *localCheck, p *localFilter) bool { return l.isServed(p) && match(p.op) })
 }
 
-// dependency returns a test of a dependency on another flag. target is the flag's index, or
+// testDependency returns a test of a dependency on another flag. target is the flag's index, or
 // -1 if the flag does not exist.
-func dependency(match func(l *localCheck, p *localFilter, target int32) bool) localTest {
+func testDependency(match func(l *localCheck, p *localFilter, target int32) bool) localTest {
 	return testFilter(func(l *localCheck, p *localFilter) bool {
 		if p.flag == nil || p.Type != FlagProperty {
 			return false
@@ -216,9 +216,9 @@ func (f *Flag) isAbout(group *int) bool {
 	})
 }
 
-// falseInJavaScript reports whether a payload is falsy in JavaScript. posthog-node parses a
+// isFalsyInJavaScript reports whether a payload is falsy in JavaScript. posthog-node parses a
 // string that contains JSON.
-func falseInJavaScript(raw json.RawMessage) bool {
+func isFalsyInJavaScript(raw json.RawMessage) bool {
 	var text string
 	if json.Unmarshal(raw, &text) == nil && json.Valid([]byte(text)) {
 		raw = json.RawMessage(text)

@@ -27,8 +27,8 @@ func (p *localFilter) family() operatorFamily {
 	return unknownFamily
 }
 
-// family returns a test for operators of one family.
-func family(f operatorFamily) localTest {
+// testFamily returns a test for operators of one family.
+func testFamily(f operatorFamily) localTest {
 	return testFilter(func(_ *localCheck, p *localFilter) bool { return p.family() == f })
 }
 
@@ -217,7 +217,7 @@ func pythonExpression(p *localFilter) reading {
 	return readsSame
 }
 
-func nodeExpression(p *localFilter) reading { return nothingIf(!portableExpression(p.text())) }
+func nodeExpression(p *localFilter) reading { return nothingIf(!isPortableExpression(p.text())) }
 
 // hasEscape reports whether some escape of the pattern matches a regular expression.
 func hasEscape(pattern string, want *regexp.Regexp) bool {
@@ -271,9 +271,9 @@ func nodeDate(p *localFilter) reading {
 	return readsOther
 }
 
-// monthsBack returns a test for relative dates of at least that many months. Years count only
+// testMonthsBack returns a test for relative dates of at least that many months. Years count only
 // if atLeast is 1.
-func monthsBack(atLeast int) localTest {
+func testMonthsBack(atLeast int) localTest {
 	return testFilter(func(_ *localCheck, p *localFilter) bool {
 		text, _ := p.Value.(string)
 		back, ok := dates.ParseStepBack(text)

@@ -80,8 +80,8 @@ func (m constMatcher) matchNumber(float64) verdict { return verdict(m) }
 
 func (constMatcher) operand(*reader) any { return nil }
 
-// present compiles operators that only check whether the property is present.
-func present(v verdict) func(*preparation, any) (matcher, string) {
+// compilePresence compiles operators that only check whether the property is present.
+func compilePresence(v verdict) func(*preparation, any) (matcher, string) {
 	return func(*preparation, any) (matcher, string) { return constMatcher(v), "" }
 }
 
@@ -297,8 +297,8 @@ func (m *textSetMatcher) operand(*reader) any {
 // foldTest is one of containsFold, hasPrefixFold and hasSuffixFold.
 type foldTest func(text, lowered string) bool
 
-// text compiles a test on text with one operand.
-func text(test foldTest) func(*preparation, any) (matcher, string) {
+// compileText compiles a test on text with one operand.
+func compileText(test foldTest) func(*preparation, any) (matcher, string) {
 	return func(p *preparation, v any) (matcher, string) {
 		var ok bool
 		if p.buf, ok = appendText(p.buf[:0], v); !ok {
@@ -308,17 +308,17 @@ func text(test foldTest) func(*preparation, any) (matcher, string) {
 	}
 }
 
-// anyText compiles a test on text. The operand may be a list: then any element may match.
-func anyText(test foldTest) func(*preparation, any) (matcher, string) {
+// compileAnyText compiles a test on text. The operand may be a list: then any element may match.
+func compileAnyText(test foldTest) func(*preparation, any) (matcher, string) {
 	return func(p *preparation, v any) (matcher, string) {
 		if list, ok := v.([]any); ok {
-			return anyOf(test)(p, list)
+			return compileAnyOf(test)(p, list)
 		}
-		return text(test)(p, v)
+		return compileText(test)(p, v)
 	}
 }
 
-func anyOf(test foldTest) func(*preparation, []any) (matcher, string) {
+func compileAnyOf(test foldTest) func(*preparation, []any) (matcher, string) {
 	return func(_ *preparation, list []any) (matcher, string) {
 		m := anyFoldMatcher{test: test}
 		for _, item := range list {

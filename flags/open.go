@@ -160,7 +160,7 @@ func (f *FileReader) load(now time.Time) (changed bool, err error) {
 	}
 	var text []byte
 	if err == nil {
-		if now.Sub(f.readAt) < openReread && sameFile(f.info, info) {
+		if now.Sub(f.readAt) < openReread && isSameFile(f.info, info) {
 			return false, nil
 		}
 		text, err = readFile(f.path)
@@ -187,8 +187,8 @@ func (f *FileReader) load(now time.Time) (changed bool, err error) {
 	return true, nil
 }
 
-// sameFile reports whether two results of os.Stat describe the same, unchanged file.
-func sameFile(a, b os.FileInfo) bool {
+// isSameFile reports whether two results of os.Stat describe the same, unchanged file.
+func isSameFile(a, b os.FileInfo) bool {
 	return a != nil && os.SameFile(a, b) && a.Size() == b.Size() && a.ModTime().Equal(b.ModTime()) && wire.ChangeTime(a).Equal(wire.ChangeTime(b))
 }
 

@@ -77,9 +77,9 @@ func (m numberMatcher) matchNumber(x float64) verdict {
 
 func (m numberMatcher) operand(*reader) any { return m.than }
 
-// between compiles between and not_between. A value that is not a number is outside every
+// compileBetween compiles between and not_between. A value that is not a number is outside every
 // range, so that not_between matches it. NaN matches neither (§4.5).
-func between(outside bool) func(*preparation, any) (matcher, string) {
+func compileBetween(outside bool) func(*preparation, any) (matcher, string) {
 	return func(_ *preparation, v any) (matcher, string) {
 		const want = "the value must be [low, high], two numbers in this order"
 		list, _ := v.([]any)

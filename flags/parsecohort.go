@@ -162,8 +162,8 @@ func parseLegacyGroups(n node) *CohortNode {
 	return tree
 }
 
-// never is a node that never matches.
-var never = CohortNode{Any: true}
+// neverNode is a node that never matches.
+var neverNode = CohortNode{Any: true}
 
 // parseLegacyGroup parses one alternative. Its properties have precedence over an event or
 // action in it. An object with type and values is a tree. An object with only one of the two,
@@ -197,11 +197,11 @@ func parseLegacyGroup(n node) CohortNode {
 	case err != nil && err.Code == CohortFiltersParsingError: // a requirement that can never match is a fault
 		panic(fault{err: err})
 	case err != nil:
-		return never
+		return neverNode
 	case found:
 		return all
 	case !n.at(nEventID).null() || !n.at(nActionID).null() || !n.at(nDays).null():
 		return CohortNode{Unsupported: true, Leaf: &Property{Type: "behavioral"}}
 	}
-	return never
+	return neverNode
 }

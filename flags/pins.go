@@ -113,7 +113,7 @@ func (s *sums) pins(pins []Pin) {
 // compiledPin is a pin for the members of a cohort or for a group.
 type compiledPin struct {
 	member          filter
-	ofGroup         bool
+	isOfGroup       bool
 	group, groupKey string
 	on              bool
 	variant         int32
@@ -124,7 +124,7 @@ type compiledPin struct {
 func (c *compiler) pins(f *Flag, out *compiledFlag) {
 	for i := range f.Pins {
 		in := &f.Pins[i]
-		p := compiledPin{ofGroup: in.Cohort == 0, on: in.Enabled || in.Variant != "", variant: noVariant, until: in.Until}
+		p := compiledPin{isOfGroup: in.Cohort == 0, on: in.Enabled || in.Variant != "", variant: noVariant, until: in.Until}
 		if in.Variant != "" {
 			variant, declared := c.variant[in.Variant]
 			if !declared {
@@ -133,7 +133,7 @@ func (c *compiler) pins(f *Flag, out *compiledFlag) {
 			}
 			p.variant = variant
 		}
-		if p.ofGroup {
+		if p.isOfGroup {
 			p.group, p.groupKey = c.intern(in.GroupType), c.intern(in.GroupKey)
 		} else if !c.compilePinCohort(in.Cohort, &p.member) {
 			c.report(NoReason, ".pins", "the cohort cannot be evaluated, the pin is ignored")
@@ -173,7 +173,7 @@ func (e *evaluation) decidePin(f *compiledFlag, d *Decision) bool {
 		if !p.until.IsZero() && !e.at.Before(p.until) {
 			continue
 		}
-		if p.ofGroup {
+		if p.isOfGroup {
 			key, named := e.subject.Groups[p.group]
 			result = verdictOf(named && key == p.groupKey)
 		} else {
@@ -202,7 +202,7 @@ func (t *tracer) pin(p *compiledPin, in verdict) {
 	out := &PinTrace{Result: in.String()}
 	if in != no {
 		out.For, out.Until = "the person", p.until
-		if p.ofGroup {
+		if p.isOfGroup {
 			out.For = "the group " + p.group + " " + quote(p.groupKey)
 		}
 	}

@@ -59,11 +59,11 @@ func (d *Definitions) fingerprint() fingerprint {
 // unchanged, so that its flags can be reused. It does nothing if the old set cannot be
 // reused.
 func (c *compiler) reuseFrom(old *Set, cohorts bool) {
-	is := &c.set.fingerprint
-	if old == nil || old.fingerprint.age == maxAge || old.fingerprint.context != is.context {
+	fp := &c.set.fingerprint
+	if old == nil || old.fingerprint.age == maxAge || old.fingerprint.context != fp.context {
 		return
 	}
-	c.old, is.age = old, old.fingerprint.age+1
+	c.old, fp.age = old, old.fingerprint.age+1
 	c.oldUsed, c.newIndex = make([]bool, len(old.flags)), slices.Repeat([]int32{-1}, len(old.flags))
 	c.set.slots, c.set.contexts = slices.Clone(old.slots), maps.Clone(old.contexts)
 	c.set.devices, c.set.dated = old.devices, old.dated
@@ -72,7 +72,7 @@ func (c *compiler) reuseFrom(old *Set, cohorts bool) {
 		c.slotIndex[slotKey{s.kind, s.groupType, s.key}] = int32(i)
 	}
 	fails := func(co compiledCohort) bool { return co.failure != NoReason }
-	if cohorts && is.cohorts != 0 && is.cohorts == old.fingerprint.cohorts && !slices.ContainsFunc(old.cohorts, fails) {
+	if cohorts && fp.cohorts != 0 && fp.cohorts == old.fingerprint.cohorts && !slices.ContainsFunc(old.cohorts, fails) {
 		c.cohortsReused, c.set.cohorts = true, slices.Clone(old.cohorts)
 	}
 	for i := range old.cohorts {
@@ -214,7 +214,7 @@ func (c *compiler) discardReused(f *Flag, out *compiledFlag) {
 // its dependencies was removed. If a key or id is duplicate, no flag with dependencies is
 // reused, since a name may then refer to another flag.
 func (c *compiler) relink() {
-	unique, room := c.set.hasUniqueNames(), compiledRoom{}
+	unique, room := c.set.hasUniqueNames(), compiledMemory{}
 	for i := range c.set.flags {
 		out := &c.set.flags[i]
 		if !c.reused[i] || !out.has(bitDepends) {
@@ -248,7 +248,7 @@ func (c *compiler) findMoved(f *compiledFlag) (moved, found bool) {
 
 // copyMoved copies the conditions of f and updates the indexes of its dependencies. The old
 // set retains its conditions.
-func (c *compiler) copyMoved(f *compiledFlag, room *compiledRoom) {
+func (c *compiler) copyMoved(f *compiledFlag, room *compiledMemory) {
 	f.conditions = copyInto(&room.conditions, f.conditions)
 	for i := range f.conditions {
 		filters := copyInto(&room.filters, f.conditions[i].filters)

@@ -53,7 +53,7 @@ func (f *Flag) sourceRecord() map[string]any {
 	if out["ensure_experience_continuity"] != nil || f.Continuity {
 		out["ensure_experience_continuity"] = f.Continuity
 	}
-	keepIf[json.Number](out, "rollout_percentage") // obsolete, but posthog-go still decodes it
+	deleteUnless[json.Number](out, "rollout_percentage") // obsolete, but posthog-go still decodes it
 	filters, ok := out["filters"].(map[string]any)
 	if !ok {
 		return out
@@ -68,7 +68,7 @@ func (f *Flag) sourceRecord() map[string]any {
 	setInteger(filters, "aggregation_group_type_index")
 	if multi, ok := filters["multivariate"].(map[string]any); ok {
 		multi = cloneMap(multi)
-		multi["variants"] = mapObjects(multi["variants"], func(variant map[string]any) { keepIf[string](variant, "name") })
+		multi["variants"] = mapObjects(multi["variants"], func(variant map[string]any) { deleteUnless[string](variant, "name") })
 		filters["multivariate"] = multi
 	}
 	filters["groups"] = mapObjects(filters["groups"], func(group map[string]any) {
@@ -83,8 +83,8 @@ func (f *Flag) sourceRecord() map[string]any {
 	return out
 }
 
-// keepIf removes a member unless it has the type T.
-func keepIf[T any](m map[string]any, name string) {
+// deleteUnless removes a member unless it has the type T.
+func deleteUnless[T any](m map[string]any, name string) {
 	if _, ok := m[name].(T); !ok && m[name] != nil {
 		delete(m, name)
 	}

@@ -122,13 +122,13 @@ type entry struct {
 // cached returns the last value and its state. After an announced change it is aging, or
 // outdated if newest is true.
 func (e *entry) cached(now time.Time, newest bool) (*liveProject, freshness) {
-	heard := e.changesRead.Load() == e.changes.Load()
+	upToDate := e.changesRead.Load() == e.changes.Load()
 	state := aging
-	if heard && isRecent(e.checked.Load(), now, revisionAge) {
+	if upToDate && isRecent(e.checked.Load(), now, revisionAge) {
 		state = current
 	}
 	last := e.last.Load() // loaded last: a value stored meanwhile is newer than its state
-	if last == nil || newest && !heard {
+	if last == nil || newest && !upToDate {
 		state = outdated
 	}
 	return last, state
@@ -260,7 +260,7 @@ func (r *registry) renew(ctx context.Context, shard *registryShard, key string, 
 
 // unchanged retains the flags and updates the other data of the project.
 func (e *entry) unchanged(l *liveProject, p Project, now time.Time, changes uint64) *liveProject {
-	if !sameProject(&l.project, &p) {
+	if !isSameProject(&l.project, &p) {
 		l = l.withProject(p)
 		e.last.Store(l)
 	}
@@ -315,8 +315,8 @@ func (l *liveProject) withProject(p Project) *liveProject {
 	return &liveProject{project: p, set: l.set, defs: l.defs, served: l.served, content: l.content}
 }
 
-// sameProject compares the data that may change without a new revision.
-func sameProject(a, b *Project) bool {
+// isSameProject compares the data that may change without a new revision.
+func isSameProject(a, b *Project) bool {
 	sameLimit := a.FlagLimit == b.FlagLimit || a.FlagLimit != nil && b.FlagLimit != nil && *a.FlagLimit == *b.FlagLimit
 	return sameLimit && slices.Equal(a.QuotaLimited, b.QuotaLimited) &&
 		a.ID == b.ID && a.Name == b.Name && a.OrganizationID == b.OrganizationID && a.Browser == b.Browser

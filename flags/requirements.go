@@ -49,7 +49,7 @@ func (e *evaluation) property(f *filter) verdict {
 	v := no
 	switch fact.state {
 	case factUnknown:
-		v = e.unknownFact(e.unknownOf(f.target, fact))
+		v = e.recordUnknown(e.unknownOf(f.target, fact))
 	case factMissing:
 		v = verdictOf(f.missing)
 	default:
@@ -74,7 +74,7 @@ func (e *evaluation) dependency(f *filter) verdict {
 		}
 		switch {
 		case value == valueUnknown:
-			v = e.unknownFact(s.why(e.set.flags[f.target].key()))
+			v = e.recordUnknown(s.why(e.set.flags[f.target].key()))
 		case value == valueNone:
 		case f.wantOn:
 			v = verdictOf(value == valueOn)

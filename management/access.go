@@ -171,7 +171,7 @@ func (s *Service) Project(ctx context.Context, c *Caller, ref string) (*Scope, e
 	if err != nil {
 		return nil, err
 	}
-	return scope, c.checkEntry(scope)
+	return scope, c.checkAccess(scope)
 }
 
 // VisibleProject is like Project for the endpoints of projects themselves: it returns ErrNoProject
@@ -187,7 +187,7 @@ func (s *Service) VisibleProject(ctx context.Context, c *Caller, ref string) (*S
 	if scope.Organization == nil || !c.CanReach(scope.Project) {
 		return nil, ErrNoProject()
 	}
-	return scope, c.checkEntry(scope)
+	return scope, c.checkAccess(scope)
 }
 
 func (s *Service) findProject(ctx context.Context, c *Caller, ref string) (*Scope, error) {
@@ -238,8 +238,8 @@ func (c *Caller) checkKey(scope *Scope) error {
 	return nil
 }
 
-// checkEntry checks that the caller and the key may access the project (§1.5).
-func (c *Caller) checkEntry(scope *Scope) error {
+// checkAccess checks that the caller and the key may access the project (§1.5).
+func (c *Caller) checkAccess(scope *Scope) error {
 	if err := c.checkKey(scope); err != nil {
 		return err
 	}
@@ -295,7 +295,7 @@ func (s *Service) ProjectByKey(ctx context.Context, c *Caller, apiKey string) (*
 	if scope == nil {
 		return nil, &Error{Kind: Unauthenticated, Code: "authentication_failed", Message: "Project token is invalid."}
 	}
-	return scope, c.checkEntry(scope)
+	return scope, c.checkAccess(scope)
 }
 
 // currentProject returns the project that the user has selected, or the first that both the user

@@ -82,29 +82,29 @@ func (w *accessWorld) level(t *testing.T, name string) management.AccessLevel {
 
 // Proves clients.md §11.2: a row for each of its lines and for each pair of lines that compete.
 func TestAccessControls_Level(t *testing.T) {
-	const none, viewer, editor, manager = management.NoAccess, management.Viewer, management.Editor, management.Manager
+	const noAccess, viewer, editor, manager = management.NoAccess, management.Viewer, management.Editor, management.Manager
 	for _, c := range []struct {
 		what, user string
 		rules      []testRule
 		want       management.AccessLevel
 	}{
-		{"1: an owner, whatever rules say", "ann", []testRule{{true, "", none}, {false, "", none}}, manager},
-		{"1: an administrator", "gus", []testRule{{true, "", none}, {false, "", none}}, manager},
-		{"1: the creator", "cyd", []testRule{{true, "cyd", none}, {false, "", none}}, manager},
+		{"1: an owner, whatever rules say", "ann", []testRule{{true, "", noAccess}, {false, "", noAccess}}, manager},
+		{"1: an administrator", "gus", []testRule{{true, "", noAccess}, {false, "", noAccess}}, manager},
+		{"1: the creator", "cyd", []testRule{{true, "cyd", noAccess}, {false, "", noAccess}}, manager},
 		{"2: a rule that names the member", "bob", []testRule{{true, "bob", viewer}}, viewer},
 		{"2: a rule that names a role", "bob", []testRule{{true, "builders", manager}}, manager},
-		{"2: the highest of them", "bob", []testRule{{true, "bob", none}, {true, "builders", viewer}, {true, "testers", none}}, viewer},
-		{"2: they go before the kind's", "bob", []testRule{{true, "bob", none}, {false, "bob", manager}, {false, "", manager}}, none},
-		{"2: they go before the default", "bob", []testRule{{true, "bob", none}, {true, "", manager}}, none},
-		{"2: not those of others", "bob", []testRule{{true, "cyd", none}}, editor},
+		{"2: the highest of them", "bob", []testRule{{true, "bob", noAccess}, {true, "builders", viewer}, {true, "testers", noAccess}}, viewer},
+		{"2: they go before the kind's", "bob", []testRule{{true, "bob", noAccess}, {false, "bob", manager}, {false, "", manager}}, noAccess},
+		{"2: they go before the default", "bob", []testRule{{true, "bob", noAccess}, {true, "", manager}}, noAccess},
+		{"2: not those of others", "bob", []testRule{{true, "cyd", noAccess}}, editor},
 		{"3: the kind's default", "bob", []testRule{{false, "", viewer}}, viewer},
 		{"3: the member's", "bob", []testRule{{false, "bob", viewer}}, viewer},
-		{"3: a role's", "bob", []testRule{{false, "testers", none}}, none},
-		{"3: the highest of default, member and roles", "bob", []testRule{{false, "", viewer}, {false, "bob", none}, {false, "testers", editor}}, editor},
+		{"3: a role's", "bob", []testRule{{false, "testers", noAccess}}, noAccess},
+		{"3: the highest of default, member and roles", "bob", []testRule{{false, "", viewer}, {false, "bob", noAccess}, {false, "testers", editor}}, editor},
 		{"3: the default may be the highest", "bob", []testRule{{false, "", manager}, {false, "bob", viewer}}, manager},
-		{"3: they go before the object's default", "bob", []testRule{{false, "", manager}, {true, "", none}}, manager},
+		{"3: they go before the object's default", "bob", []testRule{{false, "", manager}, {true, "", noAccess}}, manager},
 		{"4: the object's default", "bob", []testRule{{true, "", viewer}}, viewer},
-		{"4: rules of the kind about others are none", "bob", []testRule{{true, "", viewer}, {false, "cyd", none}}, viewer},
+		{"4: rules of the kind about others are none", "bob", []testRule{{true, "", viewer}, {false, "cyd", noAccess}}, viewer},
 		{"5: no rules", "bob", nil, editor},
 	} {
 		t.Run(c.what, func(t *testing.T) {

@@ -514,26 +514,26 @@ func TestFollowerPosition(t *testing.T) {
 
 // EveryRecord returns the records that match, and ListRecords a page.
 func TestRecords(t *testing.T) {
-	type thing struct{ N int }
+	type testObject struct{ N int }
 	store := memstore.New(memstore.ExternalData{})
 	err := store.Write(t.Context(), func(tx rooms.Tx) error {
 		for n := range 5 {
-			if err := tx.Put(&management.Record{Kind: "thing", ID: fmt.Sprint(n), Sort: management.SortNumber(int64(n)), Hidden: n == 4, Data: management.Encode(thing{n})}); err != nil {
+			if err := tx.Put(&management.Record{Kind: "thing", ID: fmt.Sprint(n), Sort: management.SortNumber(int64(n)), Hidden: n == 4, Data: management.Encode(testObject{n})}); err != nil {
 				return err
 			}
 		}
-		even, err := management.EveryRecord(tx, management.Query{Kind: "thing", Offset: 1, Limit: 1}, func(x *thing) bool { return x.N%2 == 0 })
-		if diff := cmp.Diff([]thing{{0}, {2}}, even); diff != "" || err != nil {
+		even, err := management.EveryRecord(tx, management.Query{Kind: "thing", Offset: 1, Limit: 1}, func(x *testObject) bool { return x.N%2 == 0 })
+		if diff := cmp.Diff([]testObject{{0}, {2}}, even); diff != "" || err != nil {
 			t.Errorf("the even ones, %v (-want +got):\n%s", err, diff)
 		}
-		page, err := management.ListRecords[thing](tx, management.Query{Kind: "thing", Descending: true, Offset: 1, Limit: 2})
-		if diff := cmp.Diff(management.List[thing]{Count: 4, Results: []thing{{2}, {1}}}, page); diff != "" || err != nil {
+		page, err := management.ListRecords[testObject](tx, management.Query{Kind: "thing", Descending: true, Offset: 1, Limit: 2})
+		if diff := cmp.Diff(management.List[testObject]{Count: 4, Results: []testObject{{2}, {1}}}, page); diff != "" || err != nil {
 			t.Errorf("a page, %v (-want +got):\n%s", err, diff)
 		}
 		if err := tx.Put(&management.Record{Kind: "thing", ID: "bad", Data: []byte(`{"N":"x"}`)}); err != nil {
 			return err
 		}
-		if _, err := management.ListRecords[thing](tx, management.Query{Kind: "thing"}); err == nil {
+		if _, err := management.ListRecords[testObject](tx, management.Query{Kind: "thing"}); err == nil {
 			t.Error("what cannot be read is left out silently")
 		}
 		return nil

@@ -71,13 +71,13 @@ func (s *Shape) object(place string, members map[string]json.RawMessage, warn fu
 
 // names checks the names of the members of one object.
 func (s *Shape) names(names []string, place string, warn func(string)) error {
-	known, shown, idle := strings.Fields(s.Members), strings.Fields(s.ReadOnly), strings.Fields(s.Idle)
-	absent := slices.DeleteFunc(slices.Clone(known), func(name string) bool { return slices.Contains(names, name) })
+	members, readOnly, idle := strings.Fields(s.Members), strings.Fields(s.ReadOnly), strings.Fields(s.Idle)
+	absent := slices.DeleteFunc(slices.Clone(members), func(name string) bool { return slices.Contains(names, name) })
 	for _, name := range names {
 		switch {
-		case slices.Contains(known, name) || slices.Contains(shown, name):
+		case slices.Contains(members, name) || slices.Contains(readOnly, name):
 		case !slices.Contains(idle, name):
-			if err := stranger(place, name, absent, s.Name, warn); err != nil {
+			if err := reportUnknown(place, name, absent, s.Name, warn); err != nil {
 				return err
 			}
 		case warn != nil:
@@ -87,13 +87,13 @@ func (s *Shape) names(names []string, place string, warn func(string)) error {
 	return nil
 }
 
-// stranger handles an unknown member: it returns an error if the name is within the distance of
+// reportUnknown handles an unknown member: it returns an error if the name is within the distance of
 // flags.Nearest of one of the absent members, which is then most likely meant; otherwise it calls
 // warn. what is the noun for the object.
-func stranger(place, name string, absent []string, what string, warn func(string)) error {
+func reportUnknown(place, name string, absent []string, what string, warn func(string)) error {
 	at := place + ShortText(name)
-	if meant := flags.Nearest(name, absent); meant != "" {
-		return CodedFault("unknown_key", fieldPlace.Replace(place)+name, "%s is not a member of %s, %q is most likely meant", at, what, meant)
+	if suggestion := flags.Nearest(name, absent); suggestion != "" {
+		return CodedFault("unknown_key", fieldPlace.Replace(place)+name, "%s is not a member of %s, %q is most likely meant", at, what, suggestion)
 	}
 	if warn != nil {
 		warn(at + " is not a member of " + what + " and does nothing")

@@ -49,7 +49,7 @@ func (f Fields) checkUnknown(b *Body, viewMembers map[string][]int, object strin
 		if _, isView := viewMembers[name]; isView || name == callerKeyField || slices.ContainsFunc(f, func(field Field) bool { return field.Name == name }) {
 			continue
 		}
-		if err := stranger("", name, absent, object, b.Warn); err != nil {
+		if err := reportUnknown("", name, absent, object, b.Warn); err != nil {
 			return err
 		}
 	}

@@ -118,8 +118,8 @@ func (n *node) onlyMembers(allowed ...string) {
 	}
 }
 
-// carryOnly notes the other members of an object in one note.
-func (b *builder) carryOnly(n *node, carried ...string) {
+// noteIgnored notes the other members of an object in one note.
+func (b *builder) noteIgnored(n *node, carried ...string) {
 	var ignored []string
 	for _, m := range n.members() {
 		if !slices.Contains(carried, m.name) && !empty(m.value) {
@@ -133,7 +133,7 @@ func (b *builder) carryOnly(n *node, carried ...string) {
 
 // cohort adds a cohort and returns its id, which is derived from its name.
 func (b *builder) cohort(name string, tree flags.CohortNode) int64 {
-	id := freeID(name, func(id int64) bool { _, taken := b.cohorts[id]; return taken })
+	id := freeID(name, func(id int64) bool { _, isUsed := b.cohorts[id]; return isUsed })
 	b.cohorts[id] = flags.Cohort{Name: name, Tree: &tree}
 	b.madeCohorts = append(b.madeCohorts, id)
 	return id

@@ -41,7 +41,7 @@ func (b *builder) flagd(f *flags.Flag, n *node, refs map[string]*node) {
 	if n.value == nil {
 		n.want("an object")
 	}
-	b.carryOnly(n, "key", "state", "variants", "defaultVariant", "targeting", "$schema")
+	b.noteIgnored(n, "key", "state", "variants", "defaultVariant", "targeting", "$schema")
 	f.Active = n.get("state").textOr() != "DISABLED"
 	variants := n.get("variants")
 	values := variants.members()

@@ -39,7 +39,7 @@ func (b *builder) goFeatureFlag(f *flags.Flag, n *node) {
 	if v := n.get("bucketingKey"); v.textOr() != "" {
 		v.refuse("answers users without this attribute with the caller's default, which cannot be expressed here")
 	}
-	b.carryOnly(n, "variations", "targeting", "defaultRule", "disable", "bucketingKey", "scheduledRollout", "experimentation")
+	b.noteIgnored(n, "variations", "targeting", "defaultRule", "disable", "bucketingKey", "scheduledRollout", "experimentation")
 	values := n.get("variations").members()
 	sameTypes(n.get("variations"), values)
 	v := b.newVariants(values)
@@ -52,13 +52,13 @@ func (b *builder) goFeatureFlag(f *flags.Flag, n *node) {
 		}
 		q := r.get("query")
 		list = append(list, rule{src: r, name: "rule " + strconv.Itoa(i+1), when: b.goQuery(q), shares: b.goShares(r, v)})
-		b.carryOnly(r, "query", "variation", "percentage", "progressiveRollout", "disable")
+		b.noteIgnored(r, "query", "variation", "percentage", "progressiveRollout", "disable")
 	}
 	r := n.get("defaultRule")
 	if r.object(); r.value == nil {
 		r.refuse("is missing")
 	}
-	b.carryOnly(r, "query", "variation", "percentage", "progressiveRollout", "disable")
+	b.noteIgnored(r, "query", "variation", "percentage", "progressiveRollout", "disable")
 	list = append(list, rule{src: r, name: "default", shares: b.goShares(r, v)})
 	b.rules(f, list)
 	v.declare(f)
@@ -110,7 +110,7 @@ func (b *builder) goShares(r *node, v *variantSet) []share {
 	p := r.get("percentage")
 	if empty(p.value) {
 		src := r.get("variation")
-		return everyone(v.outcome(src, v.spelt(src)))
+		return everyone(v.outcome(src, v.nameOf(src)))
 	}
 	sum := 0.0
 	for _, m := range p.members() {

@@ -60,20 +60,20 @@ func (q *query) space() {
 
 // expression parses terms that are joined by and and or, which have equal precedence.
 func (q *query) expression() formula {
-	left := q.term()
+	first := q.term()
 	for {
 		before := q.pos
 		_, spaced := q.token(querySpace)
 		word, _ := q.token(queryWord)
 		if !spaced || word != "and" && word != "or" {
 			q.pos = before
-			return left
+			return first
 		}
 		q.space()
 		if right := q.term(); word == "and" {
-			left = allOf(left, right)
+			first = allOf(first, right)
 		} else {
-			left = anyOf(left, right)
+			first = anyOf(first, right)
 		}
 	}
 }

@@ -62,8 +62,8 @@ func (b *builder) finalShares(p *node, v *variantSet) []share {
 		percent = 100
 	}
 	return []share{
-		{percent, v.outcome(end.get("variation"), v.spelt(end.get("variation")))},
-		{100 - percent, v.outcome(initial.get("variation"), v.spelt(initial.get("variation")))},
+		{percent, v.outcome(end.get("variation"), v.nameOf(end.get("variation")))},
+		{100 - percent, v.outcome(initial.get("variation"), v.nameOf(initial.get("variation")))},
 	}
 }
 

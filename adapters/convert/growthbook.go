@@ -15,13 +15,13 @@ func readGrowthBook(b *builder, doc *node) error {
 	if enc := doc.get("encryptedFeatures"); enc.textOr() != "" {
 		enc.refuse("the features are encrypted: give the decrypted payload")
 	}
-	const wanted = "whose rules have another form: give the payload of an SDK connection, GET /api/features/CLIENT_KEY"
+	const advice = "whose rules have another form: give the payload of an SDK connection, GET /api/features/CLIENT_KEY"
 	features := doc.get("features")
 	if _, isList := features.value.([]any); isList {
-		features.refuse("is a list of the REST API, " + wanted)
+		features.refuse("is a list of the REST API, " + advice)
 	}
 	if one := doc.get("feature"); one.has("environments") {
-		one.refuse("is one feature of the REST API, " + wanted)
+		one.refuse("is one feature of the REST API, " + advice)
 	}
 	if features.value == nil {
 		if doc.has("features") || len(doc.object()) == 0 {

@@ -7,12 +7,12 @@ import (
 // sides returns the attribute and the constant of a comparison. swapped reports whether the
 // constant is the left operand.
 func (l *logic) sides(n, a, b *node) (_ *attribute, constant any, swapped bool) {
-	left, right := l.operand(a), l.operand(b)
+	first, right := l.operand(a), l.operand(b)
 	switch {
-	case left.attribute != nil && right.attribute == nil:
-		return left.attribute, right.constant, false
-	case left.attribute == nil && right.attribute != nil:
-		return right.attribute, left.constant, true
+	case first.attribute != nil && right.attribute == nil:
+		return first.attribute, right.constant, false
+	case first.attribute == nil && right.attribute != nil:
+		return right.attribute, first.constant, true
 	}
 	l.refuse(n, "must compare an attribute with a constant")
 	return nil, nil, false
@@ -108,8 +108,8 @@ func (l *logic) ordered(n *node, op string, args []*node) formula {
 }
 
 // order converts a comparison by size of an attribute and a number.
-func (l *logic) order(n *node, op string, left, right *node) formula {
-	a, constant, swapped := l.sides(n, left, right)
+func (l *logic) order(n *node, op string, first, right *node) formula {
+	a, constant, swapped := l.sides(n, first, right)
 	if swapped {
 		op = orders[op].mirrored
 	}

@@ -45,7 +45,7 @@ func (r *Result) Rename(propose func(key string) string) []Renamed {
 		f.Key = unique
 	}
 	slices.SortFunc(d.Flags, func(a, b flags.Flag) int { return cmp.Compare(a.Key, b.Key) })
-	r.list()
+	r.updateLists()
 	return out
 }
 
@@ -93,7 +93,7 @@ func (r *Result) Omit(list []Omission, cohorts []int64) {
 	maps.DeleteFunc(d.Cohorts, func(id int64, _ flags.Cohort) bool {
 		return slices.Contains(cohorts, id) || used[id] && !still[id]
 	})
-	r.list()
+	r.updateLists()
 }
 
 // used returns the cohorts that the flags of the result use.
@@ -110,8 +110,8 @@ func (r *Result) used() map[int64]bool {
 
 func (r *Result) note(l Omission) { r.Omissions = append(r.Omissions, l) }
 
-// list updates the list of converted keys, and sorts the omissions.
-func (r *Result) list() {
+// updateLists updates the list of converted keys, and sorts the omissions.
+func (r *Result) updateLists() {
 	r.Converted = nil
 	for _, f := range r.File.Projects[0].Definitions.Flags {
 		r.Converted = append(r.Converted, f.Key)

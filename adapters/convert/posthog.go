@@ -253,7 +253,7 @@ func (p *postHog) result() (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	p.judge(&d)
+	p.omitInvalid(&d)
 	records = slices.DeleteFunc(records, func(r map[string]any) bool { return p.omitted[r["key"].(string)] })
 	maps.DeleteFunc(raw, func(id int64, _ any) bool { return slices.Contains(p.badCohorts, strconv.FormatInt(id, 10)) })
 	if d, err = p.parse(records, raw); err != nil {

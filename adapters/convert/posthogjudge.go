@@ -10,9 +10,9 @@ import (
 	"github.com/bunting-flags/bunting/flags"
 )
 
-// judge leaves out flags that need data which the files do not contain, flags with faults, and then
+// omitInvalid leaves out flags that need data which the files do not contain, flags with faults, and then
 // the flags that depend on them.
-func (p *postHog) judge(d *flags.Definitions) {
+func (p *postHog) omitInvalid(d *flags.Definitions) {
 	for i := range d.Flags {
 		f := &d.Flags[i]
 		switch {
@@ -46,7 +46,7 @@ func (p *postHog) judge(d *flags.Definitions) {
 			p.b.omissions = append(p.b.omissions, Omission{Flag: f.Flag, Place: f.Path, Reason: f.Problem})
 		}
 	}
-	p.spread()
+	p.omitDependants()
 }
 
 func (p *postHog) group(d *flags.Definitions, f *flags.Flag, path string, index *int) {
@@ -78,8 +78,8 @@ func (p *postHog) property(d *flags.Definitions, f *flags.Flag, path string, r *
 	}
 }
 
-// spread leaves out flags that depend on omitted flags.
-func (p *postHog) spread() {
+// omitDependants leaves out flags that depend on omitted flags.
+func (p *postHog) omitDependants() {
 	dropTransitively(slices.Sorted(maps.Keys(p.omitted)), p.dependants, func(key, on string) bool {
 		if p.omitted[key] {
 			return false

@@ -177,7 +177,7 @@ twice:
 			t.Errorf("plan %s: %v, want %v; left %v", plan, got, want, r.Omissions)
 		}
 	}
-	if left := omittedReasons(r); len(left) != 2 || left["unknown"] == "" || left["twice"] == "" {
-		t.Errorf("left out: %v, want unknown and twice", left)
+	if first := omittedReasons(r); len(first) != 2 || first["unknown"] == "" || first["twice"] == "" {
+		t.Errorf("left out: %v, want unknown and twice", first)
 	}
 }

@@ -167,7 +167,7 @@ func (u *unleash) read(f *flags.Flag, t toggle) {
 		a.refuse("is archived")
 	}
 	f.Name = n.get("description").textOr()
-	u.b.carryOnly(n, "name", "description", "enabled", "strategies", "variants", "dependencies", "archived", "archivedAt")
+	u.b.noteIgnored(n, "name", "description", "enabled", "strategies", "variants", "dependencies", "archived", "archivedAt")
 	if u.disabled = !t.enabled; u.disabled {
 		u.addDisabled(f, t)
 		return

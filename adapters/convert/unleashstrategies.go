@@ -25,7 +25,7 @@ var carriedStrategy = []string{
 // feature.
 func (u *unleash) strategy(list []rule, s *node, needs formula, feature *unleashVariants, all *variantSet) []rule {
 	s.object()
-	u.b.carryOnly(s, carriedStrategy...)
+	u.b.noteIgnored(s, carriedStrategy...)
 	conditions := append(mapFormulas(s.get("constraints").items(), u.constraint), mapFormulas(s.get("segments").items(), u.segment)...)
 	conditions = append(conditions, mapFormulas(u.linked(s), u.segment)...)
 	when := allOf(needs, allOf(conditions...))
@@ -307,7 +307,7 @@ func (u *unleash) variants(src *node) *unleashVariants {
 	out := &unleashVariants{src: src}
 	for _, n := range src.items() {
 		n.object()
-		u.b.carryOnly(n, "name", "weight", "weightType", "stickiness", "payload", "overrides")
+		u.b.noteIgnored(n, "name", "weight", "weightType", "stickiness", "payload", "overrides")
 		name := n.get("name").text()
 		v := unleashVariant{src: n, name: u.keys[name], weight: n.get("weight").number()}
 		if v.weight < 0 {

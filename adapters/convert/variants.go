@@ -134,9 +134,9 @@ func (v *variantSet) outcome(src *node, name string) outcome {
 	return off
 }
 
-// spelt returns the name of a variation. Without quotes, YAML decodes names such as True or 1 as a
+// nameOf returns the name of a variation. Without quotes, YAML decodes names such as True or 1 as a
 // boolean or a number, but GO Feature Flag uses their text.
-func (v *variantSet) spelt(at *node) string {
+func (v *variantSet) nameOf(at *node) string {
 	var names []string
 	switch value := at.value.(type) {
 	case bool:

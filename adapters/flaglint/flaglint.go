@@ -116,7 +116,7 @@ func In(f *ast.File, info *types.Info) (out Found) {
 		case *ast.Ident:
 			out.Names = append(out.Names, n.Name)
 		case *ast.BasicLit:
-			if text, ok := textOf(n, nil); ok {
+			if text, ok := stringValue(n, nil); ok {
 				out.Texts = append(out.Texts, text)
 			}
 		case *ast.CallExpr:
@@ -134,12 +134,12 @@ func In(f *ast.File, info *types.Info) (out Found) {
 }
 
 func (f *Found) read(expr ast.Expr, info *types.Info) {
-	if key, ok := textOf(expr, info); ok {
+	if key, ok := stringValue(expr, info); ok {
 		f.Reads = append(f.Reads, Read{expr.Pos(), key})
 	}
 }
 
-func textOf(e ast.Expr, info *types.Info) (string, bool) {
+func stringValue(e ast.Expr, info *types.Info) (string, bool) {
 	if info != nil {
 		if v := info.Types[e].Value; v != nil && v.Kind() == constant.String {
 			return constant.StringVal(v), true
@@ -171,7 +171,7 @@ func keyOf(call *ast.CallExpr, info *types.Info) ast.Expr {
 	}
 	if info != nil {
 		called, ok := info.Uses[sel.Sel].(*types.Func)
-		if !ok || called.Pkg() == nil || !own(called.Pkg().Path()) {
+		if !ok || called.Pkg() == nil || !isOwnPackage(called.Pkg().Path()) {
 			return nil
 		}
 		generic = called.Signature().Recv() == nil
@@ -185,7 +185,7 @@ func keyOf(call *ast.CallExpr, info *types.Info) ast.Expr {
 	return call.Args[position]
 }
 
-func own(path string) bool {
+func isOwnPackage(path string) bool {
 	for _, p := range ownPackages {
 		if path == p || strings.HasPrefix(path, p+"/") {
 			return true

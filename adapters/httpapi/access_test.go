@@ -12,24 +12,24 @@ import (
 // specification.
 func TestManagement_1_5_Access(t *testing.T) {
 	const (
-		none      = "Authentication credentials were not provided."
-		badHeader = "Personal API key found in request Authorization header is invalid."
-		badQuery  = "Personal API key found in request query string is invalid."
+		unauthenticated = "Authentication credentials were not provided."
+		badHeader       = "Personal API key found in request Authorization header is invalid."
+		badQuery        = "Personal API key found in request query string is invalid."
 	)
 	tests := map[string]struct {
 		method, path, authorization string
 		status                      int
 		detail                      string // empty if the request succeeds
 	}{
-		"1 no credential":          {"GET", "/api/projects/1/persons/", "", 401, none},
+		"1 no credential":          {"GET", "/api/projects/1/persons/", "", 401, unauthenticated},
 		"2 unknown key":            {"GET", "/api/projects/1/persons/", "Bearer phx_wrong", 401, badHeader},
 		"3 unknown in the query":   {"GET", "/api/projects/1/persons/?personal_api_key=wrong", "", 401, badQuery},
 		"good in the query":        {"GET", "/api/projects/1/persons/?personal_api_key=phx_all", "", 200, ""},
 		"4 the header wins":        {"GET", "/api/projects/1/persons/?personal_api_key=wrong", "Bearer phx_all", 200, ""},
 		"5 the wrong header too":   {"GET", "/api/projects/1/persons/?personal_api_key=phx_all", "Bearer phx_wrong", 401, badHeader},
 		"6 blanks":                 {"GET", "/api/projects/1/persons/", "Bearer   phx_all  ", 200, ""},
-		"7 no scheme":              {"GET", "/api/projects/1/persons/", "phx_all", 401, none},
-		"7 another scheme":         {"GET", "/api/projects/1/persons/", "Basic phx_all", 401, none + " The Authorization header has to be: Bearer"},
+		"7 no scheme":              {"GET", "/api/projects/1/persons/", "phx_all", 401, unauthenticated},
+		"7 another scheme":         {"GET", "/api/projects/1/persons/", "Basic phx_all", 401, unauthenticated + " The Authorization header has to be: Bearer"},
 		"an older scheme":          {"GET", "/api/projects/1/persons/", "Token phx_all", 200, ""},
 		"the case does not count":  {"GET", "/api/projects/1/persons/", "bearer phx_all", 200, ""},
 		"8 read is not write":      {"DELETE", "/api/projects/1/persons/1/", "Bearer phx_persons", 403, "API key missing required scope 'person:write'"},

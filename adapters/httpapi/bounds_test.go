@@ -283,7 +283,7 @@ func TestFlags_9_10_KeyOfALongBody(t *testing.T) {
 	body := `{"distinct_id":"u","api_key":"phc_nobody","person_properties":{"a":"` + strings.Repeat("x", 1<<20)
 	for name, c := range map[string]struct{ path, body, encoding, key string }{
 		"/flags":         {"/flags?v=2", body, "", ""},
-		"/flags, packed": {"/flags?v=2", string(squeezed(t, strings.NewReader(body), packers["gzip"])), "gzip", ""},
+		"/flags, packed": {"/flags?v=2", string(compressWith(t, strings.NewReader(body), packers["gzip"])), "gzip", ""},
 		"/decide":        {"/decide?v=3", body, "", ""},
 		"OFREP":          {"/ofrep/v1/evaluate/flags", body, "", "phc_nobody"},
 	} {

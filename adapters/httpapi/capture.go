@@ -11,13 +11,13 @@ import (
 // §16.3). Each path is served with and without a trailing slash. Except for /engage, the shape of
 // the body determines its meaning, not the path (§3.5).
 var captureEndpoints = slices.Concat(
-	serving(forIntake, "/i/v0/e", takesEvents),
-	serving(forIntake, "/e", takesEvents),
-	serving(forIntake, "/capture", takesEvents),
-	serving(forIntake, "/batch", takesEvents),
-	serving(forIntake, "/track", takesEvents),
+	serving(forIntake, "/i/v0/e", captureMethods),
+	serving(forIntake, "/e", captureMethods),
+	serving(forIntake, "/capture", captureMethods),
+	serving(forIntake, "/batch", captureMethods),
+	serving(forIntake, "/track", captureMethods),
 	serving(forIntake, "/engage", methods{"POST": intake(engage), "GET": intake(engage), "HEAD": headJSON}),
-	serving(forIntake, "/i/v0/ai/batch", takesEvents),
+	serving(forIntake, "/i/v0/ai/batch", captureMethods),
 	serving(forIntake, "/s", methods{"POST": intake(postRecording)}),
 	serving(forIntake, "/i/v1/analytics/events", methods{"POST": intake(postV1)}),
 	serving(forIntake, "/i/v1/ai/events", methods{"POST": intake(postV1)}),
@@ -32,8 +32,8 @@ var pageEndpoints = slices.Concat(
 	serving(forIntake, "/api/early_access_features", methods{"GET": getEarlyAccess}),
 )
 
-// takesEvents are the methods of all paths that capture v0 events.
-var takesEvents = methods{"POST": intake(events), "GET": intake(events), "HEAD": headJSON}
+// captureMethods are the methods of all paths that capture v0 events.
+var captureMethods = methods{"POST": intake(events), "GET": intake(events), "HEAD": headJSON}
 
 // accepted is the body of all successful responses (decision 16). It is an object because SDKs read
 // members of it.

@@ -22,7 +22,7 @@ func BenchmarkCaptureBatch(b *testing.B) {
 			i*7919, i%7, i, i, i*31, i*104729, i)
 	}
 	text.WriteString("]}")
-	packed := squeezed(b, strings.NewReader(text.String()), packers["gzip"])
+	packed := compressWith(b, strings.NewReader(text.String()), packers["gzip"])
 	b.SetBytes(int64(text.Len()))
 	b.ReportAllocs()
 	for b.Loop() {

@@ -121,8 +121,8 @@ func TestCapture_14_2_Expect(t *testing.T) {
 	}
 }
 
-// squeezed returns the text compressed by a writer.
-func squeezed(t testing.TB, text io.Reader, to func(io.Writer) io.WriteCloser) []byte {
+// compressWith returns the text compressed by a writer.
+func compressWith(t testing.TB, text io.Reader, to func(io.Writer) io.WriteCloser) []byte {
 	t.Helper()
 	var out bytes.Buffer
 	w := to(&out)
@@ -158,7 +158,7 @@ func TestCapture_6_1_Encodings(t *testing.T) {
 	for name, to := range packers {
 		for _, length := range []int{0, 100, 300_000} {
 			text := strings.Repeat(" ", length) + oneEventV1
-			packed := squeezed(t, strings.NewReader(text), to)
+			packed := compressWith(t, strings.NewReader(text), to)
 			for range 3 {
 				w := ask(h, "POST", "/i/v1/analytics/events", string(packed), append(headersV1, "Content-Encoding", name)...)
 				if w.Code != 200 || len(into.take()) != 1 {
@@ -177,7 +177,7 @@ func TestCapture_6_1_Encodings(t *testing.T) {
 func TestCapture_4_6_V1Unpacked(t *testing.T) {
 	h, _ := captureHandler(t, nil)
 	for more, status := range []int{400, 413} { // spaces are not JSON
-		packed := squeezed(t, blanks(int64(50<<20+more)), packers["gzip"])
+		packed := compressWith(t, blanks(int64(50<<20+more)), packers["gzip"])
 		if w := ask(h, "POST", "/i/v1/analytics/events", string(packed), append(headersV1, "Content-Encoding", "gzip")...); w.Code != status {
 			t.Errorf("%d more: %d %s", more, w.Code, w.Body)
 		}
@@ -192,7 +192,7 @@ func TestCapture_6_1_ZstdWindow(t *testing.T) {
 		z, _ := zstd.NewWriter(w, zstd.WithWindowSize(64<<20))
 		return z
 	}
-	packed := squeezed(t, io.MultiReader(blanks(9<<20), strings.NewReader(oneEventV1)), z)
+	packed := compressWith(t, io.MultiReader(blanks(9<<20), strings.NewReader(oneEventV1)), z)
 	w := ask(h, "POST", "/i/v1/analytics/events", string(packed), append(headersV1, "Content-Encoding", "zstd")...)
 	if w.Code != 400 {
 		t.Errorf("%d %s", w.Code, w.Body)
@@ -253,7 +253,7 @@ func FuzzCaptureBody(f *testing.F) {
 		}
 	}
 	for name, to := range packers {
-		f.Add("POST", "/i/v1/analytics/events", "application/json", name, squeezed(f, strings.NewReader(oneEventV1), to))
+		f.Add("POST", "/i/v1/analytics/events", "application/json", name, compressWith(f, strings.NewReader(oneEventV1), to))
 	}
 	h, into := captureHandler(f, func(c *httpapi.Config) { c.MaxCaptureBody = 1 << 20 })
 	f.Fuzz(func(t *testing.T, method, target, contentType, encoding string, text []byte) {

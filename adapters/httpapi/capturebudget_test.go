@@ -37,8 +37,8 @@ func peakMemory(h *httpapi.Handler, f func()) (highest uint64) {
 func TestCapture_18_1_Bombs(t *testing.T) {
 	const mebibyte = 1 << 20
 	h, _ := captureHandler(t, func(c *httpapi.Config) { c.Budget, c.MaxCaptureBody = 32*mebibyte, mebibyte })
-	gz := squeezed(t, blanks(40*mebibyte), packers["gzip"])
-	many := bytes.Repeat(squeezed(t, blanks(mebibyte), packers["gzip"]), 40)
+	gz := compressWith(t, blanks(40*mebibyte), packers["gzip"])
+	many := bytes.Repeat(compressWith(t, blanks(mebibyte), packers["gzip"]), 40)
 	inBase64 := "H4sIAAAAAAAA" // truncated: the rest is not gzip
 	for name, c := range map[string]struct {
 		target, text string
@@ -52,9 +52,9 @@ func TestCapture_18_1_Bombs(t *testing.T) {
 		"a lie in the tail": {"/e/", string(gz[:len(gz)-4]) + "\x10\x00\x00\x00", nil, 413},
 		"lz64":              {"/e/?compression=lz64", "BIbwoKkK" + strings.Repeat("A", 1<<19), nil, 400},
 		"v1 gzip":           {"/i/v1/analytics/events", string(gz), append(headersV1, "Content-Encoding", "gzip"), 413},
-		"v1 deflate":        {"/i/v1/analytics/events", string(squeezed(t, blanks(40*mebibyte), packers["deflate"])), append(headersV1, "Content-Encoding", "deflate"), 413},
-		"v1 br":             {"/i/v1/analytics/events", string(squeezed(t, blanks(40*mebibyte), packers["br"])), append(headersV1, "Content-Encoding", "br"), 413},
-		"v1 zstd":           {"/i/v1/analytics/events", string(squeezed(t, blanks(40*mebibyte), packers["zstd"])), append(headersV1, "Content-Encoding", "zstd"), 413},
+		"v1 deflate":        {"/i/v1/analytics/events", string(compressWith(t, blanks(40*mebibyte), packers["deflate"])), append(headersV1, "Content-Encoding", "deflate"), 413},
+		"v1 br":             {"/i/v1/analytics/events", string(compressWith(t, blanks(40*mebibyte), packers["br"])), append(headersV1, "Content-Encoding", "br"), 413},
+		"v1 zstd":           {"/i/v1/analytics/events", string(compressWith(t, blanks(40*mebibyte), packers["zstd"])), append(headersV1, "Content-Encoding", "zstd"), 413},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var w *httptest.ResponseRecorder

@@ -40,20 +40,20 @@ type finder struct {
 	found   []string
 }
 
-func (f *finder) say(format string, args ...any) {
+func (f *finder) errorf(format string, args ...any) {
 	f.found = append(f.found, fmt.Sprintf(format, args...))
 }
 
 func (f *finder) failed(err error) bool {
 	if err != nil {
-		f.say("reading back: %v", err)
+		f.errorf("reading back: %v", err)
 	}
 	return err != nil
 }
 
 func (f *finder) same(what string, want, got any) {
 	if diff := cmp.Diff(want, got); diff != "" {
-		f.say("%s (-want +got)\n%s", what, diff)
+		f.errorf("%s (-want +got)\n%s", what, diff)
 	}
 }
 
@@ -62,7 +62,7 @@ func (f *finder) parsed(text string) (v any) {
 	d := json.NewDecoder(strings.NewReader(text))
 	d.UseNumber()
 	if err := d.Decode(&v); err != nil {
-		f.say("no JSON: %v: %s", err, text)
+		f.errorf("no JSON: %v: %s", err, text)
 	}
 	return v
 }
@@ -70,7 +70,7 @@ func (f *finder) parsed(text string) (v any) {
 func (f *finder) object(text string) map[string]any {
 	o, ok := f.parsed(text).(map[string]any)
 	if !ok {
-		f.say("no object: %s", text)
+		f.errorf("no object: %s", text)
 	}
 	return o
 }
@@ -105,7 +105,7 @@ func (l *lab) differences(want *labState) []string {
 		people, err2 := l.store.CountPeople(ctx, other)
 		warnings, err3 := l.store.Warnings(ctx, other, 1, 0)
 		if f.failed(err) || f.failed(err2) || f.failed(err3) || len(events)+len(warnings)+int(people) > 0 {
-			f.say("project %d has %d events, %d warnings, %d persons", other, len(events), len(warnings), people)
+			f.errorf("project %d has %d events, %d warnings, %d persons", other, len(events), len(warnings), people)
 		}
 	}
 	return f.found
@@ -113,7 +113,7 @@ func (l *lab) differences(want *labState) []string {
 
 func (f *finder) events(want []labEvent, got []capture.Record) {
 	if len(got) != len(want) {
-		f.say("%d events are stored, want %d: %s", len(got), len(want), named(got))
+		f.errorf("%d events are stored, want %d: %s", len(got), len(want), named(got))
 		return
 	}
 	for i := range want {
@@ -131,31 +131,31 @@ func named(events []capture.Record) string {
 
 func (f *finder) event(path string, want *labEvent, got *capture.Record) {
 	if got.Name != want.Event || got.DistinctID != want.DistinctID {
-		f.say("%s is %q of %q, want %q of %q", path, got.Name, got.DistinctID, want.Event, want.DistinctID)
+		f.errorf("%s is %q of %q, want %q of %q", path, got.Name, got.DistinctID, want.Event, want.DistinctID)
 	}
 	if want.UUID != "" && got.UUID.String() != want.UUID {
-		f.say("%s has uuid %s, want %s", path, got.UUID, want.UUID)
+		f.errorf("%s has uuid %s, want %s", path, got.UUID, want.UUID)
 	}
 	if want.Timestamp != nil && !got.Timestamp.Equal(*want.Timestamp) {
-		f.say("%s is of %s, want %s", path, got.Timestamp, want.Timestamp)
+		f.errorf("%s is of %s, want %s", path, got.Timestamp, want.Timestamp)
 	}
 	if want.Elements != "" && got.ElementsChain != want.Elements {
-		f.say("%s has the elements %q, want %q", path, got.ElementsChain, want.Elements)
+		f.errorf("%s has the elements %q, want %q", path, got.ElementsChain, want.Elements)
 	}
 	if want.Person != "" && got.PersonID.String() != personUUID(f.project, want.Person) {
-		f.say("%s has person %s, want that of %q, %s", path, got.PersonID, want.Person, personUUID(f.project, want.Person))
+		f.errorf("%s has person %s, want that of %q, %s", path, got.PersonID, want.Person, personUUID(f.project, want.Person))
 	}
 	if want.Mode != "" && got.PersonMode.String() != want.Mode {
-		f.say("%s has mode %s, want %s", path, got.PersonMode, want.Mode)
+		f.errorf("%s has mode %s, want %s", path, got.PersonMode, want.Mode)
 	}
 	if want.Mode == "propertyless" && (!got.PersonCreatedAt.Equal(time.Unix(5, 0)) || got.PersonProperties != "{}") {
-		f.say("%s has a person of %s with %s (§9.1)", path, got.PersonCreatedAt, got.PersonProperties)
+		f.errorf("%s has a person of %s with %s (§9.1)", path, got.PersonCreatedAt, got.PersonProperties)
 	}
 	if want.PersonProperties != nil {
 		f.properties(path+": person_properties", want.PersonProperties, got.PersonProperties)
 	}
 	if want.Historical != nil && got.Historical != *want.Historical {
-		f.say("%s: historical is %v", path, got.Historical)
+		f.errorf("%s: historical is %v", path, got.Historical)
 	}
 	f.members(path, want.Properties, want.Absent, f.object(got.Properties))
 }
@@ -165,14 +165,14 @@ func (f *finder) members(path string, want map[string]json.RawMessage, absent []
 	for _, name := range slices.Sorted(maps.Keys(want)) {
 		v, there := got[name]
 		if !there {
-			f.say("%s has no %s", path, name)
+			f.errorf("%s has no %s", path, name)
 			continue
 		}
 		f.same(path+": "+name, f.parsed(string(want[name])), v)
 	}
 	for _, name := range absent {
 		if v, there := got[name]; there {
-			f.say("%s has %s: %v", path, name, v)
+			f.errorf("%s has %s: %v", path, name, v)
 		}
 	}
 }
@@ -185,7 +185,7 @@ func (f *finder) properties(path string, want json.RawMessage, got string) {
 	expected, has := f.object(string(want)), f.object(got)
 	if _, named := expected[creatorProperty]; !named {
 		if id, _ := has[creatorProperty].(string); !isUUIDText(id) {
-			f.say("%s: %s is %v", path, creatorProperty, has[creatorProperty])
+			f.errorf("%s: %s is %v", path, creatorProperty, has[creatorProperty])
 		}
 		delete(has, creatorProperty)
 	}
@@ -209,16 +209,16 @@ func (f *finder) persons(want []labPerson) {
 		all = append(all, fmt.Sprint(p.DistinctIDs[:min(len(p.DistinctIDs), 5)]))
 		for _, id := range p.DistinctIDs {
 			if owners[id] != "" {
-				f.say("%q belongs to two persons", id)
+				f.errorf("%q belongs to two persons", id)
 			}
 			owners[id] = p.UUID.String()
 		}
 	}
 	if n, err := f.lab.store.CountPeople(context.Background(), f.project); f.failed(err) || n != int64(len(got)) {
-		f.say("CountPeople says %d of %d", n, len(got))
+		f.errorf("CountPeople says %d of %d", n, len(got))
 	}
 	if len(got) != len(want) {
-		f.say("%d persons are stored, want %d: %s", len(got), len(want), all)
+		f.errorf("%d persons are stored, want %d: %s", len(got), len(want), all)
 		return
 	}
 	for i := range want {
@@ -231,11 +231,11 @@ func (f *finder) person(want *labPerson, got *capture.StoredPerson) {
 	if want.IDCount == 0 {
 		f.same(path+": ids", slices.Sorted(slices.Values(want.IDs)), got.DistinctIDs)
 	} else if len(got.DistinctIDs) != want.IDCount {
-		f.say("%s has %d ids, want %d", path, len(got.DistinctIDs), want.IDCount)
+		f.errorf("%s has %d ids, want %d", path, len(got.DistinctIDs), want.IDCount)
 	}
 	for _, id := range want.IDs {
 		if p, err := f.lab.store.PersonForDistinctID(context.Background(), f.project, id); !f.failed(err) && (p == nil || p.UUID != got.UUID) {
-			f.say("%s: %q is not an id of it", path, id)
+			f.errorf("%s: %q is not an id of it", path, id)
 		}
 	}
 	id := want.UUID
@@ -243,16 +243,16 @@ func (f *finder) person(want *labPerson, got *capture.StoredPerson) {
 		id = personUUID(f.project, want.From)
 	}
 	if id != "" && got.UUID.String() != id {
-		f.say("%s has uuid %s, want %s", path, got.UUID, id)
+		f.errorf("%s has uuid %s, want %s", path, got.UUID, id)
 	}
 	if got.Identified != want.Identified {
-		f.say("%s: is_identified is %v", path, got.Identified)
+		f.errorf("%s: is_identified is %v", path, got.Identified)
 	}
 	if want.Created != nil && !got.CreatedAt.Equal(*want.Created) {
-		f.say("%s was created at %s, want %s", path, got.CreatedAt, want.Created)
+		f.errorf("%s was created at %s, want %s", path, got.CreatedAt, want.Created)
 	}
 	if want.Version != nil && got.Version != *want.Version {
-		f.say("%s has version %d, want %d", path, got.Version, *want.Version)
+		f.errorf("%s has version %d, want %d", path, got.Version, *want.Version)
 	}
 	text := got.Properties.String()
 	if want.Properties != nil {
@@ -287,17 +287,17 @@ func (f *finder) groups(want *labState) {
 		path := w.Type + "/" + w.Key
 		g, there := stored[path]
 		if !there {
-			f.say("group %s is missing", path)
+			f.errorf("group %s is missing", path)
 			continue
 		}
 		delete(stored, path)
 		if w.Created != nil && !g.CreatedAt.Equal(*w.Created) {
-			f.say("group %s was created at %s, want %s", path, g.CreatedAt, w.Created)
+			f.errorf("group %s was created at %s, want %s", path, g.CreatedAt, w.Created)
 		}
 		f.same("group "+path, f.object(string(w.Properties)), f.object(g.Properties.String()))
 	}
 	if len(stored) > 0 {
-		f.say("there are other groups: %v", slices.Sorted(maps.Keys(stored)))
+		f.errorf("there are other groups: %v", slices.Sorted(maps.Keys(stored)))
 	}
 }
 

@@ -28,16 +28,16 @@ const (
 
 // postV1 handles a request of protocol v1 (§6).
 func postV1(s *server, w http.ResponseWriter, r *http.Request, l *memoryLease) error {
-	if err := s.takeV1(w, r, l); err != nil {
+	if err := s.ingestV1(w, r, l); err != nil {
 		return problemV1(captureProblem(err))
 	}
 	return nil
 }
 
-// takeV1 validates the headers and the project key, then reads and decodes the body, and stores the
+// ingestV1 validates the headers and the project key, then reads and decodes the body, and stores the
 // events. For a long body, or one of unknown length, the key is checked before the body is read, so
 // that a wrong key does not occupy memory.
-func (s *server) takeV1(w http.ResponseWriter, r *http.Request, l *memoryLease) error {
+func (s *server) ingestV1(w http.ResponseWriter, r *http.Request, l *memoryLease) error {
 	from := s.origin(r)
 	q, err := checkV1(r)
 	if err != nil {

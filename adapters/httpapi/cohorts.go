@@ -29,9 +29,9 @@ var cohortEndpoints = slices.Concat(resource(inProject, "cohort", cohortsOf, []r
 	change(http.MethodPatch, "/cohorts/{id}/remove_person_from_static_cohort", "Remove a person from a static cohort", featureflags.CohortRemoveFields, cohortService.RemovePerson),
 	handle(http.MethodGet, "/cohorts/{id}/duplicate_as_static_cohort", "Create a static cohort from the members of a dynamic cohort", duplicateCohort).withScope("cohort:write"),
 	handle(http.MethodPost, "/cohorts/{id}/duplicate_as_static_cohort", "Create a static cohort from the members of a dynamic cohort", duplicateCohort).created(),
-	readingPeople(handle(http.MethodPost, "/cohorts/preview", "Preview the members of a cohort that is not saved", previewCohort).withBody(featureflags.CohortPreviewFields)),
-	readingPeople(handle(http.MethodPost, "/cohorts/match", "Find persons by distinct ids, email addresses and UUIDs", func(of cohortService, c *call) (*featureflags.MatchResult, error) {
-		return of.Match(c.ctx, c.scope, c.body)
+	readPersonsRow(handle(http.MethodPost, "/cohorts/preview", "Preview the members of a cohort that is not saved", previewCohort).withBody(featureflags.CohortPreviewFields)),
+	readPersonsRow(handle(http.MethodPost, "/cohorts/match", "Find persons by distinct ids, email addresses and UUIDs", func(svc cohortService, c *call) (*featureflags.MatchResult, error) {
+		return svc.Match(c.ctx, c.scope, c.body)
 	}).withBody(featureflags.CohortMatchFields)),
 	pagedOf("/cohorts/{id}/calculation_history", "List the latest calculations of a cohort's size", cohortService.Calculations),
 }), resource(inCurrent, "cohort", cohortsOf, []row[cohortService]{
@@ -39,9 +39,9 @@ var cohortEndpoints = slices.Concat(resource(inProject, "cohort", cohortsOf, []r
 	personsOfCohort("/cohort/{id}/persons", "List the persons of a cohort, by an older path"),
 }))
 
-// readingPeople marks a row that only reads and returns persons, so it requires the scopes
+// readPersonsRow marks a row that only reads and returns persons, so it requires the scopes
 // cohort:read and person:read.
-func readingPeople(r row[cohortService]) row[cohortService] {
+func readPersonsRow(r row[cohortService]) row[cohortService] {
 	r.keyScope, r.secondScope, r.reads = "cohort:read", "person:read", true
 	return r
 }

@@ -37,10 +37,10 @@ func compression(zstdFirst bool) func(http.Handler) http.HandlerFunc {
 
 var varyEncoding = []string{"Accept-Encoding"}
 
-// compressing compresses the responses of a handler if the client accepts it: with zstd if
+// compressResponses compresses the responses of a handler if the client accepts it: with zstd if
 // Accept-Encoding names it first, and with gzip otherwise. All ETags are weak, so they are valid
 // for each encoding of a response. HEAD is handled like GET, so that its headers are the same.
-func compressing(answer http.HandlerFunc) http.HandlerFunc {
+func compressResponses(answer http.HandlerFunc) http.HandlerFunc {
 	var inner http.HandlerFunc = func(w http.ResponseWriter, r *http.Request) {
 		x := exchangeOf(r.Context())
 		if x == nil {
@@ -58,7 +58,7 @@ func compressing(answer http.HandlerFunc) http.HandlerFunc {
 	}
 	byGzip, byZstd := preferringGzip(inner), preferringZstd(inner)
 	return func(w http.ResponseWriter, r *http.Request) {
-		r = acceptingInOneLine(r)
+		r = joinAcceptEncoding(r)
 		accepted := strings.ToLower(header(r.Header, "Accept-Encoding"))
 		gzip, zstd := strings.Index(accepted, "gzip"), strings.Index(accepted, "zstd")
 		if gzip < 0 && zstd < 0 {
@@ -85,9 +85,9 @@ func compressing(answer http.HandlerFunc) http.HandlerFunc {
 	}
 }
 
-// acceptingInOneLine returns the request with its Accept-Encoding headers joined to one (RFC 9110
+// joinAcceptEncoding returns the request with its Accept-Encoding headers joined to one (RFC 9110
 // §5.3), because gzhttp reads only the first.
-func acceptingInOneLine(r *http.Request) *http.Request {
+func joinAcceptEncoding(r *http.Request) *http.Request {
 	const name = "Accept-Encoding"
 	if len(r.Header[name]) < 2 {
 		return r

@@ -19,8 +19,8 @@ var experimentCallEndpoints = func() []endpoint {
 	var rows []row[featureflags.Experiments]
 	for _, name := range slices.Sorted(maps.Keys(featureflags.ExperimentCalls)) {
 		step := featureflags.ExperimentCalls[name]
-		rows = append(rows, handle(http.MethodPost, "/experiments/{id}/"+name, step.Title, func(of featureflags.Experiments, c *call) (*featureflags.Experiment, error) {
-			return of.Call(c.ctx, c.scope, c.part("id"), name, c.body)
+		rows = append(rows, handle(http.MethodPost, "/experiments/{id}/"+name, step.Title, func(svc featureflags.Experiments, c *call) (*featureflags.Experiment, error) {
+			return svc.Call(c.ctx, c.scope, c.part("id"), name, c.body)
 		}).withBody(step.Fields))
 	}
 	return resource(inProject, "experiment", experimentsOf, rows)

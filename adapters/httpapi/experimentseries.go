@@ -53,13 +53,13 @@ type experimentSeries struct {
 	Status     string                     `json:"status"` // pending, completed, failed
 	Days       map[string]json.RawMessage `json:"timeseries"`
 	// By day; null without errors. If one day fails, the whole response fails.
-	Errors      map[string]string `json:"errors"`
-	Computed    *string           `json:"computed_at"`
-	Created     *string           `json:"created_at"`
-	Updated     *string           `json:"updated_at"`
-	Again       *string           `json:"recalculation_status"` // in_progress, or null
-	AgainSince  *string           `json:"recalculation_created_at"`
-	Fingerprint string            `json:"fingerprint"`
+	Errors             map[string]string `json:"errors"`
+	Computed           *string           `json:"computed_at"`
+	Created            *string           `json:"created_at"`
+	Updated            *string           `json:"updated_at"`
+	Recalculation      *string           `json:"recalculation_status"` // in_progress, or null
+	RecalculationSince *string           `json:"recalculation_created_at"`
+	Fingerprint        string            `json:"fingerprint"`
 }
 
 // recalculation is a run that recomputes the days of a metric.
@@ -101,12 +101,12 @@ func (svc *queryService) series(c *call, uuid, fingerprint string) (*seriesReque
 	case experiment.Start.IsZero():
 		return nil, request, invalid("", "Experiment has not been started yet")
 	}
-	is, there := fingerprintOf(experiment, uuid)
+	current, exists := fingerprintOf(experiment, uuid)
 	switch {
-	case !there:
+	case !exists:
 		return nil, request, invalid("metric_uuid", "The experiment has no metric %q.", shorten(uuid))
-	case is != fingerprint:
-		return nil, request, invalid("fingerprint", "The metric or the experiment has changed: the fingerprint is %s now.", is)
+	case current != fingerprint:
+		return nil, request, invalid("fingerprint", "The metric or the experiment has changed: the fingerprint is %s now.", current)
 	}
 	request, err = svc.request(c, wire.MustEncode(map[string]any{"kind": "ExperimentTimeseriesQuery", "experiment_id": experiment.ID, "metric_uuid": uuid}), queries.Overrides{})
 	return &seriesRequest{experiment, uuid, fingerprint}, request, err
@@ -145,10 +145,10 @@ func timeseriesOf(svc *queryService, c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	going := rerun != nil && !rerun.ended
-	if going {
+	running := rerun != nil && !rerun.ended
+	if running {
 		word := "in_progress"
-		out.Again, out.AgainSince = &word, rerun.Created
+		out.Recalculation, out.RecalculationSince = &word, rerun.Created
 	}
 	end := series.experiment.End.Time
 	if now := svc.runner.Now(); end.IsZero() || end.After(now) {
@@ -157,7 +157,7 @@ func timeseriesOf(svc *queryService, c *call) (any, error) {
 	request.Mode = queries.Blocking
 	if end.Sub(series.experiment.Start.Time) > seriesInCall*24*time.Hour {
 		switch {
-		case going:
+		case running:
 			request.Mode = queries.CacheOnly
 		case rerun != nil && rerun.fault != nil:
 			out.Status, out.Errors = "failed", map[string]string{end.UTC().Format(time.DateOnly): *rerun.fault}
@@ -211,12 +211,12 @@ func recalculateTimeseries(svc *queryService, c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	going, err := svc.findRecalculation(c, series)
+	running, err := svc.findRecalculation(c, series)
 	if err != nil {
 		return nil, err
 	}
-	if going != nil && !going.ended {
-		return answer{status: http.StatusOK, body: going}, nil
+	if running != nil && !running.ended {
+		return answer{status: http.StatusOK, body: running}, nil
 	}
 	request.Mode, request.ID = queries.ForceAsync, series.runName()
 	found, err := svc.runner.Execute(c.ctx, request)

@@ -262,14 +262,14 @@ var staticCohortRow = func() row[flagService] {
 
 // flagHoldersRow also reads persons, so it requires the scope person:read too.
 var flagHoldersRow = func() row[flagService] {
-	r := handle(http.MethodPost, "/feature_flags/{id}/who", "List the persons with their values of a feature flag, before and after a change", func(of flagService, c *call) (*featureflags.Who, error) {
+	r := handle(http.MethodPost, "/feature_flags/{id}/who", "List the persons with their values of a feature flag, before and after a change", func(svc flagService, c *call) (*featureflags.Who, error) {
 		id := int64(0) // 0 is a flag that is not saved yet
 		if c.part("id") != "0" {
 			if id = flagID(c.part("id")); id == 0 {
 				return nil, management.ErrNotFound()
 			}
 		}
-		return of.Who(c.ctx, c.scope, id, c.body)
+		return svc.Who(c.ctx, c.scope, id, c.body)
 	}).withScope(readFlags).withBody(featureflags.WhoFields)
 	r.secondScope, r.reads = "person:read", true
 	return r

@@ -12,8 +12,8 @@ import (
 	"github.com/bunting-flags/bunting/adapters/httpapi"
 )
 
-// notWalked matches paths whose GET has no end, creates something, or has a random response.
-var notWalked = regexp.MustCompile(`/stream/?(\?|$)|/ofrep/v1/events|/events/live|duplicate_as_static_cohort|/oidc/|/backup`)
+// skippedPaths matches paths whose GET has no end, creates something, or has a random response.
+var skippedPaths = regexp.MustCompile(`/stream/?(\?|$)|/ofrep/v1/events|/events/live|duplicate_as_static_cohort|/oidc/|/backup`)
 
 // HEAD requires the authorization of GET, and returns its status and headers (RFC 9110 §9.3.2): on
 // every path, with a key, with one of another organization, and without.
@@ -33,7 +33,7 @@ func TestHTTP_HeadIsAuthorisedAsGet(t *testing.T) {
 	}
 	rejections := 0
 	for path := range paths {
-		if notWalked.MatchString(path) {
+		if skippedPaths.MatchString(path) {
 			continue
 		}
 		for name, headers := range map[string][]string{
@@ -44,7 +44,7 @@ func TestHTTP_HeadIsAuthorisedAsGet(t *testing.T) {
 			if head.Code != get.Code {
 				t.Errorf("HEAD %s with %s: %d, GET %d", path, name, head.Code, get.Code)
 			}
-			if diff := cmp.Diff(steady(get), steady(head)); diff != "" {
+			if diff := cmp.Diff(stableHeaders(get), stableHeaders(head)); diff != "" {
 				t.Errorf("HEAD %s with %s: headers (-GET +HEAD)\n%s", path, name, diff)
 			}
 			if head.Code == http.StatusUnauthorized {
@@ -57,8 +57,8 @@ func TestHTTP_HeadIsAuthorisedAsGet(t *testing.T) {
 	}
 }
 
-// steady returns the headers that do not differ between two GET requests.
-func steady(w *httptest.ResponseRecorder) http.Header {
+// stableHeaders returns the headers that do not differ between two GET requests.
+func stableHeaders(w *httptest.ResponseRecorder) http.Header {
 	out := w.Header().Clone()
 	for name := range out {
 		if name == "X-Request-Id" || name == "Content-Length" || name == "Date" || strings.HasPrefix(name, "X-Ratelimit") {

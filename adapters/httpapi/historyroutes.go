@@ -19,11 +19,11 @@ var groupTypeEndpoints = history("group", []row[*reader]{
 
 // historyEndpoints are the endpoints that are served if the server has a History (§1.7).
 var historyEndpoints = slices.Concat(
-	history("query", limited([]row[*reader]{
+	history("query", withReadLimits([]row[*reader]{
 		handle("GET", "/events", "List events", (*reader).listEvents).withResponse(uncounted[event]{}),
 		handle("GET", "/events/{event}", "Read an event", (*reader).getEvent).withResponse(event{}),
 	})),
-	history("person", limited([]row[*reader]{
+	history("person", withReadLimits([]row[*reader]{
 		handle("GET", "/persons", "List persons", (*reader).listPersons).withResponse(personPage{}),
 		handle("GET", "/persons/values", "List the values of a person property", (*reader).personValues).withResponse([]personValue{}).
 			withQuery(parameterDoc{"key", "string", "name of the property; required"}, parameterDoc{"value", "string", "text that values contain, ignoring case"}),
@@ -99,8 +99,8 @@ func history(object string, rows []row[*reader]) []endpoint {
 	return resource(inHistory, object, readerOf, rows)
 }
 
-// limited marks the rows with GET as endpoints with rate limits for reading (§2.6).
-func limited[S any](rows []row[S]) []row[S] {
+// withReadLimits marks the rows with GET as endpoints with rate limits for reading (§2.6).
+func withReadLimits[S any](rows []row[S]) []row[S] {
 	for i := range rows {
 		rows[i].reads = rows[i].method == http.MethodGet
 	}

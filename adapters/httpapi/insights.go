@@ -11,8 +11,8 @@ import (
 // insightEndpoints are the endpoints for insights: stored queries. The endpoints that also return
 // results are in results.go.
 var insightEndpoints = resource(inProject, "insight", func(s *server) dashboards.Insights { return s.Management.Dashboards.Insights }, []row[dashboards.Insights]{
-	create("/insights", "Create an insight", dashboards.InsightFields, dashboards.Insights.Create).asks(insightQuestions),
-	patch("/insights/{id}", "Change, soft-delete or restore an insight", "Change an insight", dashboards.InsightFields, dashboards.Insights.Update).asks(insightQuestions),
+	create("/insights", "Create an insight", dashboards.InsightFields, dashboards.Insights.Create).withQuestionChecks(insightQuestions),
+	patch("/insights/{id}", "Change, soft-delete or restore an insight", "Change an insight", dashboards.InsightFields, dashboards.Insights.Update).withQuestionChecks(insightQuestions),
 	handle(http.MethodDelete, "/insights/{id}", "Not allowed: use PATCH with deleted: true to delete an insight", refuseDeletion[dashboards.Insights]).withStatus(http.StatusMethodNotAllowed),
 	read("/insights/my_last_viewed", "List the insights that the calling user viewed most recently", dashboards.Insights.Viewed),
 	trendingInsights(dashboards.Insights.Trending),
@@ -25,9 +25,9 @@ func listInsights(svc dashboards.Insights, c *call) (management.List[dashboards.
 	q := dashboards.InsightQuery{
 		Page: c.page(), Saved: v.OptionalBool("saved"), Favorited: v.Bool("favorited"), Mine: v.Bool("user"), NotOfFlags: v.Bool("hide_feature_flag_insights"), Creators: v.Ints("created_by"),
 		Tags: v.Texts("tags"), Dashboards: v.Ints("dashboards"), Search: v.Text("search"), Kind: v.Text("insight"), Order: v.Text("order"),
-		Changed: dashboards.Between{From: v.Time("date_from"), To: v.Time("date_to")},
-		Made:    dashboards.Between{From: v.Time("created_date_from"), To: v.Time("created_date_to")},
-		Viewed:  dashboards.Between{From: v.Time("last_viewed_date_from"), To: v.Time("last_viewed_date_to")},
+		Changed: dashboards.TimeRange{From: v.Time("date_from"), To: v.Time("date_to")},
+		Made:    dashboards.TimeRange{From: v.Time("created_date_from"), To: v.Time("created_date_to")},
+		Viewed:  dashboards.TimeRange{From: v.Time("last_viewed_date_from"), To: v.Time("last_viewed_date_to")},
 	}
 	management.SetNull(v, "short_id", &q.ShortID)
 	return svc.List(c.ctx, c.scope, q)

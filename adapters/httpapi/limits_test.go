@@ -18,7 +18,7 @@ import (
 // never returns a rate that does not refill within a test.
 func never(burst int) httpapi.Rate { return httpapi.Rate{PerSecond: 1e-9, Burst: burst} }
 
-func limited(t *testing.T, limits httpapi.RateLimits, logger *slog.Logger) http.Handler {
+func withReadLimits(t *testing.T, limits httpapi.RateLimits, logger *slog.Logger) http.Handler {
 	return sharedWorld(t).handler(t, nil, func(c *httpapi.Config) { c.RateLimits, c.Logger = limits, logger })
 }
 
@@ -44,7 +44,7 @@ func TestFlags_10_2_Defaults(t *testing.T) {
 	if got := httpapi.DefaultRateLimits(); got != want {
 		t.Errorf("%+v", got)
 	}
-	h := limited(t, httpapi.RateLimits{}, nil)
+	h := withReadLimits(t, httpapi.RateLimits{}, nil)
 	for range 2000 {
 		if w := ask(h, "POST", "/flags?v=2", `{"api_key":"phc_test","distinct_id":"u","flag_keys":[]}`); w.Code != 200 || w.Header().Get(warning) != "" {
 			t.Fatal(w.Code, w.Header())
@@ -55,7 +55,7 @@ func TestFlags_10_2_Defaults(t *testing.T) {
 // Each token has a bucket; from 80 % on responses have a warning; a request without a token counts
 // for its address; GET, HEAD and OPTIONS are not counted.
 func TestFlags_10_2_PerToken(t *testing.T) {
-	h := limited(t, httpapi.RateLimits{Token: never(10)}, nil)
+	h := withReadLimits(t, httpapi.RateLimits{Token: never(10)}, nil)
 	for i := 1; i <= 10; i++ {
 		w := ask(h, "POST", "/flags?v=2", `{"api_key":"phc_test","distinct_id":"u1"}`)
 		// The eighth is on the boundary: the clock that refills the bucket continues to run.
@@ -122,10 +122,10 @@ func TestFlags_10_2_RatesOfKeys(t *testing.T) {
 
 // The limit is checked before the token and the distinct id (§9.10).
 func TestFlags_9_10_LimitsComeFirst(t *testing.T) {
-	h := limited(t, httpapi.RateLimits{Token: never(1)}, nil)
+	h := withReadLimits(t, httpapi.RateLimits{Token: never(1)}, nil)
 	checkError(t, ask(h, "POST", "/flags?v=2", `{"api_key":"phc_unknown"}`), 401)
 	checkLimited(t, ask(h, "POST", "/flags?v=2", `{"api_key":"phc_unknown"}`))
-	h = limited(t, httpapi.RateLimits{IP: never(1)}, nil)
+	h = withReadLimits(t, httpapi.RateLimits{IP: never(1)}, nil)
 	checkError(t, ask(h, "POST", "/flags?v=2", `{`), 400)
 	checkLimited(t, ask(h, "POST", "/flags?v=2", `{"api_key":"phc_test","distinct_id":"u1"}`))
 }
@@ -161,7 +161,7 @@ func TestFlags_Decision7_LimitedAddress(t *testing.T) {
 		"a proxy without a header is itself": {"10.0.0.1:1", "", "10.0.0.2:1", "", false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			h := limited(t, httpapi.RateLimits{IP: never(1)}, nil)
+			h := withReadLimits(t, httpapi.RateLimits{IP: never(1)}, nil)
 			if got := from(h, c.first, c.firstFor); got != 200 {
 				t.Fatalf("first: %d", got)
 			}
@@ -175,7 +175,7 @@ func TestFlags_Decision7_LimitedAddress(t *testing.T) {
 // Definitions are limited by project, remote configuration by key, both after the key has been
 // checked (§1.8).
 func TestFlags_10_2_DefinitionsAndRemoteConfig(t *testing.T) {
-	h := limited(t, httpapi.RateLimits{Definitions: never(2), RemoteConfig: never(2)}, nil)
+	h := withReadLimits(t, httpapi.RateLimits{Definitions: never(2), RemoteConfig: never(2)}, nil)
 	definitions := func(key string) *httptest.ResponseRecorder {
 		return ask(h, "GET", "/flags/definitions?token=phc_test", "", "Authorization", "Bearer "+key)
 	}
@@ -210,7 +210,7 @@ func TestFlags_10_2_DefinitionsAndRemoteConfig(t *testing.T) {
 // In log-only mode requests over the limit are logged and get a warning, but are served.
 func TestFlags_10_2_LogOnly(t *testing.T) {
 	var log bytes.Buffer
-	h := limited(t, httpapi.RateLimits{Token: never(1), LogOnly: true}, slog.New(slog.NewTextHandler(&log, nil)))
+	h := withReadLimits(t, httpapi.RateLimits{Token: never(1), LogOnly: true}, slog.New(slog.NewTextHandler(&log, nil)))
 	for range 3 {
 		w := ask(h, "POST", "/flags?v=2", `{"api_key":"phc_test","distinct_id":"u1"}`)
 		if w.Code != 200 || w.Header().Get(warning) != "true" {
@@ -222,7 +222,7 @@ func TestFlags_10_2_LogOnly(t *testing.T) {
 	}
 	// Personal keys are secrets and must not be in the log.
 	log.Reset()
-	h = limited(t, httpapi.RateLimits{RemoteConfig: never(1), LogOnly: true}, slog.New(slog.NewTextHandler(&log, nil)))
+	h = withReadLimits(t, httpapi.RateLimits{RemoteConfig: never(1), LogOnly: true}, slog.New(slog.NewTextHandler(&log, nil)))
 	for range 2 {
 		ask(h, "GET", "/api/projects/1/feature_flags/settings/remote_config", "", "Authorization", "Bearer phx_read")
 	}
@@ -234,7 +234,7 @@ func TestFlags_10_2_LogOnly(t *testing.T) {
 // The memory for rate limits is small: 64 tokens of a megabyte each are not stored, and count for
 // the address that sends them.
 func TestFlags_10_2_LongTokensAreNotRemembered(t *testing.T) {
-	h := limited(t, httpapi.RateLimits{Token: never(1000)}, nil)
+	h := withReadLimits(t, httpapi.RateLimits{Token: never(1000)}, nil)
 	long := strings.Repeat("x", 1<<20)
 	var before, after runtime.MemStats
 	runtime.GC()
@@ -247,7 +247,7 @@ func TestFlags_10_2_LongTokensAreNotRemembered(t *testing.T) {
 	if grown := int64(after.HeapAlloc) - int64(before.HeapAlloc); grown > 20<<20 {
 		t.Errorf("%d MB are kept", grown>>20)
 	}
-	h = limited(t, httpapi.RateLimits{Token: never(1)}, nil)
+	h = withReadLimits(t, httpapi.RateLimits{Token: never(1)}, nil)
 	checkError(t, ask(h, "POST", "/flags?v=2", `{"api_key":"a`+long+`"}`), 401)
 	checkLimited(t, ask(h, "POST", "/flags?v=2", `{"api_key":"b`+long+`"}`))
 }

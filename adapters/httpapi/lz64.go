@@ -156,7 +156,7 @@ func (d *lzDecoder) run() string {
 				return "the text ends early"
 			}
 			d.out = append(d.out, uint16(unit))
-			d.learn(lzSpan{start, start + 1})
+			d.addEntry(lzSpan{start, start + 1})
 		case entry < uint32(len(d.seen)):
 			d.repeat(d.seen[entry])
 		case entry == uint32(len(d.seen)) && previous.end > 0:
@@ -172,7 +172,7 @@ func (d *lzDecoder) run() string {
 			return ""
 		}
 		if previous.end > 0 { // in the output, the next unit follows it directly
-			d.learn(lzSpan{previous.start, previous.end + 1})
+			d.addEntry(lzSpan{previous.start, previous.end + 1})
 		}
 		previous = lzSpan{start, uint32(len(d.out))}
 	}
@@ -184,8 +184,8 @@ func (d *lzDecoder) repeat(s lzSpan) {
 	d.out = append(d.out, d.out[s.start:int64(s.start)+length]...)
 }
 
-// learn adds a sequence to the dictionary.
-func (d *lzDecoder) learn(s lzSpan) {
+// addEntry adds a sequence to the dictionary.
+func (d *lzDecoder) addEntry(s lzSpan) {
 	d.seen = append(d.seen, s)
 	if d.room--; d.room == 0 {
 		d.room = 1 << d.width

@@ -49,7 +49,7 @@ func TestManagement_EveryRouteRefuses(t *testing.T) {
 	// Sessions are refused like the keys from which they were created (console.md §5.4).
 	cookies := map[string]string{}
 	for _, caller := range []string{"foreign", "owner projects=2", "owner organizations=" + officeOther, "owner feature_flag:read", "owner user:write"} {
-		cookies[caller] = o.signedIn(t, `{"key": "`+o.key(t, caller)+`"}`)
+		cookies[caller] = o.newSession(t, `{"key": "`+o.key(t, caller)+`"}`)
 	}
 	before := contents(t, db)
 	var checkRefusal func(e *httpapi.EndpointForTest, what string, s manageStep, want refusal)

@@ -258,8 +258,8 @@ func (s *server) logRequest(r *http.Request, x *exchange, route string, elapsed 
 	if x.status == http.StatusUnauthorized {
 		line = append(line, slog.String("ip", s.clientIP(r).String()))
 	}
-	if unsaid := s.unloggedFailures.Swap(0); unsaid > 0 {
-		line = append(line, slog.Uint64("unsaid", unsaid))
+	if omitted := s.unloggedFailures.Swap(0); omitted > 0 {
+		line = append(line, slog.Uint64("unsaid", omitted))
 	}
 	s.Logger.LogAttrs(x, slog.LevelInfo, "request", line...)
 }

@@ -28,9 +28,9 @@ const (
 // N2). Browsers navigate to them, so most errors redirect to the page "Sign in", which displays
 // them.
 var oidcEndpoints = resource(inSignIn, public, signInOf, []row[signInService]{
-	handle(http.MethodGet, "/session/oidc/{provider}", "Redirect to the OpenID Connect provider to sign in", goToProvider).withStatus(http.StatusFound).
+	handle(http.MethodGet, "/session/oidc/{provider}", "Redirect to the OpenID Connect provider to sign in", beginProviderSignIn).withStatus(http.StatusFound).
 		withQuery(parameterDoc{"next", "string", "path of the console page to open after sign-in"}),
-	handle(http.MethodGet, "/session/oidc/{provider}/callback", "Complete a sign-in with the OpenID Connect provider", backFromProvider).withStatus(http.StatusSeeOther).
+	handle(http.MethodGet, "/session/oidc/{provider}/callback", "Complete a sign-in with the OpenID Connect provider", finishProviderSignIn).withStatus(http.StatusSeeOther).
 		withQuery(parameterDoc{"code", "string", "authorization code from the provider"}, parameterDoc{"state", "string", "state that was sent to the provider"}, parameterDoc{"error", "string", "error code from the provider, if the sign-in failed"}),
 })
 
@@ -60,11 +60,11 @@ func (svc signInService) provider(c *call) (organizations.Provider, error) {
 	return p, nil
 }
 
-// redirectTo returns the URL of our callback, for the provider.
-func (svc signInService) redirectTo(c *call) string {
+// callbackURL returns the URL of our callback, for the provider.
+func (svc signInService) callbackURL(c *call) string {
 	base := strings.TrimSuffix(svc.SignIn.SiteURL, "/")
 	if base == "" {
-		base = svc.scheme(c.r) + "://" + c.r.Host + svc.mountedAt(c.r)
+		base = svc.scheme(c.r) + "://" + c.r.Host + svc.mountPrefix(c.r)
 	}
 	return base + "/api/session/oidc/" + providerID + "/callback"
 }
@@ -78,8 +78,8 @@ func flowCookie(session *http.Cookie) *http.Cookie {
 	return &own
 }
 
-// goToProvider starts a sign-in: it stores a new flow in a cookie and redirects to the provider.
-func goToProvider(svc signInService, c *call) (any, error) {
+// beginProviderSignIn starts a sign-in: it stores a new flow in a cookie and redirects to the provider.
+func beginProviderSignIn(svc signInService, c *call) (any, error) {
 	p, err := svc.provider(c)
 	if err != nil {
 		return nil, err
@@ -88,8 +88,8 @@ func goToProvider(svc signInService, c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := flow{State: rand.Text(), Nonce: rand.Text(), Verifier: rand.Text() + rand.Text(), Next: consolePath(svc.mountedAt(c.r)+"/console/", c.query().Get("next"))}
-	location, err := p.Begin(c.ctx, svc.redirectTo(c), f.State, f.Nonce, f.Verifier)
+	f := flow{State: rand.Text(), Nonce: rand.Text(), Verifier: rand.Text() + rand.Text(), Next: consolePath(svc.mountPrefix(c.r)+"/console/", c.query().Get("next"))}
+	location, err := p.Begin(c.ctx, svc.callbackURL(c), f.State, f.Nonce, f.Verifier)
 	if err != nil {
 		return svc.redirectFailed(c, failedProvider, err), nil
 	}
@@ -106,9 +106,9 @@ func goToProvider(svc signInService, c *call) (any, error) {
 	return redirect(c, http.StatusFound, location), nil
 }
 
-// backFromProvider completes a sign-in: it checks the state against the cookie, exchanges the
+// finishProviderSignIn completes a sign-in: it checks the state against the cookie, exchanges the
 // code for an identity and begins a session.
-func backFromProvider(svc signInService, c *call) (any, error) {
+func finishProviderSignIn(svc signInService, c *call) (any, error) {
 	p, err := svc.provider(c)
 	if err != nil {
 		return nil, err
@@ -128,7 +128,7 @@ func backFromProvider(svc signInService, c *call) (any, error) {
 	case params.Get("code") == "":
 		return svc.redirectFailed(c, failedDenied, nil), nil
 	}
-	identity, err := p.Finish(c.ctx, svc.redirectTo(c), params.Get("code"), f.Nonce, f.Verifier)
+	identity, err := p.Finish(c.ctx, svc.callbackURL(c), params.Get("code"), f.Nonce, f.Verifier)
 	if err != nil {
 		return svc.redirectFailed(c, failedProvider, err), nil
 	}
@@ -142,7 +142,7 @@ func backFromProvider(svc signInService, c *call) (any, error) {
 	}
 	session.Value = token
 	http.SetCookie(c.w, session)
-	return redirect(c, http.StatusSeeOther, svc.mountedAt(c.r)+"/console/"+consolePath(svc.mountedAt(c.r)+"/console/", f.Next)), nil
+	return redirect(c, http.StatusSeeOther, svc.mountPrefix(c.r)+"/console/"+consolePath(svc.mountPrefix(c.r)+"/console/", f.Next)), nil
 }
 
 // flowOf returns the flow in the cookie of a request. ok is false if there is no valid flow.
@@ -164,7 +164,7 @@ func (svc signInService) redirectFailed(c *call, why string, err error) answer {
 	if err != nil {
 		svc.Logger.Warn("a sign-in with the OpenID Connect provider has failed", "error", err.Error())
 	}
-	return redirect(c, http.StatusSeeOther, svc.mountedAt(c.r)+"/console/sign-in?"+url.Values{"failed": {why}}.Encode())
+	return redirect(c, http.StatusSeeOther, svc.mountPrefix(c.r)+"/console/sign-in?"+url.Values{"failed": {why}}.Encode())
 }
 
 func redirect(c *call, status int, location string) answer {

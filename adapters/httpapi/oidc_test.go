@@ -28,8 +28,8 @@ func ssoOffice(t *testing.T) (*office, *oidctest.Provider) {
 	return o, provider
 }
 
-// surfer returns a browser with its own cookies, which follows redirects.
-func surfer(t *testing.T) *http.Client {
+// newBrowser returns a browser with its own cookies, which follows redirects.
+func newBrowser(t *testing.T) *http.Client {
 	t.Helper()
 	jar, err := cookiejar.New(nil)
 	if err != nil {
@@ -49,8 +49,8 @@ func follow(t *testing.T, c *http.Client, to string) *url.URL {
 	return res.Request.URL
 }
 
-// whoIs returns the email of the signed-in user, empty if there is no session, and the method.
-func (o *office) whoIs(t *testing.T, c *http.Client) (email, method string) {
+// sessionUser returns the email of the signed-in user, empty if there is no session, and the method.
+func (o *office) sessionUser(t *testing.T, c *http.Client) (email, method string) {
 	t.Helper()
 	res, err := c.Get(o.URL + "/api/session/")
 	if err != nil {
@@ -82,21 +82,21 @@ func withClaim(claims map[string]any, name string, v any) map[string]any {
 func TestOIDC_SignsIn(t *testing.T) {
 	o, provider := ssoOffice(t)
 	o.wantResponse(t, visit{request: "GET /api/session/methods/"}, http.StatusOK, `"oidc":[{"id":"sso","name":"Example"}]`)
-	browser := surfer(t)
+	browser := newBrowser(t)
 	provider.SignsIn(person("17", "Member@example.com"))
 	if end := follow(t, browser, o.URL+"/api/session/oidc/sso/?next=flags"); end.Path != "/console/flags" || end.RawQuery != "" {
 		t.Fatalf("it ends at %s, want /console/flags", end)
 	}
-	if email, method := o.whoIs(t, browser); email != "member@example.com" || method != "oidc" {
+	if email, method := o.sessionUser(t, browser); email != "member@example.com" || method != "oidc" {
 		t.Fatalf("signed in is %q by %q", email, method)
 	}
 	provider.SignsIn(withClaim(person("17", "other@example.net"), "email_verified", false)) // the same account
-	again := surfer(t)
+	again := newBrowser(t)
 	follow(t, again, o.URL+"/api/session/oidc/sso/")
-	if email, _ := o.whoIs(t, again); email != "member@example.com" {
+	if email, _ := o.sessionUser(t, again); email != "member@example.com" {
 		t.Errorf("the account is of %q then", email)
 	}
-	if email, _ := o.whoIs(t, browser); email != "member@example.com" {
+	if email, _ := o.sessionUser(t, browser); email != "member@example.com" {
 		t.Errorf("the other browser is of %q", email)
 	}
 }
@@ -121,11 +121,11 @@ func TestOIDC_Refuses(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			o, provider := ssoOffice(t)
 			provider.SignsIn(c.claims)
-			browser := surfer(t)
+			browser := newBrowser(t)
 			if end := follow(t, browser, o.URL+"/api/session/oidc/sso/?next=flags"); end.Path != "/console/sign-in" || end.Query().Get("failed") != c.want {
 				t.Errorf("it ends at %s, want failed=%s", end, c.want)
 			}
-			if email, _ := o.whoIs(t, browser); email != "" {
+			if email, _ := o.sessionUser(t, browser); email != "" {
 				t.Errorf("signed in is %s", email)
 			}
 		})
@@ -137,15 +137,15 @@ func TestOIDC_Refuses(t *testing.T) {
 func TestOIDC_Attacks(t *testing.T) {
 	o, provider := ssoOffice(t)
 	provider.SignsIn(person("17", "member@example.com"))
-	follow(t, surfer(t), o.URL+"/api/session/oidc/sso/")
+	follow(t, newBrowser(t), o.URL+"/api/session/oidc/sso/")
 	provider.SignsIn(person("99", "member@example.com")) // another account got the address later
-	thief := surfer(t)
+	thief := newBrowser(t)
 	if end := follow(t, thief, o.URL+"/api/session/oidc/sso/"); end.Query().Get("failed") != "sso_taken" {
 		t.Errorf("another account with the address ends at %s", end)
 	}
 
 	provider.SignsIn(person("17", "member@example.com"))
-	stopped := surfer(t)
+	stopped := newBrowser(t)
 	stopped.CheckRedirect = func(r *http.Request, _ []*http.Request) error {
 		if strings.Contains(r.URL.Path, "/callback") {
 			return http.ErrUseLastResponse
@@ -158,11 +158,11 @@ func TestOIDC_Attacks(t *testing.T) {
 	}
 	_ = res.Body.Close()
 	back := res.Header.Get("Location")
-	victim := surfer(t)
+	victim := newBrowser(t)
 	if end := follow(t, victim, back); end.Query().Get("failed") != "expired" {
 		t.Errorf("the way of another browser ends at %s", end)
 	}
-	if email, _ := o.whoIs(t, victim); email != "" {
+	if email, _ := o.sessionUser(t, victim); email != "" {
 		t.Errorf("a link has signed somebody in as %s", email)
 	}
 	stopped.CheckRedirect = nil
@@ -174,7 +174,7 @@ func TestOIDC_Attacks(t *testing.T) {
 	}
 
 	for _, next := range []string{"https://evil.example", "//evil.example", `/\evil.example`, "..%2f..%2fapi", "/other/", "javascript:alert(1)"} {
-		if end := follow(t, surfer(t), o.URL+"/api/session/oidc/sso/?next="+url.QueryEscape(next)); end.Path != "/console/" || end.Host != strings.TrimPrefix(o.URL, "http://") {
+		if end := follow(t, newBrowser(t), o.URL+"/api/session/oidc/sso/?next="+url.QueryEscape(next)); end.Path != "/console/" || end.Host != strings.TrimPrefix(o.URL, "http://") {
 			t.Errorf("next=%s ends at %s", next, end)
 		}
 		o.wait(time.Minute) // a limited number per minute is allowed
@@ -183,7 +183,7 @@ func TestOIDC_Attacks(t *testing.T) {
 	o.wantResponse(t, visit{request: "GET /api/session/oidc/sso/callback?state=&code=x"}, http.StatusNotFound, "") // the console's page, after the redirect
 
 	provider.Forge(t)
-	if end := follow(t, surfer(t), o.URL+"/api/session/oidc/sso/"); end.Query().Get("failed") != "provider" {
+	if end := follow(t, newBrowser(t), o.URL+"/api/session/oidc/sso/"); end.Query().Get("failed") != "provider" {
 		t.Errorf("a forged signature ends at %s", end)
 	}
 }
@@ -217,7 +217,7 @@ func TestOIDC_ProviderAway(t *testing.T) {
 	}
 	o.service.Organizations.Provider = p
 	for range 2 {
-		if end := follow(t, surfer(t), o.URL+"/api/session/oidc/sso/"); end.Path != "/console/sign-in" || end.Query().Get("failed") != "provider" {
+		if end := follow(t, newBrowser(t), o.URL+"/api/session/oidc/sso/"); end.Path != "/console/sign-in" || end.Query().Get("failed") != "provider" {
 			t.Errorf("it ends at %s", end)
 		}
 	}
@@ -250,13 +250,13 @@ func TestOIDC_Domains(t *testing.T) {
 	ask("POST "+domains+created.ID+"/verify/", "")
 
 	provider.SignsIn(person("40", "ada@example.com"))
-	if end := follow(t, surfer(t), o.URL+"/api/session/oidc/sso/"); end.Query().Get("failed") != "sso_no_account" {
+	if end := follow(t, newBrowser(t), o.URL+"/api/session/oidc/sso/"); end.Query().Get("failed") != "sso_no_account" {
 		t.Errorf("a domain that makes nobody a member ends at %s", end)
 	}
 	ask("PATCH "+domains+created.ID+"/", `{"jit_provisioning_enabled": true}`)
-	browser := surfer(t)
+	browser := newBrowser(t)
 	follow(t, browser, o.URL+"/api/session/oidc/sso/")
-	if email, _ := o.whoIs(t, browser); email != "ada@example.com" {
+	if email, _ := o.sessionUser(t, browser); email != "ada@example.com" {
 		t.Fatalf("signed in is %q", email)
 	}
 	if list := ask("GET /api/organizations/"+officeOrg+"/members/?email=ada@example.com", ""); !strings.Contains(list, `"level":1`) || !strings.Contains(list, `"first_name":"Ada"`) {
@@ -264,12 +264,12 @@ func TestOIDC_Domains(t *testing.T) {
 	}
 	ask("POST /api/organizations/"+officeOrg+"/invites/", `{"target_email": "bea@example.com", "level": 8, "send_email": false}`)
 	provider.SignsIn(person("41", "bea@example.com"))
-	follow(t, surfer(t), o.URL+"/api/session/oidc/sso/")
+	follow(t, newBrowser(t), o.URL+"/api/session/oidc/sso/")
 	if list := ask("GET /api/organizations/"+officeOrg+"/members/?email=bea@example.com", ""); !strings.Contains(list, `"level":8`) {
 		t.Errorf("who was invited as an administrator: %s", list)
 	}
 	provider.SignsIn(person("42", "eve@example.org"))
-	if end := follow(t, surfer(t), o.URL+"/api/session/oidc/sso/"); end.Query().Get("failed") != "sso_no_account" {
+	if end := follow(t, newBrowser(t), o.URL+"/api/session/oidc/sso/"); end.Query().Get("failed") != "sso_no_account" {
 		t.Errorf("an address of another domain ends at %s", end)
 	}
 
@@ -281,9 +281,9 @@ func TestOIDC_Domains(t *testing.T) {
 	}
 	o.wantResponse(t, visit{request: "POST /api/session/", body: `{"link": "` + token + `"}`}, http.StatusForbidden, "sso_enforced")
 	provider.SignsIn(person("43", "owner@example.com"))
-	owner := surfer(t)
+	owner := newBrowser(t)
 	follow(t, owner, o.URL+"/api/session/oidc/sso/")
-	if email, _ := o.whoIs(t, owner); email != "owner@example.com" {
+	if email, _ := o.sessionUser(t, owner); email != "owner@example.com" {
 		t.Errorf("by single sign-on the owner is %q", email)
 	}
 	o.service.Organizations.Provider = nil

@@ -127,16 +127,16 @@ func (d *openAPI) operation(e *endpoint, path string) (object, error) {
 		}
 		op["security"] = []object{{"personalKey": scopes}}
 	}
-	gives := object{}
+	responseSchema := object{}
 	if e.response != nil {
 		var err error
-		if gives, err = d.schema(e.response); err != nil {
+		if responseSchema, err = d.schema(e.response); err != nil {
 			return nil, err
 		}
 	}
 	if e.bodyFields != nil {
 		schema := fieldsSchema(e.bodyFields, e.method != http.MethodPatch)
-		d.noteWritten(e, schema, gives)
+		d.noteWritten(e, schema, responseSchema)
 		schema = d.body(e, schema)
 		if e.array {
 			schema = object{"type": "array", "items": schema}
@@ -147,7 +147,7 @@ func (d *openAPI) operation(e *endpoint, path string) (object, error) {
 		op["requestBody"] = object{"content": object{"application/x-ndjson": object{"schema": object{"type": "string"}}}, "required": true}
 	}
 	responses := e.errorsOf(path)
-	responses[strconv.Itoa(cmp.Or(e.status, http.StatusOK))] = e.successResponse(gives)
+	responses[strconv.Itoa(cmp.Or(e.status, http.StatusOK))] = e.successResponse(responseSchema)
 	if e.laterResponse != nil {
 		later, err := d.schema(e.laterResponse)
 		if err != nil {
@@ -161,7 +161,7 @@ func (d *openAPI) operation(e *endpoint, path string) (object, error) {
 
 // successResponse returns the response for success; gives is the schema of its type. For
 // endpoints that always fail it is an error.
-func (e *endpoint) successResponse(gives object) object {
+func (e *endpoint) successResponse(schema object) object {
 	switch {
 	case e.status >= http.StatusBadRequest && e.status != http.StatusMethodNotAllowed:
 		return object{"$ref": responsePrefix + "Missing"}
@@ -176,7 +176,7 @@ func (e *endpoint) successResponse(gives object) object {
 	if e.bare {
 		text = "success; there is no body unless the request has the header Prefer: return=representation"
 	}
-	return object{"description": text, "content": object{"application/json": object{"schema": gives}}}
+	return object{"description": text, "content": object{"application/json": object{"schema": schema}}}
 }
 
 // html is the media type of HTML pages.
@@ -221,7 +221,7 @@ func operationID(method, path string) string {
 // the first request.
 func schemaEndpoint() []endpoint {
 	return resource(atRoot, public, func(s *server) *server { return s }, []row[*server]{
-		handle(http.MethodGet, "/schema", "Read this OpenAPI description", (*server).described).withResponse(json.RawMessage{}).
+		handle(http.MethodGet, "/schema", "Read this OpenAPI description", (*server).getSchema).withResponse(json.RawMessage{}).
 			withQuery(parameterDoc{"version", "string", "OpenAPI version: 3.1 (default) or 3.0"}),
 	})
 }
@@ -242,8 +242,8 @@ func (s *server) schemaText(version string) ([]byte, error) {
 	return nil, invalid("version", "%q is not an available version of this description. Use 3.0 or 3.1.", shorten(version))
 }
 
-// described serves the description. The server URL has the prefix where the API is mounted.
-func (s *server) described(c *call) (any, error) {
+// getSchema serves the description. The server URL has the prefix where the API is mounted.
+func (s *server) getSchema(c *call) (any, error) {
 	text, err := s.schemaText(c.query().Get("version"))
 	if err != nil {
 		return nil, err

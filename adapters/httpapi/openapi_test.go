@@ -237,8 +237,8 @@ var laws = map[string]func(t *testing.T, d *description){
 					t.Errorf("%s: the place %s is %s and %s", where, before, kinds[before], kind)
 				}
 			}
-			if left := strings.Join(names, ""); left != "" {
-				t.Errorf("%s: %s is not declared", where, left)
+			if remaining := strings.Join(names, ""); remaining != "" {
+				t.Errorf("%s: %s is not declared", where, remaining)
 			}
 		})
 		for place, want := range placesOfIntegers {

@@ -90,26 +90,26 @@ func meanTheSame(t *testing.T, settings string, people []string, filters []sameM
 	o.do(t, "POST /batch/", `{"api_key":"phc_1","batch":[`+strings.Join(batch, ",")+`]}`, http.StatusOK)
 	for _, tt := range filters {
 		filter := fmt.Sprintf(`{"type":"person","key":%q,"operator":%q,"value":%s}`, tt.key, tt.operator, tt.value)
-		said := map[string]string{
+		messages := map[string]string{
 			"people":    o.names(t, "GET /api/projects/1/persons/?properties="+url.QueryEscape("["+filter+"]"), ""),
 			"questions": o.queryPersons(t, `{"kind":"ActorsQuery","select":["person"],"properties":[`+filter+`]}`),
 			"events":    o.queryPersons(t, `{"kind":"ActorsQuery","select":["person"],"source":{"kind":"InsightActorsQuery","series":0,"source":{"kind":"TrendsQuery","series":[{"kind":"EventsNode"}],"dateRange":{"date_from":"all"},"trendsFilter":{"display":"BoldNumber"},"properties":[`+filter+`]}}}`),
 		}
 		var cohort struct{ ID, Count int }
 		fromJSON(t, o.do(t, "POST /api/projects/1/cohorts/", `{"filters":{"properties":{"type":"AND","values":[`+filter+`]}}}`, http.StatusCreated), &cohort)
-		said["cohorts"] = o.names(t, fmt.Sprintf("GET /api/projects/1/cohorts/%d/persons/", cohort.ID), "")
-		said["cohorts in questions"] = o.queryPersons(t, fmt.Sprintf(`{"kind":"ActorsQuery","select":["person"],"properties":[{"type":"cohort","key":"id","value":%d}]}`, cohort.ID))
+		messages["cohorts"] = o.names(t, fmt.Sprintf("GET /api/projects/1/cohorts/%d/persons/", cohort.ID), "")
+		messages["cohorts in questions"] = o.queryPersons(t, fmt.Sprintf(`{"kind":"ActorsQuery","select":["person"],"properties":[{"type":"cohort","key":"id","value":%d}]}`, cohort.ID))
 
 		condition := `{"properties":[` + filter + `]}`
-		refused := strings.HasPrefix(tt.value, "[") && !slices.Contains([]string{"exact", "is_not", "between", "not_between", "icontains_multi", "not_icontains_multi"}, tt.operator)
+		isRejected := strings.HasPrefix(tt.value, "[") && !slices.Contains([]string{"exact", "is_not", "between", "not_between", "icontains_multi", "not_icontains_multi"}, tt.operator)
 		key := fmt.Sprintf("flag-%d", cohort.ID)
 		flag := fmt.Sprintf(`{"key":%q,"active":true,"filters":{"groups":[%s]}}`, key, condition)
-		if refused {
+		if isRejected {
 			o.do(t, "POST /api/projects/1/feature_flags/", flag, http.StatusBadRequest)
 			o.do(t, "POST /api/projects/1/feature_flags/user_blast_radius/", `{"condition":`+condition+`}`, http.StatusBadRequest)
 		} else {
 			o.do(t, "POST /api/projects/1/feature_flags/", flag, http.StatusCreated)
-			said["flags"] = o.decided(t, key, everybody)
+			messages["flags"] = o.decided(t, key, everybody)
 			var radius struct {
 				Affected int `json:"users_affected"`
 			}
@@ -118,7 +118,7 @@ func meanTheSame(t *testing.T, settings string, people []string, filters []sameM
 				t.Errorf("%s %s %s: the blast radius is %d, want %d", tt.key, tt.operator, tt.value, radius.Affected, want)
 			}
 		}
-		for who, got := range said {
+		for who, got := range messages {
 			if got != tt.want {
 				t.Errorf("%s %s %s: %s say %q, want %q", tt.key, tt.operator, tt.value, who, got, tt.want)
 			}

@@ -18,21 +18,21 @@ type passkeyOptions struct {
 // passkeyEndpoints are the endpoints of passkeys (console.md N2, N4).
 var passkeyEndpoints = slices.Concat(
 	resource(inSignIn, "user", signInOf, []row[signInService]{
-		handle(http.MethodGet, "/passkeys", "List the calling user's passkeys", func(of signInService, c *call) (management.List[organizations.Passkey], error) {
-			return of.passkeys().List(c.ctx, c.scope, c.page())
+		handle(http.MethodGet, "/passkeys", "List the calling user's passkeys", func(svc signInService, c *call) (management.List[organizations.Passkey], error) {
+			return svc.passkeys().List(c.ctx, c.scope, c.page())
 		}),
-		handle(http.MethodPost, "/passkeys", "Register the passkey that the browser created", func(of signInService, c *call) (*organizations.Passkey, error) {
-			return of.passkeys().Add(c.ctx, c.scope, of.site(c.r), c.body)
+		handle(http.MethodPost, "/passkeys", "Register the passkey that the browser created", func(svc signInService, c *call) (*organizations.Passkey, error) {
+			return svc.passkeys().Add(c.ctx, c.scope, svc.site(c.r), c.body)
 		}).withBody(organizations.PasskeyFields).created().withProof(),
-		handle(http.MethodPost, "/passkeys/options", "Start registering a passkey: the options for navigator.credentials.create", func(of signInService, c *call) (*passkeyOptions, error) {
-			options, err := of.passkeys().RegistrationOptions(c.ctx, c.scope, of.site(c.r))
+		handle(http.MethodPost, "/passkeys/options", "Start registering a passkey: the options for navigator.credentials.create", func(svc signInService, c *call) (*passkeyOptions, error) {
+			options, err := svc.passkeys().RegistrationOptions(c.ctx, c.scope, svc.site(c.r))
 			return &passkeyOptions{options}, err
 		}).withProof(),
-		handle(http.MethodPatch, "/passkeys/{id}", "Rename a passkey", func(of signInService, c *call) (*organizations.Passkey, error) {
-			return of.passkeys().Rename(c.ctx, c.scope, c.part("id"), c.body)
+		handle(http.MethodPatch, "/passkeys/{id}", "Rename a passkey", func(svc signInService, c *call) (*organizations.Passkey, error) {
+			return svc.passkeys().Rename(c.ctx, c.scope, c.part("id"), c.body)
 		}).withBody(organizations.PasskeyNameFields),
-		handle(http.MethodDelete, "/passkeys/{id}", "Delete a passkey", func(of signInService, c *call) (any, error) {
-			return nil, of.passkeys().Remove(c.ctx, c.scope, c.part("id"))
+		handle(http.MethodDelete, "/passkeys/{id}", "Delete a passkey", func(svc signInService, c *call) (any, error) {
+			return nil, svc.passkeys().Remove(c.ctx, c.scope, c.part("id"))
 		}).withStatus(http.StatusNoContent),
 	}),
 	resource(inSignIn, public, signInOf, []row[signInService]{

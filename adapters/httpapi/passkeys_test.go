@@ -158,7 +158,7 @@ func TestPasskeys_SignIn(t *testing.T) {
 	path := "/api/passkeys/" + list.Results[0].ID + "/"
 	p.wantResponse(t, visit{request: "PATCH " + path, cookie: cookie, host: p.host, body: `{"name": "phone"}`}, 200, `"name":"phone"`)
 	p.wantResponse(t, visit{request: "PATCH " + path, cookie: cookie, host: p.host, body: `{"name": ""}`}, 400, `"blank"`)
-	p.wantResponse(t, visit{request: "DELETE " + path, cookie: p.signedIn(t, `{"key": "`+p.key(t, "member")+`"}`), host: p.host}, 404, "")
+	p.wantResponse(t, visit{request: "DELETE " + path, cookie: p.newSession(t, `{"key": "`+p.key(t, "member")+`"}`), host: p.host}, 404, "")
 	p.wantResponse(t, visit{request: "DELETE " + path, cookie: cookie, host: p.host}, 204, "")
 	p.wantResponse(t, visit{request: "DELETE " + path, cookie: cookie, host: p.host}, 404, "")
 	p.enter(a.get(p.challenge()), 401, "not known here")
@@ -211,7 +211,7 @@ func TestPasskeys_Attacks(t *testing.T) {
 func TestPasskeys_Registration(t *testing.T) {
 	p := newPasskeySite(t)
 	a := newAuthenticator(t, "http://"+p.host)
-	member := p.signedIn(t, `{"key": "`+p.key(t, "member")+`"}`)
+	member := p.newSession(t, `{"key": "`+p.key(t, "member")+`"}`)
 	challenge, user := p.requestChallenge("passkeys/options/", p.cookie)
 	a.user = user
 	registration := `{"name": "laptop", "passkey": ` + a.create(challenge) + `}`

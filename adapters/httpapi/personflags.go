@@ -23,7 +23,7 @@ var personFlagEndpoints = func() []endpoint {
 
 // personCohortEndpoints list the cohorts of one person (§5.3).
 var personCohortEndpoints = resource(inProject, "cohort", cohortsOf, []row[cohortService]{
-	readingPeople(handle(http.MethodGet, "/persons/cohorts", "List the cohorts that currently include a person", cohortsOfPerson).
+	readPersonsRow(handle(http.MethodGet, "/persons/cohorts", "List the cohorts that currently include a person", cohortsOfPerson).
 		withQuery(parameterDoc{"person_id", "string", "uuid or numeric id of the person; required"})),
 })
 
@@ -149,12 +149,12 @@ type erasureService struct {
 
 // erasureEndpoints report what an erasure would delete (spec/console.md N26).
 var erasureEndpoints = resource(inHistory, "person", func(s *server) erasureService {
-	desk := erasureService{reader: readerOf(s)}
+	svc := erasureService{reader: readerOf(s)}
 	if s.Queries != nil {
-		desk.source = s.Queries.Source
+		svc.source = s.Queries.Source
 	}
-	return desk
-}, limited([]row[erasureService]{handle(http.MethodGet, "/persons/{person}/erasure", "Count the events that would be deleted with a person", countErasure)}))
+	return svc
+}, withReadLimits([]row[erasureService]{handle(http.MethodGet, "/persons/{person}/erasure", "Count the events that would be deleted with a person", countErasure)}))
 
 // erasure is the number of events that an erasure of a person would delete.
 type erasure struct {

@@ -17,7 +17,7 @@ import (
 var programEndpoints = slices.Concat(
 	resource(inSignIn, public, signInOf, []row[signInService]{
 		handle(http.MethodPost, "/cli-auth/device-code", "Start the device authorization of a program and return its codes", beginProgram).withBody(organizations.ProgramFields).uncompressed(),
-		handle(http.MethodPost, "/cli-auth/poll", "Poll a device authorization; once it is approved, one response has the API key", pollProgram).withBody(organizations.PollFields).withResponse(programLetIn{}).withLaterResponse(programState{}).uncompressed(),
+		handle(http.MethodPost, "/cli-auth/poll", "Poll a device authorization; once it is approved, one response has the API key", pollProgram).withBody(organizations.PollFields).withResponse(programKey{}).withLaterResponse(programState{}).uncompressed(),
 	}),
 	resource(inSignIn, "user", signInOf, []row[signInService]{
 		handle(http.MethodPost, "/cli-auth/look", "Read what the program with a user code requests", viewProgram).withBody(organizations.UserCodeFields).withScope(anyKey),
@@ -43,8 +43,8 @@ type programState struct {
 	Description string `json:"error_description,omitempty"`
 }
 
-// programLetIn is the response to a poll after the user has confirmed, with the new key.
-type programLetIn struct {
+// programKey is the response to a poll after the user has confirmed, with the new key.
+type programKey struct {
 	Status  string   `json:"status"`
 	Key     string   `json:"personal_api_key"`
 	Label   string   `json:"label"`
@@ -52,8 +52,8 @@ type programLetIn struct {
 	Scopes  []string `json:"scopes"`
 }
 
-// programAllowed is the response to the user who confirms a program.
-type programAllowed struct {
+// programConfirmation is the response to the user who confirms a program.
+type programConfirmation struct {
 	Status string `json:"status"`
 	Label  string `json:"label"`
 	Mask   string `json:"mask_value"`
@@ -82,11 +82,11 @@ func (svc signInService) programs() organizations.Programs {
 	return svc.Management.Organizations.Programs
 }
 
-// consoleAt returns the URL of a page of the console.
-func (svc signInService) consoleAt(c *call, page string) string {
+// consoleURL returns the URL of a page of the console.
+func (svc signInService) consoleURL(c *call, page string) string {
 	base := strings.TrimSuffix(svc.SignIn.SiteURL, "/")
 	if base == "" {
-		base = svc.scheme(c.r) + "://" + c.r.Host + svc.mountedAt(c.r)
+		base = svc.scheme(c.r) + "://" + c.r.Host + svc.mountPrefix(c.r)
 	}
 	return base + "/console/" + page
 }
@@ -101,7 +101,7 @@ func beginProgram(svc signInService, c *call) (*programCodes, error) {
 	if err != nil {
 		return nil, err
 	}
-	page := svc.consoleAt(c, "connect")
+	page := svc.consoleURL(c, "connect")
 	return &programCodes{
 		DeviceCode: device, UserCode: user, Address: page, Complete: page + "?" + url.Values{"code": {user}}.Encode(),
 		ExpiresIn: int(organizations.ProgramLife / time.Second), Interval: int(organizations.ProgramInterval / time.Second),
@@ -126,7 +126,7 @@ func pollProgram(svc signInService, c *call) (any, error) {
 	if p.State != organizations.PollAuthorized {
 		return programAnswers[p.State], nil
 	}
-	return programLetIn{p.State, p.Key, p.Label, strconv.FormatInt(p.Project, 10), p.Scopes}, nil
+	return programKey{p.State, p.Key, p.Label, strconv.FormatInt(p.Project, 10), p.Scopes}, nil
 }
 
 // checkCodeTries counts a code that the user entered, and returns an error if there were too
@@ -146,7 +146,7 @@ func viewProgram(svc signInService, c *call) (*organizations.Program, error) {
 	return svc.programs().Inspect(c.ctx, c.scope, c.body)
 }
 
-func authorizeProgram(svc signInService, c *call) (*programAllowed, error) {
+func authorizeProgram(svc signInService, c *call) (*programConfirmation, error) {
 	if err := svc.checkCodeTries(c); err != nil {
 		return nil, err
 	}
@@ -154,7 +154,7 @@ func authorizeProgram(svc signInService, c *call) (*programAllowed, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &programAllowed{"success", k.Label, k.Mask}, nil
+	return &programConfirmation{"success", k.Label, k.Mask}, nil
 }
 
 func refuseProgram(svc signInService, c *call) (any, error) {

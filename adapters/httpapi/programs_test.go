@@ -33,8 +33,8 @@ func (o *office) program(t *testing.T, body string) (p waitingProgram) {
 	return p
 }
 
-// polls sends a poll and checks the status and the whole body.
-func (o *office) polls(t *testing.T, p waitingProgram, status int, want string) {
+// checkPoll sends a poll and checks the status and the whole body.
+func (o *office) checkPoll(t *testing.T, p waitingProgram, status int, want string) {
 	t.Helper()
 	o.wait(5 * time.Second)
 	res, text := o.visits(t, o.Server, visit{request: "POST /api/cli-auth/poll", body: `{"device_code": "` + p.DeviceCode + `"}`})
@@ -48,7 +48,7 @@ const (
 	pollExpired = `{"status":"expired","error":"expired_token","error_description":"Device code expired"}`
 )
 
-func asksFor(act string, p waitingProgram, cookie, more string) visit {
+func authorizationVisit(act string, p waitingProgram, cookie, more string) visit {
 	return visit{request: "POST /api/cli-auth/" + act + "/", cookie: cookie, body: `{"user_code": "` + p.UserCode + `"` + more + `}`}
 }
 
@@ -62,12 +62,12 @@ func TestPrograms_SignIn(t *testing.T) {
 		!strings.HasSuffix(p.Address, "/console/connect") || p.Complete != p.Address+"?code="+p.UserCode || len(p.DeviceCode) != 43 {
 		t.Fatalf("%+v", p)
 	}
-	o.polls(t, p, 202, pollPending)
+	o.checkPoll(t, p, 202, pollPending)
 	o.wantResponse(t, visit{request: "POST /api/cli-auth/poll/", body: `{"device_code": "` + p.DeviceCode + `"}`}, 400, `"error":"slow_down"`)
-	o.wantResponse(t, asksFor("look", p, cookie, ""), 200, `"client":"posthog-cli","scopes":["event_definition:read","property_definition:read","error_tracking:write"]`)
+	o.wantResponse(t, authorizationVisit("look", p, cookie, ""), 200, `"client":"posthog-cli","scopes":["event_definition:read","property_definition:read","error_tracking:write"]`)
 	typed := p
 	typed.UserCode = strings.ToLower(strings.ReplaceAll(p.UserCode, "-", " "))
-	res, text := o.visits(t, o.Server, asksFor("authorize", typed, cookie, `, "project_id": 1`))
+	res, text := o.visits(t, o.Server, authorizationVisit("authorize", typed, cookie, `, "project_id": 1`))
 	var allowed struct {
 		Status, Label string
 		Mask          string `json:"mask_value"`
@@ -78,7 +78,7 @@ func TestPrograms_SignIn(t *testing.T) {
 	if label := []rune(allowed.Label); len(label) > 40 || !regexp.MustCompile(`^CLI - .+ - \d{4}-\d\d-\d\d \d\d:\d\d$`).MatchString(allowed.Label) {
 		t.Errorf("label %q", allowed.Label)
 	}
-	o.wantResponse(t, asksFor("authorize", p, cookie, `, "project_id": 1`), 400, `"already_authorized"`)
+	o.wantResponse(t, authorizationVisit("authorize", p, cookie, `, "project_id": 1`), 400, `"already_authorized"`)
 	o.wait(5 * time.Second)
 	res, text = o.visits(t, o.Server, visit{request: "POST /api/cli-auth/poll/", body: `{"device_code": "` + p.DeviceCode + `"}`})
 	var got map[string]any
@@ -90,7 +90,7 @@ func TestPrograms_SignIn(t *testing.T) {
 	if allowed.Mask != key[:4]+"..."+key[len(key)-4:] {
 		t.Errorf("mask %q of %q", allowed.Mask, key)
 	}
-	o.polls(t, p, 400, pollExpired) // only once
+	o.checkPoll(t, p, 400, pollExpired) // only once
 	bearer := []string{"Authorization", "Bearer " + key}
 	o.wantResponse(t, visit{request: "GET /api/projects/1/event_definitions/", headers: bearer}, 200, `"results"`)
 	o.wantResponse(t, visit{request: "GET " + ownFlags, headers: bearer}, 403, "permission_denied")
@@ -114,36 +114,36 @@ func TestPrograms_Refusals(t *testing.T) {
 	o.wantResponse(t, visit{request: "POST /api/cli-auth/device-code/", body: `{"scopes": ["flags:read"]}`}, 400, `"invalid_scope"`)
 	p := o.program(t, `{"scopes": ["feature_flag:read", "feature_flag:read"]}`)
 	unknown := waitingProgram{UserCode: "BBBB-BBBB", DeviceCode: "x"}
-	o.polls(t, unknown, 400, pollExpired)
+	o.checkPoll(t, unknown, 400, pollExpired)
 	for _, c := range []struct {
 		v      visit
 		status int
 		part   string
 	}{
-		{asksFor("authorize", unknown, cookie, `, "project_id": 1`), 400, `"invalid_code"`},
-		{asksFor("authorize", p, cookie, `, "project_id": 999999`), 400, `"invalid_project"`},
-		{asksFor("authorize", p, cookie, `, "project_id": 1, "scopes": ["x"]`), 400, `"invalid_scope"`},
-		{asksFor("authorize", p, cookie, ``), 400, `"project_id"`},
-		{asksFor("authorize", p, "", `, "project_id": 1`), 401, `"not_authenticated"`},
+		{authorizationVisit("authorize", unknown, cookie, `, "project_id": 1`), 400, `"invalid_code"`},
+		{authorizationVisit("authorize", p, cookie, `, "project_id": 999999`), 400, `"invalid_project"`},
+		{authorizationVisit("authorize", p, cookie, `, "project_id": 1, "scopes": ["x"]`), 400, `"invalid_scope"`},
+		{authorizationVisit("authorize", p, cookie, ``), 400, `"project_id"`},
+		{authorizationVisit("authorize", p, "", `, "project_id": 1`), 401, `"not_authenticated"`},
 		{visit{request: "POST /api/cli-auth/authorize/", body: `{"user_code": "` + p.UserCode + `", "project_id": 1}`, headers: []string{"Authorization", "Bearer " + member}}, 403, `"access_denied"`},
 	} {
 		o.wantResponse(t, c.v, c.status, c.part)
 	}
-	crossed := asksFor("authorize", p, cookie, `, "project_id": 1`)
+	crossed := authorizationVisit("authorize", p, cookie, `, "project_id": 1`)
 	crossed.headers = []string{"Sec-Fetch-Site", "cross-site"}
 	o.wantResponse(t, crossed, 403, "another site")
-	o.wantResponse(t, asksFor("authorize", p, o.signedIn(t, `{"key": "`+o.key(t, "foreign")+`"}`), `, "project_id": 1`), 403, `"access_denied"`)
-	o.polls(t, p, 202, pollPending) // the attempts above did not authorize it
-	o.wantResponse(t, asksFor("refuse", p, cookie, ""), 204, "")
-	o.polls(t, p, 400, `{"status":"denied","error":"access_denied","error_description":"The sign-in was refused"}`)
-	o.wantResponse(t, asksFor("authorize", p, cookie, `, "project_id": 1`), 400, `"invalid_code"`)
+	o.wantResponse(t, authorizationVisit("authorize", p, o.newSession(t, `{"key": "`+o.key(t, "foreign")+`"}`), `, "project_id": 1`), 403, `"access_denied"`)
+	o.checkPoll(t, p, 202, pollPending) // the attempts above did not authorize it
+	o.wantResponse(t, authorizationVisit("refuse", p, cookie, ""), 204, "")
+	o.checkPoll(t, p, 400, `{"status":"denied","error":"access_denied","error_description":"The sign-in was refused"}`)
+	o.wantResponse(t, authorizationVisit("authorize", p, cookie, `, "project_id": 1`), 400, `"invalid_code"`)
 
 	o.wait(time.Minute)
 	late := o.program(t, "{}")
 	o.wait(600 * time.Second)
-	o.wantResponse(t, asksFor("authorize", late, cookie, `, "project_id": 1`), 403, `"proof_required"`)
-	o.wantResponse(t, asksFor("look", late, cookie, ""), 400, `"invalid_code"`)
-	o.polls(t, late, 400, pollExpired)
+	o.wantResponse(t, authorizationVisit("authorize", late, cookie, `, "project_id": 1`), 403, `"proof_required"`)
+	o.wantResponse(t, authorizationVisit("look", late, cookie, ""), 400, `"invalid_code"`)
+	o.checkPoll(t, late, 400, pollExpired)
 }
 
 // A key that is not fetched in time is invalid.
@@ -152,12 +152,12 @@ func TestPrograms_Unfetched(t *testing.T) {
 	cookie := o.ownerSession(t)
 	before := o.keysOf(t, cookie)
 	p := o.program(t, "{}")
-	o.wantResponse(t, asksFor("authorize", p, cookie, `, "project_id": 1`), 200, `"success"`)
+	o.wantResponse(t, authorizationVisit("authorize", p, cookie, `, "project_id": 1`), 200, `"success"`)
 	if n := o.keysOf(t, cookie); n != before+1 {
 		t.Fatalf("%d keys, want %d", n, before+1)
 	}
 	o.wait(600 * time.Second)
-	o.polls(t, p, 400, pollExpired)
+	o.checkPoll(t, p, 400, pollExpired)
 	if n := o.keysOf(t, cookie); n != before {
 		t.Errorf("%d keys, want %d", n, before)
 	}
@@ -214,7 +214,7 @@ func TestPrograms_Guesses(t *testing.T) {
 		c.ManagementLimits.Now = o.now
 	})
 	for what, guess := range map[string]visit{
-		"user code":   asksFor("look", waitingProgram{UserCode: "BBBB-BBBB"}, o.ownerSession(t), ""),
+		"user code":   authorizationVisit("look", waitingProgram{UserCode: "BBBB-BBBB"}, o.ownerSession(t), ""),
 		"device code": {request: "POST /api/cli-auth/poll/", body: `{"device_code": "x"}`},
 	} {
 		isLimited := false

@@ -29,10 +29,10 @@ var (
 	templateQuestions    = []question{{"dashboard_filters", "override"}, {"tiles.*.query", "query"}, {"tiles.*.filters", "filters"}}
 )
 
-// asks adds a check of the queries in the body (decision 30). A misspelled member is an error,
+// withQuestionChecks adds a check of the queries in the body (decision 30). A misspelled member is an error,
 // and a member without effect is a warning. Whether the query can be run is checked only when it
 // is run.
-func (r row[S]) asks(questions []question) row[S] {
+func (r row[S]) withQuestionChecks(questions []question) row[S] {
 	do := r.do
 	r.do = func(s S, c *call) (any, error) {
 		if err := c.checkQuestions(questions); err != nil {

@@ -58,7 +58,7 @@ func (svc *queryService) newResultRun(c *call, absent queries.Mode) (*resultRun,
 	} else {
 		s.deadline = time.Now().Add(resultsTimeout)
 	}
-	given := map[string]json.RawMessage{}
+	provided := map[string]json.RawMessage{}
 	for _, q := range queryOverrides {
 		text := params.Get(q.path)
 		if text == "" {
@@ -67,13 +67,13 @@ func (svc *queryService) newResultRun(c *call, absent queries.Mode) (*resultRun,
 		if _, ok := wire.Value([]byte(text)).(map[string]any); !ok {
 			return nil, invalid(q.path, "Expected a JSON object.")
 		}
-		given[q.path] = json.RawMessage(text)
-		if err := c.checkQuestion(q.part, given[q.path], q.path, ""); err != nil {
+		provided[q.path] = json.RawMessage(text)
+		if err := c.checkQuestion(q.part, provided[q.path], q.path, ""); err != nil {
 			return nil, err
 		}
 	}
-	if s.variable = given["variables_override"]; given["filters_override"] != nil {
-		s.filters = []json.RawMessage{given["filters_override"]}
+	if s.variable = provided["variables_override"]; provided["filters_override"] != nil {
+		s.filters = []json.RawMessage{provided["filters_override"]}
 	}
 	s.project, err = svc.project(c.ctx, c.scope.Project)
 	return s, err
@@ -281,19 +281,19 @@ func getDashboard(svc *queryService, c *call) (*dashboards.Dashboard, error) {
 	return found, s.runDashboard(c.ctx, found)
 }
 
-// ranInsight is an insight of a dashboard with its result.
-type ranInsight struct {
+// insightWithResult is an insight of a dashboard with its result.
+type insightWithResult struct {
 	ID      int64               `json:"id"` // id of the tile
 	Order   int                 `json:"order"`
 	Insight *dashboards.Insight `json:"insight"`
 }
 
-// ranInsights are the insights of a dashboard in the order of its tiles (spec/clients.md §4).
-type ranInsights struct {
-	Results []ranInsight `json:"results"`
+// insightsWithResults are the insights of a dashboard in the order of its tiles (spec/clients.md §4).
+type insightsWithResults struct {
+	Results []insightWithResult `json:"results"`
 }
 
-func runInsights(svc *queryService, c *call) (*ranInsights, error) {
+func runInsights(svc *queryService, c *call) (*insightsWithResults, error) {
 	if format := c.query().Get("output_format"); format != "" && format != "json" && format != "optimized" {
 		return nil, management.Fault("output_format", "Must be json or optimized.")
 	}
@@ -301,10 +301,10 @@ func runInsights(svc *queryService, c *call) (*ranInsights, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := &ranInsights{Results: []ranInsight{}}
+	out := &insightsWithResults{Results: []insightWithResult{}}
 	for i := range found.Tiles {
 		if t := &found.Tiles[i]; t.Insight != nil {
-			out.Results = append(out.Results, ranInsight{t.ID, t.Order, t.Insight})
+			out.Results = append(out.Results, insightWithResult{t.ID, t.Order, t.Insight})
 		}
 	}
 	return out, nil

@@ -21,26 +21,26 @@ var rolloutEndpoints = func() []endpoint {
 	const path = "/guarded_rollouts"
 	rows := []row[featureflags.Rollouts]{
 		handle(http.MethodGet, path, "List guarded rollouts", listRollouts),
-		create(path, "Create a guarded rollout", featureflags.RolloutFields, featureflags.Rollouts.Create).asks(rolloutQuestions),
+		create(path, "Create a guarded rollout", featureflags.RolloutFields, featureflags.Rollouts.Create).withQuestionChecks(rolloutQuestions),
 		get(path+"/{id}", "Read a guarded rollout", featureflags.Rollouts.Get),
-		update(path+"/{id}", "Change a guarded rollout that is a draft or paused", "Replace a guarded rollout", featureflags.RolloutFields, featureflags.Rollouts.Update).asks(rolloutQuestions),
+		update(path+"/{id}", "Change a guarded rollout that is a draft or paused", "Replace a guarded rollout", featureflags.RolloutFields, featureflags.Rollouts.Update).withQuestionChecks(rolloutQuestions),
 		remove(path+"/{id}", "Delete a guarded rollout that is a draft or has ended", featureflags.Rollouts.Delete),
-		handle(http.MethodGet, path+"/{id}/evaluations", "List the decisions of a guarded rollout, newest first", func(of featureflags.Rollouts, c *call) (management.List[featureflags.Evaluation], error) {
-			return of.Evaluations(c.ctx, c.scope, c.part("id"), c.page())
+		handle(http.MethodGet, path+"/{id}/evaluations", "List the decisions of a guarded rollout, newest first", func(svc featureflags.Rollouts, c *call) (management.List[featureflags.Evaluation], error) {
+			return svc.Evaluations(c.ctx, c.scope, c.part("id"), c.page())
 		}),
-		row[featureflags.Rollouts]{do: func(of featureflags.Rollouts, c *call) (any, error) { return of.DryRun(c.ctx, c.scope, c.body) }, endpoint: endpoint{
+		row[featureflags.Rollouts]{do: func(svc featureflags.Rollouts, c *call) (any, error) { return svc.DryRun(c.ctx, c.scope, c.body) }, endpoint: endpoint{
 			method: http.MethodPost, path: path + "/dry_run", keyScope: "feature_flag:read", secondScope: "query:read", noTimeout: true,
 			summary: "Evaluate a step of a guarded rollout on the stored events, without changing anything", bodyFields: featureflags.DryRunFields, response: experiments.Evaluation{},
-		}}.asks(rolloutQuestions),
-		{do: func(of featureflags.Rollouts, c *call) (any, error) { return of.Simulate(c.ctx, c.body) }, endpoint: endpoint{
+		}}.withQuestionChecks(rolloutQuestions),
+		{do: func(svc featureflags.Rollouts, c *call) (any, error) { return svc.Simulate(c.ctx, c.body) }, endpoint: endpoint{
 			method: http.MethodPost, path: path + "/simulate", keyScope: "feature_flag:read", noTimeout: true,
 			summary: "Simulate how a guarded rollout would respond to harms of different sizes", bodyFields: featureflags.SimulateFields, response: experiments.SimulationResult{},
 		}},
 	}
 	for _, name := range slices.Sorted(maps.Keys(featureflags.RolloutCalls)) {
 		step := featureflags.RolloutCalls[name]
-		rows = append(rows, handle(http.MethodPost, path+"/{id}/"+name, step.Title, func(of featureflags.Rollouts, c *call) (*featureflags.Rollout, error) {
-			return of.Call(c.ctx, c.scope, c.part("id"), name, c.body)
+		rows = append(rows, handle(http.MethodPost, path+"/{id}/"+name, step.Title, func(svc featureflags.Rollouts, c *call) (*featureflags.Rollout, error) {
+			return svc.Call(c.ctx, c.scope, c.part("id"), name, c.body)
 		}).withBody(featureflags.RolloutCallFields(name)))
 	}
 	return resource(inProject, "feature_flag", func(s *server) featureflags.Rollouts { return s.Management.FeatureFlags.Rollouts }, rows)
@@ -67,12 +67,12 @@ func (h *Handler) runAndWait(ctx context.Context, p *management.ProjectRecord, q
 		return nil, unavailable
 	}
 	ctx = wire.Context(ctx)
-	of := queryServiceOf(h.server)
-	project, err := of.project(ctx, p)
+	svc := queryServiceOf(h.server)
+	project, err := svc.project(ctx, p)
 	if err != nil {
 		return nil, err
 	}
-	found, err := of.runner.Execute(ctx, queries.Request{Project: project, Query: query, Mode: mode, Name: name})
+	found, err := svc.runner.Execute(ctx, queries.Request{Project: project, Query: query, Mode: mode, Name: name})
 	var ours *queries.Error
 	var wrong *insights.Error
 	switch {

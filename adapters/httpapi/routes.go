@@ -156,7 +156,7 @@ func (s *server) serve(row *route) http.HandlerFunc {
 			s.fail(w, r, err)
 		}
 	}
-	compressed := compressing(answer)
+	compressed := compressResponses(answer)
 	return func(w http.ResponseWriter, r *http.Request) {
 		if row.uncompressed[r.Method] {
 			answer(w, r)

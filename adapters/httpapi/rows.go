@@ -156,31 +156,31 @@ func actOf[S, T any](method, path, summary string, do func(S, context.Context, *
 }
 
 // create creates an object, and add one that belongs to another object.
-func create[S, T any](path, summary string, takes management.Fields, do func(S, context.Context, *management.Scope, body) (T, error)) row[S] {
-	return handle(http.MethodPost, path, summary, func(s S, c *call) (T, error) { return do(s, c.ctx, c.scope, c.body) }).withBody(takes).created()
+func create[S, T any](path, summary string, fields management.Fields, do func(S, context.Context, *management.Scope, body) (T, error)) row[S] {
+	return handle(http.MethodPost, path, summary, func(s S, c *call) (T, error) { return do(s, c.ctx, c.scope, c.body) }).withBody(fields).created()
 }
 
-func add[S, T any](path, summary string, takes management.Fields, do func(S, context.Context, *management.Scope, string, body) (T, error)) row[S] {
-	return change(http.MethodPost, path, summary, takes, do).created()
+func add[S, T any](path, summary string, fields management.Fields, do func(S, context.Context, *management.Scope, string, body) (T, error)) row[S] {
+	return change(http.MethodPost, path, summary, fields, do).created()
 }
 
 // change does something with one object, as the body says.
-func change[S, T any](method, path, summary string, takes management.Fields, do func(S, context.Context, *management.Scope, string, body) (T, error)) row[S] {
+func change[S, T any](method, path, summary string, fields management.Fields, do func(S, context.Context, *management.Scope, string, body) (T, error)) row[S] {
 	return handle(method, path, summary, func(s S, c *call) (T, error) {
 		return do(s, c.ctx, c.scope, c.first(path), c.body)
-	}).withBody(takes)
+	}).withBody(fields)
 }
 
 // update changes one object with PATCH, or replaces it with PUT.
-func update[S, T any](path, summary, put string, takes management.Fields, do func(S, context.Context, *management.Scope, string, body, bool) (T, error)) row[S] {
+func update[S, T any](path, summary, put string, fields management.Fields, do func(S, context.Context, *management.Scope, string, body, bool) (T, error)) row[S] {
 	return handle(http.MethodPatch, path, summary, func(s S, c *call) (T, error) {
 		return do(s, c.ctx, c.scope, c.first(path), c.body, c.replaces())
-	}).withBody(takes).withPut(put)
+	}).withBody(fields).withPut(put)
 }
 
 // patch is like update, but PUT has the same effect as PATCH.
-func patch[S, T any](path, summary, put string, takes management.Fields, do func(S, context.Context, *management.Scope, string, body) (T, error)) row[S] {
-	return update(path, summary, put, takes, func(s S, ctx context.Context, scope *management.Scope, id string, b body, _ bool) (T, error) {
+func patch[S, T any](path, summary, put string, fields management.Fields, do func(S, context.Context, *management.Scope, string, body) (T, error)) row[S] {
+	return update(path, summary, put, fields, func(s S, ctx context.Context, scope *management.Scope, id string, b body, _ bool) (T, error) {
 		return do(s, ctx, scope, id, b)
 	})
 }

@@ -75,7 +75,7 @@ func (s *server) cookieOf(r *http.Request) (*http.Cookie, bool) {
 	default:
 		return nil, false
 	}
-	if prefix := strings.Trim(s.mountedAt(r), "/"); prefix != "" {
+	if prefix := strings.Trim(s.mountPrefix(r), "/"); prefix != "" {
 		c.Name += "-" + strings.Map(foldLetterOrDigit, prefix)
 	}
 	return c, true
@@ -89,9 +89,9 @@ func foldLetterOrDigit(r rune) rune {
 	return '-'
 }
 
-// mountedAt returns the path prefix of this API as the browser sees it: the prefix that a trusted
+// mountPrefix returns the path prefix of this API as the browser sees it: the prefix that a trusted
 // proxy has stripped, followed by the prefix of the request line, or the path of the site URL.
-func (s *server) mountedAt(r *http.Request) string {
+func (s *server) mountPrefix(r *http.Request) string {
 	if cut := r.Header.Get("X-Forwarded-Prefix"); cut != "" && s.isTrusted(r) {
 		return strings.TrimSuffix(cut, "/") + prefixOf(r)
 	}

@@ -34,18 +34,18 @@ var sessionEndpoints = slices.Concat(
 	resource(inSignIn, "user", signInOf, []row[signInService]{
 		handle(http.MethodGet, "/session", "Read the calling user and their permissions", whoami).withScope(anyKey),
 		handle(http.MethodDelete, "/session", "Sign out", signOut).withScope(anyKey).withStatus(http.StatusNoContent),
-		handle(http.MethodPost, "/session/proof", "Verify the user again; the session gets a new token", proveAgain).withBody(organizations.SignInFields).withScope(anyKey).created().uncompressed(),
-		handle(http.MethodGet, "/sessions", "List the calling user's sessions", func(of signInService, c *call) (management.List[organizations.Session], error) {
-			return of.List(c.ctx, c.scope, c.page())
+		handle(http.MethodPost, "/session/proof", "Verify the user again; the session gets a new token", renewProof).withBody(organizations.SignInFields).withScope(anyKey).created().uncompressed(),
+		handle(http.MethodGet, "/sessions", "List the calling user's sessions", func(svc signInService, c *call) (management.List[organizations.Session], error) {
+			return svc.List(c.ctx, c.scope, c.page())
 		}),
-		handle(http.MethodDelete, "/sessions", "End the calling user's other sessions", endOthers).withQuery(othersParameter).withStatus(http.StatusNoContent),
-		handle(http.MethodDelete, "/sessions/{id}", "End one of the calling user's sessions", func(of signInService, c *call) (any, error) {
-			return nil, of.EndOne(c.ctx, c.scope, c.part("id"))
+		handle(http.MethodDelete, "/sessions", "End the calling user's other sessions", endOtherSessions).withQuery(othersParameter).withStatus(http.StatusNoContent),
+		handle(http.MethodDelete, "/sessions/{id}", "End one of the calling user's sessions", func(svc signInService, c *call) (any, error) {
+			return nil, svc.EndOne(c.ctx, c.scope, c.part("id"))
 		}).withStatus(http.StatusNoContent),
 	}),
 	resource(inSignIn, public, signInOf, []row[signInService]{
 		handle(http.MethodGet, "/session/methods", "List the ways to sign in", signInMethods),
-		handle(http.MethodPost, "/session", "Sign in; the response sets the session cookie", signInNow).withBody(organizations.SignInFields).created().uncompressed(),
+		handle(http.MethodPost, "/session", "Sign in; the response sets the session cookie", postSession).withBody(organizations.SignInFields).created().uncompressed(),
 		handle(http.MethodPost, "/session/link/look", "Read whose account a sign-in link is for, without using the link", viewLink).withBody(organizations.LinkFields),
 		handle(http.MethodPost, "/session/mail", "Send a sign-in link by email, if the address belongs to a user", mailLink).withBody(mailFields).withStatus(http.StatusAccepted),
 	}),
@@ -103,8 +103,8 @@ func (svc signInService) checkTries(c *call, what string) (*http.Cookie, error) 
 	return cookie, nil
 }
 
-// signInNow begins a session and sets its cookie.
-func signInNow(svc signInService, c *call) (*organizations.Whoami, error) {
+// postSession begins a session and sets its cookie.
+func postSession(svc signInService, c *call) (*organizations.Whoami, error) {
 	cookie, err := svc.checkTries(c, "")
 	if err != nil {
 		return nil, err
@@ -120,8 +120,8 @@ func signInNow(svc signInService, c *call) (*organizations.Whoami, error) {
 	return svc.describe(c, caller)
 }
 
-// proveAgain renews the proof of the session and sets a new token.
-func proveAgain(svc signInService, c *call) (*organizations.Whoami, error) {
+// renewProof renews the proof of the session and sets a new token.
+func renewProof(svc signInService, c *call) (*organizations.Whoami, error) {
 	cookie, err := svc.checkTries(c, "")
 	if err != nil {
 		return nil, err
@@ -146,7 +146,7 @@ func signOut(svc signInService, c *call) (any, error) {
 	return nil, nil
 }
 
-func endOthers(svc signInService, c *call) (any, error) {
+func endOtherSessions(svc signInService, c *call) (any, error) {
 	if c.query().Get("others") != "true" {
 		return nil, management.Fault("others", "others=true is required. To end the session of this request, use DELETE /api/session/.")
 	}
@@ -178,7 +178,7 @@ func mailLink(svc signInService, c *call) (any, error) {
 		return nil, nil
 	}
 	next := ""
-	if path := consolePath(svc.mountedAt(c.r)+"/console/", textMember(c.body, "next")); path != "" {
+	if path := consolePath(svc.mountPrefix(c.r)+"/console/", textMember(c.body, "next")); path != "" {
 		next = "?next=" + url.QueryEscape(path)
 	}
 	return nil, svc.MailLink(c.ctx, email, next)

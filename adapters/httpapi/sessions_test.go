@@ -54,8 +54,8 @@ func (o *office) visits(t *testing.T, server *httptest.Server, v visit) (*http.R
 	return res, string(body)
 }
 
-// signedIn returns the cookie of a new session, created with a proof of identity.
-func (o *office) signedIn(t *testing.T, proof string) string {
+// newSession returns the cookie of a new session, created with a proof of identity.
+func (o *office) newSession(t *testing.T, proof string) string {
 	t.Helper()
 	res, body := o.visits(t, o.Server, visit{request: "POST /api/session/", body: proof})
 	if res.StatusCode != http.StatusCreated || len(res.Cookies()) != 1 {
@@ -71,7 +71,7 @@ func (o *office) ownerSession(t *testing.T) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return o.signedIn(t, `{"link": "`+token+`"}`)
+	return o.newSession(t, `{"link": "`+token+`"}`)
 }
 
 func (o *office) wait(d time.Duration) { o.clock.Add(d.Microseconds()) }
@@ -172,7 +172,7 @@ func TestSession_Ends(t *testing.T) {
 	o.wantResponse(t, visit{request: "POST /api/session/", body: `{"key": "` + o.key(t, "owner") + `"}`, cookie: again}, 201, `"method":"key"`)
 	o.wantResponse(t, whoami(again), 401, "") // the cookie that the client sent
 
-	ofKey := o.signedIn(t, `{"key": "`+o.key(t, "member")+`"}`)
+	ofKey := o.newSession(t, `{"key": "`+o.key(t, "member")+`"}`)
 	o.wantResponse(t, whoami(ofKey), 200, "member@example.com")
 	if status, body := o.ask(t, manageStep{As: "member", Request: "POST /api/personal_api_keys/@current/roll/"}); status != 200 {
 		t.Fatal(status, string(body))
@@ -185,7 +185,7 @@ func TestSession_Ends(t *testing.T) {
 func TestSession_Rights(t *testing.T) {
 	o := newOffice(t, "sqlite::memory:")
 	all := o.ownerSession(t)
-	reads := o.signedIn(t, `{"key": "`+o.key(t, "owner feature_flag:read projects=1")+`"}`)
+	reads := o.newSession(t, `{"key": "`+o.key(t, "owner feature_flag:read projects=1")+`"}`)
 	const flag = `{"key": "one", "filters": {"groups": [{}]}}`
 	o.wantResponse(t, visit{request: "POST " + ownFlags, body: flag, cookie: reads}, 403, "feature_flag:write")
 	o.wantResponse(t, visit{request: "GET " + ownFlags, cookie: reads}, 200, "results")
@@ -275,7 +275,7 @@ func TestSession_Link(t *testing.T) {
 	}
 	o.wantResponse(t, look(first), 200, `{"email":"owner@example.com"}`)
 	o.wantResponse(t, look(first), 200, `{"email":"owner@example.com"}`)
-	o.signedIn(t, `{"link": "`+first+`"}`)
+	o.newSession(t, `{"link": "`+first+`"}`)
 	o.wantResponse(t, look(first), 401, "not valid")
 	o.wantResponse(t, visit{request: "POST /api/session/", body: `{"link": "` + first + `"}`}, 401, "not valid")
 	o.wait(30 * time.Minute)
@@ -304,7 +304,7 @@ func TestSession_Link(t *testing.T) {
 func TestSession_List(t *testing.T) {
 	o := newOffice(t, "sqlite::memory:")
 	first, second := o.ownerSession(t), o.ownerSession(t)
-	foreign := o.signedIn(t, `{"key": "`+o.key(t, "member")+`"}`)
+	foreign := o.newSession(t, `{"key": "`+o.key(t, "member")+`"}`)
 	list := func(cookie string) (out []struct {
 		ID, Method, Address string
 		Current             bool

@@ -36,8 +36,8 @@ func (e *events) send(kind openfeature.EventType, message string, code openfeatu
 	}
 }
 
-// changed is the function that is passed to Config.Watch.
-func (e *events) changed(stale bool, message string) {
+// handleChange is the function that is passed to Config.Watch.
+func (e *events) handleChange(stale bool, message string) {
 	if stale {
 		if !e.stale.Swap(true) {
 			e.send(openfeature.ProviderStale, message, "")
@@ -51,16 +51,16 @@ func (e *events) changed(stale bool, message string) {
 	e.send(openfeature.ProviderConfigChange, message, "")
 }
 
-// answered records that there are definitions. An evaluation does not show whether they are
+// recordSuccess records that there are definitions. An evaluation does not show whether they are
 // current.
-func (e *events) answered() {
+func (e *events) recordSuccess() {
 	if e.broken.Load() && e.broken.Swap(false) { // Load avoids a write in the common case
 		e.send(openfeature.ProviderReady, "", "")
 	}
 }
 
-// failed records that there are no definitions.
-func (e *events) failed(err error) {
+// recordFailure records that there are no definitions.
+func (e *events) recordFailure(err error) {
 	if !e.broken.Swap(true) {
 		e.send(openfeature.ProviderError, err.Error(), openfeature.GeneralCode)
 	}

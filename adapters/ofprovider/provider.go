@@ -98,7 +98,7 @@ var (
 func New(d *flags.Decider, apiKey string) *Provider {
 	l := &local{decider: d, apiKey: apiKey}
 	p := NewRemote(Config{Client: l})
-	l.changed = func() { p.events.changed(false, "the definitions have changed") }
+	l.changed = func() { p.events.handleChange(false, "the definitions have changed") }
 	return p
 }
 
@@ -181,7 +181,7 @@ func (p *Provider) watch() {
 	if p.c.Watch == nil {
 		return
 	}
-	if stop := p.c.Watch(p.events.changed); stop != nil {
+	if stop := p.c.Watch(p.events.handleChange); stop != nil {
 		if old := p.events.stop.Swap(&stop); old != nil {
 			(*old)()
 		}
@@ -222,8 +222,8 @@ func (p *Provider) Track(ctx context.Context, event string, ec openfeature.Evalu
 	}
 }
 
-// missing returns flags.ErrNoDistinctID for a context without a targeting key.
-func missing(members map[string]any) error {
+// checkTargetingKey returns flags.ErrNoDistinctID for a context without a targeting key.
+func checkTargetingKey(members map[string]any) error {
 	if id, _ := members[openfeature.TargetingKey].(string); id == "" {
 		return flags.ErrNoDistinctID
 	}
@@ -246,7 +246,7 @@ func (p *Provider) track(ctx context.Context, event string, ec openfeature.Evalu
 	}
 	sub, wrong := subject(members)
 	if wrong != nil {
-		return errors.Join(*wrong, missing(members))
+		return errors.Join(*wrong, checkTargetingKey(members))
 	}
 	properties := details.Attributes()
 	if _, exists := properties["value"]; !exists && (details.Value() != 0 || len(properties) > 0) {

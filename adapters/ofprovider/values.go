@@ -67,14 +67,14 @@ func resolve[T any](ctx context.Context, p *Provider, flag string, defaultValue 
 	switch {
 	case err != nil:
 		if errors.Is(err, flags.ErrUnavailable) {
-			p.events.failed(err)
+			p.events.recordFailure(err)
 		}
 		return fail(openfeature.NewGeneralResolutionError(err.Error(), err), nil)
 	case !found:
-		p.events.answered()
+		p.events.recordSuccess()
 		return fail(openfeature.NewFlagNotFoundResolutionError("there is no flag "+strconv.Quote(flag)), nil)
 	}
-	p.events.answered()
+	p.events.recordSuccess()
 	reason, code := d.OpenFeature()
 	metadata := metadataOf(&d)
 	if code != "" {

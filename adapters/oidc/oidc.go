@@ -62,7 +62,7 @@ func New(c Config) (*Provider, error) {
 	if c.Name == "" {
 		c.Name = issuer.Host
 	}
-	return &Provider{config: c, client: &http.Client{Timeout: answerTimeout, Transport: bounded{http.DefaultTransport}}}, nil
+	return &Provider{config: c, client: &http.Client{Timeout: answerTimeout, Transport: limitedTransport{http.DefaultTransport}}}, nil
 }
 
 // isLoopback reports whether a host is this machine.
@@ -71,19 +71,19 @@ func isLoopback(host string) bool {
 	return host == "localhost" || err == nil && ip.IsLoopback()
 }
 
-// bounded is a transport that truncates responses after maxAnswer bytes.
-type bounded struct{ http.RoundTripper }
+// limitedTransport is a transport that truncates responses after maxAnswer bytes.
+type limitedTransport struct{ http.RoundTripper }
 
-type cut struct {
+type limitedBody struct {
 	io.Reader
 	io.Closer
 }
 
 // RoundTrip implements http.RoundTripper.
-func (b bounded) RoundTrip(r *http.Request) (*http.Response, error) {
+func (b limitedTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	answer, err := b.RoundTripper.RoundTrip(r)
 	if err == nil {
-		answer.Body = cut{io.LimitReader(answer.Body, maxAnswer), answer.Body}
+		answer.Body = limitedBody{io.LimitReader(answer.Body, maxAnswer), answer.Body}
 	}
 	return answer, err
 }

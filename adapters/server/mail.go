@@ -80,7 +80,7 @@ func (p *parts) deliverMail(ctx context.Context) {
 		next, err := p.manager.Organizations.DeliverMail(ctx)
 		if ctx.Err() == nil {
 			p.jobs.count(jobMails, err)
-			p.mailFailed(err)
+			p.logMailFailures(err)
 		}
 		wait := mailPoll
 		if !next.IsZero() {
@@ -96,8 +96,8 @@ func (p *parts) deliverMail(ctx context.Context) {
 	}
 }
 
-// mailFailed logs each mail that was not sent.
-func (p *parts) mailFailed(err error) {
+// logMailFailures logs each mail that was not sent.
+func (p *parts) logMailFailures(err error) {
 	var several interface{ Unwrap() []error }
 	list := []error{err}
 	if errors.As(err, &several) {

@@ -31,7 +31,7 @@ func (p *parts) open(starting, ctx context.Context) error {
 		func() error { return p.openStore(starting) },
 		p.openManagement,
 		func() error { return p.openDefinitions(starting, ctx) },
-		func() error { return p.tellBrowsers(starting) },
+		func() error { return p.refreshBrowserSettings(starting) },
 		func() error { return p.openStream(ctx) },
 		p.openIntake,
 	}
@@ -61,12 +61,12 @@ func (p *parts) backgroundJobs() (out []func(context.Context)) {
 		{p.rooms != nil && p.rooms.BatchExports != nil, p.runExports},
 		{p.rooms != nil, p.schedule},
 		{p.rooms != nil, p.countCohorts},
-		{p.rooms != nil && p.rooms.ErrorTracking != nil, p.follow},
+		{p.rooms != nil && p.rooms.ErrorTracking != nil, p.followExceptions},
 		{p.queries != nil && p.rooms.Dashboards != nil, p.checkAlerts},
-		{p.queries != nil && p.rooms.FeatureFlags != nil, p.judgeRollouts},
+		{p.queries != nil && p.rooms.FeatureFlags != nil, p.evaluateRollouts},
 		{p.recorder != nil, p.reportMerges},
 		{p.store != nil, p.reportUsage},
-		{p.store != nil, p.countAnswers},
+		{p.store != nil, p.countEvaluations},
 	} {
 		if w.has {
 			out = append(out, w.run)
@@ -75,8 +75,8 @@ func (p *parts) backgroundJobs() (out []func(context.Context)) {
 	return out
 }
 
-// tellBrowsers updates the settings of projects that browsers load.
-func (p *parts) tellBrowsers(ctx context.Context) error {
+// refreshBrowserSettings updates the settings of projects that browsers load.
+func (p *parts) refreshBrowserSettings(ctx context.Context) error {
 	if p.rooms == nil {
 		return nil
 	}

@@ -24,7 +24,7 @@ func (p *parts) openStore(ctx context.Context) (err error) {
 	if p.Without.has(Capture) {
 		return nil
 	}
-	p.recorder = capture.NewRecorder(capture.RecorderConfig{Ledger: p.store, OnFailure: p.storeFailed()})
+	p.recorder = capture.NewRecorder(capture.RecorderConfig{Ledger: p.store, OnFailure: p.logStoreFailures()})
 	return nil
 }
 
@@ -40,9 +40,9 @@ func makeFolder(dir string) error {
 	return errors.Join(probe.Close(), os.Remove(probe.Name()))
 }
 
-// storeFailed logs errors of the recorder, at most once a second, because a failing store fails for
+// logStoreFailures logs errors of the recorder, at most once a second, because a failing store fails for
 // every request.
-func (p *parts) storeFailed() func(error) {
+func (p *parts) logStoreFailures() func(error) {
 	say := throttle(time.Second, func(err error, unsaid int) {
 		message := "events could not be stored; clients were asked to try again"
 		if errors.Is(err, capture.ErrIndexing) {
@@ -52,7 +52,7 @@ func (p *parts) storeFailed() func(error) {
 	})
 	return func(err error) {
 		if p.Stream.URL == "" || errors.Is(err, capture.ErrIndexing) {
-			say(err) // with a stream the events wait there, and streamFailed reports the failure
+			say(err) // with a stream the events wait there, and logStreamFailures reports the failure
 		}
 	}
 }

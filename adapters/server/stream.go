@@ -22,7 +22,7 @@ func (p *parts) openStream(ctx context.Context) (err error) {
 	if p.stream.Replicas() == 1 {
 		p.log.Info("only one broker stores the events: to lose none in a power failure, run it with sync_interval: always, or use three brokers (Options.Stream.Replicas 3)")
 	}
-	p.processor, err = capture.NewProcessor(capture.ProcessorConfig{Stream: p.stream, Recorder: p.recorder, Positions: p.store, OnFailure: p.streamFailed()})
+	p.processor, err = capture.NewProcessor(capture.ProcessorConfig{Stream: p.stream, Recorder: p.recorder, Positions: p.store, OnFailure: p.logStreamFailures()})
 	if err != nil {
 		return err
 	}
@@ -30,9 +30,9 @@ func (p *parts) openStream(ctx context.Context) (err error) {
 	return nil
 }
 
-// streamFailed logs errors of the processor, the first immediately and then one a minute: while the
+// logStreamFailures logs errors of the processor, the first immediately and then one a minute: while the
 // database is unavailable, each partition fails every few seconds.
-func (p *parts) streamFailed() func(error) {
+func (p *parts) logStreamFailures() func(error) {
 	return throttle(time.Minute, func(err error, unsaid int) {
 		p.log.Error("events of the stream could not be recorded yet; they stay in the stream and will be tried again", "error", err, "unsaid", unsaid)
 	})

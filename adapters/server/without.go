@@ -7,8 +7,8 @@ import (
 	"github.com/bunting-flags/bunting/management/rooms"
 )
 
-// misplaced are options that need a part.
-var misplaced = []struct {
+// partOptions are options that need a part.
+var partOptions = []struct {
 	name, part string
 	needs      Parts
 	isSet      func(*Options) bool
@@ -21,7 +21,7 @@ var misplaced = []struct {
 
 // checkParts returns an error if the options do not fit the parts in Without.
 func (o *Options) checkParts() error {
-	for _, m := range misplaced {
+	for _, m := range partOptions {
 		if m.isSet(o) && o.Without.has(m.needs) {
 			return fmt.Errorf("%s is for the part %s, which Options.Without leaves out", m.name, m.part)
 		}

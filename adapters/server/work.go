@@ -103,8 +103,8 @@ func (p *parts) countCohorts(ctx context.Context) {
 // rolloutsEvery is the maximum delay of the evaluation of a guarded rollout.
 const rolloutsEvery = 5 * time.Second
 
-// judgeRollouts evaluates the guarded rollouts that are due, until the context ends.
-func (p *parts) judgeRollouts(ctx context.Context) {
+// evaluateRollouts evaluates the guarded rollouts that are due, until the context ends.
+func (p *parts) evaluateRollouts(ctx context.Context) {
 	say := throttle(time.Minute, func(err error, unsaid int) {
 		p.log.Error("guarded rollouts could not be evaluated; it will be tried again", "error", err, "unsaid", unsaid)
 	})
@@ -124,9 +124,9 @@ func (p *parts) judgeRollouts(ctx context.Context) {
 // followPause is the wait after all events have been read.
 const followPause = time.Second
 
-// follow creates issues of the exceptions among the events, until the context ends. Of consecutive
+// followExceptions creates issues of the exceptions among the events, until the context ends. Of consecutive
 // failures it logs the first; it continues at the same position.
-func (p *parts) follow(ctx context.Context) {
+func (p *parts) followExceptions(ctx context.Context) {
 	failing := false
 	for ctx.Err() == nil {
 		more, err := p.rooms.ErrorTracking.Follow(ctx)
@@ -175,13 +175,13 @@ func (p *parts) storeUsage(ctx context.Context) {
 	}
 }
 
-// answersEvery is the maximum delay of the counts of evaluated values. If the process is killed, up
+// evaluationsInterval is the maximum delay of the counts of evaluated values. If the process is killed, up
 // to that much of them is lost.
-const answersEvery = time.Minute
+const evaluationsInterval = time.Minute
 
-// countAnswers stores the counts of evaluated values, and deletes old counts, until the context
+// countEvaluations stores the counts of evaluated values, and deletes old counts, until the context
 // ends.
-func (p *parts) countAnswers(ctx context.Context) {
+func (p *parts) countEvaluations(ctx context.Context) {
 	store := func() {
 		list := p.handler.TakeEvaluationCounts()
 		out := make([]sqlstore.Evaluation, len(list))
@@ -192,7 +192,7 @@ func (p *parts) countAnswers(ctx context.Context) {
 			p.log.Warn("some counts of flag evaluations were lost", "error", err)
 		}
 	}
-	every(ctx, answersEvery, func() {
+	every(ctx, evaluationsInterval, func() {
 		store()
 		for more := true; more && ctx.Err() == nil; {
 			var err error

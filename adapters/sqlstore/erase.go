@@ -131,7 +131,7 @@ func (s *Store) eraseEventsOf(ctx context.Context, q querier, projectID int64, u
 // returns their number.
 func (s *Store) eraseAll(ctx context.Context, q querier, projectID int64, text string, args ...any) (events int64, err error) {
 	for {
-		found, err := readErased(ctx, q, projectID, text, args...)
+		found, err := readErasedEvents(ctx, q, projectID, text, args...)
 		if err != nil || len(found) == 0 {
 			return events, err
 		}
@@ -156,8 +156,8 @@ type erasedEvent struct {
 	key           capture.EventKey
 }
 
-// readErased runs a query for the columns of erasedEvent.
-func readErased(ctx context.Context, q querier, projectID int64, text string, args ...any) ([]erasedEvent, error) {
+// readErasedEvents runs a query for the columns of erasedEvent.
+func readErasedEvents(ctx context.Context, q querier, projectID int64, text string, args ...any) ([]erasedEvent, error) {
 	return list(ctx, q, func(e *erasedEvent) []any {
 		e.key.ProjectID = projectID
 		return []any{&e.id, scanUUID(&e.key.UUID), &e.key.Name, &e.key.DistinctID, &e.timestamp}

@@ -71,12 +71,12 @@ func (y *fileSync) saveKeys(stored []storedProject) error {
 	if err != nil {
 		return err
 	}
-	ofOrganization, err := y.organizationKeys(keys)
+	orgKeys, err := y.organizationKeys(keys)
 	if err != nil {
 		return err
 	}
 	all := maps.Clone(keys)
-	maps.Copy(all, ofOrganization)
+	maps.Copy(all, orgKeys)
 	var ownProjects []int64 // the projects that only this file controls
 	for i := range y.projects {
 		ownProjects = append(ownProjects, y.projects[i].ID)
@@ -94,7 +94,7 @@ func (y *fileSync) saveKeys(stored []storedProject) error {
 	}
 	// Keys that left the file first, since a key may move from the organization to a
 	// project or back.
-	if err := errors.Join(y.closeOrganizationKeys(ofOrganization), y.closeKeys(keys, ownProjects)); err != nil {
+	if err := errors.Join(y.closeOrganizationKeys(orgKeys), y.closeKeys(keys, ownProjects)); err != nil {
 		return err
 	}
 	for hash, k := range keys {
@@ -102,7 +102,7 @@ func (y *fileSync) saveKeys(stored []storedProject) error {
 			return err
 		}
 	}
-	for hash, k := range ofOrganization {
+	for hash, k := range orgKeys {
 		if err := y.saveOrganizationKey(hash, k); err != nil {
 			return err
 		}
@@ -156,8 +156,8 @@ func (y *fileSync) saveKey(hash string, k *fileKey, ownProjects []int64) error {
 	if err != nil {
 		return err
 	}
-	others := slices.DeleteFunc(slices.Clone(current), func(id int64) bool { return slices.Contains(ownProjects, id) })
-	shared := origin == "" || len(others) > 0
+	otherProjects := slices.DeleteFunc(slices.Clone(current), func(id int64) bool { return slices.Contains(ownProjects, id) })
+	shared := origin == "" || len(otherProjects) > 0
 	switch {
 	case organizations != "[]":
 		return fmt.Errorf("%s opens an organization already (%s): leave one out", k.position, cmp.Or(origin, "made through the API"))
@@ -168,7 +168,7 @@ func (y *fileSync) saveKey(hash string, k *fileKey, ownProjects []int64) error {
 	case origin == "" && len(current) == 0: // it has access to every project
 		return nil
 	}
-	all := append(others, k.projects...)
+	all := append(otherProjects, k.projects...)
 	slices.Sort(all)
 	all = slices.Compact(all)
 	if kind == k.kind && scopes == k.scopes && slices.Equal(all, current) {

@@ -26,7 +26,7 @@ func (s *Store) Groups(ctx context.Context, projectID int64, groupType int, afte
 	search = lowerASCII(search)
 	// from is the last key that was examined: the next query starts after it.
 	from := after
-	var held piece
+	var held byteLimit
 	for scanned := 0; scanned < capture.SearchScan; {
 		// A filtered query reads more rows than the page needs, up to
 		// capture.SearchScan in all, so that a search without results ends. Without a

@@ -31,12 +31,12 @@ func scanPerson(rows *sql.Rows) (_ *capture.StoredPerson, size int, err error) {
 	return &p, len(properties), nil
 }
 
-// piece counts the bytes of rows that may be long, to stop reading before they take too
+// byteLimit counts the bytes of rows that may be long, to stop reading before they take too
 // much memory.
-type piece struct{ bytes int }
+type byteLimit struct{ bytes int }
 
 // hold counts a row. It returns errPageFull if no further row should be read.
-func (p *piece) hold(bytes int) error {
+func (p *byteLimit) hold(bytes int) error {
 	if p.bytes += bytes; p.bytes >= pieceBytes {
 		return errPageFull
 	}
@@ -57,7 +57,7 @@ func (s *Store) People(ctx context.Context, projectID int64, q capture.PersonQue
 	if from <= 0 {
 		from = math.MaxInt64
 	}
-	var held piece
+	var held byteLimit
 	for scanned := 0; scanned < capture.SearchScan; {
 		step := min(q.Limit+1, searchStep)
 		if filtered {
@@ -106,7 +106,7 @@ func matchesSearch(p *capture.StoredPerson, search string) bool {
 // properties in bytes: at most limit persons, and fewer if their properties reach
 // pieceBytes. It reports whether there may be more.
 func (s *Store) peopleBelow(ctx context.Context, projectID, below int64, limit int) (out []*capture.StoredPerson, sizes []int, more bool, err error) {
-	var held piece
+	var held byteLimit
 	err = query(ctx, s.read, func(rows *sql.Rows) error {
 		p, size, err := scanPerson(rows)
 		if err != nil {

@@ -15,7 +15,7 @@ import (
 // stays within its bounds.
 func (s *Store) BeginRun(ctx context.Context, r *queries.StoredRun, staleBefore time.Time, b queries.RunBounds) (isNew bool, err error) {
 	err = s.inWrite(ctx, func(tx *sql.Tx) error {
-		if err := forgetRuns(ctx, tx, b.Before); err != nil {
+		if err := deleteRunsBefore(ctx, tx, b.Before); err != nil {
 			return err
 		}
 		// A row is replaced only if its run has ended or its server has stopped
@@ -27,7 +27,7 @@ func (s *Store) BeginRun(ctx context.Context, r *queries.StoredRun, staleBefore 
 		if err != nil {
 			return err
 		}
-		if isNew, err = hasChangedOne(result, nil); err != nil {
+		if isNew, err = affectsOneRow(result, nil); err != nil {
 			return err
 		}
 		// Delete the oldest runs that have ended, beyond the maximum count or the
@@ -49,7 +49,7 @@ func (s *Store) UpdateRun(ctx context.Context, r *queries.StoredRun) (running bo
 		return true, nil
 	}
 	err = s.inWrite(ctx, func(tx *sql.Tx) (err error) {
-		running, err = hasChangedOne(tx.ExecContext(ctx, `UPDATE query_runs SET seen_at = $4, ended = $5, status = $6, result = $7, size = $8
+		running, err = affectsOneRow(tx.ExecContext(ctx, `UPDATE query_runs SET seen_at = $4, ended = $5, status = $6, result = $7, size = $8
 			WHERE project_id = $1 AND id = $2 AND server = $3 AND ended = 0`, runRow(r)...))
 		return err
 	})
@@ -70,11 +70,11 @@ func (s *Store) Run(ctx context.Context, project int64, id string) (*queries.Sto
 
 // DeleteRuns implements queries.RunStore.
 func (s *Store) DeleteRuns(ctx context.Context, before time.Time) error {
-	return s.runError(s.inWrite(ctx, func(tx *sql.Tx) error { return forgetRuns(ctx, tx, before) }))
+	return s.runError(s.inWrite(ctx, func(tx *sql.Tx) error { return deleteRunsBefore(ctx, tx, before) }))
 }
 
-// forgetRuns deletes the runs of all projects that were last updated before a time.
-func forgetRuns(ctx context.Context, tx *sql.Tx, before time.Time) error {
+// deleteRunsBefore deletes the runs of all projects that were last updated before a time.
+func deleteRunsBefore(ctx context.Context, tx *sql.Tx, before time.Time) error {
 	_, err := tx.ExecContext(ctx, `DELETE FROM query_runs WHERE seen_at < $1`, micros(before))
 	return err
 }
@@ -88,8 +88,8 @@ func runRow(r *queries.StoredRun) []any {
 	return []any{r.Project, cleanText(r.ID), r.Server, micros(r.Seen), ended, string(r.Status), string(r.Result), len(r.Result)}
 }
 
-// hasChangedOne reports whether a statement affected one row.
-func hasChangedOne(result sql.Result, err error) (bool, error) {
+// affectsOneRow reports whether a statement affected one row.
+func affectsOneRow(result sql.Result, err error) (bool, error) {
 	if err != nil {
 		return false, err
 	}

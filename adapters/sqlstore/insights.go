@@ -183,12 +183,12 @@ func yieldAll[T any](list []T, yield func(T) error) error {
 
 // without returns the elements of list that are not the name of a found value.
 func without[K comparable, T any](list []K, found []T, name func(T) K) (rest []K) {
-	known := make(map[K]bool, len(found))
+	selected := make(map[K]bool, len(found))
 	for _, x := range found {
-		known[name(x)] = true
+		selected[name(x)] = true
 	}
 	for _, k := range list {
-		if !known[k] {
+		if !selected[k] {
 			rest = append(rest, k)
 		}
 	}
@@ -202,7 +202,7 @@ func (r *insightReader) profiles(ctx context.Context, people []capture.UUID) (fo
 	for i := range people {
 		args = append(args, people[i][:])
 	}
-	var held piece
+	var held byteLimit
 	err = query(ctx, r.store.read, func(rows *sql.Rows) error {
 		p, size, err := scanPerson(rows)
 		if err != nil {
@@ -263,7 +263,7 @@ func (r *insightReader) groupsOf(ctx context.Context, groupType int, keys []stri
 	for _, key := range keys {
 		args = append(args, key)
 	}
-	var held piece
+	var held byteLimit
 	err = query(ctx, r.store.read, func(rows *sql.Rows) error {
 		var key, properties string
 		var created int64

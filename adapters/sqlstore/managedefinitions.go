@@ -52,14 +52,14 @@ func (t *manageTx) DefinitionByKey(kind featureflags.DefinitionKind, projectID i
 // Definitions implements rooms.Tx. The count is the number of all matching definitions,
 // of at most management.MaxScan if the query has a filter in Go.
 func (t *manageTx) Definitions(q featureflags.DefinitionQuery) (page []featureflags.Definition, count int, err error) {
-	const shown = `project_id = $1 AND deleted = $2`
+	const condition = `project_id = $1 AND deleted = $2`
 	table, args := definitionTables[q.Kind].table, []any{q.Project, boolToInt(q.Deleted)}
 	// The subquery needs only an index, as in DefinitionByKey.
 	where := func(limit, offset int) string {
-		return fmt.Sprintf(`project_id = $1 AND id IN (SELECT id FROM %s WHERE %s ORDER BY id DESC LIMIT %d OFFSET %d) ORDER BY id DESC`, table, shown, limit, offset)
+		return fmt.Sprintf(`project_id = $1 AND id IN (SELECT id FROM %s WHERE %s ORDER BY id DESC LIMIT %d OFFSET %d) ORDER BY id DESC`, table, condition, limit, offset)
 	}
 	if q.Match == nil {
-		if _, err := t.queryRow("counting definitions", `SELECT COUNT(*) FROM `+table+` WHERE `+shown, args, &count); err != nil {
+		if _, err := t.queryRow("counting definitions", `SELECT COUNT(*) FROM `+table+` WHERE `+condition, args, &count); err != nil {
 			return nil, 0, err
 		}
 		err = t.definitions(q.Kind, func(d featureflags.Definition) { page = append(page, d) }, where(pageLimit(q.Limit), max(q.Offset, 0)), args...)

@@ -59,7 +59,7 @@ type Evaluation struct {
 // tokens of deleted projects are ignored.
 func (s *Store) AddEvaluations(ctx context.Context, when time.Time, list []Evaluation) error {
 	projects := map[int64]map[flagHour]int64{}
-	ids, err := s.projectsOf(ctx, len(list), func(i int) string { return list[i].Token })
+	ids, err := s.projectIDsByToken(ctx, len(list), func(i int) string { return list[i].Token })
 	if err != nil {
 		return err
 	}

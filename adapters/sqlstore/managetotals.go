@@ -13,9 +13,9 @@ type definitionSize struct {
 	bytes int64
 }
 
-// definitionWeight selects the number and the size of the definitions that are not
+// definitionSizeQuery selects the number and the size of the definitions that are not
 // deleted. Neither database reads the contents of long strings for octet_length.
-const definitionWeight = `SELECT COUNT(*), COALESCE(SUM(octet_length(record) + octet_length(meta)), 0) FROM %s WHERE project_id = $1 AND deleted = 0`
+const definitionSizeQuery = `SELECT COUNT(*), COALESCE(SUM(octet_length(record) + octet_length(meta)), 0) FROM %s WHERE project_id = $1 AND deleted = 0`
 
 // DefinitionTotals implements rooms.Tx. The totals are computed on the first request of
 // a transaction and updated by its changes.
@@ -25,7 +25,7 @@ func (t *manageTx) DefinitionTotals(projectID int64) (featureflags.DefinitionTot
 	}
 	var sums [2]definitionSize
 	for kind := range definitionTables {
-		if _, err := t.queryRow("summing up definitions", fmt.Sprintf(definitionWeight, definitionTables[kind].table), []any{projectID}, &sums[kind].n, &sums[kind].bytes); err != nil {
+		if _, err := t.queryRow("summing up definitions", fmt.Sprintf(definitionSizeQuery, definitionTables[kind].table), []any{projectID}, &sums[kind].n, &sums[kind].bytes); err != nil {
 			return featureflags.DefinitionTotals{}, err
 		}
 	}
@@ -45,7 +45,7 @@ func (t *manageTx) readSize(kind featureflags.DefinitionKind, projectID, id int6
 	if t.totals[projectID] == nil || id == 0 {
 		return w, nil
 	}
-	_, err = t.queryRow("weighing a definition", fmt.Sprintf(definitionWeight, definitionTables[kind].table)+` AND id = $2`, []any{projectID, id}, &w.n, &w.bytes)
+	_, err = t.queryRow("weighing a definition", fmt.Sprintf(definitionSizeQuery, definitionTables[kind].table)+` AND id = $2`, []any{projectID, id}, &w.n, &w.bytes)
 	return w, err
 }
 

@@ -45,11 +45,11 @@ func Move(ctx context.Context, from, to string, progress progress) (out MoveResu
 	if m.tables, err = readMoveTables(ctx); err != nil {
 		return out, err
 	}
-	if m.from, err = openQuiet(ctx, from); err != nil {
+	if m.from, err = openForMove(ctx, from); err != nil {
 		return out, err
 	}
 	defer func() { err = errors.Join(err, m.from.Close()) }()
-	if m.to, err = openQuiet(ctx, to); err != nil {
+	if m.to, err = openForMove(ctx, to); err != nil {
 		return out, err
 	}
 	defer func() { err = errors.Join(err, m.to.Close()) }()
@@ -72,7 +72,7 @@ func Move(ctx context.Context, from, to string, progress progress) (out MoveResu
 	}
 	// Sequences are set after the rows, and everything is compared before the target
 	// can be opened.
-	if err := m.numbers(ctx); err != nil {
+	if err := m.copySequences(ctx); err != nil {
 		return m.result, err
 	}
 	if err := m.compare(ctx); err != nil {
@@ -104,9 +104,9 @@ func (s *Store) checkNotMoving(ctx context.Context) error {
 // name of servers is bunting.
 const moverName = "bunting move"
 
-// openQuiet opens a store for a move: without the listener, and without the check for
+// openForMove opens a store for a move: without the listener, and without the check for
 // an incomplete move.
-func openQuiet(ctx context.Context, address string) (*Store, error) {
+func openForMove(ctx context.Context, address string) (*Store, error) {
 	if u, err := url.Parse(address); err == nil && strings.HasPrefix(u.Scheme, "postgres") {
 		q := u.Query()
 		q.Set("application_name", moverName)

@@ -12,10 +12,10 @@ import (
 	"sync"
 )
 
-// numbers copies the last assigned numbers of events and of rows that the database
+// copySequences copies the last assigned numbers of events and of rows that the database
 // numbers, because a number that was assigned before must not be assigned to another
 // object.
-func (m *mover) numbers(ctx context.Context) error {
+func (m *mover) copySequences(ctx context.Context) error {
 	last, err := m.from.lastEventID(ctx)
 	if err != nil {
 		return fmt.Errorf("reading the last number of events: %w", m.from.dialect.explain(err))

@@ -23,7 +23,7 @@ func (s *Store) DeleteEventsBefore(ctx context.Context, before time.Time, limit 
 		chunk := min(retainChunk, int64(limit)-n)
 		deleted := int64(0)
 		err := s.inWrite(ctx, func(tx *sql.Tx) error {
-			locked, err := s.lockRetaining(ctx, tx)
+			locked, err := s.tryLockRetention(ctx, tx)
 			if err == nil && locked {
 				deleted, err = s.deleteOldest(ctx, tx, micros(before), chunk)
 			}
@@ -40,15 +40,15 @@ func (s *Store) DeleteEventsBefore(ctx context.Context, before time.Time, limit 
 	return n, nil
 }
 
-// retainLock is the key of the advisory lock for deleting old events.
-const retainLock int64 = 0x42554e52 << 32
+// retentionLock is the key of the advisory lock for deleting old events.
+const retentionLock int64 = 0x42554e52 << 32
 
-// lockRetaining acquires retainLock for the transaction unless another server holds it.
-func (s *Store) lockRetaining(ctx context.Context, tx querier) (locked bool, err error) {
+// tryLockRetention acquires retentionLock for the transaction unless another server holds it.
+func (s *Store) tryLockRetention(ctx context.Context, tx querier) (locked bool, err error) {
 	if s.dialect.singleWriter {
 		return true, nil
 	}
-	err = tx.QueryRowContext(ctx, `SELECT pg_try_advisory_xact_lock($1)`, retainLock).Scan(&locked)
+	err = tx.QueryRowContext(ctx, `SELECT pg_try_advisory_xact_lock($1)`, retentionLock).Scan(&locked)
 	return locked, err
 }
 

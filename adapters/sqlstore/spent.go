@@ -22,7 +22,7 @@ type Spending struct {
 // AddSpending adds to the counts of the UTC day of when. Entries with tokens of deleted
 // projects are ignored.
 func (s *Store) AddSpending(ctx context.Context, when time.Time, list []Spending) error {
-	projects, err := s.projectsOf(ctx, len(list), func(i int) string { return list[i].Token })
+	projects, err := s.projectIDsByToken(ctx, len(list), func(i int) string { return list[i].Token })
 	if err != nil {
 		return err
 	}
@@ -41,9 +41,9 @@ func (s *Store) AddSpending(ctx context.Context, when time.Time, list []Spending
 	})
 }
 
-// projectsOf returns the ids of the projects by token, 0 for tokens of deleted
+// projectIDsByToken returns the ids of the projects by token, 0 for tokens of deleted
 // projects.
-func (s *Store) projectsOf(ctx context.Context, n int, token func(i int) string) (map[string]int64, error) {
+func (s *Store) projectIDsByToken(ctx context.Context, n int, token func(i int) string) (map[string]int64, error) {
 	projects := map[string]int64{}
 	for i := range n {
 		if _, ok := projects[token(i)]; ok {

@@ -33,7 +33,7 @@ func Management(t *testing.T, open func(testing.TB) ManagementStore) {
 		"keys":                                managementKeys,
 		"definitions":                         managementDefinitions,
 		"members of static cohorts":           managementMembers,
-		"many at once":                        managementMany,
+		"many at once":                        managementBulk,
 	} {
 		t.Run(name, func(t *testing.T) { test(t, open(t)) })
 	}

@@ -13,9 +13,9 @@ import (
 	"github.com/bunting-flags/bunting/management/rooms"
 )
 
-// managementMany checks that writing many objects at a time has the same result as
+// managementBulk checks that writing many objects at a time has the same result as
 // writing them one by one.
-func managementMany(t *testing.T, s ManagementStore) {
+func managementBulk(t *testing.T, s ManagementStore) {
 	const many = 450 // more than one statement inserts
 	p := management.ProjectRecord{Organization: "org", APIKey: "phc_p", CreatedAt: managementTime}
 	inWrite(t, s, func(tx rooms.Tx) error {

@@ -103,11 +103,11 @@ func (b *bench) batchRows(version int, ours, bare *measured) {
 		t.compare(v+"acknowledgement at full load "+q.name, ms(ours, q.at), ms(bare, q.at), func(v float64) string { return fmt.Sprintf("%.2f ms", v) })
 	}
 	if version == 7 {
-		t.compare("resident idle", float64(ours.idle), float64(bare.idle), mega)
+		t.compare("resident idle", float64(ours.idle), float64(bare.idle), formatMegabytes)
 		t.judge("≤ 40 MB", ours.idle <= mostIdle)
 	}
-	t.compare(v+"resident at the end of the load", float64(ours.now), float64(bare.now), mega)
-	t.compare(v+"resident at most", float64(ours.peak), float64(bare.peak), mega)
+	t.compare(v+"resident at the end of the load", float64(ours.now), float64(bare.now), formatMegabytes)
+	t.compare(v+"resident at most", float64(ours.peak), float64(bare.peak), formatMegabytes)
 	t.judge("≤ 256 MB", ours.peak <= mostResident)
 }
 

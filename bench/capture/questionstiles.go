@@ -21,13 +21,13 @@ func (b *bench) measureTiles(p *process) error {
 	}
 	defer c.net.Close()
 	var dashboard struct{ ID int }
-	if err := c.made("/api/projects/1/dashboards/", `{"name":"ten"}`, &dashboard); err != nil {
+	if err := c.createObject("/api/projects/1/dashboards/", `{"name":"ten"}`, &dashboard); err != nil {
 		return err
 	}
 	for i := range tiles {
 		var insight struct{ ID int }
 		query := questions[i%len(questions)].query
-		if err := c.made("/api/projects/1/insights/", fmt.Sprintf(`{"name":"tile %d","query":{"kind":"InsightVizNode","source":%s},"dashboards":[%d]}`, i, query, dashboard.ID), &insight); err != nil {
+		if err := c.createObject("/api/projects/1/insights/", fmt.Sprintf(`{"name":"tile %d","query":{"kind":"InsightVizNode","source":%s},"dashboards":[%d]}`, i, query, dashboard.ID), &insight); err != nil {
 			return err
 		}
 	}
@@ -51,8 +51,8 @@ func (b *bench) measureTiles(p *process) error {
 	return nil
 }
 
-// made creates an object through the API.
-func (c *conn) made(path, body string, out any) error {
+// createObject creates an object through the API.
+func (c *conn) createObject(path, body string, out any) error {
 	status, answer, err := c.do(withKey(post(path, "", []byte(body), 0)).raw, nil)
 	if err != nil {
 		return err

@@ -87,8 +87,8 @@ func micros(v float64) string    { return fmt.Sprintf("%.1f µs", v) }
 func millis(d time.Duration) string {
 	return fmt.Sprintf("%.2f ms", float64(d)/float64(time.Millisecond))
 }
-func mega(v float64) string    { return megabytes(int64(v)) }
-func megabytes(n int64) string { return fmt.Sprintf("%.1f MB", float64(n)/(1<<20)) }
+func formatMegabytes(v float64) string { return megabytes(int64(v)) }
+func megabytes(n int64) string         { return fmt.Sprintf("%.1f MB", float64(n)/(1<<20)) }
 
 // each returns a duration divided by a number, in microseconds.
 func each(d time.Duration, n int) float64 {

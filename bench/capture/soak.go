@@ -70,7 +70,7 @@ func (b *bench) measureSoak(length time.Duration) (err error) {
 	t.figure("resident at the end", megabytes(samples[len(samples)-1]))
 	if quarter := len(samples) / 4; quarter > 0 { // the first quarter fills the caches
 		second, last := mean(samples[quarter:2*quarter]), mean(samples[len(samples)-quarter:])
-		t.compare("resident in the last quarter of the time, other: in the second", float64(last), float64(second), mega)
+		t.compare("resident in the last quarter of the time, other: in the second", float64(last), float64(second), formatMegabytes)
 		if length >= soakJudged {
 			t.judge("≤ 1.10", float64(last) <= mostGrowth*float64(second))
 		}

@@ -109,16 +109,16 @@ func upperShare(k, n int) float64 {
 	return mathext.InvRegIncBeta(float64(k+1), float64(n-k), 0.975)
 }
 
-// ascent is one simulated rollout. step is the index of the step that was rolled back, or -1.
-type ascent struct {
+// simulatedRun is one simulated rollout. step is the index of the step that was rolled back, or -1.
+type simulatedRun struct {
 	step              int
 	entities, seconds float64
 	mismatch          bool
 }
 
 // simulateRollout simulates all steps until one is rolled back.
-func (s *Simulation) simulateRollout(rng *rand.Rand, effect float64) ascent {
-	out := ascent{step: -1}
+func (s *Simulation) simulateRollout(rng *rand.Rand, effect float64) simulatedRun {
+	out := simulatedRun{step: -1}
 	for step := range s.Rollout.Steps {
 		if s.Rollout.Steps[step].Percent >= 100 {
 			break
@@ -133,7 +133,7 @@ func (s *Simulation) simulateRollout(rng *rand.Rand, effect float64) ascent {
 
 // simulateStep simulates one step, and reports whether it was rolled back. The step lasts for its
 // dwell time, and until both arms have the minimum number of exposures.
-func (s *Simulation) simulateStep(rng *rand.Rand, effect float64, step int, out *ascent) bool {
+func (s *Simulation) simulateStep(rng *rand.Rand, effect float64, step int, out *simulatedRun) bool {
 	r := s.Rollout
 	p, dwell, perSecond := r.Steps[step].Percent/100, float64(r.Steps[step].Dwell), s.PerDay/86_400
 	e := Evidence{Metrics: make([]Measurement, len(r.Guardrails)+len(r.Signals))}

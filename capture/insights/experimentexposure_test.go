@@ -11,7 +11,7 @@ import (
 // $experiment_exposure, which newer SDKs send, is an exposure like $feature_flag_called, and the
 // first of either counts. An experiment may name one of them: then only that event counts.
 func TestExperiments_ExposureEvents(t *testing.T) {
-	const told = `{"$feature_flag": "@flag", "$feature_flag_response": "%s"}`
+	const calledProperties = `{"$feature_flag": "@flag", "$feature_flag_response": "%s"}`
 	group := func(variant string, rows ...string) experimentPeople {
 		out := experimentPeople{N: 1, Variant: variant}
 		for _, text := range rows {
@@ -24,7 +24,7 @@ func TestExperiments_ExposureEvents(t *testing.T) {
 		return out
 	}
 	event := func(second int, name, variant string) string {
-		return fmt.Sprintf(`["e", %d, %q, %s]`, second, name, fmt.Sprintf(told, variant))
+		return fmt.Sprintf(`["e", %d, %q, %s]`, second, name, fmt.Sprintf(calledProperties, variant))
 	}
 	const called, exposed, bought = "$feature_flag_called", "$experiment_exposure", "bought"
 	people := []experimentPeople{

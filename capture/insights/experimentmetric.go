@@ -98,7 +98,7 @@ var metricKinds = map[string]func(m *metric, n node, p *Project){
 		}
 	},
 	"funnel":    readFunnelMetric,
-	"retention": readComeback,
+	"retention": readRetentionMetric,
 }
 
 // readMetric parses a metric.
@@ -188,9 +188,9 @@ func readFunnelMetric(m *metric, n node, p *Project) {
 // maxFunnelSteps is the maximum number of steps of a funnel, without the exposure.
 const maxFunnelSteps = 20
 
-// readComeback parses the members of a retention metric, which are all required except
+// readRetentionMetric parses the members of a retention metric, which are all required except
 // start_handling.
-func readComeback(m *metric, n node, p *Project) {
+func readRetentionMetric(m *metric, n node, p *Project) {
 	m.kind = experiments.Retention
 	for _, name := range strings.Fields("start_event completion_event retention_window_start retention_window_end retention_window_unit") {
 		if n.get(name).isAbsent() {

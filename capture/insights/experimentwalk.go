@@ -284,8 +284,8 @@ func (c *returnMeasurer) since(cal calendar, from, to int64) int64 {
 	begin, end := time.UnixMicro(from), time.UnixMicro(to)
 	switch interval(c.unit) {
 	case day:
-		const whole = 24 * time.Hour
-		return cal.clock(end).Truncate(whole).Sub(cal.clock(begin).Truncate(whole)).Microseconds()
+		const day = 24 * time.Hour
+		return cal.clock(end).Truncate(day).Sub(cal.clock(begin).Truncate(day)).Microseconds()
 	case hour:
 		return cal.startOf(hour, end).Sub(cal.startOf(hour, begin)).Microseconds()
 	}

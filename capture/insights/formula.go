@@ -89,45 +89,45 @@ func (p *formulaParser) accept(sign string) bool {
 
 // sum parses terms joined by + and -.
 func (p *formulaParser) sum() term {
-	left := p.product()
+	operand := p.product()
 	for !p.hasFailed() {
 		// The closures must refer to the present value of left.
-		a := left
+		a := operand
 		switch {
 		case p.accept("+"):
 			b := p.product()
-			left = func(s []float64) float64 { return a(s) + b(s) }
+			operand = func(s []float64) float64 { return a(s) + b(s) }
 		case p.accept("-"):
 			b := p.product()
-			left = func(s []float64) float64 { return a(s) - b(s) }
+			operand = func(s []float64) float64 { return a(s) - b(s) }
 		default:
-			return left
+			return operand
 		}
 	}
-	return left
+	return operand
 }
 
 // product parses factors joined by *, / and %.
 func (p *formulaParser) product() term {
-	left := p.unary()
+	operand := p.unary()
 	for !p.hasFailed() {
 		// The closures must refer to the present value of left.
-		a := left
+		a := operand
 		switch {
 		case p.accept("*"):
 			b := p.unary()
-			left = func(s []float64) float64 { return a(s) * b(s) }
+			operand = func(s []float64) float64 { return a(s) * b(s) }
 		case p.accept("/"):
 			b := p.unary()
-			left = func(s []float64) float64 { return divide(a(s), b(s)) }
+			operand = func(s []float64) float64 { return divide(a(s), b(s)) }
 		case p.accept("%"):
 			b := p.unary()
-			left = func(s []float64) float64 { return remainder(a(s), b(s)) }
+			operand = func(s []float64) float64 { return remainder(a(s), b(s)) }
 		default:
-			return left
+			return operand
 		}
 	}
-	return left
+	return operand
 }
 
 // unary parses a factor with optional signs. A sign binds less tightly than **, as in Python.

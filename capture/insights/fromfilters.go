@@ -31,21 +31,21 @@ func FromFilters(filters json.RawMessage) (json.RawMessage, error) {
 
 // older converts filters; it returns nil if there are none.
 func (n node) older() map[string]any {
-	given := n.unpacked()
-	if list, ok := given.value.([]any); ok && len(list) == 1 {
-		given = given.with(list[0]).unpacked()
+	filters := n.unpacked()
+	if list, ok := filters.value.([]any); ok && len(list) == 1 {
+		filters = filters.with(list[0]).unpacked()
 	}
-	if f, ok := given.value.(map[string]any); !ok || len(f) == 0 {
+	if f, ok := filters.value.(map[string]any); !ok || len(f) == 0 {
 		return nil
 	}
-	kind := given.get("insight")
+	kind := filters.get("insight")
 	name, text := kind.value.(string)
 	convert, ok := oldInsights[strings.ToUpper(name)]
 	if !ok || !text && !kind.isAbsent() {
 		kind.fail(notSupported, "Insights of type %s are not supported.", describe(kind.value))
 		return nil
 	}
-	old := &oldFilters{node: given, query: map[string]any{}}
+	old := &oldFilters{node: filters, query: map[string]any{}}
 	old.common()
 	convert(old)
 	return old.query
@@ -338,20 +338,20 @@ func (o *oldFilters) breakdown() {
 // oldProperties converts filters: a list, a tree, or the oldest form, in which names end with
 // operators. It returns nil if there are no filters; invalid filters are dropped.
 func (n node) oldProperties() any {
-	given := n.unpacked()
-	switch v := given.value.(type) {
+	filters := n.unpacked()
+	switch v := filters.value.(type) {
 	case []any:
-		given.lookIn()
-		return someOf(oldFilterList(v))
+		filters.trackFilterMembers()
+		return nilIfEmpty(oldFilterList(v))
 	case map[string]any:
 		values, tree := v["values"].([]any)
 		if tree {
-			given.lookIn()
+			filters.trackFilterMembers()
 			return oldGroup(v, values)
 		}
 		if v["key"] != nil || v["type"] == "AND" || v["type"] == "OR" {
-			given.lookIn()
-			return someOf(oldFilterList([]any{v}))
+			filters.trackFilterMembers()
+			return nilIfEmpty(oldFilterList([]any{v}))
 		}
 		list := []any{}
 		for _, name := range slices.Sorted(maps.Keys(v)) {
@@ -361,22 +361,22 @@ func (n node) oldProperties() any {
 			}
 			list = append(list, map[string]any{"type": "event", "key": key, "operator": operator, "value": v[name]})
 		}
-		return someOf(list)
+		return nilIfEmpty(list)
 	}
 	return nil
 }
 
-// someOf returns the list, or nil if it is empty.
-func someOf(list []any) any {
+// nilIfEmpty returns the list, or nil if it is empty.
+func nilIfEmpty(list []any) any {
 	if len(list) == 0 {
 		return nil
 	}
 	return list
 }
 
-// lookIn records which members filters may have. Faults are ignored here, because parsing the
+// trackFilterMembers records which members filters may have. Faults are ignored here, because parsing the
 // resulting query reports them.
-func (n node) lookIn() {
+func (n node) trackFilterMembers() {
 	node{value: n.value, attr: n.attr, fault: new(*Error), tracker: n.tracker}.filters(&Project{})
 }
 

@@ -228,8 +228,8 @@ func leavesOf(tree *flags.CohortNode, yield func(*flags.CohortNode)) {
 	}
 }
 
-// within adds a cohort, and all cohorts that it refers to, to a set.
-func (p *Project) within(id int64, to map[int64]bool) {
+// collectCohorts adds a cohort, and all cohorts that it refers to, to a set.
+func (p *Project) collectCohorts(id int64, to map[int64]bool) {
 	if to[id] {
 		return
 	}
@@ -237,7 +237,7 @@ func (p *Project) within(id int64, to map[int64]bool) {
 	if c := p.Definitions.Cohorts[id]; c.Tree != nil {
 		leavesOf(c.Tree, func(n *flags.CohortNode) {
 			if inner, ok := n.Leaf.Value.(int64); ok && n.Leaf.Type == flags.CohortProperty {
-				p.within(inner, to)
+				p.collectCohorts(inner, to)
 			}
 		})
 	}
@@ -282,10 +282,10 @@ const membershipSize = 144
 // flags, so that a cohort has the same members for flags and for queries.
 func (b *binder) cohort(id int64) func(*capture.StoredPerson) bool {
 	// The cohort may refer to static cohorts, the members of which are read now.
-	static, wanted := map[capture.UUID][]int64{}, map[int64]bool{}
-	b.project.within(id, wanted)
+	static, selected := map[capture.UUID][]int64{}, map[int64]bool{}
+	b.project.collectCohorts(id, selected)
 	for _, cohort := range b.project.Definitions.StaticCohorts {
-		if !wanted[cohort] {
+		if !selected[cohort] {
 			continue
 		}
 		members, err := b.reader.Members(b.ctx, cohort)

@@ -51,14 +51,14 @@ func UnknownMembers(part string, document []byte, place string, p *Project) ([]s
 	if _, object := n.value.(map[string]any); !object {
 		return nil, nil
 	}
-	of, ok := parts[part]
+	parser, ok := parts[part]
 	if !ok {
 		return nil, fmt.Errorf("insights: nothing is known of the members of %q", part)
 	}
-	if n.tracker.what = of.what; part == "filters" {
+	if n.tracker.what = parser.what; part == "filters" {
 		n.tracker.known = olderMembers
 	}
-	of.read(n, p)
+	parser.read(n, p)
 	if fault := n.tracker.findMisspelled(); fault != nil {
 		return nil, fault
 	}

@@ -32,8 +32,8 @@ type entry struct {
 	members map[string]any
 }
 
-// show returns the members of a response. cached is the value of is_cached.
-func (e *entry) show(cached bool) map[string]any {
+// response returns the members of a response. cached is the value of is_cached.
+func (e *entry) response(cached bool) map[string]any {
 	out := maps.Clone(e.members)
 	out["is_cached"] = cached
 	return out

@@ -70,7 +70,7 @@ func (d *Service) compute(c *computation) {
 	if c.err = d.scheduler.acquire(c.ctx, project); c.err == nil {
 		c.pickedAt = d.Now()
 		close(c.picked)
-		c.entry, c.err = d.answer(c)
+		c.entry, c.err = d.computeEntry(c)
 		d.scheduler.release(project)
 	}
 	d.stats.countOutcome(c, d.Now())
@@ -98,8 +98,8 @@ func (d *Service) run(c *computation) (result *insights.Result, err error) {
 	return c.prepared.query.Run(c.ctx, countingSource{d.Source, c, d}, insights.Options{Now: c.prepared.now, Limits: insights.Limits{Memory: d.Limits.Memory}})
 }
 
-// answer executes the query, reports it if it was slow, and converts the result to an entry.
-func (d *Service) answer(c *computation) (*entry, error) {
+// computeEntry executes the query, reports it if it was slow, and converts the result to an entry.
+func (d *Service) computeEntry(c *computation) (*entry, error) {
 	a := c.prepared
 	began := time.Now()
 	result, err := d.run(c)
@@ -131,7 +131,7 @@ func (a *preparedQuery) members(r *insights.Result, took time.Duration, ages age
 	}
 	out := map[string]any{
 		"last_refresh": stamp(a.now), "cache_target_age": stamp(a.now.Add(ages.lazy)),
-		"next_allowed_client_refresh": stamp(a.now.Add(min(time.Minute, timesCost*took))),
+		"next_allowed_client_refresh": stamp(a.now.Add(min(time.Minute, maxAgeFactor*took))),
 		"cache_key":                   a.key, "timezone": zone.String(), "hogql": r.HogQL, "modifiers": a.modifiers(), "timings": timings(r.Timings, took),
 	}
 	if r.Results != nil {

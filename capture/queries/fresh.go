@@ -26,8 +26,8 @@ var agesByInterval = map[string]ages{
 	"month":  {2 * day, 2 * day},
 }
 
-// timesCost limits the age of a result to a multiple of the duration of its computation.
-const timesCost = 10
+// maxAgeFactor limits the age of a result to a multiple of the duration of its computation.
+const maxAgeFactor = 10
 
 // sharedAge is the greatest age of a result for public links, independent of its cost (§1.9).
 const sharedAge = time.Minute
@@ -136,5 +136,5 @@ func (a *preparedQuery) isFresh(e *entry, lazy bool) bool {
 	case lazy && age < e.ages.lazy:
 		return true
 	}
-	return age < min(timesCost*e.cost, e.ages.usual)
+	return age < min(maxAgeFactor*e.cost, e.ages.usual)
 }

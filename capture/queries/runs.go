@@ -234,7 +234,7 @@ func (r *run) status(progress bool) *Status {
 		s.end(r.ended)
 		s.Failed = r.err != nil
 		if r.entry != nil {
-			s.Results = r.entry.show(r.joined)
+			s.Results = r.entry.response(r.joined)
 		}
 		if s.ClientError = isClientError(r.err); s.ClientError {
 			text := detailOf(r.err)

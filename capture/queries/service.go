@@ -224,7 +224,7 @@ func (d *Service) respond(ctx context.Context, r Request, q *insights.Query, now
 	case r.Mode == CacheOnly && old == nil:
 		return &Answer{}, nil
 	case r.Mode == CacheOnly, isFresh && !r.isForced():
-		return &Answer{Result: old.show(true)}, nil
+		return &Answer{Result: old.response(true)}, nil
 	default:
 		return d.begin(ctx, a, wait, old)
 	}
@@ -282,7 +282,7 @@ func (d *Service) begin(ctx context.Context, a *preparedQuery, wait bool, old *e
 		}
 		out := &Answer{Status: s}
 		if old != nil {
-			out.Result = old.show(true)
+			out.Result = old.response(true)
 		}
 		return out, nil
 	}
@@ -306,7 +306,7 @@ func (d *Service) begin(ctx context.Context, a *preparedQuery, wait bool, old *e
 	if run.err != nil {
 		return nil, run.err
 	}
-	return &Answer{Result: run.entry.show(run.joined)}, nil
+	return &Answer{Result: run.entry.response(run.joined)}, nil
 }
 
 // handleTimeout returns the answer if the run has not ended within Request.MaxWait.

@@ -175,16 +175,16 @@ func TestGenerate_NamesTwice(t *testing.T) {
 	dir := t.TempDir()
 	definitions, out := filepath.Join(dir, "flags.json"), filepath.Join(dir, "flags.go")
 	write(t, definitions, `{"flags": [{"id": 1, "key": "a_b"}, {"id": 2, "key": "a-b"}, {"id": 3, "key": "c.d"}, {"id": 4, "key": "c-d"}]}`)
-	const told = "the flag \"a_b\" is named AB_2, because the flag \"a-b\" has the name ReadAB\nthe flag \"c.d\" is named CD_2, because the flag \"c-d\" has the name ReadCD\n"
+	const message = "the flag \"a_b\" is named AB_2, because the flag \"a-b\" has the name ReadAB\nthe flag \"c.d\" is named CD_2, because the flag \"c-d\" has the name ReadCD\n"
 	for _, language := range []string{"go", "ts"} {
-		if r := call(t, "", nil, "generate", language, definitions, "--output", out, "--strict"); r.Code != 2 || r.Stderr != told {
+		if r := call(t, "", nil, "generate", language, definitions, "--output", out, "--strict"); r.Code != 2 || r.Stderr != message {
 			t.Errorf("%s: exit %d: %q", language, r.Code, r.Stderr)
 		}
 		if _, err := os.Stat(out); err == nil {
 			t.Errorf("%s: --strict has written", language)
 		}
 		r := call(t, "", nil, "generate", language, definitions)
-		if r.Code != 0 || r.Stderr != told || !strings.Contains(r.Stdout, "eadAB_2(") || !strings.Contains(r.Stdout, "eadCD(") {
+		if r.Code != 0 || r.Stderr != message || !strings.Contains(r.Stdout, "eadAB_2(") || !strings.Contains(r.Stdout, "eadCD(") {
 			t.Errorf("%s: exit %d: %q\n%s", language, r.Code, r.Stderr, r.Stdout)
 		}
 	}

@@ -28,7 +28,7 @@ var scenes = map[string][]scene{
 		{setup: (*stage).empty, wantOutput: []string{"new-checkout", "50", "made-up events of", "/shared/"}},
 	},
 	"cmd/bunting/README.md": {
-		{setup: (*stage).madeFolder, wantOutput: []string{"phx_"}},
+		{setup: (*stage).createdFolder, wantOutput: []string{"phx_"}},
 		{setup: (*stage).own, wantOutput: []string{"(Demo)", "with 6 insights", "/shared/"}},
 		{setup: (*stage).empty, wantOutput: []string{"+ flag new-checkout", "1 changed"}},
 		{}, // in the same environment

@@ -99,8 +99,10 @@ func (s *stage) port(named string) string {
 
 var namedPort = regexp.MustCompile(`127\.0\.0\.1:80\d\d`)
 
-// own8000 replaces the addresses in a text of a page by those of this stage.
-func (s *stage) own8000(text string) string { return namedPort.ReplaceAllStringFunc(text, s.port) }
+// replaceAddresses replaces the addresses in a text of a page by those of this stage.
+func (s *stage) replaceAddresses(text string) string {
+	return namedPort.ReplaceAllStringFunc(text, s.port)
+}
 
 // The scenes.
 
@@ -138,15 +140,15 @@ func (s *stage) own() {
 	s.env = append(s.env, "BUNTING_KEY="+s.keys["phx_"], "URL=http://"+s.port("127.0.0.1:8000"))
 }
 
-// madeFolder leaves the data folder of such a server, which is stopped.
-func (s *stage) madeFolder() {
+// createdFolder leaves the data folder of such a server, which is stopped.
+func (s *stage) createdFolder() {
 	s.own()
 	s.stopAll()
 }
 
-// database is like madeFolder, with an empty database in PostgreSQL.
+// database is like createdFolder, with an empty database in PostgreSQL.
 func (s *stage) database() {
-	s.madeFolder()
+	s.createdFolder()
 	s.postgres = storetest.Postgres(s.T)
 }
 
@@ -177,7 +179,7 @@ func (s *stage) service() {
 	}
 	s.file("go.mod", "module example.com/service\n\ngo 1.25.0\n")
 	program := fenced(s.page, "go")[0]
-	s.file("main.go", s.own8000(program))
+	s.file("main.go", s.replaceAddresses(program))
 	for _, m := range printed.FindAllStringSubmatch(program, -1) {
 		s.prints = append(s.prints, m[1])
 	}
@@ -206,7 +208,7 @@ func (s *stage) otherMachine() {
 // run runs a command as a page contains it and returns its output.
 func (s *stage) run(line string) string {
 	s.Helper()
-	line = s.own8000(line)
+	line = s.replaceAddresses(line)
 	for prefix, key := range s.keys {
 		line = strings.ReplaceAll(line, prefix+"…", key)
 	}

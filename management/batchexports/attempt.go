@@ -35,7 +35,7 @@ func (s Service) attempt(ctx context.Context, h *claimedRun) error {
 	case errors.Is(err, errRunCancelled):
 		err = nil
 	}
-	return s.conclude(context.WithoutCancel(ctx), h, done, err)
+	return s.storeOutcome(context.WithoutCancel(ctx), h, done, err)
 }
 
 // watch renews the lease until ctx ends. It cancels the run if the lease is lost or the run was
@@ -77,9 +77,9 @@ func (s Service) watch(ctx context.Context, h *claimedRun, cancel context.Cancel
 	}
 }
 
-// conclude stores the outcome of a run: its totals or its failure, and the position that the export
+// storeOutcome stores the outcome of a run: its totals or its failure, and the position that the export
 // has reached. A failed run may remain active, in order to be attempted later.
-func (s Service) conclude(ctx context.Context, h *claimedRun, done RunTotals, failure error) error {
+func (s Service) storeOutcome(ctx context.Context, h *claimedRun, done RunTotals, failure error) error {
 	// This reads the ledger, which must not be done inside the transaction.
 	position, err := s.positionAfter(ctx, h)
 	if err != nil {

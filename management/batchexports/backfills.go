@@ -111,7 +111,7 @@ func (s Service) AddBackfill(ctx context.Context, scope *management.Scope, id st
 		return nil, err
 	}
 	b := &exportBackfill{}
-	if err := s.measure(ctx, e, b, v); err != nil {
+	if err := s.planBackfill(ctx, e, b, v); err != nil {
 		return nil, err
 	}
 	return management.Write(ctx, &s.Env, func(tx management.Tx) (*exportBackfillID, error) {
@@ -125,9 +125,9 @@ func (s Service) AddBackfill(ctx context.Context, scope *management.Scope, id st
 	})
 }
 
-// measure validates the range of a backfill, moves its beginning to the first data of the project
+// planBackfill validates the range of a backfill, moves its beginning to the first data of the project
 // if it is earlier, and sets the number of its runs.
-func (s Service) measure(ctx context.Context, e *exportRecord, b *exportBackfill, v management.Values) error {
+func (s Service) planBackfill(ctx context.Context, e *exportRecord, b *exportBackfill, v management.Values) error {
 	now, plan := s.Env.Now(), e.schedule()
 	start, err := backfillTime(plan, v, "start_at")
 	if err != nil {
@@ -214,10 +214,10 @@ func (s Service) queueBackfill(tx management.Tx, e *exportRecord, t *exportTask,
 	return putBackfill(tx, b)
 }
 
-// takeOver creates the backfill of Unpause. It continues where the schedule stopped, by ingestion
+// addCatchUp creates the backfill of Unpause. It continues where the schedule stopped, by ingestion
 // time and up to the horizon, which becomes the position of the schedule. All events up to low have
 // arrived long ago.
-func (s Service) takeOver(tx management.Tx, e *exportRecord, t *exportTask, horizon, low int64) error {
+func (s Service) addCatchUp(tx management.Tx, e *exportRecord, t *exportTask, horizon, low int64) error {
 	now, position := s.Env.Now(), t.Position
 	if t.Run != "" && t.Backfill == "" { // the current run belongs to the schedule; continue behind it
 		r, err := runOf(tx, e.ID, t.Run)

@@ -57,7 +57,7 @@ func (s Service) resource() management.Resource[management.Tx, exportRecord, Bat
 		New:   func(*view) (*exportRecord, error) { return newExport(), nil },
 		Rules: s.rules, BeforeDelete: s.beforeDelete,
 		Show:  func(v *view, e *exportRecord) (*BatchExport, error) { return e.view(v.Tx) },
-		Audit: func(e *exportRecord) any { return e.logged() },
+		Audit: func(e *exportRecord) any { return e.auditView() },
 	})
 }
 
@@ -66,7 +66,7 @@ func (s Service) resource() management.Resource[management.Tx, exportRecord, Bat
 func (s Service) List(ctx context.Context, scope *management.Scope, p management.Page) (management.List[BatchExport], error) {
 	q := management.Query{Offset: p.Offset, Limit: p.Limit}
 	if scope.Project == nil {
-		parents, all, err := s.reached(ctx, scope)
+		parents, all, err := s.visibleParents(ctx, scope)
 		if err != nil {
 			return management.List[BatchExport]{}, err
 		}
@@ -77,9 +77,9 @@ func (s Service) List(ctx context.Context, scope *management.Scope, p management
 	return s.exports.Query(ctx, scope, q)
 }
 
-// reached returns the projects of the organization that the caller can reach, as parents of
+// visibleParents returns the projects of the organization that the caller can reach, as parents of
 // records. all reports whether these are all projects.
-func (s Service) reached(ctx context.Context, scope *management.Scope) (parents []string, all bool, err error) {
+func (s Service) visibleParents(ctx context.Context, scope *management.Scope) (parents []string, all bool, err error) {
 	list, err := management.Read(ctx, &s.Env, func(tx management.Tx) ([]management.ProjectRecord, error) { return tx.Projects(scope.Organization.ID) })
 	all = true
 	for i := range list {

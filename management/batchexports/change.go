@@ -30,7 +30,7 @@ func (s Service) rules(e *exportEdit) error {
 	}
 	x.Updated = now
 	if e.IsNew {
-		return s.open(e)
+		return s.initialize(e)
 	}
 	t, err := taskOf(e.Tx, x.ID)
 	if err != nil {
@@ -48,8 +48,8 @@ func (s Service) rules(e *exportEdit) error {
 	return s.putTask(e.Tx, x, t)
 }
 
-// open sets the project and the id of a new export, and creates its task.
-func (s Service) open(e *exportEdit) error {
+// initialize sets the project and the id of a new export, and creates its task.
+func (s Service) initialize(e *exportEdit) error {
 	x := e.After
 	project, err := s.projectFor(e.Tx, e.Scope, *e.Body)
 	if err != nil {
@@ -247,7 +247,7 @@ func (s Service) Unpause(ctx context.Context, scope *management.Scope, id string
 			return err
 		}
 		if v.Bool("backfill") {
-			if err := s.takeOver(e.Tx, x, t, horizon, low); err != nil {
+			if err := s.addCatchUp(e.Tx, x, t, horizon, low); err != nil {
 				return err
 			}
 		} else {

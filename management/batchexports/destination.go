@@ -19,9 +19,9 @@ const (
 	destinationFiles    = "Files"
 )
 
-// destinationKey is a setting of a type of destination. kind is its JSON type in the terms of
+// destinationSetting is a setting of a type of destination. kind is its JSON type in the terms of
 // Python, which messages use: str, int, bool or list.
-type destinationKey struct {
+type destinationSetting struct {
 	name, kind       string
 	required, secret bool
 	// requiredForTest reports that a test needs the setting.
@@ -42,7 +42,7 @@ const (
 // destinationKeys are the settings by type (§4.3.2). All types also have those of
 // commonDestinationKeys. The type Files is specific to this program: path is a folder below
 // exports/ in the data folder, prefix the beginning of the names of the files.
-var destinationKeys = map[string][]destinationKey{
+var destinationKeys = map[string][]destinationSetting{
 	destinationS3: {
 		{name: "bucket_name", kind: "str", required: true, requiredForTest: true, isAddress: true},
 		{name: "region", kind: "str", required: true, isAddress: true},
@@ -82,7 +82,7 @@ var destinationKeys = map[string][]destinationKey{
 }
 
 // commonDestinationKeys select events by their names.
-var commonDestinationKeys = []destinationKey{
+var commonDestinationKeys = []destinationSetting{
 	{name: "include_events", kind: "list"},
 	{name: "exclude_events", kind: "list"},
 }
@@ -172,7 +172,7 @@ var keyDefaults = map[string]string{"port": "5432", "has_self_signed_cert": "fal
 
 // valueOf returns a setting for comparisons. Absent, null and empty settings have their default
 // value.
-func (d *ExportDestination) valueOf(k destinationKey) string {
+func (d *ExportDestination) valueOf(k destinationSetting) string {
 	text := string(d.Config[k.name])
 	if k.kind == "str" {
 		text = d.text(k.name)
@@ -184,7 +184,7 @@ func (d *ExportDestination) valueOf(k destinationKey) string {
 }
 
 // keys returns the settings of the destination's type.
-func (d *ExportDestination) keys() []destinationKey {
+func (d *ExportDestination) keys() []destinationSetting {
 	return slices.Concat(destinationKeys[d.Type], commonDestinationKeys)
 }
 
@@ -193,7 +193,7 @@ func (d *ExportDestination) check() error {
 	keys := d.keys()
 	var unknown []string
 	for _, name := range slices.Sorted(maps.Keys(d.Config)) {
-		if !slices.ContainsFunc(keys, func(k destinationKey) bool { return k.name == name }) {
+		if !slices.ContainsFunc(keys, func(k destinationSetting) bool { return k.name == name }) {
 			unknown = append(unknown, "'"+name+"'")
 		}
 	}
@@ -218,7 +218,7 @@ func (d *ExportDestination) check() error {
 }
 
 // read validates the type of a setting and returns its value.
-func (k destinationKey) read(raw json.RawMessage) (json.RawMessage, error) {
+func (k destinationSetting) read(raw json.RawMessage) (json.RawMessage, error) {
 	kind := management.JSONKind(raw)
 	if kind == "str" && k.kind != "str" {
 		var text string
@@ -344,7 +344,7 @@ func (d *ExportDestination) view() ExportDestination {
 
 // configured reports whether all settings that a test needs are set.
 func (d *ExportDestination) configured() bool {
-	return !slices.ContainsFunc(d.keys(), func(k destinationKey) bool { return k.requiredForTest && d.text(k.name) == "" })
+	return !slices.ContainsFunc(d.keys(), func(k destinationSetting) bool { return k.requiredForTest && d.text(k.name) == "" })
 }
 
 // redact replaces the secrets in a message. Secrets of less than four bytes remain, since they

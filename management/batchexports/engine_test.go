@@ -391,15 +391,15 @@ func TestBatchExports_NotHere(t *testing.T) {
 	w := newWorld(t)
 	w.BatchExports.Rows, w.BatchExports.Runner = nil, nil
 	calls := w.calls(t)
-	const none = `503 unavailable - This server does not run batch exports.`
+	const unavailable = `503 unavailable - This server does not run batch exports.`
 	w.Run(t, calls, []ruletest.Row{
 		{"§4.3.3", "bob", "create => it", files(``), `{"name":"x"}`},
-		{"§4.3.6", "bob", "backfill <it>", `{"start_at":null,"end_at":null}`, none},
+		{"§4.3.6", "bob", "backfill <it>", `{"start_at":null,"end_at":null}`, unavailable},
 		{"§4.3.4", "bob", "pause <it>", ``, `{"paused":true}`},
-		{"§4.3.4", "bob", "unpause <it>", `{"backfill":true}`, none},
+		{"§4.3.4", "bob", "unpause <it>", `{"backfill":true}`, unavailable},
 		{"§4.3.4", "bob", "unpause <it>", ``, `{"paused":false}`},
-		{"§4.3.7", "bob", "test <it>", ``, none},
+		{"§4.3.7", "bob", "test <it>", ``, unavailable},
 		{"§4.3.7", "bob", "steps S3", ``, `null`},
-		{"§4.3.5", "bob", "work", ``, none},
+		{"§4.3.5", "bob", "work", ``, unavailable},
 	})
 }

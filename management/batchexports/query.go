@@ -141,8 +141,8 @@ func (q *exportQuery) keyAliases(key []string) (out []string) {
 	return out
 }
 
-// wantsPerson reports whether the query selects properties of persons.
-func (q *exportQuery) wantsPerson() bool {
+// selectsPerson reports whether the query selects properties of persons.
+func (q *exportQuery) selectsPerson() bool {
 	return slices.ContainsFunc(q.Fields, func(f exportQueryField) bool {
 		return f.Expression == "person_properties" || strings.HasPrefix(f.Expression, personPrefix)
 	})

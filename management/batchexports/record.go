@@ -152,8 +152,8 @@ func (e *exportRecord) plain() *BatchExport {
 	return &out
 }
 
-// logged returns the form of the export that the log compares.
-func (e *exportRecord) logged() *BatchExport {
+// auditView returns the form of the export that the log compares.
+func (e *exportRecord) auditView() *BatchExport {
 	out := e.plain()
 	out.Updated = management.Stamp{}
 	return out

@@ -48,7 +48,7 @@ func (s Service) job(h *claimedRun) *Job {
 		case modelSessions:
 			return s.sessions(ctx, e, span, yield)
 		}
-		span.Light = !r.wantsPerson()
+		span.Light = !r.needsPerson()
 		return s.Rows.Events(ctx, e.Team, span, r.event)
 	}
 	return j
@@ -73,9 +73,9 @@ type rowMaker struct {
 	appended bool
 }
 
-// wantsPerson reports whether the rows or the filters need the properties of persons.
-func (r *rowMaker) wantsPerson() bool {
-	return r.query == nil && !r.appended || r.query != nil && r.query.wantsPerson() || r.filters.person != nil
+// selectsPerson reports whether the rows or the filters need the properties of persons.
+func (r *rowMaker) needsPerson() bool {
+	return r.query == nil && !r.appended || r.query != nil && r.query.selectsPerson() || r.filters.person != nil
 }
 
 // event yields the row of an event, unless the export excludes it.

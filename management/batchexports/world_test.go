@@ -216,106 +216,106 @@ func atOrganization(call func(*management.Scope, string, string) (any, error)) f
 func (w *world) calls(t *testing.T) ruletest.Calls {
 	s, ctx := w.BatchExports, t.Context()
 	body := func(text string) management.Body { return ruletest.Body(t, text) }
-	type standing = *management.Scope
+	type callScope = *management.Scope
 	all := management.Page{Limit: management.DefaultPage}
 	calls := ruletest.Calls{
-		"create": func(scope standing, _, b string) (any, error) { return s.Create(ctx, scope, body(b)) },
-		"failing": func(standing, string, string) (any, error) {
+		"create": func(scope callScope, _, b string) (any, error) { return s.Create(ctx, scope, body(b)) },
+		"failing": func(callScope, string, string) (any, error) {
 			names, _, err := s.Failing(ctx)
 			return names, err
 		},
-		"get": func(scope standing, path, _ string) (any, error) { return s.Get(ctx, scope, path) },
-		"list": func(scope standing, _, b string) (any, error) {
+		"get": func(scope callScope, path, _ string) (any, error) { return s.Get(ctx, scope, path) },
+		"list": func(scope callScope, _, b string) (any, error) {
 			p := all
 			ruletest.Read(t, b, &p)
 			return ruletest.List(s.List(ctx, scope, p))
 		},
-		"change":  func(scope standing, path, b string) (any, error) { return s.Update(ctx, scope, path, body(b), false) },
-		"put":     func(scope standing, path, b string) (any, error) { return s.Update(ctx, scope, path, body(b), true) },
-		"delete":  func(scope standing, path, _ string) (any, error) { return nil, s.Delete(ctx, scope, path) },
-		"pause":   func(scope standing, path, _ string) (any, error) { return s.Pause(ctx, scope, path) },
-		"unpause": func(scope standing, path, b string) (any, error) { return s.Unpause(ctx, scope, path, body(b)) },
-		"backfill": func(scope standing, path, b string) (any, error) {
+		"change":  func(scope callScope, path, b string) (any, error) { return s.Update(ctx, scope, path, body(b), false) },
+		"put":     func(scope callScope, path, b string) (any, error) { return s.Update(ctx, scope, path, body(b), true) },
+		"delete":  func(scope callScope, path, _ string) (any, error) { return nil, s.Delete(ctx, scope, path) },
+		"pause":   func(scope callScope, path, _ string) (any, error) { return s.Pause(ctx, scope, path) },
+		"unpause": func(scope callScope, path, b string) (any, error) { return s.Unpause(ctx, scope, path, body(b)) },
+		"backfill": func(scope callScope, path, b string) (any, error) {
 			created, err := s.AddBackfill(ctx, scope, path, body(b))
 			if err != nil {
 				return nil, err
 			}
 			return map[string]string{"id": created.ID, "backfill_id": created.ID}, nil
 		},
-		"backfills": func(scope standing, path, cursor string) (any, error) {
+		"backfills": func(scope callScope, path, cursor string) (any, error) {
 			return cursorPage(s.Backfills(ctx, scope, path, cursor))
 		},
-		"runs": func(scope standing, path, b string) (any, error) {
+		"runs": func(scope callScope, path, b string) (any, error) {
 			var q batchexports.RunQuery
 			ruletest.Read(t, b, &q)
 			return cursorPage(s.Runs(ctx, scope, path, q))
 		},
-		"newest": func(scope standing, path, _ string) (any, error) {
+		"newest": func(scope callScope, path, _ string) (any, error) {
 			e, err := s.Get(ctx, scope, path)
 			if err != nil || len(e.LatestRuns) == 0 {
 				return nil, err
 			}
 			return e.LatestRuns[0], nil
 		},
-		"newproject": func(scope standing, _, b string) (any, error) {
+		"newproject": func(scope callScope, _, b string) (any, error) {
 			return w.Organizations.Projects.Create(ctx, scope, body(b))
 		},
-		"dropproject": func(scope standing, _, _ string) (any, error) {
+		"dropproject": func(scope callScope, _, _ string) (any, error) {
 			return nil, w.Organizations.Projects.Delete(ctx, scope)
 		},
-		"choose": func(scope standing, _, b string) (any, error) {
+		"choose": func(scope callScope, _, b string) (any, error) {
 			return w.Organizations.Account.Update(ctx, scope, body(b))
 		},
-		"steps": func(_ standing, path, _ string) (any, error) { return s.Tests(path), nil },
-		"try":   func(_ standing, _, b string) (any, error) { return s.TestNew(ctx, body(b)) },
-		"test":  func(scope standing, path, b string) (any, error) { return s.Test(ctx, scope, path, body(b)) },
+		"steps": func(_ callScope, path, _ string) (any, error) { return s.Tests(path), nil },
+		"try":   func(_ callScope, _, b string) (any, error) { return s.TestNew(ctx, body(b)) },
+		"test":  func(scope callScope, path, b string) (any, error) { return s.Test(ctx, scope, path, body(b)) },
 		// work runs everything that is due, and returns the output of the destination.
-		"work": func(standing, string, string) (any, error) { return w.work(t) },
+		"work": func(callScope, string, string) (any, error) { return w.work(t) },
 		// came adds events that arrive now, by uuid.
-		"came": func(_ standing, path, properties string) (any, error) {
+		"came": func(_ callScope, path, properties string) (any, error) {
 			for _, uuid := range strings.Fields(path) {
 				w.ledger.add(uuid, w.Clock.Format(time.RFC3339), properties)
 			}
 			return nil, nil
 		},
-		"fail": func(standing, string, string) (any, error) {
+		"fail": func(callScope, string, string) (any, error) {
 			w.destination.fails = append(w.destination.fails, errors.New("the disk is full"))
 			return nil, nil
 		},
-		"refuse": func(standing, string, string) (any, error) {
+		"refuse": func(callScope, string, string) (any, error) {
 			w.destination.fails = append(w.destination.fails, &batchexports.PermanentError{Reason: "no"})
 			return nil, nil
 		},
 		// late adds an event that arrived at a time and is committed now. old adds one that arrives
 		// now, with an earlier time of its own.
-		"late": func(_ standing, path, _ string) (any, error) {
+		"late": func(_ callScope, path, _ string) (any, error) {
 			uuid, when, _ := strings.Cut(path, " ")
 			w.ledger.add(uuid, when, "{}")
 			return nil, nil
 		},
-		"old": func(_ standing, path, _ string) (any, error) {
+		"old": func(_ callScope, path, _ string) (any, error) {
 			uuid, when, _ := strings.Cut(path, " ")
 			w.ledger.add(uuid, w.Clock.Format(time.RFC3339), "{}")
 			w.ledger.events[len(w.ledger.events)-1].Timestamp = moment(when)
 			return nil, nil
 		},
 		// at sets the clock.
-		"at": func(_ standing, path, _ string) (any, error) {
+		"at": func(_ callScope, path, _ string) (any, error) {
 			w.Clock = moment(path).Add(-time.Second) // each row advances the clock by a second
 			return nil, nil
 		},
 	}
-	for name, call := range map[string]func(standing, string, string) (any, error){
-		"run":    func(scope standing, e, id string) (any, error) { return s.Run(ctx, scope, e, id) },
-		"cancel": func(scope standing, e, id string) (any, error) { return s.CancelRun(ctx, scope, e, id) },
-		"retry":  func(scope standing, e, id string) (any, error) { return s.RetryRun(ctx, scope, e, id) },
-		"runlog": func(scope standing, e, id string) (any, error) {
+	for name, call := range map[string]func(callScope, string, string) (any, error){
+		"run":    func(scope callScope, e, id string) (any, error) { return s.Run(ctx, scope, e, id) },
+		"cancel": func(scope callScope, e, id string) (any, error) { return s.CancelRun(ctx, scope, e, id) },
+		"retry":  func(scope callScope, e, id string) (any, error) { return s.RetryRun(ctx, scope, e, id) },
+		"runlog": func(scope callScope, e, id string) (any, error) {
 			return ruletest.List(s.RunLog(ctx, scope, e, id, all))
 		},
-		"getbackfill":    func(scope standing, e, id string) (any, error) { return s.Backfill(ctx, scope, e, id) },
-		"cancelbackfill": func(scope standing, e, id string) (any, error) { return s.CancelBackfill(ctx, scope, e, id) },
+		"getbackfill":    func(scope callScope, e, id string) (any, error) { return s.Backfill(ctx, scope, e, id) },
+		"cancelbackfill": func(scope callScope, e, id string) (any, error) { return s.CancelBackfill(ctx, scope, e, id) },
 	} {
-		calls[name] = func(scope standing, path, _ string) (any, error) {
+		calls[name] = func(scope callScope, path, _ string) (any, error) {
 			export, id, _ := strings.Cut(path, " ")
 			return call(scope, export, id)
 		}

@@ -146,7 +146,7 @@ func (s Alerts) List(ctx context.Context, scope *management.Scope, insight strin
 // A Limit of 0 means 5.
 type CheckQuery struct {
 	Limit int64
-	Between
+	TimeRange
 }
 
 // Get returns an alert with its newest checks, in descending order of time.

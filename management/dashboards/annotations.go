@@ -53,20 +53,20 @@ var AnnotationFields = management.Fields{
 }
 
 // annotationSettings are the fields of an annotation that are stored and returned unchanged. Marks
-// is the time that the annotation is about. MadeBy is USR if a user has created it and GIT for a
+// is the time that the annotation is about. CreationType is USR if a user has created it and GIT for a
 // program.
 type annotationSettings struct {
-	ID        int64             `json:"id"`
-	Content   *string           `json:"content"`
-	Marks     *management.Stamp `json:"date_marker"`
-	MadeBy    string            `json:"creation_type"`
-	Dashboard *int64            `json:"dashboard_id"`
-	Scope     string            `json:"scope"`
-	Emoji     *string           `json:"emoji"`
-	Unseen    *bool             `json:"hidden_in_user_interface"`
-	Deleted   bool              `json:"deleted"`
-	Created   management.Stamp  `json:"created_at"`
-	Updated   management.Stamp  `json:"updated_at"`
+	ID           int64             `json:"id"`
+	Content      *string           `json:"content"`
+	Date         *management.Stamp `json:"date_marker"`
+	CreationType string            `json:"creation_type"`
+	Dashboard    *int64            `json:"dashboard_id"`
+	Scope        string            `json:"scope"`
+	Emoji        *string           `json:"emoji"`
+	Unseen       *bool             `json:"hidden_in_user_interface"`
+	Deleted      bool              `json:"deleted"`
+	Created      management.Stamp  `json:"created_at"`
+	Updated      management.Stamp  `json:"updated_at"`
 }
 
 // storedAnnotation is the stored form of an annotation.
@@ -102,7 +102,7 @@ func newAnnotations(c *core) (s Annotations) {
 		Load: loadAnnotation,
 		New: func(v *view) (*storedAnnotation, error) {
 			id, err := v.Tx.Next(kindAnnotation)
-			return &storedAnnotation{Author: v.User.ID, Project: v.Project.ID, annotationSettings: annotationSettings{ID: id, MadeBy: "USR", Scope: onInsight, Created: management.NewStamp(c.Env.Now())}}, err
+			return &storedAnnotation{Author: v.User.ID, Project: v.Project.ID, annotationSettings: annotationSettings{ID: id, CreationType: "USR", Scope: onInsight, Created: management.NewStamp(c.Env.Now())}}, err
 		},
 		Rules: s.rules, Show: showAnnotation,
 		Audit: func(a *storedAnnotation) any { return a.annotationSettings },
@@ -141,10 +141,10 @@ func (a *storedAnnotation) title() string {
 
 // sort returns the Record.Sort, which is the date. Annotations without a date count as the newest.
 func (a *storedAnnotation) sort() string {
-	if a.Marks == nil {
+	if a.Date == nil {
 		return "~"
 	}
-	return management.SortTime(a.Marks.Time)
+	return management.SortTime(a.Date.Time)
 }
 
 // rules validates the scope, and the dashboard and the insight that the annotation refers to.
@@ -283,7 +283,7 @@ func (a *storedAnnotation) isMarked(from, to time.Time) bool {
 	if from.IsZero() && to.IsZero() {
 		return true
 	}
-	return a.Marks != nil && !a.Marks.Before(from) && (to.IsZero() || !a.Marks.After(to))
+	return a.Date != nil && !a.Date.Before(from) && (to.IsZero() || !a.Date.After(to))
 }
 
 // readMarkedDate reads the beginning or the end of a range: a date, or a time with a zone. It

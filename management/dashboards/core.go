@@ -27,7 +27,7 @@ type Config struct {
 // so that copies of them refer to the same state.
 type core struct {
 	Config
-	guesses    *guesses // of passwords of links
+	guesses    *passwordChecks // of passwords of links
 	dashboards management.Resource[management.Tx, dashboardRecord, Dashboard]
 	insights   management.Resource[management.Tx, insightRecord, Insight]
 }

@@ -24,9 +24,9 @@ const (
 	maxRememberedPasswords = 10_000
 )
 
-// guesses limits the work for checking passwords of links. Every visitor can cause this work, and
+// passwordChecks limits the work for checking passwords of links. Every visitor can cause this work, and
 // each check costs a key derivation. It may be used concurrently.
-type guesses struct {
+type passwordChecks struct {
 	// key is the key of the hashes in right. It is random for each process.
 	key [32]byte
 	// right has the hashes of correct passwords. It evicts the oldest.
@@ -40,16 +40,16 @@ type guesses struct {
 }
 
 // newGuesses returns guesses with an empty cache and a random key.
-func newGuesses() *guesses {
-	g := &guesses{deriving: make(chan struct{}, 1), byLink: map[string]int{}}
+func newGuesses() *passwordChecks {
+	g := &passwordChecks{deriving: make(chan struct{}, 1), byLink: map[string]int{}}
 	_, _ = rand.Read(g.key[:]) // never fails
 	g.right, _ = lru.New[[32]byte, bool](maxRememberedPasswords)
 	return g
 }
 
-// name returns the cache key of a password. It also depends on the link's salt and passwords, so
+// cacheKey returns the cache key of a password. It also depends on the link's salt and passwords, so
 // that a change of these invalidates the entry, and it does not disclose the password.
-func (g *guesses) name(c *sharingRecord, password string) (out [32]byte) {
+func (g *passwordChecks) cacheKey(c *sharingRecord, password string) (out [32]byte) {
 	h := hmac.New(sha256.New, g.key[:])
 	h.Write(c.Salt)
 	for i := range c.Passwords {
@@ -61,14 +61,14 @@ func (g *guesses) name(c *sharingRecord, password string) (out [32]byte) {
 }
 
 // isRemembered reports whether a password was correct before, by its cache key.
-func (g *guesses) isRemembered(name [32]byte) bool { return g.right.Contains(name) }
+func (g *passwordChecks) isRemembered(name [32]byte) bool { return g.right.Contains(name) }
 
 // remember caches that a password is correct.
-func (g *guesses) remember(name [32]byte) { g.right.Add(name, true) }
+func (g *passwordChecks) remember(name [32]byte) { g.right.Add(name, true) }
 
 // begin waits until a check of a password may run. The caller must call done after the check. If
 // too many checks wait already, it returns an error of kind Unavailable at once.
-func (g *guesses) begin(ctx context.Context, link string) (done func(), err error) {
+func (g *passwordChecks) begin(ctx context.Context, link string) (done func(), err error) {
 	g.mu.Lock()
 	if g.all >= maxGuesses || g.byLink[link] >= maxLinkGuesses {
 		g.mu.Unlock()

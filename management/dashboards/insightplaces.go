@@ -75,7 +75,7 @@ func (s Insights) addToDashboard(tx management.Tx, scope *management.Scope, d *d
 		return err
 	}
 	if t == nil {
-		if err := makeRoom(tx, d.ID, 1); err != nil {
+		if err := reserveTiles(tx, d.ID, 1); err != nil {
 			return err
 		}
 		if t, err = newTile(tx); err != nil {

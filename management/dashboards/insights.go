@@ -34,7 +34,7 @@ type Insight struct {
 	insightSettings
 	InsightResult
 	Dashboards []int64        `json:"dashboards,omitzero"`
-	Tiles      []insightSpot  `json:"dashboard_tiles,omitzero"` // omitted inside tiles
+	Tiles      []insightPlace `json:"dashboard_tiles,omitzero"` // omitted inside tiles
 	Alerts     []insightAlert `json:"alerts,omitzero"`          // omitted inside tiles
 	Tags       []string       `json:"tags"`
 	Favorited  bool           `json:"favorited"`
@@ -205,8 +205,8 @@ func (i *insightRecord) showFull(v *view) (*Insight, error) {
 	return out, err
 }
 
-// insightSpot is a tile that shows an insight, and the dashboard of the tile.
-type insightSpot struct {
+// insightPlace is a tile that shows an insight, and the dashboard of the tile.
+type insightPlace struct {
 	ID        int64 `json:"id"` // the tile's number
 	Dashboard int64 `json:"dashboard_id"`
 }
@@ -220,7 +220,7 @@ func dashboardsOfInsight(tx management.Tx, id string) ([]int64, error) {
 
 // dashboardsOf returns the numbers of the dashboards of tiles, in ascending order without
 // duplicates.
-func dashboardsOf(tiles []insightSpot) []int64 {
+func dashboardsOf(tiles []insightPlace) []int64 {
 	out := []int64{}
 	for _, t := range tiles {
 		out = append(out, t.Dashboard)
@@ -230,19 +230,19 @@ func dashboardsOf(tiles []insightSpot) []int64 {
 }
 
 // tilesOfInsight returns the tiles that show an insight. It omits deleted tiles.
-func tilesOfInsight(tx management.Tx, id string) ([]insightSpot, error) {
+func tilesOfInsight(tx management.Tx, id string) ([]insightPlace, error) {
 	list, _, err := tx.List(management.Query{Kind: kindTile, Other: tileOfInsight(id)})
 	if err != nil {
 		return nil, err
 	}
-	out := []insightSpot{}
+	out := []insightPlace{}
 	for i := range list {
 		dashboard, err := strconv.ParseInt(strings.TrimPrefix(list[i].Parent, dashboardParentPrefix), 10, 64)
 		number, err2 := strconv.ParseInt(list[i].ID, 10, 64)
 		if err = errors.Join(err, err2); err != nil {
 			return nil, fmt.Errorf("the stored tile %s is invalid: %w", list[i].ID, err)
 		}
-		out = append(out, insightSpot{number, dashboard})
+		out = append(out, insightPlace{number, dashboard})
 	}
 	return out, nil
 }

@@ -36,9 +36,9 @@ type InsightQuery struct {
 	Kind string
 	// Changed, Made and Viewed are the ranges of the times at which the insight was last modified,
 	// created, and last viewed by the caller.
-	Changed Between
-	Made    Between
-	Viewed  Between
+	Changed TimeRange
+	Made    TimeRange
+	Viewed  TimeRange
 	// Order is a key of insightOrders, with a leading - for descending order. By default, the
 	// newest insights are first.
 	Order string
@@ -49,8 +49,8 @@ type InsightQuery struct {
 	viewed       map[string]management.Stamp
 }
 
-// Between is a range of time: From < t < To. A zero time is no bound.
-type Between struct{ From, To time.Time }
+// TimeRange is a range of time: From < t < To. A zero time is no bound.
+type TimeRange struct{ From, To time.Time }
 
 // insightOrders are the comparisons for the fields by which insights can be ordered.
 var insightOrders = map[string]func(a, b insightKey) int{
@@ -133,7 +133,7 @@ func (q *InsightQuery) prepare(tx management.Tx, scope *management.Scope) error 
 		}
 		q.onDashboards = append(q.onDashboards, onDashboard)
 	}
-	if q.Viewed != (Between{}) {
+	if q.Viewed != (TimeRange{}) {
 		var err error
 		if q.viewed, err = viewsOf(tx, scope, q.Viewed); err != nil {
 			return err

@@ -84,7 +84,7 @@ func (s Insights) View(ctx context.Context, scope *management.Scope, id string) 
 }
 
 // viewsOf returns the times of the caller's views in a period, by the id of the insight.
-func viewsOf(tx management.Tx, scope *management.Scope, period Between) (map[string]management.Stamp, error) {
+func viewsOf(tx management.Tx, scope *management.Scope, period TimeRange) (map[string]management.Stamp, error) {
 	list, err := management.EveryRecord(tx, management.Query{Kind: kindInsightView, Other: viewerKey(scope)}, func(w *insightView) bool {
 		return management.IsBetween(w.ViewedAt, period.From, period.To)
 	})
@@ -98,7 +98,7 @@ func viewsOf(tx management.Tx, scope *management.Scope, period Between) (map[str
 // wasViewed reports whether the caller's last view of an insight is in the requested period.
 func (q *InsightQuery) wasViewed(id string) bool {
 	_, viewed := q.viewed[id]
-	return viewed || q.Viewed == Between{}
+	return viewed || q.Viewed == TimeRange{}
 }
 
 // Viewed returns the insights that the caller viewed last, the latest view first.

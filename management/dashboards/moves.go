@@ -92,7 +92,7 @@ func (s Dashboards) relocate(tx management.Tx, scope *management.Scope, t *tileR
 			}
 		}
 	}
-	if err := makeRoom(tx, to.ID, 1); err != nil {
+	if err := reserveTiles(tx, to.ID, 1); err != nil {
 		return err
 	}
 	// The dashboard is a part of the record's key, so moving is deleting and storing.

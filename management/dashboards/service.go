@@ -19,7 +19,7 @@ func New(config Config) *Service {
 	return &Service{Dashboards{c}, Insights{c}, newActions(c), newAlerts(c), newAnnotations(c)}
 }
 
-// Things returns functions that find the objects that access rules may name, by their kind.
-func (s *Service) Things() map[string]management.Finder {
+// Finders returns functions that find the objects that access rules may name, by their kind.
+func (s *Service) Finders() map[string]management.Finder {
 	return map[string]management.Finder{kindDashboard: s.dashboards.Finder(), kindInsight: s.insights.Finder(), kindAction: s.Actions.Finder()}
 }

@@ -137,7 +137,7 @@ func (s Dashboards) checkPassword(ctx context.Context, token string, c *sharingR
 	if len(c.Passwords) == 0 || utf8.RuneCountInString(password) > maxPassword {
 		return wrong
 	}
-	right := s.guesses.name(c, password)
+	right := s.guesses.cacheKey(c, password)
 	if s.guesses.isRemembered(right) {
 		return nil
 	}

@@ -63,7 +63,7 @@ var dashboardTemplates = map[string][]plannedTile{
 
 // addPlanned creates the tiles of a template on a dashboard and returns their numbers.
 func (s Dashboards) addPlanned(tx management.Tx, scope *management.Scope, d *dashboardRecord, plan []plannedTile) ([]int64, error) {
-	if err := makeRoom(tx, d.ID, len(plan)); err != nil {
+	if err := reserveTiles(tx, d.ID, len(plan)); err != nil {
 		return nil, err
 	}
 	ids := make([]int64, 0, len(plan))

@@ -94,7 +94,7 @@ func (s Dashboards) changeTiles(tx management.Tx, scope *management.Scope, d *da
 			newCount++
 		}
 	}
-	if err := makeRoom(tx, d.ID, newCount); err != nil {
+	if err := reserveTiles(tx, d.ID, newCount); err != nil {
 		return nil, err
 	}
 	var ids []int64
@@ -192,7 +192,7 @@ func findOrNewTile(tx management.Tx, d *dashboardRecord, v management.Values) (*
 	}
 	// A text with an id that no tile has creates a tile (spec/clients.md §4). changeTiles has not
 	// counted it.
-	if err := makeRoom(tx, d.ID, 1); err != nil {
+	if err := reserveTiles(tx, d.ID, 1); err != nil {
 		return nil, err
 	}
 	return newTile(tx)
@@ -205,7 +205,7 @@ func (s Dashboards) duplicateTiles(tx management.Tx, scope *management.Scope, d 
 	if err != nil {
 		return nil, err
 	}
-	if err := makeRoom(tx, d.ID, len(entries)); err != nil {
+	if err := reserveTiles(tx, d.ID, len(entries)); err != nil {
 		return nil, err
 	}
 	var ids []int64

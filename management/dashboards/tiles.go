@@ -112,9 +112,9 @@ func tileOf(tx management.Tx, dashboard, id int64) (*tileRecord, error) {
 	return management.Decode[tileRecord](r)
 }
 
-// makeRoom returns an error if n more tiles do not fit on a dashboard. Deleted tiles count too, but
-// makeRoom removes the oldest of them for good if the space is needed.
-func makeRoom(tx management.Tx, dashboard int64, n int) error {
+// reserveTiles returns an error if n more tiles do not fit on a dashboard. Deleted tiles count too, but
+// reserveTiles removes the oldest of them for good if the space is needed.
+func reserveTiles(tx management.Tx, dashboard int64, n int) error {
 	if n == 0 {
 		return nil
 	}
@@ -241,7 +241,7 @@ func (s Dashboards) copyTiles(tx management.Tx, scope *management.Scope, from, t
 	if err != nil {
 		return nil, err
 	}
-	if err := makeRoom(tx, to.ID, len(tiles)); err != nil {
+	if err := reserveTiles(tx, to.ID, len(tiles)); err != nil {
 		return nil, err
 	}
 	var ids []int64

@@ -162,15 +162,15 @@ var orderRows = []ruletest.Row{
 	{"§2.2 orders", "bob", "reorder", `{"orders":{"<a>":"first"}}`, `400 invalid_input orders__<a> A valid integer is required.`},
 	{"§2.2 none of them was changed", "bob", "reorder", `{"orders":{"<a>":99,"<b>":null}}`, `400 null orders__<b> This field may not be null.`},
 	{"§2.2 none of them was changed", "bob", "get <a>", ``, `{"order_key":10}`},
-	{"10,000 orders", "bob", "reorder", `{"orders":` + strangers(10_000) + `}`, `null`},
-	{"one more", "bob", "reorder", `{"orders":` + strangers(10_001) + `}`, `400 max_length orders Ensure this field has no more than 10000 elements.`},
+	{"10,000 orders", "bob", "reorder", `{"orders":` + unknownOrders(10_000) + `}`, `null`},
+	{"one more", "bob", "reorder", `{"orders":` + unknownOrders(10_001) + `}`, `400 max_length orders Ensure this field has no more than 10000 elements.`},
 	{"§6 row 38 limit", "bob", "list", `{"Limit":1}`, `{"count":3,"results":[{"id":"<b>"}]}`},
 	{"§3 offset", "bob", "list", `{"Limit":5,"Offset":2}`, `{"count":3,"results":[{"id":"<c>"}]}`},
 	{"§3 beyond the end", "bob", "list", `{"Offset":50}`, `{"count":3,"results":[]}`},
 }
 
-// strangers returns an order of n rules that do not exist.
-func strangers(n int) string {
+// unknownOrders returns an order of n rules that do not exist.
+func unknownOrders(n int) string {
 	list := make([]string, n)
 	for i := range list {
 		list[i] = fmt.Sprintf(`"none %d":0`, i)

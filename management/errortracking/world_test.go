@@ -74,38 +74,40 @@ func (w *world) follow(t *testing.T) error {
 func (w *world) calls(t *testing.T) ruletest.Calls {
 	s, ctx := w.ErrorTracking, t.Context()
 	body := func(text string) management.Body { return ruletest.Body(t, text) }
-	type standing = *management.Scope
+	type callScope = *management.Scope
 	page := func(text string) management.Page {
 		p := management.Page{Limit: management.DefaultPage}
 		ruletest.Read(t, text, &p)
 		return p
 	}
 	return ruletest.Calls{
-		"create": func(scope standing, _, b string) (any, error) { return s.CreateRule(ctx, scope, body(b)) },
-		"get":    func(scope standing, path, _ string) (any, error) { return s.Rule(ctx, scope, path) },
-		"list":   func(scope standing, _, b string) (any, error) { return ruletest.List(s.Rules(ctx, scope, page(b))) },
-		"change": func(scope standing, path, b string) (any, error) {
+		"create": func(scope callScope, _, b string) (any, error) { return s.CreateRule(ctx, scope, body(b)) },
+		"get":    func(scope callScope, path, _ string) (any, error) { return s.Rule(ctx, scope, path) },
+		"list":   func(scope callScope, _, b string) (any, error) { return ruletest.List(s.Rules(ctx, scope, page(b))) },
+		"change": func(scope callScope, path, b string) (any, error) {
 			return nil, s.UpdateRule(ctx, scope, path, body(b), false)
 		},
-		"put": func(scope standing, path, b string) (any, error) {
+		"put": func(scope callScope, path, b string) (any, error) {
 			return nil, s.UpdateRule(ctx, scope, path, body(b), true)
 		},
-		"delete":  func(scope standing, path, _ string) (any, error) { return nil, s.DeleteRule(ctx, scope, path) },
-		"reorder": func(scope standing, _, b string) (any, error) { return nil, s.ReorderRules(ctx, scope, body(b)) },
-		"issues": func(scope standing, status, b string) (any, error) {
+		"delete":  func(scope callScope, path, _ string) (any, error) { return nil, s.DeleteRule(ctx, scope, path) },
+		"reorder": func(scope callScope, _, b string) (any, error) { return nil, s.ReorderRules(ctx, scope, body(b)) },
+		"issues": func(scope callScope, status, b string) (any, error) {
 			return ruletest.List(s.Issues(ctx, scope, status, page(b)))
 		},
-		"issue":       func(scope standing, path, _ string) (any, error) { return s.Issue(ctx, scope, path) },
-		"changeissue": func(scope standing, path, b string) (any, error) { return s.UpdateIssue(ctx, scope, path, body(b)) },
-		"role":        func(scope standing, _, b string) (any, error) { return w.Organizations.CreateRole(ctx, scope, body(b)) },
+		"issue":       func(scope callScope, path, _ string) (any, error) { return s.Issue(ctx, scope, path) },
+		"changeissue": func(scope callScope, path, b string) (any, error) { return s.UpdateIssue(ctx, scope, path, body(b)) },
+		"role": func(scope callScope, _, b string) (any, error) {
+			return w.Organizations.CreateRole(ctx, scope, body(b))
+		},
 		// threw adds an exception with properties and calls Follow. issueof returns the issue that
 		// was last seen.
-		"threw": func(scope standing, path, properties string) (any, error) {
+		"threw": func(scope callScope, path, properties string) (any, error) {
 			person := path
 			w.addException(scope.Project.ID, properties, person)
 			return nil, w.follow(t)
 		},
-		"issueof": func(scope standing, _, _ string) (any, error) {
+		"issueof": func(scope callScope, _, _ string) (any, error) {
 			list, err := s.Issues(ctx, scope, "", management.Page{Limit: 1})
 			if err != nil || len(list.Results) == 0 {
 				return nil, err
@@ -113,7 +115,7 @@ func (w *world) calls(t *testing.T) ruletest.Calls {
 			return list.Results[0], nil
 		},
 		// spoil replaces the stored filters of a rule by filters that cannot be evaluated.
-		"spoil": func(scope standing, path, filters string) (any, error) {
+		"spoil": func(scope callScope, path, filters string) (any, error) {
 			return nil, w.Store.Write(ctx, func(tx rooms.Tx) error {
 				r, err := tx.Get("assignment_rule", management.ProjectParent(scope.Project.ID), path)
 				if err != nil || r == nil {

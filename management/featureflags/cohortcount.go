@@ -212,7 +212,7 @@ func (s Cohorts) calculate(ctx context.Context, scope *management.Scope, id int6
 		if err := current.put(tx, scope); err != nil {
 			return err
 		}
-		if err := s.plantNext(tx, scope.Project.ID, id); err != nil {
+		if err := s.scheduleNextCount(tx, scope.Project.ID, id); err != nil {
 			return err
 		}
 		return saveCalculation(tx, scope, id, &run)

@@ -31,24 +31,24 @@ type cohortCountDue struct {
 	id string // of the record
 }
 
-// recounted reports whether the cohort is counted periodically in the background.
-func (c *storedCohort) recounted() bool {
+// isCountedPeriodically reports whether the cohort is counted periodically in the background.
+func (c *storedCohort) isCountedPeriodically() bool {
 	return !c.Deleted && (!c.Static || c.Count != nil && *c.Count > maxLiveCount)
 }
 
-// plantCount schedules a count of a cohort, and replaces an earlier schedule.
-func plantCount(tx Tx, project, cohort int64, at time.Time) error {
+// scheduleCount schedules a count of a cohort, and replaces an earlier schedule.
+func scheduleCount(tx Tx, project, cohort int64, at time.Time) error {
 	return tx.Put(&management.Record{
 		Kind: kindCohortCount, ID: cohortParent(project, cohort), Sort: management.SortTime(at), Data: management.Encode(cohortCountDue{Project: project, Cohort: cohort}),
 	})
 }
 
-// plantCounts schedules an immediate count of the cohorts of a document. It writes a single
+// scheduleCounts schedules an immediate count of the cohorts of a document. It writes a single
 // record for all of them, so that applying a large document stays cheap.
-func (s Cohorts) plantCounts(tx Tx, project int64, cohorts []*cohortDraft) error {
+func (s Cohorts) scheduleCounts(tx Tx, project int64, cohorts []*cohortDraft) error {
 	var due []int64
 	for _, c := range cohorts {
-		if c.recounted() {
+		if c.isCountedPeriodically() {
 			due = append(due, c.ID)
 		}
 	}
@@ -61,9 +61,9 @@ func (s Cohorts) plantCounts(tx Tx, project int64, cohorts []*cohortDraft) error
 	})
 }
 
-// plantNext schedules the next count of a cohort, one CohortCountInterval from now.
-func (s Cohorts) plantNext(tx Tx, project, cohort int64) error {
-	return plantCount(tx, project, cohort, s.Env.Now().Add(CohortCountInterval))
+// scheduleNextCount schedules the next count of a cohort, one CohortCountInterval from now.
+func (s Cohorts) scheduleNextCount(tx Tx, project, cohort int64) error {
+	return scheduleCount(tx, project, cohort, s.Env.Now().Add(CohortCountInterval))
 }
 
 // CountDue counts the cohort whose scheduled count is the oldest, if that time has passed:
@@ -88,7 +88,7 @@ func (s Cohorts) CountDue(ctx context.Context) (more bool, err error) {
 		}
 		if replaced = len(due.Cohorts) > 0; replaced {
 			for _, id := range due.Cohorts {
-				if err := plantCount(tx, due.Project, id, time.Unix(0, 0)); err != nil {
+				if err := scheduleCount(tx, due.Project, id, time.Unix(0, 0)); err != nil {
 					return err
 				}
 			}
@@ -98,11 +98,11 @@ func (s Cohorts) CountDue(ctx context.Context) (more bool, err error) {
 		if err != nil {
 			return err
 		}
-		if c == nil || !c.recounted() {
+		if c == nil || !c.isCountedPeriodically() {
 			return tx.Delete(kindCohortCount, "", due.id)
 		}
 		cohort, scope = c, &management.Scope{Project: p}
-		return s.plantNext(tx, due.Project, due.Cohort)
+		return s.scheduleNextCount(tx, due.Project, due.Cohort)
 	})
 	switch {
 	case err == nil && replaced:
@@ -136,7 +136,7 @@ func (s Cohorts) countListed(ctx context.Context, scope *management.Scope, id in
 		if err := c.put(tx, scope); err != nil {
 			return err
 		}
-		return s.plantNext(tx, scope.Project.ID, id)
+		return s.scheduleNextCount(tx, scope.Project.ID, id)
 	})
 }
 

@@ -115,10 +115,10 @@ func decodeCohort(d *Definition) (*storedCohort, error) {
 // put stores a cohort and, if it is counted periodically, schedules an immediate count. Callers
 // that count the cohort themselves replace that schedule afterwards.
 func (c *storedCohort) put(tx Tx, scope *management.Scope) error {
-	if err := c.store(tx, scope); err != nil || !c.recounted() {
+	if err := c.store(tx, scope); err != nil || !c.isCountedPeriodically() {
 		return err
 	}
-	return plantCount(tx, scope.Project.ID, c.ID, time.Unix(0, 0))
+	return scheduleCount(tx, scope.Project.ID, c.ID, time.Unix(0, 0))
 }
 
 // store is like put but does not schedule a count.
@@ -177,7 +177,7 @@ func (c *storedCohort) itemID() string { return strconv.FormatInt(c.ID, 10) }
 // resource returns the generic operations on the project's cohorts. ids are added to the static
 // cohort that a write creates or changes. If ofFile is true they are from a CSV file, and a write
 // to a dynamic cohort returns an error.
-func (s Cohorts) resource(ids []string, ofFile bool) management.Resource[Tx, storedCohort, Cohort] {
+func (s Cohorts) resource(ids []string, fromFile bool) management.Resource[Tx, storedCohort, Cohort] {
 	return management.NewResource(&s.Env, management.Spec[Tx, storedCohort, Cohort]{
 		ActivityScope: cohortActivityScope, Fields: CohortFields, Object: (*storedCohort).accessObject,
 		Body: func(b *management.Body) error { return checkBody(b, flags.CohortPart) },
@@ -207,7 +207,7 @@ func (s Cohorts) resource(ids []string, ofFile bool) management.Resource[Tx, sto
 			// static.
 			case e.After.Static:
 				return s.addMembers(e.Tx, e.Scope, e.After, ids)
-			case ofFile:
+			case fromFile:
 				return errNotStaticFile()
 			}
 			return nil

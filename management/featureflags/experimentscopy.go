@@ -256,7 +256,7 @@ func (c *experimentCopy) detach() (warnings []string, err error) {
 			query["name"] = management.Encode(saved[i].Name)
 		}
 		to := &x.Metrics
-		if saved[i].secondary() {
+		if saved[i].isSecondary() {
 			to = &x.MetricsSecondary
 		}
 		var list []json.RawMessage

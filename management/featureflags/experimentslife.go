@@ -146,7 +146,7 @@ func experimentFault(text string, args ...any) error { return management.Fault("
 
 // checkRunning returns an error if the experiment has not been launched or has ended. Otherwise,
 // if refuse is true, it returns an error with the given text.
-func (x *storedExperiment) checkRunning(text string, refuse bool) error {
+func (x *storedExperiment) checkRunning(message string, refuse bool) error {
 	switch {
 	case x.isDraft():
 		return experimentFault("Experiment has not been launched yet.")
@@ -154,7 +154,7 @@ func (x *storedExperiment) checkRunning(text string, refuse bool) error {
 	case !x.End.IsZero():
 		return experimentFault("Experiment has already ended.")
 	case refuse:
-		return experimentFault("%s", text)
+		return experimentFault("%s", message)
 	}
 	return nil
 }

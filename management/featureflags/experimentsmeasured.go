@@ -65,7 +65,7 @@ func (x *storedExperiment) addSavedMetrics(v *view, out *experiments.Experiment)
 			query["name"] = management.Encode(saved[i].Name)
 		}
 		to := &out.Primary
-		if saved[i].secondary() {
+		if saved[i].isSecondary() {
 			to = &out.Secondary
 		}
 		*to = append(*to, management.Encode(query))

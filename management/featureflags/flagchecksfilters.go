@@ -87,24 +87,24 @@ func isPercentage(v any) bool {
 // checkVariants checks the variants of a flag and returns their keys, including invalid ones, so
 // that references to them cause no further faults. Rollouts must sum up to 100, within 0.01.
 func checkVariants(multivariate any, l *faultList) (keys []string) {
-	const invalid, place = "Invalid variant definitions: ", "filters.multivariate"
+	const invalid, path = "Invalid variant definitions: ", "filters.multivariate"
 	if multivariate == nil {
 		return nil
 	}
 	members, ok := multivariate.(map[string]any)
 	if !ok {
-		l.addf(place, invalid+"multivariate must be an object.")
+		l.addf(path, invalid+"multivariate must be an object.")
 		return nil
 	}
 	if v := members["variants"]; v != nil && anyList(v) == nil {
-		l.addf(place+".variants", invalid+"Variants must be a list.")
+		l.addf(path+".variants", invalid+"Variants must be a list.")
 	}
 	// complete is false if a share is invalid: then the sum is not checked.
 	sum, complete := 0.0, true
 	for i, v := range anyList(members["variants"]) {
 		key, _ := anyObject(v)["key"].(string)
 		share := anyObject(v)["rollout_percentage"]
-		variantPath := fmt.Sprintf(place+".variants.%d", i)
+		variantPath := fmt.Sprintf(path+".variants.%d", i)
 		switch {
 		case !variantKey.MatchString(key):
 			l.addf(variantPath+".key", invalid+"Variant keys may only have letters, numbers, hyphens, underscores, dots and slashes.")
@@ -124,7 +124,7 @@ func checkVariants(multivariate any, l *faultList) (keys []string) {
 	}
 	// Shares such as 33.33 do not sum up exactly.
 	if complete && len(keys) > 0 && math.Abs(sum-100) > 0.01 {
-		l.addf(place+".variants", invalid+"Variant rollout percentages must sum to 100.")
+		l.addf(path+".variants", invalid+"Variant rollout percentages must sum to 100.")
 	}
 	return keys
 }
@@ -274,13 +274,13 @@ func plainText(v any) string {
 // checkPayloads checks the payloads of a flag, and converts values that are not strings into JSON
 // strings. Keys of payloads are variants or, for a flag without variants, "true".
 func checkPayloads(filters map[string]any, variants []string, l *faultList) {
-	const place = "filters.payloads"
+	const path = "filters.payloads"
 	if filters["payloads"] == nil {
 		return
 	}
 	payloads, ok := filters["payloads"].(map[string]any)
 	if !ok {
-		l.addf(place, "Payloads must be passed as a dictionary")
+		l.addf(path, "Payloads must be passed as a dictionary")
 		return
 	}
 	keys := slices.Sorted(maps.Keys(payloads)) // report the same fault first each time
@@ -291,7 +291,7 @@ func checkPayloads(filters map[string]any, variants []string, l *faultList) {
 		case !ok:
 			payloads[key] = string(wire.MustEncode(payloads[key]))
 		case !json.Valid([]byte(text)):
-			l.addf(place+"."+key, "Payload value is not valid JSON")
+			l.addf(path+"."+key, "Payload value is not valid JSON")
 		}
 	}
 	for _, key := range keys {
@@ -299,9 +299,9 @@ func checkPayloads(filters map[string]any, variants []string, l *faultList) {
 		// The holdout of an experiment may have a payload of its own.
 		case holdoutKey.MatchString(key):
 		case len(variants) > 0 && !slices.Contains(variants, key):
-			l.addf(place+"."+key, "Payload keys must match a variant key for multivariate flags")
+			l.addf(path+"."+key, "Payload keys must match a variant key for multivariate flags")
 		case len(variants) == 0 && key != "true":
-			l.addf(place+"."+key, "Payload keys must be 'true' for boolean flags")
+			l.addf(path+"."+key, "Payload keys must be 'true' for boolean flags")
 		}
 	}
 }

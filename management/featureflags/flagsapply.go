@@ -137,7 +137,7 @@ func (s Flags) applyDocument(tx Tx, scope *management.Scope, parsed *parsedDocum
 		return nil, err
 	}
 	a := &documentApplier{Flags: s, tx: buffer, scope: scope, approved: approved, parsed: parsed, current: current, out: &DocumentResult{Changes: []documentChange{}, Warnings: slices.Clone(parsed.warnings)}}
-	steps := []func() error{a.compareProjects, a.numberNew, a.draftCohorts, a.draftFlags, a.saveCohorts, a.saveFlags, buffer.flush}
+	steps := []func() error{a.compareSettings, a.reserveIDs, a.draftCohorts, a.draftFlags, a.saveCohorts, a.saveFlags, buffer.flush}
 	if prune {
 		steps = slices.Insert(steps, 4, a.draftPruned)
 	}
@@ -162,9 +162,9 @@ func wrapFault(kind, name string, err error) error {
 	return err
 }
 
-// numberNew reserves ids for new flags and cohorts first, so that references to them can be
+// reserveIDs reserves ids for new flags and cohorts first, so that references to them can be
 // resolved.
-func (a *documentApplier) numberNew() error {
+func (a *documentApplier) reserveIDs() error {
 	var newCohorts, newFlags []string
 	for _, c := range a.parsed.cohorts {
 		if a.current.storedCohorts[c.name] == nil {
@@ -381,7 +381,7 @@ func (a *documentApplier) saveCohorts() error {
 			return err
 		}
 	}
-	return cohorts.plantCounts(a.tx, a.scope.Project.ID, a.cohorts)
+	return cohorts.scheduleCounts(a.tx, a.scope.Project.ID, a.cohorts)
 }
 
 // saveFlags checks and saves the flags in the resulting state. A new flag begins with version 1.

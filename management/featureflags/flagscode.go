@@ -370,10 +370,10 @@ func (d *document) resolveNames(filters any) (any, error) {
 	return filters, missing
 }
 
-// compareProjects checks that flags evaluate alike in the project and where the document was
+// compareSettings checks that flags evaluate alike in the project and where the document was
 // exported. Group types with the same index must have the same name; other different settings only
 // cause a warning, and the project's settings apply.
-func (a *documentApplier) compareProjects() error {
+func (a *documentApplier) compareSettings() error {
 	for index, name := range a.parsed.groupTypes {
 		if own, ok := a.current.groupTypes[index]; ok && own != name {
 			return management.Fault("group_type_mapping", "The group type %d is %q in the document and %q in the project.", index, name, own)

@@ -58,7 +58,7 @@ var RolloutCalls = map[string]RolloutCall{
 		Title: "Roll back a guarded rollout", Fields: management.Fields{rolloutReason},
 		isAllowed: func(s rolloutStatus) bool { return s.isLive() || s == rolloutPaused },
 		do: func(s Rollouts, v *view, x *storedRollout, values management.Values) error {
-			return s.rollBack(v, x, rolloutBack, "rollback", values.Text("reason"))
+			return s.rollBack(v, x, rolloutRolledBack, "rollback", values.Text("reason"))
 		},
 	},
 	"abort": {
@@ -150,7 +150,7 @@ func (s Rollouts) start(v *view, x *storedRollout) error {
 	if running >= maxRollouts {
 		return management.CodedFault(management.CodeMaxLength, "", "%d rollouts of the project are in progress: end one of them first.", maxRollouts)
 	}
-	x.PercentBefore, x.Started, x.StartedBy, x.Both = &a.percent, management.NewStamp(s.Env.Now()), v.User.ID, a.both
+	x.PercentBefore, x.Started, x.StartedBy, x.Combined = &a.percent, management.NewStamp(s.Env.Now()), v.User.ID, a.combined
 	// Later steps run without the user, so the approval is checked now.
 	if err := f.checkStart(v.Scope, a, p.Steps[0].Percent); err != nil {
 		return err
@@ -230,7 +230,7 @@ func (s Rollouts) resume(v *view, x *storedRollout, values management.Values) er
 		if !values.Bool("accept_flag") {
 			return management.Clash("The flag now gives the treatment %s %%, but the rollout set %s %%: send accept_flag, or abort the rollout.", share(a.percent), share(x.LastPercent))
 		}
-		x.LastPercent, x.Both = a.percent, a.both
+		x.LastPercent, x.Combined = a.percent, a.combined
 	}
 	now := s.Env.Now()
 	x.setStatus(rolloutRunning)
@@ -303,8 +303,8 @@ func (s Rollouts) logStep(v *view, x *storedRollout, activity, why string) error
 	})
 }
 
-// rolloutNews are the ends of the subjects of mails, by event.
-var rolloutNews = map[string]string{
+// rolloutSubjects are the ends of the subjects of mails, by event.
+var rolloutSubjects = map[string]string{
 	"start": "has started", "advance": "advanced to the next step", "rollback": "was rolled back", "abort": "was aborted", "hold": "is on hold",
 	"go on": "continues", "complete": "is complete", "fail": "has failed",
 }
@@ -332,7 +332,7 @@ func (s Rollouts) notify(v *view, x *storedRollout, event, why string) error {
 		lines = append(lines, why)
 	}
 	_, err = s.Notify(v.Tx, management.Notice{
-		Project: v.Project.ID, Users: users, Subject: fmt.Sprintf("The rollout of %s %s", f.Key, rolloutNews[event]), Lines: lines,
+		Project: v.Project.ID, Users: users, Subject: fmt.Sprintf("The rollout of %s %s", f.Key, rolloutSubjects[event]), Lines: lines,
 		Links: []management.Link{{Label: "Open the flag", Path: fmt.Sprintf("/project/%d/flags/%d", v.Project.ID, f.ID)}},
 	})
 	return err

@@ -17,7 +17,7 @@ import (
 type rolloutArms struct {
 	// treatment and control are the indexes of the variants; -1 if the flag has no variants.
 	treatment, control int
-	both               float64 // percentage of both arms together; 100 if the flag has no variants
+	combined           float64 // percentage of both arms together; 100 if the flag has no variants
 	percent            float64 // percentage of both that receives the treatment now
 	before             float64 // percentage of the variants that precede both arms
 	// names are the keys of treatment and control; nil if the flag has no variants.
@@ -51,7 +51,7 @@ func newRolloutArms(p *management.ProjectRecord, x *storedRollout, f *storedFlag
 	case f.Continuity != nil && *f.Continuity:
 		return nil, notComparable("feature_flag", "The flag ensures experience continuity, so exposure events do not show by which id it was evaluated. Switch experience continuity off.")
 	}
-	a := &rolloutArms{treatment: -1, control: -1, both: 100, key: f.Key, group: shape.Aggregation, hash: hashOf(p, f)}
+	a := &rolloutArms{treatment: -1, control: -1, combined: 100, key: f.Key, group: shape.Aggregation, hash: hashOf(p, f)}
 	// The first condition determines whether the flag is about persons or groups; the next check
 	// refuses a flag whose conditions differ.
 	if len(shape.Groups) > 0 && a.group == nil {
@@ -127,10 +127,10 @@ func (a *rolloutArms) useVariants(x *storedRollout, variants []variantShape) err
 		a.before += variants[i].Rollout
 	}
 	t, c := variants[a.treatment].Rollout, variants[a.control].Rollout
-	if a.both = t + c; !(a.both > 0) {
+	if a.combined = t + c; !(a.combined > 0) {
 		return notComparable("treatment_variant", "Treatment and control have no share to move from one to the other.")
 	}
-	a.percent, a.names = 100*t/a.both, []string{*x.Treatment, *x.Control}
+	a.percent, a.names = 100*t/a.combined, []string{*x.Treatment, *x.Control}
 	return nil
 }
 
@@ -157,9 +157,9 @@ func (a *rolloutArms) set(f *storedFlag, percent float64) error {
 			return err
 		}
 		// Round to 8 decimals, as share does, so that the two shares add up to both.
-		t := math.Round(a.both*percent*1e6) / 1e8
+		t := math.Round(a.combined*percent*1e6) / 1e8
 		variants[a.treatment]["rollout_percentage"] = share(t)
-		variants[a.control]["rollout_percentage"] = share(a.both - t)
+		variants[a.control]["rollout_percentage"] = share(a.combined - t)
 		multivariate["variants"] = management.Encode(variants)
 		filters["multivariate"] = management.Encode(multivariate)
 		return nil
@@ -175,12 +175,12 @@ func (a *rolloutArms) query(percent float64) map[string]any {
 		q["group_type_index"] = *a.group
 	}
 	if a.treatment >= 0 {
-		part := a.both * percent / 100
+		part := a.combined * percent / 100
 		if a.control < a.treatment {
-			part = a.both - part
+			part = a.combined - part
 			q["control_first"] = true
 		}
-		q["arms"], q["from"], q["border"], q["to"] = a.names, a.before/100, (a.before+part)/100, (a.before+a.both)/100
+		q["arms"], q["from"], q["border"], q["to"] = a.names, a.before/100, (a.before+part)/100, (a.before+a.combined)/100
 	}
 	return q
 }
@@ -188,5 +188,5 @@ func (a *rolloutArms) query(percent float64) map[string]any {
 // hasChanged reports whether the shares in the flag differ from the shares that the rollout wrote,
 // that is, whether a user changed them.
 func (a *rolloutArms) hasChanged(x *storedRollout) bool {
-	return math.Abs(a.percent-x.LastPercent) > 1e-6 || math.Abs(a.both-x.Both) > 1e-6
+	return math.Abs(a.percent-x.LastPercent) > 1e-6 || math.Abs(a.combined-x.Combined) > 1e-6
 }

@@ -350,7 +350,7 @@ func (s Rollouts) applyDecision(v *view, x *storedRollout, f *storedFlag, e *exp
 
 // rollBackFor rolls a rollout back with the reasons of an evaluation.
 func (s Rollouts) rollBackFor(v *view, x *storedRollout, e *experiments.Evaluation, why string) error {
-	if err := s.rollBack(v, x, rolloutBack, "rollback", why); err != nil {
+	if err := s.rollBack(v, x, rolloutRolledBack, "rollback", why); err != nil {
 		return err
 	}
 	x.Reasons = e.Reasons

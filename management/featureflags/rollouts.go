@@ -92,7 +92,7 @@ const (
 	rolloutPaused    rolloutStatus = "paused"
 	rolloutCompleted rolloutStatus = "completed"
 	// Rolled back: a regression or a user has restored the share before the rollout.
-	rolloutBack rolloutStatus = "rolled_back"
+	rolloutRolledBack rolloutStatus = "rolled_back"
 	// Aborted: a user has ended the rollout.
 	rolloutAborted rolloutStatus = "aborted"
 	// Failed: the flag was deleted.
@@ -140,7 +140,7 @@ type storedRollout struct {
 	// that time.
 	StartedBy   int64   `json:"started_by,omitempty"`
 	LastPercent float64 `json:"wrote,omitempty"`
-	Both        float64 `json:"both,omitempty"`
+	Combined    float64 `json:"both,omitempty"`
 	// HeldSince is the beginning of the current hold, NotifiedAt the time of the last notice about
 	// it.
 	HeldSince  management.Stamp `json:"held_since,omitzero"`

@@ -19,12 +19,12 @@ const (
 	simulationsAtOnce = 2
 
 	// Limits and defaults of the request.
-	maxRuns     = 10_000
-	defaultRuns = 1000
-	maxEffects  = 10
-	maxEffect   = 10.0
-	maxPerDay   = 1_000_000_000
-	maxLaw      = 1e9 // limit of means and standard deviations
+	maxRuns              = 10_000
+	defaultRuns          = 1000
+	maxEffects           = 10
+	maxEffect            = 10.0
+	maxPerDay            = 1_000_000_000
+	maxDistributionValue = 1e9 // limit of means and standard deviations
 )
 
 // SimulateFields are the fields of the request for a simulation (experiments.md §4.10).
@@ -99,7 +99,7 @@ func simulationOf(b management.Body) (*experiments.Simulation, error) {
 			return nil, management.Fault("effects", "Give 1 to %d numbers between 0 and %v.", maxEffects, maxEffect)
 		}
 	}
-	out.Distributions, err = lawsOf(values.Objects("metrics"), len(plan.Guardrails))
+	out.Distributions, err = distributionsOf(values.Objects("metrics"), len(plan.Guardrails))
 	return out, err
 }
 
@@ -131,12 +131,12 @@ func (p *rolloutPlan) longestWindow() (longest float64) {
 	return longest
 }
 
-// lawsOf decodes and checks the distributions of the values, one for each guardrail.
-func lawsOf(list []json.RawMessage, guardrails int) ([]experiments.Distribution, error) {
+// distributionsOf decodes and checks the distributions of the values, one for each guardrail.
+func distributionsOf(list []json.RawMessage, guardrails int) ([]experiments.Distribution, error) {
 	if len(list) != guardrails || guardrails == 0 {
 		return nil, management.Fault("metrics", "Give one object for each of the %d guardrails, in their order.", guardrails)
 	}
-	laws := make([]experiments.Distribution, len(list))
+	distributions := make([]experiments.Distribution, len(list))
 	for i, raw := range list {
 		path := fmt.Sprintf("metrics__%d", i)
 		var sent struct {
@@ -146,14 +146,14 @@ func lawsOf(list []json.RawMessage, guardrails int) ([]experiments.Distribution,
 		if json.Unmarshal(raw, &sent) != nil {
 			return nil, management.Fault(path, "Give kind as a string, and rate, mean and sd as numbers.")
 		}
-		l := &laws[i]
+		l := &distributions[i]
 		l.Kind = sent.Kind
 		switch {
 		case sent.Kind == "rate" && sent.Rate != nil && *sent.Rate >= 0 && *sent.Rate <= 1:
 			l.Mean = *sent.Rate
 		case sent.Kind == "rate":
 			return nil, management.Fault(path+"__rate", "Give a number between 0 and 1.")
-		case sent.Kind == "mean" && isInRange(sent.Mean, -maxLaw) && isInRange(sent.SD, 0):
+		case sent.Kind == "mean" && isInRange(sent.Mean, -maxDistributionValue) && isInRange(sent.SD, 0):
 			l.Mean, l.SD = *sent.Mean, *sent.SD
 		case sent.Kind == "mean":
 			return nil, management.Fault(path, "Give mean and sd as numbers below a billion; sd is at least 0.")
@@ -165,8 +165,10 @@ func lawsOf(list []json.RawMessage, guardrails int) ([]experiments.Distribution,
 			return nil, management.NotAChoice(path+"__kind", management.ShortText(sent.Kind), []string{"rate", "mean", "count"})
 		}
 	}
-	return laws, nil
+	return distributions, nil
 }
 
-// isInRange reports whether v is set and between lowest and maxLaw.
-func isInRange(v *float64, lowest float64) bool { return v != nil && *v >= lowest && *v <= maxLaw }
+// isInRange reports whether v is set and between lowest and maxDistributionValue.
+func isInRange(v *float64, lowest float64) bool {
+	return v != nil && *v >= lowest && *v <= maxDistributionValue
+}

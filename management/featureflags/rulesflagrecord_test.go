@@ -286,17 +286,17 @@ func TestFlags_OfFiles(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const refused = `409 conflict - The feature flag "filed" is defined in the file flags.json and can only be changed there.`
+	const conflict = `409 conflict - The feature flag "filed" is defined in the file flags.json and can only be changed there.`
 	w.Run(t, roomCalls(t, w), []ruletest.Row{
 		{"it is read", "bob", "get 1", ``, `{"key":"filed","can_edit":false,"user_access_level":"viewer","created_by":null,"active":true}`},
 		{"it is listed", "bob", "keys", `{}`, `["on-key","filed"]`},
-		{"409 that names the file", "bob", "change 1", `{"active":false}`, refused},
-		{"409 that names the file", "bob", "change 1", `{"deleted":true}`, refused},
+		{"409 that names the file", "bob", "change 1", `{"active":false}`, conflict},
+		{"409 that names the file", "bob", "change 1", `{"deleted":true}`, conflict},
 		{"its key is taken", "bob", "create", `{"key":"filed"}`, `400 unique key There is already a feature flag with this key.`},
 		{"ids advance", "bob", "create", `{"key":"ours"}`, `{"id":3,"can_edit":true}`},
 		{"flags of files may name keys: the key stays", "bob", "change 3", `{"key":"mine"}`, `409 conflict -`},
 		{"and they are dependants", "bob", "dependents 3", ``, `[{"id":2,"key":"on-key","name":"","active":true}]`},
-		{"no feature", "bob", "feature", `{"name":"F","stage":"beta","feature_flag_id":1}`, refused},
+		{"no feature", "bob", "feature", `{"name":"F","stage":"beta","feature_flag_id":1}`, conflict},
 		{"no scheduled change of it comes through", "bob", "schedule", `{"record_id":1,"model_name":"FeatureFlag","payload":{"operation":"update_status","value":false},"scheduled_at":"2026-01-03T00:00:00Z"}`, `{"id":1}`},
 		{"no scheduled change of it comes through", "bob", "wait 24h", ``, `null`},
 		{"no scheduled change of it comes through", "bob", "due", ``, `1`},

@@ -44,13 +44,13 @@ type baselineStats struct {
 	Sum float64  `json:"sum"`
 	// Squares is the sum of the squares.
 	Squares float64 `json:"sum_squares"`
-	// Below is the sum of the denominators, which ratio and retention metrics require.
-	Below        *float64 `json:"denominator_sum"`
-	BelowSquares float64  `json:"denominator_sum_squares"`
+	// Denominator is the sum of the denominators, which ratio and retention metrics require.
+	Denominator        *float64 `json:"denominator_sum"`
+	DenominatorSquares float64  `json:"denominator_sum_squares"`
 	// Product is the sum of the products of numerator and denominator.
 	Product float64 `json:"numerator_denominator_sum_product"`
-	// Through is the number of entities that reached each step of a funnel.
-	Through []float64 `json:"step_counts"`
+	// StepCounts is the number of entities that reached each step of a funnel.
+	StepCounts []float64 `json:"step_counts"`
 }
 
 // RunningTime computes the running time of an experiment. It does not access the store.
@@ -94,9 +94,9 @@ func (s Experiments) RunningTime(_ context.Context, _ *management.Scope, b manag
 
 // runningTime returns the result of a plan.
 func runningTime(p experiments.Plan) *RunningTime {
-	out := &RunningTime{Baseline: finite(p.Baseline)}
+	out := &RunningTime{Baseline: finiteOrNil(p.Baseline)}
 	if variance, ok := p.OneVariance(); ok {
-		out.Variance = finite(variance)
+		out.Variance = finiteOrNil(variance)
 	}
 	size, ok := p.Size()
 	if !ok {
@@ -109,9 +109,9 @@ func runningTime(p experiments.Plan) *RunningTime {
 	return out
 }
 
-// finite returns a pointer to f, or nil if f is infinite or not a number, which JSON cannot
+// finiteOrNil returns a pointer to f, or nil if f is infinite or not a number, which JSON cannot
 // represent.
-func finite(f float64) *float64 {
+func finiteOrNil(f float64) *float64 {
 	if math.IsInf(f, 0) || math.IsNaN(f) {
 		return nil
 	}
@@ -152,7 +152,7 @@ func planOf(v management.Values, baseline, variance *float64) (experiments.Plan,
 
 // statsOf decodes and checks baseline_stats. below is true if the sums of a denominator are
 // required.
-func statsOf(raw json.RawMessage, below bool) (*experiments.Sample, []int64, error) {
+func statsOf(raw json.RawMessage, needsDenominator bool) (*experiments.Sample, []int64, error) {
 	var b baselineStats
 	if err := json.Unmarshal(raw, &b); err != nil {
 		return nil, nil, management.Fault("baseline_stats", "Numbers are required: %s.", strings.TrimPrefix(err.Error(), "json: "))
@@ -160,19 +160,19 @@ func statsOf(raw json.RawMessage, below bool) (*experiments.Sample, []int64, err
 	switch {
 	case b.N == nil || *b.N < 1 || *b.N > 1e15:
 		return nil, nil, management.Fault("baseline_stats__number_of_samples", "Ensure this value is greater than or equal to 1.")
-	case below && (b.Below == nil || *b.Below == 0):
+	case needsDenominator && (b.Denominator == nil || *b.Denominator == 0):
 		return nil, nil, management.CodedFault("required", "baseline_stats__denominator_sum", "Ratio and retention metrics require a denominator_sum that is not 0.")
 	}
-	s := &experiments.Sample{N: int64(*b.N), Sum: b.Sum, Squares: b.Squares, BelowSquares: b.BelowSquares, Product: b.Product}
-	if b.Below != nil {
-		s.Below = *b.Below
+	s := &experiments.Sample{N: int64(*b.N), Sum: b.Sum, Squares: b.Squares, BelowSquares: b.DenominatorSquares, Product: b.Product}
+	if b.Denominator != nil {
+		s.Below = *b.Denominator
 	}
 	// Numbers of steps are whole; fractions are truncated.
-	through := make([]int64, len(b.Through))
-	for i, n := range b.Through {
-		through[i] = int64(n)
+	stepCounts := make([]int64, len(b.StepCounts))
+	for i, n := range b.StepCounts {
+		stepCounts[i] = int64(n)
 	}
-	return s, through, nil
+	return s, stepCounts, nil
 }
 
 // numberOf returns the number in a member of the body. The number may be sent as a string. The

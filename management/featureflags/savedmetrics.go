@@ -153,8 +153,8 @@ type savedLink struct {
 	Created  management.Stamp `json:"created_at"`
 }
 
-// secondary reports whether the metric is a secondary metric of the experiment.
-func (l *savedLink) secondary() bool {
+// isSecondary reports whether the metric is a secondary metric of the experiment.
+func (l *savedLink) isSecondary() bool {
 	return management.JSONText(management.JSONObject(l.Metadata)["type"]) == "secondary"
 }
 

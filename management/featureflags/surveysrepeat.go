@@ -20,8 +20,8 @@ type surveyIteration struct {
 	Survey  string `json:"survey"`
 }
 
-// repeated reports whether a survey has iterations, whether it has started or not.
-func (s *storedSurvey) repeated() bool {
+// isRepeated reports whether a survey has iterations, whether it has started or not.
+func (s *storedSurvey) isRepeated() bool {
 	return s.IterationCount != nil && s.IterationDays != nil && *s.IterationCount > 0 && *s.IterationDays > 0
 }
 
@@ -29,7 +29,7 @@ func (s *storedSurvey) repeated() bool {
 // current iteration, from 1, and the start time of the current iteration. If the survey has not
 // started or is not recurring, current is nil.
 func (s *storedSurvey) iterations(now time.Time) (starts []management.Stamp, current *int, since management.Stamp) {
-	if s.Start.IsZero() || !s.repeated() {
+	if s.Start.IsZero() || !s.isRepeated() {
 		return []management.Stamp{}, nil, management.Stamp{}
 	}
 	for i := range int(*s.IterationCount) {
@@ -50,7 +50,7 @@ func (s *storedSurvey) iterations(now time.Time) (starts []management.Stamp, cur
 // iteration is the current one.
 func (s *storedSurvey) unansweredFilters(now time.Time) json.RawMessage {
 	suffix := s.ID
-	if s.repeated() {
+	if s.isRepeated() {
 		n := 1
 		if _, current, _ := s.iterations(now); current != nil {
 			n = *current

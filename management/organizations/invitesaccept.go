@@ -201,7 +201,7 @@ func (s Invites) Accept(ctx context.Context, c *management.Caller, site, id, sec
 			return nil, err
 		}
 		out.UserView = *u.View()
-		out.NotNotified, err = s.admit(tx, invite, org, u, cmp.Or(s.SiteURL, site))
+		out.NotNotified, err = s.joinOrganization(tx, invite, org, u, cmp.Or(s.SiteURL, site))
 		return out, err
 	})
 	// Reported after the commit: the acceptance itself has succeeded.
@@ -276,9 +276,9 @@ func (s Invites) signUp(tx Tx, invite *storedInvite, b management.Body, verified
 	})
 }
 
-// admit makes a user a member with the level and access of an invitation, and deletes all
+// joinOrganization makes a user a member with the level and access of an invitation, and deletes all
 // invitations of the address to that organization. invite needs no record of its own.
-func (s Invites) admit(tx Tx, invite *storedInvite, org *management.OrganizationRecord, u *management.User, site string) (notNotified int, err error) {
+func (s Invites) joinOrganization(tx Tx, invite *storedInvite, org *management.OrganizationRecord, u *management.User, site string) (notNotified int, err error) {
 	now := management.NewStamp(s.Env.Now())
 	m := &management.Membership{ID: s.Env.NewID(), Organization: org.ID, User: u.UUID, Level: invite.Level, Joined: now, Updated: now}
 	if err := management.PutMembership(tx, m); err != nil {

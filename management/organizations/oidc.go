@@ -163,7 +163,7 @@ func (s *core) provision(tx Tx, identity *Identity) (*management.User, error) {
 	if err := management.PutUser(tx, u); err != nil {
 		return nil, err
 	}
-	_, err = Invites{core: s}.admit(tx, invite, org, u, s.SiteURL)
+	_, err = Invites{core: s}.joinOrganization(tx, invite, org, u, s.SiteURL)
 	return u, err
 }
 

@@ -20,12 +20,12 @@ func newProjects(c *core) Projects {
 	return Projects{c, management.NewResource(&c.Env, management.Spec[Tx, management.ProjectRecord, Project]{
 		ActivityScope: "Project",
 		Header: func(_ *management.Scope, p *management.ProjectRecord) management.RecordHeader {
-			place := management.RecordHeader{Parent: management.ProjectParent(p.ID), ID: strconv.FormatInt(p.ID, 10), Title: p.Name}
+			header := management.RecordHeader{Parent: management.ProjectParent(p.ID), ID: strconv.FormatInt(p.ID, 10), Title: p.Name}
 			// The log of a deleted project is not readable, so the line is in that of the organization.
 			if p.Deleted {
-				place.Parent = p.Organization
+				header.Parent = p.Organization
 			}
-			return place
+			return header
 		},
 		Load: func(v *view, _ string, _ *management.Body) (*management.ProjectRecord, error) {
 			p, err := v.Tx.Project(v.Project.ID)
@@ -232,16 +232,16 @@ func (s Projects) List(ctx context.Context, scope *management.Scope, p managemen
 		return management.List[ProjectBasic]{}, err
 	}
 	return management.Read(ctx, &s.Env, func(tx Tx) (management.List[ProjectBasic], error) {
-		places, err := organizationsOf(tx, scope.Caller)
+		scopes, err := organizationsOf(tx, scope.Caller)
 		if err != nil {
 			return management.List[ProjectBasic]{}, err
 		}
 		var all []ProjectBasic
-		for i := range places {
-			if scope.Organization != nil && scope.Organization.ID != places[i].Organization.ID {
+		for i := range scopes {
+			if scope.Organization != nil && scope.Organization.ID != scopes[i].Organization.ID {
 				continue
 			}
-			list, err := s.projectsIn(tx, scope.Caller, places[i].Organization.ID)
+			list, err := s.projectsIn(tx, scope.Caller, scopes[i].Organization.ID)
 			if err != nil {
 				return management.List[ProjectBasic]{}, err
 			}

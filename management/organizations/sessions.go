@@ -18,8 +18,8 @@ const (
 	// DefaultSessionLife is the default of Config.SessionLife.
 	DefaultSessionLife = 30 * 24 * time.Hour
 
-	// seenEvery is the precision of a session's stored time of last use.
-	seenEvery = time.Minute
+	// seenPrecision is the precision of a session's stored time of last use.
+	seenPrecision = time.Minute
 	// maxSessions is the greatest number of sessions of a user; the oldest sessions above it end.
 	maxSessions = 50
 	// maxAgent is the greatest length of a stored User-Agent, in bytes.
@@ -115,11 +115,11 @@ func (s Sessions) callerByToken(tx Tx, token string) (*management.Caller, error)
 }
 
 // Caller returns the caller of a token's session, or nil if the session has ended. It extends the
-// session, at most once in seenEvery.
+// session, at most once in seenPrecision.
 func (s Sessions) Caller(ctx context.Context, token string) (*management.Caller, error) {
 	c, err := s.PeekCaller(ctx, token)
 	now := s.Env.Now()
-	if err != nil || c == nil || now.Sub(c.Session.Seen.Time) < seenEvery {
+	if err != nil || c == nil || now.Sub(c.Session.Seen.Time) < seenPrecision {
 		return c, err
 	}
 	return management.Write(ctx, &s.Env, func(tx Tx) (*management.Caller, error) {
@@ -200,13 +200,13 @@ func (s Sessions) EndOthers(ctx context.Context, scope *management.Scope) error 
 		if scope.Session == nil {
 			return tx.DeleteUnder(kindSession, scope.User.UUID)
 		}
-		return s.trim(tx, scope.User.UUID, func(m *management.Session, _ int) bool { return m.ID == scope.Session.ID })
+		return s.deleteSessions(tx, scope.User.UUID, func(m *management.Session, _ int) bool { return m.ID == scope.Session.ID })
 	})
 }
 
-// trim deletes the sessions of a user for which keep returns false. keep is called from the newest
+// deleteSessions deletes the sessions of a user for which keep returns false. keep is called from the newest
 // session on; n is the number of kept sessions so far.
-func (s *core) trim(tx Tx, user string, keep func(m *management.Session, n int) bool) error {
+func (s *core) deleteSessions(tx Tx, user string, keep func(m *management.Session, n int) bool) error {
 	list, _, err := tx.List(management.Query{Kind: kindSession, Parent: user, Descending: true})
 	if err != nil {
 		return err

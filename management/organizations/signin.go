@@ -112,7 +112,7 @@ func (s Sessions) begin(ctx context.Context, v ClientInfo, prove func(Tx) (*proo
 		}
 		// Room for one more session: expired ones and the oldest are deleted.
 		keep := func(m *management.Session, n int) bool { return n < maxSessions-1 && now.Before(s.expiry(m)) }
-		if err := s.trim(tx, m.User, keep); err != nil {
+		if err := s.deleteSessions(tx, m.User, keep); err != nil {
 			return nil, err
 		}
 		if p.user.SignedIn.IsZero() {

@@ -113,7 +113,7 @@ func Open(c Config) (*Rooms, error) {
 		FeatureFlags:  featureflags.New(flagConfig),
 		Organizations: orgs,
 	}
-	r.Service = &management.Service{Env: env, Finders: r.Dashboards.Things()}
+	r.Service = &management.Service{Env: env, Finders: r.Dashboards.Finders()}
 	maps.Copy(r.Finders, r.FeatureFlags.Finders())
 	return r, nil
 }

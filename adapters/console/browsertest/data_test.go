@@ -232,11 +232,11 @@ func TestDashboards(t *testing.T) {
 	}
 	eventually(t, "Sales as the first tile", func() bool { return first() == "Sales" })
 
-	sharedByLink(s, p)
+	createSharedLink(s, p)
 }
 
-// sharedByLink creates a link of a dashboard, and sets its password.
-func sharedByLink(s *server, p *page) {
+// createSharedLink creates a link of a dashboard, and sets its password.
+func createSharedLink(s *server, p *page) {
 	t := s.t
 	t.Helper()
 	p.click("button", "Share")

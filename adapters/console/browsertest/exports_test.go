@@ -40,7 +40,7 @@ func TestExports(t *testing.T) {
 	p.node("heading", "Orders")
 	p.node("heading", "No runs in the last seven days")
 	exportRuns(s, p)
-	exportChanged(s, p)
+	changeExport(s, p)
 }
 
 // exportRuns exports a day, reads the log, and repeats the export.
@@ -86,8 +86,8 @@ func exportRuns(s *server, p *page) {
 	p.accessible()
 }
 
-// exportChanged pauses, changes and deletes an export.
-func exportChanged(s *server, p *page) {
+// changeExport pauses, changes and deletes an export.
+func changeExport(s *server, p *page) {
 	t := s.t
 	t.Helper()
 	p.click("button", "Pause")

@@ -31,9 +31,9 @@ func (p *page) press(key string, modifiers int64) {
 	}
 }
 
-// unseen returns the fault of the focus: it is on no element, is not visible, is below a bar, or
+// focusFault returns the fault of the focus: it is on no element, is not visible, is below a bar, or
 // has no outline.
-const unseen = `(() => {
+const focusFault = `(() => {
 	const at = document.activeElement;
 	if (!at || at === document.body || at === document.documentElement) return "it is on nothing";
 	const box = at.getBoundingClientRect(), name = at.outerHTML.slice(0, 120);
@@ -57,7 +57,7 @@ func (p *page) focused(after string) {
 		}
 	}()
 	eventually(p.t, "a focus that is seen after "+after, func() bool {
-		wrong = js[string](p, unseen)
+		wrong = js[string](p, focusFault)
 		return wrong == ""
 	})
 }
@@ -76,7 +76,7 @@ func (p *page) tab(roleName ...string) {
 			return
 		}
 		p.press("Tab", 0)
-		if wrong := js[string](p, unseen); wrong != "" && wrong != "it is on nothing" { // the browser's own bar
+		if wrong := js[string](p, focusFault); wrong != "" && wrong != "it is on nothing" { // the browser's own bar
 			p.focused("Tab")
 		}
 	}

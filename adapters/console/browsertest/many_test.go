@@ -24,9 +24,9 @@ func (s *server) createFlags(n int) {
 	}
 }
 
-// narrowed types texts into the search of flags. It returns the maximum number of frames until only
+// searchScript types texts into the search of flags. It returns the maximum number of frames until only
 // flags with matching keys were displayed, and the maximum number of created rows.
-const narrowed = `(async () => {
+const searchScript = `(async () => {
 	const box = document.querySelector("main input[type=search]"), shown = () => [...document.querySelectorAll("tbody a.code")];
 	let frames = 0, rows = 0, made = 0;
 	new MutationObserver(all => made += all.reduce((n, m) => n + [...m.addedNodes].filter(x => x.nodeName === "TR").length, 0)).observe(document.querySelector("tbody"), {childList: true});
@@ -42,9 +42,9 @@ const narrowed = `(async () => {
 	return {frames, rows};
 })()`
 
-// scrolled scrolls the list in small and large steps. It returns the maximum number of rows at any
+// scrollScript scrolls the list in small and large steps. It returns the maximum number of rows at any
 // time, and the maximum number that one step created.
-const scrolled = `(async () => {
+const scrollScript = `(async () => {
 	const next = () => new Promise(r => requestAnimationFrame(() => requestAnimationFrame(r)));
 	let most = 0, step = 0, made = 0;
 	new MutationObserver(all => made += all.reduce((n, m) => n + [...m.addedNodes].filter(x => x.nodeName === "TR").length, 0)).observe(document.querySelector("tbody"), {childList: true});
@@ -92,11 +92,11 @@ func TestFlags_Thousands(t *testing.T) {
 	got := js[struct {
 		Most, Step int
 		Last       string
-	}](p, scrolled)
+	}](p, scrollScript)
 	if got.Most > 120 || got.Step > 30 || got.Last != "flag-"+last {
 		t.Errorf("%+v: at most 120 rows at once, 30 made by a step of a wheel, and flag-%s at the end", got, last)
 	}
-	if search := js[struct{ Frames, Rows int }](p, strings.Replace(narrowed, "LAST", last, 1)); search.Frames > 3 || search.Rows > 120 {
+	if search := js[struct{ Frames, Rows int }](p, strings.Replace(searchScript, "LAST", last, 1)); search.Frames > 3 || search.Rows > 120 {
 		t.Errorf("a search of what is here: %+v, want at most 3 frames and 120 rows", search)
 	} else {
 		t.Logf("a search: %+v; scrolling: %+v", search, got)

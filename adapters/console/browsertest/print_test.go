@@ -6,8 +6,8 @@ import (
 	"github.com/chromedp/cdproto/emulation"
 )
 
-// unprinted returns the faults of a printed page.
-const unprinted = `(() => {
+// printFaults returns the faults of a printed page.
+const printFaults = `(() => {
 	const out = [], seen = el => el.getClientRects().length > 0;
 	for (const el of document.querySelectorAll("header, nav, .notes, main button.button, .save-bar")) if (seen(el)) out.push("printed: " + el.outerHTML.slice(0, 100));
 	for (const table of document.querySelectorAll("main table")) {
@@ -36,7 +36,7 @@ func TestPrint(t *testing.T) {
 			t.Fatalf("the look is %q, want dark", theme)
 		}
 		call(p, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Media: "print"})
-		for _, wrong := range js[[]string](p, unprinted) {
+		for _, wrong := range js[[]string](p, printFaults) {
 			t.Errorf("%s: %s", path, wrong)
 		}
 		call(p, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{})

@@ -137,12 +137,12 @@ func TestExperiments(t *testing.T) {
 	if got := s.flag("checkout", "ana"); got != "control" && got != "test" {
 		t.Errorf("ana gets %v, want a variant", got)
 	}
-	experimentRead(s, p)
-	experimentStopped(s, p)
+	readExperiment(s, p)
+	stopExperiment(s, p)
 }
 
-// experimentRead sends the events of 200 persons, and reads the results.
-func experimentRead(s *server, p *page) {
+// readExperiment sends the events of 200 persons, and reads the results.
+func readExperiment(s *server, p *page) {
 	t := s.t
 	t.Helper()
 	for i := range 200 {
@@ -170,9 +170,9 @@ func experimentRead(s *server, p *page) {
 	p.accessible()
 }
 
-// experimentStopped changes the metric, ends the experiment with a variant for all users, and
+// stopExperiment changes the metric, ends the experiment with a variant for all users, and
 // archives it.
-func experimentStopped(s *server, p *page) {
+func stopExperiment(s *server, p *page) {
 	t := s.t
 	t.Helper()
 	p.click("navigation", "Experiment", "link", "Setup")

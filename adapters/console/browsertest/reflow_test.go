@@ -30,9 +30,9 @@ func (s *server) everyRoute() []string {
 	return paths
 }
 
-// beyond returns the controls that cannot be reached by scrolling down: those beyond the side of
+// unreachableControls returns the controls that cannot be reached by scrolling down: those beyond the side of
 // the page, unless they are in a box that scrolls horizontally, and those that are cut off.
-const beyond = `(() => {
+const unreachableControls = `(() => {
 	const wide = document.documentElement.clientWidth, out = [];
 	if (document.documentElement.scrollWidth > wide) {
 		const most = [...document.querySelectorAll("main *")].filter(el => el.getBoundingClientRect().right > wide + 1 && !el.closest(".scroller")).pop();
@@ -76,7 +76,7 @@ func TestEveryRoute_PhoneAndLargeText(t *testing.T) {
 		}{{"on a phone", 360, 740, "100%"}, {"text of 200 %", 1280, 800, "200%"}} {
 			p.size(c.width, c.high)
 			js[bool](p, "document.documentElement.style.fontSize = '"+c.text+"', true")
-			for _, wrong := range js[[]string](p, beyond) {
+			for _, wrong := range js[[]string](p, unreachableControls) {
 				t.Errorf("%s, %s: %s", path, c.name, wrong)
 			}
 		}

@@ -2,8 +2,8 @@ package browsertest
 
 import "testing"
 
-// unexplained returns the disabled buttons and switches of a page that do not give a reason.
-const unexplained = `[...document.querySelectorAll("main button:disabled, [role=switch]:disabled")].filter(b => !document.getElementById(b.getAttribute("aria-describedby"))?.innerText && !document.getElementById(b.getAttribute("aria-describedby"))?.textContent && !b.closest("[inert]")).map(b => b.ariaLabel ?? b.innerText)`
+// unexplainedControls returns the disabled buttons and switches of a page that do not give a reason.
+const unexplainedControls = `[...document.querySelectorAll("main button:disabled, [role=switch]:disabled")].filter(b => !document.getElementById(b.getAttribute("aria-describedby"))?.innerText && !document.getElementById(b.getAttribute("aria-describedby"))?.textContent && !b.closest("[inert]")).map(b => b.ariaLabel ?? b.innerText)`
 
 // T26 (console.md §7): in a read-only console, and with a key of one scope, controls for writing
 // are displayed as disabled with the reason. The API rejects the writes too.
@@ -18,7 +18,7 @@ func TestRights_ReadOnly(t *testing.T) {
 	for _, path := range []string{"p/1/flags", "p/1/flags/1/history", "p/1/flags/1/schedule", "p/1/flags/1/people", "p/1/cohorts", "p/1/experiments", "p/1/insights", "p/1/dashboards", "p/1/surveys", "p/1/exports", "p/1/errors/rules"} {
 		p.visit(path)
 		p.waitLoaded()
-		for _, name := range js[[]string](p, unexplained) {
+		for _, name := range js[[]string](p, unexplainedControls) {
 			t.Errorf("%s: %q is disabled and does not say why", path, name)
 		}
 	}
@@ -42,7 +42,7 @@ func TestRights_OneScope(t *testing.T) {
 	p := reader.open(t, "p/1/flags")
 	p.node("link", "banner")
 	p.waitLoaded()
-	for _, name := range js[[]string](p, unexplained) {
+	for _, name := range js[[]string](p, unexplainedControls) {
 		t.Errorf("%q is disabled and does not say why", name)
 	}
 	const why = `(b => b.disabled && document.getElementById(b.getAttribute("aria-describedby")).textContent)([...document.querySelectorAll("button")].find(b => b.innerText.trim() === "New flag"))`

@@ -60,10 +60,10 @@ func TestRemote_4_2_NumbersAreSentAsDecided(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff(tt.want, on(there.Decisions)); diff != "" {
+			if diff := cmp.Diff(tt.want, enabledKeys(there.Decisions)); diff != "" {
 				t.Errorf("asked (-want +got)\n%s", diff)
 			}
-			if diff := cmp.Diff(on(there.Decisions), on(here.List)); diff != "" {
+			if diff := cmp.Diff(enabledKeys(there.Decisions), enabledKeys(here.List)); diff != "" {
 				t.Errorf("here, otherwise than asked (-asked +here)\n%s", diff)
 			}
 		})
@@ -84,8 +84,8 @@ func TestRemote_4_2_NumbersAreSentAsDecided(t *testing.T) {
 	}
 }
 
-// on returns the keys of the flags that are on, sorted.
-func on(list []flags.Decision) []string {
+// enabledKeys returns the keys of the flags that are on, sorted.
+func enabledKeys(list []flags.Decision) []string {
 	set := map[string]bool{}
 	for i := range list {
 		if list[i].Enabled {

@@ -144,7 +144,7 @@ func compareProject(t *testing.T, seed uint64) (sum tally) {
 	var here flags.Decisions
 	for range perProject {
 		sub := g.subject()
-		there := askServer(t, c, &answered, &sub)
+		there := requestFlags(t, c, &answered, &sub)
 		if err := c.DecideAll(ctx, &sub, &here); err != nil {
 			t.Errorf("project %d: %v", seed, err)
 			return sum
@@ -208,8 +208,8 @@ func differs(here *flags.Decision, there *serverAnswer) string {
 	return ""
 }
 
-// askServer makes the client request all flags, and decodes the response itself.
-func askServer(t *testing.T, c *remote.Client, answered *[]byte, sub *flags.Subject) map[string]serverAnswer {
+// requestFlags makes the client request all flags, and decodes the response itself.
+func requestFlags(t *testing.T, c *remote.Client, answered *[]byte, sub *flags.Subject) map[string]serverAnswer {
 	if _, err := c.AskAll(context.Background(), sub); err != nil {
 		t.Error(err)
 		return nil

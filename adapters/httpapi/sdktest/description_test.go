@@ -56,13 +56,13 @@ func newDescription(text []byte) (*description, error) {
 	}
 	d := &description{}
 	if doc.IsOpenAPI31OrLater() {
-		whole, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
+		isInteger, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
 		if err != nil {
 			return nil, err
 		}
 		d.schemas = jsonschema.NewCompiler()
 		d.schemas.AssertFormat()
-		if err := d.schemas.AddResource(documentURL, whole); err != nil {
+		if err := d.schemas.AddResource(documentURL, isInteger); err != nil {
 			return nil, err
 		}
 		doc.OpenAPI = "3.0.3" // this selects kin-openapi's own validator
@@ -100,14 +100,14 @@ func (d *description) check(req *http.Request, res *http.Response, body []byte) 
 	if err != nil {
 		return err
 	}
-	asked := &openapi3filter.RequestValidationInput{Request: req, PathParams: params, Route: route, Options: &openapi3filter.Options{
+	input := &openapi3filter.RequestValidationInput{Request: req, PathParams: params, Route: route, Options: &openapi3filter.Options{
 		IncludeResponseStatus: true, SkipSettingDefaults: true, MultiError: true, AuthenticationFunc: hasKey,
 	}}
-	answered := d.checkResponse(asked, res, body)
+	answered := d.checkResponse(input, res, body)
 	if res.StatusCode >= http.StatusBadRequest && res.StatusCode != http.StatusMethodNotAllowed {
 		return answered
 	}
-	return errors.Join(d.checkRequest(asked), answered)
+	return errors.Join(d.checkRequest(input), answered)
 }
 
 // hasKey returns an error if a request lacks the header of a security scheme.
@@ -144,8 +144,8 @@ func (d *description) checkRequest(in *openapi3filter.RequestValidationInput) er
 	return d.checkBody(place(in, "requestBody", described.Ref), described.Value.Content, in.Request.Header, body)
 }
 
-func (d *description) checkResponse(asked *openapi3filter.RequestValidationInput, res *http.Response, body []byte) error {
-	all, status := asked.Route.Operation.Responses, strconv.Itoa(res.StatusCode)
+func (d *description) checkResponse(input *openapi3filter.RequestValidationInput, res *http.Response, body []byte) error {
+	all, status := input.Route.Operation.Responses, strconv.Itoa(res.StatusCode)
 	described := all.Value(status)
 	if described == nil && res.StatusCode >= http.StatusBadRequest { // default describes errors
 		status, described = "default", all.Default()
@@ -156,11 +156,11 @@ func (d *description) checkResponse(asked *openapi3filter.RequestValidationInput
 	if len(described.Value.Content) == 0 && len(body) > 0 {
 		return fmt.Errorf("status %d is described without a body", res.StatusCode)
 	}
-	in := &openapi3filter.ResponseValidationInput{RequestValidationInput: asked, Status: res.StatusCode, Header: res.Header, Options: asked.Options}
-	if err := openapi3filter.ValidateResponse(asked.Request.Context(), in.SetBodyBytes(body)); err != nil {
+	in := &openapi3filter.ResponseValidationInput{RequestValidationInput: input, Status: res.StatusCode, Header: res.Header, Options: input.Options}
+	if err := openapi3filter.ValidateResponse(input.Request.Context(), in.SetBodyBytes(body)); err != nil {
 		return err
 	}
-	return d.checkBody(place(asked, "responses/"+status, described.Ref), described.Value.Content, res.Header, body)
+	return d.checkBody(place(input, "responses/"+status, described.Ref), described.Value.Content, res.Header, body)
 }
 
 // place returns the JSON pointer of a part of an operation, or of the component that it refers to.

@@ -19,14 +19,14 @@ type fault struct {
 	again bool
 }
 
-// met is the duration of a fault for an SDK: longer than its timeout.
-const met = 1200 * time.Millisecond
+// faultDuration is the duration of a fault for an SDK: longer than its timeout.
+const faultDuration = 1200 * time.Millisecond
 
 var faults = []fault{
 	{name: "killed", begin: func(t *testing.T, s *served.Server) (string, func()) {
 		s.Kill()
 		return s.URL, func() {
-			time.Sleep(met)
+			time.Sleep(faultDuration)
 			s.Start()
 		}
 	}},
@@ -35,7 +35,7 @@ var faults = []fault{
 	{name: "frozen", begin: func(t *testing.T, s *served.Server) (string, func()) {
 		s.Pause()
 		return s.URL, func() {
-			time.Sleep(met)
+			time.Sleep(faultDuration)
 			s.Resume()
 		}
 	}},

@@ -30,8 +30,8 @@ func describedIn(t *testing.T, url, version, path string) {
 	}
 }
 
-// ran returns the output of a program of the module.
-func ran(t *testing.T, name string, args ...string) string {
+// runProgram returns the output of a program of the module.
+func runProgram(t *testing.T, name string, args ...string) string {
 	t.Helper()
 	out, err := exec.Command(name, args...).CombinedOutput()
 	if err != nil {
@@ -53,7 +53,7 @@ func TestOpenAPI_Valid(t *testing.T) {
 		describedIn(t, s.URL, version, path)
 		args = append(args, path)
 	}
-	ran(t, "node", args...)
+	runProgram(t, "node", args...)
 }
 
 // clientOutput is the output of the programs of apiclient, with the key of the flag that they
@@ -66,7 +66,7 @@ func TestGenerated_Go(t *testing.T) {
 	s, dir := managedServer(t), t.TempDir()
 	document, code, overlay := filepath.Join(dir, "openapi.json"), filepath.Join(dir, "client.go"), filepath.Join(dir, "overlay.json")
 	describedIn(t, s.URL, "3.0", document)
-	ran(t, "go", "tool", "oapi-codegen", "-generate", "types,client,skip-prune", "-package", "api", "-o", code, document)
+	runProgram(t, "go", "tool", "oapi-codegen", "-generate", "types,client,skip-prune", "-package", "api", "-o", code, document)
 	path, err := filepath.Abs("apiclient/api/client.go")
 	if err != nil {
 		t.Fatal(err)
@@ -79,7 +79,7 @@ func TestGenerated_Go(t *testing.T) {
 	if err := os.WriteFile(overlay, text, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	got := ran(t, "go", "run", "-tags", "generated", "-overlay", overlay, "./apiclient", s.URL, managedKey)
+	got := runProgram(t, "go", "run", "-tags", "generated", "-overlay", overlay, "./apiclient", s.URL, managedKey)
 	if want := strings.Replace(clientOutput, "KEY", "go", 1); got != want {
 		t.Errorf("%s, want\n%s", got, want)
 	}
@@ -110,10 +110,10 @@ func TestGenerated_TypeScript(t *testing.T) {
 		}
 	}
 	describedIn(t, s.URL, "3.1", in("openapi.json"))
-	ran(t, "node", "node_modules/openapi-typescript/bin/cli.js", in("openapi.json"), "-o", in("api.d.ts"))
-	ran(t, "node", "node_modules/typescript/bin/tsc", "--strict", "--noUncheckedIndexedAccess", "--exactOptionalPropertyTypes", "--target", "es2022",
+	runProgram(t, "node", "node_modules/openapi-typescript/bin/cli.js", in("openapi.json"), "-o", in("api.d.ts"))
+	runProgram(t, "node", "node_modules/typescript/bin/tsc", "--strict", "--noUncheckedIndexedAccess", "--exactOptionalPropertyTypes", "--target", "es2022",
 		"--module", "nodenext", "--lib", "es2023,dom,dom.iterable", "--outDir", dir, in("use.ts"))
-	got := ran(t, "node", in("use.js"), s.URL, managedKey)
+	got := runProgram(t, "node", in("use.js"), s.URL, managedKey)
 	if want := strings.Replace(clientOutput, "KEY", "ts", 1); got != want {
 		t.Errorf("%s, want\n%s", got, want)
 	}

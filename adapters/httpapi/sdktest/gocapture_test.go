@@ -181,7 +181,7 @@ func TestGo_Capture(t *testing.T) {
 			// v0 of posthog-go has no sent_at; v1 has it, in a header with whole seconds.
 			tolerance := time.Duration(0)
 			if c.path == pathV1 {
-				tolerance = moved
+				tolerance = maxTransferTime
 			}
 			checkWalk(t, s, h.sent, tolerance)
 			checkRequests(t, p, c.path, c.encoding, 3) // two flushes and the shutdown

@@ -232,8 +232,8 @@ var undecided = []struct {
 		}
 		return at.anyProperty(func(p *flags.Property) bool {
 			x, ok := at.value(p)
-			_, whole := x.(int64)
-			return ok && whole && (p.Operator == flags.Exact || p.Operator == flags.IsNot || p.Operator == "")
+			_, isInteger := x.(int64)
+			return ok && isInteger && (p.Operator == flags.Exact || p.Operator == flags.IsNot || p.Operator == "")
 		})
 	}},
 	{"node", "regular expressions are for ASCII", func(at pair) bool {

@@ -102,7 +102,7 @@ func TestNode_Capture(t *testing.T) {
 			n := startNode(t)
 			n.sender(p.URL, c.options)
 			n.walk(t)
-			checkWalk(t, s, n.sent(t, true), moved)
+			checkWalk(t, s, n.sent(t, true), maxTransferTime)
 			checkRequests(t, p, c.path, c.encoding, 3) // two flushes and the shutdown
 			if n := s.Metric("bunting_capture_duplicates_total"); n != 0 {
 				t.Errorf("%v events came twice", n)

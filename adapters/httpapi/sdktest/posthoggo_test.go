@@ -48,9 +48,9 @@ func readSuites(t testing.TB) []*suite {
 	return all
 }
 
-// fallbackClause are the cases for which the specification differs from posthog-go's tests, by test
+// expectedDifferences are the cases for which the specification differs from posthog-go's tests, by test
 // and flag. A row that explains no difference fails the test.
-var fallbackClause = []struct{ source, flag, why string }{
+var expectedDifferences = []struct{ source, flag, why string }{
 	{"TestFlagDependenciesMalformedChain", "missing-chain-flag", "§1.8: the server works out every dependency_chain, also one that its source has not"},
 	{"TestFeatureFlagWithOverrides", "flag-with-groups", "§7, §11: the key of groups overwrites a supplied $group_key"},
 	{"TestMatchPropertyInvalidOperator", "case-1", "§13, case 80: a flag with an operator that nobody knows fails alone, and no client gets it"},
@@ -72,7 +72,7 @@ const flagLeaf = "§5.5: a cohort's leaf about a flag never matches"
 // and for a Set.
 func TestGo_OwnSuite(t *testing.T) {
 	s := serve(t)
-	explained := make([]bool, len(fallbackClause))
+	explained := make([]bool, len(expectedDifferences))
 	cases := 0
 	for i, own := range readSuites(t) {
 		definitions, err := flags.ParseDefinitions(own.Definitions)
@@ -101,7 +101,7 @@ func TestGo_OwnSuite(t *testing.T) {
 			if got == c.Want && decided == c.Want {
 				continue
 			}
-			row := slices.IndexFunc(fallbackClause, func(o struct{ source, flag, why string }) bool { return o.source == own.Source && o.flag == c.Flag })
+			row := slices.IndexFunc(expectedDifferences, func(o struct{ source, flag, why string }) bool { return o.source == own.Source && o.flag == c.Flag })
 			if row < 0 {
 				t.Errorf("%s, %s for %+v: posthog-go says %v (%v), the set %v, the test %v", own.Source, c.Flag, *subject, got, err, decided, c.Want)
 				continue
@@ -112,7 +112,7 @@ func TestGo_OwnSuite(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	for i, o := range fallbackClause {
+	for i, o := range expectedDifferences {
 		if !explained[i] {
 			t.Errorf("%s, %s: nothing is otherwise (%s)", o.source, o.flag, o.why)
 		}

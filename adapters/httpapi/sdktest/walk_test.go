@@ -63,15 +63,15 @@ var (
 // values are properties.
 type values = map[string]any
 
-// walked are the names of the events, with the number of times that each is sent.
-var walked = map[string]int{
+// walkEvents are the names of the events, with the number of times that each is sent.
+var walkEvents = map[string]int{
 	"browse": 1, "purchase": 1, "$identify": 1, "$set": 2, "$create_alias": 1, "$groupidentify": 1, "peek": 1, "$exception": 1,
 	"$feature_flag_called": 1,
 }
 
-// moved is longer than a request takes from an SDK to the server, by which times are shifted, and
+// maxTransferTime is longer than a request takes from an SDK to the server, by which times are shifted, and
 // less than the minute between the times of the walk.
-const moved = 50 * time.Second
+const maxTransferTime = 50 * time.Second
 
 // checkWalk compares the stored data after the walk with the events that the SDK reports as sent.
 // tolerance is the maximum shift of times by sent_at (§5).
@@ -84,7 +84,7 @@ func checkWalk(t *testing.T, s *served.Server, sent []served.Sent, tolerance tim
 	for _, e := range sent {
 		names[e.Event]++
 	}
-	if diff := cmp.Diff(walked, names); diff != "" {
+	if diff := cmp.Diff(walkEvents, names); diff != "" {
 		t.Errorf("the SDK sent other events (-want +got)\n%s", diff)
 	}
 	near := cmpopts.EquateApproxTime(tolerance)

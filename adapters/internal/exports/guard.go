@@ -44,8 +44,8 @@ func (g guard) dial(ctx context.Context, network, address string) (net.Conn, err
 	return d.DialContext(ctx, network, address)
 }
 
-// try connects and closes the connection.
-func (g guard) try(ctx context.Context, address string) error {
+// testDial connects and closes the connection.
+func (g guard) testDial(ctx context.Context, address string) error {
 	conn, err := g.dial(ctx, "tcp", address)
 	if err != nil {
 		return err

@@ -304,7 +304,7 @@ func (e *endpoint) close()                  { e.transport.CloseIdleConnections()
 
 func (e *endpoint) steps() []func(context.Context) error {
 	return []func(context.Context) error{
-		func(ctx context.Context) error { return e.guard.try(ctx, hostPort(e.to)) },
+		func(ctx context.Context) error { return e.guard.testDial(ctx, hostPort(e.to)) },
 		func(ctx context.Context) error {
 			// A server that checks the token first rejects an invalid one; other servers may report
 			// that the batch is empty.

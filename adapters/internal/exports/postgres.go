@@ -95,8 +95,8 @@ func (b *database) connect(ctx context.Context) (*pgx.Conn, error) {
 // noTLS ends pgx's error about a server that does not support TLS.
 const noTLS = "server refused TLS connection"
 
-// with calls do with a connection that it closes afterwards.
-func (b *database) with(ctx context.Context, do func(*pgx.Conn) error) error {
+// withConnection calls do with a connection that it closes afterwards.
+func (b *database) withConnection(ctx context.Context, do func(*pgx.Conn) error) error {
 	conn, err := b.connect(ctx)
 	if err != nil {
 		return err
@@ -120,7 +120,7 @@ func (b *database) close()            {}
 func (b *database) steps() []func(context.Context) error {
 	exec := func(format string) func(context.Context) error {
 		return func(ctx context.Context) error {
-			return b.with(ctx, func(conn *pgx.Conn) error {
+			return b.withConnection(ctx, func(conn *pgx.Conn) error {
 				_, err := conn.Exec(ctx, fmt.Sprintf(format, b.name(testName)), pgx.QueryExecModeSimpleProtocol)
 				return err
 			})
@@ -128,10 +128,10 @@ func (b *database) steps() []func(context.Context) error {
 	}
 	return []func(context.Context) error{
 		func(ctx context.Context) error {
-			return b.guard.try(ctx, net.JoinHostPort(b.Host, strconv.Itoa(int(b.Port))))
+			return b.guard.testDial(ctx, net.JoinHostPort(b.Host, strconv.Itoa(int(b.Port))))
 		},
 		func(ctx context.Context) error {
-			return b.with(ctx, func(conn *pgx.Conn) error {
+			return b.withConnection(ctx, func(conn *pgx.Conn) error {
 				var exists bool
 				err := conn.QueryRow(ctx, "SELECT EXISTS (SELECT FROM pg_catalog.pg_namespace WHERE nspname = $1)", b.Schema).Scan(&exists)
 				if err == nil && !exists {

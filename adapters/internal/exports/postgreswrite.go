@@ -46,7 +46,7 @@ var appendedTypes = map[batchexports.ColumnType]string{
 // run writes all rows and the row of runsTable in one transaction: the run is written completely or
 // not at all, and a repeated run changes nothing.
 func (b *database) run(ctx context.Context, rows *rows) (done batchexports.RunTotals, err error) {
-	err = b.with(ctx, func(conn *pgx.Conn) error {
+	err = b.withConnection(ctx, func(conn *pgx.Conn) error {
 		if err := b.createTables(ctx, conn, rows.job); err != nil {
 			return err
 		}

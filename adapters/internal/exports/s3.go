@@ -169,7 +169,7 @@ func (b *bucket) close()            { b.transport.CloseIdleConnections() }
 func (b *bucket) steps() []func(context.Context) error {
 	test := b.begin + testName
 	return []func(context.Context) error{
-		func(ctx context.Context) error { return b.guard.try(ctx, hostPort(b.client.EndpointURL())) },
+		func(ctx context.Context) error { return b.guard.testDial(ctx, hostPort(b.client.EndpointURL())) },
 		func(ctx context.Context) error {
 			exists, err := b.client.BucketExists(ctx, b.Bucket)
 			if err == nil && !exists {

@@ -93,14 +93,14 @@ func (s *Stream) refreshLag(ctx context.Context) {
 	if info, err := s.dead.Info(ctx); err == nil {
 		s.deadLetters.Store(info.State.NumSubjects)
 	}
-	type known struct {
+	type position struct {
 		*lag
 		reader *reader
 	}
 	s.mu.Lock()
-	list := make([]known, 0, len(s.lags))
+	list := make([]position, 0, len(s.lags))
 	for l := range s.lags {
-		list = append(list, known{l, l.reader})
+		list = append(list, position{l, l.reader})
 	}
 	s.mu.Unlock()
 	for _, l := range list {

@@ -144,21 +144,21 @@ func (h *Handler) answerSelf(w http.ResponseWriter, r *http.Request) {
 	}
 	clone := cloneRequest(r) // before the handler can modify the request
 	body := &bodyRecorder{ReadCloser: r.Body, part: &part{budget: &h.bytes, limit: maxBody}}
-	answered := &recorder{ResponseWriter: w, part: &part{budget: &h.bytes, limit: maxAnswer}}
+	recorded := &recorder{ResponseWriter: w, part: &part{budget: &h.bytes, limit: maxAnswer}}
 	defer body.part.drop("") // in case of a panic
-	defer answered.part.drop("")
+	defer recorded.part.drop("")
 	r.Body = body
 	r.Header.Del("Accept-Encoding") // the response is parsed here, so it must not be compressed
-	h.config.Next.ServeHTTP(answered, r)
+	h.config.Next.ServeHTTP(recorded, r)
 	body.finish()
-	h.enqueue(&job{request: clone, by: Self, response: answer{status: answered.status}}, body.part, answered.part)
+	h.enqueue(&job{request: clone, by: Self, response: answer{status: recorded.status}}, body.part, recorded.part)
 }
 
 // enqueue queues a job, unless the queue is full or one of its parts was dropped.
-func (h *Handler) enqueue(j *job, body, answered *part) {
-	j.body, j.response.body = body.text.Bytes(), answered.text.Bytes()
+func (h *Handler) enqueue(j *job, body, response *part) {
+	j.body, j.response.body = body.text.Bytes(), response.text.Bytes()
 	j.size = int64(len(j.body) + len(j.response.body))
-	reason := cmp.Or(body.dropReason, answered.dropReason)
+	reason := cmp.Or(body.dropReason, response.dropReason)
 	if reason == "" {
 		reason = queueFull
 		j.due = time.Now().Add(settleDelay)
@@ -173,7 +173,7 @@ func (h *Handler) enqueue(j *job, body, answered *part) {
 		h.closing.RUnlock()
 	}
 	if reason == "" { // the worker releases their share of the budget
-		body.text, answered.text = bytes.Buffer{}, bytes.Buffer{}
+		body.text, response.text = bytes.Buffer{}, bytes.Buffer{}
 		return
 	}
 	h.countSkipped(j, reason)

@@ -101,19 +101,19 @@ type book struct {
 	compared  int64
 	differing int64
 	skipped   map[string]int64
-	flags     map[string]*flagBook
+	flags     map[string]*flagCounts
 	logged    time.Time // time of the last log message about an upstream failure
 }
 
-// flagBook has the counts of one flag.
-type flagBook struct {
+// flagCounts has the counts of one flag.
+type flagCounts struct {
 	compared, differing int64
 	causes              map[string]int64
 	pairs               map[[3]string]*Pair
 }
 
 func newBook() *book {
-	return &book{since: time.Now(), skipped: map[string]int64{}, flags: map[string]*flagBook{}}
+	return &book{since: time.Now(), skipped: map[string]int64{}, flags: map[string]*flagCounts{}}
 }
 
 func (b *book) skip(reason string) {
@@ -225,7 +225,7 @@ func (a flagAnswer) String() string {
 }
 
 // flag returns the counts of a flag. The caller must hold the lock.
-func (b *book) flag(key string) *flagBook {
+func (b *book) flag(key string) *flagCounts {
 	if f := b.flags[key]; f != nil {
 		return f
 	}
@@ -233,13 +233,13 @@ func (b *book) flag(key string) *flagBook {
 		key = otherFlags
 	}
 	if b.flags[key] == nil {
-		b.flags[key] = &flagBook{causes: map[string]int64{}, pairs: map[[3]string]*Pair{}}
+		b.flags[key] = &flagCounts{causes: map[string]int64{}, pairs: map[[3]string]*Pair{}}
 	}
 	return b.flags[key]
 }
 
 // addDifference counts one difference of the flag.
-func (f *flagBook) addDifference(cause, self, upstream, distinctID string) {
+func (f *flagCounts) addDifference(cause, self, upstream, distinctID string) {
 	if cause != causeReason {
 		f.differing++
 	}

@@ -69,13 +69,13 @@ func (h *Handler) answerUpstream(w http.ResponseWriter, r *http.Request) {
 	defer cancel()
 	out := r.WithContext(ctx)
 	out.Body, out.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
-	requestPart, answered := &part{budget: &h.bytes, limit: maxBody}, &recorder{ResponseWriter: w, part: &part{budget: &h.bytes, limit: maxAnswer}}
+	requestPart, recorded := &part{budget: &h.bytes, limit: maxBody}, &recorder{ResponseWriter: w, part: &part{budget: &h.bytes, limit: maxAnswer}}
 	defer requestPart.drop("") // in case of a panic
-	defer answered.part.drop("")
+	defer recorded.part.drop("")
 	if h.sample.isSampled() {
 		requestPart.add(body)
 	} else {
-		requestPart.dropReason, answered.part.dropReason = notSampled, notSampled
+		requestPart.dropReason, recorded.part.dropReason = notSampled, notSampled
 	}
 	proxy := *h.proxy
 	var failure error
@@ -87,10 +87,10 @@ func (h *Handler) answerUpstream(w http.ResponseWriter, r *http.Request) {
 		return nil
 	}
 	proxy.ErrorHandler = func(_ http.ResponseWriter, _ *http.Request, err error) { failure = err }
-	proxy.ServeHTTP(answered, out)
+	proxy.ServeHTTP(recorded, out)
 	switch {
 	case failure == nil:
-		h.enqueue(&job{request: clone, by: Upstream, response: answer{status: answered.status}}, requestPart, answered.part)
+		h.enqueue(&job{request: clone, by: Upstream, response: answer{status: recorded.status}}, requestPart, recorded.part)
 	case r.Context().Err() != nil:
 		h.report.skip(callerGone)
 	default:

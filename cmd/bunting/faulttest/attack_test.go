@@ -85,9 +85,9 @@ func (c *attackCase) answeredEarly(t *testing.T, s *server) {
 	}
 }
 
-// against has honest clients make their requests while attackers send theirs, and returns how often
+// measureAgainst has honest clients make their requests while attackers send theirs, and returns how often
 // the attackers got each status.
-func (c *attackCase) against(t *testing.T, s *server, step func(n int) bool) map[int]int {
+func (c *attackCase) measureAgainst(t *testing.T, s *server, step func(n int) bool) map[int]int {
 	t.Helper()
 	packed := pack(t, [][]byte{c.body})
 	if c.early {
@@ -210,7 +210,7 @@ func TestAttack_PackedBodies(t *testing.T) {
 	runHonestClients(t, *attackRequests, step) // warms the server up
 	for name, tt := range tests {
 		tt.path = "/batch/"
-		t.Run(name, func(t *testing.T) { tt.against(t, s, step) })
+		t.Run(name, func(t *testing.T) { tt.measureAgainst(t, s, step) })
 	}
 	if busy, broken := l.busy.Load(), l.broken.Load(); busy+broken > 0 {
 		t.Errorf("%d honest requests were answered 503, %d not at all", busy, broken)
@@ -312,7 +312,7 @@ func TestAttack_LongFlagsBodies(t *testing.T) {
 	}
 	runHonestClients(t, *attackRequests, step) // warms the server up
 	for name, tt := range tests {
-		t.Run(name, func(t *testing.T) { tt.against(t, s, step) })
+		t.Run(name, func(t *testing.T) { tt.measureAgainst(t, s, step) })
 	}
 	if peak := s.memory(t, "VmHWM"); peak > mostMemory {
 		t.Errorf("the server had %d MB in memory, %d are allowed", peak>>20, mostMemory>>20)

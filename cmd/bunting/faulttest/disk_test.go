@@ -80,13 +80,13 @@ func TestDiskFull(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		const left = 1 << 20 // the load soon fills it
+		const freeBytes = 1 << 20 // the load soon fills it
 		for tries := 0; ; tries++ {
 			var disk syscall.Statfs_t
 			if err := syscall.Statfs(dir, &disk); err != nil {
 				t.Fatal(err)
 			}
-			err := syscall.Fallocate(int(f.Fd()), 0, 0, int64(disk.Bavail)*disk.Bsize-left)
+			err := syscall.Fallocate(int(f.Fd()), 0, 0, int64(disk.Bavail)*disk.Bsize-freeBytes)
 			if err == nil {
 				break
 			}

@@ -129,18 +129,18 @@ func (m *model) person(e *storedEvent, props map[string]any) *modelPerson {
 		p := &modelPerson{UUID: m.uuid(sender), CreatedAt: e.Timestamp, Properties: map[string]any{}}
 		m.update(p, e, props)
 		p.Properties["$creator_event_uuid"] = uuidText(e.UUID)
-		m.give(e.DistinctID, p)
+		m.assignID(e.DistinctID, p)
 		if merging {
-			m.give(otherID, p)
+			m.assignID(otherID, p)
 			p.Identified = true
 		}
 		return p
 	case into == nil:
-		m.give(e.DistinctID, from)
+		m.assignID(e.DistinctID, from)
 		into = from
 	case !merging || into == from:
 	case from == nil:
-		m.give(otherID, into)
+		m.assignID(otherID, into)
 	case from.Identified && e.Name != "$merge_dangerously": // refused
 	default:
 		for k, v := range from.Properties {
@@ -152,7 +152,7 @@ func (m *model) person(e *storedEvent, props map[string]any) *modelPerson {
 			into.CreatedAt = from.CreatedAt
 		}
 		for _, id := range from.IDs {
-			m.give(id, into)
+			m.assignID(id, into)
 		}
 	}
 	if merging {
@@ -162,7 +162,7 @@ func (m *model) person(e *storedEvent, props map[string]any) *modelPerson {
 	return into
 }
 
-func (m *model) give(id string, p *modelPerson) {
+func (m *model) assignID(id string, p *modelPerson) {
 	m.owner[id] = p
 	p.IDs = append(p.IDs, id)
 }

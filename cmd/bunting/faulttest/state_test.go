@@ -116,12 +116,12 @@ func (a *audit) readEvents(t testing.TB, tx *sql.Tx) {
 			e.UUID, e.Person.UUID = [16]byte(uuid), uuidText([16]byte(person))
 			e.Timestamp, e.Person.CreatedAt = micros(timestamp), micros(created)
 			e.Person.Mode = [...]string{"full", "propertyless", "force_upgrade"}[mode]
-			a.take(&e)
+			a.addEvent(&e)
 		})
 }
 
-// take processes the next stored event.
-func (a *audit) take(e *storedEvent) {
+// addEvent processes the next stored event.
+func (a *audit) addEvent(e *storedEvent) {
 	a.last = e.ID
 	key := eventKey{e.UUID, e.Name, e.DistinctID}
 	if before, twice := a.stored[key]; twice {

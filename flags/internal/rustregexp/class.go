@@ -136,8 +136,8 @@ func (c *classParser) isRaw(ahead int, r rune) bool {
 	return i < len(c.items) && c.items[i].raw && c.items[i].r == r
 }
 
-// takeRaw skips the next item if it is the unescaped r, and reports whether it did.
-func (c *classParser) takeRaw(r rune) bool {
+// acceptRaw skips the next item if it is the unescaped r, and reports whether it did.
+func (c *classParser) acceptRaw(r rune) bool {
 	if !c.isRaw(0, r) {
 		return false
 	}
@@ -192,15 +192,15 @@ func (c *classParser) bracket() (set runeSet, msg string) {
 		ranges, sets = nil, nil
 		return c.join(left, op, right)
 	}
-	negated := c.takeRaw('^')
+	negated := c.acceptRaw('^')
 	// Leading hyphens and a leading "]" are literal.
-	for c.takeRaw('-') {
+	for c.acceptRaw('-') {
 		ranges = append(ranges, runeRange{'-', '-'})
 	}
-	if len(ranges) == 0 && c.takeRaw(']') {
+	if len(ranges) == 0 && c.acceptRaw(']') {
 		ranges = append(ranges, runeRange{']', ']'})
 	}
-	for !c.takeRaw(']') {
+	for !c.acceptRaw(']') {
 		if c.next >= len(c.items) {
 			return nil, "missing ]"
 		}
@@ -212,7 +212,7 @@ func (c *classParser) bracket() (set runeSet, msg string) {
 		var item runeSet
 		if ascii, ok := c.asciiClass(); ok {
 			item = ascii
-		} else if c.takeRaw('[') {
+		} else if c.acceptRaw('[') {
 			item, msg = c.bracket()
 		} else {
 			item, msg = c.classRange(&ranges)
@@ -255,14 +255,14 @@ func (c *classParser) asciiClass() (runeSet, bool) {
 	// Remember the position: text that only begins like a class is read again as a nested class.
 	start := c.next
 	c.next += 2
-	negated := c.takeRaw('^')
+	negated := c.acceptRaw('^')
 	var name []rune
 	for c.next < len(c.items) && c.items[c.next].raw && c.items[c.next].r != ':' {
 		name = append(name, c.items[c.next].r)
 		c.next++
 	}
 	set, ok := asciiClasses[string(name)]
-	if !ok || !c.takeRaw(':') || !c.takeRaw(']') {
+	if !ok || !c.acceptRaw(':') || !c.acceptRaw(']') {
 		c.next = start
 		return nil, false
 	}

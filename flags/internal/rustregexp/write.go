@@ -121,9 +121,9 @@ func (w *writer) counts(lo, hi int) {
 	}
 }
 
-// joined returns the ranges of a set without the gap at the surrogates, which do not occur in valid
+// withoutSurrogateGap returns the ranges of a set without the gap at the surrogates, which do not occur in valid
 // text.
-func joined(set runeSet) runeSet {
+func withoutSurrogateGap(set runeSet) runeSet {
 	for i := 1; i < len(set); i++ {
 		// At most one pair of ranges is next to the surrogates.
 		if set[i-1].hi == firstSurrogate-1 && set[i].lo == lastSurrogate+1 {
@@ -158,7 +158,7 @@ func (w *writer) class(set runeSet) {
 		return
 	}
 	w.put("[")
-	for _, r := range joined(set) {
+	for _, r := range withoutSurrogateGap(set) {
 		w.rune(r.lo)
 		if r.hi > r.lo {
 			w.put("-")

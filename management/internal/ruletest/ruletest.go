@@ -21,8 +21,8 @@ const (
 	TheirOrganization = "0191f0a2-5b1c-7d3e-8f40-00000000000b"
 
 	// The patterns of the uuids of users, and of the ids that the World's NewID returns.
-	userUUID, madeUUID = "0191f0a2-5b1c-7d3e-8f40-1000%08d", "0191f0a2-5b1c-7d3e-8f40-2000%08d"
-	owner, member      = management.Owner, management.Member
+	userIDPattern, newIDPattern = "0191f0a2-5b1c-7d3e-8f40-1000%08d", "0191f0a2-5b1c-7d3e-8f40-2000%08d"
+	owner, member               = management.Owner, management.Member
 )
 
 // Project belongs to Organization, TheirProject to TheirOrganization.
@@ -52,7 +52,7 @@ func New(t testing.TB, store rooms.Store, options ...func(*rooms.Config)) *World
 	t.Helper()
 	w := &World{Clock: Start, Store: store, Keys: map[string]management.KeyRecord{}}
 	c := rooms.Config{
-		Store: store, Now: func() time.Time { return w.Clock }, NewID: func() string { w.lastID++; return fmt.Sprintf(madeUUID, w.lastID) },
+		Store: store, Now: func() time.Time { return w.Clock }, NewID: func() string { w.lastID++; return fmt.Sprintf(newIDPattern, w.lastID) },
 	}
 	for _, option := range options {
 		option(&c)
@@ -73,7 +73,7 @@ func New(t testing.TB, store rooms.Store, options ...func(*rooms.Config)) *World
 		for i, name := range people {
 			id, err := tx.Next(management.KindUser) // 1, 2 and so on: new users continue the sequence
 			u := management.User{ID: id, UUID: UUID(name), FirstName: name, Email: name + "@example.com", Inactive: name == "fay"}
-			m := management.Membership{ID: fmt.Sprintf(madeUUID, 90000+i), Organization: Organization, User: u.UUID, Level: member, Joined: management.NewStamp(Start)}
+			m := management.Membership{ID: fmt.Sprintf(newIDPattern, 90000+i), Organization: Organization, User: u.UUID, Level: member, Joined: management.NewStamp(Start)}
 			switch name {
 			case "ann":
 				m.Level = owner
@@ -115,7 +115,7 @@ var people = []string{"ann", "bob", "cyd", "dan", "eve", "fay", "gus"}
 func UUID(name string) string {
 	for i, person := range people {
 		if person == name {
-			return fmt.Sprintf(userUUID, i+1)
+			return fmt.Sprintf(userIDPattern, i+1)
 		}
 	}
 	panic("nobody is called " + name)

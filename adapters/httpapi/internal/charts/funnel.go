@@ -69,7 +69,7 @@ func (d *drawing) funnelSteps(values [][]step) bool {
 		for k := range steps {
 			row := stepRow(steps, k)
 			if broken {
-				row = append([]Cell{word(valueName(&steps[k]))}, row...)
+				row = append([]Cell{textCell(valueName(&steps[k]))}, row...)
 			}
 			t.Rows = append(t.Rows, row)
 		}
@@ -102,12 +102,12 @@ func valueName(s *step) string {
 // stepRow returns the row of step k in the table.
 func stepRow(steps []step, k int) []Cell {
 	s, duration := &steps[k], &format{Kind: "duration"}
-	row := []Cell{word(strconv.Itoa(k+1) + ". " + clean(s.title(), maxCell)), numberOf(s.Count, &format{})}
+	row := []Cell{textCell(strconv.Itoa(k+1) + ". " + clean(s.title(), maxCell)), numberOf(s.Count, &format{})}
 	if k == 0 {
-		return append(row, word(""), word(""), word(""), word(""), word(""))
+		return append(row, textCell(""), textCell(""), textCell(""), textCell(""), textCell(""))
 	}
 	before := steps[k-1].Count.v
-	return append(row, number(percent(s.Count.v, steps[0].Count.v)), number(percent(s.Count.v, before)), number(show(before-s.Count.v)),
+	return append(row, numberCell(percent(s.Count.v, steps[0].Count.v)), numberCell(percent(s.Count.v, before)), numberCell(show(before-s.Count.v)),
 		numberOf(s.Mean, duration), numberOf(s.Median, duration))
 }
 

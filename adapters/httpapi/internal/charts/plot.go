@@ -82,7 +82,7 @@ func (d *drawing) lines(c *chart, what string) {
 		p.curve(i, x)
 	}
 	p.finish(d, what, func(i int, x, y float64) {
-		p.path(i, &c.series[i], false, at(x)+","+at(y)+" "+at(x+30)+","+at(y))
+		p.path(i, &c.series[i], false, coordinate(x)+","+coordinate(y)+" "+coordinate(x+30)+","+coordinate(y))
 		p.marker(i, x+15, y, "")
 	})
 }
@@ -96,7 +96,7 @@ func (p *plot) curve(nr int, x func(int) float64) {
 	s := &p.series[nr]
 	last := len(s.Data) - 1
 	dotted := p.dotted && s.CompareLabel != "previous" && last == len(p.labels)-1 && last > 0 && s.Data[last].ok && s.Data[last-1].ok
-	point := func(i int) string { return at(x(i)) + "," + at(p.y(s.Data[i].v)) }
+	point := func(i int) string { return coordinate(x(i)) + "," + coordinate(p.y(s.Data[i].v)) }
 	var line []string
 	flush := func() {
 		if len(line) == 1 { // a line of length 0 is a dot, because its ends are round

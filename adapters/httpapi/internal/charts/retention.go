@@ -54,21 +54,21 @@ func (d *drawing) cohorts(rows []cohort) {
 	unfinished := false
 	for i := range rows {
 		r := &rows[i]
-		began := word(d.rowDate(r))
+		began := textCell(d.rowDate(r))
 		share, row := []Cell{began}, []Cell{began}
 		for k, v := range r.Values {
 			if k == 0 {
-				share = append(share, number(show(v.Count.v)))
+				share = append(share, numberCell(show(v.Count.v)))
 			}
 			cell, state := shareOf(v.Count.v, r.Values[0].Count.v), d.interval(r, k)
 			switch {
 			case state == stateNotBegun, i+k >= len(rows): // after the end of the range no people were counted
-				cell = word("")
+				cell = textCell("")
 			case state == stateOngoing:
 				cell.Text, unfinished = cell.Text+"*", true
 			}
 			share = append(share, cell)
-			row = append(row, number(show(v.Count.v)))
+			row = append(row, numberCell(show(v.Count.v)))
 		}
 		shares.Rows, counts.Rows = append(shares.Rows, share), append(counts.Rows, row)
 	}
@@ -82,7 +82,7 @@ func (d *drawing) cohorts(rows []cohort) {
 // shareOf returns a cell with a percentage, shaded in ten steps.
 func shareOf(part, total float64) Cell {
 	if total == 0 {
-		return number("–")
+		return numberCell("–")
 	}
 	return Cell{Text: percent(part, total), Number: true, Shade: max(0, min(10, int(math.Round(10*part/total))))}
 }

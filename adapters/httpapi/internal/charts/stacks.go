@@ -51,8 +51,8 @@ func (d *drawing) areas(c *chart, what string) {
 	for nr, all := range bands {
 		var upper, lower []string
 		for i, b := range all {
-			upper = append(upper, at(x(i))+","+at(p.y(b.to)))
-			lower = append([]string{at(x(i)) + "," + at(p.y(b.from))}, lower...)
+			upper = append(upper, coordinate(x(i))+","+coordinate(p.y(b.to)))
+			lower = append([]string{coordinate(x(i)) + "," + coordinate(p.y(b.from))}, lower...)
 		}
 		fmt.Fprintf(p, `<polygon %s points="%s %s"/>`, p.fill(nr), strings.Join(upper, " "), strings.Join(lower, " "))
 	}

@@ -17,21 +17,21 @@ type pen struct {
 	id string
 }
 
-// at formats a coordinate, rounded to a tenth of a unit, which is not visible.
-func at(f float64) string { return strconv.FormatFloat(math.Round(f*10)/10+0, 'f', -1, 64) }
+// coordinate formats a coordinate, rounded to a tenth of a unit, which is not visible.
+func coordinate(f float64) string { return strconv.FormatFloat(math.Round(f*10)/10+0, 'f', -1, 64) }
 
 func (p *pen) line(class string, x1, y1, x2, y2 float64) {
-	fmt.Fprintf(p, `<line class="%s" x1="%s" y1="%s" x2="%s" y2="%s"/>`, class, at(x1), at(y1), at(x2), at(y2))
+	fmt.Fprintf(p, `<line class="%s" x1="%s" y1="%s" x2="%s" y2="%s"/>`, class, coordinate(x1), coordinate(y1), coordinate(x2), coordinate(y2))
 }
 
 // text writes a text. The anchor is start, middle or end.
 func (p *pen) text(class, anchor string, x, y float64, s string) {
-	fmt.Fprintf(p, `<text class="%s" text-anchor="%s" x="%s" y="%s">%s</text>`, class, anchor, at(x), at(y), escape(s))
+	fmt.Fprintf(p, `<text class="%s" text-anchor="%s" x="%s" y="%s">%s</text>`, class, anchor, coordinate(x), coordinate(y), escape(s))
 }
 
 // rect draws a rectangle with the fill of a series. If title is not empty, it is the tooltip.
 func (p *pen) rect(series int, x, y, w, h float64, title string) {
-	fmt.Fprintf(p, `<rect %s x="%s" y="%s" width="%s" height="%s"`, p.fill(series), at(x), at(y), at(w), at(h))
+	fmt.Fprintf(p, `<rect %s x="%s" y="%s" width="%s" height="%s"`, p.fill(series), coordinate(x), coordinate(y), coordinate(w), coordinate(h))
 	p.end("rect", title)
 }
 
@@ -78,24 +78,24 @@ const markerKinds = 6
 func (p *pen) marker(series int, x, y float64, title string) {
 	switch series % markerKinds {
 	case 0:
-		fmt.Fprintf(p, `<circle class="c%d" cx="%s" cy="%s" r="3.5"`, series, at(x), at(y))
+		fmt.Fprintf(p, `<circle class="c%d" cx="%s" cy="%s" r="3.5"`, series, coordinate(x), coordinate(y))
 		p.end("circle", title)
 		return
 	case 1:
-		p.sign(series, x, y, "m-3 -3h6v6h-6z", title)
+		p.symbol(series, x, y, "m-3 -3h6v6h-6z", title)
 	case 2:
-		p.sign(series, x, y, "m0 -4l4 7h-8z", title)
+		p.symbol(series, x, y, "m0 -4l4 7h-8z", title)
 	case 3:
-		p.sign(series, x, y, "m0 -4l4 4l-4 4l-4 -4z", title)
+		p.symbol(series, x, y, "m0 -4l4 4l-4 4l-4 -4z", title)
 	case 4:
-		p.sign(series, x, y, "m0 4l-4 -7h8z", title)
+		p.symbol(series, x, y, "m0 4l-4 -7h8z", title)
 	default:
-		p.sign(series, x, y, "m-1 -4h2v3h3v2h-3v3h-2v-3h-3v-2h3z", title)
+		p.symbol(series, x, y, "m-1 -4h2v3h3v2h-3v3h-2v-3h-3v-2h3z", title)
 	}
 }
 
-func (p *pen) sign(series int, x, y float64, path, title string) {
-	fmt.Fprintf(p, `<path class="c%d" d="M%s %s%s"`, series, at(x), at(y), path)
+func (p *pen) symbol(series int, x, y float64, path, title string) {
+	fmt.Fprintf(p, `<path class="c%d" d="M%s %s%s"`, series, coordinate(x), coordinate(y), path)
 	p.end("path", title)
 }
 
@@ -103,5 +103,5 @@ func (p *pen) sign(series int, x, y float64, path, title string) {
 func (d *drawing) picture(p *pen, height float64, described string) {
 	id := d.ID
 	d.Picture = template.HTML(fmt.Sprintf(`<svg class="chart" role="img" viewBox="0 0 %s %s" aria-labelledby="%s-t %s-d"><title id="%s-t">%s</title><desc id="%s-d">%s</desc>%s</svg>`,
-		at(width), at(height), id, id, id, escape(clean(d.title(), maxCell)), id, escape(described), p.String()))
+		coordinate(width), coordinate(height), id, id, id, escape(clean(d.title(), maxCell)), id, escape(described), p.String()))
 }

@@ -7,22 +7,22 @@ import (
 	"strconv"
 )
 
-func word(s string) Cell   { return Cell{Text: s} }
-func number(s string) Cell { return Cell{Text: s, Number: true} }
+func textCell(s string) Cell   { return Cell{Text: s} }
+func numberCell(s string) Cell { return Cell{Text: s, Number: true} }
 
 // numberOf returns a cell with a formatted number, or a dash if there is no number.
 func numberOf(v value, f *format) Cell {
 	if !v.ok {
-		return number("–")
+		return numberCell("–")
 	}
-	return number(f.number(v.v))
+	return numberCell(f.number(v.v))
 }
 
 // totalTable adds a table with a row for each series that has a single number.
 func (d *drawing) totalTable(all []series) {
 	t := Table{Caption: "Numbers", Head: []string{"Series", "Number"}, Plain: d.Picture == ""}
 	for i := range all {
-		t.Rows = append(t.Rows, []Cell{word(all[i].name(maxCell)), numberOf(all[i].Aggregated, &d.query.Trends)})
+		t.Rows = append(t.Rows, []Cell{textCell(all[i].name(maxCell)), numberOf(all[i].Aggregated, &d.query.Trends)})
 	}
 	d.table(t)
 }
@@ -34,7 +34,7 @@ func (d *drawing) seriesTable(all []series, f *format) {
 	if len(all) > maxColumns {
 		t.Head = []string{"Series", "Total"}
 		for i := range all {
-			t.Rows = append(t.Rows, []Cell{word(all[i].name(maxCell)), numberOf(all[i].Count, f)})
+			t.Rows = append(t.Rows, []Cell{textCell(all[i].name(maxCell)), numberOf(all[i].Count, f)})
 		}
 		d.table(t)
 		return
@@ -56,12 +56,12 @@ func (d *drawing) seriesTable(all []series, f *format) {
 		if row < len(names) {
 			name = clean(string(names[row]), maxCell)
 		}
-		cells := []Cell{word(name)}
+		cells := []Cell{textCell(name)}
 		for i := range all {
 			if row < len(all[i].Data) {
 				cells = append(cells, numberOf(all[i].Data[row], f))
 			} else {
-				cells = append(cells, word(""))
+				cells = append(cells, textCell(""))
 			}
 		}
 		t.Rows = append(t.Rows, cells)
@@ -100,8 +100,8 @@ func (d *drawing) rows() bool {
 	return true
 }
 
-// named has the members whose value represents an object in a cell.
-type named struct {
+// displayMembers has the members whose value represents an object in a cell.
+type displayMembers struct {
 	Display text `json:"display_name"`
 	Event   text `json:"event"`
 	ID      text `json:"distinct_id"`
@@ -113,17 +113,17 @@ func cellOf(raw json.RawMessage) Cell {
 	raw = bytes.TrimSpace(raw)
 	var v value
 	if _ = v.UnmarshalJSON(raw); v.ok {
-		return number(show(v.v))
+		return numberCell(show(v.v))
 	}
 	if len(raw) > 0 && raw[0] == '{' {
-		var n named
+		var n displayMembers
 		_ = json.Unmarshal(raw, &n)
 		if name := cmp.Or(n.Display, n.Event, n.ID); name != "" {
-			return word(clean(string(name), maxCell))
+			return textCell(clean(string(name), maxCell))
 		}
-		return word(clean(string(raw), maxCell))
+		return textCell(clean(string(raw), maxCell))
 	}
 	var t text
 	_ = t.UnmarshalJSON(raw)
-	return word(clean(string(t), maxCell))
+	return textCell(clean(string(t), maxCell))
 }

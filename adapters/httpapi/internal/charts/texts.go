@@ -184,14 +184,14 @@ func (f *format) number(v float64) string {
 	if f.Decimals.ok {
 		digits = max(0, min(int(f.Decimals.v), 10))
 	}
-	return f.around(v, func(v float64) string { return showDigits(v, digits) })
+	return f.withAffixes(v, func(v float64) string { return showDigits(v, digits) })
 }
 
 // tick formats a number for an axis.
-func (f *format) tick(v float64) string { return f.around(v, short) }
+func (f *format) tick(v float64) string { return f.withAffixes(v, short) }
 
-// around formats a number with plain and adds the unit, prefix and postfix.
-func (f *format) around(v float64, plain func(float64) string) string {
+// withAffixes formats a number with plain and adds the unit, prefix and postfix.
+func (f *format) withAffixes(v float64, plain func(float64) string) string {
 	var s string
 	switch f.Kind {
 	case "percentage":

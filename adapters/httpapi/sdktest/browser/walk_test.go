@@ -91,8 +91,8 @@ func (v *browserVisit) captured() []served.Sent {
 	return served.Sorted(v.sent)
 }
 
-// checkComplaints returns the errors of the page.
-func (v *browserVisit) checkComplaints() []string {
+// pageErrors returns the errors of the page.
+func (v *browserVisit) pageErrors() []string {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	return slices.Clone(v.complaints)
@@ -160,7 +160,7 @@ func TestBrowser_Walk(t *testing.T) {
 			if diff := cmp.Diff(v.captured(), s.SentEvents()); diff != "" {
 				t.Errorf("events (-captured +stored)\n%s", diff)
 			}
-			if complaints := v.checkComplaints(); len(complaints) > 1 || len(complaints) == 1 && !strings.Contains(complaints[0], "--posthog-js") {
+			if complaints := v.pageErrors(); len(complaints) > 1 || len(complaints) == 1 && !strings.Contains(complaints[0], "--posthog-js") {
 				t.Errorf("the page complained: %q", complaints)
 			}
 			checkTraffic(t, p, &c)
@@ -320,7 +320,7 @@ func TestBrowser_Outage(t *testing.T) {
 	defer stop()
 	served.Eventually(t, "the outage", func() error {
 		if got := v.captured(); len(got) < 3 {
-			return fmt.Errorf("captured %v, complaints %q", got, v.checkComplaints())
+			return fmt.Errorf("captured %v, complaints %q", got, v.pageErrors())
 		}
 		return nil
 	})

@@ -58,10 +58,10 @@ type compiler struct {
 	where string
 
 	// idents and identOf are the numbers of expressions by key and by node; see ident.
-	idents     map[string]int
-	identOf    map[*node]int
-	aggregates map[*node]bool // see hasAggregate
-	kept       int64          // memory of constants in bytes, see keep
+	idents        map[string]int
+	identOf       map[*node]int
+	aggregates    map[*node]bool // see hasAggregate
+	constantBytes int64          // memory of constants in bytes, see keep
 }
 
 // param is a parameter of a lambda. slot is its index in env.locals.
@@ -103,10 +103,10 @@ func (c *compiler) site(n *node) *site {
 	return &site{env: c.env, node: n, args: make([]Value, len(n.args))}
 }
 
-// keep reserves the memory of a constant, in bytes. The total is limited to the same size as
+// reserveConstant reserves the memory of a constant, in bytes. The total is limited to the same size as
 // that of the values of one row.
-func (c *compiler) keep(n *node, bytes int64) {
-	if c.kept += bytes; c.kept > maxRowBytes {
+func (c *compiler) reserveConstant(n *node, bytes int64) {
+	if c.constantBytes += bytes; c.constantBytes > maxRowBytes {
 		c.fail(n.fault(TooLarge, "Constants are above 64 MiB with "+n.word(), ""))
 	}
 	c.env.reserveLater(bytes)

@@ -215,7 +215,7 @@ func (c *compiler) compileCall(n *node, f *function, args []compiled) compiled {
 		// built.
 		v := x.eval(nil)
 		c.env.built = 0
-		c.keep(n, v.size())
+		c.reserveConstant(n, v.size())
 		return compiled{eval: func(*Row) Value { return v }, typ: t, constant: true, value: v}
 	}
 	return x

@@ -137,7 +137,7 @@ func (c *compiler) in(n *node, not bool) compiled {
 	}
 	s := c.site(n)
 	if list.constant && c.err == nil {
-		c.keep(n.args[1], 2*list.value.size()) // one converted list, and one set
+		c.reserveConstant(n.args[1], 2*list.value.size()) // one converted list, and one set
 		all := list.value.List()
 		// Each element is converted to the type of the operand, like an operand of =.
 		own := make([]Value, len(all))

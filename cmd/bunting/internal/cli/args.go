@@ -66,13 +66,13 @@ func unknownOption(fs *flag.FlagSet, name string) error {
 	return BadUsage(fs.Name(), "there is no option --%s%s", name, DidYouMean(name, names, "--"))
 }
 
-// Texts is the value of an option that may be repeated.
-type Texts []string
+// StringList is the value of an option that may be repeated.
+type StringList []string
 
-func (t *Texts) String() string { return strings.Join(*t, ",") }
+func (t *StringList) String() string { return strings.Join(*t, ",") }
 
 // Set appends s.
-func (t *Texts) Set(s string) error { *t = append(*t, s); return nil }
+func (t *StringList) Set(s string) error { *t = append(*t, s); return nil }
 
 // SplitList splits a comma-separated list and omits empty elements.
 func SplitList(s string) []string {
@@ -87,16 +87,16 @@ func SplitList(s string) []string {
 
 // Properties parses the values of a command's option --property NAME=VALUE. A value that is not
 // JSON is a string.
-func Properties(command string, values Texts) (map[string]any, error) {
+func Properties(command string, values StringList) (map[string]any, error) {
 	return pairs(command, "--property: must be name=value", values, jsonOrText)
 }
 
 // Groups parses the values of a command's option --group TYPE=KEY.
-func Groups(command string, values Texts) (map[string]string, error) {
+func Groups(command string, values StringList) (map[string]string, error) {
 	return pairs(command, "--group: must be type=key, such as company=acme", values, func(key string) string { return key })
 }
 
-func pairs[V any](command, want string, values Texts, read func(string) V) (map[string]V, error) {
+func pairs[V any](command, want string, values StringList, read func(string) V) (map[string]V, error) {
 	out := make(map[string]V, len(values))
 	for _, s := range values {
 		name, value, ok := strings.Cut(s, "=")

@@ -45,7 +45,7 @@ func TestTable_Within(t *testing.T) {
 }
 
 func TestArgs_ListsAndPairs(t *testing.T) {
-	var values Texts
+	var values StringList
 	for _, text := range []string{"company=acme", "team=a=b", "empty="} {
 		if err := values.Set(text); err != nil {
 			t.Fatal(err)
@@ -62,11 +62,11 @@ func TestArgs_ListsAndPairs(t *testing.T) {
 		"=acme": "eval: --group: must be type=key, such as company=acme, not \"=acme\"\nsee bunting help eval",
 	} {
 		var usage *UsageError
-		if _, err := Groups("eval", Texts{text}); !errors.As(err, &usage) || err.Error() != want {
+		if _, err := Groups("eval", StringList{text}); !errors.As(err, &usage) || err.Error() != want {
 			t.Errorf("%q: %v, want %s", text, err, want)
 		}
 	}
-	if properties, err := Properties("eval", Texts{"age=5", "plan=pro"}); err != nil || properties["age"] != json.Number("5") || properties["plan"] != "pro" {
+	if properties, err := Properties("eval", StringList{"age=5", "plan=pro"}); err != nil || properties["age"] != json.Number("5") || properties["plan"] != "pro" {
 		t.Error(properties, err)
 	}
 	if list := SplitList(" a, ,b,"); !slices.Equal(list, []string{"a", "b"}) {

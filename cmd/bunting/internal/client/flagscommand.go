@@ -83,7 +83,7 @@ Manages the feature flags of a server.
 
 type flagSetOptions struct {
 	rollout, variants, name, filters *string
-	payloads                         cli.Texts
+	payloads                         cli.StringList
 	off                              *bool
 }
 

@@ -56,7 +56,7 @@ func exportFlags(m *manager) runner {
 // converted into a document: ids are replaced by keys and names, and flags that a server would
 // reject are left out, listed and counted in left. With --prune no flags are left out, since the
 // server's flags with those keys would be deleted; the server then rejects the document.
-func readDocument(m *manager, file string, o *documentOptions) (document []byte, left int, err error) {
+func readDocument(m *manager, file string, o *documentOptions) (document []byte, omitted int, err error) {
 	text, err := readInput(m.Program, file)
 	if err != nil {
 		return nil, 0, err
@@ -77,16 +77,16 @@ func readDocument(m *manager, file string, o *documentOptions) (document []byte,
 	}
 	if result.Omissions = nil; !*o.prune {
 		dropInvalid(result)
-		left = printOmissions(m.Program, result)
+		omitted = printOmissions(m.Program, result)
 	}
 	document, err = result.Portable()
-	return document, left, err
+	return document, omitted, err
 }
 
 // planFlags prints a plan. It returns ErrReported if flags were left out, and ErrChanges if there
 // are changes.
 func planFlags(ctx context.Context, m *manager, file string, o *documentOptions) error {
-	text, left, err := readDocument(m, file, o)
+	text, omitted, err := readDocument(m, file, o)
 	if err != nil {
 		return err
 	}
@@ -94,7 +94,7 @@ func planFlags(ctx context.Context, m *manager, file string, o *documentOptions)
 	switch {
 	case err != nil:
 		return err
-	case left > 0:
+	case omitted > 0:
 		return cli.ErrReported
 	case changes > 0:
 		return cli.ErrChanges
@@ -103,14 +103,14 @@ func planFlags(ctx context.Context, m *manager, file string, o *documentOptions)
 }
 
 func applyFlags(ctx context.Context, m *manager, file string, o *documentOptions) error {
-	text, left, err := readDocument(m, file, o)
+	text, omitted, err := readDocument(m, file, o)
 	if err == nil && *o.prune {
 		err = m.confirmPrune(ctx, file, text, o)
 	}
 	if err == nil {
 		_, err = m.document(ctx, "apply/", file, text, o)
 	}
-	if err == nil && left > 0 {
+	if err == nil && omitted > 0 {
 		err = cli.ErrReported
 	}
 	return err

@@ -76,7 +76,7 @@ func listPins(ctx context.Context, m *manager, args []string) error {
 func pinFlag(m *manager) runner {
 	distinctID, person := m.fs.String("distinct-id", "", ""), m.fs.String("person", "", "")
 	note, until := m.fs.String("note", "", ""), m.fs.String("until", "", "")
-	var groups cli.Texts
+	var groups cli.StringList
 	m.fs.Var(&groups, "group", "")
 	return func(ctx context.Context, m *manager, args []string) error {
 		body := map[string]any{"note": *note, "value": args[1]}

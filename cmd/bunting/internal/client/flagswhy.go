@@ -51,7 +51,7 @@ func (e *explanation) lastValue() string {
 func whyFlag(m *manager) runner {
 	distinctID, person := m.fs.String("distinct-id", "", ""), m.fs.String("person", "", "")
 	at, version := m.fs.String("at", "", ""), m.fs.Int("flag-version", 0, "")
-	var properties, groups cli.Texts
+	var properties, groups cli.StringList
 	m.fs.Var(&properties, "property", "")
 	m.fs.Var(&groups, "group", "")
 	return func(ctx context.Context, m *manager, args []string) error {

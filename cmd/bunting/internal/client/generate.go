@@ -50,7 +50,7 @@ var generateActions = []action{
 // generator returns an action that generates code with source. With --check it only compares the
 // result with the existing file.
 func generator(m *manager, source func([]flags.Flag, string, map[string]json.RawMessage) (codegen.Source, error)) runner {
-	var schemas cli.Texts
+	var schemas cli.StringList
 	output, check, strict := m.fs.String("output", "-", ""), m.fs.Bool("check", false, ""), m.fs.Bool("strict", false, "")
 	m.fs.Var(&schemas, "schema", "")
 	return func(ctx context.Context, m *manager, args []string) error {

@@ -80,7 +80,7 @@ func importDefinitions(ctx context.Context, p *cli.Program, format convert.Forma
 		return cli.BadUsage("import", "--output is for a file, --server and --plan are for a server: choose one")
 	}
 	if *server != "" || *plan {
-		if err := signedIn(p, server, key); err != nil {
+		if err := fillSignIn(p, server, key); err != nil {
 			return err
 		}
 	}
@@ -117,8 +117,8 @@ func importDefinitions(ctx context.Context, p *cli.Program, format convert.Forma
 	return nil
 }
 
-// signedIn sets the server and the key as the other client commands do.
-func signedIn(p *cli.Program, server, key *string) error {
+// fillSignIn sets the server and the key as the other client commands do.
+func fillSignIn(p *cli.Program, server, key *string) error {
 	*server, *key = cmp.Or(*server, p.Env["BUNTING_SERVER"]), cmp.Or(*key, p.Env["BUNTING_KEY"])
 	kept, err := readSignIns(p)
 	if err != nil {

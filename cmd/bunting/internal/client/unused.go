@@ -37,7 +37,7 @@ type unusedFlag struct {
 	Called *string `json:"last_called_at"` // time of the last exposure; null: never, or unknown because the flags are from a file
 }
 
-type strangeRead struct {
+type unknownUse struct {
 	File string `json:"file"`
 	Line int    `json:"line"`
 	Key  string `json:"key"`
@@ -50,10 +50,10 @@ type doubtfulFile struct {
 }
 
 type unusedAnswer struct {
-	Files    int           `json:"files"`
-	TooLarge int           `json:"files_too_large"`
-	Unused   []unusedFlag  `json:"unused"`
-	Strange  []strangeRead `json:"unknown"`
+	Files    int          `json:"files"`
+	TooLarge int          `json:"files_too_large"`
+	Unused   []unusedFlag `json:"unused"`
+	Strange  []unknownUse `json:"unknown"`
 	// Doubts are files that may have been searched only in part.
 	Doubts []doubtfulFile `json:"doubtful_files"`
 }
@@ -79,11 +79,11 @@ func (m *manager) unused(ctx context.Context, dir string, args []string) error {
 		return fmt.Errorf("there is no source code below %s", dir)
 	}
 	unused := found.Unused(keys)
-	out := unusedAnswer{Files: found.Files, TooLarge: found.TooLarge, Strange: []strangeRead{}, Doubts: []doubtfulFile{}, Unused: slices.DeleteFunc(list, func(f unusedFlag) bool {
+	out := unusedAnswer{Files: found.Files, TooLarge: found.TooLarge, Strange: []unknownUse{}, Doubts: []doubtfulFile{}, Unused: slices.DeleteFunc(list, func(f unusedFlag) bool {
 		return !slices.Contains(unused, f.Key)
 	})}
 	for _, use := range found.Strange {
-		out.Strange = append(out.Strange, strangeRead(use))
+		out.Strange = append(out.Strange, unknownUse(use))
 	}
 	for _, doubt := range found.Doubts {
 		out.Doubts = append(out.Doubts, doubtfulFile(doubt))

@@ -45,7 +45,7 @@ const diffLimit = 10
 // diffCommand is one run of diff.
 type diffCommand struct {
 	usersFile, format, project string
-	keys                       cli.Texts
+	keys                       cli.StringList
 	limit                      int64
 	reasons                    bool
 	at                         time.Time

@@ -67,7 +67,7 @@ var settingChecks = []settingCheck{
 			return "without --site-url, links in mails use the address from the request"
 		case r.IsIn("smtp-url", "command line") && r.Config.SMTP.PasswordFile == "" && settings.WithoutPassword(r.Value("smtp-url")) != r.Value("smtp-url"):
 			return "a password on the command line can be read by every user of the machine: use --smtp-password-file"
-		case strings.HasPrefix(r.Value("smtp-url"), "smtp+plain:") && !isNear(hostOf(r.Value("smtp-url"))):
+		case strings.HasPrefix(r.Value("smtp-url"), "smtp+plain:") && !isLocalHost(hostOf(r.Value("smtp-url"))):
 			return "mails, which contain secrets of invitations, are sent unencrypted"
 		}
 		return ""
@@ -144,7 +144,7 @@ func insecurePostgres(address string) string {
 	case "require", "verify-ca", "verify-full":
 		return ""
 	}
-	if isNear(host) {
+	if isLocalHost(host) {
 		return ""
 	}
 	return "the connection to " + host + " may be in plain text: add sslmode=verify-full, or require"
@@ -158,8 +158,8 @@ func hostOf(address string) string {
 	return u.Hostname()
 }
 
-// isNear reports whether a host is this machine: a socket, or a loopback address.
-func isNear(host string) bool {
+// isLocalHost reports whether a host is this machine: a socket, or a loopback address.
+func isLocalHost(host string) bool {
 	ip, err := netip.ParseAddr(host)
 	return host == "" || host == "localhost" || strings.HasPrefix(host, "/") || err == nil && ip.IsLoopback()
 }

@@ -65,11 +65,11 @@ X-Forwarded-For. Numbers keep their form: 5 and 5.0 are different texts.
 
 // evalCommand is one run of eval.
 type evalCommand struct {
-	definitions              cli.Texts
+	definitions              cli.StringList
 	project, apiKey, geoIP   string
 	userFile                 string
 	distinctID               *string // nil if not set; "" is a valid distinct id
-	properties, groups, keys cli.Texts
+	properties, groups, keys cli.StringList
 	runtime                  string
 	partial                  bool
 	explain, json, watch     bool
