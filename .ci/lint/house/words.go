@@ -29,8 +29,8 @@ var moreRareWords = map[string]int{}
 
 // rareNames are parts of identifiers that carry no meaning for a reader.
 var rareNames = set(`told asked kept said says stands standing whole noted ruled lay alone beside
-	whom nobody none thing taken given shown chosen refused known gone left folded looked wanted
-	meant crowd desk`)
+	whom nobody thing taken given shown chosen refused known gone folded looked wanted meant crowd
+	desk`)
 
 func set(words string) map[string]bool {
 	out := map[string]bool{}
