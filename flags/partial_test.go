@@ -15,13 +15,13 @@ import (
 // follows from this rule and the order of §3.
 func TestFlags_Decision2_PartialSubjects(t *testing.T) {
 	const (
-		pro         = `{"key":"plan","type":"person","operator":"exact","value":"pro"}`
-		free        = `{"key":"plan","type":"person","operator":"exact","value":"free"}`
-		knownFilter = `{"key":"known","type":"person","operator":"exact","value":"yes"}`
-		tier        = `{"key":"tier","type":"group","group_type_index":0,"operator":"exact","value":"gold"}`
-		cohort1     = `{"key":"id","type":"cohort","operator":"in","value":1}`
-		target      = `{"key":"5","type":"flag","operator":"flag_evaluates_to","value":true}`
-		variants    = `"multivariate":{"variants":[{"key":"a","rollout_percentage":50},{"key":"b","rollout_percentage":50}]}`
+		pro          = `{"key":"plan","type":"person","operator":"exact","value":"pro"}`
+		free         = `{"key":"plan","type":"person","operator":"exact","value":"free"}`
+		personFilter = `{"key":"known","type":"person","operator":"exact","value":"yes"}`
+		tier         = `{"key":"tier","type":"group","group_type_index":0,"operator":"exact","value":"gold"}`
+		cohort1      = `{"key":"id","type":"cohort","operator":"in","value":1}`
+		target       = `{"key":"5","type":"flag","operator":"flag_evaluates_to","value":true}`
+		variants     = `"multivariate":{"variants":[{"key":"a","rollout_percentage":50},{"key":"b","rollout_percentage":50}]}`
 	)
 	person := func(name string) *flags.Undecided { return &flags.Undecided{Fact: "person property", Name: name} }
 	const on, off = "on", "off"
@@ -40,8 +40,8 @@ func TestFlags_Decision2_PartialSubjects(t *testing.T) {
 		{name: "supplied by the request", filters: cond(pro), subject: flags.Subject{Person: flags.Properties{"plan": "pro"}}, want: on},
 		{name: "supplied as null", filters: cond(pro), subject: flags.Subject{Person: flags.Properties{"plan": nil}}, want: off},
 		{name: "supplied as stored", filters: cond(pro), subject: flags.Subject{Stored: &flags.Stored{Person: flags.Properties{"plan": "pro"}}}, want: on},
-		{name: "another filter misses", filters: cond(pro + "," + knownFilter), subject: flags.Subject{Person: flags.Properties{"known": "no"}}, want: off},
-		{name: "another filter matches", filters: cond(pro + "," + knownFilter), subject: flags.Subject{Person: flags.Properties{"known": "yes"}}, missing: person("plan")},
+		{name: "another filter misses", filters: cond(pro + "," + personFilter), subject: flags.Subject{Person: flags.Properties{"known": "no"}}, want: off},
+		{name: "another filter matches", filters: cond(pro + "," + personFilter), subject: flags.Subject{Person: flags.Properties{"known": "yes"}}, missing: person("plan")},
 		{name: "a filter that never matches", filters: cond(pro + `,{"key":"x","type":"person","operator":"in","value":1}`), want: off},
 		{name: "nobody is in the rollout", filters: cond(pro, 0), want: off},
 		{name: "the bucket is not in the rollout (H 0.29177)", filters: cond(pro, 29), want: off},
@@ -81,9 +81,9 @@ func TestFlags_Decision2_PartialSubjects(t *testing.T) {
 		{name: "a cohort within ours that PostHog's payload does not carry", filters: cond(cohort1), more: `,"cohorts":{"1":{"type":"AND","values":[{"key":"id","type":"cohort","value":999}]}}`,
 			missing: &flags.Undecided{Fact: "cohort", Name: "999"}},
 		{name: "cohort, a leaf is unknown", filters: cond(cohort1), more: `,"cohorts":{"1":{"type":"AND","values":[` + pro + `]}}`, missing: person("plan")},
-		{name: "cohort, another leaf decides an OR", filters: cond(cohort1), more: `,"cohorts":{"1":{"type":"OR","values":[` + pro + `,` + knownFilter + `]}}`, subject: flags.Subject{Person: flags.Properties{"known": "yes"}}, want: on},
-		{name: "cohort, another leaf decides an AND", filters: cond(cohort1), more: `,"cohorts":{"1":{"type":"AND","values":[` + pro + `,` + knownFilter + `]}}`, subject: flags.Subject{Person: flags.Properties{"known": "no"}}, want: off},
-		{name: "a property that misses hides an unknown cohort", filters: cond(cohort1 + "," + knownFilter), subject: flags.Subject{Person: flags.Properties{"known": "no"}}, want: off},
+		{name: "cohort, another leaf decides an OR", filters: cond(cohort1), more: `,"cohorts":{"1":{"type":"OR","values":[` + pro + `,` + personFilter + `]}}`, subject: flags.Subject{Person: flags.Properties{"known": "yes"}}, want: on},
+		{name: "cohort, another leaf decides an AND", filters: cond(cohort1), more: `,"cohorts":{"1":{"type":"AND","values":[` + pro + `,` + personFilter + `]}}`, subject: flags.Subject{Person: flags.Properties{"known": "no"}}, want: off},
+		{name: "a property that misses hides an unknown cohort", filters: cond(cohort1 + "," + personFilter), subject: flags.Subject{Person: flags.Properties{"known": "no"}}, want: off},
 		{name: "dependency on an undecided flag", filters: cond(target), flags: `,{"id":5,"key":"target","active":true,"filters":{"groups":[` + cond(pro) + `]}}`, missing: &flags.Undecided{Fact: "flag", Name: "target"}},
 		{name: "dependency that does not matter", filters: cond(target) + "," + cond(""), flags: `,{"id":5,"key":"target","active":true,"filters":{"groups":[` + cond(pro) + `]}}`, want: on},
 		{name: "dependency on a decided flag", filters: cond(target), flags: `,{"id":5,"key":"target","active":true,"filters":{"groups":[` + cond(pro, 0) + `]}}`, want: off},

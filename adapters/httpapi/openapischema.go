@@ -35,8 +35,8 @@ func (d *openAPI) schema(v any) (object, error) {
 		}, err
 	}
 	typ := reflect.TypeOf(v)
-	if known, ok := d.reflected[typ]; ok {
-		return maps.Clone(known), nil
+	if cachedSchema, ok := d.reflected[typ]; ok {
+		return maps.Clone(cachedSchema), nil
 	}
 	var failed error
 	schema, err := d.reflector.Reflect(v, jsonschema.RootRef, jsonschema.InterceptNullability(allowNull),

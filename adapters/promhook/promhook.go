@@ -6,10 +6,10 @@
 // The metrics are:
 //
 //	bunting_flag_reads_total{flag, variant, reason}   reads of flags
-//	bunting_flag_read_duration_seconds                how long they took, a histogram
+//	bunting_flag_read_duration_seconds                a histogram of their durations
 //
-// flag is the key. variant is the variant, or else true or false, and empty if there is no decision
-// and the read returned the default. reason is OpenFeature's reason, such as targeting_match,
+// flag is the key. variant is the variant, or true or false for flags without variants, and empty if
+// there is no decision and the read returned the default. reason is OpenFeature's reason, such as targeting_match,
 // split, static, default or disabled, or its error code, such as flag_not_found or type_mismatch.
 //
 // At most Config.MaxSeries combinations are counted separately. Further ones are counted as
@@ -68,7 +68,7 @@ func New(c Config) (flags.Hook, error) {
 		total: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "bunting_flag_reads_total", Help: "Reads of feature flags."}, []string{"flag", "variant", "reason"}),
 		duration: prometheus.NewHistogram(prometheus.HistogramOpts{
 			Name: "bunting_flag_read_duration_seconds", Help: "Duration of reads of feature flags.",
-			Buckets: prometheus.ExponentialBuckets(1e-6, 4, 12), // to 4 seconds: some ask a server
+			Buckets: prometheus.ExponentialBuckets(1e-6, 4, 12), // to 4 seconds: some reads call a server
 		}),
 		limit: c.MaxSeries, series: map[series]prometheus.Counter{},
 	}

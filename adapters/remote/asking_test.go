@@ -143,9 +143,9 @@ func TestRemote_AsksAgainInTime(t *testing.T) {
 	}
 	a := &fakeServer{answer: func(int) (int, http.Header, string, error) { return 503, nil, "", nil }}
 	runAsking(t, a, nil, func(t *testing.T, c *remote.Client) {
-		gone, cancel := context.WithCancel(ctx)
+		canceled, cancel := context.WithCancel(ctx)
 		cancel()
-		if _, err := c.AskAll(gone, &flags.Subject{DistinctID: "u"}); !errors.Is(err, context.Canceled) || len(a.times) > 1 {
+		if _, err := c.AskAll(canceled, &flags.Subject{DistinctID: "u"}); !errors.Is(err, context.Canceled) || len(a.times) > 1 {
 			t.Errorf("with a context that has ended: %v, %d requests", err, len(a.times))
 		}
 	})

@@ -14,13 +14,13 @@ func TestSource_CompressedDefinitions(t *testing.T) {
 	var p project
 	p.set(t, definitions("one"))
 	handler := p.handler(t)
-	var sent, known atomic.Int64
+	var sent, unchanged atomic.Int64
 	net := &network{}
 	net.redirect(serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		plain := httptest.NewRecorder()
 		handler.ServeHTTP(plain, r)
 		if plain.Code == http.StatusNotModified {
-			known.Add(1)
+			unchanged.Add(1)
 		}
 		w.Header().Set("ETag", plain.Header().Get("ETag"))
 		if plain.Code != http.StatusOK || !strings.Contains(r.Header.Get("Accept-Encoding"), "gzip") {
@@ -40,7 +40,7 @@ func TestSource_CompressedDefinitions(t *testing.T) {
 	if err := s.WaitForReady(t.Context()); err != nil || keys(s) != "one" || sent.Load() != 1 {
 		t.Fatalf("flags %q, %d compressed answers, %v", keys(s), sent.Load(), err)
 	}
-	waitUntil(t, "polls with the ETag", func() bool { return known.Load() > 2 })
+	waitUntil(t, "polls with the ETag", func() bool { return unchanged.Load() > 2 })
 	if sent.Load() != 1 {
 		t.Errorf("%d answers with definitions", sent.Load())
 	}

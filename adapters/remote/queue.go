@@ -15,7 +15,7 @@ const (
 	DropQueueFull DropReason = "queue_full" // the queue was full
 	DropTooLarge  DropReason = "too_large"  // the event exceeds 900 KiB ([ErrTooLarge]), or the server rejects it as too large on its own
 	DropInvalid   DropReason = "invalid"    // it has no id or no name, or cannot be encoded as JSON
-	DropRefused   DropReason = "refused"    // the server responded with 4xx or a redirect
+	DropRejected  DropReason = "refused"    // the server responded with 4xx or a redirect
 	DropRetries   DropReason = "retries"    // all MaxRetries retries failed
 	DropClosed    DropReason = "closed"     // it was still queued at Close, or was added later
 	DropOffline   DropReason = "offline"    // Config.Offline is set

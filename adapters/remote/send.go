@@ -81,7 +81,7 @@ func (s *sender) run() {
 		case v == verdictHalve:
 			s.queue.finish(1, DropTooLarge)
 		case v == verdictReject:
-			s.queue.finish(len(batch), DropRefused)
+			s.queue.finish(len(batch), DropRejected)
 		case s.client.config.MaxRetries >= 0 && again >= s.client.config.MaxRetries:
 			s.queue.finish(len(batch), DropRetries)
 		default:
@@ -134,7 +134,7 @@ func (s *sender) logDrops(final bool) time.Duration {
 	now := s.queue.stats()
 	now.Retries = s.retries.Load()
 	var attrs []slog.Attr
-	for _, why := range []DropReason{DropQueueFull, DropTooLarge, DropInvalid, DropRefused, DropRetries, DropClosed} {
+	for _, why := range []DropReason{DropQueueFull, DropTooLarge, DropInvalid, DropRejected, DropRetries, DropClosed} {
 		if n := now.Dropped[why] - s.logged.Dropped[why]; n > 0 {
 			attrs = append(attrs, slog.Uint64("dropped_"+string(why), n))
 		}

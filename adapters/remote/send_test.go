@@ -138,7 +138,7 @@ func TestRemote_14_1_Retries(t *testing.T) {
 			case status == 413:
 				why[remote.DropTooLarge] = 1
 			case status >= 300:
-				why[remote.DropRefused] = 1
+				why[remote.DropRejected] = 1
 			}
 			if diff := cmp.Diff(why, s.Dropped); diff != "" || s.Retries != uint64(want-1) || s.Sent != uint64(1-len(why)) || s.Waiting != 0 || s.WaitingBytes != 0 {
 				t.Errorf("%d: %+v\n%s", status, s, diff)

@@ -188,8 +188,8 @@ var sharedChanges = []struct {
 			t.Fatal(err)
 		}
 	}, func(t *testing.T, at *instance) string {
-		kept, err := at.Overrides(t.Context(), 1, "ann", "", []string{"always"})
-		return fmt.Sprint(kept, err)
+		overrides, err := at.Overrides(t.Context(), 1, "ann", "", []string{"always"})
+		return fmt.Sprint(overrides, err)
 	}, "map[] <nil>", "map[always:before] <nil>"},
 }
 

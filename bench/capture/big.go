@@ -52,7 +52,7 @@ func (b *bench) measureBig(n int) (err error) {
 		rates = append(rates, r.rate())
 		b.logf("part %d of %d: %.0f events/s, p99 %s, max %s", part+1, parts, r.rate(), millis(r.quantile(0.99)), millis(r.quantile(1)))
 	}
-	if err := checkStored(p, knownPersons+parts*bigPart); err != nil {
+	if err := checkStored(p, existingPersons+parts*bigPart); err != nil {
 		return err
 	}
 	t := b.table

@@ -8,8 +8,8 @@ import (
 
 // The mix of workloads: the shares of events, in per cent.
 const (
-	knownPersons = 5_000
-	companies    = 200
+	existingPersons = 5_000
+	companies       = 200
 
 	shareNew      = 10 // have a distinct id that was not used before
 	shareSet      = 10 // change a property of their person
@@ -74,7 +74,7 @@ func (g *generator) event(to []byte) []byte {
 	if g.random || g.rng.IntN(100) < shareNew {
 		id = g.newID()
 	} else {
-		id = personID(g.rng.IntN(knownPersons))
+		id = personID(g.rng.IntN(existingPersons))
 	}
 	if g.small {
 		return g.smallEvent(to, id)
@@ -121,7 +121,7 @@ func (g *generator) identify(to []byte) []byte {
 	id := g.anonymous[n]
 	last := len(g.anonymous) - 1
 	g.anonymous[n], g.anonymous = g.anonymous[last], g.anonymous[:last]
-	to = g.server(g.head(to, "$identify", personID(g.rng.IntN(knownPersons))))
+	to = g.server(g.head(to, "$identify", personID(g.rng.IntN(existingPersons))))
 	to = append(to, `,"$anon_distinct_id":"`...)
 	to = append(to, id...)
 	return append(to, `","$set":{"plan":"pro"}}}`...)

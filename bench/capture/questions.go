@@ -104,14 +104,14 @@ func (b *bench) measureQuestions(n int, file string) error {
 // measure runs the query and the plain read alternately. It returns the CPU time of both, and the
 // elapsed time of the query on two processors.
 func (q *question) measure(store *sqlstore.Store, bare *sql.DB) (ours, other, passed time.Duration, err error) {
-	asked, err := insights.Parse(json.RawMessage(q.query), &insights.Project{ID: 1})
+	query, err := insights.Parse(json.RawMessage(q.query), &insights.Project{ID: 1})
 	if err != nil {
 		return 0, 0, 0, err
 	}
 	now := time.Date(2026, 2, 1, 0, 0, 0, 0, time.UTC)
 	for round := range questionRuns {
 		began := ownCPU()
-		result, err := asked.Run(context.Background(), store, insights.Options{Now: now})
+		result, err := query.Run(context.Background(), store, insights.Options{Now: now})
 		if err != nil {
 			return 0, 0, 0, err
 		}
@@ -122,7 +122,7 @@ func (q *question) measure(store *sqlstore.Store, bare *sql.DB) (ours, other, pa
 		}
 		took, read := between-began, ownCPU()-between
 		beganAt := time.Now()
-		if _, err := asked.Run(context.Background(), unsharedStore{store}, insights.Options{Now: now}); err != nil {
+		if _, err := query.Run(context.Background(), unsharedStore{store}, insights.Options{Now: now}); err != nil {
 			return 0, 0, 0, err
 		}
 		on2 := time.Since(beganAt)

@@ -89,8 +89,8 @@ func (p *packer) single(g *generator) request {
 func persons(n int) ([]request, error) {
 	g, p := newGenerator(1, 7), packer{}
 	var out []request
-	for from := 0; from < knownPersons+n; from += batchSize {
-		r, err := p.batch(g, min(batchSize, knownPersons+n-from), func(to []byte, i int) []byte { return g.setPerson(to, from+i) })
+	for from := 0; from < existingPersons+n; from += batchSize {
+		r, err := p.batch(g, min(batchSize, existingPersons+n-from), func(to []byte, i int) []byte { return g.setPerson(to, from+i) })
 		if err != nil {
 			return nil, err
 		}
@@ -100,7 +100,7 @@ func persons(n int) ([]request, error) {
 }
 
 // storedID returns the distinct id of one of the further persons.
-func storedID(n int) string { return personID(knownPersons + n) }
+func storedID(n int) string { return personID(existingPersons + n) }
 
 // prepare builds n requests on all cores. The clocks of the cores' generators advance together, so
 // that requests are in the order of time.

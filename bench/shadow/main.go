@@ -73,13 +73,13 @@ func run(rate int, length time.Duration, rounds, flags int) error {
 	if err != nil {
 		return err
 	}
-	beside, err := start("--upstream", upstream.url)
+	shadowed, err := start("--upstream", upstream.url)
 	if err != nil {
 		return err
 	}
 	took := map[*server][]round{}
 	for i := range rounds + 1 { // the first is a warm-up
-		for _, s := range []*server{plain, beside} {
+		for _, s := range []*server{plain, shadowed} {
 			r, err := load(s.url, rate, length)
 			if err != nil {
 				return err
@@ -91,14 +91,14 @@ func run(rate int, length time.Duration, rounds, flags int) error {
 	}
 	w := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(w, "\tp50\tp99\t")
-	a, b := median(took[plain]), median(took[beside])
+	a, b := median(took[plain]), median(took[shadowed])
 	fmt.Fprintf(w, "alone\t%v\t%v\t\n", a.p50, a.p99)
 	fmt.Fprintf(w, "beside an upstream\t%v\t%v\t\n", b.p50, b.p99)
 	fmt.Fprintf(w, "ratio\t%.2f\t%.2f\t\n", float64(b.p50)/float64(a.p50), float64(b.p99)/float64(a.p99))
 	if err := w.Flush(); err != nil {
 		return err
 	}
-	return beside.compared(rate * int(length/time.Second) * (rounds + 1))
+	return shadowed.compared(rate * int(length/time.Second) * (rounds + 1))
 }
 
 func median(rounds []round) (m round) {

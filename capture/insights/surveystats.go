@@ -13,7 +13,7 @@ var surveyEvents = []string{"survey shown", "survey dismissed", "survey sent"}
 
 // Indexes of surveyEvents.
 const (
-	surveyShown = iota
+	surveyDisplayed = iota
 	surveyDismissed
 	surveySent
 )
@@ -191,10 +191,10 @@ func (f *surveyRun) answer() (map[string]surveyCount, surveyRates) {
 		}
 		counts[name] = c
 	}
-	views, dismissed, sent := counts[surveyEvents[surveyShown]], counts[surveyEvents[surveyDismissed]], counts[surveyEvents[surveySent]]
+	views, dismissed, sent := counts[surveyEvents[surveyDisplayed]], counts[surveyEvents[surveyDismissed]], counts[surveyEvents[surveySent]]
 	views.OnlySeen = max(0, views.Total-dismissed.Total-sent.Total)
 	views.PeopleOnlySeen = max(0, views.People-dismissed.People-sent.People)
-	counts[surveyEvents[surveyShown]] = views
+	counts[surveyEvents[surveyDisplayed]] = views
 	return counts, surveyRates{
 		Response: rateOf(sent.Total, views.Total), Dismissal: rateOf(dismissed.Total, views.Total),
 		PeopleResponse: rateOf(sent.People, views.People), PeopleDismissal: rateOf(dismissed.People, views.People),

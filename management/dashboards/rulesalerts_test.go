@@ -124,7 +124,7 @@ func trends(more string) string {
 	return `{"name":"Sales","query":{"kind":"InsightVizNode","source":{"kind":"TrendsQuery","series":[{"kind":"EventsNode","event":"a"},{"kind":"EventsNode","event":"b"}]` + more + `}}}`
 }
 
-// alertOn returns the body of an alert on insight A with the given members.
+// alertOn returns the body of an alert on insight A with members.
 func alertOn(condition, threshold, config string) string {
 	return `{"name":"N","insight":"<A>","subscribed_users":[2],"condition":{"type":"` + condition + `"},"threshold":{"configuration":` + threshold + `},"config":` + config + `}`
 }

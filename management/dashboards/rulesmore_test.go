@@ -151,8 +151,8 @@ var deepCopyRows = []ruletest.Row{
 	{"§4.1.3 the empty template is none", "cyd", "create", `{"use_dashboard":2,"use_template":""}`, `{"creation_mode":"duplicate"}`},
 }
 
-// templated returns a body with a template that has the given members in addition to the usual
-// ones, or in place of them.
+// templated returns a body with a template that has members in addition to the usual members,
+// or in place of them.
 func templated(members string) string {
 	return `{"template":{"template_name":"T","dashboard_description":"","dashboard_filters":{},"tiles":[{"type":"TEXT","body":"x"}],` + members + `}}`
 }

@@ -35,11 +35,11 @@ func nodeFits(version string) bool {
 
 // installed installs the clients in the versions of package-lock.json, unless they are installed.
 var installed = sync.OnceValue(func() error {
-	wanted, err := lockedVersions("package-lock.json")
+	versions, err := lockedVersions("package-lock.json")
 	if err != nil {
 		return err
 	}
-	if have, err := lockedVersions(filepath.Join("node_modules", ".package-lock.json")); err == nil && maps.Equal(have, wanted) {
+	if have, err := lockedVersions(filepath.Join("node_modules", ".package-lock.json")); err == nil && maps.Equal(have, versions) {
 		return nil
 	}
 	out, err := exec.Command("npm", "ci", "--omit=dev", "--ignore-scripts", "--no-audit", "--no-fund").CombinedOutput()

@@ -34,13 +34,13 @@ func (f *format) check() error {
 	if f.Format == "" {
 		f.Format = "JSONLines"
 	}
-	known, ok := compressions[f.Format]
+	compression, ok := compressions[f.Format]
 	switch {
 	case !ok:
 		return rejectf("File format %s is not supported. Supported file formats are: JSONLines, Parquet.", f.Format)
-	case !slices.Contains(known, f.Compression):
+	case !slices.Contains(compression, f.Compression):
 		return rejectf("Compression %s is not supported for file format %s. Supported compressions are: %s.",
-			f.Compression, f.Format, strings.Join(known[1:], ", "))
+			f.Compression, f.Format, strings.Join(compression[1:], ", "))
 	case f.MaxMB < 0:
 		return rejectf("max_file_size_mb must not be negative.")
 	}

@@ -17,12 +17,12 @@ import (
 
 // Reasons why a request was not compared.
 const (
-	notSampled     = "not_sampled"     // not selected by the sample
-	queueFull      = "queue_full"      // too many requests in the queue
-	tooLong        = "too_long"        // the body or the response
-	upstreamFailed = "upstream_failed" // no response from the upstream
-	unreadable     = "unreadable"      // a response is not one to a flag request, or the body was interrupted
-	callerGone     = "caller_gone"     // the client disconnected before the upstream's response
+	notSampled         = "not_sampled"     // not selected by the sample
+	queueFull          = "queue_full"      // too many requests in the queue
+	tooLong            = "too_long"        // the body or the response
+	upstreamFailed     = "upstream_failed" // no response from the upstream
+	unreadable         = "unreadable"      // a response is not one to a flag request, or the body was interrupted
+	callerDisconnected = "caller_gone"     // the client disconnected before the upstream's response
 )
 
 // Causes of a difference.

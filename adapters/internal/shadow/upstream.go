@@ -92,7 +92,7 @@ func (h *Handler) answerUpstream(w http.ResponseWriter, r *http.Request) {
 	case failure == nil:
 		h.enqueue(&job{request: clone, by: Upstream, response: answer{status: recorded.status}}, requestPart, recorded.part)
 	case r.Context().Err() != nil:
-		h.report.skip(callerGone)
+		h.report.skip(callerDisconnected)
 	default:
 		h.report.logFailure(h.config.Logger, failure, time.Now())
 		h.report.upstreamErrors.Add(1)

@@ -85,6 +85,7 @@ func isBehindAllowed(n *node, facts nodeFacts) bool {
 }
 
 // combine returns the facts of a node. The size excludes that of its parts, unless it repeats one.
+// A sequence is fixed if all its parts are; alternatives are fixed if all have the same length.
 func (a *analyzer) combine(n *node, subs []nodeFacts) nodeFacts {
 	facts := nodeFacts{fixed: true}
 	switch n.op {
@@ -96,14 +97,12 @@ func (a *analyzer) combine(n *node, subs []nodeFacts) nodeFacts {
 			}
 		}
 	case opConcat:
-		// A sequence is fixed if all its parts are, and as long as all of them.
 		for _, sub := range subs {
 			facts.min += sub.min
 			facts.fixed = facts.fixed && sub.fixed
 			facts.hard = facts.hard || sub.hard
 		}
 	case opAlternate:
-		// Alternatives are only fixed if all have the same length.
 		facts = nodeFacts{min: subs[0].min, fixed: subs[0].fixed, hard: subs[0].hard}
 		for _, sub := range subs[1:] {
 			facts.fixed = facts.fixed && sub.fixed && facts.min == sub.min
@@ -137,13 +136,11 @@ func (a *analyzer) combine(n *node, subs []nodeFacts) nodeFacts {
 	case opWordStart, opWordEnd, opHalfStart, opHalfEnd:
 		facts.hard, facts.size = true, assertionSize
 		a.backtrack = true
-	// These need look-around in the backtracking engine's syntax, but Rust's linear engine has
-	// them.
+	// These need look-around in the backtracking engine's syntax; Rust's linear engine has them.
 	case opLineStartCRLF, opLineEndCRLF:
 		a.backtrack = true
 	case opBoundary, opNotBoundary:
-		// Package regexp can match these in ASCII text, so they do not require backtracking by
-		// themselves.
+		// Package regexp can match these in ASCII text without backtracking.
 		facts.hard, facts.size = true, assertionSize
 		a.boundary = true
 	case opKeep, opContinue:

@@ -193,7 +193,6 @@ func (c *classParser) bracket() (set runeSet, msg string) {
 		return c.join(left, op, right)
 	}
 	negated := c.acceptRaw('^')
-	// Leading hyphens and a leading "]" are literal.
 	for c.acceptRaw('-') {
 		ranges = append(ranges, runeRange{'-', '-'})
 	}
@@ -204,7 +203,6 @@ func (c *classParser) bracket() (set runeSet, msg string) {
 		if c.next >= len(c.items) {
 			return nil, "missing ]"
 		}
-		// An operator ends the operand on its left, which becomes the left operand of the operator.
 		if o := c.operator(); o != 0 {
 			left, op = operand(), o
 			continue

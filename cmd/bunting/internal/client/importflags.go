@@ -120,11 +120,11 @@ func importDefinitions(ctx context.Context, p *cli.Program, format convert.Forma
 // fillSignIn sets the server and the key as the other client commands do.
 func fillSignIn(p *cli.Program, server, key *string) error {
 	*server, *key = cmp.Or(*server, p.Env["BUNTING_SERVER"]), cmp.Or(*key, p.Env["BUNTING_KEY"])
-	kept, err := readSignIns(p)
+	signIns, err := readSignIns(p)
 	if err != nil {
 		return err
 	}
-	if kept.use(server, key); *key == "" {
+	if signIns.use(server, key); *key == "" {
 		return cli.BadUsage("import", "--key is missing: use the key that the server's first start printed, or run bunting login")
 	}
 	return nil

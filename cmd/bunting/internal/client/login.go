@@ -138,22 +138,22 @@ var loginAction = action{worksWithoutKey: true, options: func(m *manager) runner
 		if err != nil {
 			return err
 		}
-		kept, err := readSignIns(m.Program)
+		signIns, err := readSignIns(m.Program)
 		if err != nil {
 			return err
 		}
-		if kept.Servers == nil {
-			kept.Servers = map[string]signIn{}
+		if signIns.Servers == nil {
+			signIns.Servers = map[string]signIn{}
 		}
-		kept.Last = serverName(*m.server)
-		kept.Servers[kept.Last] = signIn{in.Key, in.Label}
-		if err := writeSignIns(m.Program, &kept); err != nil {
+		signIns.Last = serverName(*m.server)
+		signIns.Servers[signIns.Last] = signIn{in.Key, in.Label}
+		if err := writeSignIns(m.Program, &signIns); err != nil {
 			return err
 		}
 		if *m.asJSON {
-			return m.printJSON(map[string]any{"server": kept.Last, "project_id": in.Project, "label": in.Label})
+			return m.printJSON(map[string]any{"server": signIns.Last, "project_id": in.Project, "label": in.Label})
 		}
-		return m.Print(fmt.Sprintf("signed in to %s, project %s; the key is called %q\n", kept.Last, in.Project, cli.Cell(in.Label)))
+		return m.Print(fmt.Sprintf("signed in to %s, project %s; the key is called %q\n", signIns.Last, in.Project, cli.Cell(in.Label)))
 	}
 }}
 
@@ -177,20 +177,20 @@ func (m *manager) awaitProgram(ctx context.Context, codes *programCodes) (*login
 }
 
 var logoutAction = action{worksWithoutKey: true, run: func(_ context.Context, m *manager, _ []string) error {
-	kept, err := readSignIns(m.Program)
+	signIns, err := readSignIns(m.Program)
 	if err != nil {
 		return err
 	}
 	name := serverName(*m.server)
-	of, there := kept.Servers[name]
+	of, there := signIns.Servers[name]
 	if !there {
 		return fmt.Errorf("this machine is not signed in to %s", name)
 	}
-	delete(kept.Servers, name)
-	if kept.Last == name {
-		kept.Last = ""
+	delete(signIns.Servers, name)
+	if signIns.Last == name {
+		signIns.Last = ""
 	}
-	if err := writeSignIns(m.Program, &kept); err != nil {
+	if err := writeSignIns(m.Program, &signIns); err != nil {
 		return err
 	}
 	return m.Print(fmt.Sprintf("signed out; the key %q stays valid until it is revoked\n", cli.Cell(of.Label)))
