@@ -20,8 +20,8 @@ import (
 func TestOpen_Refuses(t *testing.T) {
 	good := remote.Config{URL: "https://flags.example.com", ProjectKey: projectKey, Key: secretKey, NoCopy: true}
 	for want, change := range map[string]func(*remote.Config){
-		`Config.URL is "", want`:               func(c *remote.Config) { c.URL = "" },
-		`Config.URL is "flags.example.com"`:    func(c *remote.Config) { c.URL = "flags.example.com" },
+		`Config.URL must be a URL such as https://flags.example.com, not ""`: func(c *remote.Config) { c.URL = "" },
+		`not "flags.example.com"`:              func(c *remote.Config) { c.URL = "flags.example.com" },
 		"Config.URL cannot be read":            func(c *remote.Config) { c.URL = "http://a b" },
 		"has a query, a fragment or a user":    func(c *remote.Config) { c.URL += "?token=x" },
 		"Config.ProjectKey is empty":           func(c *remote.Config) { c.ProjectKey = "" },

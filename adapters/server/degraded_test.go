@@ -111,7 +111,7 @@ func TestServer_WithoutItsDatabase(t *testing.T) {
 	if _, err := s.Projects(t.Context()); err == nil {
 		t.Error("projects without a database")
 	}
-	if status, body := ask(t, s, "GET", "/_readiness", "", ""); status != http.StatusOK || !strings.Contains(body, "last good definitions") {
+	if status, body := ask(t, s, "GET", "/_readiness", "", ""); status != http.StatusOK || !strings.Contains(body, "last valid definitions") {
 		t.Errorf("readiness: %d %s", status, body)
 	}
 	if status, _ := ask(t, s, "GET", "/api/users/@me/", "phx_demo", ""); status != http.StatusServiceUnavailable {

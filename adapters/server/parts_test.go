@@ -123,7 +123,7 @@ func TestServer_WithoutFaults(t *testing.T) {
 	for want, o := range map[string]server.Options{
 		"which Management needs":                {Without: server.Flags},
 		"nothing is left to serve":              {Without: server.Flags | server.Capture | server.Management},
-		"give Options.Definitions":              {Without: server.Capture | server.Management},
+		"set Options.Definitions":               {Without: server.Capture | server.Management},
 		"Options.Stream.URL is for the part":    {Without: server.Capture, Stream: server.Stream{URL: "nats://127.0.0.1:1"}},
 		"Options.RetainDays is for the part":    {Without: server.Capture, RetainDays: 1},
 		"Options.SMTP.URL is for the part":      {Without: server.Management, SMTP: server.SMTP{URL: "smtp://127.0.0.1:1"}},

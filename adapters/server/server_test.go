@@ -234,7 +234,7 @@ func TestServer_Faults(t *testing.T) {
 		"geoip":       {server.Options{GeoIP: file}, "Options.GeoIP: "},
 		"scripts":     {server.Options{PosthogJS: file}, "Options.PosthogJS: "},
 		"address":     {server.Options{Listen: "192.0.2.1:1"}, "Options.Listen"},
-		"certificate": {server.Options{Listen: "127.0.0.1:0", TLS: server.TLS{Cert: file}}, "go together"},
+		"certificate": {server.Options{Listen: "127.0.0.1:0", TLS: server.TLS{Cert: file}}, "needed together"},
 		"definitions": {server.Options{Definitions: []string{file}}, file},
 		"database":    {server.Options{Database: "mysql://x/y"}, "mysql is not known"},
 		"a key":       {server.Options{APIKey: "phx_" + strings.Repeat("x", 40)}, "Options.APIKey: "},

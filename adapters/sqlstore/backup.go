@@ -44,7 +44,7 @@ type progress func(what string, done, total int64)
 // It returns an error if to exists or if there is not enough free space.
 func Backup(ctx context.Context, from, to string, progress progress) (CopyResult, error) {
 	if _, err := os.Lstat(to); err == nil {
-		return CopyResult{}, fmt.Errorf("%s is there already: choose another name, or remove it", to)
+		return CopyResult{}, fmt.Errorf("%s already exists: choose another name, or remove it", to)
 	}
 	return copyFile(ctx, from, to, progress)
 }
@@ -67,7 +67,7 @@ func copyFile(ctx context.Context, from, to string, progress progress) (out Copy
 		}
 	}()
 	if out.Schema = snapshot.Schema; out.Schema > newestSchema() {
-		return out, fmt.Errorf("%s was written by a newer version of bunting (schema %d, this one knows %d): use that version", from, out.Schema, newestSchema())
+		return out, fmt.Errorf("%s was written by a newer version of bunting (schema %d, this version supports up to %d): use that version", from, out.Schema, newestSchema())
 	}
 	if free, ok := freeDisk(filepath.Dir(to)); ok && free < snapshot.Size {
 		return out, fmt.Errorf("%s: the copy needs %d MiB, and %d MiB are free", filepath.Dir(to), snapshot.Size>>20+1, free>>20)
@@ -114,7 +114,7 @@ func (c *CopyResult) check(ctx context.Context, path string) error {
 		return fmt.Errorf("checking %s: %w", path, sqlite.explain(err))
 	}
 	if len(faults) > 0 {
-		return fmt.Errorf("%s is damaged, and so is what it was copied from: %s", path, faults[0])
+		return fmt.Errorf("%s is damaged, and so is the database that it was copied from: %s", path, faults[0])
 	}
 	if err := db.QueryRowContext(ctx, `SELECT COUNT(*) FROM events`).Scan(&c.Events); err != nil {
 		return fmt.Errorf("checking %s: %w", path, err)
@@ -150,7 +150,7 @@ func Restore(ctx context.Context, from, to string, replace bool, progress progre
 	defer func() { err = errors.Join(err, unlock()) }()
 	_, missing := os.Lstat(to)
 	if missing == nil && !replace {
-		return out, "", fmt.Errorf("%s is there already: name another folder, or say --replace to put the backup in its place (the database is kept under another name)", to)
+		return out, "", fmt.Errorf("%s already exists: choose another folder, or use --replace to replace it with the backup (the old database is renamed)", to)
 	}
 	restored := to + ".restored"
 	if out, err = copyFile(ctx, from, restored, progress); err != nil {

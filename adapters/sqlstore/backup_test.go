@@ -112,7 +112,7 @@ func TestBackup_Rejects(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, tt := range map[string]struct{ from, to, want string }{
-		"it is there":     {path, file, "is there already"},
+		"it is there":     {path, file, "already exists"},
 		"no database":     {filepath.Join(t.TempDir(), "none.db"), filepath.Join(t.TempDir(), "b.db"), "there is no database"},
 		"no folder":       {file, filepath.Join(t.TempDir(), "none", "b.db"), "no such file or directory"},
 		"something else":  {foreign, filepath.Join(t.TempDir(), "b.db"), "choose another name"},

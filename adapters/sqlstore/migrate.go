@@ -70,13 +70,13 @@ func (s *Store) migrate(ctx context.Context) error {
 		return err
 	}
 	if current > newest {
-		return fmt.Errorf("it was written by a newer version of bunting (schema %d, this one knows %d): run that version, or restore a backup", current, newest)
+		return fmt.Errorf("it was written by a newer version of bunting (schema %d, this version supports up to %d): run that version, or restore a backup", current, newest)
 	}
 	if current == newest {
 		return nil
 	}
 	if _, err := provider.Up(ctx); err != nil {
-		return fmt.Errorf("schema %d could not be brought up to %d: %w", current, newest, err)
+		return fmt.Errorf("schema %d could not be upgraded to %d: %w", current, newest, err)
 	}
 	s.logger.Info("database schema upgraded", "schema", newest, "was", current)
 	return nil

@@ -67,7 +67,7 @@ func Move(ctx context.Context, from, to string, progress progress) (out MoveResu
 	}
 	for i := range m.tables {
 		if err := m.copyTable(ctx, &m.tables[i]); err != nil {
-			return m.result, fmt.Errorf("table %s: %w; the same command goes on from there", m.tables[i].name, err)
+			return m.result, fmt.Errorf("table %s: %w; run the same command again to continue from there", m.tables[i].name, err)
 		}
 	}
 	// Sequences are set after the rows, and everything is compared before the target
@@ -86,7 +86,7 @@ func Move(ctx context.Context, from, to string, progress progress) (out MoveResu
 
 // ErrMoving is the error for opening a database that is the target of an incomplete
 // move.
-var ErrMoving = errors.New("a move into it has not ended: run bunting move again, with the same --from and --to")
+var ErrMoving = errors.New("a move into it is not complete: run bunting move again, with the same --from and --to")
 
 // checkNotMoving returns ErrMoving if the database is the target of an incomplete move.
 func (s *Store) checkNotMoving(ctx context.Context) error {
@@ -142,7 +142,7 @@ func (s *Store) excludeServers(ctx context.Context) (unlock func(), err error) {
 	var n int
 	err = s.write.QueryRowContext(ctx, `SELECT COUNT(*) FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'bunting'`).Scan(&n)
 	if err == nil && n > 0 {
-		err = fmt.Errorf("database %s: a server uses it: stop all servers first", s.displayURL)
+		err = fmt.Errorf("database %s: it is in use by a server: stop all servers first", s.displayURL)
 	}
 	if err != nil {
 		unlock()
@@ -189,7 +189,7 @@ func (m *mover) begin(ctx context.Context) error {
 	err := m.to.write.QueryRowContext(ctx, `SELECT place FROM moving WHERE name = ''`).Scan(&source)
 	switch {
 	case err == nil && source != m.from.displayURL:
-		return fmt.Errorf("database %s: a move out of %s has begun: go on with that one, or begin with an empty database", m.to.displayURL, source)
+		return fmt.Errorf("database %s: a move from %s has begun: continue that move, or start again with an empty database", m.to.displayURL, source)
 	case err == nil:
 		m.result.Resumed = true
 		return nil
@@ -216,7 +216,7 @@ func (t *moveTable) deleteInitialRows(ctx context.Context, tx *sql.Tx, displayUR
 		return err
 	}
 	if n > t.initialRows {
-		return fmt.Errorf("database %s has data of its own, in the table %s: move into an empty one", displayURL, t.name)
+		return fmt.Errorf("database %s already contains data, in the table %s: move into an empty database", displayURL, t.name)
 	}
 	if t.initialRows == 0 {
 		return nil

@@ -274,7 +274,7 @@ func TestMove_Rejects(t *testing.T) {
 	file, other := "sqlite:"+filepath.Join(folder, "a.db"), "sqlite:"+filepath.Join(folder, "b.db")
 	fillDatabase(t, file)
 	fillDatabase(t, other)
-	if _, err := moveOnce(ctx, file, other); err == nil || !strings.Contains(err.Error(), "has data of its own") {
+	if _, err := moveOnce(ctx, file, other); err == nil || !strings.Contains(err.Error(), "already contains data") {
 		t.Errorf("a target with data: %v", err)
 	}
 	targetURL := storetest.Postgres(t)
@@ -307,7 +307,7 @@ func TestMove_Rejects(t *testing.T) {
 	if err := changed.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := moveOnce(ctx, file, targetURL); err == nil || !strings.Contains(err.Error(), "the table api_keys is not the same") {
+	if _, err := moveOnce(ctx, file, targetURL); err == nil || !strings.Contains(err.Error(), "the table api_keys differs") {
 		t.Errorf("a source that has changed: %v", err)
 	}
 }

@@ -125,7 +125,7 @@ func (m *mover) compare(ctx context.Context) error {
 			return fmt.Errorf("comparing %s: %w", t.name, err)
 		}
 		if sums[0] != sums[1] {
-			return fmt.Errorf("the table %s is not the same: %d rows with the checksum %s in %s, %d with %s in %s: the source has changed meanwhile; begin again with an empty database",
+			return fmt.Errorf("the table %s differs: %d rows with the checksum %s in %s, %d with %s in %s: the source has changed in the meantime; start again with an empty database",
 				t.name, sums[0].rows, sums[0].hash[:16], m.from.displayURL, sums[1].rows, sums[1].hash[:16], m.to.displayURL)
 		}
 		done += sums[0].rows

@@ -94,7 +94,7 @@ func (t *moveTable) describe(ctx context.Context, db *sql.DB) error {
 		t.key = append(t.key, columnsByRank[rank])
 	}
 	if err == nil && len(t.key) == 0 {
-		err = fmt.Errorf("the table %s has no primary key to move it by", t.name)
+		err = fmt.Errorf("the table %s has no primary key, which the move needs", t.name)
 	}
 	return err
 }
@@ -204,7 +204,7 @@ func (t *moveTable) parseKey(text string) (out []any, err error) {
 	}
 	var key []string
 	if err := json.Unmarshal([]byte(text), &key); err != nil || len(key) != len(t.key) {
-		return nil, fmt.Errorf("how far it is cannot be read (%q): begin again with an empty database", text)
+		return nil, fmt.Errorf("the progress of the move cannot be read (%q): start again with an empty database", text)
 	}
 	for n, i := range t.key {
 		var v any = key[n]

@@ -23,7 +23,7 @@ func (s *served) url() string { return s.scheme + "://" + reachable(s.Addr()) }
 
 // waitingBanner returns the banner for a start without the database.
 func (s *served) waitingBanner() string {
-	return fmt.Sprintf("%s\nThe database cannot be reached yet. Flags of %d projects are answered from their last good definitions,\nand every other request with 503, until it can be reached.\n",
+	return fmt.Sprintf("%s\nThe database cannot be reached yet. Flags of %d projects are evaluated with their last valid definitions,\nand every other request is answered with 503, until it can be reached.\n",
 		s.headline(), s.Copies())
 }
 

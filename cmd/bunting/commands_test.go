@@ -100,7 +100,7 @@ func TestFlags_Why(t *testing.T) {
 	r.Want(t, cli.ExitOK, ", ana@example.com\nflag \"beta\" at ", "")
 	r.Want(t, cli.ExitOK, `saw "ana@example.com" (string, stored): yes`, "")
 	call(t, "", env, "flags", "why", "beta", "--distinct-id", "ana", "--property", "email=x@y.z").Want(t, cli.ExitOK, `saw "x@y.z" (string, request): no`, "")
-	call(t, "", env, "flags", "why", "beta", "--distinct-id", "bob").Want(t, cli.ExitOK, `nobody has the distinct id "bob"`, "")
+	call(t, "", env, "flags", "why", "beta", "--distinct-id", "bob").Want(t, cli.ExitOK, `no person has the distinct id "bob"`, "")
 	var e struct {
 		Value  bool
 		Person struct{ UUID string }
@@ -119,8 +119,8 @@ func TestFlags_Why(t *testing.T) {
 	calls.Want(t, cli.ExitOK, "false\n", "")
 	calls.Want(t, cli.ExitOK, "total", "")
 	call(t, "", env, "flags", "calls", "none").Want(t, cli.ExitError, "", "there is no such flag")
-	call(t, "", env, "flags", "why", "beta").Want(t, cli.ExitUsage, "", "for whom?")
-	call(t, "", env, "flags", "why", "beta", "--distinct-id", "a", "--person", "b").Want(t, cli.ExitUsage, "", "for whom?")
+	call(t, "", env, "flags", "why", "beta").Want(t, cli.ExitUsage, "", ": give ")
+	call(t, "", env, "flags", "why", "beta", "--distinct-id", "a", "--person", "b").Want(t, cli.ExitUsage, "", ": give ")
 	call(t, "", env, "flags", "why", "none", "--distinct-id", "ana").Want(t, cli.ExitError, "", `There is no feature flag "none".`)
 }
 
@@ -134,11 +134,11 @@ func TestRollout(t *testing.T) {
 	if err := os.WriteFile(file, []byte(definition), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	call(t, "", env, "rollout", "dry-run", file).Want(t, cli.ExitUsage, "", "give --from TIME")
+	call(t, "", env, "rollout", "dry-run", file).Want(t, cli.ExitUsage, "", "with --from TIME")
 	call(t, "", env, "rollout", "dry-run", file, "--from", "2026-01-01T00:00:00Z").Want(t, cli.ExitOK, "hold: too_few_exposures, at 10% with 0 and 0 exposures", "")
-	call(t, "", env, "rollout", "simulate", file).Want(t, cli.ExitUsage, "", "give --per-day N and --values LAWS")
+	call(t, "", env, "rollout", "simulate", file).Want(t, cli.ExitUsage, "", "give --per-day N and --values LIST")
 	call(t, "", env, "rollout", "simulate", file, "--per-day", "1000", "--values", "rate").Want(t, cli.ExitUsage, "", "is not rate:SHARE")
-	call(t, "", env, "rollout", "simulate", file, "--per-day", "1000", "--values", "rate:x").Want(t, cli.ExitUsage, "", `"x" is no number`)
+	call(t, "", env, "rollout", "simulate", file, "--per-day", "1000", "--values", "rate:x").Want(t, cli.ExitUsage, "", `"x" is not a number`)
 	call(t, "", env, "rollout", "simulate", file, "--per-day", "1000", "--values", "rate:0.5,rate:1").Want(t, cli.ExitError, "", "one object for each of the 1 guardrails")
 	// If no user has errors, no variant can have more of them, so the rollout is never rolled back.
 	call(t, "", env, "rollout", "simulate", file, "--per-day", "1000000", "--values", "count:0", "--effects", "0", "--runs", "5").Want(t, cli.ExitOK, "+0.00%  0.00%        52.18%   -      -      0.00% 0.00%", "")
@@ -194,8 +194,8 @@ func TestFlags_Pin(t *testing.T) {
 		t.Errorf("without the pin ana gets %q", ana)
 	}
 	call(t, "", env, "flags", "unpin", "color", "ana").Want(t, cli.ExitUsage, "", "the pin must be a number")
-	call(t, "", env, "flags", "pin", "color", "blue").Want(t, cli.ExitUsage, "", "for whom?")
-	call(t, "", env, "flags", "pin", "color", "blue", "--distinct-id", "a", "--group", "company=acme").Want(t, cli.ExitUsage, "", "for whom?")
+	call(t, "", env, "flags", "pin", "color", "blue").Want(t, cli.ExitUsage, "", ": give ")
+	call(t, "", env, "flags", "pin", "color", "blue", "--distinct-id", "a", "--group", "company=acme").Want(t, cli.ExitUsage, "", ": give ")
 	call(t, "", env, "flags", "pin", "color", "blue", "--distinct-id", "a", "--until", "soon").Want(t, cli.ExitUsage, "", "must be a duration or time such as 48h")
 	call(t, "", env, "flags", "pin", "color", "green", "--distinct-id", "ana").Want(t, cli.ExitError, "", "green")
 	call(t, "", env, "flags", "pin", "none", "true", "--distinct-id", "ana").Want(t, cli.ExitError, "", "there is no such flag")
@@ -217,7 +217,7 @@ func TestPersons(t *testing.T) {
 	call(t, "", env, "persons", "delete", "ana").Want(t, cli.ExitUsage, "", "Delete the person "+p.UUID+" (ana@example.com) in project 1 (Default project)? There is no terminal to confirm this: add --yes")
 	call(t, "", env, "persons", "show", "ana").Want(t, cli.ExitOK, p.UUID, "")
 	call(t, "", env, "persons", "delete", "ana", "--yes").Want(t, cli.ExitOK, "is deleted", "in project 1 (Default project)")
-	call(t, "", env, "persons", "show", "ana").Want(t, cli.ExitError, "", "nobody has")
+	call(t, "", env, "persons", "show", "ana").Want(t, cli.ExitError, "", "no person has")
 	call(t, "", env, "events", "tail").Want(t, cli.ExitOK, "$identify  ana", "")
 
 	s.send(token, "$identify", "eve", `{}`)
@@ -302,5 +302,5 @@ func TestUsageAndStatus(t *testing.T) {
 	r = call(t, "", env, "usage")
 	r.Want(t, cli.ExitOK, "RESOURCE       THIS MONTH  TODAY  LIMIT  LIMITED UNTIL\nevents         1           1      none   -\n", "")
 	call(t, "", env, "usage", "--json").Want(t, cli.ExitOK, `"todays_usage": 1`, "")
-	call(t, "", env, "usage", "x").Want(t, cli.ExitUsage, "", "usage wants no argument")
+	call(t, "", env, "usage", "x").Want(t, cli.ExitUsage, "", "usage takes no argument")
 }

@@ -52,7 +52,7 @@ func TestCompletion_IsComplete(t *testing.T) {
 			}
 		}
 	}
-	call(t, "", nil, "completion").Want(t, cli.ExitUsage, "", "which shell?")
+	call(t, "", nil, "completion").Want(t, cli.ExitUsage, "", "give a shell")
 }
 
 // The help of each command names all of its actions.

@@ -16,10 +16,10 @@ func TestManager_DeletionsWantYes(t *testing.T) {
 	for want, args := range map[string][]string{
 		`Delete the flag "x" in project 1 (Default project)?`: {"flags", "delete", "x"},
 		"in project 1 (Default project)?":                     {"flags", "apply", "--prune", demo},
-		"--yes is missing":                                    {"projects", "delete", "1"},
+		"add --yes":                                           {"projects", "delete", "1"},
 	} {
 		r := call(t, "", env, args...)
-		if r.Code != cli.ExitUsage || !strings.Contains(r.Stderr, "--yes is missing") || !strings.Contains(r.Stderr, want) {
+		if r.Code != cli.ExitUsage || !strings.Contains(r.Stderr, "add --yes") || !strings.Contains(r.Stderr, want) {
 			t.Errorf("%v: exit %d, %q", args, r.Code, r.Stderr)
 		}
 	}

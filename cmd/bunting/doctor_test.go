@@ -23,7 +23,7 @@ func runDoctor(t *testing.T, code int, args ...string) map[string]string {
 // The doctor reports no faults of an intact server, whether it runs or not, and changes no files.
 func TestDoctor_Sound(t *testing.T) {
 	folder := filepath.Join(t.TempDir(), "data")
-	if got := runDoctor(t, 0, "--data", folder); !strings.Contains(got["database note"], "nothing yet") {
+	if got := runDoctor(t, 0, "--data", folder); !strings.Contains(got["database note"], "no database yet") {
 		t.Errorf("before the first start: %v", got)
 	}
 	if _, err := os.Stat(folder); err == nil {

@@ -100,7 +100,7 @@ func TestServe_FileHasAnOwner(t *testing.T) {
 func TestServe_FileOwnerKeyFile(t *testing.T) {
 	dir, file := t.TempDir(), filepath.Join(t.TempDir(), "key")
 	call(t, "", nil, "serve", "--listen", "127.0.0.1:0", "--data", dir, "--definitions", demo, "--log-level", "error", "--owner-key-file", filepath.Join(dir, "none", "key")).
-		Want(t, 1, "", "no key was made")
+		Want(t, 1, "", "no key was created")
 	s := serve(t, time.Minute, "--data", dir, "--definitions", demo, "--owner-key-file", file)
 	text, err := os.ReadFile(file)
 	if err != nil {

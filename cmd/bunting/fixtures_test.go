@@ -123,7 +123,7 @@ func TestServe_FixturesRejected(t *testing.T) {
 		want string
 	}{
 		{[]string{"--fixtures", bad}, "not 5"},
-		{[]string{"--fixtures", bad, "--definitions", demo}, "--fixtures: stands alone"},
+		{[]string{"--fixtures", bad, "--definitions", demo}, "--fixtures: cannot be used with"},
 	} {
 		if r := call(t, "", nil, append([]string{"serve", "--listen", "127.0.0.1:0"}, tt.args...)...); r.Code == 0 || !strings.Contains(r.Stderr, tt.want) {
 			t.Errorf("%q: %d %s", tt.args, r.Code, r.Stderr)

@@ -80,7 +80,7 @@ func TestImportFlags_Refusals(t *testing.T) {
 		"server alone":  {[]string{"import", "flagd", in, "--server", "http://127.0.0.1:1"}, 2, "--key is missing"},
 		"plan alone":    {[]string{"import", "flagd", in, "--plan"}, 2, "--key is missing"},
 		"plan to file":  {[]string{"import", "flagd", in, "--plan", "--key", "k", "--output", "x"}, 2, "choose one"},
-		"key alone":     {[]string{"import", "flagd", in, "--key", "k"}, 2, "name it with --server"},
+		"key alone":     {[]string{"import", "flagd", in, "--key", "k"}, 2, "give its URL with --server"},
 		"two ways":      {[]string{"import", "flagd", in, "--server", "http://127.0.0.1:1", "--key", "k", "--output", "x"}, 2, "choose one"},
 		"wrong option":  {[]string{"import", "unleash", in, "--bogus"}, 2, "-bogus"},
 		"help has them": {[]string{"help", "import"}, 0, ""},

@@ -130,7 +130,7 @@ func TestImportFlags_EqualNotes(t *testing.T) {
 	if r.Code != 0 || len(lines) != 5 {
 		t.Fatalf("exit %d, %d lines, want the head, two kinds of notes and a total: %s", r.Code, len(lines), r.Stderr)
 	}
-	for i, want := range []string{"LEFT OUT", `4 times: answers differ where the attribute "age" is a text`, "4 times: not carried: version", "4 flags converted, 0 left out, 8 notes"} {
+	for i, want := range []string{"LEFT OUT", `4 times: answers differ where the attribute "age" is a text`, "4 times: not converted: version", "4 flags converted, 0 left out, 8 notes"} {
 		if !strings.Contains(lines[i], want) {
 			t.Errorf("line %d: %q, want %q", i+1, lines[i], want)
 		}

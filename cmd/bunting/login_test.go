@@ -21,7 +21,7 @@ func TestLogin(t *testing.T) {
 	t.Cleanup(func() { s.stop(); s.wait(0) })
 	home := t.TempDir()
 	env := []string{"XDG_CONFIG_HOME=" + home}
-	call(t, "", env, "flags", "list", "--server", s.url).Want(t, cli.ExitUsage, "", "bunting login gets one")
+	call(t, "", env, "flags", "list", "--server", s.url).Want(t, cli.ExitUsage, "", "or run bunting login")
 
 	// A user signs in with the link of the first start.
 	r, err := http.NewRequest(http.MethodPost, s.url+"/api/session/", strings.NewReader(`{"link": "`+printedLink.FindStringSubmatch(s.stdout.String())[2]+`"}`))
@@ -60,7 +60,7 @@ func TestLogin(t *testing.T) {
 		code := <-ended
 		return code, stdout.String() + stderr.String()
 	}
-	if code, output := login(func(code string) { as("/api/cli-auth/refuse/", `{"user_code": "`+code+`"}`) }); code != cli.ExitError || !strings.Contains(output, "refused or is too old") {
+	if code, output := login(func(code string) { as("/api/cli-auth/refuse/", `{"user_code": "`+code+`"}`) }); code != cli.ExitError || !strings.Contains(output, "refused or has expired") {
 		t.Errorf("refused: %d %s", code, output)
 	}
 	code, output := login(func(code string) {
@@ -77,7 +77,7 @@ func TestLogin(t *testing.T) {
 	}
 	call(t, "", env, "flags", "set", "new", "--rollout", "100").Want(t, 0, "100%", "in project 1")
 	call(t, "", env, "flags", "list", "--server", "http://127.0.0.1:1").Want(t, cli.ExitUsage, "", "--key is missing")
-	call(t, "", env, "logout").Want(t, 0, "goes on to work", "")
+	call(t, "", env, "logout").Want(t, 0, "stays valid", "")
 	call(t, "", env, "logout", "--server", s.url).Want(t, cli.ExitError, "", "is not signed in to")
 	call(t, "", env, "flags", "list", "--server", s.url).Want(t, cli.ExitUsage, "", "--key is missing")
 }

@@ -194,13 +194,13 @@ func TestConfig_Mail(t *testing.T) {
 		args []string
 		want string
 	}{
-		"no site":      {[]string{"--smtp-url", "smtp://mail.example.com", "--mail-from", "a@example.org"}, "--site-url is needed with --smtp-url: links in mails are made of it"},
+		"no site":      {[]string{"--smtp-url", "smtp://mail.example.com", "--mail-from", "a@example.org"}, "--site-url is needed with --smtp-url: links in mails start with it"},
 		"no sender":    {[]string{"--smtp-url", "smtp://mail.example.com", "--site-url", site}, "--mail-from is needed with --smtp-url"},
 		"bad sender":   {[]string{"--smtp-url", "smtp://mail.example.com", "--site-url", site, "--mail-from", "me"}, "--mail-from"},
 		"no file":      {[]string{"--smtp-url", "smtp://mail.example.com", "--mail-from", "a@example.org", "--site-url", site, "--smtp-password-file", "none"}, "--smtp-password-file: open none"},
 		"bad site":     {[]string{"--site-url", "flags.example.com"}, "--site-url: must be a URL such as https://flags.example.com"},
-		"bad resolver": {[]string{"--dns-resolver", "192.0.2.1"}, "--dns-resolver: dnstxt: want HOST:PORT"},
-		"bad mail URL": {[]string{"--smtp-url", "mail.example.com:25"}, "--smtp-url: want smtp://USER@HOST:PORT"},
+		"bad resolver": {[]string{"--dns-resolver", "192.0.2.1"}, "--dns-resolver: dnstxt: must be HOST:PORT"},
+		"bad mail URL": {[]string{"--smtp-url", "mail.example.com:25"}, "--smtp-url: must be smtp://USER@HOST:PORT"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := call(t, "", nil, append([]string{"serve", "--listen", "127.0.0.1:0", "--data", t.TempDir()}, tt.args...)...)

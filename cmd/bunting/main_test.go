@@ -44,7 +44,7 @@ func TestRun_HelpAndUsage(t *testing.T) {
 		"eval -h":             {[]string{"eval", "-h"}, 0, "Usage: bunting eval", ""},
 		"check -h":            {[]string{"check", "-h"}, 0, "Usage: bunting check", ""},
 		"version -h":          {[]string{"version", "-h"}, 0, "Usage: bunting version", ""},
-		"unknown command":     {[]string{"sreve"}, 2, "", "bunting: unknown command \"sreve\"; did you mean serve?\nbunting: there are serve, eval, "},
+		"unknown command":     {[]string{"sreve"}, 2, "", "bunting: unknown command \"sreve\"; did you mean serve?\nbunting: the commands are serve, eval, "},
 		"help of unknown":     {[]string{"help", "sreve"}, 2, "", "unknown command"},
 		"unknown flag":        {[]string{"serve", "--lisen", "x"}, 2, "", "bunting: serve: there is no option --lisen; did you mean --listen?\nbunting: see bunting help serve\n"},
 		"flag without value":  {[]string{"serve", "--listen"}, 2, "", "flag needs an argument: -listen"},
@@ -60,7 +60,7 @@ func TestRun_HelpAndUsage(t *testing.T) {
 		"eval bad time":       {[]string{"eval", "--definitions", demo, "--distinct-id", "u", "--at", "noon"}, 2, "", `--at: must be a time such as`},
 		"eval bad runtime":    {[]string{"eval", "--definitions", demo, "--distinct-id", "u", "--runtime", "edge"}, 2, "", `--runtime: must be server, client or all, not "edge"`},
 		"eval bad property":   {[]string{"eval", "--definitions", demo, "--distinct-id", "u", "--property", "plan"}, 2, "", `--property: must be name=value, not "plan"`},
-		"eval bad group":      {[]string{"eval", "--definitions", demo, "--distinct-id", "u", "--group", "acme"}, 2, "", `--group: want type=key`},
+		"eval bad group":      {[]string{"eval", "--definitions", demo, "--distinct-id", "u", "--group", "acme"}, 2, "", `--group: must be type=key`},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) { call(t, "", nil, tt.args...).Want(t, tt.code, tt.stdout, tt.stderr) })

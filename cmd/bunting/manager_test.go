@@ -119,7 +119,7 @@ func TestManager_Refusals(t *testing.T) {
 		"no action":       {[]string{"flags"}, 2, "give an action: list, get, set"},
 		"unknown action":  {[]string{"keys", "eat"}, 2, `unknown action "eat", must be one of list, create, roll, revoke, recover`},
 		"no key":          {[]string{"projects", "list"}, 2, "--key is missing"},
-		"an argument":     {[]string{"flags", "get", "--key", "k"}, 2, "get wants KEY"},
+		"an argument":     {[]string{"flags", "get", "--key", "k"}, 2, "get takes KEY"},
 		"no server":       {[]string{"flags", "list", "--key", "k", "--server", "flags.example.com"}, 2, "must be a URL"},
 		"bad rollout":     {[]string{"flags", "list", "--key", "k", "--bogus"}, 2, "-bogus"},
 		"help of actions": {[]string{"keys", "--help"}, 0, ""},

@@ -43,7 +43,7 @@ func TestMove_ServerKeepsItsKeys(t *testing.T) {
 		from, to string
 		serve    []string
 	}{{folder, there, []string{"--database", there}}, {there, back, []string{"--data", back}}} {
-		call(t, "", nil, "move", "--from", step.from, "--to", step.to).Want(t, 0, "counts and checksums are equal", "")
+		call(t, "", nil, "move", "--from", step.from, "--to", step.to).Want(t, 0, "counts and checksums match", "")
 		s := serve(t, time.Minute, step.serve...)
 		if strings.Contains(s.stdout.String(), "first start") {
 			t.Errorf("a first start:\n%s", s.stdout)

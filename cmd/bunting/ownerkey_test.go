@@ -51,7 +51,7 @@ func TestServe_FirstKeyCannotBePrinted(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), clitest.WaitTimeout)
 			defer cancel()
 			code := run(ctx, []string{"serve", "--listen", "127.0.0.1:0", "--data", dir}, strings.NewReader(""), stdout, stderr, nil)
-			if code != cli.ExitError || !strings.Contains(stderr.String(), "the owner's key could not be printed, so none was made") {
+			if code != cli.ExitError || !strings.Contains(stderr.String(), "the owner's key could not be printed, so no key was created") {
 				t.Errorf("exit code %d: %s", code, stderr)
 			}
 			firstKey(t, dir)
@@ -128,8 +128,8 @@ func TestServe_OwnerKeyFile(t *testing.T) {
 	s.stop()
 	s.wait(0)
 	for name, tt := range map[string]struct{ path, want string }{
-		"an easy key": {clitest.TempFile(t, "easy.key", "phx_demo"), "has no personal key in it"},
-		"no key":      {clitest.TempFile(t, "empty.key", ""), "has no personal key in it"},
+		"an easy key": {clitest.TempFile(t, "easy.key", "phx_demo"), "does not contain a personal key"},
+		"no key":      {clitest.TempFile(t, "empty.key", ""), "does not contain a personal key"},
 		"no folder":   {filepath.Join(dir, "none", "x"), "--owner-key-file: "},
 		"a folder":    {dir, "--owner-key-file: "},
 	} {
@@ -157,7 +157,7 @@ func TestKeys_Recover(t *testing.T) {
 	}
 	defer func() { _ = full.Close() }()
 	stderr := clitest.NewOutput()
-	if code := run(t.Context(), []string{"keys", "recover", "--data", dir}, strings.NewReader(""), full, stderr, nil); code != 1 || !strings.Contains(stderr.String(), "none was made") {
+	if code := run(t.Context(), []string{"keys", "recover", "--data", dir}, strings.NewReader(""), full, stderr, nil); code != 1 || !strings.Contains(stderr.String(), "no key was created") {
 		t.Errorf("%d %s", code, stderr)
 	}
 	r := call(t, "", []string{"BUNTING_DATA=" + dir}, "keys", "recover")
@@ -177,5 +177,5 @@ func TestKeys_Recover(t *testing.T) {
 	if _, err := os.Stat(missing); err == nil {
 		t.Error("a folder was made")
 	}
-	call(t, "", nil, "keys", "recover", "--database", "sqlite::memory:").Want(t, 1, "", "nobody owns anything here yet")
+	call(t, "", nil, "keys", "recover", "--database", "sqlite::memory:").Want(t, 1, "", "there is no owner yet")
 }

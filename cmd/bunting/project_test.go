@@ -63,7 +63,7 @@ func TestProject_OfTheCommandLine(t *testing.T) {
 	two := printedKey.FindString(call(t, "", env, "keys", "create", "--label", "two", "--projects", "2,3").Stdout)
 	call(t, "", env[:1], "flags", "list", "--key", two).Want(t, cli.ExitUsage, "", "bunting:   2  Staging\nbunting:   3  Staging\n")
 	blind := printedKey.FindString(call(t, "", env, "keys", "create", "--label", "blind", "--scopes", "feature_flag:write").Stdout)
-	call(t, "", env[:1], "flags", "list", "--key", blind).Want(t, cli.ExitUsage, "", "the key may not list them")
+	call(t, "", env[:1], "flags", "list", "--key", blind).Want(t, cli.ExitUsage, "", "the key cannot list the projects")
 	call(t, "", env[:1], "flags", "enable", "b", "--key", blind, "--project", "2").Want(t, cli.ExitOK, "on", "in project 2\n")
 
 	call(t, "", env, "keys", "list", "--project", "1").Want(t, cli.ExitUsage, "", "-project")

@@ -45,7 +45,7 @@ func TestQuery_FromTheCommandLine(t *testing.T) {
 	}
 	call(t, "", env, "query", "--json", file).Want(t, cli.ExitOK, `"is_cached": true`, "")
 	call(t, "", env, "query", "SELECT nosuch FROM events").Want(t, cli.ExitError, "", "nosuch")
-	call(t, "", env, "query").Want(t, cli.ExitUsage, "", "query wants QUERY")
+	call(t, "", env, "query").Want(t, cli.ExitUsage, "", "query takes QUERY")
 	r, err = http.NewRequest("GET", s.url+"/metrics", nil)
 	if err != nil {
 		t.Fatal(err)

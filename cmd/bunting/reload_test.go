@@ -155,8 +155,8 @@ func TestServe_TLSFaults(t *testing.T) {
 	cert, key := filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
 	certify(t, cert, key, 1)
 	for want, args := range map[string][]string{
-		"--tls-cert and --tls-key go together": {"--tls-cert", cert},
-		"--tls-cert, --tls-key: ":              {"--tls-cert", cert, "--tls-key", cert},
+		"--tls-cert and --tls-key are needed together": {"--tls-cert", cert},
+		"--tls-cert, --tls-key: ":                      {"--tls-cert", cert, "--tls-key", cert},
 	} {
 		var stderr bytes.Buffer
 		args = append([]string{"serve", "--listen", "127.0.0.1:0", "--data", t.TempDir()}, args...)

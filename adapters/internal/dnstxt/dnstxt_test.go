@@ -111,7 +111,7 @@ func TestTXT(t *testing.T) {
 		"none.example.com":               {},
 		"broken.example.com":             {fail: "SERVFAIL"},
 		"another.example.com":            {fail: "another question"},
-		"a..example.com":                 {fail: "is no name"},
+		"a..example.com":                 {fail: "is not a domain name"},
 	}
 	for host, tt := range tests {
 		got, err := r.TXT(t.Context(), host)

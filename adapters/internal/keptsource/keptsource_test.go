@@ -363,7 +363,7 @@ func TestDecision_29_DiskFails(t *testing.T) {
 		payload(t, k, "phc_demo")
 		return store.texts.Load() >= 3
 	})
-	if n := strings.Count(log.String(), "could not be kept"); n != 1 {
+	if n := strings.Count(log.String(), "could not be stored"); n != 1 {
 		t.Errorf("told %d times:\n%s", n, log.String())
 	}
 }

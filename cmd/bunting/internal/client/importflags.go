@@ -73,7 +73,7 @@ func importDefinitions(ctx context.Context, p *cli.Program, format convert.Forma
 	case err != nil:
 		return err
 	case len(files) == 0:
-		return cli.BadUsage("import", "%s: which file? - is the standard input", format.Name)
+		return cli.BadUsage("import", "%s: give a file, or - for the standard input", format.Name)
 	case *key != "" && *server == "" && !*plan:
 		return cli.BadUsage("import", "--key is for a server: give its URL with --server")
 	case (*server != "" || *plan) && *output != "-":

@@ -118,7 +118,7 @@ func runAction(ctx context.Context, p *cli.Program, command string, a *action, a
 	case a.orFile && len(remaining) == len(a.args)+1:
 		return run(ctx, m, remaining)
 	case len(remaining) != len(a.args):
-		return cli.BadUsage(command, "%s needs %s", cmp.Or(a.name, command), wantArgs(a.args))
+		return cli.BadUsage(command, "%s takes %s", cmp.Or(a.name, command), wantArgs(a.args))
 	case *m.key == "" && !a.worksWithoutKey:
 		return cli.BadUsage(command, "--key is missing: use the key that the server's first start printed, or run bunting login")
 	}
