@@ -253,7 +253,7 @@ func TestServe_RequestsMayEnd(t *testing.T) {
 	conn := s.begin(request)
 	defer func() { _ = conn.Close() }()
 	s.stop()
-	for strings.Count(s.stderr.String(), "stopping") == 0 {
+	for strings.Count(s.stderr.String(), "shutting down") == 0 {
 		<-s.stderr.OnWrite
 	}
 	if _, err := io.WriteString(conn, request); err != nil {
@@ -324,8 +324,8 @@ func TestServe_Errors(t *testing.T) {
 	}{
 		"no data folder":   {[]string{"--data", ""}, "bunting: --data is empty: name a folder, or a database with --database\n"},
 		"unknown database": {[]string{"--database", "mysql://localhost/x"}, "postgres://"},
-		"port in use":      {[]string{"--definitions", demo, "--listen", occupied.Addr().String()}, "bunting: cannot listen on " + occupied.Addr().String() + ": another program listens there: stop it, or choose another port with --listen\n"},
-		"foreign address":  {[]string{"--definitions", demo, "--listen", "203.0.113.77:0"}, "this machine does not have the address"},
+		"port in use":      {[]string{"--definitions", demo, "--listen", occupied.Addr().String()}, "bunting: cannot listen on " + occupied.Addr().String() + ": another program uses this address: stop it, or choose another port with --listen\n"},
+		"foreign address":  {[]string{"--definitions", demo, "--listen", "203.0.113.77:0"}, "this machine does not have this address"},
 		"unknown port":     {[]string{"--definitions", demo, "--listen", "127.0.0.1:nowhere"}, "see --listen"},
 		"missing file":     {[]string{"--definitions", "none.json"}, "bunting: none.json: file does not exist\n"},
 		"bare payload":     {[]string{"--definitions", bare}, "give the key of its project with --api-key"},

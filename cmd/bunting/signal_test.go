@@ -60,7 +60,7 @@ func TestServe_Signals(t *testing.T) {
 		if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
 			t.Fatal(err)
 		}
-		for !strings.Contains(s.stderr.String(), "stopping") {
+		for !strings.Contains(s.stderr.String(), "shutting down") {
 			<-s.stderr.OnWrite
 		}
 		if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
