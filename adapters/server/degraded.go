@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/bunting-flags/bunting/adapters/httpapi"
-	"github.com/bunting-flags/bunting/adapters/internal/keptsource"
+	"github.com/bunting-flags/bunting/adapters/internal/fallbacksource"
 	"github.com/bunting-flags/bunting/adapters/metrics"
 	"github.com/bunting-flags/bunting/adapters/sqlstore"
 	"github.com/bunting-flags/bunting/flags"
@@ -54,7 +54,7 @@ func (s *Server) openCopies() {
 		return
 	}
 	folder := filepath.Join(s.options.Data, lastGoodFolder)
-	copies, err := keptsource.Open(folder, s.options.Logger)
+	copies, err := fallbacksource.Open(folder, s.options.Logger)
 	if err != nil {
 		s.options.Logger.Warn("no definitions are stored for use when the database is unavailable; choose a folder with Options.Data that this user can write to", "error", err)
 		return

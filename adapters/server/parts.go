@@ -8,7 +8,7 @@ import (
 
 	"github.com/bunting-flags/bunting/adapters/filesource"
 	"github.com/bunting-flags/bunting/adapters/httpapi"
-	"github.com/bunting-flags/bunting/adapters/internal/keptsource"
+	"github.com/bunting-flags/bunting/adapters/internal/fallbacksource"
 	"github.com/bunting-flags/bunting/adapters/internal/natsstream"
 	"github.com/bunting-flags/bunting/adapters/sqlstore"
 	"github.com/bunting-flags/bunting/capture"
@@ -24,13 +24,13 @@ type parts struct {
 	log    *slog.Logger
 	jobs   *jobs
 
-	store     *sqlstore.Store    // nil if only flags of files are served
-	recorder  *capture.Recorder  // nil without Capture
-	source    *filesource.Source // nil without Options.Definitions
-	keeper    *keptsource.Keeper // nil without copies
-	stream    *natsstream.Stream // nil without Options.Stream
-	processor *capture.Processor // nil without Options.Stream
-	intake    *capture.Intake    // nil without Capture
+	store     *sqlstore.Store        // nil if only flags of files are served
+	recorder  *capture.Recorder      // nil without Capture
+	source    *filesource.Source     // nil without Options.Definitions
+	keeper    *fallbacksource.Keeper // nil without copies
+	stream    *natsstream.Stream     // nil without Options.Stream
+	processor *capture.Processor     // nil without Options.Stream
+	intake    *capture.Intake        // nil without Capture
 	decider   *flags.Decider
 	deciding  atomic.Pointer[flags.Decider] // the same as decider, for goroutines that may run before it is set
 	manager   *rooms.Rooms                  // nil without a store

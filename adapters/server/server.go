@@ -9,7 +9,7 @@ import (
 	"sync/atomic"
 
 	"github.com/bunting-flags/bunting/adapters/httpapi"
-	"github.com/bunting-flags/bunting/adapters/internal/keptsource"
+	"github.com/bunting-flags/bunting/adapters/internal/fallbacksource"
 	"github.com/bunting-flags/bunting/capture"
 	"github.com/bunting-flags/bunting/flags"
 	"github.com/bunting-flags/bunting/flags/wire"
@@ -27,10 +27,10 @@ type Server struct {
 	handler     http.Handler
 	shadow      *shadowServer // nil without Options.Shadow
 	listener    net.Listener
-	certificate *certificate       // nil without Options.TLS
-	geo         *geoip.DB          // nil without Options.GeoIP
-	scripts     *httpapi.PosthogJS // nil without Options.PosthogJS
-	copies      *keptsource.Copies // nil if no definitions are saved
+	certificate *certificate           // nil without Options.TLS
+	geo         *geoip.DB              // nil without Options.GeoIP
+	scripts     *httpapi.PosthogJS     // nil without Options.PosthogJS
+	copies      *fallbacksource.Copies // nil if no definitions are saved
 
 	full      atomic.Pointer[parts] // nil until the database has been reached
 	degraded  *degraded             // nil if no definitions are saved

@@ -36,7 +36,7 @@
 //	funnel*.go, chains.go     funnels: the events of an actor, step by step  §2.5
 //	retention*.go             retention: rows, columns and cells             §2.6
 //	split.go, grouped.go      the breakdowns of funnels and retention        §2.5.3
-//	actors*.go, crowd*.go     lists of persons and groups                    §2.9.2, §2.9.3
+//	actor*.go                 lists of persons and groups                    §2.9.2, §2.9.3
 //	hogql*.go                 HogQL over events, persons and groups          §2.9.5
 //	experiment*.go            experiments                                    experiments.md
 //	fromfilters.go            queries from the older form of insights        §2.10

@@ -29,7 +29,7 @@ Prints the newest events of a project, the newest last.
   --lines N         how many, 20 by default, at most 500
   --follow, -f      keep printing new events until interrupted; reads the 500 events
                     with the newest timestamps every two seconds, so events that
-                    arrive late may be missing
+                    arrive late, and more than 500 at once, may be missing
   --event NAME      only events of this name
   --distinct-id ID  only events of this distinct id
 ` + projectOption + managerOptions + `  --json            print one JSON object per event
@@ -107,8 +107,12 @@ func (o *tailOptions) tail(ctx context.Context, m *manager, _ []string) error {
 		if list, err = m.newestEvents(ctx, o, maxTail); err != nil {
 			return endOfFollow(ctx, err)
 		}
-		if err := m.printEvents(printedEvents.unseen(list)); err != nil {
+		unseen := printedEvents.unseen(list)
+		if err := m.printEvents(unseen); err != nil {
 			return err
+		}
+		if len(unseen) == maxTail {
+			m.warn(fmt.Sprintf("more than %d events arrived in %s: some of them are not printed", maxTail, tailPause))
 		}
 	}
 }

@@ -60,21 +60,19 @@ func (m *manager) query(ctx context.Context, text string, asCSV bool) error {
 	}
 	rows := a.rows()
 	if asCSV {
-		w := csv.NewWriter(m.Stdout)
-		return w.WriteAll(rows)
-	}
-	for _, row := range rows {
-		for i := range row {
-			row[i] = cli.Cell(row[i])
+		err = csv.NewWriter(m.Stdout).WriteAll(rows)
+	} else {
+		for _, row := range rows {
+			for i := range row {
+				row[i] = cli.Cell(row[i])
+			}
 		}
+		err = m.printTable(rows)
 	}
-	if err := m.printTable(rows); err != nil {
-		return err
+	if err == nil && a.HasMore {
+		m.warn("the result has more rows than these: add a LIMIT to the query")
 	}
-	if a.HasMore {
-		m.warn("there are more rows than are shown: add a LIMIT to the query")
-	}
-	return nil
+	return err
 }
 
 // rows returns the rows of a table, beginning with the headings. Results without columns are lists

@@ -16,7 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
 
-	"github.com/bunting-flags/bunting/adapters/internal/keptsource"
+	"github.com/bunting-flags/bunting/adapters/internal/fallbacksource"
 	"github.com/bunting-flags/bunting/adapters/remote/lastgood"
 	"github.com/bunting-flags/bunting/adapters/sqlstore"
 	"github.com/bunting-flags/bunting/adapters/storetest"
@@ -107,9 +107,9 @@ func demo(t *testing.T) string {
 	return string(text)
 }
 
-func open(t *testing.T, folder string) *keptsource.Copies {
+func open(t *testing.T, folder string) *fallbacksource.Copies {
 	t.Helper()
-	c, err := keptsource.Open(folder, slog.New(slog.DiscardHandler))
+	c, err := fallbacksource.Open(folder, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -291,7 +291,7 @@ func TestDecision_29_Bounded(t *testing.T) {
 	var file strings.Builder
 	file.WriteString(`{"projects":[`)
 	const more = 20
-	for n := range keptsource.MaxProjects + more {
+	for n := range fallbacksource.MaxProjects + more {
 		fmt.Fprintf(&file, `{"id":%d,"api_key":"phc_%d"},`, n+1, n)
 	}
 	store := newOutage(t, strings.TrimSuffix(file.String(), ",")+`]}`)
@@ -304,7 +304,7 @@ func TestDecision_29_Bounded(t *testing.T) {
 	copies := open(t, folder)
 	k := copies.Keep(store)
 	defer k.Close()
-	for n := range keptsource.MaxProjects {
+	for n := range fallbacksource.MaxProjects {
 		key := fmt.Sprint("phc_", n)
 		waitUntil(t, key+" is kept", func() bool {
 			if _, err := k.ProjectByKey(t.Context(), key); err != nil {
@@ -315,13 +315,13 @@ func TestDecision_29_Bounded(t *testing.T) {
 		})
 	}
 	for n := range more {
-		if _, err := k.ProjectByKey(t.Context(), fmt.Sprint("phc_", keptsource.MaxProjects+n)); err != nil {
+		if _, err := k.ProjectByKey(t.Context(), fmt.Sprint("phc_", fallbacksource.MaxProjects+n)); err != nil {
 			t.Fatal(err)
 		}
 	}
 	k.Close()
 	entries, err := os.ReadDir(folder)
-	if err != nil || len(entries) != keptsource.MaxProjects || copies.Len() != keptsource.MaxProjects {
+	if err != nil || len(entries) != fallbacksource.MaxProjects || copies.Len() != fallbacksource.MaxProjects {
 		t.Errorf("%d files, %d copies, %v", len(entries), copies.Len(), err)
 	}
 }
@@ -350,7 +350,7 @@ func TestDecision_29_DiskFails(t *testing.T) {
 	store := newOutage(t, demo(t))
 	folder := filepath.Join(t.TempDir(), "last-good")
 	var log lockedText
-	copies, err := keptsource.Open(folder, slog.New(slog.NewTextHandler(&log, nil)))
+	copies, err := fallbacksource.Open(folder, slog.New(slog.NewTextHandler(&log, nil)))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,8 +1,8 @@
-// Package keptsource stores the last good definitions of projects on disk, so that a server can
+// Package fallbacksource stores the last good definitions of projects on disk, so that a server can
 // evaluate flags while its database is unavailable, even if the server starts during that time
 // (decision 29). Copies are written in the background after a change, and reading one returns the
 // whole copy or an error (package lastgood).
-package keptsource
+package fallbacksource
 
 import (
 	"context"

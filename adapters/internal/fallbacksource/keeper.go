@@ -1,4 +1,4 @@
-package keptsource
+package fallbacksource
 
 import (
 	"bytes"
