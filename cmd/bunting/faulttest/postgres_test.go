@@ -77,7 +77,7 @@ func TestPostgres_Hangs(t *testing.T) {
 	thaw := db.freeze(t)
 	eventually(t, "the server has found out that its database does not answer", func() bool {
 		_, body := s.get(t, "/_readiness")
-		return strings.Contains(body, "does not answer")
+		return strings.Contains(body, "does not respond")
 	})
 	for range 2 {
 		if status, err := flag(); status != http.StatusOK {

@@ -249,7 +249,7 @@ func TestConnect_Errors(t *testing.T) {
 		c    natsstream.Config
 		want string
 	}{
-		"nobody there":  {natsstream.Config{URL: fmt.Sprintf("nats://me:secret@127.0.0.1:%d", freePort(t)), Patience: time.Second}, "is the broker running"},
+		"nobody there":  {natsstream.Config{URL: fmt.Sprintf("nats://me:secret@127.0.0.1:%d", freePort(t)), Patience: time.Second}, "check that the broker is running"},
 		"no JetStream":  {natsstream.Config{URL: plain.ClientURL(), Patience: time.Second}, "nats-server -js -sd DIR"},
 		"no password":   {natsstream.Config{URL: locked.ClientURL()}, "user and password"},
 		"no room":       {natsstream.Config{URL: full.ClientURL(), MaxBytes: 1 << 40}, "choose a smaller stream"},
