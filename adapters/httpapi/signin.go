@@ -10,7 +10,7 @@ import (
 // problemSignIn has no details, because they are for the log of the service.
 var (
 	problemSignIn      = problem{Status: 401, Type: "authentication_error", Code: "authentication_failed", Detail: "The sign-in was not accepted."}
-	problemCrossOrigin = problem{Status: 403, Type: "authentication_error", Code: "permission_denied", Detail: "Pages of other sites may not send this request."}
+	problemCrossOrigin = problem{Status: 403, Type: "authentication_error", Code: "permission_denied", Detail: "A page of another site may not send this request."}
 )
 
 // otherSites detects requests that a page of another site makes a browser send with the cookies
