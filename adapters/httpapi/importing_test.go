@@ -50,7 +50,7 @@ func TestImport_Lines(t *testing.T) {
 			if got.Imported != 3 || got.Failed != 8 {
 				t.Errorf("imported %d, failed %d", got.Imported, got.Failed)
 			}
-			wantErrors := map[int]string{4: "uuid", 5: "distinct_ids", 6: "belongs to another", 7: "properties", 8: "created_at", 9: "/batch/", 10: "no line of an export", 11: "group_type"}
+			wantErrors := map[int]string{4: "uuid", 5: "distinct_ids", 6: "belongs to another", 7: "properties", 8: "created_at", 9: "/batch/", 10: "not a line of an export", 11: "group_type"}
 			for _, e := range got.Errors {
 				if want := wantErrors[e.Line]; want == "" || !strings.Contains(e.Detail, want) {
 					t.Errorf("line %d: %q, want %q in it", e.Line, e.Detail, want)

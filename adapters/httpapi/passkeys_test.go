@@ -161,7 +161,7 @@ func TestPasskeys_SignIn(t *testing.T) {
 	p.wantResponse(t, visit{request: "DELETE " + path, cookie: p.newSession(t, `{"key": "`+p.key(t, "member")+`"}`), host: p.host}, 404, "")
 	p.wantResponse(t, visit{request: "DELETE " + path, cookie: cookie, host: p.host}, 204, "")
 	p.wantResponse(t, visit{request: "DELETE " + path, cookie: cookie, host: p.host}, 404, "")
-	p.enter(a.get(p.challenge()), 401, "not known here")
+	p.enter(a.get(p.challenge()), 401, "not registered here")
 }
 
 // console.md §5.2, Passkey: user verification is required, counters are checked; an assertion is
@@ -172,13 +172,13 @@ func TestPasskeys_Attacks(t *testing.T) {
 	p.register(a, p.cookie)
 	once := a.get(p.challenge())
 	p.enter(once, 201, "")
-	p.enter(once, 401, "Nobody asked")
-	p.enter(a.get(base64url.EncodeToString(make([]byte, 32))), 401, "Nobody asked")
+	p.enter(once, 401, "not requested")
+	p.enter(a.get(base64url.EncodeToString(make([]byte, 32))), 401, "not requested")
 	late := p.challenge()
 	p.wait(5 * time.Minute)
-	p.enter(a.get(late), 401, "Nobody asked")
+	p.enter(a.get(late), 401, "not requested")
 	own, _ := p.requestChallenge("passkeys/options/", p.ownerSession(t))
-	p.enter(a.get(own), 401, "Nobody asked")
+	p.enter(a.get(own), 401, "not requested")
 
 	for name, change := range map[string]func(*authenticator){
 		"another origin":     func(a *authenticator) { a.origin = "https://evil.example" },
@@ -192,7 +192,7 @@ func TestPasskeys_Attacks(t *testing.T) {
 		other := *a
 		change(&other)
 		res, body := p.visits(t, p.Server, visit{request: "POST /api/session/", host: p.host, body: `{"passkey": ` + other.get(p.challenge()) + `}`})
-		if res.StatusCode != 401 || !strings.Contains(body, "not known here") {
+		if res.StatusCode != 401 || !strings.Contains(body, "not registered here") {
 			t.Errorf("%s: %d %s", name, res.StatusCode, body)
 		}
 	}

@@ -245,8 +245,8 @@ func TestSession_Proof(t *testing.T) {
 		o.wantResponse(t, v, 403, `"proof_required"`)
 	}
 	proof := func(body string) visit { return visit{request: "POST /api/session/proof/", body: body, cookie: cookie} }
-	o.wantResponse(t, proof(`{"key": "`+o.key(t, "member")+`"}`), 403, "somebody else")
-	o.wantResponse(t, proof(`{"key": "`+o.key(t, "owner feature_flag:read")+`"}`), 403, "opens less")
+	o.wantResponse(t, proof(`{"key": "`+o.key(t, "member")+`"}`), 403, "another user")
+	o.wantResponse(t, proof(`{"key": "`+o.key(t, "owner feature_flag:read")+`"}`), 403, "fewer permissions")
 	o.wantResponse(t, proof(`{"key": "phx_wrong"}`), 401, "authentication_failed")
 	res, body := o.visits(t, o.Server, proof(`{"key": "`+o.key(t, "owner")+`"}`))
 	if res.StatusCode != 201 || len(res.Cookies()) != 1 {
@@ -276,11 +276,11 @@ func TestSession_Link(t *testing.T) {
 	o.wantResponse(t, look(first), 200, `{"email":"owner@example.com"}`)
 	o.wantResponse(t, look(first), 200, `{"email":"owner@example.com"}`)
 	o.newSession(t, `{"link": "`+first+`"}`)
-	o.wantResponse(t, look(first), 401, "not valid")
-	o.wantResponse(t, visit{request: "POST /api/session/", body: `{"link": "` + first + `"}`}, 401, "not valid")
+	o.wantResponse(t, look(first), 401, "invalid or has expired")
+	o.wantResponse(t, visit{request: "POST /api/session/", body: `{"link": "` + first + `"}`}, 401, "invalid or has expired")
 	o.wait(30 * time.Minute)
-	o.wantResponse(t, look(late), 401, "not valid")
-	o.wantResponse(t, visit{request: "POST /api/session/", body: `{"link": "` + late + `"}`}, 401, "not valid")
+	o.wantResponse(t, look(late), 401, "invalid or has expired")
+	o.wantResponse(t, visit{request: "POST /api/session/", body: `{"link": "` + late + `"}`}, 401, "invalid or has expired")
 	if link(false) != "" || link(true) == "" {
 		t.Error("a link only while the owner has never signed in, and when asked for")
 	}

@@ -248,7 +248,7 @@ var unseen = []struct {
 	sdks, flags, why string // regular expressions
 	reason           string
 }{
-	{"go", ".*", "^months and years", "only at the end of a month, see TestGo_LocalMonths"},
+	{"go", ".*", "^relative months and years", "only at the end of a month, see TestGo_LocalMonths"},
 	{"go", "^strict ", "time zone", "only within hours of the date"},
 	{"go node", "^main later-match-missing$", "^is_not_set", "another condition decides"},
 	{"go", "^main cohort-not-or-empty$", "^not_in", "in, of a cohort with everybody in it, comes to the same"},
