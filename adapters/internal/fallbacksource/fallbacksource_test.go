@@ -1,4 +1,4 @@
-package keptsource_test
+package fallbacksource_test
 
 import (
 	"context"
