@@ -61,7 +61,7 @@ func (e *evaluation) membership(f *filter) verdict {
 }
 
 // member reports whether the subject is in the cohort at index i. The result is computed at
-// most one time per evaluation; missing facts are stored with it, so that later uses report
+// most once per evaluation; missing facts are stored with it, so that later uses report
 // the same fact.
 func (e *evaluation) member(i int32) verdict {
 	m := &e.members[i]

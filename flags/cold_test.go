@@ -39,7 +39,7 @@ func (m *manyProjects) Definitions(_ context.Context, p flags.Project) (flags.De
 }
 
 // A cold server with 1,000 concurrent requests for 100 projects loads each project exactly
-// one time.
+// once.
 func TestDecider_ColdServerLoadsEachProjectOnce(t *testing.T) {
 	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
 	const requests, projects = 1000, 100

@@ -119,7 +119,7 @@ type preparedMatcher struct {
 // the length of the lists among them.
 const maxPrepared, maxOperand = 4096, 16
 
-// match prepares the operand of a filter. Equal operands are prepared only one time, since
+// match prepares the operand of a filter. Equal operands are prepared only once, since
 // many filters of a project have the same.
 func (c *compiler) match(op *operator, value any, lists bool) (matcher, string) {
 	if list, _ := value.([]any); len(list) > maxOperand {

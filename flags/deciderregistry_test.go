@@ -167,7 +167,7 @@ func TestDecider_SourceFails(t *testing.T) {
 	}
 }
 
-// Concurrent requests with a new key read it one time only.
+// Concurrent requests with a new key read it only once.
 func TestDecider_ColdKeyIsReadOnce(t *testing.T) {
 	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
 	s := newFakeSource(t, oneFlag)

@@ -270,7 +270,7 @@ func countRule(t *testing.T, limit int) (flags, nodes *int) {
 	return flags, nodes
 }
 
-// Each flag is checked one time, however many flags depend on it: otherwise two conditions
+// Each flag is checked once, however many flags depend on it: otherwise two conditions
 // for each flag would result in 2^999 paths.
 func TestLocalProblems_LongChains(t *testing.T) {
 	for name, c := range map[string]struct {
@@ -325,7 +325,7 @@ func TestLocalProblems_Cycles(t *testing.T) {
 	}
 }
 
-// Cohorts are checked one time too: 200 of them, each referred to twice by the next one.
+// Cohorts are checked once too: 200 of them, each referred to twice by the next one.
 func TestLocalProblems_NestedCohorts(t *testing.T) {
 	d := Definitions{Cohorts: map[int64]Cohort{}}
 	for id := int64(1); id <= 200; id++ {

@@ -149,7 +149,7 @@ func TestSnapshot_DefinitionsChange(t *testing.T) {
 	})
 }
 
-// A snapshot of a Decider looks up facts one time and counts one request (flags.md §10.1), or
+// A snapshot of a Decider looks up facts once and counts one request (flags.md §10.1), or
 // zero if it is not used; the facts do not change.
 func TestSnapshot_OfDecider(t *testing.T) {
 	limit := int64(2)
@@ -191,7 +191,7 @@ func (p *countedPeople) Stored(context.Context, flags.Query) (*flags.Stored, err
 	return &flags.Stored{Person: p.stored}, nil
 }
 
-// Concurrent goroutines of a request evaluate each flag exactly one time.
+// Concurrent goroutines of a request evaluate each flag exactly once.
 func TestSnapshot_Once(t *testing.T) {
 	var mu sync.Mutex
 	decided := map[string]int{}

@@ -70,7 +70,7 @@ func (b *builder) dropCohorts() {
 const maxKey = 400
 
 // note notes a part of the current flag that was not converted, or that behaves differently. Equal
-// notes are listed one time.
+// notes are listed once.
 func (b *builder) note(src *node, reason string) { b.add(Omission{Reason: reason}, src) }
 
 // noteType notes that a type is lost.

@@ -77,7 +77,7 @@ func TestEvents_List(t *testing.T) {
 	}
 }
 
-// Following next returns every event exactly one time, in both orders and with any limit.
+// Following next returns every event exactly once, in both orders and with any limit.
 func TestEvents_Next(t *testing.T) {
 	for order, want := range map[string][]int{"-timestamp": {5, 4, 1, 3}, "recorded": {1, 3, 4, 5}} {
 		for _, limit := range []string{"1", "2", "3", "4", "5"} {

@@ -88,7 +88,7 @@ func TestManagement_5_3_BadFilters(t *testing.T) {
 	newArchive(t).refuses(t, "GET", "/api/projects/1/persons/?search=a&distinct_id=b", "", 400, "cannot be used together")
 }
 
-// Following next returns every person exactly one time, for any limit and offset.
+// Following next returns every person exactly once, for any limit and offset.
 func TestManagement_5_3_Next(t *testing.T) {
 	a := &archive{persons: map[int64][]capture.StoredPerson{}}
 	for id := range int64(253) {

@@ -16,7 +16,7 @@ type readAhead struct {
 	units []unit
 	spare func() bool // reports whether a processor is spare; nil if the worker is not allowed
 	// read reads a unit into the buffer e and calls give with it for each filled part,
-	// at least one time unless the unit is empty.
+	// at least once unless the unit is empty.
 	read func(ctx context.Context, u unit, e *columnBuffer, give func(*columnBuffer) error) error
 	// deliver processes events that were read. It may keep strings of the buffer, but
 	// not the buffer.

@@ -11,7 +11,7 @@ import (
 	"go.uber.org/goleak"
 )
 
-// Each unit is read and delivered exactly one time, whether or not a processor is
+// Each unit is read and delivered exactly once, whether or not a processor is
 // spare.
 func TestReadAhead(t *testing.T) {
 	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())

@@ -70,7 +70,7 @@ func (u *unitScan) blockText(ctx context.Context, column string) (text string, e
 }
 
 // selectEvents returns the indexes of the events that match the names and times of the
-// scan. Names are compared one time for each distinct name of the block.
+// scan. Names are compared once for each distinct name of the block.
 func (u *unitScan) selectEvents(b *blockEvents) []int32 {
 	names := map[string]bool{} // a map, because clients choose the names and there may be many
 	for _, name := range u.scan.Names {

@@ -64,7 +64,7 @@ func exportStore(t *testing.T, open func(testing.TB) *Store, total int) (ExportS
 	return s, all
 }
 
-// A span contains each of its events exactly one time.
+// A span contains each of its events exactly once.
 func TestExportStore_Events(t *testing.T) {
 	const total = 1<<epochBits + 3000
 	for name, open := range allStores {

@@ -72,7 +72,7 @@ func idsOf(t testing.TB, s ManagementStore, where string) (ids []int64) {
 	return ids
 }
 
-// Every event with the name is returned exactly one time and in order, indexed or not.
+// Every event with the name is returned exactly once and in order, indexed or not.
 func TestEventsAfter(t *testing.T) {
 	const total = 1<<epochBits + 2*indexChunk + 300
 	for name, open := range allStores {

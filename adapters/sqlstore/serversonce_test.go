@@ -31,8 +31,8 @@ func openSeveral(t *testing.T, address string, n int) []*Store {
 	return stores
 }
 
-// Servers that start at the same time on an empty database migrate it one time: each
-// version is recorded one time, and all stores work.
+// Servers that start at the same time on an empty database migrate it once: each
+// version is recorded once, and all stores work.
 func TestServers_MigrateOnce(t *testing.T) {
 	stores := openSeveral(t, storetest.Postgres(t), 6)
 	var versions, distinct int
@@ -96,7 +96,7 @@ func TestServers_Decision21_BootstrapOnce(t *testing.T) {
 	}
 }
 
-// Servers that start at the same time with the same definitions file apply it one time.
+// Servers that start at the same time with the same definitions file apply it once.
 func TestServers_SameFileOnce(t *testing.T) {
 	for range 4 {
 		stores := openSeveral(t, postgresURL(t), 4)
@@ -139,7 +139,7 @@ func TestServers_FileAndBootstrap(t *testing.T) {
 }
 
 // Two servers process due scheduled changes at the same time: each change is applied
-// one time.
+// once.
 func TestServers_ScheduledChangesOnce(t *testing.T) {
 	stores := openSeveral(t, postgresURL(t), 2)
 	b, err := stores[0].Bootstrap(t.Context(), BootstrapConfig{OwnerEmail: "owner@example.com"})

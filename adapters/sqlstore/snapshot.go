@@ -173,7 +173,7 @@ func withoutLog(first []byte, pages int64) []byte {
 }
 
 // Close ends the transaction, so that the log can be reset. It may be called more than
-// one time, and on nil.
+// once, and on nil.
 func (s *snapshot) Close() error {
 	if s == nil {
 		return nil

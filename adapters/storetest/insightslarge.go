@@ -11,7 +11,7 @@ import (
 )
 
 // largeProfiles checks persons and groups with 640 KiB of properties each: they are
-// read in pages of some MiB, and each is returned exactly one time.
+// read in pages of some MiB, and each is returned exactly once.
 func largeProfiles(t *testing.T, s InsightStore) {
 	ctx := context.Background()
 	const many, size = 20, 600_000

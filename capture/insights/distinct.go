@@ -125,7 +125,7 @@ func (s *set) sorted() []cell {
 	return all
 }
 
-// distinctCounts is the tally of distinct actors. An actor counts at most one time in each bucket
+// distinctCounts is the tally of distinct actors. An actor counts at most once in each bucket
 // of a breakdown value.
 type distinctCounts struct {
 	c *counting
@@ -178,7 +178,7 @@ func (t *distinctCounts) points(n int) ([][]float64, error) {
 }
 
 // durations is the tally of session durations: it aggregates the durations of the sessions that
-// have an event in a bucket. Each session counts at most one time in a bucket.
+// have an event in a bucket. Each session counts at most once in a bucket.
 type durations struct {
 	distinctCounts
 	// sessions are by session id; id is the session id of an event.
@@ -292,7 +292,7 @@ func (t *window) add(w *row, value, _ int) error {
 	return t.distinctCounts.add(w, value, t.units.find(w.b.Time[w.i]))
 }
 
-// points counts an actor one time in each bucket whose window contains a unit with one of the
+// points counts an actor once in each bucket whose window contains a unit with one of the
 // actor's events.
 func (t *window) points(n int) ([][]float64, error) {
 	if err := t.c.reserve(12 * int64(t.seen.n)); err != nil {

@@ -67,7 +67,7 @@ type side struct {
 	// m matches the events, and get is their value; a nil get counts each event as 1.
 	m   *matcher
 	get getter
-	// number returns the number of the object that counts only one time, such as a session; nil:
+	// number returns the number of the object that counts only once, such as a session; nil:
 	// every event counts.
 	number func(*row) (uint32, bool)
 	// counted are the pairs of entity and number that have been counted.

@@ -51,7 +51,7 @@ type metricSource struct {
 	value func(b *binder) getter
 	// groupType is the group type of the math unique_group.
 	groupType int
-	// sessions is true if value is a property of the session; each session counts one time then.
+	// sessions is true if value is a property of the session; each session counts once then.
 	sessions bool
 	// threshold converts the value to 1 if it is at least the threshold, otherwise to 0; nil: no
 	// conversion.

@@ -89,7 +89,7 @@ func rawMember(object json.RawMessage, name string) json.RawMessage {
 	return members[name]
 }
 
-// run reads the exposures one time for all metrics and then computes each metric.
+// run reads the exposures once for all metrics and then computes each metric.
 func (q *resultsQuery) run(r *run) (*Result, error) {
 	exposures, err := q.exposures.run(r)
 	if err != nil {

@@ -163,7 +163,7 @@ func (a *attempts) processEvent(number int, e *occurrence) {
 }
 
 // processSimultaneous processes several different events with the same time, by ascending step. An
-// event is used at most one time in an attempt, and exclusions are ignored (§2.5.2, same instant).
+// event is used at most once in an attempt, and exclusions are ignored (§2.5.2, same instant).
 func (a *attempts) processSimultaneous(number int, events []occurrence) {
 	for k := range a.open {
 		for i := range events {

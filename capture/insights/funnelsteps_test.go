@@ -173,7 +173,7 @@ func TestViews(t *testing.T) {
 }
 
 // TestEntrances tests conversion over time (§2.5.5): an attempt enters in the bucket of its first
-// step, an actor at most one time in a bucket. The window is 30 hours, and buckets are days.
+// step, an actor at most once in a bucket. The window is 30 hours, and buckets are days.
 func TestEntrances(t *testing.T) {
 	for _, c := range []struct {
 		acts string

@@ -209,7 +209,7 @@ func TestExperiments_MetricsShareMemory(t *testing.T) {
 	}
 }
 
-// A session's URLs are stored one time, however many events the session has.
+// A session's URLs are stored once, however many events the session has.
 func TestSessions_URLsAreCountedOnce(t *testing.T) {
 	var list [][]any
 	begin := time.Date(2025, 3, 1, 0, 0, 0, 0, time.UTC)

@@ -23,7 +23,7 @@ func (q *retentionQuery) actorFinder(n node) actorFinder {
 		}
 		out := &actorSet{groupType: q.groupType}
 		// each yields the breakdown values of an actor one after the other; an actor is added only
-		// one time.
+		// once.
 		last := -1
 		err = f.each(func(actor, value uint32, row int, columns []int) error {
 			if row != rowIndex || !matches(value) {

@@ -126,7 +126,7 @@ func (m *matcher) matchesName(b *Batch, i int) bool {
 func (m *matcher) matches(r *row) bool { return m.matchesName(r.b, r.i) && m.matchesConditions(r) }
 
 // bind binds the entity with its own filters. Conditions of the whole query are bound separately,
-// one time for all series.
+// once for all series.
 func (e *entity) bind(b *binder) *matcher { return e.bindWith(b, e.conditions) }
 
 // bindName binds the entity without its filters. First-time maths use it to find the first event.

@@ -12,7 +12,7 @@ import (
 	"github.com/bunting-flags/bunting/management"
 )
 
-// attempt executes a run one time and stores the outcome. It stores nothing if the server is
+// attempt executes a run once and stores the outcome. It stores nothing if the server is
 // shutting down or has lost the lease, because the run is then repeated.
 func (s Service) attempt(ctx context.Context, h *claimedRun) error {
 	workCtx, cancel := context.WithCancelCause(ctx)

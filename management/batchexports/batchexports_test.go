@@ -106,7 +106,7 @@ func (r *sessionRows) Events(_ context.Context, _ int64, span Span, visit func(*
 	return nil
 }
 
-// Sessions that exceed the memory limit are found in several passes, each session exactly one time.
+// Sessions that exceed the memory limit are found in several passes, each session exactly once.
 func TestSessions_Passes(t *testing.T) {
 	const n = 5000
 	r := &sessionRows{}

@@ -148,7 +148,7 @@ func (q *exportQuery) selectsPerson() bool {
 	})
 }
 
-// row appends the selected values of an event to row. Properties are parsed at most one time for
+// row appends the selected values of an event to row. Properties are parsed at most once for
 // each event.
 func (q *exportQuery) row(row []any, team int64, e *Event) ([]any, error) {
 	var event, person map[string]json.RawMessage

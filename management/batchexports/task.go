@@ -31,7 +31,7 @@ type exportTask struct {
 // exportPosition is the position that a schedule has reached. All events of the project at
 // positions up to Cut that arrived before To are exported. At positions up to Low, all events
 // arrived before To. Events that arrived before To and are after Cut were committed late, and
-// belong to the next run. Therefore every event is exported exactly one time, whatever the order of
+// belong to the next run. Therefore every event is exported exactly once, whatever the order of
 // times and positions is.
 type exportPosition struct {
 	Low int64            `json:"low,omitempty"`

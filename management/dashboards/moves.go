@@ -75,7 +75,7 @@ func (s Dashboards) moveTile(tx management.Tx, scope *management.Scope, d *dashb
 }
 
 // relocate moves a tile from one dashboard to another, and logs it for both. An insight can be on a
-// dashboard only one time: a deleted tile of the target with the insight is removed for good.
+// dashboard only once: a deleted tile of the target with the insight is removed for good.
 func (s Dashboards) relocate(tx management.Tx, scope *management.Scope, t *tileRecord, from, to *dashboardRecord) error {
 	if t.Insight != "" {
 		existing, err := tileOfInsightOn(tx, to.ID, t.Insight)

@@ -24,7 +24,7 @@ const (
 
 // Follow reads the next exceptions of the log, creates or updates their issues, and assigns them
 // (§4.2). It stores the position of the last exception in the same transaction, so each exception
-// counts exactly one time. It reports whether there may be more exceptions.
+// counts exactly once. It reports whether there may be more exceptions.
 //
 // Several servers may call it at the same time; each part of the log is read by one of them. It
 // does nothing if Config.Events is nil.

@@ -219,7 +219,7 @@ func (g cohortGraph) dependents(id int64) map[int64]bool {
 }
 
 // cohortUsage caches the cohorts of a project and the flags that reference them for one
-// transaction. Both are read at most one time, when they are first needed.
+// transaction. Both are read at most once, when they are first needed.
 type cohortUsage struct {
 	tx    Tx
 	scope *management.Scope

@@ -8,7 +8,7 @@ import (
 )
 
 // bufferedTx is a transaction that buffers the flags and cohorts of one project: they are read
-// one time, changed in memory, and written together by flush, so that many changes need few
+// once, changed in memory, and written together by flush, so that many changes need few
 // statements. Versions of flags and entries of the activity log are buffered as well and cannot
 // be read before flush. Definitions of other projects and all other records are passed through.
 type bufferedTx struct {

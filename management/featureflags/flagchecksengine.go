@@ -42,7 +42,7 @@ func (s Flags) compileAll(tx Tx, scope *management.Scope, f *storedFlag, l *faul
 		return nil, l.add("filters", errCannotEvaluate(": "+err.Error()))
 	}
 	set := flags.Compile(definitions)
-	var groups []any // decoded at most one time
+	var groups []any // decoded at most once
 	for _, fault := range set.Faults() {
 		// Skip consequences of a fault that an earlier check has reported at the same place.
 		path := attributePath(fault.Path)

@@ -24,9 +24,6 @@ const maxRareWords = 110
 // minCommentWords is the size below which a package has no rate that means anything.
 const minCommentWords = 200
 
-// moreRareWords are packages that may have more than maxRareWords. A number only falls.
-var moreRareWords = map[string]int{}
-
 // rareNames are parts of identifiers that carry no meaning for a reader.
 var rareNames = set(`told asked kept said says stands standing whole noted ruled lay alone beside
 	whom nobody thing taken given shown chosen refused known gone folded looked wanted meant crowd
@@ -66,13 +63,8 @@ var Words = &analysis.Analyzer{
 			}
 			checkNames(pass, file)
 		}
-		dir := strings.TrimPrefix(strings.TrimPrefix(withoutVariant(pass.Pkg.Path()), module), "/")
-		limit, listed := moreRareWords[dir]
-		if !listed {
-			limit = maxRareWords
-		}
-		if rate := 10_000 * rare / max(all, 1); all >= minCommentWords && rate > limit {
-			pass.Reportf(pass.Files[0].Name.Pos(), "%d of 10,000 words of comments are in the list rareWords of .ci/lint/house/words.go, want at most %d: write plain English", rate, limit)
+		if rate := 10_000 * rare / max(all, 1); all >= minCommentWords && rate > maxRareWords {
+			pass.Reportf(pass.Files[0].Name.Pos(), "%d of 10,000 words of comments are in the list rareWords of .ci/lint/house/words.go, want at most %d: write plain English", rate, maxRareWords)
 		}
 		return nil, nil
 	},

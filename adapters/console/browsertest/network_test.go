@@ -81,7 +81,7 @@ func TestNetwork_Slow(t *testing.T) {
 	}
 }
 
-// T21: without a network, displayed data and typed text stay, and the problem is reported one time.
+// T21: without a network, displayed data and typed text stay, and the problem is reported once.
 // When the network returns, no writes are repeated automatically, and failed reads are repeated.
 func TestNetwork_Lost(t *testing.T) {
 	s := serve(t)

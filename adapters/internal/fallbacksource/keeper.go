@@ -31,7 +31,7 @@ const retryAfter = time.Second
 const logInterval = time.Minute
 
 // Keeper is a flags.Source that writes copies of the requested projects. Requests only record which
-// projects have changed; one goroutine reads and writes, each project one time however often it has
+// projects have changed; one goroutine reads and writes, each project once however often it has
 // changed since.
 type Keeper struct {
 	copies *Copies

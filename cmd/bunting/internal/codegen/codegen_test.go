@@ -101,7 +101,7 @@ func TestGenerate_Refuses(t *testing.T) {
 }
 
 // Keys with the same name in code are generated anyway: the later one in byte order gets a number,
-// and each is reported one time.
+// and each is reported once.
 func TestGenerate_NamesTwice(t *testing.T) {
 	flag := func(id int, key string, variants ...string) string {
 		var list []string

@@ -64,7 +64,7 @@ func TestCheck_FaultsWithTheirPlaces(t *testing.T) {
 }
 
 // Members that are not read are listed, and a misspelt one is an error with a suggestion
-// (decision 30). Each is listed one time.
+// (decision 30). Each is listed once.
 func TestCheck_NamesUnknownMembers(t *testing.T) {
 	file := clitest.TempFile(t, "f.json", `{"organization": {"id": "o", "boss": "me"}, "projects": [
 		{"id": 1, "api_key": "phc_one", "owner": "x", "timezon": "Europe/Berlin"},
