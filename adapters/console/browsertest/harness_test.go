@@ -71,13 +71,13 @@ func run(m *testing.M) (int, error) {
 		return 1, err
 	}
 	axe = string(source)
-	opts := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.NoSandbox, chromedp.ExecPath("chromium"))
+	opts := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.NoSandbox, chromedp.ExecPath("chromium-headless-shell"))
 	allocator, stop := chromedp.NewExecAllocator(context.Background(), opts...)
 	defer stop()
 	ctx, end := chromedp.NewContext(allocator)
 	defer end()
 	if err := chromedp.Do(ctx, chromedp.Navigate("about:blank")); err != nil {
-		return 1, fmt.Errorf("chromium (Debian's package chromium has it): %w", err)
+		return 1, fmt.Errorf("chromium-headless-shell (Debian's package of the same name has it): %w", err)
 	}
 	browser = ctx
 	return m.Run(), nil

@@ -212,14 +212,14 @@ func fetchFile(t *testing.T, client, integrity, name string) []byte {
 func browse(t *testing.T, address string) (stop func()) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
-	cmd := exec.CommandContext(ctx, "chromium", "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
+	cmd := exec.CommandContext(ctx, "chromium-headless-shell", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
 		"--disable-background-networking", "--disable-component-update", "--disable-sync", "--disable-dev-shm-usage",
 		"--user-data-dir="+t.TempDir(), "--remote-debugging-port=0", address)
 	cmd.Stdout, cmd.Stderr = io.Discard, io.Discard
 	cmd.WaitDelay = 10 * time.Second
 	if err := cmd.Start(); err != nil {
 		cancel()
-		t.Fatal(fmt.Errorf("chromium (Debian's package chromium has it): %w", err))
+		t.Fatal(fmt.Errorf("chromium-headless-shell (Debian's package of the same name has it): %w", err))
 	}
 	return func() {
 		cancel()

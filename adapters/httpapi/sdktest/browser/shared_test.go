@@ -25,14 +25,14 @@ func renderText(t *testing.T, address string, options ...string) (dom, pixel, co
 	ctx, cancel := context.WithTimeout(t.Context(), served.WaitTimeout)
 	defer cancel()
 	look := func(what string) string {
-		args := append([]string{"--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking", "--disable-component-update",
+		args := append([]string{"--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking", "--disable-component-update",
 			"--disable-sync", "--disable-dev-shm-usage", "--hide-scrollbars", "--enable-logging=stderr", "--user-data-dir=" + t.TempDir(), what}, options...)
-		cmd := exec.CommandContext(ctx, "chromium", append(args, address)...)
+		cmd := exec.CommandContext(ctx, "chromium-headless-shell", append(args, address)...)
 		var output strings.Builder
 		cmd.Stderr = &output
 		out, err := cmd.Output()
 		if err != nil {
-			t.Fatalf("chromium (Debian's package chromium has it): %v\n%s", err, &output)
+			t.Fatalf("chromium-headless-shell (Debian's package of the same name has it): %v\n%s", err, &output)
 		}
 		for line := range strings.Lines(output.String()) {
 			if strings.Contains(line, "CONSOLE") {
