@@ -15,6 +15,10 @@ import (
 // machine that is busy with other work.
 const hangs = "40m"
 
+// fewCollections makes tests collect garbage less often, which saves about a tenth of their
+// processor time. It is not for steps that measure the memory of a server.
+var fewCollections = []string{"GOGC=400"}
+
 // goTest runs `go test` in dir and reports each package when it ends, and each failure. args are
 // the arguments of go test; vet is a separate step.
 func (r *stepRun) goTest(dir string, args ...string) {

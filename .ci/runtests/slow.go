@@ -63,5 +63,5 @@ func runRace(r *stepRun) {
 		// there, and would take three times as long as for all other packages.
 		"-gcflags=modernc.org/sqlite/lib=-race=false -dwarf=false", "-gcflags=modernc.org/libc=-race=false -dwarf=false",
 	}
-	r.goTestEnv("", []string{"GORACE=atexit_sleep_ms=100"}, append(args, racing...)...)
+	r.goTestEnv("", append(fewCollections, "GORACE=atexit_sleep_ms=100"), append(args, racing...)...)
 }

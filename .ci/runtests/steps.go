@@ -48,8 +48,8 @@ var steps = []step{
 			r.fail("go list", err.Error(), "")
 			return
 		}
-		r.goTest("", packages...)
-		r.goTest("", append([]string{"-run=" + names(sequential)}, racing...)...)
+		r.goTestEnv("", fewCollections, packages...)
+		r.goTestEnv("", fewCollections, append([]string{"-run=" + names(sequential)}, racing...)...)
 	}},
 	{name: "race", about: "tests of packages in which goroutines meet, under the race detector", needs: []need{cpu}, do: runRace},
 	{name: "lint", about: "vet, staticcheck, revive, unparam, errorlint and the house's own rules", needs: []need{cpu}, do: func(r *stepRun) {
@@ -63,7 +63,7 @@ var steps = []step{
 		r.goTest("adapters/console/browsertest", "./...")
 	}},
 	{name: "sdks", about: "official SDKs against the server: Go, Node, and JavaScript in a browser", needs: []need{chromium}, after: []string{"program"}, do: func(r *stepRun) {
-		r.goTest("adapters/httpapi/sdktest", "-tags=sdk", "./...")
+		r.goTestEnv("adapters/httpapi/sdktest", fewCollections, "-tags=sdk", "./...")
 	}},
 	{name: "nats", about: "the stream in front of the database against real brokers: one, and three with one killed", needs: []need{broker}, after: []string{"program"}, do: func(r *stepRun) {
 		r.goTest("adapters/internal/natsstream/natstest", "./...")
