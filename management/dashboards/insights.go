@@ -265,6 +265,16 @@ func tileOfInsightOn(tx management.Tx, dashboard int64, id string) (*tileRecord,
 	return nil, nil
 }
 
+// viewable returns the insight that a path names, or an error if it does not exist or the caller
+// may not view it.
+func (s Insights) viewable(v *view, ref string) (*insightRecord, error) {
+	i, err := s.insights.Load(v, ref)
+	if err == nil {
+		err = v.RequireAccess(management.Viewer, i.accessObject())
+	}
+	return i, err
+}
+
 // Get returns an insight.
 func (s Insights) Get(ctx context.Context, scope *management.Scope, id string) (*Insight, error) {
 	return s.insights.Get(ctx, scope, id)
@@ -313,7 +323,7 @@ func (s Insights) rules(e *management.Edit[management.Tx, insightRecord]) error 
 func (s Insights) Duplicate(ctx context.Context, scope *management.Scope, id string) (*Insight, error) {
 	return management.Write(ctx, &s.Env, func(tx management.Tx) (*Insight, error) {
 		v := &view{Tx: tx, Scope: scope}
-		i, err := s.insights.Load(v, id)
+		i, err := s.viewable(v, id)
 		if err != nil {
 			return nil, err
 		}

@@ -68,10 +68,7 @@ func (i *insightRecord) viewed(v *view) (management.Stamp, error) {
 func (s Insights) View(ctx context.Context, scope *management.Scope, id string) error {
 	_, err := management.Write(ctx, &s.Env, func(tx management.Tx) (any, error) {
 		v := &view{Tx: tx, Scope: scope}
-		i, err := s.insights.Load(v, id)
-		if err == nil {
-			err = v.RequireAccess(management.Viewer, i.accessObject())
-		}
+		i, err := s.viewable(v, id)
 		if err != nil {
 			return nil, err
 		}

@@ -29,10 +29,7 @@ func (s Dashboards) Links() Links {
 // Links returns the links of insights.
 func (s Insights) Links() Links {
 	return Links{s.core, func(v *view, ref string) (*linkTarget, error) {
-		i, err := s.insights.Load(v, ref)
-		if err == nil && !v.CanSee(i.accessObject()) {
-			err = management.ErrNotFound()
-		}
+		i, err := s.viewable(v, ref)
 		if err != nil {
 			return nil, err
 		}

@@ -103,13 +103,16 @@ func dashboardNumber(ref string) int64 {
 }
 
 // parentDashboard returns the dashboard that a path names for an object below it, or an error of
-// kind NotFound.
+// kind NotFound. It returns an error of kind Forbidden if the caller may not view the dashboard.
 func parentDashboard(tx management.Tx, scope *management.Scope, ref string) (*dashboardRecord, error) {
 	d, err := dashboardOf(tx, scope.Project.ID, dashboardNumber(ref))
-	if err == nil && d == nil {
-		err = management.Missing("Dashboard not found.")
+	switch {
+	case err != nil:
+		return nil, err
+	case d == nil:
+		return nil, management.Missing("Dashboard not found.")
 	}
-	return d, err
+	return d, scope.RequireAccess(management.Viewer, d.accessObject())
 }
 
 // hasInherentAccess reports whether the caller may edit the dashboard at each restriction level.
