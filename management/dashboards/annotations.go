@@ -210,7 +210,7 @@ func showAnnotation(v *view, a *storedAnnotation) (out *Annotation, err error) {
 			return nil, err
 		}
 		if i != nil && v.CanSee(i.accessObject()) {
-			out.Insight, out.ShortID, out.InsightName = &i.ID, &i.ShortID, i.Name
+			out.Insight, out.ShortID, out.InsightName, out.Derived = &i.ID, &i.ShortID, i.Name, i.Derived
 		}
 	}
 	if a.Dashboard != nil {

@@ -30,7 +30,8 @@ type InsightQuery struct {
 	Tags []string
 	// Dashboards selects insights that are on all of the dashboards with these numbers.
 	Dashboards []int64
-	// Search is a part of the name, the description or a tag, with at most 200 characters.
+	// Search is a part of the name, the derived name, the description or a tag, with at most 200
+	// characters.
 	Search string
 	// Kind is a value of insightKinds, insightJSON or insightSQL.
 	Kind string
@@ -107,7 +108,7 @@ func (i *insightRecord) hasKind(requested string) bool {
 // match reports whether the caller may view an insight and the query selects it.
 func (q *InsightQuery) match(scope *management.Scope, i *insightRecord) bool {
 	onAll := !slices.ContainsFunc(q.onDashboards, func(onDashboard map[string]bool) bool { return !onDashboard[i.id()] })
-	found := management.ContainsFold(i.title(), q.Search) || management.ContainsFold(i.Description, q.Search) ||
+	found := management.ContainsFold(i.title(), q.Search) || i.Derived != nil && management.ContainsFold(*i.Derived, q.Search) || management.ContainsFold(i.Description, q.Search) ||
 		slices.ContainsFunc(i.Tags, func(tag string) bool { return management.ContainsFold(tag, q.Search) })
 	saved := q.Saved == nil || *q.Saved && (i.Saved || q.onAny[i.id()]) || !*q.Saved && !i.Saved
 	if q.NotOfFlags && i.Name != nil && isUsageTile(*i.Name) {
