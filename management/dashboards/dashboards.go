@@ -73,7 +73,7 @@ var Fields = management.Fields{
 	{Name: "delete_insights", Type: management.Bool, Custom: true, Help: "with deleted: also delete insights that are on no other dashboard"},
 	{Name: "breakdown_colors", Type: management.Any},
 	{Name: "data_color_theme_id", Type: management.Int, Null: true},
-	{Name: "tags", Type: management.TextList, MaxLength: maxDashboardTag, Help: "tags are trimmed, converted to lower case and deduplicated"},
+	{Name: "tags", Type: management.TextList, MaxLength: maxDashboardTag, Blank: true, Help: "tags are trimmed, converted to lower case and deduplicated"},
 	{Name: "restriction_level", Type: management.IntChoice, Numbers: []int64{everyoneEdits, collaboratorsEdit}, Custom: true, Help: "who may edit: 21 everyone in the project, 37 only collaborators"},
 	{Name: "_create_in_folder", Type: management.Text, Blank: true, MaxLength: 1000, Custom: true, Help: "has no effect"},
 	{Name: "filters", Type: management.Any, Custom: true, Help: "object with filters; an empty object changes nothing"},

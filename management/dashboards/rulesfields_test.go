@@ -228,7 +228,7 @@ var tagRows = rows(
 	[]ruletest.Row{aDashboard},
 	each("§4.1.1 trimmed, lower case, unique", "bob", "change 1",
 		[2]string{`{"tags":["One","one"," ONE "]}`, `{"tags":["one"]}`},
-		[2]string{`{"tags":["b","a",""," "]}`, `400 blank tags__2 This field may not be blank.`},
+		[2]string{`{"tags":["b","a",""," "]}`, `{"tags":["b","a"]}`}, // clients.md §3.3: empty tags are dropped
 		[2]string{`{"tags":["Ä","ä"]}`, `{"tags":["ä"]}`},
 		[2]string{`{"tags":[7]}`, `{"tags":["7"]}`},
 		[2]string{`{"tags":[]}`, `{"tags":[]}`},

@@ -120,7 +120,7 @@ var templateFields = management.Fields{
 	{Name: "dashboard_filters", Type: management.Object, Required: true},
 	{Name: "tiles", Type: management.ObjectList, Required: true},
 	{Name: "variables", Type: management.ObjectList, Null: true},
-	{Name: "tags", Type: management.TextList, MaxLength: maxDashboardTag},
+	{Name: "tags", Type: management.TextList, MaxLength: maxDashboardTag, Blank: true},
 	{Name: "team_id", Type: management.Int, Null: true},
 	{Name: "image_url", Type: management.Text, Null: true, Blank: true, MaxLength: 8000},
 }
