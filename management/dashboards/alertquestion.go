@@ -161,8 +161,11 @@ func (q *alertQuestion) narrow(node, filter map[string]json.RawMessage, display 
 			intervals += min(smoothing, 1000)
 		}
 		from := management.Encode("-" + strconv.FormatInt(intervals, 10) + intervalUnits[q.interval])
-		if dateFrom := management.JSONObject(node["dateRange"])["date_from"]; display == cumulativeDisplay && management.JSONText(dateFrom) != "" {
-			from = dateFrom
+		if display == cumulativeDisplay {
+			from = management.JSONObject(node["dateRange"])["date_from"]
+			if management.JSONText(from) == "" {
+				from = json.RawMessage(`"-7d"`) // the default of queries (insights.md §3.1.2)
+			}
 		}
 		node["dateRange"] = management.Encode(map[string]json.RawMessage{"date_from": from})
 	}

@@ -25,8 +25,12 @@ type alertWorld struct {
 }
 
 func newAlertWorld(t *testing.T) *alertWorld {
+	return alertWorldOn(t, memstore.New(memstore.ExternalData{}))
+}
+
+func alertWorldOn(t *testing.T, store rooms.Store) *alertWorld {
 	a := &alertWorld{rows: `[]`}
-	a.World = ruletest.New(t, memstore.New(memstore.ExternalData{}), func(c *rooms.Config) {
+	a.World = ruletest.New(t, store, func(c *rooms.Config) {
 		c.RunQuery = func(_ context.Context, _ *management.ProjectRecord, query json.RawMessage) (json.RawMessage, error) {
 			a.lastQuery, a.count = query, a.count+1
 			return json.RawMessage(a.rows), a.err
@@ -35,7 +39,8 @@ func newAlertWorld(t *testing.T) *alertWorld {
 	return a
 }
 
-// calls returns the calls of tables. Rows refer to insights and alerts by letters.
+// calls returns the calls of tables. Rows refer to insights and alerts by letters, and to the short
+// id of insight A by A.short_id.
 func (a *alertWorld) calls(t *testing.T) ruletest.Calls {
 	calls, r, ctx := dashboardCalls(t, a.World), a.Dashboards.Alerts, t.Context()
 	ref := map[string]string{}
@@ -54,6 +59,7 @@ func (a *alertWorld) calls(t *testing.T) ruletest.Calls {
 		i, err := a.Dashboards.Insights.Create(ctx, scope, ruletest.Body(t, b))
 		if err == nil {
 			keep(name, strconv.FormatInt(i.ID, 10))
+			keep(name+".short_id", i.ShortID)
 		}
 		return i, err
 	}
