@@ -1,6 +1,7 @@
 package batchexports
 
 import (
+	"errors"
 	"strings"
 	"time"
 )
@@ -51,9 +52,11 @@ func (e *exportRecord) schedule() schedule {
 
 // loadZone returns the time zone with an IANA name. An empty name is UTC.
 func loadZone(name string) (*time.Location, error) {
-	// time.LoadLocation would accept the name of the server's own zone.
-	if name == "" || strings.EqualFold(name, "local") {
+	switch {
+	case name == "":
 		return time.UTC, nil
+	case strings.EqualFold(name, "local"): // time.LoadLocation returns the zone of the machine for it
+		return nil, errors.New("no name of a time zone")
 	}
 	return time.LoadLocation(name)
 }

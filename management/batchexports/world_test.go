@@ -181,9 +181,11 @@ type world struct {
 	results     []management.JobDone
 }
 
-func newWorld(t *testing.T) *world {
+func newWorld(t *testing.T) *world { return worldOn(t, memstore.New(memstore.ExternalData{})) }
+
+func worldOn(t *testing.T, store rooms.Store) *world {
 	w := &world{ledger: &ledger{}, destination: &destination{written: map[string][]string{}, tests: map[int]error{}}}
-	w.World = ruletest.New(t, memstore.New(memstore.ExternalData{}), func(c *rooms.Config) {
+	w.World = ruletest.New(t, store, func(c *rooms.Config) {
 		c.ExportRows, c.ExportRunner, c.ExportWatch = w.ledger, w.destination, time.Millisecond
 		c.JobDone = func(d management.JobDone) { w.results = append(w.results, d) }
 	})
