@@ -41,9 +41,11 @@ type world struct {
 	log *eventLog
 }
 
-func newWorld(t *testing.T) *world {
+func newWorld(t *testing.T) *world { return worldOn(t, memstore.New(memstore.ExternalData{})) }
+
+func worldOn(t *testing.T, store rooms.Store) *world {
 	w := &world{log: &eventLog{}}
-	w.World = ruletest.New(t, memstore.New(memstore.ExternalData{}), func(c *rooms.Config) { c.Events = w.log })
+	w.World = ruletest.New(t, store, func(c *rooms.Config) { c.Events = w.log })
 	return w
 }
 
