@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// options returns the values by which the actors of a trend can be selected (§2.9.4): its series,
+// Options returns the values by which the actors of a trend can be selected (§2.9.4): its series,
 // buckets and breakdown values.
-func (t *trends) options(r *run) (map[string]any, error) {
+func (t *trends) Options(r *run) (map[string]any, error) {
 	p, err := t.current(r)
 	if err != nil {
 		return nil, err
@@ -83,10 +83,12 @@ func (t *trends) valueOptions(r *run, p *period, out map[string]any) error {
 
 // optionsPlan is implemented by plans whose actors can be selected.
 type optionsPlan interface {
-	options(r *run) (map[string]any, error)
+	// Options returns the values of each member by which actors are selected.
+	Options(r *run) (map[string]any, error)
 }
 
-func init() { kinds = append(kinds, kind{"InsightActorsQueryOptions", parseOptions}) }
+// Without these assertions, a plan whose method differs would be answered as if it had no actors.
+var _, _, _, _, _ optionsPlan = (*trends)(nil), (*lifecycle)(nil), (*stickiness)(nil), (*funnelQuery)(nil), (*retentionQuery)(nil)
 
 // actorsOptions is an InsightActorsQueryOptions: it returns the values with which an
 // InsightActorsQuery over the same source can select actors.
@@ -94,13 +96,13 @@ type actorsOptions struct{ plan optionsPlan }
 
 // parseOptions parses an InsightActorsQueryOptions. Its source is an insight, or an actors query
 // over one.
-func parseOptions(n node, p *Project) plan {
+func (s sources) parseOptions(n node, p *Project) plan {
 	actors := n.get("source").object()
 	// The source may be an actors query, or its source.
 	if slices.Contains(actorsQueryKinds, actors.get("kind").text("")) {
 		n = actors
 	}
-	inner, plan := n.insight(p)
+	inner, plan := s.insight(n, p)
 	source, ok := plan.(optionsPlan)
 	if !ok && !n.hasFailed() {
 		inner.get("kind").fail(notSupported, "A %s has no actors.", describe(inner.get("kind").value))
@@ -110,12 +112,12 @@ func parseOptions(n node, p *Project) plan {
 
 // run returns the options, which are the whole result.
 func (o *actorsOptions) run(r *run) (*Result, error) {
-	extra, err := o.plan.options(r)
+	extra, err := o.plan.Options(r)
 	return &Result{Extra: extra}, err
 }
 
-// options returns the buckets and statuses of a lifecycle.
-func (l *lifecycle) options(r *run) (map[string]any, error) {
+// Options returns the buckets and statuses of a lifecycle.
+func (l *lifecycle) Options(r *run) (map[string]any, error) {
 	p, err := r.period(l.dates, l.interval)
 	if err != nil {
 		return nil, err
@@ -130,8 +132,8 @@ func (l *lifecycle) options(r *run) (map[string]any, error) {
 	return map[string]any{"day": days, "status": statuses}, nil
 }
 
-// options returns the numbers of intervals and the series of stickiness.
-func (s *stickiness) options(r *run) (map[string]any, error) {
+// Options returns the numbers of intervals and the series of stickiness.
+func (s *stickiness) Options(r *run) (map[string]any, error) {
 	p, err := r.period(s.dates, s.interval)
 	if err != nil {
 		return nil, err

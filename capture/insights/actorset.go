@@ -37,8 +37,17 @@ type actorFinder func(r *run) (*actorSet, error)
 // actorsPlan is implemented by plans whose numbers have actors behind them. n is the query that
 // selects one of the numbers.
 type actorsPlan interface {
-	// actorFinder parses the members of n that select the number.
-	actorFinder(n node) actorFinder
+	// ActorFinder parses the members of n that select the number.
+	ActorFinder(n node) actorFinder
+}
+
+// Without these assertions, a plan whose method differs would be answered as if it had no actors.
+var _, _, _, _, _ actorsPlan = (*trends)(nil), (*lifecycle)(nil), (*stickiness)(nil), (*funnelQuery)(nil), (*retentionQuery)(nil)
+
+// sources parses queries that are part of another query.
+type sources struct {
+	// find returns the kind with a name.
+	find func(name string) (kind, bool)
 }
 
 // actorsQueryKinds are the kinds of queries that select one number of another query, to list its
@@ -46,9 +55,9 @@ type actorsPlan interface {
 var actorsQueryKinds = []string{"InsightActorsQuery", "FunnelsActorsQuery", "StickinessActorsQuery"}
 
 // actorFinder parses a query that selects one number of an insight.
-func (n node) actorFinder(p *Project) actorFinder {
+func (s sources) actorFinder(n node, p *Project) actorFinder {
 	n.get("kind").choice("", actorsQueryKinds...)
-	inner, plan := n.insight(p)
+	inner, plan := s.insight(n, p)
 	if plan == nil {
 		return nil
 	}
@@ -57,11 +66,11 @@ func (n node) actorFinder(p *Project) actorFinder {
 		inner.get("kind").fail(notSupported, "A %s has no actors.", describe(inner.get("kind").value))
 		return nil
 	}
-	return actors.actorFinder(n)
+	return actors.ActorFinder(n)
 }
 
 // insight parses the source of a query about an insight. The plan is nil if there is a fault.
-func (n node) insight(p *Project) (node, plan) {
+func (s sources) insight(n node, p *Project) (node, plan) {
 	source := n.get("source")
 	if source.isAbsent() {
 		source.fail(required, "This field is required.")
@@ -69,16 +78,16 @@ func (n node) insight(p *Project) (node, plan) {
 	}
 	inner := unwrap(source.object())
 	name := inner.get("kind").text("")
-	i := slices.IndexFunc(kinds, func(k kind) bool { return k.name == name })
-	if i < 0 {
+	kind, ok := s.find(name)
+	if !ok {
 		inner.get("kind").fail(invalidInput, "Query kind %s is not supported as a source.", describe(name))
 		return inner, nil
 	}
-	return inner, kinds[i].parse(inner, p)
+	return inner, kind.parse(inner, p)
 }
 
-// actorFinder finds the actors of one bucket of a series.
-func (t *trends) actorFinder(n node) actorFinder {
+// ActorFinder finds the actors of one bucket of a series.
+func (t *trends) ActorFinder(n node) actorFinder {
 	dayNode := n.get("day")
 	switch {
 	case t.display == total && !dayNode.isAbsent():
@@ -187,8 +196,8 @@ func (t *trends) matchValue(r *run, p *period, series int, c *counting, texts []
 	return func(v int) bool { return !rows[strings.Join(c.index.values[v].texts, "\x00")] }, nil
 }
 
-// actorFinder finds the persons with a status in a bucket.
-func (l *lifecycle) actorFinder(n node) actorFinder {
+// ActorFinder finds the persons with a status in a bucket.
+func (l *lifecycle) ActorFinder(n node) actorFinder {
 	status := slices.Index(lifecycleStatuses, n.get("status").choice("new", lifecycleStatuses...))
 	if n.get("day").isAbsent() {
 		n.get("day").fail(required, "Actors of a LifecycleQuery need a day.")
@@ -214,9 +223,9 @@ func (l *lifecycle) actorFinder(n node) actorFinder {
 	}
 }
 
-// actorFinder finds the actors that are active in a number of intervals: exactly, at least or at
+// ActorFinder finds the actors that are active in a number of intervals: exactly, at least or at
 // most as many.
-func (s *stickiness) actorFinder(n node) actorFinder {
+func (s *stickiness) ActorFinder(n node) actorFinder {
 	days := n.get("day").intInRange(1, maxBuckets, 1)
 	series := int(n.get("series").intInRange(0, int64(max(0, len(s.series)-1)), 0))
 	// In a cumulative result, a column includes all larger numbers of intervals.

@@ -10,13 +10,6 @@ import (
 	"github.com/bunting-flags/bunting/capture/insights/internal/hogql"
 )
 
-func init() {
-	kinds = append(kinds, kind{"ActorsQuery", parseActors}, kind{"PersonsNode", parsePersons})
-	for _, name := range actorsQueryKinds {
-		kinds = append(kinds, kind{name, parseActorsSource})
-	}
-}
-
 // Limits of lists of rows (§5.4).
 const (
 	maxSelect   = 50
@@ -45,11 +38,11 @@ type selectItem struct {
 }
 
 // parseActors parses an ActorsQuery.
-func parseActors(n node, p *Project) plan {
+func (s sources) parseActors(n node, p *Project) plan {
 	q := &actorsQuery{}
 	source := n.get("source")
 	if !source.isAbsent() {
-		q.source = actorsSource(unwrap(source.object()), p)
+		q.source = s.actorsSource(unwrap(source.object()), p)
 	}
 	return q.read(n, source, p)
 }
@@ -85,12 +78,12 @@ func (q *actorsQuery) read(n, source node, p *Project) *actorsQuery {
 }
 
 // parsePersons parses a PersonsNode, which is an ActorsQuery of all persons.
-func parsePersons(n node, p *Project) plan {
+func (s sources) parsePersons(n node, p *Project) plan {
 	members := map[string]any{"select": []any{"person"}}
 	for _, name := range []string{"search", "properties", "fixedProperties", "limit", "offset"} {
 		members[name] = n.get(name).value
 	}
-	q := parseActors(node{value: members, attr: n.attr, fault: n.fault}, p).(*actorsQuery)
+	q := s.parseActors(node{value: members, attr: n.attr, fault: n.fault}, p).(*actorsQuery)
 	if cohort := n.get("cohort"); !cohort.isAbsent() {
 		q.filters = append(q.filters, allOf{&cohortCondition{ids: []int64{cohort.cohort(p)}}})
 	}
@@ -99,8 +92,8 @@ func parsePersons(n node, p *Project) plan {
 
 // parseActorsSource parses a query such as InsightActorsQuery that is sent without an ActorsQuery
 // around it.
-func parseActorsSource(n node, p *Project) plan {
-	q := &actorsQuery{source: n.actorFinder(p)}
+func (s sources) parseActorsSource(n node, p *Project) plan {
+	q := &actorsQuery{source: s.actorFinder(n, p)}
 	return q.read(node{attr: n.attr, fault: n.fault}, n, p)
 }
 
@@ -160,17 +153,17 @@ func orderByDisplay(order string) string {
 }
 
 // actorsSource reads the source of an ActorsQuery, which defines its actors.
-func actorsSource(n node, p *Project) actorFinder {
+func (s sources) actorsSource(n node, p *Project) actorFinder {
 	name := n.get("kind").text("")
 	if slices.Contains(actorsQueryKinds, name) {
-		return n.actorFinder(p)
+		return s.actorFinder(n, p)
 	}
-	i := slices.IndexFunc(kinds, func(k kind) bool { return k.name == name })
-	if name != "HogQLQuery" || i < 0 {
+	kind, ok := s.find(name)
+	if name != "HogQLQuery" || !ok {
 		n.get("kind").fail(invalidInput, "The source of an ActorsQuery must be %s or HogQLQuery, not %s.", strings.Join(actorsQueryKinds, ", "), describe(name))
 		return nil
 	}
-	return actorsOfRows(kinds[i].parse(n, p), n.attr)
+	return actorsOfRows(kind.parse(n, p), n.attr)
 }
 
 // personCondition is a condition that can be evaluated for a stored person without an event.

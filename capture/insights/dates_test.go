@@ -209,7 +209,7 @@ func TestPeriod_RangesAndWhatCounts(t *testing.T) {
 		"a week counts from the day":          {`{"date_from":"2020-01-08T10:00","date_to":"2020-01-12"}`, week, "2020-01-08T10:00:00Z", "2020-01-12T23:59:59.999999Z", "2020-01-08T00:00:00Z", 2},
 		"the wrong way round":                 {`{"date_from":"2020-01-12","date_to":"2020-01-08"}`, day, "2020-01-12T00:00:00Z", "2020-01-08T23:59:59.999999Z", "2020-01-12T00:00:00Z", 0},
 	} {
-		r := newRun(t.Context(), &memoryReader{memory: &memory{}}, &Project{}, Options{Now: parseInstant(t, now)})
+		r := newRun(t.Context(), nil, &Project{}, Options{Now: parseInstant(t, now)})
 		n, fault := decodeQuery(json.RawMessage(tt.dates), "query__dateRange")
 		p, err := r.period(n.dateRange(), tt.interval)
 		if err != nil || *fault != nil {
@@ -242,7 +242,7 @@ func TestPeriod_Comparison(t *testing.T) {
 		"this year":                        {`{"date_from":"yStart"}`, month, "", "2019-01-01T00:00:00Z", "2019-12-31T23:59:59.999999Z"},
 		"minutes":                          {`{"date_from":"2020-01-15T10:00","date_to":"2020-01-15T10:30"}`, minute, "", "2020-01-15T09:30:00Z", "2020-01-15T10:00:00Z"},
 	} {
-		r := newRun(t.Context(), &memoryReader{memory: &memory{}}, &Project{}, Options{Now: parseInstant(t, now)})
+		r := newRun(t.Context(), nil, &Project{}, Options{Now: parseInstant(t, now)})
 		n, _ := decodeQuery(json.RawMessage(tt.dates), "query__dateRange")
 		var to date
 		if tt.to != "" {

@@ -17,15 +17,16 @@
 // columns (port.go), a form that suits tables with rows and files with columns. The settings of a
 // project that affect results (time zone, actions, cohorts) are in a [Project].
 //
-// Each kind of query has a plan type in a file of its own, which an init function adds to the table
-// of kinds. Parsing builds the plan and finds members that are not valid. A run binds the conditions
-// and values of the plan with a binder: this collects the columns and properties that the query
-// needs, and returns functions that are called for each event. The terms in comments are
-// those of PostHog: an actor is a person or a group, math is what is computed from the events of a
-// series, a breakdown splits a series by the values of a property.
+// Each kind of query has a plan type in a file of its own and a row in the table of its subject,
+// which kinds.go collects. Parsing builds the plan and finds members that are not valid. A run
+// binds the conditions and values of the plan with a binder: this collects the columns and
+// properties that the query needs, and returns functions that are called for each event. The terms
+// in comments are those of PostHog: an actor is a person or a group, math is what is computed from
+// the events of a series, a breakdown splits a series by the values of a property.
 //
 //	run.go, execute.go        the exported types, parsing and running        §1
 //	port.go                   the interface of a store
+//	kinds.go                  the table of kinds                             §2.1
 //	errors.go, decode.go      errors with a place, reading JSON              §1.7
 //	dates.go, buckets.go      dates, periods, buckets and their labels       §3.1
 //	row.go, extract.go        one event and its properties                   §3.2.2

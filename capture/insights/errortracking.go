@@ -8,7 +8,11 @@ import (
 	"time"
 )
 
-func init() { kinds = append(kinds, kind{"ErrorTrackingQuery", parseIssues}) }
+// statsKinds are the kinds of queries about issues and surveys.
+var statsKinds = []kind{
+	{name: "ErrorTrackingQuery", parse: parseIssues},
+	{name: "SurveyStatsQuery", parse: parseSurveyStats},
+}
 
 // Issue is an issue of error tracking: the exceptions with one fingerprint.
 type Issue struct {
@@ -52,6 +56,9 @@ type issuesQuery struct {
 	order         func(a, b *issueRow) int
 	limit, offset int
 }
+
+// About returns the issues of the query, or the error of finding them.
+func (q *issuesQuery) About() ([]Issue, error) { return q.issues, q.err }
 
 // issueOrders are the orders of issues, ascending, by the value of orderBy.
 var issueOrders = map[string]func(a, b *issueRow) int{

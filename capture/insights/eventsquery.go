@@ -12,8 +12,6 @@ import (
 	"github.com/bunting-flags/bunting/flags/wire"
 )
 
-func init() { kinds = append(kinds, kind{"EventsQuery", parseEvents}) }
-
 // clockTolerance is how far after the current time events are listed, because the clocks of clients
 // differ (§2.9.1).
 const clockTolerance = 5 * time.Second
@@ -41,12 +39,12 @@ type eventsQuery struct {
 
 // parseEvents parses an EventsQuery. The expressions are also compiled, to report errors before the
 // query runs.
-func parseEvents(n node, p *Project) plan {
+func (s sources) parseEvents(n node, p *Project) plan {
 	q := &eventsQuery{conditions: queryConditions(n, p)}
 	q.conditions = append(q.conditions, n.get("fixedProperties").filters(p))
-	for _, s := range n.get("select").list(maxSelect) {
-		q.selects = append(q.selects, s.parseSelectItem(s.text("")))
-		q.texts = append(q.texts, sourceText{s.text(""), s.attr})
+	for _, item := range n.get("select").list(maxSelect) {
+		q.selects = append(q.selects, item.parseSelectItem(item.text("")))
+		q.texts = append(q.texts, sourceText{item.text(""), item.attr})
 	}
 	if len(q.selects) == 0 {
 		q.selects = []selectItem{n.get("select").parseSelectItem("*")}
@@ -73,7 +71,7 @@ func parseEvents(n node, p *Project) plan {
 	q.limit = int(n.get("limit").intInRange(1, hogql.MaxLimit, defaultRows))
 	q.offset = int(n.get("offset").intInRange(0, maxOffset, 0))
 	if source := n.get("source"); !source.isAbsent() {
-		q.actors = source.actorsOfTrend(p)
+		q.actors = s.actorsOfTrend(source, p)
 	}
 	// The program is discarded: a run compiles again with its own time and limits.
 	if !n.hasFailed() {
@@ -206,13 +204,13 @@ func (q *eventsQuery) bind(b *binder, query *hogql.Query) (Scan, func(*row) bool
 }
 
 // actorsOfTrend parses the point of a trend whose events are listed.
-func (n node) actorsOfTrend(p *Project) actorFinder {
+func (s sources) actorsOfTrend(n node, p *Project) actorFinder {
 	point := unwrap(n)
 	if kind := unwrap(point.get("source")).get("kind"); point.get("kind").text("") != "InsightActorsQuery" || kind.text("") != "TrendsQuery" {
 		n.fail(notSupported, "The source of an EventsQuery must be an InsightActorsQuery over a TrendsQuery.")
 		return nil
 	}
-	return point.actorFinder(p)
+	return s.actorFinder(point, p)
 }
 
 // bindActorEvents returns a function that reports whether an event is one of those behind a point.

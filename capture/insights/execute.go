@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/bunting-flags/bunting/capture/experiments"
 	"github.com/bunting-flags/bunting/flags/wire"
 )
 
@@ -39,24 +40,23 @@ func Parse(query json.RawMessage, p *Project) (*Query, error) {
 	if *fault == nil && name == "" {
 		n.fail(invalidInput, `A query needs a "kind".`)
 	}
-	i := slices.IndexFunc(kinds, func(k kind) bool { return k.name == name })
-	if i < 0 {
+	kind, ok := findKind(name)
+	if !ok {
 		n.get("kind").fail(invalidInput, "Query kind %q is not supported. Supported are: %s.", wire.Shorten(name, 100), strings.Join(Kinds(), ", "))
 	}
 	if *fault != nil {
 		return nil, *fault
 	}
-	q := &Query{Kind: name, Source: n.raw(), project: p, plan: kinds[i].parse(n, p)}
-	if inner, ok := q.plan.(experimentPlan); ok {
-		var err error
-		if q.Experiment, err = inner.experiment(); err != nil {
-			return nil, err
-		}
+	q := &Query{Kind: name, Source: n.raw(), project: p, plan: kind.parse(n, p)}
+	var err error
+	switch plan := q.plan.(type) {
+	case experimentPlan:
+		q.Experiment, err = plan.About()
+	case issuesPlan:
+		q.Issues, err = plan.About()
 	}
-	if inner, ok := q.plan.(*issuesQuery); ok {
-		if q.Issues = inner.issues; inner.err != nil {
-			return nil, inner.err
-		}
+	if err != nil {
+		return nil, err
 	}
 	q.mode = n.get("modifiers").object().get("personsOnEventsMode").choice("", modeOverrideOnEvents, modeOverrideJoined, modeDisabled, modeNoOverride)
 	// A misspelled member is reported before other faults, since it is often their cause.
@@ -69,6 +69,23 @@ func Parse(query json.RawMessage, p *Project) (*Query, error) {
 	q.Ignored = n.tracker.listIgnored()
 	return q, nil
 }
+
+// experimentPlan is implemented by plans about an experiment. About returns the experiment, or the
+// error of finding it.
+type experimentPlan interface {
+	About() (*experiments.Experiment, error)
+}
+
+// issuesPlan is implemented by plans about issues. About returns the issues, or the error of finding
+// them.
+type issuesPlan interface {
+	About() ([]Issue, error)
+}
+
+var (
+	_ experimentPlan = trial{}
+	_ issuesPlan     = (*issuesQuery)(nil)
+)
 
 // wrappers are the kinds of queries that only define how their source is displayed (§1.3).
 var wrappers = []string{"InsightVizNode", "DataTableNode", "DataVisualizationNode"}

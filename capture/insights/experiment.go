@@ -8,19 +8,6 @@ import (
 	"github.com/bunting-flags/bunting/capture/experiments"
 )
 
-func init() {
-	kinds = append(kinds, kind{"ExperimentQuery", parseExperiment}, kind{"ExperimentExposureQuery", parseExposures}, kind{"ExperimentResultsQuery", parseResults},
-		kind{"ExperimentTimeseriesQuery", parseTimeseries})
-}
-
-// experimentPlan is implemented by plans about an experiment. It returns the experiment, or the
-// error of finding it.
-type experimentPlan interface {
-	experiment() (*experiments.Experiment, error)
-}
-
-var _ experimentPlan = trial{}
-
 // trial is the experiment of a query.
 type trial struct {
 	*experiments.Experiment
@@ -28,8 +15,8 @@ type trial struct {
 	err error
 }
 
-// experiment implements experimentPlan.
-func (x trial) experiment() (*experiments.Experiment, error) { return x.Experiment, x.err }
+// About returns the experiment of the query, or the error of finding it.
+func (x trial) About() (*experiments.Experiment, error) { return x.Experiment, x.err }
 
 // variant returns the index of the variant with a key, -1 if there is no such variant.
 func (x trial) variant(key string) int {
@@ -62,6 +49,15 @@ func (x trial) end(now time.Time) time.Time {
 		return now
 	}
 	return x.End
+}
+
+// trialKinds are the kinds of queries about experiments and rollouts.
+var trialKinds = []kind{
+	{name: "ExperimentQuery", parse: parseExperiment},
+	{name: "ExperimentExposureQuery", parse: parseExposures},
+	{name: "ExperimentResultsQuery", parse: parseResults},
+	{name: "ExperimentTimeseriesQuery", parse: parseTimeseries},
+	{name: "GuardedRolloutQuery", parse: parseRollout},
 }
 
 // experimentQuery is an ExperimentQuery (experiments.md §3.2): one metric of an experiment.

@@ -166,7 +166,7 @@ func init() {
 	filterTypes = map[string]func(n node, p *Project) condition{
 		"event": eventFilter, "feature": eventFilter, "person": personFilter, "group": groupFilter,
 		"cohort": cohortFilter, "static-cohort": cohortFilter, "precalculated-cohort": cohortFilter,
-		"session": sessionFilter, "element": elementFilter, "event_metadata": columnFilter,
+		"session": sessionFilter, "element": elementFilter, "event_metadata": columnFilter, "hogql": hogqlFilter,
 	}
 }
 

@@ -6,7 +6,10 @@ import (
 	"time"
 )
 
-func init() { kinds = append(kinds, kind{"FunnelsQuery", parseFunnel}) }
+// funnelKinds are the kinds of queries about funnels.
+var funnelKinds = []kind{
+	{name: "FunnelsQuery", parse: parseFunnel},
+}
 
 // Limits of funnels (§5.4).
 const (

@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// actorFinder finds the actors that reached a step of a funnel, or that left before it. For trends
+// ActorFinder finds the actors that reached a step of a funnel, or that left before it. For trends
 // it finds the actors that entered in a bucket and converted, or did not (§2.9.3).
-func (q *funnelQuery) actorFinder(n node) actorFinder {
+func (q *funnelQuery) ActorFinder(n node) actorFinder {
 	if q.actor != nil {
 		n.get("source").fail(notSupported, "The actors of a funnel with funnelAggregateByHogQL are not people.")
 	}
@@ -116,8 +116,8 @@ func (f *funnelRun) inCohort(id []string) func(set uint32) bool {
 	return func(set uint32) bool { return i >= 0 && f.values.inSet(set, i) }
 }
 
-// options returns the breakdown values of a funnel, by which its actors can be selected.
-func (q *funnelQuery) options(r *run) (map[string]any, error) {
+// Options returns the breakdown values of a funnel, by which its actors can be selected.
+func (q *funnelQuery) Options(r *run) (map[string]any, error) {
 	// Without a breakdown there are no values to select.
 	if q.split.kind == "" {
 		return map[string]any{"breakdown": nil}, nil

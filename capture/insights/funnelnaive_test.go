@@ -21,8 +21,11 @@ type naiveEvent struct {
 type naiveFunnel struct {
 	steps, window int
 	strict        bool
-	exclusions    []exclusion // from 0, as in the query
+	exclusions    []naiveExclusion
 }
+
+// naiveExclusion excludes events between two steps, which are counted from 0, as in the query.
+type naiveExclusion struct{ from, to int }
 
 type naiveAttempt struct {
 	start   int64
@@ -227,15 +230,19 @@ func TestWalkersFollowTheText(t *testing.T) {
 		if n%3 != 1 && f.steps > 1 {
 			for range random.IntN(3) {
 				from := random.IntN(f.steps - 1)
-				f.exclusions = append(f.exclusions, exclusion{from, from + 1 + random.IntN(f.steps-1-from)})
+				f.exclusions = append(f.exclusions, naiveExclusion{from, from + 1 + random.IntN(f.steps-1-from)})
 			}
 		}
 		events := randomWalk(random, &f, n%3 == 2)
 		occurrences := make([]occurrence, len(events))
 		for i, e := range events {
-			occurrences[i] = e.occurrence(int64(i))
+			occurrences[i] = occurrenceOf(e, int64(i))
 		}
-		var w walker = newAttempts(f.steps, int64(f.window), f.strict, f.exclusions)
+		var exclusions []exclusion
+		for _, x := range f.exclusions {
+			exclusions = append(exclusions, exclusion(x))
+		}
+		var w walker = newAttempts(f.steps, int64(f.window), f.strict, exclusions)
 		reached, times := f.walk(events)
 		if n%3 == 2 {
 			w = newUnorderedWalker(f.steps, int64(f.window))
@@ -258,7 +265,7 @@ func TestWalkersFollowTheText(t *testing.T) {
 	}
 }
 
-func (e naiveEvent) occurrence(id int64) occurrence {
+func occurrenceOf(e naiveEvent, id int64) occurrence {
 	o := occurrence{time: e.at, id: id}
 	for _, k := range e.steps {
 		o.match |= 1 << (k - 1)

@@ -261,7 +261,7 @@ func (f *plainFunnel) walk(events []naiveEvent) []int64 {
 	}
 	naive := naiveFunnel{steps: len(f.nodes), window: window, strict: f.order == "strict"}
 	if f.excluded {
-		naive.exclusions = []exclusion{{0, len(f.nodes) - 1}}
+		naive.exclusions = []naiveExclusion{{from: 0, to: len(f.nodes) - 1}}
 	}
 	_, times := naive.walk(events)
 	return times

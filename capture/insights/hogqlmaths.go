@@ -8,8 +8,6 @@ import (
 	"github.com/bunting-flags/bunting/flags/wire"
 )
 
-func init() { filterTypes["hogql"] = hogqlFilter }
-
 // expression is a HogQL expression over events, with its place in the query.
 type expression struct {
 	*hogql.Expr

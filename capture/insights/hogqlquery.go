@@ -10,10 +10,6 @@ import (
 	"github.com/bunting-flags/bunting/capture/insights/internal/hogql"
 )
 
-func init() {
-	kinds = append(kinds, kind{"HogQLQuery", parseHogQL}, kind{"HogQLMetadata", parseMetadata})
-}
-
 // maxBody is the maximum size of a result in bytes (§5.4).
 const maxBody = 32 << 20
 

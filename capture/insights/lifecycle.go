@@ -2,7 +2,11 @@ package insights
 
 import "slices"
 
-func init() { kinds = append(kinds, kind{"LifecycleQuery", parseLifecycle}) }
+// lifecycleKinds are the kinds of queries about lifecycle and stickiness.
+var lifecycleKinds = []kind{
+	{name: "LifecycleQuery", parse: parseLifecycle},
+	{name: "StickinessQuery", parse: parseStickiness},
+}
 
 // lifecycle is a LifecycleQuery (§2.7): how many persons are new, return, return after a pause, or
 // become inactive in each bucket.

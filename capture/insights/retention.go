@@ -9,7 +9,10 @@ import (
 	"time"
 )
 
-func init() { kinds = append(kinds, kind{"RetentionQuery", parseRetention}) }
+// retentionKinds are the kinds of queries about retention.
+var retentionKinds = []kind{
+	{name: "RetentionQuery", parse: parseRetention},
+}
 
 // retentionQuery is a RetentionQuery (§2.6). Actors enter a row by the target event, and return in
 // a column by the returning event.

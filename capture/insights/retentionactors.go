@@ -5,8 +5,8 @@ import (
 	"strconv"
 )
 
-// actorFinder finds the actors in a row of retention, with the columns in which each returned.
-func (q *retentionQuery) actorFinder(n node) actorFinder {
+// ActorFinder finds the actors in a row of retention, with the columns in which each returned.
+func (q *retentionQuery) ActorFinder(n node) actorFinder {
 	if n.get("interval").isAbsent() {
 		n.get("interval").fail(required, "Actors of a RetentionQuery need the interval, the number of a row.")
 	}
@@ -69,8 +69,8 @@ func (f *retentionRun) matchValue(texts []string, anyValue bool) (func(value uin
 	return func(value uint32) bool { return !listed[value] }, nil
 }
 
-// options returns the rows of retention, by which its actors can be selected.
-func (q *retentionQuery) options(r *run) (map[string]any, error) {
+// Options returns the rows of retention, by which its actors can be selected.
+func (q *retentionQuery) Options(r *run) (map[string]any, error) {
 	rows, err := q.rows(r)
 	if err != nil {
 		return nil, err

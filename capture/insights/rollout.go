@@ -8,8 +8,6 @@ import (
 	"github.com/bunting-flags/bunting/flags"
 )
 
-func init() { kinds = append(kinds, kind{"GuardedRolloutQuery", parseRollout}) }
-
 // rolloutQuery is a GuardedRolloutQuery: the numbers of one step of a guarded rollout
 // (experiments.md §4.4). PostHog does not have this kind. The query has all data about the rollout
 // that it needs.

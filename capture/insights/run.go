@@ -2,7 +2,6 @@ package insights
 
 import (
 	"encoding/json"
-	"slices"
 	"time"
 
 	"github.com/bunting-flags/bunting/capture/experiments"
@@ -126,22 +125,8 @@ type plan interface {
 	run(r *run) (*Result, error)
 }
 
-// kind is an entry of the table of kinds.
+// kind is a kind of queries: its name and the parser of its queries.
 type kind struct {
 	name  string
 	parse func(n node, p *Project) plan
-}
-
-// kinds are all kinds of queries that are supported (§2.1). To add a kind, append it in the init
-// function of a new file.
-var kinds []kind
-
-// Kinds returns the names of the supported kinds, sorted.
-func Kinds() []string {
-	names := make([]string, len(kinds))
-	for i, k := range kinds {
-		names[i] = k.name
-	}
-	slices.Sort(names)
-	return names
 }

@@ -4,8 +4,6 @@ import (
 	"fmt"
 )
 
-func init() { kinds = append(kinds, kind{"StickinessQuery", parseStickiness}) }
-
 // stickiness is a StickinessQuery (§2.8): in how many intervals actors are active.
 type stickiness struct {
 	// series are the series; their math defines the actors.

@@ -6,8 +6,6 @@ import (
 	"time"
 )
 
-func init() { kinds = append(kinds, kind{"SurveyStatsQuery", parseSurveyStats}) }
-
 // surveyEvents are the events of surveys, in the order of the constants below.
 var surveyEvents = []string{"survey shown", "survey dismissed", "survey sent"}
 

@@ -6,7 +6,10 @@ import (
 	"github.com/bunting-flags/bunting/flags/wire"
 )
 
-func init() { kinds = append(kinds, kind{"TrendsQuery", parseTrends}) }
+// trendsKinds are the kinds of queries about trends.
+var trendsKinds = []kind{
+	{name: "TrendsQuery", parse: parseTrends},
+}
 
 // trends is a TrendsQuery (§2.4).
 type trends struct {
@@ -366,11 +369,11 @@ func (c *counting) isVisible(value int, points []float64) bool {
 	return c.index.inRange[value] && (!first || sum(points) > 0)
 }
 
-// Limits of results (§5.4).
-const (
-	maxCells           = 1_000_000
-	maxBreakdownValues = 100_000
-)
+// maxCells is the maximum number of numbers of a result (§5.4).
+const maxCells = 1_000_000
+
+// maxBreakdownValues is the maximum number of values of a breakdown (§5.4).
+const maxBreakdownValues = 100_000
 
 // sumUp makes points cumulative.
 func sumUp(points []float64) {

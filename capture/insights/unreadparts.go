@@ -69,12 +69,12 @@ func UnknownMembers(part string, document []byte, place string, p *Project) ([]s
 // supported.
 func readQuery(n node, p *Project) {
 	n = unwrap(n)
-	i := slices.IndexFunc(kinds, func(k kind) bool { return k.name == fmt.Sprint(n.get("kind").value) })
-	if i < 0 {
+	kind, ok := findKind(fmt.Sprint(n.get("kind").value))
+	if !ok {
 		n.tracker.objects = nil // the members of this kind are unknown
 		return
 	}
-	kinds[i].parse(n, p)
+	kind.parse(n, p)
 	n.get("modifiers").object().get("personsOnEventsMode")
 }
 
