@@ -46,7 +46,7 @@ func (matchNothing) bind(*binder) func(*row) bool { return func(*row) bool { ret
 
 // readStep reads one step of an action. An event must satisfy all members of the step.
 func readStep(step node, name *string, p *Project) condition {
-	out := step.get("properties").filters(p)
+	out := readFilters(step.get("properties"), p)
 	if name != nil {
 		out = append(out, nameCondition(*name))
 	}
@@ -93,7 +93,7 @@ func urlCondition(url, matching string, step node) condition {
 	case "exact":
 		return urlMatcher{func(s string) bool { return s == url }}
 	case "regex":
-		if p := step.get("url").pattern(url); p != nil {
+		if p := readPattern(step.get("url"), url); p != nil {
 			return urlMatcher{p.MatchString}
 		}
 		return matchNothing{}

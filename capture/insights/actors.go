@@ -45,8 +45,8 @@ func (t *stringTable) number(text string) (uint32, error) {
 // anyPeople is the group type that stands for persons: actors with it are persons, not groups.
 const anyPeople = -1
 
-// aggregationGroup reads aggregation_group_type_index; it returns anyPeople if that is absent.
-func (n node) aggregationGroup() int {
+// readGroupType reads aggregation_group_type_index; it returns anyPeople if that is absent.
+func readGroupType(n node) int {
 	return int(n.get("aggregation_group_type_index").intInRange(0, maxGroupTypes-1, anyPeople))
 }
 

@@ -89,7 +89,7 @@ func (a *actorRow) fill(columns []actorColumn, fields []hogql.Value) {
 // bindPerson returns the expression as a condition of stored persons, without regard to events.
 func (c *hogqlCondition) bindPerson(b *binder) func(*capture.StoredPerson) bool {
 	scope := actorScope()
-	program, err := c.Compile(scope, b.hogqlContext())
+	program, err := c.Compile(scope, hogqlContext(b.run))
 	if err != nil {
 		b.setErr(withAttr(err, c.attr))
 		return func(*capture.StoredPerson) bool { return false }
@@ -100,7 +100,7 @@ func (c *hogqlCondition) bindPerson(b *binder) func(*capture.StoredPerson) bool 
 		a := &actorRow{member: &member{person: p.UUID}, groupType: anyPeople, stored: p, zone: b.zone}
 		a.fill(columns, row.Fields)
 		v, err := program.Eval(row)
-		b.setEvalErr(err, c.expression)
+		setEvalErr(b, err, c.expression)
 		return v.IsTrue()
 	}
 }
@@ -239,7 +239,7 @@ func (a *actorRow) displayProperty() string {
 }
 
 // displayNames returns the properties used as display name of persons, the preferred first.
-func (p *Project) displayNames() []string {
+func displayNames(p *Project) []string {
 	if len(p.PersonDisplay) == 0 {
 		return defaultNames
 	}

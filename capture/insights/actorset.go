@@ -95,7 +95,7 @@ func (t *trends) ActorFinder(n node) actorFinder {
 	case t.display != total && dayNode.isAbsent():
 		dayNode.fail(required, "Actors of a series over time need a day.")
 	}
-	when := dayNode.date(false)
+	when := readDate(dayNode, false)
 	series := int(n.get("series").intInRange(0, int64(max(0, len(t.series)-1)), 0))
 	previous := n.get("compare").choice("current", "current", "previous") == "previous"
 	texts, anyValue := parseBreakdownValue(n.get("breakdown"))
@@ -154,7 +154,7 @@ func (t *trends) collectActors(r *run, p *period, series, bucket int, texts []st
 	if err := t.bins(r, b, []*counting{c}); err != nil {
 		return nil, err
 	}
-	if err := r.sweep(b, []*counting{c}); err != nil {
+	if err := sweep(r, b, []*counting{c}); err != nil {
 		return nil, err
 	}
 	matches, err := t.matchValue(r, p, series, c, texts, anyValue)
@@ -202,7 +202,7 @@ func (l *lifecycle) ActorFinder(n node) actorFinder {
 	if n.get("day").isAbsent() {
 		n.get("day").fail(required, "Actors of a LifecycleQuery need a day.")
 	}
-	when := n.get("day").date(false)
+	when := readDate(n.get("day"), false)
 	return func(r *run) (*actorSet, error) {
 		p, err := r.period(l.dates, l.interval)
 		if err != nil {

@@ -55,22 +55,22 @@ func (q *actorsQuery) read(n, source node, p *Project) *actorsQuery {
 		defaults = append(defaults, "event_distinct_ids")
 	}
 	for _, s := range selects {
-		q.selects = append(q.selects, s.parseSelectItem(s.text("")))
+		q.selects = append(q.selects, parseSelectItem(s, s.text("")))
 		q.texts = append(q.texts, sourceText{s.text(""), s.attr})
 	}
 	if len(selects) == 0 {
 		for _, text := range defaults {
-			q.selects = append(q.selects, n.get("select").parseSelectItem(text))
+			q.selects = append(q.selects, parseSelectItem(n.get("select"), text))
 		}
-		q.groupSelects = []selectItem{n.get("select").parseSelectItem("group")}
+		q.groupSelects = []selectItem{parseSelectItem(n.get("select"), "group")}
 	}
 	for _, o := range n.get("orderBy").list(maxSelect) {
 		term, err := hogql.ParseOrder(orderByDisplay(o.text("")))
-		o.failWith(err)
+		failWith(o, err)
 		q.order, q.hasOrder = append(q.order, term), true
 		q.texts = append(q.texts, sourceText{orderByDisplay(o.text("")), o.attr})
 	}
-	q.filters = []allOf{n.get("properties").peopleFilters(p), n.get("fixedProperties").peopleFilters(p)}
+	q.filters = []allOf{readPersonFilters(n.get("properties"), p), readPersonFilters(n.get("fixedProperties"), p)}
 	q.search = strings.ToLower(n.get("search").text(""))
 	q.limit = int(n.get("limit").intInRange(1, hogql.MaxLimit, defaultRows))
 	q.offset = int(n.get("offset").intInRange(0, maxOffset, 0))
@@ -85,7 +85,7 @@ func (s sources) parsePersons(n node, p *Project) plan {
 	}
 	q := s.parseActors(node{value: members, attr: n.attr, fault: n.fault}, p).(*actorsQuery)
 	if cohort := n.get("cohort"); !cohort.isAbsent() {
-		q.filters = append(q.filters, allOf{&cohortCondition{ids: []int64{cohort.cohort(p)}}})
+		q.filters = append(q.filters, allOf{&cohortCondition{ids: []int64{readCohort(cohort, p)}}})
 	}
 	return q
 }
@@ -98,19 +98,19 @@ func (s sources) parseActorsSource(n node, p *Project) plan {
 }
 
 // parseSelectItem parses an expression of the select list.
-func (n node) parseSelectItem(text string) selectItem {
+func parseSelectItem(n node, text string) selectItem {
 	expression := text
 	if strings.TrimSpace(text) == "group" { // a keyword of HogQL
 		expression = "`group`"
 	}
 	item, err := hogql.ParseItem(expression)
-	n.failWith(err)
+	failWith(n, err)
 	item.Column = text
 	return selectItem{text, item}
 }
 
 // failWith records err as the fault of the query, at this node, unless a fault is recorded.
-func (n node) failWith(err error) {
+func failWith(n node, err error) {
 	var e *Error
 	if errors.As(withAttr(err, n.attr), &e) && *n.fault == nil {
 		*n.fault = e
@@ -171,18 +171,18 @@ type personCondition interface {
 	bindPerson(b *binder) func(*capture.StoredPerson) bool
 }
 
-// peopleFilters reads filters that must be evaluable without events.
-func (n node) peopleFilters(p *Project) allOf {
-	return n.typedFilters(p, "person and cohort", func(c condition) bool {
+// readPersonFilters reads filters that must be evaluable without events.
+func readPersonFilters(n node, p *Project) allOf {
+	return readTypedFilters(n, p, "person and cohort", func(c condition) bool {
 		_, ok := c.(personCondition)
 		return ok
 	})
 }
 
-// typedFilters reads filters for each of which the function one must be true; kinds names the
+// readTypedFilters reads filters for each of which the function one must be true; kinds names the
 // permitted types in the error.
-func (n node) typedFilters(p *Project, kinds string, one func(condition) bool) allOf {
-	filters := n.filters(p)
+func readTypedFilters(n node, p *Project, kinds string, one func(condition) bool) allOf {
+	filters := readFilters(n, p)
 	if !n.hasFailed() && !everyCondition(filters, one) {
 		n.fail(notSupported, "Only filters of type %s are possible here.", kinds)
 	}

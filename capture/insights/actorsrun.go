@@ -50,7 +50,7 @@ func (q *actorsQuery) run(r *run) (*Result, error) {
 	if err != nil {
 		return nil, withAttrOf(err, f.texts, "query__select")
 	}
-	rows, err := f.encodeRows(f.query, found.Rows, nil)
+	rows, err := encodeRows(f.run, f.query, found.Rows, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -69,7 +69,7 @@ func (f *actorsRun) prepare(groupType int) error {
 	if b.err != nil {
 		return b.err
 	}
-	f.actor = actorRow{groupType: groupType, zone: f.zone, display: f.project.displayNames()}
+	f.actor = actorRow{groupType: groupType, zone: f.zone, display: displayNames(f.project)}
 	f.selects = f.actorsQuery.selects
 	if f.groupSelects != nil && groupType != anyPeople {
 		f.selects = f.groupSelects
@@ -88,7 +88,7 @@ func (f *actorsRun) prepare(groupType int) error {
 	}
 	scope := actorScope()
 	var err error
-	f.query, err = hogql.Select("persons", items, nil, order, f.limit, f.offset).Compile(scope, f.hogqlContext())
+	f.query, err = hogql.Select("persons", items, nil, order, f.limit, f.offset).Compile(scope, hogqlContext(f.run))
 	if err != nil {
 		return withAttrOf(err, f.texts, "query__select")
 	}

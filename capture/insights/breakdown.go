@@ -42,9 +42,9 @@ const (
 	maxParts = 3
 )
 
-// breakdown parses a breakdownFilter; it returns nil if there is no breakdown. trendsFilter may
+// readBreakdown parses a breakdownFilter; it returns nil if there is no breakdown. trendsFilter may
 // have the number of bins in the older form.
-func (n node) breakdown(p *Project, trendsFilter node) *breakdown {
+func readBreakdown(n node, p *Project, trendsFilter node) *breakdown {
 	b := &breakdown{limit: int(n.get("breakdown_limit").intInRange(1, 1000, 25)), hideOther: n.get("breakdown_hide_other_aggregation").boolean()}
 	if list := n.get("breakdowns").list(maxParts); len(list) > 0 {
 		b.several = true
@@ -52,7 +52,7 @@ func (n node) breakdown(p *Project, trendsFilter node) *breakdown {
 			if kind := part.get("type").text("event"); kind == "cohort" {
 				part.get("type").fail(notSupported, "Cohorts cannot be one of several breakdowns.")
 			} else {
-				b.parts = append(b.parts, part.breakdownPart(kind, part.get("property"), "", p))
+				b.parts = append(b.parts, readBreakdownPart(part, kind, part.get("property"), "", p))
 			}
 		}
 		return b
@@ -70,7 +70,7 @@ func (n node) breakdown(p *Project, trendsFilter node) *breakdown {
 	if list, ok := property.value.([]any); ok && len(list) == 1 {
 		property = property.list(1)[0]
 	}
-	part := n.breakdownPart(kind, property, "breakdown_", p)
+	part := readBreakdownPart(n, kind, property, "breakdown_", p)
 	// In older queries the number of bins is a member of trendsFilter.
 	if bins := trendsFilter.get("breakdown_histogram_bin_count"); part.bins == 0 && !bins.isAbsent() {
 		part.bins = int(bins.intInRange(1, maxBins, 1))
@@ -79,20 +79,20 @@ func (n node) breakdown(p *Project, trendsFilter node) *breakdown {
 	return b
 }
 
-// breakdownPart parses one property of a breakdown. prefix is the common prefix of the names of its
+// readBreakdownPart parses one property of a breakdown. prefix is the common prefix of the names of its
 // members in the older form, "" in the newer one.
-func (n node) breakdownPart(kind string, property node, prefix string, p *Project) breakdownPart {
+func readBreakdownPart(n node, kind string, property node, prefix string, p *Project) breakdownPart {
 	part := breakdownPart{normalize: n.get(prefix + "normalize_url").boolean()}
 	if bins := n.get(prefix + "histogram_bin_count"); !bins.isAbsent() {
 		part.bins = int(bins.intInRange(1, maxBins, 1))
 	}
-	part.bindValue = n.propertyOf(kind, property, n.get(prefix+"group_type_index"), p)
+	part.bindValue = readProperty(n, kind, property, n.get(prefix+"group_type_index"), p)
 	return part
 }
 
-// propertyOf returns the property of a breakdown as a value of events. kind is its type, such as
+// readProperty returns the property of a breakdown as a value of events. kind is its type, such as
 // event or person; group is the index of the group type for kind group.
-func (n node) propertyOf(kind string, property, group node, p *Project) func(b *binder) getter {
+func readProperty(n node, kind string, property, group node, p *Project) func(b *binder) getter {
 	name := property.text("")
 	if property.isAbsent() {
 		property.fail(required, "A breakdown needs a property.")
@@ -103,7 +103,7 @@ func (n node) propertyOf(kind string, property, group node, p *Project) func(b *
 	case "person":
 		return func(b *binder) getter { return b.personProperty(name) }
 	case "session":
-		property.sessionName(name)
+		readSessionName(property, name)
 		return func(b *binder) getter { return b.sessionValue(name) }
 	case "event_metadata":
 		if columnGetters[name] == nil {
@@ -178,7 +178,7 @@ func (b *breakdown) readCohorts(n node, p *Project) {
 		} else if id.intInRange(0, 1<<53, 0) == 0 {
 			b.cohorts = append(b.cohorts, 0)
 		} else {
-			b.cohorts = append(b.cohorts, id.cohort(p))
+			b.cohorts = append(b.cohorts, readCohort(id, p))
 		}
 	}
 }

@@ -123,9 +123,9 @@ func parseISO(text string) (t time.Time, local, ok bool) {
 	return hogql.ParseDate(day.Format(time.DateOnly) + clock)
 }
 
-// date returns the node as a date; an absent or empty one has the form noDate. all is as in
+// readDate returns the node as a date; an absent or empty one has the form noDate. all is as in
 // parseDate.
-func (n node) date(all bool) date {
+func readDate(n node, all bool) date {
 	text := n.text("")
 	if n.isAbsent() || n.hasFailed() || text == "" {
 		return date{}
@@ -137,9 +137,9 @@ func (n node) date(all bool) date {
 	return d
 }
 
-// lastDate is like date for the end of a range: today and yesterday mean the end of the day.
-func (n node) lastDate() date {
-	d := n.date(false)
+// readLastDate is like date for the end of a range: today and yesterday mean the end of the day.
+func readLastDate(n node) date {
+	d := readDate(n, false)
 	if text, _ := n.value.(string); d.edge != "" && dateWords[text].edge != "" {
 		d.edge = "End"
 	}

@@ -114,7 +114,7 @@ func TestDates_RangesOfDaysByName(t *testing.T) {
 		{`{"date_from": "-1dStart", "date_to": "now", "explicitDate": true}`, "2020-03-10T23:00:00Z", "2020-03-12T14:30:45Z"},
 	} {
 		n, fault := decodeQuery(json.RawMessage(tt.dates), "query__dateRange")
-		d := n.dateRange()
+		d := readDateRange(n)
 		if *fault != nil {
 			t.Errorf("%s: %v", tt.dates, *fault)
 			continue
@@ -211,7 +211,7 @@ func TestPeriod_RangesAndWhatCounts(t *testing.T) {
 	} {
 		r := newRun(t.Context(), nil, &Project{}, Options{Now: parseInstant(t, now)})
 		n, fault := decodeQuery(json.RawMessage(tt.dates), "query__dateRange")
-		p, err := r.period(n.dateRange(), tt.interval)
+		p, err := r.period(readDateRange(n), tt.interval)
 		if err != nil || *fault != nil {
 			t.Errorf("%s: %v, %v", name, err, *fault)
 			continue
@@ -248,11 +248,11 @@ func TestPeriod_Comparison(t *testing.T) {
 		if tt.to != "" {
 			to, _ = parseDate(tt.to, false)
 		}
-		p, err := r.period(n.dateRange(), tt.interval)
+		p, err := r.period(readDateRange(n), tt.interval)
 		if err != nil {
 			t.Fatal(err)
 		}
-		before, err := r.previousPeriod(p, n.dateRange(), to)
+		before, err := r.previousPeriod(p, readDateRange(n), to)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -67,7 +67,7 @@ func parseAttributes(s string) (map[string]string, string) {
 // elementFilter parses a filter about the elements that were clicked (§3.2.6).
 func elementFilter(n node, p *Project) condition {
 	key := n.get("key").choice("", "tag_name", "text", "href", "selector")
-	f := &elementCondition{comparison: n.comparison(p, eventFilterSettings(key))}
+	f := &elementCondition{comparison: readComparison(n, p, eventFilterSettings(key))}
 	switch key {
 	case "text", "href":
 		f.attribute = key

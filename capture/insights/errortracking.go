@@ -72,7 +72,7 @@ var issueOrders = map[string]func(a, b *issueRow) int{
 // parseIssues parses an ErrorTrackingQuery. It finds the issues already, because which of them the
 // caller may see is known when the query is parsed, not when it is run.
 func parseIssues(n node, p *Project) plan {
-	q := &issuesQuery{fingerprint: p.Issues.Fingerprint, conditions: queryConditions(n, p), dates: n.get("dateRange").dateRange()}
+	q := &issuesQuery{fingerprint: p.Issues.Fingerprint, conditions: queryConditions(n, p), dates: readDateRange(n.get("dateRange"))}
 	n.rejectMembers("searchQuery", "assignee", "filterGroup", "personId", "groupKey")
 	q.order = issueOrders[n.get("orderBy").choice("last_seen", "occurrences", "first_seen", "last_seen", "users", "sessions")]
 	if n.get("orderDirection").choice("DESC", "ASC", "DESC") == "DESC" {

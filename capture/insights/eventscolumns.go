@@ -15,16 +15,16 @@ import (
 // eventColumns are the columns of EventsQuery that are more than a field. Columns about persons are
 // encoded when all rows are known, so that only the persons of these rows are read.
 var eventColumns = map[string]hogqlField{
-	"*":                   simpleField(hogql.ObjectType, (*binder).eventObject),
-	"person":              simpleField(hogql.ObjectType, (*binder).eventPerson),
-	"person_display_name": simpleField(hogql.ObjectType, (*binder).eventPerson),
+	"*":                   simpleField(hogql.ObjectType, eventObject),
+	"person":              simpleField(hogql.ObjectType, eventPerson),
+	"person_display_name": simpleField(hogql.ObjectType, eventPerson),
 }
 
 // eventObject returns the event as a JSON object, the column *.
-func (b *binder) eventObject() cellOf {
+func eventObject(b *binder) cellOf {
 	b.needs.columns |= UUIDs | Names | Properties | DistinctIDs | Elements | CreatedAt | Modes
 	// at returns a time in the format of responses.
-	at := func(micros int64) string { return b.instantText(time.UnixMicro(micros)) }
+	at := func(micros int64) string { return instantText(b.run, time.UnixMicro(micros)) }
 	return func(r *row) hogql.Value {
 		out := append(make([]byte, 0, len(r.b.Properties[r.i])+400), `{"uuid":"`+r.b.UUID[r.i].String()+`","event":`...)
 		out = wire.AppendQuoted(out, r.b.Name[r.i])
@@ -41,7 +41,7 @@ func (b *binder) eventObject() cellOf {
 }
 
 // instantText returns an instant in the project's time zone, in the format of responses.
-func (r *run) instantText(t time.Time) string {
+func instantText(r *run, t time.Time) string {
 	return t.In(r.zone).Format("2006-01-02T15:04:05.999999Z07:00")
 }
 
@@ -53,9 +53,9 @@ type owner struct {
 }
 
 // eventPerson returns the owner of an event as a JSON object.
-func (b *binder) eventPerson() cellOf {
+func eventPerson(b *binder) cellOf {
 	b.needs.columns |= DistinctIDs
-	person := b.personText()
+	person := personText(b)
 	return func(r *row) hogql.Value {
 		return hogql.ObjectOf(string(wire.MustEncode(owner{person(r).Text(), r.b.DistinctID[r.i]})))
 	}
@@ -82,7 +82,7 @@ func (q *eventsQuery) encode(r *run, query *hogql.Query, found *hogql.Result) (j
 		}
 	}
 	if len(ids) == 0 {
-		return r.encodeRows(query, found.Rows, nil)
+		return encodeRows(r, query, found.Rows, nil)
 	}
 	slices.SortFunc(ids, func(a, b capture.UUID) int { return strings.Compare(string(a[:]), string(b[:])) }) // sorted for Compact
 	people := map[string]*capture.StoredPerson{}
@@ -98,17 +98,17 @@ func (q *eventsQuery) encode(r *run, query *hogql.Query, found *hogql.Result) (j
 	for i, s := range q.selects {
 		switch s.item.Field() {
 		case "person":
-			show[i] = func(v hogql.Value) (json.RawMessage, error) { return r.personOf(v, people) }
+			show[i] = func(v hogql.Value) (json.RawMessage, error) { return personOf(r, v, people) }
 		case "person_display_name":
-			show[i] = func(v hogql.Value) (json.RawMessage, error) { return r.displayOf(v, people) }
+			show[i] = func(v hogql.Value) (json.RawMessage, error) { return displayOf(r, v, people) }
 		}
 	}
-	return r.encodeRows(query, found.Rows, show)
+	return encodeRows(r, query, found.Rows, show)
 }
 
 // personOf encodes an owner as the column person. A person that no longer exists has only the
 // distinct id.
-func (r *run) personOf(v hogql.Value, people map[string]*capture.StoredPerson) (json.RawMessage, error) {
+func personOf(r *run, v hogql.Value, people map[string]*capture.StoredPerson) (json.RawMessage, error) {
 	var o owner
 	if err := json.Unmarshal([]byte(v.Text()), &o); err != nil {
 		return nil, err
@@ -117,11 +117,11 @@ func (r *run) personOf(v hogql.Value, people map[string]*capture.StoredPerson) (
 	if p == nil {
 		return wire.Encode(map[string]string{"distinct_id": o.DistinctID})
 	}
-	return wire.Encode(map[string]any{"uuid": o.UUID, "created_at": r.instantText(p.CreatedAt), "properties": p.Properties, "distinct_id": o.DistinctID})
+	return wire.Encode(map[string]any{"uuid": o.UUID, "created_at": instantText(r, p.CreatedAt), "properties": p.Properties, "distinct_id": o.DistinctID})
 }
 
 // displayOf encodes an owner as the column person_display_name.
-func (r *run) displayOf(v hogql.Value, people map[string]*capture.StoredPerson) (json.RawMessage, error) {
+func displayOf(r *run, v hogql.Value, people map[string]*capture.StoredPerson) (json.RawMessage, error) {
 	var o owner
 	if err := json.Unmarshal([]byte(v.Text()), &o); err != nil {
 		return nil, err
@@ -129,7 +129,7 @@ func (r *run) displayOf(v hogql.Value, people map[string]*capture.StoredPerson) 
 	// Without a display property, the distinct id of the event is the name.
 	name := o.DistinctID
 	if p := people[o.UUID]; p != nil {
-		actor := actorRow{groupType: anyPeople, stored: p, display: r.project.displayNames()}
+		actor := actorRow{groupType: anyPeople, stored: p, display: displayNames(r.project)}
 		if display := actor.displayProperty(); display != "" {
 			name = display
 		}

@@ -41,33 +41,33 @@ type eventsQuery struct {
 // query runs.
 func (s sources) parseEvents(n node, p *Project) plan {
 	q := &eventsQuery{conditions: queryConditions(n, p)}
-	q.conditions = append(q.conditions, n.get("fixedProperties").filters(p))
+	q.conditions = append(q.conditions, readFilters(n.get("fixedProperties"), p))
 	for _, item := range n.get("select").list(maxSelect) {
-		q.selects = append(q.selects, item.parseSelectItem(item.text("")))
+		q.selects = append(q.selects, parseSelectItem(item, item.text("")))
 		q.texts = append(q.texts, sourceText{item.text(""), item.attr})
 	}
 	if len(q.selects) == 0 {
-		q.selects = []selectItem{n.get("select").parseSelectItem("*")}
+		q.selects = []selectItem{parseSelectItem(n.get("select"), "*")}
 	}
 	for _, w := range n.get("where").list(maxSelect) {
 		expr, err := hogql.ParseExpr(w.text(""))
-		w.failWith(err)
+		failWith(w, err)
 		q.texts = append(q.texts, sourceText{w.text(""), w.attr})
 		q.where = append(q.where, expr)
 	}
 	for _, o := range n.get("orderBy").list(maxSelect) {
 		term, err := hogql.ParseOrder(o.text(""))
-		o.failWith(err)
+		failWith(o, err)
 		q.texts = append(q.texts, sourceText{o.text(""), o.attr})
 		q.order = append(q.order, term)
 	}
 	if len(q.order) == 0 && !n.hasFailed() {
 		term, err := hogql.ParseOrder(defaultOrder(q.selects, "timestamp", "timestamp", "*"))
-		n.get("orderBy").failWith(err)
+		failWith(n.get("orderBy"), err)
 		q.order = []hogql.Order{term}
 	}
 	q.readEvents(n, p)
-	q.after, q.before = n.get("after").date(true), n.get("before").date(false)
+	q.after, q.before = readDate(n.get("after"), true), readDate(n.get("before"), false)
 	q.limit = int(n.get("limit").intInRange(1, hogql.MaxLimit, defaultRows))
 	q.offset = int(n.get("offset").intInRange(0, maxOffset, 0))
 	if source := n.get("source"); !source.isAbsent() {
@@ -75,8 +75,8 @@ func (s sources) parseEvents(n node, p *Project) plan {
 	}
 	// The program is discarded: a run compiles again with its own time and limits.
 	if !n.hasFailed() {
-		_, err := q.compile(p.eventScope(eventColumns), hogql.Context{Zone: p.Location, WeekStart: p.WeekStart, Now: time.Unix(0, 0)})
-		n.failWith(withAttrOf(err, q.texts, n.get("select").attr))
+		_, err := q.compile(eventScope(p, eventColumns), hogql.Context{Zone: p.Location, WeekStart: p.WeekStart, Now: time.Unix(0, 0)})
+		failWith(n, withAttrOf(err, q.texts, n.get("select").attr))
 	}
 	return q
 }
@@ -95,7 +95,7 @@ func (q *eventsQuery) readEvents(n node, p *Project) {
 		}
 	}
 	if id := n.get("actionId"); !id.isAbsent() {
-		action := node{value: map[string]any{"kind": "ActionsNode", "id": id.value}, attr: n.attr, fault: n.fault}.entity(p)
+		action := readEntity(node{value: map[string]any{"kind": "ActionsNode", "id": id.value}, attr: n.attr, fault: n.fault}, p)
 		q.action = &action
 	}
 	switch id := n.get("personId"); v := id.value.(type) {
@@ -120,8 +120,8 @@ func (q *eventsQuery) compile(scope *hogql.Scope, c hogql.Context) (*hogql.Query
 
 // run scans the events, adds the matching rows to the HogQL query, and encodes its result.
 func (q *eventsQuery) run(r *run) (*Result, error) {
-	scope := r.project.eventScope(eventColumns)
-	query, err := q.compile(scope, r.hogqlContext())
+	scope := eventScope(r.project, eventColumns)
+	query, err := q.compile(scope, hogqlContext(r))
 	if err != nil {
 		return nil, withAttrOf(err, q.texts, "query__select")
 	}
@@ -130,10 +130,10 @@ func (q *eventsQuery) run(r *run) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	fill := b.hogqlRow(scope, eventColumns, nil)
+	fill := bindEventRow(b, scope, eventColumns, nil)
 	// An empty list of names or distinct ids matches no event, so there is no need to scan.
 	if b.err == nil && (s.Names == nil || len(s.Names) > 0) && (s.DistinctIDs == nil || len(s.DistinctIDs) > 0) {
-		err = withAttrOf(b.scanHogQL(s, query, holds, fill), q.texts, "query__select")
+		err = withAttrOf(scanHogQL(b, s, query, holds, fill), q.texts, "query__select")
 	}
 	if err == nil {
 		err = b.err
@@ -174,7 +174,7 @@ func (q *eventsQuery) bind(b *binder, query *hogql.Query) (Scan, func(*row) bool
 		before = b.calendar().resolve(q.before, b.now)
 	}
 	s.To = min(s.To, before.UnixMicro()-1)
-	b.setRange(s)
+	setRange(b, s)
 	conditions := []func(*row) bool{q.conditions.bind(b)}
 	// The conditions of the query may permit only some names as well.
 	s.Names = intersectNames(q.names, query.Names())
@@ -184,7 +184,7 @@ func (q *eventsQuery) bind(b *binder, query *hogql.Query) (Scan, func(*row) bool
 		conditions = append(conditions, m.holds)
 	}
 	if q.person != "" {
-		isPersonEvent, ids, err := b.bindPersonEvents(q.person)
+		isPersonEvent, ids, err := bindPersonEvents(b, q.person)
 		if err != nil {
 			return s, nil, err
 		}
@@ -192,7 +192,7 @@ func (q *eventsQuery) bind(b *binder, query *hogql.Query) (Scan, func(*row) bool
 		conditions = append(conditions, isPersonEvent)
 	}
 	if q.actors != nil {
-		isActorEvent, err := b.bindActorEvents(q.actors)
+		isActorEvent, err := bindActorEvents(b, q.actors)
 		if err != nil {
 			return s, nil, err
 		}
@@ -215,7 +215,7 @@ func (s sources) actorsOfTrend(n node, p *Project) actorFinder {
 
 // bindActorEvents returns a function that reports whether an event is one of those behind a point.
 // It runs the query of the point to find the ids of these events.
-func (b *binder) bindActorEvents(find actorFinder) (func(*row) bool, error) {
+func bindActorEvents(b *binder, find actorFinder) (func(*row) bool, error) {
 	b.wantIDs = true
 	b.needs.columns |= IDs
 	found, err := find(b.run)
@@ -235,7 +235,7 @@ func (b *binder) bindActorEvents(find actorFinder) (func(*row) bool, error) {
 }
 
 // setRange sets the binder's range to that of a scan; it determines which sessions are read.
-func (b *binder) setRange(s Scan) {
+func setRange(b *binder, s Scan) {
 	// The limits leave room for adding a day around the range without overflow.
 	const far = math.MaxInt64 / 4
 	b.from, b.to = max(s.From, -far), min(s.To, far)
@@ -255,7 +255,7 @@ func intersectNames(a, b []string) []string {
 // bindPersonEvents returns a function that reports whether an event belongs to a person, specified
 // by UUID or number. ids are the distinct ids of the person, with which the scan can be restricted:
 // nil if there may be more than could be returned, empty if there is no such person.
-func (b *binder) bindPersonEvents(person string) (matches func(*row) bool, ids []string, err error) {
+func bindPersonEvents(b *binder, person string) (matches func(*row) bool, ids []string, err error) {
 	id, ok := wire.ParseUUID(person)
 	var uuids []capture.UUID
 	if ok {

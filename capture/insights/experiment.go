@@ -74,7 +74,7 @@ type experimentQuery struct {
 
 // parseExperiment parses an ExperimentQuery.
 func parseExperiment(n node, p *Project) plan {
-	x := n.experiment(p, true)
+	x := readTrial(n, p, true)
 	m := n.get("metric").object()
 	q := &experimentQuery{trial: x, metric: readMetric(m, p)}
 	if x.Experiment == nil {
@@ -82,31 +82,31 @@ func parseExperiment(n node, p *Project) plan {
 	}
 	q.exposure = readExposure(x, n, p)
 	q.test, q.cuped = readStats(x.Stats)
-	q.test.Decrease, q.parts = m.decrease(), m.metricBreakdown(p)
+	q.test.Decrease, q.parts = readDecrease(m), readMetricBreakdown(m, p)
 	return q
 }
 
-// decrease reports whether the goal of a metric is a decrease.
-func (n node) decrease() bool {
+// readDecrease reports whether the goal of a metric is a decrease.
+func readDecrease(n node) bool {
 	return n.get("goal").choice("increase", "increase", "decrease") == "decrease"
 }
 
-// metricBreakdown parses the breakdown of a metric.
-func (n node) metricBreakdown(p *Project) (out []breakdownPart) {
+// readMetricBreakdown parses the breakdown of a metric.
+func readMetricBreakdown(n node, p *Project) (out []breakdownPart) {
 	parts := n.get("breakdownFilter").object().get("breakdowns")
 	if list, _ := parts.value.([]any); len(list) > maxParts {
 		parts.fail(invalidInput, "Maximum of %d breakdowns are supported for experiment metrics", maxParts)
 	}
 	for _, part := range parts.list(maxParts) {
 		kind := part.get("type").choice("event", "event", "person", "group")
-		out = append(out, part.breakdownPart(kind, part.get("property"), "", p))
+		out = append(out, readBreakdownPart(part, kind, part.get("property"), "", p))
 	}
 	return out
 }
 
-// experiment returns the experiment with the member experiment_id. If the member is absent, the
+// readTrial returns the experiment with the member experiment_id. If the member is absent, the
 // result has no Experiment, which is a fault if mandatory is true.
-func (n node) experiment(p *Project, mandatory bool) trial {
+func readTrial(n node, p *Project, mandatory bool) trial {
 	id := n.get("experiment_id")
 	if id.isAbsent() {
 		if mandatory {
@@ -132,11 +132,11 @@ func (n node) experiment(p *Project, mandatory bool) trial {
 // covariate. A member that is out of range has its default.
 func readStats(config json.RawMessage) (experiments.Test, int) {
 	n, _ := decodeQuery(config, "")
-	return n.stats()
+	return readTest(n)
 }
 
-// stats is readStats for a node.
-func (n node) stats() (experiments.Test, int) {
+// readTest is readStats for a node.
+func readTest(n node) (experiments.Test, int) {
 	t := experiments.NewTest()
 	method := n.get("method")
 	t.Frequentist = method.value == "frequentist"

@@ -32,20 +32,20 @@ func flagExposures(p *Project, flag string) entity {
 func readExposure(x trial, n node, p *Project) exposure {
 	criteria, _ := decodeQuery(x.Criteria, "")
 	criteria.attr, criteria.fault = "query__exposure_criteria", n.fault
-	return criteria.exposure(x, p)
+	return readCriteria(criteria, x, p)
 }
 
-// exposure parses exposure criteria. The exposure is an action, an event of the user's own, or by
+// readCriteria parses exposure criteria. The exposure is an action, an event of the user's own, or by
 // default the events that SDKs send when they read the flag.
-func (n node) exposure(x trial, p *Project) exposure {
+func readCriteria(n node, x trial, p *Project) exposure {
 	criteria := n.object()
 	config := criteria.get("exposure_config").object()
 	e := exposure{variant: "$feature/" + x.FlagKey, firstSeen: criteria.get("multiple_variant_handling").value == "first_seen"}
 	switch {
 	case config.get("kind").value == "ActionsNode":
-		e.entity = config.entity(p)
+		e.entity = readEntity(config, p)
 	default:
-		name, filters := config.get("event").text(""), config.get("properties").filters(p)
+		name, filters := config.get("event").text(""), readFilters(config.get("properties"), p)
 		usual := name == "" || slices.Contains(capture.Exposures(), name)
 		e.entity = entity{project: p, event: &name}
 		if usual {
@@ -57,7 +57,7 @@ func (n node) exposure(x trial, p *Project) exposure {
 		e.entity.node, e.conditions = config, append(e.conditions, filters...)
 		if activation := criteria.get("activation_config").object(); !activation.isAbsent() && usual {
 			done := activation.get("event").text("")
-			e.activation = &entity{node: activation, project: p, event: &done, conditions: activation.get("properties").filters(p)}
+			e.activation = &entity{node: activation, project: p, event: &done, conditions: readFilters(activation.get("properties"), p)}
 		}
 	}
 	tests := criteria.get("filterTestAccounts")

@@ -29,8 +29,8 @@ func parseExposures(n node, p *Project) plan {
 	}
 	// The experiment that the query describes, if no stored experiment is named.
 	query := trial{Experiment: &experiments.Experiment{FlagKey: key, Criteria: criteria.raw()}}
-	query.Start, query.End = n.get("start_date").optionalInstant(), n.get("end_date").optionalInstant()
-	stored := n.experiment(p, false)
+	query.Start, query.End = readOptionalInstant(n.get("start_date")), readOptionalInstant(n.get("end_date"))
+	stored := readTrial(n, p, false)
 	query.err = stored.err
 	if stored.Experiment != nil {
 		// A copy, since the stored experiment may be shared.
@@ -51,7 +51,7 @@ func parseExposures(n node, p *Project) plan {
 	if criteria.isAbsent() {
 		return &exposuresQuery{query, readExposure(query, n, p)}
 	}
-	return &exposuresQuery{query, criteria.exposure(query, p)}
+	return &exposuresQuery{query, readCriteria(criteria, query, p)}
 }
 
 // readFlag reads the variants and the group type of a flag in the query.
@@ -69,9 +69,9 @@ func readFlag(x *experiments.Experiment, n node) {
 	}
 }
 
-// optionalInstant returns an instant in the format of RFC 3339, the zero time if it is absent or
+// readOptionalInstant returns an instant in the format of RFC 3339, the zero time if it is absent or
 // empty.
-func (n node) optionalInstant() time.Time {
+func readOptionalInstant(n node) time.Time {
 	text := n.text("")
 	if text == "" {
 		return time.Time{}

@@ -79,21 +79,21 @@ var unitNames = []string{"second", "minute", "hour", "day", "week", "month"}
 var metricKinds = map[string]func(m *metric, n node, p *Project){
 	"mean": func(m *metric, n node, p *Project) {
 		m.kind = experiments.Mean
-		side := n.get("source").metricSource(p)
+		side := readMetricSource(n.get("source"), p)
 		if !n.get("threshold").isAbsent() {
 			c := n.get("threshold").number(0)
 			if side.math == "total" || side.math == "sum" {
 				side.threshold = &c
 			}
 		}
-		side.cut = n.cut()
+		side.cut = readCut(n)
 		m.sides = []metricSource{side}
 	},
 	"ratio": func(m *metric, n node, p *Project) {
 		m.kind = experiments.Ratio
 		for _, name := range []string{"numerator", "denominator"} {
-			side := n.get(name).metricSource(p)
-			side.cut = n.get(name + "_outlier_handling").object().cut()
+			side := readMetricSource(n.get(name), p)
+			side.cut = readCut(n.get(name + "_outlier_handling").object())
 			m.sides = append(m.sides, side)
 		}
 	},
@@ -129,13 +129,13 @@ func readMetric(n node, p *Project) metric {
 // an experiment events are read. A funnel without a window has this one (experiments.md §1.9).
 const maxWindow = 3 * 365 * 86400e6
 
-// metricSource parses a node with its math.
-func (n node) metricSource(p *Project) metricSource {
+// readMetricSource parses a node with its math.
+func readMetricSource(n node, p *Project) metricSource {
 	if n.isAbsent() {
 		n.fail(required, "This field is required.")
 		return metricSource{}
 	}
-	s := metricSource{entity: n.object().entity(p), math: n.get("math").text("total")}
+	s := metricSource{entity: readEntity(n.object(), p), math: n.get("math").text("total")}
 	property := n.get("math_property").text("")
 	switch s.math {
 	case "sum", "avg", "min", "max":
@@ -160,8 +160,8 @@ func (n node) metricSource(p *Project) metricSource {
 	return s
 }
 
-// cut parses the members about outliers.
-func (n node) cut() cut {
+// readCut parses the members about outliers.
+func readCut(n node) cut {
 	c := cut{ignoreZeros: n.get("ignore_zeros").boolean()}
 	for name, to := range map[string]**float64{"lower_bound_percentile": &c.lower, "upper_bound_percentile": &c.upper} {
 		if bound := n.get(name); !bound.isAbsent() {
@@ -181,7 +181,7 @@ func (n node) cut() cut {
 // readFunnelMetric parses the members of a funnel.
 func readFunnelMetric(m *metric, n node, p *Project) {
 	m.kind = experiments.Funnel
-	m.series = n.get("series").entities(p, maxFunnelSteps)
+	m.series = readEntities(n.get("series"), p, maxFunnelSteps)
 	m.order = n.get("funnel_order_type").choice("ordered", "ordered", "unordered", "strict")
 }
 
@@ -199,9 +199,9 @@ func readRetentionMetric(m *metric, n node, p *Project) {
 	}
 	start := n.get("start_event").object()
 	if m.fromExposure = start.get("kind").value == "ExperimentExposureNode"; !m.fromExposure {
-		m.start = start.entity(p)
+		m.start = readEntity(start, p)
 	}
-	m.completion = n.get("completion_event").object().entity(p)
+	m.completion = readEntity(n.get("completion_event").object(), p)
 	m.unit = n.get("retention_window_unit").choice("day", unitNames...)
 	m.begin = n.get("retention_window_start").intInRange(0, 10_000, 0)
 	m.end = n.get("retention_window_end").intInRange(0, 10_000, 0)

@@ -36,7 +36,7 @@ const maxMetrics = 100
 // parseResults parses an ExperimentResultsQuery. The member metrics may restrict the response to
 // metrics with some UUIDs.
 func parseResults(n node, p *Project) plan {
-	q := &resultsQuery{trial: n.experiment(p, true)}
+	q := &resultsQuery{trial: readTrial(n, p, true)}
 	if q.Experiment == nil {
 		return q
 	}

@@ -20,7 +20,7 @@ const maxTimeseries = 1000
 
 // parseTimeseries parses an ExperimentTimeseriesQuery. The metric may be primary or secondary.
 func parseTimeseries(n node, p *Project) plan {
-	q := &timeseriesQuery{trial: n.experiment(p, true)}
+	q := &timeseriesQuery{trial: readTrial(n, p, true)}
 	if q.Experiment == nil {
 		return q
 	}

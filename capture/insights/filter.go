@@ -85,8 +85,8 @@ func bindAll(b *binder, conditions []condition) []func(*row) bool {
 	return tests
 }
 
-// filters parses a list or a tree of property filters (§3.2.1).
-func (n node) filters(p *Project) allOf {
+// readFilters parses a list or a tree of property filters (§3.2.1).
+func readFilters(n node, p *Project) allOf {
 	f := filterReader{project: p}
 	if _, list := n.value.([]any); list {
 		return f.each(n, -1) // the list itself does not count as a level
@@ -176,9 +176,9 @@ type valueCondition struct {
 	bindValue func(b *binder) getter
 }
 
-// key returns the key of a filter, which is required. A number is accepted and converted to a
+// readKey returns the key of a filter, which is required. A number is accepted and converted to a
 // string.
-func (n node) key() string {
+func readKey(n node) string {
 	k := n.get("key")
 	if number, ok := k.value.(json.Number); ok {
 		return number.String()
@@ -198,8 +198,8 @@ func (c *valueCondition) bind(b *binder) func(*row) bool {
 
 // eventFilter parses a filter on a property of the event, or on its elements chain.
 func eventFilter(n node, p *Project) condition {
-	key := n.key()
-	return &valueCondition{n.comparison(p, eventFilterSettings(key)), func(b *binder) getter {
+	key := readKey(n)
+	return &valueCondition{readComparison(n, p, eventFilterSettings(key)), func(b *binder) getter {
 		if key == "$elements_chain" {
 			return b.elementsChain()
 		}
@@ -209,11 +209,11 @@ func eventFilter(n node, p *Project) condition {
 
 // columnFilter parses a filter on a column of the event (event_metadata).
 func columnFilter(n node, p *Project) condition {
-	key := n.key()
+	key := readKey(n)
 	if _, ok := columnGetters[key]; !ok && !n.hasFailed() {
 		n.get("key").fail(invalidInput, "Events have no column %q for event_metadata.", wire.Shorten(key, 100))
 	}
-	return &valueCondition{n.comparison(p, eventFilterSettings(key)), func(b *binder) getter { return columnGetters[key](b) }}
+	return &valueCondition{readComparison(n, p, eventFilterSettings(key)), func(b *binder) getter { return columnGetters[key](b) }}
 }
 
 // columnGetters are the columns of events that filters and breakdowns can use, as JSON text.
@@ -281,7 +281,7 @@ func groupFilter(n node, p *Project) condition {
 	if index.isAbsent() {
 		index.fail(required, "A filter of type group needs group_type_index.")
 	}
-	return &groupPropertyCondition{n.comparison(p, flags.FilterSettings{}), int(index.intInRange(0, maxGroupTypes-1, 0)), n.key()}
+	return &groupPropertyCondition{readComparison(n, p, flags.FilterSettings{}), int(index.intInRange(0, maxGroupTypes-1, 0)), readKey(n)}
 }
 
 // groupPropertyCondition compares a property of groups.
@@ -322,10 +322,10 @@ func testAccounts(n node, p *Project) condition {
 		return allOf{}
 	}
 	own := node{value: wire.Value(p.TestAccountFilters), attr: "query__filterTestAccounts", fault: n.fault}
-	return own.filters(p)
+	return readFilters(own, p)
 }
 
 // queryConditions returns the conditions that apply to all series of a query.
 func queryConditions(n node, p *Project) allOf {
-	return slices.Concat(n.get("properties").filters(p), allOf{testAccounts(n, p)})
+	return slices.Concat(readFilters(n.get("properties"), p), allOf{testAccounts(n, p)})
 }

@@ -20,13 +20,13 @@ const (
 	maxFormulas = 10
 )
 
-// formulas parses the members formulaNodes, formulas and formula. Only the first that is set is
+// readFormulas parses the members formulaNodes, formulas and formula. Only the first that is set is
 // used. series is the number of series.
-func (n node) formulas(series int) []formula {
+func readFormulas(n node, series int) []formula {
 	var out []formula
 	for _, f := range n.get("formulaNodes").list(maxFormulas) {
 		if text := f.get("formula").text(""); text != "" {
-			out = append(out, f.get("formula").formula(text, f.get("custom_name").text(""), series))
+			out = append(out, readFormula(f.get("formula"), text, f.get("custom_name").text(""), series))
 		}
 	}
 	if len(out) > 0 {
@@ -34,17 +34,17 @@ func (n node) formulas(series int) []formula {
 	}
 	for _, f := range n.get("formulas").list(maxFormulas) {
 		if text := f.text(""); text != "" {
-			out = append(out, f.formula(text, "", series))
+			out = append(out, readFormula(f, text, "", series))
 		}
 	}
 	if text := n.get("formula").text(""); len(out) == 0 && text != "" {
-		out = append(out, n.get("formula").formula(text, "", series))
+		out = append(out, readFormula(n.get("formula"), text, "", series))
 	}
 	return out
 }
 
-// formula parses one formula.
-func (n node) formula(text, name string, series int) formula {
+// readFormula parses one formula.
+func readFormula(n node, text, name string, series int) formula {
 	p := &formulaParser{node: n, rest: text, series: series}
 	if len(text) > maxFormula {
 		n.fail(tooLarge, "A formula may have at most %d characters.", maxFormula)

@@ -16,7 +16,7 @@ import (
 func FromFilters(filters json.RawMessage) (json.RawMessage, error) {
 	n, fault := decodeQuery(filters, "filters")
 	n.tracker.what, n.tracker.known = aFilters, olderMembers
-	query := n.older()
+	query := older(n)
 	if misspelt := n.tracker.findMisspelled(); misspelt != nil {
 		return nil, misspelt
 	}
@@ -30,10 +30,10 @@ func FromFilters(filters json.RawMessage) (json.RawMessage, error) {
 }
 
 // older converts filters; it returns nil if there are none.
-func (n node) older() map[string]any {
-	filters := n.unpacked()
+func older(n node) map[string]any {
+	filters := unpacked(n)
 	if list, ok := filters.value.([]any); ok && len(list) == 1 {
-		filters = filters.with(list[0]).unpacked()
+		filters = unpacked(with(filters, list[0]))
 	}
 	if f, ok := filters.value.(map[string]any); !ok || len(f) == 0 {
 		return nil
@@ -116,15 +116,15 @@ func typedValue(v any) any {
 }
 
 // unpacked decodes a value that may be JSON in a string.
-func (n node) unpacked() node {
+func unpacked(n node) node {
 	if text, ok := n.value.(string); ok {
-		return n.with(wire.Value([]byte(text)))
+		return with(n, wire.Value([]byte(text)))
 	}
 	return n
 }
 
 // with returns the node with another value.
-func (n node) with(value any) node {
+func with(n node, value any) node {
 	return node{value: value, attr: n.attr, fault: n.fault, tracker: n.tracker}
 }
 
@@ -144,7 +144,7 @@ func (o *oldFilters) common() {
 	if typedValue(o.get("filter_test_accounts").value) == true {
 		o.query["filterTestAccounts"] = true
 	}
-	if properties := o.get("properties").oldProperties(); properties != nil {
+	if properties := oldProperties(o.get("properties")); properties != nil {
 		o.query["properties"] = properties
 	}
 }
@@ -218,8 +218,8 @@ func (o *oldFilters) funnel() {
 		filter["funnelVizType"] = funnelTrends
 	}
 	exclusions := []any{}
-	for _, x := range o.get("exclusions").oldObjects() {
-		step := x.oldNode(x.get("type").value == "actions")
+	for _, x := range oldObjects(o.get("exclusions")) {
+		step := oldNode(x, x.get("type").value == "actions")
 		oldMembers(step, x, [][2]string{{"funnel_from_step", "funnelFromStep"}, {"funnel_to_step", "funnelToStep"}})
 		exclusions = append(exclusions, step)
 	}
@@ -236,7 +236,7 @@ func (o *oldFilters) retention() {
 	filter := map[string]any{}
 	oldMembers(filter, o.node, oldRetention)
 	for from, to := range map[string]string{"target_entity": "targetEntity", "returning_entity": "returningEntity"} {
-		e := o.get(from).unpacked()
+		e := unpacked(o.get(from))
 		if m, ok := e.value.(map[string]any); !ok || len(m) == 0 {
 			continue
 		}
@@ -246,7 +246,7 @@ func (o *oldFilters) retention() {
 				entity[name] = m.value
 			}
 		}
-		if properties := e.get("properties").oldProperties(); properties != nil {
+		if properties := oldProperties(e.get("properties")); properties != nil {
 			entity["properties"] = properties
 		}
 		filter[to] = entity
@@ -255,8 +255,8 @@ func (o *oldFilters) retention() {
 }
 
 // oldObjects returns the objects of a list, or of a list in a JSON string.
-func (n node) oldObjects() (out []node) {
-	list, _ := n.unpacked().value.([]any)
+func oldObjects(n node) (out []node) {
+	list, _ := unpacked(n).value.([]any)
 	for i, v := range list {
 		if _, ok := v.(map[string]any); ok {
 			out = append(out, node{value: v, attr: n.attr + "__" + strconv.Itoa(i), fault: n.fault, tracker: n.tracker})
@@ -275,7 +275,7 @@ func (o *oldFilters) series(more func(to map[string]any, entity node)) []any {
 	}
 	var all []placed
 	for _, kind := range []string{"actions", "events"} {
-		for _, entity := range o.get(kind).oldObjects() {
+		for _, entity := range oldObjects(o.get(kind)) {
 			entity.get("type") // read, because the list implies the type
 			order := -1.0
 			if n, ok := typedValue(entity.get("order").value).(json.Number); ok {
@@ -287,7 +287,7 @@ func (o *oldFilters) series(more func(to map[string]any, entity node)) []any {
 	slices.SortStableFunc(all, func(a, b placed) int { return cmp.Compare(a.order, b.order) })
 	out := []any{}
 	for _, p := range all {
-		to := p.entity.oldNode(p.action)
+		to := oldNode(p.entity, p.action)
 		if more != nil {
 			more(to, p.entity)
 		}
@@ -297,7 +297,7 @@ func (o *oldFilters) series(more func(to map[string]any, entity node)) []any {
 }
 
 // oldNode converts an event or an action to a node of a series.
-func (n node) oldNode(action bool) map[string]any {
+func oldNode(n node, action bool) map[string]any {
 	to := map[string]any{"kind": "EventsNode", "event": n.get("id").value}
 	if action {
 		to = map[string]any{"kind": "ActionsNode", "id": typedValue(n.get("id").value)}
@@ -307,7 +307,7 @@ func (n node) oldNode(action bool) map[string]any {
 			to[name] = text
 		}
 	}
-	if properties := n.get("properties").oldProperties(); properties != nil {
+	if properties := oldProperties(n.get("properties")); properties != nil {
 		to["properties"] = properties
 	}
 	return to
@@ -317,7 +317,7 @@ func (n node) oldNode(action bool) map[string]any {
 func (o *oldFilters) breakdown() {
 	filter := map[string]any{}
 	property, kind := o.get("breakdown").value, o.get("breakdown_type").value
-	if several := o.get("breakdowns").oldObjects(); len(several) > 1 {
+	if several := oldObjects(o.get("breakdowns")); len(several) > 1 {
 		o.get("breakdowns").fail(notSupported, "Filters with %d breakdowns are not supported: use one.", len(several))
 	} else if len(several) == 1 {
 		one := several[0]
@@ -337,20 +337,20 @@ func (o *oldFilters) breakdown() {
 
 // oldProperties converts filters: a list, a tree, or the oldest form, in which names end with
 // operators. It returns nil if there are no filters; invalid filters are dropped.
-func (n node) oldProperties() any {
-	filters := n.unpacked()
+func oldProperties(n node) any {
+	filters := unpacked(n)
 	switch v := filters.value.(type) {
 	case []any:
-		filters.trackFilterMembers()
+		trackFilterMembers(filters)
 		return nilIfEmpty(oldFilterList(v))
 	case map[string]any:
 		values, tree := v["values"].([]any)
 		if tree {
-			filters.trackFilterMembers()
+			trackFilterMembers(filters)
 			return oldGroup(v, values)
 		}
 		if v["key"] != nil || v["type"] == "AND" || v["type"] == "OR" {
-			filters.trackFilterMembers()
+			trackFilterMembers(filters)
 			return nilIfEmpty(oldFilterList([]any{v}))
 		}
 		list := []any{}
@@ -376,8 +376,8 @@ func nilIfEmpty(list []any) any {
 
 // trackFilterMembers records which members filters may have. Faults are ignored here, because parsing the
 // resulting query reports them.
-func (n node) trackFilterMembers() {
-	node{value: n.value, attr: n.attr, fault: new(*Error), tracker: n.tracker}.filters(&Project{})
+func trackFilterMembers(n node) {
+	readFilters(node{value: n.value, attr: n.attr, fault: new(*Error), tracker: n.tracker}, &Project{})
 }
 
 // oldFilterList returns the filters and groups of a list.

@@ -79,10 +79,10 @@ func parseFunnel(n node, p *Project) plan { return readFunnel(n, p) }
 func readFunnel(n node, p *Project) *funnelQuery {
 	q := &funnelQuery{
 		conditions: queryConditions(n, p),
-		dates:      n.get("dateRange").dateRange(),
-		interval:   n.interval(minute, hour, day, week, month),
-		groupType:  n.aggregationGroup(),
-		steps:      n.get("series").entities(p, maxSteps),
+		dates:      readDateRange(n.get("dateRange")),
+		interval:   readInterval(n, minute, hour, day, week, month),
+		groupType:  readGroupType(n),
+		steps:      readEntities(n.get("series"), p, maxSteps),
 		split:      readSplit(n.get("breakdownFilter").object(), p, 3, "event", "person", "group", "cohort", "hogql", "event_metadata"),
 	}
 	for i := range q.steps {
@@ -140,7 +140,7 @@ func (q *funnelQuery) stepOf(n node, fallback int64) int {
 
 // exclude parses one exclusion and validates its steps.
 func (q *funnelQuery) exclude(n node, p *Project) {
-	x := funnelExclusion{n.entity(p), exclusion{int(n.get("funnelFromStep").intInRange(0, 1<<20, 0)), int(n.get("funnelToStep").intInRange(0, 1<<20, 0))}}
+	x := funnelExclusion{readEntity(n, p), exclusion{int(n.get("funnelFromStep").intInRange(0, 1<<20, 0)), int(n.get("funnelToStep").intInRange(0, 1<<20, 0))}}
 	last := len(q.steps) - 1
 	switch {
 	case x.from >= x.exclusion.to:

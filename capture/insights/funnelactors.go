@@ -72,7 +72,7 @@ func (q *funnelQuery) enteredIn(n node) actorIterator {
 	if start.isAbsent() {
 		start.fail(required, "Actors of a funnel over time need the start of a period.")
 	}
-	when := start.date(false)
+	when := readDate(start, false)
 	dropped := n.get("funnelTrendsDropOff").boolean()
 	return func(f *funnelRun, yield func(actor, value uint32) error) error {
 		target := f.period.find(f.calendar().resolve(when, f.now).UnixMicro())

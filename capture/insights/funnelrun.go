@@ -34,7 +34,7 @@ func (q *funnelQuery) read(r *run) (*funnelRun, error) {
 	marks := f.marks(b)
 	f.actors = f.bindActors(b)
 	holds := q.conditions.bind(b)
-	f.values = b.numberer(&q.split)
+	f.values = newNumberer(b, &q.split)
 	firsts, err := f.firsts(b)
 	if err != nil {
 		return nil, err

@@ -79,7 +79,7 @@ func init() {
 		"distinct_id":    columnField(hogql.TextType, DistinctIDs, func(r *row) hogql.Value { return hogql.TextOf(r.b.DistinctID[r.i]) }),
 		"elements_chain": columnField(hogql.TextType, Elements, func(r *row) hogql.Value { return hogql.TextOf(r.b.Elements[r.i]) }),
 		"person_mode":    columnField(hogql.TextType, Modes, func(r *row) hogql.Value { return hogql.TextOf(r.b.Mode[r.i].String()) }),
-		"person_id":      simpleField(hogql.UUIDType, (*binder).personText),
+		"person_id":      simpleField(hogql.UUIDType, personText),
 		"team_id": simpleField(hogql.IntType, func(b *binder) cellOf {
 			return func(*row) hogql.Value { return hogql.IntOf(b.project.ID) }
 		}),
@@ -90,8 +90,8 @@ func init() {
 			}
 			return nestedProperty(b.eventProperty(rest[0]), rest)
 		}},
-		"person":  {typ: personField, bind: (*binder).personField},
-		"session": {typ: sessionField, bind: (*binder).sessionField},
+		"person":  {typ: personField, bind: bindPersonField},
+		"session": {typ: sessionField, bind: bindSessionField},
 	}
 	// Properties that are fields of their own.
 	for _, name := range []string{"$session_id", "$window_id"} {
@@ -99,13 +99,13 @@ func init() {
 	}
 	for i := range maxGroupTypes {
 		hogqlFields["$group_"+strconv.Itoa(i)] = propertyField(func(b *binder) getter { return b.groupKey(i) })
-		hogqlFields["group_"+strconv.Itoa(i)] = hogqlField{typ: groupField, bind: func(b *binder, rest []string) cellOf { return b.groupField(i, rest) }}
+		hogqlFields["group_"+strconv.Itoa(i)] = hogqlField{typ: groupField, bind: func(b *binder, rest []string) cellOf { return bindGroupField(b, i, rest) }}
 	}
 }
 
 // personText returns the UUID of the event's person. The string of each person is created only on
 // first use.
-func (b *binder) personText() cellOf {
+func personText(b *binder) cellOf {
 	person := b.people()
 	var texts []string
 	return func(r *row) hogql.Value {
@@ -136,26 +136,26 @@ func personField(rest []string) (hogql.Type, bool) {
 	return t, ok
 }
 
-// personField returns the function that reads a field below person.
-func (b *binder) personField(rest []string) cellOf {
+// bindPersonField returns the function that reads a field below person.
+func bindPersonField(b *binder, rest []string) cellOf {
 	switch {
 	case rest[0] == "id":
-		return b.personText()
+		return personText(b)
 	case rest[0] == "distinct_id":
 		return hogqlFields["distinct_id"].bind(b, nil)
 	case rest[0] == "created_at":
-		return b.personCreated()
+		return personCreated(b)
 	case len(rest) > 1:
 		return nestedProperty(b.personProperty(rest[1]), rest[1:])
 	case b.mode == modeOverrideJoined || b.mode == modeDisabled:
-		return b.profileText()
+		return profileText(b)
 	}
 	b.needs.columns |= PersonProperties
 	return func(r *row) hogql.Value { return hogql.TextOf(r.b.PersonProperties[r.i]) }
 }
 
 // profileText returns the properties of the event's person as JSON, with their current values.
-func (b *binder) profileText() cellOf {
+func profileText(b *binder) cellOf {
 	texts := map[capture.UUID]string{}
 	b.readProfiles(func(p *capture.StoredPerson) error {
 		text := p.Properties.String()
@@ -175,7 +175,7 @@ func (b *binder) profileText() cellOf {
 }
 
 // personCreated returns when the event's person was created; null if the person no longer exists.
-func (b *binder) personCreated() cellOf {
+func personCreated(b *binder) cellOf {
 	person := b.people()
 	if b.mode != modeNoOverride {
 		// The reader returns this time together with the persons.
@@ -214,9 +214,9 @@ func groupField(rest []string) (hogql.Type, bool) {
 	return t, ok
 }
 
-// groupField returns the function that reads a field of the event's group of a type; null if there
+// bindGroupField returns the function that reads a field of the event's group of a type; null if there
 // is no such group.
-func (b *binder) groupField(groupType int, rest []string) cellOf {
+func bindGroupField(b *binder, groupType int, rest []string) cellOf {
 	key := b.groupKey(groupType)
 	// A single property does not need the other data of the groups.
 	if rest[0] == "properties" && len(rest) > 1 {
@@ -249,9 +249,9 @@ func sessionField(rest []string) (hogql.Type, bool) {
 	return hogql.PropertyType, ok || rest[0] == "id"
 }
 
-// sessionField returns the function that reads a field of the event's session; null if the event
+// bindSessionField returns the function that reads a field of the event's session; null if the event
 // has no session.
-func (b *binder) sessionField(rest []string) cellOf {
+func bindSessionField(b *binder, rest []string) cellOf {
 	id := b.eventProperty("$session_id")
 	if rest[0] == "id" {
 		return func(r *row) hogql.Value { return hogql.Property(id(r)) }
@@ -274,7 +274,7 @@ func (b *binder) sessionField(rest []string) cellOf {
 
 // eventScope returns the scope in which expressions over events are compiled. extra are fields that
 // only one kind of query has.
-func (p *Project) eventScope(extra map[string]hogqlField) *hogql.Scope {
+func eventScope(p *Project, extra map[string]hogqlField) *hogql.Scope {
 	return &hogql.Scope{
 		Time: "timestamp", Name: "event", Star: hogqlStar, Filters: true,
 		Resolve: func(path []string) (hogql.Type, bool) {
@@ -288,32 +288,32 @@ func (p *Project) eventScope(extra map[string]hogqlField) *hogql.Scope {
 			}
 			return f.typ(path[1:])
 		},
-		Cohort: p.hogqlCohort("person_id", "person.id"),
+		Cohort: cohortResolver(p, "person_id", "person.id"),
 	}
 }
 
-// hogqlCohort returns the function that validates IN COHORT: the field must be one of people, which
+// cohortResolver returns the function that validates IN COHORT: the field must be one of people, which
 // are paths to the person's id, and the cohort must exist and be supported.
-func (p *Project) hogqlCohort(people ...string) func(path []string, cohort string) error {
+func cohortResolver(p *Project, people ...string) func(path []string, cohort string) error {
 	return func(path []string, cohort string) error {
 		if !slices.Contains(people, strings.Join(path, ".")) {
 			return errors.New("IN COHORT asks for " + people[0])
 		}
 		id, err := strconv.ParseInt(cohort, 10, 64)
-		if err != nil || !p.hasCohort(id) {
+		if err != nil || !hasCohort(p, id) {
 			return errors.New("Cohort " + wire.Quote(cohort) + " does not exist")
 		}
 		// A cohort with a condition about events is not supported.
-		if reason := p.unsupportedReason(id, map[int64]bool{}); reason != "" {
+		if reason := unsupportedReason(p, id, map[int64]bool{}); reason != "" {
 			return hogql.Unsupported(strings.TrimSuffix(reason, "."))
 		}
 		return nil
 	}
 }
 
-// hogqlRow returns a function that converts an event to a row for compiled expressions. filters is
+// bindEventRow returns a function that converts an event to a row for compiled expressions. filters is
 // the value of {filters}; it may be nil if no expression uses it.
-func (b *binder) hogqlRow(scope *hogql.Scope, extra map[string]hogqlField, filters func(*row) bool) func(*row) *hogql.Row {
+func bindEventRow(b *binder, scope *hogql.Scope, extra map[string]hogqlField, filters func(*row) bool) func(*row) *hogql.Row {
 	var cells []cellOf
 	for _, f := range scope.Fields() {
 		switch {
@@ -321,7 +321,7 @@ func (b *binder) hogqlRow(scope *hogql.Scope, extra map[string]hogqlField, filte
 			cells = append(cells, boolCell(filters))
 		case f.Cohort != "":
 			id, _ := strconv.ParseInt(f.Cohort, 10, 64)
-			cells = append(cells, boolCell(b.personSet(false, b.cohort(id))))
+			cells = append(cells, boolCell(b.personSet(false, bindCohort(b, id))))
 		case extra[f.Path[0]].bind != nil && len(f.Path) == 1:
 			cells = append(cells, extra[f.Path[0]].bind(b, nil))
 		default:

@@ -15,9 +15,9 @@ type expression struct {
 	project *Project
 }
 
-// expression parses an expression and compiles it to find errors. aggregate is true if the
+// readExpression parses an expression and compiles it to find errors. aggregate is true if the
 // expression must be an aggregate.
-func (n node) expression(p *Project, aggregate bool) *expression {
+func readExpression(n node, p *Project, aggregate bool) *expression {
 	if n.isAbsent() {
 		n.fail(required, "This field is required.")
 	}
@@ -30,18 +30,18 @@ func (n node) expression(p *Project, aggregate bool) *expression {
 		// The time does not matter, because the compiled program is discarded.
 		c := hogql.Context{Zone: p.Location, WeekStart: p.WeekStart, Now: time.Unix(0, 0)}
 		if aggregate {
-			_, err = expr.CompileAggregate(p.eventScope(nil), c)
+			_, err = expr.CompileAggregate(eventScope(p, nil), c)
 		} else {
-			_, err = expr.Compile(p.eventScope(nil), c)
+			_, err = expr.Compile(eventScope(p, nil), c)
 		}
 	}
-	n.failWith(err)
+	failWith(n, err)
 	return &expression{expr, n.attr, p}
 }
 
 // setEvalErr records an error of evaluating an expression. The scan continues until the end of the
 // batch and then fails.
-func (b *binder) setEvalErr(err error, x *expression) {
+func setEvalErr(b *binder, err error, x *expression) {
 	if err != nil && b.fault == nil {
 		b.fault = withAttr(err, x.attr)
 	}
@@ -50,23 +50,23 @@ func (b *binder) setEvalErr(err error, x *expression) {
 // program returns a function that evaluates an expression without aggregates for an event. It
 // returns nil after a compile error.
 func (x *expression) program(b *binder) func(*row) (*hogql.Program, hogql.Value) {
-	scope := x.project.eventScope(nil)
-	program, err := x.Compile(scope, b.hogqlContext())
+	scope := eventScope(x.project, nil)
+	program, err := x.Compile(scope, hogqlContext(b.run))
 	if err != nil {
 		b.setErr(withAttr(err, x.attr))
 		return nil
 	}
-	fill := b.hogqlRow(scope, nil, nil)
+	fill := bindEventRow(b, scope, nil, nil)
 	return func(r *row) (*hogql.Program, hogql.Value) {
 		v, err := program.Eval(fill(r))
-		b.setEvalErr(err, x)
+		setEvalErr(b, err, x)
 		return program, v
 	}
 }
 
 // hogqlFilter parses a filter whose key is an expression.
 func hogqlFilter(n node, p *Project) condition {
-	return &hogqlCondition{n.get("key").expression(p, false)}
+	return &hogqlCondition{readExpression(n.get("key"), p, false)}
 }
 
 // hogqlCondition is an expression as a condition; null is false.
@@ -87,7 +87,7 @@ func (c *hogqlCondition) bind(b *binder) func(*row) bool {
 // hogqlValue parses an expression without aggregates. Its getter returns the value as a JSON
 // string, "" for null.
 func hogqlValue(n node, p *Project) func(b *binder) getter {
-	x := n.expression(p, false)
+	x := readExpression(n, p, false)
 	return func(b *binder) getter {
 		eval := x.program(b)
 		return func(r *row) string {
@@ -116,17 +116,17 @@ type hogqlTally struct {
 	cells []*hogql.State
 }
 
-// tally returns the tally of the expression. After a compile error it returns a tally that is not
+// newHogqlTally returns the tally of the expression. After a compile error it returns a tally that is not
 // used.
-func (x *expression) tally(b *binder, c *counting) tally {
+func newHogqlTally(x *expression, b *binder, c *counting) tally {
 	buckets := c.buckets()
-	scope := x.project.eventScope(nil)
-	aggregation, err := x.CompileAggregate(scope, b.hogqlContext())
+	scope := eventScope(x.project, nil)
+	aggregation, err := x.CompileAggregate(scope, hogqlContext(b.run))
 	if err != nil {
 		b.setErr(withAttr(err, x.attr))
 		return &events{c: c, buckets: buckets}
 	}
-	return &hogqlTally{expression: x, b: b, aggregation: aggregation, fill: b.hogqlRow(scope, nil, nil), buckets: buckets}
+	return &hogqlTally{expression: x, b: b, aggregation: aggregation, fill: bindEventRow(b, scope, nil, nil), buckets: buckets}
 }
 
 // add adds an event to the aggregation of a cell.

@@ -36,14 +36,14 @@ func parseHogQL(n node, p *Project) plan {
 	}
 	statement, err := hogql.ParseSelect(q.text)
 	if err != nil {
-		n.get("query").failWith(err)
+		failWith(n.get("query"), err)
 		return q
 	}
 	q.statement = statement
 	q.read(n, p)
 	// The time does not matter, because the compiled query is discarded.
-	_, err = statement.Compile(p.hogqlScope(statement.Table), q.context(hogql.Context{Zone: p.Location, WeekStart: p.WeekStart, Now: time.Unix(0, 0)}))
-	n.get("query").failWith(err)
+	_, err = statement.Compile(hogqlScope(p, statement.Table), q.context(hogql.Context{Zone: p.Location, WeekStart: p.WeekStart, Now: time.Unix(0, 0)}))
+	failWith(n.get("query"), err)
 	return q
 }
 
@@ -54,7 +54,7 @@ func (q *hogqlQuery) read(n node, p *Project) {
 	// Variables are by id and have their name as a member.
 	variables, _ := n.get("variables").object().value.(map[string]any)
 	for id := range variables {
-		name, value := n.get("variables").get(id).variable()
+		name, value := readVariable(n.get("variables").get(id))
 		q.variables[name] = value
 	}
 	filters := n.get("filters").object()
@@ -62,21 +62,21 @@ func (q *hogqlQuery) read(n node, p *Project) {
 	// Which filters are possible depends on the table.
 	switch q.statement.Table {
 	case "persons":
-		q.filters = properties.peopleFilters(p)
+		q.filters = readPersonFilters(properties, p)
 	case "groups":
-		q.filters = properties.typedFilters(p, "group", func(c condition) bool {
+		q.filters = readTypedFilters(properties, p, "group", func(c condition) bool {
 			_, ok := c.(*groupPropertyCondition)
 			return ok
 		})
 	default:
-		q.filters = append(properties.filters(p), testAccounts(filters, p))
+		q.filters = append(readFilters(properties, p), testAccounts(filters, p))
 		dates := filters.get("dateRange").object()
-		q.from, q.to = dates.get("date_from").date(true), dates.get("date_to").lastDate()
+		q.from, q.to = readDate(dates.get("date_from"), true), readLastDate(dates.get("date_to"))
 	}
 }
 
-// variable returns the name and the value of a variable.
-func (n node) variable() (string, any) {
+// readVariable returns the name and the value of a variable.
+func readVariable(n node) (string, any) {
 	v := n.object()
 	name, value := v.get("code_name").text(""), v.get("value").value
 	if v.get("isNull").boolean() {
@@ -92,14 +92,14 @@ func (q *hogqlQuery) context(c hogql.Context) hogql.Context {
 }
 
 // hogqlContext returns the context in which the expressions of a run are compiled.
-func (r *run) hogqlContext() hogql.Context {
+func hogqlContext(r *run) hogql.Context {
 	return hogql.Context{Now: r.now, Zone: r.zone, WeekStart: r.project.WeekStart, Reserve: r.reserve, Check: r.ctx.Err}
 }
 
 // run feeds the rows of the table to the compiled query and encodes its result.
 func (q *hogqlQuery) run(r *run) (*Result, error) {
-	scope := r.project.hogqlScope(q.statement.Table)
-	query, err := q.statement.Compile(scope, q.context(r.hogqlContext()))
+	scope := hogqlScope(r.project, q.statement.Table)
+	query, err := q.statement.Compile(scope, q.context(hogqlContext(r)))
 	if err != nil {
 		return nil, withAttr(err, "query__query")
 	}
@@ -108,9 +108,9 @@ func (q *hogqlQuery) run(r *run) (*Result, error) {
 	case "events":
 		err = q.scanEvents(b, query, scope)
 	case "persons":
-		err = b.scanPersons(query, scope, bindPersonConditions(b, q.filters))
+		err = scanPersons(b, query, scope, bindPersonConditions(b, q.filters))
 	case "groups":
-		err = b.scanGroups(query, scope, bindGroupConditions(b, q.filters))
+		err = scanGroups(b, query, scope, bindGroupConditions(b, q.filters))
 	}
 	if err != nil {
 		return nil, withAttr(err, "query__query")
@@ -119,7 +119,7 @@ func (q *hogqlQuery) run(r *run) (*Result, error) {
 	if err != nil {
 		return nil, withAttr(err, "query__query")
 	}
-	rows, err := r.encodeRows(query, found.Rows, nil)
+	rows, err := encodeRows(r, query, found.Rows, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -147,12 +147,12 @@ func (q *hogqlQuery) scanEvents(b *binder, query *hogql.Query, scope *hogql.Scop
 	if query.HasFilters() {
 		s.From, s.To = max(s.From, from), min(s.To, to)
 	}
-	b.setRange(s)
+	setRange(b, s)
 	holds := func(*row) bool { return true }
 	if slices.ContainsFunc(scope.Fields(), func(f hogql.Field) bool { return f.Filters }) {
 		holds = q.filters.bind(b)
 	}
-	fill := b.hogqlRow(scope, nil, func(r *row) bool {
+	fill := bindEventRow(b, scope, nil, func(r *row) bool {
 		at := r.b.Time[r.i]
 		return from <= at && at <= to && holds(r)
 	})
@@ -160,12 +160,12 @@ func (q *hogqlQuery) scanEvents(b *binder, query *hogql.Query, scope *hogql.Scop
 	if s.Names != nil && len(s.Names) == 0 {
 		return b.err
 	}
-	return b.scanHogQL(s, query, nil, fill)
+	return scanHogQL(b, s, query, nil, fill)
 }
 
 // scanHogQL adds to a query the rows of a scan for which holds is true; a nil holds is true for
 // all.
-func (b *binder) scanHogQL(s Scan, query *hogql.Query, holds func(*row) bool, fill func(*row) *hogql.Row) error {
+func scanHogQL(b *binder, s Scan, query *hogql.Query, holds func(*row) bool, fill func(*row) *hogql.Row) error {
 	if b.err != nil {
 		return b.err
 	}
@@ -213,7 +213,7 @@ func bindGroupConditions(b *binder, filters allOf) func(*capture.Group) bool {
 
 // encodeRows encodes rows as a JSON list of lists. show has encoders for columns whose values are
 // not encoded in their own form; it may be nil.
-func (r *run) encodeRows(q *hogql.Query, rows [][]hogql.Value, show map[int]func(hogql.Value) (json.RawMessage, error)) (json.RawMessage, error) {
+func encodeRows(r *run, q *hogql.Query, rows [][]hogql.Value, show map[int]func(hogql.Value) (json.RawMessage, error)) (json.RawMessage, error) {
 	// counted is the memory that is already reserved for out.
 	out, counted := []byte{'['}, 0
 	for i, row := range rows {

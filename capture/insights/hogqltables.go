@@ -68,16 +68,16 @@ func tableScope[T any](fields map[string]tableField[T], star ...string) *hogql.S
 }
 
 // hogqlScope returns the scope of a table: events, persons or groups.
-func (p *Project) hogqlScope(table string) *hogql.Scope {
+func hogqlScope(p *Project, table string) *hogql.Scope {
 	switch table {
 	case "persons":
 		s := tableScope(personTableFields, "id", "created_at", "properties", "is_identified", "distinct_ids")
-		s.Cohort = p.hogqlCohort("id")
+		s.Cohort = cohortResolver(p, "id")
 		return s
 	case "groups":
 		return tableScope(groupTableFields, "index", "key", "created_at", "properties")
 	}
-	return p.eventScope(nil)
+	return eventScope(p, nil)
 }
 
 // tableRow returns a function that converts an item of a table to a row for compiled expressions.
@@ -101,12 +101,12 @@ func tableRow[T any](scope *hogql.Scope, fields map[string]tableField[T], other 
 }
 
 // scanPersons adds all persons to a query.
-func (b *binder) scanPersons(q *hogql.Query, scope *hogql.Scope, filters func(*capture.StoredPerson) bool) error {
+func scanPersons(b *binder, q *hogql.Query, scope *hogql.Scope, filters func(*capture.StoredPerson) bool) error {
 	// Bind the cohorts that the query refers to.
 	cohorts := map[string]func(*capture.StoredPerson) bool{}
 	for _, f := range scope.Fields() {
 		if id, err := strconv.ParseInt(f.Cohort, 10, 64); err == nil {
-			cohorts[f.Cohort] = b.cohort(id)
+			cohorts[f.Cohort] = bindCohort(b, id)
 		}
 	}
 	fill := tableRow(scope, personTableFields, func(f hogql.Field, p *capture.StoredPerson) bool {
@@ -125,7 +125,7 @@ func (b *binder) scanPersons(q *hogql.Query, scope *hogql.Scope, filters func(*c
 }
 
 // scanGroups adds all groups of all types to a query.
-func (b *binder) scanGroups(q *hogql.Query, scope *hogql.Scope, filters func(*capture.Group) bool) error {
+func scanGroups(b *binder, q *hogql.Query, scope *hogql.Scope, filters func(*capture.Group) bool) error {
 	fill := tableRow(scope, groupTableFields, func(_ hogql.Field, g *capture.Group) bool { return filters(g) })
 	for groupType := range maxGroupTypes {
 		n := int64(0)

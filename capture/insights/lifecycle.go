@@ -31,12 +31,12 @@ const (
 
 // parseLifecycle parses a LifecycleQuery, which has exactly one series.
 func parseLifecycle(n node, p *Project) plan {
-	l := &lifecycle{interval: n.interval(hour, day, week, month), dates: n.get("dateRange").dateRange(), conditions: queryConditions(n, p)}
+	l := &lifecycle{interval: readInterval(n, hour, day, week, month), dates: readDateRange(n.get("dateRange")), conditions: queryConditions(n, p)}
 	series := n.get("series")
 	if list, _ := series.value.([]any); len(list) > 1 {
 		series.fail(invalidInput, "A LifecycleQuery has one series.")
 	}
-	if entities := series.entities(p, maxSeries); len(entities) > 0 {
+	if entities := readEntities(series, p, maxSeries); len(entities) > 0 {
 		l.entity = entities[0]
 	}
 	n.rejectMembers("aggregation_group_type_index")
@@ -129,7 +129,7 @@ func (l *lifecycle) stays(r *run, p *period) ([]stay, error) {
 		// The person's first event in the scan: the person is new if created in this bucket,
 		// otherwise resurrecting.
 		case first:
-			if created := r.createdAt(at.actor); around.find(created) == int(at.bucket) {
+			if created := createdAt(r, at.actor); around.find(created) == int(at.bucket) {
 				status = statusNew
 			}
 		case cells[i-1].bucket+1 == at.bucket:
@@ -146,7 +146,7 @@ func (l *lifecycle) stays(r *run, p *period) ([]stay, error) {
 
 // createdAt returns when the person with a number was created, in microseconds since 1970. It
 // returns -1 if persons are those of the time of the event, which have no such time.
-func (r *run) createdAt(number uint32) int64 {
+func createdAt(r *run, number uint32) int64 {
 	if r.mode == modeNoOverride {
 		return -1
 	}

@@ -29,8 +29,8 @@ var operatorAliases = map[string]flags.Operator{"in": flags.Exact, "not_in": fla
 // cleanedPathExact is the only operator that flags do not have.
 const cleanedPathExact = "is_cleaned_path_exact"
 
-// comparison parses and validates the operator and value of a filter.
-func (n node) comparison(p *Project, s flags.FilterSettings) comparison {
+// readComparison parses and validates the operator and value of a filter.
+func readComparison(n node, p *Project, s flags.FilterSettings) comparison {
 	s.Zone, s.PropertyMatchingVersion = p.Location, p.PropertyMatchingVersion
 	c := comparison{node: n, operator: n.get("operator").text(string(flags.Exact)), value: n.get("value"), settings: s, paths: parseCleanings(p.PathCleaning)}
 	// Building the test records the faults of the filter.
@@ -150,9 +150,9 @@ func (c *comparison) jsonTexts() []string {
 // maxPattern is the maximum length of a regular expression in bytes (§5.4).
 const maxPattern = 1000
 
-// pattern compiles a regular expression in which a dot also matches line breaks. It returns nil
+// readPattern compiles a regular expression in which a dot also matches line breaks. It returns nil
 // after a fault.
-func (n node) pattern(text string) *boundedre.Pattern {
+func readPattern(n node, text string) *boundedre.Pattern {
 	if len(text) > maxPattern {
 		n.fail(tooLarge, "A regular expression may have at most %d bytes.", maxPattern)
 		return nil

@@ -106,7 +106,7 @@ func TestOperators(t *testing.T) {
 		p := &Project{Location: zone(t, "Europe/Berlin"), PathCleaning: json.RawMessage(`[{"regex":"/users/\\d+","alias":"/users/:id"}]`)}
 		r := newRun(t.Context(), nil, p, Options{Now: parseInstant(t, "2020-03-12T14:30:45Z")})
 		n, fault := decodeQuery(json.RawMessage(fmt.Sprintf(`{"key":"x","operator":%q,"value":%s}`, tt.operator, tt.value)), "query")
-		c := n.comparison(p, eventFilterSettings("x"))
+		c := readComparison(n, p, eventFilterSettings("x"))
 		if *fault != nil {
 			t.Errorf("%s %s: %v", tt.operator, tt.value, *fault)
 			continue
@@ -146,7 +146,7 @@ func TestFilters_Rejected(t *testing.T) {
 		"[" + strings.TrimSuffix(strings.Repeat(`{"key":"x","value":1},`, 201), ",") + "]": {tooLarge, "query__properties"},
 	} {
 		n, fault := decodeQuery(json.RawMessage(filter), "query__properties")
-		n.filters(&Project{})
+		readFilters(n, &Project{})
 		if *fault == nil || (*fault).Code != want[0] || (*fault).Attr != want[1] {
 			t.Errorf("%s: %v, want %s at %s", wire.Shorten(filter, 100), *fault, want[0], want[1])
 		}
@@ -241,7 +241,7 @@ func TestFormula(t *testing.T) {
 		"2**3**2": 512, "-2**2": -4, "2**-1": 0.5, "+A": 6, " A / ( B - 1 ) ": 2, ".5*A": 3,
 	} {
 		n, fault := decodeQuery(json.RawMessage(wire.Quote(text)), "query")
-		f := n.formula(text, "", 2)
+		f := readFormula(n, text, "", 2)
 		if *fault != nil {
 			t.Errorf("%s: %v", text, *fault)
 		} else if got := f.value([]float64{6, 4}); got != want {
@@ -250,7 +250,7 @@ func TestFormula(t *testing.T) {
 	}
 	for text, message := range map[string]string{"C": `"C"`, "sum(A)": `"sum"`, "A+": "too soon", "A B": `"B"`, "A&B": `"&"`, "(A": "parenthesis", "": "too soon", "1..2": "unexpected", strings.Repeat("A", 501): "500"} {
 		n, fault := decodeQuery(json.RawMessage(wire.Quote(text)), "query")
-		if n.formula(text, "", 2); *fault == nil || !strings.Contains((*fault).Detail, message) {
+		if readFormula(n, text, "", 2); *fault == nil || !strings.Contains((*fault).Detail, message) {
 			t.Errorf("%q: %v, want it to say %s", text, *fault, message)
 		}
 	}

@@ -65,7 +65,7 @@ func (r *run) personID(number uint32) capture.UUID {
 
 // personFilter parses a filter on a property of the person.
 func personFilter(n node, p *Project) condition {
-	return &personPropertyCondition{n.comparison(p, flags.FilterSettings{}), n.key()}
+	return &personPropertyCondition{readComparison(n, p, flags.FilterSettings{}), readKey(n)}
 }
 
 // personPropertyCondition compares a property of the person, or its distinct ids if the key is
@@ -154,33 +154,33 @@ func cohortFilter(n node, p *Project) condition {
 		list = ids.list(maxFilters)
 	}
 	for _, id := range list {
-		c.ids = append(c.ids, id.cohort(p))
+		c.ids = append(c.ids, readCohort(id, p))
 	}
 	operator := n.get("operator").choice("in", "in", "exact", "not_in", "is_not")
 	c.negated = operator == "not_in" || operator == "is_not" || n.get("negation").boolean()
 	return c
 }
 
-// cohort returns the id of a cohort, which must exist and be supported.
-func (n node) cohort(p *Project) int64 {
+// readCohort returns the id of a cohort, which must exist and be supported.
+func readCohort(n node, p *Project) int64 {
 	if text, ok := n.value.(string); ok {
 		id, err := strconv.ParseInt(text, 10, 64)
 		if err != nil {
 			n.fail(invalidInput, "Cohort %s does not exist.", describe(text))
 		}
-		return n.checkCohort(p, id)
+		return checkCohort(n, p, id)
 	}
 	if n.isAbsent() {
 		n.fail(required, "A filter of type cohort needs a value, the id of a cohort.")
 	}
-	return n.checkCohort(p, n.intInRange(0, 1<<53, 0))
+	return checkCohort(n, p, n.intInRange(0, 1<<53, 0))
 }
 
 // checkCohort records a fault if the cohort does not exist or is not supported.
-func (n node) checkCohort(p *Project, id int64) int64 {
-	if !p.hasCohort(id) {
+func checkCohort(n node, p *Project, id int64) int64 {
+	if !hasCohort(p, id) {
 		n.fail(invalidInput, "Cohort %d does not exist.", id)
-	} else if why := p.unsupportedReason(id, map[int64]bool{}); why != "" {
+	} else if why := unsupportedReason(p, id, map[int64]bool{}); why != "" {
 		n.fail(notSupported, "%s", why)
 	}
 	return id
@@ -189,7 +189,7 @@ func (n node) checkCohort(p *Project, id int64) int64 {
 // unsupportedReason returns why the members of a cohort cannot be computed: it, or a cohort that it
 // refers to, has a condition about events (§3.2.4). It returns "" if they can. seen has the cohorts
 // that were visited, which ends cycles.
-func (p *Project) unsupportedReason(id int64, seen map[int64]bool) string {
+func unsupportedReason(p *Project, id int64, seen map[int64]bool) string {
 	c := p.Definitions.Cohorts[id]
 	switch {
 	case seen[id] || c.Static || c.Deleted:
@@ -208,7 +208,7 @@ func (p *Project) unsupportedReason(id int64, seen map[int64]bool) string {
 			why = fmt.Sprintf("Cohort %d (%s) has a condition of type %s, which is about events and not supported.", id, describe(c.Name), describe(string(n.Leaf.Type)))
 		case n.Leaf.Type == flags.CohortProperty:
 			inner, _ := n.Leaf.Value.(int64)
-			why = p.unsupportedReason(inner, seen)
+			why = unsupportedReason(p, inner, seen)
 		}
 	})
 	return why
@@ -229,7 +229,7 @@ func leavesOf(tree *flags.CohortNode, yield func(*flags.CohortNode)) {
 }
 
 // collectCohorts adds a cohort, and all cohorts that it refers to, to a set.
-func (p *Project) collectCohorts(id int64, to map[int64]bool) {
+func collectCohorts(p *Project, id int64, to map[int64]bool) {
 	if to[id] {
 		return
 	}
@@ -237,14 +237,14 @@ func (p *Project) collectCohorts(id int64, to map[int64]bool) {
 	if c := p.Definitions.Cohorts[id]; c.Tree != nil {
 		leavesOf(c.Tree, func(n *flags.CohortNode) {
 			if inner, ok := n.Leaf.Value.(int64); ok && n.Leaf.Type == flags.CohortProperty {
-				p.collectCohorts(inner, to)
+				collectCohorts(p, inner, to)
 			}
 		})
 	}
 }
 
 // hasCohort reports whether a cohort exists, static or dynamic.
-func (p *Project) hasCohort(id int64) bool {
+func hasCohort(p *Project, id int64) bool {
 	if p.Definitions == nil {
 		return false
 	}
@@ -267,7 +267,7 @@ func (c *cohortCondition) bind(b *binder) func(*row) bool {
 func (c *cohortCondition) bindPerson(b *binder) func(*capture.StoredPerson) bool {
 	tests := make([]func(*capture.StoredPerson) bool, len(c.ids))
 	for i, id := range c.ids {
-		tests[i] = b.cohort(id)
+		tests[i] = bindCohort(b, id)
 	}
 	return func(p *capture.StoredPerson) bool {
 		return slices.ContainsFunc(tests, func(in func(*capture.StoredPerson) bool) bool { return in(p) }) != c.negated
@@ -278,12 +278,12 @@ func (c *cohortCondition) bindPerson(b *binder) func(*capture.StoredPerson) bool
 // members and in the map by person.
 const membershipSize = 144
 
-// cohort returns a function that reports whether a person is in a cohort. It uses the evaluation of
+// bindCohort returns a function that reports whether a person is in a cohort. It uses the evaluation of
 // flags, so that a cohort has the same members for flags and for queries.
-func (b *binder) cohort(id int64) func(*capture.StoredPerson) bool {
+func bindCohort(b *binder, id int64) func(*capture.StoredPerson) bool {
 	// The cohort may refer to static cohorts, the members of which are read now.
 	static, selected := map[capture.UUID][]int64{}, map[int64]bool{}
-	b.project.collectCohorts(id, selected)
+	collectCohorts(b.project, id, selected)
 	for _, cohort := range b.project.Definitions.StaticCohorts {
 		if !selected[cohort] {
 			continue

@@ -9,10 +9,10 @@ type dateRange struct {
 	explicit bool
 }
 
-// dateRange parses a dateRange; without one, all its dates are absent.
-func (n node) dateRange() dateRange {
+// readDateRange parses a dateRange; without one, all its dates are absent.
+func readDateRange(n node) dateRange {
 	object := n.object()
-	return dateRange{from: object.get("date_from").date(true), to: object.get("date_to").lastDate(), explicit: object.get("explicitDate").boolean()}
+	return dateRange{from: readDate(object.get("date_from"), true), to: readLastDate(object.get("date_to")), explicit: object.get("explicitDate").boolean()}
 }
 
 // period is a date range with resolved dates (§3.1.2) and its buckets.

@@ -49,9 +49,9 @@ func readRetention(n node, p *Project) *retentionQuery {
 		target:     retentionEntity(f.get("targetEntity").object(), p),
 		returning:  retentionEntity(f.get("returningEntity").object(), p),
 		conditions: queryConditions(n, p),
-		dates:      n.get("dateRange").dateRange(),
+		dates:      readDateRange(n.get("dateRange")),
 		interval:   retentionPeriods[f.get("period").choice("Day", "Hour", "Day", "Week", "Month")],
-		groupType:  n.aggregationGroup(),
+		groupType:  readGroupType(n),
 		split:      readSplit(n.get("breakdownFilter").object(), p, 1, "event", "person", "cohort"),
 	}
 	q.sameEntities = bytes.Equal(q.target.node.raw(), q.returning.node.raw())
@@ -84,7 +84,7 @@ func retentionEntity(n node, p *Project) entity {
 			series["kind"], series["id"] = "ActionsNode", parseInteger(m["id"])
 		}
 	}
-	return node{value: series, attr: n.attr, fault: n.fault}.entity(p)
+	return readEntity(node{value: series, attr: n.attr, fault: n.fault}, p)
 }
 
 // retentionRun is one run of a RetentionQuery. Its buckets are the rows.
@@ -150,7 +150,7 @@ func (q *retentionQuery) read(r *run) (*retentionRun, error) {
 	target, returning := q.target.bind(b), q.returning.bind(b)
 	holds := q.conditions.bind(b)
 	f.actors = b.actors(q.groupType)
-	f.values = b.numberer(&q.split)
+	f.values = newNumberer(b, &q.split)
 	if q.amount != nil {
 		// amounts are stored for each event.
 		f.amounts = &amounts{q.amount, q.amount.bindValue(b), map[amountKey][]eventAmount{}}

@@ -48,7 +48,7 @@ func parseRollout(n node, p *Project) plan {
 		flag: n.get("flag_key").text(""), hash: flags.Hash(n.get("hash").text("")), controlFirst: n.get("control_first").boolean(),
 		from: n.get("from").number(0), border: n.get("border").number(0), to: n.get("to").number(1),
 		tests: testAccounts(node{value: map[string]any{"filterTestAccounts": true}, fault: n.fault}, p),
-		since: n.get("since").instant(), at: n.get("as_of").instant(), settled: n.get("settled_at").instant(),
+		since: readInstant(n.get("since")), at: readInstant(n.get("as_of")), settled: readInstant(n.get("settled_at")),
 	}
 	if q.flag == "" {
 		n.get("flag_key").fail(required, "This field is required.")
@@ -81,8 +81,8 @@ func parseRollout(n node, p *Project) plan {
 	return q
 }
 
-// instant returns a time in the format of RFC 3339, which is required.
-func (n node) instant() time.Time {
+// readInstant returns a time in the format of RFC 3339, which is required.
+func readInstant(n node) time.Time {
 	at, err := time.Parse(time.RFC3339Nano, n.text(""))
 	if err != nil || at.Year() < 1970 || at.Year() > 9999 {
 		n.fail(invalidInput, "Expected a time like 2025-03-01T12:00:00Z.")

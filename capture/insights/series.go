@@ -26,21 +26,21 @@ type entity struct {
 	project    *Project
 }
 
-// entities parses the nodes of a series, of which there must be at least one.
-func (n node) entities(p *Project, limit int) []entity {
+// readEntities parses the nodes of a series, of which there must be at least one.
+func readEntities(n node, p *Project, limit int) []entity {
 	list := n.list(limit)
 	if len(list) == 0 {
 		n.fail(required, "A query needs at least one series.")
 	}
 	out := make([]entity, len(list))
 	for i, m := range list {
-		out[i] = m.object().entity(p)
+		out[i] = readEntity(m.object(), p)
 	}
 	return out
 }
 
-// entity parses one node.
-func (n node) entity(p *Project) entity {
+// readEntity parses one node.
+func readEntity(n node, p *Project) entity {
 	e := entity{node: n, project: p, name: n.get("name").optionalText(), customName: n.get("custom_name").optionalText()}
 	switch kind := n.get("kind").text(""); kind {
 	case "EventsNode":
@@ -59,7 +59,7 @@ func (n node) entity(p *Project) entity {
 		n.get("optionalInFunnel").fail(notSupported, "Optional steps are not supported.")
 	}
 	n.rejectMembers("math_property_revenue_currency")
-	e.conditions = slices.Concat(n.get("properties").filters(p), n.get("fixedProperties").filters(p))
+	e.conditions = slices.Concat(readFilters(n.get("properties"), p), readFilters(n.get("fixedProperties"), p))
 	return e
 }
 
@@ -141,7 +141,7 @@ func (e *entity) bindWith(b *binder, conditions allOf) *matcher {
 	if e.action == 0 {
 		m.holds = conditions.bindOrNil(b)
 	} else {
-		steps, names := b.action(e.action, e.node)
+		steps, names := bindAction(b, e.action, e.node)
 		m.names = names
 		m.holds = allOf{steps, conditions}.bindOrNil(b)
 	}
@@ -165,9 +165,9 @@ func eventNames(ms ...*matcher) []string {
 	return slices.Compact(out)
 }
 
-// action returns the steps of an action as a condition, and the names of the events that they can
+// bindAction returns the steps of an action as a condition, and the names of the events that they can
 // match; nil means any name.
-func (b *binder) action(id int64, n node) (condition, []string) {
+func bindAction(b *binder, id int64, n node) (condition, []string) {
 	a, ok := b.project.Actions[id]
 	if !ok {
 		b.err = newError(invalidInput, n.attr+"__id", "Action %d does not exist.", id)

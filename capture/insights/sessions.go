@@ -59,8 +59,8 @@ func pathOf(raw string) string {
 	return wire.Quote(cmp.Or(u.Path, "/"))
 }
 
-// sessionName validates the name of a value of sessions and returns it.
-func (n node) sessionName(name string) string {
+// readSessionName validates the name of a value of sessions and returns it.
+func readSessionName(n node, name string) string {
 	if _, ok := sessionValues[name]; !ok && !n.hasFailed() {
 		n.fail(notSupported, "%q is not supported for sessions.", wire.Shorten(name, 100))
 	}
@@ -69,8 +69,8 @@ func (n node) sessionName(name string) string {
 
 // sessionFilter parses a filter on a value of the event's session.
 func sessionFilter(n node, p *Project) condition {
-	key := n.get("key").sessionName(n.key())
-	return &valueCondition{n.comparison(p, eventFilterSettings(key)), func(b *binder) getter { return b.sessionValue(key) }}
+	key := readSessionName(n.get("key"), readKey(n))
+	return &valueCondition{readComparison(n, p, eventFilterSettings(key)), func(b *binder) getter { return b.sessionValue(key) }}
 }
 
 // sessionValue returns the getter of a value of the event's session. The value is absent for events

@@ -57,7 +57,7 @@ func readSplit(n node, p *Project, limit int, kinds ...string) split {
 		list = breakdown.list(limit)
 	}
 	for _, property := range list {
-		s.parts = append(s.parts, n.propertyOf(s.kind, property, n.get("breakdown_group_type_index"), p))
+		s.parts = append(s.parts, readProperty(n, s.kind, property, n.get("breakdown_group_type_index"), p))
 	}
 	if len(s.parts) == 0 {
 		s.kind = ""
@@ -78,7 +78,7 @@ func (s *split) readList(list []node, limit int, kinds []string, p *Project) {
 		s.kind = kind
 		s.normalize = s.normalize || m.get("normalize_url").boolean()
 		m.rejectMembers("histogram_bin_count")
-		s.parts = append(s.parts, m.propertyOf(kind, m.get("property"), m.get("group_type_index"), p))
+		s.parts = append(s.parts, readProperty(m, kind, m.get("property"), m.get("group_type_index"), p))
 	}
 }
 
@@ -92,7 +92,7 @@ func (s *split) readCohorts(value node, p *Project) {
 	for _, n := range list {
 		c := splitCohort{name: "all users"}
 		if text := strings.Trim(string(n.raw()), `"`); text != "all" && text != "0" {
-			if c.id = n.cohort(p); !n.hasFailed() {
+			if c.id = readCohort(n, p); !n.hasFailed() {
 				c.name = p.Definitions.Cohorts[c.id].Name
 			}
 		}
@@ -119,15 +119,15 @@ type numberer struct {
 // separator separates the parts of a value. In JSON strings it is escaped.
 const separator = "\x00"
 
-// numberer binds a split for a run.
-func (b *binder) numberer(s *split) *numberer {
+// newNumberer binds a split for a run.
+func newNumberer(b *binder, s *split) *numberer {
 	n := &numberer{stringTable: newStringTable(b.reserve)}
 	if s.kind == "" {
 		n.number = func(*row) uint32 { return 0 }
 		return n
 	}
 	if s.isByCohort() {
-		n.number = b.cohortSets(n, s.cohorts)
+		n.number = cohortSets(b, n, s.cohorts)
 		return n
 	}
 	getters := make([]getter, len(s.parts))
@@ -139,7 +139,7 @@ func (b *binder) numberer(s *split) *numberer {
 	var scratch []byte
 	n.number = func(r *row) uint32 {
 		if len(getters) == 1 {
-			return b.count(n, s.text(getters[0](r)))
+			return countText(b, n, s.text(getters[0](r)))
 		}
 		scratch = scratch[:0]
 		for i, get := range getters {
@@ -148,13 +148,13 @@ func (b *binder) numberer(s *split) *numberer {
 			}
 			scratch = append(scratch, s.text(get(r))...)
 		}
-		return b.count(n, string(scratch))
+		return countText(b, n, string(scratch))
 	}
 	return n
 }
 
-// count returns the number of a value, and limits the number of values.
-func (b *binder) count(n *numberer, text string) uint32 {
+// countText returns the number of a value, and limits the number of values.
+func countText(b *binder, n *numberer, text string) uint32 {
 	number, err := n.stringTable.number(text)
 	if err == nil && len(n.all) > maxBreakdownValues {
 		err = newError(tooLarge, "query__breakdownFilter", "There are more than %d breakdown values: narrow the range or filter.", maxBreakdownValues)
@@ -176,7 +176,7 @@ func (s *split) text(raw string) string {
 
 // cohortSets returns a function that returns the number of the set of cohorts that contain an
 // event's person. The string of a set has one byte for each cohort, '1' if it contains the person.
-func (b *binder) cohortSets(n *numberer, cohorts []splitCohort) func(*row) uint32 {
+func cohortSets(b *binder, n *numberer, cohorts []splitCohort) func(*row) uint32 {
 	tests := make([]func(*row) bool, len(cohorts))
 	for i, c := range cohorts {
 		if c.id == 0 {
@@ -193,7 +193,7 @@ func (b *binder) cohortSets(n *numberer, cohorts []splitCohort) func(*row) uint3
 				set[i] = '1'
 			}
 		}
-		return b.count(n, string(set))
+		return countText(b, n, string(set))
 	}
 }
 

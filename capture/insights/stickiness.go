@@ -21,8 +21,8 @@ type stickiness struct {
 
 // parseStickiness parses a StickinessQuery.
 func parseStickiness(n node, p *Project) plan {
-	s := &stickiness{interval: n.interval(hour, day, week, month), dates: n.get("dateRange").dateRange(), conditions: queryConditions(n, p)}
-	for i, e := range n.get("series").entities(p, maxSeries) {
+	s := &stickiness{interval: readInterval(n, hour, day, week, month), dates: readDateRange(n.get("dateRange")), conditions: queryConditions(n, p)}
+	for i, e := range readEntities(n.get("series"), p, maxSeries) {
 		m := n.get("series").list(maxSeries)[i]
 		if name := m.get("math").text("dau"); name != "dau" && name != "unique_group" && name != "hogql" && name != "total" {
 			m.get("math").fail(invalidChoice, "The math %s is not supported in a StickinessQuery.", describe(name))
@@ -32,12 +32,12 @@ func parseStickiness(n node, p *Project) plan {
 			s.series = append(s.series, measuredSeries{e, measure{name: "hogql", basis: "hogql", group: anyPeople, named: hogqlValue(m.get("math_hogql"), p)}})
 			continue
 		}
-		s.series = append(s.series, measuredSeries{e, m.measure(p)})
+		s.series = append(s.series, measuredSeries{e, readMeasure(m, p)})
 	}
 	// Intervals of several units are not supported.
 	n.get("intervalCount").intInRange(1, 1, 1)
 	compare := n.get("compareFilter").object()
-	s.compare, s.compareTo = compare.get("compare").boolean(), compare.get("compare_to").relativeDate()
+	s.compare, s.compareTo = compare.get("compare").boolean(), readRelativeDate(compare.get("compare_to"))
 	filter := n.get("stickinessFilter").object()
 	s.cumulative = filter.get("computedAs").choice("non_cumulative", "non_cumulative", "cumulative") == "cumulative"
 	criteria := filter.get("stickinessCriteria").object()

@@ -31,7 +31,7 @@ type surveyStats struct {
 func parseSurveyStats(n node, _ *Project) plan {
 	q := &surveyStats{windows: map[string][2]int64{}}
 	for _, s := range n.get("surveys").list(maxSurveys) {
-		q.windows[s.get("id").text("")] = [2]int64{s.get("from").instant().UnixMicro(), s.get("to").instant().UnixMicro()}
+		q.windows[s.get("id").text("")] = [2]int64{readInstant(s.get("from")).UnixMicro(), readInstant(s.get("to")).UnixMicro()}
 	}
 	return q
 }

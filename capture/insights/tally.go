@@ -48,8 +48,8 @@ var actorMaths = map[string]measure{
 	"first_matching_event_for_user": {basis: "firstMatching"},
 }
 
-// measure parses the math of a node.
-func (n node) measure(p *Project) measure {
+// readMeasure parses the math of a node.
+func readMeasure(n node, p *Project) measure {
 	name := n.get("math").text("total")
 	m := measure{name: name, multiplier: n.get("math_multiplier").number(1), group: -1}
 	m.property = n.get("math_property").text("")
@@ -76,7 +76,7 @@ func (n node) measure(p *Project) measure {
 	case perActor && per != "sum" && slices.Contains(folds, per):
 		m.basis, m.fold = "perActor", per
 	case name == "hogql":
-		m.basis, m.aggregate = "hogql", n.get("math_hogql").expression(p, true)
+		m.basis, m.aggregate = "hogql", readExpression(n.get("math_hogql"), p, true)
 	default:
 		n.get("math").fail(invalidChoice, "The math %q is not supported.", wire.Shorten(name, 100))
 	}
@@ -126,7 +126,7 @@ func (m *measure) begin(b *binder, c *counting) tally {
 	case "first", "firstMatching":
 		return m.firstTime(b, c)
 	case "hogql":
-		return m.aggregate.tally(b, c)
+		return newHogqlTally(m.aggregate, b, c)
 	}
 	return &events{c: c, buckets: buckets}
 }

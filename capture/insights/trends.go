@@ -57,19 +57,19 @@ const worldMap = "WorldMap"
 // parseTrends parses a TrendsQuery.
 func parseTrends(n node, p *Project) plan {
 	t := &trends{
-		interval:   n.interval(minute, hour, day, week, month),
-		dates:      n.get("dateRange").dateRange(),
+		interval:   readInterval(n, minute, hour, day, week, month),
+		dates:      readDateRange(n.get("dateRange")),
 		conditions: queryConditions(n, p),
 	}
-	entities := n.get("series").entities(p, maxSeries)
+	entities := readEntities(n.get("series"), p, maxSeries)
 	for i, e := range entities {
-		t.series = append(t.series, measuredSeries{e, n.get("series").list(maxSeries)[i].measure(p)})
+		t.series = append(t.series, measuredSeries{e, readMeasure(n.get("series").list(maxSeries)[i], p)})
 	}
 	n.rejectMembers("conversionGoal")
 	n.get("aggregation_group_type_index").intInRange(0, maxGroupTypes-1, 0)
 	compare := n.get("compareFilter").object()
 	t.compare = compare.get("compare").boolean() && t.dates.from.form != allTime
-	t.compareTo = compare.get("compare_to").relativeDate()
+	t.compareTo = readRelativeDate(compare.get("compare_to"))
 	filter := n.get("trendsFilter").object()
 	name := cmp.Or(filter.get("display").text("ActionsLineGraph"), "ActionsLineGraph")
 	display, ok := displays[name]
@@ -80,16 +80,16 @@ func parseTrends(n node, p *Project) plan {
 		t.interval = day
 	}
 	t.smoothing = int(filter.get("smoothingIntervals").intInRange(1, maxBuckets, 1))
-	t.formulas = filter.formulas(len(t.series))
-	t.breakdown = n.get("breakdownFilter").object().breakdown(p, filter)
+	t.formulas = readFormulas(filter, len(t.series))
+	t.breakdown = readBreakdown(n.get("breakdownFilter").object(), p, filter)
 	if t.breakdown != nil && name == worldMap {
 		t.breakdown.limit = 250
 	}
 	return t
 }
 
-// interval parses the member interval: one of the allowed intervals, by default day.
-func (n node) interval(allowed ...interval) interval {
+// readInterval parses the member interval: one of the allowed intervals, by default day.
+func readInterval(n node, allowed ...interval) interval {
 	names := make([]string, len(allowed))
 	for i, name := range allowed {
 		names[i] = string(name)
@@ -97,9 +97,9 @@ func (n node) interval(allowed ...interval) interval {
 	return interval(n.get("interval").choice(string(day), names...))
 }
 
-// relativeDate returns a relative date; one with the form noDate if the node is absent.
-func (n node) relativeDate() date {
-	d := n.date(false)
+// readRelativeDate returns a relative date; one with the form noDate if the node is absent.
+func readRelativeDate(n node) date {
+	d := readDate(n, false)
 	if d.form != noDate && d.form != relative {
 		n.fail(invalidInput, "%s is not a relative date such as -1m.", describe(n.value))
 	}
@@ -168,7 +168,7 @@ func (t *trends) count(r *run, p *period) ([][]valuePoints, error) {
 		if err := t.bins(r, b, scans); err != nil {
 			return nil, err
 		}
-		if err := r.sweep(b, scans); err != nil {
+		if err := sweep(r, b, scans); err != nil {
 			return nil, err
 		}
 	}
@@ -190,7 +190,7 @@ func (t *trends) bins(r *run, b *binder, scans []*counting) error {
 	for _, c := range scans {
 		c.measuring = true
 	}
-	if err := r.sweep(b, scans); err != nil {
+	if err := sweep(r, b, scans); err != nil {
 		return err
 	}
 	for _, c := range scans {

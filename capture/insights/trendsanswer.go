@@ -315,11 +315,11 @@ func (a *trendsAnswer) valueLabel(v breakdownValue) string {
 	if id == 0 {
 		return "all users"
 	}
-	return a.run.project.cohortName(id)
+	return cohortName(a.run.project, id)
 }
 
 // cohortName returns the name of a cohort, or its id if it has no name.
-func (p *Project) cohortName(id int64) string {
+func cohortName(p *Project, id int64) string {
 	if p.Definitions != nil {
 		if c, ok := p.Definitions.Cohorts[id]; ok && c.Name != "" {
 			return c.Name

@@ -1,7 +1,7 @@
 package insights
 
 // sweep reads the events for some series. Series with the same time range share one scan.
-func (r *run) sweep(b *binder, scans []*counting) error {
+func sweep(r *run, b *binder, scans []*counting) error {
 	// stretches are the series by time range.
 	stretches := map[[2]int64]*scanGroup{}
 	for _, c := range scans {

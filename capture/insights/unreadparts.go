@@ -18,10 +18,10 @@ var parts = map[string]struct {
 	"query":     {aQuery, readQuery},
 	"override":  {"filters that are laid over queries", readOverride},
 	"variables": {"a variable", readVariables},
-	"filters":   {aFilters, func(n node, _ *Project) { n.older() }},
+	"filters":   {aFilters, func(n node, _ *Project) { older(n) }},
 	"metric":    {"a metric's object", readMetricPart},
 	"exposure_criteria": {"exposure criteria", func(n node, p *Project) {
-		n.exposure(trial{Experiment: &experiments.Experiment{}}, p)
+		readCriteria(n, trial{Experiment: &experiments.Experiment{}}, p)
 	}},
 	"stats_config": {"a stats_config", readStatsPart},
 }
@@ -83,23 +83,23 @@ func readOverride(n node, p *Project) {
 	for _, name := range []string{"date_from", "date_to", "explicitDate", "interval", "filterTestAccounts"} {
 		n.get(name)
 	}
-	n.get("properties").filters(p)
-	n.get("breakdown_filter").object().breakdown(p, node{fault: n.fault})
+	readFilters(n.get("properties"), p)
+	readBreakdown(n.get("breakdown_filter").object(), p, node{fault: n.fault})
 }
 
 // readVariables reads the variables of HogQL, which are members by id.
 func readVariables(n node, _ *Project) {
 	all, _ := n.value.(map[string]any)
 	for _, id := range slices.Sorted(maps.Keys(all)) {
-		n.get(id).variable()
+		readVariable(n.get(id))
 	}
 }
 
 // readMetricPart reads a metric with the members that only its query reads.
 func readMetricPart(n node, p *Project) {
 	readMetric(n, p)
-	n.decrease()
-	n.metricBreakdown(p)
+	readDecrease(n)
+	readMetricBreakdown(n, p)
 }
 
 // readStatsPart reads the members of both statistical methods, of which stats reads only those of
@@ -115,5 +115,5 @@ func readStatsPart(n node, _ *Project) {
 		}
 	}
 	n.get("multiple_testing")
-	n.stats()
+	readTest(n)
 }
