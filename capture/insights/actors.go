@@ -1,11 +1,6 @@
 package insights
 
-import (
-	"bytes"
-	"cmp"
-	"slices"
-	"strings"
-)
+import "strconv"
 
 // actors assigns consecutive numbers, from 0, to the actors that a query counts: persons, groups of
 // a type, or the values of an expression.
@@ -14,32 +9,6 @@ type actors struct {
 	number func(*row) (uint32, bool)
 	// keys are the keys of the actors by number; nil if the actors are persons.
 	keys *stringTable
-}
-
-// stringTable assigns consecutive numbers, from 0, to distinct strings. Memory that it needs is
-// counted with reserve.
-type stringTable struct {
-	numbers map[string]uint32
-	all     []string
-	reserve func(bytes int64) error
-}
-
-// newStringTable returns an empty table that counts its memory with reserve.
-func newStringTable(reserve func(bytes int64) error) *stringTable {
-	return &stringTable{numbers: map[string]uint32{}, reserve: reserve}
-}
-
-// number returns the number of text and adds it if it is new. The table stores a copy, so the
-// caller may reuse the memory of text. The number is valid even if an error is returned.
-func (t *stringTable) number(text string) (uint32, error) {
-	if n, ok := t.numbers[text]; ok {
-		return n, nil
-	}
-	n := uint32(len(t.all))
-	text = strings.Clone(text)
-	t.numbers[text] = n
-	t.all = append(t.all, text)
-	return n, t.reserve(int64(len(text)) + 72)
 }
 
 // anyPeople is the group type that stands for persons: actors with it are persons, not groups.
@@ -75,36 +44,27 @@ func (b *binder) actorsBy(value getter) *actors {
 	}}
 }
 
-// setErr records an error of binding or evaluating, unless an earlier one is recorded.
-func (b *binder) setErr(err error) {
-	if b.err == nil {
-		b.err = err
+// actor returns a function that returns the number of the actor of an event: the person, or the
+// group of a type if groupType is not negative. It returns false for an event without such a group.
+// The numbers of groups are shared by all series of the binder.
+func (b *binder) actor(groupType int) func(*row) (uint32, bool) {
+	if groupType >= 0 {
+		if b.groupsOf[groupType] == nil {
+			b.groupsOf[groupType] = b.newInterner(b.eventProperty("$group_" + strconv.Itoa(groupType)))
+		}
+		return b.groupsOf[groupType].number
 	}
+	person := b.people()
+	return func(r *row) (uint32, bool) { return person(r), true }
 }
 
-// memberSize is the approximate size in bytes of a member of an actorSet.
-const memberSize = 160
-
-// member returns the actor with a number as a member of an actorSet.
-func (a *actors) member(r *run, number uint32) member {
-	if a.keys != nil {
-		return member{group: a.keys.all[number]}
-	}
-	return member{person: r.personID(number)}
+// bindInterned returns a function that numbers the distinct strings of a value. It returns false if
+// the value is missing or empty.
+func (b *binder) bindInterned(value getter) func(*row) (uint32, bool) {
+	return b.newInterner(value).number
 }
 
-// sort sorts the members by their ids, so that results do not depend on map order.
-func (c *actorSet) sort() {
-	slices.SortFunc(c.members, func(a, b member) int {
-		return cmp.Or(bytes.Compare(a.person[:], b.person[:]), strings.Compare(a.group, b.group))
-	})
-}
-
-// checkContext returns the error of the context if the query was cancelled. To be cheap, it checks
-// only for every 4096th actor.
-func (r *run) checkContext(actor uint32) error {
-	if actor&0xfff == 0 {
-		return r.ctx.Err()
-	}
-	return nil
+// newInterner returns an interner for a value, without any strings.
+func (b *binder) newInterner(value getter) *interner {
+	return &interner{newStringTable(b.reserve), value}
 }

@@ -72,7 +72,7 @@ func TestActors_CountsMatchResults(t *testing.T) {
 func countActors(t *testing.T, m *memory, p *Project, query json.RawMessage) (people int, events int64) {
 	t.Helper()
 	n, fault := decodeQuery(query, "query")
-	find := sources{findKind}.actorFinder(n, p)
+	find := sources{find: findKind}.actorFinder(n, p)
 	if *fault != nil {
 		t.Fatalf("%s: %v", query, *fault)
 	}
@@ -146,7 +146,7 @@ func TestActors_SourcesRejected(t *testing.T) {
 		`{"kind":"InsightActorsQuery","day":"soon","source":` + fmt.Sprintf(trend, ``) + `}`:                                               "query__day",
 	} {
 		n, fault := decodeQuery(json.RawMessage(query), "query")
-		if (sources{findKind}).actorFinder(n, &Project{}); *fault == nil || (*fault).Attr != place {
+		if (sources{find: findKind}).actorFinder(n, &Project{}); *fault == nil || (*fault).Attr != place {
 			t.Errorf("%s: %v, want a fault at %s", query, *fault, place)
 		}
 	}

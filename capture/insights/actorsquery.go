@@ -1,20 +1,13 @@
 package insights
 
 import (
-	"errors"
 	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/bunting-flags/bunting/capture"
 	"github.com/bunting-flags/bunting/capture/insights/internal/hogql"
-)
-
-// Limits of lists of rows (§5.4).
-const (
-	maxSelect   = 50
-	maxOffset   = 1 << 31
-	defaultRows = 100 // rows of a query without a limit
+	"github.com/bunting-flags/bunting/flags/wire"
 )
 
 // actorsQuery is an ActorsQuery (§2.9.2): persons or groups, optionally the actors of another
@@ -29,12 +22,6 @@ type actorsQuery struct {
 	filters       []allOf
 	search        string
 	limit, offset int
-}
-
-// selectItem is an expression of the select list and the text that it was parsed from.
-type selectItem struct {
-	text string
-	item hogql.Item
 }
 
 // parseActors parses an ActorsQuery.
@@ -97,53 +84,6 @@ func (s sources) parseActorsSource(n node, p *Project) plan {
 	return q.read(node{attr: n.attr, fault: n.fault}, n, p)
 }
 
-// parseSelectItem parses an expression of the select list.
-func parseSelectItem(n node, text string) selectItem {
-	expression := text
-	if strings.TrimSpace(text) == "group" { // a keyword of HogQL
-		expression = "`group`"
-	}
-	item, err := hogql.ParseItem(expression)
-	failWith(n, err)
-	item.Column = text
-	return selectItem{text, item}
-}
-
-// failWith records err as the fault of the query, at this node, unless a fault is recorded.
-func failWith(n node, err error) {
-	var e *Error
-	if errors.As(withAttr(err, n.attr), &e) && *n.fault == nil {
-		*n.fault = e
-	}
-}
-
-// withAttr converts an error of HogQL to an [*Error] at the place attr of the query. It returns
-// other errors unchanged.
-func withAttr(err error, attr string) error {
-	var e *hogql.Error
-	if !errors.As(err, &e) {
-		return err
-	}
-	return &Error{Code: e.Code, Attr: attr, Detail: e.Text, Line: e.Line, Column: e.Column, Start: e.Start, End: e.End}
-}
-
-// sourceText is an expression as it was written, and its place in the query.
-type sourceText struct{ text, attr string }
-
-// withAttrOf is like withAttr for an error of one of several expressions: it finds the place by the
-// text of the expression, and uses fallback if there is no match.
-func withAttrOf(err error, texts []sourceText, fallback string) error {
-	var e *hogql.Error
-	if errors.As(err, &e) {
-		for _, t := range texts {
-			if t.text == e.In {
-				return withAttr(err, t.attr)
-			}
-		}
-	}
-	return withAttr(err, fallback)
-}
-
 // orderByPerson matches an order by person or actor, with an optional direction.
 var orderByPerson = regexp.MustCompile(`(?i)^\s*(?:person|actor)(\s+(?:asc|desc))?\s*$`)
 
@@ -166,68 +106,41 @@ func (s sources) actorsSource(n node, p *Project) actorFinder {
 	return actorsOfRows(kind.parse(n, p), n.attr)
 }
 
-// personCondition is a condition that can be evaluated for a stored person without an event.
-type personCondition interface {
-	bindPerson(b *binder) func(*capture.StoredPerson) bool
-}
+// decodedSize is the approximate number of bytes that one byte of JSON needs after decoding.
+const decodedSize = 5
 
-// readPersonFilters reads filters that must be evaluable without events.
-func readPersonFilters(n node, p *Project) allOf {
-	return readTypedFilters(n, p, "person and cohort", func(c condition) bool {
-		_, ok := c.(personCondition)
-		return ok
-	})
-}
-
-// readTypedFilters reads filters for each of which the function one must be true; kinds names the
-// permitted types in the error.
-func readTypedFilters(n node, p *Project, kinds string, one func(condition) bool) allOf {
-	filters := readFilters(n, p)
-	if !n.hasFailed() && !everyCondition(filters, one) {
-		n.fail(notSupported, "Only filters of type %s are possible here.", kinds)
+// actorsOfRows returns the persons that the rows of a HogQL query name. Their UUIDs are in the
+// first column with "id" in its name; values that are not UUIDs are skipped.
+func actorsOfRows(source plan, attr string) actorFinder {
+	return func(r *run) (*actorSet, error) {
+		result, err := source.run(r)
+		if err != nil {
+			return nil, err
+		}
+		column := slices.IndexFunc(result.Columns, func(name string) bool { return strings.Contains(strings.ToLower(name), "id") })
+		if column < 0 {
+			return nil, newError(invalidInput, attr, `The source must have a column with person ids and "id" in its name.`)
+		}
+		text := wire.MustEncode(result.Results)
+		if err := r.reserve(decodedSize * int64(len(text))); err != nil {
+			return nil, err
+		}
+		var rows [][]any
+		if err := wire.Decode(text, &rows); err != nil {
+			return nil, err
+		}
+		// Several rows may name the same person.
+		out := &actorSet{groupType: anyPeople}
+		seen := map[capture.UUID]bool{}
+		for _, row := range rows {
+			text, _ := row[column].(string)
+			id, ok := wire.ParseUUID(text)
+			if !ok || seen[id] {
+				continue
+			}
+			seen[id] = true
+			out.members = append(out.members, member{person: id})
+		}
+		return out, r.reserve(memberSize * int64(len(out.members)))
 	}
-	return filters
-}
-
-// everyCondition reports whether a function is true for all leaves of a tree of conditions.
-func everyCondition(c condition, one func(condition) bool) bool {
-	var list []condition
-	switch c := c.(type) {
-	case allOf:
-		list = c
-	case anyOf:
-		list = c
-	default:
-		return one(c)
-	}
-	return !slices.ContainsFunc(list, func(c condition) bool { return !everyCondition(c, one) })
-}
-
-// bindPersonConditions returns a tree of conditions, all of which are personConditions, as a test
-// of stored persons.
-func bindPersonConditions(b *binder, c condition) func(*capture.StoredPerson) bool {
-	return combineConditions(c, func(c condition) func(*capture.StoredPerson) bool { return c.(personCondition).bindPerson(b) })
-}
-
-// combineConditions converts a tree of conditions to a test of values of type T; one converts each
-// leaf.
-func combineConditions[T any](c condition, one func(condition) func(T) bool) func(T) bool {
-	var tests []func(T) bool
-	switch c := c.(type) {
-	case allOf:
-		for _, c := range c {
-			tests = append(tests, combineConditions(c, one))
-		}
-		return func(value T) bool {
-			return !slices.ContainsFunc(tests, func(holds func(T) bool) bool { return !holds(value) })
-		}
-	case anyOf:
-		for _, c := range c {
-			tests = append(tests, combineConditions(c, one))
-		}
-		return func(value T) bool {
-			return len(tests) == 0 || slices.ContainsFunc(tests, func(holds func(T) bool) bool { return holds(value) })
-		}
-	}
-	return one(c)
 }

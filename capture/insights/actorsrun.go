@@ -8,7 +8,6 @@ import (
 
 	"github.com/bunting-flags/bunting/capture"
 	"github.com/bunting-flags/bunting/capture/insights/internal/hogql"
-	"github.com/bunting-flags/bunting/flags/wire"
 )
 
 // actorsRun is one run of an ActorsQuery.
@@ -220,43 +219,4 @@ func (f *actorsRun) add(m *member, p *capture.StoredPerson, g *capture.Group) er
 	f.row.Time = int64(binary.BigEndian.Uint64(m.person[:8]) ^ 1<<63)
 	f.row.ID = int64(binary.BigEndian.Uint64(m.person[8:]) ^ 1<<63)
 	return withAttrOf(f.query.Add(&f.row), f.texts, "query__select")
-}
-
-// decodedSize is the approximate number of bytes that one byte of JSON needs after decoding.
-const decodedSize = 5
-
-// actorsOfRows returns the persons that the rows of a HogQL query name. Their UUIDs are in the
-// first column with "id" in its name; values that are not UUIDs are skipped.
-func actorsOfRows(source plan, attr string) actorFinder {
-	return func(r *run) (*actorSet, error) {
-		result, err := source.run(r)
-		if err != nil {
-			return nil, err
-		}
-		column := slices.IndexFunc(result.Columns, func(name string) bool { return strings.Contains(strings.ToLower(name), "id") })
-		if column < 0 {
-			return nil, newError(invalidInput, attr, `The source must have a column with person ids and "id" in its name.`)
-		}
-		text := wire.MustEncode(result.Results)
-		if err := r.reserve(decodedSize * int64(len(text))); err != nil {
-			return nil, err
-		}
-		var rows [][]any
-		if err := wire.Decode(text, &rows); err != nil {
-			return nil, err
-		}
-		// Several rows may name the same person.
-		out := &actorSet{groupType: anyPeople}
-		seen := map[capture.UUID]bool{}
-		for _, row := range rows {
-			text, _ := row[column].(string)
-			id, ok := wire.ParseUUID(text)
-			if !ok || seen[id] {
-				continue
-			}
-			seen[id] = true
-			out.members = append(out.members, member{person: id})
-		}
-		return out, r.reserve(memberSize * int64(len(out.members)))
-	}
 }

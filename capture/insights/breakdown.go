@@ -4,8 +4,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-
-	"github.com/bunting-flags/bunting/capture"
 )
 
 // Labels of breakdown values that are not ordinary strings (§2.4.4).
@@ -121,47 +119,6 @@ func readProperty(n node, kind string, property, group node, p *Project) func(b 
 	}
 	n.get("breakdown_type").fail(notSupported, "Breakdowns of type %s are not supported.", describe(kind))
 	return nil
-}
-
-// groupProperty returns a property of the event's group, with its current value. It reads all
-// groups of the type when it is bound.
-func (b *binder) groupProperty(groupType int, name string) getter {
-	values := map[string]string{}
-	one, value := keys{names: []string{name}}, make([]string, 1)
-	b.readGroups(groupType, func(key, properties string) error {
-		if one.extract(properties, value); value[0] == "" {
-			return nil
-		}
-		if err := b.reserve(int64(len(key)+len(value[0])) + 96); err != nil {
-			return err
-		}
-		values[key] = strings.Clone(value[0])
-		return nil
-	})
-	key := b.groupKey(groupType)
-	return func(r *row) string {
-		k, _ := textOf(key(r))
-		return values[k]
-	}
-}
-
-// profileProperty returns a property of the event's person, with its current value. It reads all
-// persons when it is bound.
-func (b *binder) profileProperty(name string) getter {
-	values := map[capture.UUID]string{}
-	b.readProfiles(func(p *capture.StoredPerson) error {
-		value, ok := p.Properties.Get(name)
-		if !ok {
-			return nil
-		}
-		if err := b.reserve(int64(len(value)) + 96); err != nil {
-			return err
-		}
-		values[p.UUID] = strings.Clone(value) // a copy, so that the other properties can be freed
-		return nil
-	})
-	person := b.people()
-	return func(r *row) string { return values[b.personID(person(r))] }
 }
 
 // readCohorts reads the cohorts of a breakdown: an id or a list of ids, in which "all" and 0 mean
@@ -335,44 +292,6 @@ type bins struct {
 	texts []string
 }
 
-// measure extends the ranges of the binned properties by an event. Ranges are found in a scan
-// before the one that counts.
-func (c *counting) measure(w *row) {
-	if c.ranges == nil {
-		c.ranges = make([]span, len(c.values.parts))
-	}
-	for i, value := range c.values.parts {
-		if f, ok := numberOf(value(w)); ok {
-			s := &c.ranges[i]
-			if !s.isSet {
-				*s = span{true, f, f}
-			}
-			s.min, s.max = min(s.min, f), max(s.max, f)
-		}
-	}
-}
-
-// makeBins divides the ranges into bins of equal width. The last bin is 0.01 wider, so that it
-// includes the maximum.
-func (c *counting) makeBins() {
-	c.binOf = make([]bins, len(c.values.parts))
-	for i, s := range c.ranges {
-		n := c.values.breakdown.parts[i].bins
-		if !s.isSet || n == 0 {
-			continue
-		}
-		width := (s.max - s.min) / float64(n)
-		b := &c.binOf[i]
-		for k := range n + 1 {
-			b.edges = append(b.edges, s.min+float64(k)*width)
-		}
-		b.edges[n] = s.max + 0.01
-		for k := range n {
-			b.texts = append(b.texts, "["+formatNumber(b.edges[k])+","+formatNumber(b.edges[k+1])+"]")
-		}
-	}
-}
-
 // label returns the label of the bin that a number is in.
 func (b *bins) label(f float64) string {
 	for k := range b.texts {
@@ -381,4 +300,21 @@ func (b *bins) label(f float64) string {
 		}
 	}
 	return nullValue
+}
+
+// maxBreakdownValues is the maximum number of values of a breakdown (§5.4).
+const maxBreakdownValues = 100_000
+
+// parseBreakdownValue parses a breakdown value in the form in which results contain it. anyValue is
+// true if the query does not select a value.
+func parseBreakdownValue(n node) (texts []string, anyValue bool) {
+	list := []node{n}
+	if _, ok := n.value.([]any); ok {
+		list = n.list(maxFilters)
+	}
+	for _, v := range list {
+		text, _ := textOf(string(v.raw()))
+		texts = append(texts, text)
+	}
+	return texts, len(list) == 0 || n.isAbsent()
 }

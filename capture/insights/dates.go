@@ -146,13 +146,6 @@ func readLastDate(n node) date {
 	return d
 }
 
-// calendar converts between instants and local time: it has the project's time zone and first day
-// of the week.
-type calendar struct {
-	zone      *time.Location
-	weekStart time.Weekday
-}
-
 // resolve returns the instant of a date whose form is neither noDate nor allTime.
 func (c calendar) resolve(d date, now time.Time) time.Time {
 	switch d.form {
@@ -210,8 +203,56 @@ func subtractOnCalendar(w time.Time, d date) time.Time {
 	return w.Add(-time.Duration(n) * map[byte]time.Duration{'s': time.Second, 'M': time.Minute, 'h': time.Hour}[d.unit])
 }
 
-// clock returns the local time at an instant, as a time in UTC.
-func (c calendar) clock(t time.Time) time.Time { return hogql.Clock(t, c.zone) }
+// readRelativeDate returns a relative date; one with the form noDate if the node is absent.
+func readRelativeDate(n node) date {
+	d := readDate(n, false)
+	if d.form != noDate && d.form != relative {
+		n.fail(invalidInput, "%s is not a relative date such as -1m.", describe(n.value))
+	}
+	return d
+}
 
-// local returns the first instant at which the local clock shows the time w.
-func (c calendar) local(w time.Time) time.Time { return hogql.Local(w, c.zone) }
+// readInstant returns a time in the format of RFC 3339, which is required.
+func readInstant(n node) time.Time {
+	at, err := time.Parse(time.RFC3339Nano, n.text(""))
+	if err != nil || at.Year() < 1970 || at.Year() > 9999 {
+		n.fail(invalidInput, "Expected a time like 2025-03-01T12:00:00Z.")
+	}
+	return at
+}
+
+// readOptionalInstant returns an instant in the format of RFC 3339, the zero time if it is absent or
+// empty.
+func readOptionalInstant(n node) time.Time {
+	text := n.text("")
+	if text == "" {
+		return time.Time{}
+	}
+	at, err := time.Parse(time.RFC3339Nano, text)
+	if err != nil {
+		n.fail(invalidInput, "Expected a time such as 2026-01-02T15:04:05Z, not %s.", describe(text))
+	}
+	return at
+}
+
+// dateRange is the dateRange of a query.
+type dateRange struct {
+	from, to date
+	// explicit is explicitDate: the dates are not rounded to whole intervals.
+	explicit bool
+}
+
+// readDateRange parses a dateRange; without one, all its dates are absent.
+func readDateRange(n node) dateRange {
+	object := n.object()
+	return dateRange{from: readDate(object.get("date_from"), true), to: readLastDate(object.get("date_to")), explicit: object.get("explicitDate").boolean()}
+}
+
+// readInterval parses the member interval: one of the allowed intervals, by default day.
+func readInterval(n node, allowed ...interval) interval {
+	names := make([]string, len(allowed))
+	for i, name := range allowed {
+		names[i] = string(name)
+	}
+	return interval(n.get("interval").choice(string(day), names...))
+}

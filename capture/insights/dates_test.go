@@ -1,31 +1,11 @@
 package insights
 
 import (
-	"encoding/json"
 	"errors"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 )
-
-func zone(t testing.TB, name string) *time.Location {
-	t.Helper()
-	z, err := time.LoadLocation(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return z
-}
-
-func parseInstant(t testing.TB, text string) time.Time {
-	t.Helper()
-	when, err := time.Parse(time.RFC3339Nano, text)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return when
-}
 
 // The forms of dates (§3.1.1) in a zone that is one hour ahead of UTC in winter, on Thursday 12
 // March 2020 at 15:30:45 local time.
@@ -103,31 +83,6 @@ func TestDates_Forms(t *testing.T) {
 	}
 }
 
-// A range that ends with a named day includes the whole day, for every interval (§3.1.2).
-func TestDates_RangesOfDaysByName(t *testing.T) {
-	now := parseInstant(t, "2020-03-12T14:30:45Z")
-	r := newRun(t.Context(), nil, &Project{Location: zone(t, "Europe/Berlin")}, Options{Now: now})
-	for _, tt := range []struct{ dates, from, to string }{
-		{`{"date_from": "yesterday", "date_to": "yesterday"}`, "2020-03-10T23:00:00Z", "2020-03-11T22:59:59.999999Z"},
-		{`{"date_from": "today", "date_to": "today"}`, "2020-03-11T23:00:00Z", "2020-03-12T22:59:59.999999Z"},
-		{`{"date_from": "yesterday"}`, "2020-03-10T23:00:00Z", ""},
-		{`{"date_from": "-1dStart", "date_to": "now", "explicitDate": true}`, "2020-03-10T23:00:00Z", "2020-03-12T14:30:45Z"},
-	} {
-		n, fault := decodeQuery(json.RawMessage(tt.dates), "query__dateRange")
-		d := readDateRange(n)
-		if *fault != nil {
-			t.Errorf("%s: %v", tt.dates, *fault)
-			continue
-		}
-		for _, i := range []interval{hour, day, week} {
-			p, err := r.period(d, i)
-			if err != nil || !p.from.Equal(parseInstant(t, tt.from)) || tt.to != "" && !p.to.Equal(parseInstant(t, tt.to)) {
-				t.Errorf("%s by %s: %v to %v (%v), want %s to %s", tt.dates, i, p.from.UTC(), p.to.UTC(), err, tt.from, tt.to)
-			}
-		}
-	}
-}
-
 // "months and years move the calendar and clamp the day" (§3.1.1).
 func TestDates_MonthsClamp(t *testing.T) {
 	c := calendar{zone: time.UTC}
@@ -184,80 +139,6 @@ func TestBuckets_Hours(t *testing.T) {
 			if m := b.start(i).Minute(); m != 0 {
 				t.Errorf("an hour of %s begins at minute %d", tt.zone, m)
 			}
-		}
-	}
-}
-
-// Each line of §3.1.2 and §3.1.3: the range, and the events that count.
-func TestPeriod_RangesAndWhatCounts(t *testing.T) {
-	now := "2020-03-12T14:30:45Z"
-	for name, tt := range map[string]struct {
-		dates         string
-		interval      interval
-		from, to, cut string // cut: the time from which events count
-		buckets       int
-	}{
-		"absent: seven days ago, today whole": {`{}`, day, "2020-03-05T00:00:00Z", "2020-03-12T23:59:59.999999Z", "2020-03-05T00:00:00Z", 8},
-		"an hour's end":                       {`{"date_from":"-2h"}`, hour, "2020-03-12T12:00:00Z", "2020-03-12T14:59:59.999999Z", "2020-03-12T12:00:00Z", 3},
-		"a minute's end, from not cut":        {`{"date_from":"-5M"}`, minute, "2020-03-12T14:25:45Z", "2020-03-12T14:30:59.999999Z", "2020-03-12T14:25:45Z", 6},
-		"minutes by day are cut to the day":   {`{"date_from":"-5M"}`, day, "2020-03-12T00:00:00Z", "2020-03-12T23:59:59.999999Z", "2020-03-12T00:00:00Z", 1},
-		"hours by day count from the hour":    {`{"date_from":"-20h"}`, day, "2020-03-11T18:00:00Z", "2020-03-12T23:59:59.999999Z", "2020-03-11T18:00:00Z", 2},
-		"an absolute end by hour stays":       {`{"date_from":"2020-01-08","date_to":"2020-01-09"}`, hour, "2020-01-08T00:00:00Z", "2020-01-09T00:00:00Z", "2020-01-08T00:00:00Z", 25},
-		"an absolute end by day is its end":   {`{"date_from":"2020-01-08T10:00","date_to":"2020-01-09"}`, day, "2020-01-08T10:00:00Z", "2020-01-09T23:59:59.999999Z", "2020-01-08T00:00:00Z", 2},
-		"explicit dates are as they are":      {`{"date_from":"2020-01-08T10:00","date_to":"2020-01-09T12:00","explicitDate":true}`, day, "2020-01-08T10:00:00Z", "2020-01-09T12:00:00Z", "2020-01-08T10:00:00Z", 2},
-		"a month counts whole":                {`{"date_from":"2020-01-10","date_to":"2020-02-10"}`, month, "2020-01-10T00:00:00Z", "2020-02-10T23:59:59.999999Z", "2020-01-01T00:00:00Z", 2},
-		"a week counts from the day":          {`{"date_from":"2020-01-08T10:00","date_to":"2020-01-12"}`, week, "2020-01-08T10:00:00Z", "2020-01-12T23:59:59.999999Z", "2020-01-08T00:00:00Z", 2},
-		"the wrong way round":                 {`{"date_from":"2020-01-12","date_to":"2020-01-08"}`, day, "2020-01-12T00:00:00Z", "2020-01-08T23:59:59.999999Z", "2020-01-12T00:00:00Z", 0},
-	} {
-		r := newRun(t.Context(), nil, &Project{}, Options{Now: parseInstant(t, now)})
-		n, fault := decodeQuery(json.RawMessage(tt.dates), "query__dateRange")
-		p, err := r.period(readDateRange(n), tt.interval)
-		if err != nil || *fault != nil {
-			t.Errorf("%s: %v, %v", name, err, *fault)
-			continue
-		}
-		if !p.from.Equal(parseInstant(t, tt.from)) || !p.to.Equal(parseInstant(t, tt.to)) || !p.first.Equal(parseInstant(t, tt.cut)) || p.len() != tt.buckets {
-			t.Errorf("%s: %s to %s, from %s, %d buckets; want %+v", name, p.from.UTC(), p.to.UTC(), p.first.UTC(), p.len(), tt)
-		}
-	}
-}
-
-// Each line of §3.1.4: the period with which another is compared.
-func TestPeriod_Comparison(t *testing.T) {
-	now := "2020-03-12T14:30:45Z" // a Thursday
-	for name, tt := range map[string]struct {
-		dates    string
-		interval interval
-		to       string
-		from     string
-		until    string
-	}{
-		"days":                             {`{"date_from":"2020-01-15","date_to":"2020-01-19"}`, day, "", "2020-01-10T00:00:00Z", "2020-01-14T23:59:59.999999Z"},
-		"seven days: the same weekdays":    {`{"date_from":"-7d"}`, day, "", "2020-02-27T00:00:00Z", "2020-03-05T23:59:59.999999Z"},
-		"absent: the same":                 {`{}`, day, "", "2020-02-27T00:00:00Z", "2020-03-05T23:59:59.999999Z"},
-		"six days: no day more":            {`{"date_from":"-6d"}`, day, "", "2020-02-28T00:00:00Z", "2020-03-05T23:59:59.999999Z"},
-		"a week before":                    {`{"date_from":"2020-01-15","date_to":"2020-01-19"}`, day, "-1w", "2020-01-08T00:00:00Z", "2020-01-12T23:59:59.999999Z"},
-		"a month before":                   {`{"date_from":"2020-03-31","date_to":"2020-03-31"}`, day, "-1m", "2020-02-29T00:00:00Z", "2020-02-29T23:59:59.999999Z"},
-		"this month: the whole one before": {`{"date_from":"mStart"}`, day, "", "2020-02-01T00:00:00Z", "2020-02-29T23:59:59.999999Z"},
-		"this year":                        {`{"date_from":"yStart"}`, month, "", "2019-01-01T00:00:00Z", "2019-12-31T23:59:59.999999Z"},
-		"minutes":                          {`{"date_from":"2020-01-15T10:00","date_to":"2020-01-15T10:30"}`, minute, "", "2020-01-15T09:30:00Z", "2020-01-15T10:00:00Z"},
-	} {
-		r := newRun(t.Context(), nil, &Project{}, Options{Now: parseInstant(t, now)})
-		n, _ := decodeQuery(json.RawMessage(tt.dates), "query__dateRange")
-		var to date
-		if tt.to != "" {
-			to, _ = parseDate(tt.to, false)
-		}
-		p, err := r.period(readDateRange(n), tt.interval)
-		if err != nil {
-			t.Fatal(err)
-		}
-		before, err := r.previousPeriod(p, readDateRange(n), to)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if !before.from.Equal(parseInstant(t, tt.from)) || !before.to.Equal(parseInstant(t, tt.until)) {
-			t.Errorf("%s: %s to %s, want %s to %s", name, before.from.UTC().Format(time.RFC3339Nano), before.to.UTC().Format(time.RFC3339Nano), tt.from, tt.until)
 		}
 	}
 }
@@ -321,48 +202,5 @@ func TestBuckets_Bounded(t *testing.T) {
 	var e *Error
 	if !errors.As(err, &e) || e.Code != tooLarge {
 		t.Errorf("10,081 minutes: %v, want %s", err, tooLarge)
-	}
-}
-
-// Anyone with the public key can send an event of 1970; charts of all time still begin with the
-// first real event (§3.1.1 all).
-func TestPeriod_AllTimeLeavesOutBrokenClocks(t *testing.T) {
-	m := &memory{}
-	for _, day := range []string{"0001-01-01", "1970-01-01", "2000-01-01", "2014-12-31", "2020-01-09", "2020-01-31"} {
-		m.events = append(m.events, memoryEvent{name: "x", distinctID: "a", at: parseInstant(t, day+"T12:00:00Z")})
-	}
-	for kind, want := range map[string]string{
-		`"kind":"TrendsQuery"`: `"data":[1,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,1,0],`,
-		`"kind":"TrendsQuery","trendsFilter":{"display":"BoldNumber"}`: `"aggregated_value":2}`,
-		`"kind":"StickinessQuery"`:                                     `"count":1,"data":[0,1,`,
-	} {
-		got, _, err := ask(t, m, `{`+kind+`,"series":[{"kind":"EventsNode"}],"dateRange":{"date_from":"all"}}`)
-		if err != nil || !strings.Contains(got, want) {
-			t.Errorf("%s: %s, %v; want %s", kind, got, err, want)
-		}
-	}
-}
-
-// Results for a period as a whole do not need buckets, so their number is not limited (§5.4):
-// 20,484 days.
-func TestPeriod_SingleNeedsNoBuckets(t *testing.T) {
-	m := &memory{}
-	for _, day := range []string{"1970-01-01", "1970-01-02", "2020-01-09"} {
-		m.events = append(m.events, memoryEvent{name: "x", distinctID: "a", at: parseInstant(t, day+"T12:00:00Z")})
-	}
-	const series = `,"series":[{"kind":"EventsNode"},{"kind":"EventsNode"}],"dateRange":{"date_from":"1970-01-01","date_to":"2026-01-31"}}`
-	for kind, want := range map[string]string{
-		`{"kind":"TrendsQuery","trendsFilter":{"display":"BoldNumber"}`:                                  `"aggregated_value":3}`,
-		`{"kind":"TrendsQuery","trendsFilter":{"display":"ActionsPie"},"compareFilter":{"compare":true}`: `"aggregated_value":3,"compare":true`,
-		`{"kind":"FunnelsQuery"`: `"average_conversion_time":86400`,
-		`{"kind":"FunnelsQuery","funnelsFilter":{"funnelVizType":"time_to_convert"}`: `"average_conversion_time":86400`,
-	} {
-		if got, _, err := ask(t, m, kind+series); err != nil || !strings.Contains(got, want) {
-			t.Errorf("%s: %s, %v; want %s", kind, got, err, want)
-		}
-	}
-	var e *Error
-	if _, _, err := ask(t, m, `{"kind":"TrendsQuery"`+series); !errors.As(err, &e) || e.Code != tooLarge {
-		t.Errorf("by day: %v, want %s", err, tooLarge)
 	}
 }

@@ -181,3 +181,29 @@ func describe(v any) string {
 	}
 	return "that"
 }
+
+// optionalText returns a string, or nil if the node is absent.
+func (n node) optionalText() *string {
+	if n.isAbsent() {
+		return nil
+	}
+	text := n.text("")
+	return &text
+}
+
+// floatInRange returns a number, which may also be a string, between two exclusive bounds;
+// otherwise fallback. It never records a fault.
+func (n node) floatInRange(above, below, fallback float64) float64 {
+	var f float64
+	var ok bool
+	switch v := n.value.(type) {
+	case json.Number:
+		f, ok = numberOf(v.String())
+	case string:
+		f, ok = numberOf(`"` + v + `"`)
+	}
+	if !ok || f <= above || f >= below {
+		return fallback
+	}
+	return f
+}

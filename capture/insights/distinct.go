@@ -1,129 +1,9 @@
 package insights
 
 import (
-	"cmp"
 	"slices"
-	"strconv"
 	"time"
 )
-
-// actor returns a function that returns the number of the actor of an event: the person, or the
-// group of a type if groupType is not negative. It returns false for an event without such a group.
-// The numbers of groups are shared by all series of the binder.
-func (b *binder) actor(groupType int) func(*row) (uint32, bool) {
-	if groupType >= 0 {
-		if b.groupsOf[groupType] == nil {
-			b.groupsOf[groupType] = b.newInterner(b.eventProperty("$group_" + strconv.Itoa(groupType)))
-		}
-		return b.groupsOf[groupType].number
-	}
-	person := b.people()
-	return func(r *row) (uint32, bool) { return person(r), true }
-}
-
-// bindInterned returns a function that numbers the distinct strings of a value. It returns false if
-// the value is missing or empty.
-func (b *binder) bindInterned(value getter) func(*row) (uint32, bool) {
-	return b.newInterner(value).number
-}
-
-// interner assigns consecutive numbers, from 0, to the distinct strings of a value.
-type interner struct {
-	*stringTable
-	value getter
-}
-
-// newInterner returns an interner for a value, without any strings.
-func (b *binder) newInterner(value getter) *interner {
-	return &interner{newStringTable(b.reserve), value}
-}
-
-// number returns the number of the event's string, and false if the value is missing or empty.
-func (in *interner) number(r *row) (uint32, bool) {
-	text, _ := textOf(in.value(r))
-	if text == "" {
-		return 0, false
-	}
-	n, _ := in.stringTable.number(text) // the scan checks the memory limit after the batch
-	return n, true
-}
-
-// set is a set of cells, as a hash table with open addressing and linear probing. In the table the
-// bucket of an entry is one more than that of its cell, so that a zero bucket marks a free entry.
-type set struct {
-	// The length of table is zero or a power of two.
-	table []cell
-	// n is the number of cells.
-	n       int
-	reserve func(int64) error
-}
-
-// put adds a cell. It does nothing if the set already contains the cell.
-func (s *set) put(c cell) error {
-	// The table is at most three quarters full, so that find always meets a free entry.
-	if 4*(s.n+1) > 3*len(s.table) {
-		if err := s.grow(); err != nil {
-			return err
-		}
-	}
-	c.bucket++
-	i := s.find(c)
-	if s.table[i].bucket != 0 {
-		return nil
-	}
-	s.table[i] = c
-	s.n++
-	return nil
-}
-
-// find returns the index of an entry, or of the free entry where it would be inserted. The bucket
-// of c is that of an entry, not of a cell.
-func (s *set) find(c cell) uint64 {
-	mask := uint64(len(s.table) - 1)
-	// The multiplier is 2^64 divided by the golden ratio (Fibonacci hashing).
-	h := (uint64(c.actor)<<32 | uint64(c.bucket)<<12 ^ uint64(c.value)) * 0x9E3779B97F4A7C15
-	i := (h ^ h>>29) & mask
-	for s.table[i].bucket != 0 && s.table[i] != c {
-		i = (i + 1) & mask
-	}
-	return i
-}
-
-// grow doubles the table and inserts all entries again.
-func (s *set) grow() error {
-	size := max(1024, 2*len(s.table))
-	if err := s.reserve(12 * int64(size-len(s.table))); err != nil {
-		return err
-	}
-	old := s.table
-	s.table = make([]cell, size)
-	for _, c := range old {
-		if c.bucket != 0 {
-			s.table[s.find(c)] = c
-		}
-	}
-	return nil
-}
-
-// each calls visit for all cells, in no particular order.
-func (s *set) each(visit func(cell)) {
-	for _, c := range s.table {
-		if c.bucket != 0 {
-			c.bucket--
-			visit(c)
-		}
-	}
-}
-
-// sorted returns all cells, sorted by value, actor and bucket.
-func (s *set) sorted() []cell {
-	all := make([]cell, 0, s.n)
-	s.each(func(c cell) { all = append(all, c) })
-	slices.SortFunc(all, func(a, b cell) int {
-		return cmp.Or(cmp.Compare(a.value, b.value), cmp.Compare(a.actor, b.actor), cmp.Compare(a.bucket, b.bucket))
-	})
-	return all
-}
 
 // distinctCounts is the tally of distinct actors. An actor counts at most once in each bucket
 // of a breakdown value.
@@ -147,7 +27,7 @@ func (t *distinctCounts) add(w *row, value, bucket int) error {
 	if !ok || bucket < 0 {
 		return nil
 	}
-	return t.seen.put(cell{uint32(value), uint32(bucket), actor})
+	return t.seen.put(cell{value: uint32(value), bucket: uint32(bucket), actor: actor})
 }
 
 // points returns the number of distinct actors for each value and bucket.
@@ -266,25 +146,6 @@ func (m *measure) window(b *binder, c *counting) tally {
 	}
 	c.from = from.UnixMicro()
 	return t
-}
-
-// maxUnits limits the units of windows. It has room for the 30 days of minutes before the first
-// bucket (43,200).
-const maxUnits = 60_000
-
-// unitsBetween is like bucketsBetween with the limit maxUnits instead of maxBuckets.
-func (c calendar) unitsBetween(i interval, from, to time.Time) (*buckets, error) {
-	b := &buckets{calendar: c, interval: i}
-	start := c.startOf(i, from)
-	for !start.After(to) {
-		if len(b.starts) == maxUnits {
-			return nil, newError(tooLarge, "", "The windows of this series have more than %d units: choose a shorter period or a longer interval.", maxUnits)
-		}
-		b.starts = append(b.starts, start.UnixMicro())
-		start = c.next(i, start)
-	}
-	b.end = start.UnixMicro()
-	return b, nil
 }
 
 // add records the actor of an event in the unit of the event. The bucket is not used.

@@ -14,24 +14,6 @@ var statsKinds = []kind{
 	{name: "SurveyStatsQuery", parse: parseSurveyStats},
 }
 
-// Issue is an issue of error tracking: the exceptions with one fingerprint.
-type Issue struct {
-	ID, Fingerprint, Name, Description, Status string
-	// Assignee is the user or role, such as user:1; nil if the issue is not assigned.
-	Assignee *string
-	// FirstSeen and LastSeen cover all time, not just the range of a query.
-	FirstSeen, LastSeen time.Time
-}
-
-// Issues provides access to error tracking. With the zero value, queries about issues fail.
-type Issues struct {
-	// Find returns the issues with a status and an id; an empty string matches any. It returns at
-	// most most issues, the last seen first. [Parse] returns its errors.
-	Find func(status, id string, most int) ([]Issue, error)
-	// Fingerprint returns the fingerprint of an exception. properties is a JSON object.
-	Fingerprint func(properties string) string
-}
-
 // exceptionEvent is the name of events with an exception.
 const exceptionEvent = "$exception"
 
@@ -235,7 +217,7 @@ func (f *issuesRun) read() error {
 // countOnce increments count if the pair of issue and actor has not been counted before.
 func (f *issuesRun) countOnce(kind int, count *int, issue, actor uint32) error {
 	before := f.seen[kind].n
-	if err := f.seen[kind].put(cell{0, issue, actor}); err != nil {
+	if err := f.seen[kind].put(cell{value: 0, bucket: issue, actor: actor}); err != nil {
 		return err
 	}
 	*count += f.seen[kind].n - before

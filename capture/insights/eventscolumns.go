@@ -2,12 +2,9 @@ package insights
 
 import (
 	"encoding/json"
-	"slices"
 	"strconv"
-	"strings"
 	"time"
 
-	"github.com/bunting-flags/bunting/capture"
 	"github.com/bunting-flags/bunting/capture/insights/internal/hogql"
 	"github.com/bunting-flags/bunting/flags/wire"
 )
@@ -59,82 +56,6 @@ func eventPerson(b *binder) cellOf {
 	return func(r *row) hogql.Value {
 		return hogql.ObjectOf(string(wire.MustEncode(owner{person(r).Text(), r.b.DistinctID[r.i]})))
 	}
-}
-
-// encode encodes the rows as JSON. It reads the current data of the persons in them and replaces
-// each owner by it.
-func (q *eventsQuery) encode(r *run, query *hogql.Query, found *hogql.Result) (json.RawMessage, error) {
-	// show are the encoders of the columns about persons, by column.
-	show := map[int]func(hogql.Value) (json.RawMessage, error){}
-	var ids []capture.UUID
-	// Find the persons in the rows.
-	for i, s := range q.selects {
-		name := s.item.Field()
-		if name != "person" && name != "person_display_name" {
-			continue
-		}
-		for _, row := range found.Rows {
-			var o owner
-			if json.Unmarshal([]byte(row[i].Text()), &o) == nil {
-				id, _ := wire.ParseUUID(o.UUID)
-				ids = append(ids, id)
-			}
-		}
-	}
-	if len(ids) == 0 {
-		return encodeRows(r, query, found.Rows, nil)
-	}
-	slices.SortFunc(ids, func(a, b capture.UUID) int { return strings.Compare(string(a[:]), string(b[:])) }) // sorted for Compact
-	people := map[string]*capture.StoredPerson{}
-	err := r.reader.Profiles(r.ctx, slices.Compact(ids), func(p *capture.StoredPerson) error {
-		stored := *p // the person is valid only during the call
-		people[p.UUID.String()] = &stored
-		return r.reserve(int64(len(p.Properties.String())) + 500)
-	})
-	if err != nil {
-		return nil, err
-	}
-	// Replace the owners in the columns about persons.
-	for i, s := range q.selects {
-		switch s.item.Field() {
-		case "person":
-			show[i] = func(v hogql.Value) (json.RawMessage, error) { return personOf(r, v, people) }
-		case "person_display_name":
-			show[i] = func(v hogql.Value) (json.RawMessage, error) { return displayOf(r, v, people) }
-		}
-	}
-	return encodeRows(r, query, found.Rows, show)
-}
-
-// personOf encodes an owner as the column person. A person that no longer exists has only the
-// distinct id.
-func personOf(r *run, v hogql.Value, people map[string]*capture.StoredPerson) (json.RawMessage, error) {
-	var o owner
-	if err := json.Unmarshal([]byte(v.Text()), &o); err != nil {
-		return nil, err
-	}
-	p := people[o.UUID]
-	if p == nil {
-		return wire.Encode(map[string]string{"distinct_id": o.DistinctID})
-	}
-	return wire.Encode(map[string]any{"uuid": o.UUID, "created_at": instantText(r, p.CreatedAt), "properties": p.Properties, "distinct_id": o.DistinctID})
-}
-
-// displayOf encodes an owner as the column person_display_name.
-func displayOf(r *run, v hogql.Value, people map[string]*capture.StoredPerson) (json.RawMessage, error) {
-	var o owner
-	if err := json.Unmarshal([]byte(v.Text()), &o); err != nil {
-		return nil, err
-	}
-	// Without a display property, the distinct id of the event is the name.
-	name := o.DistinctID
-	if p := people[o.UUID]; p != nil {
-		actor := actorRow{groupType: anyPeople, stored: p, display: displayNames(r.project)}
-		if display := actor.displayProperty(); display != "" {
-			name = display
-		}
-	}
-	return wire.Encode(map[string]string{"display_name": name, "id": o.UUID, "distinct_id": o.DistinctID})
 }
 
 // elementView is an element of an elements chain in the format of responses.

@@ -1,134 +1,12 @@
 package insights
 
 import (
-	"cmp"
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
-	"slices"
-	"strings"
 	"time"
 
-	"github.com/bunting-flags/bunting/capture/experiments"
-	"github.com/bunting-flags/bunting/flags/wire"
+	"github.com/bunting-flags/bunting/capture"
 )
-
-// maxQueryBytes is the maximum size of a query's JSON (§1.3).
-const maxQueryBytes = 256 << 10
-
-// Parse parses the JSON of a query. The query may be an object or a JSON string that contains one.
-// An error is an [*Error] that describes the first fault of the query, or the error of
-// [Project.Experiment] or [Project.Issues]. Parse retains p, which must not be modified while the
-// query is in use.
-func Parse(query json.RawMessage, p *Project) (*Query, error) {
-	if len(query) > maxQueryBytes {
-		return nil, newError(tooLarge, "query", "A query may have at most %d bytes.", maxQueryBytes)
-	}
-	n, fault := decodeQuery(query, "query")
-	if text, ok := n.value.(string); ok { // a JSON text of such an object
-		n.value = wire.Value([]byte(text))
-	}
-	if n.isAbsent() {
-		return nil, newError(required, "query", "This field is required.")
-	}
-	if _, ok := n.value.(map[string]any); !ok {
-		return nil, newError(invalidInput, "query", "Expected an object, not %s.", describe(n.value))
-	}
-	n = unwrap(n)
-	name := n.get("kind").text("")
-	if *fault == nil && name == "" {
-		n.fail(invalidInput, `A query needs a "kind".`)
-	}
-	kind, ok := findKind(name)
-	if !ok {
-		n.get("kind").fail(invalidInput, "Query kind %q is not supported. Supported are: %s.", wire.Shorten(name, 100), strings.Join(Kinds(), ", "))
-	}
-	if *fault != nil {
-		return nil, *fault
-	}
-	q := &Query{Kind: name, Source: n.raw(), project: p, plan: kind.parse(n, p)}
-	var err error
-	switch plan := q.plan.(type) {
-	case experimentPlan:
-		q.Experiment, err = plan.About()
-	case issuesPlan:
-		q.Issues, err = plan.About()
-	}
-	if err != nil {
-		return nil, err
-	}
-	q.mode = n.get("modifiers").object().get("personsOnEventsMode").choice("", modeOverrideOnEvents, modeOverrideJoined, modeDisabled, modeNoOverride)
-	// A misspelled member is reported before other faults, since it is often their cause.
-	if fault := n.tracker.findMisspelled(); fault != nil {
-		return nil, fault
-	}
-	if *fault != nil {
-		return nil, *fault
-	}
-	q.Ignored = n.tracker.listIgnored()
-	return q, nil
-}
-
-// experimentPlan is implemented by plans about an experiment. About returns the experiment, or the
-// error of finding it.
-type experimentPlan interface {
-	About() (*experiments.Experiment, error)
-}
-
-// issuesPlan is implemented by plans about issues. About returns the issues, or the error of finding
-// them.
-type issuesPlan interface {
-	About() ([]Issue, error)
-}
-
-var (
-	_ experimentPlan = trial{}
-	_ issuesPlan     = (*issuesQuery)(nil)
-)
-
-// wrappers are the kinds of queries that only define how their source is displayed (§1.3).
-var wrappers = []string{"InsightVizNode", "DataTableNode", "DataVisualizationNode"}
-
-// unwrap returns the query inside of up to ten wrappers.
-func unwrap(n node) node {
-	for range 10 {
-		kind, _ := n.get("kind").value.(string)
-		if !slices.Contains(wrappers, kind) {
-			break
-		}
-		attr := n.attr
-		if n.get("source").isAbsent() {
-			n.get("source").fail(required, "This field is required.")
-			return n
-		}
-		n = n.get("source").object()
-		n.attr = attr // places in errors are relative to the inner query
-	}
-	return n
-}
-
-// Run runs the query on the events of a source and returns the result. An error is an [*Error], the
-// cause of the canceled context, or an error of the source. Run may be called again, but not
-// concurrently.
-func (q *Query) Run(ctx context.Context, s Source, o Options) (result *Result, err error) {
-	reader, err := s.Open(ctx, q.project.ID)
-	if err != nil {
-		return nil, err
-	}
-	r := newRun(ctx, reader, q.project, o)
-	r.mode = cmp.Or(q.mode, q.project.PersonMode, modeOverrideOnEvents)
-	// Close the reader even if the plan panics.
-	defer func() {
-		if err = errors.Join(err, reader.Close()); err != nil {
-			result, err = nil, r.explain(err)
-		}
-	}()
-	if result, err = q.plan.run(r); err == nil {
-		result.Read, err = r.read, r.fault
-	}
-	return result, err
-}
 
 // run is the state of one run of a query. It is used by one goroutine.
 type run struct {
@@ -233,4 +111,54 @@ func (r *run) explain(err error) error {
 		return fmt.Errorf("insights: %w", context.Cause(r.ctx))
 	}
 	return err
+}
+
+// Values of modifiers.personsOnEventsMode (§3.3). They determine to which person an event belongs,
+// and which of the person's properties are used.
+const (
+	// The default: the current person, with the properties at the time of the event.
+	modeOverrideOnEvents = "person_id_override_properties_on_events"
+	// The current person with its current properties.
+	modeOverrideJoined = "person_id_override_properties_joined"
+	modeDisabled       = "disabled" // the same as modeOverrideJoined
+	// The person and the properties at the time of the event.
+	modeNoOverride = "person_id_no_override_properties_on_events"
+)
+
+// personNumbers numbers persons as they were at the time of their events, for modeNoOverride.
+type personNumbers struct {
+	byUUID map[capture.UUID]uint32
+	uuids  []capture.UUID
+}
+
+// numberAtEvent returns the number of a person at the time of an event.
+func (r *run) numberAtEvent(id capture.UUID) uint32 {
+	n, ok := r.eventPersons.byUUID[id]
+	if !ok {
+		if r.eventPersons.byUUID == nil {
+			r.eventPersons.byUUID = map[capture.UUID]uint32{}
+		}
+		n = uint32(len(r.eventPersons.uuids))
+		r.eventPersons.byUUID[id] = n
+		r.eventPersons.uuids = append(r.eventPersons.uuids, id)
+		_ = r.reserveRetained(64) // checked after the batch
+	}
+	return n
+}
+
+// personID returns the UUID of the person with a number.
+func (r *run) personID(number uint32) capture.UUID {
+	if r.mode == modeNoOverride {
+		return r.eventPersons.uuids[number]
+	}
+	return r.reader.Person(number).UUID
+}
+
+// checkContext returns the error of the context if the query was cancelled. To be cheap, it checks
+// only for every 4096th actor.
+func (r *run) checkContext(actor uint32) error {
+	if actor&0xfff == 0 {
+		return r.ctx.Err()
+	}
+	return nil
 }

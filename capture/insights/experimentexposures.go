@@ -54,35 +54,6 @@ func parseExposures(n node, p *Project) plan {
 	return &exposuresQuery{query, readCriteria(criteria, query, p)}
 }
 
-// readFlag reads the variants and the group type of a flag in the query.
-func readFlag(x *experiments.Experiment, n node) {
-	filters := n.get("filters").object()
-	for _, v := range filters.get("multivariate").object().get("variants").list(experiments.MaxVariants) {
-		x.Variants = append(x.Variants, experiments.Variant{Key: v.get("key").text(""), Share: v.get("rollout_percentage").number(0)})
-	}
-	if len(x.Variants) == 0 && !n.hasFailed() {
-		n.fail(required, "A query without an experiment_id needs the variants of its flag.")
-	}
-	if index := filters.get("aggregation_group_type_index"); !index.isAbsent() {
-		i := int(index.intInRange(0, maxGroupTypes-1, 0))
-		x.GroupType = &i
-	}
-}
-
-// readOptionalInstant returns an instant in the format of RFC 3339, the zero time if it is absent or
-// empty.
-func readOptionalInstant(n node) time.Time {
-	text := n.text("")
-	if text == "" {
-		return time.Time{}
-	}
-	at, err := time.Parse(time.RFC3339Nano, text)
-	if err != nil {
-		n.fail(invalidInput, "Expected a time such as 2026-01-02T15:04:05Z, not %s.", describe(text))
-	}
-	return at
-}
-
 // run counts the exposures. An experiment that has not started has none.
 func (q *exposuresQuery) run(r *run) (*Result, error) {
 	out := map[string]any{

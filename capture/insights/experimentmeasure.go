@@ -7,29 +7,8 @@ import (
 	"github.com/bunting-flags/bunting/capture/experiments"
 )
 
-// figures are the numbers that a metric has for one entity (experiments.md §1.13).
-type figures struct {
-	// value is the value of the metric, or the numerator of a ratio; below is the denominator;
-	// before is the covariate, the value before the exposure.
-	value, below, before float64
-	// reached is the number of funnel steps.
-	reached uint8
-	// excluded is true if the entity does not count for the metric.
-	excluded bool
-}
-
 // figuresSize is the approximate size of figures in bytes.
 const figuresSize = 32
-
-// measurer computes the figures of entities for one metric from its events.
-type measurer interface {
-	// bind binds the metric and returns the matchers of the events that can count.
-	bind(f *experimentRun) []*matcher
-	// see counts an event of an exposed entity. Events may arrive in any order.
-	see(r *row, actor uint32, e *exposedEntity) error
-	// finish sets the figures of the entities when all events have been read.
-	finish(f *experimentRun, out []figures) error
-}
 
 // newMeasurer returns the measurer of a metric. cuped is how many microseconds before an exposure
 // the covariate covers, 0 without one.
@@ -225,14 +204,6 @@ func (c *sideSums) finish(f *experimentRun, out []figures) error {
 		m.excluded = f.Matured && c.window > 0 && f.entities[actor].first+c.window > f.now.UnixMicro()
 	}
 	return nil
-}
-
-// boolToFloat returns 1 for true and 0 for false.
-func boolToFloat(b bool) float64 {
-	if b {
-		return 1
-	}
-	return 0
 }
 
 // bounds limit the values of a metric: values outside are set to the nearest bound (experiments.md

@@ -5,6 +5,11 @@ import (
 	"strings"
 )
 
+var _ interface { // the interfaces of queries about actors
+	ActorFinder(node) actorFinder
+	Options(*run) (map[string]any, error)
+} = (*funnelQuery)(nil)
+
 // ActorFinder finds the actors that reached a step of a funnel, or that left before it. For trends
 // it finds the actors that entered in a bucket and converted, or did not (§2.9.3).
 func (q *funnelQuery) ActorFinder(n node) actorFinder {
@@ -137,7 +142,7 @@ func (q *funnelQuery) Options(r *run) (map[string]any, error) {
 		list = append(list, f.option(name, id))
 	}
 	if rest != nil {
-		list = append(list, option{"Other (i.e. all remaining values)", "Other"})
+		list = append(list, option{Label: "Other (i.e. all remaining values)", Value: "Other"})
 	}
 	return map[string]any{"breakdown": list}, nil
 }
@@ -147,10 +152,10 @@ func (q *funnelQuery) Options(r *run) (map[string]any, error) {
 func (f *funnelRun) option(name, id any) option {
 	texts, ok := name.([]string)
 	if !ok {
-		return option{name.(string), id}
+		return option{Label: name.(string), Value: id}
 	}
 	if slices.Equal(texts, []string{""}) {
-		return option{"None (i.e. no value)", id}
+		return option{Label: "None (i.e. no value)", Value: id}
 	}
-	return option{strings.Join(texts, "::"), id}
+	return option{Label: strings.Join(texts, "::"), Value: id}
 }

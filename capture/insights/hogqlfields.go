@@ -47,14 +47,6 @@ func propertyField(value func(b *binder) getter) hogqlField {
 	})
 }
 
-// propertiesType returns the type of a JSON object (rest is empty) or of a member below it.
-func propertiesType(rest []string) (hogql.Type, bool) {
-	if len(rest) == 0 {
-		return hogql.TextType, true
-	}
-	return hogql.PropertyType, true
-}
-
 // nestedProperty returns the value of a property (rest has one name) or of a member below it. raw
 // is the property.
 func nestedProperty(raw getter, rest []string) cellOf {

@@ -1,7 +1,7 @@
 package insights
 
 import (
-	"math"
+	"errors"
 	"time"
 
 	"github.com/bunting-flags/bunting/capture/insights/internal/hogql"
@@ -104,68 +104,25 @@ func hogqlValue(n node, p *Project) func(b *binder) getter {
 	}
 }
 
-// hogqlTally is the tally of an aggregate expression.
-type hogqlTally struct {
-	*expression
-	b           *binder
-	aggregation *hogql.Aggregation
-	fill        func(*row) *hogql.Row
-	buckets     int
-	// cells are the states of the aggregation, value by value and bucket by bucket; nil for a cell
-	// without events.
-	cells []*hogql.State
+// hogqlContext returns the context in which the expressions of a run are compiled.
+func hogqlContext(r *run) hogql.Context {
+	return hogql.Context{Now: r.now, Zone: r.zone, WeekStart: r.project.WeekStart, Reserve: r.reserve, Check: r.ctx.Err}
 }
 
-// newHogqlTally returns the tally of the expression. After a compile error it returns a tally that is not
-// used.
-func newHogqlTally(x *expression, b *binder, c *counting) tally {
-	buckets := c.buckets()
-	scope := eventScope(x.project, nil)
-	aggregation, err := x.CompileAggregate(scope, hogqlContext(b.run))
-	if err != nil {
-		b.setErr(withAttr(err, x.attr))
-		return &events{c: c, buckets: buckets}
+// failWith records err as the fault of the query, at this node, unless a fault is recorded.
+func failWith(n node, err error) {
+	var e *Error
+	if errors.As(withAttr(err, n.attr), &e) && *n.fault == nil {
+		*n.fault = e
 	}
-	return &hogqlTally{expression: x, b: b, aggregation: aggregation, fill: bindEventRow(b, scope, nil, nil), buckets: buckets}
 }
 
-// add adds an event to the aggregation of a cell.
-func (t *hogqlTally) add(w *row, value, bucket int) error {
-	if bucket < 0 {
-		return nil
+// withAttr converts an error of HogQL to an [*Error] at the place attr of the query. It returns
+// other errors unchanged.
+func withAttr(err error, attr string) error {
+	var e *hogql.Error
+	if !errors.As(err, &e) {
+		return err
 	}
-	at := value*t.buckets + bucket
-	if at >= len(t.cells) {
-		// Grow by doubling, since values arrive in any order.
-		more := max(2*len(t.cells), at+1) - len(t.cells)
-		if err := t.b.reserve(8 * int64(more)); err != nil {
-			return err
-		}
-		t.cells = append(t.cells, make([]*hogql.State, more)...)
-	}
-	if t.cells[at] == nil {
-		t.cells[at] = t.aggregation.New()
-	}
-	return withAttr(t.cells[at].Add(t.fill(w)), t.attr)
-}
-
-// points returns the results of all cells. Null, NaN and infinities become 0, as does a cell
-// without events.
-func (t *hogqlTally) points(values int) ([][]float64, error) {
-	var fault error
-	all := makeRows(values, t.buckets, func(at int) float64 {
-		if at >= len(t.cells) || t.cells[at] == nil {
-			return 0
-		}
-		v, err := t.cells[at].Result()
-		if err != nil {
-			fault = withAttr(err, t.attr)
-		}
-		f, _ := v.Num()
-		if math.IsNaN(f) || math.IsInf(f, 0) {
-			return 0
-		}
-		return f
-	})
-	return all, fault
+	return &Error{Code: e.Code, Attr: attr, Detail: e.Text, Line: e.Line, Column: e.Column, Start: e.Start, End: e.End}
 }

@@ -1,12 +1,10 @@
 package insights
 
 import (
-	"encoding/json"
 	"math"
 	"slices"
 	"time"
 
-	"github.com/bunting-flags/bunting/capture"
 	"github.com/bunting-flags/bunting/capture/insights/internal/hogql"
 )
 
@@ -91,11 +89,6 @@ func (q *hogqlQuery) context(c hogql.Context) hogql.Context {
 	return c
 }
 
-// hogqlContext returns the context in which the expressions of a run are compiled.
-func hogqlContext(r *run) hogql.Context {
-	return hogql.Context{Now: r.now, Zone: r.zone, WeekStart: r.project.WeekStart, Reserve: r.reserve, Check: r.ctx.Err}
-}
-
 // run feeds the rows of the table to the compiled query and encodes its result.
 func (q *hogqlQuery) run(r *run) (*Result, error) {
 	scope := hogqlScope(r.project, q.statement.Table)
@@ -161,91 +154,6 @@ func (q *hogqlQuery) scanEvents(b *binder, query *hogql.Query, scope *hogql.Scop
 		return b.err
 	}
 	return scanHogQL(b, s, query, nil, fill)
-}
-
-// scanHogQL adds to a query the rows of a scan for which holds is true; a nil holds is true for
-// all.
-func scanHogQL(b *binder, s Scan, query *hogql.Query, holds func(*row) bool, fill func(*row) *hogql.Row) error {
-	if b.err != nil {
-		return b.err
-	}
-	s.Columns = b.needs.columns
-	w := newRow(&b.needs)
-	return b.scan(s, func(batch *Batch) error {
-		for i := range batch.Len() {
-			w.moveTo(batch, i)
-			if holds != nil && !holds(w) {
-				continue
-			}
-			r := fill(w)
-			r.Deferred, r.Index = true, i
-			if err := query.Add(r); err != nil {
-				return err
-			}
-		}
-		// The query evaluates the other fields of a row only if the row is among the results, and
-		// must do so while the batch is valid.
-		if err := query.EvaluateDeferred(func(i int) *hogql.Row {
-			w.moveTo(batch, i)
-			return fill(w)
-		}); err != nil {
-			return err
-		}
-		return b.err
-	})
-}
-
-// bindGroupConditions returns filters on groups as a test. A group of another type than that of a
-// filter has no properties for it.
-func bindGroupConditions(b *binder, filters allOf) func(*capture.Group) bool {
-	return combineConditions(filters, func(c condition) func(*capture.Group) bool {
-		cond := c.(*groupPropertyCondition)
-		test := cond.bindTest(b.run)
-		return func(g *capture.Group) bool {
-			raw := ""
-			if g.Type == cond.groupType {
-				raw, _ = g.Properties.Get(cond.key)
-			}
-			return test(raw)
-		}
-	})
-}
-
-// encodeRows encodes rows as a JSON list of lists. show has encoders for columns whose values are
-// not encoded in their own form; it may be nil.
-func encodeRows(r *run, q *hogql.Query, rows [][]hogql.Value, show map[int]func(hogql.Value) (json.RawMessage, error)) (json.RawMessage, error) {
-	// counted is the memory that is already reserved for out.
-	out, counted := []byte{'['}, 0
-	for i, row := range rows {
-		if i > 0 {
-			out = append(out, ',')
-		}
-		out = append(out, '[')
-		for k, v := range row {
-			if k > 0 {
-				out = append(out, ',')
-			}
-			if show[k] == nil {
-				out = q.AppendJSON(out, v)
-				continue
-			}
-			text, err := show[k](v)
-			if err != nil {
-				return nil, err
-			}
-			out = append(out, text...)
-		}
-		out = append(out, ']')
-		// Check the size row by row, so that no oversized result is built.
-		if len(out) > maxBody {
-			return nil, newError(tooLarge, "query", "The result has more than %d MiB: request fewer rows or columns.", maxBody>>20)
-		}
-		if err := r.reserve(int64(cap(out) - counted)); err != nil {
-			return nil, err
-		}
-		counted = cap(out)
-	}
-	return append(out, ']'), nil
 }
 
 // metadata is a HogQLMetadata: it reports whether a text is a valid query, and the error if it is

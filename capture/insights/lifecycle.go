@@ -176,7 +176,7 @@ func (l *lifecycle) active(r *run, around *buckets) ([]cell, error) {
 			if r.mode != modeNoOverride && !r.reader.Person(n).Exists {
 				continue
 			}
-			if err := seen.put(cell{0, uint32(around.find(batch.Time[i])), n}); err != nil {
+			if err := seen.put(cell{value: 0, bucket: uint32(around.find(batch.Time[i])), actor: n}); err != nil {
 				return err
 			}
 		}

@@ -153,53 +153,6 @@ func TestFilters_Rejected(t *testing.T) {
 	}
 }
 
-// textOf and numberOf (§3.2.2).
-func TestTextAndNumber(t *testing.T) {
-	for raw, want := range map[string]string{
-		`"a"`: "a", `"a\"b"`: `a"b`, `10.0`: "10", `1.50`: "1.5", `1e3`: "1000", `true`: "true", `false`: "false",
-		`1e21`: "1e+21", `1e20`: "100000000000000000000", `0.0000001`: "1e-7", `0.000001`: "0.000001", `-0`: "0",
-		`9007199254740993`: "9007199254740993", `[1, 2]`: "[1,2]", `{"b": 1, "a": "x y"}`: `{"b":1,"a":"x y"}`, `""`: "",
-	} {
-		if got, ok := textOf(raw); !ok || got != want {
-			t.Errorf("text of %s: %q, %t; want %q", raw, got, ok, want)
-		}
-	}
-	for raw, want := range map[string]float64{`1`: 1, `"1"`: 1, `"-1.5e2"`: -150, `"+2"`: 2, `".5"`: 0.5, `1.25`: 1.25} {
-		if got, ok := numberOf(raw); !ok || got != want {
-			t.Errorf("number of %s: %g, %t; want %g", raw, got, ok, want)
-		}
-	}
-	for _, raw := range []string{``, `null`, `true`, `"1 "`, `"0x1"`, `"inf"`, `"nan"`, `"NaN"`, `"1_000"`, `""`, `"."`, `"e5"`, `"1e"`, `[1]`, `{}`} {
-		if got, ok := numberOf(raw); ok {
-			t.Errorf("%s is the number %g, want none", raw, got)
-		}
-	}
-}
-
-// extract finds the same values in an object as encoding/json.
-func FuzzExtract(f *testing.F) {
-	for _, seed := range []string{`{}`, `{"a":1}`, `{"b":{"a":2},"a":[1,"]"]}`, `{"\u0061":"\"}"}`, `{"a" : null , "b":"x"}`, `{"b":"\\","a":true}`, `{"x":"a","a":"b"}`, `{"x":"\"a","b": [{"a":3}] }`, ` {"b":"x,","a"	: "{"}`, `{"x":[],"a":1}`} {
-		f.Add(seed)
-	}
-	f.Fuzz(func(t *testing.T, object string) {
-		k := keys{}
-		k.slot("a")
-		k.slot("b")
-		out := make([]string, 2)
-		k.extract(object, out) // never panics
-		var want map[string]json.RawMessage
-		plain, escaped := max(strings.Count(object, `"a"`), strings.Count(object, `"b"`)), strings.Count(object, `\u`)
-		if json.Unmarshal([]byte(object), &want) != nil || want == nil || plain+escaped > 1 { // the same name may occur twice
-			return
-		}
-		for i, name := range k.names {
-			if got := strings.TrimSpace(out[i]); got != string(want[name]) {
-				t.Errorf("%q of %s: %q, want %q", name, object, got, want[name])
-			}
-		}
-	})
-}
-
 // Selectors of §3.2.6.
 func TestElements_Selectors(t *testing.T) {
 	chain := parseChain(`a.small:attr__href="/x"attr_id="go"href="/x"nth-child="2"nth-of-type="1"text="Say \"hi\"";div.card.wide:attr__data-x="y";body`)
@@ -230,29 +183,6 @@ func TestElements_ManyParts(t *testing.T) {
 	s, _ := parseSelector(strings.Repeat("div ", 100) + "span")
 	if s.matches(chain) {
 		t.Error("a span is found where there is none")
-	}
-}
-
-// Formulas (§2.4.5): the usual precedence, ** is right-associative; expected values computed by
-// hand.
-func TestFormula(t *testing.T) {
-	for text, want := range map[string]float64{
-		"A": 6, "a+b": 10, "A-B*2": -2, "(A-B)*2": 4, "A/B": 1.5, "A/0": 0, "A%B": 2, "-A%B": 2, "A%-B": -2, "7%0": 0,
-		"2**3**2": 512, "-2**2": -4, "2**-1": 0.5, "+A": 6, " A / ( B - 1 ) ": 2, ".5*A": 3,
-	} {
-		n, fault := decodeQuery(json.RawMessage(wire.Quote(text)), "query")
-		f := readFormula(n, text, "", 2)
-		if *fault != nil {
-			t.Errorf("%s: %v", text, *fault)
-		} else if got := f.value([]float64{6, 4}); got != want {
-			t.Errorf("%s: %g, want %g", text, got, want)
-		}
-	}
-	for text, message := range map[string]string{"C": `"C"`, "sum(A)": `"sum"`, "A+": "too soon", "A B": `"B"`, "A&B": `"&"`, "(A": "parenthesis", "": "too soon", "1..2": "unexpected", strings.Repeat("A", 501): "500"} {
-		n, fault := decodeQuery(json.RawMessage(wire.Quote(text)), "query")
-		if readFormula(n, text, "", 2); *fault == nil || !strings.Contains((*fault).Detail, message) {
-			t.Errorf("%q: %v, want it to say %s", text, *fault, message)
-		}
 	}
 }
 

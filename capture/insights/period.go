@@ -2,19 +2,6 @@ package insights
 
 import "time"
 
-// dateRange is the dateRange of a query.
-type dateRange struct {
-	from, to date
-	// explicit is explicitDate: the dates are not rounded to whole intervals.
-	explicit bool
-}
-
-// readDateRange parses a dateRange; without one, all its dates are absent.
-func readDateRange(n node) dateRange {
-	object := n.object()
-	return dateRange{from: readDate(object.get("date_from"), true), to: readLastDate(object.get("date_to")), explicit: object.get("explicitDate").boolean()}
-}
-
 // period is a date range with resolved dates (§3.1.2) and its buckets.
 type period struct {
 	from, to time.Time

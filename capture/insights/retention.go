@@ -118,21 +118,6 @@ func (q *retentionQuery) rows(r *run) (*buckets, error) {
 	return c.bucketsBetween(q.interval, begin, end.Add(-time.Microsecond))
 }
 
-// subtractIntervals returns the start of the interval n intervals before the one that begins at
-// start.
-func (c calendar) subtractIntervals(i interval, start time.Time, n int) time.Time {
-	w := c.clock(start)
-	switch i {
-	case day:
-		return c.local(w.AddDate(0, 0, -n))
-	case week:
-		return c.local(w.AddDate(0, 0, -7*n))
-	case month:
-		return c.local(w.AddDate(0, -n, 0))
-	}
-	return c.startOf(i, start.Add(-time.Duration(n)*time.Hour))
-}
-
 // read scans the events and collects in which intervals actors have target and returning events.
 func (q *retentionQuery) read(r *run) (*retentionRun, error) {
 	rows, err := q.rows(r)

@@ -5,6 +5,11 @@ import (
 	"strconv"
 )
 
+var _ interface { // the interfaces of queries about actors
+	ActorFinder(node) actorFinder
+	Options(*run) (map[string]any, error)
+} = (*retentionQuery)(nil)
+
 // ActorFinder finds the actors in a row of retention, with the columns in which each returned.
 func (q *retentionQuery) ActorFinder(n node) actorFinder {
 	if n.get("interval").isAbsent() {
@@ -77,7 +82,7 @@ func (q *retentionQuery) Options(r *run) (map[string]any, error) {
 	}
 	list := []option{}
 	for i := range rows.len() {
-		list = append(list, option{periodNames[q.interval] + " " + strconv.Itoa(i), i})
+		list = append(list, option{Label: periodNames[q.interval] + " " + strconv.Itoa(i), Value: i})
 	}
 	return map[string]any{"interval": list}, nil
 }

@@ -81,15 +81,6 @@ func parseRollout(n node, p *Project) plan {
 	return q
 }
 
-// readInstant returns a time in the format of RFC 3339, which is required.
-func readInstant(n node) time.Time {
-	at, err := time.Parse(time.RFC3339Nano, n.text(""))
-	if err != nil || at.Year() < 1970 || at.Year() > 9999 {
-		n.fail(invalidInput, "Expected a time like 2025-03-01T12:00:00Z.")
-	}
-	return at
-}
-
 // arm returns the arm of an identifier, treatment or control, by the hash of the flag. It returns
 // -1 if it is in neither.
 func (q *rolloutQuery) arm(id string) int {

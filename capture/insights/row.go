@@ -51,25 +51,3 @@ func (r *row) personProperty(slot int) string {
 // getter returns a value of an event as JSON text, "" if it is absent. The string may refer to
 // memory of the batch.
 type getter func(*row) string
-
-// binder binds the conditions and values of a query for one run.
-type binder struct {
-	*run
-	needs needs
-	// err is the first error of binding. It is also set by functions that are called during a scan
-	// and cannot return an error.
-	err error
-	// from and to are the range of the query in microseconds, around which sessions are read.
-	from, to int64
-	// sessionsByID is nil until sessions have been read.
-	sessionsByID map[string]*session
-	// groupsOf are the numbers of groups by type; nil for types that are not counted.
-	groupsOf [maxGroupTypes]*interner
-}
-
-// eventProperty returns the getter of a property of the event.
-func (b *binder) eventProperty(name string) getter {
-	b.needs.columns |= Properties
-	slot := b.needs.event.slot(name)
-	return func(r *row) string { return r.property(slot) }
-}

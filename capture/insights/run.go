@@ -101,32 +101,20 @@ type Timing struct {
 	Took time.Duration
 }
 
-// Query is a parsed query. It may be run repeatedly.
-type Query struct {
-	// Kind is the kind of the query, without wrappers such as InsightVizNode.
-	Kind string
-	// Source is the JSON of the query without wrappers, with members as they were sent.
-	Source json.RawMessage
-	// Ignored describes members of the query that have no effect, at most 10.
-	Ignored []string
-	// Experiment is the experiment that the query is about, nil for other queries.
-	Experiment *experiments.Experiment
-	// Issues are the issues that the query is about, nil for other queries.
-	Issues []Issue
-	// mode is modifiers.personsOnEventsMode of the query, empty if absent.
-	project *Project
-	plan    plan
-	mode    string
+// Issue is an issue of error tracking: the exceptions with one fingerprint.
+type Issue struct {
+	ID, Fingerprint, Name, Description, Status string
+	// Assignee is the user or role, such as user:1; nil if the issue is not assigned.
+	Assignee *string
+	// FirstSeen and LastSeen cover all time, not just the range of a query.
+	FirstSeen, LastSeen time.Time
 }
 
-// plan is a parsed query of a particular kind. run must not modify the plan in a way that affects
-// other runs.
-type plan interface {
-	run(r *run) (*Result, error)
-}
-
-// kind is a kind of queries: its name and the parser of its queries.
-type kind struct {
-	name  string
-	parse func(n node, p *Project) plan
+// Issues provides access to error tracking. With the zero value, queries about issues fail.
+type Issues struct {
+	// Find returns the issues with a status and an id; an empty string matches any. It returns at
+	// most most issues, the last seen first. [Parse] returns its errors.
+	Find func(status, id string, most int) ([]Issue, error)
+	// Fingerprint returns the fingerprint of an exception. properties is a JSON object.
+	Fingerprint func(properties string) string
 }

@@ -63,15 +63,6 @@ func readEntity(n node, p *Project) entity {
 	return e
 }
 
-// optionalText returns a string, or nil if the node is absent.
-func (n node) optionalText() *string {
-	if n.isAbsent() {
-		return nil
-	}
-	text := n.text("")
-	return &text
-}
-
 // id returns the name of the event or the id of the action in the form of results, nil for every
 // event.
 func (e *entity) id() any {
@@ -174,4 +165,34 @@ func bindAction(b *binder, id int64, n node) (condition, []string) {
 		return allOf{}, nil
 	}
 	return readSteps(a.Steps, b.project)
+}
+
+// action describes the series of a row in the result.
+type action struct {
+	ID             any            `json:"id"`
+	Type           string         `json:"type"`
+	Order          int            `json:"order"`
+	Name           string         `json:"name"`
+	CustomName     *string        `json:"custom_name"`
+	Math           *string        `json:"math"`
+	MathProperty   *string        `json:"math_property"`
+	MathHogQL      *string        `json:"math_hogql"`
+	MathGroupIndex *int64         `json:"math_group_type_index"`
+	Properties     map[string]any `json:"properties"`
+	Days           []string       `json:"days,omitempty"`
+}
+
+// describe returns the action of a series. order is its index in the query.
+func (e *entity) describe(r *run, order int, days []string) *action {
+	a := &action{ID: e.id(), Type: e.kind(), Order: order, Name: e.label(r), CustomName: e.customName, Properties: map[string]any{}, Days: days}
+	// The name in the query takes precedence.
+	if e.name != nil {
+		a.Name = *e.name
+	}
+	a.Math, a.MathProperty, a.MathHogQL = e.node.get("math").optionalText(), e.node.get("math_property").optionalText(), e.node.get("math_hogql").optionalText()
+	if index := e.node.get("math_group_type_index"); !index.isAbsent() {
+		i := index.intInRange(0, maxGroupTypes-1, 0)
+		a.MathGroupIndex = &i
+	}
+	return a
 }

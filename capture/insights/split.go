@@ -205,22 +205,3 @@ func (n *numberer) inSet(value uint32, cohort int) bool { return n.all[value][co
 
 // compare orders values by their parts.
 func (n *numberer) compare(a, b uint32) int { return slices.Compare(n.list(a), n.list(b)) }
-
-// scanBound scans the columns that the binder needs, in addition to those of s, and calls yield for
-// each event. It ends with the first error of the binder, also if it occurs during the scan.
-func (b *binder) scanBound(s Scan, yield func(r *row) error) error {
-	if b.err != nil {
-		return b.err
-	}
-	s.Columns |= b.needs.columns
-	r := newRow(&b.needs)
-	return b.scan(s, func(batch *Batch) error {
-		for i := range batch.Len() {
-			r.moveTo(batch, i)
-			if err := yield(r); err != nil {
-				return err
-			}
-		}
-		return b.err
-	})
-}

@@ -1,8 +1,6 @@
 package insights
 
-import (
-	"fmt"
-)
+import "fmt"
 
 // stickiness is a StickinessQuery (§2.8): in how many intervals actors are active.
 type stickiness struct {
@@ -29,10 +27,10 @@ func parseStickiness(n node, p *Project) plan {
 		}
 		// In stickiness, the math hogql is an expression for the actor, not an aggregate.
 		if m.get("math").text("") == "hogql" {
-			s.series = append(s.series, measuredSeries{e, measure{name: "hogql", basis: "hogql", group: anyPeople, named: hogqlValue(m.get("math_hogql"), p)}})
+			s.series = append(s.series, measuredSeries{entity: e, math: measure{name: "hogql", basis: "hogql", group: anyPeople, named: hogqlValue(m.get("math_hogql"), p)}})
 			continue
 		}
-		s.series = append(s.series, measuredSeries{e, readMeasure(m, p)})
+		s.series = append(s.series, measuredSeries{entity: e, math: readMeasure(m, p)})
 	}
 	// Intervals of several units are not supported.
 	n.get("intervalCount").intInRange(1, 1, 1)
@@ -165,7 +163,7 @@ func (s *stickiness) activeIn(b *binder, p *period, i int) (map[uint32]int, *str
 				continue
 			}
 			if who, ok := actor(w); ok {
-				counts[cell{0, uint32(bucket), who}]++
+				counts[cell{value: 0, bucket: uint32(bucket), actor: who}]++
 			}
 		}
 		return r.reserve(40 * int64(len(counts)-before))

@@ -143,7 +143,7 @@ func TestSums_Retention(t *testing.T) {
 		for i, row := range runQuery(t, m, p, source).([]retentionRow) {
 			point := wire.MustEncode(map[string]any{"kind": "InsightActorsQuery", "source": source, "interval": i})
 			n, fault := decodeQuery(point, "query")
-			find := sources{findKind}.actorFinder(n, p)
+			find := sources{find: findKind}.actorFinder(n, p)
 			if *fault != nil {
 				t.Fatal(*fault)
 			}

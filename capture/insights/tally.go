@@ -3,133 +3,7 @@ package insights
 import (
 	"math"
 	"slices"
-	"strings"
-
-	"github.com/bunting-flags/bunting/flags/wire"
 )
-
-// measure is the math of a series (§2.4.2): what is computed from its events.
-type measure struct {
-	name string
-	// fold is how numbers are aggregated: one of folds.
-	fold string
-	// basis is what is aggregated: events, values, actors, sessions, perActor, first,
-	// firstMatching, window or hogql.
-	basis string
-	// days is the length of a window.
-	days     int
-	property string
-	// kind is math_property_type.
-	kind string
-	// multiplier is math_multiplier, by which values are multiplied.
-	multiplier float64
-	// group is the group type whose groups are counted, -1 for persons.
-	group int
-	// aggregate is the expression of the math hogql.
-	aggregate *expression
-	// named is the expression for the actor that the math hogql has in stickiness.
-	named func(*binder) getter
-}
-
-// folds are the functions that aggregate numbers.
-var folds = []string{"sum", "avg", "min", "max", "median", "p75", "p90", "p95", "p99"}
-
-// quantiles are the folds that need all numbers, with their quantile.
-var quantiles = map[string]float64{"median": 0.5, "p75": 0.75, "p90": 0.9, "p95": 0.95, "p99": 0.99}
-
-// actorMaths are the maths that count distinct persons, groups or sessions.
-var actorMaths = map[string]measure{
-	"dau":                           {basis: "actors"},
-	"weekly_active":                 {basis: "window", days: 7},
-	"monthly_active":                {basis: "window", days: 30},
-	"unique_session":                {basis: "sessions"},
-	"unique_group":                  {basis: "actors"},
-	"first_time_for_user":           {basis: "first"},
-	"first_matching_event_for_user": {basis: "firstMatching"},
-}
-
-// readMeasure parses the math of a node.
-func readMeasure(n node, p *Project) measure {
-	name := n.get("math").text("total")
-	m := measure{name: name, multiplier: n.get("math_multiplier").number(1), group: -1}
-	m.property = n.get("math_property").text("")
-	m.kind = n.get("math_property_type").choice("event_properties", "event_properties", "person_properties", "session_properties")
-	if name == "" {
-		name = "total"
-	}
-	per, perActor := strings.CutSuffix(name, "_count_per_actor")
-	switch preset, ok := actorMaths[name]; {
-	case name == "total":
-		m.basis = "events"
-	case ok:
-		m.basis, m.days = preset.basis, preset.days
-		if index := n.get("math_group_type_index"); !index.isAbsent() {
-			m.group = int(index.intInRange(0, maxGroupTypes-1, 0))
-		} else if name == "unique_group" {
-			index.fail(required, "unique_group needs math_group_type_index.")
-		}
-	case slices.Contains(folds, name):
-		m.basis, m.fold = "values", name
-		if m.property == "" {
-			n.get("math_property").fail(required, "The math %q needs math_property.", name)
-		}
-	case perActor && per != "sum" && slices.Contains(folds, per):
-		m.basis, m.fold = "perActor", per
-	case name == "hogql":
-		m.basis, m.aggregate = "hogql", readExpression(n.get("math_hogql"), p, true)
-	default:
-		n.get("math").fail(invalidChoice, "The math %q is not supported.", wire.Shorten(name, 100))
-	}
-	return m
-}
-
-// isCountedOnce reports whether a cumulative display counts each actor only in its first bucket.
-func (m *measure) isCountedOnce() bool { return m.basis == "actors" }
-
-// tally aggregates the events of a series by breakdown value and bucket.
-type tally interface {
-	// add adds an event. value is the number of the breakdown value; bucket is -1 for an event
-	// outside of the buckets.
-	add(w *row, value, bucket int) error
-	// points returns the results: for each of the values, a number for each bucket.
-	points(values int) ([][]float64, error)
-}
-
-// firstTally is implemented by tallies that need all events of the series' name, before the
-// conditions are evaluated. passes evaluates the conditions.
-type firstTally interface {
-	seeFirst(w *row, passes func() bool) error
-}
-
-// begin returns the tally of the measure and binds what it needs.
-func (m *measure) begin(b *binder, c *counting) tally {
-	buckets := c.buckets()
-	switch m.basis {
-	case "values":
-		// The duration is a property of the session, so it is aggregated per session instead of per
-		// event.
-		if m.property == "$session_duration" && m.kind != "person_properties" {
-			return &durations{distinctCounts: newDistinctCounts(c, b.bindInterned(b.eventProperty("$session_id"))), sessions: b.sessions(), id: b.eventProperty("$session_id"), m: m}
-		}
-		return &values{c: c, number: m.number(b), fold: m.fold, buckets: buckets}
-	case "actors":
-		t := newDistinctCounts(c, b.actor(m.group))
-		t.cumulative = c.display == cumulative
-		return &t
-	case "sessions":
-		t := newDistinctCounts(c, b.bindInterned(b.eventProperty("$session_id")))
-		return &t
-	case "window":
-		return m.window(b, c)
-	case "perActor":
-		return &perActor{c: c, actor: b.actor(m.group), fold: m.fold, counts: map[cell]uint32{}}
-	case "first", "firstMatching":
-		return m.firstTime(b, c)
-	case "hogql":
-		return newHogqlTally(m.aggregate, b, c)
-	}
-	return &events{c: c, buckets: buckets}
-}
 
 // number returns a function that returns the value of an event for maths of properties, and false
 // if the property is not a number.
@@ -149,17 +23,6 @@ func (m *measure) number(b *binder) func(*row) (float64, bool) {
 		f, ok := numberOf(value(r))
 		return f * m.multiplier, ok
 	}
-}
-
-// personProperty returns the getter of a person property, according to the mode of the run: the
-// value at the time of the event or the current one.
-func (b *binder) personProperty(name string) getter {
-	if b.mode == modeOverrideJoined || b.mode == modeDisabled {
-		return b.profileProperty(name)
-	}
-	b.needs.columns |= PersonProperties
-	slot := b.needs.person.slot(name)
-	return func(r *row) string { return r.personProperty(slot) }
 }
 
 // events is the tally of the math total: it counts events.
@@ -195,18 +58,6 @@ func (t *events) points(values int) ([][]float64, error) {
 		}
 		return float64(t.counts[at])
 	}), nil
-}
-
-// makeRows returns the numbers of all values and buckets. index counts the cells value by value.
-func makeRows(values, buckets int, number func(index int) float64) [][]float64 {
-	out := make([][]float64, values)
-	for v := range out {
-		out[v] = make([]float64, buckets)
-		for b := range out[v] {
-			out[v][b] = number(v*buckets + b)
-		}
-	}
-	return out
 }
 
 // values is the tally of the maths that aggregate a property.
@@ -321,9 +172,6 @@ func (t *values) points(n int) ([][]float64, error) {
 	}), nil
 }
 
-// cell identifies an actor in a bucket of a breakdown value.
-type cell struct{ value, bucket, actor uint32 }
-
 // perActor is the tally of the maths that aggregate the number of events of each actor.
 type perActor struct {
 	c      *counting
@@ -338,7 +186,7 @@ func (t *perActor) add(w *row, value, bucket int) error {
 	if !ok || bucket < 0 {
 		return nil
 	}
-	at := cell{uint32(value), uint32(bucket), actor}
+	at := cell{value: uint32(value), bucket: uint32(bucket), actor: actor}
 	count, exists := t.counts[at]
 	if !exists {
 		if err := t.c.reserve(40); err != nil {

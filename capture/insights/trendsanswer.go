@@ -2,7 +2,6 @@ package insights
 
 import (
 	"cmp"
-	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -43,115 +42,6 @@ type trendsRow struct {
 	BreakdownValue any       `json:"breakdown_value,omitempty"`
 	Compare        bool      `json:"compare,omitempty"`
 	CompareLabel   string    `json:"compare_label,omitempty"`
-}
-
-// number is a number of a result. It is encoded as null if it is not finite.
-type number float64
-
-// MarshalJSON encodes integers without exponent up to 1e15.
-func (n number) MarshalJSON() ([]byte, error) {
-	f := float64(n)
-	if math.IsNaN(f) || math.IsInf(f, 0) {
-		return []byte("null"), nil
-	}
-	if f == math.Trunc(f) && math.Abs(f) < 1e15 {
-		return strconv.AppendInt(nil, int64(f), 10), nil
-	}
-	return strconv.AppendFloat(nil, f, 'g', -1, 64), nil
-}
-
-// toNumbers converts points to the type of results.
-func toNumbers(points []float64) []number {
-	out := make([]number, len(points))
-	for i, p := range points {
-		out[i] = number(p)
-	}
-	return out
-}
-
-// action describes the series of a row in the result.
-type action struct {
-	ID             any            `json:"id"`
-	Type           string         `json:"type"`
-	Order          int            `json:"order"`
-	Name           string         `json:"name"`
-	CustomName     *string        `json:"custom_name"`
-	Math           *string        `json:"math"`
-	MathProperty   *string        `json:"math_property"`
-	MathHogQL      *string        `json:"math_hogql"`
-	MathGroupIndex *int64         `json:"math_group_type_index"`
-	Properties     map[string]any `json:"properties"`
-	Days           []string       `json:"days,omitempty"`
-}
-
-// describe returns the action of a series. order is its index in the query.
-func (e *entity) describe(r *run, order int, days []string) *action {
-	a := &action{ID: e.id(), Type: e.kind(), Order: order, Name: e.label(r), CustomName: e.customName, Properties: map[string]any{}, Days: days}
-	// The name in the query takes precedence.
-	if e.name != nil {
-		a.Name = *e.name
-	}
-	a.Math, a.MathProperty, a.MathHogQL = e.node.get("math").optionalText(), e.node.get("math_property").optionalText(), e.node.get("math_hogql").optionalText()
-	if index := e.node.get("math_group_type_index"); !index.isAbsent() {
-		i := index.intInRange(0, maxGroupTypes-1, 0)
-		a.MathGroupIndex = &i
-	}
-	return a
-}
-
-// answerCell is the approximate size in bytes of a number of the result and its JSON, with the
-// strings of its bucket.
-const answerCell = 100
-
-// rowSize is the approximate size of a row without its numbers, in bytes.
-const rowSize = 500
-
-// add computes a period and retains only what the result needs of it.
-func (a *trendsAnswer) add(p *period, label string) error {
-	var series [][]valuePoints
-	err := a.run.releaseAfter(func() (err error) {
-		if series, err = a.count(a.run, p); err != nil {
-			return err
-		}
-		// Smooth first, since the rank of a value depends on its points.
-		for i, rows := range series {
-			for k := range rows {
-				if a.display != total { // a single number is not smoothed
-					rows[k].points = smooth(rows[k].points, a.smoothing)
-				}
-			}
-			series[i] = a.limitRows(rows)
-		}
-		return nil
-	})
-	if err != nil {
-		return err
-	}
-	result := trendsPeriod{period: p, label: label, series: series}
-	if a.display != total {
-		result.days, result.labels, result.instants = p.days(), p.labels(p.from, p.to), p.instants()
-	}
-	a.periods = append(a.periods, result)
-	// Reserve memory for what remains after releaseAfter.
-	for _, rows := range series {
-		bytes := int64(0)
-		for _, row := range rows {
-			bytes += 8 * int64(len(row.points))
-			for _, text := range row.value.texts {
-				bytes += 3 * int64(len(text)) // also in the label and in JSON
-			}
-		}
-		if err := a.run.reserve(bytes); err != nil {
-			return err
-		}
-		if len(a.formulas) > 0 { // the result has the rows of the formulas instead
-			continue
-		}
-		if err := a.reserveRows(len(rows), p); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // reserveRows reserves memory for rows of the result and checks the limit of cells.
@@ -197,14 +87,6 @@ func (a *trendsAnswer) limitRows(rows []valuePoints) []valuePoints {
 		}
 	}
 	return append(rows, other)
-}
-
-// sum returns the sum of points.
-func sum(points []float64) (s float64) {
-	for _, p := range points {
-		s += p
-	}
-	return s
 }
 
 // rows returns the result: rows by period, series and value; for cohorts by period, cohort and

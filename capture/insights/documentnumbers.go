@@ -1,0 +1,51 @@
+package insights
+
+import (
+	"strconv"
+	"strings"
+)
+
+// isMissing reports whether a property has no value: it is absent or null.
+func isMissing(raw string) bool { return raw == "" || raw == "null" }
+
+// numberOf returns a property as a number (§3.2.2), and false if it is not one: it must be a JSON
+// number, or a string that consists of a decimal number.
+func numberOf(raw string) (float64, bool) {
+	if isMissing(raw) {
+		return 0, false
+	}
+	if raw[0] == '"' {
+		raw = raw[1 : len(raw)-1]
+	}
+	if !isDecimal(raw) {
+		return 0, false
+	}
+	f, err := strconv.ParseFloat(raw, 64)
+	return f, err == nil
+}
+
+// isDecimal reports whether s is a decimal number: an optional sign, digits with an optional point,
+// and an optional exponent.
+func isDecimal(s string) bool {
+	if s != "" && (s[0] == '-' || s[0] == '+') {
+		s = s[1:]
+	}
+	rest := strings.TrimLeft(s, "0123456789")
+	digits := len(s) - len(rest)
+	if strings.HasPrefix(rest, ".") {
+		after := strings.TrimLeft(rest[1:], "0123456789")
+		digits += len(rest) - 1 - len(after)
+		rest = after
+	}
+	if digits == 0 {
+		return false
+	}
+	if rest != "" && (rest[0] == 'e' || rest[0] == 'E') {
+		rest = rest[1:]
+		if rest != "" && (rest[0] == '-' || rest[0] == '+') {
+			rest = rest[1:]
+		}
+		return rest != "" && strings.Trim(rest, "0123456789") == ""
+	}
+	return rest == ""
+}

@@ -1,0 +1,27 @@
+package insights
+
+import "slices"
+
+// maxQueryBytes is the maximum size of a query's JSON (§1.3).
+const maxQueryBytes = 256 << 10
+
+// wrappers are the kinds of queries that only define how their source is displayed (§1.3).
+var wrappers = []string{"InsightVizNode", "DataTableNode", "DataVisualizationNode"}
+
+// unwrap returns the query inside of up to ten wrappers.
+func unwrap(n node) node {
+	for range 10 {
+		kind, _ := n.get("kind").value.(string)
+		if !slices.Contains(wrappers, kind) {
+			break
+		}
+		attr := n.attr
+		if n.get("source").isAbsent() {
+			n.get("source").fail(required, "This field is required.")
+			return n
+		}
+		n = n.get("source").object()
+		n.attr = attr // places in errors are relative to the inner query
+	}
+	return n
+}

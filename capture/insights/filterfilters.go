@@ -1,0 +1,107 @@
+package insights
+
+import (
+	"slices"
+
+	"github.com/bunting-flags/bunting/flags/wire"
+)
+
+// readFilters parses a list or a tree of property filters (§3.2.1).
+func readFilters(n node, p *Project) allOf {
+	f := filterReader{project: p}
+	if _, list := n.value.([]any); list {
+		return f.each(n, -1) // the list itself does not count as a level
+	}
+	return allOf{f.read(n, 0)}
+}
+
+// filterReader parses a tree of filters and counts them.
+type filterReader struct {
+	project *Project
+	count   int
+}
+
+// read parses a filter, a list, or a group of filters. Groups are objects with "values"; a list is
+// an AND.
+func (f *filterReader) read(n node, depth int) condition {
+	switch v := n.value.(type) {
+	case nil:
+		return allOf{}
+	case []any:
+		return allOf(f.each(n, depth))
+	case map[string]any:
+		// An object with values is a group.
+		if _, tree := v["values"]; !tree {
+			return f.leaf(n)
+		}
+		switch n.get("type").choice("AND", "AND", "OR") {
+		case "OR":
+			return anyOf(f.each(n.get("values"), depth))
+		default:
+			return allOf(f.each(n.get("values"), depth))
+		}
+	}
+	n.fail(invalidInput, "Expected a list of filters or a group of them, not %s.", describe(n.value))
+	return allOf{}
+}
+
+// each parses the elements of a list or group at a depth.
+func (f *filterReader) each(n node, depth int) []condition {
+	if depth >= maxDepth {
+		n.fail(tooLarge, "Groups of filters may be nested at most %d levels deep.", maxDepth)
+		return nil
+	}
+	var out []condition
+	for _, n := range n.list(maxFilters) {
+		out = append(out, f.read(n, depth+1))
+	}
+	return out
+}
+
+// leaf parses one filter. An empty object is a filter that is always true.
+func (f *filterReader) leaf(n node) condition {
+	// The limit applies to the whole tree.
+	if f.count++; f.count > maxFilters {
+		n.fail(tooLarge, "A query may have at most %d filters.", maxFilters)
+	}
+	if m, _ := n.value.(map[string]any); len(m) == 0 {
+		return allOf{}
+	}
+	name := n.get("type").text("event")
+	// A filter of type empty is always true.
+	if name == "empty" || n.hasFailed() {
+		return allOf{}
+	}
+	newCondition, ok := filterTypes[name]
+	if !ok {
+		n.get("type").fail(notSupported, "Filters of type %q are not supported in queries.", wire.Shorten(name, 100))
+		return allOf{}
+	}
+	return newCondition(n, f.project)
+}
+
+// filterTypes are the parsers of filters by type. Add new types here.
+var filterTypes map[string]func(n node, p *Project) condition
+
+func init() {
+	filterTypes = map[string]func(n node, p *Project) condition{
+		"event": eventFilter, "feature": eventFilter, "person": personFilter, "group": groupFilter,
+		"cohort": cohortFilter, "static-cohort": cohortFilter, "precalculated-cohort": cohortFilter,
+		"session": sessionFilter, "element": elementFilter, "event_metadata": columnFilter, "hogql": hogqlFilter,
+	}
+}
+
+// testAccounts returns the project's filters that exclude its own team, if the query requests them
+// with filterTestAccounts.
+func testAccounts(n node, p *Project) condition {
+	if !n.get("filterTestAccounts").boolean() || len(p.TestAccountFilters) == 0 {
+		return allOf{}
+	}
+	own := node{value: wire.Value(p.TestAccountFilters), attr: "query__filterTestAccounts", fault: n.fault}
+	return readFilters(own, p)
+}
+
+// queryConditions returns the conditions that apply to all series of a query.
+func queryConditions(n node, p *Project) allOf {
+	return slices.Concat(readFilters(n.get("properties"), p), allOf{testAccounts(n, p)})
+}

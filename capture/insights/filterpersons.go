@@ -1,0 +1,89 @@
+package insights
+
+import (
+	"slices"
+
+	"github.com/bunting-flags/bunting/capture"
+)
+
+// personCondition is a condition that can be evaluated for a stored person without an event.
+type personCondition interface {
+	bindPerson(b *binder) func(*capture.StoredPerson) bool
+}
+
+// readPersonFilters reads filters that must be evaluable without events.
+func readPersonFilters(n node, p *Project) allOf {
+	return readTypedFilters(n, p, "person and cohort", func(c condition) bool {
+		_, ok := c.(personCondition)
+		return ok
+	})
+}
+
+// readTypedFilters reads filters for each of which the function one must be true; kinds names the
+// permitted types in the error.
+func readTypedFilters(n node, p *Project, kinds string, one func(condition) bool) allOf {
+	filters := readFilters(n, p)
+	if !n.hasFailed() && !everyCondition(filters, one) {
+		n.fail(notSupported, "Only filters of type %s are possible here.", kinds)
+	}
+	return filters
+}
+
+// everyCondition reports whether a function is true for all leaves of a tree of conditions.
+func everyCondition(c condition, one func(condition) bool) bool {
+	var list []condition
+	switch c := c.(type) {
+	case allOf:
+		list = c
+	case anyOf:
+		list = c
+	default:
+		return one(c)
+	}
+	return !slices.ContainsFunc(list, func(c condition) bool { return !everyCondition(c, one) })
+}
+
+// bindPersonConditions returns a tree of conditions, all of which are personConditions, as a test
+// of stored persons.
+func bindPersonConditions(b *binder, c condition) func(*capture.StoredPerson) bool {
+	return combineConditions(c, func(c condition) func(*capture.StoredPerson) bool { return c.(personCondition).bindPerson(b) })
+}
+
+// combineConditions converts a tree of conditions to a test of values of type T; one converts each
+// leaf.
+func combineConditions[T any](c condition, one func(condition) func(T) bool) func(T) bool {
+	var tests []func(T) bool
+	switch c := c.(type) {
+	case allOf:
+		for _, c := range c {
+			tests = append(tests, combineConditions(c, one))
+		}
+		return func(value T) bool {
+			return !slices.ContainsFunc(tests, func(holds func(T) bool) bool { return !holds(value) })
+		}
+	case anyOf:
+		for _, c := range c {
+			tests = append(tests, combineConditions(c, one))
+		}
+		return func(value T) bool {
+			return len(tests) == 0 || slices.ContainsFunc(tests, func(holds func(T) bool) bool { return holds(value) })
+		}
+	}
+	return one(c)
+}
+
+// bindGroupConditions returns filters on groups as a test. A group of another type than that of a
+// filter has no properties for it.
+func bindGroupConditions(b *binder, filters allOf) func(*capture.Group) bool {
+	return combineConditions(filters, func(c condition) func(*capture.Group) bool {
+		cond := c.(*groupPropertyCondition)
+		test := cond.bindTest(b.run)
+		return func(g *capture.Group) bool {
+			raw := ""
+			if g.Type == cond.groupType {
+				raw, _ = g.Properties.Get(cond.key)
+			}
+			return test(raw)
+		}
+	})
+}

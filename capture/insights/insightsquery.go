@@ -1,0 +1,122 @@
+package insights
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+
+	"github.com/bunting-flags/bunting/capture/experiments"
+	"github.com/bunting-flags/bunting/flags/wire"
+)
+
+// Parse parses the JSON of a query. The query may be an object or a JSON string that contains one.
+// An error is an [*Error] that describes the first fault of the query, or the error of
+// [Project.Experiment] or [Project.Issues]. Parse retains p, which must not be modified while the
+// query is in use.
+func Parse(query json.RawMessage, p *Project) (*Query, error) {
+	if len(query) > maxQueryBytes {
+		return nil, newError(tooLarge, "query", "A query may have at most %d bytes.", maxQueryBytes)
+	}
+	n, fault := decodeQuery(query, "query")
+	if text, ok := n.value.(string); ok { // a JSON text of such an object
+		n.value = wire.Value([]byte(text))
+	}
+	if n.isAbsent() {
+		return nil, newError(required, "query", "This field is required.")
+	}
+	if _, ok := n.value.(map[string]any); !ok {
+		return nil, newError(invalidInput, "query", "Expected an object, not %s.", describe(n.value))
+	}
+	n = unwrap(n)
+	name := n.get("kind").text("")
+	if *fault == nil && name == "" {
+		n.fail(invalidInput, `A query needs a "kind".`)
+	}
+	kind, ok := findKind(name)
+	if !ok {
+		n.get("kind").fail(invalidInput, "Query kind %q is not supported. Supported are: %s.", wire.Shorten(name, 100), strings.Join(Kinds(), ", "))
+	}
+	if *fault != nil {
+		return nil, *fault
+	}
+	q := &Query{Kind: name, Source: n.raw(), project: p, plan: kind.parse(n, p)}
+	var err error
+	switch plan := q.plan.(type) {
+	case experimentPlan:
+		q.Experiment, err = plan.About()
+	case issuesPlan:
+		q.Issues, err = plan.About()
+	}
+	if err != nil {
+		return nil, err
+	}
+	q.mode = n.get("modifiers").object().get("personsOnEventsMode").choice("", modeOverrideOnEvents, modeOverrideJoined, modeDisabled, modeNoOverride)
+	// A misspelled member is reported before other faults, since it is often their cause.
+	if fault := n.tracker.findMisspelled(); fault != nil {
+		return nil, fault
+	}
+	if *fault != nil {
+		return nil, *fault
+	}
+	q.Ignored = n.tracker.listIgnored()
+	return q, nil
+}
+
+// experimentPlan is implemented by plans about an experiment. About returns the experiment, or the
+// error of finding it.
+type experimentPlan interface {
+	About() (*experiments.Experiment, error)
+}
+
+// issuesPlan is implemented by plans about issues. About returns the issues, or the error of finding
+// them.
+type issuesPlan interface {
+	About() ([]Issue, error)
+}
+
+var (
+	_ experimentPlan = trial{}
+	_ issuesPlan     = (*issuesQuery)(nil)
+)
+
+// Run runs the query on the events of a source and returns the result. An error is an [*Error], the
+// cause of the canceled context, or an error of the source. Run may be called again, but not
+// concurrently.
+func (q *Query) Run(ctx context.Context, s Source, o Options) (result *Result, err error) {
+	reader, err := s.Open(ctx, q.project.ID)
+	if err != nil {
+		return nil, err
+	}
+	r := newRun(ctx, reader, q.project, o)
+	r.mode = cmp.Or(q.mode, q.project.PersonMode, modeOverrideOnEvents)
+	// Close the reader even if the plan panics.
+	defer func() {
+		if err = errors.Join(err, reader.Close()); err != nil {
+			result, err = nil, r.explain(err)
+		}
+	}()
+	if result, err = q.plan.run(r); err == nil {
+		result.Read, err = r.read, r.fault
+	}
+	return result, err
+}
+
+// Query is a parsed query. It may be run repeatedly.
+type Query struct {
+	// Kind is the kind of the query, without wrappers such as InsightVizNode.
+	Kind string
+	// Source is the JSON of the query without wrappers, with members as they were sent.
+	Source json.RawMessage
+	// Ignored describes members of the query that have no effect, at most 10.
+	Ignored []string
+	// Experiment is the experiment that the query is about, nil for other queries.
+	Experiment *experiments.Experiment
+	// Issues are the issues that the query is about, nil for other queries.
+	Issues []Issue
+	// mode is modifiers.personsOnEventsMode of the query, empty if absent.
+	project *Project
+	plan    plan
+	mode    string
+}

@@ -1,0 +1,40 @@
+package insights
+
+import (
+	"strings"
+	"time"
+)
+
+// Options returns the buckets and statuses of a lifecycle.
+func (l *lifecycle) Options(r *run) (map[string]any, error) {
+	p, err := r.period(l.dates, l.interval)
+	if err != nil {
+		return nil, err
+	}
+	days, statuses := []option{}, []option{}
+	for i, label := range p.labels(p.from, p.to) {
+		days = append(days, option{Label: label, Value: p.start(i).Format(time.RFC3339)})
+	}
+	for _, s := range lifecycleStatuses {
+		statuses = append(statuses, option{Label: strings.ToUpper(s[:1]) + s[1:], Value: s})
+	}
+	return map[string]any{"day": days, "status": statuses}, nil
+}
+
+// Options returns the numbers of intervals and the series of stickiness.
+func (s *stickiness) Options(r *run) (map[string]any, error) {
+	p, err := r.period(s.dates, s.interval)
+	if err != nil {
+		return nil, err
+	}
+	days, series := []option{}, []option{}
+	// A row without actors has the labels.
+	row := s.row(r, p, 0, nil)
+	for i, label := range row.Labels {
+		days = append(days, option{Label: label, Value: i + 1})
+	}
+	for i := range s.series {
+		series = append(series, option{Label: s.series[i].label(r), Value: i})
+	}
+	return map[string]any{"day": days, "series": series}, nil
+}

@@ -1,0 +1,24 @@
+package insights
+
+import (
+	"testing"
+	"time"
+)
+
+func zone(t testing.TB, name string) *time.Location {
+	t.Helper()
+	z, err := time.LoadLocation(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return z
+}
+
+func parseInstant(t testing.TB, text string) time.Time {
+	t.Helper()
+	when, err := time.Parse(time.RFC3339Nano, text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return when
+}

@@ -1,0 +1,59 @@
+package insights
+
+import (
+	"strings"
+
+	"github.com/bunting-flags/bunting/capture"
+)
+
+// groupProperty returns a property of the event's group, with its current value. It reads all
+// groups of the type when it is bound.
+func (b *binder) groupProperty(groupType int, name string) getter {
+	values := map[string]string{}
+	one, value := keys{names: []string{name}}, make([]string, 1)
+	b.readGroups(groupType, func(key, properties string) error {
+		if one.extract(properties, value); value[0] == "" {
+			return nil
+		}
+		if err := b.reserve(int64(len(key)+len(value[0])) + 96); err != nil {
+			return err
+		}
+		values[key] = strings.Clone(value[0])
+		return nil
+	})
+	key := b.groupKey(groupType)
+	return func(r *row) string {
+		k, _ := textOf(key(r))
+		return values[k]
+	}
+}
+
+// profileProperty returns a property of the event's person, with its current value. It reads all
+// persons when it is bound.
+func (b *binder) profileProperty(name string) getter {
+	values := map[capture.UUID]string{}
+	b.readProfiles(func(p *capture.StoredPerson) error {
+		value, ok := p.Properties.Get(name)
+		if !ok {
+			return nil
+		}
+		if err := b.reserve(int64(len(value)) + 96); err != nil {
+			return err
+		}
+		values[p.UUID] = strings.Clone(value) // a copy, so that the other properties can be freed
+		return nil
+	})
+	person := b.people()
+	return func(r *row) string { return values[b.personID(person(r))] }
+}
+
+// personProperty returns the getter of a person property, according to the mode of the run: the
+// value at the time of the event or the current one.
+func (b *binder) personProperty(name string) getter {
+	if b.mode == modeOverrideJoined || b.mode == modeDisabled {
+		return b.profileProperty(name)
+	}
+	b.needs.columns |= PersonProperties
+	slot := b.needs.person.slot(name)
+	return func(r *row) string { return r.personProperty(slot) }
+}

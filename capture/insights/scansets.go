@@ -1,0 +1,86 @@
+package insights
+
+import (
+	"cmp"
+	"slices"
+)
+
+// set is a set of cells, as a hash table with open addressing and linear probing. In the table the
+// bucket of an entry is one more than that of its cell, so that a zero bucket marks a free entry.
+type set struct {
+	// The length of table is zero or a power of two.
+	table []cell
+	// n is the number of cells.
+	n       int
+	reserve func(int64) error
+}
+
+// put adds a cell. It does nothing if the set already contains the cell.
+func (s *set) put(c cell) error {
+	// The table is at most three quarters full, so that find always meets a free entry.
+	if 4*(s.n+1) > 3*len(s.table) {
+		if err := s.grow(); err != nil {
+			return err
+		}
+	}
+	c.bucket++
+	i := s.find(c)
+	if s.table[i].bucket != 0 {
+		return nil
+	}
+	s.table[i] = c
+	s.n++
+	return nil
+}
+
+// find returns the index of an entry, or of the free entry where it would be inserted. The bucket
+// of c is that of an entry, not of a cell.
+func (s *set) find(c cell) uint64 {
+	mask := uint64(len(s.table) - 1)
+	// The multiplier is 2^64 divided by the golden ratio (Fibonacci hashing).
+	h := (uint64(c.actor)<<32 | uint64(c.bucket)<<12 ^ uint64(c.value)) * 0x9E3779B97F4A7C15
+	i := (h ^ h>>29) & mask
+	for s.table[i].bucket != 0 && s.table[i] != c {
+		i = (i + 1) & mask
+	}
+	return i
+}
+
+// grow doubles the table and inserts all entries again.
+func (s *set) grow() error {
+	size := max(1024, 2*len(s.table))
+	if err := s.reserve(12 * int64(size-len(s.table))); err != nil {
+		return err
+	}
+	old := s.table
+	s.table = make([]cell, size)
+	for _, c := range old {
+		if c.bucket != 0 {
+			s.table[s.find(c)] = c
+		}
+	}
+	return nil
+}
+
+// each calls visit for all cells, in no particular order.
+func (s *set) each(visit func(cell)) {
+	for _, c := range s.table {
+		if c.bucket != 0 {
+			c.bucket--
+			visit(c)
+		}
+	}
+}
+
+// sorted returns all cells, sorted by value, actor and bucket.
+func (s *set) sorted() []cell {
+	all := make([]cell, 0, s.n)
+	s.each(func(c cell) { all = append(all, c) })
+	slices.SortFunc(all, func(a, b cell) int {
+		return cmp.Or(cmp.Compare(a.value, b.value), cmp.Compare(a.actor, b.actor), cmp.Compare(a.bucket, b.bucket))
+	})
+	return all
+}
+
+// cell identifies an actor in a bucket of a breakdown value.
+type cell struct{ value, bucket, actor uint32 }

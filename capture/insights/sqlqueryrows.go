@@ -1,0 +1,84 @@
+package insights
+
+import (
+	"encoding/json"
+	"math"
+
+	"github.com/bunting-flags/bunting/capture/insights/internal/hogql"
+)
+
+// scanHogQL adds to a query the rows of a scan for which holds is true; a nil holds is true for
+// all.
+func scanHogQL(b *binder, s Scan, query *hogql.Query, holds func(*row) bool, fill func(*row) *hogql.Row) error {
+	if b.err != nil {
+		return b.err
+	}
+	s.Columns = b.needs.columns
+	w := newRow(&b.needs)
+	return b.scan(s, func(batch *Batch) error {
+		for i := range batch.Len() {
+			w.moveTo(batch, i)
+			if holds != nil && !holds(w) {
+				continue
+			}
+			r := fill(w)
+			r.Deferred, r.Index = true, i
+			if err := query.Add(r); err != nil {
+				return err
+			}
+		}
+		// The query evaluates the other fields of a row only if the row is among the results, and
+		// must do so while the batch is valid.
+		if err := query.EvaluateDeferred(func(i int) *hogql.Row {
+			w.moveTo(batch, i)
+			return fill(w)
+		}); err != nil {
+			return err
+		}
+		return b.err
+	})
+}
+
+// encodeRows encodes rows as a JSON list of lists. show has encoders for columns whose values are
+// not encoded in their own form; it may be nil.
+func encodeRows(r *run, q *hogql.Query, rows [][]hogql.Value, show map[int]func(hogql.Value) (json.RawMessage, error)) (json.RawMessage, error) {
+	// counted is the memory that is already reserved for out.
+	out, counted := []byte{'['}, 0
+	for i, row := range rows {
+		if i > 0 {
+			out = append(out, ',')
+		}
+		out = append(out, '[')
+		for k, v := range row {
+			if k > 0 {
+				out = append(out, ',')
+			}
+			if show[k] == nil {
+				out = q.AppendJSON(out, v)
+				continue
+			}
+			text, err := show[k](v)
+			if err != nil {
+				return nil, err
+			}
+			out = append(out, text...)
+		}
+		out = append(out, ']')
+		// Check the size row by row, so that no oversized result is built.
+		if len(out) > maxBody {
+			return nil, newError(tooLarge, "query", "The result has more than %d MiB: request fewer rows or columns.", maxBody>>20)
+		}
+		if err := r.reserve(int64(cap(out) - counted)); err != nil {
+			return nil, err
+		}
+		counted = cap(out)
+	}
+	return append(out, ']'), nil
+}
+
+// setRange sets the binder's range to that of a scan; it determines which sessions are read.
+func setRange(b *binder, s Scan) {
+	// The limits leave room for adding a day around the range without overflow.
+	const far = math.MaxInt64 / 4
+	b.from, b.to = max(s.From, -far), min(s.To, far)
+}

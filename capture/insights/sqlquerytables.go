@@ -1,0 +1,65 @@
+package insights
+
+import (
+	"errors"
+	"strconv"
+
+	"github.com/bunting-flags/bunting/capture"
+	"github.com/bunting-flags/bunting/capture/insights/internal/hogql"
+)
+
+// hogqlScope returns the scope of a table: events, persons or groups.
+func hogqlScope(p *Project, table string) *hogql.Scope {
+	switch table {
+	case "persons":
+		s := tableScope(personTableFields, "id", "created_at", "properties", "is_identified", "distinct_ids")
+		s.Cohort = cohortResolver(p, "id")
+		return s
+	case "groups":
+		return tableScope(groupTableFields, "index", "key", "created_at", "properties")
+	}
+	return eventScope(p, nil)
+}
+
+// scanPersons adds all persons to a query.
+func scanPersons(b *binder, q *hogql.Query, scope *hogql.Scope, filters func(*capture.StoredPerson) bool) error {
+	// Bind the cohorts that the query refers to.
+	cohorts := map[string]func(*capture.StoredPerson) bool{}
+	for _, f := range scope.Fields() {
+		if id, err := strconv.ParseInt(f.Cohort, 10, 64); err == nil {
+			cohorts[f.Cohort] = bindCohort(b, id)
+		}
+	}
+	fill := tableRow(scope, personTableFields, func(f hogql.Field, p *capture.StoredPerson) bool {
+		if f.Filters {
+			return filters(p)
+		}
+		return cohorts[f.Cohort](p)
+	})
+	b.readProfiles(func(p *capture.StoredPerson) error {
+		r := fill(p)
+		// The time and the id order rows that compare equal.
+		r.Time, r.ID = p.CreatedAt.UnixMicro(), p.ID
+		return errors.Join(q.Add(r), b.ctx.Err())
+	})
+	return b.err
+}
+
+// scanGroups adds all groups of all types to a query.
+func scanGroups(b *binder, q *hogql.Query, scope *hogql.Scope, filters func(*capture.Group) bool) error {
+	fill := tableRow(scope, groupTableFields, func(_ hogql.Field, g *capture.Group) bool { return filters(g) })
+	for groupType := range maxGroupTypes {
+		n := int64(0)
+		err := b.reader.Groups(b.ctx, groupType, nil, func(g *capture.Group) error {
+			r := fill(g)
+			n++
+			// Groups have no id: a number by type and position orders rows with equal values.
+			r.Time, r.ID = g.CreatedAt.UnixMicro(), int64(groupType)<<48+n
+			return errors.Join(q.Add(r), b.ctx.Err())
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return b.err
+}

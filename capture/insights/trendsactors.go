@@ -1,0 +1,108 @@
+package insights
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+)
+
+var _ interface { // the interfaces of queries about actors
+	ActorFinder(node) actorFinder
+	Options(*run) (map[string]any, error)
+} = (*trends)(nil)
+
+// ActorFinder finds the actors of one bucket of a series.
+func (t *trends) ActorFinder(n node) actorFinder {
+	dayNode := n.get("day")
+	switch {
+	case t.display == total && !dayNode.isAbsent():
+		dayNode.fail(invalidInput, "A single number has no day.")
+	case t.display != total && dayNode.isAbsent():
+		dayNode.fail(required, "Actors of a series over time need a day.")
+	}
+	when := readDate(dayNode, false)
+	series := int(n.get("series").intInRange(0, int64(max(0, len(t.series)-1)), 0))
+	previous := n.get("compare").choice("current", "current", "previous") == "previous"
+	texts, anyValue := parseBreakdownValue(n.get("breakdown"))
+	return func(r *run) (*actorSet, error) {
+		p, err := t.current(r)
+		if err != nil {
+			return nil, err
+		}
+		// A single number has one bucket.
+		bucket := 0
+		if t.display != total {
+			bucket = p.find(r.calendar().resolve(when, r.now).UnixMicro())
+		}
+		if previous {
+			if p, err = r.previousPeriod(p, t.dates, t.compareTo); err != nil {
+				return nil, err
+			}
+		}
+		// The day is outside of the range, so there are no actors.
+		if bucket < 0 || bucket >= max(1, p.len()) || p.len() == 0 {
+			return &actorSet{groupType: t.series[series].math.group}, nil
+		}
+		return t.collectActors(r, p, series, bucket, texts, anyValue)
+	}
+}
+
+// collectActors scans the events of one series and returns the actors of a bucket.
+func (t *trends) collectActors(r *run, p *period, series, bucket int, texts []string, anyValue bool) (*actorSet, error) {
+	b := &binder{run: r}
+	b.from, b.to = p.countedRange()
+	values, common := t.breakdown.bind(b), t.conditions.bindOrNil(b)
+	// In addition to what the series needs, members have distinct ids and ids of events.
+	b.needs.columns |= DistinctIDs | IDs
+	c := t.series[series].begin(b, t, p, common, values)
+	// The collector replaces the tally of the series. Everything else is as for the result.
+	found := &collector{c: c, inner: c.tally, bucket: bucket, found: map[cell]*member{}, actor: b.actor(t.series[series].math.group)}
+	found.prepare(b, &t.series[series].math)
+	if b.err != nil {
+		return nil, b.err
+	}
+	c.use(found)
+	if err := t.bins(r, b, []*counting{c}); err != nil {
+		return nil, err
+	}
+	if err := sweep(r, b, []*counting{c}); err != nil {
+		return nil, err
+	}
+	matches, err := t.matchValue(r, p, series, c, texts, anyValue)
+	if err != nil {
+		return nil, err
+	}
+	return found.actorSet(r, t.series[series].math.group, matches), nil
+}
+
+// matchValue returns a function that reports whether the breakdown value with a number is selected
+// by texts. The value "other" selects all values that are not among the rows of the result, which
+// have to be counted for that.
+func (t *trends) matchValue(r *run, p *period, series int, c *counting, texts []string, anyValue bool) (func(value int) bool, error) {
+	if t.breakdown == nil || anyValue {
+		return func(int) bool { return true }, nil
+	}
+	if t.breakdown.byCohort {
+		return func(v int) bool {
+			text := "all"
+			if id := t.breakdown.cohorts[v]; id != 0 {
+				text = string(node{value: json.Number(formatNumber(float64(id)))}.raw())
+			}
+			return text == texts[0] || texts[0] == "0" && text == "all"
+		}, nil
+	}
+	if !slices.Contains(texts, otherValue) {
+		return func(v int) bool { return slices.Equal(c.index.values[v].texts, texts) }, nil
+	}
+	// Count the series as for the result, to find the values that have a row of their own.
+	all, err := t.count(r, p)
+	if err != nil {
+		return nil, err
+	}
+	answer := &trendsAnswer{trends: t, run: r}
+	rows := map[string]bool{}
+	for _, row := range answer.limitRows(all[series]) {
+		rows[strings.Join(row.value.texts, "\x00")] = true
+	}
+	return func(v int) bool { return !rows[strings.Join(c.index.values[v].texts, "\x00")] }, nil
+}

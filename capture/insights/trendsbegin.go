@@ -1,0 +1,45 @@
+package insights
+
+// begin returns the tally of the measure and binds what it needs.
+func (m *measure) begin(b *binder, c *counting) tally {
+	buckets := c.buckets()
+	switch m.basis {
+	case "values":
+		// The duration is a property of the session, so it is aggregated per session instead of per
+		// event.
+		if m.property == "$session_duration" && m.kind != "person_properties" {
+			return &durations{distinctCounts: newDistinctCounts(c, b.bindInterned(b.eventProperty("$session_id"))), sessions: b.sessions(), id: b.eventProperty("$session_id"), m: m}
+		}
+		return &values{c: c, number: m.number(b), fold: m.fold, buckets: buckets}
+	case "actors":
+		t := newDistinctCounts(c, b.actor(m.group))
+		t.cumulative = c.display == cumulative
+		return &t
+	case "sessions":
+		t := newDistinctCounts(c, b.bindInterned(b.eventProperty("$session_id")))
+		return &t
+	case "window":
+		return m.window(b, c)
+	case "perActor":
+		return &perActor{c: c, actor: b.actor(m.group), fold: m.fold, counts: map[cell]uint32{}}
+	case "first", "firstMatching":
+		return m.firstTime(b, c)
+	case "hogql":
+		return newHogqlTally(m.aggregate, b, c)
+	}
+	return &events{c: c, buckets: buckets}
+}
+
+// begin returns the counting of a series, ready to scan.
+func (m *measuredSeries) begin(b *binder, t *trends, p *period, common func(*row) bool, values *valueReader) *counting {
+	c := &counting{run: b.run, series: m, display: t.display, period: p, matcher: m.bind(b), common: common, values: values}
+	c.from, c.to = p.countedRange()
+	c.since = c.from
+	c.index.limit = maxBreakdownValues
+	c.index.reserve = b.reserve
+	if values != nil {
+		c.index.addAll(values.always)
+	}
+	c.use(m.math.begin(b, c))
+	return c
+}

@@ -1,0 +1,232 @@
+package insights
+
+// display is the form of a series' result.
+type display uint8
+
+// The forms of results.
+const (
+	timeSeries display = iota // a number for each bucket
+	cumulative                // the sums up to each bucket
+	total                     // one number
+)
+
+// displays are the values of the member display.
+var displays = map[string]display{
+	"ActionsLineGraph": timeSeries, "ActionsAreaGraph": timeSeries, "ActionsBar": timeSeries,
+	"ActionsUnstackedBar": timeSeries, "ActionsStackedBar": timeSeries, "Auto": timeSeries,
+	"ActionsLineGraphCumulative": cumulative,
+	"BoldNumber":                 total, "ActionsPie": total, "ActionsBarValue": total, "ActionsTable": total, "WorldMap": total, "Progress": total,
+}
+
+// worldMap is the display that lists up to 250 countries.
+const worldMap = "WorldMap"
+
+// counting computes one series in one period.
+type counting struct {
+	*run
+	series    *measuredSeries
+	display   display
+	period    *period
+	from, to  int64 // range of the events that are read
+	since     int64 // start of the events that count
+	matcher   *matcher
+	common    func(*row) bool
+	values    *valueReader
+	binOf     []bins // by part of the breakdown
+	ranges    []span // of the numbers, by part of the breakdown
+	measuring bool   // the current scan finds the ranges
+	index     valueIndex
+	tally     tally
+	first     firstTally // tally, if it is a firstTally
+}
+
+// valuePoints are the results of a series for one breakdown value.
+type valuePoints struct {
+	value  breakdownValue
+	points []float64
+}
+
+// use sets the tally.
+func (c *counting) use(t tally) {
+	c.tally = t
+	c.first, _ = t.(firstTally)
+}
+
+// see counts an event.
+func (c *counting) see(w *row) error {
+	if !c.matcher.matchesName(w.b, w.i) {
+		return nil
+	}
+	if c.first != nil { // needs events that do not satisfy the conditions
+		return c.first.seeFirst(w, func() bool { return c.passes(w) })
+	}
+	if !c.passes(w) {
+		return nil
+	}
+	if c.measuring {
+		c.measure(w)
+		return nil
+	}
+	bucket := c.bucketOf(w)
+	if c.values == nil {
+		return c.tally.add(w, 0, bucket)
+	}
+	return c.eachValue(w, func(value int) error { return c.tally.add(w, value, bucket) })
+}
+
+// passes reports whether an event satisfies all conditions.
+func (c *counting) passes(w *row) bool {
+	return c.matcher.matchesConditions(w) && (c.common == nil || c.common(w))
+}
+
+// bucketOf returns the bucket of an event; displays with a single number have one bucket.
+func (c *counting) bucketOf(w *row) int {
+	if c.display == total {
+		return 0
+	}
+	// Events before the first bucket are read only to fill a window; they have the bucket -1.
+	return c.period.find(w.b.Time[w.i])
+}
+
+// eachValue calls do with the number of each breakdown value of an event.
+func (c *counting) eachValue(w *row, do func(value int) error) error {
+	if c.values == nil {
+		return do(0)
+	}
+	for _, v := range c.values.valueKeys(w, c.binOf) {
+		before := len(c.index.values)
+		i, err := c.index.indexOf(v)
+		if err == nil && len(c.index.values) > before {
+			err = c.checkSize(len(c.index.values))
+		}
+		if err != nil {
+			return err
+		}
+		if w.b.Time[w.i] >= c.since {
+			c.index.inRange[i] = true
+		}
+		if err := do(i); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// buckets returns how many numbers a row of the result has.
+func (c *counting) buckets() int {
+	if c.display == total {
+		return 1
+	}
+	return c.period.len()
+}
+
+// checkSize returns an error if there are more breakdown values than a result may have cells.
+func (c *counting) checkSize(values int) error {
+	if values*c.buckets() > maxCells {
+		return tooManyCells()
+	}
+	return nil
+}
+
+// finish returns the results for each breakdown value, in no particular order.
+func (c *counting) finish() ([]valuePoints, error) {
+	n := 1
+	if c.values != nil {
+		n = len(c.index.values)
+	}
+	err := c.checkSize(n)
+	if err == nil {
+		err = c.reserve(int64(n) * (8*int64(c.buckets()) + 96))
+	}
+	if err != nil {
+		return nil, err
+	}
+	points, err := c.tally.points(n)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]valuePoints, 0, n)
+	for i, points := range points {
+		row := valuePoints{points: points}
+		if c.values != nil {
+			if row.value = c.index.values[i]; !c.isVisible(i, points) {
+				continue
+			}
+		}
+		if c.display == cumulative && !c.series.math.isCountedOnce() {
+			sumUp(points)
+		}
+		out = append(out, row)
+	}
+	return out, nil
+}
+
+// isVisible reports whether the result has a row for a breakdown value: it needs an event in the
+// range, and for first-time maths an actor.
+func (c *counting) isVisible(value int, points []float64) bool {
+	if value < len(c.values.always) {
+		return true
+	}
+	_, first := c.tally.(*firstTime)
+	return c.index.inRange[value] && (!first || sum(points) > 0)
+}
+
+// sumUp makes points cumulative.
+func sumUp(points []float64) {
+	for i := 1; i < len(points); i++ {
+		points[i] += points[i-1]
+	}
+}
+
+// tally aggregates the events of a series by breakdown value and bucket.
+type tally interface {
+	// add adds an event. value is the number of the breakdown value; bucket is -1 for an event
+	// outside of the buckets.
+	add(w *row, value, bucket int) error
+	// points returns the results: for each of the values, a number for each bucket.
+	points(values int) ([][]float64, error)
+}
+
+// firstTally is implemented by tallies that need all events of the series' name, before the
+// conditions are evaluated. passes evaluates the conditions.
+type firstTally interface {
+	seeFirst(w *row, passes func() bool) error
+}
+
+// measure extends the ranges of the binned properties by an event. Ranges are found in a scan
+// before the one that counts.
+func (c *counting) measure(w *row) {
+	if c.ranges == nil {
+		c.ranges = make([]span, len(c.values.parts))
+	}
+	for i, value := range c.values.parts {
+		if f, ok := numberOf(value(w)); ok {
+			s := &c.ranges[i]
+			if !s.isSet {
+				*s = span{isSet: true, min: f, max: f}
+			}
+			s.min, s.max = min(s.min, f), max(s.max, f)
+		}
+	}
+}
+
+// makeBins divides the ranges into bins of equal width. The last bin is 0.01 wider, so that it
+// includes the maximum.
+func (c *counting) makeBins() {
+	c.binOf = make([]bins, len(c.values.parts))
+	for i, s := range c.ranges {
+		n := c.values.breakdown.parts[i].bins
+		if !s.isSet || n == 0 {
+			continue
+		}
+		width := (s.max - s.min) / float64(n)
+		b := &c.binOf[i]
+		for k := range n + 1 {
+			b.edges = append(b.edges, s.min+float64(k)*width)
+		}
+		b.edges[n] = s.max + 0.01
+		for k := range n {
+			b.texts = append(b.texts, "["+formatNumber(b.edges[k])+","+formatNumber(b.edges[k+1])+"]")
+		}
+	}
+}

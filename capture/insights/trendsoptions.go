@@ -1,0 +1,75 @@
+package insights
+
+import (
+	"slices"
+	"time"
+)
+
+// Options returns the values by which the actors of a trend can be selected (§2.9.4): its series,
+// buckets and breakdown values.
+func (t *trends) Options(r *run) (map[string]any, error) {
+	p, err := t.current(r)
+	if err != nil {
+		return nil, err
+	}
+	// Members that do not apply remain null.
+	out := map[string]any{"breakdown": nil, "breakdowns": nil, "compare": nil}
+	series := []option{}
+	for i := range t.series {
+		series = append(series, option{Label: t.series[i].label(r), Value: i})
+	}
+	out["series"] = series
+	if t.display != total {
+		days := []option{}
+		for i, label := range p.labels(p.from, p.to) {
+			days = append(days, option{Label: label, Value: p.start(i).Format(time.RFC3339)})
+		}
+		out["day"] = days
+	}
+	if t.compare {
+		out["compare"] = []option{{Label: "Current", Value: "current"}, {Label: "Previous", Value: "previous"}}
+	}
+	if t.breakdown == nil {
+		return out, nil
+	}
+	return out, t.valueOptions(r, p, out)
+}
+
+// valueOptions adds the breakdown values of the result to out.
+func (t *trends) valueOptions(r *run, p *period, out map[string]any) error {
+	// The values are those of the result, so compute it.
+	answer := &trendsAnswer{trends: t, run: r}
+	if err := answer.add(p, ""); err != nil {
+		return err
+	}
+	// There is one list of values for each part of the breakdown.
+	lists := make([][]option, max(1, len(t.breakdown.parts)))
+	for _, rows := range answer.periods[0].series {
+		for _, row := range rows {
+			for i, text := range row.value.texts {
+				o := option{Label: text, Value: text}
+				switch {
+				case t.breakdown.byCohort:
+					o = option{Label: answer.valueLabel(row.value), Value: answer.displayValue(row.value)}
+				case text == nullValue:
+					o.Label = "None (i.e. no value)"
+				case text == otherValue:
+					o.Label = "Other (i.e. all remaining values)"
+				}
+				if !slices.Contains(lists[i], o) {
+					lists[i] = append(lists[i], o)
+				}
+			}
+		}
+	}
+	if !t.breakdown.several {
+		out["breakdown"] = lists[0]
+		return nil
+	}
+	several := []map[string]any{}
+	for _, list := range lists {
+		several = append(several, map[string]any{"values": list})
+	}
+	out["breakdowns"] = several
+	return nil
+}

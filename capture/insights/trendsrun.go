@@ -1,0 +1,80 @@
+package insights
+
+// run computes the period, and the previous one if they are compared.
+func (t *trends) run(r *run) (*Result, error) {
+	current, err := t.current(r)
+	if err != nil {
+		return nil, err
+	}
+	answer := &trendsAnswer{trends: t, run: r}
+	if err := answer.add(current, t.currentLabel()); err != nil {
+		return nil, err
+	}
+	if t.compare {
+		before, err := r.previousPeriod(current, t.dates, t.compareTo)
+		if err != nil {
+			return nil, err
+		}
+		if err := answer.add(before, "previous"); err != nil {
+			return nil, err
+		}
+	}
+	if len(t.formulas) > 0 {
+		if err := answer.applyFormulas(); err != nil {
+			return nil, err
+		}
+	}
+	result := &Result{Results: answer.rows(), From: current.from, To: current.to}
+	if t.breakdown != nil {
+		result.HasMore = &answer.more
+	}
+	return result, nil
+}
+
+// add computes a period and retains only what the result needs of it.
+func (a *trendsAnswer) add(p *period, label string) error {
+	var series [][]valuePoints
+	err := a.run.releaseAfter(func() (err error) {
+		if series, err = a.count(a.run, p); err != nil {
+			return err
+		}
+		// Smooth first, since the rank of a value depends on its points.
+		for i, rows := range series {
+			for k := range rows {
+				if a.display != total { // a single number is not smoothed
+					rows[k].points = smooth(rows[k].points, a.smoothing)
+				}
+			}
+			series[i] = a.limitRows(rows)
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	result := trendsPeriod{period: p, label: label, series: series}
+	if a.display != total {
+		result.days, result.labels, result.instants = p.days(), p.labels(p.from, p.to), p.instants()
+	}
+	a.periods = append(a.periods, result)
+	// Reserve memory for what remains after releaseAfter.
+	for _, rows := range series {
+		bytes := int64(0)
+		for _, row := range rows {
+			bytes += 8 * int64(len(row.points))
+			for _, text := range row.value.texts {
+				bytes += 3 * int64(len(text)) // also in the label and in JSON
+			}
+		}
+		if err := a.run.reserve(bytes); err != nil {
+			return err
+		}
+		if len(a.formulas) > 0 { // the result has the rows of the formulas instead
+			continue
+		}
+		if err := a.reserveRows(len(rows), p); err != nil {
+			return err
+		}
+	}
+	return nil
+}

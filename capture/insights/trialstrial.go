@@ -1,0 +1,132 @@
+package insights
+
+import (
+	"encoding/json"
+	"slices"
+	"time"
+
+	"github.com/bunting-flags/bunting/capture/experiments"
+)
+
+// trial is the experiment of a query.
+type trial struct {
+	*experiments.Experiment
+	// err is the error of Project.Experiment.
+	err error
+}
+
+// About returns the experiment of the query, or the error of finding it.
+func (x trial) About() (*experiments.Experiment, error) { return x.Experiment, x.err }
+
+// variant returns the index of the variant with a key, -1 if there is no such variant.
+func (x trial) variant(key string) int {
+	return slices.IndexFunc(x.Variants, func(v experiments.Variant) bool { return v.Key == key })
+}
+
+// groupType returns the group type that the experiment is about, anyPeople if it is about persons.
+func (x trial) groupType() int {
+	if x.GroupType == nil {
+		return anyPeople
+	}
+	return *x.GroupType
+}
+
+// included returns the indexes of the variants that are not excluded from the analysis.
+func (x trial) included() []int {
+	var out []int
+	for i, v := range x.Variants {
+		if !slices.Contains(x.Excluded, v.Key) {
+			out = append(out, i)
+		}
+	}
+	return out
+}
+
+// end returns the time until which exposures count: the end of the experiment, but not later than
+// now.
+func (x trial) end(now time.Time) time.Time {
+	if x.End.IsZero() || x.End.After(now) {
+		return now
+	}
+	return x.End
+}
+
+// readTrial returns the experiment with the member experiment_id. If the member is absent, the
+// result has no Experiment, which is a fault if mandatory is true.
+func readTrial(n node, p *Project, mandatory bool) trial {
+	id := n.get("experiment_id")
+	if id.isAbsent() {
+		if mandatory {
+			id.fail(required, "experiment_id is required")
+		}
+		return trial{}
+	}
+	number := id.intInRange(0, 1<<53, 0)
+	var x trial
+	if p.Experiment != nil && !id.hasFailed() {
+		x.Experiment, x.err = p.Experiment(number)
+	}
+	switch {
+	case x.Experiment == nil:
+		id.fail(invalidInput, "Experiment with id %d not found", number)
+	case len(x.Variants) > experiments.MaxVariants || len(x.Variants) == 0:
+		id.fail(invalidInput, "The flag of experiment %d has %d variants: it must have 1 to %d.", number, len(x.Variants), experiments.MaxVariants)
+	}
+	return x
+}
+
+// readStats parses a stats_config (experiments.md §2.1) and returns the test and the days of the
+// covariate. A member that is out of range has its default.
+func readStats(config json.RawMessage) (experiments.Test, int) {
+	n, _ := decodeQuery(config, "")
+	return readTest(n)
+}
+
+// readTest is readStats for a node.
+func readTest(n node) (experiments.Test, int) {
+	t := experiments.NewTest()
+	method := n.get("method")
+	t.Frequentist = method.value == "frequentist"
+	own := n.get("bayesian")
+	if t.Frequentist {
+		own = n.get("frequentist")
+		t.Level = 1 - own.get("alpha").floatInRange(0, 1, 1-t.Level)
+		t.Sequential = own.get("sequential_testing_enabled").value == true
+		t.Tuning = own.get("sequential_tuning_parameter").floatInRange(0.999, 1e9+1, t.Tuning)
+	} else {
+		t.Level = own.get("ci_level").floatInRange(0, 1, t.Level)
+	}
+	t.Absolute = own.get("difference_type").value == "ABSOLUTE"
+	cuped := n.get("cuped")
+	if cuped.get("enabled").value != true {
+		return t, 0
+	}
+	t.Covariates = true
+	return t, lookback(cuped.get("lookback_days"))
+}
+
+// lookback returns how many days before an exposure the covariate covers (experiments.md §1.14): 1
+// to 30, by default 14.
+func lookback(n node) int {
+	days, ok := n.value.(json.Number)
+	value, err := days.Int64()
+	if !ok || err != nil {
+		return 14
+	}
+	return int(min(max(value, 1), 30))
+}
+
+// readFlag reads the variants and the group type of a flag in the query.
+func readFlag(x *experiments.Experiment, n node) {
+	filters := n.get("filters").object()
+	for _, v := range filters.get("multivariate").object().get("variants").list(experiments.MaxVariants) {
+		x.Variants = append(x.Variants, experiments.Variant{Key: v.get("key").text(""), Share: v.get("rollout_percentage").number(0)})
+	}
+	if len(x.Variants) == 0 && !n.hasFailed() {
+		n.fail(required, "A query without an experiment_id needs the variants of its flag.")
+	}
+	if index := filters.get("aggregation_group_type_index"); !index.isAbsent() {
+		i := int(index.intInRange(0, maxGroupTypes-1, 0))
+		x.GroupType = &i
+	}
+}
