@@ -11,35 +11,79 @@ import (
 // ignored. If the quota is used up, reads return the fallback and [ErrQuotaLimited].
 func (d *Decider) Reader(apiKey string, sel Selection) Reader {
 	if d == nil {
-		return notReady
+		return NewReader(nil, nil)
 	}
 	if sel.Runtime == "" {
 		sel.Runtime = "server"
 	}
-	r := newReader(func(ctx context.Context, key string, sub *Subject, m *readMemory) (*Decision, error) {
-		if sub == nil || sub.DistinctID == "" {
-			return nil, ErrNoDistinctID
-		}
-		if m.answer == nil {
-			m.answer = new(Answer)
-		}
-		m.keys[0] = key
-		m.request = Request{APIKey: apiKey, Subject: *sub, GeoIPDisable: true, Selection: sel}
-		m.request.Selection.Keys = m.keys[:]
-		defer func() { m.request, m.keys[0] = Request{}, "" }() // retain no data of the caller
-		if err := d.Decide(ctx, &m.request, m.answer); err != nil {
-			return nil, err
-		}
-		if m.answer.QuotaLimited {
-			return nil, ErrQuotaLimited
-		}
-		if found := m.answer.Decisions.Find(key); found != nil {
-			return found, found.Problem()
-		}
-		return m.absentDecision(m.answer.Set, key, &m.request.Selection)
-	})
-	r.pin = func(_ context.Context, sub *Subject) SnapshotConfig { return r.pinDecider(d, apiKey, sel, sub) }
-	return r
+	r := &deciderReader{d: d, apiKey: apiKey, sel: sel}
+	return NewReader(r.decide, r.snapshot)
+}
+
+// deciderReader has the functions of a Reader of a Decider.
+type deciderReader struct {
+	d      *Decider
+	apiKey string
+	sel    Selection
+	pool   sync.Pool // of *deciderMemory
+}
+
+// deciderMemory is the memory of one read. Later reads reuse it.
+type deciderMemory struct {
+	request Request
+	answer  Answer
+	keys    [1]string
+}
+
+// takeMemory returns memory of the pool, or new memory.
+func (r *deciderReader) takeMemory() *deciderMemory {
+	if m, ok := r.pool.Get().(*deciderMemory); ok {
+		return m
+	}
+	return new(deciderMemory)
+}
+
+// putMemory returns memory to the pool, without the data of the caller.
+func (r *deciderReader) putMemory(m *deciderMemory) {
+	m.request, m.keys[0] = Request{}, ""
+	r.pool.Put(m)
+}
+
+// decide evaluates one flag. It counts a request.
+func (r *deciderReader) decide(ctx context.Context, key string, sub *Subject, out *Detail) {
+	if sub == nil || sub.DistinctID == "" {
+		out.Err = ErrNoDistinctID
+		return
+	}
+	m := r.takeMemory()
+	defer r.putMemory(m)
+	m.keys[0] = key
+	m.request = Request{APIKey: r.apiKey, Subject: *sub, GeoIPDisable: true, Selection: r.sel}
+	m.request.Selection.Keys = m.keys[:]
+	if out.Err = r.d.Decide(ctx, &m.request, &m.answer); out.Err != nil {
+		return
+	}
+	if m.answer.QuotaLimited {
+		out.Err = ErrQuotaLimited
+		return
+	}
+	setDecision(out, m.answer.Set, &m.answer.Decisions, key, &m.request.Selection)
+}
+
+// setDecision copies the decision of a flag. If there is none, because sel does not select the
+// flag or it does not exist, the decision has the reason and out an error.
+func setDecision(out *Detail, set *Set, decisions *Decisions, key string, sel *Selection) {
+	if found := decisions.Find(key); found != nil {
+		out.Decision = *found
+		return
+	}
+	out.Decision, out.Err = Decision{Key: key, Reason: Reason{Condition: NoCondition}}, ErrUnknownFlag
+	switch {
+	case set.IsDisabled(key, sel):
+		out.Reason.Code = FlagDisabled
+	case set.IsUnanswered(key, sel):
+		out.Reason.Code, out.Err = FlagCycle, ErrFailed
+	}
 }
 
 // lookup is the result of a Decider's lookup for one snapshot.
@@ -57,7 +101,7 @@ func (d *Decider) lookUp(ctx context.Context, apiKey string, sub *Subject) *look
 	if sub == nil || sub.DistinctID == "" {
 		return &lookup{err: ErrNoDistinctID}
 	}
-	r, out := Request{APIKey: apiKey, Subject: *sub, GeoIPDisable: true, Selection: allRuntimes}, Answer{}
+	r, out := Request{APIKey: apiKey, Subject: *sub, GeoIPDisable: true, Selection: Selection{Runtime: "all"}}, Answer{}
 	l, err := d.prepare(ctx, &r, &out, d.Now())
 	if err == nil && out.QuotaLimited {
 		err = ErrQuotaLimited
@@ -73,18 +117,18 @@ func (d *Decider) lookUp(ctx context.Context, apiKey string, sub *Subject) *look
 	return f
 }
 
-// pinDecider returns the configuration of a snapshot. The lookup is done by the first read,
-// and all reads use its result.
-func (t *valueReader) pinDecider(d *Decider, apiKey string, sel Selection, sub *Subject) SnapshotConfig {
+// snapshot returns the configuration of a snapshot. The lookup is done by the first read, and
+// all reads use its result.
+func (r *deciderReader) snapshot(_ context.Context, sub *Subject) SnapshotConfig {
 	var once sync.Once
 	found := &lookup{err: ErrNotReady}
 	look := func(ctx context.Context) *lookup {
-		once.Do(func() { found = d.lookUp(ctx, apiKey, sub) })
+		once.Do(func() { found = r.d.lookUp(ctx, r.apiKey, sub) })
 		return found
 	}
 	choose := func(f *lookup, sel *Selection, out *Decisions) {
 		f.set.Select(&f.sub, f.at, sel, out)
-		d.stats.decisions.Add(uint64(len(out.List)))
+		r.d.stats.decisions.Add(uint64(len(out.List)))
 	}
 	return SnapshotConfig{
 		Decide: func(ctx context.Context, key string, out *Detail) {
@@ -92,21 +136,17 @@ func (t *valueReader) pinDecider(d *Decider, apiKey string, sel Selection, sub *
 			if out.Err = f.err; f.err != nil {
 				return
 			}
-			m := t.takeMemory()
-			defer t.pool.Put(m)
-			one := sel
+			m := r.takeMemory()
+			defer r.putMemory(m)
+			one := r.sel
 			one.Keys = []string{key}
-			choose(f, &one, &m.decisions)
-			if decision := m.decisions.Find(key); decision != nil {
-				out.set(decision, decision.Problem())
-				return
-			}
-			out.set(m.absentDecision(f.set, key, &one))
+			choose(f, &one, &m.answer.Decisions)
+			setDecision(out, f.set, &m.answer.Decisions, key, &one)
 		},
 		Client: func(ctx context.Context, out *Decisions) error {
 			f := look(ctx)
 			if f.err == nil {
-				choose(f, &Selection{Runtime: "client", Contexts: sel.Contexts}, out)
+				choose(f, &Selection{Runtime: "client", Contexts: r.sel.Contexts}, out)
 			}
 			return f.err
 		},

@@ -121,9 +121,6 @@ type valueReader struct {
 type readMemory struct {
 	decisions Decisions
 	detail    Detail // used by NewReader
-	request   Request
-	answer    *Answer // used by a Decider
-	keys      [1]string
 }
 
 func newReader(decide decideOne) *valueReader { return &valueReader{decide: decide} }
