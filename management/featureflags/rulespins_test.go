@@ -5,35 +5,12 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/bunting-flags/bunting/management"
 	"github.com/bunting-flags/bunting/management/internal/ruletest"
 )
 
 // The source of the expected values in these tables is spec/console.md §2.4, N11.
 func TestPins(t *testing.T) {
-	for name, rows := range map[string][]ruletest.Row{"pins": pinRows, "bodies": pinBodyRows, "bound": pinBoundRows(), "doors": pinEntryRows} {
-		t.Run(name, func(t *testing.T) {
-			w := newWorld(t)
-			calls := roomCalls(t, w)
-			for name, call := range approvalCalls(t, w) {
-				calls[name] = call
-			}
-			f := w.FeatureFlags
-			calls["pin"] = func(scope scopePtr, path, b string) (any, error) {
-				return f.Pin(t.Context(), scope, number(t, path), ruletest.Body(t, b))
-			}
-			calls["unpin"] = func(scope scopePtr, path, _ string) (any, error) {
-				id, pin, _ := strings.Cut(path, " ")
-				return nil, f.Unpin(t.Context(), scope, number(t, id), pin)
-			}
-			calls["pins"] = func(scope scopePtr, path, b string) (any, error) {
-				p := management.Page{Limit: management.DefaultPage}
-				ruletest.Read(t, b, &p)
-				return ruletest.List(f.Pins(t.Context(), scope, path, p))
-			}
-			w.Run(t, calls, rows)
-		})
-	}
+	askFlags(t, map[string][]ruletest.Row{"pins": pinRows, "bodies": pinBodyRows, "bound": pinBoundRows(), "doors": pinEntryRows})
 }
 
 var pinnedFlag = ruletest.Row{"N11", "bob", "create", `{"key":"a","filters":{"groups":[{"properties":[],"rollout_percentage":0}],"multivariate":{"variants":[{"key":"red","rollout_percentage":50},{"key":"blue","rollout_percentage":50}]}}}`, `{"id":1,"version":1}`}
