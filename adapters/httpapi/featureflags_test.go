@@ -57,7 +57,7 @@ func TestFeatureFlags_ManyDependants(t *testing.T) {
 	}
 	rejection := step("PATCH /api/projects/1/feature_flags/{base}/", 400, `{"deleted": true}`)
 	o.walk(t, steps)
-	rejection.Error = []any{"validation_error", "invalid_input", o.fill("Cannot delete this feature flag because other active flags depend on it: " + names + "and 2 more")}
+	rejection.Error = []any{"validation_error", "invalid_input", o.fill("Cannot delete this feature flag because other flags depend on it: " + names + "and 2 more. Please update or disable the dependent flags first.")}
 	o.walk(t, []manageStep{rejection})
 }
 

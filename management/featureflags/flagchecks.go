@@ -59,7 +59,7 @@ func (s Flags) checkAll(tx Tx, scope *management.Scope, f *storedFlag, l *faultL
 	if err := s.checkRules(tx, scope, f, before, restored, l); err != nil || l.isFull() {
 		return err
 	}
-	// A new or restored flag has no dependents that could need it.
+	// A new or restored flag has no dependents that could need it, and is not switched on.
 	if f.before == nil || before.Deleted {
 		return nil
 	}
@@ -163,16 +163,16 @@ func deletedSuffix(f *storedFlag) string { return fmt.Sprintf(":deleted:%d", f.I
 
 // checkUses returns an error if the change deletes the flag or switches it off while other
 // objects need it: early access features, experiments, or active flags that depend on it
-// (§5.1.3).
+// (§5.1.3, spec/clients.md §7.2). It returns an error, too, if the change switches the flag on while
+// a flag that it depends on is off.
 func (s Flags) checkUses(tx Tx, scope *management.Scope, f *storedFlag) error {
 	deleted, off := f.Deleted && !f.before.Deleted, f.before.Active && !f.Active
-	if !deleted && !off {
-		return nil
-	}
-	if deleted && liveCount(f.Links.Features) > 0 {
+	switch {
+	case !deleted && !off:
+		return checkEnabled(tx, scope, f)
+	case deleted && liveCount(f.Links.Features) > 0:
 		return management.Fault("", "Cannot delete a feature flag that is in use with early access features. Please delete the early access feature before deleting the flag.")
-	}
-	if deleted && liveCount(f.Links.Experiments) > 0 {
+	case deleted && liveCount(f.Links.Experiments) > 0:
 		var ids []string
 		for _, link := range liveLinks(f.Links.Experiments) {
 			ids = append(ids, string(link.ID))
@@ -184,21 +184,12 @@ func (s Flags) checkUses(tx Tx, scope *management.Scope, f *storedFlag) error {
 		return err
 	}
 	list = slices.DeleteFunc(list, func(other *storedFlag) bool { return !other.Active })
-	// The message names only the first dependents.
 	if len(list) > 0 {
-		const most = 5
-		var names []string
-		for _, other := range list[:min(most, len(list))] {
-			names = append(names, fmt.Sprintf("%s (ID: %d)", other.Key, other.ID))
-		}
-		if len(list) > most {
-			names = append(names, fmt.Sprintf("and %d more", len(list)-most))
-		}
 		verb := "disable"
 		if deleted {
 			verb = "delete"
 		}
-		return management.Fault("", "Cannot %s this feature flag because other active flags depend on it: %s", verb, strings.Join(names, ", "))
+		return management.Fault("", "Cannot %s this feature flag because other flags depend on it: %s. Please update or disable the dependent flags first.", verb, flagNames(list))
 	}
 	// Only deleted experiments are left: they still reference the flag, so that it can be
 	// restored with them. The key becomes free for a new flag.
@@ -206,6 +197,42 @@ func (s Flags) checkUses(tx Tx, scope *management.Scope, f *storedFlag) error {
 		f.Key += deletedSuffix(f)
 	}
 	return nil
+}
+
+// checkEnabled returns an error if the change switches the flag on while flags on which it directly
+// depends are off: these would determine its value, and not its own conditions.
+func checkEnabled(tx Tx, scope *management.Scope, f *storedFlag) error {
+	if f.before.Active || !f.Active || f.Deleted {
+		return nil
+	}
+	e := &dependencies{tx: tx, project: scope.Project.ID, self: f}
+	var off []*storedFlag
+	for _, p := range f.shape().properties("flag") {
+		other, err := e.dependency(p)
+		if err != nil {
+			return err
+		}
+		if other != nil && other != f && !other.Active && !slices.ContainsFunc(off, func(x *storedFlag) bool { return x.ID == other.ID }) {
+			off = append(off, other)
+		}
+	}
+	if len(off) == 0 {
+		return nil
+	}
+	return management.Fault("", "Cannot enable this feature flag because it depends on disabled flags: %s. Please enable the dependency flags first.", flagNames(off))
+}
+
+// flagNames returns the keys and ids of flags for an error message, which names the first five.
+func flagNames(list []*storedFlag) string {
+	const most = 5
+	var names []string
+	for _, f := range list[:min(most, len(list))] {
+		names = append(names, fmt.Sprintf("%s (ID: %d)", f.Key, f.ID))
+	}
+	if len(list) > most {
+		names = append(names, fmt.Sprintf("and %d more", len(list)-most))
+	}
+	return strings.Join(names, ", ")
 }
 
 // enrollment is the prefix of the person property that records a person's choice to enroll in an

@@ -112,7 +112,7 @@ var dependencyRows = []ruletest.Row{
 	{"§5.1.2 self", "bob", "change 2", dependsOn("2", "flag_evaluates_to"), `400 invalid_input filters Feature flag 'b' cannot depend on itself`},
 	{"§5.1.2", "bob", "change 2", dependsOn("1", "flag_evaluates_to"), `{"id":2}`},
 	{"§5.1.2 cycle", "bob", "change 1", dependsOn("2", "flag_evaluates_to"), `400 invalid_input filters Circular dependency detected: a → b → a`},
-	{"§6 row 72", "bob", "change 1", `{"deleted":true}`, `400 invalid_input - Cannot delete this feature flag because other active flags depend on it: b (ID: 2)`},
+	{"§6 row 72", "bob", "change 1", `{"deleted":true}`, `400 invalid_input - Cannot delete this feature flag because other flags depend on it: b (ID: 2). Please update or disable the dependent flags first.`},
 	{"§5.1.3 other active flags", "bob", "change 2", `{"active":false}`, `{"active":false}`},
 	{"§5.1.3 other active flags", "bob", "change 1", `{"deleted":true}`, `{"deleted":true}`},
 }

@@ -82,8 +82,8 @@ func eachPath(calls []string, id string) (out []ruletest.Row) {
 	return out
 }
 
-// enableRows prove that a flag that depends on a disabled flag may be switched on, and is false
-// then.
+// enableRows prove that flags that depend on each other are switched on in the order of their
+// dependencies.
 var enableRows = []ruletest.Row{
 	aFlag,
 	{"flags.md §6", "bob", "create", `{"key":"b","active":false}`, `{"id":2}`},

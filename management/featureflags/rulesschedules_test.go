@@ -103,7 +103,7 @@ var scheduledPayloadRows = rows(
 		{"§5.1.3 nothing of refusals stays", "bob", "schedules", ``, `{"count":0,"results":[]}`},
 		{"§5.1.3 what active flags need is not switched off", "bob", "create", `{"key":"top"}`, `{"id":2}`},
 		{"§5.1.3 what active flags need is not switched off", "bob", "change 2", needs("1"), `{"id":2}`},
-		{"§5.1.3 what active flags need is not switched off", "bob", "schedule", later("2026-02-01T00:00:00Z", off), `400 invalid_input - Cannot disable this feature flag because other active flags depend on it: top (ID: 2)`},
+		{"§5.1.3 what active flags need is not switched off", "bob", "schedule", later("2026-02-01T00:00:00Z", off), `400 invalid_input - Cannot disable this feature flag because other flags depend on it: top (ID: 2). Please update or disable the dependent flags first.`},
 	},
 )
 
@@ -234,7 +234,7 @@ var failureRows = []ruletest.Row{
 	{"§5.1.3 another flag needs it now", "bob", "change 2", needs("1"), `{"id":2}`},
 	{"§5.1.3 another flag needs it now", "bob", "wait 12h", ``, `null`},
 	{"§5.1.3 both were looked at", "bob", "due", ``, `2`},
-	{"§5.1.3 failure_reason", "bob", "getschedule 1", ``, `{"executed_at":"(like) ^2026-01-03T00:00","failure_reason":"Cannot disable this feature flag because other active flags depend on it: top (ID: 2)"}`},
+	{"§5.1.3 failure_reason", "bob", "getschedule 1", ``, `{"executed_at":"(like) ^2026-01-03T00:00","failure_reason":"Cannot disable this feature flag because other flags depend on it: top (ID: 2). Please update or disable the dependent flags first."}`},
 	{"§5.1.3 nothing was changed", "bob", "get 1", ``, `{"active":true,"filters":{"groups":[{"properties":[]},{"rollout_percentage":10}]}}`},
 	{"§5.1.3 it is not tried again", "bob", "due", ``, `0`},
 	{"§5.1.3 the flag is gone", "bob", "change 2", `{"deleted":true}`, `{"deleted":true}`},
