@@ -117,8 +117,10 @@ func (s Flags) apply(tx Tx, scope *management.Scope, f *storedFlag, v management
 	if v.Has("filters") {
 		groups := groupsOf(v.Raw("filters"))
 		switch {
-		case f.before == nil && (groups == nil || string(groups) == "[]"):
+		case f.before == nil && groups == nil:
 			return errNoGroups()
+		case f.before == nil && string(groups) == "[]": // decision 39
+			return badFilters("Feature flags must have at least one condition set (group).")
 		case groups != nil: // otherwise the stored filters stay (§5.1.2)
 			f.Filters = v.Raw("filters")
 		}

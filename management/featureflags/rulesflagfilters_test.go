@@ -33,7 +33,7 @@ var shapeRows = rows(
 		{"§5.1.1 omitted", "bob", "get 1", ``, `{"filters":{"groups":[{"properties":[],"rollout_percentage":null}]},"is_simple_flag":true,"rollout_percentage":null}`},
 		{"§5.1.2 POST without groups", "bob", "create", `{"key":"b","filters":{}}`, `400 required filters`},
 		{"§5.1.2 POST without groups", "bob", "create", `{"key":"b","filters":{"payloads":{}}}`, `400 required filters`},
-		{"flags.md §1.5 on create at least one condition set", "bob", "create", `{"key":"b","filters":{"groups":[]}}`, `400 required filters`},
+		{"decision 39 on create at least one condition set", "bob", "create", `{"key":"b","filters":{"groups":[]}}`, `400 invalid_input filters Feature flags must have at least one condition set (group).`},
 		{"§5.1.2 nothing of it stays", "bob", "keys", `{}`, `["a"]`},
 		{"flags.md §1.5 a PATCH may clear them", "bob", "change 1", `{"filters":{"groups":[]}}`, `{"filters":{"groups":[]},"is_simple_flag":false,"rollout_percentage":null}`},
 		{"§5.1.2 PATCH without groups keeps what is stored", "bob", "change 1", `{"filters":{"payloads":{"true":"1"}}}`, `{"filters":{"groups":[],"payloads":"(absent)"}}`},
