@@ -33,7 +33,11 @@ func (s Flags) compileAll(tx Tx, scope *management.Scope, f *storedFlag, l *faul
 	if err != nil || l.isFull() {
 		return nil, err
 	}
-	text, err := e.definitions(scope.Project, f.activeCopy())
+	first := f.activeCopy()
+	if l.contains("key") { // another flag with this key would be a fault of its own
+		first.Key = previewKey
+	}
+	text, err := e.definitions(scope.Project, first)
 	if err != nil {
 		return nil, err
 	}

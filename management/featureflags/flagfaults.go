@@ -166,5 +166,8 @@ func (s Flags) loadForCheck(tx Tx, scope *management.Scope, v management.Values,
 	if err == nil {
 		err = scope.RequireAccess(management.Viewer, f.accessObject())
 	}
-	return f, l.add("id", err)
+	if err != nil { // the faults of a flag that the caller may not see would show its contents
+		return nil, l.add("id", err)
+	}
+	return f, nil
 }
