@@ -108,7 +108,9 @@ func (s Flags) Exposures(ctx context.Context, scope *management.Scope, id int64,
 		if err := out.setCallTimes(tx, f); err != nil {
 			return err
 		}
-		hours := HoursQuery{Project: scope.Project.ID, Evaluations: q.Count == "evaluations", Keys: []string{f.Key}, From: buckets[0], To: end}
+		// To is rounded up: where the offset of the time zone is not a whole hour, the last point also
+		// contains the beginning of an hour that ends after it.
+		hours := HoursQuery{Project: scope.Project.ID, Evaluations: q.Count == "evaluations", Keys: []string{f.Key}, From: buckets[0], To: end.Add(time.Hour - 1)}
 		totals, err := tx.FlagTotals(hours)
 		if err != nil {
 			return err
