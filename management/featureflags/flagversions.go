@@ -176,7 +176,8 @@ func (s Flags) Restore(ctx context.Context, scope *management.Scope, id int64, b
 		next := *old
 		next.Version, next.Origin, next.before, next.activity = f.Version, f.Origin, f.before, "restored"
 		next.note = values.Text("change_note")
-		next.Links, next.CreatedAt, next.CreatedBy, next.UsageDashboard = f.Links, f.CreatedAt, f.CreatedBy, f.UsageDashboard
+		next.Links, next.CreatedAt, next.CreatedBy = f.Links, f.CreatedAt, f.CreatedBy
+		next.UsageDashboard, next.UsageEnriched = f.UsageDashboard, f.UsageEnriched
 		next.Hidden, next.Context = f.Hidden, f.Context
 		if err := s.saveFlag(tx, scope, &next); err != nil {
 			return nil, err
