@@ -217,8 +217,8 @@ func checkOperator(p map[string]any) (member string, err error) {
 	}
 	if cohort {
 		delete(p, "cohort_name") // added to responses, and never stored
-		// Clients may send the id as a string.
-		if text, ok := p["value"].(string); ok {
+		// Clients may send the id as a string. In documents, the value is a name, if the key says so.
+		if text, ok := p["value"].(string); ok && p["key"] != "name" {
 			if id, err := strconv.ParseInt(text, 10, 64); err == nil {
 				p["value"] = json.Number(strconv.FormatInt(id, 10))
 			}

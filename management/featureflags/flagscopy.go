@@ -15,6 +15,7 @@ var CopyFields = management.Fields{
 	{Name: "from_project", Type: management.Int, Required: true},
 	{Name: "target_project_ids", Type: management.IntList, Required: true, Help: "ids of at most 100 projects in the organization"},
 	{Name: "copy_schedule", Type: management.Bool, Help: "true: also copy scheduled changes"},
+	{Name: "disable_copied_flag", Type: management.Bool, Help: "true: the copies are off, whatever the source is"},
 }
 
 // maxCopies limits the target projects of one request.
@@ -67,7 +68,7 @@ func (s Flags) Copy(ctx context.Context, scope *management.Scope, b management.B
 	var exported json.RawMessage
 	var schedule []storedChange
 	err = s.Env.Store.Read(ctx, func(tx Tx) (err error) {
-		exported, schedule, err = s.exportFlag(tx, source, v.Text("feature_flag_key"), v.Bool("copy_schedule"))
+		exported, schedule, err = s.exportFlag(tx, source, v)
 		return err
 	})
 	if err != nil {
@@ -104,10 +105,11 @@ func (s Flags) projectScope(ctx context.Context, scope *management.Scope, id int
 	})
 }
 
-// exportFlag returns a document with one flag and the cohorts to which the flag refers, directly or
-// through other cohorts. With withSchedule, it returns the scheduled changes of the flag that were
-// not executed yet.
-func (s Flags) exportFlag(tx Tx, scope *management.Scope, key string, withSchedule bool) (text json.RawMessage, schedule []storedChange, err error) {
+// exportFlag returns a document with the flag of a request to copy, and the cohorts to which the
+// flag refers, directly or through other cohorts. With copy_schedule, it returns the scheduled
+// changes of the flag that were not executed yet.
+func (s Flags) exportFlag(tx Tx, scope *management.Scope, v management.Values) (text json.RawMessage, schedule []storedChange, err error) {
+	key := v.Text("feature_flag_key")
 	all, err := s.document(tx, scope)
 	if err != nil {
 		return nil, nil, err
@@ -142,7 +144,7 @@ func (s Flags) exportFlag(tx Tx, scope *management.Scope, key string, withSchedu
 			cohorts = append(cohorts, omit(c, "members")) // the members of a static cohort belong to one project
 		}
 	}
-	if withSchedule {
+	if v.Bool("copy_schedule") {
 		id := strconv.FormatInt(all.flagIDs[key], 10)
 		list, err := management.ListRecords[storedChange](tx, management.Query{Kind: kindScheduled, Parent: management.ProjectParent(scope.Project.ID), Match: func(r *management.Record) bool {
 			c, err := management.Decode[storedChange](r)
@@ -156,6 +158,9 @@ func (s Flags) exportFlag(tx Tx, scope *management.Scope, key string, withSchedu
 		for i := range schedule {
 			schedule[i].forgetCondition(all.storedFlags[key])
 		}
+	}
+	if v.Bool("disable_copied_flag") {
+		all.flags[key]["active"] = false
 	}
 	return management.Encode(map[string]any{"cohorts": cohorts, "flags": []entry{all.flags[key]}}), schedule, nil
 }
