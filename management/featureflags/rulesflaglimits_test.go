@@ -17,7 +17,8 @@ func TestFlags_Limit(t *testing.T) {
 	err := w.Store.Write(t.Context(), func(tx rooms.Tx) error {
 		many := make([]*featureflags.Definition, 19_999)
 		for i := range many {
-			many[i] = &featureflags.Definition{ID: int64(i + 1), Key: fmt.Sprintf("k%d", i+1), Record: []byte(`{"active":true}`)}
+			// hidden flags, which documents do not contain, so that the document below is quickly compared
+			many[i] = &featureflags.Definition{ID: int64(i + 1), Key: fmt.Sprintf("k%d", i+1), Record: []byte(`{"active":true}`), Meta: []byte(`{"hidden":true}`)}
 		}
 		return tx.PutDefinitions(featureflags.FlagDefinition, ruletest.Project, many)
 	})

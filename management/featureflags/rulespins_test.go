@@ -61,17 +61,23 @@ var pinBodyRows = rows([]ruletest.Row{pinnedFlag}, each("N11", "bob", "pin 1",
 	[2]string{`{"group":{"type":"company","key":""},"value":true}`, `400 invalid_input group__key This field may not be blank.`},
 ))
 
-// pinBoundRows prove that a flag may have at most 100 pins, and that replacing a pin is possible at
-// the limit.
+// pinBoundRows prove that a flag may have at most 100 pins, that replacing a pin is possible at the
+// limit, and that expired pins do not count.
 func pinBoundRows() []ruletest.Row {
 	out := []ruletest.Row{pinnedFlag}
 	for i := range 100 {
-		out = append(out, ruletest.Row{"N11", "bob", "pin 1", fmt.Sprintf(`{"distinct_id":"u%d","value":true}`, i), `{"value":true}`})
+		out = append(out, ruletest.Row{"N11", "bob", "pin 1", fmt.Sprintf(`{"distinct_id":"u%d","value":true,"expires_at":"2026-01-02T13:00:00Z"}`, i), `{"value":true}`})
 	}
-	return append(out,
-		ruletest.Row{"N11 at most 100 a flag", "bob", "pin 1", `{"distinct_id":"more","value":true}`, `400 max_length - A feature flag may have at most 100 pinned values.`},
-		ruletest.Row{"N11 replaced", "bob", "pin 1", `{"distinct_id":"u7","value":false}`, `{"id":101,"value":false}`},
-	)
+	return append(out, []ruletest.Row{
+		{"N11 at most 100 a flag", "bob", "pin 1", `{"distinct_id":"more","value":true}`, `400 max_length - A feature flag may have at most 100 pinned values.`},
+		{"N11 at most 100 a flag", "bob", "pin 1", `{"group":{"type":"company","key":"acme"},"value":true}`, `400 max_length - A feature flag may have at most 100 pinned values.`},
+		{"N11 replaced", "bob", "pin 1", `{"distinct_id":"u7","value":false}`, `{"id":101,"value":false}`},
+		{"N11 another flag has its own", "bob", "create", `{"key":"b"}`, `{"id":2}`},
+		{"N11 another flag has its own", "bob", "pin 2", `{"distinct_id":"u1","value":true}`, `{"id":102}`},
+		{"N11 expired ones make room", "bob", "wait 1h", ``, `null`},
+		{"N11 expired ones make room", "bob", "pin 1", `{"distinct_id":"more","value":true}`, `{"id":103}`},
+		{"N11 expired ones make room", "bob", "pins 1", `{}`, `{"count":2,"results":[{"id":103},{"id":101}]}`},
+	}...)
 }
 
 var pinEntryRows = []ruletest.Row{

@@ -1,7 +1,6 @@
 package featureflags_test
 
 import (
-	"fmt"
 	"testing"
 
 	"github.com/bunting-flags/bunting/management/internal/ruletest"
@@ -10,7 +9,7 @@ import (
 // Pins (console.md N11): their bounds, their expiry, and the fields that they do not change.
 func TestPins_Bounds(t *testing.T) {
 	askFlags(t, map[string][]ruletest.Row{
-		"bodies": pinFormRows, "ends": pinEndRows, "expired ones make room": pinRoomRows(), "targets": pinTargetRows, "what they leave": pinSideRows,
+		"bodies": pinFormRows, "ends": pinEndRows, "targets": pinTargetRows, "what they leave": pinSideRows,
 	})
 }
 
@@ -53,22 +52,6 @@ var pinEndRows = []ruletest.Row{
 	{"console.md N11 from then on it is gone", "bob", "who 1", `{"value":"true"}`, `{"results":[]}`},
 	{"console.md N11 another one for the same id", "bob", "pin 1", `{"distinct_id":"x","value":"red"}`, `{"id":2,"expires_at":null}`},
 	{"console.md N11 another one for the same id", "bob", "pins 1", ``, `{"count":1,"results":[{"id":2}]}`},
-}
-
-// pinRoomRows prove that expired pins do not count to the 100 of a flag.
-func pinRoomRows() []ruletest.Row {
-	out := []ruletest.Row{pinnedFlag}
-	for i := range 100 {
-		out = append(out, ruletest.Row{"console.md N11", "bob", "pin 1", fmt.Sprintf(`{"distinct_id":"u%d","value":true,"expires_at":"2026-01-02T13:00:00Z"}`, i), `{"value":true}`})
-	}
-	return append(out,
-		ruletest.Row{"console.md N11 at most 100", "bob", "pin 1", `{"group":{"type":"company","key":"acme"},"value":true}`, `400 max_length - A feature flag may have at most 100 pinned values.`},
-		ruletest.Row{"console.md N11 another flag has its own", "bob", "create", `{"key":"b"}`, `{"id":2}`},
-		ruletest.Row{"console.md N11 another flag has its own", "bob", "pin 2", `{"distinct_id":"u1","value":true}`, `{"id":101}`},
-		ruletest.Row{"console.md N11 expired ones make room", "bob", "wait 1h", ``, `null`},
-		ruletest.Row{"console.md N11 expired ones make room", "bob", "pin 1", `{"distinct_id":"more","value":true}`, `{"id":102}`},
-		ruletest.Row{"console.md N11 expired ones make room", "bob", "pins 1", ``, `{"count":1}`},
-	)
 }
 
 var pinTargetRows = []ruletest.Row{
