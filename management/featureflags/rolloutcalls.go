@@ -3,7 +3,7 @@ package featureflags
 import (
 	"context"
 	"encoding/json"
-	"fmt"
+	"errors"
 	"strconv"
 	"time"
 
@@ -67,9 +67,8 @@ var RolloutCalls = map[string]RolloutCall{
 		isAllowed: func(s rolloutStatus) bool { return s.isOpen() && s != rolloutDraft },
 		do: func(s Rollouts, v *view, x *storedRollout, values management.Values) error {
 			if values.Has("restore") && !values.Bool("restore") {
-				x.setStatus(rolloutAborted)
-				x.Ended = management.NewStamp(s.Env.Now())
-				return s.logStep(v, x, "rollout_aborted", values.Text("reason"))
+				s.finish(x, rolloutAborted)
+				return errors.Join(s.logStep(v, x, "rollout_aborted", values.Text("reason")), s.notify(v, x, "abort", values.Text("reason")))
 			}
 			return s.rollBack(v, x, rolloutAborted, "abort", values.Text("reason"))
 		},
@@ -106,10 +105,10 @@ func (s Rollouts) Call(ctx context.Context, scope *management.Scope, id, name st
 	})
 }
 
-// setStatus sets the status and clears the reasons and the times of a hold. If the status is not
-// live, it clears the time of the next step too.
+// setStatus sets the status and ends a hold, except for the time of its last notice, which limits
+// the notices of the next hold. If the status is not live, it clears the time of the next step too.
 func (x *storedRollout) setStatus(status rolloutStatus) {
-	x.Status, x.Reasons, x.HeldSince, x.NotifiedAt = status, []string{}, management.Stamp{}, management.Stamp{}
+	x.Status, x.Reasons, x.HeldSince, x.NotifiedReasons = status, []string{}, management.Stamp{}, nil
 	if !status.isLive() {
 		x.Next = management.Stamp{}
 	}
@@ -143,12 +142,8 @@ func (s Rollouts) start(v *view, x *storedRollout) error {
 	if a.percent >= p.Steps[0].Percent {
 		return notComparable("steps.0.percent", "The treatment already has %s %%: the first step must be higher.", share(a.percent))
 	}
-	_, running, err := v.Tx.List(management.Query{Kind: kindRolloutTask, Other: v.Parent(), Limit: 1})
-	if err != nil {
+	if err := checkLive(v); err != nil {
 		return err
-	}
-	if running >= maxRollouts {
-		return management.CodedFault(management.CodeMaxLength, "", "%d rollouts of the project are in progress: end one of them first.", maxRollouts)
 	}
 	x.PercentBefore, x.Started, x.StartedBy, x.Combined = &a.percent, management.NewStamp(s.Env.Now()), v.User.ID, a.combined
 	// Later steps run without the user, so the approval is checked now.
@@ -156,6 +151,15 @@ func (s Rollouts) start(v *view, x *storedRollout) error {
 		return err
 	}
 	return s.step(v, x, f, a, 0, "start", "")
+}
+
+// checkLive returns an error if the project cannot have one more live rollout.
+func checkLive(v *view) error {
+	_, live, err := v.Tx.List(management.Query{Kind: kindRolloutTask, Other: v.Parent(), Limit: 1})
+	if err == nil && live >= maxRollouts {
+		err = management.CodedFault(management.CodeMaxLength, "", "%d rollouts of the project are in progress: end one of them first.", maxRollouts)
+	}
+	return err
 }
 
 // checkStart returns an error if the caller could not change the flag in this way without a
@@ -182,11 +186,15 @@ func (s Rollouts) step(v *view, x *storedRollout, f *storedFlag, a *rolloutArms,
 	x.Step, x.LastPercent, x.StepStarted = &i, step.Percent, management.NewStamp(now)
 	x.setStatus(rolloutRunning)
 	x.Next = management.NewStamp(now.Add(time.Duration(step.Dwell) * time.Second))
+	if err := s.notify(v, x, action, why); err != nil {
+		return err
+	}
 	// At 100 % there is no control arm to compare with.
 	if i == len(p.Steps)-1 && step.Percent == 100 {
 		s.finish(x, rolloutCompleted)
+		return s.notify(v, x, "complete", "")
 	}
-	return s.notify(v, x, action, why)
+	return nil
 }
 
 // finish ends a rollout with a status.
@@ -301,99 +309,4 @@ func (s Rollouts) logStep(v *view, x *storedRollout, activity, why string) error
 		Name: f.Key, Changes: []management.Change{}, Note: why,
 		Trigger: management.Encode(map[string]any{"job_type": "guarded_rollout", "job_id": strconv.FormatInt(x.ID, 10)}),
 	})
-}
-
-// rolloutSubjects are the ends of the subjects of mails, by event.
-var rolloutSubjects = map[string]string{
-	"start": "has started", "advance": "advanced to the next step", "rollback": "was rolled back", "abort": "was aborted", "hold": "is on hold",
-	"go on": "continues", "complete": "is complete", "fail": "has failed",
-}
-
-// notify queues the mails about an event of a rollout, in its transaction (§4.11). The mails are
-// sent to the addresses in notify, by default to the user who has started the rollout.
-func (s Rollouts) notify(v *view, x *storedRollout, event, why string) error {
-	if s.Notify == nil {
-		return nil
-	}
-	users := []int64{x.StartedBy}
-	if emails := x.emails(); emails != nil {
-		var err error
-		// A user who has lost access gets no mail, and must not keep the rollout from going back.
-		if users, _, err = s.members(v, emails); err != nil {
-			return err
-		}
-	}
-	f, err := s.findFlag(v, x)
-	if err != nil {
-		return err
-	}
-	lines := []string{fmt.Sprintf("The treatment has %s %% now.", share(x.LastPercent))}
-	if why != "" {
-		lines = append(lines, why)
-	}
-	_, err = s.Notify(v.Tx, management.Notice{
-		Project: v.Project.ID, Users: users, Subject: fmt.Sprintf("The rollout of %s %s", f.Key, rolloutSubjects[event]), Lines: lines,
-		Links: []management.Link{{Label: "Open the flag", Path: fmt.Sprintf("/project/%d/flags/%d", v.Project.ID, f.ID)}},
-	})
-	return err
-}
-
-// emails returns the addresses in notify, or nil if it has no addresses.
-func (x *storedRollout) emails() (out []string) {
-	_ = json.Unmarshal(management.JSONObject(x.Notify)["emails"], &out) // was checked when it was stored
-	return out
-}
-
-// maxNotified limits the addresses in notify.
-const maxNotified = 20
-
-// tidyNotify checks notify: every address must belong to a user with access to the project.
-func (s Rollouts) tidyNotify(v *view, x *storedRollout) error {
-	notify := management.JSONObject(x.Notify)
-	if !management.EmptyJSON(notify["webhook"]) {
-		return management.Fault("notify.webhook", "Rollouts do not support webhooks: they send emails.")
-	}
-	if raw := notify["emails"]; !management.EmptyJSON(raw) {
-		var emails []string
-		if json.Unmarshal(raw, &emails) != nil {
-			return management.Fault("notify.emails", "Give a list of addresses.")
-		}
-		if len(emails) > maxNotified {
-			return management.CodedFault(management.CodeMaxLength, "notify.emails", "At most %d.", maxNotified)
-		}
-		_, missing, err := s.members(v, emails)
-		if err != nil {
-			return err
-		}
-		if missing >= 0 {
-			return management.CodedFault(management.CodeDoesNotExist, fmt.Sprintf("notify.emails.%d", missing), "No member of this project has the address %s.", management.ShortText(emails[missing]))
-		}
-	}
-	x.Notify = management.Encode(notify)
-	return nil
-}
-
-// members returns the ids of the users with access to the project who have one of the addresses,
-// and the index of the first address that no such user has, or -1.
-func (s Rollouts) members(v *view, emails []string) (users []int64, missing int, err error) {
-	missing = -1
-	for i, email := range emails {
-		u, err := management.UserByEmail(v.Tx, email)
-		if err != nil {
-			return nil, 0, err
-		}
-		var member *management.Scope
-		if u != nil {
-			if member, err = management.NewUserScope(v.Tx, u.ID, v.Project); err != nil {
-				return nil, 0, err
-			}
-		}
-		switch {
-		case member != nil:
-			users = append(users, u.ID)
-		case missing < 0:
-			missing = i
-		}
-	}
-	return users, missing, nil
 }

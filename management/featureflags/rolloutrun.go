@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/bunting-flags/bunting/capture/experiments"
@@ -34,8 +33,6 @@ const (
 	// evaluationSaveInterval is the interval of stored evaluations while the decision stays the
 	// same.
 	evaluationSaveInterval = time.Hour
-	// holdNoticeInterval is the minimum interval of notices about a hold.
-	holdNoticeInterval = time.Hour
 )
 
 // rolloutTask is the data of a record of the kind kindRolloutTask.
@@ -330,7 +327,7 @@ func (s Rollouts) applyDecision(v *view, x *storedRollout, f *storedFlag, e *exp
 	case experiments.Fail:
 		s.finish(x, rolloutFailed)
 		x.Reasons = e.Reasons
-		return nil
+		return s.notify(v, x, "fail", "")
 	case experiments.Rollback:
 		return s.rollBackFor(v, x, e, regressionText(e))
 	case experiments.Hold:
@@ -355,38 +352,6 @@ func (s Rollouts) rollBackFor(v *view, x *storedRollout, e *experiments.Evaluati
 	}
 	x.Reasons = e.Reasons
 	return nil
-}
-
-// endHold ends a hold. The time of the next step does not change.
-func (s Rollouts) endHold(v *view, x *storedRollout) error {
-	if x.Status != rolloutHolding {
-		return nil
-	}
-	next := x.Next
-	x.setStatus(rolloutRunning)
-	x.Next = next
-	return s.notify(v, x, "go on", "")
-}
-
-// hold keeps the current share. Users are notified of new reasons, at most once an hour, and when
-// the hold exceeds its limit.
-func (s Rollouts) hold(v *view, x *storedRollout, e *experiments.Evaluation, now time.Time) error {
-	isNew := x.Status != rolloutHolding || !slices.Equal(x.Reasons, e.Reasons)
-	if x.HeldSince.IsZero() {
-		x.HeldSince = management.NewStamp(now)
-	}
-	limit := time.Duration(x.HoldLimit) * time.Second
-	over := now.Sub(x.HeldSince.Time) >= limit
-	if over && x.OnHoldLimit == "rollback" && !slices.Contains(e.Reasons, "flag_changed") {
-		return s.rollBackFor(v, x, e, fmt.Sprintf("held longer than %s: %s", limit, strings.Join(e.Reasons, ", ")))
-	}
-	x.Status, x.Reasons = rolloutHolding, e.Reasons
-	isOverdue := over && x.NotifiedAt.Before(x.HeldSince.Add(limit))
-	if now.Sub(x.NotifiedAt.Time) < holdNoticeInterval || !isNew && !isOverdue {
-		return nil
-	}
-	x.NotifiedAt = management.NewStamp(now)
-	return s.notify(v, x, "hold", "Reasons: "+strings.Join(e.Reasons, ", ")+".")
 }
 
 // regressionText names the guardrail with a regression, with its numbers (§4.8).

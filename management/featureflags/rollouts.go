@@ -141,10 +141,11 @@ type storedRollout struct {
 	StartedBy   int64   `json:"started_by,omitempty"`
 	LastPercent float64 `json:"wrote,omitempty"`
 	Combined    float64 `json:"both,omitempty"`
-	// HeldSince is the beginning of the current hold, NotifiedAt the time of the last notice about
-	// it.
-	HeldSince  management.Stamp `json:"held_since,omitzero"`
-	NotifiedAt management.Stamp `json:"told_at,omitzero"`
+	// HeldSince is the beginning of the current hold. NotifiedAt is the time of the last notice
+	// about a hold, and NotifiedReasons are its reasons; nil if the current hold has no notice yet.
+	HeldSince       management.Stamp `json:"held_since,omitzero"`
+	NotifiedAt      management.Stamp `json:"told_at,omitzero"`
+	NotifiedReasons []string         `json:"told_reasons,omitempty"`
 	// SavedAt is the time when an evaluation was last added to the list of evaluations.
 	SavedAt management.Stamp `json:"kept_at,omitzero"`
 }

@@ -18,40 +18,57 @@ import (
 	"github.com/bunting-flags/bunting/management/rooms"
 )
 
-// rolloutWorld is a world with a rollout in steps of 10, 50 and 100 %, 65 minutes each, and the
-// evidence that its queries return.
+// rolloutWorld is a world with the evidence that the queries of its rollouts return.
 type rolloutWorld struct {
 	*ruletest.World
 	t         *testing.T
 	evidence  experiments.Evidence
-	onMeasure func() // called during a query
-	failure   error
+	onMeasure func()                       // called during a query
+	wait      func(context.Context)        // called during a query with its context
+	failures  map[string]error             // results of queries by the key of the flag; "" for all flags
+	queries   []map[string]json.RawMessage // all queries, the last one at the end
 	lag       time.Duration
-	subjects  []string // subjects of the mails
+	sent      []organizations.Mail // since the last call of mails
+	last      organizations.Mail
 }
 
 func (l *rolloutWorld) Send(_ context.Context, m organizations.Mail) error {
-	l.subjects = append(l.subjects, m.Subject)
+	l.sent, l.last = append(l.sent, m), m
 	return nil
 }
 
+// measure is the query of an evaluation or of a dry run.
+func (l *rolloutWorld) measure(ctx context.Context, _ *management.ProjectRecord, query json.RawMessage) (json.RawMessage, error) {
+	l.queries = append(l.queries, management.JSONObject(query))
+	if l.onMeasure != nil {
+		l.onMeasure()
+	}
+	if l.wait != nil {
+		l.wait(ctx)
+	}
+	text, err := json.Marshal(l.evidence)
+	return text, errors.Join(err, ctx.Err(), l.failures[""], l.failures[management.JSONText(management.JSONObject(query)["flag_key"])])
+}
+
+// openRolloutWorld returns a world without flags.
+func openRolloutWorld(t *testing.T, store rooms.Store, options ...func(*rooms.Config)) *rolloutWorld {
+	l := &rolloutWorld{t: t, failures: map[string]error{}}
+	l.evidence.Metrics = make([]experiments.Measurement, 1)
+	l.World = ruletest.New(t, store, append([]func(*rooms.Config){func(c *rooms.Config) {
+		c.Lag = func(context.Context) (time.Duration, error) { return l.lag, nil }
+		c.Mailer, c.SiteURL, c.Measure = l, "https://flags.example.com", l.measure
+	}}, options...)...)
+	return l
+}
+
+// newRolloutWorld returns a world with a rollout in steps of 10, 50 and 100 %, 65 minutes each.
+// more has further members of the rollout.
 func newRolloutWorld(t *testing.T, more string) *rolloutWorld {
 	return newRolloutWorldOn(t, memstore.New(memstore.ExternalData{}), more)
 }
 
 func newRolloutWorldOn(t *testing.T, store rooms.Store, more string) *rolloutWorld {
-	l := &rolloutWorld{t: t}
-	l.World = ruletest.New(t, store, func(c *rooms.Config) {
-		c.Lag = func(context.Context) (time.Duration, error) { return l.lag, nil }
-		c.Mailer, c.SiteURL = l, "https://flags.example.com"
-		c.Measure = func(context.Context, *management.ProjectRecord, json.RawMessage) (json.RawMessage, error) {
-			if l.onMeasure != nil {
-				l.onMeasure()
-			}
-			text, err := json.Marshal(l.evidence)
-			return text, errors.Join(err, l.failure)
-		}
-	})
+	l := openRolloutWorld(t, store)
 	bob := l.Scope(t, "bob")
 	if _, err := l.FeatureFlags.Create(t.Context(), bob, ruletest.Body(t, `{"key": "f", "active": true, "filters": {"groups": [{"properties": [], "rollout_percentage": 0}]}}`)); err != nil {
 		t.Fatal(err)
@@ -62,7 +79,6 @@ func newRolloutWorldOn(t *testing.T, store rooms.Store, more string) *rolloutWor
 	if err != nil {
 		t.Fatal(err)
 	}
-	l.evidence.Metrics = make([]experiments.Measurement, 1)
 	return l
 }
 
@@ -119,8 +135,11 @@ func (l *rolloutWorld) mails() []string {
 	if _, err := l.Organizations.DeliverMail(l.t.Context()); err != nil {
 		l.t.Fatal(err)
 	}
-	out := l.subjects
-	l.subjects = nil
+	out := []string{}
+	for _, m := range l.sent {
+		out = append(out, m.Subject)
+	}
+	l.sent = nil
 	return out
 }
 
@@ -206,7 +225,7 @@ func TestRollouts_ConcurrentChange(t *testing.T) {
 func TestRollouts_MeasureFails(t *testing.T) {
 	l := newRolloutWorld(t, "")
 	l.setEvidence(1000, 9000, 50, 450)
-	l.failure = errors.New("the database is away")
+	l.failures[""] = errors.New("the database is away")
 	l.Clock = l.Clock.Add(5 * time.Hour)
 	if _, err := l.FeatureFlags.Rollouts.EvaluateDue(t.Context()); err == nil {
 		t.Error("nobody is told")
@@ -214,11 +233,11 @@ func TestRollouts_MeasureFails(t *testing.T) {
 	if r := l.rollout(); *r.Step != 0 || r.Status != "running" {
 		t.Error(r.Status, *r.Step)
 	}
-	l.failure = management.Fault("", "No such function.")
+	l.failures[""] = management.Fault("", "No such function.")
 	if r := l.advance(5 * time.Minute); r.Status != "holding" || !slices.Equal(r.Reasons, []string{"metric_error", "too_few_exposures"}) {
 		t.Error(r.Status, r.Reasons)
 	}
-	l.failure = nil
+	delete(l.failures, "")
 	for range 3 {
 		if r := l.advance(2 * time.Minute); r.Status != "running" || *r.Step != 1 {
 			t.Error(r.Status, *r.Step)
