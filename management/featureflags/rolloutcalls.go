@@ -66,7 +66,7 @@ var RolloutCalls = map[string]RolloutCall{
 		Fields:    management.Fields{rolloutReason, {Name: "restore", Type: management.Bool, Null: true, Help: "false: leave the flag's share as it is; by default the share from before the rollout is restored"}},
 		isAllowed: func(s rolloutStatus) bool { return s.isOpen() && s != rolloutDraft },
 		do: func(s Rollouts, v *view, x *storedRollout, values management.Values) error {
-			if values.Has("restore") && !values.Bool("restore") {
+			if values.Has("restore") && !values.IsNull("restore") && !values.Bool("restore") {
 				s.finish(x, rolloutAborted)
 				return errors.Join(s.logStep(v, x, "rollout_aborted", values.Text("reason")), s.notify(v, x, "abort", values.Text("reason")))
 			}
@@ -90,7 +90,7 @@ func (s Rollouts) Call(ctx context.Context, scope *management.Scope, id, name st
 	}
 	return management.RunAction(ctx, s.Resource, scope, id, func(e *management.Edit[Tx, storedRollout]) error {
 		x := e.After
-		if values.Has("state_version") && string(values.Raw("state_version")) != "null" && values.Int("state_version") != x.StateVersion {
+		if values.Has("state_version") && !values.IsNull("state_version") && values.Int("state_version") != x.StateVersion {
 			return management.Clash("The rollout has changed in the meantime: it is now %s, with state_version %d.", x.Status, x.StateVersion)
 		}
 		if !call.isAllowed(x.Status) {
@@ -225,7 +225,13 @@ func (s Rollouts) write(v *view, x *storedRollout, f *storedFlag, a *rolloutArms
 
 // resume continues a paused rollout. It begins the current step from its start.
 func (s Rollouts) resume(v *view, x *storedRollout, values management.Values) error {
-	_, a, err := s.loadArms(v, x)
+	f, a, err := s.loadArms(v, x)
+	if err == nil { // an experiment may have begun during the pause
+		err = s.checkExclusive(v, x, f)
+	}
+	if err == nil {
+		err = checkLive(v)
+	}
 	if err != nil {
 		return err
 	}
@@ -250,6 +256,10 @@ func (s Rollouts) resume(v *view, x *storedRollout, values management.Values) er
 // a guardrail has a regression in the current step, or the flag was changed.
 func (s Rollouts) advance(v *view, x *storedRollout, values management.Values) error {
 	f, a, err := s.loadArms(v, x)
+	var fault *management.Error
+	if errors.As(err, &fault) { // the flag was deleted, or changed so that no rollout can use it
+		err = management.Clash("%s", fault.Message)
+	}
 	if err != nil {
 		return err
 	}
