@@ -101,15 +101,16 @@ func (a *rolloutArms) useVariants(x *storedRollout, variants []variantShape) err
 		control := max(find("control"), 0)
 		x.Control, x.Treatment = &variants[control].Key, &variants[1-control].Key
 	}
-	for field, to := range map[string]struct {
+	for _, to := range []struct {
+		field string
 		name  *string
 		place *int
-	}{"treatment_variant": {x.Treatment, &a.treatment}, "control_variant": {x.Control, &a.control}} {
+	}{{"treatment_variant", x.Treatment, &a.treatment}, {"control_variant", x.Control, &a.control}} {
 		if to.name == nil {
-			return management.CodedFault(management.CodeRequired, field, "The flag has variants: give the key of one of them.")
+			return management.CodedFault(management.CodeRequired, to.field, "The flag has variants: give the key of one of them.")
 		}
 		if *to.place = find(*to.name); *to.place < 0 {
-			return management.CodedFault(management.CodeDoesNotExist, field, "The feature flag has no variant %q.", management.ShortText(*to.name))
+			return management.CodedFault(management.CodeDoesNotExist, to.field, "The feature flag has no variant %q.", management.ShortText(*to.name))
 		}
 	}
 	if a.treatment == a.control {

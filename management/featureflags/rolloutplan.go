@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 	"time"
+	"unicode/utf8"
 
 	"github.com/bunting-flags/bunting/capture/experiments"
 	"github.com/bunting-flags/bunting/management"
@@ -124,7 +125,7 @@ func (p *rolloutPlan) readGuards(field string, raw *json.RawMessage, to *[]exper
 			return management.NotAChoice(path+".goal", management.ShortText(g.Goal), []string{"increase", "decrease"})
 		case !(g.Tolerance >= 0 && g.Tolerance < 1):
 			return management.Fault(path+".tolerance", "Give a number of at least 0 and below 1: 0.1 accepts values that are up to ten percent worse.")
-		case len(g.Name) > 400:
+		case utf8.RuneCountInString(g.Name) > 400:
 			return management.CodedFault(management.CodeMaxLength, path+".name", "Ensure this field has no more than 400 characters.")
 		}
 		if g.Name == "" {
@@ -194,7 +195,7 @@ func readGuardMetric(m map[string]json.RawMessage, path string, longest int64) (
 	case json.Unmarshal(m["conversion_window"], &window) != nil || window < 1 || window != math.Trunc(window):
 		return 0, management.Fault(path+".conversion_window", "Give a whole number above 0.")
 	case window*seconds > float64(longest):
-		return 0, management.Fault(path+".conversion_window", "The window of %v s is longer than the shortest dwell time minus the settling time: %d s.", window*seconds, longest)
+		return 0, management.Fault(path+".conversion_window", "The window of %.0f s is longer than the shortest dwell time minus the settling time: %d s.", window*seconds, longest)
 	}
 	return kind, nil
 }
