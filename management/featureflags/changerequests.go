@@ -4,7 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 
@@ -130,11 +130,7 @@ func newChangeRequests(c *core) (s ChangeRequests) {
 			return r, err
 		},
 		New: func(v *view) (*storedRequest, error) {
-			_, waiting, err := v.Tx.List(management.Query{Kind: kindChangeRequest, Other: waitingKey(v.Scope), Limit: 1})
-			if err == nil && waiting >= maxWaiting {
-				err = management.Fault("", "A project may have at most %d open change requests.", maxWaiting)
-			}
-			if err != nil {
+			if err := checkWaiting(v); err != nil {
 				return nil, err
 			}
 			id, err := v.Tx.Next(kindChangeRequest)
@@ -150,6 +146,15 @@ func newChangeRequests(c *core) (s ChangeRequests) {
 }
 
 func waitingKey(scope *management.Scope) string { return scope.Parent() + "/waiting" }
+
+// checkWaiting returns an error if the project cannot have one more open request.
+func checkWaiting(v *view) error {
+	_, waiting, err := v.Tx.List(management.Query{Kind: kindChangeRequest, Other: waitingKey(v.Scope), Limit: 1})
+	if err == nil && waiting >= maxWaiting {
+		err = management.Fault("", "A project may have at most %d open change requests.", maxWaiting)
+	}
+	return err
+}
 
 // findFlag returns the flag of a request, or nil if it is deleted. It returns an error if the
 // caller has less than the given access to the flag.
@@ -204,6 +209,11 @@ func (s ChangeRequests) rules(e *requestEdit) error {
 	if err != nil {
 		return err
 	}
+	if r.State == requestRejected { // the edit opens it again
+		if err := checkWaiting(e.View); err != nil {
+			return err
+		}
+	}
 	switch {
 	case e.Values.Has("base_version"):
 		if r.Base = e.Values.Int("base_version"); r.Base < 1 || r.Base > f.Version {
@@ -233,7 +243,7 @@ func (s ChangeRequests) applyPatch(tx Tx, scope *management.Scope, f *storedFlag
 	if len(b.Members) == 0 {
 		return management.Fault("", "The patch is empty.")
 	}
-	for name := range b.Members {
+	for _, name := range slices.Sorted(maps.Keys(b.Members)) {
 		if slices.Contains(editingFields, name) || !slices.ContainsFunc(FlagFields, func(f management.Field) bool { return f.Name == name }) {
 			return management.Fault(name, "A change request cannot change this field.")
 		}
@@ -347,51 +357,4 @@ func emailsOf(v *view, users []int64) ([]string, error) {
 
 func errInFile(f *storedFlag) error {
 	return management.Clash("The feature flag %q is defined in the file %s and can only be changed there.", f.Key, f.Origin)
-}
-
-// checkConflict returns a conflict error if a member of the patch was changed in the flag since
-// the request's base version, unless it was changed to the proposed value.
-func (s ChangeRequests) checkConflict(e *requestEdit, f *storedFlag) error {
-	if e.After.Base == f.Version {
-		return nil
-	}
-	base, err := s.membersAtVersion(e.View, f, e.After.Base)
-	if err != nil {
-		return err
-	}
-	current, err := Flags{s.core}.newRenderer(e.View).render(f)
-	if err != nil {
-		return err
-	}
-	members, err := management.JSONMembers(current)
-	if err != nil {
-		return err
-	}
-	for name, proposed := range management.JSONObject(e.After.Patch) {
-		if members[name] != nil && !equalJSON(base[name], members[name]) && !equalJSON(proposed, members[name]) {
-			return management.Clash("The field %s of the feature flag has changed since version %d, on which the request is based. Edit the request to base it on the current version.", name, e.After.Base)
-		}
-	}
-	return nil
-}
-
-// membersAtVersion returns the members of a flag at a version, or nil if that is not stored.
-func (s ChangeRequests) membersAtVersion(v *view, f *storedFlag, version int64) (map[string]json.RawMessage, error) {
-	record, err := v.Tx.Get(kindFlagVersion, versionsParent(f), strconv.FormatInt(version, 10))
-	if err != nil || record == nil {
-		return nil, err
-	}
-	stored, err := management.Decode[storedVersion](record)
-	if err != nil {
-		return nil, err
-	}
-	old, err := stored.flagAt(f)
-	if err != nil {
-		return nil, fmt.Errorf("version %d: %w", version, err)
-	}
-	out, err := Flags{s.core}.newRenderer(v).render(old)
-	if err != nil {
-		return nil, err
-	}
-	return management.JSONMembers(out)
 }

@@ -2,7 +2,11 @@ package featureflags
 
 import (
 	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
 	"slices"
+	"strconv"
 
 	"github.com/bunting-flags/bunting/management"
 )
@@ -125,4 +129,53 @@ func (s ChangeRequests) editOpen(ctx context.Context, scope *management.Scope, i
 		e.After.UpdatedAt = management.NewStamp(s.Env.Now())
 		return edit(e, f)
 	})
+}
+
+// checkConflict returns a conflict error if a member of the patch was changed in the flag since
+// the request's base version, unless it was changed to the proposed value.
+func (s ChangeRequests) checkConflict(e *requestEdit, f *storedFlag) error {
+	if e.After.Base == f.Version {
+		return nil
+	}
+	base, err := s.membersAtVersion(e.View, f, e.After.Base)
+	if err != nil {
+		return err
+	}
+	current, err := Flags{s.core}.newRenderer(e.View).render(f)
+	if err != nil {
+		return err
+	}
+	members, err := management.JSONMembers(current)
+	if err != nil {
+		return err
+	}
+	patch := management.JSONObject(e.After.Patch)
+	for _, name := range slices.Sorted(maps.Keys(patch)) {
+		proposed := patch[name]
+		if members[name] != nil && !equalJSON(base[name], members[name]) && !equalJSON(proposed, members[name]) {
+			return management.Clash("The field %s of the feature flag has changed since version %d, on which the request is based. Edit the request to base it on the current version.", name, e.After.Base)
+		}
+	}
+	return nil
+}
+
+// membersAtVersion returns the members of a flag at a version, or nil if that is not stored.
+func (s ChangeRequests) membersAtVersion(v *view, f *storedFlag, version int64) (map[string]json.RawMessage, error) {
+	record, err := v.Tx.Get(kindFlagVersion, versionsParent(f), strconv.FormatInt(version, 10))
+	if err != nil || record == nil {
+		return nil, err
+	}
+	stored, err := management.Decode[storedVersion](record)
+	if err != nil {
+		return nil, err
+	}
+	old, err := stored.flagAt(f)
+	if err != nil {
+		return nil, fmt.Errorf("version %d: %w", version, err)
+	}
+	out, err := Flags{s.core}.newRenderer(v).render(old)
+	if err != nil {
+		return nil, err
+	}
+	return management.JSONMembers(out)
 }

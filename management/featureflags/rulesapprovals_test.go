@@ -316,15 +316,26 @@ var requestListRows = []ruletest.Row{
 	{"N12 another project's", "dan", "requests", ``, `{"count":0,"ids":[]}`},
 }
 
-// requestBoundRows prove that at most 500 requests may be open; closed requests do not count.
+// requestBoundRows prove that at most 500 requests may be open; closed requests do not count, until
+// an edit opens them.
 func requestBoundRows() []ruletest.Row {
-	out := []ruletest.Row{aFlag}
-	for i := range 500 {
-		out = append(out, ruletest.Row{"N12", "bob", "request", requestBody(`{"name":"x"}`), fmt.Sprintf(`{"id":%d}`, i+1)})
+	out := []ruletest.Row{
+		aFlag,
+		{"N12", "bob", "request", requestBody(`{"name":"x"}`), `{"id":1}`},
+		{"N12", "cyd", "reject 1", `{"revision":1}`, `{"state":"rejected"}`},
 	}
+	for i := range 500 {
+		out = append(out, ruletest.Row{"N12", "bob", "request", requestBody(`{"name":"x"}`), fmt.Sprintf(`{"id":%d}`, i+2)})
+	}
+	const tooMany = `400 invalid_input - A project may have at most 500 open change requests.`
 	return append(out,
-		ruletest.Row{"N12 a bound", "bob", "request", requestBody(`{"name":"x"}`), `400 invalid_input - A project may have at most 500 open change requests.`},
+		ruletest.Row{"N12 a bound", "bob", "request", requestBody(`{"name":"x"}`), tooMany},
+		ruletest.Row{"N12 a bound", "bob", "editrequest 1", `{"title":"again"}`, tooMany},
+		ruletest.Row{"N12 an open one", "bob", "editrequest 2", `{"title":"again"}`, `{"revision":2}`},
 		ruletest.Row{"N12 a bound", "bob", "withdraw 7", ``, `{"state":"withdrawn"}`},
+		ruletest.Row{"N12 a bound", "bob", "editrequest 1", `{"title":"again"}`, `{"state":"open","revision":2}`},
+		ruletest.Row{"N12 a bound", "bob", "request", requestBody(`{"name":"x"}`), tooMany},
+		ruletest.Row{"N12 a bound", "bob", "withdraw 8", ``, `{"state":"withdrawn"}`},
 		ruletest.Row{"N12 a bound", "bob", "request", requestBody(`{"name":"x"}`), `{"state":"open"}`},
 	)
 }
