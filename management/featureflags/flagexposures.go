@@ -280,9 +280,14 @@ func (e *Exposures) addHours(tx Tx, q HoursQuery, totals map[string]int64, bucke
 	return nil
 }
 
-// topValues returns the values with the largest totals, at most maxSeries. The result is never
-// nil, because a nil list of values would match all values in the store.
+// topValues returns the values with the largest totals, at most maxSeries. If there are more, a
+// variant with the name otherSeries is one of the rest. The result is never nil, because a nil list
+// of values would match all values in the store.
 func topValues(totals map[string]int64) []string {
+	if len(totals) > maxSeries {
+		totals = maps.Clone(totals)
+		delete(totals, otherSeries)
+	}
 	values := slices.SortedFunc(maps.Keys(totals), func(a, b string) int {
 		// Equal totals are sorted by value, so that the result is deterministic.
 		return cmp.Or(cmp.Compare(totals[b], totals[a]), cmp.Compare(a, b))

@@ -157,12 +157,24 @@ func number(t *testing.T, path string) int64 {
 
 func roomCalls(t *testing.T, w *ruletest.World) ruletest.Calls {
 	out := flagCalls(t, w)
-	for _, more := range []ruletest.Calls{codeCalls(t, w), cohortCalls(t, w), linkedCalls(t, w)} {
+	for _, more := range []ruletest.Calls{
+		codeCalls(t, w), cohortCalls(t, w), linkedCalls(t, w), ruleCalls(t, w), exposureCalls(t, w),
+	} {
 		for name, call := range more {
 			out[name] = call
 		}
 	}
 	return out
+}
+
+// ruleCalls returns the call that sets an access rule (clients.md §11.1) about one object, or about
+// all objects of the kind in the body. CYD in the body is the membership of cyd.
+func ruleCalls(t *testing.T, w *ruletest.World) ruletest.Calls {
+	return ruletest.Calls{"rule": func(scope scopePtr, path, b string) (any, error) {
+		kind, id, _ := strings.Cut(path, " ")
+		b = strings.ReplaceAll(b, "CYD", w.Scope(t, "cyd").Memberships[0].ID)
+		return w.SetControl(t.Context(), scope, kind, id, ruletest.Body(t, b))
+	}}
 }
 
 func flagCalls(t *testing.T, w *ruletest.World) ruletest.Calls {
