@@ -205,7 +205,7 @@ type cohortPersons struct {
 // their distinct ids, of a dynamic cohort newest first. Members of static cohorts without a
 // person are left out. cursor is Next of the previous page, or empty for the first page.
 func (s Cohorts) Persons(ctx context.Context, scope *management.Scope, id string, limit int, cursor string) (*cohortPersons, error) {
-	c, err := management.Read(ctx, &s.Env, func(tx Tx) (*storedCohort, error) { return s.load(tx, scope, id) })
+	c, err := s.readVisible(ctx, scope, id)
 	switch {
 	case err != nil:
 		return nil, err
@@ -243,14 +243,25 @@ func (s Cohorts) Persons(ctx context.Context, scope *management.Scope, id string
 	return out, err
 }
 
+// readVisible reads a cohort, deleted or not. It returns an error if the caller may not view it.
+func (s Cohorts) readVisible(ctx context.Context, scope *management.Scope, id string) (*storedCohort, error) {
+	return management.Read(ctx, &s.Env, func(tx Tx) (*storedCohort, error) {
+		c, err := s.load(tx, scope, id)
+		if err == nil {
+			err = scope.RequireAccess(management.Viewer, c.accessObject())
+		}
+		return c, err
+	})
+}
+
 // Membership returns a function that reports whether a person belongs to a cohort now. For a
-// cohort that does not exist or is deleted it always returns false. The function must not be
-// called concurrently.
+// cohort that does not exist, is deleted or may not be viewed by the caller, it always returns
+// false. The function must not be called concurrently.
 func (s Cohorts) Membership(ctx context.Context, scope *management.Scope, id string) (func(*Person) bool, error) {
 	c, err := management.Read(ctx, &s.Env, func(tx Tx) (*storedCohort, error) { return s.load(tx, scope, id) })
 	var fault *management.Error
 	switch {
-	case errors.As(err, &fault) && fault.Kind == management.NotFound, err == nil && c.Deleted:
+	case errors.As(err, &fault) && fault.Kind == management.NotFound, err == nil && (c.Deleted || !scope.CanSee(c.accessObject())):
 		return func(*Person) bool { return false }, nil
 	case err != nil:
 		return nil, err
@@ -311,7 +322,7 @@ func (s Cohorts) listStatic(ctx context.Context, scope *management.Scope, c *sto
 // returns an error if the cohort is static or cannot be evaluated.
 func (s Cohorts) DuplicateStatic(ctx context.Context, scope *management.Scope, id string) (*Cohort, error) {
 	// The cohort is evaluated outside of the write transaction, since that may take seconds.
-	c, err := management.Read(ctx, &s.Env, func(tx Tx) (*storedCohort, error) { return s.load(tx, scope, id) })
+	c, err := s.readVisible(ctx, scope, id)
 	switch {
 	case err != nil:
 		return nil, err

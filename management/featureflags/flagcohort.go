@@ -25,6 +25,9 @@ func (s Flags) StaticCohort(ctx context.Context, scope *management.Scope, id int
 		if err == nil && f == nil {
 			err = management.ErrNotFound()
 		}
+		if err == nil {
+			err = scope.RequireAccess(management.Viewer, f.accessObject())
+		}
 		if err == nil && f.shape().Aggregation != nil {
 			err = management.Fault("", "This feature flag is evaluated for groups and has no persons.")
 		}
