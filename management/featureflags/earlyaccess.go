@@ -235,9 +235,14 @@ func compactJSON(raw json.RawMessage) []byte {
 	return management.Encode(v)
 }
 
-// setLink returns the list with link added, in place of an existing link with the same id.
+// setLink returns a copy of the list with link added, in place of an existing link with the same id.
 func setLink(list []flagLink, link flagLink) []flagLink {
-	return append(removeLink(list, string(link.ID)), link)
+	out := slices.Clone(list)
+	if i := slices.IndexFunc(out, func(l flagLink) bool { return l.ID == link.ID }); i >= 0 {
+		out[i] = link
+		return out
+	}
+	return append(out, link)
 }
 
 // removeLink returns a copy of the list without the link with the given id.
