@@ -229,7 +229,7 @@ func NewUserScope(tx Tx, user int64, p *ProjectRecord) (*Scope, error) {
 
 // checkKey checks that the lists of the key allow the project (§1.6).
 func (c *Caller) checkKey(scope *Scope) error {
-	if len(c.Key.Projects) > 0 && !c.HasAllScopes() && !slices.Contains(c.Key.Projects, scope.Project.ID) {
+	if !c.CanOpenProject(scope.Project.ID) {
 		return Denied("API key does not have access to the requested project: ID %d.", scope.Project.ID)
 	}
 	if !c.CanOpenOrganization(scope.Project.Organization) {

@@ -3,6 +3,7 @@ package management
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 )
 
 // OrganizationMeta is this package's part of an organization's record: OrganizationRecord.Meta.
@@ -87,6 +88,11 @@ func (scope *Scope) Parent() string {
 // CanReach reports whether the caller has any access to a project.
 func (c *Caller) CanReach(p *ProjectRecord) bool {
 	return c.Access(p) != NoAccess
+}
+
+// CanOpenProject reports whether the list of projects of the key allows a project (§1.6).
+func (c *Caller) CanOpenProject(id int64) bool {
+	return len(c.Key.Projects) == 0 || c.HasAllScopes() || slices.Contains(c.Key.Projects, id)
 }
 
 // ProjectParent returns the Record.Parent of records that belong to a project.

@@ -98,7 +98,7 @@ func (s Flags) projectScope(ctx context.Context, scope *management.Scope, id int
 		if err != nil || p == nil || p.Organization != scope.Organization.ID {
 			return nil, err
 		}
-		if !scope.CanReach(p) {
+		if !scope.CanReach(p) || !scope.CanOpenProject(p.ID) {
 			return nil, ErrMayNotCopy
 		}
 		return management.NewScope(tx, scope.Caller, p)

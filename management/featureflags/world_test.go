@@ -158,7 +158,7 @@ func number(t *testing.T, path string) int64 {
 func roomCalls(t *testing.T, w *ruletest.World) ruletest.Calls {
 	out := flagCalls(t, w)
 	for _, more := range []ruletest.Calls{
-		codeCalls(t, w), cohortCalls(t, w), linkedCalls(t, w), ruleCalls(t, w), exposureCalls(t, w), cohortPreviewCalls(t, w), surveyCalls(t, w),
+		codeCalls(t, w), cohortCalls(t, w), linkedCalls(t, w), ruleCalls(t, w), exposureCalls(t, w), cohortPreviewCalls(t, w), surveyCalls(t, w), experimentCalls(t, w),
 	} {
 		for name, call := range more {
 			out[name] = call
