@@ -110,7 +110,7 @@ func (x *storedExperiment) isDraft() bool { return x.Start.IsZero() }
 // ExperimentFields are the writable fields of an experiment.
 var ExperimentFields = management.Fields{
 	{Name: "name", Type: management.Text, Required: true, MaxLength: 400},
-	{Name: "description", Type: management.Text, Null: true, Blank: true},
+	{Name: "description", Type: management.Text, Null: true, Blank: true, MaxLength: 3000},
 	{Name: "start_date", Type: management.Time, Null: true, Help: "null while the experiment is a draft"},
 	{Name: "end_date", Type: management.Time, Null: true},
 	{Name: "feature_flag_key", Type: management.Text, Required: true, MaxLength: 400, Custom: true, Help: "key of the experiment's flag: an existing flag whose first variant is control, or a flag to create; cannot be changed"},
@@ -327,6 +327,9 @@ func (x *storedExperiment) check(e *experimentEdit) error {
 			return err
 		}
 	}
+	if v.Has("filters") && isPresent(management.JSONObject(x.Filters)["properties"]) {
+		return management.Fault("filters", "Experiments do not support global filter properties")
+	}
 	if v.Has("holdout_id") && x.HoldoutID != nil {
 		if h, err := holdoutOf(e.View, x); err != nil || h == nil {
 			return cmp.Or(err, errDoesNotExist("holdout_id", *x.HoldoutID))
@@ -341,7 +344,7 @@ func (x *storedExperiment) check(e *experimentEdit) error {
 			return errDoesNotExist("exposure_cohort", *x.Cohort)
 		}
 	}
-	return x.checkVariants()
+	return x.checkVariants(v.Has("parameters"))
 }
 
 // findFlag returns a flag, or nil if it does not exist or is deleted.

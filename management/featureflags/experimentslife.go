@@ -36,7 +36,7 @@ var ExperimentCalls = map[string]ExperimentCall{
 				return experimentFault("Experiment has already been launched.")
 			}
 			if len(variantsOf(flag)) < 2 {
-				return experimentFault("Feature flag must have at least 2 variants (control and at least one test variant)")
+				return experimentFault(tooFewVariants)
 			}
 			return nil
 		},

@@ -20,6 +20,9 @@ func errDoesNotExist(field string, id int64) error {
 // maxVariants is the maximum number of variants of an experiment.
 const maxVariants = experiments.MaxVariants
 
+// tooFewVariants is the message of an error about a flag with fewer than two variants.
+const tooFewVariants = "Feature flag must have at least 2 variants (control and at least one test variant)"
+
 // experimentVariant contains the members of a variant that matter to experiments.
 type experimentVariant struct {
 	Key string `json:"key"`
@@ -39,8 +42,8 @@ func readVariants(raw json.RawMessage) (out []experimentVariant, err error) {
 }
 
 // checkVariants checks the variants in the parameters: at most maxVariants, one of which is
-// control.
-func (x *storedExperiment) checkVariants() error {
+// control. If areNew is true, the request contains them, and there must be at least two.
+func (x *storedExperiment) checkVariants(areNew bool) error {
 	list, err := readVariants(management.JSONObject(x.Parameters)["feature_flag_variants"])
 	switch {
 	case err != nil:
@@ -49,6 +52,8 @@ func (x *storedExperiment) checkVariants() error {
 		return management.Fault("parameters", "Feature flag variants must be less than %d", maxVariants+1)
 	case len(list) > 0 && !slices.ContainsFunc(list, func(v experimentVariant) bool { return v.Key == "control" }):
 		return management.Fault("parameters", "Feature flag variants must contain a control variant")
+	case areNew && len(list) == 1:
+		return management.Fault("parameters", tooFewVariants)
 	}
 	return nil
 }
