@@ -131,10 +131,11 @@ func (q *FlagQuery) matchesText(f *storedFlag) bool {
 }
 
 // isExperimental reports whether an experiment can use the flag: the flag must have at least two
-// variants, and the first must be the control group (spec/clients.md §13).
+// variants, the first must be the control group (spec/clients.md §13), and the flag must not be a
+// remote configuration.
 func (f *storedFlag) isExperimental() bool {
 	variants := f.shape().variants()
-	return len(variants) >= 2 && variants[0].Key == "control"
+	return !f.RemoteConfig && len(variants) >= 2 && variants[0].Key == "control"
 }
 
 // isOfType reports whether a flag has a type; any other kind than the four types matches all flags.
