@@ -213,12 +213,16 @@ func TestAlerts_InternalErrors(t *testing.T) {
 // immediately. This does not count as a failed attempt.
 func TestAlerts_ShutDown(t *testing.T) {
 	var stop context.CancelFunc
-	stops := 6
+	stops, failures := 6, 1
 	w := newChecked(t, memstore.New(memstore.ExternalData{}), func(ctx context.Context, _ *management.ProjectRecord, _ json.RawMessage) (json.RawMessage, error) {
 		if stops--; stops >= 0 {
 			stop()
+			return value("11"), ctx.Err()
 		}
-		return value("11"), ctx.Err()
+		if failures--; failures >= 0 {
+			return nil, errors.New("connection refused")
+		}
+		return value("11"), nil
 	})
 	for range 6 {
 		ctx, cancel := context.WithCancel(t.Context())
@@ -229,8 +233,14 @@ func TestAlerts_ShutDown(t *testing.T) {
 		}
 		w.found(t, "no result", `{"state":"Not firing","last_checked_at":null,"checks":[]}`)
 	}
+	// The first failure is the first attempt, after which the check is repeated.
+	if _, err := w.Dashboards.Alerts.CheckDue(t.Context()); err == nil {
+		t.Error("a failed query is not reported")
+	}
+	w.found(t, "a failed attempt", `{"state":"Not firing","last_checked_at":null,"checks":[]}`)
+	w.Clock = w.Clock.Add(time.Minute)
 	w.check(t)
-	w.found(t, "the next server", `{"state":"Firing","checks":[{"error":null}]}`)
+	w.found(t, "the next attempt", `{"state":"Firing","checks":[{"error":null}]}`)
 }
 
 // A query has a minute.
