@@ -298,7 +298,9 @@ func (s *Service) setProjectRule(tx Tx, scope *Scope, r accessRule, user string)
 	}
 	now := NewStamp(s.Env.Now())
 	times, ok := meta.RuleTimes[subjectID]
-	if !ok {
+	if !ok && oldLevel != "" { // as in projectRules
+		times = ruleTimes{NewStamp(p.CreatedAt), NewStamp(p.CreatedAt)}
+	} else if !ok {
 		times.Created = now
 	}
 	if oldLevel != "" {
