@@ -43,8 +43,13 @@ func (w *world) Send(_ context.Context, m organizations.Mail) error {
 
 // newWorld returns a world with a DNS. If mails is true, it has a mail server too.
 func newWorld(t *testing.T, outside memstore.ExternalData, mails bool) *world {
+	return newWorldOn(t, memstore.New(outside), mails)
+}
+
+// newWorldOn is newWorld on a store.
+func newWorldOn(t *testing.T, store rooms.Store, mails bool) *world {
 	w := &world{dns: map[string][]string{}}
-	w.World = ruletest.New(t, memstore.New(outside), func(c *rooms.Config) {
+	w.World = ruletest.New(t, store, func(c *rooms.Config) {
 		c.Resolver, c.JobDone = w, func(d management.JobDone) { w.results = append(w.results, d) }
 		if mails {
 			c.Mailer, c.SiteURL = w, testURL
@@ -76,7 +81,7 @@ func pageIn(t *testing.T, text string) management.Page {
 
 func (w *world) calls(t *testing.T) ruletest.Calls {
 	calls := ruletest.Calls{}
-	for _, group := range []ruletest.Calls{w.memberCalls(t), w.inviteCalls(t), w.domainCalls(t), w.roleCalls(t), w.projectCalls(t), w.accountCalls(t), w.organizationCalls(t)} {
+	for _, group := range []ruletest.Calls{w.memberCalls(t), w.inviteCalls(t), w.domainCalls(t), w.roleCalls(t), w.projectCalls(t), w.accountCalls(t), w.organizationCalls(t), w.sessionCalls(t), w.programCalls(t), w.passkeyCalls(t)} {
 		for name, call := range group {
 			calls[name] = call
 		}
@@ -170,6 +175,9 @@ func (w *world) deliver(t *testing.T) (any, error) {
 		for word := range strings.FieldsSeq(m.Text) {
 			if strings.Contains(word, "?secret=") {
 				out["link"] = word
+			}
+			if _, token, ok := strings.Cut(word, "/console/sign-in#"); ok {
+				out["token"] = token
 			}
 		}
 	}
