@@ -312,8 +312,8 @@ func setCurrent(tx Tx, c *management.Caller, v management.Values) error {
 	return nil
 }
 
-// Delete deletes the caller's user and keys. It is a Conflict if the user is still a member of an
-// organization or has a key of a definitions file.
+// Delete deletes the caller's user with keys, sessions, passkeys and linked accounts. It is a
+// Conflict if the user is still a member of an organization or has a key of a definitions file.
 func (s Account) Delete(ctx context.Context, scope *management.Scope) error {
 	return s.Env.Store.Write(ctx, func(tx Tx) error {
 		c, err := s.reloadCaller(tx, scope.Caller)
@@ -334,6 +334,12 @@ func (s Account) Delete(ctx context.Context, scope *management.Scope) error {
 				return errFromFile("key", keys[i].Origin)
 			}
 			if err := tx.DeleteKey(keys[i].ID); err != nil {
+				return err
+			}
+		}
+		// If a linked account stayed, the person could not sign in with it after a new invitation.
+		for _, kind := range []string{kindSession, kindLink, kindPasskey, kindIdentity} {
+			if err := tx.DeleteUnder(kind, c.User.UUID); err != nil {
 				return err
 			}
 		}

@@ -8,10 +8,6 @@ import (
 	"github.com/bunting-flags/bunting/management"
 )
 
-// kindIdentity is the kind of records of accounts at providers of OpenID Connect: Parent is the
-// uuid of the user, ID and Unique are the hash of issuer and subject.
-const kindIdentity = "oidc_identity"
-
 // maxIdentities is the greatest number of accounts of a user, at most one for each issuer.
 const maxIdentities = 10
 
@@ -170,17 +166,16 @@ func (s *core) provision(tx Tx, identity *Identity) (*management.User, error) {
 // maxFirstName is the greatest length of a provisioned user's first name, in characters.
 const maxFirstName = 30
 
-// firstName returns the first word of the account's name, or the local part of its address.
+// firstName returns the first word of the account's name, or the local part of its address, cut to
+// maxFirstName characters.
 func firstName(identity *Identity) string {
 	name, _, _ := strings.Cut(strings.TrimSpace(identity.Name), " ")
-	// Names are cut at characters, not at bytes.
-	if runes := []rune(strings.ToValidUTF8(name, "")); len(runes) > maxFirstName {
-		name = string(runes[:maxFirstName])
-	}
 	if name == "" {
 		name, _, _ = strings.Cut(identity.Email, "@")
 	}
-	return name
+	// Names are cut at characters, not at bytes.
+	runes := []rune(strings.ToValidUTF8(name, ""))
+	return string(runes[:min(len(runes), maxFirstName)])
 }
 
 // domainOf returns the domain of an e-mail address in lower case.

@@ -12,6 +12,10 @@ import (
 // when it started, Unique the hash of its token.
 const kindSession = "session"
 
+// kindIdentity is the kind of records of accounts at providers of OpenID Connect: Parent is the
+// uuid of the user, ID and Unique are the hash of issuer and subject.
+const kindIdentity = "oidc_identity"
+
 const (
 	// DefaultSessionIdle is the default of Config.SessionIdle (console.md §5.1).
 	DefaultSessionIdle = 12 * time.Hour
