@@ -48,6 +48,8 @@ type User struct {
 	// SignedIn is the time of the user's first sign-in with a browser, zero if there was no
 	// sign-in.
 	SignedIn Stamp `json:"signed_in_at,omitzero"`
+	// LastLogin is the time of the user's last sign-in with a browser.
+	LastLogin Stamp `json:"last_login_at,omitzero"`
 	// Settings are those of the user's own page, by name.
 	Settings map[string]json.RawMessage `json:"settings,omitempty"`
 }

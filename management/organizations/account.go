@@ -260,8 +260,8 @@ func setUserSettings(u *management.User, v management.Values) error {
 	return nil
 }
 
-// reloadCaller returns the caller with the user and memberships of the transaction's state. The
-// caller of a request was read in an earlier transaction and may be outdated.
+// reloadCaller returns the caller with the user, memberships and roles of the transaction's state.
+// The caller of a request was read in an earlier transaction and may be outdated.
 func (s *core) reloadCaller(tx Tx, c *management.Caller) (*management.Caller, error) {
 	u, err := management.UserByUUID(tx, c.User.UUID)
 	if err == nil && u == nil {
@@ -270,8 +270,11 @@ func (s *core) reloadCaller(tx Tx, c *management.Caller) (*management.Caller, er
 	if err != nil {
 		return nil, err
 	}
-	memberships, err := management.MembershipsOf(tx, u.UUID)
-	return &management.Caller{User: u, Key: c.Key, Memberships: memberships}, err
+	reloaded, err := management.CallerFor(tx, u)
+	if err == nil {
+		reloaded.Key, reloaded.Session = c.Key, c.Session
+	}
+	return reloaded, err
 }
 
 // setCurrent selects the current organization and project from a body. Selecting an organization

@@ -16,8 +16,8 @@ type Members struct{ *core }
 // scopeMember is the Activity.Scope of members.
 const scopeMember = "OrganizationMembership"
 
-// OrganizationMember is a member in responses (§2.9 of the interface). Has2FA, SocialAuth and
-// LastLogin are constant, since there is no such sign-in.
+// OrganizationMember is a member in responses (§2.9 of the interface). Has2FA and SocialAuth are
+// constant. LastLogin is the time of the last sign-in with a browser, null if there was none.
 type OrganizationMember struct {
 	// ID is the id of the membership; paths name members by the uuid of the user.
 	ID         string               `json:"id"`
@@ -35,7 +35,11 @@ var MemberFields = management.Fields{{Name: "level", Type: management.IntChoice,
 
 // viewMember returns the form of a member in responses.
 func viewMember(m *management.Membership, u *management.User) *OrganizationMember {
-	return &OrganizationMember{ID: m.ID, User: u.View(), Level: m.Level, Joined: m.Joined, Updated: m.Updated}
+	out := &OrganizationMember{ID: m.ID, User: u.View(), Level: m.Level, Joined: m.Joined, Updated: m.Updated}
+	if u != nil {
+		out.LastLogin = u.LastLogin
+	}
+	return out
 }
 
 // MemberQuery selects members of a list. Zero fields select all.
@@ -293,8 +297,9 @@ func (s Members) Keys(ctx context.Context, scope *management.Scope, ref string) 
 			// A Caller without user is enough to check the lists of the key.
 			c := management.Caller{Key: k}
 			// A key that is limited to projects opens the organization through any of its projects,
-			// and only if its list of organizations allows it.
-			opens := len(k.Projects) == 0 || slices.ContainsFunc(projects, func(p management.ProjectRecord) bool { return slices.Contains(k.Projects, p.ID) })
+			// and only if its list of organizations allows it. The lists of a key without scopes do
+			// not count.
+			opens := len(k.Projects) == 0 || c.HasAllScopes() || slices.ContainsFunc(projects, func(p management.ProjectRecord) bool { return slices.Contains(k.Projects, p.ID) })
 			if !opens || !c.CanOpenOrganization(scope.Organization.ID) {
 				continue
 			}

@@ -115,11 +115,11 @@ func (s Sessions) begin(ctx context.Context, v ClientInfo, prove func(Tx) (*proo
 		if err := s.deleteSessions(tx, m.User, keep); err != nil {
 			return nil, err
 		}
-		if p.user.SignedIn.IsZero() {
+		if p.user.LastLogin = now; p.user.SignedIn.IsZero() {
 			p.user.SignedIn = now
-			if err := management.PutUser(tx, p.user); err != nil {
-				return nil, err
-			}
+		}
+		if err := management.PutUser(tx, p.user); err != nil {
+			return nil, err
 		}
 		if err := putSession(tx, m, management.HashKey(token)); err != nil {
 			return nil, err
