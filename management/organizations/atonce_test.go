@@ -3,6 +3,7 @@ package organizations_test
 import (
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/bunting-flags/bunting/management"
@@ -75,10 +76,59 @@ func TestOrganizations_AtOnce(t *testing.T) {
 			user: func(n int) string { return []string{"bob", "cyd", "gus", "dan"}[n%4] }, call: "changeme", body: func(int) string { return `{"email":"one@example.com"}` },
 			work: 2, after: ruletest.Row{"§1.9", "ann", "changeme", `{"email":"one@example.com"}`, `400 unique email`}, // the first request succeeds, both times
 		},
+		"console §5.2 a link signs in once": {
+			before: func(w *world) string {
+				token, err := w.Organizations.Sessions.OwnerLink(t.Context(), "", true)
+				if err != nil {
+					t.Fatal(err)
+				}
+				return token
+			},
+			user: func(int) string { return "-" }, call: "signinby", body: func(int) string { return "" },
+			work: 1, after: ruletest.Row{"console §5.2", "ann", "sessions", ``, `{"count":1}`},
+		},
+		"clients §14.2 one poll in an interval": {
+			before: func(w *world) string {
+				device, _, err := w.Organizations.Programs.Begin(t.Context(), management.Body{}, "192.0.2.1")
+				if err != nil {
+					t.Fatal(err)
+				}
+				return device
+			},
+			user: func(int) string { return "-" }, call: "poll", body: func(int) string { return "" },
+			work: many, after: ruletest.Row{"clients §14.2 seven were too soon", "-", "answers pending", ``, `1`},
+		},
+		"console §5.2 an account becomes one user": {
+			before: func(w *world) string {
+				d := organizations.Domain{ID: "d", Domain: "corp.example", Verified: true, JITProvisioning: true}
+				w.putRecords(t, management.Record{Kind: "domain", Parent: ours, ID: "d", Unique: "corp.example", Data: management.Encode(d)})
+				return ""
+			},
+			user: func(int) string { return "-" }, call: "sso", body: func(int) string { return account("1", "zoe@corp.example") },
+			work: many, after: ruletest.Row{"console §5.2", "ann", "members", `{"Email":"zoe@corp.example"}`, `{"count":1}`},
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, memstore.ExternalData{}, false)
 			calls := w.calls(t)
+			var polled sync.Map // the number of polls by their state
+			poll := calls["poll"]
+			calls["poll"] = func(scope callScope, path, b string) (any, error) {
+				out, err := poll(scope, path, b)
+				if err == nil {
+					n, _ := polled.LoadOrStore(out.(organizations.Poll).State, new(atomic.Int64))
+					n.(*atomic.Int64).Add(1)
+				}
+				return out, err
+			}
+			calls["answers"] = func(_ callScope, state, _ string) (any, error) {
+				n, _ := polled.LoadOrStore(state, new(atomic.Int64))
+				return n.(*atomic.Int64).Load(), nil
+			}
+			calls["signinby"] = func(_ callScope, link, _ string) (any, error) {
+				_, _, err := w.Organizations.Sessions.Begin(t.Context(), ruletest.Body(t, `{"link":"`+link+`"}`), organizations.ClientInfo{})
+				return nil, err
+			}
 			calls["demote"] = func(scope callScope, _, b string) (any, error) {
 				other := uuid("ann")
 				if scope.User.UUID == other {

@@ -14,6 +14,11 @@ import (
 // ErrNoOwner is returned by RecoverKey if no organization has an owner.
 var ErrNoOwner = errors.New("management: there is no owner")
 
+// noSuchOwnerError is returned by findOwner if there are owners, but none with the address.
+type noSuchOwnerError struct{ text string }
+
+func (e *noSuchOwnerError) Error() string { return e.text }
+
 // maxOwnersListed is the greatest number of owners in the message of an error.
 const maxOwnersListed = 20
 
@@ -111,5 +116,5 @@ func findOwner(tx Tx, email string) (*management.User, error) {
 		more = fmt.Sprintf(" and %d more", len(names)-maxOwnersListed)
 		names = names[:maxOwnersListed]
 	}
-	return nil, fmt.Errorf("no owner has the email address %q, only %s%s", email, strings.Join(names, ", "), more)
+	return nil, &noSuchOwnerError{fmt.Sprintf("no owner has the email address %q, only %s%s", email, strings.Join(names, ", "), more)}
 }

@@ -378,13 +378,14 @@ func (s *core) newLink(tx Tx, user, method string, until time.Time) (token strin
 // empty if there is no owner, or if the owner has signed in before and repeat is false.
 func (s Sessions) OwnerLink(ctx context.Context, email string, repeat bool) (token string, err error) {
 	return management.Write(ctx, &s.Env, func(tx Tx) (string, error) {
-		owner, err := findOwner(tx, "")
+		owner, err := findOwner(tx, email)
+		var unknown *noSuchOwnerError
+		// An unknown address falls back to the first owner.
+		if errors.As(err, &unknown) {
+			owner, err = findOwner(tx, "")
+		}
 		if errors.Is(err, ErrNoOwner) {
 			return "", nil
-		}
-		// An unknown address falls back to the first owner.
-		if match, missing := findOwner(tx, email); missing == nil {
-			owner = match
 		}
 		if err != nil || !repeat && !owner.SignedIn.IsZero() {
 			return "", err

@@ -97,6 +97,18 @@ func (t faultyTx) Organization(id string) (*management.OrganizationRecord, error
 	return injectResult(t, func() (*management.OrganizationRecord, error) { return t.Tx.Organization(id) })
 }
 
+func (t faultyTx) Organizations() ([]management.OrganizationRecord, error) {
+	return injectResult(t, t.Tx.Organizations)
+}
+
+func (t faultyTx) PutOrganization(o *management.OrganizationRecord) error {
+	return t.inject(func() error { return t.Tx.PutOrganization(o) })
+}
+
+func (t faultyTx) DeleteOrganization(id string) error {
+	return t.inject(func() error { return t.Tx.DeleteOrganization(id) })
+}
+
 func (t faultyTx) Project(id int64) (*management.ProjectRecord, error) {
 	return injectResult(t, func() (*management.ProjectRecord, error) { return t.Tx.Project(id) })
 }
@@ -107,6 +119,34 @@ func (t faultyTx) ProjectByKey(key string) (*management.ProjectRecord, error) {
 
 func (t faultyTx) Projects(organization string) ([]management.ProjectRecord, error) {
 	return injectResult(t, func() ([]management.ProjectRecord, error) { return t.Tx.Projects(organization) })
+}
+
+func (t faultyTx) PutProject(p *management.ProjectRecord) error {
+	return t.inject(func() error { return t.Tx.PutProject(p) })
+}
+
+func (t faultyTx) Key(hash string) (*management.KeyRecord, error) {
+	return injectResult(t, func() (*management.KeyRecord, error) { return t.Tx.Key(hash) })
+}
+
+func (t faultyTx) KeyByID(id string) (*management.KeyRecord, error) {
+	return injectResult(t, func() (*management.KeyRecord, error) { return t.Tx.KeyByID(id) })
+}
+
+func (t faultyTx) Keys(user int64) ([]management.KeyRecord, error) {
+	return injectResult(t, func() ([]management.KeyRecord, error) { return t.Tx.Keys(user) })
+}
+
+func (t faultyTx) SecretKeys(project int64) ([]management.KeyRecord, error) {
+	return injectResult(t, func() ([]management.KeyRecord, error) { return t.Tx.SecretKeys(project) })
+}
+
+func (t faultyTx) PutKey(k *management.KeyRecord) error {
+	return t.inject(func() error { return t.Tx.PutKey(k) })
+}
+
+func (t faultyTx) DeleteKey(id string) error {
+	return t.inject(func() error { return t.Tx.DeleteKey(id) })
 }
 
 func (t faultyTx) Definition(kind featureflags.DefinitionKind, project, id int64) (*featureflags.Definition, error) {
@@ -192,4 +232,8 @@ func (t faultyTx) FlagHours(q featureflags.HoursQuery) ([]featureflags.FlagHour,
 
 func (t faultyTx) KeyUsage(project int64, since time.Time) ([]organizations.KeyUsage, error) {
 	return injectResult(t, func() ([]organizations.KeyUsage, error) { return t.Tx.KeyUsage(project, since) })
+}
+
+func (t faultyTx) Usage(organization, resource string, since time.Time) ([]organizations.DayUsage, error) {
+	return injectResult(t, func() ([]organizations.DayUsage, error) { return t.Tx.Usage(organization, resource, since) })
 }
