@@ -17,9 +17,9 @@ func hour(flag, value string, hour int, n int64) memstore.FlagHour {
 	return memstore.FlagHour{Project: ruletest.Project, FlagHour: featureflags.FlagHour{Flag: flag, Value: value, At: time.Date(2026, 1, 1, hour, 0, 0, 0, time.UTC), N: n}}
 }
 
-// exposureWorld returns a World with counts of the flags a, busy, calm, wide and fit. A World starts
+// countedWorld returns a World with counts of the flags a, busy, calm, wide and fit. A World starts
 // at noon of January 2nd.
-func exposureWorld(t *testing.T) *ruletest.World {
+func countedWorld(t *testing.T) *ruletest.World {
 	evaluated := hour("a", "true", 10, 50)
 	evaluated.Evaluations = true
 	theirs := hour("a", "true", 10, 100)
@@ -67,7 +67,7 @@ func exposureCalls(t *testing.T, w *ruletest.World) ruletest.Calls {
 	return out
 }
 
-// exposureFlags are the flags of exposureWorld. Each row advances the clock by a second.
+// exposureFlags are the flags of countedWorld. Each row advances the clock by a second.
 var exposureFlags = []ruletest.Row{
 	{"console.md N7", "bob", "create", `{"key":"a"}`, `{"id":1}`},
 	{"console.md N7", "bob", "create", `{"key":"busy"}`, `{"id":2}`},
@@ -80,7 +80,7 @@ var exposureFlags = []ruletest.Row{
 // TestFlags_Exposures proves console.md N7: calls and evaluations from hourly counts, people and
 // minutes from events.
 func TestFlags_Exposures(t *testing.T) {
-	w := exposureWorld(t)
+	w := countedWorld(t)
 	w.Run(t, exposureCalls(t, w), rows(exposureFlags,
 		[]ruletest.Row{
 			// From December 26th at noon there are eight days, the first and the last in part.
@@ -134,7 +134,7 @@ func TestFlags_Exposures(t *testing.T) {
 
 // console.md N7: the 25 most frequent values have a series each, the rest are summed up.
 func TestFlags_ExposureSeries(t *testing.T) {
-	w := exposureWorld(t)
+	w := countedWorld(t)
 	var fit, wide string
 	for i := range 25 { // in the order of their names, since they are equally frequent
 		fit += fmt.Sprintf(`{"value":"v%02d","data":[1],"total":1},`, i)
@@ -150,7 +150,7 @@ func TestFlags_ExposureSeries(t *testing.T) {
 
 // Days and hours begin in the time zone of the project: in Kolkata 5 h 30 min earlier than in UTC.
 func TestFlags_ExposureZone(t *testing.T) {
-	w := exposureWorld(t)
+	w := countedWorld(t)
 	w.InZone(t, "Asia/Kolkata")
 	w.Run(t, exposureCalls(t, w), rows(exposureFlags, []ruletest.Row{
 		{"console.md N7 days", "bob", "series 1", `{"From":"2026-01-01T19:00:00Z"}`, `{"labels":["2026-01-01T18:30:00Z"],"series":[{"value":"false","data":[2]}]}`},
@@ -161,7 +161,7 @@ func TestFlags_ExposureZone(t *testing.T) {
 
 // TestFlags_ManyExposures proves console.md N8: the calls of several flags in one request.
 func TestFlags_ManyExposures(t *testing.T) {
-	w := exposureWorld(t)
+	w := countedWorld(t)
 	w.Run(t, exposureCalls(t, w), rows(exposureFlags,
 		[]ruletest.Row{
 			{"console.md N8 today is the last day", "bob", "counts 3", `[1,6]`, `{"results":{"1":{"calls":6,"days":[0,4,2],"last_called_at":"2026-01-02T09:30:00Z"},"6":{"calls":0,"days":[0,0,0],"last_called_at":null}}}`},
@@ -184,7 +184,7 @@ func TestFlags_ManyExposures(t *testing.T) {
 
 // console.md N5: if an SDK reported no version, it is the version in force at the time of the call.
 func TestFlags_FillVersions(t *testing.T) {
-	w := exposureWorld(t)
+	w := countedWorld(t)
 	changes := []ruletest.Row{{"§5.1.1", "bob", "create", `{"key":"a"}`, `{"created_at":"2026-01-02T12:00:01Z"}`}}
 	for n := 2; n <= 103; n++ { // version n is created n seconds after the start
 		changes = append(changes, ruletest.Row{"§5.1.1", "bob", "change 1", fmt.Sprintf(`{"name":"%d"}`, n), fmt.Sprintf(`{"version":%d}`, n)})
