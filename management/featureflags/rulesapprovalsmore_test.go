@@ -223,7 +223,7 @@ func TestChangeRequests_Access(t *testing.T) {
 		{"N12 a refusal changes nothing", "bob", "getrequest 1", ``, `{"state":"open"}`},
 		{"N12 a refusal changes nothing", "bob", "get 1", ``, `{"version":1}`},
 		{"§1.8 none", "-", "limit none", ``, `{"access_level":"none"}`},
-		{"§1.8 none", "cyd", "getrequest 3", ``, mayNotSee},
+		{"§1.8 none", "cyd", "getrequest 3", ``, mayNotView},
 		{"§1.8 none", "cyd", "requests", ``, `{"count":1,"ids":[2]}`},
 		{"§1.8 none", "cyd", "requests", `{"Flag":1}`, `{"count":0,"ids":[]}`},
 		{"§1.8 none", "cyd", "requests", `{"States":["open"]}`, `{"count":1,"ids":[2]}`},

@@ -149,22 +149,22 @@ var stepBodyRows = rows(
 	),
 )
 
-// shares returns the variants control and test of a flag in a response.
-func shares(control, test string) string {
+// variantShares returns the variants control and test of a flag in a response.
+func variantShares(control, test string) string {
 	return `"multivariate":{"variants":[{"key":"control","rollout_percentage":` + control + `},{"key":"test","rollout_percentage":` + test + `}]}`
 }
 
 var shipRows = []ruletest.Row{
 	{"experiments.md §3.7", "bob", "experiment", `{"name":"E","feature_flag_key":"e","start_date":"2026-01-01T00:00:00Z"}`, `{"feature_flag":{"id":1}}`},
-	{"experiments.md §3.7 with conditions of its own", "bob", "change 1", `{"filters":{"groups":[{"properties":[` + plan + `],"rollout_percentage":10}],"payloads":{"test":"7"},` + shares("50", "50") + `}}`, `{"version":2}`},
+	{"experiments.md §3.7 with conditions of its own", "bob", "change 1", `{"filters":{"groups":[{"properties":[` + plan + `],"rollout_percentage":10}],"payloads":{"test":"7"},` + variantShares("50", "50") + `}}`, `{"version":2}`},
 	{"experiments.md §3.7 that variant 100 %, and the end", "bob", "life <E> ship_variant", `{"variant_key":"test","conclusion":"won"}`, `{"status":"stopped","end_date":"2026-01-02T12:00:03Z","conclusion":"won","conclusion_comment":null,
-		"feature_flag":{"version":3,"active":true,"filters":{"groups":[{"properties":[{"key":"plan"}],"rollout_percentage":10}],"payloads":{"test":"7"},` + shares("0", "100") + `}}}`},
-	{"experiments.md §3.7 an ended one may still ship; its end stays", "bob", "life <E> ship_variant", `{"variant_key":"control"}`, `{"end_date":"2026-01-02T12:00:03Z","conclusion":"won","feature_flag":{"version":4,"filters":{` + shares("100", "0") + `}}}`},
+		"feature_flag":{"version":3,"active":true,"filters":{"groups":[{"properties":[{"key":"plan"}],"rollout_percentage":10}],"payloads":{"test":"7"},` + variantShares("0", "100") + `}}}`},
+	{"experiments.md §3.7 an ended one may still ship; its end stays", "bob", "life <E> ship_variant", `{"variant_key":"control"}`, `{"end_date":"2026-01-02T12:00:03Z","conclusion":"won","feature_flag":{"version":4,"filters":{` + variantShares("100", "0") + `}}}`},
 	{"experiments.md §3.7 to everyone: a first condition", "bob", "life <E> ship_variant", `{"variant_key":"test","release_to_everyone":true,"conclusion":null}`, `{"conclusion":null,"feature_flag":{"version":5,"filters":{"groups":[
-		{"properties":[],"rollout_percentage":100,"description":"Added automatically when the experiment was ended to keep only one variant."},{"properties":[{"key":"plan"}],"rollout_percentage":10}],` + shares("0", "100") + `}}}`},
+		{"properties":[],"rollout_percentage":100,"description":"Added automatically when the experiment was ended to keep only one variant."},{"properties":[{"key":"plan"}],"rollout_percentage":10}],` + variantShares("0", "100") + `}}}`},
 	{"experiments.md §3.7 a paused one ends", "bob", "experiment", `{"name":"F","feature_flag_key":"f","start_date":"2026-01-01T00:00:00Z"}`, `{"feature_flag":{"id":2}}`},
 	{"experiments.md §3.7 a paused one ends", "bob", "life <F> pause", ``, `{"status":"paused"}`},
-	{"experiments.md §3.7 a paused one ends, and its flag stays off", "bob", "life <F> ship_variant", `{"variant_key":"test"}`, `{"status":"stopped","feature_flag":{"active":false,"version":3,"filters":{` + shares("0", "100") + `}}}`},
+	{"experiments.md §3.7 a paused one ends, and its flag stays off", "bob", "life <F> ship_variant", `{"variant_key":"test"}`, `{"status":"stopped","feature_flag":{"active":false,"version":3,"filters":{` + variantShares("0", "100") + `}}}`},
 	{"experiments.md §3.7 once more changes nothing of the flag", "bob", "life <F> ship_variant", `{"variant_key":"test"}`, `{"feature_flag":{"version":3}}`},
 }
 

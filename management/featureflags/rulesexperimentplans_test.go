@@ -102,8 +102,8 @@ func TestExperiments_Lists(t *testing.T) {
 	}
 }
 
-// started returns the body of an experiment with dates.
-func started(name, start, end string) string {
+// startedExperiment returns the body of an experiment with dates.
+func startedExperiment(name, start, end string) string {
 	body := `{"name":"` + name + `","feature_flag_key":"` + name + `","start_date":"` + start + `"`
 	if end != "" {
 		body += `,"end_date":"` + end + `"`
@@ -116,12 +116,12 @@ func started(name, start, end string) string {
 var experimentStatsRows = []ruletest.Row{
 	{"experiments.md §3.1 none", "bob", "experimentstats", ``, `{"launched_last_30d":0,"launched_previous_30d":0,"percent_change":0,"active_experiments":0,"completed_last_30d":0}`},
 	{"experiments.md §3.1 a draft", "bob", "experiment", `{"name":"draft","feature_flag_key":"draft"}`, `{"name":"draft"}`},
-	{"experiments.md §3.1 in the last 30 days", "bob", "experiment", started("a", "2025-12-03T12:00:09Z", ""), `{"name":"a"}`},
-	{"experiments.md §3.1 in the 30 days before", "bob", "experiment", started("b", "2025-12-03T12:00:08Z", "2025-12-03T12:00:09Z"), `{"name":"b"}`},
-	{"experiments.md §3.1 in the 30 days before", "bob", "experiment", started("c", "2025-11-03T12:00:09Z", "2025-12-03T12:00:08Z"), `{"name":"c"}`},
-	{"experiments.md §3.1 older", "bob", "experiment", started("d", "2025-11-03T12:00:08Z", "2026-01-02T12:00:09Z"), `{"name":"d"}`},
-	{"experiments.md §3.1 in the future", "bob", "experiment", started("e", "2026-02-01T00:00:00Z", "2026-03-01T00:00:00Z"), `{"name":"e"}`},
-	{"experiments.md §3.1 another project's", "dan", "experiment", started("theirs", "2026-01-01T00:00:00Z", ""), `{"name":"theirs"}`},
+	{"experiments.md §3.1 in the last 30 days", "bob", "experiment", startedExperiment("a", "2025-12-03T12:00:09Z", ""), `{"name":"a"}`},
+	{"experiments.md §3.1 in the 30 days before", "bob", "experiment", startedExperiment("b", "2025-12-03T12:00:08Z", "2025-12-03T12:00:09Z"), `{"name":"b"}`},
+	{"experiments.md §3.1 in the 30 days before", "bob", "experiment", startedExperiment("c", "2025-11-03T12:00:09Z", "2025-12-03T12:00:08Z"), `{"name":"c"}`},
+	{"experiments.md §3.1 older", "bob", "experiment", startedExperiment("d", "2025-11-03T12:00:08Z", "2026-01-02T12:00:09Z"), `{"name":"d"}`},
+	{"experiments.md §3.1 in the future", "bob", "experiment", startedExperiment("e", "2026-02-01T00:00:00Z", "2026-03-01T00:00:00Z"), `{"name":"e"}`},
+	{"experiments.md §3.1 another project's", "dan", "experiment", startedExperiment("theirs", "2026-01-01T00:00:00Z", ""), `{"name":"theirs"}`},
 	{"experiments.md §3.1 launched a, before b and c; active a; completed b and d; (1-2)/2", "bob", "experimentstats", ``,
 		`{"launched_last_30d":1,"launched_previous_30d":2,"percent_change":-50,"active_experiments":1,"completed_last_30d":2}`},
 	{"experiments.md §3.1 a second later a and b count for the time before", "bob", "experimentstats", ``,
@@ -129,12 +129,12 @@ var experimentStatsRows = []ruletest.Row{
 	{"experiments.md §3.1 archived ones count", "bob", "changeexperiment <b>", `{"archived":true}`, `{"archived":true}`},
 	{"experiments.md §3.1 a deleted one does not", "bob", "changeexperiment <d>", `{"deleted":true}`, `{"deleted":true}`},
 	{"experiments.md §3.1 a paused one is active", "bob", "life <a> pause", ``, `{"status":"paused"}`},
-	{"experiments.md §3.1 four that are launched now", "bob", "experiment", started("f", "2025-12-20T00:00:00Z", ""), `{"name":"f"}`},
-	{"experiments.md §3.1 four that are launched now", "bob", "experiment", started("g", "2025-12-21T00:00:00Z", ""), `{"name":"g"}`},
-	{"experiments.md §3.1 four that are launched now", "bob", "experiment", started("h", "2025-12-22T00:00:00Z", ""), `{"name":"h"}`},
-	{"experiments.md §3.1 four that are launched now", "bob", "experiment", started("i", "2025-12-23T00:00:00Z", ""), `{"name":"i"}`},
+	{"experiments.md §3.1 four that are launched now", "bob", "experiment", startedExperiment("f", "2025-12-20T00:00:00Z", ""), `{"name":"f"}`},
+	{"experiments.md §3.1 four that are launched now", "bob", "experiment", startedExperiment("g", "2025-12-21T00:00:00Z", ""), `{"name":"g"}`},
+	{"experiments.md §3.1 four that are launched now", "bob", "experiment", startedExperiment("h", "2025-12-22T00:00:00Z", ""), `{"name":"h"}`},
+	{"experiments.md §3.1 four that are launched now", "bob", "experiment", startedExperiment("i", "2025-12-23T00:00:00Z", ""), `{"name":"i"}`},
 	{"experiments.md §3.1 four after a and b; c is too old by now; (4-2)/2", "bob", "experimentstats", ``, `{"launched_last_30d":4,"launched_previous_30d":2,"percent_change":100,"active_experiments":5,"completed_last_30d":0}`},
-	{"experiments.md §3.1 four after three; (4-3)/3, with one decimal", "bob", "experiment", started("j", "2025-11-20T00:00:00Z", ""), `{"name":"j"}`},
+	{"experiments.md §3.1 four after three; (4-3)/3, with one decimal", "bob", "experiment", startedExperiment("j", "2025-11-20T00:00:00Z", ""), `{"name":"j"}`},
 	{"experiments.md §3.1 four after three; (4-3)/3, with one decimal", "bob", "experimentstats", ``, `{"launched_last_30d":4,"launched_previous_30d":3,"percent_change":33.3,"active_experiments":6}`},
 	{"clients.md §11.3 hidden ones do not count", "ann", "rule", `{"resource":"experiment","access_level":"none"}`, `{"access_level":"none"}`},
 	{"clients.md §11.3 hidden ones do not count", "cyd", "experimentstats", ``, `{"launched_last_30d":0,"launched_previous_30d":0,"active_experiments":0}`},
@@ -142,12 +142,12 @@ var experimentStatsRows = []ruletest.Row{
 }
 
 var eligibleRows = []ruletest.Row{
-	{"experiments.md §3.1", "bob", "create", `{"key":"fit","name":"Prices","filters":{"groups":[{"properties":[]}],` + shares("50", "50") + `}}`, `{"id":1}`},
+	{"experiments.md §3.1", "bob", "create", `{"key":"fit","name":"Prices","filters":{"groups":[{"properties":[]}],` + variantShares("50", "50") + `}}`, `{"id":1}`},
 	{"experiments.md §3.1 one variant", "bob", "create", `{"key":"single","filters":{"groups":[{"properties":[]}],"multivariate":{"variants":[{"key":"control","rollout_percentage":100}]}}}`, `{"id":2}`},
 	{"experiments.md §3.1 control is second", "bob", "create", `{"key":"second","filters":{"groups":[{"properties":[]}],"multivariate":{"variants":[{"key":"test","rollout_percentage":50},{"key":"control","rollout_percentage":50}]}}}`, `{"id":3}`},
 	{"experiments.md §3.1 without variants", "bob", "create", `{"key":"boolean"}`, `{"id":4}`},
 	{"experiments.md §3.1 an experiment's", "bob", "experiment", `{"name":"E","feature_flag_key":"e"}`, `{"feature_flag":{"id":5}}`},
-	{"experiments.md §3.1 another project's", "dan", "create", `{"key":"theirs","filters":{"groups":[{"properties":[]}],` + shares("50", "50") + `}}`, `{"id":6}`},
+	{"experiments.md §3.1 another project's", "dan", "create", `{"key":"theirs","filters":{"groups":[{"properties":[]}],` + variantShares("50", "50") + `}}`, `{"id":6}`},
 	{"experiments.md §3.1 newest first", "bob", "eligible", ``, `{"count":2,"results":[{"key":"e"},{"key":"fit"}]}`},
 	{"experiments.md §3.1 limit and offset", "bob", "eligible", `{"Limit":1,"Offset":1}`, `{"count":2,"results":[{"key":"fit"}]}`},
 	{"experiments.md §3.1 search", "bob", "eligible PRICE", ``, `{"count":1,"results":[{"key":"fit"}]}`},
@@ -159,17 +159,17 @@ var eligibleRows = []ruletest.Row{
 	{"clients.md §13 an archived flag does not fit", "bob", "eligible", ``, `{"count":0,"results":[]}`},
 	{"clients.md §13 an archived flag does not fit", "bob", "experiment", `{"name":"F","feature_flag_key":"fit"}`, `400 invalid_input feature_flag_key Feature flag is not eligible for experiments.`},
 	{"clients.md §13 a flag with one variant does not fit", "bob", "experiment", `{"name":"F","feature_flag_key":"single"}`, `400 invalid_input feature_flag_key Feature flag is not eligible for experiments.`},
-	{"clients.md §13 a remote configuration does not fit", "bob", "create", `{"key":"config","is_remote_configuration":true,"filters":{"groups":[{"properties":[],"rollout_percentage":100}],` + shares("50", "50") + `}}`, `{"id":7,"is_remote_configuration":true}`},
+	{"clients.md §13 a remote configuration does not fit", "bob", "create", `{"key":"config","is_remote_configuration":true,"filters":{"groups":[{"properties":[],"rollout_percentage":100}],` + variantShares("50", "50") + `}}`, `{"id":7,"is_remote_configuration":true}`},
 	{"clients.md §13 a remote configuration does not fit", "bob", "experiment", `{"name":"F","feature_flag_key":"config"}`, `400 invalid_input feature_flag_key Feature flag is not eligible for experiments.`},
 	{"experiments.md §3.1 nor is it listed", "bob", "eligible", ``, `{"count":0,"results":[]}`},
 }
 
 var uncalledRows = []ruletest.Row{
 	{"experiments.md §3.1 a draft", "bob", "experiment", `{"name":"draft","feature_flag_key":"draft"}`, `{"id":1}`},
-	{"experiments.md §3.1 one with calls", "bob", "experiment", started("called", "2026-01-01T00:00:00Z", ""), `{"id":2}`},
-	{"experiments.md §3.1 without", "bob", "experiment", started("silent", "2026-01-01T00:00:00Z", ""), `{"id":3}`},
-	{"experiments.md §3.1 without", "bob", "experiment", started("later", "2026-01-02T00:00:00Z", ""), `{"id":4}`},
-	{"experiments.md §3.1 one that has ended", "bob", "experiment", started("ended", "2026-01-01T00:00:00Z", "2026-01-02T00:00:00Z"), `{"id":5}`},
+	{"experiments.md §3.1 one with calls", "bob", "experiment", startedExperiment("called", "2026-01-01T00:00:00Z", ""), `{"id":2}`},
+	{"experiments.md §3.1 without", "bob", "experiment", startedExperiment("silent", "2026-01-01T00:00:00Z", ""), `{"id":3}`},
+	{"experiments.md §3.1 without", "bob", "experiment", startedExperiment("later", "2026-01-02T00:00:00Z", ""), `{"id":4}`},
+	{"experiments.md §3.1 one that has ended", "bob", "experiment", startedExperiment("ended", "2026-01-01T00:00:00Z", "2026-01-02T00:00:00Z"), `{"id":5}`},
 	{"experiments.md §3.1 newest first", "bob", "uncalled", ``, `{"count":2,"results":[{"name":"later"},{"name":"silent"}]}`},
 	{"experiments.md §3.1 a page", "bob", "uncalled", `{"Limit":1,"Offset":1}`, `{"count":2,"results":[{"name":"silent"}]}`},
 	{"experiments.md §3.1 by the flag's key of now", "bob", "get 3", ``, `{"key":"silent"}`},
@@ -193,7 +193,7 @@ var analysisRows = []ruletest.Row{
 	{"experiments.md §1.1, §3.5 the order of display, then the rest, and names of saved metrics", "bob", "analysis 1", ``, `{"FlagKey":"e","Start":"2026-01-01T00:00:00Z","End":"0001-01-01T00:00:00Z","Stats":{"method":"bayesian"},
 		"Criteria":{"filterTestAccounts":false},"Matured":true,"GroupType":1,"Excluded":["a"],"Variants":[{"Key":"control","Share":20},{"Key":"a","Share":30},{"Key":"b","Share":50}],
 		"Primary":[{"uuid":"s1","name":"Saved"},{"uuid":"m2"},{"uuid":"m1"}],"Secondary":[{"uuid":"m3"},{"uuid":"s2","name":"its own"}]}`},
-	{"experiments.md §1.1 variants and key of the flag as it is", "bob", "change 1", `{"key":"e2","filters":{"groups":[{"properties":[]}],` + shares("40", "60") + `}}`, `{"version":2}`},
+	{"experiments.md §1.1 variants and key of the flag as it is", "bob", "change 1", `{"key":"e2","filters":{"groups":[{"properties":[]}],` + variantShares("40", "60") + `}}`, `{"version":2}`},
 	{"experiments.md §1.1 variants and key of the flag as it is", "bob", "analysis 1", ``, `{"FlagKey":"e2","GroupType":null,"Variants":[{"Key":"control","Share":40},{"Key":"test","Share":60}]}`},
 	{"experiments.md §2.1 a method, kept with the rest of the configuration", "bob", "changeexperiment 1", `{"stats_config":{"method":"frequentist","frequentist":{"alpha":0.1}}}`, `{"stats_config":{"method":"frequentist","frequentist":{"alpha":0.1}}}`},
 	{"experiments.md §2.1 a method, kept with the rest of the configuration", "bob", "analysis 1", ``, `{"Stats":{"method":"frequentist","frequentist":{"alpha":0.1}}}`},

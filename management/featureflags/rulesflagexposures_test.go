@@ -6,7 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/bunting-flags/bunting/flags"
 	"github.com/bunting-flags/bunting/management/featureflags"
 	"github.com/bunting-flags/bunting/management/internal/memstore"
 	"github.com/bunting-flags/bunting/management/internal/ruletest"
@@ -42,9 +41,9 @@ func countedWorld(t *testing.T) *ruletest.World {
 	}}))
 }
 
-// exposureCalls adds the calls about exposures. The number of events is always 7, in a series with
+// countedCalls adds the calls about exposures. The number of events is always 7, in a series with
 // the query as its value.
-func exposureCalls(t *testing.T, w *ruletest.World) ruletest.Calls {
+func countedCalls(t *testing.T, w *ruletest.World) ruletest.Calls {
 	out := allFlagCalls(t, w)
 	series := func(count func(context.Context, featureflags.CallQuery) (*featureflags.CallCounts, error)) func(scopePtr, string, string) (any, error) {
 		return func(scope scopePtr, path, b string) (any, error) {
@@ -77,11 +76,11 @@ var exposureFlags = []ruletest.Row{
 	{"console.md N7", "bob", "create", `{"key":"quiet"}`, `{"id":6}`},
 }
 
-// TestFlags_Exposures proves console.md N7: calls and evaluations from hourly counts, people and
+// TestFlags_ExposureCounts proves console.md N7: calls and evaluations from hourly counts, people and
 // minutes from events.
-func TestFlags_Exposures(t *testing.T) {
+func TestFlags_ExposureCounts(t *testing.T) {
 	w := countedWorld(t)
-	w.Run(t, exposureCalls(t, w), rows(exposureFlags,
+	w.Run(t, countedCalls(t, w), rows(exposureFlags,
 		[]ruletest.Row{
 			// From December 26th at noon there are eight days, the first and the last in part.
 			{"console.md N7 by default calls of seven days by day", "bob", "series 1", ``, `{"interval":"day","labels":["2025-12-26T00:00:00Z","2025-12-27T00:00:00Z","2025-12-28T00:00:00Z","2025-12-29T00:00:00Z","2025-12-30T00:00:00Z","2025-12-31T00:00:00Z","2026-01-01T00:00:00Z","2026-01-02T00:00:00Z"],
@@ -141,7 +140,7 @@ func TestFlags_ExposureSeries(t *testing.T) {
 		wide += fmt.Sprintf(`{"value":"v%02d","data":[%d],"total":%d},`, i, 100-i, 100-i)
 	}
 	const firstOfJanuary = `{"From":"2026-01-01T00:00:00Z","To":"2026-01-02T00:00:00Z"}`
-	w.Run(t, exposureCalls(t, w), rows(exposureFlags, []ruletest.Row{
+	w.Run(t, countedCalls(t, w), rows(exposureFlags, []ruletest.Row{
 		{"console.md N7 25 values", "bob", "series 5", firstOfJanuary, `{"series":[` + fit[:len(fit)-1] + `],"total":25}`},
 		// v25 has 75 calls and v26 has 74; all together have 27 · 100 − (0 + 1 + … + 26) = 2349.
 		{"console.md N7 the rest as other", "bob", "series 4", firstOfJanuary, `{"series":[` + wide + `{"value":"other","data":[149],"total":149}],"total":2349}`},
@@ -152,7 +151,7 @@ func TestFlags_ExposureSeries(t *testing.T) {
 func TestFlags_ExposureZone(t *testing.T) {
 	w := countedWorld(t)
 	w.InZone(t, "Asia/Kolkata")
-	w.Run(t, exposureCalls(t, w), rows(exposureFlags, []ruletest.Row{
+	w.Run(t, countedCalls(t, w), rows(exposureFlags, []ruletest.Row{
 		{"console.md N7 days", "bob", "series 1", `{"From":"2026-01-01T19:00:00Z"}`, `{"labels":["2026-01-01T18:30:00Z"],"series":[{"value":"false","data":[2]}]}`},
 		{"console.md N7 hours", "bob", "series 1", `{"Interval":"hour","From":"2026-01-01T10:00:00Z","To":"2026-01-01T10:30:00Z"}`, `{"labels":["2026-01-01T09:30:00Z"],"series":[{"value":"true","data":[3]}]}`},
 		{"console.md N8 today", "bob", "counts 1", `[1]`, `{"results":{"1":{"days":[2],"calls":2}}}`},
@@ -162,7 +161,7 @@ func TestFlags_ExposureZone(t *testing.T) {
 // TestFlags_ManyExposures proves console.md N8: the calls of several flags in one request.
 func TestFlags_ManyExposures(t *testing.T) {
 	w := countedWorld(t)
-	w.Run(t, exposureCalls(t, w), rows(exposureFlags,
+	w.Run(t, countedCalls(t, w), rows(exposureFlags,
 		[]ruletest.Row{
 			{"console.md N8 today is the last day", "bob", "counts 3", `[1,6]`, `{"results":{"1":{"calls":6,"days":[0,4,2],"last_called_at":"2026-01-02T09:30:00Z"},"6":{"calls":0,"days":[0,0,0],"last_called_at":null}}}`},
 			{"console.md N8 one day is today", "bob", "counts 1", `[1]`, `{"results":{"1":{"calls":2,"days":[2]}}}`},
@@ -183,7 +182,7 @@ func TestFlags_ManyExposures(t *testing.T) {
 }
 
 // console.md N5: if an SDK reported no version, it is the version in force at the time of the call.
-func TestFlags_FillVersions(t *testing.T) {
+func TestFlags_FillManyVersions(t *testing.T) {
 	w := countedWorld(t)
 	changes := []ruletest.Row{{"§5.1.1", "bob", "create", `{"key":"a"}`, `{"created_at":"2026-01-02T12:00:01Z"}`}}
 	for n := 2; n <= 103; n++ { // version n is created n seconds after the start
@@ -214,41 +213,5 @@ func TestFlags_FillVersions(t *testing.T) {
 	}
 	if err := w.FeatureFlags.FillVersions(t.Context(), w.Scope(t, "bob"), map[int64]*featureflags.LastCall{9: {At: at(1)}}); err == nil {
 		t.Error("no error for a flag that does not exist")
-	}
-}
-
-// console.md N5 differs: the first reason that applies, or null if the values are equal.
-func TestQuestion_DifferenceReason(t *testing.T) {
-	last := featureflags.LastCall{Value: true, Version: 2, DistinctID: "una"}
-	other := featureflags.LastCall{Value: true, Version: 2, DistinctID: "una2", PersonChanged: true}
-	changed := featureflags.LastCall{Value: true, Version: 2, DistinctID: "una", PersonChanged: true}
-	older := featureflags.LastCall{Value: true, Version: 1, DistinctID: "una2", PersonChanged: true}
-	type question = featureflags.Question
-	for _, c := range []struct {
-		what  string
-		q     question
-		value any
-		last  *featureflags.LastCall
-		want  string
-	}{
-		{"never called", question{Pinned: true}, false, nil, ""},
-		{"no value now", question{Pinned: true}, nil, &last, ""},
-		{"the same value", question{Pinned: true}, true, &older, ""},
-		{"pinned goes before all", question{Pinned: true, BringsRules: true, Supplied: true}, false, &older, "pinned"},
-		{"another version since", question{Supplied: true}, false, &older, "flag_changed"},
-		{"rules that are not saved", question{BringsRules: true, Supplied: true}, false, &other, "flag_changed"},
-		{"another distinct id", question{Supplied: true}, false, &other, "other_id"},
-		{"the person changed since", question{Supplied: true}, "blue", &changed, "person_changed"},
-		{"the request brought properties", question{Supplied: true}, false, &last, "supplied"},
-		{"nothing of this", question{}, false, &last, "unknown"},
-	} {
-		c.q.Flag.Version, c.q.Subject = 2, flags.Subject{DistinctID: "una"}
-		got := ""
-		if reason := c.q.DifferenceReason(c.value, c.last); reason != nil {
-			got = *reason
-		}
-		if got != c.want {
-			t.Errorf("%s: %q, want %q", c.what, got, c.want)
-		}
 	}
 }

@@ -83,7 +83,7 @@ var holdoutFlagRows = []ruletest.Row{
 	{"experiments.md §3.10", "bob", "holdout", `{"name":"H",` + tenth + `}`, `{"id":1}`},
 	{"experiments.md §3.10", "bob", "experiment", `{"name":"E","feature_flag_key":"e","holdout_id":1}`, `{"holdout":{"id":1,"name":"H"},"feature_flag":{"id":1,"version":1,` + withHoldout("10") + `}}`},
 	{"experiments.md §3.10", "bob", "experiment", `{"name":"F","feature_flag_key":"f","holdout_id":1,"start_date":"2026-01-01T00:00:00Z"}`, `{"feature_flag":{"id":2,` + withHoldout("10") + `}}`},
-	{"experiments.md §3.10 a flag that is there gets it", "bob", "create", `{"key":"g","filters":{"groups":[{"properties":[` + plan + `]}],` + shares("50", "50") + `}}`, `{"id":3}`},
+	{"experiments.md §3.10 a flag that is there gets it", "bob", "create", `{"key":"g","filters":{"groups":[{"properties":[` + plan + `]}],` + variantShares("50", "50") + `}}`, `{"id":3}`},
 	{"experiments.md §3.10 a flag that is there gets it", "bob", "experiment", `{"name":"G","feature_flag_key":"g","holdout_id":1}`, `{"feature_flag":{"id":3,"version":2,"filters":{"groups":[{"properties":[{"key":"plan"}]}],"holdout":{"id":1}}}}`},
 	{"experiments.md §3.10 a change is a version of each flag, running or not", "cyd", "changeholdout 1", heldOut("20"), `{"id":1}`},
 	{"experiments.md §3.10 a change is a version of each flag, running or not", "bob", "get 1", ``, `{"version":2,"last_modified_by":{"first_name":"cyd"},` + withHoldout("20") + `}`},

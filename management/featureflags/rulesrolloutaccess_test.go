@@ -91,8 +91,6 @@ func storedRecords(t *testing.T, w *ruletest.World, kind, parent string) (count 
 	return count
 }
 
-const mayNotEdit, mayNotSee = `403 permission_denied - You do not have editor access to this resource.`, `403 permission_denied - You do not have viewer access to this resource.`
-
 // management.md §1.8: the access to a rollout is that to its flag.
 var rolloutAccessRows = rows(
 	aRollout(),
@@ -111,13 +109,13 @@ var rolloutAccessRows = rows(
 		{"§4.10 a dry run changes nothing", "cyd", "dryrun", guarded(1, `"started_at":"2026-01-02T10:00:00Z"`), `{"decision":"hold"}`},
 		{"§4.10 a dry run changes nothing", "cyd", "dryrun", `{"id":1}`, `{"decision":"wait"}`},
 		{"§1.8 none", "-", "limit cyd 1 none", ``, `{"access_level":"none"}`},
-		{"§1.8 none", "cyd", "getrollout 1", ``, mayNotSee},
-		{"§1.8 none", "cyd", "evaluations 1", ``, mayNotSee},
+		{"§1.8 none", "cyd", "getrollout 1", ``, mayNotView},
+		{"§1.8 none", "cyd", "evaluations 1", ``, mayNotView},
 		{"§1.8 none", "cyd", "rollouts", ``, `{"count":1,"ids":[2]}`},
 		{"§1.8 none", "cyd", "rollouts", `{"Flag":1}`, `{"count":0,"ids":[]}`},
 		{"§1.8 none", "cyd", "call 1 pause", ``, mayNotEdit},
-		{"§1.8 none", "cyd", "dryrun", `{"id":1}`, mayNotSee},
-		{"§1.8 none", "cyd", "dryrun", guarded(1, `"started_at":"2026-01-02T10:00:00Z"`), mayNotSee},
+		{"§1.8 none", "cyd", "dryrun", `{"id":1}`, mayNotView},
+		{"§1.8 none", "cyd", "dryrun", guarded(1, `"started_at":"2026-01-02T10:00:00Z"`), mayNotView},
 		{"§1.8 a refusal changes nothing", "bob", "getrollout 1", ``, `{"status":"running","state_version":1}`},
 	},
 )

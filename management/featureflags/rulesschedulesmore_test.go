@@ -166,7 +166,7 @@ func TestScheduledChanges_Access(t *testing.T) {
 		{"§1.8 viewer", "cyd", "dropschedule 1", ``, mayNotEdit},
 		{"§1.8 of the flag that it gets", "cyd", "changeschedule 2", `{"record_id":1}`, mayNotEdit},
 		{"§1.8 none", "-", "limit none", ``, `{"access_level":"none"}`},
-		{"§1.8 none", "cyd", "getschedule 1", ``, mayNotSee},
+		{"§1.8 none", "cyd", "getschedule 1", ``, mayNotView},
 		{"§1.8 none", "cyd", "schedules", ``, `{"count":1,"results":[{"id":2}]}`},
 		{"§1.8 none", "cyd", "schedules 1", ``, `{"count":0,"results":[]}`},
 		{"§1.8 none", "cyd", "schedules", `{"Model":"FeatureFlag"}`, `{"count":1}`},

@@ -341,7 +341,7 @@ func (s Account) Delete(ctx context.Context, scope *management.Scope) error {
 			}
 		}
 		// If a linked account stayed, the person could not sign in with it after a new invitation.
-		for _, kind := range []string{kindSession, kindLink, kindPasskey, kindIdentity} {
+		for _, kind := range signInKinds {
 			if err := tx.DeleteUnder(kind, c.User.UUID); err != nil {
 				return err
 			}

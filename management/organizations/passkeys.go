@@ -10,9 +10,6 @@ import (
 )
 
 const (
-	// kindPasskey is the kind of records of passkeys: Parent is the uuid of the user, Unique the
-	// hash of the credential's id.
-	kindPasskey = "passkey"
 	// kindChallenge is the kind of records of challenges that browsers must sign: Sort is the time
 	// of expiry, Unique the hash of the challenge. Each is valid for one answer.
 	kindChallenge = "passkey_challenge"

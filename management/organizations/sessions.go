@@ -8,14 +8,6 @@ import (
 	"github.com/bunting-flags/bunting/management"
 )
 
-// kindSession is the kind of records of sessions: Parent is the uuid of the user, Sort the time
-// when it started, Unique the hash of its token.
-const kindSession = "session"
-
-// kindIdentity is the kind of records of accounts at providers of OpenID Connect: Parent is the
-// uuid of the user, ID and Unique are the hash of issuer and subject.
-const kindIdentity = "oidc_identity"
-
 const (
 	// DefaultSessionIdle is the default of Config.SessionIdle (console.md §5.1).
 	DefaultSessionIdle = 12 * time.Hour

@@ -14,10 +14,6 @@ import (
 	"github.com/bunting-flags/bunting/management"
 )
 
-// kindLink is the kind of records of links for signing in: Parent is the uuid of the user, Unique
-// the hash of the token. A link is valid for one use.
-const kindLink = "sign_in_link"
-
 const (
 	linkLife     = 30 * time.Minute // life of a link that the server prints at its start
 	mailLinkLife = 15 * time.Minute
