@@ -190,17 +190,10 @@ func (s Service) begin(ctx context.Context, h *claimedRun) error {
 			return nil // it was unpaused meanwhile: plan again
 		}
 		if p.backfill != nil {
-			b, err := backfillOf(tx, t.Export, p.backfill.ID)
-			if err != nil || b == nil || !isActive(b.Status) {
+			if active, err := s.beginBackfill(tx, t.Export, p.backfill.ID); err != nil || !active {
 				return err // it was cancelled
 			}
-			if b.Status == exportStarting {
-				b.Status, b.Updated = exportRunning, management.NewStamp(s.Env.Now())
-				if err := putBackfill(tx, b); err != nil {
-					return err
-				}
-			}
-			t.Backfill = b.ID
+			t.Backfill = p.backfill.ID
 		}
 		now := management.NewStamp(s.Env.Now())
 		r := &exportRun{
@@ -226,6 +219,19 @@ func (s Service) begin(ctx context.Context, h *claimedRun) error {
 		h.run, h.task = r, t
 		return s.putTask(tx, h.export, t)
 	})
+}
+
+// beginBackfill marks a backfill as running. It reports whether the backfill is active.
+func (s Service) beginBackfill(tx management.Tx, export, id string) (active bool, err error) {
+	b, err := backfillOf(tx, export, id)
+	if err != nil || b == nil || !isActive(b.Status) {
+		return false, err
+	}
+	if b.Status == exportStarting {
+		b.Status, b.Updated = exportRunning, management.NewStamp(s.Env.Now())
+		err = putBackfill(tx, b)
+	}
+	return err == nil, err
 }
 
 // release releases the lease.

@@ -294,28 +294,34 @@ func (s Cohorts) listStatic(ctx context.Context, scope *management.Scope, c *sto
 				return out, nil
 			}
 			after = id
-			// Members may be distinct ids for which no event has been received, and thus without
-			// a person.
-			p, err := s.People.PersonByDistinctID(ctx, scope.Project.ID, id)
+			person, err := s.personOfMember(ctx, scope, c, id)
 			if err != nil {
 				return nil, err
 			}
-			if p == nil {
-				continue
-			}
-			// FilterMembers returns the ids in order: the person belongs to the first.
-			members, err := management.Read(ctx, &s.Env, func(tx Tx) ([]string, error) { return tx.FilterMembers(scope.Project.ID, c.ID, p.DistinctIDs) })
-			if err != nil {
-				return nil, err
-			}
-			if len(members) == 0 || members[0] == id {
-				out.UUIDs = append(out.UUIDs, p.UUID)
+			if person != "" {
+				out.UUIDs = append(out.UUIDs, person)
 			}
 		}
 		if len(page) < limit {
 			return out, nil
 		}
 	}
+}
+
+// personOfMember returns the uuid of the person of a distinct id in a static cohort. It is empty if
+// the id has no person, because no event with it has been received, or if another id of the same
+// person comes before it in the cohort.
+func (s Cohorts) personOfMember(ctx context.Context, scope *management.Scope, c *storedCohort, id string) (string, error) {
+	p, err := s.People.PersonByDistinctID(ctx, scope.Project.ID, id)
+	if err != nil || p == nil {
+		return "", err
+	}
+	// FilterMembers returns the ids in order.
+	members, err := management.Read(ctx, &s.Env, func(tx Tx) ([]string, error) { return tx.FilterMembers(scope.Project.ID, c.ID, p.DistinctIDs) })
+	if err != nil || len(members) > 0 && members[0] != id {
+		return "", err
+	}
+	return p.UUID, nil
 }
 
 // DuplicateStatic creates a static cohort with the persons that a dynamic cohort contains now. It

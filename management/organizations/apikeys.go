@@ -259,47 +259,70 @@ func NewPersonalKey() string { return "phx_" + management.RandomText(35) }
 // and organizations must be accessible to the user.
 func changeKey(tx Tx, k *management.KeyRecord, scope *management.Scope, v management.Values) error {
 	management.Set(v, "label", &k.Label)
-	if v.Has("scopes") {
-		k.Scopes = v.Texts("scopes")
-		if len(k.Scopes) == 0 {
-			return management.CodedFault("empty", "scopes", "This list may not be empty.")
+	changed := false
+	for _, list := range []struct {
+		field string
+		set   func() error
+	}{
+		{"scopes", func() error { return setKeyScopes(k, v.Texts("scopes")) }},
+		{"scoped_teams", func() error { return setKeyProjects(tx, k, scope, v.Ints("scoped_teams")) }},
+		{"scoped_organizations", func() error { return setKeyOrganizations(k, scope, v.Texts("scoped_organizations")) }},
+	} {
+		if !v.Has(list.field) {
+			continue
 		}
-		for _, keyScope := range k.Scopes {
-			if !isScope(keyScope) {
-				return errNoScope(keyScope)
-			}
-		}
-	}
-	if v.Has("scoped_teams") {
-		k.Projects = v.Ints("scoped_teams")
-		for _, id := range k.Projects {
-			p, err := tx.Project(id)
-			if err != nil {
-				return err
-			}
-			// Inaccessible projects are reported like projects that do not exist.
-			if p == nil || !scope.CanReach(p) {
-				return management.Fault("scoped_teams", "You must be a member of all teams that you are scoping the key to.")
-			}
-		}
-	}
-	if v.Has("scoped_organizations") {
-		k.Organizations = nil
-		for _, text := range v.Texts("scoped_organizations") {
-			id, ok := management.NormalizeUUID(text)
-			if !ok {
-				return management.Fault("scoped_organizations", "Invalid organization UUID")
-			}
-			if scope.Caller.Level(id) == 0 {
-				return management.Fault("scoped_organizations", "You must be a member of all organizations that you are scoping the key to.")
-			}
-			k.Organizations = append(k.Organizations, id)
+		changed = true
+		if err := list.set(); err != nil {
+			return err
 		}
 	}
 	// Only the result of all three fields together shows whether the key has too many rights. A
 	// change of the label needs no check.
-	if v.Has("scopes") || v.Has("scoped_teams") || v.Has("scoped_organizations") {
+	if changed {
 		return checkKeyWithin(scope.Caller, k)
+	}
+	return nil
+}
+
+func setKeyScopes(k *management.KeyRecord, scopes []string) error {
+	k.Scopes = scopes
+	if len(scopes) == 0 {
+		return management.CodedFault("empty", "scopes", "This list may not be empty.")
+	}
+	for _, keyScope := range scopes {
+		if !isScope(keyScope) {
+			return errNoScope(keyScope)
+		}
+	}
+	return nil
+}
+
+func setKeyProjects(tx Tx, k *management.KeyRecord, scope *management.Scope, projects []int64) error {
+	k.Projects = projects
+	for _, id := range projects {
+		p, err := tx.Project(id)
+		if err != nil {
+			return err
+		}
+		// Inaccessible projects are reported like projects that do not exist.
+		if p == nil || !scope.CanReach(p) {
+			return management.Fault("scoped_teams", "You must be a member of all teams that you are scoping the key to.")
+		}
+	}
+	return nil
+}
+
+func setKeyOrganizations(k *management.KeyRecord, scope *management.Scope, organizations []string) error {
+	k.Organizations = nil
+	for _, text := range organizations {
+		id, ok := management.NormalizeUUID(text)
+		if !ok {
+			return management.Fault("scoped_organizations", "Invalid organization UUID")
+		}
+		if scope.Caller.Level(id) == 0 {
+			return management.Fault("scoped_organizations", "You must be a member of all organizations that you are scoping the key to.")
+		}
+		k.Organizations = append(k.Organizations, id)
 	}
 	return nil
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -63,48 +64,18 @@ func (s Service) RecoverKey(ctx context.Context, email string, show func(owner s
 // findOwner returns an active owner of any organization: the one with an e-mail address, or the one
 // with the lowest number if email is empty.
 func findOwner(tx Tx, email string) (*management.User, error) {
-	organizations, err := tx.Organizations()
+	owners, err := activeOwners(tx)
 	if err != nil {
 		return nil, err
-	}
-	// A user can own several organizations.
-	owners := map[string]*management.User{}
-	for i := range organizations {
-		list, _, err := tx.List(management.Query{Kind: management.KindMember, Parent: organizations[i].ID})
-		if err != nil {
-			return nil, err
-		}
-		for j := range list {
-			m, err := management.Decode[management.Membership](&list[j])
-			if err != nil {
-				return nil, err
-			}
-			if m.Level != management.Owner || owners[m.User] != nil {
-				continue
-			}
-			u, err := management.UserByUUID(tx, m.User)
-			if err != nil {
-				return nil, err
-			}
-			if u != nil && !u.Inactive {
-				owners[m.User] = u
-			}
-		}
 	}
 	if len(owners) == 0 {
 		return nil, ErrNoOwner
 	}
-	sorted := make([]*management.User, 0, len(owners))
-	for _, u := range owners {
-		sorted = append(sorted, u)
-	}
-	slices.SortFunc(sorted, func(a, b *management.User) int { return cmp.Compare(a.ID, b.ID) })
-	// Numbers increase with time, so the first is the oldest owner.
 	if email == "" {
-		return sorted[0], nil
+		return owners[0], nil
 	}
 	var names []string
-	for _, u := range sorted {
+	for _, u := range owners {
 		if management.EmailKey(u.Email) == management.EmailKey(email) {
 			return u, nil
 		}
@@ -117,4 +88,46 @@ func findOwner(tx Tx, email string) (*management.User, error) {
 		names = names[:maxOwnersListed]
 	}
 	return nil, &noSuchOwnerError{fmt.Sprintf("no owner has the email address %q, only %s%s", email, strings.Join(names, ", "), more)}
+}
+
+// activeOwners returns all active users that own an organization, the oldest first.
+func activeOwners(tx Tx) ([]*management.User, error) {
+	organizations, err := tx.Organizations()
+	if err != nil {
+		return nil, err
+	}
+	// A user can own several organizations.
+	owners := map[string]*management.User{}
+	for i := range organizations {
+		if err := addOwners(tx, organizations[i].ID, owners); err != nil {
+			return nil, err
+		}
+	}
+	// Numbers increase with time.
+	return slices.SortedFunc(maps.Values(owners), func(a, b *management.User) int { return cmp.Compare(a.ID, b.ID) }), nil
+}
+
+// addOwners adds the active owners of an organization to a map by uuid.
+func addOwners(tx Tx, organization string, owners map[string]*management.User) error {
+	list, _, err := tx.List(management.Query{Kind: management.KindMember, Parent: organization})
+	if err != nil {
+		return err
+	}
+	for i := range list {
+		m, err := management.Decode[management.Membership](&list[i])
+		if err != nil {
+			return err
+		}
+		if m.Level != management.Owner || owners[m.User] != nil {
+			continue
+		}
+		u, err := management.UserByUUID(tx, m.User)
+		if err != nil {
+			return err
+		}
+		if u != nil && !u.Inactive {
+			owners[m.User] = u
+		}
+	}
+	return nil
 }
