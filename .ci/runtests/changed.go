@@ -100,7 +100,8 @@ func listPackages() ([]goPackage, error) {
 // affected returns import paths of packages: packages with a changed file, all packages that import
 // them directly or indirectly, and packages to test. The latter are the changed packages, packages
 // with tests that name a changed folder below testdata, and packages that import a changed one,
-// except if they need a package of slowToBuild.
+// except if they need a package of slowToBuild. A package of slowToBuild is tested if one of its
+// internal packages has changed, because it has their tests.
 func affected(files []string, packages []goPackage) (changed, reached, tested []string) {
 	byDir, byPath := map[string]goPackage{}, map[string]goPackage{}
 	for _, p := range packages {
@@ -121,6 +122,7 @@ func affected(files []string, packages []goPackage) (changed, reached, tested []
 		needs := func(path string) bool {
 			return slices.ContainsFunc(append(imports, p.ImportPath), func(from string) bool { return reaches(from, path, byPath) })
 		}
+		isInside := func(path string) bool { return strings.HasPrefix(path, p.ImportPath+"/internal/") }
 		if isChanged[p.ImportPath] {
 			changed = append(changed, p.ImportPath)
 		}
@@ -129,7 +131,8 @@ func affected(files []string, packages []goPackage) (changed, reached, tested []
 		}
 		if isChanged[p.ImportPath] ||
 			slices.ContainsFunc(p.data, func(folder string) bool { return folders[folder] }) ||
-			slices.ContainsFunc(imports, isOther) && !slices.ContainsFunc(slowToBuild, needs) {
+			slices.ContainsFunc(imports, isOther) && !slices.ContainsFunc(slowToBuild, needs) ||
+			slices.Contains(slowToBuild, p.ImportPath) && slices.ContainsFunc(changedOf(packages, isOther), isInside) {
 			tested = append(tested, p.ImportPath)
 		}
 	}

@@ -6,6 +6,7 @@ import (
 )
 
 func TestAffected(t *testing.T) {
+	store, inStore := slowToBuild[0], slowToBuild[0]+"/internal/tables"
 	packages := []goPackage{
 		{ImportPath: "p/flags", Dir: "flags"},
 		{ImportPath: "p/flags/wire", Dir: "flags/wire"},
@@ -14,7 +15,8 @@ func TestAffected(t *testing.T) {
 		{ImportPath: "p/geoip", Dir: "geoip", XTestImports: []string{"p/flags"}},
 		{ImportPath: "p/metrics", Dir: "adapters/metrics", Imports: []string{"p/geoip"}},
 		{ImportPath: "p/console", Dir: "adapters/console"},
-		{ImportPath: slowToBuild[0], Dir: "adapters/sqlstore", Imports: []string{"p/flags"}},
+		{ImportPath: store, Dir: "adapters/sqlstore", Imports: []string{"p/flags", inStore}},
+		{ImportPath: inStore, Dir: "adapters/sqlstore/internal/tables"},
 	}
 	for _, tt := range []struct {
 		name                     string
@@ -25,11 +27,13 @@ func TestAffected(t *testing.T) {
 		{
 			"a file of a package: those that import it, and whose tests do",
 			[]string{"flags/decide.go"},
-			[]string{"p/flags"}, []string{"p/flags", "p/httpapi", "p/cmd", "p/geoip", slowToBuild[0]}, []string{"p/flags", "p/httpapi", "p/geoip"},
+			[]string{"p/flags"}, []string{"p/flags", "p/httpapi", "p/cmd", "p/geoip", store}, []string{"p/flags", "p/httpapi", "p/geoip"},
 		},
 		{"a package below another", []string{"flags/wire/json.go"}, []string{"p/flags/wire"}, []string{"p/flags/wire"}, []string{"p/flags/wire"}},
 		{"a test alone", []string{"flags/decide_test.go"}, []string{"p/flags"}, []string{"p/flags"}, []string{"p/flags"}},
-		{"the store", []string{"adapters/sqlstore/store.go"}, []string{slowToBuild[0]}, []string{slowToBuild[0]}, []string{slowToBuild[0]}},
+		{"the store", []string{"adapters/sqlstore/store.go"}, []string{store}, []string{store}, []string{store}},
+		{"a package inside the store", []string{"adapters/sqlstore/internal/tables/t.go"}, []string{inStore}, []string{store, inStore}, []string{store, inStore}},
+		{"a test alone inside the store", []string{"adapters/sqlstore/internal/tables/t_test.go"}, []string{inStore}, []string{inStore}, []string{inStore}},
 		{"a file that a package embeds", []string{"adapters/console/src/pages/home.ts"}, []string{"p/console"}, []string{"p/console"}, []string{"p/console"}},
 		{"cases below testdata", []string{"testdata/http/cases/flags.json"}, nil, nil, []string{"p/httpapi"}},
 		{"a page at the top", []string{"README.md"}, nil, nil, nil},
