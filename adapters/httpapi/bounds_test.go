@@ -5,9 +5,11 @@ import (
 	"bytes"
 	"compress/gzip"
 	"compress/zlib"
+	"encoding/hex"
 	"fmt"
 	"io"
 	"log/slog"
+	"math/rand/v2"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -305,6 +307,24 @@ func TestFlags_9_10_KeyOfALongBody(t *testing.T) {
 	}
 	if w := ask(h, "POST", "/flags?v=2", good+strings.Repeat(" ", 1<<20)); w.Code != 200 {
 		t.Errorf("a long body with a key: %d %s", w.Code, w.Body)
+	}
+}
+
+// A long packed body with an unknown key is refused once its beginning has been unpacked. The rest
+// of it is broken, and would be another error.
+func TestHTTP_KeyOfALongPackedBody(t *testing.T) {
+	noise := make([]byte, 256<<10)
+	_, _ = rand.NewChaCha8([32]byte{}).Read(noise)
+	body := `{"api_key":"phc_nobody","distinct_id":"u","event":"e","properties":{"a":"` + hex.EncodeToString(noise) + `"}}`
+	gz := compressWith(t, strings.NewReader(body), packers["gzip"])
+	intake, _ := captureHandler(t, nil)
+	flags := sharedWorld(t).handler(t, nil, nil)
+	for path, h := range map[string]http.Handler{"/flags?v=2": flags, "/decide?v=3": flags, "/e/": intake, "/batch/": intake} {
+		for length, want := range map[int]int{len(gz): 401, len(gz) / 2: 401, 100: 400} { // 100 bytes are not enough for a check
+			if w := ask(h, "POST", path, string(gz[:length]), "Content-Encoding", "gzip"); w.Code != want {
+				t.Errorf("%s, %d bytes: %d %s", path, length, w.Code, truncate(w.Body.Bytes()))
+			}
+		}
 	}
 }
 

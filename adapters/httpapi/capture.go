@@ -51,7 +51,7 @@ func acceptBlindly(s *server, w http.ResponseWriter, _ *http.Request) error {
 func intake(h func(*server, http.ResponseWriter, *http.Request, *memoryLease) error) handler {
 	return func(s *server, w http.ResponseWriter, r *http.Request) error {
 		s.stats.captureRequests.Add(1)
-		l := s.budget.newLease(s, w, r)
+		l := s.budget.newLease(w, r, s)
 		defer l.release()
 		err := h(s, w, r, l)
 		if err != nil {
@@ -113,7 +113,7 @@ func (s *server) recordUsage(r *http.Request, submission *capture.Submission, re
 // origin returns the time of a request and the address of its client. The address is stored, so
 // X-Forwarded-For is used only if a trusted proxy has set it (§1.6).
 func (s *server) origin(r *http.Request) capture.Origin {
-	from := capture.Origin{IP: s.clientIP(r)}
+	from := capture.Origin{IP: s.ClientIP(r)}
 	if s.Decider != nil {
 		from.ReceivedAt = s.Decider.Now()
 	}

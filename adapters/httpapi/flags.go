@@ -12,12 +12,45 @@ import (
 
 // scratch is the memory of one flags request. It is pooled and reused by other requests.
 type scratch struct {
+	decider       *flags.Decider
 	lease         memoryLease
 	raw, unpacked []byte
 	body          flagsBody
 	request       flags.Request
 	answer        flags.Answer
 	out           []byte
+	checkStart    func(text []byte) error // inspect, stored here because a method value is an allocation
+}
+
+func newScratch(d *flags.Decider) *scratch {
+	sc := &scratch{decider: d}
+	sc.checkStart, sc.body.check = sc.inspect, sc.checkKey
+	return sc
+}
+
+// inspect checks the project key of a body as soon as its beginning has arrived.
+func (sc *scratch) inspect(text []byte) error {
+	if !startsObject(text) {
+		if !sc.lease.arrived { // it may be packed
+			sc.lease.onFirstChunk = sc.checkStart
+		}
+		return nil
+	}
+	if token := leadingFlagsKey(string(text[:firstChunk])); token != "" {
+		return sc.checkKey(token)
+	}
+	return nil
+}
+
+// checkKey returns an error if no project has the key, and sets the token of the body to it, for
+// logs and limits. Other errors are ignored here, because the evaluation reports them later.
+func (sc *scratch) checkKey(token string) error {
+	_, _, err := sc.decider.Project(sc.lease.ctx, token)
+	if !errors.Is(err, flags.ErrUnknownKey) {
+		return nil
+	}
+	sc.body.Token = token
+	return err
 }
 
 // release empties the scratch and returns it to the pool.
@@ -99,7 +132,7 @@ func withFormat(choose func(flagsQuery) format, answer func(*server, http.Respon
 // evaluate handles POST /flags and /decide, with the checks in the order of §9.10: the rate limit
 // of the address, decoding, the rate limit of the token, and then the checks of the Decider.
 func (s *server) evaluate(w http.ResponseWriter, r *http.Request, q flagsQuery, f format) error {
-	if s.limits.enabled && !s.limits.ip.allow(s, w, s.clientIP(r).String()) {
+	if s.limits.enabled && !s.limits.ip.allow(s, w, s.ClientIP(r).String()) {
 		return &problemRateLimited
 	}
 	sc := s.scratch.Get().(*scratch)
@@ -110,7 +143,7 @@ func (s *server) evaluate(w http.ResponseWriter, r *http.Request, q flagsQuery, 
 	if s.limits.enabled {
 		key := sc.body.Token
 		if key == "" || len(key) > maxLimitedToken {
-			key = "ip:" + s.clientIP(r).String()
+			key = "ip:" + s.ClientIP(r).String()
 		}
 		if !s.limits.token.allow(s, w, key) {
 			return &problemRateLimited
@@ -138,14 +171,14 @@ func (s *server) evaluate(w http.ResponseWriter, r *http.Request, q flagsQuery, 
 
 // begin initializes the lease of a request. Its memory counts for the budget of flags requests.
 func (s *server) begin(sc *scratch, w http.ResponseWriter, r *http.Request) {
-	sc.lease = memoryLease{ctx: r.Context(), budget: s.flagsBudget, server: s, body: pacedBody{w: w, r: r}}
+	sc.lease = memoryLease{ctx: r.Context(), budget: s.flagsBudget, client: s, body: pacedBody{w: w, r: r}}
 	sc.body.lease = &sc.lease
 }
 
 // decode reads and unpacks the body and parses its fields. The key of a long body is checked as
 // soon as it has been read.
 func (s *server) decode(r *http.Request, compression string, sc *scratch) error {
-	sc.lease.key = &sc.body.Token
+	sc.lease.onFirstChunk = sc.checkStart
 	body, err := s.readUnpacked(r, compression, sc)
 	if err != nil {
 		return err

@@ -46,7 +46,9 @@ type flagsBody struct {
 	EvaluationContexts []string
 	EvaluationRuntime  string // as sent
 
-	lease      *memoryLease     // reserves memory, if not nil
+	lease *memoryLease // reserves memory, if not nil
+	// check, if not nil, returns an error if no project has the key of a long body.
+	check      func(token string) error
 	spare      []map[string]any // emptied maps for GroupProperties
 	scratch    []byte
 	manyGroups bool // Groups had more than pooledCapacity members at some time, so it must not be pooled

@@ -63,8 +63,8 @@ func (r *flagsReader) member(key string) bool {
 	if claim.fault = r.field(field); claim.fault != nil {
 		claim.fault.Path = append(claim.fault.Path, key)
 	}
-	if field == tokenField && r.Fault == nil && len(r.Src) > firstRead && r.body.Token != "" && r.body.lease != nil {
-		if err := r.body.lease.checkKey(r.body.Token); err != nil {
+	if field == tokenField && r.Fault == nil && len(r.Src) > firstRead && r.body.Token != "" && r.body.check != nil {
+		if err := r.body.check(r.body.Token); err != nil {
 			r.Fault = &wire.Fault{Err: err}
 		}
 	}

@@ -105,7 +105,7 @@ func (s *server) handler(e *endpoint) handler {
 		}
 		c.pageSize = e.pageSize
 		if e.unread {
-			c.lease = s.budget.newLease(s, w, r)
+			c.lease = s.budget.newLease(w, r, s)
 			defer c.lease.release()
 		}
 		err := s.open(c, e)

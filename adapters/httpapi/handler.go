@@ -52,7 +52,7 @@ func New(c Config) (*Handler, error) {
 	}
 	s.flagsBudget.maxServed = 1 // long bodies are rare here, and the others need low latency
 	s.streams = newStreams(s)
-	s.scratch.New = func() any { return &scratch{} }
+	s.scratch.New = func() any { return newScratch(c.Decider) }
 	s.unrouted = s.measure(unroutedName)
 	s.failureLines = rate.NewLimiter(errorLines, errorLinesAtOnce)
 	return &Handler{s.observe(s.router()), s}, nil

@@ -127,7 +127,7 @@ func (s *server) signInInvited(c *call, joined *organizations.Acceptance) bool {
 		return false
 	}
 	token, err := s.Management.Organizations.Sessions.BeginInvited(c.ctx, joined, textMember(c.body, "personal_api_key"), organizations.ClientInfo{
-		Address: s.clientIP(c.r).String(), Agent: c.r.UserAgent(), Token: s.tokenOf(c.r),
+		Address: s.ClientIP(c.r).String(), Agent: c.r.UserAgent(), Token: s.tokenOf(c.r),
 	})
 	if err != nil {
 		s.Logger.InfoContext(c.ctx, "the user who accepted an invitation got no session", "error", err)

@@ -3,7 +3,6 @@ package httpapi
 import (
 	"container/list"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -11,7 +10,6 @@ import (
 	"time"
 
 	"github.com/bunting-flags/bunting/capture"
-	"github.com/bunting-flags/bunting/flags"
 )
 
 // memoryLease is the memory that one request has reserved from a budget, in bytes. Only the
@@ -20,18 +18,15 @@ type memoryLease struct {
 	ctx    context.Context
 	budget *budget
 	held   int64 // bytes that are reserved now
-	// onFirstChunk is called with the first firstChunk bytes of the decoded body, if it is longer.
-	// Reading stops if it returns an error.
+	// onFirstChunk is called, once, with at least the first firstChunk bytes of the body, if it is
+	// longer. It is first called for the body as received, and may set itself again for the
+	// unpacked body. Reading stops if it returns an error.
 	onFirstChunk func(text []byte) error
-	// key is set for flags requests, whose body contains the project key. An unknown key is stored
-	// there, for logs and limits.
-	key          *string
-	isKeyChecked bool
 	body         pacedBody
 	// refusalDelay is how long the response to a rejected body is delayed.
 	refusalDelay time.Duration
 
-	server      *server       // together with body.r, determines the client address
+	client      addresser     // finds the address of the client of body.r; may be nil
 	address     netip.Addr    // set when it is first needed
 	arrived     bool          // the body has been read completely
 	large       bool          // it has held more than budget.small bytes
@@ -40,16 +35,21 @@ type memoryLease struct {
 	element     *list.Element // in budget.largeBodies, or nil
 }
 
+// addresser finds the address of the client that sent a request.
+type addresser interface {
+	ClientIP(r *http.Request) netip.Addr
+}
+
 // newLease returns an empty lease for a request whose body has not been read.
-func (b *budget) newLease(s *server, w http.ResponseWriter, r *http.Request) *memoryLease {
-	return &memoryLease{ctx: r.Context(), budget: b, server: s, body: pacedBody{w: w, r: r}}
+func (b *budget) newLease(w http.ResponseWriter, r *http.Request, client addresser) *memoryLease {
+	return &memoryLease{ctx: r.Context(), budget: b, client: client, body: pacedBody{w: w, r: r}}
 }
 
 // clientAddress returns the address of the client. X-Forwarded-For is used only if a trusted proxy
 // has set it.
 func (l *memoryLease) clientAddress() netip.Addr {
-	if !l.address.IsValid() && l.server != nil {
-		l.address = streamAddressOf(l.server.clientIP(l.body.r))
+	if !l.address.IsValid() && l.client != nil {
+		l.address = streamAddressOf(l.client.ClientIP(l.body.r))
 	}
 	return l.address
 }
@@ -68,38 +68,15 @@ func (l *memoryLease) unreserve(n int64) {
 	}
 }
 
-// inspect calls onFirstChunk, once.
+// inspect calls onFirstChunk if it is set and text is long enough. If the result is an error, the
+// response is delayed.
 func (l *memoryLease) inspect(text []byte) error {
 	check := l.onFirstChunk
+	if check == nil || len(text) < firstChunk {
+		return nil
+	}
 	l.onFirstChunk = nil
-	return l.noteCheck(check(text))
-}
-
-// inspectKey checks the project key of a flags body as soon as its beginning has arrived.
-func (l *memoryLease) inspectKey(text []byte) error {
-	l.isKeyChecked = l.arrived || startsObject(text) // other bodies may be packed
-	if !startsObject(text) {
-		return nil
-	}
-	if token := leadingFlagsKey(string(text[:firstChunk])); token != "" {
-		return l.noteCheck(l.checkKey(token))
-	}
-	return nil
-}
-
-// checkKey returns an error if no project has the key. Other errors are ignored here, because the
-// evaluation reports them later.
-func (l *memoryLease) checkKey(token string) error {
-	_, _, err := l.server.Decider.Project(l.ctx, token)
-	if !errors.Is(err, flags.ErrUnknownKey) {
-		return nil
-	}
-	*l.key = token
-	return err
-}
-
-// noteCheck sets the delay of the response if err is not nil, and returns err.
-func (l *memoryLease) noteCheck(err error) error {
+	err := check(text)
 	if err != nil {
 		l.refusalDelay = earlyDelay
 	}
@@ -222,12 +199,10 @@ func (l *memoryLease) read(buf []byte, src io.Reader, first, expected, limit int
 	for {
 		if len(buf) == cap(buf) {
 			had := int64(cap(buf))
-			if had >= firstChunk && l.onFirstChunk != nil {
-				if err := l.inspect(buf); err != nil {
-					return nil, err
-				}
+			err := l.inspect(buf)
+			if err != nil {
+				return nil, err
 			}
-			var err error
 			if buf, err = l.grow(buf, l.nextSize(had, first, expected, limit)); err != nil {
 				return nil, err
 			}

@@ -146,7 +146,7 @@ func (l *windowLimiter) addN(key string, now time.Time, n int) (wait time.Durati
 // that clients with valid keys are served even if they share an address with clients that guess
 // keys.
 func (s *server) countFailure(r *http.Request, err error) error {
-	address, peer, now := s.clientIP(r), geoip.ParseRemote(r.RemoteAddr), s.manageLimits.now()
+	address, peer, now := s.ClientIP(r), geoip.ParseRemote(r.RemoteAddr), s.manageLimits.now()
 	wait := s.manageLimits.failures.add(address.String(), now)
 	if peer != address {
 		wait = max(wait, s.manageLimits.peerFailures.add(peer.String(), now))
@@ -186,7 +186,7 @@ func (s *server) limit(keyHash string, read bool) error {
 // must not check the password.
 func (s *server) countGuess(r *http.Request, token string) error {
 	l, now := s.manageLimits, s.manageLimits.now()
-	address, link := s.clientIP(r).String(), management.HashKey(token)
+	address, link := s.ClientIP(r).String(), management.HashKey(token)
 	if wait := max(l.guesses.check(address, now), l.links.check(link, now)); wait > 0 {
 		return s.throttleError(wait)
 	}

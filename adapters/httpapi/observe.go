@@ -256,7 +256,7 @@ func (s *server) logRequest(r *http.Request, x *exchange, route string, elapsed 
 		line = append(line, slog.Int64("project", project))
 	}
 	if x.status == http.StatusUnauthorized {
-		line = append(line, slog.String("ip", s.clientIP(r).String()))
+		line = append(line, slog.String("ip", s.ClientIP(r).String()))
 	}
 	if omitted := s.unloggedFailures.Swap(0); omitted > 0 {
 		line = append(line, slog.Uint64("unsaid", omitted))

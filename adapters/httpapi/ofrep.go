@@ -141,7 +141,7 @@ func (s *server) decideOFREP(w http.ResponseWriter, r *http.Request, sc *scratch
 		return &problemOFREPNoKey
 	}
 	if s.limits.enabled {
-		address := s.clientIP(r).String()
+		address := s.ClientIP(r).String()
 		limited := token
 		if len(token) > maxLimitedToken {
 			limited = "ip:" + address
@@ -262,7 +262,7 @@ func getOFREPConfiguration(s *server, w http.ResponseWriter, r *http.Request) er
 	if token == "" {
 		return &problemOFREPNoKey
 	}
-	if s.limits.enabled && !s.limits.ip.allow(s, w, s.clientIP(r).String()) {
+	if s.limits.enabled && !s.limits.ip.allow(s, w, s.ClientIP(r).String()) {
 		return &problemRateLimited
 	}
 	if _, _, err := s.Decider.Project(r.Context(), token); err != nil {

@@ -74,7 +74,7 @@ func getOFREPEvents(s *server, w http.ResponseWriter, r *http.Request) error {
 	if token == "" {
 		return problemOFREPNoKey.with("Event streams also accept it in the parameter token.", "")
 	}
-	address := s.clientIP(r)
+	address := s.ClientIP(r)
 	if s.limits.enabled && !s.limits.ip.allow(s, w, address.String()) {
 		return &problemRateLimited
 	}
@@ -225,7 +225,7 @@ func (s *server) hint(r *http.Request) streamHint {
 	}
 	t, now := s.streams, time.Now().UnixNano()
 	c := &t.addressSlots
-	if within(hintPause, c.lastRefusal.Load(), now) || within(hintPause, c.lastAddressRefusal.Load(), now) && t.hasRecentRefusal(streamAddressOf(s.clientIP(r)), now) || c.isUnheard(now) {
+	if within(hintPause, c.lastRefusal.Load(), now) || within(hintPause, c.lastAddressRefusal.Load(), now) && t.hasRecentRefusal(streamAddressOf(s.ClientIP(r)), now) || c.isUnheard(now) {
 		return streamHint{}
 	}
 	return streamHint{prefix, ofrepKey(r)}

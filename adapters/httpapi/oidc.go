@@ -132,7 +132,7 @@ func finishProviderSignIn(svc signInService, c *call) (any, error) {
 	if err != nil {
 		return svc.redirectFailed(c, failedProvider, err), nil
 	}
-	token, err := svc.BeginWithIdentity(c.ctx, *identity, organizations.ClientInfo{Address: svc.clientIP(c.r).String(), Agent: c.r.UserAgent(), Token: svc.tokenOf(c.r)})
+	token, err := svc.BeginWithIdentity(c.ctx, *identity, organizations.ClientInfo{Address: svc.ClientIP(c.r).String(), Agent: c.r.UserAgent(), Token: svc.tokenOf(c.r)})
 	var why *management.Error
 	if errors.As(err, &why) {
 		return svc.redirectFailed(c, cmp.Or(why.Code, failedDenied), nil), nil

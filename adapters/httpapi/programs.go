@@ -93,7 +93,7 @@ func (svc signInService) consoleURL(c *call, page string) string {
 
 func beginProgram(svc signInService, c *call) (*programCodes, error) {
 	c.forbidCaching()
-	from := networkOf(svc.clientIP(c.r))
+	from := networkOf(svc.ClientIP(c.r))
 	if wait := svc.manageLimits.signIns.add("program "+from, svc.manageLimits.now()); wait > 0 {
 		return nil, svc.throttleError(wait)
 	}
@@ -112,7 +112,7 @@ func beginProgram(svc signInService, c *call) (*programCodes, error) {
 // because they may be guesses.
 func pollProgram(svc signInService, c *call) (any, error) {
 	c.forbidCaching()
-	from, now := "program "+networkOf(svc.clientIP(c.r)), svc.manageLimits.now()
+	from, now := "program "+networkOf(svc.ClientIP(c.r)), svc.manageLimits.now()
 	if wait := svc.manageLimits.failures.check(from, now); wait > 0 {
 		return nil, svc.throttleError(wait)
 	}

@@ -187,9 +187,9 @@ type server struct {
 	descriptionErr error
 }
 
-// clientIP returns the client's address for limits and events. It uses the forwarded address only
+// ClientIP returns the client's address for limits and events. It uses the forwarded address only
 // if a trusted proxy has sent it. If the headers are not valid, it is the address of the peer.
-func (s *server) clientIP(r *http.Request) netip.Addr {
+func (s *server) ClientIP(r *http.Request) netip.Addr {
 	peer := geoip.ParseRemote(r.RemoteAddr)
 	if ip := geoip.ClientIP(r.Header[geoip.HeaderForwardedFor], peer, s.TrustedProxies); ip.IsValid() {
 		return ip

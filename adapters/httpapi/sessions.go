@@ -97,7 +97,7 @@ func (svc signInService) checkTries(c *call, what string) (*http.Cookie, error) 
 	if !ok {
 		return nil, &problemInsecure
 	}
-	if wait := svc.manageLimits.signIns.add(what+svc.clientIP(c.r).String(), svc.manageLimits.now()); wait > 0 {
+	if wait := svc.manageLimits.signIns.add(what+svc.ClientIP(c.r).String(), svc.manageLimits.now()); wait > 0 {
 		return nil, svc.throttleError(wait)
 	}
 	return cookie, nil
@@ -110,7 +110,7 @@ func postSession(svc signInService, c *call) (*organizations.Whoami, error) {
 		return nil, err
 	}
 	token, caller, err := svc.Begin(c.ctx, c.body, organizations.ClientInfo{
-		Address: svc.clientIP(c.r).String(), Agent: c.r.UserAgent(), Token: svc.tokenOf(c.r), Site: svc.site(c.r),
+		Address: svc.ClientIP(c.r).String(), Agent: c.r.UserAgent(), Token: svc.tokenOf(c.r), Site: svc.site(c.r),
 	})
 	if err != nil {
 		return nil, err

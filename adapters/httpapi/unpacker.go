@@ -86,12 +86,11 @@ func inflateError(format string, err error, raw []byte, offset int) *bodyError {
 }
 
 // readUpTo appends all of src to out, at most limit bytes in all. The memory is reserved with l.
-// After the first chunk, l checks the project key in it. The error is that of src, or a
-// *bodyError.
+// The error is that of src, or a *bodyError.
 func readUpTo(out []byte, src io.Reader, limit int64, l *memoryLease) ([]byte, error) {
 	for {
-		if l != nil && l.key != nil && !l.isKeyChecked && len(out) >= firstChunk {
-			if err := l.inspectKey(out); err != nil {
+		if l != nil {
+			if err := l.inspect(out); err != nil {
 				return nil, &bodyError{cause: err}
 			}
 		}
